@@ -1,0 +1,322 @@
+//! Queue disciplines: the interface, the log of what they do to packets, and the registry by tc
+//! name. One discipline, one file.
+
+use std::fmt;
+
+use crate::grammar::{Args, GrammarError, Param, nearest, split_name};
+use crate::packet::Packet;
+use crate::probe::Probe;
+use crate::rng::Rng;
+use crate::units::Time;
+
+/// A queue discipline: owns packets between `enqueue` and `dequeue`, never a clock.
+///
+/// The port that drives it calls `dequeue` until it returns `None` (or the wire is busy) after
+/// each `enqueue` and each `on_wake`.
+pub trait Qdisc: Send {
+    /// Takes `pkt`, or drops it and says so in `log`.
+    fn enqueue(&mut self, now: Time, pkt: Packet, log: &mut Log);
+
+    /// The next packet that may leave at `now`. Packets dropped on the way are in `log`.
+    fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet>;
+
+    /// When the discipline next needs [`Qdisc::on_wake`] and another `dequeue`: a shaper's
+    /// watchdog or a control law's timer. [`Time::NEVER`] if only an arrival can change anything.
+    fn wake(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// The instant from [`Qdisc::wake`] has come.
+    fn on_wake(&mut self, _now: Time, _log: &mut Log) {}
+
+    /// What is held now, children included.
+    fn backlog(&self) -> Backlog;
+
+    /// `tc qdisc change`: new parameters, same packets and control state. A word that is absent
+    /// keeps its value.
+    fn change(&mut self, now: Time, args: &mut Args<'_>) -> Result<(), GrammarError>;
+
+    /// Name and parameters in tc's grammar; parsing it gives an equal discipline.
+    fn describe(&self) -> String;
+
+    /// Counters under the names of `tc -s`, beyond those that [`Port statistics`](Stats) hold.
+    fn stats(&self, out: &mut Stats);
+
+    /// Control state for the trace.
+    fn probe(&self, _out: &mut Probe<'_>) {}
+
+    /// The discipline inside a shaper, if any: the target of a `change` or `replace` of the leaf.
+    fn leaf_mut(&mut self) -> Option<&mut Box<dyn Qdisc>> {
+        None
+    }
+}
+
+/// Packets and bytes held.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// Packets.
+    pub packets: u32,
+    /// Layer-2 bytes.
+    pub bytes: u64,
+}
+
+impl Backlog {
+    /// Adds one packet.
+    #[inline]
+    pub fn add(&mut self, pkt: &Packet) {
+        self.packets += 1;
+        self.bytes += u64::from(pkt.len);
+    }
+
+    /// Removes one packet.
+    #[inline]
+    pub fn remove(&mut self, pkt: &Packet) {
+        self.packets -= 1;
+        self.bytes -= u64::from(pkt.len);
+    }
+}
+
+/// Why a packet was marked or dropped. One enum for all disciplines, so that the trace can compare
+/// them; a discipline uses the few that its specification names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+#[non_exhaustive]
+pub enum Reason {
+    /// Arrival at a full queue.
+    TailLimit,
+    /// The oldest packet, to make room.
+    HeadLimit,
+    /// Batch drop from the fattest flow on overflow (fq_codel, CAKE).
+    FlowOverlimit,
+    /// Memory limit.
+    MemoryLimit,
+    /// Larger than the shaper's bucket.
+    TooLarge,
+    /// CoDel's control law.
+    Codel,
+    /// Sojourn above `ce_threshold`.
+    CeThreshold,
+    /// Probabilistic signal of a PI controller (PIE, PI2).
+    Pi,
+    /// Coupled probability of a dual queue's L4S side.
+    Coupled,
+    /// Step or ramp threshold of an L4S queue.
+    Step,
+    /// Saturation rule: the controller is overloaded.
+    Overload,
+    /// RED between its thresholds.
+    RedEarly,
+    /// RED above its maximum, or an ECT packet that it may not mark.
+    RedForced,
+    /// BLUE's probability.
+    Blue,
+    /// SCE marking law.
+    Sce,
+    /// Random loss of an impairment.
+    Loss,
+    /// Queue protection's sanction.
+    Protection,
+    /// ACK filter.
+    AckFilter,
+    /// Policer.
+    Police,
+    /// Discarded because the discipline was replaced.
+    Purge,
+    /// Decapsulation rule of RFC 6040, replay window and other middlebox rules.
+    Middlebox,
+}
+
+impl Reason {
+    /// How many reasons there are, for tables indexed by `reason as usize`.
+    pub const COUNT: usize = Self::Middlebox as usize + 1;
+
+    /// All reasons in order.
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::TailLimit,
+        Self::HeadLimit,
+        Self::FlowOverlimit,
+        Self::MemoryLimit,
+        Self::TooLarge,
+        Self::Codel,
+        Self::CeThreshold,
+        Self::Pi,
+        Self::Coupled,
+        Self::Step,
+        Self::Overload,
+        Self::RedEarly,
+        Self::RedForced,
+        Self::Blue,
+        Self::Sce,
+        Self::Loss,
+        Self::Protection,
+        Self::AckFilter,
+        Self::Police,
+        Self::Purge,
+        Self::Middlebox,
+    ];
+
+    /// The name in traces and `queue.json`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::TailLimit => "tail_limit",
+            Self::HeadLimit => "head_limit",
+            Self::FlowOverlimit => "flow_overlimit",
+            Self::MemoryLimit => "memory_limit",
+            Self::TooLarge => "too_large",
+            Self::Codel => "codel",
+            Self::CeThreshold => "ce_threshold",
+            Self::Pi => "pi",
+            Self::Coupled => "coupled",
+            Self::Step => "step",
+            Self::Overload => "overload",
+            Self::RedEarly => "red_early",
+            Self::RedForced => "red_forced",
+            Self::Blue => "blue",
+            Self::Sce => "sce",
+            Self::Loss => "loss",
+            Self::Protection => "protection",
+            Self::AckFilter => "ack_filter",
+            Self::Police => "police",
+            Self::Purge => "purge",
+            Self::Middlebox => "middlebox",
+        }
+    }
+}
+
+/// What happened to a packet inside a queue.
+#[derive(Clone, Copy, Debug)]
+pub enum Event {
+    /// The ECN field of the packet (still queued or about to leave) was changed.
+    Mark(Packet, Reason),
+    /// The packet is gone.
+    Drop(Packet, Reason),
+}
+
+/// Marks and drops of one call, read and emptied by the port that made it. The buffer is reused.
+#[derive(Debug, Default)]
+pub struct Log {
+    events: Vec<Event>,
+}
+
+impl Log {
+    /// Notes that `pkt` now carries another ECN codepoint.
+    #[inline]
+    pub fn mark(&mut self, pkt: &Packet, reason: Reason) {
+        self.events.push(Event::Mark(*pkt, reason));
+    }
+
+    /// Notes that `pkt` was discarded.
+    #[inline]
+    pub fn drop(&mut self, pkt: &Packet, reason: Reason) {
+        self.events.push(Event::Drop(*pkt, reason));
+    }
+
+    /// Whether nothing happened.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+
+    /// The events in order; keeps the buffer.
+    pub fn drain(&mut self) -> std::vec::Drain<'_, Event> {
+        self.events.drain(..)
+    }
+
+    /// The events in order.
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+}
+
+/// Counters by `tc -s` name, in the order in which they are put.
+#[derive(Clone, Debug, Default)]
+pub struct Stats(pub Vec<(&'static str, f64)>);
+
+impl Stats {
+    /// Adds a counter or gauge.
+    pub fn put(&mut self, name: &'static str, value: impl Into<f64>) {
+        self.0.push((name, value.into()));
+    }
+
+    /// The value called `name`.
+    pub fn value(&self, name: &str) -> Option<f64> {
+        self.0.iter().find(|(n, _)| *n == name).map(|(_, v)| *v)
+    }
+}
+
+/// What a discipline may know of its surroundings when it is built.
+#[derive(Clone, Debug)]
+pub struct Env {
+    /// This element's own random stream.
+    pub rng: Rng,
+    /// Kernel tick rate (jiffies per second), for timers that Linux counts in jiffies.
+    pub hz: u32,
+    /// MTU plus layer-2 header: `psched_mtu`, 1514 on Ethernet.
+    pub psched_mtu: u32,
+    /// Transmit queue length of the device, the default limit of FIFOs, in packets.
+    pub txqueuelen: u32,
+    /// Instant of creation.
+    pub now: Time,
+}
+
+impl Env {
+    /// An Ethernet device (MTU 1500, txqueuelen 1000, HZ 1000) with the given random stream.
+    pub fn ethernet(rng: Rng) -> Self {
+        Self { rng, hz: 1000, psched_mtu: 1514, txqueuelen: 1000, now: Time::ZERO }
+    }
+}
+
+/// One line of the registry.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    /// tc's name.
+    pub name: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+    /// Specification or kernel file, with version.
+    pub reference: &'static str,
+    /// The words it accepts.
+    pub params: &'static [Param],
+    /// Builds it from the words after its name.
+    pub build: fn(&mut Args<'_>, Env) -> Result<Box<dyn Qdisc>, GrammarError>,
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entry").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// All queue disciplines, sorted by name.
+pub const REGISTRY: &[Entry] = &[];
+
+/// The registry's line for `name`; the error lists the names and the nearest.
+pub fn entry(name: &str) -> Result<&'static Entry, GrammarError> {
+    REGISTRY.iter().find(|e| e.name == name).ok_or_else(|| {
+        let near = nearest(name, REGISTRY.iter().map(|e| e.name))
+            .map_or(String::new(), |n| format!(" (did you mean `{n}`?)"));
+        let all: Vec<&str> = REGISTRY.iter().map(|e| e.name).collect();
+        GrammarError(format!("unknown qdisc `{name}`{near}; valid: {}", all.join(", ")))
+    })
+}
+
+/// Builds the discipline that `text` describes, such as `fq_codel flows 1 target 1ms ecn`.
+pub fn build(text: &str, env: Env) -> Result<Box<dyn Qdisc>, GrammarError> {
+    let (name, rest) = split_name(text);
+    let entry = entry(name)?;
+    (entry.build)(&mut Args::new(entry.name, entry.params, rest), env)
+}
+
+/// Applies `text` to a live discipline of the same name.
+pub fn change(qdisc: &mut dyn Qdisc, now: Time, text: &str) -> Result<(), GrammarError> {
+    let (name, rest) = split_name(text);
+    let entry = entry(name)?;
+    let described = qdisc.describe();
+    if split_name(&described).0 != name {
+        return Err(GrammarError(format!(
+            "cannot change `{}` into `{name}`; use replace",
+            split_name(&described).0
+        )));
+    }
+    qdisc.change(now, &mut Args::new(entry.name, entry.params, rest))
+}

@@ -1,0 +1,388 @@
+//! Congestion controllers: the interface, its facts, and the registry by name. One controller,
+//! one file.
+//!
+//! The split between endpoint and controller is Linux's: the endpoint finds losses, counts marks,
+//! runs proportional rate reduction and the RTO, and asks the controller for `ssthresh` once per
+//! reduction; a controller that sets [`Needs::owns_cwnd`] does all of that itself in `on_ack`.
+
+use std::fmt;
+
+use crate::ecn::Ecn;
+use crate::grammar::{Args, GrammarError, Param, nearest, split_name};
+use crate::probe::Probe;
+use crate::units::{Bytes, Dur, Rate, Time};
+
+/// A congestion controller: reacts to facts, owns no clock, sends nothing.
+pub trait Controller: Send {
+    /// What the endpoint must negotiate and run for it. Constant over the connection, except that
+    /// a controller may give up a wish when [`Controller::on_established`] tells it that the peer
+    /// refused.
+    fn needs(&self) -> Needs;
+
+    /// The handshake is done; `path.feedback` says what was negotiated.
+    fn on_established(&mut self, _now: Time, _path: &Path, _win: &mut Window) {}
+
+    /// A packet left.
+    fn on_send(&mut self, _now: Time, _sent: &Sent, _win: &mut Window) {}
+
+    /// An acknowledgement was processed: scoreboard, loss marking and state machine are done
+    /// (`cc.md` 0.3 steps 1-7). This is the growth step, and for owners of cwnd everything.
+    fn on_ack(&mut self, now: Time, ack: &Ack<'_>, win: &mut Window);
+
+    /// The slow-start threshold of a reduction that starts now (Linux `ssthresh` hook). Called
+    /// exactly once per episode: entering CWR or Recovery, or the first RTO of an episode.
+    fn ssthresh(&mut self, now: Time, path: &Path, win: &Window) -> u32;
+
+    /// The endpoint's congestion state changed (Linux `set_state`).
+    fn on_state(&mut self, _now: Time, _change: StateChange, _path: &Path, _win: &mut Window) {}
+
+    /// cwnd after a reduction that proved spurious (Linux `undo_cwnd`).
+    fn undo_cwnd(&mut self, win: &Window) -> u32 {
+        win.cwnd.max(win.prior_cwnd)
+    }
+
+    /// Transmission restarts after the flight had drained (Linux `CA_EVENT_TX_START`).
+    fn on_restart(&mut self, _now: Time, _idle: Dur, _win: &mut Window) {}
+
+    /// The controller's own timer (SCReAM's rate update, BBR's probes).
+    fn wake(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// The instant from [`Controller::wake`] has come.
+    fn on_wake(&mut self, _now: Time, _win: &mut Window) {}
+
+    /// What the endpoint may do now.
+    fn output(&self, path: &Path, win: &Window) -> Output;
+
+    /// Name and parameters in the grammar that built it.
+    fn describe(&self) -> String;
+
+    /// State for the trace (cwnd, ssthresh and RTT come from the endpoint).
+    fn probe(&self, _out: &mut Probe<'_>) {}
+}
+
+/// Feedback that a controller works with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Feedback {
+    /// No ECN.
+    #[default]
+    None,
+    /// RFC 3168: sticky ECE until CWR.
+    Rfc3168,
+    /// AccECN (RFC 9768).
+    AccEcn,
+    /// DCTCP's exact ECE state (RFC 8257).
+    Dctcp,
+    /// RFC 3168 plus ESCE (draft-grimes-tcpm-tcpsce).
+    Sce,
+    /// Per-packet reports (RFC 8888).
+    Ccfb,
+}
+
+/// What a controller asks of its endpoint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Bypasses PRR and cong_avoid: sets cwnd in every state (Linux `cong_control`).
+    pub owns_cwnd: bool,
+    /// Requests internal pacing (Linux `SK_PACING_NEEDED`).
+    pub pacing: bool,
+    /// Refuses to run without this feedback; the endpoint then falls back to Reno.
+    pub feedback: Option<Feedback>,
+    /// Codepoint of data packets once ECN is negotiated (`None`: the endpoint's ECT(0)).
+    pub codepoint: Option<Ecn>,
+    /// Also sends retransmissions, pure ACKs and control packets with an ECT codepoint.
+    pub ect_on_control: bool,
+}
+
+/// Congestion state of the endpoint (Linux `tcp_ca_state`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    /// Nothing suspicious.
+    #[default]
+    Open,
+    /// SACKs or duplicate ACKs seen, nothing marked lost.
+    Disorder,
+    /// A reduction after an ECN signal or a tail-loss probe is running.
+    Cwr,
+    /// Fast recovery.
+    Recovery,
+    /// After a retransmission timeout.
+    Loss,
+}
+
+/// A transition of [`State`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StateChange {
+    /// Before.
+    pub from: State,
+    /// After.
+    pub to: State,
+}
+
+/// The window that endpoint and controller share (Linux `snd_cwnd` and companions), in segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Congestion window.
+    pub cwnd: u32,
+    /// Growth carry of Reno-like controllers.
+    pub cwnd_cnt: u32,
+    /// Slow-start threshold; [`Window::INFINITE`] before the first reduction.
+    pub ssthresh: u32,
+    /// cwnd when the running reduction began.
+    pub prior_cwnd: u32,
+    /// ssthresh when the running reduction began.
+    pub prior_ssthresh: u32,
+    /// Upper limit of cwnd.
+    pub clamp: u32,
+}
+
+impl Window {
+    /// Linux `TCP_INFINITE_SSTHRESH`.
+    pub const INFINITE: u32 = 0x7fff_ffff;
+
+    /// A fresh connection with initial window `cwnd`.
+    pub const fn new(cwnd: u32) -> Self {
+        Self {
+            cwnd,
+            cwnd_cnt: 0,
+            ssthresh: Self::INFINITE,
+            prior_cwnd: 0,
+            prior_ssthresh: 0,
+            clamp: u32::MAX,
+        }
+    }
+
+    /// Whether the next growth is slow start.
+    #[inline]
+    pub const fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// Linux `tcp_slow_start`: grows up to ssthresh and returns the segments left over.
+    #[inline]
+    pub fn slow_start(&mut self, acked: u32) -> u32 {
+        let target = self.cwnd.saturating_add(acked).min(self.ssthresh);
+        let left = acked - (target - self.cwnd);
+        self.cwnd = target.min(self.clamp);
+        left
+    }
+
+    /// Linux `tcp_cong_avoid_ai`: one segment per `w` acknowledged, with carry.
+    #[inline]
+    pub fn additive_increase(&mut self, w: u32, acked: u32) {
+        let w = w.max(1);
+        if self.cwnd_cnt >= w {
+            self.cwnd_cnt = 0;
+            self.cwnd += 1;
+        }
+        self.cwnd_cnt += acked;
+        if self.cwnd_cnt >= w {
+            let delta = self.cwnd_cnt / w;
+            self.cwnd_cnt -= delta * w;
+            self.cwnd += delta;
+        }
+        self.cwnd = self.cwnd.min(self.clamp);
+    }
+}
+
+/// What the endpoint knows of the path, current at each call.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Path {
+    /// Payload bytes of a full segment.
+    pub mss: u32,
+    /// IP bytes of a full segment.
+    pub mtu: u32,
+    /// Smoothed RTT (RFC 6298, Linux gains); zero before the first sample.
+    pub srtt: Dur,
+    /// Mean deviation.
+    pub mdev: Dur,
+    /// Windowed minimum RTT; zero before the first sample.
+    pub min_rtt: Dur,
+    /// Segments sent and not cumulatively acknowledged.
+    pub packets_out: u32,
+    /// Segments in the network by the endpoint's reckoning.
+    pub in_flight: u32,
+    /// Sequence number of the next new byte.
+    pub snd_nxt: u64,
+    /// First unacknowledged byte.
+    pub snd_una: u64,
+    /// Segments delivered since the start, SACKed ones included.
+    pub delivered: u64,
+    /// Of those, reported CE.
+    pub delivered_ce: u64,
+    /// State of the endpoint.
+    pub state: State,
+    /// Negotiated feedback.
+    pub feedback: Feedback,
+    /// The last transmission stopped because cwnd was full (`is_cwnd_limited`).
+    pub cwnd_limited: bool,
+    /// Data is waiting in the write queue.
+    pub backlogged: bool,
+    /// The endpoint paces (by itself or through a qdisc).
+    pub paced: bool,
+    /// Pacing ratio in slow start, percent (`tcp_pacing_ss_ratio`).
+    pub pacing_ss_ratio: u32,
+    /// Pacing ratio in congestion avoidance, percent (`tcp_pacing_ca_ratio`).
+    pub pacing_ca_ratio: u32,
+    /// Kernel tick rate, for algorithms that count in jiffies.
+    pub hz: u32,
+}
+
+impl Path {
+    /// Linux `tcp_update_pacing_rate`: `mss * max(cwnd, packets_out) / srtt` times the ratio of
+    /// the phase (slow start below ssthresh/2). Zero srtt gives an unlimited rate.
+    pub fn linux_pacing_rate(&self, win: &Window) -> Rate {
+        let ratio =
+            if win.cwnd < win.ssthresh / 2 { self.pacing_ss_ratio } else { self.pacing_ca_ratio };
+        self.window_rate(win.cwnd.max(self.packets_out), self.mss, u64::from(ratio))
+    }
+
+    /// `segments * bytes` per srtt, times `percent`.
+    pub fn window_rate(&self, segments: u32, bytes: u32, percent: u64) -> Rate {
+        let bits = u128::from(segments) * u128::from(bytes) * 8;
+        (bits * u128::from(percent) * 10_000_000)
+            .checked_div(u128::from(self.srtt.0))
+            .map_or(Rate(u64::MAX), |r| Rate(r.min(u128::from(u64::MAX)) as u64))
+    }
+}
+
+/// A transmission.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// Payload bytes.
+    pub bytes: u32,
+    /// Segments.
+    pub segments: u32,
+    /// Whether it repeats data.
+    pub retransmit: bool,
+    /// Nothing was in flight before.
+    pub from_idle: bool,
+}
+
+/// A delivery-rate sample (`cc.md` 1.7).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RateSample {
+    /// Segments delivered over the interval.
+    pub delivered: u32,
+    /// Of those, CE.
+    pub delivered_ce: u32,
+    /// max(send, ACK) time of the sample.
+    pub interval: Dur,
+    /// `delivered` when the sampled segment was sent.
+    pub prior_delivered: u64,
+    /// In flight when it was sent.
+    pub prior_in_flight: u32,
+    /// Sent while the application had nothing to send.
+    pub app_limited: bool,
+    /// The ACK of a lone segment that was probably delayed.
+    pub ack_delayed: bool,
+}
+
+/// Fate of one packet, where feedback reports each (RFC 8888).
+#[derive(Clone, Copy, Debug)]
+pub struct PacketReport {
+    /// Transport sequence number, unwrapped.
+    pub seq: u64,
+    /// Size on the wire.
+    pub bytes: u32,
+    /// When it was sent.
+    pub sent: Time,
+    /// When the peer received it, in the peer's clock; `None` if it is missing.
+    pub received: Option<Time>,
+    /// ECN codepoint at the receiver.
+    pub ecn: Ecn,
+}
+
+/// Facts of one acknowledgement. Counts are of this acknowledgement; running totals are in
+/// [`Path`].
+#[derive(Clone, Copy, Debug)]
+pub struct Ack<'a> {
+    /// The path after this acknowledgement.
+    pub path: &'a Path,
+    /// Segments newly acknowledged cumulatively that no SACK had covered before.
+    pub acked: u32,
+    /// Segments newly SACKed.
+    pub sacked: u32,
+    /// Bytes newly acknowledged cumulatively.
+    pub acked_bytes: u64,
+    /// Segments newly marked lost.
+    pub lost: u32,
+    /// CE-marked segments newly reported (AccECN, DCTCP, RFC 8888).
+    pub ce: u32,
+    /// ECT(1) segments newly reported.
+    pub ect1: u32,
+    /// ECE flag (RFC 3168).
+    pub ece: bool,
+    /// ESCE flag (SCE).
+    pub esce: bool,
+    /// RTT sample, if this acknowledgement gives one.
+    pub rtt: Option<Dur>,
+    /// Rate sample, if valid.
+    pub rate: Option<RateSample>,
+    /// In flight before this acknowledgement.
+    pub prior_in_flight: u32,
+    /// The framework lets cwnd grow now (Linux `tcp_may_raise_cwnd` outside CWR and Recovery).
+    pub may_raise: bool,
+    /// The sender had nothing more to send.
+    pub app_limited: bool,
+    /// Per-packet feedback, empty for TCP.
+    pub reports: &'a [PacketReport],
+}
+
+/// What the endpoint may do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Output {
+    /// Bytes that may be in flight, for endpoints that count bytes; TCP uses [`Window::cwnd`].
+    pub cwnd: Option<Bytes>,
+    /// Pacing rate; `None` leaves Linux's default ratio.
+    pub pacing_rate: Option<Rate>,
+    /// Segments per burst, at least; `None` leaves TSO autosizing.
+    pub burst: Option<u32>,
+    /// Rate that a media encoder should aim at.
+    pub media_target: Option<Rate>,
+}
+
+/// One line of the registry.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    /// Linux's or the draft's name.
+    pub name: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+    /// Specification or kernel file, with version.
+    pub reference: &'static str,
+    /// The words it accepts.
+    pub params: &'static [Param],
+    /// Builds it from the words after its name.
+    pub build: fn(&mut Args<'_>) -> Result<Box<dyn Controller>, GrammarError>,
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entry").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// All congestion controllers, sorted by name.
+pub const REGISTRY: &[Entry] = &[];
+
+/// The registry's line for `name`; the error lists the names and the nearest.
+pub fn entry(name: &str) -> Result<&'static Entry, GrammarError> {
+    REGISTRY.iter().find(|e| e.name == name).ok_or_else(|| {
+        let near = nearest(name, REGISTRY.iter().map(|e| e.name))
+            .map_or(String::new(), |n| format!(" (did you mean `{n}`?)"));
+        let all: Vec<&str> = REGISTRY.iter().map(|e| e.name).collect();
+        GrammarError(format!(
+            "unknown congestion controller `{name}`{near}; valid: {}",
+            all.join(", ")
+        ))
+    })
+}
+
+/// Builds the controller that `text` describes, such as `prague version p2b`.
+pub fn build(text: &str) -> Result<Box<dyn Controller>, GrammarError> {
+    let (name, rest) = split_name(text);
+    let entry = entry(name)?;
+    (entry.build)(&mut Args::new(entry.name, entry.params, rest))
+}

@@ -1,0 +1,226 @@
+//! tc's argument grammar, shared by queues and controllers: `name key value flag ...`.
+//!
+//! An algorithm documents its words in a table of [`Param`] and reads them with [`Args`]; the same
+//! table gives the usage text, the documentation page and the list in an error message.
+
+use std::fmt;
+
+use crate::units::{Bytes, Dur, Rate};
+
+/// One word of an algorithm's grammar.
+#[derive(Clone, Copy, Debug)]
+pub struct Param {
+    /// The keyword; alternatives of a switch are separated by `|` (`ecn|noecn`).
+    pub name: &'static str,
+    /// What follows it in tc's style (`TIME`, `RATE`, `PACKETS`, `NUMBER`), empty for a flag.
+    pub value: &'static str,
+    /// The default, as it would be written.
+    pub default: &'static str,
+    /// One sentence.
+    pub doc: &'static str,
+}
+
+/// A word that the grammar does not allow. Its text is one line for the user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GrammarError(pub String);
+
+impl fmt::Display for GrammarError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for GrammarError {}
+
+/// The words of one algorithm's argument string, read from left to right.
+#[derive(Debug)]
+pub struct Args<'a> {
+    algorithm: &'static str,
+    params: &'static [Param],
+    words: std::iter::Peekable<std::str::SplitWhitespace<'a>>,
+    key: &'a str,
+}
+
+impl<'a> Args<'a> {
+    /// Reads `text`, the part after the algorithm's name.
+    pub fn new(algorithm: &'static str, params: &'static [Param], text: &'a str) -> Self {
+        Self { algorithm, params, words: text.split_whitespace().peekable(), key: "" }
+    }
+
+    /// The next keyword, remembered for the messages of the value readers.
+    pub fn key(&mut self) -> Option<&'a str> {
+        self.key = self.words.next()?;
+        Some(self.key)
+    }
+
+    /// The word after the current one, not consumed: for optional values.
+    pub fn peek(&mut self) -> Option<&'a str> {
+        self.words.peek().copied()
+    }
+
+    /// The value word of the current keyword.
+    pub fn word(&mut self) -> Result<&'a str, GrammarError> {
+        self.words.next().ok_or_else(|| {
+            GrammarError(format!("{}: `{}` needs a value", self.algorithm, self.key))
+        })
+    }
+
+    /// A time such as `5ms`; a bare number is microseconds, as in tc.
+    pub fn time(&mut self) -> Result<Dur, GrammarError> {
+        self.value("a time such as `5ms` or `500us`", Dur::parse_tc)
+    }
+
+    /// A rate such as `50Mbit`; `mbps` is megabytes per second, as in tc.
+    pub fn rate(&mut self) -> Result<Rate, GrammarError> {
+        self.value("a rate such as `50Mbit`", Rate::parse_tc)
+    }
+
+    /// A size such as `1600b` or `32Mb` (powers of 1024, as in tc).
+    pub fn size(&mut self) -> Result<Bytes, GrammarError> {
+        self.value("a size such as `1600b` or `32Mb`", Bytes::parse_tc)
+    }
+
+    /// An integer within `range`; a trailing `p` (packets) is accepted, as tc prints it.
+    pub fn number(&mut self, range: std::ops::RangeInclusive<u64>) -> Result<u64, GrammarError> {
+        let expected = format!("a whole number from {} to {}", range.start(), range.end());
+        self.value(&expected, |w| {
+            w.strip_suffix('p').unwrap_or(w).parse().ok().filter(|n| range.contains(n))
+        })
+    }
+
+    /// A decimal number within `range`.
+    pub fn decimal(&mut self, range: std::ops::RangeInclusive<f64>) -> Result<f64, GrammarError> {
+        let expected = format!("a number from {} to {}", range.start(), range.end());
+        self.value(&expected, |w| w.parse().ok().filter(|n| range.contains(n)))
+    }
+
+    /// A share such as `10%`, returned as a fraction from 0 to 1.
+    pub fn percent(&mut self) -> Result<f64, GrammarError> {
+        self.value("a percentage such as `10%`", |w| {
+            let percent: f64 = w.strip_suffix('%')?.parse().ok()?;
+            (0.0..=100.0).contains(&percent).then_some(percent / 100.0)
+        })
+    }
+
+    /// One of `allowed`; gives its index.
+    pub fn choice(&mut self, allowed: &[&str]) -> Result<usize, GrammarError> {
+        let expected = format!("one of {}", allowed.join(", "));
+        self.value(&expected, |w| allowed.iter().position(|a| *a == w))
+    }
+
+    /// A value read by `parse`; `expected` completes the sentence "expected ...".
+    pub fn value<T>(
+        &mut self,
+        expected: &str,
+        parse: impl FnOnce(&'a str) -> Option<T>,
+    ) -> Result<T, GrammarError> {
+        let word = self.word()?;
+        parse(word).ok_or_else(|| {
+            GrammarError(format!("{}: `{} {word}`: expected {expected}", self.algorithm, self.key))
+        })
+    }
+
+    /// The error for the current keyword: lists the valid ones and the nearest.
+    pub fn unknown(&self) -> GrammarError {
+        let words: Vec<&str> = self.params.iter().flat_map(|p| p.name.split('|')).collect();
+        let mut text = format!("{}: unknown parameter `{}`", self.algorithm, self.key);
+        if let Some(near) = nearest(self.key, words.iter().copied()) {
+            text += &format!(" (did you mean `{near}`?)");
+        }
+        text += &if words.is_empty() {
+            "; it takes none".into()
+        } else {
+            format!("; valid: {}", words.join(", "))
+        };
+        GrammarError(text)
+    }
+
+    /// An error about the combination of values, in the algorithm's name.
+    pub fn invalid(&self, why: impl fmt::Display) -> GrammarError {
+        GrammarError(format!("{}: {why}", self.algorithm))
+    }
+}
+
+/// The candidate closest to `word` by edit distance, if it is close enough to be a slip.
+pub fn nearest<'c>(word: &str, candidates: impl Iterator<Item = &'c str>) -> Option<&'c str> {
+    candidates
+        .map(|c| (edit_distance(word, c), c))
+        .filter(|(d, c)| *d <= 1 + c.len() / 4)
+        .min_by_key(|(d, _)| *d)
+        .map(|(_, c)| c)
+}
+
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, cb) in b.iter().enumerate() {
+            let cost = diagonal + usize::from(ca != *cb);
+            diagonal = row[j + 1];
+            row[j + 1] = cost.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// Splits `"fq_codel flows 1"` into the algorithm's name and the rest.
+pub fn split_name(text: &str) -> (&str, &str) {
+    let text = text.trim();
+    text.split_once(char::is_whitespace).unwrap_or((text, ""))
+}
+
+/// The usage text of an algorithm in tc's style, with defaults.
+pub fn usage(name: &str, params: &[Param]) -> String {
+    let mut text = format!("... {name}");
+    for p in params {
+        text += &if p.value.is_empty() {
+            format!(" [ {} ]", p.name)
+        } else {
+            format!(" [ {} {} ]", p.name, p.value)
+        };
+    }
+    for p in params {
+        let head = format!("{} {}", p.name, p.value);
+        text += &format!("\n  {head:<34} {} (default {})", p.doc, p.default);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PARAMS: &[Param] = &[
+        Param { name: "limit", value: "PACKETS", default: "1000", doc: "." },
+        Param { name: "ecn|noecn", value: "", default: "noecn", doc: "." },
+    ];
+
+    #[test]
+    fn unknown_word_names_the_nearest_and_the_valid_ones() {
+        let mut args = Args::new("pfifo", PARAMS, "limt 3");
+        args.key();
+        assert_eq!(
+            args.unknown().0,
+            "pfifo: unknown parameter `limt` (did you mean `limit`?); valid: limit, ecn, noecn"
+        );
+    }
+
+    #[test]
+    fn out_of_range_number_says_what_is_allowed() {
+        let mut args = Args::new("pfifo", PARAMS, "limit 0");
+        args.key();
+        assert_eq!(
+            args.number(1..=10).unwrap_err().0,
+            "pfifo: `limit 0`: expected a whole number from 1 to 10"
+        );
+    }
+
+    #[test]
+    fn missing_value_is_named() {
+        let mut args = Args::new("pfifo", PARAMS, "limit");
+        args.key();
+        assert_eq!(args.number(1..=10).unwrap_err().0, "pfifo: `limit` needs a value");
+    }
+}

@@ -1,0 +1,139 @@
+//! A packet as queues see it: 40 bytes of `Copy` metadata. The header and payload live elsewhere
+//! (in the simulator's slab, in the middlebox's buffers) under [`Packet::id`].
+
+use crate::ecn::Ecn;
+use crate::units::Time;
+
+/// One direction of one flow, the stand-in for a 5-tuple. Even ids are forward directions; the
+/// reverse direction of `f` is `f ^ 1`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowId(pub u32);
+
+impl FlowId {
+    /// The id of the same flow's other direction.
+    #[inline]
+    pub const fn reversed(self) -> Self {
+        Self(self.0 ^ 1)
+    }
+
+    /// Whether packets of this id travel from the flow's opener to its peer.
+    #[inline]
+    pub const fn is_forward(self) -> bool {
+        self.0 & 1 == 0
+    }
+}
+
+/// What a packet carries, as far as a queue may look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// TCP with payload.
+    #[default]
+    TcpData,
+    /// TCP without payload, SYN, FIN or RST: what ACK filters may touch.
+    TcpAck,
+    /// TCP SYN, FIN or RST without payload.
+    TcpControl,
+    /// UDP of any sort.
+    Udp,
+    /// ICMP echo and errors.
+    Icmp,
+}
+
+/// Metadata of one packet in a queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Packet {
+    /// Where the owner keeps header and payload.
+    pub id: u32,
+    /// Direction of a flow.
+    pub flow: FlowId,
+    /// Hash of the 5-tuple, as `skb_get_hash` gives it to flow-queuing disciplines.
+    pub hash: u32,
+    /// Bytes of the layer-2 frame without FCS and preamble: the `pkt_len` that every qdisc uses
+    /// (1500-byte IP packet: 1514).
+    pub len: u32,
+    /// Source host, for host isolation.
+    pub src: u16,
+    /// Destination host, for host isolation.
+    pub dst: u16,
+    /// DSCP and ECN.
+    pub tos: u8,
+    /// Protocol class.
+    pub kind: Kind,
+    /// TCP flags AE, CWR, ECE in bits 2, 1, 0; ACK filters compare them.
+    pub ace: u8,
+    /// Segments in this (super-)packet, 1 unless GSO is modelled.
+    pub segs: u8,
+    /// When the queue that now holds the packet received it. Every leaf queue sets it on enqueue.
+    pub stamp: Time,
+    /// Cumulative acknowledgement (low 32 bits), for ACK filters.
+    pub ack: u32,
+    /// Bytes reported in SACK blocks, for ACK filters.
+    pub sacked: u32,
+}
+
+impl Packet {
+    /// The ECN codepoint.
+    #[inline]
+    pub const fn ecn(&self) -> Ecn {
+        Ecn::from_tos(self.tos)
+    }
+
+    /// Writes the ECN codepoint and keeps the DSCP.
+    #[inline]
+    pub fn set_ecn(&mut self, ecn: Ecn) {
+        self.tos = ecn.on_tos(self.tos);
+    }
+
+    /// Linux `INET_ECN_set_ce`: false if the packet is Not-ECT and must be dropped instead; true
+    /// for a packet that already carries CE, which Linux counts as a mark again.
+    #[inline]
+    #[must_use]
+    pub fn set_ce(&mut self) -> bool {
+        let capable = self.ecn().is_capable();
+        if capable {
+            self.set_ecn(Ecn::Ce);
+        }
+        capable
+    }
+
+    /// SCE's mark, ECT(0) to ECT(1): false, without change, for every other codepoint.
+    #[inline]
+    #[must_use]
+    pub fn set_sce(&mut self) -> bool {
+        let markable = self.ecn() == Ecn::Ect0;
+        if markable {
+            self.set_ecn(Ecn::Ect1);
+        }
+        markable
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packet_metadata_stays_within_forty_bytes() {
+        assert_eq!(std::mem::size_of::<Packet>(), 40);
+    }
+
+    // aqm.md 0.2, the table of ECN helpers.
+    #[test]
+    fn set_ce_and_set_sce_follow_the_linux_table() {
+        for (tos, ce, after_ce, sce, after_sce) in [
+            (0u8, false, 0u8, false, 0u8),
+            (1, true, 3, false, 1),
+            (2, true, 3, true, 1),
+            (3, true, 3, false, 3),
+        ] {
+            let dscp = 0x28;
+            let mut p = Packet { tos: dscp | tos, ..Packet::default() };
+            assert_eq!(p.set_ce(), ce);
+            assert_eq!(p.tos, dscp | after_ce);
+            let mut p = Packet { tos: dscp | tos, ..Packet::default() };
+            assert_eq!(p.set_sce(), sce);
+            assert_eq!(p.tos, dscp | after_sce);
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! A validated scenario. After parsing there is no invalid state left for an engine to check:
+//! names are resolved to indices, every algorithm text has been built once, times are in order.
+
+use sojourn_core::{Dur, Rate, Time};
+
+/// One run, completely described.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// Name of the run; a stable id in suites (`ect1/l4s-s2-twoflow/cubic-vs-prague/dualpi2/20ms`).
+    pub name: String,
+    /// One sentence for lists and reports.
+    pub description: String,
+    /// Length of the run.
+    pub duration: Dur,
+    /// Seed of all random streams.
+    pub seed: u64,
+    /// Interval of the sampled series.
+    pub step: Dur,
+    /// Window of the summary.
+    pub measure: Measure,
+    /// Links in path order.
+    pub links: Vec<Link>,
+    /// Flows in file order.
+    pub flows: Vec<Flow>,
+    /// Pings in file order.
+    pub pings: Vec<Ping>,
+    /// Scheduled changes, sorted by time.
+    pub schedule: Vec<Change>,
+}
+
+/// Window over which summary statistics are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measure {
+    /// Start of the window.
+    pub from: Time,
+    /// End of the window.
+    pub to: Time,
+}
+
+/// A hop between two nodes, in both directions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    /// Name, unique among links.
+    pub name: String,
+    /// From the flows' senders to their receivers.
+    pub forward: Direction,
+    /// The way back.
+    pub reverse: Direction,
+}
+
+/// One direction of a link, in the order in which packets pass: ingress elements, the egress
+/// queue with its shaper, the wire, propagation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Direction {
+    /// Elements before the queue, in tc's grammar, such as `netem delay 10ms limit 1000000`.
+    pub ingress: Vec<String>,
+    /// Shaper around the queue in tc's grammar with its rate, such as `htb rate 50Mbit`; `None`
+    /// leaves the serialisation to the wire.
+    pub shaper: Option<String>,
+    /// The queue in tc's grammar.
+    pub qdisc: String,
+    /// Rate of the wire; `None` is infinitely fast.
+    pub wire: Option<Rate>,
+    /// Propagation delay after the queue.
+    pub delay: Dur,
+}
+
+/// A bulk TCP flow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flow {
+    /// Name, unique among flows and pings.
+    pub name: String,
+    /// Congestion controller in its grammar, such as `prague version p2b`.
+    pub cc: String,
+    /// When it connects.
+    pub start: Time,
+    /// When its application stops sending; `None` at the end of the run.
+    pub stop: Option<Time>,
+    /// Bytes to send; `None` is unlimited.
+    pub bytes: Option<u64>,
+    /// Links it crosses, as indices into [`Scenario::links`], in order.
+    pub path: Vec<usize>,
+    /// DSCP in the TOS byte; the ECN bits are zero.
+    pub tos: u8,
+    /// Parameters of both endpoints.
+    pub tcp: Tcp,
+}
+
+/// ECN negotiation, the `tcp_ecn` of both ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EcnMode {
+    /// 0: no ECN.
+    Off,
+    /// 1: RFC 3168.
+    Rfc3168,
+    /// 3: AccECN.
+    AccEcn,
+}
+
+/// Kernel era of the TCP endpoint; each changes published results (`docs/architecture.md`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Era {
+    /// Linux 5.4: the 2020 testbeds.
+    E2020,
+}
+
+/// Parameters of a TCP connection (sysctl names where there is one).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tcp {
+    /// Kernel era.
+    pub era: Era,
+    /// ECN negotiation.
+    pub ecn: EcnMode,
+    /// Send the AccECN option (`tcp_ecn_option`).
+    pub accecn_option: bool,
+    /// MTU of the path in IP bytes.
+    pub mtu: u32,
+    /// `tcp_timestamps`.
+    pub timestamps: bool,
+    /// Initial window in segments.
+    pub initial_cwnd: u32,
+    /// `tcp_rmem[1]`, bytes.
+    pub rmem_default: u64,
+    /// `tcp_rmem[2]`, bytes.
+    pub rmem_max: u64,
+    /// `tcp_wmem[2]`, bytes.
+    pub wmem_max: u64,
+    /// `tcp_pacing_ss_ratio`, percent.
+    pub pacing_ss_ratio: u32,
+    /// `tcp_pacing_ca_ratio`, percent.
+    pub pacing_ca_ratio: u32,
+    /// Pace every controller, as with sch_fq at the sender.
+    pub pacing: bool,
+    /// `CONFIG_HZ`.
+    pub hz: u32,
+}
+
+/// An ICMP echo train.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ping {
+    /// Name, unique among flows and pings.
+    pub name: String,
+    /// Time between requests.
+    pub interval: Dur,
+    /// First request.
+    pub start: Time,
+    /// No request after this; `None` at the end of the run.
+    pub stop: Option<Time>,
+    /// Links it crosses, in order.
+    pub path: Vec<usize>,
+    /// TOS byte of request and reply, ECN bits included.
+    pub tos: u8,
+    /// IP bytes of a packet (84 for the usual 56 bytes of payload).
+    pub size: u32,
+}
+
+/// A scheduled change.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// When.
+    pub at: Time,
+    /// Index into [`Scenario::links`].
+    pub link: usize,
+    /// Whether the forward direction changes.
+    pub forward: bool,
+    /// Whether the reverse direction changes.
+    pub reverse: bool,
+    /// What.
+    pub edit: Edit,
+}
+
+/// What a scheduled change does to a direction.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Edit {
+    /// `tc class change` or a new wire rate: keeps packets and state.
+    Rate(Rate),
+    /// `tc qdisc change`: keeps packets and state.
+    Change(String),
+    /// `tc qdisc replace`: discards the queued packets.
+    Replace(String),
+    /// `tc qdisc replace` of an ingress element.
+    Ingress(usize, String),
+    /// New propagation delay.
+    Delay(Dur),
+}
