@@ -1,0 +1,66 @@
+//! What an engine sees of an end point.
+
+use sojourn_core::{Ecn, Kind, Probe, Time};
+
+use crate::ping::Echo;
+use crate::tcp::Segment;
+
+/// Header and meaning of a packet; the queue-visible part is [`sojourn_core::Packet`].
+#[derive(Clone, Copy, Debug)]
+pub enum Body {
+    /// A TCP segment.
+    Tcp(Segment),
+    /// An ICMP echo request or reply.
+    Icmp(Echo),
+}
+
+/// A packet that an end point hands to the network.
+#[derive(Clone, Copy, Debug)]
+pub struct Transmit {
+    /// Header and meaning.
+    pub body: Body,
+    /// Layer-2 length in bytes.
+    pub len: u32,
+    /// DSCP and ECN.
+    pub tos: u8,
+    /// Protocol class for queues.
+    pub kind: Kind,
+}
+
+/// A protocol state machine at one end of a flow. The engine calls [`Endpoint::poll`] until it
+/// returns `None` after every other call, and [`Endpoint::on_timer`] at [`Endpoint::deadline`].
+pub trait Endpoint: Send {
+    /// Opens the flow.
+    fn start(&mut self, _now: Time) {}
+
+    /// The application stops: nothing new is sent, what is outstanding is still repaired.
+    fn stop(&mut self, _now: Time) {}
+
+    /// A packet of this flow arrived with this ECN codepoint.
+    fn on_packet(&mut self, now: Time, body: &Body, ecn: Ecn);
+
+    /// The next packet to send now.
+    fn poll(&mut self, now: Time) -> Option<Transmit>;
+
+    /// When [`Endpoint::on_timer`] is due, [`Time::NEVER`] if no timer runs.
+    fn deadline(&self) -> Time;
+
+    /// The deadline has come.
+    fn on_timer(&mut self, now: Time);
+
+    /// Values for the sampled series.
+    fn sample(&self, _now: Time, _probe: &mut Probe<'_>) {}
+
+    /// Event samples since the last call, such as individual ping replies: `(time, name, unit,
+    /// value)`.
+    fn take_samples(&mut self, _sink: &mut dyn FnMut(Time, &'static str, &'static str, f64)) {}
+
+    /// Totals for the summary.
+    fn totals(&self) -> FlowProbe {
+        FlowProbe::default()
+    }
+}
+
+/// Totals of an end point since the start of the flow.
+#[derive(Clone, Debug, Default)]
+pub struct FlowProbe(pub Vec<(&'static str, f64)>);

@@ -1,0 +1,10 @@
+//! End points without sockets: state machines that take packets and the time, and give packets
+//! and a deadline. The simulator and the live engine drive the same ones.
+
+#![warn(missing_docs)]
+
+pub mod endpoint;
+pub mod ping;
+pub mod tcp;
+
+pub use endpoint::{Body, Endpoint, FlowProbe, Transmit};

@@ -1,0 +1,157 @@
+//! ICMP echo: a requester that sends at fixed intervals, and the responder.
+
+use sojourn_core::{Dur, Ecn, Kind, Time};
+
+use crate::endpoint::{Body, Endpoint, FlowProbe, Transmit};
+
+/// Layer-2 header bytes on Ethernet.
+const L2_HEADER: u32 = 14;
+
+/// An echo request or reply.
+#[derive(Clone, Copy, Debug)]
+pub struct Echo {
+    /// Sequence number, from 1.
+    pub seq: u32,
+    /// When the request was sent; the reply repeats it.
+    pub sent: Time,
+}
+
+/// Sends requests and measures round-trip times.
+#[derive(Debug)]
+pub struct Requester {
+    interval: Dur,
+    tos: u8,
+    size: u32,
+    next: Time,
+    stopped: bool,
+    sent: u32,
+    received: u32,
+    samples: Vec<(Time, Dur)>,
+}
+
+impl Requester {
+    /// `size` is the IP length in bytes; `tos` goes on requests.
+    pub fn new(interval: Dur, tos: u8, size: u32) -> Self {
+        Self {
+            interval,
+            tos,
+            size,
+            next: Time::NEVER,
+            stopped: false,
+            sent: 0,
+            received: 0,
+            samples: Vec::new(),
+        }
+    }
+}
+
+impl Endpoint for Requester {
+    fn start(&mut self, now: Time) {
+        self.next = now;
+    }
+
+    fn stop(&mut self, _now: Time) {
+        self.stopped = true;
+        self.next = Time::NEVER;
+    }
+
+    fn on_packet(&mut self, now: Time, body: &Body, _ecn: Ecn) {
+        if let Body::Icmp(echo) = body {
+            self.received += 1;
+            self.samples.push((now, now.since(echo.sent)));
+        }
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Transmit> {
+        if self.stopped || now < self.next {
+            return None;
+        }
+        self.next += self.interval;
+        self.sent += 1;
+        Some(Transmit {
+            body: Body::Icmp(Echo { seq: self.sent, sent: now }),
+            len: self.size + L2_HEADER,
+            tos: self.tos,
+            kind: Kind::Icmp,
+        })
+    }
+
+    fn deadline(&self) -> Time {
+        self.next
+    }
+
+    fn on_timer(&mut self, _now: Time) {}
+
+    fn take_samples(&mut self, sink: &mut dyn FnMut(Time, &'static str, &'static str, f64)) {
+        for (at, rtt) in self.samples.drain(..) {
+            sink(at, "rtt", "ms", rtt.as_millis_f64());
+        }
+    }
+
+    fn totals(&self) -> FlowProbe {
+        FlowProbe(vec![("sent", f64::from(self.sent)), ("received", f64::from(self.received))])
+    }
+}
+
+/// Answers each request at once, with the TOS byte that the requester chose (a Linux host copies
+/// the request's).
+#[derive(Debug)]
+pub struct Responder {
+    tos: u8,
+    size: u32,
+    pending: Option<Echo>,
+}
+
+impl Responder {
+    /// `size` is the IP length in bytes; `tos` goes on replies.
+    pub fn new(tos: u8, size: u32) -> Self {
+        Self { tos, size, pending: None }
+    }
+}
+
+impl Endpoint for Responder {
+    fn on_packet(&mut self, _now: Time, body: &Body, _ecn: Ecn) {
+        if let Body::Icmp(echo) = body {
+            self.pending = Some(*echo);
+        }
+    }
+
+    fn poll(&mut self, _now: Time) -> Option<Transmit> {
+        let echo = self.pending.take()?;
+        Some(Transmit {
+            body: Body::Icmp(echo),
+            len: self.size + L2_HEADER,
+            tos: self.tos,
+            kind: Kind::Icmp,
+        })
+    }
+
+    fn deadline(&self) -> Time {
+        Time::NEVER
+    }
+
+    fn on_timer(&mut self, _now: Time) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_leave_at_the_interval_and_replies_give_the_rtt() {
+        let mut tx = Requester::new(Dur::from_millis(200), 0, 84);
+        let mut rx = Responder::new(0, 84);
+        tx.start(Time::ZERO);
+        let request = tx.poll(Time::ZERO).expect("first request at the start");
+        assert_eq!(request.len, 98);
+        assert!(tx.poll(Time::ZERO).is_none());
+        assert_eq!(tx.deadline(), Time(200_000_000));
+        rx.on_packet(Time(10_000_000), &request.body, Ecn::NotEct);
+        let reply = rx.poll(Time(10_000_000)).expect("one reply");
+        assert!(rx.poll(Time(10_000_000)).is_none());
+        tx.on_packet(Time(20_000_000), &reply.body, Ecn::NotEct);
+        let mut seen = Vec::new();
+        tx.take_samples(&mut |_, name, _, value| seen.push((name, value)));
+        assert_eq!(seen, [("rtt", 20.0)]);
+    }
+}

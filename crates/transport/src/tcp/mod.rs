@@ -1,0 +1,85 @@
+//! TCP as Linux runs it, at segment level: a sender half and a receiver half.
+//!
+//! Sequence numbers are 64-bit byte offsets from the initial sequence number, so nothing wraps;
+//! the wire format of the live engine narrows them. Level and era are those of [`Config`].
+
+mod ecn;
+mod pacer;
+mod prr;
+mod rack;
+mod rate;
+mod receiver;
+mod rto;
+mod sack;
+mod segment;
+mod sender;
+
+pub use ecn::{AccEcnSender, Negotiation};
+pub use prr::Prr;
+pub use receiver::Receiver;
+pub use rto::RttEstimator;
+pub use segment::{Flags, SackBlocks, Segment};
+pub use sender::Sender;
+
+use sojourn_core::cc::Feedback;
+
+/// Parameters of both ends of a connection (sysctl names where there is one).
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// ECN that the ends try to negotiate (`tcp_ecn`).
+    pub ecn: Feedback,
+    /// DSCP in the TOS byte.
+    pub tos: u8,
+    /// Path MTU in IP bytes.
+    pub mtu: u32,
+    /// Timestamp option.
+    pub timestamps: bool,
+    /// Initial window in segments (RFC 6928: 10).
+    pub initial_cwnd: u32,
+    /// `tcp_rmem[1]`.
+    pub rmem_default: u64,
+    /// `tcp_rmem[2]`.
+    pub rmem_max: u64,
+    /// `tcp_wmem[2]`.
+    pub wmem_max: u64,
+    /// `tcp_pacing_ss_ratio`, percent.
+    pub pacing_ss_ratio: u32,
+    /// `tcp_pacing_ca_ratio`, percent.
+    pub pacing_ca_ratio: u32,
+    /// Pace whatever the controller.
+    pub pacing: bool,
+    /// Send the AccECN option on ACKs (`tcp_ecn_option`).
+    pub accecn_option: bool,
+    /// Kernel tick rate.
+    pub hz: u32,
+    /// Bytes to send; `None` is unlimited.
+    pub bytes: Option<u64>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            ecn: Feedback::AccEcn,
+            tos: 0,
+            mtu: 1500,
+            timestamps: true,
+            initial_cwnd: 10,
+            rmem_default: 131_072,
+            rmem_max: 6_291_456,
+            wmem_max: 4_194_304,
+            pacing_ss_ratio: 200,
+            pacing_ca_ratio: 120,
+            pacing: false,
+            accecn_option: false,
+            hz: 1000,
+            bytes: None,
+        }
+    }
+}
+
+impl Config {
+    /// Payload bytes of a full segment: MTU less 40 bytes of headers and 12 of timestamps.
+    pub fn mss(&self) -> u32 {
+        self.mtu - 40 - if self.timestamps { 12 } else { 0 }
+    }
+}

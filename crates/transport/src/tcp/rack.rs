@@ -1,0 +1,181 @@
+//! RACK loss detection (RFC 8985; Linux 5.4 `tcp_recovery.c`).
+
+use sojourn_core::{Dur, Time};
+
+use super::sack::{Outstanding, Scoreboard};
+
+/// Most recent delivery and the reordering window.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rack {
+    /// Transmission time and end of the most recently sent segment that was delivered.
+    sent: Time,
+    end: u64,
+    rtt: Dur,
+    advanced: bool,
+    /// Reordering has been seen on this connection.
+    pub(crate) reordering_seen: bool,
+    /// Reordering degree in segments (`tp->reordering`).
+    pub(crate) reordering: u32,
+    steps: u32,
+}
+
+/// Result of a detection pass.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Detection {
+    pub(crate) lost: u32,
+    pub(crate) retransmission_lost: bool,
+    /// Time until the next segment would be overdue.
+    pub(crate) wait: Option<Dur>,
+}
+
+impl Rack {
+    pub(crate) fn new() -> Self {
+        Self {
+            sent: Time::ZERO,
+            end: 0,
+            rtt: Dur::ZERO,
+            advanced: false,
+            reordering_seen: false,
+            reordering: 3,
+            steps: 1,
+        }
+    }
+
+    /// A segment was delivered.
+    #[inline]
+    pub(crate) fn delivered(&mut self, now: Time, segment: &Outstanding, min_rtt: Dur) {
+        let rtt = now.since(segment.sent);
+        // A retransmission answered faster than the path allows: the original arrived.
+        if segment.ever_retransmitted && rtt < min_rtt {
+            return;
+        }
+        self.advanced = true;
+        self.rtt = rtt;
+        if (segment.sent, segment.end()) > (self.sent, self.end) {
+            self.sent = segment.sent;
+            self.end = segment.end();
+        }
+    }
+
+    /// Marks overdue segments after an acknowledgement that delivered something.
+    pub(crate) fn detect_if_advanced(
+        &mut self,
+        now: Time,
+        board: &mut Scoreboard,
+        window: Dur,
+    ) -> Detection {
+        if std::mem::take(&mut self.advanced) {
+            self.detect(now, board, window)
+        } else {
+            Detection::default()
+        }
+    }
+
+    /// Marks every segment lost that was sent before the most recently delivered one and is
+    /// overdue by the reordering window.
+    pub(crate) fn detect(&self, now: Time, board: &mut Scoreboard, window: Dur) -> Detection {
+        let mut found = Detection::default();
+        let mut at = board.oldest();
+        while let Some(id) = at {
+            at = board.next_sent(id);
+            let segment = board.get(id);
+            if (segment.sent, segment.end()) >= (self.sent, self.end) {
+                break;
+            }
+            let due = segment.sent + self.rtt + window;
+            if due <= now {
+                found.retransmission_lost |= board.mark_lost(id);
+                found.lost += 1;
+            } else {
+                found.wait = found.wait.max(Some(due.since(now)));
+            }
+        }
+        found
+    }
+
+    /// Marks what a retransmission timeout gives up: the head, and all that was sent more than the
+    /// latest RTT ago (Linux since 4.20 spares what left recently).
+    pub(crate) fn mark_on_timeout(&self, now: Time, board: &mut Scoreboard) {
+        for (n, id) in board.ids().enumerate() {
+            let segment = board.get(id);
+            if !segment.sacked && (n == 0 || segment.sent + self.rtt <= now) {
+                board.mark_lost(id);
+            }
+        }
+    }
+
+    /// The reordering window: nothing while recovering or with three SACKs and no reordering ever
+    /// seen, else a quarter of the minimum RTT per step.
+    pub(crate) fn window(&self, recovering: bool, sacked: u32, min_rtt: Dur, srtt: Dur) -> Dur {
+        if !self.reordering_seen && (recovering || sacked >= self.reordering) {
+            return Dur::ZERO;
+        }
+        (Dur(min_rtt.0 / 4) * u64::from(self.steps)).min(srtt)
+    }
+
+    /// A segment that was never retransmitted arrived `distance` segments late.
+    pub(crate) fn saw_reordering(&mut self, distance: u32) {
+        self.reordering_seen = true;
+        self.reordering = self.reordering.max(distance.min(300));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::rate::TxSnapshot;
+
+    fn board() -> Scoreboard {
+        let mut board = Scoreboard::new();
+        for i in 0..4 {
+            board.push(Outstanding::new(i * 10, 10, Time(i * 1_000_000), TxSnapshot::default()));
+        }
+        board
+    }
+
+    const RTT: Dur = Dur::from_millis(80);
+
+    // KAT cc.md §9 #16
+    #[test]
+    fn reordering_window_is_a_quarter_of_min_rtt_once_reordering_was_seen() {
+        let mut rack = Rack::new();
+        assert_eq!(rack.window(false, 3, RTT, RTT), Dur::ZERO);
+        assert_eq!(rack.window(false, 2, RTT, RTT), Dur::from_millis(20));
+        rack.saw_reordering(5);
+        assert_eq!(rack.window(true, 9, RTT, RTT), Dur::from_millis(20));
+    }
+
+    #[test]
+    fn segments_sent_before_a_delivered_one_are_lost_without_a_window() {
+        let (mut rack, mut board) = (Rack::new(), board());
+        let now = Time(3_000_000) + RTT;
+        let last = *board.get(3);
+        rack.delivered(now, &last, RTT);
+        board.tag_sacked(&[(30, 40)], |_| {});
+        let found = rack.detect_if_advanced(now, &mut board, Dur::ZERO);
+        assert_eq!((found.lost, found.wait), (3, None));
+    }
+
+    #[test]
+    fn inside_the_window_a_timer_is_asked_for_instead() {
+        let (mut rack, mut board) = (Rack::new(), board());
+        let now = Time(3_000_000) + RTT;
+        let last = *board.get(3);
+        rack.delivered(now, &last, RTT);
+        board.tag_sacked(&[(30, 40)], |_| {});
+        let found = rack.detect_if_advanced(now, &mut board, Dur::from_millis(20));
+        assert_eq!(found.lost, 0);
+        assert_eq!(found.wait, Some(Dur::from_millis(19)));
+    }
+
+    #[test]
+    fn timeout_gives_up_the_head_and_everything_older_than_an_rtt() {
+        let (mut rack, mut board) = (Rack::new(), board());
+        rack.rtt = RTT;
+        board.tag_sacked(&[(20, 30)], |_| {});
+        rack.mark_on_timeout(Time(1_000_000) + RTT, &mut board);
+        assert_eq!((board.lost, board.in_flight()), (2, 1));
+        rack.mark_on_timeout(Time(300_000_000), &mut board);
+        assert_eq!((board.lost, board.in_flight()), (3, 0));
+    }
+}

@@ -1,0 +1,112 @@
+//! Delivery-rate estimation (draft-cheng-iccrg-delivery-rate-estimation; Linux 5.4 `tcp_rate.c`).
+
+use sojourn_core::cc::RateSample;
+use sojourn_core::{Dur, Rate, Time};
+
+/// Snapshot that a segment carries from its transmission.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TxSnapshot {
+    pub(crate) delivered: u64,
+    pub(crate) delivered_ce: u64,
+    pub(crate) delivered_at: Time,
+    pub(crate) first_tx: Time,
+    pub(crate) in_flight: u32,
+    pub(crate) app_limited: bool,
+    /// Already used for a sample.
+    pub(crate) consumed: bool,
+}
+
+/// Connection-wide state of the estimator.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RateEstimator {
+    pub(crate) delivered: u64,
+    pub(crate) delivered_ce: u64,
+    delivered_at: Time,
+    first_tx: Time,
+    /// `delivered` value up to which samples are application-limited; zero if none.
+    app_limited_until: u64,
+    /// The sample that `ss` shows.
+    shown: Option<(u32, Dur, bool)>,
+    pending: Option<(TxSnapshot, Dur)>,
+}
+
+impl RateEstimator {
+    /// A segment leaves; `idle` if nothing was outstanding.
+    pub(crate) fn sent(&mut self, now: Time, idle: bool, in_flight: u32) -> TxSnapshot {
+        if idle {
+            self.first_tx = now;
+            self.delivered_at = now;
+        }
+        TxSnapshot {
+            delivered: self.delivered,
+            delivered_ce: self.delivered_ce,
+            delivered_at: self.delivered_at,
+            first_tx: self.first_tx,
+            in_flight,
+            app_limited: self.app_limited_until != 0,
+            consumed: false,
+        }
+    }
+
+    /// A segment sent at `sent` was acknowledged or SACKed.
+    #[inline]
+    pub(crate) fn segment_delivered(&mut self, snapshot: &mut TxSnapshot, sent: Time) {
+        if snapshot.consumed {
+            return;
+        }
+        if self.pending.is_none_or(|(p, _)| snapshot.delivered > p.delivered) {
+            self.pending = Some((*snapshot, sent.since(snapshot.first_tx)));
+            self.first_tx = sent;
+        }
+        snapshot.consumed = true;
+    }
+
+    /// The application had nothing to send with `in_flight` outstanding.
+    pub(crate) fn app_limited(&mut self, in_flight: u32) {
+        self.app_limited_until = (self.delivered + u64::from(in_flight)).max(1);
+    }
+
+    /// Ends an acknowledgement that delivered `newly` segments; a valid sample, if any.
+    pub(crate) fn finish(
+        &mut self,
+        now: Time,
+        newly: u32,
+        min_rtt: Dur,
+        ack_delayed: bool,
+    ) -> Option<RateSample> {
+        if self.app_limited_until != 0 && self.delivered > self.app_limited_until {
+            self.app_limited_until = 0;
+        }
+        if newly > 0 {
+            self.delivered_at = now;
+        }
+        let (snapshot, send_time) = self.pending.take()?;
+        let interval = send_time.max(now.since(snapshot.delivered_at));
+        if interval < min_rtt || interval == Dur::ZERO {
+            return None;
+        }
+        let delivered = (self.delivered - snapshot.delivered) as u32;
+        let faster = self.shown.is_none_or(|(d, i, _)| {
+            u128::from(delivered) * u128::from(i.0) >= u128::from(d) * u128::from(interval.0)
+        });
+        if !snapshot.app_limited || faster {
+            self.shown = Some((delivered, interval, snapshot.app_limited));
+        }
+        Some(RateSample {
+            delivered,
+            delivered_ce: (self.delivered_ce - snapshot.delivered_ce) as u32,
+            interval,
+            prior_delivered: snapshot.delivered,
+            prior_in_flight: snapshot.in_flight,
+            app_limited: snapshot.app_limited,
+            ack_delayed,
+        })
+    }
+
+    /// The rate that `ss` prints as `delivery_rate`.
+    pub(crate) fn shown(&self, mss: u32) -> Option<Rate> {
+        let (delivered, interval, _) = self.shown?;
+        let bits = u128::from(delivered) * u128::from(mss) * 8;
+        Some(Rate((bits * 1_000_000_000 / u128::from(interval.0)) as u64))
+    }
+}

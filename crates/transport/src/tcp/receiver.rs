@@ -1,0 +1,507 @@
+//! The receiving half: reassembly, acknowledgement policy (delayed, quick and compressed ACKs),
+//! SACK, window growth and ECN counting, as Linux 5.4 does them. The application reads at once.
+
+use sojourn_core::cc::Feedback;
+use sojourn_core::{Dur, Ecn, Kind, Probe, Time};
+
+use super::Config;
+use super::ecn::{EcnReceiver, Negotiation};
+use super::segment::{Flags, SackBlocks, Segment};
+use crate::endpoint::{Body, Endpoint, FlowProbe, Transmit};
+
+/// `TCP_ATO_MIN`: shortest delayed-ACK timeout.
+const ATO_MIN: Dur = Dur::from_millis(40);
+/// `TCP_DELACK_MAX`.
+const DELACK_MAX: Dur = Dur::from_millis(200);
+/// `TCP_MAX_QUICKACKS`.
+const MAX_QUICKACKS: u32 = 16;
+/// Receiver-side threshold of silence after which quick ACKs start again.
+const QUICKACK_IDLE: Dur = Dur::from_millis(200);
+/// SACKs sent at once before compression starts, and the most that one timer may hold back.
+const UNCOMPRESSED_SACKS: u32 = 3;
+const COMPRESSED_SACKS: u32 = 44;
+const COMPRESSION_MAX: Dur = Dur::from_millis(1);
+
+/// The receiving end of a connection.
+#[derive(Debug)]
+pub struct Receiver {
+    config: Config,
+    mss: u32,
+    open: bool,
+    ecn: EcnReceiver,
+    /// Codepoint of ACKs.
+    ack_ecn: Ecn,
+    rcv_nxt: u64,
+    /// What the last ACK acknowledged.
+    acked: u64,
+    out_of_order: Vec<(u64, u64)>,
+    duplicate: Option<(u64, u64)>,
+    window: DynamicWindow,
+    echo: Time,
+    quick: u32,
+    ato: Dur,
+    last_arrival: Time,
+    delayed_at: Time,
+    compressed_at: Time,
+    compressed: u32,
+    compressed_for: u64,
+    ack_now: bool,
+    pending: Option<Segment>,
+    ce: u64,
+    segments: u64,
+    acks: u64,
+    duplicates: u64,
+}
+
+impl Receiver {
+    /// A listening end; `control_ecn` is the codepoint that its controller puts on ACKs once ECN
+    /// is negotiated.
+    pub fn new(config: Config, control_ecn: Ecn) -> Self {
+        let mss = config.mss();
+        Self {
+            mss,
+            open: false,
+            ecn: EcnReceiver::default(),
+            ack_ecn: control_ecn,
+            rcv_nxt: 0,
+            acked: 0,
+            out_of_order: Vec::with_capacity(64),
+            duplicate: None,
+            window: DynamicWindow::new(&config, mss),
+            echo: Time::NEVER,
+            quick: 0,
+            ato: Dur::ZERO,
+            last_arrival: Time::ZERO,
+            delayed_at: Time::NEVER,
+            compressed_at: Time::NEVER,
+            compressed: 0,
+            compressed_for: 0,
+            ack_now: false,
+            pending: None,
+            ce: 0,
+            segments: 0,
+            acks: 0,
+            duplicates: 0,
+            config,
+        }
+    }
+
+    /// Payload bytes delivered in order.
+    pub fn delivered(&self) -> u64 {
+        self.rcv_nxt.saturating_sub(1)
+    }
+
+    fn on_syn(&mut self, segment: &Segment, ecn: Ecn) {
+        let (mode, ace) = Negotiation::answer(self.config.ecn, segment.ace, ecn);
+        self.ecn = EcnReceiver::new(mode, self.config.accecn_option);
+        self.open = true;
+        self.rcv_nxt = 1;
+        self.acked = 1;
+        self.echo = segment.tsval;
+        self.pending = Some(Segment {
+            flags: Flags { syn: true, ack: true },
+            ack: 1,
+            ace,
+            window: self.window.advertised,
+            tsecr: segment.tsval,
+            ..Segment::default()
+        });
+    }
+
+    fn on_data(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
+        self.segments += 1;
+        self.ce += u64::from(ecn == Ecn::Ce);
+        if segment.end() <= self.rcv_nxt {
+            // RFC 2883: report the duplicate, and tell the sender quickly.
+            self.duplicates += 1;
+            self.duplicate = Some((segment.seq, segment.end()));
+            self.enter_quickack(MAX_QUICKACKS);
+            self.ack_now = true;
+            return;
+        }
+        if self.ecn.on_data(ecn, segment.ace, segment.len) {
+            self.enter_quickack(2);
+        }
+        self.window.measure_rtt(now, segment);
+        if segment.seq <= self.acked {
+            self.echo = segment.tsval; // RFC 7323: the segment that spans the last ACK
+        }
+        if segment.seq > self.rcv_nxt {
+            self.store(segment.seq, segment.end());
+            self.schedule_sack(now);
+            return;
+        }
+        self.rcv_nxt = segment.end();
+        let had_holes = !self.out_of_order.is_empty();
+        self.absorb();
+        self.track_arrivals(now);
+        self.window.on_data(now, self.rcv_nxt);
+        if had_holes && self.out_of_order.is_empty() {
+            self.ack_now = true; // RFC 5681 §4.2: a filled gap is acknowledged at once
+        }
+        if self.ack_now || self.quick > 0 || self.rcv_nxt - self.acked > u64::from(self.mss) {
+            self.ack_now = true;
+        } else if !self.out_of_order.is_empty() {
+            self.schedule_sack(now);
+        } else if self.delayed_at == Time::NEVER {
+            self.delayed_at = now + self.ato.min(self.max_ato());
+        }
+    }
+
+    /// Linux's adaptive delayed-ACK timeout, and quick ACKs at the start and after a pause.
+    fn track_arrivals(&mut self, now: Time) {
+        let gap = now.since(self.last_arrival);
+        if self.ato == Dur::ZERO {
+            self.quick = self.quick.max(self.quickack_credit(MAX_QUICKACKS));
+            self.ato = ATO_MIN;
+        } else if gap <= ATO_MIN / 2 {
+            self.ato = self.ato / 2 + ATO_MIN / 2;
+        } else if gap < self.ato {
+            self.ato = self.ato / 2 + gap;
+        } else if gap > QUICKACK_IDLE + self.window.rtt {
+            self.quick = self.quick.max(self.quickack_credit(MAX_QUICKACKS));
+        }
+        self.last_arrival = now;
+    }
+
+    fn quickack_credit(&self, most: u32) -> u32 {
+        let half_window = (self.window.advertised / (2 * u64::from(self.mss))) as u32;
+        half_window.max(2).min(most)
+    }
+
+    fn enter_quickack(&mut self, most: u32) {
+        self.quick = self.quick.max(self.quickack_credit(most));
+        self.ato = ATO_MIN;
+    }
+
+    fn max_ato(&self) -> Dur {
+        (self.window.rtt).max(ATO_MIN).min(DELACK_MAX)
+    }
+
+    /// While data is missing, every arrival is acknowledged; after a few, SACKs are held back for
+    /// 5 % of the RTT, at most 1 ms.
+    fn schedule_sack(&mut self, now: Time) {
+        if self.compressed_for != self.rcv_nxt {
+            self.compressed_for = self.rcv_nxt;
+            self.compressed = 0;
+        }
+        self.compressed += 1;
+        if self.compressed <= UNCOMPRESSED_SACKS || self.compressed >= COMPRESSED_SACKS {
+            self.ack_now = true;
+        } else if self.compressed_at == Time::NEVER {
+            self.compressed_at = now + COMPRESSION_MAX.min(self.window.rtt / 20);
+        }
+    }
+
+    /// Adds a received range in front, merged with those that it touches: newest block first.
+    fn store(&mut self, mut start: u64, mut end: u64) {
+        self.out_of_order.retain(|&(s, e)| {
+            let touches = s <= end && start <= e;
+            if touches {
+                start = start.min(s);
+                end = end.max(e);
+            }
+            !touches
+        });
+        self.out_of_order.insert(0, (start, end));
+    }
+
+    fn absorb(&mut self) {
+        while let Some(at) =
+            self.out_of_order.iter().position(|&(s, e)| s <= self.rcv_nxt && self.rcv_nxt <= e)
+        {
+            self.rcv_nxt = self.out_of_order.remove(at).1;
+        }
+    }
+
+    fn ack(&mut self, now: Time) -> Segment {
+        let mut sack = SackBlocks::default();
+        sack.duplicate = self.duplicate.is_some();
+        if let Some(block) = self.duplicate.take() {
+            sack.push(block);
+        }
+        for block in &self.out_of_order {
+            sack.push(*block);
+        }
+        self.acks += 1;
+        self.quick = self.quick.saturating_sub(1);
+        self.acked = self.rcv_nxt;
+        self.ack_now = false;
+        self.delayed_at = Time::NEVER;
+        self.compressed_at = Time::NEVER;
+        Segment {
+            seq: 1,
+            ack: self.rcv_nxt,
+            window: self.window.advertise(),
+            flags: Flags { syn: false, ack: true },
+            ace: self.ecn.ace(),
+            sack,
+            tsval: now,
+            tsecr: self.echo,
+            accecn: self.ecn.option(),
+            ..Segment::default()
+        }
+    }
+
+    fn transmit(&self, segment: Segment) -> Transmit {
+        let ecn = match self.ecn.mode() {
+            // AccECN kernels send ECT on pure ACKs; the SYN/ACK and classic ACKs are Not-ECT.
+            Feedback::AccEcn if !segment.flags.syn => self.ack_ecn,
+            _ => Ecn::NotEct,
+        };
+        Transmit {
+            body: Body::Tcp(segment),
+            len: segment.frame_len(self.config.timestamps),
+            tos: ecn.on_tos(self.config.tos),
+            kind: if segment.flags.syn { Kind::TcpControl } else { Kind::TcpAck },
+        }
+    }
+}
+
+impl Endpoint for Receiver {
+    fn on_packet(&mut self, now: Time, body: &Body, ecn: Ecn) {
+        let Body::Tcp(segment) = body else { return };
+        if segment.flags.syn {
+            self.on_syn(segment, ecn);
+            if let Some(answer) = &mut self.pending {
+                answer.tsval = now;
+            }
+        } else if self.open && segment.len > 0 {
+            self.on_data(now, segment, ecn);
+        }
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Transmit> {
+        if let Some(segment) = self.pending.take() {
+            return Some(self.transmit(segment));
+        }
+        if !self.ack_now {
+            return None;
+        }
+        let segment = self.ack(now);
+        Some(self.transmit(segment))
+    }
+
+    fn deadline(&self) -> Time {
+        self.delayed_at.min(self.compressed_at)
+    }
+
+    fn on_timer(&mut self, now: Time) {
+        if self.delayed_at <= now {
+            self.ato = (self.ato * 2).min(DELACK_MAX);
+            self.ack_now = true;
+        }
+        if self.compressed_at <= now {
+            self.ack_now = true;
+        }
+    }
+
+    fn sample(&self, _now: Time, probe: &mut Probe<'_>) {
+        probe.put("goodput_bytes", "bytes", self.delivered() as f64);
+        probe.put("rcv_wnd", "bytes", self.window.advertised as f64);
+        probe.put("ce_received", "packets", self.ce as f64);
+    }
+
+    fn totals(&self) -> FlowProbe {
+        FlowProbe(vec![
+            ("delivered_bytes", self.delivered() as f64),
+            ("segments_received", self.segments as f64),
+            ("ce_received", self.ce as f64),
+            ("duplicates_received", self.duplicates as f64),
+            ("acks_sent", self.acks as f64),
+        ])
+    }
+}
+
+/// Dynamic right-sizing (Linux 5.4 `tcp_rcv_space_adjust`): the advertised window follows twice
+/// what the application reads per RTT, half of the receive buffer at most (`tcp_adv_win_scale` 1).
+#[derive(Clone, Debug)]
+struct DynamicWindow {
+    mss: u64,
+    /// Window that is advertised now, bytes.
+    advertised: u64,
+    /// Right edge advertised last; a window never shrinks.
+    edge: u64,
+    /// `rcv_ssthresh`: what segments' truesize has earned so far.
+    ssthresh: u64,
+    /// `window_clamp`: half of the receive buffer.
+    clamp: u64,
+    clamp_max: u64,
+    /// Receiver's own RTT estimate, from timestamps.
+    rtt: Dur,
+    rtt_echo: Time,
+    measured_from: Time,
+    measured_seq: u64,
+    space: u64,
+    rcv_nxt: u64,
+}
+
+impl DynamicWindow {
+    fn new(config: &Config, mss: u32) -> Self {
+        let mss = u64::from(mss);
+        let clamp = config.rmem_default / 2;
+        let initial = clamp.min(65_535) / mss * mss;
+        Self {
+            mss,
+            advertised: initial,
+            edge: 0,
+            ssthresh: initial,
+            clamp,
+            clamp_max: config.rmem_max / 2,
+            rtt: Dur::ZERO,
+            rtt_echo: Time::NEVER,
+            measured_from: Time::ZERO,
+            measured_seq: 1,
+            space: 10 * mss,
+            rcv_nxt: 1,
+        }
+    }
+
+    fn measure_rtt(&mut self, now: Time, segment: &Segment) {
+        if segment.tsecr == Time::NEVER || segment.tsecr == self.rtt_echo {
+            return;
+        }
+        self.rtt_echo = segment.tsecr;
+        let sample = Dur(now.since(segment.tsecr).0.div_ceil(1_000_000) * 1_000_000);
+        self.rtt = if self.rtt == Dur::ZERO {
+            sample
+        } else {
+            Dur(self.rtt.0 - self.rtt.0 / 8 + sample.0 / 8)
+        };
+    }
+
+    fn on_data(&mut self, now: Time, rcv_nxt: u64) {
+        self.rcv_nxt = rcv_nxt;
+        self.ssthresh = (self.ssthresh + 2 * self.mss).min(self.clamp);
+        if self.rtt == Dur::ZERO || now.since(self.measured_from) < self.rtt {
+            return;
+        }
+        let copied = rcv_nxt - self.measured_seq;
+        if copied > self.space {
+            let window = 2 * copied + 16 * self.mss;
+            let grow = window * (copied - self.space) / self.space;
+            self.clamp = self.clamp.max((window + 2 * grow).min(self.clamp_max));
+            self.space = copied;
+        }
+        self.measured_seq = rcv_nxt;
+        self.measured_from = now;
+    }
+
+    fn advertise(&mut self) -> u64 {
+        self.edge = self.edge.max(self.rcv_nxt + self.ssthresh);
+        self.advertised = self.edge - self.rcv_nxt;
+        self.advertised
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open() -> Receiver {
+        let mut rx = Receiver::new(Config::default(), Ecn::Ect1);
+        let syn = Segment {
+            flags: Flags { syn: true, ack: false },
+            ace: Negotiation::syn(Feedback::AccEcn),
+            tsval: Time(1),
+            tsecr: Time::NEVER,
+            ..Segment::default()
+        };
+        rx.on_packet(Time(1), &Body::Tcp(syn), Ecn::Ect1);
+        let answer = rx.poll(Time(1)).expect("a SYN/ACK");
+        assert_eq!(answer.tos, 0, "the SYN/ACK is Not-ECT");
+        rx
+    }
+
+    fn data(n: u64) -> Body {
+        Body::Tcp(Segment {
+            seq: 1 + n * 1448,
+            len: 1448,
+            flags: Flags { syn: false, ack: true },
+            tsval: Time(n),
+            tsecr: Time::NEVER,
+            ..Segment::default()
+        })
+    }
+
+    fn acks(rx: &mut Receiver, now: Time) -> Vec<Segment> {
+        std::iter::from_fn(|| rx.poll(now))
+            .map(|t| match t.body {
+                Body::Tcp(s) => s,
+                Body::Icmp(_) => unreachable!("TCP sends TCP"),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_fresh_flow_gets_sixteen_quick_acks_then_one_for_two() {
+        let mut rx = open();
+        let mut count = Vec::new();
+        for n in 0..24 {
+            let now = Time(1_000_000 * (n + 2));
+            rx.on_packet(now, &data(n), Ecn::Ect1);
+            count.push(acks(&mut rx, now).len());
+        }
+        assert_eq!(&count[..16], [1; 16]);
+        assert_eq!(&count[16..], [0, 1, 0, 1, 0, 1, 0, 1]);
+    }
+
+    #[test]
+    fn a_lone_segment_is_acknowledged_after_the_delayed_ack_timeout() {
+        let mut rx = open();
+        for n in 0..17 {
+            rx.on_packet(Time(1_000_000 * (n + 2)), &data(n), Ecn::Ect1);
+            acks(&mut rx, Time(1_000_000 * (n + 2)));
+        }
+        let due = rx.deadline();
+        assert_eq!(due, Time(18_000_000) + ATO_MIN);
+        rx.on_timer(due);
+        assert_eq!(acks(&mut rx, due).len(), 1);
+        assert_eq!(rx.deadline(), Time::NEVER);
+    }
+
+    #[test]
+    fn holes_are_reported_newest_first_and_filling_one_acks_at_once() {
+        let mut rx = open();
+        let now = Time(5_000_000);
+        for n in [0, 2, 4] {
+            rx.on_packet(now, &data(n), Ecn::Ect1);
+        }
+        let ack = acks(&mut rx, now).pop().expect("an ACK with SACK");
+        let block = |n: u64| (1 + n * 1448, 1 + (n + 1) * 1448);
+        assert_eq!(ack.ack, 1 + 1448);
+        assert_eq!(ack.sack.holes_above(), [block(4), block(2)]);
+        rx.on_packet(now, &data(1), Ecn::Ect1);
+        rx.on_packet(now, &data(3), Ecn::Ect1);
+        assert_eq!(acks(&mut rx, now).pop().map(|a| a.ack), Some(1 + 5 * 1448));
+    }
+
+    #[test]
+    fn a_duplicate_is_reported_in_the_first_block() {
+        let mut rx = open();
+        let now = Time(5_000_000);
+        rx.on_packet(now, &data(0), Ecn::Ect1);
+        acks(&mut rx, now);
+        rx.on_packet(now, &data(0), Ecn::Ect1);
+        let ack = acks(&mut rx, now).pop().expect("an ACK for the duplicate");
+        assert!(ack.sack.duplicate);
+        assert_eq!(ack.sack.as_slice(), [(1, 1449)]);
+        assert_eq!(ack.sack.holes_above(), [] as [(u64, u64); 0]);
+    }
+
+    #[test]
+    fn window_grows_with_what_is_read_and_never_shrinks() {
+        let mut window = DynamicWindow::new(&Config::default(), 1448);
+        assert_eq!(window.advertised, 65_160);
+        window.rtt = Dur::from_millis(10);
+        let (mut last, mut rcv_nxt) = (0, 1);
+        for ms in 1..400 {
+            rcv_nxt += 20 * 1448;
+            window.on_data(Time(ms * 1_000_000), rcv_nxt);
+            let edge = rcv_nxt + window.advertise();
+            assert!(edge >= last);
+            last = edge;
+        }
+        assert!(window.advertised > 500_000 && window.advertised <= 3_145_728);
+    }
+}

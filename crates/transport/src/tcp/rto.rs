@@ -1,0 +1,184 @@
+//! Round-trip time estimation and the retransmission timeout: RFC 6298 with Linux's gains
+//! (`tcp_rtt_estimator`, Linux 5.4), in its scaled integers.
+
+use sojourn_core::Dur;
+
+const RTO_MIN_US: i64 = 200_000;
+const RTO_MAX: Dur = Dur::from_secs(120);
+const RTO_INITIAL: Dur = Dur::from_secs(1);
+const MIN_RTT_WINDOW_US: i64 = 300_000_000;
+
+/// Smoothed RTT, deviation, minimum and the timeout.
+#[derive(Clone, Debug)]
+pub struct RttEstimator {
+    /// Smoothed RTT, µs << 3; zero before the first sample.
+    srtt: i64,
+    /// Mean deviation, µs << 2.
+    mdev: i64,
+    /// Largest mdev of the running window.
+    mdev_max: i64,
+    /// The deviation that enters the timeout, µs.
+    rttvar: i64,
+    /// The window of `mdev_max` ends here.
+    rtt_seq: u64,
+    min_rtt: i64,
+    min_rtt_at: i64,
+    backoff: u32,
+    hz: u32,
+}
+
+impl RttEstimator {
+    /// No samples yet; `hz` quantises the timeout as jiffies do.
+    pub fn new(hz: u32) -> Self {
+        Self {
+            srtt: 0,
+            mdev: 0,
+            mdev_max: 0,
+            rttvar: 0,
+            rtt_seq: 0,
+            min_rtt: 0,
+            min_rtt_at: 0,
+            backoff: 0,
+            hz,
+        }
+    }
+
+    /// Feeds one sample; `snd_una` and `snd_nxt` delimit windows.
+    pub fn sample(&mut self, rtt: Dur, snd_una: u64, snd_nxt: u64) {
+        let mut m = (rtt.as_micros() as i64).max(1);
+        if self.srtt == 0 {
+            self.srtt = m << 3;
+            self.mdev = m << 1;
+            self.rttvar = self.mdev.max(RTO_MIN_US);
+            self.mdev_max = self.rttvar;
+            self.rtt_seq = snd_nxt;
+        } else {
+            m -= self.srtt >> 3;
+            self.srtt += m;
+            if m < 0 {
+                m = -m - (self.mdev >> 2);
+                // A falling RTT must not raise the timeout: a quarter of a quarter.
+                if m > 0 {
+                    m >>= 3;
+                }
+            } else {
+                m -= self.mdev >> 2;
+            }
+            self.mdev += m;
+            if self.mdev > self.mdev_max {
+                self.mdev_max = self.mdev;
+                self.rttvar = self.rttvar.max(self.mdev_max);
+            }
+            if snd_una > self.rtt_seq {
+                if self.mdev_max < self.rttvar {
+                    self.rttvar -= (self.rttvar - self.mdev_max) >> 2;
+                }
+                self.rtt_seq = snd_nxt;
+                self.mdev_max = RTO_MIN_US;
+            }
+        }
+        self.srtt = self.srtt.max(1);
+        self.backoff = 0;
+    }
+
+    /// Feeds the windowed minimum (300 s).
+    pub fn sample_min(&mut self, rtt: Dur, now_us: u64) {
+        let (m, now) = ((rtt.as_micros() as i64).max(1), now_us as i64);
+        if self.min_rtt == 0 || m <= self.min_rtt || now - self.min_rtt_at > MIN_RTT_WINDOW_US {
+            self.min_rtt = m;
+            self.min_rtt_at = now;
+        }
+    }
+
+    /// Smoothed RTT, zero before the first sample.
+    pub fn srtt(&self) -> Dur {
+        Dur((self.srtt as u64 * 1000) >> 3)
+    }
+
+    /// Mean deviation.
+    pub fn mdev(&self) -> Dur {
+        Dur((self.mdev as u64 * 1000) >> 2)
+    }
+
+    /// Windowed minimum, zero before the first sample.
+    pub fn min_rtt(&self) -> Dur {
+        Dur::from_micros(self.min_rtt as u64)
+    }
+
+    /// The timeout with back-off, rounded up to jiffies.
+    pub fn rto(&self) -> Dur {
+        let base = if self.srtt == 0 {
+            RTO_INITIAL
+        } else {
+            self.jiffies(Dur::from_micros(((self.srtt >> 3) + self.rttvar) as u64))
+        };
+        Dur(base.0.checked_shl(self.backoff).unwrap_or(u64::MAX)).min(RTO_MAX)
+    }
+
+    /// Doubles the timeout after it fired.
+    pub fn back_off(&mut self) {
+        self.backoff = (self.backoff + 1).min(16);
+    }
+
+    /// `time` rounded up to whole jiffies.
+    pub fn jiffies(&self, time: Dur) -> Dur {
+        let jiffy = 1_000_000_000 / u64::from(self.hz);
+        Dur(time.0.div_ceil(jiffy) * jiffy)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(samples: &[u64]) -> RttEstimator {
+        let mut rtt = RttEstimator::new(1000);
+        for (i, ms) in samples.iter().enumerate() {
+            rtt.sample(Dur::from_millis(*ms), i as u64 * 10, i as u64 * 10 + 10);
+        }
+        rtt
+    }
+
+    // KAT cc.md §9 #15
+    #[test]
+    fn first_rto_is_srtt_plus_the_200_ms_floor() {
+        assert_eq!(after(&[100]).rto(), Dur::from_millis(300));
+    }
+
+    #[test]
+    fn rto_before_any_sample_is_one_second_and_doubles() {
+        let mut rtt = RttEstimator::new(1000);
+        assert_eq!(rtt.rto(), Dur::from_secs(1));
+        rtt.back_off();
+        rtt.back_off();
+        assert_eq!(rtt.rto(), Dur::from_secs(4));
+        for _ in 0..40 {
+            rtt.back_off();
+        }
+        assert_eq!(rtt.rto(), RTO_MAX);
+    }
+
+    #[test]
+    fn constant_rtt_converges_to_itself_and_rto_keeps_its_floor() {
+        let rtt = after(&[80; 200]);
+        assert_eq!(rtt.srtt(), Dur::from_millis(80));
+        assert_eq!(rtt.rto(), Dur::from_millis(280));
+    }
+
+    #[test]
+    fn a_sample_ends_the_back_off() {
+        let mut rtt = after(&[100]);
+        rtt.back_off();
+        assert_eq!(rtt.rto(), Dur::from_millis(600));
+        rtt.sample(Dur::from_millis(100), 20, 30);
+        assert_eq!(rtt.rto(), Dur::from_millis(300));
+    }
+
+    #[test]
+    fn falling_rtt_raises_the_deviation_only_gently() {
+        let mut rtt = after(&[100; 100]);
+        let before = rtt.mdev();
+        rtt.sample(Dur::from_millis(20), 2000, 2010);
+        assert!(rtt.mdev() < before + Dur::from_millis(4));
+    }
+}

@@ -1,0 +1,338 @@
+//! The sender's scoreboard: every outstanding segment, what is known of it, and the order in which
+//! they were last sent (which RACK walks).
+
+use std::collections::VecDeque;
+
+use sojourn_core::Time;
+
+use super::rate::TxSnapshot;
+
+/// Position in the scoreboard that never changes while the segment is outstanding.
+pub(crate) type Id = u64;
+
+const NONE: Id = Id::MAX;
+
+/// An outstanding segment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outstanding {
+    pub(crate) seq: u64,
+    pub(crate) len: u32,
+    /// When it was last sent.
+    pub(crate) sent: Time,
+    pub(crate) sacked: bool,
+    pub(crate) lost: bool,
+    /// A retransmission is in flight.
+    pub(crate) retransmitted: bool,
+    /// It was retransmitted at some time: its RTT is ambiguous.
+    pub(crate) ever_retransmitted: bool,
+    pub(crate) tx: TxSnapshot,
+    prev: Id,
+    next: Id,
+    listed: bool,
+}
+
+impl Outstanding {
+    pub(crate) fn new(seq: u64, len: u32, sent: Time, tx: TxSnapshot) -> Self {
+        Self {
+            seq,
+            len,
+            sent,
+            sacked: false,
+            lost: false,
+            retransmitted: false,
+            ever_retransmitted: false,
+            tx,
+            prev: NONE,
+            next: NONE,
+            listed: false,
+        }
+    }
+
+    pub(crate) fn end(&self) -> u64 {
+        self.seq + u64::from(self.len)
+    }
+}
+
+/// All outstanding segments in sequence order, with a second order by transmission time.
+#[derive(Debug)]
+pub(crate) struct Scoreboard {
+    segments: VecDeque<Outstanding>,
+    first: Id,
+    oldest: Id,
+    newest: Id,
+    pub(crate) sacked: u32,
+    pub(crate) lost: u32,
+    pub(crate) retransmitted: u32,
+    /// Lost segments without a retransmission in flight.
+    pub(crate) waiting: u32,
+    /// No segment below this one waits for retransmission.
+    retransmit_hint: Id,
+    /// Blocks of the previous acknowledgement: what need not be walked again.
+    seen: [(u64, u64); 3],
+}
+
+impl Scoreboard {
+    pub(crate) fn new() -> Self {
+        Self {
+            segments: VecDeque::with_capacity(1024),
+            first: 0,
+            oldest: NONE,
+            newest: NONE,
+            sacked: 0,
+            lost: 0,
+            retransmitted: 0,
+            waiting: 0,
+            retransmit_hint: NONE,
+            seen: [(0, 0); 3],
+        }
+    }
+
+    pub(crate) fn packets_out(&self) -> u32 {
+        self.segments.len() as u32
+    }
+
+    /// Segments in the network: out, less those SACKed or lost, plus retransmissions.
+    pub(crate) fn in_flight(&self) -> u32 {
+        self.packets_out() + self.retransmitted - self.sacked - self.lost
+    }
+
+    pub(crate) fn get(&self, id: Id) -> &Outstanding {
+        &self.segments[(id - self.first) as usize]
+    }
+
+    pub(crate) fn get_mut(&mut self, id: Id) -> &mut Outstanding {
+        &mut self.segments[(id - self.first) as usize]
+    }
+
+    pub(crate) fn head(&self) -> Option<&Outstanding> {
+        self.segments.front()
+    }
+
+    pub(crate) fn last_id(&self) -> Option<Id> {
+        (!self.segments.is_empty()).then(|| self.first + self.segments.len() as u64 - 1)
+    }
+
+    /// A new segment was sent.
+    pub(crate) fn push(&mut self, segment: Outstanding) {
+        let id = self.first + self.segments.len() as u64;
+        self.segments.push_back(segment);
+        self.link_newest(id);
+    }
+
+    /// Removes and returns the head if it ends at or before `una`.
+    pub(crate) fn pop_acked(&mut self, una: u64) -> Option<Outstanding> {
+        if self.segments.front()?.end() > una {
+            return None;
+        }
+        self.unlink(self.first);
+        let segment = self.segments.pop_front()?;
+        self.first += 1;
+        self.sacked -= u32::from(segment.sacked);
+        self.forget(segment.lost, segment.retransmitted);
+        Some(segment)
+    }
+
+    /// Calls `tag` for each segment that `blocks` newly report as received, and marks it.
+    pub(crate) fn tag_sacked(
+        &mut self,
+        blocks: &[(u64, u64)],
+        mut tag: impl FnMut(&mut Outstanding),
+    ) {
+        for &(start, end) in blocks {
+            for part in self.unseen(start, end).into_iter().flatten() {
+                self.tag_range(part, &mut tag);
+            }
+        }
+        for (slot, block) in self.seen.iter_mut().zip(blocks) {
+            *slot = *block;
+        }
+    }
+
+    fn tag_range(&mut self, (start, end): (u64, u64), tag: &mut impl FnMut(&mut Outstanding)) {
+        let mut at = self.segments.partition_point(|s| s.seq < start);
+        while let Some(segment) = self.segments.get_mut(at).filter(|s| s.end() <= end) {
+            if !segment.sacked {
+                tag(segment);
+                segment.sacked = true;
+                let (lost, retransmitted) = (segment.lost, segment.retransmitted);
+                segment.lost = false;
+                segment.retransmitted = false;
+                self.sacked += 1;
+                self.forget(lost, retransmitted);
+                self.unlink(self.first + at as u64);
+            }
+            at += 1;
+        }
+    }
+
+    fn forget(&mut self, lost: bool, retransmitted: bool) {
+        self.lost -= u32::from(lost);
+        self.retransmitted -= u32::from(retransmitted);
+        self.waiting -= u32::from(lost && !retransmitted);
+    }
+
+    /// The parts of a block that the previous acknowledgement did not report.
+    fn unseen(&self, start: u64, end: u64) -> [Option<(u64, u64)>; 2] {
+        let Some(&(s, e)) = self.seen.iter().find(|(s, e)| start < *e && *s < end) else {
+            return [Some((start, end)), None];
+        };
+        [(start < s).then_some((start, s)), (end > e).then_some((e, end))]
+    }
+
+    /// The highest sequence number that a SACK block has reported.
+    pub(crate) fn highest_sacked(&self) -> u64 {
+        self.seen.iter().map(|(_, end)| *end).max().unwrap_or(0)
+    }
+
+    /// The least recently sent segment. Lost and SACKed segments are not in this order.
+    pub(crate) fn oldest(&self) -> Option<Id> {
+        (self.oldest != NONE).then_some(self.oldest)
+    }
+
+    /// The segment sent after `id`.
+    pub(crate) fn next_sent(&self, id: Id) -> Option<Id> {
+        let next = self.get(id).next;
+        (next != NONE).then_some(next)
+    }
+
+    /// Marks a segment lost; a lost retransmission leaves the flight again. Returns whether it
+    /// was a retransmission.
+    pub(crate) fn mark_lost(&mut self, id: Id) -> bool {
+        self.unlink(id);
+        let segment = self.get_mut(id);
+        let was_retransmission = std::mem::take(&mut segment.retransmitted);
+        let newly = !std::mem::replace(&mut segment.lost, true);
+        self.retransmitted -= u32::from(was_retransmission);
+        self.lost += u32::from(newly);
+        self.waiting += u32::from(newly || was_retransmission);
+        self.retransmit_hint = self.retransmit_hint.min(id);
+        was_retransmission
+    }
+
+    /// Ids of all outstanding segments.
+    pub(crate) fn ids(&self) -> std::ops::Range<Id> {
+        self.first..self.first + self.segments.len() as u64
+    }
+
+    /// The first lost segment without a retransmission in flight.
+    pub(crate) fn next_retransmit(&mut self) -> Option<Id> {
+        if self.waiting == 0 {
+            self.retransmit_hint = NONE;
+            return None;
+        }
+        let mut id = self.retransmit_hint.max(self.first);
+        while !self.get(id).lost || self.get(id).retransmitted {
+            id += 1;
+        }
+        self.retransmit_hint = id;
+        Some(id)
+    }
+
+    /// A segment was sent again.
+    pub(crate) fn retransmit(&mut self, id: Id, now: Time, tx: TxSnapshot) {
+        self.unlink(id);
+        let segment = self.get_mut(id);
+        segment.sent = now;
+        segment.tx = tx;
+        segment.ever_retransmitted = true;
+        let newly = !std::mem::replace(&mut segment.retransmitted, true);
+        let lost = segment.lost;
+        self.retransmitted += u32::from(newly);
+        self.waiting -= u32::from(newly && lost);
+        self.link_newest(id);
+    }
+
+    fn link_newest(&mut self, id: Id) {
+        let newest = self.newest;
+        let segment = self.get_mut(id);
+        segment.prev = newest;
+        segment.next = NONE;
+        segment.listed = true;
+        if newest == NONE {
+            self.oldest = id;
+        } else {
+            self.get_mut(newest).next = id;
+        }
+        self.newest = id;
+    }
+
+    fn unlink(&mut self, id: Id) {
+        let segment = self.get_mut(id);
+        if !std::mem::take(&mut segment.listed) {
+            return;
+        }
+        let (prev, next) = (segment.prev, segment.next);
+        if prev == NONE {
+            self.oldest = next;
+        } else {
+            self.get_mut(prev).next = next;
+        }
+        if next == NONE {
+            self.newest = prev;
+        } else {
+            self.get_mut(next).prev = prev;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn board(n: u64) -> Scoreboard {
+        let mut board = Scoreboard::new();
+        for i in 0..n {
+            board.push(Outstanding::new(i * 10, 10, Time(i), TxSnapshot::default()));
+        }
+        board
+    }
+
+    fn sent_order(board: &Scoreboard) -> Vec<u64> {
+        let mut order = Vec::new();
+        let mut at = board.oldest();
+        while let Some(id) = at {
+            order.push(board.get(id).seq);
+            at = board.next_sent(id);
+        }
+        order
+    }
+
+    #[test]
+    fn growing_sack_block_tags_each_segment_once() {
+        let mut board = board(8);
+        let mut tagged = Vec::new();
+        board.tag_sacked(&[(20, 40)], |s| tagged.push(s.seq));
+        board.tag_sacked(&[(20, 60)], |s| tagged.push(s.seq));
+        board.tag_sacked(&[(70, 80), (10, 60)], |s| tagged.push(s.seq));
+        assert_eq!(tagged, [20, 30, 40, 50, 70, 10]);
+        assert_eq!((board.sacked, board.in_flight()), (6, 2));
+        assert_eq!(sent_order(&board), [0, 60]);
+    }
+
+    #[test]
+    fn retransmission_returns_to_the_flight_and_can_be_lost_again() {
+        let mut board = board(4);
+        assert!(!board.mark_lost(0));
+        assert_eq!(board.in_flight(), 3);
+        assert_eq!(board.next_retransmit(), Some(0));
+        board.retransmit(0, Time(9), TxSnapshot::default());
+        assert_eq!((board.in_flight(), board.next_retransmit()), (4, None));
+        assert_eq!(sent_order(&board), [10, 20, 30, 0]);
+        assert!(board.mark_lost(0));
+        assert_eq!((board.in_flight(), board.next_retransmit()), (3, Some(0)));
+    }
+
+    #[test]
+    fn cumulative_ack_clears_every_count() {
+        let mut board = board(4);
+        board.mark_lost(0);
+        board.retransmit(0, Time(9), TxSnapshot::default());
+        board.tag_sacked(&[(10, 20)], |_| {});
+        while board.pop_acked(40).is_some() {}
+        assert_eq!(
+            (board.packets_out(), board.sacked, board.lost, board.retransmitted),
+            (0, 0, 0, 0)
+        );
+        assert_eq!(sent_order(&board), [] as [u64; 0]);
+    }
+}

@@ -1,0 +1,107 @@
+//! A TCP segment's header fields.
+
+use sojourn_core::Time;
+
+/// Layer-2 and layer-3/4 headers without options: Ethernet 14, IPv4 20, TCP 20.
+const HEADERS: u32 = 54;
+/// Timestamps option with padding.
+const TIMESTAMPS: u32 = 12;
+/// SACK option: two bytes of padding, kind and length, eight per block.
+const SACK_BASE: u32 = 4;
+
+/// Control flags other than ECN's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags {
+    /// Synchronise.
+    pub syn: bool,
+    /// The acknowledgement field is valid.
+    pub ack: bool,
+}
+
+/// SACK blocks, newest first; a duplicate report (RFC 2883) stands first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlocks {
+    blocks: [(u64, u64); 3],
+    len: u8,
+    /// The first block reports a duplicate.
+    pub duplicate: bool,
+}
+
+impl SackBlocks {
+    /// Appends a block, ignored when three are there.
+    pub fn push(&mut self, block: (u64, u64)) {
+        if usize::from(self.len) < self.blocks.len() {
+            self.blocks[usize::from(self.len)] = block;
+            self.len += 1;
+        }
+    }
+
+    /// The blocks that report received, unacknowledged data.
+    pub fn holes_above(&self) -> &[(u64, u64)] {
+        &self.blocks[usize::from(self.duplicate)..usize::from(self.len)]
+    }
+
+    /// All blocks as they stand in the option.
+    pub fn as_slice(&self) -> &[(u64, u64)] {
+        &self.blocks[..usize::from(self.len)]
+    }
+
+    /// Whether the option is absent.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+/// One segment.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Segment {
+    /// First payload byte; the SYN is byte 0.
+    pub seq: u64,
+    /// Next byte expected from the peer.
+    pub ack: u64,
+    /// Payload bytes.
+    pub len: u32,
+    /// Receive window in bytes, unscaled.
+    pub window: u64,
+    /// SYN and ACK.
+    pub flags: Flags,
+    /// AE, CWR and ECE in bits 2, 1, 0: flags of RFC 3168, or the ACE counter of AccECN.
+    pub ace: u8,
+    /// SACK option.
+    pub sack: SackBlocks,
+    /// Timestamp value: the sender's clock.
+    pub tsval: Time,
+    /// Timestamp echo; [`Time::NEVER`] without one.
+    pub tsecr: Time,
+    /// Bytes received with ECT(0), CE, ECT(1) (AccECN option).
+    pub accecn: Option<[u32; 3]>,
+}
+
+impl Segment {
+    /// Layer-2 bytes on Ethernet without FCS.
+    pub fn frame_len(&self, timestamps: bool) -> u32 {
+        let mut options = if timestamps { TIMESTAMPS } else { 0 };
+        if self.flags.syn {
+            options += 8; // MSS, window scale, SACK permitted share the timestamps' padding
+        }
+        if !self.sack.is_empty() {
+            options += SACK_BASE + 8 * self.sack.as_slice().len() as u32;
+        }
+        if self.accecn.is_some() {
+            options += 12;
+        }
+        HEADERS + options + self.len
+    }
+
+    /// First byte after the payload.
+    pub fn end(&self) -> u64 {
+        self.seq + u64::from(self.len)
+    }
+}
+
+/// ECE in [`Segment::ace`].
+pub(crate) const ECE: u8 = 1;
+/// CWR in [`Segment::ace`].
+pub(crate) const CWR: u8 = 2;
+/// AE (formerly NS) in [`Segment::ace`].
+pub(crate) const AE: u8 = 4;
