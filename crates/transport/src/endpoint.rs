@@ -51,6 +51,9 @@ pub trait Endpoint: Send {
     /// Values for the sampled series.
     fn sample(&self, _now: Time, _probe: &mut Probe<'_>) {}
 
+    /// Control state of the congestion controller for the sampled series.
+    fn sample_controller(&self, _probe: &mut Probe<'_>) {}
+
     /// Event samples since the last call, such as individual ping replies: `(time, name, unit,
     /// value)`.
     fn take_samples(&mut self, _sink: &mut dyn FnMut(Time, &'static str, &'static str, f64)) {}

@@ -1016,6 +1016,9 @@ impl Endpoint for Sender {
         probe.put("pacing_rate", "Mbit/s", pacing);
         probe.put("retransmits", "segments", self.retransmits as f64);
         probe.put("ce", "segments", self.ce as f64);
+    }
+
+    fn sample_controller(&self, probe: &mut Probe<'_>) {
         self.cc.probe(probe);
     }
 

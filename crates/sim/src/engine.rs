@@ -1,0 +1,476 @@
+//! The event loop. Ports and end points never see each other: the engine carries packets between
+//! them, keeps the time, and balances the accounts.
+
+use std::collections::VecDeque;
+
+use sojourn_core::aqm::{self, Env, Log, Reason};
+use sojourn_core::{Dur, Kind, Packet, Rate, Rng, Time};
+use sojourn_scenario::topology::{PortSpec, Role, Topology};
+use sojourn_scenario::{Change, Edit, Scenario};
+use sojourn_trace::summary::Totals;
+use sojourn_trace::{
+    FlowSummary, GroupId, Output, PingSummary, Recorder, Statistics, Summary, Window,
+};
+
+use crate::agenda::{Item, agenda};
+use crate::events::{EventQueue, Slot};
+use crate::host::{End, Slab, ends};
+use crate::link::{Hop, Port};
+
+/// Called with the simulated fraction of the run; returns false to stop at the next sample.
+pub type Progress<'a> = &'a mut dyn FnMut(f64) -> bool;
+
+/// Timers per port: queue's wake-up, wire free, head of the line.
+const PORT_SLOTS: u32 = 3;
+
+/// Runs a scenario to its end, or until `progress` says stop.
+///
+/// # Panics
+/// If the accounts of a queue or of the network do not balance, which is a defect of the engine.
+pub fn run(scenario: &Scenario, progress: Progress<'_>) -> Output {
+    Engine::new(scenario).run(progress)
+}
+
+struct Engine<'s> {
+    scenario: &'s Scenario,
+    now: Time,
+    ports: Vec<Port>,
+    ends: Vec<End>,
+    slab: Slab,
+    events: EventQueue,
+    /// Packets that arrive somewhere at this instant.
+    arriving: VecDeque<(Hop, Packet)>,
+    log: Log,
+    agenda: Vec<(Time, Item)>,
+    agenda_at: usize,
+    recorder: Recorder,
+    flow_groups: Vec<(GroupId, GroupId)>,
+    port_groups: Vec<GroupId>,
+    measuring: bool,
+    handled: u64,
+    data_packets: u64,
+    injected: u64,
+    delivered: u64,
+}
+
+impl<'s> Engine<'s> {
+    fn new(scenario: &'s Scenario) -> Self {
+        let topology = Topology::new(scenario);
+        let mut ends = ends(scenario);
+        let mut ports: Vec<Port> =
+            topology.ports.iter().map(|spec| port(spec, scenario, ends.len())).collect();
+        for (n, route) in topology.flows.iter().chain(&topology.pings).enumerate() {
+            for (direction, hops) in [&route.forward, &route.reverse].into_iter().enumerate() {
+                let sender = 2 * n + direction;
+                let receiver = Hop::End((sender ^ 1) as u32);
+                let mut next = receiver;
+                for &port in hops.iter().rev() {
+                    ports[port].next[sender] = next;
+                    next = Hop::Port(port as u32);
+                }
+                ends[sender].first = next;
+            }
+        }
+        let mut recorder = Recorder::default();
+        let names = scenario.flows.iter().map(|f| format!("flow.{}.", f.name));
+        let names = names.chain(scenario.pings.iter().map(|p| format!("ping.{}.", p.name)));
+        let flow_groups = names
+            .map(|name| (recorder.group(name.clone()), recorder.group(format!("{name}cc."))))
+            .collect();
+        let port_groups =
+            ports.iter().map(|p| recorder.group(format!("queue.{}.", p.name))).collect();
+        let slots = ports.len() * PORT_SLOTS as usize + ends.len() + 2;
+        Self {
+            scenario,
+            now: Time::ZERO,
+            ports,
+            ends,
+            slab: Slab::default(),
+            events: EventQueue::new(slots),
+            arriving: VecDeque::with_capacity(64),
+            log: Log::default(),
+            agenda: agenda(scenario),
+            agenda_at: 0,
+            recorder,
+            flow_groups,
+            port_groups,
+            measuring: false,
+            handled: 0,
+            data_packets: 0,
+            injected: 0,
+            delivered: 0,
+        }
+    }
+
+    fn end_slot(&self, end: usize) -> Slot {
+        self.ports.len() as u32 * PORT_SLOTS + end as u32
+    }
+
+    fn agenda_slot(&self) -> Slot {
+        self.end_slot(self.ends.len())
+    }
+
+    fn sample_slot(&self) -> Slot {
+        self.agenda_slot() + 1
+    }
+
+    fn run(mut self, progress: Progress<'_>) -> Output {
+        let end = Time::ZERO + self.scenario.duration;
+        for port in 0..self.ports.len() {
+            self.rearm(port);
+        }
+        self.arm_agenda();
+        self.events.set(self.sample_slot(), Time::ZERO);
+        let mut complete = true;
+        while let Some((at, slot)) = self.events.pop() {
+            if at > end {
+                break;
+            }
+            assert!(at >= self.now, "time does not run backwards");
+            self.now = at;
+            self.handled += 1;
+            if slot < self.ports.len() as u32 * PORT_SLOTS {
+                self.on_port((slot / PORT_SLOTS) as usize, slot % PORT_SLOTS);
+            } else if slot < self.agenda_slot() {
+                self.on_deadline((slot - self.end_slot(0)) as usize);
+            } else if slot == self.agenda_slot() {
+                self.on_agenda();
+            } else {
+                self.sample();
+                self.events.set(slot, at + self.scenario.step);
+                let total = self.scenario.duration.as_secs_f64();
+                if !progress(at.as_secs_f64() / total) {
+                    complete = false;
+                    break;
+                }
+            }
+            self.carry();
+        }
+        if complete {
+            self.now = end;
+        }
+        self.finish(complete)
+    }
+
+    // ---- movement -------------------------------------------------------------------------
+
+    /// Carries packets that arrive now, and what they set off, until nothing moves.
+    fn carry(&mut self) {
+        while let Some((hop, pkt)) = self.arriving.pop_front() {
+            match hop {
+                Hop::Port(p) => {
+                    let p = p as usize;
+                    self.ports[p].enqueue(self.now, pkt, &mut self.log);
+                    self.pump(p);
+                }
+                Hop::End(e) => self.deliver(e as usize, &pkt),
+            }
+        }
+    }
+
+    /// Lets a port send all that it may send now.
+    fn pump(&mut self, p: usize) {
+        let port = &mut self.ports[p];
+        let mut launched = false;
+        while let Some((arrival, pkt)) = port.transmit(self.now, self.measuring, &mut self.log) {
+            let is_data = pkt.kind == Kind::TcpData && port.ingress.is_none();
+            self.data_packets += u64::from(is_data);
+            if arrival == self.now && port.line_is_empty() {
+                self.arriving.push_back((port.next[pkt.flow.0 as usize], pkt));
+            } else {
+                launched |= port.launch(arrival, pkt);
+            }
+        }
+        port.settle(&mut self.log, |pkt| self.slab.release(pkt.id));
+        if launched {
+            let arrival = port.arrival();
+            self.events.set(p as u32 * PORT_SLOTS + 2, arrival);
+        }
+        self.rearm(p);
+    }
+
+    fn rearm(&mut self, p: usize) {
+        let port = &self.ports[p];
+        let slot = p as u32 * PORT_SLOTS;
+        let wake = port.qdisc.wake();
+        // A wake-up that is due already but could not be served waits for the wire.
+        self.events.set(slot, if wake <= self.now { Time::NEVER } else { wake });
+        if port.wire.is_some() {
+            self.events.set(slot + 1, port.free_at(self.now));
+        }
+    }
+
+    fn on_port(&mut self, p: usize, timer: u32) {
+        match timer {
+            0 => {
+                self.ports[p].qdisc.on_wake(self.now, &mut self.log);
+                self.pump(p);
+            }
+            1 => self.pump(p),
+            _ => {
+                while let Some(pkt) = self.ports[p].land(self.now) {
+                    self.arriving.push_back((self.ports[p].next[pkt.flow.0 as usize], pkt));
+                }
+                let arrival = self.ports[p].arrival();
+                self.events.set(p as u32 * PORT_SLOTS + 2, arrival);
+            }
+        }
+    }
+
+    fn deliver(&mut self, e: usize, pkt: &Packet) {
+        self.delivered += 1;
+        let body = self.slab.get(pkt.id);
+        self.ends[e].endpoint.on_packet(self.now, body, pkt.ecn());
+        self.slab.release(pkt.id);
+        self.poll(e);
+    }
+
+    fn on_deadline(&mut self, e: usize) {
+        if self.ends[e].endpoint.deadline() <= self.now {
+            self.ends[e].endpoint.on_timer(self.now);
+        }
+        self.poll(e);
+    }
+
+    /// Sends what an end point has to send, and arms its timer.
+    fn poll(&mut self, e: usize) {
+        let end = &mut self.ends[e];
+        while let Some(tx) = end.endpoint.poll(self.now) {
+            self.injected += 1;
+            let pkt = self.slab.packet(end, &tx);
+            self.arriving.push_back((end.first, pkt));
+        }
+        let deadline = end.endpoint.deadline();
+        self.events.set(self.end_slot(e), deadline);
+    }
+
+    // ---- agenda ---------------------------------------------------------------------------
+
+    fn arm_agenda(&mut self) {
+        let at = self.agenda.get(self.agenda_at).map_or(Time::NEVER, |(at, _)| *at);
+        self.events.set(self.agenda_slot(), at);
+    }
+
+    fn on_agenda(&mut self) {
+        while let Some(&(at, item)) = self.agenda.get(self.agenda_at) {
+            if at > self.now {
+                break;
+            }
+            self.agenda_at += 1;
+            match item {
+                Item::Start(n) => {
+                    self.ends[2 * n].endpoint.start(self.now);
+                    self.poll(2 * n);
+                }
+                Item::Stop(n) => {
+                    self.ends[2 * n].endpoint.stop(self.now);
+                    self.poll(2 * n);
+                }
+                Item::Change(i) => {
+                    let scenario = self.scenario;
+                    self.apply(&scenario.schedule[i], i);
+                }
+            }
+        }
+        self.arm_agenda();
+    }
+
+    fn apply(&mut self, change: &Change, index: usize) {
+        for p in 0..self.ports.len() {
+            let port = &self.ports[p];
+            let wanted = if port.forward { change.forward } else { change.reverse };
+            let element = match &change.edit {
+                Edit::Ingress(i, _) => Some(*i),
+                _ => None,
+            };
+            if port.link == change.link && wanted && port.ingress == element {
+                self.edit(p, &change.edit, index);
+                self.pump(p);
+            }
+        }
+    }
+
+    fn edit(&mut self, p: usize, edit: &Edit, index: usize) {
+        let now = self.now;
+        let name = format!("{}.change{index}", self.ports[p].name);
+        let env = env(self.scenario.seed, &name, now);
+        let port = &mut self.ports[p];
+        const CHECKED: &str = "the scenario has validated the change";
+        match edit {
+            Edit::Delay(delay) => port.delay = *delay,
+            Edit::Rate(rate) if port.wire.is_some() => port.wire = Some(*rate),
+            Edit::Rate(rate) => {
+                let kind = port.qdisc.describe();
+                let shaper = sojourn_core::grammar::split_name(&kind).0;
+                let text = format!("{shaper} rate {rate} ceil {rate}");
+                aqm::change(port.qdisc.as_mut(), now, &text).expect(CHECKED);
+            }
+            Edit::Change(text) => {
+                let leaf = match port.qdisc.leaf_mut() {
+                    Some(leaf) => leaf.as_mut(),
+                    None => port.qdisc.as_mut(),
+                };
+                aqm::change(leaf, now, text).expect(CHECKED);
+            }
+            Edit::Replace(text) | Edit::Ingress(_, text) => {
+                let fresh = aqm::build(text, env).expect(CHECKED);
+                let mut old = match port.qdisc.leaf_mut() {
+                    Some(leaf) => std::mem::replace(leaf, fresh),
+                    None => std::mem::replace(&mut port.qdisc, fresh),
+                };
+                old.purge(&mut self.log);
+                let slab = &mut self.slab;
+                port.settle(&mut self.log, |pkt| slab.release(pkt.id));
+            }
+        }
+    }
+
+    // ---- observation ----------------------------------------------------------------------
+
+    fn sample(&mut self) {
+        let now = self.now;
+        let window = self.scenario.measure;
+        self.measuring = now >= window.from && now < window.to;
+        for (n, (group, cc)) in self.flow_groups.iter().enumerate() {
+            let [tx, rx] = [2 * n, 2 * n + 1].map(|e| &self.ends[e].endpoint);
+            if n < self.scenario.flows.len() && now >= self.scenario.flows[n].start {
+                self.recorder.sample(*group, now, |probe| {
+                    rx.sample(now, probe);
+                    tx.sample(now, probe);
+                });
+                self.recorder.sample(*cc, now, |probe| tx.sample_controller(probe));
+            }
+            let recorder = &mut self.recorder;
+            self.ends[2 * n].endpoint.take_samples(&mut |at, name, unit, value| {
+                recorder.sample(*group, at, |probe| probe.put(name, unit, value));
+            });
+        }
+        for (port, group) in self.ports.iter_mut().zip(&self.port_groups) {
+            port.assert_balanced();
+            self.recorder.sample(*group, now, |probe| port.sample(probe));
+        }
+    }
+
+    fn finish(mut self, complete: bool) -> Output {
+        if complete {
+            self.sample();
+        }
+        self.assert_balanced();
+        let window = self.scenario.measure;
+        let length = window.to.min(self.now).since(window.from);
+        let queues = self.ports.iter().map(|p| p.summary(capacity(p), length)).collect();
+        let flows = self.scenario.flows.iter().enumerate();
+        let flows = flows.map(|(n, _)| self.flow_summary(n)).collect();
+        let pings = self.scenario.pings.iter().enumerate();
+        let pings = pings.map(|(n, _)| self.ping_summary(n)).collect();
+        let summary = Summary {
+            schema: "sojourn/summary/1",
+            name: self.scenario.name.clone(),
+            seed: self.scenario.seed,
+            duration_s: self.now.as_secs_f64(),
+            complete,
+            measure: Window { from_s: window.from.as_secs_f64(), to_s: window.to.as_secs_f64() },
+            events: self.handled,
+            data_packets: self.data_packets,
+            flows,
+            pings,
+        };
+        Output { summary, queues, series: self.recorder.into_columns() }
+    }
+
+    /// Panics unless every packet that was sent is delivered, dropped, queued or on a line.
+    fn assert_balanced(&self) {
+        let mut inside = self.arriving.len() as u64;
+        let mut dropped = 0;
+        for port in &self.ports {
+            port.assert_balanced();
+            let held = port.qdisc.backlog().packets + port.on_line().packets;
+            inside += u64::from(held);
+            dropped += port.dropped.packets;
+        }
+        assert_eq!(self.injected, self.delivered + dropped + inside, "accounts of the network");
+        assert_eq!(self.slab.live() as u64, inside, "headers of packets in the network");
+    }
+
+    /// Samples of one series of a group within the measuring window.
+    fn in_window(&self, group: GroupId, name: &str) -> Option<Statistics> {
+        let window = self.scenario.measure;
+        let (from, to) = (window.from.as_secs_f64(), window.to.as_secs_f64());
+        let column = self.recorder.columns(group).iter().find(|c| c.name.ends_with(name))?;
+        let pairs = column.t.iter().zip(&column.v);
+        Statistics::of(pairs.filter(|(t, _)| (from..=to).contains(*t)).map(|(_, v)| *v))
+    }
+
+    fn goodput_mbps(&self, group: GroupId) -> f64 {
+        let window = self.scenario.measure;
+        let columns = self.recorder.columns(group);
+        let Some(bytes) = columns.iter().find(|c| c.name.ends_with(".goodput_bytes")) else {
+            return 0.0;
+        };
+        let at = |time: Time| {
+            let after = bytes.t.partition_point(|t| *t <= time.as_secs_f64() + 1e-9);
+            if after == 0 { 0.0 } else { bytes.v[after - 1] }
+        };
+        let length = window.to.since(window.from);
+        if length == Dur::ZERO {
+            return 0.0;
+        }
+        (at(window.to) - at(window.from)) * 8.0 / length.as_secs_f64() / 1e6
+    }
+
+    fn flow_summary(&self, n: usize) -> FlowSummary {
+        let flow = &self.scenario.flows[n];
+        let group = self.flow_groups[n].0;
+        let totals = |e: usize| Totals(self.ends[e].endpoint.totals().0);
+        FlowSummary {
+            name: flow.name.clone(),
+            cc: flow.cc.clone(),
+            start_s: flow.start.as_secs_f64(),
+            goodput_mbps: self.goodput_mbps(group),
+            delivery_rate_mbps: self.in_window(group, ".delivery_rate"),
+            rtt_ms: self.in_window(group, ".rtt"),
+            cwnd_segments: self.in_window(group, ".cwnd"),
+            sender: totals(2 * n),
+            receiver: totals(2 * n + 1),
+        }
+    }
+
+    fn ping_summary(&self, n: usize) -> PingSummary {
+        let number = self.scenario.flows.len() + n;
+        PingSummary {
+            name: self.scenario.pings[n].name.clone(),
+            rtt_ms: self.in_window(self.flow_groups[number].0, ".rtt"),
+            totals: Totals(self.ends[2 * number].endpoint.totals().0),
+        }
+    }
+}
+
+fn env(seed: u64, name: &str, now: Time) -> Env {
+    Env { now, ..Env::ethernet(Rng::named(seed, name)) }
+}
+
+fn port(spec: &PortSpec, scenario: &Scenario, ends: usize) -> Port {
+    const CHECKED: &str = "the scenario has built it once";
+    let env = |part: &str| env(scenario.seed, &format!("link.{}.{part}", spec.name), Time::ZERO);
+    let leaf = aqm::build(&spec.qdisc, env("qdisc")).expect(CHECKED);
+    let qdisc = match &spec.shaper {
+        Some(shaper) => aqm::build_shaped(shaper, leaf, env("shaper")).expect(CHECKED),
+        None => leaf,
+    };
+    let ingress = match spec.role {
+        Role::Ingress(i) => Some(i),
+        Role::Egress => None,
+    };
+    let place = (spec.link, spec.forward, ingress);
+    Port::new(spec.name.clone(), place, qdisc, spec.wire, spec.delay, ends)
+}
+
+/// The rate that bounds a port: its wire's, or its shaper's.
+fn capacity(port: &Port) -> Option<Rate> {
+    port.wire.or_else(|| {
+        let text = port.qdisc.describe();
+        let mut words = text.split_whitespace();
+        words.find(|w| *w == "rate")?;
+        words.next().and_then(Rate::parse_tc)
+    })
+}

@@ -1,0 +1,11 @@
+//! The deterministic event engine: a scenario in, a trace out, in virtual time.
+
+#![warn(missing_docs)]
+
+mod agenda;
+mod engine;
+mod events;
+mod host;
+mod link;
+
+pub use engine::{Progress, run};

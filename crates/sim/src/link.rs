@@ -1,0 +1,256 @@
+//! A port: a queue, the wire behind it, and the packets on the way to the next hop. Packets in
+//! flight wait in one FIFO whose head is the port's only pending arrival.
+
+use std::collections::VecDeque;
+
+use sojourn_core::aqm::{Backlog, Event, Log, Qdisc, Reason, Stats};
+use sojourn_core::{Dur, Packet, Probe, Rate, Time};
+use sojourn_trace::summary::Totals;
+use sojourn_trace::{DelayHistogram, QueueSummary};
+
+/// Where a packet goes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hop {
+    /// Into this port.
+    Port(u32),
+    /// To this end point.
+    End(u32),
+}
+
+/// Counters of one kind of event.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Count {
+    pub(crate) packets: u64,
+    pub(crate) bytes: u64,
+}
+
+impl Count {
+    fn add(&mut self, pkt: &Packet) {
+        self.packets += 1;
+        self.bytes += u64::from(pkt.len);
+    }
+}
+
+/// A queue and its wire.
+pub(crate) struct Port {
+    pub(crate) name: String,
+    pub(crate) link: usize,
+    pub(crate) forward: bool,
+    /// Position among ingress elements, `None` for the egress queue.
+    pub(crate) ingress: Option<usize>,
+    pub(crate) qdisc: Box<dyn Qdisc>,
+    pub(crate) wire: Option<Rate>,
+    pub(crate) delay: Dur,
+    /// The wire is serialising until then.
+    busy_until: Time,
+    line: VecDeque<(Time, Packet)>,
+    /// Next hop per flow direction.
+    pub(crate) next: Vec<Hop>,
+    pub(crate) received: Count,
+    pub(crate) sent: Count,
+    pub(crate) dropped: Count,
+    marked: u64,
+    drops: [u64; Reason::COUNT],
+    marks: [u64; Reason::COUNT],
+    sojourn: DelayHistogram,
+    window_bytes: u64,
+    recent_sojourn: Dur,
+    recent_packets: u64,
+}
+
+impl Port {
+    pub(crate) fn new(
+        name: String,
+        place: (usize, bool, Option<usize>),
+        qdisc: Box<dyn Qdisc>,
+        wire: Option<Rate>,
+        delay: Dur,
+        flows: usize,
+    ) -> Self {
+        Self {
+            name,
+            link: place.0,
+            forward: place.1,
+            ingress: place.2,
+            qdisc,
+            wire,
+            delay,
+            busy_until: Time::ZERO,
+            line: VecDeque::with_capacity(64),
+            next: vec![Hop::End(u32::MAX); flows],
+            received: Count::default(),
+            sent: Count::default(),
+            dropped: Count::default(),
+            marked: 0,
+            drops: [0; Reason::COUNT],
+            marks: [0; Reason::COUNT],
+            sojourn: DelayHistogram::default(),
+            window_bytes: 0,
+            recent_sojourn: Dur::ZERO,
+            recent_packets: 0,
+        }
+    }
+
+    pub(crate) fn enqueue(&mut self, now: Time, pkt: Packet, log: &mut Log) {
+        self.received.add(&pkt);
+        self.qdisc.enqueue(now, pkt, log);
+    }
+
+    /// The next packet that leaves the queue at `now`, with the time of its arrival at the next
+    /// hop; `None` while the wire is busy or the queue gives nothing.
+    #[inline]
+    pub(crate) fn transmit(
+        &mut self,
+        now: Time,
+        measuring: bool,
+        log: &mut Log,
+    ) -> Option<(Time, Packet)> {
+        if self.busy_until > now {
+            return None;
+        }
+        let pkt = self.qdisc.dequeue(now, log)?;
+        let sojourn = now.since(pkt.stamp);
+        self.sent.add(&pkt);
+        self.recent_sojourn += sojourn;
+        self.recent_packets += 1;
+        if measuring {
+            self.sojourn.record(sojourn);
+            self.window_bytes += u64::from(pkt.len);
+        }
+        if let Some(rate) = self.wire {
+            self.busy_until = now + rate.time_for(u64::from(pkt.len));
+        }
+        Some((self.busy_until.max(now) + self.delay, pkt))
+    }
+
+    /// Puts a packet on the line; true if it is the only one there.
+    #[inline]
+    pub(crate) fn launch(&mut self, arrival: Time, pkt: Packet) -> bool {
+        // A wire does not reorder, even when its delay has just been shortened.
+        let arrival = self.line.back().map_or(arrival, |(last, _)| arrival.max(*last));
+        self.line.push_back((arrival, pkt));
+        self.line.len() == 1
+    }
+
+    /// The head of the line if it has arrived by `now`.
+    #[inline]
+    pub(crate) fn land(&mut self, now: Time) -> Option<Packet> {
+        let (arrival, _) = self.line.front()?;
+        if *arrival > now {
+            return None;
+        }
+        self.line.pop_front().map(|(_, pkt)| pkt)
+    }
+
+    /// Whether nothing is on the line.
+    pub(crate) fn line_is_empty(&self) -> bool {
+        self.line.is_empty()
+    }
+
+    /// When the head of the line arrives.
+    #[inline]
+    pub(crate) fn arrival(&self) -> Time {
+        self.line.front().map_or(Time::NEVER, |(at, _)| *at)
+    }
+
+    /// When the wire is free again, if packets wait for it.
+    #[inline]
+    pub(crate) fn free_at(&self, now: Time) -> Time {
+        if self.busy_until > now { self.busy_until } else { Time::NEVER }
+    }
+
+    /// Counts marks and drops; `forget` frees what belongs to a dropped packet.
+    #[inline]
+    pub(crate) fn settle(&mut self, log: &mut Log, mut forget: impl FnMut(&Packet)) {
+        if log.is_empty() {
+            return;
+        }
+        for event in log.drain() {
+            match event {
+                Event::Mark(_, reason) => {
+                    self.marked += 1;
+                    self.marks[reason as usize] += 1;
+                }
+                Event::Drop(pkt, reason) => {
+                    self.dropped.add(&pkt);
+                    self.drops[reason as usize] += 1;
+                    forget(&pkt);
+                }
+            }
+        }
+    }
+
+    /// Packets and bytes on the line.
+    pub(crate) fn on_line(&self) -> Backlog {
+        let mut backlog = Backlog::default();
+        for (_, pkt) in &self.line {
+            backlog.add(pkt);
+        }
+        backlog
+    }
+
+    /// Panics unless `received = sent + dropped + backlog` in packets and bytes.
+    pub(crate) fn assert_balanced(&self) {
+        let held = self.qdisc.backlog();
+        assert_eq!(
+            (self.received.packets, self.received.bytes),
+            (
+                self.sent.packets + self.dropped.packets + u64::from(held.packets),
+                self.sent.bytes + self.dropped.bytes + held.bytes
+            ),
+            "accounts of queue `{}` ({})",
+            self.name,
+            self.qdisc.describe()
+        );
+    }
+
+    /// Sampled values since the last call.
+    pub(crate) fn sample(&mut self, probe: &mut Probe<'_>) {
+        let backlog = self.qdisc.backlog();
+        let sojourn = if self.recent_packets == 0 {
+            f64::NAN
+        } else {
+            self.recent_sojourn.as_millis_f64() / self.recent_packets as f64
+        };
+        self.recent_sojourn = Dur::ZERO;
+        self.recent_packets = 0;
+        probe.put("backlog_packets", "packets", f64::from(backlog.packets));
+        probe.put("backlog_bytes", "bytes", backlog.bytes as f64);
+        probe.put("sojourn", "ms", sojourn);
+        probe.put("marks", "packets", self.marked as f64);
+        probe.put("drops", "packets", self.dropped.packets as f64);
+        self.qdisc.probe(probe);
+    }
+
+    /// Accounts and statistics at the end of the run.
+    pub(crate) fn summary(&self, capacity: Option<Rate>, window: Dur) -> QueueSummary {
+        let held = self.qdisc.backlog();
+        let mut stats = Stats::default();
+        self.qdisc.stats(&mut stats);
+        let reasons = |counts: &[u64; Reason::COUNT]| {
+            let named = Reason::ALL.iter().zip(counts).filter(|(_, n)| **n > 0);
+            Totals(named.map(|(r, n)| (r.name(), *n as f64)).collect())
+        };
+        let utilisation = capacity.filter(|_| window > Dur::ZERO).map(|rate| {
+            self.window_bytes as f64 / (rate.0 as f64 / 8.0 * window.as_secs_f64())
+        });
+        QueueSummary {
+            name: self.name.clone(),
+            qdisc: self.qdisc.describe(),
+            received_packets: self.received.packets,
+            received_bytes: self.received.bytes,
+            sent_packets: self.sent.packets,
+            sent_bytes: self.sent.bytes,
+            dropped: self.dropped.packets,
+            dropped_bytes: self.dropped.bytes,
+            marked: self.marked,
+            backlog_packets: u64::from(held.packets),
+            backlog_bytes: held.bytes,
+            drops: reasons(&self.drops),
+            marks: reasons(&self.marks),
+            stats: Totals(stats.0),
+            sojourn_ms: self.sojourn.statistics(),
+            utilisation,
+        }
+    }
+}

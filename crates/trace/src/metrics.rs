@@ -1,0 +1,130 @@
+//! Statistics with their definitions: arithmetic mean; percentiles by linear interpolation between
+//! closest ranks (numpy's default, Hyndman and Fan type 7).
+
+use hdrhistogram::Histogram;
+use serde::Serialize;
+use sojourn_core::Dur;
+
+/// Summary of a set of samples, in the samples' unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Statistics {
+    /// Number of samples.
+    pub n: usize,
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// 5th percentile.
+    pub p05: f64,
+    /// Median.
+    pub p50: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// Largest sample.
+    pub max: f64,
+}
+
+impl Statistics {
+    /// Statistics of the finite values; `None` if there is none.
+    pub fn of(values: impl Iterator<Item = f64>) -> Option<Self> {
+        let mut sorted: Vec<f64> = values.filter(|v| v.is_finite()).collect();
+        sorted.sort_by(f64::total_cmp);
+        let last = *sorted.last()?;
+        Some(Self {
+            n: sorted.len(),
+            mean: sorted.iter().sum::<f64>() / sorted.len() as f64,
+            p05: percentile(&sorted, 0.05),
+            p50: percentile(&sorted, 0.50),
+            p95: percentile(&sorted, 0.95),
+            p99: percentile(&sorted, 0.99),
+            max: last,
+        })
+    }
+}
+
+/// The `q` quantile of sorted values.
+fn percentile(sorted: &[f64], q: f64) -> f64 {
+    let rank = q * (sorted.len() - 1) as f64;
+    let below = rank.floor() as usize;
+    let above = (below + 1).min(sorted.len() - 1);
+    sorted[below] + (sorted[above] - sorted[below]) * (rank - below as f64)
+}
+
+/// Delays of individual packets, with a relative resolution of 0.1 %.
+#[derive(Clone, Debug)]
+pub struct DelayHistogram(Histogram<u32>);
+
+/// Statistics of packet delays in milliseconds.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct DelayStatistics {
+    /// Packets.
+    pub n: u64,
+    /// Mean over packets.
+    pub mean: f64,
+    /// Median.
+    pub p50: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// 99.9th percentile.
+    pub p999: f64,
+    /// Maximum.
+    pub max: f64,
+}
+
+impl Default for DelayHistogram {
+    fn default() -> Self {
+        Self(Histogram::new_with_bounds(1, 600_000_000_000, 3).expect("constant bounds are valid"))
+    }
+}
+
+impl DelayHistogram {
+    /// Counts one packet.
+    #[inline]
+    pub fn record(&mut self, delay: Dur) {
+        self.0.saturating_record(delay.0.max(1));
+    }
+
+    /// The statistics, `None` without packets.
+    pub fn statistics(&self) -> Option<DelayStatistics> {
+        let ms = |ns: u64| ns as f64 / 1e6;
+        (!self.0.is_empty()).then(|| DelayStatistics {
+            n: self.0.len(),
+            mean: self.0.mean() / 1e6,
+            p50: ms(self.0.value_at_quantile(0.5)),
+            p95: ms(self.0.value_at_quantile(0.95)),
+            p99: ms(self.0.value_at_quantile(0.99)),
+            p999: ms(self.0.value_at_quantile(0.999)),
+            max: ms(self.0.max()),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_interpolate_like_numpy() {
+        let s = Statistics::of((1..=5).map(f64::from)).expect("five samples");
+        assert_eq!((s.n, s.mean, s.p50, s.max), (5, 3.0, 3.0, 5.0));
+        assert!((s.p95 - 4.8).abs() < 1e-12 && (s.p05 - 1.2).abs() < 1e-12);
+    }
+
+    #[test]
+    fn missing_values_do_not_count() {
+        assert_eq!(Statistics::of([f64::NAN].into_iter()), None);
+        assert_eq!(Statistics::of([f64::NAN, 2.0].into_iter()).map(|s| s.n), Some(1));
+    }
+
+    #[test]
+    fn histogram_resolves_a_thousandth() {
+        let mut h = DelayHistogram::default();
+        for us in 1..=1000 {
+            h.record(Dur::from_micros(us));
+        }
+        let s = h.statistics().expect("a thousand packets");
+        assert!((s.p50 - 0.5).abs() < 0.001 && (s.max - 1.0).abs() < 0.001);
+    }
+}

@@ -1,0 +1,96 @@
+//! Sampled series as typed columns. A group of columns belongs to one element (a flow, a queue);
+//! the element puts its values in a fixed order, so columns are found by position and nothing is
+//! looked up by name while the simulation runs.
+
+use sojourn_core::{Probe, Time};
+
+/// One series.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// Dotted name, such as `flow.cubic.cwnd`.
+    pub name: String,
+    /// Unit of the values.
+    pub unit: &'static str,
+    /// Seconds since the start of the run.
+    pub t: Vec<f64>,
+    /// Values; NaN where there is none.
+    pub v: Vec<f64>,
+}
+
+/// A group of columns.
+#[derive(Clone, Copy, Debug)]
+pub struct GroupId(usize);
+
+#[derive(Debug)]
+struct Group {
+    prefix: String,
+    columns: Vec<Column>,
+}
+
+/// Collects series.
+#[derive(Debug, Default)]
+pub struct Recorder {
+    groups: Vec<Group>,
+}
+
+impl Recorder {
+    /// A new group whose columns are called `prefix` + name.
+    pub fn group(&mut self, prefix: String) -> GroupId {
+        self.groups.push(Group { prefix, columns: Vec::new() });
+        GroupId(self.groups.len() - 1)
+    }
+
+    /// Samples a group: `fill` puts its values, always the same names in the same order.
+    pub fn sample(&mut self, group: GroupId, now: Time, fill: impl FnOnce(&mut Probe<'_>)) {
+        let Group { prefix, columns } = &mut self.groups[group.0];
+        let mut position = 0;
+        let mut put = |name: &'static str, unit: &'static str, value: f64| {
+            if position == columns.len() {
+                columns.push(Column {
+                    name: format!("{prefix}{name}"),
+                    unit,
+                    t: Vec::new(),
+                    v: Vec::new(),
+                });
+            }
+            let column = &mut columns[position];
+            debug_assert_eq!(column.name[prefix.len()..], *name, "probes keep their order");
+            column.t.push(now.as_secs_f64());
+            column.v.push(value);
+            position += 1;
+        };
+        fill(&mut Probe::new(&mut put));
+    }
+
+    /// The columns of a group, in the order in which they were put.
+    pub fn columns(&self, group: GroupId) -> &[Column] {
+        &self.groups[group.0].columns
+    }
+
+    /// All columns, group by group.
+    pub fn into_columns(self) -> Vec<Column> {
+        self.groups.into_iter().flat_map(|g| g.columns).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_keep_order_and_prefix() {
+        let mut recorder = Recorder::default();
+        let group = recorder.group("queue.bneck.".into());
+        for ms in [0, 50] {
+            recorder.sample(group, Time(ms * 1_000_000), |p| {
+                p.put("backlog", "packets", ms as f64);
+                p.put("drops", "packets", 1.0);
+            });
+        }
+        let columns = recorder.into_columns();
+        let names: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
+        assert_eq!(names, ["queue.bneck.backlog", "queue.bneck.drops"]);
+        assert_eq!(columns[0].t, [0.0, 0.05]);
+        assert_eq!(columns[0].v, [0.0, 50.0]);
+    }
+}

@@ -1,0 +1,153 @@
+//! Totals and statistics of a run, as they stand in `summary.json` and `queue.json`.
+
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+
+use crate::metrics::{DelayStatistics, Statistics};
+use crate::record::Column;
+
+/// Named totals that serialise as a JSON object in their own order.
+#[derive(Clone, Debug, Default)]
+pub struct Totals(pub Vec<(&'static str, f64)>);
+
+impl Serialize for Totals {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, value) in &self.0 {
+            if value.fract() == 0.0 && value.abs() < 9e15 {
+                map.serialize_entry(name, &(*value as i64))?;
+            } else {
+                map.serialize_entry(name, value)?;
+            }
+        }
+        map.end()
+    }
+}
+
+/// The measuring window in seconds.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Window {
+    /// Start.
+    pub from_s: f64,
+    /// End.
+    pub to_s: f64,
+}
+
+/// Everything that a run leaves behind.
+#[derive(Debug)]
+pub struct Output {
+    /// The summary.
+    pub summary: Summary,
+    /// One entry per queue.
+    pub queues: Vec<QueueSummary>,
+    /// All series.
+    pub series: Vec<Column>,
+}
+
+/// The run as a whole.
+#[derive(Debug, Serialize)]
+pub struct Summary {
+    /// Format of this document.
+    pub schema: &'static str,
+    /// Name of the scenario.
+    pub name: String,
+    /// Seed.
+    pub seed: u64,
+    /// Simulated length; shorter than the scenario's if it was cancelled.
+    pub duration_s: f64,
+    /// Whether it ran to its end.
+    pub complete: bool,
+    /// Window of the statistics.
+    pub measure: Window,
+    /// Events that the engine handled.
+    pub events: u64,
+    /// TCP data packets that left a bottleneck queue, the unit of the speed figures.
+    pub data_packets: u64,
+    /// Flows in scenario order.
+    pub flows: Vec<FlowSummary>,
+    /// Pings in scenario order.
+    pub pings: Vec<PingSummary>,
+}
+
+/// One flow.
+#[derive(Debug, Serialize)]
+pub struct FlowSummary {
+    /// Name.
+    pub name: String,
+    /// Congestion controller with its parameters.
+    pub cc: String,
+    /// Start.
+    pub start_s: f64,
+    /// Bytes delivered in order to the receiver's application within the window, per second.
+    pub goodput_mbps: f64,
+    /// `ss` delivery rate, sampled.
+    pub delivery_rate_mbps: Option<Statistics>,
+    /// `ss` smoothed RTT, sampled.
+    pub rtt_ms: Option<Statistics>,
+    /// Congestion window, sampled.
+    pub cwnd_segments: Option<Statistics>,
+    /// Totals of the sender over the whole run.
+    pub sender: Totals,
+    /// Totals of the receiver over the whole run.
+    pub receiver: Totals,
+}
+
+/// One ping.
+#[derive(Debug, Serialize)]
+pub struct PingSummary {
+    /// Name.
+    pub name: String,
+    /// Round-trip times of replies that arrived within the window.
+    pub rtt_ms: Option<Statistics>,
+    /// Requests and replies over the whole run.
+    pub totals: Totals,
+}
+
+/// One queue with its accounts: `received = sent + dropped + backlog`, in packets and bytes.
+#[derive(Debug, Serialize)]
+pub struct QueueSummary {
+    /// Name of the port.
+    pub name: String,
+    /// Discipline and parameters in tc's grammar.
+    pub qdisc: String,
+    /// Packets that entered.
+    pub received_packets: u64,
+    /// Bytes that entered.
+    pub received_bytes: u64,
+    /// Packets that left.
+    pub sent_packets: u64,
+    /// Bytes that left.
+    pub sent_bytes: u64,
+    /// Packets dropped.
+    pub dropped: u64,
+    /// Bytes dropped.
+    pub dropped_bytes: u64,
+    /// Marks.
+    pub marked: u64,
+    /// Packets held at the end.
+    pub backlog_packets: u64,
+    /// Bytes held at the end.
+    pub backlog_bytes: u64,
+    /// Drops by reason.
+    pub drops: Totals,
+    /// Marks by reason.
+    pub marks: Totals,
+    /// Counters by `tc -s` name.
+    pub stats: Totals,
+    /// Time from enqueue to dequeue of packets that left within the window, ms.
+    pub sojourn_ms: Option<DelayStatistics>,
+    /// Bytes that left within the window over the capacity at the end of the run.
+    pub utilisation: Option<f64>,
+}
+
+impl Output {
+    /// `summary.json`.
+    pub fn summary_json(&self) -> String {
+        serde_json::to_string_pretty(&self.summary).expect("plain data serialises")
+    }
+
+    /// `queue.json`.
+    pub fn queues_json(&self) -> String {
+        serde_json::to_string_pretty(&self.queues).expect("plain data serialises")
+    }
+}
