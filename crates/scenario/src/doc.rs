@@ -44,6 +44,9 @@ impl Doc {
             key: String::new(),
             message,
         };
+        if let Some(at) = too_deep(text) {
+            return Err(fail(at, "a dotted name with too many parts".to_owned()));
+        }
         let table = DeTable::parse(text).map_err(|e| {
             let message = e.message().lines().collect::<Vec<_>>().join("; ");
             fail(e.span().map_or(0, |s| s.start), message)
@@ -99,6 +102,10 @@ impl Doc {
     /// their index. Tables on the way are created, entries of arrays are not.
     pub(crate) fn set(&mut self, dotted: &str, value: Node) -> Result<(), ScenarioError> {
         let origin = value.origin;
+        if too_deep(dotted).is_some() {
+            let message = "a dotted name with too many parts";
+            return Err(self.error(origin, dotted, message));
+        }
         let mut node = &mut self.root;
         for part in parts(dotted) {
             node = match child(node, part, origin) {
@@ -185,9 +192,28 @@ impl Value {
 
 /// The value that the text of an override denotes where a table or an array is wanted.
 pub(crate) fn parse_value(text: &str) -> Option<Value> {
+    if too_deep(text).is_some() {
+        return None;
+    }
     let value = DeValue::parse(text).ok()?;
     let value = value_of(value, &Lines::new(text)).ok()?.value;
     Some(overridden(value))
+}
+
+/// Where a dotted name begins that would overflow the stack. The TOML parser bounds the nesting of
+/// brackets but not of dotted names; this bounds the parts of long names in the whole text.
+fn too_deep(text: &str) -> Option<usize> {
+    let mut budget = 500_usize;
+    let mut at = 0;
+    for piece in text.split(|c| "=,[]{}#\n".contains(c)) {
+        let dots = piece.bytes().filter(|b| *b == b'.').count();
+        match budget.checked_sub(if dots > 8 { dots } else { 0 }) {
+            Some(rest) => budget = rest,
+            None => return Some(at),
+        }
+        at += piece.len() + 1;
+    }
+    None
 }
 
 fn overridden(value: Value) -> Value {

@@ -78,7 +78,7 @@ pub(crate) struct LinkTable {
     pub(crate) shaper: Option<String>,
     /// Queue in tc's words, such as "dualpi2 step_thresh 1ms"; default "pfifo".
     pub(crate) qdisc: Option<String>,
-    /// Elements before the queue in tc's words, such as ["netem delay 10ms"]; default none.
+    /// Elements before the queue in tc's words, such as `["netem delay 10ms"]`; default none.
     pub(crate) ingress: Option<Vec<String>>,
     /// Propagation delay, one way; default "0s".
     pub(crate) delay: Option<Time>,

@@ -292,7 +292,7 @@ fn flow(
     doc.check(bytes != Some(0), &key.field("bytes"), "expected more than zero")?;
     let tos = table.tos.0;
     let free = format!("the two ECN bits belong to the sender; write \"{:#04x}\"", tos & !3);
-    doc.check(tos & 3 == 0, &key.field("tos"), &free)?;
+    doc.check(tos & !3 == tos, &key.field("tos"), &free)?;
     Ok(Flow {
         name: table.name.clone(),
         cc,

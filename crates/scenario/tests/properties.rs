@@ -210,7 +210,10 @@ fn deep_nesting_is_an_error_not_a_stack_overflow() {
     let brackets = format!("name = {}", "[".repeat(deep));
     let dotted = format!("{}a = 1", "a.".repeat(deep));
     let header = format!("[{}a]", "a.".repeat(deep));
-    for text in [brackets, dotted.clone(), header] {
+    let inline = format!("{}a.b = {{", "a.a.a.a.a.a.a.a.a = {".repeat(deep));
+    let bounded = format!("{}a = 1{}", "a.a.a.a.a.a.a.a.a = {".repeat(79), "}".repeat(79));
+    let long = format!("{}a = 1", "a.".repeat(500));
+    for text in [brackets, dotted.clone(), header, inline, bounded, long] {
         assert!(load(&text, "fuzz.toml", &[]).is_err());
     }
     for (key, value) in [(dotted, "1".to_owned()), ("link".to_owned(), "[".repeat(deep))] {
