@@ -5,8 +5,10 @@
 //! runs proportional rate reduction and the RTO, and asks the controller for `ssthresh` once per
 //! reduction; a controller that sets [`Needs::owns_cwnd`] does all of that itself in `on_ack`.
 
+mod classic_ecn;
 mod cubic;
 mod hystart;
+mod prague;
 mod reno;
 
 use std::fmt;
@@ -399,7 +401,7 @@ impl fmt::Debug for Entry {
 }
 
 /// All congestion controllers, sorted by name.
-pub const REGISTRY: &[Entry] = &[cubic::ENTRY, reno::ENTRY];
+pub const REGISTRY: &[Entry] = &[cubic::ENTRY, prague::ENTRY, reno::ENTRY];
 
 /// The registry's line for `name`; the error lists the names and the nearest.
 pub fn entry(name: &str) -> Result<&'static Entry, GrammarError> {
