@@ -88,8 +88,22 @@ fn rehearse(doc: &Doc, changes: &[(Change, Key)], links: &[Link]) -> Result<(), 
     let mut queues: Vec<[Option<Box<dyn Qdisc>>; 2]> = links.iter().map(|_| [None, None]).collect();
     for (change, key) in changes {
         let link = &links[change.link];
-        let ways = [(change.forward, &link.forward), (change.reverse, &link.reverse)];
-        for (queue, (concerned, way)) in queues[change.link].iter_mut().zip(ways) {
+        let ways = [
+            (change.forward, &link.forward, "forward"),
+            (change.reverse, &link.reverse, "reverse"),
+        ];
+        for (queue, (concerned, way, side)) in queues[change.link].iter_mut().zip(ways) {
+            let fail = |message: &str| {
+                let hint = if change.forward && change.reverse {
+                    format!(
+                        " (this is the {side} direction; `link.{}.forward` or `.reverse` names one)",
+                        link.name
+                    )
+                } else {
+                    String::new()
+                };
+                doc.fail(key, format!("{message}{hint}"))
+            };
             match &change.edit {
                 _ if !concerned => {}
                 Edit::Change(text) => {
@@ -97,10 +111,13 @@ fn rehearse(doc: &Doc, changes: &[(Change, Key)], links: &[Link]) -> Result<(), 
                         Some(queue) => queue,
                         None => queue.insert(doc.qdisc(key, &way.qdisc)?),
                     };
-                    aqm::change(queue.as_mut(), change.at, text).map_err(|e| doc.fail(key, e.0))?;
+                    aqm::change(queue.as_mut(), change.at, text).map_err(|e| fail(&e.0))?;
                 }
                 Edit::Replace(text) => *queue = Some(doc.qdisc(key, text)?),
                 Edit::Ingress(_, text) => drop(doc.qdisc(key, text)?),
+                Edit::Rate(_) if way.shaper.is_none() && way.wire.is_none() => {
+                    return Err(fail("there is no rate to change"));
+                }
                 Edit::Rate(_) | Edit::Delay(_) => {}
             }
         }

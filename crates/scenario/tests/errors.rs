@@ -224,8 +224,16 @@ fn schedule_names_and_values_are_checked() {
     appended(
         &schedule("set = { \"link.bneck.qdisc\" = \"pfifo\" }"),
         "my.toml:20: schedule.0.set.link.bneck.qdisc: cannot change `codel` into `pfifo`; use \
-         replace",
+         replace (this is the forward direction; `link.bneck.forward` or `.reverse` names one)",
     );
+    let one_way = BASE.replace("\"5ms\"", "\"5ms\"\nreverse = { rate = \"none\" }");
+    let set = |name: &str| format!("{one_way}{}", schedule(&format!("set.\"{name}\" = \"9Mbit\"")));
+    assert_eq!(
+        error(&set("link.bneck.rate"), &[]).to_string(),
+        "my.toml:21: schedule.0.set.link.bneck.rate: there is no rate to change (this is the \
+         reverse direction; `link.bneck.forward` or `.reverse` names one)"
+    );
+    assert!(load(&set("link.bneck.forward.rate"), "f", &[]).is_ok());
     appended(
         &schedule("replace = { \"link.bneck.ingress0\" = \"netem delay 1ms\" }"),
         "my.toml:20: schedule.0.replace.link.bneck.ingress0: unknown ingress element \

@@ -142,7 +142,7 @@ set = {{ \"link.b.rate\" = \"40Mbit\" }}
     );
     let at = Time(4_000_000_000);
     assert_eq!(
-        parsed(&text, &[]).scenario.schedule,
+        parsed(&text, &[("link.b.reverse.rate", "9Mbit")]).scenario.schedule,
         [
             Change {
                 at: Time(2_000_000_000),

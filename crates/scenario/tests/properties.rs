@@ -98,7 +98,7 @@ prop_compose! {
         delay in 0_u64..2_000_000_000,
     ) -> String {
         let shaper = if shaped && rate.is_some() { "htb burst 1600b" } else { "none" };
-        let rate = rate.map_or("none".to_owned(), |r| format!("{r}bit"));
+        let rate = rate.map_or_else(|| "none".to_owned(), |r| format!("{r}bit"));
         format!(
             "rate = \"{rate}\"\nshaper = \"{shaper}\"\nqdisc = \"{qdisc}\"\n\
              ingress = [{}]\ndelay = \"{delay}ns\"\n",
@@ -133,12 +133,13 @@ prop_compose! {
         at in 0_u64..=10_000,
         way in prop::sample::select(&["", ".forward", ".reverse"][..]),
         edit in prop::sample::select(&[
-            ("set", "rate", "3Mbit"), ("set", "delay", "2ms"), ("replace", "qdisc", "pfifo"),
+            ("set", "s", "rate", "3Mbit"), ("set", "l0", "delay", "2ms"),
+            ("set", "s", "qdisc", "pfifo limit 7"), ("replace", "l0", "qdisc", "pfifo"),
         ][..]),
     ) -> String {
-        let (table, field, value) = edit;
+        let (table, link, field, value) = edit;
         format!(
-            "[[schedule]]\nat = \"{at}ms\"\n{table} = {{ \"link.l0{way}.{field}\" = \"{value}\" }}\n"
+            "[[schedule]]\nat = \"{at}ms\"\n{table} = {{ \"link.{link}{way}.{field}\" = \"{value}\" }}\n"
         )
     }
 }
@@ -156,6 +157,7 @@ prop_compose! {
         let mut text = format!(
             "name = \"valid/1\"\ndescription = \"{description}\"\nduration = \"10s\"\nseed = {seed}\n"
         );
+        text += "[[link]]\nname = \"s\"\nrate = \"9Mbit\"\n";
         for (i, (forward, reverse)) in ways.iter().enumerate() {
             text += &format!("[[link]]\nname = \"l{i}\"\n{forward}");
             text += &reverse.as_ref().map_or(String::new(), |w| format!("[link.reverse]\n{w}"));
