@@ -1,9 +1,28 @@
 //! What is to be run: the scenario file, its validation and its schema, shared by the engines.
+//!
+//! [`load`] turns the text of a file into a [`Scenario`] without invalid states, [`expand`] into
+//! the runs of its sweep; [`to_toml`] writes the resolved file, [`schema`] the JSON Schema of the
+//! format; [`Topology`] is the network that engines build from it.
 
 #![warn(missing_docs)]
 
+mod de;
+mod doc;
+mod error;
+mod file;
+mod load;
+mod resolve;
 pub mod scenario;
+mod schedule;
+mod text;
+pub mod topology;
+mod write;
 
+pub use error::{Origin, ScenarioError};
+pub use file::schema;
+pub use load::{Axis, Parsed, SweepPoint, expand, load};
 pub use scenario::{
     Change, Direction, EcnMode, Edit, Era, Flow, Link, Measure, Ping, Scenario, Tcp,
 };
+pub use topology::{PortSpec, Role, Route, Topology};
+pub use write::to_toml;

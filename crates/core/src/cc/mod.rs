@@ -5,6 +5,12 @@
 //! runs proportional rate reduction and the RTO, and asks the controller for `ssthresh` once per
 //! reduction; a controller that sets [`Needs::owns_cwnd`] does all of that itself in `on_ack`.
 
+mod classic_ecn;
+mod cubic;
+mod hystart;
+mod prague;
+mod reno;
+
 use std::fmt;
 
 use crate::ecn::Ecn;
@@ -330,6 +336,36 @@ pub struct Ack<'a> {
     pub reports: &'a [PacketReport],
 }
 
+impl<'a> Ack<'a> {
+    /// An acknowledgement that reports nothing: the base for struct update syntax.
+    pub const fn new(path: &'a Path) -> Self {
+        Self {
+            path,
+            acked: 0,
+            sacked: 0,
+            acked_bytes: 0,
+            lost: 0,
+            ce: 0,
+            ect1: 0,
+            ece: false,
+            esce: false,
+            rtt: None,
+            rate: None,
+            prior_in_flight: 0,
+            may_raise: false,
+            app_limited: false,
+            reports: &[],
+        }
+    }
+
+    /// Segments newly delivered, cumulatively or by SACK (Linux `acked_sacked`): what growth
+    /// counts.
+    #[inline]
+    pub const fn delivered(&self) -> u32 {
+        self.acked + self.sacked
+    }
+}
+
 /// What the endpoint may do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Output {
@@ -365,7 +401,7 @@ impl fmt::Debug for Entry {
 }
 
 /// All congestion controllers, sorted by name.
-pub const REGISTRY: &[Entry] = &[];
+pub const REGISTRY: &[Entry] = &[cubic::ENTRY, prague::ENTRY, reno::ENTRY];
 
 /// The registry's line for `name`; the error lists the names and the nearest.
 pub fn entry(name: &str) -> Result<&'static Entry, GrammarError> {

@@ -1,0 +1,225 @@
+use super::*;
+
+const HZ: u32 = 1000;
+
+fn cubic(words: &str) -> Cubic {
+    let mut args = Args::new("cubic", PARAMS, words);
+    Cubic::new(Params::parse(&mut args).expect("valid words"))
+}
+
+fn path() -> Path {
+    Path { hz: HZ, cwnd_limited: true, snd_nxt: 1, ..Path::default() }
+}
+
+fn at_ms(ms: u64) -> Time {
+    Time::ZERO + Dur::from_millis(ms)
+}
+
+/// A reduction from `cwnd`, and the first growth step after it at time zero.
+fn reduce(c: &mut Cubic, cwnd: u32) -> u32 {
+    let ssthresh = c.ssthresh(Time::ZERO, &path(), &Window::new(cwnd));
+    c.update(Time::ZERO, ssthresh, 1);
+    ssthresh
+}
+
+// KAT cc.md §9 #5 and §3.3
+#[test]
+fn a_reduction_keeps_717_of_1024_rounded_down() {
+    for (cwnd, expected) in [(100, 70), (42, 29), (333, 233), (667, 467), (2, 2), (1, 2)] {
+        assert_eq!(reduce(&mut cubic(""), cwnd), expected, "cwnd {cwnd}");
+    }
+}
+
+// KAT cc.md §9 #6 and §3.3
+#[test]
+fn time_to_the_plateau_matches_the_cube_root_within_a_fifth_of_a_percent() {
+    for (cwnd, seconds) in [(100, 4.2158), (42, 3.190), (333, 6.2976), (667, 7.9344)] {
+        let mut c = cubic("");
+        reduce(&mut c, cwnd);
+        let k = f64::from(c.curve.k) / 1024.0;
+        assert!((k / seconds - 1.0).abs() < 0.002, "cwnd {cwnd}: {k} s");
+    }
+}
+
+#[test]
+fn cube_root_is_the_floor_of_the_real_one() {
+    for root in [1_u64, 2, 3, 10, 1023, 4316, 65_535, 1_000_000, 2_642_245] {
+        let cube = root.pow(3);
+        assert_eq!(u64::from(cube_root(cube)), root);
+        assert_eq!(u64::from(cube_root(cube - 1)), root - 1);
+        assert_eq!(u64::from(cube_root(cube + 1)), root);
+    }
+    assert_eq!(cube_root(u64::MAX), 2_642_245);
+}
+
+// KAT cc.md §9 #7
+#[test]
+fn fast_convergence_remembers_less_than_the_window_that_lost_below_the_maximum() {
+    let reduce_twice = |words| {
+        let mut c = cubic(words);
+        c.ssthresh(Time::ZERO, &path(), &Window::new(100));
+        let ssthresh = c.ssthresh(Time::ZERO, &path(), &Window::new(80));
+        (c.curve.last_max, ssthresh)
+    };
+    assert_eq!(reduce_twice(""), (68, 56));
+    assert_eq!(reduce_twice("nofast_convergence"), (80, 56));
+}
+
+// KAT cc.md §9 #8
+#[test]
+fn friendly_window_grows_by_eight_fifteenths_per_window() {
+    let mut c = cubic("");
+    reduce(&mut c, 1000);
+    let (cwnd, start) = (700, c.curve.friendly_cwnd);
+    // All within one jiffy: the curve stands still, the friendly window does not.
+    for _ in 0..1000 {
+        c.update(at_ms(1), cwnd, cwnd);
+        c.curve.last_cwnd = 0;
+    }
+    let alpha = f64::from(c.curve.friendly_cwnd - start) / 1000.0;
+    assert!((alpha / 0.5333 - 1.0).abs() < 0.002, "{alpha}");
+}
+
+// KAT cc.md §3.3
+#[test]
+fn without_a_loss_growth_is_at_least_one_segment_per_twenty() {
+    let mut c = cubic("");
+    c.update(Time::ZERO, 100, 1);
+    assert_eq!(c.curve.cnt, 20);
+}
+
+// KAT cc.md §3.2: 0.7 of the maximum at once, the maximum at K, 1.3 of it at 2 K.
+#[test]
+fn curve_passes_its_three_points() {
+    let mut c = cubic("notcp_friendliness");
+    reduce(&mut c, 1000);
+    let k_ms = u64::from(c.curve.k) * 1000 / 1024;
+    for (ms, target) in [(1, 700), (k_ms, 1000), (2 * k_ms, 1300)] {
+        // A window a little below shows the target through cnt = cwnd / (target - cwnd).
+        let cwnd = target * 19 / 20;
+        c.curve.last_cwnd = 0;
+        c.update(at_ms(ms), cwnd, 1);
+        let seen = cwnd + cwnd / c.curve.cnt;
+        assert!(seen.abs_diff(target) * 200 <= target, "at {ms} ms: {seen} for {target}");
+    }
+}
+
+#[test]
+fn growth_is_at_most_half_a_window_per_round_trip() {
+    let mut c = cubic("");
+    reduce(&mut c, 100);
+    c.update(at_ms(60_000), 70, 1);
+    assert_eq!(c.curve.cnt, 2);
+}
+
+#[test]
+fn an_unchanged_window_keeps_its_pace_for_a_32nd_of_a_second() {
+    let cnt_after = |ms| {
+        let mut c = cubic("notcp_friendliness");
+        reduce(&mut c, 100);
+        c.curve.cnt = 77;
+        c.update(at_ms(ms), 70, 1);
+        c.curve.cnt
+    };
+    assert_eq!(cnt_after(31), 77);
+    assert_ne!(cnt_after(32), 77);
+}
+
+#[test]
+fn a_timeout_forgets_the_maximum() {
+    let mut c = cubic("");
+    reduce(&mut c, 100);
+    let change = StateChange { from: State::Open, to: State::Loss };
+    c.on_state(at_ms(1), change, &path(), &mut Window::new(1));
+    assert_eq!((c.curve.last_max, c.curve.epoch), (0, None));
+}
+
+#[test]
+fn idle_time_does_not_move_the_curve() {
+    let mut c = cubic("");
+    reduce(&mut c, 100);
+    c.on_restart(at_ms(5000), Dur::from_millis(4000), &mut Window::new(70));
+    assert_eq!(c.curve.epoch, Some(4000));
+    c.on_restart(at_ms(5000), Dur::from_millis(4000), &mut Window::new(70));
+    assert_eq!(c.curve.epoch, Some(5000), "never in the future");
+}
+
+#[test]
+fn delay_samples_of_an_epoch_s_first_second_are_ignored() {
+    let mut c = cubic("");
+    reduce(&mut c, 100);
+    let mut win = Window { ssthresh: 70, ..Window::new(70) };
+    c.on_rtt(at_ms(999), Dur::from_millis(10), &path(), &mut win);
+    assert_eq!(c.curve.delay_min, 0);
+    c.on_rtt(at_ms(1000), Dur::from_millis(10), &path(), &mut win);
+    assert_eq!(c.curve.delay_min, 10_000);
+}
+
+// cc.md §8 P10: convex growth starts at once after HyStart's exit.
+#[test]
+fn after_hystart_s_exit_the_curve_starts_at_its_plateau() {
+    let mut c = cubic("");
+    let mut path = path();
+    let mut win = Window::new(100);
+    c.on_established(Time::ZERO, &path, &mut win);
+    for n in 0..20 {
+        // The second ACK opens a round in which every sample is 20 ms over the minimum.
+        let rtt = Some(Dur::from_millis(if n == 0 { 40 } else { 60 }));
+        (path.snd_una, path.snd_nxt) = (n + 1, 1000);
+        let ack = Ack { acked: 1, rtt, may_raise: true, ..Ack::new(&path) };
+        c.on_ack(at_ms(100 + 5 * n), &ack, &mut win);
+        path.snd_una += 1;
+    }
+    assert!(c.hystart.found() && !win.in_slow_start());
+    assert_eq!((c.curve.k, c.curve.last_max), (0, 0));
+    assert!(c.curve.cnt <= 20);
+}
+
+#[test]
+fn nohystart_leaves_slow_start_alone() {
+    let mut c = cubic("nohystart");
+    let path = path();
+    let mut win = Window::new(100);
+    for ms in 0..20 {
+        let rtt = Some(Dur::from_millis(40 + 10 * ms));
+        let ack = Ack { acked: 1, rtt, may_raise: true, ..Ack::new(&path) };
+        c.on_ack(at_ms(100 + 5 * ms), &ack, &mut win);
+    }
+    assert_eq!(win.cwnd, 120);
+}
+
+#[test]
+fn the_clock_has_the_kernel_s_tick() {
+    let mut c = cubic("");
+    let mut win = Window::new(10);
+    c.on_established(Time::ZERO, &Path { hz: 250, ..path() }, &mut win);
+    assert_eq!([c.jiffies(at_ms(3)), c.jiffies(at_ms(4)), c.jiffies(at_ms(1000))], [0, 1, 250]);
+    assert_eq!(Era::Newer.delay_jiffies(9_000, 250), 3, "rounded up");
+    assert_eq!(Era::Until2020.delay_jiffies(9 << 3, 250), 3);
+}
+
+#[test]
+fn description_builds_the_same_controller() {
+    for words in [
+        "",
+        "nohystart nofast_convergence notcp_friendliness beta 870 bic_scale 50",
+        "hystart_detect train hystart_low_window 8 hystart_ack_delta 1500us hystart_era 2020",
+        "hystart_detect delay",
+    ] {
+        let first = cubic(words).describe();
+        let rest = first.strip_prefix("cubic ").expect("starts with the name");
+        assert_eq!(cubic(rest).params, cubic(words).params);
+        assert_eq!(cubic(rest).describe(), first);
+    }
+}
+
+#[test]
+fn table_of_parameters_states_the_defaults() {
+    let words: Vec<String> = PARAMS
+        .iter()
+        .map(|p| {
+            if p.value.is_empty() { p.default.into() } else { format!("{} {}", p.name, p.default) }
+        })
+        .collect();
+    assert_eq!(cubic(&words.join(" ")).params, Params::DEFAULT);
+}

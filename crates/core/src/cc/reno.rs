@@ -1,0 +1,154 @@
+//! Reno as Linux runs it: RFC 5681 with segments counted instead of ACKs; NewReno's recovery is
+//! the endpoint's. Facts: `cc.md` 3.1, 3.13.1.
+
+use super::{Ack, Controller, Entry, Needs, Output, Path, Window};
+use crate::grammar::Args;
+use crate::units::Time;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "reno",
+    summary: "Halves on loss or ECN echo, grows by one segment per window.",
+    reference: "RFC 5681; Linux net/ipv4/tcp_cong.c",
+    params: &[],
+    build: |args: &mut Args<'_>| match args.key() {
+        Some(_) => Err(args.unknown()),
+        None => Ok(Box::new(Reno)),
+    },
+};
+
+/// The smallest slow-start threshold, in segments.
+const MIN_SSTHRESH: u32 = 2;
+
+/// Growth step of one ACK, slow start and its remainder in congestion avoidance; nothing happens
+/// while the application or the receiver, not cwnd, is the limit.
+#[inline]
+pub(super) fn cong_avoid(ack: &Ack<'_>, win: &mut Window) {
+    if !ack.path.cwnd_limited {
+        return;
+    }
+    let mut acked = ack.delivered();
+    if win.in_slow_start() {
+        acked = win.slow_start(acked);
+        if acked == 0 {
+            return;
+        }
+    }
+    win.additive_increase(win.cwnd, acked);
+}
+
+/// Half of cwnd.
+pub(super) fn ssthresh(win: &Window) -> u32 {
+    (win.cwnd / 2).max(MIN_SSTHRESH)
+}
+
+/// Everything Reno remembers is in [`Window`].
+#[derive(Debug)]
+struct Reno;
+
+impl Controller for Reno {
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
+    fn on_ack(&mut self, _now: Time, ack: &Ack<'_>, win: &mut Window) {
+        if ack.may_raise {
+            cong_avoid(ack, win);
+        }
+    }
+
+    fn ssthresh(&mut self, _now: Time, _path: &Path, win: &Window) -> u32 {
+        ssthresh(win)
+    }
+
+    fn output(&self, _path: &Path, _win: &Window) -> Output {
+        Output::default()
+    }
+
+    fn describe(&self) -> String {
+        "reno".into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limited() -> Path {
+        Path { cwnd_limited: true, ..Path::default() }
+    }
+
+    fn ack(reno: &mut Reno, win: &mut Window, path: &Path, acked: u32) {
+        reno.on_ack(Time::ZERO, &Ack { acked, may_raise: true, ..Ack::new(path) }, win);
+    }
+
+    // KAT cc.md §9 #2
+    #[test]
+    fn ssthresh_is_half_of_cwnd_rounded_down_and_at_least_two() {
+        for (cwnd, expected) in [(37, 18), (5, 2), (3, 2), (1, 2)] {
+            let ssthresh = Reno.ssthresh(Time::ZERO, &Path::default(), &Window::new(cwnd));
+            assert_eq!(ssthresh, expected, "cwnd {cwnd}");
+        }
+    }
+
+    // KAT cc.md §9 #3
+    #[test]
+    fn a_window_of_single_acks_adds_one_segment() {
+        let mut win = Window { ssthresh: 5, ..Window::new(10) };
+        for n in 1..=10 {
+            assert_eq!(win.cwnd, 10, "before ACK {n}");
+            ack(&mut Reno, &mut win, &limited(), 1);
+        }
+        assert_eq!(win.cwnd, 11);
+    }
+
+    // KAT cc.md §9 #4
+    #[test]
+    fn a_stretch_ack_adds_every_whole_window_and_carries_the_rest() {
+        let mut win = Window { ssthresh: 5, ..Window::new(10) };
+        ack(&mut Reno, &mut win, &limited(), 25);
+        assert_eq!((win.cwnd, win.cwnd_cnt), (12, 5));
+    }
+
+    // KAT cc.md §9 #13
+    #[test]
+    fn slow_start_doubles_per_round_with_single_and_with_delayed_acks() {
+        for per_ack in [1, 2, 5] {
+            let mut win = Window::new(10);
+            for expected in [10, 20, 40, 80, 160] {
+                assert_eq!(win.cwnd, expected, "{per_ack} segments per ACK");
+                for _ in 0..expected / per_ack {
+                    ack(&mut Reno, &mut win, &limited(), per_ack);
+                }
+            }
+        }
+    }
+
+    // KAT cc.md §3.1
+    #[test]
+    fn slow_start_stops_at_ssthresh_and_the_rest_counts_for_congestion_avoidance() {
+        let mut win = Window { ssthresh: 12, ..Window::new(10) };
+        ack(&mut Reno, &mut win, &limited(), 5);
+        assert_eq!((win.cwnd, win.cwnd_cnt), (12, 3));
+    }
+
+    #[test]
+    fn growth_needs_a_full_window_and_the_framework_s_leave() {
+        let mut win = Window::new(10);
+        ack(&mut Reno, &mut win, &Path::default(), 10);
+        let path = limited();
+        Reno.on_ack(Time::ZERO, &Ack { acked: 10, ..Ack::new(&path) }, &mut win);
+        assert_eq!(win, Window::new(10));
+    }
+
+    #[test]
+    fn undo_returns_to_the_window_before_the_reduction() {
+        assert_eq!(Reno.undo_cwnd(&Window { prior_cwnd: 80, ..Window::new(40) }), 80);
+        assert_eq!(Reno.undo_cwnd(&Window { prior_cwnd: 80, ..Window::new(90) }), 90);
+    }
+
+    #[test]
+    fn takes_no_parameters() {
+        let error = super::super::build("reno fast").err().expect("refused");
+        assert_eq!(error.0, "reno: unknown parameter `fast`; it takes none");
+    }
+}

@@ -1,0 +1,166 @@
+//! Mean windows under random loss and marking: controllers alone, driven by one ACK per segment
+//! over a path of constant RTT.
+
+use sojourn_core::cc::{self, Ack, Controller, Feedback, Needs, Path, State, StateChange, Window};
+use sojourn_core::{Dur, Rng, Time};
+
+/// A sender whose window is always full. Losses and marks act as in Linux's state machine: one
+/// reduction per window of data, no growth until it is over.
+struct Sender {
+    cc: Box<dyn Controller>,
+    needs: Needs,
+    path: Path,
+    win: Window,
+    now: Time,
+    recover: u64,
+    area: f64,
+}
+
+impl Sender {
+    fn new(text: &str, rtt: Dur, cwnd: u32, feedback: Feedback) -> Self {
+        let mut cc = cc::build(text).expect("a known controller");
+        let path = Path {
+            mss: 1448,
+            mtu: 1500,
+            srtt: rtt,
+            min_rtt: rtt,
+            hz: 1000,
+            cwnd_limited: true,
+            feedback,
+            ..Path::default()
+        };
+        let mut win = Window { ssthresh: cwnd, ..Window::new(cwnd) };
+        cc.on_established(Time::ZERO, &path, &mut win);
+        let needs = cc.needs();
+        Self { cc, needs, path, win, now: Time::ZERO, recover: 0, area: 0.0 }
+    }
+
+    fn state(&mut self, to: State) {
+        let change = StateChange { from: self.path.state, to };
+        self.path.state = to;
+        self.cc.on_state(self.now, change, &self.path, &mut self.win);
+    }
+
+    /// Delivers one segment, which a mark or loss `hit`s.
+    fn step(&mut self, hit: bool, reaction: State) {
+        let spacing = self.path.srtt / u64::from(self.win.cwnd);
+        self.now += spacing;
+        self.area += f64::from(self.win.cwnd) * spacing.as_secs_f64();
+        self.path.delivered += 1;
+        self.path.snd_una += 1;
+        self.path.snd_nxt = self.path.snd_una + u64::from(self.win.cwnd);
+        let marked = hit && reaction == State::Cwr;
+        self.path.delivered_ce += u64::from(marked);
+        if self.path.state > State::Disorder && self.path.snd_una >= self.recover {
+            if !self.needs.owns_cwnd {
+                self.win.cwnd = self.win.ssthresh;
+            }
+            self.state(State::Open);
+        }
+        if hit && self.path.state == State::Open {
+            self.recover = self.path.snd_nxt;
+            self.win.prior_cwnd = self.win.cwnd;
+            self.win.ssthresh = self.cc.ssthresh(self.now, &self.path, &self.win);
+            self.state(reaction);
+            if !self.needs.owns_cwnd {
+                // The whole reduction at once stands for its gradual course.
+                self.win.cwnd = self.win.ssthresh;
+            }
+        }
+        let ack = Ack {
+            acked: 1,
+            ce: u32::from(marked),
+            rtt: Some(self.path.srtt),
+            may_raise: self.path.state == State::Open,
+            ..Ack::new(&self.path)
+        };
+        self.cc.on_ack(self.now, &ack, &mut self.win);
+    }
+
+    /// Time average of cwnd over `segments` deliveries with independent hits.
+    fn mean_window(self, p: f64, segments: u64, reaction: State) -> f64 {
+        let mut rng = Rng::named(1, "cc_windows");
+        self.mean_window_hit_by(|_| rng.unit() < p, segments, reaction)
+    }
+
+    /// The same with hits of one's own choice; the first tenth is left out.
+    fn mean_window_hit_by(
+        mut self,
+        mut hit: impl FnMut(u64) -> bool,
+        segments: u64,
+        reaction: State,
+    ) -> f64 {
+        let mut start = (0.0, Time::ZERO);
+        for n in 0..segments {
+            if n == segments / 10 {
+                start = (self.area, self.now);
+            }
+            self.step(hit(n), reaction);
+        }
+        (self.area - start.0) / self.now.since(start.1).as_secs_f64()
+    }
+}
+
+const RTT: Dur = Dur::from_millis(80);
+
+fn assert_mean(mean: f64, expected: f64, tolerance: f64) {
+    let error = mean / expected - 1.0;
+    assert!(error.abs() <= tolerance, "mean window {mean:.1}, expected {expected}: {error:+.3}");
+}
+
+// KAT cc.md §9 #1
+#[test]
+fn reno_s_mean_window_under_random_loss_follows_the_square_root_law() {
+    let sender = Sender::new("reno", RTT, 100, Feedback::None);
+    let mean = sender.mean_window(1e-4, 10_000_000, State::Recovery);
+    assert_mean(mean, 122.5, 0.08);
+}
+
+// KAT cc.md §9 #9: the formula averages over a fixed cycle. Distances uniform from 0 to 2/p keep
+// that regular enough; exponential ones (independent losses) give 184.
+#[test]
+fn cubic_s_mean_window_follows_its_response_function() {
+    let mut rng = Rng::named(1, "cc_windows.cubic");
+    let mut next = 0;
+    let hit = |n| {
+        let hit = n == next;
+        if hit {
+            next += 1 + u64::from(rng.below(20_000));
+        }
+        hit
+    };
+    let sender = Sender::new("cubic", RTT, 100, Feedback::None);
+    assert_mean(sender.mean_window_hit_by(hit, 10_000_000, State::Recovery), 158.0, 0.15);
+}
+
+// Exactly periodic losses have a band of steady windows: within 1.36 s of the plateau the curve
+// is flat to less than a segment.
+#[test]
+fn cubic_under_periodic_loss_stays_on_the_side_of_the_response_function_it_came_from() {
+    let mean_from = |cwnd| {
+        let sender = Sender::new("cubic", RTT, cwnd, Feedback::None);
+        sender.mean_window_hit_by(|n| n % 10_000 == 0, 3_000_000, State::Recovery)
+    };
+    let (below, above) = (mean_from(100), mean_from(300));
+    assert!((120.0..158.0).contains(&below), "{below}");
+    assert!((158.0..200.0).contains(&above), "{above}");
+}
+
+// KAT cc.md §3.2: at 0.1 % the Reno-friendly region is the larger one.
+#[test]
+fn cubic_is_reno_friendly_where_its_curve_is_slower() {
+    let sender = Sender::new("cubic", RTT, 30, Feedback::None);
+    let mean = sender.mean_window(1e-3, 3_000_000, State::Recovery);
+    assert_mean(mean, 38.7, 0.15);
+}
+
+// KAT cc.md §3.5 says 2/p for a cut in every round trip. A cut needs a new mark after the CWR state
+// of the last one: with x = p W, x/2 = 1 + 1/x, so x = 1 + sqrt(3).
+#[test]
+fn prague_s_window_is_inverse_to_the_marking_probability() {
+    for p in [0.01, 0.02, 0.04] {
+        let sender = Sender::new("prague ecn_fallback 0", RTT, 100, Feedback::AccEcn);
+        let mean = sender.mean_window(p, 2_000_000, State::Cwr);
+        assert_mean(mean, (1.0 + 3_f64.sqrt()) / p, 0.05);
+    }
+}

@@ -1,0 +1,273 @@
+//! The scenario file as it is written. These types are the only definition of the format: the JSON
+//! Schema is generated from them, and the resolved file is written through them.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sojourn_core::{Bytes, Dur};
+
+use crate::text::{AxisValue, Quantity, RateOrNone, Tos};
+
+type Time = Quantity<Dur>;
+type Size = Quantity<Bytes>;
+
+/// One run of a network laboratory: links, flows, pings and scheduled changes.
+#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "Sojourn scenario")]
+pub(crate) struct File {
+    /// Name of the run.
+    pub(crate) name: String,
+    /// One sentence for lists and reports.
+    #[serde(default)]
+    pub(crate) description: String,
+    /// Length of the run, such as "60s".
+    pub(crate) duration: Time,
+    /// Seed of all random streams.
+    #[serde(default = "one")]
+    pub(crate) seed: u64,
+    /// Interval of the sampled series.
+    #[serde(default = "fifty_ms")]
+    pub(crate) step: Time,
+    /// Window over which the summary is taken.
+    #[serde(default)]
+    pub(crate) measure: MeasureTable,
+    /// Defaults of all flows' TCP endpoints.
+    #[serde(default)]
+    pub(crate) tcp: TcpTable,
+    /// Links in path order, from the senders to the receivers.
+    #[serde(default)]
+    pub(crate) link: Vec<LinkTable>,
+    /// Bulk TCP flows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) flow: Vec<FlowTable>,
+    /// ICMP echo trains.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) ping: Vec<PingTable>,
+    /// Changes during the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) schedule: Vec<ScheduleTable>,
+    /// Axes of a sweep: dotted name to the values it takes. The product of all axes is run, the
+    /// first axis changing slowest.
+    #[serde(default, skip_serializing)]
+    pub(crate) sweep: BTreeMap<String, Vec<AxisValue>>,
+}
+
+/// Window over which the summary is taken.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MeasureTable {
+    /// Start of the window; default "0s".
+    pub(crate) from: Option<Time>,
+    /// End of the window; default the end of the run.
+    pub(crate) to: Option<Time>,
+}
+
+/// A hop between two nodes. Packets pass the ingress elements, the queue with its shaper, the
+/// wire and the propagation delay, in this order.
+#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LinkTable {
+    /// Name, unique among links: letters, digits, `_` and `-`.
+    pub(crate) name: String,
+    /// Rate of the shaper if there is one, else of the wire; "none" (default) is infinitely fast.
+    pub(crate) rate: Option<RateOrNone>,
+    /// Shaper around the queue, in tc's words without the rate: "htb", "htb burst 1600b"; "none"
+    /// (default) leaves the serialisation to the wire.
+    pub(crate) shaper: Option<String>,
+    /// Queue in tc's words, such as "dualpi2 step_thresh 1ms"; default "pfifo".
+    pub(crate) qdisc: Option<String>,
+    /// Elements before the queue in tc's words, such as `["netem delay 10ms"]`; default none.
+    pub(crate) ingress: Option<Vec<String>>,
+    /// Propagation delay, one way; default "0s".
+    pub(crate) delay: Option<Time>,
+    /// What differs on the way back; every key defaults to the forward direction's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reverse: Option<DirectionTable>,
+}
+
+/// What differs on the way back.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DirectionTable {
+    /// Rate of the shaper if there is one, else of the wire. "none" also removes an inherited
+    /// shaper.
+    pub(crate) rate: Option<RateOrNone>,
+    /// Shaper in tc's words without the rate, or "none".
+    pub(crate) shaper: Option<String>,
+    /// Queue in tc's words.
+    pub(crate) qdisc: Option<String>,
+    /// Elements before the queue in tc's words.
+    pub(crate) ingress: Option<Vec<String>>,
+    /// Propagation delay, one way.
+    pub(crate) delay: Option<Time>,
+}
+
+/// A bulk TCP flow.
+#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FlowTable {
+    /// Name, unique among flows and pings: letters, digits, `_` and `-`.
+    pub(crate) name: String,
+    /// Congestion controller and its words, such as "prague" or "prague version p2b".
+    pub(crate) cc: String,
+    /// When it connects.
+    #[serde(default = "zero")]
+    pub(crate) start: Time,
+    /// When its application stops sending; default the end of the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) stop: Option<Time>,
+    /// How much it sends, such as "10Mb"; default unlimited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) bytes: Option<Size>,
+    /// Names of the links it crosses, in order; default all links.
+    pub(crate) path: Option<Vec<String>>,
+    /// TOS byte; its two ECN bits are zero.
+    #[serde(default = "tos_zero")]
+    pub(crate) tos: Tos,
+    /// What differs from the file's `[tcp]`.
+    #[serde(default, skip_serializing_if = "TcpTable::is_empty")]
+    pub(crate) tcp: TcpTable,
+}
+
+/// Parameters of both TCP endpoints, under their sysctl names where there is one.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TcpTable {
+    /// Kernel era of the endpoint; default "2020".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) era: Option<EraName>,
+    /// ECN negotiation; default "accecn".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ecn: Option<EcnName>,
+    /// Send the AccECN option; default false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) accecn_option: Option<bool>,
+    /// MTU of the path in IP bytes; default 1500.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) mtu: Option<u32>,
+    /// TCP timestamps; default true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) timestamps: Option<bool>,
+    /// Initial window in segments; default 10.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) initial_cwnd: Option<u32>,
+    /// Initial receive buffer, `tcp_rmem[1]`; default "128Kb".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) rmem_default: Option<Size>,
+    /// Largest receive buffer, `tcp_rmem[2]`; default "6Mb".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) rmem_max: Option<Size>,
+    /// Largest send buffer, `tcp_wmem[2]`; default "4Mb".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) wmem_max: Option<Size>,
+    /// Pacing rate in slow start, percent of cwnd per RTT; default 200.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) pacing_ss_ratio: Option<u32>,
+    /// Pacing rate in congestion avoidance, percent of cwnd per RTT; default 120.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) pacing_ca_ratio: Option<u32>,
+    /// Pace every controller, as with fq at the sender; default false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) pacing: Option<bool>,
+    /// Kernel tick rate (100, 250, 300 or 1000); default 1000.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) hz: Option<u32>,
+}
+
+impl TcpTable {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Kernel era of a TCP endpoint.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub(crate) enum EraName {
+    /// Linux 5.4, the kernel of the 2020 testbeds.
+    #[serde(rename = "2020")]
+    E2020,
+}
+
+/// ECN negotiation.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum EcnName {
+    /// Accurate ECN, falling back as its draft says.
+    AccEcn,
+    /// Classic ECN of RFC 3168.
+    Rfc3168,
+    /// No ECN.
+    Off,
+}
+
+/// An ICMP echo train.
+#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PingTable {
+    /// Name, unique among flows and pings: letters, digits, `_` and `-`.
+    pub(crate) name: String,
+    /// Time between requests.
+    #[serde(default = "two_hundred_ms")]
+    pub(crate) interval: Time,
+    /// First request.
+    #[serde(default = "zero")]
+    pub(crate) start: Time,
+    /// No request after this; default the end of the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) stop: Option<Time>,
+    /// Names of the links it crosses, in order; default all links.
+    pub(crate) path: Option<Vec<String>>,
+    /// TOS byte of request and reply, ECN bits included.
+    #[serde(default = "tos_zero")]
+    pub(crate) tos: Tos,
+    /// IP bytes of a packet.
+    #[serde(default = "ping_size")]
+    pub(crate) size: u32,
+}
+
+/// Changes at one instant. A name such as `link.bneck.rate` means both directions,
+/// `link.bneck.forward.rate` or `link.bneck.reverse.rate` one.
+#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ScheduleTable {
+    /// When.
+    pub(crate) at: Time,
+    /// Changes that keep the queued packets: `rate`, `delay`, and `qdisc` with words for the same
+    /// discipline.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) set: BTreeMap<String, String>,
+    /// New elements that discard the queued packets: `qdisc`, or `ingress0` and so on.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) replace: BTreeMap<String, String>,
+}
+
+fn one() -> u64 {
+    1
+}
+
+fn zero() -> Time {
+    Quantity(Dur::ZERO)
+}
+
+fn fifty_ms() -> Time {
+    Quantity(Dur::from_millis(50))
+}
+
+fn two_hundred_ms() -> Time {
+    Quantity(Dur::from_millis(200))
+}
+
+fn tos_zero() -> Tos {
+    Tos(0)
+}
+
+fn ping_size() -> u32 {
+    84
+}
+
+/// The JSON Schema of the scenario file, for editors and other front ends.
+pub fn schema() -> String {
+    format!("{:#}\n", schemars::schema_for!(File).as_value())
+}

@@ -1,0 +1,219 @@
+//! Text to scenario: overrides, then validation; and the expansion of a sweep.
+
+use crate::de::read;
+use crate::doc::{Doc, Node, Value};
+use crate::error::{ScenarioError, place};
+use crate::file::File;
+use crate::resolve::resolve;
+use crate::scenario::Scenario;
+use crate::text::byte_rate_warnings;
+
+/// A scenario file that was understood.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parsed {
+    /// The scenario without its sweep.
+    pub scenario: Scenario,
+    /// What is valid but may not be meant; one line each.
+    pub warnings: Vec<String>,
+    /// The sweep's axes, the slowest first; empty if the file has none.
+    pub axes: Vec<Axis>,
+}
+
+/// An axis of a sweep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// Dotted name of what varies, such as `link.bneck.rate`.
+    pub key: String,
+    /// The values, as an override would write them.
+    pub values: Vec<String>,
+}
+
+/// One run of a sweep.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SweepPoint {
+    /// Key and value of each axis.
+    pub values: Vec<(String, String)>,
+    /// The run.
+    pub scenario: Scenario,
+}
+
+/// More runs than this are a slip.
+const MAX_RUNS: usize = 100_000;
+
+/// Reads a scenario file. `file_name` is for messages only; `overrides` are dotted names with
+/// texts, applied in order before validation. An override of a swept key removes that axis.
+pub fn load(
+    text: &str,
+    file_name: &str,
+    overrides: &[(String, String)],
+) -> Result<Parsed, ScenarioError> {
+    let (doc, axes) = prepare(text, file_name, overrides)?;
+    let scenario = resolve(&doc, &read::<File>(&doc)?)?;
+    let mut warnings = Vec::new();
+    warn(&doc, &doc.root, &mut String::new(), &mut warnings);
+    for (key, values) in &axes {
+        for value in values {
+            warn(&doc, value, &mut key.clone(), &mut warnings);
+        }
+    }
+    let axes = axes
+        .into_iter()
+        .map(|(key, values)| Axis { key, values: values.iter().map(|v| v.value.plain()).collect() })
+        .collect();
+    Ok(Parsed { scenario, warnings, axes })
+}
+
+/// All runs of the file's sweep, the first axis changing slowest; one run if it has no sweep.
+pub fn expand(
+    text: &str,
+    file_name: &str,
+    overrides: &[(String, String)],
+) -> Result<Vec<SweepPoint>, ScenarioError> {
+    let (doc, axes) = prepare(text, file_name, overrides)?;
+    let runs = axes.iter().map(|(_, values)| values.len()).product();
+    let mut points = Vec::with_capacity(runs);
+    for run in 0..runs {
+        let mut doc = doc.clone();
+        let mut values = Vec::with_capacity(axes.len());
+        let mut block = runs;
+        for (key, nodes) in &axes {
+            block /= nodes.len();
+            let node = &nodes[run / block % nodes.len()];
+            values.push((key.clone(), node.value.plain()));
+            doc.set(key, node.clone())?;
+        }
+        points.push(SweepPoint { values, scenario: resolve(&doc, &read::<File>(&doc)?)? });
+    }
+    Ok(points)
+}
+
+type Axes = Vec<(String, Vec<Node>)>;
+
+/// The document with its overrides and without its sweep.
+fn prepare(
+    text: &str,
+    file_name: &str,
+    overrides: &[(String, String)],
+) -> Result<(Doc, Axes), ScenarioError> {
+    let mut doc = Doc::parse(text, file_name)?;
+    for (key, value) in overrides {
+        doc.set(key, Node::raw(value))?;
+    }
+    quoted_names(&doc)?;
+    if read::<File>(&doc)?.sweep.is_empty() {
+        doc.take("sweep");
+        return Ok((doc, vec![]));
+    }
+    let entries = match doc.take("sweep") {
+        Some(Node { value: Value::Table(entries), .. }) => entries,
+        _ => vec![],
+    };
+    let mut axes = Axes::new();
+    for (key, node) in entries {
+        let shown = format!("sweep.{key}");
+        let fail = |origin, message: &str| Err(doc.error(origin, &shown, message));
+        let Value::Array(values) = node.value else {
+            return fail(node.origin, "expected an array");
+        };
+        if overrides.iter().any(|(overridden, _)| *overridden == key) {
+            continue;
+        }
+        if key == "sweep" || key.starts_with("sweep.") {
+            return fail(node.origin, "a sweep cannot vary itself");
+        }
+        let Some(first) = values.first() else {
+            return fail(node.origin, "expected at least one value");
+        };
+        let mut probe = doc.clone();
+        probe.set(&key, first.clone()).map_err(|e| ScenarioError { key: shown.clone(), ..e })?;
+        axes.push((key, values));
+        let runs = axes.iter().try_fold(1_usize, |n, (_, v)| n.checked_mul(v.len()));
+        if runs.is_none_or(|runs| runs > MAX_RUNS) {
+            return fail(node.origin, &format!("expected at most {MAX_RUNS} runs in a sweep"));
+        }
+    }
+    Ok((doc, axes))
+}
+
+/// An unquoted dotted name in `[sweep]`, `set` or `replace` is a tree of tables in TOML.
+fn quoted_names(doc: &Doc) -> Result<(), ScenarioError> {
+    let mut tables = Vec::new();
+    for (key, node) in doc.root.entries() {
+        match (key.as_str(), &node.value) {
+            ("sweep", _) => tables.push((key.clone(), node)),
+            ("schedule", Value::Array(items)) => {
+                for (index, item) in items.iter().enumerate() {
+                    for (key, node) in item.entries() {
+                        if key == "set" || key == "replace" {
+                            tables.push((format!("schedule.{index}.{key}"), node));
+                        }
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    for (shown, table) in tables {
+        for (key, node) in table.entries() {
+            if matches!(node.value, Value::Table(_)) {
+                let message = "write the dotted name in quotes: \"link.bneck.rate\" = ...";
+                return Err(doc.error(node.origin, &format!("{shown}.{key}"), message));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn warn(doc: &Doc, node: &Node, key: &mut String, warnings: &mut Vec<String>) {
+    let mut inside = |part: &str, node: &Node| {
+        let length = key.len();
+        if !key.is_empty() {
+            key.push('.');
+        }
+        key.push_str(part);
+        warn(doc, node, key, warnings);
+        key.truncate(length);
+    };
+    match &node.value {
+        Value::Table(entries) => {
+            for (part, node) in entries {
+                if part != "name" && part != "description" {
+                    inside(part, node);
+                }
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                inside(item.name().unwrap_or(&index.to_string()), item);
+            }
+        }
+        Value::Text(text) | Value::Raw(text) => {
+            let place = place(&doc.file, node.origin, key);
+            warnings.extend(byte_rate_warnings(text).map(|w| format!("{place}{w}")));
+        }
+        Value::Integer(_) | Value::Float(_) | Value::Bool(_) | Value::Datetime(_) => {}
+    }
+}
+
+impl Node {
+    fn entries(&self) -> &[(String, Self)] {
+        match &self.value {
+            Value::Table(entries) => entries,
+            _ => &[],
+        }
+    }
+}
+
+impl Value {
+    /// The value as an override would write it.
+    fn plain(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Array(items) => {
+                let items: Vec<String> = items.iter().map(|item| item.value.shown()).collect();
+                format!("[{}]", items.join(", "))
+            }
+            other => other.shown(),
+        }
+    }
+}

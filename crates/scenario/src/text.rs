@@ -1,0 +1,259 @@
+//! Scalars of the file: quantities in tc's grammar, where a number without its unit is an error.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, Deserialize, Deserializer, Visitor};
+use serde::{Serialize, Serializer};
+use sojourn_core::{Bytes, Dur, Rate};
+
+/// A quantity that is written as a number and a unit.
+pub(crate) trait Unit: Copy + fmt::Display {
+    const NAME: &'static str;
+    /// What completes "expected ...".
+    const EXPECTED: &'static str;
+    /// The unit that a bare number most likely meant.
+    const LIKELY: &'static str;
+    const PATTERN: &'static str;
+    fn parse(text: &str) -> Option<Self>;
+}
+
+impl Unit for Dur {
+    const NAME: &'static str = "Time";
+    const EXPECTED: &'static str = "a time such as \"20ms\"";
+    const LIKELY: &'static str = "ms";
+    const PATTERN: &'static str = "^[0-9.]+([mun]?s(ecs?)?|secs?)$";
+    fn parse(text: &str) -> Option<Self> {
+        Self::parse_tc(text)
+    }
+}
+
+impl Unit for Rate {
+    const NAME: &'static str = "Rate";
+    const EXPECTED: &'static str = "a rate such as \"50Mbit\"";
+    const LIKELY: &'static str = "Mbit";
+    const PATTERN: &'static str = "^[0-9.]+([KkMmGgTt]i?)?(bit|bps)$";
+    fn parse(text: &str) -> Option<Self> {
+        Self::parse_tc(text)
+    }
+}
+
+impl Unit for Bytes {
+    const NAME: &'static str = "Size";
+    const EXPECTED: &'static str = "a size such as \"1600b\" or \"32Mb\"";
+    const LIKELY: &'static str = "b";
+    const PATTERN: &'static str = "^[0-9.]+([KkMmGg](b|bit)?|b)$";
+    fn parse(text: &str) -> Option<Self> {
+        Self::parse_tc(text)
+    }
+}
+
+/// A quantity as the file writes it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Quantity<U>(pub(crate) U);
+
+/// Reads `text`, which needs a unit; the error completes a message.
+pub(crate) fn quantity<U: Unit>(text: &str) -> Result<U, String> {
+    if text.parse::<f64>().is_ok() {
+        return Err(bare::<U>(text, &format!("{text:?}")));
+    }
+    U::parse(text).ok_or_else(|| format!("expected {}, got {text:?}", U::EXPECTED))
+}
+
+fn bare<U: Unit>(number: impl fmt::Display, shown: &str) -> String {
+    let likely = U::LIKELY;
+    format!("expected {}, got {shown} without a unit (write \"{number}{likely}\")", U::EXPECTED)
+}
+
+struct QuantityVisitor<U>(PhantomData<U>);
+
+impl<U: Unit> Visitor<'_> for QuantityVisitor<U> {
+    type Value = Quantity<U>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(U::EXPECTED)
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+        quantity(text).map(Quantity).map_err(E::custom)
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Self::Value, E> {
+        Err(E::custom(bare::<U>(number, &number.to_string())))
+    }
+
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Self::Value, E> {
+        Err(E::custom(bare::<U>(number, &number.to_string())))
+    }
+}
+
+impl<'de, U: Unit> Deserialize<'de> for Quantity<U> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(QuantityVisitor(PhantomData))
+    }
+}
+
+impl<U: Unit> Serialize for Quantity<U> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl<U: Unit> JsonSchema for Quantity<U> {
+    fn schema_name() -> Cow<'static, str> {
+        U::NAME.into()
+    }
+
+    fn json_schema(_generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": U::PATTERN, "description": U::EXPECTED })
+    }
+}
+
+/// A rate, or `none` for infinitely fast.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct RateOrNone(pub(crate) Option<Rate>);
+
+impl<'de> Deserialize<'de> for RateOrNone {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OrNone;
+        impl Visitor<'_> for OrNone {
+            type Value = RateOrNone;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{} or \"none\"", Rate::EXPECTED)
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+                if text == "none" {
+                    return Ok(RateOrNone(None));
+                }
+                quantity(text).map(|rate| RateOrNone(Some(rate))).map_err(E::custom)
+            }
+
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Self::Value, E> {
+                QuantityVisitor::<Rate>(PhantomData).visit_u64(number).map(|_| RateOrNone(None))
+            }
+
+            fn visit_f64<E: de::Error>(self, number: f64) -> Result<Self::Value, E> {
+                QuantityVisitor::<Rate>(PhantomData).visit_f64(number).map(|_| RateOrNone(None))
+            }
+        }
+        deserializer.deserialize_any(OrNone)
+    }
+}
+
+impl Serialize for RateOrNone {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Some(rate) => serializer.collect_str(&rate),
+            None => serializer.serialize_str("none"),
+        }
+    }
+}
+
+impl JsonSchema for RateOrNone {
+    fn schema_name() -> Cow<'static, str> {
+        "RateOrNone".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let rate = generator.subschema_for::<Quantity<Rate>>();
+        json_schema!({ "anyOf": [rate, { "const": "none" }] })
+    }
+}
+
+/// A TOS byte: a number or text such as `0x10`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Tos(pub(crate) u8);
+
+impl<'de> Deserialize<'de> for Tos {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TosVisitor;
+        impl Visitor<'_> for TosVisitor {
+            type Value = Tos;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a TOS byte from 0 to 255 such as \"0x10\"")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Tos, E> {
+                match text.strip_prefix("0x") {
+                    Some(hex) if !hex.starts_with('+') => u8::from_str_radix(hex, 16).ok(),
+                    _ => text.parse().ok(),
+                }
+                .map(Tos)
+                .ok_or_else(|| E::invalid_value(de::Unexpected::Str(text), &self))
+            }
+
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Tos, E> {
+                u8::try_from(number)
+                    .map(Tos)
+                    .map_err(|_| E::invalid_value(de::Unexpected::Unsigned(number), &self))
+            }
+        }
+        deserializer.deserialize_any(TosVisitor)
+    }
+}
+
+impl Serialize for Tos {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{:#04x}", self.0))
+    }
+}
+
+impl JsonSchema for Tos {
+    fn schema_name() -> Cow<'static, str> {
+        "Tos".into()
+    }
+
+    fn json_schema(_generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A TOS byte: a number from 0 to 255, or text such as \"0x10\"",
+            "anyOf": [
+                { "type": "integer", "minimum": 0, "maximum": 255 },
+                { "type": "string", "pattern": "^(0x[0-9A-Fa-f]{1,2}|[0-9]{1,3})$" },
+            ],
+        })
+    }
+}
+
+/// One value of a sweep axis: anything that a key of the scenario can hold.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct AxisValue;
+
+impl<'de> Deserialize<'de> for AxisValue {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        de::IgnoredAny::deserialize(deserializer).map(|_| Self)
+    }
+}
+
+impl Serialize for AxisValue {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_unit()
+    }
+}
+
+impl JsonSchema for AxisValue {
+    fn schema_name() -> Cow<'static, str> {
+        "AxisValue".into()
+    }
+
+    fn json_schema(_generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": ["string", "integer", "number", "boolean", "array"] })
+    }
+}
+
+/// Warnings about words that mean bytes per second to tc: `50mbps` is 400Mbit.
+pub(crate) fn byte_rate_warnings(text: &str) -> impl Iterator<Item = String> {
+    text.split_whitespace().filter_map(|word| {
+        let bits = word.get(..word.len().checked_sub(3)?)?;
+        let unit = word.get(bits.len()..)?;
+        let rate = unit.eq_ignore_ascii_case("bps").then(|| Rate::parse_tc(word)).flatten()?;
+        let meant = Rate::parse_tc(&format!("{bits}bit"))?;
+        Some(format!(
+            "{word:?} is {rate} (bps means bytes per second in tc); for {meant} write \"{meant}\""
+        ))
+    })
+}

@@ -1,0 +1,151 @@
+//! The resolved file: every default written, so that it means the same in a later version.
+
+use std::collections::BTreeMap;
+
+use sojourn_core::grammar::split_name;
+use sojourn_core::{Bytes, Dur, Time};
+
+use crate::file::{
+    DirectionTable, EcnName, EraName, File, FlowTable, LinkTable, MeasureTable, PingTable,
+    ScheduleTable, TcpTable,
+};
+use crate::scenario::{Change, Direction, EcnMode, Edit, Era, Flow, Link, Scenario, Tcp};
+use crate::text::{Quantity, RateOrNone, Tos};
+
+/// The scenario as a file that [`load`](crate::load) reads back as an equal scenario. Equal
+/// scenarios give equal bytes.
+pub fn to_toml(scenario: &Scenario) -> String {
+    toml::to_string(&file(scenario)).expect("the file's types are all TOML types")
+}
+
+fn file(scenario: &Scenario) -> File {
+    // The first flow's parameters are the file's; the others state all of theirs if they differ.
+    let common = scenario.flows.first().map(|flow| &flow.tcp);
+    let path = |path: &[usize]| -> Vec<String> {
+        path.iter().map(|link| scenario.links[*link].name.clone()).collect()
+    };
+    let flow = |flow: &Flow| FlowTable {
+        name: flow.name.clone(),
+        cc: flow.cc.clone(),
+        start: since_start(flow.start),
+        stop: flow.stop.map(since_start),
+        bytes: flow.bytes.map(|bytes| Quantity(Bytes(bytes))),
+        path: Some(path(&flow.path)),
+        tos: Tos(flow.tos),
+        tcp: if Some(&flow.tcp) == common { TcpTable::default() } else { tcp(&flow.tcp) },
+    };
+    File {
+        name: scenario.name.clone(),
+        description: scenario.description.clone(),
+        duration: Quantity(scenario.duration),
+        seed: scenario.seed,
+        step: Quantity(scenario.step),
+        measure: MeasureTable {
+            from: Some(since_start(scenario.measure.from)),
+            to: Some(since_start(scenario.measure.to)),
+        },
+        tcp: common.map_or_else(TcpTable::default, tcp),
+        link: scenario.links.iter().map(link).collect(),
+        flow: scenario.flows.iter().map(flow).collect(),
+        ping: scenario
+            .pings
+            .iter()
+            .map(|ping| PingTable {
+                name: ping.name.clone(),
+                interval: Quantity(ping.interval),
+                start: since_start(ping.start),
+                stop: ping.stop.map(since_start),
+                path: Some(path(&ping.path)),
+                tos: Tos(ping.tos),
+                size: ping.size,
+            })
+            .collect(),
+        schedule: scenario.schedule.iter().map(|c| change(c, &scenario.links)).collect(),
+        sweep: BTreeMap::new(),
+    }
+}
+
+fn since_start(time: Time) -> Quantity<Dur> {
+    Quantity(time.since(Time::ZERO))
+}
+
+fn link(link: &Link) -> LinkTable {
+    let forward = direction(&link.forward);
+    LinkTable {
+        name: link.name.clone(),
+        rate: forward.rate,
+        shaper: forward.shaper,
+        qdisc: forward.qdisc,
+        ingress: forward.ingress,
+        delay: forward.delay,
+        reverse: Some(direction(&link.reverse)),
+    }
+}
+
+fn direction(way: &Direction) -> DirectionTable {
+    let (rate, shaper) = match &way.shaper {
+        Some(text) => {
+            let (name, rest) = split_name(text);
+            let mut words: Vec<&str> = std::iter::once(name).chain(rest.split(' ')).collect();
+            let at = words.iter().position(|word| *word == "rate");
+            let rate = at.and_then(|at| words.drain(at..words.len().min(at + 2)).nth(1));
+            (rate.and_then(sojourn_core::Rate::parse_tc), words.join(" ").trim_end().to_owned())
+        }
+        None => (way.wire, "none".to_owned()),
+    };
+    DirectionTable {
+        rate: Some(RateOrNone(rate)),
+        shaper: Some(shaper),
+        qdisc: Some(way.qdisc.clone()),
+        ingress: Some(way.ingress.clone()),
+        delay: Some(Quantity(way.delay)),
+    }
+}
+
+fn tcp(tcp: &Tcp) -> TcpTable {
+    let size = |bytes| Some(Quantity(Bytes(bytes)));
+    TcpTable {
+        era: Some(match tcp.era {
+            Era::E2020 => EraName::E2020,
+        }),
+        ecn: Some(match tcp.ecn {
+            EcnMode::AccEcn => EcnName::AccEcn,
+            EcnMode::Rfc3168 => EcnName::Rfc3168,
+            EcnMode::Off => EcnName::Off,
+        }),
+        accecn_option: Some(tcp.accecn_option),
+        mtu: Some(tcp.mtu),
+        timestamps: Some(tcp.timestamps),
+        initial_cwnd: Some(tcp.initial_cwnd),
+        rmem_default: size(tcp.rmem_default),
+        rmem_max: size(tcp.rmem_max),
+        wmem_max: size(tcp.wmem_max),
+        pacing_ss_ratio: Some(tcp.pacing_ss_ratio),
+        pacing_ca_ratio: Some(tcp.pacing_ca_ratio),
+        pacing: Some(tcp.pacing),
+        hz: Some(tcp.hz),
+    }
+}
+
+fn change(change: &Change, links: &[Link]) -> ScheduleTable {
+    let mut table = ScheduleTable {
+        at: since_start(change.at),
+        set: BTreeMap::new(),
+        replace: BTreeMap::new(),
+    };
+    let way = match (change.forward, change.reverse) {
+        (true, false) => ".forward",
+        (false, true) => ".reverse",
+        _ => "",
+    };
+    let name = |field: &str| format!("link.{}{way}.{field}", links[change.link].name);
+    let (entries, field, value) = match &change.edit {
+        Edit::Rate(rate) => (&mut table.set, name("rate"), rate.to_string()),
+        Edit::Delay(delay) => (&mut table.set, name("delay"), delay.to_string()),
+        Edit::Change(text) => (&mut table.set, name("qdisc"), text.clone()),
+        Edit::Replace(text) => (&mut table.replace, name("qdisc"), text.clone()),
+        Edit::Ingress(i, text) => (&mut table.replace, name(&format!("ingress{i}")), text.clone()),
+    };
+    entries.insert(field, value);
+    table
+}

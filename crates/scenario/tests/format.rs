@@ -1,0 +1,284 @@
+//! What files mean: defaults, overrides, sweeps, the resolved file, the schema, the examples.
+
+use std::path::{Path, PathBuf};
+
+use sojourn_core::{Dur, Rate, Time};
+use sojourn_scenario::{
+    Change, EcnMode, Edit, Era, Measure, Parsed, Role, Tcp, Topology, expand, load, schema, to_toml,
+};
+
+const MINIMAL: &str = r#"
+name = "minimal"
+duration = "10s"
+[[link]]
+name = "a"
+[[link]]
+name = "b"
+rate = "50Mbit"
+shaper = "htb burst 1600b"
+delay = "5ms"
+ingress = ["netem delay 10ms", "pfifo"]
+reverse = { rate = "none", ingress = [] }
+[[flow]]
+name = "f"
+cc = "reno"
+[[ping]]
+name = "p"
+path = ["b"]
+"#;
+
+fn parsed(text: &str, overrides: &[(&str, &str)]) -> Parsed {
+    let overrides: Vec<_> = overrides.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
+    load(text, "f.toml", &overrides).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+#[test]
+fn defaults_are_the_documented_ones() {
+    let s = parsed(MINIMAL, &[]).scenario;
+    assert_eq!((s.seed, s.step), (1, Dur::from_millis(50)));
+    assert_eq!(s.measure, Measure { from: Time::ZERO, to: Time(10_000_000_000) });
+    assert_eq!(s.links[0].forward, s.links[0].reverse);
+    assert_eq!(s.links[0].forward.qdisc, "pfifo");
+    assert_eq!((s.links[0].forward.wire, s.links[0].forward.delay), (None, Dur::ZERO));
+    let flow = &s.flows[0];
+    assert_eq!((flow.start, flow.stop, flow.bytes, flow.tos), (Time::ZERO, None, None, 0));
+    assert_eq!(flow.path, [0, 1]);
+    assert_eq!(
+        flow.tcp,
+        Tcp {
+            era: Era::E2020,
+            ecn: EcnMode::AccEcn,
+            accecn_option: false,
+            mtu: 1500,
+            timestamps: true,
+            initial_cwnd: 10,
+            rmem_default: 131072,
+            rmem_max: 6291456,
+            wmem_max: 4194304,
+            pacing_ss_ratio: 200,
+            pacing_ca_ratio: 120,
+            pacing: false,
+            hz: 1000,
+        }
+    );
+    let ping = &s.pings[0];
+    assert_eq!((ping.interval, ping.size, &ping.path[..]), (Dur::from_millis(200), 84, &[1][..]));
+}
+
+#[test]
+fn rate_goes_to_the_shaper_or_to_the_wire() {
+    let s = parsed(MINIMAL, &[("link.a.rate", "1gbit")]).scenario;
+    assert_eq!(s.links[0].forward.wire, Some(Rate(1_000_000_000)));
+    let (forward, reverse) = (&s.links[1].forward, &s.links[1].reverse);
+    assert_eq!(forward.shaper.as_deref(), Some("htb rate 50Mbit burst 1600b"));
+    assert_eq!(forward.wire, None);
+    assert_eq!((&reverse.shaper, reverse.wire), (&None, None));
+    assert_eq!((reverse.delay, reverse.ingress.len()), (Dur::from_millis(5), 0));
+}
+
+#[test]
+fn overrides_are_read_as_the_type_of_their_key() {
+    let s = parsed(
+        MINIMAL,
+        &[
+            ("seed", "18446744073709551615"),
+            ("flow.f.cc", "prague"),
+            ("flow.f.tcp.timestamps", "false"),
+            ("tcp.ecn", "off"),
+            ("flow.f.path", r#"["b"]"#),
+            ("ping.0.tos", "0x01"),
+            ("link.b.reverse.rate", "9Mbit"),
+            ("measure", r#"{ from = "2s" }"#),
+            ("name", "7"),
+        ],
+    )
+    .scenario;
+    assert_eq!((s.seed, s.name.as_str(), s.measure.from), (u64::MAX, "7", Time(2_000_000_000)));
+    let flow = &s.flows[0];
+    assert_eq!(
+        (flow.cc.as_str(), &flow.path[..], flow.tcp.ecn),
+        ("prague", &[1][..], EcnMode::Off)
+    );
+    assert!(!flow.tcp.timestamps);
+    assert_eq!(s.pings[0].tos, 1);
+    assert_eq!(s.links[1].reverse.shaper.as_deref(), Some("htb rate 9Mbit burst 1600b"));
+}
+
+#[test]
+fn flow_tcp_overrides_the_files_tcp() {
+    let text = MINIMAL.replace("cc = \"reno\"", "cc = \"reno\"\ntcp = { hz = 250 }");
+    let s = parsed(&text, &[("tcp.hz", "100"), ("tcp.mtu", "9000")]).scenario;
+    assert_eq!((s.flows[0].tcp.hz, s.flows[0].tcp.mtu), (250, 9000));
+}
+
+#[test]
+fn byte_rates_are_read_as_tc_does_with_a_warning() {
+    let Parsed { scenario, warnings, .. } = parsed(MINIMAL, &[("link.a.rate", "50mbps")]);
+    assert_eq!(scenario.links[0].forward.wire, Some(Rate(400_000_000)));
+    assert_eq!(
+        warnings,
+        ["-s link.a.rate: \"50mbps\" is 400Mbit (bps means bytes per second in tc); for 50Mbit \
+          write \"50Mbit\""]
+    );
+    assert!(parsed(MINIMAL, &[("name", "5mbps")]).warnings.is_empty());
+}
+
+#[test]
+fn schedule_is_sorted_and_resolved() {
+    let text = format!(
+        "{MINIMAL}
+[[schedule]]
+at = \"4s\"
+set = {{ \"link.b.reverse.delay\" = \"1ms\" }}
+replace = {{ \"link.b.forward.ingress1\" = \"netem delay 1ms\" }}
+[[schedule]]
+at = \"2s\"
+set = {{ \"link.b.rate\" = \"40Mbit\" }}
+"
+    );
+    let at = Time(4_000_000_000);
+    assert_eq!(
+        parsed(&text, &[("link.b.reverse.rate", "9Mbit")]).scenario.schedule,
+        [
+            Change {
+                at: Time(2_000_000_000),
+                link: 1,
+                forward: true,
+                reverse: true,
+                edit: Edit::Rate(Rate(40_000_000)),
+            },
+            Change {
+                at,
+                link: 1,
+                forward: false,
+                reverse: true,
+                edit: Edit::Delay(Dur::from_millis(1)),
+            },
+            Change {
+                at,
+                link: 1,
+                forward: true,
+                reverse: false,
+                edit: Edit::Ingress(1, "netem delay 1ms".into()),
+            },
+        ]
+    );
+}
+
+#[test]
+fn sweep_runs_the_product_with_the_first_axis_slowest() {
+    let text = format!(
+        "{MINIMAL}[sweep]\n\"link.b.rate\" = [\"9Mbit\", \"4Mbit\"]\nseed = [3, 1]\n\
+         \"flow.f.path\" = [[\"a\", \"b\"]]\n"
+    );
+    let axes = parsed(&text, &[]).axes;
+    assert_eq!(
+        axes.iter().map(|a| a.key.as_str()).collect::<Vec<_>>(),
+        ["link.b.rate", "seed", "flow.f.path"]
+    );
+    let points = expand(&text, "f.toml", &[]).unwrap();
+    let seen: Vec<_> = points
+        .iter()
+        .map(|p| (p.values[0].1.as_str(), p.scenario.seed, p.values[2].1.as_str()))
+        .collect();
+    let path = "[\"a\", \"b\"]";
+    assert_eq!(
+        seen,
+        [("9Mbit", 3, path), ("9Mbit", 1, path), ("4Mbit", 3, path), ("4Mbit", 1, path)]
+    );
+    // A point is the file with its values as overrides.
+    for point in points {
+        assert_eq!(load(&text, "f.toml", &point.values).unwrap().scenario, point.scenario);
+    }
+    let fixed = expand(&text, "f.toml", &[("seed".into(), "5".into())]).unwrap();
+    assert_eq!(fixed.iter().map(|p| p.scenario.seed).collect::<Vec<_>>(), [5, 5]);
+    assert_eq!(expand(MINIMAL, "f.toml", &[]).unwrap().len(), 1);
+}
+
+#[test]
+fn routes_pass_the_ports_in_order_and_return_backwards() {
+    let topology = Topology::new(&parsed(MINIMAL, &[]).scenario);
+    let names = |route: &[usize]| -> Vec<&str> {
+        route.iter().map(|port| topology.ports[*port].name.as_str()).collect()
+    };
+    assert_eq!(names(&topology.flows[0].forward), ["a", "b.ingress0", "b.ingress1", "b"]);
+    assert_eq!(names(&topology.flows[0].reverse), ["b.reverse", "a.reverse"]);
+    assert_eq!(names(&topology.pings[0].forward), ["b.ingress0", "b.ingress1", "b"]);
+    let egress = &topology.ports[topology.egress(1, true).unwrap()];
+    assert_eq!((egress.name.as_str(), egress.role), ("b", Role::Egress));
+    assert_eq!(egress.shaper.as_deref(), Some("htb rate 50Mbit burst 1600b"));
+    assert_eq!(topology.port(1, false, Role::Ingress(0)), None);
+}
+
+#[test]
+fn resolved_file_is_a_fixed_point_that_states_every_default() {
+    let scenario = parsed(MINIMAL, &[]).scenario;
+    let resolved = to_toml(&scenario);
+    for line in ["seed = 1", "step = \"50ms\"", "ecn = \"accecn\"", "tos = \"0x00\""] {
+        assert!(resolved.contains(line), "{resolved}");
+    }
+    assert_eq!(parsed(&resolved, &[]).scenario, scenario, "{resolved}");
+    assert_eq!(to_toml(&parsed(&resolved, &[]).scenario), resolved);
+}
+
+#[test]
+fn shipped_scenarios_are_valid() {
+    let mut seen = vec![];
+    for entry in std::fs::read_dir(root().join("scenarios")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|e| e == "toml") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            let loaded = load(&text, name, &[]).unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(format!("{}.toml", loaded.scenario.name), name);
+            assert!(loaded.warnings.is_empty());
+            expand(&text, name, &[]).unwrap_or_else(|e| panic!("{e}"));
+            seen.push(name.to_owned());
+        }
+    }
+    seen.sort();
+    assert_eq!(seen, ["capacity-step.toml", "one-prague.toml", "prague-vs-cubic.toml"]);
+}
+
+#[test]
+fn examples_of_the_guide_are_valid() {
+    let guide = std::fs::read_to_string(root().join("docs/guide/scenario.md")).unwrap();
+    let blocks: Vec<&str> = guide
+        .split("```toml\n")
+        .skip(1)
+        .map(|rest| rest.split("```").next().unwrap())
+        .filter(|block| block.contains("duration"))
+        .collect();
+    assert!(!blocks.is_empty());
+    for block in blocks {
+        load(block, "scenario.md", &[]).unwrap_or_else(|e| panic!("{e}"));
+    }
+}
+
+#[test]
+fn guide_names_every_key_of_the_schema() {
+    let guide = std::fs::read_to_string(root().join("docs/guide/scenario.md")).unwrap();
+    let schema: serde_json::Value = serde_json::from_str(&schema()).unwrap();
+    let tables = schema["$defs"].as_object().unwrap().values().chain([&schema]);
+    let keys: Vec<&String> =
+        tables.filter_map(|t| t["properties"].as_object()).flat_map(|p| p.keys()).collect();
+    assert!(keys.len() > 40);
+    for key in keys {
+        let documented = [format!("`{key}`"), format!("[{key}]")].iter().any(|k| guide.contains(k));
+        assert!(documented, "{key} is not in docs/guide/scenario.md");
+    }
+}
+
+/// After a change of the format: `SOJOURN_BLESS=1 cargo test -p sojourn-scenario schema`.
+#[test]
+fn checked_in_schema_is_current() {
+    let path = root().join("scenarios/scenario.schema.json");
+    if std::env::var_os("SOJOURN_BLESS").is_some() {
+        std::fs::write(&path, schema()).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), schema());
+}
