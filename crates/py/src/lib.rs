@@ -1,0 +1,156 @@
+//! The Python module `sojourn._core`: conversions between Python and the engine, nothing else.
+
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+use sojourn_core::grammar::{Param, usage};
+use sojourn_core::{aqm, cc};
+use sojourn_trace::Output;
+
+create_exception!(_core, ScenarioError, PyValueError, "A line for the user: what, where, allowed.");
+
+/// One series: name, unit, times in seconds, values.
+type Series<'py> = (String, &'static str, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
+
+/// What one run left behind.
+#[pyclass(frozen)]
+struct RunResult(Output);
+
+#[pymethods]
+impl RunResult {
+    #[getter]
+    fn summary(&self) -> String {
+        self.0.summary_json()
+    }
+
+    #[getter]
+    fn queues(&self) -> String {
+        self.0.queues_json()
+    }
+
+    #[getter]
+    fn complete(&self) -> bool {
+        self.0.summary.complete
+    }
+
+    #[getter]
+    fn series<'py>(&self, py: Python<'py>) -> Vec<Series<'py>> {
+        let columns = self.0.series.iter();
+        columns
+            .map(|c| {
+                let (t, v) = (c.t.clone().into_pyarray(py), c.v.clone().into_pyarray(py));
+                (c.name.clone(), c.unit, t, v)
+            })
+            .collect()
+    }
+}
+
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+#[pyfunction]
+fn schema() -> String {
+    sojourn_scenario::schema()
+}
+
+#[pyfunction]
+fn resolve(
+    text: &str,
+    file: &str,
+    overrides: Vec<(String, String)>,
+) -> PyResult<(String, Vec<String>)> {
+    let parsed = sojourn_scenario::load(text, file, &overrides).map_err(refuse)?;
+    Ok((sojourn_scenario::to_toml(&parsed.scenario), parsed.warnings))
+}
+
+/// The runs of a file's sweep: axis values and resolved scenario.
+#[pyfunction]
+#[expect(clippy::type_complexity, reason = "the shape of the Python value")]
+fn expand(
+    text: &str,
+    file: &str,
+    overrides: Vec<(String, String)>,
+) -> PyResult<Vec<(Vec<(String, String)>, String)>> {
+    let points = sojourn_scenario::expand(text, file, &overrides).map_err(refuse)?;
+    Ok(points.into_iter().map(|p| (p.values, sojourn_scenario::to_toml(&p.scenario))).collect())
+}
+
+#[pyfunction]
+#[pyo3(signature = (resolved_toml, progress=None))]
+fn run(py: Python<'_>, resolved_toml: &str, progress: Option<Py<PyAny>>) -> PyResult<RunResult> {
+    let parsed = sojourn_scenario::load(resolved_toml, "scenario.toml", &[]).map_err(refuse)?;
+    let mut failure = None;
+    let mut samples = 0_u32;
+    let output = py.detach(|| {
+        sojourn_sim::run(&parsed.scenario, &mut |fraction| {
+            samples += 1;
+            let Some(progress) = progress.as_ref().filter(|_| samples.is_multiple_of(64)) else {
+                return true;
+            };
+            Python::attach(|py| {
+                let answer = progress.call1(py, (fraction,)).and_then(|a| a.extract::<bool>(py));
+                answer.unwrap_or_else(|e| {
+                    failure = Some(e);
+                    false
+                })
+            })
+        })
+    });
+    failure.map_or(Ok(RunResult(output)), Err)
+}
+
+#[pyfunction]
+fn qdiscs() -> String {
+    let entries = aqm::REGISTRY.iter();
+    let list = entries.map(|e| describe(e.name, e.summary, e.reference, e.params));
+    Value::Array(list.collect()).to_string()
+}
+
+#[pyfunction]
+fn controllers() -> String {
+    let entries = cc::REGISTRY.iter();
+    let list = entries.map(|e| describe(e.name, e.summary, e.reference, e.params));
+    Value::Array(list.collect()).to_string()
+}
+
+#[pyfunction]
+fn qdisc_usage(name: &str) -> PyResult<String> {
+    let e = aqm::entry(name).map_err(refuse)?;
+    Ok(page(e.summary, e.reference, e.name, e.params))
+}
+
+#[pyfunction]
+fn cc_usage(name: &str) -> PyResult<String> {
+    let e = cc::entry(name).map_err(refuse)?;
+    Ok(page(e.summary, e.reference, e.name, e.params))
+}
+
+fn page(summary: &str, reference: &str, name: &str, params: &[Param]) -> String {
+    format!("{summary}\n{reference}\n\n{}", usage(name, params))
+}
+
+fn describe(name: &str, summary: &str, reference: &str, params: &[Param]) -> Value {
+    let parameters: Vec<Value> = params
+        .iter()
+        .map(|p| json!({"name": p.name, "value": p.value, "default": p.default, "doc": p.doc}))
+        .collect();
+    json!({"name": name, "summary": summary, "reference": reference, "parameters": parameters})
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "used as a function of map_err")]
+fn refuse(error: impl std::fmt::Display) -> PyErr {
+    ScenarioError::new_err(error.to_string())
+}
+
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use super::{
+        RunResult, ScenarioError, cc_usage, controllers, expand, qdisc_usage, qdiscs, resolve, run,
+        schema, version,
+    };
+}
