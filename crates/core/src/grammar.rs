@@ -70,6 +70,11 @@ impl<'a> Args<'a> {
         self.value("a time such as `5ms` or `500us`", Dur::parse_tc)
     }
 
+    /// A time whose bare number is nanoseconds, as tc's netem reads it.
+    pub fn time64(&mut self) -> Result<Dur, GrammarError> {
+        self.value("a time such as `5ms` or `500us`", Dur::parse_tc64)
+    }
+
     /// A rate such as `50Mbit`; `mbps` is megabytes per second, as in tc.
     pub fn rate(&mut self) -> Result<Rate, GrammarError> {
         self.value("a rate such as `50Mbit`", Rate::parse_tc)

@@ -188,15 +188,26 @@ impl Dur {
     /// Parses tc's time: `s`, `sec`, `secs`, `ms`, `msec`, `us`, `usec`, `ns`; a bare number is
     /// microseconds.
     pub fn parse_tc(text: &str) -> Option<Self> {
-        let (number, unit) = split_unit(text)?;
+        Self::parse(text, 1_000)
+    }
+
+    /// As [`Dur::parse_tc`], but a bare number is nanoseconds: the reading of tc's 64-bit times
+    /// (netem's `delay` and `slot`).
+    pub fn parse_tc64(text: &str) -> Option<Self> {
+        Self::parse(text, 1)
+    }
+
+    fn parse(text: &str, bare: u64) -> Option<Self> {
+        let (number, unit) = Decimal::split(text)?;
         let factor = match unit.to_ascii_lowercase().as_str() {
-            "s" | "sec" | "secs" => 1e9,
-            "ms" | "msec" | "msecs" => 1e6,
-            "" | "us" | "usec" | "usecs" => 1e3,
-            "ns" | "nsec" | "nsecs" => 1.0,
+            "s" | "sec" | "secs" => 1_000_000_000,
+            "ms" | "msec" | "msecs" => 1_000_000,
+            "us" | "usec" | "usecs" => 1_000,
+            "ns" | "nsec" | "nsecs" => 1,
+            "" => bare,
             _ => return None,
         };
-        scaled(number, factor).map(Self)
+        number.scaled(factor, 1).map(Self)
     }
 }
 
@@ -204,26 +215,34 @@ impl Rate {
     /// Parses tc's rate: SI (`kbit`, `Mbit`, ...), IEC (`kibit`, ...), and the trap `bps`, `kbps`,
     /// `mbps`, which mean BYTES per second. A bare number is bit/s.
     pub fn parse_tc(text: &str) -> Option<Self> {
-        let (number, unit) = split_unit(text)?;
+        let (number, unit) = Decimal::split(text)?;
         let unit = unit.to_ascii_lowercase();
         let (prefix, per_unit) = match unit.strip_suffix("bit") {
-            Some(prefix) => (prefix, 1.0),
-            None if unit.is_empty() => ("", 1.0),
-            None => (unit.strip_suffix("bps")?, 8.0),
+            Some(prefix) => (prefix, 1),
+            None if unit.is_empty() => ("", 1),
+            None => (unit.strip_suffix("bps")?, 8),
         };
-        let factor = match prefix {
-            "" => 1.0,
-            "k" => 1e3,
-            "m" => 1e6,
-            "g" => 1e9,
-            "t" => 1e12,
-            "ki" => 1024.0,
-            "mi" => 1024_f64.powi(2),
-            "gi" => 1024_f64.powi(3),
-            "ti" => 1024_f64.powi(4),
+        let factor: u64 = match prefix {
+            "" => 1,
+            "k" => 1_000,
+            "m" => 1_000_000,
+            "g" => 1_000_000_000,
+            "t" => 1_000_000_000_000,
+            "ki" => 1 << 10,
+            "mi" => 1 << 20,
+            "gi" => 1 << 30,
+            "ti" => 1 << 40,
             _ => return None,
         };
-        scaled(number, factor * per_unit).map(Self)
+        number.scaled(factor * per_unit, 1).map(Self)
+    }
+
+    /// A sentence for the user if `text` is a rate in tc's bytes per second, which most people
+    /// read as bits.
+    pub fn bytes_trap(text: &str) -> Option<String> {
+        let rate = Self::parse_tc(text)?;
+        let trapped = text.to_ascii_lowercase().ends_with("bps");
+        trapped.then(|| format!("`{text}` counts bytes, as in tc: it is {rate}"))
     }
 }
 
@@ -231,31 +250,47 @@ impl Bytes {
     /// Parses tc's size: `b`, `k`/`kb`, `m`/`mb`, `g`/`gb` are powers of 1024 bytes; `kbit`,
     /// `mbit`, `gbit` are powers of 1024 bits. A bare number is bytes.
     pub fn parse_tc(text: &str) -> Option<Self> {
-        let (number, unit) = split_unit(text)?;
-        let factor = match unit.to_ascii_lowercase().as_str() {
-            "" | "b" => 1.0,
-            "k" | "kb" => 1024.0,
-            "m" | "mb" => 1024_f64.powi(2),
-            "g" | "gb" => 1024_f64.powi(3),
-            "kbit" => 1024.0 / 8.0,
-            "mbit" => 1024_f64.powi(2) / 8.0,
-            "gbit" => 1024_f64.powi(3) / 8.0,
+        let (number, unit) = Decimal::split(text)?;
+        let (factor, divisor) = match unit.to_ascii_lowercase().as_str() {
+            "" | "b" => (1, 1),
+            "k" | "kb" => (1 << 10, 1),
+            "m" | "mb" => (1 << 20, 1),
+            "g" | "gb" => (1 << 30, 1),
+            "kbit" => (1 << 10, 8),
+            "mbit" => (1 << 20, 8),
+            "gbit" => (1 << 30, 8),
             _ => return None,
         };
-        scaled(number, factor).map(Self)
+        number.scaled(factor, divisor).map(Self)
     }
 }
 
-/// `"1.5ms"` into `(1.5, "ms")`; negative and non-finite numbers are refused.
-fn split_unit(text: &str) -> Option<(f64, &str)> {
-    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
-    let number: f64 = text[..end].parse().ok()?;
-    Some((number, &text[end..]))
+/// An unsigned decimal number without rounding: `digits / 10^places`.
+struct Decimal {
+    digits: u128,
+    places: u32,
 }
 
-fn scaled(number: f64, factor: f64) -> Option<u64> {
-    let value = (number * factor).round();
-    (value < u64::MAX as f64).then_some(value as u64)
+impl Decimal {
+    /// `"1.5ms"` into `(1.5, "ms")`; anything else than digits with at most one point is refused.
+    fn split(text: &str) -> Option<(Self, &str)> {
+        let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+        let (number, unit) = text.split_at(end);
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        // 20 + 12 digits hold every u64 in the largest unit, and keep the products within u128.
+        if whole.len() + fraction.len() == 0 || whole.len() > 20 || fraction.len() > 12 {
+            return None;
+        }
+        let digits = format!("{whole}{fraction}").parse().ok()?;
+        Some((Self { digits, places: fraction.len() as u32 }, unit))
+    }
+
+    /// The number times `factor / divisor`, rounded to the nearest whole, half up.
+    fn scaled(&self, factor: u64, divisor: u64) -> Option<u64> {
+        let unit = 10_u128.pow(self.places) * u128::from(divisor);
+        let product = self.digits.checked_mul(u128::from(factor))?;
+        u64::try_from((product + unit / 2) / unit).ok()
+    }
 }
 
 impl fmt::Display for Time {
@@ -283,12 +318,38 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// The largest unit in which `value` is a whole number.
+/// The shortest exact decimal text; of equally long ones that with the largest unit.
 fn shortest(f: &mut fmt::Formatter<'_>, value: u64, units: &[(u64, &str)]) -> fmt::Result {
-    let (factor, name) = units
+    let text = units
         .iter()
-        .find(|(factor, _)| value >= *factor && value.is_multiple_of(*factor))
-        .or_else(|| units.last())
-        .expect("at least one unit");
-    write!(f, "{}{name}", value / factor)
+        .filter(|(factor, _)| value >= *factor)
+        .filter_map(|(factor, name)| Some(exact(value, *factor)? + name))
+        .min_by_key(String::len);
+    match (text, units.last()) {
+        (Some(text), _) => f.write_str(&text),
+        (None, Some((_, name))) => write!(f, "{value}{name}"),
+        (None, None) => write!(f, "{value}"),
+    }
 }
+
+/// `value / factor` in decimal, if at most 12 places write it exactly.
+fn exact(value: u64, factor: u64) -> Option<String> {
+    let mut text = (value / factor).to_string();
+    let mut rest = value % factor;
+    let point = text.len();
+    while rest != 0 {
+        if text.len() - point > 12 {
+            return None;
+        }
+        if text.len() == point {
+            text.push('.');
+        }
+        // Factors stay below 2^40, so ten times the rest fits.
+        text.push(char::from(b'0' + (rest * 10 / factor) as u8));
+        rest = rest * 10 % factor;
+    }
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,8 +1,24 @@
 //! Queue disciplines: the interface, the log of what they do to packets, and the registry by tc
 //! name. One discipline, one file.
 
+mod codel;
+mod dualpi2;
+mod fifo;
+mod fq_codel;
+mod htb;
+mod netem;
+pub mod psched;
+
 use std::fmt;
 
+pub use codel::Codel;
+pub use dualpi2::DualPi2;
+pub use fifo::Fifo;
+pub use fq_codel::FqCodel;
+pub use htb::Htb;
+pub use netem::Netem;
+
+use crate::ecn::Ecn;
 use crate::grammar::{Args, GrammarError, Param, nearest, split_name};
 use crate::packet::Packet;
 use crate::probe::Probe;
@@ -44,6 +60,15 @@ pub trait Qdisc: Send {
 
     /// Control state for the trace.
     fn probe(&self, _out: &mut Probe<'_>) {}
+
+    /// Discards everything held, children included, with [`Reason::Purge`]: what `tc qdisc
+    /// replace` does to the packets of the old discipline.
+    fn purge(&mut self, log: &mut Log);
+
+    /// The discipline inside a shaper, if any.
+    fn leaf(&self) -> Option<&dyn Qdisc> {
+        None
+    }
 
     /// The discipline inside a shaper, if any: the target of a `change` or `replace` of the leaf.
     fn leaf_mut(&mut self) -> Option<&mut Box<dyn Qdisc>> {
@@ -217,6 +242,21 @@ impl Log {
         self.events.is_empty()
     }
 
+    /// Tries to set CE on `pkt`; false if it is Not-ECT and must be dropped instead. The event is
+    /// logged only if the codepoint changed, while Linux counts a CE packet as marked again.
+    #[inline]
+    #[must_use]
+    pub fn set_ce(&mut self, pkt: &mut Packet, reason: Reason) -> bool {
+        if pkt.ecn() == Ecn::Ce {
+            return true;
+        }
+        let capable = pkt.set_ce();
+        if capable {
+            self.mark(pkt, reason);
+        }
+        capable
+    }
+
     /// The events in order; keeps the buffer.
     pub fn drain(&mut self) -> std::vec::Drain<'_, Event> {
         self.events.drain(..)
@@ -266,6 +306,9 @@ impl Env {
     }
 }
 
+/// Builds a discipline from the words after its name.
+pub type Build = fn(&mut Args<'_>, Env) -> Result<Box<dyn Qdisc>, GrammarError>;
+
 /// One line of the registry.
 #[derive(Clone, Copy)]
 pub struct Entry {
@@ -278,7 +321,7 @@ pub struct Entry {
     /// The words it accepts.
     pub params: &'static [Param],
     /// Builds it from the words after its name.
-    pub build: fn(&mut Args<'_>, Env) -> Result<Box<dyn Qdisc>, GrammarError>,
+    pub build: Build,
 }
 
 impl fmt::Debug for Entry {
@@ -288,7 +331,15 @@ impl fmt::Debug for Entry {
 }
 
 /// All queue disciplines, sorted by name.
-pub const REGISTRY: &[Entry] = &[];
+pub const REGISTRY: &[Entry] = &[
+    fifo::BFIFO,
+    codel::ENTRY,
+    dualpi2::ENTRY,
+    fq_codel::ENTRY,
+    htb::ENTRY,
+    netem::ENTRY,
+    fifo::PFIFO,
+];
 
 /// The registry's line for `name`; the error lists the names and the nearest.
 pub fn entry(name: &str) -> Result<&'static Entry, GrammarError> {
@@ -305,6 +356,21 @@ pub fn build(text: &str, env: Env) -> Result<Box<dyn Qdisc>, GrammarError> {
     let (name, rest) = split_name(text);
     let entry = entry(name)?;
     (entry.build)(&mut Args::new(entry.name, entry.params, rest), env)
+}
+
+/// Builds the shaper that `shaper` describes (`htb rate 50Mbit`) around an existing `leaf`.
+pub fn build_shaped(
+    shaper: &str,
+    leaf: Box<dyn Qdisc>,
+    env: &Env,
+) -> Result<Box<dyn Qdisc>, GrammarError> {
+    let (name, rest) = split_name(shaper);
+    if name == htb::ENTRY.name {
+        let mut args = Args::new(htb::ENTRY.name, htb::ENTRY.params, rest);
+        return Ok(Box::new(Htb::around(&mut args, env, leaf)?));
+    }
+    entry(name)?;
+    Err(GrammarError(format!("`{name}` shapes nothing; valid shapers: {}", htb::ENTRY.name)))
 }
 
 /// Applies `text` to a live discipline of the same name.

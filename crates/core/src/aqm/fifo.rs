@@ -1,0 +1,200 @@
+//! `pfifo` and `bfifo`: tail drop by packets or by bytes. Linux 6.12 `sch_fifo`.
+
+use std::collections::VecDeque;
+
+use super::{Backlog, Entry, Env, Log, Qdisc, Reason, Stats};
+use crate::grammar::{Args, GrammarError, Param};
+use crate::packet::Packet;
+use crate::units::{Bytes, Time};
+
+pub(super) const PFIFO: Entry = Entry {
+    name: "pfifo",
+    summary: "First in, first out, limited in packets",
+    reference: "Linux 6.12 sch_fifo",
+    params: &[Param {
+        name: "limit",
+        value: "PACKETS",
+        default: "1000p",
+        doc: "Packets that may wait; by default the device's txqueuelen.",
+    }],
+    build: |args, env| Ok(Box::new(Fifo::parse(args, Unit::Packets, &env)?)),
+};
+
+pub(super) const BFIFO: Entry = Entry {
+    name: "bfifo",
+    summary: "First in, first out, limited in bytes",
+    reference: "Linux 6.12 sch_fifo",
+    params: &[Param {
+        name: "limit",
+        value: "BYTES",
+        default: "1514000b",
+        doc: "Bytes that may wait; by default txqueuelen full frames.",
+    }],
+    build: |args, env| Ok(Box::new(Fifo::parse(args, Unit::Bytes, &env)?)),
+};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unit {
+    Packets,
+    Bytes,
+}
+
+/// A FIFO with tail drop.
+#[derive(Debug)]
+pub struct Fifo {
+    unit: Unit,
+    limit: u64,
+    queue: VecDeque<Packet>,
+    backlog: Backlog,
+    overlimits: u64,
+}
+
+impl Fifo {
+    /// `pfifo limit N`.
+    pub fn pfifo(limit: u32) -> Self {
+        Self::new(Unit::Packets, u64::from(limit))
+    }
+
+    fn new(unit: Unit, limit: u64) -> Self {
+        let (queue, backlog) = (VecDeque::new(), Backlog::default());
+        Self { unit, limit, queue, backlog, overlimits: 0 }
+    }
+
+    fn parse(args: &mut Args<'_>, unit: Unit, env: &Env) -> Result<Self, GrammarError> {
+        let packets = u64::from(env.txqueuelen);
+        let limit = match unit {
+            Unit::Packets => packets,
+            Unit::Bytes => packets * u64::from(env.psched_mtu),
+        };
+        let mut fifo = Self::new(unit, limit);
+        fifo.read(args)?;
+        Ok(fifo)
+    }
+
+    fn read(&mut self, args: &mut Args<'_>) -> Result<(), GrammarError> {
+        let mut limit = self.limit;
+        while let Some(key) = args.key() {
+            match (key, self.unit) {
+                ("limit", Unit::Packets) => limit = args.number(0..=u64::from(u32::MAX))?,
+                ("limit", Unit::Bytes) => limit = args.size()?.0,
+                _ => return Err(args.unknown()),
+            }
+        }
+        self.limit = limit;
+        Ok(())
+    }
+}
+
+impl Qdisc for Fifo {
+    #[inline]
+    fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
+        let fits = match self.unit {
+            Unit::Packets => u64::from(self.backlog.packets) < self.limit,
+            Unit::Bytes => self.backlog.bytes + u64::from(pkt.len) <= self.limit,
+        };
+        if fits {
+            pkt.stamp = now;
+            self.backlog.add(&pkt);
+            self.queue.push_back(pkt);
+        } else {
+            self.overlimits += 1;
+            log.drop(&pkt, Reason::TailLimit);
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, _now: Time, _log: &mut Log) -> Option<Packet> {
+        let pkt = self.queue.pop_front()?;
+        self.backlog.remove(&pkt);
+        Some(pkt)
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+
+    fn change(&mut self, _now: Time, args: &mut Args<'_>) -> Result<(), GrammarError> {
+        self.read(args)
+    }
+
+    fn describe(&self) -> String {
+        match self.unit {
+            Unit::Packets => format!("pfifo limit {}p", self.limit),
+            Unit::Bytes => format!("bfifo limit {}", Bytes(self.limit)),
+        }
+    }
+
+    fn stats(&self, out: &mut Stats) {
+        out.put("overlimits", self.overlimits as f64);
+    }
+
+    fn purge(&mut self, log: &mut Log) {
+        for pkt in self.queue.drain(..) {
+            log.drop(&pkt, Reason::Purge);
+        }
+        self.backlog = Backlog::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::build;
+    use super::*;
+    use crate::rng::Rng;
+
+    fn make(text: &str) -> Box<dyn Qdisc> {
+        build(text, Env::ethernet(Rng::named(1, "t"))).unwrap()
+    }
+
+    fn packet(id: u32, len: u32) -> Packet {
+        Packet { id, len, ..Packet::default() }
+    }
+
+    // KAT aqm.md 2.3 (1)
+    #[test]
+    fn pfifo_drops_only_the_arrival_beyond_its_limit() {
+        let (mut q, mut log) = (make("pfifo limit 1000"), Log::default());
+        for id in 0..1001 {
+            q.enqueue(Time::ZERO, packet(id, 1514), &mut log);
+        }
+        assert_eq!(log.events().len(), 1);
+        assert!(
+            matches!(log.events()[0], super::super::Event::Drop(p, Reason::TailLimit) if p.id == 1000)
+        );
+        assert_eq!(q.backlog(), Backlog { packets: 1000, bytes: 1_514_000 });
+    }
+
+    // KAT aqm.md 2.3 (2)
+    #[test]
+    fn bfifo_accepts_what_fits_to_the_byte() {
+        let (mut q, mut log) = (make("bfifo limit 15140"), Log::default());
+        for id in 0..11 {
+            q.enqueue(Time::ZERO, packet(id, 1514), &mut log);
+        }
+        assert_eq!((q.backlog().packets, log.drain().count()), (10, 1));
+        q.dequeue(Time::ZERO, &mut log);
+        q.enqueue(Time::ZERO, packet(11, 1515), &mut log);
+        assert_eq!(log.drain().count(), 1);
+        q.enqueue(Time::ZERO, packet(12, 1514), &mut log);
+        assert!(log.is_empty());
+    }
+
+    #[test]
+    fn limits_default_to_the_devices_queue_length() {
+        assert_eq!(make("pfifo").describe(), "pfifo limit 1000p");
+        assert_eq!(make("bfifo").describe(), "bfifo limit 1514000b");
+    }
+
+    #[test]
+    fn lower_limit_keeps_the_packets_that_wait() {
+        let (mut q, mut log) = (make("pfifo"), Log::default());
+        for id in 0..5 {
+            q.enqueue(Time::ZERO, packet(id, 100), &mut log);
+        }
+        super::super::change(&mut *q, Time::ZERO, "pfifo limit 2").unwrap();
+        assert_eq!(q.backlog().packets, 5);
+        q.enqueue(Time::ZERO, packet(5, 100), &mut log);
+        assert_eq!(log.drain().count(), 1);
+    }
+}

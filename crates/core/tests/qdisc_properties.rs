@@ -1,0 +1,313 @@
+//! Invariants of every registered discipline under random traffic (aqm.md 16).
+
+use std::collections::{BTreeMap, HashMap};
+
+use proptest::prelude::*;
+use sojourn_core::aqm::{self, Backlog, Env, Event, Log, Qdisc, REGISTRY};
+use sojourn_core::{Bytes, Ecn, FlowId, Packet, Rng, Time};
+
+/// Configurations of each discipline: defaults, and small limits that make it act.
+fn configurations(name: &str) -> &'static [&'static str] {
+    match name {
+        "bfifo" => &["", "limit 20000"],
+        "codel" => &["", "limit 30 ecn target 200us interval 2ms", "noecn target 0ms interval 1us"],
+        "dualpi2" => &[
+            "",
+            "version 2020 limit 60",
+            "target 1ms tupdate 1ms alpha 10 beta 100 limit 80 memlimit 100kb",
+            "any_ect overflow drop_enqueue target 100us tupdate 2ms beta 200 step_thresh 3p",
+            "coupling_factor 9 classic_protection 70% min_qlen_step 2 target 0ms alpha 100",
+        ],
+        "fq_codel" => &[
+            "",
+            "flows 1 limit 40",
+            "flows 4 limit 50 drop_batch 3 target 200us interval 2ms noecn",
+            "memory_limit 60kb quantum 300 ce_threshold 1ms ce_threshold_selector 0x1/0x3",
+        ],
+        "htb" => &["rate 10Mbit", "rate 50Mbit ceil 20Mbit burst 9000 cburst 3000 overhead 24"],
+        "netem" => &["", "delay 3ms", "delay 20ms limit 30"],
+        "pfifo" => &["", "limit 20", "limit 0"],
+        other => panic!("`{other}` has no configurations for these properties"),
+    }
+}
+
+/// The most that a description allows to wait: bytes for bfifo, packets for the others.
+fn limit(text: &str) -> Backlog {
+    let mut words = text.split_whitespace().skip_while(|w| *w != "limit").skip(1);
+    let mut most = Backlog { packets: u32::MAX, bytes: u64::MAX };
+    if let Some(word) = words.next() {
+        if text.starts_with("bfifo") {
+            most.bytes = Bytes::parse_tc(word).unwrap().0;
+        } else {
+            most.packets = word.trim_end_matches('p').parse().unwrap();
+        }
+    }
+    most
+}
+
+fn is_fifo_within_flows(name: &str) -> bool {
+    // dualpi2 sends packets of one flow with different codepoints through different queues.
+    name != "dualpi2"
+}
+
+#[derive(Clone, Debug)]
+struct Step {
+    pause_ns: u64,
+    arrivals: Vec<(u8, u8, u32)>,
+    departures: u8,
+}
+
+fn traffic() -> impl Strategy<Value = Vec<Step>> {
+    let pause = prop_oneof![Just(0_u64), 1..2_000_000_u64, 1..80_000_000_u64];
+    let arrival = (0..6_u8, 0..4_u8, prop_oneof![Just(1514_u32), 60..1515_u32]);
+    let step = (pause, prop::collection::vec(arrival, 0..12), 0..10_u8)
+        .prop_map(|(pause_ns, arrivals, departures)| Step { pause_ns, arrivals, departures });
+    prop::collection::vec(step, 1..120)
+}
+
+/// What left a discipline, in order: packet, instant, whether it was dropped.
+type Record = Vec<(u32, Time, bool, u8)>;
+
+struct Bench {
+    qdisc: Box<dyn Qdisc>,
+    name: &'static str,
+    log: Log,
+    inside: BTreeMap<u32, (Time, Packet)>,
+    held: Backlog,
+    last_of_flow: HashMap<FlowId, u32>,
+    record: Record,
+}
+
+impl Bench {
+    fn new(name: &'static str, text: &str, seed: u64) -> Self {
+        let env = Env::ethernet(Rng::named(seed, "qdisc"));
+        let qdisc = aqm::build(text, env).unwrap();
+        Self {
+            qdisc,
+            name,
+            log: Log::default(),
+            inside: BTreeMap::new(),
+            held: Backlog::default(),
+            last_of_flow: HashMap::new(),
+            record: Vec::new(),
+        }
+    }
+
+    fn enqueue(&mut self, now: Time, pkt: Packet) {
+        self.inside.insert(pkt.id, (now, pkt));
+        self.held.add(&pkt);
+        self.qdisc.enqueue(now, pkt, &mut self.log);
+        self.settle(now);
+    }
+
+    fn dequeue(&mut self, now: Time) -> bool {
+        let sent = self.qdisc.dequeue(now, &mut self.log);
+        self.settle_log(now);
+        if let Some(pkt) = sent {
+            let (since, original) = self.inside.remove(&pkt.id).expect("sent what it held");
+            self.held.remove(&pkt);
+            assert!(now >= since && pkt.stamp >= since && pkt.stamp <= now);
+            assert_eq!(
+                (pkt.len, pkt.flow, pkt.tos >> 2),
+                (original.len, original.flow, original.tos >> 2)
+            );
+            assert!(pkt.ecn() == original.ecn() || pkt.ecn() == Ecn::Ce, "{pkt:?}");
+            assert!(original.ecn() != Ecn::NotEct || pkt.ecn() == Ecn::NotEct, "{pkt:?}");
+            if is_fifo_within_flows(self.name) {
+                let before = self.last_of_flow.insert(pkt.flow, pkt.id);
+                assert!(before.is_none_or(|id| id < pkt.id), "{before:?} before {}", pkt.id);
+            }
+            self.record.push((pkt.id, now, false, pkt.tos));
+        }
+        assert_eq!(self.qdisc.backlog(), self.held);
+        sent.is_some()
+    }
+
+    fn advance(&mut self, from: Time, to: Time) {
+        let mut wakes = 0;
+        while self.qdisc.wake() <= to {
+            let due = self.qdisc.wake().0.max(from.0);
+            self.qdisc.on_wake(Time(due), &mut self.log);
+            self.settle(Time(due));
+            wakes += 1;
+            assert!(wakes < 1_000_000, "wakes without end");
+        }
+    }
+
+    fn settle(&mut self, now: Time) {
+        self.settle_log(now);
+        assert_eq!(self.qdisc.backlog(), self.held);
+    }
+
+    fn settle_log(&mut self, now: Time) {
+        for event in self.log.drain() {
+            match event {
+                Event::Mark(pkt, _) => {
+                    let (_, original) = self.inside.get(&pkt.id).expect("marked what it held");
+                    assert_ne!(original.ecn(), Ecn::NotEct);
+                    assert_ne!(pkt.ecn(), original.ecn());
+                }
+                Event::Drop(pkt, _) => {
+                    self.inside.remove(&pkt.id).expect("dropped what it held");
+                    self.held.remove(&pkt);
+                    self.record.push((pkt.id, now, true, pkt.tos));
+                }
+            }
+        }
+    }
+
+    /// Runs `steps`, then serves the queue until it is empty.
+    fn run(&mut self, steps: &[Step]) {
+        let (mut now, mut id) = (Time::ZERO, 0);
+        let most = limit(&self.qdisc.describe());
+        for step in steps {
+            let then = Time(now.0 + step.pause_ns);
+            self.advance(now, then);
+            now = then;
+            for (flow, tos, len) in &step.arrivals {
+                let flow_id = u32::from(*flow);
+                let pkt = Packet {
+                    id,
+                    flow: FlowId(flow_id),
+                    hash: flow_id.wrapping_mul(0x9E37_79B9),
+                    len: *len,
+                    tos: 0x28 | tos,
+                    ..Packet::default()
+                };
+                id += 1;
+                self.enqueue(now, pkt);
+                assert!(self.held.packets <= most.packets && self.held.bytes <= most.bytes);
+            }
+            for _ in 0..step.departures {
+                self.dequeue(now);
+            }
+        }
+        let mut idle = 0;
+        while self.held.packets > 0 {
+            if self.dequeue(now) {
+                idle = 0;
+            } else if self.held.packets > 0 {
+                assert_ne!(self.qdisc.wake(), Time::NEVER, "starves with {:?}", self.held);
+                now = now.max(self.qdisc.wake());
+                self.qdisc.on_wake(now, &mut self.log);
+                idle += 1;
+                assert!(idle < 100, "is woken but sends nothing");
+            }
+        }
+    }
+}
+
+#[test]
+fn registry_is_sorted_by_name() {
+    assert!(REGISTRY.windows(2).all(|w| w[0].name < w[1].name));
+}
+
+#[test]
+fn every_parameter_and_default_is_on_its_page() {
+    let pages = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/algorithms");
+    for entry in REGISTRY {
+        let page = std::fs::read_to_string(format!("{pages}/{}.md", entry.name)).unwrap();
+        for param in entry.params {
+            let name = param.name.replace('|', "` \\| `");
+            let row = page.lines().find(|l| l.starts_with(&format!("| `{name}` |")));
+            let row = row.unwrap_or_else(|| panic!("{}: no row for `{name}`", entry.name));
+            assert!(row.contains(param.default) && row.contains(param.doc), "{row}");
+        }
+    }
+}
+
+#[test]
+fn description_parses_to_the_same_discipline() {
+    for entry in REGISTRY {
+        for words in configurations(entry.name) {
+            let env = || Env::ethernet(Rng::named(1, "t"));
+            let text = format!("{} {words}", entry.name);
+            let once = aqm::build(&text, env()).unwrap().describe();
+            let twice = aqm::build(&once, env()).unwrap().describe();
+            assert_eq!(once, twice, "{text}");
+        }
+    }
+}
+
+#[test]
+fn unknown_words_and_missing_values_are_one_line_errors() {
+    for entry in REGISTRY {
+        let rate = if entry.name == "htb" { "rate 1Mbit" } else { "" };
+        for words in ["frobnicate", "limit", "rate", "5ms"] {
+            let text = format!("{} {rate} {words}", entry.name);
+            let error = aqm::build(&text, Env::ethernet(Rng::named(1, "t"))).err().expect(&text).0;
+            assert!(error.starts_with(entry.name) && error.lines().count() == 1, "{error}");
+        }
+    }
+}
+
+#[test]
+fn change_without_words_or_to_an_error_changes_nothing() {
+    for entry in REGISTRY {
+        for words in configurations(entry.name) {
+            let text = format!("{} {words}", entry.name);
+            let mut q = aqm::build(&text, Env::ethernet(Rng::named(1, "t"))).unwrap();
+            let before = q.describe();
+            aqm::change(&mut *q, Time::ZERO, entry.name).unwrap();
+            assert_eq!(q.describe(), before);
+            let wrong = format!("{} {} frobnicate", entry.name, before.split_once(' ').unwrap().1);
+            assert!(aqm::change(&mut *q, Time::ZERO, &wrong).is_err());
+            assert_eq!(q.describe(), before);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn packets_are_conserved_in_order_and_marked_only_if_capable(
+        steps in traffic(),
+        seed in any::<u64>(),
+    ) {
+        for entry in REGISTRY {
+            for words in configurations(entry.name) {
+                let text = format!("{} {words}", entry.name);
+                let mut first = Bench::new(entry.name, &text, seed);
+                first.run(&steps);
+                prop_assert!(first.inside.is_empty());
+                let mut again = Bench::new(entry.name, &text, seed);
+                again.run(&steps);
+                prop_assert_eq!(first.record, again.record);
+            }
+        }
+    }
+
+    #[test]
+    fn leaf_under_a_shaper_keeps_the_same_invariants(steps in traffic(), seed in any::<u64>()) {
+        for entry in REGISTRY {
+            for words in configurations(entry.name) {
+                let text = format!("{} {words}", entry.name);
+                let env = Env::ethernet(Rng::named(seed, "qdisc"));
+                let mut bench = Bench::new(entry.name, &text, seed);
+                bench.qdisc = aqm::build_shaped("htb rate 20Mbit", bench.qdisc, &env).unwrap();
+                bench.run(&steps);
+                prop_assert!(bench.inside.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn purge_discards_everything_and_leaves_a_usable_queue(steps in traffic()) {
+        for entry in REGISTRY {
+            for words in configurations(entry.name) {
+                let text = format!("{} {words}", entry.name);
+                let mut bench = Bench::new(entry.name, &text, 1);
+                let last = Packet { len: 1000, ..Packet::default() };
+                for (id, (flow, tos, len)) in steps.iter().flat_map(|s| &s.arrivals).enumerate() {
+                    let (id, flow) = (id as u32, FlowId(u32::from(*flow)));
+                    bench.enqueue(Time::ZERO, Packet { id, flow, tos: *tos, len: *len, ..last });
+                }
+                bench.qdisc.purge(&mut bench.log);
+                bench.settle(Time::ZERO);
+                prop_assert!(bench.inside.is_empty());
+                bench.run(&steps);
+            }
+        }
+    }
+}
