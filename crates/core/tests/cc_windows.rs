@@ -108,11 +108,12 @@ fn assert_mean(mean: f64, expected: f64, tolerance: f64) {
     assert!(error.abs() <= tolerance, "mean window {mean:.1}, expected {expected}: {error:+.3}");
 }
 
-// KAT cc.md §9 #1
+// KAT cc.md §9 #1. 1.22/sqrt(p) is the law of periodic losses (120.9 here); for independent ones
+// Ott, Kemperman and Mathis have 1.31, 7 % more.
 #[test]
 fn reno_s_mean_window_under_random_loss_follows_the_square_root_law() {
     let sender = Sender::new("reno", RTT, 100, Feedback::None);
-    let mean = sender.mean_window(1e-4, 10_000_000, State::Recovery);
+    let mean = sender.mean_window(1e-4, 30_000_000, State::Recovery);
     assert_mean(mean, 122.5, 0.08);
 }
 

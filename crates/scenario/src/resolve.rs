@@ -59,8 +59,7 @@ impl Doc {
     }
 
     fn shaper(&self, key: &Key, text: &str, leaf: Box<dyn Qdisc>) -> Result<(), ScenarioError> {
-        drop(leaf);
-        self.grammar(key, aqm::build(text, env())).map(drop)
+        self.grammar(key, aqm::build_shaped(text, leaf, &env())).map(drop)
     }
 }
 

@@ -119,6 +119,13 @@ fn shaper_takes_its_rate_from_the_link() {
 }
 
 #[test]
+fn only_a_shaper_shapes() {
+    let netem = error(&BASE.replace("\"htb\"", "\"netem\""), &[]).to_string();
+    let expected = "my.toml:7: link.bneck.shaper: `netem` shapes nothing";
+    assert!(netem.starts_with(expected), "{netem}");
+}
+
+#[test]
 fn names_are_unique_and_usable() {
     appended(
         "[[ping]]\nname = \"a\"\n",
