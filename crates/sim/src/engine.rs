@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use sojourn_core::aqm::{self, Env, Log, Reason};
+use sojourn_core::aqm::{self, Env, Log};
 use sojourn_core::{Dur, Kind, Packet, Rate, Rng, Time};
 use sojourn_scenario::topology::{PortSpec, Role, Topology};
 use sojourn_scenario::{Change, Edit, Scenario};
@@ -454,7 +454,7 @@ fn port(spec: &PortSpec, scenario: &Scenario, ends: usize) -> Port {
     let env = |part: &str| env(scenario.seed, &format!("link.{}.{part}", spec.name), Time::ZERO);
     let leaf = aqm::build(&spec.qdisc, env("qdisc")).expect(CHECKED);
     let qdisc = match &spec.shaper {
-        Some(shaper) => aqm::build_shaped(shaper, leaf, env("shaper")).expect(CHECKED),
+        Some(shaper) => aqm::build_shaped(shaper, leaf, &env("shaper")).expect(CHECKED),
         None => leaf,
     };
     let ingress = match spec.role {
