@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use proptest::prelude::*;
-use sojourn_core::aqm::{self, Backlog, Env, Event, Log, Qdisc, REGISTRY};
-use sojourn_core::{Bytes, Ecn, FlowId, Packet, Rng, Time};
+use sojourn_core::aqm::psched::{self, LinkLayer, RateConfig};
+use sojourn_core::aqm::{self, Backlog, Env, Event, Log, Qdisc, REGISTRY, Stats};
+use sojourn_core::{Bytes, Ecn, FlowId, Packet, Rate, Rng, Time};
 
 /// Configurations of each discipline: defaults, and small limits that make it act.
 fn configurations(name: &str) -> &'static [&'static str] {
@@ -194,6 +195,9 @@ impl Bench {
                 assert!(idle < 100, "is woken but sends nothing");
             }
         }
+        let mut stats = Stats::default();
+        self.qdisc.stats(&mut stats);
+        assert!(stats.value("memory_used").is_none_or(|bytes| bytes == 0.0), "{stats:?}");
     }
 }
 
@@ -307,6 +311,29 @@ proptest! {
                 bench.settle(Time::ZERO);
                 prop_assert!(bench.inside.is_empty());
                 bench.run(&steps);
+            }
+        }
+    }
+
+    #[test]
+    fn shaper_never_exceeds_its_rate_and_one_burst(steps in traffic()) {
+        let (rate, burst) = (Rate(20_000_000), psched::burst_time(Bytes(1600), Rate(20_000_000)));
+        let config = RateConfig::new(rate, 0, 0, LinkLayer::Ethernet);
+        let mut bench = Bench::new("htb", "htb rate 20Mbit", 1);
+        let lens: Vec<u32> = steps.iter().flat_map(|s| s.arrivals.iter().map(|a| a.2)).collect();
+        bench.run(&steps);
+        let sent: Vec<(u64, u64)> = bench
+            .record
+            .iter()
+            .filter(|(_, _, dropped, _)| !dropped)
+            .map(|(id, at, _, _)| (at.0, config.l2t(lens[*id as usize])))
+            .collect();
+        for (i, (start, _)) in sent.iter().enumerate() {
+            let mut used = 0;
+            for (at, time) in &sent[i..] {
+                // The last packet of a burst may run into debt.
+                prop_assert!(used <= burst.0 + (at - start));
+                used += time;
             }
         }
     }

@@ -246,7 +246,7 @@ impl Control {
             self.first_above = now.wrapping_add(law.interval_units);
             return false;
         }
-        // DEVIATION from RFC 8289, as in Linux: strictly after.
+        // DEVIATION: as Linux strictly after; RFC 8289 has `now >= first_above_time`.
         now.wrapping_sub(self.first_above) as i32 > 0
     }
 

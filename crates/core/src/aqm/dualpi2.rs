@@ -153,7 +153,7 @@ impl DualPi2 {
         let growth = (delay.0 as i64 - self.last_delay.0 as i64).saturating_mul(self.beta);
         let delta = match self.params.version {
             Version::Mainline => error.saturating_add(growth) / 64,
-            // DEVIATION of that tree: 2^7 - 1 for each term, which halves the gains.
+            // DEVIATION: that tree divides each term by 2^7 - 1, which halves the gains.
             Version::Y2020 => error / 127 + growth / 127,
         };
         self.last_delay = delay;

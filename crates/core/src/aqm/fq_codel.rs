@@ -222,7 +222,7 @@ impl Qdisc for FqCodel {
             }
             let (queue, bytes) = (&mut flow.queue, &mut flow.bytes);
             let (backlog, memory) = (&mut self.backlog, &mut self.memory);
-            // DEVIATION from RFC 8290, as in Linux: the guard of one MTU looks at all flows.
+            // DEVIATION: as in Linux the guard of one MTU looks at all flows; in RFC 8290 at one.
             let law = &self.params.law;
             let sent = flow.control.dequeue(law, &mut self.counters, now, log, || {
                 let pkt = queue.pop_front()?;
