@@ -135,7 +135,9 @@ impl Receiver {
         let had_holes = !self.out_of_order.is_empty();
         self.absorb();
         self.track_arrivals(now);
-        self.window.on_data(now, self.rcv_nxt);
+        if self.window.on_data(now, self.rcv_nxt) {
+            self.quick = self.quick.max(1); // a growing window is shown at once (tcp_grow_window)
+        }
         if had_holes && self.out_of_order.is_empty() {
             self.ack_now = true; // RFC 5681 §4.2: a filled gap is acknowledged at once
         }
@@ -370,11 +372,13 @@ impl DynamicWindow {
         };
     }
 
-    fn on_data(&mut self, now: Time, rcv_nxt: u64) {
+    /// In-order data up to `rcv_nxt` was read. Returns whether the window grew.
+    fn on_data(&mut self, now: Time, rcv_nxt: u64) -> bool {
         self.rcv_nxt = rcv_nxt;
+        let grows = self.ssthresh < self.clamp;
         self.ssthresh = (self.ssthresh + 2 * self.mss).min(self.clamp);
         if self.rtt == Dur::ZERO || now.since(self.measured_from) < self.rtt {
-            return;
+            return grows;
         }
         let copied = rcv_nxt - self.measured_seq;
         if copied > self.space {
@@ -385,6 +389,7 @@ impl DynamicWindow {
         }
         self.measured_seq = rcv_nxt;
         self.measured_from = now;
+        grows
     }
 
     fn advertise(&mut self) -> u64 {
