@@ -15,9 +15,7 @@ PYTHON_RESULT = re.compile(r"(\d+) (passed|failed|error|skipped)")
 
 def run(command: list[str]) -> tuple[int, list[str]]:
     print("$", " ".join(command[-5:]), flush=True)
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
-    )
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     assert process.stdout is not None
     lines = []
     for line in process.stdout:

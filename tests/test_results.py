@@ -43,9 +43,7 @@ def test_what_changes_by_the_hour_is_in_the_manifest_alone(scenario: Callable[..
     assert a.manifest["hash"] == results.digest(a.scenario, "0.0.0-fake")
 
 
-def test_a_write_that_fails_leaves_the_old_run(
-    core: FakeCore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_write_that_fails_leaves_the_old_run(core: FakeCore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     results.write(tmp_path, {"id": "x"}, {"summary.json": b"{}"})
 
     def full(self: Path, content: bytes) -> int:

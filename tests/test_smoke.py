@@ -40,9 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def sojourn(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "sojourn.cli", *arguments]
     reference = {"SOJOURN_REFERENCE": str(folder / "absent")}  # the shipped data must do
-    return subprocess.run(
-        command, cwd=folder, env=os.environ | reference, capture_output=True, text=True, check=False
-    )
+    return subprocess.run(command, cwd=folder, env=os.environ | reference, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize(
@@ -98,9 +96,7 @@ def test_every_case_of_every_suite_resolves(folder: Path) -> None:
 
 def test_a_reader_that_leaves_is_no_error(folder: Path) -> None:
     command = f"{sys.executable} -m sojourn.cli list | head -n 1 >&2; exit ${{PIPESTATUS[0]}}"
-    done = subprocess.run(
-        ["/bin/bash", "-c", command], cwd=folder, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(["/bin/bash", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("\n") == 1
 

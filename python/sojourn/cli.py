@@ -280,9 +280,7 @@ def fidelity(
 
 
 @importers.command
-def flent(
-    file: Path, *, out: Annotated[Path, Parameter(name=["--out", "-o"])] = Path("results/flent")
-) -> int:
+def flent(file: Path, *, out: Annotated[Path, Parameter(name=["--out", "-o"])] = Path("results/flent")) -> int:
     """Import a Flent result file as a run.
 
     Example: `sojourn import flent tcp_2up.flent.gz --out results/testbed`

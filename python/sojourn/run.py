@@ -122,8 +122,7 @@ def select(pattern: str) -> list[suites.Case]:
         near = get_close_matches(pattern, [*suites.NAMES, *(c.id for c in cases)], n=1)
         hint = f"; nearest is {near[0]!r}" if near else ""
         raise _core.ScenarioError(
-            f"{pattern!r} is no suite ({', '.join(suites.NAMES)}), matches no run id "
-            f"and is no scenario file{hint}"
+            f"{pattern!r} is no suite ({', '.join(suites.NAMES)}), matches no run id and is no scenario file{hint}"
         )
     return chosen
 

@@ -81,9 +81,7 @@ def _two_flows(variant: str) -> list[Case]:
     ]
 
 
-def _document(
-    name: str, about: str, length: int, rate: int, rtt: int, qdisc: str, flows: dict[str, str]
-) -> str:
+def _document(name: str, about: str, length: int, rate: int, rtt: int, qdisc: str, flows: dict[str, str]) -> str:
     starts = (FIRST_START_S, SECOND_START_S)[: len(flows)]
     return to_toml(
         {
