@@ -21,10 +21,10 @@ demo: build ## run the 27 ect1 runs and write report.html beside measured data
 	$(BIN)/sojourn compare results/demo --report report.html
 	@echo "open report.html"
 
-test: $(VENV)/.dev ## all Rust and Python tests, with their counts
+test: build ## all Rust and Python tests, with their counts
 	@$(BIN)/python tests/counts.py
 
-lint: $(VENV)/.dev ## formatting, clippy, ruff, mypy
+lint: build ## formatting, clippy, ruff, mypy
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	$(BIN)/ruff check
@@ -44,17 +44,12 @@ report: build ## report.html of the latest results
 clean: ## remove what was built; results stay
 	rm -rf target $(VENV) report.html .mypy_cache .ruff_cache .pytest_cache
 
+# Dependency groups need pip 25.1.
 $(BIN)/maturin:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "sojourn needs Python 3.11 or newer; choose one with PYTHON=")'
 	$(if $(UV),uv venv -q --allow-existing --python $(PYTHON),$(PYTHON) -m venv) $(VENV)
-	$(if $(UV),uv pip install -q,$(BIN)/python -m pip install -q --disable-pip-version-check) 'maturin>=1.9,<2'
+	$(if $(UV),uv pip install -q,$(BIN)/python -m pip install -q --disable-pip-version-check 'pip>=25.1') 'maturin>=1.9,<2'
 
 $(VENV)/.built: $(SOURCES) | $(BIN)/maturin
-	$(BIN)/maturin develop --release --locked $(if $(UV),--uv)
-	@touch $@
-
-# Development tools; pip learnt dependency groups in 25.1.
-$(VENV)/.dev: pyproject.toml $(VENV)/.built
-	$(if $(UV),,$(BIN)/python -m pip install -q --disable-pip-version-check 'pip>=25.1')
-	$(if $(UV),uv pip install -q,$(BIN)/python -m pip install -q) --group dev
+	$(BIN)/maturin develop --release --locked --group dev $(if $(UV),--uv)
 	@touch $@
