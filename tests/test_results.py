@@ -29,9 +29,14 @@ def test_series_come_back_as_they_went(scenario: Callable[..., str]) -> None:
 
 def test_a_result_set_is_a_table(scenario: Callable[..., str]) -> None:
     runs = sojourn.run(scenario(), seeds=3, out="out")
-    assert list(runs.runs) == ["one@1", "one@2", "one@3"]
+    assert list(runs.runs) == ["one", "one@seed2", "one@seed3"]
     assert runs.summary()["flows.a.goodput_mbps"].to_list() == [48.0, 49.0, 50.0]
     assert list(ResultSet.open("out").runs) == list(runs.runs)
+
+
+def test_a_variant_is_part_of_the_id(scenario: Callable[..., str]) -> None:
+    runs = sojourn.run(scenario(), {"flow.a.cc": "reno"}, seeds=2, variant="reno", out="out")
+    assert list(runs.runs) == ["one~reno", "one~reno@seed2"]
 
 
 def test_what_changes_by_the_hour_is_in_the_manifest_alone(scenario: Callable[..., str]) -> None:

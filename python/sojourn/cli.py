@@ -66,7 +66,7 @@ def run(
         out: Folder of the results; runs already in it are skipped. Default: a new one in results/.
         jobs: Runs at a time; default one a core.
         seed: Seed instead of the scenario's.
-        seeds: Repeat with so many consecutive seeds; run ids then end in @SEED.
+        seeds: Repeat with so many consecutive seeds; ids after the first end in @seedN.
         fresh: Do runs again that are already there.
         verify: Do every run twice and fail if one byte differs.
         dry: Resolve and list the runs, and write nothing.
@@ -276,7 +276,7 @@ def fidelity(
     from sojourn.fidelity import main as judge
 
     rows = [row.strip() for row in only.split(",") if row.strip()] if only else None
-    return judge(results_, rows, seeds, as_json)
+    return judge(results_, only=rows, seeds=seeds, as_json=as_json)
 
 
 @importers.command

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 MANIFEST = "manifest.json"
 SCHEMA = "sojourn/manifest/1"
 IN_PROGRESS = ".in-progress"
-RUN_ID = re.compile(r"[A-Za-z0-9_+@-][A-Za-z0-9_.+@-]*(/[A-Za-z0-9_+@-][A-Za-z0-9_.+@-]*)*")
+RUN_ID = re.compile(r"[A-Za-z0-9_+@~-][A-Za-z0-9_.+@~-]*(/[A-Za-z0-9_+@~-][A-Za-z0-9_.+@~-]*)*")
 
 
 class Run:
@@ -177,7 +177,7 @@ def check_id(run_id: str) -> None:
     """Raises `ScenarioError` unless `run_id` can be a folder below the results."""
     if not RUN_ID.fullmatch(run_id):
         raise _core.ScenarioError(
-            f"run name {run_id!r}: expected letters, digits and _ . + @ - in parts separated by /, "
+            f"run name {run_id!r}: expected letters, digits and _ . + @ ~ - in parts separated by /, "
             "no part starting with a dot"
         )
 

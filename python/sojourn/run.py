@@ -63,6 +63,7 @@ def run(
     jobs: int | None = None,
     seed: int | None = None,
     seeds: int = 1,
+    variant: str | None = None,
     fresh: bool = False,
 ) -> ResultSet:
     """Runs a scenario, files, suites or regular expressions over run ids, as `sojourn run` does.
@@ -71,7 +72,7 @@ def run(
     `ScenarioError` before anything is written, and `RunError` after all runs if any failed.
     """
     targets = [target] if isinstance(target, Scenario | str | Path) else list(target)
-    todo = plan(targets, overrides, seed=seed, seeds=seeds)
+    todo = plan(targets, overrides, seed=seed, seeds=seeds, variant=variant)
     folder = Path(out) if out else new_folder(todo[0].id.split("/")[0])
     outcomes = execute(todo, folder, jobs=jobs, fresh=fresh)
     if any(o.status == "failed" for o in outcomes):
@@ -85,10 +86,12 @@ def plan(
     *,
     seed: int | None = None,
     seeds: int = 1,
+    variant: str | None = None,
 ) -> list[Job]:
     """Resolves targets into jobs with distinct ids; raises `ScenarioError` on the first bad one.
 
-    With several seeds, counted from `seed` or the scenario's own, a run's id ends in `@SEED`.
+    Several seeds count from `seed` or the scenario's own; after the first, ids end in `@seedN`. A
+    `variant` names what the overrides change, so that both can be in one folder: `ID~variant@seedN`.
     """
     found: dict[str, Job] = {}
     for scenario in _scenarios(targets):
@@ -100,7 +103,7 @@ def plan(
         for number in range(start, start + seeds):
             resolved = first if seeds == 1 else scenario.resolve({**settings, "seed": str(number)})
             name = str(resolved.document()["name"])
-            job_id = name if seeds == 1 else f"{name}@{number}"
+            job_id = (f"{name}~{variant}" if variant else name) + ("" if number == start else f"@seed{number}")
             results.check_id(job_id)
             if found.get(job_id, Job(job_id, resolved, 0)).scenario.text != resolved.text:
                 raise _core.ScenarioError(f"two different scenarios are named {job_id!r}")
