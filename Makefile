@@ -1,0 +1,55 @@
+# `make` alone lists the targets.
+VENV   := .venv
+BIN    := $(VENV)/bin
+PYTHON ?= python3
+UV     := $(shell command -v uv)
+SOURCES := $(shell find crates -type f) Cargo.toml Cargo.lock pyproject.toml
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+export VIRTUAL_ENV := $(CURDIR)/$(VENV)
+unexport CONDA_PREFIX
+
+.PHONY: help build demo test lint check bench report clean
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "make %-7s %s\n", $$1, $$2 }'
+
+build: $(VENV)/.built ## .venv with the sojourn command (release build)
+
+demo: build ## run the 27 ect1 runs and write report.html beside measured data
+	$(BIN)/sojourn run ect1 --out results/demo --fresh
+	$(BIN)/sojourn compare results/demo --report report.html
+	@echo "open report.html"
+
+test: build ## all Rust and Python tests, with their counts
+	@$(BIN)/python tests/counts.py
+
+lint: build ## formatting, clippy, ruff, mypy
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	@if command -v cargo-deny >/dev/null; then cargo deny --offline check licenses bans sources; \
+	 else echo "skipped: cargo deny (not installed)"; fi
+
+check: lint demo test ## everything that CI does
+
+bench: build ## speed of the engine
+	cargo bench --workspace --locked
+
+report: build ## report.html of the latest results
+	$(BIN)/sojourn report --output report.html
+
+clean: ## remove what was built; results stay
+	rm -rf target $(VENV) report.html .mypy_cache .ruff_cache .pytest_cache
+
+# Dependency groups need pip 25.1.
+$(BIN)/maturin:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "sojourn needs Python 3.11 or newer; choose one with PYTHON=")'
+	$(if $(UV),uv venv -q --allow-existing --python $(PYTHON),$(PYTHON) -m venv) $(VENV)
+	$(if $(UV),uv pip install -q,$(BIN)/python -m pip install -q --disable-pip-version-check 'pip>=25.1') 'maturin>=1.9,<2'
+
+$(VENV)/.built: $(SOURCES) | $(BIN)/maturin
+	$(BIN)/maturin develop --release --locked --group dev $(if $(UV),--uv)
+	@touch $@

@@ -1,0 +1,52 @@
+"""Types of the native module; its Rust source is `crates/py`."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+class ScenarioError(ValueError):
+    """A scenario or an algorithm text that cannot be used; the message is one line for the user."""
+
+class RunResult:
+    """What one run left behind."""
+
+    @property
+    def summary(self) -> str:
+        """The summary as JSON text."""
+    @property
+    def queues(self) -> str:
+        """Statistics of every queue as JSON text."""
+    @property
+    def series(self) -> list[tuple[str, str, NDArray[np.float64], NDArray[np.float64]]]:
+        """Name, unit, times in seconds and values of every series, in a fixed order."""
+    @property
+    def complete(self) -> bool:
+        """Whether the run reached its end."""
+
+def version() -> str:
+    """Version of the engine; results of different versions are never mixed."""
+
+def schema() -> str:
+    """JSON Schema of the scenario file."""
+
+def resolve(text: str, file: str, overrides: list[tuple[str, str]]) -> tuple[str, list[str]]:
+    """Validates a scenario; returns it with every default written out, and warnings."""
+
+def run(resolved_toml: str, progress: Callable[[float], bool] | None = None) -> RunResult:
+    """Runs a resolved scenario without the GIL.
+
+    `progress` gets the simulated fraction now and then; returning False ends the run early.
+    """
+
+def qdiscs() -> str:
+    """JSON array of the queue disciplines."""
+
+def controllers() -> str:
+    """JSON array of the congestion controllers."""
+
+def qdisc_usage(name: str) -> str:
+    """Usage text of one queue discipline."""
+
+def cc_usage(name: str) -> str:
+    """Usage text of one congestion controller."""

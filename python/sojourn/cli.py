@@ -1,0 +1,423 @@
+"""The `sojourn` command. Results go to stdout, everything else to stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import App, CycloptsError, Parameter
+from cyclopts.validators import Number
+
+from sojourn import _core, results, suites
+from sojourn.results import Run
+from sojourn.run import Outcome, execute, find, new_folder, plan, select
+
+OK, FAILED, MISUSE, SOME_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
+LATEST = Path("results/latest")
+
+app = App(
+    name="sojourn",
+    help="A deterministic packet-level laboratory for L4S, SCE and SCReAM congestion control.",
+    version=_core.version,
+    default_parameter=Parameter(negative=()),
+    result_action="return_value",
+    suppress_keyboard_interrupt=False,
+)
+importers = App(name="import", help="Turn results of other tools into a results folder.")
+app.command(importers)
+
+Json = Annotated[bool, Parameter(name="--json")]
+Set = Annotated[list[str] | None, Parameter(name=["--set", "-s"])]
+Output = Annotated[Path | None, Parameter(name=["--output", "-o"])]
+AtLeastOne = Parameter(validator=Number(gte=1))
+
+
+class UsageError(Exception):
+    """Something the user can put right; the text is one line."""
+
+
+@app.command
+def run(
+    *targets: str,
+    set_: Set = None,
+    out: Path | None = None,
+    jobs: Annotated[int | None, AtLeastOne] = None,
+    seed: int | None = None,
+    seeds: Annotated[int, AtLeastOne] = 1,
+    fresh: bool = False,
+    verify: bool = False,
+    dry: bool = False,
+    as_json: Json = False,
+) -> int:
+    """Run suites, scenario files, or the runs whose id matches a regular expression.
+
+    Examples: `sojourn run my.toml -s link.bneck.rate=100Mbit`,
+    `sojourn run 'ect1/l4s-s2.*codel1q' --dry`
+
+    Args:
+        targets: Suite names, TOML files or regular expressions over run ids.
+        set_: Change a value of every scenario, as `link.bneck.rate=100Mbit`; repeatable.
+        out: Folder of the results; runs already in it are skipped. Default: a new one in results/.
+        jobs: Runs at a time; default one a core.
+        seed: Seed instead of the scenario's.
+        seeds: Repeat with so many consecutive seeds; ids after the first end in @seedN.
+        fresh: Do runs again that are already there.
+        verify: Do every run twice and fail if one byte differs.
+        dry: Resolve and list the runs, and write nothing.
+        as_json: Print one JSON document.
+    """
+    if not targets:
+        raise UsageError(f"expected suites ({', '.join(suites.NAMES)}), ids or TOML files to run")
+    todo = plan(targets, _overrides(set_), seed=seed, seeds=seeds)
+    for warning in dict.fromkeys(w for job in todo for w in job.scenario.warnings):
+        _say(f"warning: {warning}")
+    if dry:
+        if as_json:
+            _print_json([{"id": job.id, "duration_s": job.duration_s} for job in todo])
+        else:
+            print("\n".join(job.id for job in todo))
+        return OK
+    folder = out or new_folder(_slug(targets[0]))
+    outcomes = execute(todo, folder, jobs=jobs, fresh=fresh, verify=verify)
+    if as_json:
+        rows = [_outcome_row(outcome) for outcome in outcomes]
+        _print_json({"schema": "sojourn/run/1", "path": str(folder), "runs": rows})
+    else:
+        if len(outcomes) == 1 and outcomes[0].run:
+            _print_summary(outcomes[0].run)
+        counts = {s: sum(o.status == s for o in outcomes) for s in ("done", "cached", "failed")}
+        print(f"{folder}: " + ", ".join(f"{n} {s}" for s, n in counts.items() if n))
+    failed = sum(outcome.status == "failed" for outcome in outcomes)
+    return OK if not failed else FAILED if len(outcomes) == 1 else SOME_FAILED
+
+
+@app.command(name="list")
+def list_(pattern: str | None = None, *, as_json: Json = False) -> int:
+    """List the runs of all suites, of one, or those whose id matches a regular expression.
+
+    Example: `sojourn list ect1`
+
+    Args:
+        pattern: Suite name or regular expression.
+        as_json: Print a JSON array.
+    """
+    cases = select(pattern) if pattern else list(suites.every())
+    if as_json:
+        keys = ("id", "description", "question", "duration_s", "reference")
+        _print_json([{key: getattr(case, key) for key in keys} for case in cases])
+    else:
+        width = max(len(case.id) for case in cases)
+        for case in cases:
+            print(f"{case.id:{width}}  {case.duration_s:4.0f} s  {case.description}")
+    return OK
+
+
+@app.command
+def show(target: str, *, set_: Set = None, as_json: Json = False) -> int:
+    """Print a scenario with every default written out; for a finished run also its summary.
+
+    Example: `sojourn show ect1/l4s-s1-oneflow/prague/dualpi2/50Mbit/20ms`
+
+    Args:
+        target: Run id, scenario file or folder of a finished run.
+        set_: Change a value of the scenario; repeatable.
+        as_json: Print one JSON document.
+    """
+    if (Path(target) / results.MANIFEST).is_file():
+        finished = Run(Path(target))
+        text = finished.scenario if (finished.path / "scenario.toml").exists() else ""
+        document = {"manifest": finished.manifest, "scenario": text, "summary": finished.summary}
+    else:
+        finished = None
+        scenarios = find(target)
+        if len(scenarios) > 1:
+            raise UsageError(f"{target!r} matches {len(scenarios)} runs; `sojourn list {target}` has them")
+        resolved = scenarios[0].resolve(_overrides(set_))
+        for warning in resolved.warnings:
+            _say(f"warning: {warning}")
+        text = resolved.text
+        document = {"scenario": text}
+    if as_json:
+        _print_json({"schema": "sojourn/show/1", **document})
+        return OK
+    print(text, end="")
+    if finished:
+        print()
+        _print_summary(finished)
+    return OK
+
+
+@app.command
+def qdisc(name: str | None = None, *, as_json: Json = False) -> int:
+    """List the queue disciplines, or print the words that one of them takes.
+
+    Example: `sojourn qdisc dualpi2`
+
+    Args:
+        name: Queue discipline, by tc's name.
+        as_json: Print a JSON array.
+    """
+    return _algorithms(name, _core.qdiscs(), _core.qdisc_usage, as_json=as_json)
+
+
+@app.command
+def cc(name: str | None = None, *, as_json: Json = False) -> int:
+    """List the congestion controllers, or print the words that one of them takes.
+
+    Example: `sojourn cc prague`
+
+    Args:
+        name: Controller, by Linux's name.
+        as_json: Print a JSON array.
+    """
+    return _algorithms(name, _core.controllers(), _core.cc_usage, as_json=as_json)
+
+
+@app.command
+def schema() -> int:
+    """Print the JSON Schema of the scenario file, for editors."""
+    print(_core.schema().rstrip("\n"))
+    return OK
+
+
+@app.command
+def plot(run: str, *, plot: str = "tcp_delivery_with_rtt", output: Output = None, title: str = "") -> int:
+    """Draw a run, simulated or a Flent file, and print the name of the picture.
+
+    Example: `sojourn plot results/latest/my-run -o my-run.svg`
+
+    Args:
+        run: Folder of a run, or a Flent file.
+        plot: Name of the plot.
+        output: Picture to write; its suffix chooses the format.
+        title: Title above the plot.
+    """
+    from sojourn.plot import plot as draw
+
+    print(draw(run, plot=plot, output=output, title=title))
+    return OK
+
+
+@app.command
+def compare(
+    a: Path = LATEST,
+    b: Path | None = None,
+    *,
+    report: Path | None = None,
+    only: str | None = None,
+    as_json: Json = False,
+) -> int:
+    """Lay results over measured data or over other results, run by run.
+
+    Example: `sojourn compare results/latest --report report.html`
+
+    Args:
+        a: Results folder.
+        b: Results folder or folder of Flent files; default the measured data.
+        report: HTML report to write.
+        only: Regular expression over run ids.
+        as_json: Print one JSON document.
+    """
+    _expect(a)
+    from sojourn.compare import compare as compare_sets
+
+    return compare_sets(a, b, report=report, as_json=as_json, only=only)
+
+
+@app.command
+def report(
+    results_: Annotated[Path, Parameter(name="RESULTS")] = LATEST,
+    *,
+    output: Annotated[Path, Parameter(name=["--output", "-o"])] = Path("report.html"),
+    reference: Path | None = None,
+) -> int:
+    """Write results as one self-contained HTML file, over measured data where there are any.
+
+    Example: `sojourn report results/latest -o report.html`
+
+    Args:
+        results_: Results folder.
+        output: File to write.
+        reference: Folder of Flent files; default the measured data.
+    """
+    _expect(results_)
+    from sojourn.report import write
+
+    print(write(results_, output, reference))
+    return OK
+
+
+@app.command
+def fidelity(
+    results_: Annotated[Path | None, Parameter(name="RESULTS")] = None,
+    *,
+    only: str | None = None,
+    seeds: Annotated[int, AtLeastOne] = 3,
+    as_json: Json = False,
+) -> int:
+    """Print published and measured quantities beside ours, with verdicts.
+
+    Example: `sojourn fidelity --only X1,E8`
+
+    Args:
+        results_: Results folder; default: run what the rows need.
+        only: Ids of rows, separated by commas.
+        seeds: Seeds of which the median is judged.
+        as_json: Print one JSON document.
+    """
+    if results_:
+        _expect(results_)
+    from sojourn.fidelity import main as judge
+
+    rows = [row.strip() for row in only.split(",") if row.strip()] if only else None
+    return judge(results_, only=rows, seeds=seeds, as_json=as_json)
+
+
+@importers.command
+def flent(file: Path, *, out: Annotated[Path, Parameter(name=["--out", "-o"])] = Path("results/flent")) -> int:
+    """Import a Flent result file as a run.
+
+    Example: `sojourn import flent tcp_2up.flent.gz --out results/testbed`
+
+    Args:
+        file: File that Flent wrote.
+        out: Results folder.
+    """
+    from sojourn.interop.flent import import_file
+
+    print(import_file(file, out))
+    return OK
+
+
+@app.command
+def clean(
+    folder: Path = Path("results"),
+    *,
+    everything: Annotated[bool, Parameter(name="--all")] = False,
+    dry: bool = False,
+    as_json: Json = False,
+) -> int:
+    """Remove unfinished runs below a results folder, or with --all every run in it.
+
+    Example: `sojourn clean --all --dry`
+
+    Args:
+        folder: Results folder.
+        everything: Remove complete runs as well.
+        dry: Only list what would go.
+        as_json: Print one JSON document.
+    """
+    gone = [str(path) for path in results.clean(folder, everything=everything, dry=dry)]
+    if as_json:
+        _print_json({"schema": "sojourn/clean/1", "removed": gone, "dry": dry})
+    else:
+        print("\n".join([*gone, f"{len(gone)} {'would be ' if dry else ''}removed"]))
+    return OK
+
+
+def call(arguments: Sequence[str] | None = None) -> int:
+    """The whole command as a function: arguments to exit code."""
+    try:
+        code = app(arguments, exit_on_error=False, print_error=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else OK
+    except BrokenPipeError:
+        # The reader has seen enough. Python would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except (CycloptsError, UsageError, ValueError, OSError) as error:
+        if not _is_the_users(error):
+            raise
+        _say(" ".join(str(error).split()))
+        return MISUSE
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    code = call()
+    if code == INTERRUPTED and threading.active_count() > 1:
+        os._exit(code)  # a second interrupt: leave the runs that are still stopping
+    sys.exit(code)
+
+
+def _is_the_users(error: Exception) -> bool:
+    """Our typed readers' errors derive from ValueError; a bare one is a defect and keeps its trace."""
+    ours = type(error).__module__.startswith("sojourn.")
+    return ours or isinstance(error, CycloptsError | OSError | _core.ScenarioError)
+
+
+def _expect(path: Path) -> None:
+    if not path.exists():
+        raise UsageError(f"{path}: no such results; `sojourn run ect1` makes some")
+
+
+def _overrides(settings: list[str] | None) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for setting in settings or []:
+        key, equals, value = setting.partition("=")
+        if not (equals and key.strip()):
+            raise UsageError(f"--set {setting}: expected KEY=VALUE, such as link.bneck.rate=100Mbit")
+        pairs[key.strip()] = value.strip()
+    return pairs
+
+
+def _slug(target: str) -> str:
+    stem = Path(target).stem if target.endswith(".toml") else target
+    kept = "".join(c if c.isalnum() or c in "_-" else "-" for c in stem)
+    return "-".join(part for part in kept.split("-") if part)[:40] or "run"
+
+
+def _algorithms(name: str | None, table: str, usage: Any, *, as_json: bool) -> int:
+    if name and not as_json:
+        print(usage(name).rstrip("\n"))
+        return OK
+    rows = json.loads(table)
+    if name:
+        usage(name)  # refuses unknown names with the nearest one
+        rows = [row for row in rows if row["name"] == name]
+    if as_json:
+        _print_json(rows)
+    else:
+        width = max(len(row["name"]) for row in rows)
+        for row in rows:
+            print(f"{row['name']:{width}}  {row['summary']} ({row['reference']})")
+    return OK
+
+
+def _outcome_row(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "id": outcome.id,
+        "status": outcome.status,
+        "wall_s": round(outcome.wall_s, 3),
+        "path": str(outcome.run.path) if outcome.run else None,
+        "error": outcome.error,
+        "summary": outcome.run.summary if outcome.run else None,
+    }
+
+
+def _print_summary(finished: Run) -> None:
+    rows = results.flatten(finished.summary)
+    width = max((len(name) for name in rows), default=0)
+    for name, value in rows.items():
+        print(f"{name:{width}}  {f'{value:.4g}' if isinstance(value, float) else value}")
+
+
+def _print_json(document: object) -> None:
+    print(json.dumps(document, indent=2, ensure_ascii=False))
+
+
+def _say(line: str) -> None:
+    print(f"sojourn: {line}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,300 @@
+"""Results on disk: one folder a run, whole or absent.
+
+`scenario.toml`, `summary.json`, `queue.json` and `series.parquet` are a function of scenario, seed
+and engine version, byte for byte. What changes from one machine or hour to the next (time, host,
+command) is in `manifest.json` alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import re
+import shutil
+import tempfile
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from sojourn import _core
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+MANIFEST = "manifest.json"
+SCHEMA = "sojourn/manifest/1"
+IN_PROGRESS = ".in-progress"
+RUN_ID = re.compile(r"[A-Za-z0-9_+@~-][A-Za-z0-9_.+@~-]*(/[A-Za-z0-9_+@~-][A-Za-z0-9_.+@~-]*)*")
+
+
+class Run:
+    """A finished run in its folder."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """Version, seed, hash, completeness, and when, where and how it was made."""
+        return self._json(MANIFEST)
+
+    @property
+    def id(self) -> str:
+        """Name of the run within its result set."""
+        return str(self.manifest["id"])
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run reached its end."""
+        return bool(self.manifest.get("complete"))
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """Statistics over the measurement window."""
+        return self._json("summary.json")
+
+    @cached_property
+    def queues(self) -> dict[str, Any]:
+        """Statistics of every queue under tc's names, marks and drops by reason."""
+        return self._json("queue.json")
+
+    @property
+    def scenario(self) -> str:
+        """The resolved scenario."""
+        return (self.path / "scenario.toml").read_text(encoding="utf-8")
+
+    def names(self) -> list[str]:
+        """Names of the series."""
+        return list(self._names)
+
+    @cached_property
+    def _names(self) -> list[str]:
+        column = self.frame().select("series").unique(maintain_order=True).collect()
+        return column.to_series().to_list()
+
+    def frame(self) -> pl.LazyFrame:
+        """All series, long: columns `series`, `unit`, `t_s`, `value`."""
+        import polars as pl
+
+        return pl.scan_parquet(self.path / "series.parquet")
+
+    def series(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Times in seconds and values of one series."""
+        import polars as pl
+
+        rows = self.frame().filter(pl.col("series") == name).select("t_s", "value").collect()
+        if rows.is_empty() and name not in self._names:
+            raise KeyError(f"no series {name!r} in {self.path}; there are {', '.join(self._names)}")
+        return rows["t_s"].to_numpy(), rows["value"].to_numpy()
+
+    def _json(self, file: str) -> dict[str, Any]:
+        document: dict[str, Any] = json.loads((self.path / file).read_text(encoding="utf-8"))
+        return document
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.path)!r})"
+
+
+class ResultSet(Sequence[Run]):
+    """Runs in the order of their ids, also by id in `runs`."""
+
+    def __init__(self, path: Path, runs: Iterable[Run]) -> None:
+        self.path = path
+        self.runs = {run.id: run for run in sorted(runs, key=lambda run: run.id)}
+
+    @classmethod
+    def open(cls, path: str | Path) -> ResultSet:
+        """All runs at or below a folder."""
+        return cls(Path(path), (Run(folder) for folder in run_folders(Path(path))))
+
+    @overload
+    def __getitem__(self, position: int) -> Run: ...
+    @overload
+    def __getitem__(self, position: slice) -> Sequence[Run]: ...
+    def __getitem__(self, position: int | slice) -> Run | Sequence[Run]:
+        return list(self.runs.values())[position]
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def summary(self) -> pl.DataFrame:
+        """One row a run, one column a number, under the dotted names of the summary."""
+        import polars as pl
+
+        rows = [{"id": run.id, **flatten(run.summary)} for run in self]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    def __repr__(self) -> str:
+        return f"ResultSet({str(self.path)!r}, {len(self)} runs)"
+
+
+def flatten(document: object, prefix: str = "") -> dict[str, Any]:
+    """Nested objects as dotted names; a list of named objects takes their names as keys."""
+    match document:
+        case Mapping():
+            items = [(str(k), v) for k, v in document.items() if k not in ("schema", "id")]
+        case list() if document and all(isinstance(d, dict) and "name" in d for d in document):
+            items = [(str(d["name"]), {k: v for k, v in d.items() if k != "name"}) for d in document]
+        case _:
+            return {prefix: document}
+    flat: dict[str, Any] = {}
+    for key, value in items:
+        flat |= flatten(value, f"{prefix}.{key}" if prefix else key)
+    return flat
+
+
+def digest(resolved: str, version: str) -> str:
+    """What a run is recognised by: its resolved scenario, seed included, and the engine version."""
+    return hashlib.sha256(f"{version}\n{resolved}".encode()).hexdigest()
+
+
+def run_folders(root: Path) -> Iterator[Path]:
+    """Folders of finished runs at or below `root`."""
+    for folder, below, files in os.walk(root):
+        below[:] = sorted(name for name in below if not name.startswith("."))
+        if MANIFEST in files:
+            yield Path(folder)
+
+
+def existing(root: Path, run_id: str, wanted: str) -> Run | None:
+    """The complete run of this id and content hash, if there is one."""
+    try:
+        run = Run(root / run_id)
+        if run.complete and run.manifest["hash"] == wanted:
+            return run
+    except (OSError, ValueError, KeyError):
+        pass
+    return None
+
+
+def check_id(run_id: str) -> None:
+    """Raises `ScenarioError` unless `run_id` can be a folder below the results."""
+    if not RUN_ID.fullmatch(run_id):
+        raise _core.ScenarioError(
+            f"run name {run_id!r}: expected letters, digits and _ . + @ ~ - in parts separated by /, "
+            "no part starting with a dot"
+        )
+
+
+def deterministic_files(resolved: str, result: _core.RunResult) -> dict[str, bytes]:
+    """Names and contents of the files that depend on scenario, seed and version only."""
+    return {
+        "scenario.toml": resolved.encode(),
+        "summary.json": _text(result.summary),
+        "queue.json": _text(result.queues),
+        "series.parquet": _parquet(result),
+    }
+
+
+def write(root: Path, manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> Run:
+    """Puts a run into its folder in one step, replacing an earlier one of the same id."""
+    target = root / str(manifest["id"])
+    _refuse_nesting(root, target)
+    building = _building(root)
+    try:
+        for name, content in files.items():
+            (building / name).write_bytes(content)
+        (building / MANIFEST).write_bytes(_text(json.dumps({"schema": SCHEMA, **manifest}, indent=2)))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if target.exists():
+            old = _building(root)
+            target.rename(old / "old")
+            building.rename(target)
+            shutil.rmtree(old)
+        else:
+            building.rename(target)
+    except BaseException:
+        shutil.rmtree(building, ignore_errors=True)
+        raise
+    finally:
+        _remove_if_empty(root / IN_PROGRESS)
+    return Run(target)
+
+
+def point_latest(root: Path) -> None:
+    """Makes `latest` beside a result set point to it."""
+    link = root.parent / "latest"
+    if link.exists() and not link.is_symlink():
+        return
+    fresh = root.parent / f".latest-{os.getpid()}"
+    fresh.symlink_to(root.name)
+    fresh.replace(link)
+
+
+def clean(root: Path, *, everything: bool, dry: bool) -> list[Path]:
+    """Removes unfinished work, incomplete runs or all runs below `root`; returns what went."""
+    unfinished = sorted(root.glob(f"**/{IN_PROGRESS}*"))
+    runs = [f for f in run_folders(root) if everything or not Run(f).complete]
+    if not dry:
+        for folder in (*unfinished, *runs):
+            shutil.rmtree(folder)
+            parent = folder.parent
+            while parent != root and _remove_if_empty(parent):
+                parent = parent.parent
+        if (link := root / "latest").is_symlink() and not link.exists():
+            link.unlink()
+    return [*unfinished, *runs]
+
+
+def seed_of(resolved: str) -> int:
+    """The seed in a resolved scenario."""
+    return int(tomllib.loads(resolved).get("seed", 1))
+
+
+def _refuse_nesting(root: Path, target: Path) -> None:
+    if target.exists() and not (target / MANIFEST).exists():
+        raise FileExistsError(f"{target} holds other things than a run")
+    for parent in target.parents:
+        if parent == root:
+            break
+        if (parent / MANIFEST).exists():
+            raise FileExistsError(f"{parent} is a run and cannot hold {target.name}")
+
+
+def _building(root: Path) -> Path:
+    while True:
+        (root / IN_PROGRESS).mkdir(parents=True, exist_ok=True)
+        try:
+            folder = Path(tempfile.mkdtemp(dir=root / IN_PROGRESS))
+        except FileNotFoundError:  # another run just finished and removed the empty folder
+            continue
+        folder.chmod(0o755)
+        return folder
+
+
+def _remove_if_empty(folder: Path) -> bool:
+    try:
+        folder.rmdir()
+    except OSError:
+        return False
+    return True
+
+
+def _text(text: str) -> bytes:
+    return (text.rstrip("\n") + "\n").encode()
+
+
+def _parquet(result: _core.RunResult) -> bytes:
+    import polars as pl
+
+    # Plain strings, in the engine's order: a shared string cache would make the bytes depend on
+    # what else runs in the process. The file keeps them as a dictionary.
+    parts = [
+        pl.select(
+            pl.lit(name).alias("series").repeat_by(len(times)).explode(),
+            pl.lit(unit).alias("unit").repeat_by(len(times)).explode(),
+        ).hstack([pl.Series("t_s", times), pl.Series("value", values)])
+        for name, unit, times, values in result.series
+        if len(times)
+    ]
+    schema = {"series": pl.String, "unit": pl.String, "t_s": pl.Float64, "value": pl.Float64}
+    frame = pl.concat(parts) if parts else pl.DataFrame(schema=schema)
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, compression="zstd", compression_level=3, row_group_size=1 << 20)
+    return buffer.getvalue()

@@ -1,0 +1,146 @@
+"""A stand-in for the native module, so that the Python side is tested by itself.
+
+Tests of the stand-in say what happens around a run (files, exit codes, interrupts); `test_smoke.py`
+runs the real engine.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+
+class ScenarioError(ValueError):
+    pass
+
+
+class Result:
+    def __init__(self, seed: int, *, complete: bool) -> None:
+        self.complete = complete
+        self.summary = json.dumps(
+            {"schema": "sojourn/summary/1", "flows": [{"name": "a", "goodput_mbps": 47.0 + seed}]}
+        )
+        self.queues = json.dumps({"schema": "sojourn/queue/1", "queues": []})
+        times = np.arange(4) * 0.5
+        self.series = [
+            ("flow.a.rtt", "ms", times, times + seed),
+            ("flow.a.ce", "", times[:2], np.array([0.0, 1.0])),
+        ]
+
+
+class FakeCore(ModuleType):
+    """`_core` with scripted behaviour: a scenario's `description` says what its run does."""
+
+    ScenarioError = ScenarioError
+    RunResult = Result
+
+    def __init__(self) -> None:
+        super().__init__("sojourn._core")
+        self.engine = "0.0.0-fake"
+        self.runs: list[str] = []
+        self.started = threading.Event()
+        self.drift = 0
+
+    def version(self) -> str:
+        return self.engine
+
+    def schema(self) -> str:
+        return '{"title": "Sojourn scenario"}\n'
+
+    def resolve(self, text: str, file: str, overrides: list[tuple[str, str]]) -> tuple[str, list[str]]:
+        try:
+            document = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise ScenarioError(f"{file}: {error}") from None
+        if "name" not in document:
+            raise ScenarioError(f"{file}: expected a key `name`")
+        seed = dict(overrides).get("seed", str(document.get("seed", 1)))
+        lines = [f"{key} = {json.dumps(document[key])}" for key in ("name", "duration", "description")
+                 if key in document]  # fmt: skip
+        shown = "".join(f"# {key}={value}\n" for key, value in overrides if key != "seed")
+        return "\n".join([*lines, f"seed = {seed}", ""]) + shown, ["a warning"]
+
+    def run(self, resolved_toml: str, progress: Callable[[float], bool] | None = None) -> Result:
+        document = tomllib.loads(resolved_toml)
+        self.runs.append(document["name"])
+        self.started.set()
+        what = document.get("description")
+        if what == "fail":
+            raise RuntimeError("the engine\nfell over")
+        if what == "endless":
+            assert progress is not None
+            while progress(0.5):
+                threading.Event().wait(0.01)
+            return Result(document["seed"], complete=False)
+        if what == "drift":
+            self.drift += 1
+        return Result(document["seed"] + self.drift, complete=True)
+
+    def qdiscs(self) -> str:
+        row = {"name": "codel", "summary": "Controlled delay", "reference": "RFC 8289"}
+        return json.dumps([row | {"parameters": []}])
+
+    controllers = qdiscs
+
+    def qdisc_usage(self, name: str) -> str:
+        if name != "codel":
+            raise ScenarioError(f"qdisc {name!r}: nearest is 'codel'")
+        return "codel [ target TIME ]\n"
+
+    cc_usage = qdisc_usage
+
+
+try:
+    import sojourn
+
+    HAS_CORE = True
+except ModuleNotFoundError as missing:
+    if missing.name != "sojourn._core":
+        raise
+    HAS_CORE = False
+    sys.modules["sojourn._core"] = FakeCore()
+    import sojourn
+
+
+@pytest.fixture
+def core(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeCore:
+    """The stand-in, in an empty working directory."""
+    from sojourn import cli
+
+    fake = FakeCore()
+    for module in (
+        cli,
+        *(sys.modules[f"sojourn.{name}"] for name in ("scenario", "results", "run")),
+    ):
+        monkeypatch.setattr(module, "_core", fake)
+    monkeypatch.chdir(tmp_path)
+    return fake
+
+
+@pytest.fixture
+def scenario(core: FakeCore, tmp_path: Path) -> Callable[..., str]:
+    """Writes a scenario file and returns its name."""
+
+    def write(name: str = "one", **keys: str) -> str:
+        document = {"name": name, "duration": "2s", **keys}
+        (tmp_path / f"{Path(name).name}.toml").write_text(sojourn.Scenario.build(document).text)
+        return f"{Path(name).name}.toml"
+
+    return write
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Without the native module the tests that need it are skipped, with this reason."""
+    if not HAS_CORE:
+        reason = "the native module sojourn._core is not built (make build)"
+        for item in items:
+            if item.get_closest_marker("engine"):
+                item.add_marker(pytest.mark.skip(reason=reason))

@@ -1,0 +1,185 @@
+"""What a user of the command sees: streams, exit codes, files."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from conftest import FakeCore
+from sojourn.cli import call
+
+Write = Callable[..., str]
+Output = pytest.CaptureFixture[str]
+
+
+def tree(root: Path) -> dict[str, bytes]:
+    files = (p for p in root.rglob("*") if p.is_file() and p.name != "manifest.json")
+    return {str(p.relative_to(root)): p.read_bytes() for p in files}
+
+
+def test_run_writes_a_whole_folder_and_latest_points_to_it(scenario: Write, capsys: Output) -> None:
+    assert call(["run", scenario()]) == 0
+    run = Path("results/latest/one")
+    assert {p.name for p in run.iterdir()} == {
+        "manifest.json", "queue.json", "scenario.toml", "series.parquet", "summary.json",
+    }  # fmt: skip
+    out, err = capsys.readouterr()
+    assert "flows.a.goodput_mbps" in out
+    assert "warning: a warning" in err
+
+
+def test_run_json_is_one_document(scenario: Write, capsys: Output) -> None:
+    assert call(["run", scenario(), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["schema"] == "sojourn/run/1"
+    assert document["runs"][0]["status"] == "done"
+
+
+def test_a_finished_run_is_skipped_until_scenario_or_engine_change(core: FakeCore, scenario: Write) -> None:
+    command = ["run", scenario(), "--out", "out"]
+    assert call(command) == call(command) == 0
+    assert len(core.runs) == 1
+    core.engine = "0.0.1"
+    assert call(command) == 0
+    assert call([*command, "-s", "link.b.rate=1Mbit"]) == 0
+    assert call([*command, "-s", "link.b.rate=1Mbit", "--fresh"]) == 0
+    assert len(core.runs) == 4
+
+
+def test_one_failure_does_not_stop_the_others(scenario: Write, capsys: Output) -> None:
+    files = [scenario("bad", description="fail"), scenario("good")]
+    assert call(["run", *files, "--out", "out"]) == 3
+    assert Path("out/good/manifest.json").exists()
+    assert not Path("out/bad").exists()
+    assert "bad failed: the engine fell over" in capsys.readouterr().err
+
+
+def test_the_only_run_failing_is_exit_code_1(scenario: Write) -> None:
+    assert call(["run", scenario(description="fail"), "--out", "out"]) == 1
+
+
+def test_verify_fails_a_run_whose_bytes_differ(scenario: Write, capsys: Output) -> None:
+    assert call(["run", scenario("same"), "--verify", "--out", "out"]) == 0
+    assert call(["run", scenario("other", description="drift"), "--verify", "--out", "out"]) == 1
+    assert "two runs differ in summary.json, series.parquet" in capsys.readouterr().err
+
+
+def test_bytes_do_not_depend_on_the_number_of_workers(scenario: Write) -> None:
+    files = [scenario(f"s{n}") for n in range(5)]
+    assert call(["run", *files, "--jobs", "1", "--seeds", "2", "--out", "a"]) == 0
+    assert call(["run", *files, "--jobs", "4", "--seeds", "2", "--out", "b"]) == 0
+    assert len(tree(Path("a"))) == 5 * 2 * 4
+    assert tree(Path("a")) == tree(Path("b"))
+
+
+def test_an_interrupt_keeps_a_partial_result_that_is_run_again(core: FakeCore, scenario: Write) -> None:
+    file = scenario(description="endless")
+
+    def interrupt() -> None:
+        core.started.wait()
+        signal.raise_signal(signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    assert call(["run", file, "--out", "out"]) == 130
+    manifest = json.loads(Path("out/one/manifest.json").read_text())
+    assert manifest["complete"] is False
+    assert not Path("out/.in-progress").exists()
+    assert call(["clean", "out"]) == 0
+    assert not Path("out/one").exists()
+
+
+def test_clean_takes_runs_only(scenario: Write, capsys: Output) -> None:
+    call(["run", scenario(), "--out", "results/r"])
+    Path("results/notes.txt").write_text("mine")
+    assert call(["clean", "--all", "--dry"]) == 0
+    assert Path("results/r/one").exists()
+    assert call(["clean", "--all"]) == 0
+    assert [p.name for p in Path("results").iterdir()] == ["notes.txt"]
+    assert "1 removed" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run"], "expected suites (ect1)"),
+        (["run", "absent.toml"], "absent.toml: No such file or directory"),
+        (["run", "broken.toml"], "broken.toml: "),
+        (["run", "nameless.toml"], "expected a key `name`"),
+        (["run", "../up.toml"], "No such file"),
+        (["run", "escape.toml"], "run name '../../escape'"),
+        (["run", "etc1"], "nearest is 'ect1'"),
+        (["run", "ect1/("], "is no regular expression"),
+        (["run", "ect1", "-s", "seed"], "expected KEY=VALUE"),
+        (["run", "ect1", "--jobs", "0"], "jobs"),
+        (["run", "ect1", "--nonsense"], "--nonsense"),
+        (["show", "ect1"], "matches 27 runs"),
+        (["list", "nothing-like-it"], "matches no run id"),
+        (["qdisc", "codle"], "nearest is 'codel'"),
+        (["cc", "codle", "--json"], "nearest is 'codel'"),
+        (["compare", "nowhere"], "no such results"),
+        (["report", "nowhere"], "no such results"),
+        (["nonsense"], "nonsense"),
+    ],
+)
+def test_misuse_is_one_line_and_exit_code_2_and_leaves_nothing(
+    core: FakeCore, capsys: Output, arguments: list[str], message: str
+) -> None:
+    for name, text in {
+        "broken.toml": "name = ",
+        "nameless.toml": "duration = '1s'",
+        "escape.toml": "name = '../../escape'",
+    }.items():
+        Path(name).write_text(text)
+    before = sorted(Path().iterdir())
+    assert call(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("sojourn: ")
+    assert err.count("\n") == 1
+    assert message in err
+    assert sorted(Path().iterdir()) == before
+    assert core.runs == []
+
+
+def test_dry_lists_and_writes_nothing(core: FakeCore, capsys: Output) -> None:
+    assert call(["run", "ect1/l4s-s2.*codel1q", "--dry"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 9
+    assert list(Path().iterdir()) == []
+
+
+def test_list_json_is_an_array_of_ids(core: FakeCore, capsys: Output) -> None:
+    assert call(["list", "ect1", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert len(rows) == 27
+    assert set(rows[0]) >= {"id", "description", "duration_s"}
+
+
+def test_show_prints_scenario_and_summary(scenario: Write, capsys: Output) -> None:
+    call(["run", scenario(), "--out", "out"])
+    capsys.readouterr()
+    assert call(["show", "out/one"]) == 0
+    out = capsys.readouterr().out
+    assert 'name = "one"' in out
+    assert "flows.a.goodput_mbps  48" in out
+    assert call(["show", "one.toml", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["schema"] == "sojourn/show/1"
+
+
+def test_algorithms_are_listed_and_explained(core: FakeCore, capsys: Output) -> None:
+    assert call(["qdisc"]) == call(["cc", "codel"]) == 0
+    assert call(["qdisc", "--json"]) == 0
+    out = capsys.readouterr().out
+    assert "codel  Controlled delay (RFC 8289)" in out
+    assert "codel [ target TIME ]" in out
+
+
+def test_every_command_has_help_with_an_example(core: FakeCore, capsys: Output) -> None:
+    for verb in ("run", "list", "show", "qdisc", "cc", "plot", "compare", "report", "fidelity",
+                 "clean", "import flent"):  # fmt: skip
+        assert call([*verb.split(), "--help"]) == 0
+        assert f"sojourn {verb}" in capsys.readouterr().out.split("xample", 1)[1]

@@ -1,0 +1,102 @@
+"""Results on disk: whole or absent, recognised by content, never nested."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sojourn
+from conftest import FakeCore
+from sojourn import results
+from sojourn.results import ResultSet, flatten
+
+
+def test_series_come_back_as_they_went(scenario: Callable[..., str]) -> None:
+    run = sojourn.run(scenario(), seed=3, out="out")[0]
+    assert run.names() == ["flow.a.rtt", "flow.a.ce"]
+    t, rtt = run.series("flow.a.rtt")
+    np.testing.assert_array_equal(t, [0.0, 0.5, 1.0, 1.5])
+    np.testing.assert_array_equal(rtt, [3.0, 3.5, 4.0, 4.5])
+    assert run.frame().collect_schema().names() == ["series", "unit", "t_s", "value"]
+    with pytest.raises(KeyError, match="no series 'flow.b.rtt'"):
+        run.series("flow.b.rtt")
+
+
+def test_a_result_set_is_a_table(scenario: Callable[..., str]) -> None:
+    runs = sojourn.run(scenario(), seeds=3, out="out")
+    assert list(runs.runs) == ["one", "one@seed2", "one@seed3"]
+    assert runs.summary()["flows.a.goodput_mbps"].to_list() == [48.0, 49.0, 50.0]
+    assert list(ResultSet.open("out").runs) == list(runs.runs)
+
+
+def test_a_variant_is_part_of_the_id(scenario: Callable[..., str]) -> None:
+    runs = sojourn.run(scenario(), {"flow.a.cc": "reno"}, seeds=2, variant="reno", out="out")
+    assert list(runs.runs) == ["one~reno", "one~reno@seed2"]
+
+
+def test_what_changes_by_the_hour_is_in_the_manifest_alone(scenario: Callable[..., str]) -> None:
+    file = scenario()
+    a, b = sojourn.run(file, out="a")[0], sojourn.run(file, out="b")[0]
+    for name in ("scenario.toml", "summary.json", "queue.json", "series.parquet"):
+        assert (a.path / name).read_bytes() == (b.path / name).read_bytes()
+    assert {"started", "wall_s", "command", "host"} <= set(a.manifest)
+    assert a.manifest["hash"] == results.digest(a.scenario, "0.0.0-fake")
+
+
+def test_a_write_that_fails_leaves_the_old_run(core: FakeCore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    results.write(tmp_path, {"id": "x"}, {"summary.json": b"{}"})
+
+    def full(self: Path, content: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_bytes", full)
+        with pytest.raises(OSError, match="No space"):
+            results.write(tmp_path, {"id": "x"}, {"summary.json": b"{1}"})
+    assert (tmp_path / "x/summary.json").read_bytes() == b"{}"
+    assert [p.name for p in tmp_path.iterdir()] == ["x"]
+
+
+def test_a_damaged_run_is_done_again(core: FakeCore, scenario: Callable[..., str]) -> None:
+    file = scenario()
+    run = sojourn.run(file, out="out")[0]
+    (run.path / "manifest.json").write_text("{")
+    sojourn.run(file, out="out")
+    assert len(core.runs) == 2
+
+
+def test_a_run_cannot_hold_another(core: FakeCore, tmp_path: Path) -> None:
+    results.write(tmp_path, {"id": "a"}, {})
+    results.write(tmp_path, {"id": "b/c"}, {})
+    with pytest.raises(FileExistsError, match="is a run"):
+        results.write(tmp_path, {"id": "a/b"}, {})
+    with pytest.raises(FileExistsError, match="holds other things"):
+        results.write(tmp_path, {"id": "b"}, {})
+
+
+@pytest.mark.parametrize("bad", ["", "/a", "a/", "a//b", "..", "a/../b", ".a", "a b", "a\n"])
+def test_ids_that_are_no_folder_are_refused(core: FakeCore, bad: str) -> None:
+    with pytest.raises(core.ScenarioError):
+        results.check_id(bad)
+
+
+def test_two_scenarios_of_one_name_are_refused(core: FakeCore) -> None:
+    both = [sojourn.Scenario.build({"name": "x", "description": d}) for d in ("a", "b")]
+    with pytest.raises(core.ScenarioError, match="two different scenarios"):
+        sys.modules["sojourn.run"].plan(both)
+
+
+def test_failures_are_raised_after_all_runs(scenario: Callable[..., str]) -> None:
+    with pytest.raises(sojourn.RunError, match="1 of 2 runs failed; bad: the engine fell over"):
+        sojourn.run([scenario("bad", description="fail"), scenario("good")], out="out")
+    assert [run.id for run in ResultSet.open("out")] == ["good"]
+
+
+def test_summaries_flatten_to_dotted_names() -> None:
+    document = json.loads('{"schema": "s", "flows": [{"name": "a", "rtt": {"p50": 1}}], "w": [1, 2]}')
+    assert flatten(document) == {"flows.a.rtt.p50": 1, "w": [1, 2]}
