@@ -105,6 +105,7 @@ class Comparison:
     errors: list[str] = field(default_factory=list)
     only_a: list[str] = field(default_factory=list)
     only_b: list[str] = field(default_factory=list)
+    lone: list[Source] = field(default_factory=list)
 
     @property
     def goodput_error_percent(self) -> float | None:
@@ -176,6 +177,7 @@ def collect(a: Path, b: Path | None, *, only: str | None = None) -> Comparison:
         theirs = {key: run for key, run in _side(b, result.errors).items() if wanted.search(key)}
     result.only_a = sorted(ours.keys() - theirs.keys())
     result.only_b = sorted(theirs.keys() - ours.keys())
+    result.lone = [ours[run_id] for run_id in sorted(result.only_a, key=natural)]
     for run_id in sorted(ours.keys() & theirs.keys(), key=natural):
         pair = pair_up(run_id, ours[run_id], theirs[run_id])
         if pair is None:
@@ -278,8 +280,8 @@ def _print(result: Comparison) -> None:
         console = Console(highlight=False, width=120)
     for pair in result.pairs:
         opens, closes = pair.summary_b.window_s
-        table = Table(title=f"{pair.id}, {opens:.1f}-{closes:.1f} s", title_justify="left", title_style="bold", box=None)
-        table.add_column("ours / measured (difference)", style="bold", min_width=14)
+        table = Table(title=f"{_escape(pair.id)}, {opens:.1f}-{closes:.1f} s", title_justify="left", title_style="bold", box=None)
+        table.add_column("ours / measured", min_width=14)
         for heading in ("goodput, Mbit/s", "RTT mean, ms", "p50", "p95", "p99"):
             table.add_column(heading, justify="right", no_wrap=True)
         for flow in pair.flows:
@@ -309,10 +311,12 @@ def _escape(text: str) -> str:
 
 
 def _cell(value: Difference) -> str:
-    def show(number: float | None, form: str = ".2f") -> str:
-        return "-" if number is None else format(number, form)
+    digits = 1 if max(abs(value.a or 0), abs(value.b or 0)) >= 100 else 2
 
-    return f"{show(value.a)} / {show(value.b)} ({show(value.diff, '+.2f')})"
+    def show(number: float | None, sign: str = "") -> str:
+        return "-" if number is None else format(number, f"{sign}.{digits}f")
+
+    return f"{show(value.a)} / {show(value.b)} ({show(value.diff, '+')})"
 
 
 def _median(values: list[float]) -> float | None:

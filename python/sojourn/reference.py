@@ -123,9 +123,9 @@ def _entries(files: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _rounded(value: Any) -> Any:
-    """Window edges to 10 ms as in the public summary, everything else to 0.001."""
+    """Window edges to 1 us, so that both sides take the same samples; everything else to 0.001."""
     if isinstance(value, dict):
-        return {k: [round(t, 2) for t in v] if k == "window_s" else _rounded(v) for k, v in value.items()}
+        return {k: [round(t, 6) for t in v] if k == "window_s" else _rounded(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
         return [_rounded(item) for item in value]
     return round(value, 3) if isinstance(value, float) else value
