@@ -66,7 +66,9 @@ class Pair:
 
     @property
     def ratio(self) -> Difference | None:
-        return Difference(self.summary_a.ratio, self.summary_b.ratio) if len(self.flows) == 2 else None
+        return (
+            Difference(self.summary_a.ratio, self.summary_b.ratio) if len(self.flows) == 2 else None
+        )
 
     @property
     def rtt_ms(self) -> Difference:
@@ -113,11 +115,15 @@ class Comparison:
 
     @property
     def rtt_error_ms(self) -> float | None:
-        return _median([abs(pair.rtt_ms.diff) for pair in self.pairs if pair.rtt_ms.diff is not None])
+        return _median(
+            [abs(pair.rtt_ms.diff) for pair in self.pairs if pair.rtt_ms.diff is not None]
+        )
 
     @property
     def rtt_error_percent(self) -> float | None:
-        return _median([abs(pair.rtt_ms.percent) for pair in self.pairs if pair.rtt_ms.percent is not None])
+        return _median(
+            [abs(pair.rtt_ms.percent) for pair in self.pairs if pair.rtt_ms.percent is not None]
+        )
 
     def document(self) -> dict[str, Any]:
         return {
@@ -135,7 +141,9 @@ class Comparison:
         }
 
 
-def compare(a: Path, b: Path | None, *, report: Path | None, as_json: bool, only: str | None) -> int:
+def compare(
+    a: Path, b: Path | None, *, report: Path | None, as_json: bool, only: str | None
+) -> int:
     """Print the comparison of two result sets; the exit code of `sojourn compare`."""
     try:
         result = collect(a, b, only=only)
@@ -152,7 +160,9 @@ def compare(a: Path, b: Path | None, *, report: Path | None, as_json: bool, only
     if report is not None:
         from sojourn.report import write_comparison
 
-        write_comparison(result, report, title=f"{a.name} beside {b.name if b else 'measured data'}")
+        write_comparison(
+            result, report, title=f"{a.name} beside {b.name if b else 'measured data'}"
+        )
         print(f"report: {report}", file=sys.stderr)
     if result.errors:
         return 3
@@ -181,7 +191,9 @@ def collect(a: Path, b: Path | None, *, only: str | None = None) -> Comparison:
     for run_id in sorted(ours.keys() & theirs.keys(), key=natural):
         pair = pair_up(run_id, ours[run_id], theirs[run_id])
         if pair is None:
-            result.errors.append(f"{run_id}: expected flows that live longer than 11 s together on both sides")
+            result.errors.append(
+                f"{run_id}: expected flows that live longer than 11 s together on both sides"
+            )
         else:
             result.pairs.append(pair)
     return result
@@ -198,43 +210,49 @@ def pair_up(run_id: str, a: Source, b: Source) -> Pair | None:
         b,
         ours,
         theirs,
-        tuple(
-            Flow(
-                (of_a or of_b).name,
-                Difference(of_a and of_a.goodput_mbps, of_b and of_b.goodput_mbps),
-                Difference(
-                    of_a and of_a.delivery_rate_mbps and of_a.delivery_rate_mbps.mean,
-                    of_b and of_b.delivery_rate_mbps and of_b.delivery_rate_mbps.mean,
-                ),
-                _spread(of_a and of_a.tcp_rtt_ms, of_b and of_b.tcp_rtt_ms),
-            )
-            for of_a, of_b in _matched(ours.flows, theirs.flows)
-        ),
-        _spread(ours.ping_ms, theirs.ping_ms),
+        tuple(_flow(of_a, of_b) for of_a, of_b in _matched(ours.flows, theirs.flows)),
+        spread(ours.ping_ms, theirs.ping_ms),
+    )
+
+
+def _flow(a: FlowSummary, b: FlowSummary) -> Flow:
+    rate_a, rate_b = a.delivery_rate_mbps, b.delivery_rate_mbps
+    return Flow(
+        a.name,
+        Difference(a.goodput_mbps, b.goodput_mbps),
+        Difference(rate_a.mean if rate_a else None, rate_b.mean if rate_b else None),
+        spread(a.tcp_rtt_ms, b.tcp_rtt_ms),
     )
 
 
 def natural(run_id: str) -> list[tuple[int, str]]:
     """Sort key with numbers by value: 5Mbit before 50Mbit, 20ms before 160ms."""
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", run_id)]
+    return [
+        (int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", run_id)
+    ]
 
 
 def _matched(
     a: tuple[FlowSummary, ...], b: tuple[FlowSummary, ...]
-) -> Iterator[tuple[FlowSummary, FlowSummary | None] | tuple[None, FlowSummary]]:
+) -> Iterator[tuple[FlowSummary, FlowSummary]]:
     """Flows by name; by order of start where the names have nothing in common."""
     if not {flow.name for flow in a} & {flow.name for flow in b} and len(a) == len(b):
         yield from zip(a, b, strict=True)
         return
-    by_name = {flow.name: flow for flow in b}
-    for flow in a:
-        yield flow, by_name.pop(flow.name, None)
-    for other in by_name.values():
-        yield None, other
+    of_a = {flow.name: flow for flow in a}
+    of_b = {flow.name: flow for flow in b}
+    for name in {**of_a, **of_b}:
+        absent = FlowSummary(name, None, None, None)
+        yield of_a.get(name, absent), of_b.get(name, absent)
 
 
-def _spread(a: Stats | None, b: Stats | None) -> dict[str, Difference]:
-    return {key: Difference(a and getattr(a, key), b and getattr(b, key)) for key in QUANTILES}
+def spread(a: Stats | None, b: Stats | None) -> dict[str, Difference]:
+    """Mean and percentiles of both sides."""
+
+    def of(stats: Stats | None, key: str) -> float | None:
+        return None if stats is None else float(getattr(stats, key))
+
+    return {key: Difference(of(a, key), of(b, key)) for key in QUANTILES}
 
 
 def _side(path: Path, errors: list[str]) -> Mapping[str, Source]:
@@ -243,7 +261,9 @@ def _side(path: Path, errors: list[str]) -> Mapping[str, Source]:
     if path.is_dir() and not flent.files(path):
         from sojourn.results import ResultSet
 
-        runs: Mapping[str, Source] = ResultSet.open(path).runs
+        runs: Mapping[str, Source] = {
+            key: metrics.Cached(run) for key, run in ResultSet.open(path).runs.items()
+        }
         if not runs:
             raise CompareError(f"{path}: expected a results folder or Flent files, found neither")
         return runs
@@ -255,7 +275,9 @@ def _side(path: Path, errors: list[str]) -> Mapping[str, Source]:
             errors.append(str(error))
             continue
         if source.id in read:
-            errors.append(f"{file.name}: file: expected one file per run, {source.id} was read already")
+            errors.append(
+                f"{file.name}: file: expected one file per run, {source.id} was read already"
+            )
         else:
             read[source.id] = source
     return read
@@ -280,12 +302,19 @@ def _print(result: Comparison) -> None:
         console = Console(highlight=False, width=120)
     for pair in result.pairs:
         opens, closes = pair.summary_b.window_s
-        table = Table(title=f"{_escape(pair.id)}, {opens:.1f}-{closes:.1f} s", title_justify="left", title_style="bold", box=None)
+        table = Table(
+            title=f"{_escape(pair.id)}, {opens:.1f}-{closes:.1f} s",
+            title_justify="left",
+            title_style="bold",
+            box=None,
+        )
         table.add_column("ours / measured", min_width=14)
         for heading in ("goodput, Mbit/s", "RTT mean, ms", "p50", "p95", "p99"):
             table.add_column(heading, justify="right", no_wrap=True)
         for flow in pair.flows:
-            table.add_row(_escape(flow.name), _cell(flow.goodput_mbps), *map(_cell, flow.tcp_rtt_ms.values()))
+            table.add_row(
+                _escape(flow.name), _cell(flow.goodput_mbps), *map(_cell, flow.tcp_rtt_ms.values())
+            )
         table.add_row("ping", "", *map(_cell, pair.ping_ms.values()))
         if pair.ratio is not None:
             table.add_row("ratio 2nd/1st", _cell(pair.ratio))

@@ -51,7 +51,9 @@ class Tolerance:
 
 
 def share(name: str, expected: float, percent: float) -> Tolerance:
-    return Tolerance(f"{name} ±{percent:g} %", expected * (1 - percent / 100), expected * (1 + percent / 100))
+    return Tolerance(
+        f"{name} ±{percent:g} %", expected * (1 - percent / 100), expected * (1 + percent / 100)
+    )
 
 
 def t1(expected: float) -> Tolerance:
@@ -131,8 +133,11 @@ class Result:
         if self.verdict == "fail":
             return known or "unexplained"
         if self.verdict == "not-run":
-            variant = f" ({self.row.variant})" if self.row.variant else ""
-            return f"no run {self.row.run}{variant} with this quantity"
+            return (
+                f"needs a run with {self.row.variant}"
+                if self.row.variant
+                else "its run is not in this result set"
+            )
         return ""
 
     def document(self) -> dict[str, Any]:
@@ -179,7 +184,9 @@ def _ratio(run: Source) -> float | None:
     return second / first if first and second is not None else None
 
 
-def _rtt(flow: str, reduce: Callable[[Any], Any], *, above_path: bool = False, whole: bool = False) -> Measure:
+def _rtt(
+    flow: str, reduce: Callable[[Any], Any], *, above_path: bool = False, whole: bool = False
+) -> Measure:
     """A statistic of the TCP RTT over H2, or over the whole run; optionally minus the path's RTT."""
 
     def measure(run: Source) -> float | None:
@@ -238,13 +245,19 @@ def _time_to_fill(run: Source) -> float | None:
 def _full_window(run: Source) -> float | None:
     """Median cwnd over the last 10 s of the flow."""
     life = metrics.lifetime(run, "prague")
-    values = metrics.inside(run, "flow.prague.cwnd", (life[1] - 10, life[1])) if life else np.empty(0)
+    values = (
+        metrics.inside(run, "flow.prague.cwnd", (life[1] - 10, life[1])) if life else np.empty(0)
+    )
     return float(np.median(values)) if values.size else None
 
 
 # The rows.
 
-ANALYTIC, RAW, REPORT = "analytic", "sce-l4s-ect1 L4S rerun, Flent files of 25 April 2020", "sce-l4s-ect1 README"
+ANALYTIC, RAW, REPORT = (
+    "analytic",
+    "sce-l4s-ect1 L4S rerun, Flent files of 25 April 2020",
+    "sce-l4s-ect1 README",
+)
 
 
 def _s1(rate: int, rtt: int) -> str:
@@ -370,25 +383,12 @@ def split_id(run_id: str) -> tuple[str, str | None, int]:
     return (match[1], match[2], int(match[3] or 1)) if match else (run_id, None, 1)
 
 
-class _Plain:
-    """A run under its plain id, so that rate and RTT can be told from it."""
-
-    def __init__(self, run_id: str, source: Source) -> None:
-        self.id, self._source = run_id, source
-
-    def names(self) -> list[str]:
-        return self._source.names()
-
-    def series(self, name: str) -> tuple[metrics.FloatArray, metrics.FloatArray]:
-        return self._source.series(name)
-
-
 def judge(rows: Iterable[Row], runs: Mapping[str, Source]) -> list[Result]:
     """Each row over every seed of its run that is there."""
     seeds: dict[tuple[str, str | None], list[tuple[int, Source]]] = {}
     for run_id, source in runs.items():
         base, variant, seed = split_id(run_id)
-        seeds.setdefault((base, variant), []).append((seed, _Plain(base, source)))
+        seeds.setdefault((base, variant), []).append((seed, metrics.Cached(source, base)))
     results = []
     for row in rows:
         found = sorted(seeds.get((row.run, row.variant), []), key=lambda item: item[0])
@@ -440,7 +440,11 @@ def main(results: Path | None, *, only: list[str] | None, seeds: int, as_json: b
 
 
 def document(judged: list[Result]) -> dict[str, Any]:
-    return {"schema": SCHEMA, "rows": [result.document() for result in judged], "summary": score(judged)}
+    return {
+        "schema": SCHEMA,
+        "rows": [result.document() for result in judged],
+        "summary": score(judged),
+    }
 
 
 def score(judged: Iterable[Result]) -> dict[str, int]:
@@ -457,7 +461,13 @@ def shown(value: float | str | None) -> str:
         return "-"
     if isinstance(value, str):
         return value
-    return f"{value:.1f}" if abs(value) >= 100 else f"{value:.3g}" if abs(value) < 1 else f"{value:.2f}"
+    return (
+        f"{value:.1f}"
+        if abs(value) >= 100
+        else f"{value:.3g}"
+        if abs(value) < 1
+        else f"{value:.2f}"
+    )
 
 
 def shown_spread(result: Result) -> str:
@@ -473,7 +483,9 @@ def _print(judged: list[Result]) -> None:
     table = Table(box=None, pad_edge=False)
     for heading, align in (("row", "left"), ("verdict", "left"), ("ours", "right"), ("spread", "left"),
                            ("expected", "right"), ("tolerance", "left"), ("unit", "left"), ("quantity", "left")):  # fmt: skip
-        table.add_column(heading, justify="right" if align == "right" else "left", no_wrap=heading != "quantity")
+        table.add_column(
+            heading, justify="right" if align == "right" else "left", no_wrap=heading != "quantity"
+        )
     style = {"pass": "green", "fail": "bold red", "not-run": "dim", "report-only": "cyan"}
     for result in judged:
         row = result.row
@@ -491,4 +503,6 @@ def _print(judged: list[Result]) -> None:
     for result in judged:
         if result.verdict == "fail":
             console.print(f"{result.row.key}: {result.explanation}", markup=False)
-    console.print("\n" + ", ".join(f"{number} {verdict}" for verdict, number in score(judged).items()))
+    console.print(
+        "\n" + ", ".join(f"{number} {verdict}" for verdict, number in score(judged).items())
+    )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -51,6 +52,25 @@ class Source(Protocol):
     def series(self, name: str) -> tuple[FloatArray, FloatArray]: ...
 
 
+class Cached:
+    """A source that is read once, under its own id or another."""
+
+    def __init__(self, source: Source, run_id: str | None = None) -> None:
+        self.id = source.id if run_id is None else run_id
+        self.path: Path | None = getattr(source, "path", None)
+        self._source = source
+        self._names = source.names()
+        self._read: dict[str, tuple[FloatArray, FloatArray]] = {}
+
+    def names(self) -> list[str]:
+        return self._names
+
+    def series(self, name: str) -> tuple[FloatArray, FloatArray]:
+        if name not in self._read:
+            self._read[name] = self._source.series(name)
+        return self._read[name]
+
+
 @dataclass(frozen=True)
 class Stats:
     n: int
@@ -70,7 +90,9 @@ class Stats:
         return cls(int(values.size), float(values.mean()), p05, p50, p95, p99, float(values.max()))
 
     def rounded(self) -> dict[str, Any]:
-        return {key: value if key == "n" else round(value, 3) for key, value in asdict(self).items()}
+        return {
+            key: value if key == "n" else round(value, 3) for key, value in asdict(self).items()
+        }
 
 
 @dataclass(frozen=True)
@@ -119,7 +141,11 @@ def inside(source: Source, name: str, window: Window) -> FloatArray:
 
 def flows(source: Source) -> list[str]:
     """Flow names in the order in which they start."""
-    found = dict.fromkeys(m[1] for n in source.names() if (m := re.fullmatch(r"flow\.(.+?)\.(?:delivery_rate|rtt)", n)))
+    found = dict.fromkeys(
+        m[1]
+        for n in source.names()
+        if (m := re.fullmatch(r"flow\.(.+?)\.(?:delivery_rate|rtt)", n))
+    )
     return sorted(found, key=lambda flow: (lifetime(source, flow) or (np.inf, np.inf))[0])
 
 
@@ -217,14 +243,19 @@ def thin(t: FloatArray, values: FloatArray, points: int) -> tuple[FloatArray, Fl
     keep = {
         int(index)
         for low, high in zip(edges[:-1], edges[1:], strict=True)
-        for index in (low + int(np.argmin(values[low:high])), low + int(np.argmax(values[low:high])))
+        for index in (
+            low + int(np.argmin(values[low:high])),
+            low + int(np.argmax(values[low:high])),
+        )
     }
     order = np.array(sorted(keep))
     return t[order], values[order]
 
 
 def first_label(run_id: str, pattern: str) -> float | None:
-    labels: Iterable[re.Match[str]] = (m for label in run_id.split("/") if (m := re.fullmatch(pattern, label)))
+    labels: Iterable[re.Match[str]] = (
+        m for label in run_id.split("/") if (m := re.fullmatch(pattern, label))
+    )
     return next((float(m[1]) for m in labels), None)
 
 

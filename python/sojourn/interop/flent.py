@@ -21,7 +21,7 @@ import zlib
 from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -44,6 +44,17 @@ SS_SERIES = {
     "tcp_ssthresh": "ssthresh",
 }
 
+UNITS = {
+    "delivery_rate": "Mbit/s",
+    "rtt": "ms",
+    "cwnd": "segments",
+    "pacing_rate": "Mbit/s",
+    "ssthresh": "segments",
+    "interim": "Mbit/s",
+    "interim_duration": "s",
+    "goodput_bytes": "bytes",
+}
+
 
 class FlentError(ValueError):
     """One line: the file, the key, what was expected there."""
@@ -51,7 +62,14 @@ class FlentError(ValueError):
 
 def stem(path: Path) -> str:
     """The file name without its endings and without Flent's `batch-`."""
-    name = next((path.name[: -len(s)] for s in sorted(SUFFIXES, key=len, reverse=True) if path.name.endswith(s)), path.stem)
+    name = next(
+        (
+            path.name[: -len(s)]
+            for s in sorted(SUFFIXES, key=len, reverse=True)
+            if path.name.endswith(s)
+        ),
+        path.stem,
+    )
     return name.removeprefix("batch-")
 
 
@@ -67,7 +85,9 @@ def run_id_of(file_stem: str) -> str | None:
         return None
     scenario, cc, rest = match.groups()
     # The scripts wrote `codel1q(20ms)` and `pie(100p/5ms)` with every bracket and slash as `_`.
-    labels = [label[:-1].replace("_", "-") if label.endswith("_") else label for label in rest.split("-")]
+    labels = [
+        label[:-1].replace("_", "-") if label.endswith("_") else label for label in rest.split("-")
+    ]
     return "/".join(["ect1", scenario, cc, *labels])
 
 
@@ -78,7 +98,9 @@ def stem_of(run_id: str) -> str | None:
     cc, _, labels = labels.partition("/")
     if suite != "ect1" or not labels:
         return None
-    written = [f"{label.replace('-', '_')}_" if "-" in label else label for label in labels.split("/")]
+    written = [
+        f"{label.replace('-', '_')}_" if "-" in label else label for label in labels.split("/")
+    ]
     return f"{scenario}-ns-{cc}-{'-'.join(written)}"
 
 
@@ -98,23 +120,39 @@ class FlentFile:
         self.path = path
         self.metadata: dict[str, Any] = _object(document, "metadata", fail)
         self.title = str(self.metadata.get("TITLE") or "")
-        self.id = run_id_of(stem(path)) or re.sub(r"[^A-Za-z0-9_.-]+", "-", stem(path)).strip(".-") or "unnamed"
+        self.id = (
+            run_id_of(stem(path))
+            or re.sub(r"[^A-Za-z0-9_.-]+", "-", stem(path)).strip(".-")
+            or "unnamed"
+        )
         self._series: dict[str, tuple[FloatArray, FloatArray]] = {}
 
         raw = _object(document, "raw_values", fail) if "raw_values" in document else {}
         grid = _grid(document, fail)
         points = {name: _points(name, values, fail) for name, values in raw.items()}
         origin = _origin(self.metadata, points, fail)
-        uploads = [name for name in {**raw, **grid} if _is_flow(name, points.get(name), grid.get(name))]
-        uploads.sort(key=lambda name: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)])
+        uploads = [
+            name for name in {**raw, **grid} if _is_flow(name, points.get(name), grid.get(name))
+        ]
+        uploads.sort(
+            key=lambda name: [
+                int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)
+            ]
+        )
         for name, flow in zip(uploads, _flow_names(self.metadata, uploads), strict=True):
             if points.get(name):
                 self._take_raw(flow, points[name], origin, name, fail)
             else:
                 self._take_grid(flow, name, grid)
-        for name in (n for n in {**raw, **grid} if n.startswith("Ping (ms)") and not n.endswith(" avg")):
+        for name in (
+            n for n in {**raw, **grid} if n.startswith("Ping (ms)") and not n.endswith(" avg")
+        ):
             label = _slug(name.removeprefix("Ping (ms)"))
-            t, values = _column(points.get(name, []), "val", origin) if points.get(name) else grid.get(name, _EMPTY)
+            t, values = (
+                _column(points.get(name, []), "val", origin)
+                if points.get(name)
+                else grid.get(name, _EMPTY)
+            )
             if t.size:
                 self._series[f"ping.{label}.rtt"] = t, values
         if not self._series:
@@ -126,7 +164,9 @@ class FlentFile:
     def series(self, name: str) -> tuple[FloatArray, FloatArray]:
         return self._series[name]
 
-    def _take_raw(self, flow: str, points: list[dict[str, float]], origin: float, name: str, fail: Fail) -> None:
+    def _take_raw(
+        self, flow: str, points: list[dict[str, float]], origin: float, name: str, fail: Fail
+    ) -> None:
         interim = [p for p in points if "val" in p and p.get("dur", 0.0) > 0]
         if interim:
             t, rate = _column(interim, "val", origin)
@@ -141,7 +181,9 @@ class FlentFile:
             if t.size:
                 self._series[f"flow.{flow}.{series}"] = t, values
 
-    def _take_grid(self, flow: str, name: str, grid: dict[str, tuple[FloatArray, FloatArray]]) -> None:
+    def _take_grid(
+        self, flow: str, name: str, grid: dict[str, tuple[FloatArray, FloatArray]]
+    ) -> None:
         t, rate = grid.get(name, _EMPTY)
         if t.size > 1:
             duration = np.full(t.size, float(np.median(np.diff(t))))
@@ -177,14 +219,18 @@ def import_file(path: Path, out: Path) -> Path:
         }
         _write_json(building / "manifest.json", manifest)
         _write_json(building / "summary.json", _summary_document(source.id, summary))
+        _write_json(building / "queue.json", {})
         columns = [(name, *source.series(name)) for name in source.names()]
         pl.DataFrame(
             {
                 "series": [name for name, t, _ in columns for _ in range(t.size)],
+                "unit": [
+                    UNITS[name.rpartition(".")[2]] for name, t, _ in columns for _ in range(t.size)
+                ],
                 "t_s": np.concatenate([t for _, t, _ in columns]),
                 "value": np.concatenate([values for _, _, values in columns]),
             },
-            schema={"series": pl.String, "t_s": pl.Float64, "value": pl.Float64},
+            schema={"series": pl.String, "unit": pl.String, "t_s": pl.Float64, "value": pl.Float64},
         ).write_parquet(building / "series.parquet", compression="zstd")
         building.chmod(0o755)
         building.rename(folder)
@@ -196,7 +242,13 @@ def import_file(path: Path, out: Path) -> Path:
 
 def _summary_document(run_id: str, summary: metrics.RunSummary | None) -> dict[str, Any]:
     if summary is None:
-        return {"schema": "sojourn/summary/1", "id": run_id, "window_s": None, "flows": {}, "ping_ms": None}
+        return {
+            "schema": "sojourn/summary/1",
+            "id": run_id,
+            "window_s": None,
+            "flows": {},
+            "ping_ms": None,
+        }
     return {
         "schema": "sojourn/summary/1",
         "id": run_id,
@@ -263,7 +315,7 @@ def _load(path: Path) -> dict[str, Any]:
     return document
 
 
-def _unpack(packed: bytes) -> IO[bytes]:
+def _unpack(packed: bytes) -> gzip.GzipFile | bz2.BZ2File | io.BytesIO:
     if packed.startswith(b"\x1f\x8b"):
         return gzip.GzipFile(fileobj=io.BytesIO(packed))
     if packed.startswith(b"BZh"):
@@ -336,7 +388,9 @@ def _points(name: str, values: object, fail: Fail) -> list[dict[str, float]]:
     return points
 
 
-def _origin(metadata: dict[str, Any], points: dict[str, list[dict[str, float]]], fail: Fail) -> float:
+def _origin(
+    metadata: dict[str, Any], points: dict[str, list[dict[str, float]]], fail: Fail
+) -> float:
     """T0 in Unix seconds; the first sample where the file does not say or says nonsense."""
     first = min((series[0]["t"] for series in points.values() if series), default=math.nan)
     last = max((series[-1]["t"] for series in points.values() if series), default=math.nan)
@@ -350,8 +404,13 @@ def _origin(metadata: dict[str, Any], points: dict[str, list[dict[str, float]]],
     return origin if 0 <= first - origin + 1e-3 <= 60 else first
 
 
-def _is_flow(name: str, points: list[dict[str, float]] | None, grid: tuple[FloatArray, FloatArray] | None) -> bool:
-    is_stream = re.fullmatch(r"TCP (?:up|down)load(?: (?!avg$|sum$|fairness$).*?)?(?:::\d+)?", name) is not None
+def _is_flow(
+    name: str, points: list[dict[str, float]] | None, grid: tuple[FloatArray, FloatArray] | None
+) -> bool:
+    is_stream = (
+        re.fullmatch(r"TCP (?:up|down)load(?: (?!avg$|sum$|fairness$).*?)?(?:::\d+)?", name)
+        is not None
+    )
     return is_stream and (bool(points) or (grid is not None and grid[0].size > 0))
 
 
@@ -361,7 +420,11 @@ def _flow_names(metadata: dict[str, Any], series: list[str]) -> list[str]:
     told = parameters if isinstance(parameters, dict) else {}
     spoken = told.get("cc_algos") or told.get("cc_algo") or told.get("tcp_cong_control") or ""
     algorithms = [_slug(part) for part in str(spoken).split(",")] if spoken else []
-    names = algorithms if len(algorithms) == len(series) else [_slug(name.removeprefix("TCP ")) for name in series]
+    names = (
+        algorithms
+        if len(algorithms) == len(series)
+        else [_slug(name.removeprefix("TCP ")) for name in series]
+    )
     seen: dict[str, int] = {}
     for name in names:
         seen[name] = seen.get(name, 0) + 1
@@ -377,7 +440,9 @@ def _slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:40] or "unnamed"
 
 
-def _column(points: list[dict[str, float]], key: str, origin: float) -> tuple[FloatArray, FloatArray]:
+def _column(
+    points: list[dict[str, float]], key: str, origin: float
+) -> tuple[FloatArray, FloatArray]:
     kept = [(point["t"] - origin, point[key]) for point in points if key in point]
     if not kept:
         return _EMPTY
@@ -385,7 +450,9 @@ def _column(points: list[dict[str, float]], key: str, origin: float) -> tuple[Fl
     return t, values
 
 
-def _cumulative(t: FloatArray, rate: FloatArray, duration: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _cumulative(
+    t: FloatArray, rate: FloatArray, duration: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """Bytes delivered so far, each interim result spread evenly over the interval it covers."""
     begins = np.maximum(t - duration, np.concatenate([[t[0] - duration[0]], t[:-1]]))
     total = np.cumsum(rate * duration) * 1e6 / 8

@@ -36,7 +36,13 @@ class PlotError(ValueError):
     """One line that says what was expected."""
 
 
-def plot(run_or_file: str, *, plot: str = "tcp_delivery_with_rtt", output: Path | None = None, title: str = "") -> Path:
+def plot(
+    run_or_file: str,
+    *,
+    plot: str = "tcp_delivery_with_rtt",
+    output: Path | None = None,
+    title: str = "",
+) -> Path:
     """Draw one figure of a run folder or a Flent file, over the measurement if there is one."""
     if plot not in PLOTS:
         raise PlotError(f"{plot}: expected one of {', '.join(PLOTS)}")
@@ -63,18 +69,26 @@ def load(path: Path) -> Source:
     return runs[0]
 
 
-def render(source: Source, measured: Source | None, *, plot: str, target: Path, title: str = "") -> None:
+def render(
+    source: Source, measured: Source | None, *, plot: str, target: Path, title: str = ""
+) -> None:
     """Write the figure; the ending of the name decides the format."""
     heading = f"{source.id} {title}".strip()
     description = f"{plot} of {source.id}" + (", with the measured run" if measured else "")
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "sojourn", "pdf.fonttype": 42, "font.size": 10}):
+    with mpl.rc_context(
+        {"svg.fonttype": "none", "svg.hashsalt": "sojourn", "pdf.fonttype": 42, "font.size": 10}
+    ):
         figure = Figure(figsize=(10, 6.2), layout="constrained")
         FigureCanvasAgg(figure)
         ax = PLOTS[plot](source, measured, figure.subplots())
         ax.set_title(heading.replace("$", r"\$"), loc="left", fontsize="medium")
         buffer = io.BytesIO()
         form = target.suffix[1:]
-        undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None, "Title": heading}, "png": {"Title": heading}}
+        undated = {
+            "svg": {"Date": None},
+            "pdf": {"CreationDate": None, "Title": heading},
+            "png": {"Title": heading},
+        }
         figure.savefig(buffer, format=form, dpi=150, metadata=undated[form])
     content = buffer.getvalue()
     if form == "svg":

@@ -14,7 +14,13 @@ def draw(ours: Source, measured: Source | None, ax: Axes) -> Axes:
     over = style.measured_window(ours, measured)
     for side, source, line in style.sides(ours, measured):
         for name in metrics.pings(source)[:1]:
-            style.cumulative(ax, metrics.inside(source, name, over), color=style.PING, label=f"ICMP{side}", **line)
+            style.cumulative(
+                ax,
+                metrics.inside(source, name, over),
+                color=style.PING,
+                label=f"ICMP{side}",
+                **line,
+            )
     ax.set_ylim(0, 1.02)
     ax.legend(frameon=False, fontsize="small", loc="lower right")
     return ax

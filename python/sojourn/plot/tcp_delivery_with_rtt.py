@@ -18,16 +18,38 @@ def draw(ours: Source, measured: Source | None, ax: Axes) -> Axes:
     for side, source, line in style.sides(ours, measured):
         for flow in metrics.flows(source):
             colour = colours.get(flow, style.INK)
-            ax.plot(*metrics.finite(source, f"flow.{flow}.delivery_rate"), color=colour, label=f"{flow} rate{side}", **line)
+            ax.plot(
+                *metrics.finite(source, f"flow.{flow}.delivery_rate"),
+                color=colour,
+                label=f"{flow} rate{side}",
+                **line,
+            )
             rtt = metrics.finite(source, f"flow.{flow}.rtt")
-            dotted = {**line, "linestyle": ":" if line is style.OURS else (0, (1, 3)), "linewidth": line["linewidth"] * 0.9}
+            dotted = {
+                **line,
+                "linestyle": ":" if line is style.OURS else (0, (1, 3)),
+                "linewidth": line["linewidth"] * 0.9,
+            }
             right.plot(*rtt, color=colour, label=f"{flow} RTT{side}", **dotted)
         for name in metrics.pings(source)[:1]:
-            right.plot(*metrics.finite(source, name), color=style.PING, label=f"ICMP RTT{side}", **{**line, "linewidth": line["linewidth"] * 0.7})
+            right.plot(
+                *metrics.finite(source, name),
+                color=style.PING,
+                label=f"ICMP RTT{side}",
+                **{**line, "linewidth": line["linewidth"] * 0.7},
+            )
     if (limits := style.rate_range(ours.id)) is not None:
         ax.set_ylim(*limits)
     if (limits := style.rtt_range(ours.id, style.longest_ping(measured or ours))) is not None:
         right.set_ylim(*limits)
     handles = [*ax.get_lines(), *right.get_lines()]
-    ax.legend(handles, [str(h.get_label()) for h in handles], loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=4, frameon=False, fontsize="small")
+    ax.legend(
+        handles,
+        [str(h.get_label()) for h in handles],
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.12),
+        ncols=4,
+        frameon=False,
+        fontsize="small",
+    )
     return ax

@@ -22,7 +22,13 @@ def draw(ours: Source, measured: Source | None, ax: Axes) -> Axes:
                 total[float(second)] = total.get(float(second), 0.0) + float(value)
         if len(metrics.flows(source)) > 1:
             t = np.array(sorted(total))
-            ax.plot(t, [total[float(second)] for second in t], color=style.INK, label=f"sum{side}", **line)
+            ax.plot(
+                t,
+                [total[float(second)] for second in t],
+                color=style.INK,
+                label=f"sum{side}",
+                **line,
+            )
     if (limits := style.rate_range(ours.id)) is not None:
         ax.set_ylim(*limits)
     ax.legend(frameon=False, fontsize="small", ncols=2)

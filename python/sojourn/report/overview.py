@@ -22,22 +22,38 @@ def svg(comparison: Comparison) -> str:
             rate, mean = flow.goodput_mbps, flow.tcp_rtt_ms["mean"]
             said = f"{pair.id} {flow.name}"
             if ceiling and rate.a is not None and rate.b is not None:
-                goodput.append((100 * rate.b / ceiling, 100 * rate.a / ceiling, flow.name, colours[flow.name], said))
+                goodput.append(
+                    (
+                        100 * rate.b / ceiling,
+                        100 * rate.a / ceiling,
+                        flow.name,
+                        colours[flow.name],
+                        said,
+                    )
+                )
             if mean.a and mean.b:
                 rtt.append((mean.b, mean.a, flow.name, colours[flow.name], said))
     if not goodput or not rtt:
         return ""
-    return _scatter(goodput, "Goodput, % of the link ceiling", 0, 105, [0, 25, 50, 75, 100], log=False) + _scatter(
-        rtt, "Mean TCP RTT, ms", 15, 400, [20, 40, 80, 160, 320], log=True
-    )
+    return _scatter(
+        goodput, "Goodput, % of the link ceiling", 0, 105, [0, 25, 50, 75, 100], log=False
+    ) + _scatter(rtt, "Mean TCP RTT, ms", 15, 400, [20, 40, 80, 160, 320], log=True)
 
 
 def _scatter(
-    dots: list[tuple[float, float, str, str, str]], title: str, low: float, high: float, ticks: list[int], *, log: bool
+    dots: list[tuple[float, float, str, str, str]],
+    title: str,
+    low: float,
+    high: float,
+    ticks: list[int],
+    *,
+    log: bool,
 ) -> str:
     def at(value: float) -> float:
         value = min(max(value, low), high)
-        share = math.log(value / low) / math.log(high / low) if log else (value - low) / (high - low)
+        share = (
+            math.log(value / low) / math.log(high / low) if log else (value - low) / (high - low)
+        )
         return share * PLOT
 
     bottom, right = TOP + PLOT, LEFT + PLOT
@@ -59,7 +75,9 @@ def _scatter(
         x, y = LEFT + at(measured), bottom - at(ours)
         tip = f"<title>{escape(said)}: ours {ours:.1f}, measured {measured:.1f}</title>"
         if flow.startswith("prague"):
-            parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" fill="{colour}" fill-opacity=".75">{tip}</circle>')
+            parts.append(
+                f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" fill="{colour}" fill-opacity=".75">{tip}</circle>'
+            )
         else:
             parts.append(
                 f'<rect x="{x - 4:.1f}" y="{y - 4:.1f}" width="8" height="8" fill="#fff" fill-opacity=".4" '

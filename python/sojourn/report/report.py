@@ -50,7 +50,9 @@ class Run:
 
 def write(results: Path, out: Path, reference: Path | None) -> Path:
     """The report of a results folder, beside `reference` or the measured data; returns the file."""
-    return write_comparison(compare.collect(results, reference), out, title=f"Sojourn report: {results.resolve().name}")
+    return write_comparison(
+        compare.collect(results, reference), out, title=f"Sojourn report: {results.resolve().name}"
+    )
 
 
 def write_comparison(comparison: Comparison, out: Path, *, title: str) -> Path:
@@ -59,19 +61,25 @@ def write_comparison(comparison: Comparison, out: Path, *, title: str) -> Path:
     runs += [Run(source.id, source, metrics.summarise(source), None) for source in plain]
     runs.sort(key=lambda run: compare.natural(run.id))
     everything = {source.id: source for source in [*comparison.lone, *(run.ours for run in runs)]}
-    page = _environment().get_template("page.html.j2").render(
-        title=title,
-        conclusion=compare.conclusion(comparison),
-        comparison=comparison,
-        extra_runs=len(comparison.lone) - len(plain),
-        overview=Markup(overview.svg(comparison)),  # noqa: S704 - made of numbers and escaped ids
-        score=_scoreboard(everything),
-        sections=_sections(runs, out),
-        definitions=metrics.DEFINITIONS,
-        source=reference.SOURCE,
-        panels=_payload({run.id: _panel(run, points) for points in [_points(runs)] for run in runs}),
-        uplot_js=Markup(_vendored("uPlot.iife.min.js")),  # noqa: S704 - shipped file
-        uplot_css=Markup(_vendored("uPlot.min.css")),  # noqa: S704 - shipped file
+    page = (
+        _environment()
+        .get_template("page.html.j2")
+        .render(
+            title=title,
+            conclusion=compare.conclusion(comparison),
+            comparison=comparison,
+            extra_runs=len(comparison.lone) - len(plain),
+            overview=Markup(overview.svg(comparison)),  # noqa: S704 - made of numbers and escaped ids
+            score=_scoreboard(everything),
+            sections=_sections(runs, out),
+            definitions=metrics.DEFINITIONS,
+            source=reference.SOURCE,
+            panels=_payload(
+                {run.id: _panel(run, points) for points in [_points(runs)] for run in runs}
+            ),
+            uplot_js=Markup(_vendored("uPlot.iife.min.js")),  # noqa: S704 - shipped file
+            uplot_css=Markup(_vendored("uPlot.min.css")),  # noqa: S704 - shipped file
+        )
     )
     out.parent.mkdir(parents=True, exist_ok=True)
     building = out.with_name(f".{out.name}.{os.getpid()}")
@@ -93,7 +101,12 @@ def _environment() -> jinja2.Environment:
 
 
 def _vendored(name: str) -> str:
-    return resources.files("sojourn.report").joinpath("uplot", name).read_text(encoding="utf-8").strip()
+    return (
+        resources.files("sojourn.report")
+        .joinpath("uplot", name)
+        .read_text(encoding="utf-8")
+        .strip()
+    )
 
 
 def number(value: float | None, sign: str = "") -> str:
@@ -127,7 +140,10 @@ def _sections(runs: list[Run], out: Path) -> list[dict[str, Any]]:
     for run in runs:
         parts = run.id.split("/")
         grouped.setdefault(parts[1] if len(parts) > 2 else parts[0], []).append(run)
-    numbers = {run.id: index for index, run in enumerate((run for group in grouped.values() for run in group), 1)}
+    numbers = {
+        run.id: index
+        for index, run in enumerate((run for group in grouped.values() for run in group), 1)
+    }
     return [
         {
             "anchor": f"section-{index}",
@@ -137,7 +153,7 @@ def _sections(runs: list[Run], out: Path) -> list[dict[str, Any]]:
             "runs": [
                 {
                     "id": run.id,
-                    "short": "/".join(run.id.split("/")[2:]) or run.id,
+                    "short": "/".join(run.id.split("/")[shared:]) or run.id,
                     "figure": numbers[run.id],
                     "window": run.summary.window_s if run.summary else None,
                     "rows": _table_rows(run),
@@ -148,36 +164,61 @@ def _sections(runs: list[Run], out: Path) -> list[dict[str, Any]]:
             ],
         }
         for index, (name, group) in enumerate(grouped.items(), 1)
+        for shared in [_shared_labels([run.id for run in group])]
     ]
+
+
+def _shared_labels(ids: list[str]) -> int:
+    """How many leading labels all ids have in common, at least one label being left of each."""
+    split = [run_id.split("/") for run_id in ids]
+    most = min(map(len, split)) - 1
+    same = (len({parts[index] for parts in split}) == 1 for index in range(most))
+    return (
+        next((index for index, one in enumerate(same) if not one), most)
+        if len(ids) > 1
+        else min(2, most)
+    )
 
 
 def _table_rows(run: Run) -> list[dict[str, Any]]:
     """One row per flow, one for the ping, one for the ratio; each a label and cells of differences."""
     ceiling = metrics.ceiling_mbps(run.id)
     if run.pair is not None:
-        flows = [(flow.name, flow.goodput_mbps, list(flow.tcp_rtt_ms.values())) for flow in run.pair.flows]
+        flows = [
+            (flow.name, flow.goodput_mbps, list(flow.tcp_rtt_ms.values()))
+            for flow in run.pair.flows
+        ]
         ping, ratio = list(run.pair.ping_ms.values()), run.pair.ratio
     elif run.summary is not None:
         flows = [
-            (flow.name, Difference(flow.goodput_mbps, None), _alone(flow.tcp_rtt_ms)) for flow in run.summary.flows
+            (flow.name, Difference(flow.goodput_mbps, None), _alone(flow.tcp_rtt_ms))
+            for flow in run.summary.flows
         ]
         ping = _alone(run.summary.ping_ms)
         ratio = Difference(run.summary.ratio, None) if len(run.summary.flows) == 2 else None
     else:
         return []
-    rows = [
-        {"label": name, "goodput": _cell(rate, ceiling, (2, 5)), "rtt": [_cell(x, x.b, (5, 15)) for x in rtt]}
+    rows: list[dict[str, Any]] = [
+        {
+            "label": name,
+            "goodput": _cell(rate, ceiling, (2, 5)),
+            "rtt": [_cell(x, x.b, (5, 15)) for x in rtt],
+        }
         for name, rate, rtt in flows
     ]
     if ratio is not None:
-        rows.append({"label": "ratio 2nd/1st", "goodput": _cell(ratio, ratio.b, (15, 50)), "rtt": None})
+        rows.append(
+            {"label": "ratio 2nd/1st", "goodput": _cell(ratio, ratio.b, (15, 50)), "rtt": None}
+        )
     if any(x.a is not None for x in ping):
-        rows.append({"label": "ping", "goodput": None, "rtt": [_cell(x, x.b, (5, 15)) for x in ping]})
+        rows.append(
+            {"label": "ping", "goodput": None, "rtt": [_cell(x, x.b, (5, 15)) for x in ping]}
+        )
     return rows
 
 
 def _alone(stats: metrics.Stats | None) -> list[Difference]:
-    return [Difference(stats and getattr(stats, key), None) for key in compare.QUANTILES]
+    return list(compare.spread(stats, None).values())
 
 
 def _cell(value: Difference, scale: float | None, limits: tuple[float, float]) -> dict[str, Any]:
@@ -185,7 +226,12 @@ def _cell(value: Difference, scale: float | None, limits: tuple[float, float]) -
     percent = 100 * value.diff / scale if value.diff is not None and scale else 0.0
     size = "far" if abs(percent) > limits[1] else "some" if abs(percent) > limits[0] else ""
     direction = "over" if percent > 0 else "under"
-    return {"a": value.a, "b": value.b, "diff": value.diff, "mark": f"{size} {direction}" if size else ""}
+    return {
+        "a": value.a,
+        "b": value.b,
+        "diff": value.diff,
+        "mark": f"{size} {direction}" if size else "",
+    }
 
 
 def _answer(runs: list[Run]) -> str:
@@ -199,15 +245,18 @@ def _answer(runs: list[Run]) -> str:
     if part.goodput_error_percent is not None:
         worst, where = max(errors, key=lambda item: item[0])
         text += (
-            f" a flow's goodput is typically {part.goodput_error_percent:.1f} % of the link ceiling away from the"
-            f" testbed's, at most {worst:.1f} % ({'/'.join(where.id.split('/')[2:])})"
+            f" the median flow's goodput is {part.goodput_error_percent:.1f} % of the link ceiling away from the"
+            f" testbed's, the worst {worst:.1f} % ({'/'.join(where.id.split('/')[2:])})"
         )
     if part.rtt_error_percent is not None:
-        text += f"; mean TCP RTT typically differs by {part.rtt_error_ms:.2f} ms ({part.rtt_error_percent:.1f} %)"
+        text += f"; mean TCP RTT differs by {part.rtt_error_ms:.2f} ms ({part.rtt_error_percent:.1f} %) in the median"
     ratios = [pair.ratio for pair in pairs if pair.ratio is not None]
     sided = [ratio for ratio in ratios if ratio.a is not None and ratio.b is not None]
     if sided:
-        same = sum((ratio.a or 0) >= 1 and (ratio.b or 0) >= 1 or (ratio.a or 0) < 1 > (ratio.b or 0) for ratio in sided)
+        same = sum(
+            (ratio.a or 0) >= 1 and (ratio.b or 0) >= 1 or (ratio.a or 0) < 1 > (ratio.b or 0)
+            for ratio in sided
+        )
         text += f"; the same flow is ahead in {same} of {len(sided)}"
     return text + "."
 
@@ -229,7 +278,9 @@ def _link(source: Source, out: Path) -> str | None:
 
 def _points(runs: list[Run]) -> int:
     """Points per series such that all series together keep within their budget."""
-    count = sum(len(list(_curves(source))) for run in runs for source in (run.ours, run.measured) if source)
+    count = sum(
+        len(list(_curves(source))) for run in runs for source in (run.ours, run.measured) if source
+    )
     affordable = int(SERIES_BYTES / BYTES_PER_POINT / max(count, 1))
     return max(MIN_POINTS, min(MAX_POINTS, affordable)) // 2 * 2
 
@@ -244,14 +295,19 @@ def _curves(source: Source) -> list[tuple[str, str, str]]:
 
 def _panel(run: Run, points: int) -> dict[str, Any]:
     sources = [(0, run.ours), *([(1, run.measured)] if run.measured else [])]
-    ends = [metrics.finite(source, name)[0] for _, source in sources for _, _, name in _curves(source)]
+    ends = [
+        metrics.finite(source, name)[0] for _, source in sources for _, _, name in _curves(source)
+    ]
     end = max((float(t[-1]) for t in ends if t.size), default=1.0)
     colours = {**style.colours(metrics.flows(run.ours)), "ICMP": style.PING}
     panel: dict[str, Any] = {
         "end": round(end, 3),
         "window": [round(edge, 2) for edge in run.summary.window_s] if run.summary else None,
         "rate": {"range": style.rate_range(run.id), "series": []},
-        "rtt": {"range": style.rtt_range(run.id, style.longest_ping(run.measured or run.ours)), "series": []},
+        "rtt": {
+            "range": style.rtt_range(run.id, style.longest_ping(run.measured or run.ours)),
+            "series": [],
+        },
     }
     for side, source in sources:
         for where, label, name in _curves(source):
