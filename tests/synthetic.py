@@ -72,7 +72,7 @@ class Made:
 
 
 def made_run(run_id: str, rates: dict[str, float], rtts: dict[str, float]) -> Made:
-    """A simulated run, sampled every 50 ms: the first flow from 5 s, each next 10 s later, to 45 s."""
+    """A run sampled every 50 ms: the first flow from 5 s, each next 10 s later, to 45 s."""
     series: dict[str, tuple[FloatArray, FloatArray]] = {}
     t = np.arange(0, 50, 0.05)
     for index, (flow, rate) in enumerate(rates.items()):

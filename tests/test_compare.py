@@ -4,9 +4,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from synthetic import S2, S2_STEM, flent_document, made_run, write_flent
 
 from sojourn import compare, metrics, reference
+from synthetic import S2, S2_STEM, flent_document, made_run, write_flent
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,13 +20,17 @@ def sides(tmp_path: Path) -> tuple[Path, Path]:
     return a, b
 
 
-def run(a: Path, b: Path | None, capsys: pytest.CaptureFixture[str], only: str | None = None) -> tuple[int, Any, str]:
+def run(
+    a: Path, b: Path | None, capsys: pytest.CaptureFixture[str], only: str | None = None
+) -> tuple[int, Any, str]:
     code = compare.compare(a, b, report=None, as_json=True, only=only)
     printed = capsys.readouterr()
     return code, json.loads(printed.out), printed.err
 
 
-def test_json_gives_both_sides_and_their_difference(sides: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_gives_both_sides_and_their_difference(
+    sides: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
     code, document, err = run(*sides, capsys)
     assert (code, err) == (0, "")
     assert document["schema"] == "sojourn/compare/1"
@@ -40,11 +44,15 @@ def test_json_gives_both_sides_and_their_difference(sides: tuple[Path, Path], ca
     assert one["rtt_ms"] == {"a": 28.0, "b": 27.75, "diff": 0.25}
     assert one["ping_ms"]["mean"]["diff"] == 0
     ceiling = 50 * 1448 / 1514
-    assert document["summary"]["goodput_median_abs_error_percent_of_ceiling"] == pytest.approx(100 * 1.5 / ceiling, abs=1e-3)
+    assert document["summary"]["goodput_median_abs_error_percent_of_ceiling"] == pytest.approx(
+        100 * 1.5 / ceiling, abs=1e-3
+    )
     assert document["summary"]["rtt_mean_median_abs_error_ms"] == 0.25
 
 
-def test_a_broken_file_is_named_and_the_others_are_compared(sides: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_broken_file_is_named_and_the_others_are_compared(
+    sides: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
     (sides[1] / "broken.flent").write_text("{")
     code, document, err = run(*sides, capsys)
     assert code == 3
@@ -53,7 +61,9 @@ def test_a_broken_file_is_named_and_the_others_are_compared(sides: tuple[Path, P
     assert len(document["runs"]) == 1
 
 
-def test_only_selects_runs_by_regular_expression(sides: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_selects_runs_by_regular_expression(
+    sides: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
     code, document, _ = run(*sides, capsys, only="pfifo")
     assert (code, document["runs"]) == (1, [])
     assert run(*sides, capsys, only="s2.*dualpi2")[0] == 0
@@ -66,16 +76,22 @@ def test_a_missing_folder_is_misuse(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "found nothing" in capsys.readouterr().err
 
 
-def test_without_a_second_side_the_measured_data_are_used(sides: tuple[Path, Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_second_side_the_measured_data_are_used(
+    sides: tuple[Path, Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SOJOURN_REFERENCE", "/nonexistent")
     code, document, _ = run(sides[0], None, capsys)
     assert code == 0
     measured = reference.shipped()[S2].summary
-    assert [flow["goodput_mbps"]["b"] for flow in document["runs"][0]["flows"]] == [flow.goodput_mbps for flow in measured.flows]
+    assert [flow["goodput_mbps"]["b"] for flow in document["runs"][0]["flows"]] == [
+        flow.goodput_mbps for flow in measured.flows
+    ]
     assert document["runs"][0]["window_s"] == [round(edge, 2) for edge in measured.window_s]
 
 
-def test_the_table_shows_both_sides(sides: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_shows_both_sides(
+    sides: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert compare.compare(*sides, report=None, as_json=False, only=None) == 0
     out = capsys.readouterr().out
     assert "30.00 / 32.00 (-2.00)" in out

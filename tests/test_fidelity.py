@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - tables read better with one case a line
 from __future__ import annotations
 
 import json
@@ -6,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from synthetic import Made, made_run
 
 from sojourn import fidelity, reference
 from sojourn.interop import flent
+from synthetic import Made, made_run
 
 if TYPE_CHECKING:
     from sojourn.metrics import Source
@@ -50,7 +51,9 @@ def test_the_median_over_seeds_decides() -> None:
     assert result.spread == pytest.approx((4, 40))
 
 
-def test_a_row_fails_outside_its_tolerance_and_says_that_nobody_explained_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_row_fails_outside_its_tolerance_and_says_that_nobody_explained_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     runs: dict[str, Source] = {E8: starving(E8, 20.0, 28.0)}
     assert one(runs, "E8/20ms").verdict == "fail"
     assert one(runs, "E8/20ms").explanation == "unexplained"
@@ -92,7 +95,9 @@ def test_strict_bounds_exclude_themselves() -> None:
 def test_the_slope_and_the_time_to_fill_are_read_off_the_climb() -> None:
     t = np.arange(5, 65, 0.05)
     rate = np.minimum(1.5 + 1.8 * (t - 5), 47.8)
-    run: Source = Made(S1, {"flow.prague.delivery_rate": (t, rate), "flow.prague.rtt": (t, t * 0 + 80.4)})
+    run: Source = Made(
+        S1, {"flow.prague.delivery_rate": (t, rate), "flow.prague.rtt": (t, t * 0 + 80.4)}
+    )
     assert one({S1: run}, "X2/80ms").ours == pytest.approx(1.8)
     full_at = 5 + (0.98 * 50 * 1448 / 1514 - 1.5) / 1.8
     assert one({S1: run}, "E2").ours == pytest.approx(full_at, abs=0.06)
@@ -105,11 +110,15 @@ def test_a_link_that_delivers_too_much_is_caught() -> None:
     honest = made_run(run_id, flows, {"cubic": 30.0, "prague": 30.0})
     assert one({run_id: honest}, "X1/share-pfifo-50").ours == pytest.approx(1, abs=1e-3)
     assert one({run_id: honest}, "X1/share-pfifo-50").verdict == "pass"
-    greedy = made_run(run_id, {k: 1.01 * v for k, v in flows.items()}, {"cubic": 30.0, "prague": 30.0})
+    greedy = made_run(
+        run_id, {k: 1.01 * v for k, v in flows.items()}, {"cubic": 30.0, "prague": 30.0}
+    )
     assert one({run_id: greedy}, "X1/share-pfifo-50").verdict == "fail"
 
 
-@pytest.mark.skipif(FULL is None, reason="SOJOURN_REFERENCE does not point to the full measurements")
+@pytest.mark.skipif(
+    FULL is None, reason="SOJOURN_REFERENCE does not point to the full measurements"
+)
 def test_the_testbed_passes_its_own_rows() -> None:
     assert FULL is not None
     files = (flent.FlentFile(path) for path in flent.files(FULL / "ect1" / "flent"))
@@ -122,7 +131,9 @@ def test_the_testbed_passes_its_own_rows() -> None:
 
 def test_json_has_the_agreed_keys() -> None:
     runs: dict[str, Source] = {E8: starving(E8, 2.0, 40.0)}
-    document = json.loads(json.dumps(fidelity.document(fidelity.judge(fidelity.ROWS, runs)), allow_nan=False))
+    document = json.loads(
+        json.dumps(fidelity.document(fidelity.judge(fidelity.ROWS, runs)), allow_nan=False)
+    )
     assert document["schema"] == "sojourn/fidelity/1"
     assert set(document["rows"][0]) >= {
         "id", "source", "grade", "quantity", "unit", "expected", "ours", "spread", "tolerance", "verdict", "explanation",
@@ -136,4 +147,8 @@ def test_an_unknown_row_is_misuse(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_only_takes_ids_and_keys() -> None:
-    assert {row.key for row in fidelity.select(["E8", "X2/20ms"])} == {"E8/20ms", "E8/80ms", "X2/20ms"}
+    assert {row.key for row in fidelity.select(["E8", "X2/20ms"])} == {
+        "E8/20ms",
+        "E8/80ms",
+        "X2/20ms",
+    }

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - tables read better with one case a line
 from __future__ import annotations
 
 import bz2
@@ -6,24 +7,28 @@ import io
 import json
 import os
 import re
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from synthetic import S2, S2_STEM, flent_document, write_flent
 
 from sojourn import metrics, reference
 from sojourn.interop import flent
 from sojourn.interop.flent import FlentError, FlentFile
+from synthetic import S2, S2_STEM, flent_document, write_flent
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FULL = reference.folder()
 MEASURED = json.loads((FULL / "ect1" / "measured.json").read_text()) if FULL else []
 
 
-@pytest.mark.skipif(FULL is None, reason="SOJOURN_REFERENCE does not point to the full measurements")
+@pytest.mark.skipif(
+    FULL is None, reason="SOJOURN_REFERENCE does not point to the full measurements"
+)
 def test_every_measured_statistic_is_reproduced_exactly() -> None:
     assert FULL is not None
     assert len(MEASURED) == 43
@@ -33,7 +38,11 @@ def test_every_measured_statistic_is_reproduced_exactly() -> None:
         found = {
             "window_s": [round(edge, 2) for edge in summary.window_s],
             "flows": [
-                (flow.goodput_mbps and round(flow.goodput_mbps, 3), flow.delivery_rate_mbps and flow.delivery_rate_mbps.rounded(), flow.tcp_rtt_ms and flow.tcp_rtt_ms.rounded())
+                (
+                    flow.goodput_mbps and round(flow.goodput_mbps, 3),
+                    flow.delivery_rate_mbps and flow.delivery_rate_mbps.rounded(),
+                    flow.tcp_rtt_ms and flow.tcp_rtt_ms.rounded(),
+                )
                 for flow in summary.flows
             ],
             "ping_ms": summary.ping_ms and summary.ping_ms.rounded(),
@@ -48,7 +57,9 @@ def test_every_measured_statistic_is_reproduced_exactly() -> None:
         }, entry["run"]
 
 
-@pytest.mark.skipif(FULL is None, reason="SOJOURN_REFERENCE does not point to the full measurements")
+@pytest.mark.skipif(
+    FULL is None, reason="SOJOURN_REFERENCE does not point to the full measurements"
+)
 def test_every_measured_name_maps_to_an_id_and_back() -> None:
     ids = {flent.run_id_of(entry["run"]): entry["run"] for entry in MEASURED}
     assert len(ids) == 43
@@ -159,7 +170,9 @@ def test_a_file_without_raw_values_is_read_from_the_grid(tmp_path: Path) -> None
         ({"raw_values": {}, "results": {}}, "raw_values: expected at least one TCP or ping series with data"),
     ],
 )  # fmt: skip
-def test_a_broken_document_gets_one_clear_line(tmp_path: Path, change: dict[str, Any], line: str) -> None:
+def test_a_broken_document_gets_one_clear_line(
+    tmp_path: Path, change: dict[str, Any], line: str
+) -> None:
     path = write_flent(tmp_path / "bad.flent.gz", flent_document() | change)
     with pytest.raises(FlentError, match=f"^{re.escape(f'bad.flent.gz: {line}')}$"):
         FlentFile(path)
@@ -204,15 +217,25 @@ def test_nan_is_a_gap(tmp_path: Path) -> None:
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4)
+    ),
     max_leaves=12,
 )
 KEYS = ["version", "x_values", "results", "raw_values", "metadata"]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(changes=st.dictionaries(st.sampled_from(KEYS), json_values, max_size=3), field=json_values, name=st.sampled_from(["t", "val", "dur", "tcp_rtt", "T0", "TEST_PARAMETERS"]))
-def test_any_document_is_read_or_refused_in_one_line(tmp_path: Path, changes: dict[str, Any], field: Any, name: str) -> None:
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    changes=st.dictionaries(st.sampled_from(KEYS), json_values, max_size=3),
+    field=json_values,
+    name=st.sampled_from(["t", "val", "dur", "tcp_rtt", "T0", "TEST_PARAMETERS"]),
+)
+def test_any_document_is_read_or_refused_in_one_line(
+    tmp_path: Path, changes: dict[str, Any], field: Any, name: str
+) -> None:
     document = flent_document()
     document["raw_values"]["TCP upload::2"][3][name] = field
     document["metadata"][name] = field
@@ -227,7 +250,9 @@ def test_any_document_is_read_or_refused_in_one_line(tmp_path: Path, changes: di
         metrics.summarise(source)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.binary(max_size=300), st.sampled_from([b"", b"\x1f\x8b\x08\x00", b"BZh9"]))
 def test_any_bytes_are_refused_in_one_line(tmp_path: Path, content: bytes, magic: bytes) -> None:
     path = tmp_path / "fuzz.flent"
@@ -243,11 +268,15 @@ def test_import_writes_a_run_folder_once_and_whole(tmp_path: Path) -> None:
     manifest = json.loads((folder / "manifest.json").read_text())
     assert manifest["id"] == S2
     assert manifest["complete"] is True
-    assert json.loads((folder / "summary.json").read_text())["flows"]["prague"]["goodput_mbps"] == pytest.approx(32)
+    assert json.loads((folder / "summary.json").read_text())["flows"]["prague"][
+        "goodput_mbps"
+    ] == pytest.approx(32)
     table = pl.read_parquet(io.BytesIO((folder / "series.parquet").read_bytes()))
     assert table.columns == ["series", "unit", "t_s", "value"]
     assert {"flow.cubic.rtt", "ping.icmp.rtt"} <= set(table["series"])
-    assert table.filter(pl.col("series") == "flow.prague.rtt")["value"].to_list() == pytest.approx([20.5] * 301)
+    assert table.filter(pl.col("series") == "flow.prague.rtt")["value"].to_list() == pytest.approx(
+        [20.5] * 301
+    )
     with pytest.raises(FlentError, match="exists already"):
         flent.import_file(path, tmp_path / "out")
     assert [p.name for p in folder.parent.iterdir()] == ["20ms"]

@@ -1,14 +1,14 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 from matplotlib.figure import Figure
-from synthetic import S2, S2_STEM, flent_document, made_run, write_flent
 
 from sojourn import plot, reference
 from sojourn.plot import style
+from synthetic import S2, S2_STEM, flent_document, made_run, write_flent
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,12 +51,14 @@ def test_a_flow_keeps_its_colour() -> None:
 def test_svg_has_text_as_text_and_a_title(tmp_path: Path, ours: Source) -> None:
     target = tmp_path / "x.svg"
     plot.render(ours, reference.shipped()[S2], plot="ping_cdf", target=target, title="<&> $1")
-    root = ElementTree.fromstring(target.read_text())  # noqa: S314
+    root = ET.fromstring(target.read_text())  # noqa: S314
     space = "{http://www.w3.org/2000/svg}"
     assert root[0].tag == f"{space}title"
     assert root[0].text == f"{S2} <&> $1"
     assert any("ping RTT, ms" in (text.text or "") for text in root.iter(f"{space}text"))
-    plot.render(ours, reference.shipped()[S2], plot="ping_cdf", target=tmp_path / "y.svg", title="<&> $1")
+    plot.render(
+        ours, reference.shipped()[S2], plot="ping_cdf", target=tmp_path / "y.svg", title="<&> $1"
+    )
     assert target.read_bytes() == (tmp_path / "y.svg").read_bytes()
 
 

@@ -7,10 +7,10 @@ from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
 import numpy as np
-from synthetic import S2, S2_STEM, flent_document, made_run, write_flent
 
 from sojourn import compare, report
 from sojourn.report import report as page_of
+from synthetic import S2, S2_STEM, flent_document, made_run, write_flent
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,7 +48,9 @@ def render(tmp_path: Path, ids: list[str], title: str = "Title") -> str:
         pair = compare.pair_up(run_id, a, b)
         assert pair is not None
         pairs.append(pair)
-    out = report.write_comparison(compare.Comparison(pairs=pairs), tmp_path / "report.html", title=title)
+    out = report.write_comparison(
+        compare.Comparison(pairs=pairs), tmp_path / "report.html", title=title
+    )
     return out.read_text(encoding="utf-8")
 
 
@@ -73,7 +75,9 @@ def test_everything_untrusted_is_escaped(tmp_path: Path) -> None:
     page = render(tmp_path, [evil], title="<b>&")
     assert "<script>alert" not in page
     assert "<title>&lt;b&gt;&amp;</title>" in page
-    payload = re.search(r'<script type="application/json" id="panels">(.*?)</script>', page, re.DOTALL)
+    payload = re.search(
+        r'<script type="application/json" id="panels">(.*?)</script>', page, re.DOTALL
+    )
     assert payload is not None
     assert list(json.loads(payload[1])) == [evil]
 
@@ -106,7 +110,12 @@ def test_series_travel_as_little_endian_float32(tmp_path: Path) -> None:
     payload = re.search(r'id="panels">(.*?)</script>', page, re.DOTALL)
     assert payload is not None
     series = json.loads(payload[1])[S2]["rate"]["series"]
-    assert [(s["label"], s["measured"]) for s in series] == [("cubic", 0), ("prague", 0), ("cubic", 1), ("prague", 1)]
+    assert [(s["label"], s["measured"]) for s in series] == [
+        ("cubic", 0),
+        ("prague", 0),
+        ("cubic", 1),
+        ("prague", 1),
+    ]
     values = np.frombuffer(base64.b64decode(series[1]["data"]), dtype="<f4")
     assert np.nanmax(values) == 31
     assert len({s["colour"] for s in series}) == 2

@@ -1,7 +1,8 @@
 """Two result sets beside each other, run by run: a simulation and a testbed, or any two.
 
-Each side may be a Sojourn results folder or a folder of Flent files; without a second side the measured
-data of `sojourn.reference` are used. Runs are matched by id, and the window of side B counts for both.
+Each side may be a Sojourn results folder or a folder of Flent files; without a second side the
+measured data of `sojourn.reference` are used. Runs are matched by id, and the window of side B
+counts for both.
 """
 
 from __future__ import annotations
@@ -9,10 +10,8 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
@@ -22,30 +21,41 @@ from sojourn import metrics, reference
 from sojourn.interop import flent
 from sojourn.metrics import FlowSummary, RunSummary, Source, Stats
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
 SCHEMA = "sojourn/compare/1"
 QUANTILES = ("mean", "p50", "p95", "p99")
 
 
 @dataclass(frozen=True)
 class Difference:
+    """A quantity on both sides."""
+
     a: float | None
     b: float | None
 
     @property
     def diff(self) -> float | None:
+        """Side A minus side B."""
         return None if self.a is None or self.b is None else self.a - self.b
 
     @property
     def percent(self) -> float | None:
+        """The difference as a share of side B."""
         return None if self.diff is None or not self.b else 100 * self.diff / self.b
 
     def document(self) -> dict[str, float | None]:
+        """For JSON, to three decimals."""
         values = {"a": self.a, "b": self.b, "diff": self.diff}
         return {key: None if value is None else round(value, 3) for key, value in values.items()}
 
 
 @dataclass(frozen=True)
 class Flow:
+    """One flow on both sides."""
+
     name: str
     goodput_mbps: Difference
     delivery_rate_mbps: Difference
@@ -66,12 +76,14 @@ class Pair:
 
     @property
     def ratio(self) -> Difference | None:
+        """Second flow over first, of runs with two flows."""
         return (
             Difference(self.summary_a.ratio, self.summary_b.ratio) if len(self.flows) == 2 else None
         )
 
     @property
     def rtt_ms(self) -> Difference:
+        """Mean TCP RTT, averaged over the flows."""
         return Difference(self.summary_a.mean_rtt_ms, self.summary_b.mean_rtt_ms)
 
     def goodput_error_percent(self) -> Iterator[float]:
@@ -82,6 +94,7 @@ class Pair:
                 yield 100 * abs(flow.goodput_mbps.diff) / ceiling
 
     def document(self) -> dict[str, Any]:
+        """One element of `runs` of the JSON document."""
         return {
             "id": self.id,
             "window_s": [round(edge, 2) for edge in self.summary_b.window_s],
@@ -103,6 +116,8 @@ class Pair:
 
 @dataclass
 class Comparison:
+    """What two result sets have in common, and what could not be read."""
+
     pairs: list[Pair] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     only_a: list[str] = field(default_factory=list)
@@ -111,21 +126,25 @@ class Comparison:
 
     @property
     def goodput_error_percent(self) -> float | None:
+        """Median over all flows, as a share of the link ceiling."""
         return _median([error for pair in self.pairs for error in pair.goodput_error_percent()])
 
     @property
     def rtt_error_ms(self) -> float | None:
+        """Median over all runs of the absolute error of mean TCP RTT."""
         return _median(
             [abs(pair.rtt_ms.diff) for pair in self.pairs if pair.rtt_ms.diff is not None]
         )
 
     @property
     def rtt_error_percent(self) -> float | None:
+        """The same as a share of side B."""
         return _median(
             [abs(pair.rtt_ms.percent) for pair in self.pairs if pair.rtt_ms.percent is not None]
         )
 
     def document(self) -> dict[str, Any]:
+        """The JSON document of `sojourn compare --json`."""
         return {
             "schema": SCHEMA,
             "runs": [pair.document() for pair in self.pairs],
@@ -148,13 +167,12 @@ def compare(
     try:
         result = collect(a, b, only=only)
     except CompareError as error:
-        print(f"sojourn compare: {error}", file=sys.stderr)
+        sys.stderr.write(f"sojourn compare: {error}\n")
         return 2
     for line in result.errors:
-        print(f"sojourn compare: {line}", file=sys.stderr)
+        sys.stderr.write(f"sojourn compare: {line}\n")
     if as_json:
-        json.dump(result.document(), sys.stdout, indent=2, allow_nan=False)
-        print()
+        sys.stdout.write(json.dumps(result.document(), indent=2, allow_nan=False) + "\n")
     else:
         _print(result)
     if report is not None:
@@ -163,7 +181,7 @@ def compare(
         write_comparison(
             result, report, title=f"{a.name} beside {b.name if b else 'measured data'}"
         )
-        print(f"report: {report}", file=sys.stderr)
+        sys.stderr.write(f"report: {report}\n")
     if result.errors:
         return 3
     return 0 if result.pairs else 1
@@ -200,6 +218,7 @@ def collect(a: Path, b: Path | None, *, only: str | None = None) -> Comparison:
 
 
 def pair_up(run_id: str, a: Source, b: Source) -> Pair | None:
+    """Both sides of one run over the window of side B; None if a side has no window."""
     theirs = reference.summary_of(b)
     ours = reference.summary_of(a, theirs.window_s) if theirs else None
     if ours is None or theirs is None:
@@ -329,9 +348,11 @@ def conclusion(result: Comparison) -> str:
         return "No run is in both result sets."
     text = f"{len(result.pairs)} run{'s' if len(result.pairs) != 1 else ''} compared"
     if result.goodput_error_percent is not None:
-        text += f"; median absolute error of goodput {result.goodput_error_percent:.1f} % of the link ceiling"
+        text += f"; median absolute error of goodput {result.goodput_error_percent:.1f} %"
+        text += " of the link ceiling"
     if result.rtt_error_ms is not None:
-        text += f"; of mean TCP RTT {result.rtt_error_ms:.2f} ms ({result.rtt_error_percent or 0:.1f} %)"
+        text += f"; of mean TCP RTT {result.rtt_error_ms:.2f} ms"
+        text += f" ({result.rtt_error_percent or 0:.1f} %)"
     return text + "."
 
 

@@ -47,40 +47,49 @@ class Tolerance:
     high: float = math.inf
 
     def admits(self, value: float) -> bool:
+        """Whether the value lies within the interval."""
         return self.low <= value <= self.high
 
 
 def share(name: str, expected: float, percent: float) -> Tolerance:
+    """Within so many percent of the expected value."""
     return Tolerance(
         f"{name} ±{percent:g} %", expected * (1 - percent / 100), expected * (1 + percent / 100)
     )
 
 
 def t1(expected: float) -> Tolerance:
+    """Tolerance class T1."""
     return share("T1", expected, 5)
 
 
 def t2(expected: float) -> Tolerance:
+    """Tolerance class T2."""
     return share("T2", expected, 15)
 
 
 def t4(expected: float) -> Tolerance:
-    return Tolerance("T4 ×/÷ 2", expected / 2, expected * 2)
+    """Tolerance class T4."""
+    return Tolerance("T4 factor of 2", expected / 2, expected * 2)
 
 
 def between(low: float, high: float) -> Tolerance:
+    """A closed interval."""
     return Tolerance(f"[{low:g}, {high:g}]", low, high)
 
 
 def above(bound: float) -> Tolerance:
+    """Strictly more than the bound."""
     return Tolerance(f"> {bound:g}", low=math.nextafter(bound, math.inf))
 
 
 def below(bound: float) -> Tolerance:
+    """Strictly less than the bound."""
     return Tolerance(f"< {bound:g}", high=math.nextafter(bound, -math.inf))
 
 
 def at_least(bound: float) -> Tolerance:
+    """The bound or more."""
     return Tolerance(f"≥ {bound:g}", low=bound)
 
 
@@ -89,6 +98,8 @@ Measure = Callable[[Source], float | None]
 
 @dataclass(frozen=True)
 class Row:
+    """One published, measured or analytic quantity."""
+
     id: str
     part: str
     grade: str
@@ -103,24 +114,30 @@ class Row:
 
     @property
     def key(self) -> str:
+        """Unique name of the row: its id and part."""
         return f"{self.id}/{self.part}" if self.part else self.id
 
 
 @dataclass(frozen=True)
 class Result:
+    """A row with our values, one per seed."""
+
     row: Row
     values: tuple[float, ...]
 
     @property
     def ours(self) -> float | None:
+        """Median over the seeds."""
         return float(np.median(self.values)) if self.values else None
 
     @property
     def spread(self) -> tuple[float, float] | None:
+        """Least and greatest over the seeds."""
         return (min(self.values), max(self.values)) if self.values else None
 
     @property
     def verdict(self) -> Verdict:
+        """What the median says about the row."""
         if self.ours is None:
             return "not-run"
         if self.row.tolerance is None:
@@ -129,6 +146,7 @@ class Result:
 
     @property
     def explanation(self) -> str:
+        """Why the row failed or was not run; empty if it passed."""
         known = EXPLANATIONS.get(self.row.key) or EXPLANATIONS.get(self.row.id)
         if self.verdict == "fail":
             return known or "unexplained"
@@ -141,6 +159,8 @@ class Result:
         return ""
 
     def document(self) -> dict[str, Any]:
+        """The JSON document of `sojourn fidelity --json`."""
+        """One element of `rows` of the JSON document."""
         return {
             "id": self.row.id,
             "key": self.row.key,
@@ -187,7 +207,7 @@ def _ratio(run: Source) -> float | None:
 def _rtt(
     flow: str, reduce: Callable[[Any], Any], *, above_path: bool = False, whole: bool = False
 ) -> Measure:
-    """A statistic of the TCP RTT over H2, or over the whole run; optionally minus the path's RTT."""
+    """A statistic of the TCP RTT over H2 or the whole run; optionally minus the path's RTT."""
 
     def measure(run: Source) -> float | None:
         span = (0.0, math.inf) if whole else metrics.second_half(run)
@@ -211,7 +231,7 @@ def _variation(flow: str) -> Measure:
 
 
 def _delivered_share(run: Source) -> float | None:
-    """All bytes of all flows over the time from the first start to the last delivery, as a share of the ceiling."""
+    """Bytes of all flows, first start to last delivery, as a share of what the ceiling allows."""
     ceiling, total, ends = metrics.ceiling_mbps(run.id), 0.0, []
     for flow in metrics.flows(run):
         t, received = metrics.finite(run, f"flow.{flow}.goodput_bytes")
@@ -272,13 +292,14 @@ def _ceiling_rows() -> Iterable[Row]:
     for rate in (50, 250):
         expected = rate * metrics.PAYLOAD_SHARE
         yield Row(
-            "X1", f"{rate}Mbit", ANALYTIC, "htb R × 1448/1514", _s1(rate, 20),
+            "X1", f"{rate}Mbit", ANALYTIC, "htb R * 1448/1514", _s1(rate, 20),
             f"goodput of a full {rate} Mbit/s link, H2", "Mbit/s", round(expected, 3),
-            Tolerance("T1 ±5 %, never above +0.5 %", 0.95 * expected, 1.005 * expected), _mean_goodput("prague"),
+            Tolerance("T1 ±5 %, never above +0.5 %", 0.95 * expected, 1.005 * expected),
+            _mean_goodput("prague"),
         )  # fmt: skip
     for queue in ("pfifo-1000", "pfifo-50", "dualpi2"):
         yield Row(
-            "X1", f"share-{queue}", ANALYTIC, "htb R × 1448/1514", _s2(queue, 20),
+            "X1", f"share-{queue}", ANALYTIC, "htb R * 1448/1514", _s2(queue, 20),
             f"everything delivered by two flows over {queue}, as a share of the ceiling", "1", 1.0,
             Tolerance("T1 ±5 %, never above +0.5 %", 0.95, 1.005), _delivered_share,
         )  # fmt: skip
@@ -287,30 +308,34 @@ def _ceiling_rows() -> Iterable[Row]:
 def _rows() -> Iterable[Row]:
     yield from _ceiling_rows()
     for rtt, slope in ((20, 28.4), (80, 1.80), (160, 0.449)):
-        yield Row("X2", f"{rtt}ms", "A", "MSS × 8 / RTT²", _s1(50, rtt),
-                  f"slope of the delivery rate while Prague fills the link, {rtt} ms", "Mbit/s per s",
-                  slope, t1(slope), _climb)  # fmt: skip
+        yield Row("X2", f"{rtt}ms", "A", "MSS * 8 / RTT^2", _s1(50, rtt),
+                  f"slope of the delivery rate while Prague fills the link, {rtt} ms",
+                  "Mbit/s per s", slope, t1(slope), _climb)  # fmt: skip
     for rtt, cwnd in ((20, 84.0), (80, 331.0), (160, 660.0)):
         yield Row("X4", f"{rtt}ms", "A", "BDP / 1514 bytes", _s1(50, rtt),
                   f"cwnd on a full 50 Mbit/s link, {rtt} ms, median of the last 10 s", "segments",
                   cwnd, t1(cwnd), _full_window)  # fmt: skip
     for limit in (1000, 50):
         longest = round(20 + limit * 1514 * 8 / 50e3, 1)
-        yield Row("X5", f"pfifo-{limit}", "A", "20 ms + limit × 1514 × 8 / R", _s2(f"pfifo-{limit}", 20),
+        yield Row("X5", f"pfifo-{limit}", "A", "20 ms + limit * 1514 * 8 / R",
+                  _s2(f"pfifo-{limit}", 20),
                   f"longest TCP RTT with a full FIFO of {limit} packets, whole run", "ms",
                   longest, t1(longest), _rtt("cubic", np.max, whole=True))  # fmt: skip
-    yield Row("X6", "", ANALYTIC, "1514 × 8 / 5 Mbit/s", _s1(5, 20),
+    yield Row("X6", "", ANALYTIC, "1514 * 8 / 5 Mbit/s", _s1(5, 20),
               "least TCP RTT above the path's in the steady state at 5 Mbit/s, H2", "ms",
               2.42, at_least(2.4), _rtt("prague", np.min, above_path=True))  # fmt: skip
 
-    yield Row("E1", "utilisation", "A", RAW, _s1(50, 20), "goodput as a share of the ceiling, H2", "1",
+    yield Row("E1", "utilisation", "A", RAW, _s1(50, 20),
+              "goodput as a share of the ceiling, H2", "1",
               0.992, above(0.97), _utilisation("prague"))  # fmt: skip
     yield Row("E1", "rtt", "A", RAW, _s1(50, 20), "TCP RTT above the path's, median, H2", "ms",
               0.5, below(1.5), _rtt("prague", np.median, above_path=True))  # fmt: skip
-    yield Row("E2", "", "A", RAW, _s1(50, 80), "time at which the delivery rate reaches 98 % of the ceiling", "s",
+    yield Row("E2", "", "A", RAW, _s1(50, 80),
+              "time at which the delivery rate reaches 98 % of the ceiling", "s",
               31.0, t2(31), _time_to_fill)  # fmt: skip
     for rtt, rate in ((20, 238.8), (80, 149.0)):
-        yield Row("E3", f"{rtt}ms", "A", RAW, _s1(250, rtt), f"goodput at 250 Mbit/s, {rtt} ms, H2", "Mbit/s",
+        yield Row("E3", f"{rtt}ms", "A", RAW, _s1(250, rtt),
+                  f"goodput at 250 Mbit/s, {rtt} ms, H2", "Mbit/s",
                   rate, t2(rate), _mean_goodput("prague"))  # fmt: skip
     yield Row("E4", "goodput", "A", RAW, _s1(5, 20), "goodput at 5 Mbit/s, 20 ms, H2", "Mbit/s",
               4.31, t2(4.31), _mean_goodput("prague"))  # fmt: skip
@@ -354,7 +379,7 @@ def _rows() -> Iterable[Row]:
                   median, t2(median), _rtt("cubic", np.median))  # fmt: skip
     yield Row("E14", "80ms-p2a", "B", f"{REPORT}, Figure 5", _s2("pfifo-1000", 80),
               "goodput of Prague P2a over CUBIC, pfifo-1000, 80 ms, H2: Prague starves CUBIC", "1",
-              "> 1", Tolerance("Q: order only, > 1", low=math.nextafter(1, 2)), _ratio, "p2a")  # fmt: skip
+              "> 1", Tolerance("Q: order only, > 1", low=above(1).low), _ratio, "p2a")  # fmt: skip
 
 
 def _by_id(rows: list[Row]) -> tuple[Row, ...]:
@@ -415,15 +440,15 @@ def main(results: Path | None, *, only: list[str] | None, seeds: int, as_json: b
         rows = select(only)
     except KeyError as error:
         known = ", ".join(dict.fromkeys(row.id for row in ROWS))
-        print(f"sojourn fidelity: {error.args[0]}: expected one of {known}", file=sys.stderr)
+        sys.stderr.write(f"sojourn fidelity: {error.args[0]}: expected one of {known}\n")
         return 2
     if results is None:
         if seeds < 1:
-            print(f"sojourn fidelity: --seeds {seeds}: expected at least 1", file=sys.stderr)
+            sys.stderr.write(f"sojourn fidelity: --seeds {seeds}: expected at least 1\n")
             return 2
         runs: Mapping[str, Source] = simulate(rows, seeds=seeds)
     elif not results.is_dir():
-        print(f"sojourn fidelity: {results}: expected a results folder", file=sys.stderr)
+        sys.stderr.write(f"sojourn fidelity: {results}: expected a results folder\n")
         return 2
     else:
         from sojourn.results import ResultSet
@@ -431,8 +456,9 @@ def main(results: Path | None, *, only: list[str] | None, seeds: int, as_json: b
         runs = ResultSet.open(results).runs
     judged = judge(rows, runs)
     if as_json:
-        json.dump(document(judged), sys.stdout, indent=2, allow_nan=False, ensure_ascii=False)
-        print()
+        sys.stdout.write(
+            json.dumps(document(judged), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+        )
     else:
         _print(judged)
     unexplained = any(r.verdict == "fail" and r.explanation == "unexplained" for r in judged)
@@ -440,6 +466,7 @@ def main(results: Path | None, *, only: list[str] | None, seeds: int, as_json: b
 
 
 def document(judged: list[Result]) -> dict[str, Any]:
+    """The JSON document of `sojourn fidelity --json`."""
     return {
         "schema": SCHEMA,
         "rows": [result.document() for result in judged],
@@ -471,6 +498,7 @@ def shown(value: float | str | None) -> str:
 
 
 def shown_spread(result: Result) -> str:
+    """Least and greatest value; empty for a single seed."""
     if result.spread is None or len(result.values) < 2:
         return ""
     return f"{shown(result.spread[0])} to {shown(result.spread[1])}"
@@ -481,11 +509,10 @@ def _print(judged: list[Result]) -> None:
     if not console.is_terminal:
         console = Console(highlight=False, width=140)
     table = Table(box=None, pad_edge=False)
-    for heading, align in (("row", "left"), ("verdict", "left"), ("ours", "right"), ("spread", "left"),
-                           ("expected", "right"), ("tolerance", "left"), ("unit", "left"), ("quantity", "left")):  # fmt: skip
-        table.add_column(
-            heading, justify="right" if align == "right" else "left", no_wrap=heading != "quantity"
-        )
+    for heading in ("row", "verdict", "ours", "spread", "expected", "tolerance", "unit"):
+        right = heading in ("ours", "expected")
+        table.add_column(heading, justify="right" if right else "left", no_wrap=True)
+    table.add_column("quantity")
     style = {"pass": "green", "fail": "bold red", "not-run": "dim", "report-only": "cyan"}
     for result in judged:
         row = result.row

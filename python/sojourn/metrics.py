@@ -6,14 +6,17 @@ same thing here: a `Source`, that is an id and named series over seconds of Flen
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
 
 FloatArray = npt.NDArray[np.float64]
 Window = tuple[float, float]
@@ -25,19 +28,20 @@ SETTLE_S = 10.0
 CLOSE_S = 1.0
 
 DEFINITIONS: dict[str, str] = {
-    "goodput": "Payload bytes delivered in order to the receiver per second, Mbit/s, over the window. "
-    "Measured side: netperf interim results weighted by their duration.",
+    "goodput": "Payload bytes delivered in order to the receiver per second, Mbit/s, over the "
+    "window. Measured side: netperf interim results weighted by their duration.",
     "delivery rate": "Mbit/s as `ss` reports it: the sender's most recent rate sample.",
     "TCP RTT": "ms, the sender's smoothed RTT as `ss` reports it, sampled about every 50 ms.",
     "ping RTT": "ms, one echo request every 200 ms over the same bottleneck.",
-    "window": "The seconds in which means and percentiles are taken. It opens 10 s after the last flow's "
-    "first `ss` sample with a delivery rate and closes 1 s before the first flow's last one. The window "
-    "of the measured run is used for both sides.",
+    "window": "The seconds in which means and percentiles are taken. It opens 10 s after the last "
+    "flow's first `ss` sample with a delivery rate and closes 1 s before the first flow's last. "
+    "The window of the measured run is used for both sides.",
     "percentile": "Linear interpolation between order statistics (p50 is the median).",
     "ratio": "Goodput of the second flow to start divided by that of the first.",
     "link ceiling": "The bottleneck rate times 1448/1514, the payload share of a full frame.",
     "difference": "Ours minus measured.",
-    "time": "Seconds of Flent time: 0 is the start of the test and of the ping, the first flow starts at 5 s.",
+    "time": "Seconds of Flent time: 0 is the start of the test and of the ping, the first flow "
+    "starts at 5 s.",
 }
 
 
@@ -45,11 +49,17 @@ class Source(Protocol):
     """Anything with named series: `flow.NAME.rtt`, `ping.NAME.rtt`, `queue.PORT.sojourn` ..."""
 
     @property
-    def id(self) -> str: ...
+    def id(self) -> str:
+        """Run id."""
+        ...
 
-    def names(self) -> list[str]: ...
+    def names(self) -> list[str]:
+        """Names of the series."""
+        ...
 
-    def series(self, name: str) -> tuple[FloatArray, FloatArray]: ...
+    def series(self, name: str) -> tuple[FloatArray, FloatArray]:
+        """Times in seconds and values."""
+        ...
 
 
 class Cached:
@@ -63,9 +73,11 @@ class Cached:
         self._read: dict[str, tuple[FloatArray, FloatArray]] = {}
 
     def names(self) -> list[str]:
+        """Names of the series."""
         return self._names
 
     def series(self, name: str) -> tuple[FloatArray, FloatArray]:
+        """Times in seconds and values."""
         if name not in self._read:
             self._read[name] = self._source.series(name)
         return self._read[name]
@@ -73,6 +85,8 @@ class Cached:
 
 @dataclass(frozen=True)
 class Stats:
+    """Statistics of a series over a window."""
+
     n: int
     mean: float
     p05: float
@@ -83,6 +97,7 @@ class Stats:
 
     @classmethod
     def of(cls, values: FloatArray) -> Stats | None:
+        """Statistics of the finite values; None if there are none."""
         values = values[np.isfinite(values)]
         if values.size == 0:
             return None
@@ -90,6 +105,7 @@ class Stats:
         return cls(int(values.size), float(values.mean()), p05, p50, p95, p99, float(values.max()))
 
     def rounded(self) -> dict[str, Any]:
+        """As a dictionary, to three decimals."""
         return {
             key: value if key == "n" else round(value, 3) for key, value in asdict(self).items()
         }
@@ -97,6 +113,8 @@ class Stats:
 
 @dataclass(frozen=True)
 class FlowSummary:
+    """What one flow did in the window."""
+
     name: str
     goodput_mbps: float | None
     delivery_rate_mbps: Stats | None
@@ -105,6 +123,8 @@ class FlowSummary:
 
 @dataclass(frozen=True)
 class RunSummary:
+    """What a run did in the window."""
+
     window_s: Window
     flows: tuple[FlowSummary, ...]
     ping_ms: Stats | None
@@ -135,6 +155,7 @@ def finite(source: Source, name: str) -> tuple[FloatArray, FloatArray]:
 
 
 def inside(source: Source, name: str, window: Window) -> FloatArray:
+    """Finite values within the window, edges included."""
     t, values = finite(source, name)
     return values[(t >= window[0]) & (t <= window[1])]
 
@@ -150,6 +171,7 @@ def flows(source: Source) -> list[str]:
 
 
 def pings(source: Source) -> list[str]:
+    """Names of the ping RTT series."""
     return sorted(name for name in source.names() if re.fullmatch(r"ping\..+\.rtt", name))
 
 
@@ -186,6 +208,7 @@ def window(source: Source) -> Window | None:
 
 
 def second_half(source: Source) -> Window | None:
+    """The second half of the time that all flows share."""
     shared = common(source)
     return ((shared[0] + shared[1]) / 2, shared[1]) if shared else None
 
@@ -242,7 +265,7 @@ def thin(t: FloatArray, values: FloatArray, points: int) -> tuple[FloatArray, Fl
     edges = np.linspace(0, t.size, max(points // 2, 1) + 1).astype(int)
     keep = {
         int(index)
-        for low, high in zip(edges[:-1], edges[1:], strict=True)
+        for low, high in itertools.pairwise(edges)
         for index in (
             low + int(np.argmin(values[low:high])),
             low + int(np.argmax(values[low:high])),
@@ -253,6 +276,7 @@ def thin(t: FloatArray, values: FloatArray, points: int) -> tuple[FloatArray, Fl
 
 
 def first_label(run_id: str, pattern: str) -> float | None:
+    """Number in the first label of a run id that matches."""
     labels: Iterable[re.Match[str]] = (
         m for label in run_id.split("/") if (m := re.fullmatch(pattern, label))
     )
@@ -267,9 +291,11 @@ def link_mbps(run_id: str) -> float | None:
 
 
 def path_rtt_ms(run_id: str) -> float | None:
+    """RTT of the empty path that a run id tells."""
     return first_label(re.split("[@~]", run_id)[0], r"(\d+(?:\.\d+)?)ms")
 
 
 def ceiling_mbps(run_id: str) -> float | None:
+    """Link ceiling that a run id tells."""
     rate = link_mbps(run_id)
     return None if rate is None else rate * PAYLOAD_SHARE

@@ -1,8 +1,8 @@
 """Real measurements to hold a simulation against.
 
 The full Flent files are used where they can be found: `SOJOURN_REFERENCE`, or `../shared/reference`
-beside the repository or the current folder. Otherwise the summaries and thinned series that are shipped
-in `data/ect1` stand in for them; the numbers are the same, the curves have fewer points.
+beside the repository or the current folder. Otherwise the summaries and thinned series that are
+shipped in `data/ect1` stand in for them; the numbers are the same, the curves have fewer points.
 
 `python -m sojourn.reference FOLDER` makes that shipped file again from a folder of Flent files.
 """
@@ -13,12 +13,11 @@ import gzip
 import json
 import os
 import sys
-from collections.abc import Iterator
 from dataclasses import asdict
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,7 +25,13 @@ from sojourn import metrics
 from sojourn.interop import flent
 from sojourn.metrics import FloatArray, FlowSummary, RunSummary, Source, Stats
 
-SOURCE = "L4STeam/l4steam.github.io, ect1-tests: sce-l4s-ect1 suite, Linux 5.4 with TCP Prague, 25 April 2020"
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SOURCE = (
+    "L4STeam/l4steam.github.io, ect1-tests: "
+    "sce-l4s-ect1 suite, Linux 5.4 with TCP Prague, 25 April 2020"
+)
 SCHEMA = "sojourn/measured/1"
 POINTS = 300
 RTTS = ("20ms", "80ms")
@@ -64,9 +69,11 @@ class Shipped:
         self._series = entry["series"]
 
     def names(self) -> list[str]:
+        """Names of the series."""
         return list(self._series)
 
     def series(self, name: str) -> tuple[FloatArray, FloatArray]:
+        """Times in seconds and values, thinned."""
         t, values = self._series[name]
         return np.array(t, dtype=np.float64), np.array(values, dtype=np.float64)
 
@@ -90,6 +97,7 @@ def folder() -> Path | None:
 
 @cache
 def shipped() -> dict[str, Shipped]:
+    """The measured runs of the package by id."""
     packed = resources.files("sojourn").joinpath("data/ect1/measured.json.gz").read_bytes()
     document = json.loads(gzip.decompress(packed))
     return {run_id: Shipped(run_id, entry) for run_id, entry in document["runs"].items()}
@@ -149,4 +157,4 @@ if __name__ == "__main__":
         sys.exit("usage: python -m sojourn.reference FOLDER-OF-FLENT-FILES")
     target = Path(__file__).parent / "data" / "ect1" / "measured.json.gz"
     target.write_bytes(make(Path(sys.argv[1])))
-    print(f"{target}: {target.stat().st_size} bytes")
+    sys.stdout.write(f"{target}: {target.stat().st_size} bytes\n")

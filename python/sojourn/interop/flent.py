@@ -1,9 +1,9 @@
 """Flent data files (versions 1 to 4): read as untrusted input, imported as ordinary runs.
 
 The format is described by its files: one JSON object with `x_values`, `results`, `raw_values` and
-`metadata`. A raw point of a TCP series is either a netperf interim result `{t, val, dur}` (Mbit/s over
-the `dur` seconds that end at `t`) or an `ss` sample `{t, tcp_rtt, tcp_cwnd, tcp_delivery_rate, ...}`;
-a ping point is `{t, val, seq}`. Files without raw values (version 1) are read from the grid.
+`metadata`. A raw point of a TCP series is either a netperf interim result `{t, val, dur}` (Mbit/s
+over the `dur` seconds that end at `t`) or an `ss` sample `{t, tcp_rtt, tcp_cwnd, ...}`; a ping
+point is `{t, val, seq}`. Files without raw values (version 1) are read from the grid.
 """
 
 from __future__ import annotations
@@ -19,15 +19,17 @@ import shutil
 import tempfile
 import zlib
 from collections.abc import Callable
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from sojourn import metrics
-from sojourn.metrics import FloatArray
+
+if TYPE_CHECKING:
+    from sojourn.metrics import FloatArray
 
 MAX_FILE_BYTES = 16 << 20
 MAX_JSON_BYTES = 32 << 20
@@ -79,7 +81,7 @@ _STEM = re.compile(rf"((?:l4s|sce)-s\d-[a-z-]+?)-ns-({_CC}(?:-vs-{_CC})?)-({_LAB
 
 
 def run_id_of(file_stem: str) -> str | None:
-    """`l4s-s2-twoflow-ns-cubic-vs-prague-codel1q_20ms_-80ms` -> the ect1 run id; None if it is not one."""
+    """The ect1 run id of `l4s-s2-twoflow-ns-cubic-vs-prague-dualpi2-20ms`; None for other names."""
     match = _STEM.fullmatch(file_stem)
     if match is None:
         return None
@@ -159,9 +161,11 @@ class FlentFile:
             raise fail("raw_values", "at least one TCP or ping series with data")
 
     def names(self) -> list[str]:
+        """Names of the series."""
         return list(self._series)
 
     def series(self, name: str) -> tuple[FloatArray, FloatArray]:
+        """Times in seconds after T0, and values."""
         return self._series[name]
 
     def _take_raw(
@@ -397,8 +401,8 @@ def _origin(
     if last - first > 7 * 86400:
         raise fail("raw_values", "points within one week")
     try:
-        said = datetime.fromisoformat(str(metadata.get("T0")).replace("Z", "+00:00"))
-        origin = said.replace(tzinfo=said.tzinfo or timezone.utc).timestamp()
+        said = datetime.fromisoformat(str(metadata.get("T0")))
+        origin = said.replace(tzinfo=said.tzinfo or UTC).timestamp()
     except (ValueError, OverflowError):
         return first
     return origin if 0 <= first - origin + 1e-3 <= 60 else first

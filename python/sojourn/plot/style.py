@@ -1,15 +1,19 @@
-"""One look for every figure: colours that survive colour blindness, dashes that survive a copier."""
+"""One look for every figure: colours for the colour-blind, dashes for the copier."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.axes import Axes
 
 from sojourn import metrics
-from sojourn.metrics import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from matplotlib.axes import Axes
+
+    from sojourn.metrics import Source
 
 #: Okabe and Ito's palette. A congestion control keeps its colour in all figures and in the report.
 COLOURS = {
@@ -52,7 +56,7 @@ def rate_range(run_id: str) -> tuple[float, float] | None:
 
 
 def rtt_range(run_id: str, longest_ping_ms: float | None) -> tuple[float, float] | None:
-    """Of the RTT axis, by path RTT; queues without a bound of their own scale with the longest ping."""
+    """Of the RTT axis, by path RTT; queues without an AQM scale with the longest ping."""
     tops = {10: 60, 20: 70, 80: 150, 160: 260, 500: 1000}
     rtt = metrics.path_rtt_ms(run_id)
     if rtt is None:
@@ -64,12 +68,14 @@ def rtt_range(run_id: str, longest_ping_ms: float | None) -> tuple[float, float]
 
 
 def longest_ping(source: Source) -> float | None:
+    """Maximum of all pings, in ms."""
     values = [metrics.finite(source, name)[1] for name in metrics.pings(source)]
     tops = [float(column.max()) for column in values if column.size]
     return max(tops) if tops else None
 
 
 def dress(ax: Axes, x: str, y: str) -> Axes:
+    """Label the axes and lighten the frame."""
     ax.set_xlabel(x)
     ax.set_ylabel(y)
     ax.grid(visible=True, color="#DDDDDD", linewidth=0.6)

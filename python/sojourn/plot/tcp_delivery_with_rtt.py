@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from matplotlib.axes import Axes
+from typing import TYPE_CHECKING
 
 from sojourn import metrics
-from sojourn.metrics import Source
 from sojourn.plot import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from sojourn.metrics import Source
 
 
 def draw(ours: Source, measured: Source | None, ax: Axes) -> Axes:
+    """Draw the run, and the measured one if there is one."""
     style.dress(ax, "time, s", "delivery rate, Mbit/s")
     right = ax.twinx()
     right.set_ylabel("RTT, ms")

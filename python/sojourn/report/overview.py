@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from html import escape
+from typing import TYPE_CHECKING
 
 from sojourn import metrics
-from sojourn.compare import Comparison
 from sojourn.plot import style
+
+if TYPE_CHECKING:
+    from sojourn.compare import Comparison
 
 SIZE, LEFT, TOP, PLOT = 340, 56, 30, 250
 
@@ -58,7 +61,8 @@ def _scatter(
 
     bottom, right = TOP + PLOT, LEFT + PLOT
     parts = [
-        f'<svg viewBox="0 0 {SIZE} {SIZE}" role="img" aria-label="{escape(title)}: ours against measured">',
+        f'<svg viewBox="0 0 {SIZE} {SIZE}" role="img" '
+        f'aria-label="{escape(title)}: ours against measured">',
         f'<text x="{LEFT}" y="18" class="head">{escape(title)}</text>',
         f'<rect x="{LEFT}" y="{TOP}" width="{PLOT}" height="{PLOT}" class="frame"/>',
         f'<line x1="{LEFT}" y1="{bottom}" x2="{right}" y2="{TOP}" class="same"/>',
@@ -76,16 +80,19 @@ def _scatter(
         tip = f"<title>{escape(said)}: ours {ours:.1f}, measured {measured:.1f}</title>"
         if flow.startswith("prague"):
             parts.append(
-                f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" fill="{colour}" fill-opacity=".75">{tip}</circle>'
+                f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" fill="{colour}" '
+                f'fill-opacity=".75">{tip}</circle>'
             )
         else:
             parts.append(
-                f'<rect x="{x - 4:.1f}" y="{y - 4:.1f}" width="8" height="8" fill="#fff" fill-opacity=".4" '
+                f'<rect x="{x - 4:.1f}" y="{y - 4:.1f}" width="8" height="8" '
+                f'fill="#fff" fill-opacity=".4" '
                 f'stroke="{colour}" stroke-width="1.8">{tip}</rect>'
             )
     parts += [
         f'<text x="{LEFT + PLOT / 2}" y="{bottom + 36}" text-anchor="middle">measured</text>',
-        f'<text transform="translate(14 {TOP + PLOT / 2}) rotate(-90)" text-anchor="middle">ours</text>',
+        f'<text transform="translate(14 {TOP + PLOT / 2}) rotate(-90)" '
+        'text-anchor="middle">ours</text>',
         "</svg>",
     ]
     return "".join(parts)

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import jinja2
@@ -18,11 +18,13 @@ from markupsafe import Markup
 
 from sojourn import compare, fidelity, metrics, reference
 from sojourn.compare import Comparison, Difference, Pair
-from sojourn.metrics import FloatArray, RunSummary, Source
 from sojourn.plot import style
 from sojourn.report import overview
 
-#: What all series together may take in the page, base64 included; with uPlot the page stays below 1 MB.
+if TYPE_CHECKING:
+    from sojourn.metrics import FloatArray, RunSummary, Source
+
+#: What all series together may take in the page, in base64; the page stays below 1 MB.
 SERIES_BYTES = 640_000
 BYTES_PER_POINT = 4 * 4 / 3
 MAX_POINTS = 600
@@ -45,6 +47,7 @@ class Run:
 
     @property
     def measured(self) -> Source | None:
+        """The measured side, if there is one."""
         return self.pair.b if self.pair else None
 
 
@@ -56,6 +59,7 @@ def write(results: Path, out: Path, reference: Path | None) -> Path:
 
 
 def write_comparison(comparison: Comparison, out: Path, *, title: str) -> Path:
+    """The report of a comparison that was made already; returns the file."""
     runs = [Run(pair.id, pair.a, pair.summary_a, pair) for pair in comparison.pairs]
     plain = [source for source in comparison.lone if not re.search("[@~]", source.id)]
     runs += [Run(source.id, source, metrics.summarise(source), None) for source in plain]
@@ -112,8 +116,8 @@ def _vendored(name: str) -> str:
 def number(value: float | None, sign: str = "") -> str:
     """Two decimals, one from 100 on; a true minus sign."""
     if value is None:
-        return "–"
-    return format(value, f"{sign}.{1 if abs(value) >= 100 else 2}f").replace("-", "−")
+        return "\N{EN DASH}"
+    return format(value, f"{sign}.{1 if abs(value) >= 100 else 2}f").replace("-", "\N{MINUS SIGN}")
 
 
 # Tables.
@@ -181,7 +185,7 @@ def _shared_labels(ids: list[str]) -> int:
 
 
 def _table_rows(run: Run) -> list[dict[str, Any]]:
-    """One row per flow, one for the ping, one for the ratio; each a label and cells of differences."""
+    """One row per flow, one for the ratio, one for the ping; each a label and its cells."""
     ceiling = metrics.ceiling_mbps(run.id)
     if run.pair is not None:
         flows = [
@@ -244,20 +248,20 @@ def _answer(runs: list[Run]) -> str:
     errors = [(max(pair.goodput_error_percent(), default=0.0), pair) for pair in pairs]
     if part.goodput_error_percent is not None:
         worst, where = max(errors, key=lambda item: item[0])
-        text += (
-            f" the median flow's goodput is {part.goodput_error_percent:.1f} % of the link ceiling away from the"
-            f" testbed's, the worst {worst:.1f} % ({'/'.join(where.id.split('/')[2:])})"
-        )
+        text += f" the median flow's goodput is {part.goodput_error_percent:.1f} %"
+        text += f" of the link ceiling away from the testbed's, the worst {worst:.1f} %"
+        text += f" ({'/'.join(where.id.split('/')[2:])})"
     if part.rtt_error_percent is not None:
-        text += f"; mean TCP RTT differs by {part.rtt_error_ms:.2f} ms ({part.rtt_error_percent:.1f} %) in the median"
-    ratios = [pair.ratio for pair in pairs if pair.ratio is not None]
-    sided = [ratio for ratio in ratios if ratio.a is not None and ratio.b is not None]
-    if sided:
-        same = sum(
-            (ratio.a or 0) >= 1 and (ratio.b or 0) >= 1 or (ratio.a or 0) < 1 > (ratio.b or 0)
-            for ratio in sided
-        )
-        text += f"; the same flow is ahead in {same} of {len(sided)}"
+        text += f"; mean TCP RTT differs by {part.rtt_error_ms:.2f} ms in the median"
+        text += f" ({part.rtt_error_percent:.1f} %)"
+    ratios = [(r.a, r.b) for pair in pairs if (r := pair.ratio) is not None]
+    both = [(a, b) for a, b in ratios if a is not None and b is not None]
+    if both:
+        ours, measured = zip(*both, strict=True)
+        same = sum((a >= 1) == (b >= 1) for a, b in both)
+        text += f"; the same flow is ahead in {same} of {len(both)}, the second with"
+        text += f" {number(min(ours))} to {number(max(ours))} times the first's goodput"
+        text += f" (measured {number(min(measured))} to {number(max(measured))})"
     return text + "."
 
 
@@ -324,7 +328,7 @@ def _panel(run: Run, points: int) -> dict[str, Any]:
 
 
 def decimate(t: FloatArray, values: FloatArray, end: float, points: int) -> FloatArray:
-    """Minimum and maximum of each of points/2 equal stretches of [0, end], in their order of time; NaN if empty."""
+    """Minimum and maximum, as they come, of points/2 equal stretches of [0, end]; NaN if empty."""
     stretches = points // 2
     grid = np.full((stretches, 2), np.nan)
     inside = (t >= 0) & (t <= end)
