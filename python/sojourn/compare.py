@@ -317,29 +317,24 @@ def _measured(ours: Mapping[str, Source], errors: list[str]) -> dict[str, Source
 
 def _print(result: Comparison) -> None:
     console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=120)
+    console.width = max(console.width, 100)
     for pair in result.pairs:
         opens, closes = pair.summary_b.window_s
-        table = Table(
-            title=f"{_escape(pair.id)}, {opens:.1f}-{closes:.1f} s",
-            title_justify="left",
-            title_style="bold",
-            box=None,
-        )
-        table.add_column("ours / measured", min_width=14)
-        for heading in ("goodput, Mbit/s", "RTT mean, ms", "p50", "p95", "p99"):
-            table.add_column(heading, justify="right", no_wrap=True)
+        heading = f"{_escape(pair.id)}, {opens:.1f}-{closes:.1f} s"
+        table = Table(title=heading, title_justify="left", title_style="bold", box=None)
+        table.add_column("ours / measured (difference)", no_wrap=True)
         for flow in pair.flows:
-            table.add_row(
-                _escape(flow.name), _cell(flow.goodput_mbps), *map(_cell, flow.tcp_rtt_ms.values())
-            )
-        table.add_row("ping", "", *map(_cell, pair.ping_ms.values()))
+            table.add_column(_escape(flow.name), justify="right", no_wrap=True)
+        table.add_column("ping", justify="right", no_wrap=True)
+        table.add_row("goodput, Mbit/s", *(_cell(flow.goodput_mbps) for flow in pair.flows))
+        for key in QUANTILES:
+            columns = [*(flow.tcp_rtt_ms for flow in pair.flows), pair.ping_ms]
+            table.add_row(f"RTT {key}, ms", *(_cell(column[key]) for column in columns))
         if pair.ratio is not None:
-            table.add_row("ratio 2nd/1st", _cell(pair.ratio))
+            table.add_row("goodput 2nd/1st flow", "", _cell(pair.ratio))
         console.print(table)
         console.print()
-    console.print(_escape(conclusion(result)))
+    console.print(_escape(conclusion(result)), soft_wrap=True)
 
 
 def conclusion(result: Comparison) -> str:
