@@ -1,0 +1,301 @@
+"""What is read off a run: lifetimes, windows, goodput, and statistics, with one definition each.
+
+A simulated run, a Flent file from a testbed and the measured data shipped with Sojourn are the
+same thing here: a `Source`, that is an id and named series over seconds of Flent time.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+FloatArray = npt.NDArray[np.float64]
+Window = tuple[float, float]
+
+#: Payload over wire bytes of a full segment: MSS 1448 (timestamps) in a 1514-byte frame.
+PAYLOAD_SHARE = 1448 / 1514
+
+SETTLE_S = 10.0
+CLOSE_S = 1.0
+
+DEFINITIONS: dict[str, str] = {
+    "goodput": "Payload bytes delivered in order to the receiver per second, Mbit/s, over the "
+    "window. Measured side: netperf interim results weighted by their duration.",
+    "delivery rate": "Mbit/s as `ss` reports it: the sender's most recent rate sample.",
+    "TCP RTT": "ms, the sender's smoothed RTT as `ss` reports it, sampled about every 50 ms.",
+    "ping RTT": "ms, one echo request every 200 ms over the same bottleneck.",
+    "window": "The seconds in which means and percentiles are taken. It opens 10 s after the last "
+    "flow's first `ss` sample with a delivery rate and closes 1 s before the first flow's last. "
+    "The window of the measured run is used for both sides.",
+    "percentile": "Linear interpolation between order statistics (p50 is the median).",
+    "ratio": "Goodput of the second flow to start divided by that of the first.",
+    "link ceiling": "The bottleneck rate times 1448/1514, the payload share of a full frame.",
+    "difference": "Ours minus measured.",
+    "time": "Seconds of Flent time: 0 is the start of the test and of the ping, the first flow "
+    "starts at 5 s.",
+}
+
+
+class Source(Protocol):
+    """Anything with named series: `flow.NAME.rtt`, `ping.NAME.rtt`, `queue.PORT.sojourn` ..."""
+
+    @property
+    def id(self) -> str:
+        """Run id."""
+        ...
+
+    def names(self) -> list[str]:
+        """Names of the series."""
+        ...
+
+    def series(self, name: str) -> tuple[FloatArray, FloatArray]:
+        """Times in seconds and values."""
+        ...
+
+
+class Cached:
+    """A source that is read once, under its own id or another."""
+
+    def __init__(self, source: Source, run_id: str | None = None) -> None:
+        self.id = source.id if run_id is None else run_id
+        self.path: Path | None = getattr(source, "path", None)
+        self._source = source
+        self._names = source.names()
+        self._read: dict[str, tuple[FloatArray, FloatArray]] = {}
+
+    def names(self) -> list[str]:
+        """Names of the series."""
+        return self._names
+
+    def series(self, name: str) -> tuple[FloatArray, FloatArray]:
+        """Times in seconds and values."""
+        if name not in self._read:
+            self._read[name] = self._source.series(name)
+        return self._read[name]
+
+
+@dataclass(frozen=True)
+class Stats:
+    """Statistics of a series over a window."""
+
+    n: int
+    mean: float
+    p05: float
+    p50: float
+    p95: float
+    p99: float
+    max: float
+
+    @classmethod
+    def of(cls, values: FloatArray) -> Stats | None:
+        """Statistics of the finite values; None if there are none."""
+        values = values[np.isfinite(values)]
+        if values.size == 0:
+            return None
+        p05, p50, p95, p99 = (float(x) for x in np.percentile(values, (5, 50, 95, 99)))
+        return cls(int(values.size), float(values.mean()), p05, p50, p95, p99, float(values.max()))
+
+    def rounded(self) -> dict[str, Any]:
+        """As a dictionary, to three decimals."""
+        return {
+            key: value if key == "n" else round(value, 3) for key, value in asdict(self).items()
+        }
+
+
+@dataclass(frozen=True)
+class FlowSummary:
+    """What one flow did in the window."""
+
+    name: str
+    goodput_mbps: float | None
+    delivery_rate_mbps: Stats | None
+    tcp_rtt_ms: Stats | None
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """What a run did in the window."""
+
+    window_s: Window
+    flows: tuple[FlowSummary, ...]
+    ping_ms: Stats | None
+
+    @property
+    def ratio(self) -> float | None:
+        """Second flow over first; None unless there are exactly two."""
+        if len(self.flows) != 2:
+            return None
+        first, second = (flow.goodput_mbps for flow in self.flows)
+        return second / first if first and second is not None else None
+
+    @property
+    def mean_rtt_ms(self) -> float | None:
+        """Unweighted mean of the flows' mean TCP RTT."""
+        means = [flow.tcp_rtt_ms.mean for flow in self.flows if flow.tcp_rtt_ms is not None]
+        return sum(means) / len(means) if means else None
+
+
+def finite(source: Source, name: str) -> tuple[FloatArray, FloatArray]:
+    """The series without its gaps; empty if the source does not have it."""
+    if name not in source.names():
+        empty = np.empty(0)
+        return empty, empty
+    t, values = (np.asarray(column, dtype=np.float64) for column in source.series(name))
+    keep = np.isfinite(t) & np.isfinite(values)
+    return t[keep], values[keep]
+
+
+def inside(source: Source, name: str, window: Window) -> FloatArray:
+    """Finite values within the window, edges included."""
+    t, values = finite(source, name)
+    return values[(t >= window[0]) & (t <= window[1])]
+
+
+def flows(source: Source) -> list[str]:
+    """Flow names in the order in which they start."""
+    found = dict.fromkeys(
+        m[1]
+        for n in source.names()
+        if (m := re.fullmatch(r"flow\.(.+?)\.(?:delivery_rate|rtt)", n))
+    )
+    return sorted(found, key=lambda flow: (lifetime(source, flow) or (np.inf, np.inf))[0])
+
+
+def pings(source: Source) -> list[str]:
+    """Names of the ping RTT series."""
+    return sorted(name for name in source.names() if re.fullmatch(r"ping\..+\.rtt", name))
+
+
+def lifetime(source: Source, flow: str) -> Window | None:
+    """First and last sample of a positive delivery rate, not beyond the last delivered byte."""
+    t, rate = finite(source, f"flow.{flow}.delivery_rate")
+    t = t[rate > 0]
+    if t.size == 0:
+        return None
+    end = float(t[-1])
+    if f"flow.{flow}.interim" not in source.names():
+        grown_at, total = finite(source, f"flow.{flow}.goodput_bytes")
+        grows = np.flatnonzero(np.diff(total) > 0)
+        if grows.size:
+            end = min(end, float(grown_at[grows[-1] + 1]))
+    return float(t[0]), end
+
+
+def common(source: Source) -> Window | None:
+    """From the last flow's start to the first flow's end."""
+    lives = [life for flow in flows(source) if (life := lifetime(source, flow)) is not None]
+    if not lives:
+        return None
+    opens, closes = max(life[0] for life in lives), min(life[1] for life in lives)
+    return (opens, closes) if closes > opens else None
+
+
+def window(source: Source) -> Window | None:
+    """The measuring window of a run; None if no flow lives long enough."""
+    shared = common(source)
+    if shared is None or shared[1] - CLOSE_S <= shared[0] + SETTLE_S:
+        return None
+    return shared[0] + SETTLE_S, shared[1] - CLOSE_S
+
+
+def second_half(source: Source) -> Window | None:
+    """The second half of the time that all flows share."""
+    shared = common(source)
+    return ((shared[0] + shared[1]) / 2, shared[1]) if shared else None
+
+
+def goodput(source: Source, flow: str, over: Window) -> float | None:
+    """Mean goodput in Mbit/s over the window; None if nothing was recorded in it."""
+    t, rate = finite(source, f"flow.{flow}.interim")
+    if t.size:
+        _, duration = finite(source, f"flow.{flow}.interim_duration")
+        keep = (t >= over[0]) & (t <= over[1])
+        weight = duration[keep]
+        return float((rate[keep] * weight).sum() / weight.sum()) if weight.sum() > 0 else None
+    t, total = finite(source, f"flow.{flow}.goodput_bytes")
+    if t.size < 2 or over[1] <= over[0] or t[-1] <= over[0] or t[0] >= over[1]:
+        return None
+    before, after = np.interp(over, t, total)
+    return float(after - before) * 8e-6 / (over[1] - over[0])
+
+
+def rate_over_time(source: Source, flow: str, step: float = 1.0) -> tuple[FloatArray, FloatArray]:
+    """Goodput in consecutive intervals of `step` seconds: their middles and Mbit/s."""
+    t, total = finite(source, f"flow.{flow}.goodput_bytes")
+    if t.size < 2:
+        return np.empty(0), np.empty(0)
+    edges = np.arange(t[0], t[-1] + step / 2, step)
+    return edges[:-1] + step / 2, np.diff(np.interp(edges, t, total)) * 8e-6 / step
+
+
+def summarise(source: Source, over: Window | None = None) -> RunSummary | None:
+    """Everything the comparison needs, over one window (by default the run's own)."""
+    over = over or window(source)
+    if over is None:
+        return None
+    ping = pings(source)
+    return RunSummary(
+        over,
+        tuple(
+            FlowSummary(
+                flow,
+                goodput(source, flow, over),
+                Stats.of(inside(source, f"flow.{flow}.delivery_rate", over)),
+                Stats.of(inside(source, f"flow.{flow}.rtt", over)),
+            )
+            for flow in flows(source)
+        ),
+        Stats.of(inside(source, ping[0], over)) if ping else None,
+    )
+
+
+def thin(t: FloatArray, values: FloatArray, points: int) -> tuple[FloatArray, FloatArray]:
+    """At most `points` samples, keeping the minimum and maximum of every stretch, in time order."""
+    if t.size <= points:
+        return t, values
+    edges = np.linspace(0, t.size, max(points // 2, 1) + 1).astype(int)
+    keep = {
+        int(index)
+        for low, high in itertools.pairwise(edges)
+        for index in (
+            low + int(np.argmin(values[low:high])),
+            low + int(np.argmax(values[low:high])),
+        )
+    }
+    order = np.array(sorted(keep))
+    return t[order], values[order]
+
+
+def first_label(run_id: str, pattern: str) -> float | None:
+    """Number in the first label of a run id that matches."""
+    labels: Iterable[re.Match[str]] = (
+        m for label in run_id.split("/") if (m := re.fullmatch(pattern, label))
+    )
+    return next((float(m[1]) for m in labels), None)
+
+
+def link_mbps(run_id: str) -> float | None:
+    """Bottleneck rate in Mbit/s that a run id of the ect1 suite tells; two-flow runs are 50."""
+    if run_id.startswith(("ect1/l4s-s2-", "ect1/sce-s2-")):
+        return 50.0
+    return first_label(run_id, r"(\d+(?:\.\d+)?)Mbit")
+
+
+def path_rtt_ms(run_id: str) -> float | None:
+    """RTT of the empty path that a run id tells."""
+    return first_label(re.split("[@~]", run_id)[0], r"(\d+(?:\.\d+)?)ms")
+
+
+def ceiling_mbps(run_id: str) -> float | None:
+    """Link ceiling that a run id tells."""
+    rate = link_mbps(run_id)
+    return None if rate is None else rate * PAYLOAD_SHARE

@@ -1,0 +1,103 @@
+"""One look for every figure: colours for the colour-blind, dashes for the copier."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sojourn import metrics
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from matplotlib.axes import Axes
+
+    from sojourn.metrics import Source
+
+#: Okabe and Ito's palette. A congestion control keeps its colour in all figures and in the report.
+COLOURS = {
+    "prague": "#0072B2",
+    "cubic": "#D55E00",
+    "reno": "#CC79A7",
+    "bbr": "#009E73",
+    "dctcp": "#56B4E9",
+}
+SPARE = ("#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#0072B2")
+PING = "#1B7F5C"
+INK = "#222222"
+
+OURS: dict[str, Any] = {"linewidth": 1.6, "linestyle": "-"}
+MEASURED: dict[str, Any] = {"linewidth": 1.0, "linestyle": (0, (5, 2)), "alpha": 0.75}
+
+
+def colours(flows: Iterable[str]) -> dict[str, str]:
+    """A colour for each flow, by its congestion control; distinct where two flows have the same."""
+    chosen: dict[str, str] = {}
+    for flow in flows:
+        wanted = COLOURS.get(flow.split("-")[0])
+        free = [colour for colour in (wanted, *SPARE) if colour and colour not in chosen.values()]
+        chosen[flow] = free[0] if free else SPARE[len(chosen) % len(SPARE)]
+    return chosen
+
+
+def sides(ours: Source, measured: Source | None) -> list[tuple[str, Source, dict[str, Any]]]:
+    """What is drawn, with its label and line; the label is empty if there is only one side."""
+    if measured is None:
+        return [("", ours, OURS)]
+    return [(", measured", measured, MEASURED), (", ours", ours, OURS)]
+
+
+def rate_range(run_id: str) -> tuple[float, float] | None:
+    """Of the delivery rate axis, by link rate."""
+    tops = {1: 1.2, 5: 6, 10: 12, 25: 30, 50: 55, 250: 260}
+    rate = metrics.link_mbps(run_id)
+    return (0, tops.get(int(rate), 1.1 * rate)) if rate else None
+
+
+def rtt_range(run_id: str, longest_ping_ms: float | None) -> tuple[float, float] | None:
+    """Of the RTT axis, by path RTT; queues without an AQM scale with the longest ping."""
+    tops = {10: 60, 20: 70, 80: 150, 160: 260, 500: 1000}
+    rtt = metrics.path_rtt_ms(run_id)
+    if rtt is None:
+        return None
+    unbounded = "-s2-" in run_id and ("/pfifo" in run_id or "/pie-noecn" in run_id)
+    if unbounded and longest_ping_ms is not None and longest_ping_ms > rtt:
+        return rtt, rtt + 3 * (longest_ping_ms - rtt)
+    return rtt, tops.get(int(rtt), 2 * rtt)
+
+
+def longest_ping(source: Source) -> float | None:
+    """Maximum of all pings, in ms."""
+    values = [metrics.finite(source, name)[1] for name in metrics.pings(source)]
+    tops = [float(column.max()) for column in values if column.size]
+    return max(tops) if tops else None
+
+
+def dress(ax: Axes, x: str, y: str) -> Axes:
+    """Label the axes and lighten the frame."""
+    ax.set_xlabel(x)
+    ax.set_ylabel(y)
+    ax.grid(visible=True, color="#DDDDDD", linewidth=0.6)
+    ax.set_axisbelow(True)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    return ax
+
+
+def cumulative(ax: Axes, values: metrics.FloatArray, **line: Any) -> None:
+    """A distribution function as a staircase."""
+    if values.size:
+        ordered = np.sort(values)
+        ax.plot(
+            ordered, np.arange(1, ordered.size + 1) / ordered.size, drawstyle="steps-post", **line
+        )
+
+
+def measured_window(ours: Source, measured: Source | None) -> metrics.Window:
+    """The measuring window of a figure: that of the measurement, else the run's own, else all."""
+    return (
+        (metrics.window(measured) if measured else None)
+        or metrics.window(ours)
+        or (0.0, float("inf"))
+    )

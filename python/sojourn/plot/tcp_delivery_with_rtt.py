@@ -1,0 +1,60 @@
+"""Delivery rate of each flow on the left axis, ICMP and TCP RTT on the right."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sojourn import metrics
+from sojourn.plot import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from sojourn.metrics import Source
+
+
+def draw(ours: Source, measured: Source | None, ax: Axes) -> Axes:
+    """Draw the run, and the measured one if there is one."""
+    style.dress(ax, "time, s", "delivery rate, Mbit/s")
+    right = ax.twinx()
+    right.set_ylabel("RTT, ms")
+    right.spines["top"].set_visible(False)
+    colours = style.colours(metrics.flows(ours))
+    for side, source, line in style.sides(ours, measured):
+        for flow in metrics.flows(source):
+            colour = colours.get(flow, style.INK)
+            ax.plot(
+                *metrics.finite(source, f"flow.{flow}.delivery_rate"),
+                color=colour,
+                label=f"{flow} rate{side}",
+                **line,
+            )
+            rtt = metrics.finite(source, f"flow.{flow}.rtt")
+            dotted = {
+                **line,
+                "linestyle": ":" if line is style.OURS else (0, (1, 3)),
+                "linewidth": line["linewidth"] * 0.9,
+            }
+            right.plot(*rtt, color=colour, label=f"{flow} RTT{side}", **dotted)
+        for name in metrics.pings(source)[:1]:
+            right.plot(
+                *metrics.finite(source, name),
+                color=style.PING,
+                label=f"ICMP RTT{side}",
+                **{**line, "linewidth": line["linewidth"] * 0.7},
+            )
+    if (limits := style.rate_range(ours.id)) is not None:
+        ax.set_ylim(*limits)
+    if (limits := style.rtt_range(ours.id, style.longest_ping(measured or ours))) is not None:
+        right.set_ylim(*limits)
+    handles = [*ax.get_lines(), *right.get_lines()]
+    ax.legend(
+        handles,
+        [str(h.get_label()) for h in handles],
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.12),
+        ncols=4,
+        frameon=False,
+        fontsize="small",
+    )
+    return ax

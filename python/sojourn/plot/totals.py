@@ -1,0 +1,41 @@
+"""Goodput of each flow and of all together, in one-second means."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sojourn import metrics
+from sojourn.plot import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from sojourn.metrics import Source
+
+
+def draw(ours: Source, measured: Source | None, ax: Axes) -> Axes:
+    """Draw the run, and the measured one if there is one."""
+    style.dress(ax, "time, s", "goodput, Mbit/s (1-s means)")
+    colours = style.colours(metrics.flows(ours))
+    for side, source, line in style.sides(ours, measured):
+        total: dict[float, float] = {}
+        for flow in metrics.flows(source):
+            t, rate = metrics.rate_over_time(source, flow)
+            ax.plot(t, rate, color=colours.get(flow, style.INK), label=f"{flow}{side}", **line)
+            for second, value in zip(np.round(t), rate, strict=True):
+                total[float(second)] = total.get(float(second), 0.0) + float(value)
+        if len(metrics.flows(source)) > 1:
+            t = np.array(sorted(total))
+            ax.plot(
+                t,
+                [total[float(second)] for second in t],
+                color=style.INK,
+                label=f"sum{side}",
+                **line,
+            )
+    if (limits := style.rate_range(ours.id)) is not None:
+        ax.set_ylim(*limits)
+    ax.legend(frameon=False, fontsize="small", ncols=2)
+    return ax

@@ -1,0 +1,98 @@
+"""All runs in one picture: measured across, ours up, on the line where they agree."""
+
+from __future__ import annotations
+
+import math
+from html import escape
+from typing import TYPE_CHECKING
+
+from sojourn import metrics
+from sojourn.plot import style
+
+if TYPE_CHECKING:
+    from sojourn.compare import Comparison
+
+SIZE, LEFT, TOP, PLOT = 340, 56, 30, 250
+
+
+def svg(comparison: Comparison) -> str:
+    """Two scatter plots: goodput as a share of the ceiling, and mean TCP RTT."""
+    goodput, rtt = [], []
+    for pair in comparison.pairs:
+        ceiling = metrics.ceiling_mbps(pair.id)
+        colours = style.colours(flow.name for flow in pair.flows)
+        for flow in pair.flows:
+            rate, mean = flow.goodput_mbps, flow.tcp_rtt_ms["mean"]
+            said = f"{pair.id} {flow.name}"
+            if ceiling and rate.a is not None and rate.b is not None:
+                goodput.append(
+                    (
+                        100 * rate.b / ceiling,
+                        100 * rate.a / ceiling,
+                        flow.name,
+                        colours[flow.name],
+                        said,
+                    )
+                )
+            if mean.a and mean.b:
+                rtt.append((mean.b, mean.a, flow.name, colours[flow.name], said))
+    if not goodput or not rtt:
+        return ""
+    return _scatter(
+        goodput, "Goodput, % of the link ceiling", 0, 105, [0, 25, 50, 75, 100], log=False
+    ) + _scatter(rtt, "Mean TCP RTT, ms", 15, 400, [20, 40, 80, 160, 320], log=True)
+
+
+def _scatter(
+    dots: list[tuple[float, float, str, str, str]],
+    title: str,
+    low: float,
+    high: float,
+    ticks: list[int],
+    *,
+    log: bool,
+) -> str:
+    def at(value: float) -> float:
+        value = min(max(value, low), high)
+        share = (
+            math.log(value / low) / math.log(high / low) if log else (value - low) / (high - low)
+        )
+        return share * PLOT
+
+    bottom, right = TOP + PLOT, LEFT + PLOT
+    parts = [
+        f'<svg viewBox="0 0 {SIZE} {SIZE}" role="img" '
+        f'aria-label="{escape(title)}: ours against measured">',
+        f'<text x="{LEFT}" y="18" class="head">{escape(title)}</text>',
+        f'<rect x="{LEFT}" y="{TOP}" width="{PLOT}" height="{PLOT}" class="frame"/>',
+        f'<line x1="{LEFT}" y1="{bottom}" x2="{right}" y2="{TOP}" class="same"/>',
+    ]
+    for tick in ticks:
+        across, up = LEFT + at(tick), bottom - at(tick)
+        parts += [
+            f'<line x1="{across:.1f}" y1="{bottom}" x2="{across:.1f}" y2="{TOP}" class="grid"/>',
+            f'<line x1="{LEFT}" y1="{up:.1f}" x2="{right}" y2="{up:.1f}" class="grid"/>',
+            f'<text x="{across:.1f}" y="{bottom + 16}" text-anchor="middle">{tick}</text>',
+            f'<text x="{LEFT - 6}" y="{up + 4:.1f}" text-anchor="end">{tick}</text>',
+        ]
+    for measured, ours, flow, colour, said in dots:
+        x, y = LEFT + at(measured), bottom - at(ours)
+        tip = f"<title>{escape(said)}: ours {ours:.1f}, measured {measured:.1f}</title>"
+        if flow.startswith("prague"):
+            parts.append(
+                f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" fill="{colour}" '
+                f'fill-opacity=".75">{tip}</circle>'
+            )
+        else:
+            parts.append(
+                f'<rect x="{x - 4:.1f}" y="{y - 4:.1f}" width="8" height="8" '
+                f'fill="#fff" fill-opacity=".4" '
+                f'stroke="{colour}" stroke-width="1.8">{tip}</rect>'
+            )
+    parts += [
+        f'<text x="{LEFT + PLOT / 2}" y="{bottom + 36}" text-anchor="middle">measured</text>',
+        f'<text transform="translate(14 {TOP + PLOT / 2}) rotate(-90)" '
+        'text-anchor="middle">ours</text>',
+        "</svg>",
+    ]
+    return "".join(parts)

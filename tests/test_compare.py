@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from sojourn import compare, metrics, reference
+from synthetic import S2, S2_STEM, flent_document, made_run, write_flent
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def sides(tmp_path: Path) -> tuple[Path, Path]:
+    """Ours and measured: the goodputs differ by 1 and by 2 Mbit/s, Prague's RTT by 0.5 ms."""
+    a = write_flent(tmp_path / "a" / f"{S2_STEM}.flent.gz", flent_document(17, 30, 21.0)).parent
+    b = write_flent(tmp_path / "b" / f"{S2_STEM}.flent.gz", flent_document(16, 32, 20.5)).parent
+    return a, b
+
+
+def run(
+    a: Path, b: Path | None, capsys: pytest.CaptureFixture[str], only: str | None = None
+) -> tuple[int, Any, str]:
+    code = compare.compare(a, b, report=None, as_json=True, only=only)
+    printed = capsys.readouterr()
+    return code, json.loads(printed.out), printed.err
+
+
+def test_json_gives_both_sides_and_their_difference(
+    sides: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, document, err = run(*sides, capsys)
+    assert (code, err) == (0, "")
+    assert document["schema"] == "sojourn/compare/1"
+    (one,) = document["runs"]
+    assert one["id"] == S2
+    assert one["flows"][0]["name"] == "cubic"
+    assert one["flows"][0]["goodput_mbps"] == {"a": 17.0, "b": 16.0, "diff": 1.0}
+    assert one["flows"][1]["goodput_mbps"] == {"a": 30.0, "b": 32.0, "diff": -2.0}
+    assert one["flows"][1]["tcp_rtt_ms"]["p99"] == {"a": 21.0, "b": 20.5, "diff": 0.5}
+    assert one["ratio"] == {"a": 1.765, "b": 2.0, "diff": -0.235}
+    assert one["rtt_ms"] == {"a": 28.0, "b": 27.75, "diff": 0.25}
+    assert one["ping_ms"]["mean"]["diff"] == 0
+    ceiling = 50 * 1448 / 1514
+    assert document["summary"]["goodput_median_abs_error_percent_of_ceiling"] == pytest.approx(
+        100 * 1.5 / ceiling, abs=1e-3
+    )
+    assert document["summary"]["rtt_mean_median_abs_error_ms"] == 0.25
+
+
+def test_a_broken_file_is_named_and_the_others_are_compared(
+    sides: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (sides[1] / "broken.flent").write_text("{")
+    code, document, err = run(*sides, capsys)
+    assert code == 3
+    assert err.startswith("sojourn compare: broken.flent: file: expected JSON")
+    assert len(err.splitlines()) == 1
+    assert len(document["runs"]) == 1
+
+
+def test_only_selects_runs_by_regular_expression(
+    sides: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, document, _ = run(*sides, capsys, only="pfifo")
+    assert (code, document["runs"]) == (1, [])
+    assert run(*sides, capsys, only="s2.*dualpi2")[0] == 0
+    assert compare.compare(*sides, report=None, as_json=False, only="(") == 2
+    assert "expected a regular expression" in capsys.readouterr().err
+
+
+def test_a_missing_folder_is_misuse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert compare.compare(tmp_path / "none", None, report=None, as_json=False, only=None) == 2
+    assert "found nothing" in capsys.readouterr().err
+
+
+def test_without_a_second_side_the_measured_data_are_used(
+    sides: tuple[Path, Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOJOURN_REFERENCE", "/nonexistent")
+    code, document, _ = run(sides[0], None, capsys)
+    assert code == 0
+    measured = reference.shipped()[S2].summary
+    assert [flow["goodput_mbps"]["b"] for flow in document["runs"][0]["flows"]] == [
+        flow.goodput_mbps for flow in measured.flows
+    ]
+    assert document["runs"][0]["window_s"] == [round(edge, 2) for edge in measured.window_s]
+
+
+def test_the_table_shows_both_sides(
+    sides: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert compare.compare(*sides, report=None, as_json=False, only=None) == 0
+    out = capsys.readouterr().out
+    assert "30.00 / 32.00 (-2.00)" in out
+    assert "1 run compared; median absolute error of goodput 3.1 % of the link ceiling" in out
+
+
+def test_a_simulated_run_is_measured_over_the_window_of_the_other_side() -> None:
+    ours = made_run(S2, {"cubic": 15.0, "prague": 31.0}, {"cubic": 36.0, "prague": 20.4})
+    assert metrics.flows(ours) == ["cubic", "prague"]
+    assert metrics.window(ours) == pytest.approx((25, 44), abs=0.11)
+    pair = compare.pair_up(S2, ours, reference.shipped()[S2])
+    assert pair is not None
+    assert pair.summary_a.window_s == reference.shipped()[S2].summary.window_s
+    assert pair.flows[0].goodput_mbps.a == pytest.approx(15)
+    assert pair.flows[1].tcp_rtt_ms["p50"].a == pytest.approx(20.4)
+    assert pair.ping_ms["mean"].a == pytest.approx(21)
+
+
+def test_flows_with_other_names_are_matched_by_their_order() -> None:
+    a = made_run(S2, {"x": 15.0, "y": 31.0}, {"x": 36.0, "y": 20.0})
+    b = made_run(S2, {"cubic": 14.0, "prague": 30.0}, {"cubic": 35.0, "prague": 20.0})
+    pair = compare.pair_up(S2, a, b)
+    assert pair is not None
+    assert [flow.goodput_mbps.diff for flow in pair.flows] == pytest.approx([1, 1])
+
+
+def test_ids_sort_by_their_numbers() -> None:
+    ids = ["a/160ms", "a/20ms", "a/80ms"]
+    assert sorted(ids, key=compare.natural) == ["a/20ms", "a/80ms", "a/160ms"]
