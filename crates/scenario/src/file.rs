@@ -115,6 +115,13 @@ pub(crate) struct FlowTable {
     /// When it connects.
     #[serde(default = "zero")]
     pub(crate) start: Time,
+    /// A uniform random time below this, drawn from the seed, is added to the start.
+    #[serde(default = "zero")]
+    pub(crate) start_jitter: Time,
+    /// Round trips of the application's control connection before the data connection opens
+    /// (netperf: 2).
+    #[serde(default)]
+    pub(crate) control_rtts: u32,
     /// When its application stops sending; default the end of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) stop: Option<Time>,

@@ -13,6 +13,9 @@ use crate::scenario::{Direction, EcnMode, Era, Flow, Link, Measure, Ping, Scenar
 use crate::schedule::schedule;
 use crate::text::Quantity;
 
+/// More than any application needs, and enough to see the effect.
+const MAX_CONTROL_RTTS: u32 = 100;
+
 /// More samples or pings than this are a slip of the unit.
 const MAX_EVENTS: u64 = 10_000_000;
 
@@ -289,6 +292,9 @@ fn flow(
     doc.grammar(&key.field("cc"), cc::build(&cc))?;
     let bytes = table.bytes.map(|bytes| bytes.0.0);
     doc.check(bytes != Some(0), &key.field("bytes"), "expected more than zero")?;
+    let few = table.control_rtts <= MAX_CONTROL_RTTS;
+    let most = format!("expected at most {MAX_CONTROL_RTTS} round trips");
+    doc.check(few, &key.field("control_rtts"), &most)?;
     let tos = table.tos.0;
     let free = format!("the two ECN bits belong to the sender; write \"{:#04x}\"", tos & !3);
     doc.check(tos & !3 == tos, &key.field("tos"), &free)?;
@@ -296,6 +302,8 @@ fn flow(
         name: table.name.clone(),
         cc,
         start,
+        start_jitter: table.start_jitter.0,
+        control_rtts: table.control_rtts,
         stop,
         bytes,
         path: path(doc, key, table.path.as_ref(), links)?,

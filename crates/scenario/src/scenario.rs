@@ -74,6 +74,11 @@ pub struct Flow {
     pub cc: String,
     /// When it connects.
     pub start: Time,
+    /// A uniform random time below this, drawn from the seed, is added to the start.
+    pub start_jitter: Dur,
+    /// Round trips of the application's control connection before the data connection opens
+    /// (netperf: 2).
+    pub control_rtts: u32,
     /// When its application stops sending; `None` at the end of the run.
     pub stop: Option<Time>,
     /// Bytes to send; `None` is unlimited.

@@ -28,6 +28,8 @@ fn file(scenario: &Scenario) -> File {
         name: flow.name.clone(),
         cc: flow.cc.clone(),
         start: since_start(flow.start),
+        start_jitter: Quantity(flow.start_jitter),
+        control_rtts: flow.control_rtts,
         stop: flow.stop.map(since_start),
         bytes: flow.bytes.map(|bytes| Quantity(Bytes(bytes))),
         path: Some(path(&flow.path)),

@@ -101,6 +101,7 @@ pub(crate) fn tcp_ends(flow: &Flow, index: usize, seed: u64) -> [End; 2] {
         pacing: flow.tcp.pacing,
         accecn_option: flow.tcp.accecn_option,
         hz: flow.tcp.hz,
+        control_rtts: flow.control_rtts,
         bytes: flow.bytes,
     };
     pair(
@@ -132,12 +133,8 @@ fn pair(
 ) -> [End; 2] {
     let mut hashes = Rng::named(seed, &format!("flow.{name}.hash"));
     let flow = FlowId(2 * index as u32);
-    let mut end = |endpoint, flow| End {
-        endpoint,
-        flow,
-        first: Hop::End(u32::MAX),
-        hash: hashes.u32(),
-    };
+    let mut end =
+        |endpoint, flow| End { endpoint, flow, first: Hop::End(u32::MAX), hash: hashes.u32() };
     [end(opener, flow), end(peer, flow.reversed())]
 }
 

@@ -231,9 +231,9 @@ impl Port {
             let named = Reason::ALL.iter().zip(counts).filter(|(_, n)| **n > 0);
             Totals(named.map(|(r, n)| (r.name(), *n as f64)).collect())
         };
-        let utilisation = capacity.filter(|_| window > Dur::ZERO).map(|rate| {
-            self.window_bytes as f64 / (rate.0 as f64 / 8.0 * window.as_secs_f64())
-        });
+        let utilisation = capacity
+            .filter(|_| window > Dur::ZERO)
+            .map(|rate| self.window_bytes as f64 / (rate.0 as f64 / 8.0 * window.as_secs_f64()));
         QueueSummary {
             name: self.name.clone(),
             qdisc: self.qdisc.describe(),

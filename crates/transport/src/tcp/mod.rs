@@ -52,6 +52,8 @@ pub struct Config {
     pub accecn_option: bool,
     /// Kernel tick rate.
     pub hz: u32,
+    /// Round trips of the application's control connection before this one opens.
+    pub control_rtts: u32,
     /// Bytes to send; `None` is unlimited.
     pub bytes: Option<u64>,
 }
@@ -72,6 +74,7 @@ impl Default for Config {
             pacing: false,
             accecn_option: false,
             hz: 1000,
+            control_rtts: 0,
             bytes: None,
         }
     }

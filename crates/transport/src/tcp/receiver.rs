@@ -99,7 +99,7 @@ impl Receiver {
         self.acked = 1;
         self.echo = segment.tsval;
         self.pending = Some(Segment {
-            flags: Flags { syn: true, ack: true },
+            flags: Flags { syn: true, ack: true, control: false },
             ack: 1,
             ace,
             window: self.window.advertised,
@@ -235,7 +235,7 @@ impl Receiver {
             seq: 1,
             ack: self.rcv_nxt,
             window: self.window.advertise(),
-            flags: Flags { syn: false, ack: true },
+            flags: Flags { ack: true, ..Flags::default() },
             ace: self.ecn.ace(),
             sack,
             tsval: now,
@@ -248,14 +248,18 @@ impl Receiver {
     fn transmit(&self, segment: Segment) -> Transmit {
         let ecn = match self.ecn.mode() {
             // AccECN kernels send ECT on pure ACKs; the SYN/ACK and classic ACKs are Not-ECT.
-            Feedback::AccEcn if !segment.flags.syn => self.ack_ecn,
+            Feedback::AccEcn if !segment.flags.syn && !segment.flags.control => self.ack_ecn,
             _ => Ecn::NotEct,
         };
         Transmit {
             body: Body::Tcp(segment),
             len: segment.frame_len(self.config.timestamps),
             tos: ecn.on_tos(self.config.tos),
-            kind: if segment.flags.syn { Kind::TcpControl } else { Kind::TcpAck },
+            kind: if segment.flags.syn || segment.flags.control {
+                Kind::TcpControl
+            } else {
+                Kind::TcpAck
+            },
         }
     }
 }
@@ -263,7 +267,9 @@ impl Receiver {
 impl Endpoint for Receiver {
     fn on_packet(&mut self, now: Time, body: &Body, ecn: Ecn) {
         let Body::Tcp(segment) = body else { return };
-        if segment.flags.syn {
+        if segment.flags.control {
+            self.pending = Some(*segment);
+        } else if segment.flags.syn {
             self.on_syn(segment, ecn);
             if let Some(answer) = &mut self.pending {
                 answer.tsval = now;
@@ -406,7 +412,7 @@ mod tests {
     fn open() -> Receiver {
         let mut rx = Receiver::new(Config::default(), Ecn::Ect1);
         let syn = Segment {
-            flags: Flags { syn: true, ack: false },
+            flags: Flags { syn: true, ..Flags::default() },
             ace: Negotiation::syn(Feedback::AccEcn),
             tsval: Time(1),
             tsecr: Time::NEVER,
@@ -422,7 +428,7 @@ mod tests {
         Body::Tcp(Segment {
             seq: 1 + n * 1448,
             len: 1448,
-            flags: Flags { syn: false, ack: true },
+            flags: Flags { ack: true, ..Flags::default() },
             tsval: Time(n),
             tsecr: Time::NEVER,
             ..Segment::default()

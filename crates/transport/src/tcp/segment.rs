@@ -16,6 +16,8 @@ pub struct Flags {
     pub syn: bool,
     /// The acknowledgement field is valid.
     pub ack: bool,
+    /// A message of the application's control connection, which shares this flow's path.
+    pub control: bool,
 }
 
 /// SACK blocks, newest first; a duplicate report (RFC 2883) stands first.

@@ -112,7 +112,10 @@ pub struct Sender {
     cwnd_stamp: Time,
     last_sent: Time,
     last_write: Time,
+    /// Handshake segment or message of the control connection, to be sent.
     control: Option<Segment>,
+    /// Round trips of the control connection still to be made.
+    control_left: u32,
     tsecr: Time,
     segments_sent: u64,
     retransmits: u64,
@@ -165,6 +168,7 @@ impl Sender {
             last_sent: Time::ZERO,
             last_write: Time::ZERO,
             control: None,
+            control_left: config.control_rtts,
             tsecr: Time::NEVER,
             segments_sent: 0,
             retransmits: 0,
@@ -228,9 +232,24 @@ impl Sender {
 
     // ---- handshake ------------------------------------------------------------------------
 
+    /// The next step towards an open connection: a message of the control connection, or the SYN.
+    fn open(&mut self, now: Time) {
+        if self.control_left == 0 {
+            self.send_syn(now);
+            return;
+        }
+        self.control = Some(Segment {
+            flags: Flags { control: true, ..Flags::default() },
+            tsval: now,
+            tsecr: Time::NEVER,
+            ..Segment::default()
+        });
+        self.arm(Timer::Retransmit, now + self.rtt.rto());
+    }
+
     fn send_syn(&mut self, now: Time) {
         self.control = Some(Segment {
-            flags: Flags { syn: true, ack: false },
+            flags: Flags { syn: true, ..Flags::default() },
             ace: Negotiation::syn(self.config.ecn),
             tsval: now,
             tsecr: Time::NEVER,
@@ -263,7 +282,7 @@ impl Sender {
         self.control = Some(Segment {
             seq: 1,
             ack: 1,
-            flags: Flags { syn: false, ack: true },
+            flags: Flags { ack: true, ..Flags::default() },
             ace: if self.feedback == Feedback::AccEcn {
                 Negotiation::reflect(Ecn::NotEct)
             } else {
@@ -651,7 +670,7 @@ impl Sender {
     fn on_retransmission_timeout(&mut self, now: Time) {
         if !self.established {
             self.rtt.back_off();
-            self.send_syn(now);
+            self.open(now);
             return;
         }
         self.timeouts += 1;
@@ -878,7 +897,7 @@ impl Sender {
             seq,
             len,
             ack: 1,
-            flags: Flags { syn: false, ack: true },
+            flags: Flags { ack: true, ..Flags::default() },
             ace: match self.feedback {
                 Feedback::AccEcn => 5,
                 _ if cwr => CWR,
@@ -947,7 +966,7 @@ impl Sender {
 
 impl Endpoint for Sender {
     fn start(&mut self, now: Time) {
-        self.send_syn(now);
+        self.open(now);
     }
 
     fn stop(&mut self, _now: Time) {
@@ -956,7 +975,10 @@ impl Endpoint for Sender {
 
     fn on_packet(&mut self, now: Time, body: &Body, _ecn: Ecn) {
         let Body::Tcp(segment) = body else { return };
-        if segment.flags.syn {
+        if segment.flags.control {
+            self.control_left = self.control_left.saturating_sub(1);
+            self.open(now);
+        } else if segment.flags.syn {
             self.on_syn_ack(now, segment);
         } else if self.established {
             self.on_ack(now, segment);
