@@ -424,13 +424,13 @@ def judge(rows: Iterable[Row], runs: Mapping[str, Source]) -> list[Result]:
 
 def simulate(rows: list[Row], *, seeds: int, out: Path = SCORE_FOLDER) -> dict[str, Source]:
     """Run what the rows need, each run once."""
-    from sojourn.run import run_ids
+    from sojourn.run import run
 
     runs: dict[str, Source] = {}
     for variant in dict.fromkeys(row.variant for row in rows):
         ids = list(dict.fromkeys(row.run for row in rows if row.variant == variant))
-        overrides = VARIANTS[variant] if variant else None
-        runs.update(run_ids(ids, out=out, seeds=seeds, variant=variant, overrides=overrides).runs)
+        overrides = dict(VARIANTS[variant]) if variant else {}
+        runs.update(run(ids, overrides, out=out, seeds=seeds, variant=variant).runs)
     return runs
 
 
