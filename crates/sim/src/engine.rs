@@ -333,7 +333,7 @@ impl<'s> Engine<'s> {
         self.measuring = now >= window.from && now < window.to;
         for (n, (group, cc)) in self.flow_groups.iter().enumerate() {
             let [tx, rx] = [2 * n, 2 * n + 1].map(|e| &self.ends[e].endpoint);
-            if n < self.scenario.flows.len() && now >= self.scenario.flows[n].start {
+            if n < self.scenario.flows.len() && tx.is_alive() {
                 self.recorder.sample(*group, now, |probe| {
                     rx.sample(now, probe);
                     tx.sample(now, probe);

@@ -48,6 +48,11 @@ pub trait Endpoint: Send {
     /// The deadline has come.
     fn on_timer(&mut self, now: Time);
 
+    /// Whether the flow is open and not yet finished: only then it is sampled.
+    fn is_alive(&self) -> bool {
+        true
+    }
+
     /// Values for the sampled series.
     fn sample(&self, _now: Time, _probe: &mut Probe<'_>) {}
 

@@ -4,6 +4,11 @@ use sojourn_core::{Dur, Time};
 
 use super::sack::{Outstanding, Scoreboard};
 
+/// Largest reordering window in quarters of the minimum RTT.
+const MAX_STEPS: u32 = 255;
+/// Recoveries for which a widened window is kept.
+const PERSISTENCE: u32 = 16;
+
 /// Most recent delivery and the reordering window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rack {
@@ -16,7 +21,12 @@ pub(crate) struct Rack {
     pub(crate) reordering_seen: bool,
     /// Reordering degree in segments (`tp->reordering`).
     pub(crate) reordering: u32,
+    /// Reordering window in quarters of the minimum RTT.
     steps: u32,
+    /// Recoveries until `steps` falls back to one.
+    persist: u32,
+    /// Delivered count when `steps` last grew: at most one step per round trip.
+    grown_at: u64,
 }
 
 /// Result of a detection pass.
@@ -38,6 +48,8 @@ impl Rack {
             reordering_seen: false,
             reordering: 3,
             steps: 1,
+            persist: 0,
+            grown_at: 0,
         }
     }
 
@@ -113,6 +125,24 @@ impl Rack {
         (Dur(min_rtt.0 / 4) * u64::from(self.steps)).min(srtt)
     }
 
+    /// The receiver reported a duplicate: a retransmission was spurious, so the window was too
+    /// small. `sampled` is the delivered count when the latest sampled segment was sent.
+    pub(crate) fn saw_duplicate(&mut self, delivered: u64, sampled: u64) {
+        if sampled >= self.grown_at {
+            self.steps = (self.steps + 1).min(MAX_STEPS);
+            self.persist = PERSISTENCE;
+            self.grown_at = delivered;
+        }
+    }
+
+    /// A recovery ended; after sixteen without duplicates the window returns to its minimum.
+    pub(crate) fn recovered(&mut self) {
+        self.persist = self.persist.saturating_sub(1);
+        if self.persist == 0 {
+            self.steps = 1;
+        }
+    }
+
     /// A segment that was never retransmitted arrived `distance` segments late.
     pub(crate) fn saw_reordering(&mut self, distance: u32) {
         self.reordering_seen = true;
@@ -177,5 +207,20 @@ mod tests {
         assert_eq!((board.lost, board.in_flight()), (2, 1));
         rack.mark_on_timeout(Time(300_000_000), &mut board);
         assert_eq!((board.lost, board.in_flight()), (3, 0));
+    }
+
+    #[test]
+    fn duplicates_widen_the_window_once_per_round_trip_for_sixteen_recoveries() {
+        let mut rack = Rack::new();
+        rack.saw_reordering(5);
+        rack.saw_duplicate(100, 0);
+        rack.saw_duplicate(150, 50);
+        assert_eq!(rack.window(true, 0, RTT, RTT), Dur::from_millis(40));
+        rack.saw_duplicate(200, 100);
+        assert_eq!(rack.window(true, 0, RTT, RTT), Dur::from_millis(60));
+        for _ in 0..16 {
+            rack.recovered();
+        }
+        assert_eq!(rack.window(true, 0, RTT, RTT), Dur::from_millis(20));
     }
 }

@@ -66,6 +66,11 @@ impl RateEstimator {
         self.app_limited_until = (self.delivered + u64::from(in_flight)).max(1);
     }
 
+    /// Delivered count when the segment of the running sample was sent.
+    pub(crate) fn sampled_delivered(&self) -> Option<u64> {
+        self.pending.map(|(snapshot, _)| snapshot.delivered)
+    }
+
     /// Ends an acknowledgement that delivered `newly` segments; a valid sample, if any.
     pub(crate) fn finish(
         &mut self,

@@ -20,6 +20,8 @@ const QUICKACK_IDLE: Dur = Dur::from_millis(200);
 /// SACKs sent at once before compression starts, and the most that one timer may hold back.
 const UNCOMPRESSED_SACKS: u32 = 3;
 const COMPRESSED_SACKS: u32 = 44;
+/// `TCP_NUM_SACKS`.
+const REMEMBERED_BLOCKS: usize = 4;
 const COMPRESSION_MAX: Dur = Dur::from_millis(1);
 
 /// The receiving end of a connection.
@@ -28,6 +30,8 @@ pub struct Receiver {
     config: Config,
     mss: u32,
     open: bool,
+    /// Sequence number after the peer's FIN, once it was seen.
+    fin: Option<u64>,
     ecn: EcnReceiver,
     /// Codepoint of ACKs.
     ack_ecn: Ecn,
@@ -61,6 +65,7 @@ impl Receiver {
         Self {
             mss,
             open: false,
+            fin: None,
             ecn: EcnReceiver::default(),
             ack_ecn: control_ecn,
             rcv_nxt: 0,
@@ -88,7 +93,8 @@ impl Receiver {
 
     /// Payload bytes delivered in order.
     pub fn delivered(&self) -> u64 {
-        self.rcv_nxt.saturating_sub(1)
+        let closed = self.fin.is_some_and(|fin| self.rcv_nxt >= fin);
+        self.rcv_nxt.saturating_sub(1 + u64::from(closed))
     }
 
     fn on_syn(&mut self, segment: &Segment, ecn: Ecn) {
@@ -99,7 +105,7 @@ impl Receiver {
         self.acked = 1;
         self.echo = segment.tsval;
         self.pending = Some(Segment {
-            flags: Flags { syn: true, ack: true, control: false },
+            flags: Flags { syn: true, ack: true, ..Flags::default() },
             ack: 1,
             ace,
             window: self.window.advertised,
@@ -111,7 +117,7 @@ impl Receiver {
     fn on_data(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
         self.segments += 1;
         self.ce += u64::from(ecn == Ecn::Ce);
-        if segment.end() <= self.rcv_nxt {
+        if segment.end() <= self.rcv_nxt && self.rcv_nxt > segment.seq {
             // RFC 2883: report the duplicate, and tell the sender quickly.
             self.duplicates += 1;
             self.duplicate = Some((segment.seq, segment.end()));
@@ -122,16 +128,23 @@ impl Receiver {
         if self.ecn.on_data(ecn, segment.ace, segment.len) {
             self.enter_quickack(2);
         }
+        if segment.flags.fin {
+            self.fin = Some(segment.end());
+        }
         self.window.measure_rtt(now, segment);
         if segment.seq <= self.acked {
             self.echo = segment.tsval; // RFC 7323: the segment that spans the last ACK
         }
         if segment.seq > self.rcv_nxt {
+            if self.compressed_at != Time::NEVER && self.would_forget_a_block(segment) {
+                self.pending = Some(self.ack(now));
+            }
             self.store(segment.seq, segment.end());
             self.schedule_sack(now);
             return;
         }
         self.rcv_nxt = segment.end();
+        self.ack_now |= segment.flags.fin;
         let had_holes = !self.out_of_order.is_empty();
         self.absorb();
         self.track_arrivals(now);
@@ -193,6 +206,12 @@ impl Receiver {
         } else if self.compressed_at == Time::NEVER {
             self.compressed_at = now + COMPRESSION_MAX.min(self.window.rtt / 20);
         }
+    }
+
+    /// Linux remembers four blocks; while SACKs are held back, a fifth one makes it report first.
+    fn would_forget_a_block(&self, segment: &Segment) -> bool {
+        let joins = |&(s, e): &(u64, u64)| s <= segment.end() && segment.seq <= e;
+        self.out_of_order.len() >= REMEMBERED_BLOCKS && !self.out_of_order.iter().any(joins)
     }
 
     /// Adds a received range in front, merged with those that it touches: newest block first.
@@ -274,7 +293,7 @@ impl Endpoint for Receiver {
             if let Some(answer) = &mut self.pending {
                 answer.tsval = now;
             }
-        } else if self.open && segment.len > 0 {
+        } else if self.open && segment.end() > segment.seq {
             self.on_data(now, segment, ecn);
         }
     }

@@ -14,6 +14,8 @@ const SACK_BASE: u32 = 4;
 pub struct Flags {
     /// Synchronise.
     pub syn: bool,
+    /// No more data: occupies the sequence number after the payload.
+    pub fin: bool,
     /// The acknowledgement field is valid.
     pub ack: bool,
     /// A message of the application's control connection, which shares this flow's path.
@@ -95,9 +97,9 @@ impl Segment {
         HEADERS + options + self.len
     }
 
-    /// First byte after the payload.
+    /// First sequence number after the payload and FIN.
     pub fn end(&self) -> u64 {
-        self.seq + u64::from(self.len)
+        self.seq + u64::from(self.len) + u64::from(self.flags.fin)
     }
 }
 

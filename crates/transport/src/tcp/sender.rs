@@ -87,6 +87,8 @@ pub struct Sender {
     snd_nxt: u64,
     /// Byte after the last that the application will write.
     write_end: u64,
+    /// A FIN follows the last byte.
+    closing: bool,
     snd_wnd: u64,
     /// End of the running reduction's window.
     high_seq: u64,
@@ -123,6 +125,8 @@ pub struct Sender {
     probes: u64,
     ce: u64,
     lost: u64,
+    /// Delivered count when the latest sampled segment was sent.
+    sampled_delivered: u64,
     pacing_rate: Rate,
     burst: Option<u32>,
 }
@@ -147,6 +151,7 @@ impl Sender {
             snd_una: 0,
             snd_nxt: 0,
             write_end: config.bytes.map_or(u64::MAX, |b| b + 1),
+            closing: config.bytes.is_some(),
             snd_wnd: 0,
             high_seq: 0,
             tlp_high_seq: 0,
@@ -176,6 +181,7 @@ impl Sender {
             probes: 0,
             ce: 0,
             lost: 0,
+            sampled_delivered: 0,
             pacing_rate: Rate(u64::MAX),
             burst: None,
             config,
@@ -209,12 +215,17 @@ impl Sender {
             state: self.state,
             feedback: self.feedback,
             cwnd_limited: self.is_cwnd_limited(),
-            backlogged: self.snd_nxt < self.write_end,
+            backlogged: self.snd_nxt < self.send_end(),
             paced: self.paced(),
             pacing_ss_ratio: self.config.pacing_ss_ratio,
             pacing_ca_ratio: self.config.pacing_ca_ratio,
             hz: self.config.hz,
         }
+    }
+
+    /// Sequence number after everything that is to be sent, the FIN included.
+    fn send_end(&self) -> u64 {
+        self.write_end.saturating_add(u64::from(self.closing))
     }
 
     fn paced(&self) -> bool {
@@ -315,6 +326,9 @@ impl Sender {
         self.tsecr = segment.tsval;
         self.read_ecn(segment, &mut fx);
         self.update_rtt(now, segment, &mut fx);
+        if fx.duplicate {
+            self.rack.saw_duplicate(self.rate.delivered, self.sampled_delivered);
+        }
         self.process_probe_ack(now, segment.ack, &fx);
         let dubious = (!fx.una_advanced && !fx.data_sacked)
             || fx.data_sacked
@@ -327,6 +341,9 @@ impl Sender {
             self.state_machine(now, &mut fx);
         }
         let newly = fx.acked + fx.sacked;
+        if let Some(sampled) = self.rate.sampled_delivered() {
+            self.sampled_delivered = sampled;
+        }
         let sample = self.rate.finish(now, newly, self.rtt.min_rtt(), fx.ack_delayed);
         self.control_congestion(now, &fx, sample, prior_in_flight);
     }
@@ -460,6 +477,7 @@ impl Sender {
                     }
                 }
                 State::Recovery => {
+                    self.rack.recovered();
                     self.end_reduction();
                     self.set_state(now, State::Open);
                 }
@@ -605,7 +623,7 @@ impl Sender {
             rate,
             prior_in_flight,
             may_raise: raises && !reducing,
-            app_limited: self.snd_nxt >= self.write_end,
+            app_limited: self.snd_nxt >= self.send_end(),
             reports: &[],
         };
         self.cc.on_ack(now, &ack, &mut self.win);
@@ -734,7 +752,7 @@ impl Sender {
         }
         self.pacing_blocked = false;
         let wants_retransmit = self.board.waiting > 0 && self.state >= State::Recovery;
-        if !wants_retransmit && !self.probe_due && self.snd_nxt >= self.write_end {
+        if !wants_retransmit && !self.probe_due && self.snd_nxt >= self.send_end() {
             self.rate.app_limited(self.board.in_flight());
             return None;
         }
@@ -765,13 +783,13 @@ impl Sender {
     /// Segments of the next TSO packet, `None` if nothing may leave now.
     fn burst_size(&mut self, now: Time) -> Option<u32> {
         let in_flight = self.board.in_flight();
-        if self.snd_nxt >= self.write_end || in_flight >= self.win.cwnd {
+        if self.snd_nxt >= self.send_end() || in_flight >= self.win.cwnd {
             return None;
         }
         let mss = u64::from(self.mss);
         let window_end = self.snd_una + self.snd_wnd;
         let window_room = window_end.saturating_sub(self.snd_nxt);
-        let write_room = self.write_end - self.snd_nxt;
+        let write_room = self.send_end() - self.snd_nxt;
         let buffer_room = (self.snd_una + self.config.wmem_max).saturating_sub(self.snd_nxt);
         if window_room < mss.min(write_room) || buffer_room < mss.min(write_room) {
             return None;
@@ -818,7 +836,8 @@ impl Sender {
         if idle && self.segments_sent > 0 {
             self.restart(now, now.since(self.last_sent));
         }
-        let len = u64::from(self.mss).min(self.write_end - self.snd_nxt) as u32;
+        let fin = self.snd_nxt == self.write_end;
+        let len = u64::from(self.mss).min(self.write_end - self.snd_nxt) as u32 + u32::from(fin);
         let tx = self.rate.sent(now, idle, self.board.in_flight());
         let seq = self.snd_nxt;
         self.board.push(Outstanding::new(seq, len, now, tx));
@@ -872,7 +891,7 @@ impl Sender {
     fn send_probe(&mut self, now: Time) -> Segment {
         self.probes += 1;
         let room = (self.snd_una + self.snd_wnd).saturating_sub(self.snd_nxt);
-        if self.snd_nxt < self.write_end && room >= u64::from(self.mss) {
+        if self.snd_nxt < self.send_end() && room >= u64::from(self.mss) {
             let segment = self.send_new(now);
             self.rearm_rto(now);
             return segment;
@@ -892,12 +911,14 @@ impl Sender {
         self.cc.on_send(now, &sent, &mut self.win);
     }
 
+    /// The segment that occupies `len` sequence numbers from `seq`, the FIN among them.
     fn segment(&self, now: Time, seq: u64, len: u32, cwr: bool) -> Segment {
+        let fin = self.closing && seq + u64::from(len) > self.write_end;
         Segment {
             seq,
-            len,
+            len: len - u32::from(fin),
             ack: 1,
-            flags: Flags { ack: true, ..Flags::default() },
+            flags: Flags { ack: true, fin, ..Flags::default() },
             ace: match self.feedback {
                 Feedback::AccEcn => 5,
                 _ if cwr => CWR,
@@ -927,7 +948,7 @@ impl Sender {
         self.cwnd_used = self.cwnd_used.max(out);
         if now.since(self.cwnd_stamp) >= self.rtt.rto() && !self.cc.needs().owns_cwnd {
             // RFC 2861 as Linux does it: the window decays towards what was used.
-            if self.state == State::Open && self.snd_nxt >= self.write_end {
+            if self.state == State::Open && self.snd_nxt >= self.send_end() {
                 self.win.ssthresh = self.win.ssthresh.max(self.win.cwnd / 4 * 3);
                 let used = self.cwnd_used.max(self.config.initial_cwnd);
                 if used < self.win.cwnd {
@@ -970,7 +991,10 @@ impl Endpoint for Sender {
     }
 
     fn stop(&mut self, _now: Time) {
-        self.write_end = self.snd_nxt.max(1);
+        if !self.closing {
+            self.closing = true;
+            self.write_end = self.snd_nxt.max(1);
+        }
     }
 
     fn on_packet(&mut self, now: Time, body: &Body, _ecn: Ecn) {
@@ -1025,6 +1049,10 @@ impl Endpoint for Sender {
         }
     }
 
+    fn is_alive(&self) -> bool {
+        self.established && !(self.closing && self.snd_una >= self.send_end())
+    }
+
     fn sample(&self, _now: Time, probe: &mut Probe<'_>) {
         let rate = self.rate.shown(self.mss).map_or(0.0, Rate::as_mbps);
         probe.put("delivery_rate", "Mbit/s", rate);
@@ -1052,7 +1080,7 @@ impl Endpoint for Sender {
             ("timeouts", self.timeouts as f64),
             ("tail_loss_probes", self.probes as f64),
             ("ce_reported", self.ce as f64),
-            ("acked_bytes", self.snd_una.saturating_sub(1) as f64),
+            ("acked_bytes", (self.snd_una.min(self.write_end)).saturating_sub(1) as f64),
         ])
     }
 }
