@@ -8,6 +8,7 @@ mod pacer;
 mod prr;
 mod rack;
 mod rate;
+mod reassembly;
 mod receiver;
 mod rto;
 mod sack;

@@ -6,7 +6,8 @@ use sojourn_core::{Dur, Ecn, Kind, Probe, Time};
 
 use super::Config;
 use super::ecn::{EcnReceiver, Negotiation};
-use super::segment::{Flags, SackBlocks, Segment};
+use super::reassembly::Reassembly;
+use super::segment::{Flags, Segment};
 use crate::endpoint::{Body, Endpoint, FlowProbe, Transmit};
 
 /// `TCP_ATO_MIN`: shortest delayed-ACK timeout.
@@ -20,8 +21,6 @@ const QUICKACK_IDLE: Dur = Dur::from_millis(200);
 /// SACKs sent at once before compression starts, and the most that one timer may hold back.
 const UNCOMPRESSED_SACKS: u32 = 3;
 const COMPRESSED_SACKS: u32 = 44;
-/// `TCP_NUM_SACKS`.
-const REMEMBERED_BLOCKS: usize = 4;
 const COMPRESSION_MAX: Dur = Dur::from_millis(1);
 
 /// The receiving end of a connection.
@@ -38,7 +37,7 @@ pub struct Receiver {
     rcv_nxt: u64,
     /// What the last ACK acknowledged.
     acked: u64,
-    out_of_order: Vec<(u64, u64)>,
+    out_of_order: Reassembly,
     duplicate: Option<(u64, u64)>,
     window: DynamicWindow,
     echo: Time,
@@ -70,7 +69,7 @@ impl Receiver {
             ack_ecn: control_ecn,
             rcv_nxt: 0,
             acked: 0,
-            out_of_order: Vec::with_capacity(64),
+            out_of_order: Reassembly::new(),
             duplicate: None,
             window: DynamicWindow::new(&config, mss),
             echo: Time::NEVER,
@@ -117,10 +116,11 @@ impl Receiver {
     fn on_data(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
         self.segments += 1;
         self.ce += u64::from(ecn == Ecn::Ce);
-        if segment.end() <= self.rcv_nxt && self.rcv_nxt > segment.seq {
+        let range = (segment.seq, segment.end());
+        if range.1 <= self.rcv_nxt || self.out_of_order.holds(range) {
             // RFC 2883: report the duplicate, and tell the sender quickly.
             self.duplicates += 1;
-            self.duplicate = Some((segment.seq, segment.end()));
+            self.duplicate = Some(range);
             self.enter_quickack(MAX_QUICKACKS);
             self.ack_now = true;
             return;
@@ -136,17 +136,17 @@ impl Receiver {
             self.echo = segment.tsval; // RFC 7323: the segment that spans the last ACK
         }
         if segment.seq > self.rcv_nxt {
-            if self.compressed_at != Time::NEVER && self.would_forget_a_block(segment) {
+            if self.compressed_at != Time::NEVER && self.out_of_order.forgets(range) {
                 self.pending = Some(self.ack(now));
             }
-            self.store(segment.seq, segment.end());
+            self.out_of_order.store(range);
             self.schedule_sack(now);
             return;
         }
         self.rcv_nxt = segment.end();
         self.ack_now |= segment.flags.fin;
         let had_holes = !self.out_of_order.is_empty();
-        self.absorb();
+        self.rcv_nxt = self.out_of_order.absorb(self.rcv_nxt);
         self.track_arrivals(now);
         if self.window.on_data(now, self.rcv_nxt) {
             self.quick = self.quick.max(1); // a growing window is shown at once (tcp_grow_window)
@@ -208,42 +208,8 @@ impl Receiver {
         }
     }
 
-    /// Linux remembers four blocks; while SACKs are held back, a fifth one makes it report first.
-    fn would_forget_a_block(&self, segment: &Segment) -> bool {
-        let joins = |&(s, e): &(u64, u64)| s <= segment.end() && segment.seq <= e;
-        self.out_of_order.len() >= REMEMBERED_BLOCKS && !self.out_of_order.iter().any(joins)
-    }
-
-    /// Adds a received range in front, merged with those that it touches: newest block first.
-    fn store(&mut self, mut start: u64, mut end: u64) {
-        self.out_of_order.retain(|&(s, e)| {
-            let touches = s <= end && start <= e;
-            if touches {
-                start = start.min(s);
-                end = end.max(e);
-            }
-            !touches
-        });
-        self.out_of_order.insert(0, (start, end));
-    }
-
-    fn absorb(&mut self) {
-        while let Some(at) =
-            self.out_of_order.iter().position(|&(s, e)| s <= self.rcv_nxt && self.rcv_nxt <= e)
-        {
-            self.rcv_nxt = self.out_of_order.remove(at).1;
-        }
-    }
-
     fn ack(&mut self, now: Time) -> Segment {
-        let mut sack = SackBlocks::default();
-        sack.duplicate = self.duplicate.is_some();
-        if let Some(block) = self.duplicate.take() {
-            sack.push(block);
-        }
-        for block in &self.out_of_order {
-            sack.push(*block);
-        }
+        let sack = self.out_of_order.report(self.duplicate.take());
         self.acks += 1;
         self.quick = self.quick.saturating_sub(1);
         self.acked = self.rcv_nxt;

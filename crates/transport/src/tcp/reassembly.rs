@@ -1,0 +1,138 @@
+//! Out-of-order data and the SACK blocks that report it (Linux 5.4 `tcp_data_queue_ofo`): what is
+//! held, and separately the four blocks that were touched last. Only those are ever reported, so a
+//! range that falls out of the four has to be learned from the cumulative acknowledgement.
+
+use super::segment::SackBlocks;
+
+/// `TCP_NUM_SACKS`.
+const REMEMBERED: usize = 4;
+
+type Range = (u64, u64);
+
+/// Data received beyond a hole.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reassembly {
+    /// Disjoint, not adjacent, in sequence order.
+    held: Vec<Range>,
+    /// Most recently touched first.
+    recent: Vec<Range>,
+}
+
+impl Reassembly {
+    pub(crate) fn new() -> Self {
+        Self { held: Vec::with_capacity(64), recent: Vec::with_capacity(REMEMBERED + 1) }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    /// Whether all of `range` is held already.
+    pub(crate) fn holds(&self, range: Range) -> bool {
+        self.held.iter().any(|(s, e)| *s <= range.0 && range.1 <= *e)
+    }
+
+    /// Whether storing `range` makes the sender's knowledge of another block depend on luck.
+    pub(crate) fn forgets(&self, range: Range) -> bool {
+        self.recent.len() == REMEMBERED && !self.recent.iter().any(|r| touch(*r, range))
+    }
+
+    /// Keeps `range` and makes its block the first one to be reported.
+    pub(crate) fn store(&mut self, range: Range) {
+        insert(&mut self.held, range);
+        let mut block = range;
+        self.recent.retain(|r| {
+            let joins = touch(*r, block);
+            if joins {
+                block = (block.0.min(r.0), block.1.max(r.1));
+            }
+            !joins
+        });
+        self.recent.insert(0, block);
+        self.recent.truncate(REMEMBERED);
+    }
+
+    /// Data up to `rcv_nxt` is in order; gives how far the held data continues it.
+    pub(crate) fn absorb(&mut self, mut rcv_nxt: u64) -> u64 {
+        let reached = self.held.iter().take_while(|(s, _)| *s <= rcv_nxt).count();
+        for (_, end) in self.held.drain(..reached) {
+            rcv_nxt = rcv_nxt.max(end);
+        }
+        self.recent.retain(|(_, end)| *end > rcv_nxt);
+        rcv_nxt
+    }
+
+    /// The option of the next ACK; `duplicate` goes first (RFC 2883).
+    pub(crate) fn report(&self, duplicate: Option<Range>) -> SackBlocks {
+        let mut sack = SackBlocks::default();
+        sack.duplicate = duplicate.is_some();
+        for block in duplicate.iter().chain(&self.recent) {
+            sack.push(*block);
+        }
+        sack
+    }
+}
+
+fn touch(a: Range, b: Range) -> bool {
+    a.0 <= b.1 && b.0 <= a.1
+}
+
+fn insert(held: &mut Vec<Range>, (mut start, mut end): Range) {
+    let from = held.partition_point(|(_, e)| *e < start);
+    let to = from + held[from..].iter().take_while(|(s, _)| *s <= end).count();
+    if let (Some(first), true) = (held.get(from), to > from) {
+        start = start.min(first.0);
+        end = end.max(held[to - 1].1);
+    }
+    held.splice(from..to, [(start, end)]);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_filled_hole_is_reported_alone_when_its_neighbours_are_forgotten() {
+        let mut r = Reassembly::new();
+        for n in 0..6 {
+            r.store((n * 20, n * 20 + 10));
+        }
+        assert_eq!(r.report(None).as_slice(), [(100, 110), (80, 90), (60, 70)]);
+        assert!(r.forgets((10, 20)) && !r.forgets((110, 120)));
+        r.store((10, 20));
+        assert_eq!(r.report(None).as_slice()[0], (10, 20));
+        assert!(r.holds((0, 30)));
+    }
+
+    #[test]
+    fn blocks_that_meet_are_one() {
+        let mut r = Reassembly::new();
+        r.store((10, 20));
+        r.store((30, 40));
+        r.store((20, 30));
+        assert_eq!(r.report(Some((0, 5))).as_slice(), [(0, 5), (10, 40)]);
+        assert_eq!(r.absorb(10), 40);
+        assert!(r.is_empty() && r.report(None).is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn everything_stored_is_delivered_once_and_in_order(order in Just((0..40_u64).collect::<Vec<_>>()).prop_shuffle()) {
+            let (mut r, mut next) = (Reassembly::new(), 0);
+            for n in order {
+                if n == next {
+                    next = r.absorb(n + 1);
+                } else {
+                    r.store((n, n + 1));
+                }
+                for (start, end) in r.report(None).as_slice() {
+                    prop_assert!(next < *start && r.holds((*start, *end)));
+                }
+            }
+            prop_assert_eq!(next, 40);
+            prop_assert!(r.is_empty());
+        }
+    }
+}
