@@ -3,6 +3,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
+import sys
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +16,8 @@ from sojourn.interop import flent
 from synthetic import Made, made_run
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from sojourn.metrics import Source
 
 E8 = "ect1/l4s-s2-twoflow/cubic-vs-prague/codel1q-20ms/20ms"
@@ -144,6 +149,25 @@ def test_json_has_the_agreed_keys() -> None:
 def test_an_unknown_row_is_misuse(capsys: pytest.CaptureFixture[str]) -> None:
     assert fidelity.main(None, only=["X1,Z9"], seeds=3, as_json=False) == 2
     assert "Z9: expected one of X1, X2" in capsys.readouterr().err
+
+
+def test_without_results_each_run_is_asked_for_once_and_by_variation(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: list[tuple[list[str], object, dict[str, object]]] = []
+
+    def run(targets: list[str], overrides: object, **options: object) -> SimpleNamespace:
+        asked.append((targets, overrides, options))
+        return SimpleNamespace(runs={})
+
+    monkeypatch.setitem(sys.modules, "sojourn.run", SimpleNamespace(run=run))
+    assert fidelity.simulate(fidelity.select(["E5"]), seeds=2, out=tmp_path) == {}
+    ids = [f"ect1/l4s-s1-oneflow/prague/dualpi2/5Mbit/{rtt}ms" for rtt in (80, 160)]
+    assert [[i for i in ids if re.search(t, i)] for t in asked[0][0]] == [[ids[0]], [ids[1]]]
+    assert asked[0][1:] == (None, {"out": tmp_path, "seeds": 2, "variant": None})
+    assert asked[1][1] == {"flow.prague.cc": "prague version p2b ecn_fallback 0"}
+    assert asked[1][2] == {"out": tmp_path, "seeds": 2, "variant": "fallback-off"}
+    assert len(asked) == 2
 
 
 def test_only_takes_ids_and_keys() -> None:

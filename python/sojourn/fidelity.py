@@ -32,9 +32,9 @@ Verdict = Literal["pass", "fail", "not-run", "report-only"]
 EXPLANATIONS: dict[str, str] = {}
 
 #: Runs that differ from the suite: name of the variation and what it overrides.
-VARIANTS: dict[str, list[tuple[str, str]]] = {
-    "fallback-off": [("flow.prague.cc", "prague version p2b ecn_fallback 0")],
-    "p2a": [("flow.prague.cc", "prague version p2a")],
+VARIANTS: dict[str, dict[str, str]] = {
+    "fallback-off": {"flow.prague.cc": "prague version p2b ecn_fallback 0"},
+    "p2a": {"flow.prague.cc": "prague version p2a"},
 }
 
 
@@ -424,13 +424,14 @@ def judge(rows: Iterable[Row], runs: Mapping[str, Source]) -> list[Result]:
 
 def simulate(rows: list[Row], *, seeds: int, out: Path = SCORE_FOLDER) -> dict[str, Source]:
     """Run what the rows need, each run once."""
-    from sojourn.run import run_ids
+    from sojourn.run import run
 
     runs: dict[str, Source] = {}
     for variant in dict.fromkeys(row.variant for row in rows):
-        ids = list(dict.fromkeys(row.run for row in rows if row.variant == variant))
+        ids = dict.fromkeys(row.run for row in rows if row.variant == variant)
+        targets = [f"^{re.escape(run_id)}$" for run_id in ids]
         overrides = VARIANTS[variant] if variant else None
-        runs.update(run_ids(ids, out=out, seeds=seeds, variant=variant, overrides=overrides).runs)
+        runs.update(run(targets, overrides, out=out, seeds=seeds, variant=variant).runs)
     return runs
 
 
