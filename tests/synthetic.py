@@ -38,9 +38,7 @@ def flent_document(cubic: float = 16.0, prague: float = 32.0, rtt: float = 20.5)
             "TCP upload::1": tcp_points(5, 45, cubic, 35.0),
             "TCP upload::2": tcp_points(15, 45, prague, rtt),
             "TCP upload sum": [],
-            "Ping (ms) ICMP": [
-                {"t": T0 + 0.2 * i, "val": 30.0 + i % 2, "seq": float(i)} for i in range(250)
-            ],
+            "Ping (ms) ICMP": [{"t": T0 + 0.2 * i, "val": 30.0 + i % 2, "seq": float(i)} for i in range(250)],
         },
         "metadata": {
             "NAME": "tcp_2up",

@@ -20,9 +20,7 @@ def sides(tmp_path: Path) -> tuple[Path, Path]:
     return a, b
 
 
-def run(
-    a: Path, b: Path | None, capsys: pytest.CaptureFixture[str], only: str | None = None
-) -> tuple[int, Any, str]:
+def run(a: Path, b: Path | None, capsys: pytest.CaptureFixture[str], only: str | None = None) -> tuple[int, Any, str]:
     code = compare.compare(a, b, report=None, as_json=True, only=only)
     printed = capsys.readouterr()
     return code, json.loads(printed.out), printed.err
@@ -61,9 +59,7 @@ def test_a_broken_file_is_named_and_the_others_are_compared(
     assert len(document["runs"]) == 1
 
 
-def test_only_selects_runs_by_regular_expression(
-    sides: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_only_selects_runs_by_regular_expression(sides: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
     code, document, _ = run(*sides, capsys, only="pfifo")
     assert (code, document["runs"]) == (1, [])
     assert run(*sides, capsys, only="s2.*dualpi2")[0] == 0
@@ -89,9 +85,7 @@ def test_without_a_second_side_the_measured_data_are_used(
     assert document["runs"][0]["window_s"] == [round(edge, 2) for edge in measured.window_s]
 
 
-def test_the_table_shows_both_sides(
-    sides: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_table_shows_both_sides(sides: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
     assert compare.compare(*sides, report=None, as_json=False, only=None) == 0
     out = capsys.readouterr().out
     assert "30.00 / 32.00 (-2.00)" in out

@@ -3,6 +3,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
+import sys
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +16,8 @@ from sojourn.interop import flent
 from synthetic import Made, made_run
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from sojourn.metrics import Source
 
 E8 = "ect1/l4s-s2-twoflow/cubic-vs-prague/codel1q-20ms/20ms"
@@ -95,9 +100,7 @@ def test_strict_bounds_exclude_themselves() -> None:
 def test_the_slope_and_the_time_to_fill_are_read_off_the_climb() -> None:
     t = np.arange(5, 65, 0.05)
     rate = np.minimum(1.5 + 1.8 * (t - 5), 47.8)
-    run: Source = Made(
-        S1, {"flow.prague.delivery_rate": (t, rate), "flow.prague.rtt": (t, t * 0 + 80.4)}
-    )
+    run: Source = Made(S1, {"flow.prague.delivery_rate": (t, rate), "flow.prague.rtt": (t, t * 0 + 80.4)})
     assert one({S1: run}, "X2/80ms").ours == pytest.approx(1.8)
     full_at = 5 + (0.98 * 50 * 1448 / 1514 - 1.5) / 1.8
     assert one({S1: run}, "E2").ours == pytest.approx(full_at, abs=0.06)
@@ -110,15 +113,11 @@ def test_a_link_that_delivers_too_much_is_caught() -> None:
     honest = made_run(run_id, flows, {"cubic": 30.0, "prague": 30.0})
     assert one({run_id: honest}, "X1/share-pfifo-50").ours == pytest.approx(1, abs=1e-3)
     assert one({run_id: honest}, "X1/share-pfifo-50").verdict == "pass"
-    greedy = made_run(
-        run_id, {k: 1.01 * v for k, v in flows.items()}, {"cubic": 30.0, "prague": 30.0}
-    )
+    greedy = made_run(run_id, {k: 1.01 * v for k, v in flows.items()}, {"cubic": 30.0, "prague": 30.0})
     assert one({run_id: greedy}, "X1/share-pfifo-50").verdict == "fail"
 
 
-@pytest.mark.skipif(
-    FULL is None, reason="SOJOURN_REFERENCE does not point to the full measurements"
-)
+@pytest.mark.skipif(FULL is None, reason="SOJOURN_REFERENCE does not point to the full measurements")
 def test_the_testbed_passes_its_own_rows() -> None:
     assert FULL is not None
     files = (flent.FlentFile(path) for path in flent.files(FULL / "ect1" / "flent"))
@@ -131,9 +130,7 @@ def test_the_testbed_passes_its_own_rows() -> None:
 
 def test_json_has_the_agreed_keys() -> None:
     runs: dict[str, Source] = {E8: starving(E8, 2.0, 40.0)}
-    document = json.loads(
-        json.dumps(fidelity.document(fidelity.judge(fidelity.ROWS, runs)), allow_nan=False)
-    )
+    document = json.loads(json.dumps(fidelity.document(fidelity.judge(fidelity.ROWS, runs)), allow_nan=False))
     assert document["schema"] == "sojourn/fidelity/1"
     assert set(document["rows"][0]) >= {
         "id", "source", "grade", "quantity", "unit", "expected", "ours", "spread", "tolerance", "verdict", "explanation",
@@ -144,6 +141,25 @@ def test_json_has_the_agreed_keys() -> None:
 def test_an_unknown_row_is_misuse(capsys: pytest.CaptureFixture[str]) -> None:
     assert fidelity.main(None, only=["X1,Z9"], seeds=3, as_json=False) == 2
     assert "Z9: expected one of X1, X2" in capsys.readouterr().err
+
+
+def test_without_results_each_run_is_asked_for_once_and_by_variation(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: list[tuple[list[str], object, dict[str, object]]] = []
+
+    def run(targets: list[str], overrides: object, **options: object) -> SimpleNamespace:
+        asked.append((targets, overrides, options))
+        return SimpleNamespace(runs={})
+
+    monkeypatch.setitem(sys.modules, "sojourn.run", SimpleNamespace(run=run))
+    assert fidelity.simulate(fidelity.select(["E5"]), seeds=2, out=tmp_path) == {}
+    ids = [f"ect1/l4s-s1-oneflow/prague/dualpi2/5Mbit/{rtt}ms" for rtt in (80, 160)]
+    assert [[i for i in ids if re.search(t, i)] for t in asked[0][0]] == [[ids[0]], [ids[1]]]
+    assert asked[0][1:] == (None, {"out": tmp_path, "seeds": 2, "variant": None})
+    assert asked[1][1] == {"flow.prague.cc": "prague version p2b ecn_fallback 0"}
+    assert asked[1][2] == {"out": tmp_path, "seeds": 2, "variant": "fallback-off"}
+    assert len(asked) == 2
 
 
 def test_only_takes_ids_and_keys() -> None:

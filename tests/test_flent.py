@@ -26,9 +26,7 @@ FULL = reference.folder()
 MEASURED = json.loads((FULL / "ect1" / "measured.json").read_text()) if FULL else []
 
 
-@pytest.mark.skipif(
-    FULL is None, reason="SOJOURN_REFERENCE does not point to the full measurements"
-)
+@pytest.mark.skipif(FULL is None, reason="SOJOURN_REFERENCE does not point to the full measurements")
 def test_every_measured_statistic_is_reproduced_exactly() -> None:
     assert FULL is not None
     assert len(MEASURED) == 43
@@ -50,16 +48,13 @@ def test_every_measured_statistic_is_reproduced_exactly() -> None:
         assert found == {
             "window_s": entry["window_s"],
             "flows": [
-                (flow["goodput_mbps"], flow["delivery_rate_mbps"], flow["tcp_rtt_ms"])
-                for flow in entry["flows"]
+                (flow["goodput_mbps"], flow["delivery_rate_mbps"], flow["tcp_rtt_ms"]) for flow in entry["flows"]
             ],
             "ping_ms": entry["ping_ms"],
         }, entry["run"]
 
 
-@pytest.mark.skipif(
-    FULL is None, reason="SOJOURN_REFERENCE does not point to the full measurements"
-)
+@pytest.mark.skipif(FULL is None, reason="SOJOURN_REFERENCE does not point to the full measurements")
 def test_every_measured_name_maps_to_an_id_and_back() -> None:
     ids = {flent.run_id_of(entry["run"]): entry["run"] for entry in MEASURED}
     assert len(ids) == 43
@@ -170,9 +165,7 @@ def test_a_file_without_raw_values_is_read_from_the_grid(tmp_path: Path) -> None
         ({"raw_values": {}, "results": {}}, "raw_values: expected at least one TCP or ping series with data"),
     ],
 )  # fmt: skip
-def test_a_broken_document_gets_one_clear_line(
-    tmp_path: Path, change: dict[str, Any], line: str
-) -> None:
+def test_a_broken_document_gets_one_clear_line(tmp_path: Path, change: dict[str, Any], line: str) -> None:
     path = write_flent(tmp_path / "bad.flent.gz", flent_document() | change)
     with pytest.raises(FlentError, match=f"^{re.escape(f'bad.flent.gz: {line}')}$"):
         FlentFile(path)
@@ -217,17 +210,13 @@ def test_nan_is_a_gap(tmp_path: Path) -> None:
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
-    lambda inner: (
-        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4)
-    ),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
     max_leaves=12,
 )
 KEYS = ["version", "x_values", "results", "raw_values", "metadata"]
 
 
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     changes=st.dictionaries(st.sampled_from(KEYS), json_values, max_size=3),
     field=json_values,
@@ -250,9 +239,7 @@ def test_any_document_is_read_or_refused_in_one_line(
         metrics.summarise(source)
 
 
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=300), st.sampled_from([b"", b"\x1f\x8b\x08\x00", b"BZh9"]))
 def test_any_bytes_are_refused_in_one_line(tmp_path: Path, content: bytes, magic: bytes) -> None:
     path = tmp_path / "fuzz.flent"
@@ -268,15 +255,11 @@ def test_import_writes_a_run_folder_once_and_whole(tmp_path: Path) -> None:
     manifest = json.loads((folder / "manifest.json").read_text())
     assert manifest["id"] == S2
     assert manifest["complete"] is True
-    assert json.loads((folder / "summary.json").read_text())["flows"]["prague"][
-        "goodput_mbps"
-    ] == pytest.approx(32)
+    assert json.loads((folder / "summary.json").read_text())["flows"]["prague"]["goodput_mbps"] == pytest.approx(32)
     table = pl.read_parquet(io.BytesIO((folder / "series.parquet").read_bytes()))
     assert table.columns == ["series", "unit", "t_s", "value"]
     assert {"flow.cubic.rtt", "ping.icmp.rtt"} <= set(table["series"])
-    assert table.filter(pl.col("series") == "flow.prague.rtt")["value"].to_list() == pytest.approx(
-        [20.5] * 301
-    )
+    assert table.filter(pl.col("series") == "flow.prague.rtt")["value"].to_list() == pytest.approx([20.5] * 301)
     with pytest.raises(FlentError, match="exists already"):
         flent.import_file(path, tmp_path / "out")
     assert [p.name for p in folder.parent.iterdir()] == ["20ms"]

@@ -56,9 +56,7 @@ def test_svg_has_text_as_text_and_a_title(tmp_path: Path, ours: Source) -> None:
     assert root[0].tag == f"{space}title"
     assert root[0].text == f"{S2} <&> $1"
     assert any("ping RTT, ms" in (text.text or "") for text in root.iter(f"{space}text"))
-    plot.render(
-        ours, reference.shipped()[S2], plot="ping_cdf", target=tmp_path / "y.svg", title="<&> $1"
-    )
+    plot.render(ours, reference.shipped()[S2], plot="ping_cdf", target=tmp_path / "y.svg", title="<&> $1")
     assert target.read_bytes() == (tmp_path / "y.svg").read_bytes()
 
 

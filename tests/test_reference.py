@@ -35,18 +35,14 @@ def test_shipped_data_stand_in_where_there_are_no_files(monkeypatch: pytest.Monk
     assert reference.find("ect1/l4s-s1-oneflow/prague/dualpi2/50Mbit/160ms") is None
 
 
-@pytest.mark.skipif(
-    FULL is None, reason="SOJOURN_REFERENCE does not point to the full measurements"
-)
+@pytest.mark.skipif(FULL is None, reason="SOJOURN_REFERENCE does not point to the full measurements")
 def test_shipped_summaries_are_those_of_the_full_files() -> None:
     assert FULL is not None
     measured = {e["run"]: e for e in json.loads((FULL / "ect1" / "measured.json").read_text())}
     for run_id, run in reference.shipped().items():
         entry = measured[str(flent.stem_of(run_id))]
         assert [round(edge, 2) for edge in run.summary.window_s] == entry["window_s"]
-        assert [flow.goodput_mbps for flow in run.summary.flows] == [
-            f["goodput_mbps"] for f in entry["flows"]
-        ]
+        assert [flow.goodput_mbps for flow in run.summary.flows] == [f["goodput_mbps"] for f in entry["flows"]]
         full = reference.find(run_id)
         assert full is not None
         again = metrics.summarise(full, run.summary.window_s)

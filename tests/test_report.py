@@ -48,9 +48,7 @@ def render(tmp_path: Path, ids: list[str], title: str = "Title") -> str:
         pair = compare.pair_up(run_id, a, b)
         assert pair is not None
         pairs.append(pair)
-    out = report.write_comparison(
-        compare.Comparison(pairs=pairs), tmp_path / "report.html", title=title
-    )
+    out = report.write_comparison(compare.Comparison(pairs=pairs), tmp_path / "report.html", title=title)
     return out.read_text(encoding="utf-8")
 
 
@@ -75,9 +73,7 @@ def test_everything_untrusted_is_escaped(tmp_path: Path) -> None:
     page = render(tmp_path, [evil], title="<b>&")
     assert "<script>alert" not in page
     assert "<title>&lt;b&gt;&amp;</title>" in page
-    payload = re.search(
-        r'<script type="application/json" id="panels">(.*?)</script>', page, re.DOTALL
-    )
+    payload = re.search(r'<script type="application/json" id="panels">(.*?)</script>', page, re.DOTALL)
     assert payload is not None
     assert list(json.loads(payload[1])) == [evil]
 
@@ -133,5 +129,5 @@ def test_a_run_without_a_counterpart_has_its_own_row(tmp_path: Path) -> None:
     lone = made_run("my/own/run", {"prague": 40.0}, {"prague": 20.4})
     comparison = compare.Comparison(lone=[lone])
     page = report.write_comparison(comparison, tmp_path / "r.html", title="t").read_text()
-    assert '<td class="group a">40.00</td><td>–</td><td class="">–</td>' in page  # noqa: RUF001
+    assert '<td class="group a">40.00</td><td>–</td><td class="">–</td>' in page
     assert "no measured counterpart" in page

@@ -77,9 +77,7 @@ class Pair:
     @property
     def ratio(self) -> Difference | None:
         """Second flow over first, of runs with two flows."""
-        return (
-            Difference(self.summary_a.ratio, self.summary_b.ratio) if len(self.flows) == 2 else None
-        )
+        return Difference(self.summary_a.ratio, self.summary_b.ratio) if len(self.flows) == 2 else None
 
     @property
     def rtt_ms(self) -> Difference:
@@ -132,16 +130,12 @@ class Comparison:
     @property
     def rtt_error_ms(self) -> float | None:
         """Median over all runs of the absolute error of mean TCP RTT."""
-        return _median(
-            [abs(pair.rtt_ms.diff) for pair in self.pairs if pair.rtt_ms.diff is not None]
-        )
+        return _median([abs(pair.rtt_ms.diff) for pair in self.pairs if pair.rtt_ms.diff is not None])
 
     @property
     def rtt_error_percent(self) -> float | None:
         """The same as a share of side B."""
-        return _median(
-            [abs(pair.rtt_ms.percent) for pair in self.pairs if pair.rtt_ms.percent is not None]
-        )
+        return _median([abs(pair.rtt_ms.percent) for pair in self.pairs if pair.rtt_ms.percent is not None])
 
     def document(self) -> dict[str, Any]:
         """The JSON document of `sojourn compare --json`."""
@@ -160,9 +154,7 @@ class Comparison:
         }
 
 
-def compare(
-    a: Path, b: Path | None, *, report: Path | None, as_json: bool, only: str | None
-) -> int:
+def compare(a: Path, b: Path | None, *, report: Path | None, as_json: bool, only: str | None) -> int:
     """Print the comparison of two result sets; the exit code of `sojourn compare`."""
     try:
         result = collect(a, b, only=only)
@@ -178,9 +170,7 @@ def compare(
     if report is not None:
         from sojourn.report import write_comparison
 
-        write_comparison(
-            result, report, title=f"{a.name} beside {b.name if b else 'measured data'}"
-        )
+        write_comparison(result, report, title=f"{a.name} beside {b.name if b else 'measured data'}")
         sys.stderr.write(f"report: {report}\n")
     if result.errors:
         return 3
@@ -209,9 +199,7 @@ def collect(a: Path, b: Path | None, *, only: str | None = None) -> Comparison:
     for run_id in sorted(ours.keys() & theirs.keys(), key=natural):
         pair = pair_up(run_id, ours[run_id], theirs[run_id])
         if pair is None:
-            result.errors.append(
-                f"{run_id}: expected flows that live longer than 11 s together on both sides"
-            )
+            result.errors.append(f"{run_id}: expected flows that live longer than 11 s together on both sides")
         else:
             result.pairs.append(pair)
     return result
@@ -246,14 +234,10 @@ def _flow(a: FlowSummary, b: FlowSummary) -> Flow:
 
 def natural(run_id: str) -> list[tuple[int, str]]:
     """Sort key with numbers by value: 5Mbit before 50Mbit, 20ms before 160ms."""
-    return [
-        (int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", run_id)
-    ]
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", run_id)]
 
 
-def _matched(
-    a: tuple[FlowSummary, ...], b: tuple[FlowSummary, ...]
-) -> Iterator[tuple[FlowSummary, FlowSummary]]:
+def _matched(a: tuple[FlowSummary, ...], b: tuple[FlowSummary, ...]) -> Iterator[tuple[FlowSummary, FlowSummary]]:
     """Flows by name; by order of start where the names have nothing in common."""
     if not {flow.name for flow in a} & {flow.name for flow in b} and len(a) == len(b):
         yield from zip(a, b, strict=True)
@@ -280,9 +264,7 @@ def _side(path: Path, errors: list[str]) -> Mapping[str, Source]:
     if path.is_dir() and not flent.files(path):
         from sojourn.results import ResultSet
 
-        runs: Mapping[str, Source] = {
-            key: metrics.Cached(run) for key, run in ResultSet.open(path).runs.items()
-        }
+        runs: Mapping[str, Source] = {key: metrics.Cached(run) for key, run in ResultSet.open(path).runs.items()}
         if not runs:
             raise CompareError(f"{path}: expected a results folder or Flent files, found neither")
         return runs
@@ -294,9 +276,7 @@ def _side(path: Path, errors: list[str]) -> Mapping[str, Source]:
             errors.append(str(error))
             continue
         if source.id in read:
-            errors.append(
-                f"{file.name}: file: expected one file per run, {source.id} was read already"
-            )
+            errors.append(f"{file.name}: file: expected one file per run, {source.id} was read already")
         else:
             read[source.id] = source
     return read

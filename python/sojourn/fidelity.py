@@ -32,9 +32,9 @@ Verdict = Literal["pass", "fail", "not-run", "report-only"]
 EXPLANATIONS: dict[str, str] = {}
 
 #: Runs that differ from the suite: name of the variation and what it overrides.
-VARIANTS: dict[str, list[tuple[str, str]]] = {
-    "fallback-off": [("flow.prague.cc", "prague version p2b ecn_fallback 0")],
-    "p2a": [("flow.prague.cc", "prague version p2a")],
+VARIANTS: dict[str, dict[str, str]] = {
+    "fallback-off": {"flow.prague.cc": "prague version p2b ecn_fallback 0"},
+    "p2a": {"flow.prague.cc": "prague version p2a"},
 }
 
 
@@ -53,9 +53,7 @@ class Tolerance:
 
 def share(name: str, expected: float, percent: float) -> Tolerance:
     """Within so many percent of the expected value."""
-    return Tolerance(
-        f"{name} ±{percent:g} %", expected * (1 - percent / 100), expected * (1 + percent / 100)
-    )
+    return Tolerance(f"{name} ±{percent:g} %", expected * (1 - percent / 100), expected * (1 + percent / 100))
 
 
 def t1(expected: float) -> Tolerance:
@@ -151,11 +149,7 @@ class Result:
         if self.verdict == "fail":
             return known or "unexplained"
         if self.verdict == "not-run":
-            return (
-                f"needs a run with {self.row.variant}"
-                if self.row.variant
-                else "its run is not in this result set"
-            )
+            return f"needs a run with {self.row.variant}" if self.row.variant else "its run is not in this result set"
         return ""
 
     def document(self) -> dict[str, Any]:
@@ -204,9 +198,7 @@ def _ratio(run: Source) -> float | None:
     return second / first if first and second is not None else None
 
 
-def _rtt(
-    flow: str, reduce: Callable[[Any], Any], *, above_path: bool = False, whole: bool = False
-) -> Measure:
+def _rtt(flow: str, reduce: Callable[[Any], Any], *, above_path: bool = False, whole: bool = False) -> Measure:
     """A statistic of the TCP RTT over H2 or the whole run; optionally minus the path's RTT."""
 
     def measure(run: Source) -> float | None:
@@ -265,9 +257,7 @@ def _time_to_fill(run: Source) -> float | None:
 def _full_window(run: Source) -> float | None:
     """Median cwnd over the last 10 s of the flow."""
     life = metrics.lifetime(run, "prague")
-    values = (
-        metrics.inside(run, "flow.prague.cwnd", (life[1] - 10, life[1])) if life else np.empty(0)
-    )
+    values = metrics.inside(run, "flow.prague.cwnd", (life[1] - 10, life[1])) if life else np.empty(0)
     return float(np.median(values)) if values.size else None
 
 
@@ -428,9 +418,10 @@ def simulate(rows: list[Row], *, seeds: int, out: Path = SCORE_FOLDER) -> dict[s
 
     runs: dict[str, Source] = {}
     for variant in dict.fromkeys(row.variant for row in rows):
-        ids = list(dict.fromkeys(row.run for row in rows if row.variant == variant))
-        overrides = dict(VARIANTS[variant]) if variant else {}
-        runs.update(run(ids, overrides, out=out, seeds=seeds, variant=variant).runs)
+        ids = dict.fromkeys(row.run for row in rows if row.variant == variant)
+        targets = [f"^{re.escape(run_id)}$" for run_id in ids]
+        overrides = VARIANTS[variant] if variant else None
+        runs.update(run(targets, overrides, out=out, seeds=seeds, variant=variant).runs)
     return runs
 
 
@@ -456,9 +447,7 @@ def main(results: Path | None, *, only: list[str] | None, seeds: int, as_json: b
         runs = ResultSet.open(results).runs
     judged = judge(rows, runs)
     if as_json:
-        sys.stdout.write(
-            json.dumps(document(judged), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
-        )
+        sys.stdout.write(json.dumps(document(judged), indent=2, allow_nan=False, ensure_ascii=False) + "\n")
     else:
         _print(judged)
     unexplained = any(r.verdict == "fail" and r.explanation == "unexplained" for r in judged)
@@ -488,13 +477,7 @@ def shown(value: float | str | None) -> str:
         return "-"
     if isinstance(value, str):
         return value
-    return (
-        f"{value:.1f}"
-        if abs(value) >= 100
-        else f"{value:.3g}"
-        if abs(value) < 1
-        else f"{value:.2f}"
-    )
+    return f"{value:.1f}" if abs(value) >= 100 else f"{value:.3g}" if abs(value) < 1 else f"{value:.2f}"
 
 
 def shown_spread(result: Result) -> str:
@@ -530,6 +513,4 @@ def _print(judged: list[Result]) -> None:
     for result in judged:
         if result.verdict == "fail":
             console.print(f"{result.row.key}: {result.explanation}", markup=False)
-    console.print(
-        "\n" + ", ".join(f"{number} {verdict}" for verdict, number in score(judged).items())
-    )
+    console.print("\n" + ", ".join(f"{number} {verdict}" for verdict, number in score(judged).items()))

@@ -40,8 +40,7 @@ DEFINITIONS: dict[str, str] = {
     "ratio": "Goodput of the second flow to start divided by that of the first.",
     "link ceiling": "The bottleneck rate times 1448/1514, the payload share of a full frame.",
     "difference": "Ours minus measured.",
-    "time": "Seconds of Flent time: 0 is the start of the test and of the ping, the first flow "
-    "starts at 5 s.",
+    "time": "Seconds of Flent time: 0 is the start of the test and of the ping, the first flow starts at 5 s.",
 }
 
 
@@ -106,9 +105,7 @@ class Stats:
 
     def rounded(self) -> dict[str, Any]:
         """As a dictionary, to three decimals."""
-        return {
-            key: value if key == "n" else round(value, 3) for key, value in asdict(self).items()
-        }
+        return {key: value if key == "n" else round(value, 3) for key, value in asdict(self).items()}
 
 
 @dataclass(frozen=True)
@@ -162,11 +159,7 @@ def inside(source: Source, name: str, window: Window) -> FloatArray:
 
 def flows(source: Source) -> list[str]:
     """Flow names in the order in which they start."""
-    found = dict.fromkeys(
-        m[1]
-        for n in source.names()
-        if (m := re.fullmatch(r"flow\.(.+?)\.(?:delivery_rate|rtt)", n))
-    )
+    found = dict.fromkeys(m[1] for n in source.names() if (m := re.fullmatch(r"flow\.(.+?)\.(?:delivery_rate|rtt)", n)))
     return sorted(found, key=lambda flow: (lifetime(source, flow) or (np.inf, np.inf))[0])
 
 
@@ -277,9 +270,7 @@ def thin(t: FloatArray, values: FloatArray, points: int) -> tuple[FloatArray, Fl
 
 def first_label(run_id: str, pattern: str) -> float | None:
     """Number in the first label of a run id that matches."""
-    labels: Iterable[re.Match[str]] = (
-        m for label in run_id.split("/") if (m := re.fullmatch(pattern, label))
-    )
+    labels: Iterable[re.Match[str]] = (m for label in run_id.split("/") if (m := re.fullmatch(pattern, label)))
     return next((float(m[1]) for m in labels), None)
 
 

@@ -28,10 +28,7 @@ from sojourn.metrics import FloatArray, FlowSummary, RunSummary, Source, Stats
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SOURCE = (
-    "L4STeam/l4steam.github.io, ect1-tests: "
-    "sce-l4s-ect1 suite, Linux 5.4 with TCP Prague, 25 April 2020"
-)
+SOURCE = "L4STeam/l4steam.github.io, ect1-tests: sce-l4s-ect1 suite, Linux 5.4 with TCP Prague, 25 April 2020"
 SCHEMA = "sojourn/measured/1"
 POINTS = 300
 RTTS = ("20ms", "80ms")
@@ -39,11 +36,7 @@ QUEUES = ("dualpi2", "pfifo-1000", "pfifo-50", "codel1q", "codel1q-40ms", "codel
 
 #: The measured runs of the first suite: shipped with the package.
 RUN_IDS: tuple[str, ...] = (
-    *(
-        f"ect1/l4s-s1-oneflow/prague/dualpi2/{rate}Mbit/{rtt}"
-        for rate in (5, 50, 250)
-        for rtt in RTTS
-    ),
+    *(f"ect1/l4s-s1-oneflow/prague/dualpi2/{rate}Mbit/{rtt}" for rate in (5, 50, 250) for rtt in RTTS),
     *(f"ect1/l4s-s2-twoflow/cubic-vs-prague/{queue}/{rtt}" for queue in QUEUES for rtt in RTTS),
 )
 
@@ -87,11 +80,7 @@ def folder() -> Path | None:
     """Where the full reference data are; None if they are not on this machine."""
     told = os.environ.get("SOJOURN_REFERENCE")
     repository = Path(__file__).resolve().parents[2]
-    places = (
-        [Path(told)]
-        if told
-        else [base.parent / "shared" / "reference" for base in (repository, Path.cwd())]
-    )
+    places = [Path(told)] if told else [base.parent / "shared" / "reference" for base in (repository, Path.cwd())]
     return next((place for place in places if (place / "ect1" / "flent").is_dir()), None)
 
 
@@ -127,9 +116,7 @@ def _entries(files: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         source = flent.FlentFile(files / f"{flent.stem_of(run_id)}.flent.gz")
         summary = metrics.summarise(source)
         if summary is None:
-            raise flent.FlentError(
-                f"{source.path.name}: raw_values: expected a flow that lives longer than its window"
-            )
+            raise flent.FlentError(f"{source.path.name}: raw_values: expected a flow that lives longer than its window")
         entry = _rounded(asdict(summary))
         entry["series"] = {
             name: [np.round(column, 2).tolist() for column in points]
@@ -143,10 +130,7 @@ def _entries(files: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 def _rounded(value: Any) -> Any:
     """Window edges to 1 us, so that both sides take the same samples; everything else to 0.001."""
     if isinstance(value, dict):
-        return {
-            k: [round(t, 6) for t in v] if k == "window_s" else _rounded(v)
-            for k, v in value.items()
-        }
+        return {k: [round(t, 6) for t in v] if k == "window_s" else _rounded(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
         return [_rounded(item) for item in value]
     return round(value, 3) if isinstance(value, float) else value

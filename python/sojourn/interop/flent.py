@@ -65,11 +65,7 @@ class FlentError(ValueError):
 def stem(path: Path) -> str:
     """The file name without its endings and without Flent's `batch-`."""
     name = next(
-        (
-            path.name[: -len(s)]
-            for s in sorted(SUFFIXES, key=len, reverse=True)
-            if path.name.endswith(s)
-        ),
+        (path.name[: -len(s)] for s in sorted(SUFFIXES, key=len, reverse=True) if path.name.endswith(s)),
         path.stem,
     )
     return name.removeprefix("batch-")
@@ -87,9 +83,7 @@ def run_id_of(file_stem: str) -> str | None:
         return None
     scenario, cc, rest = match.groups()
     # The scripts wrote `codel1q(20ms)` and `pie(100p/5ms)` with every bracket and slash as `_`.
-    labels = [
-        label[:-1].replace("_", "-") if label.endswith("_") else label for label in rest.split("-")
-    ]
+    labels = [label[:-1].replace("_", "-") if label.endswith("_") else label for label in rest.split("-")]
     return "/".join(["ect1", scenario, cc, *labels])
 
 
@@ -100,9 +94,7 @@ def stem_of(run_id: str) -> str | None:
     cc, _, labels = labels.partition("/")
     if suite != "ect1" or not labels:
         return None
-    written = [
-        f"{label.replace('-', '_')}_" if "-" in label else label for label in labels.split("/")
-    ]
+    written = [f"{label.replace('-', '_')}_" if "-" in label else label for label in labels.split("/")]
     return f"{scenario}-ns-{cc}-{'-'.join(written)}"
 
 
@@ -122,39 +114,23 @@ class FlentFile:
         self.path = path
         self.metadata: dict[str, Any] = _object(document, "metadata", fail)
         self.title = str(self.metadata.get("TITLE") or "")
-        self.id = (
-            run_id_of(stem(path))
-            or re.sub(r"[^A-Za-z0-9_.-]+", "-", stem(path)).strip(".-")
-            or "unnamed"
-        )
+        self.id = run_id_of(stem(path)) or re.sub(r"[^A-Za-z0-9_.-]+", "-", stem(path)).strip(".-") or "unnamed"
         self._series: dict[str, tuple[FloatArray, FloatArray]] = {}
 
         raw = _object(document, "raw_values", fail) if "raw_values" in document else {}
         grid = _grid(document, fail)
         points = {name: _points(name, values, fail) for name, values in raw.items()}
         origin = _origin(self.metadata, points, fail)
-        uploads = [
-            name for name in {**raw, **grid} if _is_flow(name, points.get(name), grid.get(name))
-        ]
-        uploads.sort(
-            key=lambda name: [
-                int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)
-            ]
-        )
+        uploads = [name for name in {**raw, **grid} if _is_flow(name, points.get(name), grid.get(name))]
+        uploads.sort(key=lambda name: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)])
         for name, flow in zip(uploads, _flow_names(self.metadata, uploads), strict=True):
             if points.get(name):
                 self._take_raw(flow, points[name], origin, name, fail)
             else:
                 self._take_grid(flow, name, grid)
-        for name in (
-            n for n in {**raw, **grid} if n.startswith("Ping (ms)") and not n.endswith(" avg")
-        ):
+        for name in (n for n in {**raw, **grid} if n.startswith("Ping (ms)") and not n.endswith(" avg")):
             label = _slug(name.removeprefix("Ping (ms)"))
-            t, values = (
-                _column(points.get(name, []), "val", origin)
-                if points.get(name)
-                else grid.get(name, _EMPTY)
-            )
+            t, values = _column(points.get(name, []), "val", origin) if points.get(name) else grid.get(name, _EMPTY)
             if t.size:
                 self._series[f"ping.{label}.rtt"] = t, values
         if not self._series:
@@ -168,9 +144,7 @@ class FlentFile:
         """Times in seconds after T0, and values."""
         return self._series[name]
 
-    def _take_raw(
-        self, flow: str, points: list[dict[str, float]], origin: float, name: str, fail: Fail
-    ) -> None:
+    def _take_raw(self, flow: str, points: list[dict[str, float]], origin: float, name: str, fail: Fail) -> None:
         interim = [p for p in points if "val" in p and p.get("dur", 0.0) > 0]
         if interim:
             t, rate = _column(interim, "val", origin)
@@ -185,9 +159,7 @@ class FlentFile:
             if t.size:
                 self._series[f"flow.{flow}.{series}"] = t, values
 
-    def _take_grid(
-        self, flow: str, name: str, grid: dict[str, tuple[FloatArray, FloatArray]]
-    ) -> None:
+    def _take_grid(self, flow: str, name: str, grid: dict[str, tuple[FloatArray, FloatArray]]) -> None:
         t, rate = grid.get(name, _EMPTY)
         if t.size > 1:
             duration = np.full(t.size, float(np.median(np.diff(t))))
@@ -228,9 +200,7 @@ def import_file(path: Path, out: Path) -> Path:
         pl.DataFrame(
             {
                 "series": [name for name, t, _ in columns for _ in range(t.size)],
-                "unit": [
-                    UNITS[name.rpartition(".")[2]] for name, t, _ in columns for _ in range(t.size)
-                ],
+                "unit": [UNITS[name.rpartition(".")[2]] for name, t, _ in columns for _ in range(t.size)],
                 "t_s": np.concatenate([t for _, t, _ in columns]),
                 "value": np.concatenate([values for _, _, values in columns]),
             },
@@ -392,9 +362,7 @@ def _points(name: str, values: object, fail: Fail) -> list[dict[str, float]]:
     return points
 
 
-def _origin(
-    metadata: dict[str, Any], points: dict[str, list[dict[str, float]]], fail: Fail
-) -> float:
+def _origin(metadata: dict[str, Any], points: dict[str, list[dict[str, float]]], fail: Fail) -> float:
     """T0 in Unix seconds; the first sample where the file does not say or says nonsense."""
     first = min((series[0]["t"] for series in points.values() if series), default=math.nan)
     last = max((series[-1]["t"] for series in points.values() if series), default=math.nan)
@@ -408,13 +376,8 @@ def _origin(
     return origin if 0 <= first - origin + 1e-3 <= 60 else first
 
 
-def _is_flow(
-    name: str, points: list[dict[str, float]] | None, grid: tuple[FloatArray, FloatArray] | None
-) -> bool:
-    is_stream = (
-        re.fullmatch(r"TCP (?:up|down)load(?: (?!avg$|sum$|fairness$).*?)?(?:::\d+)?", name)
-        is not None
-    )
+def _is_flow(name: str, points: list[dict[str, float]] | None, grid: tuple[FloatArray, FloatArray] | None) -> bool:
+    is_stream = re.fullmatch(r"TCP (?:up|down)load(?: (?!avg$|sum$|fairness$).*?)?(?:::\d+)?", name) is not None
     return is_stream and (bool(points) or (grid is not None and grid[0].size > 0))
 
 
@@ -424,11 +387,7 @@ def _flow_names(metadata: dict[str, Any], series: list[str]) -> list[str]:
     told = parameters if isinstance(parameters, dict) else {}
     spoken = told.get("cc_algos") or told.get("cc_algo") or told.get("tcp_cong_control") or ""
     algorithms = [_slug(part) for part in str(spoken).split(",")] if spoken else []
-    names = (
-        algorithms
-        if len(algorithms) == len(series)
-        else [_slug(name.removeprefix("TCP ")) for name in series]
-    )
+    names = algorithms if len(algorithms) == len(series) else [_slug(name.removeprefix("TCP ")) for name in series]
     seen: dict[str, int] = {}
     for name in names:
         seen[name] = seen.get(name, 0) + 1
@@ -444,9 +403,7 @@ def _slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:40] or "unnamed"
 
 
-def _column(
-    points: list[dict[str, float]], key: str, origin: float
-) -> tuple[FloatArray, FloatArray]:
+def _column(points: list[dict[str, float]], key: str, origin: float) -> tuple[FloatArray, FloatArray]:
     kept = [(point["t"] - origin, point[key]) for point in points if key in point]
     if not kept:
         return _EMPTY
@@ -454,9 +411,7 @@ def _column(
     return t, values
 
 
-def _cumulative(
-    t: FloatArray, rate: FloatArray, duration: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def _cumulative(t: FloatArray, rate: FloatArray, duration: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Bytes delivered so far, each interim result spread evenly over the interval it covers."""
     begins = np.maximum(t - duration, np.concatenate([[t[0] - duration[0]], t[:-1]]))
     total = np.cumsum(rate * duration) * 1e6 / 8

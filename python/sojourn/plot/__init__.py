@@ -69,15 +69,11 @@ def load(path: Path) -> Source:
     return runs[0]
 
 
-def render(
-    source: Source, measured: Source | None, *, plot: str, target: Path, title: str = ""
-) -> None:
+def render(source: Source, measured: Source | None, *, plot: str, target: Path, title: str = "") -> None:
     """Write the figure; the ending of the name decides the format."""
     heading = f"{source.id} {title}".strip()
     description = f"{plot} of {source.id}" + (", with the measured run" if measured else "")
-    with mpl.rc_context(
-        {"svg.fonttype": "none", "svg.hashsalt": "sojourn", "pdf.fonttype": 42, "font.size": 10}
-    ):
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "sojourn", "pdf.fonttype": 42, "font.size": 10}):
         figure = Figure(figsize=(10, 6.2), layout="constrained")
         FigureCanvasAgg(figure)
         ax = PLOTS[plot](source, measured, figure.subplots())

@@ -89,15 +89,9 @@ def cumulative(ax: Axes, values: metrics.FloatArray, **line: Any) -> None:
     """A distribution function as a staircase."""
     if values.size:
         ordered = np.sort(values)
-        ax.plot(
-            ordered, np.arange(1, ordered.size + 1) / ordered.size, drawstyle="steps-post", **line
-        )
+        ax.plot(ordered, np.arange(1, ordered.size + 1) / ordered.size, drawstyle="steps-post", **line)
 
 
 def measured_window(ours: Source, measured: Source | None) -> metrics.Window:
     """The measuring window of a figure: that of the measurement, else the run's own, else all."""
-    return (
-        (metrics.window(measured) if measured else None)
-        or metrics.window(ours)
-        or (0.0, float("inf"))
-    )
+    return (metrics.window(measured) if measured else None) or metrics.window(ours) or (0.0, float("inf"))

@@ -21,9 +21,7 @@ def draw(ours: Source, measured: Source | None, ax: Axes) -> Axes:
     for side, source, line in style.sides(ours, measured):
         for flow in metrics.flows(source):
             values = metrics.inside(source, f"flow.{flow}.rtt", over)
-            style.cumulative(
-                ax, values, color=colours.get(flow, style.INK), label=f"{flow}{side}", **line
-            )
+            style.cumulative(ax, values, color=colours.get(flow, style.INK), label=f"{flow}{side}", **line)
     ax.set_ylim(0, 1.02)
     ax.legend(frameon=False, fontsize="small", loc="lower right")
     return ax

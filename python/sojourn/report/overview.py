@@ -38,9 +38,9 @@ def svg(comparison: Comparison) -> str:
                 rtt.append((mean.b, mean.a, flow.name, colours[flow.name], said))
     if not goodput or not rtt:
         return ""
-    return _scatter(
-        goodput, "Goodput, % of the link ceiling", 0, 105, [0, 25, 50, 75, 100], log=False
-    ) + _scatter(rtt, "Mean TCP RTT, ms", 15, 400, [20, 40, 80, 160, 320], log=True)
+    return _scatter(goodput, "Goodput, % of the link ceiling", 0, 105, [0, 25, 50, 75, 100], log=False) + _scatter(
+        rtt, "Mean TCP RTT, ms", 15, 400, [20, 40, 80, 160, 320], log=True
+    )
 
 
 def _scatter(
@@ -54,15 +54,12 @@ def _scatter(
 ) -> str:
     def at(value: float) -> float:
         value = min(max(value, low), high)
-        share = (
-            math.log(value / low) / math.log(high / low) if log else (value - low) / (high - low)
-        )
+        share = math.log(value / low) / math.log(high / low) if log else (value - low) / (high - low)
         return share * PLOT
 
     bottom, right = TOP + PLOT, LEFT + PLOT
     parts = [
-        f'<svg viewBox="0 0 {SIZE} {SIZE}" role="img" '
-        f'aria-label="{escape(title)}: ours against measured">',
+        f'<svg viewBox="0 0 {SIZE} {SIZE}" role="img" aria-label="{escape(title)}: ours against measured">',
         f'<text x="{LEFT}" y="18" class="head">{escape(title)}</text>',
         f'<rect x="{LEFT}" y="{TOP}" width="{PLOT}" height="{PLOT}" class="frame"/>',
         f'<line x1="{LEFT}" y1="{bottom}" x2="{right}" y2="{TOP}" class="same"/>',
@@ -79,10 +76,7 @@ def _scatter(
         x, y = LEFT + at(measured), bottom - at(ours)
         tip = f"<title>{escape(said)}: ours {ours:.1f}, measured {measured:.1f}</title>"
         if flow.startswith("prague"):
-            parts.append(
-                f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" fill="{colour}" '
-                f'fill-opacity=".75">{tip}</circle>'
-            )
+            parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" fill="{colour}" fill-opacity=".75">{tip}</circle>')
         else:
             parts.append(
                 f'<rect x="{x - 4:.1f}" y="{y - 4:.1f}" width="8" height="8" '
@@ -91,8 +85,7 @@ def _scatter(
             )
     parts += [
         f'<text x="{LEFT + PLOT / 2}" y="{bottom + 36}" text-anchor="middle">measured</text>',
-        f'<text transform="translate(14 {TOP + PLOT / 2}) rotate(-90)" '
-        'text-anchor="middle">ours</text>',
+        f'<text transform="translate(14 {TOP + PLOT / 2}) rotate(-90)" text-anchor="middle">ours</text>',
         "</svg>",
     ]
     return "".join(parts)

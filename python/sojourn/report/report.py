@@ -53,9 +53,7 @@ class Run:
 
 def write(results: Path, out: Path, reference: Path | None) -> Path:
     """The report of a results folder, beside `reference` or the measured data; returns the file."""
-    return write_comparison(
-        compare.collect(results, reference), out, title=f"Sojourn report: {results.resolve().name}"
-    )
+    return write_comparison(compare.collect(results, reference), out, title=f"Sojourn report: {results.resolve().name}")
 
 
 def write_comparison(comparison: Comparison, out: Path, *, title: str) -> Path:
@@ -78,9 +76,7 @@ def write_comparison(comparison: Comparison, out: Path, *, title: str) -> Path:
             sections=_sections(runs, out),
             definitions=metrics.DEFINITIONS,
             source=reference.SOURCE,
-            panels=_payload(
-                {run.id: _panel(run, points) for points in [_points(runs)] for run in runs}
-            ),
+            panels=_payload({run.id: _panel(run, points) for points in [_points(runs)] for run in runs}),
             uplot_js=Markup(_vendored("uPlot.iife.min.js")),  # noqa: S704 - shipped file
             uplot_css=Markup(_vendored("uPlot.min.css")),  # noqa: S704 - shipped file
         )
@@ -105,12 +101,7 @@ def _environment() -> jinja2.Environment:
 
 
 def _vendored(name: str) -> str:
-    return (
-        resources.files("sojourn.report")
-        .joinpath("uplot", name)
-        .read_text(encoding="utf-8")
-        .strip()
-    )
+    return resources.files("sojourn.report").joinpath("uplot", name).read_text(encoding="utf-8").strip()
 
 
 def number(value: float | None, sign: str = "") -> str:
@@ -144,10 +135,7 @@ def _sections(runs: list[Run], out: Path) -> list[dict[str, Any]]:
     for run in runs:
         parts = run.id.split("/")
         grouped.setdefault(parts[1] if len(parts) > 2 else parts[0], []).append(run)
-    numbers = {
-        run.id: index
-        for index, run in enumerate((run for group in grouped.values() for run in group), 1)
-    }
+    numbers = {run.id: index for index, run in enumerate((run for group in grouped.values() for run in group), 1)}
     return [
         {
             "anchor": f"section-{index}",
@@ -177,26 +165,18 @@ def _shared_labels(ids: list[str]) -> int:
     split = [run_id.split("/") for run_id in ids]
     most = min(map(len, split)) - 1
     same = (len({parts[index] for parts in split}) == 1 for index in range(most))
-    return (
-        next((index for index, one in enumerate(same) if not one), most)
-        if len(ids) > 1
-        else min(2, most)
-    )
+    return next((index for index, one in enumerate(same) if not one), most) if len(ids) > 1 else min(2, most)
 
 
 def _table_rows(run: Run) -> list[dict[str, Any]]:
     """One row per flow, one for the ratio, one for the ping; each a label and its cells."""
     ceiling = metrics.ceiling_mbps(run.id)
     if run.pair is not None:
-        flows = [
-            (flow.name, flow.goodput_mbps, list(flow.tcp_rtt_ms.values()))
-            for flow in run.pair.flows
-        ]
+        flows = [(flow.name, flow.goodput_mbps, list(flow.tcp_rtt_ms.values())) for flow in run.pair.flows]
         ping, ratio = list(run.pair.ping_ms.values()), run.pair.ratio
     elif run.summary is not None:
         flows = [
-            (flow.name, Difference(flow.goodput_mbps, None), _alone(flow.tcp_rtt_ms))
-            for flow in run.summary.flows
+            (flow.name, Difference(flow.goodput_mbps, None), _alone(flow.tcp_rtt_ms)) for flow in run.summary.flows
         ]
         ping = _alone(run.summary.ping_ms)
         ratio = Difference(run.summary.ratio, None) if len(run.summary.flows) == 2 else None
@@ -211,13 +191,9 @@ def _table_rows(run: Run) -> list[dict[str, Any]]:
         for name, rate, rtt in flows
     ]
     if ratio is not None:
-        rows.append(
-            {"label": "ratio 2nd/1st", "goodput": _cell(ratio, ratio.b, (15, 50)), "rtt": None}
-        )
+        rows.append({"label": "ratio 2nd/1st", "goodput": _cell(ratio, ratio.b, (15, 50)), "rtt": None})
     if any(x.a is not None for x in ping):
-        rows.append(
-            {"label": "ping", "goodput": None, "rtt": [_cell(x, x.b, (5, 15)) for x in ping]}
-        )
+        rows.append({"label": "ping", "goodput": None, "rtt": [_cell(x, x.b, (5, 15)) for x in ping]})
     return rows
 
 
@@ -282,9 +258,7 @@ def _link(source: Source, out: Path) -> str | None:
 
 def _points(runs: list[Run]) -> int:
     """Points per series such that all series together keep within their budget."""
-    count = sum(
-        len(list(_curves(source))) for run in runs for source in (run.ours, run.measured) if source
-    )
+    count = sum(len(list(_curves(source))) for run in runs for source in (run.ours, run.measured) if source)
     affordable = int(SERIES_BYTES / BYTES_PER_POINT / max(count, 1))
     return max(MIN_POINTS, min(MAX_POINTS, affordable)) // 2 * 2
 
@@ -299,9 +273,7 @@ def _curves(source: Source) -> list[tuple[str, str, str]]:
 
 def _panel(run: Run, points: int) -> dict[str, Any]:
     sources = [(0, run.ours), *([(1, run.measured)] if run.measured else [])]
-    ends = [
-        metrics.finite(source, name)[0] for _, source in sources for _, _, name in _curves(source)
-    ]
+    ends = [metrics.finite(source, name)[0] for _, source in sources for _, _, name in _curves(source)]
     end = max((float(t[-1]) for t in ends if t.size), default=1.0)
     colours = {**style.colours(metrics.flows(run.ours)), "ICMP": style.PING}
     panel: dict[str, Any] = {
