@@ -47,9 +47,10 @@ impl RunResult {
     }
 }
 
+/// The package's version and a hash of the sources (`build.rs`).
 #[pyfunction]
 fn version() -> &'static str {
-    env!("CARGO_PKG_VERSION")
+    concat!(env!("CARGO_PKG_VERSION"), "+", env!("SOJOURN_SOURCES"))
 }
 
 #[pyfunction]

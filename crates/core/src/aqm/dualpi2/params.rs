@@ -9,7 +9,7 @@ pub(super) const PARAMS: &[Param] = &[
         name: "memlimit",
         value: "BYTES",
         default: "limit of 3028b each",
-        doc: "Memory of both queues, by the model of `psched::truesize`; not in version 2020.",
+        doc: "Memory of both queues, as the kernel's truesize counts them; not in version 2020.",
     },
     Param {
         name: "coupling_factor",
