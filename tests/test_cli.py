@@ -123,6 +123,9 @@ def test_clean_takes_runs_only(scenario: Write, capsys: Output) -> None:
         (["cc", "codle", "--json"], "nearest is 'codel'"),
         (["compare", "nowhere"], "no such results"),
         (["report", "nowhere"], "no such results"),
+        (["run", "ect1", "--out", "broken.toml"], "expected a folder"),
+        (["show", "."], "expected the folder of one run"),
+        (["clean", "nowhere"], "no such results folder"),
         (["nonsense"], "nonsense"),
     ],
 )

@@ -34,6 +34,22 @@ def test_a_result_set_is_a_table(scenario: Callable[..., str]) -> None:
     assert list(ResultSet.open("out").runs) == list(runs.runs)
 
 
+def test_what_cannot_be_read_is_left_out_with_a_line(scenario: Callable[..., str]) -> None:
+    whole, broken, alien = sojourn.run(scenario(), seeds=3, out="out")
+    (broken.path / "series.parquet").write_bytes(b"junk")
+    (alien.path / "manifest.json").write_text("[]")
+    errors: list[str] = []
+    assert list(ResultSet.open("out", errors).runs) == [whole.id]
+    assert [line.split(":")[0] for line in errors] == [
+        "out/one@seed2/series.parquet", "out/one@seed3/manifest.json",
+    ]  # fmt: skip
+    with pytest.raises(results.ResultsError, match="expected a JSON object"):
+        ResultSet.open("out")
+    with pytest.raises(results.ResultsError, match="expected the series of a run"):
+        results.Run(broken.path).names()
+    assert [path.name for path in results.clean(Path("out"), everything=False, dry=True)] == ["one@seed3"]
+
+
 def test_a_variant_is_part_of_the_id(scenario: Callable[..., str]) -> None:
     runs = sojourn.run(scenario(), {"flow.a.cc": "reno"}, seeds=2, variant="reno", out="out")
     assert list(runs.runs) == ["one~reno", "one~reno@seed2"]

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from synthetic import S2_STEM, flent_document, write_flent
+
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(300)]
 
+SHORT = "ect1/l4s-s1-oneflow/prague/dualpi2/5Mbit/20ms"
+VERBS = ("cc", "clean", "compare", "fidelity", "import", "list", "plot", "qdisc", "report", "run", "schema", "show")
 SCENARIO = """\
 name = "smoke"
 duration = "3s"
@@ -33,7 +39,9 @@ name = "ping"
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("smoke")
     (folder / "smoke.toml").write_text(SCENARIO)
-    assert sojourn(folder, "run", "smoke.toml", "--verify", "--out", "results/a").returncode == 0
+    write_flent(folder / f"{S2_STEM}.flent.gz", flent_document())
+    for target in ("smoke.toml", SHORT):
+        assert sojourn(folder, "run", target, "--verify", "--out", "results/a").returncode == 0
     return folder
 
 
@@ -43,27 +51,44 @@ def sojourn(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, env=os.environ | reference, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "--help",
-        "--version",
-        "list",
-        "list ect1",
-        "show smoke.toml",
-        "show results/a/smoke",
-        "show ect1/l4s-s1-oneflow/prague/dualpi2/50Mbit/20ms",
-        "qdisc",
-        "qdisc dualpi2",
-        "cc",
-        "cc prague",
-        "schema",
-        "plot results/a/smoke -o smoke.svg",
-        "report results/a -o report.html",
-        "fidelity --only X1 --seeds 1",
-        "clean --dry",
-    ],
+COMMANDS = (
+    "--help",
+    "--version",
+    "run smoke.toml -s seed=2 -o results/b",
+    f"run {SHORT} --out results/a",
+    "list",
+    "list ect1",
+    "show smoke.toml",
+    "show results/a/smoke",
+    f"show {SHORT}",
+    "qdisc",
+    "qdisc dualpi2",
+    "cc",
+    "cc prague",
+    "schema",
+    *(
+        f"plot results/a/smoke -p {plot} -o {plot}.svg"
+        for plot in ("tcp_delivery_with_rtt", "totals", "ping_cdf", "tcp_rtt_cdf", "tcp_cwnd")
+    ),
+    f"plot {S2_STEM}.flent.gz -o flent.png",
+    "compare results/a",
+    "compare results/a --report compared.html",
+    "compare results/a results/a --only ect1",
+    "report results/a -o report.html",
+    "fidelity --only X1 --seeds 1",
+    "fidelity results/a",
+    f"import flent {S2_STEM}.flent.gz -o results/testbed",
+    "clean --dry",
 )
+
+
+def test_every_verb_is_among_the_commands(folder: Path) -> None:
+    listed = re.findall(r"^│ ([a-z]+) +[A-Z]", sojourn(folder, "--help").stdout, re.MULTILINE)
+    assert tuple(listed) == VERBS
+    assert {command.split()[0] for command in COMMANDS} >= set(VERBS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_verb_succeeds_and_says_something(folder: Path, command: str) -> None:
     done = sojourn(folder, *command.split())
     assert done.returncode == 0, done.stderr
@@ -72,13 +97,59 @@ def test_verb_succeeds_and_says_something(folder: Path, command: str) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["run smoke.toml --out results/a", "show results/a/smoke", "fidelity --only X1 --seeds 1"],
+    [
+        "run smoke.toml --out results/a",
+        "show results/a/smoke",
+        "plot results/a/smoke -o again.svg",
+        "compare results/a",
+        "report results/a -o again.html",
+        "fidelity --only X1 --seeds 1",
+        f"import flent {S2_STEM}.flent.gz -o json",
+        "clean --dry",
+    ],
 )
 def test_json_documents_name_their_schema(folder: Path, command: str) -> None:
     done = sojourn(folder, *command.split(), "--json")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert document.get("schema", "").startswith("sojourn/")
+
+
+def test_the_version_is_that_of_these_sources(folder: Path) -> None:
+    crates = Path(__file__).parents[1] / "crates"
+    sources = {file.relative_to(crates).as_posix(): file.read_bytes() for file in crates.glob("*/src/**/*.rs")}
+    state = 0xCBF29CE484222325
+    for name in sorted(sources, key=lambda name: name.split("/")):
+        content = sources[name]
+        for byte in b"".join((name.encode(), len(content).to_bytes(8, "little"), content)):
+            state = (state ^ byte) * 0x100000001B3 % 2**64
+    build = f"{state >> 32 ^ state % 2**32:08x}"
+    said = sojourn(folder, "--version").stdout.strip()
+    assert re.fullmatch(r"\d+\.\d+\.\d+\+[0-9a-f]{8}", said)
+    assert said.endswith(f"+{build}")
+
+
+def test_a_broken_run_is_one_line_and_the_others_are_compared(folder: Path) -> None:
+    shutil.copytree(folder / "results/a", folder / "broken/a")
+    shutil.copytree(folder / "results/a/smoke", folder / "broken/b")
+    (folder / "broken/b/manifest.json").write_text("{")
+    (folder / "broken/a/smoke/series.parquet").write_text("no table")
+    for command, code in (
+        ("compare broken", 3),
+        ("fidelity broken", 3),
+        ("plot broken/a/smoke", 2),
+        ("show broken/b", 2),
+    ):
+        done = sojourn(folder, *command.split())
+        assert done.returncode == code, done.stderr
+        assert "Traceback" not in done.stderr
+        assert {"smoke/series.parquet", "b/manifest.json"} & set(
+            re.findall(r"\w+/[a-z]+\.(?:parquet|json)", done.stderr)
+        )
+    assert "1 run compared" in sojourn(folder, "compare", "broken").stdout
+    page = sojourn(folder, "report", "broken", "-o", "broken.html")
+    assert page.returncode == 0
+    assert "expected the series of a run" in (folder / "broken.html").read_text()
 
 
 @pytest.mark.parametrize("command", ["list", "list ect1", "qdisc", "cc"])
@@ -94,8 +165,9 @@ def test_every_case_of_every_suite_resolves(folder: Path) -> None:
     assert len(done.stdout.split()) == 27
 
 
-def test_a_reader_that_leaves_is_no_error(folder: Path) -> None:
-    command = f"{sys.executable} -m sojourn.cli list | head -n 1 >&2; exit ${{PIPESTATUS[0]}}"
+@pytest.mark.parametrize("verb", ["list", "compare results/a", "fidelity results/a", "--help", "schema"])
+def test_a_reader_that_leaves_is_no_error(folder: Path, verb: str) -> None:
+    command = f"{sys.executable} -m sojourn.cli {verb} | head -n 1 >&2; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["/bin/bash", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("\n") == 1

@@ -16,7 +16,7 @@ from cyclopts.validators import Number
 
 from sojourn import _core, results, suites
 from sojourn.results import Run
-from sojourn.run import Outcome, execute, find, new_folder, plan, select
+from sojourn.run import RESULTS, Outcome, execute, find, new_folder, plan, select
 
 OK, FAILED, MISUSE, SOME_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 LATEST = Path("results/latest")
@@ -25,16 +25,16 @@ app = App(
     name="sojourn",
     help="A deterministic packet-level laboratory for L4S, SCE and SCReAM congestion control.",
     version=_core.version,
-    default_parameter=Parameter(negative=()),
+    default_parameter=Parameter(negative=(), show_default=lambda value: value or None),
     result_action="return_value",
     suppress_keyboard_interrupt=False,
 )
 importers = App(name="import", help="Turn results of other tools into a results folder.")
 app.command(importers)
 
+OutFolder = Annotated[Path, Parameter(name=["--out", "-o"])]
 Json = Annotated[bool, Parameter(name="--json")]
 Set = Annotated[list[str] | None, Parameter(name=["--set", "-s"])]
-Output = Annotated[Path | None, Parameter(name=["--output", "-o"])]
 AtLeastOne = Parameter(validator=Number(gte=1))
 
 
@@ -46,7 +46,7 @@ class UsageError(Exception):
 def run(
     *targets: str,
     set_: Set = None,
-    out: Path | None = None,
+    out: Annotated[Path | None, Parameter(name=["--out", "-o"])] = None,
     jobs: Annotated[int | None, AtLeastOne] = None,
     seed: int | None = None,
     seeds: Annotated[int, AtLeastOne] = 1,
@@ -74,6 +74,8 @@ def run(
     """
     if not targets:
         raise UsageError(f"expected suites ({', '.join(suites.NAMES)}), ids or TOML files to run")
+    if out and out.exists() and not out.is_dir():
+        raise UsageError(f"--out {out}: expected a folder, found a file")
     todo = plan(targets, _overrides(set_), seed=seed, seeds=seeds)
     for warning in dict.fromkeys(w for job in todo for w in job.scenario.warnings):
         _say(f"warning: {warning}")
@@ -98,7 +100,7 @@ def run(
 
 
 @app.command(name="list")
-def list_(pattern: str | None = None, *, as_json: Json = False) -> int:
+def list_(pattern: str | None = None, /, *, as_json: Json = False) -> int:
     """List the runs of all suites, of one, or those whose id matches a regular expression.
 
     Example: `sojourn list ect1`
@@ -119,7 +121,7 @@ def list_(pattern: str | None = None, *, as_json: Json = False) -> int:
 
 
 @app.command
-def show(target: str, *, set_: Set = None, as_json: Json = False) -> int:
+def show(target: str, /, *, set_: Set = None, as_json: Json = False) -> int:
     """Print a scenario with every default written out; for a finished run also its summary.
 
     Example: `sojourn show ect1/l4s-s1-oneflow/prague/dualpi2/50Mbit/20ms`
@@ -134,6 +136,8 @@ def show(target: str, *, set_: Set = None, as_json: Json = False) -> int:
         text = finished.scenario if (finished.path / "scenario.toml").exists() else ""
         document = {"manifest": finished.manifest, "scenario": text, "summary": finished.summary}
     else:
+        if Path(target).is_dir():
+            raise UsageError(f"{target}: expected the folder of one run, with a {results.MANIFEST}")
         finished = None
         scenarios = find(target)
         if len(scenarios) > 1:
@@ -154,7 +158,7 @@ def show(target: str, *, set_: Set = None, as_json: Json = False) -> int:
 
 
 @app.command
-def qdisc(name: str | None = None, *, as_json: Json = False) -> int:
+def qdisc(name: str | None = None, /, *, as_json: Json = False) -> int:
     """List the queue disciplines, or print the words that one of them takes.
 
     Example: `sojourn qdisc dualpi2`
@@ -167,7 +171,7 @@ def qdisc(name: str | None = None, *, as_json: Json = False) -> int:
 
 
 @app.command
-def cc(name: str | None = None, *, as_json: Json = False) -> int:
+def cc(name: str | None = None, /, *, as_json: Json = False) -> int:
     """List the congestion controllers, or print the words that one of them takes.
 
     Example: `sojourn cc prague`
@@ -187,27 +191,36 @@ def schema() -> int:
 
 
 @app.command
-def plot(run: str, *, plot: str = "tcp_delivery_with_rtt", output: Output = None, title: str = "") -> int:
+def plot(
+    run: str,
+    /,
+    *,
+    plot: Annotated[str, Parameter(name=["--plot", "-p"])] = "tcp_delivery_with_rtt",
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    title: str = "",
+    as_json: Json = False,
+) -> int:
     """Draw a run, simulated or a Flent file, and print the name of the picture.
 
-    Example: `sojourn plot results/latest/my-run -o my-run.svg`
+    Example: `sojourn plot results/latest/my-run -p tcp_delivery_with_rtt -o my-run.svg`
 
     Args:
         run: Folder of a run, or a Flent file.
-        plot: Name of the plot.
-        output: Picture to write; its suffix chooses the format.
+        plot: Name of the plot: tcp_delivery_with_rtt, totals, ping_cdf, tcp_rtt_cdf or tcp_cwnd.
+        output: Picture to write; .svg, .png or .pdf chooses the format.
         title: Title above the plot.
+        as_json: Print one JSON document.
     """
     from sojourn.plot import plot as draw
 
-    print(draw(run, plot=plot, output=output, title=title))
-    return OK
+    return _written(draw(run, plot=plot, output=output, title=title), as_json=as_json)
 
 
 @app.command
 def compare(
     a: Path = LATEST,
     b: Path | None = None,
+    /,
     *,
     report: Path | None = None,
     only: str | None = None,
@@ -233,9 +246,11 @@ def compare(
 @app.command
 def report(
     results_: Annotated[Path, Parameter(name="RESULTS")] = LATEST,
+    /,
     *,
     output: Annotated[Path, Parameter(name=["--output", "-o"])] = Path("report.html"),
     reference: Path | None = None,
+    as_json: Json = False,
 ) -> int:
     """Write results as one self-contained HTML file, over measured data where there are any.
 
@@ -245,17 +260,18 @@ def report(
         results_: Results folder.
         output: File to write.
         reference: Folder of Flent files; default the measured data.
+        as_json: Print one JSON document.
     """
     _expect(results_)
     from sojourn.report import write
 
-    print(write(results_, output, reference))
-    return OK
+    return _written(write(results_, output, reference), as_json=as_json)
 
 
 @app.command
 def fidelity(
     results_: Annotated[Path | None, Parameter(name="RESULTS")] = None,
+    /,
     *,
     only: str | None = None,
     seeds: Annotated[int, AtLeastOne] = 3,
@@ -280,7 +296,7 @@ def fidelity(
 
 
 @importers.command
-def flent(file: Path, *, out: Annotated[Path, Parameter(name=["--out", "-o"])] = Path("results/flent")) -> int:
+def flent(file: Path, /, *, out: OutFolder = Path("results/flent"), as_json: Json = False) -> int:
     """Import a Flent result file as a run.
 
     Example: `sojourn import flent tcp_2up.flent.gz --out results/testbed`
@@ -288,16 +304,17 @@ def flent(file: Path, *, out: Annotated[Path, Parameter(name=["--out", "-o"])] =
     Args:
         file: File that Flent wrote.
         out: Results folder.
+        as_json: Print one JSON document.
     """
     from sojourn.interop.flent import import_file
 
-    print(import_file(file, out))
-    return OK
+    return _written(import_file(file, out), as_json=as_json)
 
 
 @app.command
 def clean(
-    folder: Path = Path("results"),
+    folder: Path = RESULTS,
+    /,
     *,
     everything: Annotated[bool, Parameter(name="--all")] = False,
     dry: bool = False,
@@ -313,6 +330,8 @@ def clean(
         dry: Only list what would go.
         as_json: Print one JSON document.
     """
+    if folder != RESULTS and not folder.is_dir():
+        raise UsageError(f"{folder}: no such results folder")
     gone = [str(path) for path in results.clean(folder, everything=everything, dry=dry)]
     if as_json:
         _print_json({"schema": "sojourn/clean/1", "removed": gone, "dry": dry})
@@ -327,6 +346,8 @@ def call(arguments: Sequence[str] | None = None) -> int:
         code = app(arguments, exit_on_error=False, print_error=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else OK
+    except SystemExit:
+        return OK  # rich's way to say that the reader has seen enough; nothing here exits by itself
     except BrokenPipeError:
         # The reader has seen enough. Python would complain once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -409,6 +430,14 @@ def _print_summary(finished: Run) -> None:
     width = max((len(name) for name in rows), default=0)
     for name, value in rows.items():
         print(f"{name:{width}}  {f'{value:.4g}' if isinstance(value, float) else value}")
+
+
+def _written(path: Path, *, as_json: bool) -> int:
+    if as_json:
+        _print_json({"schema": "sojourn/written/1", "path": str(path)})
+    else:
+        print(path)
+    return OK
 
 
 def _print_json(document: object) -> None:

@@ -20,6 +20,7 @@ from rich.table import Table
 from sojourn import metrics, reference
 from sojourn.interop import flent
 from sojourn.metrics import FlowSummary, RunSummary, Source, Stats
+from sojourn.results import ResultsError, ResultSet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -170,7 +171,9 @@ def compare(a: Path, b: Path | None, *, report: Path | None, as_json: bool, only
     if report is not None:
         from sojourn.report import write_comparison
 
-        write_comparison(result, report, title=f"{a.name} beside {b.name if b else 'measured data'}")
+        write_comparison(
+            result, report, title=f"Sojourn: {a.resolve().name} beside {b.resolve().name if b else 'the testbed'}"
+        )
         sys.stderr.write(f"report: {report}\n")
     if result.errors:
         return 3
@@ -197,7 +200,11 @@ def collect(a: Path, b: Path | None, *, only: str | None = None) -> Comparison:
     result.only_b = sorted(theirs.keys() - ours.keys())
     result.lone = [ours[run_id] for run_id in sorted(result.only_a, key=natural)]
     for run_id in sorted(ours.keys() & theirs.keys(), key=natural):
-        pair = pair_up(run_id, ours[run_id], theirs[run_id])
+        try:
+            pair = pair_up(run_id, ours[run_id], theirs[run_id])
+        except ResultsError as error:
+            result.errors.append(str(error))
+            continue
         if pair is None:
             result.errors.append(f"{run_id}: expected flows that live longer than 11 s together on both sides")
         else:
@@ -262,10 +269,9 @@ def _side(path: Path, errors: list[str]) -> Mapping[str, Source]:
     if not path.exists():
         raise CompareError(f"{path}: expected a results folder or Flent files, found nothing")
     if path.is_dir() and not flent.files(path):
-        from sojourn.results import ResultSet
-
-        runs: Mapping[str, Source] = {key: metrics.Cached(run) for key, run in ResultSet.open(path).runs.items()}
-        if not runs:
+        found = ResultSet.open(path, errors).runs
+        runs: Mapping[str, Source] = {key: metrics.Cached(run) for key, run in found.items()}
+        if not runs and not errors:
             raise CompareError(f"{path}: expected a results folder or Flent files, found neither")
         return runs
     read: dict[str, Source] = {}
@@ -320,7 +326,9 @@ def _print(result: Comparison) -> None:
 def conclusion(result: Comparison) -> str:
     """The comparison in one sentence."""
     if not result.pairs:
-        return "No run is in both result sets."
+        return (
+            "Nothing to compare: no run is on both sides. Measured runs: `sojourn list ect1 --json`, key `reference`."
+        )
     text = f"{len(result.pairs)} run{'s' if len(result.pairs) != 1 else ''} compared"
     if result.goodput_error_percent is not None:
         text += f"; median absolute error of goodput {result.goodput_error_percent:.1f} %"
@@ -339,7 +347,7 @@ def _cell(value: Difference) -> str:
     digits = 1 if max(abs(value.a or 0), abs(value.b or 0)) >= 100 else 2
 
     def show(number: float | None, sign: str = "") -> str:
-        return "-" if number is None else format(number, f"{sign}.{digits}f")
+        return "-" if number is None else format(number, f"{sign}z.{digits}f")
 
     return f"{show(value.a)} / {show(value.b)} ({show(value.diff, '+')})"
 

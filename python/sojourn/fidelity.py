@@ -149,11 +149,11 @@ class Result:
         if self.verdict == "fail":
             return known or "unexplained"
         if self.verdict == "not-run":
-            return f"needs a run with {self.row.variant}" if self.row.variant else "its run is not in this result set"
+            what = f"its run with {self.row.variant}" if self.row.variant else "its run"
+            return f"{what} is not in this result set"
         return ""
 
     def document(self) -> dict[str, Any]:
-        """The JSON document of `sojourn fidelity --json`."""
         """One element of `rows` of the JSON document."""
         return {
             "id": self.row.id,
@@ -426,13 +426,14 @@ def simulate(rows: list[Row], *, seeds: int, out: Path = SCORE_FOLDER) -> dict[s
 
 
 def main(results: Path | None, *, only: list[str] | None, seeds: int, as_json: bool) -> int:
-    """Print the scoreboard; 0 if nothing misses unexplained, 4 if something does, 2 on misuse."""
+    """Print the scoreboard; 4 if a row misses unexplained, 3 if a run cannot be read, 2 on misuse, else 0."""
     try:
         rows = select(only)
     except KeyError as error:
         known = ", ".join(dict.fromkeys(row.id for row in ROWS))
         sys.stderr.write(f"sojourn fidelity: {error.args[0]}: expected one of {known}\n")
         return 2
+    errors: list[str] = []
     if results is None:
         if seeds < 1:
             sys.stderr.write(f"sojourn fidelity: --seeds {seeds}: expected at least 1\n")
@@ -444,14 +445,16 @@ def main(results: Path | None, *, only: list[str] | None, seeds: int, as_json: b
     else:
         from sojourn.results import ResultSet
 
-        runs = ResultSet.open(results).runs
+        runs = ResultSet.open(results, errors).runs
+    for line in errors:
+        sys.stderr.write(f"sojourn fidelity: {line}\n")
     judged = judge(rows, runs)
     if as_json:
         sys.stdout.write(json.dumps(document(judged), indent=2, allow_nan=False, ensure_ascii=False) + "\n")
     else:
         _print(judged)
     unexplained = any(r.verdict == "fail" and r.explanation == "unexplained" for r in judged)
-    return 4 if unexplained else 0
+    return 4 if unexplained else 3 if errors else 0
 
 
 def document(judged: list[Result]) -> dict[str, Any]:

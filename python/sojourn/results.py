@@ -33,6 +33,10 @@ IN_PROGRESS = ".in-progress"
 RUN_ID = re.compile(r"[A-Za-z0-9_+@~-][A-Za-z0-9_.+@~-]*(/[A-Za-z0-9_+@~-][A-Za-z0-9_.+@~-]*)*")
 
 
+class ResultsError(ValueError):
+    """A file of a results folder that cannot be read; one line says which and what was expected."""
+
+
 class Run:
     """A finished run in its folder."""
 
@@ -42,7 +46,10 @@ class Run:
     @cached_property
     def manifest(self) -> dict[str, Any]:
         """Version, seed, hash, completeness, and when, where and how it was made."""
-        return self._json(MANIFEST)
+        document = self._json(MANIFEST)
+        if not isinstance(document.get("id"), str):
+            raise ResultsError(f"{self.path / MANIFEST}: expected a key `id`")
+        return document
 
     @property
     def id(self) -> str:
@@ -75,8 +82,8 @@ class Run:
 
     @cached_property
     def _names(self) -> list[str]:
-        column = self.frame().select("series").unique(maintain_order=True).collect()
-        return column.to_series().to_list()
+        rows = self._collect(self.frame().select("series").unique(maintain_order=True))
+        return rows.to_series().to_list()
 
     def frame(self) -> pl.LazyFrame:
         """All series, long: columns `series`, `unit`, `t_s`, `value`."""
@@ -88,13 +95,26 @@ class Run:
         """Times in seconds and values of one series."""
         import polars as pl
 
-        rows = self.frame().filter(pl.col("series") == name).select("t_s", "value").collect()
+        rows = self._collect(self.frame().filter(pl.col("series") == name).select("t_s", "value"))
         if rows.is_empty() and name not in self._names:
             raise KeyError(f"no series {name!r} in {self.path}; there are {', '.join(self._names)}")
         return rows["t_s"].to_numpy(), rows["value"].to_numpy()
 
+    def _collect(self, query: pl.LazyFrame) -> pl.DataFrame:
+        import polars as pl
+
+        try:
+            return query.collect()
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise ResultsError(f"{self.path / 'series.parquet'}: expected the series of a run ({error})") from None
+
     def _json(self, file: str) -> dict[str, Any]:
-        document: dict[str, Any] = json.loads((self.path / file).read_text(encoding="utf-8"))
+        try:
+            document = json.loads((self.path / file).read_text(encoding="utf-8"))
+        except (ValueError, OSError) as error:
+            raise ResultsError(f"{self.path / file}: expected JSON ({error})") from None
+        if not isinstance(document, dict):
+            raise ResultsError(f"{self.path / file}: expected a JSON object")
         return document
 
     def __repr__(self) -> str:
@@ -109,9 +129,26 @@ class ResultSet(Sequence[Run]):
         self.runs = {run.id: run for run in sorted(runs, key=lambda run: run.id)}
 
     @classmethod
-    def open(cls, path: str | Path) -> ResultSet:
-        """All runs at or below a folder."""
-        return cls(Path(path), (Run(folder) for folder in run_folders(Path(path))))
+    def open(cls, path: str | Path, errors: list[str] | None = None) -> ResultSet:
+        """All runs at or below a folder.
+
+        With `errors`, a run whose manifest or series cannot be read is left out and gets a line
+        there; without, it raises `ResultsError`.
+        """
+        runs = []
+        for folder in run_folders(Path(path)):
+            run = Run(folder)
+            try:
+                run.manifest  # noqa: B018 - read now
+                if errors is not None:
+                    run.names()
+            except ResultsError as error:
+                if errors is None:
+                    raise
+                errors.append(str(error))
+            else:
+                runs.append(run)
+        return cls(Path(path), runs)
 
     @overload
     def __getitem__(self, position: int) -> Run: ...
@@ -230,7 +267,7 @@ def point_latest(root: Path) -> None:
 def clean(root: Path, *, everything: bool, dry: bool) -> list[Path]:
     """Removes unfinished work, incomplete runs or all runs below `root`; returns what went."""
     unfinished = sorted(root.glob(f"**/{IN_PROGRESS}*"))
-    runs = [f for f in run_folders(root) if everything or not Run(f).complete]
+    runs = [f for f in run_folders(root) if everything or not _whole(Run(f))]
     if not dry:
         for folder in (*unfinished, *runs):
             shutil.rmtree(folder)
@@ -240,6 +277,13 @@ def clean(root: Path, *, everything: bool, dry: bool) -> list[Path]:
         if (link := root / "latest").is_symlink() and not link.exists():
             link.unlink()
     return [*unfinished, *runs]
+
+
+def _whole(run: Run) -> bool:
+    try:
+        return run.complete
+    except ResultsError:
+        return False
 
 
 def seed_of(resolved: str) -> int:

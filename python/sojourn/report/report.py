@@ -105,10 +105,11 @@ def _vendored(name: str) -> str:
 
 
 def number(value: float | None, sign: str = "") -> str:
-    """Two decimals, one from 100 on; a true minus sign."""
+    """Two decimals, one from 100 on; a true minus sign, and no sign for what rounds to nothing."""
     if value is None:
         return "\N{EN DASH}"
-    return format(value, f"{sign}.{1 if abs(value) >= 100 else 2}f").replace("-", "\N{MINUS SIGN}")
+    text = format(value, f"{sign}.{1 if abs(value) >= 100 else 2}f")
+    return text.lstrip("+-") if float(text) == 0 else text.replace("-", "\N{MINUS SIGN}")
 
 
 # Tables.
@@ -118,6 +119,7 @@ def _scoreboard(runs: dict[str, Source]) -> dict[str, Any]:
     judged = fidelity.judge(fidelity.ROWS, runs)
     return {
         "count": fidelity.score(judged),
+        "spread": any(len(result.values) > 1 for result in judged),
         "rows": [
             {
                 **result.document(),
