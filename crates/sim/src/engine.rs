@@ -20,6 +20,9 @@ use crate::link::{Hop, Port};
 /// Called with the simulated fraction of the run; returns false to stop at the next sample.
 pub type Progress<'a> = &'a mut dyn FnMut(f64) -> bool;
 
+/// Why building cannot fail here.
+const CHECKED: &str = "the scenario has built every algorithm once";
+
 /// Timers per port: queue's wake-up, wire free, head of the line.
 const PORT_SLOTS: u32 = 3;
 
@@ -295,7 +298,6 @@ impl<'s> Engine<'s> {
         let name = format!("{}.change{index}", self.ports[p].name);
         let env = env(self.scenario.seed, &name, now);
         let port = &mut self.ports[p];
-        const CHECKED: &str = "the scenario has validated the change";
         match edit {
             Edit::Delay(delay) => port.delay = *delay,
             Edit::Rate(rate) if port.wire.is_some() => port.wire = Some(*rate),
@@ -450,7 +452,6 @@ fn env(seed: u64, name: &str, now: Time) -> Env {
 }
 
 fn port(spec: &PortSpec, scenario: &Scenario, ends: usize) -> Port {
-    const CHECKED: &str = "the scenario has built it once";
     let env = |part: &str| env(scenario.seed, &format!("link.{}.{part}", spec.name), Time::ZERO);
     let leaf = aqm::build(&spec.qdisc, env("qdisc")).expect(CHECKED);
     let qdisc = match &spec.shaper {

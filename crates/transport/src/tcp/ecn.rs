@@ -167,7 +167,6 @@ impl AccEcnSender {
         }
         let safe = segments - ((segments - delta) & 7);
         match new_ce_bytes {
-            None => safe,
             Some(0) => delta,
             Some(new) if progress.regular && progress.bytes > 0 => {
                 let by_bytes =
@@ -176,7 +175,7 @@ impl AccEcnSender {
             }
             Some(new) if new > delta * progress.mss => safe,
             Some(new) if new < safe * progress.mss / 2 => delta,
-            Some(_) => safe,
+            None | Some(_) => safe,
         }
     }
 }
