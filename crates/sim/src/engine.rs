@@ -125,7 +125,7 @@ impl<'s> Engine<'s> {
         self.arm_agenda();
         self.events.set(self.sample_slot(), Time::ZERO);
         let mut complete = true;
-        while let Some((at, slot)) = self.events.pop() {
+        while let Some((at, slot)) = self.events.next() {
             if at > end {
                 break;
             }
