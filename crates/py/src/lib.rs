@@ -1,5 +1,7 @@
 //! The Python module `sojourn._core`: conversions between Python and the engine, nothing else.
 
+#![expect(clippy::needless_pass_by_value, reason = "PyO3 hands values over")]
+
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
@@ -142,7 +144,6 @@ fn describe(name: &str, summary: &str, reference: &str, params: &[Param]) -> Val
     json!({"name": name, "summary": summary, "reference": reference, "parameters": parameters})
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "used as a function of map_err")]
 fn refuse(error: impl std::fmt::Display) -> PyErr {
     ScenarioError::new_err(error.to_string())
 }

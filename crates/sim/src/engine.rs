@@ -20,6 +20,9 @@ use crate::link::{Hop, Port};
 /// Called with the simulated fraction of the run; returns false to stop at the next sample.
 pub type Progress<'a> = &'a mut dyn FnMut(f64) -> bool;
 
+/// Why building cannot fail here.
+const CHECKED: &str = "the scenario has built every algorithm once";
+
 /// Timers per port: queue's wake-up, wire free, head of the line.
 const PORT_SLOTS: u32 = 3;
 
@@ -122,7 +125,7 @@ impl<'s> Engine<'s> {
         self.arm_agenda();
         self.events.set(self.sample_slot(), Time::ZERO);
         let mut complete = true;
-        while let Some((at, slot)) = self.events.pop() {
+        while let Some((at, slot)) = self.events.next() {
             if at > end {
                 break;
             }
@@ -192,9 +195,8 @@ impl<'s> Engine<'s> {
     fn rearm(&mut self, p: usize) {
         let port = &self.ports[p];
         let slot = p as u32 * PORT_SLOTS;
-        let wake = port.qdisc.wake();
-        // A wake-up that is due already but could not be served waits for the wire.
-        self.events.set(slot, if wake <= self.now { Time::NEVER } else { wake });
+        // A timer that is due at this very instant still has its event to come.
+        self.events.set(slot, port.qdisc.wake().max(self.now));
         if port.wire.is_some() {
             self.events.set(slot + 1, port.free_at(self.now));
         }
@@ -203,7 +205,11 @@ impl<'s> Engine<'s> {
     fn on_port(&mut self, p: usize, timer: u32) {
         match timer {
             0 => {
-                self.ports[p].qdisc.on_wake(self.now, &mut self.log);
+                let qdisc = &mut self.ports[p].qdisc;
+                if qdisc.wake() <= self.now {
+                    qdisc.on_wake(self.now, &mut self.log);
+                    assert!(qdisc.wake() > self.now, "`{}` serves its timer", qdisc.describe());
+                }
                 self.pump(p);
             }
             1 => self.pump(p),
@@ -295,7 +301,6 @@ impl<'s> Engine<'s> {
         let name = format!("{}.change{index}", self.ports[p].name);
         let env = env(self.scenario.seed, &name, now);
         let port = &mut self.ports[p];
-        const CHECKED: &str = "the scenario has validated the change";
         match edit {
             Edit::Delay(delay) => port.delay = *delay,
             Edit::Rate(rate) if port.wire.is_some() => port.wire = Some(*rate),
@@ -450,7 +455,6 @@ fn env(seed: u64, name: &str, now: Time) -> Env {
 }
 
 fn port(spec: &PortSpec, scenario: &Scenario, ends: usize) -> Port {
-    const CHECKED: &str = "the scenario has built it once";
     let env = |part: &str| env(scenario.seed, &format!("link.{}.{part}", spec.name), Time::ZERO);
     let leaf = aqm::build(&spec.qdisc, env("qdisc")).expect(CHECKED);
     let qdisc = match &spec.shaper {

@@ -13,12 +13,12 @@ pub(crate) struct Pacer {
 
 impl Pacer {
     /// When the next burst may leave; in the past if it may leave now.
-    pub(crate) fn next(&self) -> Time {
+    pub(crate) fn next(self) -> Time {
         self.next
     }
 
     /// Whether a burst may leave at `now`.
-    pub(crate) fn ready(&self, now: Time) -> bool {
+    pub(crate) fn ready(self, now: Time) -> bool {
         self.next <= now
     }
 

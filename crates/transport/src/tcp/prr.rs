@@ -34,9 +34,8 @@ impl Prr {
         }
         self.delivered += ack.newly_delivered;
         let mut quota = if ack.in_flight > ssthresh {
-            let target = (u64::from(ssthresh) * u64::from(self.delivered) + u64::from(prior_cwnd)
-                - 1)
-                / u64::from(prior_cwnd);
+            let target =
+                (u64::from(ssthresh) * u64::from(self.delivered)).div_ceil(u64::from(prior_cwnd));
             i64::from(target as u32) - i64::from(self.out)
         } else {
             let room = i64::from(ssthresh - ack.in_flight);

@@ -1,0 +1,193 @@
+//! What an acknowledgement does: scoreboard, ECN, RTT, then recovery and the controller, in the order
+//! of Linux's `tcp_ack`.
+
+use sojourn_core::cc::{Feedback, State};
+use sojourn_core::{Dur, Time};
+
+use super::Sender;
+use crate::tcp::ecn::Progress;
+use crate::tcp::segment::{ECE, Segment};
+
+/// What the current acknowledgement has done so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Effects {
+    pub(super) una_advanced: bool,
+    pub(super) data_acked: bool,
+    pub(super) data_sacked: bool,
+    /// Congestion experienced was echoed (ECE, or a new CE count).
+    pub(super) congestion: bool,
+    pub(super) retransmit_acked: bool,
+    pub(super) retransmission_lost: bool,
+    pub(super) acked: u32,
+    pub(super) sacked: u32,
+    pub(super) acked_bytes: u64,
+    pub(super) delivered_bytes: u64,
+    pub(super) lost: u32,
+    pub(super) ce: u32,
+    pub(super) duplicate: bool,
+    /// RTT by the first and by the last cumulatively acknowledged segment.
+    pub(super) rtt_first: Option<Dur>,
+    pub(super) rtt_last: Option<Dur>,
+    /// RTT by the first and by the last SACKed segment.
+    pub(super) rtt_sack_first: Option<Dur>,
+    pub(super) rtt_sack_last: Option<Dur>,
+    pub(super) ack_delayed: bool,
+}
+
+impl Sender {
+    pub(super) fn on_ack(&mut self, now: Time, segment: &Segment) {
+        if segment.ack > self.snd_nxt {
+            return;
+        }
+        let prior_in_flight = self.board.in_flight();
+        let mut fx = Effects { duplicate: segment.sack.duplicate, ..Effects::default() };
+        self.tag_sacked(now, segment, &mut fx);
+        if segment.ack >= self.snd_una {
+            fx.una_advanced = segment.ack > self.snd_una;
+            if fx.una_advanced {
+                self.timeout_streak = 0;
+            }
+            self.snd_wnd = segment.window;
+            self.clean_acked(now, segment.ack, &mut fx);
+            self.snd_una = segment.ack;
+        }
+        self.tsecr = segment.tsval;
+        self.read_ecn(segment, &mut fx);
+        self.update_rtt(now, segment, &mut fx);
+        if fx.duplicate {
+            self.rack.saw_duplicate(self.rate.delivered, self.sampled_delivered);
+        }
+        self.process_probe_ack(now, segment.ack, &fx);
+        let dubious =
+            !fx.una_advanced || fx.data_sacked || fx.congestion || self.state != State::Open;
+        if fx.data_acked {
+            self.rearm_after_ack(now);
+        }
+        if dubious {
+            self.state_machine(now, &mut fx);
+        }
+        let newly = fx.acked + fx.sacked;
+        if let Some(sampled) = self.rate.sampled_delivered() {
+            self.sampled_delivered = sampled;
+        }
+        let sample = self.rate.finish(now, newly, self.rtt.min_rtt(), fx.ack_delayed);
+        self.control_congestion(now, &fx, sample, prior_in_flight);
+    }
+
+    pub(super) fn tag_sacked(&mut self, now: Time, segment: &Segment, fx: &mut Effects) {
+        if segment.sack.is_empty() {
+            return;
+        }
+        let before = self.board.highest_sacked();
+        let min_rtt = self.rtt.min_rtt();
+        let (rack, rate) = (&mut self.rack, &mut self.rate);
+        self.board.tag_sacked(segment.sack.holes_above(), |s| {
+            rate.segment_delivered(&mut s.tx, s.sent);
+            rack.delivered(now, s, min_rtt);
+            if !s.ever_retransmitted {
+                if s.end() < before {
+                    let distance = (before - s.seq) / u64::from(s.len.max(1));
+                    rack.saw_reordering(distance as u32);
+                }
+                fx.rtt_sack_first.get_or_insert_with(|| now.since(s.sent));
+                fx.rtt_sack_last = Some(now.since(s.sent));
+            }
+            fx.sacked += 1;
+            fx.delivered_bytes += u64::from(s.len);
+        });
+        fx.data_sacked = fx.sacked > 0;
+        self.rate.delivered += u64::from(fx.sacked);
+    }
+
+    pub(super) fn clean_acked(&mut self, now: Time, ack: u64, fx: &mut Effects) {
+        let in_flight_before = self.board.in_flight();
+        let min_rtt = self.rtt.min_rtt();
+        let mut popped = 0;
+        while let Some(mut s) = self.board.pop_acked(ack) {
+            popped += 1;
+            fx.acked_bytes += u64::from(s.len);
+            if s.ever_retransmitted {
+                fx.retransmit_acked = true;
+            } else if !s.sacked {
+                fx.rtt_first.get_or_insert_with(|| now.since(s.sent));
+                fx.rtt_last = Some(now.since(s.sent));
+            }
+            if !s.sacked {
+                fx.acked += 1;
+                fx.delivered_bytes += u64::from(s.len);
+                self.rate.delivered += 1;
+                self.rate.segment_delivered(&mut s.tx, s.sent);
+                self.rack.delivered(now, &s, min_rtt);
+            }
+        }
+        fx.data_acked = popped > 0;
+        if fx.retransmit_acked {
+            fx.rtt_first = None;
+            fx.rtt_last = None;
+        }
+        fx.ack_delayed = popped == 1 && in_flight_before == 1;
+    }
+
+    pub(super) fn read_ecn(&mut self, segment: &Segment, fx: &mut Effects) {
+        match self.feedback {
+            Feedback::AccEcn => {
+                let segments = fx.acked + fx.sacked;
+                if segments == 0 {
+                    return; // nothing new: possibly a reordered old ACK
+                }
+                let progress = Progress {
+                    segments,
+                    bytes: fx.delivered_bytes,
+                    regular: self.rate.delivered >= 16
+                        && matches!(self.state, State::Open | State::Cwr),
+                    mss: self.mss,
+                };
+                fx.ce = self.accecn.decode(segment.ace, segment.accecn, progress);
+                self.rate.delivered_ce += u64::from(fx.ce);
+                self.ce += u64::from(fx.ce);
+                fx.congestion = fx.ce > 0;
+            }
+            Feedback::Rfc3168 | Feedback::Dctcp | Feedback::Sce => {
+                fx.congestion = segment.ace & ECE != 0;
+                if fx.congestion {
+                    fx.ce = fx.acked + fx.sacked;
+                    self.rate.delivered_ce += u64::from(fx.ce);
+                    self.ce += u64::from(fx.ce);
+                }
+            }
+            Feedback::None | Feedback::Ccfb => {}
+        }
+    }
+
+    pub(super) fn update_rtt(&mut self, now: Time, segment: &Segment, fx: &mut Effects) {
+        let timestamp = || {
+            (fx.una_advanced && segment.tsecr != Time::NEVER && self.config.timestamps)
+                .then(|| Dur(now.since(segment.tsecr).0.div_ceil(1_000_000) * 1_000_000))
+        };
+        let smoothed = fx.rtt_first.or(fx.rtt_sack_first).or_else(timestamp);
+        fx.rtt_last = fx.rtt_sack_last.or(fx.rtt_last);
+        if let Some(newest) = fx.rtt_last {
+            self.rtt.sample_min(newest, now.0 / 1000);
+        }
+        if let Some(rtt) = smoothed {
+            self.rtt.sample(rtt, self.snd_una, self.snd_nxt);
+        }
+    }
+
+    /// Linux `tcp_process_tlp_ack`: a probe that repaired a loss costs one reduction.
+    pub(super) fn process_probe_ack(&mut self, now: Time, ack: u64, fx: &Effects) {
+        if self.tlp_high_seq == 0 || ack < self.tlp_high_seq {
+            return;
+        }
+        if fx.duplicate {
+            self.tlp_high_seq = 0; // both copies arrived: nothing was lost
+        } else if ack > self.tlp_high_seq {
+            self.begin_reduction(now);
+            self.set_state(now, State::Cwr);
+            self.end_reduction();
+            self.keep_open(now);
+        } else if !fx.una_advanced && !fx.data_sacked {
+            self.tlp_high_seq = 0; // a pure duplicate: the probe was redundant
+        }
+    }
+}

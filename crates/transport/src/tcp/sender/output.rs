@@ -1,0 +1,291 @@
+//! What leaves, and when: pacing, TSO bursts, retransmissions, probes, window validation
+//! (Linux 5.4 `tcp_write_xmit` and companions).
+
+use sojourn_core::cc::{Feedback, Sent, State};
+use sojourn_core::{Dur, Ecn, Kind, Time};
+
+use super::{Sender, Timer};
+use crate::endpoint::{Body, Transmit};
+use crate::tcp::sack::Outstanding;
+use crate::tcp::segment::{CWR, Flags, Segment};
+
+/// Largest GSO packet: 64 KiB less headers (`gso_max_size - 1 - MAX_TCP_HEADER`).
+const GSO_MAX_BYTES: u64 = 65_536 - 1 - 320;
+/// `tcp_min_tso_segs`.
+const MIN_TSO_SEGMENTS: u32 = 2;
+/// `tcp_tso_win_divisor`.
+const TSO_WINDOW_DIVISOR: u64 = 3;
+/// A write is recent, and TSO may defer, for 1 ms.
+const TSO_RECENT: Dur = Dur::from_millis(1);
+
+impl Sender {
+    pub(super) fn next_segment(&mut self, now: Time) -> Option<Segment> {
+        if self.burst_left > 0 {
+            self.burst_left -= 1;
+            return Some(self.send_new(now));
+        }
+        self.pacing_blocked = false;
+        let wants_retransmit = self.board.waiting > 0 && self.state >= State::Recovery;
+        if !wants_retransmit && !self.probe_due && self.snd_nxt >= self.send_end() {
+            self.rate.app_limited(self.board.in_flight());
+            return None;
+        }
+        if self.paced() && !self.pacer.ready(now) {
+            self.pacing_blocked = true;
+            return None;
+        }
+        if self.probe_due {
+            self.probe_due = false;
+            return Some(self.send_probe(now));
+        }
+        if wants_retransmit && self.board.in_flight() < self.win.cwnd {
+            let id = self.board.next_retransmit()?;
+            return Some(self.send_again(now, id));
+        }
+        let burst = self.burst_size(now)?;
+        self.pacer.departed(
+            now,
+            u64::from(burst) * u64::from(self.mss),
+            self.paced().then_some(self.pacing_rate),
+            self.segments_sent,
+        );
+        self.last_write = now.max(self.last_write);
+        self.burst_left = burst - 1;
+        Some(self.send_new(now))
+    }
+
+    /// Segments of the next TSO packet, `None` if nothing may leave now.
+    pub(super) fn burst_size(&mut self, now: Time) -> Option<u32> {
+        let in_flight = self.board.in_flight();
+        if self.snd_nxt >= self.send_end() || in_flight >= self.win.cwnd {
+            return None;
+        }
+        let mss = u64::from(self.mss);
+        let window_end = self.snd_una + self.snd_wnd;
+        let window_room = window_end.saturating_sub(self.snd_nxt);
+        let write_room = self.send_end() - self.snd_nxt;
+        let buffer_room = (self.snd_una + self.config.wmem_max).saturating_sub(self.snd_nxt);
+        if window_room < mss.min(write_room) || buffer_room < mss.min(write_room) {
+            return None;
+        }
+        let gso_max = (GSO_MAX_BYTES / mss) as u32;
+        let max_segments = self
+            .burst
+            .unwrap_or_else(|| {
+                let bytes = (self.pacing_rate.bytes_per_sec() >> 10).min(GSO_MAX_BYTES);
+                ((bytes / mss) as u32).max(MIN_TSO_SEGMENTS)
+            })
+            .min(gso_max);
+        let congestion_room = u64::from(self.win.cwnd - in_flight) * mss;
+        if max_segments > 1
+            && write_room > mss
+            && self.defers(now, window_room, congestion_room, max_segments)
+        {
+            self.deferred |= congestion_room < window_room;
+            return None;
+        }
+        let quota = (self.win.cwnd / 2).max(1).min(self.win.cwnd - in_flight);
+        let room = window_room.min(write_room).min(buffer_room).div_ceil(mss) as u32;
+        let whole = (window_room / mss).max(1) as u32;
+        Some(quota.min(max_segments).min(room).min(whole).max(1))
+    }
+
+    /// Linux 5.4 `tcp_tso_should_defer`: wait for a fuller burst if the last write was recent and
+    /// the next ACK is not far off.
+    pub(super) fn defers(
+        &self,
+        now: Time,
+        window: u64,
+        congestion: u64,
+        max_segments: u32,
+    ) -> bool {
+        if self.state >= State::Recovery || now.since(self.last_write) > TSO_RECENT {
+            return false;
+        }
+        let mss = u64::from(self.mss);
+        let limit = window.min(congestion);
+        let chunk = self.snd_wnd.min(u64::from(self.win.cwnd) * mss) / TSO_WINDOW_DIVISOR;
+        if limit >= u64::from(max_segments) * mss || limit >= chunk {
+            return false;
+        }
+        self.board.head().is_some_and(|head| now.since(head.sent) >= self.rtt.srtt() / 2)
+    }
+
+    pub(super) fn send_new(&mut self, now: Time) -> Segment {
+        let idle = self.board.packets_out() == 0;
+        if idle && self.segments_sent > 0 {
+            self.restart(now, now.since(self.last_sent));
+        }
+        let fin = self.snd_nxt == self.write_end;
+        let len = u64::from(self.mss).min(self.write_end - self.snd_nxt) as u32 + u32::from(fin);
+        let tx = self.rate.sent(now, idle, self.board.in_flight());
+        let seq = self.snd_nxt;
+        self.board.push(Outstanding::new(seq, len, now, tx));
+        self.snd_nxt += u64::from(len);
+        self.prr.sent(1);
+        self.sent_in_round = true;
+        let cwr = std::mem::take(&mut self.cwr_pending);
+        self.note_sent(now, len, false, idle);
+        if self.timer != Timer::Reorder && !self.schedule_probe(now) && self.timer == Timer::None {
+            self.rearm_rto(now);
+        }
+        self.segment(now, seq, len, cwr)
+    }
+
+    /// Linux `tcp_slow_start_after_idle_check`: half the window for each RTO of idleness.
+    pub(super) fn restart(&mut self, now: Time, idle: Dur) {
+        let rto = self.rtt.rto();
+        if idle > rto && !self.cc.needs().owns_cwnd {
+            self.win.ssthresh = self.win.ssthresh.max(self.win.cwnd / 4 * 3);
+            self.win.cwnd = cwnd_after_idle(self.win.cwnd, self.config.initial_cwnd, idle, rto);
+            self.cwnd_stamp = now;
+            self.cwnd_used = 0;
+        }
+        self.cc.on_restart(now, idle, &mut self.win);
+    }
+
+    pub(super) fn send_again(&mut self, now: Time, id: u64) -> Segment {
+        let idle = self.board.in_flight() == 0;
+        let tx = self.rate.sent(now, self.board.packets_out() == 0, self.board.in_flight());
+        self.board.retransmit(id, now, tx);
+        let (seq, len) = {
+            let s = self.board.get(id);
+            (s.seq, s.len)
+        };
+        self.prr.sent(1);
+        self.retransmits += 1;
+        self.pacer.departed(
+            now,
+            u64::from(len),
+            self.paced().then_some(self.pacing_rate),
+            self.segments_sent,
+        );
+        self.note_sent(now, len, true, idle);
+        if self.timer == Timer::None || seq == self.snd_una {
+            self.rearm_rto(now);
+        }
+        self.segment(now, seq, len, false)
+    }
+
+    /// A tail-loss probe: new data if the receiver has room, else the last segment again.
+    pub(super) fn send_probe(&mut self, now: Time) -> Segment {
+        self.probes += 1;
+        let room = (self.snd_una + self.snd_wnd).saturating_sub(self.snd_nxt);
+        if self.snd_nxt < self.send_end() && room >= u64::from(self.mss) {
+            let segment = self.send_new(now);
+            self.rearm_rto(now);
+            return segment;
+        }
+        let id = self.board.last_id().expect("a probe is armed only with data outstanding");
+        self.tlp_high_seq = self.snd_nxt;
+        let segment = self.send_again(now, id);
+        self.rearm_rto(now);
+        segment
+    }
+
+    pub(super) fn note_sent(&mut self, now: Time, len: u32, retransmit: bool, from_idle: bool) {
+        self.segments_sent += 1;
+        self.sends_new = !retransmit;
+        self.last_sent = now;
+        let sent = Sent { bytes: len, segments: 1, retransmit, from_idle };
+        self.cc.on_send(now, &sent, &mut self.win);
+    }
+
+    /// The segment that occupies `len` sequence numbers from `seq`, the FIN among them.
+    pub(super) fn segment(&self, now: Time, seq: u64, len: u32, cwr: bool) -> Segment {
+        let fin = self.closing && seq + u64::from(len) > self.write_end;
+        Segment {
+            seq,
+            len: len - u32::from(fin),
+            ack: 1,
+            flags: Flags { ack: true, fin, ..Flags::default() },
+            ace: match self.feedback {
+                Feedback::AccEcn => 5,
+                _ if cwr => CWR,
+                _ => 0,
+            },
+            tsval: now,
+            tsecr: self.tsecr,
+            ..Segment::default()
+        }
+    }
+
+    /// Linux `tcp_cwnd_validate`, once per transmission opportunity.
+    pub(super) fn validate_cwnd(&mut self, now: Time) {
+        let in_flight = self.board.in_flight();
+        let limited = in_flight >= self.win.cwnd || std::mem::take(&mut self.deferred);
+        let out = self.board.packets_out();
+        if self.snd_una >= self.max_packets_seq || out > self.max_packets_out {
+            self.max_packets_out = out;
+            self.max_packets_seq = self.snd_nxt;
+            self.cwnd_limited = limited;
+        }
+        if self.is_cwnd_limited() {
+            self.cwnd_used = 0;
+            self.cwnd_stamp = now;
+            return;
+        }
+        self.cwnd_used = self.cwnd_used.max(out);
+        if now.since(self.cwnd_stamp) >= self.rtt.rto() && !self.cc.needs().owns_cwnd {
+            // RFC 2861 as Linux does it: the window decays towards what was used.
+            if self.state == State::Open && self.snd_nxt >= self.send_end() {
+                self.win.ssthresh = self.win.ssthresh.max(self.win.cwnd / 4 * 3);
+                let used = self.cwnd_used.max(self.config.initial_cwnd);
+                if used < self.win.cwnd {
+                    self.win.cwnd = u32::midpoint(self.win.cwnd, used);
+                }
+            }
+            self.cwnd_used = 0;
+            self.cwnd_stamp = now;
+        }
+    }
+
+    pub(super) fn transmit(&self, segment: Segment) -> Transmit {
+        let ecn_on = self.feedback != Feedback::None;
+        let needs = self.cc.needs();
+        let wanted = needs.codepoint.unwrap_or(Ecn::Ect0);
+        let ecn = if segment.flags.syn {
+            // A controller that marks its control packets asks for ECT on the SYN too.
+            if needs.ect_on_control && self.config.ecn == Feedback::AccEcn {
+                wanted
+            } else {
+                Ecn::NotEct
+            }
+        } else if ecn_on && (self.feedback == Feedback::AccEcn || self.sends_new) {
+            wanted
+        } else {
+            Ecn::NotEct // RFC 3168: neither retransmissions nor pure ACKs
+        };
+        Transmit {
+            len: segment.frame_len(self.config.timestamps),
+            tos: ecn.on_tos(self.config.tos),
+            kind: if segment.len > 0 { Kind::TcpData } else { Kind::TcpControl },
+            body: Body::Tcp(segment),
+        }
+    }
+}
+
+/// Linux `tcp_cwnd_restart`.
+fn cwnd_after_idle(mut cwnd: u32, initial: u32, idle: Dur, rto: Dur) -> u32 {
+    let floor = initial.min(cwnd);
+    let mut left = idle.saturating_sub(rto);
+    while left > Dur::ZERO && cwnd > floor {
+        cwnd /= 2;
+        left = left.saturating_sub(rto);
+    }
+    cwnd.max(floor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // KAT cc.md §9 #62
+    #[test]
+    fn idle_restart_halves_once_per_timeout_down_to_the_initial_window() {
+        let rto = Dur::from_millis(300);
+        assert_eq!(cwnd_after_idle(80, 10, Dur::from_millis(1050), rto), 10);
+        assert_eq!(cwnd_after_idle(80, 10, Dur::from_millis(900), rto), 20);
+        assert_eq!(cwnd_after_idle(80, 10, Dur::from_millis(200), rto), 80);
+    }
+}

@@ -1,0 +1,182 @@
+//! The congestion state machine (Linux 5.4 `tcp_fastretrans_alert` with RACK), reductions, and the
+//! step that lets the controller act.
+
+use sojourn_core::cc::{Ack, Feedback, RateSample, State, StateChange, Window};
+use sojourn_core::{Dur, Time};
+
+use super::input::Effects;
+use super::{Sender, Timer};
+use crate::tcp::prr::{Prr, PrrAck};
+
+impl Sender {
+    /// Linux `tcp_fastretrans_alert` with RACK.
+    pub(super) fn state_machine(&mut self, now: Time, fx: &mut Effects) {
+        if self.state != State::Open && self.snd_una >= self.high_seq {
+            match self.state {
+                State::Cwr
+                    // CWR lasts until something beyond high_seq is acknowledged.
+                    if self.snd_una != self.high_seq => {
+                        self.end_reduction();
+                        self.set_state(now, State::Open);
+                    }
+                State::Recovery => {
+                    self.rack.recovered();
+                    self.end_reduction();
+                    self.set_state(now, State::Open);
+                }
+                _ => {}
+            }
+        }
+        match self.state {
+            State::Recovery => {
+                self.identify_losses(now, fx);
+            }
+            State::Loss => {
+                if self.snd_una >= self.high_seq {
+                    self.set_state(now, State::Open);
+                    self.keep_open(now);
+                    return;
+                }
+                self.identify_losses(now, fx);
+            }
+            _ => {
+                self.identify_losses(now, fx);
+                if self.board.lost > 0 {
+                    self.enter_recovery(now);
+                } else {
+                    if fx.congestion {
+                        self.enter_cwr(now);
+                    }
+                    if self.state != State::Cwr {
+                        self.keep_open(now);
+                    }
+                }
+            }
+        }
+    }
+
+    pub(super) fn identify_losses(&mut self, now: Time, fx: &mut Effects) {
+        let window = self.reordering_window();
+        let found = self.rack.detect_if_advanced(now, &mut self.board, window);
+        self.note_losses(now, found.lost, found.wait);
+        fx.lost += found.lost;
+        fx.retransmission_lost |= found.retransmission_lost;
+    }
+
+    pub(super) fn reordering_window(&self) -> Dur {
+        self.rack.window(
+            self.state >= State::Recovery,
+            self.board.sacked,
+            self.rtt.min_rtt(),
+            self.rtt.srtt(),
+        )
+    }
+
+    pub(super) fn note_losses(&mut self, now: Time, lost: u32, wait: Option<Dur>) {
+        self.lost += u64::from(lost);
+        if let Some(wait) = wait {
+            self.arm(Timer::Reorder, now + self.rtt.jiffies(wait) + self.timeout_min());
+        }
+    }
+
+    pub(super) fn enter_cwr(&mut self, now: Time) {
+        if self.state < State::Cwr {
+            self.begin_reduction(now);
+            self.set_state(now, State::Cwr);
+        }
+    }
+
+    pub(super) fn enter_recovery(&mut self, now: Time) {
+        if self.state < State::Cwr {
+            self.begin_reduction(now);
+        }
+        self.set_state(now, State::Recovery);
+    }
+
+    /// Linux `tcp_init_cwnd_reduction`.
+    pub(super) fn begin_reduction(&mut self, now: Time) {
+        self.high_seq = self.snd_nxt;
+        self.tlp_high_seq = 0;
+        self.win.cwnd_cnt = 0;
+        self.win.prior_cwnd = self.win.cwnd;
+        self.win.prior_ssthresh = self.win.ssthresh;
+        self.prr = Prr::default();
+        let path = self.path();
+        self.win.ssthresh = self.cc.ssthresh(now, &path, &self.win);
+        self.cwr_pending = self.feedback == Feedback::Rfc3168;
+    }
+
+    /// Linux `tcp_end_cwnd_reduction`.
+    pub(super) fn end_reduction(&mut self) {
+        if !self.cc.needs().owns_cwnd && self.win.ssthresh < Window::INFINITE {
+            self.win.cwnd = self.win.ssthresh;
+        }
+    }
+
+    pub(super) fn keep_open(&mut self, now: Time) {
+        let quiet = self.board.sacked + self.board.lost == 0;
+        self.set_state(now, if quiet { State::Open } else { State::Disorder });
+    }
+
+    pub(super) fn set_state(&mut self, now: Time, to: State) {
+        if self.state == to {
+            return;
+        }
+        let change = StateChange { from: self.state, to };
+        self.state = to;
+        let path = self.path();
+        self.cc.on_state(now, change, &path, &mut self.win);
+    }
+
+    /// Linux `tcp_cong_control`.
+    pub(super) fn control_congestion(
+        &mut self,
+        now: Time,
+        fx: &Effects,
+        rate: Option<RateSample>,
+        prior_in_flight: u32,
+    ) {
+        let owns = self.cc.needs().owns_cwnd;
+        let reducing = matches!(self.state, State::Cwr | State::Recovery);
+        if reducing && !owns {
+            let ack = PrrAck {
+                newly_delivered: fx.acked + fx.sacked,
+                in_flight: self.board.in_flight(),
+                retransmit_acked: fx.retransmit_acked,
+                retransmit_lost: fx.retransmission_lost,
+            };
+            if let Some(cwnd) = self.prr.cwnd(ack, self.win.ssthresh, self.win.prior_cwnd) {
+                self.win.cwnd = cwnd;
+            }
+        }
+        let raises =
+            if self.rack.reordering > 3 { fx.data_acked || fx.data_sacked } else { fx.data_acked };
+        let path = self.path();
+        let ack = Ack {
+            path: &path,
+            acked: fx.acked,
+            sacked: fx.sacked,
+            acked_bytes: fx.acked_bytes,
+            lost: fx.lost,
+            ce: fx.ce,
+            ect1: 0,
+            ece: self.feedback == Feedback::Rfc3168 && fx.congestion,
+            esce: false,
+            rtt: fx.rtt_last,
+            rate,
+            prior_in_flight,
+            may_raise: raises && !reducing,
+            app_limited: self.snd_nxt >= self.send_end(),
+            reports: &[],
+        };
+        self.cc.on_ack(now, &ack, &mut self.win);
+        self.update_output();
+    }
+
+    pub(super) fn update_output(&mut self) {
+        let path = self.path();
+        let out = self.cc.output(&path, &self.win);
+        self.pacing_rate = out.pacing_rate.unwrap_or_else(|| path.linux_pacing_rate(&self.win));
+        self.burst = out.burst;
+    }
+}

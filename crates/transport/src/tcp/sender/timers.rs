@@ -1,0 +1,116 @@
+//! The one timer of the output side: retransmission timeout, tail-loss probe, reordering window.
+
+use sojourn_core::cc::{State, StateChange};
+use sojourn_core::{Dur, Time};
+
+use super::{Sender, Timer};
+use crate::tcp::prr::PrrAck;
+
+/// Allowance for a delayed ACK when a single segment is outstanding (`TCP_RTO_MIN`).
+const PROBE_DELACK: Dur = Dur::from_millis(200);
+/// `TCP_TIMEOUT_MIN` in jiffies.
+const TIMEOUT_MIN_JIFFIES: u64 = 2;
+
+impl Sender {
+    pub(super) fn arm(&mut self, timer: Timer, at: Time) {
+        self.timer = timer;
+        self.timer_at = at;
+    }
+
+    pub(super) fn timeout_min(&self) -> Dur {
+        self.rtt.jiffy() * TIMEOUT_MIN_JIFFIES
+    }
+
+    pub(super) fn rearm_after_ack(&mut self, now: Time) {
+        if self.board.packets_out() == 0 {
+            self.arm(Timer::None, Time::NEVER);
+        } else if !self.schedule_probe(now) {
+            self.rearm_rto(now);
+        }
+    }
+
+    pub(super) fn rearm_rto(&mut self, now: Time) {
+        if self.board.packets_out() == 0 {
+            self.arm(Timer::None, Time::NEVER);
+        } else {
+            self.arm(Timer::Retransmit, now + self.rtt.rto());
+        }
+    }
+
+    /// Linux `tcp_schedule_loss_probe`.
+    pub(super) fn schedule_probe(&mut self, now: Time) -> bool {
+        let allowed = matches!(self.state, State::Open | State::Cwr)
+            && self.tlp_high_seq == 0
+            && self.board.packets_out() > 0
+            && self.board.sacked == 0;
+        if !allowed {
+            return false;
+        }
+        let mut timeout = if self.rtt.srtt() == Dur::ZERO {
+            Dur::from_secs(1)
+        } else {
+            self.rtt.double_srtt()
+                + if self.board.packets_out() == 1 { PROBE_DELACK } else { self.timeout_min() }
+        };
+        let head_sent = self.board.head().map_or(now, |s| s.sent);
+        timeout = timeout.min((head_sent + self.rtt.rto()).since(now).max(self.timeout_min()));
+        self.arm(Timer::Probe, now + timeout);
+        true
+    }
+
+    pub(super) fn on_retransmission_timeout(&mut self, now: Time) {
+        if !self.established {
+            self.rtt.back_off();
+            self.open(now);
+            return;
+        }
+        self.timeouts += 1;
+        let first_of_episode = self.state <= State::Disorder
+            || self.snd_una >= self.high_seq
+            || (self.state == State::Loss && self.timeout_streak == 0);
+        self.timeout_streak += 1;
+        if first_of_episode {
+            self.win.prior_cwnd = self.win.cwnd;
+            self.win.prior_ssthresh = self.win.ssthresh;
+            let path = self.path();
+            self.win.ssthresh = self.cc.ssthresh(now, &path, &self.win);
+        }
+        let before = self.board.lost;
+        self.rack.mark_on_timeout(now, &mut self.board);
+        self.lost += u64::from(self.board.lost - before);
+        self.win.cwnd = self.board.in_flight() + 1;
+        self.win.cwnd_cnt = 0;
+        self.cwnd_stamp = now;
+        let change = StateChange { from: self.state, to: State::Loss };
+        self.state = State::Loss; // a repeated timeout is an event of its own
+        let path = self.path();
+        self.cc.on_state(now, change, &path, &mut self.win);
+        self.high_seq = self.snd_nxt;
+        self.tlp_high_seq = 0;
+        self.rtt.back_off();
+        self.arm(Timer::Retransmit, now + self.rtt.rto());
+    }
+
+    pub(super) fn on_reorder_timeout(&mut self, now: Time) {
+        let window = self.reordering_window();
+        let found = self.rack.detect(now, &mut self.board, window);
+        self.note_losses(now, found.lost, found.wait);
+        if found.lost > 0 && self.state != State::Recovery {
+            self.enter_recovery(now);
+            if !self.cc.needs().owns_cwnd {
+                let ack = PrrAck {
+                    newly_delivered: 1,
+                    in_flight: self.board.in_flight(),
+                    retransmit_acked: false,
+                    retransmit_lost: found.retransmission_lost,
+                };
+                if let Some(cwnd) = self.prr.cwnd(ack, self.win.ssthresh, self.win.prior_cwnd) {
+                    self.win.cwnd = cwnd;
+                }
+            }
+        }
+        if found.wait.is_none() {
+            self.rearm_rto(now);
+        }
+    }
+}
