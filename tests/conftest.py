@@ -28,7 +28,7 @@ class Result:
         self.summary = json.dumps(
             {"schema": "sojourn/summary/1", "flows": [{"name": "a", "goodput_mbps": 47.0 + seed}]}
         )
-        self.queues = json.dumps({"schema": "sojourn/queue/1", "queues": []})
+        self.queues = json.dumps([{"name": "b"}])
         times = np.arange(4) * 0.5
         self.series = [
             ("flow.a.rtt", "ms", times, times + seed),

@@ -18,6 +18,7 @@ from sojourn.results import ResultSet, flatten
 
 def test_series_come_back_as_they_went(scenario: Callable[..., str]) -> None:
     run = sojourn.run(scenario(), seed=3, out="out")[0]
+    assert run.queues == [{"name": "b"}]
     assert run.names() == ["flow.a.rtt", "flow.a.ce"]
     t, rtt = run.series("flow.a.rtt")
     np.testing.assert_array_equal(t, [0.0, 0.5, 1.0, 1.5])

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from sojourn.results import Run
 from synthetic import S2_STEM, flent_document, write_flent
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(300)]
@@ -157,6 +158,11 @@ def test_json_lists_are_arrays(folder: Path, command: str) -> None:
     rows = json.loads(sojourn(folder, *command.split(), "--json").stdout)
     assert rows
     assert all("id" in row or {"name", "summary", "reference", "parameters"} <= set(row) for row in rows)
+
+
+def test_every_port_of_a_run_is_in_its_queues(folder: Path) -> None:
+    ports = [queue["name"] for queue in Run(folder / "results/a/smoke").queues]
+    assert ports == ["bneck.ingress0", "bneck", "bneck.reverse.ingress0", "bneck.reverse"]
 
 
 def test_every_case_of_every_suite_resolves(folder: Path) -> None:

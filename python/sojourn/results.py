@@ -67,9 +67,12 @@ class Run:
         return self._json("summary.json")
 
     @cached_property
-    def queues(self) -> dict[str, Any]:
+    def queues(self) -> list[dict[str, Any]]:
         """Statistics of every queue under tc's names, marks and drops by reason."""
-        return self._json("queue.json")
+        document = self._read("queue.json")
+        if not isinstance(document, list):
+            raise ResultsError(f"{self.path / 'queue.json'}: expected a JSON array")
+        return document
 
     @property
     def scenario(self) -> str:
@@ -109,12 +112,16 @@ class Run:
             raise ResultsError(f"{self.path / 'series.parquet'}: expected the series of a run ({error})") from None
 
     def _json(self, file: str) -> dict[str, Any]:
-        try:
-            document = json.loads((self.path / file).read_text(encoding="utf-8"))
-        except (ValueError, OSError) as error:
-            raise ResultsError(f"{self.path / file}: expected JSON ({error})") from None
+        document = self._read(file)
         if not isinstance(document, dict):
             raise ResultsError(f"{self.path / file}: expected a JSON object")
+        return document
+
+    def _read(self, file: str) -> object:
+        try:
+            document: object = json.loads((self.path / file).read_text(encoding="utf-8"))
+        except (ValueError, OSError) as error:
+            raise ResultsError(f"{self.path / file}: expected JSON ({error})") from None
         return document
 
     def __repr__(self) -> str:

@@ -195,7 +195,7 @@ def import_file(path: Path, out: Path) -> Path:
         }
         _write_json(building / "manifest.json", manifest)
         _write_json(building / "summary.json", _summary_document(source.id, summary))
-        _write_json(building / "queue.json", {})
+        _write_json(building / "queue.json", [])
         columns = [(name, *source.series(name)) for name in source.names()]
         pl.DataFrame(
             {
@@ -239,7 +239,7 @@ def _summary_document(run_id: str, summary: metrics.RunSummary | None) -> dict[s
     }
 
 
-def _write_json(path: Path, document: dict[str, Any]) -> None:
+def _write_json(path: Path, document: dict[str, Any] | list[object]) -> None:
     path.write_text(json.dumps(document, indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
 
