@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sojourn import compare, report
+from sojourn import compare, metrics, report
 from sojourn.report import report as page_of
 from synthetic import S2, S2_STEM, flent_document, made_run, write_flent
 
@@ -83,6 +83,28 @@ def test_numbers_differences_and_the_answer_are_in_the_table(tmp_path: Path) -> 
     assert '<td class="group a">31.00</td><td>30.00</td><td class="some over">+1.00</td>' in page
     assert "the same flow is ahead in 1 of 1" in page
     assert "the median flow" in page
+
+
+def test_the_spread_has_a_column_only_with_several_seeds(tmp_path: Path) -> None:
+    def page(*ids: str) -> str:
+        lone: list[metrics.Source] = [
+            made_run(i, {"cubic": 15.0, "prague": 31.0}, {"cubic": 36.0, "prague": 20.4}) for i in ids
+        ]
+        out = report.write_comparison(compare.Comparison(lone=lone), tmp_path / "seeds.html", title="Seeds")
+        return out.read_text(encoding="utf-8")
+
+    alone, twice = page(S2), page(S2, f"{S2}@seed2")
+    assert ">Spread<" not in alone
+    assert "Every value is that of one seed." in alone
+    assert ">Spread<" in twice
+    assert re.search(r"<td>2\.07 to 2\.07</td>", twice)
+
+
+def test_numbers_carry_a_true_minus_and_no_signed_zero() -> None:
+    assert page_of.number(-1.5, "+") == "\N{MINUS SIGN}1.50"
+    assert page_of.number(-0.001, "+") == page_of.number(0.001, "+") == "0.00"
+    assert page_of.number(0.01, "+") == "+0.01"
+    assert compare.conclusion(compare.Comparison()).startswith("Nothing to compare")
 
 
 def test_decimation_keeps_every_peak() -> None:
