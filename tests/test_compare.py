@@ -21,7 +21,7 @@ def sides(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def run(a: Path, b: Path | None, capsys: pytest.CaptureFixture[str], only: str | None = None) -> tuple[int, Any, str]:
-    code = compare.compare(a, b, report=None, as_json=True, only=only)
+    code = compare.compare(a, b, as_json=True, only=only)
     printed = capsys.readouterr()
     return code, json.loads(printed.out), printed.err
 
@@ -63,12 +63,12 @@ def test_only_selects_runs_by_regular_expression(sides: tuple[Path, Path], capsy
     code, document, _ = run(*sides, capsys, only="pfifo")
     assert (code, document["runs"]) == (1, [])
     assert run(*sides, capsys, only="s2.*dualpi2")[0] == 0
-    assert compare.compare(*sides, report=None, as_json=False, only="(") == 2
+    assert compare.compare(*sides, as_json=False, only="(") == 2
     assert "expected a regular expression" in capsys.readouterr().err
 
 
 def test_a_missing_folder_is_misuse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert compare.compare(tmp_path / "none", None, report=None, as_json=False, only=None) == 2
+    assert compare.compare(tmp_path / "none", None, as_json=False, only=None) == 2
     assert "found nothing" in capsys.readouterr().err
 
 
@@ -86,7 +86,7 @@ def test_without_a_second_side_the_measured_data_are_used(
 
 
 def test_the_table_shows_both_sides(sides: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
-    assert compare.compare(*sides, report=None, as_json=False, only=None) == 0
+    assert compare.compare(*sides, as_json=False, only=None) == 0
     out = capsys.readouterr().out
     assert "30.00 / 32.00 (-2.00)" in out
     assert "1 run compared; median absolute error of goodput 3.1 % of the link ceiling" in out

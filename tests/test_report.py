@@ -143,7 +143,11 @@ def test_compare_writes_the_page_with_broken_files_named(tmp_path: Path) -> None
     a = write_flent(tmp_path / "a" / f"{S2_STEM}.flent.gz", flent_document()).parent
     (a / "broken.flent").write_text("{")
     out = tmp_path / "deep" / "page.html"
-    assert compare.compare(a, a, report=out, as_json=True, only=None) == 3
+
+    def page(comparison: compare.Comparison) -> None:
+        report.write_comparison(comparison, out, title="broken")
+
+    assert compare.compare(a, a, as_json=True, only=None, page=page) == 3
     assert "broken.flent: file: expected JSON" in out.read_text()
 
 

@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -238,9 +239,17 @@ def compare(
         as_json: Print one JSON document.
     """
     _expect(a)
+    from sojourn.compare import Comparison
     from sojourn.compare import compare as compare_sets
 
-    return compare_sets(a, b, report=report, as_json=as_json, only=only)
+    def page(out: Path, comparison: Comparison) -> None:
+        from sojourn.report import write_comparison
+
+        other = b.resolve().name if b else "the testbed"
+        write_comparison(comparison, out, title=f"Sojourn: {a.resolve().name} beside {other}")
+        sys.stderr.write(f"report: {out}\n")
+
+    return compare_sets(a, b, as_json=as_json, only=only, page=partial(page, report) if report else None)
 
 
 @app.command

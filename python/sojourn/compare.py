@@ -23,7 +23,7 @@ from sojourn.metrics import FlowSummary, RunSummary, Source, Stats
 from sojourn.results import ResultsError, ResultSet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
 SCHEMA = "sojourn/compare/1"
@@ -155,8 +155,10 @@ class Comparison:
         }
 
 
-def compare(a: Path, b: Path | None, *, report: Path | None, as_json: bool, only: str | None) -> int:
-    """Print the comparison of two result sets; the exit code of `sojourn compare`."""
+def compare(
+    a: Path, b: Path | None, *, as_json: bool, only: str | None, page: Callable[[Comparison], None] | None = None
+) -> int:
+    """Print the comparison of two result sets, hand it to `page`; the exit code of `sojourn compare`."""
     try:
         result = collect(a, b, only=only)
     except CompareError as error:
@@ -168,13 +170,8 @@ def compare(a: Path, b: Path | None, *, report: Path | None, as_json: bool, only
         sys.stdout.write(json.dumps(result.document(), indent=2, allow_nan=False) + "\n")
     else:
         _print(result)
-    if report is not None:
-        from sojourn.report import write_comparison
-
-        write_comparison(
-            result, report, title=f"Sojourn: {a.resolve().name} beside {b.resolve().name if b else 'the testbed'}"
-        )
-        sys.stderr.write(f"report: {report}\n")
+    if page is not None:
+        page(result)
     if result.errors:
         return 3
     return 0 if result.pairs else 1

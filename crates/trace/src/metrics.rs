@@ -50,9 +50,14 @@ fn percentile(sorted: &[f64], q: f64) -> f64 {
     sorted[below] + (sorted[above] - sorted[below]) * (rank - below as f64)
 }
 
-/// Delays of individual packets, with a relative resolution of 0.1 %.
+/// Delays of individual packets: exact count, mean and maximum, percentiles with a relative
+/// resolution of 0.1 %.
 #[derive(Clone, Debug)]
-pub struct DelayHistogram(Histogram<u32>);
+pub struct DelayHistogram {
+    buckets: Histogram<u32>,
+    total: u128,
+    max: Dur,
+}
 
 /// Statistics of packet delays in milliseconds.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -75,7 +80,9 @@ pub struct DelayStatistics {
 
 impl Default for DelayHistogram {
     fn default() -> Self {
-        Self(Histogram::new_with_bounds(1, 600_000_000_000, 3).expect("constant bounds are valid"))
+        let buckets =
+            Histogram::new_with_bounds(1, 600_000_000_000, 3).expect("constant bounds are valid");
+        Self { buckets, total: 0, max: Dur::ZERO }
     }
 }
 
@@ -83,20 +90,26 @@ impl DelayHistogram {
     /// Counts one packet.
     #[inline]
     pub fn record(&mut self, delay: Dur) {
-        self.0.saturating_record(delay.0.max(1));
+        self.buckets.saturating_record(delay.0.max(1));
+        self.total += u128::from(delay.0);
+        self.max = self.max.max(delay);
     }
 
     /// The statistics, `None` without packets.
     pub fn statistics(&self) -> Option<DelayStatistics> {
-        let ms = |ns: u64| ns as f64 / 1e6;
-        (!self.0.is_empty()).then(|| DelayStatistics {
-            n: self.0.len(),
-            mean: self.0.mean() / 1e6,
-            p50: ms(self.0.value_at_quantile(0.5)),
-            p95: ms(self.0.value_at_quantile(0.95)),
-            p99: ms(self.0.value_at_quantile(0.99)),
-            p999: ms(self.0.value_at_quantile(0.999)),
-            max: ms(self.0.max()),
+        let packets = self.buckets.len();
+        let quantile = |q: f64| {
+            // A bucket's upper edge may lie above the largest delay.
+            Dur(self.buckets.value_at_quantile(q)).min(self.max).as_millis_f64()
+        };
+        (packets > 0).then(|| DelayStatistics {
+            n: packets,
+            mean: self.total as f64 / packets as f64 / 1e6,
+            p50: quantile(0.5),
+            p95: quantile(0.95),
+            p99: quantile(0.99),
+            p999: quantile(0.999),
+            max: self.max.as_millis_f64(),
         })
     }
 }
@@ -125,6 +138,15 @@ mod tests {
             h.record(Dur::from_micros(us));
         }
         let s = h.statistics().expect("a thousand packets");
-        assert!((s.p50 - 0.5).abs() < 0.001 && (s.max - 1.0).abs() < 0.001);
+        assert!((s.p50 - 0.5).abs() < 0.001);
+        assert_eq!((s.mean, s.max), (0.5005, 1.0));
+    }
+
+    #[test]
+    fn a_constant_delay_is_its_own_statistics() {
+        let mut h = DelayHistogram::default();
+        (0..9).for_each(|_| h.record(Dur::from_millis(80)));
+        let s = h.statistics().expect("nine packets");
+        assert_eq!((s.mean, s.p50, s.p999, s.max), (80.0, 80.0, 80.0, 80.0));
     }
 }
