@@ -254,6 +254,8 @@ impl Endpoint for Receiver {
         let Body::Tcp(segment) = body else { return };
         if segment.flags.control {
             self.pending = Some(*segment);
+        } else if segment.flags.syn && self.rcv_nxt > 1 {
+            self.ack_now = true; // Linux tcp_send_challenge_ack: the connection is open
         } else if segment.flags.syn {
             self.on_syn(segment, ecn);
             if let Some(answer) = &mut self.pending {
