@@ -216,6 +216,8 @@ impl Receiver {
         self.ack_now = false;
         self.delayed_at = Time::NEVER;
         self.compressed_at = Time::NEVER;
+        // Linux tcp_event_ack_sent: what was held back has been reported.
+        self.compressed = self.compressed.min(UNCOMPRESSED_SACKS);
         Segment {
             seq: 1,
             ack: self.rcv_nxt,
