@@ -42,17 +42,21 @@ impl Sender {
         let prior_in_flight = self.board.in_flight();
         let mut fx = Effects { duplicate: segment.sack.duplicate, ..Effects::default() };
         self.tag_sacked(now, segment, &mut fx);
-        if segment.ack >= self.snd_una {
+        let old = segment.ack < self.snd_una;
+        if !old {
             fx.una_advanced = segment.ack > self.snd_una;
             if fx.una_advanced {
                 self.timeout_streak = 0;
             }
-            self.snd_wnd = segment.window;
+            // Linux tcp_may_update_window: an overtaken ACK does not shrink it.
+            if fx.una_advanced || segment.window > self.snd_wnd {
+                self.snd_wnd = segment.window;
+            }
             self.clean_acked(now, segment.ack, &mut fx);
             self.snd_una = segment.ack;
         }
         self.tsecr = segment.tsval;
-        self.read_ecn(segment, &mut fx);
+        self.read_ecn(segment, old, &mut fx);
         self.update_rtt(now, segment, &mut fx);
         if fx.duplicate {
             self.rack.saw_duplicate(self.rate.delivered, self.sampled_delivered);
@@ -128,7 +132,7 @@ impl Sender {
         fx.ack_delayed = popped == 1 && in_flight_before == 1;
     }
 
-    pub(super) fn read_ecn(&mut self, segment: &Segment, fx: &mut Effects) {
+    pub(super) fn read_ecn(&mut self, segment: &Segment, old: bool, fx: &mut Effects) {
         match self.feedback {
             Feedback::AccEcn => {
                 let segments = fx.acked + fx.sacked;
@@ -148,7 +152,8 @@ impl Sender {
                 fx.congestion = fx.ce > 0;
             }
             Feedback::Rfc3168 | Feedback::Dctcp | Feedback::Sce => {
-                fx.congestion = segment.ace & ECE != 0;
+                // Linux tcp_ack reads ECE only of ACKs that are not older than snd_una.
+                fx.congestion = segment.ace & ECE != 0 && !old;
                 if fx.congestion {
                     fx.ce = fx.acked + fx.sacked;
                     self.rate.delivered_ce += u64::from(fx.ce);
