@@ -106,6 +106,7 @@ impl Sender {
     pub(super) fn clean_acked(&mut self, now: Time, ack: u64, fx: &mut Effects) {
         let in_flight_before = self.board.in_flight();
         let min_rtt = self.rtt.min_rtt();
+        let highest_sacked = self.board.highest_sacked();
         let mut popped = 0;
         while let Some(mut s) = self.board.pop_acked(ack) {
             popped += 1;
@@ -115,6 +116,11 @@ impl Sender {
             } else if !s.sacked {
                 fx.rtt_first.get_or_insert_with(|| now.since(s.sent));
                 fx.rtt_last = Some(now.since(s.sent));
+                if s.end() < highest_sacked {
+                    // Linux tcp_check_sack_reordering: an original filled the hole.
+                    let distance = (highest_sacked - s.seq) / u64::from(s.len.max(1));
+                    self.rack.saw_reordering(distance as u32);
+                }
             }
             if !s.sacked {
                 fx.acked += 1;
