@@ -36,7 +36,7 @@ lint: build ## formatting, clippy, ruff, mypy
 check: lint demo test ## everything that CI does
 
 bench: build ## speed of the engine
-	cargo bench --workspace --locked
+	cargo bench --locked -p sojourn-sim --bench engine
 
 report: build ## report.html of the latest results
 	$(BIN)/sojourn report --output report.html

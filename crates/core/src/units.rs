@@ -86,6 +86,10 @@ impl Rate {
     /// Time that `bytes` take at this rate, rounded down; [`Dur::MAX`] at rate zero.
     #[inline]
     pub fn time_for(self, bytes: u64) -> Dur {
+        // A packet's worth of bits fits into 64 bits, where division is several times faster.
+        if let Some(bits) = bytes.checked_mul(8_000_000_000) {
+            return bits.checked_div(self.0).map_or(Dur::MAX, Dur);
+        }
         match (u128::from(bytes) * 8_000_000_000).checked_div(u128::from(self.0)) {
             Some(ns) => Dur(ns.min(u128::from(u64::MAX)) as u64),
             None => Dur::MAX,

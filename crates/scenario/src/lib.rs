@@ -6,6 +6,7 @@
 
 #![warn(missing_docs)]
 
+mod check;
 mod de;
 mod doc;
 mod error;

@@ -1,9 +1,9 @@
 //! From the file as written to a scenario without invalid states.
 
-use sojourn_core::aqm::{self, Env, Qdisc};
-use sojourn_core::grammar::{GrammarError, split_name};
-use sojourn_core::{Dur, Rate, Rng, Time, cc};
+use sojourn_core::grammar::split_name;
+use sojourn_core::{Dur, Rate, Time, cc};
 
+use crate::check::{Key, words};
 use crate::doc::Doc;
 use crate::error::{ScenarioError, unknown};
 use crate::file::{
@@ -18,57 +18,6 @@ const MAX_CONTROL_RTTS: u32 = 100;
 
 /// More samples or pings than this are a slip of the unit.
 const MAX_EVENTS: u64 = 10_000_000;
-
-/// A value's place in the document (array entries by index) and its name for the user (by name).
-#[derive(Clone, Debug)]
-pub(crate) struct Key {
-    path: Vec<String>,
-    shown: String,
-}
-
-impl Key {
-    pub(crate) fn top(name: &str) -> Self {
-        Self { path: vec![name.to_owned()], shown: name.to_owned() }
-    }
-
-    pub(crate) fn entry(table: &str, index: usize, name: &str) -> Self {
-        let path = vec![table.to_owned(), index.to_string()];
-        Self { path, shown: format!("{table}.{name}") }
-    }
-
-    pub(crate) fn field(&self, name: &str) -> Self {
-        let mut path = self.path.clone();
-        path.push(name.to_owned());
-        Self { path, shown: format!("{}.{name}", self.shown) }
-    }
-}
-
-impl Doc {
-    pub(crate) fn fail(&self, key: &Key, message: impl Into<String>) -> ScenarioError {
-        self.error(self.origin(&key.path), &key.shown, message)
-    }
-
-    fn check(&self, ok: bool, key: &Key, message: &str) -> Result<(), ScenarioError> {
-        if ok { Ok(()) } else { Err(self.fail(key, message)) }
-    }
-
-    fn grammar<T>(&self, key: &Key, built: Result<T, GrammarError>) -> Result<T, ScenarioError> {
-        built.map_err(|e| self.fail(key, e.0))
-    }
-
-    /// Builds the queue once, so that a bad text is found here.
-    pub(crate) fn qdisc(&self, key: &Key, text: &str) -> Result<Box<dyn Qdisc>, ScenarioError> {
-        self.grammar(key, aqm::build(text, env()))
-    }
-
-    fn shaper(&self, key: &Key, text: &str, leaf: Box<dyn Qdisc>) -> Result<(), ScenarioError> {
-        self.grammar(key, aqm::build_shaped(text, leaf, &env())).map(drop)
-    }
-}
-
-fn env() -> Env {
-    Env::ethernet(Rng::named(0, "scenario.validation"))
-}
 
 pub(crate) fn resolve(doc: &Doc, file: &File) -> Result<Scenario, ScenarioError> {
     let top = Key::top;
@@ -236,11 +185,6 @@ impl Way {
         let wire = if shaper.is_none() { self.rate } else { None };
         Ok(Direction { ingress: self.ingress, shaper, qdisc: self.qdisc, wire, delay: self.delay })
     }
-}
-
-/// The words of an algorithm's text with single spaces.
-pub(crate) fn words(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn path(

@@ -3,10 +3,10 @@
 use sojourn_core::aqm::{self, Qdisc};
 use sojourn_core::{Dur, Rate, Time};
 
+use crate::check::{Key, words};
 use crate::doc::Doc;
 use crate::error::{ScenarioError, unknown};
 use crate::file::ScheduleTable;
-use crate::resolve::{Key, words};
 use crate::scenario::{Change, Direction, Edit, Link};
 use crate::text::quantity;
 

@@ -130,7 +130,7 @@ impl<'s> Engine<'s> {
         self.arm_agenda();
         self.events.set(self.sample_slot(), Time::ZERO);
         let mut complete = true;
-        while let Some((at, slot)) = self.events.pop() {
+        while let Some((at, slot)) = self.events.next() {
             if at > end {
                 break;
             }
@@ -200,9 +200,8 @@ impl<'s> Engine<'s> {
     fn rearm(&mut self, p: usize) {
         let port = &self.ports[p];
         let slot = p as u32 * PORT_SLOTS;
-        let wake = port.qdisc.wake();
-        // A wake-up that is due already but could not be served waits for the wire.
-        self.events.set(slot, if wake <= self.now { Time::NEVER } else { wake });
+        // A timer that is due at this very instant still has its event to come.
+        self.events.set(slot, port.qdisc.wake().max(self.now));
         if port.wire.is_some() {
             self.events.set(slot + 1, port.free_at(self.now));
         }
@@ -211,7 +210,11 @@ impl<'s> Engine<'s> {
     fn on_port(&mut self, p: usize, timer: u32) {
         match timer {
             0 => {
-                self.ports[p].qdisc.on_wake(self.now, &mut self.log);
+                let qdisc = &mut self.ports[p].qdisc;
+                if qdisc.wake() <= self.now {
+                    qdisc.on_wake(self.now, &mut self.log);
+                    assert!(qdisc.wake() > self.now, "`{}` serves its timer", qdisc.describe());
+                }
                 self.pump(p);
             }
             1 => self.pump(p),

@@ -18,6 +18,8 @@ pub(crate) struct EventQueue {
     /// Position in the heap per slot, or `IDLE`.
     place: Vec<u32>,
     order: u64,
+    /// The slot whose event is being handled; it keeps its place until it is set again.
+    current: Slot,
 }
 
 impl EventQueue {
@@ -27,6 +29,7 @@ impl EventQueue {
             key: vec![(Time::NEVER, 0); slots],
             place: vec![IDLE; slots],
             order: 0,
+            current: IDLE,
         }
     }
 
@@ -35,7 +38,9 @@ impl EventQueue {
     #[inline]
     pub(crate) fn set(&mut self, slot: Slot, at: Time) {
         let s = slot as usize;
-        if self.key[s].0 == at {
+        if self.current == slot {
+            self.current = IDLE;
+        } else if self.key[s].0 == at {
             return;
         }
         self.order += 1;
@@ -53,14 +58,17 @@ impl EventQueue {
         }
     }
 
-    /// The earliest event, removed.
+    /// The earliest event. It is over when the next one is asked for, unless it was set again.
     #[inline]
-    pub(crate) fn pop(&mut self) -> Option<(Time, Slot)> {
+    pub(crate) fn next(&mut self) -> Option<(Time, Slot)> {
+        if self.current != IDLE {
+            let done = std::mem::replace(&mut self.current, IDLE);
+            self.key[done as usize].0 = Time::NEVER;
+            self.remove(done);
+        }
         let slot = *self.heap.first()?;
-        let at = self.key[slot as usize].0;
-        self.key[slot as usize].0 = Time::NEVER;
-        self.remove(slot);
-        Some((at, slot))
+        self.current = slot;
+        Some((self.key[slot as usize].0, slot))
     }
 
     fn remove(&mut self, slot: Slot) {
@@ -135,7 +143,7 @@ mod tests {
         queue.set(0, Time(5));
         queue.set(1, Time(4));
         queue.set(1, Time(5));
-        let order: Vec<Slot> = std::iter::from_fn(|| queue.pop()).map(|(_, s)| s).collect();
+        let order: Vec<Slot> = std::iter::from_fn(|| queue.next()).map(|(_, s)| s).collect();
         assert_eq!(order, [2, 0, 1]);
     }
 
@@ -151,7 +159,7 @@ mod tests {
                 queue.set(slot, at);
                 last[slot as usize] = at;
             }
-            let popped: Vec<(Time, Slot)> = std::iter::from_fn(|| queue.pop()).collect();
+            let popped: Vec<(Time, Slot)> = std::iter::from_fn(|| queue.next()).collect();
             prop_assert!(popped.windows(2).all(|w| w[0].0 <= w[1].0));
             let mut expected: Vec<(Time, Slot)> = (0..20)
                 .map(|s| (last[s as usize], s))

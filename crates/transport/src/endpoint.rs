@@ -2,7 +2,6 @@
 
 use sojourn_core::{Ecn, Kind, Probe, Time};
 
-use crate::ping::Echo;
 use crate::tcp::Segment;
 
 /// Header and meaning of a packet; the queue-visible part is [`sojourn_core::Packet`].
@@ -12,6 +11,15 @@ pub enum Body {
     Tcp(Segment),
     /// An ICMP echo request or reply.
     Icmp(Echo),
+}
+
+/// An echo request or reply.
+#[derive(Clone, Copy, Debug)]
+pub struct Echo {
+    /// Sequence number, from 1.
+    pub seq: u32,
+    /// When the request was sent; the reply repeats it.
+    pub sent: Time,
 }
 
 /// A packet that an end point hands to the network.

@@ -7,4 +7,4 @@ pub mod endpoint;
 pub mod ping;
 pub mod tcp;
 
-pub use endpoint::{Body, Endpoint, FlowProbe, Transmit};
+pub use endpoint::{Body, Echo, Endpoint, FlowProbe, Transmit};

@@ -2,19 +2,10 @@
 
 use sojourn_core::{Dur, Ecn, Kind, Time};
 
-use crate::endpoint::{Body, Endpoint, FlowProbe, Transmit};
+use crate::endpoint::{Body, Echo, Endpoint, FlowProbe, Transmit};
 
 /// Layer-2 header bytes on Ethernet.
 const L2_HEADER: u32 = 14;
-
-/// An echo request or reply.
-#[derive(Clone, Copy, Debug)]
-pub struct Echo {
-    /// Sequence number, from 1.
-    pub seq: u32,
-    /// When the request was sent; the reply repeats it.
-    pub sent: Time,
-}
 
 /// Sends requests and measures round-trip times.
 #[derive(Debug)]

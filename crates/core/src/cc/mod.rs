@@ -246,8 +246,11 @@ impl Path {
 
     /// `segments * bytes` per srtt, times `percent`.
     pub fn window_rate(&self, segments: u32, bytes: u32, percent: u64) -> Rate {
-        let bits = u128::from(segments) * u128::from(bytes) * 8;
-        (bits * u128::from(percent) * 10_000_000)
+        let bits = u64::from(segments) * u64::from(bytes) * 8;
+        if let Some(scaled) = bits.checked_mul(percent * 10_000_000) {
+            return scaled.checked_div(self.srtt.0).map_or(Rate(u64::MAX), Rate);
+        }
+        (u128::from(bits) * u128::from(percent) * 10_000_000)
             .checked_div(u128::from(self.srtt.0))
             .map_or(Rate(u64::MAX), |r| Rate(r.min(u128::from(u64::MAX)) as u64))
     }

@@ -182,6 +182,8 @@ impl AccEcnSender {
 
 #[cfg(test)]
 mod tests {
+    use Feedback as F;
+
     use super::*;
 
     fn decode(ace: u8, segments: u32, ce_bytes: Option<u32>) -> u32 {
@@ -220,12 +222,11 @@ mod tests {
             let (serves, ace) = Negotiation::answer(server, Negotiation::syn(client), Ecn::NotEct);
             (serves, Negotiation::conclude(client, ace))
         };
-        use Feedback::{AccEcn, None, Rfc3168};
-        assert_eq!(ask(AccEcn, Rfc3168), (Rfc3168, Rfc3168));
-        assert_eq!(ask(Rfc3168, AccEcn), (Rfc3168, Rfc3168));
-        assert_eq!(ask(Rfc3168, Rfc3168), (Rfc3168, Rfc3168));
-        assert_eq!(ask(AccEcn, None), (None, None));
-        assert_eq!(ask(None, AccEcn), (None, None));
+        assert_eq!(ask(F::AccEcn, F::Rfc3168), (F::Rfc3168, F::Rfc3168));
+        assert_eq!(ask(F::Rfc3168, F::AccEcn), (F::Rfc3168, F::Rfc3168));
+        assert_eq!(ask(F::Rfc3168, F::Rfc3168), (F::Rfc3168, F::Rfc3168));
+        assert_eq!(ask(F::AccEcn, F::None), (F::None, F::None));
+        assert_eq!(ask(F::None, F::AccEcn), (F::None, F::None));
     }
 
     #[test]

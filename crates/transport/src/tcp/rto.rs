@@ -24,7 +24,12 @@ pub struct RttEstimator {
     min_rtt: i64,
     min_rtt_at: i64,
     backoff: u32,
-    hz: u32,
+    /// One jiffy in nanoseconds.
+    jiffy: u64,
+    /// The timeout without back-off.
+    base_rto: Dur,
+    /// Twice the smoothed RTT in whole jiffies: the tail-loss probe's delay.
+    double_srtt: Dur,
 }
 
 impl RttEstimator {
@@ -39,7 +44,9 @@ impl RttEstimator {
             min_rtt: 0,
             min_rtt_at: 0,
             backoff: 0,
-            hz,
+            jiffy: 1_000_000_000 / u64::from(hz),
+            base_rto: RTO_INITIAL,
+            double_srtt: RTO_INITIAL,
         }
     }
 
@@ -79,6 +86,8 @@ impl RttEstimator {
         }
         self.srtt = self.srtt.max(1);
         self.backoff = 0;
+        self.base_rto = self.jiffies(Dur::from_micros(((self.srtt >> 3) + self.rttvar) as u64));
+        self.double_srtt = self.jiffies(self.srtt() * 2);
     }
 
     /// Feeds the windowed minimum (300 s).
@@ -107,12 +116,7 @@ impl RttEstimator {
 
     /// The timeout with back-off, rounded up to jiffies.
     pub fn rto(&self) -> Dur {
-        let base = if self.srtt == 0 {
-            RTO_INITIAL
-        } else {
-            self.jiffies(Dur::from_micros(((self.srtt >> 3) + self.rttvar) as u64))
-        };
-        Dur(base.0.checked_shl(self.backoff).unwrap_or(u64::MAX)).min(RTO_MAX)
+        Dur(self.base_rto.0.checked_shl(self.backoff).unwrap_or(u64::MAX)).min(RTO_MAX)
     }
 
     /// Doubles the timeout after it fired.
@@ -122,8 +126,17 @@ impl RttEstimator {
 
     /// `time` rounded up to whole jiffies.
     pub fn jiffies(&self, time: Dur) -> Dur {
-        let jiffy = 1_000_000_000 / u64::from(self.hz);
-        Dur(time.0.div_ceil(jiffy) * jiffy)
+        Dur(time.0.div_ceil(self.jiffy) * self.jiffy)
+    }
+
+    /// One jiffy.
+    pub fn jiffy(&self) -> Dur {
+        Dur(self.jiffy)
+    }
+
+    /// Twice the smoothed RTT in whole jiffies; one second before the first sample.
+    pub fn double_srtt(&self) -> Dur {
+        self.double_srtt
     }
 }
 

@@ -18,7 +18,7 @@ impl Sender {
     }
 
     pub(super) fn timeout_min(&self) -> Dur {
-        self.rtt.jiffies(Dur(1)) * TIMEOUT_MIN_JIFFIES
+        self.rtt.jiffy() * TIMEOUT_MIN_JIFFIES
     }
 
     pub(super) fn rearm_after_ack(&mut self, now: Time) {
@@ -49,7 +49,7 @@ impl Sender {
         let mut timeout = if self.rtt.srtt() == Dur::ZERO {
             Dur::from_secs(1)
         } else {
-            self.rtt.jiffies(self.rtt.srtt() * 2)
+            self.rtt.double_srtt()
                 + if self.board.packets_out() == 1 { PROBE_DELACK } else { self.timeout_min() }
         };
         let head_sent = self.board.head().map_or(now, |s| s.sent);
