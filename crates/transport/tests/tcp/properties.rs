@@ -153,7 +153,7 @@ proptest! {
     ) {
         let config = Config { bytes: Some(600 * 1448), ..Config::default() };
         let lost = move |p: &Passing| p.data && p.copy == 0 && p.index >= first
-            && (p.index - first) % gap == 0;
+            && (p.index - first).is_multiple_of(gap);
         let mut pipe = Pipe::new(cc, config, ms(delay_ms))
             .bottleneck(Rate(50_000_000), 1000)
             .rule(move |p| if lost(p) { Fate::Drop } else { Fate::Pass })
