@@ -75,6 +75,17 @@ fn a_replaced_queue_purges_its_packets_and_tcp_repairs_them() {
 }
 
 #[test]
+fn the_series_of_a_replaced_queue_end_and_those_of_the_new_one_begin() {
+    let text = step("5s", r#"replace = { "link.bneck.forward.qdisc" = "codel ecn" }"#);
+    let output = run_with(&text, &[("link.bneck.qdisc", "dualpi2".to_owned())]);
+    let last = output.series("queue.bneck.delay_c").pop().expect("samples of dualpi2");
+    assert!((4.9..=5.01).contains(&last.0), "{last:?}");
+    let others =
+        output.series.iter().filter(|c| c.name.starts_with("queue.bneck.") && c.t[0] >= 5.0);
+    assert!(others.count() > 0, "codel has values of its own");
+}
+
+#[test]
 fn a_new_delay_shows_in_the_next_ping() {
     let text = step("5s", r#"set = { "link.bneck.delay" = "40ms" }"#);
     let output = run(&text.replace("[[flow]]\nname = \"a\"\ncc = \"reno\"\n", ""));

@@ -114,7 +114,7 @@ fn an_ack_that_was_overtaken_does_not_reduce_again() {
     let mut pipe = Pipe::new("reno", config(Feedback::Rfc3168, 2000), ms(50))
         .rule(move |p| match () {
             () if p.is_first_of(&[80]) => Fate::Mark,
-            () if !p.forward && p.segment.ace == ECE && !held => {
+            () if !p.forward && !p.segment.flags.syn && p.segment.ace == ECE && !held => {
                 held = true;
                 Fate::Twice(ms(350))
             }

@@ -95,7 +95,7 @@ fn a_tail_loss_is_repaired_by_a_probe_and_not_by_a_timeout() {
 }
 
 #[test]
-fn a_probe_that_repairs_the_loss_itself_costs_one_reduction() {
+fn a_probe_that_repairs_the_very_last_segment_costs_nothing() {
     let mut pipe = Pipe::new("reno", config(Feedback::None, 30), ms(40))
         .rule(|p| if p.is_first_of(&[30]) { Fate::Drop } else { Fate::Pass })
         .start();
