@@ -49,6 +49,9 @@ struct Engine<'s> {
     recorder: Recorder,
     flow_groups: Vec<(GroupId, GroupId)>,
     port_groups: Vec<GroupId>,
+    /// Whether each flow was open at the last sample: its end is sampled once more.
+    was_alive: Vec<bool>,
+    sampled_at: Option<Time>,
     measuring: bool,
     handled: u64,
     data_packets: u64,
@@ -97,6 +100,8 @@ impl<'s> Engine<'s> {
             recorder,
             flow_groups,
             port_groups,
+            was_alive: vec![false; scenario.flows.len()],
+            sampled_at: None,
             measuring: false,
             handled: 0,
             data_packets: 0,
@@ -334,11 +339,15 @@ impl<'s> Engine<'s> {
 
     fn sample(&mut self) {
         let now = self.now;
+        if self.sampled_at.replace(now) == Some(now) {
+            return; // the run ends with a sample
+        }
         let window = self.scenario.measure;
         self.measuring = now >= window.from && now < window.to;
         for (n, (group, cc)) in self.flow_groups.iter().enumerate() {
             let [tx, rx] = [2 * n, 2 * n + 1].map(|e| &self.ends[e].endpoint);
-            if n < self.scenario.flows.len() && tx.is_alive() {
+            let was_alive = self.was_alive.get_mut(n);
+            if was_alive.is_some_and(|was| std::mem::replace(was, tx.is_alive()) || *was) {
                 self.recorder.sample(*group, now, |probe| {
                     rx.sample(now, probe);
                     tx.sample(now, probe);

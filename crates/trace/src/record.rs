@@ -1,6 +1,6 @@
 //! Sampled series as typed columns. A group of columns belongs to one element (a flow, a queue);
-//! the element puts its values in a fixed order, so columns are found by position and nothing is
-//! looked up by name while the simulation runs.
+//! the element puts its values in a fixed order, so columns are found by position and looked up by
+//! name only after the element was replaced.
 
 use sojourn_core::{Probe, Time};
 
@@ -40,11 +40,16 @@ impl Recorder {
         GroupId(self.groups.len() - 1)
     }
 
-    /// Samples a group: `fill` puts its values, always the same names in the same order.
+    /// Samples a group: `fill` puts its values. The order of the names is the same from sample to
+    /// sample, until the element is replaced by one with other values.
     pub fn sample(&mut self, group: GroupId, now: Time, fill: impl FnOnce(&mut Probe<'_>)) {
         let Group { prefix, columns } = &mut self.groups[group.0];
         let mut position = 0;
         let mut put = |name: &'static str, unit: &'static str, value: f64| {
+            let same = |c: &Column| c.name[prefix.len()..] == *name;
+            if !columns.get(position).is_some_and(same) {
+                position = columns.iter().position(same).unwrap_or(columns.len());
+            }
             if position == columns.len() {
                 columns.push(Column {
                     name: format!("{prefix}{name}"),
@@ -54,7 +59,6 @@ impl Recorder {
                 });
             }
             let column = &mut columns[position];
-            debug_assert_eq!(column.name[prefix.len()..], *name, "probes keep their order");
             column.t.push(now.as_secs_f64());
             column.v.push(value);
             position += 1;

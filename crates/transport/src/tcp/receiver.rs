@@ -117,6 +117,10 @@ impl Receiver {
         self.segments += 1;
         self.ce += u64::from(ecn == Ecn::Ce);
         let range = (segment.seq, segment.end());
+        let newer = self.echo == Time::NEVER || segment.tsval >= self.echo;
+        if segment.seq <= self.acked && newer {
+            self.echo = segment.tsval; // RFC 7323 4.3, for duplicates too (tcp_replace_ts_recent)
+        }
         if range.1 <= self.rcv_nxt || self.out_of_order.holds(range) {
             // RFC 2883: report the duplicate, and tell the sender quickly.
             self.duplicates += 1;
@@ -132,9 +136,6 @@ impl Receiver {
             self.fin = Some(segment.end());
         }
         self.window.measure_rtt(now, segment);
-        if segment.seq <= self.acked {
-            self.echo = segment.tsval; // RFC 7323: the segment that spans the last ACK
-        }
         if segment.seq > self.rcv_nxt {
             if self.compressed_at != Time::NEVER && self.out_of_order.forgets(range) {
                 self.pending = Some(self.ack(now));
@@ -216,6 +217,8 @@ impl Receiver {
         self.ack_now = false;
         self.delayed_at = Time::NEVER;
         self.compressed_at = Time::NEVER;
+        // Linux tcp_event_ack_sent: what was held back has been reported.
+        self.compressed = self.compressed.min(UNCOMPRESSED_SACKS);
         Segment {
             seq: 1,
             ack: self.rcv_nxt,
@@ -254,6 +257,8 @@ impl Endpoint for Receiver {
         let Body::Tcp(segment) = body else { return };
         if segment.flags.control {
             self.pending = Some(*segment);
+        } else if segment.flags.syn && self.rcv_nxt > 1 {
+            self.ack_now = true; // Linux tcp_send_challenge_ack: the connection is open
         } else if segment.flags.syn {
             self.on_syn(segment, ecn);
             if let Some(answer) = &mut self.pending {

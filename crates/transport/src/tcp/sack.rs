@@ -69,6 +69,7 @@ pub(crate) struct Scoreboard {
     retransmit_hint: Id,
     /// Blocks of the previous acknowledgement: what need not be walked again.
     seen: [(u64, u64); 3],
+    highest_sacked: u64,
 }
 
 impl Scoreboard {
@@ -84,6 +85,7 @@ impl Scoreboard {
             waiting: 0,
             retransmit_hint: NONE,
             seen: [(0, 0); 3],
+            highest_sacked: 0,
         }
     }
 
@@ -146,6 +148,8 @@ impl Scoreboard {
         for (slot, block) in self.seen.iter_mut().zip(blocks) {
             *slot = *block;
         }
+        let highest = blocks.iter().map(|(_, end)| *end).max().unwrap_or(0);
+        self.highest_sacked = self.highest_sacked.max(highest);
     }
 
     fn tag_range(&mut self, (start, end): (u64, u64), tag: &mut impl FnMut(&mut Outstanding)) {
@@ -181,7 +185,7 @@ impl Scoreboard {
 
     /// The highest sequence number that a SACK block has reported.
     pub(crate) fn highest_sacked(&self) -> u64 {
-        self.seen.iter().map(|(_, end)| *end).max().unwrap_or(0)
+        self.highest_sacked
     }
 
     /// The least recently sent segment. Lost and SACKed segments are not in this order.

@@ -212,6 +212,7 @@ impl Sender {
             return;
         }
         self.control = Some(Segment {
+            seq: u64::from(self.control_left),
             flags: Flags { control: true, ..Flags::default() },
             tsval: now,
             tsecr: Time::NEVER,
@@ -283,8 +284,11 @@ impl Endpoint for Sender {
     fn on_packet(&mut self, now: Time, body: &Body, _ecn: Ecn) {
         let Body::Tcp(segment) = body else { return };
         if segment.flags.control {
-            self.control_left = self.control_left.saturating_sub(1);
-            self.open(now);
+            // A copy of an earlier answer means nothing.
+            if self.control_left > 0 && segment.seq == u64::from(self.control_left) {
+                self.control_left -= 1;
+                self.open(now);
+            }
         } else if segment.flags.syn {
             self.on_syn_ack(now, segment);
         } else if self.established {

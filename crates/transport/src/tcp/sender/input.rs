@@ -42,17 +42,21 @@ impl Sender {
         let prior_in_flight = self.board.in_flight();
         let mut fx = Effects { duplicate: segment.sack.duplicate, ..Effects::default() };
         self.tag_sacked(now, segment, &mut fx);
-        if segment.ack >= self.snd_una {
+        let old = segment.ack < self.snd_una;
+        if !old {
             fx.una_advanced = segment.ack > self.snd_una;
             if fx.una_advanced {
                 self.timeout_streak = 0;
             }
-            self.snd_wnd = segment.window;
+            // Linux tcp_may_update_window: an overtaken ACK does not shrink it.
+            if fx.una_advanced || segment.window > self.snd_wnd {
+                self.snd_wnd = segment.window;
+            }
             self.clean_acked(now, segment.ack, &mut fx);
             self.snd_una = segment.ack;
         }
         self.tsecr = segment.tsval;
-        self.read_ecn(segment, &mut fx);
+        self.read_ecn(segment, old, &mut fx);
         self.update_rtt(now, segment, &mut fx);
         if fx.duplicate {
             self.rack.saw_duplicate(self.rate.delivered, self.sampled_delivered);
@@ -102,6 +106,7 @@ impl Sender {
     pub(super) fn clean_acked(&mut self, now: Time, ack: u64, fx: &mut Effects) {
         let in_flight_before = self.board.in_flight();
         let min_rtt = self.rtt.min_rtt();
+        let highest_sacked = self.board.highest_sacked();
         let mut popped = 0;
         while let Some(mut s) = self.board.pop_acked(ack) {
             popped += 1;
@@ -111,6 +116,11 @@ impl Sender {
             } else if !s.sacked {
                 fx.rtt_first.get_or_insert_with(|| now.since(s.sent));
                 fx.rtt_last = Some(now.since(s.sent));
+                if s.end() < highest_sacked {
+                    // Linux tcp_check_sack_reordering: an original filled the hole.
+                    let distance = (highest_sacked - s.seq) / u64::from(s.len.max(1));
+                    self.rack.saw_reordering(distance as u32);
+                }
             }
             if !s.sacked {
                 fx.acked += 1;
@@ -128,7 +138,7 @@ impl Sender {
         fx.ack_delayed = popped == 1 && in_flight_before == 1;
     }
 
-    pub(super) fn read_ecn(&mut self, segment: &Segment, fx: &mut Effects) {
+    pub(super) fn read_ecn(&mut self, segment: &Segment, old: bool, fx: &mut Effects) {
         match self.feedback {
             Feedback::AccEcn => {
                 let segments = fx.acked + fx.sacked;
@@ -148,7 +158,8 @@ impl Sender {
                 fx.congestion = fx.ce > 0;
             }
             Feedback::Rfc3168 | Feedback::Dctcp | Feedback::Sce => {
-                fx.congestion = segment.ace & ECE != 0;
+                // Linux tcp_ack reads ECE only of ACKs that are not older than snd_una.
+                fx.congestion = segment.ace & ECE != 0 && !old;
                 if fx.congestion {
                     fx.ce = fx.acked + fx.sacked;
                     self.rate.delivered_ce += u64::from(fx.ce);

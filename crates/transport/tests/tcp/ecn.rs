@@ -1,0 +1,200 @@
+//! ECN feedback from mark to reduction.
+
+use sojourn_core::cc::Feedback;
+use sojourn_core::{Ecn, Rate};
+use sojourn_transport::tcp::Config;
+
+use crate::pipe::{Fate, Pipe, at_ms, config, ms};
+
+const ECE: u8 = 1;
+const CWR: u8 = 2;
+
+fn marked(cc: &str, feedback: Feedback, indices: &'static [u64]) -> Pipe {
+    let mut pipe = Pipe::new(cc, config(feedback, 2000), ms(50))
+        .rule(move |p| if p.is_first_of(indices) { Fate::Mark } else { Fate::Pass })
+        .start();
+    pipe.finish(at_ms(60_000));
+    assert_eq!(pipe.retransmissions().len(), 0, "marks lose nothing");
+    pipe
+}
+
+// KAT cc.md §9 #42
+#[test]
+fn marks_within_one_window_cost_one_reduction() {
+    for feedback in [Feedback::Rfc3168, Feedback::AccEcn] {
+        for cc in ["reno", "cubic"] {
+            let pipe = marked(cc, feedback, &[80, 110]);
+            assert_eq!(pipe.reductions.len(), 1, "{cc} {feedback:?}: {:?}", pipe.reductions);
+        }
+    }
+}
+
+#[test]
+fn marks_in_windows_far_apart_cost_one_reduction_each() {
+    for feedback in [Feedback::Rfc3168, Feedback::AccEcn] {
+        let pipe = marked("reno", feedback, &[80, 700, 1500]);
+        assert_eq!(pipe.reductions.len(), 3, "{feedback:?}: {:?}", pipe.reductions);
+    }
+}
+
+#[test]
+fn a_mark_and_a_loss_in_one_window_cost_one_reduction() {
+    for feedback in [Feedback::Rfc3168, Feedback::AccEcn] {
+        // At this rate no SACK reports more than seven segments: with more, AccECN without its
+        // option assumes marks (cc.md 2.4, safe estimate).
+        let mut pipe = Pipe::new("reno", config(feedback, 2000), ms(50))
+            .bottleneck(Rate(20_000_000), 1000)
+            .rule(|p| match () {
+                () if p.is_first_of(&[80]) => Fate::Mark,
+                () if p.is_first_of(&[110]) => Fate::Drop,
+                () => Fate::Pass,
+            })
+            .start();
+        pipe.finish(at_ms(60_000));
+        assert_eq!(pipe.reductions.len(), 1, "{feedback:?}: {:?}", pipe.reductions);
+    }
+}
+
+#[test]
+fn ece_lasts_from_the_mark_until_cwr_arrives() {
+    let pipe = marked("reno", Feedback::Rfc3168, &[80]);
+    let marked_at = pipe.data().find(|p| p.index == 80).expect("sent").at + ms(50);
+    let cwr: Vec<_> = pipe.data().filter(|p| p.segment.ace & CWR != 0).collect();
+    assert_eq!(cwr.len(), 1, "one segment carries CWR");
+    assert!(pipe.acks().any(|a| a.segment.ace == ECE));
+    for ack in pipe.acks() {
+        let demanded = ack.at >= marked_at && ack.at < cwr[0].at + ms(50);
+        if ack.at != marked_at && ack.at != cwr[0].at + ms(50) {
+            assert_eq!(ack.segment.ace == ECE, demanded, "at {}", ack.at);
+        }
+    }
+}
+
+#[test]
+fn the_lost_segment_that_carried_cwr_is_not_the_end_of_ece() {
+    // The retransmission carries no CWR (RFC 3168 6.1.5 sends it on new data only), so ECE lasts
+    // until the reduction after the recovery has sent another one.
+    let mut seen = 0;
+    let mut pipe = Pipe::new("reno", config(Feedback::Rfc3168, 2000), ms(50))
+        .rule(move |p| match () {
+            () if p.is_first_of(&[80]) => Fate::Mark,
+            () if p.data && p.segment.ace & CWR != 0 && seen == 0 => {
+                seen += 1;
+                Fate::Drop
+            }
+            () => Fate::Pass,
+        })
+        .start();
+    pipe.finish(at_ms(60_000));
+    assert!(pipe.retransmissions().iter().all(|p| p.segment.ace & CWR == 0));
+    assert_eq!(pipe.acks().last().expect("ACKs").segment.ace, 0);
+}
+
+#[test]
+fn a_timeout_answers_a_pending_ece_with_cwr() {
+    // Linux tcp_enter_loss queues CWR: the timeout's reduction is the answer to the mark as well.
+    let mut pipe = Pipe::new("reno", config(Feedback::Rfc3168, 2000), ms(50))
+        .rule(|p| match () {
+            () if p.is_first_of(&[80]) => Fate::Mark,
+            () if p.at >= at_ms(395) && p.at < at_ms(1000) => Fate::Drop,
+            () => Fate::Pass,
+        })
+        .start();
+    pipe.run_until(at_ms(1000));
+    assert!(pipe.total("timeouts") > 0);
+    let so_far = pipe.reductions.len();
+    pipe.finish(at_ms(60_000));
+    assert_eq!(pipe.reductions.len(), so_far, "{:?}", pipe.reductions);
+}
+
+#[test]
+fn an_ack_that_was_overtaken_does_not_reduce_again() {
+    // Linux processes ECE only on ACKs that are not older than snd_una (tcp_ack, old_ack).
+    let mut held = false;
+    let mut pipe = Pipe::new("reno", config(Feedback::Rfc3168, 2000), ms(50))
+        .rule(move |p| match () {
+            () if p.is_first_of(&[80]) => Fate::Mark,
+            () if !p.forward && !p.segment.flags.syn && p.segment.ace == ECE && !held => {
+                held = true;
+                Fate::Twice(ms(350))
+            }
+            () => Fate::Pass,
+        })
+        .start();
+    pipe.finish(at_ms(60_000));
+    assert_eq!(pipe.reductions.len(), 1, "{:?}", pipe.reductions);
+}
+
+#[test]
+fn accecn_counts_every_mark_exactly_whatever_acks_are_lost() {
+    // Two ACKs in three are lost, still at most six segments per ACK: the counter cannot wrap.
+    let mut n = 0;
+    let mut pipe = Pipe::new("prague", config(Feedback::AccEcn, 2000), ms(20))
+        .rule(move |p| {
+            if p.data {
+                return if p.index % 5 == 0 { Fate::Mark } else { Fate::Pass };
+            }
+            n += u32::from(!p.forward);
+            if !p.forward && p.index > 100 && n % 3 != 0 && p.segment.ack < 2000 * 1448 {
+                Fate::Drop
+            } else {
+                Fate::Pass
+            }
+        })
+        .start();
+    pipe.finish(at_ms(60_000));
+    // The FIN, segment 2000, is marked too.
+    assert_eq!(pipe.total("ce_reported"), 401);
+}
+
+#[test]
+fn the_accecn_option_counts_bytes_of_each_codepoint() {
+    let config = Config { accecn_option: true, ..config(Feedback::AccEcn, 100) };
+    let mut pipe = Pipe::new("prague", config, ms(20))
+        .rule(|p| if p.data && p.index % 4 == 0 { Fate::Mark } else { Fate::Pass })
+        .start();
+    pipe.finish(at_ms(10_000));
+    let last = pipe.acks().last().expect("ACKs").segment;
+    // The FIN, segment 100, is marked too, and has no payload.
+    assert_eq!(last.accecn, Some([1, 25 * 1448, 1 + 75 * 1448]));
+    assert_eq!(last.frame_len(true), 66 + 12);
+}
+
+// RFC 3168 6.1.5 and RFC 9768 3.2.1 (cc.md 2.2, P23)
+#[test]
+fn retransmissions_are_capable_under_accecn_only() {
+    for (cc, feedback, expected) in [
+        ("reno", Feedback::Rfc3168, Ecn::NotEct),
+        ("reno", Feedback::AccEcn, Ecn::Ect0),
+        ("prague", Feedback::AccEcn, Ecn::Ect1),
+        ("prague", Feedback::Rfc3168, Ecn::NotEct),
+        ("reno", Feedback::None, Ecn::NotEct),
+    ] {
+        let mut pipe = Pipe::new(cc, config(feedback, 500), ms(20))
+            .rule(|p| if p.is_first_of(&[60, 300]) { Fate::Drop } else { Fate::Pass })
+            .start();
+        pipe.finish(at_ms(60_000));
+        let again = pipe.retransmissions();
+        assert_eq!(again.len(), 2);
+        assert!(again.iter().all(|p| p.ecn == expected), "{cc} {feedback:?}");
+    }
+}
+
+#[test]
+fn prague_follows_the_fraction_of_marks_and_reno_does_not() {
+    let steady = |cc: &str| {
+        let mut pipe = Pipe::new(cc, config(Feedback::AccEcn, None), ms(10))
+            .rule(|p| if p.data && p.index % 100 == 0 { Fate::Mark } else { Fate::Pass })
+            .start();
+        pipe.run_until(at_ms(20_000));
+        let from = pipe.rx.delivered();
+        pipe.run_until(at_ms(60_000));
+        // Window in segments from the throughput of 40 s = 2000 round trips.
+        (pipe.rx.delivered() - from) as f64 / 1448.0 / 2000.0
+    };
+    // One mark in a hundred segments. Reno: 8 round trips from 8 to 16 segments, and two to four
+    // halves of one in which the mark travels and the reduction runs. Prague: 2/p = 200.
+    let (reno, prague) = (steady("reno"), steady("prague"));
+    assert!((9.3..11.2).contains(&reno), "reno {reno:.1}");
+    assert!((170.0..230.0).contains(&prague), "prague {prague:.1}");
+}

@@ -1,0 +1,87 @@
+//! Departure times.
+
+use sojourn_core::cc::Feedback;
+use sojourn_core::{Rate, Time};
+use sojourn_transport::tcp::Config;
+
+use crate::pipe::{Fate, Pipe, at_ms, config, ms};
+
+/// Departure times of the data of the first `until` milliseconds.
+fn departures(cc: &str, config: Config, rtt: u64, until: u64) -> Vec<u64> {
+    let mut pipe = Pipe::new(cc, config, ms(rtt / 2)).start();
+    pipe.run_until(at_ms(until));
+    pipe.data().map(|p| p.at.0).collect()
+}
+
+fn paced(ratio: u32) -> Config {
+    Config {
+        initial_cwnd: 100,
+        pacing: true,
+        pacing_ss_ratio: ratio,
+        ..config(Feedback::None, None)
+    }
+}
+
+// KAT cc.md §9 #18, #19 and #20: a window of 100 over 80 ms at 120 and 40 percent; both are below
+// two segments per millisecond, so two segments leave together. The first ten are not paced, the
+// burst that starts with the eleventh is.
+#[test]
+fn paced_segments_leave_in_pairs_at_the_rate_of_the_window() {
+    for (ratio, bytes_per_second) in [(120, 2.172e6), (40, 0.724e6)] {
+        let sent = departures("reno", paced(ratio), 80, 100);
+        let first = sent[0];
+        assert_eq!(sent[..12], [first; 12], "ten unpaced segments and the pair that starts pacing");
+        let pairs: Vec<&[u64]> = sent[12..].chunks_exact(2).collect();
+        assert!(pairs.len() >= 4);
+        for (n, pair) in pairs.iter().enumerate() {
+            let due = first as f64 + (n + 1) as f64 * 2896.0 / bytes_per_second * 1e9;
+            assert_eq!(pair[0], pair[1]);
+            assert!((pair[0] as f64 - due).abs() < due * 0.001, "pair {n} of {ratio} %");
+        }
+    }
+}
+
+#[test]
+fn pacing_in_slow_start_leaves_at_twice_the_rate_of_the_window() {
+    let mut pipe = Pipe::new("prague", config(Feedback::AccEcn, None), ms(50)).start();
+    pipe.run_until(at_ms(590));
+    // 160 segments of the fifth round leave within half of it and a burst or two.
+    let times: Vec<Time> = pipe.data().map(|p| p.at).filter(|at| *at >= at_ms(500)).collect();
+    assert_eq!(times.len(), 160);
+    let span = times[159].since(times[0]).as_millis_f64();
+    assert!((45.0..=90.0).contains(&span), "{span}");
+}
+
+#[test]
+fn no_burst_exceeds_a_quarter_of_a_millisecond_of_prague() {
+    // Prague's bursts: pacing_rate/4096 bytes, at least one segment (cc.md 1.9).
+    let mut pipe = Pipe::new("prague", config(Feedback::AccEcn, None), ms(10))
+        .bottleneck(Rate(40_000_000), 100)
+        .rule(|p| if p.data && p.index % 20 == 0 { Fate::Mark } else { Fate::Pass })
+        .start();
+    pipe.run_until(at_ms(4000));
+    let times: Vec<u64> = pipe.data().filter(|p| p.at >= at_ms(2000)).map(|p| p.at.0).collect();
+    let together = times.chunk_by(|a, b| a == b).map(<[u64]>::len).max();
+    assert_eq!(together, Some(1), "40 Mbit/s is 0.8 segments in 250 us");
+}
+
+#[test]
+fn without_pacing_acks_clock_the_data_out() {
+    let sent = departures("reno", config(Feedback::None, None), 80, 165);
+    assert_eq!(sent[..10], [80_000_000; 10]);
+    assert_eq!(sent[10..], [160_000_000; 20]);
+}
+
+#[test]
+fn retransmissions_are_paced_too() {
+    let mut pipe = Pipe::new("prague", config(Feedback::AccEcn, 2000), ms(50))
+        .rule(|p| {
+            let burst = p.copy == 0 && (200..230).contains(&p.index);
+            if p.data && burst { Fate::Drop } else { Fate::Pass }
+        })
+        .start();
+    pipe.finish(at_ms(20_000));
+    let again: Vec<Time> = pipe.retransmissions().iter().map(|p| p.at).collect();
+    assert_eq!(again.len(), 30);
+    assert!(again.windows(2).all(|w| w[0] < w[1]), "none leave together");
+}
