@@ -41,7 +41,14 @@ pub(crate) fn resolve(doc: &Doc, file: &File) -> Result<Scenario, ScenarioError>
     for (index, table) in file.flow.iter().enumerate() {
         let key = Key::entry("flow", index, &table.name);
         name(doc, &key, &table.name, file.flow[..index].iter().map(|f| f.name.as_str()))?;
-        flows.push(flow(doc, &key, table, &file.tcp, &names, end)?);
+        let flow = flow(doc, &key, table, &file.tcp, &names, end)?;
+        let paced_by_path = flow.path.iter().any(|link| takes_time(&links[*link]));
+        doc.check(
+            flow.bytes.is_some() || paced_by_path,
+            &key.field("path"),
+            "expected a link with a rate or a delay, or `bytes`: nothing would end the first instant",
+        )?;
+        flows.push(flow);
     }
     let mut pings = Vec::new();
     for (index, table) in file.ping.iter().enumerate() {
@@ -62,6 +69,14 @@ pub(crate) fn resolve(doc: &Doc, file: &File) -> Result<Scenario, ScenarioError>
         links,
         flows,
         pings,
+    })
+}
+
+/// Whether a packet and its answer need any time on this link.
+fn takes_time(link: &Link) -> bool {
+    [&link.forward, &link.reverse].into_iter().any(|way| {
+        let netem_delays = way.ingress.iter().any(|text| text.contains("delay"));
+        way.shaper.is_some() || way.wire.is_some() || way.delay > Dur::ZERO || netem_delays
     })
 }
 

@@ -162,6 +162,16 @@ fn path_names_existing_links_once() {
 }
 
 #[test]
+fn an_unlimited_flow_needs_a_path_that_takes_time() {
+    edited(
+        "rate = \"50Mbit\"\nshaper = \"htb\"\nqdisc = \"codel\"\ndelay = \"5ms\"",
+        "qdisc = \"codel\"",
+        "my.toml:8: flow.a.path: expected a link with a rate or a delay, or `bytes`: nothing would \
+         end the first instant",
+    );
+}
+
+#[test]
 fn times_are_in_order_and_inside_the_run() {
     edited(
         "start = \"1s\"",

@@ -222,6 +222,14 @@ impl Port {
         self.qdisc.probe(probe);
     }
 
+    /// The discipline and, after a `;`, the one inside it.
+    fn describe(&self) -> String {
+        match self.qdisc.leaf() {
+            Some(leaf) => format!("{}; {}", self.qdisc.describe(), leaf.describe()),
+            None => self.qdisc.describe(),
+        }
+    }
+
     /// Accounts and statistics at the end of the run.
     pub(crate) fn summary(&self, capacity: Option<Rate>, window: Dur) -> QueueSummary {
         let held = self.qdisc.backlog();
@@ -236,7 +244,7 @@ impl Port {
             .map(|rate| self.window_bytes as f64 / (rate.0 as f64 / 8.0 * window.as_secs_f64()));
         QueueSummary {
             name: self.name.clone(),
-            qdisc: self.qdisc.describe(),
+            qdisc: self.describe(),
             received_packets: self.received.packets,
             received_bytes: self.received.bytes,
             sent_packets: self.sent.packets,

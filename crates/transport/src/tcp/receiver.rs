@@ -202,7 +202,8 @@ impl Receiver {
             self.compressed = 0;
         }
         self.compressed += 1;
-        if self.compressed <= UNCOMPRESSED_SACKS || self.compressed >= COMPRESSED_SACKS {
+        let at_once = self.quick > 0 || self.compressed <= UNCOMPRESSED_SACKS;
+        if at_once || self.compressed >= COMPRESSED_SACKS {
             self.ack_now = true;
         } else if self.compressed_at == Time::NEVER {
             self.compressed_at = now + COMPRESSION_MAX.min(self.window.rtt / 20);

@@ -203,6 +203,9 @@ impl Scoreboard {
     /// was a retransmission.
     pub(crate) fn mark_lost(&mut self, id: Id) -> bool {
         self.unlink(id);
+        if self.get(id).sacked {
+            return false; // a probe may have sent it again after it had arrived
+        }
         let segment = self.get_mut(id);
         let was_retransmission = std::mem::take(&mut segment.retransmitted);
         let newly = !std::mem::replace(&mut segment.lost, true);

@@ -33,7 +33,7 @@ fn slow_start_doubles_from_ten_segments_each_round_trip() {
 // the fifth round's end.
 #[test]
 fn a_hundred_and_fifty_segments_take_five_round_trips() {
-    let mut pipe = Pipe::new("reno", config(Feedback::None, 149), ms(50)).start();
+    let mut pipe = Pipe::new("reno", config(Feedback::None, 150), ms(50)).start();
     pipe.finish(at_ms(1000));
     assert_eq!(per_round(&pipe, 100), [10, 20, 40, 80]);
     assert_eq!(pipe.now, at_ms(500));
@@ -93,7 +93,7 @@ fn the_send_buffer_limits_the_flight_too() {
 
 #[test]
 fn fin_follows_the_last_byte_and_ends_the_flow() {
-    for (bytes, segments) in [(0, 1), (1, 2), (MSS, 2), (10 * MSS + 100, 12)] {
+    for (bytes, segments) in [(0, 1), (1, 1), (MSS, 1), (10 * MSS + 100, 11)] {
         let config = Config { bytes: Some(bytes), ..config(Feedback::None, None) };
         let mut pipe = Pipe::new("reno", config, ms(10)).start();
         pipe.finish(at_ms(500));

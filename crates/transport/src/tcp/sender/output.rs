@@ -85,7 +85,8 @@ impl Sender {
             return None;
         }
         let quota = (self.win.cwnd / 2).max(1).min(self.win.cwnd - in_flight);
-        let room = window_room.min(write_room).min(buffer_room).div_ceil(mss) as u32;
+        let data = (self.write_end - self.snd_nxt).max(1); // a FIN rides on the last segment
+        let room = window_room.min(data).min(buffer_room).div_ceil(mss) as u32;
         let whole = (window_room / mss).max(1) as u32;
         Some(quota.min(max_segments).min(room).min(whole).max(1))
     }
@@ -116,8 +117,9 @@ impl Sender {
         if idle && self.segments_sent > 0 {
             self.restart(now, now.since(self.last_sent));
         }
-        let fin = self.snd_nxt == self.write_end;
-        let len = u64::from(self.mss).min(self.write_end - self.snd_nxt) as u32 + u32::from(fin);
+        let left = self.write_end - self.snd_nxt;
+        let fin = self.closing && left <= u64::from(self.mss); // the FIN rides on the last segment
+        let len = u64::from(self.mss).min(left) as u32 + u32::from(fin);
         let tx = self.rate.sent(now, idle, self.board.in_flight());
         let seq = self.snd_nxt;
         self.board.push(Outstanding::new(seq, len, now, tx));
@@ -136,7 +138,7 @@ impl Sender {
     pub(super) fn restart(&mut self, now: Time, idle: Dur) {
         let rto = self.rtt.rto();
         if idle > rto && !self.cc.needs().owns_cwnd {
-            self.win.ssthresh = self.win.ssthresh.max(self.win.cwnd / 4 * 3);
+            self.win.ssthresh = self.win.ssthresh.max(three_quarters(self.win.cwnd));
             self.win.cwnd = cwnd_after_idle(self.win.cwnd, self.config.initial_cwnd, idle, rto);
             self.cwnd_stamp = now;
             self.cwnd_used = 0;
@@ -229,9 +231,9 @@ impl Sender {
         if now.since(self.cwnd_stamp) >= self.rtt.rto() && !self.cc.needs().owns_cwnd {
             // RFC 2861 as Linux does it: the window decays towards what was used.
             if self.state == State::Open && self.snd_nxt >= self.send_end() {
-                self.win.ssthresh = self.win.ssthresh.max(self.win.cwnd / 4 * 3);
                 let used = self.cwnd_used.max(self.config.initial_cwnd);
                 if used < self.win.cwnd {
+                    self.win.ssthresh = self.win.ssthresh.max(three_quarters(self.win.cwnd));
                     self.win.cwnd = u32::midpoint(self.win.cwnd, used);
                 }
             }
@@ -263,6 +265,11 @@ impl Sender {
             body: Body::Tcp(segment),
         }
     }
+}
+
+/// What an unused window leaves in ssthresh (Linux `tcp_current_ssthresh`).
+fn three_quarters(cwnd: u32) -> u32 {
+    (cwnd >> 1) + (cwnd >> 2)
 }
 
 /// Linux `tcp_cwnd_restart`.

@@ -25,7 +25,23 @@ impl Sender {
         if self.board.packets_out() == 0 {
             self.arm(Timer::None, Time::NEVER);
         } else if !self.schedule_probe(now) {
-            self.rearm_rto(now);
+            if matches!(self.timer, Timer::Probe | Timer::Reorder) {
+                self.rearm_rto_from_head(now);
+            } else {
+                self.rearm_rto(now);
+            }
+        }
+    }
+
+    /// The timeout counted from the head's transmission: what Linux's `tcp_rearm_rto` does when
+    /// another timer was in its place.
+    fn rearm_rto_from_head(&mut self, now: Time) {
+        match self.board.head().map(|head| head.sent) {
+            None => self.arm(Timer::None, Time::NEVER),
+            Some(sent) => {
+                let due = (sent + self.rtt.rto()).max(now + self.rtt.jiffy());
+                self.arm(Timer::Retransmit, due);
+            }
         }
     }
 
@@ -111,7 +127,7 @@ impl Sender {
             }
         }
         if found.wait.is_none() {
-            self.rearm_rto(now);
+            self.rearm_rto_from_head(now);
         }
     }
 }
