@@ -16,6 +16,11 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from hypothesis import settings
+
+# As with the Rust properties, the gate draws the same examples every time.
+settings.register_profile("gate", derandomize=True)
+settings.load_profile("gate")
 
 
 class ScenarioError(ValueError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -25,6 +26,8 @@ def run(command: list[str]) -> tuple[int, list[str]]:
 
 
 def main() -> int:
+    # The gate judges the change, not the dice: explore with another seed and more cases by hand.
+    os.environ.setdefault("PROPTEST_RNG_SEED", "1")
     rust_code, rust = run(CARGO)
     python_code, python = run(PYTEST)
     passed = failed = skipped = 0

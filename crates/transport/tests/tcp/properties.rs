@@ -112,7 +112,8 @@ proptest! {
     #[test]
     fn every_transfer_completes(case in case()) {
         let mut pipe = case.pipe();
-        pipe.finish(at_ms(10_000_000));
+        // A loss may cost two minutes by law, and without timestamps the timeout stays there.
+        pipe.finish(at_ms(1_000_000_000));
         prop_assert_eq!(pipe.rx.delivered(), case.config.bytes.unwrap_or(0));
         prop_assert_eq!(pipe.total("acked_bytes"), pipe.rx.delivered());
         // One segment is the window of a timeout; reductions stop at two (cc.md 3.12.2).
