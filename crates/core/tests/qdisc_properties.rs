@@ -28,16 +28,21 @@ fn configurations(name: &str) -> &'static [&'static str] {
         "htb" => &["rate 10Mbit", "rate 50Mbit ceil 20Mbit burst 9000 cburst 3000 overhead 24"],
         "netem" => &["", "delay 3ms", "delay 20ms limit 30"],
         "pfifo" => &["", "limit 20", "limit 0"],
+        "red" => &[
+            "limit 400000 avpkt 1000 adaptive bandwidth 50Mbit ecn",
+            "limit 20000 min 3000 max 9000 avpkt 500 burst 7 probability 0.3 ecn nodrop gentle",
+            "limit 20000 min 3000 max 9000 avpkt 500 adaptive ecn harddrop idle exact",
+        ],
         other => panic!("`{other}` has no configurations for these properties"),
     }
 }
 
-/// The most that a description allows to wait: bytes for bfifo, packets for the others.
+/// The most that a description allows to wait: bytes for bfifo and red, packets for the others.
 fn limit(text: &str) -> Backlog {
     let mut words = text.split_whitespace().skip_while(|w| *w != "limit").skip(1);
     let mut most = Backlog { packets: u32::MAX, bytes: u64::MAX };
     if let Some(word) = words.next() {
-        if text.starts_with("bfifo") {
+        if text.starts_with("bfifo") || text.starts_with("red") {
             most.bytes = Bytes::parse_tc(word).unwrap().0;
         } else {
             most.packets = word.trim_end_matches('p').parse().unwrap();

@@ -8,6 +8,7 @@ mod fq_codel;
 mod htb;
 mod netem;
 pub mod psched;
+mod red;
 
 use std::fmt;
 
@@ -17,6 +18,7 @@ pub use fifo::Fifo;
 pub use fq_codel::FqCodel;
 pub use htb::Htb;
 pub use netem::Netem;
+pub use red::Red;
 
 use crate::ecn::Ecn;
 use crate::grammar::{Args, GrammarError, Param, nearest, split_name};
@@ -339,6 +341,7 @@ pub const REGISTRY: &[Entry] = &[
     htb::ENTRY,
     netem::ENTRY,
     fifo::PFIFO,
+    red::ENTRY,
 ];
 
 /// The registry's line for `name`; the error lists the names and the nearest.
