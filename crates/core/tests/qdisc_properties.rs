@@ -28,6 +28,12 @@ fn configurations(name: &str) -> &'static [&'static str] {
         "htb" => &["rate 10Mbit", "rate 50Mbit ceil 20Mbit burst 9000 cburst 3000 overhead 24"],
         "netem" => &["", "delay 3ms", "delay 20ms limit 30"],
         "pfifo" => &["", "limit 20", "limit 0"],
+        "pie" => &[
+            "",
+            "limit 60 target 1ms tupdate 1ms alpha 32 beta 32 ecn bytemode",
+            "limit 50 target 500us tupdate 2ms alpha 32 ecn dq_rate_estimator",
+            "version 5.4 target 1us tupdate 1ms",
+        ],
         "red" => &[
             "limit 400000 avpkt 1000 adaptive bandwidth 50Mbit ecn",
             "limit 20000 min 3000 max 9000 avpkt 500 burst 7 probability 0.3 ecn nodrop gentle",

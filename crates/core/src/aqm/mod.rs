@@ -6,7 +6,9 @@ mod dualpi2;
 mod fifo;
 mod fq_codel;
 mod htb;
+mod jiffies;
 mod netem;
+mod pie;
 pub mod psched;
 mod red;
 
@@ -18,6 +20,7 @@ pub use fifo::Fifo;
 pub use fq_codel::FqCodel;
 pub use htb::Htb;
 pub use netem::Netem;
+pub use pie::Pie;
 pub use red::Red;
 
 use crate::ecn::Ecn;
@@ -341,6 +344,7 @@ pub const REGISTRY: &[Entry] = &[
     htb::ENTRY,
     netem::ENTRY,
     fifo::PFIFO,
+    pie::ENTRY,
     red::ENTRY,
 ];
 

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use super::jiffies::Jiffies;
 use super::{Backlog, Entry, Env, Log, Qdisc, Reason, Stats};
 use crate::grammar::{Args, GrammarError};
 use crate::packet::Packet;
@@ -175,7 +176,7 @@ pub struct Red {
     /// log it discards them.
     stale: bool,
     rng: Rng,
-    hz: u32,
+    jiffies: Jiffies,
     next_adapt: Time,
     counters: Counters,
 }
@@ -192,7 +193,7 @@ impl Red {
             backlog: Backlog::default(),
             stale: false,
             rng: env.rng,
-            hz: env.hz,
+            jiffies: Jiffies::new(env.hz),
             next_adapt: Time::NEVER,
             counters: Counters::default(),
         };
@@ -203,14 +204,11 @@ impl Red {
     /// Idle from `now` on, as after a configuration; Adaptive RED's timer starts anew.
     fn restart(&mut self, now: Time) {
         self.law.idle_since = Some(now);
-        self.next_adapt =
-            if self.params.adaptive { self.half_second_after(now) } else { Time::NEVER };
-    }
-
-    /// When a timer set at `now` for half a second fires, in whole jiffies.
-    fn half_second_after(&self, now: Time) -> Time {
-        let tick = 1_000_000_000 / u64::from(self.hz);
-        Time((now.0 / tick + u64::from(self.hz) / 2) * tick)
+        self.next_adapt = if self.params.adaptive {
+            self.jiffies.expiry(now, self.jiffies.half_second())
+        } else {
+            Time::NEVER
+        };
     }
 
     #[cold]
@@ -291,7 +289,7 @@ impl Qdisc for Red {
     fn on_wake(&mut self, now: Time, _log: &mut Log) {
         if self.next_adapt <= now {
             self.law.adapt(now);
-            self.next_adapt = self.half_second_after(now);
+            self.next_adapt = self.jiffies.expiry(now, self.jiffies.half_second());
         }
     }
 
