@@ -25,6 +25,12 @@ fn configurations(name: &str) -> &'static [&'static str] {
             "flows 4 limit 50 drop_batch 3 target 200us interval 2ms noecn",
             "memory_limit 60kb quantum 300 ce_threshold 1ms ce_threshold_selector 0x1/0x3",
         ],
+        "fq_pie" => &[
+            "",
+            "flows 1 limit 40 target 1ms tupdate 1ms alpha 32 beta 32 ecn",
+            "flows 3000 limit 50 target 500us tupdate 2ms ecn ecn_prob 100 quantum 300",
+            "flows 4 memory_limit 10kb target 500us tupdate 1ms bytemode dq_rate_estimator",
+        ],
         "htb" => &["rate 10Mbit", "rate 50Mbit ceil 20Mbit burst 9000 cburst 3000 overhead 24"],
         "netem" => &["", "delay 3ms", "delay 20ms limit 30"],
         "pfifo" => &["", "limit 20", "limit 0"],

@@ -5,6 +5,7 @@ mod codel;
 mod dualpi2;
 mod fifo;
 mod fq_codel;
+mod fq_pie;
 mod htb;
 mod jiffies;
 mod netem;
@@ -18,6 +19,7 @@ pub use codel::Codel;
 pub use dualpi2::DualPi2;
 pub use fifo::Fifo;
 pub use fq_codel::FqCodel;
+pub use fq_pie::FqPie;
 pub use htb::Htb;
 pub use netem::Netem;
 pub use pie::Pie;
@@ -341,6 +343,7 @@ pub const REGISTRY: &[Entry] = &[
     codel::ENTRY,
     dualpi2::ENTRY,
     fq_codel::ENTRY,
+    fq_pie::ENTRY,
     htb::ENTRY,
     netem::ENTRY,
     fifo::PFIFO,
