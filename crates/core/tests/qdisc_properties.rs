@@ -34,6 +34,11 @@ fn configurations(name: &str) -> &'static [&'static str] {
         "htb" => &["rate 10Mbit", "rate 50Mbit ceil 20Mbit burst 9000 cburst 3000 overhead 24"],
         "netem" => &["", "delay 3ms", "delay 20ms limit 30"],
         "pfifo" => &["", "limit 20", "limit 0"],
+        "pi2" => &[
+            "",
+            "limit 60 target 1ms tupdate 1ms alpha 10 beta 100",
+            "limit 50 target 0 tupdate 2ms alpha 100 coupling_factor 5 noecn",
+        ],
         "pie" => &[
             "",
             "limit 60 target 1ms tupdate 1ms alpha 32 beta 32 ecn bytemode",

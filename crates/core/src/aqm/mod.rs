@@ -9,6 +9,7 @@ mod fq_pie;
 mod htb;
 mod jiffies;
 mod netem;
+mod pi2;
 mod pie;
 pub mod psched;
 mod red;
@@ -22,6 +23,7 @@ pub use fq_codel::FqCodel;
 pub use fq_pie::FqPie;
 pub use htb::Htb;
 pub use netem::Netem;
+pub use pi2::Pi2;
 pub use pie::Pie;
 pub use red::Red;
 
@@ -347,6 +349,7 @@ pub const REGISTRY: &[Entry] = &[
     htb::ENTRY,
     netem::ENTRY,
     fifo::PFIFO,
+    pi2::ENTRY,
     pie::ENTRY,
     red::ENTRY,
 ];
