@@ -11,6 +11,11 @@ use sojourn_core::{Bytes, Ecn, FlowId, Packet, Rate, Rng, Time};
 fn configurations(name: &str) -> &'static [&'static str] {
     match name {
         "bfifo" => &["", "limit 20000"],
+        "blue" => &[
+            "",
+            "limit 30 increment 0.3 decrement 0.01 freeze 1ms",
+            "limit 40 threshold 5 increment 0.2 freeze 0 noecn",
+        ],
         "codel" => &["", "limit 30 ecn target 200us interval 2ms", "noecn target 0ms interval 1us"],
         "dualpi2" => &[
             "",

@@ -1,6 +1,7 @@
 //! Queue disciplines: the interface, the log of what they do to packets, and the registry by tc
 //! name. One discipline, one file.
 
+mod blue;
 mod codel;
 mod dualpi2;
 mod fifo;
@@ -16,6 +17,7 @@ mod red;
 
 use std::fmt;
 
+pub use blue::Blue;
 pub use codel::Codel;
 pub use dualpi2::DualPi2;
 pub use fifo::Fifo;
@@ -342,6 +344,7 @@ impl fmt::Debug for Entry {
 /// All queue disciplines, sorted by name.
 pub const REGISTRY: &[Entry] = &[
     fifo::BFIFO,
+    blue::ENTRY,
     codel::ENTRY,
     dualpi2::ENTRY,
     fq_codel::ENTRY,
