@@ -55,6 +55,11 @@ fn configurations(name: &str) -> &'static [&'static str] {
             "limit 20000 min 3000 max 9000 avpkt 500 burst 7 probability 0.3 ecn nodrop gentle",
             "limit 20000 min 3000 max 9000 avpkt 500 adaptive ecn harddrop idle exact",
         ],
+        "sfb" => &[
+            "",
+            "limit 30 max 10 target 3 increment 0.3 penalty_rate 50 rehash 40 db 20",
+            "limit 60 target 1 increment 0.1 decrement 0.01 penalty_burst 0",
+        ],
         other => panic!("`{other}` has no configurations for these properties"),
     }
 }

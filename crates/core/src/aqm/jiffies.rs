@@ -15,6 +15,16 @@ impl Jiffies {
         Self { hz, tick_ns: 1_000_000_000 / hz }
     }
 
+    /// Jiffies that have passed at `now`.
+    pub(super) const fn at(self, now: Time) -> u64 {
+        now.0 / self.tick_ns
+    }
+
+    /// Jiffies in a second.
+    pub(super) const fn second(self) -> u64 {
+        self.hz
+    }
+
     /// `d` in jiffies, rounded up.
     pub(super) const fn of(self, d: Dur) -> u64 {
         d.0.div_ceil(self.tick_ns)
@@ -34,7 +44,7 @@ impl Jiffies {
             shift += 3;
             most <<= 3;
         }
-        let expires = now.0 / self.tick_ns + jiffies;
+        let expires = self.at(now) + jiffies;
         Time((((expires >> shift) + 1) << shift) * self.tick_ns)
     }
 }

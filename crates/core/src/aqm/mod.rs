@@ -14,6 +14,7 @@ mod pi2;
 mod pie;
 pub mod psched;
 mod red;
+mod sfb;
 
 use std::fmt;
 
@@ -28,6 +29,7 @@ pub use netem::Netem;
 pub use pi2::Pi2;
 pub use pie::Pie;
 pub use red::Red;
+pub use sfb::Sfb;
 
 use crate::ecn::Ecn;
 use crate::grammar::{Args, GrammarError, Param, nearest, split_name};
@@ -355,6 +357,7 @@ pub const REGISTRY: &[Entry] = &[
     pi2::ENTRY,
     pie::ENTRY,
     red::ENTRY,
+    sfb::ENTRY,
 ];
 
 /// The registry's line for `name`; the error lists the names and the nearest.
