@@ -11,6 +11,11 @@ use sojourn_core::{Bytes, Ecn, FlowId, Packet, Rate, Rng, Time};
 fn configurations(name: &str) -> &'static [&'static str] {
     match name {
         "bfifo" => &["", "limit 20000"],
+        "blue" => &[
+            "",
+            "limit 30 increment 0.3 decrement 0.01 freeze 1ms",
+            "limit 40 threshold 5 increment 0.2 freeze 0 noecn",
+        ],
         "codel" => &["", "limit 30 ecn target 200us interval 2ms", "noecn target 0ms interval 1us"],
         "dualpi2" => &[
             "",
@@ -25,19 +30,46 @@ fn configurations(name: &str) -> &'static [&'static str] {
             "flows 4 limit 50 drop_batch 3 target 200us interval 2ms noecn",
             "memory_limit 60kb quantum 300 ce_threshold 1ms ce_threshold_selector 0x1/0x3",
         ],
+        "fq_pie" => &[
+            "",
+            "flows 1 limit 40 target 1ms tupdate 1ms alpha 32 beta 32 ecn",
+            "flows 3000 limit 50 target 500us tupdate 2ms ecn ecn_prob 100 quantum 300",
+            "flows 4 memory_limit 10kb target 500us tupdate 1ms bytemode dq_rate_estimator",
+        ],
         "htb" => &["rate 10Mbit", "rate 50Mbit ceil 20Mbit burst 9000 cburst 3000 overhead 24"],
         "netem" => &["", "delay 3ms", "delay 20ms limit 30"],
         "pfifo" => &["", "limit 20", "limit 0"],
+        "pi2" => &[
+            "",
+            "limit 60 target 1ms tupdate 1ms alpha 10 beta 100",
+            "limit 50 target 0 tupdate 2ms alpha 100 coupling_factor 5 noecn",
+        ],
+        "pie" => &[
+            "",
+            "limit 60 target 1ms tupdate 1ms alpha 32 beta 32 ecn bytemode",
+            "limit 50 target 500us tupdate 2ms alpha 32 ecn dq_rate_estimator",
+            "version 5.4 target 1us tupdate 1ms",
+        ],
+        "red" => &[
+            "limit 400000 avpkt 1000 adaptive bandwidth 50Mbit ecn",
+            "limit 20000 min 3000 max 9000 avpkt 500 burst 7 probability 0.3 ecn nodrop gentle",
+            "limit 20000 min 3000 max 9000 avpkt 500 adaptive ecn harddrop idle exact",
+        ],
+        "sfb" => &[
+            "",
+            "limit 30 max 10 target 3 increment 0.3 penalty_rate 50 rehash 40 db 20",
+            "limit 60 target 1 increment 0.1 decrement 0.01 penalty_burst 0",
+        ],
         other => panic!("`{other}` has no configurations for these properties"),
     }
 }
 
-/// The most that a description allows to wait: bytes for bfifo, packets for the others.
+/// The most that a description allows to wait: bytes for bfifo and red, packets for the others.
 fn limit(text: &str) -> Backlog {
     let mut words = text.split_whitespace().skip_while(|w| *w != "limit").skip(1);
     let mut most = Backlog { packets: u32::MAX, bytes: u64::MAX };
     if let Some(word) = words.next() {
-        if text.starts_with("bfifo") {
+        if text.starts_with("bfifo") || text.starts_with("red") {
             most.bytes = Bytes::parse_tc(word).unwrap().0;
         } else {
             most.packets = word.trim_end_matches('p').parse().unwrap();

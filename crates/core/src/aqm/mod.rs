@@ -1,22 +1,35 @@
 //! Queue disciplines: the interface, the log of what they do to packets, and the registry by tc
 //! name. One discipline, one file.
 
+mod blue;
 mod codel;
 mod dualpi2;
 mod fifo;
 mod fq_codel;
+mod fq_pie;
 mod htb;
+mod jiffies;
 mod netem;
+mod pi2;
+mod pie;
 pub mod psched;
+mod red;
+mod sfb;
 
 use std::fmt;
 
+pub use blue::Blue;
 pub use codel::Codel;
 pub use dualpi2::DualPi2;
 pub use fifo::Fifo;
 pub use fq_codel::FqCodel;
+pub use fq_pie::FqPie;
 pub use htb::Htb;
 pub use netem::Netem;
+pub use pi2::Pi2;
+pub use pie::Pie;
+pub use red::Red;
+pub use sfb::Sfb;
 
 use crate::ecn::Ecn;
 use crate::grammar::{Args, GrammarError, Param, nearest, split_name};
@@ -333,12 +346,18 @@ impl fmt::Debug for Entry {
 /// All queue disciplines, sorted by name.
 pub const REGISTRY: &[Entry] = &[
     fifo::BFIFO,
+    blue::ENTRY,
     codel::ENTRY,
     dualpi2::ENTRY,
     fq_codel::ENTRY,
+    fq_pie::ENTRY,
     htb::ENTRY,
     netem::ENTRY,
     fifo::PFIFO,
+    pi2::ENTRY,
+    pie::ENTRY,
+    red::ENTRY,
+    sfb::ENTRY,
 ];
 
 /// The registry's line for `name`; the error lists the names and the nearest.
