@@ -23,7 +23,7 @@ use crate::grammar::{Args, GrammarError, Param, nearest, split_name};
 use crate::packet::Packet;
 use crate::probe::Probe;
 use crate::rng::Rng;
-use crate::units::Time;
+use crate::units::{Rate, Time};
 
 /// A queue discipline: owns packets between `enqueue` and `dequeue`, never a clock.
 ///
@@ -215,9 +215,12 @@ pub enum Event {
     Mark(Packet, Reason),
     /// The packet is gone.
     Drop(Packet, Reason),
+    /// From now on there is one more packet with this id, which shares header and payload with
+    /// the first; each of them will be sent or dropped.
+    Duplicate(Packet),
 }
 
-/// Marks and drops of one call, read and emptied by the port that made it. The buffer is reused.
+/// Marks, drops and duplicates of one call, read and emptied by the port that made it. The buffer is reused.
 #[derive(Debug, Default)]
 pub struct Log {
     events: Vec<Event>,
@@ -234,6 +237,12 @@ impl Log {
     #[inline]
     pub fn drop(&mut self, pkt: &Packet, reason: Reason) {
         self.events.push(Event::Drop(*pkt, reason));
+    }
+
+    /// Notes that the discipline holds a second packet with the id of `pkt`.
+    #[inline]
+    pub fn duplicate(&mut self, pkt: &Packet) {
+        self.events.push(Event::Duplicate(*pkt));
     }
 
     /// Whether nothing happened.
@@ -365,12 +374,13 @@ pub fn build_shaped(
     env: &Env,
 ) -> Result<Box<dyn Qdisc>, GrammarError> {
     let (name, rest) = split_name(shaper);
-    if name == htb::ENTRY.name {
-        let mut args = Args::new(htb::ENTRY.name, htb::ENTRY.params, rest);
-        return Ok(Box::new(Htb::around(&mut args, env, leaf)?));
+    let entry = entry(name)?;
+    let mut args = Args::new(entry.name, entry.params, rest);
+    match name {
+        "htb" => Ok(Box::new(Htb::around(&mut args, env, leaf)?)),
+        "netem" => Ok(Box::new(Netem::parse(&mut args, env.clone(), Some(leaf))?)),
+        _ => Err(GrammarError(format!("`{name}` shapes nothing; valid shapers: htb, netem"))),
     }
-    entry(name)?;
-    Err(GrammarError(format!("`{name}` shapes nothing; valid shapers: {}", htb::ENTRY.name)))
 }
 
 /// Applies `text` to a live discipline of the same name.
@@ -385,4 +395,17 @@ pub fn change(qdisc: &mut dyn Qdisc, now: Time, text: &str) -> Result<(), Gramma
         )));
     }
     qdisc.change(now, &mut Args::new(entry.name, entry.params, rest))
+}
+
+/// Gives a live shaper another rate (and ceiling), and keeps its other words.
+pub fn change_rate(qdisc: &mut dyn Qdisc, now: Time, rate: Rate) -> Result<(), GrammarError> {
+    let described = qdisc.describe();
+    let mut text = String::new();
+    let mut is_rate = false;
+    for word in described.split_whitespace() {
+        text += &if is_rate { rate.to_string() } else { word.to_string() };
+        text.push(' ');
+        is_rate = matches!(word, "rate" | "ceil");
+    }
+    change(qdisc, now, &text)
 }
