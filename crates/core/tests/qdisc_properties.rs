@@ -38,16 +38,21 @@ fn configurations(name: &str) -> &'static [&'static str] {
             "slot distribution normal 3ms 1ms packets 2 rate 50Mbit 24",
         ],
         "pfifo" => &["", "limit 20", "limit 0"],
+        "tbf" => &[
+            "rate 10Mbit burst 5kb latency 20ms",
+            "rate 20Mbit burst 3000 limit 20000 peakrate 50Mbit mtu 1514 overhead 24 mpu 84",
+            "rate 5Mbit burst 1000 limit 9000 linklayer atm",
+        ],
         other => panic!("`{other}` has no configurations for these properties"),
     }
 }
 
-/// The most that a description allows to wait: bytes for bfifo, packets for the others.
+/// The most that a description allows to wait: bytes for bfifo and tbf, packets for the others.
 fn limit(text: &str) -> Backlog {
     let mut words = text.split_whitespace().skip_while(|w| *w != "limit").skip(1);
     let mut most = Backlog { packets: u32::MAX, bytes: u64::MAX };
     if let Some(word) = words.next() {
-        if text.starts_with("bfifo") {
+        if ["bfifo", "tbf"].iter().any(|name| text.starts_with(name)) {
             most.bytes = Bytes::parse_tc(word).unwrap().0;
         } else {
             most.packets = word.trim_end_matches('p').parse().unwrap();
@@ -267,7 +272,11 @@ fn description_parses_to_the_same_discipline() {
 #[test]
 fn unknown_words_and_missing_values_are_one_line_errors() {
     for entry in REGISTRY {
-        let rate = if entry.name == "htb" { "rate 1Mbit" } else { "" };
+        let rate = match entry.name {
+            "htb" => "rate 1Mbit",
+            "tbf" => "rate 1Mbit burst 5kb latency 1s",
+            _ => "",
+        };
         for words in ["frobnicate", "limit", "rate", "5ms"] {
             let text = format!("{} {rate} {words}", entry.name);
             let error = aqm::build(&text, Env::ethernet(Rng::named(1, "t"))).err().expect(&text).0;
@@ -325,6 +334,12 @@ proptest! {
                 bench.qdisc = aqm::build_shaped("htb rate 20Mbit", bench.qdisc, &env).unwrap();
                 bench.run(&steps);
                 prop_assert!(bench.inside.is_empty());
+                for shaper in ["tbf rate 20Mbit burst 5kb", "netem delay 2ms limit 9999"] {
+                    let mut bench = Bench::new(&text, seed);
+                    bench.qdisc = aqm::build_shaped(shaper, bench.qdisc, &env).unwrap();
+                    bench.run(&steps);
+                    prop_assert!(bench.inside.is_empty());
+                }
             }
         }
     }

@@ -55,6 +55,11 @@ impl Fifo {
         Self::new(Unit::Packets, u64::from(limit))
     }
 
+    /// `bfifo limit N`.
+    pub fn bfifo(limit: u64) -> Self {
+        Self::new(Unit::Bytes, limit)
+    }
+
     fn new(unit: Unit, limit: u64) -> Self {
         let (queue, backlog) = (VecDeque::new(), Backlog::default());
         Self { unit, limit, queue, backlog, overlimits: 0 }
@@ -107,6 +112,11 @@ impl Qdisc for Fifo {
         let pkt = self.queue.pop_front()?;
         self.backlog.remove(&pkt);
         Some(pkt)
+    }
+
+    #[inline]
+    fn next_len(&self) -> Option<u32> {
+        self.queue.front().map(|pkt| pkt.len)
     }
 
     #[inline]

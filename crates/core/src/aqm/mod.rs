@@ -8,6 +8,7 @@ mod fq_codel;
 mod htb;
 mod netem;
 pub mod psched;
+mod tbf;
 
 use std::fmt;
 
@@ -17,6 +18,7 @@ pub use fifo::Fifo;
 pub use fq_codel::FqCodel;
 pub use htb::Htb;
 pub use netem::Netem;
+pub use tbf::Tbf;
 
 use crate::ecn::Ecn;
 use crate::grammar::{Args, GrammarError, Param, nearest, split_name};
@@ -35,6 +37,11 @@ pub trait Qdisc: Send {
 
     /// The next packet that may leave at `now`. Packets dropped on the way are in `log`.
     fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet>;
+
+    /// Bytes of the packet that the next `dequeue` gives, if that can be told without taking it.
+    fn next_len(&self) -> Option<u32> {
+        None
+    }
 
     /// When the discipline next needs [`Qdisc::on_wake`] and another `dequeue`: a shaper's
     /// watchdog or a control law's timer. [`Time::NEVER`] if only an arrival can change anything.
@@ -348,6 +355,7 @@ pub const REGISTRY: &[Entry] = &[
     htb::ENTRY,
     netem::ENTRY,
     fifo::PFIFO,
+    tbf::ENTRY,
 ];
 
 /// The registry's line for `name`; the error lists the names and the nearest.
@@ -378,8 +386,9 @@ pub fn build_shaped(
     let mut args = Args::new(entry.name, entry.params, rest);
     match name {
         "htb" => Ok(Box::new(Htb::around(&mut args, env, leaf)?)),
+        "tbf" => Ok(Box::new(Tbf::around(&mut args, env, leaf)?)),
         "netem" => Ok(Box::new(Netem::parse(&mut args, env.clone(), Some(leaf))?)),
-        _ => Err(GrammarError(format!("`{name}` shapes nothing; valid shapers: htb, netem"))),
+        _ => Err(GrammarError(format!("`{name}` shapes nothing; valid shapers: htb, netem, tbf"))),
     }
 }
 
