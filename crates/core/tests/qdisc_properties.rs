@@ -38,6 +38,8 @@ fn configurations(name: &str) -> &'static [&'static str] {
             "slot distribution normal 3ms 1ms packets 2 rate 50Mbit 24",
         ],
         "pfifo" => &["", "limit 20", "limit 0"],
+        "pfifo_fast" => &[""],
+        "pfifo_head_drop" => &["", "limit 7", "limit 0"],
         "tbf" => &[
             "rate 10Mbit burst 5kb latency 20ms",
             "rate 20Mbit burst 3000 limit 20000 peakrate 50Mbit mtu 1514 overhead 24 mpu 84",
@@ -296,7 +298,11 @@ fn change_without_words_or_to_an_error_changes_nothing() {
             let same = if entry.name == "netem" { &before } else { entry.name };
             aqm::change(&mut *q, Time::ZERO, same).unwrap();
             assert_eq!(q.describe(), before);
-            let wrong = format!("{} {} frobnicate", entry.name, before.split_once(' ').unwrap().1);
+            let wrong = format!(
+                "{} {} frobnicate",
+                entry.name,
+                sojourn_core::grammar::split_name(&before).1
+            );
             assert!(aqm::change(&mut *q, Time::ZERO, &wrong).is_err());
             assert_eq!(q.describe(), before);
         }

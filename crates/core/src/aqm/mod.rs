@@ -7,6 +7,7 @@ mod fifo;
 mod fq_codel;
 mod htb;
 mod netem;
+mod pfifo_fast;
 pub mod psched;
 mod tbf;
 
@@ -18,6 +19,7 @@ pub use fifo::Fifo;
 pub use fq_codel::FqCodel;
 pub use htb::Htb;
 pub use netem::Netem;
+pub use pfifo_fast::PfifoFast;
 pub use tbf::Tbf;
 
 use crate::ecn::Ecn;
@@ -355,6 +357,8 @@ pub const REGISTRY: &[Entry] = &[
     htb::ENTRY,
     netem::ENTRY,
     fifo::PFIFO,
+    pfifo_fast::ENTRY,
+    fifo::PFIFO_HEAD_DROP,
     tbf::ENTRY,
 ];
 
