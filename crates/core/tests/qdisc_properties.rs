@@ -40,6 +40,11 @@ fn configurations(name: &str) -> &'static [&'static str] {
         "pfifo" => &["", "limit 20", "limit 0"],
         "pfifo_fast" => &[""],
         "pfifo_head_drop" => &["", "limit 7", "limit 0"],
+        "police" => &[
+            "rate 10Mbit burst 15kb drop",
+            "rate 10Mbit burst 9kb peakrate 50Mbit mtu 1514 overhead 24 conform-exceed drop/continue",
+            "pkts_rate 500 pkts_burst 10",
+        ],
         "tbf" => &[
             "rate 10Mbit burst 5kb latency 20ms",
             "rate 20Mbit burst 3000 limit 20000 peakrate 50Mbit mtu 1514 overhead 24 mpu 84",
@@ -276,6 +281,7 @@ fn unknown_words_and_missing_values_are_one_line_errors() {
     for entry in REGISTRY {
         let rate = match entry.name {
             "htb" => "rate 1Mbit",
+            "police" => "rate 1Mbit burst 5kb",
             "tbf" => "rate 1Mbit burst 5kb latency 1s",
             _ => "",
         };

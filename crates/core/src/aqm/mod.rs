@@ -8,6 +8,7 @@ mod fq_codel;
 mod htb;
 mod netem;
 mod pfifo_fast;
+mod police;
 pub mod psched;
 mod tbf;
 
@@ -20,6 +21,7 @@ pub use fq_codel::FqCodel;
 pub use htb::Htb;
 pub use netem::Netem;
 pub use pfifo_fast::PfifoFast;
+pub use police::Police;
 pub use tbf::Tbf;
 
 use crate::ecn::Ecn;
@@ -359,6 +361,7 @@ pub const REGISTRY: &[Entry] = &[
     fifo::PFIFO,
     pfifo_fast::ENTRY,
     fifo::PFIFO_HEAD_DROP,
+    police::ENTRY,
     tbf::ENTRY,
 ];
 
@@ -390,9 +393,12 @@ pub fn build_shaped(
     let mut args = Args::new(entry.name, entry.params, rest);
     match name {
         "htb" => Ok(Box::new(Htb::around(&mut args, env, leaf)?)),
+        "police" => Ok(Box::new(Police::around(&mut args, env, leaf)?)),
         "tbf" => Ok(Box::new(Tbf::around(&mut args, env, leaf)?)),
         "netem" => Ok(Box::new(Netem::parse(&mut args, env.clone(), Some(leaf))?)),
-        _ => Err(GrammarError(format!("`{name}` shapes nothing; valid shapers: htb, netem, tbf"))),
+        _ => Err(GrammarError(format!(
+            "`{name}` shapes nothing; valid shapers: htb, netem, police, tbf"
+        ))),
     }
 }
 
