@@ -10,6 +10,7 @@ mod netem;
 mod pfifo_fast;
 mod police;
 pub mod psched;
+pub mod stab;
 mod tbf;
 
 use std::fmt;

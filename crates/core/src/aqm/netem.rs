@@ -120,7 +120,6 @@ struct Opening {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Counters {
-    overlimits: u64,
     requeues: u64,
     delayed: u64,
     dropped: u64,
@@ -258,7 +257,6 @@ impl Netem {
             pkt.set_corrupt();
         }
         if self.backlog().packets >= p.limit {
-            self.counters.overlimits += 1;
             log.drop(&pkt, Reason::TailLimit);
             return;
         }
@@ -388,7 +386,6 @@ impl Qdisc for Netem {
     fn stats(&self, out: &mut Stats) {
         let c = &self.counters;
         for (name, count) in [
-            ("overlimits", c.overlimits),
             ("requeues", c.requeues),
             ("delayed", c.delayed),
             ("dropped", c.dropped),
