@@ -60,7 +60,8 @@ pub struct Packet {
     pub tos: u8,
     /// Protocol class.
     pub kind: Kind,
-    /// TCP flags AE, CWR, ECE in bits 2, 1, 0; ACK filters compare them.
+    /// TCP flags AE, CWR, ECE in bits 2, 1, 0, which ACK filters compare; bit 7 is that of
+    /// [`Packet::is_corrupt`].
     pub ace: u8,
     /// Segments in this (super-)packet, 1 unless GSO is modelled.
     pub segs: u8,
@@ -107,7 +108,22 @@ impl Packet {
         }
         markable
     }
+
+    /// Notes a bit error, which the checksum of the receiving host will find.
+    #[inline]
+    pub fn set_corrupt(&mut self) {
+        self.ace |= CORRUPT;
+    }
+
+    /// Whether a bit error has happened on the way; a host discards the packet.
+    #[inline]
+    pub const fn is_corrupt(&self) -> bool {
+        self.ace & CORRUPT != 0
+    }
 }
+
+/// The bit of `ace` that no TCP flag uses.
+const CORRUPT: u8 = 0x80;
 
 #[cfg(test)]
 mod tests {
@@ -116,6 +132,14 @@ mod tests {
     #[test]
     fn packet_metadata_stays_within_forty_bytes() {
         assert_eq!(std::mem::size_of::<Packet>(), 40);
+    }
+
+    #[test]
+    fn corruption_leaves_the_flags_alone() {
+        let mut p = Packet { ace: 0b101, ..Packet::default() };
+        assert!(!p.is_corrupt());
+        p.set_corrupt();
+        assert_eq!((p.is_corrupt(), p.ace & 0b111), (true, 0b101));
     }
 
     // aqm.md 0.2, the table of ECN helpers.

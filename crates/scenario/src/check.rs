@@ -58,8 +58,8 @@ impl Doc {
         key: &Key,
         text: &str,
         leaf: Box<dyn Qdisc>,
-    ) -> Result<(), ScenarioError> {
-        self.grammar(key, aqm::build_shaped(text, leaf, &env())).map(drop)
+    ) -> Result<Box<dyn Qdisc>, ScenarioError> {
+        self.grammar(key, aqm::build_shaped(text, leaf, &env()))
     }
 }
 

@@ -118,7 +118,14 @@ fn rehearse(doc: &Doc, changes: &[(Change, Key)], links: &[Link]) -> Result<(), 
                 Edit::Rate(_) if way.shaper.is_none() && way.wire.is_none() => {
                     return Err(fail("there is no rate to change"));
                 }
-                Edit::Rate(_) | Edit::Delay(_) => {}
+                Edit::Rate(rate) => {
+                    if let Some(shaper) = &way.shaper {
+                        let mut shaper = doc.shaper(key, shaper, doc.qdisc(key, "pfifo")?)?;
+                        aqm::change_rate(shaper.as_mut(), change.at, *rate)
+                            .map_err(|e| fail(&e.0))?;
+                    }
+                }
+                Edit::Delay(_) => {}
             }
         }
     }

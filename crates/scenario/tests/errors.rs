@@ -120,9 +120,9 @@ fn shaper_takes_its_rate_from_the_link() {
 
 #[test]
 fn only_a_shaper_shapes() {
-    let netem = error(&BASE.replace("\"htb\"", "\"netem\""), &[]).to_string();
-    let expected = "my.toml:7: link.bneck.shaper: `netem` shapes nothing";
-    assert!(netem.starts_with(expected), "{netem}");
+    let codel = error(&BASE.replace("\"htb\"", "\"codel\""), &[]).to_string();
+    let expected = "my.toml:7: link.bneck.shaper: `codel` shapes nothing";
+    assert!(codel.starts_with(expected), "{codel}");
 }
 
 #[test]

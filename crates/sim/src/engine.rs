@@ -189,7 +189,7 @@ impl<'s> Engine<'s> {
                 launched |= port.launch(arrival, pkt);
             }
         }
-        port.settle(&mut self.log, |pkt| self.slab.release(pkt.id));
+        port.settle(&mut self.log, &mut self.slab);
         if launched {
             let arrival = port.arrival();
             self.events.set(p as u32 * PORT_SLOTS + 2, arrival);
@@ -230,8 +230,11 @@ impl<'s> Engine<'s> {
 
     fn deliver(&mut self, e: usize, pkt: &Packet) {
         self.delivered += 1;
-        let body = self.slab.get(pkt.id);
-        self.ends[e].endpoint.on_packet(self.now, body, pkt.ecn());
+        // A checksum fails before anything looks at the packet.
+        if !pkt.is_corrupt() {
+            let body = self.slab.get(pkt.id);
+            self.ends[e].endpoint.on_packet(self.now, body, pkt.ecn());
+        }
         self.slab.release(pkt.id);
         self.poll(e);
     }
@@ -310,10 +313,7 @@ impl<'s> Engine<'s> {
             Edit::Delay(delay) => port.delay = *delay,
             Edit::Rate(rate) if port.wire.is_some() => port.wire = Some(*rate),
             Edit::Rate(rate) => {
-                let kind = port.qdisc.describe();
-                let shaper = sojourn_core::grammar::split_name(&kind).0;
-                let text = format!("{shaper} rate {rate} ceil {rate}");
-                aqm::change(port.qdisc.as_mut(), now, &text).expect(CHECKED);
+                aqm::change_rate(port.qdisc.as_mut(), now, *rate).expect(CHECKED);
             }
             Edit::Change(text) => {
                 let leaf = match port.qdisc.leaf_mut() {
@@ -329,8 +329,7 @@ impl<'s> Engine<'s> {
                     None => std::mem::replace(&mut port.qdisc, fresh),
                 };
                 old.purge(&mut self.log);
-                let slab = &mut self.slab;
-                port.settle(&mut self.log, |pkt| slab.release(pkt.id));
+                port.settle(&mut self.log, &mut self.slab);
             }
         }
     }
@@ -392,17 +391,19 @@ impl<'s> Engine<'s> {
         Output { summary, queues, series: self.recorder.into_columns() }
     }
 
-    /// Panics unless every packet that was sent is delivered, dropped, queued or on a line.
+    /// Panics unless every packet that was sent or duplicated is delivered, dropped, queued or on a line.
     fn assert_balanced(&self) {
         let mut inside = self.arriving.len() as u64;
-        let mut dropped = 0;
+        let (mut dropped, mut duplicated) = (0, 0);
         for port in &self.ports {
             port.assert_balanced();
             let held = port.qdisc.backlog().packets + port.on_line().packets;
             inside += u64::from(held);
             dropped += port.dropped.packets;
+            duplicated += port.duplicated.packets;
         }
-        assert_eq!(self.injected, self.delivered + dropped + inside, "accounts of the network");
+        let sent = self.injected + duplicated;
+        assert_eq!(sent, self.delivered + dropped + inside, "accounts of the network");
         assert_eq!(self.slab.live() as u64, inside, "headers of packets in the network");
     }
 

@@ -24,6 +24,9 @@ pub(crate) struct End {
 #[derive(Default)]
 pub(crate) struct Slab {
     bodies: Vec<Body>,
+    /// Duplicates in the network beside the first packet with this body.
+    shares: Vec<u32>,
+    shared: usize,
     free: Vec<u32>,
 }
 
@@ -34,6 +37,7 @@ impl Slab {
             return id;
         }
         self.bodies.push(body);
+        self.shares.push(0);
         (self.bodies.len() - 1) as u32
     }
 
@@ -41,13 +45,26 @@ impl Slab {
         &self.bodies[id as usize]
     }
 
+    /// One more packet carries this body.
+    pub(crate) fn share(&mut self, id: u32) {
+        self.shares[id as usize] += 1;
+        self.shared += 1;
+    }
+
+    /// One packet with this body is gone; with the last one goes the body.
     pub(crate) fn release(&mut self, id: u32) {
-        self.free.push(id);
+        let shares = &mut self.shares[id as usize];
+        if *shares == 0 {
+            self.free.push(id);
+        } else {
+            *shares -= 1;
+            self.shared -= 1;
+        }
     }
 
     /// Packets in the network.
     pub(crate) fn live(&self) -> usize {
-        self.bodies.len() - self.free.len()
+        self.bodies.len() - self.free.len() + self.shared
     }
 
     /// The queue-visible packet of a transmission of `end`.

@@ -8,6 +8,8 @@ use sojourn_core::{Dur, Packet, Probe, Rate, Time};
 use sojourn_trace::summary::Totals;
 use sojourn_trace::{DelayHistogram, QueueSummary};
 
+use crate::host::Slab;
+
 /// Where a packet goes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hop {
@@ -49,6 +51,7 @@ pub(crate) struct Port {
     pub(crate) received: Count,
     pub(crate) sent: Count,
     pub(crate) dropped: Count,
+    pub(crate) duplicated: Count,
     marked: u64,
     drops: [u64; Reason::COUNT],
     marks: [u64; Reason::COUNT],
@@ -81,6 +84,7 @@ impl Port {
             received: Count::default(),
             sent: Count::default(),
             dropped: Count::default(),
+            duplicated: Count::default(),
             marked: 0,
             drops: [0; Reason::COUNT],
             marks: [0; Reason::COUNT],
@@ -159,9 +163,9 @@ impl Port {
         if self.busy_until > now { self.busy_until } else { Time::NEVER }
     }
 
-    /// Counts marks and drops; `forget` frees what belongs to a dropped packet.
+    /// Counts marks, drops and duplicates, and keeps `slab` in step.
     #[inline]
-    pub(crate) fn settle(&mut self, log: &mut Log, mut forget: impl FnMut(&Packet)) {
+    pub(crate) fn settle(&mut self, log: &mut Log, slab: &mut Slab) {
         if log.is_empty() {
             return;
         }
@@ -174,7 +178,11 @@ impl Port {
                 Event::Drop(pkt, reason) => {
                     self.dropped.add(&pkt);
                     self.drops[reason as usize] += 1;
-                    forget(&pkt);
+                    slab.release(pkt.id);
+                }
+                Event::Duplicate(pkt) => {
+                    self.duplicated.add(&pkt);
+                    slab.share(pkt.id);
                 }
             }
         }
@@ -189,11 +197,14 @@ impl Port {
         backlog
     }
 
-    /// Panics unless `received = sent + dropped + backlog` in packets and bytes.
+    /// Panics unless `received + duplicated = sent + dropped + backlog` in packets and bytes.
     pub(crate) fn assert_balanced(&self) {
         let held = self.qdisc.backlog();
         assert_eq!(
-            (self.received.packets, self.received.bytes),
+            (
+                self.received.packets + self.duplicated.packets,
+                self.received.bytes + self.duplicated.bytes
+            ),
             (
                 self.sent.packets + self.dropped.packets + u64::from(held.packets),
                 self.sent.bytes + self.dropped.bytes + held.bytes

@@ -1,4 +1,4 @@
-//! `pfifo` and `bfifo`: tail drop by packets or by bytes. Linux 6.12 `sch_fifo`.
+//! `pfifo` and `bfifo`: tail drop by packets or by bytes; `pfifo_head_drop`. Linux 6.12 `sch_fifo`.
 
 use std::collections::VecDeque;
 
@@ -33,13 +33,22 @@ pub(super) const BFIFO: Entry = Entry {
     build: |args, env| Ok(Box::new(Fifo::parse(args, Unit::Bytes, &env)?)),
 };
 
+pub(super) const PFIFO_HEAD_DROP: Entry = Entry {
+    name: "pfifo_head_drop",
+    summary: "First in, first out; a full queue drops its oldest packet",
+    reference: "Linux 6.12 sch_fifo",
+    params: PFIFO.params,
+    build: |args, env| Ok(Box::new(Fifo::parse(args, Unit::PacketsHeadDrop, &env)?)),
+};
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unit {
     Packets,
+    PacketsHeadDrop,
     Bytes,
 }
 
-/// A FIFO with tail drop.
+/// A FIFO that drops at its tail, or at its head.
 #[derive(Debug)]
 pub struct Fifo {
     unit: Unit,
@@ -55,6 +64,11 @@ impl Fifo {
         Self::new(Unit::Packets, u64::from(limit))
     }
 
+    /// `bfifo limit N`.
+    pub fn bfifo(limit: u64) -> Self {
+        Self::new(Unit::Bytes, limit)
+    }
+
     fn new(unit: Unit, limit: u64) -> Self {
         let (queue, backlog) = (VecDeque::new(), Backlog::default());
         Self { unit, limit, queue, backlog, overlimits: 0 }
@@ -63,7 +77,7 @@ impl Fifo {
     fn parse(args: &mut Args<'_>, unit: Unit, env: &Env) -> Result<Self, GrammarError> {
         let packets = u64::from(env.txqueuelen);
         let limit = match unit {
-            Unit::Packets => packets,
+            Unit::Packets | Unit::PacketsHeadDrop => packets,
             Unit::Bytes => packets * u64::from(env.psched_mtu),
         };
         let mut fifo = Self::new(unit, limit);
@@ -75,8 +89,8 @@ impl Fifo {
         let mut limit = self.limit;
         while let Some(key) = args.key() {
             match (key, self.unit) {
-                ("limit", Unit::Packets) => limit = args.number(0..=u64::from(u32::MAX))?,
                 ("limit", Unit::Bytes) => limit = args.size()?.0,
+                ("limit", _) => limit = args.number(0..=u64::from(u32::MAX))?,
                 _ => return Err(args.unknown()),
             }
         }
@@ -89,10 +103,15 @@ impl Qdisc for Fifo {
     #[inline]
     fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
         let fits = match self.unit {
-            Unit::Packets => u64::from(self.backlog.packets) < self.limit,
             Unit::Bytes => self.backlog.bytes + u64::from(pkt.len) <= self.limit,
+            _ => u64::from(self.backlog.packets) < self.limit,
         };
-        if fits {
+        let makes_room = self.unit == Unit::PacketsHeadDrop && self.limit > 0;
+        if !fits && makes_room {
+            let oldest = self.dequeue(now, log);
+            log.drop(&oldest.expect("a full queue"), Reason::HeadLimit);
+        }
+        if fits || makes_room {
             pkt.stamp = now;
             self.backlog.add(&pkt);
             self.queue.push_back(pkt);
@@ -110,6 +129,11 @@ impl Qdisc for Fifo {
     }
 
     #[inline]
+    fn next_len(&self) -> Option<u32> {
+        self.queue.front().map(|pkt| pkt.len)
+    }
+
+    #[inline]
     fn backlog(&self) -> Backlog {
         self.backlog
     }
@@ -121,6 +145,7 @@ impl Qdisc for Fifo {
     fn describe(&self) -> String {
         match self.unit {
             Unit::Packets => format!("pfifo limit {}p", self.limit),
+            Unit::PacketsHeadDrop => format!("pfifo_head_drop limit {}p", self.limit),
             Unit::Bytes => format!("bfifo limit {}", Bytes(self.limit)),
         }
     }
@@ -178,6 +203,56 @@ mod tests {
         assert_eq!(log.drain().count(), 1);
         q.enqueue(Time::ZERO, packet(12, 1514), &mut log);
         assert!(log.is_empty());
+    }
+
+    // KAT aqm.md 2.3 (3)
+    #[test]
+    fn head_drop_keeps_the_youngest() {
+        let (mut q, mut log) = (make("pfifo_head_drop limit 3"), Log::default());
+        for id in 1..=5 {
+            q.enqueue(Time::ZERO, packet(id, 100), &mut log);
+        }
+        let dropped: Vec<u32> = log
+            .drain()
+            .filter_map(|e| match e {
+                super::super::Event::Drop(p, Reason::HeadLimit) => Some(p.id),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(dropped, [1, 2]);
+        let left: Vec<u32> =
+            std::iter::from_fn(|| q.dequeue(Time::ZERO, &mut log).map(|p| p.id)).collect();
+        assert_eq!(left, [3, 4, 5]);
+    }
+
+    #[test]
+    fn head_drop_without_room_drops_the_arrival() {
+        let (mut q, mut log) = (make("pfifo_head_drop limit 0"), Log::default());
+        q.enqueue(Time::ZERO, packet(1, 100), &mut log);
+        assert!(matches!(log.events(), [super::super::Event::Drop(_, Reason::TailLimit)]));
+    }
+
+    // KAT aqm.md 2.3 (5)
+    #[test]
+    fn full_pfifo_delays_by_its_packets_at_the_rate() {
+        let frame = crate::units::Rate(50_000_000).time_for(1514);
+        assert_eq!((frame * 1000).0, 242_240_000);
+        let env = Env::ethernet(Rng::named(1, "t"));
+        let mut q = super::super::build_shaped("htb rate 50Mbit", make("pfifo"), &env).unwrap();
+        let (mut log, mut now, mut sent) = (Log::default(), Time::ZERO, 0);
+        for id in 0..1000 {
+            q.enqueue(Time::ZERO, packet(id, 1514), &mut log);
+        }
+        while q.backlog().packets > 0 {
+            if q.dequeue(now, &mut log).is_some() {
+                sent += 1;
+            } else {
+                now = q.wake();
+                q.on_wake(now, &mut log);
+            }
+        }
+        // The last starts one frame before the queue is empty; the bucket's burst is 256 us.
+        assert_eq!((sent, now), (1000, Time(242_240_000 - 242_240 - 256_000)));
     }
 
     #[test]

@@ -10,11 +10,15 @@ mod fq_pie;
 mod htb;
 mod jiffies;
 mod netem;
+mod pfifo_fast;
 mod pi2;
 mod pie;
+mod police;
 pub mod psched;
 mod red;
 mod sfb;
+pub mod stab;
+mod tbf;
 
 use std::fmt;
 
@@ -26,17 +30,20 @@ pub use fq_codel::FqCodel;
 pub use fq_pie::FqPie;
 pub use htb::Htb;
 pub use netem::Netem;
+pub use pfifo_fast::PfifoFast;
 pub use pi2::Pi2;
 pub use pie::Pie;
+pub use police::Police;
 pub use red::Red;
 pub use sfb::Sfb;
+pub use tbf::Tbf;
 
 use crate::ecn::Ecn;
 use crate::grammar::{Args, GrammarError, Param, nearest, split_name};
 use crate::packet::Packet;
 use crate::probe::Probe;
 use crate::rng::Rng;
-use crate::units::Time;
+use crate::units::{Rate, Time};
 
 /// A queue discipline: owns packets between `enqueue` and `dequeue`, never a clock.
 ///
@@ -48,6 +55,11 @@ pub trait Qdisc: Send {
 
     /// The next packet that may leave at `now`. Packets dropped on the way are in `log`.
     fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet>;
+
+    /// Bytes of the packet that the next `dequeue` gives, if that can be told without taking it.
+    fn next_len(&self) -> Option<u32> {
+        None
+    }
 
     /// When the discipline next needs [`Qdisc::on_wake`] and another `dequeue`: a shaper's
     /// watchdog or a control law's timer. [`Time::NEVER`] if only an arrival can change anything.
@@ -228,9 +240,12 @@ pub enum Event {
     Mark(Packet, Reason),
     /// The packet is gone.
     Drop(Packet, Reason),
+    /// From now on there is one more packet with this id, which shares header and payload with
+    /// the first; each of them will be sent or dropped.
+    Duplicate(Packet),
 }
 
-/// Marks and drops of one call, read and emptied by the port that made it. The buffer is reused.
+/// Marks, drops and duplicates of one call, read and emptied by the port that made it. The buffer is reused.
 #[derive(Debug, Default)]
 pub struct Log {
     events: Vec<Event>,
@@ -247,6 +262,12 @@ impl Log {
     #[inline]
     pub fn drop(&mut self, pkt: &Packet, reason: Reason) {
         self.events.push(Event::Drop(*pkt, reason));
+    }
+
+    /// Notes that the discipline holds a second packet with the id of `pkt`.
+    #[inline]
+    pub fn duplicate(&mut self, pkt: &Packet) {
+        self.events.push(Event::Duplicate(*pkt));
     }
 
     /// Whether nothing happened.
@@ -354,10 +375,14 @@ pub const REGISTRY: &[Entry] = &[
     htb::ENTRY,
     netem::ENTRY,
     fifo::PFIFO,
+    pfifo_fast::ENTRY,
+    fifo::PFIFO_HEAD_DROP,
     pi2::ENTRY,
     pie::ENTRY,
+    police::ENTRY,
     red::ENTRY,
     sfb::ENTRY,
+    tbf::ENTRY,
 ];
 
 /// The registry's line for `name`; the error lists the names and the nearest.
@@ -384,12 +409,17 @@ pub fn build_shaped(
     env: &Env,
 ) -> Result<Box<dyn Qdisc>, GrammarError> {
     let (name, rest) = split_name(shaper);
-    if name == htb::ENTRY.name {
-        let mut args = Args::new(htb::ENTRY.name, htb::ENTRY.params, rest);
-        return Ok(Box::new(Htb::around(&mut args, env, leaf)?));
+    let entry = entry(name)?;
+    let mut args = Args::new(entry.name, entry.params, rest);
+    match name {
+        "htb" => Ok(Box::new(Htb::around(&mut args, env, leaf)?)),
+        "police" => Ok(Box::new(Police::around(&mut args, env, leaf)?)),
+        "tbf" => Ok(Box::new(Tbf::around(&mut args, env, leaf)?)),
+        "netem" => Ok(Box::new(Netem::parse(&mut args, env.clone(), Some(leaf))?)),
+        _ => Err(GrammarError(format!(
+            "`{name}` shapes nothing; valid shapers: htb, netem, police, tbf"
+        ))),
     }
-    entry(name)?;
-    Err(GrammarError(format!("`{name}` shapes nothing; valid shapers: {}", htb::ENTRY.name)))
 }
 
 /// Applies `text` to a live discipline of the same name.
@@ -404,4 +434,17 @@ pub fn change(qdisc: &mut dyn Qdisc, now: Time, text: &str) -> Result<(), Gramma
         )));
     }
     qdisc.change(now, &mut Args::new(entry.name, entry.params, rest))
+}
+
+/// Gives a live shaper another rate (and ceiling), and keeps its other words.
+pub fn change_rate(qdisc: &mut dyn Qdisc, now: Time, rate: Rate) -> Result<(), GrammarError> {
+    let described = qdisc.describe();
+    let mut text = String::new();
+    let mut is_rate = false;
+    for word in described.split_whitespace() {
+        text += &if is_rate { rate.to_string() } else { word.to_string() };
+        text.push(' ');
+        is_rate = matches!(word, "rate" | "ceil");
+    }
+    change(qdisc, now, &text)
 }

@@ -1,229 +1,430 @@
-//! `netem`: delay. Linux 6.12 `sch_netem`; the words follow iproute2 7.3.
+//! `netem`: delay, jitter, loss, duplication, corruption, reordering, rate and slots. Linux 6.12
+//! `sch_netem`; the words follow iproute2 7.3.
 
-use std::collections::VecDeque;
+mod dist;
+mod loss;
+mod params;
 
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BinaryHeap, VecDeque};
+
+use self::dist::sample;
+use self::loss::{Correlated, State};
+use self::params::{Given, Params, Slot, Spacing};
 use super::{Backlog, Entry, Env, Log, Qdisc, Reason, Stats};
-use crate::grammar::{Args, GrammarError, Param};
+use crate::ecn::Ecn;
+use crate::grammar::{Args, GrammarError};
 use crate::packet::Packet;
 use crate::probe::Probe;
+use crate::rng::Rng;
 use crate::units::{Dur, Time};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "netem",
-    summary: "Delay line",
+    summary: "Delay, loss and other impairments",
     reference: "Linux 6.12 sch_netem",
-    params: &[
-        Param {
-            name: "limit",
-            value: "PACKETS",
-            default: "1000",
-            doc: "Packets inside, delayed ones included.",
-        },
-        Param {
-            name: "delay|latency",
-            value: "TIME",
-            default: "0ns",
-            doc: "Delay of every packet; a bare number is nanoseconds, as in tc.",
-        },
-    ],
-    build: |args, env| Ok(Box::new(Netem::parse(args, &env)?)),
+    params: params::PARAMS,
+    build: |args, env| Ok(Box::new(Netem::parse(args, env, None)?)),
 };
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Params {
-    limit: u32,
-    delay: Dur,
+/// A packet with its time to send; equal times go in the order of arrival.
+#[derive(Clone, Copy, Debug)]
+struct Delayed {
+    to_send: Time,
+    number: u64,
+    pkt: Packet,
 }
 
-impl Params {
-    fn read(mut self, args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        while let Some(key) = args.key() {
-            match key {
-                "limit" => self.limit = args.number(0..=u64::from(u32::MAX))? as u32,
-                "delay" | "latency" => self.delay = args.time64()?,
-                _ => return Err(args.unknown()),
-            }
-        }
-        Ok(self)
+impl Delayed {
+    #[inline]
+    fn key(&self) -> (Time, u64) {
+        (self.to_send, self.number)
     }
 }
 
-/// A delay line, ordered by the time to send; packets with equal times keep their order.
-#[derive(Debug)]
+impl PartialEq for Delayed {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Delayed {}
+
+impl PartialOrd for Delayed {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Delayed {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+/// Packets by time to send. What comes in order is appended to a line; only what overtakes the
+/// end of the line costs a heap operation. The end of the line is later than the whole heap.
+#[derive(Debug, Default)]
+struct DelayLine {
+    line: VecDeque<Delayed>,
+    early: BinaryHeap<Reverse<Delayed>>,
+    numbers: u64,
+}
+
+impl DelayLine {
+    #[inline]
+    fn insert(&mut self, to_send: Time, pkt: Packet) {
+        self.numbers += 1;
+        let delayed = Delayed { to_send, number: self.numbers, pkt };
+        if self.last().is_none_or(|last| last <= to_send) {
+            self.line.push_back(delayed);
+        } else {
+            self.early.push(Reverse(delayed));
+        }
+    }
+
+    /// The latest time to send.
+    #[inline]
+    fn last(&self) -> Option<Time> {
+        self.line.back().map(|d| d.to_send)
+    }
+
+    #[inline]
+    fn next(&self) -> Option<Time> {
+        let line = self.line.front().map(|d| d.to_send);
+        match self.early.peek() {
+            Some(Reverse(early)) => line.map(|t| t.min(early.to_send)),
+            None => line,
+        }
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<Packet> {
+        if let Some(Reverse(early)) = self.early.peek()
+            && self.line.front().is_none_or(|front| early < front)
+        {
+            return self.early.pop().map(|Reverse(d)| d.pkt);
+        }
+        self.line.pop_front().map(|d| d.pkt)
+    }
+}
+
+/// Bursts: when the next opens, and what it may still send.
+#[derive(Clone, Copy, Debug, Default)]
+struct Opening {
+    at: Time,
+    packets_left: i64,
+    bytes_left: i64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counters {
+    requeues: u64,
+    delayed: u64,
+    dropped: u64,
+    corrupted: u64,
+    duplicated: u64,
+    reordered: u64,
+    ecn_marked: u64,
+}
+
+/// The impairments, in front of an optional child that takes the packets when they are due.
 pub struct Netem {
     params: Params,
-    line: VecDeque<(Time, Packet)>,
-    backlog: Backlog,
+    rng: Rng,
+    delays: Correlated,
+    losses: Correlated,
+    duplicates: Correlated,
+    reorders: Correlated,
+    corruptions: Correlated,
+    state: State,
+    /// Packets since the last one that was sent ahead.
+    counter: u32,
+    /// Packets sent ahead; the youngest is at the front.
+    ahead: VecDeque<Packet>,
+    line: DelayLine,
+    child: Option<Box<dyn Qdisc>>,
+    /// What is held before the child.
+    held: Backlog,
+    opening: Opening,
     watchdog: Time,
-    delayed: u64,
-    overlimits: u64,
+    counters: Counters,
 }
 
 impl Netem {
-    fn parse(args: &mut Args<'_>, _env: &Env) -> Result<Self, GrammarError> {
-        let params = Params { limit: 1000, delay: Dur::ZERO }.read(args)?;
-        Ok(Self {
+    /// The impairments that `args` describes (the words after `netem`), in front of `child`.
+    pub(super) fn parse(
+        args: &mut Args<'_>,
+        env: Env,
+        child: Option<Box<dyn Qdisc>>,
+    ) -> Result<Self, GrammarError> {
+        let (params, given) = Params::default().read(args)?;
+        let mut netem = Self {
             params,
-            line: VecDeque::new(),
-            backlog: Backlog::default(),
+            rng: env.rng,
+            delays: Correlated::default(),
+            losses: Correlated::default(),
+            duplicates: Correlated::default(),
+            reorders: Correlated::default(),
+            corruptions: Correlated::default(),
+            state: State::default(),
+            counter: 0,
+            ahead: VecDeque::new(),
+            line: DelayLine::default(),
+            child,
+            held: Backlog::default(),
+            opening: Opening::default(),
             watchdog: Time::NEVER,
-            delayed: 0,
-            overlimits: 0,
-        })
+            counters: Counters::default(),
+        };
+        netem.configure(env.now, params, given);
+        Ok(netem)
     }
 
-    /// Ordered insertion; the common case is the tail.
-    #[inline]
-    fn insert(&mut self, to_send: Time, pkt: Packet) {
-        if self.line.back().is_none_or(|(last, _)| *last <= to_send) {
-            self.line.push_back((to_send, pkt));
-        } else {
-            let at = self.line.partition_point(|(t, _)| *t <= to_send);
-            self.line.insert(at, (to_send, pkt));
+    /// Takes over `params`; what was given starts afresh.
+    fn configure(&mut self, now: Time, params: Params, given: Given) {
+        self.params = params;
+        if let (true, Some(seed)) = (given.seed, params.seed) {
+            self.rng = Rng::named(seed, "netem");
         }
+        let rng = &mut self.rng;
+        if given.correlation {
+            self.delays = Correlated::new(params.delay_correlation, rng);
+            self.losses = Correlated::new(params.loss_correlation, rng);
+            self.duplicates = Correlated::new(params.duplicate_correlation, rng);
+        }
+        if given.reorder || params.reorder_correlation == 0 {
+            self.reorders = Correlated::new(params.reorder_correlation, rng);
+        }
+        if given.corrupt {
+            self.corruptions = Correlated::new(params.corrupt_correlation, rng);
+        }
+        if given.loss {
+            self.state = State::default();
+        }
+        if let (true, Some(slot)) = (given.slot, params.slot) {
+            self.open(&slot, now);
+        }
+    }
+
+    /// A burst with full allowance opens `at`.
+    fn open(&mut self, slot: &Slot, at: Time) {
+        let most = |n: u64| if n == 0 { i64::from(i32::MAX) } else { n as i64 };
+        let (packets_left, bytes_left) = (most(slot.packets.into()), most(slot.bytes));
+        self.opening = Opening { at, packets_left, bytes_left };
+    }
+
+    fn open_next(&mut self, slot: &Slot, now: Time) {
+        let rng = &mut self.rng;
+        let wait = match slot.spacing {
+            Spacing::Between(min, max) => {
+                let spread = u128::from(max.0 - min.0) * u128::from(rng.u32());
+                min + Dur((spread >> 32) as u64)
+            }
+            Spacing::Drawn(shape, delay, jitter) => {
+                let sigma = jitter.0.min(i32::MAX as u64) as i32;
+                let mean = i64::try_from(delay.0).unwrap_or(i64::MAX);
+                Dur(sample(mean, sigma, Some(shape), || rng.u32()).max(0) as u64)
+            }
+        };
+        self.open(slot, now + wait);
+    }
+
+    /// One copy of an arrival; `is_copy` exempts it from duplication.
+    fn admit(&mut self, now: Time, mut pkt: Packet, is_copy: bool, log: &mut Log) {
+        let (p, rng) = (self.params, &mut self.rng);
+        let mut count = 1;
+        if !is_copy && self.duplicates.hits(p.duplicate, rng) {
+            count += 1;
+        }
+        if p.loss.happens(&mut self.state, &mut self.losses, rng) {
+            self.counters.dropped += 1;
+            if p.ecn && pkt.ecn() != Ecn::NotEct {
+                self.counters.ecn_marked += 1;
+                let _capable = log.set_ce(&mut pkt, Reason::Loss);
+            } else {
+                count -= 1;
+            }
+        }
+        if count == 0 {
+            log.drop(&pkt, Reason::Loss);
+            return;
+        }
+        let copy = pkt;
+        if self.corruptions.hits(p.corrupt, rng) {
+            self.counters.corrupted += 1;
+            pkt.set_corrupt();
+        }
+        if self.backlog().packets >= p.limit {
+            log.drop(&pkt, Reason::TailLimit);
+            return;
+        }
+        if count > 1 {
+            self.counters.duplicated += 1;
+            log.duplicate(&copy);
+            self.admit(now, copy, true, log);
+        }
+        self.delay(now, pkt);
+    }
+
+    fn delay(&mut self, now: Time, mut pkt: Packet) {
+        pkt.stamp = now;
+        self.held.add(&pkt);
+        let (p, rng) = (&self.params, &mut self.rng);
+        let is_delayed =
+            p.gap == 0 || self.counter < p.gap - 1 || p.reorder < self.reorders.draw(rng);
+        if !is_delayed {
+            self.counter = 0;
+            self.counters.reordered += 1;
+            self.counters.requeues += 1;
+            self.ahead.push_front(pkt);
+            return;
+        }
+        let mean = i64::try_from(p.delay.0).unwrap_or(i64::MAX);
+        let mut delay = sample(mean, p.jitter, p.shape, || self.delays.draw(rng));
+        let mut base = now;
+        if p.wire.rate.0 != 0 {
+            // The wire is busy until the last packet has left; waiting for it uses up the delay.
+            let last = self.line.last().max(self.ahead.back().map(|p| p.stamp));
+            if let Some(last) = last {
+                let ahead = last.0.cast_signed().wrapping_sub(now.0.cast_signed());
+                delay = delay.saturating_sub(ahead).max(0);
+                base = last;
+            }
+            delay = delay.saturating_add(p.wire.time_for(pkt.len) as i64);
+        }
+        let to_send = Time(base.0.saturating_add_signed(delay));
+        self.counter = self.counter.wrapping_add(1);
+        self.counters.delayed += u64::from(to_send > now);
+        self.line.insert(to_send, pkt);
+    }
+
+    /// The next packet that is due and has its burst open; else sets the watchdog.
+    #[inline]
+    fn release(&mut self, now: Time) -> Option<Packet> {
+        let to_send = self.line.next()?;
+        let Some(slot) = self.params.slot else {
+            if to_send > now {
+                self.watchdog = to_send;
+                return None;
+            }
+            return self.line.pop();
+        };
+        if self.opening.at < to_send {
+            self.open_next(&slot, now);
+        }
+        if to_send > now || self.opening.at > now {
+            self.watchdog = to_send.max(self.opening.at);
+            return None;
+        }
+        let pkt = self.line.pop()?;
+        self.opening.packets_left -= 1;
+        self.opening.bytes_left -= i64::from(pkt.len);
+        if self.opening.packets_left <= 0 || self.opening.bytes_left <= 0 {
+            self.open_next(&slot, now);
+        }
+        Some(pkt)
     }
 }
 
 impl Qdisc for Netem {
     #[inline]
-    fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
-        if self.backlog.packets >= self.params.limit {
-            self.overlimits += 1;
-            log.drop(&pkt, Reason::TailLimit);
-            return;
-        }
-        pkt.stamp = now;
-        self.backlog.add(&pkt);
-        self.delayed += u64::from(self.params.delay > Dur::ZERO);
-        self.insert(now + self.params.delay, pkt);
+    fn enqueue(&mut self, now: Time, pkt: Packet, log: &mut Log) {
+        self.admit(now, pkt, false, log);
     }
 
     #[inline]
-    fn dequeue(&mut self, now: Time, _log: &mut Log) -> Option<Packet> {
+    fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
         self.watchdog = Time::NEVER;
-        let (to_send, _) = *self.line.front()?;
-        if to_send > now {
-            self.watchdog = to_send;
-            return None;
+        if let Some(pkt) = self.ahead.pop_front() {
+            self.held.remove(&pkt);
+            return Some(pkt);
         }
-        let (_, pkt) = self.line.pop_front()?;
-        self.backlog.remove(&pkt);
-        Some(pkt)
+        while let Some(pkt) = self.release(now) {
+            self.held.remove(&pkt);
+            match &mut self.child {
+                Some(child) => child.enqueue(now, pkt, log),
+                None => return Some(pkt),
+            }
+        }
+        self.child.as_mut().filter(|c| c.backlog().packets > 0)?.dequeue(now, log)
     }
 
     #[inline]
     fn wake(&self) -> Time {
-        self.watchdog
+        self.child.as_ref().map_or(self.watchdog, |child| self.watchdog.min(child.wake()))
     }
 
     #[inline]
-    fn on_wake(&mut self, _now: Time, _log: &mut Log) {
-        self.watchdog = Time::NEVER;
+    fn on_wake(&mut self, now: Time, log: &mut Log) {
+        if let Some(child) = self.child.as_mut().filter(|c| c.wake() <= now) {
+            child.on_wake(now, log);
+        }
+        if self.watchdog <= now {
+            self.watchdog = Time::NEVER;
+        }
     }
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        self.backlog
+        let Some(child) = &self.child else { return self.held };
+        let inner = child.backlog();
+        Backlog { packets: self.held.packets + inner.packets, bytes: self.held.bytes + inner.bytes }
     }
 
-    fn change(&mut self, _now: Time, args: &mut Args<'_>) -> Result<(), GrammarError> {
-        self.params = self.params.read(args)?;
+    fn change(&mut self, now: Time, args: &mut Args<'_>) -> Result<(), GrammarError> {
+        let (params, given) = self.params.read(args)?;
+        self.configure(now, params, given);
         Ok(())
     }
 
     fn describe(&self) -> String {
-        let Params { limit, delay } = self.params;
-        let mut text = format!("netem limit {limit}");
-        if delay > Dur::ZERO {
-            text += &format!(" delay {delay}");
-        }
-        text
+        format!("netem {}", self.params.words())
     }
 
     fn stats(&self, out: &mut Stats) {
-        out.put("overlimits", self.overlimits as f64);
-        out.put("delayed", self.delayed as f64);
+        let c = &self.counters;
+        for (name, count) in [
+            ("requeues", c.requeues),
+            ("delayed", c.delayed),
+            ("dropped", c.dropped),
+            ("corrupted", c.corrupted),
+            ("duplicated", c.duplicated),
+            ("reordered", c.reordered),
+            ("ecn_marked", c.ecn_marked),
+        ] {
+            out.put(name, count as f64);
+        }
     }
 
     fn probe(&self, out: &mut Probe<'_>) {
         out.put("delay", "ms", self.params.delay.as_millis_f64());
+        if let Some(child) = &self.child {
+            child.probe(out);
+        }
     }
 
     fn purge(&mut self, log: &mut Log) {
-        for (_, pkt) in self.line.drain(..) {
+        let ahead = self.ahead.drain(..);
+        for pkt in ahead.chain(std::iter::from_fn(|| self.line.pop())) {
             log.drop(&pkt, Reason::Purge);
         }
-        self.backlog = Backlog::default();
+        if let Some(child) = &mut self.child {
+            child.purge(log);
+        }
+        self.held = Backlog::default();
         self.watchdog = Time::NEVER;
+    }
+
+    fn leaf(&self) -> Option<&dyn Qdisc> {
+        self.child.as_deref()
+    }
+
+    fn leaf_mut(&mut self) -> Option<&mut Box<dyn Qdisc>> {
+        self.child.as_mut()
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::{build, change};
-    use super::*;
-    use crate::rng::Rng;
-
-    fn make(text: &str) -> Result<Box<dyn Qdisc>, GrammarError> {
-        build(text, Env::ethernet(Rng::named(1, "t")))
-    }
-
-    fn packet(id: u32) -> Packet {
-        Packet { id, len: 1514, ..Packet::default() }
-    }
-
-    // KAT aqm.md 4.10 (1)
-    #[test]
-    fn constant_delay_is_exact_and_keeps_order() {
-        let mut log = Log::default();
-        let (mut q, mut now) = (make("netem delay 40ms").unwrap(), Time::ZERO);
-        for id in 0..100 {
-            q.enqueue(Time(id * 100), packet(id as u32), &mut log);
-        }
-        for id in 0..100 {
-            assert!(q.dequeue(now, &mut log).is_none());
-            now = q.wake();
-            assert_eq!(now, Time(id * 100 + 40_000_000));
-            q.on_wake(now, &mut log);
-            assert_eq!(q.dequeue(now, &mut log).map(|p| p.id), Some(id as u32));
-        }
-        assert_eq!((q.wake(), log.is_empty()), (Time::NEVER, true));
-    }
-
-    // KAT aqm.md 4.10 (4)
-    #[test]
-    fn eleventh_packet_does_not_fit_into_ten() {
-        let (mut q, mut log) = (make("netem limit 10 delay 1s").unwrap(), Log::default());
-        for id in 0..11 {
-            q.enqueue(Time::ZERO, packet(id), &mut log);
-        }
-        assert_eq!((q.backlog().packets, log.events().len()), (10, 1));
-    }
-
-    #[test]
-    fn shorter_delay_lets_new_packets_overtake_old_ones_in_time_order() {
-        let (mut q, mut log) = (make("netem delay 40ms").unwrap(), Log::default());
-        q.enqueue(Time::ZERO, packet(0), &mut log);
-        change(&mut *q, Time::ZERO, "netem delay 10ms").unwrap();
-        q.enqueue(Time::ZERO, packet(1), &mut log);
-        q.enqueue(Time::ZERO, packet(2), &mut log);
-        let later = Time(50_000_000);
-        let ids: Vec<u32> =
-            std::iter::from_fn(|| q.dequeue(later, &mut log).map(|p| p.id)).collect();
-        assert_eq!(ids, [1, 2, 0]);
-    }
-
-    #[test]
-    fn words_of_features_that_are_not_there_are_refused() {
-        for text in ["netem delay 10ms 5ms", "netem loss 1%", "netem rate 1Mbit"] {
-            let error = make(text).err().expect("refused").0;
-            assert!(error.contains("unknown parameter"), "{error}");
-            assert_eq!(error.lines().count(), 1);
-        }
-    }
-
-    #[test]
-    fn bare_delay_is_nanoseconds_as_in_tc() {
-        assert_eq!(make("netem delay 1000").unwrap().describe(), "netem limit 1000 delay 1us");
-    }
-}
+mod tests;

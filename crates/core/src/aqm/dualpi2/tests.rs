@@ -72,6 +72,7 @@ fn signals(words: &str, prob: f64, ecn: Ecn) -> (f64, f64) {
         match event {
             Event::Mark(..) => marks += 1,
             Event::Drop(..) => drops += 1,
+            Event::Duplicate(..) => panic!("dualpi2 copies nothing"),
         }
     }
     let offered = f64::from(marks + drops).max(f64::from(rounds) + f64::from(drops));

@@ -35,6 +35,7 @@ fn overload(text: &str, flows: u32, ecn: Ecn) -> Vec<(u32, char, u64)> {
             match event {
                 Event::Mark(p, _) => fates.push((p.id, 'm', now.0)),
                 Event::Drop(p, _) => fates.push((p.id, 'd', now.0)),
+                Event::Duplicate(p) => panic!("fq_pie copied {}", p.id),
             }
         }
         now += Dur(1_211_200);

@@ -199,6 +199,7 @@ fn forced_mark_is_repeated_until_a_drop() {
         .map(|e| match e {
             Event::Mark(p, _) => p.id,
             Event::Drop(p, _) => 10 * p.id,
+            Event::Duplicate(p) => panic!("pie copied {}", p.id),
         })
         .collect();
     assert_eq!(ids, [1, 2, 30]);

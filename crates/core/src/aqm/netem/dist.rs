@@ -1,0 +1,153 @@
+//! Delay distributions as inverse distribution functions: 4096 samples in units of sigma/8192,
+//! drawn with equal probability. Generated from their definitions, once per process.
+
+use std::sync::OnceLock;
+
+/// One sigma in the units of a table.
+const SCALE: i64 = 8192;
+
+/// Samples in a table.
+const SIZE: usize = 4096;
+
+/// Shape of a random delay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// Gaussian.
+    Normal,
+    /// Pareto with exponent 3, shifted to mean zero and stretched by 4/3.
+    Pareto,
+    /// A quarter of the Gaussian quantile plus three quarters of the Pareto quantile.
+    ParetoNormal,
+}
+
+impl Shape {
+    /// tc's words, in the order of the variants.
+    pub(super) const WORDS: [&'static str; 3] = ["normal", "pareto", "paretonormal"];
+
+    /// The variant of the word at `index` in [`Self::WORDS`].
+    pub(super) const fn from_index(index: usize) -> Self {
+        match index {
+            0 => Self::Normal,
+            1 => Self::Pareto,
+            _ => Self::ParetoNormal,
+        }
+    }
+
+    /// tc's word.
+    pub(super) const fn name(self) -> &'static str {
+        Self::WORDS[self as usize]
+    }
+
+    pub(super) fn table(self) -> &'static [i16; SIZE] {
+        static TABLES: [OnceLock<Box<[i16; SIZE]>>; 3] = [const { OnceLock::new() }; 3];
+        TABLES[self as usize].get_or_init(|| {
+            let mut table = Box::new([0; SIZE]);
+            for (i, entry) in table.iter_mut().enumerate() {
+                let sigmas = self.quantile((i as f64 + 0.5) / SIZE as f64);
+                let scaled = (sigmas * SCALE as f64).round();
+                *entry = scaled.clamp(f64::from(i16::MIN), f64::from(i16::MAX)) as i16;
+            }
+            table
+        })
+    }
+
+    /// Deviation from the mean, in sigmas, below which lies the share `p`.
+    fn quantile(self, p: f64) -> f64 {
+        match self {
+            Self::Normal => normal_quantile(p),
+            Self::Pareto => pareto_quantile(p),
+            Self::ParetoNormal => 0.25 * normal_quantile(p) + 0.75 * pareto_quantile(p),
+        }
+    }
+}
+
+/// Mean 3/2 removed; what exceeds the range of a table is cut off at four sigmas, as in tc's.
+fn pareto_quantile(p: f64) -> f64 {
+    ((1.0 / (1.0 - p).cbrt() - 1.5) * (4.0 / 3.0)).min(f64::from(i16::MAX) / SCALE as f64)
+}
+
+/// Wichura's algorithm AS 241 (PPND7), good to seven digits; `p` no closer to 0 or 1 than e^-25.
+fn normal_quantile(p: f64) -> f64 {
+    let q = p - 0.5;
+    let poly = |x: f64, c: &[f64]| c.iter().rev().fold(0.0, |sum, c| sum * x + c);
+    if q.abs() <= 0.425 {
+        let r = 0.180_625 - q * q;
+        let above = [3.387_132_717_9, 50.434_271_938, 159.291_132_02, 59.109_374_720];
+        let below = [1.0, 17.895_169_469, 78.757_757_664, 67.187_563_600];
+        return q * poly(r, &above) / poly(r, &below);
+    }
+    let r = (-p.min(1.0 - p).ln()).sqrt() - 1.6;
+    let above = [1.423_437_277_7, 2.756_815_390_0, 1.306_728_481_6, 0.170_238_211_03];
+    let below = [1.0, 0.737_001_642_50, 0.120_211_329_75];
+    (poly(r, &above) / poly(r, &below)).copysign(q)
+}
+
+/// Delay in nanoseconds for mean `mu` and spread `sigma`: uniform in `mu - sigma..mu + sigma`, or
+/// from the table of `shape`. May be negative. `draw` is asked once, and only if there is a spread.
+#[inline]
+pub(super) fn sample(mu: i64, sigma: i32, shape: Option<Shape>, draw: impl FnOnce() -> u32) -> i64 {
+    if sigma == 0 {
+        return mu;
+    }
+    let (rnd, sigma) = (draw(), i64::from(sigma));
+    let Some(shape) = shape else {
+        return (i64::from(rnd) % (2 * sigma)).saturating_add(mu) - sigma;
+    };
+    let t = i64::from(shape.table()[rnd as usize % SIZE]);
+    let part = (sigma % SCALE) * t;
+    let rounded = (part + if part >= 0 { SCALE / 2 } else { -SCALE / 2 }) / SCALE;
+    mu.saturating_add(rounded + sigma / SCALE * t)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn moments(shape: Shape) -> (f64, f64) {
+        let values: Vec<f64> = shape.table().iter().map(|t| f64::from(*t) / SCALE as f64).collect();
+        let n = values.len() as f64;
+        (values.iter().sum::<f64>() / n, (values.iter().map(|v| v * v).sum::<f64>() / n).sqrt())
+    }
+
+    #[test]
+    fn tables_have_the_moments_of_those_that_tc_ships() {
+        // Mean and root mean square of iproute2's files, in sigmas.
+        for (shape, mean, rms) in [
+            (Shape::Normal, -0.0008, 1.0001),
+            (Shape::Pareto, -0.0335, 0.8204),
+            (Shape::ParetoNormal, -0.0253, 0.8343),
+        ] {
+            let (m, r) = moments(shape);
+            assert!((m - mean).abs() < 0.002 && (r - rms).abs() < 0.002, "{shape:?} {m} {r}");
+        }
+    }
+
+    #[test]
+    fn normal_table_holds_the_quantiles_that_everybody_knows() {
+        let table = Shape::Normal.table();
+        let at = |p: f64| f64::from(table[(p * SIZE as f64) as usize]) / SCALE as f64;
+        for (p, sigmas) in [(0.5, 0.0), (0.841_345, 1.0), (0.977_25, 2.0), (0.158_655, -1.0)] {
+            assert!((at(p) - sigmas).abs() < 0.003, "{p}: {}", at(p));
+        }
+        assert!(table.iter().zip(table.iter().rev()).all(|(a, b)| *a == -*b));
+    }
+
+    // KAT aqm.md 4.10 (5)
+    #[test]
+    fn uniform_delay_includes_its_least_and_excludes_its_greatest_value() {
+        let at = |rnd| sample(10, 5, None, || rnd);
+        assert_eq!((at(0), at(9), at(10), at(u32::MAX)), (5, 14, 5, 10));
+        assert_eq!(sample(10, 0, None, || panic!("no draw without spread")), 10);
+        assert_eq!(sample(0, i32::MAX, None, || 0), -i64::from(i32::MAX));
+    }
+
+    #[test]
+    fn table_entries_scale_with_both_halves_of_sigma() {
+        let t = i64::from(Shape::Pareto.table()[0]);
+        for sigma in [1, 8191, 8192, 8193, 5_000_000] {
+            let exact = t as f64 * f64::from(sigma) / SCALE as f64;
+            let got = sample(1000, sigma, Some(Shape::Pareto), || 0) - 1000;
+            assert!((got as f64 - exact).abs() <= 0.5, "{sigma}: {got} {exact}");
+        }
+    }
+}
