@@ -12,9 +12,9 @@ const PERSISTENCE: u32 = 16;
 /// Most recent delivery and the reordering window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rack {
-    /// Transmission time and end of the most recently sent segment that was delivered.
-    sent: Time,
-    end: u64,
+    /// Transmission number of the most recently sent segment that was delivered. RFC 8985 compares
+    /// times and breaks ties by sequence; the number is the order that both stand for.
+    newest: u64,
     rtt: Dur,
     advanced: bool,
     /// Reordering has been seen on this connection.
@@ -41,8 +41,7 @@ pub(crate) struct Detection {
 impl Rack {
     pub(crate) fn new() -> Self {
         Self {
-            sent: Time::ZERO,
-            end: 0,
+            newest: 0,
             rtt: Dur::ZERO,
             advanced: false,
             reordering_seen: false,
@@ -63,10 +62,7 @@ impl Rack {
         }
         self.advanced = true;
         self.rtt = rtt;
-        if (segment.sent, segment.end()) > (self.sent, self.end) {
-            self.sent = segment.sent;
-            self.end = segment.end();
-        }
+        self.newest = self.newest.max(segment.order);
     }
 
     /// Marks overdue segments after an acknowledgement that delivered something.
@@ -91,7 +87,7 @@ impl Rack {
         while let Some(id) = at {
             at = board.next_sent(id);
             let segment = board.get(id);
-            if (segment.sent, segment.end()) >= (self.sent, self.end) {
+            if segment.order >= self.newest {
                 break;
             }
             let due = segment.sent + self.rtt + window;

@@ -19,6 +19,8 @@ pub(crate) struct Outstanding {
     pub(crate) len: u32,
     /// When it was last sent.
     pub(crate) sent: Time,
+    /// Number of that transmission: the order of sending, also among equal times.
+    pub(crate) order: u64,
     pub(crate) sacked: bool,
     pub(crate) lost: bool,
     /// A retransmission is in flight.
@@ -37,6 +39,7 @@ impl Outstanding {
             seq,
             len,
             sent,
+            order: 0,
             sacked: false,
             lost: false,
             retransmitted: false,
@@ -67,6 +70,8 @@ pub(crate) struct Scoreboard {
     pub(crate) waiting: u32,
     /// No segment below this one waits for retransmission.
     retransmit_hint: Id,
+    /// Transmissions so far.
+    transmissions: u64,
     /// Blocks of the previous acknowledgement: what need not be walked again.
     seen: [(u64, u64); 3],
     highest_sacked: u64,
@@ -84,6 +89,7 @@ impl Scoreboard {
             retransmitted: 0,
             waiting: 0,
             retransmit_hint: NONE,
+            transmissions: 0,
             seen: [(0, 0); 3],
             highest_sacked: 0,
         }
@@ -251,7 +257,10 @@ impl Scoreboard {
 
     fn link_newest(&mut self, id: Id) {
         let newest = self.newest;
+        self.transmissions += 1;
+        let order = self.transmissions;
         let segment = self.get_mut(id);
+        segment.order = order;
         segment.prev = newest;
         segment.next = NONE;
         segment.listed = true;
