@@ -162,7 +162,7 @@ impl Netem {
         let (params, given) = Params::default().read(args)?;
         let mut netem = Self {
             params,
-            rng: env.rng,
+            rng: params.seed.map_or(env.rng, Self::seeded),
             delays: Correlated::default(),
             losses: Correlated::default(),
             duplicates: Correlated::default(),
@@ -182,12 +182,17 @@ impl Netem {
         Ok(netem)
     }
 
+    fn seeded(seed: u64) -> Rng {
+        Rng::named(seed, "netem")
+    }
+
     /// Takes over `params`; what was given starts afresh.
     fn configure(&mut self, now: Time, params: Params, given: Given) {
-        self.params = params;
-        if let (true, Some(seed)) = (given.seed, params.seed) {
-            self.rng = Rng::named(seed, "netem");
+        // A seed that is only repeated does not repeat the numbers.
+        if let Some(seed) = params.seed.filter(|_| params.seed != self.params.seed) {
+            self.rng = Self::seeded(seed);
         }
+        self.params = params;
         let rng = &mut self.rng;
         if given.correlation {
             self.delays = Correlated::new(params.delay_correlation, rng);

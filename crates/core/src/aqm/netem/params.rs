@@ -149,7 +149,6 @@ pub(super) struct Given {
     pub(super) corrupt: bool,
     pub(super) loss: bool,
     pub(super) slot: bool,
-    pub(super) seed: bool,
 }
 
 impl Default for Params {
@@ -233,10 +232,7 @@ impl Params {
                     given.slot = true;
                     p.slot = read_slot(args)?;
                 }
-                "seed" => {
-                    given.seed = true;
-                    p.seed = Some(args.number(0..=u64::MAX)?);
-                }
+                "seed" => p.seed = Some(args.number(0..=u64::MAX)?),
                 _ => return Err(args.unknown()),
             }
         }

@@ -301,6 +301,27 @@ fn seed_repeats_the_run_whatever_the_elements_stream() {
 }
 
 #[test]
+fn change_with_the_same_seed_goes_on_and_with_another_starts_afresh() {
+    let second_half = |seed: u32| {
+        let (mut q, mut log) = offered("netem loss 50% seed 5", 64);
+        log.drain();
+        change(&mut *q, Time::ZERO, &format!("netem loss 50% seed {seed}")).unwrap();
+        for id in 0..64 {
+            q.enqueue(Time::ZERO, packet(id), &mut log);
+        }
+        log.drain().map(|e| if let Event::Drop(p, _) = e { p.id } else { u32::MAX }).collect()
+    };
+    let fresh = |seed: u32| -> Vec<u32> {
+        let (_, mut log) = offered(&format!("netem loss 50% seed {seed}"), 64);
+        log.drain().map(|e| if let Event::Drop(p, _) = e { p.id } else { u32::MAX }).collect()
+    };
+    let went_on: Vec<u32> = second_half(5);
+    assert_ne!(went_on, fresh(5));
+    let restarted: Vec<u32> = second_half(6);
+    assert_eq!(restarted, fresh(6));
+}
+
+#[test]
 fn words_are_written_as_tc_reads_them() {
     for (given, written) in [
         ("delay 1000", "limit 1000 delay 1us"),
