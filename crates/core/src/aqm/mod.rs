@@ -1,6 +1,8 @@
 //! Queue disciplines: the interface, the log of what they do to packets, and the registry by tc
 //! name. One discipline, one file.
 
+mod cake;
+mod cobalt;
 mod codel;
 mod dualpi2;
 mod fifo;
@@ -11,6 +13,7 @@ pub mod psched;
 
 use std::fmt;
 
+pub use cake::Cake;
 pub use codel::Codel;
 pub use dualpi2::DualPi2;
 pub use fifo::Fifo;
@@ -333,6 +336,7 @@ impl fmt::Debug for Entry {
 /// All queue disciplines, sorted by name.
 pub const REGISTRY: &[Entry] = &[
     fifo::BFIFO,
+    cake::ENTRY,
     codel::ENTRY,
     dualpi2::ENTRY,
     fq_codel::ENTRY,
