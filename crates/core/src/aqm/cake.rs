@@ -62,11 +62,12 @@ pub struct Cake {
 
 impl Cake {
     fn parse(args: &mut Args<'_>, env: Env) -> Result<Self, GrammarError> {
+        let params = Params::default().read(args)?;
         let mut cake = Self {
-            params: Params::default().read(args)?,
+            params,
             tins: Vec::new(),
             shaper: Shaper::default(),
-            autorate: Autorate::new(env.now),
+            autorate: Autorate::new(env.now, params.bytes_per_sec()),
             sizes: Sizes::default(),
             longest: Longest::new(),
             backlog: Backlog::default(),

@@ -91,8 +91,14 @@ pub(super) struct Autorate {
 }
 
 impl Autorate {
-    pub(super) fn new(now: Time) -> Self {
-        Self { last_packet: now, window_begin: now, last_change: now, ..Self::default() }
+    pub(super) fn new(now: Time, rate: u64) -> Self {
+        Self {
+            peak: rate,
+            last_packet: now,
+            window_begin: now,
+            last_change: now,
+            ..Self::default()
+        }
     }
 
     /// Without the estimate, only the window is kept from growing.
