@@ -2,6 +2,8 @@
 //! name. One discipline, one file.
 
 mod blue;
+mod cake;
+mod cobalt;
 mod codel;
 mod dualpi2;
 mod fifo;
@@ -23,6 +25,7 @@ mod tbf;
 use std::fmt;
 
 pub use blue::Blue;
+pub use cake::Cake;
 pub use codel::Codel;
 pub use dualpi2::DualPi2;
 pub use fifo::Fifo;
@@ -368,6 +371,7 @@ impl fmt::Debug for Entry {
 pub const REGISTRY: &[Entry] = &[
     fifo::BFIFO,
     blue::ENTRY,
+    cake::ENTRY,
     codel::ENTRY,
     dualpi2::ENTRY,
     fq_codel::ENTRY,
