@@ -3,43 +3,63 @@
 
 mod blue;
 mod cake;
+mod cnq;
+mod cnq_cobalt;
+mod cnq_codel_af;
 mod cobalt;
+mod cobalt2;
 mod codel;
+mod deltic;
+mod deltic_boroshne;
+mod deltic_polya;
 mod dualpi2;
 mod fifo;
 mod fq_codel;
 mod fq_pie;
 mod htb;
 mod jiffies;
+mod lfq_cobalt;
 mod netem;
 mod pfifo_fast;
 mod pi2;
 mod pie;
 mod police;
 pub mod psched;
+mod quartz;
 mod red;
+mod sce_shell;
 mod sfb;
 pub mod stab;
 mod tbf;
+mod twin_codel_af;
+mod virtual_clock;
 
 use std::fmt;
 
 pub use blue::Blue;
 pub use cake::Cake;
+pub use cnq_cobalt::CnqCobalt;
+pub use cnq_codel_af::CnqCodelAf;
 pub use codel::Codel;
+pub use deltic::Deltic;
+pub use deltic_boroshne::DelticBoroshne;
+pub use deltic_polya::DelticPolya;
 pub use dualpi2::DualPi2;
 pub use fifo::Fifo;
 pub use fq_codel::FqCodel;
 pub use fq_pie::FqPie;
 pub use htb::Htb;
+pub use lfq_cobalt::LfqCobalt;
 pub use netem::Netem;
 pub use pfifo_fast::PfifoFast;
 pub use pi2::Pi2;
 pub use pie::Pie;
 pub use police::Police;
+pub use quartz::Quartz;
 pub use red::Red;
 pub use sfb::Sfb;
 pub use tbf::Tbf;
+pub use twin_codel_af::TwinCodelAf;
 
 use crate::ecn::Ecn;
 use crate::grammar::{Args, GrammarError, Param, nearest, split_name};
@@ -175,6 +195,8 @@ pub enum Reason {
     Police,
     /// Discarded because the discipline was replaced.
     Purge,
+    /// DelTiC's oscillators.
+    Deltic,
     /// Decapsulation rule of RFC 6040, replay window and other middlebox rules.
     Middlebox,
 }
@@ -205,6 +227,7 @@ impl Reason {
         Self::AckFilter,
         Self::Police,
         Self::Purge,
+        Self::Deltic,
         Self::Middlebox,
     ];
 
@@ -231,6 +254,7 @@ impl Reason {
             Self::AckFilter => "ack_filter",
             Self::Police => "police",
             Self::Purge => "purge",
+            Self::Deltic => "deltic",
             Self::Middlebox => "middlebox",
         }
     }
@@ -292,6 +316,17 @@ impl Log {
             self.mark(pkt, reason);
         }
         capable
+    }
+
+    /// Tries to set SCE on `pkt`, ECT(0) to ECT(1); false, without event, for every other codepoint.
+    #[inline]
+    #[must_use]
+    pub fn set_sce(&mut self, pkt: &mut Packet, reason: Reason) -> bool {
+        let markable = pkt.set_sce();
+        if markable {
+            self.mark(pkt, reason);
+        }
+        markable
     }
 
     /// The events in order; keeps the buffer.
@@ -372,11 +407,17 @@ pub const REGISTRY: &[Entry] = &[
     fifo::BFIFO,
     blue::ENTRY,
     cake::ENTRY,
+    cnq_cobalt::ENTRY,
+    cnq_codel_af::ENTRY,
     codel::ENTRY,
+    deltic::ENTRY,
+    deltic_boroshne::ENTRY,
+    deltic_polya::ENTRY,
     dualpi2::ENTRY,
     fq_codel::ENTRY,
     fq_pie::ENTRY,
     htb::ENTRY,
+    lfq_cobalt::ENTRY,
     netem::ENTRY,
     fifo::PFIFO,
     pfifo_fast::ENTRY,
@@ -384,9 +425,11 @@ pub const REGISTRY: &[Entry] = &[
     pi2::ENTRY,
     pie::ENTRY,
     police::ENTRY,
+    quartz::ENTRY,
     red::ENTRY,
     sfb::ENTRY,
     tbf::ENTRY,
+    twin_codel_af::ENTRY,
 ];
 
 /// The registry's line for `name`; the error lists the names and the nearest.

@@ -1,0 +1,121 @@
+//! `cnq_cobalt`: "Cheap Nasty Queueing", a sparse and a bulk FIFO under one COBALT2. chromi/sce
+//! sch_cnq_cobalt, trees of 2019 and 2020; draft-morton-tsvwg-cheap-nasty-queueing-01.
+
+use super::cnq::Cnq;
+use super::cobalt2::{Cobalt2, Judged};
+use super::sce_shell::{Shell, params};
+use super::{Backlog, Entry, Env, Log, Qdisc, Stats};
+use crate::grammar::{Args, GrammarError, Param};
+use crate::packet::Packet;
+use crate::probe::Probe;
+use crate::units::{Dur, Time};
+
+const PARAMS: [Param; 14] = params("no-sce");
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "cnq_cobalt",
+    summary: "Sparse and bulk FIFO with one COBALT2 and a shaper",
+    reference: "chromi/sce sch_cnq_cobalt, 2019 and 2020",
+    params: &PARAMS,
+    build: |args, env| Ok(Box::new(CnqCobalt::parse(args, env)?)),
+};
+
+/// Two FIFOs, one control law.
+#[derive(Debug)]
+pub struct CnqCobalt {
+    shell: Shell,
+    queue: Cnq,
+    cobalt: Cobalt2,
+    /// Sojourn of the packet that left last.
+    delay: Dur,
+}
+
+impl CnqCobalt {
+    fn parse(args: &mut Args<'_>, env: Env) -> Result<Self, GrammarError> {
+        Ok(Self {
+            shell: Shell::parse(Dur::ZERO, args, env, |_, _| Ok(false))?,
+            queue: Cnq::new(),
+            cobalt: Cobalt2::default(),
+            delay: Dur::ZERO,
+        })
+    }
+}
+
+impl Qdisc for CnqCobalt {
+    #[inline]
+    fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
+        if self.shell.admit(now, &mut pkt, log) {
+            self.queue.enqueue(pkt);
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
+        if self.shell.clock.is_blocked(now) {
+            return None;
+        }
+        let clock = self.shell.kernel_time(now);
+        loop {
+            let (mut pkt, is_bulk) = self.queue.pop()?;
+            self.shell.backlog.remove(&pkt);
+            self.delay = now.since(pkt.stamp);
+            let params = *self.shell.params();
+            if self.queue.is_empty() {
+                self.cobalt.queue_empty(&params, clock);
+            } else if is_bulk {
+                let judged = Judged::plain(clock, self.delay.0);
+                let rng = &mut self.shell.rng;
+                if let Some(why) = self.cobalt.should_drop(&params, &judged, &mut pkt, rng, log) {
+                    log.drop(&pkt, why);
+                    continue;
+                }
+            }
+            self.shell.clock.charge(pkt.len);
+            return Some(pkt);
+        }
+    }
+
+    #[inline]
+    fn wake(&self) -> Time {
+        self.shell.clock.wake()
+    }
+
+    #[inline]
+    fn on_wake(&mut self, now: Time, _log: &mut Log) {
+        self.shell.clock.on_wake(now);
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.shell.backlog
+    }
+
+    fn change(&mut self, _now: Time, args: &mut Args<'_>) -> Result<(), GrammarError> {
+        self.shell.change(args, |_, _| Ok(false))
+    }
+
+    fn describe(&self) -> String {
+        format!("cnq_cobalt {}", self.shell.describe())
+    }
+
+    fn stats(&self, out: &mut Stats) {
+        out.put("overlimits", self.shell.clock.overlimits as f64);
+    }
+
+    fn probe(&self, out: &mut Probe<'_>) {
+        out.put("delay", "ms", self.delay.as_millis_f64());
+        out.put("ce_count", "1", f64::from(self.cobalt.ce_count));
+        out.put("sce_count", "1", f64::from(self.cobalt.sce_count));
+        out.put("p_blue", "1", f64::from(self.cobalt.p_drop) / 4_294_967_296.0);
+        out.put("active_flows", "1", f64::from(self.queue.sending_flows()));
+    }
+
+    fn purge(&mut self, log: &mut Log) {
+        self.queue.purge(log);
+        self.cobalt = Cobalt2::default();
+        self.shell.backlog = Backlog::default();
+    }
+}
+
+#[cfg(test)]
+mod tests;

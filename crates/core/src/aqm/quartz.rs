@@ -1,0 +1,179 @@
+//! `quartz`: SCE marks in proportion to the busy time of the queue. Heist 2023, chromi/sce
+//! sch_quartz.
+
+use super::deltic::PlainQueue;
+use super::{Backlog, Entry, Env, Log, Qdisc, Reason, Stats};
+use crate::grammar::{Args, GrammarError};
+use crate::packet::Packet;
+use crate::probe::Probe;
+use crate::rng::Rng;
+use crate::units::{Dur, Time};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "quartz",
+    summary: "SCE by busy time for DSCP 3, 7 and 11; CE or drop beyond 50 ms",
+    reference: "chromi/sce sch_quartz, 2023",
+    params: &[],
+    build: |args, env| Ok(Box::new(Quartz::parse(args, env)?)),
+};
+
+const LIMIT: u32 = 1000;
+/// Busy time that is neither too long nor too short.
+const TARGET_NS: u64 = 10_000_000;
+/// How long busy times are weighed before the slope changes.
+const INTERVAL_NS: u64 = 100_000_000;
+/// Delay beyond which every packet is marked CE or dropped.
+const SOJOURN_LIMIT_NS: u64 = 50_000_000;
+/// The steepest slope, and the one beyond: every packet is marked.
+const STEEPEST: u8 = 112;
+const INFINITE: u8 = 255;
+/// Random numbers lose this many bits before they are compared with the level.
+const RAMP_SHIFT: u32 = 8;
+
+/// A FIFO whose marking level grows with busy time and delay, at a slope that seeks a mean busy
+/// time.
+#[derive(Debug)]
+pub struct Quartz {
+    queue: PlainQueue,
+    rng: Rng,
+    /// The slope in half octaves.
+    ramp: u8,
+    level: u64,
+    busy_start: Time,
+    /// When the level was last raised.
+    busy_prior: Time,
+    /// Absent before the first packet.
+    interval_end: Option<Time>,
+    /// Busy time beyond the target, and short of it, in this interval.
+    over: u64,
+    under: u64,
+    delay: Dur,
+}
+
+impl Quartz {
+    fn parse(args: &mut Args<'_>, env: Env) -> Result<Self, GrammarError> {
+        read(args)?;
+        Ok(Self {
+            queue: PlainQueue { limit: Some(LIMIT), ..PlainQueue::default() },
+            rng: env.rng,
+            ramp: 0,
+            level: 0,
+            busy_start: Time::ZERO,
+            busy_prior: Time::ZERO,
+            interval_end: None,
+            over: 0,
+            under: 0,
+            delay: Dur::ZERO,
+        })
+    }
+
+    fn open_interval(&mut self, now: Time) {
+        self.interval_end = Some(now + Dur(INTERVAL_NS));
+        (self.over, self.under) = (0, 0);
+    }
+
+    /// Steeper if the queue was busy for too long, or never idle; flatter if too short.
+    fn adapt(&mut self, now: Time) {
+        if self.over > self.under.saturating_mul(2) || (self.over, self.under) == (0, 0) {
+            self.ramp = if self.ramp >= STEEPEST { INFINITE } else { self.ramp + 1 };
+        } else if self.under > self.over.saturating_mul(2) {
+            self.ramp = if self.ramp == INFINITE { STEEPEST } else { self.ramp.saturating_sub(1) };
+        }
+        self.open_interval(now);
+    }
+
+    /// What `delta` of busy time counts at the present slope.
+    #[inline]
+    const fn weigh(&self, delta: Dur) -> u64 {
+        if delta.0 == 0 {
+            return 0;
+        }
+        if self.ramp == INFINITE {
+            return u64::MAX;
+        }
+        let octaves = delta.0.wrapping_shl(self.ramp as u32 >> 1);
+        if self.ramp & 1 == 0 { octaves.wrapping_sub(delta.0 >> 1) } else { octaves }
+    }
+
+    #[inline]
+    fn wants_sce(&mut self, pkt: &Packet) -> bool {
+        matches!(pkt.tos >> 2, 3 | 7 | 11)
+            && (self.ramp == INFINITE
+                || self.level != 0 && self.rng.u64() >> RAMP_SHIFT < self.level)
+    }
+}
+
+fn read(args: &mut Args<'_>) -> Result<(), GrammarError> {
+    args.key().map_or(Ok(()), |_| Err(args.unknown()))
+}
+
+impl Qdisc for Quartz {
+    #[inline]
+    fn enqueue(&mut self, now: Time, pkt: Packet, log: &mut Log) {
+        if self.queue.backlog.packets == 0 {
+            (self.busy_start, self.busy_prior) = (now, now);
+            if self.interval_end.is_none() {
+                self.open_interval(now);
+            }
+        }
+        self.queue.push(now, pkt, log);
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
+        loop {
+            let mut pkt = self.queue.pop()?;
+            self.delay = now.since(pkt.stamp);
+            if self.interval_end.is_some_and(|end| now > end) {
+                self.adapt(now);
+            }
+            let growth = self.weigh(now.since(self.busy_prior)).wrapping_mul(self.delay.0);
+            self.level = self.level.saturating_add(growth);
+            self.busy_prior = now;
+            if self.wants_sce(&pkt) {
+                let _ = log.set_sce(&mut pkt, Reason::Sce);
+            }
+            let is_idle = self.queue.packets.is_empty();
+            if is_idle {
+                let busy = now.since(self.busy_start).0;
+                self.over += busy.saturating_sub(TARGET_NS);
+                self.under += TARGET_NS.saturating_sub(busy);
+                self.level = 0;
+            }
+            let too_late = self.delay.0 > SOJOURN_LIMIT_NS;
+            if !too_late || log.set_ce(&mut pkt, Reason::CeThreshold) || is_idle {
+                return Some(pkt);
+            }
+            log.drop(&pkt, Reason::CeThreshold);
+        }
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.queue.backlog
+    }
+
+    fn change(&mut self, _now: Time, args: &mut Args<'_>) -> Result<(), GrammarError> {
+        read(args)
+    }
+
+    fn describe(&self) -> String {
+        "quartz".into()
+    }
+
+    fn stats(&self, _out: &mut Stats) {}
+
+    fn probe(&self, out: &mut Probe<'_>) {
+        out.put("delay", "ms", self.delay.as_millis_f64());
+        out.put("ramp", "1", f64::from(self.ramp));
+        out.put("level", "1", self.level as f64 / (1_u64 << (64 - RAMP_SHIFT)) as f64);
+    }
+
+    fn purge(&mut self, log: &mut Log) {
+        self.queue.purge(log);
+        (self.level, self.ramp, self.interval_end) = (0, 0, None);
+    }
+}
+
+#[cfg(test)]
+mod tests;
