@@ -90,7 +90,7 @@ fn configurations(name: &str) -> &'static [&'static str] {
             "limit 30 max 10 target 3 increment 0.3 penalty_rate 50 rehash 40 db 20",
             "limit 60 target 1 increment 0.1 decrement 0.01 penalty_burst 0",
         ],
-        "pfifo_fast" => &[""],
+        "pfifo_fast" | "quartz" => &[""],
         "pfifo_head_drop" => &["", "limit 7", "limit 0"],
         "police" => &[
             "rate 10Mbit burst 15kb drop",
@@ -107,7 +107,6 @@ fn configurations(name: &str) -> &'static [&'static str] {
             "memlimit 40kb bandwidth 20Mbit sce-thresh 8 target 200us rtt 2ms",
             "law 2019 sce target 100us rtt 1ms docsis limit 30",
         ],
-        "quartz" => &[""],
         "twin_codel_af" => &[
             "",
             "bandwidth 20Mbit sce-thresh 4 target 200us rtt 2ms limit 50",

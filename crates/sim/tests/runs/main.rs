@@ -4,4 +4,5 @@ mod analytic;
 mod changes;
 mod invariants;
 mod lab;
+mod registry;
 mod windows;
