@@ -14,8 +14,9 @@ use sojourn_trace::{
 
 use crate::agenda::{Item, agenda};
 use crate::events::{EventQueue, Slot};
-use crate::host::{End, Slab, ends};
+use crate::host::{End, ends};
 use crate::link::{Hop, Port};
+use crate::slab::Slab;
 
 /// Called with the simulated fraction of the run; returns false to stop at the next sample.
 pub type Progress<'a> = &'a mut dyn FnMut(f64) -> bool;
@@ -251,7 +252,7 @@ impl<'s> Engine<'s> {
         let end = &mut self.ends[e];
         while let Some(tx) = end.endpoint.poll(self.now) {
             self.injected += 1;
-            let pkt = self.slab.packet(end, &tx);
+            let pkt = end.packet(&tx, &mut self.slab);
             self.arriving.push_back((end.first, pkt));
         }
         let deadline = end.endpoint.deadline();

@@ -1,5 +1,4 @@
-//! Hosts: the end points of flows and pings, and the slab that holds the headers of packets in
-//! the network.
+//! Hosts: the end points of flows and pings, and the packets that they send.
 
 use sojourn_core::cc::Feedback;
 use sojourn_core::{Ecn, FlowId, Kind, Packet, Rng, cc};
@@ -9,6 +8,7 @@ use sojourn_transport::tcp::{Config, Receiver, Sender};
 use sojourn_transport::{Body, Endpoint, Transmit};
 
 use crate::link::Hop;
+use crate::slab::Slab;
 
 /// One end of a flow.
 pub(crate) struct End {
@@ -20,55 +20,9 @@ pub(crate) struct End {
     hash: u32,
 }
 
-/// Headers of packets in the network, reused without allocation once warm.
-#[derive(Default)]
-pub(crate) struct Slab {
-    bodies: Vec<Body>,
-    /// Duplicates in the network beside the first packet with this body.
-    shares: Vec<u32>,
-    shared: usize,
-    free: Vec<u32>,
-}
-
-impl Slab {
-    fn store(&mut self, body: Body) -> u32 {
-        if let Some(id) = self.free.pop() {
-            self.bodies[id as usize] = body;
-            return id;
-        }
-        self.bodies.push(body);
-        self.shares.push(0);
-        (self.bodies.len() - 1) as u32
-    }
-
-    pub(crate) fn get(&self, id: u32) -> &Body {
-        &self.bodies[id as usize]
-    }
-
-    /// One more packet carries this body.
-    pub(crate) fn share(&mut self, id: u32) {
-        self.shares[id as usize] += 1;
-        self.shared += 1;
-    }
-
-    /// One packet with this body is gone; with the last one goes the body.
-    pub(crate) fn release(&mut self, id: u32) {
-        let shares = &mut self.shares[id as usize];
-        if *shares == 0 {
-            self.free.push(id);
-        } else {
-            *shares -= 1;
-            self.shared -= 1;
-        }
-    }
-
-    /// Packets in the network.
-    pub(crate) fn live(&self) -> usize {
-        self.bodies.len() - self.free.len() + self.shared
-    }
-
-    /// The queue-visible packet of a transmission of `end`.
-    pub(crate) fn packet(&mut self, end: &End, tx: &Transmit) -> Packet {
+impl End {
+    /// The queue-visible packet of a transmission; its header goes into `slab`.
+    pub(crate) fn packet(&self, tx: &Transmit, slab: &mut Slab) -> Packet {
         let (ace, ack, sacked) = match &tx.body {
             Body::Tcp(s) if tx.kind == Kind::TcpAck => {
                 let sacked: u64 = s.sack.holes_above().iter().map(|(a, b)| b - a).sum();
@@ -77,11 +31,11 @@ impl Slab {
             Body::Tcp(s) => (s.ace, 0, 0),
             Body::Icmp(_) => (0, 0, 0),
         };
-        let (src, dst) = if end.flow.is_forward() { (0, 1) } else { (1, 0) };
+        let (src, dst) = if self.flow.is_forward() { (0, 1) } else { (1, 0) };
         Packet {
-            id: self.store(tx.body),
-            flow: end.flow,
-            hash: end.hash,
+            id: slab.store(tx.body),
+            flow: self.flow,
+            hash: self.hash,
             len: tx.len,
             src,
             dst,

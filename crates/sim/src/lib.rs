@@ -7,5 +7,6 @@ mod engine;
 mod events;
 mod host;
 mod link;
+mod slab;
 
 pub use engine::{Progress, run};

@@ -8,7 +8,7 @@ use sojourn_core::{Dur, Packet, Probe, Rate, Time};
 use sojourn_trace::summary::Totals;
 use sojourn_trace::{DelayHistogram, QueueSummary};
 
-use crate::host::Slab;
+use crate::slab::Slab;
 
 /// Where a packet goes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
