@@ -54,8 +54,8 @@ impl Sender {
             }
             self.clean_acked(now, segment.ack, &mut fx);
             self.snd_una = segment.ack;
+            self.tsecr = segment.tsval; // RFC 7323: an overtaken ACK does not set the clock back
         }
-        self.tsecr = segment.tsval;
         self.read_ecn(segment, old, &mut fx);
         self.update_rtt(now, segment, &mut fx);
         if fx.duplicate {

@@ -13,12 +13,11 @@ impl Sender {
     pub(super) fn state_machine(&mut self, now: Time, fx: &mut Effects) {
         if self.state != State::Open && self.snd_una >= self.high_seq {
             match self.state {
-                State::Cwr
-                    // CWR lasts until something beyond high_seq is acknowledged.
-                    if self.snd_una != self.high_seq => {
-                        self.end_reduction();
-                        self.set_state(now, State::Open);
-                    }
+                // CWR lasts until something beyond high_seq is acknowledged.
+                State::Cwr if self.snd_una > self.high_seq => {
+                    self.end_reduction();
+                    self.set_state(now, State::Open);
+                }
                 State::Recovery => {
                     self.rack.recovered();
                     self.end_reduction();
