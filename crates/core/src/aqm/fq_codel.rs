@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use super::codel::{CE_THRESHOLD, Control, Counters, INTERVAL, Law, TARGET};
+use super::drr::Rotation;
 use super::psched::truesize;
 use super::{Backlog, Entry, Env, Log, Qdisc, Reason, Stats};
 use crate::grammar::{Args, GrammarError, Param};
@@ -106,9 +107,6 @@ fn octet(word: &str) -> Option<u8> {
 struct Flow {
     queue: VecDeque<Packet>,
     bytes: u64,
-    deficit: i32,
-    /// On one of the two lists.
-    linked: bool,
     control: Control,
 }
 
@@ -117,12 +115,10 @@ struct Flow {
 pub struct FqCodel {
     params: Params,
     flows: Vec<Flow>,
-    new_flows: VecDeque<u32>,
-    old_flows: VecDeque<u32>,
+    rotation: Rotation,
     backlog: Backlog,
     memory: u64,
     counters: Counters,
-    new_flow_count: u64,
     drop_overlimit: u64,
     drop_overmemory: u64,
 }
@@ -141,12 +137,10 @@ impl FqCodel {
         Ok(Self {
             params,
             flows: (0..params.flows).map(|_| Flow::default()).collect(),
-            new_flows: VecDeque::new(),
-            old_flows: VecDeque::new(),
+            rotation: Rotation::new(params.flows),
             backlog: Backlog::default(),
             memory: 0,
             counters: Counters::default(),
-            new_flow_count: 0,
             drop_overlimit: 0,
             drop_overmemory: 0,
         })
@@ -190,12 +184,7 @@ impl Qdisc for FqCodel {
         let flow = &mut self.flows[index as usize];
         flow.bytes += u64::from(pkt.len);
         flow.queue.push_back(pkt);
-        if !flow.linked {
-            flow.linked = true;
-            flow.deficit = self.params.quantum as i32;
-            self.new_flows.push_back(index);
-            self.new_flow_count += 1;
-        }
+        self.rotation.arrived(index, self.params.quantum);
         let over_memory = self.memory > self.params.memory_limit.0;
         if self.backlog.packets > self.params.limit || over_memory {
             let reason = if over_memory { Reason::MemoryLimit } else { Reason::FlowOverlimit };
@@ -210,16 +199,8 @@ impl Qdisc for FqCodel {
     #[inline]
     fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
         loop {
-            let is_new = !self.new_flows.is_empty();
-            let list = if is_new { &mut self.new_flows } else { &mut self.old_flows };
-            let index = *list.front()?;
+            let index = self.rotation.next(self.params.quantum)?;
             let flow = &mut self.flows[index as usize];
-            if flow.deficit <= 0 {
-                flow.deficit += self.params.quantum as i32;
-                list.pop_front();
-                self.old_flows.push_back(index);
-                continue;
-            }
             let (queue, bytes) = (&mut flow.queue, &mut flow.bytes);
             let (backlog, memory) = (&mut self.backlog, &mut self.memory);
             // DEVIATION: as in Linux the guard of one MTU looks at all flows; in RFC 8290 at one.
@@ -232,16 +213,10 @@ impl Qdisc for FqCodel {
                 Some((pkt, backlog.bytes))
             });
             if let Some(pkt) = sent {
-                flow.deficit -= pkt.len as i32;
+                self.rotation.sent(index, pkt.len);
                 return Some(pkt);
             }
-            list.pop_front();
-            // An emptied new flow waits one round behind the old ones, so that it cannot stay new.
-            if is_new && !self.old_flows.is_empty() {
-                self.old_flows.push_back(index);
-            } else {
-                flow.linked = false;
-            }
+            self.rotation.emptied();
         }
     }
 
@@ -273,18 +248,20 @@ impl Qdisc for FqCodel {
     fn stats(&self, out: &mut Stats) {
         out.put("maxpacket", self.counters.max_packet);
         out.put("drop_overlimit", self.drop_overlimit as f64);
-        out.put("new_flow_count", self.new_flow_count as f64);
+        out.put("new_flow_count", self.rotation.joined as f64);
         out.put("ecn_mark", self.counters.ecn_mark as f64);
         out.put("ce_mark", self.counters.ce_mark as f64);
         out.put("drop_overmemory", self.drop_overmemory as f64);
         out.put("memory_used", self.memory as f64);
-        out.put("new_flows_len", self.new_flows.len() as f64);
-        out.put("old_flows_len", self.old_flows.len() as f64);
+        let [new, old] = self.rotation.lengths();
+        out.put("new_flows_len", new);
+        out.put("old_flows_len", old);
     }
 
     fn probe(&self, out: &mut Probe<'_>) {
-        out.put("new_flows", "1", self.new_flows.len() as f64);
-        out.put("old_flows", "1", self.old_flows.len() as f64);
+        let [new, old] = self.rotation.lengths();
+        out.put("new_flows", "1", new);
+        out.put("old_flows", "1", old);
         // With one flow its control state is the discipline's.
         let only = &self.flows[0].control;
         if self.flows.len() == 1 {
@@ -299,10 +276,9 @@ impl Qdisc for FqCodel {
             for pkt in flow.queue.drain(..) {
                 log.drop(&pkt, Reason::Purge);
             }
-            (flow.bytes, flow.linked, flow.control) = (0, false, Control::default());
+            (flow.bytes, flow.control) = (0, Control::default());
         }
-        self.new_flows.clear();
-        self.old_flows.clear();
+        self.rotation.clear();
         (self.backlog, self.memory) = (Backlog::default(), 0);
     }
 }

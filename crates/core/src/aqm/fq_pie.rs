@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use super::drr::Rotation;
 use super::jiffies::Jiffies;
 use super::pie::law::{self, Control, Law, MAX_PROB};
 use super::psched::truesize;
@@ -90,9 +91,6 @@ impl Params {
 struct Flow {
     queue: VecDeque<Packet>,
     bytes: u64,
-    deficit: i32,
-    /// On one of the two lists.
-    linked: bool,
     /// Among those that the timer updates.
     active: bool,
     control: Control,
@@ -103,8 +101,7 @@ struct Flow {
 pub struct FqPie {
     params: Params,
     flows: Vec<Flow>,
-    new_flows: VecDeque<u32>,
-    old_flows: VecDeque<u32>,
+    rotation: Rotation,
     /// Flows that an update could change.
     active: Vec<u32>,
     backlog: Backlog,
@@ -126,7 +123,6 @@ struct Counters {
     overmemory: u64,
     dropped: u64,
     ecn_mark: u64,
-    new_flow_count: u64,
 }
 
 impl FqPie {
@@ -144,8 +140,7 @@ impl FqPie {
         Ok(Self {
             params,
             flows: (0..params.flows).map(|_| Flow::default()).collect(),
-            new_flows: VecDeque::new(),
-            old_flows: VecDeque::new(),
+            rotation: Rotation::new(params.flows),
             active: Vec::with_capacity(params.flows as usize),
             backlog: Backlog::default(),
             memory: 0,
@@ -213,12 +208,7 @@ impl Qdisc for FqPie {
         self.backlog.add(&pkt);
         flow.bytes += u64::from(pkt.len);
         flow.queue.push_back(pkt);
-        if !flow.linked {
-            flow.linked = true;
-            flow.deficit = self.params.quantum as i32;
-            self.new_flows.push_back(index);
-            self.counters.new_flow_count += 1;
-        }
+        self.rotation.arrived(index, self.params.quantum);
         if !flow.active {
             flow.active = true;
             self.active.push(index);
@@ -232,31 +222,17 @@ impl Qdisc for FqPie {
     #[inline]
     fn dequeue(&mut self, now: Time, _log: &mut Log) -> Option<Packet> {
         loop {
-            let is_new = !self.new_flows.is_empty();
-            let list = if is_new { &mut self.new_flows } else { &mut self.old_flows };
-            let index = *list.front()?;
+            let index = self.rotation.next(self.params.quantum)?;
             let flow = &mut self.flows[index as usize];
-            if flow.deficit <= 0 {
-                flow.deficit += self.params.quantum as i32;
-                list.pop_front();
-                self.old_flows.push_back(index);
-                continue;
-            }
             if let Some(pkt) = flow.queue.pop_front() {
                 self.backlog.remove(&pkt);
                 self.memory -= u64::from(truesize(pkt.len));
-                flow.deficit -= pkt.len as i32;
+                self.rotation.sent(index, pkt.len);
                 flow.bytes -= u64::from(pkt.len);
                 flow.control.departed(&self.params.law, now, &pkt, flow.bytes);
                 return Some(pkt);
             }
-            list.pop_front();
-            // An emptied new flow waits one round behind the old ones, so that it cannot stay new.
-            if is_new && !self.old_flows.is_empty() {
-                self.old_flows.push_back(index);
-            } else {
-                flow.linked = false;
-            }
+            self.rotation.emptied();
         }
     }
 
@@ -315,15 +291,17 @@ impl Qdisc for FqPie {
         out.put("overmemory", self.counters.overmemory as f64);
         out.put("dropped", self.counters.dropped as f64);
         out.put("ecn_mark", self.counters.ecn_mark as f64);
-        out.put("new_flow_count", self.counters.new_flow_count as f64);
-        out.put("new_flows_len", self.new_flows.len() as f64);
-        out.put("old_flows_len", self.old_flows.len() as f64);
+        out.put("new_flow_count", self.rotation.joined as f64);
+        let [new, old] = self.rotation.lengths();
+        out.put("new_flows_len", new);
+        out.put("old_flows_len", old);
         out.put("memory_used", self.memory as f64);
     }
 
     fn probe(&self, out: &mut Probe<'_>) {
-        out.put("new_flows", "1", self.new_flows.len() as f64);
-        out.put("old_flows", "1", self.old_flows.len() as f64);
+        let [new, old] = self.rotation.lengths();
+        out.put("new_flows", "1", new);
+        out.put("old_flows", "1", old);
         // With one flow its control state is the discipline's.
         let only = &self.flows[0].control;
         if self.flows.len() == 1 {
@@ -337,11 +315,10 @@ impl Qdisc for FqPie {
             for pkt in flow.queue.drain(..) {
                 log.drop(&pkt, Reason::Purge);
             }
-            (flow.bytes, flow.linked, flow.active) = (0, false, false);
+            (flow.bytes, flow.active) = (0, false);
             flow.control = Control::default();
         }
-        self.new_flows.clear();
-        self.old_flows.clear();
+        self.rotation.clear();
         self.active.clear();
         (self.backlog, self.memory) = (Backlog::default(), 0);
         if self.params.flows <= BATCH {

@@ -12,6 +12,7 @@ mod codel;
 mod deltic;
 mod deltic_boroshne;
 mod deltic_polya;
+mod drr;
 mod dualpi2;
 mod fifo;
 mod fq_codel;

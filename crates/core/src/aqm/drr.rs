@@ -1,0 +1,129 @@
+//! Whose turn it is among flow queues: deficit round robin with a list of new flows that goes
+//! first. RFC 8290 §4.2, as Linux's `fq_codel` and `fq_pie` do it.
+
+use std::collections::VecDeque;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Turn {
+    deficit: i32,
+    /// On one of the two lists.
+    linked: bool,
+}
+
+/// The two lists and each flow's deficit, in bytes.
+#[derive(Debug)]
+pub(super) struct Rotation {
+    turns: Vec<Turn>,
+    new: VecDeque<u32>,
+    old: VecDeque<u32>,
+    /// Flows that ever joined the new ones (`new_flow_count`).
+    pub(super) joined: u64,
+}
+
+impl Rotation {
+    pub(super) fn new(flows: u32) -> Self {
+        Self {
+            turns: vec![Turn::default(); flows as usize],
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            joined: 0,
+        }
+    }
+
+    /// A packet of `flow` was queued: a flow that was idle becomes a new one.
+    #[inline]
+    pub(super) fn arrived(&mut self, flow: u32, quantum: u32) {
+        let turn = &mut self.turns[flow as usize];
+        if !turn.linked {
+            *turn = Turn { deficit: quantum as i32, linked: true };
+            self.new.push_back(flow);
+            self.joined += 1;
+        }
+    }
+
+    /// The flow whose turn it is. Flows that have used up their deficit get a quantum and go to
+    /// the end of the old ones.
+    #[inline]
+    pub(super) fn next(&mut self, quantum: u32) -> Option<u32> {
+        loop {
+            let list = if self.new.is_empty() { &mut self.old } else { &mut self.new };
+            let flow = *list.front()?;
+            let turn = &mut self.turns[flow as usize];
+            if turn.deficit > 0 {
+                return Some(flow);
+            }
+            turn.deficit += quantum as i32;
+            list.pop_front();
+            self.old.push_back(flow);
+        }
+    }
+
+    /// The flow of [`Rotation::next`] sent `bytes`.
+    #[inline]
+    pub(super) fn sent(&mut self, flow: u32, bytes: u32) {
+        self.turns[flow as usize].deficit -= bytes as i32;
+    }
+
+    /// The flow of [`Rotation::next`] had nothing to send. A new one waits a round behind the old
+    /// ones, so that it cannot stay new.
+    #[inline]
+    pub(super) fn emptied(&mut self) {
+        if let Some(flow) = self.new.pop_front() {
+            if self.old.is_empty() {
+                self.turns[flow as usize].linked = false;
+            } else {
+                self.old.push_back(flow);
+            }
+        } else if let Some(flow) = self.old.pop_front() {
+            self.turns[flow as usize].linked = false;
+        }
+    }
+
+    /// Forgets all flows.
+    pub(super) fn clear(&mut self) {
+        for flow in self.new.drain(..).chain(self.old.drain(..)) {
+            self.turns[flow as usize].linked = false;
+        }
+    }
+
+    /// Lengths of the new and the old list.
+    pub(super) fn lengths(&self) -> [f64; 2] {
+        [self.new.len() as f64, self.old.len() as f64]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn new_flows_go_first_and_join_the_old_ones_after_a_quantum() {
+        let mut r = Rotation::new(3);
+        r.arrived(0, 100);
+        assert_eq!(r.next(100), Some(0));
+        r.sent(0, 150);
+        r.arrived(1, 100);
+        // Flow 0 owes 50 bytes; its quantum moves it behind the new flow.
+        assert_eq!((r.next(100), r.lengths()), (Some(1), [1.0, 1.0]));
+        r.emptied();
+        assert_eq!((r.next(100), r.lengths()), (Some(0), [0.0, 2.0]));
+    }
+
+    #[test]
+    fn an_emptied_flow_is_new_again_only_after_a_round() {
+        let mut r = Rotation::new(2);
+        r.arrived(0, 100);
+        r.next(100);
+        r.sent(0, 100);
+        r.next(100);
+        r.arrived(1, 100);
+        assert_eq!(r.next(100), Some(1));
+        r.emptied();
+        r.arrived(1, 100);
+        assert_eq!((r.joined, r.next(100)), (2, Some(0)));
+        r.emptied();
+        r.emptied();
+        r.arrived(1, 100);
+        assert_eq!((r.joined, r.lengths()), (3, [1.0, 0.0]));
+    }
+}
