@@ -9,6 +9,7 @@ pub mod aqm;
 pub mod cc;
 pub mod ecn;
 pub mod grammar;
+pub mod impair;
 pub mod packet;
 pub mod probe;
 pub mod rng;

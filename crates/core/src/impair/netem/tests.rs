@@ -1,5 +1,5 @@
-use super::super::{Event, build, build_shaped, change};
 use super::*;
+use crate::aqm::{Event, build, build_shaped, change};
 
 fn make(text: &str) -> Box<dyn Qdisc> {
     build(text, Env::ethernet(Rng::named(1, "t"))).unwrap()

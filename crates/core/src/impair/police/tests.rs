@@ -1,5 +1,5 @@
-use super::super::{Event, build, change};
 use super::*;
+use crate::aqm::{Event, build, change};
 use crate::rng::Rng;
 
 fn make(text: &str) -> Box<dyn Qdisc> {

@@ -1,14 +1,14 @@
 //! `police`: a token bucket that drops instead of delaying, in front of one leaf. Linux 6.12
 //! `act_police`; words and defaults of iproute2 7.3.
 
-use super::psched::{LinkLayer, RateConfig, burst_time};
-use super::{Backlog, Entry, Env, Fifo, Log, Qdisc, Reason, Stats};
+use crate::aqm::psched::{LinkLayer, RateConfig, burst_time};
+use crate::aqm::{Backlog, Entry, Env, Fifo, Log, Qdisc, Reason, Stats};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::packet::Packet;
 use crate::probe::Probe;
 use crate::units::{Bytes, Rate, Time};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "police",
     summary: "Policer: drops what exceeds a token bucket",
     reference: "Linux 6.12 act_police",

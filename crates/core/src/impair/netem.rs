@@ -11,7 +11,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use self::dist::sample;
 use self::loss::{Correlated, State};
 use self::params::{Given, Params, Slot, Spacing};
-use super::{Backlog, Entry, Env, Log, Qdisc, Reason, Stats};
+use crate::aqm::{Backlog, Entry, Env, Log, Qdisc, Reason, Stats};
 use crate::ecn::Ecn;
 use crate::grammar::{Args, GrammarError};
 use crate::packet::Packet;
@@ -19,7 +19,7 @@ use crate::probe::Probe;
 use crate::rng::Rng;
 use crate::units::{Dur, Time};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "netem",
     summary: "Delay, loss and other impairments",
     reference: "Linux 6.12 sch_netem",
@@ -154,7 +154,7 @@ pub struct Netem {
 
 impl Netem {
     /// The impairments that `args` describes (the words after `netem`), in front of `child`.
-    pub(super) fn parse(
+    pub(crate) fn parse(
         args: &mut Args<'_>,
         env: Env,
         child: Option<Box<dyn Qdisc>>,
