@@ -151,6 +151,10 @@ pub(crate) struct TcpTable {
     /// Send the AccECN option; default false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) accecn_option: Option<bool>,
+    /// AccECN without option: take the least number of marks that an ACE field can mean, not the
+    /// greatest (`tcp_ecn_unsafe_cep`); default false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ecn_unsafe_cep: Option<bool>,
     /// MTU of the path in IP bytes; default 1500.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) mtu: Option<u32>,

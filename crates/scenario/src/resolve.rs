@@ -326,6 +326,7 @@ fn tcp(doc: &Doc, key: &Key, tables: &[&TcpTable]) -> Result<Tcp, ScenarioError>
             EcnName::Off => EcnMode::Off,
         },
         accecn_option: first!(accecn_option, false),
+        ecn_unsafe_cep: first!(ecn_unsafe_cep, false),
         mtu: first!(mtu, 1500),
         timestamps: first!(timestamps, true),
         initial_cwnd: first!(initial_cwnd, 10),

@@ -118,6 +118,8 @@ pub struct Tcp {
     pub ecn: EcnMode,
     /// Send the AccECN option (`tcp_ecn_option`).
     pub accecn_option: bool,
+    /// Read the least number of marks from an ambiguous ACE field (`tcp_ecn_unsafe_cep`).
+    pub ecn_unsafe_cep: bool,
     /// MTU of the path in IP bytes.
     pub mtu: u32,
     /// `tcp_timestamps`.

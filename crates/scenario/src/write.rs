@@ -116,6 +116,7 @@ fn tcp(tcp: &Tcp) -> TcpTable {
             EcnMode::Off => EcnName::Off,
         }),
         accecn_option: Some(tcp.accecn_option),
+        ecn_unsafe_cep: Some(tcp.ecn_unsafe_cep),
         mtu: Some(tcp.mtu),
         timestamps: Some(tcp.timestamps),
         initial_cwnd: Some(tcp.initial_cwnd),

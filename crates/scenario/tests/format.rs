@@ -53,6 +53,7 @@ fn defaults_are_the_documented_ones() {
             era: Era::E2020,
             ecn: EcnMode::AccEcn,
             accecn_option: false,
+            ecn_unsafe_cep: false,
             mtu: 1500,
             timestamps: true,
             initial_cwnd: 10,

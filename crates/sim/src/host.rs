@@ -71,6 +71,7 @@ pub(crate) fn tcp_ends(flow: &Flow, index: usize, seed: u64) -> [End; 2] {
         pacing_ca_ratio: flow.tcp.pacing_ca_ratio,
         pacing: flow.tcp.pacing,
         accecn_option: flow.tcp.accecn_option,
+        ecn_unsafe_cep: flow.tcp.ecn_unsafe_cep,
         hz: flow.tcp.hz,
         control_rtts: flow.control_rtts,
         bytes: flow.bytes,

@@ -1,12 +1,14 @@
-"""sce-l4s-ect1, the L4S half: Prague alone, and Prague joining CUBIC, on a 50 Mbit/s dumbbell.
+"""sce-l4s-ect1, the L4S half: 59 runs of Prague alone, and of Prague joining CUBIC.
 
 The testbed was one Linux host: htb and the queue under test on both sides of the middle
 namespace, half of the RTT as netem on each ingress, AccECN on both ends. Times are Flent's: the
-run starts at 0, the first flow at 5 s, the second one 10 s later, both end LENGTH after the first
+run starts at 0, the first flow at 5 s, a second one 10 s later, all end LENGTH after the first
 one's start, and the ping runs from the first to the last second.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
 
 from sojourn.scenario import to_toml
 from sojourn.suites import Case
@@ -16,15 +18,36 @@ MEASURED_RTTS_MS = (20, 80)
 ONE_FLOW_RATES_MBIT = (5, 50, 250)
 ONE_FLOW_LENGTH_S = {20: 30, 80: 60, 160: 150}
 TWO_FLOWS_LENGTH_S = {20: 40, 80: 60, 160: 180}
+#: At every RTT: the adaptive RED of the smaller limit takes that long to settle.
+RED_LENGTH_S = 180
+SHIFT_LENGTH_S = {20: 60, 80: 180}
+CAPACITY_LENGTH_S = {20: 60, 80: 120}
+IMPAIRED_LENGTH_S = 60
+
+DUALPI2 = "dualpi2 version 2020"
+# The testbed's kernel was 5.4, whose PIE estimates the delay from the departure rate.
+PIE = "pie version 5.4"
 # Our name, tc's arguments, the name in the published files.
 QUEUES = (
-    ("dualpi2", "dualpi2 version 2020", "dualpi2"),
+    ("dualpi2", DUALPI2, "dualpi2"),
     ("pfifo-1000", "pfifo limit 1000", "pfifo_1000_"),
     ("pfifo-50", "pfifo limit 50", "pfifo_50_"),
     ("codel1q", "fq_codel flows 1 ecn", "codel1q"),
     ("codel1q-40ms", "fq_codel flows 1 target 3ms interval 40ms ecn", "codel1q_40ms_"),
     ("codel1q-20ms", "fq_codel flows 1 target 1ms interval 20ms ecn", "codel1q_20ms_"),
+    ("red-400000", "red limit 400000 avpkt 1000 adaptive bandwidth 50Mbit ecn", "red_400000_"),
+    ("red-150000", "red limit 150000 avpkt 1000 adaptive bandwidth 50Mbit ecn", "red_150000_"),
+    ("pie", f"{PIE} ecn", "pie"),
+    ("pie-noecn", f"{PIE} noecn", "pie_noecn_"),
+    ("pie-100p-5ms", f"{PIE} limit 100 target 5ms tupdate 32ms alpha 2 beta 20 ecn", "pie_100p_5ms_"),
+    ("pie-100p-20ms", f"{PIE} limit 100 target 20ms tupdate 32ms alpha 2 beta 20 ecn", "pie_100p_20ms_"),
+    ("pie-1000p-20ms", f"{PIE} limit 1000 target 20ms tupdate 32ms alpha 2 beta 20 ecn", "pie_1000p_20ms_"),
 )
+REDUCED_MBIT = (40, 5)
+#: Slots of 0.8 to 10 ms that pass 42 packets at most: a busy Wi-Fi channel.
+WIFI_SLOTS = "netem delay 200us slot 800us 10ms packets 42 limit 512"
+JITTERS = ((2, 1), (4, 2), (10, 5))
+
 FIRST_START_S = 5
 SECOND_START_S = 15
 SETTLE_S = 10
@@ -32,94 +55,170 @@ SETTLE_S = 10
 # data connection opening two round trips after its control connection.
 START_JITTER = "20ms"
 NETPERF_CONTROL_RTTS = 2
+# Changes were timed by the set-up, which ends just before Flent's time begins: in the published
+# files their effect appears 0.2 to 0.3 s before the full second.
+CHANGE_LEAD_S = 0.28
 
 
 def cases(variant: str = "p2b") -> list[Case]:
-    """The 27 runs; `variant` p2b is the kernel of the published rerun, p2a the one before it."""
-    return [*_one_flow(variant), *_two_flows(variant)]
-
-
-def _one_flow(variant: str) -> list[Case]:
+    """All runs; `variant` p2b is the kernel of the published rerun, p2a the one before it."""
+    prague = f"prague version {variant}"
     return [
-        Case(
-            id=(name := f"ect1/l4s-s1-oneflow/prague/dualpi2/{rate}Mbit/{rtt}ms"),
-            description=(about := f"One Prague flow over dualpi2, {rate} Mbit/s, {rtt} ms"),
-            question="Does Prague alone fill a DualPI2 bottleneck, and how deep is its queue?",
-            duration_s=(length := ONE_FLOW_LENGTH_S[rtt]) + 10,
-            toml=_document(
-                name,
-                about,
-                length,
-                rate,
-                rtt,
-                QUEUES[0][1],
-                {"prague": f"prague version {variant}"},
-            ),
-            reference=_stem(f"s1-oneflow-ns-prague-dualpi2-{rate}Mbit", rtt),
-        )
-        for rate in ONE_FLOW_RATES_MBIT
-        for rtt in RTTS_MS
+        *_one_flow(prague),
+        *_two_flows(prague),
+        *_bottleneck_shift(prague),
+        *_capacity_reduction(prague),
+        *_burstiness(prague),
+        *_jitter(prague),
     ]
 
 
-def _two_flows(variant: str) -> list[Case]:
-    return [
-        Case(
-            id=(name := f"ect1/l4s-s2-twoflow/cubic-vs-prague/{queue}/{rtt}ms"),
-            description=(about := f"CUBIC, then Prague beside it, over {queue}, 50 Mbit/s, {rtt} ms"),
-            question=f"How do CUBIC and Prague share one {queue} queue?",
-            duration_s=(length := TWO_FLOWS_LENGTH_S[rtt]) + 10,
-            toml=_document(
-                name,
-                about,
-                length,
-                50,
-                rtt,
-                qdisc,
-                {"cubic": "cubic", "prague": f"prague version {variant}"},
-            ),
-            reference=_stem(f"s2-twoflow-ns-cubic-vs-prague-{published}", rtt),
+def _one_flow(prague: str) -> Iterator[Case]:
+    for rate in ONE_FLOW_RATES_MBIT:
+        for rtt in RTTS_MS:
+            yield _case(
+                f"l4s-s1-oneflow/prague/dualpi2/{rate}Mbit/{rtt}ms",
+                f"One Prague flow over dualpi2, {rate} Mbit/s, {rtt} ms",
+                "Does Prague alone fill a DualPI2 bottleneck, and how deep is its queue?",
+                {"prague": prague},
+                length=ONE_FLOW_LENGTH_S[rtt],
+                rate=rate,
+                rtt=rtt,
+                published=f"l4s-s1-oneflow-ns-prague-dualpi2-{rate}Mbit-{rtt}ms",
+            )
+
+
+def _two_flows(prague: str) -> Iterator[Case]:
+    for queue, qdisc, published in QUEUES:
+        for rtt in RTTS_MS:
+            yield _case(
+                f"l4s-s2-twoflow/cubic-vs-prague/{queue}/{rtt}ms",
+                f"CUBIC, then Prague beside it, over {queue}, 50 Mbit/s, {rtt} ms",
+                f"How do CUBIC and Prague share one {queue} queue?",
+                {"cubic": "cubic", "prague": prague},
+                length=RED_LENGTH_S if queue == "red-150000" else TWO_FLOWS_LENGTH_S[rtt],
+                rtt=rtt,
+                qdisc=qdisc,
+                published=f"l4s-s2-twoflow-ns-cubic-vs-prague-{published}-{rtt}ms",
+            )
+
+
+def _bottleneck_shift(prague: str) -> Iterator[Case]:
+    for rtt, length in SHIFT_LENGTH_S.items():
+        away, back = length // 3, 2 * length // 3
+        yield _case(
+            f"l4s-s3-bottleneck-shift/prague/50Mbit/{rtt}ms",
+            f"One Prague flow, 50 Mbit/s, {rtt} ms: dualpi2, from {away} s pie, from {back} s dualpi2",
+            "How long does Prague take to notice that its bottleneck is a classic queue, and that it no longer is?",
+            {"prague": prague},
+            length=length,
+            rtt=rtt,
+            schedule=[
+                _change(away, "replace", {"link.bneck.qdisc": f"{PIE} noecn"}),
+                _change(back, "replace", {"link.bneck.qdisc": DUALPI2}),
+            ],
+            published=f"l4s-s3-bottleneck-shift-ns-prague-50Mbit-{rtt}ms",
         )
-        for queue, qdisc, published in QUEUES
-        for rtt in RTTS_MS
-    ]
 
 
-def _document(name: str, about: str, length: int, rate: int, rtt: int, qdisc: str, flows: dict[str, str]) -> str:
+def _capacity_reduction(prague: str) -> Iterator[Case]:
+    for reduced in REDUCED_MBIT:
+        for rtt, length in CAPACITY_LENGTH_S.items():
+            down, up = length // 3, 2 * length // 3
+            yield _case(
+                f"l4s-s4-capacity-reduction/prague/50Mbit/{reduced}mbit/{rtt}ms",
+                f"One Prague flow over dualpi2, {rtt} ms: 50 Mbit/s, from {down} s {reduced}, from {up} s 50",
+                f"What does a step from 50 to {reduced} Mbit/s cost in delay and loss, and how fast is the way back?",
+                {"prague": prague},
+                length=length,
+                rtt=rtt,
+                schedule=[
+                    _change(down, "set", {"link.bneck.rate": f"{reduced}Mbit"}),
+                    _change(up, "set", {"link.bneck.rate": "50Mbit"}),
+                ],
+                published=f"l4s-s4-capacity-reduction-ns-prague-50Mbit-{reduced}mbit-{rtt}ms",
+            )
+
+
+def _burstiness(prague: str) -> Iterator[Case]:
+    for rtt in MEASURED_RTTS_MS:
+        yield _case(
+            f"l4s-s5-burstiness/prague/dualpi2/50Mbit/{rtt}ms",
+            f"One Prague flow over dualpi2, 50 Mbit/s, {rtt} ms, behind Wi-Fi-like slots",
+            "What is left of a 50 Mbit/s link when packets arrive at the L4S queue in Wi-Fi-like bursts?",
+            {"prague": prague},
+            length=IMPAIRED_LENGTH_S,
+            rtt=rtt,
+            impairment=WIFI_SLOTS,
+            published=f"l4s-s5-burstiness-ns-prague-dualpi2-50Mbit-{rtt}ms",
+        )
+
+
+def _jitter(prague: str) -> Iterator[Case]:
+    for mean, spread in JITTERS:
+        label = f"{mean}ms-{spread}ms-10"
+        yield _case(
+            f"l4s-s6-jitter/prague/dualpi2/50Mbit/80ms/netem-delay-{label}",
+            f"One Prague flow over dualpi2, 50 Mbit/s, 80 ms, and {mean} ± {spread} ms of jitter each way",
+            "How much jitter does Prague over a shallow L4S queue take for congestion?",
+            {"prague": prague},
+            length=IMPAIRED_LENGTH_S,
+            rtt=80,
+            impairment=f"netem delay {mean}ms {spread}ms 10%",
+            published=f"l4s-s6-jitter-ns-prague-dualpi2-50Mbit-80ms-netem_delay_{mean}ms_{spread}ms_10_",
+        )
+
+
+def _change(second: int, what: str, names: Mapping[str, str]) -> dict[str, object]:
+    return {"at": f"{second - CHANGE_LEAD_S:.2f}s", what: names}
+
+
+def _case(
+    label: str,
+    about: str,
+    question: str,
+    flows: Mapping[str, str],
+    *,
+    length: int,
+    rtt: int,
+    published: str,
+    rate: int = 50,
+    qdisc: str = DUALPI2,
+    impairment: str | None = None,
+    schedule: Sequence[Mapping[str, object]] = (),
+) -> Case:
     starts = (FIRST_START_S, SECOND_START_S)[: len(flows)]
-    return to_toml(
-        {
-            "name": name,
-            "description": about,
-            "duration": f"{length + 10}s",
-            "seed": 1,
-            "measure": {"from": f"{starts[-1] + SETTLE_S}s", "to": f"{length + 4}s"},
-            "tcp": {"era": "2020", "ecn": "accecn"},
-            "link": [
-                {
-                    "name": "bneck",
-                    "rate": f"{rate}Mbit",
-                    "shaper": "htb",
-                    "qdisc": qdisc,
-                    "ingress": [f"netem delay {rtt // 2}ms limit 1000000"],
-                }
-            ],
-            "flow": [
-                {
-                    "name": flow,
-                    "cc": cc,
-                    "start": f"{start}s",
-                    "start_jitter": START_JITTER,
-                    "control_rtts": NETPERF_CONTROL_RTTS,
-                    "stop": f"{FIRST_START_S + length}s",
-                    "path": ["bneck"],
-                }
-                for (flow, cc), start in zip(flows.items(), starts, strict=True)
-            ],
-            "ping": [{"name": "ping", "interval": "200ms", "path": ["bneck"]}],
-        }
+    # Packets wait the path's delay first and pass the impairment then.
+    ingress = [f"netem delay {rtt // 2}ms limit 1000000", *([impairment] if impairment else [])]
+    document = {
+        "name": (name := f"ect1/{label}"),
+        "description": about,
+        "duration": f"{length + 10}s",
+        "seed": 1,
+        "measure": {"from": f"{starts[-1] + SETTLE_S}s", "to": f"{length + 4}s"},
+        "tcp": {"era": "2020", "ecn": "accecn", "ecn_unsafe_cep": True},
+        "link": [{"name": "bneck", "rate": f"{rate}Mbit", "shaper": "htb", "qdisc": qdisc, "ingress": ingress}],
+        "flow": [
+            {
+                "name": flow,
+                "cc": cc,
+                "start": f"{start}s",
+                "start_jitter": START_JITTER,
+                "control_rtts": NETPERF_CONTROL_RTTS,
+                "stop": f"{FIRST_START_S + length}s",
+                "path": ["bneck"],
+            }
+            for (flow, cc), start in zip(flows.items(), starts, strict=True)
+        ],
+        "ping": [{"name": "ping", "interval": "200ms", "path": ["bneck"]}],
+    }
+    if schedule:
+        document["schedule"] = list(schedule)
+    return Case(
+        id=name,
+        description=about,
+        question=question,
+        duration_s=length + 10,
+        toml=to_toml(document),
+        reference=published if rtt in MEASURED_RTTS_MS else None,
     )
-
-
-def _stem(middle: str, rtt: int) -> str | None:
-    return f"l4s-{middle}-{rtt}ms" if rtt in MEASURED_RTTS_MS else None

@@ -125,6 +125,7 @@ impl EcnReceiver {
 pub struct AccEcnSender {
     delivered_ce: u64,
     ce_bytes: u32,
+    unsafe_cep: bool,
 }
 
 /// What an ACK delivered, for [`AccEcnSender::decode`].
@@ -141,13 +142,14 @@ pub struct Progress {
 }
 
 impl AccEcnSender {
-    /// A sender to which `delivered_ce` marks have been reported.
-    pub fn new(delivered_ce: u64) -> Self {
-        Self { delivered_ce, ce_bytes: 0 }
+    /// A sender to which `delivered_ce` marks have been reported. Without an option an ACK of many
+    /// segments is ambiguous: `unsafe_cep` takes the least number of marks, otherwise the greatest.
+    pub fn new(delivered_ce: u64, unsafe_cep: bool) -> Self {
+        Self { delivered_ce, ce_bytes: 0, unsafe_cep }
     }
 
     /// Newly reported CE packets of an ACK with this ACE field and option (RFC 9768 appendix A.2;
-    /// without an option the safe estimate, as the L4STeam kernels take it).
+    /// without an option as [`AccEcnSender::new`] was told).
     pub fn decode(&mut self, ace: u8, option: Option<[u32; 3]>, progress: Progress) -> u32 {
         let ce = self.delta(ace, option, progress);
         self.delivered_ce += u64::from(ce);
@@ -167,6 +169,7 @@ impl AccEcnSender {
         }
         let safe = segments - ((segments - delta) & 7);
         match new_ce_bytes {
+            None if self.unsafe_cep => delta,
             Some(0) => delta,
             Some(new) if progress.regular && progress.bytes > 0 => {
                 let by_bytes =
@@ -189,7 +192,7 @@ mod tests {
     fn decode(ace: u8, segments: u32, ce_bytes: Option<u32>) -> u32 {
         let progress =
             Progress { segments, bytes: u64::from(segments) * 1448, regular: true, mss: 1448 };
-        AccEcnSender::new(10).decode(ace, ce_bytes.map(|b| [1, b, 1]), progress)
+        AccEcnSender::new(10, false).decode(ace, ce_bytes.map(|b| [1, b, 1]), progress)
     }
 
     // KAT cc.md §9 #40 (vectors of 2.4)
@@ -202,6 +205,14 @@ mod tests {
         assert_eq!(decode(7, 9, None), 8);
         assert_eq!(decode(1, 20, Some(2896)), 2);
         assert_eq!(decode(1, 20, Some(14480)), 10);
+    }
+
+    #[test]
+    fn unsafe_decoding_invents_no_marks() {
+        let progress = Progress { segments: 9, bytes: 9 * 1448, regular: true, mss: 1448 };
+        assert_eq!(AccEcnSender::new(10, false).decode(7, None, progress), 8);
+        assert_eq!(AccEcnSender::new(10, true).decode(7, None, progress), 0);
+        assert_eq!(AccEcnSender::new(10, true).decode(1, None, progress), 2);
     }
 
     // KAT cc.md §9 #41

@@ -51,6 +51,9 @@ pub struct Config {
     pub pacing: bool,
     /// Send the AccECN option on ACKs (`tcp_ecn_option`).
     pub accecn_option: bool,
+    /// AccECN without option: read the least number of marks from an ambiguous ACE field, not the
+    /// greatest (`tcp_ecn_unsafe_cep` of the L4STeam kernels).
+    pub ecn_unsafe_cep: bool,
     /// Kernel tick rate.
     pub hz: u32,
     /// Round trips of the application's control connection before this one opens.
@@ -74,6 +77,7 @@ impl Default for Config {
             pacing_ca_ratio: 120,
             pacing: false,
             accecn_option: false,
+            ecn_unsafe_cep: false,
             hz: 1000,
             control_rtts: 0,
             bytes: None,

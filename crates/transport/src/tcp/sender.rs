@@ -107,7 +107,7 @@ impl Sender {
             rate: RateEstimator::default(),
             prr: Prr::default(),
             pacer: Pacer::default(),
-            accecn: AccEcnSender::default(),
+            accecn: AccEcnSender::new(0, config.ecn_unsafe_cep),
             feedback: Feedback::None,
             established: false,
             state: State::Open,
