@@ -16,7 +16,7 @@ help: ## list the targets
 
 build: $(VENV)/.built ## .venv with the sojourn command (release build)
 
-demo: build ## run the 27 ect1 runs and write report.html beside measured data
+demo: build ## run the 59 ect1 runs and write report.html beside measured data
 	$(BIN)/sojourn run ect1 --out results/demo --fresh
 	$(BIN)/sojourn compare results/demo --report report.html
 	@echo "open report.html"

@@ -117,7 +117,7 @@ def test_clean_takes_runs_only(scenario: Write, capsys: Output) -> None:
         (["run", "ect1", "-s", "seed"], "expected KEY=VALUE"),
         (["run", "ect1", "--jobs", "0"], "jobs"),
         (["run", "ect1", "--nonsense"], "--nonsense"),
-        (["show", "ect1"], "matches 27 runs"),
+        (["show", "ect1"], "matches 59 runs"),
         (["list", "nothing-like-it"], "matches no run id"),
         (["qdisc", "codle"], "nearest is 'codel'"),
         (["cc", "codle", "--json"], "nearest is 'codel'"),
@@ -158,7 +158,7 @@ def test_dry_lists_and_writes_nothing(core: FakeCore, capsys: Output) -> None:
 def test_list_json_is_an_array_of_ids(core: FakeCore, capsys: Output) -> None:
     assert call(["list", "ect1", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
-    assert len(rows) == 27
+    assert len(rows) == 59
     assert set(rows[0]) >= {"id", "description", "duration_s"}
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from sojourn import fidelity, reference
+from sojourn.fidelity.row import above, at_least, below
 from sojourn.interop import flent
 from synthetic import Made, made_run
 
@@ -35,10 +36,11 @@ def one(runs: dict[str, Source], key: str) -> fidelity.Result:
     return fidelity.judge(rows, runs)[0]
 
 
-def test_every_row_of_the_first_version_is_there_once() -> None:
+def test_every_row_is_there_once() -> None:
     assert list(dict.fromkeys(row.id for row in fidelity.ROWS)) == [
         "X1", "X2", "X4", "X5", "X6", "E1", "E2", "E3", "E4", "E5",
-        "E8", "E9", "E10", "E11", "E14", "E15",
+        "E8", "E9", "E10", "E11", "E12", "E13", "E14", "E15", "E16", "E17", "E18",
+        "E21", "E22", "E24", "E25", "E26", "E27", "E28", "E30",
     ]  # fmt: skip
     keys = [row.key for row in fidelity.ROWS]
     assert len(keys) == len(set(keys))
@@ -71,6 +73,33 @@ def test_a_row_without_its_run_is_not_run() -> None:
     assert (result.verdict, result.ours, result.spread) == ("not-run", None, None)
 
 
+def test_a_row_over_several_runs_needs_the_same_seed_of_each() -> None:
+    base = "ect1/l4s-s6-jitter/prague/dualpi2/50Mbit/80ms/netem-delay-"
+    names = [f"{base}{label}" for label in ("2ms-1ms-10", "4ms-2ms-10", "10ms-5ms-10")]
+    runs: dict[str, Source] = {
+        name: made_run(name, {"prague": rate}, {"prague": 90.0}) for name, rate in zip(names, (40, 20, 16), strict=True)
+    }
+    assert one(runs, "E30/monotone").ours == pytest.approx(1.25)
+    third = runs.pop(names[2])
+    assert one(runs, "E30/monotone").verdict == "not-run"
+    assert one({**runs, f"{names[2]}@seed2": third}, "E30/monotone").verdict == "not-run"
+
+
+def test_a_step_is_seen_in_goodput_recovery_and_slope() -> None:
+    run_id = "ect1/l4s-s3-bottleneck-shift/prague/50Mbit/80ms"
+    t = np.arange(5, 185, 0.05)
+    rate = np.where(t < 120, 47.0, np.minimum(14 + 1.8 * (t - 120), 47.0))
+    received = np.cumsum(rate) * 0.05e6 / 8
+    names = ("flow.prague.delivery_rate", "flow.prague.goodput_bytes", "flow.prague.rtt")
+    run: Source = Made(
+        run_id, {name: (t, values) for name, values in zip(names, (rate, received, t * 0 + 80), strict=True)}
+    )
+    assert one({run_id: run}, "E22/least").ours == pytest.approx(14.9, abs=0.3)
+    assert one({run_id: run}, "E22/slope").ours == pytest.approx(1.8)
+    full = (0.9 * 50 * 1448 / 1514 - 14) / 1.8 - 0.5
+    assert one({run_id: run}, "E22/recovery").ours == pytest.approx(full, abs=0.2)
+
+
 def test_a_variation_counts_for_its_own_row_only() -> None:
     plain = "ect1/l4s-s2-twoflow/cubic-vs-prague/pfifo-1000/80ms"
     runs: dict[str, Source] = {f"{plain}~p2a": starving(plain, 1.0, 40.0)}
@@ -91,10 +120,10 @@ def test_every_tolerance_can_be_missed(key: str) -> None:
 
 
 def test_strict_bounds_exclude_themselves() -> None:
-    assert not fidelity.above(15).admits(15)
-    assert fidelity.above(15).admits(15.001)
-    assert not fidelity.below(1.5).admits(1.5)
-    assert fidelity.at_least(2.4).admits(2.4)
+    assert not above(15).admits(15)
+    assert above(15).admits(15.001)
+    assert not below(1.5).admits(1.5)
+    assert at_least(2.4).admits(2.4)
 
 
 def test_the_slope_and_the_time_to_fill_are_read_off_the_climb() -> None:

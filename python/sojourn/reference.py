@@ -24,6 +24,7 @@ import numpy as np
 from sojourn import metrics
 from sojourn.interop import flent
 from sojourn.metrics import FloatArray, FlowSummary, RunSummary, Source, Stats
+from sojourn.suites import ect1
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,14 +32,9 @@ if TYPE_CHECKING:
 SOURCE = "L4STeam/l4steam.github.io, ect1-tests: sce-l4s-ect1 suite, Linux 5.4 with TCP Prague, 25 April 2020"
 SCHEMA = "sojourn/measured/1"
 POINTS = 300
-RTTS = ("20ms", "80ms")
-QUEUES = ("dualpi2", "pfifo-1000", "pfifo-50", "codel1q", "codel1q-40ms", "codel1q-20ms")
 
-#: The measured runs of the first suite: shipped with the package.
-RUN_IDS: tuple[str, ...] = (
-    *(f"ect1/l4s-s1-oneflow/prague/dualpi2/{rate}Mbit/{rtt}" for rate in (5, 50, 250) for rtt in RTTS),
-    *(f"ect1/l4s-s2-twoflow/cubic-vs-prague/{queue}/{rtt}" for queue in QUEUES for rtt in RTTS),
-)
+#: The measured runs: shipped with the package.
+RUN_IDS: tuple[str, ...] = tuple(case.id for case in ect1.cases() if case.reference)
 
 
 class Shipped:

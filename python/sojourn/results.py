@@ -309,11 +309,15 @@ def _refuse_nesting(root: Path, target: Path) -> None:
 
 
 def _building(root: Path) -> Path:
+    place = root / IN_PROGRESS
     while True:
-        (root / IN_PROGRESS).mkdir(parents=True, exist_ok=True)
         try:
-            folder = Path(tempfile.mkdtemp(dir=root / IN_PROGRESS))
-        except FileNotFoundError:  # another run just finished and removed the empty folder
+            place.mkdir(parents=True, exist_ok=True)
+            folder = Path(tempfile.mkdtemp(dir=place))
+        except (FileExistsError, FileNotFoundError):
+            # Another run just finished and removed the empty folder, before or after `mkdir` looked.
+            if place.exists() and not place.is_dir():
+                raise
             continue
         folder.chmod(0o755)
         return folder

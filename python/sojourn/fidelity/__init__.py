@@ -1,0 +1,173 @@
+"""Published and measured numbers beside ours, with verdicts.
+
+Every row is data: where the number comes from, what is measured in which run, and what deviation is
+allowed. Tolerances are those of the acceptance checks: T1 5 %, T2 15 %, T3 a factor of 1.5, T4 a
+factor of 2, or the interval that is printed; the median over the seeds is tested. Grades: A computed
+from raw data, B a printed number, C prose, I expected by the authors, analytic: computed from first
+principles.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from sojourn import metrics
+from sojourn.fidelity.ect1 import EXPLANATIONS, ROWS, VARIANTS
+from sojourn.fidelity.row import Result, Row
+from sojourn.metrics import Source
+
+__all__ = ["EXPLANATIONS", "ROWS", "Result", "Row", "document", "judge", "main", "score", "select", "simulate"]
+
+SCHEMA = "sojourn/fidelity/1"
+SCORE_FOLDER = Path("results/fidelity")
+
+
+def select(only: Iterable[str] | None) -> list[Row]:
+    """The rows with these ids or keys, all by default; KeyError names what does not exist."""
+    wanted = [name.strip() for names in only or () for name in names.split(",") if name.strip()]
+    unknown = [name for name in wanted if not any(name in (row.id, row.key) for row in ROWS)]
+    if unknown:
+        raise KeyError(", ".join(unknown))
+    return [row for row in ROWS if not wanted or row.id in wanted or row.key in wanted]
+
+
+def split_id(run_id: str) -> tuple[str, str | None, int]:
+    """`ID~variant@seed2` -> id, variant, seed."""
+    match = re.fullmatch(r"([^@~]*)(?:~([^@]*))?(?:@seed(\d+))?", run_id)
+    return (match[1], match[2], int(match[3] or 1)) if match else (run_id, None, 1)
+
+
+def judge(rows: Iterable[Row], runs: Mapping[str, Source]) -> list[Result]:
+    """Each row over every seed of its run that is there."""
+    seeds: dict[tuple[str, str | None], list[tuple[int, Source]]] = {}
+    for run_id, source in runs.items():
+        base, variant, seed = split_id(run_id)
+        seeds.setdefault((base, variant), []).append((seed, metrics.Cached(source, base)))
+    results = []
+    for row in rows:
+        of_run = [dict(seeds.get((name, row.variant), [])) for name in (row.run, *row.others)]
+        shared = sorted(set.intersection(*map(set, of_run)))
+        values = (row.measure(*(of[seed] for of in of_run)) for seed in shared)
+        kept = tuple(v for v in values if v is not None and math.isfinite(v))
+        results.append(Result(row, kept, EXPLANATIONS.get(row.key) or EXPLANATIONS.get(row.id) or ""))
+    return results
+
+
+def simulate(rows: list[Row], *, seeds: int, out: Path = SCORE_FOLDER) -> dict[str, Source]:
+    """Run what the rows need, each run once."""
+    from sojourn import suites
+    from sojourn.run import run
+
+    built = {case.id for case in suites.every()}
+    runs: dict[str, Source] = {}
+    for variant in dict.fromkeys(row.variant for row in rows):
+        ids = dict.fromkeys(run_id for row in rows if row.variant == variant for run_id in (row.run, *row.others))
+        targets = [f"^{re.escape(run_id)}$" for run_id in ids if run_id in built]
+        if not targets:
+            continue
+        overrides = VARIANTS[variant] if variant else None
+        runs.update(run(targets, overrides, out=out, seeds=seeds, variant=variant).runs)
+    return runs
+
+
+def main(results: Path | None, *, only: list[str] | None, seeds: int, as_json: bool) -> int:
+    """Print the scoreboard; 4 if a row misses unexplained, 3 if a run cannot be read, 2 on misuse, else 0."""
+    try:
+        rows = select(only)
+    except KeyError as error:
+        known = ", ".join(dict.fromkeys(row.id for row in ROWS))
+        sys.stderr.write(f"sojourn fidelity: {error.args[0]}: expected one of {known}\n")
+        return 2
+    errors: list[str] = []
+    if results is None:
+        if seeds < 1:
+            sys.stderr.write(f"sojourn fidelity: --seeds {seeds}: expected at least 1\n")
+            return 2
+        runs: Mapping[str, Source] = simulate(rows, seeds=seeds)
+    elif not results.is_dir():
+        sys.stderr.write(f"sojourn fidelity: {results}: expected a results folder\n")
+        return 2
+    else:
+        from sojourn.results import ResultSet
+
+        runs = ResultSet.open(results, errors).runs
+    for line in errors:
+        sys.stderr.write(f"sojourn fidelity: {line}\n")
+    judged = judge(rows, runs)
+    if as_json:
+        sys.stdout.write(json.dumps(document(judged), indent=2, allow_nan=False, ensure_ascii=False) + "\n")
+    else:
+        _print(judged)
+    unexplained = any(r.verdict == "fail" and r.explanation == "unexplained" for r in judged)
+    return 4 if unexplained else 3 if errors else 0
+
+
+def document(judged: list[Result]) -> dict[str, Any]:
+    """The JSON document of `sojourn fidelity --json`."""
+    return {
+        "schema": SCHEMA,
+        "rows": [result.document() for result in judged],
+        "summary": score(judged),
+    }
+
+
+def score(judged: Iterable[Result]) -> dict[str, int]:
+    """How many rows have which verdict."""
+    count: dict[str, int] = {"pass": 0, "fail": 0, "not-run": 0, "report-only": 0}
+    for result in judged:
+        count[result.verdict] += 1
+    return count
+
+
+def shown(value: float | str | None) -> str:
+    """A number to three or four significant digits."""
+    if value is None:
+        return "-"
+    if isinstance(value, str):
+        return value
+    return f"{value:.1f}" if abs(value) >= 100 else f"{value:.3g}" if abs(value) < 1 else f"{value:.2f}"
+
+
+def shown_spread(result: Result) -> str:
+    """Least and greatest value; empty for a single seed."""
+    if result.spread is None or len(result.values) < 2:
+        return ""
+    return f"{shown(result.spread[0])} to {shown(result.spread[1])}"
+
+
+def _print(judged: list[Result]) -> None:
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=170)
+    table = Table(box=None, pad_edge=False)
+    for heading in ("row", "verdict", "ours", "spread", "expected", "tolerance", "unit"):
+        right = heading in ("ours", "expected")
+        table.add_column(heading, justify="right" if right else "left", no_wrap=True)
+    table.add_column("quantity")
+    style = {"pass": "green", "fail": "bold red", "not-run": "dim", "report-only": "cyan"}
+    for result in judged:
+        row = result.row
+        table.add_row(
+            row.key,
+            f"[{style[result.verdict]}]{result.verdict}[/]",
+            shown(result.ours),
+            shown_spread(result),
+            shown(row.expected),
+            (row.tolerance.text if row.tolerance else "none").replace("[", r"\["),
+            row.unit,
+            row.quantity,
+        )
+    console.print(table)
+    for result in judged:
+        if result.verdict == "fail":
+            console.print(f"{result.row.key}: {result.explanation}", markup=False)
+    console.print("\n" + ", ".join(f"{number} {verdict}" for verdict, number in score(judged).items()))

@@ -1,0 +1,249 @@
+"""Rows of the ect1 suite: analytic checks X, and the L4S half's published and measured numbers E."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from sojourn import metrics
+from sojourn.fidelity import measures as m
+from sojourn.fidelity.row import Row, Tolerance, above, at_least, below, between, t1, t2, t3, t4
+from sojourn.metrics import Window
+
+#: Why a row misses its tolerance or cannot be run, by key (`E8/80ms`) or by id (`E8`).
+EXPLANATIONS: dict[str, str] = {
+    "E27": "the SCE half of the suite needs reno-sce, which is not built yet",
+}
+
+#: Runs that differ from the suite: name of the variation and what it overrides.
+VARIANTS: dict[str, dict[str, str]] = {
+    "fallback-off": {"flow.prague.cc": "prague version p2b ecn_fallback 0"},
+    "p2a": {"flow.prague.cc": "prague version p2a"},
+}
+
+ANALYTIC, RAW, REPORT = (
+    "analytic",
+    "sce-l4s-ect1 L4S rerun, Flent files of 25 April 2020",
+    "sce-l4s-ect1 README",
+)
+
+
+def _s1(rate: int, rtt: int) -> str:
+    return f"ect1/l4s-s1-oneflow/prague/dualpi2/{rate}Mbit/{rtt}ms"
+
+
+def _s2(queue: str, rtt: int) -> str:
+    return f"ect1/l4s-s2-twoflow/cubic-vs-prague/{queue}/{rtt}ms"
+
+
+def _ceiling_rows() -> Iterable[Row]:
+    for rate in (50, 250):
+        expected = rate * metrics.PAYLOAD_SHARE
+        yield Row(
+            "X1", f"{rate}Mbit", ANALYTIC, "htb R * 1448/1514", _s1(rate, 20),
+            f"goodput of a full {rate} Mbit/s link, H2", "Mbit/s", round(expected, 3),
+            Tolerance("T1 ±5 %, never above +0.5 %", 0.95 * expected, 1.005 * expected),
+            m.mean_goodput("prague"),
+        )  # fmt: skip
+    for queue in ("pfifo-1000", "pfifo-50", "dualpi2"):
+        yield Row(
+            "X1", f"share-{queue}", ANALYTIC, "htb R * 1448/1514", _s2(queue, 20),
+            f"everything delivered by two flows over {queue}, as a share of the ceiling", "1", 1.0,
+            Tolerance("T1 ±5 %, never above +0.5 %", 0.95, 1.005), m.delivered_share,
+        )  # fmt: skip
+
+
+def _rows() -> Iterable[Row]:
+    yield from _ceiling_rows()
+    for rtt, slope in ((20, 28.4), (80, 1.80), (160, 0.449)):
+        yield Row("X2", f"{rtt}ms", "A", "MSS * 8 / RTT^2", _s1(50, rtt),
+                  f"slope of the delivery rate while Prague fills the link, {rtt} ms",
+                  "Mbit/s per s", slope, t1(slope), m.climb)  # fmt: skip
+    for rtt, cwnd in ((20, 84.0), (80, 331.0), (160, 660.0)):
+        yield Row("X4", f"{rtt}ms", "A", "BDP / 1514 bytes", _s1(50, rtt),
+                  f"cwnd on a full 50 Mbit/s link, {rtt} ms, median of the last 10 s", "segments",
+                  cwnd, t1(cwnd), m.full_window)  # fmt: skip
+    for limit in (1000, 50):
+        longest = round(20 + limit * 1514 * 8 / 50e3, 1)
+        yield Row("X5", f"pfifo-{limit}", "A", "20 ms + limit * 1514 * 8 / R",
+                  _s2(f"pfifo-{limit}", 20),
+                  f"longest TCP RTT with a full FIFO of {limit} packets, whole run", "ms",
+                  longest, t1(longest), m.rtt("cubic", np.max, m.WHOLE))  # fmt: skip
+    yield Row("X6", "", ANALYTIC, "1514 * 8 / 5 Mbit/s", _s1(5, 20),
+              "least TCP RTT above the path's in the steady state at 5 Mbit/s, H2", "ms",
+              2.42, at_least(2.4), m.rtt("prague", np.min, above_path=True))  # fmt: skip
+
+    yield Row("E1", "utilisation", "A", RAW, _s1(50, 20),
+              "goodput as a share of the ceiling, H2", "1",
+              0.992, above(0.97), m.utilisation("prague"))  # fmt: skip
+    yield Row("E1", "rtt", "A", RAW, _s1(50, 20), "TCP RTT above the path's, median, H2", "ms",
+              0.5, below(1.5), m.rtt("prague", np.median, above_path=True))  # fmt: skip
+    yield Row("E2", "", "A", RAW, _s1(50, 80),
+              "time at which the delivery rate reaches 98 % of the ceiling", "s",
+              31.0, t2(31), m.time_to_fill)  # fmt: skip
+    for rtt, rate in ((20, 238.8), (80, 149.0)):
+        yield Row("E3", f"{rtt}ms", "A", RAW, _s1(250, rtt),
+                  f"goodput at 250 Mbit/s, {rtt} ms, H2", "Mbit/s",
+                  rate, t2(rate), m.mean_goodput("prague"))  # fmt: skip
+    yield Row("E4", "goodput", "A", RAW, _s1(5, 20), "goodput at 5 Mbit/s, 20 ms, H2", "Mbit/s",
+              4.31, t2(4.31), m.mean_goodput("prague"))  # fmt: skip
+    yield Row("E4", "rtt", "A", RAW, _s1(5, 20), "TCP RTT at 5 Mbit/s, 20 ms, median, H2", "ms",
+              24.7, t2(24.7), m.rtt("prague", np.median))  # fmt: skip
+    for rtt in (80, 160):
+        yield Row("E5", f"{rtt}ms", "A", RAW, _s1(5, rtt),
+                  f"goodput at 5 Mbit/s, {rtt} ms, falsely taken for a classic queue, H2", "Mbit/s",
+                  3.78, between(3.2, 4.3), m.mean_goodput("prague"))  # fmt: skip
+        yield Row("E5", f"{rtt}ms-sawtooth", "A", RAW, _s1(5, rtt),
+                  f"sawtooth: variation of 1-s goodput (deviation over mean), {rtt} ms, H2", "1",
+                  "sawtooth", None, m.variation("prague"))  # fmt: skip
+        yield Row("E5", f"{rtt}ms-fallback-off", "A", RAW, _s1(5, rtt),
+                  f"the same at {rtt} ms with the fallback off", "Mbit/s",
+                  "≥ 4.4", at_least(4.4), m.mean_goodput("prague"), "fallback-off")  # fmt: skip
+
+    ratios: list[tuple[str, str, dict[int, float], Tolerance | None]] = [
+        ("E8", "codel1q-20ms", {20: 35.8, 80: 50.2}, above(15)),
+        ("E9", "codel1q", {20: 1.35, 80: 0.57}, between(0.35, 2.2)),
+        ("E10", "codel1q-40ms", {20: 1.22, 80: 2.56}, between(0.7, 4)),
+        ("E11", "dualpi2", {20: 1.99, 80: 1.57}, between(1.3, 2.6)),
+        ("E12", "pie", {20: 1.13, 80: 0.76}, between(0.35, 1.7)),
+        ("E13", "pie-noecn", {20: 1.24, 80: 0.39}, between(0.15, 1.9)),
+        ("E14", "pfifo-1000", {20: 0.28, 80: 0.18}, None),
+        ("E15", "pfifo-50", {20: 1.35, 80: 0.57}, None),
+        ("E16", "red-150000", {20: 1.56, 80: 2.88}, between(1.2, 4.5)),
+        ("E17", "red-400000", {20: 1.60, 80: 1.18}, between(0.4, 2.2)),
+        ("E18", "pie-100p-5ms", {20: 1.26, 80: 0.96}, None),
+        ("E18", "pie-100p-20ms", {20: 1.15, 80: 0.30}, None),
+        ("E18", "pie-1000p-20ms", {20: 1.32, 80: 1.46}, None),
+    ]
+    for row_id, queue, by_rtt, tolerance in ratios:
+        for rtt, expected in by_rtt.items():
+            part = f"{rtt}ms-ratio" if row_id in ("E11", "E12", "E13", "E14") else f"{rtt}ms"
+            part = f"{queue}-{part}" if row_id == "E18" else part
+            yield Row(row_id, part, "A", RAW, _s2(queue, rtt),
+                      f"goodput of Prague over CUBIC, {queue}, {rtt} ms, H2", "1",
+                      expected, tolerance or t4(expected), m.ratio)  # fmt: skip
+    for rtt, cubic, prague in ((20, 15.8, 0.5), (80, 13.6, 0.6)):
+        yield Row("E11", f"{rtt}ms-cubic-rtt", "A", RAW, _s2("dualpi2", rtt),
+                  f"CUBIC's TCP RTT above the path's, dualpi2, {rtt} ms, median, H2", "ms",
+                  cubic, between(8, 18), m.rtt("cubic", np.median, above_path=True))  # fmt: skip
+        yield Row("E11", f"{rtt}ms-prague-rtt", "A", RAW, _s2("dualpi2", rtt),
+                  f"Prague's TCP RTT above the path's, dualpi2, {rtt} ms, median, H2", "ms",
+                  prague, below(1.5), m.rtt("prague", np.median, above_path=True))  # fmt: skip
+    for rtt, cubic in ((20, 16.0), (80, 15.2)):
+        yield Row("E12", f"{rtt}ms-rtt", "A", RAW, _s2("pie", rtt),
+                  f"CUBIC's TCP RTT above the path's, pie, {rtt} ms, median, H2", "ms",
+                  cubic, None, m.rtt("cubic", np.median, above_path=True))  # fmt: skip
+    for rtt, dropped in ((20, 46), (80, 204)):
+        yield Row("E13", f"{rtt}ms-drops", "A", RAW, _s2("pie-noecn", rtt),
+                  f"packets dropped by pie noecn, {rtt} ms", "packets",
+                  dropped, None, m.total("queue.bneck.drops"))  # fmt: skip
+    yield Row("E13", "160ms-p2a", "B", REPORT, _s2("pie-noecn", 160),
+              "goodput of Prague P2a over CUBIC, pie noecn, 160 ms, H2: Prague starves CUBIC", "1",
+              "> 10", above(10), m.ratio, "p2a")  # fmt: skip
+    for rtt, median in ((20, 232.0), (80, 297.0)):
+        yield Row("E14", f"{rtt}ms-rtt", "A", RAW, _s2("pfifo-1000", rtt),
+                  f"CUBIC's TCP RTT, pfifo-1000, {rtt} ms, median, H2", "ms",
+                  median, t2(median), m.rtt("cubic", np.median))  # fmt: skip
+    yield Row("E14", "80ms-p2a", "B", f"{REPORT}, Figure 5", _s2("pfifo-1000", 80),
+              "goodput of Prague P2a over CUBIC, pfifo-1000, 80 ms, H2: Prague starves CUBIC", "1",
+              "> 1", Tolerance("Q: order only, > 1", low=above(1).low), m.ratio, "p2a")  # fmt: skip
+    yield from _shift_rows()
+    yield from _capacity_rows()
+    yield from _impaired_rows()
+
+
+def _s3(rtt: int) -> str:
+    return f"ect1/l4s-s3-bottleneck-shift/prague/50Mbit/{rtt}ms"
+
+
+def _shift_rows() -> Iterable[Row]:
+    yield Row("E21", "pie-rtt", "A", RAW, _s3(20),
+              "TCP RTT above the path's while the queue is pie, median, 22 to 39 s", "ms",
+              15.0, between(10, 20), m.rtt("prague", np.median, (22, 39), above_path=True))  # fmt: skip
+    yield Row("E21", "recovery", "A", RAW, _s3(20),
+              "time from the return to dualpi2 to 90 % of the ceiling, 20 ms", "s",
+              3.0, between(1, 8), m.recovery("prague", 40))  # fmt: skip
+    yield Row("E22", "least", "A", RAW, _s3(80),
+              "least one-second goodput after the return to dualpi2, 80 ms", "Mbit/s",
+              14.3, t3(14.3), m.lowest_goodput("prague", (120, 150)))  # fmt: skip
+    yield Row("E22", "slope", "A", RAW, _s3(80),
+              "slope of the delivery rate after the return to dualpi2, 80 ms", "Mbit/s per s",
+              1.8, t3(1.8), m.slope("prague", (123, 135)))  # fmt: skip
+    yield Row("E22", "recovery", "A", RAW, _s3(80),
+              "time from the return to dualpi2 to 90 % of the ceiling, 80 ms", "s",
+              18.0, t3(18), m.recovery("prague", 120))  # fmt: skip
+
+
+def _s4(reduced: int, rtt: int) -> str:
+    return f"ect1/l4s-s4-capacity-reduction/prague/50Mbit/{reduced}mbit/{rtt}ms"
+
+
+def _capacity_rows() -> Iterable[Row]:
+    retransmits = m.total("flow.prague.retransmits")
+    low: dict[int, Window] = {20: (25, 39), 80: (45, 79)}
+    for rtt, rate in ((20, 38.1), (80, 38.0)):
+        yield Row("E24", f"{rtt}ms-goodput", "A", RAW, _s4(40, rtt),
+                  f"goodput at 40 of 50 Mbit/s, {rtt} ms, from 5 s after the step", "Mbit/s",
+                  rate, t1(rate), m.mean_goodput("prague", low[rtt]))  # fmt: skip
+        yield Row("E24", f"{rtt}ms-retransmits", "A", RAW, _s4(40, rtt),
+                  f"segments sent again, 50 to 40 Mbit/s, {rtt} ms", "segments",
+                  0, between(0, 0), retransmits)  # fmt: skip
+    yield Row("E25", "goodput", "A", RAW, _s4(5, 20),
+              "goodput at 5 of 50 Mbit/s, 20 ms, from 5 s after the step", "Mbit/s",
+              4.3, t2(4.3), m.mean_goodput("prague", low[20]))  # fmt: skip
+    yield Row("E25", "peak", "A", RAW, _s4(5, 20),
+              "longest TCP RTT after the step from 50 to 5 Mbit/s, 20 ms", "ms",
+              174.0, t3(174), m.rtt("prague", np.max, (19, 30)))  # fmt: skip
+    yield Row("E25", "retransmits", "A", RAW, _s4(5, 20),
+              "segments sent again, 50 to 5 Mbit/s, 20 ms", "segments",
+              30, t4(30), retransmits)  # fmt: skip
+    yield Row("E26", "drops", "A", RAW, _s4(5, 80),
+              "packets dropped, 50 to 5 Mbit/s, 80 ms", "packets",
+              1993, t4(1993), m.total("queue.bneck.drops"))  # fmt: skip
+    yield Row("E26", "peak", "A", RAW, _s4(5, 80),
+              "longest TCP RTT after the step from 50 to 5 Mbit/s, 80 ms", "ms",
+              294.0, t3(294), m.rtt("prague", np.max, (39, 60)))  # fmt: skip
+    yield Row("E26", "goodput", "A", RAW, _s4(5, 80),
+              "goodput at 5 of 50 Mbit/s, 80 ms, from 5 s after the step", "Mbit/s",
+              3.8, t2(3.8), m.mean_goodput("prague", low[80]))  # fmt: skip
+    yield Row("E26", "slope", "A", RAW, _s4(5, 80),
+              "slope of the delivery rate after the step back to 50 Mbit/s, 80 ms", "Mbit/s per s",
+              1.8, None, m.slope("prague", (85, 110)))  # fmt: skip
+    yield Row("E27", "", "I", "expected by the suite's authors",
+              "ect1/sce-s4-capacity-reduction/reno-sce/50Mbit/5mbit/80ms",
+              "packets dropped with SCE, as a share of those dropped with L4S, 50 to 5 Mbit/s, 80 ms", "1",
+              "< 1", below(1), m.share_of_drops, others=(_s4(5, 80),))  # fmt: skip
+
+
+def _impaired_rows() -> Iterable[Row]:
+    for rtt, rate, median in ((20, 5.92, 30.4), (80, 5.59, 90.5)):
+        run = f"ect1/l4s-s5-burstiness/prague/dualpi2/50Mbit/{rtt}ms"
+        yield Row("E28", f"{rtt}ms-goodput", "A", RAW, run,
+                  f"goodput behind Wi-Fi-like slots, {rtt} ms, H2", "Mbit/s",
+                  rate, between(4, 9), m.mean_goodput("prague"))  # fmt: skip
+        yield Row("E28", f"{rtt}ms-rtt", "A", RAW, run,
+                  f"TCP RTT behind Wi-Fi-like slots, {rtt} ms, median, H2", "ms",
+                  median, t1(median), m.rtt("prague", np.median))  # fmt: skip
+    jittered = {
+        mean: f"ect1/l4s-s6-jitter/prague/dualpi2/50Mbit/80ms/netem-delay-{mean}ms-{spread}ms-10"
+        for mean, spread in ((2, 1), (4, 2), (10, 5))
+    }
+    for mean, rate, median in ((2, 46.0, 84.4), (4, 26.1, 88.2), (10, 21.6, 100.1)):
+        yield Row("E30", f"{mean}ms-goodput", "A", RAW, jittered[mean],
+                  f"goodput with {mean} ms of jittered delay each way, H2", "Mbit/s",
+                  rate, t2(rate), m.mean_goodput("prague"))  # fmt: skip
+        yield Row("E30", f"{mean}ms-rtt", "A", RAW, jittered[mean],
+                  f"TCP RTT with {mean} ms of jittered delay each way, median, H2", "ms",
+                  median, t1(median), m.rtt("prague", np.median))  # fmt: skip
+    yield Row("E30", "monotone", "A", RAW, jittered[2],
+              "least ratio of goodputs from one jitter to the next larger one, H2", "1",
+              "> 1", above(1), m.least_step_down, others=(jittered[4], jittered[10]))  # fmt: skip
+
+
+def _by_id(rows: list[Row]) -> tuple[Row, ...]:
+    order = list(dict.fromkeys(row.id for row in rows))
+    return tuple(sorted(rows, key=lambda row: (row.id[0] != "X", int(row.id[1:]), order.index(row.id))))
+
+
+ROWS: tuple[Row, ...] = _by_id(list(_rows()))
