@@ -5,12 +5,15 @@ mod ack;
 mod flows;
 mod hash;
 mod heap;
+mod hosts;
 mod link;
 mod params;
+mod priority;
 mod sce;
 mod shaper;
 mod stats;
 mod tins;
+mod version;
 
 use self::flows::{List, Queued};
 use self::heap::Longest;

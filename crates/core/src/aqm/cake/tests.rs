@@ -1,8 +1,8 @@
 use super::super::{Event, build, change};
-use super::hash::FlowMode;
-use super::params::Version;
+use super::hosts::FlowMode;
+use super::priority::TinMode;
 use super::shaper::{ByteTime, RateTargets};
-use super::tins::TinMode;
+use super::version::Version;
 use super::*;
 use crate::packet::FlowId;
 
