@@ -30,13 +30,24 @@ fn configurations(name: &str) -> &'static [&'static str] {
             "law 2019 sce-interval 1ms target 100us rtt 100us overhead 24 mpu 84 ptm",
         ],
         "codel" => &["", "limit 30 ecn target 200us interval 2ms", "noecn target 0ms interval 1us"],
-        "deltic" => &["", "limit 40 sce-resonance 2000 ecn-resonance 800 drop-resonance 100"],
+        "deltic" => &[
+            "",
+            "limit 40 sce-resonance 2000 ecn-resonance 800 drop-resonance 100",
+            "sce-resonance 900 ecn-resonance 300 drop-resonance 50 version 2023a",
+            "sce-resonance 900 no-ecn drop-resonance 50 version 2024a limit 50",
+            "sce-resonance 900.5 ecn-resonance 300.25 no-drop version 2024",
+        ],
         "deltic_boroshne" => &[
             "",
             "limit 40 bandwidth 20Mbit sce-resonance 2000 ecn-resonance 500 drop-resonance 100",
             "bandwidth 60Mbit no-sce pppoe-llcsnap",
+            "ecn-resonance 500 version early limit 60",
         ],
-        "deltic_polya" => &["", "limit 40 sce-resonance 1500.5 ecn-resonance 700 no-drop"],
+        "deltic_polya" => &[
+            "",
+            "limit 40 sce-resonance 1500.5 ecn-resonance 700 no-drop",
+            "limit 40 sce-resonance 1500 ecn-resonance 700 drop-resonance 100 version 2024a",
+        ],
         "dualpi2" => &[
             "",
             "version 2020 limit 60",
@@ -90,7 +101,8 @@ fn configurations(name: &str) -> &'static [&'static str] {
             "limit 30 max 10 target 3 increment 0.3 penalty_rate 50 rehash 40 db 20",
             "limit 60 target 1 increment 0.1 decrement 0.01 penalty_burst 0",
         ],
-        "pfifo_fast" | "quartz" => &[""],
+        "pfifo_fast" => &[""],
+        "quartz" => &["", "version early", "floor 3"],
         "pfifo_head_drop" => &["", "limit 7", "limit 0"],
         "police" => &[
             "rate 10Mbit burst 15kb drop",

@@ -23,6 +23,7 @@ mod lfq_cobalt;
 mod pfifo_fast;
 mod pi2;
 mod pie;
+mod plain_queue;
 pub mod psched;
 mod quartz;
 mod red;
