@@ -95,6 +95,7 @@ fn configurations(name: &str) -> &'static [&'static str] {
             "limit 400000 avpkt 1000 adaptive bandwidth 50Mbit ecn",
             "limit 20000 min 3000 max 9000 avpkt 500 burst 7 probability 0.3 ecn nodrop gentle",
             "limit 20000 min 3000 max 9000 avpkt 500 adaptive ecn harddrop idle exact",
+            "limit 20000 min 3000 max 9000 avpkt 500 ecn sce_max 5000 sce_probability 0.7",
         ],
         "sfb" => &[
             "",
