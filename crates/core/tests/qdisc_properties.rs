@@ -16,6 +16,7 @@ fn configurations(name: &str) -> &'static [&'static str] {
             "limit 30 increment 0.3 decrement 0.01 freeze 1ms",
             "limit 40 threshold 5 increment 0.2 freeze 0 noecn",
         ],
+        "brickwall" => &["", "limit 40 sce-threshold 300us ecn-threshold 1ms drop-threshold 4ms"],
         "cake" => &[
             "",
             "bandwidth 20Mbit ack-filter ingress overhead 22 ptm diffserv4 dual-srchost",
@@ -48,6 +49,7 @@ fn configurations(name: &str) -> &'static [&'static str] {
             "limit 40 sce-resonance 1500.5 ecn-resonance 700 no-drop",
             "limit 40 sce-resonance 1500 ecn-resonance 700 drop-resonance 100 version 2024a",
         ],
+        "deltim" => &["", "limit 40 version 2 burst 1ms tau 4", "burst 500us tau 16"],
         "dualpi2" => &[
             "",
             "version 2020 limit 60",
@@ -91,6 +93,7 @@ fn configurations(name: &str) -> &'static [&'static str] {
             "limit 50 target 500us tupdate 2ms alpha 32 ecn dq_rate_estimator",
             "version 5.4 target 1us tupdate 1ms",
         ],
+        "ramp" => &["", "limit 40 min 100us max 3ms tau 4", "bandwidth 1Gbit max 2ms signal recur"],
         "red" => &[
             "limit 400000 avpkt 1000 adaptive bandwidth 50Mbit ecn",
             "limit 20000 min 3000 max 9000 avpkt 500 burst 7 probability 0.3 ecn nodrop gentle",
@@ -157,7 +160,7 @@ fn is_fifo_within_flows(text: &str) -> bool {
 
 /// Whether the discipline may turn ECT(0) into ECT(1), SCE's mark.
 fn marks_sce(text: &str) -> bool {
-    let families = ["cnq", "deltic", "lfq", "quartz", "twin"];
+    let families = ["brickwall", "cnq", "delti", "lfq", "quartz", "ramp", "twin"];
     text.contains(" sce") || families.iter().any(|family| text.contains(family))
 }
 

@@ -2,6 +2,7 @@
 //! name. One discipline, one file.
 
 mod blue;
+mod brickwall;
 mod cake;
 mod cnq;
 mod cnq_cobalt;
@@ -12,6 +13,7 @@ mod codel;
 mod deltic;
 mod deltic_boroshne;
 mod deltic_polya;
+mod deltim;
 mod drr;
 mod dualpi2;
 mod fifo;
@@ -26,10 +28,12 @@ mod pie;
 mod plain_queue;
 pub mod psched;
 mod quartz;
+mod ramp;
 mod red;
 mod sce_shell;
 mod sfb;
 pub mod stab;
+mod tally;
 mod tbf;
 mod twin_codel_af;
 mod virtual_clock;
@@ -37,6 +41,7 @@ mod virtual_clock;
 use std::fmt;
 
 pub use blue::Blue;
+pub use brickwall::Brickwall;
 pub use cake::Cake;
 pub use cnq_cobalt::CnqCobalt;
 pub use cnq_codel_af::CnqCodelAf;
@@ -44,6 +49,7 @@ pub use codel::Codel;
 pub use deltic::Deltic;
 pub use deltic_boroshne::DelticBoroshne;
 pub use deltic_polya::DelticPolya;
+pub use deltim::Deltim;
 pub use dualpi2::DualPi2;
 pub use fifo::Fifo;
 pub use fq_codel::FqCodel;
@@ -54,6 +60,7 @@ pub use pfifo_fast::PfifoFast;
 pub use pi2::Pi2;
 pub use pie::Pie;
 pub use quartz::Quartz;
+pub use ramp::Ramp;
 pub use red::Red;
 pub use sfb::Sfb;
 pub use tbf::Tbf;
@@ -405,6 +412,7 @@ impl fmt::Debug for Entry {
 pub const REGISTRY: &[Entry] = &[
     fifo::BFIFO,
     blue::ENTRY,
+    brickwall::ENTRY,
     cake::ENTRY,
     cnq_cobalt::ENTRY,
     cnq_codel_af::ENTRY,
@@ -412,6 +420,7 @@ pub const REGISTRY: &[Entry] = &[
     deltic::ENTRY,
     deltic_boroshne::ENTRY,
     deltic_polya::ENTRY,
+    deltim::ENTRY,
     dualpi2::ENTRY,
     fq_codel::ENTRY,
     fq_pie::ENTRY,
@@ -425,6 +434,7 @@ pub const REGISTRY: &[Entry] = &[
     pie::ENTRY,
     police::ENTRY,
     quartz::ENTRY,
+    ramp::ENTRY,
     red::ENTRY,
     sfb::ENTRY,
     tbf::ENTRY,
