@@ -402,11 +402,19 @@ fn change_without_words_or_to_an_error_changes_nothing() {
             let before = q.describe();
             // tc sets most of netem's words anew with each change, so that one repeats them.
             let same = if entry.name == "netem" { &before } else { entry.name };
-            aqm::change(&mut *q, Time::ZERO, same).unwrap();
+            let mut log = Log::default();
+            for id in 0..5 {
+                let len = 200;
+                q.enqueue(Time::ZERO, Packet { id, len, ..Packet::default() }, &mut log);
+            }
+            let held = q.backlog();
+            log.drain();
+            aqm::change(&mut *q, Time::ZERO, same, &mut log).unwrap();
             assert_eq!(q.describe(), before);
             let wrong = format!("{before} frobnicate");
-            assert!(aqm::change(&mut *q, Time::ZERO, &wrong).is_err());
+            assert!(aqm::change(&mut *q, Time::ZERO, &wrong, &mut log).is_err());
             assert_eq!(q.describe(), before);
+            assert!(q.backlog() == held && log.is_empty(), "{text}");
         }
     }
 }

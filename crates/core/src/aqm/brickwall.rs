@@ -124,7 +124,12 @@ impl Qdisc for Brickwall {
         self.queue.backlog
     }
 
-    fn change(&mut self, _now: Time, args: &mut Args<'_>) -> Result<(), GrammarError> {
+    fn change(
+        &mut self,
+        _now: Time,
+        args: &mut Args<'_>,
+        _log: &mut Log,
+    ) -> Result<(), GrammarError> {
         self.settings = self.settings.read(args)?;
         self.queue.limit = self.settings.limit;
         Ok(())
@@ -197,7 +202,8 @@ mod tests {
         assert_eq!(outcome("no-drop no-ecn", late, Ecn::Ect0), Some(Ecn::Ect1));
         assert_eq!(outcome("no-drop no-ecn no-sce", late, Ecn::Ect0), Some(Ecn::Ect0));
         let mut q = make("limit 9");
-        change(&mut q, Time::ZERO, "brickwall ecn-threshold 3ms no-sce").unwrap();
+        change(&mut q, Time::ZERO, "brickwall ecn-threshold 3ms no-sce", &mut Log::default())
+            .unwrap();
         let expected = "brickwall limit 9p no-sce ecn-threshold 3ms drop-threshold 125ms";
         assert_eq!(q.describe(), expected);
     }

@@ -319,7 +319,12 @@ impl Qdisc for DelticBoroshne {
         self.backlog
     }
 
-    fn change(&mut self, _now: Time, args: &mut Args<'_>) -> Result<(), GrammarError> {
+    fn change(
+        &mut self,
+        _now: Time,
+        args: &mut Args<'_>,
+        _log: &mut Log,
+    ) -> Result<(), GrammarError> {
         self.settings = self.settings.read(args)?;
         self.clock.set(self.settings.rate, self.settings.framing);
         Ok(())

@@ -181,7 +181,12 @@ impl Qdisc for DelticPolya {
         self.queue.backlog
     }
 
-    fn change(&mut self, _now: Time, args: &mut Args<'_>) -> Result<(), GrammarError> {
+    fn change(
+        &mut self,
+        _now: Time,
+        args: &mut Args<'_>,
+        _log: &mut Log,
+    ) -> Result<(), GrammarError> {
         let Self { resonances, law, .. } = *self;
         let new = Settings { limit: self.queue.limit, resonances, law }.read(args)?;
         if new.law != law {

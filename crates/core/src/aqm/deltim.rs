@@ -207,7 +207,12 @@ impl Qdisc for Deltim {
         self.queue.backlog
     }
 
-    fn change(&mut self, _now: Time, args: &mut Args<'_>) -> Result<(), GrammarError> {
+    fn change(
+        &mut self,
+        _now: Time,
+        args: &mut Args<'_>,
+        _log: &mut Log,
+    ) -> Result<(), GrammarError> {
         self.settings = self.settings.read(args)?;
         (self.queue.limit, self.tally.tau) = (self.settings.limit, self.settings.tau);
         Ok(())

@@ -103,8 +103,10 @@ pub trait Qdisc: Send {
     fn backlog(&self) -> Backlog;
 
     /// `tc qdisc change`: new parameters, same packets and control state. A word that is absent
-    /// keeps its value.
-    fn change(&mut self, now: Time, args: &mut Args<'_>) -> Result<(), GrammarError>;
+    /// keeps its value. Where Linux discards packets on the occasion, they are in `log`. After an
+    /// error nothing has changed.
+    fn change(&mut self, now: Time, args: &mut Args<'_>, log: &mut Log)
+    -> Result<(), GrammarError>;
 
     /// Name and parameters in tc's grammar; parsing it gives an equal discipline.
     fn describe(&self) -> String;
@@ -478,8 +480,13 @@ pub fn build_shaped(
     }
 }
 
-/// Applies `text` to a live discipline of the same name.
-pub fn change(qdisc: &mut dyn Qdisc, now: Time, text: &str) -> Result<(), GrammarError> {
+/// Applies `text` to a live discipline of the same name. Packets that it discards are in `log`.
+pub fn change(
+    qdisc: &mut dyn Qdisc,
+    now: Time,
+    text: &str,
+    log: &mut Log,
+) -> Result<(), GrammarError> {
     let (name, rest) = split_name(text);
     let entry = entry(name)?;
     let described = qdisc.describe();
@@ -489,11 +496,17 @@ pub fn change(qdisc: &mut dyn Qdisc, now: Time, text: &str) -> Result<(), Gramma
             split_name(&described).0
         )));
     }
-    qdisc.change(now, &mut Args::new(entry.name, entry.params, rest))
+    qdisc.change(now, &mut Args::new(entry.name, entry.params, rest), log)
 }
 
-/// Gives a live shaper another rate (and ceiling), and keeps its other words.
-pub fn change_rate(qdisc: &mut dyn Qdisc, now: Time, rate: Rate) -> Result<(), GrammarError> {
+/// Gives a live shaper another rate (and ceiling), and keeps its other words. Packets that it
+/// discards are in `log`.
+pub fn change_rate(
+    qdisc: &mut dyn Qdisc,
+    now: Time,
+    rate: Rate,
+    log: &mut Log,
+) -> Result<(), GrammarError> {
     let described = qdisc.describe();
     let mut text = String::new();
     let mut is_rate = false;
@@ -502,5 +515,5 @@ pub fn change_rate(qdisc: &mut dyn Qdisc, now: Time, rate: Rate) -> Result<(), G
         text.push(' ');
         is_rate = matches!(word, "rate" | "ceil");
     }
-    change(qdisc, now, &text)
+    change(qdisc, now, &text, log)
 }

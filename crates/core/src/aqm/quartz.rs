@@ -215,7 +215,12 @@ impl Qdisc for Quartz {
         self.queue.backlog
     }
 
-    fn change(&mut self, _now: Time, args: &mut Args<'_>) -> Result<(), GrammarError> {
+    fn change(
+        &mut self,
+        _now: Time,
+        args: &mut Args<'_>,
+        _log: &mut Log,
+    ) -> Result<(), GrammarError> {
         let new = self.settings.read(args)?;
         if new.version != self.settings.version {
             return Err(args.invalid("`version` is fixed at creation; use replace"));

@@ -167,7 +167,12 @@ impl Qdisc for Ramp {
         self.queue.backlog
     }
 
-    fn change(&mut self, _now: Time, args: &mut Args<'_>) -> Result<(), GrammarError> {
+    fn change(
+        &mut self,
+        _now: Time,
+        args: &mut Args<'_>,
+        _log: &mut Log,
+    ) -> Result<(), GrammarError> {
         self.settings = self.settings.read(self.frame, args)?;
         (self.from, self.to) = (self.settings.from(self.frame), self.settings.max);
         (self.queue.limit, self.tally.tau) = (self.settings.limit, self.settings.tau);
@@ -292,7 +297,7 @@ mod tests {
             assert!(error.contains(why), "{words}: {error}");
         }
         let mut q = make("bandwidth 1Gbit");
-        change(&mut q, Time::ZERO, "ramp max 50ms tau 8").unwrap();
+        change(&mut q, Time::ZERO, "ramp max 50ms tau 8", &mut Log::default()).unwrap();
         assert_eq!(q.describe(), "ramp bandwidth 1Gbit max 50ms tau 8 signal random");
         assert_eq!((q.to, q.tally.tau), (Dur::from_millis(50), 8));
     }

@@ -201,9 +201,6 @@ pub struct Red {
     sce: Option<SceRamp>,
     queue: VecDeque<Packet>,
     backlog: Backlog,
-    /// The packets that wait belong to the FIFO that a `change` replaced: the next call that can
-    /// log it discards them.
-    stale: bool,
     rng: Rng,
     jiffies: Jiffies,
     next_adapt: Time,
@@ -221,7 +218,6 @@ impl Red {
             derived,
             queue: VecDeque::new(),
             backlog: Backlog::default(),
-            stale: false,
             rng: env.rng,
             jiffies: Jiffies::new(env.hz),
             next_adapt: Time::NEVER,
@@ -247,7 +243,6 @@ impl Red {
             log.drop(&pkt, Reason::Purge);
         }
         self.backlog = Backlog::default();
-        self.stale = false;
     }
 
     /// Marks `pkt` or says that it is to be dropped.
@@ -280,9 +275,6 @@ impl Red {
 impl Qdisc for Red {
     #[inline]
     fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
-        if self.stale {
-            self.discard(log);
-        }
         self.law.sample(now, self.backlog.bytes);
         let action = self.law.action(&mut self.rng);
         if action != Action::Pass {
@@ -306,10 +298,7 @@ impl Qdisc for Red {
     }
 
     #[inline]
-    fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
-        if self.stale {
-            self.discard(log);
-        }
+    fn dequeue(&mut self, now: Time, _log: &mut Log) -> Option<Packet> {
         let Some(pkt) = self.queue.pop_front() else {
             self.law.idle_since.get_or_insert(now);
             return None;
@@ -335,7 +324,12 @@ impl Qdisc for Red {
         self.backlog
     }
 
-    fn change(&mut self, now: Time, args: &mut Args<'_>) -> Result<(), GrammarError> {
+    fn change(
+        &mut self,
+        now: Time,
+        args: &mut Args<'_>,
+        log: &mut Log,
+    ) -> Result<(), GrammarError> {
         if args.peek().is_none() {
             return Ok(());
         }
@@ -344,7 +338,8 @@ impl Qdisc for Red {
         self.params = params;
         self.law = Law::new(&self.derived, params.gentle);
         self.sce = SceRamp::new(&self.derived);
-        self.stale = self.backlog.packets > 0;
+        // The FIFO is replaced.
+        self.discard(log);
         self.restart(now);
         Ok(())
     }

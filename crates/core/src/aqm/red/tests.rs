@@ -302,13 +302,20 @@ fn change_is_a_whole_configuration_and_discards_what_waits() {
     for id in 0..3 {
         q.enqueue(Time::ZERO, packet(id, Ecn::Ect0), &mut log);
     }
-    assert!(change(&mut q, Time::ZERO, "red limit 200000").unwrap_err().0.contains("required"));
-    change(&mut q, Time::ZERO, "red limit 200000 avpkt 1000").unwrap();
+    assert!(
+        change(&mut q, Time::ZERO, "red limit 200000", &mut log)
+            .unwrap_err()
+            .0
+            .contains("required")
+    );
+    assert_eq!((q.backlog().packets, log.is_empty()), (3, true));
+    change(&mut q, Time::ZERO, "red limit 200000 avpkt 1000", &mut log).unwrap();
+    let dropped = log.drain().filter(|e| matches!(e, Event::Drop(_, Reason::Purge))).count();
+    assert_eq!((dropped, q.backlog().packets), (3, 0));
     assert_eq!(q.describe(), "red limit 200000b avpkt 1000b probability 0.02 bandwidth 10Mbit");
     assert_eq!((q.wake(), q.law.average, q.derived.max), (Time::NEVER, 0, 50_000));
     q.enqueue(Time::ZERO, packet(3, Ecn::Ect0), &mut log);
-    let dropped = log.drain().filter(|e| matches!(e, Event::Drop(_, Reason::Purge))).count();
-    assert_eq!((dropped, q.backlog().packets), (3, 1));
+    assert_eq!((log.is_empty(), q.backlog().packets), (true, 1));
 }
 
 /// Codepoints and drops of 20000 arrivals with the average held at `bytes`.
