@@ -16,6 +16,7 @@ fn configurations(name: &str) -> &'static [&'static str] {
             "limit 30 increment 0.3 decrement 0.01 freeze 1ms",
             "limit 40 threshold 5 increment 0.2 freeze 0 noecn",
         ],
+        "brickwall" => &["", "limit 40 sce-threshold 300us ecn-threshold 1ms drop-threshold 4ms"],
         "cake" => &[
             "",
             "bandwidth 20Mbit ack-filter ingress overhead 22 ptm diffserv4 dual-srchost",
@@ -30,13 +31,25 @@ fn configurations(name: &str) -> &'static [&'static str] {
             "law 2019 sce-interval 1ms target 100us rtt 100us overhead 24 mpu 84 ptm",
         ],
         "codel" => &["", "limit 30 ecn target 200us interval 2ms", "noecn target 0ms interval 1us"],
-        "deltic" => &["", "limit 40 sce-resonance 2000 ecn-resonance 800 drop-resonance 100"],
+        "deltic" => &[
+            "",
+            "limit 40 sce-resonance 2000 ecn-resonance 800 drop-resonance 100",
+            "sce-resonance 900 ecn-resonance 300 drop-resonance 50 version 2023a",
+            "sce-resonance 900 no-ecn drop-resonance 50 version 2024a limit 50",
+            "sce-resonance 900.5 ecn-resonance 300.25 no-drop version 2024",
+        ],
         "deltic_boroshne" => &[
             "",
             "limit 40 bandwidth 20Mbit sce-resonance 2000 ecn-resonance 500 drop-resonance 100",
             "bandwidth 60Mbit no-sce pppoe-llcsnap",
+            "ecn-resonance 500 version early limit 60",
         ],
-        "deltic_polya" => &["", "limit 40 sce-resonance 1500.5 ecn-resonance 700 no-drop"],
+        "deltic_polya" => &[
+            "",
+            "limit 40 sce-resonance 1500.5 ecn-resonance 700 no-drop",
+            "limit 40 sce-resonance 1500 ecn-resonance 700 drop-resonance 100 version 2024a",
+        ],
+        "deltim" => &["", "limit 40 version 2 burst 1ms tau 4", "burst 500us tau 16"],
         "dualpi2" => &[
             "",
             "version 2020 limit 60",
@@ -80,17 +93,20 @@ fn configurations(name: &str) -> &'static [&'static str] {
             "limit 50 target 500us tupdate 2ms alpha 32 ecn dq_rate_estimator",
             "version 5.4 target 1us tupdate 1ms",
         ],
+        "ramp" => &["", "limit 40 min 100us max 3ms tau 4", "bandwidth 1Gbit max 2ms signal recur"],
         "red" => &[
             "limit 400000 avpkt 1000 adaptive bandwidth 50Mbit ecn",
             "limit 20000 min 3000 max 9000 avpkt 500 burst 7 probability 0.3 ecn nodrop gentle",
             "limit 20000 min 3000 max 9000 avpkt 500 adaptive ecn harddrop idle exact",
+            "limit 20000 min 3000 max 9000 avpkt 500 ecn sce_max 5000 sce_probability 0.7",
         ],
         "sfb" => &[
             "",
             "limit 30 max 10 target 3 increment 0.3 penalty_rate 50 rehash 40 db 20",
             "limit 60 target 1 increment 0.1 decrement 0.01 penalty_burst 0",
         ],
-        "pfifo_fast" | "quartz" => &[""],
+        "pfifo_fast" => &[""],
+        "quartz" => &["", "version early", "floor 3"],
         "pfifo_head_drop" => &["", "limit 7", "limit 0"],
         "police" => &[
             "rate 10Mbit burst 15kb drop",
@@ -144,7 +160,7 @@ fn is_fifo_within_flows(text: &str) -> bool {
 
 /// Whether the discipline may turn ECT(0) into ECT(1), SCE's mark.
 fn marks_sce(text: &str) -> bool {
-    let families = ["cnq", "deltic", "lfq", "quartz", "twin"];
+    let families = ["brickwall", "cnq", "delti", "lfq", "quartz", "ramp", "twin"];
     text.contains(" sce") || families.iter().any(|family| text.contains(family))
 }
 
@@ -386,11 +402,19 @@ fn change_without_words_or_to_an_error_changes_nothing() {
             let before = q.describe();
             // tc sets most of netem's words anew with each change, so that one repeats them.
             let same = if entry.name == "netem" { &before } else { entry.name };
-            aqm::change(&mut *q, Time::ZERO, same).unwrap();
+            let mut log = Log::default();
+            for id in 0..5 {
+                let len = 200;
+                q.enqueue(Time::ZERO, Packet { id, len, ..Packet::default() }, &mut log);
+            }
+            let held = q.backlog();
+            log.drain();
+            aqm::change(&mut *q, Time::ZERO, same, &mut log).unwrap();
             assert_eq!(q.describe(), before);
             let wrong = format!("{before} frobnicate");
-            assert!(aqm::change(&mut *q, Time::ZERO, &wrong).is_err());
+            assert!(aqm::change(&mut *q, Time::ZERO, &wrong, &mut log).is_err());
             assert_eq!(q.describe(), before);
+            assert!(q.backlog() == held && log.is_empty(), "{text}");
         }
     }
 }

@@ -104,6 +104,8 @@ fn rehearse(doc: &Doc, changes: &[(Change, Key)], links: &[Link]) -> Result<(), 
                 };
                 doc.fail(key, format!("{message}{hint}"))
             };
+            // What a rehearsal discards is of no interest.
+            let mut unheard = aqm::Log::default();
             match &change.edit {
                 _ if !concerned => {}
                 Edit::Change(text) => {
@@ -111,7 +113,8 @@ fn rehearse(doc: &Doc, changes: &[(Change, Key)], links: &[Link]) -> Result<(), 
                         Some(queue) => queue,
                         None => queue.insert(doc.qdisc(key, &way.qdisc)?),
                     };
-                    aqm::change(queue.as_mut(), change.at, text).map_err(|e| fail(&e.0))?;
+                    aqm::change(queue.as_mut(), change.at, text, &mut unheard)
+                        .map_err(|e| fail(&e.0))?;
                 }
                 Edit::Replace(text) => *queue = Some(doc.qdisc(key, text)?),
                 Edit::Ingress(_, text) => drop(doc.qdisc(key, text)?),
@@ -121,7 +124,7 @@ fn rehearse(doc: &Doc, changes: &[(Change, Key)], links: &[Link]) -> Result<(), 
                 Edit::Rate(rate) => {
                     if let Some(shaper) = &way.shaper {
                         let mut shaper = doc.shaper(key, shaper, doc.qdisc(key, "pfifo")?)?;
-                        aqm::change_rate(shaper.as_mut(), change.at, *rate)
+                        aqm::change_rate(shaper.as_mut(), change.at, *rate, &mut unheard)
                             .map_err(|e| fail(&e.0))?;
                     }
                 }

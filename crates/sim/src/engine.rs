@@ -314,14 +314,14 @@ impl<'s> Engine<'s> {
             Edit::Delay(delay) => port.delay = *delay,
             Edit::Rate(rate) if port.wire.is_some() => port.wire = Some(*rate),
             Edit::Rate(rate) => {
-                aqm::change_rate(port.qdisc.as_mut(), now, *rate).expect(CHECKED);
+                aqm::change_rate(port.qdisc.as_mut(), now, *rate, &mut self.log).expect(CHECKED);
             }
             Edit::Change(text) => {
                 let leaf = match port.qdisc.leaf_mut() {
                     Some(leaf) => leaf.as_mut(),
                     None => port.qdisc.as_mut(),
                 };
-                aqm::change(leaf, now, text).expect(CHECKED);
+                aqm::change(leaf, now, text, &mut self.log).expect(CHECKED);
             }
             Edit::Replace(text) | Edit::Ingress(_, text) => {
                 let fresh = aqm::build(text, env).expect(CHECKED);
@@ -330,9 +330,9 @@ impl<'s> Engine<'s> {
                     None => std::mem::replace(&mut port.qdisc, fresh),
                 };
                 old.purge(&mut self.log);
-                port.settle(&mut self.log, &mut self.slab);
             }
         }
+        port.settle(&mut self.log, &mut self.slab);
     }
 
     // ---- observation ----------------------------------------------------------------------

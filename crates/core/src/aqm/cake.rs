@@ -5,12 +5,15 @@ mod ack;
 mod flows;
 mod hash;
 mod heap;
+mod hosts;
 mod link;
 mod params;
+mod priority;
 mod sce;
 mod shaper;
 mod stats;
 mod tins;
+mod version;
 
 use self::flows::{List, Queued};
 use self::heap::Longest;
@@ -41,7 +44,6 @@ const QUEUES: u16 = 1024;
 #[derive(Debug)]
 pub struct Cake {
     params: Params,
-    /// May be more than the parameters ask for, from a `change` until the next call that can log.
     tins: Vec<Tin>,
     shaper: Shaper,
     autorate: Autorate,
@@ -236,9 +238,6 @@ impl Cake {
 impl Qdisc for Cake {
     #[inline]
     fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
-        if self.tins.len() > self.params.tins.count() {
-            self.abolish(log);
-        }
         let t = self.params.tins.tin(pkt.tos >> 2, self.params.version);
         if self.params.wash {
             pkt.tos &= 3;
@@ -286,9 +285,6 @@ impl Qdisc for Cake {
 
     #[inline]
     fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
-        if self.tins.len() > self.params.tins.count() {
-            self.abolish(log);
-        }
         self.watchdog = Time::NEVER;
         let mut first = true;
         loop {
@@ -369,7 +365,12 @@ impl Qdisc for Cake {
         self.backlog
     }
 
-    fn change(&mut self, now: Time, args: &mut Args<'_>) -> Result<(), GrammarError> {
+    fn change(
+        &mut self,
+        now: Time,
+        args: &mut Args<'_>,
+        log: &mut Log,
+    ) -> Result<(), GrammarError> {
         let before = self.params;
         self.params = before.read(args)?;
         if self.params.link != before.link {
@@ -386,6 +387,9 @@ impl Qdisc for Cake {
             }
         }
         self.reconfigure();
+        if self.tins.len() > self.params.tins.count() {
+            self.abolish(log);
+        }
         if self.backlog.packets > 0 {
             self.watchdog = self.shaper.due().max(now);
         }

@@ -144,7 +144,12 @@ impl Qdisc for CnqCodelAf {
         self.shell.backlog
     }
 
-    fn change(&mut self, _now: Time, args: &mut Args<'_>) -> Result<(), GrammarError> {
+    fn change(
+        &mut self,
+        _now: Time,
+        args: &mut Args<'_>,
+        _log: &mut Log,
+    ) -> Result<(), GrammarError> {
         self.shell.change(args, |_, _| Ok(false))
     }
 

@@ -3,17 +3,27 @@
 
 use std::collections::VecDeque;
 
-use super::deltic::{DROP_RESONANCE, ECN_RESONANCE, Law, OFF, Resonances, SCE_RESONANCE, Trio};
+use super::deltic::law::{
+    DROP_RESONANCE, ECN_RESONANCE, Law, OFF, Resonances, SCE_RESONANCE, Trio,
+};
 use super::deltic_polya::{Jitter, Marks};
 use super::sce_shell::LIMIT;
 use super::virtual_clock::{
     BANDWIDTH, CELLS, FRAME, Framing, MPU, OVERHEAD, UNLIMITED, VirtualClock,
 };
 use super::{Backlog, Entry, Log, Qdisc, Reason, Stats};
-use crate::grammar::{Args, GrammarError};
+use crate::grammar::{Args, GrammarError, Param};
 use crate::packet::Packet;
 use crate::probe::Probe;
 use crate::units::{Dur, Rate, Time};
+
+const VERSION: Param = Param {
+    name: "version",
+    value: "early|later",
+    default: "later",
+    doc: "Build of 2024: early replenishes by doubling and migrates at 1.25 and 1.5 times the \
+          targets, later by the greatest debt and at 1 and 2 times. Not a word of tc.",
+};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "deltic_boroshne",
@@ -31,6 +41,7 @@ pub(super) const ENTRY: Entry = Entry {
         OVERHEAD,
         MPU,
         CELLS,
+        VERSION,
     ],
     build: |args, _| Ok(Box::new(DelticBoroshne::parse(args)?)),
 };
@@ -66,12 +77,34 @@ struct Queue {
     sojourn: u64,
 }
 
+/// Which build.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Version {
+    Early,
+    #[default]
+    Later,
+}
+
+impl Version {
+    /// The words, in the order of the variants.
+    const WORDS: [&'static str; 2] = ["early", "later"];
+
+    /// Delays of a target up to which a flow moves to a faster queue, and from which to a slower.
+    const fn thresholds(self, target: u64) -> (u64, u64) {
+        match self {
+            Self::Early => (target + target / 4, target + target / 2),
+            Self::Later => (target, 2 * target),
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Settings {
     limit: Option<u32>,
     resonances: Resonances,
     rate: Rate,
     framing: Framing,
+    version: Version,
 }
 
 impl Settings {
@@ -82,7 +115,11 @@ impl Settings {
                 "limit" => self.limit = Some(args.number(1..=u64::from(u32::MAX))? as u32),
                 "bandwidth" => self.rate = args.rate()?,
                 "unlimited" => self.rate = Rate(0),
-                _ if self.resonances.read(false, key, args)? => {}
+                "version" => {
+                    self.version =
+                        [Version::Early, Version::Later][args.choice(&Version::WORDS)?];
+                }
+                _ if self.resonances.read(key, args)? => {}
                 _ if self.framing.read(&mut sum, key, args)? => {}
                 _ => return Err(args.unknown()),
             }
@@ -115,6 +152,7 @@ impl DelticBoroshne {
             resonances: Resonances::new(),
             rate: Rate(0),
             framing: Framing::default(),
+            version: Version::default(),
         }
         .read(args)?;
         Ok(Self {
@@ -142,10 +180,13 @@ impl DelticBoroshne {
         if !served.iter().any(waits) || served.iter().any(|q| waits(q) && q.deficit >= 0) {
             return;
         }
-        let mut rounds = 1;
-        while served.iter().any(|q| waits(q) && (q.flows as i64 * rounds) < -q.deficit) {
-            rounds *= 2;
-        }
+        let needs =
+            |q: &Queue| if waits(q) { q.deficit.unsigned_abs().div_ceil(q.flows) } else { 0 };
+        let most = served.iter().map(needs).max().unwrap_or(0);
+        let rounds = match self.settings.version {
+            Version::Early => most.next_power_of_two(),
+            Version::Later => most,
+        } as i64;
         for q in served {
             q.deficit += q.flows as i64 * rounds;
         }
@@ -194,18 +235,20 @@ impl DelticBoroshne {
     #[inline]
     fn migrate(&mut self, flow: usize, sojourn: u64) {
         let Resonances { sce, ecn, .. } = self.settings.resonances;
-        let (sce, ecn) = (period(sce), period(ecn));
+        let version = self.settings.version;
+        let (to_quick, from_quick) = version.thresholds(period(sce));
+        let (from_hog, to_hog) = version.thresholds(period(ecn));
         let target = &mut self.flows[flow].target;
-        if *target == HOG && sojourn < ecn + ecn / 4 {
+        if *target == HOG && sojourn < from_hog {
             *target = BULK;
         }
-        if *target == BULK && sojourn < sce + sce / 4 {
+        if *target == BULK && sojourn < to_quick {
             *target = QUICK;
         }
-        if *target == QUICK && sojourn > sce + sce / 2 {
+        if *target == QUICK && sojourn > from_quick {
             *target = BULK;
         }
-        if *target == BULK && sojourn > ecn + ecn / 2 {
+        if *target == BULK && sojourn > to_hog {
             *target = HOG;
         }
     }
@@ -276,20 +319,27 @@ impl Qdisc for DelticBoroshne {
         self.backlog
     }
 
-    fn change(&mut self, _now: Time, args: &mut Args<'_>) -> Result<(), GrammarError> {
+    fn change(
+        &mut self,
+        _now: Time,
+        args: &mut Args<'_>,
+        _log: &mut Log,
+    ) -> Result<(), GrammarError> {
         self.settings = self.settings.read(args)?;
         self.clock.set(self.settings.rate, self.settings.framing);
         Ok(())
     }
 
     fn describe(&self) -> String {
-        let Settings { limit, resonances, rate, framing } = &self.settings;
+        let Settings { limit, resonances, rate, framing, version } = &self.settings;
         let limit = limit.map_or_else(String::new, |limit| format!("limit {limit}p "));
         let rate = match rate {
             Rate(0) => "unlimited".into(),
             rate => format!("bandwidth {rate}"),
         };
-        format!("deltic_boroshne {limit}{} {rate} {}", resonances.describe(), framing.describe())
+        let (resonances, framing) = (resonances.describe(), framing.describe());
+        let version = Version::WORDS[*version as usize];
+        format!("deltic_boroshne {limit}{resonances} {rate} {framing} version {version}")
     }
 
     fn stats(&self, out: &mut Stats) {

@@ -1,22 +1,30 @@
 //! `deltic_polya`: DelTiC without the delay that jitter of the service adds. chromi/sce
 //! sch_deltic-polya, 2024.
 
-use super::deltic::{
-    DROP_RESONANCE, ECN_RESONANCE, Law, OFF, PlainQueue, Resonances, SCE_RESONANCE, Trio, Verdict,
-    read,
+use super::deltic::law::{
+    DROP_RESONANCE, ECN_RESONANCE, Law, OFF, Resonances, SCE_RESONANCE, Trio, Verdict,
 };
+use super::plain_queue::PlainQueue;
 use super::sce_shell::LIMIT;
 use super::{Backlog, Entry, Log, Qdisc, Reason, Stats};
-use crate::grammar::{Args, GrammarError};
+use crate::grammar::{Args, GrammarError, Param};
 use crate::packet::Packet;
 use crate::probe::Probe;
 use crate::units::{Dur, Time};
+
+const VERSION: Param = Param {
+    name: "version",
+    value: "2024a|2024",
+    default: "2024",
+    doc: "2024a is the first build: whole hertz, and intervals of the jitter estimate that run from \
+          the last arrival at an empty queue. Not a word of tc.",
+};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "deltic_polya",
     summary: "DelTiC that discounts the jitter of the service",
     reference: "chromi/sce sch_deltic-polya, 2024",
-    params: &[LIMIT, SCE_RESONANCE, ECN_RESONANCE, DROP_RESONANCE, OFF],
+    params: &[LIMIT, SCE_RESONANCE, ECN_RESONANCE, DROP_RESONANCE, OFF, VERSION],
     build: |args, _| Ok(Box::new(DelticPolya::parse(args)?)),
 };
 
@@ -40,8 +48,15 @@ impl Jitter {
     /// The delay of a packet that leaves, less the estimate.
     #[inline]
     pub(super) fn correct(&mut self, now: Time, delay: Dur) -> Dur {
-        let interval = now.since(self.timestamp).0.min(SECOND);
+        let corrected = self.correct_and_forget(now, delay);
         self.timestamp = now;
+        corrected
+    }
+
+    /// The same in the first build, which forgot to remember the departure.
+    #[inline]
+    fn correct_and_forget(&mut self, now: Time, delay: Dur) -> Dur {
+        let interval = now.since(self.timestamp).0.min(SECOND);
         self.estimate = (interval * interval + self.estimate * (SECOND - interval)) / SECOND;
         delay.saturating_sub(Dur(self.estimate))
     }
@@ -80,10 +95,35 @@ impl Marks {
     }
 }
 
+#[derive(Clone, Copy, Debug)]
+struct Settings {
+    limit: Option<u32>,
+    resonances: Resonances,
+    law: Law,
+}
+
+impl Settings {
+    fn read(mut self, args: &mut Args<'_>) -> Result<Self, GrammarError> {
+        while let Some(key) = args.key() {
+            match key {
+                "limit" => self.limit = Some(args.number(1..=u64::from(u32::MAX))? as u32),
+                "version" => {
+                    self.law = [Law::V2024a, Law::V2024][args.choice(&["2024a", "2024"])?];
+                }
+                _ if self.resonances.read(key, args)? => {}
+                _ => return Err(args.unknown()),
+            }
+        }
+        self.resonances.check(self.law, args)?;
+        Ok(self)
+    }
+}
+
 /// A FIFO under three controllers and the jitter estimator.
 #[derive(Debug)]
 pub struct DelticPolya {
     resonances: Resonances,
+    law: Law,
     queue: PlainQueue,
     trio: Trio,
     jitter: Jitter,
@@ -94,9 +134,11 @@ pub struct DelticPolya {
 
 impl DelticPolya {
     fn parse(args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        let (limit, resonances) = read(None, Resonances::new(), false, args)?;
+        let defaults = Settings { limit: None, resonances: Resonances::new(), law: Law::V2024 };
+        let Settings { limit, resonances, law } = defaults.read(args)?;
         Ok(Self {
             resonances,
+            law,
             queue: PlainQueue { limit, ..PlainQueue::default() },
             trio: Trio::NEW,
             jitter: Jitter::default(),
@@ -119,8 +161,13 @@ impl Qdisc for DelticPolya {
     fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
         loop {
             let mut pkt = self.queue.pop()?;
-            self.delay = self.jitter.correct(now, now.since(pkt.stamp));
-            let verdict = self.trio.judge(Law::V2024, &self.resonances, now, self.delay);
+            let raw = now.since(pkt.stamp);
+            self.delay = if self.law == Law::V2024 {
+                self.jitter.correct(now, raw)
+            } else {
+                self.jitter.correct_and_forget(now, raw)
+            };
+            let verdict = self.trio.judge(self.law, &self.resonances, now, self.delay);
             let drop = self.marks.apply(verdict, &mut pkt, log);
             if !drop || self.queue.packets.is_empty() {
                 return Some(pkt);
@@ -134,13 +181,24 @@ impl Qdisc for DelticPolya {
         self.queue.backlog
     }
 
-    fn change(&mut self, _now: Time, args: &mut Args<'_>) -> Result<(), GrammarError> {
-        (self.queue.limit, self.resonances) = read(self.queue.limit, self.resonances, false, args)?;
+    fn change(
+        &mut self,
+        _now: Time,
+        args: &mut Args<'_>,
+        _log: &mut Log,
+    ) -> Result<(), GrammarError> {
+        let Self { resonances, law, .. } = *self;
+        let new = Settings { limit: self.queue.limit, resonances, law }.read(args)?;
+        if new.law != law {
+            return Err(args.invalid("`version` is fixed at creation; use replace"));
+        }
+        (self.queue.limit, self.resonances) = (new.limit, new.resonances);
         Ok(())
     }
 
     fn describe(&self) -> String {
-        format!("deltic_polya {}{}", self.queue.describe(), self.resonances.describe())
+        let (limit, resonances) = (self.queue.describe(), self.resonances.describe());
+        format!("deltic_polya {limit}{resonances} version {}", Law::WORDS[self.law as usize])
     }
 
     fn stats(&self, out: &mut Stats) {
@@ -150,7 +208,7 @@ impl Qdisc for DelticPolya {
     fn probe(&self, out: &mut Probe<'_>) {
         out.put("delay", "ms", self.delay.as_millis_f64());
         out.put("jitter", "ms", Dur(self.jitter.estimate).as_millis_f64());
-        self.trio.probe(Law::V2024, &self.resonances, out);
+        self.trio.probe(self.law, &self.resonances, out);
     }
 
     fn purge(&mut self, log: &mut Log) {

@@ -346,7 +346,12 @@ impl Qdisc for DualPi2 {
         self.backlog
     }
 
-    fn change(&mut self, _now: Time, args: &mut Args<'_>) -> Result<(), GrammarError> {
+    fn change(
+        &mut self,
+        _now: Time,
+        args: &mut Args<'_>,
+        _log: &mut Log,
+    ) -> Result<(), GrammarError> {
         let params = self.params.read(args)?;
         if params.version != self.params.version {
             return Err(args.invalid("`version` is fixed at creation; use replace"));

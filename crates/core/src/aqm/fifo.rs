@@ -138,7 +138,12 @@ impl Qdisc for Fifo {
         self.backlog
     }
 
-    fn change(&mut self, _now: Time, args: &mut Args<'_>) -> Result<(), GrammarError> {
+    fn change(
+        &mut self,
+        _now: Time,
+        args: &mut Args<'_>,
+        _log: &mut Log,
+    ) -> Result<(), GrammarError> {
         self.read(args)
     }
 
@@ -267,7 +272,7 @@ mod tests {
         for id in 0..5 {
             q.enqueue(Time::ZERO, packet(id, 100), &mut log);
         }
-        super::super::change(&mut *q, Time::ZERO, "pfifo limit 2").unwrap();
+        super::super::change(&mut *q, Time::ZERO, "pfifo limit 2", &mut Log::default()).unwrap();
         assert_eq!(q.backlog().packets, 5);
         q.enqueue(Time::ZERO, packet(5, 100), &mut log);
         assert_eq!(log.drain().count(), 1);

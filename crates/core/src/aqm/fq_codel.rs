@@ -225,7 +225,12 @@ impl Qdisc for FqCodel {
         self.backlog
     }
 
-    fn change(&mut self, _now: Time, args: &mut Args<'_>) -> Result<(), GrammarError> {
+    fn change(
+        &mut self,
+        _now: Time,
+        args: &mut Args<'_>,
+        _log: &mut Log,
+    ) -> Result<(), GrammarError> {
         let params = self.params.read(args)?;
         if params.flows != self.params.flows {
             return Err(args.invalid("`flows` is fixed at creation; use replace"));

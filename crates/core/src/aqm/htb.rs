@@ -292,7 +292,12 @@ impl Qdisc for Htb {
         self.leaf.backlog()
     }
 
-    fn change(&mut self, _now: Time, args: &mut Args<'_>) -> Result<(), GrammarError> {
+    fn change(
+        &mut self,
+        _now: Time,
+        args: &mut Args<'_>,
+        _log: &mut Log,
+    ) -> Result<(), GrammarError> {
         self.params = self.params.clone().read(args)?;
         self.class.configure(&self.params);
         Ok(())

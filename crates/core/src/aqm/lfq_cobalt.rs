@@ -348,7 +348,12 @@ impl Qdisc for LfqCobalt {
         self.shell.backlog
     }
 
-    fn change(&mut self, _now: Time, args: &mut Args<'_>) -> Result<(), GrammarError> {
+    fn change(
+        &mut self,
+        _now: Time,
+        args: &mut Args<'_>,
+        _log: &mut Log,
+    ) -> Result<(), GrammarError> {
         let mut memlimit = self.memlimit;
         self.shell.change(args, |key, args| read_memlimit(key, args, &mut memlimit))?;
         self.memlimit = memlimit;

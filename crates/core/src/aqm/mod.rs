@@ -2,6 +2,7 @@
 //! name. One discipline, one file.
 
 mod blue;
+mod brickwall;
 mod cake;
 mod cnq;
 mod cnq_cobalt;
@@ -12,6 +13,7 @@ mod codel;
 mod deltic;
 mod deltic_boroshne;
 mod deltic_polya;
+mod deltim;
 mod drr;
 mod dualpi2;
 mod fifo;
@@ -23,12 +25,15 @@ mod lfq_cobalt;
 mod pfifo_fast;
 mod pi2;
 mod pie;
+mod plain_queue;
 pub mod psched;
 mod quartz;
+mod ramp;
 mod red;
 mod sce_shell;
 mod sfb;
 pub mod stab;
+mod tally;
 mod tbf;
 mod twin_codel_af;
 mod virtual_clock;
@@ -36,6 +41,7 @@ mod virtual_clock;
 use std::fmt;
 
 pub use blue::Blue;
+pub use brickwall::Brickwall;
 pub use cake::Cake;
 pub use cnq_cobalt::CnqCobalt;
 pub use cnq_codel_af::CnqCodelAf;
@@ -43,6 +49,7 @@ pub use codel::Codel;
 pub use deltic::Deltic;
 pub use deltic_boroshne::DelticBoroshne;
 pub use deltic_polya::DelticPolya;
+pub use deltim::Deltim;
 pub use dualpi2::DualPi2;
 pub use fifo::Fifo;
 pub use fq_codel::FqCodel;
@@ -53,6 +60,7 @@ pub use pfifo_fast::PfifoFast;
 pub use pi2::Pi2;
 pub use pie::Pie;
 pub use quartz::Quartz;
+pub use ramp::Ramp;
 pub use red::Red;
 pub use sfb::Sfb;
 pub use tbf::Tbf;
@@ -95,8 +103,10 @@ pub trait Qdisc: Send {
     fn backlog(&self) -> Backlog;
 
     /// `tc qdisc change`: new parameters, same packets and control state. A word that is absent
-    /// keeps its value.
-    fn change(&mut self, now: Time, args: &mut Args<'_>) -> Result<(), GrammarError>;
+    /// keeps its value. Where Linux discards packets on the occasion, they are in `log`. After an
+    /// error nothing has changed.
+    fn change(&mut self, now: Time, args: &mut Args<'_>, log: &mut Log)
+    -> Result<(), GrammarError>;
 
     /// Name and parameters in tc's grammar; parsing it gives an equal discipline.
     fn describe(&self) -> String;
@@ -404,6 +414,7 @@ impl fmt::Debug for Entry {
 pub const REGISTRY: &[Entry] = &[
     fifo::BFIFO,
     blue::ENTRY,
+    brickwall::ENTRY,
     cake::ENTRY,
     cnq_cobalt::ENTRY,
     cnq_codel_af::ENTRY,
@@ -411,6 +422,7 @@ pub const REGISTRY: &[Entry] = &[
     deltic::ENTRY,
     deltic_boroshne::ENTRY,
     deltic_polya::ENTRY,
+    deltim::ENTRY,
     dualpi2::ENTRY,
     fq_codel::ENTRY,
     fq_pie::ENTRY,
@@ -424,6 +436,7 @@ pub const REGISTRY: &[Entry] = &[
     pie::ENTRY,
     police::ENTRY,
     quartz::ENTRY,
+    ramp::ENTRY,
     red::ENTRY,
     sfb::ENTRY,
     tbf::ENTRY,
@@ -467,8 +480,13 @@ pub fn build_shaped(
     }
 }
 
-/// Applies `text` to a live discipline of the same name.
-pub fn change(qdisc: &mut dyn Qdisc, now: Time, text: &str) -> Result<(), GrammarError> {
+/// Applies `text` to a live discipline of the same name. Packets that it discards are in `log`.
+pub fn change(
+    qdisc: &mut dyn Qdisc,
+    now: Time,
+    text: &str,
+    log: &mut Log,
+) -> Result<(), GrammarError> {
     let (name, rest) = split_name(text);
     let entry = entry(name)?;
     let described = qdisc.describe();
@@ -478,11 +496,17 @@ pub fn change(qdisc: &mut dyn Qdisc, now: Time, text: &str) -> Result<(), Gramma
             split_name(&described).0
         )));
     }
-    qdisc.change(now, &mut Args::new(entry.name, entry.params, rest))
+    qdisc.change(now, &mut Args::new(entry.name, entry.params, rest), log)
 }
 
-/// Gives a live shaper another rate (and ceiling), and keeps its other words.
-pub fn change_rate(qdisc: &mut dyn Qdisc, now: Time, rate: Rate) -> Result<(), GrammarError> {
+/// Gives a live shaper another rate (and ceiling), and keeps its other words. Packets that it
+/// discards are in `log`.
+pub fn change_rate(
+    qdisc: &mut dyn Qdisc,
+    now: Time,
+    rate: Rate,
+    log: &mut Log,
+) -> Result<(), GrammarError> {
     let described = qdisc.describe();
     let mut text = String::new();
     let mut is_rate = false;
@@ -491,5 +515,5 @@ pub fn change_rate(qdisc: &mut dyn Qdisc, now: Time, rate: Rate) -> Result<(), G
         text.push(' ');
         is_rate = matches!(word, "rate" | "ceil");
     }
-    change(qdisc, now, &text)
+    change(qdisc, now, &text, log)
 }

@@ -1,25 +1,35 @@
 //! `quartz`: SCE marks in proportion to the busy time of the queue. Heist 2023, chromi/sce
 //! sch_quartz.
 
-use super::deltic::PlainQueue;
+use super::plain_queue::PlainQueue;
 use super::{Backlog, Entry, Env, Log, Qdisc, Reason, Stats};
-use crate::grammar::{Args, GrammarError};
+use crate::grammar::{Args, GrammarError, Param};
 use crate::packet::Packet;
 use crate::probe::Probe;
 use crate::rng::Rng;
 use crate::units::{Dur, Time};
 
+const VERSION: Param = Param {
+    name: "version",
+    value: "early|later",
+    default: "later",
+    doc: "Build: early holds 25 packets and aims at 5 ms, later 1000 and 10 ms. Not a word of tc.",
+};
+const FLOOR: Param = Param {
+    name: "floor",
+    value: "PACKETS",
+    default: "0",
+    doc: "Packets with which the queue counts as idle; a constant of the kernel module. Not a word of tc.",
+};
+
 pub(super) const ENTRY: Entry = Entry {
     name: "quartz",
     summary: "SCE by busy time for DSCP 3, 7 and 11; CE or drop beyond 50 ms",
     reference: "chromi/sce sch_quartz, 2023",
-    params: &[],
+    params: &[VERSION, FLOOR],
     build: |args, env| Ok(Box::new(Quartz::parse(args, env)?)),
 };
 
-const LIMIT: u32 = 1000;
-/// Busy time that is neither too long nor too short.
-const TARGET_NS: u64 = 10_000_000;
 /// How long busy times are weighed before the slope changes.
 const INTERVAL_NS: u64 = 100_000_000;
 /// Delay beyond which every packet is marked CE or dropped.
@@ -30,10 +40,61 @@ const INFINITE: u8 = 255;
 /// Random numbers lose this many bits before they are compared with the level.
 const RAMP_SHIFT: u32 = 8;
 
+/// Which build.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Version {
+    Early,
+    #[default]
+    Later,
+}
+
+impl Version {
+    /// The words, in the order of the variants.
+    const WORDS: [&'static str; 2] = ["early", "later"];
+
+    const fn limit(self) -> u32 {
+        match self {
+            Self::Early => 25,
+            Self::Later => 1000,
+        }
+    }
+
+    /// Busy time that is neither too long nor too short, in nanoseconds.
+    const fn target_ns(self) -> u64 {
+        match self {
+            Self::Early => 5_000_000,
+            Self::Later => 10_000_000,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Settings {
+    version: Version,
+    floor: u32,
+}
+
+impl Settings {
+    fn read(mut self, args: &mut Args<'_>) -> Result<Self, GrammarError> {
+        while let Some(key) = args.key() {
+            match key {
+                "version" => {
+                    self.version =
+                        [Version::Early, Version::Later][args.choice(&Version::WORDS)?];
+                }
+                "floor" => self.floor = args.number(0..=999)? as u32,
+                _ => return Err(args.unknown()),
+            }
+        }
+        Ok(self)
+    }
+}
+
 /// A FIFO whose marking level grows with busy time and delay, at a slope that seeks a mean busy
 /// time.
 #[derive(Debug)]
 pub struct Quartz {
+    settings: Settings,
     queue: PlainQueue,
     rng: Rng,
     /// The slope in half octaves.
@@ -52,9 +113,10 @@ pub struct Quartz {
 
 impl Quartz {
     fn parse(args: &mut Args<'_>, env: Env) -> Result<Self, GrammarError> {
-        read(args)?;
+        let settings = Settings::default().read(args)?;
         Ok(Self {
-            queue: PlainQueue { limit: Some(LIMIT), ..PlainQueue::default() },
+            settings,
+            queue: PlainQueue { limit: Some(settings.version.limit()), ..PlainQueue::default() },
             rng: env.rng,
             ramp: 0,
             level: 0,
@@ -103,14 +165,11 @@ impl Quartz {
     }
 }
 
-fn read(args: &mut Args<'_>) -> Result<(), GrammarError> {
-    args.key().map_or(Ok(()), |_| Err(args.unknown()))
-}
-
 impl Qdisc for Quartz {
     #[inline]
     fn enqueue(&mut self, now: Time, pkt: Packet, log: &mut Log) {
-        if self.queue.backlog.packets == 0 {
+        let (before, limit) = (self.queue.backlog.packets, self.settings.version.limit());
+        if before == self.settings.floor && before < limit {
             (self.busy_start, self.busy_prior) = (now, now);
             if self.interval_end.is_none() {
                 self.open_interval(now);
@@ -124,24 +183,27 @@ impl Qdisc for Quartz {
         loop {
             let mut pkt = self.queue.pop()?;
             self.delay = now.since(pkt.stamp);
-            if self.interval_end.is_some_and(|end| now > end) {
-                self.adapt(now);
+            let waiting = self.queue.backlog.packets;
+            if waiting >= self.settings.floor {
+                if self.interval_end.is_some_and(|end| now > end) {
+                    self.adapt(now);
+                }
+                let growth = self.weigh(now.since(self.busy_prior)).wrapping_mul(self.delay.0);
+                self.level = self.level.saturating_add(growth);
+                self.busy_prior = now;
             }
-            let growth = self.weigh(now.since(self.busy_prior)).wrapping_mul(self.delay.0);
-            self.level = self.level.saturating_add(growth);
-            self.busy_prior = now;
             if self.wants_sce(&pkt) {
                 let _ = log.set_sce(&mut pkt, Reason::Sce);
             }
-            let is_idle = self.queue.packets.is_empty();
-            if is_idle {
+            if waiting == self.settings.floor {
                 let busy = now.since(self.busy_start).0;
-                self.over += busy.saturating_sub(TARGET_NS);
-                self.under += TARGET_NS.saturating_sub(busy);
+                let target = self.settings.version.target_ns();
+                self.over += busy.saturating_sub(target);
+                self.under += target.saturating_sub(busy);
                 self.level = 0;
             }
             let too_late = self.delay.0 > SOJOURN_LIMIT_NS;
-            if !too_late || log.set_ce(&mut pkt, Reason::CeThreshold) || is_idle {
+            if !too_late || log.set_ce(&mut pkt, Reason::CeThreshold) || waiting == 0 {
                 return Some(pkt);
             }
             log.drop(&pkt, Reason::CeThreshold);
@@ -153,12 +215,23 @@ impl Qdisc for Quartz {
         self.queue.backlog
     }
 
-    fn change(&mut self, _now: Time, args: &mut Args<'_>) -> Result<(), GrammarError> {
-        read(args)
+    fn change(
+        &mut self,
+        _now: Time,
+        args: &mut Args<'_>,
+        _log: &mut Log,
+    ) -> Result<(), GrammarError> {
+        let new = self.settings.read(args)?;
+        if new.version != self.settings.version {
+            return Err(args.invalid("`version` is fixed at creation; use replace"));
+        }
+        self.settings = new;
+        Ok(())
     }
 
     fn describe(&self) -> String {
-        "quartz".into()
+        let Settings { version, floor } = self.settings;
+        format!("quartz version {} floor {floor}", Version::WORDS[version as usize])
     }
 
     fn stats(&self, _out: &mut Stats) {}

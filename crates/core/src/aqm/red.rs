@@ -1,5 +1,6 @@
 //! `red`: random early detection over a byte FIFO. Linux 6.12 `sch_red` and `red.h`, with the
-//! derivations of iproute2 7.3; Floyd and Jacobson 1993, Adaptive RED 2001, gentle RED 2000.
+//! derivations of iproute2 7.3; Floyd and Jacobson 1993, Adaptive RED 2001, gentle RED 2000;
+//! SCE's lower ramp, draft-morton-taht-tsvwg-sce-00.
 
 use std::collections::VecDeque;
 
@@ -154,12 +155,39 @@ impl Law {
     }
 }
 
+/// SCE's ramp over the same average.
+#[derive(Clone, Copy, Debug)]
+struct SceRamp {
+    /// Thresholds with as many fraction bits as the average.
+    min: u64,
+    max: u64,
+    /// Just below `max`, Q0.32 and up to 1.
+    max_p: u64,
+}
+
+impl SceRamp {
+    fn new(d: &Derived) -> Option<Self> {
+        let (min, max, max_p) = d.sce?;
+        Some(Self { min: u64::from(min) << d.wlog, max: u64::from(max) << d.wlog, max_p })
+    }
+
+    // DEVIATION: independent draws. RED's uniform gaps would double the rate, which matters where
+    // the probability rises to 1.
+    #[inline]
+    fn hits(&self, average: u64, rng: &mut Rng) -> bool {
+        average >= self.max
+            || average > self.min
+                && u64::from(rng.u32()) * (self.max - self.min) < self.max_p * (average - self.min)
+    }
+}
+
 #[derive(Debug, Default)]
 struct Counters {
     prob_drop: u64,
     prob_mark: u64,
     forced_drop: u64,
     forced_mark: u64,
+    sce_mark: u64,
     pdrop: u64,
     overlimits: u64,
 }
@@ -170,11 +198,9 @@ pub struct Red {
     params: Params,
     derived: Derived,
     law: Law,
+    sce: Option<SceRamp>,
     queue: VecDeque<Packet>,
     backlog: Backlog,
-    /// The packets that wait belong to the FIFO that a `change` replaced: the next call that can
-    /// log it discards them.
-    stale: bool,
     rng: Rng,
     jiffies: Jiffies,
     next_adapt: Time,
@@ -188,10 +214,10 @@ impl Red {
         let mut red = Self {
             params,
             law: Law::new(&derived, params.gentle),
+            sce: SceRamp::new(&derived),
             derived,
             queue: VecDeque::new(),
             backlog: Backlog::default(),
-            stale: false,
             rng: env.rng,
             jiffies: Jiffies::new(env.hz),
             next_adapt: Time::NEVER,
@@ -217,7 +243,6 @@ impl Red {
             log.drop(&pkt, Reason::Purge);
         }
         self.backlog = Backlog::default();
-        self.stale = false;
     }
 
     /// Marks `pkt` or says that it is to be dropped.
@@ -250,13 +275,17 @@ impl Red {
 impl Qdisc for Red {
     #[inline]
     fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
-        if self.stale {
-            self.discard(log);
-        }
         self.law.sample(now, self.backlog.bytes);
         let action = self.law.action(&mut self.rng);
-        if action != Action::Pass && !self.survives(action, &mut pkt, log) {
-            return;
+        if action != Action::Pass {
+            if !self.survives(action, &mut pkt, log) {
+                return;
+            }
+        } else if let Some(ramp) = &self.sce
+            && ramp.hits(self.law.average, &mut self.rng)
+            && log.set_sce(&mut pkt, Reason::Sce)
+        {
+            self.counters.sce_mark += 1;
         }
         if self.backlog.bytes + u64::from(pkt.len) > u64::from(self.params.limit) {
             self.counters.pdrop += 1;
@@ -269,10 +298,7 @@ impl Qdisc for Red {
     }
 
     #[inline]
-    fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
-        if self.stale {
-            self.discard(log);
-        }
+    fn dequeue(&mut self, now: Time, _log: &mut Log) -> Option<Packet> {
         let Some(pkt) = self.queue.pop_front() else {
             self.law.idle_since.get_or_insert(now);
             return None;
@@ -298,7 +324,12 @@ impl Qdisc for Red {
         self.backlog
     }
 
-    fn change(&mut self, now: Time, args: &mut Args<'_>) -> Result<(), GrammarError> {
+    fn change(
+        &mut self,
+        now: Time,
+        args: &mut Args<'_>,
+        log: &mut Log,
+    ) -> Result<(), GrammarError> {
         if args.peek().is_none() {
             return Ok(());
         }
@@ -306,7 +337,9 @@ impl Qdisc for Red {
         self.derived = params.derive(args)?;
         self.params = params;
         self.law = Law::new(&self.derived, params.gentle);
-        self.stale = self.backlog.packets > 0;
+        self.sce = SceRamp::new(&self.derived);
+        // The FIFO is replaced.
+        self.discard(log);
         self.restart(now);
         Ok(())
     }
@@ -327,6 +360,11 @@ impl Qdisc for Red {
         out.put("prob_mark", c.prob_mark as f64);
         out.put("forced_drop", c.forced_drop as f64);
         out.put("forced_mark", c.forced_mark as f64);
+        if let Some((min, max, _)) = self.derived.sce {
+            out.put("sce_mark", c.sce_mark as f64);
+            out.put("sce_min", min);
+            out.put("sce_max", max);
+        }
         out.put("min", self.derived.min);
         out.put("max", self.derived.max);
         out.put("burst", self.derived.burst);

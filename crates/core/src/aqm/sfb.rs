@@ -199,8 +199,6 @@ pub struct Sfb {
     /// Packets with their hash in each generation; 0: not counted there.
     queue: VecDeque<(Packet, [u32; 2])>,
     backlog: Backlog,
-    /// The packets that wait belong to the FIFO that a `change` emptied.
-    stale: bool,
     rng: Rng,
     jiffies: Jiffies,
     txqueuelen: u32,
@@ -228,7 +226,6 @@ impl Sfb {
             refilled: 0,
             queue: VecDeque::new(),
             backlog: Backlog::default(),
-            stale: false,
             rng: env.rng,
             jiffies: Jiffies::new(env.hz),
             txqueuelen: env.txqueuelen,
@@ -254,7 +251,6 @@ impl Sfb {
             log.drop(&pkt, Reason::Purge);
         }
         self.backlog = Backlog::default();
-        self.stale = false;
     }
 
     /// Changes the generation when it is time.
@@ -361,9 +357,6 @@ impl Sfb {
 impl Qdisc for Sfb {
     #[inline]
     fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
-        if self.stale {
-            self.discard(log);
-        }
         match self.admit(self.jiffies.at(now), &mut pkt, log) {
             Ok(hashes) => {
                 pkt.stamp = now;
@@ -376,10 +369,7 @@ impl Qdisc for Sfb {
     }
 
     #[inline]
-    fn dequeue(&mut self, _now: Time, log: &mut Log) -> Option<Packet> {
-        if self.stale {
-            self.discard(log);
-        }
+    fn dequeue(&mut self, _now: Time, _log: &mut Log) -> Option<Packet> {
         let (pkt, hashes) = self.queue.pop_front()?;
         self.backlog.remove(&pkt);
         self.count(hashes, false);
@@ -391,12 +381,17 @@ impl Qdisc for Sfb {
         self.backlog
     }
 
-    fn change(&mut self, now: Time, args: &mut Args<'_>) -> Result<(), GrammarError> {
+    fn change(
+        &mut self,
+        now: Time,
+        args: &mut Args<'_>,
+        log: &mut Log,
+    ) -> Result<(), GrammarError> {
         if args.peek().is_none() {
             return Ok(());
         }
         self.params = Params::read(args, self.txqueuelen)?;
-        self.stale = self.backlog.packets > 0;
+        self.discard(log);
         self.restart(now);
         Ok(())
     }

@@ -295,12 +295,17 @@ impl Qdisc for Tbf {
         backlog
     }
 
-    fn change(&mut self, now: Time, args: &mut Args<'_>) -> Result<(), GrammarError> {
+    fn change(
+        &mut self,
+        now: Time,
+        args: &mut Args<'_>,
+        log: &mut Log,
+    ) -> Result<(), GrammarError> {
         let params = self.params.read(args)?;
         if let (Some(limit), "bfifo") =
             (params.limit(), self.leaf.describe().split(' ').next().unwrap_or_default())
         {
-            change(self.leaf.as_mut(), now, &format!("bfifo limit {limit}"))?;
+            change(self.leaf.as_mut(), now, &format!("bfifo limit {limit}"), log)?;
         }
         self.configure(params);
         Ok(())

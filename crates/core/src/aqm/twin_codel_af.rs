@@ -164,7 +164,12 @@ impl Qdisc for TwinCodelAf {
         self.shell.backlog
     }
 
-    fn change(&mut self, _now: Time, args: &mut Args<'_>) -> Result<(), GrammarError> {
+    fn change(
+        &mut self,
+        _now: Time,
+        args: &mut Args<'_>,
+        _log: &mut Log,
+    ) -> Result<(), GrammarError> {
         let mut chooser = self.chooser;
         self.shell.change(args, |key, args| chooser.read(key, args))?;
         self.chooser = chooser;

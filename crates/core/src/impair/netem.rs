@@ -378,7 +378,12 @@ impl Qdisc for Netem {
         Backlog { packets: self.held.packets + inner.packets, bytes: self.held.bytes + inner.bytes }
     }
 
-    fn change(&mut self, now: Time, args: &mut Args<'_>) -> Result<(), GrammarError> {
+    fn change(
+        &mut self,
+        now: Time,
+        args: &mut Args<'_>,
+        _log: &mut Log,
+    ) -> Result<(), GrammarError> {
         let (params, given) = self.params.read(args)?;
         self.configure(now, params, given);
         Ok(())

@@ -304,7 +304,12 @@ impl Qdisc for Police {
         self.leaf.backlog()
     }
 
-    fn change(&mut self, now: Time, args: &mut Args<'_>) -> Result<(), GrammarError> {
+    fn change(
+        &mut self,
+        now: Time,
+        args: &mut Args<'_>,
+        _log: &mut Log,
+    ) -> Result<(), GrammarError> {
         let params = self.params.read(args)?;
         self.configure(now, params);
         Ok(())

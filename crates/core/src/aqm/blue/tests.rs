@@ -105,7 +105,7 @@ fn signals_are_a_share_of_the_arrivals() {
 fn change_keeps_probability_and_purge_does_not() {
     let mut q = make("blue");
     q.prob = 77;
-    change(&mut q, ms(0), "blue limit 20 noecn threshold 3").unwrap();
+    change(&mut q, ms(0), "blue limit 20 noecn threshold 3", &mut Log::default()).unwrap();
     let described = "blue limit 20p threshold 3p increment 0.02 decrement 0.002 freeze 100ms noecn";
     assert_eq!((q.describe().as_str(), q.prob), (described, 77));
     q.purge(&mut Log::default());

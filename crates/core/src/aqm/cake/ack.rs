@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::flows::Queued;
-use super::params::Version;
+use super::version::Version;
 use crate::packet::{Kind, Packet};
 
 /// How many acknowledgements may go.

@@ -1,10 +1,11 @@
 //! CAKE's words.
 
 use super::ack::AckFilter;
-use super::hash::FlowMode;
+use super::hosts::FlowMode;
 use super::link::{Cells, Link, PRESETS};
+use super::priority::TinMode;
 use super::sce;
-use super::tins::TinMode;
+use super::version::Version;
 use crate::grammar::{Args, GrammarError, Param};
 use crate::units::{Bytes, Dur, Rate};
 
@@ -154,14 +155,6 @@ const RTTS: [(&str, Dur); 8] = [
     ("satellite", Dur::from_secs(1)),
     ("interplanetary", Dur::from_secs(1000)),
 ];
-
-/// Whose CAKE.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Version {
-    #[default]
-    Mainline,
-    Chromi,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Params {

@@ -1,7 +1,8 @@
 //! What `tc -s` prints, under its names; those of a tin follow the tin's.
 
 use super::Cake;
-use super::tins::{Name, Tin};
+use super::priority::Name;
+use super::tins::Tin;
 use crate::aqm::Stats;
 
 macro_rules! columns {

@@ -1,8 +1,8 @@
 use super::super::{Event, build, change};
-use super::hash::FlowMode;
-use super::params::Version;
+use super::hosts::FlowMode;
+use super::priority::TinMode;
 use super::shaper::{ByteTime, RateTargets};
-use super::tins::TinMode;
+use super::version::Version;
 use super::*;
 use crate::packet::FlowId;
 
@@ -384,8 +384,8 @@ fn change_of_rate_keeps_packets_and_fewer_tins_drop_theirs() {
         let tos = if id == 3 { 46 << 2 } else { 2 };
         q.enqueue(Time(0), Packet { tos, ..packet(1, id) }, &mut log);
     }
-    change(&mut *q, Time(0), "cake bandwidth 5Mbit besteffort").unwrap();
-    assert_eq!(q.backlog().packets, 4);
+    change(&mut *q, Time(0), "cake bandwidth 5Mbit besteffort", &mut log).unwrap();
+    assert_eq!(q.backlog().packets, 3);
     assert!(q.wake() <= Time(0));
     let mut now = Time(0);
     let mut times = Vec::new();

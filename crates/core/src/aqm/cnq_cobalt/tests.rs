@@ -107,13 +107,13 @@ fn rtt_comes_before_sce_whatever_the_order_and_alone_leaves_sce_as_it_was() {
     let env = || Env::ethernet(Rng::named(1, "t"));
     let mut q = build("cnq_cobalt sce-thresh 4 rtt 40ms", env()).unwrap();
     assert!(text(&*q).contains("rtt 40ms target 5ms sce-thresh 4 "), "{}", text(&*q));
-    change(&mut *q, Time::ZERO, "cnq_cobalt rtt 100ms").unwrap();
+    change(&mut *q, Time::ZERO, "cnq_cobalt rtt 100ms", &mut Log::default()).unwrap();
     assert!(text(&*q).contains("rtt 100ms target 5ms sce-thresh 10 "), "{}", text(&*q));
-    change(&mut *q, Time::ZERO, "cnq_cobalt rtt 101ms").unwrap();
+    change(&mut *q, Time::ZERO, "cnq_cobalt rtt 101ms", &mut Log::default()).unwrap();
     assert!(text(&*q).contains("sce-interval 10ms"), "{}", text(&*q));
-    change(&mut *q, Time::ZERO, "cnq_cobalt no-sce bandwidth 40Mbit").unwrap();
+    change(&mut *q, Time::ZERO, "cnq_cobalt no-sce bandwidth 40Mbit", &mut Log::default()).unwrap();
     assert!(text(&*q).contains("bandwidth 40Mbit rtt 101ms target 5ms no-sce"), "{}", text(&*q));
-    assert!(change(&mut *q, Time::ZERO, "cnq_cobalt uptime 3s").is_err());
+    assert!(change(&mut *q, Time::ZERO, "cnq_cobalt uptime 3s", &mut Log::default()).is_err());
     assert!(build("cnq_cobalt sce-thresh 1025", env()).is_err());
     assert!(build("cnq_cobalt sce-thresh 0", env()).is_err());
 }
@@ -125,7 +125,7 @@ fn change_of_bandwidth_keeps_packets_and_state() {
         q.enqueue(Time::ZERO, packet(id, 7, Ecn::Ect0), &mut log);
     }
     assert!(q.dequeue(Time::ZERO, &mut log).is_some());
-    change(&mut q, Time::ZERO, "cnq_cobalt bandwidth 5Mbit").unwrap();
+    change(&mut q, Time::ZERO, "cnq_cobalt bandwidth 5Mbit", &mut Log::default()).unwrap();
     assert_eq!(q.backlog().packets, 3);
     // The packet already charged keeps its old time, the next has the new one.
     assert!(q.dequeue(Time(242_239), &mut log).is_none());

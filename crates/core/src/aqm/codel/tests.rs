@@ -152,7 +152,7 @@ fn change_keeps_packets_and_control_state() {
     for ms in [10, 120] {
         q.dequeue(Time(ms * 1_000_000), &mut log);
     }
-    change(&mut *q, Time(120_000_000), "codel target 6ms").unwrap();
+    change(&mut *q, Time(120_000_000), "codel target 6ms", &mut Log::default()).unwrap();
     let mut stats = Stats::default();
     q.stats(&mut stats);
     assert_eq!((q.backlog().packets, stats.value("dropping")), (48, Some(1.0)));

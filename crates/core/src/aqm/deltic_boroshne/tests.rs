@@ -28,35 +28,42 @@ fn flow_without_bytes_is_sparse_and_overtakes() {
 // aqm.md 12.4
 #[test]
 fn flows_migrate_by_their_delay() {
-    let mut q = make("");
-    let mut step = |target, sojourn_us: u64| {
-        q.flows[0].target = target;
-        q.migrate(0, sojourn_us * 1000);
-        q.flows[0].target
-    };
-    // SCE's target is 5 ms, CE's 25 ms.
-    assert_eq!([step(QUICK, 7_500), step(QUICK, 7_501)], [QUICK, BULK]);
-    assert_eq!([step(BULK, 37_500), step(BULK, 37_501)], [BULK, HOG]);
-    assert_eq!([step(BULK, 6_250), step(BULK, 6_249)], [BULK, QUICK]);
-    assert_eq!([step(HOG, 31_250), step(HOG, 31_249)], [HOG, BULK]);
-    // Both tests of one direction apply to one packet.
-    assert_eq!([step(HOG, 1_000), step(QUICK, 40_000)], [QUICK, HOG]);
+    // SCE's target is 5 ms, CE's 25 ms. Delays in us that still keep a flow where it is.
+    for (version, from_quick, to_hog, to_quick, from_hog) in
+        [("early", 7_500, 37_500, 6_250, 31_250), ("later", 10_000, 50_000, 5_000, 25_000)]
+    {
+        let mut q = make(&format!("version {version}"));
+        let mut step = |target, sojourn_us: u64| {
+            q.flows[0].target = target;
+            q.migrate(0, sojourn_us * 1000);
+            q.flows[0].target
+        };
+        assert_eq!([step(QUICK, from_quick), step(QUICK, from_quick + 1)], [QUICK, BULK]);
+        assert_eq!([step(BULK, to_hog), step(BULK, to_hog + 1)], [BULK, HOG]);
+        assert_eq!([step(BULK, to_quick), step(BULK, to_quick - 1)], [BULK, QUICK]);
+        assert_eq!([step(HOG, from_hog), step(HOG, from_hog - 1)], [HOG, BULK]);
+        // Both tests of one direction apply to one packet.
+        assert_eq!([step(HOG, 1_000), step(QUICK, 60_000)], [QUICK, HOG]);
+    }
 }
 
 // aqm.md 12.4
 #[test]
-fn replenishing_doubles_until_all_that_wait_are_out_of_debt() {
-    let mut q = make("");
-    for (queue, bytes, flows, deficit) in
-        [(QUICK, 1514, 3, -10), (BULK, 1514, 1, -100), (HOG, 0, 0, -5)]
-    {
-        (q.queues[queue].bytes, q.queues[queue].flows) = (bytes, flows);
-        q.queues[queue].deficit = deficit;
+fn replenishing_takes_all_that_wait_out_of_debt() {
+    for (version, rounds) in [("early", 128), ("later", 100)] {
+        let mut q = make(&format!("version {version}"));
+        for (queue, bytes, flows, deficit) in
+            [(QUICK, 1514, 3, -10), (BULK, 1514, 1, -100), (HOG, 0, 0, -5)]
+        {
+            (q.queues[queue].bytes, q.queues[queue].flows) = (bytes, flows);
+            q.queues[queue].deficit = deficit;
+        }
+        q.replenish();
+        let expected = [0, 3 * rounds - 10, rounds - 100, -5];
+        assert_eq!(q.queues.each_ref().map(|q| q.deficit), expected, "{version}");
+        q.replenish();
+        assert_eq!(q.queues[BULK].deficit, rounds - 100, "nobody is in debt");
     }
-    q.replenish();
-    assert_eq!(q.queues.each_ref().map(|q| q.deficit), [0, 3 * 128 - 10, 28, -5]);
-    q.replenish();
-    assert_eq!(q.queues[BULK].deficit, 28, "nobody is in debt");
 }
 
 // aqm.md 12.4
@@ -73,8 +80,9 @@ fn delay_counts_by_the_share_in_every_queue_that_holds_bytes() {
 
 /// Packets served of a flow that keeps 200 waiting and of three that keep 4, over 8 s at 1 ms per
 /// packet; and where the first ends.
-fn contest() -> ([u32; 4], usize) {
-    let (mut q, mut log) = (make("bandwidth 12112kbit no-drop"), Log::default());
+fn contest(version: &str) -> ([u32; 4], usize) {
+    let words = format!("bandwidth 12112kbit no-drop version {version}");
+    let (mut q, mut log) = (make(&words), Log::default());
     for flow in 0..4 {
         for _ in 0..[200, 4, 4, 4][flow as usize] {
             q.enqueue(Time::ZERO, packet(0, flow), &mut log);
@@ -91,10 +99,12 @@ fn contest() -> ([u32; 4], usize) {
 
 #[test]
 fn greedy_flow_becomes_a_hog_and_gets_its_share() {
-    let (served, target) = contest();
-    assert_eq!(target, HOG);
-    for share in served {
-        assert!((1500..2700).contains(&share), "{served:?}");
+    for version in Version::WORDS {
+        let (served, target) = contest(version);
+        assert_eq!(target, HOG);
+        for share in served {
+            assert!((1500..2700).contains(&share), "{version}: {served:?}");
+        }
     }
 }
 

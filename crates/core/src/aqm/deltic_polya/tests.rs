@@ -37,6 +37,22 @@ fn idle_time_before_an_arrival_is_no_jitter() {
 
 // aqm.md 12.3
 #[test]
+fn first_build_takes_a_busy_second_for_jitter_of_a_second() {
+    for (version, estimate_ms, delay_ms) in [("2024a", 1000, 0), ("2024", 1, 99)] {
+        let (mut q, mut log) = (make(&format!("no-drop version {version}")), Log::default());
+        for ms in 0..=6100 {
+            q.enqueue(Time(ms * MS), packet(Ecn::Ect0), &mut log);
+            if ms >= 100 {
+                q.dequeue(Time(ms * MS), &mut log).unwrap();
+            }
+        }
+        let rounded = |ns: u64| (ns + MS / 2) / MS;
+        assert_eq!((rounded(q.jitter.estimate), rounded(q.delay.0)), (estimate_ms, delay_ms));
+    }
+}
+
+// aqm.md 12.3
+#[test]
 fn strongest_signal_alone_is_carried_out() {
     let (mut marks, mut log) = (Marks::default(), Log::default());
     let mut outcome = |sce, ecn, drop, codepoint| {
@@ -76,4 +92,20 @@ fn fractions_of_a_hertz_survive_description() {
     assert_eq!(q.resonances, Resonances { sce: 819_200, ecn: 19_661, drop: 0 });
     let again = make(q.describe().split_once(' ').unwrap().1);
     assert_eq!(again.resonances, q.resonances);
+}
+
+#[test]
+fn first_build_counts_in_whole_hertz() {
+    let error = |words: &str| {
+        let mut args = Args::new(ENTRY.name, ENTRY.params, words);
+        DelticPolya::parse(&mut args).unwrap_err().0
+    };
+    let expected = "deltic_polya: `version 2024a` takes whole hertz only";
+    assert_eq!(error("sce-resonance 12.5 version 2024a"), expected);
+    assert_eq!(error("version 2024a ecn-resonance 0.5"), expected);
+    let mut q = make("version 2024a");
+    let error =
+        super::super::change(&mut q, Time::ZERO, "deltic_polya version 2024", &mut Log::default())
+            .unwrap_err();
+    assert!(error.0.contains("use replace"), "{error}");
 }

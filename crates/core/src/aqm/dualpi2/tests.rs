@@ -269,9 +269,9 @@ fn change_keeps_packets_probability_and_credit() {
     q.prob = 12345;
     q.dequeue(Time::ZERO, &mut Log::default());
     let credit = q.credit;
-    change(&mut q, Time::ZERO, "dualpi2 target 5ms overflow").unwrap();
+    change(&mut q, Time::ZERO, "dualpi2 target 5ms overflow", &mut Log::default()).unwrap();
     assert_eq!((q.backlog.packets, q.prob, q.credit), (19, 12345, credit));
-    assert!(change(&mut q, Time::ZERO, "dualpi2 version 2020").is_err());
-    change(&mut q, Time::ZERO, "dualpi2 classic_protection 25%").unwrap();
+    assert!(change(&mut q, Time::ZERO, "dualpi2 version 2020", &mut Log::default()).is_err());
+    change(&mut q, Time::ZERO, "dualpi2 classic_protection 25%", &mut Log::default()).unwrap();
     assert_eq!(q.credit, 1514 * (25 - 75));
 }

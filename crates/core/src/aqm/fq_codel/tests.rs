@@ -137,7 +137,7 @@ fn selector_restricts_ce_threshold_to_l4s() {
 #[test]
 fn number_of_flows_cannot_change() {
     let mut q = make("fq_codel flows 16");
-    assert!(change(&mut *q, Time::ZERO, "fq_codel flows 32").is_err());
-    change(&mut *q, Time::ZERO, "fq_codel limit 5 noecn quantum 100").unwrap();
+    assert!(change(&mut *q, Time::ZERO, "fq_codel flows 32", &mut Log::default()).is_err());
+    change(&mut *q, Time::ZERO, "fq_codel limit 5 noecn quantum 100", &mut Log::default()).unwrap();
     assert!(q.describe().starts_with("fq_codel limit 5p flows 16 quantum 256 "));
 }

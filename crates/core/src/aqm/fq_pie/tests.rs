@@ -126,8 +126,8 @@ fn large_table_is_updated_in_batches_of_2048() {
 #[test]
 fn number_of_flows_cannot_change() {
     let mut q = build("fq_pie ecn target 5ms", env()).unwrap();
-    assert!(change(&mut *q, Time::ZERO, "fq_pie flows 5").is_err());
-    change(&mut *q, Time::ZERO, "fq_pie limit 5").unwrap();
+    assert!(change(&mut *q, Time::ZERO, "fq_pie flows 5", &mut Log::default()).is_err());
+    change(&mut *q, Time::ZERO, "fq_pie limit 5", &mut Log::default()).unwrap();
     assert_eq!(
         q.describe(),
         "fq_pie limit 5p flows 1024 quantum 1514 memory_limit 32Mb ecn_prob 10 target 5ms \

@@ -86,7 +86,7 @@ fn change_of_rate_keeps_the_debt_in_nanoseconds() {
     let mut q = make("htb rate 50Mbit");
     fill(&mut *q, Time::ZERO, 10);
     departures(&mut *q, Time::ZERO, 2);
-    change(&mut *q, Time::ZERO, "htb rate 5Mbit").unwrap();
+    change(&mut *q, Time::ZERO, "htb rate 5Mbit", &mut Log::default()).unwrap();
     assert_eq!(q.backlog().packets, 8);
     let times = departures(&mut *q, Time::ZERO, 3);
     assert_eq!(times, [228_480, 228_480 + 2_422_400, 228_480 + 2 * 2_422_400]);
@@ -139,8 +139,13 @@ impl Qdisc for Picky {
     fn backlog(&self) -> Backlog {
         self.queue.backlog()
     }
-    fn change(&mut self, now: Time, args: &mut Args<'_>) -> Result<(), GrammarError> {
-        self.queue.change(now, args)
+    fn change(
+        &mut self,
+        now: Time,
+        args: &mut Args<'_>,
+        log: &mut Log,
+    ) -> Result<(), GrammarError> {
+        self.queue.change(now, args, log)
     }
     fn describe(&self) -> String {
         "picky".into()

@@ -59,7 +59,7 @@ fn saturating_flows_get_equal_bytes_whatever_their_packet_sizes() {
     assert!(most - least < most / 100, "{bytes:?}");
 }
 
-// aqm.md 11.11, the shape of the reference run
+// KAT aqm.md 11.11: the shape of the reference run, whose arrivals are not known
 #[test]
 fn sparse_flow_beside_four_saturating_ones_is_always_sparse() {
     let (mut q, mut log) = (make(""), Log::default());

@@ -104,7 +104,7 @@ fn last_two_frames_are_never_signalled() {
 #[test]
 fn change_keeps_what_it_does_not_name() {
     let mut q = build("pi2 target 15ms noecn", env()).unwrap();
-    change(&mut *q, Time::ZERO, "pi2 alpha 0.5 ecn").unwrap();
+    change(&mut *q, Time::ZERO, "pi2 alpha 0.5 ecn", &mut Log::default()).unwrap();
     let described =
         "pi2 limit 1000p target 15ms tupdate 32ms alpha 0.5 beta 3.125 coupling_factor 2 ecn";
     assert_eq!(q.describe(), described);

@@ -342,10 +342,10 @@ fn pie_under_htb_finds_its_target_against_unresponsive_load() {
 fn change_keeps_what_it_does_not_name_and_purge_starts_anew() {
     let mut q = make("pie ecn target 5ms bytemode");
     q.control.prob = 12345;
-    change(&mut q, Time::ZERO, "pie limit 5").unwrap();
+    change(&mut q, Time::ZERO, "pie limit 5", &mut Log::default()).unwrap();
     let described = "pie limit 5p target 5ms tupdate 15ms alpha 2 beta 20 ecn bytemode";
     assert_eq!((q.describe().as_str(), q.control.prob), (described, 12345));
-    change(&mut q, Time::ZERO, "pie noecn dq_rate_estimator").unwrap();
+    change(&mut q, Time::ZERO, "pie noecn dq_rate_estimator", &mut Log::default()).unwrap();
     assert!(q.describe().ends_with("beta 20 noecn bytemode dq_rate_estimator"));
     q.purge(&mut Log::default());
     assert_eq!(q.control.prob, 0);

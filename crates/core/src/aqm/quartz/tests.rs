@@ -6,7 +6,11 @@ const MS: u64 = 1_000_000;
 const DSCP_3: u8 = 3 << 2;
 
 fn make() -> Quartz {
-    let mut args = Args::new(ENTRY.name, ENTRY.params, "");
+    make_with("")
+}
+
+fn make_with(words: &str) -> Quartz {
+    let mut args = Args::new(ENTRY.name, ENTRY.params, words);
     Quartz::parse(&mut args, Env::ethernet(Rng::named(1, "t"))).unwrap()
 }
 
@@ -105,13 +109,42 @@ fn beyond_fifty_milliseconds_all_are_marked_or_dropped_but_the_last() {
     assert_eq!(q.dequeue(Time(50 * MS), &mut log).unwrap().ecn(), Ecn::Ect0);
 }
 
+// aqm.md 12.6
 #[test]
-fn a_thousand_packets_fit_and_there_are_no_words() {
-    let (mut q, mut log) = (make(), Log::default());
-    for _ in 0..1001 {
+fn builds_differ_in_limit_and_busy_target() {
+    for (words, held, over, under) in
+        [("", 1000, 0, 4 * MS), ("version early", 25, MS, 0), ("version later", 1000, 0, 4 * MS)]
+    {
+        let (mut q, mut log) = (make_with(words), Log::default());
         q.enqueue(Time::ZERO, packet(0, Ecn::Ect0), &mut log);
+        q.dequeue(Time(6 * MS), &mut log).unwrap();
+        assert_eq!((q.over, q.under), (over, under), "{words}");
+        for _ in 0..1001 {
+            q.enqueue(Time(7 * MS), packet(0, Ecn::Ect0), &mut log);
+        }
+        let limit = q.backlog().packets;
+        assert_eq!((limit, log.events().len()), (held, 1001 - held as usize), "{words}");
     }
-    assert_eq!((q.backlog().packets, log.events().len()), (1000, 1));
+}
+
+// aqm.md 12.6
+#[test]
+fn queue_that_falls_to_its_floor_is_idle_but_not_free_of_the_limit() {
+    let (mut q, mut log) = (make_with("floor 2"), Log::default());
+    for _ in 0..4 {
+        q.enqueue(Time::ZERO, packet(0, Ecn::NotEct), &mut log);
+    }
+    q.dequeue(Time(4 * MS), &mut log).unwrap();
+    assert_eq!((q.level, q.under), (2 * MS * 4 * MS, 0));
+    q.dequeue(Time(6 * MS), &mut log).unwrap();
+    assert_eq!((q.level, q.under), (0, 4 * MS));
+    // Below the floor neither level nor busy time grows, yet late packets go.
+    assert!(q.dequeue(Time(60 * MS), &mut log).is_some());
+    assert_eq!((q.level, q.under, log.events().len()), (0, 4 * MS, 1));
+}
+
+#[test]
+fn limit_is_no_word() {
     let error = build("quartz limit 5", Env::ethernet(Rng::named(1, "t"))).err().unwrap().0;
-    assert_eq!(error, "quartz: unknown parameter `limit`; it takes none");
+    assert_eq!(error, "quartz: unknown parameter `limit`; valid: version, floor");
 }

@@ -68,6 +68,31 @@ pub(super) const PARAMS: &[Param] = &[
         default: "linux",
         doc: "Decay while idle: 22.5 times too slow as on Linux, or as designed; not a word of tc.",
     },
+    Param {
+        name: "sce",
+        value: "",
+        default: "off",
+        doc: "Mark ECT(0) packets SCE on a lower ramp, as does each of the words below; not a \
+              word of tc.",
+    },
+    Param {
+        name: "sce_min",
+        value: "BYTES",
+        default: "sce_max/3",
+        doc: "Average below which nothing is marked SCE, less than min; not a word of tc.",
+    },
+    Param {
+        name: "sce_max",
+        value: "BYTES",
+        default: "min",
+        doc: "Average from which every packet is marked SCE, at most max; not a word of tc.",
+    },
+    Param {
+        name: "sce_probability",
+        value: "PROBABILITY",
+        default: "1",
+        doc: "Probability of SCE just below sce_max, above 0 and at most 1; not a word of tc.",
+    },
 ];
 
 /// Values as written; what is absent follows from the others.
@@ -86,6 +111,15 @@ pub(super) struct Params {
     pub(super) nodrop: bool,
     pub(super) gentle: bool,
     exact_idle: bool,
+    sce: Option<SceWords>,
+}
+
+/// The words of the lower ramp.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct SceWords {
+    min: Option<u32>,
+    max: Option<u32>,
+    probability: Option<f64>,
 }
 
 /// What the kernel is told.
@@ -102,6 +136,8 @@ pub(super) struct Derived {
     pub(super) scell_log: u32,
     /// Right shift of the average by idle time.
     pub(super) stab: [u8; 256],
+    /// SCE's thresholds in bytes, and its probability at the upper one, Q0.32 and up to 1.
+    pub(super) sce: Option<(u32, u32, u64)>,
 }
 
 impl Params {
@@ -121,6 +157,7 @@ impl Params {
             nodrop: false,
             gentle: false,
             exact_idle: false,
+            sce: None,
         };
         while let Some(key) = args.key() {
             match key {
@@ -141,6 +178,15 @@ impl Params {
                 "nodrop" => p.nodrop = true,
                 "gentle" => p.gentle = true,
                 "idle" => p.exact_idle = args.choice(&["linux", "exact"])? == 1,
+                "sce" => _ = p.sce.get_or_insert_default(),
+                "sce_min" => p.sce.get_or_insert_default().min = Some(size(args)?),
+                "sce_max" => p.sce.get_or_insert_default().max = Some(size(args)?),
+                "sce_probability" => {
+                    let value = args.value("a number above 0 and at most 1", |w| {
+                        w.parse().ok().filter(|n| *n > 0.0 && *n <= 1.0)
+                    })?;
+                    p.sce.get_or_insert_default().probability = Some(value);
+                }
                 _ => return Err(args.unknown()),
             }
         }
@@ -181,7 +227,8 @@ impl Params {
         if self.probability / f64::from((max - min).max(1)) <= 2.0_f64.powi(-31) {
             return Err(args.invalid("`probability` is too small"));
         }
-        Ok(Derived { min, max, burst, wlog, max_p, scell_log, stab })
+        let sce = self.sce.map(|sce| sce.derive(min, max, args)).transpose()?;
+        Ok(Derived { min, max, burst, wlog, max_p, scell_log, stab, sce })
     }
 
     /// The least weight exponent with which a burst from an empty queue keeps the average at
@@ -237,7 +284,35 @@ impl Params {
                 text += &format!(" {name}");
             }
         }
+        if let Some(SceWords { min, max, probability }) = self.sce {
+            text += " sce";
+            text += &min.map_or(String::new(), |v| format!(" sce_min {v}b"));
+            text += &max.map_or(String::new(), |v| format!(" sce_max {v}b"));
+            text += &probability.map_or(String::new(), |v| format!(" sce_probability {v}"));
+        }
         text
+    }
+}
+
+impl SceWords {
+    /// The lower ramp, which ends where `ce_min` begins unless told otherwise.
+    fn derive(
+        &self,
+        ce_min: u32,
+        ce_max: u32,
+        args: &Args<'_>,
+    ) -> Result<(u32, u32, u64), GrammarError> {
+        let max = self.max.unwrap_or(ce_min);
+        let min = self.min.unwrap_or(max / 3);
+        if min >= ce_min {
+            return Err(args.invalid(format_args!("`sce_min` {min} is not below `min` {ce_min}")));
+        }
+        if !(min..=ce_max).contains(&max) {
+            let why = format_args!("`sce_max` {max} is not from {min} to {ce_max}");
+            return Err(args.invalid(why));
+        }
+        let probability = self.probability.unwrap_or(1.0);
+        Ok((min, max, (probability * 4_294_967_296.0) as u64))
     }
 }
 

@@ -302,11 +302,100 @@ fn change_is_a_whole_configuration_and_discards_what_waits() {
     for id in 0..3 {
         q.enqueue(Time::ZERO, packet(id, Ecn::Ect0), &mut log);
     }
-    assert!(change(&mut q, Time::ZERO, "red limit 200000").unwrap_err().0.contains("required"));
-    change(&mut q, Time::ZERO, "red limit 200000 avpkt 1000").unwrap();
+    assert!(
+        change(&mut q, Time::ZERO, "red limit 200000", &mut log)
+            .unwrap_err()
+            .0
+            .contains("required")
+    );
+    assert_eq!((q.backlog().packets, log.is_empty()), (3, true));
+    change(&mut q, Time::ZERO, "red limit 200000 avpkt 1000", &mut log).unwrap();
+    let dropped = log.drain().filter(|e| matches!(e, Event::Drop(_, Reason::Purge))).count();
+    assert_eq!((dropped, q.backlog().packets), (3, 0));
     assert_eq!(q.describe(), "red limit 200000b avpkt 1000b probability 0.02 bandwidth 10Mbit");
     assert_eq!((q.wake(), q.law.average, q.derived.max), (Time::NEVER, 0, 50_000));
     q.enqueue(Time::ZERO, packet(3, Ecn::Ect0), &mut log);
-    let dropped = log.drain().filter(|e| matches!(e, Event::Drop(_, Reason::Purge))).count();
-    assert_eq!((dropped, q.backlog().packets), (3, 1));
+    assert_eq!((log.is_empty(), q.backlog().packets), (true, 1));
+}
+
+/// Codepoints and drops of 20000 arrivals with the average held at `bytes`.
+fn codepoints(text: &str, bytes: u64, ecn: Ecn) -> ([u32; 4], u32) {
+    let (mut q, mut log) = (make(text), Log::default());
+    let mut counts = [0; 4];
+    for id in 0..20_000 {
+        pinned(&mut q, bytes);
+        q.backlog.bytes = bytes;
+        q.enqueue(Time::ZERO, packet(id, ecn), &mut log);
+        if let Some(pkt) = q.queue.pop_front() {
+            counts[usize::from(pkt.tos & 3)] += 1;
+        }
+    }
+    let drops = log.drain().filter(|e| matches!(e, Event::Drop(..))).count();
+    (counts, drops as u32)
+}
+
+// aqm.md 5.3, 10.1
+#[test]
+fn sce_has_a_ramp_of_its_own_below_that_of_ce() {
+    // CE from 12500 to 37500 bytes, SCE from a third of 12500 to 12500.
+    let red = "red limit 150000 avpkt 1000 ecn sce";
+    for (bytes, share) in [(4166, 0.0), (6250, 0.25), (8333, 0.5), (10_417, 0.75), (12_499, 1.0)] {
+        let (counts, drops) = codepoints(red, bytes, Ecn::Ect0);
+        assert_eq!((counts[Ecn::Ce as usize], drops), (0, 0));
+        let marked = f64::from(counts[Ecn::Ect1 as usize]) / 20_000.0;
+        // Three standard deviations of 20000 draws.
+        assert!((marked - share).abs() <= 0.011, "{bytes}: {marked}");
+    }
+    let half = format!("{red} sce_max 12000 sce_min 2000 sce_probability 0.5");
+    let (counts, _) = codepoints(&half, 7000, Ecn::Ect0);
+    assert!(counts[Ecn::Ect1 as usize].abs_diff(5000) < 190, "{counts:?}");
+    assert_eq!(codepoints(&half, 12_000, Ecn::Ect0).0, [0, 20_000, 0, 0]);
+}
+
+// aqm.md 5.3, 10.1
+#[test]
+fn decision_for_ce_or_a_drop_wins_over_sce() {
+    let red = "red limit 150000 avpkt 1000 sce probability 0.1";
+    let (counts, drops) = codepoints(&format!("{red} ecn"), 25_000, Ecn::Ect0);
+    assert!(counts[3] > 1000 && counts[1] == 20_000 - counts[3] && drops == 0, "{counts:?}");
+    assert_eq!(codepoints(&format!("{red} ecn"), 40_000, Ecn::Ect0), ([0, 0, 0, 20_000], 0));
+    // Without `ecn` the signal that wins is a drop.
+    let (counts, drops) = codepoints(red, 25_000, Ecn::Ect0);
+    assert!(drops > 1000 && counts == [0, 20_000 - drops, 0, 0], "{counts:?}");
+}
+
+// aqm.md 10.1, 10.3
+#[test]
+fn sce_marks_nothing_but_ect0_and_only_if_asked_for() {
+    for ecn in [Ecn::NotEct, Ecn::Ect1, Ecn::Ce] {
+        let (counts, drops) = codepoints("red limit 150000 avpkt 1000 ecn sce", 12_000, ecn);
+        assert_eq!((counts[ecn as usize], drops), (20_000, 0));
+    }
+    for bytes in [8_000, 12_499] {
+        let (counts, _) = codepoints("red limit 150000 avpkt 1000 ecn", bytes, Ecn::Ect0);
+        assert_eq!(counts, [0, 0, 20_000, 0]);
+    }
+    let names = |text| {
+        let mut stats = Stats::default();
+        make(text).stats(&mut stats);
+        [stats.value("sce_mark"), stats.value("sce_min"), stats.value("sce_max")]
+    };
+    assert_eq!(names("red limit 150000 avpkt 1000"), [None; 3]);
+    let expected = [Some(0.0), Some(4166.0), Some(12_500.0)];
+    assert_eq!(names("red limit 150000 avpkt 1000 sce"), expected);
+}
+
+#[test]
+fn sce_ramp_that_is_not_lower_is_refused() {
+    for (words, why) in [
+        ("sce_min 12500", "`sce_min` 12500 is not below `min` 12500"),
+        ("sce_min 9000 sce_max 8000", "`sce_max` 8000 is not from 9000 to 37500"),
+        ("sce_max 37501", "is not below `min`"),
+        ("sce_min 10000 sce_max 37501", "`sce_max` 37501 is not from 10000 to 37500"),
+        ("sce_probability 0", "above 0 and at most 1"),
+        ("sce_probability 1.1", "above 0 and at most 1"),
+    ] {
+        let text = error(&format!("red limit 150000 avpkt 1000 {words}"));
+        assert!(text.contains(why), "{words}: {text}");
+    }
 }

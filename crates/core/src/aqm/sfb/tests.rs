@@ -156,8 +156,8 @@ fn hash_changes_after_its_time_and_the_next_filter_learns_before() {
 fn change_is_a_whole_configuration_and_starts_anew() {
     let (mut q, mut log) = (make("sfb limit 50 max 40"), Log::default());
     q.enqueue(Time::ZERO, packet(0, 1, Ecn::Ect0), &mut log);
-    change(&mut q, Time::ZERO, "sfb limit 60").unwrap();
+    change(&mut q, Time::ZERO, "sfb limit 60", &mut log).unwrap();
     assert_eq!((q.params.limit, q.params.max), (60, 25));
-    assert!(q.dequeue(Time::ZERO, &mut log).is_none());
     assert!(matches!(log.events(), [Event::Drop(_, Reason::Purge)]));
+    assert_eq!(q.backlog(), Backlog::default());
 }

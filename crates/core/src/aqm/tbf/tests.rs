@@ -121,11 +121,11 @@ fn change_of_rate_keeps_the_queue_and_fills_the_bucket() {
     let (mut q, mut log) = (make("tbf rate 1Mbit burst 1600 latency 100ms"), Log::default());
     fill(&mut *q, 5, 1514, &mut log);
     assert_eq!(departures(&mut *q, 1, &mut log), [0]);
-    change_rate(&mut *q, Time::ZERO, Rate(2_000_000)).unwrap();
+    change_rate(&mut *q, Time::ZERO, Rate(2_000_000), &mut Log::default()).unwrap();
     assert_eq!(q.describe(), "tbf rate 2Mbit burst 1600b latency 100ms");
     assert_eq!(q.leaf().map(Qdisc::describe), Some("bfifo limit 26600b".into()));
     assert_eq!(departures(&mut *q, 2, &mut log), [0, 5_712]);
-    change(&mut *q, Time::ZERO, "tbf limit 9000").unwrap();
+    change(&mut *q, Time::ZERO, "tbf limit 9000", &mut Log::default()).unwrap();
     assert_eq!(q.describe(), "tbf rate 2Mbit burst 1600b limit 9000b");
     assert_eq!(q.backlog().packets, 2);
 }

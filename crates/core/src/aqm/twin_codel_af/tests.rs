@@ -111,7 +111,8 @@ fn change_keeps_packets_of_both_classes_and_shapes_at_the_new_rate() {
         q.enqueue(Time::ZERO, packet(1, 0), &mut log);
         q.enqueue(Time::ZERO, packet(2, 0x10), &mut log);
     }
-    change(&mut q, Time::ZERO, "twin_codel_af bandwidth 5Mbit sce-thresh 4").unwrap();
+    change(&mut q, Time::ZERO, "twin_codel_af bandwidth 5Mbit sce-thresh 4", &mut Log::default())
+        .unwrap();
     assert_eq!(q.backlog().packets, 6);
     let mut now = Time::ZERO;
     for i in 0..6 {

@@ -258,12 +258,12 @@ fn change_resets_what_linux_resets_and_keeps_the_rest() {
         "netem limit 50 delay 40ms 3ms 10% loss 5% ecn duplicate 2% corrupt 1% reorder 3% gap 4 \
          rate 1Mbit 20 slot 1ms",
     );
-    change(&mut *q, Time::ZERO, "netem delay 10ms 1ms").unwrap();
+    change(&mut *q, Time::ZERO, "netem delay 10ms 1ms", &mut Log::default()).unwrap();
     assert_eq!(
         q.describe(),
         "netem limit 1000 delay 10ms 1ms 10% corrupt 1% rate 1Mbit 20 0 0 slot 1ms 1ms"
     );
-    change(&mut *q, Time::ZERO, "netem loss 1% delay 2ms gap 3").unwrap();
+    change(&mut *q, Time::ZERO, "netem loss 1% delay 2ms gap 3", &mut Log::default()).unwrap();
     assert_eq!(
         q.describe(),
         "netem limit 1000 delay 2ms 0ns 10% loss 1% ecn corrupt 1% reorder 100% gap 3 \
@@ -275,7 +275,7 @@ fn change_resets_what_linux_resets_and_keeps_the_rest() {
 fn shorter_delay_lets_new_packets_overtake_old_ones_in_time_order() {
     let (mut q, mut log) = (make("netem delay 40ms"), Log::default());
     q.enqueue(Time::ZERO, packet(0), &mut log);
-    change(&mut *q, Time::ZERO, "netem delay 10ms").unwrap();
+    change(&mut *q, Time::ZERO, "netem delay 10ms", &mut Log::default()).unwrap();
     q.enqueue(Time::ZERO, packet(1), &mut log);
     q.enqueue(Time::ZERO, packet(2), &mut log);
     let later = Time(50_000_000);
@@ -305,7 +305,8 @@ fn change_with_the_same_seed_goes_on_and_with_another_starts_afresh() {
     let second_half = |seed: u32| {
         let (mut q, mut log) = offered("netem loss 50% seed 5", 64);
         log.drain();
-        change(&mut *q, Time::ZERO, &format!("netem loss 50% seed {seed}")).unwrap();
+        change(&mut *q, Time::ZERO, &format!("netem loss 50% seed {seed}"), &mut Log::default())
+            .unwrap();
         for id in 0..64 {
             q.enqueue(Time::ZERO, packet(id), &mut log);
         }
