@@ -40,6 +40,7 @@ fn configurations(name: &str) -> &'static [&'static str] {
         "dualpi2" => &[
             "",
             "version 2020 limit 60",
+            "version l4steam limit 60 target 1ms alpha 10 beta 100 tupdate 1ms",
             "target 1ms tupdate 1ms alpha 10 beta 100 limit 80 memlimit 100kb",
             "any_ect overflow drop_enqueue target 100us tupdate 2ms beta 200 step_thresh 3p",
             "coupling_factor 9 classic_protection 70% min_qlen_step 2 target 0ms alpha 100",
