@@ -42,6 +42,12 @@ fn configurations(name: &str) -> &'static [&'static str] {
             "bandwidth 60Mbit no-sce pppoe-llcsnap",
         ],
         "deltic_polya" => &["", "limit 40 sce-resonance 1500.5 ecn-resonance 700 no-drop"],
+        "docsis_ll" => &[
+            "",
+            "rate 10Mbit limit 60kb target 1ms interval 1ms a 10 b 100 nonqb",
+            "limit 40kb target 100us interval 2ms b 300 signal random min_th 0 lg_range 4 sanction drop",
+            "rate 100Mbit bi_size 0 attempts 1 lg_aging 0 critical_ql 0 critical_ql_score 0 max_score 1s",
+        ],
         "dualpi2" => &[
             "",
             "version 2020 limit 60",
@@ -133,7 +139,7 @@ fn limit(text: &str) -> Backlog {
     let mut words = text.split_whitespace().skip_while(|w| *w != "limit").skip(1);
     let mut most = Backlog { packets: u32::MAX, bytes: u64::MAX };
     if let Some(word) = words.next() {
-        let in_bytes = ["bfifo", "curvy_red", "dualq", "red", "tbf"];
+        let in_bytes = ["bfifo", "curvy_red", "docsis_ll", "dualq", "red", "tbf"];
         if in_bytes.iter().any(|name| text.starts_with(name)) {
             most.bytes = Bytes::parse_tc(word).unwrap().0;
         } else {
@@ -150,7 +156,7 @@ fn is_fifo_within_flows(text: &str) -> bool {
     // reorders by jitter and by request, and its copies are no younger than their originals;
     // deltic_boroshne moves a flow to another queue while older packets wait in the first.
     let reorders = ["reorder", "duplicate", "4ms 30%", "2ms 2ms"];
-    let duals = ["curvy_red", "dualpi2", "dualq"];
+    let duals = ["curvy_red", "docsis_ll", "dualpi2", "dualq"];
     !(duals.iter().any(|name| text.contains(name))
         || text.contains("deltic_boroshne")
         || reorders.iter().any(|words| text.contains(words)))

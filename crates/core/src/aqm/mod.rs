@@ -13,6 +13,7 @@ mod curvy_red;
 mod deltic;
 mod deltic_boroshne;
 mod deltic_polya;
+mod docsis_ll;
 mod drr;
 mod dual_queue;
 mod dualpi2;
@@ -28,6 +29,7 @@ mod pi2;
 mod pie;
 pub mod psched;
 mod quartz;
+mod queue_protection;
 mod recur;
 mod red;
 mod sce_shell;
@@ -49,6 +51,7 @@ pub use curvy_red::CurvyRed;
 pub use deltic::Deltic;
 pub use deltic_boroshne::DelticBoroshne;
 pub use deltic_polya::DelticPolya;
+pub use docsis_ll::DocsisLl;
 pub use dualpi2::DualPi2;
 pub use dualq::DualQ;
 pub use fifo::Fifo;
@@ -419,6 +422,7 @@ pub const REGISTRY: &[Entry] = &[
     deltic::ENTRY,
     deltic_boroshne::ENTRY,
     deltic_polya::ENTRY,
+    docsis_ll::ENTRY,
     dualpi2::ENTRY,
     dualq::ENTRY,
     fq_codel::ENTRY,
