@@ -29,7 +29,7 @@ pub(super) const ENTRY: Entry = Entry {
             name: "rate",
             value: "RATE",
             default: "unknown",
-            doc: "Rate of the service flow: delays are bytes at this rate, and the ramp has a floor.",
+            doc: "Rate of the service flow, by which low-latency bytes are a delay and the ramp has a floor.",
         },
         Param { name: "target", value: "TIME", default: "10ms", doc: "Delay aimed at." },
         Param { name: "interval", value: "TIME", default: "16ms", doc: "Period of the PI law." },
@@ -223,18 +223,13 @@ impl DocsisLl {
         self.timer.set_period(self.params.interval);
     }
 
-    /// What a packet that arrives now would wait: the bytes before it at the configured rate, or
-    /// the age of the head where no rate is known. Nearly all low-latency bytes leave before the
-    /// Classic ones, so that these wait for both.
+    /// The age of the head; for the low-latency queue its bytes at the configured rate, if there
+    /// is one. The Classic queue's part of that rate is not known beforehand.
     #[inline]
     fn delay(&self, side: Side, now: Time) -> Dur {
         match (self.params.room.rate, side) {
-            (None, _) => self.queue.age(side, now),
             (Some(rate), Side::L4s) => rate.time_for(self.queue.bytes(side)),
-            (Some(rate), Side::Classic) => match self.queue.bytes(side) {
-                0 => Dur::ZERO,
-                _ => rate.time_for(self.queue.backlog().bytes),
-            },
+            _ => self.queue.age(side, now),
         }
     }
 
