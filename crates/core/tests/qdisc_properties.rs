@@ -38,6 +38,11 @@ fn configurations(name: &str) -> &'static [&'static str] {
             "sce-resonance 900 no-ecn drop-resonance 50 version 2024a limit 50",
             "sce-resonance 900.5 ecn-resonance 300.25 no-drop version 2024",
         ],
+        "curvy_red" => &[
+            "",
+            "limit 60kb min_th 0 g_c 1 s_c -8 scheduler wrr classic_weight 0.5",
+            "limit 30kb rate 10Mbit min_th 1ms s_c -10 curviness 2 tshift 2ms step_thresh 100us",
+        ],
         "deltic_boroshne" => &[
             "",
             "limit 40 bandwidth 20Mbit sce-resonance 2000 ecn-resonance 500 drop-resonance 100",
@@ -50,12 +55,25 @@ fn configurations(name: &str) -> &'static [&'static str] {
             "limit 40 sce-resonance 1500 ecn-resonance 700 drop-resonance 100 version 2024a",
         ],
         "deltim" => &["", "limit 40 version 2 burst 1ms tau 4", "burst 500us tau 16"],
+        "docsis_ll" => &[
+            "",
+            "rate 10Mbit limit 60kb target 1ms interval 1ms a 10 b 100 nonqb",
+            "limit 40kb target 100us interval 2ms b 300 signal random min_th 0 lg_range 4 sanction drop",
+            "rate 100Mbit bi_size 0 attempts 1 lg_aging 0 critical_ql 0 critical_ql_score 0 max_score 1s",
+        ],
         "dualpi2" => &[
             "",
             "version 2020 limit 60",
+            "version l4steam limit 60 target 1ms alpha 10 beta 100 tupdate 1ms",
             "target 1ms tupdate 1ms alpha 10 beta 100 limit 80 memlimit 100kb",
             "any_ect overflow drop_enqueue target 100us tupdate 2ms beta 200 step_thresh 3p",
             "coupling_factor 9 classic_protection 70% min_qlen_step 2 target 0ms alpha 100",
+        ],
+        "dualq" => &[
+            "",
+            "limit 60kb target 1ms tupdate 1ms alpha 10 beta 100",
+            "limit 40kb target 0 max_rtt 2ms scheduler tsfifo tshift 3ms signal random l_aqm step",
+            "rate 5Mbit coupling_factor 9 p_lmax 0.5 p_cmax 0.4 th_len 0 range 0 alpha 50",
         ],
         "fq_codel" => &[
             "",
@@ -132,12 +150,13 @@ fn configurations(name: &str) -> &'static [&'static str] {
     }
 }
 
-/// The most that a description allows to wait: bytes for bfifo, red and tbf, packets for others.
+/// The most that a description allows to wait: packets, or bytes for those named here.
 fn limit(text: &str) -> Backlog {
     let mut words = text.split_whitespace().skip_while(|w| *w != "limit").skip(1);
     let mut most = Backlog { packets: u32::MAX, bytes: u64::MAX };
     if let Some(word) = words.next() {
-        if ["bfifo", "red", "tbf"].iter().any(|name| text.starts_with(name)) {
+        let in_bytes = ["bfifo", "curvy_red", "docsis_ll", "dualq", "red", "tbf"];
+        if in_bytes.iter().any(|name| text.starts_with(name)) {
             most.bytes = Bytes::parse_tc(word).unwrap().0;
         } else {
             most.packets = word.trim_end_matches('p').parse().unwrap();
@@ -149,11 +168,12 @@ fn limit(text: &str) -> Backlog {
 }
 
 fn is_fifo_within_flows(text: &str) -> bool {
-    // dualpi2 sends packets of one flow with different codepoints through different queues; netem
+    // Dual queues send packets of one flow with different codepoints through different queues; netem
     // reorders by jitter and by request, and its copies are no younger than their originals;
     // deltic_boroshne moves a flow to another queue while older packets wait in the first.
     let reorders = ["reorder", "duplicate", "4ms 30%", "2ms 2ms"];
-    !(text.contains("dualpi2")
+    let duals = ["curvy_red", "docsis_ll", "dualpi2", "dualq"];
+    !(duals.iter().any(|name| text.contains(name))
         || text.contains("deltic_boroshne")
         || reorders.iter().any(|words| text.contains(words)))
 }

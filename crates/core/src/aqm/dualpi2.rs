@@ -1,5 +1,6 @@
-//! `dualpi2`: dual queue with coupled PI2. RFC 9332; Linux 6.17 `sch_dualpi2` (`version mainline`)
-//! and L4STeam's tree of spring 2020 (`version 2020`).
+//! `dualpi2`: dual queue with coupled PI2. RFC 9332; Linux 6.17 `sch_dualpi2` (`version mainline`),
+//! L4STeam's tree of spring 2020 (`version 2020`) and its later state e1ec6e7 (`version l4steam`).
+//! The RFC's own pseudocode is `dualq`.
 
 use std::collections::VecDeque;
 
@@ -42,6 +43,8 @@ pub struct DualPi2 {
     credit: i32,
     prob: u32,
     last_delay: Dur,
+    /// Sojourn times of the heads (classic, L4S) when a packet was last asked for.
+    sampled: (Dur, Dur),
     classic: VecDeque<Packet>,
     /// With the flag that the step rule applies.
     l4s: VecDeque<(Packet, bool)>,
@@ -91,6 +94,7 @@ impl DualPi2 {
             credit: 0,
             prob: 0,
             last_delay: Dur::ZERO,
+            sampled: (Dur::ZERO, Dur::ZERO),
             classic: VecDeque::new(),
             l4s: VecDeque::new(),
             backlog: Backlog::default(),
@@ -106,7 +110,7 @@ impl DualPi2 {
         };
         q.configure();
         q.next_update = match params.version {
-            Version::Mainline => env.now + q.period,
+            Version::L4steam | Version::Mainline => env.now + q.period,
             // The old timer runs on jiffies and first fires half a second after the start.
             Version::Y2020 => {
                 let tick = 1_000_000_000 / u64::from(env.hz);
@@ -129,7 +133,7 @@ impl DualPi2 {
         }
         self.memory_limit = p.memory_limit(self.guard);
         self.period = match p.version {
-            Version::Mainline => p.tupdate,
+            Version::L4steam | Version::Mainline => p.tupdate,
             Version::Y2020 => {
                 let tick = 1_000_000_000 / u64::from(self.hz);
                 Dur(p.tupdate.0.div_ceil(tick) * tick)
@@ -145,14 +149,23 @@ impl DualPi2 {
         (classic, l4s)
     }
 
+    /// The delay that an update at `now` sees.
+    fn observed(&self, now: Time) -> Dur {
+        let (classic, l4s) = match self.params.version {
+            // DEVIATION: that tree reuses what the last dequeue measured, stale on an idle link.
+            Version::L4steam => self.sampled,
+            Version::Y2020 | Version::Mainline => self.delays(now),
+        };
+        classic.max(l4s)
+    }
+
     /// The PI controller's step.
     fn update(&mut self, now: Time) {
-        let (classic, l4s) = self.delays(now);
-        let delay = classic.max(l4s);
+        let delay = self.observed(now);
         let error = (delay.0 as i64 - self.params.target.0 as i64).saturating_mul(self.alpha);
         let growth = (delay.0 as i64 - self.last_delay.0 as i64).saturating_mul(self.beta);
         let delta = match self.params.version {
-            Version::Mainline => error.saturating_add(growth) / 64,
+            Version::L4steam | Version::Mainline => error.saturating_add(growth) / 64,
             // DEVIATION: that tree divides each term by 2^7 - 1, which halves the gains.
             Version::Y2020 => error / 127 + growth / 127,
         };
@@ -167,7 +180,7 @@ impl DualPi2 {
     }
 
     /// An update of an empty queue at probability 0 changes nothing, so it needs no timer. An
-    /// update that coincides with the first arrival sees no delay either, so that skipping up to
+    /// update that coincides with the first arrival sees the same delay, so that skipping up to
     /// and including `now` is exact.
     #[inline]
     fn arm(&mut self, now: Time) {
@@ -276,7 +289,7 @@ impl Qdisc for DualPi2 {
             let waiting = self.l4s.len();
             let step = match self.params.version {
                 Version::Mainline => waiting >= self.params.min_qlen_step as usize,
-                Version::Y2020 => waiting > 1,
+                Version::Y2020 | Version::L4steam => waiting > 1,
             };
             self.counters.packets_l += 1;
             self.l4s.push_back((pkt, step));
@@ -289,6 +302,10 @@ impl Qdisc for DualPi2 {
     #[inline]
     fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
         self.clock = now;
+        let by_age = self.params.version == Version::L4steam;
+        if by_age {
+            self.sampled = self.delays(now);
+        }
         loop {
             let (has_c, has_l) = (!self.classic.is_empty(), !self.l4s.is_empty());
             let is_l4s = has_l && (self.credit <= 0 || !has_c);
@@ -304,9 +321,15 @@ impl Qdisc for DualPi2 {
             self.backlog.remove(&pkt);
             self.memory -= u64::from(truesize(pkt.len));
             let len = pkt.len as i32;
+            // DEVIATION: for e1ec6e7 a queue whose head has no age yet counts as empty here.
+            let (waits_c, waits_l) = if by_age {
+                (self.sampled.0 != Dur::ZERO, self.sampled.1 != Dur::ZERO)
+            } else {
+                (has_c, has_l)
+            };
             let credit = match is_l4s {
-                true if has_c => self.weight_c * len,
-                false if has_l => -self.weight_l * len,
+                true if waits_c => self.weight_c * len,
+                false if waits_l => -self.weight_l * len,
                 _ => 0,
             };
             let mut verdict = Verdict::Pass;
@@ -337,7 +360,9 @@ impl Qdisc for DualPi2 {
         }
         self.update(now);
         self.skip_to_after(now);
-        let idle = self.backlog.packets == 0 && self.prob == 0 && self.last_delay == Dur::ZERO;
+        let settled =
+            self.last_delay == self.observed(now) && self.last_delay <= self.params.target;
+        let idle = self.backlog.packets == 0 && self.prob == 0 && settled;
         self.wake = if idle { Time::NEVER } else { self.next_update };
     }
 
@@ -348,7 +373,7 @@ impl Qdisc for DualPi2 {
 
     fn change(
         &mut self,
-        _now: Time,
+        now: Time,
         args: &mut Args<'_>,
         _log: &mut Log,
     ) -> Result<(), GrammarError> {
@@ -358,6 +383,8 @@ impl Qdisc for DualPi2 {
         }
         self.params = params;
         self.configure();
+        // A delay that was within the old target may exceed the new one.
+        self.arm(now);
         Ok(())
     }
 
@@ -402,6 +429,7 @@ impl Qdisc for DualPi2 {
         }
         (self.backlog, self.memory) = (Backlog::default(), 0);
         (self.prob, self.last_delay, self.credit) = (0, Dur::ZERO, self.credit_init);
+        self.sampled = (Dur::ZERO, Dur::ZERO);
         self.wake = Time::NEVER;
     }
 }

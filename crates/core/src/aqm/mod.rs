@@ -10,12 +10,16 @@ mod cnq_codel_af;
 mod cobalt;
 mod cobalt2;
 mod codel;
+mod curvy_red;
 mod deltic;
 mod deltic_boroshne;
 mod deltic_polya;
 mod deltim;
+mod docsis_ll;
 mod drr;
+mod dual_queue;
 mod dualpi2;
+mod dualq;
 mod fifo;
 mod fq_codel;
 mod fq_pie;
@@ -28,7 +32,9 @@ mod pie;
 mod plain_queue;
 pub mod psched;
 mod quartz;
+mod queue_protection;
 mod ramp;
+mod recur;
 mod red;
 mod sce_shell;
 mod sfb;
@@ -36,6 +42,7 @@ pub mod stab;
 mod tally;
 mod tbf;
 mod twin_codel_af;
+mod update_timer;
 mod virtual_clock;
 
 use std::fmt;
@@ -46,11 +53,14 @@ pub use cake::Cake;
 pub use cnq_cobalt::CnqCobalt;
 pub use cnq_codel_af::CnqCodelAf;
 pub use codel::Codel;
+pub use curvy_red::CurvyRed;
 pub use deltic::Deltic;
 pub use deltic_boroshne::DelticBoroshne;
 pub use deltic_polya::DelticPolya;
 pub use deltim::Deltim;
+pub use docsis_ll::DocsisLl;
 pub use dualpi2::DualPi2;
+pub use dualq::DualQ;
 pub use fifo::Fifo;
 pub use fq_codel::FqCodel;
 pub use fq_pie::FqPie;
@@ -419,11 +429,14 @@ pub const REGISTRY: &[Entry] = &[
     cnq_cobalt::ENTRY,
     cnq_codel_af::ENTRY,
     codel::ENTRY,
+    curvy_red::ENTRY,
     deltic::ENTRY,
     deltic_boroshne::ENTRY,
     deltic_polya::ENTRY,
     deltim::ENTRY,
+    docsis_ll::ENTRY,
     dualpi2::ENTRY,
+    dualq::ENTRY,
     fq_codel::ENTRY,
     fq_pie::ENTRY,
     htb::ENTRY,

@@ -48,3 +48,46 @@ name = "ping"
         assert!((0.5..=1.005).contains(&(delivered / ceiling)), "{}: {delivered}", entry.name);
     }
 }
+
+/// Coupled queues: the scalable flow waits little and takes about what the classic one takes.
+#[test]
+fn dual_queues_couple_a_prague_flow_without_delay_to_a_cubic_flow_with_it() {
+    for words in [
+        "dualpi2",
+        "dualpi2 version l4steam",
+        "dualq rate 20Mbit",
+        "dualq rate 20Mbit scheduler tsfifo",
+        "dualq l_aqm step signal random",
+        "curvy_red min_th 0",
+        "curvy_red min_th 5ms",
+        "docsis_ll",
+        "docsis_ll rate 20Mbit",
+    ] {
+        let output = run(&format!(
+            r#"
+duration = "20s"
+[[link]]
+name = "bneck"
+rate = "20Mbit"
+shaper = "htb"
+qdisc = "{words}"
+ingress = ["netem delay 10ms limit 100000"]
+[[flow]]
+name = "cubic"
+cc = "cubic"
+[[flow]]
+name = "prague"
+cc = "prague"
+"#
+        ));
+        let [cubic, prague] = ["cubic", "prague"].map(|flow| output.flow(flow));
+        let ratio = prague.goodput_mbps / cubic.goodput_mbps;
+        assert!((0.4..=2.5).contains(&ratio), "{words}: {ratio}");
+        let [cubic, prague] = [cubic, prague].map(|flow| flow.rtt_ms.as_ref().unwrap());
+        // The path alone takes 20 ms, two packets at 20 Mbit/s another 1.2 ms.
+        assert!(prague.p95 < 23.0, "{words}: {prague:?}");
+        assert!(cubic.mean > prague.mean + 5.0, "{words}: {cubic:?}");
+        let total = output.flow("cubic").goodput_mbps + output.flow("prague").goodput_mbps;
+        assert!(total > 0.9 * 20.0 * 1448.0 / 1514.0, "{words}: {total}");
+    }
+}

@@ -9,7 +9,7 @@ pub(super) const PARAMS: &[Param] = &[
         name: "memlimit",
         value: "BYTES",
         default: "limit of 3028b each",
-        doc: "Memory of both queues, as the kernel's truesize counts them; not in version 2020.",
+        doc: "Memory of both queues, as the kernel's truesize counts them; version mainline only.",
     },
     Param {
         name: "coupling_factor",
@@ -27,7 +27,7 @@ pub(super) const PARAMS: &[Param] = &[
         name: "min_qlen_step",
         value: "PACKETS",
         default: "0p",
-        doc: "Step only packets that found this many in the L4S queue; not in version 2020.",
+        doc: "Step only packets that found this many in the L4S queue; version mainline only.",
     },
     Param {
         name: "drop_on_overload|overflow",
@@ -87,16 +87,23 @@ pub(super) const PARAMS: &[Param] = &[
     },
     Param {
         name: "version",
-        value: "2020|mainline",
+        value: "2020|l4steam|mainline",
         default: "mainline",
-        doc: "Linux 6.17, or L4STeam's tree of spring 2020 with half the gains; not a word of tc.",
+        doc: "Linux 6.17, L4STeam's e1ec6e7, or L4STeam in spring 2020; not a word of tc.",
     },
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Version {
     Y2020,
+    /// L4STeam's tree at e1ec6e7.
+    L4steam,
     Mainline,
+}
+
+impl Version {
+    const NAMES: [&str; 3] = ["2020", "l4steam", "mainline"];
+    const ALL: [Self; 3] = [Self::Y2020, Self::L4steam, Self::Mainline];
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,16 +185,12 @@ impl Params {
                 "beta" => beta = Some(read_gain(args)?),
                 "split_gso" => self.split_gso = true,
                 "no_split_gso" => self.split_gso = false,
-                "version" => {
-                    self.version = match args.choice(&["2020", "mainline"])? {
-                        0 => Version::Y2020,
-                        _ => Version::Mainline,
-                    };
-                }
+                "version" => self.version = Version::ALL[args.choice(&Version::NAMES)?],
                 _ => return Err(args.unknown()),
             }
         }
-        if self.version == Version::Y2020 && (self.memlimit.is_some() || self.min_qlen_step != 0) {
+        if self.version != Version::Mainline && (self.memlimit.is_some() || self.min_qlen_step != 0)
+        {
             return Err(args.invalid("`memlimit` and `min_qlen_step` need `version mainline`"));
         }
         if max_rtt.is_some() || typical_rtt.is_some() {
@@ -216,7 +219,7 @@ impl Params {
     /// Bytes of memory; by default as much as `limit` packets of `per_packet` bytes.
     pub(super) fn memory_limit(&self, per_packet: u64) -> u64 {
         match (self.version, self.memlimit) {
-            (Version::Y2020, _) => u64::MAX,
+            (Version::Y2020 | Version::L4steam, _) => u64::MAX,
             (Version::Mainline, Some(limit)) => limit,
             (Version::Mainline, None) => u64::from(self.limit) * per_packet,
         }
@@ -247,7 +250,7 @@ impl Params {
         text += &format!(" target {} tupdate {}", self.target, self.tupdate);
         text += &format!(" alpha {} beta {}", hz(self.alpha), hz(self.beta));
         text += pick(self.split_gso, " split_gso", " no_split_gso");
-        text + pick(self.version == Version::Y2020, " version 2020", " version mainline")
+        text + " version " + Version::NAMES[self.version as usize]
     }
 }
 

@@ -123,6 +123,7 @@ fn version_2020_exempts_the_first_two_in_the_queue_from_the_step() {
         ("", [true, true, true, true]),
         ("min_qlen_step 1", [false, true, true, true]),
         ("version 2020", [false, false, true, true]),
+        ("version l4steam", [false, false, true, true]),
     ] {
         let (mut q, mut log) = (make(&format!("dualpi2 {words}")), Log::default());
         fill(&mut q, Time::ZERO, Ecn::Ect1, 4);
@@ -181,6 +182,7 @@ fn packet_and_memory_limits_are_those_of_the_version() {
     assert_eq!(make("dualpi2").memory_limit, 30_280_000);
     assert_eq!(make("dualpi2 limit 100").memory_limit, 302_800);
     assert!(build("dualpi2 version 2020 memlimit 1Mb", env()).is_err());
+    assert!(build("dualpi2 version l4steam min_qlen_step 1", env()).is_err());
 }
 
 // Values that tc of iproute2 7.3 derives.
@@ -221,9 +223,38 @@ fn timer_runs_in_multiples_from_creation() {
     assert_eq!((q.next_update, q.period), (Time(500_000_000), Dur::from_millis(16)));
 }
 
+// KAT aqm.md 8.7 (b): gains and timer are mainline's, the delay is that of the last dequeue.
+#[test]
+fn l4steam_updates_with_the_delay_of_the_last_dequeue() {
+    let (mut q, mut log) = (make("dualpi2 version l4steam step_thresh 10s"), Log::default());
+    fill(&mut q, Time::ZERO, Ecn::Ect0, 2);
+    q.dequeue(Time(16_000_000), &mut log);
+    q.update(Time(200_000_000));
+    assert_eq!(q.prob, 220_437_500);
+    // A leaf whose last packet has left under HTB is not asked again: the delay goes stale.
+    q.dequeue(Time(16_000_000), &mut log);
+    q.update(Time(300_000_000));
+    assert_eq!((q.prob, q.backlog.packets), (220_437_500 + 687_500, 0));
+    q.dequeue(Time(300_000_000), &mut log);
+    q.update(Time(316_000_000));
+    assert!(q.prob < 1_000_000, "{}", q.prob);
+}
+
+// KAT aqm.md 8.7 (b): "non-empty" in the credit rule is an age other than 0.
+#[test]
+fn l4steam_charges_no_credit_while_the_other_head_has_no_age() {
+    let (mut q, mut log) = (make("dualpi2 version l4steam step_thresh 10s"), Log::default());
+    fill(&mut q, Time(5), Ecn::Ect0, 3);
+    fill(&mut q, Time(5), Ecn::Ect1, 3);
+    assert_eq!(q.dequeue(Time(5), &mut log).map(|p| p.ecn()), Some(Ecn::Ect1));
+    assert_eq!(q.credit, q.credit_init);
+    q.dequeue(Time(6), &mut log);
+    assert_eq!(q.credit, q.credit_init + 10 * 1514);
+}
+
 #[test]
 fn timer_that_sleeps_while_idle_gives_what_a_running_one_gives() {
-    for words in ["", "version 2020"] {
+    for words in ["", "version 2020", "version l4steam", "version l4steam target 0"] {
         let (mut lazy, mut eager) =
             (make(&format!("dualpi2 {words}")), make(&format!("dualpi2 {words}")));
         let (mut rng, mut log) = (Rng::named(9, "t"), Log::default());
