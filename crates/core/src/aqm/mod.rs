@@ -60,7 +60,7 @@ pub use twin_codel_af::TwinCodelAf;
 
 use crate::ecn::Ecn;
 use crate::grammar::{Args, GrammarError, Param, nearest, split_name};
-use crate::impair::{Netem, Police, netem, police};
+use crate::impair::{Netem, Police, drop, mangle, netem, police};
 use crate::packet::Packet;
 use crate::probe::Probe;
 use crate::rng::Rng;
@@ -411,11 +411,13 @@ pub const REGISTRY: &[Entry] = &[
     deltic::ENTRY,
     deltic_boroshne::ENTRY,
     deltic_polya::ENTRY,
+    drop::ENTRY,
     dualpi2::ENTRY,
     fq_codel::ENTRY,
     fq_pie::ENTRY,
     htb::ENTRY,
     lfq_cobalt::ENTRY,
+    mangle::ENTRY,
     netem::ENTRY,
     fifo::PFIFO,
     pfifo_fast::ENTRY,
