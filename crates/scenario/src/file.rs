@@ -269,15 +269,17 @@ pub(crate) struct TunnelTable {
     pub(crate) replay_window: Option<u32>,
 }
 
-/// Outer codepoint of a tunnel (RFC 6040 4.1).
+/// Outer codepoint of a tunnel.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum TunnelEcn {
-    /// That of the inner packet.
+    /// That of the inner packet (RFC 6040).
     #[default]
     Normal,
     /// Not-ECT.
     Compat,
+    /// That of the inner packet, but ECT(0) for CE (RFC 3168, Linux).
+    Rfc3168,
 }
 
 /// Outer DSCP of a tunnel.

@@ -85,39 +85,15 @@ impl Topology {
                 tunnel_ends(&mut ports, index, tunnel, forward);
             }
         }
-        let route = |path: &[usize], tunnels: &[usize]| {
-            let tunnels = by_length(scenario, path, tunnels);
-            let way = |forward: bool, place: usize| {
-                let span = &spans[path[place]];
-                let span = if forward { span.0.clone() } else { span.1.clone() };
-                // The longest tunnel is entered first and left last.
-                let entered = tunnels
-                    .iter()
-                    .filter(move |(_, run)| place == if forward { run.start } else { run.end - 1 });
-                let left = tunnels
-                    .iter()
-                    .rev()
-                    .filter(move |(_, run)| place == if forward { run.end - 1 } else { run.start });
-                let first = ends + if forward { 0 } else { 2 };
-                let encap = entered.map(move |(tunnel, _)| first + 4 * tunnel);
-                let decap = left.map(move |(tunnel, _)| first + 4 * tunnel + 1);
-                encap.chain(span).chain(decap).collect::<Vec<_>>()
-            };
-            Route {
-                forward: (0..path.len()).flat_map(|place| way(true, place)).collect(),
-                reverse: (0..path.len()).rev().flat_map(|place| way(false, place)).collect(),
-            }
-        };
-        let within = |is_member: &dyn Fn(&Tunnel) -> bool| -> Vec<usize> {
-            let tunnels = scenario.tunnels.iter().enumerate();
-            tunnels.filter(|(_, tunnel)| is_member(tunnel)).map(|(index, _)| index).collect()
-        };
-        let flows = scenario.flows.iter().enumerate();
-        let flows = flows.map(|(n, f)| route(&f.path, &within(&|t| t.flows.contains(&n))));
-        let pings = scenario.pings.iter().enumerate();
-        let pings = pings.map(|(n, p)| route(&p.path, &within(&|t| t.pings.contains(&n))));
-        let (flows, pings) = (flows.collect(), pings.collect());
-        Self { ports, flows, pings }
+        let routes = Routes { spans, ends };
+        let tunnels = scenario.tunnels.iter().enumerate();
+        let flows = scenario.flows.iter().enumerate().map(|(n, flow)| {
+            routes.route(&flow.path, tunnels.clone().filter(|(_, t)| t.flows.contains(&n)))
+        });
+        let pings = scenario.pings.iter().enumerate().map(|(n, ping)| {
+            routes.route(&ping.path, tunnels.clone().filter(|(_, t)| t.pings.contains(&n)))
+        });
+        Self { flows: flows.collect(), pings: pings.collect(), ports }
     }
 
     /// The egress port of a link's direction: the target of a scheduled change.
@@ -131,13 +107,42 @@ impl Topology {
     }
 }
 
-/// The tunnels with their places in `path`, the longest first; of equal ones the first in the file.
-fn by_length(scenario: &Scenario, path: &[usize], tunnels: &[usize]) -> Vec<(usize, Range<usize>)> {
-    let run = |tunnel: usize| crossed(path, &scenario.tunnels[tunnel].links);
-    let mut tunnels: Vec<_> =
-        tunnels.iter().filter_map(|tunnel| Some((*tunnel, run(*tunnel)?))).collect();
-    tunnels.sort_by_key(|(_, run)| std::cmp::Reverse(run.len()));
-    tunnels
+/// Where the ports of links and tunnels stand in the list.
+struct Routes {
+    /// Per link: ports of the forward and of the reverse direction.
+    spans: Vec<(Range<usize>, Range<usize>)>,
+    /// The first end of the first tunnel; each tunnel has four.
+    ends: usize,
+}
+
+impl Routes {
+    fn route<'t>(
+        &self,
+        path: &[usize],
+        tunnels: impl Iterator<Item = (usize, &'t Tunnel)>,
+    ) -> Route {
+        let places =
+            |(index, tunnel): (usize, &Tunnel)| Some((index, crossed(path, &tunnel.links)?));
+        let mut tunnels: Vec<_> = tunnels.filter_map(places).collect();
+        // The longest is entered first; of equal ones the first in the file.
+        tunnels.sort_by_key(|(_, run)| std::cmp::Reverse(run.len()));
+        let mut route = Route { forward: vec![], reverse: vec![] };
+        for (place, link) in path.iter().enumerate() {
+            let first = |(_, run): &&(usize, Range<usize>)| run.start == place;
+            let last = |(_, run): &&(usize, Range<usize>)| run.end == place + 1;
+            let end = |which: usize| move |(index, _): &(usize, _)| self.ends + 4 * index + which;
+            let (forward, reverse) = self.spans[*link].clone();
+            route.forward.extend(tunnels.iter().filter(first).map(end(0)));
+            route.forward.extend(forward);
+            route.forward.extend(tunnels.iter().rev().filter(last).map(end(1)));
+            // Built from its end, to be turned round.
+            route.reverse.extend(tunnels.iter().filter(first).map(end(3)));
+            route.reverse.extend(reverse.rev());
+            route.reverse.extend(tunnels.iter().rev().filter(last).map(end(2)));
+        }
+        route.reverse.reverse();
+        route
+    }
 }
 
 fn tunnel_ends(ports: &mut Vec<PortSpec>, index: usize, tunnel: &Tunnel, forward: bool) {

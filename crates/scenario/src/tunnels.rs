@@ -68,6 +68,7 @@ pub(crate) fn tunnels(
             ecn: match table.ecn {
                 TunnelEcn::Normal => Mode::Normal,
                 TunnelEcn::Compat => Mode::Compatibility,
+                TunnelEcn::Rfc3168 => Mode::FullFunctionality,
             },
             dscp: match table.dscp {
                 TunnelDscp::Copy => Dscp::Copy,

@@ -85,6 +85,7 @@ fn tunnel(tunnel: &Tunnel, scenario: &Scenario) -> TunnelTable {
         ecn: match tunnel.ecn {
             Mode::Normal => TunnelEcn::Normal,
             Mode::Compatibility => TunnelEcn::Compat,
+            Mode::FullFunctionality => TunnelEcn::Rfc3168,
         },
         dscp: match tunnel.dscp {
             Dscp::Copy => TunnelDscp::Copy,

@@ -366,7 +366,7 @@ fn tunnels_run_along_links_that_their_flows_cross() {
         ),
         (
             "name = \"t\"\nlinks = [\"bneck\"]\necn = \"copy\"",
-            "21: tunnel.t.ecn: unknown value \"copy\"; valid: normal, compat",
+            "21: tunnel.t.ecn: unknown value \"copy\"; valid: normal, compat, rfc3168",
         ),
         (
             "name = \"t\"\nlinks = [\"bneck\", \"far\"]\n[[tunnel]]\nname = \"u\"\nlinks = [\"far\", \"away\"]",

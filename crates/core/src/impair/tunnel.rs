@@ -14,14 +14,17 @@ use crate::ecn::Ecn;
 use crate::grammar::{Args, GrammarError};
 use crate::packet::{Kind, Packet};
 
-/// How the ingress sets the outer codepoint (RFC 6040 4.1).
+/// How the ingress sets the outer codepoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Copies the inner codepoint.
+    /// Copies the inner codepoint (RFC 6040 4.1).
     #[default]
     Normal,
-    /// Not-ECT, for an egress that knows no ECN.
+    /// Not-ECT, for an egress that knows no ECN (RFC 6040 4.1).
     Compatibility,
+    /// Copies ECT and turns CE into ECT(0): the full-functionality mode of RFC 3168 9.1.1, which
+    /// RFC 6040 replaced and Linux 7.2 still has.
+    FullFunctionality,
 }
 
 impl Mode {
@@ -30,6 +33,7 @@ impl Mode {
         match self {
             Self::Normal => "normal",
             Self::Compatibility => "compat",
+            Self::FullFunctionality => "rfc3168",
         }
     }
 }
@@ -142,7 +146,11 @@ impl Element for Encap {
         self.sequence = self.sequence.wrapping_add(1);
         let tunnel = &self.tunnel;
         let dscp = if tunnel.dscp == Dscp::Copy { pkt.tos & !3 } else { 0 };
-        let ecn = if tunnel.mode == Mode::Normal { pkt.ecn() } else { Ecn::NotEct };
+        let ecn = match (tunnel.mode, pkt.ecn()) {
+            (Mode::Compatibility, _) => Ecn::NotEct,
+            (Mode::FullFunctionality, Ecn::Ce) => Ecn::Ect0,
+            (_, ecn) => ecn,
+        };
         let mut outer = Packet {
             hash: if tunnel.entropy == Entropy::One { tunnel.hash } else { pkt.hash },
             src: tunnel.hosts.0,
@@ -312,7 +320,7 @@ mod tests {
         }
     }
 
-    // aqm.md 0.2: every cell of RFC 6040 figure 4
+    // aqm.md 0.2: every cell of RFC 6040 figure 4, as also measured with Linux 7.2 (ipip).
     #[test]
     fn egress_combines_the_codepoints_by_rfc_6040() {
         use Ecn::{Ce, Ect0, Ect1, NotEct};
@@ -333,7 +341,7 @@ mod tests {
         }
     }
 
-    // RFC 6040 4.1
+    // RFC 6040 4.1, RFC 3168 9.1.1; the last as measured with Linux 7.2 (ipip, vxlan).
     #[test]
     fn ingress_copies_the_codepoint_or_hides_it() {
         for ecn in ALL {
@@ -343,6 +351,7 @@ mod tests {
                 (Mode::Normal, Dscp::Zero, ecn as u8),
                 (Mode::Compatibility, Dscp::Copy, 0xb8),
                 (Mode::Compatibility, Dscp::Zero, 0),
+                (Mode::FullFunctionality, Dscp::Copy, if ecn == Ecn::Ce { 0xba } else { tos }),
             ] {
                 let (mut encap, mut decap) = Tunnel { mode, dscp, ..tunnel() }.ends();
                 let pkt = pass(&mut *encap, packet(0, tos)).unwrap();

@@ -140,3 +140,41 @@ fn tunnel_within_a_tunnel_gives_back_the_packet() {
     assert_eq!(stat(output.queue("outer.decap"), "ce_propagated"), marks);
     assert_eq!(total(&output.flow("a").receiver, "delivered_bytes"), f64::from(30 << 20));
 }
+
+#[test]
+fn full_functionality_mode_hides_earlier_marks_from_the_queue_inside() {
+    let packets = |mode: &str| {
+        let output = run(&format!(
+            r#"
+duration = "5s"
+[[link]]
+name = "before"
+ingress = ["mangle data every 10 ce-everything"]
+[link.reverse]
+ingress = []
+[[link]]
+name = "bneck"
+rate = "50Mbit"
+qdisc = "dualpi2"
+delay = "5ms"
+[[flow]]
+name = "a"
+cc = "prague"
+[[tunnel]]
+name = "vpn"
+links = ["bneck"]
+ecn = "{mode}"
+"#
+        ));
+        let marks = output.queue("before.ingress0").marked as f64;
+        let received = total(&output.flow("a").receiver, "ce_received");
+        let queue = output.queue("bneck");
+        assert!(marks > 100.0 && received > marks - 10.0, "{received} of {marks} come through");
+        (stat(queue, "pkts_in_c"), marks)
+    };
+    // CE is classified as L4S; as ECT(0) it is Classic, with the SYN.
+    let (classic, _) = packets("normal");
+    assert!(classic <= 2.0, "{classic}");
+    let (classic, marks) = packets("rfc3168");
+    assert!(classic >= marks, "{classic} of {marks}");
+}
