@@ -60,14 +60,16 @@ pub struct Packet {
     pub tos: u8,
     /// Protocol class.
     pub kind: Kind,
-    /// TCP flags AE, CWR, ECE in bits 2, 1, 0, which ACK filters compare; bit 7 is that of
+    /// TCP flags AE, CWR, ECE in bits 2, 1, 0, which ACK filters compare and middleboxes clear;
+    /// above them the bits of [`Packet::is_syn`], [`Packet::is_syn_ack`] and
     /// [`Packet::is_corrupt`].
     pub ace: u8,
     /// Segments in this (super-)packet, 1 unless GSO is modelled.
     pub segs: u8,
     /// When the queue that now holds the packet received it. Every leaf queue sets it on enqueue.
     pub stamp: Time,
-    /// Cumulative acknowledgement (low 32 bits), for ACK filters.
+    /// Cumulative acknowledgement (low 32 bits), for ACK filters; of a tunnel's outer packet its
+    /// sequence number.
     pub ack: u32,
     /// Bytes reported in SACK blocks, for ACK filters.
     pub sacked: u32,
@@ -120,9 +122,37 @@ impl Packet {
     pub const fn is_corrupt(&self) -> bool {
         self.ace & CORRUPT != 0
     }
+
+    /// AE, CWR and ECE in bits 2, 1, 0.
+    #[inline]
+    pub const fn ecn_flags(&self) -> u8 {
+        self.ace & ECN_FLAGS
+    }
+
+    /// Notes the SYN flag; with `ack` that of a SYN/ACK.
+    #[inline]
+    pub fn set_syn(&mut self, ack: bool) {
+        self.ace |= if ack { SYN_ACK } else { SYN };
+    }
+
+    /// Whether this TCP packet has SYN set and ACK clear.
+    #[inline]
+    pub const fn is_syn(&self) -> bool {
+        self.ace & SYN != 0
+    }
+
+    /// Whether this TCP packet has SYN and ACK set.
+    #[inline]
+    pub const fn is_syn_ack(&self) -> bool {
+        self.ace & SYN_ACK != 0
+    }
 }
 
-/// The bit of `ace` that no TCP flag uses.
+/// The bits of `ace` that hold AE, CWR and ECE.
+const ECN_FLAGS: u8 = 0b111;
+/// The bits of `ace` that say what else a queue or a middlebox may want to know.
+const SYN: u8 = 0x20;
+const SYN_ACK: u8 = 0x40;
 const CORRUPT: u8 = 0x80;
 
 #[cfg(test)]
@@ -140,6 +170,15 @@ mod tests {
         assert!(!p.is_corrupt());
         p.set_corrupt();
         assert_eq!((p.is_corrupt(), p.ace & 0b111), (true, 0b101));
+    }
+
+    #[test]
+    fn syn_and_its_answer_are_told_apart_and_leave_the_flags_alone() {
+        let (mut syn, mut answer) = (Packet { ace: 0b111, ..Packet::default() }, Packet::default());
+        syn.set_syn(false);
+        answer.set_syn(true);
+        assert_eq!((syn.is_syn(), syn.is_syn_ack(), syn.ecn_flags()), (true, false, 0b111));
+        assert_eq!((answer.is_syn(), answer.is_syn_ack(), answer.ecn_flags()), (false, true, 0));
     }
 
     // aqm.md 0.2, the table of ECN helpers.

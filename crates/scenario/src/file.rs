@@ -45,6 +45,9 @@ pub(crate) struct File {
     /// ICMP echo trains.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) ping: Vec<PingTable>,
+    /// Tunnels around runs of links.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) tunnel: Vec<TunnelTable>,
     /// Changes during the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) schedule: Vec<ScheduleTable>,
@@ -133,6 +136,10 @@ pub(crate) struct FlowTable {
     /// TOS byte; its two ECN bits are zero.
     #[serde(default = "tos_zero")]
     pub(crate) tos: Tos,
+    /// Name of the flow whose hash its packets carry, so that flow queues put both into one
+    /// bucket; default a hash of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) hash_of: Option<String>,
     /// What differs from the file's `[tcp]`.
     #[serde(default, skip_serializing_if = "TcpTable::is_empty")]
     pub(crate) tcp: TcpTable,
@@ -238,6 +245,69 @@ pub(crate) struct PingTable {
     pub(crate) size: u32,
 }
 
+/// A tunnel around a run of links, in both directions. The ends are ports of their own, before
+/// the ingress elements of the first link and after the last link.
+#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TunnelTable {
+    /// Name, unique among tunnels and links: letters, digits, `_` and `-`.
+    pub(crate) name: String,
+    /// Names of the links between its ends, in the order in which paths cross them.
+    pub(crate) links: Vec<String>,
+    /// Names of the flows and pings inside it; default all that cross these links.
+    pub(crate) flows: Option<Vec<String>>,
+    /// Bytes of the outer headers; default 60 (WireGuard over IPv4).
+    #[serde(default = "wireguard")]
+    pub(crate) overhead: u32,
+    /// Outer codepoint; default "normal".
+    #[serde(default)]
+    pub(crate) ecn: TunnelEcn,
+    /// Outer DSCP; default "copy".
+    #[serde(default)]
+    pub(crate) dscp: TunnelDscp,
+    /// What flow queues find to tell inner flows apart; default "one".
+    #[serde(default)]
+    pub(crate) entropy: TunnelEntropy,
+    /// Packets behind the highest sequence number that the egress still takes; default all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) replay_window: Option<u32>,
+}
+
+/// Outer codepoint of a tunnel.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum TunnelEcn {
+    /// That of the inner packet (RFC 6040).
+    #[default]
+    Normal,
+    /// Not-ECT.
+    Compat,
+    /// That of the inner packet, but ECT(0) for CE (RFC 3168, Linux).
+    Rfc3168,
+}
+
+/// Outer DSCP of a tunnel.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum TunnelDscp {
+    /// That of the inner packet.
+    #[default]
+    Copy,
+    /// Zero.
+    Zero,
+}
+
+/// Outer flow hash of a tunnel.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum TunnelEntropy {
+    /// One for all packets.
+    #[default]
+    One,
+    /// That of the inner packet.
+    Inner,
+}
+
 /// Changes at one instant. A name such as `link.bneck.rate` means both directions,
 /// `link.bneck.forward.rate` or `link.bneck.reverse.rate` one.
 #[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
@@ -276,6 +346,10 @@ fn tos_zero() -> Tos {
 
 fn ping_size() -> u32 {
     84
+}
+
+fn wireguard() -> u32 {
+    60
 }
 
 /// The JSON Schema of the scenario file, for editors and other front ends.

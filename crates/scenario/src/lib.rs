@@ -17,13 +17,14 @@ pub mod scenario;
 mod schedule;
 mod text;
 pub mod topology;
+mod tunnels;
 mod write;
 
 pub use error::{Origin, ScenarioError};
 pub use file::schema;
 pub use load::{Axis, Parsed, SweepPoint, expand, load};
 pub use scenario::{
-    Change, Direction, EcnMode, Edit, Era, Flow, Link, Measure, Ping, Scenario, Tcp,
+    Change, Direction, EcnMode, Edit, Era, Flow, Link, Measure, Ping, Scenario, Tcp, Tunnel,
 };
 pub use topology::{PortSpec, Role, Route, Topology};
 pub use write::to_toml;

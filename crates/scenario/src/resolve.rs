@@ -12,6 +12,7 @@ use crate::file::{
 use crate::scenario::{Direction, EcnMode, Era, Flow, Link, Measure, Ping, Scenario, Tcp};
 use crate::schedule::schedule;
 use crate::text::Quantity;
+use crate::tunnels::tunnels;
 
 /// More than any application needs, and enough to see the effect.
 const MAX_CONTROL_RTTS: u32 = 100;
@@ -41,7 +42,8 @@ pub(crate) fn resolve(doc: &Doc, file: &File) -> Result<Scenario, ScenarioError>
     for (index, table) in file.flow.iter().enumerate() {
         let key = Key::entry("flow", index, &table.name);
         name(doc, &key, &table.name, file.flow[..index].iter().map(|f| f.name.as_str()))?;
-        let flow = flow(doc, &key, table, &file.tcp, &names, end)?;
+        let mut flow = flow(doc, &key, table, &file.tcp, &names, end)?;
+        flow.hash_of = hash_of(doc, &key, index, &file.flow)?;
         let paced_by_path = flow.path.iter().any(|link| takes_time(&links[*link]));
         doc.check(
             flow.bytes.is_some() || paced_by_path,
@@ -58,6 +60,7 @@ pub(crate) fn resolve(doc: &Doc, file: &File) -> Result<Scenario, ScenarioError>
         name(doc, &key, &table.name, flows.chain(before))?;
         pings.push(ping(doc, &key, table, &names, duration)?);
     }
+    let tunnels = tunnels(doc, &file.tunnel, &links, &flows, &pings)?;
     Ok(Scenario {
         name: file.name.clone(),
         description: file.description.clone(),
@@ -69,6 +72,7 @@ pub(crate) fn resolve(doc: &Doc, file: &File) -> Result<Scenario, ScenarioError>
         links,
         flows,
         pings,
+        tunnels,
     })
 }
 
@@ -97,7 +101,7 @@ fn measure(doc: &Doc, file: &File, end: Time) -> Result<Measure, ScenarioError> 
 }
 
 /// A name must work as a part of a dotted name, of a file name and of a column.
-fn name<'n>(
+pub(crate) fn name<'n>(
     doc: &Doc,
     key: &Key,
     name: &str,
@@ -209,13 +213,22 @@ fn path(
     links: &[&str],
 ) -> Result<Vec<usize>, ScenarioError> {
     let Some(path) = path else { return Ok((0..links.len()).collect()) };
-    let key = key.field("path");
-    doc.check(!path.is_empty(), &key, "expected at least one link")?;
+    path_of(doc, &key.field("path"), path, links)
+}
+
+/// The links of these names, at least one and each once.
+pub(crate) fn path_of(
+    doc: &Doc,
+    key: &Key,
+    path: &[String],
+    links: &[&str],
+) -> Result<Vec<usize>, ScenarioError> {
+    doc.check(!path.is_empty(), key, "expected at least one link")?;
     let mut indices = Vec::new();
     for name in path {
         let index = links.iter().position(|link| link == name);
-        let index = index.ok_or_else(|| doc.fail(&key, unknown("link", name, links)))?;
-        doc.check(!indices.contains(&index), &key, &format!("link {name:?} is named twice"))?;
+        let index = index.ok_or_else(|| doc.fail(key, unknown("link", name, links)))?;
+        doc.check(!indices.contains(&index), key, &format!("link {name:?} is named twice"))?;
         indices.push(index);
     }
     Ok(indices)
@@ -267,8 +280,26 @@ fn flow(
         bytes,
         path: path(doc, key, table.path.as_ref(), links)?,
         tos,
+        hash_of: None,
         tcp: tcp(doc, &key.field("tcp"), &[&table.tcp, defaults])?,
     })
+}
+
+/// The flow whose hash flow number `index` borrows.
+fn hash_of(
+    doc: &Doc,
+    key: &Key,
+    index: usize,
+    flows: &[FlowTable],
+) -> Result<Option<usize>, ScenarioError> {
+    let Some(name) = &flows[index].hash_of else { return Ok(None) };
+    let key = key.field("hash_of");
+    let names: Vec<&str> = flows.iter().map(|flow| flow.name.as_str()).collect();
+    let lender = names.iter().position(|flow| flow == name);
+    let lender = lender.ok_or_else(|| doc.fail(&key, unknown("flow", name, &names)))?;
+    let own = lender != index && flows[lender].hash_of.is_none();
+    doc.check(own, &key, "expected another flow, which has a hash of its own")?;
+    Ok(Some(lender))
 }
 
 fn ping(
@@ -296,7 +327,7 @@ fn ping(
     })
 }
 
-fn between(
+pub(crate) fn between(
     doc: &Doc,
     key: &Key,
     field: &str,

@@ -1,6 +1,7 @@
 //! A validated scenario. After parsing there is no invalid state left for an engine to check:
 //! names are resolved to indices, every algorithm text has been built once, times are in order.
 
+use sojourn_core::impair::tunnel;
 use sojourn_core::{Dur, Rate, Time};
 
 /// One run, completely described.
@@ -24,6 +25,8 @@ pub struct Scenario {
     pub flows: Vec<Flow>,
     /// Pings in file order.
     pub pings: Vec<Ping>,
+    /// Tunnels in file order.
+    pub tunnels: Vec<Tunnel>,
     /// Scheduled changes, sorted by time.
     pub schedule: Vec<Change>,
 }
@@ -87,6 +90,8 @@ pub struct Flow {
     pub path: Vec<usize>,
     /// DSCP in the TOS byte; the ECN bits are zero.
     pub tos: u8,
+    /// The flow, as an index into [`Scenario::flows`], whose hashes its packets carry.
+    pub hash_of: Option<usize>,
     /// Parameters of both endpoints.
     pub tcp: Tcp,
 }
@@ -159,6 +164,29 @@ pub struct Ping {
     pub tos: u8,
     /// IP bytes of a packet (84 for the usual 56 bytes of payload).
     pub size: u32,
+}
+
+/// A tunnel around a run of links, in both directions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tunnel {
+    /// Name, unique among tunnels and links.
+    pub name: String,
+    /// Links between its ends, as indices into [`Scenario::links`], in the order of the paths.
+    pub links: Vec<usize>,
+    /// Flows inside it, as indices into [`Scenario::flows`].
+    pub flows: Vec<usize>,
+    /// Pings inside it, as indices into [`Scenario::pings`].
+    pub pings: Vec<usize>,
+    /// Bytes of the outer headers.
+    pub overhead: u32,
+    /// Outer codepoint.
+    pub ecn: tunnel::Mode,
+    /// Outer DSCP.
+    pub dscp: tunnel::Dscp,
+    /// Outer flow hash.
+    pub entropy: tunnel::Entropy,
+    /// Packets of the egress's replay window, if it has one.
+    pub replay_window: Option<u32>,
 }
 
 /// A scheduled change.

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use sojourn_core::grammar::split_name;
+use sojourn_core::impair::tunnel::{Dscp, Entropy, Mode};
 use sojourn_core::{Bytes, Dur, Time};
 
 use crate::file::{
     DirectionTable, EcnName, EraName, File, FlowTable, LinkTable, MeasureTable, PingTable,
-    ScheduleTable, TcpTable,
+    ScheduleTable, TcpTable, TunnelDscp, TunnelEcn, TunnelEntropy, TunnelTable,
 };
-use crate::scenario::{Change, Direction, EcnMode, Edit, Era, Flow, Link, Scenario, Tcp};
+use crate::scenario::{Change, Direction, EcnMode, Edit, Era, Flow, Link, Scenario, Tcp, Tunnel};
 use crate::text::{Quantity, RateOrNone, Tos};
 
 /// The scenario as a file that [`load`](crate::load) reads back as an equal scenario. Equal
@@ -34,6 +35,7 @@ fn file(scenario: &Scenario) -> File {
         bytes: flow.bytes.map(|bytes| Quantity(Bytes(bytes))),
         path: Some(path(&flow.path)),
         tos: Tos(flow.tos),
+        hash_of: flow.hash_of.map(|other| scenario.flows[other].name.clone()),
         tcp: if Some(&flow.tcp) == common { TcpTable::default() } else { tcp(&flow.tcp) },
     };
     File {
@@ -62,6 +64,7 @@ fn file(scenario: &Scenario) -> File {
                 size: ping.size,
             })
             .collect(),
+        tunnel: scenario.tunnels.iter().map(|t| tunnel(t, scenario)).collect(),
         schedule: scenario.schedule.iter().map(|c| change(c, &scenario.links)).collect(),
         sweep: BTreeMap::new(),
     }
@@ -69,6 +72,31 @@ fn file(scenario: &Scenario) -> File {
 
 fn since_start(time: Time) -> Quantity<Dur> {
     Quantity(time.since(Time::ZERO))
+}
+
+fn tunnel(tunnel: &Tunnel, scenario: &Scenario) -> TunnelTable {
+    let flows = tunnel.flows.iter().map(|flow| &scenario.flows[*flow].name);
+    let pings = tunnel.pings.iter().map(|ping| &scenario.pings[*ping].name);
+    TunnelTable {
+        name: tunnel.name.clone(),
+        links: tunnel.links.iter().map(|link| scenario.links[*link].name.clone()).collect(),
+        flows: Some(flows.chain(pings).cloned().collect()),
+        overhead: tunnel.overhead,
+        ecn: match tunnel.ecn {
+            Mode::Normal => TunnelEcn::Normal,
+            Mode::Compatibility => TunnelEcn::Compat,
+            Mode::FullFunctionality => TunnelEcn::Rfc3168,
+        },
+        dscp: match tunnel.dscp {
+            Dscp::Copy => TunnelDscp::Copy,
+            Dscp::Zero => TunnelDscp::Zero,
+        },
+        entropy: match tunnel.entropy {
+            Entropy::One => TunnelEntropy::One,
+            Entropy::Inner => TunnelEntropy::Inner,
+        },
+        replay_window: tunnel.replay_window,
+    }
 }
 
 fn link(link: &Link) -> LinkTable {

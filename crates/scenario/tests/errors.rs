@@ -327,3 +327,79 @@ fn control_characters_cannot_break_the_line() {
     let error = error(&BASE.replace("50Mbit", "a\\u001b[2J\\nb\\u2028c"), &[]).to_string();
     assert!(!error.contains(char::is_control) && !error.contains('\u{2028}'), "{error}");
 }
+
+#[test]
+fn tunnels_run_along_links_that_their_flows_cross() {
+    for (table, expected) in [
+        (
+            "name = \"bneck\"\nlinks = [\"bneck\"]",
+            "19: tunnel.bneck.name: the name \"bneck\" is already taken",
+        ),
+        (
+            "name = \"t\"\nlinks = [\"bnek\"]",
+            "20: tunnel.t.links: unknown link \"bnek\" (did you mean \"bneck\"?); valid: bneck, far, away",
+        ),
+        ("name = \"t\"\nlinks = []", "20: tunnel.t.links: expected at least one link"),
+        (
+            "name = \"t\"\nlinks = [\"far\", \"bneck\"]",
+            "20: tunnel.t.links: \"a\" does not cross these links one after the other",
+        ),
+        (
+            "name = \"t\"\nlinks = [\"bneck\", \"away\"]\nflows = [\"p\"]",
+            "20: tunnel.t.links: \"p\" does not cross these links one after the other",
+        ),
+        (
+            "name = \"t\"\nlinks = [\"bneck\"]\nflows = [\"b\"]",
+            "21: tunnel.t.flows: unknown flow or ping \"b\" (did you mean \"a\"?); valid: a, p",
+        ),
+        (
+            "name = \"t\"\nlinks = [\"bneck\"]\nflows = [\"a\", \"a\"]",
+            "21: tunnel.t.flows: \"a\" is named twice",
+        ),
+        (
+            "name = \"t\"\nlinks = [\"bneck\"]\noverhead = 1001",
+            "21: tunnel.t.overhead: expected 0 to 1000, got 1001",
+        ),
+        (
+            "name = \"t\"\nlinks = [\"bneck\"]\nreplay_window = 0",
+            "21: tunnel.t.replay_window: expected 1 to 1000000, got 0",
+        ),
+        (
+            "name = \"t\"\nlinks = [\"bneck\"]\necn = \"copy\"",
+            "21: tunnel.t.ecn: unknown value \"copy\"; valid: normal, compat, rfc3168",
+        ),
+        (
+            "name = \"t\"\nlinks = [\"bneck\", \"far\"]\n[[tunnel]]\nname = \"u\"\nlinks = [\"far\", \"away\"]",
+            "23: tunnel.u.links: \"a\" would leave tunnel \"t\" in the middle: expected one tunnel within \
+             the other, or both apart",
+        ),
+    ] {
+        let links = "[[link]]\nname = \"far\"\n[[link]]\nname = \"away\"\n";
+        let text = format!("{BASE}[[tunnel]]\n{table}\n{links}");
+        assert_eq!(error(&text, &[]).to_string(), format!("my.toml:{expected}"));
+    }
+    let unused = "[[link]]\nname = \"far\"\n[[tunnel]]\nname = \"t\"\nlinks = [\"far\"]\n";
+    let text = BASE.replace("name = \"a\"", "name = \"a\"\npath = [\"bneck\"]");
+    let text = text.replace("name = \"p\"", "name = \"p\"\npath = [\"bneck\"]") + unused;
+    let expected = "my.toml:24: tunnel.t.links: no flow or ping crosses all of these links";
+    assert_eq!(error(&text, &[]).to_string(), expected);
+}
+
+#[test]
+fn borrowed_hashes_are_another_flows_own() {
+    let near = "my.toml:13: flow.a.hash_of: ";
+    for (lender, expected) in [
+        ("aa", "unknown flow \"aa\" (did you mean \"a\"?); valid: a"),
+        ("p", "unknown flow \"p\" (did you mean \"a\"?); valid: a"),
+        ("a", "expected another flow, which has a hash of its own"),
+    ] {
+        let new = format!("name = \"a\"\nhash_of = \"{lender}\"");
+        edited("name = \"a\"", &new, &format!("{near}{expected}"));
+    }
+    let chain = "[[flow]]\nname = \"b\"\ncc = \"reno\"\nhash_of = \"a\"\n[[flow]]\nname = \"c\"\n\
+                 cc = \"reno\"\nhash_of = \"b\"\n";
+    appended(
+        chain,
+        "my.toml:25: flow.c.hash_of: expected another flow, which has a hash of its own",
+    );
+}

@@ -215,6 +215,76 @@ fn routes_pass_the_ports_in_order_and_return_backwards() {
     assert_eq!(topology.port(1, false, Role::Ingress(0)), None);
 }
 
+const TUNNELS: &str = r#"
+name = "tunnels"
+duration = "10s"
+[[link]]
+name = "a"
+[[link]]
+name = "b"
+delay = "1ms"
+ingress = ["mangle bleach-ecn"]
+[[link]]
+name = "c"
+[[flow]]
+name = "in"
+cc = "reno"
+[[flow]]
+name = "out"
+cc = "reno"
+hash_of = "in"
+path = ["b", "c"]
+[[ping]]
+name = "p"
+[[tunnel]]
+name = "short"
+links = ["b"]
+flows = ["in", "out"]
+overhead = 20
+ecn = "compat"
+dscp = "zero"
+entropy = "inner"
+[[tunnel]]
+name = "long"
+links = ["b", "c"]
+flows = ["p", "in"]
+replay_window = 64
+"#;
+
+#[test]
+fn tunnels_nest_and_only_their_flows_pass_their_ends() {
+    let scenario = parsed(TUNNELS, &[]).scenario;
+    let topology = Topology::new(&scenario);
+    let names = |route: &[usize]| {
+        route.iter().map(|port| topology.ports[*port].name.as_str()).collect::<Vec<_>>().join(" ")
+    };
+    let [inside, outside] = [0, 1].map(|flow| &topology.flows[flow]);
+    assert_eq!(
+        names(&inside.forward),
+        "a long.encap short.encap b.ingress0 b short.decap c long.decap"
+    );
+    assert_eq!(
+        names(&inside.reverse),
+        "long.reverse.encap c.reverse short.reverse.encap b.reverse.ingress0 b.reverse \
+         short.reverse.decap long.reverse.decap a.reverse"
+    );
+    assert_eq!(names(&outside.forward), "short.encap b.ingress0 b short.decap c");
+    assert_eq!(names(&topology.pings[0].forward), "a long.encap b.ingress0 b c long.decap");
+    let growth: i32 = inside.forward.iter().map(|port| topology.ports[*port].growth).sum();
+    assert_eq!(growth, 0);
+    assert_eq!(topology.egress(1, true).map(|port| &topology.ports[port].name[..]), Some("b"));
+}
+
+#[test]
+fn tunnels_and_borrowed_hashes_are_written_as_they_are_read() {
+    let scenario = parsed(TUNNELS, &[]).scenario;
+    assert_eq!(scenario.flows[1].hash_of, Some(0));
+    let tunnel = &scenario.tunnels[1];
+    assert_eq!((&tunnel.flows[..], &tunnel.pings[..]), (&[0][..], &[0][..]));
+    let resolved = to_toml(&scenario);
+    assert_eq!(parsed(&resolved, &[]).scenario, scenario, "{resolved}");
+}
+
 #[test]
 fn resolved_file_is_a_fixed_point_that_states_every_default() {
     let scenario = parsed(MINIMAL, &[]).scenario;

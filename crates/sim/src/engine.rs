@@ -3,7 +3,8 @@
 
 use std::collections::VecDeque;
 
-use sojourn_core::aqm::{self, Env, Log};
+use sojourn_core::aqm::{self, Env, Log, Qdisc};
+use sojourn_core::impair::tunnel::Tunnel;
 use sojourn_core::{Dur, Kind, Packet, Rate, Rng, Time};
 use sojourn_scenario::topology::{PortSpec, Role, Topology};
 use sojourn_scenario::{Change, Edit, Scenario};
@@ -64,8 +65,7 @@ impl<'s> Engine<'s> {
     fn new(scenario: &'s Scenario) -> Self {
         let topology = Topology::new(scenario);
         let mut ends = ends(scenario);
-        let mut ports: Vec<Port> =
-            topology.ports.iter().map(|spec| port(spec, scenario, ends.len())).collect();
+        let mut ports = ports(&topology, scenario, ends.len());
         for (n, route) in topology.flows.iter().chain(&topology.pings).enumerate() {
             for (direction, hops) in [&route.forward, &route.reverse].into_iter().enumerate() {
                 let sender = 2 * n + direction;
@@ -182,7 +182,7 @@ impl<'s> Engine<'s> {
         let port = &mut self.ports[p];
         let mut launched = false;
         while let Some((arrival, pkt)) = port.transmit(self.now, self.measuring, &mut self.log) {
-            let is_data = pkt.kind == Kind::TcpData && port.ingress.is_none();
+            let is_data = pkt.kind == Kind::TcpData && port.role == Role::Egress;
             self.data_packets += u64::from(is_data);
             if arrival == self.now && port.line_is_empty() {
                 self.arriving.push_back((port.next[pkt.flow.0 as usize], pkt));
@@ -233,7 +233,7 @@ impl<'s> Engine<'s> {
         self.delivered += 1;
         // A checksum fails before anything looks at the packet.
         if !pkt.is_corrupt() {
-            let body = self.slab.get(pkt.id);
+            let body = self.slab.arrived(pkt);
             self.ends[e].endpoint.on_packet(self.now, body, pkt.ecn());
         }
         self.slab.release(pkt.id);
@@ -294,11 +294,11 @@ impl<'s> Engine<'s> {
         for p in 0..self.ports.len() {
             let port = &self.ports[p];
             let wanted = if port.forward { change.forward } else { change.reverse };
-            let element = match &change.edit {
-                Edit::Ingress(i, _) => Some(*i),
-                _ => None,
+            let role = match &change.edit {
+                Edit::Ingress(i, _) => Role::Ingress(*i),
+                _ => Role::Egress,
             };
-            if port.link == change.link && wanted && port.ingress == element {
+            if port.link == change.link && wanted && port.role == role {
                 self.edit(p, &change.edit, index);
                 self.pump(p);
             }
@@ -465,19 +465,47 @@ fn env(seed: u64, name: &str, now: Time) -> Env {
     Env { now, ..Env::ethernet(Rng::named(seed, name)) }
 }
 
-fn port(spec: &PortSpec, scenario: &Scenario, ends: usize) -> Port {
-    let env = |part: &str| env(scenario.seed, &format!("link.{}.{part}", spec.name), Time::ZERO);
+/// The ports with their queues. The two ends of a tunnel's direction follow one another.
+fn ports(topology: &Topology, scenario: &Scenario, ends: usize) -> Vec<Port> {
+    let mut exit = None;
+    let port = |spec: &PortSpec| {
+        let qdisc = match spec.role {
+            Role::Ingress(_) | Role::Egress => link_queue(spec, scenario.seed),
+            Role::Encap(index) => {
+                let (encap, decap) = tunnel(scenario, index, spec.forward).ends();
+                exit = Some(decap);
+                encap
+            }
+            Role::Decap(_) => exit.take().expect("its ingress stands before it"),
+        };
+        Port::new(spec, qdisc, ends)
+    };
+    topology.ports.iter().map(port).collect()
+}
+
+fn link_queue(spec: &PortSpec, seed: u64) -> Box<dyn Qdisc> {
+    let env = |part: &str| env(seed, &format!("link.{}.{part}", spec.name), Time::ZERO);
     let leaf = aqm::build(&spec.qdisc, env("qdisc")).expect(CHECKED);
-    let qdisc = match &spec.shaper {
+    match &spec.shaper {
         Some(shaper) => aqm::build_shaped(shaper, leaf, &env("shaper")).expect(CHECKED),
         None => leaf,
-    };
-    let ingress = match spec.role {
-        Role::Ingress(i) => Some(i),
-        Role::Egress => None,
-    };
-    let place = (spec.link, spec.forward, ingress);
-    Port::new(spec.name.clone(), place, qdisc, spec.wire, spec.delay, ends)
+    }
+}
+
+fn tunnel(scenario: &Scenario, index: usize, forward: bool) -> Tunnel {
+    let spec = &scenario.tunnels[index];
+    let mut hashes = Rng::named(scenario.seed, &format!("tunnel.{}.hash", spec.name));
+    let hashes = [hashes.u32(), hashes.u32()];
+    // Flows run between hosts 0 and 1; each tunnel has two of its own.
+    let [near, far] = [2 * index + 2, 2 * index + 3].map(|host| host as u16);
+    Tunnel {
+        mode: spec.ecn,
+        dscp: spec.dscp,
+        entropy: spec.entropy,
+        hash: hashes[usize::from(!forward)],
+        hosts: if forward { (near, far) } else { (far, near) },
+        replay_window: spec.replay_window,
+    }
 }
 
 /// The rate that bounds a port: its wire's, or its shaper's.

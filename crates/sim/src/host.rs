@@ -32,7 +32,7 @@ impl End {
             Body::Icmp(_) => (0, 0, 0),
         };
         let (src, dst) = if self.flow.is_forward() { (0, 1) } else { (1, 0) };
-        Packet {
+        let mut packet = Packet {
             id: slab.store(tx.body),
             flow: self.flow,
             hash: self.hash,
@@ -46,7 +46,13 @@ impl End {
             stamp: sojourn_core::Time::ZERO,
             ack,
             sacked,
+        };
+        if let Body::Tcp(segment) = &tx.body
+            && segment.flags.syn
+        {
+            packet.set_syn(segment.flags.ack);
         }
+        packet
     }
 }
 
@@ -116,5 +122,14 @@ pub(crate) fn ends(scenario: &Scenario) -> Vec<End> {
     let tcp = flows.flat_map(|(i, f)| tcp_ends(f, i, scenario.seed));
     let offset = scenario.flows.len();
     let pings = scenario.pings.iter().enumerate();
-    tcp.chain(pings.flat_map(|(i, p)| ping_ends(p, offset + i, scenario.seed))).collect()
+    let pings = pings.flat_map(|(i, p)| ping_ends(p, offset + i, scenario.seed));
+    let mut ends: Vec<End> = tcp.chain(pings).collect();
+    for (borrower, flow) in scenario.flows.iter().enumerate() {
+        if let Some(lender) = flow.hash_of {
+            for direction in 0..2 {
+                ends[2 * borrower + direction].hash = ends[2 * lender + direction].hash;
+            }
+        }
+    }
+    ends
 }

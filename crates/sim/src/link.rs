@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use sojourn_core::aqm::{Backlog, Event, Log, Qdisc, Reason, Stats};
 use sojourn_core::{Dur, Packet, Probe, Rate, Time};
+use sojourn_scenario::topology::{PortSpec, Role};
 use sojourn_trace::summary::Totals;
 use sojourn_trace::{DelayHistogram, QueueSummary};
 
@@ -38,8 +39,9 @@ pub(crate) struct Port {
     pub(crate) name: String,
     pub(crate) link: usize,
     pub(crate) forward: bool,
-    /// Position among ingress elements, `None` for the egress queue.
-    pub(crate) ingress: Option<usize>,
+    pub(crate) role: Role,
+    /// Bytes that a packet gains on arrival: at the ends of a tunnel its outer headers come and go.
+    growth: i32,
     pub(crate) qdisc: Box<dyn Qdisc>,
     pub(crate) wire: Option<Rate>,
     pub(crate) delay: Dur,
@@ -62,22 +64,16 @@ pub(crate) struct Port {
 }
 
 impl Port {
-    pub(crate) fn new(
-        name: String,
-        place: (usize, bool, Option<usize>),
-        qdisc: Box<dyn Qdisc>,
-        wire: Option<Rate>,
-        delay: Dur,
-        flows: usize,
-    ) -> Self {
+    pub(crate) fn new(spec: &PortSpec, qdisc: Box<dyn Qdisc>, flows: usize) -> Self {
         Self {
-            name,
-            link: place.0,
-            forward: place.1,
-            ingress: place.2,
+            name: spec.name.clone(),
+            link: spec.link,
+            forward: spec.forward,
+            role: spec.role,
+            growth: spec.growth,
             qdisc,
-            wire,
-            delay,
+            wire: spec.wire,
+            delay: spec.delay,
             busy_until: Time::ZERO,
             line: VecDeque::with_capacity(64),
             next: vec![Hop::End(u32::MAX); flows],
@@ -95,7 +91,8 @@ impl Port {
         }
     }
 
-    pub(crate) fn enqueue(&mut self, now: Time, pkt: Packet, log: &mut Log) {
+    pub(crate) fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
+        pkt.len = pkt.len.wrapping_add_signed(self.growth);
         self.received.add(&pkt);
         self.qdisc.enqueue(now, pkt, log);
     }

@@ -1,5 +1,6 @@
 //! The headers of packets in the network.
 
+use sojourn_core::Packet;
 use sojourn_transport::Body;
 
 /// Headers of packets in the network, reused without allocation once warm.
@@ -24,8 +25,15 @@ impl Slab {
         (self.bodies.len() - 1) as u32
     }
 
-    pub(crate) fn get(&self, id: u32) -> &Body {
-        &self.bodies[id as usize]
+    /// The header of a packet as it arrives: with the flags that the path has left of it. Each
+    /// copy of a duplicated packet brings its own.
+    #[inline]
+    pub(crate) fn arrived(&mut self, pkt: &Packet) -> &Body {
+        let body = &mut self.bodies[pkt.id as usize];
+        if let Body::Tcp(segment) = body {
+            segment.ace = pkt.ecn_flags();
+        }
+        body
     }
 
     /// One more packet carries this body.
@@ -48,5 +56,25 @@ impl Slab {
     /// Packets in the network.
     pub(crate) fn live(&self) -> usize {
         self.bodies.len() - self.free.len() + self.shared
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sojourn_transport::tcp::Segment;
+
+    use super::*;
+
+    #[test]
+    fn each_copy_arrives_with_its_own_flags() {
+        let mut slab = Slab::default();
+        let id = slab.store(Body::Tcp(Segment { ace: 0b111, ..Segment::default() }));
+        slab.share(id);
+        let mut cleared = Packet { id, ace: 0b011, ..Packet::default() };
+        cleared.set_syn(false);
+        for (pkt, flags) in [(cleared, 0b011), (Packet { id, ace: 0b111, ..cleared }, 0b111)] {
+            let Body::Tcp(segment) = slab.arrived(&pkt) else { panic!("TCP is kept as TCP") };
+            assert_eq!(segment.ace, flags);
+        }
     }
 }

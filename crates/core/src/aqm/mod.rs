@@ -78,7 +78,7 @@ pub use twin_codel_af::TwinCodelAf;
 
 use crate::ecn::Ecn;
 use crate::grammar::{Args, GrammarError, Param, nearest, split_name};
-use crate::impair::{Netem, Police, netem, police};
+use crate::impair::{Netem, Police, drop, mangle, netem, police};
 use crate::packet::Packet;
 use crate::probe::Probe;
 use crate::rng::Rng;
@@ -435,12 +435,14 @@ pub const REGISTRY: &[Entry] = &[
     deltic_polya::ENTRY,
     deltim::ENTRY,
     docsis_ll::ENTRY,
+    drop::ENTRY,
     dualpi2::ENTRY,
     dualq::ENTRY,
     fq_codel::ENTRY,
     fq_pie::ENTRY,
     htb::ENTRY,
     lfq_cobalt::ENTRY,
+    mangle::ENTRY,
     netem::ENTRY,
     fifo::PFIFO,
     pfifo_fast::ENTRY,

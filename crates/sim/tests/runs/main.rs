@@ -2,7 +2,9 @@
 
 mod analytic;
 mod changes;
+mod elements;
 mod invariants;
 mod lab;
 mod registry;
+mod tunnels;
 mod windows;

@@ -1,0 +1,465 @@
+//! The two ends of an IP tunnel: what an AQM between them sees, and what of its marks survives.
+//! ECN by RFC 6040 (aqm.md 0.2), sequence numbers and replay window by RFC 4303 3.4.3 and RFC 6479.
+//!
+//! Between the ends a packet is UDP between two hosts, with no flags and no acknowledgement in
+//! sight; [`Packet::flow`] stays, since it routes the packet and no queue takes it for a header.
+//! The ends do not change [`Packet::len`], since a discipline conserves bytes: the port in front
+//! of each adds or removes the outer header.
+
+use std::sync::{Arc, Mutex};
+
+use super::element::{Element, InPath};
+use crate::aqm::{Log, Qdisc, Reason, Stats};
+use crate::ecn::Ecn;
+use crate::grammar::{Args, GrammarError};
+use crate::packet::{Kind, Packet};
+
+/// How the ingress sets the outer codepoint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Copies the inner codepoint (RFC 6040 4.1).
+    #[default]
+    Normal,
+    /// Not-ECT, for an egress that knows no ECN (RFC 6040 4.1).
+    Compatibility,
+    /// Copies ECT and turns CE into ECT(0): the full-functionality mode of RFC 3168 9.1.1, which
+    /// RFC 6040 replaced and Linux 7.2 still has.
+    FullFunctionality,
+}
+
+impl Mode {
+    /// The name in scenarios.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Normal => "normal",
+            Self::Compatibility => "compat",
+            Self::FullFunctionality => "rfc3168",
+        }
+    }
+}
+
+/// The outer DSCP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dscp {
+    /// The inner DSCP (RFC 2983's uniform model at the ingress).
+    #[default]
+    Copy,
+    /// Zero.
+    Zero,
+}
+
+impl Dscp {
+    /// The name in scenarios.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Copy => "copy",
+            Self::Zero => "zero",
+        }
+    }
+}
+
+/// What flow queues find to tell inner flows apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Entropy {
+    /// Nothing: one 5-tuple for the whole tunnel (WireGuard, IPsec, IP in IP).
+    #[default]
+    One,
+    /// A source port made of the inner hash (VXLAN, RFC 7348; MPLS in UDP, RFC 7510).
+    Inner,
+}
+
+impl Entropy {
+    /// The name in scenarios.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::One => "one",
+            Self::Inner => "inner",
+        }
+    }
+}
+
+/// One direction of a tunnel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tunnel {
+    /// Outer codepoint.
+    pub mode: Mode,
+    /// Outer DSCP.
+    pub dscp: Dscp,
+    /// Outer flow hash.
+    pub entropy: Entropy,
+    /// Hash of the outer 5-tuple, for [`Entropy::One`].
+    pub hash: u32,
+    /// Outer source and destination.
+    pub hosts: (u16, u16),
+    /// Packets behind the highest sequence number that the egress still takes, each once; `None`
+    /// takes all.
+    pub replay_window: Option<u32>,
+}
+
+/// Packets that may wait at either end for a busy wire: a device's transmit queue.
+const LIMIT: u32 = 1000;
+
+impl Tunnel {
+    /// Ingress and egress, which share the inner headers of the packets between them.
+    pub fn ends(self) -> (Box<dyn Qdisc>, Box<dyn Qdisc>) {
+        let inner = Arc::new(Mutex::new(Vec::new()));
+        let encap = Encap { tunnel: self, inner: Arc::clone(&inner), sequence: 0 };
+        let replay = self.replay_window.map(ReplayWindow::new);
+        let decap = Decap { inner, replay, counters: Counters::default() };
+        (Box::new(InPath::new(encap, LIMIT)), Box::new(InPath::new(decap, LIMIT)))
+    }
+}
+
+/// The inner header's codepoint after decapsulation (RFC 6040 figure 4); `None` drops the packet.
+pub const fn decapsulated(inner: Ecn, outer: Ecn) -> Option<Ecn> {
+    match (inner, outer) {
+        (Ecn::NotEct, Ecn::Ce) => None,
+        (Ecn::Ect0 | Ecn::Ect1, Ecn::Ce) => Some(Ecn::Ce),
+        (Ecn::Ect0, Ecn::Ect1) => Some(Ecn::Ect1),
+        _ => Some(inner),
+    }
+}
+
+/// Inner headers by [`Packet::id`]. Copies of one packet have equal headers, except for what was
+/// rewritten on one of them before the tunnel: the last copy's stands for all.
+type Inner = Arc<Mutex<Vec<Packet>>>;
+
+/// Why locking cannot fail: no code panics with the lock held.
+const UNPOISONED: &str = "neither end panics";
+
+/// The ingress.
+struct Encap {
+    tunnel: Tunnel,
+    inner: Inner,
+    sequence: u32,
+}
+
+impl Element for Encap {
+    #[inline]
+    fn pass(&mut self, pkt: &mut Packet, _log: &mut Log) -> Option<Reason> {
+        let mut inner = self.inner.lock().expect(UNPOISONED);
+        let place = pkt.id as usize;
+        if place >= inner.len() {
+            inner.resize(place + 1, Packet::default());
+        }
+        inner[place] = *pkt;
+        self.sequence = self.sequence.wrapping_add(1);
+        let tunnel = &self.tunnel;
+        let dscp = if tunnel.dscp == Dscp::Copy { pkt.tos & !3 } else { 0 };
+        let ecn = match (tunnel.mode, pkt.ecn()) {
+            (Mode::Compatibility, _) => Ecn::NotEct,
+            (Mode::FullFunctionality, Ecn::Ce) => Ecn::Ect0,
+            (_, ecn) => ecn,
+        };
+        let mut outer = Packet {
+            hash: if tunnel.entropy == Entropy::One { tunnel.hash } else { pkt.hash },
+            src: tunnel.hosts.0,
+            dst: tunnel.hosts.1,
+            tos: ecn.on_tos(dscp),
+            kind: Kind::Udp,
+            ace: 0,
+            ack: self.sequence,
+            sacked: 0,
+            ..*pkt
+        };
+        if pkt.is_corrupt() {
+            outer.set_corrupt();
+        }
+        *pkt = outer;
+        None
+    }
+
+    fn change(&mut self, args: &mut Args<'_>) -> Result<(), GrammarError> {
+        no_words(args)
+    }
+
+    fn describe(&self) -> String {
+        let Tunnel { mode, dscp, entropy, .. } = self.tunnel;
+        let [mode, dscp, entropy] = [mode.name(), dscp.name(), entropy.name()];
+        format!("encap ecn {mode} dscp {dscp} entropy {entropy}")
+    }
+
+    fn stats(&self, out: &mut Stats) {
+        out.put("sequence", self.sequence);
+    }
+}
+
+fn no_words(args: &mut Args<'_>) -> Result<(), GrammarError> {
+    if args.key().is_some() { Err(args.unknown()) } else { Ok(()) }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counters {
+    ce_propagated: u64,
+    ect1_propagated: u64,
+    not_ect_drops: u64,
+    replay_drops: u64,
+}
+
+/// The egress.
+struct Decap {
+    inner: Inner,
+    replay: Option<ReplayWindow>,
+    counters: Counters,
+}
+
+impl Element for Decap {
+    #[inline]
+    fn pass(&mut self, pkt: &mut Packet, _log: &mut Log) -> Option<Reason> {
+        if self.replay.as_mut().is_some_and(|replay| !replay.accepts(pkt.ack)) {
+            self.counters.replay_drops += 1;
+            return Some(Reason::Middlebox);
+        }
+        let header = self.inner.lock().expect(UNPOISONED)[pkt.id as usize];
+        let Some(ecn) = decapsulated(header.ecn(), pkt.ecn()) else {
+            self.counters.not_ect_drops += 1;
+            return Some(Reason::Middlebox);
+        };
+        if ecn != header.ecn() {
+            match ecn {
+                Ecn::Ce => self.counters.ce_propagated += 1,
+                _ => self.counters.ect1_propagated += 1,
+            }
+        }
+        let is_corrupt = pkt.is_corrupt();
+        *pkt = Packet { len: pkt.len, tos: ecn.on_tos(header.tos), ..header };
+        if is_corrupt {
+            pkt.set_corrupt();
+        }
+        None
+    }
+
+    fn change(&mut self, args: &mut Args<'_>) -> Result<(), GrammarError> {
+        no_words(args)
+    }
+
+    fn describe(&self) -> String {
+        match &self.replay {
+            Some(replay) => format!("decap replay_window {}", replay.size),
+            None => "decap".to_owned(),
+        }
+    }
+
+    fn stats(&self, out: &mut Stats) {
+        out.put("ce_propagated", self.counters.ce_propagated as f64);
+        out.put("ect1_propagated", self.counters.ect1_propagated as f64);
+        out.put("not_ect_drops", self.counters.not_ect_drops as f64);
+        out.put("replay_drops", self.counters.replay_drops as f64);
+    }
+}
+
+/// Which of the last sequence numbers have arrived: a ring of 64-bit words (RFC 6479).
+struct ReplayWindow {
+    size: u32,
+    highest: u32,
+    /// One word more than the window fills, so that the oldest is never half cleared.
+    seen: Vec<u64>,
+}
+
+impl ReplayWindow {
+    fn new(size: u32) -> Self {
+        Self { size, highest: 0, seen: vec![0; size.div_ceil(64) as usize + 1] }
+    }
+
+    /// Whether this number, from 1, is within the window and new; from now on it is not.
+    fn accepts(&mut self, number: u32) -> bool {
+        if self.highest.saturating_sub(number) >= self.size {
+            return false;
+        }
+        let words = self.seen.len();
+        let word = |number: u32| number as usize / 64;
+        if number > self.highest {
+            let fresh = (word(number) - word(self.highest)).min(words);
+            for ahead in 0..fresh {
+                self.seen[(word(number) - ahead) % words] = 0;
+            }
+            self.highest = number;
+        }
+        let (slot, bit) = (&mut self.seen[word(number) % words], 1 << (number % 64));
+        let is_new = *slot & bit == 0;
+        *slot |= bit;
+        is_new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aqm::Event;
+    use crate::units::Time;
+
+    const ALL: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce];
+
+    fn tunnel() -> Tunnel {
+        Tunnel { hash: 7, hosts: (8, 9), ..Tunnel::default() }
+    }
+
+    fn packet(id: u32, tos: u8) -> Packet {
+        Packet {
+            id,
+            tos,
+            hash: 1234 + id,
+            src: 1,
+            dst: 2,
+            len: 1514,
+            ace: 0b101,
+            ack: 99,
+            sacked: 3,
+            kind: Kind::TcpAck,
+            ..Packet::default()
+        }
+    }
+
+    fn pass(q: &mut dyn Qdisc, pkt: Packet) -> Result<Packet, Reason> {
+        let mut log = Log::default();
+        q.enqueue(Time(5), pkt, &mut log);
+        match (q.dequeue(Time(5), &mut log), log.events()) {
+            (Some(sent), []) => Ok(sent),
+            (None, [Event::Drop(_, reason)]) => Err(*reason),
+            other => panic!("neither sent nor dropped: {other:?}"),
+        }
+    }
+
+    // aqm.md 0.2: every cell of RFC 6040 figure 4, as also measured with Linux 7.2 (ipip).
+    #[test]
+    fn egress_combines_the_codepoints_by_rfc_6040() {
+        use Ecn::{Ce, Ect0, Ect1, NotEct};
+        for (inner, row) in [
+            (NotEct, [Some(NotEct), Some(NotEct), Some(NotEct), None]),
+            (Ect1, [Some(Ect1), Some(Ect1), Some(Ect1), Some(Ce)]),
+            (Ect0, [Some(Ect0), Some(Ect1), Some(Ect0), Some(Ce)]),
+            (Ce, [Some(Ce), Some(Ce), Some(Ce), Some(Ce)]),
+        ] {
+            for (outer, expected) in ALL.into_iter().zip(row) {
+                let (mut encap, mut decap) = tunnel().ends();
+                let mut pkt = pass(&mut *encap, packet(0, inner.on_tos(0x28))).unwrap();
+                pkt.set_ecn(outer);
+                let out = pass(&mut *decap, pkt);
+                let expected = expected.map(|ecn| ecn.on_tos(0x28)).ok_or(Reason::Middlebox);
+                assert_eq!(out.map(|p| p.tos), expected, "{inner:?} in {outer:?}");
+            }
+        }
+    }
+
+    // RFC 6040 4.1, RFC 3168 9.1.1; the last as measured with Linux 7.2 (ipip, vxlan).
+    #[test]
+    fn ingress_copies_the_codepoint_or_hides_it() {
+        for ecn in ALL {
+            let tos = ecn.on_tos(0xb8);
+            for (mode, dscp, outer) in [
+                (Mode::Normal, Dscp::Copy, tos),
+                (Mode::Normal, Dscp::Zero, ecn as u8),
+                (Mode::Compatibility, Dscp::Copy, 0xb8),
+                (Mode::Compatibility, Dscp::Zero, 0),
+                (Mode::FullFunctionality, Dscp::Copy, if ecn == Ecn::Ce { 0xba } else { tos }),
+            ] {
+                let (mut encap, mut decap) = Tunnel { mode, dscp, ..tunnel() }.ends();
+                let pkt = pass(&mut *encap, packet(0, tos)).unwrap();
+                assert_eq!(pkt.tos, outer);
+                assert_eq!(pass(&mut *decap, pkt).unwrap().tos, tos);
+            }
+        }
+    }
+
+    #[test]
+    fn packets_between_the_ends_are_one_udp_flow_unless_entropy_is_kept() {
+        for (entropy, hashes) in [(Entropy::One, [7, 7]), (Entropy::Inner, [1234, 1235])] {
+            let (mut encap, _) = Tunnel { entropy, ..tunnel() }.ends();
+            for (id, hash) in [0, 1].into_iter().zip(hashes) {
+                let outer = pass(&mut *encap, packet(id, 1)).unwrap();
+                assert_eq!((outer.hash, outer.src, outer.dst), (hash, 8, 9));
+                assert_eq!((outer.kind, outer.ace, outer.sacked), (Kind::Udp, 0, 0));
+            }
+        }
+    }
+
+    #[test]
+    fn inner_header_comes_out_as_it_went_in() {
+        let (mut outer_in, mut outer_out) = tunnel().ends();
+        let (mut inner_in, mut inner_out) = Tunnel { hash: 70, ..tunnel() }.ends();
+        let mut held = Vec::new();
+        for id in [3, 0, 2] {
+            let pkt = pass(&mut *inner_in, packet(id, 2)).unwrap();
+            held.push((id, pass(&mut *outer_in, pkt).unwrap()));
+        }
+        for (id, pkt) in held.into_iter().rev() {
+            let pkt = pass(&mut *outer_out, pkt).unwrap();
+            assert_eq!(pkt.hash, 70);
+            let pkt = pass(&mut *inner_out, pkt).unwrap();
+            let before = Packet { stamp: Time(5), ..packet(id, 2) };
+            assert_eq!(format!("{pkt:?}"), format!("{before:?}"));
+        }
+    }
+
+    #[test]
+    fn bit_errors_stay_on_the_copy_that_has_them() {
+        let (mut encap, mut decap) = tunnel().ends();
+        let clean = pass(&mut *encap, packet(0, 2)).unwrap();
+        let mut broken = clean;
+        broken.set_corrupt();
+        assert!(pass(&mut *decap, broken).unwrap().is_corrupt());
+        assert!(!pass(&mut *decap, clean).unwrap().is_corrupt());
+        let mut broken = packet(0, 2);
+        broken.set_corrupt();
+        assert!(pass(&mut *encap, broken).unwrap().is_corrupt());
+    }
+
+    #[test]
+    fn replay_window_takes_what_is_within_it_once() {
+        let mut window = ReplayWindow::new(4);
+        for (number, accepted) in [
+            (1, true),
+            (2, true),
+            (2, false),
+            (6, true),
+            (3, true),
+            (2, false), // four behind
+            (3, false),
+            (4, true),
+            (5, true),
+            (1000, true),
+            (997, true),
+            (996, false),
+            (997, false),
+        ] {
+            assert_eq!(window.accepts(number), accepted, "{number}");
+        }
+    }
+
+    #[test]
+    fn replay_window_agrees_with_a_set_of_numbers() {
+        let mut rng = crate::rng::Rng::named(1, "replay");
+        for size in [1, 2, 63, 64, 65, 128, 200] {
+            let (mut window, mut seen) =
+                (ReplayWindow::new(size), std::collections::HashSet::new());
+            let mut highest = 0_u32;
+            for _ in 0..5000 {
+                let number = (highest + 1 + rng.below(8)).saturating_sub(rng.below(2 * size + 8));
+                let number = number.max(1);
+                let expected = number + size > highest && seen.insert(number);
+                assert_eq!(window.accepts(number), expected, "{number} of {highest}, size {size}");
+                highest = highest.max(number);
+            }
+        }
+    }
+
+    #[test]
+    fn overtaken_packets_are_dropped_behind_the_window() {
+        let (mut encap, mut decap) = Tunnel { replay_window: Some(32), ..tunnel() }.ends();
+        let late = pass(&mut *encap, packet(0, 2)).unwrap();
+        for id in 1..=31 {
+            let pkt = pass(&mut *encap, packet(id, 1)).unwrap();
+            pass(&mut *decap, pkt).unwrap();
+        }
+        assert!(pass(&mut *decap, late).is_ok(), "31 behind is within 32");
+        let late = pass(&mut *encap, packet(0, 2)).unwrap();
+        for id in 1..=32 {
+            let pkt = pass(&mut *encap, packet(id, 1)).unwrap();
+            pass(&mut *decap, pkt).unwrap();
+        }
+        assert_eq!(pass(&mut *decap, late).unwrap_err(), Reason::Middlebox);
+        let mut stats = Stats::default();
+        decap.stats(&mut stats);
+        assert_eq!(stats.value("replay_drops"), Some(1.0));
+    }
+}
