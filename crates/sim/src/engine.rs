@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use sojourn_core::aqm::{self, Env, Log};
+use sojourn_core::impair::Medium;
 use sojourn_core::{Dur, Kind, Packet, Rate, Rng, Time};
 use sojourn_scenario::topology::{PortSpec, Role, Topology};
 use sojourn_scenario::{Change, Edit, Scenario};
@@ -39,6 +40,8 @@ struct Engine<'s> {
     scenario: &'s Scenario,
     now: Time,
     ports: Vec<Port>,
+    /// What the two directions of each link may share.
+    media: Vec<Medium>,
     ends: Vec<End>,
     slab: Slab,
     events: EventQueue,
@@ -64,8 +67,12 @@ impl<'s> Engine<'s> {
     fn new(scenario: &'s Scenario) -> Self {
         let topology = Topology::new(scenario);
         let mut ends = ends(scenario);
-        let mut ports: Vec<Port> =
-            topology.ports.iter().map(|spec| port(spec, scenario, ends.len())).collect();
+        let media: Vec<Medium> = scenario.links.iter().map(|_| Medium::default()).collect();
+        let mut ports: Vec<Port> = topology
+            .ports
+            .iter()
+            .map(|spec| port(spec, scenario, ends.len(), &media[spec.link]))
+            .collect();
         for (n, route) in topology.flows.iter().chain(&topology.pings).enumerate() {
             for (direction, hops) in [&route.forward, &route.reverse].into_iter().enumerate() {
                 let sender = 2 * n + direction;
@@ -91,6 +98,7 @@ impl<'s> Engine<'s> {
             scenario,
             now: Time::ZERO,
             ports,
+            media,
             ends,
             slab: Slab::default(),
             events: EventQueue::new(slots),
@@ -308,7 +316,7 @@ impl<'s> Engine<'s> {
     fn edit(&mut self, p: usize, edit: &Edit, index: usize) {
         let now = self.now;
         let name = format!("{}.change{index}", self.ports[p].name);
-        let env = env(self.scenario.seed, &name, now);
+        let env = env(self.scenario, &name, now, &self.media[self.ports[p].link]);
         let port = &mut self.ports[p];
         match edit {
             Edit::Delay(delay) => port.delay = *delay,
@@ -461,12 +469,13 @@ impl<'s> Engine<'s> {
     }
 }
 
-fn env(seed: u64, name: &str, now: Time) -> Env {
-    Env { now, ..Env::ethernet(Rng::named(seed, name)) }
+fn env(scenario: &Scenario, name: &str, now: Time, medium: &Medium) -> Env {
+    let (traces, medium) = (scenario.traces.clone(), medium.clone());
+    Env { now, traces, medium, ..Env::ethernet(Rng::named(scenario.seed, name)) }
 }
 
-fn port(spec: &PortSpec, scenario: &Scenario, ends: usize) -> Port {
-    let env = |part: &str| env(scenario.seed, &format!("link.{}.{part}", spec.name), Time::ZERO);
+fn port(spec: &PortSpec, scenario: &Scenario, ends: usize, medium: &Medium) -> Port {
+    let env = |part: &str| env(scenario, &format!("link.{}.{part}", spec.name), Time::ZERO, medium);
     let leaf = aqm::build(&spec.qdisc, env("qdisc")).expect(CHECKED);
     let qdisc = match &spec.shaper {
         Some(shaper) => aqm::build_shaped(shaper, leaf, &env("shaper")).expect(CHECKED),

@@ -114,7 +114,9 @@ fn duplex(words: [&str; 2], n: u32, end: Time) -> [Vec<(u64, usize)>; 2] {
     let env = env("a");
     let other = Env { rng: Rng::named(1, "b"), ..env.clone() };
     let mut ways = [build(words[0], env).unwrap(), build(words[1], other).unwrap()];
-    ways.iter_mut().for_each(|q| fill(&mut **q, Time::ZERO, n));
+    for q in &mut ways {
+        fill(&mut **q, Time::ZERO, n);
+    }
     let mut seen = [Vec::new(), Vec::new()];
     loop {
         let next = usize::from(ways[1].wake() < ways[0].wake());
