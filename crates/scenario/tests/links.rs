@@ -13,7 +13,9 @@ impl Folder {
         let unique = format!("sojourn-{name}-{}", std::process::id());
         let folder = Self(std::env::temp_dir().join(unique));
         std::fs::create_dir_all(folder.0.join("sub folder")).unwrap();
-        files.iter().for_each(|(file, text)| folder.write(file, text));
+        for (file, text) in files {
+            folder.write(file, text);
+        }
         folder
     }
 

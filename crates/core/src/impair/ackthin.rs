@@ -18,7 +18,7 @@ pub(crate) const ENTRY: Entry = Entry {
         Param {
             name: "every",
             value: "NUMBER",
-            default: "4 without hold",
+            default: "2 without hold",
             doc: "Of so many ACKs of a flow in a row, only the last passes.",
         },
         Param {
@@ -44,7 +44,7 @@ pub(crate) const ENTRY: Entry = Entry {
 };
 
 /// The default of `every`.
-const EVERY: u32 = 4;
+const EVERY: u32 = 2;
 
 /// Flows that are told apart by hash; one that meets another's place takes it over.
 const BUCKETS: usize = 1024;
