@@ -5,11 +5,13 @@ use std::collections::{BTreeMap, HashMap};
 use proptest::prelude::*;
 use sojourn_core::aqm::psched::{self, LinkLayer, RateConfig};
 use sojourn_core::aqm::{self, Backlog, Env, Event, Log, Qdisc, REGISTRY, Stats};
+use sojourn_core::impair::trace::{Opportunities, RateSteps, Traces};
 use sojourn_core::{Bytes, Ecn, FlowId, Kind, Packet, Rate, Rng, Time};
 
 /// Configurations of each discipline: defaults, and small limits that make it act.
 fn configurations(name: &str) -> &'static [&'static str] {
     match name {
+        "ackthin" => &["", "hold 3ms", "every 3 hold 2ms careless"],
         "bfifo" => &["", "limit 20000"],
         "blue" => &[
             "",
@@ -87,7 +89,13 @@ fn configurations(name: &str) -> &'static [&'static str] {
             "flows 3000 limit 50 target 500us tupdate 2ms ecn ecn_prob 100 quantum 300",
             "flows 4 memory_limit 10kb target 500us tupdate 1ms bytemode dq_rate_estimator",
         ],
+        "grant" => &[
+            "rate 10Mbit",
+            "rate 20Mbit slot 500us loss 30% harq 3ms attempts 2 request 4ms",
+            "file t unit 2kbit loss 20% harq 2ms attempts 1 um",
+        ],
         "htb" => &["rate 10Mbit", "rate 50Mbit ceil 20Mbit burst 9000 cburst 3000 overhead 24"],
+        "mahimahi" => &["file t", "file t packet_size 700 overhead 30"],
         "netem" => &[
             "",
             "delay 3ms",
@@ -112,6 +120,7 @@ fn configurations(name: &str) -> &'static [&'static str] {
             "version 5.4 target 1us tupdate 1ms",
         ],
         "ramp" => &["", "limit 40 min 100us max 3ms tau 4", "bandwidth 1Gbit max 2ms signal recur"],
+        "rate_trace" => &["file t", "file t unit 3kbit hold overhead -14"],
         "red" => &[
             "limit 400000 avpkt 1000 adaptive bandwidth 50Mbit ecn",
             "limit 20000 min 3000 max 9000 avpkt 500 burst 7 probability 0.3 ecn nodrop gentle",
@@ -155,8 +164,21 @@ fn configurations(name: &str) -> &'static [&'static str] {
             "bandwidth 20Mbit sce-thresh 4 target 200us rtt 2ms limit 50",
             "chooser early no-sce target 100us rtt 1ms ethernet ether-vlan",
         ],
+        "wifi" => &[
+            "rate 60Mbit",
+            "rate 20Mbit poisson 1ms geometric 2.5 bytes 4000b half-duplex",
+            "rate 80Mbit access 0 preamble 0 packets 2 overhead 30",
+        ],
         other => panic!("`{other}` has no configurations for these properties"),
     }
+}
+
+/// An Ethernet device that knows the traces `t`.
+fn env(rng: Rng) -> Env {
+    let mut traces = Traces::default();
+    traces.add_opportunities("t", Opportunities::parse("0\n1\n1\n4\n9\n").unwrap());
+    traces.add_rates("t", RateSteps::parse("0 9000\n0.002 400\n0.004 30000\n").unwrap());
+    Env { traces, ..Env::ethernet(rng) }
 }
 
 /// The most that a description allows to wait: packets, or bytes for those named here.
@@ -180,7 +202,8 @@ fn is_fifo_within_flows(text: &str) -> bool {
     // Dual queues send packets of one flow with different codepoints through different queues; netem
     // reorders by jitter and by request, and its copies are no younger than their originals;
     // deltic_boroshne moves a flow to another queue while older packets wait in the first.
-    let reorders = ["reorder", "duplicate", "4ms 30%", "2ms 2ms"];
+    // In unacknowledged mode grant releases packets as they complete.
+    let reorders = [" um", "reorder", "duplicate", "4ms 30%", "2ms 2ms"];
     let duals = ["curvy_red", "docsis_ll", "dualpi2", "dualq"];
     !(duals.iter().any(|name| text.contains(name))
         || text.contains("deltic_boroshne")
@@ -229,8 +252,7 @@ struct Bench {
 
 impl Bench {
     fn new(text: &str, seed: u64) -> Self {
-        let env = Env::ethernet(Rng::named(seed, "qdisc"));
-        let qdisc = aqm::build(text, env).unwrap();
+        let qdisc = aqm::build(text, env(Rng::named(seed, "qdisc"))).unwrap();
         Self {
             qdisc,
             is_fifo: is_fifo_within_flows(text),
@@ -399,7 +421,7 @@ fn every_parameter_and_default_is_on_its_page() {
 fn description_parses_to_the_same_discipline() {
     for entry in REGISTRY {
         for words in configurations(entry.name) {
-            let env = || Env::ethernet(Rng::named(1, "t"));
+            let env = || env(Rng::named(1, "t"));
             let text = format!("{} {words}", entry.name);
             let once = aqm::build(&text, env()).unwrap().describe();
             let twice = aqm::build(&once, env()).unwrap().describe();
@@ -419,7 +441,7 @@ fn unknown_words_and_missing_values_are_one_line_errors() {
         };
         for words in ["frobnicate", "limit", "rate", "5ms"] {
             let text = format!("{} {rate} {words}", entry.name);
-            let error = aqm::build(&text, Env::ethernet(Rng::named(1, "t"))).err().expect(&text).0;
+            let error = aqm::build(&text, env(Rng::named(1, "t"))).err().expect(&text).0;
             assert!(error.starts_with(entry.name) && error.lines().count() == 1, "{error}");
         }
     }
@@ -430,7 +452,7 @@ fn change_without_words_or_to_an_error_changes_nothing() {
     for entry in REGISTRY {
         for words in configurations(entry.name) {
             let text = format!("{} {words}", entry.name);
-            let mut q = aqm::build(&text, Env::ethernet(Rng::named(1, "t"))).unwrap();
+            let mut q = aqm::build(&text, env(Rng::named(1, "t"))).unwrap();
             let before = q.describe();
             // tc sets most of netem's words anew with each change, so that one repeats them.
             let same = if entry.name == "netem" { &before } else { entry.name };
@@ -477,12 +499,20 @@ proptest! {
         for entry in REGISTRY {
             for words in configurations(entry.name) {
                 let text = format!("{} {words}", entry.name);
-                let env = Env::ethernet(Rng::named(seed, "qdisc"));
+                let env = env(Rng::named(seed, "qdisc"));
                 let mut bench = Bench::new(&text, seed);
                 bench.qdisc = aqm::build_shaped("htb rate 20Mbit", bench.qdisc, &env).unwrap();
                 bench.run(&steps);
                 prop_assert!(bench.inside.is_empty());
-                for shaper in ["tbf rate 20Mbit burst 5kb", "netem delay 2ms limit 9999"] {
+                for shaper in [
+                    "tbf rate 20Mbit burst 5kb",
+                    "netem delay 2ms limit 9999",
+                    "ackthin hold 1ms",
+                    "grant rate 20Mbit loss 10%",
+                    "mahimahi file t",
+                    "rate_trace file t",
+                    "wifi rate 40Mbit access 0 100us",
+                ] {
                     let mut bench = Bench::new(&text, seed);
                     bench.qdisc = aqm::build_shaped(shaper, bench.qdisc, &env).unwrap();
                     bench.run(&steps);

@@ -50,7 +50,7 @@ impl Doc {
 
     /// Builds the queue once, so that a bad text is found here.
     pub(crate) fn qdisc(&self, key: &Key, text: &str) -> Result<Box<dyn Qdisc>, ScenarioError> {
-        self.grammar(key, aqm::build(text, env()))
+        self.grammar(key, aqm::build(text, self.env()))
     }
 
     pub(crate) fn shaper(
@@ -59,12 +59,13 @@ impl Doc {
         text: &str,
         leaf: Box<dyn Qdisc>,
     ) -> Result<Box<dyn Qdisc>, ScenarioError> {
-        self.grammar(key, aqm::build_shaped(text, leaf, &env()))
+        self.grammar(key, aqm::build_shaped(text, leaf, &self.env()))
     }
-}
 
-fn env() -> Env {
-    Env::ethernet(Rng::named(0, "scenario.validation"))
+    fn env(&self) -> Env {
+        let rng = Rng::named(0, "scenario.validation");
+        Env { traces: self.traces.clone(), ..Env::ethernet(rng) }
+    }
 }
 
 /// The words of an algorithm's text with single spaces.

@@ -1,6 +1,7 @@
 //! The TOML document as a tree that remembers where each value was written. Overrides and sweep
 //! values are put into it before anything is validated.
 
+use sojourn_core::impair::trace::Traces;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -33,6 +34,8 @@ pub(crate) enum Value {
 pub(crate) struct Doc {
     pub(crate) file: String,
     pub(crate) root: Node,
+    /// The traces that its elements name.
+    pub(crate) traces: Traces,
 }
 
 impl Doc {
@@ -57,7 +60,7 @@ impl Doc {
                 .map_err(|at| fail(at, "integer out of range".to_owned()))?,
             origin: Origin::Line(lines.of(span.start)),
         };
-        Ok(Self { file: file.to_owned(), root })
+        Ok(Self { file: file.to_owned(), root, traces: Traces::default() })
     }
 
     /// An error about `shown`.

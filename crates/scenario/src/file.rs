@@ -308,13 +308,20 @@ pub(crate) enum TunnelEntropy {
     Inner,
 }
 
-/// Changes at one instant. A name such as `link.bneck.rate` means both directions,
+/// Changes at one instant, or spread over a time. A name such as `link.bneck.rate` means both directions,
 /// `link.bneck.forward.rate` or `link.bneck.reverse.rate` one.
 #[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ScheduleTable {
     /// When.
     pub(crate) at: Time,
+    /// Approach the new `rate` or `delay` in equal steps over this time, from the value in force;
+    /// default at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) over: Option<Time>,
+    /// Time between the steps; default "100ms".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) step: Option<Time>,
     /// Changes that keep the queued packets: `rate`, `delay`, and `qdisc` with words for the same
     /// discipline.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

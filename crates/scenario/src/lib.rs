@@ -12,11 +12,13 @@ mod doc;
 mod error;
 mod file;
 mod load;
+mod ramp;
 mod resolve;
 pub mod scenario;
 mod schedule;
 mod text;
 pub mod topology;
+mod traces;
 mod tunnels;
 mod write;
 

@@ -7,6 +7,7 @@ use crate::file::File;
 use crate::resolve::resolve;
 use crate::scenario::Scenario;
 use crate::text::byte_rate_warnings;
+use crate::traces::read_traces;
 
 /// A scenario file that was understood.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,15 +41,16 @@ pub struct SweepPoint {
 /// More runs than this are a slip.
 const MAX_RUNS: usize = 100_000;
 
-/// Reads a scenario file. `file_name` is for messages only; `overrides` are dotted names with
+/// Reads a scenario file. `file_name` is for messages, and the names of trace files are relative to
+/// its folder; `overrides` are dotted names with
 /// texts, applied in order before validation. An override of a swept key removes that axis.
 pub fn load(
     text: &str,
     file_name: &str,
     overrides: &[(String, String)],
 ) -> Result<Parsed, ScenarioError> {
-    let (doc, axes) = prepare(text, file_name, overrides)?;
-    let scenario = resolve(&doc, &read::<File>(&doc)?)?;
+    let (mut doc, axes) = prepare(text, file_name, overrides)?;
+    let scenario = scenario(&mut doc)?;
     let mut warnings = Vec::new();
     warn(&doc, &doc.root, &mut String::new(), &mut warnings);
     for (key, values) in &axes {
@@ -69,11 +71,11 @@ pub fn expand(
     file_name: &str,
     overrides: &[(String, String)],
 ) -> Result<Vec<SweepPoint>, ScenarioError> {
-    let (doc, axes) = prepare(text, file_name, overrides)?;
+    let (mut first, axes) = prepare(text, file_name, overrides)?;
     let runs = axes.iter().map(|(_, values)| values.len()).product();
     let mut points = Vec::with_capacity(runs);
     for run in 0..runs {
-        let mut doc = doc.clone();
+        let mut doc = first.clone();
         let mut values = Vec::with_capacity(axes.len());
         let mut block = runs;
         for (key, nodes) in &axes {
@@ -82,9 +84,18 @@ pub fn expand(
             values.push((key.clone(), node.value.plain()));
             doc.set(key, node.clone())?;
         }
-        points.push(SweepPoint { values, scenario: resolve(&doc, &read::<File>(&doc)?)? });
+        points.push(SweepPoint { values, scenario: scenario(&mut doc)? });
+        // A trace is read once for all runs.
+        first.traces = doc.traces;
     }
     Ok(points)
+}
+
+/// What a document without sweep describes.
+fn scenario(doc: &mut Doc) -> Result<Scenario, ScenarioError> {
+    let mut file = read::<File>(doc)?;
+    read_traces(doc, &mut file)?;
+    resolve(doc, &file)
 }
 
 type Axes = Vec<(String, Vec<Node>)>;

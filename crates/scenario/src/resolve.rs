@@ -12,6 +12,7 @@ use crate::file::{
 use crate::scenario::{Direction, EcnMode, Era, Flow, Link, Measure, Ping, Scenario, Tcp};
 use crate::schedule::schedule;
 use crate::text::Quantity;
+use crate::traces::takes_rate;
 use crate::tunnels::tunnels;
 
 /// More than any application needs, and enough to see the effect.
@@ -69,6 +70,7 @@ pub(crate) fn resolve(doc: &Doc, file: &File) -> Result<Scenario, ScenarioError>
         step,
         measure: measure(doc, file, end)?,
         schedule: schedule(doc, &file.schedule, &links, end)?,
+        traces: doc.traces.clone(),
         links,
         flows,
         pings,
@@ -190,12 +192,7 @@ impl Way {
         let shaper = match &self.shaper {
             Some(text) => {
                 let key = key.field("shaper");
-                let (name, rest) = split_name(text);
-                let twice = rest.split(' ').any(|word| word == "rate");
-                doc.check(!twice, &key, "the shaper's rate belongs into the link's `rate`")?;
-                let missing = "a shaper needs the link's `rate`";
-                let rate = self.rate.ok_or_else(|| doc.fail(&key, missing))?;
-                let text = words(&format!("{name} rate {rate} {rest}"));
+                let text = shaper(doc, &key, text, self.rate)?;
                 doc.shaper(&key, &text, leaf)?;
                 Some(text)
             }
@@ -204,6 +201,22 @@ impl Way {
         let wire = if shaper.is_none() { self.rate } else { None };
         Ok(Direction { ingress: self.ingress, shaper, qdisc: self.qdisc, wire, delay: self.delay })
     }
+}
+
+/// The shaper's text with the link's rate in it, if it takes one.
+fn shaper(doc: &Doc, key: &Key, text: &str, rate: Option<Rate>) -> Result<String, ScenarioError> {
+    let (name, rest) = split_name(text);
+    if !takes_rate(text) {
+        let message =
+            format!("`{name}` takes no rate from the link; leave `rate` away or write \"none\"");
+        doc.check(rate.is_none(), key, &message)?;
+        return Ok(text.to_owned());
+    }
+    let twice = rest.split(' ').any(|word| word == "rate");
+    doc.check(!twice, key, "the shaper's rate belongs into the link's `rate`")?;
+    let missing = "a shaper needs the link's `rate`";
+    let rate = rate.ok_or_else(|| doc.fail(key, missing))?;
+    Ok(words(&format!("{name} rate {rate} {rest}")))
 }
 
 fn path(

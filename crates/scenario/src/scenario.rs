@@ -1,6 +1,7 @@
 //! A validated scenario. After parsing there is no invalid state left for an engine to check:
 //! names are resolved to indices, every algorithm text has been built once, times are in order.
 
+use sojourn_core::impair::trace::Traces;
 use sojourn_core::impair::tunnel;
 use sojourn_core::{Dur, Rate, Time};
 
@@ -29,6 +30,8 @@ pub struct Scenario {
     pub tunnels: Vec<Tunnel>,
     /// Scheduled changes, sorted by time.
     pub schedule: Vec<Change>,
+    /// The trace files that elements name.
+    pub traces: Traces,
 }
 
 /// Window over which summary statistics are taken.

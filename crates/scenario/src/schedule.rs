@@ -7,8 +7,10 @@ use crate::check::{Key, words};
 use crate::doc::Doc;
 use crate::error::{ScenarioError, unknown};
 use crate::file::ScheduleTable;
+use crate::ramp::{self, Planned, Ramp};
 use crate::scenario::{Change, Direction, Edit, Link};
 use crate::text::quantity;
+use crate::traces::takes_rate;
 
 pub(crate) fn schedule(
     doc: &Doc,
@@ -16,7 +18,7 @@ pub(crate) fn schedule(
     links: &[Link],
     end: Time,
 ) -> Result<Vec<Change>, ScenarioError> {
-    let mut changes = Vec::new();
+    let mut planned = Vec::new();
     for (index, table) in tables.iter().enumerate() {
         let key = Key::entry("schedule", index, &index.to_string());
         let at = Time::ZERO + table.at.0;
@@ -24,6 +26,7 @@ pub(crate) fn schedule(
             let message = format!("{at} is after the end of the run at {end}");
             return Err(doc.fail(&key.field("at"), message));
         }
+        let ramp = Ramp::read(doc, &key, table, at, end)?;
         if table.set.is_empty() && table.replace.is_empty() {
             return Err(doc.fail(&key, "expected `set` or `replace` with at least one name"));
         }
@@ -32,10 +35,12 @@ pub(crate) fn schedule(
             for (name, value) in table {
                 let key = key.field(name);
                 let change = change(at, replace, name, value, links);
-                changes.push((change.map_err(|e| doc.fail(&key, e))?, key));
+                let change = change.map_err(|e| doc.fail(&key, e))?;
+                planned.push(Planned { change, key, ramp });
             }
         }
     }
+    let mut changes = ramp::expand(doc, planned, links)?;
     changes.sort_by_key(|(change, _)| change.at);
     rehearse(doc, &changes, links)?;
     Ok(changes.into_iter().map(|(change, _)| change).collect())
@@ -83,6 +88,14 @@ fn change(
     Ok(Change { at, link: index, forward, reverse, edit })
 }
 
+/// Whether the direction has a rate that can be changed.
+fn has_rate(way: &Direction) -> bool {
+    match &way.shaper {
+        Some(shaper) => takes_rate(shaper),
+        None => way.wire.is_some(),
+    }
+}
+
 /// Applies the queue changes in order to queues built for this purpose.
 fn rehearse(doc: &Doc, changes: &[(Change, Key)], links: &[Link]) -> Result<(), ScenarioError> {
     let mut queues: Vec<[Option<Box<dyn Qdisc>>; 2]> = links.iter().map(|_| [None, None]).collect();
@@ -118,7 +131,7 @@ fn rehearse(doc: &Doc, changes: &[(Change, Key)], links: &[Link]) -> Result<(), 
                 }
                 Edit::Replace(text) => *queue = Some(doc.qdisc(key, text)?),
                 Edit::Ingress(_, text) => drop(doc.qdisc(key, text)?),
-                Edit::Rate(_) if way.shaper.is_none() && way.wire.is_none() => {
+                Edit::Rate(_) if !has_rate(way) => {
                     return Err(fail("there is no rate to change"));
                 }
                 Edit::Rate(rate) => {

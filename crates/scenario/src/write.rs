@@ -161,6 +161,8 @@ fn tcp(tcp: &Tcp) -> TcpTable {
 fn change(change: &Change, links: &[Link]) -> ScheduleTable {
     let mut table = ScheduleTable {
         at: since_start(change.at),
+        over: None,
+        step: None,
         set: BTreeMap::new(),
         replace: BTreeMap::new(),
     };

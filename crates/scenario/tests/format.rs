@@ -304,15 +304,18 @@ fn shipped_scenarios_are_valid() {
         if path.extension().is_some_and(|e| e == "toml") {
             let text = std::fs::read_to_string(&path).unwrap();
             let name = path.file_name().unwrap().to_str().unwrap();
-            let loaded = load(&text, name, &[]).unwrap_or_else(|e| panic!("{e}"));
+            let file = path.to_str().unwrap();
+            let loaded = load(&text, file, &[]).unwrap_or_else(|e| panic!("{e}"));
             assert_eq!(format!("{}.toml", loaded.scenario.name), name);
             assert!(loaded.warnings.is_empty());
-            expand(&text, name, &[]).unwrap_or_else(|e| panic!("{e}"));
+            expand(&text, file, &[]).unwrap_or_else(|e| panic!("{e}"));
             seen.push(name.to_owned());
         }
     }
     seen.sort();
-    assert_eq!(seen, ["capacity-step.toml", "one-prague.toml", "prague-vs-cubic.toml"]);
+    let shipped =
+        ["capacity-step.toml", "cellular-trace.toml", "one-prague.toml", "prague-vs-cubic.toml"];
+    assert_eq!(seen, shipped);
 }
 
 #[test]

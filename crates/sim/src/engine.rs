@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use sojourn_core::aqm::{self, Env, Log, Qdisc};
+use sojourn_core::impair::Medium;
 use sojourn_core::impair::tunnel::Tunnel;
 use sojourn_core::{Dur, Kind, Packet, Rate, Rng, Time};
 use sojourn_scenario::topology::{PortSpec, Role, Topology};
@@ -40,6 +41,8 @@ struct Engine<'s> {
     scenario: &'s Scenario,
     now: Time,
     ports: Vec<Port>,
+    /// What the two directions of each link may share.
+    media: Vec<Medium>,
     ends: Vec<End>,
     slab: Slab,
     events: EventQueue,
@@ -65,7 +68,8 @@ impl<'s> Engine<'s> {
     fn new(scenario: &'s Scenario) -> Self {
         let topology = Topology::new(scenario);
         let mut ends = ends(scenario);
-        let mut ports = ports(&topology, scenario, ends.len());
+        let media: Vec<Medium> = scenario.links.iter().map(|_| Medium::default()).collect();
+        let mut ports = ports(&topology, scenario, ends.len(), &media);
         for (n, route) in topology.flows.iter().chain(&topology.pings).enumerate() {
             for (direction, hops) in [&route.forward, &route.reverse].into_iter().enumerate() {
                 let sender = 2 * n + direction;
@@ -91,6 +95,7 @@ impl<'s> Engine<'s> {
             scenario,
             now: Time::ZERO,
             ports,
+            media,
             ends,
             slab: Slab::default(),
             events: EventQueue::new(slots),
@@ -308,7 +313,7 @@ impl<'s> Engine<'s> {
     fn edit(&mut self, p: usize, edit: &Edit, index: usize) {
         let now = self.now;
         let name = format!("{}.change{index}", self.ports[p].name);
-        let env = env(self.scenario.seed, &name, now);
+        let env = env(self.scenario, &name, now, &self.media[self.ports[p].link]);
         let port = &mut self.ports[p];
         match edit {
             Edit::Delay(delay) => port.delay = *delay,
@@ -461,16 +466,17 @@ impl<'s> Engine<'s> {
     }
 }
 
-fn env(seed: u64, name: &str, now: Time) -> Env {
-    Env { now, ..Env::ethernet(Rng::named(seed, name)) }
+fn env(scenario: &Scenario, name: &str, now: Time, medium: &Medium) -> Env {
+    let (traces, medium) = (scenario.traces.clone(), medium.clone());
+    Env { now, traces, medium, ..Env::ethernet(Rng::named(scenario.seed, name)) }
 }
 
 /// The ports with their queues. The two ends of a tunnel's direction follow one another.
-fn ports(topology: &Topology, scenario: &Scenario, ends: usize) -> Vec<Port> {
+fn ports(topology: &Topology, scenario: &Scenario, ends: usize, media: &[Medium]) -> Vec<Port> {
     let mut exit = None;
     let port = |spec: &PortSpec| {
         let qdisc = match spec.role {
-            Role::Ingress(_) | Role::Egress => link_queue(spec, scenario.seed),
+            Role::Ingress(_) | Role::Egress => link_queue(spec, scenario, &media[spec.link]),
             Role::Encap(index) => {
                 let (encap, decap) = tunnel(scenario, index, spec.forward).ends();
                 exit = Some(decap);
@@ -483,8 +489,8 @@ fn ports(topology: &Topology, scenario: &Scenario, ends: usize) -> Vec<Port> {
     topology.ports.iter().map(port).collect()
 }
 
-fn link_queue(spec: &PortSpec, seed: u64) -> Box<dyn Qdisc> {
-    let env = |part: &str| env(seed, &format!("link.{}.{part}", spec.name), Time::ZERO);
+fn link_queue(spec: &PortSpec, scenario: &Scenario, medium: &Medium) -> Box<dyn Qdisc> {
+    let env = |part: &str| env(scenario, &format!("link.{}.{part}", spec.name), Time::ZERO, medium);
     let leaf = aqm::build(&spec.qdisc, env("qdisc")).expect(CHECKED);
     match &spec.shaper {
         Some(shaper) => aqm::build_shaped(shaper, leaf, &env("shaper")).expect(CHECKED),

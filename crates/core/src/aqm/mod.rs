@@ -78,7 +78,11 @@ pub use twin_codel_af::TwinCodelAf;
 
 use crate::ecn::Ecn;
 use crate::grammar::{Args, GrammarError, Param, nearest, split_name};
-use crate::impair::{Netem, Police, drop, mangle, netem, police};
+use crate::impair::trace::Traces;
+use crate::impair::{
+    AckThin, Grant, Mahimahi, Medium, Netem, Police, RateTrace, Wifi, ackthin, drop, grant,
+    mahimahi, mangle, netem, police, rate_trace, wifi,
+};
 use crate::packet::Packet;
 use crate::probe::Probe;
 use crate::rng::Rng;
@@ -387,12 +391,24 @@ pub struct Env {
     pub txqueuelen: u32,
     /// Instant of creation.
     pub now: Time,
+    /// The link traces that texts may name.
+    pub traces: Traces,
+    /// What the two directions of a half-duplex link share.
+    pub medium: Medium,
 }
 
 impl Env {
     /// An Ethernet device (MTU 1500, txqueuelen 1000, HZ 1000) with the given random stream.
     pub fn ethernet(rng: Rng) -> Self {
-        Self { rng, hz: 1000, psched_mtu: 1514, txqueuelen: 1000, now: Time::ZERO }
+        Self {
+            rng,
+            hz: 1000,
+            psched_mtu: 1514,
+            txqueuelen: 1000,
+            now: Time::ZERO,
+            traces: Traces::default(),
+            medium: Medium::default(),
+        }
     }
 }
 
@@ -422,6 +438,7 @@ impl fmt::Debug for Entry {
 
 /// All queue disciplines, sorted by name.
 pub const REGISTRY: &[Entry] = &[
+    ackthin::ENTRY,
     fifo::BFIFO,
     blue::ENTRY,
     brickwall::ENTRY,
@@ -440,8 +457,10 @@ pub const REGISTRY: &[Entry] = &[
     dualq::ENTRY,
     fq_codel::ENTRY,
     fq_pie::ENTRY,
+    grant::ENTRY,
     htb::ENTRY,
     lfq_cobalt::ENTRY,
+    mahimahi::ENTRY,
     mangle::ENTRY,
     netem::ENTRY,
     fifo::PFIFO,
@@ -452,10 +471,12 @@ pub const REGISTRY: &[Entry] = &[
     police::ENTRY,
     quartz::ENTRY,
     ramp::ENTRY,
+    rate_trace::ENTRY,
     red::ENTRY,
     sfb::ENTRY,
     tbf::ENTRY,
     twin_codel_af::ENTRY,
+    wifi::ENTRY,
 ];
 
 /// The registry's line for `name`; the error lists the names and the nearest.
@@ -485,12 +506,18 @@ pub fn build_shaped(
     let entry = entry(name)?;
     let mut args = Args::new(entry.name, entry.params, rest);
     match name {
+        "ackthin" => Ok(Box::new(AckThin::around(&mut args, leaf)?)),
+        "grant" => Ok(Box::new(Grant::around(&mut args, env, leaf)?)),
         "htb" => Ok(Box::new(Htb::around(&mut args, env, leaf)?)),
+        "mahimahi" => Ok(Box::new(Mahimahi::around(&mut args, env, leaf)?)),
         "police" => Ok(Box::new(Police::around(&mut args, env, leaf)?)),
+        "rate_trace" => Ok(Box::new(RateTrace::around(&mut args, env, leaf)?)),
         "tbf" => Ok(Box::new(Tbf::around(&mut args, env, leaf)?)),
         "netem" => Ok(Box::new(Netem::parse(&mut args, env.clone(), Some(leaf))?)),
+        "wifi" => Ok(Box::new(Wifi::around(&mut args, env, leaf)?)),
         _ => Err(GrammarError(format!(
-            "`{name}` shapes nothing; valid shapers: htb, netem, police, tbf"
+            "`{name}` shapes nothing; valid shapers: ackthin, grant, htb, mahimahi, netem, police, \
+             rate_trace, tbf, wifi"
         ))),
     }
 }

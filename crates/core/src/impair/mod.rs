@@ -1,15 +1,30 @@
-//! What happens to packets on the way beside queuing: delay, loss, policing, rewriting, tunnels.
-//! Each element is a [`Qdisc`](crate::aqm::Qdisc) too, so that it can stand before a queue or
-//! around one, and is registered by name in [`aqm::REGISTRY`](crate::aqm::REGISTRY), except for
-//! [`tunnel`], whose two ends an engine builds as a pair. One element, one file.
+//! What happens to packets on the way beside queuing: delay, loss, policing, rewriting, tunnels, and
+//! links whose rate is not a constant. Each element is a [`Qdisc`](crate::aqm::Qdisc) too, so that
+//! it can stand before a queue or around one, and is registered by name in
+//! [`aqm::REGISTRY`](crate::aqm::REGISTRY), except for [`tunnel`], whose two ends an engine builds
+//! as a pair. One element, one file.
 
+pub(crate) mod ackthin;
 pub(crate) mod drop;
 mod element;
+pub(crate) mod grant;
+pub(crate) mod mahimahi;
 pub(crate) mod mangle;
+mod medium;
 pub(crate) mod netem;
+mod outbox;
 pub(crate) mod police;
+pub(crate) mod rate_trace;
 mod select;
+pub mod trace;
 pub mod tunnel;
+pub(crate) mod wifi;
 
+pub use ackthin::AckThin;
+pub use grant::Grant;
+pub use mahimahi::Mahimahi;
+pub use medium::Medium;
 pub use netem::Netem;
 pub use police::Police;
+pub use rate_trace::RateTrace;
+pub use wifi::Wifi;

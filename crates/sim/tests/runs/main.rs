@@ -5,6 +5,7 @@ mod changes;
 mod elements;
 mod invariants;
 mod lab;
+mod links;
 mod registry;
 mod tunnels;
 mod windows;

@@ -11,8 +11,10 @@ fn words(name: &str) -> (&'static str, bool) {
         "cake" | "cnq_cobalt" | "cnq_codel_af" | "deltic_boroshne" | "lfq_cobalt"
         | "twin_codel_af" => ("bandwidth 20Mbit", true),
         "drop" => ("data percent 0.01%", false),
-        "htb" => ("rate 20Mbit", true),
         "mangle" => ("rule ect1 percent 1% set-ecn ce rule bleach-dscp", false),
+        "grant" | "htb" | "wifi" => ("rate 20Mbit", true),
+        "mahimahi" => ("file tests/traces/constant.up packet_size 1490", true),
+        "rate_trace" => ("file tests/traces/steps.txt", true),
         "tbf" => ("rate 20Mbit burst 5kb latency 50ms", true),
         "police" => ("rate 20Mbit burst 30kb drop", true),
         "red" => ("limit 400000 avpkt 1000 adaptive bandwidth 20Mbit ecn", false),

@@ -1,0 +1,520 @@
+//! `grant`: a cellular link. A scheduler grants a transport block per slot; a block that fails is
+//! sent again a HARQ round trip later, in place of new data; acknowledged mode (RLC AM) releases
+//! packets in order and turns loss into delay. After 3GPP TS 38.321 5.4 (HARQ, buffer status) and
+//! TS 38.322 (RLC), reduced to one process queue and one user.
+
+use std::collections::VecDeque;
+
+use crate::aqm::{Backlog, Entry, Env, Fifo, Log, Qdisc, Reason, Stats};
+use crate::grammar::{Args, GrammarError, Param};
+use crate::impair::outbox::Outbox;
+use crate::impair::trace::{DIGEST, FILE, FileWords, RateCursor};
+use crate::packet::Packet;
+use crate::probe::Probe;
+use crate::rng::Rng;
+use crate::units::{Dur, Rate, Time};
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "grant",
+    summary: "Cellular link: slots, block errors, HARQ, in-order release, grant delay",
+    reference: "3GPP TS 38.321 and 38.322, simplified",
+    params: &[
+        Param {
+            name: "rate",
+            value: "RATE",
+            default: "(required without file)",
+            doc: "Constant rate of the grants, layer-2 bytes.",
+        },
+        Param {
+            default: "none",
+            doc: "Rate trace instead of `rate`, read as `rate_trace` does.",
+            ..FILE
+        },
+        DIGEST,
+        Param {
+            name: "unit",
+            value: "RATE",
+            default: "1Kbit",
+            doc: "What a bandwidth of 1 in the file means.",
+        },
+        Param {
+            name: "repeat|hold",
+            value: "",
+            default: "repeat",
+            doc: "After the last step of the file, start over or keep its rate.",
+        },
+        Param {
+            name: "slot",
+            value: "TIME",
+            default: "1ms",
+            doc: "Period of the grants: 1ms in LTE, 500us in NR at 30 kHz.",
+        },
+        Param {
+            name: "loss",
+            value: "PERCENT",
+            default: "0%",
+            doc: "Probability that a block fails, in each attempt.",
+        },
+        Param {
+            name: "harq",
+            value: "TIME",
+            default: "8ms",
+            doc: "From an attempt to the next, in whole slots.",
+        },
+        Param {
+            name: "attempts",
+            value: "NUMBER",
+            default: "4",
+            doc: "Attempts until HARQ gives a block up.",
+        },
+        Param {
+            name: "request",
+            value: "TIME",
+            default: "0ns",
+            doc: "From the arrival of bytes to the first grant for them (buffer status report).",
+        },
+        Param {
+            name: "am|um",
+            value: "",
+            default: "am",
+            doc: "Acknowledged mode: in order, and a block given up is sent as if it were new; or \
+                  unacknowledged: as they complete, and without those given up.",
+        },
+    ],
+    build: |args, env| {
+        let leaf = Box::new(Fifo::pfifo(env.txqueuelen));
+        Ok(Box::new(Grant::around(args, &env, leaf)?))
+    },
+};
+
+#[derive(Clone, Debug, PartialEq)]
+struct Params {
+    rate: Rate,
+    trace: FileWords,
+    unit: Rate,
+    slot: Dur,
+    loss_percent: f64,
+    harq: Dur,
+    attempts: u32,
+    request: Dur,
+    is_acknowledged: bool,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            rate: Rate(0),
+            trace: FileWords::new(true),
+            unit: Rate(1000),
+            slot: Dur::from_millis(1),
+            loss_percent: 0.0,
+            harq: Dur::from_millis(8),
+            attempts: 4,
+            request: Dur::ZERO,
+            is_acknowledged: true,
+        }
+    }
+}
+
+impl Params {
+    fn read(mut self, args: &mut Args<'_>) -> Result<Self, GrammarError> {
+        while let Some(key) = args.key() {
+            match key {
+                "rate" => self.rate = args.rate()?,
+                "unit" => {
+                    let rate = |w| Rate::parse_tc(w).filter(|r| (1..=1 << 30).contains(&r.0));
+                    self.unit = args.value("a rate from 1bit to 1Gbit", rate)?;
+                }
+                "slot" => {
+                    let time = |w| Dur::parse_tc(w).filter(|d| d.0 >= 1000 && *d <= SLOT_MAX);
+                    self.slot = args.value("a time from 1us to 1s", time)?;
+                }
+                "loss" => {
+                    let percent = |w: &str| w.strip_suffix('%')?.parse().ok();
+                    let allowed = |n: &f64| (0.0..=99.0).contains(n);
+                    let read = |w| percent(w).filter(allowed);
+                    self.loss_percent = args.value("a percentage from 0% to 99%", read)?;
+                }
+                "harq" => self.harq = args.time()?,
+                "attempts" => self.attempts = args.number(1..=1000)? as u32,
+                "request" => self.request = args.time()?,
+                "am" => self.is_acknowledged = true,
+                "um" => self.is_acknowledged = false,
+                key => {
+                    if !self.trace.read(key, "hold", args)? {
+                        return Err(args.unknown());
+                    }
+                }
+            }
+        }
+        if (self.rate == Rate(0)) == self.trace.file.is_empty() {
+            return Err(args.invalid("either `rate`, above zero, or `file` is required"));
+        }
+        Ok(self)
+    }
+}
+
+const SLOT_MAX: Dur = Dur::from_secs(1);
+
+/// A packet of which at least one byte was granted.
+#[derive(Clone, Copy, Debug)]
+struct Segmented {
+    pkt: Packet,
+    /// Bytes not granted yet.
+    unsent: u32,
+    /// Blocks with a part of it that have not arrived.
+    blocks: u32,
+    is_lost: bool,
+    /// Released or dropped already, behind one that is not.
+    is_gone: bool,
+}
+
+impl Segmented {
+    fn is_complete(&self) -> bool {
+        self.unsent == 0 && self.blocks == 0
+    }
+}
+
+/// A transport block: parts of the packets `first..=last`.
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    first: u64,
+    last: u64,
+    attempts: u32,
+    /// Slot of the latest attempt or, for a block that waits, of the next.
+    slot: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counters {
+    blocks: u64,
+    failed: u64,
+    retransmitted: u64,
+    given_up: u64,
+    padding: u64,
+}
+
+/// The link, in front of its queue.
+pub struct Grant {
+    params: Params,
+    rng: Rng,
+    rate: Option<RateCursor>,
+    /// Slot `anchor.1` begins at `anchor.0`.
+    anchor: (Time, u64),
+    /// The first slot that is not served.
+    next_slot: u64,
+    /// The block of the slot before, whose fate its end decides.
+    on_air: Option<Block>,
+    /// Failed blocks in order of their next attempt.
+    again: VecDeque<Block>,
+    /// Packets from the first that was not released to the last that was granted a byte.
+    window: VecDeque<Segmented>,
+    /// Number of the first of them.
+    first: u64,
+    held: Backlog,
+    /// Bytes of which the scheduler hears in a slot.
+    reports: VecDeque<(u64, u64)>,
+    /// Bytes of which it knows.
+    known: u64,
+    /// A fraction of a byte that the last slots left, in bits times nanoseconds per second.
+    fraction: u128,
+    out: Outbox,
+    leaf: Box<dyn Qdisc>,
+    counters: Counters,
+}
+
+impl Grant {
+    /// The link that `args` describes (the words after `grant`), in front of `leaf`.
+    pub(crate) fn around(
+        args: &mut Args<'_>,
+        env: &Env,
+        leaf: Box<dyn Qdisc>,
+    ) -> Result<Self, GrammarError> {
+        let mut params = Params::default().read(args)?;
+        let rate = if params.trace.file.is_empty() {
+            None
+        } else {
+            let rate = env.traces.rates(&params.trace, params.unit, args, env.now)?;
+            params.trace = params.trace.of_rates(&env.traces);
+            Some(rate)
+        };
+        Ok(Self {
+            params,
+            rng: env.rng.clone(),
+            rate,
+            anchor: (env.now, 0),
+            next_slot: 0,
+            on_air: None,
+            again: VecDeque::new(),
+            window: VecDeque::new(),
+            first: 0,
+            held: Backlog::default(),
+            reports: VecDeque::new(),
+            known: 0,
+            fraction: 0,
+            out: Outbox::default(),
+            leaf,
+            counters: Counters::default(),
+        })
+    }
+
+    #[inline]
+    fn time_of(&self, slot: u64) -> Time {
+        self.anchor.0 + self.params.slot * (slot - self.anchor.1)
+    }
+
+    /// The first slot that begins at `at` or later.
+    #[inline]
+    fn slot_at(&self, at: Time) -> u64 {
+        self.anchor.1 + at.since(self.anchor.0).0.div_ceil(self.params.slot.0)
+    }
+
+    #[inline]
+    fn is_idle(&self) -> bool {
+        self.window.is_empty() && self.leaf.backlog().packets == 0
+    }
+
+    /// Bytes that wait for a grant.
+    #[inline]
+    fn ungranted(&self) -> u64 {
+        let rest = self.window.back().map_or(0, |packet| u64::from(packet.unsent));
+        self.leaf.backlog().bytes + rest
+    }
+
+    /// One slot: the fate of the block before, then a retransmission or new data.
+    fn serve(&mut self, now: Time, log: &mut Log) {
+        let slot = self.next_slot;
+        self.next_slot += 1;
+        if let Some(block) = self.on_air.take() {
+            self.conclude(block, slot, log);
+        }
+        while self.reports.front().is_some_and(|(due, _)| *due <= slot) {
+            self.known += self.reports.pop_front().map_or(0, |(_, bytes)| bytes);
+        }
+        if self.again.front().is_some_and(|block| block.slot <= slot) {
+            self.counters.retransmitted += 1;
+            self.on_air = self.again.pop_front().map(|block| Block {
+                attempts: block.attempts + 1,
+                slot,
+                ..block
+            });
+        } else {
+            self.on_air = self.fill(slot, now, log);
+        }
+        self.counters.blocks += u64::from(self.on_air.is_some());
+    }
+
+    /// The end of the slot in which `block` was sent.
+    fn conclude(&mut self, block: Block, slot: u64, log: &mut Log) {
+        let percent = self.params.loss_percent;
+        let fails = percent > 0.0 && self.rng.unit() * 100.0 < percent;
+        self.counters.failed += u64::from(fails);
+        let gives_up = fails && block.attempts >= self.params.attempts;
+        self.counters.given_up += u64::from(gives_up);
+        if fails && (!gives_up || self.params.is_acknowledged) {
+            let distance = self.params.harq.0.div_ceil(self.params.slot.0);
+            let attempts = if gives_up { 0 } else { block.attempts };
+            let slot = slot.max(block.slot + distance);
+            self.again.push_back(Block { attempts, slot, ..block });
+            return;
+        }
+        for number in block.first..=block.last {
+            let packet = &mut self.window[(number - self.first) as usize];
+            packet.blocks -= 1;
+            packet.is_lost |= fails;
+            if packet.is_complete() && !self.params.is_acknowledged {
+                Self::release(packet, &mut self.held, &mut self.out, log);
+            }
+        }
+        while let Some(packet) = self.window.front_mut().filter(|packet| packet.is_complete()) {
+            Self::release(packet, &mut self.held, &mut self.out, log);
+            self.window.pop_front();
+            self.first += 1;
+        }
+    }
+
+    fn release(packet: &mut Segmented, held: &mut Backlog, out: &mut Outbox, log: &mut Log) {
+        if std::mem::replace(&mut packet.is_gone, true) {
+            return;
+        }
+        held.remove(&packet.pkt);
+        if packet.is_lost {
+            log.drop(&packet.pkt, Reason::Loss);
+        } else {
+            out.push(packet.pkt);
+        }
+    }
+
+    /// A block of new data as large as the grant of `slot`.
+    fn fill(&mut self, slot: u64, now: Time, log: &mut Log) -> Option<Block> {
+        let rate = match &mut self.rate {
+            Some(trace) => {
+                trace.advance(now);
+                trace.rate()
+            }
+            None => self.params.rate,
+        };
+        let bits = u128::from(rate.0) * u128::from(self.params.slot.0) + self.fraction;
+        let capacity = (bits / 8_000_000_000) as u64;
+        self.fraction = bits % 8_000_000_000;
+        let mut left = capacity;
+        if self.params.request > Dur::ZERO {
+            self.known = self.known.min(self.ungranted());
+            left = left.min(self.known);
+        }
+        let granted = left;
+        let mut first = None;
+        while left > 0 {
+            if self.window.back().is_none_or(|packet| packet.unsent == 0) {
+                if self.leaf.backlog().packets == 0 {
+                    break;
+                }
+                let Some(pkt) = self.leaf.dequeue(now, log) else { break };
+                self.held.add(&pkt);
+                let (unsent, blocks, is_lost, is_gone) = (pkt.len.max(1), 0, false, false);
+                self.window.push_back(Segmented { pkt, unsent, blocks, is_lost, is_gone });
+            }
+            let Some(packet) = self.window.back_mut() else { break };
+            let part = left.min(u64::from(packet.unsent));
+            packet.unsent -= part as u32;
+            packet.blocks += 1;
+            left -= part;
+            first = first.or(Some(self.first + self.window.len() as u64 - 1));
+        }
+        let sent = granted - left;
+        self.known = self.known.saturating_sub(sent);
+        let first = first?;
+        self.counters.padding += capacity - sent;
+        let last = self.first + self.window.len() as u64 - 1;
+        Some(Block { first, last, attempts: 1, slot })
+    }
+}
+
+impl Qdisc for Grant {
+    fn enqueue(&mut self, now: Time, pkt: Packet, log: &mut Log) {
+        if self.is_idle() {
+            self.next_slot = self.next_slot.max(self.slot_at(now));
+        }
+        let before = self.leaf.backlog().bytes;
+        self.leaf.enqueue(now, pkt, log);
+        let more = self.leaf.backlog().bytes.saturating_sub(before);
+        if self.params.request > Dur::ZERO && more > 0 {
+            let due = self.slot_at(now + self.params.request);
+            match self.reports.back_mut().filter(|(slot, _)| *slot == due) {
+                Some((_, bytes)) => *bytes += more,
+                None => self.reports.push_back((due, more)),
+            }
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, _now: Time, _log: &mut Log) -> Option<Packet> {
+        self.out.pop()
+    }
+
+    #[inline]
+    fn next_len(&self) -> Option<u32> {
+        self.out.next_len()
+    }
+
+    #[inline]
+    fn wake(&self) -> Time {
+        let leaf = self.leaf.wake();
+        if self.is_idle() { leaf } else { leaf.min(self.time_of(self.next_slot)) }
+    }
+
+    fn on_wake(&mut self, now: Time, log: &mut Log) {
+        if self.leaf.wake() <= now {
+            self.leaf.on_wake(now, log);
+        }
+        while !self.is_idle() && self.time_of(self.next_slot) <= now {
+            self.serve(now, log);
+        }
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        let (leaf, held) = (self.leaf.backlog(), self.held);
+        let inside =
+            Backlog { packets: leaf.packets + held.packets, bytes: leaf.bytes + held.bytes };
+        self.out.backlog_with(inside, [])
+    }
+
+    fn change(
+        &mut self,
+        now: Time,
+        args: &mut Args<'_>,
+        _log: &mut Log,
+    ) -> Result<(), GrammarError> {
+        let params = self.params.clone().read(args)?;
+        if !params.trace.is_same_file(&self.params.trace)
+            || params.trace.repeats != self.params.trace.repeats
+            || params.unit != self.params.unit
+        {
+            return Err(args.invalid("another trace needs a replace"));
+        }
+        // The slot that follows stays where it is; the new period begins with it.
+        self.next_slot = self.next_slot.max(self.slot_at(now));
+        self.anchor = (self.time_of(self.next_slot), self.next_slot);
+        self.params = params;
+        // What waits is known from now on, so that no report is needed twice or never.
+        self.reports.clear();
+        self.known = self.ungranted();
+        Ok(())
+    }
+
+    fn describe(&self) -> String {
+        let p = &self.params;
+        let source = if p.trace.file.is_empty() {
+            format!("rate {}", p.rate)
+        } else {
+            format!("{} unit {}", p.trace.describe("hold"), p.unit)
+        };
+        let mode = if p.is_acknowledged { "am" } else { "um" };
+        format!(
+            "grant {source} slot {} loss {}% harq {} attempts {} request {} {mode}",
+            p.slot, p.loss_percent, p.harq, p.attempts, p.request
+        )
+    }
+
+    fn stats(&self, out: &mut Stats) {
+        let c = &self.counters;
+        out.put("blocks", c.blocks as f64);
+        out.put("failed_blocks", c.failed as f64);
+        out.put("retransmitted_blocks", c.retransmitted as f64);
+        out.put("given_up_blocks", c.given_up as f64);
+        out.put("padding_bytes", c.padding as f64);
+    }
+
+    fn probe(&self, out: &mut Probe<'_>) {
+        let rate = self.rate.as_ref().map_or(self.params.rate, RateCursor::rate);
+        out.put("rate", "Mbit/s", rate.as_mbps());
+        out.put("reordering_packets", "packets", f64::from(self.held.packets));
+        out.put("failed_blocks", "packets", self.counters.failed as f64);
+        self.leaf.probe(out);
+    }
+
+    fn purge(&mut self, log: &mut Log) {
+        for packet in self.window.drain(..).filter(|packet| !packet.is_gone) {
+            log.drop(&packet.pkt, Reason::Purge);
+        }
+        self.held = Backlog::default();
+        self.on_air = None;
+        self.again.clear();
+        self.reports.clear();
+        self.known = 0;
+        self.out.purge(log);
+        self.leaf.purge(log);
+    }
+
+    fn leaf(&self) -> Option<&dyn Qdisc> {
+        Some(&*self.leaf)
+    }
+
+    fn leaf_mut(&mut self) -> Option<&mut Box<dyn Qdisc>> {
+        Some(&mut self.leaf)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,205 @@
+//! `rate_trace`: a link whose rate follows a recorded series of steps, such as the "time bandwidth"
+//! files of cellular and broadband measurements. One packet at a time is serialised, exactly over
+//! the steps that it spans, and is delivered when its last bit is through.
+
+use crate::aqm::{Backlog, Entry, Env, Fifo, Log, Qdisc, Stats};
+use crate::grammar::{Args, GrammarError, Param};
+use crate::impair::outbox::Outbox;
+use crate::impair::trace::{DIGEST, FILE, FileWords, RateCursor};
+use crate::packet::Packet;
+use crate::probe::Probe;
+use crate::units::{Rate, Time};
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "rate_trace",
+    summary: "Link whose rate follows a trace of times and bandwidths",
+    reference: "Piecewise constant \"time bandwidth\" traces",
+    params: &[
+        FILE,
+        DIGEST,
+        Param {
+            name: "unit",
+            value: "RATE",
+            default: "1Kbit",
+            doc: "What a bandwidth of 1 in the file means.",
+        },
+        Param {
+            name: "repeat|hold",
+            value: "",
+            default: "repeat",
+            doc: "After the last step, which lasts as long as the one before, start over; or keep \
+                  its rate.",
+        },
+        Param {
+            name: "overhead",
+            value: "BYTES",
+            default: "0",
+            doc: "Added to each packet's layer-2 length, from -64 to 255.",
+        },
+    ],
+    build: |args, env| {
+        let leaf = Box::new(Fifo::pfifo(env.txqueuelen));
+        Ok(Box::new(RateTrace::around(args, &env, leaf)?))
+    },
+};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Params {
+    trace: FileWords,
+    unit: Rate,
+    overhead: i32,
+}
+
+impl Params {
+    fn read(mut self, args: &mut Args<'_>) -> Result<Self, GrammarError> {
+        while let Some(key) = args.key() {
+            match key {
+                "unit" => {
+                    let rate = |w| Rate::parse_tc(w).filter(|r| (1..=1 << 30).contains(&r.0));
+                    self.unit = args.value("a rate from 1bit to 1Gbit", rate)?;
+                }
+                "overhead" => {
+                    let bytes = |w: &str| w.parse().ok().filter(|n| (-64..=255).contains(n));
+                    self.overhead = args.value("a whole number from -64 to 255", bytes)?;
+                }
+                key => {
+                    if !self.trace.read(key, "hold", args)? {
+                        return Err(args.unknown());
+                    }
+                }
+            }
+        }
+        Ok(self)
+    }
+}
+
+/// The link, in front of its queue.
+pub struct RateTrace {
+    params: Params,
+    rate: RateCursor,
+    /// The packet under way, and when its last bit is through.
+    transit: Option<(Packet, Time)>,
+    out: Outbox,
+    leaf: Box<dyn Qdisc>,
+}
+
+impl RateTrace {
+    /// The link that `args` describes (the words after `rate_trace`), in front of `leaf`.
+    pub(crate) fn around(
+        args: &mut Args<'_>,
+        env: &Env,
+        leaf: Box<dyn Qdisc>,
+    ) -> Result<Self, GrammarError> {
+        let trace = FileWords::new(true);
+        let mut params = Params { trace, unit: Rate(1000), overhead: 0 }.read(args)?;
+        let rate = env.traces.rates(&params.trace, params.unit, args, env.now)?;
+        params.trace = params.trace.of_rates(&env.traces);
+        Ok(Self { params, rate, transit: None, out: Outbox::default(), leaf })
+    }
+
+    /// Starts the next packet if nothing is under way.
+    #[inline]
+    fn begin(&mut self, now: Time, log: &mut Log) {
+        if self.transit.is_none()
+            && self.leaf.backlog().packets > 0
+            && let Some(pkt) = self.leaf.dequeue(now, log)
+        {
+            let len = pkt.len.saturating_add_signed(self.params.overhead).max(1);
+            self.transit = Some((pkt, self.rate.serve(now, u64::from(len))));
+        }
+    }
+}
+
+impl Qdisc for RateTrace {
+    #[inline]
+    fn enqueue(&mut self, now: Time, pkt: Packet, log: &mut Log) {
+        self.leaf.enqueue(now, pkt, log);
+        self.begin(now, log);
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
+        self.begin(now, log);
+        self.out.pop()
+    }
+
+    #[inline]
+    fn next_len(&self) -> Option<u32> {
+        self.out.next_len()
+    }
+
+    #[inline]
+    fn wake(&self) -> Time {
+        self.transit.map_or(Time::NEVER, |(_, through)| through).min(self.leaf.wake())
+    }
+
+    #[inline]
+    fn on_wake(&mut self, now: Time, log: &mut Log) {
+        if self.leaf.wake() <= now {
+            self.leaf.on_wake(now, log);
+        }
+        self.begin(now, log);
+        while let Some((pkt, through)) = self.transit
+            && through <= now
+        {
+            self.transit = None;
+            self.out.push(pkt);
+            self.begin(now, log);
+        }
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.out.backlog_with(self.leaf.backlog(), self.transit.as_ref().map(|(pkt, _)| pkt))
+    }
+
+    /// Only the overhead can be changed: another trace is another link.
+    fn change(
+        &mut self,
+        _now: Time,
+        args: &mut Args<'_>,
+        _log: &mut Log,
+    ) -> Result<(), GrammarError> {
+        let params = self.params.clone().read(args)?;
+        if params != (Params { overhead: params.overhead, ..self.params.clone() }) {
+            return Err(
+                args.invalid("only `overhead` can be changed; another trace needs a replace")
+            );
+        }
+        self.params = params;
+        Ok(())
+    }
+
+    fn describe(&self) -> String {
+        let Params { trace, unit, overhead } = &self.params;
+        format!("rate_trace {} unit {unit} overhead {overhead}", trace.describe("hold"))
+    }
+
+    fn stats(&self, out: &mut Stats) {
+        out.put("rate", self.rate.rate().0 as f64);
+    }
+
+    fn probe(&self, out: &mut Probe<'_>) {
+        out.put("rate", "Mbit/s", self.rate.rate().as_mbps());
+        self.leaf.probe(out);
+    }
+
+    fn purge(&mut self, log: &mut Log) {
+        if let Some((pkt, _)) = self.transit.take() {
+            self.out.push(pkt);
+        }
+        self.out.purge(log);
+        self.leaf.purge(log);
+    }
+
+    fn leaf(&self) -> Option<&dyn Qdisc> {
+        Some(&*self.leaf)
+    }
+
+    fn leaf_mut(&mut self) -> Option<&mut Box<dyn Qdisc>> {
+        Some(&mut self.leaf)
+    }
+}
+
+#[cfg(test)]
+mod tests;
