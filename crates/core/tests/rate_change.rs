@@ -17,7 +17,7 @@ fn a_queue_of_a_hundred_drains_at_the_new_rate() {
         if q.dequeue(now, &mut log).is_some() {
             departures.push(now.0);
             if departures.len() == 100 {
-                aqm::change_rate(q.as_mut(), now, Rate(5_000_000)).unwrap();
+                aqm::change_rate(q.as_mut(), now, Rate(5_000_000), &mut Log::default()).unwrap();
                 assert_eq!(q.backlog().packets, 100);
             }
         } else {
