@@ -44,6 +44,12 @@ fn configurations(name: &str) -> &'static [&'static str] {
             "any_ect overflow drop_enqueue target 100us tupdate 2ms beta 200 step_thresh 3p",
             "coupling_factor 9 classic_protection 70% min_qlen_step 2 target 0ms alpha 100",
         ],
+        "fq" => &[
+            "",
+            "limit 20 flow_limit 5 maxrate 5Mbit quantum 300 initial_quantum 3000 timer_slack 1ms",
+            "maxrate 400kbit limit 30 ce_threshold 1us orphan_mask 1 refill_delay 1ms",
+            "bands 3 priomap 2 0 0 0 1 1 0 1 0 1 1 1 1 1 1 1 weights 16384 20000 16384 limit 9",
+        ],
         "fq_codel" => &[
             "",
             "flows 1 limit 40",
@@ -125,6 +131,10 @@ fn limit(text: &str) -> Backlog {
             most.bytes = Bytes::parse_tc(word).unwrap().0;
         } else {
             most.packets = word.trim_end_matches('p').parse().unwrap();
+            // Linux counts each band by itself, and the eight packets of the fast path not at all.
+            if text.starts_with("fq ") {
+                most.packets = most.packets * 3 + 8;
+            }
             // Linux tests a duplicated packet against the limit before it queues the copy.
             most.packets = most.packets.saturating_add(text.contains("duplicate").into());
         }

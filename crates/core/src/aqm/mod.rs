@@ -15,6 +15,7 @@ mod deltic_polya;
 mod drr;
 mod dualpi2;
 mod fifo;
+mod fq;
 mod fq_codel;
 mod fq_pie;
 mod htb;
@@ -45,6 +46,7 @@ pub use deltic_boroshne::DelticBoroshne;
 pub use deltic_polya::DelticPolya;
 pub use dualpi2::DualPi2;
 pub use fifo::Fifo;
+pub use fq::Fq;
 pub use fq_codel::FqCodel;
 pub use fq_pie::FqPie;
 pub use htb::Htb;
@@ -412,6 +414,7 @@ pub const REGISTRY: &[Entry] = &[
     deltic_boroshne::ENTRY,
     deltic_polya::ENTRY,
     dualpi2::ENTRY,
+    fq::ENTRY,
     fq_codel::ENTRY,
     fq_pie::ENTRY,
     htb::ENTRY,
