@@ -29,6 +29,12 @@ fn configurations(name: &str) -> &'static [&'static str] {
             "bandwidth 50Mbit sce law 2022 conservative uptime 0s",
             "law 2019 sce-interval 1ms target 100us rtt 100us overhead 24 mpu 84 ptm",
         ],
+        "cobalt" => &[
+            "",
+            "limit 40 sce-thresh 8 target 200us rtt 2ms",
+            "no-sce target 100us rtt 100us",
+            "sce-interval 1ms rtt 300us",
+        ],
         "codel" => &["", "limit 30 ecn target 200us interval 2ms", "noecn target 0ms interval 1us"],
         "deltic" => &["", "limit 40 sce-resonance 2000 ecn-resonance 800 drop-resonance 100"],
         "deltic_boroshne" => &[
@@ -154,7 +160,7 @@ fn is_fifo_within_flows(text: &str) -> bool {
 
 /// Whether the discipline may turn ECT(0) into ECT(1), SCE's mark.
 fn marks_sce(text: &str) -> bool {
-    let families = ["cnq", "deltic", "lfq", "quartz", "twin"];
+    let families = ["cnq", "cobalt", "deltic", "lfq", "quartz", "twin"];
     text.contains(" sce") || families.iter().any(|family| text.contains(family))
 }
 

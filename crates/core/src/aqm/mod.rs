@@ -28,6 +28,7 @@ pub mod psched;
 mod quartz;
 mod red;
 mod sce_shell;
+mod sch_cobalt;
 mod sfb;
 pub mod stab;
 mod tbf;
@@ -56,6 +57,7 @@ pub use pi2::Pi2;
 pub use pie::Pie;
 pub use quartz::Quartz;
 pub use red::Red;
+pub use sch_cobalt::SchCobalt;
 pub use sfb::Sfb;
 pub use tbf::Tbf;
 pub use twin_codel_af::TwinCodelAf;
@@ -409,6 +411,7 @@ pub const REGISTRY: &[Entry] = &[
     cake::ENTRY,
     cnq_cobalt::ENTRY,
     cnq_codel_af::ENTRY,
+    sch_cobalt::ENTRY,
     codel::ENTRY,
     deltic::ENTRY,
     deltic_boroshne::ENTRY,
