@@ -43,6 +43,13 @@ fn configurations(name: &str) -> &'static [&'static str] {
             "bandwidth 60Mbit no-sce pppoe-llcsnap",
         ],
         "deltic_polya" => &["", "limit 40 sce-resonance 1500.5 ecn-resonance 700 no-drop"],
+        "docsis_pie" => &[
+            "msr 20Mbit",
+            "msr 5Mbit peak_rate 8Mbit max_burst_bytes 9000 limit 30000 target 1ms interval 1ms \
+             alpha 10 beta 100 burst_reset_timeout 20ms",
+            "msr 1Mbit limit 20000 target 100us interval 2ms alpha 100 beta 100 max_burst 0 \
+             latency_high 2ms mean_pktsize 300 min_pktsize 60",
+        ],
         "dualpi2" => &[
             "",
             "version 2020 limit 60",
@@ -133,7 +140,7 @@ fn limit(text: &str) -> Backlog {
     let mut words = text.split_whitespace().skip_while(|w| *w != "limit").skip(1);
     let mut most = Backlog { packets: u32::MAX, bytes: u64::MAX };
     if let Some(word) = words.next() {
-        if ["bfifo", "red", "tbf"].iter().any(|name| text.starts_with(name)) {
+        if ["bfifo", "docsis_pie", "red", "tbf"].iter().any(|name| text.starts_with(name)) {
             most.bytes = Bytes::parse_tc(word).unwrap().0;
         } else {
             most.packets = word.trim_end_matches('p').parse().unwrap();

@@ -12,6 +12,7 @@ mod codel;
 mod deltic;
 mod deltic_boroshne;
 mod deltic_polya;
+mod docsis_pie;
 mod drr;
 mod dualpi2;
 mod fifo;
@@ -45,6 +46,7 @@ pub use codel::Codel;
 pub use deltic::Deltic;
 pub use deltic_boroshne::DelticBoroshne;
 pub use deltic_polya::DelticPolya;
+pub use docsis_pie::DocsisPie;
 pub use dualpi2::DualPi2;
 pub use fifo::Fifo;
 pub use fq::Fq;
@@ -416,6 +418,7 @@ pub const REGISTRY: &[Entry] = &[
     deltic::ENTRY,
     deltic_boroshne::ENTRY,
     deltic_polya::ENTRY,
+    docsis_pie::ENTRY,
     dualpi2::ENTRY,
     fq::ENTRY,
     fq_codel::ENTRY,

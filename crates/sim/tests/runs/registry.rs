@@ -13,6 +13,7 @@ fn words(name: &str) -> (&'static str, bool) {
         "htb" => ("rate 20Mbit", true),
         "tbf" => ("rate 20Mbit burst 5kb latency 50ms", true),
         "police" => ("rate 20Mbit burst 30kb drop", true),
+        "docsis_pie" => ("msr 20Mbit", false),
         "red" => ("limit 400000 avpkt 1000 adaptive bandwidth 20Mbit ecn", false),
         _ => ("", false),
     }
