@@ -104,6 +104,12 @@ fn configurations(name: &str) -> &'static [&'static str] {
             "limit 20000 min 3000 max 9000 avpkt 500 burst 7 probability 0.3 ecn nodrop gentle",
             "limit 20000 min 3000 max 9000 avpkt 500 adaptive ecn harddrop idle exact",
         ],
+        "red_classic" => &[
+            "bandwidth 20Mbit",
+            "bandwidth 20Mbit min_th 2 max_th 8 max_p 0.3 w 0.2 ecn gentle limit 20",
+            "bandwidth 5Mbit bytes min_th 2000 max_th 9000 w 0.3 avpkt 700 ecn limit 15000",
+            "bandwidth 20Mbit adaptive target 1ms avpkt 600",
+        ],
         "sfb" => &[
             "",
             "limit 30 max 10 target 3 increment 0.3 penalty_rate 50 rehash 40 db 20",
@@ -140,8 +146,10 @@ fn limit(text: &str) -> Backlog {
     let mut words = text.split_whitespace().skip_while(|w| *w != "limit").skip(1);
     let mut most = Backlog { packets: u32::MAX, bytes: u64::MAX };
     if let Some(word) = words.next() {
-        if ["bfifo", "docsis_pie", "red", "tbf"].iter().any(|name| text.starts_with(name)) {
+        if ["bfifo", "docsis_pie", "red ", "tbf"].iter().any(|name| text.starts_with(name)) {
             most.bytes = Bytes::parse_tc(word).unwrap().0;
+        } else if text.starts_with("red_classic") && text.contains(" bytes ") {
+            most.bytes = word.parse().unwrap();
         } else {
             most.packets = word.trim_end_matches('p').parse().unwrap();
             // Linux counts each band by itself, and the eight packets of the fast path not at all.
@@ -324,7 +332,9 @@ impl Bench {
                 };
                 id += 1;
                 self.enqueue(now, pkt);
-                assert!(self.held.packets <= most.packets && self.held.bytes <= most.bytes);
+                let held = self.held;
+                let fits = held.packets <= most.packets && held.bytes <= most.bytes;
+                assert!(fits, "{held:?} in {}", self.qdisc.describe());
             }
             for _ in 0..step.departures {
                 self.dequeue(now);

@@ -157,7 +157,7 @@ impl DocsisPie {
             && self.burst_allowance == Dur::ZERO;
         match self.state {
             State::Active if quiet => {
-                (self.state, self.burst_reset) = (State::Quiescent, Dur::ZERO)
+                (self.state, self.burst_reset) = (State::Quiescent, Dur::ZERO);
             }
             State::Quiescent if quiet => {
                 self.burst_reset += p.interval;

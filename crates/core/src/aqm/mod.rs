@@ -28,6 +28,7 @@ mod pie;
 pub mod psched;
 mod quartz;
 mod red;
+mod red_classic;
 mod sce_shell;
 mod sch_cobalt;
 mod sfb;
@@ -59,6 +60,7 @@ pub use pi2::Pi2;
 pub use pie::Pie;
 pub use quartz::Quartz;
 pub use red::Red;
+pub use red_classic::RedClassic;
 pub use sch_cobalt::SchCobalt;
 pub use sfb::Sfb;
 pub use tbf::Tbf;
@@ -434,6 +436,7 @@ pub const REGISTRY: &[Entry] = &[
     police::ENTRY,
     quartz::ENTRY,
     red::ENTRY,
+    red_classic::ENTRY,
     sfb::ENTRY,
     tbf::ENTRY,
     twin_codel_af::ENTRY,

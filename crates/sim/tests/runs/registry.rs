@@ -15,6 +15,7 @@ fn words(name: &str) -> (&'static str, bool) {
         "police" => ("rate 20Mbit burst 30kb drop", true),
         "docsis_pie" => ("msr 20Mbit", false),
         "red" => ("limit 400000 avpkt 1000 adaptive bandwidth 20Mbit ecn", false),
+        "red_classic" => ("bandwidth 20Mbit adaptive gentle ecn", false),
         _ => ("", false),
     }
 }
