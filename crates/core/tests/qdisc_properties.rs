@@ -32,6 +32,12 @@ fn configurations(name: &str) -> &'static [&'static str] {
             "bandwidth 50Mbit sce law 2022 conservative uptime 0s",
             "law 2019 sce-interval 1ms target 100us rtt 100us overhead 24 mpu 84 ptm",
         ],
+        "cobalt" => &[
+            "",
+            "limit 40 sce-thresh 8 target 200us rtt 2ms",
+            "no-sce target 100us rtt 100us",
+            "sce-interval 1ms rtt 300us",
+        ],
         "codel" => &["", "limit 30 ecn target 200us interval 2ms", "noecn target 0ms interval 1us"],
         "deltic" => &[
             "",
@@ -63,6 +69,13 @@ fn configurations(name: &str) -> &'static [&'static str] {
             "limit 40kb target 100us interval 2ms b 300 signal random min_th 0 lg_range 4 sanction drop",
             "rate 100Mbit bi_size 0 attempts 1 lg_aging 0 critical_ql 0 critical_ql_score 0 max_score 1s",
         ],
+        "docsis_pie" => &[
+            "msr 20Mbit",
+            "msr 5Mbit peak_rate 8Mbit max_burst_bytes 9000 limit 30000 target 1ms interval 1ms \
+             alpha 10 beta 100 burst_reset_timeout 20ms",
+            "msr 1Mbit limit 20000 target 100us interval 2ms alpha 100 beta 100 max_burst 0 \
+             latency_high 2ms mean_pktsize 300 min_pktsize 60",
+        ],
         "dualpi2" => &[
             "",
             "version 2020 limit 60",
@@ -76,6 +89,12 @@ fn configurations(name: &str) -> &'static [&'static str] {
             "limit 60kb target 1ms tupdate 1ms alpha 10 beta 100",
             "limit 40kb target 0 max_rtt 2ms scheduler tsfifo tshift 3ms signal random l_aqm step",
             "rate 5Mbit coupling_factor 9 p_lmax 0.5 p_cmax 0.4 th_len 0 range 0 alpha 50",
+        ],
+        "fq" => &[
+            "",
+            "limit 20 flow_limit 5 maxrate 5Mbit quantum 300 initial_quantum 3000 timer_slack 1ms",
+            "maxrate 400kbit limit 30 ce_threshold 1us orphan_mask 1 refill_delay 1ms",
+            "bands 3 priomap 2 0 0 0 1 1 0 1 0 1 1 1 1 1 1 1 weights 16384 20000 16384 limit 9",
         ],
         "fq_codel" => &[
             "",
@@ -126,6 +145,12 @@ fn configurations(name: &str) -> &'static [&'static str] {
             "limit 20000 min 3000 max 9000 avpkt 500 burst 7 probability 0.3 ecn nodrop gentle",
             "limit 20000 min 3000 max 9000 avpkt 500 adaptive ecn harddrop idle exact",
             "limit 20000 min 3000 max 9000 avpkt 500 ecn sce_max 5000 sce_probability 0.7",
+        ],
+        "red_classic" => &[
+            "bandwidth 20Mbit",
+            "bandwidth 20Mbit min_th 2 max_th 8 max_p 0.3 w 0.2 ecn gentle limit 20",
+            "bandwidth 5Mbit bytes min_th 2000 max_th 9000 w 0.3 avpkt 700 ecn limit 15000",
+            "bandwidth 20Mbit adaptive target 1ms avpkt 600",
         ],
         "sfb" => &[
             "",
@@ -186,11 +211,17 @@ fn limit(text: &str) -> Backlog {
     let mut words = text.split_whitespace().skip_while(|w| *w != "limit").skip(1);
     let mut most = Backlog { packets: u32::MAX, bytes: u64::MAX };
     if let Some(word) = words.next() {
-        let in_bytes = ["bfifo", "curvy_red", "docsis_ll", "dualq", "red", "tbf"];
+        let in_bytes = ["bfifo", "curvy_red", "docsis_ll", "docsis_pie", "dualq", "red ", "tbf"];
         if in_bytes.iter().any(|name| text.starts_with(name)) {
             most.bytes = Bytes::parse_tc(word).unwrap().0;
+        } else if text.starts_with("red_classic") && text.contains(" bytes ") {
+            most.bytes = word.parse().unwrap();
         } else {
             most.packets = word.trim_end_matches('p').parse().unwrap();
+            // Linux counts each band by itself, and the eight packets of the fast path not at all.
+            if text.starts_with("fq ") {
+                most.packets = most.packets * 3 + 8;
+            }
             // Linux tests a duplicated packet against the limit before it queues the copy.
             most.packets = most.packets.saturating_add(text.contains("duplicate").into());
         }
@@ -212,7 +243,7 @@ fn is_fifo_within_flows(text: &str) -> bool {
 
 /// Whether the discipline may turn ECT(0) into ECT(1), SCE's mark.
 fn marks_sce(text: &str) -> bool {
-    let families = ["brickwall", "cnq", "delti", "lfq", "quartz", "ramp", "twin"];
+    let families = ["brickwall", "cnq", "cobalt", "delti", "lfq", "quartz", "ramp", "twin"];
     text.contains(" sce") || families.iter().any(|family| text.contains(family))
 }
 
@@ -371,7 +402,9 @@ impl Bench {
                 };
                 id += 1;
                 self.enqueue(now, pkt);
-                assert!(self.held.packets <= most.packets && self.held.bytes <= most.bytes);
+                let held = self.held;
+                let fits = held.packets <= most.packets && held.bytes <= most.bytes;
+                assert!(fits, "{held:?} in {}", self.qdisc.describe());
             }
             for _ in 0..step.departures {
                 self.dequeue(now);

@@ -16,11 +16,13 @@ mod deltic_boroshne;
 mod deltic_polya;
 mod deltim;
 mod docsis_ll;
+mod docsis_pie;
 mod drr;
 mod dual_queue;
 mod dualpi2;
 mod dualq;
 mod fifo;
+mod fq;
 mod fq_codel;
 mod fq_pie;
 mod htb;
@@ -36,7 +38,9 @@ mod queue_protection;
 mod ramp;
 mod recur;
 mod red;
+mod red_classic;
 mod sce_shell;
+mod sch_cobalt;
 mod sfb;
 pub mod stab;
 mod tally;
@@ -59,9 +63,11 @@ pub use deltic_boroshne::DelticBoroshne;
 pub use deltic_polya::DelticPolya;
 pub use deltim::Deltim;
 pub use docsis_ll::DocsisLl;
+pub use docsis_pie::DocsisPie;
 pub use dualpi2::DualPi2;
 pub use dualq::DualQ;
 pub use fifo::Fifo;
+pub use fq::Fq;
 pub use fq_codel::FqCodel;
 pub use fq_pie::FqPie;
 pub use htb::Htb;
@@ -72,6 +78,8 @@ pub use pie::Pie;
 pub use quartz::Quartz;
 pub use ramp::Ramp;
 pub use red::Red;
+pub use red_classic::RedClassic;
+pub use sch_cobalt::SchCobalt;
 pub use sfb::Sfb;
 pub use tbf::Tbf;
 pub use twin_codel_af::TwinCodelAf;
@@ -445,6 +453,7 @@ pub const REGISTRY: &[Entry] = &[
     cake::ENTRY,
     cnq_cobalt::ENTRY,
     cnq_codel_af::ENTRY,
+    sch_cobalt::ENTRY,
     codel::ENTRY,
     curvy_red::ENTRY,
     deltic::ENTRY,
@@ -452,9 +461,11 @@ pub const REGISTRY: &[Entry] = &[
     deltic_polya::ENTRY,
     deltim::ENTRY,
     docsis_ll::ENTRY,
+    docsis_pie::ENTRY,
     drop::ENTRY,
     dualpi2::ENTRY,
     dualq::ENTRY,
+    fq::ENTRY,
     fq_codel::ENTRY,
     fq_pie::ENTRY,
     grant::ENTRY,
@@ -473,6 +484,7 @@ pub const REGISTRY: &[Entry] = &[
     ramp::ENTRY,
     rate_trace::ENTRY,
     red::ENTRY,
+    red_classic::ENTRY,
     sfb::ENTRY,
     tbf::ENTRY,
     twin_codel_af::ENTRY,

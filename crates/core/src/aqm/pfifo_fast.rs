@@ -29,7 +29,7 @@ const BANDS: usize = 3;
 const PRIORITY_OF_TOS: [u8; 16] = [0, 0, 0, 0, 2, 2, 2, 2, 6, 6, 6, 6, 4, 4, 4, 4];
 
 /// Band of a priority.
-const BAND_OF_PRIORITY: [u8; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
+pub(super) const BAND_OF_PRIORITY: [u8; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
 
 /// The discipline that Linux gives to a device without one.
 #[derive(Debug)]
@@ -48,9 +48,14 @@ impl PfifoFast {
 
     #[inline]
     fn band(pkt: &Packet) -> usize {
-        let priority = PRIORITY_OF_TOS[usize::from(pkt.tos & 0x1E) >> 1];
-        usize::from(BAND_OF_PRIORITY[usize::from(priority)])
+        usize::from(BAND_OF_PRIORITY[priority(pkt)])
     }
+}
+
+/// Priority of a forwarded packet, 0 to 15.
+#[inline]
+pub(super) fn priority(pkt: &Packet) -> usize {
+    usize::from(PRIORITY_OF_TOS[usize::from(pkt.tos & 0x1E) >> 1])
 }
 
 impl Qdisc for PfifoFast {

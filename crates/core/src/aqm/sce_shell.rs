@@ -13,10 +13,33 @@ use crate::units::{Dur, Rate, Time};
 
 /// The common words; `sce` is the default of SCE's interval.
 pub(super) const fn params(sce: &'static str) -> [Param; 14] {
+    let [rtt, target, divisor, switch, interval] = law_params(sce);
     [
         LIMIT,
         BANDWIDTH,
         UNLIMITED,
+        rtt,
+        target,
+        divisor,
+        switch,
+        interval,
+        FRAME,
+        OVERHEAD,
+        MPU,
+        CELLS,
+        Param {
+            name: "law",
+            value: "2019|2020|2022",
+            default: "2020",
+            doc: "Version of COBALT2; not a word of tc.",
+        },
+        UPTIME,
+    ]
+}
+
+/// The words of COBALT2 itself.
+pub(super) const fn law_params(sce: &'static str) -> [Param; 5] {
+    [
         Param {
             name: "rtt",
             value: "TIME",
@@ -42,17 +65,6 @@ pub(super) const fn params(sce: &'static str) -> [Param; 14] {
             default: sce,
             doc: "SCE interval itself; not a word of tc.",
         },
-        FRAME,
-        OVERHEAD,
-        MPU,
-        CELLS,
-        Param {
-            name: "law",
-            value: "2019|2020|2022",
-            default: "2020",
-            doc: "Version of COBALT2; not a word of tc.",
-        },
-        UPTIME,
     ]
 }
 
@@ -197,34 +209,25 @@ impl Settings {
         args: &mut Args<'_>,
         mut extra: impl FnMut(&str, &mut Args<'_>) -> Result<bool, GrammarError>,
     ) -> Result<Self, GrammarError> {
-        let (mut sum, mut divisor) = (0, None);
+        let (mut sum, mut law) = (0, LawWords::default());
         while let Some(key) = args.key() {
             match key {
                 "limit" => self.limit = Some(args.number(1..=u64::from(u32::MAX))? as u32),
                 "bandwidth" => self.rate = args.rate()?,
                 "unlimited" => self.rate = Rate(0),
-                "rtt" => self.cobalt.set_rtt(micros(args.time()?)),
-                "target" => self.cobalt.set_target(micros(args.time()?)),
-                "sce-thresh" => divisor = Some(args.number(1..=1024)?),
-                "sce" => divisor = Some(1),
-                "no-sce" => divisor = Some(0),
-                "sce-interval" => (self.cobalt.sce_interval, divisor) = (args.time()?.0, None),
                 "law" => self.cobalt.law = Law::from_index(args.choice(&Law::WORDS)?),
                 "uptime" => self.uptime = args.time()?,
-                _ if self.framing.read(&mut sum, key, args)? || extra(key, args)? => {}
+                _ if law.read(&mut self.cobalt, key, args)?
+                    || self.framing.read(&mut sum, key, args)?
+                    || extra(key, args)? => {}
                 _ => return Err(args.unknown()),
             }
         }
-        // Whatever the order of the words, the round-trip time comes first.
-        if let Some(divisor) = divisor {
-            let interval = self.cobalt.ce_interval.checked_div(divisor);
-            self.cobalt.sce_interval = interval.map_or(0, |ns| ns.max(1));
-        }
+        law.apply(&mut self.cobalt);
         Ok(self)
     }
 
     fn describe(&self) -> String {
-        let Params { law, ce_interval, ce_target, sce_interval, .. } = self.cobalt;
         let mut text = String::new();
         if let Some(limit) = self.limit {
             text += &format!("limit {limit}p ");
@@ -233,16 +236,56 @@ impl Settings {
             Rate(0) => "unlimited".into(),
             rate => format!("bandwidth {rate}"),
         };
-        text += &format!(" rtt {} target {} ", Dur(ce_interval), Dur(ce_target));
-        let divisor = ce_interval.checked_div(sce_interval).unwrap_or(0);
-        text += &if sce_interval == 0 {
-            "no-sce".into()
-        } else if (1..=1024).contains(&divisor) && ce_interval / divisor == sce_interval {
-            format!("sce-thresh {divisor}")
-        } else {
-            format!("sce-interval {}", Dur(sce_interval))
-        };
-        text += &format!(" {} law {}", self.framing.describe(), Law::WORDS[law as usize]);
+        let (law, version) = (describe_law(&self.cobalt), Law::WORDS[self.cobalt.law as usize]);
+        text += &format!(" {law} {} law {version}", self.framing.describe());
         text + &format!(" uptime {}", self.uptime)
     }
+}
+
+/// Reads the words of [`law_params`].
+#[derive(Debug, Default)]
+pub(super) struct LawWords {
+    divisor: Option<u64>,
+}
+
+impl LawWords {
+    /// Reads one word; false if it is none of these.
+    pub(super) fn read(
+        &mut self,
+        p: &mut Params,
+        key: &str,
+        args: &mut Args<'_>,
+    ) -> Result<bool, GrammarError> {
+        match key {
+            "rtt" => p.set_rtt(micros(args.time()?)),
+            "target" => p.set_target(micros(args.time()?)),
+            "sce-thresh" => self.divisor = Some(args.number(1..=1024)?),
+            "sce" => self.divisor = Some(1),
+            "no-sce" => self.divisor = Some(0),
+            "sce-interval" => (p.sce_interval, self.divisor) = (args.time()?.0, None),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Whatever the order of the words, the round-trip time comes first.
+    pub(super) fn apply(self, p: &mut Params) {
+        if let Some(divisor) = self.divisor {
+            p.sce_interval = p.ce_interval.checked_div(divisor).map_or(0, |ns| ns.max(1));
+        }
+    }
+}
+
+/// The words of [`law_params`] that give `p`.
+pub(super) fn describe_law(p: &Params) -> String {
+    let Params { ce_interval, ce_target, sce_interval, .. } = *p;
+    let divisor = ce_interval.checked_div(sce_interval).unwrap_or(0);
+    let sce = if sce_interval == 0 {
+        "no-sce".into()
+    } else if (1..=1024).contains(&divisor) && ce_interval / divisor == sce_interval {
+        format!("sce-thresh {divisor}")
+    } else {
+        format!("sce-interval {}", Dur(sce_interval))
+    };
+    format!("rtt {} target {} {sce}", Dur(ce_interval), Dur(ce_target))
 }

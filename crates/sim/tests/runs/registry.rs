@@ -17,7 +17,9 @@ fn words(name: &str) -> (&'static str, bool) {
         "rate_trace" => ("file tests/traces/steps.txt", true),
         "tbf" => ("rate 20Mbit burst 5kb latency 50ms", true),
         "police" => ("rate 20Mbit burst 30kb drop", true),
+        "docsis_pie" => ("msr 20Mbit", false),
         "red" => ("limit 400000 avpkt 1000 adaptive bandwidth 20Mbit ecn", false),
+        "red_classic" => ("bandwidth 20Mbit adaptive gentle ecn", false),
         _ => ("", false),
     }
 }
