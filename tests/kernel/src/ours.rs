@@ -1,0 +1,113 @@
+//! The least port that can drive a queue: an infinitely fast wire, as a veth pair is.
+
+use sojourn_core::aqm::{self, Env, Event, Log, Qdisc, Stats};
+use sojourn_core::grammar::GrammarError;
+use sojourn_core::packet::{FlowId, Kind, Packet};
+use sojourn_core::rng::Rng;
+use sojourn_core::units::Time;
+
+use crate::cases::Case;
+use crate::train::Offered;
+use crate::{Arrival, Passage};
+
+/// The guest's clock moves in steps of 256 ns: a timer fires at the first step that is not early.
+const CLOCK_NS: u64 = 256;
+
+struct Port {
+    qdisc: Box<dyn Qdisc>,
+    log: Log,
+    passage: Passage,
+    bytes: u64,
+    drops: u64,
+}
+
+impl Port {
+    fn serve(&mut self, now: u64) {
+        while let Some(pkt) = self.qdisc.dequeue(Time(now), &mut self.log) {
+            self.bytes += u64::from(pkt.len);
+            self.passage.left.push(Arrival { seq: pkt.id, time_ns: now, tos: pkt.tos });
+        }
+        let dropped = self.log.drain().filter(|e| matches!(e, Event::Drop(..))).count();
+        self.drops += dropped as u64;
+    }
+
+    /// Fires what is due at `until` or earlier.
+    fn wake(&mut self, until: u64) {
+        loop {
+            let at = self.qdisc.wake().0;
+            if at == Time::NEVER.0 || at.next_multiple_of(CLOCK_NS) > until {
+                return;
+            }
+            let now = at.next_multiple_of(CLOCK_NS);
+            self.qdisc.on_wake(Time(now), &mut self.log);
+            self.serve(now);
+        }
+    }
+}
+
+/// Sends `offered` through a queue that is created at `created_ns`, and waits as long after the last
+/// departure as the guest does before it reads the counters.
+pub fn run(
+    case: &Case,
+    offered: &[Offered],
+    created_ns: u64,
+    silence_ns: u64,
+    seed: u64,
+) -> Result<Passage, GrammarError> {
+    let env = |name| Env { now: Time(created_ns), ..Env::ethernet(Rng::named(seed, name)) };
+    let mut qdisc = aqm::build(case.ours.unwrap_or(case.qdisc), env("qdisc"))?;
+    if let Some(shaper) = case.shaper {
+        qdisc = aqm::build_shaped(shaper, qdisc, &env("shaper"))?;
+    }
+    let mut port =
+        Port { qdisc, log: Log::default(), passage: Passage::default(), bytes: 0, drops: 0 };
+    for (p, id) in offered.iter().zip(0..) {
+        port.wake(p.time_ns);
+        let packet = Packet {
+            id,
+            flow: FlowId(u32::from(p.flow) * 2),
+            // Far apart in every hash table.
+            hash: u32::from(p.flow).wrapping_mul(0x9E37_79B1),
+            len: p.len,
+            tos: p.tos,
+            kind: Kind::Udp,
+            segs: 1,
+            ..Packet::default()
+        };
+        port.qdisc.enqueue(Time(p.time_ns), packet, &mut port.log);
+        port.serve(p.time_ns);
+    }
+    let last = offered.last().map_or(created_ns, |p| p.time_ns);
+    while port.qdisc.backlog().packets > 0 && port.qdisc.wake() != Time::NEVER {
+        let next = port.qdisc.wake().0.next_multiple_of(CLOCK_NS);
+        port.wake(next);
+    }
+    let end = port.passage.left.last().map_or(last, |a| a.time_ns.max(last)) + silence_ns;
+    port.wake(end);
+
+    let mut stats = Stats::default();
+    let qdisc = port.qdisc.as_ref();
+    let leaf = if case.shaper.is_some() { qdisc.leaf().unwrap_or(qdisc) } else { qdisc };
+    leaf.stats(&mut stats);
+    let mut passage = port.passage;
+    let common = [
+        ("bytes", port.bytes),
+        ("packets", passage.left.len() as u64),
+        ("drops", port.drops),
+        ("backlog", qdisc.backlog().bytes),
+        ("qlen", u64::from(qdisc.backlog().packets)),
+    ];
+    passage.stats = common.map(|(name, value)| (name.to_string(), value as f64)).into();
+    // The counters of CAKE's tins, `best_effort.pkts`, by the place of the tin, as in tc's JSON.
+    let mut tins: Vec<&str> = Vec::new();
+    passage.stats.extend(stats.0.iter().map(|(name, value)| match name.split_once('.') {
+        Some((tin, counter)) => {
+            if tins.last() != Some(&tin) {
+                tins.push(tin);
+            }
+            (format!("tin {} {counter}", tins.len() - 1), *value)
+        }
+        None => ((*name).to_string(), *value),
+    }));
+    Ok(passage)
+}
