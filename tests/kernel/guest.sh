@@ -1,6 +1,7 @@
 #!/bin/bash
 # guest.sh UDP_TRAIN: runs every job of /run/out inside the guest, in a chain cli - mid - srv whose
-# queue under test sits on mid's way to srv. A job is a folder: `train`, `qdisc`, perhaps `shaper`.
+# queue under test sits on mid's way to srv. A job is a folder: `train`, `qdisc`, and `shaper`, which
+# is empty for a queue at the root.
 train=$1
 on() { local name=$1; shift; ip netns exec "$name" "$@"; }
 for n in cli mid srv; do
@@ -28,10 +29,10 @@ tc() { on mid tc "$@"; }
 
 for job in /run/out/job*; do
   tc qdisc del dev m1 root 2>/dev/null
-  if [ -e "$job/shaper" ]; then
-    read -r shaper words <"$job/shaper"
+  shaper=$(<"$job/shaper")
+  if [ -n "$shaper" ]; then
     tc qdisc add dev m1 root handle 1: htb default 1 || exit 3
-    tc class add dev m1 parent 1: classid 1:1 "$shaper" $words 2>/dev/null || exit 3
+    tc class add dev m1 parent 1: classid 1:1 $shaper 2>/dev/null || exit 3
     tc qdisc add dev m1 parent 1:1 handle 2: $(<"$job/qdisc") || exit 3
   else
     tc qdisc add dev m1 root handle 2: $(<"$job/qdisc") || exit 3

@@ -13,7 +13,7 @@ JUDGE = ROOT / "target" / "debug" / "kernel-judge"
 NO_KERNEL = 3
 DISCIPLINES = ["cake", "codel", "dualpi2", "fq_codel", "fq_pie", "htb", "netem", "pfifo", "pie", "red", "tbf"]
 # Enough for a verdict; the table of the documentation has more.
-SHORT = ["--runs", "5", "--short", "--json"]
+SHORT = ["--runs", "8", "--short", "--json"]
 
 
 def judge(*words: str) -> list[dict[str, str]]:

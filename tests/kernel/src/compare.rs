@@ -58,7 +58,7 @@ pub type Measures = Vec<(String, f64)>;
 /// Resolution of sojourn times in [`measures`].
 const STEP_NS: u64 = 10_000;
 
-/// What is compared over runs: for each codepoint the share dropped and the share marked, the mean
+/// What is compared over runs: for each TOS byte the share dropped and the share marked, the mean
 /// and the 95th percentile of the sojourn in milliseconds; duplicates; packets overtaken.
 pub fn measures(offered: &[Offered], passage: &Passage) -> Measures {
     let mut out = Vec::new();
@@ -66,13 +66,17 @@ pub fn measures(offered: &[Offered], passage: &Passage) -> Measures {
     for a in &passage.left {
         copies[a.seq as usize] += 1;
     }
-    for (ecn, name) in ["Not-ECT", "ECT(1)", "ECT(0)", "CE"].into_iter().enumerate() {
-        let is = |tos: u8| usize::from(tos & 3) == ecn;
+    let mut codepoints: Vec<u8> = offered.iter().map(|p| p.tos).collect();
+    codepoints.sort_unstable();
+    codepoints.dedup();
+    for tos in codepoints {
+        let name = match tos {
+            0..4 => ["Not-ECT", "ECT(1)", "ECT(0)", "CE"][usize::from(tos)].to_string(),
+            _ => format!("TOS {tos:#04x}"),
+        };
+        let is = |t: u8| t == tos;
         let seqs = || (0..offered.len()).filter(|&i| is(offered[i].tos));
         let all = seqs().count();
-        if all == 0 {
-            continue;
-        }
         let left = || passage.left.iter().filter(|a| is(offered[a.seq as usize].tos));
         // The clocks differ by some hundreds of nanoseconds, which is no matter of distributions.
         let in_steps = |ns: u64| (ns + STEP_NS / 2) / STEP_NS;

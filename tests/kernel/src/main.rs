@@ -10,8 +10,7 @@ use sojourn_kernel_judge::cases::{CASES, Case};
 use sojourn_kernel_judge::guest;
 use sojourn_kernel_judge::report::{Effort, HEAD, judge};
 
-const USAGE: &str =
-    "usage: kernel-judge [--runs N] [--short] [--json | --document FILE] [DISCIPLINE...]";
+const USAGE: &str = "usage: kernel-judge [--runs N] [--short] [--folder DIR] [--json | --document FILE] [DISCIPLINE...]";
 /// Exit status where there is no kernel to judge by.
 const NO_KERNEL: u8 = 3;
 const BEGIN: &str = "<!-- results: written by kernel-judge --document -->";
@@ -19,6 +18,7 @@ const END: &str = "<!-- end of results -->";
 
 struct Options {
     effort: Effort,
+    folder: Option<PathBuf>,
     json: bool,
     document: Option<PathBuf>,
     disciplines: Vec<String>,
@@ -26,13 +26,15 @@ struct Options {
 
 fn options() -> Result<Options, Box<dyn Error>> {
     let effort = Effort { runs: 12, short: false };
-    let mut o = Options { effort, json: false, document: None, disciplines: Vec::new() };
+    let mut o =
+        Options { effort, folder: None, json: false, document: None, disciplines: Vec::new() };
     let mut words = env::args().skip(1);
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or(USAGE);
         match word.as_str() {
             "--runs" => o.effort.runs = value()?.parse()?,
             "--short" => o.effort.short = true,
+            "--folder" => o.folder = Some(value()?.into()),
             "--json" => o.json = true,
             "--document" => o.document = Some(value()?.into()),
             name if CASES.iter().any(|c| c.name.0 == name) => o.disciplines.push(word),
@@ -48,27 +50,32 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         writeln!(stderr(), "{reason}")?;
         return Ok(ExitCode::from(NO_KERNEL));
     }
-    let folder = env::temp_dir().join(format!("kernel-judge-{}", std::process::id()));
+    let scratch = env::temp_dir().join(format!("kernel-judge-{}", std::process::id()));
+    let folder = options.folder.as_deref().unwrap_or(&scratch);
     let (mut rows, mut equal) = (Vec::new(), true);
     let wanted = &options.disciplines;
-    // The wrong ones only by name.
-    let is_wanted = |c: &&Case| {
-        let named = wanted.iter().any(|name| name == c.name.0);
-        named || (wanted.is_empty() && !c.name.0.starts_with("wrong"))
-    };
-    let cases: Vec<&Case> = CASES.iter().filter(is_wanted).collect();
-    judge(&cases, options.effort, &folder, |row| {
-        equal &= row.equal;
-        let text = if options.json {
-            format!("{}\n", row.json())
-        } else {
-            format!("{}\n    {}\n", row.markdown(), row.counters.join("; "))
-        };
-        rows.push(row.markdown());
-        stdout().write_all(text.as_bytes()).map_err(|e| e.to_string())
-    })?;
-    if env::var_os("KERNEL_JUDGE_KEEP").is_none() {
-        fs::remove_dir_all(&folder)?;
+    let mut disciplines: Vec<&str> = CASES.iter().map(|case| case.name.0).collect();
+    disciplines.dedup();
+    for discipline in disciplines {
+        let named = wanted.iter().any(|name| name == discipline);
+        // The wrong ones only by name.
+        if !named && (!wanted.is_empty() || discipline.starts_with("wrong")) {
+            continue;
+        }
+        let cases: Vec<&Case> = CASES.iter().filter(|case| case.name.0 == discipline).collect();
+        judge(&cases, options.effort, &folder.join(discipline), |row| {
+            equal &= row.equal;
+            let text = if options.json {
+                format!("{}\n", row.json())
+            } else {
+                format!("{}\n    {}\n", row.markdown(), row.counters.join("; "))
+            };
+            rows.push(row.markdown());
+            stdout().write_all(text.as_bytes()).map_err(|e| e.to_string())
+        })?;
+    }
+    if options.folder.is_none() {
+        fs::remove_dir_all(&scratch)?;
     }
     if let Some(file) = options.document {
         let text = fs::read_to_string(&file)?;

@@ -13,7 +13,18 @@ use crate::{Arrival, Passage};
 /// The guest's clock moves in steps of 256 ns: a timer fires at the first step that is not early.
 const CLOCK_NS: u64 = 256;
 
+/// How the guest's instants are read: its clock is read several times on a packet's way, and each
+/// reading moves it a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Phase {
+    /// From the noted to the real instant of sending, in nanoseconds.
+    pub sent_ns: i64,
+    /// From a timer to the service that it starts, in nanoseconds.
+    pub service_ns: u64,
+}
+
 struct Port {
+    phase: Phase,
     qdisc: Box<dyn Qdisc>,
     log: Log,
     passage: Passage,
@@ -31,14 +42,16 @@ impl Port {
         self.drops += dropped as u64;
     }
 
-    /// Fires what is due at `until` or earlier.
+    /// When the queue's next timer is served.
+    fn next(&self) -> Option<u64> {
+        let at = self.qdisc.wake();
+        let served = || at.0.next_multiple_of(CLOCK_NS) + self.phase.service_ns;
+        (at != Time::NEVER).then(served)
+    }
+
+    /// Serves what is due at `until` or earlier.
     fn wake(&mut self, until: u64) {
-        loop {
-            let at = self.qdisc.wake().0;
-            if at == Time::NEVER.0 || at.next_multiple_of(CLOCK_NS) > until {
-                return;
-            }
-            let now = at.next_multiple_of(CLOCK_NS);
+        while let Some(now) = self.next().filter(|&now| now <= until) {
             self.qdisc.on_wake(Time(now), &mut self.log);
             self.serve(now);
         }
@@ -52,6 +65,7 @@ pub fn run(
     offered: &[Offered],
     created_ns: u64,
     silence_ns: u64,
+    phase: Phase,
     seed: u64,
 ) -> Result<Passage, GrammarError> {
     let env = |name| Env { now: Time(created_ns), ..Env::ethernet(Rng::named(seed, name)) };
@@ -60,9 +74,10 @@ pub fn run(
         qdisc = aqm::build_shaped(shaper, qdisc, &env("shaper"))?;
     }
     let mut port =
-        Port { qdisc, log: Log::default(), passage: Passage::default(), bytes: 0, drops: 0 };
+        Port { phase, qdisc, log: Log::default(), passage: Passage::default(), bytes: 0, drops: 0 };
     for (p, id) in offered.iter().zip(0..) {
-        port.wake(p.time_ns);
+        let now = p.time_ns.saturating_add_signed(phase.sent_ns);
+        port.wake(now);
         let packet = Packet {
             id,
             flow: FlowId(u32::from(p.flow) * 2),
@@ -74,12 +89,11 @@ pub fn run(
             segs: 1,
             ..Packet::default()
         };
-        port.qdisc.enqueue(Time(p.time_ns), packet, &mut port.log);
-        port.serve(p.time_ns);
+        port.qdisc.enqueue(Time(now), packet, &mut port.log);
+        port.serve(now);
     }
     let last = offered.last().map_or(created_ns, |p| p.time_ns);
-    while port.qdisc.backlog().packets > 0 && port.qdisc.wake() != Time::NEVER {
-        let next = port.qdisc.wake().0.next_multiple_of(CLOCK_NS);
+    while let Some(next) = port.next().filter(|_| port.qdisc.backlog().packets > 0) {
         port.wake(next);
     }
     let end = port.passage.left.last().map_or(last, |a| a.time_ns.max(last)) + silence_ns;

@@ -4,11 +4,12 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::Passage;
 use crate::cases::{Case, How};
 use crate::compare::{Law, Parting, laws, measures};
 use crate::guest::{self, Judged, SILENCE_S};
+use crate::ours::{self, Phase};
 use crate::train::{Recipe, Shape, Train};
-use crate::{Passage, ours};
 
 /// A case whose distributions are less probable than this differs: one false alarm in a thousand
 /// rounds of a hundred cases.
@@ -137,9 +138,9 @@ fn packets_up_to(jobs: &[(usize, Shape, Train)], most: usize) -> usize {
     fits.count().max(1)
 }
 
-fn through_ours(case: &Case, linux: &Judged, seed: u64) -> Result<Passage, String> {
+fn through_ours(case: &Case, linux: &Judged, phase: Phase, seed: u64) -> Result<Passage, String> {
     let silence_ns = SILENCE_S * 1_000_000_000;
-    ours::run(case, &linux.offered, linux.created_ns, silence_ns, seed)
+    ours::run(case, &linux.offered, linux.created_ns, silence_ns, phase, seed)
         .map_err(|e| format!("{}: {e}", case.qdisc))
 }
 
@@ -156,16 +157,25 @@ fn row(case: &Case) -> Row {
     }
 }
 
-/// When a packet is sent is known to a step or two of the guest's clock, and CoDel's clock has units
-/// of 1.024 us: a decision on the edge of a unit depends on it. Ours is run at each of these offsets
+/// A decision on the edge of a unit of CoDel's clock, or between two of CAKE's clocks that are due
+/// together, hangs on single steps of the guest's clock. Ours is run with each of these readings
 /// until one makes it equal.
-const PHASES_NS: [i64; 4] = [0, -256, -512, 256];
+const PHASES: [Phase; 12] = {
+    let mut phases = [Phase { sent_ns: 0, service_ns: 0 }; 12];
+    let mut i = 0;
+    while i < phases.len() {
+        phases[i].sent_ns = [0, -256, -512, 256][i % 4];
+        phases[i].service_ns = 256 * (i / 4) as u64;
+        i += 1;
+    }
+    phases
+};
 
 fn exact(case: &Case, shape: Shape, linux: &Judged, tolerance_ns: u64) -> Result<Row, String> {
     let packets = linux.offered.len();
-    let (mut best, mut at) = (None, 0);
-    for phase in PHASES_NS {
-        let ours = through_ours(case, &shifted(linux, phase), 1)?;
+    let (mut best, mut at) = (None, Phase::default());
+    for phase in PHASES {
+        let ours = through_ours(case, linux, phase, 1)?;
         let parting = Parting::of(&linux.passage, &ours, packets, tolerance_ns);
         let equal = parting.is_none();
         if equal || best.is_none() {
@@ -180,7 +190,11 @@ fn exact(case: &Case, shape: Shape, linux: &Judged, tolerance_ns: u64) -> Result
     let marked = linux.passage.left.iter();
     let marked = marked.filter(|a| (a.tos ^ linux.offered[a.seq as usize].tos) & 3 != 0).count();
     let largest = if parting.fates + parting.codepoints + parting.order == 0 {
-        let phase = if at == 0 { String::new() } else { format!(" (sent {at} ns)") };
+        let phase = if at == Phase::default() {
+            String::new()
+        } else {
+            format!(" (sent {}, served {} ns)", at.sent_ns, at.service_ns)
+        };
         format!("{} ns{phase}", parting.time_ns)
     } else {
         let Parting { fates, codepoints, order, time_ns, first } = parting;
@@ -197,15 +211,6 @@ fn exact(case: &Case, shape: Shape, linux: &Judged, tolerance_ns: u64) -> Result
         counters: counters(&linux.passage.stats, &ours.stats),
         ..row(case)
     })
-}
-
-/// The same passage, had its packets been sent `by_ns` later.
-fn shifted(linux: &Judged, by_ns: i64) -> Judged {
-    let mut linux = linux.clone();
-    for p in &mut linux.offered {
-        p.time_ns = p.time_ns.saturating_add_signed(by_ns);
-    }
-    linux
 }
 
 /// Counters of Linux that are absent from ours or have another value.
@@ -229,7 +234,9 @@ fn law(case: &Case, linux: &[Judged]) -> Result<Row, String> {
     let mut own = Vec::new();
     for (linux, nth) in linux.iter().zip(0..) {
         for seed in 0..OURS_PER_LINUX {
-            let passage = through_ours(case, linux, (nth * OURS_PER_LINUX + seed) as u64)?;
+            let seed = (nth * OURS_PER_LINUX + seed) as u64;
+            let phase = PHASES[seed as usize % PHASES.len()];
+            let passage = through_ours(case, linux, phase, seed)?;
             own.push(measures(&linux.offered, &passage));
         }
     }
