@@ -31,7 +31,7 @@ def judge(*words: str) -> list[dict[str, str]]:
 @pytest.fixture(scope="session", autouse=True)
 def binary() -> None:
     command = ["cargo", "build", "--quiet", "--locked", "-p", "sojourn-kernel-judge"]
-    subprocess.run(command, cwd=ROOT, check=True)  # noqa: S607
+    subprocess.run(command, cwd=ROOT, check=True)
 
 
 @pytest.mark.timeout(600)

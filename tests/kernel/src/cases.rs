@@ -1,5 +1,6 @@
 //! What is put before the judge: configurations in tc's words, and the trains that make them act.
 
+use crate::ours::TOLERANCE_NS;
 use crate::train::{Recipe, Shape};
 
 /// How a case is compared.
@@ -31,8 +32,6 @@ pub struct Case {
     pub shapes: &'static [Shape],
 }
 
-/// The guest's clock has steps of 256 ns and is read several times on a packet's way.
-const STEPS: u64 = 1024;
 const HTB: Option<&str> = Some("htb rate 10mbit");
 const SECOND: u64 = 1_000_000_000;
 const ALL_ECN: &[u8] = &[0, 1, 2];
@@ -62,20 +61,23 @@ const fn exact(
         shaper,
         qdisc,
         ours: None,
-        how: How::Exact(STEPS),
+        how: How::Exact(TOLERANCE_NS),
         recipe: EXACT,
         shapes: &Shape::PLAIN,
     }
 }
 
-/// Of several tins more than one is often due in the same step of the guest's clock, since their
-/// rates are fractions of one rate: which is served then differs from run to run.
 const fn tins(case: Case) -> Case {
     Case { recipe: DSCP, ..case }
 }
 
 const fn held(case: Case) -> Case {
     Case { recipe: HELD, shapes: &[Shape::Held], ..case }
+}
+
+const fn overload(case: Case) -> Case {
+    let recipe = Recipe { duration_ns: 6 * SECOND, ..case.recipe };
+    Case { recipe, shapes: &[Shape::Overload], ..case }
 }
 
 const fn flows(case: Case) -> Case {
@@ -128,10 +130,10 @@ pub const CASES: &[Case] = &[
         None,
         "cake bandwidth 10mbit besteffort flowblind rtt 20ms overhead 44 mpu 84 atm",
     ),
-    tins(law(("cake", "diffserv3"), None, "cake bandwidth 10mbit flowblind")),
-    tins(law(("cake", "diffserv4"), None, "cake bandwidth 10mbit diffserv4 flowblind rtt 50ms")),
-    tins(law(("cake", "diffserv8"), None, "cake bandwidth 10mbit diffserv8 flowblind wash")),
-    tins(law(("cake", "precedence"), None, "cake bandwidth 10mbit precedence flowblind ingress")),
+    tins(exact(("cake", "diffserv3"), None, "cake bandwidth 10mbit flowblind")),
+    tins(exact(("cake", "diffserv4"), None, "cake bandwidth 10mbit diffserv4 flowblind rtt 50ms")),
+    tins(exact(("cake", "diffserv8"), None, "cake bandwidth 10mbit diffserv8 flowblind wash")),
+    tins(exact(("cake", "precedence"), None, "cake bandwidth 10mbit precedence flowblind ingress")),
     exact(("cake", "unlimited in htb"), HTB, "cake unlimited besteffort flowblind"),
     flows(law(("cake", "flows"), None, "cake bandwidth 10mbit besteffort flows")),
     exact(("netem", "delay"), None, "netem delay 20ms limit 1000"),
@@ -170,16 +172,23 @@ pub const CASES: &[Case] = &[
         "red limit 60000 avpkt 1000 bandwidth 10mbit ecn nodrop harddrop",
     ),
     law(("pie", "drop"), HTB, "pie"),
+    overload(law(("pie", "overload"), HTB, "pie")),
     law(("pie", "ecn"), HTB, "pie ecn target 5ms tupdate 32ms"),
     law(("pie", "bytemode, gains"), HTB, "pie bytemode alpha 4 beta 30 limit 100"),
     law(("pie", "dq_rate_estimator"), HTB, "pie dq_rate_estimator ecn"),
     flows(law(("fq_pie", "default"), HTB, "fq_pie flows 1024")),
+    overload(flows(law(("fq_pie", "overload"), HTB, "fq_pie flows 1024"))),
     flows(law(("fq_pie", "ecn"), HTB, "fq_pie flows 1024 ecn target 5ms limit 200 ecn_prob 30")),
     law(("dualpi2", "default"), HTB, "dualpi2"),
+    overload(law(("dualpi2", "overload"), HTB, "dualpi2")),
     law(("dualpi2", "drop_enqueue"), HTB, "dualpi2 drop_enqueue target 10ms limit 300"),
     law(("dualpi2", "packets"), HTB, "dualpi2 step_thresh 5p any_ect overflow limit 200"),
-    law(("dualpi2", "coupling"), HTB, "dualpi2 coupling_factor 3 c_protection 30 tupdate 10ms"),
+    law(
+        ("dualpi2", "coupling"),
+        HTB,
+        "dualpi2 coupling_factor 3 classic_protection 30% tupdate 10ms",
+    ),
     // The judge before the judge: each gives ours another parameter than Linux.
     Case { ours: Some("codel interval 99ms"), ..exact(("wrong codel", "interval"), HTB, "codel") },
-    Case { ours: Some("pie beta 24"), ..law(("wrong pie", "beta"), HTB, "pie") },
+    Case { ours: Some("pie target 20ms"), ..overload(law(("wrong pie", "target"), HTB, "pie")) },
 ];

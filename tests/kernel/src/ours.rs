@@ -7,7 +7,7 @@ use sojourn_core::rng::Rng;
 use sojourn_core::units::Time;
 
 use crate::cases::Case;
-use crate::train::Offered;
+use crate::guest::{Judged, SILENCE_S};
 use crate::{Arrival, Passage};
 
 /// The guest's clock moves in steps of 256 ns: a timer fires at the first step that is not early.
@@ -21,9 +21,17 @@ pub struct Phase {
     pub sent_ns: i64,
     /// From a timer to the service that it starts, in nanoseconds.
     pub service_ns: u64,
+    /// Serve when Linux did, where that is after the timer and less than [`TOLERANCE_NS`] later:
+    /// `service_ns` is then how much earlier than the departure that was noted.
+    pub follows: bool,
 }
 
-struct Port {
+/// Four steps of the guest's clock, which is read several times on a packet's way.
+pub const TOLERANCE_NS: u64 = 4 * CLOCK_NS;
+
+struct Port<'a> {
+    /// Departures from Linux.
+    instants: &'a [Arrival],
     phase: Phase,
     qdisc: Box<dyn Qdisc>,
     log: Log,
@@ -32,7 +40,7 @@ struct Port {
     drops: u64,
 }
 
-impl Port {
+impl Port<'_> {
     fn serve(&mut self, now: u64) {
         while let Some(pkt) = self.qdisc.dequeue(Time(now), &mut self.log) {
             self.bytes += u64::from(pkt.len);
@@ -45,8 +53,16 @@ impl Port {
     /// When the queue's next timer is served.
     fn next(&self) -> Option<u64> {
         let at = self.qdisc.wake();
-        let served = || at.0.next_multiple_of(CLOCK_NS) + self.phase.service_ns;
-        (at != Time::NEVER).then(served)
+        if at == Time::NEVER {
+            return None;
+        }
+        let at = at.0.next_multiple_of(CLOCK_NS);
+        if !self.phase.follows {
+            return Some(at + self.phase.service_ns);
+        }
+        let first = self.instants.partition_point(|a| a.time_ns < at);
+        let noted = self.instants.get(first).filter(|a| a.time_ns - at < TOLERANCE_NS);
+        Some(noted.map_or(at, |a| at.max(a.time_ns - self.phase.service_ns)))
     }
 
     /// Serves what is due at `until` or earlier.
@@ -58,23 +74,25 @@ impl Port {
     }
 }
 
-/// Sends `offered` through a queue that is created at `created_ns`, and waits as long after the last
+/// Sends the packets that Linux got through a queue created at the same instant, and waits as long after the last
 /// departure as the guest does before it reads the counters.
-pub fn run(
-    case: &Case,
-    offered: &[Offered],
-    created_ns: u64,
-    silence_ns: u64,
-    phase: Phase,
-    seed: u64,
-) -> Result<Passage, GrammarError> {
+pub fn run(case: &Case, linux: &Judged, phase: Phase, seed: u64) -> Result<Passage, GrammarError> {
+    let (offered, created_ns) = (&linux.offered, linux.created_ns);
+    let silence_ns = SILENCE_S * 1_000_000_000;
     let env = |name| Env { now: Time(created_ns), ..Env::ethernet(Rng::named(seed, name)) };
     let mut qdisc = aqm::build(case.ours.unwrap_or(case.qdisc), env("qdisc"))?;
     if let Some(shaper) = case.shaper {
         qdisc = aqm::build_shaped(shaper, qdisc, &env("shaper"))?;
     }
-    let mut port =
-        Port { phase, qdisc, log: Log::default(), passage: Passage::default(), bytes: 0, drops: 0 };
+    let mut port = Port {
+        instants: &linux.passage.left,
+        phase,
+        qdisc,
+        log: Log::default(),
+        passage: Passage::default(),
+        bytes: 0,
+        drops: 0,
+    };
     for (p, id) in offered.iter().zip(0..) {
         let now = p.time_ns.saturating_add_signed(phase.sent_ns);
         port.wake(now);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::Passage;
 use crate::cases::{Case, How};
 use crate::compare::{Law, Parting, laws, measures};
-use crate::guest::{self, Judged, SILENCE_S};
+use crate::guest::{self, Judged};
 use crate::ours::{self, Phase};
 use crate::train::{Recipe, Shape, Train};
 
@@ -139,9 +139,7 @@ fn packets_up_to(jobs: &[(usize, Shape, Train)], most: usize) -> usize {
 }
 
 fn through_ours(case: &Case, linux: &Judged, phase: Phase, seed: u64) -> Result<Passage, String> {
-    let silence_ns = SILENCE_S * 1_000_000_000;
-    ours::run(case, &linux.offered, linux.created_ns, silence_ns, phase, seed)
-        .map_err(|e| format!("{}: {e}", case.qdisc))
+    ours::run(case, linux, phase, seed).map_err(|e| format!("{}: {e}", case.qdisc))
 }
 
 fn row(case: &Case) -> Row {
@@ -157,15 +155,16 @@ fn row(case: &Case) -> Row {
     }
 }
 
-/// A decision on the edge of a unit of CoDel's clock, or between two of CAKE's clocks that are due
-/// together, hangs on single steps of the guest's clock. Ours is run with each of these readings
-/// until one makes it equal.
-const PHASES: [Phase; 12] = {
-    let mut phases = [Phase { sent_ns: 0, service_ns: 0 }; 12];
+/// A decision on the edge of a unit of CoDel's clock, or one that compares two instants of service,
+/// hangs on single steps of the guest's clock. Ours is run with each of these readings until one
+/// makes it equal; the later ones take the very instants of Linux.
+const PHASES: [Phase; 18] = {
+    let mut phases = [Phase { sent_ns: 0, service_ns: 0, follows: false }; 18];
     let mut i = 0;
     while i < phases.len() {
-        phases[i].sent_ns = [0, -256, -512, 256][i % 4];
-        phases[i].service_ns = 256 * (i / 4) as u64;
+        let follows = i >= 9;
+        let service_ns = 256 * (i / 3 % 3) as u64;
+        phases[i] = Phase { sent_ns: [0, -256, -512][i % 3], service_ns, follows };
         i += 1;
     }
     phases
@@ -193,7 +192,8 @@ fn exact(case: &Case, shape: Shape, linux: &Judged, tolerance_ns: u64) -> Result
         let phase = if at == Phase::default() {
             String::new()
         } else {
-            format!(" (sent {}, served {} ns)", at.sent_ns, at.service_ns)
+            let with = if at.follows { "Linux" } else { "timer" };
+            format!(" (sent {} ns, {with} {} ns)", at.sent_ns, at.service_ns)
         };
         format!("{} ns{phase}", parting.time_ns)
     } else {
@@ -235,7 +235,7 @@ fn law(case: &Case, linux: &[Judged]) -> Result<Row, String> {
     for (linux, nth) in linux.iter().zip(0..) {
         for seed in 0..OURS_PER_LINUX {
             let seed = (nth * OURS_PER_LINUX + seed) as u64;
-            let phase = PHASES[seed as usize % PHASES.len()];
+            let phase = PHASES[seed as usize % 9];
             let passage = through_ours(case, linux, phase, seed)?;
             own.push(measures(&linux.offered, &passage));
         }
