@@ -19,6 +19,7 @@ const LEAST_P: f64 = 1e-5;
 const MOST_Z: f64 = 5.0;
 /// Our runs for each run of Linux: they cost little, and sharpen the test.
 const OURS_PER_LINUX: usize = 10;
+const ABSENT: &str = ": absent";
 /// A guest is given 120 s; it manages a few thousand packets per second.
 const PACKETS_PER_GUEST: usize = 60_000;
 /// Counters that are times differ by the steps of the clocks, in microseconds.
@@ -217,7 +218,7 @@ fn exact(case: &Case, shape: Shape, linux: &Judged, tolerance_ns: u64) -> Result
 fn counters(linux: &[(String, f64)], ours: &[(String, f64)]) -> Vec<String> {
     let differs = |(name, value): &(String, f64)| match ours.iter().find(|(n, _)| n == name) {
         None if name == "overlimits" && *value == 0.0 => None,
-        None => Some(format!("{name} {value}: absent")),
+        None => Some(format!("{name} {value}{ABSENT}")),
         Some((_, own)) => {
             let tolerance =
                 if TIME_COUNTERS.iter().any(|time| name.ends_with(time)) { 3.0 } else { 0.0 };
@@ -240,6 +241,10 @@ fn law(case: &Case, linux: &[Judged]) -> Result<Row, String> {
             own.push(measures(&linux.offered, &passage));
         }
     }
+    // Values differ with the draws; names do not.
+    let passage = through_ours(case, &linux[0], Phase::default(), 0)?;
+    let absent = counters(&linux[0].passage.stats, &passage.stats).into_iter();
+    let absent = absent.filter(|text| text.ends_with(ABSENT));
     let laws = laws(&theirs, &own);
     let farthest = laws.first().ok_or("nothing to compare")?;
     let least_p = laws.iter().map(|l| l.p).fold(1.0, f64::min);
@@ -260,6 +265,7 @@ fn law(case: &Case, linux: &[Judged]) -> Result<Row, String> {
             .iter()
             .filter(differs)
             .map(|l| format!("{}: {} | {} (p {:.1e}, z {:.1})", l.name, l.linux, l.ours, l.p, l.z))
+            .chain(absent)
             .collect(),
         ..row(case)
     })
