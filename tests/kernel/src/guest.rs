@@ -147,7 +147,8 @@ fn read(train: &Train, folder: &Path) -> Result<Judged, String> {
     let row = rows.iter().find(|r| r["handle"] == "2:").ok_or("tc shows no queue 2:")?;
     let mut stats = Vec::new();
     let top = row.as_object().into_iter().flatten();
-    stats.extend(top.filter_map(|(k, v)| Some((k.clone(), v.as_f64()?))));
+    // Names in text have underscores throughout.
+    stats.extend(top.filter_map(|(k, v)| Some((k.replace('-', "_"), v.as_f64()?))));
     for (tin, nth) in row["tins"].as_array().into_iter().flatten().zip(0..) {
         for (json, name, unit) in TIN {
             stats.extend(tin[json].as_f64().map(|v| (format!("tin {nth} {name}"), v * unit)));
