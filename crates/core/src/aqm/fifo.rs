@@ -55,7 +55,6 @@ pub struct Fifo {
     limit: u64,
     queue: VecDeque<Packet>,
     backlog: Backlog,
-    overlimits: u64,
 }
 
 impl Fifo {
@@ -71,7 +70,7 @@ impl Fifo {
 
     fn new(unit: Unit, limit: u64) -> Self {
         let (queue, backlog) = (VecDeque::new(), Backlog::default());
-        Self { unit, limit, queue, backlog, overlimits: 0 }
+        Self { unit, limit, queue, backlog }
     }
 
     fn parse(args: &mut Args<'_>, unit: Unit, env: &Env) -> Result<Self, GrammarError> {
@@ -116,7 +115,6 @@ impl Qdisc for Fifo {
             self.backlog.add(&pkt);
             self.queue.push_back(pkt);
         } else {
-            self.overlimits += 1;
             log.drop(&pkt, Reason::TailLimit);
         }
     }
@@ -155,9 +153,8 @@ impl Qdisc for Fifo {
         }
     }
 
-    fn stats(&self, out: &mut Stats) {
-        out.put("overlimits", self.overlimits as f64);
-    }
+    // Drops are the port's to count; Linux leaves `overlimits` at 0 (7.2, `tc -s`).
+    fn stats(&self, _out: &mut Stats) {}
 
     fn purge(&mut self, log: &mut Log) {
         for pkt in self.queue.drain(..) {

@@ -1,0 +1,48 @@
+"""Our queues before a real Linux kernel in virtual time: see docs/kernel-judge.md."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+JUDGE = ROOT / "target" / "debug" / "kernel-judge"
+NO_KERNEL = 3
+DISCIPLINES = ["cake", "codel", "dualpi2", "fq_codel", "fq_pie", "htb", "netem", "pfifo", "pie", "red", "tbf"]
+# Enough for a verdict; the table of the documentation has more.
+SHORT = ["--runs", "8", "--short", "--json"]
+
+
+def judge(*words: str) -> list[dict[str, str]]:
+    done = subprocess.run([JUDGE, *SHORT, *words], capture_output=True, text=True, check=False)
+    if done.returncode == NO_KERNEL:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode in (0, 1), done.stderr
+    rows: list[dict[str, str]] = [json.loads(line) for line in done.stdout.splitlines()]
+    assert rows
+    # The exit status says the same as the rows.
+    assert (done.returncode == 0) == all(row["verdict"] == "equal" for row in rows)
+    return rows
+
+
+@pytest.fixture(scope="session", autouse=True)
+def binary() -> None:
+    command = ["cargo", "build", "--quiet", "--locked", "-p", "sojourn-kernel-judge"]
+    subprocess.run(command, cwd=ROOT, check=True)
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("discipline", DISCIPLINES)
+def test_queue_does_what_linux_does(discipline: str) -> None:
+    differing = [row for row in judge(discipline) if row["verdict"] != "equal"]
+    assert not differing, json.dumps(differing, indent=1)
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("wrong", ["wrong codel", "wrong pie"])
+def test_judge_sees_a_wrong_parameter(wrong: str) -> None:
+    """Each of these cases gives ours another parameter than Linux."""
+    assert [row["verdict"] for row in judge(wrong)] == ["differs"]
