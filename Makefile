@@ -24,12 +24,13 @@ demo: build ## run the 27 ect1 runs and write report.html beside measured data
 test: build ## all Rust and Python tests, with their counts
 	@$(BIN)/python tests/counts.py
 
-lint: build ## formatting, clippy, ruff, mypy
+lint: build ## formatting, clippy, ruff, mypy, known answers
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/python tests/kat.py --check
 	@if command -v cargo-deny >/dev/null; then cargo deny --offline check licenses bans sources; \
 	 else echo "skipped: cargo deny (not installed)"; fi
 
