@@ -331,6 +331,7 @@ fn words_are_written_as_tc_reads_them() {
         ("loss state 1%", "limit 1000 loss state 1% 99% 0% 100% 0%"),
         ("loss gemodel 1% 30%", "limit 1000 loss gemodel 1% 30% 100% 0%"),
         ("delay 1ms reorder 25% 50%", "limit 1000 delay 1ms reorder 25% 50% gap 1"),
+        ("delay 1ms reorder 0% gap 2", "limit 1000 delay 1ms reorder 0% gap 2"),
         ("rate 0bit", "limit 1000"),
         ("slot 800us 10ms packets 42 limit 9", "limit 9 slot 800us 10ms packets 42"),
         ("slot 0", "limit 1000"),
