@@ -8,7 +8,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 unexport CONDA_PREFIX
 
-.PHONY: help build demo test lint check bench report clean
+.PHONY: help build demo test lint fuzz check bench report clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -34,7 +34,10 @@ lint: build ## formatting, clippy, ruff, mypy, known answers
 	@if command -v cargo-deny >/dev/null; then cargo deny --offline check licenses bans sources; \
 	 else echo "skipped: cargo deny (not installed)"; fi
 
-check: lint demo test ## everything that CI does
+fuzz: ## a minute of random texts for every parser
+	cargo run -q --locked -p sojourn-scenario --example fuzz -- 60
+
+check: lint demo fuzz test ## everything that CI does
 
 bench: build ## speed of the engine
 	cargo bench --locked -p sojourn-sim --bench engine
