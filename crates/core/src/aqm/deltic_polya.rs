@@ -6,7 +6,7 @@ use super::deltic::{
     read,
 };
 use super::sce_shell::LIMIT;
-use super::{Backlog, Entry, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Entry, Kernel, Log, Qdisc, Reason, Stats};
 use crate::grammar::{Args, GrammarError};
 use crate::packet::Packet;
 use crate::probe::Probe;
@@ -16,6 +16,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "deltic_polya",
     summary: "DelTiC that discounts the jitter of the service",
     reference: "chromi/sce sch_deltic-polya, 2024",
+    kernel: Kernel::Tree("chromi/sce"),
     params: &[LIMIT, SCE_RESONANCE, ECN_RESONANCE, DROP_RESONANCE, OFF],
     build: |args, _| Ok(Box::new(DelticPolya::parse(args)?)),
 };
