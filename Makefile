@@ -39,8 +39,9 @@ fuzz: ## a minute of random texts for every parser
 
 check: lint demo fuzz test ## everything that CI does
 
-bench: build ## speed of the engine
+bench: build ## speed of the engine and of every queue
 	cargo bench --locked -p sojourn-sim --bench engine
+	cargo bench --locked -p sojourn-core --bench qdisc
 
 report: build ## report.html of the latest results
 	$(BIN)/sojourn report --output report.html
