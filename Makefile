@@ -8,7 +8,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 unexport CONDA_PREFIX
 
-.PHONY: help build demo test lint check bench report clean
+.PHONY: help build demo test lint fuzz check bench report clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -24,19 +24,24 @@ demo: build ## run the 59 ect1 runs and write report.html beside measured data
 test: build ## all Rust and Python tests, with their counts
 	@$(BIN)/python tests/counts.py
 
-lint: build ## formatting, clippy, ruff, mypy
+lint: build ## formatting, clippy, ruff, mypy, known answers
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/python tests/kat.py --check
 	@if command -v cargo-deny >/dev/null; then cargo deny --offline check licenses bans sources; \
 	 else echo "skipped: cargo deny (not installed)"; fi
 
-check: lint demo test ## everything that CI does
+fuzz: ## a minute of random texts for every parser
+	cargo run -q --locked -p sojourn-scenario --example fuzz -- 60
 
-bench: build ## speed of the engine
+check: lint demo fuzz test ## everything that CI does
+
+bench: build ## speed of the engine and of every queue
 	cargo bench --locked -p sojourn-sim --bench engine
+	cargo bench --locked -p sojourn-core --bench qdisc
 
 report: build ## report.html of the latest results
 	$(BIN)/sojourn report --output report.html

@@ -18,6 +18,7 @@ from cyclopts.validators import Number
 from sojourn import _core, results, suites
 from sojourn.results import Run
 from sojourn.run import RESULTS, Outcome, execute, find, new_folder, plan, select
+from sojourn.scenario import Scenario
 
 OK, FAILED, MISUSE, SOME_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 LATEST = Path("results/latest")
@@ -140,10 +141,7 @@ def show(target: str, /, *, set_: Set = None, as_json: Json = False) -> int:
         if Path(target).is_dir():
             raise UsageError(f"{target}: expected the folder of one run, with a {results.MANIFEST}")
         finished = None
-        scenarios = find(target)
-        if len(scenarios) > 1:
-            raise UsageError(f"{target!r} matches {len(scenarios)} runs; `sojourn list {target}` has them")
-        resolved = scenarios[0].resolve(_overrides(set_))
+        resolved = _one(target).resolve(_overrides(set_))
         for warning in resolved.warnings:
             _say(f"warning: {warning}")
         text = resolved.text
@@ -182,6 +180,45 @@ def cc(name: str | None = None, /, *, as_json: Json = False) -> int:
         as_json: Print a JSON array.
     """
     return _algorithms(name, _core.controllers(), _core.cc_usage, as_json=as_json)
+
+
+@app.command
+def tc(
+    target: str,
+    /,
+    *,
+    set_: Set = None,
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    as_json: Json = False,
+) -> int:
+    """Print the `ip` and `tc` commands that build a scenario on a Linux machine, as a shell script.
+
+    What a stock kernel cannot do of it is commented in the script and summed up on stderr.
+
+    Example: `sojourn tc scenarios/capacity-step.toml -o build.sh`
+
+    Args:
+        target: Run id or scenario file.
+        set_: Change a value of the scenario; repeatable.
+        output: Script to write; default: print it.
+        as_json: Print one JSON document.
+    """
+    from sojourn.tc import build
+
+    script = build(_one(target).resolve(_overrides(set_)))
+    if output:
+        output.write_text(script.text(), encoding="utf-8")
+        output.chmod(0o755)
+    if as_json:
+        document = {"script": str(output) if output else script.text()}
+        _print_json({"schema": "sojourn/tc/1", **document, "commands": script.commands, "limits": script.limits})
+    elif output:
+        print(output)
+    else:
+        print(script.text(), end="")
+    for limit in script.limits:
+        _say(f"stock kernel: {limit}")
+    return OK
 
 
 @app.command
@@ -383,6 +420,13 @@ def _is_the_users(error: Exception) -> bool:
     """Our typed readers' errors derive from ValueError; a bare one is a defect and keeps its trace."""
     ours = type(error).__module__.startswith("sojourn.")
     return ours or isinstance(error, CycloptsError | OSError | _core.ScenarioError)
+
+
+def _one(target: str) -> Scenario:
+    scenarios = find(target)
+    if len(scenarios) > 1:
+        raise UsageError(f"{target!r} matches {len(scenarios)} runs; `sojourn list {target}` has them")
+    return scenarios[0]
 
 
 def _expect(path: Path) -> None:

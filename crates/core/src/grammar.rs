@@ -20,6 +20,14 @@ pub struct Param {
     pub doc: &'static str,
 }
 
+impl Param {
+    /// Whether tc knows the word. The sentence that a reader sees decides: it ends in "not a word
+    /// of tc." for what only this project has, such as versions of an algorithm.
+    pub fn is_tc(&self) -> bool {
+        !self.doc.to_lowercase().ends_with("not a word of tc.")
+    }
+}
+
 /// A word that the grammar does not allow. Its text is one line for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GrammarError(pub String);

@@ -7,6 +7,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
+use sojourn_core::aqm::Kernel;
 use sojourn_core::grammar::{Param, usage};
 use sojourn_core::{aqm, cc};
 use sojourn_trace::Output;
@@ -109,7 +110,12 @@ fn run(py: Python<'_>, resolved_toml: &str, progress: Option<Py<PyAny>>) -> PyRe
 #[pyfunction]
 fn qdiscs() -> String {
     let entries = aqm::REGISTRY.iter();
-    let list = entries.map(|e| describe(e.name, e.summary, e.reference, e.params));
+    let list = entries.map(|e| {
+        let mut row = describe(e.name, e.summary, e.reference, e.params);
+        row["kernel"] = e.kernel.to_string().into();
+        row["mainline"] = matches!(e.kernel, Kernel::Mainline(_)).into();
+        row
+    });
     Value::Array(list.collect()).to_string()
 }
 
@@ -123,7 +129,8 @@ fn controllers() -> String {
 #[pyfunction]
 fn qdisc_usage(name: &str) -> PyResult<String> {
     let e = aqm::entry(name).map_err(refuse)?;
-    Ok(page(e.summary, e.reference, e.name, e.params))
+    let reference = format!("{}\nKernel: {}", e.reference, e.kernel);
+    Ok(page(e.summary, &reference, e.name, e.params))
 }
 
 #[pyfunction]
@@ -139,7 +146,15 @@ fn page(summary: &str, reference: &str, name: &str, params: &[Param]) -> String 
 fn describe(name: &str, summary: &str, reference: &str, params: &[Param]) -> Value {
     let parameters: Vec<Value> = params
         .iter()
-        .map(|p| json!({"name": p.name, "value": p.value, "default": p.default, "doc": p.doc}))
+        .map(|p| {
+            json!({
+                "name": p.name,
+                "value": p.value,
+                "default": p.default,
+                "doc": p.doc,
+                "tc": p.is_tc(),
+            })
+        })
         .collect();
     json!({"name": name, "summary": summary, "reference": reference, "parameters": parameters})
 }

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Backlog, Entry, Env, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::packet::Packet;
 use crate::probe::Probe;
@@ -14,6 +14,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "blue",
     summary: "One signal probability, raised by overflow and lowered by idleness",
     reference: "Feng, Kandlur, Saha and Shin 1999, 2002",
+    kernel: Kernel::Nowhere,
     params: &[
         Param { name: "limit", value: "PACKETS", default: "1000p", doc: "Packets that may wait." },
         Param {

@@ -2,7 +2,7 @@
 
 use super::plain_queue::PlainQueue;
 use super::tally::LIMIT;
-use super::{Backlog, Entry, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Entry, Kernel, Log, Qdisc, Reason, Stats};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::packet::Packet;
 use crate::probe::Probe;
@@ -12,6 +12,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "brickwall",
     summary: "Marks SCE, marks CE and drops beyond three fixed delays",
     reference: "scim, SCE team",
+    kernel: Kernel::Nowhere,
     params: &[
         LIMIT,
         Param {

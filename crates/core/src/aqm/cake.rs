@@ -22,7 +22,7 @@ use self::params::{PARAMS, Params};
 use self::shaper::{Autorate, Shaper};
 use self::tins::Tin;
 use super::psched::truesize;
-use super::{Backlog, Entry, Env, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
 use crate::grammar::{Args, GrammarError};
 use crate::packet::Packet;
 use crate::probe::Probe;
@@ -33,6 +33,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "cake",
     summary: "Shaper, priority tins, fair queuing between hosts and flows, COBALT on each queue",
     reference: "Linux 6.12 sch_cake; chromi/sce 2019 for SCE",
+    kernel: Kernel::Mainline("4.19"),
     params: PARAMS,
     build: |args, env| Ok(Box::new(Cake::parse(args, env)?)),
 };

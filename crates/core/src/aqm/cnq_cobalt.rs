@@ -4,7 +4,7 @@
 use super::cnq::Cnq;
 use super::cobalt2::{Cobalt2, Judged};
 use super::sce_shell::{Shell, params};
-use super::{Backlog, Entry, Env, Log, Qdisc, Stats};
+use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Stats};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::packet::Packet;
 use crate::probe::Probe;
@@ -16,6 +16,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "cnq_cobalt",
     summary: "Sparse and bulk FIFO with one COBALT2 and a shaper",
     reference: "chromi/sce sch_cnq_cobalt, 2019 and 2020",
+    kernel: Kernel::Tree("chromi/sce"),
     params: &PARAMS,
     build: |args, env| Ok(Box::new(CnqCobalt::parse(args, env)?)),
 };

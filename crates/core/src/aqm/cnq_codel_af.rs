@@ -5,7 +5,7 @@
 use super::cnq::Cnq;
 use super::cobalt2::{Cobalt2, Judged, Params};
 use super::sce_shell::{FLOWS, Shell, flow_of, params};
-use super::{Backlog, Entry, Env, Log, Qdisc, Stats};
+use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Stats};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::packet::Packet;
 use crate::probe::Probe;
@@ -17,6 +17,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "cnq_codel_af",
     summary: "Sparse and bulk FIFO with a COBALT2 per flow that judges its share, and a shaper",
     reference: "chromi/sce sch_cnq_codel_af, 2020",
+    kernel: Kernel::Tree("chromi/sce"),
     params: &PARAMS,
     build: |args, env| Ok(Box::new(CnqCodelAf::parse(args, env)?)),
 };

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Backlog, Entry, Env, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::packet::Packet;
 use crate::probe::Probe;
@@ -13,6 +13,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "codel",
     summary: "Controlled delay: drops or marks when the least sojourn time stays above a target",
     reference: "RFC 8289; Linux 6.12 sch_codel",
+    kernel: Kernel::Mainline("3.5"),
     params: &[
         Param { name: "limit", value: "PACKETS", default: "1000p", doc: "Packets that may wait." },
         TARGET,

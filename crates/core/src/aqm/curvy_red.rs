@@ -2,7 +2,7 @@
 //! average delay gives a probability whose square drops and whose double marks L4S.
 
 use super::dual_queue::{self, DualQueue, Room, Scheduler, Side};
-use super::{Backlog, Entry, Env, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::packet::Packet;
 use crate::probe::Probe;
@@ -13,6 +13,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "curvy_red",
     summary: "L4S: a dual queue coupled by the square root of a RED law on averaged delay",
     reference: "RFC 9332 Appendix B",
+    kernel: Kernel::Nowhere,
     params: &[
         dual_queue::LIMIT,
         dual_queue::RATE,

@@ -11,7 +11,7 @@ use super::sce_shell::LIMIT;
 use super::virtual_clock::{
     BANDWIDTH, CELLS, FRAME, Framing, MPU, OVERHEAD, UNLIMITED, VirtualClock,
 };
-use super::{Backlog, Entry, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Entry, Kernel, Log, Qdisc, Reason, Stats};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::packet::Packet;
 use crate::probe::Probe;
@@ -29,6 +29,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "deltic_boroshne",
     summary: "Four queues from sparse to hog, DelTiC per flow, and a shaper",
     reference: "chromi/sce sch_deltic-boroshne, 2024",
+    kernel: Kernel::Tree("chromi/sce"),
     params: &[
         LIMIT,
         SCE_RESONANCE,

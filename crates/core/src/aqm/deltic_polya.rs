@@ -6,7 +6,7 @@ use super::deltic::law::{
 };
 use super::plain_queue::PlainQueue;
 use super::sce_shell::LIMIT;
-use super::{Backlog, Entry, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Entry, Kernel, Log, Qdisc, Reason, Stats};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::packet::Packet;
 use crate::probe::Probe;
@@ -24,6 +24,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "deltic_polya",
     summary: "DelTiC that discounts the jitter of the service",
     reference: "chromi/sce sch_deltic-polya, 2024",
+    kernel: Kernel::Tree("chromi/sce"),
     params: &[LIMIT, SCE_RESONANCE, ECN_RESONANCE, DROP_RESONANCE, OFF, VERSION],
     build: |args, _| Ok(Box::new(DelticPolya::parse(args)?)),
 };

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use super::plain_queue::PlainQueue;
 use super::tally::{LIMIT, TAU, Tally};
-use super::{Backlog, Entry, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Entry, Kernel, Log, Qdisc, Reason, Stats};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::packet::Packet;
 use crate::probe::Probe;
@@ -16,6 +16,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "deltim",
     summary: "Delta-sigma control towards no delay, by SCE, CE and drops in one currency",
     reference: "scim, SCE team",
+    kernel: Kernel::Nowhere,
     params: &[
         LIMIT,
         Param {

@@ -6,7 +6,7 @@ use super::dual_queue::{self, DualQueue, Room, Scheduler, Side};
 use super::queue_protection::{self, QueueProtection, Sanction};
 use super::recur::{self, Signal};
 use super::update_timer::UpdateTimer;
-use super::{Backlog, Entry, Env, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::packet::Packet;
 use crate::probe::Probe;
@@ -23,6 +23,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "docsis_ll",
     summary: "L4S in cable modems: coupled low-latency and Classic queues with queue protection",
     reference: "DOCSIS 3.1 Low Latency; RFC 8034, RFC 9332, RFC 9957",
+    kernel: Kernel::Nowhere,
     params: &[
         dual_queue::LIMIT,
         Param {

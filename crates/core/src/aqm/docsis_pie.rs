@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Backlog, Entry, Env, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
 use crate::grammar::{Args, GrammarError};
 use crate::packet::Packet;
 use crate::probe::Probe;
@@ -17,6 +17,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "docsis_pie",
     summary: "PIE of cable modems: delay from the service flow's rates, drops only",
     reference: "RFC 8034",
+    kernel: Kernel::Nowhere,
     params: params::PARAMS,
     build: |args, env| Ok(Box::new(DocsisPie::parse(args, env)?)),
 };

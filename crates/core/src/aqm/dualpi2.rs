@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use super::psched::truesize;
-use super::{Backlog, Entry, Env, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
 use crate::grammar::{Args, GrammarError};
 use crate::packet::Packet;
 use crate::probe::Probe;
@@ -20,6 +20,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "dualpi2",
     summary: "L4S: a low-latency and a classic queue under one coupled PI controller",
     reference: "RFC 9332; Linux 6.17 sch_dualpi2",
+    kernel: Kernel::Mainline("6.17"),
     params: params::PARAMS,
     build: |args, env| Ok(Box::new(DualPi2::parse(args, env)?)),
 };

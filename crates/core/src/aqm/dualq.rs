@@ -3,7 +3,7 @@
 
 use super::dual_queue::{DualQueue, Side};
 use super::update_timer::UpdateTimer;
-use super::{Backlog, Entry, Env, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
 use crate::grammar::{Args, GrammarError};
 use crate::packet::Packet;
 use crate::probe::Probe;
@@ -18,6 +18,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "dualq",
     summary: "L4S: the dual queue with coupled PI2 of RFC 9332's pseudocode",
     reference: "RFC 9332 Appendix A",
+    kernel: Kernel::Nowhere,
     params: params::PARAMS,
     build: |args, env| Ok(Box::new(DualQ::parse(args, env)?)),
 };

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Backlog, Entry, Env, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::packet::Packet;
 use crate::units::{Bytes, Time};
@@ -11,6 +11,7 @@ pub(super) const PFIFO: Entry = Entry {
     name: "pfifo",
     summary: "First in, first out, limited in packets",
     reference: "Linux 6.12 sch_fifo",
+    kernel: Kernel::Mainline("2.2"),
     params: &[Param {
         name: "limit",
         value: "PACKETS",
@@ -24,6 +25,7 @@ pub(super) const BFIFO: Entry = Entry {
     name: "bfifo",
     summary: "First in, first out, limited in bytes",
     reference: "Linux 6.12 sch_fifo",
+    kernel: Kernel::Mainline("2.2"),
     params: &[Param {
         name: "limit",
         value: "BYTES",
@@ -37,6 +39,7 @@ pub(super) const PFIFO_HEAD_DROP: Entry = Entry {
     name: "pfifo_head_drop",
     summary: "First in, first out; a full queue drops its oldest packet",
     reference: "Linux 6.12 sch_fifo",
+    kernel: Kernel::Mainline("2.6.34"),
     params: PFIFO.params,
     build: |args, env| Ok(Box::new(Fifo::parse(args, Unit::PacketsHeadDrop, &env)?)),
 };

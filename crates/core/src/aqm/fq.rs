@@ -5,7 +5,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use super::jiffies::Jiffies;
 use super::pfifo_fast::priority;
-use super::{Backlog, Entry, Env, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
 use crate::grammar::{Args, GrammarError};
 use crate::packet::Packet;
 use crate::probe::Probe;
@@ -19,6 +19,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "fq",
     summary: "Fair queuing between flows, each paced at a rate, in three weighted bands",
     reference: "Linux 7.2 sch_fq; tc-fq(8)",
+    kernel: Kernel::Mainline("3.12"),
     params: params::PARAMS,
     build: |args, env| Ok(Box::new(Fq::parse(args, &env)?)),
 };

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use super::codel::{CE_THRESHOLD, Control, Counters, INTERVAL, Law, TARGET};
 use super::drr::Rotation;
 use super::psched::truesize;
-use super::{Backlog, Entry, Env, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::packet::Packet;
 use crate::probe::Probe;
@@ -16,6 +16,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "fq_codel",
     summary: "Fair queuing between flows with CoDel on each",
     reference: "RFC 8290; Linux 6.12 sch_fq_codel",
+    kernel: Kernel::Mainline("3.5"),
     params: &[
         Param { name: "limit", value: "PACKETS", default: "10240p", doc: "Packets in all flows." },
         Param {

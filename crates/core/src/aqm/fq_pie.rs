@@ -7,7 +7,7 @@ use super::drr::Rotation;
 use super::jiffies::Jiffies;
 use super::pie::law::{self, Control, Law, MAX_PROB};
 use super::psched::truesize;
-use super::{Backlog, Entry, Env, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::packet::Packet;
 use crate::probe::Probe;
@@ -18,6 +18,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "fq_pie",
     summary: "Fair queuing between flows with PIE on each",
     reference: "RFC 8033; Linux 6.12 sch_fq_pie",
+    kernel: Kernel::Mainline("5.6"),
     params: &[
         Param { name: "limit", value: "PACKETS", default: "10240p", doc: "Packets in all flows." },
         Param {

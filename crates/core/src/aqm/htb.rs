@@ -2,7 +2,7 @@
 //! sizes as iproute2 7.3 computes them.
 
 use super::psched::{LinkLayer, RateConfig, TICK_NS, burst_time};
-use super::{Backlog, Entry, Env, Fifo, Log, Qdisc, Stats};
+use super::{Backlog, Entry, Env, Fifo, Kernel, Log, Qdisc, Stats};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::packet::Packet;
 use crate::probe::Probe;
@@ -12,6 +12,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "htb",
     summary: "Token-bucket shaper around a leaf",
     reference: "Linux 6.12 sch_htb",
+    kernel: Kernel::Mainline("2.4.20"),
     params: &[
         Param { name: "rate", value: "RATE", default: "(required)", doc: "Guaranteed rate." },
         Param { name: "ceil", value: "RATE", default: "rate", doc: "Rate never exceeded." },

@@ -8,7 +8,7 @@ use super::cnq_codel_af::FlowStates;
 use super::cobalt2::{Judged, Law};
 use super::psched::truesize;
 use super::sce_shell::{FLOWS, Shell, flow_of, is_low_latency, params_and};
-use super::{Backlog, Entry, Env, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::packet::Packet;
 use crate::probe::Probe;
@@ -28,6 +28,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "lfq_cobalt",
     summary: "Fair queuing by rounds over one list with a COBALT2 per flow, and a shaper",
     reference: "chromi/sce sch_lfq_cobalt, 2019 and 2020",
+    kernel: Kernel::Tree("chromi/sce"),
     params: &PARAMS,
     build: |args, env| Ok(Box::new(LfqCobalt::parse(args, env)?)),
 };

@@ -423,6 +423,27 @@ impl Env {
 /// Builds a discipline from the words after its name.
 pub type Build = fn(&mut Args<'_>, Env) -> Result<Box<dyn Qdisc>, GrammarError>;
 
+/// Which Linux has a discipline, so that a scenario can be built on real machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kernel {
+    /// Mainline since this version.
+    Mainline(&'static str),
+    /// A tree beside mainline, by its name on GitHub.
+    Tree(&'static str),
+    /// None: it is published, but only Sojourn runs it.
+    Nowhere,
+}
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Mainline(since) => write!(f, "mainline since {since}"),
+            Self::Tree(tree) => write!(f, "only the tree {tree}"),
+            Self::Nowhere => f.write_str("no kernel, only Sojourn"),
+        }
+    }
+}
+
 /// One line of the registry.
 #[derive(Clone, Copy)]
 pub struct Entry {
@@ -432,6 +453,8 @@ pub struct Entry {
     pub summary: &'static str,
     /// Specification or kernel file, with version.
     pub reference: &'static str,
+    /// The kernels that have it under this name.
+    pub kernel: Kernel,
     /// The words it accepts.
     pub params: &'static [Param],
     /// Builds it from the words after its name.

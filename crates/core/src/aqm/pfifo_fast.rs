@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Backlog, Entry, Env, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
 use crate::grammar::{Args, GrammarError};
 use crate::packet::Packet;
 use crate::probe::Probe;
@@ -12,6 +12,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "pfifo_fast",
     summary: "Three FIFOs in strict priority, by the TOS byte",
     reference: "Linux 6.12 sch_generic",
+    kernel: Kernel::Mainline("2.2"),
     params: &[],
     build: |args, env| {
         words(args)?;

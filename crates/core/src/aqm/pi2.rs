@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Backlog, Entry, Env, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::packet::Packet;
 use crate::probe::Probe;
@@ -15,6 +15,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "pi2",
     summary: "One queue for classic and scalable traffic: a squared and a linear PI output",
     reference: "De Schepper, Bondarenko, Tsang and Briscoe 2016",
+    kernel: Kernel::Tree("olgabo/dualpi2"),
     params: &[
         Param { name: "limit", value: "PACKETS", default: "1000p", doc: "Packets that may wait." },
         Param { name: "target", value: "TIME", default: "20ms", doc: "Delay aimed at." },

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use super::jiffies::Jiffies;
-use super::{Backlog, Entry, Env, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::packet::Packet;
 use crate::probe::Probe;
@@ -19,6 +19,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "pie",
     summary: "Holds the delay at a target by random drops or marks on arrival",
     reference: "RFC 8033; Linux 6.12 sch_pie",
+    kernel: Kernel::Mainline("3.14"),
     params: &[
         Param { name: "limit", value: "PACKETS", default: "1000p", doc: "Packets that may wait." },
         law::TARGET,

@@ -2,7 +2,7 @@
 //! sch_quartz.
 
 use super::plain_queue::PlainQueue;
-use super::{Backlog, Entry, Env, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::packet::Packet;
 use crate::probe::Probe;
@@ -26,6 +26,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "quartz",
     summary: "SCE by busy time for DSCP 3, 7 and 11; CE or drop beyond 50 ms",
     reference: "chromi/sce sch_quartz, 2023",
+    kernel: Kernel::Tree("chromi/sce"),
     params: &[VERSION, FLOOR],
     build: |args, env| Ok(Box::new(Quartz::parse(args, env)?)),
 };

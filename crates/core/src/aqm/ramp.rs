@@ -3,7 +3,7 @@
 
 use super::plain_queue::PlainQueue;
 use super::tally::{LIMIT, TAU, Tally};
-use super::{Backlog, Entry, Env, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::packet::Packet;
 use crate::probe::Probe;
@@ -14,6 +14,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "ramp",
     summary: "Marks on a linear ramp of the delay, SCE and every so often CE",
     reference: "scim, SCE team",
+    kernel: Kernel::Nowhere,
     params: &[
         LIMIT,
         Param {

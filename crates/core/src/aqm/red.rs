@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use super::jiffies::Jiffies;
-use super::{Backlog, Entry, Env, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
 use crate::grammar::{Args, GrammarError};
 use crate::packet::Packet;
 use crate::probe::Probe;
@@ -20,6 +20,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "red",
     summary: "Random early detection: signals by the average backlog in bytes",
     reference: "Floyd and Jacobson 1993; Linux 6.12 sch_red",
+    kernel: Kernel::Mainline("2.2"),
     params: params::PARAMS,
     build: |args, env| Ok(Box::new(Red::parse(args, env)?)),
 };

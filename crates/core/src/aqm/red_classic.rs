@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Backlog, Entry, Env, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
 use crate::grammar::{Args, GrammarError};
 use crate::packet::Packet;
 use crate::probe::Probe;
@@ -18,6 +18,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "red_classic",
     summary: "Random early detection as published, by the average of packets or bytes",
     reference: "Floyd and Jacobson 1993; Floyd 2000; Floyd, Gummadi and Shenker 2001",
+    kernel: Kernel::Nowhere,
     params: params::PARAMS,
     build: |args, env| Ok(Box::new(RedClassic::parse(args, env)?)),
 };

@@ -4,7 +4,7 @@
 use super::cobalt2::{Cobalt2, Judged, Law, Params};
 use super::plain_queue::PlainQueue;
 use super::sce_shell::{LIMIT, LawWords, describe_law, law_params};
-use super::{Backlog, Entry, Env, Log, Qdisc, Stats};
+use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Stats};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::packet::Packet;
 use crate::probe::Probe;
@@ -20,6 +20,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "cobalt",
     summary: "FIFO under COBALT2: CoDel for CE and for SCE, and BLUE",
     reference: "chromi/sce sch_cobalt, 2022",
+    kernel: Kernel::Tree("chromi/sce"),
     params: &PARAMS,
     build: |args, env| Ok(Box::new(SchCobalt::parse(args, env)?)),
 };

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use super::jiffies::Jiffies;
-use super::{Backlog, Entry, Env, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::packet::Packet;
 use crate::probe::Probe;
@@ -15,6 +15,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "sfb",
     summary: "Stochastic fair BLUE: a Bloom filter of probabilities that finds greedy flows",
     reference: "Feng, Kandlur, Saha and Shin 2001; Linux 6.12 sch_sfb",
+    kernel: Kernel::Mainline("2.6.39"),
     params: &[
         Param {
             name: "rehash",

@@ -102,7 +102,7 @@ impl SizeTable {
 mod tests {
     use super::*;
 
-    // aqm.md 3.5
+    // KAT aqm.md 3.5
     #[test]
     fn framings_weigh_what_the_link_carries() {
         for (framing, len, wire) in [

@@ -2,7 +2,7 @@
 //! 6.12 `sch_tbf`; limits as iproute2 7.3 computes them.
 
 use super::psched::{LinkLayer, RateConfig};
-use super::{Backlog, Entry, Env, Fifo, Log, Qdisc, Reason, Stats, change};
+use super::{Backlog, Entry, Env, Fifo, Kernel, Log, Qdisc, Reason, Stats, change};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::packet::Packet;
 use crate::probe::Probe;
@@ -12,6 +12,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "tbf",
     summary: "Token bucket with optional peak rate",
     reference: "Linux 6.12 sch_tbf",
+    kernel: Kernel::Mainline("2.2"),
     params: &[
         Param { name: "rate", value: "RATE", default: "(required)", doc: "Long-term rate." },
         Param {

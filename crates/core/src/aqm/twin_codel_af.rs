@@ -6,7 +6,7 @@ use super::cnq::Cnq;
 use super::cnq_codel_af::{FlowStates, weight};
 use super::cobalt2::Judged;
 use super::sce_shell::{Shell, flow_of, is_low_latency, params_and};
-use super::{Backlog, Entry, Env, Log, Qdisc, Stats};
+use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Stats};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::packet::Packet;
 use crate::probe::Probe;
@@ -26,6 +26,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "twin_codel_af",
     summary: "Ordinary and low-latency class (DSCP 4) with a COBALT2 per flow, and a shaper",
     reference: "chromi/sce sch_twin_codel_af, 2020",
+    kernel: Kernel::Tree("chromi/sce"),
     params: &PARAMS,
     build: |args, env| Ok(Box::new(TwinCodelAf::parse(args, env)?)),
 };

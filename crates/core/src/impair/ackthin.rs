@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use crate::aqm::{Backlog, Entry, Fifo, Log, Qdisc, Reason, Stats};
+use crate::aqm::{Backlog, Entry, Fifo, Kernel, Log, Qdisc, Reason, Stats};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::packet::{FlowId, Kind, Packet};
 use crate::probe::Probe;
@@ -14,6 +14,7 @@ pub(crate) const ENTRY: Entry = Entry {
     name: "ackthin",
     summary: "Thins pure ACKs: one in N, or the newest of a flow per time",
     reference: "RFC 3449 5.2",
+    kernel: Kernel::Nowhere,
     params: &[
         Param {
             name: "every",

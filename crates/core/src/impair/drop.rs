@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use super::element::{Element, InPath};
 use super::select::{Rule, describe_rules, read_rules, rule_params};
-use crate::aqm::{Entry, Log, Reason, Stats};
+use crate::aqm::{Entry, Kernel, Log, Reason, Stats};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::packet::Packet;
 use crate::rng::Rng;
@@ -13,6 +13,7 @@ pub(crate) const ENTRY: Entry = Entry {
     name: "drop",
     summary: "Drops selected packets: at random, periodically, by number or in bursts",
     reference: "This project",
+    kernel: Kernel::Nowhere,
     params: rule_params![],
     build: |args, env| {
         let drop = Drop { rules: read(args)?, rng: env.rng, dropped: 0 };

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use crate::aqm::{Backlog, Entry, Env, Fifo, Log, Qdisc, Reason, Stats};
+use crate::aqm::{Backlog, Entry, Env, Fifo, Kernel, Log, Qdisc, Reason, Stats};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::impair::outbox::Outbox;
 use crate::impair::trace::{DIGEST, FILE, FileWords, RateCursor};
@@ -18,6 +18,7 @@ pub(crate) const ENTRY: Entry = Entry {
     name: "grant",
     summary: "Cellular link: slots, block errors, HARQ, in-order release, grant delay",
     reference: "3GPP TS 38.321 and 38.322, simplified",
+    kernel: Kernel::Nowhere,
     params: &[
         Param {
             name: "rate",

@@ -2,7 +2,7 @@
 //! of mahimahi's `mm-link` (R. Netravali et al., USENIX ATC 2015): each opportunity carries up to
 //! 1504 bytes, unused ones are lost, unfinished packets go on in the next.
 
-use crate::aqm::{Backlog, Entry, Env, Fifo, Log, Qdisc, Stats};
+use crate::aqm::{Backlog, Entry, Env, Fifo, Kernel, Log, Qdisc, Stats};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::impair::outbox::Outbox;
 use crate::impair::trace::{DIGEST, FILE, FileWords, Opportunities};
@@ -14,6 +14,7 @@ pub(crate) const ENTRY: Entry = Entry {
     name: "mahimahi",
     summary: "Link that delivers at the instants of a mahimahi trace",
     reference: "mahimahi mm-link, USENIX ATC 2015",
+    kernel: Kernel::Nowhere,
     params: &[
         FILE,
         DIGEST,

@@ -3,7 +3,7 @@
 
 use super::element::{Element, InPath};
 use super::select::{CODEPOINTS, Rule, describe_rules, read_rules, rule_params, small};
-use crate::aqm::{Entry, Log, Reason, Stats};
+use crate::aqm::{Entry, Kernel, Log, Reason, Stats};
 use crate::ecn::Ecn;
 use crate::grammar::{Args, GrammarError, Param};
 use crate::packet::Packet;
@@ -14,6 +14,7 @@ pub(crate) const ENTRY: Entry = Entry {
     name: "mangle",
     summary: "Rewrites DSCP, ECN and TCP's ECN flags of selected packets",
     reference: "iptables TOS and DSCP targets; RFC 3168, RFC 9768",
+    kernel: Kernel::Nowhere,
     params: rule_params![
         Param {
             name: "set-tos",

@@ -11,7 +11,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use self::dist::sample;
 use self::loss::{Correlated, State};
 use self::params::{Given, Params, Slot, Spacing};
-use crate::aqm::{Backlog, Entry, Env, Log, Qdisc, Reason, Stats};
+use crate::aqm::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
 use crate::ecn::Ecn;
 use crate::grammar::{Args, GrammarError};
 use crate::packet::Packet;
@@ -23,6 +23,7 @@ pub(crate) const ENTRY: Entry = Entry {
     name: "netem",
     summary: "Delay, loss and other impairments",
     reference: "Linux 6.12 sch_netem",
+    kernel: Kernel::Mainline("2.6"),
     params: params::PARAMS,
     build: |args, env| Ok(Box::new(Netem::parse(args, env, None)?)),
 };

@@ -2,7 +2,7 @@
 //! `act_police`; words and defaults of iproute2 7.3.
 
 use crate::aqm::psched::{LinkLayer, RateConfig, burst_time};
-use crate::aqm::{Backlog, Entry, Env, Fifo, Log, Qdisc, Reason, Stats};
+use crate::aqm::{Backlog, Entry, Env, Fifo, Kernel, Log, Qdisc, Reason, Stats};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::packet::Packet;
 use crate::probe::Probe;
@@ -12,6 +12,7 @@ pub(crate) const ENTRY: Entry = Entry {
     name: "police",
     summary: "Policer: drops what exceeds a token bucket",
     reference: "Linux 6.12 act_police",
+    kernel: Kernel::Mainline("2.6"),
     params: &[
         Param { name: "rate", value: "RATE", default: "none", doc: "Rate of the bucket." },
         Param {

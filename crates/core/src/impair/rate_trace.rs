@@ -2,7 +2,7 @@
 //! files of cellular and broadband measurements. One packet at a time is serialised, exactly over
 //! the steps that it spans, and is delivered when its last bit is through.
 
-use crate::aqm::{Backlog, Entry, Env, Fifo, Log, Qdisc, Stats};
+use crate::aqm::{Backlog, Entry, Env, Fifo, Kernel, Log, Qdisc, Stats};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::impair::outbox::Outbox;
 use crate::impair::trace::{DIGEST, FILE, FileWords, RateCursor};
@@ -14,6 +14,7 @@ pub(crate) const ENTRY: Entry = Entry {
     name: "rate_trace",
     summary: "Link whose rate follows a trace of times and bandwidths",
     reference: "Piecewise constant \"time bandwidth\" traces",
+    kernel: Kernel::Nowhere,
     params: &[
         FILE,
         DIGEST,

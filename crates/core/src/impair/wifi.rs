@@ -2,7 +2,7 @@
 //! access, then sends what it may gather as one burst (A-MPDU) that arrives as a whole. IEEE Std
 //! 802.11-2020 10.23 (EDCA) and 10.12 (A-MPDU), reduced to their timing: no collisions, no loss.
 
-use crate::aqm::{Backlog, Entry, Env, Fifo, Log, Qdisc, Stats};
+use crate::aqm::{Backlog, Entry, Env, Fifo, Kernel, Log, Qdisc, Stats};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::impair::medium::{Medium, Wait};
 use crate::impair::outbox::Outbox;
@@ -15,6 +15,7 @@ pub(crate) const ENTRY: Entry = Entry {
     name: "wifi",
     summary: "Radio link that waits for access and sends bursts",
     reference: "IEEE 802.11-2020 EDCA and A-MPDU, timing only",
+    kernel: Kernel::Nowhere,
     params: &[
         Param { name: "rate", value: "RATE", default: "(required)", doc: "Rate on the air." },
         Param {

@@ -58,7 +58,7 @@ fn twenty_thousand_packets_wait_without_a_limit_and_a_given_limit_holds() {
     }
 }
 
-// KAT aqm.md 9.15 (1), the same shaper
+// KAT aqm.md 9.15 (1): the same shaper
 #[test]
 fn saturated_departures_are_one_frame_time_apart() {
     let (mut q, mut log) = (make("bandwidth 50Mbit"), Log::default());

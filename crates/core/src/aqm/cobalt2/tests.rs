@@ -49,7 +49,7 @@ fn dynamic_cache_differs_from_the_exact_one_in_three_places() {
     assert_eq!(CACHE, expected);
 }
 
-// KAT aqm.md 11.12 (1): the series of 11.4
+// KAT aqm.md 11.4, 11.12 (1)
 #[test]
 fn sce_marks_after_a_short_leave_follow_each_law() {
     let delay = |ms| if ms == 1 { 2 } else { 3 };
@@ -60,7 +60,7 @@ fn sce_marks_after_a_short_leave_follow_each_law() {
     assert_eq!(marks(Law::V2022, Ecn::Ect1, 103, delay), restarted);
 }
 
-// KAT aqm.md 11.12 (1): the series of 11.4
+// KAT aqm.md 11.4, 11.12 (1)
 #[test]
 fn sce_marks_of_a_steady_first_episode_follow_each_law() {
     let expected = [1, 18, 33, 45, 56, 66, 76, 85, 93];
@@ -80,7 +80,7 @@ fn reflection_of_fresh_state_is_twice_the_uptime() {
     assert_eq!((drop, cobalt.sce_next), (None, 2 * START));
 }
 
-// KAT aqm.md 11.4 (a)
+// KAT aqm.md 11.4, 11.12 (1)
 #[test]
 fn ce_marks_are_the_same_in_every_law() {
     for law in [Law::V2019, Law::V2020, Law::V2022] {

@@ -59,7 +59,8 @@ fn saturating_flows_get_equal_bytes_whatever_their_packet_sizes() {
     assert!(most - least < most / 100, "{bytes:?}");
 }
 
-// KAT aqm.md 11.11: the shape of the reference run, whose arrivals are not known
+// KAT aqm.md 11.11: the shares. The mean sojourn of its sparse flow depends on arrivals that the
+// section does not give; here that flow is served at once.
 #[test]
 fn sparse_flow_beside_four_saturating_ones_is_always_sparse() {
     let (mut q, mut log) = (make(""), Log::default());
@@ -69,7 +70,8 @@ fn sparse_flow_beside_four_saturating_ones_is_always_sparse() {
     let mut served = [0_u32; 5];
     for i in 0..20_000_u64 {
         let now = Time(i * 1000);
-        if i % 10 == 0 {
+        // A tenth and a little: what 224.64 permille for each of four leave.
+        if i * 10_144 % 100_000 < 10_144 {
             q.enqueue(now, packet(0, 4, 1514), &mut log);
         }
         let sent = q.dequeue(now, &mut log).unwrap();
@@ -81,9 +83,9 @@ fn sparse_flow_beside_four_saturating_ones_is_always_sparse() {
             q.enqueue(now, packet(0, sent.hash, 1514), &mut log);
         }
     }
-    assert_eq!(served[4], 2000);
+    assert_eq!(served[4], 2029);
     for flow in &served[..4] {
-        assert!(flow.abs_diff(4500) <= 2, "{served:?}");
+        assert!(flow.abs_diff(4493) <= 2, "{served:?}");
     }
 }
 

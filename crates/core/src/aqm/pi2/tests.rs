@@ -38,6 +38,7 @@ fn near(share: f64, expected: f64) {
 fn classic_share_is_the_square_and_scalable_share_the_double() {
     for (mbit, flows, rtt_ms, window, p_c, p, p_cl) in [
         (50.0, 1.0, 25.0, 103.2, 1.408e-4, 0.01187, 0.0237),
+        (50.0, 1.0, 95.0, 392.2, 9.753e-6, 0.00312, 0.00625),
         (50.0, 10.0, 25.0, 10.32, 0.01408, 0.1187, 0.2373),
         (10.0, 5.0, 115.0, 18.99, 0.00416, 0.0645, 0.129),
     ] {

@@ -294,7 +294,8 @@ impl Params {
         pair(" duplicate", self.duplicate, self.duplicate_correlation);
         pair(" corrupt", self.corrupt, self.corrupt_correlation);
         if self.gap != 0 {
-            pair(" reorder", self.reorder, self.reorder_correlation);
+            // Even of 0%: a gap without it would read as `reorder 100%`.
+            put(&mut text, " reorder", &[self.reorder, self.reorder_correlation], 1);
             text += &format!(" gap {}", self.gap);
         }
         if self.wire.rate > Rate(0) {

@@ -100,7 +100,7 @@ fn eleventh_packet_does_not_fit_into_ten() {
     assert_eq!((q.backlog().packets, log.events().len()), (10, 1));
 }
 
-// KAT aqm.md 4.6
+// KAT aqm.md 4.6, 4.10 (6)
 #[test]
 fn every_fifth_packet_jumps_the_delay() {
     let (mut q, mut log) = offered("netem delay 10ms gap 5 reorder 100%", 10);
@@ -112,7 +112,7 @@ fn every_fifth_packet_jumps_the_delay() {
     assert_eq!((stat(&*q, "reordered"), stat(&*q, "delayed")), (2.0, 8.0));
 }
 
-// KAT aqm.md 4.7
+// KAT aqm.md 4.7, 4.10 (6)
 #[test]
 fn rate_serialises_after_the_delay() {
     let (mut q, mut log) = (make("netem rate 8Mbit delay 10ms"), Log::default());
@@ -186,7 +186,7 @@ fn slot_ends_when_its_bytes_are_used_up() {
     assert_eq!(left, [(0, 5_000), (1, 5_000), (2, 6_000), (3, 6_000)]);
 }
 
-// aqm.md 4.8, seed S5
+// KAT aqm.md 4.8: the numbers of seed S5
 #[test]
 fn uniform_slots_delay_a_lone_packet_between_their_bounds() {
     let (mut q, mut log) = (make("netem delay 200us slot 800us 10ms packets 42"), Log::default());
@@ -332,6 +332,7 @@ fn words_are_written_as_tc_reads_them() {
         ("loss state 1%", "limit 1000 loss state 1% 99% 0% 100% 0%"),
         ("loss gemodel 1% 30%", "limit 1000 loss gemodel 1% 30% 100% 0%"),
         ("delay 1ms reorder 25% 50%", "limit 1000 delay 1ms reorder 25% 50% gap 1"),
+        ("delay 1ms reorder 0% gap 2", "limit 1000 delay 1ms reorder 0% gap 2"),
         ("rate 0bit", "limit 1000"),
         ("slot 800us 10ms packets 42 limit 9", "limit 9 slot 800us 10ms packets 42"),
         ("slot 0", "limit 1000"),

@@ -1,0 +1,480 @@
+"""The shell script that builds a scenario's bottleneck on a Linux machine, from `ip` and `tc`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from sojourn import _core
+from sojourn.scenario import Resolved
+
+SIDES = {"forward": ("left", "right"), "reverse": ("right", "left")}
+SIZE = {"": 1, "b": 1, "kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30}
+TIME = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+ECN = {"off": 0, "rfc3168": 1, "accecn": 3}
+NETEM_LIMIT = 1_000_000
+CONTROLLERS = {
+    "prague": "only the tree L4STeam/linux",
+    "reno-sce": "only the tree chromi/sce",
+    "cubic-sce": "only the tree chromi/sce",
+    "dctcp-sce": "only the tree chromi/sce",
+}
+STOCK_CONTROLLERS = {"reno", "cubic", "dctcp", "bbr", "vegas", "westwood", "bic", "htcp"}
+# Words of a mainline discipline that only another tree reads, and those that say the default.
+TREE_WORDS = {"cake": ({"sce", "sce-thresh", "sce-single"}, "chromi/sce")}
+DEFAULTS = {("cake", "no-sce")}
+# How tc writes a value, where it differs: by discipline and word, or by the kind of value.
+SPELLINGS: dict[tuple[str, str], Callable[[str], str]] = {
+    ("PACKETS", ""): lambda value: value.removesuffix("p"),
+    ("dualpi2", "memlimit"): lambda value: str(_bytes(value)),
+    ("fq_pie", "ecn_prob"): lambda value: str(min(99, round(float(value.removesuffix("%"))))),
+}
+
+
+@dataclass(slots=True)
+class Script:
+    """Commands in order, and what a stock kernel cannot do of them."""
+
+    lines: list[str] = field(default_factory=list)
+    commands: list[dict[str, object]] = field(default_factory=list)
+    limits: list[str] = field(default_factory=list)
+    at_s: float = 0.0
+
+    def do(self, namespace: str | None, command: str) -> None:
+        """Adds a command; with a namespace it runs there."""
+        text = f"ip netns exec {namespace} {command}" if namespace else command
+        self.lines.append(text)
+        self.commands.append({"at_s": self.at_s, "command": text})
+
+    def say(self, *comments: str) -> None:
+        """Adds comment lines."""
+        self.lines += [f"# {comment}".rstrip() for comment in comments]
+
+    def warn(self, limit: str) -> None:
+        """Notes in the script and in the summary what a stock kernel cannot do."""
+        self.say(limit)
+        if limit not in self.limits:
+            self.limits.append(limit)
+
+    def wait_until(self, at_s: float) -> None:
+        """Sleeps until this time of the run."""
+        if at_s > self.at_s:
+            self.lines.append(f"sleep {round(at_s - self.at_s, 6):g}")
+            self.at_s = at_s
+
+    def text(self) -> str:
+        """The whole script."""
+        return "\n".join(self.lines) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """An algorithm as tc spells it."""
+
+    name: str
+    args: str
+    left_out: tuple[str, ...]
+    kernel: str
+    is_stock: bool
+    exists: bool
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.args}".strip()
+
+
+def spell(text: str) -> Words:
+    """Leaves out the words that tc does not know, and says which kernel has the discipline."""
+    name, *words = text.split()
+    row = next(row for row in json.loads(_core.qdiscs()) if row["name"] == name)
+    params = {word: param for param in row["parameters"] for word in param["name"].split("|")}
+    tree_words, tree = TREE_WORDS.get(name, (set(), ""))
+    kept, left_out, of_tree = [], [], []
+    rest = iter(words)
+    for word in rest:
+        param = params.get(word)
+        if (name, word) in DEFAULTS:
+            continue
+        if param and not param["tc"]:
+            left_out.append(f"{word} {next(rest, '')}".rstrip() if param["value"] else word)
+            continue
+        kept.append(word)
+        if word in tree_words:
+            of_tree.append(word)
+        if param and (change := SPELLINGS.get((name, word)) or SPELLINGS.get((param["value"], ""))):
+            kept.append(change(next(rest)))
+    kernel, is_stock = row["kernel"], row["mainline"]
+    if of_tree:
+        kernel, is_stock = f"only the tree {tree} with `{' '.join(of_tree)}`", False
+    return Words(name, " ".join(kept), tuple(left_out), kernel, is_stock, "no kernel" not in kernel)
+
+
+class Chain:
+    """The disciplines on one device, from the root to the leaf, each the child of the one before."""
+
+    def __init__(self, script: Script, namespace: str, device: str) -> None:
+        self.script, self.namespace, self.device = script, namespace, device
+        self.elements: list[tuple[str, str, str]] = []
+        self.handles = 0
+
+    def place(self, index: int) -> str:
+        """Where element `index` hangs."""
+        if index == 0:
+            return "root"
+        return f"parent {self.elements[index - 1][0]}1"
+
+    def attach(self, verb: str, index: int, text: str, what: str) -> None:
+        """Adds, changes or replaces element `index`; replacing takes what hangs below with it."""
+        words = spell(text)
+        self.announce(words, what)
+        if not words.exists:
+            return
+        below = self.elements[index + 1 :] if verb == "replace" else []
+        if verb == "change":
+            handle = self.elements[index][0]
+        else:
+            # A fresh handle, or tc would change a discipline of the same kind and keep its packets.
+            self.handles += 1
+            handle = f"{self.handles}:"
+        self.elements[index:] = [(handle, text, what), *(self.elements[index + 1 :] if verb == "change" else [])]
+        where = f"dev {self.device} {self.place(index)} handle {handle}"
+        if words.name == "htb":
+            if verb != "change":
+                self.do(f"tc qdisc {verb} {where} htb default 1")
+            change = "change" if verb == "change" else "add"
+            self.do(f"tc class {change} dev {self.device} parent {handle} classid {handle}1 {words}")
+        else:
+            self.do(f"tc qdisc {verb} {where} {words}")
+        for offset, (_, inner, inner_what) in enumerate(below):
+            self.attach("add", index + 1 + offset, inner, inner_what)
+
+    def announce(self, words: Words, what: str) -> None:
+        """Comments: which kernel, what is left out."""
+        if not words.exists:
+            self.script.warn(f"{what}: `{words.name}` is in {words.kernel}; left out")
+            return
+        if words.is_stock:
+            self.script.say(f"{what}: {words.name}, {words.kernel}")
+        else:
+            self.script.warn(f"{what}: `{words.name}` is in {words.kernel}")
+        for word in words.left_out:
+            self.script.warn(f"{what}: left out `{word}`, which is not a word of tc")
+
+    def do(self, command: str) -> None:
+        self.script.do(self.namespace, command)
+
+
+@dataclass(slots=True)
+class Way:
+    """One direction of a link: its egress chain, its ingress chain, and the chain of its delay."""
+
+    egress: Chain
+    shaper: str | None
+    ingress: Chain | None = None
+    first_ingress: int = 0
+    delay: tuple[Chain, int] | None = None
+
+
+def build(resolved: Resolved) -> Script:
+    """The script of a resolved scenario."""
+    document: dict[str, Any] = resolved.document()
+    script = Script()
+    links = document["link"]
+    middles = [f"mid-{link['name']}" for link in links]
+    spaces = ["cli", *middles, "srv"]
+    _head(script, document, spaces)
+    _network(script, document, spaces)
+    ways = _queues(script, links, spaces)
+    script.lines += ["", 'if [ "${1-}" = build ]; then exit; fi']
+    _timeline(script, document, ways, spaces)
+    return script
+
+
+def _head(script: Script, document: dict[str, Any], spaces: list[str]) -> None:
+    script.lines.append("#!/usr/bin/env bash")
+    script.say(
+        f"{document['name']}: {document.get('description', '')}".rstrip(": "),
+        "",
+        "Written by `sojourn tc`. Builds the scenario from network namespaces, as root:",
+        f"  {' - '.join(spaces)}",
+        "`build` as argument stops before the schedule; `clean` removes everything.",
+        "Flows are comments: start them beside this script at the times that they name.",
+    )
+    script.lines += [
+        "set -eu",
+        f'if [ "${{1-}}" = clean ]; then for n in {" ".join(spaces)}; do ip netns del "$n"; done; exit; fi',
+        "",
+    ]
+
+
+def _network(script: Script, document: dict[str, Any], spaces: list[str]) -> None:
+    tcp = document["tcp"]
+    mtus = {flow.get("tcp", tcp)["mtu"] for flow in document.get("flow", [])} or {tcp["mtu"]}
+    for space in spaces:
+        script.do(None, f"ip netns add {space}")
+        script.do(space, "ip link set dev lo up")
+    if len(mtus) > 1:
+        script.warn(f"flows have MTUs of {', '.join(map(str, sorted(mtus)))}; every device gets the largest")
+    for wire, (left, right) in enumerate(pairwise(spaces)):
+        script.do(None, f"ip link add right netns {left} type veth peer name left netns {right}")
+        for space, device, host in ((left, "right", 1), (right, "left", 2)):
+            script.do(space, f"ip link set dev {device} mtu {max(mtus)} txqueuelen 1000")
+            script.do(space, f"ethtool -K {device} rx off tx off sg off tso off gso off gro off >/dev/null")
+            script.do(space, f"ip addr add 10.9.{wire}.{host}/24 dev {device}")
+            script.do(space, f"ip link set dev {device} up")
+    last = len(spaces) - 1
+    initial = {flow.get("tcp", tcp)["initial_cwnd"] for flow in document.get("flow", [])} or {tcp["initial_cwnd"]}
+    if len(initial) > 1:
+        script.warn("flows have different initial windows; the routes give each the largest")
+    window = f" initcwnd {max(initial)}"
+    script.do("cli", f"ip route add default via 10.9.0.2{window}")
+    script.do("srv", f"ip route add default via 10.9.{last - 1}.1{window}")
+    for index, space in enumerate(spaces[1:-1], start=1):
+        script.do(space, "sysctl -qw net.ipv4.ip_forward=1")
+        for wire in range(last):
+            if wire < index - 1:
+                script.do(space, f"ip route add 10.9.{wire}.0/24 via 10.9.{index - 1}.1")
+            elif wire > index:
+                script.do(space, f"ip route add 10.9.{wire}.0/24 via 10.9.{index}.2")
+    for space in ("cli", "srv"):
+        script.do(space, "sysctl -qw net.ipv4.tcp_no_metrics_save=1")
+
+
+def _direction(link: dict[str, Any], side: str) -> dict[str, Any]:
+    return {**link, **link.get("reverse", {})} if side == "reverse" else link
+
+
+def _queues(script: Script, links: Sequence[dict[str, Any]], spaces: list[str]) -> dict[tuple[str, str], Way]:
+    """Egress queues; then, by the device that packets arrive at, the delay before it and the elements."""
+    ways: dict[tuple[str, str], Way] = {}
+    for index, link in enumerate(links, start=1):
+        for side, (_, out) in SIDES.items():
+            way = _direction(link, side)
+            script.lines.append("")
+            ways[link["name"], side] = _egress(script, spaces[index], out, way, f"link {link['name']} {side}")
+    for index, space in enumerate(spaces):
+        for side, (arrival, _) in SIDES.items():
+            before = index - 1 if side == "forward" else index + 1
+            if not 0 <= before < len(spaces):
+                continue
+            previous = links[before - 1] if 0 < before < len(spaces) - 1 else None
+            own = links[index - 1] if 0 < index < len(spaces) - 1 else None
+            _arrivals(script, ways, space, arrival, side, previous, own)
+    return ways
+
+
+def _egress(script: Script, space: str, device: str, way: dict[str, Any], what: str) -> Way:
+    chain = Chain(script, space, device)
+    shaper = None
+    if way["rate"] != "none":
+        shaper = "htb" if way["shaper"] == "none" else way["shaper"]
+        if way["shaper"] == "none":
+            script.say(f"{what}: htb stands for a wire of {way['rate']}; a veth has no rate of its own")
+        if not spell(shaper).exists:
+            script.warn(f"{what}: a plain htb stands for the shaper `{shaper}`")
+            shaper = "htb"
+        if spell(shaper).name == "police":
+            _police(script, space, device, "egress", f"{shaper} rate {way['rate']}", what)
+            shaper = None
+        else:
+            chain.attach("add", 0, _rated(shaper, way["rate"]), f"{what}, shaper")
+    elif way["shaper"] != "none":
+        script.warn(f"{what}: the shaper `{way['shaper']}` without a rate is left out")
+    if spell(way["qdisc"]).name == "police":
+        _police(script, space, device, "egress", way["qdisc"], what)
+    else:
+        chain.attach("add", len(chain.elements), way["qdisc"], f"{what}, queue")
+    return Way(chain, shaper)
+
+
+def _rated(shaper: str, rate: str) -> str:
+    ceil = f" ceil {rate}" if shaper.split()[0] == "htb" and "ceil" not in shaper.split() else ""
+    return f"{shaper} rate {rate}{ceil}"
+
+
+def _arrivals(
+    script: Script,
+    ways: dict[tuple[str, str], Way],
+    space: str,
+    device: str,
+    side: str,
+    previous: dict[str, Any] | None,
+    own: dict[str, Any] | None,
+) -> None:
+    delay = _direction(previous, side)["delay"] if previous else "0ns"
+    elements = list(_direction(own, side)["ingress"]) if own else []
+    # A later `set` of a delay needs its netem from the start.
+    has_delay = previous is not None and _seconds(delay) > 0
+    if not elements and not has_delay:
+        return
+    ifb = f"ifb-{device}"
+    script.lines.append("")
+    script.say(f"What arrives in {space} from the {device} passes {ifb} first")
+    script.do(space, f"ip link add {ifb} type ifb")
+    script.do(space, f"ip link set dev {ifb} txqueuelen 1000 up")
+    chain = Chain(script, space, ifb)
+    police: list[str] = []
+    if previous and has_delay:
+        what = f"link {previous['name']} {side}, propagation"
+        chain.attach("add", 0, f"netem delay {delay} limit {NETEM_LIMIT}", what)
+        ways[previous["name"], side].delay = (chain, 0)
+    if own:
+        ways[own["name"], side].ingress = chain
+        ways[own["name"], side].first_ingress = len(chain.elements)
+    for number, element in enumerate(elements):
+        what = f"link {own['name'] if own else ''} {side}, ingress{number}"
+        if spell(element).name == "police":
+            if chain.elements:
+                script.warn(f"{what}: police acts before the other elements of this device, not after them")
+            police.append(spell(element).args)
+        else:
+            chain.attach("add", len(chain.elements), element, what)
+    actions = "".join(f"action police {_to_pipe(words)} " for words in police)
+    script.do(space, f"tc qdisc add dev {device} handle ffff: ingress")
+    script.do(
+        space,
+        f"tc filter add dev {device} parent ffff: matchall {actions}action mirred egress redirect dev {ifb}",
+    )
+
+
+def _to_pipe(words: str) -> str:
+    """Conforming packets go on to the next action."""
+    if re.search(r"\b(conform-exceed|drop|reclassify|pass|ok|pipe|continue)\b", words):
+        return re.sub(r"conform-exceed (\w+)(/\w+)?", r"conform-exceed \1/pipe", words)
+    return f"{words} conform-exceed drop/pipe"
+
+
+def _police(script: Script, space: str, device: str, hook: str, text: str, what: str) -> None:
+    words = spell(text)
+    script.say(f"{what}: police, {words.kernel}, as an action before the queue")
+    script.do(space, f"tc qdisc add dev {device} clsact")
+    script.do(space, f"tc filter add dev {device} {hook} matchall action police {words.args}")
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    at_s: float
+    order: int
+    change: dict[str, Any] | None = None
+    flow: dict[str, Any] | None = None
+    ping: dict[str, Any] | None = None
+
+
+def _moments(document: dict[str, Any]) -> Iterator[Moment]:
+    for order, flow in enumerate(document.get("flow", [])):
+        yield Moment(_seconds(flow["start"]), order, flow={**flow, "port": 5201 + order})
+    for order, ping in enumerate(document.get("ping", [])):
+        yield Moment(_seconds(ping["start"]), 1000 + order, ping=ping)
+    for order, change in enumerate(document.get("schedule", [])):
+        yield Moment(_seconds(change["at"]), 2000 + order, change=change)
+
+
+def _timeline(script: Script, document: dict[str, Any], ways: dict[tuple[str, str], Way], spaces: list[str]) -> None:
+    names = [link["name"] for link in document["link"]]
+    server = f"10.9.{len(spaces) - 2}.2"
+    end = _seconds(document["duration"])
+    for moment in sorted(_moments(document), key=lambda m: (m.at_s, m.order)):
+        script.lines.append("")
+        script.wait_until(moment.at_s)
+        if moment.flow:
+            _flow(script, moment.flow, document["tcp"], server, end, names)
+        elif moment.ping:
+            _ping(script, moment.ping, server, end, names)
+        elif moment.change:
+            _change(script, moment.change, ways)
+    script.lines.append("")
+    script.wait_until(end)
+
+
+def _flow(
+    script: Script, flow: dict[str, Any], defaults: dict[str, Any], server: str, end: float, names: list[str]
+) -> None:
+    cc, tcp = flow["cc"].split(), flow.get("tcp", defaults)
+    if list(flow["path"]) != names:
+        script.warn(
+            f"flow {flow['name']} crosses {', '.join(flow['path'])} only; the script has one path over all links"
+        )
+    if cc[0] not in STOCK_CONTROLLERS:
+        script.warn(f"flow {flow['name']}: `{cc[0]}` is in {CONTROLLERS.get(cc[0], 'no kernel, only Sojourn')}")
+    if len(cc) > 1:
+        script.warn(f"flow {flow['name']}: `{' '.join(cc[1:])}` has no form in iperf3")
+    if tcp["ecn"] == "accecn":
+        script.warn("AccECN (tcp_ecn=3) is refused by Linux 6.18; 7.2 takes it")
+    receive = f"4096 {_bytes(tcp['rmem_default'])} {_bytes(tcp['rmem_max'])}"
+    for space in ("cli", "srv"):
+        for key, value in (
+            ("tcp_ecn", ECN[tcp["ecn"]]),
+            ("tcp_timestamps", int(tcp["timestamps"])),
+            ("tcp_rmem", f'"{receive}"'),
+            ("tcp_wmem", f'"4096 16384 {_bytes(tcp["wmem_max"])}"'),
+            ("tcp_pacing_ss_ratio", tcp["pacing_ss_ratio"]),
+            ("tcp_pacing_ca_ratio", tcp["pacing_ca_ratio"]),
+        ):
+            script.do(space, f"sysctl -qw net.ipv4.{key}={value}")
+    if tcp["pacing"]:
+        script.do("cli", "tc qdisc replace dev right root fq")
+    stop = _seconds(flow["stop"]) if "stop" in flow else end
+    amount = f"-n {_bytes(flow['bytes'])}" if "bytes" in flow else f"-t {round(stop - _seconds(flow['start']), 3):g}"
+    tos = f" -S {flow['tos']}" if int(str(flow["tos"]), 0) else ""
+    script.say(
+        f"flow {flow['name']}, {flow['cc']}, at {flow['start']}:",
+        f"  ip netns exec srv iperf3 -s -1 -D -p {flow['port']}",
+        f"  ip netns exec cli iperf3 -c {server} -p {flow['port']} -C {cc[0]} {amount}{tos}",
+    )
+
+
+def _ping(script: Script, ping: dict[str, Any], server: str, end: float, names: list[str]) -> None:
+    if list(ping["path"]) != names:
+        script.warn(
+            f"ping {ping['name']} crosses {', '.join(ping['path'])} only; the script has one path over all links"
+        )
+    stop = _seconds(ping["stop"]) if "stop" in ping else end
+    count = max(1, int((stop - _seconds(ping["start"])) / _seconds(ping["interval"])))
+    script.say(
+        f"ping {ping['name']} at {ping['start']}:",
+        f"  ip netns exec cli ping -i {_seconds(ping['interval']):g} -c {count} -s {ping['size'] - 28} "
+        f"-Q {ping['tos']} {server}",
+    )
+
+
+def _change(script: Script, change: dict[str, Any], ways: dict[tuple[str, str], Way]) -> None:
+    for verb, table in (("change", change.get("set", {})), ("replace", change.get("replace", {}))):
+        for name, value in table.items():
+            _, link, *sides, what = name.split(".")
+            for side in sides or SIDES:
+                _edit(script, ways[link, side], verb, what, value, f"at {change['at']}: link {link} {side}")
+
+
+def _edit(script: Script, way: Way, verb: str, what: str, value: str, where: str) -> None:
+    if what == "rate" and way.shaper:
+        way.egress.attach("change", 0, _rated(way.shaper, value), where)
+    elif what == "rate":
+        script.warn(f"{where}: the rate has no shaper to change here")
+    elif what == "qdisc":
+        way.egress.attach(verb, len(way.egress.elements) - 1, value, where)
+    elif what == "delay" and way.delay:
+        chain, index = way.delay
+        chain.attach("change", index, f"netem delay {value} limit {NETEM_LIMIT}", where)
+    elif what == "delay":
+        script.warn(f"{where}: the delay was zero, so that nothing is there to change; begin with a delay of 1ns")
+    elif way.ingress:
+        way.ingress.attach("replace", way.first_ingress + int(what.removeprefix("ingress")), value, where)
+
+
+def _seconds(text: str) -> float:
+    number, unit = _split(text)
+    return round(number * TIME[unit], 9)
+
+
+def _bytes(text: str | int) -> int:
+    number, unit = _split(str(text))
+    return round(number * SIZE[unit.lower()])
+
+
+def _split(quantity: str) -> tuple[float, str]:
+    """Number and unit of a resolved quantity."""
+    unit = quantity.lstrip("0123456789.")
+    return float(quantity.removesuffix(unit)), unit

@@ -1,0 +1,185 @@
+"""The script that builds a scenario on Linux: what it says, and that a real kernel takes it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sojourn import Scenario
+from sojourn.cli import call
+from sojourn.tc import Script, build, spell
+
+pytestmark = pytest.mark.engine
+ROOT = Path(__file__).parent.parent
+
+# Every kind of element and of change that mainline has.
+EVERYTHING = """
+name = "everything"
+description = "two links"
+duration = "3s"
+[[link]]
+name = "access"
+rate = "100Mbit"
+qdisc = "fq_codel flows 16"
+ingress = ["netem delay 5ms limit 1000000", "netem delay 200us slot 800us 10ms packets 42 limit 512"]
+[link.reverse]
+shaper = "tbf burst 20kb latency 50ms"
+qdisc = "pfifo limit 100"
+ingress = ["police rate 90Mbit burst 50kb"]
+[[link]]
+name = "bneck"
+rate = "50Mbit"
+shaper = "htb burst 3000b"
+qdisc = "dualpi2 memlimit 100kb step_thresh 2ms"
+delay = "10ms"
+reverse = { rate = "none", qdisc = "cake bandwidth 50Mbit besteffort no-sce" }
+[[flow]]
+name = "f"
+cc = "cubic"
+start = "1s"
+tcp = { ecn = "rfc3168" }
+[[ping]]
+name = "p"
+[[schedule]]
+at = "1s"
+[schedule.set]
+"link.bneck.forward.rate" = "5Mbit"
+"link.bneck.forward.qdisc" = "dualpi2 target 5ms"
+"link.bneck.delay" = "20ms"
+"link.access.reverse.rate" = "50Mbit"
+[[schedule]]
+at = "2s"
+[schedule.replace]
+"link.bneck.forward.qdisc" = "dualpi2"
+"link.access.forward.ingress0" = "netem delay 1ms"
+"link.bneck.reverse.qdisc" = "pie ecn"
+"""
+
+SLOT = "netem delay 200us slot 800us 10ms packets 42 limit 512"
+
+# Words whose spelling differs between us and tc, and the larger grammars.
+MAINLINE = [
+    "bfifo limit 20kb", "cake bandwidth 20Mbit ack-filter ingress overhead 22 ptm diffserv4 dual-srchost",
+    "codel limit 30p ecn target 200us interval 2ms", "dualpi2 version 2020 limit 60",
+    "dualpi2 any_ect overflow drop_enqueue memlimit 60kb step_thresh 3p classic_protection 20%",
+    "fq_codel limit 50p ce_threshold 1ms ce_threshold_selector 0x1/0x3 memory_limit 60kb drop_batch 3",
+    "fq_pie flows 3000 ecn ecn_prob 100% quantum 300 tupdate 2ms", "htb rate 50Mbit ceil 50Mbit overhead 24",
+    "netem delay 5ms 4ms 30% distribution paretonormal limit 25",
+    "netem delay 4ms loss gemodel 5% 30% 90% 1% reorder 20% 10% gap 3",
+    "netem loss state 10% 30% 5% 60% 2% delay 1ms rate 20Mbit -14 48 5", "pfifo limit 20p", "pfifo_fast",
+    "pfifo_head_drop limit 7", "pie limit 50 target 500us tupdate 2ms alpha 32 ecn dq_rate_estimator",
+    "red limit 400000 avpkt 1000 adaptive bandwidth 50Mbit ecn gentle idle exact",
+    "sfb limit 30p max 10 target 3 increment 0.3 penalty_rate 50",
+    "tbf rate 10Mbit burst 5kb latency 20ms peakrate 50Mbit mtu 1514",
+]  # fmt: skip
+
+
+def script(text: str) -> Script:
+    return build(Scenario(text).resolve())
+
+
+def linux() -> Path:
+    """The command that runs a script inside a kernel in virtual time."""
+    named = os.environ.get("SOJOURN_LINUX")
+    places = [Path(named), Path(named).parent] if named else [ROOT.parent / "shared/tools/linux-vt"]
+    for place in places:
+        if (place / "run").is_file():
+            return place / "run"
+    pytest.skip("no Linux in virtual time: set SOJOURN_LINUX to its folder")
+
+
+def inside(tmp_path: Path, text: str) -> subprocess.CompletedProcess[str]:
+    file = tmp_path / "script.sh"
+    file.write_text(text)
+    command = ["timeout", "120", str(linux()), str(file)]
+    return subprocess.run(command, check=False, capture_output=True, text=True)
+
+
+def test_htb_holds_the_queue_and_ifbs_hold_what_comes_before_it() -> None:
+    text = script(EVERYTHING).text()
+    for command in (
+        "mid-bneck tc qdisc add dev right root handle 1: htb default 1",
+        "mid-bneck tc class add dev right parent 1: classid 1:1 htb burst 3000b rate 50Mbit ceil 50Mbit",
+        "mid-bneck tc qdisc add dev right parent 1:1 handle 2: dualpi2 memlimit 102400 step_thresh 2ms",
+        "mid-bneck tc qdisc add dev left root handle 1: cake bandwidth 50Mbit besteffort",
+        "srv tc qdisc add dev ifb-left root handle 1: netem delay 10ms limit 1000000",
+        f"mid-access tc qdisc add dev ifb-left parent 1:1 handle 2: {SLOT}",
+        "mid-bneck tc class change dev right parent 1: classid 1:1 htb burst 3000b rate 5Mbit ceil 5Mbit",
+        "mid-bneck tc qdisc change dev right parent 1:1 handle 2: dualpi2 target 5ms",
+        "mid-bneck tc qdisc replace dev right parent 1:1 handle 3: dualpi2",
+        "srv tc qdisc change dev ifb-left root handle 1: netem delay 20ms limit 1000000",
+    ):
+        assert f"ip netns exec {command}\n" in text, command
+    assert "#   ip netns exec cli iperf3 -c 10.9.2.2 -p 5201 -C cubic -t 2\n" in text
+
+
+def test_a_replaced_element_gets_those_below_it_back() -> None:
+    lines = script(EVERYTHING).text().splitlines()
+    at = next(i for i, line in enumerate(lines) if "replace dev ifb-left root" in line)
+    again = f"parent 3:1 handle 4: {SLOT}"
+    assert again in lines[at + 2], lines[at : at + 3]
+
+
+def test_what_a_stock_kernel_lacks_is_summed_up() -> None:
+    text = EVERYTHING.replace("dualpi2 memlimit 100kb", "dualpi2 version 2020").replace("pfifo limit 100", "blue")
+    text = text.replace("besteffort no-sce", "besteffort sce-thresh 4").replace('"cubic"', '"prague version p2b"')
+    limits = script(text).limits
+    assert "link bneck forward, queue: left out `version 2020`, which is not a word of tc" in limits
+    assert "link access reverse, queue: `blue` is in no kernel, only Sojourn; left out" in limits
+    assert "link bneck reverse, queue: `cake` is in only the tree chromi/sce with `sce-thresh`" in limits
+    assert "flow f: `prague` is in only the tree L4STeam/linux" in limits
+    assert not [limit for limit in script(EVERYTHING).limits if "police" not in limit]
+
+
+def test_words_of_tc_are_kept_and_versions_left_out() -> None:
+    assert str(spell("red limit 4000 avpkt 100 gentle idle exact ecn")) == "red limit 4000 avpkt 100 ecn"
+    assert spell("twin_codel_af bandwidth 50Mbit law 2019 sce-thresh 4").args == "bandwidth 50Mbit sce-thresh 4"
+    assert spell("fq_pie ecn_prob 100%").args == "ecn_prob 99"
+    assert spell("codel limit 30p target 5ms").args == "limit 30 target 5ms"
+
+
+def test_command_writes_the_script_and_its_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, out = tmp_path / "a.toml", tmp_path / "a.sh"
+    file.write_text(EVERYTHING.replace("fq_codel flows 16", "deltic"))
+    assert call(["tc", str(file), "-o", str(out), "--json"]) == 0
+    stdout, stderr = capsys.readouterr()
+    document = json.loads(stdout)
+    assert document["schema"] == "sojourn/tc/1"
+    assert {command["at_s"] for command in document["commands"]} == {0.0, 1.0, 2.0}
+    assert "stock kernel: link access forward, queue: `deltic` is in only the tree chromi/sce" in stderr
+    assert out.read_text() == script(file.read_text()).text()
+    assert subprocess.run(["/bin/bash", "-n", str(out)], check=False).returncode == 0
+
+
+def test_a_real_kernel_takes_every_command_and_carries_the_flow(tmp_path: Path) -> None:
+    text = script(EVERYTHING).text()
+    server, client = (line.removeprefix("#   ") for line in text.splitlines() if "iperf3" in line)
+    flow = f"{server} >/dev/null; sleep 0.5; {client} -J"
+    show = "echo QUEUES; ip netns exec mid-bneck tc qdisc show"
+    done = inside(tmp_path, text.replace('if [ "${1-}" = build ]; then exit; fi', flow) + show)
+    assert done.returncode == 0, done.stdout + done.stderr
+    carried, queues = done.stdout.split("QUEUES")
+    end = json.loads(carried[carried.index("{") :])["end"]
+    # 5 ms and a slot of 0.8 to 10 ms at the access link, 10 ms each way at the bottleneck.
+    assert 25.8 <= end["streams"][0]["sender"]["min_rtt"] / 1000 < 45
+    assert 10e6 < end["sum_received"]["bits_per_second"] < 50e6
+    assert "qdisc pie" in queues
+    assert "qdisc dualpi2 3:" in queues
+
+
+def test_a_real_tc_reads_every_spelling(tmp_path: Path) -> None:
+    lines = ["set -e", "ip link add v0 type veth peer name v1"]
+    for text in MAINLINE:
+        words = spell(text)
+        if words.name == "htb":
+            lines += ["tc qdisc add dev v0 root handle 1: htb", f"tc class add dev v0 parent 1: classid 1:1 {words}"]
+        else:
+            lines.append(f"tc qdisc add dev v0 root handle 1: {words}")
+        lines += [f"echo read {words.name}", "tc qdisc del dev v0 root"]
+    done = inside(tmp_path, "\n".join(lines) + "\n")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("read ") == len(MAINLINE)
