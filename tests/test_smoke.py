@@ -18,7 +18,21 @@ from synthetic import S2_STEM, flent_document, write_flent
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(300)]
 
 SHORT = "ect1/l4s-s1-oneflow/prague/dualpi2/5Mbit/20ms"
-VERBS = ("cc", "clean", "compare", "fidelity", "import", "list", "plot", "qdisc", "report", "run", "schema", "show", "tc")
+VERBS = (
+    "cc",
+    "clean",
+    "compare",
+    "fidelity",
+    "import",
+    "list",
+    "plot",
+    "qdisc",
+    "report",
+    "run",
+    "schema",
+    "show",
+    "tc",
+)
 SCENARIO = """\
 name = "smoke"
 duration = "3s"
