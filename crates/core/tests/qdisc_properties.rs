@@ -56,7 +56,17 @@ fn configurations(name: &str) -> &'static [&'static str] {
             "flows 3000 limit 50 target 500us tupdate 2ms ecn ecn_prob 100 quantum 300",
             "flows 4 memory_limit 10kb target 500us tupdate 1ms bytemode dq_rate_estimator",
         ],
-        "htb" => &["rate 10Mbit", "rate 50Mbit ceil 20Mbit burst 9000 cburst 3000 overhead 24"],
+        "htb" => &[
+            "rate 10Mbit",
+            "rate 50Mbit ceil 20Mbit burst 9000 cburst 3000 overhead 24",
+            "default 20 class 1:1 rate 20Mbit class 1:10 parent 1:1 rate 2Mbit ceil 20Mbit \
+             class 1:20 parent 1:1 rate 5Mbit ceil 20Mbit prio 1 leaf { fq_codel flows 4 limit 30 } \
+             filter match ip src 1 flowid 1:10",
+            "r2q 1000 direct_qlen 5 class 1:1 rate 3Mbit class 1:3 parent 1:1 rate 1Mbit \
+             class 1:2 parent 1:3 rate 500kbit ceil 3Mbit leaf { netem delay 3ms } \
+             class 1:4 rate 4Mbit leaf { codel limit 9 } filter match ip src 1 flowid 1:2 \
+             filter match ip src 0 flowid 1:4",
+        ],
         "netem" => &[
             "",
             "delay 3ms",
@@ -118,7 +128,9 @@ fn configurations(name: &str) -> &'static [&'static str] {
 
 /// The most that a description allows to wait: bytes for bfifo, red and tbf, packets for others.
 fn limit(text: &str) -> Backlog {
-    let mut words = text.split_whitespace().skip_while(|w| *w != "limit").skip(1);
+    // The limit of a leaf in a tree is not that of the tree.
+    let own = text.split(" class ").next().unwrap_or_default();
+    let mut words = own.split_whitespace().skip_while(|w| *w != "limit").skip(1);
     let mut most = Backlog { packets: u32::MAX, bytes: u64::MAX };
     if let Some(word) = words.next() {
         if ["bfifo", "red", "tbf"].iter().any(|name| text.starts_with(name)) {

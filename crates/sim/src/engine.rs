@@ -437,7 +437,7 @@ impl<'s> Engine<'s> {
     fn flow_summary(&self, n: usize) -> FlowSummary {
         let flow = &self.scenario.flows[n];
         let group = self.flow_groups[n].0;
-        let totals = |e: usize| Totals(self.ends[e].endpoint.totals().0);
+        let totals = |e: usize| self.ends[e].endpoint.totals().0.into_iter().collect::<Totals>();
         FlowSummary {
             name: flow.name.clone(),
             cc: flow.cc.clone(),
@@ -456,7 +456,7 @@ impl<'s> Engine<'s> {
         PingSummary {
             name: self.scenario.pings[n].name.clone(),
             rtt_ms: self.in_window(self.flow_groups[number].0, ".rtt"),
-            totals: Totals(self.ends[2 * number].endpoint.totals().0),
+            totals: self.ends[2 * number].endpoint.totals().0.into_iter().collect(),
         }
     }
 }
@@ -482,10 +482,5 @@ fn port(spec: &PortSpec, scenario: &Scenario, ends: usize) -> Port {
 
 /// The rate that bounds a port: its wire's, or its shaper's.
 fn capacity(port: &Port) -> Option<Rate> {
-    port.wire.or_else(|| {
-        let text = port.qdisc.describe();
-        let mut words = text.split_whitespace();
-        words.find(|w| *w == "rate")?;
-        words.next().and_then(Rate::parse_tc)
-    })
+    port.wire.or_else(|| port.qdisc.capacity())
 }

@@ -248,7 +248,7 @@ impl Port {
         self.qdisc.stats(&mut stats);
         let reasons = |counts: &[u64; Reason::COUNT]| {
             let named = Reason::ALL.iter().zip(counts).filter(|(_, n)| **n > 0);
-            Totals(named.map(|(r, n)| (r.name(), *n as f64)).collect())
+            named.map(|(r, n)| (r.name(), *n as f64)).collect::<Totals>()
         };
         let utilisation = capacity
             .filter(|_| window > Dur::ZERO)

@@ -33,6 +33,7 @@ mod tbf;
 mod twin_codel_af;
 mod virtual_clock;
 
+use std::borrow::Cow;
 use std::fmt;
 
 pub use blue::Blue;
@@ -93,6 +94,15 @@ pub trait Qdisc: Send {
 
     /// What is held now, children included.
     fn backlog(&self) -> Backlog;
+
+    /// The rate that bounds what leaves, for the utilisation: by default the first `rate` of the
+    /// description, if it has one.
+    fn capacity(&self) -> Option<Rate> {
+        let text = self.describe();
+        let mut words = text.split_whitespace();
+        words.find(|w| *w == "rate")?;
+        words.next().and_then(Rate::parse_tc)
+    }
 
     /// `tc qdisc change`: new parameters, same packets and control state. A word that is absent
     /// keeps its value.
@@ -340,12 +350,12 @@ impl Log {
 
 /// Counters by `tc -s` name, in the order in which they are put.
 #[derive(Clone, Debug, Default)]
-pub struct Stats(pub Vec<(&'static str, f64)>);
+pub struct Stats(pub Vec<(Cow<'static, str>, f64)>);
 
 impl Stats {
     /// Adds a counter or gauge.
-    pub fn put(&mut self, name: &'static str, value: impl Into<f64>) {
-        self.0.push((name, value.into()));
+    pub fn put(&mut self, name: impl Into<Cow<'static, str>>, value: impl Into<f64>) {
+        self.0.push((name.into(), value.into()));
     }
 
     /// The value called `name`.
@@ -481,9 +491,17 @@ pub fn change(qdisc: &mut dyn Qdisc, now: Time, text: &str) -> Result<(), Gramma
     qdisc.change(now, &mut Args::new(entry.name, entry.params, rest))
 }
 
-/// Gives a live shaper another rate (and ceiling), and keeps its other words.
+/// Gives a live shaper another rate (and ceiling), and keeps its other words. A tree of classes has
+/// no single rate: that is an error.
 pub fn change_rate(qdisc: &mut dyn Qdisc, now: Time, rate: Rate) -> Result<(), GrammarError> {
     let described = qdisc.describe();
+    if described.split_whitespace().any(|word| word == "class") {
+        let name = split_name(&described).0;
+        let hint = format!("`{name} class 1:1 rate {rate}`");
+        return Err(GrammarError(format!(
+            "{name}: a tree has no single rate; change the queue's classes, such as {hint}"
+        )));
+    }
     let mut text = String::new();
     let mut is_rate = false;
     for word in described.split_whitespace() {
