@@ -107,6 +107,12 @@ fn configurations(name: &str) -> &'static [&'static str] {
             "rate 10Mbit burst 9kb peakrate 50Mbit mtu 1514 overhead 24 conform-exceed drop/continue",
             "pkts_rate 500 pkts_burst 10",
         ],
+        "stab" => &[
+            "",
+            "overhead 24 mpu 84 linklayer atm htb rate 20Mbit",
+            "overhead -14 mtu 1600 tsize 64 mpu 64 netem delay 3ms duplicate 20%",
+            "overhead 38 fq_codel flows 4 target 200us interval 2ms",
+        ],
         "tbf" => &[
             "rate 10Mbit burst 5kb latency 20ms",
             "rate 20Mbit burst 3000 limit 20000 peakrate 50Mbit mtu 1514 overhead 24 mpu 84",

@@ -72,7 +72,7 @@ fn unknown_key_names_the_nearest() {
         "rate =",
         "rte =",
         "my.toml:6: link.bneck: unknown key \"rte\" (did you mean \"rate\"?); valid: name, rate, \
-         shaper, qdisc, ingress, delay, reverse",
+         shaper, stab, qdisc, ingress, delay, reverse",
     );
 }
 
@@ -293,7 +293,7 @@ fn overrides_are_named_as_such() {
     );
     assert_eq!(
         error(BASE, &[("link.bneck.rte", "5Mbit")]).to_string(),
-        "-s link.bneck: unknown key \"rte\" (did you mean \"rate\"?); valid: name, rate, shaper, \
+        "-s link.bneck: unknown key \"rte\" (did you mean \"rate\"?); valid: name, rate, shaper, stab, \
          qdisc, ingress, delay, reverse"
     );
     assert_eq!(
@@ -326,4 +326,13 @@ fn sweep_is_checked() {
 fn control_characters_cannot_break_the_line() {
     let error = error(&BASE.replace("50Mbit", "a\\u001b[2J\\nb\\u2028c"), &[]).to_string();
     assert!(!error.contains(char::is_control) && !error.contains('\u{2028}'), "{error}");
+}
+
+#[test]
+fn size_table_names_no_queue() {
+    edited(
+        "shaper = \"htb\"",
+        "shaper = \"htb\"\nstab = \"overhead 38 codel\"",
+        "my.toml:8: link.bneck.stab: stab: `codel`: around a queue it names none itself",
+    );
 }

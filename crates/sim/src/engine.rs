@@ -317,19 +317,18 @@ impl<'s> Engine<'s> {
                 aqm::change_rate(port.qdisc.as_mut(), now, *rate).expect(CHECKED);
             }
             Edit::Change(text) => {
-                let leaf = match port.qdisc.leaf_mut() {
-                    Some(leaf) => leaf.as_mut(),
-                    None => port.qdisc.as_mut(),
-                };
-                aqm::change(leaf, now, text).expect(CHECKED);
+                let mut queue = &mut port.qdisc;
+                for _ in 0..port.wrappers {
+                    queue = queue.leaf_mut().expect("a wrapper");
+                }
+                aqm::change(queue.as_mut(), now, text).expect(CHECKED);
             }
             Edit::Replace(text) | Edit::Ingress(_, text) => {
                 let fresh = aqm::build(text, env).expect(CHECKED);
-                let mut old = match port.qdisc.leaf_mut() {
-                    Some(leaf) => std::mem::replace(leaf, fresh),
-                    None => std::mem::replace(&mut port.qdisc, fresh),
-                };
-                old.purge(&mut self.log);
+                match port.wrappers {
+                    0 => std::mem::replace(&mut port.qdisc, fresh).purge(&mut self.log),
+                    depth => port.qdisc.replace_leaf(depth, fresh, &mut self.log),
+                }
                 port.settle(&mut self.log, &mut self.slab);
             }
         }
@@ -468,16 +467,22 @@ fn env(seed: u64, name: &str, now: Time) -> Env {
 fn port(spec: &PortSpec, scenario: &Scenario, ends: usize) -> Port {
     let env = |part: &str| env(scenario.seed, &format!("link.{}.{part}", spec.name), Time::ZERO);
     let leaf = aqm::build(&spec.qdisc, env("qdisc")).expect(CHECKED);
-    let qdisc = match &spec.shaper {
+    let mut qdisc = match &spec.shaper {
         Some(shaper) => aqm::build_shaped(shaper, leaf, &env("shaper")).expect(CHECKED),
         None => leaf,
     };
+    if let Some(words) = &spec.stab {
+        qdisc = aqm::build_sized(words, qdisc).expect(CHECKED);
+    }
+    let wrappers = usize::from(spec.shaper.is_some()) + usize::from(spec.stab.is_some());
     let ingress = match spec.role {
         Role::Ingress(i) => Some(i),
         Role::Egress => None,
     };
     let place = (spec.link, spec.forward, ingress);
-    Port::new(spec.name.clone(), place, qdisc, spec.wire, spec.delay, ends)
+    let mut port = Port::new(spec.name.clone(), place, qdisc, spec.wire, spec.delay, ends);
+    port.wrappers = wrappers;
+    port
 }
 
 /// The rate that bounds a port: its wire's, or its shaper's.

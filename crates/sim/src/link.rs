@@ -41,6 +41,8 @@ pub(crate) struct Port {
     /// Position among ingress elements, `None` for the egress queue.
     pub(crate) ingress: Option<usize>,
     pub(crate) qdisc: Box<dyn Qdisc>,
+    /// Shaper and size table around the queue that scheduled changes mean.
+    pub(crate) wrappers: usize,
     pub(crate) wire: Option<Rate>,
     pub(crate) delay: Dur,
     /// The wire is serialising until then.
@@ -76,6 +78,7 @@ impl Port {
             forward: place.1,
             ingress: place.2,
             qdisc,
+            wrappers: 0,
             wire,
             delay,
             busy_until: Time::ZERO,
@@ -233,12 +236,19 @@ impl Port {
         self.qdisc.probe(probe);
     }
 
-    /// The discipline and, after a `;`, the one inside it.
+    /// The discipline and, after a `;`, the one inside it, unless it names that itself.
     fn describe(&self) -> String {
-        match self.qdisc.leaf() {
-            Some(leaf) => format!("{}; {}", self.qdisc.describe(), leaf.describe()),
-            None => self.qdisc.describe(),
+        let mut text = self.qdisc.describe();
+        let mut inside = self.qdisc.leaf();
+        for _ in 0..self.wrappers.max(1) {
+            let Some(leaf) = inside else { break };
+            let words = leaf.describe();
+            if !text.ends_with(&words) {
+                text = format!("{text}; {words}");
+            }
+            inside = leaf.leaf();
         }
+        text
     }
 
     /// Accounts and statistics at the end of the run.

@@ -56,6 +56,7 @@ pub use pie::Pie;
 pub use quartz::Quartz;
 pub use red::Red;
 pub use sfb::Sfb;
+pub use stab::Stab;
 pub use tbf::Tbf;
 pub use twin_codel_af::TwinCodelAf;
 
@@ -129,6 +130,17 @@ pub trait Qdisc: Send {
     /// The discipline inside a shaper, if any: the target of a `change` or `replace` of the leaf.
     fn leaf_mut(&mut self) -> Option<&mut Box<dyn Qdisc>> {
         None
+    }
+
+    /// Puts `fresh` in the place of the discipline that is `depth` wrappers down (1 is
+    /// [`Qdisc::leaf`]), and purges the old one.
+    fn replace_leaf(&mut self, depth: usize, fresh: Box<dyn Qdisc>, log: &mut Log) {
+        let leaf = self.leaf_mut().expect("a wrapper");
+        if depth > 1 {
+            leaf.replace_leaf(depth - 1, fresh, log);
+        } else {
+            std::mem::replace(leaf, fresh).purge(log);
+        }
     }
 }
 
@@ -342,6 +354,11 @@ impl Log {
         self.events.drain(..)
     }
 
+    /// The events after the first `count`, for a wrapper that sees packets otherwise.
+    pub(crate) fn since_mut(&mut self, count: usize) -> &mut [Event] {
+        &mut self.events[count..]
+    }
+
     /// The events in order.
     pub fn events(&self) -> &[Event] {
         &self.events
@@ -436,6 +453,7 @@ pub const REGISTRY: &[Entry] = &[
     quartz::ENTRY,
     red::ENTRY,
     sfb::ENTRY,
+    stab::ENTRY,
     tbf::ENTRY,
     twin_codel_af::ENTRY,
 ];
@@ -475,6 +493,12 @@ pub fn build_shaped(
             "`{name}` shapes nothing; valid shapers: htb, netem, police, tbf"
         ))),
     }
+}
+
+/// Puts the size table that `words` describe (`overhead 38 mpu 84`) around `inner`.
+pub fn build_sized(words: &str, inner: Box<dyn Qdisc>) -> Result<Box<dyn Qdisc>, GrammarError> {
+    let entry = stab::ENTRY;
+    Ok(Box::new(Stab::around(&mut Args::new(entry.name, entry.params, words), inner)?))
 }
 
 /// Applies `text` to a live discipline of the same name.

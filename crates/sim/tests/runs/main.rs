@@ -5,4 +5,5 @@ mod changes;
 mod invariants;
 mod lab;
 mod registry;
+mod shapers;
 mod windows;

@@ -11,6 +11,7 @@ fn words(name: &str) -> (&'static str, bool) {
         "cake" | "cnq_cobalt" | "cnq_codel_af" | "deltic_boroshne" | "lfq_cobalt"
         | "twin_codel_af" => ("bandwidth 20Mbit", true),
         "htb" => ("rate 20Mbit", true),
+        "stab" => ("overhead 24 mpu 84 linklayer atm htb rate 22Mbit", true),
         "tbf" => ("rate 20Mbit burst 5kb latency 50ms", true),
         "police" => ("rate 20Mbit burst 30kb drop", true),
         "red" => ("limit 400000 avpkt 1000 adaptive bandwidth 20Mbit ecn", false),
