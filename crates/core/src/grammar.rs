@@ -45,32 +45,61 @@ impl std::error::Error for GrammarError {}
 pub struct Args<'a> {
     algorithm: &'static str,
     params: &'static [Param],
-    words: std::iter::Peekable<std::str::SplitWhitespace<'a>>,
+    /// What has not been read yet.
+    rest: &'a str,
     key: &'a str,
 }
 
 impl<'a> Args<'a> {
     /// Reads `text`, the part after the algorithm's name.
     pub fn new(algorithm: &'static str, params: &'static [Param], text: &'a str) -> Self {
-        Self { algorithm, params, words: text.split_whitespace().peekable(), key: "" }
+        Self { algorithm, params, rest: text, key: "" }
     }
 
     /// The next keyword, remembered for the messages of the value readers.
     pub fn key(&mut self) -> Option<&'a str> {
-        self.key = self.words.next()?;
+        self.key = self.next_word()?;
         Some(self.key)
     }
 
+    fn next_word(&mut self) -> Option<&'a str> {
+        let word = self.peek()?;
+        self.rest = &self.rest.trim_start()[word.len()..];
+        Some(word)
+    }
+
     /// The word after the current one, not consumed: for optional values.
-    pub fn peek(&mut self) -> Option<&'a str> {
-        self.words.peek().copied()
+    pub fn peek(&self) -> Option<&'a str> {
+        self.rest.split_whitespace().next()
     }
 
     /// The value word of the current keyword.
     pub fn word(&mut self) -> Result<&'a str, GrammarError> {
-        self.words.next().ok_or_else(|| {
+        self.next_word().ok_or_else(|| {
             GrammarError(format!("{}: `{}` needs a value", self.algorithm, self.key))
         })
+    }
+
+    /// The text between the braces that follow the current keyword, `{ ... }`; braces within it
+    /// come in pairs.
+    pub fn group(&mut self) -> Result<&'a str, GrammarError> {
+        let Some(inside) = self.rest.trim_start().strip_prefix('{') else {
+            return Err(self.invalid(format_args!("`{}` needs a text in `{{ }}`", self.key)));
+        };
+        let mut depth = 1_usize;
+        for (at, brace) in inside.match_indices(['{', '}']) {
+            depth = if brace == "{" { depth + 1 } else { depth - 1 };
+            if depth == 0 {
+                self.rest = &inside[at + 1..];
+                return Ok(inside[..at].trim());
+            }
+        }
+        Err(self.invalid(format_args!("the `{{` after `{}` is never closed", self.key)))
+    }
+
+    /// All that has not been read yet.
+    pub fn remainder(&mut self) -> &'a str {
+        std::mem::take(&mut self.rest).trim()
     }
 
     /// A time such as `5ms`; a bare number is microseconds, as in tc.
@@ -235,5 +264,17 @@ mod tests {
         let mut args = Args::new("pfifo", PARAMS, "limit");
         args.key();
         assert_eq!(args.number(1..=10).unwrap_err().0, "pfifo: `limit` needs a value");
+    }
+    #[test]
+    fn group_is_what_stands_between_matching_braces() {
+        let mut args = Args::new("t", &[], "leaf { htb class 1:1 leaf {pfifo limit 3} } rate 5 {");
+        args.key();
+        assert_eq!(args.group().unwrap(), "htb class 1:1 leaf {pfifo limit 3}");
+        assert_eq!((args.key(), args.word()), (Some("rate"), Ok("5")));
+        assert_eq!(args.group().unwrap_err().0, "t: the `{` after `rate` is never closed");
+        let mut args = Args::new("t", &[], "leaf pfifo");
+        args.key();
+        assert_eq!(args.group().unwrap_err().0, "t: `leaf` needs a text in `{ }`");
+        assert_eq!((args.remainder(), args.key()), ("pfifo", None));
     }
 }

@@ -113,7 +113,17 @@ fn configurations(name: &str) -> &'static [&'static str] {
             "rate 20Mbit slot 500us loss 30% harq 3ms attempts 2 request 4ms",
             "file t unit 2kbit loss 20% harq 2ms attempts 1 um",
         ],
-        "htb" => &["rate 10Mbit", "rate 50Mbit ceil 20Mbit burst 9000 cburst 3000 overhead 24"],
+        "htb" => &[
+            "rate 10Mbit",
+            "rate 50Mbit ceil 20Mbit burst 9000 cburst 3000 overhead 24",
+            "default 20 class 1:1 rate 20Mbit class 1:10 parent 1:1 rate 2Mbit ceil 20Mbit \
+             class 1:20 parent 1:1 rate 5Mbit ceil 20Mbit prio 1 leaf { fq_codel flows 4 limit 30 } \
+             filter match ip src 1 flowid 1:10",
+            "r2q 1000 direct_qlen 5 class 1:1 rate 3Mbit class 1:3 parent 1:1 rate 1Mbit \
+             class 1:2 parent 1:3 rate 500kbit ceil 3Mbit leaf { netem delay 3ms } \
+             class 1:4 rate 4Mbit leaf { codel limit 9 } filter match ip src 1 flowid 1:2 \
+             filter match ip src 0 flowid 1:4",
+        ],
         "mahimahi" => &["file t", "file t packet_size 700 overhead 30"],
         "netem" => &[
             "",
@@ -174,6 +184,12 @@ fn configurations(name: &str) -> &'static [&'static str] {
             "rate 10Mbit burst 9kb peakrate 50Mbit mtu 1514 overhead 24 conform-exceed drop/continue",
             "pkts_rate 500 pkts_burst 10",
         ],
+        "stab" => &[
+            "",
+            "overhead 24 mpu 84 linklayer atm htb rate 20Mbit",
+            "overhead -14 mtu 1600 tsize 64 mpu 64 netem delay 3ms duplicate 20%",
+            "overhead 38 fq_codel flows 4 target 200us interval 2ms",
+        ],
         "tbf" => &[
             "rate 10Mbit burst 5kb latency 20ms",
             "rate 20Mbit burst 3000 limit 20000 peakrate 50Mbit mtu 1514 overhead 24 mpu 84",
@@ -208,7 +224,9 @@ fn env(rng: Rng) -> Env {
 
 /// The most that a description allows to wait: packets, or bytes for those named here.
 fn limit(text: &str) -> Backlog {
-    let mut words = text.split_whitespace().skip_while(|w| *w != "limit").skip(1);
+    // The limit of a leaf in a tree is not that of the tree.
+    let own = text.split(" class ").next().unwrap_or_default();
+    let mut words = own.split_whitespace().skip_while(|w| *w != "limit").skip(1);
     let mut most = Backlog { packets: u32::MAX, bytes: u64::MAX };
     if let Some(word) = words.next() {
         let in_bytes = ["bfifo", "curvy_red", "docsis_ll", "docsis_pie", "dualq", "red ", "tbf"];

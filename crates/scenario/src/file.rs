@@ -79,6 +79,9 @@ pub(crate) struct LinkTable {
     /// Shaper around the queue, in tc's words without the rate: "htb", "htb burst 1600b"; "none"
     /// (default) leaves the serialisation to the wire.
     pub(crate) shaper: Option<String>,
+    /// Size table around shaper and queue in tc's words, such as "overhead 38 mpu 84": what they
+    /// count for a frame; "none" (default) is its length.
+    pub(crate) stab: Option<String>,
     /// Queue in tc's words, such as "dualpi2 step_thresh 1ms"; default "pfifo".
     pub(crate) qdisc: Option<String>,
     /// Elements before the queue in tc's words, such as `["netem delay 10ms"]`; default none.
@@ -95,10 +98,12 @@ pub(crate) struct LinkTable {
 #[serde(deny_unknown_fields)]
 pub(crate) struct DirectionTable {
     /// Rate of the shaper if there is one, else of the wire. "none" also removes an inherited
-    /// shaper.
+    /// shaper and size table.
     pub(crate) rate: Option<RateOrNone>,
     /// Shaper in tc's words without the rate, or "none".
     pub(crate) shaper: Option<String>,
+    /// Size table in tc's words, or "none".
+    pub(crate) stab: Option<String>,
     /// Queue in tc's words.
     pub(crate) qdisc: Option<String>,
     /// Elements before the queue in tc's words.

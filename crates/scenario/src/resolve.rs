@@ -1,7 +1,7 @@
 //! From the file as written to a scenario without invalid states.
 
 use sojourn_core::grammar::split_name;
-use sojourn_core::{Dur, Rate, Time, cc};
+use sojourn_core::{Dur, Rate, Time, aqm, cc};
 
 use crate::check::{Key, words};
 use crate::doc::Doc;
@@ -122,6 +122,7 @@ pub(crate) fn name<'n>(
 struct Way {
     rate: Option<Rate>,
     shaper: Option<String>,
+    stab: Option<String>,
     qdisc: String,
     ingress: Vec<String>,
     delay: Dur,
@@ -137,6 +138,7 @@ fn links(doc: &Doc, tables: &[LinkTable]) -> Result<Vec<Link>, ScenarioError> {
         let own = DirectionTable {
             rate: table.rate,
             shaper: table.shaper.clone(),
+            stab: table.stab.clone(),
             qdisc: table.qdisc.clone(),
             ingress: table.ingress.clone(),
             delay: table.delay,
@@ -144,6 +146,7 @@ fn links(doc: &Doc, tables: &[LinkTable]) -> Result<Vec<Link>, ScenarioError> {
         let default = Way {
             rate: None,
             shaper: None,
+            stab: None,
             qdisc: "pfifo".to_owned(),
             ingress: vec![],
             delay: Dur::ZERO,
@@ -165,11 +168,14 @@ impl Way {
         if let Some(rate) = own.rate {
             way.rate = rate.0;
             if rate.0.is_none() {
-                way.shaper = None;
+                (way.shaper, way.stab) = (None, None);
             }
         }
         if let Some(shaper) = &own.shaper {
             way.shaper = (shaper.trim() != "none").then(|| words(shaper));
+        }
+        if let Some(stab) = &own.stab {
+            way.stab = (stab.trim() != "none").then(|| words(stab));
         }
         if let Some(qdisc) = &own.qdisc {
             way.qdisc = words(qdisc);
@@ -189,17 +195,21 @@ impl Way {
             doc.qdisc(&key.field("ingress").field(&index.to_string()), text)?;
         }
         let leaf = doc.qdisc(&key.field("qdisc"), &self.qdisc)?;
-        let shaper = match &self.shaper {
+        let (shaper, inside) = match &self.shaper {
             Some(text) => {
                 let key = key.field("shaper");
                 let text = shaper(doc, &key, text, self.rate)?;
-                doc.shaper(&key, &text, leaf)?;
-                Some(text)
+                let shaped = doc.shaper(&key, &text, leaf)?;
+                (Some(text), shaped)
             }
-            None => None,
+            None => (None, leaf),
         };
+        if let Some(text) = &self.stab {
+            doc.grammar(&key.field("stab"), aqm::build_sized(text, inside))?;
+        }
         let wire = if shaper.is_none() { self.rate } else { None };
-        Ok(Direction { ingress: self.ingress, shaper, qdisc: self.qdisc, wire, delay: self.delay })
+        let Self { ingress, stab, qdisc, delay, .. } = self;
+        Ok(Direction { ingress, shaper, stab, qdisc, wire, delay })
     }
 }
 

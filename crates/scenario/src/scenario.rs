@@ -63,6 +63,8 @@ pub struct Direction {
     /// Shaper around the queue in tc's grammar with its rate, such as `htb rate 50Mbit`; `None`
     /// leaves the serialisation to the wire.
     pub shaper: Option<String>,
+    /// Size table around shaper and queue in tc's words, such as `overhead 38 mpu 84`.
+    pub stab: Option<String>,
     /// The queue in tc's grammar.
     pub qdisc: String,
     /// Rate of the wire; `None` is infinitely fast.

@@ -33,6 +33,8 @@ pub struct PortSpec {
     pub role: Role,
     /// Shaper around the queue; only at an egress.
     pub shaper: Option<String>,
+    /// Size table around shaper and queue; only at an egress.
+    pub stab: Option<String>,
     /// The queue.
     pub qdisc: String,
     /// Rate of the wire; `None` is infinitely fast. Only at an egress.
@@ -160,6 +162,7 @@ fn tunnel_ends(ports: &mut Vec<PortSpec>, index: usize, tunnel: &Tunnel, forward
             forward,
             role,
             shaper: None,
+            stab: None,
             qdisc: String::new(),
             wire: None,
             delay: Dur::ZERO,
@@ -176,6 +179,7 @@ fn add(ports: &mut Vec<PortSpec>, link: usize, name: &str, forward: bool, way: &
             forward,
             role: Role::Ingress(index),
             shaper: None,
+            stab: None,
             qdisc: qdisc.clone(),
             wire: None,
             delay: Dur::ZERO,
@@ -188,6 +192,7 @@ fn add(ports: &mut Vec<PortSpec>, link: usize, name: &str, forward: bool, way: &
         forward,
         role: Role::Egress,
         shaper: way.shaper.clone(),
+        stab: way.stab.clone(),
         qdisc: way.qdisc.clone(),
         wire: way.wire,
         delay: way.delay,

@@ -105,6 +105,7 @@ fn link(link: &Link) -> LinkTable {
         name: link.name.clone(),
         rate: forward.rate,
         shaper: forward.shaper,
+        stab: forward.stab,
         qdisc: forward.qdisc,
         ingress: forward.ingress,
         delay: forward.delay,
@@ -126,6 +127,7 @@ fn direction(way: &Direction) -> DirectionTable {
     DirectionTable {
         rate: Some(RateOrNone(rate)),
         shaper: Some(shaper),
+        stab: Some(way.stab.clone().unwrap_or_else(|| "none".to_owned())),
         qdisc: Some(way.qdisc.clone()),
         ingress: Some(way.ingress.clone()),
         delay: Some(Quantity(way.delay)),

@@ -72,7 +72,7 @@ fn unknown_key_names_the_nearest() {
         "rate =",
         "rte =",
         "my.toml:6: link.bneck: unknown key \"rte\" (did you mean \"rate\"?); valid: name, rate, \
-         shaper, qdisc, ingress, delay, reverse",
+         shaper, stab, qdisc, ingress, delay, reverse",
     );
 }
 
@@ -293,7 +293,7 @@ fn overrides_are_named_as_such() {
     );
     assert_eq!(
         error(BASE, &[("link.bneck.rte", "5Mbit")]).to_string(),
-        "-s link.bneck: unknown key \"rte\" (did you mean \"rate\"?); valid: name, rate, shaper, \
+        "-s link.bneck: unknown key \"rte\" (did you mean \"rate\"?); valid: name, rate, shaper, stab, \
          qdisc, ingress, delay, reverse"
     );
     assert_eq!(
@@ -401,5 +401,14 @@ fn borrowed_hashes_are_another_flows_own() {
     appended(
         chain,
         "my.toml:25: flow.c.hash_of: expected another flow, which has a hash of its own",
+    );
+}
+
+#[test]
+fn size_table_names_no_queue() {
+    edited(
+        "shaper = \"htb\"",
+        "shaper = \"htb\"\nstab = \"overhead 38 codel\"",
+        "my.toml:8: link.bneck.stab: stab: `codel`: around a queue it names none itself",
     );
 }

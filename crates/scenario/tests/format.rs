@@ -110,6 +110,26 @@ fn overrides_are_read_as_the_type_of_their_key() {
 }
 
 #[test]
+fn size_table_is_inherited_with_the_rate_and_written() {
+    let with = |overrides: &[(&str, &str)]| {
+        let mut all = vec![("link.b.stab", " overhead  38 mpu 84")];
+        all.extend(overrides);
+        parsed(MINIMAL, &all).scenario
+    };
+    let way = |way: &sojourn_scenario::Direction| way.stab.clone();
+    let words = Some("overhead 38 mpu 84".to_owned());
+    let s = with(&[("link.b.reverse.rate", "9Mbit")]);
+    assert_eq!(
+        (way(&s.links[1].forward), way(&s.links[1].reverse)),
+        (words.clone(), words.clone())
+    );
+    assert_eq!(parsed(&to_toml(&s), &[]).scenario, s);
+    let s = with(&[("link.b.reverse.rate", "none")]);
+    assert_eq!((way(&s.links[1].forward), way(&s.links[1].reverse)), (words, None));
+    assert_eq!(parsed(&to_toml(&s), &[]).scenario, s);
+}
+
+#[test]
 fn flow_tcp_overrides_the_files_tcp() {
     let text = MINIMAL.replace("cc = \"reno\"", "cc = \"reno\"\ntcp = { hz = 250 }");
     let s = parsed(&text, &[("tcp.hz", "100"), ("tcp.mtu", "9000")]).scenario;

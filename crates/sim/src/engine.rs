@@ -322,19 +322,18 @@ impl<'s> Engine<'s> {
                 aqm::change_rate(port.qdisc.as_mut(), now, *rate, &mut self.log).expect(CHECKED);
             }
             Edit::Change(text) => {
-                let leaf = match port.qdisc.leaf_mut() {
-                    Some(leaf) => leaf.as_mut(),
-                    None => port.qdisc.as_mut(),
-                };
-                aqm::change(leaf, now, text, &mut self.log).expect(CHECKED);
+                match port.wrappers {
+                    0 => aqm::change(port.qdisc.as_mut(), now, text, &mut self.log),
+                    depth => port.qdisc.change_leaf(depth, now, text, &mut self.log),
+                }
+                .expect(CHECKED);
             }
             Edit::Replace(text) | Edit::Ingress(_, text) => {
                 let fresh = aqm::build(text, env).expect(CHECKED);
-                let mut old = match port.qdisc.leaf_mut() {
-                    Some(leaf) => std::mem::replace(leaf, fresh),
-                    None => std::mem::replace(&mut port.qdisc, fresh),
-                };
-                old.purge(&mut self.log);
+                match port.wrappers {
+                    0 => std::mem::replace(&mut port.qdisc, fresh).purge(&mut self.log),
+                    depth => port.qdisc.replace_leaf(depth, fresh, &mut self.log),
+                }
             }
         }
         port.settle(&mut self.log, &mut self.slab);
@@ -442,7 +441,7 @@ impl<'s> Engine<'s> {
     fn flow_summary(&self, n: usize) -> FlowSummary {
         let flow = &self.scenario.flows[n];
         let group = self.flow_groups[n].0;
-        let totals = |e: usize| Totals(self.ends[e].endpoint.totals().0);
+        let totals = |e: usize| self.ends[e].endpoint.totals().0.into_iter().collect::<Totals>();
         FlowSummary {
             name: flow.name.clone(),
             cc: flow.cc.clone(),
@@ -461,7 +460,7 @@ impl<'s> Engine<'s> {
         PingSummary {
             name: self.scenario.pings[n].name.clone(),
             rtt_ms: self.in_window(self.flow_groups[number].0, ".rtt"),
-            totals: Totals(self.ends[2 * number].endpoint.totals().0),
+            totals: self.ends[2 * number].endpoint.totals().0.into_iter().collect(),
         }
     }
 }
@@ -492,10 +491,14 @@ fn ports(topology: &Topology, scenario: &Scenario, ends: usize, media: &[Medium]
 fn link_queue(spec: &PortSpec, scenario: &Scenario, medium: &Medium) -> Box<dyn Qdisc> {
     let env = |part: &str| env(scenario, &format!("link.{}.{part}", spec.name), Time::ZERO, medium);
     let leaf = aqm::build(&spec.qdisc, env("qdisc")).expect(CHECKED);
-    match &spec.shaper {
+    let mut qdisc = match &spec.shaper {
         Some(shaper) => aqm::build_shaped(shaper, leaf, &env("shaper")).expect(CHECKED),
         None => leaf,
+    };
+    if let Some(words) = &spec.stab {
+        qdisc = aqm::build_sized(words, qdisc).expect(CHECKED);
     }
+    qdisc
 }
 
 fn tunnel(scenario: &Scenario, index: usize, forward: bool) -> Tunnel {
@@ -516,10 +519,5 @@ fn tunnel(scenario: &Scenario, index: usize, forward: bool) -> Tunnel {
 
 /// The rate that bounds a port: its wire's, or its shaper's.
 fn capacity(port: &Port) -> Option<Rate> {
-    port.wire.or_else(|| {
-        let text = port.qdisc.describe();
-        let mut words = text.split_whitespace();
-        words.find(|w| *w == "rate")?;
-        words.next().and_then(Rate::parse_tc)
-    })
+    port.wire.or_else(|| port.qdisc.capacity())
 }

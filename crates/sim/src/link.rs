@@ -43,6 +43,8 @@ pub(crate) struct Port {
     /// Bytes that a packet gains on arrival: at the ends of a tunnel its outer headers come and go.
     growth: i32,
     pub(crate) qdisc: Box<dyn Qdisc>,
+    /// Shaper and size table around the queue that scheduled changes mean.
+    pub(crate) wrappers: usize,
     pub(crate) wire: Option<Rate>,
     pub(crate) delay: Dur,
     /// The wire is serialising until then.
@@ -72,6 +74,7 @@ impl Port {
             role: spec.role,
             growth: spec.growth,
             qdisc,
+            wrappers: usize::from(spec.shaper.is_some()) + usize::from(spec.stab.is_some()),
             wire: spec.wire,
             delay: spec.delay,
             busy_until: Time::ZERO,
@@ -230,12 +233,19 @@ impl Port {
         self.qdisc.probe(probe);
     }
 
-    /// The discipline and, after a `;`, the one inside it.
+    /// The discipline and, after a `;`, the one inside it, unless it names that itself.
     fn describe(&self) -> String {
-        match self.qdisc.leaf() {
-            Some(leaf) => format!("{}; {}", self.qdisc.describe(), leaf.describe()),
-            None => self.qdisc.describe(),
+        let mut text = self.qdisc.describe();
+        let mut inside = self.qdisc.leaf();
+        for _ in 0..self.wrappers.max(1) {
+            let Some(leaf) = inside else { break };
+            let words = leaf.describe();
+            if !text.ends_with(&words) {
+                text = format!("{text}; {words}");
+            }
+            inside = leaf.leaf();
         }
+        text
     }
 
     /// Accounts and statistics at the end of the run.
@@ -245,7 +255,7 @@ impl Port {
         self.qdisc.stats(&mut stats);
         let reasons = |counts: &[u64; Reason::COUNT]| {
             let named = Reason::ALL.iter().zip(counts).filter(|(_, n)| **n > 0);
-            Totals(named.map(|(r, n)| (r.name(), *n as f64)).collect())
+            named.map(|(r, n)| (r.name(), *n as f64)).collect::<Totals>()
         };
         let utilisation = capacity
             .filter(|_| window > Dur::ZERO)

@@ -45,7 +45,7 @@ impl Recorder {
     pub fn sample(&mut self, group: GroupId, now: Time, fill: impl FnOnce(&mut Probe<'_>)) {
         let Group { prefix, columns } = &mut self.groups[group.0];
         let mut position = 0;
-        let mut put = |name: &'static str, unit: &'static str, value: f64| {
+        let mut put = |name: &str, unit: &'static str, value: f64| {
             let same = |c: &Column| c.name[prefix.len()..] == *name;
             if !columns.get(position).is_some_and(same) {
                 position = columns.iter().position(same).unwrap_or(columns.len());

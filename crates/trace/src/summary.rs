@@ -1,5 +1,7 @@
 //! Totals and statistics of a run, as they stand in `summary.json` and `queue.json`.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
@@ -8,7 +10,13 @@ use crate::record::Column;
 
 /// Named totals that serialise as a JSON object in their own order.
 #[derive(Clone, Debug, Default)]
-pub struct Totals(pub Vec<(&'static str, f64)>);
+pub struct Totals(pub Vec<(Cow<'static, str>, f64)>);
+
+impl FromIterator<(&'static str, f64)> for Totals {
+    fn from_iter<I: IntoIterator<Item = (&'static str, f64)>>(totals: I) -> Self {
+        Self(totals.into_iter().map(|(name, value)| (name.into(), value)).collect())
+    }
+}
 
 impl Serialize for Totals {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -49,6 +49,7 @@ mod twin_codel_af;
 mod update_timer;
 mod virtual_clock;
 
+use std::borrow::Cow;
 use std::fmt;
 
 pub use blue::Blue;
@@ -81,6 +82,7 @@ pub use red::Red;
 pub use red_classic::RedClassic;
 pub use sch_cobalt::SchCobalt;
 pub use sfb::Sfb;
+pub use stab::Stab;
 pub use tbf::Tbf;
 pub use twin_codel_af::TwinCodelAf;
 
@@ -124,6 +126,15 @@ pub trait Qdisc: Send {
     /// What is held now, children included.
     fn backlog(&self) -> Backlog;
 
+    /// The rate that bounds what leaves, for the utilisation: by default the first `rate` of the
+    /// description, if it has one.
+    fn capacity(&self) -> Option<Rate> {
+        let text = self.describe();
+        let mut words = text.split_whitespace();
+        words.find(|w| *w == "rate")?;
+        words.next().and_then(Rate::parse_tc)
+    }
+
     /// `tc qdisc change`: new parameters, same packets and control state. A word that is absent
     /// keeps its value. Where Linux discards packets on the occasion, they are in `log`. After an
     /// error nothing has changed.
@@ -151,6 +162,33 @@ pub trait Qdisc: Send {
     /// The discipline inside a shaper, if any: the target of a `change` or `replace` of the leaf.
     fn leaf_mut(&mut self) -> Option<&mut Box<dyn Qdisc>> {
         None
+    }
+
+    /// Puts `fresh` in the place of the discipline that is `depth` wrappers down (1 is
+    /// [`Qdisc::leaf`]), and purges the old one.
+    fn replace_leaf(&mut self, depth: usize, fresh: Box<dyn Qdisc>, log: &mut Log) {
+        let leaf = self.leaf_mut().expect("a wrapper");
+        if depth > 1 {
+            leaf.replace_leaf(depth - 1, fresh, log);
+        } else {
+            std::mem::replace(leaf, fresh).purge(log);
+        }
+    }
+
+    /// Changes the discipline that is `depth` wrappers down (1 is [`Qdisc::leaf`]).
+    fn change_leaf(
+        &mut self,
+        depth: usize,
+        now: Time,
+        text: &str,
+        log: &mut Log,
+    ) -> Result<(), GrammarError> {
+        let leaf = self.leaf_mut().expect("a wrapper");
+        if depth > 1 {
+            leaf.change_leaf(depth - 1, now, text, log)
+        } else {
+            change(leaf.as_mut(), now, text, log)
+        }
     }
 }
 
@@ -364,6 +402,11 @@ impl Log {
         self.events.drain(..)
     }
 
+    /// The events after the first `count`, for a wrapper that sees packets otherwise.
+    pub(crate) fn since_mut(&mut self, count: usize) -> &mut [Event] {
+        &mut self.events[count..]
+    }
+
     /// The events in order.
     pub fn events(&self) -> &[Event] {
         &self.events
@@ -372,12 +415,12 @@ impl Log {
 
 /// Counters by `tc -s` name, in the order in which they are put.
 #[derive(Clone, Debug, Default)]
-pub struct Stats(pub Vec<(&'static str, f64)>);
+pub struct Stats(pub Vec<(Cow<'static, str>, f64)>);
 
 impl Stats {
     /// Adds a counter or gauge.
-    pub fn put(&mut self, name: &'static str, value: impl Into<f64>) {
-        self.0.push((name, value.into()));
+    pub fn put(&mut self, name: impl Into<Cow<'static, str>>, value: impl Into<f64>) {
+        self.0.push((name.into(), value.into()));
     }
 
     /// The value called `name`.
@@ -509,6 +552,7 @@ pub const REGISTRY: &[Entry] = &[
     red::ENTRY,
     red_classic::ENTRY,
     sfb::ENTRY,
+    stab::ENTRY,
     tbf::ENTRY,
     twin_codel_af::ENTRY,
     wifi::ENTRY,
@@ -557,6 +601,12 @@ pub fn build_shaped(
     }
 }
 
+/// Puts the size table that `words` describe (`overhead 38 mpu 84`) around `inner`.
+pub fn build_sized(words: &str, inner: Box<dyn Qdisc>) -> Result<Box<dyn Qdisc>, GrammarError> {
+    let entry = stab::ENTRY;
+    Ok(Box::new(Stab::around(&mut Args::new(entry.name, entry.params, words), inner)?))
+}
+
 /// Applies `text` to a live discipline of the same name. Packets that it discards are in `log`.
 pub fn change(
     qdisc: &mut dyn Qdisc,
@@ -577,7 +627,7 @@ pub fn change(
 }
 
 /// Gives a live shaper another rate (and ceiling), and keeps its other words. Packets that it
-/// discards are in `log`.
+/// discards are in `log`. A tree of classes has no single rate: that is an error.
 pub fn change_rate(
     qdisc: &mut dyn Qdisc,
     now: Time,
@@ -585,6 +635,13 @@ pub fn change_rate(
     log: &mut Log,
 ) -> Result<(), GrammarError> {
     let described = qdisc.describe();
+    if described.split_whitespace().any(|word| word == "class") {
+        let name = split_name(&described).0;
+        let hint = format!("`{name} class 1:1 rate {rate}`");
+        return Err(GrammarError(format!(
+            "{name}: a tree has no single rate; change the queue's classes, such as {hint}"
+        )));
+    }
     let mut text = String::new();
     let mut is_rate = false;
     for word in described.split_whitespace() {

@@ -1,6 +1,11 @@
-//! Size tables and framings: what a frame weighs on a link layer that is not Ethernet. Linux 6.12
+//! `stab`: size tables and framings, what a frame weighs on a link layer that is not Ethernet, and
+//! the wrapper that lets every discipline inside see that weight ([`Stab`]). Linux 6.12
 //! `qdisc_calculate_pkt_len`, tables as iproute2 7.3 fills them.
 
+mod wrapper;
+
+pub(super) use self::wrapper::ENTRY;
+pub use self::wrapper::Stab;
 use super::psched::LinkLayer;
 
 /// Framing of an access link, without a table's rounding.

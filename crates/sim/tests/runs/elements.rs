@@ -148,7 +148,7 @@ fn bleach_behind_the_queue_hides_every_mark() {
     assert_eq!(total(&flow.receiver, "ce_received"), 0.0);
     assert_eq!(total(&flow.sender, "ce_reported"), 0.0);
     let rewritten = stat(output.queue("behind.ingress0"), "rewritten");
-    assert_eq!(output.queue("behind.ingress0").marks.0, [("middlebox", rewritten)]);
+    assert_eq!(output.queue("behind.ingress0").marks.0, [("middlebox".into(), rewritten)]);
 }
 
 #[test]

@@ -7,5 +7,6 @@ mod invariants;
 mod lab;
 mod links;
 mod registry;
+mod shapers;
 mod tunnels;
 mod windows;

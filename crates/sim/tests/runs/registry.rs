@@ -15,6 +15,7 @@ fn words(name: &str) -> (&'static str, bool) {
         "grant" | "htb" | "wifi" => ("rate 20Mbit", true),
         "mahimahi" => ("file tests/traces/constant.up packet_size 1490", true),
         "rate_trace" => ("file tests/traces/steps.txt", true),
+        "stab" => ("overhead 24 mpu 84 linklayer atm htb rate 22Mbit", true),
         "tbf" => ("rate 20Mbit burst 5kb latency 50ms", true),
         "police" => ("rate 20Mbit burst 30kb drop", true),
         "docsis_pie" => ("msr 20Mbit", false),

@@ -307,7 +307,7 @@ impl Pipe {
     /// A sampled value of the sender.
     pub(crate) fn probe(&self, name: &str) -> f64 {
         let mut found = None;
-        let mut put = |n: &'static str, _: &'static str, v: f64| {
+        let mut put = |n: &str, _: &'static str, v: f64| {
             if n == name {
                 found = Some(v);
             }

@@ -101,7 +101,7 @@ pub(super) fn report(cake: &Cake, out: &mut Stats) {
             Name::Tin(i) => &TINS[usize::from(*i)],
         };
         for (column, value) in columns.iter().zip(values(&cake.tins[*index])) {
-            out.put(column, value);
+            out.put(*column, value);
         }
     }
 }
