@@ -21,7 +21,8 @@ fn wrong_words_are_answered_with_the_valid_ones() {
         error("cubik"),
         "unknown congestion controller `cubik` (did you mean `cubic`?); valid: cubic, prague, reno"
     );
-    assert_eq!(error("prague version p9"), "prague: `version p9`: expected one of p2a, p2b");
+    assert_eq!(error("prague version p9"), "prague: `version p9`: expected one of \
+         p0, p1, p2a, p2b, p3, draft04, current");
     assert_eq!(
         error("prague rtt_target 1us"),
         "prague: `rtt_target 1us`: expected a time from 128us to 10s"

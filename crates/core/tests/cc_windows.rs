@@ -160,7 +160,7 @@ fn cubic_is_reno_friendly_where_its_curve_is_slower() {
 #[test]
 fn prague_s_window_is_inverse_to_the_marking_probability() {
     for p in [0.01, 0.02, 0.04] {
-        let sender = Sender::new("prague ecn_fallback 0", RTT, 100, Feedback::AccEcn);
+        let sender = Sender::new("prague version p2b ecn_fallback 0", RTT, 100, Feedback::AccEcn);
         let mean = sender.mean_window(p, 2_000_000, State::Cwr);
         assert_mean(mean, (1.0 + 3_f64.sqrt()) / p, 0.05);
     }

@@ -378,6 +378,8 @@ pub struct Output {
     pub pacing_rate: Option<Rate>,
     /// Segments per burst, at least; `None` leaves TSO autosizing.
     pub burst: Option<u32>,
+    /// Payload bytes per new segment, at most [`Path::mss`]; `None` leaves that.
+    pub mss: Option<u32>,
     /// Rate that a media encoder should aim at.
     pub media_target: Option<Rate>,
 }
