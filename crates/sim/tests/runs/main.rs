@@ -4,5 +4,6 @@ mod analytic;
 mod changes;
 mod invariants;
 mod lab;
+mod prague;
 mod registry;
 mod windows;
