@@ -332,7 +332,7 @@ impl UdpPrague {
     /// Step 8.
     fn cut_for_mark(&mut self) {
         self.rtts_to_growth = self.rate / RATE_STEP + MIN_STEP;
-        let cut = |of: u64| (u128::from(of) * self.alpha as u128 >> (PROB_BITS + 1)) as u64;
+        let cut = |of: u64| ((u128::from(of) * self.alpha as u128) >> (PROB_BITS + 1)) as u64;
         if self.rate_mode {
             self.rate -= cut(self.rate);
         } else {

@@ -72,7 +72,7 @@ impl Sender {
     }
 
     fn packet_size(&self) -> u32 {
-        self.out.mss.map_or(self.largest(), |size| size.min(self.largest()))
+        self.out.mss.unwrap_or(u32::MAX).min(self.largest())
     }
 
     /// Packets neither received nor missing nor given up.

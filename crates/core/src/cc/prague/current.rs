@@ -57,6 +57,8 @@ impl Params {
 /// Fraction bits of alpha and of the window in bytes.
 const BITS: u32 = 24;
 const ALPHA_ONE: u64 = 1 << BITS;
+/// Fraction bits of the rate in bytes per second.
+const RATE_SHIFT: u32 = 8;
 /// Gain of alpha, 1/16.
 const SHIFT_G: u32 = 4;
 const MIN_CWND: u32 = 2;
@@ -112,8 +114,6 @@ pub(super) struct Prague {
 fn fitting_mtu(rate: u64, virtual_rtt: Dur) -> u64 {
     (u128::from(rate) * u128::from(virtual_rtt.as_micros()) / (2 * US_PER_S)) as u64
 }
-
-const RATE_SHIFT: u32 = 8;
 
 impl Prague {
     pub(super) fn new(params: Params) -> Self {
@@ -171,7 +171,7 @@ impl Prague {
 
     fn window_of(rate: u64, srtt: Dur) -> u64 {
         let us = u128::from(srtt.as_micros().max(1));
-        ((u128::from(rate) * us << (BITS - RATE_SHIFT)) / US_PER_S) as u64
+        (((u128::from(rate) * us) << (BITS - RATE_SHIFT)) / US_PER_S) as u64
     }
 
     /// Takes a part of the window away; slow start is over.
@@ -205,7 +205,7 @@ impl Prague {
         let recent = self.cut_stamp.is_some_and(|cut| now.since(cut) < path.srtt);
         let by = if recent && self.params.version == Version::Draft04 {
             // The two reductions together are a halving.
-            ((self.window + self.cut) / 2).saturating_sub(self.cut)
+            u64::midpoint(self.window, self.cut).saturating_sub(self.cut)
         } else {
             self.window / 2
         };
@@ -233,9 +233,9 @@ impl Prague {
         let unmarked = u128::from(unmarked);
         if self.acts_on_rate() {
             let mtu = u128::from(self.mtu);
-            let unit = mtu * US_PER_S << RATE_SHIFT;
+            let unit = (mtu * US_PER_S) << RATE_SHIFT;
             let segments = (u128::from(self.rate) * virtual_rtt).div_ceil(unit).max(1);
-            let whole = (u128::from(INCREASE) * US_PER_S << RATE_SHIFT) / virtual_rtt;
+            let whole = ((u128::from(INCREASE) * US_PER_S) << RATE_SHIFT) / virtual_rtt;
             self.rate += (unmarked * whole / segments) as u64;
             self.window = Self::window_of(self.rate, path.srtt);
         } else {
