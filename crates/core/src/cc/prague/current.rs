@@ -302,7 +302,8 @@ impl Prague {
         } else {
             Self::rate_of(self.window.max(flight), path.srtt)
         };
-        let doubled = win.cwnd < win.ssthresh / 2;
+        // The draft paces with gain 1 throughout.
+        let doubled = self.params.version == Version::Current && win.cwnd < win.ssthresh / 2;
         let bytes_per_sec = (rate >> RATE_SHIFT) << u32::from(doubled);
         self.pacing = Rate(bytes_per_sec.saturating_mul(8));
         let burst = (bytes_per_sec >> self.params.burst_shift) / u64::from(self.mtu.max(1));

@@ -312,3 +312,21 @@ fn without_accecn_it_is_reno() {
     p.on_ack(Time::ZERO, &Ack { acked: 37, may_raise: true, ..Ack::new(&path) }, &mut win);
     assert_eq!(win.cwnd, 38);
 }
+
+// cc.md §3.5 F: mtu * max(window, in flight) / srtt, twice that below half of ssthresh; draft: gain 1
+#[test]
+fn pacing_follows_window_and_flight_and_doubles_early_in_slow_start_but_for_the_draft() {
+    for (version, gain) in [(Version::Current, 2), (Version::Draft04, 1)] {
+        let (mut p, mut path, mut win) = started(params(version), Dur::from_millis(80), 100);
+        let mut paced = |in_flight, ssthresh| {
+            path.in_flight = in_flight;
+            win.ssthresh = ssthresh;
+            p.update_pacing(Time::ZERO, &path, &win);
+            (p.pacing.bytes_per_sec(), p.burst)
+        };
+        assert_eq!(paced(50, 100), (1_875_000, 1));
+        assert_eq!(paced(200, 201), (3_750_000, 1));
+        assert_eq!(paced(100, 202), (1_875_000 * gain, 1));
+        assert_eq!(paced(3200, 100), (60_000_000, 9));
+    }
+}
