@@ -134,7 +134,6 @@ fn steady(p: f64, rtt_us: i32) -> f64 {
     let start = run.now;
     while run.now.since(start) < Dur::from_secs(140) {
         packets += 1.0;
-        // A round of packets must be accounted for as well: a quarter more than the virtual RTT.
         if run.now.since(begun) >= Dur::from_micros(rtt_us.max(25_000) as u64) {
             owed += packets * p;
             (begun, packets) = (run.now, 0.0);
