@@ -19,9 +19,14 @@ fn wrong_words_are_answered_with_the_valid_ones() {
     let error = |text| cc::build(text).err().expect("refused").0;
     assert_eq!(
         error("cubik"),
-        "unknown congestion controller `cubik` (did you mean `cubic`?); valid: cubic, prague, reno"
+        "unknown congestion controller `cubik` (did you mean `cubic`?); valid: cubic, prague, reno, \
+         udp-prague"
     );
-    assert_eq!(error("prague version p9"), "prague: `version p9`: expected one of p2a, p2b");
+    assert_eq!(
+        error("prague version p9"),
+        "prague: `version p9`: expected one of \
+         p0, p1, p2a, p2b, p3, draft04, current"
+    );
     assert_eq!(
         error("prague rtt_target 1us"),
         "prague: `rtt_target 1us`: expected a time from 128us to 10s"

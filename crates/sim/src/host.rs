@@ -1,11 +1,11 @@
 //! Hosts: the end points of flows and pings, and the packets that they send.
 
-use sojourn_core::cc::Feedback;
+use sojourn_core::cc::{Controller, Feedback};
 use sojourn_core::{Ecn, FlowId, Kind, Packet, Rng, cc};
 use sojourn_scenario::{EcnMode, Flow, Ping, Scenario};
 use sojourn_transport::ping::{Requester, Responder};
 use sojourn_transport::tcp::{Config, Receiver, Sender};
-use sojourn_transport::{Body, Endpoint, Transmit};
+use sojourn_transport::{Body, Endpoint, Transmit, udp};
 
 use crate::link::Hop;
 use crate::slab::Slab;
@@ -29,7 +29,7 @@ impl End {
                 (s.ace, s.ack as u32, sacked as u32)
             }
             Body::Tcp(s) => (s.ace, 0, 0),
-            Body::Icmp(_) => (0, 0, 0),
+            Body::Icmp(_) | Body::Udp(_) => (0, 0, 0),
         };
         let (src, dst) = if self.flow.is_forward() { (0, 1) } else { (1, 0) };
         let mut packet = Packet {
@@ -56,9 +56,28 @@ impl End {
     }
 }
 
-/// The two ends of TCP flow number `index`.
-pub(crate) fn tcp_ends(flow: &Flow, index: usize, seed: u64) -> [End; 2] {
+/// The two ends of flow number `index`: UDP for a controller that reads its counters, else TCP.
+fn flow_ends(flow: &Flow, index: usize, seed: u64) -> [End; 2] {
     let controller = cc::build(&flow.cc).expect("the scenario has built it once");
+    if controller.needs().feedback == Some(Feedback::Counters) {
+        udp_ends(flow, index, seed, controller)
+    } else {
+        tcp_ends(flow, index, seed, controller)
+    }
+}
+
+fn udp_ends(flow: &Flow, index: usize, seed: u64, controller: Box<dyn Controller>) -> [End; 2] {
+    let config = udp::Config { tos: flow.tos, mtu: flow.tcp.mtu, bytes: flow.bytes };
+    pair(
+        &flow.name,
+        index,
+        seed,
+        Box::new(udp::Sender::new(config, controller)),
+        Box::new(udp::Receiver::new(config)),
+    )
+}
+
+fn tcp_ends(flow: &Flow, index: usize, seed: u64, controller: Box<dyn Controller>) -> [End; 2] {
     let ack_codepoint = controller.needs().codepoint.unwrap_or(Ecn::Ect0);
     let config = Config {
         ecn: match flow.tcp.ecn {
@@ -119,11 +138,11 @@ fn pair(
 /// Flows and pings together, in the order that numbers them.
 pub(crate) fn ends(scenario: &Scenario) -> Vec<End> {
     let flows = scenario.flows.iter().enumerate();
-    let tcp = flows.flat_map(|(i, f)| tcp_ends(f, i, scenario.seed));
+    let flows = flows.flat_map(|(i, f)| flow_ends(f, i, scenario.seed));
     let offset = scenario.flows.len();
     let pings = scenario.pings.iter().enumerate();
     let pings = pings.flat_map(|(i, p)| ping_ends(p, offset + i, scenario.seed));
-    let mut ends: Vec<End> = tcp.chain(pings).collect();
+    let mut ends: Vec<End> = flows.chain(pings).collect();
     for (borrower, flow) in scenario.flows.iter().enumerate() {
         if let Some(lender) = flow.hash_of {
             for direction in 0..2 {

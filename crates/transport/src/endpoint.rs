@@ -3,6 +3,7 @@
 use sojourn_core::{Ecn, Kind, Probe, Time};
 
 use crate::tcp::Segment;
+use crate::udp::Message;
 
 /// Header and meaning of a packet; the queue-visible part is [`sojourn_core::Packet`].
 #[derive(Clone, Copy, Debug)]
@@ -11,6 +12,8 @@ pub enum Body {
     Tcp(Segment),
     /// An ICMP echo request or reply.
     Icmp(Echo),
+    /// A UDP datagram of a congestion-controlled flow.
+    Udp(Message),
 }
 
 /// An echo request or reply.

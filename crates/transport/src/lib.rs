@@ -6,5 +6,6 @@
 pub mod endpoint;
 pub mod ping;
 pub mod tcp;
+pub mod udp;
 
 pub use endpoint::{Body, Echo, Endpoint, FlowProbe, Transmit};

@@ -10,6 +10,7 @@ mod cubic;
 mod hystart;
 mod prague;
 mod reno;
+mod udp_prague;
 
 use std::fmt;
 
@@ -84,6 +85,8 @@ pub enum Feedback {
     Sce,
     /// Per-packet reports (RFC 8888).
     Ccfb,
+    /// Running totals of packets received, marked and missing, over UDP (UDP Prague).
+    Counters,
 }
 
 /// What a controller asks of its endpoint.
@@ -378,6 +381,8 @@ pub struct Output {
     pub pacing_rate: Option<Rate>,
     /// Segments per burst, at least; `None` leaves TSO autosizing.
     pub burst: Option<u32>,
+    /// Payload bytes per new segment, at most [`Path::mss`]; `None` leaves that.
+    pub mss: Option<u32>,
     /// Rate that a media encoder should aim at.
     pub media_target: Option<Rate>,
 }
@@ -404,7 +409,7 @@ impl fmt::Debug for Entry {
 }
 
 /// All congestion controllers, sorted by name.
-pub const REGISTRY: &[Entry] = &[cubic::ENTRY, prague::ENTRY, reno::ENTRY];
+pub const REGISTRY: &[Entry] = &[cubic::ENTRY, prague::ENTRY, reno::ENTRY, udp_prague::ENTRY];
 
 /// The registry's line for `name`; the error lists the names and the nearest.
 pub fn entry(name: &str) -> Result<&'static Entry, GrammarError> {

@@ -6,6 +6,7 @@ mod elements;
 mod invariants;
 mod lab;
 mod links;
+mod prague;
 mod registry;
 mod shapers;
 mod tunnels;

@@ -69,7 +69,7 @@ delay = "{delay}ms"
 rate = "none"
 [[flow]]
 name = "a"
-cc = "prague"
+cc = "prague version p2b"
 [[schedule]]
 at = "10s"
 set = {{ "link.bneck.forward.rate" = "1Gbit" }}
@@ -128,7 +128,7 @@ path = ["bneck"]
 tcp = {{ ecn = "rfc3168" }}
 [[flow]]
 name = "prague{n}"
-cc = "prague"
+cc = "prague version p2b"
 start = "{0}ms"
 "#,
             100 * n
@@ -180,7 +180,7 @@ qdisc = "dualpi2"
 delay = "10ms"
 [[flow]]
 name = "a"
-cc = "prague"
+cc = "prague version p2b"
 "#;
     for (delay, frames) in [("10ms", 82.6), ("40ms", 330.3)] {
         let output = run_with(text, &[("link.bneck.delay", delay.to_owned())]);

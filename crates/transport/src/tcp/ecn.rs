@@ -16,7 +16,7 @@ impl Negotiation {
         match wish {
             Feedback::AccEcn => AE | CWR | ECE,
             Feedback::Rfc3168 | Feedback::Dctcp | Feedback::Sce => CWR | ECE,
-            Feedback::None | Feedback::Ccfb => 0,
+            Feedback::None | Feedback::Ccfb | Feedback::Counters => 0,
         }
     }
 
@@ -25,7 +25,9 @@ impl Negotiation {
     pub fn answer(able: Feedback, syn_ace: u8, syn_ecn: Ecn) -> (Feedback, u8) {
         let classic = matches!(able, Feedback::Rfc3168 | Feedback::Dctcp | Feedback::Sce);
         match (able, syn_ace) {
-            (Feedback::AccEcn, 0) | (Feedback::None | Feedback::Ccfb, _) => (Feedback::None, 0),
+            (Feedback::AccEcn, 0) | (Feedback::None | Feedback::Ccfb | Feedback::Counters, _) => {
+                (Feedback::None, 0)
+            }
             (Feedback::AccEcn, 0b011) => (Feedback::Rfc3168, ECE),
             (Feedback::AccEcn, _) => (Feedback::AccEcn, Self::reflect(syn_ecn)),
             (_, ace) if classic && ace & (CWR | ECE) == CWR | ECE => (able, ECE),

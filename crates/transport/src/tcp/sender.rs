@@ -46,6 +46,7 @@ pub struct Sender {
     feedback: Feedback,
     established: bool,
     state: State,
+    /// Payload bytes of a new segment: the path's, or fewer as the controller asks.
     mss: u32,
     snd_una: u64,
     snd_nxt: u64,
@@ -165,7 +166,7 @@ impl Sender {
 
     fn path(&self) -> Path {
         Path {
-            mss: self.mss,
+            mss: self.config.mss(),
             mtu: self.config.mtu,
             srtt: self.rtt.srtt(),
             mdev: self.rtt.mdev(),

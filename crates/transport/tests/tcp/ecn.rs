@@ -193,7 +193,7 @@ fn prague_follows_the_fraction_of_marks_and_reno_does_not() {
     };
     // One mark in a hundred segments. Reno: 8 round trips from 8 to 16 segments, and two to four
     // halves of one in which the mark travels and the reduction runs. Prague: 2/p = 200.
-    let (reno, prague) = (steady("reno"), steady("prague"));
+    let (reno, prague) = (steady("reno"), steady("prague version p2b"));
     assert!((9.3..11.2).contains(&reno), "reno {reno:.1}");
     assert!((170.0..230.0).contains(&prague), "prague {prague:.1}");
 }

@@ -21,7 +21,14 @@ fn per_round(pipe: &Pipe, rtt: u64) -> Vec<usize> {
 // KAT cc.md §9 #13
 #[test]
 fn slow_start_doubles_from_ten_segments_each_round_trip() {
-    for cc in ["reno", "cubic nohystart", "prague", "prague version p2a"] {
+    for cc in [
+        "reno",
+        "cubic nohystart",
+        "prague",
+        "prague version p1",
+        "prague version p2a",
+        "prague version p2b",
+    ] {
         let feedback = Feedback::AccEcn;
         let mut pipe = Pipe::new(cc, config(feedback, None), ms(50)).start();
         pipe.run_until(Time(699_999_999));

@@ -52,7 +52,9 @@ fn the_timeout_never_exceeds_two_minutes() {
 
 #[test]
 fn a_blackout_ends_in_slow_start_from_one_segment_and_the_back_off_is_forgotten() {
-    for cc in ["reno", "cubic", "prague", "prague version p2a"] {
+    for cc in
+        ["reno", "cubic", "prague", "prague version p1", "prague version p2a", "prague version p2b"]
+    {
         let (from, to) = (at_ms(420), at_ms(3000));
         let mut pipe = Pipe::new(cc, config(Feedback::AccEcn, 4000), ms(50))
             .rule(move |p| if p.at >= from && p.at < to { Fate::Drop } else { Fate::Pass })

@@ -166,7 +166,7 @@ impl Sender {
                     self.ce += u64::from(fx.ce);
                 }
             }
-            Feedback::None | Feedback::Ccfb => {}
+            Feedback::None | Feedback::Ccfb | Feedback::Counters => {}
         }
     }
 

@@ -177,5 +177,6 @@ impl Sender {
         let out = self.cc.output(&path, &self.win);
         self.pacing_rate = out.pacing_rate.unwrap_or_else(|| path.linux_pacing_rate(&self.win));
         self.burst = out.burst;
+        self.mss = out.mss.unwrap_or(path.mss).min(path.mss);
     }
 }

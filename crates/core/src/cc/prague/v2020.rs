@@ -1,144 +1,72 @@
-//! TCP Prague, the kernel modules of March and April 2020: `p2a` ignores losses in slow start,
-//! `p2b` is the module after the fix. Facts: `cc.md` 3.5 C and D, 3.13.2.
+//! TCP Prague, the kernel modules of 2020 and 2021: `p2a` (March and early April 2020) ignores
+//! losses in slow start, `p2b` is the module after the fix, `p3` is module 0.6: the same law with a
+//! target RTT of 25 ms and without classic-ECN detection. Facts: `cc.md` 3.5 C, D and E, 3.13.2.
 //!
 //! The module owns cwnd: a cut goes into a signed carry and leaves cwnd one segment per ACK. The
 //! endpoint's CWR state is what limits cuts to one per round trip.
 
-use super::classic_ecn::{BITS, Detector};
-use super::{
-    Ack, Controller, Entry, Feedback, Needs, Output, Path, State, StateChange, Window, reno,
+use super::super::classic_ecn::{BITS, Detector};
+use super::super::{
+    Ack, Controller, Feedback, Needs, Output, Path, State, StateChange, Window, reno,
 };
-use crate::ecn::Ecn;
-use crate::grammar::{Args, GrammarError, Param};
+use super::{NEEDS, Version};
 use crate::probe::Probe;
 use crate::units::{Dur, Rate, Time};
 
-pub(super) const ENTRY: Entry = Entry {
-    name: "prague",
-    summary: "Cuts by half the marked share per round trip; the L4S controller for TCP.",
-    reference: "L4STeam/linux tcp_prague.c of e741f5ac (p2a) and 1014c0e45f63 (p2b), April 2020; \
-                fallback: arXiv 1911.00710",
-    params: PARAMS,
-    build: |args| Ok(Box::new(Prague::new(Params::parse(args)?))),
-};
-
-const PARAMS: &[Param] = &[
-    Param {
-        name: "version",
-        value: "p2a|p2b",
-        default: "p2b",
-        doc: "p2a: 8 April 2020, ignores losses in slow start; p2b: 24 April 2020, fixed.",
-    },
-    Param {
-        name: "ecn_fallback",
-        value: "0|1|2",
-        default: "1",
-        doc: "Classic ECN queue: 0 do not look, 1 detect and respond, 2 detect only.",
-    },
-    Param {
-        name: "rtt_mode",
-        value: "none|rate|scalable|additive",
-        default: "rate",
-        doc: "How growth depends on the RTT below rtt_target.",
-    },
-    Param {
-        name: "rtt_target",
-        value: "TIME",
-        default: "10ms",
-        doc: "RTT whose dynamics shorter paths imitate.",
-    },
-    Param {
-        name: "rtt_transition",
-        value: "ROUNDS",
-        default: "100",
-        doc: "Round trips after slow start before rtt_mode acts.",
-    },
-    Param {
-        name: "burst_shift",
-        value: "NUMBER",
-        default: "12",
-        doc: "Bursts last 2^-N seconds at the pacing rate.",
-    },
-];
-
-const VERSIONS: [&str; 2] = ["p2a", "p2b"];
-const RTT_MODES: [&str; 4] = ["none", "rate", "scalable", "additive"];
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Version {
-    P2a,
-    P2b,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fallback {
+pub(super) enum Fallback {
     Off,
     Respond,
     DetectOnly,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum RttMode {
+pub(super) enum RttMode {
     None,
     Rate,
     Scalable,
     Additive,
 }
 
+pub(super) const RTT_MODES: [&str; 4] = ["none", "rate", "scalable", "additive"];
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Params {
-    version: Version,
-    fallback: Fallback,
-    rtt_mode: RttMode,
-    rtt_target: Dur,
-    rtt_transition: u32,
-    burst_shift: u32,
+pub(super) struct Params {
+    pub(super) version: Version,
+    pub(super) fallback: Fallback,
+    pub(super) rtt_mode: RttMode,
+    pub(super) rtt_target: Dur,
+    pub(super) rtt_transition: u32,
+    pub(super) burst_shift: u32,
 }
 
 impl Params {
-    const DEFAULT: Self = Self {
-        version: Version::P2b,
-        fallback: Fallback::Respond,
-        rtt_mode: RttMode::Rate,
-        rtt_target: Dur::from_millis(10),
-        rtt_transition: 100,
-        burst_shift: 12,
-    };
-
-    fn parse(args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        let mut p = Self::DEFAULT;
-        while let Some(key) = args.key() {
-            match key {
-                "version" => p.version = [Version::P2a, Version::P2b][args.choice(&VERSIONS)?],
-                "ecn_fallback" => {
-                    let modes = [Fallback::Off, Fallback::Respond, Fallback::DetectOnly];
-                    p.fallback = modes[args.number(0..=2)? as usize];
-                }
-                "rtt_mode" => {
-                    let modes =
-                        [RttMode::None, RttMode::Rate, RttMode::Scalable, RttMode::Additive];
-                    p.rtt_mode = modes[args.choice(&RTT_MODES)?];
-                }
-                "rtt_target" => {
-                    // At least one unit of the kernel's RTT clock.
-                    p.rtt_target = args.value("a time from 128us to 10s", |word| {
-                        let range = Dur::from_micros(128)..=Dur::from_secs(10);
-                        Dur::parse_tc(word).filter(|time| range.contains(time))
-                    })?;
-                }
-                "rtt_transition" => p.rtt_transition = args.number(0..=u64::from(u32::MAX))? as u32,
-                "burst_shift" => p.burst_shift = args.number(0..=31)? as u32,
-                _ => return Err(args.unknown()),
-            }
+    /// What the module of this version loads with.
+    pub(super) const fn default_of(version: Version) -> Self {
+        let of_2020 = Self {
+            version,
+            fallback: Fallback::Respond,
+            rtt_mode: RttMode::Rate,
+            rtt_target: Dur::from_millis(10),
+            rtt_transition: 100,
+            burst_shift: 12,
+        };
+        match version {
+            Version::P3 => Self {
+                fallback: Fallback::Off,
+                rtt_target: Dur::from_millis(25),
+                rtt_transition: 500,
+                ..of_2020
+            },
+            _ => of_2020,
         }
-        Ok(p)
     }
 
     fn describe(&self) -> String {
         format!(
             "prague version {} ecn_fallback {} rtt_mode {} rtt_target {} rtt_transition {} \
              burst_shift {}",
-            VERSIONS[self.version as usize],
+            self.version.word(),
             self.fallback as u8,
             RTT_MODES[self.rtt_mode as usize],
             self.rtt_target,
@@ -153,6 +81,8 @@ const ONE: i64 = 1 << BITS;
 /// Gain of alpha, 1/16.
 const SHIFT_G: u32 = 4;
 const MIN_CWND: u32 = 2;
+/// `tcp_min_tso_segs`, which module 0.6 respects.
+const MIN_TSO_SEGMENTS: u64 = 2;
 /// The kernel counts RTTs in 128 us here.
 const RTT_UNIT_US: u64 = 128;
 /// Meant as 100 ms; compared in units of 128 us it is 12.8 s.
@@ -162,7 +92,7 @@ const SCALABLE_R0: u64 = 128;
 const SCALABLE_R1: u64 = 12;
 
 #[derive(Debug)]
-struct Prague {
+pub(super) struct Prague {
     params: Params,
     /// The peer has no AccECN: everything is Reno.
     reno: bool,
@@ -194,7 +124,7 @@ struct Prague {
 }
 
 impl Prague {
-    fn new(params: Params) -> Self {
+    pub(super) fn new(params: Params) -> Self {
         Self {
             params,
             reno: false,
@@ -274,7 +204,7 @@ impl Prague {
         self.loss_cwnd = cwnd;
         self.loss_carry = self.carry;
         self.carry -= i64::from(cwnd) * (ONE / 2) + (self.carry >> 1);
-        self.in_loss = self.params.version == Version::P2b;
+        self.in_loss = self.params.version != Version::P2a;
     }
 
     fn update_cwnd(&mut self, ack: &Ack<'_>, win: &mut Window) {
@@ -285,7 +215,7 @@ impl Prague {
             self.saw_ce = true;
             let ce = match self.params.version {
                 Version::P2a => path.delivered_ce - self.acked_ce,
-                Version::P2b => u64::from(ack.ce),
+                _ => u64::from(ack.ce),
             };
             self.acked_ce = path.delivered_ce;
             acked = acked.saturating_sub(ce);
@@ -358,7 +288,8 @@ impl Prague {
         self.pacing = path.window_rate(win.cwnd.max(path.in_flight), path.mtu, percent);
         let burst = self.pacing.bytes_per_sec() >> self.params.burst_shift;
         let segments = burst.checked_div(u64::from(path.mtu)).unwrap_or(1);
-        self.burst = segments.clamp(1, u64::from(u32::MAX)) as u32;
+        let least = if self.params.version == Version::P3 { MIN_TSO_SEGMENTS } else { 1 };
+        self.burst = segments.clamp(least, u64::from(u32::MAX)) as u32;
     }
 }
 
@@ -367,13 +298,7 @@ impl Controller for Prague {
         if self.reno {
             return Needs::default();
         }
-        Needs {
-            owns_cwnd: true,
-            pacing: true,
-            feedback: Some(Feedback::AccEcn),
-            codepoint: Some(Ecn::Ect1),
-            ect_on_control: true,
-        }
+        NEEDS
     }
 
     fn on_established(&mut self, now: Time, path: &Path, win: &mut Window) {
@@ -407,7 +332,7 @@ impl Controller for Prague {
         self.detector.on_ssthresh(win.ssthresh);
         match self.params.version {
             Version::P2a => win.ssthresh.max(win.cwnd),
-            Version::P2b => win.ssthresh,
+            _ => win.ssthresh,
         }
     }
 
@@ -462,5 +387,5 @@ impl Controller for Prague {
 }
 
 #[cfg(test)]
-#[path = "prague_tests.rs"]
+#[path = "v2020_tests.rs"]
 mod tests;

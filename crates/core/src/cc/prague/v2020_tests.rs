@@ -1,10 +1,15 @@
+use super::super::{Variant, parsed};
 use super::*;
 
 const RTT: Dur = Dur::from_millis(80);
 
 fn prague(words: &str) -> Prague {
-    let mut args = Args::new("prague", PARAMS, words);
-    Prague::new(Params::parse(&mut args).expect("valid words"))
+    let words =
+        if words.contains("version") { words.into() } else { format!("version p2b {words}") };
+    match parsed(&words) {
+        Ok(Variant::V2020(params)) => Prague::new(params),
+        other => panic!("a version of 2020: {other:?}"),
+    }
 }
 
 fn path() -> Path {
@@ -345,6 +350,7 @@ fn description_builds_the_same_controller() {
         "",
         "version p2a ecn_fallback 0 rtt_mode none burst_shift 11",
         "ecn_fallback 2 rtt_mode additive rtt_target 25ms rtt_transition 500",
+        "version p3",
     ] {
         let first = prague(words).describe();
         let rest = first.strip_prefix("prague ").expect("starts with the name");
@@ -353,8 +359,29 @@ fn description_builds_the_same_controller() {
     }
 }
 
+// cc.md §3.5 E
 #[test]
-fn table_of_parameters_states_the_defaults() {
-    let words: Vec<String> = PARAMS.iter().map(|p| format!("{} {}", p.name, p.default)).collect();
-    assert_eq!(prague(&words.join(" ")).params, Params::DEFAULT);
+fn p3_targets_25_ms_after_500_rounds_without_a_detector_and_bursts_by_two() {
+    let (mut p, mut path, mut win) = started("version p3", 100);
+    assert_eq!(p.params.fallback, Fallback::Off);
+    path.srtt = Dur::from_millis(10);
+    p.rounds = 499;
+    assert_eq!(p.scaled_increase(&path, &win), 1 << 20);
+    p.rounds = 500;
+    assert_eq!(p.scaled_increase(&path, &win), 167_772);
+    p.update_pacing(&path, &win);
+    assert_eq!(p.output(&path, &win).burst, Some(2));
+    change(&mut p, State::Recovery, &path, &mut win);
+    assert!(p.in_loss);
+}
+
+// KAT cc.md §3.5 E: additive growth is that of a path 25 ms longer.
+#[test]
+fn additive_mode_imitates_a_path_longer_by_the_target() {
+    for (ms, ratio) in [(5_u64, 5.0 / 30.0), (25, 0.5), (100, 0.8_f64)] {
+        let (p, mut path, win) = started("version p3 rtt_mode additive rtt_transition 0", 100);
+        path.srtt = Dur::from_millis(ms);
+        let ai = p.scaled_increase(&path, &win) as f64 / f64::from(1 << 20);
+        assert!((ai / (ratio * ratio) - 1.0).abs() < 0.02, "{ms} ms: {ai}");
+    }
 }
