@@ -22,6 +22,12 @@ name = "everything"
 description = "two links"
 duration = "3s"
 [[link]]
+name = "tree"
+stab = "overhead 38 mpu 84"
+qdisc = "htb default 20 class 1:1 rate 60Mbit class 1:10 parent 1:1 rate 5Mbit ceil 60Mbit leaf { codel } class 1:20 \
+parent 1:1 rate 50Mbit ceil 60Mbit leaf { pie ecn } filter match ip tos 0x10 0xfc flowid 1:10"
+reverse = { stab = "none", qdisc = "pfifo" }
+[[link]]
 name = "access"
 rate = "100Mbit"
 qdisc = "fq_codel flows 16"
@@ -114,7 +120,18 @@ def test_htb_holds_the_queue_and_ifbs_hold_what_comes_before_it() -> None:
         "srv tc qdisc change dev ifb-left root handle 1: netem delay 20ms limit 1000000",
     ):
         assert f"ip netns exec {command}\n" in text, command
-    assert "#   ip netns exec cli iperf3 -c 10.9.2.2 -p 5201 -C cubic -t 2\n" in text
+    assert "#   ip netns exec cli iperf3 -c 10.9.3.2 -p 5201 -C cubic -t 2\n" in text
+
+
+def test_a_tree_of_classes_becomes_commands_for_each_class_leaf_and_filter() -> None:
+    text = script(EVERYTHING).text()
+    for command in (
+        "tc qdisc add dev right root handle 1: stab overhead 38 mpu 84 htb default 20",
+        "tc class add dev right parent 1:1 classid 1:10 htb rate 5Mbit ceil 60Mbit",
+        "tc qdisc add dev right parent 1:20 pie ecn",
+        "tc filter add dev right parent 1: protocol ip prio 4 u32 match ip tos 0x10 0xfc flowid 1:10",
+    ):
+        assert f"ip netns exec mid-tree {command}\n" in text
 
 
 def test_a_replaced_element_gets_those_below_it_back() -> None:

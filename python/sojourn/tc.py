@@ -115,8 +115,9 @@ def spell(text: str) -> Words:
 class Chain:
     """The disciplines on one device, from the root to the leaf, each the child of the one before."""
 
-    def __init__(self, script: Script, namespace: str, device: str) -> None:
+    def __init__(self, script: Script, namespace: str, device: str, stab: str = "none") -> None:
         self.script, self.namespace, self.device = script, namespace, device
+        self.stab = "" if stab == "none" else f" stab {stab}"
         self.elements: list[tuple[str, str, str]] = []
         self.handles = 0
 
@@ -141,7 +142,11 @@ class Chain:
             handle = f"{self.handles}:"
         self.elements[index:] = [(handle, text, what), *(self.elements[index + 1 :] if verb == "change" else [])]
         where = f"dev {self.device} {self.place(index)} handle {handle}"
-        if words.name == "htb":
+        if index == 0 and verb != "change":
+            where += self.stab
+        if words.name == "htb" and re.search(r"\bclass\b", words.args):
+            self.tree(verb, where, handle, words.args)
+        elif words.name == "htb":
             if verb != "change":
                 self.do(f"tc qdisc {verb} {where} htb default 1")
             change = "change" if verb == "change" else "add"
@@ -150,6 +155,32 @@ class Chain:
             self.do(f"tc qdisc {verb} {where} {words}")
         for offset, (_, inner, inner_what) in enumerate(below):
             self.attach("add", index + 1 + offset, inner, inner_what)
+
+    def tree(self, verb: str, where: str, handle: str, args: str) -> None:
+        """A tree of htb classes: one command for the discipline and for each class, leaf and filter."""
+        head, *parts = re.split(r"\b(?=(?:class|filter) )", args)
+        if verb != "change":
+            self.do(f"tc qdisc {verb} {where} htb {head}".rstrip())
+        change = "change" if verb == "change" else "add"
+        for number, part in enumerate(parts, start=1):
+            if filtered := re.fullmatch(r"filter (match .*) flowid \d*:(\w+)\s*", part):
+                match, minor = filtered.groups()
+                if re.search(r"\b(?:src|dst) ", match):
+                    self.script.warn(f"a filter by host number has no address here; left out `{match}`")
+                else:
+                    parent = f"parent {handle} protocol ip prio {number}"
+                    self.do(f"tc filter add dev {self.device} {parent} u32 {match} flowid {handle}{minor}")
+            elif named := re.fullmatch(r"class \d*:(\w+) (?:parent \d*:(\w+))?(.*)", part):
+                minor, parent, words = named.groups()
+                leaf = re.search(r"leaf \{ (.*) \}", words)
+                words = " ".join(re.sub(r"leaf \{.*\}", "", words).split())
+                place = f"parent {handle}{parent or ''} classid {handle}{minor}"
+                self.do(f"tc class {change} dev {self.device} {place} htb {words}".rstrip())
+                if leaf:
+                    inner = spell(leaf[1])
+                    self.announce(inner, f"class {handle}{minor}, leaf")
+                    if inner.exists:
+                        self.do(f"tc qdisc {verb} dev {self.device} parent {handle}{minor} {inner}")
 
     def announce(self, words: Words, what: str) -> None:
         """Comments: which kernel, what is left out."""
@@ -188,6 +219,12 @@ def build(resolved: Resolved) -> Script:
     _head(script, document, spaces)
     _network(script, document, spaces)
     ways = _queues(script, links, spaces)
+    for tunnel in document.get("tunnel", []):
+        ends = f"mid-{tunnel['links'][0]} and mid-{tunnel['links'][-1]}"
+        script.warn(f"tunnel {tunnel['name']} is left out; it would be an `ip link ... type ipip` between {ends}")
+    for flow in document.get("flow", []):
+        if "hash_of" in flow:
+            script.warn(f"flow {flow['name']}: a chosen hash has no form in Linux, which hashes with a secret")
     script.lines += ["", 'if [ "${1-}" = build ]; then exit; fi']
     _timeline(script, document, ways, spaces)
     return script
@@ -267,7 +304,7 @@ def _queues(script: Script, links: Sequence[dict[str, Any]], spaces: list[str]) 
 
 
 def _egress(script: Script, space: str, device: str, way: dict[str, Any], what: str) -> Way:
-    chain = Chain(script, space, device)
+    chain = Chain(script, space, device, way["stab"])
     shaper = None
     if way["rate"] != "none":
         shaper = "htb" if way["shaper"] == "none" else way["shaper"]

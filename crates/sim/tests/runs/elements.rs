@@ -192,7 +192,7 @@ qdisc = "fq_codel"
 delay = "5ms"
 [[flow]]
 name = "prague"
-cc = "prague ecn_fallback 0"
+cc = "prague version p2b ecn_fallback 0"
 {hash_of}
 [[flow]]
 name = "cubic"

@@ -30,7 +30,7 @@ ingress = ["mangle data ect1 set-dscp 0"]
 
 const HTB: &str = "rate = \"50Mbit\"\nshaper = \"htb\"";
 const VPN: &str = "[[tunnel]]\nname = \"vpn\"\nlinks = [\"bneck\"]\n";
-const TWO: &str = "[[flow]]\nname = \"prague\"\ncc = \"prague ecn_fallback 0\"\n\
+const TWO: &str = "[[flow]]\nname = \"prague\"\ncc = \"prague version p2b ecn_fallback 0\"\n\
                    [[flow]]\nname = \"cubic\"\ncc = \"cubic\"\n\
                    [[ping]]\nname = \"p\"\ninterval = \"20ms\"\n";
 /// Ends before the run does, so that nothing is on the way then.
