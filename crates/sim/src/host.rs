@@ -58,7 +58,8 @@ impl End {
 
 /// The two ends of TCP flow number `index`.
 pub(crate) fn tcp_ends(flow: &Flow, index: usize, seed: u64) -> [End; 2] {
-    let controller = cc::build(&flow.cc).expect("the scenario has built it once");
+    let mut controller = cc::build(&flow.cc).expect("the scenario has built it once");
+    controller.seed(Rng::named(seed, &format!("flow.{}.cc", flow.name)));
     let ack_codepoint = controller.needs().codepoint.unwrap_or(Ecn::Ect0);
     let config = Config {
         ecn: match flow.tcp.ecn {

@@ -8,8 +8,17 @@ use sojourn_transport::tcp::Config;
 
 use crate::pipe::{Fate, Passing, Pipe, at_ms, ms};
 
-const CONTROLLERS: [&str; 5] =
-    ["reno", "cubic", "prague", "prague version p2a", "prague ecn_fallback 0"];
+const CONTROLLERS: [&str; 9] = [
+    "reno",
+    "cubic",
+    "prague",
+    "prague version p2a",
+    "prague ecn_fallback 0",
+    "bbr version v1",
+    "bbr version v2",
+    "bbr version v3",
+    "bbr version v3 ecn",
+];
 
 /// Chances in percent, and how far packets move.
 #[derive(Clone, Debug)]
