@@ -51,7 +51,7 @@ impl Bw {
     /// Segments of `gain` bandwidth-delay products, rounded up: rounded down, a short pipe would
     /// measure less in each round.
     pub(super) fn bdp(self, rtt: Dur, gain: u32) -> u32 {
-        let wide = u128::from(self.0) * u128::from(rtt.as_micros()) * u128::from(gain) >> SCALE;
+        let wide = (u128::from(self.0) * u128::from(rtt.as_micros()) * u128::from(gain)) >> SCALE;
         let segments = (wide + (1 << Self::SCALE) - 1) >> Self::SCALE;
         segments.min(u128::from(u32::MAX)) as u32
     }
@@ -63,7 +63,7 @@ impl Bw {
 
     /// The rate of segments of `mss` bytes at `gain`, less the margin.
     pub(super) fn pacing_rate(self, mss: u32, gain: u32) -> Rate {
-        let bytes = u128::from(self.0) * u128::from(mss) * u128::from(gain) >> SCALE;
+        let bytes = (u128::from(self.0) * u128::from(mss) * u128::from(gain)) >> SCALE;
         let per_sec = (bytes * (10_000 * (100 - PACING_MARGIN_PERCENT))) >> Self::SCALE;
         Rate((per_sec * 8).min(u128::from(u64::MAX)) as u64)
     }
@@ -226,7 +226,7 @@ pub(super) struct Conservation {
 }
 
 impl Conservation {
-    pub(super) fn previous(&self) -> State {
+    pub(super) fn previous(self) -> State {
         self.previous
     }
 

@@ -3,14 +3,15 @@
 //! congestion outside a probe sets short-term bounds (`bw_lo`, `inflight_lo`) until the next one.
 //! Facts: `cc.md` 3.8, 3.13.6 (google/bbr 001a430b), draft-ietf-ccwg-bbr.
 
+mod cycle;
+mod signals;
+
+use self::signals::flight_at_loss;
 use super::model::{
-    Aggregation, Bw, Conservation, FULL_BW_GROWTH, FULL_BW_ROUNDS, MIN_CWND, MIN_RTT_AGE,
-    PROBE_RTT_TIME, Rounds, SCALE, UNIT, in_flight_at_departure, saved_cwnd, tso_goal,
-    tso_segments,
+    Aggregation, Bw, Conservation, MIN_CWND, MIN_RTT_AGE, PROBE_RTT_TIME, Rounds, SCALE, UNIT,
+    in_flight_at_departure, saved_cwnd, tso_goal, tso_segments,
 };
-use crate::cc::{
-    Ack, Controller, Feedback, Lost, Needs, Output, Path, RateSample, State, StateChange, Window,
-};
+use crate::cc::{Ack, Controller, Feedback, Lost, Needs, Output, Path, State, StateChange, Window};
 use crate::ecn::Ecn;
 use crate::probe::Probe;
 use crate::rng::Rng;
@@ -54,28 +55,10 @@ const UP_PACING: u32 = UNIT * 5 / 4;
 const CWND_GAIN: u32 = 2 * UNIT;
 /// What a cut takes away, 0.3.
 const BETA: u32 = UNIT * 30 / 100;
-/// Share of a flight whose loss is too much, 2 %.
-const LOSS_LIMIT: u32 = UNIT * 2 / 100;
 /// Share of `inflight_hi` left to others, 15 %.
 const HEADROOM: u32 = UNIT * 15 / 100;
-/// Marked share that is too much.
-const ECN_LIMIT: u32 = UNIT / 2;
-/// What a fully marked round takes from `inflight_lo`, a third.
-const ECN_FACTOR: u32 = UNIT / 3;
-/// Gain of `ecn_alpha`, 1/16.
-const ECN_GAIN: u32 = UNIT / 16;
-/// Largest minimum RTT at which marks are shallow enough to count.
-const ECN_MAX_RTT: Dur = Dur::from_millis(5);
-/// Rounds of heavy marking that end STARTUP.
-const ECN_STARTUP_ROUNDS: u32 = 2;
 const PROBE_RTT_GAIN: u32 = UNIT / 2;
 const PROBE_RTT_PERIOD: Dur = Dur::from_secs(5);
-/// Time between probes, plus up to [`PROBE_WAIT_RANDOM_MS`].
-const PROBE_WAIT: Dur = Dur::from_secs(2);
-const PROBE_WAIT_RANDOM_MS: u32 = 1000;
-/// Most rounds between probes, so that Reno flows get what they would among themselves.
-const PROBE_ROUNDS: u32 = 63;
-const MAX_UP_ROUNDS: u32 = 30;
 const MIN_TSO_SEGMENTS: u32 = 2;
 const GSO_MAX_SIZE: u64 = 65_536;
 const NONE: u32 = u32::MAX;
@@ -301,364 +284,6 @@ impl V3 {
         self.bdp(self.bw(), PROBE_RTT_GAIN).max(MIN_CWND)
     }
 
-    // ---- signals ----------------------------------------------------------------------------
-
-    fn update_ecn_alpha(&mut self, path: &Path, win: &mut Window) {
-        if !self.ecn_eligible && self.ecn_usable && self.min_rtt <= ECN_MAX_RTT {
-            self.ecn_eligible = true;
-        }
-        if !self.ecn_eligible {
-            return;
-        }
-        let delivered = path.delivered - self.alpha_delivered;
-        let ce = path.delivered_ce - self.alpha_ce;
-        if delivered == 0 {
-            return;
-        }
-        let ratio = ((ce << SCALE) / delivered) as u32;
-        self.ecn_alpha = next_alpha(self.ecn_alpha, ratio);
-        self.alpha_delivered = path.delivered;
-        self.alpha_ce = path.delivered_ce;
-        if self.full_pipe {
-            return;
-        }
-        self.ecn_startup_rounds = if ratio >= ECN_LIMIT { self.ecn_startup_rounds + 1 } else { 0 };
-        if self.ecn_startup_rounds >= ECN_STARTUP_ROUNDS {
-            self.queue_too_high_in_startup(win);
-        }
-    }
-
-    fn update_latest(&mut self, ack: &Ack<'_>, bw: Bw) {
-        self.loss_round_started = false;
-        let Some(sample) = ack.rate.filter(|_| ack.delivered() > 0) else { return };
-        self.bw_latest = self.bw_latest.max(bw);
-        self.inflight_latest = self.inflight_latest.max(sample.delivered);
-        if sample.prior_delivered >= self.loss_round_end {
-            self.loss_round_end = self.delivered;
-            self.loss_round_started = true;
-        }
-    }
-
-    fn advance_latest(&mut self, sample: Option<&RateSample>, bw: Bw) {
-        if let Some(sample) = sample.filter(|_| self.loss_round_started) {
-            self.bw_latest = bw;
-            self.inflight_latest = sample.delivered;
-        }
-    }
-
-    fn update_congestion(&mut self, ack: &Ack<'_>, bw: Bw, win: &Window) {
-        let Some(sample) = ack.rate.filter(|_| ack.delivered() > 0) else { return };
-        if !sample.app_limited || bw >= self.max_bw() {
-            self.bw_hi[1] = self.bw_hi[1].max(bw);
-        }
-        self.loss_in_round |= ack.lost > 0;
-        if !self.loss_round_started {
-            return;
-        }
-        self.adapt_lower_bounds(win);
-        self.loss_in_round = false;
-        self.ecn_in_round = false;
-    }
-
-    fn adapt_lower_bounds(&mut self, win: &Window) {
-        if self.is_probing() {
-            return;
-        }
-        let started = if self.inflight_lo == NONE { win.cwnd } else { self.inflight_lo };
-        let mut inflight_lo = NONE;
-        if self.ecn_in_round {
-            inflight_lo = after_ecn(started, self.ecn_alpha);
-        }
-        if self.loss_in_round {
-            let bw_lo = if self.bw_lo == Bw::MAX { self.max_bw() } else { self.bw_lo };
-            self.bw_lo = self.bw_latest.max(bw_lo.times(UNIT - BETA));
-            let cut = self.inflight_latest.max(share(started, UNIT - BETA));
-            inflight_lo = inflight_lo.min(cut);
-        }
-        if inflight_lo != NONE {
-            self.inflight_lo = inflight_lo.max(1);
-        }
-    }
-
-    fn reset_lower_bounds(&mut self) {
-        self.bw_lo = Bw::MAX;
-        self.inflight_lo = NONE;
-    }
-
-    fn reset_congestion(&mut self) {
-        self.loss_in_round = false;
-        self.ecn_in_round = false;
-        self.loss_in_cycle = false;
-        self.ecn_in_cycle = false;
-        self.bw_latest = Bw(0);
-        self.inflight_latest = 0;
-    }
-
-    /// Whether the flight of a sample suffered too much.
-    fn is_too_high(&self, tx_in_flight: u32, lost: u32, ecn: Option<&RateSample>) -> bool {
-        if lost > 0 && tx_in_flight > 0 && lost > share(tx_in_flight, LOSS_LIMIT) {
-            return true;
-        }
-        ecn.filter(|s| self.ecn_eligible && s.delivered_ce > 0 && s.delivered > 0)
-            .is_some_and(|s| s.delivered_ce > share(s.delivered, ECN_LIMIT))
-    }
-
-    // ---- the end of STARTUP -----------------------------------------------------------------
-
-    fn check_startup_loss(&mut self, ack: &Ack<'_>, win: &mut Window) {
-        if self.full_pipe {
-            return;
-        }
-        if ack.lost > 0 && self.loss_events < 0xf {
-            self.loss_events += 1;
-        }
-        let too_high = |s: &RateSample| self.is_too_high(s.tx_in_flight, s.lost, Some(s));
-        if self.loss_round_started
-            && ack.path.state == State::Recovery
-            && self.loss_events >= self.profile.startup_losses
-            && ack.rate.as_ref().is_some_and(too_high)
-        {
-            self.queue_too_high_in_startup(win);
-        } else if self.loss_round_started {
-            self.loss_events = 0;
-        }
-    }
-
-    fn queue_too_high_in_startup(&mut self, _win: &mut Window) {
-        self.full_pipe = true;
-        let bdp = self.inflight(self.max_bw(), UNIT);
-        self.inflight_hi = match self.profile.rules {
-            Rules::V2 => bdp,
-            Rules::V3 => bdp.max(self.inflight_latest),
-        };
-    }
-
-    fn reset_full_bw(&mut self) {
-        self.full_bw = Bw(0);
-        self.full_bw_count = 0;
-        self.full_bw_now = false;
-    }
-
-    fn check_full_bw(&mut self, sample: Option<&RateSample>, bw: Bw) {
-        if sample.is_none_or(|s| s.app_limited) {
-            return;
-        }
-        let bw = match self.profile.rules {
-            // v2 looks once per round and only until the pipe was full.
-            Rules::V2 if self.full_pipe || !self.rounds.started => return,
-            Rules::V2 => self.max_bw(),
-            Rules::V3 => bw,
-        };
-        if bw >= self.full_bw.times(FULL_BW_GROWTH) {
-            self.reset_full_bw();
-            self.full_bw = bw;
-            return;
-        }
-        if self.rounds.started {
-            self.full_bw_count += 1;
-            self.full_bw_now = self.full_bw_count >= FULL_BW_ROUNDS;
-            self.full_pipe |= self.full_bw_now;
-        }
-    }
-
-    fn check_drain(&mut self, now: Time, path: &Path, win: &mut Window) {
-        let full = self.inflight(self.max_bw(), UNIT);
-        if self.mode == Mode::Startup && self.full_pipe {
-            self.mode = Mode::Drain;
-            win.ssthresh = full;
-            self.reset_congestion();
-        }
-        if self.mode == Mode::Drain
-            && self.in_flight_at_departure(now, path, path.in_flight) <= full
-        {
-            self.start_down(now);
-        }
-    }
-
-    // ---- the cycle of probes ----------------------------------------------------------------
-
-    fn pick_probe_wait(&mut self) {
-        self.rounds_since_probe = self.rng.below(2);
-        let random = self.rng.below(PROBE_WAIT_RANDOM_MS);
-        self.probe_wait = PROBE_WAIT + Dur::from_millis(u64::from(random));
-    }
-
-    fn start_down(&mut self, now: Time) {
-        self.reset_congestion();
-        self.up_count = NONE;
-        self.pick_probe_wait();
-        self.cycle_stamp = now;
-        self.ack_phase = AckPhase::Stopping;
-        self.rounds.begin(self.delivered);
-        self.mode = Mode::Down;
-    }
-
-    fn start_cruise(&mut self) {
-        if self.inflight_lo != NONE {
-            self.inflight_lo = self.inflight_lo.min(self.inflight_hi);
-        }
-        self.mode = Mode::Cruise;
-    }
-
-    fn start_refill(&mut self, up_rounds: u32) {
-        self.reset_lower_bounds();
-        self.up_rounds = up_rounds;
-        self.up_acked = 0;
-        self.stopped_risky_probe = false;
-        self.ack_phase = AckPhase::Refilling;
-        self.rounds.begin(self.delivered);
-        self.mode = Mode::Refill;
-    }
-
-    fn start_up(&mut self, now: Time, bw: Bw, win: &Window) {
-        self.ack_phase = AckPhase::Starting;
-        self.rounds.begin(self.delivered);
-        self.reset_full_bw();
-        self.full_bw = bw;
-        self.mode = Mode::Up;
-        self.cycle_stamp = now;
-        self.raise_slope(win);
-    }
-
-    /// `inflight_hi` grows by 1, 2, 4, ... segments per round.
-    fn raise_slope(&mut self, win: &Window) {
-        let growth = 1 << self.up_rounds;
-        self.up_rounds = (self.up_rounds + 1).min(MAX_UP_ROUNDS);
-        self.up_count = (win.cwnd / growth).max(1);
-    }
-
-    fn probe_upward(&mut self, ack: &Ack<'_>, win: &Window) {
-        if !ack.path.cwnd_limited || win.cwnd < self.inflight_hi {
-            self.up_acked = 0; // the bound does not bind
-            return;
-        }
-        self.up_acked += ack.delivered();
-        if self.up_acked >= self.up_count {
-            let delta = self.up_acked / self.up_count;
-            self.up_acked -= delta * self.up_count;
-            self.inflight_hi = self.inflight_hi.saturating_add(delta);
-        }
-        if self.rounds.started {
-            self.raise_slope(win);
-        }
-    }
-
-    fn too_high(&mut self, now: Time, tx_in_flight: u32, app_limited: bool, win: &Window) {
-        self.probe_too_high = true;
-        self.probe_samples = false; // one reaction per probe
-        if !app_limited {
-            let kept = share(self.target_inflight(win), UNIT - BETA);
-            self.inflight_hi = tx_in_flight.max(kept);
-        }
-        if self.mode == Mode::Up {
-            self.start_down(now);
-        }
-    }
-
-    /// Learns from the ACKs of a probe; whether that decided the next phase.
-    fn adapt_upper_bounds(&mut self, now: Time, ack: &Ack<'_>, win: &Window) -> bool {
-        let app_limited = ack.rate.is_some_and(|s| s.app_limited);
-        if self.ack_phase == AckPhase::Starting && self.rounds.started {
-            self.ack_phase = AckPhase::Feedback;
-        }
-        if self.ack_phase == AckPhase::Stopping && self.rounds.started {
-            self.probe_samples = false;
-            self.ack_phase = AckPhase::Init;
-            if self.in_probe_bw() && !app_limited && self.bw_hi[1] > Bw(0) {
-                self.bw_hi = [self.bw_hi[1], Bw(0)];
-            }
-            if self.in_probe_bw() && self.stopped_risky_probe && !self.probe_too_high {
-                self.start_refill(0); // it was stopped for nothing
-                return true;
-            }
-        }
-        let Some(sample) = ack.rate.as_ref() else { return false };
-        if self.is_too_high(sample.tx_in_flight, sample.lost, Some(sample)) {
-            if self.probe_samples {
-                self.too_high(now, sample.tx_in_flight, sample.app_limited, win);
-            }
-        } else if self.inflight_hi != NONE {
-            self.inflight_hi = self.inflight_hi.max(sample.tx_in_flight);
-            if self.mode == Mode::Up {
-                self.probe_upward(ack, win);
-            }
-        }
-        false
-    }
-
-    fn check_time_to_probe(&mut self, now: Time, state: State, win: &Window) -> bool {
-        let marks_only = self.ecn_in_cycle && !self.loss_in_cycle && state == State::Open;
-        if self.profile.ecn_reprobe > 0 && self.ecn_eligible && marks_only {
-            let from = share(self.inflight_hi, self.profile.ecn_reprobe).max(1);
-            self.start_refill(from.ilog2());
-            return true;
-        }
-        let rounds = PROBE_ROUNDS.min(self.target_inflight(win));
-        if now.since(self.cycle_stamp) > self.probe_wait || self.rounds_since_probe >= rounds {
-            self.start_refill(0);
-            return true;
-        }
-        false
-    }
-
-    fn update_cycle(&mut self, now: Time, ack: &Ack<'_>, bw: Bw, win: &Window) {
-        if !self.full_pipe || self.adapt_upper_bounds(now, ack, win) {
-            return;
-        }
-        let in_flight = self.in_flight_at_departure(now, ack.path, ack.prior_in_flight);
-        match self.mode {
-            Mode::Cruise => {
-                self.check_time_to_probe(now, ack.path.state, win);
-            }
-            Mode::Refill => {
-                if self.rounds.started {
-                    self.probe_samples = true;
-                    self.start_up(now, bw, win);
-                }
-            }
-            Mode::Up => {
-                let risky = self.probe_too_high && in_flight >= self.inflight_hi;
-                self.stopped_risky_probe |= risky;
-                if risky || self.is_up_done(now, ack, bw, in_flight, win) {
-                    self.probe_too_high = false;
-                    self.start_down(now);
-                }
-            }
-            Mode::Down => {
-                if !self.check_time_to_probe(now, ack.path.state, win)
-                    && in_flight <= self.with_headroom()
-                    && in_flight <= self.inflight(self.max_bw(), UNIT)
-                {
-                    self.start_cruise();
-                }
-            }
-            Mode::Startup | Mode::Drain | Mode::ProbeRtt => {}
-        }
-    }
-
-    fn is_up_done(
-        &mut self,
-        now: Time,
-        ack: &Ack<'_>,
-        bw: Bw,
-        in_flight: u32,
-        win: &Window,
-    ) -> bool {
-        match self.profile.rules {
-            Rules::V2 => {
-                now.since(self.cycle_stamp) > self.min_rtt
-                    && in_flight >= self.inflight(self.max_bw(), UP_PACING)
-            }
-            Rules::V3 if ack.path.cwnd_limited && win.cwnd >= self.inflight_hi => {
-                // The bound limits the flow: whether the pipe is full shows later.
-                self.reset_full_bw();
-                self.full_bw = bw;
-                false
-            }
-            Rules::V3 => self.full_bw_now,
-        }
-    }
-
     // ---- minimum RTT ------------------------------------------------------------------------
 
     fn update_min_rtt(&mut self, now: Time, ack: &Ack<'_>, win: &mut Window) {
@@ -792,24 +417,6 @@ fn share(whole: u32, part: u32) -> u32 {
     ((u64::from(whole) * u64::from(part)) >> SCALE) as u32
 }
 
-fn next_alpha(alpha: u32, ratio: u32) -> u32 {
-    (share(UNIT - ECN_GAIN, alpha) + share(ECN_GAIN, ratio)).min(UNIT)
-}
-
-/// `inflight_lo` after a marked round.
-fn after_ecn(inflight_lo: u32, alpha: u32) -> u32 {
-    share(inflight_lo, UNIT - share(alpha, ECN_FACTOR))
-}
-
-/// The flight at which the loss limit was crossed: of a segment sent with `tx_in_flight` (itself
-/// included) and `lost` since, how much was in flight when losses made up 2 %.
-fn flight_at_loss(tx_in_flight: u32, lost: u32) -> u32 {
-    let (flight, lost) = (tx_in_flight.saturating_sub(1), lost.saturating_sub(1));
-    let budget = (u64::from(flight) * u64::from(LOSS_LIMIT)).div_ceil(u64::from(UNIT));
-    let left = budget.saturating_sub(u64::from(lost));
-    flight + ((left << SCALE) / u64::from(UNIT - LOSS_LIMIT)) as u32
-}
-
 impl Controller for V3 {
     fn needs(&self) -> Needs {
         Needs {
@@ -866,7 +473,7 @@ impl Controller for V3 {
         if self.rounds.started {
             self.conservation.active = false;
             self.rounds_since_probe = (self.rounds_since_probe + 1).min(0xff);
-            self.update_ecn_alpha(path, win);
+            self.update_ecn_alpha(path);
         }
         self.ecn_in_round |= self.ecn_eligible && (ack.ece || ack.ce > 0);
         let bw = sample.map_or(Bw(0), |s| Bw::of_up(s.delivered, s.interval));
@@ -874,7 +481,7 @@ impl Controller for V3 {
         self.update_congestion(ack, bw, win);
         let window = if self.full_pipe { Aggregation::ROUNDS } else { 1 };
         self.aggregation.update(now, ack, self.bw(), (self.rounds.started, window), win.cwnd);
-        self.check_startup_loss(ack, win);
+        self.check_startup_loss(ack);
         self.check_full_bw(sample, bw);
         self.check_drain(now, path, win);
         self.update_cycle(now, ack, bw, win);
