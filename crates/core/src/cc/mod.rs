@@ -7,10 +7,14 @@
 
 mod bbr;
 mod classic_ecn;
+mod copa;
 mod cubic;
 mod hystart;
+mod ledbat;
+mod ledbat_plus_plus;
 mod prague;
 mod reno;
+mod vegas;
 
 use std::fmt;
 
@@ -434,7 +438,16 @@ impl fmt::Debug for Entry {
 }
 
 /// All congestion controllers, sorted by name.
-pub const REGISTRY: &[Entry] = &[bbr::ENTRY, cubic::ENTRY, prague::ENTRY, reno::ENTRY];
+pub const REGISTRY: &[Entry] = &[
+    bbr::ENTRY,
+    copa::ENTRY,
+    cubic::ENTRY,
+    ledbat::ENTRY,
+    ledbat_plus_plus::ENTRY,
+    prague::ENTRY,
+    reno::ENTRY,
+    vegas::ENTRY,
+];
 
 /// The registry's line for `name`; the error lists the names and the nearest.
 pub fn entry(name: &str) -> Result<&'static Entry, GrammarError> {

@@ -8,7 +8,7 @@ use sojourn_transport::tcp::Config;
 
 use crate::pipe::{Fate, Passing, Pipe, at_ms, ms};
 
-const CONTROLLERS: [&str; 9] = [
+const CONTROLLERS: [&str; 13] = [
     "reno",
     "cubic",
     "prague",
@@ -18,6 +18,10 @@ const CONTROLLERS: [&str; 9] = [
     "bbr version v2",
     "bbr version v3",
     "bbr version v3 ecn",
+    "copa",
+    "ledbat",
+    "ledbat++",
+    "vegas",
 ];
 
 /// Chances in percent, and how far packets move.
