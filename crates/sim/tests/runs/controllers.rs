@@ -128,6 +128,42 @@ delay = "{rtt}ms"
     }
 }
 
+/// The same set-up with one Cubic flow, queues without dice: goodput and mean RTT of Linux 7.2.13.
+#[test]
+fn cubic_does_what_linux_does() {
+    for (qdisc, ecn, rtt, goodput, mean_rtt) in [
+        ("pfifo limit 250", "off", 20, 47.73, 69.00),
+        ("pfifo limit 250", "off", 80, 47.98, 120.19),
+        ("fq_codel flows 1", "rfc3168", 20, 47.31, 22.67),
+        ("fq_codel flows 1", "rfc3168", 80, 44.63, 80.77),
+        ("fq_codel flows 1 noecn", "off", 20, 47.23, 22.63),
+        ("fq_codel flows 1 noecn", "off", 80, 44.25, 80.88),
+    ] {
+        let out = run(&format!(
+            r#"
+duration = "30s"
+step = "250ms"
+measure = {{ from = "5s", to = "30s" }}
+tcp = {{ ecn = "{ecn}", rmem_max = "16Mb", wmem_max = "16Mb" }}
+[[link]]
+name = "bneck"
+rate = "50Mbit"
+shaper = "htb"
+qdisc = "{qdisc}"
+[link.reverse]
+rate = "none"
+qdisc = "pfifo"
+delay = "{rtt}ms"
+[[flow]]
+name = "f0"
+cc = "cubic"
+"#
+        ));
+        close(out.flow("f0").goodput_mbps, goodput, 1.0);
+        close(mean(&out, "flow.f0.rtt", 5.0), mean_rtt, 1.0);
+    }
+}
+
 // KAT cc.md §3.7: from IW 10 to a BDP of 330 segments takes 5.06 doublings, and three flat rounds
 // tell. A round's rate is known one round later, and the overshoot queues.
 #[test]
