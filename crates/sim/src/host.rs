@@ -58,7 +58,8 @@ impl End {
 
 /// The two ends of flow number `index`: UDP for a controller that reads its counters, else TCP.
 fn flow_ends(flow: &Flow, index: usize, seed: u64) -> [End; 2] {
-    let controller = cc::build(&flow.cc).expect("the scenario has built it once");
+    let mut controller = cc::build(&flow.cc).expect("the scenario has built it once");
+    controller.seed(Rng::named(seed, &format!("flow.{}.cc", flow.name)));
     if controller.needs().feedback == Some(Feedback::Counters) {
         udp_ends(flow, index, seed, controller)
     } else {

@@ -5,18 +5,24 @@
 //! runs proportional rate reduction and the RTO, and asks the controller for `ssthresh` once per
 //! reduction; a controller that sets [`Needs::owns_cwnd`] does all of that itself in `on_ack`.
 
+mod bbr;
 mod classic_ecn;
+mod copa;
 mod cubic;
 mod hystart;
+mod ledbat;
+mod ledbat_plus_plus;
 mod prague;
 mod reno;
 mod udp_prague;
+mod vegas;
 
 use std::fmt;
 
 use crate::ecn::Ecn;
 use crate::grammar::{Args, GrammarError, Param, nearest, split_name};
 use crate::probe::Probe;
+use crate::rng::Rng;
 use crate::units::{Bytes, Dur, Rate, Time};
 
 /// A congestion controller: reacts to facts, owns no clock, sends nothing.
@@ -25,6 +31,10 @@ pub trait Controller: Send {
     /// a controller may give up a wish when [`Controller::on_established`] tells it that the peer
     /// refused.
     fn needs(&self) -> Needs;
+
+    /// Hands over the flow's own random stream, before anything else. Without it a controller that
+    /// throws dice uses a fixed stream.
+    fn seed(&mut self, _rng: Rng) {}
 
     /// The handshake is done; `path.feedback` says what was negotiated.
     fn on_established(&mut self, _now: Time, _path: &Path, _win: &mut Window) {}
@@ -35,6 +45,10 @@ pub trait Controller: Send {
     /// An acknowledgement was processed: scoreboard, loss marking and state machine are done
     /// (`cc.md` 0.3 steps 1-7). This is the growth step, and for owners of cwnd everything.
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>, win: &mut Window);
+
+    /// A segment was marked lost, by an acknowledgement (before its [`Controller::on_ack`]) or by a
+    /// timer; once per transmission of the segment.
+    fn on_lost(&mut self, _now: Time, _lost: &Lost, _win: &Window) {}
 
     /// The slow-start threshold of a reduction that starts now (Linux `ssthresh` hook). Called
     /// exactly once per episode: entering CWR or Recovery, or the first RTO of an episode.
@@ -230,6 +244,8 @@ pub struct Path {
     pub backlogged: bool,
     /// The endpoint paces (by itself or through a qdisc).
     pub paced: bool,
+    /// Earliest departure of the next burst by the pacer; in the past if nothing holds it back.
+    pub departure: Time,
     /// Pacing ratio in slow start, percent (`tcp_pacing_ss_ratio`).
     pub pacing_ss_ratio: u32,
     /// Pacing ratio in congestion avoidance, percent (`tcp_pacing_ca_ratio`).
@@ -283,12 +299,27 @@ pub struct RateSample {
     pub interval: Dur,
     /// `delivered` when the sampled segment was sent.
     pub prior_delivered: u64,
-    /// In flight when it was sent.
-    pub prior_in_flight: u32,
+    /// In flight when the sampled segment was sent, itself included.
+    pub tx_in_flight: u32,
+    /// Segments marked lost since it was sent.
+    pub lost: u32,
     /// Sent while the application had nothing to send.
     pub app_limited: bool,
     /// The ACK of a lone segment that was probably delayed.
     pub ack_delayed: bool,
+}
+
+/// A transmission that was given up for lost.
+#[derive(Clone, Copy, Debug)]
+pub struct Lost {
+    /// In flight when the segment was sent, itself included.
+    pub tx_in_flight: u32,
+    /// Segments marked lost since it was sent, itself included.
+    pub lost: u32,
+    /// Sent while the application had nothing to send.
+    pub app_limited: bool,
+    /// Segments delivered since the start, as in [`Path::delivered`].
+    pub delivered: u64,
 }
 
 /// Fate of one packet, where feedback reports each (RFC 8888).
@@ -385,6 +416,9 @@ pub struct Output {
     pub mss: Option<u32>,
     /// Rate that a media encoder should aim at.
     pub media_target: Option<Rate>,
+    /// The controller holds the flight down on purpose: rate samples of what is in flight now
+    /// count as application-limited.
+    pub app_limited: bool,
 }
 
 /// One line of the registry.
@@ -409,7 +443,17 @@ impl fmt::Debug for Entry {
 }
 
 /// All congestion controllers, sorted by name.
-pub const REGISTRY: &[Entry] = &[cubic::ENTRY, prague::ENTRY, reno::ENTRY, udp_prague::ENTRY];
+pub const REGISTRY: &[Entry] = &[
+    bbr::ENTRY,
+    copa::ENTRY,
+    cubic::ENTRY,
+    ledbat::ENTRY,
+    ledbat_plus_plus::ENTRY,
+    prague::ENTRY,
+    reno::ENTRY,
+    udp_prague::ENTRY,
+    vegas::ENTRY,
+];
 
 /// The registry's line for `name`; the error lists the names and the nearest.
 pub fn entry(name: &str) -> Result<&'static Entry, GrammarError> {

@@ -428,6 +428,7 @@ impl Controller for UdpPrague {
             pacing_rate: Some(Rate(self.pacing_rate() * 8)),
             burst: Some(self.packet_burst as u32),
             mss: Some(self.packet_size as u32),
+            app_limited: false,
             media_target: None,
         }
     }

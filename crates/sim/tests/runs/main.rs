@@ -2,6 +2,7 @@
 
 mod analytic;
 mod changes;
+mod controllers;
 mod elements;
 mod invariants;
 mod lab;

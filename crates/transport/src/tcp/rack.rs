@@ -2,6 +2,7 @@
 
 use sojourn_core::{Dur, Time};
 
+use super::rate::TxSnapshot;
 use super::sack::{Outstanding, Scoreboard};
 
 /// Largest reordering window in quarters of the minimum RTT.
@@ -71,17 +72,24 @@ impl Rack {
         now: Time,
         board: &mut Scoreboard,
         window: Dur,
+        on_lost: impl FnMut(&TxSnapshot),
     ) -> Detection {
         if std::mem::take(&mut self.advanced) {
-            self.detect(now, board, window)
+            self.detect(now, board, window, on_lost)
         } else {
             Detection::default()
         }
     }
 
     /// Marks every segment lost that was sent before the most recently delivered one and is
-    /// overdue by the reordering window.
-    pub(crate) fn detect(&self, now: Time, board: &mut Scoreboard, window: Dur) -> Detection {
+    /// overdue by the reordering window, and tells `on_lost` of each.
+    pub(crate) fn detect(
+        &self,
+        now: Time,
+        board: &mut Scoreboard,
+        window: Dur,
+        mut on_lost: impl FnMut(&TxSnapshot),
+    ) -> Detection {
         let mut found = Detection::default();
         let mut at = board.oldest();
         while let Some(id) = at {
@@ -92,8 +100,10 @@ impl Rack {
             }
             let due = segment.sent + self.rtt + window;
             if due <= now {
+                let tx = segment.tx;
                 found.retransmission_lost |= board.mark_lost(id);
                 found.lost += 1;
+                on_lost(&tx);
             } else {
                 found.wait = found.wait.max(Some(due.since(now)));
             }
@@ -103,11 +113,20 @@ impl Rack {
 
     /// Marks what a retransmission timeout gives up: the head, and all that was sent more than the
     /// latest RTT ago (Linux since 4.20 spares what left recently).
-    pub(crate) fn mark_on_timeout(&self, now: Time, board: &mut Scoreboard) {
+    pub(crate) fn mark_on_timeout(
+        &self,
+        now: Time,
+        board: &mut Scoreboard,
+        mut on_lost: impl FnMut(&TxSnapshot),
+    ) {
         for (n, id) in board.ids().enumerate() {
             let segment = board.get(id);
             if !segment.sacked && (n == 0 || segment.sent + self.rtt <= now) {
+                let (tx, newly) = (segment.tx, !segment.lost);
                 board.mark_lost(id);
+                if newly {
+                    on_lost(&tx);
+                }
             }
         }
     }
@@ -149,7 +168,6 @@ impl Rack {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tcp::rate::TxSnapshot;
 
     fn board() -> Scoreboard {
         let mut board = Scoreboard::new();
@@ -178,7 +196,7 @@ mod tests {
         let last = *board.get(3);
         rack.delivered(now, &last, RTT);
         board.tag_sacked(&[(30, 40)], |_| {});
-        let found = rack.detect_if_advanced(now, &mut board, Dur::ZERO);
+        let found = rack.detect_if_advanced(now, &mut board, Dur::ZERO, |_| {});
         assert_eq!((found.lost, found.wait), (3, None));
     }
 
@@ -189,7 +207,7 @@ mod tests {
         let last = *board.get(3);
         rack.delivered(now, &last, RTT);
         board.tag_sacked(&[(30, 40)], |_| {});
-        let found = rack.detect_if_advanced(now, &mut board, Dur::from_millis(20));
+        let found = rack.detect_if_advanced(now, &mut board, Dur::from_millis(20), |_| {});
         assert_eq!(found.lost, 0);
         assert_eq!(found.wait, Some(Dur::from_millis(19)));
     }
@@ -199,9 +217,9 @@ mod tests {
         let (mut rack, mut board) = (Rack::new(), board());
         rack.rtt = RTT;
         board.tag_sacked(&[(20, 30)], |_| {});
-        rack.mark_on_timeout(Time(1_000_000) + RTT, &mut board);
+        rack.mark_on_timeout(Time(1_000_000) + RTT, &mut board, |_| {});
         assert_eq!((board.lost, board.in_flight()), (2, 1));
-        rack.mark_on_timeout(Time(300_000_000), &mut board);
+        rack.mark_on_timeout(Time(300_000_000), &mut board, |_| {});
         assert_eq!((board.lost, board.in_flight()), (3, 0));
     }
 

@@ -1,6 +1,6 @@
 //! Delivery-rate estimation (draft-cheng-iccrg-delivery-rate-estimation; Linux 5.4 `tcp_rate.c`).
 
-use sojourn_core::cc::RateSample;
+use sojourn_core::cc::{Lost, RateSample};
 use sojourn_core::{Dur, Rate, Time};
 
 /// Snapshot that a segment carries from its transmission.
@@ -8,8 +8,10 @@ use sojourn_core::{Dur, Rate, Time};
 pub(crate) struct TxSnapshot {
     pub(crate) delivered: u64,
     pub(crate) delivered_ce: u64,
+    pub(crate) lost: u64,
     pub(crate) delivered_at: Time,
     pub(crate) first_tx: Time,
+    /// This segment included.
     pub(crate) in_flight: u32,
     pub(crate) app_limited: bool,
     /// Already used for a sample.
@@ -21,6 +23,8 @@ pub(crate) struct TxSnapshot {
 pub(crate) struct RateEstimator {
     pub(crate) delivered: u64,
     pub(crate) delivered_ce: u64,
+    /// Segments marked lost.
+    pub(crate) lost: u64,
     delivered_at: Time,
     first_tx: Time,
     /// `delivered` value up to which samples are application-limited; zero if none.
@@ -31,7 +35,7 @@ pub(crate) struct RateEstimator {
 }
 
 impl RateEstimator {
-    /// A segment leaves; `idle` if nothing was outstanding.
+    /// A segment leaves; `idle` if nothing was outstanding. `in_flight` is without it.
     pub(crate) fn sent(&mut self, now: Time, idle: bool, in_flight: u32) -> TxSnapshot {
         if idle {
             self.first_tx = now;
@@ -40,9 +44,10 @@ impl RateEstimator {
         TxSnapshot {
             delivered: self.delivered,
             delivered_ce: self.delivered_ce,
+            lost: self.lost,
             delivered_at: self.delivered_at,
             first_tx: self.first_tx,
-            in_flight,
+            in_flight: in_flight + 1,
             app_limited: self.app_limited_until != 0,
             consumed: false,
         }
@@ -59,6 +64,17 @@ impl RateEstimator {
             self.first_tx = sent;
         }
         snapshot.consumed = true;
+    }
+
+    /// The transmission with this snapshot was marked lost.
+    pub(crate) fn segment_lost(&mut self, snapshot: &TxSnapshot) -> Lost {
+        self.lost += 1;
+        Lost {
+            tx_in_flight: snapshot.in_flight,
+            lost: (self.lost - snapshot.lost) as u32,
+            app_limited: snapshot.app_limited,
+            delivered: self.delivered,
+        }
     }
 
     /// The application had nothing to send with `in_flight` outstanding.
@@ -102,7 +118,8 @@ impl RateEstimator {
             delivered_ce: (self.delivered_ce - snapshot.delivered_ce) as u32,
             interval,
             prior_delivered: snapshot.delivered,
-            prior_in_flight: snapshot.in_flight,
+            tx_in_flight: snapshot.in_flight,
+            lost: (self.lost - snapshot.lost) as u32,
             app_limited: snapshot.app_limited,
             ack_delayed,
         })
@@ -113,5 +130,28 @@ impl RateEstimator {
         let (delivered, interval, _) = self.shown?;
         let bits = u128::from(delivered) * u128::from(mss) * 8;
         Some(Rate((bits * 1_000_000_000 / u128::from(interval.0)) as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Dur = Dur::from_millis(1);
+
+    #[test]
+    fn a_sample_carries_the_flight_and_the_losses_since_its_segment_was_sent() {
+        let mut rate = RateEstimator::default();
+        let early = rate.sent(Time::ZERO, true, 0);
+        let mut sampled = rate.sent(Time::ZERO + MS, false, 9);
+        let lost = rate.segment_lost(&early);
+        assert_eq!((lost.tx_in_flight, lost.lost, lost.delivered), (1, 1, 0));
+        let late = rate.sent(Time::ZERO + MS * 2, false, 9);
+        let lost = rate.segment_lost(&late);
+        assert_eq!((lost.tx_in_flight, lost.lost), (10, 1), "the loss before it is not its own");
+        rate.delivered += 1;
+        rate.segment_delivered(&mut sampled, Time::ZERO + MS);
+        let sample = rate.finish(Time::ZERO + MS * 5, 1, MS, false).expect("a valid sample");
+        assert_eq!((sample.tx_in_flight, sample.lost, sample.delivered), (10, 2, 1));
     }
 }

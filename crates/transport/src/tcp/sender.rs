@@ -89,7 +89,6 @@ pub struct Sender {
     timeouts: u64,
     probes: u64,
     ce: u64,
-    lost: u64,
     /// Delivered count when the latest sampled segment was sent.
     sampled_delivered: u64,
     pacing_rate: Rate,
@@ -145,7 +144,6 @@ impl Sender {
             timeouts: 0,
             probes: 0,
             ce: 0,
-            lost: 0,
             sampled_delivered: 0,
             pacing_rate: Rate(u64::MAX),
             burst: None,
@@ -182,6 +180,7 @@ impl Sender {
             cwnd_limited: self.is_cwnd_limited(),
             backlogged: self.snd_nxt < self.send_end(),
             paced: self.paced(),
+            departure: self.pacer.next(),
             pacing_ss_ratio: self.config.pacing_ss_ratio,
             pacing_ca_ratio: self.config.pacing_ca_ratio,
             hz: self.config.hz,
@@ -364,7 +363,7 @@ impl Endpoint for Sender {
         FlowProbe(vec![
             ("segments_sent", self.segments_sent as f64),
             ("retransmits", self.retransmits as f64),
-            ("lost", self.lost as f64),
+            ("lost", self.rate.lost as f64),
             ("timeouts", self.timeouts as f64),
             ("tail_loss_probes", self.probes as f64),
             ("ce_reported", self.ce as f64),

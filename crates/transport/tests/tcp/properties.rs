@@ -8,7 +8,7 @@ use sojourn_transport::tcp::Config;
 
 use crate::pipe::{Fate, Passing, Pipe, at_ms, ms};
 
-const CONTROLLERS: [&str; 10] = [
+const CONTROLLERS: [&str; 18] = [
     "reno",
     "cubic",
     "prague",
@@ -19,6 +19,14 @@ const CONTROLLERS: [&str; 10] = [
     "prague version p3",
     "prague version draft04",
     "prague cwnd_mode switch",
+    "bbr version v1",
+    "bbr version v2",
+    "bbr version v3",
+    "bbr version v3 ecn",
+    "copa",
+    "ledbat",
+    "ledbat++",
+    "vegas",
 ];
 
 /// Chances in percent, and how far packets move.

@@ -56,8 +56,11 @@ impl Sender {
 
     pub(super) fn identify_losses(&mut self, now: Time, fx: &mut Effects) {
         let window = self.reordering_window();
-        let found = self.rack.detect_if_advanced(now, &mut self.board, window);
-        self.note_losses(now, found.lost, found.wait);
+        let (cc, win, rate) = (&mut self.cc, &self.win, &mut self.rate);
+        let found = self.rack.detect_if_advanced(now, &mut self.board, window, |tx| {
+            cc.on_lost(now, &rate.segment_lost(tx), win);
+        });
+        self.await_reordering(now, found.wait);
         fx.lost += found.lost;
         fx.retransmission_lost |= found.retransmission_lost;
     }
@@ -71,8 +74,8 @@ impl Sender {
         )
     }
 
-    pub(super) fn note_losses(&mut self, now: Time, lost: u32, wait: Option<Dur>) {
-        self.lost += u64::from(lost);
+    /// Looks again when the next segment is overdue.
+    pub(super) fn await_reordering(&mut self, now: Time, wait: Option<Dur>) {
         if let Some(wait) = wait {
             self.arm(Timer::Reorder, now + self.rtt.jiffies(wait) + self.timeout_min());
         }
@@ -178,5 +181,8 @@ impl Sender {
         self.pacing_rate = out.pacing_rate.unwrap_or_else(|| path.linux_pacing_rate(&self.win));
         self.burst = out.burst;
         self.mss = out.mss.unwrap_or(path.mss).min(path.mss);
+        if out.app_limited {
+            self.rate.app_limited(self.board.in_flight());
+        }
     }
 }

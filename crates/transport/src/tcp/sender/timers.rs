@@ -91,9 +91,10 @@ impl Sender {
             let path = self.path();
             self.win.ssthresh = self.cc.ssthresh(now, &path, &self.win);
         }
-        let before = self.board.lost;
-        self.rack.mark_on_timeout(now, &mut self.board);
-        self.lost += u64::from(self.board.lost - before);
+        let (cc, win, rate) = (&mut self.cc, &self.win, &mut self.rate);
+        self.rack.mark_on_timeout(now, &mut self.board, |tx| {
+            cc.on_lost(now, &rate.segment_lost(tx), win);
+        });
         self.win.cwnd = self.board.in_flight() + 1;
         self.win.cwnd_cnt = 0;
         self.cwnd_stamp = now;
@@ -110,8 +111,11 @@ impl Sender {
 
     pub(super) fn on_reorder_timeout(&mut self, now: Time) {
         let window = self.reordering_window();
-        let found = self.rack.detect(now, &mut self.board, window);
-        self.note_losses(now, found.lost, found.wait);
+        let (cc, win, rate) = (&mut self.cc, &self.win, &mut self.rate);
+        let found = self.rack.detect(now, &mut self.board, window, |tx| {
+            cc.on_lost(now, &rate.segment_lost(tx), win);
+        });
+        self.await_reordering(now, found.wait);
         if found.lost > 0 && self.state != State::Recovery {
             self.enter_recovery(now);
             if !self.cc.needs().owns_cwnd {
