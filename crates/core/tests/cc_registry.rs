@@ -19,7 +19,8 @@ fn wrong_words_are_answered_with_the_valid_ones() {
     let error = |text| cc::build(text).err().expect("refused").0;
     assert_eq!(
         error("cubik"),
-        "unknown congestion controller `cubik` (did you mean `cubic`?); valid: cubic, prague, reno"
+        "unknown congestion controller `cubik` (did you mean `cubic`?); valid: cubic, cubic-sce, \
+         dctcp, dctcp-sce, prague, reno, reno-sce, scalable"
     );
     assert_eq!(error("prague version p9"), "prague: `version p9`: expected one of p2a, p2b");
     assert_eq!(

@@ -7,9 +7,15 @@
 
 mod classic_ecn;
 mod cubic;
+mod cubic_sce;
+mod dctcp;
+mod dctcp_sce;
 mod hystart;
 mod prague;
 mod reno;
+mod reno_sce;
+mod scalable;
+mod sce;
 
 use std::fmt;
 
@@ -31,12 +37,19 @@ pub trait Controller: Send {
     /// A packet left.
     fn on_send(&mut self, _now: Time, _sent: &Sent, _win: &mut Window) {}
 
+    /// An acknowledgement that is not older than `snd_una` arrived (Linux `in_ack_event`, `cc.md`
+    /// 0.3 step 3): `snd_una` has advanced and SACKs are tagged, but neither are segments
+    /// cumulatively acknowledged nor the state machine has run. Whoever sets cwnd here does so in
+    /// every state.
+    fn on_ack_event(&mut self, _now: Time, _event: &AckEvent<'_>, _win: &mut Window) {}
+
     /// An acknowledgement was processed: scoreboard, loss marking and state machine are done
     /// (`cc.md` 0.3 steps 1-7). This is the growth step, and for owners of cwnd everything.
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>, win: &mut Window);
 
     /// The slow-start threshold of a reduction that starts now (Linux `ssthresh` hook). Called
-    /// exactly once per episode: entering CWR or Recovery, or the first RTO of an episode.
+    /// exactly once per episode: entering CWR or Recovery, or the first RTO of an episode;
+    /// `path.signal` says what it answers.
     fn ssthresh(&mut self, now: Time, path: &Path, win: &Window) -> u32;
 
     /// The endpoint's congestion state changed (Linux `set_state`).
@@ -115,6 +128,16 @@ pub enum State {
     Recovery,
     /// After a retransmission timeout.
     Loss,
+}
+
+/// What a reduction answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Signal {
+    /// A lost segment, repaired or not.
+    #[default]
+    Loss,
+    /// A CE mark, and no loss found by the same acknowledgement.
+    Mark,
 }
 
 /// A transition of [`State`].
@@ -221,6 +244,8 @@ pub struct Path {
     pub state: State,
     /// Negotiated feedback.
     pub feedback: Feedback,
+    /// In [`Controller::ssthresh`]: what the reduction answers.
+    pub signal: Signal,
     /// The last transmission stopped because cwnd was full (`is_cwnd_limited`).
     pub cwnd_limited: bool,
     /// Data is waiting in the write queue.
@@ -301,6 +326,28 @@ pub struct PacketReport {
     pub received: Option<Time>,
     /// ECN codepoint at the receiver.
     pub ecn: Ecn,
+}
+
+/// What an acknowledgement says at first sight, for [`Controller::on_ack_event`].
+#[derive(Clone, Copy, Debug)]
+pub struct AckEvent<'a> {
+    /// The path; `snd_una` is the new one, `delivered` and `in_flight` count SACKs only.
+    pub path: &'a Path,
+    /// Bytes by which `snd_una` advanced.
+    pub acked_bytes: u64,
+    /// The send window moved (Linux `CA_ACK_WIN_UPDATE`): false for a duplicate.
+    pub window_update: bool,
+    /// ECE flag (RFC 3168, DCTCP, SCE).
+    pub ece: bool,
+    /// ESCE flag (SCE).
+    pub esce: bool,
+}
+
+impl<'a> AckEvent<'a> {
+    /// An event that reports nothing: the base for struct update syntax.
+    pub const fn new(path: &'a Path) -> Self {
+        Self { path, acked_bytes: 0, window_update: false, ece: false, esce: false }
+    }
 }
 
 /// Facts of one acknowledgement. Counts are of this acknowledgement; running totals are in
@@ -404,7 +451,16 @@ impl fmt::Debug for Entry {
 }
 
 /// All congestion controllers, sorted by name.
-pub const REGISTRY: &[Entry] = &[cubic::ENTRY, prague::ENTRY, reno::ENTRY];
+pub const REGISTRY: &[Entry] = &[
+    cubic::ENTRY,
+    cubic_sce::ENTRY,
+    dctcp::ENTRY,
+    dctcp_sce::ENTRY,
+    prague::ENTRY,
+    reno::ENTRY,
+    reno_sce::ENTRY,
+    scalable::ENTRY,
+];
 
 /// The registry's line for `name`; the error lists the names and the nearest.
 pub fn entry(name: &str) -> Result<&'static Entry, GrammarError> {

@@ -6,5 +6,6 @@ mod elements;
 mod invariants;
 mod lab;
 mod registry;
+mod sce;
 mod tunnels;
 mod windows;

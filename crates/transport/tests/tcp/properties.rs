@@ -8,8 +8,26 @@ use sojourn_transport::tcp::Config;
 
 use crate::pipe::{Fate, Passing, Pipe, at_ms, ms};
 
-const CONTROLLERS: [&str; 5] =
-    ["reno", "cubic", "prague", "prague version p2a", "prague ecn_fallback 0"];
+const CONTROLLERS: [&str; 15] = [
+    "reno",
+    "reno abe",
+    "cubic",
+    "cubic-sce",
+    "cubic-sce mode literal",
+    "dctcp",
+    "dctcp version rfc8257",
+    "dctcp-sce",
+    "prague",
+    "prague version p2a",
+    "prague ecn_fallback 0",
+    "reno-sce",
+    "reno-sce version v2",
+    "reno-sce mode literal",
+    "scalable",
+];
+
+const FEEDBACK: [Feedback; 5] =
+    [Feedback::None, Feedback::Rfc3168, Feedback::AccEcn, Feedback::Dctcp, Feedback::Sce];
 
 /// Chances in percent, and how far packets move.
 #[derive(Clone, Debug)]
@@ -18,6 +36,7 @@ struct Weather {
     loss: u32,
     ack_loss: u32,
     mark: u32,
+    sce: u32,
     twice: u32,
     late: u32,
     move_by: Dur,
@@ -33,6 +52,7 @@ impl Weather {
             for (chance, fate) in [
                 (loss, Fate::Drop),
                 (w.mark, Fate::Mark),
+                (w.sce, Fate::Sce),
                 (w.twice, Fate::Twice(by)),
                 (w.late, Fate::Late(by)),
             ] {
@@ -57,11 +77,12 @@ prop_compose! {
         loss in 0_u32..25,
         ack_loss in 0_u32..40,
         mark in 0_u32..20,
+        sce in 0_u32..30,
         twice in 0_u32..10,
         late in 0_u32..20,
         move_us in 0_u64..60_000,
     ) -> Weather {
-        Weather { seed, loss, ack_loss, mark, twice, late, move_by: Dur::from_micros(move_us) }
+        Weather { seed, loss, ack_loss, mark, sce, twice, late, move_by: Dur::from_micros(move_us) }
     }
 }
 
@@ -78,7 +99,7 @@ prop_compose! {
     fn case()(
         weather in weather(),
         cc in prop::sample::select(&CONTROLLERS[..]),
-        ecn in prop::sample::select(&[Feedback::None, Feedback::Rfc3168, Feedback::AccEcn][..]),
+        ecn in prop::sample::select(&FEEDBACK[..]),
         bytes in 0_u64..600_000,
         delay_us in 100_u64..100_000,
         bottleneck in prop::option::of((1_000_000_u64..50_000_000, 5_usize..100)),
