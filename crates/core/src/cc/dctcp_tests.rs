@@ -103,3 +103,35 @@ fn without_ecn_it_is_reno() {
     assert_eq!(c.needs(), Needs::default());
     assert_eq!(c.ssthresh(Time::ZERO, &path, &win), 50);
 }
+
+// KAT cc.md §9 #23 and §3.4, of four step-marking queues. A window above W* is marked whole and cut in
+// the next round trip. The closed form takes alpha as constant, so the gain is 2^-10 here; 2^-4 swings
+// about it with each cycle (0.126 to 0.154 and 6.5 to 7.9 segments at W* = 100). At W* = 10 a cycle of
+// whole round trips is too short for it: 0.417 instead of 0.4417.
+#[test]
+fn alpha_over_a_step_marking_queue_is_the_closed_form_s() {
+    for (most, expected) in [(50.0, 0.2022), (100.0, 0.1430), (333.0, 0.0781), (1000.0, 0.0449)] {
+        let form = |alpha: f64| alpha * alpha * (1.0 - alpha / 4.0);
+        let published = (2.0 * most + 1.0) / ((most + 1.0) * (most + 1.0));
+        assert!((form(expected) / published - 1.0).abs() < 0.005);
+        let mut alpha = Alpha::Rfc8257(expected);
+        let (mut cwnd, mut depth, mut cycles, mut sum) = (most, 0.0, 0.0, 0.0);
+        let rounds = 200_000;
+        for _ in 0..rounds {
+            let marked = u64::from(cwnd >= most) * 1000;
+            alpha.update(marked, 1000, 10);
+            sum += alpha.as_f64();
+            cwnd += 1.0;
+            if marked > 0 {
+                let cut = cwnd * alpha.as_f64() / 2.0;
+                cwnd -= cut;
+                depth += cut;
+                cycles += 1.0;
+            }
+        }
+        let (mean, depth) = (sum / f64::from(rounds), depth / cycles);
+        assert!((mean / expected - 1.0).abs() < 0.05, "W* {most}: alpha {mean}");
+        let amplitude = (most + 1.0) * expected / 2.0;
+        assert!((depth / amplitude - 1.0).abs() < 0.05, "W* {most}: {depth} of {amplitude}");
+    }
+}

@@ -64,7 +64,7 @@ impl Quirks {
     }
 
     pub(super) fn describe_rcv_mss(rcv_mss: Option<u32>) -> String {
-        rcv_mss.map_or("rcv_mss send".into(), |n| format!("rcv_mss {n}"))
+        rcv_mss.map_or_else(|| "rcv_mss send".into(), |n| format!("rcv_mss {n}"))
     }
 
     pub(super) fn describe(&self) -> String {

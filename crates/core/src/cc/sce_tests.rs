@@ -23,7 +23,7 @@ impl Flow {
     /// The ACK event alone, without slow start.
     fn event(&mut self, segments: u32, esce: bool, ece: bool) {
         let acked_bytes = u64::from(segments * MSS);
-        let event = AckEvent { acked_bytes, esce, ece, ..AckEvent::new(&self.path) };
+        let event = AckEvent { acked_bytes, ece, esce, ..AckEvent::new(&self.path) };
         self.cc.on_ack_event(Time::ZERO, &event, &mut self.win);
     }
 

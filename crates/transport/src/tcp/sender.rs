@@ -261,7 +261,7 @@ impl Sender {
         let syn_marked =
             self.feedback == Feedback::AccEcn && segment.ace == Negotiation::reflect(Ecn::Ce);
         if self.config.ecn_plus_plus && syn_marked {
-            self.win.cwnd = 1; // the start is not clean (draft-ietf-tcpm-generalized-ecn 3.2.1)
+            self.win.cwnd = 1; // the start is not clean (draft-ietf-tcpm-generalized-ecn)
         }
         let path = self.path();
         self.cc.on_established(now, &path, &mut self.win);

@@ -18,24 +18,34 @@ pub(crate) enum Role {
 /// asks for; `ecn_plus_plus` is draft-ietf-tcpm-generalized-ecn.
 pub(crate) fn codepoint(role: Role, mode: Feedback, needs: Needs, ecn_plus_plus: bool) -> Ecn {
     let wide = needs.ect_on_control || ecn_plus_plus;
-    let capable = match (mode, role) {
-        (Feedback::None | Feedback::Ccfb, _) => false,
-        (_, Role::Data) => true,
-        (Feedback::AccEcn, Role::Retransmission | Role::PureAck) => true,
-        // A SYN may be capable only where its mark can be reported.
-        (Feedback::AccEcn, Role::Syn) => wide,
+    let capable = match mode {
+        Feedback::None | Feedback::Ccfb => false,
+        // RFC 3168 excludes all but new data. ECN++ adds what follows the SYN, but no ACKs.
+        Feedback::Rfc3168 | Feedback::Sce => match role {
+            Role::Data => true,
+            Role::SynAck | Role::Retransmission => ecn_plus_plus,
+            Role::Syn | Role::PureAck => false,
+        },
         // Linux sends everything ECN-capable under the DCTCP controller, the SYN included.
-        (Feedback::Dctcp, Role::Syn | Role::PureAck) => needs.ect_on_control,
-        (Feedback::Dctcp, Role::SynAck | Role::Retransmission) => wide,
-        // RFC 3168 excludes all but new data. ECN++ allows what follows the SYN, ACKs under AccECN only.
-        (_, Role::SynAck | Role::Retransmission) => ecn_plus_plus,
-        (Feedback::Rfc3168 | Feedback::Sce, Role::Syn | Role::PureAck) => false,
+        Feedback::Dctcp => match role {
+            Role::Data => true,
+            Role::SynAck | Role::Retransmission => wide,
+            Role::Syn | Role::PureAck => needs.ect_on_control,
+        },
+        // A SYN may be capable because its mark can be reported.
+        Feedback::AccEcn => match role {
+            Role::Data | Role::Retransmission | Role::PureAck => true,
+            Role::Syn => wide,
+            Role::SynAck => ecn_plus_plus,
+        },
     };
     if capable { needs.codepoint.unwrap_or(Ecn::Ect0) } else { Ecn::NotEct }
 }
 
 #[cfg(test)]
 mod tests {
+    use Feedback as F;
+
     use super::*;
 
     const ROLES: [Role; 5] =
@@ -50,7 +60,6 @@ mod tests {
     fn each_scheme_marks_its_own_kinds_of_packet() {
         let plain = Needs::default();
         let wide = Needs { ect_on_control: true, ..plain };
-        use Feedback as F;
         for (mode, needs, plus, expected) in [
             (F::None, wide, true, [false; 5]),
             (F::Rfc3168, plain, false, [false, false, true, false, false]),
