@@ -333,7 +333,7 @@ impl Controller for Cubic {
             win.cwnd
         };
         let kept = if self.params.abe && abe_applies(path, win) {
-            cwnd * 17 / 20 // RFC 8511 3.1: beta_ecn of 0.85
+            cwnd * 17 / 20 // RFC 8511: beta_ecn of 0.85
         } else {
             cwnd * u64::from(beta) / u64::from(SCALE)
         };

@@ -80,7 +80,7 @@ impl Controller for Reno {
 
     fn ssthresh(&mut self, _now: Time, path: &Path, win: &Window) -> u32 {
         if self.abe && abe_applies(path, win) {
-            // RFC 8511 3.1: beta_ecn of 0.8.
+            // RFC 8511: beta_ecn of 0.8.
             return (win.cwnd - win.cwnd.div_ceil(5)).max(MIN_SSTHRESH);
         }
         ssthresh(win)
