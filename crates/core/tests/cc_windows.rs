@@ -57,7 +57,9 @@ impl Sender {
             esce: hit && reaction == State::Open,
             ..AckEvent::new(&self.path)
         };
-        self.cc.on_ack_event(self.now, &event, &mut self.win);
+        if self.cc.hears_ack_events() {
+            self.cc.on_ack_event(self.now, &event, &mut self.win);
+        }
         self.path.delivered += 1;
         self.path.delivered_ce += u64::from(marked);
         if self.path.state > State::Disorder && self.path.snd_una >= self.recover {

@@ -167,6 +167,10 @@ impl Controller for CubicSce {
         self.cubic.on_established(now, path, win);
     }
 
+    fn hears_ack_events(&self) -> bool {
+        true
+    }
+
     fn on_ack_event(&mut self, now: Time, event: &AckEvent<'_>, win: &mut Window) {
         if event.esce && (self.params.literal_curve || !sce::reducing(event.path)) {
             self.answer_sce(now, event, win);

@@ -217,6 +217,10 @@ impl Controller for Dctcp {
         self.start_window(path);
     }
 
+    fn hears_ack_events(&self) -> bool {
+        true
+    }
+
     fn on_ack_event(&mut self, _now: Time, event: &AckEvent<'_>, _win: &mut Window) {
         if self.reno {
             return;

@@ -78,6 +78,10 @@ impl Controller for DctcpSce {
         Needs { feedback, pacing: self.params.pacing, ..Needs::default() }
     }
 
+    fn hears_ack_events(&self) -> bool {
+        true
+    }
+
     fn on_ack_event(&mut self, _now: Time, event: &AckEvent<'_>, win: &mut Window) {
         let quirks = self.params.quirks;
         if !quirks.literal_ce && sce::reducing(event.path) {

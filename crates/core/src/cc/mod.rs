@@ -40,8 +40,14 @@ pub trait Controller: Send {
     /// An acknowledgement that is not older than `snd_una` arrived (Linux `in_ack_event`, `cc.md`
     /// 0.3 step 3): `snd_una` has advanced and SACKs are tagged, but neither are segments
     /// cumulatively acknowledged nor the state machine has run. Whoever sets cwnd here does so in
-    /// every state.
+    /// every state. Called only if [`Controller::hears_ack_events`].
     fn on_ack_event(&mut self, _now: Time, _event: &AckEvent<'_>, _win: &mut Window) {}
+
+    /// Whether [`Controller::on_ack_event`] is implemented; constant. Most controllers have no use for
+    /// it, and the call costs a look at the whole path per ACK.
+    fn hears_ack_events(&self) -> bool {
+        false
+    }
 
     /// An acknowledgement was processed: scoreboard, loss marking and state machine are done
     /// (`cc.md` 0.3 steps 1-7). This is the growth step, and for owners of cwnd everything.

@@ -135,6 +135,10 @@ impl Controller for RenoSce {
         Needs { feedback: Some(super::Feedback::Sce), ..Needs::default() }
     }
 
+    fn hears_ack_events(&self) -> bool {
+        true
+    }
+
     fn on_ack_event(&mut self, _now: Time, event: &AckEvent<'_>, win: &mut Window) {
         let Params { version, quirks, .. } = self.params;
         if !quirks.literal_ce && sce::reducing(event.path) {

@@ -35,6 +35,7 @@ enum Timer {
 pub struct Sender {
     config: Config,
     cc: Box<dyn Controller>,
+    ack_events: bool,
     win: Window,
     board: Scoreboard,
     rtt: RttEstimator,
@@ -151,6 +152,7 @@ impl Sender {
             sampled_delivered: 0,
             pacing_rate: Rate(u64::MAX),
             burst: None,
+            ack_events: cc.hears_ack_events(),
             config,
             cc,
         }

@@ -57,7 +57,9 @@ impl Sender {
             }
             let acked_bytes = segment.ack - self.snd_una;
             self.snd_una = segment.ack;
-            self.tell_controller(now, segment, acked_bytes, window_update);
+            if self.ack_events {
+                self.tell_controller(now, segment, acked_bytes, window_update);
+            }
             self.clean_acked(now, segment.ack, &mut fx);
             self.tsecr = segment.tsval; // RFC 7323: an overtaken ACK does not set the clock back
         }
