@@ -19,8 +19,8 @@ fn wrong_words_are_answered_with_the_valid_ones() {
     let error = |text| cc::build(text).err().expect("refused").0;
     assert_eq!(
         error("cubik"),
-        "unknown congestion controller `cubik` (did you mean `cubic`?); valid: bbr, copa, cubic, ledbat, \
-         ledbat++, prague, reno, udp-prague, vegas"
+        "unknown congestion controller `cubik` (did you mean `cubic`?); valid: bbr, copa, cubic, \
+         cubic-sce, dctcp, dctcp-sce, ledbat, ledbat++, prague, reno, reno-sce, scalable, udp-prague, vegas"
     );
     assert_eq!(
         error("prague version p9"),

@@ -1,7 +1,9 @@
 //! Mean windows under random loss and marking: controllers alone, driven by one ACK per segment
 //! over a path of constant RTT.
 
-use sojourn_core::cc::{self, Ack, Controller, Feedback, Needs, Path, State, StateChange, Window};
+use sojourn_core::cc::{
+    self, Ack, AckEvent, Controller, Feedback, Needs, Path, Signal, State, StateChange, Window,
+};
 use sojourn_core::{Dur, Rng, Time};
 
 /// A sender whose window is always full. Losses and marks act as in Linux's state machine: one
@@ -20,7 +22,7 @@ impl Sender {
     fn new(text: &str, rtt: Dur, cwnd: u32, feedback: Feedback) -> Self {
         let mut cc = cc::build(text).expect("a known controller");
         let path = Path {
-            mss: 1448,
+            mss: MSS as u32,
             mtu: 1500,
             srtt: rtt,
             min_rtt: rtt,
@@ -41,15 +43,24 @@ impl Sender {
         self.cc.on_state(self.now, change, &self.path, &mut self.win);
     }
 
-    /// Delivers one segment, which a mark or loss `hit`s.
+    /// Delivers one segment, which a mark or loss `hit`s. Reaction `Open` is an SCE mark.
     fn step(&mut self, hit: bool, reaction: State) {
         let spacing = self.path.srtt / u64::from(self.win.cwnd);
         self.now += spacing;
         self.area += f64::from(self.win.cwnd) * spacing.as_secs_f64();
-        self.path.delivered += 1;
-        self.path.snd_una += 1;
-        self.path.snd_nxt = self.path.snd_una + u64::from(self.win.cwnd);
+        self.path.snd_una += MSS;
+        self.path.snd_nxt = self.path.snd_una + u64::from(self.win.cwnd) * MSS;
         let marked = hit && reaction == State::Cwr;
+        let event = AckEvent {
+            acked_bytes: MSS,
+            ece: marked,
+            esce: hit && reaction == State::Open,
+            ..AckEvent::new(&self.path)
+        };
+        if self.cc.hears_ack_events() {
+            self.cc.on_ack_event(self.now, &event, &mut self.win);
+        }
+        self.path.delivered += 1;
         self.path.delivered_ce += u64::from(marked);
         if self.path.state > State::Disorder && self.path.snd_una >= self.recover {
             if !self.needs.owns_cwnd {
@@ -57,10 +68,12 @@ impl Sender {
             }
             self.state(State::Open);
         }
-        if hit && self.path.state == State::Open {
+        if hit && reaction > State::Open && self.path.state == State::Open {
             self.recover = self.path.snd_nxt;
             self.win.prior_cwnd = self.win.cwnd;
-            self.win.ssthresh = self.cc.ssthresh(self.now, &self.path, &self.win);
+            let signal = if marked { Signal::Mark } else { Signal::Loss };
+            let path = Path { signal, ..self.path };
+            self.win.ssthresh = self.cc.ssthresh(self.now, &path, &self.win);
             self.state(reaction);
             if !self.needs.owns_cwnd {
                 // The whole reduction at once stands for its gradual course.
@@ -101,6 +114,7 @@ impl Sender {
     }
 }
 
+const MSS: u64 = 1448;
 const RTT: Dur = Dur::from_millis(80);
 
 fn assert_mean(mean: f64, expected: f64, tolerance: f64) {
@@ -202,5 +216,65 @@ fn coupling_gives_reno_1_22_times_prague_s_window_at_equal_rtt() {
         let half = (1.0 - p) / p;
         assert_mean(prague, half + (half * half + 2.0 * half).sqrt(), 0.03);
         assert_mean(reno / prague, 1.22, 0.15);
+    }
+}
+
+/// Mean window of a DCTCP sender under independent marks.
+fn dctcp(version: &str, p: f64) -> f64 {
+    let text = format!("dctcp version {version}");
+    Sender::new(&text, RTT, (1.0 / p) as u32, Feedback::Dctcp).mean_window(p, 2_000_000, State::Cwr)
+}
+
+// KAT cc.md §9 #24 says 2/p = 100 for p = 0.02: a cut and a segment of growth in every round trip. A cut
+// suspends growth for a round trip and the next one waits for a mark: x/2 = 1/x for x = p W, so
+// x = sqrt(2).
+#[test]
+fn dctcp_s_window_is_inverse_to_the_marking_probability() {
+    for p in [0.01, 0.02, 0.05] {
+        assert_mean(dctcp("rfc8257", p), 2_f64.sqrt() / p, 0.08);
+    }
+}
+
+// KAT cc.md §9 #24 at p = 0.05 and 0.1 in Linux's integers, by rounding: a cut of less than a whole
+// segment is none, so that W rises until W alpha = 2. At 0.02 alpha is near 16/1024, where it
+// falls to zero at once, and the window with it is not 100 (Linux 7.2 over 20 ms: 160; 36.9 and 19.8
+// at 0.05 and 0.1).
+#[test]
+fn linux_s_dctcp_rounds_cuts_down_to_two_over_p() {
+    for p in [0.05, 0.1] {
+        assert_mean(dctcp("linux", p), 2.0 / p, 0.08);
+    }
+    assert!(dctcp("linux", 0.02) > 140.0);
+}
+
+// KAT cc.md §3.6: W of p = .05, .1, .2, compared as the p of the window that comes out
+#[test]
+fn sce_windows_follow_their_laws() {
+    type Law = fn(f64) -> f64;
+    let laws: [(&str, Law, [u32; 3]); 3] = [
+        ("reno-sce version v2", |w| 1.0 / (1.0 + w.sqrt() / 2.0), [1444, 324, 64]),
+        ("reno-sce version v3", |w| 1.0 / (1.0 + w.sqrt()), [361, 81, 16]),
+        ("dctcp-sce", |w| 2.0 / (w + 2.0), [38, 18, 8]),
+    ];
+    for (text, law, windows) in laws {
+        for (p, cwnd) in [0.05, 0.1, 0.2].into_iter().zip(windows) {
+            assert!((law(f64::from(cwnd)) / p - 1.0).abs() < 0.01, "the published window");
+            let mut sender = Sender::new(text, RTT, cwnd, Feedback::Sce);
+            sender.win.ssthresh = 2;
+            let mean = sender.mean_window(p, 3_000_000, State::Open);
+            let error = law(mean) / p - 1.0;
+            assert!(error.abs() < 0.05, "{text} p {p}: mean window {mean}: {error:+.3}");
+        }
+    }
+}
+
+/// A loss every n segments: cwnd grows by a hundredth per round trip from 7/8 of its maximum, for
+/// 100 ln(8/7) round trips, and a reduction takes one more.
+#[test]
+fn scalable_s_window_is_inverse_to_the_loss_probability() {
+    for n in [3000, 10_000, 30_000] {
+        let sender = Sender::new("scalable", RTT, (n / 14) as u32, Feedback::None);
+        let mean = sender.mean_window_hit_by(|i| i % n == 0, 200 * n, State::Recovery);
+        assert_mean(mean, n as f64 / (100.0 * (8.0_f64 / 7.0).ln() + 1.0), 0.03);
     }
 }

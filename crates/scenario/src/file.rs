@@ -157,7 +157,7 @@ pub(crate) struct TcpTable {
     /// Kernel era of the endpoint; default "2020".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) era: Option<EraName>,
-    /// ECN negotiation; default "accecn".
+    /// ECN negotiation and feedback; default what the controller needs, or else "accecn".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ecn: Option<EcnName>,
     /// Send the AccECN option; default false.
@@ -167,6 +167,13 @@ pub(crate) struct TcpTable {
     /// greatest (`tcp_ecn_unsafe_cep`); default false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ecn_unsafe_cep: Option<bool>,
+    /// With ecn "sce": which ACKs carry ESCE; default "advanced".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) sce_feedback: Option<SceName>,
+    /// ECN++: SYN, SYN/ACK and retransmissions are ECN-capable where the feedback allows; default
+    /// false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ecn_plus_plus: Option<bool>,
     /// MTU of the path in IP bytes; default 1500.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) mtu: Option<u32>,
@@ -221,8 +228,22 @@ pub(crate) enum EcnName {
     AccEcn,
     /// Classic ECN of RFC 3168.
     Rfc3168,
+    /// RFC 3168 negotiation with DCTCP's exact report of marks (RFC 8257).
+    Dctcp,
+    /// RFC 3168 with ESCE, the echo of SCE marks.
+    Sce,
     /// No ECN.
     Off,
+}
+
+/// Which ACKs carry ESCE.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum SceName {
+    /// Those of marked segments; one is sent at once where marked and unmarked segments meet.
+    Advanced,
+    /// As many as cover the marked bytes, without additional ACKs.
+    Dithered,
 }
 
 /// An ICMP echo train.

@@ -26,7 +26,8 @@ pub use error::{Origin, ScenarioError};
 pub use file::schema;
 pub use load::{Axis, Parsed, SweepPoint, expand, load};
 pub use scenario::{
-    Change, Direction, EcnMode, Edit, Era, Flow, Link, Measure, Ping, Scenario, Tcp, Tunnel,
+    Change, Direction, EcnMode, Edit, Era, Flow, Link, Measure, Ping, SceMode, Scenario, Tcp,
+    Tunnel,
 };
 pub use topology::{PortSpec, Role, Route, Topology};
 pub use write::to_toml;

@@ -7,9 +7,9 @@ use crate::check::{Key, words};
 use crate::doc::Doc;
 use crate::error::{ScenarioError, unknown};
 use crate::file::{
-    DirectionTable, EcnName, EraName, File, FlowTable, LinkTable, PingTable, TcpTable,
+    DirectionTable, EcnName, EraName, File, FlowTable, LinkTable, PingTable, SceName, TcpTable,
 };
-use crate::scenario::{Direction, EcnMode, Era, Flow, Link, Measure, Ping, Scenario, Tcp};
+use crate::scenario::{Direction, EcnMode, Era, Flow, Link, Measure, Ping, SceMode, Scenario, Tcp};
 use crate::schedule::schedule;
 use crate::text::Quantity;
 use crate::traces::takes_rate;
@@ -38,7 +38,7 @@ pub(crate) fn resolve(doc: &Doc, file: &File) -> Result<Scenario, ScenarioError>
 
     let links = links(doc, &file.link)?;
     let names: Vec<&str> = links.iter().map(|l| l.name.as_str()).collect();
-    tcp(doc, &top("tcp"), &[&file.tcp])?;
+    tcp(doc, &top("tcp"), &[&file.tcp], EcnName::AccEcn)?;
     let mut flows = Vec::new();
     for (index, table) in file.flow.iter().enumerate() {
         let key = Key::entry("flow", index, &table.name);
@@ -284,7 +284,12 @@ fn flow(
 ) -> Result<Flow, ScenarioError> {
     let (start, stop) = start_stop(doc, key, table.start, table.stop, end)?;
     let cc = words(&table.cc);
-    doc.grammar(&key.field("cc"), cc::build(&cc))?;
+    let controller = doc.grammar(&key.field("cc"), cc::build(&cc))?;
+    let feedback = match controller.needs().feedback {
+        Some(cc::Feedback::Dctcp) => EcnName::Dctcp,
+        Some(cc::Feedback::Sce) => EcnName::Sce,
+        _ => EcnName::AccEcn,
+    };
     let bytes = table.bytes.map(|bytes| bytes.0.0);
     doc.check(bytes != Some(0), &key.field("bytes"), "expected more than zero")?;
     let few = table.control_rtts <= MAX_CONTROL_RTTS;
@@ -304,7 +309,7 @@ fn flow(
         path: path(doc, key, table.path.as_ref(), links)?,
         tos,
         hash_of: None,
-        tcp: tcp(doc, &key.field("tcp"), &[&table.tcp, defaults])?,
+        tcp: tcp(doc, &key.field("tcp"), &[&table.tcp, defaults], feedback)?,
     })
 }
 
@@ -362,8 +367,13 @@ pub(crate) fn between(
     doc.check((low..=high).contains(&value), &key.field(field), &message)
 }
 
-/// The first of `tables` that holds a key gives its value.
-fn tcp(doc: &Doc, key: &Key, tables: &[&TcpTable]) -> Result<Tcp, ScenarioError> {
+/// The first of `tables` that holds a key gives its value; without one ECN is `feedback`.
+fn tcp(
+    doc: &Doc,
+    key: &Key,
+    tables: &[&TcpTable],
+    feedback: EcnName,
+) -> Result<Tcp, ScenarioError> {
     macro_rules! first {
         ($field:ident, $default:expr) => {
             tables.iter().find_map(|table| table.$field).unwrap_or($default)
@@ -374,13 +384,20 @@ fn tcp(doc: &Doc, key: &Key, tables: &[&TcpTable]) -> Result<Tcp, ScenarioError>
         era: match first!(era, EraName::E2020) {
             EraName::E2020 => Era::E2020,
         },
-        ecn: match first!(ecn, EcnName::AccEcn) {
+        ecn: match first!(ecn, feedback) {
             EcnName::AccEcn => EcnMode::AccEcn,
             EcnName::Rfc3168 => EcnMode::Rfc3168,
+            EcnName::Dctcp => EcnMode::Dctcp,
+            EcnName::Sce => EcnMode::Sce,
             EcnName::Off => EcnMode::Off,
         },
         accecn_option: first!(accecn_option, false),
         ecn_unsafe_cep: first!(ecn_unsafe_cep, false),
+        sce_feedback: match first!(sce_feedback, SceName::Advanced) {
+            SceName::Advanced => SceMode::Advanced,
+            SceName::Dithered => SceMode::Dithered,
+        },
+        ecn_plus_plus: first!(ecn_plus_plus, false),
         mtu: first!(mtu, 1500),
         timestamps: first!(timestamps, true),
         initial_cwnd: first!(initial_cwnd, 10),

@@ -110,6 +110,19 @@ pub enum EcnMode {
     Rfc3168,
     /// 3: AccECN.
     AccEcn,
+    /// RFC 3168 negotiation, and a receiver that reports every mark (RFC 8257).
+    Dctcp,
+    /// RFC 3168, and ESCE for packets marked ECT(1) (`tcp_sce`).
+    Sce,
+}
+
+/// How a receiver with SCE chooses the ACKs that carry ESCE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SceMode {
+    /// An ACK at once where marked and unmarked segments meet.
+    Advanced,
+    /// ACKs as without SCE, with ESCE in proportion to the marked bytes.
+    Dithered,
 }
 
 /// Kernel era of the TCP endpoint; each changes published results (`docs/architecture.md`).
@@ -130,6 +143,10 @@ pub struct Tcp {
     pub accecn_option: bool,
     /// Read the least number of marks from an ambiguous ACE field (`tcp_ecn_unsafe_cep`).
     pub ecn_unsafe_cep: bool,
+    /// How ESCE is fed back under [`EcnMode::Sce`].
+    pub sce_feedback: SceMode,
+    /// ECN++: control packets and retransmissions are ECN-capable as well.
+    pub ecn_plus_plus: bool,
     /// MTU of the path in IP bytes.
     pub mtu: u32,
     /// `tcp_timestamps`.

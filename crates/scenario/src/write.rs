@@ -7,10 +7,12 @@ use sojourn_core::impair::tunnel::{Dscp, Entropy, Mode};
 use sojourn_core::{Bytes, Dur, Time};
 
 use crate::file::{
-    DirectionTable, EcnName, EraName, File, FlowTable, LinkTable, MeasureTable, PingTable,
+    DirectionTable, EcnName, EraName, File, FlowTable, LinkTable, MeasureTable, PingTable, SceName,
     ScheduleTable, TcpTable, TunnelDscp, TunnelEcn, TunnelEntropy, TunnelTable,
 };
-use crate::scenario::{Change, Direction, EcnMode, Edit, Era, Flow, Link, Scenario, Tcp, Tunnel};
+use crate::scenario::{
+    Change, Direction, EcnMode, Edit, Era, Flow, Link, SceMode, Scenario, Tcp, Tunnel,
+};
 use crate::text::{Quantity, RateOrNone, Tos};
 
 /// The scenario as a file that [`load`](crate::load) reads back as an equal scenario. Equal
@@ -143,10 +145,17 @@ fn tcp(tcp: &Tcp) -> TcpTable {
         ecn: Some(match tcp.ecn {
             EcnMode::AccEcn => EcnName::AccEcn,
             EcnMode::Rfc3168 => EcnName::Rfc3168,
+            EcnMode::Dctcp => EcnName::Dctcp,
+            EcnMode::Sce => EcnName::Sce,
             EcnMode::Off => EcnName::Off,
         }),
         accecn_option: Some(tcp.accecn_option),
         ecn_unsafe_cep: Some(tcp.ecn_unsafe_cep),
+        sce_feedback: Some(match tcp.sce_feedback {
+            SceMode::Advanced => SceName::Advanced,
+            SceMode::Dithered => SceName::Dithered,
+        }),
+        ecn_plus_plus: Some(tcp.ecn_plus_plus),
         mtu: Some(tcp.mtu),
         timestamps: Some(tcp.timestamps),
         initial_cwnd: Some(tcp.initial_cwnd),

@@ -216,7 +216,7 @@ fn ranges_are_stated() {
         "start = \"1s\"",
         "tcp.ecn = \"acecn\"",
         "my.toml:14: flow.a.tcp.ecn: unknown value \"acecn\" (did you mean \"accecn\"?); valid: \
-         accecn, rfc3168, off",
+         accecn, rfc3168, dctcp, sce, off",
     );
     edited(
         "duration",

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use sojourn_core::{Dur, Rate, Time};
 use sojourn_scenario::{
-    Change, EcnMode, Edit, Era, Measure, Parsed, Role, Tcp, Topology, expand, load, schema, to_toml,
+    Change, EcnMode, Edit, Era, Measure, Parsed, Role, SceMode, Tcp, Topology, expand, load,
+    schema, to_toml,
 };
 
 const MINIMAL: &str = r#"
@@ -54,6 +55,8 @@ fn defaults_are_the_documented_ones() {
             ecn: EcnMode::AccEcn,
             accecn_option: false,
             ecn_unsafe_cep: false,
+            sce_feedback: SceMode::Advanced,
+            ecn_plus_plus: false,
             mtu: 1500,
             timestamps: true,
             initial_cwnd: 10,

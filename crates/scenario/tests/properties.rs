@@ -112,13 +112,13 @@ prop_compose! {
 
 prop_compose! {
     fn flow()(
-        cc in prop::sample::select(&["reno", "cubic", "prague"][..]),
+        cc in prop::sample::select(&["reno", "cubic", "prague", "dctcp", "reno-sce"][..]),
         start in 0_u64..9_000_000,
         stop in prop::option::of(9_000_001_u64..20_000_000),
         bytes in prop::option::of(1_u64..1_000_000_000),
         path in prop::sample::select(&["[\"l0\"]", "[\"l1\", \"l0\"]", "[\"l0\", \"l1\"]"][..]),
         dscp in 0_u8..64,
-        ecn in prop::sample::select(&["off", "rfc3168", "accecn"][..]),
+        ecn in prop::sample::select(&["off", "rfc3168", "accecn", "dctcp", "sce"][..]),
         mtu in 576_u32..9000,
     ) -> String {
         let stop = stop.map_or(String::new(), |us| format!("stop = \"{us}us\"\n"));

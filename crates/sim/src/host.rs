@@ -1,10 +1,10 @@
 //! Hosts: the end points of flows and pings, and the packets that they send.
 
 use sojourn_core::cc::{Controller, Feedback};
-use sojourn_core::{Ecn, FlowId, Kind, Packet, Rng, cc};
-use sojourn_scenario::{EcnMode, Flow, Ping, Scenario};
+use sojourn_core::{FlowId, Kind, Packet, Rng, cc};
+use sojourn_scenario::{EcnMode, Flow, Ping, SceMode, Scenario};
 use sojourn_transport::ping::{Requester, Responder};
-use sojourn_transport::tcp::{Config, Receiver, Sender};
+use sojourn_transport::tcp::{Config, Receiver, SceFeedback, Sender};
 use sojourn_transport::{Body, Endpoint, Transmit, udp};
 
 use crate::link::Hop;
@@ -79,12 +79,14 @@ fn udp_ends(flow: &Flow, index: usize, seed: u64, controller: Box<dyn Controller
 }
 
 fn tcp_ends(flow: &Flow, index: usize, seed: u64, controller: Box<dyn Controller>) -> [End; 2] {
-    let ack_codepoint = controller.needs().codepoint.unwrap_or(Ecn::Ect0);
+    let needs = controller.needs();
     let config = Config {
         ecn: match flow.tcp.ecn {
             EcnMode::Off => Feedback::None,
             EcnMode::Rfc3168 => Feedback::Rfc3168,
             EcnMode::AccEcn => Feedback::AccEcn,
+            EcnMode::Dctcp => Feedback::Dctcp,
+            EcnMode::Sce => Feedback::Sce,
         },
         tos: flow.tos,
         mtu: flow.tcp.mtu,
@@ -98,6 +100,11 @@ fn tcp_ends(flow: &Flow, index: usize, seed: u64, controller: Box<dyn Controller
         pacing: flow.tcp.pacing,
         accecn_option: flow.tcp.accecn_option,
         ecn_unsafe_cep: flow.tcp.ecn_unsafe_cep,
+        sce_feedback: match flow.tcp.sce_feedback {
+            SceMode::Advanced => SceFeedback::Advanced,
+            SceMode::Dithered => SceFeedback::Dithered,
+        },
+        ecn_plus_plus: flow.tcp.ecn_plus_plus,
         hz: flow.tcp.hz,
         control_rtts: flow.control_rtts,
         bytes: flow.bytes,
@@ -107,7 +114,7 @@ fn tcp_ends(flow: &Flow, index: usize, seed: u64, controller: Box<dyn Controller
         index,
         seed,
         Box::new(Sender::new(config.clone(), controller)),
-        Box::new(Receiver::new(config, ack_codepoint)),
+        Box::new(Receiver::new(config, needs)),
     )
 }
 

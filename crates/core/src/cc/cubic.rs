@@ -1,6 +1,8 @@
-//! CUBIC in Linux's integers (RFC 9438's curve; net/ipv4/tcp_cubic.c). Facts: `cc.md` 3.2, 3.3.
+//! CUBIC in Linux's integers (RFC 9438's curve; net/ipv4/tcp_cubic.c). With `abe` a mark costs less
+//! than a loss (RFC 8511). Facts: `cc.md` 2.3, 3.2, 3.3.
 
 use super::hystart::{self, Era, Hystart};
+use super::reno::{ABE, abe_applies};
 use super::{Ack, Controller, Entry, Needs, Output, Path, State, StateChange, Window};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::probe::Probe;
@@ -9,7 +11,8 @@ use crate::units::{Dur, Time};
 pub(super) const ENTRY: Entry = Entry {
     name: "cubic",
     summary: "Grows along a cubic of the time since the last reduction; Linux's default.",
-    reference: "RFC 9438; Linux net/ipv4/tcp_cubic.c with HyStart of 5.4 or 5.16 and later",
+    reference: "RFC 9438; Linux net/ipv4/tcp_cubic.c with HyStart of 5.4 or 5.16 and later; abe: RFC \
+                8511",
     params: PARAMS,
     build: |args| Ok(Box::new(Cubic::new(Params::parse(args)?))),
 };
@@ -69,23 +72,25 @@ const PARAMS: &[Param] = &[
         default: "newer",
         doc: "Kernels up to 5.5 (milliseconds, half the delay) or from 5.16 (microseconds).",
     },
+    ABE,
 ];
 
 const DETECT: [&str; 3] = ["train", "delay", "both"];
 const ERA: [&str; 2] = ["2020", "newer"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Params {
+pub(super) struct Params {
     beta: u32,
-    bic_scale: u32,
+    pub(super) bic_scale: u32,
     fast_convergence: bool,
     tcp_friendliness: bool,
-    hystart: bool,
-    detect: hystart::Params,
+    pub(super) hystart: bool,
+    pub(super) detect: hystart::Params,
+    abe: bool,
 }
 
 impl Params {
-    const DEFAULT: Self = Self {
+    pub(super) const DEFAULT: Self = Self {
         beta: 717,
         bic_scale: 41,
         fast_convergence: true,
@@ -98,6 +103,7 @@ impl Params {
             low_window: 16,
             ack_delta: Dur::from_millis(2),
         },
+        abe: false,
     };
 
     fn parse(args: &mut Args<'_>) -> Result<Self, GrammarError> {
@@ -123,6 +129,8 @@ impl Params {
                 "hystart_era" => {
                     p.detect.era = [Era::Until2020, Era::Newer][args.choice(&ERA)?];
                 }
+                "abe" => p.abe = true,
+                "noabe" => p.abe = false,
                 _ => return Err(args.unknown()),
             }
         }
@@ -134,7 +142,7 @@ impl Params {
         let d = &self.detect;
         format!(
             "cubic beta {} bic_scale {} {}fast_convergence {}tcp_friendliness {}hystart \
-             hystart_detect {} hystart_low_window {} hystart_ack_delta {} hystart_era {}",
+             hystart_detect {} hystart_low_window {} hystart_ack_delta {} hystart_era {} {}abe",
             self.beta,
             self.bic_scale,
             no(self.fast_convergence),
@@ -144,6 +152,7 @@ impl Params {
             d.low_window,
             d.ack_delta,
             ERA[usize::from(d.era == Era::Newer)],
+            no(self.abe),
         )
     }
 }
@@ -153,7 +162,7 @@ const SCALE: u32 = 1024;
 
 /// The curve and its clock. A loss timeout forgets it.
 #[derive(Clone, Copy, Debug, Default)]
-struct Curve {
+pub(super) struct Curve {
     /// ACKed segments per segment of growth.
     cnt: u32,
     /// cwnd before the last reduction, less after fast convergence; 0 without one.
@@ -161,45 +170,48 @@ struct Curve {
     last_cwnd: u32,
     last_time: u32,
     /// Plateau of the curve.
-    origin: u32,
+    pub(super) origin: u32,
     /// Time from the epoch's start to the plateau, 2^-10 s.
-    k: u32,
+    pub(super) k: u32,
     /// In units of [`Era::delay`]; 0 before the first sample.
     delay_min: u32,
     /// Jiffies at the first growth after the reduction.
-    epoch: Option<u32>,
-    /// Segments ACKed and not yet counted for the friendly window.
-    ack_cnt: u32,
+    pub(super) epoch: Option<u32>,
+    /// ACKed and not yet counted for the friendly window, in units of [`Cubic::unit`].
+    pub(super) ack_cnt: i64,
     /// What Reno with this beta would have.
     friendly_cwnd: u32,
 }
 
 #[derive(Debug)]
-struct Cubic {
-    params: Params,
+pub(super) struct Cubic {
+    pub(super) params: Params,
     /// 8 times the segments that the friendly window needs per segment of growth and cwnd.
     friendly_scale: u32,
     /// 2^40 / C, C in 1/1024.
     cube_factor: u64,
-    hz: u32,
-    curve: Curve,
+    pub(super) hz: u32,
+    /// Parts of a segment in which [`Curve::ack_cnt`] counts: 1, or bytes for CUBIC-SCE.
+    pub(super) unit: i64,
+    pub(super) curve: Curve,
     hystart: Hystart,
 }
 
 impl Cubic {
-    fn new(params: Params) -> Self {
+    pub(super) fn new(params: Params) -> Self {
         Self {
             params,
             friendly_scale: 8 * (SCALE + params.beta) / 3 / (SCALE - params.beta),
             cube_factor: (1 << 40) / u64::from(params.bic_scale * 10),
             hz: 1000,
+            unit: 1,
             curve: Curve::default(),
             hystart: Hystart::new(params.detect),
         }
     }
 
     #[inline]
-    fn jiffies(&self, now: Time) -> u32 {
+    pub(super) fn jiffies(&self, now: Time) -> u32 {
         (u128::from(now.0) * u128::from(self.hz) / 1_000_000_000) as u32
     }
 
@@ -221,6 +233,7 @@ impl Cubic {
     fn update(&mut self, now: Time, cwnd: u32, acked: u32) {
         let jiffies = self.jiffies(now);
         let c = &mut self.curve;
+        let acked = i64::from(acked) * self.unit;
         c.ack_cnt += acked;
         if c.last_cwnd == cwnd && jiffies.wrapping_sub(c.last_time) <= self.hz / 32 {
             return;
@@ -252,7 +265,7 @@ impl Cubic {
             }
         }
         if self.params.tcp_friendliness {
-            let step = (cwnd * self.friendly_scale) >> 3;
+            let step = i64::from((cwnd * self.friendly_scale) >> 3) * self.unit;
             while c.ack_cnt > step {
                 c.ack_cnt -= step;
                 c.friendly_cwnd += 1;
@@ -310,7 +323,7 @@ impl Controller for Cubic {
         win.additive_increase(self.curve.cnt, acked);
     }
 
-    fn ssthresh(&mut self, _now: Time, _path: &Path, win: &Window) -> u32 {
+    fn ssthresh(&mut self, _now: Time, path: &Path, win: &Window) -> u32 {
         let Params { beta, fast_convergence, .. } = self.params;
         let cwnd = u64::from(win.cwnd);
         self.curve.epoch = None;
@@ -319,7 +332,12 @@ impl Controller for Cubic {
         } else {
             win.cwnd
         };
-        ((cwnd * u64::from(beta) / u64::from(SCALE)) as u32).max(2)
+        let kept = if self.params.abe && abe_applies(path, win) {
+            cwnd * 17 / 20 // RFC 8511: beta_ecn of 0.85
+        } else {
+            cwnd * u64::from(beta) / u64::from(SCALE)
+        };
+        (kept as u32).max(2)
     }
 
     fn on_state(&mut self, now: Time, change: StateChange, path: &Path, _win: &mut Window) {

@@ -223,3 +223,17 @@ fn table_of_parameters_states_the_defaults() {
         .collect();
     assert_eq!(cubic(&words.join(" ")).params, Params::DEFAULT);
 }
+
+// KAT cc.md §9 #43
+#[test]
+fn abe_keeps_85_hundredths_after_a_mark_in_congestion_avoidance_only() {
+    let mark = Path { signal: super::super::Signal::Mark, ..path() };
+    let asked = |words, path: &Path, win: Window| cubic(words).ssthresh(Time::ZERO, path, &win);
+    for (cwnd, marked, lost) in [(100, 85, 70), (333, 283, 233), (10, 8, 7), (2, 2, 2)] {
+        let avoiding = Window { ssthresh: 2, ..Window::new(cwnd) };
+        assert_eq!(asked("abe", &mark, avoiding), marked, "cwnd {cwnd}");
+        assert_eq!(asked("abe", &path(), avoiding), lost, "a loss");
+        assert_eq!(asked("abe", &mark, Window::new(cwnd)), lost, "slow start");
+        assert_eq!(asked("", &mark, avoiding), lost, "without abe");
+    }
+}

@@ -9,11 +9,17 @@ mod bbr;
 mod classic_ecn;
 mod copa;
 mod cubic;
+mod cubic_sce;
+mod dctcp;
+mod dctcp_sce;
 mod hystart;
 mod ledbat;
 mod ledbat_plus_plus;
 mod prague;
 mod reno;
+mod reno_sce;
+mod scalable;
+mod sce;
 mod udp_prague;
 mod vegas;
 
@@ -42,6 +48,18 @@ pub trait Controller: Send {
     /// A packet left.
     fn on_send(&mut self, _now: Time, _sent: &Sent, _win: &mut Window) {}
 
+    /// An acknowledgement that is not older than `snd_una` arrived (Linux `in_ack_event`, `cc.md`
+    /// 0.3 step 3): `snd_una` has advanced and SACKs are tagged, but neither are segments
+    /// cumulatively acknowledged nor the state machine has run. Whoever sets cwnd here does so in
+    /// every state. Called only if [`Controller::hears_ack_events`].
+    fn on_ack_event(&mut self, _now: Time, _event: &AckEvent<'_>, _win: &mut Window) {}
+
+    /// Whether [`Controller::on_ack_event`] is implemented; constant. Most controllers have no use for
+    /// it, and the call costs a look at the whole path per ACK.
+    fn hears_ack_events(&self) -> bool {
+        false
+    }
+
     /// An acknowledgement was processed: scoreboard, loss marking and state machine are done
     /// (`cc.md` 0.3 steps 1-7). This is the growth step, and for owners of cwnd everything.
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>, win: &mut Window);
@@ -51,7 +69,8 @@ pub trait Controller: Send {
     fn on_lost(&mut self, _now: Time, _lost: &Lost, _win: &Window) {}
 
     /// The slow-start threshold of a reduction that starts now (Linux `ssthresh` hook). Called
-    /// exactly once per episode: entering CWR or Recovery, or the first RTO of an episode.
+    /// exactly once per episode: entering CWR or Recovery, or the first RTO of an episode;
+    /// `path.signal` says what it answers.
     fn ssthresh(&mut self, now: Time, path: &Path, win: &Window) -> u32;
 
     /// The endpoint's congestion state changed (Linux `set_state`).
@@ -132,6 +151,16 @@ pub enum State {
     Recovery,
     /// After a retransmission timeout.
     Loss,
+}
+
+/// What a reduction answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Signal {
+    /// A lost segment, repaired or not.
+    #[default]
+    Loss,
+    /// A CE mark, and no loss found by the same acknowledgement.
+    Mark,
 }
 
 /// A transition of [`State`].
@@ -238,6 +267,8 @@ pub struct Path {
     pub state: State,
     /// Negotiated feedback.
     pub feedback: Feedback,
+    /// In [`Controller::ssthresh`]: what the reduction answers.
+    pub signal: Signal,
     /// The last transmission stopped because cwnd was full (`is_cwnd_limited`).
     pub cwnd_limited: bool,
     /// Data is waiting in the write queue.
@@ -335,6 +366,28 @@ pub struct PacketReport {
     pub received: Option<Time>,
     /// ECN codepoint at the receiver.
     pub ecn: Ecn,
+}
+
+/// What an acknowledgement says at first sight, for [`Controller::on_ack_event`].
+#[derive(Clone, Copy, Debug)]
+pub struct AckEvent<'a> {
+    /// The path; `snd_una` is the new one, `delivered` and `in_flight` count SACKs only.
+    pub path: &'a Path,
+    /// Bytes by which `snd_una` advanced.
+    pub acked_bytes: u64,
+    /// The send window moved (Linux `CA_ACK_WIN_UPDATE`): false for a duplicate.
+    pub window_update: bool,
+    /// ECE flag (RFC 3168, DCTCP, SCE).
+    pub ece: bool,
+    /// ESCE flag (SCE).
+    pub esce: bool,
+}
+
+impl<'a> AckEvent<'a> {
+    /// An event that reports nothing: the base for struct update syntax.
+    pub const fn new(path: &'a Path) -> Self {
+        Self { path, acked_bytes: 0, window_update: false, ece: false, esce: false }
+    }
 }
 
 /// Facts of one acknowledgement. Counts are of this acknowledgement; running totals are in
@@ -447,10 +500,15 @@ pub const REGISTRY: &[Entry] = &[
     bbr::ENTRY,
     copa::ENTRY,
     cubic::ENTRY,
+    cubic_sce::ENTRY,
+    dctcp::ENTRY,
+    dctcp_sce::ENTRY,
     ledbat::ENTRY,
     ledbat_plus_plus::ENTRY,
     prague::ENTRY,
     reno::ENTRY,
+    reno_sce::ENTRY,
+    scalable::ENTRY,
     udp_prague::ENTRY,
     vegas::ENTRY,
 ];

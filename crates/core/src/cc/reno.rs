@@ -1,20 +1,40 @@
 //! Reno as Linux runs it: RFC 5681 with segments counted instead of ACKs; NewReno's recovery is
-//! the endpoint's. Facts: `cc.md` 3.1, 3.13.1.
+//! the endpoint's. With `abe` a mark costs less than a loss (RFC 8511). Facts: `cc.md` 2.3, 3.1, 3.13.1.
 
-use super::{Ack, Controller, Entry, Needs, Output, Path, Window};
-use crate::grammar::Args;
+use super::{Ack, Controller, Entry, Needs, Output, Path, Signal, Window};
+use crate::grammar::Param;
 use crate::units::Time;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "reno",
     summary: "Halves on loss or ECN echo, grows by one segment per window.",
-    reference: "RFC 5681; Linux net/ipv4/tcp_cong.c",
-    params: &[],
-    build: |args: &mut Args<'_>| match args.key() {
-        Some(_) => Err(args.unknown()),
-        None => Ok(Box::new(Reno)),
+    reference: "RFC 5681; Linux net/ipv4/tcp_cong.c; abe: RFC 8511",
+    params: &[ABE],
+    build: |args| {
+        let mut reno = Reno { abe: false };
+        while let Some(key) = args.key() {
+            match key {
+                "abe" => reno.abe = true,
+                "noabe" => reno.abe = false,
+                _ => return Err(args.unknown()),
+            }
+        }
+        Ok(Box::new(reno))
     },
 };
+
+/// Alternative Backoff with ECN, of Reno and of CUBIC.
+pub(super) const ABE: Param = Param {
+    name: "abe|noabe",
+    value: "",
+    default: "noabe",
+    doc: "Reduce less for a mark in congestion avoidance than for a loss (RFC 8511).",
+};
+
+/// Whether RFC 8511 replaces the factor of the reduction that starts now.
+pub(super) fn abe_applies(path: &Path, win: &Window) -> bool {
+    path.signal == Signal::Mark && !win.in_slow_start()
+}
 
 /// The smallest slow-start threshold, in segments.
 const MIN_SSTHRESH: u32 = 2;
@@ -43,7 +63,9 @@ pub(super) fn ssthresh(win: &Window) -> u32 {
 
 /// Everything Reno remembers is in [`Window`].
 #[derive(Debug)]
-struct Reno;
+struct Reno {
+    abe: bool,
+}
 
 impl Controller for Reno {
     fn needs(&self) -> Needs {
@@ -56,7 +78,11 @@ impl Controller for Reno {
         }
     }
 
-    fn ssthresh(&mut self, _now: Time, _path: &Path, win: &Window) -> u32 {
+    fn ssthresh(&mut self, _now: Time, path: &Path, win: &Window) -> u32 {
+        if self.abe && abe_applies(path, win) {
+            // RFC 8511: beta_ecn of 0.8.
+            return (win.cwnd - win.cwnd.div_ceil(5)).max(MIN_SSTHRESH);
+        }
         ssthresh(win)
     }
 
@@ -65,13 +91,17 @@ impl Controller for Reno {
     }
 
     fn describe(&self) -> String {
-        "reno".into()
+        if self.abe { "reno abe" } else { "reno" }.into()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn reno() -> Reno {
+        Reno { abe: false }
+    }
 
     fn limited() -> Path {
         Path { cwnd_limited: true, ..Path::default() }
@@ -85,7 +115,7 @@ mod tests {
     #[test]
     fn ssthresh_is_half_of_cwnd_rounded_down_and_at_least_two() {
         for (cwnd, expected) in [(37, 18), (5, 2), (3, 2), (1, 2)] {
-            let ssthresh = Reno.ssthresh(Time::ZERO, &Path::default(), &Window::new(cwnd));
+            let ssthresh = reno().ssthresh(Time::ZERO, &Path::default(), &Window::new(cwnd));
             assert_eq!(ssthresh, expected, "cwnd {cwnd}");
         }
     }
@@ -96,7 +126,7 @@ mod tests {
         let mut win = Window { ssthresh: 5, ..Window::new(10) };
         for n in 1..=10 {
             assert_eq!(win.cwnd, 10, "before ACK {n}");
-            ack(&mut Reno, &mut win, &limited(), 1);
+            ack(&mut reno(), &mut win, &limited(), 1);
         }
         assert_eq!(win.cwnd, 11);
     }
@@ -105,7 +135,7 @@ mod tests {
     #[test]
     fn a_stretch_ack_adds_every_whole_window_and_carries_the_rest() {
         let mut win = Window { ssthresh: 5, ..Window::new(10) };
-        ack(&mut Reno, &mut win, &limited(), 25);
+        ack(&mut reno(), &mut win, &limited(), 25);
         assert_eq!((win.cwnd, win.cwnd_cnt), (12, 5));
     }
 
@@ -117,7 +147,7 @@ mod tests {
             for expected in [10, 20, 40, 80, 160] {
                 assert_eq!(win.cwnd, expected, "{per_ack} segments per ACK");
                 for _ in 0..expected / per_ack {
-                    ack(&mut Reno, &mut win, &limited(), per_ack);
+                    ack(&mut reno(), &mut win, &limited(), per_ack);
                 }
             }
         }
@@ -127,28 +157,44 @@ mod tests {
     #[test]
     fn slow_start_stops_at_ssthresh_and_the_rest_counts_for_congestion_avoidance() {
         let mut win = Window { ssthresh: 12, ..Window::new(10) };
-        ack(&mut Reno, &mut win, &limited(), 5);
+        ack(&mut reno(), &mut win, &limited(), 5);
         assert_eq!((win.cwnd, win.cwnd_cnt), (12, 3));
     }
 
     #[test]
     fn growth_needs_a_full_window_and_the_framework_s_leave() {
         let mut win = Window::new(10);
-        ack(&mut Reno, &mut win, &Path::default(), 10);
+        ack(&mut reno(), &mut win, &Path::default(), 10);
         let path = limited();
-        Reno.on_ack(Time::ZERO, &Ack { acked: 10, ..Ack::new(&path) }, &mut win);
+        reno().on_ack(Time::ZERO, &Ack { acked: 10, ..Ack::new(&path) }, &mut win);
         assert_eq!(win, Window::new(10));
     }
 
     #[test]
     fn undo_returns_to_the_window_before_the_reduction() {
-        assert_eq!(Reno.undo_cwnd(&Window { prior_cwnd: 80, ..Window::new(40) }), 80);
-        assert_eq!(Reno.undo_cwnd(&Window { prior_cwnd: 80, ..Window::new(90) }), 90);
+        assert_eq!(reno().undo_cwnd(&Window { prior_cwnd: 80, ..Window::new(40) }), 80);
+        assert_eq!(reno().undo_cwnd(&Window { prior_cwnd: 80, ..Window::new(90) }), 90);
+    }
+
+    // KAT cc.md §9 #43
+    #[test]
+    fn abe_keeps_eight_tenths_after_a_mark_in_congestion_avoidance_only() {
+        let mark = Path { signal: Signal::Mark, ..limited() };
+        let mut abe = Reno { abe: true };
+        for (cwnd, expected) in [(100, 80), (101, 80), (37, 29), (10, 8), (3, 2), (2, 2)] {
+            let avoiding = Window { ssthresh: 2, ..Window::new(cwnd) };
+            let half = (cwnd / 2).max(2);
+            assert_eq!(abe.ssthresh(Time::ZERO, &mark, &avoiding), expected, "cwnd {cwnd}");
+            assert_eq!(abe.ssthresh(Time::ZERO, &limited(), &avoiding), half, "a loss");
+            assert_eq!(abe.ssthresh(Time::ZERO, &mark, &Window::new(cwnd)), half, "slow start");
+            assert_eq!(reno().ssthresh(Time::ZERO, &mark, &avoiding), half, "without abe");
+        }
     }
 
     #[test]
-    fn takes_no_parameters() {
+    fn takes_abe_and_nothing_else() {
+        assert_eq!(super::super::build("reno abe").expect("valid").describe(), "reno abe");
         let error = super::super::build("reno fast").err().expect("refused");
-        assert_eq!(error.0, "reno: unknown parameter `fast`; it takes none");
+        assert_eq!(error.0, "reno: unknown parameter `fast`; valid: abe, noabe");
     }
 }

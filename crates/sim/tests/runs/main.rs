@@ -9,6 +9,7 @@ mod lab;
 mod links;
 mod prague;
 mod registry;
+mod sce;
 mod shapers;
 mod tunnels;
 mod windows;

@@ -1,65 +1,24 @@
-//! ECN on both ends: what is negotiated, how the receiver reports marks and how the sender reads
-//! the reports. RFC 3168 and AccECN (RFC 9768).
+//! ECN on both ends: what is negotiated, which packets are capable, how the receiver reports marks and
+//! how the sender reads the reports. RFC 3168, AccECN (RFC 9768), DCTCP (RFC 8257) and SCE.
+
+mod accecn;
+mod codepoint;
+mod dctcp;
+mod negotiation;
+mod sce;
 
 use sojourn_core::Ecn;
 use sojourn_core::cc::Feedback;
 
+pub use accecn::AccEcnSender;
+pub(crate) use accecn::Progress;
+pub(crate) use codepoint::{Role, codepoint};
+use dctcp::Dctcp;
+pub use negotiation::Negotiation;
+use sce::Sce;
+pub use sce::SceFeedback;
+
 use super::segment::{AE, CWR, ECE};
-
-/// The handshake's ECN bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Negotiation;
-
-impl Negotiation {
-    /// AE, CWR, ECE of a SYN that asks for `wish`.
-    pub fn syn(wish: Feedback) -> u8 {
-        match wish {
-            Feedback::AccEcn => AE | CWR | ECE,
-            Feedback::Rfc3168 | Feedback::Dctcp | Feedback::Sce => CWR | ECE,
-            Feedback::None | Feedback::Ccfb | Feedback::Counters => 0,
-        }
-    }
-
-    /// What a server that supports `able` makes of the SYN's bits, and its SYN/ACK's bits.
-    /// `syn_ecn` is the codepoint with which the SYN arrived (RFC 9768 table 2).
-    pub fn answer(able: Feedback, syn_ace: u8, syn_ecn: Ecn) -> (Feedback, u8) {
-        let classic = matches!(able, Feedback::Rfc3168 | Feedback::Dctcp | Feedback::Sce);
-        match (able, syn_ace) {
-            (Feedback::AccEcn, 0) | (Feedback::None | Feedback::Ccfb | Feedback::Counters, _) => {
-                (Feedback::None, 0)
-            }
-            (Feedback::AccEcn, 0b011) => (Feedback::Rfc3168, ECE),
-            (Feedback::AccEcn, _) => (Feedback::AccEcn, Self::reflect(syn_ecn)),
-            (_, ace) if classic && ace & (CWR | ECE) == CWR | ECE => (able, ECE),
-            _ => (Feedback::None, 0),
-        }
-    }
-
-    /// What a client that asked for `wish` makes of the SYN/ACK's bits.
-    pub fn conclude(wish: Feedback, synack_ace: u8) -> Feedback {
-        match (wish, synack_ace) {
-            (Feedback::AccEcn, 0b000 | 0b111) => Feedback::None,
-            (Feedback::AccEcn, 0b001 | 0b101) => Feedback::Rfc3168,
-            (Feedback::AccEcn, _) => Feedback::AccEcn,
-            (Feedback::Rfc3168 | Feedback::Dctcp | Feedback::Sce, ace)
-                if ace & (CWR | ECE) == ECE =>
-            {
-                wish
-            }
-            _ => Feedback::None,
-        }
-    }
-
-    /// The handshake coding of a received codepoint.
-    pub fn reflect(ecn: Ecn) -> u8 {
-        match ecn {
-            Ecn::NotEct => 0b010,
-            Ecn::Ect1 => 0b011,
-            Ecn::Ect0 => 0b100,
-            Ecn::Ce => 0b110,
-        }
-    }
-}
 
 /// Receiver's side: counts codepoints and fills the flags of ACKs.
 #[derive(Clone, Debug, Default)]
@@ -71,16 +30,29 @@ pub(crate) struct EcnReceiver {
     bytes: [u64; 3],
     /// RFC 3168: repeat ECE until CWR.
     demand_cwr: bool,
+    dctcp: Dctcp,
+    sce: Sce,
     option: bool,
 }
 
 impl EcnReceiver {
-    pub(crate) fn new(mode: Feedback, option: bool) -> Self {
-        Self { mode, option: option && mode == Feedback::AccEcn, ..Self::default() }
+    pub(crate) fn new(mode: Feedback, option: bool, sce: SceFeedback) -> Self {
+        let option = option && mode == Feedback::AccEcn;
+        Self { mode, option, sce: Sce::new(sce), ..Self::default() }
     }
 
     pub(crate) fn mode(&self) -> Feedback {
         self.mode
+    }
+
+    /// Whether an ACK that waits must leave, with the state so far, before a segment with this
+    /// codepoint is taken in.
+    pub(crate) fn divides(&self, ecn: Ecn) -> bool {
+        match self.mode {
+            Feedback::Dctcp => self.dctcp.divides(ecn),
+            Feedback::Sce => self.sce.divides(ecn),
+            _ => false,
+        }
     }
 
     /// A data packet arrived. Returns whether the first mark asks for quick ACKs (RFC 3168).
@@ -97,8 +69,16 @@ impl EcnReceiver {
         if ecn == Ecn::Ce {
             self.cep += 1;
         }
-        if self.mode != Feedback::Rfc3168 {
-            return false;
+        match self.mode {
+            Feedback::Rfc3168 => {}
+            Feedback::Sce => self.sce.on_data(ecn, payload),
+            Feedback::Dctcp => {
+                self.dctcp.on_data(ecn);
+                return false;
+            }
+            Feedback::None | Feedback::AccEcn | Feedback::Ccfb | Feedback::Counters => {
+                return false;
+            }
         }
         if ace & CWR != 0 {
             self.demand_cwr = false;
@@ -106,12 +86,15 @@ impl EcnReceiver {
         ecn == Ecn::Ce && !std::mem::replace(&mut self.demand_cwr, true)
     }
 
-    /// AE, CWR, ECE of the next ACK.
-    pub(crate) fn ace(&self) -> u8 {
+    /// AE, CWR, ECE of an ACK that leaves now and covers this many new bytes.
+    pub(crate) fn ace(&mut self, covered: u64) -> u8 {
+        let ece = if self.demand_cwr { ECE } else { 0 };
         match self.mode {
             Feedback::AccEcn => ((self.cep + 5) & 7) as u8,
-            Feedback::Rfc3168 if self.demand_cwr => ECE,
-            _ => 0,
+            Feedback::Rfc3168 => ece,
+            Feedback::Sce => ece | if self.sce.esce(covered) { AE } else { 0 },
+            Feedback::Dctcp => u8::from(self.dctcp.ece()) * ECE,
+            Feedback::None | Feedback::Ccfb | Feedback::Counters => 0,
         }
     }
 
@@ -122,129 +105,17 @@ impl EcnReceiver {
     }
 }
 
-/// Sender's side of AccECN: turns the 3-bit counter into newly marked packets.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct AccEcnSender {
-    delivered_ce: u64,
-    ce_bytes: u32,
-    unsafe_cep: bool,
-}
-
-/// What an ACK delivered, for [`AccEcnSender::decode`].
-#[derive(Clone, Copy, Debug)]
-pub struct Progress {
-    /// Segments newly delivered.
-    pub segments: u32,
-    /// Bytes newly delivered.
-    pub bytes: u64,
-    /// The connection is in Open or CWR with at least 16 segments delivered.
-    pub regular: bool,
-    /// Payload of a full segment.
-    pub mss: u32,
-}
-
-impl AccEcnSender {
-    /// A sender to which `delivered_ce` marks have been reported. Without an option an ACK of many
-    /// segments is ambiguous: `unsafe_cep` takes the least number of marks, otherwise the greatest.
-    pub fn new(delivered_ce: u64, unsafe_cep: bool) -> Self {
-        Self { delivered_ce, ce_bytes: 0, unsafe_cep }
-    }
-
-    /// Newly reported CE packets of an ACK with this ACE field and option (RFC 9768 appendix A.2;
-    /// without an option as [`AccEcnSender::new`] was told).
-    pub fn decode(&mut self, ace: u8, option: Option<[u32; 3]>, progress: Progress) -> u32 {
-        let ce = self.delta(ace, option, progress);
-        self.delivered_ce += u64::from(ce);
-        ce
-    }
-
-    fn delta(&mut self, ace: u8, option: Option<[u32; 3]>, progress: Progress) -> u32 {
-        let segments = progress.segments;
-        let delta = u32::from(ace).wrapping_sub(5).wrapping_sub(self.delivered_ce as u32) & 7;
-        let new_ce_bytes = option.map(|[_, ce, _]| {
-            let new = ce.wrapping_sub(self.ce_bytes) & 0x00ff_ffff;
-            self.ce_bytes = ce;
-            new
-        });
-        if segments <= 7 || segments < delta {
-            return delta;
-        }
-        let safe = segments - ((segments - delta) & 7);
-        match new_ce_bytes {
-            None if self.unsafe_cep => delta,
-            Some(0) => delta,
-            Some(new) if progress.regular && progress.bytes > 0 => {
-                let by_bytes =
-                    (u64::from(new) * u64::from(segments)).div_ceil(progress.bytes) as u32;
-                safe.min(delta + (by_bytes & !7))
-            }
-            Some(new) if new > delta * progress.mss => safe,
-            Some(new) if new < safe * progress.mss / 2 => delta,
-            None | Some(_) => safe,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use Feedback as F;
-
     use super::*;
 
-    fn decode(ace: u8, segments: u32, ce_bytes: Option<u32>) -> u32 {
-        let progress =
-            Progress { segments, bytes: u64::from(segments) * 1448, regular: true, mss: 1448 };
-        AccEcnSender::new(10, false).decode(ace, ce_bytes.map(|b| [1, b, 1]), progress)
-    }
-
-    // KAT cc.md §9 #40 (vectors of 2.4)
-    #[test]
-    fn ace_decodes_to_the_published_vectors() {
-        assert_eq!(decode(1, 2, None), 2);
-        assert_eq!(decode(1, 20, None), 18);
-        assert_eq!(decode(1, 20, Some(0)), 2);
-        assert_eq!(decode(7, 7, None), 0);
-        assert_eq!(decode(7, 9, None), 8);
-        assert_eq!(decode(1, 20, Some(2896)), 2);
-        assert_eq!(decode(1, 20, Some(14480)), 10);
-    }
-
-    #[test]
-    fn unsafe_decoding_invents_no_marks() {
-        let progress = Progress { segments: 9, bytes: 9 * 1448, regular: true, mss: 1448 };
-        assert_eq!(AccEcnSender::new(10, false).decode(7, None, progress), 8);
-        assert_eq!(AccEcnSender::new(10, true).decode(7, None, progress), 0);
-        assert_eq!(AccEcnSender::new(10, true).decode(1, None, progress), 2);
-    }
-
-    // KAT cc.md §9 #41
-    #[test]
-    fn syn_ack_reflects_the_codepoint_of_the_syn() {
-        let syn = Negotiation::syn(Feedback::AccEcn);
-        for (ecn, ace) in
-            [(Ecn::NotEct, 0b010), (Ecn::Ect1, 0b011), (Ecn::Ect0, 0b100), (Ecn::Ce, 0b110)]
-        {
-            assert_eq!(Negotiation::answer(Feedback::AccEcn, syn, ecn), (Feedback::AccEcn, ace));
-            assert_eq!(Negotiation::conclude(Feedback::AccEcn, ace), Feedback::AccEcn);
-        }
-    }
-
-    #[test]
-    fn ends_of_different_ability_agree_on_the_lesser() {
-        let ask = |client, server| {
-            let (serves, ace) = Negotiation::answer(server, Negotiation::syn(client), Ecn::NotEct);
-            (serves, Negotiation::conclude(client, ace))
-        };
-        assert_eq!(ask(F::AccEcn, F::Rfc3168), (F::Rfc3168, F::Rfc3168));
-        assert_eq!(ask(F::Rfc3168, F::AccEcn), (F::Rfc3168, F::Rfc3168));
-        assert_eq!(ask(F::Rfc3168, F::Rfc3168), (F::Rfc3168, F::Rfc3168));
-        assert_eq!(ask(F::AccEcn, F::None), (F::None, F::None));
-        assert_eq!(ask(F::None, F::AccEcn), (F::None, F::None));
+    fn receiver(mode: Feedback) -> EcnReceiver {
+        EcnReceiver::new(mode, false, SceFeedback::Advanced)
     }
 
     #[test]
     fn counter_wraps_and_every_mark_is_seen_once() {
-        let mut receiver = EcnReceiver::new(Feedback::AccEcn, false);
+        let mut receiver = receiver(Feedback::AccEcn);
         let mut sender = AccEcnSender::default();
         let (mut marked, mut seen) = (0, 0);
         for i in 0..1000_u32 {
@@ -253,19 +124,19 @@ mod tests {
                 marked += u32::from(ecn == Ecn::Ce);
             }
             let progress = Progress { segments: 2, bytes: 2896, regular: true, mss: 1448 };
-            seen += sender.decode(receiver.ace(), None, progress);
+            seen += sender.decode(receiver.ace(2896), None, progress);
         }
         assert_eq!(seen, marked);
     }
 
     #[test]
     fn rfc3168_repeats_ece_until_cwr() {
-        let mut receiver = EcnReceiver::new(Feedback::Rfc3168, false);
+        let mut receiver = receiver(Feedback::Rfc3168);
         assert!(receiver.on_data(Ecn::Ce, 0, 1448));
         assert!(!receiver.on_data(Ecn::Ce, 0, 1448));
         assert!(!receiver.on_data(Ecn::Ect0, 0, 1448));
-        assert_eq!(receiver.ace(), ECE);
+        assert_eq!(receiver.ace(2896), ECE);
         receiver.on_data(Ecn::Ect0, CWR, 1448);
-        assert_eq!(receiver.ace(), 0);
+        assert_eq!(receiver.ace(2896), 0);
     }
 }

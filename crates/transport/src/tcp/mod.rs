@@ -15,7 +15,7 @@ mod sack;
 mod segment;
 mod sender;
 
-pub use ecn::{AccEcnSender, Negotiation};
+pub use ecn::{AccEcnSender, Negotiation, SceFeedback};
 pub use prr::Prr;
 pub use receiver::Receiver;
 pub use rto::RttEstimator;
@@ -54,6 +54,11 @@ pub struct Config {
     /// AccECN without option: read the least number of marks from an ambiguous ACE field, not the
     /// greatest (`tcp_ecn_unsafe_cep` of the L4STeam kernels).
     pub ecn_unsafe_cep: bool,
+    /// How a receiver with SCE chooses the ACKs that carry ESCE.
+    pub sce_feedback: SceFeedback,
+    /// ECN++: control packets and retransmissions are ECN-capable as well
+    /// (draft-ietf-tcpm-generalized-ecn).
+    pub ecn_plus_plus: bool,
     /// Kernel tick rate.
     pub hz: u32,
     /// Round trips of the application's control connection before this one opens.
@@ -78,6 +83,8 @@ impl Default for Config {
             pacing: false,
             accecn_option: false,
             ecn_unsafe_cep: false,
+            sce_feedback: SceFeedback::Advanced,
+            ecn_plus_plus: false,
             hz: 1000,
             control_rtts: 0,
             bytes: None,

@@ -1,11 +1,11 @@
 //! The receiving half: reassembly, acknowledgement policy (delayed, quick and compressed ACKs),
 //! SACK, window growth and ECN counting, as Linux 5.4 does them. The application reads at once.
 
-use sojourn_core::cc::Feedback;
+use sojourn_core::cc::{Feedback, Needs};
 use sojourn_core::{Dur, Ecn, Kind, Probe, Time};
 
 use super::Config;
-use super::ecn::{EcnReceiver, Negotiation};
+use super::ecn::{EcnReceiver, Negotiation, Role, codepoint};
 use super::reassembly::Reassembly;
 use super::segment::{Flags, Segment};
 use crate::endpoint::{Body, Endpoint, FlowProbe, Transmit};
@@ -32,8 +32,8 @@ pub struct Receiver {
     /// Sequence number after the peer's FIN, once it was seen.
     fin: Option<u64>,
     ecn: EcnReceiver,
-    /// Codepoint of ACKs.
-    ack_ecn: Ecn,
+    /// Of this end's controller, which chooses the codepoint of ACKs.
+    needs: Needs,
     rcv_nxt: u64,
     /// What the last ACK acknowledged.
     acked: u64,
@@ -51,22 +51,23 @@ pub struct Receiver {
     ack_now: bool,
     pending: Option<Segment>,
     ce: u64,
+    /// Segments with ECT(1): SCE where the sender uses ECT(0).
+    sce: u64,
     segments: u64,
     acks: u64,
     duplicates: u64,
 }
 
 impl Receiver {
-    /// A listening end; `control_ecn` is the codepoint that its controller puts on ACKs once ECN
-    /// is negotiated.
-    pub fn new(config: Config, control_ecn: Ecn) -> Self {
+    /// A listening end whose controller has these `needs`: it chooses the codepoint of ACKs.
+    pub fn new(config: Config, needs: Needs) -> Self {
         let mss = config.mss();
         Self {
             mss,
             open: false,
             fin: None,
             ecn: EcnReceiver::default(),
-            ack_ecn: control_ecn,
+            needs,
             rcv_nxt: 0,
             acked: 0,
             out_of_order: Reassembly::new(),
@@ -83,6 +84,7 @@ impl Receiver {
             ack_now: false,
             pending: None,
             ce: 0,
+            sce: 0,
             segments: 0,
             acks: 0,
             duplicates: 0,
@@ -98,7 +100,7 @@ impl Receiver {
 
     fn on_syn(&mut self, segment: &Segment, ecn: Ecn) {
         let (mode, ace) = Negotiation::answer(self.config.ecn, segment.ace, ecn);
-        self.ecn = EcnReceiver::new(mode, self.config.accecn_option);
+        self.ecn = EcnReceiver::new(mode, self.config.accecn_option, self.config.sce_feedback);
         self.open = true;
         self.rcv_nxt = 1;
         self.acked = 1;
@@ -116,6 +118,7 @@ impl Receiver {
     fn on_data(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
         self.segments += 1;
         self.ce += u64::from(ecn == Ecn::Ce);
+        self.sce += u64::from(ecn == Ecn::Ect1);
         let range = (segment.seq, segment.end());
         let newer = self.echo == Time::NEVER || segment.tsval >= self.echo;
         if segment.seq <= self.acked && newer {
@@ -128,6 +131,9 @@ impl Receiver {
             self.enter_quickack(MAX_QUICKACKS);
             self.ack_now = true;
             return;
+        }
+        if self.ecn.divides(ecn) {
+            self.close_run(now);
         }
         if self.ecn.on_data(ecn, segment.ace, segment.len) {
             self.enter_quickack(2);
@@ -161,6 +167,16 @@ impl Receiver {
             self.schedule_sack(now);
         } else if self.delayed_at == Time::NEVER {
             self.delayed_at = now + self.ato.min(self.max_ato());
+        }
+    }
+
+    /// The ECN state changes with this segment: what waits to be acknowledged is reported first.
+    fn close_run(&mut self, now: Time) {
+        if self.delayed_at != Time::NEVER {
+            self.pending = Some(self.ack(now));
+        }
+        if self.ecn.mode() == Feedback::Sce {
+            self.enter_quickack(0);
         }
     }
 
@@ -212,6 +228,7 @@ impl Receiver {
 
     fn ack(&mut self, now: Time) -> Segment {
         let sack = self.out_of_order.report(self.duplicate.take());
+        let ace = self.ecn.ace(self.rcv_nxt - self.acked);
         self.acks += 1;
         self.quick = self.quick.saturating_sub(1);
         self.acked = self.rcv_nxt;
@@ -225,7 +242,7 @@ impl Receiver {
             ack: self.rcv_nxt,
             window: self.window.advertise(),
             flags: Flags { ack: true, ..Flags::default() },
-            ace: self.ecn.ace(),
+            ace,
             sack,
             tsval: now,
             tsecr: self.echo,
@@ -235,10 +252,11 @@ impl Receiver {
     }
 
     fn transmit(&self, segment: Segment) -> Transmit {
-        let ecn = match self.ecn.mode() {
-            // AccECN kernels send ECT on pure ACKs; the SYN/ACK and classic ACKs are Not-ECT.
-            Feedback::AccEcn if !segment.flags.syn && !segment.flags.control => self.ack_ecn,
-            _ => Ecn::NotEct,
+        let role = if segment.flags.syn { Role::SynAck } else { Role::PureAck };
+        let ecn = if segment.flags.control {
+            Ecn::NotEct
+        } else {
+            codepoint(role, self.ecn.mode(), self.needs, self.config.ecn_plus_plus)
         };
         Transmit {
             body: Body::Tcp(segment),
@@ -302,13 +320,17 @@ impl Endpoint for Receiver {
     }
 
     fn totals(&self) -> FlowProbe {
-        FlowProbe(vec![
+        let mut totals = vec![
             ("delivered_bytes", self.delivered() as f64),
             ("segments_received", self.segments as f64),
             ("ce_received", self.ce as f64),
             ("duplicates_received", self.duplicates as f64),
             ("acks_sent", self.acks as f64),
-        ])
+        ];
+        if self.ecn.mode() == Feedback::Sce {
+            totals.push(("sce_received", self.sce as f64));
+        }
+        FlowProbe(totals)
     }
 }
 
@@ -398,10 +420,22 @@ impl DynamicWindow {
 
 #[cfg(test)]
 mod tests {
+    use sojourn_core::Rng;
+
     use super::*;
+    use crate::tcp::SceFeedback;
+    use crate::tcp::segment::{AE, ECE};
+
+    const L4S: Needs = Needs {
+        owns_cwnd: true,
+        pacing: true,
+        feedback: Some(Feedback::AccEcn),
+        codepoint: Some(Ecn::Ect1),
+        ect_on_control: true,
+    };
 
     fn open() -> Receiver {
-        let mut rx = Receiver::new(Config::default(), Ecn::Ect1);
+        let mut rx = Receiver::new(Config::default(), L4S);
         let syn = Segment {
             flags: Flags { syn: true, ..Flags::default() },
             ace: Negotiation::syn(Feedback::AccEcn),
@@ -446,6 +480,93 @@ mod tests {
         }
         assert_eq!(&count[..16], [1; 16]);
         assert_eq!(&count[16..], [0, 1, 0, 1, 0, 1, 0, 1]);
+    }
+
+    /// ACKs of a receiver in this mode for segments that arrive a millisecond apart, quick ACKs being
+    /// used up: the segments that each covers, and AE, CWR, ECE.
+    fn answers(mode: Feedback, sce_feedback: SceFeedback, arrivals: &[Ecn]) -> Vec<(u64, u8)> {
+        let config = Config { ecn: mode, sce_feedback, ..Config::default() };
+        let mut rx = Receiver::new(config, Needs::default());
+        let syn = Segment {
+            flags: Flags { syn: true, ..Flags::default() },
+            ace: Negotiation::syn(mode),
+            tsval: Time(1),
+            tsecr: Time::NEVER,
+            ..Segment::default()
+        };
+        rx.on_packet(Time(1), &Body::Tcp(syn), Ecn::NotEct);
+        rx.poll(Time(1)).expect("a SYN/ACK");
+        let (mut covered, mut answers) = (1 + 16 * 1448, Vec::new());
+        for (n, ecn) in std::iter::repeat_n(&Ecn::Ect0, 16).chain(arrivals).enumerate() {
+            let now = Time(1_000_000 * (n as u64 + 2));
+            rx.on_packet(now, &data(n as u64), *ecn);
+            for ack in acks(&mut rx, now).iter().filter(|_| n >= 16) {
+                answers.push(((ack.ack - covered) / 1448, ack.ace));
+                covered = ack.ack;
+            }
+        }
+        rx.on_timer(Time(1_000_000_000));
+        let last = acks(&mut rx, Time(1_000_000_000));
+        answers.extend(last.iter().map(|ack| ((ack.ack - covered) / 1448, ack.ace)));
+        answers
+    }
+
+    const N: Ecn = Ecn::Ect0;
+    const S: Ecn = Ecn::Ect1;
+    const C: Ecn = Ecn::Ce;
+
+    fn sce(arrivals: &[Ecn]) -> Vec<(u64, u8)> {
+        answers(Feedback::Sce, SceFeedback::Advanced, arrivals)
+    }
+
+    // KAT cc.md §9 #38
+    #[test]
+    fn two_marked_segments_between_unmarked_ones_make_one_esce_ack() {
+        assert_eq!(sce(&[N, N, S, S, N, N]), [(2, 0), (2, AE), (2, 0)]);
+    }
+
+    // KAT cc.md §2.6
+    #[test]
+    fn alternate_marks_make_an_ack_of_each_segment_and_steady_ones_none() {
+        assert_eq!(sce(&[N, S, N, S]), [(1, 0), (1, AE), (1, 0), (1, AE)]);
+        assert_eq!(sce(&[S, S, S, S, S, S]), [(2, AE), (2, AE), (2, AE)]);
+        assert_eq!(sce(&[N, N, N, N]), [(2, 0), (2, 0)]);
+    }
+
+    // KAT cc.md §2.6: CE is sticky ECE until CWR and two quick ACKs, whatever ESCE does
+    #[test]
+    fn ce_and_esce_are_independent() {
+        assert_eq!(sce(&[N, N, C, N, N, N]), [(2, 0), (1, ECE), (1, ECE), (2, ECE)]);
+        assert_eq!(sce(&[S, C, N, N]), [(2, AE | ECE), (1, ECE), (1, ECE)]);
+    }
+
+    // KAT cc.md §2.6: the dithered branch keeps one ACK per two segments
+    #[test]
+    fn dithered_esce_covers_as_many_bytes_as_were_marked() {
+        let dithered = |arrivals: &[Ecn]| answers(Feedback::Sce, SceFeedback::Dithered, arrivals);
+        assert_eq!(dithered(&[N, S, N, S]), [(2, AE), (2, 0)]);
+        assert_eq!(dithered(&[N, N, S, N, N, N, S, N]), [(2, 0), (2, AE), (2, 0), (2, 0)]);
+        assert_eq!(dithered(&[S, S, S, S]), [(2, AE), (2, AE)]);
+        let mut rng = Rng::named(1, "dithered");
+        let marks: Vec<Ecn> = (0..5000).map(|_| if rng.unit() < 0.3 { S } else { N }).collect();
+        let (mut marked, mut echoed, mut arrived) = (0_i64, 0_i64, 0);
+        for (segments, ace) in dithered(&marks) {
+            assert_eq!(segments, 2, "no additional ACKs");
+            let new = &marks[arrived..arrived + 2];
+            marked += new.iter().filter(|ecn| **ecn == S).count() as i64;
+            arrived += 2;
+            echoed += 2 * i64::from(ace == AE);
+            assert!((marked - echoed).abs() <= 1, "{marked} marked, {echoed} echoed");
+        }
+    }
+
+    // KAT cc.md §2.5
+    #[test]
+    fn dctcp_divides_the_runs_and_tells_each_ack_s_state() {
+        let dctcp = |arrivals: &[Ecn]| answers(Feedback::Dctcp, SceFeedback::Advanced, arrivals);
+        assert_eq!(dctcp(&[N, N, C, C, N, N]), [(2, 0), (2, ECE), (2, 0)]);
+        assert_eq!(dctcp(&[N, C, C, N, C]), [(1, 0), (2, ECE), (1, 0), (1, ECE)]);
+        assert_eq!(dctcp(&[C, C, C, C]), [(2, ECE), (2, ECE)]);
     }
 
     #[test]

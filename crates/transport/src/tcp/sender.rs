@@ -6,7 +6,7 @@ mod output;
 mod recovery;
 mod timers;
 
-use sojourn_core::cc::{Controller, Feedback, Path, State, Window};
+use sojourn_core::cc::{Controller, Feedback, Path, Signal, State, Window};
 use sojourn_core::{Ecn, Probe, Rate, Time};
 
 use super::Config;
@@ -35,6 +35,7 @@ enum Timer {
 pub struct Sender {
     config: Config,
     cc: Box<dyn Controller>,
+    ack_events: bool,
     win: Window,
     board: Scoreboard,
     rtt: RttEstimator,
@@ -89,6 +90,8 @@ pub struct Sender {
     timeouts: u64,
     probes: u64,
     ce: u64,
+    /// Segments acknowledged with ESCE.
+    sce: u64,
     /// Delivered count when the latest sampled segment was sent.
     sampled_delivered: u64,
     pacing_rate: Rate,
@@ -144,9 +147,11 @@ impl Sender {
             timeouts: 0,
             probes: 0,
             ce: 0,
+            sce: 0,
             sampled_delivered: 0,
             pacing_rate: Rate(u64::MAX),
             burst: None,
+            ack_events: cc.hears_ack_events(),
             config,
             cc,
         }
@@ -177,6 +182,7 @@ impl Sender {
             delivered_ce: self.rate.delivered_ce,
             state: self.state,
             feedback: self.feedback,
+            signal: Signal::Loss,
             cwnd_limited: self.is_cwnd_limited(),
             backlogged: self.snd_nxt < self.send_end(),
             paced: self.paced(),
@@ -185,6 +191,11 @@ impl Sender {
             pacing_ca_ratio: self.config.pacing_ca_ratio,
             hz: self.config.hz,
         }
+    }
+
+    /// ECE and CWR are flags, not a part of AccECN's counter.
+    fn echoes_in_flags(&self) -> bool {
+        matches!(self.feedback, Feedback::Rfc3168 | Feedback::Dctcp | Feedback::Sce)
     }
 
     /// Sequence number after everything that is to be sent, the FIN included.
@@ -232,7 +243,7 @@ impl Sender {
         self.arm(Timer::Retransmit, now + self.rtt.rto());
     }
 
-    fn on_syn_ack(&mut self, now: Time, segment: &Segment) {
+    fn on_syn_ack(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
         if self.established {
             return;
         }
@@ -249,19 +260,20 @@ impl Sender {
         self.timer = Timer::None;
         self.timer_at = Time::NEVER;
         self.cwnd_stamp = now;
+        let syn_marked =
+            self.feedback == Feedback::AccEcn && segment.ace == Negotiation::reflect(Ecn::Ce);
+        if self.config.ecn_plus_plus && syn_marked {
+            self.win.cwnd = 1; // the start is not clean (draft-ietf-tcpm-generalized-ecn)
+        }
         let path = self.path();
         self.cc.on_established(now, &path, &mut self.win);
         self.update_output();
-        // The third ACK reflects the codepoint of the SYN/ACK, which arrives Not-ECT here.
+        // The third ACK reflects the codepoint of the SYN/ACK.
         self.control = Some(Segment {
             seq: 1,
             ack: 1,
             flags: Flags { ack: true, ..Flags::default() },
-            ace: if self.feedback == Feedback::AccEcn {
-                Negotiation::reflect(Ecn::NotEct)
-            } else {
-                0
-            },
+            ace: if self.feedback == Feedback::AccEcn { Negotiation::reflect(ecn) } else { 0 },
             tsval: now,
             tsecr: segment.tsval,
             ..Segment::default()
@@ -281,7 +293,7 @@ impl Endpoint for Sender {
         }
     }
 
-    fn on_packet(&mut self, now: Time, body: &Body, _ecn: Ecn) {
+    fn on_packet(&mut self, now: Time, body: &Body, ecn: Ecn) {
         let Body::Tcp(segment) = body else { return };
         if segment.flags.control {
             // A copy of an earlier answer means nothing.
@@ -290,7 +302,7 @@ impl Endpoint for Sender {
                 self.open(now);
             }
         } else if segment.flags.syn {
-            self.on_syn_ack(now, segment);
+            self.on_syn_ack(now, segment, ecn);
         } else if self.established {
             self.on_ack(now, segment);
         }
@@ -360,7 +372,7 @@ impl Endpoint for Sender {
     }
 
     fn totals(&self) -> FlowProbe {
-        FlowProbe(vec![
+        let mut totals = vec![
             ("segments_sent", self.segments_sent as f64),
             ("retransmits", self.retransmits as f64),
             ("lost", self.rate.lost as f64),
@@ -368,7 +380,11 @@ impl Endpoint for Sender {
             ("tail_loss_probes", self.probes as f64),
             ("ce_reported", self.ce as f64),
             ("acked_bytes", (self.snd_una.min(self.write_end)).saturating_sub(1) as f64),
-        ])
+        ];
+        if self.feedback == Feedback::Sce {
+            totals.push(("sce_reported", self.sce as f64));
+        }
+        FlowProbe(totals)
     }
 }
 

@@ -1,13 +1,14 @@
 //! ECN feedback from mark to reduction.
 
 use sojourn_core::cc::Feedback;
-use sojourn_core::{Ecn, Rate};
-use sojourn_transport::tcp::Config;
+use sojourn_core::{Ecn, Rate, Rng};
+use sojourn_transport::tcp::{Config, SceFeedback};
 
 use crate::pipe::{Fate, Pipe, at_ms, config, ms};
 
 const ECE: u8 = 1;
 const CWR: u8 = 2;
+const AE: u8 = 4;
 
 fn marked(cc: &str, feedback: Feedback, indices: &'static [u64]) -> Pipe {
     let mut pipe = Pipe::new(cc, config(feedback, 2000), ms(50))
@@ -21,10 +22,12 @@ fn marked(cc: &str, feedback: Feedback, indices: &'static [u64]) -> Pipe {
 // KAT cc.md §9 #42
 #[test]
 fn marks_within_one_window_cost_one_reduction() {
-    for feedback in [Feedback::Rfc3168, Feedback::AccEcn] {
-        for cc in ["reno", "cubic"] {
+    for feedback in [Feedback::Rfc3168, Feedback::AccEcn, Feedback::Dctcp, Feedback::Sce] {
+        for cc in ["reno", "reno abe", "cubic", "dctcp", "reno-sce", "cubic-sce", "scalable"] {
             let pipe = marked(cc, feedback, &[80, 110]);
-            assert_eq!(pipe.reductions.len(), 1, "{cc} {feedback:?}: {:?}", pipe.reductions);
+            // The SCE controllers set their threshold once more when the reduction is over.
+            let sce = usize::from(cc == "reno-sce");
+            assert_eq!(pipe.reductions.len(), 1 + sce, "{cc} {feedback:?}: {:?}", pipe.reductions);
         }
     }
 }
@@ -161,13 +164,16 @@ fn the_accecn_option_counts_bytes_of_each_codepoint() {
 
 // RFC 3168 6.1.5 and RFC 9768 3.2.1 (cc.md 2.2, P23)
 #[test]
-fn retransmissions_are_capable_under_accecn_only() {
+fn retransmissions_are_capable_under_accecn_and_dctcp_only() {
     for (cc, feedback, expected) in [
         ("reno", Feedback::Rfc3168, Ecn::NotEct),
         ("reno", Feedback::AccEcn, Ecn::Ect0),
         ("prague", Feedback::AccEcn, Ecn::Ect1),
         ("prague", Feedback::Rfc3168, Ecn::NotEct),
         ("reno", Feedback::None, Ecn::NotEct),
+        ("reno", Feedback::Dctcp, Ecn::NotEct),
+        ("reno-sce", Feedback::Sce, Ecn::NotEct),
+        ("dctcp", Feedback::Dctcp, Ecn::Ect0),
     ] {
         let mut pipe = Pipe::new(cc, config(feedback, 500), ms(20))
             .rule(|p| if p.is_first_of(&[60, 300]) { Fate::Drop } else { Fate::Pass })
@@ -196,4 +202,139 @@ fn prague_follows_the_fraction_of_marks_and_reno_does_not() {
     let (reno, prague) = (steady("reno"), steady("prague version p2b"));
     assert!((9.3..11.2).contains(&reno), "reno {reno:.1}");
     assert!((170.0..230.0).contains(&prague), "prague {prague:.1}");
+}
+
+/// Bytes acknowledged with this flag.
+fn acked_with(pipe: &Pipe, flag: u8) -> u64 {
+    let (mut last, mut sum) = (1, 0);
+    for ack in pipe.acks() {
+        sum += if ack.segment.ace & flag != 0 { ack.segment.ack - last } else { 0 };
+        last = ack.segment.ack;
+    }
+    sum
+}
+
+/// Marks segments at random, each with probability `p`, and counts their bytes.
+fn marked_at_random(
+    cc: &str,
+    config: Config,
+    p: f64,
+    fate: Fate,
+) -> (Pipe, std::rc::Rc<std::cell::Cell<u64>>) {
+    let bytes = std::rc::Rc::new(std::cell::Cell::new(0));
+    let counter = bytes.clone();
+    let mut rng = Rng::named(7, "marks");
+    let mut pipe = Pipe::new(cc, config, ms(20))
+        .rule(move |passing| {
+            if !passing.data || rng.unit() >= p {
+                return Fate::Pass;
+            }
+            counter.set(counter.get() + passing.segment.end() - passing.segment.seq);
+            fate
+        })
+        .start();
+    pipe.finish(at_ms(600_000));
+    (pipe, bytes)
+}
+
+// KAT cc.md §9 #39: "±1 ACK", here of the last ACK, because each run is acknowledged by itself
+#[test]
+fn bytes_acknowledged_with_esce_are_those_marked() {
+    for p in [0.02, 0.3, 0.5, 0.9] {
+        for sce_feedback in [SceFeedback::Advanced, SceFeedback::Dithered] {
+            let config = Config { sce_feedback, ..config(Feedback::Sce, 4000) };
+            let (pipe, bytes) = marked_at_random("reno-sce", config, p, Fate::Sce);
+            assert_eq!(pipe.retransmissions().len(), 0);
+            let (marked, echoed) = (bytes.get(), acked_with(&pipe, AE));
+            assert!(marked.abs_diff(echoed) <= 2 * 1448, "{p} {sce_feedback:?}: {marked} {echoed}");
+            assert_eq!(acked_with(&pipe, ECE), 0);
+        }
+    }
+}
+
+// KAT cc.md §2.5
+#[test]
+fn bytes_acknowledged_with_ece_under_dctcp_are_those_marked() {
+    for p in [0.02, 0.5, 0.9] {
+        let (pipe, bytes) = marked_at_random("dctcp", config(Feedback::Dctcp, 4000), p, Fate::Mark);
+        assert_eq!(acked_with(&pipe, ECE), bytes.get(), "{p}");
+        let segments = bytes.get().div_ceil(1448);
+        assert!(pipe.total("ce_reported").abs_diff(segments) <= 1, "{p}");
+    }
+}
+
+// KAT cc.md §2.5: SYN, SYN/ACK, ACKs and retransmissions, and none of them under another controller
+#[test]
+fn dctcp_sends_every_packet_with_ect0() {
+    for (cc, all) in [("dctcp", true), ("reno", false)] {
+        let mut pipe = Pipe::new(cc, config(Feedback::Dctcp, 300), ms(20))
+            .rule(|p| if p.is_first_of(&[60]) { Fate::Drop } else { Fate::Pass })
+            .start();
+        pipe.finish(at_ms(60_000));
+        let mut others = pipe.log.iter().filter(|p| !p.data || p.copy > 0);
+        assert!(others.all(|p| (p.ecn == Ecn::Ect0) == all), "{cc}");
+        assert!(pipe.data().filter(|p| p.copy == 0).all(|p| p.ecn == Ecn::Ect0));
+    }
+}
+
+// KAT cc.md §2.5
+#[test]
+fn dctcp_without_ecn_at_the_peer_is_reno() {
+    let run = |cc: &str| {
+        let client = config(Feedback::Dctcp, 3000);
+        let mut pipe = Pipe::between(cc, client, config(Feedback::None, 3000), ms(20))
+            .rule(|p| if p.is_first_of(&[80, 1200]) { Fate::Drop } else { Fate::Pass })
+            .start();
+        pipe.finish(at_ms(600_000));
+        assert!(pipe.data().all(|p| p.ecn == Ecn::NotEct));
+        (pipe.now, pipe.reductions)
+    };
+    assert_eq!(run("dctcp"), run("reno"));
+}
+
+// KAT cc.md §2.7
+#[test]
+fn ecn_plus_plus_marks_what_the_feedback_can_report() {
+    let kinds = |feedback, ecn_plus_plus| {
+        let config = Config { ecn_plus_plus, ..config(feedback, 300) };
+        let mut pipe = Pipe::new("reno", config, ms(20))
+            .rule(|p| if p.is_first_of(&[60]) { Fate::Drop } else { Fate::Pass })
+            .start();
+        pipe.finish(at_ms(60_000));
+        let capable = |of: &dyn Fn(&&crate::pipe::Passing) -> bool| {
+            let mut some = pipe.log.iter().filter(of).peekable();
+            assert!(some.peek().is_some());
+            some.all(|p| p.ecn != Ecn::NotEct)
+        };
+        let syn = |p: &&crate::pipe::Passing| p.segment.flags.syn;
+        [
+            capable(&|p| syn(p) && p.forward),
+            capable(&|p| syn(p) && !p.forward),
+            capable(&|p| p.copy > 0),
+            capable(&|p| !syn(p) && !p.forward),
+        ]
+    };
+    assert_eq!(kinds(Feedback::AccEcn, true), [true; 4]);
+    assert_eq!(kinds(Feedback::AccEcn, false), [false, false, true, true]);
+    assert_eq!(kinds(Feedback::Rfc3168, true), [false, true, true, false]);
+    assert_eq!(kinds(Feedback::Rfc3168, false), [false; 4]);
+}
+
+// KAT cc.md §2.7
+#[test]
+fn a_mark_on_an_ecn_plus_plus_syn_costs_the_initial_window() {
+    let first_flight = |ecn_plus_plus, mark| {
+        let config = Config { ecn_plus_plus, ..config(Feedback::AccEcn, 300) };
+        let mut pipe = Pipe::new("reno", config, ms(20))
+            .rule(move |p| match () {
+                () if mark && p.forward && p.segment.flags.syn => Fate::Mark,
+                () => Fate::Pass,
+            })
+            .start();
+        pipe.run_until(at_ms(60));
+        pipe.data().count()
+    };
+    assert_eq!(first_flight(true, true), 1);
+    assert_eq!(first_flight(true, false), 10);
+    assert_eq!(first_flight(false, false), 10);
 }

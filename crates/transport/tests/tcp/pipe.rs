@@ -41,6 +41,8 @@ pub(crate) enum Fate {
     Pass,
     Drop,
     Mark,
+    /// ECT(0) becomes ECT(1).
+    Sce,
     /// A copy follows after this time.
     Twice(Dur),
     /// It is overtaken by what follows within this time.
@@ -90,12 +92,12 @@ impl Pipe {
 
     pub(crate) fn between(cc: &str, client: Config, server: Config, delay: Dur) -> Self {
         let controller = cc::build(cc).expect("a controller of the registry");
-        let codepoint = controller.needs().codepoint.unwrap_or(Ecn::Ect0);
+        let needs = controller.needs();
         Self {
             now: Time::ZERO,
             bytes: client.bytes,
             tx: Sender::new(client, controller),
-            rx: Receiver::new(server, codepoint),
+            rx: Receiver::new(server, needs),
             log: Vec::new(),
             reductions: Vec::new(),
             smallest_cwnd: u32::MAX,
@@ -245,7 +247,11 @@ impl Pipe {
         }
         self.log.push(passing);
         let fate = (self.rule)(&passing);
-        let ecn = if fate == Fate::Mark { Ecn::Ce } else { passing.ecn };
+        let ecn = match fate {
+            Fate::Mark => Ecn::Ce,
+            Fate::Sce if passing.ecn == Ecn::Ect0 => Ecn::Ect1,
+            _ => passing.ecn,
+        };
         let Some(arrival) = self.through(forward, sent.len).filter(|_| fate != Fate::Drop) else {
             return passing;
         };

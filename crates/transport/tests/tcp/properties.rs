@@ -8,26 +8,39 @@ use sojourn_transport::tcp::Config;
 
 use crate::pipe::{Fate, Passing, Pipe, at_ms, ms};
 
-const CONTROLLERS: [&str; 18] = [
-    "reno",
+const CONTROLLERS: [&str; 28] = [
+    "bbr version v1",
+    "bbr version v2",
+    "bbr version v3 ecn",
+    "bbr version v3",
+    "copa",
     "cubic",
-    "prague",
+    "cubic-sce mode literal",
+    "cubic-sce",
+    "dctcp version rfc8257",
+    "dctcp",
+    "dctcp-sce",
+    "ledbat",
+    "ledbat++",
+    "prague cwnd_mode switch",
+    "prague version draft04",
     "prague version p0",
     "prague version p1",
     "prague version p2a",
     "prague version p2b ecn_fallback 0",
     "prague version p3",
-    "prague version draft04",
-    "prague cwnd_mode switch",
-    "bbr version v1",
-    "bbr version v2",
-    "bbr version v3",
-    "bbr version v3 ecn",
-    "copa",
-    "ledbat",
-    "ledbat++",
+    "prague",
+    "reno abe",
+    "reno",
+    "reno-sce mode literal",
+    "reno-sce version v2",
+    "reno-sce",
+    "scalable",
     "vegas",
 ];
+
+const FEEDBACK: [Feedback; 5] =
+    [Feedback::None, Feedback::Rfc3168, Feedback::AccEcn, Feedback::Dctcp, Feedback::Sce];
 
 /// Chances in percent, and how far packets move.
 #[derive(Clone, Debug)]
@@ -36,6 +49,7 @@ struct Weather {
     loss: u32,
     ack_loss: u32,
     mark: u32,
+    sce: u32,
     twice: u32,
     late: u32,
     move_by: Dur,
@@ -51,6 +65,7 @@ impl Weather {
             for (chance, fate) in [
                 (loss, Fate::Drop),
                 (w.mark, Fate::Mark),
+                (w.sce, Fate::Sce),
                 (w.twice, Fate::Twice(by)),
                 (w.late, Fate::Late(by)),
             ] {
@@ -75,11 +90,12 @@ prop_compose! {
         loss in 0_u32..25,
         ack_loss in 0_u32..40,
         mark in 0_u32..20,
+        sce in 0_u32..30,
         twice in 0_u32..10,
         late in 0_u32..20,
         move_us in 0_u64..60_000,
     ) -> Weather {
-        Weather { seed, loss, ack_loss, mark, twice, late, move_by: Dur::from_micros(move_us) }
+        Weather { seed, loss, ack_loss, mark, sce, twice, late, move_by: Dur::from_micros(move_us) }
     }
 }
 
@@ -96,7 +112,7 @@ prop_compose! {
     fn case()(
         weather in weather(),
         cc in prop::sample::select(&CONTROLLERS[..]),
-        ecn in prop::sample::select(&[Feedback::None, Feedback::Rfc3168, Feedback::AccEcn][..]),
+        ecn in prop::sample::select(&FEEDBACK[..]),
         bytes in 0_u64..600_000,
         delay_us in 100_u64..100_000,
         bottleneck in prop::option::of((1_000_000_u64..50_000_000, 5_usize..100)),

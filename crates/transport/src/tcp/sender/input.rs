@@ -1,12 +1,12 @@
 //! What an acknowledgement does: scoreboard, ECN, RTT, then recovery and the controller, in the order
 //! of Linux's `tcp_ack`.
 
-use sojourn_core::cc::{Feedback, State};
+use sojourn_core::cc::{AckEvent, Feedback, Signal, State};
 use sojourn_core::{Dur, Time};
 
 use super::Sender;
 use crate::tcp::ecn::Progress;
-use crate::tcp::segment::{ECE, Segment};
+use crate::tcp::segment::{AE, ECE, Segment};
 
 /// What the current acknowledgement has done so far.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,6 +16,8 @@ pub(super) struct Effects {
     pub(super) data_sacked: bool,
     /// Congestion experienced was echoed (ECE, or a new CE count).
     pub(super) congestion: bool,
+    /// Some congestion experienced was echoed (ESCE).
+    pub(super) some_congestion: bool,
     pub(super) retransmit_acked: bool,
     pub(super) retransmission_lost: bool,
     pub(super) acked: u32,
@@ -49,11 +51,16 @@ impl Sender {
                 self.timeout_streak = 0;
             }
             // Linux tcp_may_update_window: an overtaken ACK does not shrink it.
-            if fx.una_advanced || segment.window > self.snd_wnd {
+            let window_update = fx.una_advanced || segment.window > self.snd_wnd;
+            if window_update {
                 self.snd_wnd = segment.window;
             }
-            self.clean_acked(now, segment.ack, &mut fx);
+            let acked_bytes = segment.ack - self.snd_una;
             self.snd_una = segment.ack;
+            if self.ack_events {
+                self.tell_controller(now, segment, acked_bytes, window_update);
+            }
+            self.clean_acked(now, segment.ack, &mut fx);
             self.tsecr = segment.tsval; // RFC 7323: an overtaken ACK does not set the clock back
         }
         self.read_ecn(segment, old, &mut fx);
@@ -76,6 +83,25 @@ impl Sender {
         }
         let sample = self.rate.finish(now, newly, self.rtt.min_rtt(), fx.ack_delayed);
         self.control_congestion(now, &fx, sample, prior_in_flight);
+    }
+
+    /// Linux `tcp_in_ack_event`.
+    fn tell_controller(
+        &mut self,
+        now: Time,
+        segment: &Segment,
+        acked_bytes: u64,
+        window_update: bool,
+    ) {
+        let path = self.path();
+        let event = AckEvent {
+            path: &path,
+            acked_bytes,
+            window_update,
+            ece: self.echoes_in_flags() && segment.ace & ECE != 0,
+            esce: self.feedback == Feedback::Sce && segment.ace & AE != 0,
+        };
+        self.cc.on_ack_event(now, &event, &mut self.win);
     }
 
     pub(super) fn tag_sacked(&mut self, now: Time, segment: &Segment, fx: &mut Effects) {
@@ -165,6 +191,10 @@ impl Sender {
                     self.rate.delivered_ce += u64::from(fx.ce);
                     self.ce += u64::from(fx.ce);
                 }
+                if self.feedback == Feedback::Sce && segment.ace & AE != 0 && !old {
+                    fx.some_congestion = true;
+                    self.sce += u64::from(fx.acked + fx.sacked);
+                }
             }
             Feedback::None | Feedback::Ccfb | Feedback::Counters => {}
         }
@@ -193,7 +223,7 @@ impl Sender {
         if fx.duplicate {
             self.tlp_high_seq = 0; // both copies arrived: nothing was lost
         } else if ack > self.tlp_high_seq {
-            self.begin_reduction(now);
+            self.begin_reduction(now, Signal::Loss);
             self.set_state(now, State::Cwr);
             self.end_reduction();
             self.keep_open(now);

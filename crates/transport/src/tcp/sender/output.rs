@@ -2,10 +2,11 @@
 //! (Linux 5.4 `tcp_write_xmit` and companions).
 
 use sojourn_core::cc::{Feedback, Sent, State};
-use sojourn_core::{Dur, Ecn, Kind, Time};
+use sojourn_core::{Dur, Kind, Time};
 
 use super::{Sender, Timer};
 use crate::endpoint::{Body, Transmit};
+use crate::tcp::ecn::{Role, codepoint};
 use crate::tcp::sack::Outstanding;
 use crate::tcp::segment::{CWR, Flags, Segment};
 
@@ -243,21 +244,16 @@ impl Sender {
     }
 
     pub(super) fn transmit(&self, segment: Segment) -> Transmit {
-        let ecn_on = self.feedback != Feedback::None;
-        let needs = self.cc.needs();
-        let wanted = needs.codepoint.unwrap_or(Ecn::Ect0);
-        let ecn = if segment.flags.syn {
-            // A controller that marks its control packets asks for ECT on the SYN too.
-            if needs.ect_on_control && self.config.ecn == Feedback::AccEcn {
-                wanted
-            } else {
-                Ecn::NotEct
-            }
-        } else if ecn_on && (self.feedback == Feedback::AccEcn || self.sends_new) {
-            wanted
+        let (role, mode) = if segment.flags.syn {
+            (Role::Syn, self.config.ecn)
+        } else if self.sends_new {
+            (Role::Data, self.feedback)
+        } else if segment.len > 0 || segment.flags.fin {
+            (Role::Retransmission, self.feedback)
         } else {
-            Ecn::NotEct // RFC 3168: neither retransmissions nor pure ACKs
+            (Role::PureAck, self.feedback)
         };
+        let ecn = codepoint(role, mode, self.cc.needs(), self.config.ecn_plus_plus);
         Transmit {
             len: segment.frame_len(self.config.timestamps),
             tos: ecn.on_tos(self.config.tos),

@@ -1,7 +1,7 @@
 //! The congestion state machine (Linux 5.4 `tcp_fastretrans_alert` with RACK), reductions, and the
 //! step that lets the controller act.
 
-use sojourn_core::cc::{Ack, Feedback, RateSample, State, StateChange, Window};
+use sojourn_core::cc::{Ack, Path, RateSample, Signal, State, StateChange, Window};
 use sojourn_core::{Dur, Time};
 
 use super::input::Effects;
@@ -83,29 +83,29 @@ impl Sender {
 
     pub(super) fn enter_cwr(&mut self, now: Time) {
         if self.state < State::Cwr {
-            self.begin_reduction(now);
+            self.begin_reduction(now, Signal::Mark);
             self.set_state(now, State::Cwr);
         }
     }
 
     pub(super) fn enter_recovery(&mut self, now: Time) {
         if self.state < State::Cwr {
-            self.begin_reduction(now);
+            self.begin_reduction(now, Signal::Loss);
         }
         self.set_state(now, State::Recovery);
     }
 
     /// Linux `tcp_init_cwnd_reduction`.
-    pub(super) fn begin_reduction(&mut self, now: Time) {
+    pub(super) fn begin_reduction(&mut self, now: Time, signal: Signal) {
         self.high_seq = self.snd_nxt;
         self.tlp_high_seq = 0;
         self.win.cwnd_cnt = 0;
         self.win.prior_cwnd = self.win.cwnd;
         self.win.prior_ssthresh = self.win.ssthresh;
         self.prr = Prr::default();
-        let path = self.path();
+        let path = Path { signal, ..self.path() };
         self.win.ssthresh = self.cc.ssthresh(now, &path, &self.win);
-        self.cwr_pending = self.feedback == Feedback::Rfc3168;
+        self.cwr_pending = self.echoes_in_flags();
     }
 
     /// Linux `tcp_end_cwnd_reduction`.
@@ -161,9 +161,9 @@ impl Sender {
             acked_bytes: fx.acked_bytes,
             lost: fx.lost,
             ce: fx.ce,
-            ect1: 0,
-            ece: self.feedback == Feedback::Rfc3168 && fx.congestion,
-            esce: false,
+            ect1: if fx.some_congestion { fx.acked + fx.sacked } else { 0 },
+            ece: self.echoes_in_flags() && fx.congestion,
+            esce: fx.some_congestion,
             rtt: fx.rtt_last,
             rate,
             prior_in_flight,

@@ -1,6 +1,6 @@
 //! The one timer of the output side: retransmission timeout, tail-loss probe, reordering window.
 
-use sojourn_core::cc::{Feedback, State, StateChange};
+use sojourn_core::cc::{State, StateChange};
 use sojourn_core::{Dur, Time};
 
 use super::{Sender, Timer};
@@ -104,7 +104,7 @@ impl Sender {
         self.cc.on_state(now, change, &path, &mut self.win);
         self.high_seq = self.snd_nxt;
         self.tlp_high_seq = 0;
-        self.cwr_pending = self.feedback == Feedback::Rfc3168; // tcp_enter_loss
+        self.cwr_pending = self.echoes_in_flags(); // tcp_enter_loss
         self.rtt.back_off();
         self.arm(Timer::Retransmit, now + self.rtt.rto());
     }

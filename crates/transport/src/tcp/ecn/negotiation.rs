@@ -1,0 +1,98 @@
+//! What the ends agree on in the handshake (RFC 3168 6.1.1, RFC 9768 3.1).
+
+use sojourn_core::Ecn;
+use sojourn_core::cc::Feedback;
+
+use crate::tcp::segment::{AE, CWR, ECE};
+
+/// The handshake's ECN bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Negotiation;
+
+impl Negotiation {
+    /// AE, CWR, ECE of a SYN that asks for `wish`.
+    pub fn syn(wish: Feedback) -> u8 {
+        match wish {
+            Feedback::AccEcn => AE | CWR | ECE,
+            Feedback::Rfc3168 | Feedback::Dctcp | Feedback::Sce => CWR | ECE,
+            Feedback::None | Feedback::Ccfb | Feedback::Counters => 0,
+        }
+    }
+
+    /// What a server that supports `able` makes of the SYN's bits, and its SYN/ACK's bits.
+    /// `syn_ecn` is the codepoint with which the SYN arrived (RFC 9768 table 2).
+    pub fn answer(able: Feedback, syn_ace: u8, syn_ecn: Ecn) -> (Feedback, u8) {
+        let classic = matches!(able, Feedback::Rfc3168 | Feedback::Dctcp | Feedback::Sce);
+        match (able, syn_ace) {
+            (Feedback::AccEcn, 0) | (Feedback::None | Feedback::Ccfb | Feedback::Counters, _) => {
+                (Feedback::None, 0)
+            }
+            (Feedback::AccEcn, 0b011) => (Feedback::Rfc3168, ECE),
+            (Feedback::AccEcn, _) => (Feedback::AccEcn, Self::reflect(syn_ecn)),
+            (_, ace) if classic && ace & (CWR | ECE) == CWR | ECE => (able, ECE),
+            _ => (Feedback::None, 0),
+        }
+    }
+
+    /// What a client that asked for `wish` makes of the SYN/ACK's bits.
+    pub fn conclude(wish: Feedback, synack_ace: u8) -> Feedback {
+        match (wish, synack_ace) {
+            (Feedback::AccEcn, 0b000 | 0b111) => Feedback::None,
+            (Feedback::AccEcn, 0b001 | 0b101) => Feedback::Rfc3168,
+            (Feedback::AccEcn, _) => Feedback::AccEcn,
+            (Feedback::Rfc3168 | Feedback::Dctcp | Feedback::Sce, ace)
+                if ace & (CWR | ECE) == ECE =>
+            {
+                wish
+            }
+            _ => Feedback::None,
+        }
+    }
+
+    /// The handshake coding of a received codepoint.
+    pub fn reflect(ecn: Ecn) -> u8 {
+        match ecn {
+            Ecn::NotEct => 0b010,
+            Ecn::Ect1 => 0b011,
+            Ecn::Ect0 => 0b100,
+            Ecn::Ce => 0b110,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use Feedback as F;
+
+    use super::*;
+
+    // KAT cc.md §9 #41
+    #[test]
+    fn syn_ack_reflects_the_codepoint_of_the_syn() {
+        let syn = Negotiation::syn(Feedback::AccEcn);
+        for (ecn, ace) in
+            [(Ecn::NotEct, 0b010), (Ecn::Ect1, 0b011), (Ecn::Ect0, 0b100), (Ecn::Ce, 0b110)]
+        {
+            assert_eq!(Negotiation::answer(Feedback::AccEcn, syn, ecn), (Feedback::AccEcn, ace));
+            assert_eq!(Negotiation::conclude(Feedback::AccEcn, ace), Feedback::AccEcn);
+        }
+    }
+
+    #[test]
+    fn ends_of_different_ability_agree_on_the_lesser() {
+        let ask = |client, server| {
+            let (serves, ace) = Negotiation::answer(server, Negotiation::syn(client), Ecn::NotEct);
+            (serves, Negotiation::conclude(client, ace))
+        };
+        assert_eq!(ask(F::AccEcn, F::Rfc3168), (F::Rfc3168, F::Rfc3168));
+        assert_eq!(ask(F::Rfc3168, F::AccEcn), (F::Rfc3168, F::Rfc3168));
+        assert_eq!(ask(F::Rfc3168, F::Rfc3168), (F::Rfc3168, F::Rfc3168));
+        assert_eq!(ask(F::AccEcn, F::None), (F::None, F::None));
+        assert_eq!(ask(F::None, F::AccEcn), (F::None, F::None));
+        assert_eq!(ask(F::Dctcp, F::Dctcp), (F::Dctcp, F::Dctcp));
+        assert_eq!(ask(F::Sce, F::Sce), (F::Sce, F::Sce));
+        assert_eq!(ask(F::Sce, F::AccEcn), (F::Rfc3168, F::Sce), "SCE is not negotiated");
+        assert_eq!(ask(F::AccEcn, F::Sce), (F::Sce, F::Rfc3168));
+        assert_eq!(ask(F::Dctcp, F::None), (F::None, F::None));
+    }
+}
