@@ -35,6 +35,19 @@ SPELLINGS: dict[tuple[str, str], Callable[[str], str]] = {
 }
 
 
+NEEDS_ACCECN = "AccECN (tcp_ecn=3) is refused by Linux 6.18; 7.2 takes it"
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """Where a queue of the scenario is: `depth` disciplines stand above it on its device."""
+
+    port: str
+    namespace: str
+    device: str
+    depth: int
+
+
 @dataclass(slots=True)
 class Script:
     """Commands in order, and what a stock kernel cannot do of them."""
@@ -42,6 +55,7 @@ class Script:
     lines: list[str] = field(default_factory=list)
     commands: list[dict[str, object]] = field(default_factory=list)
     limits: list[str] = field(default_factory=list)
+    queues: list[Queue] = field(default_factory=list)
     at_s: float = 0.0
 
     def do(self, namespace: str | None, command: str) -> None:
@@ -115,8 +129,9 @@ def spell(text: str) -> Words:
 class Chain:
     """The disciplines on one device, from the root to the leaf, each the child of the one before."""
 
-    def __init__(self, script: Script, namespace: str, device: str) -> None:
+    def __init__(self, script: Script, namespace: str, device: str, stab: str = "none") -> None:
         self.script, self.namespace, self.device = script, namespace, device
+        self.stab = "" if stab == "none" else f"stab {stab} "
         self.elements: list[tuple[str, str, str]] = []
         self.handles = 0
 
@@ -141,6 +156,8 @@ class Chain:
             handle = f"{self.handles}:"
         self.elements[index:] = [(handle, text, what), *(self.elements[index + 1 :] if verb == "change" else [])]
         where = f"dev {self.device} {self.place(index)} handle {handle}"
+        if index == 0 and verb != "change" and self.stab:
+            where = f"{where} {self.stab}".rstrip()
         if words.name == "htb":
             if verb != "change":
                 self.do(f"tc qdisc {verb} {where} htb default 1")
@@ -175,6 +192,7 @@ class Way:
     shaper: str | None
     ingress: Chain | None = None
     first_ingress: int = 0
+    has_queue: bool = True
     delay: tuple[Chain, int] | None = None
 
 
@@ -188,9 +206,19 @@ def build(resolved: Resolved) -> Script:
     _head(script, document, spaces)
     _network(script, document, spaces)
     ways = _queues(script, links, spaces)
+    script.queues = [queue for (link, side), way in ways.items() for queue in _places(link, side, way)]
     script.lines += ["", 'if [ "${1-}" = build ]; then exit; fi']
     _timeline(script, document, ways, spaces)
     return script
+
+
+def _places(link: str, side: str, way: Way) -> Iterator[Queue]:
+    port = link if side == "forward" else f"{link}.{side}"
+    if way.has_queue:
+        yield Queue(port, way.egress.namespace, way.egress.device, len(way.egress.elements) - 1)
+    if way.ingress:
+        for number in range(len(way.ingress.elements) - way.first_ingress):
+            yield Queue(f"{port}.ingress{number}", way.ingress.namespace, way.ingress.device, way.first_ingress + number)
 
 
 def _head(script: Script, document: dict[str, Any], spaces: list[str]) -> None:
@@ -267,7 +295,7 @@ def _queues(script: Script, links: Sequence[dict[str, Any]], spaces: list[str]) 
 
 
 def _egress(script: Script, space: str, device: str, way: dict[str, Any], what: str) -> Way:
-    chain = Chain(script, space, device)
+    chain = Chain(script, space, device, way.get("stab", "none"))
     shaper = None
     if way["rate"] != "none":
         shaper = "htb" if way["shaper"] == "none" else way["shaper"]
@@ -283,11 +311,12 @@ def _egress(script: Script, space: str, device: str, way: dict[str, Any], what: 
             chain.attach("add", 0, _rated(shaper, way["rate"]), f"{what}, shaper")
     elif way["shaper"] != "none":
         script.warn(f"{what}: the shaper `{way['shaper']}` without a rate is left out")
-    if spell(way["qdisc"]).name == "police":
-        _police(script, space, device, "egress", way["qdisc"], what)
-    else:
+    has_queue = spell(way["qdisc"]).name != "police"
+    if has_queue:
         chain.attach("add", len(chain.elements), way["qdisc"], f"{what}, queue")
-    return Way(chain, shaper)
+    else:
+        _police(script, space, device, "egress", way["qdisc"], what)
+    return Way(chain, shaper, has_queue=has_queue)
 
 
 def _rated(shaper: str, rate: str) -> str:
@@ -402,7 +431,7 @@ def _flow(
     if len(cc) > 1:
         script.warn(f"flow {flow['name']}: `{' '.join(cc[1:])}` has no form in iperf3")
     if tcp["ecn"] == "accecn":
-        script.warn("AccECN (tcp_ecn=3) is refused by Linux 6.18; 7.2 takes it")
+        script.warn(NEEDS_ACCECN)
     receive = f"4096 {_bytes(tcp['rmem_default'])} {_bytes(tcp['rmem_max'])}"
     for space in ("cli", "srv"):
         for key, value in (
