@@ -5,8 +5,6 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-__file__: str
-
 class ScenarioError(ValueError):
     """A scenario or an algorithm text that cannot be used; the message is one line for the user."""
 

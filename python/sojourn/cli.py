@@ -292,6 +292,8 @@ def compare(
     from sojourn.compare import Comparison
     from sojourn.compare import compare as compare_sets
 
+    first: Path
+    second: Path | None
     if engines:
         first, second, other = _both(engines, a, b, _overrides(set_), out)
     elif set_ or out:

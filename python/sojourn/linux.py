@@ -28,6 +28,7 @@ from sojourn.tc import CONTROLLERS, NEEDS_ACCECN, STOCK_CONTROLLERS, Script, spe
 from sojourn.tc import build as script_of
 
 VARIABLE = "SOJOURN_LINUX"
+LIMIT_VARIABLE = "SOJOURN_LINUX_LIMIT_S"
 BINARY = "linux"
 STALL_S = 120
 LIMIT_S = 3600
@@ -63,6 +64,7 @@ def find() -> Kernel:
             f"no Linux kernel in virtual time: set {VARIABLE} to a folder that holds `run`, or to a User-Mode Linux "
             "binary; `sojourn kernel build SOURCE.tar.xz` makes one"
         )
+    _limit_s()
     place = Path(named).resolve()
     if place.is_dir():
         if not (place / "run").is_file():
@@ -76,9 +78,8 @@ def find() -> Kernel:
 def check(resolved: Resolved) -> None:
     """Raises `LinuxError` with key and reason if a mainline kernel cannot do this scenario."""
     document: dict[str, Any] = resolved.document()
-    for key in ("tunnel",):
-        if document.get(key):
-            _refuse(f"{key}.{document[key][0]['name']}", "tunnels are in the simulator only")
+    for tunnel in document.get("tunnel", []):
+        _refuse(f"tunnel.{tunnel['name']}", "tunnels are in the simulator only")
     for link in document["link"]:
         _check_link(f"link.{link['name']}", link)
         if link.get("reverse"):
@@ -171,7 +172,6 @@ def network(resolved: Resolved) -> dict[str, Any]:
 def _quiet(script: Script) -> Iterator[dict[str, Any]]:
     """The commands of `sojourn tc`, each host's settings once, and nothing on the wires but the flows."""
     settings: dict[str, str] = {}
-    mac = 0
     for row in script.commands:
         command = str(row["command"])
         key = command.partition("=")[0]
@@ -187,7 +187,6 @@ def _quiet(script: Script) -> Iterator[dict[str, Any]]:
         if address := re.fullmatch(r"ip netns exec (\S+) ip addr add 10\.9\.(\d+)\.(\d)/24 dev (\S+)", command):
             space, wire, host, device = address.groups()
             own, other = (f"02:00:00:00:{int(wire):02x}:0{end}" for end in (int(host), 3 - int(host)))
-            mac += 1
             yield _now(f"ip netns exec {space} ip link set dev {device} address {own}")
             yield _now(f"ip netns exec {space} ip link set dev {device} up")
             peer = f"10.9.{wire}.{3 - int(host)} lladdr {other}"
@@ -211,7 +210,6 @@ def _now(command: str) -> dict[str, Any]:
 def run(resolved: Resolved, kernel: Kernel, advance: Callable[[float], bool]) -> _core.RunResult:
     """Runs a scenario on the kernel; raises `RuntimeError` with one line if that fails."""
     agent = [sys.executable, "-I", "-S", "-c", INSIDE, _core.__file__]
-    limit = os.environ.get(f"{VARIABLE}_LIMIT_S", str(LIMIT_S))
     with tempfile.TemporaryDirectory(prefix="sojourn-linux-") as folder:
         return _core.run_linux(
             resolved.text,
@@ -220,9 +218,16 @@ def run(resolved: Resolved, kernel: Kernel, advance: Callable[[float], bool]) ->
             agent,
             folder,
             STALL_S,
-            int(limit),
+            _limit_s(),
             advance,
         )
+
+
+def _limit_s() -> int:
+    text = os.environ.get(LIMIT_VARIABLE, str(LIMIT_S))
+    if not (text.isdecimal() and int(text) > 0):
+        raise LinuxError(f"{LIMIT_VARIABLE}={text}: expected seconds, a whole number above 0")
+    return int(text)
 
 
 def version(kernel: Kernel) -> str:
@@ -259,7 +264,7 @@ def build(source: Path, output: Path, *, jobs: int | None = None, say: Callable[
         say(f"unpacking {source.name}")
         try:
             with tarfile.open(source) as archive:
-                archive.extractall(scratch, filter="tar")  # noqa: S202 - the user's own archive, filtered
+                archive.extractall(scratch, filter="tar")
         except (tarfile.TarError, OSError) as error:
             raise LinuxError(f"{source}: {error}") from None
         found = [folder for folder in Path(scratch).glob("*") if (folder / "arch" / "um" / "Kconfig").is_file()]
@@ -280,7 +285,7 @@ def build(source: Path, output: Path, *, jobs: int | None = None, say: Callable[
         building.replace(binary)
     for tool in ("ip", "tc", "ethtool"):
         if not shutil.which(tool, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"):
-            say(f"warning: {tool} is not installed; runs need it (packages iproute2 and ethtool), new enough for the kernel")
+            say(f"warning: {tool} is not installed; runs need it (packages iproute2 and ethtool)")
     return output
 
 
@@ -288,7 +293,8 @@ def _configure(tree: Path, say: Callable[[str], None]) -> None:
     say("configuring")
     # The tick rate has no question of its own on this architecture.
     kconfig = tree / "arch" / "um" / "Kconfig"
-    text, changes = re.subn(r"(config HZ\b[^\n]*\n(?:[ \t]+[^\n]*\n)*?[ \t]+default )\d+", rf"\g<1>{HZ}", kconfig.read_text())
+    default = re.compile(r"(config HZ\b[^\n]*\n(?:[ \t]+[^\n]*\n)*?[ \t]+default )\d+")
+    text, changes = default.subn(rf"\g<1>{HZ}", kconfig.read_text())
     if changes != 1:
         raise LinuxError(f"{kconfig.relative_to(tree.parent)}: expected one default of HZ, found {changes}")
     kconfig.write_text(text)

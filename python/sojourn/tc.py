@@ -216,9 +216,10 @@ def _places(link: str, side: str, way: Way) -> Iterator[Queue]:
     port = link if side == "forward" else f"{link}.{side}"
     if way.has_queue:
         yield Queue(port, way.egress.namespace, way.egress.device, len(way.egress.elements) - 1)
-    if way.ingress:
-        for number in range(len(way.ingress.elements) - way.first_ingress):
-            yield Queue(f"{port}.ingress{number}", way.ingress.namespace, way.ingress.device, way.first_ingress + number)
+    if ingress := way.ingress:
+        for number in range(len(ingress.elements) - way.first_ingress):
+            depth = way.first_ingress + number
+            yield Queue(f"{port}.ingress{number}", ingress.namespace, ingress.device, depth)
 
 
 def _head(script: Script, document: dict[str, Any], spaces: list[str]) -> None:

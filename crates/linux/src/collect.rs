@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 use sojourn_core::{Rate, Time};
-use sojourn_scenario::{Scenario, Topology};
+use sojourn_scenario::{Edit, PortSpec, Role, Scenario, Topology};
 use sojourn_trace::summary::Totals;
 use sojourn_trace::{
     FlowSummary, GroupId, Output, PingSummary, QueueSummary, Recorder, Statistics, Summary, Window,
@@ -45,6 +45,8 @@ impl Measured {
 #[derive(Debug)]
 struct Queue {
     port: String,
+    /// Its words at the end of the run.
+    qdisc: String,
     group: GroupId,
     device: usize,
     depth: usize,
@@ -52,7 +54,7 @@ struct Queue {
     last: Value,
     /// Bytes sent when the measuring window opened and closed.
     window_bytes: [f64; 2],
-    /// Rate that bounds it.
+    /// Rate that bounds it at the end of the run.
     rate: Option<Rate>,
 }
 
@@ -83,16 +85,16 @@ impl<'s> Collector<'s> {
             for (device, place) in devices.iter().enumerate().flat_map(|(n, d)| {
                 d.queues.iter().filter(|q| q.port == spec.name).map(move |q| (n, q))
             }) {
-                let link = &scenario.links[spec.link];
-                let way = if spec.forward { &link.forward } else { &link.reverse };
+                let (qdisc, rate) = at_the_end(scenario, &spec);
                 queues.push(Queue {
                     port: spec.name.clone(),
+                    qdisc,
                     group: recorder.group(format!("queue.{}.", spec.name)),
                     device,
                     depth: place.depth,
                     last: Value::Null,
                     window_bytes: [0.0; 2],
-                    rate: spec.wire.or_else(|| shaped(way.shaper.as_deref()?)),
+                    rate,
                 });
             }
         }
@@ -249,7 +251,7 @@ impl Queue {
         let rate = self.rate.filter(|_| window_s > 0.0);
         QueueSummary {
             name: self.port.clone(),
-            qdisc: row["kind"].as_str().unwrap_or_default().to_owned(),
+            qdisc: self.qdisc.clone(),
             received_packets: sent + dropped + held,
             received_bytes: count("bytes") + count("backlog"),
             sent_packets: sent,
@@ -341,6 +343,25 @@ fn counters(row: &Value) -> Totals {
         }
     }
     Totals(totals)
+}
+
+/// Words and rate of a port after all scheduled changes.
+fn at_the_end(scenario: &Scenario, spec: &PortSpec) -> (String, Option<Rate>) {
+    let mut qdisc = spec.qdisc.clone();
+    let mut rate = spec.wire.or_else(|| shaped(spec.shaper.as_deref()?));
+    for change in &scenario.schedule {
+        let is_way = if spec.forward { change.forward } else { change.reverse };
+        if change.link != spec.link || !is_way {
+            continue;
+        }
+        match (&change.edit, spec.role) {
+            (Edit::Rate(new), Role::Egress) => rate = Some(*new),
+            (Edit::Change(text) | Edit::Replace(text), Role::Egress) => qdisc.clone_from(text),
+            (Edit::Ingress(n, text), Role::Ingress(own)) if *n == own => qdisc.clone_from(text),
+            _ => {}
+        }
+    }
+    (qdisc, rate)
 }
 
 /// The rate of a shaper's words: its ceiling if it has one.

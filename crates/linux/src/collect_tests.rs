@@ -100,6 +100,7 @@ fn a_queue_is_found_below_its_shaper_and_keeps_its_accounts() {
         Line::Queues(1, 2 * SECOND, dualpi2(1_000_000, 0)),
         Line::Queues(1, 8 * SECOND, dualpi2(4_000_000, 0)),
         Line::Queues(1, 9 * SECOND, dualpi2(5_000_000, 0)),
+        Line::Clock(9 * SECOND),
     ]);
     let queue = &measured.output.queues[0];
     assert_eq!((queue.name.as_str(), queue.qdisc.as_str()), ("bneck", "dualpi2"));

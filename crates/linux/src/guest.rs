@@ -176,7 +176,7 @@ fn carry_out(job: &Job, out: &mut Lines) -> Outcome {
         }),
     );
     let mut queues = Queues::open(job)?;
-    let mut was_alive = vec![false; flows.len()];
+    let mut has_ended = vec![false; flows.len()];
     let steps = job.duration_ns.div_ceil(job.step_ns);
     for step in 0..=steps {
         let at = (step * job.step_ns).min(job.duration_ns);
@@ -185,11 +185,11 @@ fn carry_out(job: &Job, out: &mut Lines) -> Outcome {
             return Err(error);
         }
         for (index, flow) in flows.iter().enumerate() {
-            let is_alive = !flow.is_over.load(Ordering::Relaxed);
+            let is_over = flow.is_over.load(Ordering::Relaxed);
             if let (Some(tx), Some(rx)) = (flow.sender.get(), flow.receiver.get())
-                && (is_alive || was_alive[index])
+                // The end of a flow is sampled once, however short it was.
+                && !std::mem::replace(&mut has_ended[index], is_over)
             {
-                was_alive[index] = is_alive;
                 let read = flow.read.load(Ordering::Relaxed);
                 out.put(&Line::Flow(index, at, sample(tx.as_fd(), rx.as_fd(), read)?))?;
             }
@@ -362,7 +362,7 @@ fn echo(
     let mut request = vec![0_u8; (ping.size as usize).max(IP_HEADER + ICMP_HEADER) - IP_HEADER];
     request[0] = ECHO_REQUEST;
     request[4..6].copy_from_slice(&identity);
-    let (mut buffer, mut under_way) = ([0_u8; 1 << 16], HashMap::new());
+    let (mut buffer, mut under_way) = (vec![0_u8; 1 << 16], HashMap::new());
     let (mut sent, mut received, mut next) = (0_u64, 0_u64, ping.start_ns);
     let tell = |line| pinged.send(line).map_err(said("samples"));
     loop {

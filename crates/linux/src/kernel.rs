@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sojourn_scenario::Scenario;
 
@@ -47,16 +47,17 @@ pub fn run(
     let samples = write(folder, SAMPLES, "")?;
     let mut guest = Guest::start(launch, folder, &script)?;
     let total = scenario.duration.as_secs_f64();
-    let mut seen = (0.0, Instant::now());
+    // Its clock, and for how long that has stood still.
+    let mut seen = (0.0, Duration::ZERO);
     let complete = loop {
         if let Some(ok) = guest.ended()? {
             break ok;
         }
-        let now = clock_s(&samples).unwrap_or(0.0);
+        let now = clock_s(&samples).unwrap_or(seen.0);
         if now > seen.0 {
-            seen = (now, Instant::now());
+            seen = (now, Duration::ZERO);
         }
-        if seen.1.elapsed() > launch.stall {
+        if seen.1 > launch.stall {
             guest.stop();
             return Err(format!(
                 "the kernel's clock stands at {now:.2} s since {} s",
@@ -68,10 +69,11 @@ pub fn run(
             break false;
         }
         thread::sleep(POLL);
+        seen.1 += POLL;
     };
     let mut collector = Collector::new(scenario, &network.devices);
     let file = File::open(&samples).map_err(|e| format!("{SAMPLES}: {e}"))?;
-    let mut read_s = 0.0;
+    let mut has_lines = false;
     for line in BufReader::new(file).split(b'\n') {
         let line = line.map_err(|e| format!("{SAMPLES}: {e}"))?;
         // A guest that was ended may have left half a line.
@@ -80,9 +82,9 @@ pub fn run(
             break;
         }
         collector.take(text)?;
-        read_s += 1.0;
+        has_lines = true;
     }
-    if read_s == 0.0 || (!complete && !guest.stopped) {
+    if !has_lines || (!complete && !guest.stopped) {
         return Err(guest.failure(folder, launch.limit));
     }
     Ok(collector.finish(complete))
@@ -150,8 +152,10 @@ impl Guest {
             use rustix::process::{Pid, Signal, kill_process};
             // It may have ended by itself.
             let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
-            let asked = Instant::now();
-            while asked.elapsed() < GRACE && matches!(self.child.try_wait(), Ok(None)) {
+            for _ in 0..GRACE.as_millis() / POLL.as_millis() {
+                if !matches!(self.child.try_wait(), Ok(None)) {
+                    break;
+                }
                 thread::sleep(POLL);
             }
         }
