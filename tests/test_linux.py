@@ -165,8 +165,9 @@ def test_the_kernel_gives_the_series_of_the_simulator(kernel: linux.Kernel, tmp_
 [[flow]]
 name = "b"
 cc = "reno"
-start = "1s"
+start = "500ms"
 stop = "3s"
+bytes = "300kb"
 control_rtts = 2
 tcp = { ecn = "off" }
 [[schedule]]
@@ -183,16 +184,17 @@ set = { "link.bneck.forward.rate" = "5Mbit" }
     of_simulator = {name for name in simulated.names() if ".cc." not in name and not name.startswith("queue.")}
     assert of_simulator - {"flow.a.lost"} <= set(ran.names())
     assert {q["name"] for q in ran.queues} == {q["name"] for q in simulated.queues}
-    # 5 Mbit/s but for headers, after the change.
+    # 5 Mbit/s but for headers, after the change and after the other flow's end.
     flow = ran.summary["flows"][0]
     assert 4.0 < flow["goodput_mbps"] < 4.8
     assert flow["sender"]["ce_reported"] > 0
     assert ran.summary["flows"][1]["sender"]["ce_reported"] == 0, "without ECN there are no marks"
     t, read = ran.series("flow.b.goodput_bytes")
-    # Three round trips of 20 ms before the first sample; nothing much after its end.
-    assert 1.05 <= t[0] <= 1.2
-    assert 3.0 <= t[-1] < 4.0
-    assert read[-1] > 0
+    # Three round trips before the first sample, and one sample of the end.
+    assert 0.56 <= t[0] <= 0.7
+    assert t[-1] < 2.5
+    assert read[-1] == 300 << 10
+    assert max(read[:-1]) < 300 << 10
     assert ran.summary["pings"][0]["rtt_ms"]["p05"] >= 20.0
     assert ran.summary["pings"][0]["totals"]["received"] >= 18
     bottleneck = next(q for q in ran.queues if q["name"] == "bneck")
