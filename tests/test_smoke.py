@@ -24,6 +24,7 @@ VERBS = (
     "compare",
     "fidelity",
     "import",
+    "kernel",
     "list",
     "plot",
     "qdisc",
@@ -94,6 +95,7 @@ COMMANDS = (
     "fidelity --only X1 --seeds 1",
     "fidelity results/a",
     f"import flent {S2_STEM}.flent.gz -o results/testbed",
+    "kernel build --help",
     "clean --dry",
 )
 

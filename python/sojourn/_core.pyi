@@ -23,6 +23,9 @@ class RunResult:
     @property
     def complete(self) -> bool:
         """Whether the run reached its end."""
+    @property
+    def kernel(self) -> str | None:
+        """Release of the kernel that it ran on; None for the simulator."""
 
 def version() -> str:
     """Version of the engine; results of different versions are never mixed."""
@@ -38,6 +41,25 @@ def run(resolved_toml: str, progress: Callable[[float], bool] | None = None) -> 
 
     `progress` gets the simulated fraction now and then; returning False ends the run early.
     """
+
+def run_linux(
+    resolved_toml: str,
+    network: str,
+    launcher: list[str],
+    agent: list[str],
+    folder: str,
+    stall_s: int,
+    limit_s: int,
+    progress: Callable[[float], bool] | None = None,
+) -> RunResult:
+    """Runs a resolved scenario on a kernel in virtual time; RuntimeError if the kernel fails.
+
+    `network` is the JSON of `sojourn.linux.network`, `folder` an empty one; a guest is ended after
+    `stall_s` of wall time without progress, or `limit_s` in all.
+    """
+
+def linux_inside(folder: str) -> None:
+    """What runs inside the kernel."""
 
 def qdiscs() -> str:
     """JSON array of the queue disciplines."""

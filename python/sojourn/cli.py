@@ -17,7 +17,7 @@ from cyclopts.validators import Number
 
 from sojourn import _core, results, suites
 from sojourn.results import Run
-from sojourn.run import RESULTS, Outcome, execute, find, new_folder, plan, select
+from sojourn.run import RESULTS, Engine, Job, Outcome, execute, find, new_folder, on_linux, plan, select
 from sojourn.scenario import Scenario
 
 OK, FAILED, MISUSE, SOME_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
@@ -33,6 +33,8 @@ app = App(
 )
 importers = App(name="import", help="Turn results of other tools into a results folder.")
 app.command(importers)
+kernels = App(name="kernel", help="Make the Linux kernel of the engine `linux`.")
+app.command(kernels)
 
 OutFolder = Annotated[Path, Parameter(name=["--out", "-o"])]
 Json = Annotated[bool, Parameter(name="--json")]
@@ -54,6 +56,7 @@ def run(
     seeds: Annotated[int, AtLeastOne] = 1,
     fresh: bool = False,
     verify: bool = False,
+    engine: Engine = "sim",
     dry: bool = False,
     as_json: Json = False,
 ) -> int:
@@ -71,6 +74,7 @@ def run(
         seeds: Repeat with so many consecutive seeds; ids after the first end in @seedN.
         fresh: Do runs again that are already there.
         verify: Do every run twice and fail if one byte differs.
+        engine: The simulator, or a real Linux kernel in virtual time (`SOJOURN_LINUX` names it).
         dry: Resolve and list the runs, and write nothing.
         as_json: Print one JSON document.
     """
@@ -78,7 +82,10 @@ def run(
         raise UsageError(f"expected suites ({', '.join(suites.NAMES)}), ids or TOML files to run")
     if out and out.exists() and not out.is_dir():
         raise UsageError(f"--out {out}: expected a folder, found a file")
+    if verify and engine == "linux":
+        raise UsageError("--verify: the kernel draws its own random numbers, so that no two runs are the same")
     todo = plan(targets, _overrides(set_), seed=seed, seeds=seeds)
+    kernel = on_linux(todo) if engine == "linux" else None
     for warning in dict.fromkeys(w for job in todo for w in job.scenario.warnings):
         _say(f"warning: {warning}")
     if dry:
@@ -88,7 +95,7 @@ def run(
             print("\n".join(job.id for job in todo))
         return OK
     folder = out or new_folder(_slug(targets[0]))
-    outcomes = execute(todo, folder, jobs=jobs, fresh=fresh, verify=verify)
+    outcomes = execute(todo, folder, jobs=jobs, fresh=fresh, verify=verify, kernel=kernel)
     if as_json:
         rows = [_outcome_row(outcome) for outcome in outcomes]
         _print_json({"schema": "sojourn/run/1", "path": str(folder), "runs": rows})
@@ -256,37 +263,98 @@ def plot(
 
 @app.command
 def compare(
-    a: Path = LATEST,
+    a: str | None = None,
     b: Path | None = None,
     /,
     *,
+    engines: str | None = None,
+    set_: Set = None,
+    out: Annotated[Path | None, Parameter(name=["--out", "-o"])] = None,
     report: Path | None = None,
     only: str | None = None,
     as_json: Json = False,
 ) -> int:
-    """Lay results over measured data or over other results, run by run.
+    """Lay results over measured data or over other results, run by run; or one engine over the other.
 
-    Example: `sojourn compare results/latest --report report.html`
+    Examples: `sojourn compare results/latest --report report.html`,
+    `sojourn compare --engines sim,linux my.toml`
 
     Args:
-        a: Results folder.
+        a: Results folder; with --engines a suite, TOML file or regular expression to run on both.
         b: Results folder or folder of Flent files; default the measured data.
+        engines: Run A on both engines, as `sim,linux`, and compare over the scenario's window.
+        set_: With --engines: change a value of every scenario; repeatable.
+        out: With --engines: folder of the results, one below it for each engine; default a new one.
         report: HTML report to write.
         only: Regular expression over run ids.
         as_json: Print one JSON document.
     """
-    _expect(a)
     from sojourn.compare import Comparison
     from sojourn.compare import compare as compare_sets
 
-    def page(out: Path, comparison: Comparison) -> None:
+    first: Path
+    second: Path | None
+    if engines:
+        first, second, other = _both(engines, a, b, _overrides(set_), out)
+    elif set_ or out:
+        raise UsageError(f"{'--set' if set_ else '--out'}: only with --engines")
+    else:
+        first, second = Path(a) if a else LATEST, b
+        other = b.resolve().name if b else "the testbed"
+        _expect(first)
+
+    def page(file: Path, comparison: Comparison) -> None:
         from sojourn.report import write_comparison
 
-        other = b.resolve().name if b else "the testbed"
-        write_comparison(comparison, out, title=f"Sojourn: {a.resolve().name} beside {other}")
-        sys.stderr.write(f"report: {out}\n")
+        write_comparison(comparison, file, title=f"Sojourn: {first.resolve().name} beside {other}")
+        sys.stderr.write(f"report: {file}\n")
 
-    return compare_sets(a, b, as_json=as_json, only=only, page=partial(page, report) if report else None)
+    draw = partial(page, report) if report else None
+    sides = (first.name, other) if engines else None
+    return compare_sets(first, second, as_json=as_json, only=only, page=draw, sides=sides)
+
+
+def _both(
+    engines: str, target: str | None, b: Path | None, settings: dict[str, str], out: Path | None
+) -> tuple[Path, Path, str]:
+    """Runs a target on both engines; the folders of the results, and the second's name."""
+    names = engines.split(",")
+    if sorted(names) != ["linux", "sim"]:
+        raise UsageError(f"--engines {engines}: expected sim,linux or linux,sim")
+    if target is None or b is not None:
+        raise UsageError("--engines: expected one suite, TOML file or regular expression to run")
+    todo: list[Job] = plan([target], settings)
+    kernel = on_linux(todo)
+    folder = out or new_folder(_slug(target))
+    for name in names:
+        outcomes = execute(todo, folder / name, kernel=kernel if name == "linux" else None)
+        if failed := [outcome for outcome in outcomes if outcome.status == "failed"]:
+            raise UsageError(f"{failed[0].id} failed on {name}: {failed[0].error}")
+    return folder / names[0], folder / names[1], names[1]
+
+
+@kernels.command(name="build")
+def kernel_build(
+    source: Path,
+    /,
+    *,
+    output: Annotated[Path, Parameter(name=["--output", "-o"])] = Path("linux-vt"),
+    jobs: Annotated[int | None, AtLeastOne] = None,
+    as_json: Json = False,
+) -> int:
+    """Build a Linux kernel in virtual time from a source archive; set `SOJOURN_LINUX` to its folder.
+
+    Example: `sojourn kernel build linux-7.2.tar.xz -o ~/linux-vt`
+
+    Args:
+        source: Archive of kernel sources.
+        output: Folder for the kernel and its `run`.
+        jobs: Compilations at a time; default one a core.
+        as_json: Print one JSON document.
+    """
+    from sojourn.linux import build
+
+    return _written(build(source, output, jobs=jobs, say=_say), as_json=as_json)
 
 
 @app.command

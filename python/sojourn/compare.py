@@ -20,7 +20,7 @@ from rich.table import Table
 from sojourn import metrics, reference
 from sojourn.interop import flent
 from sojourn.metrics import FlowSummary, RunSummary, Source, Stats
-from sojourn.results import ResultsError, ResultSet
+from sojourn.results import ResultsError, ResultSet, Run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -156,11 +156,20 @@ class Comparison:
 
 
 def compare(
-    a: Path, b: Path | None, *, as_json: bool, only: str | None, page: Callable[[Comparison], None] | None = None
+    a: Path,
+    b: Path | None,
+    *,
+    as_json: bool,
+    only: str | None,
+    page: Callable[[Comparison], None] | None = None,
+    sides: tuple[str, str] | None = None,
 ) -> int:
-    """Print the comparison of two result sets, hand it to `page`; the exit code of `sojourn compare`."""
+    """Print the comparison of two result sets, hand it to `page`; the exit code of `sojourn compare`.
+
+    With `sides`, the names of two engines that ran the same scenarios, their measuring windows count.
+    """
     try:
-        result = collect(a, b, only=only)
+        result = collect(a, b, only=only, own_window=sides is not None)
     except CompareError as error:
         sys.stderr.write(f"sojourn compare: {error}\n")
         return 2
@@ -169,7 +178,7 @@ def compare(
     if as_json:
         sys.stdout.write(json.dumps(result.document(), indent=2, allow_nan=False) + "\n")
     else:
-        _print(result)
+        _print(result, sides or ("ours", "measured"))
     if page is not None:
         page(result)
     if result.errors:
@@ -181,8 +190,8 @@ class CompareError(ValueError):
     """The comparison cannot start: no such folder, no such expression."""
 
 
-def collect(a: Path, b: Path | None, *, only: str | None = None) -> Comparison:
-    """Match the runs of both sides and summarise each over the window of side B."""
+def collect(a: Path, b: Path | None, *, only: str | None = None, own_window: bool = False) -> Comparison:
+    """Match the runs of both sides and summarise each over the window of side B, or the scenario's own."""
     try:
         wanted = re.compile(only or "")
     except re.error as error:
@@ -198,7 +207,8 @@ def collect(a: Path, b: Path | None, *, only: str | None = None) -> Comparison:
     result.lone = [ours[run_id] for run_id in sorted(result.only_a, key=natural)]
     for run_id in sorted(ours.keys() & theirs.keys(), key=natural):
         try:
-            pair = pair_up(run_id, ours[run_id], theirs[run_id])
+            window = _measured_window(theirs[run_id]) if own_window else None
+            pair = pair_up(run_id, ours[run_id], theirs[run_id], window)
         except ResultsError as error:
             result.errors.append(str(error))
             continue
@@ -209,9 +219,18 @@ def collect(a: Path, b: Path | None, *, only: str | None = None) -> Comparison:
     return result
 
 
-def pair_up(run_id: str, a: Source, b: Source) -> Pair | None:
-    """Both sides of one run over the window of side B; None if a side has no window."""
-    theirs = reference.summary_of(b)
+def _measured_window(source: Source) -> metrics.Window | None:
+    """The measuring window of a run's scenario."""
+    path = getattr(source, "path", None)
+    if path is None:
+        return None
+    measure = Run(path).summary["measure"]
+    return float(measure["from_s"]), float(measure["to_s"])
+
+
+def pair_up(run_id: str, a: Source, b: Source, over: metrics.Window | None = None) -> Pair | None:
+    """Both sides of one run over this window or that of side B; None if a side has no window."""
+    theirs = reference.summary_of(b, over)
     ours = reference.summary_of(a, theirs.window_s) if theirs else None
     if ours is None or theirs is None:
         return None
@@ -298,14 +317,14 @@ def _measured(ours: Mapping[str, Source], errors: list[str]) -> dict[str, Source
     return found
 
 
-def _print(result: Comparison) -> None:
+def _print(result: Comparison, sides: tuple[str, str]) -> None:
     console = Console(highlight=False)
     console.width = max(console.width, 100)
     for pair in result.pairs:
         opens, closes = pair.summary_b.window_s
         heading = f"{_escape(pair.id)}, {opens:.1f}-{closes:.1f} s"
         table = Table(title=heading, title_justify="left", title_style="bold", box=None)
-        table.add_column("ours / measured (difference)", no_wrap=True)
+        table.add_column(f"{sides[0]} / {sides[1]} (difference)", no_wrap=True)
         for flow in pair.flows:
             table.add_column(_escape(flow.name), justify="right", no_wrap=True)
         table.add_column("ping", justify="right", no_wrap=True)

@@ -17,12 +17,13 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
 
-from sojourn import _core, results, suites
+from sojourn import _core, linux, results, suites
 from sojourn.progress import Progress
 from sojourn.results import ResultSet, Run
 from sojourn.scenario import Resolved, Scenario, load
 
 RESULTS = Path("results")
+Engine = Literal["sim", "linux"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +66,19 @@ def run(
     seeds: int = 1,
     variant: str | None = None,
     fresh: bool = False,
+    engine: Engine = "sim",
 ) -> ResultSet:
     """Runs a scenario, files, suites or regular expressions over run ids, as `sojourn run` does.
 
     `overrides` are dotted names of the scenario (`{"link.bneck.rate": "100Mbit"}`). Raises
-    `ScenarioError` before anything is written, and `RunError` after all runs if any failed.
+    `ScenarioError` before anything is written, and `RunError` after all runs if any failed. With the
+    engine `linux` it also raises `LinuxError` before anything is written, for what no kernel can do.
     """
     targets = [target] if isinstance(target, Scenario | str | Path) else list(target)
     todo = plan(targets, overrides, seed=seed, seeds=seeds, variant=variant)
+    kernel = on_linux(todo) if engine == "linux" else None
     folder = Path(out) if out else new_folder(todo[0].id.split("/")[0])
-    outcomes = execute(todo, folder, jobs=jobs, fresh=fresh)
+    outcomes = execute(todo, folder, jobs=jobs, fresh=fresh, kernel=kernel)
     if any(o.status == "failed" for o in outcomes):
         raise RunError(outcomes)
     return ResultSet(folder, (o.run for o in outcomes if o.run))
@@ -158,8 +162,11 @@ def execute(
     jobs: int | None = None,
     fresh: bool = False,
     verify: bool = False,
+    kernel: linux.Kernel | None = None,
 ) -> list[Outcome]:
     """Runs jobs into `out`, skipping those already there; a failing run does not stop the others.
+
+    They run in the simulator, or each on a `kernel` of its own.
 
     An interrupt ends the running ones early, writes what they have, and is raised again. With
     `verify` every job runs twice and fails if one byte differs.
@@ -174,7 +181,7 @@ def execute(
             return not stop.is_set()
 
         try:
-            return _one(job, out, fresh=fresh, verify=verify, advance=advance)
+            return _one(job, out, fresh=fresh, verify=verify, kernel=kernel, advance=advance)
         # A panic of the engine arrives as a BaseException; it is this run's failure.
         except BaseException as error:
             text = " ".join(str(error).split()) or type(error).__name__
@@ -206,6 +213,13 @@ def execute(
     return [future.result() for future in futures]
 
 
+def on_linux(todo: Iterable[Job]) -> linux.Kernel:
+    """The kernel for these jobs; raises `LinuxError` if there is none or it cannot do one of them."""
+    for job in todo:
+        linux.check(job.scenario)
+    return linux.find()
+
+
 def duration_s(scenario: Resolved) -> float:
     """Length of a resolved scenario; 1 if its text is in no known unit (progress only)."""
     text = str(scenario.document().get("duration", ""))
@@ -219,13 +233,22 @@ def _scenarios(targets: Iterable[Scenario | str | Path]) -> Iterable[Scenario]:
         yield from [target] if isinstance(target, Scenario) else find(target)
 
 
-def _one(job: Job, out: Path, *, fresh: bool, verify: bool, advance: Callable[[float], bool]) -> Outcome:
-    text, version = job.scenario.text, _core.version()
+def _one(
+    job: Job,
+    out: Path,
+    *,
+    fresh: bool,
+    verify: bool,
+    kernel: linux.Kernel | None,
+    advance: Callable[[float], bool],
+) -> Outcome:
+    text = job.scenario.text
+    version = linux.version(kernel) if kernel else _core.version()
     wanted = results.digest(text, version)
     if not fresh and not verify and (run := results.existing(out, job.id, wanted)):
         return Outcome(job.id, "cached", run=run)
     started, clock = datetime.now(UTC), time.monotonic()
-    result = _core.run(text, advance)
+    result = linux.run(job.scenario, kernel, advance) if kernel else _core.run(text, advance)
     wall_s = time.monotonic() - clock
     files = results.deterministic_files(text, result)
     if verify and result.complete:
@@ -236,6 +259,7 @@ def _one(job: Job, out: Path, *, fresh: bool, verify: bool, advance: Callable[[f
     manifest = {
         "id": job.id,
         "version": version,
+        **({"engine": "linux", "kernel": result.kernel} if kernel else {}),
         "seed": results.seed_of(text),
         "hash": wanted,
         "complete": result.complete,

@@ -35,6 +35,19 @@ SPELLINGS: dict[tuple[str, str], Callable[[str], str]] = {
 }
 
 
+NEEDS_ACCECN = "AccECN (tcp_ecn=3) is refused by Linux 6.18; 7.2 takes it"
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """Where a queue of the scenario is: `depth` disciplines stand above it on its device."""
+
+    port: str
+    namespace: str
+    device: str
+    depth: int
+
+
 @dataclass(slots=True)
 class Script:
     """Commands in order, and what a stock kernel cannot do of them."""
@@ -42,6 +55,7 @@ class Script:
     lines: list[str] = field(default_factory=list)
     commands: list[dict[str, object]] = field(default_factory=list)
     limits: list[str] = field(default_factory=list)
+    queues: list[Queue] = field(default_factory=list)
     at_s: float = 0.0
 
     def do(self, namespace: str | None, command: str) -> None:
@@ -206,6 +220,7 @@ class Way:
     shaper: str | None
     ingress: Chain | None = None
     first_ingress: int = 0
+    has_queue: bool = True
     delay: tuple[Chain, int] | None = None
 
 
@@ -225,9 +240,20 @@ def build(resolved: Resolved) -> Script:
     for flow in document.get("flow", []):
         if "hash_of" in flow:
             script.warn(f"flow {flow['name']}: a chosen hash has no form in Linux, which hashes with a secret")
+    script.queues = [queue for (link, side), way in ways.items() for queue in _places(link, side, way)]
     script.lines += ["", 'if [ "${1-}" = build ]; then exit; fi']
     _timeline(script, document, ways, spaces)
     return script
+
+
+def _places(link: str, side: str, way: Way) -> Iterator[Queue]:
+    port = link if side == "forward" else f"{link}.{side}"
+    if way.has_queue:
+        yield Queue(port, way.egress.namespace, way.egress.device, len(way.egress.elements) - 1)
+    if ingress := way.ingress:
+        for number in range(len(ingress.elements) - way.first_ingress):
+            depth = way.first_ingress + number
+            yield Queue(f"{port}.ingress{number}", ingress.namespace, ingress.device, depth)
 
 
 def _head(script: Script, document: dict[str, Any], spaces: list[str]) -> None:
@@ -320,11 +346,12 @@ def _egress(script: Script, space: str, device: str, way: dict[str, Any], what: 
             chain.attach("add", 0, _rated(shaper, way["rate"]), f"{what}, shaper")
     elif way["shaper"] != "none":
         script.warn(f"{what}: the shaper `{way['shaper']}` without a rate is left out")
-    if spell(way["qdisc"]).name == "police":
-        _police(script, space, device, "egress", way["qdisc"], what)
-    else:
+    has_queue = spell(way["qdisc"]).name != "police"
+    if has_queue:
         chain.attach("add", len(chain.elements), way["qdisc"], f"{what}, queue")
-    return Way(chain, shaper)
+    else:
+        _police(script, space, device, "egress", way["qdisc"], what)
+    return Way(chain, shaper, has_queue=has_queue)
 
 
 def _rated(shaper: str, rate: str) -> str:
@@ -439,7 +466,7 @@ def _flow(
     if len(cc) > 1:
         script.warn(f"flow {flow['name']}: `{' '.join(cc[1:])}` has no form in iperf3")
     if tcp["ecn"] == "accecn":
-        script.warn("AccECN (tcp_ecn=3) is refused by Linux 6.18; 7.2 takes it")
+        script.warn(NEEDS_ACCECN)
     receive = f"4096 {_bytes(tcp['rmem_default'])} {_bytes(tcp['rmem_max'])}"
     for space in ("cli", "srv"):
         for key, value in (

@@ -2,14 +2,18 @@
 
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 hands values over")]
 
+use std::path::PathBuf;
+use std::time::Duration;
+
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::create_exception;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use sojourn_core::aqm::Kernel;
 use sojourn_core::grammar::{Param, usage};
 use sojourn_core::{aqm, cc};
+use sojourn_linux::{Launch, Measured, Network};
 use sojourn_trace::Output;
 
 create_exception!(_core, ScenarioError, PyValueError, "A line for the user: what, where, allowed.");
@@ -19,28 +23,51 @@ type Series<'py> = (String, &'static str, Bound<'py, PyArray1<f64>>, Bound<'py, 
 
 /// What one run left behind.
 #[pyclass(frozen)]
-struct RunResult(Output);
+struct RunResult {
+    output: Output,
+    queues: String,
+    kernel: Option<String>,
+}
+
+impl From<Output> for RunResult {
+    fn from(output: Output) -> Self {
+        Self { queues: output.queues_json(), output, kernel: None }
+    }
+}
+
+impl From<Measured> for RunResult {
+    fn from(measured: Measured) -> Self {
+        let queues = measured.queues_json();
+        Self { output: measured.output, queues, kernel: Some(measured.kernel) }
+    }
+}
 
 #[pymethods]
 impl RunResult {
     #[getter]
     fn summary(&self) -> String {
-        self.0.summary_json()
+        self.output.summary_json()
     }
 
     #[getter]
     fn queues(&self) -> String {
-        self.0.queues_json()
+        self.queues.clone()
     }
 
     #[getter]
     fn complete(&self) -> bool {
-        self.0.summary.complete
+        self.output.summary.complete
+    }
+
+    /// The release of the kernel that it ran on; none for the simulator.
+    #[getter]
+    fn kernel(&self) -> Option<&str> {
+        self.kernel.as_deref()
     }
 
     #[getter]
     fn series<'py>(&self, py: Python<'py>) -> Vec<Series<'py>> {
-        let columns = self.0.series.iter();
+        let columns = self.output.series.iter();
         columns
             .map(|c| {
                 let (t, v) = (c.t.clone().into_pyarray(py), c.v.clone().into_pyarray(py));
@@ -87,24 +114,74 @@ fn expand(
 #[pyo3(signature = (resolved_toml, progress=None))]
 fn run(py: Python<'_>, resolved_toml: &str, progress: Option<Py<PyAny>>) -> PyResult<RunResult> {
     let parsed = sojourn_scenario::load(resolved_toml, "scenario.toml", &[]).map_err(refuse)?;
-    let mut failure = None;
-    let mut samples = 0_u32;
-    let output = py.detach(|| {
-        sojourn_sim::run(&parsed.scenario, &mut |fraction| {
-            samples += 1;
-            let Some(progress) = progress.as_ref().filter(|_| samples.is_multiple_of(64)) else {
-                return true;
-            };
-            Python::attach(|py| {
-                let answer = progress.call1(py, (fraction,)).and_then(|a| a.extract::<bool>(py));
-                answer.unwrap_or_else(|e| {
-                    failure = Some(e);
-                    false
-                })
-            })
-        })
+    let mut watch = Watch::new(progress, 64);
+    let output =
+        py.detach(|| sojourn_sim::run(&parsed.scenario, &mut |fraction| watch.told(fraction)));
+    watch.failure.map_or(Ok(output.into()), Err)
+}
+
+/// One run on a real kernel. `network` is JSON; `folder` is empty and lives as long as the run.
+#[pyfunction]
+#[pyo3(signature = (resolved_toml, network, launcher, agent, folder, stall_s, limit_s, progress=None))]
+#[expect(clippy::too_many_arguments, reason = "the shape of the Python call")]
+fn run_linux(
+    py: Python<'_>,
+    resolved_toml: &str,
+    network: &str,
+    launcher: Vec<String>,
+    agent: Vec<String>,
+    folder: PathBuf,
+    stall_s: u64,
+    limit_s: u64,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<RunResult> {
+    let parsed = sojourn_scenario::load(resolved_toml, "scenario.toml", &[]).map_err(refuse)?;
+    let network: Network = serde_json::from_str(network).map_err(refuse)?;
+    let [stall, limit] = [stall_s, limit_s].map(Duration::from_secs);
+    let launch = Launch { launcher, agent, stall, limit };
+    let mut watch = Watch::new(progress, 1);
+    let measured = py.detach(|| {
+        let mut told = |fraction| watch.told(fraction);
+        sojourn_linux::run(&parsed.scenario, &network, &launch, &folder, &mut told)
     });
-    failure.map_or(Ok(RunResult(output)), Err)
+    if let Some(failure) = watch.failure {
+        return Err(failure);
+    }
+    measured.map(Into::into).map_err(PyRuntimeError::new_err)
+}
+
+/// What runs inside the kernel.
+#[pyfunction]
+fn linux_inside(py: Python<'_>, folder: PathBuf) -> PyResult<()> {
+    py.detach(|| sojourn_linux::inside(&folder)).map_err(PyRuntimeError::new_err)
+}
+
+/// Tells Python of the progress at every so many samples, and keeps its exception.
+struct Watch {
+    progress: Option<Py<PyAny>>,
+    every: u32,
+    samples: u32,
+    failure: Option<PyErr>,
+}
+
+impl Watch {
+    fn new(progress: Option<Py<PyAny>>, every: u32) -> Self {
+        Self { progress, every, samples: 0, failure: None }
+    }
+
+    /// Whether to go on.
+    fn told(&mut self, fraction: f64) -> bool {
+        self.samples += 1;
+        let is_due = self.samples.is_multiple_of(self.every);
+        let Some(progress) = self.progress.as_ref().filter(|_| is_due) else {
+            return true;
+        };
+        let answer = Python::attach(|py| progress.call1(py, (fraction,))?.extract::<bool>(py));
+        answer.unwrap_or_else(|e| {
+            self.failure = Some(e);
+            false
+        })
+    }
 }
 
 #[pyfunction]
@@ -167,7 +244,7 @@ fn refuse(error: impl std::fmt::Display) -> PyErr {
 mod _core {
     #[pymodule_export]
     use super::{
-        RunResult, ScenarioError, cc_usage, controllers, expand, qdisc_usage, qdiscs, resolve, run,
-        schema, version,
+        RunResult, ScenarioError, cc_usage, controllers, expand, linux_inside, qdisc_usage, qdiscs,
+        resolve, run, run_linux, schema, version,
     };
 }

@@ -3,7 +3,7 @@
 
 use sojourn_core::impair::trace::Traces;
 use sojourn_core::impair::tunnel;
-use sojourn_core::{Dur, Rate, Time};
+use sojourn_core::{Dur, Rate, Rng, Time};
 
 /// One run, completely described.
 #[derive(Clone, Debug, PartialEq)]
@@ -99,6 +99,14 @@ pub struct Flow {
     pub hash_of: Option<usize>,
     /// Parameters of both endpoints.
     pub tcp: Tcp,
+}
+
+impl Flow {
+    /// When it connects in a run with this seed: its start and the random time after it.
+    pub fn opens(&self, seed: u64) -> Time {
+        let mut rng = Rng::named(seed, &format!("flow.{}.start", self.name));
+        self.start + Dur((rng.unit() * self.start_jitter.0 as f64) as u64)
+    }
 }
 
 /// ECN negotiation, the `tcp_ecn` of both ends.

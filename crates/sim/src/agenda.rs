@@ -1,7 +1,7 @@
 //! What happens at fixed times: starts, stops and scheduled changes.
 
-use sojourn_core::{Dur, Rng, Time};
-use sojourn_scenario::{Flow, Scenario};
+use sojourn_core::Time;
+use sojourn_scenario::Scenario;
 
 /// An entry of the agenda.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,7 +17,7 @@ pub(crate) enum Item {
 /// All entries in order of time; changes come before starts and stops of the same instant.
 pub(crate) fn agenda(scenario: &Scenario) -> Vec<(Time, Item)> {
     let changes = scenario.schedule.iter().enumerate().map(|(i, c)| (c.at, Item::Change(i)));
-    let flows = scenario.flows.iter().map(|f| (f.start + jitter(scenario.seed, f), f.stop));
+    let flows = scenario.flows.iter().map(|f| (f.opens(scenario.seed), f.stop));
     let pings = scenario.pings.iter().map(|p| (p.start, p.stop));
     let ends = flows.chain(pings).enumerate().flat_map(|(i, (start, stop))| {
         [Some((start, Item::Start(i))), stop.map(|at| (at, Item::Stop(i)))].into_iter().flatten()
@@ -25,10 +25,4 @@ pub(crate) fn agenda(scenario: &Scenario) -> Vec<(Time, Item)> {
     let mut items: Vec<_> = changes.chain(ends).collect();
     items.sort();
     items
-}
-
-/// The random part of a flow's start.
-fn jitter(seed: u64, flow: &Flow) -> Dur {
-    let mut rng = Rng::named(seed, &format!("flow.{}.start", flow.name));
-    Dur((rng.unit() * flow.start_jitter.0 as f64) as u64)
 }

@@ -1,0 +1,30 @@
+//! The engine that is a real Linux kernel in virtual time (User-Mode Linux in time-travel mode).
+//!
+//! [`run`] starts one kernel for one scenario and turns what it leaves behind into the same
+//! [`Output`](sojourn_trace::Output) that the simulator gives; [`inside`] is the program that the
+//! kernel runs: it builds the network, sends, receives, carries out the schedule and samples.
+//! Both meet in one folder with a [`Job`] and a file of [`Line`]s.
+
+#![warn(missing_docs)]
+
+mod collect;
+#[cfg(target_os = "linux")]
+mod guest;
+mod job;
+mod kernel;
+
+pub use collect::Measured;
+pub use job::{Command, Device, FlowJob, FlowSample, Job, Line, Network, PingJob, QueuePlace};
+pub use kernel::{Launch, run};
+
+/// What runs inside the kernel, with the folder that holds the job; the error is one line.
+#[cfg(target_os = "linux")]
+pub fn inside(folder: &std::path::Path) -> Result<(), String> {
+    guest::run(folder)
+}
+
+/// What runs inside the kernel: only built for Linux.
+#[cfg(not(target_os = "linux"))]
+pub fn inside(_folder: &std::path::Path) -> Result<(), String> {
+    Err("the inside of the engine is Linux".into())
+}

@@ -1,0 +1,319 @@
+"""The engine that is a real Linux kernel in virtual time: finding it, refusing, starting, building.
+
+`SOJOURN_LINUX` names a folder that holds `run`, or a User-Mode Linux binary. `run --out DIR SCRIPT
+ARG...` runs a script inside, with the host's files to read and `DIR` to write as `/run/out`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any, NoReturn
+
+from sojourn import _core
+from sojourn.scenario import Resolved
+from sojourn.tc import CONTROLLERS, NEEDS_ACCECN, STOCK_CONTROLLERS, Script, spell
+from sojourn.tc import build as script_of
+
+VARIABLE = "SOJOURN_LINUX"
+LIMIT_VARIABLE = "SOJOURN_LINUX_LIMIT_S"
+BINARY = "linux"
+STALL_S = 120
+LIMIT_S = 3600
+HZ = 1000
+# An ICMP echo request without payload, in IP bytes.
+LEAST_PING = 28
+# Read by each connection on its own; everything else of `tcp` is set for both hosts at once.
+OF_ONE_CONNECTION = {"ecn", "era"}
+# Loads the native module alone: the inside needs nothing else of Python.
+INSIDE = (
+    "import sys; from importlib.util import module_from_spec as m, spec_from_file_location as s; "
+    "p = s('_core', sys.argv[1]); c = m(p); p.loader.exec_module(c); c.linux_inside(sys.argv[2])"
+)
+
+
+class LinuxError(ValueError):
+    """What the kernel cannot do, or that there is none; one line for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kernel in virtual time: the words that start it, and what tells it from others."""
+
+    launcher: tuple[str, ...]
+    identity: str
+
+
+def find() -> Kernel:
+    """The kernel that `SOJOURN_LINUX` names; raises `LinuxError` if there is none."""
+    named = os.environ.get(VARIABLE)
+    if not named:
+        raise LinuxError(
+            f"no Linux kernel in virtual time: set {VARIABLE} to a folder that holds `run`, or to a User-Mode Linux "
+            "binary; `sojourn kernel build SOURCE.tar.xz` makes one"
+        )
+    _limit_s()
+    place = Path(named).resolve()
+    if place.is_dir():
+        if not (place / "run").is_file():
+            raise LinuxError(f"{VARIABLE}={named}: expected a folder that holds `run`, or a User-Mode Linux binary")
+        return Kernel((str(place / "run"),), _identity(place))
+    if not (place.is_file() and os.access(place, os.X_OK)):
+        raise LinuxError(f"{VARIABLE}={named}: expected a folder that holds `run`, or a User-Mode Linux binary")
+    return Kernel(("bash", str(_data("run")), "--kernel", str(place)), _identity(place))
+
+
+def check(resolved: Resolved) -> None:
+    """Raises `LinuxError` with key and reason if a mainline kernel cannot do this scenario."""
+    document: dict[str, Any] = resolved.document()
+    for tunnel in document.get("tunnel", []):
+        _refuse(f"tunnel.{tunnel['name']}", "tunnels are in the simulator only")
+    for link in document["link"]:
+        _check_link(f"link.{link['name']}", link)
+        if link.get("reverse"):
+            _check_link(f"link.{link['name']}.reverse", link["reverse"])
+    names = [link["name"] for link in document["link"]]
+    flows = document.get("flow", [])
+    for flow in flows:
+        _check_flow(f"flow.{flow['name']}", flow, document["tcp"], names)
+    _check_alike(flows, document["tcp"])
+    for ping in document.get("ping", []):
+        key = f"ping.{ping['name']}"
+        if list(ping["path"]) != names:
+            _refuse(f"{key}.path", "the kernel's network has one path over all links")
+        if int(ping["size"]) < LEAST_PING:
+            _refuse(f"{key}.size", f"an echo request has {LEAST_PING} bytes at least")
+    for change in document.get("schedule", []):
+        for name, value in {**change.get("set", {}), **change.get("replace", {})}.items():
+            if name.rpartition(".")[2] not in ("rate", "delay"):
+                _check_words(f"schedule at {change['at']}: {name}", value)
+    for limit in script_of(resolved).limits:
+        if limit != NEEDS_ACCECN:
+            _refuse(str(document["name"]), limit)
+
+
+def _check_link(key: str, way: Mapping[str, Any]) -> None:
+    for name in ("shaper", "qdisc"):
+        if way.get(name, "none") != "none":
+            _check_words(f"{key}.{name}", way[name])
+    for number, element in enumerate(way.get("ingress", [])):
+        _check_words(f"{key}.ingress{number}", element)
+
+
+def _check_words(key: str, text: str) -> None:
+    words = spell(text)
+    if not words.is_stock:
+        _refuse(key, f"`{words.name}` is in {words.kernel}")
+    if words.left_out:
+        _refuse(key, f"no kernel knows `{words.left_out[0]}` of `{words.name}`")
+
+
+def _check_flow(key: str, flow: Mapping[str, Any], defaults: Mapping[str, Any], names: list[str]) -> None:
+    name, *words = str(flow["cc"]).split()
+    if name not in STOCK_CONTROLLERS:
+        _refuse(f"{key}.cc", f"`{name}` is in {CONTROLLERS.get(name, 'no kernel, only Sojourn')}")
+    if words:
+        _refuse(f"{key}.cc", f"the kernel's `{name}` takes no words, and does not know `{' '.join(words)}`")
+    if list(flow["path"]) != names:
+        _refuse(f"{key}.path", "the kernel's network has one path over all links")
+    if "hash_of" in flow:
+        _refuse(f"{key}.hash_of", "the kernel chooses its own hashes")
+    tcp = flow.get("tcp", defaults)
+    if tcp["hz"] != HZ:
+        _refuse(f"{key}.tcp.hz", f"the kernel is built with {HZ}")
+    if tcp["ecn_unsafe_cep"]:
+        _refuse(f"{key}.tcp.ecn_unsafe_cep", "no mainline kernel has it")
+
+
+def _check_alike(flows: list[dict[str, Any]], defaults: Mapping[str, Any]) -> None:
+    """Both hosts have one set of sysctls."""
+    tables = [(flow["name"], flow.get("tcp", defaults)) for flow in flows]
+    for name, table in tables[1:]:
+        for word, value in table.items():
+            if word not in OF_ONE_CONNECTION and value != tables[0][1][word]:
+                _refuse(f"flow.{name}.tcp.{word}", f"the kernel has one value for all flows, {tables[0][1][word]}")
+
+
+def _refuse(key: str, reason: str) -> NoReturn:
+    raise LinuxError(f"{key}: not on --engine linux: {reason}")
+
+
+def network(resolved: Resolved) -> dict[str, Any]:
+    """The network as commands, and where its queues are: what the native module wants."""
+    document: dict[str, Any] = resolved.document()
+    script = script_of(resolved)
+    commands = [*_quiet(script), *_options(document)]
+    commands.sort(key=lambda command: command["at_s"])
+    devices: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for queue in script.queues:
+        places = devices.setdefault((queue.namespace, queue.device), [])
+        places.append({"port": queue.port, "depth": queue.depth})
+    return {
+        "commands": commands,
+        "devices": [{"namespace": n, "name": d, "queues": queues} for (n, d), queues in devices.items()],
+        "senders": "cli",
+        "receivers": "srv",
+        "server": f"10.9.{len(document['link'])}.2",
+    }
+
+
+def _quiet(script: Script) -> Iterator[dict[str, Any]]:
+    """The commands of `sojourn tc`, each host's settings once, and nothing on the wires but the flows."""
+    settings: dict[str, str] = {}
+    for row in script.commands:
+        command = str(row["command"])
+        key = command.partition("=")[0]
+        if settings.get(key) == command:
+            continue
+        if " sysctl " in command or command.endswith(" root fq"):
+            settings[key] = command
+        yield {"at_s": row["at_s"], "command": command}
+        if created := re.fullmatch(r"ip netns add (\S+)", command):
+            ipv6 = "/proc/sys/net/ipv6/conf/*/disable_ipv6"
+            yield _now(f"ip netns exec {created[1]} sh -c 'for f in {ipv6}; do [ ! -e $f ] || echo 1 >$f; done'")
+        # The two ends of a wire come one after the other; no ARP between them.
+        if address := re.fullmatch(r"ip netns exec (\S+) ip addr add 10\.9\.(\d+)\.(\d)/24 dev (\S+)", command):
+            space, wire, host, device = address.groups()
+            own, other = (f"02:00:00:00:{int(wire):02x}:0{end}" for end in (int(host), 3 - int(host)))
+            yield _now(f"ip netns exec {space} ip link set dev {device} address {own}")
+            yield _now(f"ip netns exec {space} ip link set dev {device} up")
+            peer = f"10.9.{wire}.{3 - int(host)} lladdr {other}"
+            yield _now(f"ip netns exec {space} ip neigh replace {peer} dev {device} nud permanent")
+
+
+def _options(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Settings that `sojourn tc` leaves as the kernel has them."""
+    flows = document.get("flow", [])
+    tcp = flows[0].get("tcp", document["tcp"]) if flows else document["tcp"]
+    if tcp["ecn"] == "accecn":
+        option = 2 if tcp["accecn_option"] else 0
+        for space in ("cli", "srv"):
+            yield _now(f"ip netns exec {space} sysctl -qw net.ipv4.tcp_ecn_option={option}")
+
+
+def _now(command: str) -> dict[str, Any]:
+    return {"at_s": 0.0, "command": command}
+
+
+def run(resolved: Resolved, kernel: Kernel, advance: Callable[[float], bool]) -> _core.RunResult:
+    """Runs a scenario on the kernel; raises `RuntimeError` with one line if that fails."""
+    agent = [sys.executable, "-I", "-S", "-c", INSIDE, _core.__file__]
+    with tempfile.TemporaryDirectory(prefix="sojourn-linux-") as folder:
+        return _core.run_linux(
+            resolved.text,
+            json.dumps(network(resolved)),
+            list(kernel.launcher),
+            agent,
+            folder,
+            STALL_S,
+            _limit_s(),
+            advance,
+        )
+
+
+def _limit_s() -> int:
+    text = os.environ.get(LIMIT_VARIABLE, str(LIMIT_S))
+    if not (text.isdecimal() and int(text) > 0):
+        raise LinuxError(f"{LIMIT_VARIABLE}={text}: expected seconds, a whole number above 0")
+    return int(text)
+
+
+def version(kernel: Kernel) -> str:
+    """What results of this kernel are recognised by, in place of the engine's version alone."""
+    return f"{_core.version()} linux {kernel.identity}"
+
+
+@cache
+def _identity(place: Path) -> str:
+    """A hash of the kernel's files."""
+    files = [place] if place.is_file() else sorted(file for file in place.iterdir() if file.is_file())
+    sums = hashlib.sha256()
+    for file in files:
+        sums.update(file.name.encode() + b"\0" + file.read_bytes())
+    return sums.hexdigest()[:16]
+
+
+def _data(name: str) -> Path:
+    return Path(str(resources.files("sojourn").joinpath("data/linux", name)))
+
+
+def build(source: Path, output: Path, *, jobs: int | None = None, say: Callable[[str], None] = print) -> Path:
+    """Builds a kernel from a source archive into a folder that holds `run`; returns the folder.
+
+    Needs make, a C compiler, flex, bison and bc; about 5 minutes on two cores. Raises `LinuxError`.
+    """
+    if not source.is_file():
+        raise LinuxError(f"{source}: expected a kernel source archive, such as linux-7.2.tar.xz")
+    missing = [tool for tool in ("make", "gcc", "flex", "bison", "bc", "strip") if not shutil.which(tool)]
+    if missing:
+        raise LinuxError(f"kernel build: not installed: {', '.join(missing)}")
+    output.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="sojourn-kernel-") as scratch:
+        say(f"unpacking {source.name}")
+        try:
+            with tarfile.open(source) as archive:
+                archive.extractall(scratch, filter="tar")
+        except (tarfile.TarError, OSError) as error:
+            raise LinuxError(f"{source}: {error}") from None
+        found = [folder for folder in Path(scratch).glob("*") if (folder / "arch" / "um" / "Kconfig").is_file()]
+        if not found:
+            raise LinuxError(f"{source}: expected a kernel source tree with arch/um")
+        tree = found[0]
+        _configure(tree, say)
+        say("compiling")
+        _make(tree, f"-j{jobs or os.cpu_count() or 1}", "linux")
+        for name, mode in (("run", 0o755), ("init", 0o755)):
+            target = output / name
+            target.write_bytes(_data(name).read_bytes())
+            target.chmod(mode)
+        binary = output / BINARY
+        building = output / f".{BINARY}"
+        shutil.copy2(tree / "linux", building)
+        subprocess.run(["strip", str(building)], check=True)  # noqa: S607
+        building.replace(binary)
+    for tool in ("ip", "tc", "ethtool"):
+        if not shutil.which(tool, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"):
+            say(f"warning: {tool} is not installed; runs need it (packages iproute2 and ethtool)")
+    return output
+
+
+def _configure(tree: Path, say: Callable[[str], None]) -> None:
+    say("configuring")
+    # The tick rate has no question of its own on this architecture.
+    kconfig = tree / "arch" / "um" / "Kconfig"
+    default = re.compile(r"(config HZ\b[^\n]*\n(?:[ \t]+[^\n]*\n)*?[ \t]+default )\d+")
+    text, changes = default.subn(rf"\g<1>{HZ}", kconfig.read_text())
+    if changes != 1:
+        raise LinuxError(f"{kconfig.relative_to(tree.parent)}: expected one default of HZ, found {changes}")
+    kconfig.write_text(text)
+    _make(tree, "defconfig")
+    fragment = _data("config").read_text()
+    with (tree / ".config").open("a") as config:
+        config.write(fragment)
+    _make(tree, "olddefconfig")
+    chosen = set((tree / ".config").read_text().splitlines())
+    absent = [line for line in fragment.splitlines() if line.startswith("CONFIG_") and line not in chosen]
+    if "CONFIG_UML_TIME_TRAVEL_SUPPORT=y" in absent:
+        raise LinuxError("this source has no time travel for User-Mode Linux (5.4 and later)")
+    for line in absent:
+        say(f"warning: this source has no {line.removesuffix('=y')}")
+
+
+def _make(tree: Path, *words: str) -> None:
+    command = ["make", "-s", "-C", str(tree), "ARCH=um", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = [line for line in done.stderr.splitlines() if line.strip()]
+        raise LinuxError(f"make {' '.join(words)}: {said[-1] if said else f'exit status {done.returncode}'}")

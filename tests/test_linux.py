@@ -1,0 +1,218 @@
+"""The engine that is a real Linux kernel: what it refuses, how it fails, and what it measures."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from sojourn import Scenario, _core, linux
+from sojourn.cli import call
+from sojourn.results import Run
+from sojourn.scenario import Resolved
+
+pytestmark = pytest.mark.engine
+ROOT = Path(__file__).parent.parent
+
+LINE = """
+name = "line"
+duration = "4s"
+measure.from = "1s"
+[tcp]
+ecn = "rfc3168"
+[[link]]
+name = "bneck"
+rate = "20Mbit"
+shaper = "htb"
+qdisc = "fq_codel flows 1"
+delay = "10ms"
+reverse = { rate = "none", qdisc = "pfifo" }
+[[flow]]
+name = "a"
+cc = "cubic"
+[[ping]]
+name = "p"
+"""
+
+
+def resolved(text: str) -> Resolved:
+    return Scenario(text).resolve()
+
+
+@pytest.fixture
+def kernel(monkeypatch: pytest.MonkeyPatch) -> linux.Kernel:
+    """A kernel in virtual time, or a skipped test."""
+    beside = ROOT.parent / "shared" / "tools" / "linux-vt"
+    if not os.environ.get(linux.VARIABLE) and (beside / "run").is_file():
+        monkeypatch.setenv(linux.VARIABLE, str(beside))
+    try:
+        return linux.find()
+    except linux.LinuxError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "line"),
+    [
+        ('qdisc = "fq_codel flows 1"', 'qdisc = "deltic"', "link.bneck.qdisc: not on --engine linux: `deltic` is in "),
+        ('qdisc = "fq_codel flows 1"', 'qdisc = "cake sce"', "link.bneck.qdisc: not on --engine linux: `cake` is in "),
+        (
+            'qdisc = "fq_codel flows 1"',
+            'qdisc = "dualpi2 version 2020"',
+            "link.bneck.qdisc: not on --engine linux: no kernel knows `version 2020` of `dualpi2`",
+        ),
+        ('cc = "cubic"', 'cc = "prague"', "flow.a.cc: not on --engine linux: `prague` is in only the tree L4STeam"),
+        ('name = "bneck"\n', 'name = "bneck"\ningress = ["ackthin"]\n', "link.bneck.ingress0: not on --engine linux: "),
+        ('cc = "cubic"', 'cc = "cubic"\ntcp = { hz = 250 }', "flow.a.tcp.hz: not on --engine linux: "),
+        ("[[ping]]", '[[tunnel]]\nname = "vpn"\nlinks = ["bneck"]\n[[ping]]', "tunnel.vpn: not on --engine linux: "),
+        (
+            "[[ping]]",
+            '[[flow]]\nname = "b"\ncc = "reno"\ntcp = { initial_cwnd = 4 }\n[[ping]]',
+            "flow.b.tcp.initial_cwnd: not on --engine linux: the kernel has one value for all flows, 10",
+        ),
+    ],
+)  # fmt: skip
+def test_what_no_kernel_can_do_is_refused_before_anything_starts(
+    ours: str, theirs: str, line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "line.toml"
+    file.write_text(LINE.replace(ours, theirs, 1))
+    out = tmp_path / "out"
+    assert call(["run", str(file), "--engine", "linux", "--out", str(out)]) == 2
+    said = capsys.readouterr().err.strip().splitlines()
+    assert len(said) == 1
+    assert said[0].startswith(f"sojourn: {line}"), said
+    assert not out.exists()
+
+
+def test_a_kernel_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv(linux.VARIABLE, raising=False)
+    with pytest.raises(linux.LinuxError, match="set SOJOURN_LINUX"):
+        linux.find()
+    monkeypatch.setenv(linux.VARIABLE, str(tmp_path))
+    with pytest.raises(linux.LinuxError, match="expected a folder that holds `run`"):
+        linux.find()
+
+
+def test_a_binary_is_started_by_our_own_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    binary = tmp_path / "linux"
+    binary.write_text("#!/bin/sh\n")
+    binary.chmod(0o755)
+    monkeypatch.setenv(linux.VARIABLE, str(binary))
+    words = linux.find().launcher
+    assert (words[0], words[2:]) == ("bash", ("--kernel", str(binary)))
+    assert Path(words[1]).read_text().startswith("#!/usr/bin/env bash\n")
+
+
+def test_hosts_get_each_setting_once_and_neighbours_for_good() -> None:
+    flow = '[[flow]]\nname = "b"\ncc = "reno"\nstart = "2s"\n'
+    network = linux.network(resolved(LINE.replace("[[ping]]", flow + "[[ping]]")))
+    commands = [row["command"] for row in network["commands"]]
+    assert sum("cli sysctl -qw net.ipv4.tcp_ecn=1" in command for command in commands) == 1
+    assert "ip netns exec cli ip neigh replace 10.9.0.2 lladdr 02:00:00:00:00:02 dev right nud permanent" in commands
+    assert "ip netns exec mid-bneck ip link set dev left address 02:00:00:00:00:02" in commands
+
+
+def test_queues_have_the_ports_of_the_simulator() -> None:
+    text = LINE.replace('name = "bneck"\n', 'name = "bneck"\ningress = ["netem delay 1ms"]\n', 1)
+    devices = linux.network(resolved(text))["devices"]
+    assert {(d["name"], q["port"], q["depth"]) for d in devices for q in d["queues"]} == {
+        ("right", "bneck", 1),
+        ("left", "bneck.reverse", 0),
+        ("ifb-left", "bneck.ingress0", 0),
+        ("ifb-right", "bneck.reverse.ingress0", 0),
+    }
+
+
+def start(tmp_path: Path, launcher: list[str], *, stall_s: int = 30, limit_s: int = 30) -> _core.RunResult:
+    scenario = resolved(LINE)
+    return _core.run_linux(
+        scenario.text, json.dumps(linux.network(scenario)), launcher, ["true"], str(tmp_path), stall_s, limit_s
+    )
+
+
+def test_a_guest_that_fails_says_why(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="the kernel failed: no memory"):
+        start(tmp_path, ["sh", "-c", "echo no memory >&2; exit 1"])
+
+
+def test_a_guest_that_ends_without_results_is_a_failure(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="the kernel failed: it said nothing"):
+        start(tmp_path, ["sh", "-c", "exit 0"])
+
+
+def test_a_guest_that_stands_still_is_ended(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="clock stands at"):
+        start(tmp_path, ["sh", "-c", "exec sleep 60"], stall_s=1)
+
+
+def test_a_guest_has_a_bound_in_any_case(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="did not end within 1 s"):
+        start(tmp_path, ["sh", "-c", "exec sleep 60"], limit_s=1)
+
+
+def test_an_archive_without_user_mode_linux_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(["kernel", "build", str(tmp_path / "none.tar.xz")]) == 2
+    assert "expected a kernel source archive" in capsys.readouterr().err
+
+
+@pytest.mark.timeout(300)
+def test_the_kernel_gives_the_series_of_the_simulator(kernel: linux.Kernel, tmp_path: Path) -> None:
+    """Two flows of which one ends, a later ECN setting, a control connection, a rate change."""
+    second = """
+[[flow]]
+name = "b"
+cc = "reno"
+start = "500ms"
+stop = "3s"
+bytes = "300kb"
+control_rtts = 2
+tcp = { ecn = "off" }
+[[schedule]]
+at = "2s"
+set = { "link.bneck.forward.rate" = "5Mbit" }
+"""
+    file = tmp_path / "line.toml"
+    file.write_text(LINE.replace('measure.from = "1s"', 'measure = { from = "3s", to = "4s" }') + second)
+    assert call(["run", str(file), "--engine", "linux", "--out", str(tmp_path / "linux")]) == 0
+    assert call(["run", str(file), "--out", str(tmp_path / "sim")]) == 0
+    ran, simulated = Run(tmp_path / "linux" / "line"), Run(tmp_path / "sim" / "line")
+    assert ran.complete
+    assert ran.manifest["engine"] == "linux"
+    of_simulator = {name for name in simulated.names() if ".cc." not in name and not name.startswith("queue.")}
+    assert of_simulator - {"flow.a.lost"} <= set(ran.names())
+    assert {q["name"] for q in ran.queues} == {q["name"] for q in simulated.queues}
+    # 5 Mbit/s but for headers, after the change and after the other flow's end.
+    flow = ran.summary["flows"][0]
+    assert 4.0 < flow["goodput_mbps"] < 4.8
+    assert flow["sender"]["ce_reported"] > 0
+    assert ran.summary["flows"][1]["sender"]["ce_reported"] == 0, "without ECN there are no marks"
+    t, read = ran.series("flow.b.goodput_bytes")
+    # Three round trips before the first sample, and one sample of the end.
+    assert 0.56 <= t[0] <= 0.7
+    assert t[-1] < 2.5
+    assert read[-1] == 300 << 10
+    assert max(read[:-1]) < 300 << 10
+    assert ran.summary["pings"][0]["rtt_ms"]["p05"] >= 20.0
+    assert ran.summary["pings"][0]["totals"]["received"] >= 18
+    bottleneck = next(q for q in ran.queues if q["name"] == "bneck")
+    assert bottleneck["marked"] > 0
+    assert 0.9 < bottleneck["utilisation"] < 1.05, "of the rate at the end"
+    # The same scenario again is already there.
+    assert call(["run", str(file), "--engine", "linux", "--out", str(tmp_path / "linux")]) == 0
+
+
+@pytest.mark.timeout(300)
+def test_engines_are_compared_over_the_scenarios_window(
+    kernel: linux.Kernel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "line.toml"
+    file.write_text(LINE)
+    words = ["compare", "--engines", "sim,linux", str(file), "--out", str(tmp_path / "both"), "--json"]
+    assert call(words) == 0
+    run = json.loads(capsys.readouterr().out)["runs"][0]
+    assert run["window_s"] == [1.0, 4.0]
+    goodput = run["flows"][0]["goodput_mbps"]
+    assert abs(goodput["diff"]) < 0.1 * goodput["b"], goodput
