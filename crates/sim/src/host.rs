@@ -3,8 +3,11 @@
 use sojourn_core::cc::Feedback;
 use sojourn_core::{Ecn, FlowId, Kind, Packet, Rng, cc};
 use sojourn_scenario::{EcnMode, Flow, Ping, Scenario};
+use sojourn_trace::OneWay;
+use sojourn_transport::app::voip::Voice;
+use sojourn_transport::app::{self, App, Tcp, udp};
 use sojourn_transport::ping::{Requester, Responder};
-use sojourn_transport::tcp::{Config, Receiver, Sender};
+use sojourn_transport::tcp::Config;
 use sojourn_transport::{Body, Endpoint, Transmit};
 
 use crate::link::Hop;
@@ -18,6 +21,17 @@ pub(crate) struct End {
     /// Where they go first.
     pub(crate) first: Hop,
     hash: u32,
+    /// Hosts from which and to which its packets go.
+    hosts: (u16, u16),
+    /// What arrives of a one-way flow.
+    pub(crate) arrivals: Option<Box<Arrivals>>,
+}
+
+/// The receiving side of a one-way flow.
+pub(crate) struct Arrivals {
+    pub(crate) one_way: OneWay,
+    /// How a listener judges them, if they are speech.
+    pub(crate) voice: Option<Voice>,
 }
 
 impl End {
@@ -29,13 +43,17 @@ impl End {
                 (s.ace, s.ack as u32, sacked as u32)
             }
             Body::Tcp(s) => (s.ace, 0, 0),
-            Body::Icmp(_) => (0, 0, 0),
+            Body::Icmp(_) | Body::Udp(_) => (0, 0, 0),
         };
-        let (src, dst) = if self.flow.is_forward() { (0, 1) } else { (1, 0) };
+        let hash = match &tx.body {
+            Body::Tcp(s) if s.connection != 0 => self.hash ^ spread(s.connection),
+            _ => self.hash,
+        };
+        let (src, dst) = self.hosts;
         let mut packet = Packet {
             id: slab.store(tx.body),
             flow: self.flow,
-            hash: self.hash,
+            hash,
             len: tx.len,
             src,
             dst,
@@ -56,10 +74,37 @@ impl End {
     }
 }
 
-/// The two ends of TCP flow number `index`.
-pub(crate) fn tcp_ends(flow: &Flow, index: usize, seed: u64) -> [End; 2] {
-    let controller = cc::build(&flow.cc).expect("the scenario has built it once");
-    let ack_codepoint = controller.needs().codepoint.unwrap_or(Ecn::Ect0);
+/// A bijection that spreads small numbers over all bits (the finaliser of MurmurHash3): different
+/// connections of a flow have different hashes.
+fn spread(mut n: u32) -> u32 {
+    n = (n ^ (n >> 16)).wrapping_mul(0x85eb_ca6b);
+    n = (n ^ (n >> 13)).wrapping_mul(0xc2b2_ae35);
+    n ^ (n >> 16)
+}
+
+/// Why reading a text again cannot fail here.
+const READ: &str = "the scenario has read it once";
+
+/// The two ends of flow number `index`.
+fn flow_ends(flow: &Flow, index: usize, seed: u64) -> [End; 2] {
+    let stream = |part: &str| Rng::named(seed, &format!("flow.{}.{part}", flow.name));
+    let app = app::build(&flow.app).expect(READ);
+    let App::Udp(source) = &app else {
+        let ends = app::tcp_ends(&app, || tcp(flow), &stream);
+        return pair(&flow.name, index, seed, flow.opens_far, ends);
+    };
+    let sender = udp::Sender::new(source.as_ref(), flow.tos, stream("source"));
+    let receiver = Box::new(udp::Receiver::default());
+    let mut ends = pair(&flow.name, index, seed, flow.opens_far, [Box::new(sender), receiver]);
+    let arrivals = Arrivals { one_way: OneWay::default(), voice: source.voice() };
+    ends[1].arrivals = Some(Box::new(arrivals));
+    ends
+}
+
+fn tcp(flow: &Flow) -> Tcp {
+    let text = flow.cc.clone().expect("an application over TCP has a controller");
+    let controller = Box::new(move || cc::build(&text).expect(READ));
+    let ack_ecn = controller().needs().codepoint.unwrap_or(Ecn::Ect0);
     let config = Config {
         ecn: match flow.tcp.ecn {
             EcnMode::Off => Feedback::None,
@@ -82,48 +127,46 @@ pub(crate) fn tcp_ends(flow: &Flow, index: usize, seed: u64) -> [End; 2] {
         control_rtts: flow.control_rtts,
         bytes: flow.bytes,
     };
-    pair(
-        &flow.name,
-        index,
-        seed,
-        Box::new(Sender::new(config.clone(), controller)),
-        Box::new(Receiver::new(config, ack_codepoint)),
-    )
+    Tcp { config, controller, ack_ecn }
 }
 
 /// The two ends of a ping that is flow number `index`.
-pub(crate) fn ping_ends(ping: &Ping, index: usize, seed: u64) -> [End; 2] {
-    pair(
-        &ping.name,
-        index,
-        seed,
-        Box::new(Requester::new(ping.interval, ping.tos, ping.size)),
-        Box::new(Responder::new(ping.tos, ping.size)),
-    )
+fn ping_ends(ping: &Ping, index: usize, seed: u64) -> [End; 2] {
+    let kind = if ping.udp { Kind::Udp } else { Kind::Icmp };
+    let requester = Requester::new(kind, ping.interval, ping.tos, ping.size);
+    let responder = Responder::new(kind, ping.tos, ping.size);
+    pair(&ping.name, index, seed, false, [Box::new(requester), Box::new(responder)])
 }
 
 fn pair(
     name: &str,
     index: usize,
     seed: u64,
-    opener: Box<dyn Endpoint>,
-    peer: Box<dyn Endpoint>,
+    opens_far: bool,
+    [opener, peer]: [Box<dyn Endpoint>; 2],
 ) -> [End; 2] {
     let mut hashes = Rng::named(seed, &format!("flow.{name}.hash"));
     let flow = FlowId(2 * index as u32);
-    let mut end =
-        |endpoint, flow| End { endpoint, flow, first: Hop::End(u32::MAX), hash: hashes.u32() };
-    [end(opener, flow), end(peer, flow.reversed())]
+    let hosts = if opens_far { (1, 0) } else { (0, 1) };
+    let mut end = |endpoint, flow, hosts| End {
+        endpoint,
+        flow,
+        first: Hop::End(u32::MAX),
+        hash: hashes.u32(),
+        hosts,
+        arrivals: None,
+    };
+    [end(opener, flow, hosts), end(peer, flow.reversed(), (hosts.1, hosts.0))]
 }
 
 /// Flows and pings together, in the order that numbers them.
 pub(crate) fn ends(scenario: &Scenario) -> Vec<End> {
     let flows = scenario.flows.iter().enumerate();
-    let tcp = flows.flat_map(|(i, f)| tcp_ends(f, i, scenario.seed));
+    let flows = flows.flat_map(|(i, f)| flow_ends(f, i, scenario.seed));
     let offset = scenario.flows.len();
     let pings = scenario.pings.iter().enumerate();
     let pings = pings.flat_map(|(i, p)| ping_ends(p, offset + i, scenario.seed));
-    let mut ends: Vec<End> = tcp.chain(pings).collect();
+    let mut ends: Vec<End> = flows.chain(pings).collect();
     for (borrower, flow) in scenario.flows.iter().enumerate() {
         if let Some(lender) = flow.hash_of {
             for direction in 0..2 {

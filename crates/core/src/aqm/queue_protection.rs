@@ -139,7 +139,7 @@ impl Params {
 /// The score of one flow, kept as the instant at which it will have drained.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bucket {
-    flow: FlowId,
+    flow: (FlowId, u32),
     expires: Time,
 }
 
@@ -212,14 +212,14 @@ impl QueueProtection {
             let bucket = &self.buckets[index];
             if bucket.expires <= now {
                 free = free.or(Some(index));
-            } else if bucket.flow == pkt.flow {
+            } else if bucket.flow == pkt.connection() {
                 return index;
             }
             hash >>= self.params.bi_size;
         }
         self.defaulted += u64::from(free.is_none());
         let index = free.unwrap_or(default);
-        self.buckets[index].flow = pkt.flow;
+        self.buckets[index].flow = pkt.connection();
         index
     }
 

@@ -430,7 +430,7 @@ mod tests {
         std::iter::from_fn(|| rx.poll(now))
             .map(|t| match t.body {
                 Body::Tcp(s) => s,
-                Body::Icmp(_) => unreachable!("TCP sends TCP"),
+                Body::Icmp(_) | Body::Udp(_) => unreachable!("TCP sends TCP"),
             })
             .collect()
     }
