@@ -392,6 +392,9 @@ def _timeline(script: Script, document: dict[str, Any], ways: dict[tuple[str, st
 def _flow(
     script: Script, flow: dict[str, Any], defaults: dict[str, Any], server: str, end: float, names: list[str]
 ) -> None:
+    if (app := flow.get("app", "bulk").split()[0]) != "bulk":
+        script.warn(f"flow {flow['name']} is left out: application `{app}` has no form in iperf3")
+        return
     cc, tcp = flow["cc"].split(), flow.get("tcp", defaults)
     if list(flow["path"]) != names:
         script.warn(
@@ -419,10 +422,11 @@ def _flow(
     stop = _seconds(flow["stop"]) if "stop" in flow else end
     amount = f"-n {_bytes(flow['bytes'])}" if "bytes" in flow else f"-t {round(stop - _seconds(flow['start']), 3):g}"
     tos = f" -S {flow['tos']}" if int(str(flow["tos"]), 0) else ""
+    back = " -R" if flow.get("direction") == "up" else ""
     script.say(
         f"flow {flow['name']}, {flow['cc']}, at {flow['start']}:",
         f"  ip netns exec srv iperf3 -s -1 -D -p {flow['port']}",
-        f"  ip netns exec cli iperf3 -c {server} -p {flow['port']} -C {cc[0]} {amount}{tos}",
+        f"  ip netns exec cli iperf3 -c {server} -p {flow['port']} -C {cc[0]} {amount}{tos}{back}",
     )
 
 
