@@ -435,6 +435,8 @@ def _ping(script: Script, ping: dict[str, Any], server: str, end: float, names: 
         script.warn(
             f"ping {ping['name']} crosses {', '.join(ping['path'])} only; the script has one path over all links"
         )
+    if ping.get("protocol") == "udp":
+        script.warn(f"ping {ping['name']} goes over UDP; the script sends ICMP")
     stop = _seconds(ping["stop"]) if "stop" in ping else end
     count = max(1, int((stop - _seconds(ping["start"])) / _seconds(ping["interval"])))
     script.say(
