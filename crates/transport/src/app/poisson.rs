@@ -33,7 +33,7 @@ fn build(args: &mut Args<'_>) -> Result<App, GrammarError> {
         }
     }
     let rate = rate.ok_or_else(|| args.invalid("`rate` is missing"))?;
-    let gap = Dur((u128::from(bytes) * 8_000_000_000 / u128::from(rate.0)) as u64);
+    let gap = Dur((u128::from(bytes) * 8_000_000_000 / u128::from(rate.0)).max(1) as u64);
     Ok(App::Udp(Box::new(Poisson { gap, size: bytes })))
 }
 
