@@ -380,6 +380,6 @@ mod tests {
         let t = Time(1);
         assert_eq!(q.pick(t, &packet(2, 9)), 0);
         q.fill(0, t, 100, 1.0);
-        assert_eq!((q.pick(t, &packet(4, 9)), q.pick(t, &packet(2, 5))), (1, 0));
+        assert_eq!((q.pick(t, &packet(4, 5)), q.pick(t, &packet(2, 9))), (1, 0));
     }
 }
