@@ -93,14 +93,14 @@ class FakeCore(ModuleType):
         row = {"name": "codel", "summary": "Controlled delay", "reference": "RFC 8289"}
         return json.dumps([row | {"parameters": []}])
 
-    controllers = qdiscs
+    controllers = apps = qdiscs
 
     def qdisc_usage(self, name: str) -> str:
         if name != "codel":
             raise ScenarioError(f"qdisc {name!r}: nearest is 'codel'")
         return "codel [ target TIME ]\n"
 
-    cc_usage = qdisc_usage
+    cc_usage = app_usage = qdisc_usage
 
 
 try:

@@ -174,7 +174,7 @@ def test_show_prints_scenario_and_summary(scenario: Write, capsys: Output) -> No
 
 
 def test_algorithms_are_listed_and_explained(core: FakeCore, capsys: Output) -> None:
-    assert call(["qdisc"]) == call(["cc", "codel"]) == 0
+    assert call(["qdisc"]) == call(["cc", "codel"]) == call(["app", "codel"]) == 0
     assert call(["qdisc", "--json"]) == 0
     out = capsys.readouterr().out
     assert "codel  Controlled delay (RFC 8289)" in out
@@ -182,7 +182,7 @@ def test_algorithms_are_listed_and_explained(core: FakeCore, capsys: Output) -> 
 
 
 def test_every_command_has_help_with_an_example(core: FakeCore, capsys: Output) -> None:
-    for verb in ("run", "list", "show", "qdisc", "cc", "plot", "compare", "report", "fidelity",
+    for verb in ("run", "list", "show", "qdisc", "cc", "app", "plot", "compare", "report", "fidelity",
                  "clean", "import flent"):  # fmt: skip
         assert call([*verb.split(), "--help"]) == 0
         assert f"sojourn {verb}" in capsys.readouterr().out.split("xample", 1)[1]

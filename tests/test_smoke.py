@@ -19,6 +19,7 @@ pytestmark = [pytest.mark.engine, pytest.mark.timeout(300)]
 
 SHORT = "ect1/l4s-s1-oneflow/prague/dualpi2/5Mbit/20ms"
 VERBS = (
+    "app",
     "cc",
     "clean",
     "compare",
@@ -170,7 +171,7 @@ def test_a_broken_run_is_one_line_and_the_others_are_compared(folder: Path) -> N
     assert "expected the series of a run" in (folder / "broken.html").read_text()
 
 
-@pytest.mark.parametrize("command", ["list", "list ect1", "qdisc", "cc"])
+@pytest.mark.parametrize("command", ["list", "list ect1", "qdisc", "cc", "app"])
 def test_json_lists_are_arrays(folder: Path, command: str) -> None:
     rows = json.loads(sojourn(folder, *command.split(), "--json").stdout)
     assert rows

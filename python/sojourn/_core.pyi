@@ -67,6 +67,18 @@ def qdiscs() -> str:
 def controllers() -> str:
     """JSON array of the congestion controllers."""
 
+def apps() -> str:
+    """JSON array of the applications."""
+
+def app_usage(name: str) -> str:
+    """Usage text of one application."""
+
+def harm(solo: float, competing: float, more_is_better: bool) -> float | None:
+    """Share of its solo performance that a flow loses to competition; None if there is none to lose."""
+
+def jain(shares: list[float]) -> float | None:
+    """Jain's fairness index; None if there is nothing to share."""
+
 def qdisc_usage(name: str) -> str:
     """Usage text of one queue discipline."""
 

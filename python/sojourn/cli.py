@@ -189,6 +189,19 @@ def cc(name: str | None = None, /, *, as_json: Json = False) -> int:
     return _algorithms(name, _core.controllers(), _core.cc_usage, as_json=as_json)
 
 
+@app.command(name="app")
+def app_(name: str | None = None, /, *, as_json: Json = False) -> int:
+    """List the applications that a flow can carry, or print the words that one of them takes.
+
+    Example: `sojourn app short`
+
+    Args:
+        name: Application.
+        as_json: Print a JSON array.
+    """
+    return _algorithms(name, _core.apps(), _core.app_usage, as_json=as_json)
+
+
 @app.command
 def tc(
     target: str,

@@ -91,6 +91,8 @@ def check(resolved: Resolved) -> None:
     _check_alike(flows, document["tcp"])
     for ping in document.get("ping", []):
         key = f"ping.{ping['name']}"
+        if ping.get("protocol", "icmp") != "icmp":
+            _refuse(f"{key}.protocol", "only `icmp` is built there")
         if list(ping["path"]) != names:
             _refuse(f"{key}.path", "the kernel's network has one path over all links")
         if int(ping["size"]) < LEAST_PING:
@@ -121,6 +123,10 @@ def _check_words(key: str, text: str) -> None:
 
 
 def _check_flow(key: str, flow: Mapping[str, Any], defaults: Mapping[str, Any], names: list[str]) -> None:
+    if flow.get("app", "bulk") != "bulk":
+        _refuse(f"{key}.app", "only `bulk` is built there")
+    if flow.get("direction", "down") != "down":
+        _refuse(f"{key}.direction", "data travel forward there")
     name, *words = str(flow["cc"]).split()
     if name not in STOCK_CONTROLLERS:
         _refuse(f"{key}.cc", f"`{name}` is in {CONTROLLERS.get(name, 'no kernel, only Sojourn')}")
@@ -133,6 +139,8 @@ def _check_flow(key: str, flow: Mapping[str, Any], defaults: Mapping[str, Any], 
     tcp = flow.get("tcp", defaults)
     if tcp["hz"] != HZ:
         _refuse(f"{key}.tcp.hz", f"the kernel is built with {HZ}")
+    if tcp["ecn"] == "sce":
+        _refuse(f"{key}.tcp.ecn", "no mainline kernel has it")
     if tcp["ecn_unsafe_cep"]:
         _refuse(f"{key}.tcp.ecn_unsafe_cep", "no mainline kernel has it")
 

@@ -290,3 +290,14 @@ def ceiling_mbps(run_id: str) -> float | None:
     """Link ceiling that a run id tells."""
     rate = link_mbps(run_id)
     return None if rate is None else rate * PAYLOAD_SHARE
+
+
+def harm(solo: float, competing: float, *, more_is_better: bool = True) -> float | None:
+    """Share of its solo performance that a flow loses to competition (Ware et al. 2019).
+
+    For a quantity of which less is better (a delay, a completion time) it is the part of the
+    competing value that competition added. None if there is nothing to lose.
+    """
+    from sojourn import _core
+
+    return _core.harm(solo, competing, more_is_better)

@@ -15,7 +15,7 @@ from sojourn.scenario import Resolved
 SIDES = {"forward": ("left", "right"), "reverse": ("right", "left")}
 SIZE = {"": 1, "b": 1, "kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30}
 TIME = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
-ECN = {"off": 0, "rfc3168": 1, "accecn": 3}
+ECN = {"off": 0, "rfc3168": 1, "dctcp": 1, "sce": 1, "accecn": 3}
 NETEM_LIMIT = 1_000_000
 CONTROLLERS = {
     "prague": "only the tree L4STeam/linux",
@@ -456,6 +456,9 @@ def _timeline(script: Script, document: dict[str, Any], ways: dict[tuple[str, st
 def _flow(
     script: Script, flow: dict[str, Any], defaults: dict[str, Any], server: str, end: float, names: list[str]
 ) -> None:
+    if (app := flow.get("app", "bulk").split()[0]) != "bulk":
+        script.warn(f"flow {flow['name']} is left out: application `{app}` has no form in iperf3")
+        return
     cc, tcp = flow["cc"].split(), flow.get("tcp", defaults)
     if list(flow["path"]) != names:
         script.warn(
@@ -483,10 +486,11 @@ def _flow(
     stop = _seconds(flow["stop"]) if "stop" in flow else end
     amount = f"-n {_bytes(flow['bytes'])}" if "bytes" in flow else f"-t {round(stop - _seconds(flow['start']), 3):g}"
     tos = f" -S {flow['tos']}" if int(str(flow["tos"]), 0) else ""
+    back = " -R" if flow.get("direction") == "up" else ""
     script.say(
         f"flow {flow['name']}, {flow['cc']}, at {flow['start']}:",
         f"  ip netns exec srv iperf3 -s -1 -D -p {flow['port']}",
-        f"  ip netns exec cli iperf3 -c {server} -p {flow['port']} -C {cc[0]} {amount}{tos}",
+        f"  ip netns exec cli iperf3 -c {server} -p {flow['port']} -C {cc[0]} {amount}{tos}{back}",
     )
 
 
@@ -495,6 +499,8 @@ def _ping(script: Script, ping: dict[str, Any], server: str, end: float, names: 
         script.warn(
             f"ping {ping['name']} crosses {', '.join(ping['path'])} only; the script has one path over all links"
         )
+    if ping.get("protocol") == "udp":
+        script.warn(f"ping {ping['name']} goes over UDP; the script sends ICMP")
     stop = _seconds(ping["stop"]) if "stop" in ping else end
     count = max(1, int((stop - _seconds(ping["start"])) / _seconds(ping["interval"])))
     script.say(

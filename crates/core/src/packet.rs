@@ -76,6 +76,13 @@ pub struct Packet {
 }
 
 impl Packet {
+    /// What tells connections apart exactly: a flow may have several at once, and those of one
+    /// flow differ in their hash.
+    #[inline]
+    pub const fn connection(&self) -> (FlowId, u32) {
+        (self.flow, self.hash)
+    }
+
     /// The ECN codepoint.
     #[inline]
     pub const fn ecn(&self) -> Ecn {

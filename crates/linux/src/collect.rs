@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 use sojourn_core::{Rate, Time};
 use sojourn_scenario::{Edit, PortSpec, Role, Scenario, Topology};
+use sojourn_trace::rfc5166::{Bins, Metrics};
 use sojourn_trace::summary::Totals;
 use sojourn_trace::{
     FlowSummary, GroupId, Output, PingSummary, QueueSummary, Recorder, Statistics, Summary, Window,
@@ -171,12 +172,15 @@ impl<'s> Collector<'s> {
         let flows = self.scenario.flows.iter().zip(&self.flows);
         let flows = flows.map(|(flow, (group, last))| FlowSummary {
             name: flow.name.clone(),
+            app: None,
             cc: flow.cc.clone(),
             start_s: flow.start.as_secs_f64(),
             goodput_mbps: self.goodput_mbps(*group),
             delivery_rate_mbps: self.in_window(*group, ".delivery_rate"),
             rtt_ms: self.in_window(*group, ".rtt"),
             cwnd_segments: self.in_window(*group, ".cwnd"),
+            one_way: None,
+            completions: None,
             sender: [
                 ("segments_sent", f64::from(last.segments_sent)),
                 ("retransmits", f64::from(last.retransmits)),
@@ -195,13 +199,19 @@ impl<'s> Collector<'s> {
             .into_iter()
             .collect(),
         });
-        let flows = flows.collect();
+        let flows: Vec<FlowSummary> = flows.collect();
         let pings = self.scenario.pings.iter().zip(&self.pings);
         let pings = pings.map(|(ping, (group, sent, received))| PingSummary {
             name: ping.name.clone(),
             rtt_ms: self.in_window(*group, ".rtt"),
             totals: [("sent", *sent as f64), ("received", *received as f64)].into_iter().collect(),
         });
+        let pings: Vec<PingSummary> = pings.collect();
+        let queues: Vec<QueueSummary> = self.queues.iter().map(|q| q.summary(length)).collect();
+        // Shares per second are the simulator's so far: no bins, no fairness over time.
+        let windowed = vec![Vec::new(); flows.len()];
+        let bins = Bins { windowed, compared: Vec::new(), since_last_start: Vec::new() };
+        let metrics = Metrics::of(&flows, &pings, &queues, &bins);
         let summary = Summary {
             schema: "sojourn/summary/1",
             name: self.scenario.name.clone(),
@@ -212,9 +222,9 @@ impl<'s> Collector<'s> {
             events: 0,
             data_packets: self.flows.iter().map(|(_, f)| u64::from(f.segments_sent)).sum(),
             flows,
-            pings: pings.collect(),
+            pings,
+            metrics,
         };
-        let queues = self.queues.iter().map(|q| q.summary(length)).collect();
         let series = self.recorder.into_columns();
         Measured { output: Output { summary, queues, series }, kernel: self.kernel }
     }

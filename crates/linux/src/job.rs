@@ -168,7 +168,7 @@ impl Job {
         let end = scenario.duration.0;
         let flows = scenario.flows.iter().zip(FIRST_PORT..).map(|(flow, port)| FlowJob {
             name: flow.name.clone(),
-            cc: flow.cc.split(' ').next().unwrap_or_default().to_owned(),
+            cc: flow.cc.iter().flat_map(|cc| cc.split(' ')).next().unwrap_or_default().to_owned(),
             start_ns: flow.opens(scenario.seed).0,
             stop_ns: flow.stop.map(|at| at.0),
             bytes: flow.bytes,

@@ -15,6 +15,8 @@ use sojourn_core::grammar::{Param, usage};
 use sojourn_core::{aqm, cc};
 use sojourn_linux::{Launch, Measured, Network};
 use sojourn_trace::Output;
+use sojourn_trace::fairness::{self, Better};
+use sojourn_transport::app;
 
 create_exception!(_core, ScenarioError, PyValueError, "A line for the user: what, where, allowed.");
 
@@ -204,6 +206,31 @@ fn controllers() -> String {
 }
 
 #[pyfunction]
+fn apps() -> String {
+    let entries = app::REGISTRY.iter();
+    let list = entries.map(|e| describe(e.name, e.summary, e.reference, e.params));
+    Value::Array(list.collect()).to_string()
+}
+
+#[pyfunction]
+fn app_usage(name: &str) -> PyResult<String> {
+    let e = app::entry(name).map_err(refuse)?;
+    Ok(page(e.summary, e.reference, e.name, e.params))
+}
+
+/// Harm that competition does: the lost share of what a flow has alone.
+#[pyfunction]
+fn harm(solo: f64, competing: f64, more_is_better: bool) -> Option<f64> {
+    let better = if more_is_better { Better::More } else { Better::Less };
+    fairness::harm(solo, competing, better)
+}
+
+#[pyfunction]
+fn jain(shares: Vec<f64>) -> Option<f64> {
+    fairness::jain(&shares)
+}
+
+#[pyfunction]
 fn qdisc_usage(name: &str) -> PyResult<String> {
     let e = aqm::entry(name).map_err(refuse)?;
     let reference = format!("{}\nKernel: {}", e.reference, e.kernel);
@@ -244,7 +271,7 @@ fn refuse(error: impl std::fmt::Display) -> PyErr {
 mod _core {
     #[pymodule_export]
     use super::{
-        RunResult, ScenarioError, cc_usage, controllers, expand, linux_inside, qdisc_usage, qdiscs,
-        resolve, run, run_linux, schema, version,
+        RunResult, ScenarioError, app_usage, apps, cc_usage, controllers, expand, harm, jain,
+        linux_inside, qdisc_usage, qdiscs, resolve, run, run_linux, schema, version,
     };
 }

@@ -39,10 +39,10 @@ pub(crate) struct File {
     /// Links in path order, from the senders to the receivers.
     #[serde(default)]
     pub(crate) link: Vec<LinkTable>,
-    /// Bulk TCP flows.
+    /// Flows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) flow: Vec<FlowTable>,
-    /// ICMP echo trains.
+    /// Echo trains.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) ping: Vec<PingTable>,
     /// Tunnels around runs of links.
@@ -112,14 +112,26 @@ pub(crate) struct DirectionTable {
     pub(crate) delay: Option<Time>,
 }
 
-/// A bulk TCP flow.
+/// A flow: what it carries, between whom, and when.
 #[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FlowTable {
     /// Name, unique among flows and pings: letters, digits, `_` and `-`.
     pub(crate) name: String,
-    /// Congestion controller and its words, such as "prague" or "prague version p2b".
-    pub(crate) cc: String,
+    /// Congestion controller and its words, such as "prague" or "prague version p2b"; an
+    /// application over UDP has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cc: Option<String>,
+    /// Application and its words, such as "short load 5Mbit" or "cbr rate 2Mbit size 1200";
+    /// default "bulk".
+    #[serde(default = "bulk")]
+    pub(crate) app: String,
+    /// Where its data travel: "down" (default) crosses the links forward, "up" backward.
+    #[serde(default)]
+    pub(crate) direction: DirectionName,
+    /// So many copies, named NAME-1, NAME-2 and so on; default one under its own name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) flows: Option<u32>,
     /// When it connects.
     #[serde(default = "zero")]
     pub(crate) start: Time,
@@ -138,7 +150,7 @@ pub(crate) struct FlowTable {
     pub(crate) bytes: Option<Size>,
     /// Names of the links it crosses, in order; default all links.
     pub(crate) path: Option<Vec<String>>,
-    /// TOS byte; its two ECN bits are zero.
+    /// TOS byte; of TCP its two ECN bits are zero.
     #[serde(default = "tos_zero")]
     pub(crate) tos: Tos,
     /// Name of the flow whose hash its packets carry, so that flow queues put both into one
@@ -148,6 +160,17 @@ pub(crate) struct FlowTable {
     /// What differs from the file's `[tcp]`.
     #[serde(default, skip_serializing_if = "TcpTable::is_empty")]
     pub(crate) tcp: TcpTable,
+}
+
+/// Where the data of a flow travel.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum DirectionName {
+    /// Across the links forward.
+    #[default]
+    Down,
+    /// Across the links backward.
+    Up,
 }
 
 /// Parameters of both TCP endpoints, under their sysctl names where there is one.
@@ -246,12 +269,15 @@ pub(crate) enum SceName {
     Dithered,
 }
 
-/// An ICMP echo train.
+/// An echo train, over ICMP or UDP.
 #[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PingTable {
     /// Name, unique among flows and pings: letters, digits, `_` and `-`.
     pub(crate) name: String,
+    /// "icmp" (default) or "udp".
+    #[serde(default)]
+    pub(crate) protocol: ProtocolName,
     /// Time between requests.
     #[serde(default = "two_hundred_ms")]
     pub(crate) interval: Time,
@@ -269,6 +295,17 @@ pub(crate) struct PingTable {
     /// IP bytes of a packet.
     #[serde(default = "ping_size")]
     pub(crate) size: u32,
+}
+
+/// Protocol of an echo train.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ProtocolName {
+    /// ICMP echo.
+    #[default]
+    Icmp,
+    /// UDP, as irtt.
+    Udp,
 }
 
 /// A tunnel around a run of links, in both directions. The ends are ports of their own, before
@@ -355,6 +392,10 @@ pub(crate) struct ScheduleTable {
     /// New elements that discard the queued packets: `qdisc`, or `ingress0` and so on.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) replace: BTreeMap<String, String>,
+}
+
+fn bulk() -> String {
+    "bulk".to_owned()
 }
 
 fn one() -> u64 {

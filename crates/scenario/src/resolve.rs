@@ -1,22 +1,20 @@
 //! From the file as written to a scenario without invalid states.
 
 use sojourn_core::grammar::split_name;
-use sojourn_core::{Dur, Rate, Time, aqm, cc};
+use sojourn_core::{Dur, Rate, Time, aqm};
 
 use crate::check::{Key, words};
 use crate::doc::Doc;
 use crate::error::{ScenarioError, unknown};
 use crate::file::{
-    DirectionTable, EcnName, EraName, File, FlowTable, LinkTable, PingTable, SceName, TcpTable,
+    DirectionTable, EcnName, EraName, File, LinkTable, PingTable, ProtocolName, SceName, TcpTable,
 };
-use crate::scenario::{Direction, EcnMode, Era, Flow, Link, Measure, Ping, SceMode, Scenario, Tcp};
+use crate::flows::flows;
+use crate::scenario::{Direction, EcnMode, Era, Link, Measure, Ping, SceMode, Scenario, Tcp};
 use crate::schedule::schedule;
 use crate::text::Quantity;
 use crate::traces::takes_rate;
 use crate::tunnels::tunnels;
-
-/// More than any application needs, and enough to see the effect.
-const MAX_CONTROL_RTTS: u32 = 100;
 
 /// More samples or pings than this are a slip of the unit.
 const MAX_EVENTS: u64 = 10_000_000;
@@ -39,26 +37,13 @@ pub(crate) fn resolve(doc: &Doc, file: &File) -> Result<Scenario, ScenarioError>
     let links = links(doc, &file.link)?;
     let names: Vec<&str> = links.iter().map(|l| l.name.as_str()).collect();
     tcp(doc, &top("tcp"), &[&file.tcp], EcnName::AccEcn)?;
-    let mut flows = Vec::new();
-    for (index, table) in file.flow.iter().enumerate() {
-        let key = Key::entry("flow", index, &table.name);
-        name(doc, &key, &table.name, file.flow[..index].iter().map(|f| f.name.as_str()))?;
-        let mut flow = flow(doc, &key, table, &file.tcp, &names, end)?;
-        flow.hash_of = hash_of(doc, &key, index, &file.flow)?;
-        let paced_by_path = flow.path.iter().any(|link| takes_time(&links[*link]));
-        doc.check(
-            flow.bytes.is_some() || paced_by_path,
-            &key.field("path"),
-            "expected a link with a rate or a delay, or `bytes`: nothing would end the first instant",
-        )?;
-        flows.push(flow);
-    }
-    let mut pings = Vec::new();
+    let (flows, mut pings) = flows(doc, file, &links, &names, end)?;
     for (index, table) in file.ping.iter().enumerate() {
         let key = Key::entry("ping", index, &table.name);
-        let flows = file.flow.iter().map(|f| f.name.as_str());
-        let before = file.ping[..index].iter().map(|p| p.name.as_str());
-        name(doc, &key, &table.name, flows.chain(before))?;
+        let before = flows.iter().map(|f| f.name.as_str());
+        let before = before.chain(file.flow.iter().map(|f| f.name.as_str()));
+        let before = before.chain(pings.iter().map(|p| p.name.as_str()));
+        name(doc, &key, &table.name, before)?;
         pings.push(ping(doc, &key, table, &names, duration)?);
     }
     let tunnels = tunnels(doc, &file.tunnel, &links, &flows, &pings)?;
@@ -75,14 +60,6 @@ pub(crate) fn resolve(doc: &Doc, file: &File) -> Result<Scenario, ScenarioError>
         flows,
         pings,
         tunnels,
-    })
-}
-
-/// Whether a packet and its answer need any time on this link.
-fn takes_time(link: &Link) -> bool {
-    [&link.forward, &link.reverse].into_iter().any(|way| {
-        let netem_delays = way.ingress.iter().any(|text| text.contains("delay"));
-        way.shaper.is_some() || way.wire.is_some() || way.delay > Dur::ZERO || netem_delays
     })
 }
 
@@ -229,7 +206,7 @@ fn shaper(doc: &Doc, key: &Key, text: &str, rate: Option<Rate>) -> Result<String
     Ok(words(&format!("{name} rate {rate} {rest}")))
 }
 
-fn path(
+pub(crate) fn path(
     doc: &Doc,
     key: &Key,
     path: Option<&Vec<String>>,
@@ -257,7 +234,7 @@ pub(crate) fn path_of(
     Ok(indices)
 }
 
-fn start_stop(
+pub(crate) fn start_stop(
     doc: &Doc,
     key: &Key,
     start: Quantity<Dur>,
@@ -272,62 +249,6 @@ fn start_stop(
         doc.check(stop > start, &key.field("stop"), &order)?;
     }
     Ok((start, stop))
-}
-
-fn flow(
-    doc: &Doc,
-    key: &Key,
-    table: &FlowTable,
-    defaults: &TcpTable,
-    links: &[&str],
-    end: Time,
-) -> Result<Flow, ScenarioError> {
-    let (start, stop) = start_stop(doc, key, table.start, table.stop, end)?;
-    let cc = words(&table.cc);
-    let controller = doc.grammar(&key.field("cc"), cc::build(&cc))?;
-    let feedback = match controller.needs().feedback {
-        Some(cc::Feedback::Dctcp) => EcnName::Dctcp,
-        Some(cc::Feedback::Sce) => EcnName::Sce,
-        _ => EcnName::AccEcn,
-    };
-    let bytes = table.bytes.map(|bytes| bytes.0.0);
-    doc.check(bytes != Some(0), &key.field("bytes"), "expected more than zero")?;
-    let few = table.control_rtts <= MAX_CONTROL_RTTS;
-    let most = format!("expected at most {MAX_CONTROL_RTTS} round trips");
-    doc.check(few, &key.field("control_rtts"), &most)?;
-    let tos = table.tos.0;
-    let free = format!("the two ECN bits belong to the sender; write \"{:#04x}\"", tos & !3);
-    doc.check(tos & !3 == tos, &key.field("tos"), &free)?;
-    Ok(Flow {
-        name: table.name.clone(),
-        cc,
-        start,
-        start_jitter: table.start_jitter.0,
-        control_rtts: table.control_rtts,
-        stop,
-        bytes,
-        path: path(doc, key, table.path.as_ref(), links)?,
-        tos,
-        hash_of: None,
-        tcp: tcp(doc, &key.field("tcp"), &[&table.tcp, defaults], feedback)?,
-    })
-}
-
-/// The flow whose hash flow number `index` borrows.
-fn hash_of(
-    doc: &Doc,
-    key: &Key,
-    index: usize,
-    flows: &[FlowTable],
-) -> Result<Option<usize>, ScenarioError> {
-    let Some(name) = &flows[index].hash_of else { return Ok(None) };
-    let key = key.field("hash_of");
-    let names: Vec<&str> = flows.iter().map(|flow| flow.name.as_str()).collect();
-    let lender = names.iter().position(|flow| flow == name);
-    let lender = lender.ok_or_else(|| doc.fail(&key, unknown("flow", name, &names)))?;
-    let own = lender != index && flows[lender].hash_of.is_none();
-    doc.check(own, &key, "expected another flow, which has a hash of its own")?;
-    Ok(Some(lender))
 }
 
 fn ping(
@@ -346,6 +267,7 @@ fn ping(
     between(doc, key, "size", u64::from(table.size), 28, 65535)?;
     Ok(Ping {
         name: table.name.clone(),
+        udp: matches!(table.protocol, ProtocolName::Udp),
         interval,
         start,
         stop,
@@ -368,7 +290,7 @@ pub(crate) fn between(
 }
 
 /// The first of `tables` that holds a key gives its value; without one ECN is `feedback`.
-fn tcp(
+pub(crate) fn tcp(
     doc: &Doc,
     key: &Key,
     tables: &[&TcpTable],

@@ -73,13 +73,20 @@ pub struct Direction {
     pub delay: Dur,
 }
 
-/// A bulk TCP flow.
+/// A flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
     /// Name, unique among flows and pings.
     pub name: String,
-    /// Congestion controller in its grammar, such as `prague version p2b`.
-    pub cc: String,
+    /// Application in its grammar, such as `bulk` or `cbr rate 2Mbit size 1200`.
+    pub app: String,
+    /// Congestion controller in its grammar, such as `prague version p2b`; an application over UDP
+    /// has none.
+    pub cc: Option<String>,
+    /// Whether its data cross the links backward.
+    pub up: bool,
+    /// Whether the end that opens it stands at the far end of the path.
+    pub opens_far: bool,
     /// When it connects.
     pub start: Time,
     /// A uniform random time below this, drawn from the seed, is added to the start.
@@ -93,7 +100,7 @@ pub struct Flow {
     pub bytes: Option<u64>,
     /// Links it crosses, as indices into [`Scenario::links`], in order.
     pub path: Vec<usize>,
-    /// DSCP in the TOS byte; the ECN bits are zero.
+    /// DSCP in the TOS byte; of TCP the ECN bits are zero.
     pub tos: u8,
     /// The flow, as an index into [`Scenario::flows`], whose hashes its packets carry.
     pub hash_of: Option<usize>,
@@ -177,11 +184,13 @@ pub struct Tcp {
     pub hz: u32,
 }
 
-/// An ICMP echo train.
+/// An echo train.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ping {
     /// Name, unique among flows and pings.
     pub name: String,
+    /// Whether it goes over UDP instead of ICMP.
+    pub udp: bool,
     /// Time between requests.
     pub interval: Dur,
     /// First request.

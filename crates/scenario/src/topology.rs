@@ -63,9 +63,9 @@ pub enum Role {
 /// The ports that packets pass, in order, as indices into [`Topology::ports`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// From sender to receiver.
+    /// From the end that opens the flow to the other.
     pub forward: Vec<usize>,
-    /// From receiver to sender: the links in the opposite order.
+    /// Back: the links in the opposite order.
     pub reverse: Vec<usize>,
 }
 
@@ -90,7 +90,13 @@ impl Topology {
         let routes = Routes { spans, ends };
         let tunnels = scenario.tunnels.iter().enumerate();
         let flows = scenario.flows.iter().enumerate().map(|(n, flow)| {
-            routes.route(&flow.path, tunnels.clone().filter(|(_, t)| t.flows.contains(&n)))
+            let inside = tunnels.clone().filter(|(_, t)| t.flows.contains(&n));
+            let Route { forward, reverse } = routes.route(&flow.path, inside);
+            if flow.opens_far {
+                Route { forward: reverse, reverse: forward }
+            } else {
+                Route { forward, reverse }
+            }
         });
         let pings = scenario.pings.iter().enumerate().map(|(n, ping)| {
             routes.route(&ping.path, tunnels.clone().filter(|(_, t)| t.pings.contains(&n)))

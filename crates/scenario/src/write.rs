@@ -7,8 +7,9 @@ use sojourn_core::impair::tunnel::{Dscp, Entropy, Mode};
 use sojourn_core::{Bytes, Dur, Time};
 
 use crate::file::{
-    DirectionTable, EcnName, EraName, File, FlowTable, LinkTable, MeasureTable, PingTable, SceName,
-    ScheduleTable, TcpTable, TunnelDscp, TunnelEcn, TunnelEntropy, TunnelTable,
+    DirectionName, DirectionTable, EcnName, EraName, File, FlowTable, LinkTable, MeasureTable,
+    PingTable, ProtocolName, SceName, ScheduleTable, TcpTable, TunnelDscp, TunnelEcn,
+    TunnelEntropy, TunnelTable,
 };
 use crate::scenario::{
     Change, Direction, EcnMode, Edit, Era, Flow, Link, SceMode, Scenario, Tcp, Tunnel,
@@ -30,6 +31,9 @@ fn file(scenario: &Scenario) -> File {
     let flow = |flow: &Flow| FlowTable {
         name: flow.name.clone(),
         cc: flow.cc.clone(),
+        app: flow.app.clone(),
+        direction: if flow.up { DirectionName::Up } else { DirectionName::Down },
+        flows: None,
         start: since_start(flow.start),
         start_jitter: Quantity(flow.start_jitter),
         control_rtts: flow.control_rtts,
@@ -58,6 +62,7 @@ fn file(scenario: &Scenario) -> File {
             .iter()
             .map(|ping| PingTable {
                 name: ping.name.clone(),
+                protocol: if ping.udp { ProtocolName::Udp } else { ProtocolName::Icmp },
                 interval: Quantity(ping.interval),
                 start: since_start(ping.start),
                 stop: ping.stop.map(since_start),

@@ -104,7 +104,7 @@ fn overrides_are_read_as_the_type_of_their_key() {
     assert_eq!((s.seed, s.name.as_str(), s.measure.from), (u64::MAX, "7", Time(2_000_000_000)));
     let flow = &s.flows[0];
     assert_eq!(
-        (flow.cc.as_str(), &flow.path[..], flow.tcp.ecn),
+        (flow.cc.as_deref().expect("TCP has one"), &flow.path[..], flow.tcp.ecn),
         ("prague", &[1][..], EcnMode::Off)
     );
     assert!(!flow.tcp.timestamps);
@@ -336,8 +336,15 @@ fn shipped_scenarios_are_valid() {
         }
     }
     seen.sort();
-    let shipped =
-        ["capacity-step.toml", "cellular-trace.toml", "one-prague.toml", "prague-vs-cubic.toml"];
+    let shipped = [
+        "capacity-step.toml",
+        "cellular-trace.toml",
+        "one-prague.toml",
+        "prague-vs-cubic.toml",
+        "rrul.toml",
+        "short-flows.toml",
+        "voip.toml",
+    ];
     assert_eq!(seen, shipped);
 }
 

@@ -6,13 +6,13 @@ use std::collections::VecDeque;
 use sojourn_core::aqm::{self, Env, Log, Qdisc};
 use sojourn_core::impair::Medium;
 use sojourn_core::impair::tunnel::Tunnel;
-use sojourn_core::{Dur, Kind, Packet, Rate, Rng, Time};
+use sojourn_core::{Kind, Packet, Rate, Rng, Time};
 use sojourn_scenario::topology::{PortSpec, Role, Topology};
 use sojourn_scenario::{Change, Edit, Scenario};
-use sojourn_trace::summary::Totals;
-use sojourn_trace::{
-    FlowSummary, GroupId, Output, PingSummary, Recorder, Statistics, Summary, Window,
-};
+use sojourn_trace::{GroupId, Metrics, Output, Recorder, Summary, Window};
+use sojourn_transport::Body;
+
+mod totals;
 
 use crate::agenda::{Item, agenda};
 use crate::events::{EventQueue, Slot};
@@ -239,7 +239,13 @@ impl<'s> Engine<'s> {
         // A checksum fails before anything looks at the packet.
         if !pkt.is_corrupt() {
             let body = self.slab.arrived(pkt);
-            self.ends[e].endpoint.on_packet(self.now, body, pkt.ecn());
+            let end = &mut self.ends[e];
+            if let (Some(arrivals), Body::Udp(d)) = (&mut end.arrivals, body) {
+                let window = self.scenario.measure;
+                let measured = window.from <= d.sent && d.sent < window.to;
+                arrivals.one_way.record(self.now, d.seq, d.sent, measured);
+            }
+            end.endpoint.on_packet(self.now, body, pkt.ecn());
         }
         self.slab.release(pkt.id);
         self.poll(e);
@@ -356,9 +362,19 @@ impl<'s> Engine<'s> {
                     rx.sample(now, probe);
                     tx.sample(now, probe);
                 });
-                self.recorder.sample(*cc, now, |probe| tx.sample_controller(probe));
+                self.recorder.sample(*cc, now, |probe| {
+                    tx.sample_controller(probe);
+                    rx.sample_controller(probe);
+                });
             }
             let recorder = &mut self.recorder;
+            let arrivals = self.ends[2 * n + 1].arrivals.as_mut();
+            if let Some((mean, max)) = arrivals.and_then(|a| a.one_way.take_step()) {
+                recorder.sample(*group, now, |probe| {
+                    probe.put("one_way", "ms", mean);
+                    probe.put("one_way_max", "ms", max);
+                });
+            }
             self.ends[2 * n].endpoint.take_samples(&mut |at, name, unit, value| {
                 recorder.sample(*group, at, |probe| probe.put(name, unit, value));
             });
@@ -376,11 +392,12 @@ impl<'s> Engine<'s> {
         self.assert_balanced();
         let window = self.scenario.measure;
         let length = window.to.min(self.now).since(window.from);
-        let queues = self.ports.iter().map(|p| p.summary(capacity(p), length)).collect();
+        let queues: Vec<_> = self.ports.iter().map(|p| p.summary(capacity(p), length)).collect();
         let flows = self.scenario.flows.iter().enumerate();
-        let flows = flows.map(|(n, _)| self.flow_summary(n)).collect();
+        let flows: Vec<_> = flows.map(|(n, _)| self.flow_summary(n)).collect();
         let pings = self.scenario.pings.iter().enumerate();
-        let pings = pings.map(|(n, _)| self.ping_summary(n)).collect();
+        let pings: Vec<_> = pings.map(|(n, _)| self.ping_summary(n)).collect();
+        let metrics = Metrics::of(&flows, &pings, &queues, &self.bins());
         let summary = Summary {
             schema: "sojourn/summary/1",
             name: self.scenario.name.clone(),
@@ -392,6 +409,7 @@ impl<'s> Engine<'s> {
             data_packets: self.data_packets,
             flows,
             pings,
+            metrics,
         };
         Output { summary, queues, series: self.recorder.into_columns() }
     }
@@ -410,58 +428,6 @@ impl<'s> Engine<'s> {
         let sent = self.injected + duplicated;
         assert_eq!(sent, self.delivered + dropped + inside, "accounts of the network");
         assert_eq!(self.slab.live() as u64, inside, "headers of packets in the network");
-    }
-
-    /// Samples of one series of a group within the measuring window.
-    fn in_window(&self, group: GroupId, name: &str) -> Option<Statistics> {
-        let window = self.scenario.measure;
-        let (from, to) = (window.from.as_secs_f64(), window.to.as_secs_f64());
-        let column = self.recorder.columns(group).iter().find(|c| c.name.ends_with(name))?;
-        let pairs = column.t.iter().zip(&column.v);
-        Statistics::of(pairs.filter(|(t, _)| (from..=to).contains(*t)).map(|(_, v)| *v))
-    }
-
-    fn goodput_mbps(&self, group: GroupId) -> f64 {
-        let window = self.scenario.measure;
-        let columns = self.recorder.columns(group);
-        let Some(bytes) = columns.iter().find(|c| c.name.ends_with(".goodput_bytes")) else {
-            return 0.0;
-        };
-        let at = |time: Time| {
-            let after = bytes.t.partition_point(|t| *t <= time.as_secs_f64() + 1e-9);
-            if after == 0 { 0.0 } else { bytes.v[after - 1] }
-        };
-        let length = window.to.since(window.from);
-        if length == Dur::ZERO {
-            return 0.0;
-        }
-        (at(window.to) - at(window.from)) * 8.0 / length.as_secs_f64() / 1e6
-    }
-
-    fn flow_summary(&self, n: usize) -> FlowSummary {
-        let flow = &self.scenario.flows[n];
-        let group = self.flow_groups[n].0;
-        let totals = |e: usize| self.ends[e].endpoint.totals().0.into_iter().collect::<Totals>();
-        FlowSummary {
-            name: flow.name.clone(),
-            cc: flow.cc.clone(),
-            start_s: flow.start.as_secs_f64(),
-            goodput_mbps: self.goodput_mbps(group),
-            delivery_rate_mbps: self.in_window(group, ".delivery_rate"),
-            rtt_ms: self.in_window(group, ".rtt"),
-            cwnd_segments: self.in_window(group, ".cwnd"),
-            sender: totals(2 * n),
-            receiver: totals(2 * n + 1),
-        }
-    }
-
-    fn ping_summary(&self, n: usize) -> PingSummary {
-        let number = self.scenario.flows.len() + n;
-        PingSummary {
-            name: self.scenario.pings[n].name.clone(),
-            rtt_ms: self.in_window(self.flow_groups[number].0, ".rtt"),
-            totals: self.ends[2 * number].endpoint.totals().0.into_iter().collect(),
-        }
     }
 }
 

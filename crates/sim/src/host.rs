@@ -1,10 +1,15 @@
 //! Hosts: the end points of flows and pings, and the packets that they send.
 
+use std::cell::Cell;
+
 use sojourn_core::cc::{Controller, Feedback};
 use sojourn_core::{FlowId, Kind, Packet, Rng, cc};
 use sojourn_scenario::{EcnMode, Flow, Ping, SceMode, Scenario};
+use sojourn_trace::OneWay;
+use sojourn_transport::app::voip::Voice;
+use sojourn_transport::app::{self, App, Tcp};
 use sojourn_transport::ping::{Requester, Responder};
-use sojourn_transport::tcp::{Config, Receiver, SceFeedback, Sender};
+use sojourn_transport::tcp::{Config, SceFeedback};
 use sojourn_transport::{Body, Endpoint, Transmit, udp};
 
 use crate::link::Hop;
@@ -18,6 +23,17 @@ pub(crate) struct End {
     /// Where they go first.
     pub(crate) first: Hop,
     hash: u32,
+    /// Hosts from which and to which its packets go.
+    hosts: (u16, u16),
+    /// What arrives of a one-way flow.
+    pub(crate) arrivals: Option<Box<Arrivals>>,
+}
+
+/// The receiving side of a one-way flow.
+pub(crate) struct Arrivals {
+    pub(crate) one_way: OneWay,
+    /// How a listener judges them, if they are speech.
+    pub(crate) voice: Option<Voice>,
 }
 
 impl End {
@@ -29,13 +45,17 @@ impl End {
                 (s.ace, s.ack as u32, sacked as u32)
             }
             Body::Tcp(s) => (s.ace, 0, 0),
-            Body::Icmp(_) | Body::Udp(_) => (0, 0, 0),
+            Body::Icmp(_) | Body::Udp(_) | Body::Counted(_) => (0, 0, 0),
         };
-        let (src, dst) = if self.flow.is_forward() { (0, 1) } else { (1, 0) };
+        let hash = match &tx.body {
+            Body::Tcp(s) if s.connection != 0 => self.hash ^ spread(s.connection),
+            _ => self.hash,
+        };
+        let (src, dst) = self.hosts;
         let mut packet = Packet {
             id: slab.store(tx.body),
             flow: self.flow,
-            hash: self.hash,
+            hash,
             len: tx.len,
             src,
             dst,
@@ -56,30 +76,56 @@ impl End {
     }
 }
 
-/// The two ends of flow number `index`: UDP for a controller that reads its counters, else TCP.
+/// A bijection that spreads small numbers over all bits (the finaliser of MurmurHash3): different
+/// connections of a flow have different hashes.
+fn spread(mut n: u32) -> u32 {
+    n = (n ^ (n >> 16)).wrapping_mul(0x85eb_ca6b);
+    n = (n ^ (n >> 13)).wrapping_mul(0xc2b2_ae35);
+    n ^ (n >> 16)
+}
+
+/// Why reading a text again cannot fail here.
+const READ: &str = "the scenario has read it once";
+
+/// The two ends of flow number `index`: UDP for an application over UDP and for a controller that
+/// reads its receiver's counters, else TCP.
 fn flow_ends(flow: &Flow, index: usize, seed: u64) -> [End; 2] {
-    let mut controller = cc::build(&flow.cc).expect("the scenario has built it once");
-    controller.seed(Rng::named(seed, &format!("flow.{}.cc", flow.name)));
-    if controller.needs().feedback == Some(Feedback::Counters) {
-        udp_ends(flow, index, seed, controller)
-    } else {
-        tcp_ends(flow, index, seed, controller)
+    let stream = |part: &str| Rng::named(seed, &format!("flow.{}.{part}", flow.name));
+    let app = app::build(&flow.app).expect(READ);
+    let pair = |ends| pair(&flow.name, index, seed, flow.opens_far, ends);
+    let App::Udp(source) = &app else {
+        let make = controllers(flow, seed);
+        let controller = make();
+        if controller.needs().feedback == Some(Feedback::Counters) {
+            let config = udp::Config { tos: flow.tos, mtu: flow.tcp.mtu, bytes: flow.bytes };
+            let sender = Box::new(udp::Sender::new(config, controller));
+            return pair([sender, Box::new(udp::Receiver::new(config))]);
+        }
+        return pair(app::tcp_ends(&app, || tcp(flow, seed), &stream));
+    };
+    let sender = app::udp::Sender::new(source.as_ref(), flow.tos, stream("source"));
+    let mut ends = pair([Box::new(sender), Box::new(app::udp::Receiver::default())]);
+    let arrivals = Arrivals { one_way: OneWay::default(), voice: source.voice() };
+    ends[1].arrivals = Some(Box::new(arrivals));
+    ends
+}
+
+/// Makes the controllers of a flow's connections, each with a random stream of its own.
+fn controllers(flow: &Flow, seed: u64) -> impl Fn() -> Box<dyn Controller> + Send + 'static {
+    let text = flow.cc.clone().expect("an application over TCP has a controller");
+    let (stream, made) = (format!("flow.{}.cc", flow.name), Cell::new(0));
+    move || {
+        let number = made.replace(made.get() + 1);
+        let name = if number == 0 { stream.clone() } else { format!("{stream}.{number}") };
+        let mut controller = cc::build(&text).expect(READ);
+        controller.seed(Rng::named(seed, &name));
+        controller
     }
 }
 
-fn udp_ends(flow: &Flow, index: usize, seed: u64, controller: Box<dyn Controller>) -> [End; 2] {
-    let config = udp::Config { tos: flow.tos, mtu: flow.tcp.mtu, bytes: flow.bytes };
-    pair(
-        &flow.name,
-        index,
-        seed,
-        Box::new(udp::Sender::new(config, controller)),
-        Box::new(udp::Receiver::new(config)),
-    )
-}
-
-fn tcp_ends(flow: &Flow, index: usize, seed: u64, controller: Box<dyn Controller>) -> [End; 2] {
-    let needs = controller.needs();
+fn tcp(flow: &Flow, seed: u64) -> Tcp {
+    let controller = controllers(flow, seed);
+    let needs = cc::build(flow.cc.as_deref().expect(READ)).expect(READ).needs();
     let config = Config {
         ecn: match flow.tcp.ecn {
             EcnMode::Off => Feedback::None,
@@ -109,38 +155,36 @@ fn tcp_ends(flow: &Flow, index: usize, seed: u64, controller: Box<dyn Controller
         control_rtts: flow.control_rtts,
         bytes: flow.bytes,
     };
-    pair(
-        &flow.name,
-        index,
-        seed,
-        Box::new(Sender::new(config.clone(), controller)),
-        Box::new(Receiver::new(config, needs)),
-    )
+    Tcp { config, controller: Box::new(controller), needs }
 }
 
 /// The two ends of a ping that is flow number `index`.
-pub(crate) fn ping_ends(ping: &Ping, index: usize, seed: u64) -> [End; 2] {
-    pair(
-        &ping.name,
-        index,
-        seed,
-        Box::new(Requester::new(ping.interval, ping.tos, ping.size)),
-        Box::new(Responder::new(ping.tos, ping.size)),
-    )
+fn ping_ends(ping: &Ping, index: usize, seed: u64) -> [End; 2] {
+    let kind = if ping.udp { Kind::Udp } else { Kind::Icmp };
+    let requester = Requester::new(kind, ping.interval, ping.tos, ping.size);
+    let responder = Responder::new(kind, ping.tos, ping.size);
+    pair(&ping.name, index, seed, false, [Box::new(requester), Box::new(responder)])
 }
 
 fn pair(
     name: &str,
     index: usize,
     seed: u64,
-    opener: Box<dyn Endpoint>,
-    peer: Box<dyn Endpoint>,
+    opens_far: bool,
+    [opener, peer]: [Box<dyn Endpoint>; 2],
 ) -> [End; 2] {
     let mut hashes = Rng::named(seed, &format!("flow.{name}.hash"));
     let flow = FlowId(2 * index as u32);
-    let mut end =
-        |endpoint, flow| End { endpoint, flow, first: Hop::End(u32::MAX), hash: hashes.u32() };
-    [end(opener, flow), end(peer, flow.reversed())]
+    let hosts = if opens_far { (1, 0) } else { (0, 1) };
+    let mut end = |endpoint, flow, hosts| End {
+        endpoint,
+        flow,
+        first: Hop::End(u32::MAX),
+        hash: hashes.u32(),
+        hosts,
+        arrivals: None,
+    };
+    [end(opener, flow, hosts), end(peer, flow.reversed(), (hosts.1, hosts.0))]
 }
 
 /// Flows and pings together, in the order that numbers them.

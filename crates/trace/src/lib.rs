@@ -2,10 +2,17 @@
 
 #![warn(missing_docs)]
 
+pub mod completion;
+pub mod fairness;
 pub mod metrics;
+pub mod one_way;
 pub mod record;
+pub mod rfc5166;
 pub mod summary;
 
+pub use completion::Completions;
 pub use metrics::{DelayHistogram, Statistics};
+pub use one_way::{OneWay, OneWaySummary, Voice};
 pub use record::{Column, GroupId, Recorder};
+pub use rfc5166::Metrics;
 pub use summary::{FlowSummary, Output, PingSummary, QueueSummary, Summary, Window};

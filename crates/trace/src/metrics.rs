@@ -56,6 +56,7 @@ fn percentile(sorted: &[f64], q: f64) -> f64 {
 pub struct DelayHistogram {
     buckets: Histogram<u32>,
     total: u128,
+    min: Dur,
     max: Dur,
 }
 
@@ -82,7 +83,7 @@ impl Default for DelayHistogram {
     fn default() -> Self {
         let buckets =
             Histogram::new_with_bounds(1, 600_000_000_000, 3).expect("constant bounds are valid");
-        Self { buckets, total: 0, max: Dur::ZERO }
+        Self { buckets, total: 0, min: Dur(u64::MAX), max: Dur::ZERO }
     }
 }
 
@@ -92,7 +93,21 @@ impl DelayHistogram {
     pub fn record(&mut self, delay: Dur) {
         self.buckets.saturating_record(delay.0.max(1));
         self.total += u128::from(delay.0);
+        self.min = self.min.min(delay);
         self.max = self.max.max(delay);
+    }
+
+    /// The smallest delay, `None` without packets.
+    pub fn min(&self) -> Option<Dur> {
+        (self.min.0 < u64::MAX).then_some(self.min)
+    }
+
+    /// Packets with a longer delay, to the resolution of the percentiles.
+    pub fn above(&self, limit: Dur) -> u64 {
+        if self.max <= limit {
+            return 0;
+        }
+        self.buckets.len() - self.buckets.count_between(0, limit.0)
     }
 
     /// The statistics, `None` without packets.

@@ -5,8 +5,11 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
+use crate::completion::Completions;
 use crate::metrics::{DelayStatistics, Statistics};
+use crate::one_way::OneWaySummary;
 use crate::record::Column;
+use crate::rfc5166::Metrics;
 
 /// Named totals that serialise as a JSON object in their own order.
 #[derive(Clone, Debug, Default)]
@@ -75,6 +78,8 @@ pub struct Summary {
     pub flows: Vec<FlowSummary>,
     /// Pings in scenario order.
     pub pings: Vec<PingSummary>,
+    /// The run under the headings of RFC 5166.
+    pub metrics: Metrics,
 }
 
 /// One flow.
@@ -82,8 +87,12 @@ pub struct Summary {
 pub struct FlowSummary {
     /// Name.
     pub name: String,
-    /// Congestion controller with its parameters.
-    pub cc: String,
+    /// Application, unless it is `bulk`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub app: Option<String>,
+    /// Congestion controller with its parameters; none over UDP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cc: Option<String>,
     /// Start.
     pub start_s: f64,
     /// Bytes delivered in order to the receiver's application within the window, per second.
@@ -94,6 +103,12 @@ pub struct FlowSummary {
     pub rtt_ms: Option<Statistics>,
     /// Congestion window, sampled.
     pub cwnd_segments: Option<Statistics>,
+    /// One-way delay and loss of a UDP flow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub one_way: Option<OneWaySummary>,
+    /// Completion times of transfers or responses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub completions: Option<Completions>,
     /// Totals of the sender over the whole run.
     pub sender: Totals,
     /// Totals of the receiver over the whole run.

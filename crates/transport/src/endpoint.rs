@@ -10,10 +10,23 @@ use crate::udp::Message;
 pub enum Body {
     /// A TCP segment.
     Tcp(Segment),
-    /// An ICMP echo request or reply.
+    /// An ICMP echo request or reply, or its like over UDP.
     Icmp(Echo),
-    /// A UDP datagram of a congestion-controlled flow.
-    Udp(Message),
+    /// A datagram of a congestion-controlled UDP flow, or its receiver's report.
+    Counted(Message),
+    /// A UDP datagram of an application.
+    Udp(Datagram),
+}
+
+/// A datagram of a one-way application.
+#[derive(Clone, Copy, Debug)]
+pub struct Datagram {
+    /// Sequence number, from 0.
+    pub seq: u64,
+    /// When it was sent, for one-way delays: the simulator's ends share a clock.
+    pub sent: Time,
+    /// Payload bytes.
+    pub bytes: u32,
 }
 
 /// An echo request or reply.

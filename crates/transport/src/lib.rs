@@ -3,9 +3,10 @@
 
 #![warn(missing_docs)]
 
+pub mod app;
 pub mod endpoint;
 pub mod ping;
 pub mod tcp;
 pub mod udp;
 
-pub use endpoint::{Body, Echo, Endpoint, FlowProbe, Transmit};
+pub use endpoint::{Body, Datagram, Echo, Endpoint, FlowProbe, Transmit};

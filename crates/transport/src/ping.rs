@@ -1,4 +1,4 @@
-//! ICMP echo: a requester that sends at fixed intervals, and the responder.
+//! Echo over ICMP, or UDP as irtt does it: a requester that sends at fixed intervals, and the responder.
 
 use sojourn_core::{Dur, Ecn, Kind, Time};
 
@@ -11,6 +11,7 @@ const L2_HEADER: u32 = 14;
 #[derive(Debug)]
 pub struct Requester {
     interval: Dur,
+    kind: Kind,
     tos: u8,
     size: u32,
     next: Time,
@@ -21,10 +22,11 @@ pub struct Requester {
 }
 
 impl Requester {
-    /// `size` is the IP length in bytes; `tos` goes on requests.
-    pub fn new(interval: Dur, tos: u8, size: u32) -> Self {
+    /// `size` is the IP length in bytes; `tos` goes on requests; `kind` says ICMP or UDP.
+    pub fn new(kind: Kind, interval: Dur, tos: u8, size: u32) -> Self {
         Self {
             interval,
+            kind,
             tos,
             size,
             next: Time::NEVER,
@@ -63,7 +65,7 @@ impl Endpoint for Requester {
             body: Body::Icmp(Echo { seq: self.sent, sent: now }),
             len: self.size + L2_HEADER,
             tos: self.tos,
-            kind: Kind::Icmp,
+            kind: self.kind,
         })
     }
 
@@ -88,15 +90,16 @@ impl Endpoint for Requester {
 /// the request's).
 #[derive(Debug)]
 pub struct Responder {
+    kind: Kind,
     tos: u8,
     size: u32,
     pending: Option<Echo>,
 }
 
 impl Responder {
-    /// `size` is the IP length in bytes; `tos` goes on replies.
-    pub fn new(tos: u8, size: u32) -> Self {
-        Self { tos, size, pending: None }
+    /// `size` is the IP length in bytes; `tos` goes on replies; `kind` says ICMP or UDP.
+    pub fn new(kind: Kind, tos: u8, size: u32) -> Self {
+        Self { kind, tos, size, pending: None }
     }
 }
 
@@ -113,7 +116,7 @@ impl Endpoint for Responder {
             body: Body::Icmp(echo),
             len: self.size + L2_HEADER,
             tos: self.tos,
-            kind: Kind::Icmp,
+            kind: self.kind,
         })
     }
 
@@ -130,8 +133,8 @@ mod tests {
 
     #[test]
     fn requests_leave_at_the_interval_and_replies_give_the_rtt() {
-        let mut tx = Requester::new(Dur::from_millis(200), 0, 84);
-        let mut rx = Responder::new(0, 84);
+        let mut tx = Requester::new(Kind::Icmp, Dur::from_millis(200), 0, 84);
+        let mut rx = Responder::new(Kind::Icmp, 0, 84);
         tx.start(Time::ZERO);
         let request = tx.poll(Time::ZERO).expect("first request at the start");
         assert_eq!(request.len, 98);

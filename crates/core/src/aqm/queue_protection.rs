@@ -139,7 +139,7 @@ impl Params {
 /// The score of one flow, kept as the instant at which it will have drained.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bucket {
-    flow: FlowId,
+    flow: (FlowId, u32),
     expires: Time,
 }
 
@@ -212,14 +212,14 @@ impl QueueProtection {
             let bucket = &self.buckets[index];
             if bucket.expires <= now {
                 free = free.or(Some(index));
-            } else if bucket.flow == pkt.flow {
+            } else if bucket.flow == pkt.connection() {
                 return index;
             }
             hash >>= self.params.bi_size;
         }
         self.defaulted += u64::from(free.is_none());
         let index = free.unwrap_or(default);
-        self.buckets[index].flow = pkt.flow;
+        self.buckets[index].flow = pkt.connection();
         index
     }
 
@@ -380,6 +380,6 @@ mod tests {
         let t = Time(1);
         assert_eq!(q.pick(t, &packet(2, 9)), 0);
         q.fill(0, t, 100, 1.0);
-        assert_eq!((q.pick(t, &packet(4, 9)), q.pick(t, &packet(2, 5))), (1, 0));
+        assert_eq!((q.pick(t, &packet(4, 5)), q.pick(t, &packet(2, 9))), (1, 0));
     }
 }

@@ -81,7 +81,7 @@ impl Params {
 /// One direction of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
-    flow: Option<FlowId>,
+    flow: Option<(FlowId, u32)>,
     /// The last ACK that arrived.
     last: Packet,
     /// ACKs since the last that passed.
@@ -144,7 +144,7 @@ impl AckThin {
         let state = &mut self.flows[place];
         let last = std::mem::replace(&mut state.last, pkt);
         // The first ACK of a flow has no predecessor that it could repeat.
-        let is_first = state.flow.replace(pkt.flow).is_none();
+        let is_first = state.flow.replace(pkt.connection()).is_none();
         if !p.careless && (is_first || Self::is_news(&pkt, &last)) {
             self.flush(place, now, log);
             self.leaf.enqueue(now, pkt, log);
@@ -179,7 +179,7 @@ impl Qdisc for AckThin {
     #[inline]
     fn enqueue(&mut self, now: Time, pkt: Packet, log: &mut Log) {
         let place = pkt.hash as usize % BUCKETS;
-        if self.flows[place].flow.is_some_and(|flow| flow != pkt.flow) {
+        if self.flows[place].flow.is_some_and(|flow| flow != pkt.connection()) {
             self.flush(place, now, log);
             self.flows[place] = State::default();
         }

@@ -1,6 +1,7 @@
 //! Whole runs from scenario text: conservation, determinism, and what arithmetic says of them.
 
 mod analytic;
+mod apps;
 mod changes;
 mod controllers;
 mod elements;

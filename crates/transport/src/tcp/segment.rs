@@ -20,6 +20,8 @@ pub struct Flags {
     pub ack: bool,
     /// A message of the application's control connection, which shares this flow's path.
     pub control: bool,
+    /// Belongs to the half of a connection that carries responses, where both carry data.
+    pub response: bool,
 }
 
 /// SACK blocks, newest first; a duplicate report (RFC 2883) stands first.
@@ -79,6 +81,8 @@ pub struct Segment {
     pub tsecr: Time,
     /// Bytes received with ECT(0), CE, ECT(1) (AccECN option).
     pub accecn: Option<[u32; 3]>,
+    /// Which of a flow's connections, the stand-in for a port number; 0 if it has only one.
+    pub connection: u32,
 }
 
 impl Segment {

@@ -7,7 +7,7 @@ mod recovery;
 mod timers;
 
 use sojourn_core::cc::{Controller, Feedback, Path, Signal, State, Window};
-use sojourn_core::{Ecn, Probe, Rate, Time};
+use sojourn_core::{Dur, Ecn, Probe, Rate, Time};
 
 use super::Config;
 use super::ecn::{AccEcnSender, Negotiation};
@@ -155,6 +155,39 @@ impl Sender {
             config,
             cc,
         }
+    }
+
+    /// A connection whose application writes with [`Sender::write`] and never closes.
+    #[must_use]
+    pub fn on_demand(mut self) -> Self {
+        self.write_end = 1;
+        self.closing = false;
+        self
+    }
+
+    /// The application writes `bytes` more.
+    pub fn write(&mut self, bytes: u64) {
+        self.write_end += bytes;
+    }
+
+    /// Whether everything was acknowledged, the FIN included.
+    pub fn is_finished(&self) -> bool {
+        self.established && self.closing && self.snd_una >= self.send_end()
+    }
+
+    /// Segments sent again so far.
+    pub fn retransmits(&self) -> u64 {
+        self.retransmits
+    }
+
+    /// Whether the handshake is over.
+    pub fn is_established(&self) -> bool {
+        self.established
+    }
+
+    /// Smallest round-trip time measured.
+    pub fn min_rtt(&self) -> Dur {
+        self.rtt.min_rtt()
     }
 
     /// Congestion state.

@@ -41,7 +41,7 @@ impl Receiver {
 
 impl Endpoint for Receiver {
     fn on_packet(&mut self, _now: Time, body: &Body, ecn: Ecn) {
-        if let Body::Udp(Message::Data(data)) = body {
+        if let Body::Counted(Message::Data(data)) = body {
             self.on_data(data, ecn);
         }
     }
@@ -50,7 +50,7 @@ impl Endpoint for Receiver {
         let report = self.pending.take()?;
         let ecn = if report.error { Ecn::NotEct } else { Ecn::Ect1 };
         Some(Transmit {
-            body: Body::Udp(Message::Report(report)),
+            body: Body::Counted(Message::Report(report)),
             len: HEADERS + REPORT_BYTES,
             tos: ecn.on_tos(self.config.tos),
             kind: Kind::Udp,
@@ -88,7 +88,7 @@ mod tests {
         let mut rx = Receiver::new(Config { tos: 0, mtu: 1500, bytes: None });
         for &(seq, ecn) in arrivals {
             let data = Data { seq, sent: Time(seq), len: 1400 };
-            rx.on_packet(Time::ZERO, &Body::Udp(Message::Data(data)), ecn);
+            rx.on_packet(Time::ZERO, &Body::Counted(Message::Data(data)), ecn);
         }
         rx.counts
     }

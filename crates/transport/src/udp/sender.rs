@@ -192,7 +192,7 @@ impl Endpoint for Sender {
     }
 
     fn on_packet(&mut self, now: Time, body: &Body, ecn: Ecn) {
-        if let Body::Udp(Message::Report(report)) = body {
+        if let Body::Counted(Message::Report(report)) = body {
             self.seen.error |= !matches!(ecn, Ecn::Ect1 | Ecn::Ce);
             self.on_report(now, report);
         }
@@ -217,7 +217,7 @@ impl Endpoint for Sender {
             self.cc.needs().codepoint.unwrap_or(Ecn::Ect1)
         };
         Some(Transmit {
-            body: Body::Udp(Message::Data(Data { seq: self.sent, sent: now, len })),
+            body: Body::Counted(Message::Data(Data { seq: self.sent, sent: now, len })),
             len: HEADERS + len,
             tos: ecn.on_tos(self.config.tos),
             kind: Kind::Udp,
@@ -332,7 +332,7 @@ mod tests {
         assert_eq!(tx.poll(Time::ZERO).expect("a packet").tos & 3, Ecn::Ect1 as u8);
         let at = Time::ZERO + Dur::from_millis(50);
         let report = Report { seq: 1, received: 1, error: true, ..Report::default() };
-        tx.on_packet(at, &Body::Udp(Message::Report(report)), Ecn::Ect1);
+        tx.on_packet(at, &Body::Counted(Message::Report(report)), Ecn::Ect1);
         assert_eq!(tx.poll(at).expect("a packet").tos & 3, Ecn::NotEct as u8);
     }
 
@@ -343,7 +343,7 @@ mod tests {
         assert_eq!((tx.sent, tx.sent_bytes), (7, 1000));
         assert!(tx.is_alive(), "the packets are on their way");
         let report = Report { seq: 7, received: 7, ..Report::default() };
-        tx.on_packet(Time::ZERO, &Body::Udp(Message::Report(report)), Ecn::Ect1);
+        tx.on_packet(Time::ZERO, &Body::Counted(Message::Report(report)), Ecn::Ect1);
         assert!(!tx.is_alive());
     }
 }

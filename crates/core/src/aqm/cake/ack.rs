@@ -67,7 +67,7 @@ pub(super) fn victim(
     let (mut eligible, mut flags, mut found) = (None, 0, 0);
     for (i, Queued { pkt, .. }) in queue.iter().enumerate().take(last) {
         let tcp = matches!(pkt.kind, Kind::TcpData | Kind::TcpAck | Kind::TcpControl);
-        if !tcp || pkt.flow != new.flow {
+        if !tcp || pkt.connection() != new.connection() {
             continue;
         }
         if eligible.is_some() && pkt.ace & mask != flags {

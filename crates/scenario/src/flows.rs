@@ -1,0 +1,192 @@
+//! The `[[flow]]` tables: what each carries, copies, and tests that stand for several flows.
+
+use sojourn_core::grammar::split_name;
+use sojourn_core::{Dur, Time, cc};
+use sojourn_transport::app::{self, App, rrul};
+
+use crate::check::{Key, words};
+use crate::doc::Doc;
+use crate::error::{ScenarioError, unknown};
+use crate::file::{DirectionName, EcnName, File, FlowTable, TcpTable};
+use crate::resolve::{between, name, path, start_stop, tcp};
+use crate::scenario::{Flow, Link, Ping};
+
+/// More than any application needs, and enough to see the effect.
+const MAX_CONTROL_RTTS: u32 = 100;
+
+/// More copies of a flow than this are a slip.
+const MAX_COPIES: u64 = 10_000;
+
+/// All flows, and the pings that come with some of them.
+pub(crate) fn flows(
+    doc: &Doc,
+    file: &File,
+    links: &[Link],
+    names: &[&str],
+    end: Time,
+) -> Result<(Vec<Flow>, Vec<Ping>), ScenarioError> {
+    let (mut flows, mut pings) = (Vec::<Flow>::new(), Vec::<Ping>::new());
+    // Per table: the first of the flows that it stands for.
+    let mut firsts = Vec::new();
+    for (index, table) in file.flow.iter().enumerate() {
+        let key = Key::entry("flow", index, &table.name);
+        name(doc, &key, &table.name, file.flow[..index].iter().map(|f| f.name.as_str()))?;
+        let (flow, app) = flow(doc, &key, table, &file.tcp, names, end)?;
+        let paced_by_path = flow.path.iter().any(|link| takes_time(&links[*link]));
+        doc.check(
+            flow.bytes.is_some() || !app.is_tcp() || paced_by_path,
+            &key.field("path"),
+            "expected a link with a rate or a delay, or `bytes`: nothing would end the first instant",
+        )?;
+        firsts.push(flows.len());
+        match (app, table.flows) {
+            (App::Rrul(app), copies) => {
+                let message = "a test of several flows has no copies";
+                doc.check(copies.is_none(), &key.field("flows"), message)?;
+                expand_rrul(app, &flow, &mut flows, &mut pings);
+            }
+            (_, None) => flows.push(flow),
+            (_, Some(copies)) => {
+                between(doc, &key, "flows", u64::from(copies), 1, MAX_COPIES)?;
+                flows.extend((1..=copies).map(|n| named(&flow, &n.to_string())));
+            }
+        }
+    }
+    for ping in &pings {
+        if let Some(index) = file.flow.iter().position(|table| table.name == ping.name) {
+            let key = Key::entry("flow", index, &ping.name).field("name");
+            return Err(doc.fail(&key, format!("the name {:?} is already taken", ping.name)));
+        }
+    }
+    for index in 0..file.flow.len() {
+        let key = Key::entry("flow", index, &file.flow[index].name);
+        let lender = hash_of(doc, &key, index, &file.flow)?.map(|table| firsts[table]);
+        let after = firsts.get(index + 1).copied().unwrap_or(flows.len());
+        for flow in &mut flows[firsts[index]..after] {
+            flow.hash_of = lender;
+        }
+        // A table stands for names of its own making, which may meet another's.
+        for made in firsts[index]..after {
+            let taken = flows[..firsts[index]].iter().any(|f| f.name == flows[made].name);
+            let message =
+                format!("it makes the name {:?}, which is already taken", flows[made].name);
+            doc.check(!taken, &key.field("name"), &message)?;
+        }
+    }
+    Ok((flows, pings))
+}
+
+/// Whether a packet and its answer need any time on this link.
+fn takes_time(link: &Link) -> bool {
+    [&link.forward, &link.reverse].into_iter().any(|way| {
+        let netem_delays = way.ingress.iter().any(|text| text.contains("delay"));
+        way.shaper.is_some() || way.wire.is_some() || way.delay > Dur::ZERO || netem_delays
+    })
+}
+
+fn flow(
+    doc: &Doc,
+    key: &Key,
+    table: &FlowTable,
+    defaults: &TcpTable,
+    links: &[&str],
+    end: Time,
+) -> Result<(Flow, App), ScenarioError> {
+    let (start, stop) = start_stop(doc, key, table.start, table.stop, end)?;
+    let text = words(&table.app);
+    let app = doc.grammar(&key.field("app"), app::build(&text))?;
+    let cc = table.cc.as_deref().map(words);
+    let mut feedback = EcnName::AccEcn;
+    match &cc {
+        Some(cc) => {
+            let controller = doc.grammar(&key.field("cc"), cc::build(cc))?;
+            feedback = match controller.needs().feedback {
+                Some(cc::Feedback::Dctcp) => EcnName::Dctcp,
+                Some(cc::Feedback::Sce) => EcnName::Sce,
+                _ => EcnName::AccEcn,
+            };
+            let message = format!("`{}` sends UDP, which has no controller", split_name(&text).0);
+            doc.check(app.is_tcp(), &key.field("cc"), &message)?;
+        }
+        None => doc.check(!app.is_tcp(), key, "missing key \"cc\"")?,
+    }
+    let only_bulk = format!("`{}` has no such key, only `bulk`", split_name(&text).0);
+    let is_bulk = matches!(app, App::Bulk);
+    doc.check(is_bulk || table.bytes.is_none(), &key.field("bytes"), &only_bulk)?;
+    doc.check(is_bulk || table.control_rtts == 0, &key.field("control_rtts"), &only_bulk)?;
+    let bytes = table.bytes.map(|bytes| bytes.0.0);
+    doc.check(bytes != Some(0), &key.field("bytes"), "expected more than zero")?;
+    let few = table.control_rtts <= MAX_CONTROL_RTTS;
+    let most = format!("expected at most {MAX_CONTROL_RTTS} round trips");
+    doc.check(few, &key.field("control_rtts"), &most)?;
+    let tos = table.tos.0;
+    let free = format!("the two ECN bits belong to the sender; write \"{:#04x}\"", tos & !3);
+    doc.check(!app.is_tcp() || tos & !3 == tos, &key.field("tos"), &free)?;
+    let up = table.direction == DirectionName::Up;
+    if matches!(app, App::Rrul(_)) {
+        let message = "the flows of this test go both ways";
+        doc.check(!up, &key.field("direction"), message)?;
+        doc.check(tos == 0, &key.field("tos"), "the flows of this test have their own classes")?;
+    }
+    let flow = Flow {
+        name: table.name.clone(),
+        app: text,
+        cc,
+        up,
+        opens_far: up != app.pulls(),
+        start,
+        start_jitter: table.start_jitter.0,
+        control_rtts: table.control_rtts,
+        stop,
+        bytes,
+        path: path(doc, key, table.path.as_ref(), links)?,
+        tos,
+        hash_of: None,
+        tcp: tcp(doc, &key.field("tcp"), &[&table.tcp, defaults], feedback)?,
+    };
+    Ok((flow, app))
+}
+
+/// A copy of `flow` under its name with a part added.
+fn named(flow: &Flow, part: &str) -> Flow {
+    Flow { name: format!("{}-{part}", flow.name), ..flow.clone() }
+}
+
+/// The flows and pings that `rrul` or `rrul_be` stands for.
+fn expand_rrul(app: rrul::Params, whole: &Flow, flows: &mut Vec<Flow>, pings: &mut Vec<Ping>) {
+    for (way, up) in [("up", true), ("down", false)] {
+        flows.extend(app.flows().map(|(part, tos)| {
+            let flow = named(whole, &format!("{way}-{part}"));
+            Flow { app: "bulk".to_owned(), up, opens_far: up, tos, ..flow }
+        }));
+    }
+    let icmp = ("icmp", 0, false);
+    let udp = app.udp_pings().map(|(part, tos)| (part, tos, true));
+    pings.extend(std::iter::once(icmp).chain(udp).map(|(part, tos, udp)| Ping {
+        name: format!("{}-{part}", whole.name),
+        udp,
+        interval: app.interval,
+        start: whole.start,
+        stop: whole.stop,
+        path: whole.path.clone(),
+        tos,
+        size: 84,
+    }));
+}
+
+/// The flow whose hash flow number `index` borrows.
+fn hash_of(
+    doc: &Doc,
+    key: &Key,
+    index: usize,
+    flows: &[FlowTable],
+) -> Result<Option<usize>, ScenarioError> {
+    let Some(name) = &flows[index].hash_of else { return Ok(None) };
+    let key = key.field("hash_of");
+    let names: Vec<&str> = flows.iter().map(|flow| flow.name.as_str()).collect();
+    let lender = names.iter().position(|flow| flow == name);
+    let lender = lender.ok_or_else(|| doc.fail(&key, unknown("flow", name, &names)))?;
+    let own = lender != index && flows[lender].hash_of.is_none();
+    doc.check(own, &key, "expected another flow, which has a hash of its own")?;
+    Ok(Some(lender))
+}

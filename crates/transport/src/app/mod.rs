@@ -1,0 +1,213 @@
+//! Applications: what a flow carries, and when. One file each, a registry, and tc's grammar, as for
+//! queues and controllers: `bulk`, `cbr rate 2Mbit size 1200`, `short load 5Mbit`.
+
+pub mod burst;
+pub mod cbr;
+pub mod game;
+pub mod onoff;
+pub mod poisson;
+pub mod request;
+pub mod rrul;
+pub mod short;
+pub mod sizes;
+pub mod udp;
+pub mod video;
+pub mod voip;
+
+mod bulk;
+mod multiplex;
+
+use std::fmt;
+
+use sojourn_core::Rng;
+use sojourn_core::cc::{Controller, Needs};
+use sojourn_core::grammar::{Args, GrammarError, Param, nearest, split_name};
+
+use crate::endpoint::Endpoint;
+use crate::tcp::{Config, Receiver, Sender};
+
+/// An application.
+#[derive(Clone, Debug, PartialEq)]
+pub enum App {
+    /// One TCP connection with endless or given data.
+    Bulk,
+    /// TCP connections that come and go.
+    Short(short::Params),
+    /// Requests and responses over TCP.
+    Request(request::Params),
+    /// UDP without congestion control.
+    Udp(Box<dyn Source>),
+    /// Several flows and pings at once; whoever reads the scenario takes it apart.
+    Rrul(rrul::Params),
+}
+
+impl App {
+    /// Whether its packets are TCP's, so that it needs a congestion controller.
+    pub fn is_tcp(&self) -> bool {
+        !matches!(self, Self::Udp(_))
+    }
+
+    /// Whether the end that opens the flow is the one that receives the data.
+    pub fn pulls(&self) -> bool {
+        matches!(self, Self::Request(_))
+    }
+}
+
+/// A one-way UDP source: when its packets leave, and how large they are.
+pub trait Source: fmt::Debug + Send + Sync {
+    /// The next packet.
+    fn next(&mut self, rng: &mut Rng) -> udp::Departure;
+
+    /// A source with the same parameters that has sent nothing yet.
+    fn fresh(&self) -> Box<dyn Source>;
+
+    /// What a listener makes of it, if it is speech.
+    fn voice(&self) -> Option<voip::Voice> {
+        None
+    }
+}
+
+impl Clone for Box<dyn Source> {
+    fn clone(&self) -> Self {
+        self.fresh()
+    }
+}
+
+impl PartialEq for Box<dyn Source> {
+    fn eq(&self, other: &Self) -> bool {
+        format!("{self:?}") == format!("{other:?}")
+    }
+}
+
+/// The TCP side of an application: parameters of both ends, and what makes a fresh controller.
+pub struct Tcp {
+    /// Parameters of both ends.
+    pub config: Config,
+    /// Makes the controller of a new connection.
+    pub controller: Box<dyn Fn() -> Box<dyn Controller> + Send>,
+    /// What the controller asks of both ends.
+    pub needs: Needs,
+}
+
+impl fmt::Debug for Tcp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tcp").field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+impl Tcp {
+    fn sender(&self) -> Sender {
+        Sender::new(self.config.clone(), (self.controller)())
+    }
+
+    fn receiver(&self) -> Receiver {
+        Receiver::new(self.config.clone(), self.needs)
+    }
+}
+
+/// The two ends of an application over TCP, the opener first. `tcp` makes the parameters for an
+/// end, `rng` the stream of a name.
+///
+/// # Panics
+/// If `app` is none of TCP.
+pub fn tcp_ends(
+    app: &App,
+    tcp: impl Fn() -> Tcp,
+    rng: &dyn Fn(&str) -> Rng,
+) -> [Box<dyn Endpoint>; 2] {
+    match app {
+        App::Bulk => [Box::new(tcp().sender()), Box::new(tcp().receiver())],
+        App::Short(params) => [
+            Box::new(short::Opener::new(params, tcp(), rng)),
+            Box::new(short::Acceptor::new(tcp())),
+        ],
+        App::Request(params) => [
+            Box::new(request::Client::new(params, &tcp(), rng)),
+            Box::new(request::Server::new(params, &tcp(), rng)),
+        ],
+        App::Udp(_) | App::Rrul(_) => unreachable!("no application of one TCP flow"),
+    }
+}
+
+/// One line of the registry.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    /// Name.
+    pub name: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+    /// Where its pattern comes from.
+    pub reference: &'static str,
+    /// The words it accepts.
+    pub params: &'static [Param],
+    /// Reads the words after its name.
+    pub build: fn(&mut Args<'_>) -> Result<App, GrammarError>,
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entry").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// All applications, sorted by name.
+pub const REGISTRY: &[Entry] = &[
+    bulk::ENTRY,
+    burst::ENTRY,
+    cbr::ENTRY,
+    game::ENTRY,
+    onoff::ENTRY,
+    poisson::ENTRY,
+    request::ENTRY,
+    rrul::ENTRY,
+    rrul::ENTRY_BE,
+    short::ENTRY,
+    video::ENTRY,
+    voip::ENTRY,
+];
+
+/// The registry's line for `name`; the error lists the names and the nearest.
+pub fn entry(name: &str) -> Result<&'static Entry, GrammarError> {
+    REGISTRY.iter().find(|e| e.name == name).ok_or_else(|| {
+        let near = nearest(name, REGISTRY.iter().map(|e| e.name))
+            .map_or(String::new(), |n| format!(" (did you mean `{n}`?)"));
+        let all: Vec<&str> = REGISTRY.iter().map(|e| e.name).collect();
+        GrammarError(format!("unknown application `{name}`{near}; valid: {}", all.join(", ")))
+    })
+}
+
+/// The application that `text` describes, such as `cbr rate 2Mbit size 1200`.
+pub fn build(text: &str) -> Result<App, GrammarError> {
+    let (name, rest) = split_name(text);
+    let entry = entry(name)?;
+    (entry.build)(&mut Args::new(entry.name, entry.params, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn registry_is_sorted_and_every_application_has_defaults() {
+        assert!(REGISTRY.windows(2).all(|w| w[0].name < w[1].name));
+        for e in REGISTRY {
+            let text = match e.name {
+                "cbr" | "onoff" | "poisson" | "video" => format!("{} rate 1Mbit", e.name),
+                name => name.to_owned(),
+            };
+            assert_eq!(build(&text), build(&text), "{text}");
+            assert!(build(&text).is_ok(), "{text}");
+            let error = build(&format!("{text} nonsense")).unwrap_err().0;
+            assert!(error.contains("unknown parameter `nonsense`"), "{error}");
+        }
+    }
+
+    #[test]
+    fn unknown_application_names_the_nearest() {
+        let error = build("vidio").unwrap_err().0;
+        assert!(
+            error.starts_with("unknown application `vidio` (did you mean `video`?)"),
+            "{error}"
+        );
+    }
+}

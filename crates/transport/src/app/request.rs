@@ -1,0 +1,278 @@
+//! Requests and responses over one persistent connection, in a closed loop: the client asks, the
+//! server answers at once, the client thinks for an exponentially distributed time and asks again.
+//! The response time runs from the request to the last byte of the response in order.
+//!
+//! DEVIATION: each direction is a half of its own with its own handshake, both at the same time,
+//! and acknowledgements are never piggybacked on data.
+
+use sojourn_core::grammar::{Args, GrammarError, Param};
+use sojourn_core::{Dur, Ecn, Probe, Rng, Time};
+
+use super::sizes::{self, Sizes, Words};
+use super::udp::exponential;
+use super::{App, Entry, Tcp};
+use crate::endpoint::{Body, Endpoint, FlowProbe, Transmit};
+use crate::tcp::{Receiver, Sender};
+
+/// Registry line.
+pub(super) const ENTRY: Entry = Entry {
+    name: "request",
+    summary: "Requests and responses over one TCP connection, with time to think between them",
+    reference: "netperf TCP_RR with sizes and think time",
+    params: &[
+        Param { name: "query", value: "SIZE", default: "400b", doc: "Bytes of a request." },
+        Param {
+            name: "think",
+            value: "TIME",
+            default: "1s",
+            doc: "Mean time from a response to the next request.",
+        },
+        sizes::PARAMS[0],
+        sizes::PARAMS[1],
+        sizes::PARAMS[2],
+        sizes::PARAMS[3],
+        sizes::PARAMS[4],
+        sizes::PARAMS[5],
+    ],
+    build,
+};
+
+/// Parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Params {
+    /// Bytes of a request.
+    pub query: u64,
+    /// Mean time to think.
+    pub think: Dur,
+    /// Sizes of the responses.
+    pub sizes: Sizes,
+}
+
+fn build(args: &mut Args<'_>) -> Result<App, GrammarError> {
+    let (mut query, mut think, mut words) = (400, Dur::from_millis(1000), Words::default());
+    while let Some(key) = args.key() {
+        match key {
+            "query" => query = args.size()?.0.max(1),
+            "think" => think = args.time()?,
+            key => {
+                if !words.read(key, args)? {
+                    return Err(args.unknown());
+                }
+            }
+        }
+    }
+    Ok(App::Request(Params { query, think, sizes: words.finish(args)? }))
+}
+
+fn response(mut tx: Transmit) -> Transmit {
+    if let Body::Tcp(segment) = &mut tx.body {
+        segment.flags.response = true;
+    }
+    tx
+}
+
+fn is_response(body: &Body) -> bool {
+    matches!(body, Body::Tcp(segment) if segment.flags.response)
+}
+
+/// The asking end: it opens the connection.
+#[derive(Debug)]
+pub struct Client {
+    params: Params,
+    sizes: Rng,
+    thoughts: Rng,
+    asks: Sender,
+    hears: Receiver,
+    /// Requests written.
+    asked: u64,
+    asked_at: Time,
+    /// Bytes that all responses so far and the next one have.
+    expected: u64,
+    waiting: bool,
+    /// When the next request is due.
+    next: Time,
+    stopped: bool,
+    answered: u64,
+    size: u64,
+    samples: Vec<(Time, Dur, u64)>,
+}
+
+impl Client {
+    /// `rng` gives the streams `sizes`, which the server draws too, and `thoughts`.
+    pub fn new(params: &Params, tcp: &Tcp, rng: &dyn Fn(&str) -> Rng) -> Self {
+        Self {
+            params: params.clone(),
+            sizes: rng("sizes"),
+            thoughts: rng("thoughts"),
+            asks: tcp.sender().on_demand(),
+            hears: tcp.receiver(),
+            asked: 0,
+            asked_at: Time::ZERO,
+            expected: 0,
+            waiting: false,
+            next: Time::NEVER,
+            stopped: false,
+            answered: 0,
+            size: 0,
+            samples: vec![],
+        }
+    }
+
+    fn ask(&mut self, now: Time) {
+        self.next = Time::NEVER;
+        self.size = self.params.sizes.draw(self.asked, &mut self.sizes);
+        self.expected += self.size;
+        self.asked += 1;
+        self.asked_at = now;
+        self.waiting = true;
+        self.asks.write(self.params.query);
+    }
+}
+
+impl Endpoint for Client {
+    fn start(&mut self, now: Time) {
+        self.asks.start(now);
+    }
+
+    fn stop(&mut self, _now: Time) {
+        self.stopped = true;
+        self.next = Time::NEVER;
+    }
+
+    fn on_packet(&mut self, now: Time, body: &Body, ecn: Ecn) {
+        if !is_response(body) {
+            let before = self.asks.is_established();
+            self.asks.on_packet(now, body, ecn);
+            if !before && self.asks.is_established() && !self.stopped {
+                self.ask(now);
+            }
+            return;
+        }
+        self.hears.on_packet(now, body, ecn);
+        if self.waiting && self.hears.delivered() >= self.expected {
+            self.waiting = false;
+            self.answered += 1;
+            self.samples.push((now, now.since(self.asked_at), self.size));
+            if !self.stopped {
+                self.next = now + exponential(self.params.think, &mut self.thoughts);
+            }
+        }
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Transmit> {
+        if self.next <= now {
+            self.ask(now);
+        }
+        self.asks.poll(now).or_else(|| self.hears.poll(now).map(response))
+    }
+
+    fn deadline(&self) -> Time {
+        self.asks.deadline().min(self.hears.deadline()).min(self.next)
+    }
+
+    fn on_timer(&mut self, now: Time) {
+        if self.asks.deadline() <= now {
+            self.asks.on_timer(now);
+        }
+        if self.hears.deadline() <= now {
+            self.hears.on_timer(now);
+        }
+    }
+
+    fn is_alive(&self) -> bool {
+        self.asks.is_alive()
+    }
+
+    fn sample(&self, now: Time, probe: &mut Probe<'_>) {
+        self.hears.sample(now, probe);
+        probe.put("completed", "responses", self.answered as f64);
+    }
+
+    fn take_samples(&mut self, sink: &mut dyn FnMut(Time, &'static str, &'static str, f64)) {
+        for (at, took, bytes) in self.samples.drain(..) {
+            sink(at, "fct", "ms", took.as_millis_f64());
+            sink(at, "fct_bytes", "bytes", bytes as f64);
+        }
+    }
+
+    fn totals(&self) -> FlowProbe {
+        let mut totals = self.hears.totals();
+        totals.0.push(("asked", self.asked as f64));
+        totals.0.push(("completed", self.answered as f64));
+        if self.asks.is_established() {
+            totals.0.push(("min_rtt_ms", self.asks.min_rtt().as_millis_f64()));
+        }
+        totals
+    }
+}
+
+/// The answering end: the data's sender, under the flow's controller.
+#[derive(Debug)]
+pub struct Server {
+    params: Params,
+    sizes: Rng,
+    hears: Receiver,
+    answers: Sender,
+    opened: bool,
+    answered: u64,
+}
+
+impl Server {
+    /// `rng` is the client's: both draw the same sizes.
+    pub fn new(params: &Params, tcp: &Tcp, rng: &dyn Fn(&str) -> Rng) -> Self {
+        Self {
+            params: params.clone(),
+            sizes: rng("sizes"),
+            hears: tcp.receiver(),
+            answers: tcp.sender().on_demand(),
+            opened: false,
+            answered: 0,
+        }
+    }
+}
+
+impl Endpoint for Server {
+    fn on_packet(&mut self, now: Time, body: &Body, ecn: Ecn) {
+        if is_response(body) {
+            self.answers.on_packet(now, body, ecn);
+            return;
+        }
+        if !std::mem::replace(&mut self.opened, true) {
+            self.answers.start(now);
+        }
+        self.hears.on_packet(now, body, ecn);
+        while self.hears.delivered() >= (self.answered + 1) * self.params.query {
+            self.answers.write(self.params.sizes.draw(self.answered, &mut self.sizes));
+            self.answered += 1;
+        }
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Transmit> {
+        self.hears.poll(now).or_else(|| self.answers.poll(now).map(response))
+    }
+
+    fn deadline(&self) -> Time {
+        self.hears.deadline().min(self.answers.deadline())
+    }
+
+    fn on_timer(&mut self, now: Time) {
+        if self.hears.deadline() <= now {
+            self.hears.on_timer(now);
+        }
+        if self.answers.deadline() <= now {
+            self.answers.on_timer(now);
+        }
+    }
+
+    fn sample(&self, now: Time, probe: &mut Probe<'_>) {
+        self.answers.sample(now, probe);
+    }
+
+    fn sample_controller(&self, probe: &mut Probe<'_>) {
+        self.answers.sample_controller(probe);
+    }
+
+    fn totals(&self) -> FlowProbe {
+        self.answers.totals()
+    }
+}

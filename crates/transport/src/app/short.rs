@@ -1,0 +1,324 @@
+//! Short TCP flows: connections that arrive as a Poisson process, each with a size of its own, as
+//! web traffic does. The completion time runs from the SYN to the acknowledgement of the last byte
+//! (and FIN). RFC 7928 7 (web traffic in bursts), RFC 5166 2.1 (completion times).
+//!
+//! A flow keeps its name and path for all its connections; each has a hash of its own, so queues
+//! that tell flows apart tell them apart.
+
+use sojourn_core::grammar::{Args, GrammarError, Param};
+use sojourn_core::{Dur, Ecn, Probe, Rng, Time};
+
+use super::multiplex::{MAX_SLOTS, Multiplex, Sum};
+use super::sizes::{self, Sizes, Words};
+use super::udp::{exponential, positive_rate};
+use super::{App, Entry, Tcp};
+use crate::endpoint::{Body, Endpoint, FlowProbe, Transmit};
+use crate::tcp::{Receiver, Sender};
+
+const ARRIVALS: Param = Param {
+    name: "arrivals",
+    value: "NUMBER",
+    default: "10",
+    doc: "Mean connections per second, 0.001 to 1000000.",
+};
+const LOAD: Param = Param {
+    name: "load",
+    value: "RATE",
+    default: "none",
+    doc: "Mean payload offered, instead of `arrivals`.",
+};
+const LIMIT: Param = Param {
+    name: "limit",
+    value: "NUMBER",
+    default: "10000",
+    doc: "Most connections at once, 1 to 65536; what arrives above is turned away and counted.",
+};
+
+/// Registry line.
+pub(super) const ENTRY: Entry = Entry {
+    name: "short",
+    summary: "TCP connections that arrive at random, each with a size of its own",
+    reference: "RFC 7928 7",
+    params: &[
+        ARRIVALS,
+        LOAD,
+        sizes::PARAMS[0],
+        sizes::PARAMS[1],
+        sizes::PARAMS[2],
+        sizes::PARAMS[3],
+        sizes::PARAMS[4],
+        sizes::PARAMS[5],
+        LIMIT,
+    ],
+    build,
+};
+
+/// Parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Params {
+    /// Mean time between arrivals.
+    pub gap: Dur,
+    /// Sizes of the transfers.
+    pub sizes: Sizes,
+    /// Most connections at once.
+    pub limit: u32,
+}
+
+fn build(args: &mut Args<'_>) -> Result<App, GrammarError> {
+    let (mut words, mut limit) = (Words::default(), 10_000);
+    let (mut arrivals, mut load) = (None, None);
+    while let Some(key) = args.key() {
+        match key {
+            "arrivals" => arrivals = Some(args.decimal(0.001..=1e6)?),
+            "load" => load = Some(positive_rate(args)?),
+            "limit" => limit = args.number(1..=u64::from(MAX_SLOTS))? as u32,
+            key => {
+                if !words.read(key, args)? {
+                    return Err(args.unknown());
+                }
+            }
+        }
+    }
+    let sizes = words.finish(args)?;
+    let per_second = match (arrivals, load) {
+        (Some(_), Some(_)) => return Err(args.invalid("expected `arrivals` or `load`, not both")),
+        (arrivals, None) => arrivals.unwrap_or(10.0),
+        (None, Some(load)) => load.0 as f64 / 8.0 / sizes.mean(),
+    };
+    let gap = Dur((1e9 / per_second) as u64);
+    if gap == Dur::ZERO {
+        return Err(args.invalid("expected at most a connection per nanosecond"));
+    }
+    Ok(App::Short(Params { gap, sizes, limit }))
+}
+
+/// When a connection opened and what it is to send.
+#[derive(Clone, Copy, Debug, Default)]
+struct Transfer {
+    opened: Time,
+    bytes: u64,
+}
+
+/// A finished transfer.
+#[derive(Clone, Copy, Debug)]
+struct Completion {
+    at: Time,
+    took: Dur,
+    bytes: u64,
+}
+
+/// The end that opens connections and sends.
+#[derive(Debug)]
+pub struct Opener {
+    params: Params,
+    tcp: Tcp,
+    arrivals: Rng,
+    sizes: Rng,
+    connections: Multiplex<Sender>,
+    /// Per slot.
+    transfers: Vec<Transfer>,
+    free: Vec<u32>,
+    next_arrival: Time,
+    started: bool,
+    arrived: u64,
+    turned_away: u64,
+    completed: u64,
+    open: u32,
+    completions: Vec<Completion>,
+    closed: Sum,
+    min_rtt: Dur,
+}
+
+impl Opener {
+    /// `rng` gives the streams `arrivals` and `sizes`.
+    pub fn new(params: &Params, tcp: Tcp, rng: &dyn Fn(&str) -> Rng) -> Self {
+        Self {
+            params: params.clone(),
+            tcp,
+            arrivals: rng("arrivals"),
+            sizes: rng("sizes"),
+            connections: Multiplex::new(),
+            transfers: vec![],
+            free: vec![],
+            next_arrival: Time::NEVER,
+            started: false,
+            arrived: 0,
+            turned_away: 0,
+            completed: 0,
+            open: 0,
+            completions: vec![],
+            closed: Sum::default(),
+            min_rtt: Dur(u64::MAX),
+        }
+    }
+
+    fn arrive(&mut self, now: Time) {
+        let bytes = self.params.sizes.draw(self.arrived, &mut self.sizes);
+        self.arrived += 1;
+        self.next_arrival += exponential(self.params.gap, &mut self.arrivals).max(Dur(1));
+        if self.open >= self.params.limit {
+            self.turned_away += 1;
+            return;
+        }
+        self.open += 1;
+        let slot = self.free.pop().unwrap_or(self.connections.len());
+        let number = self.connections.successor(slot);
+        self.tcp.config.bytes = Some(bytes);
+        let mut sender = self.tcp.sender();
+        sender.start(now);
+        self.connections.insert(number, sender);
+        if self.transfers.len() <= slot as usize {
+            self.transfers.push(Transfer::default());
+        }
+        self.transfers[slot as usize] = Transfer { opened: now, bytes };
+    }
+
+    fn complete(&mut self, now: Time, number: u32) {
+        let Some(sender) = self.connections.remove(number) else { return };
+        let slot = number % MAX_SLOTS;
+        let Transfer { opened, bytes } = self.transfers[slot as usize];
+        self.completions.push(Completion { at: now, took: now.since(opened), bytes });
+        self.min_rtt = self.min_rtt.min(sender.min_rtt());
+        self.closed.add(sender.totals());
+        self.completed += 1;
+        self.open -= 1;
+        self.free.push(slot);
+    }
+}
+
+impl Endpoint for Opener {
+    fn start(&mut self, now: Time) {
+        self.started = true;
+        self.next_arrival = now + exponential(self.params.gap, &mut self.arrivals);
+    }
+
+    fn stop(&mut self, _now: Time) {
+        self.next_arrival = Time::NEVER;
+    }
+
+    fn on_packet(&mut self, now: Time, body: &Body, ecn: Ecn) {
+        let Body::Tcp(segment) = body else { return };
+        let number = segment.connection;
+        let Some(sender) = self.connections.get(number) else { return };
+        sender.on_packet(now, body, ecn);
+        if sender.is_finished() {
+            self.complete(now, number);
+        } else {
+            self.connections.wake(number % MAX_SLOTS);
+        }
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Transmit> {
+        while self.next_arrival <= now {
+            self.arrive(now);
+        }
+        self.connections.poll(now)
+    }
+
+    fn deadline(&self) -> Time {
+        self.connections.deadline().min(self.next_arrival)
+    }
+
+    fn on_timer(&mut self, now: Time) {
+        self.connections.on_timer(now);
+    }
+
+    fn is_alive(&self) -> bool {
+        self.started
+    }
+
+    fn sample(&self, _now: Time, probe: &mut Probe<'_>) {
+        probe.put("connections", "connections", f64::from(self.open));
+        probe.put("completed", "connections", self.completed as f64);
+        let open: f64 = self.connections.iter().map(|s| s.retransmits() as f64).sum();
+        probe.put("retransmits", "segments", self.closed.get("retransmits") + open);
+    }
+
+    fn take_samples(&mut self, sink: &mut dyn FnMut(Time, &'static str, &'static str, f64)) {
+        for Completion { at, took, bytes } in self.completions.drain(..) {
+            sink(at, "fct", "ms", took.as_millis_f64());
+            sink(at, "fct_bytes", "bytes", bytes as f64);
+        }
+    }
+
+    fn totals(&self) -> FlowProbe {
+        let mut totals = FlowProbe(vec![
+            ("arrived", self.arrived as f64),
+            ("turned_away", self.turned_away as f64),
+            ("completed", self.completed as f64),
+        ]);
+        if self.completed > 0 {
+            totals.0.push(("min_rtt_ms", self.min_rtt.as_millis_f64()));
+        }
+        totals.0.extend(self.closed.with(self.connections.iter()).0);
+        totals
+    }
+}
+
+/// The end that receives.
+#[derive(Debug)]
+pub struct Acceptor {
+    tcp: Tcp,
+    connections: Multiplex<Receiver>,
+    closed: Sum,
+}
+
+impl Acceptor {
+    /// Accepts whatever connects.
+    pub fn new(tcp: Tcp) -> Self {
+        Self { tcp, connections: Multiplex::new(), closed: Sum::default() }
+    }
+}
+
+impl Endpoint for Acceptor {
+    fn on_packet(&mut self, now: Time, body: &Body, ecn: Ecn) {
+        let Body::Tcp(segment) = body else { return };
+        let number = segment.connection;
+        // The slot keeps the last receiver, which repeats ACKs until the next one opens.
+        if segment.flags.syn && self.connections.is_news(number) {
+            let old = self.connections.insert(number, self.tcp.receiver());
+            if let Some(old) = old {
+                self.closed.add(old.totals());
+            }
+        }
+        if let Some(receiver) = self.connections.get(number) {
+            receiver.on_packet(now, body, ecn);
+            self.connections.wake(number % MAX_SLOTS);
+        }
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Transmit> {
+        self.connections.poll(now)
+    }
+
+    fn deadline(&self) -> Time {
+        self.connections.deadline()
+    }
+
+    fn on_timer(&mut self, now: Time) {
+        self.connections.on_timer(now);
+    }
+
+    fn sample(&self, _now: Time, probe: &mut Probe<'_>) {
+        let open: u64 = self.connections.iter().map(Receiver::delivered).sum();
+        let closed = self.closed.get("delivered_bytes");
+        probe.put("goodput_bytes", "bytes", closed + open as f64);
+    }
+
+    fn totals(&self) -> FlowProbe {
+        self.closed.with(self.connections.iter())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::build;
+
+    #[test]
+    fn a_load_is_arrivals_times_the_mean_size() {
+        let App::Short(p) = build("short load 8Mbit sizes 10kb,30kb").unwrap() else { panic!() };
+        assert_eq!(p.gap, Dur(20_480_000));
+        assert!(build("short load 8Mbit arrivals 3").is_err());
+    }
+}

@@ -1,0 +1,240 @@
+//! The two ends of a one-way UDP flow that answers no congestion signal: the sender asks its
+//! [`Source`] for one packet after the other, the receiver counts.
+
+use sojourn_core::grammar::{Args, GrammarError, Param};
+use sojourn_core::{Dur, Ecn, Kind, Probe, Rate, Rng, Time};
+
+use super::Source;
+use crate::endpoint::{Body, Datagram, Endpoint, FlowProbe, Transmit};
+
+/// Layer-2 header bytes on Ethernet.
+const L2_HEADER: u32 = 14;
+/// IPv4 and UDP headers.
+pub(crate) const HEADERS: u32 = 28;
+
+pub(super) const SIZE: Param = Param {
+    name: "size",
+    value: "BYTES",
+    default: "1200",
+    doc: "IP bytes of a packet, 29 to 65535.",
+};
+
+/// Reads the value of [`SIZE`].
+pub(super) fn size(args: &mut Args<'_>) -> Result<u32, GrammarError> {
+    Ok(args.number(u64::from(HEADERS) + 1..=65_535)? as u32)
+}
+
+/// Reads a positive time.
+pub(super) fn positive_time(args: &mut Args<'_>) -> Result<Dur, GrammarError> {
+    args.value("a time above zero such as `5ms`", |w| Dur::parse_tc(w).filter(|t| *t > Dur::ZERO))
+}
+
+/// Reads a positive rate.
+pub(super) fn positive_rate(args: &mut Args<'_>) -> Result<Rate, GrammarError> {
+    args.value("a rate above zero such as `2Mbit`", |w| Rate::parse_tc(w).filter(|r| r.0 > 0))
+}
+
+/// A packet of a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departure {
+    /// Time since the previous packet, or since the start of the flow.
+    pub after: Dur,
+    /// IP bytes.
+    pub size: u32,
+}
+
+/// Equal intervals that keep their sum exact: packet `n` leaves `n * size / rate` after the first.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pacing {
+    bits: u128,
+    at: Dur,
+}
+
+impl Pacing {
+    /// The gap after which the packet leaves that follows those so far; `size` IP bytes it has.
+    pub(super) fn gap(&mut self, rate: Rate, size: u32) -> Dur {
+        let at = Dur((self.bits * 1_000_000_000 / u128::from(rate.0)) as u64);
+        self.bits += u128::from(size) * 8;
+        at.saturating_sub(std::mem::replace(&mut self.at, at))
+    }
+}
+
+/// An exponentially distributed time.
+pub(super) fn exponential(mean: Dur, rng: &mut Rng) -> Dur {
+    Dur((-(1.0 - rng.unit()).ln() * mean.0 as f64) as u64)
+}
+
+/// A standard normal number (Box-Muller).
+pub(super) fn normal(rng: &mut Rng) -> f64 {
+    let radius = (-2.0 * (1.0 - rng.unit()).ln()).sqrt();
+    radius * (std::f64::consts::TAU * rng.unit()).cos()
+}
+
+/// The sending end.
+#[derive(Debug)]
+pub struct Sender {
+    source: Box<dyn Source>,
+    rng: Rng,
+    tos: u8,
+    next: Time,
+    size: u32,
+    started: bool,
+    sent: u64,
+    bytes: u64,
+}
+
+impl Sender {
+    /// `tos` goes on every packet, ECN bits included.
+    pub fn new(source: &dyn Source, tos: u8, rng: Rng) -> Self {
+        Self {
+            source: source.fresh(),
+            rng,
+            tos,
+            next: Time::NEVER,
+            size: 0,
+            started: false,
+            sent: 0,
+            bytes: 0,
+        }
+    }
+
+    fn draw(&mut self, from: Time) {
+        let Departure { after, size } = self.source.next(&mut self.rng);
+        (self.next, self.size) = (from + after, size);
+    }
+}
+
+impl Endpoint for Sender {
+    fn start(&mut self, now: Time) {
+        self.started = true;
+        self.draw(now);
+    }
+
+    fn stop(&mut self, _now: Time) {
+        self.next = Time::NEVER;
+    }
+
+    fn on_packet(&mut self, _now: Time, _body: &Body, _ecn: Ecn) {}
+
+    fn poll(&mut self, now: Time) -> Option<Transmit> {
+        if now < self.next {
+            return None;
+        }
+        let bytes = self.size - HEADERS;
+        let datagram = Datagram { seq: self.sent, sent: now, bytes };
+        self.sent += 1;
+        self.bytes += u64::from(bytes);
+        let len = self.size + L2_HEADER;
+        self.draw(self.next);
+        Some(Transmit { body: Body::Udp(datagram), len, tos: self.tos, kind: Kind::Udp })
+    }
+
+    fn deadline(&self) -> Time {
+        self.next
+    }
+
+    fn on_timer(&mut self, _now: Time) {}
+
+    /// Sampled to the end of the run: what is under way still arrives after a stop.
+    fn is_alive(&self) -> bool {
+        self.started
+    }
+
+    fn totals(&self) -> FlowProbe {
+        FlowProbe(vec![("packets_sent", self.sent as f64), ("bytes_sent", self.bytes as f64)])
+    }
+}
+
+/// The receiving end.
+#[derive(Debug, Default)]
+pub struct Receiver {
+    packets: u64,
+    bytes: u64,
+    ect0: u64,
+    ect1: u64,
+    ce: u64,
+}
+
+impl Endpoint for Receiver {
+    fn on_packet(&mut self, _now: Time, body: &Body, ecn: Ecn) {
+        let Body::Udp(datagram) = body else { return };
+        self.packets += 1;
+        self.bytes += u64::from(datagram.bytes);
+        match ecn {
+            Ecn::NotEct => {}
+            Ecn::Ect0 => self.ect0 += 1,
+            Ecn::Ect1 => self.ect1 += 1,
+            Ecn::Ce => self.ce += 1,
+        }
+    }
+
+    fn poll(&mut self, _now: Time) -> Option<Transmit> {
+        None
+    }
+
+    fn deadline(&self) -> Time {
+        Time::NEVER
+    }
+
+    fn on_timer(&mut self, _now: Time) {}
+
+    fn sample(&self, _now: Time, probe: &mut Probe<'_>) {
+        probe.put("goodput_bytes", "bytes", self.bytes as f64);
+        probe.put("ce_received", "packets", self.ce as f64);
+    }
+
+    fn totals(&self) -> FlowProbe {
+        FlowProbe(vec![
+            ("delivered_bytes", self.bytes as f64),
+            ("packets_received", self.packets as f64),
+            ("ect0_received", self.ect0 as f64),
+            ("ect1_received", self.ect1 as f64),
+            ("ce_received", self.ce as f64),
+        ])
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::app::{App, build};
+
+    /// Departures of the application `text` within `seconds`: `(ns since the start, IP bytes)`.
+    pub(in crate::app) fn departures(text: &str, seconds: u64) -> Vec<(u64, u32)> {
+        let App::Udp(mut source) = build(text).unwrap() else { panic!("{text} is UDP") };
+        let mut rng = Rng::named(1, "test");
+        let (mut at, mut all) = (0, vec![]);
+        loop {
+            let packet = source.next(&mut rng);
+            at += packet.after.0;
+            if at >= seconds * 1_000_000_000 {
+                return all;
+            }
+            all.push((at, packet.size));
+        }
+    }
+
+    /// Mbit/s of IP bytes.
+    pub(in crate::app) fn mbps(text: &str, seconds: u64) -> f64 {
+        let bytes: u64 = departures(text, seconds).iter().map(|(_, n)| u64::from(*n)).sum();
+        bytes as f64 * 8e-6 / seconds as f64
+    }
+
+    #[test]
+    fn what_was_sent_carries_its_codepoint_and_is_counted_at_the_other_end() {
+        let App::Udp(source) = build("cbr rate 960kbit size 1200").unwrap() else { panic!() };
+        let mut tx = Sender::new(source.as_ref(), 0xb9, Rng::named(1, "t"));
+        let mut rx = Receiver::default();
+        assert!(!tx.is_alive());
+        tx.start(Time::ZERO);
+        let first = tx.poll(Time::ZERO).expect("the first packet leaves at the start");
+        assert_eq!((first.len, first.tos, first.kind), (1214, 0xb9, Kind::Udp));
+        assert!(tx.poll(Time::ZERO).is_none());
+        assert_eq!(tx.deadline(), Time(10_000_000));
+        rx.on_packet(Time(5), &first.body, Ecn::Ce);
+        assert_eq!(rx.totals().0[0], ("delivered_bytes", 1172.0));
+        assert_eq!(rx.totals().0[4], ("ce_received", 1.0));
+        tx.stop(Time(6));
+        assert_eq!(tx.deadline(), Time::NEVER);
+    }
+}
