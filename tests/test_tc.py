@@ -200,3 +200,10 @@ def test_a_real_tc_reads_every_spelling(tmp_path: Path) -> None:
     done = inside(tmp_path, "\n".join(lines) + "\n")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("read ") == len(MAINLINE)
+
+
+def test_a_size_table_stands_at_the_root() -> None:
+    text = EVERYTHING.replace('shaper = "htb burst 3000b"', 'shaper = "htb burst 3000b"\nstab = "overhead 38 mpu 84"')
+    commands = script(text).text()
+    assert "mid-bneck tc qdisc add dev right root handle 1: stab overhead 38 mpu 84 htb default 1\n" in commands
+    assert "parent 1:1 handle 2: stab" not in commands
