@@ -50,7 +50,9 @@ fn every_registered_controller_fills_a_link() {
     let versions = ["bbr version v1", "bbr version v2", "bbr version v3 ecn", "copa nocompetitive"];
     for cc in REGISTRY.iter().map(|e| e.name).chain(versions) {
         let out = fifo(10.0, 20, 100, &[cc], (10, 25));
-        let share = out.flow("f0").goodput_mbps / (10.0 * CEILING);
+        // A UDP datagram of 1500 bytes holds 1472.
+        let ceiling = if cc == "udp-prague" { 1472.0 / 1514.0 } else { CEILING };
+        let share = out.flow("f0").goodput_mbps / (10.0 * ceiling);
         // LEDBAT++ pauses for a tenth of the time.
         assert!((0.85..=1.005).contains(&share), "{cc}: {share}");
     }
