@@ -84,8 +84,13 @@ def test_an_interrupt_keeps_a_partial_result_that_is_run_again(core: FakeCore, s
         core.started.wait()
         signal.raise_signal(signal.SIGINT)
 
-    threading.Thread(target=interrupt).start()
-    assert call(["run", file, "--out", "out"]) == 130
+    # A background job of a shell is started with SIGINT ignored.
+    inherited = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        threading.Thread(target=interrupt).start()
+        assert call(["run", file, "--out", "out"]) == 130
+    finally:
+        signal.signal(signal.SIGINT, inherited)
     manifest = json.loads(Path("out/one/manifest.json").read_text())
     assert manifest["complete"] is False
     assert not Path("out/.in-progress").exists()
