@@ -83,6 +83,8 @@ COMMANDS = (
     "qdisc dualpi2",
     "cc",
     "cc prague",
+    "app",
+    "app short",
     "schema",
     *(
         f"plot results/a/smoke -p {plot} -o {plot}.svg"
