@@ -13,6 +13,7 @@ from sojourn.metrics import Window
 
 #: Why a row misses its tolerance or cannot be run, by key (`E8/80ms`) or by id (`E8`).
 EXPLANATIONS: dict[str, str] = {
+    "E18/pie-100p-20ms-80ms": "which flow PIE's random drops hit decides: three seeds span 0.35 to 0.63",
     "E22": "how deep the flow falls depends on where its sawtooth over pie stands at the return, which one seed "
     "decides: ours span 16 to 25 Mbit/s, and from 25 the climb is over before the window of the slope ends",
     "E27": "the SCE half of the suite is not built yet",
