@@ -48,9 +48,19 @@ fn configurations(name: &str) -> &'static [&'static str] {
         "cnq_cobalt" | "cnq_codel_af" | "deltic_boroshne" | "lfq_cobalt" | "twin_codel_af" => {
             &["", "bandwidth 900Gbit"]
         }
+        "curvy_red" | "docsis_ll" | "dualq" => &["limit 100Mb"],
+        "docsis_pie" => &["msr 900Gbit limit 100000000"],
+        "drop" => &["percent 0.01%"],
+        "fq" => &["limit 100000 flow_limit 100000"],
+        "red_classic" => &["bandwidth 900Gbit limit 100000 min_th 50000 max_th 90000"],
         "dualpi2" => &["limit 100000 memlimit 1000000000"],
         "fq_codel" | "fq_pie" => &["limit 100000 memory_limit 1Gb"],
-        "htb" | "police" => &["rate 900Gbit burst 1Mb"],
+        "htb" => &[
+            "rate 900Gbit burst 1Mb",
+            "default 2 class 1:1 rate 900Gbit burst 1Mb class 1:2 parent 1:1 rate 900Gbit burst 1Mb \
+             leaf { pfifo limit 100000 }",
+        ],
+        "police" => &["rate 900Gbit burst 1Mb"],
         "netem" => &["limit 100000", "limit 100000 delay 1us", "limit 100000 rate 900Gbit"],
         "red" => &["limit 100Mb min 20Mb max 60Mb avpkt 1Mb burst 40"],
         "sfb" => &["limit 100000 max 60000 target 50000"],
