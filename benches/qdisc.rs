@@ -35,7 +35,7 @@ const STEP: Dur = Dur(122);
 /// What is timed of each discipline; by default its name alone.
 fn configurations(name: &str) -> &'static [&'static str] {
     match name {
-        "bfifo" => &["limit 100Mb"],
+        "bfifo" | "curvy_red" | "docsis_ll" | "dualq" => &["limit 100Mb"],
         "blue" | "codel" | "pfifo" | "pfifo_head_drop" | "pi2" | "pie" => &["limit 100000"],
         // One host for all flows divides a turn's quantum by their number, as in Linux, so that a
         // packet takes as many turns as there are flows; `flows` isolates no hosts.
@@ -48,7 +48,6 @@ fn configurations(name: &str) -> &'static [&'static str] {
         "cnq_cobalt" | "cnq_codel_af" | "deltic_boroshne" | "lfq_cobalt" | "twin_codel_af" => {
             &["", "bandwidth 900Gbit"]
         }
-        "curvy_red" | "docsis_ll" | "dualq" => &["limit 100Mb"],
         "docsis_pie" => &["msr 900Gbit limit 100000000"],
         "drop" => &["percent 0.01%"],
         "fq" => &["limit 100000 flow_limit 100000"],
