@@ -7,11 +7,15 @@
 
 mod classic_ecn;
 mod cubic;
+mod cubic_rfc9438;
 mod hystart;
+mod hystart_pp;
 mod prague;
 mod reno;
 
 use std::fmt;
+
+pub use hystart::Era as HystartEra;
 
 use crate::ecn::Ecn;
 use crate::grammar::{Args, GrammarError, Param, nearest, split_name};
@@ -233,6 +237,8 @@ pub struct Path {
     pub pacing_ca_ratio: u32,
     /// Kernel tick rate, for algorithms that count in jiffies.
     pub hz: u32,
+    /// HyStart of the endpoint's kernel.
+    pub hystart: HystartEra,
 }
 
 impl Path {

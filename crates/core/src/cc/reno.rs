@@ -1,18 +1,32 @@
 //! Reno as Linux runs it: RFC 5681 with segments counted instead of ACKs; NewReno's recovery is
 //! the endpoint's. Facts: `cc.md` 3.1, 3.13.1.
 
+use super::hystart_pp::HystartPp;
 use super::{Ack, Controller, Entry, Needs, Output, Path, Window};
-use crate::grammar::Args;
+use crate::grammar::{Args, Param};
 use crate::units::Time;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "reno",
     summary: "Halves on loss or ECN echo, grows by one segment per window.",
     reference: "RFC 5681; Linux net/ipv4/tcp_cong.c",
-    params: &[],
-    build: |args: &mut Args<'_>| match args.key() {
-        Some(_) => Err(args.unknown()),
-        None => Ok(Box::new(Reno)),
+    params: &[Param {
+        name: "hystart",
+        value: "off|++",
+        default: "off",
+        doc: "What leaves slow start before the first loss: nothing, as in Linux, or RFC 9406.",
+    }],
+    build: |args: &mut Args<'_>| {
+        let mut hystart = None;
+        while let Some(key) = args.key() {
+            match key {
+                "hystart" => {
+                    hystart = (args.choice(&["off", "++"])? == 1).then(HystartPp::new);
+                }
+                _ => return Err(args.unknown()),
+            }
+        }
+        Ok(Box::new(Reno { hystart }))
     },
 };
 
@@ -41,18 +55,34 @@ pub(super) fn ssthresh(win: &Window) -> u32 {
     (win.cwnd / 2).max(MIN_SSTHRESH)
 }
 
-/// Everything Reno remembers is in [`Window`].
-#[derive(Debug)]
-struct Reno;
+/// Apart from HyStart++, everything Reno remembers is in [`Window`].
+#[derive(Debug, Default)]
+struct Reno {
+    hystart: Option<HystartPp>,
+}
 
 impl Controller for Reno {
     fn needs(&self) -> Needs {
         Needs::default()
     }
 
+    fn on_established(&mut self, _now: Time, path: &Path, _win: &mut Window) {
+        if let Some(hystart) = &mut self.hystart {
+            hystart.start(path.snd_nxt);
+        }
+    }
+
     fn on_ack(&mut self, _now: Time, ack: &Ack<'_>, win: &mut Window) {
-        if ack.may_raise {
-            cong_avoid(ack, win);
+        match &mut self.hystart {
+            Some(hystart) if win.in_slow_start() => {
+                let grows = ack.may_raise && ack.path.cwnd_limited;
+                let left = hystart.on_ack(ack, grows, win);
+                if left > 0 {
+                    win.additive_increase(win.cwnd, left);
+                }
+            }
+            _ if ack.may_raise => cong_avoid(ack, win),
+            _ => {}
         }
     }
 
@@ -65,7 +95,7 @@ impl Controller for Reno {
     }
 
     fn describe(&self) -> String {
-        "reno".into()
+        if self.hystart.is_some() { "reno hystart ++".into() } else { "reno".into() }
     }
 }
 
@@ -85,7 +115,7 @@ mod tests {
     #[test]
     fn ssthresh_is_half_of_cwnd_rounded_down_and_at_least_two() {
         for (cwnd, expected) in [(37, 18), (5, 2), (3, 2), (1, 2)] {
-            let ssthresh = Reno.ssthresh(Time::ZERO, &Path::default(), &Window::new(cwnd));
+            let ssthresh = Reno::default().ssthresh(Time::ZERO, &Path::default(), &Window::new(cwnd));
             assert_eq!(ssthresh, expected, "cwnd {cwnd}");
         }
     }
@@ -96,7 +126,7 @@ mod tests {
         let mut win = Window { ssthresh: 5, ..Window::new(10) };
         for n in 1..=10 {
             assert_eq!(win.cwnd, 10, "before ACK {n}");
-            ack(&mut Reno, &mut win, &limited(), 1);
+            ack(&mut Reno::default(), &mut win, &limited(), 1);
         }
         assert_eq!(win.cwnd, 11);
     }
@@ -105,7 +135,7 @@ mod tests {
     #[test]
     fn a_stretch_ack_adds_every_whole_window_and_carries_the_rest() {
         let mut win = Window { ssthresh: 5, ..Window::new(10) };
-        ack(&mut Reno, &mut win, &limited(), 25);
+        ack(&mut Reno::default(), &mut win, &limited(), 25);
         assert_eq!((win.cwnd, win.cwnd_cnt), (12, 5));
     }
 
@@ -117,7 +147,7 @@ mod tests {
             for expected in [10, 20, 40, 80, 160] {
                 assert_eq!(win.cwnd, expected, "{per_ack} segments per ACK");
                 for _ in 0..expected / per_ack {
-                    ack(&mut Reno, &mut win, &limited(), per_ack);
+                    ack(&mut Reno::default(), &mut win, &limited(), per_ack);
                 }
             }
         }
@@ -127,28 +157,32 @@ mod tests {
     #[test]
     fn slow_start_stops_at_ssthresh_and_the_rest_counts_for_congestion_avoidance() {
         let mut win = Window { ssthresh: 12, ..Window::new(10) };
-        ack(&mut Reno, &mut win, &limited(), 5);
+        ack(&mut Reno::default(), &mut win, &limited(), 5);
         assert_eq!((win.cwnd, win.cwnd_cnt), (12, 3));
     }
 
     #[test]
     fn growth_needs_a_full_window_and_the_framework_s_leave() {
         let mut win = Window::new(10);
-        ack(&mut Reno, &mut win, &Path::default(), 10);
+        ack(&mut Reno::default(), &mut win, &Path::default(), 10);
         let path = limited();
-        Reno.on_ack(Time::ZERO, &Ack { acked: 10, ..Ack::new(&path) }, &mut win);
+        Reno::default().on_ack(Time::ZERO, &Ack { acked: 10, ..Ack::new(&path) }, &mut win);
         assert_eq!(win, Window::new(10));
     }
 
     #[test]
     fn undo_returns_to_the_window_before_the_reduction() {
-        assert_eq!(Reno.undo_cwnd(&Window { prior_cwnd: 80, ..Window::new(40) }), 80);
-        assert_eq!(Reno.undo_cwnd(&Window { prior_cwnd: 80, ..Window::new(90) }), 90);
+        assert_eq!(Reno::default().undo_cwnd(&Window { prior_cwnd: 80, ..Window::new(40) }), 80);
+        assert_eq!(Reno::default().undo_cwnd(&Window { prior_cwnd: 80, ..Window::new(90) }), 90);
     }
 
     #[test]
-    fn takes_no_parameters() {
+    fn hystart_plus_plus_is_the_only_choice() {
         let error = super::super::build("reno fast").err().expect("refused");
-        assert_eq!(error.0, "reno: unknown parameter `fast`; it takes none");
+        assert_eq!(error.0, "reno: unknown parameter `fast`; valid: hystart");
+        for text in ["reno", "reno hystart ++"] {
+            assert_eq!(super::super::build(text).expect("valid").describe(), text);
+        }
+        assert!(super::super::build("reno hystart linux").is_err());
     }
 }
