@@ -11,6 +11,7 @@ mod de;
 mod doc;
 mod error;
 mod file;
+pub mod kernel;
 mod load;
 mod ramp;
 mod resolve;

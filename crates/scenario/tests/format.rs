@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use sojourn_core::{Dur, Rate, Time};
+use sojourn_scenario::kernel::KernelFlags;
 use sojourn_scenario::{
     Change, EcnMode, Edit, Era, Measure, Parsed, Role, Tcp, Topology, expand, load, schema, to_toml,
 };
@@ -54,6 +55,7 @@ fn defaults_are_the_documented_ones() {
             ecn: EcnMode::AccEcn,
             accecn_option: false,
             ecn_unsafe_cep: false,
+            kernel: KernelFlags::default(),
             mtu: 1500,
             timestamps: true,
             initial_cwnd: 10,

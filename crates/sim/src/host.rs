@@ -7,6 +7,7 @@ use sojourn_transport::ping::{Requester, Responder};
 use sojourn_transport::tcp::{Config, Receiver, Sender};
 use sojourn_transport::{Body, Endpoint, Transmit};
 
+use crate::kernel::kernel;
 use crate::link::Hop;
 use crate::slab::Slab;
 
@@ -61,6 +62,7 @@ pub(crate) fn tcp_ends(flow: &Flow, index: usize, seed: u64) -> [End; 2] {
     let controller = cc::build(&flow.cc).expect("the scenario has built it once");
     let ack_codepoint = controller.needs().codepoint.unwrap_or(Ecn::Ect0);
     let config = Config {
+        kernel: kernel(&flow.tcp),
         ecn: match flow.tcp.ecn {
             EcnMode::Off => Feedback::None,
             EcnMode::Rfc3168 => Feedback::Rfc3168,
@@ -77,7 +79,6 @@ pub(crate) fn tcp_ends(flow: &Flow, index: usize, seed: u64) -> [End; 2] {
         pacing_ca_ratio: flow.tcp.pacing_ca_ratio,
         pacing: flow.tcp.pacing,
         accecn_option: flow.tcp.accecn_option,
-        ecn_unsafe_cep: flow.tcp.ecn_unsafe_cep,
         hz: flow.tcp.hz,
         control_rtts: flow.control_rtts,
         bytes: flow.bytes,

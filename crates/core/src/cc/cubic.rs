@@ -90,8 +90,7 @@ const PARAMS: &[Param] = &[
 
 const DETECT: [&str; 3] = ["train", "delay", "both"];
 const ERA: [&str; 4] = ["kernel", "2020", "5.15", "newer"];
-const ERAS: [Option<Era>; 4] =
-    [None, Some(Era::Until2020), Some(Era::Until5_15), Some(Era::Newer)];
+const ERAS: [Option<Era>; 4] = [None, Some(Era::Until2020), Some(Era::Until5_15), Some(Era::Newer)];
 const VERSION: [&str; 2] = ["linux", "rfc9438"];
 const EXIT: [&str; 3] = ["linux", "++", "off"];
 
@@ -146,7 +145,9 @@ impl Params {
         let mut hystart = None;
         while let Some(key) = args.key() {
             match key {
-                "version" => p.version = [Version::Linux, Version::Rfc9438][args.choice(&VERSION)?],
+                "version" => {
+                    p.version = [Version::Linux, Version::Rfc9438][args.choice(&VERSION)?]
+                }
                 // Below one half the Reno-friendly step would round to nothing.
                 "beta" => p.beta = args.number(512..=1023)? as u32,
                 "bic_scale" => p.bic_scale = args.number(1..=1000)? as u32,

@@ -163,7 +163,9 @@ impl Hystart {
         self.last_ack = now;
         let threshold = match era {
             Era::Until2020 => delay_min >> 4,
-            Era::Until5_15 | Era::Newer => (delay_min + ack_allowance(path, win)) >> u32::from(!path.paced),
+            Era::Until5_15 | Era::Newer => {
+                (delay_min + ack_allowance(path, win)) >> u32::from(!path.paced)
+            }
         };
         now.saturating_sub(self.round_start) > u64::from(threshold)
     }

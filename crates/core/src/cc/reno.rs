@@ -115,7 +115,8 @@ mod tests {
     #[test]
     fn ssthresh_is_half_of_cwnd_rounded_down_and_at_least_two() {
         for (cwnd, expected) in [(37, 18), (5, 2), (3, 2), (1, 2)] {
-            let ssthresh = Reno::default().ssthresh(Time::ZERO, &Path::default(), &Window::new(cwnd));
+            let ssthresh =
+                Reno::default().ssthresh(Time::ZERO, &Path::default(), &Window::new(cwnd));
             assert_eq!(ssthresh, expected, "cwnd {cwnd}");
         }
     }

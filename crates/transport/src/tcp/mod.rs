@@ -4,6 +4,7 @@
 //! the wire format of the live engine narrows them. Level and era are those of [`Config`].
 
 mod ecn;
+mod era;
 mod pacer;
 mod prr;
 mod rack;
@@ -16,6 +17,7 @@ mod segment;
 mod sender;
 
 pub use ecn::{AccEcnSender, Negotiation};
+pub use era::{AceReading, CwndLimited, Era, Kernel, PrrRule, ReceiverRtt};
 pub use prr::Prr;
 pub use receiver::Receiver;
 pub use rto::RttEstimator;
@@ -27,6 +29,8 @@ use sojourn_core::cc::Feedback;
 /// Parameters of both ends of a connection (sysctl names where there is one).
 #[derive(Clone, Debug)]
 pub struct Config {
+    /// What changed between kernels.
+    pub kernel: Kernel,
     /// ECN that the ends try to negotiate (`tcp_ecn`).
     pub ecn: Feedback,
     /// DSCP in the TOS byte.
@@ -51,9 +55,6 @@ pub struct Config {
     pub pacing: bool,
     /// Send the AccECN option on ACKs (`tcp_ecn_option`).
     pub accecn_option: bool,
-    /// AccECN without option: read the least number of marks from an ambiguous ACE field, not the
-    /// greatest (`tcp_ecn_unsafe_cep` of the L4STeam kernels).
-    pub ecn_unsafe_cep: bool,
     /// Kernel tick rate.
     pub hz: u32,
     /// Round trips of the application's control connection before this one opens.
@@ -65,6 +66,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
+            kernel: Kernel::default(),
             ecn: Feedback::AccEcn,
             tos: 0,
             mtu: 1500,
@@ -77,7 +79,6 @@ impl Default for Config {
             pacing_ca_ratio: 120,
             pacing: false,
             accecn_option: false,
-            ecn_unsafe_cep: false,
             hz: 1000,
             control_rtts: 0,
             bytes: None,

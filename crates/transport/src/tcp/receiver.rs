@@ -6,6 +6,7 @@ use sojourn_core::{Dur, Ecn, Kind, Probe, Time};
 
 use super::Config;
 use super::ecn::{EcnReceiver, Negotiation};
+use super::era::ReceiverRtt;
 use super::reassembly::Reassembly;
 use super::segment::{Flags, Segment};
 use crate::endpoint::{Body, Endpoint, FlowProbe, Transmit};
@@ -206,7 +207,9 @@ impl Receiver {
         if at_once || self.compressed >= COMPRESSED_SACKS {
             self.ack_now = true;
         } else if self.compressed_at == Time::NEVER {
-            self.compressed_at = now + COMPRESSION_MAX.min(self.window.rtt / 20);
+            let kernel = &self.config.kernel;
+            let share = self.window.rtt * u64::from(kernel.comp_sack_rtt_percent) / 100;
+            self.compressed_at = now + COMPRESSION_MAX.min(share) + kernel.comp_sack_slack;
         }
     }
 
@@ -313,7 +316,8 @@ impl Endpoint for Receiver {
 }
 
 /// Dynamic right-sizing (Linux 5.4 `tcp_rcv_space_adjust`): the advertised window follows twice
-/// what the application reads per RTT, half of the receive buffer at most (`tcp_adv_win_scale` 1).
+/// what the application reads per RTT, at most the share of the receive buffer that counts as
+/// payload.
 #[derive(Clone, Debug)]
 struct DynamicWindow {
     mss: u64,
@@ -328,6 +332,7 @@ struct DynamicWindow {
     clamp_max: u64,
     /// Receiver's own RTT estimate, from timestamps.
     rtt: Dur,
+    rtt_rule: ReceiverRtt,
     rtt_echo: Time,
     measured_from: Time,
     measured_seq: u64,
@@ -338,7 +343,8 @@ struct DynamicWindow {
 impl DynamicWindow {
     fn new(config: &Config, mss: u32) -> Self {
         let mss = u64::from(mss);
-        let clamp = config.rmem_default / 2;
+        let held = |buffer: u64| buffer * u64::from(config.kernel.window_share) / 256;
+        let clamp = held(config.rmem_default);
         let initial = clamp.min(65_535) / mss * mss;
         Self {
             mss,
@@ -346,8 +352,9 @@ impl DynamicWindow {
             edge: 0,
             ssthresh: initial,
             clamp,
-            clamp_max: config.rmem_max / 2,
+            clamp_max: held(config.rmem_max),
             rtt: Dur::ZERO,
+            rtt_rule: config.kernel.receiver_rtt,
             rtt_echo: Time::NEVER,
             measured_from: Time::ZERO,
             measured_seq: 1,
@@ -364,6 +371,8 @@ impl DynamicWindow {
         let sample = Dur(now.since(segment.tsecr).0.div_ceil(1_000_000) * 1_000_000);
         self.rtt = if self.rtt == Dur::ZERO {
             sample
+        } else if self.rtt_rule == ReceiverRtt::Least {
+            self.rtt.min(sample)
         } else {
             Dur(self.rtt.0 - self.rtt.0 / 8 + sample.0 / 8)
         };
