@@ -146,7 +146,7 @@ impl Params {
         while let Some(key) = args.key() {
             match key {
                 "version" => {
-                    p.version = [Version::Linux, Version::Rfc9438][args.choice(&VERSION)?]
+                    p.version = [Version::Linux, Version::Rfc9438][args.choice(&VERSION)?];
                 }
                 // Below one half the Reno-friendly step would round to nothing.
                 "beta" => p.beta = args.number(512..=1023)? as u32,

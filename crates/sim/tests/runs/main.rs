@@ -3,6 +3,7 @@
 mod analytic;
 mod changes;
 mod elements;
+mod eras;
 mod invariants;
 mod lab;
 mod links;
