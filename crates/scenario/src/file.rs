@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sojourn_core::{Bytes, Dur};
 
-use crate::kernel::{AceFlag, CwndLimitedFlag, HystartFlag, PrrFlag, ReceiverRttFlag};
+use crate::kernel::{AceFlag, CwndLimitedFlag, HystartFlag, PrrFlag};
 use crate::text::{AxisValue, Quantity, RateOrNone, Tos};
 
 type Time = Quantity<Dur>;
@@ -180,9 +180,6 @@ pub(crate) struct TcpTable {
     /// Payload that a receive buffer holds, in 1/256 of its size; default the era's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) window_share: Option<u32>,
-    /// The receiver's own round-trip time; default the era's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) receiver_rtt: Option<ReceiverRttFlag>,
     /// `tcp_tso_rtt_log`, 0 for none; default the era's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) tso_rtt_log: Option<u32>,

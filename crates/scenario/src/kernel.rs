@@ -16,8 +16,6 @@ pub struct KernelFlags {
     pub cwnd_limited: Option<CwndLimitedFlag>,
     /// Payload share of a receive buffer, 1/256.
     pub window_share: Option<u32>,
-    /// The receiver's round-trip time.
-    pub receiver_rtt: Option<ReceiverRttFlag>,
     /// `tcp_tso_rtt_log`.
     pub tso_rtt_log: Option<u32>,
     /// `tcp_comp_sack_rtt_percent`.
@@ -68,16 +66,6 @@ pub enum CwndLimitedFlag {
     Latest,
     /// Limited once is limited for the window.
     Sticky,
-}
-
-/// The receiver's round-trip time.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ReceiverRttFlag {
-    /// Moving average.
-    Smoothed,
-    /// Minimum.
-    Least,
 }
 
 /// Reading of an ACE field that several counts of marks would fit.

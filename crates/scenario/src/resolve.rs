@@ -396,7 +396,6 @@ fn tcp(doc: &Doc, key: &Key, tables: &[&TcpTable]) -> Result<Tcp, ScenarioError>
             prr: flag!(prr),
             cwnd_limited: flag!(cwnd_limited),
             window_share: flag!(window_share),
-            receiver_rtt: flag!(receiver_rtt),
             tso_rtt_log: flag!(tso_rtt_log),
             comp_sack_rtt_percent: flag!(comp_sack_rtt_percent),
             comp_sack_slack: flag!(comp_sack_slack).map(|slack| slack.0),

@@ -155,7 +155,6 @@ fn tcp(tcp: &Tcp) -> TcpTable {
         prr: tcp.kernel.prr,
         cwnd_limited: tcp.kernel.cwnd_limited,
         window_share: tcp.kernel.window_share,
-        receiver_rtt: tcp.kernel.receiver_rtt,
         tso_rtt_log: tcp.kernel.tso_rtt_log,
         comp_sack_rtt_percent: tcp.kernel.comp_sack_rtt_percent,
         comp_sack_slack: tcp.kernel.comp_sack_slack.map(Quantity),

@@ -1,9 +1,9 @@
 //! The endpoint's kernel that a scenario asks for: its era's row, with the cells that it sets itself.
 
 use sojourn_core::cc::HystartEra;
-use sojourn_scenario::kernel::{AceFlag, CwndLimitedFlag, HystartFlag, PrrFlag, ReceiverRttFlag};
+use sojourn_scenario::kernel::{AceFlag, CwndLimitedFlag, HystartFlag, PrrFlag};
 use sojourn_scenario::{Era as EraName, Tcp};
-use sojourn_transport::tcp::{AceReading, CwndLimited, Era, Kernel, PrrRule, ReceiverRtt};
+use sojourn_transport::tcp::{AceReading, CwndLimited, Era, Kernel, PrrRule};
 
 pub(crate) fn kernel(tcp: &Tcp) -> Kernel {
     let era = match tcp.era {
@@ -30,10 +30,6 @@ pub(crate) fn kernel(tcp: &Tcp) -> Kernel {
             CwndLimitedFlag::Sticky => CwndLimited::Sticky,
         }),
         window_share: flags.window_share.unwrap_or(row.window_share),
-        receiver_rtt: flags.receiver_rtt.map_or(row.receiver_rtt, |flag| match flag {
-            ReceiverRttFlag::Smoothed => ReceiverRtt::Smoothed,
-            ReceiverRttFlag::Least => ReceiverRtt::Least,
-        }),
         tso_rtt_log: flags.tso_rtt_log.unwrap_or(row.tso_rtt_log),
         comp_sack_rtt_percent: flags.comp_sack_rtt_percent.unwrap_or(row.comp_sack_rtt_percent),
         comp_sack_slack: flags.comp_sack_slack.unwrap_or(row.comp_sack_slack),

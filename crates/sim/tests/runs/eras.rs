@@ -73,7 +73,6 @@ fn every_era_and_every_flag_runs_and_fills_a_fifo() {
         ("hystart", "5.15"),
         ("prr", "rfc9937"),
         ("cwnd_limited", "latest"),
-        ("receiver_rtt", "smoothed"),
         ("tso_rtt_log", "0"),
         ("comp_sack_slack", "100us"),
         ("ace", "least"),

@@ -43,16 +43,6 @@ pub enum CwndLimited {
     Sticky,
 }
 
-/// The receiver's own round-trip time, which spaces window growth and compressed ACKs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ReceiverRtt {
-    /// A moving average of 1/8.
-    #[default]
-    Smoothed,
-    /// The least sample so far.
-    Least,
-}
-
 /// What an ACE field without option means that several counts of marks would fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AceReading {
@@ -78,8 +68,6 @@ pub struct Kernel {
     /// Payload that a receive buffer may hold, in 1/256 of its size: 128 is `tcp_adv_win_scale` 1;
     /// later kernels measure the share of payload in what arrives.
     pub window_share: u32,
-    /// The receiver's round-trip time.
-    pub receiver_rtt: ReceiverRtt,
     /// `tcp_tso_rtt_log`: bursts grow by 64 KiB, halved per this power of two of minimum RTT in
     /// microseconds; 0 is off.
     pub tso_rtt_log: u32,
@@ -103,7 +91,6 @@ impl Era {
             prr: PrrRule::Linux5,
             cwnd_limited: CwndLimited::Latest,
             window_share: 128,
-            receiver_rtt: ReceiverRtt::Smoothed,
             tso_rtt_log: 0,
             comp_sack_rtt_percent: 5,
             comp_sack_slack: Dur::ZERO,
@@ -129,7 +116,6 @@ impl Era {
             Self::E5_15 => v5_15,
             Self::E6 => v6,
             Self::E7 => Kernel {
-                receiver_rtt: ReceiverRtt::Least,
                 comp_sack_rtt_percent: 33,
                 comp_sack_slack: Dur::from_micros(10),
                 ace: AceReading::ByAckSize,
@@ -160,7 +146,7 @@ mod tests {
         let [old, v5_15, v6, v7] = [Era::E2020, Era::E5_15, Era::E6, Era::E7].map(Era::kernel);
         assert_eq!((v5_15.prr, v5_15.cwnd_limited), (old.prr, old.cwnd_limited));
         assert_eq!(v5_15.window_share, 128, "the share is measured from 6.6");
-        assert_eq!((v6.ace, v6.receiver_rtt), (old.ace, old.receiver_rtt));
+        assert_eq!((v6.ace, v6.comp_sack_rtt_percent), (old.ace, old.comp_sack_rtt_percent));
         assert_eq!((v6.hystart, v6.prr, v6.tso_rtt_log), (v7.hystart, v7.prr, v7.tso_rtt_log));
         assert!([old, v5_15, v6, v7].iter().all(|k| k.frto && k.undo));
     }

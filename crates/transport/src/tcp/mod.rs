@@ -17,7 +17,7 @@ mod segment;
 mod sender;
 
 pub use ecn::{AccEcnSender, Negotiation};
-pub use era::{AceReading, CwndLimited, Era, Kernel, PrrRule, ReceiverRtt};
+pub use era::{AceReading, CwndLimited, Era, Kernel, PrrRule};
 pub use prr::Prr;
 pub use receiver::Receiver;
 pub use rto::RttEstimator;

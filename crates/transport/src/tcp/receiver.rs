@@ -6,7 +6,6 @@ use sojourn_core::{Dur, Ecn, Kind, Probe, Time};
 
 use super::Config;
 use super::ecn::{EcnReceiver, Negotiation};
-use super::era::ReceiverRtt;
 use super::reassembly::Reassembly;
 use super::segment::{Flags, Segment};
 use crate::endpoint::{Body, Endpoint, FlowProbe, Transmit};
@@ -332,7 +331,6 @@ struct DynamicWindow {
     clamp_max: u64,
     /// Receiver's own RTT estimate, from timestamps.
     rtt: Dur,
-    rtt_rule: ReceiverRtt,
     rtt_echo: Time,
     measured_from: Time,
     measured_seq: u64,
@@ -354,7 +352,6 @@ impl DynamicWindow {
             clamp,
             clamp_max: held(config.rmem_max),
             rtt: Dur::ZERO,
-            rtt_rule: config.kernel.receiver_rtt,
             rtt_echo: Time::NEVER,
             measured_from: Time::ZERO,
             measured_seq: 1,
@@ -371,8 +368,6 @@ impl DynamicWindow {
         let sample = Dur(now.since(segment.tsecr).0.div_ceil(1_000_000) * 1_000_000);
         self.rtt = if self.rtt == Dur::ZERO {
             sample
-        } else if self.rtt_rule == ReceiverRtt::Least {
-            self.rtt.min(sample)
         } else {
             Dur(self.rtt.0 - self.rtt.0 / 8 + sample.0 / 8)
         };
