@@ -50,7 +50,9 @@ fn every_registered_controller_fills_a_link() {
     let versions = ["bbr version v1", "bbr version v2", "bbr version v3 ecn", "copa nocompetitive"];
     for cc in REGISTRY.iter().map(|e| e.name).chain(versions) {
         let out = fifo(10.0, 20, 100, &[cc], (10, 25));
-        let share = out.flow("f0").goodput_mbps / (10.0 * CEILING);
+        // A UDP datagram of 1500 bytes holds 1472.
+        let ceiling = if cc == "udp-prague" { 1472.0 / 1514.0 } else { CEILING };
+        let share = out.flow("f0").goodput_mbps / (10.0 * ceiling);
         // LEDBAT++ pauses for a tenth of the time.
         assert!((0.85..=1.005).contains(&share), "{cc}: {share}");
     }
@@ -100,7 +102,7 @@ seed = {seed}
 duration = "{to}s"
 step = "250ms"
 measure = {{ from = "{from}s", to = "{to}s" }}
-tcp = {{ ecn = "off", rmem_max = "16Mb", wmem_max = "16Mb" }}
+tcp = {{ era = "7.x", ecn = "off", rmem_max = "16Mb", wmem_max = "16Mb" }}
 [[link]]
 name = "bneck"
 rate = "50Mbit"
@@ -144,7 +146,7 @@ fn cubic_does_what_linux_does() {
 duration = "30s"
 step = "250ms"
 measure = {{ from = "5s", to = "30s" }}
-tcp = {{ ecn = "{ecn}", rmem_max = "16Mb", wmem_max = "16Mb" }}
+tcp = {{ era = "7.x", ecn = "{ecn}", rmem_max = "16Mb", wmem_max = "16Mb" }}
 [[link]]
 name = "bneck"
 rate = "50Mbit"
