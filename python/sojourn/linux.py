@@ -37,6 +37,19 @@ HZ = 1000
 LEAST_PING = 28
 # Read by each connection on its own; everything else of `tcp` is set for both hosts at once.
 OF_ONE_CONNECTION = {"ecn", "era"}
+# Flags of the simulated end point's kernel, set beside its era: the kernel has its own.
+OF_THE_ERA = {
+    "hystart",
+    "prr",
+    "cwnd_limited",
+    "window_share",
+    "tso_rtt_log",
+    "comp_sack_rtt_percent",
+    "comp_sack_slack",
+    "ace",
+    "frto",
+    "undo",
+}
 # Loads the native module alone: the inside needs nothing else of Python.
 INSIDE = (
     "import sys; from importlib.util import module_from_spec as m, spec_from_file_location as s; "
@@ -150,7 +163,7 @@ def _check_alike(flows: list[dict[str, Any]], defaults: Mapping[str, Any]) -> No
     tables = [(flow["name"], flow.get("tcp", defaults)) for flow in flows]
     for name, table in tables[1:]:
         for word, value in table.items():
-            if word not in OF_ONE_CONNECTION and value != tables[0][1][word]:
+            if word not in OF_ONE_CONNECTION | OF_THE_ERA and value != tables[0][1][word]:
                 _refuse(f"flow.{name}.tcp.{word}", f"the kernel has one value for all flows, {tables[0][1][word]}")
 
 

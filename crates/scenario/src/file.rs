@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sojourn_core::{Bytes, Dur};
 
+use crate::kernel::{AceFlag, CwndLimitedFlag, HystartFlag, PrrFlag};
 use crate::text::{AxisValue, Quantity, RateOrNone, Tos};
 
 type Time = Quantity<Dur>;
@@ -197,6 +198,36 @@ pub(crate) struct TcpTable {
     /// false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ecn_plus_plus: Option<bool>,
+    /// HyStart of CUBIC; default the era's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) hystart: Option<HystartFlag>,
+    /// Proportional rate reduction below ssthresh; default the era's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) prr: Option<PrrFlag>,
+    /// How long the sender remembers that cwnd limited it; default the era's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cwnd_limited: Option<CwndLimitedFlag>,
+    /// Payload that a receive buffer holds, in 1/256 of its size; default the era's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) window_share: Option<u32>,
+    /// `tcp_tso_rtt_log`, 0 for none; default the era's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tso_rtt_log: Option<u32>,
+    /// `tcp_comp_sack_rtt_percent`; default the era's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) comp_sack_rtt_percent: Option<u32>,
+    /// `tcp_comp_sack_slack_ns`; default the era's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) comp_sack_slack: Option<Time>,
+    /// What an ambiguous ACE field means; default the era's. `ecn_unsafe_cep` goes before it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ace: Option<AceFlag>,
+    /// Forward RTO recovery, `tcp_frto`; default true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) frto: Option<bool>,
+    /// Take spurious reductions back; default true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) undo: Option<bool>,
     /// MTU of the path in IP bytes; default 1500.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) mtu: Option<u32>,
@@ -238,9 +269,21 @@ impl TcpTable {
 /// Kernel era of a TCP endpoint.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub(crate) enum EraName {
+    /// Linux 5.1 to 5.3, the kernels of the 2019 bakeoff.
+    #[serde(rename = "2019")]
+    E2019,
     /// Linux 5.4, the kernel of the 2020 testbeds.
     #[serde(rename = "2020")]
     E2020,
+    /// Linux 5.15.
+    #[serde(rename = "5.15")]
+    E5_15,
+    /// Linux 6.6 to 6.12.
+    #[serde(rename = "6.x")]
+    E6,
+    /// Linux 7.0 to 7.2.
+    #[serde(rename = "7.x")]
+    E7,
 }
 
 /// ECN negotiation.

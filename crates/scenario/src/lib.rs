@@ -12,6 +12,7 @@ mod doc;
 mod error;
 mod file;
 mod flows;
+pub mod kernel;
 mod load;
 mod ramp;
 mod resolve;

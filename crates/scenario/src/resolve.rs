@@ -10,6 +10,7 @@ use crate::file::{
     DirectionTable, EcnName, EraName, File, LinkTable, PingTable, ProtocolName, SceName, TcpTable,
 };
 use crate::flows::flows;
+use crate::kernel::KernelFlags;
 use crate::scenario::{Direction, EcnMode, Era, Link, Measure, Ping, SceMode, Scenario, Tcp};
 use crate::schedule::schedule;
 use crate::text::Quantity;
@@ -301,10 +302,19 @@ pub(crate) fn tcp(
             tables.iter().find_map(|table| table.$field).unwrap_or($default)
         };
     }
+    macro_rules! flag {
+        ($field:ident) => {
+            tables.iter().find_map(|table| table.$field)
+        };
+    }
     let size = |bytes| Quantity(sojourn_core::Bytes(bytes));
     let tcp = Tcp {
         era: match first!(era, EraName::E2020) {
+            EraName::E2019 => Era::E2019,
             EraName::E2020 => Era::E2020,
+            EraName::E5_15 => Era::E5_15,
+            EraName::E6 => Era::E6,
+            EraName::E7 => Era::E7,
         },
         ecn: match first!(ecn, feedback) {
             EcnName::AccEcn => EcnMode::AccEcn,
@@ -320,6 +330,18 @@ pub(crate) fn tcp(
             SceName::Dithered => SceMode::Dithered,
         },
         ecn_plus_plus: first!(ecn_plus_plus, false),
+        kernel: KernelFlags {
+            hystart: flag!(hystart),
+            prr: flag!(prr),
+            cwnd_limited: flag!(cwnd_limited),
+            window_share: flag!(window_share),
+            tso_rtt_log: flag!(tso_rtt_log),
+            comp_sack_rtt_percent: flag!(comp_sack_rtt_percent),
+            comp_sack_slack: flag!(comp_sack_slack).map(|slack| slack.0),
+            ace: flag!(ace),
+            frto: flag!(frto),
+            undo: flag!(undo),
+        },
         mtu: first!(mtu, 1500),
         timestamps: first!(timestamps, true),
         initial_cwnd: first!(initial_cwnd, 10),
@@ -331,6 +353,16 @@ pub(crate) fn tcp(
         pacing: first!(pacing, false),
         hz: first!(hz, 1000),
     };
+    let kernel = &tcp.kernel;
+    for (field, value, low, high) in [
+        ("window_share", kernel.window_share, 1, 256),
+        ("tso_rtt_log", kernel.tso_rtt_log, 0, 31),
+        ("comp_sack_rtt_percent", kernel.comp_sack_rtt_percent, 1, 1000),
+    ] {
+        if let Some(value) = value {
+            between(doc, key, field, u64::from(value), low, high)?;
+        }
+    }
     between(doc, key, "mtu", u64::from(tcp.mtu), 576, 65535)?;
     between(doc, key, "initial_cwnd", u64::from(tcp.initial_cwnd), 1, 65535)?;
     between(doc, key, "rmem_max", tcp.rmem_max, 4096, i32::MAX as u64)?;

@@ -5,6 +5,8 @@ use sojourn_core::impair::trace::Traces;
 use sojourn_core::impair::tunnel;
 use sojourn_core::{Dur, Rate, Rng, Time};
 
+use crate::kernel::KernelFlags;
+
 /// One run, completely described.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
@@ -143,8 +145,16 @@ pub enum SceMode {
 /// Kernel era of the TCP endpoint; each changes published results (`docs/architecture.md`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Era {
+    /// Linux 5.1 to 5.3: the bakeoff of 2019.
+    E2019,
     /// Linux 5.4: the 2020 testbeds.
     E2020,
+    /// Linux 5.15.
+    E5_15,
+    /// Linux 6.6 to 6.12.
+    E6,
+    /// Linux 7.0 to 7.2.
+    E7,
 }
 
 /// Parameters of a TCP connection (sysctl names where there is one).
@@ -162,6 +172,8 @@ pub struct Tcp {
     pub sce_feedback: SceMode,
     /// ECN++: control packets and retransmissions are ECN-capable as well.
     pub ecn_plus_plus: bool,
+    /// What differs from the era.
+    pub kernel: KernelFlags,
     /// MTU of the path in IP bytes.
     pub mtu: u32,
     /// `tcp_timestamps`.

@@ -145,7 +145,11 @@ fn tcp(tcp: &Tcp) -> TcpTable {
     let size = |bytes| Some(Quantity(Bytes(bytes)));
     TcpTable {
         era: Some(match tcp.era {
+            Era::E2019 => EraName::E2019,
             Era::E2020 => EraName::E2020,
+            Era::E5_15 => EraName::E5_15,
+            Era::E6 => EraName::E6,
+            Era::E7 => EraName::E7,
         }),
         ecn: Some(match tcp.ecn {
             EcnMode::AccEcn => EcnName::AccEcn,
@@ -161,6 +165,16 @@ fn tcp(tcp: &Tcp) -> TcpTable {
             SceMode::Dithered => SceName::Dithered,
         }),
         ecn_plus_plus: Some(tcp.ecn_plus_plus),
+        hystart: tcp.kernel.hystart,
+        prr: tcp.kernel.prr,
+        cwnd_limited: tcp.kernel.cwnd_limited,
+        window_share: tcp.kernel.window_share,
+        tso_rtt_log: tcp.kernel.tso_rtt_log,
+        comp_sack_rtt_percent: tcp.kernel.comp_sack_rtt_percent,
+        comp_sack_slack: tcp.kernel.comp_sack_slack.map(Quantity),
+        ace: tcp.kernel.ace,
+        frto: tcp.kernel.frto,
+        undo: tcp.kernel.undo,
         mtu: Some(tcp.mtu),
         timestamps: Some(tcp.timestamps),
         initial_cwnd: Some(tcp.initial_cwnd),

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use sojourn_core::{Dur, Rate, Time};
+use sojourn_scenario::kernel::KernelFlags;
 use sojourn_scenario::{
     Change, EcnMode, Edit, Era, Measure, Parsed, Role, SceMode, Tcp, Topology, expand, load,
     schema, to_toml,
@@ -57,6 +58,7 @@ fn defaults_are_the_documented_ones() {
             ecn_unsafe_cep: false,
             sce_feedback: SceMode::Advanced,
             ecn_plus_plus: false,
+            kernel: KernelFlags::default(),
             mtu: 1500,
             timestamps: true,
             initial_cwnd: 10,

@@ -12,6 +12,7 @@ use sojourn_transport::ping::{Requester, Responder};
 use sojourn_transport::tcp::{Config, SceFeedback};
 use sojourn_transport::{Body, Endpoint, Transmit, udp};
 
+use crate::kernel::kernel;
 use crate::link::Hop;
 use crate::slab::Slab;
 
@@ -127,6 +128,7 @@ fn tcp(flow: &Flow, seed: u64) -> Tcp {
     let controller = controllers(flow, seed);
     let needs = cc::build(flow.cc.as_deref().expect(READ)).expect(READ).needs();
     let config = Config {
+        kernel: kernel(&flow.tcp),
         ecn: match flow.tcp.ecn {
             EcnMode::Off => Feedback::None,
             EcnMode::Rfc3168 => Feedback::Rfc3168,
@@ -145,7 +147,6 @@ fn tcp(flow: &Flow, seed: u64) -> Tcp {
         pacing_ca_ratio: flow.tcp.pacing_ca_ratio,
         pacing: flow.tcp.pacing,
         accecn_option: flow.tcp.accecn_option,
-        ecn_unsafe_cep: flow.tcp.ecn_unsafe_cep,
         sce_feedback: match flow.tcp.sce_feedback {
             SceMode::Advanced => SceFeedback::Advanced,
             SceMode::Dithered => SceFeedback::Dithered,

@@ -6,6 +6,7 @@ mod agenda;
 mod engine;
 mod events;
 mod host;
+mod kernel;
 mod link;
 mod slab;
 

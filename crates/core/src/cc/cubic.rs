@@ -1,7 +1,10 @@
-//! CUBIC in Linux's integers (RFC 9438's curve; net/ipv4/tcp_cubic.c). With `abe` a mark costs less
-//! than a loss (RFC 8511). Facts: `cc.md` 2.3, 3.2, 3.3.
+//! CUBIC in Linux's integers (RFC 9438's curve; net/ipv4/tcp_cubic.c), and the words of both
+//! versions; the RFC's own numbers are in `cubic_rfc9438.rs`. With `abe` a mark costs less than a
+//! loss (RFC 8511). Facts: `cc.md` 2.3, 3.2, 3.3.
 
+use super::cubic_rfc9438::{self, Rfc9438};
 use super::hystart::{self, Era, Hystart};
+use super::hystart_pp::HystartPp;
 use super::reno::{ABE, abe_applies};
 use super::{Ack, Controller, Entry, Needs, Output, Path, State, StateChange, Window};
 use crate::grammar::{Args, GrammarError, Param};
@@ -11,13 +14,25 @@ use crate::units::{Dur, Time};
 pub(super) const ENTRY: Entry = Entry {
     name: "cubic",
     summary: "Grows along a cubic of the time since the last reduction; Linux's default.",
-    reference: "RFC 9438; Linux net/ipv4/tcp_cubic.c with HyStart of 5.4 or 5.16 and later; abe: RFC \
+    reference: "RFC 9438; Linux net/ipv4/tcp_cubic.c with its HyStart; HyStart++: RFC 9406; abe: RFC \
                 8511",
     params: PARAMS,
-    build: |args| Ok(Box::new(Cubic::new(Params::parse(args)?))),
+    build: |args| {
+        let params = Params::parse(args)?;
+        Ok(match params.version {
+            Version::Linux => Box::new(Cubic::new(params)),
+            Version::Rfc9438 => Box::new(Rfc9438::new(params.rfc9438())),
+        })
+    },
 };
 
 const PARAMS: &[Param] = &[
+    Param {
+        name: "version",
+        value: "linux|rfc9438",
+        default: "linux",
+        doc: "Linux's integers, or RFC 9438 in real numbers.",
+    },
     Param {
         name: "beta",
         value: "NUMBER",
@@ -43,10 +58,11 @@ const PARAMS: &[Param] = &[
         doc: "Never grow slower than Reno with the same mean window.",
     },
     Param {
-        name: "hystart|nohystart",
-        value: "",
-        default: "hystart",
-        doc: "Leave slow start before the first loss.",
+        name: "hystart",
+        value: "linux|++|off",
+        default: "linux",
+        doc: "What leaves slow start before the first loss: Linux's HyStart, RFC 9406 (default of \
+              version rfc9438), or nothing, which is also `nohystart`.",
     },
     Param {
         name: "hystart_detect",
@@ -68,34 +84,58 @@ const PARAMS: &[Param] = &[
     },
     Param {
         name: "hystart_era",
-        value: "2020|newer",
-        default: "newer",
-        doc: "Kernels up to 5.5 (milliseconds, half the delay) or from 5.16 (microseconds).",
+        value: "kernel|2020|5.15|newer",
+        default: "kernel",
+        doc: "The endpoint's era, or kernels up to 5.5 (milliseconds, half the delay), up to 5.15 \
+              (microseconds), from 5.16 (rounds advance whatever limits).",
     },
     ABE,
 ];
 
 const DETECT: [&str; 3] = ["train", "delay", "both"];
-const ERA: [&str; 2] = ["2020", "newer"];
+const ERA: [&str; 4] = ["kernel", "2020", "5.15", "newer"];
+const ERAS: [Option<Era>; 4] = [None, Some(Era::Until2020), Some(Era::Until5_15), Some(Era::Newer)];
+const VERSION: [&str; 2] = ["linux", "rfc9438"];
+const EXIT: [&str; 3] = ["linux", "++", "off"];
+
+/// Whose arithmetic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Version {
+    Linux,
+    Rfc9438,
+}
+
+/// What leaves slow start before the first loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Exit {
+    Linux,
+    Rfc9406,
+    Off,
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Params {
+    version: Version,
     beta: u32,
     pub(super) bic_scale: u32,
     fast_convergence: bool,
     tcp_friendliness: bool,
-    pub(super) hystart: bool,
-    pub(super) detect: hystart::Params,
+    pub(super) hystart: Exit,
+    /// `None` follows the endpoint.
+    pub(super) hystart_era: Option<Era>,
+    detect: hystart::Params,
     abe: bool,
 }
 
 impl Params {
     pub(super) const DEFAULT: Self = Self {
+        version: Version::Linux,
         beta: 717,
         bic_scale: 41,
         fast_convergence: true,
         tcp_friendliness: true,
-        hystart: true,
+        hystart: Exit::Linux,
+        hystart_era: None,
         detect: hystart::Params {
             era: Era::Newer,
             train: true,
@@ -108,8 +148,12 @@ impl Params {
 
     fn parse(args: &mut Args<'_>) -> Result<Self, GrammarError> {
         let mut p = Self::DEFAULT;
+        let mut hystart = None;
         while let Some(key) = args.key() {
             match key {
+                "version" => {
+                    p.version = [Version::Linux, Version::Rfc9438][args.choice(&VERSION)?];
+                }
                 // Below one half the Reno-friendly step would round to nothing.
                 "beta" => p.beta = args.number(512..=1023)? as u32,
                 "bic_scale" => p.bic_scale = args.number(1..=1000)? as u32,
@@ -117,8 +161,13 @@ impl Params {
                 "nofast_convergence" => p.fast_convergence = false,
                 "tcp_friendliness" => p.tcp_friendliness = true,
                 "notcp_friendliness" => p.tcp_friendliness = false,
-                "hystart" => p.hystart = true,
-                "nohystart" => p.hystart = false,
+                "hystart" if args.peek().is_none_or(|word| !EXIT.contains(&word)) => {
+                    hystart = Some(Exit::Linux);
+                }
+                "hystart" => {
+                    hystart = Some([Exit::Linux, Exit::Rfc9406, Exit::Off][args.choice(&EXIT)?]);
+                }
+                "nohystart" => hystart = Some(Exit::Off),
                 "hystart_detect" => {
                     let detect = args.choice(&DETECT)?;
                     p.detect.train = detect != 1;
@@ -126,32 +175,54 @@ impl Params {
                 }
                 "hystart_low_window" => p.detect.low_window = args.number(0..=1 << 30)? as u32,
                 "hystart_ack_delta" => p.detect.ack_delta = args.time()?,
-                "hystart_era" => {
-                    p.detect.era = [Era::Until2020, Era::Newer][args.choice(&ERA)?];
-                }
+                "hystart_era" => p.hystart_era = ERAS[args.choice(&ERA)?],
                 "abe" => p.abe = true,
                 "noabe" => p.abe = false,
                 _ => return Err(args.unknown()),
             }
         }
+        if p.version == Version::Rfc9438 {
+            if hystart == Some(Exit::Linux) {
+                return Err(args.invalid("version rfc9438 takes `hystart ++` or `hystart off`"));
+            }
+            p.hystart = Exit::Rfc9406;
+        }
+        p.hystart = hystart.unwrap_or(p.hystart);
+        p.detect.era = p.hystart_era.unwrap_or_default();
         Ok(p)
+    }
+
+    /// The same in real numbers: 717/1024 stands for 0.7, 410/1024 for 0.4.
+    fn rfc9438(self) -> cubic_rfc9438::Params {
+        let decimal = |binary: u32| (f64::from(binary) / 1.024).round() / 1000.0;
+        cubic_rfc9438::Params {
+            beta: decimal(self.beta),
+            c: decimal(self.bic_scale * 10),
+            fast_convergence: self.fast_convergence,
+            friendliness: self.tcp_friendliness,
+            hystart: self.hystart == Exit::Rfc9406,
+            abe: self.abe,
+            text: self.describe(),
+        }
     }
 
     fn describe(&self) -> String {
         let no = |on: bool| if on { "" } else { "no" };
         let d = &self.detect;
         format!(
-            "cubic beta {} bic_scale {} {}fast_convergence {}tcp_friendliness {}hystart \
-             hystart_detect {} hystart_low_window {} hystart_ack_delta {} hystart_era {} {}abe",
+            "cubic version {} beta {} bic_scale {} {}fast_convergence {}tcp_friendliness \
+             hystart {} hystart_detect {} hystart_low_window {} hystart_ack_delta {} hystart_era {} \
+             {}abe",
+            VERSION[self.version as usize],
             self.beta,
             self.bic_scale,
             no(self.fast_convergence),
             no(self.tcp_friendliness),
-            no(self.hystart),
+            EXIT[self.hystart as usize],
             DETECT[if d.train && d.delay { 2 } else { usize::from(d.delay) }],
             d.low_window,
             d.ack_delta,
-            ERA[usize::from(d.era == Era::Newer)],
+            ERA[ERAS.iter().position(|era| *era == self.hystart_era).unwrap_or(0)],
             no(self.abe),
         )
     }
@@ -195,6 +266,7 @@ pub(super) struct Cubic {
     pub(super) unit: i64,
     pub(super) curve: Curve,
     hystart: Hystart,
+    hystart_pp: HystartPp,
 }
 
 impl Cubic {
@@ -207,6 +279,7 @@ impl Cubic {
             unit: 1,
             curve: Curve::default(),
             hystart: Hystart::new(params.detect),
+            hystart_pp: HystartPp::new(),
         }
     }
 
@@ -225,7 +298,7 @@ impl Cubic {
         if self.curve.delay_min == 0 || delay < self.curve.delay_min {
             self.curve.delay_min = delay;
         }
-        if self.params.hystart && win.in_slow_start() {
+        if self.params.hystart == Exit::Linux && win.in_slow_start() {
             self.hystart.on_sample(now, delay, self.curve.delay_min, path, win);
         }
     }
@@ -301,23 +374,26 @@ impl Controller for Cubic {
 
     fn on_established(&mut self, now: Time, path: &Path, _win: &mut Window) {
         self.hz = path.hz;
+        self.params.detect.era = self.params.hystart_era.unwrap_or(path.hystart);
+        self.hystart = Hystart::new(self.params.detect);
         self.hystart.reset(now, path.snd_nxt);
+        self.hystart_pp.start(path.snd_nxt);
     }
 
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>, win: &mut Window) {
         if let Some(rtt) = ack.rtt {
             self.on_rtt(now, rtt, ack.path, win);
         }
-        if !ack.may_raise || !ack.path.cwnd_limited {
-            return;
-        }
+        let grows = ack.may_raise && ack.path.cwnd_limited;
         let mut acked = ack.delivered();
-        if win.in_slow_start() {
+        if self.params.hystart == Exit::Rfc9406 && win.in_slow_start() {
+            acked = self.hystart_pp.on_ack(ack, grows, win);
+        } else if grows && win.in_slow_start() {
             self.hystart.on_growth(now, ack.path);
             acked = win.slow_start(acked);
-            if acked == 0 {
-                return;
-            }
+        }
+        if !grows || acked == 0 {
+            return;
         }
         self.update(now, win.cwnd, acked);
         win.additive_increase(self.curve.cnt, acked);

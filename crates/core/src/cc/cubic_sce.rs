@@ -7,7 +7,7 @@
 //! against a root in segments, as the module does, so that one mark moves the plateau all the way, and
 //! cubes a negative time before the plateau as an unsigned number: growth then runs at its limit.
 
-use super::cubic::{self, Cubic};
+use super::cubic::{self, Cubic, Exit};
 use super::hystart::Era;
 use super::sce::{self, MIN_CWND, Quirks, half};
 use super::{Ack, AckEvent, Controller, Entry, Needs, Output, Path, StateChange, Window};
@@ -72,8 +72,8 @@ impl Params {
 
     fn cubic(self) -> cubic::Params {
         let mut p = cubic::Params::DEFAULT;
-        p.hystart = self.hystart;
-        p.detect.era = Era::Until2020;
+        p.hystart = if self.hystart { Exit::Linux } else { Exit::Off };
+        p.hystart_era = Some(Era::Until2020);
         p
     }
 }

@@ -204,7 +204,10 @@ fn description_builds_the_same_controller() {
         "",
         "nohystart nofast_convergence notcp_friendliness beta 870 bic_scale 50",
         "hystart_detect train hystart_low_window 8 hystart_ack_delta 1500us hystart_era 2020",
-        "hystart_detect delay",
+        "hystart_detect delay hystart_era 5.15",
+        "hystart ++",
+        "hystart hystart_low_window 20 hystart_era newer",
+        "hystart off hystart_era kernel",
     ] {
         let first = cubic(words).describe();
         let rest = first.strip_prefix("cubic ").expect("starts with the name");
@@ -236,4 +239,54 @@ fn abe_keeps_85_hundredths_after_a_mark_in_congestion_avoidance_only() {
         assert_eq!(asked("abe", &mark, Window::new(cwnd)), lost, "slow start");
         assert_eq!(asked("", &mark, avoiding), lost, "without abe");
     }
+}
+
+#[test]
+fn the_endpoint_s_era_decides_on_hystart_unless_a_word_does() {
+    for (words, kernel, expected) in [
+        ("", Era::Until2020, Era::Until2020),
+        ("", Era::Until5_15, Era::Until5_15),
+        ("hystart_era newer", Era::Until2020, Era::Newer),
+        ("hystart_era 2020", Era::Newer, Era::Until2020),
+    ] {
+        let mut c = cubic(words);
+        let path = Path { hystart: kernel, ..path() };
+        c.on_established(Time::ZERO, &path, &mut Window::new(10));
+        assert_eq!(c.params.detect.era, expected, "`{words}` on {kernel:?}");
+    }
+}
+
+#[test]
+fn hystart_plus_plus_slows_the_first_slow_start_when_delay_rises() {
+    let mut c = cubic("hystart ++");
+    let mut win = Window::new(20);
+    let rtt = |ms| Some(Dur::from_millis(ms));
+    let mut seq = 1;
+    for ms in [20, 30] {
+        let window = u64::from(win.cwnd);
+        for _ in 0..window {
+            seq += 1;
+            let path = Path { snd_una: seq, snd_nxt: seq + window, ..path() };
+            let ack = Ack { acked: 1, rtt: rtt(ms), may_raise: true, ..Ack::new(&path) };
+            c.on_ack(Time::ZERO, &ack, &mut win);
+        }
+    }
+    assert!(c.hystart_pp.is_conservative() && win.in_slow_start());
+}
+
+#[test]
+fn version_rfc9438_defaults_to_hystart_plus_plus_and_refuses_linux_s() {
+    let of = |text: &str| super::super::build(text).map(|c| c.describe());
+    let text = of("cubic version rfc9438").expect("valid");
+    assert!(text.contains("version rfc9438") && text.contains("hystart ++"), "{text}");
+    assert_eq!(of(&text).as_ref(), Ok(&text));
+    assert!(of("cubic version rfc9438 hystart off").is_ok());
+    let error = of("cubic version rfc9438 hystart linux").expect_err("refused");
+    assert!(error.0.contains("hystart ++"), "{error}");
+}
+
+#[test]
+fn the_rfc_s_constants_are_decimal() {
+    let p = cubic("").params.rfc9438();
+    assert_eq!((p.beta, p.c), (0.7, 0.4));
 }

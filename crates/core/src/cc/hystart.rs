@@ -7,14 +7,17 @@ use crate::units::{Dur, Time};
 /// RTT samples of a round before its minimum is compared.
 const MIN_SAMPLES: u8 = 8;
 
-/// Kernel generation: units and thresholds differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Era {
+/// Kernel generation of Linux's HyStart: units and thresholds differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Era {
     /// Up to 5.5, so 5.3 and 5.4 too: millisecond clock, delays in eighths of a millisecond, train
     /// threshold half of the minimum delay, rounds advance only while cwnd limits.
     Until2020,
-    /// From 5.16: microseconds, train threshold the whole minimum delay if the flow is paced, plus
-    /// an allowance for ACK aggregation.
+    /// From 5.8 to 5.15: microseconds, train threshold the whole minimum delay if the flow is
+    /// paced, plus an allowance for ACK aggregation; rounds as before.
+    Until5_15,
+    /// From 5.16: rounds advance whatever limits.
+    #[default]
     Newer,
 }
 
@@ -25,7 +28,7 @@ impl Era {
         let us = rtt.as_micros();
         let delay = match self {
             Self::Until2020 => (us << 3) / 1000,
-            Self::Newer => us,
+            Self::Until5_15 | Self::Newer => us,
         };
         (delay as u32).max(1)
     }
@@ -35,7 +38,7 @@ impl Era {
     pub(super) fn delay_jiffies(self, delay: u32, hz: u32) -> u32 {
         let (ticks, per_second) = match self {
             Self::Until2020 => (delay >> 3, 1_000),
-            Self::Newer => (delay, 1_000_000),
+            Self::Until5_15 | Self::Newer => (delay, 1_000_000),
         };
         (u64::from(ticks) * u64::from(hz)).div_ceil(per_second) as u32
     }
@@ -43,7 +46,7 @@ impl Era {
     fn clock(self, now: Time) -> u64 {
         match self {
             Self::Until2020 => now.0 / 1_000_000,
-            Self::Newer => now.0 / 1_000,
+            Self::Until5_15 | Self::Newer => now.0 / 1_000,
         }
     }
 
@@ -51,7 +54,7 @@ impl Era {
     fn delay_threshold(self, delay_min: u32) -> u32 {
         let ms = match self {
             Self::Until2020 => 8,
-            Self::Newer => 1_000,
+            Self::Until5_15 | Self::Newer => 1_000,
         };
         (delay_min >> 3).clamp(4 * ms, 16 * ms)
     }
@@ -110,7 +113,7 @@ impl Hystart {
     /// The growth step in slow start: up to 5.15 a round ends only here.
     #[inline]
     pub(super) fn on_growth(&mut self, now: Time, path: &Path) {
-        if self.params.era == Era::Until2020 && path.snd_una > self.end_seq {
+        if self.params.era != Era::Newer && path.snd_una > self.end_seq {
             self.start_round(now, path.snd_nxt);
         }
     }
@@ -160,7 +163,9 @@ impl Hystart {
         self.last_ack = now;
         let threshold = match era {
             Era::Until2020 => delay_min >> 4,
-            Era::Newer => (delay_min + ack_allowance(path, win)) >> u32::from(!path.paced),
+            Era::Until5_15 | Era::Newer => {
+                (delay_min + ack_allowance(path, win)) >> u32::from(!path.paced)
+            }
         };
         now.saturating_sub(self.round_start) > u64::from(threshold)
     }
@@ -168,7 +173,7 @@ impl Hystart {
     fn delay_rose(&mut self, delay: u32, delay_min: u32) -> bool {
         let era = self.params.era;
         // The minimum is frozen after eight samples up to 5.7, and follows the round later.
-        if era == Era::Newer || self.samples < MIN_SAMPLES {
+        if era != Era::Until2020 || self.samples < MIN_SAMPLES {
             self.curr_rtt = self.curr_rtt.min(delay);
         }
         if self.samples < MIN_SAMPLES {
@@ -253,7 +258,27 @@ mod tests {
     fn ack_train_exits_after_the_delay_if_paced_and_after_half_of_it_otherwise() {
         assert_eq!(train_exit_ms(Era::Newer, true), 81);
         assert_eq!(train_exit_ms(Era::Newer, false), 41);
+        assert_eq!(train_exit_ms(Era::Until5_15, true), 81);
         assert_eq!(train_exit_ms(Era::Until2020, true), 41);
+    }
+
+    #[test]
+    fn only_from_5_16_does_a_round_end_while_cwnd_does_not_limit() {
+        for (era, rounds_end) in
+            [(Era::Until2020, false), (Era::Until5_15, false), (Era::Newer, true)]
+        {
+            let mut hystart = Hystart::new(Params { delay: false, ..params(era) });
+            let mut win = Window::new(100);
+            let min = era.delay(Dur::from_millis(80));
+            hystart.reset(Time::ZERO, 1);
+            // Each ACK, a millisecond after the last, ends a round that no growth step notices.
+            for ms in 1..200 {
+                let path = Path { snd_una: ms + 1, snd_nxt: ms + 1, ..Path::default() };
+                let now = Time::ZERO + Dur::from_millis(ms);
+                hystart.on_sample(now, min, min, &path, &mut win);
+            }
+            assert_eq!(hystart.found(), !rounds_end, "{era:?}");
+        }
     }
 
     #[test]

@@ -9,10 +9,12 @@ mod bbr;
 mod classic_ecn;
 mod copa;
 mod cubic;
+mod cubic_rfc9438;
 mod cubic_sce;
 mod dctcp;
 mod dctcp_sce;
 mod hystart;
+mod hystart_pp;
 mod ledbat;
 mod ledbat_plus_plus;
 mod prague;
@@ -24,6 +26,8 @@ mod udp_prague;
 mod vegas;
 
 use std::fmt;
+
+pub use hystart::Era as HystartEra;
 
 use crate::ecn::Ecn;
 use crate::grammar::{Args, GrammarError, Param, nearest, split_name};
@@ -283,6 +287,8 @@ pub struct Path {
     pub pacing_ca_ratio: u32,
     /// Kernel tick rate, for algorithms that count in jiffies.
     pub hz: u32,
+    /// HyStart of the endpoint's kernel.
+    pub hystart: HystartEra,
 }
 
 impl Path {

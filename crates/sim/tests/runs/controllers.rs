@@ -102,7 +102,7 @@ seed = {seed}
 duration = "{to}s"
 step = "250ms"
 measure = {{ from = "{from}s", to = "{to}s" }}
-tcp = {{ ecn = "off", rmem_max = "16Mb", wmem_max = "16Mb" }}
+tcp = {{ era = "7.x", ecn = "off", rmem_max = "16Mb", wmem_max = "16Mb" }}
 [[link]]
 name = "bneck"
 rate = "50Mbit"
@@ -146,7 +146,7 @@ fn cubic_does_what_linux_does() {
 duration = "30s"
 step = "250ms"
 measure = {{ from = "5s", to = "30s" }}
-tcp = {{ ecn = "{ecn}", rmem_max = "16Mb", wmem_max = "16Mb" }}
+tcp = {{ era = "7.x", ecn = "{ecn}", rmem_max = "16Mb", wmem_max = "16Mb" }}
 [[link]]
 name = "bneck"
 rate = "50Mbit"

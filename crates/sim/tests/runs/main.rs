@@ -5,6 +5,7 @@ mod apps;
 mod changes;
 mod controllers;
 mod elements;
+mod eras;
 mod invariants;
 mod lab;
 mod links;

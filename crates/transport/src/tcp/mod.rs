@@ -4,6 +4,7 @@
 //! the wire format of the live engine narrows them. Level and era are those of [`Config`].
 
 mod ecn;
+mod era;
 mod pacer;
 mod prr;
 mod rack;
@@ -16,6 +17,7 @@ mod segment;
 mod sender;
 
 pub use ecn::{AccEcnSender, Negotiation, SceFeedback};
+pub use era::{AceReading, CwndLimited, Era, Kernel, PrrRule};
 pub use prr::Prr;
 pub use receiver::Receiver;
 pub use rto::RttEstimator;
@@ -27,6 +29,8 @@ use sojourn_core::cc::Feedback;
 /// Parameters of both ends of a connection (sysctl names where there is one).
 #[derive(Clone, Debug)]
 pub struct Config {
+    /// What changed between kernels.
+    pub kernel: Kernel,
     /// ECN that the ends try to negotiate (`tcp_ecn`).
     pub ecn: Feedback,
     /// DSCP in the TOS byte.
@@ -51,9 +55,6 @@ pub struct Config {
     pub pacing: bool,
     /// Send the AccECN option on ACKs (`tcp_ecn_option`).
     pub accecn_option: bool,
-    /// AccECN without option: read the least number of marks from an ambiguous ACE field, not the
-    /// greatest (`tcp_ecn_unsafe_cep` of the L4STeam kernels).
-    pub ecn_unsafe_cep: bool,
     /// How a receiver with SCE chooses the ACKs that carry ESCE.
     pub sce_feedback: SceFeedback,
     /// ECN++: control packets and retransmissions are ECN-capable as well
@@ -70,6 +71,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
+            kernel: Kernel::default(),
             ecn: Feedback::AccEcn,
             tos: 0,
             mtu: 1500,
@@ -82,7 +84,6 @@ impl Default for Config {
             pacing_ca_ratio: 120,
             pacing: false,
             accecn_option: false,
-            ecn_unsafe_cep: false,
             sce_feedback: SceFeedback::Advanced,
             ecn_plus_plus: false,
             hz: 1000,

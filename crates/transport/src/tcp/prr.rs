@@ -1,15 +1,19 @@
-//! Proportional rate reduction as Linux 5.4 does it (`tcp_cwnd_reduction`; RFC 6937 with the
-//! slow-start bound only after an acknowledged retransmission).
+//! Proportional rate reduction as Linux does it (`tcp_cwnd_reduction`) and as RFC 9937 has it.
+
+use super::era::PrrRule;
 
 /// Bookkeeping of one reduction, in segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Prr {
+    rule: PrrRule,
+    /// Flight that the reduction began with: RecoverFS of RFC 9937, cwnd in Linux.
+    flight: u32,
     delivered: u32,
     out: u32,
 }
 
 /// What one acknowledgement did, as far as PRR cares.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct PrrAck {
     /// Segments newly acknowledged or SACKed.
     pub newly_delivered: u32,
@@ -19,33 +23,41 @@ pub struct PrrAck {
     pub retransmit_acked: bool,
     /// A retransmission was found lost.
     pub retransmit_lost: bool,
+    /// It advanced `snd_una` and found nothing lost (SafeACK of RFC 9937).
+    pub safe: bool,
 }
 
 impl Prr {
+    /// A reduction begins from `cwnd`, with `recover_fs` segments that can still be delivered.
+    pub fn start(rule: PrrRule, cwnd: u32, recover_fs: u32) -> Self {
+        let flight = if rule == PrrRule::Rfc9937 { recover_fs } else { cwnd };
+        Self { rule, flight, delivered: 0, out: 0 }
+    }
+
     /// Segments left the sender during the reduction.
     pub fn sent(&mut self, segments: u32) {
         self.out += segments;
     }
 
     /// cwnd after this acknowledgement, or `None` if it delivers nothing.
-    pub fn cwnd(&mut self, ack: PrrAck, ssthresh: u32, prior_cwnd: u32) -> Option<u32> {
-        if ack.newly_delivered == 0 || prior_cwnd == 0 {
+    pub fn cwnd(&mut self, ack: PrrAck, ssthresh: u32) -> Option<u32> {
+        if ack.newly_delivered == 0 || self.flight == 0 {
             return None;
         }
         self.delivered += ack.newly_delivered;
         let mut quota = if ack.in_flight > ssthresh {
             let target =
-                (u64::from(ssthresh) * u64::from(self.delivered)).div_ceil(u64::from(prior_cwnd));
+                (u64::from(ssthresh) * u64::from(self.delivered)).div_ceil(u64::from(self.flight));
             i64::from(target as u32) - i64::from(self.out)
         } else {
             let room = i64::from(ssthresh - ack.in_flight);
             let newly = i64::from(ack.newly_delivered);
-            if ack.retransmit_acked && !ack.retransmit_lost {
-                let behind = i64::from(self.delivered) - i64::from(self.out);
-                room.min(behind.max(newly) + 1)
-            } else {
-                room.min(newly)
-            }
+            let behind = (i64::from(self.delivered) - i64::from(self.out)).max(newly);
+            room.min(match self.rule {
+                PrrRule::Linux5 if ack.retransmit_acked && !ack.retransmit_lost => behind + 1,
+                PrrRule::Linux5 => newly,
+                PrrRule::Linux6 | PrrRule::Rfc9937 => behind + i64::from(ack.safe),
+            })
         };
         if self.out == 0 {
             quota = quota.max(1); // the fast retransmission itself
@@ -58,67 +70,84 @@ impl Prr {
 mod tests {
     use super::*;
 
-    /// One recovery episode: the first segment of the window is lost, three duplicates have
-    /// triggered recovery after two segments of limited transmit.
-    fn episode(window: u32, ssthresh: u32) -> (u32, u32, u32) {
-        let mut prr = Prr::default();
-        // Limited transmit sent two; three SACKs and one loss have left the flight.
-        let mut in_flight = window + 2 - 3 - 1;
-        let (mut sent, mut deliveries) = (0, 1);
-        let mut cwnd = prr
-            .cwnd(
-                PrrAck {
-                    newly_delivered: 1,
-                    in_flight,
-                    retransmit_acked: false,
-                    retransmit_lost: false,
-                },
-                ssthresh,
-                window,
-            )
-            .expect("the trigger delivers one");
-        loop {
+    const RULES: [PrrRule; 3] = [PrrRule::Linux5, PrrRule::Linux6, PrrRule::Rfc9937];
+
+    fn delivers(newly_delivered: u32, in_flight: u32) -> PrrAck {
+        PrrAck { newly_delivered, in_flight, ..PrrAck::default() }
+    }
+
+    /// Runs one delivery per ACK, `deliveries` of them with the one that began it: segments sent
+    /// and the flight at the end.
+    fn run(mut prr: Prr, mut in_flight: u32, ssthresh: u32, deliveries: u32) -> (u32, u32) {
+        let mut sent = 0;
+        for n in 0..deliveries {
+            in_flight -= u32::from(n > 0);
+            let cwnd = prr.cwnd(delivers(1, in_flight), ssthresh).expect("each delivery counts");
             while in_flight < cwnd {
                 in_flight += 1;
                 sent += 1;
                 prr.sent(1);
             }
-            if deliveries == window - 3 {
-                return (sent, deliveries, in_flight);
-            }
-            deliveries += 1;
-            in_flight -= 1;
-            cwnd = prr
-                .cwnd(
-                    PrrAck {
-                        newly_delivered: 1,
-                        in_flight,
-                        retransmit_acked: false,
-                        retransmit_lost: false,
-                    },
-                    ssthresh,
-                    window,
-                )
-                .expect("each delivery counts");
+        }
+        (sent, in_flight)
+    }
+
+    /// One recovery episode: the first segment of the window is lost, three duplicates have
+    /// triggered recovery after two segments of limited transmit.
+    fn episode(rule: PrrRule, window: u32, ssthresh: u32) -> (u32, u32) {
+        // RecoverFS: window + 2 out, two SACKed before the trigger.
+        let prr = Prr::start(rule, window, window);
+        // Three SACKs and one loss have left the flight.
+        run(prr, window + 2 - 3 - 1, ssthresh, window - 3)
+    }
+
+    // KAT cc.md §9 #14, KAT-PRR of 1.4: (sent, in flight at the end)
+    #[test]
+    fn prr_releases_the_published_number_of_segments() {
+        for rule in RULES {
+            assert_eq!(episode(rule, 100, 70), (68, 70), "{rule:?}");
+            assert_eq!(episode(rule, 20, 10), (8, 10), "{rule:?}");
+            assert_eq!(episode(rule, 20, 14), (12, 14), "{rule:?}");
         }
     }
 
-    // KAT cc.md §9 #14, KAT-PRR of 1.4: (sent, deliveries with the trigger, in flight at the end)
+    // KAT cc.md §1.4: KAT-PRR-ECN, 70 segments in the round trip of a reduction from 100
     #[test]
-    fn prr_releases_the_published_number_of_segments() {
-        assert_eq!(episode(100, 70), (68, 97, 70));
-        assert_eq!(episode(20, 10), (8, 17, 10));
-        assert_eq!(episode(20, 14), (12, 17, 14));
+    fn an_ecn_reduction_sends_its_threshold_within_the_window() {
+        for rule in RULES {
+            let (sent, in_flight) = run(Prr::start(rule, 100, 100), 99, 70, 100);
+            assert_eq!((sent, in_flight), (70, 70), "{rule:?}");
+        }
+    }
+
+    #[test]
+    fn below_the_threshold_each_rule_has_its_own_bound() {
+        // Heavy loss: 20 of 100 in flight, threshold 50, ten delivered so far and nothing sent.
+        let cwnd = |rule, ack: PrrAck| {
+            let mut prr = Prr { delivered: 9, out: 2, ..Prr::start(rule, 100, 100) };
+            prr.cwnd(ack, 50).expect("it delivers") - ack.in_flight
+        };
+        let plain = delivers(1, 20);
+        let safe = PrrAck { safe: true, ..plain };
+        let repaired = PrrAck { retransmit_acked: true, ..safe };
+        let lost_again = PrrAck { retransmit_lost: true, safe: false, ..repaired };
+        for (ack, v5, v6) in [(plain, 1, 8), (safe, 1, 9), (repaired, 9, 9), (lost_again, 1, 8)] {
+            assert_eq!(cwnd(PrrRule::Linux5, ack), v5, "{ack:?}");
+            assert_eq!(cwnd(PrrRule::Linux6, ack), v6, "{ack:?}");
+            assert_eq!(cwnd(PrrRule::Rfc9937, ack), v6, "{ack:?}");
+        }
+    }
+
+    #[test]
+    fn rfc_9937_is_proportional_to_the_flight_and_not_to_cwnd() {
+        // An application-limited sender: cwnd 100, 50 in flight, threshold 35.
+        let first = |rule| Prr::start(rule, 100, 50).cwnd(delivers(10, 40), 35);
+        assert_eq!(first(PrrRule::Linux6), Some(44));
+        assert_eq!(first(PrrRule::Rfc9937), Some(47));
     }
 
     #[test]
     fn an_ack_without_delivery_leaves_cwnd_alone() {
-        let ack = PrrAck {
-            newly_delivered: 0,
-            in_flight: 5,
-            retransmit_acked: false,
-            retransmit_lost: false,
-        };
-        assert_eq!(Prr::default().cwnd(ack, 3, 10), None);
+        assert_eq!(Prr::start(PrrRule::Linux5, 10, 10).cwnd(delivers(0, 5), 3), None);
     }
 }

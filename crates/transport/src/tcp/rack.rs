@@ -158,6 +158,16 @@ impl Rack {
         }
     }
 
+    /// The next acknowledgement re-examines what may be lost, though it delivers nothing.
+    pub(crate) fn reexamine(&mut self) {
+        self.advanced = true;
+    }
+
+    /// Every retransmission of a recovery was spurious: that recovery does not count as clean.
+    pub(crate) fn saw_spurious_recovery(&mut self) {
+        self.persist = PERSISTENCE.min(self.persist + 1);
+    }
+
     /// A segment that was never retransmitted arrived `distance` segments late.
     pub(crate) fn saw_reordering(&mut self, distance: u32) {
         self.reordering_seen = true;

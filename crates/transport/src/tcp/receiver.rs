@@ -222,7 +222,9 @@ impl Receiver {
         if at_once || self.compressed >= COMPRESSED_SACKS {
             self.ack_now = true;
         } else if self.compressed_at == Time::NEVER {
-            self.compressed_at = now + COMPRESSION_MAX.min(self.window.rtt / 20);
+            let kernel = &self.config.kernel;
+            let share = self.window.rtt * u64::from(kernel.comp_sack_rtt_percent) / 100;
+            self.compressed_at = now + COMPRESSION_MAX.min(share) + kernel.comp_sack_slack;
         }
     }
 
@@ -335,7 +337,8 @@ impl Endpoint for Receiver {
 }
 
 /// Dynamic right-sizing (Linux 5.4 `tcp_rcv_space_adjust`): the advertised window follows twice
-/// what the application reads per RTT, half of the receive buffer at most (`tcp_adv_win_scale` 1).
+/// what the application reads per RTT, at most the share of the receive buffer that counts as
+/// payload.
 #[derive(Clone, Debug)]
 struct DynamicWindow {
     mss: u64,
@@ -360,7 +363,8 @@ struct DynamicWindow {
 impl DynamicWindow {
     fn new(config: &Config, mss: u32) -> Self {
         let mss = u64::from(mss);
-        let clamp = config.rmem_default / 2;
+        let held = |buffer: u64| buffer * u64::from(config.kernel.window_share) / 256;
+        let clamp = held(config.rmem_default);
         let initial = clamp.min(65_535) / mss * mss;
         Self {
             mss,
@@ -368,7 +372,7 @@ impl DynamicWindow {
             edge: 0,
             ssthresh: initial,
             clamp,
-            clamp_max: config.rmem_max / 2,
+            clamp_max: held(config.rmem_max),
             rtt: Dur::ZERO,
             rtt_echo: Time::NEVER,
             measured_from: Time::ZERO,

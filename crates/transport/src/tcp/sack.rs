@@ -222,6 +222,25 @@ impl Scoreboard {
         was_retransmission
     }
 
+    /// Nothing is lost after all: what is not retransmitted counts as in flight again, and returns
+    /// to its place in the order of transmission.
+    pub(crate) fn forget_losses(&mut self) {
+        for segment in &mut self.segments {
+            segment.listed |= segment.lost;
+            segment.lost = false;
+        }
+        self.lost = 0;
+        self.waiting = 0;
+        self.retransmit_hint = NONE;
+        let mut order: Vec<Id> = self.ids().filter(|id| self.get(*id).listed).collect();
+        order.sort_unstable_by_key(|id| self.get(*id).order);
+        self.oldest = NONE;
+        self.newest = NONE;
+        for id in order {
+            self.append(id);
+        }
+    }
+
     /// Ids of all outstanding segments.
     pub(crate) fn ids(&self) -> std::ops::Range<Id> {
         self.first..self.first + self.segments.len() as u64
@@ -256,11 +275,15 @@ impl Scoreboard {
     }
 
     fn link_newest(&mut self, id: Id) {
-        let newest = self.newest;
         self.transmissions += 1;
-        let order = self.transmissions;
+        self.get_mut(id).order = self.transmissions;
+        self.append(id);
+    }
+
+    /// Puts a segment behind all others in the order of transmission.
+    fn append(&mut self, id: Id) {
+        let newest = self.newest;
         let segment = self.get_mut(id);
-        segment.order = order;
         segment.prev = newest;
         segment.next = NONE;
         segment.listed = true;

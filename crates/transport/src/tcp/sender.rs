@@ -5,12 +5,14 @@ mod input;
 mod output;
 mod recovery;
 mod timers;
+mod undo;
 
 use sojourn_core::cc::{Controller, Feedback, Path, Signal, State, Window};
 use sojourn_core::{Dur, Ecn, Probe, Rate, Time};
 
 use super::Config;
 use super::ecn::{AccEcnSender, Negotiation};
+use super::era::CwndLimited;
 use super::pacer::Pacer;
 use super::prr::Prr;
 use super::rack::Rack;
@@ -42,6 +44,7 @@ pub struct Sender {
     rack: Rack,
     rate: RateEstimator,
     prr: Prr,
+    undo: undo::Undo,
     pacer: Pacer,
     accecn: AccEcnSender,
     feedback: Feedback,
@@ -109,8 +112,9 @@ impl Sender {
             rack: Rack::new(),
             rate: RateEstimator::default(),
             prr: Prr::default(),
+            undo: undo::Undo::default(),
             pacer: Pacer::default(),
-            accecn: AccEcnSender::new(0, config.ecn_unsafe_cep),
+            accecn: AccEcnSender::new(0, config.kernel.ace),
             feedback: Feedback::None,
             established: false,
             state: State::Open,
@@ -223,6 +227,7 @@ impl Sender {
             pacing_ss_ratio: self.config.pacing_ss_ratio,
             pacing_ca_ratio: self.config.pacing_ca_ratio,
             hz: self.config.hz,
+            hystart: self.config.kernel.hystart,
         }
     }
 
@@ -242,6 +247,9 @@ impl Sender {
 
     /// Linux `tcp_is_cwnd_limited`.
     fn is_cwnd_limited(&self) -> bool {
+        if self.config.kernel.cwnd_limited == CwndLimited::Sticky && self.cwnd_limited {
+            return true;
+        }
         if self.win.in_slow_start() {
             self.win.cwnd < 2 * self.max_packets_out
         } else {
@@ -411,6 +419,9 @@ impl Endpoint for Sender {
             ("lost", self.rate.lost as f64),
             ("timeouts", self.timeouts as f64),
             ("tail_loss_probes", self.probes as f64),
+            ("undone_reductions", self.undo.undone as f64),
+            ("spurious_timeouts", self.undo.spurious_timeouts as f64),
+            ("spurious_retransmits", self.undo.spurious_retransmits as f64),
             ("ce_reported", self.ce as f64),
             ("acked_bytes", (self.snd_una.min(self.write_end)).saturating_sub(1) as f64),
         ];

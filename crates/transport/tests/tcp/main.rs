@@ -8,3 +8,4 @@ mod properties;
 mod recovery;
 mod start;
 mod timers;
+mod undo;

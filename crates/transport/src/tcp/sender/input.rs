@@ -34,6 +34,10 @@ pub(super) struct Effects {
     pub(super) rtt_sack_first: Option<Dur>,
     pub(super) rtt_sack_last: Option<Dur>,
     pub(super) ack_delayed: bool,
+    /// The timestamp that it echoes.
+    pub(super) echo: Time,
+    /// Data below `high_seq` that was sent once was delivered.
+    pub(super) original_delivered: bool,
 }
 
 impl Sender {
@@ -42,7 +46,12 @@ impl Sender {
             return;
         }
         let prior_in_flight = self.board.in_flight();
-        let mut fx = Effects { duplicate: segment.sack.duplicate, ..Effects::default() };
+        let mut fx = Effects {
+            duplicate: segment.sack.duplicate,
+            echo: segment.tsecr,
+            ..Effects::default()
+        };
+        self.note_duplicate(segment);
         self.tag_sacked(now, segment, &mut fx);
         let old = segment.ack < self.snd_una;
         if !old {
@@ -69,8 +78,11 @@ impl Sender {
             self.rack.saw_duplicate(self.rate.delivered, self.sampled_delivered);
         }
         self.process_probe_ack(now, segment.ack, &fx);
-        let dubious =
-            !fx.una_advanced || fx.data_sacked || fx.congestion || self.state != State::Open;
+        let dubious = !fx.una_advanced
+            || fx.data_sacked
+            || fx.duplicate
+            || fx.congestion
+            || self.state != State::Open;
         if fx.data_acked {
             self.rearm_after_ack(now);
         }
@@ -110,6 +122,7 @@ impl Sender {
         }
         let before = self.board.highest_sacked();
         let min_rtt = self.rtt.min_rtt();
+        let high_seq = self.high_seq;
         let (rack, rate) = (&mut self.rack, &mut self.rate);
         self.board.tag_sacked(segment.sack.holes_above(), |s| {
             rate.segment_delivered(&mut s.tx, s.sent);
@@ -119,6 +132,7 @@ impl Sender {
                     let distance = (before - s.seq) / u64::from(s.len.max(1));
                     rack.saw_reordering(distance as u32);
                 }
+                fx.original_delivered |= s.end() <= high_seq;
                 fx.rtt_sack_first.get_or_insert_with(|| now.since(s.sent));
                 fx.rtt_sack_last = Some(now.since(s.sent));
             }
@@ -142,6 +156,7 @@ impl Sender {
             } else if !s.sacked {
                 fx.rtt_first.get_or_insert_with(|| now.since(s.sent));
                 fx.rtt_last = Some(now.since(s.sent));
+                fx.original_delivered |= s.end() <= self.high_seq;
                 if s.end() < highest_sacked {
                     // Linux tcp_check_sack_reordering: an original filled the hole.
                     let distance = (highest_sacked - s.seq) / u64::from(s.len.max(1));
@@ -223,7 +238,7 @@ impl Sender {
         if fx.duplicate {
             self.tlp_high_seq = 0; // both copies arrived: nothing was lost
         } else if ack > self.tlp_high_seq {
-            self.begin_reduction(now, Signal::Loss);
+            self.begin_reduction(now, Signal::Loss, fx);
             self.set_state(now, State::Cwr);
             self.end_reduction();
             self.keep_open(now);

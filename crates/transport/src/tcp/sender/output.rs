@@ -7,11 +7,14 @@ use sojourn_core::{Dur, Kind, Time};
 use super::{Sender, Timer};
 use crate::endpoint::{Body, Transmit};
 use crate::tcp::ecn::{Role, codepoint};
+use crate::tcp::era::CwndLimited;
 use crate::tcp::sack::Outstanding;
 use crate::tcp::segment::{CWR, Flags, Segment};
 
 /// Largest GSO packet: 64 KiB less headers (`gso_max_size - 1 - MAX_TCP_HEADER`).
 const GSO_MAX_BYTES: u64 = 65_536 - 1 - 320;
+/// `sk_gso_max_size`.
+const GSO_SIZE: u64 = 65_536;
 /// `tcp_min_tso_segs`.
 const MIN_TSO_SEGMENTS: u32 = 2;
 /// `tcp_tso_win_divisor`.
@@ -26,7 +29,12 @@ impl Sender {
             return Some(self.send_new(now));
         }
         self.pacing_blocked = false;
-        let wants_retransmit = self.board.waiting > 0 && self.state >= State::Recovery;
+        let wants_retransmit =
+            self.board.waiting > 0 && self.state >= State::Recovery && !self.undo.new_data_first;
+        if self.undo.new_data_first && self.snd_nxt >= self.send_end() {
+            self.undo.give_up_frto();
+            return self.next_segment(now);
+        }
         if !wants_retransmit && !self.probe_due && self.snd_nxt >= self.send_end() {
             self.rate.app_limited(self.board.in_flight());
             return None;
@@ -41,9 +49,16 @@ impl Sender {
         }
         if wants_retransmit && self.board.in_flight() < self.win.cwnd {
             let id = self.board.next_retransmit()?;
+            self.undo.retransmitted(now);
             return Some(self.send_again(now, id));
         }
-        let burst = self.burst_size(now)?;
+        let Some(burst) = self.burst_size(now) else {
+            if self.undo.new_data_first && self.snd_nxt <= self.high_seq {
+                self.undo.give_up_frto();
+                return self.next_segment(now);
+            }
+            return None;
+        };
         self.pacer.departed(
             now,
             u64::from(burst) * u64::from(self.mss),
@@ -73,7 +88,8 @@ impl Sender {
         let max_segments = self
             .burst
             .unwrap_or_else(|| {
-                let bytes = (self.pacing_rate.bytes_per_sec() >> 10).min(GSO_MAX_BYTES);
+                let bytes = (self.pacing_rate.bytes_per_sec() >> 10) + self.short_path_bytes();
+                let bytes = bytes.min(GSO_MAX_BYTES);
                 ((bytes / mss) as u32).max(MIN_TSO_SEGMENTS)
             })
             .min(gso_max);
@@ -90,6 +106,18 @@ impl Sender {
         let room = window_room.min(data).min(buffer_room).div_ceil(mss) as u32;
         let whole = (window_room / mss).max(1) as u32;
         Some(quota.min(max_segments).min(room).min(whole).max(1))
+    }
+
+    /// What a short path adds to a burst: aggregates cost no delay there that counts.
+    fn short_path_bytes(&self) -> u64 {
+        match self.config.kernel.tso_rtt_log {
+            0 => 0,
+            log => (self.rtt.min_rtt().as_micros() >> log)
+                .try_into()
+                .ok()
+                .and_then(|halvings| GSO_SIZE.checked_shr(halvings))
+                .unwrap_or(0),
+        }
     }
 
     /// Linux 5.4 `tcp_tso_should_defer`: wait for a fuller burst if the last write was recent and
@@ -218,7 +246,11 @@ impl Sender {
         let in_flight = self.board.in_flight();
         let limited = in_flight >= self.win.cwnd || std::mem::take(&mut self.deferred);
         let out = self.board.packets_out();
-        if self.snd_una >= self.max_packets_seq || out > self.max_packets_out {
+        let renews = match self.config.kernel.cwnd_limited {
+            CwndLimited::Latest => out > self.max_packets_out,
+            CwndLimited::Sticky => limited || (!self.cwnd_limited && out > self.max_packets_out),
+        };
+        if self.snd_una >= self.max_packets_seq || renews {
             self.max_packets_out = out;
             self.max_packets_seq = self.snd_nxt;
             self.cwnd_limited = limited;

@@ -20,6 +20,7 @@ impl Sender {
                 }
                 State::Recovery => {
                     self.rack.recovered();
+                    self.undo_at_end(now, fx);
                     self.end_reduction();
                     self.set_state(now, State::Open);
                 }
@@ -28,23 +29,32 @@ impl Sender {
         }
         match self.state {
             State::Recovery => {
+                if fx.una_advanced && self.undo_partial(now, fx) {
+                    return;
+                }
+                if self.undo_by_duplicates(now) {
+                    self.keep_open(now);
+                    return;
+                }
                 self.identify_losses(now, fx);
             }
             State::Loss => {
-                if self.snd_una >= self.high_seq {
-                    self.set_state(now, State::Open);
+                if self.process_loss(now, fx) {
                     self.keep_open(now);
                     return;
                 }
                 self.identify_losses(now, fx);
             }
             _ => {
+                if self.state <= State::Disorder {
+                    self.undo_by_duplicates(now);
+                }
                 self.identify_losses(now, fx);
                 if self.board.lost > 0 {
-                    self.enter_recovery(now);
+                    self.enter_recovery(now, fx);
                 } else {
                     if fx.congestion {
-                        self.enter_cwr(now);
+                        self.enter_cwr(now, fx);
                     }
                     if self.state != State::Cwr {
                         self.keep_open(now);
@@ -81,28 +91,34 @@ impl Sender {
         }
     }
 
-    pub(super) fn enter_cwr(&mut self, now: Time) {
+    pub(super) fn enter_cwr(&mut self, now: Time, fx: &Effects) {
+        self.undo.forbid();
         if self.state < State::Cwr {
-            self.begin_reduction(now, Signal::Mark);
+            self.begin_reduction(now, Signal::Mark, fx);
             self.set_state(now, State::Cwr);
         }
     }
 
-    pub(super) fn enter_recovery(&mut self, now: Time) {
-        if self.state < State::Cwr {
-            self.begin_reduction(now, Signal::Loss);
+    pub(super) fn enter_recovery(&mut self, now: Time, fx: &Effects) {
+        let reduces = self.state < State::Cwr;
+        let prior = (reduces && !fx.congestion).then(|| self.current_ssthresh());
+        self.undo.begin(self.snd_una, self.board.retransmitted, prior);
+        if reduces {
+            self.begin_reduction(now, Signal::Loss, fx);
         }
         self.set_state(now, State::Recovery);
     }
 
     /// Linux `tcp_init_cwnd_reduction`.
-    pub(super) fn begin_reduction(&mut self, now: Time, signal: Signal) {
+    pub(super) fn begin_reduction(&mut self, now: Time, signal: Signal, fx: &Effects) {
         self.high_seq = self.snd_nxt;
         self.tlp_high_seq = 0;
         self.win.cwnd_cnt = 0;
         self.win.prior_cwnd = self.win.cwnd;
         self.win.prior_ssthresh = self.win.ssthresh;
-        self.prr = Prr::default();
+        let undelivered = self.board.packets_out() - self.board.sacked;
+        self.prr =
+            Prr::start(self.config.kernel.prr, self.win.cwnd, undelivered + fx.acked + fx.sacked);
         let path = Path { signal, ..self.path() };
         self.win.ssthresh = self.cc.ssthresh(now, &path, &self.win);
         self.cwr_pending = self.echoes_in_flags();
@@ -110,7 +126,8 @@ impl Sender {
 
     /// Linux `tcp_end_cwnd_reduction`.
     pub(super) fn end_reduction(&mut self) {
-        if !self.cc.needs().owns_cwnd && self.win.ssthresh < Window::INFINITE {
+        let stands = self.state == State::Cwr || self.undo.is_possible();
+        if stands && !self.cc.needs().owns_cwnd && self.win.ssthresh < Window::INFINITE {
             self.win.cwnd = self.win.ssthresh;
         }
     }
@@ -146,8 +163,9 @@ impl Sender {
                 in_flight: self.board.in_flight(),
                 retransmit_acked: fx.retransmit_acked,
                 retransmit_lost: fx.retransmission_lost,
+                safe: fx.una_advanced && fx.lost == 0,
             };
-            if let Some(cwnd) = self.prr.cwnd(ack, self.win.ssthresh, self.win.prior_cwnd) {
+            if let Some(cwnd) = self.prr.cwnd(ack, self.win.ssthresh) {
                 self.win.cwnd = cwnd;
             }
         }

@@ -3,6 +3,7 @@
 use sojourn_core::cc::{State, StateChange};
 use sojourn_core::{Dur, Time};
 
+use super::input::Effects;
 use super::{Sender, Timer};
 use crate::tcp::prr::PrrAck;
 
@@ -85,7 +86,11 @@ impl Sender {
             || self.snd_una >= self.high_seq
             || (self.state == State::Loss && self.timeout_streak == 0);
         self.timeout_streak += 1;
+        let watch =
+            self.config.kernel.frto && (self.state < State::Recovery || self.timeout_streak > 1);
         if first_of_episode {
+            let prior = self.current_ssthresh();
+            self.undo.begin(self.snd_una, self.board.retransmitted, Some(prior));
             self.win.prior_cwnd = self.win.cwnd;
             self.win.prior_ssthresh = self.win.ssthresh;
             let path = self.path();
@@ -104,6 +109,7 @@ impl Sender {
         self.cc.on_state(now, change, &path, &mut self.win);
         self.high_seq = self.snd_nxt;
         self.tlp_high_seq = 0;
+        self.undo.timed_out(watch);
         self.cwr_pending = self.echoes_in_flags(); // tcp_enter_loss
         self.rtt.back_off();
         self.arm(Timer::Retransmit, now + self.rtt.rto());
@@ -117,15 +123,15 @@ impl Sender {
         });
         self.await_reordering(now, found.wait);
         if found.lost > 0 && self.state != State::Recovery {
-            self.enter_recovery(now);
+            self.enter_recovery(now, &Effects::default());
             if !self.cc.needs().owns_cwnd {
                 let ack = PrrAck {
                     newly_delivered: 1,
                     in_flight: self.board.in_flight(),
-                    retransmit_acked: false,
                     retransmit_lost: found.retransmission_lost,
+                    ..PrrAck::default()
                 };
-                if let Some(cwnd) = self.prr.cwnd(ack, self.win.ssthresh, self.win.prior_cwnd) {
+                if let Some(cwnd) = self.prr.cwnd(ack, self.win.ssthresh) {
                     self.win.cwnd = cwnd;
                 }
             }

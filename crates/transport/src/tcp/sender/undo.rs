@@ -1,0 +1,227 @@
+//! Reductions that prove spurious: Eifel by timestamps (RFC 3522, 4015), D-SACK for every
+//! retransmission (RFC 3708), and forward RTO recovery (RFC 5682 §3, SACK). What is restored, and
+//! when, is Linux's (`tcp_try_undo_*`, `tcp_process_loss`).
+
+use sojourn_core::Time;
+use sojourn_core::cc::State;
+
+use super::Sender;
+use super::input::Effects;
+use crate::tcp::segment::Segment;
+
+/// What must be known to take a reduction back.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Undo {
+    /// `snd_una` when the episode began; `None` if nothing can be taken back.
+    marker: Option<u64>,
+    /// Retransmissions that no D-SACK has proved spurious; `None` before the first.
+    unproven: Option<u32>,
+    /// When the first retransmission of the episode left.
+    first_retransmit: Time,
+    /// ssthresh to return to; `None` if an ECN mark has justified the reduction anyway.
+    prior_ssthresh: Option<u32>,
+    /// F-RTO watches whether originals arrive after a timeout.
+    frto: bool,
+    /// F-RTO sends new data first (RFC 5682 step 2b).
+    pub(super) new_data_first: bool,
+    /// Reductions taken back, timeouts among them, segments that the peer received twice.
+    pub(super) undone: u64,
+    pub(super) spurious_timeouts: u64,
+    pub(super) spurious_retransmits: u64,
+}
+
+impl Default for Undo {
+    fn default() -> Self {
+        Self {
+            marker: None,
+            unproven: None,
+            first_retransmit: Time::NEVER,
+            prior_ssthresh: None,
+            frto: false,
+            new_data_first: false,
+            undone: 0,
+            spurious_timeouts: 0,
+            spurious_retransmits: 0,
+        }
+    }
+}
+
+impl Undo {
+    /// A recovery or a timeout begins at `snd_una` with `in_flight` retransmissions of before.
+    pub(super) fn begin(&mut self, snd_una: u64, in_flight: u32, prior_ssthresh: Option<u32>) {
+        self.marker = Some(snd_una);
+        self.unproven = (in_flight > 0).then_some(in_flight);
+        self.prior_ssthresh = prior_ssthresh;
+        // Recovery also repairs losses beyond its end, so retransmissions may outlive their episode:
+        // their ACKs echo times before this one's first.
+        if in_flight == 0 {
+            self.first_retransmit = Time::NEVER;
+        }
+    }
+
+    /// A reduction for an ECN mark begins, which nothing takes back.
+    pub(super) fn forbid(&mut self) {
+        self.marker = None;
+        self.prior_ssthresh = None;
+    }
+
+    pub(super) fn is_possible(&self) -> bool {
+        self.marker.is_some()
+    }
+
+    /// A retransmission leaves.
+    pub(super) fn retransmitted(&mut self, now: Time) {
+        if self.first_retransmit == Time::NEVER {
+            self.first_retransmit = now;
+        }
+        self.unproven = Some(self.unproven.unwrap_or(0) + 1);
+    }
+
+    /// A timeout begins; `watch` if F-RTO applies (RFC 5682 step 1).
+    pub(super) fn timed_out(&mut self, watch: bool) {
+        self.frto = watch;
+        self.new_data_first = false;
+    }
+
+    /// RFC 5682 step 2b had no new data to send: conventional recovery.
+    pub(super) fn give_up_frto(&mut self) {
+        self.frto = false;
+        self.new_data_first = false;
+    }
+
+    /// The peer reports `block` as received twice.
+    fn saw_duplicate(&mut self, block: (u64, u64), mss: u32) {
+        let segments = (block.1 - block.0).div_ceil(u64::from(mss)) as u32;
+        self.spurious_retransmits += u64::from(segments);
+        if self.marker.is_some_and(|marker| block.1 > marker) {
+            self.unproven = self.unproven.map(|n| n.saturating_sub(segments));
+        }
+    }
+
+    /// Every retransmission of the episode was received twice.
+    fn all_proven(&self) -> bool {
+        self.marker.is_some() && self.unproven == Some(0)
+    }
+
+    /// The ACK echoes a time before the first retransmission: an original triggered it. Linux's
+    /// timestamps count milliseconds.
+    fn original_acked(&self, echo: Time) -> bool {
+        let ms = |t: Time| t.0 / 1_000_000;
+        self.marker.is_some()
+            && self.first_retransmit != Time::NEVER
+            && echo != Time::NEVER
+            && ms(echo) < ms(self.first_retransmit)
+    }
+}
+
+impl Sender {
+    /// Notes a D-SACK, and the time that the ACK echoes.
+    pub(super) fn note_duplicate(&mut self, segment: &Segment) {
+        if segment.sack.duplicate {
+            self.undo.saw_duplicate(segment.sack.as_slice()[0], self.mss);
+        }
+    }
+
+    fn may_undo(&self, fx: &Effects) -> bool {
+        self.config.kernel.undo && (self.undo.all_proven() || self.undo.original_acked(fx.echo))
+    }
+
+    /// Linux `tcp_undo_cwnd_reduction`.
+    fn take_back(&mut self, now: Time, forget_losses: bool) {
+        if forget_losses {
+            self.board.forget_losses();
+        }
+        if let Some(prior) = self.undo.prior_ssthresh {
+            self.win.cwnd = self.cc.undo_cwnd(&self.win);
+            if prior > self.win.ssthresh {
+                self.win.ssthresh = prior;
+                self.cwr_pending = false;
+            }
+        }
+        self.cwnd_stamp = now;
+        self.undo.marker = None;
+        self.undo.undone += 1;
+        self.rack.reexamine();
+    }
+
+    /// All of the episode is acknowledged: was it spurious? (`tcp_try_undo_recovery`)
+    pub(super) fn undo_at_end(&mut self, now: Time, fx: &Effects) {
+        if self.may_undo(fx) {
+            self.take_back(now, false);
+        }
+    }
+
+    /// D-SACKs have covered every retransmission (`tcp_try_undo_dsack`).
+    pub(super) fn undo_by_duplicates(&mut self, now: Time) -> bool {
+        let spurious = self.config.kernel.undo && self.undo.all_proven();
+        if spurious {
+            self.rack.saw_spurious_recovery();
+            self.take_back(now, false);
+        }
+        spurious
+    }
+
+    /// In Recovery, an original fills the hole (`tcp_try_undo_partial`): nothing more is marked
+    /// lost, and once no retransmission is in flight the reduction is taken back.
+    pub(super) fn undo_partial(&mut self, now: Time, fx: &Effects) -> bool {
+        if !self.config.kernel.undo || !self.undo.original_acked(fx.echo) {
+            return false;
+        }
+        if self.board.retransmitted == 0 {
+            self.take_back(now, true);
+            self.keep_open(now);
+        }
+        true
+    }
+
+    /// After a timeout, originals turn up (`tcp_try_undo_loss`).
+    fn undo_timeout(&mut self, now: Time, by_frto: bool) {
+        self.take_back(now, true);
+        self.undo.spurious_timeouts += 1;
+        if by_frto {
+            self.timeout_streak = 0;
+        }
+        self.undo.give_up_frto();
+        self.set_state(now, State::Open);
+    }
+
+    /// An ACK in state Loss (`tcp_process_loss`). Returns whether the state has been left.
+    pub(super) fn process_loss(&mut self, now: Time, fx: &Effects) -> bool {
+        let recovered = self.snd_una >= self.high_seq;
+        self.undo.new_data_first = false;
+        if fx.una_advanced && self.may_undo(fx) {
+            self.undo_timeout(now, false);
+            return true;
+        }
+        if self.undo.frto {
+            // RFC 5682 step 3b: data that was sent once and before the timeout arrives.
+            if fx.original_delivered {
+                self.undo_timeout(now, true);
+                return true;
+            }
+            if self.snd_nxt > self.high_seq {
+                if fx.data_sacked {
+                    self.undo.frto = false; // step 3a: the loss was real
+                }
+            } else if fx.una_advanced && !recovered {
+                self.high_seq = self.snd_nxt;
+                self.undo.new_data_first = true;
+            }
+        }
+        if recovered {
+            self.undo_at_end(now, fx);
+            self.undo.give_up_frto();
+            self.set_state(now, State::Open);
+        }
+        recovered
+    }
+
+    /// What ssthresh is without the running reduction (Linux `tcp_current_ssthresh`).
+    pub(super) fn current_ssthresh(&self) -> u32 {
+        if matches!(self.state, State::Cwr | State::Recovery) {
+            self.win.ssthresh
+        } else {
+            self.win.ssthresh.max((self.win.cwnd >> 1) + (self.win.cwnd >> 2))
+        }
+    }
+}
