@@ -152,6 +152,10 @@ def _check_flow(key: str, flow: Mapping[str, Any], defaults: Mapping[str, Any], 
     tcp = flow.get("tcp", defaults)
     if tcp["hz"] != HZ:
         _refuse(f"{key}.tcp.hz", f"the kernel is built with {HZ}")
+    if own := sorted(OF_THE_ERA & tcp.keys()):
+        _refuse(f"{key}.tcp.{own[0]}", "the kernel does what its version does")
+    if tcp.get("ecn_plus_plus"):
+        _refuse(f"{key}.tcp.ecn_plus_plus", "no mainline kernel has it")
     if tcp["ecn"] == "sce":
         _refuse(f"{key}.tcp.ecn", "no mainline kernel has it")
     if tcp["ecn_unsafe_cep"]:
