@@ -5,6 +5,7 @@
 
 mod class;
 mod filter;
+mod handle;
 mod params;
 mod tree;
 

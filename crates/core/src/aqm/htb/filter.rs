@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::params::ClassId;
+use super::handle::{ClassId, hexadecimal};
 use crate::grammar::{Args, GrammarError};
 use crate::packet::{Kind, Packet};
 
@@ -98,7 +98,7 @@ fn number(args: &mut Args<'_>, max: u16) -> Result<u16, GrammarError> {
 /// tc reads a mask in base 16, with or without `0x`.
 fn mask(args: &mut Args<'_>) -> Result<u16, GrammarError> {
     args.value("a hexadecimal mask from 0 to ff", |word| {
-        super::params::hexadecimal(word).filter(|mask| *mask <= 0xff)
+        hexadecimal(word).filter(|mask| *mask <= 0xff)
     })
 }
 

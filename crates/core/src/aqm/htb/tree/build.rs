@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use super::super::class::Class;
-use super::super::params::{ClassId, ClassWords, Words};
+use super::super::handle::ClassId;
+use super::super::params::{ClassWords, Words};
 use super::feed::Feed;
 use super::{LEVELS, Leaf, Level, Node, PRIOS, Target, Tree};
 use crate::aqm::{Backlog, Env, Fifo, Log, Qdisc, build, change};
