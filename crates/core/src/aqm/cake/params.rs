@@ -262,7 +262,13 @@ impl Params {
                 _ => self.read_keyword(key).ok_or_else(|| args.unknown())?,
             }
         }
-        Ok(self)
+        // DEVIATION: tc sends any sum, and prints one that it does not read again.
+        match self.link.overhead {
+            Some(sum) if sum > 256 => Err(args.invalid(format_args!(
+                "overheads add up to {sum}: expected at most 256, as for `overhead`"
+            ))),
+            _ => Ok(self),
+        }
     }
 
     /// The switches whose words are the values.

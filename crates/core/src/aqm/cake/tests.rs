@@ -430,6 +430,10 @@ fn presets_of_the_round_trip_time_set_target_and_interval() {
 fn values_out_of_range_are_refused() {
     for (words, message) in [
         ("sce-thresh 0", "cake: `sce-thresh 0`: expected a whole number from 1 to 1024"),
+        (
+            "ethernet ethernet ethernet ethernet ethernet ethernet ethernet",
+            "cake: overheads add up to 266: expected at most 256, as for `overhead`",
+        ),
         ("overhead 300", "cake: `overhead 300`: expected a whole number from -64 to 256"),
         ("rtt 5000s", "cake: `rtt 5000s`: expected a time such as `100ms`, up to 4294s"),
     ] {
