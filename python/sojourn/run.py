@@ -189,11 +189,13 @@ def execute(
         finally:
             done_s[job.id] = job.duration_s
 
+    futures: dict[Future[Outcome], Job] = {}
     try:
         with Progress(len(todo), sum(job.duration_s for job in todo)) as progress:
-            futures: dict[Future[Outcome], Job] = {pool.submit(work, job): job for job in todo}
-            pending = set(futures)
             try:
+                for job in todo:
+                    futures[pool.submit(work, job)] = job
+                pending = set(futures)
                 while pending:
                     finished, pending = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
                     for outcome in sorted((f.result() for f in finished), key=lambda o: o.id):
@@ -203,7 +205,8 @@ def execute(
             except KeyboardInterrupt:
                 stop.set()
                 progress.say("sojourn: interrupted; writing what there is (again: stop at once)")
-                wait([future for future in pending if not future.cancel()])
+                # Waits for what the pool has: an interrupt can fall between a submission and its note.
+                pool.shutdown(cancel_futures=True)
                 raise
     finally:
         stop.set()
