@@ -8,7 +8,8 @@ import subprocess
 import sys
 
 CARGO = ["cargo", "test", "--workspace", "--locked", "--no-fail-fast"]
-PYTEST = [sys.executable, "-m", "pytest"]
+# Work is stolen because a few tests, those with a real kernel, take nearly all the time.
+PYTEST = [sys.executable, "-m", "pytest", "--numprocesses", "auto", "--dist", "worksteal"]
 RUST_RESULT = re.compile(r"test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored")
 RUST_SKIP = re.compile(r"test (\S+) .*\.\.\. ignored(?:, (.*))?")
 PYTHON_RESULT = re.compile(r"(\d+) (passed|failed|error|skipped)")

@@ -6,6 +6,7 @@ import json
 import signal
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,21 @@ def test_an_interrupt_keeps_a_partial_result_that_is_run_again(core: FakeCore, s
     assert not Path("out/.in-progress").exists()
     assert call(["clean", "out"]) == 0
     assert not Path("out/one").exists()
+
+
+def test_an_interrupt_during_submission_starts_nothing(
+    core: FakeCore, scenario: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submit = ThreadPoolExecutor.submit
+
+    def interrupted(pool: ThreadPoolExecutor, work: Callable[[object], object], job: object) -> None:
+        submit(pool, work, job)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
+    assert call(["run", scenario("one"), scenario("two"), "--out", "out"]) == 130
+    assert core.runs == []
+    assert not Path("out").exists()
 
 
 def test_clean_takes_runs_only(scenario: Write, capsys: Output) -> None:

@@ -171,7 +171,7 @@ def execute(
     An interrupt ends the running ones early, writes what they have, and is raised again. With
     `verify` every job runs twice and fails if one byte differs.
     """
-    stop = threading.Event()
+    go, stop = threading.Event(), threading.Event()
     done_s = {job.id: 0.0 for job in todo}
     pool = ThreadPoolExecutor(max_workers=max(1, jobs or os.cpu_count() or 1))
 
@@ -180,7 +180,11 @@ def execute(
             done_s[job.id] = fraction * job.duration_s
             return not stop.is_set()
 
+        # An interrupt in the middle of a submission loses the pool's note of its thread.
+        go.wait()
         try:
+            if stop.is_set():
+                return Outcome(job.id, "partial")
             return _one(job, out, fresh=fresh, verify=verify, kernel=kernel, advance=advance)
         # A panic of the engine arrives as a BaseException; it is this run's failure.
         except BaseException as error:
@@ -195,6 +199,7 @@ def execute(
             try:
                 for job in todo:
                     futures[pool.submit(work, job)] = job
+                go.set()
                 pending = set(futures)
                 while pending:
                     finished, pending = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
@@ -204,12 +209,13 @@ def execute(
                     progress.update(len(todo) - len(pending), sum(done_s.values()))
             except KeyboardInterrupt:
                 stop.set()
+                go.set()
                 progress.say("sojourn: interrupted; writing what there is (again: stop at once)")
-                # Waits for what the pool has: an interrupt can fall between a submission and its note.
                 pool.shutdown(cancel_futures=True)
                 raise
     finally:
         stop.set()
+        go.set()
         pool.shutdown(wait=False, cancel_futures=True)
         if out.exists() and out.resolve().parent == RESULTS.resolve():
             results.point_latest(out)
