@@ -13,6 +13,10 @@ from sojourn.metrics import Window
 
 #: Why a row misses its tolerance or cannot be run, by key (`E8/80ms`) or by id (`E8`).
 EXPLANATIONS: dict[str, str] = {
+    "E10/80ms": "two regimes, by whether HyStart or a mark ends CUBIC's slow start; which is the middle one of three "
+    "seeds is chance, and the median of 15 is 2.27",
+    "E13/160ms-p2a": "two regimes: CUBIC starves in 11 of 15 seeds (170 to 200) and has its share where Prague's slow "
+    "start ends early; the median of 15 is 185",
     "E18/pie-100p-20ms-80ms": "which flow PIE's random drops hit decides: three seeds span 0.35 to 0.63",
     "E22": "how deep the flow falls depends on where its sawtooth over pie stands at the return, which one seed "
     "decides: ours span 16 to 25 Mbit/s, and from 25 the climb is over before the window of the slope ends",

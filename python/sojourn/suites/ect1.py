@@ -196,10 +196,8 @@ def _case(
         "duration": f"{length + 10}s",
         "seed": 1,
         "measure": {"from": f"{starts[-1] + SETTLE_S}s", "to": f"{length + 4}s"},
-        # Results so far are with HyStart as of 5.16, although the kernel was a 5.4.
         "tcp": {
             "era": "2020",
-            "hystart": "newer",
             "ecn": "accecn",
             "ecn_unsafe_cep": True,
         },
