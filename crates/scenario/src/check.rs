@@ -1,8 +1,8 @@
 //! Checks that name the key at fault, shared by all parts of the file.
 
-use sojourn_core::Rng;
-use sojourn_core::aqm::{self, Env, Qdisc};
+use sojourn_core::aqm::{Env, Qdisc};
 use sojourn_core::grammar::GrammarError;
+use sojourn_core::{Rng, qdiscs};
 
 use crate::doc::Doc;
 use crate::error::ScenarioError;
@@ -50,7 +50,7 @@ impl Doc {
 
     /// Builds the queue once, so that a bad text is found here.
     pub(crate) fn qdisc(&self, key: &Key, text: &str) -> Result<Box<dyn Qdisc>, ScenarioError> {
-        self.grammar(key, aqm::build(text, self.env()))
+        self.grammar(key, qdiscs::build(text, self.env()))
     }
 
     pub(crate) fn shaper(
@@ -59,7 +59,7 @@ impl Doc {
         text: &str,
         leaf: Box<dyn Qdisc>,
     ) -> Result<Box<dyn Qdisc>, ScenarioError> {
-        self.grammar(key, aqm::build_shaped(text, leaf, &self.env()))
+        self.grammar(key, qdiscs::build_shaped(text, leaf, &self.env()))
     }
 
     fn env(&self) -> Env {

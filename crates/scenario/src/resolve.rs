@@ -1,7 +1,7 @@
 //! From the file as written to a scenario without invalid states.
 
 use sojourn_core::grammar::split_name;
-use sojourn_core::{Dur, Rate, Time, aqm};
+use sojourn_core::{Dur, Rate, Time, qdiscs};
 
 use crate::check::{Key, words};
 use crate::doc::Doc;
@@ -183,7 +183,7 @@ impl Way {
             None => (None, leaf),
         };
         if let Some(text) = &self.stab {
-            doc.grammar(&key.field("stab"), aqm::build_sized(text, inside))?;
+            doc.grammar(&key.field("stab"), qdiscs::build_sized(text, inside))?;
         }
         let wire = if shaper.is_none() { self.rate } else { None };
         let Self { ingress, stab, qdisc, delay, .. } = self;

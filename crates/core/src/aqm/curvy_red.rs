@@ -9,7 +9,7 @@ use crate::probe::Probe;
 use crate::rng::Rng;
 use crate::units::{Dur, Time};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "curvy_red",
     summary: "L4S: a dual queue coupled by the square root of a RED law on averaged delay",
     reference: "RFC 9332 Appendix B",
@@ -259,9 +259,10 @@ impl Qdisc for CurvyRed {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Event, build};
+    use super::super::Event;
     use super::*;
     use crate::ecn::Ecn;
+    use crate::qdiscs::build;
 
     fn env() -> Env {
         Env::ethernet(Rng::named(1, "t"))

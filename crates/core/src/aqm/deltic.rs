@@ -20,7 +20,7 @@ const VERSION: Param = Param {
     doc: "Arithmetic of the controllers; 2024 takes fractions of a hertz. Not a word of tc.",
 };
 
-pub(super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "deltic",
     summary: "Delta-sigma control of the delay by SCE, CE and drops at three frequencies",
     reference: "chromi/sce sch_deltic, 2022",

@@ -20,7 +20,7 @@ const VERSION: Param = Param {
           the last arrival at an empty queue. Not a word of tc.",
 };
 
-pub(super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "deltic_polya",
     summary: "DelTiC that discounts the jitter of the service",
     reference: "chromi/sce sch_deltic-polya, 2024",

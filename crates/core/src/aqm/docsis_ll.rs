@@ -19,7 +19,7 @@ mod classic;
 use base::{BaseProbability, Law};
 use classic::Spacing;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "docsis_ll",
     summary: "L4S in cable modems: coupled low-latency and Classic queues with queue protection",
     reference: "DOCSIS 3.1 Low Latency; RFC 8034, RFC 9332, RFC 9957",

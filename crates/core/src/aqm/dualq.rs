@@ -14,7 +14,7 @@ mod params;
 
 use params::{LaqmKind, Params};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "dualq",
     summary: "L4S: the dual queue with coupled PI2 of RFC 9332's pseudocode",
     reference: "RFC 9332 Appendix A",

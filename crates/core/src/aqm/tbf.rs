@@ -1,14 +1,15 @@
 //! `tbf`: a token bucket, optionally with a second one for the peak rate, around one leaf. Linux
 //! 6.12 `sch_tbf`; limits as iproute2 7.3 computes them.
 
+use super::fifo::BFIFO;
 use super::psched::{LinkLayer, RateConfig};
-use super::{Backlog, Entry, Env, Fifo, Kernel, Log, Qdisc, Reason, Stats, change};
+use super::{Backlog, Entry, Env, Fifo, Kernel, Log, Qdisc, Reason, Stats};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::packet::Packet;
 use crate::probe::Probe;
 use crate::units::{Bytes, Dur, Rate, Time};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "tbf",
     summary: "Token bucket with optional peak rate",
     reference: "Linux 6.12 sch_tbf",
@@ -306,7 +307,7 @@ impl Qdisc for Tbf {
         if let (Some(limit), "bfifo") =
             (params.limit(), self.leaf.describe().split(' ').next().unwrap_or_default())
         {
-            change(self.leaf.as_mut(), now, &format!("bfifo limit {limit}"), log)?;
+            self.leaf.change(now, &mut BFIFO.args(&format!("limit {limit}")), log)?;
         }
         self.configure(params);
         Ok(())

@@ -1,5 +1,6 @@
-use super::super::{Event, build, build_shaped, change, change_rate};
+use super::super::Event;
 use super::*;
+use crate::qdiscs::{build, build_shaped, change, change_rate};
 use crate::rng::Rng;
 
 fn env() -> Env {
