@@ -90,6 +90,15 @@ pub struct Backlog {
     pub bytes: u64,
 }
 
+impl std::ops::Add for Backlog {
+    type Output = Self;
+
+    #[inline]
+    fn add(self, other: Self) -> Self {
+        Self { packets: self.packets + other.packets, bytes: self.bytes + other.bytes }
+    }
+}
+
 impl Backlog {
     /// Adds one packet.
     #[inline]
