@@ -48,6 +48,7 @@ pub(crate) mod sfb;
 pub mod stab;
 mod tally;
 pub(crate) mod tbf;
+pub(crate) mod token_bucket;
 pub(crate) mod twin_codel_af;
 mod update_timer;
 mod virtual_clock;
