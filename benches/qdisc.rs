@@ -12,7 +12,8 @@
 
 use std::time::Instant;
 
-use sojourn_core::aqm::{self, Env, Event, Log, Qdisc, REGISTRY};
+use sojourn_core::aqm::{Env, Event, Log, Qdisc};
+use sojourn_core::qdiscs::{self, REGISTRY};
 use sojourn_core::{Dur, FlowId, Kind, Packet, Rng, Time};
 
 /// Backlogs in packets, and over how many flows they are spread.
@@ -80,7 +81,7 @@ fn main() {
         for words in configurations(entry.name) {
             let text = format!("{} {words}", entry.name);
             print!("{text:<44}");
-            if let Err(error) = aqm::build(&text, Env::ethernet(Rng::named(1, "bench"))) {
+            if let Err(error) = qdiscs::build(&text, Env::ethernet(Rng::named(1, "bench"))) {
                 println!("not timed: {error}");
                 continue;
             }
@@ -146,7 +147,7 @@ struct Line {
 impl Line {
     fn new(text: &str, backlog: u32) -> Self {
         let env = Env { txqueuelen: 100_000, ..Env::ethernet(Rng::named(1, "bench")) };
-        let qdisc = aqm::build(text, env).expect("a valid configuration");
+        let qdisc = qdiscs::build(text, env).expect("a valid configuration");
         Self { qdisc, backlog, log: Log::default(), drops: 0, now: Time::ZERO, id: 0 }
     }
 

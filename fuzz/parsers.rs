@@ -16,9 +16,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sojourn_core::aqm::{self, Env, Log};
+use sojourn_core::aqm::{Env, Log};
 use sojourn_core::grammar::{Param, split_name};
-use sojourn_core::{FlowId, Packet, Rng, Time, cc};
+use sojourn_core::{FlowId, Packet, Rng, Time, cc, qdiscs};
 use sojourn_scenario::{Scenario, expand, load, to_toml};
 
 /// How long one input may take, however slow the machine.
@@ -167,9 +167,9 @@ fn env() -> Env {
 }
 
 fn qdisc(text: &str) -> Result<(), String> {
-    let mut built = aqm::build(text, env()).map_err(|e| e.0)?;
+    let mut built = qdiscs::build(text, env()).map_err(|e| e.0)?;
     let once = built.describe();
-    match aqm::build(&once, env()) {
+    match qdiscs::build(&once, env()) {
         Ok(again) if again.describe() == once => {}
         Ok(again) => return fault(&format!("`{once}` reads as `{}`", again.describe())),
         Err(error) => return fault(&format!("`{once}` does not read: {error}")),
@@ -207,14 +207,14 @@ fn qdisc(text: &str) -> Result<(), String> {
 /// Two texts: the second changes the discipline that the first builds.
 fn change(text: &str) -> Result<(), String> {
     let (first, second) = text.split_once('\n').unwrap_or((text, text));
-    let mut built = aqm::build(first, env()).map_err(|e| e.0)?;
+    let mut built = qdiscs::build(first, env()).map_err(|e| e.0)?;
     let before = built.describe();
-    let result = aqm::change(&mut *built, Time(5), second, &mut Log::default());
+    let result = qdiscs::change(&mut *built, Time(5), second, &mut Log::default());
     let after = built.describe();
     match result {
         Err(_) if after != before => fault(&format!("a refused change left `{after}`")),
         Err(error) => Err(error.0),
-        Ok(()) => match aqm::build(&after, env()) {
+        Ok(()) => match qdiscs::build(&after, env()) {
             Ok(again) if again.describe() == after => Ok(()),
             Ok(again) => fault(&format!("`{after}` reads as `{}`", again.describe())),
             Err(error) => fault(&format!("`{after}` does not read: {error}")),
@@ -269,7 +269,7 @@ struct Fuzzer {
 impl Fuzzer {
     fn new(seed: u64, target: &str) -> Self {
         let mut words: BTreeSet<String> = PIECES.split(' ').map(str::to_owned).collect();
-        let algorithms = aqm::REGISTRY.iter().map(|e| (e.name, e.params));
+        let algorithms = qdiscs::REGISTRY.iter().map(|e| (e.name, e.params));
         for (name, params) in algorithms.chain(cc::REGISTRY.iter().map(|e| (e.name, e.params))) {
             words.insert(name.to_owned());
             words.extend(params.iter().flat_map(|p| p.name.split('|')).map(str::to_owned));
@@ -315,7 +315,7 @@ impl Fuzzer {
                 // Words of its own discipline, if the text begins with one.
                 let text = String::from_utf8_lossy(bytes).into_owned();
                 let name = split_name(text.lines().last().unwrap_or_default()).0;
-                let params = aqm::entry(name).map(|e| e.params);
+                let params = qdiscs::entry(name).map(|e| e.params);
                 let params =
                     params.or_else(|_| cc::entry(name).map(|e| e.params)).unwrap_or_default();
                 if params.is_empty() {
@@ -417,7 +417,7 @@ fn corpus(target: &str) -> Vec<String> {
     let queues = || {
         let plain = ["htb rate 10Mbit", "tbf rate 10Mbit burst 15kb latency 20ms"];
         let more = ["police rate 10Mbit burst 15kb drop", "red limit 400000 avpkt 1000"];
-        let of_tables = aqm::REGISTRY.iter().flat_map(|e| words(e.name, e.params));
+        let of_tables = qdiscs::REGISTRY.iter().flat_map(|e| words(e.name, e.params));
         of_tables.chain(plain.into_iter().chain(more).map(str::to_owned))
     };
     match target {

@@ -12,6 +12,7 @@ pub mod grammar;
 pub mod impair;
 pub mod packet;
 pub mod probe;
+pub mod qdiscs;
 pub mod rng;
 pub mod units;
 

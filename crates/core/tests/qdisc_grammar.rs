@@ -1,9 +1,10 @@
 //! Every word of every registered discipline, tried through its table of parameters: what is read
 //! is written so that it reads the same, and what is refused is refused in one line.
 
-use sojourn_core::aqm::{self, Entry, Env, REGISTRY};
+use sojourn_core::aqm::{Entry, Env, Log};
 use sojourn_core::grammar::Param;
 use sojourn_core::impair::trace::{Opportunities, RateSteps, Traces};
+use sojourn_core::qdiscs::{self, REGISTRY};
 use sojourn_core::{Rng, Time};
 
 /// What some words cannot do without; each word is read with at least one of these.
@@ -108,7 +109,7 @@ fn env() -> Env {
 }
 
 fn build(text: &str) -> Result<String, String> {
-    aqm::build(text, env()).map(|q| q.describe()).map_err(|e| e.0)
+    qdiscs::build(text, env()).map(|q| q.describe()).map_err(|e| e.0)
 }
 
 /// The words that stand for a parameter in a text.
@@ -121,8 +122,8 @@ fn reads_the_same_or_is_refused_in_one_line(entry: &Entry, text: &str) -> bool {
     match build(text) {
         Ok(once) => {
             assert_eq!(build(&once).as_ref(), Ok(&once), "`{text}` is written as `{once}`");
-            let mut again = aqm::build(&once, env()).unwrap();
-            aqm::change(&mut *again, Time::ZERO, &once, &mut aqm::Log::default()).unwrap();
+            let mut again = qdiscs::build(&once, env()).unwrap();
+            qdiscs::change(&mut *again, Time::ZERO, &once, &mut Log::default()).unwrap();
             assert_eq!(again.describe(), once, "`{text}` changed into itself");
             true
         }

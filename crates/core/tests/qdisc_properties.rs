@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use proptest::prelude::*;
 use sojourn_core::aqm::psched::{self, LinkLayer, RateConfig};
-use sojourn_core::aqm::{self, Backlog, Env, Event, Log, Qdisc, REGISTRY, Stats};
+use sojourn_core::aqm::{Backlog, Env, Event, Log, Qdisc, Stats};
 use sojourn_core::impair::trace::{Opportunities, RateSteps, Traces};
+use sojourn_core::qdiscs::{self, REGISTRY};
 use sojourn_core::{Bytes, Ecn, FlowId, Kind, Packet, Rate, Rng, Time};
 
 /// Configurations of each discipline: defaults, and small limits that make it act.
@@ -301,7 +302,7 @@ struct Bench {
 
 impl Bench {
     fn new(text: &str, seed: u64) -> Self {
-        let qdisc = aqm::build(text, env(Rng::named(seed, "qdisc"))).unwrap();
+        let qdisc = qdiscs::build(text, env(Rng::named(seed, "qdisc"))).unwrap();
         Self {
             qdisc,
             is_fifo: is_fifo_within_flows(text),
@@ -475,8 +476,8 @@ fn description_parses_to_the_same_discipline() {
         for words in configurations(entry.name) {
             let env = || env(Rng::named(1, "t"));
             let text = format!("{} {words}", entry.name);
-            let once = aqm::build(&text, env()).unwrap().describe();
-            let twice = aqm::build(&once, env()).unwrap().describe();
+            let once = qdiscs::build(&text, env()).unwrap().describe();
+            let twice = qdiscs::build(&once, env()).unwrap().describe();
             assert_eq!(once, twice, "{text}");
         }
     }
@@ -493,7 +494,7 @@ fn unknown_words_and_missing_values_are_one_line_errors() {
         };
         for words in ["frobnicate", "limit", "rate", "5ms"] {
             let text = format!("{} {rate} {words}", entry.name);
-            let error = aqm::build(&text, env(Rng::named(1, "t"))).err().expect(&text).0;
+            let error = qdiscs::build(&text, env(Rng::named(1, "t"))).err().expect(&text).0;
             assert!(error.starts_with(entry.name) && error.lines().count() == 1, "{error}");
         }
     }
@@ -504,7 +505,7 @@ fn change_without_words_or_to_an_error_changes_nothing() {
     for entry in REGISTRY {
         for words in configurations(entry.name) {
             let text = format!("{} {words}", entry.name);
-            let mut q = aqm::build(&text, env(Rng::named(1, "t"))).unwrap();
+            let mut q = qdiscs::build(&text, env(Rng::named(1, "t"))).unwrap();
             let before = q.describe();
             // tc sets most of netem's words anew with each change, so that one repeats them.
             let same = if entry.name == "netem" { &before } else { entry.name };
@@ -515,10 +516,10 @@ fn change_without_words_or_to_an_error_changes_nothing() {
             }
             let held = q.backlog();
             log.drain();
-            aqm::change(&mut *q, Time::ZERO, same, &mut log).unwrap();
+            qdiscs::change(&mut *q, Time::ZERO, same, &mut log).unwrap();
             assert_eq!(q.describe(), before);
             let wrong = format!("{before} frobnicate");
-            assert!(aqm::change(&mut *q, Time::ZERO, &wrong, &mut log).is_err());
+            assert!(qdiscs::change(&mut *q, Time::ZERO, &wrong, &mut log).is_err());
             assert_eq!(q.describe(), before);
             assert!(q.backlog() == held && log.is_empty(), "{text}");
         }
@@ -553,7 +554,7 @@ proptest! {
                 let text = format!("{} {words}", entry.name);
                 let env = env(Rng::named(seed, "qdisc"));
                 let mut bench = Bench::new(&text, seed);
-                bench.qdisc = aqm::build_shaped("htb rate 20Mbit", bench.qdisc, &env).unwrap();
+                bench.qdisc = qdiscs::build_shaped("htb rate 20Mbit", bench.qdisc, &env).unwrap();
                 bench.run(&steps);
                 prop_assert!(bench.inside.is_empty());
                 for shaper in [
@@ -566,7 +567,7 @@ proptest! {
                     "wifi rate 40Mbit access 0 100us",
                 ] {
                     let mut bench = Bench::new(&text, seed);
-                    bench.qdisc = aqm::build_shaped(shaper, bench.qdisc, &env).unwrap();
+                    bench.qdisc = qdiscs::build_shaped(shaper, bench.qdisc, &env).unwrap();
                     bench.run(&steps);
                     prop_assert!(bench.inside.is_empty());
                 }

@@ -1,12 +1,12 @@
 //! A changed rate keeps the queue: aqm.md 14.5.
 
-use sojourn_core::aqm::{self, Env, Log};
-use sojourn_core::{Packet, Rate, Rng, Time};
+use sojourn_core::aqm::{Env, Log};
+use sojourn_core::{Packet, Rate, Rng, Time, qdiscs};
 
 // KAT aqm.md 14.5: from 50 to 5 Mbit/s with 100 packets queued
 #[test]
 fn a_queue_of_a_hundred_drains_at_the_new_rate() {
-    let mut q = aqm::build("htb rate 50Mbit", Env::ethernet(Rng::named(1, "t"))).unwrap();
+    let mut q = qdiscs::build("htb rate 50Mbit", Env::ethernet(Rng::named(1, "t"))).unwrap();
     let mut log = Log::default();
     for id in 0..200 {
         q.enqueue(Time::ZERO, Packet { id, len: 1514, ..Packet::default() }, &mut log);
@@ -17,7 +17,7 @@ fn a_queue_of_a_hundred_drains_at_the_new_rate() {
         if q.dequeue(now, &mut log).is_some() {
             departures.push(now.0);
             if departures.len() == 100 {
-                aqm::change_rate(q.as_mut(), now, Rate(5_000_000), &mut Log::default()).unwrap();
+                qdiscs::change_rate(q.as_mut(), now, Rate(5_000_000), &mut Log::default()).unwrap();
                 assert_eq!(q.backlog().packets, 100);
             }
         } else {

@@ -2,13 +2,15 @@
 //! ever. Computing takes no virtual time, so a clock that is read after a wake-up tells when the
 //! event came.
 
-use std::collections::HashMap;
+mod echo;
+mod tcp_info;
+
 use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::num::NonZeroU64;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -19,25 +21,23 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::{set_ip_tos, set_tcp_congestion};
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketType, accept, bind, connect, ipproto,
-    listen, recv, send, shutdown, socket,
+    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketType, accept, bind, connect, listen, recv,
+    send, shutdown, socket,
 };
 use rustix::thread::{
     LinkNameSpaceType, clock_nanosleep_absolute, move_into_link_name_space, set_current_timer_slack,
 };
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-use crate::job::{FlowJob, FlowSample, JOB, Job, Line, PingJob, SAMPLES};
+use self::echo::echo;
+use self::tcp_info::sample;
+use crate::job::{FlowJob, JOB, Job, Line, SAMPLES};
 
 const SECOND: u64 = 1_000_000_000;
 /// From the end of the set-up to the start of the run.
 const LEAD_NS: u64 = SECOND;
 /// What an application hands over or takes at once.
 const CHUNK: usize = 128 << 10;
-const IP_HEADER: usize = 20;
-const ICMP_HEADER: usize = 8;
-const ECHO_REPLY: u8 = 0;
-const ECHO_REQUEST: u8 = 8;
 
 type Outcome = Result<(), String>;
 
@@ -345,73 +345,6 @@ fn wait_for(
     }
 }
 
-fn echo(
-    index: usize,
-    ping: &PingJob,
-    namespace: &str,
-    server: Ipv4Addr,
-    clock: Clock,
-    pinged: &mpsc::Sender<Line>,
-) -> Outcome {
-    enter(namespace)?;
-    let raw = socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP))
-        .map_err(said("socket"))?;
-    set_ip_tos(&raw, ping.tos).map_err(said("tos"))?;
-    connect(&raw, &SocketAddrV4::new(server, 0)).map_err(said("connect"))?;
-    let identity = (index as u16 + 1).to_be_bytes();
-    let mut request = vec![0_u8; (ping.size as usize).max(IP_HEADER + ICMP_HEADER) - IP_HEADER];
-    request[0] = ECHO_REQUEST;
-    request[4..6].copy_from_slice(&identity);
-    let (mut buffer, mut under_way) = (vec![0_u8; 1 << 16], HashMap::new());
-    let (mut sent, mut received, mut next) = (0_u64, 0_u64, ping.start_ns);
-    let tell = |line| pinged.send(line).map_err(said("samples"));
-    loop {
-        if clock.now() >= next {
-            sent += 1;
-            request[6..8].copy_from_slice(&(sent as u16).to_be_bytes());
-            request[2..4].fill(0);
-            let sum = checksum(&request);
-            request[2..4].copy_from_slice(&sum.to_be_bytes());
-            under_way.insert(sent as u16, clock.now());
-            send(&raw, &request, SendFlags::empty()).map_err(said("send"))?;
-            tell(Line::Pings(index, sent, received))?;
-            next = if next + ping.interval_ns < ping.stop_ns {
-                next + ping.interval_ns
-            } else {
-                u64::MAX
-            };
-            continue;
-        }
-        let until = (next < u64::MAX).then_some(next);
-        if !wait_for(raw.as_fd(), PollFlags::IN, until, clock)? {
-            continue;
-        }
-        let len = match recv(&raw, &mut buffer[..], RecvFlags::DONTWAIT) {
-            Ok((len, _)) => len,
-            Err(Errno::AGAIN | Errno::INTR) => continue,
-            Err(error) => return Err(format!("recv: {error}")),
-        };
-        let now = clock.now();
-        if let Some([ECHO_REPLY, _, _, _, a, b, c, d]) =
-            buffer[..len].get(IP_HEADER..IP_HEADER + ICMP_HEADER)
-            && [*a, *b] == identity
-            && let Some(then) = under_way.remove(&u16::from_be_bytes([*c, *d]))
-        {
-            received += 1;
-            tell(Line::Ping(index, now, now - then))?;
-            tell(Line::Pings(index, sent, received))?;
-        }
-    }
-}
-
-/// The Internet checksum (RFC 1071).
-fn checksum(bytes: &[u8]) -> u16 {
-    let words = bytes.chunks(2).map(|w| u32::from(w[0]) << 8 | w.get(1).map_or(0, |b| (*b).into()));
-    let sum: u32 = words.sum();
-    let folded = (sum >> 16) + (sum & 0xffff);
-    !((folded >> 16) + folded) as u16
-}
-
 /// One `tc` per namespace that answers all questions: starting one for each would be slow.
 struct Queues(Vec<(usize, ChildStdin, BufReader<ChildStdout>)>);
 
@@ -443,80 +376,5 @@ impl Queues {
             out.put(&Line::Queues(*index, at, answer.trim_end().to_owned()))?;
         }
         Ok(())
-    }
-}
-
-fn sample(tx: BorrowedFd<'_>, rx: BorrowedFd<'_>, read: u64) -> Result<FlowSample, String> {
-    let (tx, rx) = (TcpInfo::of(tx)?, TcpInfo::of(rx)?);
-    let in_flight = i64::from(tx.u32(24) + tx.u32(36)) - i64::from(tx.u32(28) + tx.u32(32));
-    Ok(FlowSample {
-        goodput_bytes: read,
-        rcv_wnd: rx.u32(232),
-        received_ce: rx.u32(248),
-        delivery_rate: tx.u64(160),
-        rtt_us: tx.u32(68),
-        cwnd: tx.u32(80),
-        ssthresh: tx.u32(76),
-        in_flight: in_flight.max(0) as u32,
-        pacing_rate: tx.u64(104),
-        retransmits: tx.u32(100),
-        delivered_ce: tx.u32(196),
-        segments_sent: tx.u32(156),
-        timeouts: tx.u32(240) & 0xffff,
-        acked_bytes: tx.u64(120),
-        segments_received: rx.u32(152),
-        acks_sent: rx.u32(136),
-    })
-}
-
-/// `struct tcp_info` of the kernel's interface: it grows at its end only, so that values are found
-/// by their offset, and those that this kernel does not have are zero. Offsets: retrans 36, unacked
-/// 24, sacked 28, lost 32, rtt 68, ssthresh 76, cwnd 80, total_retrans 100, pacing_rate 104,
-/// bytes_acked 120, segs_out 136, data_segs_in 152, data_segs_out 156, delivery_rate 160,
-/// delivered_ce 196, rcv_wnd 232, total_rto 240 (16 bits), received_ce 248.
-struct TcpInfo([u8; Self::SIZE]);
-
-impl TcpInfo {
-    const SIZE: usize = 320;
-
-    #[expect(unsafe_code, reason = "no crate here knows this option")]
-    fn of(fd: BorrowedFd<'_>) -> Result<Self, String> {
-        let mut info = Self([0; Self::SIZE]);
-        let mut len = Self::SIZE as libc::socklen_t;
-        // SAFETY: the kernel writes at most `len` bytes, the size of the array that lives longer.
-        let status = unsafe {
-            libc::getsockopt(
-                fd.as_raw_fd(),
-                libc::IPPROTO_TCP,
-                libc::TCP_INFO,
-                info.0.as_mut_ptr().cast(),
-                &raw mut len,
-            )
-        };
-        if status == 0 {
-            Ok(info)
-        } else {
-            Err(format!("TCP_INFO: {}", std::io::Error::last_os_error()))
-        }
-    }
-
-    fn u32(&self, at: usize) -> u32 {
-        u32::from_ne_bytes(self.0[at..at + 4].try_into().expect("four bytes"))
-    }
-
-    fn u64(&self, at: usize) -> u64 {
-        u64::from_ne_bytes(self.0[at..at + 8].try_into().expect("eight bytes"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn checksum_of_rfc_1071() {
-        // RFC 1071, section 3: these words sum to ddf2.
-        assert_eq!(checksum(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]), !0xddf2);
-        assert_eq!(checksum(&[0xff]), 0x00ff);
     }
 }

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 use sojourn_core::aqm::Kernel;
 use sojourn_core::grammar::{Param, usage};
-use sojourn_core::{aqm, cc};
+use sojourn_core::{cc, qdiscs as queues};
 use sojourn_linux::{Launch, Measured, Network};
 use sojourn_trace::Output;
 use sojourn_trace::fairness::{self, Better};
@@ -188,7 +188,7 @@ impl Watch {
 
 #[pyfunction]
 fn qdiscs() -> String {
-    let entries = aqm::REGISTRY.iter();
+    let entries = queues::REGISTRY.iter();
     let list = entries.map(|e| {
         let mut row = describe(e.name, e.summary, e.reference, e.params);
         row["kernel"] = e.kernel.to_string().into();
@@ -232,7 +232,7 @@ fn jain(shares: Vec<f64>) -> Option<f64> {
 
 #[pyfunction]
 fn qdisc_usage(name: &str) -> PyResult<String> {
-    let e = aqm::entry(name).map_err(refuse)?;
+    let e = queues::entry(name).map_err(refuse)?;
     let reference = format!("{}\nKernel: {}", e.reference, e.kernel);
     Ok(page(e.summary, &reference, e.name, e.params))
 }

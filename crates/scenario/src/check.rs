@@ -1,11 +1,12 @@
 //! Checks that name the key at fault, shared by all parts of the file.
 
-use sojourn_core::Rng;
-use sojourn_core::aqm::{self, Env, Qdisc};
+use sojourn_core::aqm::{Env, Qdisc};
 use sojourn_core::grammar::GrammarError;
+use sojourn_core::{Dur, Rng, Time, qdiscs};
 
 use crate::doc::Doc;
-use crate::error::ScenarioError;
+use crate::error::{ScenarioError, unknown};
+use crate::text::Quantity;
 
 /// A value's place in the document (array entries by index) and its name for the user (by name).
 #[derive(Clone, Debug)]
@@ -50,7 +51,7 @@ impl Doc {
 
     /// Builds the queue once, so that a bad text is found here.
     pub(crate) fn qdisc(&self, key: &Key, text: &str) -> Result<Box<dyn Qdisc>, ScenarioError> {
-        self.grammar(key, aqm::build(text, self.env()))
+        self.grammar(key, qdiscs::build(text, self.env()))
     }
 
     pub(crate) fn shaper(
@@ -59,7 +60,7 @@ impl Doc {
         text: &str,
         leaf: Box<dyn Qdisc>,
     ) -> Result<Box<dyn Qdisc>, ScenarioError> {
-        self.grammar(key, aqm::build_shaped(text, leaf, &self.env()))
+        self.grammar(key, qdiscs::build_shaped(text, leaf, &self.env()))
     }
 
     fn env(&self) -> Env {
@@ -71,4 +72,81 @@ impl Doc {
 /// The words of an algorithm's text with single spaces.
 pub(crate) fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+pub(crate) fn instant(offset: Quantity<Dur>) -> Time {
+    Time::ZERO + offset.0
+}
+
+/// A name must work as a part of a dotted name, of a file name and of a column.
+pub(crate) fn name<'n>(
+    doc: &Doc,
+    key: &Key,
+    name: &str,
+    mut before: impl Iterator<Item = &'n str>,
+) -> Result<(), ScenarioError> {
+    let key = key.field("name");
+    let good = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let valid = name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(good);
+    let allowed = format!("expected letters, digits, `_` and `-`, got {name:?}");
+    doc.check(valid, &key, &allowed)?;
+    doc.check(before.all(|b| b != name), &key, &format!("the name {name:?} is already taken"))
+}
+
+pub(crate) fn between(
+    doc: &Doc,
+    key: &Key,
+    field: &str,
+    value: u64,
+    low: u64,
+    high: u64,
+) -> Result<(), ScenarioError> {
+    let message = format!("expected {low} to {high}, got {value}");
+    doc.check((low..=high).contains(&value), &key.field(field), &message)
+}
+
+/// The links that `path` names; all of them if it is absent.
+pub(crate) fn path(
+    doc: &Doc,
+    key: &Key,
+    path: Option<&Vec<String>>,
+    links: &[&str],
+) -> Result<Vec<usize>, ScenarioError> {
+    let Some(path) = path else { return Ok((0..links.len()).collect()) };
+    path_of(doc, &key.field("path"), path, links)
+}
+
+/// The links of these names, at least one and each once.
+pub(crate) fn path_of(
+    doc: &Doc,
+    key: &Key,
+    path: &[String],
+    links: &[&str],
+) -> Result<Vec<usize>, ScenarioError> {
+    doc.check(!path.is_empty(), key, "expected at least one link")?;
+    let mut indices = Vec::new();
+    for name in path {
+        let index = links.iter().position(|link| link == name);
+        let index = index.ok_or_else(|| doc.fail(key, unknown("link", name, links)))?;
+        doc.check(!indices.contains(&index), key, &format!("link {name:?} is named twice"))?;
+        indices.push(index);
+    }
+    Ok(indices)
+}
+
+pub(crate) fn start_stop(
+    doc: &Doc,
+    key: &Key,
+    start: Quantity<Dur>,
+    stop: Option<Quantity<Dur>>,
+    end: Time,
+) -> Result<(Time, Option<Time>), ScenarioError> {
+    let (start, stop) = (instant(start), stop.map(instant));
+    let late = format!("{start} is not before the end of the run at {end}");
+    doc.check(start < end, &key.field("start"), &late)?;
+    if let Some(stop) = stop {
+        let order = format!("{stop} is not after the start at {start}");
+        doc.check(stop > start, &key.field("stop"), &order)?;
+    }
+    Ok((start, stop))
 }

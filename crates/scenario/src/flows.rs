@@ -4,12 +4,12 @@ use sojourn_core::grammar::split_name;
 use sojourn_core::{Dur, Time, cc};
 use sojourn_transport::app::{self, App, rrul};
 
-use crate::check::{Key, words};
+use crate::check::{Key, between, name, path, start_stop, words};
 use crate::doc::Doc;
 use crate::error::{ScenarioError, unknown};
 use crate::file::{DirectionName, EcnName, File, FlowTable, TcpTable};
-use crate::resolve::{between, name, path, start_stop, tcp};
 use crate::scenario::{Flow, Link, Ping};
+use crate::tcp::tcp;
 
 /// More than any application needs, and enough to see the effect.
 const MAX_CONTROL_RTTS: u32 = 100;

@@ -1,7 +1,7 @@
 //! Scheduled changes: their names, their values, and that each is possible when its time comes.
 
-use sojourn_core::aqm::{self, Qdisc};
-use sojourn_core::{Dur, Rate, Time};
+use sojourn_core::aqm::{Log, Qdisc};
+use sojourn_core::{Dur, Rate, Time, qdiscs};
 
 use crate::check::{Key, words};
 use crate::doc::Doc;
@@ -118,7 +118,7 @@ fn rehearse(doc: &Doc, changes: &[(Change, Key)], links: &[Link]) -> Result<(), 
                 doc.fail(key, format!("{message}{hint}"))
             };
             // What a rehearsal discards is of no interest.
-            let mut unheard = aqm::Log::default();
+            let mut unheard = Log::default();
             match &change.edit {
                 _ if !concerned => {}
                 Edit::Change(text) => {
@@ -126,7 +126,7 @@ fn rehearse(doc: &Doc, changes: &[(Change, Key)], links: &[Link]) -> Result<(), 
                         Some(queue) => queue,
                         None => queue.insert(doc.qdisc(key, &way.qdisc)?),
                     };
-                    aqm::change(queue.as_mut(), change.at, text, &mut unheard)
+                    qdiscs::change(queue.as_mut(), change.at, text, &mut unheard)
                         .map_err(|e| fail(&e.0))?;
                 }
                 Edit::Replace(text) => *queue = Some(doc.qdisc(key, text)?),
@@ -137,7 +137,7 @@ fn rehearse(doc: &Doc, changes: &[(Change, Key)], links: &[Link]) -> Result<(), 
                 Edit::Rate(rate) => {
                     if let Some(shaper) = &way.shaper {
                         let mut shaper = doc.shaper(key, shaper, doc.qdisc(key, "pfifo")?)?;
-                        aqm::change_rate(shaper.as_mut(), change.at, *rate, &mut unheard)
+                        qdiscs::change_rate(shaper.as_mut(), change.at, *rate, &mut unheard)
                             .map_err(|e| fail(&e.0))?;
                     }
                 }

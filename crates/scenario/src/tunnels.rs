@@ -4,11 +4,10 @@ use std::ops::Range;
 
 use sojourn_core::impair::tunnel::{Dscp, Entropy, Mode};
 
-use crate::check::Key;
+use crate::check::{Key, between, name, path_of};
 use crate::doc::Doc;
 use crate::error::{ScenarioError, unknown};
 use crate::file::{TunnelDscp, TunnelEcn, TunnelEntropy, TunnelTable};
-use crate::resolve::{between, name, path_of};
 use crate::scenario::{Flow, Link, Ping, Tunnel};
 
 /// More outer header bytes than any stack of protocols has.

@@ -3,10 +3,10 @@
 
 use std::collections::VecDeque;
 
-use sojourn_core::aqm::{self, Env, Log, Qdisc};
+use sojourn_core::aqm::{Env, Log, Qdisc};
 use sojourn_core::impair::Medium;
 use sojourn_core::impair::tunnel::Tunnel;
-use sojourn_core::{Kind, Packet, Rate, Rng, Time};
+use sojourn_core::{Kind, Packet, Rate, Rng, Time, qdiscs};
 use sojourn_scenario::topology::{PortSpec, Role, Topology};
 use sojourn_scenario::{Change, Edit, Scenario};
 use sojourn_trace::{GroupId, Metrics, Output, Recorder, Summary, Window};
@@ -325,21 +325,15 @@ impl<'s> Engine<'s> {
             Edit::Delay(delay) => port.delay = *delay,
             Edit::Rate(rate) if port.wire.is_some() => port.wire = Some(*rate),
             Edit::Rate(rate) => {
-                aqm::change_rate(port.qdisc.as_mut(), now, *rate, &mut self.log).expect(CHECKED);
+                qdiscs::change_rate(port.qdisc.as_mut(), now, *rate, &mut self.log).expect(CHECKED);
             }
             Edit::Change(text) => {
-                match port.wrappers {
-                    0 => aqm::change(port.qdisc.as_mut(), now, text, &mut self.log),
-                    depth => port.qdisc.change_leaf(depth, now, text, &mut self.log),
-                }
-                .expect(CHECKED);
+                qdiscs::change_at(&mut port.qdisc, port.wrappers, now, text, &mut self.log)
+                    .expect(CHECKED);
             }
             Edit::Replace(text) | Edit::Ingress(_, text) => {
-                let fresh = aqm::build(text, env).expect(CHECKED);
-                match port.wrappers {
-                    0 => std::mem::replace(&mut port.qdisc, fresh).purge(&mut self.log),
-                    depth => port.qdisc.replace_leaf(depth, fresh, &mut self.log),
-                }
+                let fresh = qdiscs::build(text, env).expect(CHECKED);
+                qdiscs::replace_at(&mut port.qdisc, port.wrappers, fresh, &mut self.log);
             }
         }
         port.settle(&mut self.log, &mut self.slab);
@@ -456,13 +450,13 @@ fn ports(topology: &Topology, scenario: &Scenario, ends: usize, media: &[Medium]
 
 fn link_queue(spec: &PortSpec, scenario: &Scenario, medium: &Medium) -> Box<dyn Qdisc> {
     let env = |part: &str| env(scenario, &format!("link.{}.{part}", spec.name), Time::ZERO, medium);
-    let leaf = aqm::build(&spec.qdisc, env("qdisc")).expect(CHECKED);
+    let leaf = qdiscs::build(&spec.qdisc, env("qdisc")).expect(CHECKED);
     let mut qdisc = match &spec.shaper {
-        Some(shaper) => aqm::build_shaped(shaper, leaf, &env("shaper")).expect(CHECKED),
+        Some(shaper) => qdiscs::build_shaped(shaper, leaf, &env("shaper")).expect(CHECKED),
         None => leaf,
     };
     if let Some(words) = &spec.stab {
-        qdisc = aqm::build_sized(words, qdisc).expect(CHECKED);
+        qdisc = qdiscs::build_sized(words, qdisc).expect(CHECKED);
     }
     qdisc
 }

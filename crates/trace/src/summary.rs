@@ -1,4 +1,5 @@
-//! Totals and statistics of a run, as they stand in `summary.json` and `queue.json`.
+//! Totals and statistics of flows, pings and queues, as they stand in `summary.json` and
+//! `queue.json`.
 
 use std::borrow::Cow;
 
@@ -8,8 +9,6 @@ use serde::ser::{SerializeMap, Serializer};
 use crate::completion::Completions;
 use crate::metrics::{DelayStatistics, Statistics};
 use crate::one_way::OneWaySummary;
-use crate::record::Column;
-use crate::rfc5166::Metrics;
 
 /// Named totals that serialise as a JSON object in their own order.
 #[derive(Clone, Debug, Default)]
@@ -33,53 +32,6 @@ impl Serialize for Totals {
         }
         map.end()
     }
-}
-
-/// The measuring window in seconds.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Window {
-    /// Start.
-    pub from_s: f64,
-    /// End.
-    pub to_s: f64,
-}
-
-/// Everything that a run leaves behind.
-#[derive(Debug)]
-pub struct Output {
-    /// The summary.
-    pub summary: Summary,
-    /// One entry per queue.
-    pub queues: Vec<QueueSummary>,
-    /// All series.
-    pub series: Vec<Column>,
-}
-
-/// The run as a whole.
-#[derive(Debug, Serialize)]
-pub struct Summary {
-    /// Format of this document.
-    pub schema: &'static str,
-    /// Name of the scenario.
-    pub name: String,
-    /// Seed.
-    pub seed: u64,
-    /// Simulated length; shorter than the scenario's if it was cancelled.
-    pub duration_s: f64,
-    /// Whether it ran to its end.
-    pub complete: bool,
-    /// Window of the statistics.
-    pub measure: Window,
-    /// Events that the engine handled.
-    pub events: u64,
-    /// TCP data packets that left a bottleneck queue, the unit of the speed figures.
-    pub data_packets: u64,
-    /// Flows in scenario order.
-    pub flows: Vec<FlowSummary>,
-    /// Pings in scenario order.
-    pub pings: Vec<PingSummary>,
-    /// The run under the headings of RFC 5166.
-    pub metrics: Metrics,
 }
 
 /// One flow.
@@ -161,16 +113,4 @@ pub struct QueueSummary {
     pub sojourn_ms: Option<DelayStatistics>,
     /// Bytes that left within the window over the capacity at the end of the run.
     pub utilisation: Option<f64>,
-}
-
-impl Output {
-    /// `summary.json`.
-    pub fn summary_json(&self) -> String {
-        serde_json::to_string_pretty(&self.summary).expect("plain data serialises")
-    }
-
-    /// `queue.json`.
-    pub fn queues_json(&self) -> String {
-        serde_json::to_string_pretty(&self.queues).expect("plain data serialises")
-    }
 }

@@ -1,8 +1,9 @@
 //! The least port that can drive a queue: an infinitely fast wire, as a veth pair is.
 
-use sojourn_core::aqm::{self, Env, Event, Log, Qdisc, Stats};
+use sojourn_core::aqm::{Env, Event, Log, Qdisc, Stats};
 use sojourn_core::grammar::GrammarError;
 use sojourn_core::packet::{FlowId, Kind, Packet};
+use sojourn_core::qdiscs;
 use sojourn_core::rng::Rng;
 use sojourn_core::units::Time;
 
@@ -80,9 +81,9 @@ pub fn run(case: &Case, linux: &Judged, phase: Phase, seed: u64) -> Result<Passa
     let (offered, created_ns) = (&linux.offered, linux.created_ns);
     let silence_ns = SILENCE_S * 1_000_000_000;
     let env = |name| Env { now: Time(created_ns), ..Env::ethernet(Rng::named(seed, name)) };
-    let mut qdisc = aqm::build(case.ours.unwrap_or(case.qdisc), env("qdisc"))?;
+    let mut qdisc = qdiscs::build(case.ours.unwrap_or(case.qdisc), env("qdisc"))?;
     if let Some(shaper) = case.shaper {
-        qdisc = aqm::build_shaped(shaper, qdisc, &env("shaper"))?;
+        qdisc = qdiscs::build_shaped(shaper, qdisc, &env("shaper"))?;
     }
     let mut port = Port {
         instants: &linux.passage.left,

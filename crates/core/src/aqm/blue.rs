@@ -10,7 +10,7 @@ use crate::probe::Probe;
 use crate::rng::Rng;
 use crate::units::{Dur, Time};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "blue",
     summary: "One signal probability, raised by overflow and lowered by idleness",
     reference: "Feng, Kandlur, Saha and Shin 1999, 2002",

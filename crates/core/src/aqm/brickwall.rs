@@ -8,7 +8,7 @@ use crate::packet::Packet;
 use crate::probe::Probe;
 use crate::units::{Dur, Time};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "brickwall",
     summary: "Marks SCE, marks CE and drops beyond three fixed delays",
     reference: "scim, SCE team",
@@ -160,9 +160,10 @@ impl Qdisc for Brickwall {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Event, change};
+    use super::super::Event;
     use super::*;
     use crate::ecn::Ecn;
+    use crate::qdiscs::change;
 
     fn make(words: &str) -> Brickwall {
         Brickwall::parse(&mut Args::new(ENTRY.name, ENTRY.params, words)).unwrap()

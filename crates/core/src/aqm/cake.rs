@@ -29,7 +29,7 @@ use crate::probe::Probe;
 use crate::rng::Rng;
 use crate::units::{Rate, Time};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "cake",
     summary: "Shaper, priority tins, fair queuing between hosts and flows, COBALT on each queue",
     reference: "Linux 6.12 sch_cake; chromi/sce 2019 for SCE",

@@ -12,7 +12,7 @@ use crate::units::{Dur, Time};
 
 const PARAMS: [Param; 14] = params("no-sce");
 
-pub(super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "cnq_cobalt",
     summary: "Sparse and bulk FIFO with one COBALT2 and a shaper",
     reference: "chromi/sce sch_cnq_cobalt, 2019 and 2020",

@@ -13,7 +13,7 @@ use crate::units::{Dur, Time};
 
 const PARAMS: [Param; 14] = params("no-sce");
 
-pub(super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "cnq_codel_af",
     summary: "Sparse and bulk FIFO with a COBALT2 per flow that judges its share, and a shaper",
     reference: "chromi/sce sch_cnq_codel_af, 2020",

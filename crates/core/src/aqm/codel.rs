@@ -9,7 +9,7 @@ use crate::packet::Packet;
 use crate::probe::Probe;
 use crate::units::{Dur, Time};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "codel",
     summary: "Controlled delay: drops or marks when the least sojourn time stays above a target",
     reference: "RFC 8289; Linux 6.12 sch_codel",

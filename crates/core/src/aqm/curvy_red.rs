@@ -9,7 +9,7 @@ use crate::probe::Probe;
 use crate::rng::Rng;
 use crate::units::{Dur, Time};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "curvy_red",
     summary: "L4S: a dual queue coupled by the square root of a RED law on averaged delay",
     reference: "RFC 9332 Appendix B",
@@ -107,8 +107,6 @@ pub struct CurvyRed {
     rng: Rng,
     /// The latest instant seen, for statistics.
     clock: Time,
-    ecn_mark: u64,
-    step_mark: u64,
 }
 
 impl CurvyRed {
@@ -127,7 +125,7 @@ impl CurvyRed {
         let mut queue = DualQueue::new(&env);
         queue.reset_credit(&params.scheduler);
         let (clock, rng) = (env.now, env.rng);
-        Ok(Self { params, queue, average: 0.0, rng, clock, ecn_mark: 0, step_mark: 0 })
+        Ok(Self { params, queue, average: 0.0, rng, clock })
     }
 
     /// The root of p_C; p_C itself with curviness 1 is its square.
@@ -138,6 +136,11 @@ impl CurvyRed {
     /// p_CL, on a range that is 2^k' times shorter.
     fn coupled(&self) -> f64 {
         self.root() * 2_f64.powi(self.params.coupling_exponent)
+    }
+
+    /// The delays of the Classic and of the L4S queue's head.
+    fn delays(&self) -> [Dur; 2] {
+        [Side::Classic, Side::L4s].map(|side| self.queue.age(side, self.clock))
     }
 
     /// RFC 9332 B: `maxrand`.
@@ -166,10 +169,7 @@ impl Qdisc for CurvyRed {
     #[inline]
     fn enqueue(&mut self, now: Time, pkt: Packet, log: &mut Log) {
         self.clock = now;
-        if self.queue.admits(&pkt, self.params.room.limit(), log) {
-            let side = if pkt.tos & 1 == 1 { Side::L4s } else { Side::Classic };
-            self.queue.push(side, now, pkt);
-        }
+        self.queue.enqueue(now, pkt, self.params.room.limit(), log);
     }
 
     #[inline]
@@ -182,8 +182,7 @@ impl Qdisc for CurvyRed {
                     log.drop(&pkt, reason);
                     continue;
                 }
-                self.ecn_mark += 1;
-                self.step_mark += u64::from(reason == Reason::Step);
+                self.queue.marked(reason);
             }
             self.queue.sent(side, &pkt, &self.params.scheduler);
             return Some(pkt);
@@ -202,9 +201,7 @@ impl Qdisc for CurvyRed {
         _log: &mut Log,
     ) -> Result<(), GrammarError> {
         let params = self.params.read(args)?;
-        if params.scheduler.classic_weight != self.params.scheduler.classic_weight {
-            self.queue.reset_credit(&params.scheduler);
-        }
+        self.queue.reschedule(&self.params.scheduler, &params.scheduler);
         self.params = params;
         Ok(())
     }
@@ -227,14 +224,7 @@ impl Qdisc for CurvyRed {
     fn stats(&self, out: &mut Stats) {
         out.put("overlimits", self.queue.overlimits as f64);
         out.put("average", (self.average * 1e6).trunc());
-        out.put("delay_c", self.queue.age(Side::Classic, self.clock).as_micros() as f64);
-        out.put("delay_l", self.queue.age(Side::L4s, self.clock).as_micros() as f64);
-        out.put("pkts_in_c", self.queue.packets_in[Side::Classic as usize] as f64);
-        out.put("pkts_in_l", self.queue.packets_in[Side::L4s as usize] as f64);
-        out.put("maxq", self.queue.max_queue);
-        out.put("ecn_mark", self.ecn_mark as f64);
-        out.put("step_mark", self.step_mark as f64);
-        out.put("limit", self.params.room.limit() as f64);
+        self.queue.stats(self.delays(), self.params.room.limit(), out);
     }
 
     fn probe(&self, out: &mut Probe<'_>) {
@@ -243,11 +233,7 @@ impl Qdisc for CurvyRed {
         out.put("average", "ms", self.average * 1e3);
         out.put("prob_c", "1", self.root().clamp(0.0, 1.0).powi(2 * u));
         out.put("prob_l", "1", self.coupled().clamp(0.0, 1.0).powi(u));
-        let delay = |side| self.queue.age(side, self.clock).as_millis_f64();
-        out.put("delay_c", "ms", delay(Side::Classic));
-        out.put("delay_l", "ms", delay(Side::L4s));
-        out.put("packets_c", "packets", self.queue.packets(Side::Classic) as f64);
-        out.put("packets_l", "packets", self.queue.packets(Side::L4s) as f64);
+        self.queue.probe(self.delays(), out);
     }
 
     fn purge(&mut self, log: &mut Log) {
@@ -259,9 +245,10 @@ impl Qdisc for CurvyRed {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Event, build};
+    use super::super::Event;
     use super::*;
     use crate::ecn::Ecn;
+    use crate::qdiscs::build;
 
     fn env() -> Env {
         Env::ethernet(Rng::named(1, "t"))

@@ -11,7 +11,7 @@ use crate::units::{Dur, Time};
 
 pub(super) mod law;
 
-use law::{DROP_RESONANCE, ECN_RESONANCE, Law, OFF, Resonances, SCE_RESONANCE, Trio};
+use law::{DROP_RESONANCE, ECN_RESONANCE, Law, OFF, Resonances, SCE_RESONANCE, Settings, Trio};
 
 const VERSION: Param = Param {
     name: "version",
@@ -20,7 +20,7 @@ const VERSION: Param = Param {
     doc: "Arithmetic of the controllers; 2024 takes fractions of a hertz. Not a word of tc.",
 };
 
-pub(super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "deltic",
     summary: "Delta-sigma control of the delay by SCE, CE and drops at three frequencies",
     reference: "chromi/sce sch_deltic, 2022",
@@ -29,27 +29,8 @@ pub(super) const ENTRY: Entry = Entry {
     build: |args, _| Ok(Box::new(Deltic::parse(args)?)),
 };
 
-#[derive(Clone, Copy, Debug)]
-struct Settings {
-    limit: Option<u32>,
-    resonances: Resonances,
-    law: Law,
-}
-
-impl Settings {
-    fn read(mut self, args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        while let Some(key) = args.key() {
-            match key {
-                "limit" => self.limit = Some(args.number(1..=u64::from(u32::MAX))? as u32),
-                "version" => self.law = Law::from_index(args.choice(&Law::WORDS)?),
-                _ if self.resonances.read(key, args)? => {}
-                _ => return Err(args.unknown()),
-            }
-        }
-        self.resonances.check(self.law, args)?;
-        Ok(self)
-    }
-}
+/// What `version` offers.
+const LAWS: &[Law] = &[Law::V2022, Law::V2023a, Law::V2024a, Law::V2024];
 
 /// A FIFO under three controllers.
 #[derive(Debug)]
@@ -64,7 +45,7 @@ pub struct Deltic {
 impl Deltic {
     fn parse(args: &mut Args<'_>) -> Result<Self, GrammarError> {
         let defaults = Settings { limit: None, resonances: Resonances::new(), law: Law::V2022 };
-        let Settings { limit, resonances, law } = defaults.read(args)?;
+        let Settings { limit, resonances, law } = defaults.read(LAWS, args)?;
         let queue = PlainQueue { limit, ..PlainQueue::default() };
         Ok(Self { resonances, law, queue, trio: Trio::NEW, delay: Dur::ZERO })
     }
@@ -104,11 +85,8 @@ impl Qdisc for Deltic {
         args: &mut Args<'_>,
         _log: &mut Log,
     ) -> Result<(), GrammarError> {
-        let Self { resonances, law, .. } = *self;
-        let new = Settings { limit: self.queue.limit, resonances, law }.read(args)?;
-        if new.law != law {
-            return Err(args.invalid("`version` is fixed at creation; use replace"));
-        }
+        let old = Settings { limit: self.queue.limit, resonances: self.resonances, law: self.law };
+        let new = old.changed(LAWS, args)?;
         (self.queue.limit, self.resonances) = (new.limit, new.resonances);
         Ok(())
     }

@@ -25,7 +25,7 @@ const VERSION: Param = Param {
           targets, later by the greatest debt and at 1 and 2 times. Not a word of tc.",
 };
 
-pub(super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "deltic_boroshne",
     summary: "Four queues from sparse to hog, DelTiC per flow, and a shaper",
     reference: "chromi/sce sch_deltic-boroshne, 2024",

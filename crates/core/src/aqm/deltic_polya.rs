@@ -2,7 +2,7 @@
 //! sch_deltic-polya, 2024.
 
 use super::deltic::law::{
-    DROP_RESONANCE, ECN_RESONANCE, Law, OFF, Resonances, SCE_RESONANCE, Trio, Verdict,
+    DROP_RESONANCE, ECN_RESONANCE, Law, OFF, Resonances, SCE_RESONANCE, Settings, Trio, Verdict,
 };
 use super::plain_queue::PlainQueue;
 use super::sce_shell::LIMIT;
@@ -20,7 +20,7 @@ const VERSION: Param = Param {
           the last arrival at an empty queue. Not a word of tc.",
 };
 
-pub(super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "deltic_polya",
     summary: "DelTiC that discounts the jitter of the service",
     reference: "chromi/sce sch_deltic-polya, 2024",
@@ -96,29 +96,8 @@ impl Marks {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Settings {
-    limit: Option<u32>,
-    resonances: Resonances,
-    law: Law,
-}
-
-impl Settings {
-    fn read(mut self, args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        while let Some(key) = args.key() {
-            match key {
-                "limit" => self.limit = Some(args.number(1..=u64::from(u32::MAX))? as u32),
-                "version" => {
-                    self.law = [Law::V2024a, Law::V2024][args.choice(&["2024a", "2024"])?];
-                }
-                _ if self.resonances.read(key, args)? => {}
-                _ => return Err(args.unknown()),
-            }
-        }
-        self.resonances.check(self.law, args)?;
-        Ok(self)
-    }
-}
+/// What `version` offers.
+const LAWS: &[Law] = &[Law::V2024a, Law::V2024];
 
 /// A FIFO under three controllers and the jitter estimator.
 #[derive(Debug)]
@@ -136,7 +115,7 @@ pub struct DelticPolya {
 impl DelticPolya {
     fn parse(args: &mut Args<'_>) -> Result<Self, GrammarError> {
         let defaults = Settings { limit: None, resonances: Resonances::new(), law: Law::V2024 };
-        let Settings { limit, resonances, law } = defaults.read(args)?;
+        let Settings { limit, resonances, law } = defaults.read(LAWS, args)?;
         Ok(Self {
             resonances,
             law,
@@ -188,11 +167,8 @@ impl Qdisc for DelticPolya {
         args: &mut Args<'_>,
         _log: &mut Log,
     ) -> Result<(), GrammarError> {
-        let Self { resonances, law, .. } = *self;
-        let new = Settings { limit: self.queue.limit, resonances, law }.read(args)?;
-        if new.law != law {
-            return Err(args.invalid("`version` is fixed at creation; use replace"));
-        }
+        let old = Settings { limit: self.queue.limit, resonances: self.resonances, law: self.law };
+        let new = old.changed(LAWS, args)?;
         (self.queue.limit, self.resonances) = (new.limit, new.resonances);
         Ok(())
     }

@@ -12,7 +12,7 @@ use crate::packet::Packet;
 use crate::probe::Probe;
 use crate::units::{Dur, Time};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "deltim",
     summary: "Delta-sigma control towards no delay, by SCE, CE and drops in one currency",
     reference: "scim, SCE team",

@@ -19,7 +19,7 @@ mod classic;
 use base::{BaseProbability, Law};
 use classic::Spacing;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "docsis_ll",
     summary: "L4S in cable modems: coupled low-latency and Classic queues with queue protection",
     reference: "DOCSIS 3.1 Low Latency; RFC 8034, RFC 9332, RFC 9957",
@@ -188,8 +188,6 @@ pub struct DocsisLl {
     timer: UpdateTimer,
     /// The latest instant seen, for statistics.
     clock: Time,
-    ecn_mark: u64,
-    step_mark: u64,
 }
 
 impl DocsisLl {
@@ -208,8 +206,6 @@ impl DocsisLl {
             rng: env.rng,
             timer: UpdateTimer::new(env.now, params.interval),
             clock: env.now,
-            ecn_mark: 0,
-            step_mark: 0,
         };
         q.queue.reset_credit(&params.scheduler);
         q.configure();
@@ -234,9 +230,9 @@ impl DocsisLl {
         }
     }
 
-    /// The delay that the PI law sees.
-    fn longest_delay(&self, now: Time) -> Dur {
-        self.delay(Side::Classic, now).max(self.delay(Side::L4s, now))
+    /// The delays of the Classic and of the low-latency queue.
+    fn delays(&self, now: Time) -> [Dur; 2] {
+        [Side::Classic, Side::L4s].map(|side| self.delay(side, now))
     }
 
     /// IAQM, the low-latency queue's own probability at this delay: probNative.
@@ -256,7 +252,7 @@ impl DocsisLl {
     }
 
     fn is_low_latency(&self, pkt: &Packet) -> bool {
-        pkt.tos & 1 == 1 || (self.params.nqb && pkt.tos >> 2 == NQB)
+        Side::of(pkt) == Side::L4s || (self.params.nqb && pkt.tos >> 2 == NQB)
     }
 
     fn enqueue_low_latency(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
@@ -275,8 +271,10 @@ impl DocsisLl {
             && self.params.signal.turn(&mut self.count, probability, &mut self.rng)
         {
             let reason = if native > coupled { Reason::Step } else { Reason::Coupled };
-            self.ecn_mark += u64::from(log.set_ce(&mut pkt, reason));
-            self.step_mark += u64::from(reason == Reason::Step);
+            // It is ECN-capable, so that it is marked.
+            let marked = log.set_ce(&mut pkt, reason);
+            debug_assert!(marked);
+            self.queue.marked(reason);
         }
         self.queue.push(Side::L4s, now, pkt);
     }
@@ -324,7 +322,8 @@ impl Qdisc for DocsisLl {
         if self.timer.wake() > now {
             return;
         }
-        self.base.update(&self.params.law, self.longest_delay(now));
+        let [classic, low] = self.delays(now);
+        self.base.update(&self.params.law, classic.max(low));
         let empty = self.queue.backlog().packets == 0;
         self.timer.fired(now, empty && self.base.rests());
     }
@@ -341,9 +340,7 @@ impl Qdisc for DocsisLl {
         _log: &mut Log,
     ) -> Result<(), GrammarError> {
         let params = self.params.read(args)?;
-        if params.scheduler.classic_weight != self.params.scheduler.classic_weight {
-            self.queue.reset_credit(&params.scheduler);
-        }
+        self.queue.reschedule(&self.params.scheduler, &params.scheduler);
         self.params = params;
         self.configure();
         Ok(())
@@ -356,27 +353,17 @@ impl Qdisc for DocsisLl {
     fn stats(&self, out: &mut Stats) {
         out.put("overlimits", self.queue.overlimits as f64);
         out.put("prob", self.base.value);
-        out.put("delay_c", self.delay(Side::Classic, self.clock).as_micros() as f64);
-        out.put("delay_l", self.delay(Side::L4s, self.clock).as_micros() as f64);
-        out.put("pkts_in_c", self.queue.packets_in[Side::Classic as usize] as f64);
-        out.put("pkts_in_l", self.queue.packets_in[Side::L4s as usize] as f64);
-        out.put("maxq", self.queue.max_queue);
-        out.put("ecn_mark", self.ecn_mark as f64);
-        out.put("step_mark", self.step_mark as f64);
-        out.put("limit", self.params.room.limit() as f64);
+        self.queue.stats(self.delays(self.clock), self.params.room.limit(), out);
         self.protection.stats(out);
     }
 
     fn probe(&self, out: &mut Probe<'_>) {
-        let delay_l = self.delay(Side::L4s, self.clock);
+        let delays @ [_, delay_l] = self.delays(self.clock);
         out.put("prob", "1", self.base.value);
         out.put("prob_c", "1", self.classic());
         out.put("prob_l", "1", self.coupled());
         out.put("prob_native", "1", self.native(delay_l));
-        out.put("delay_c", "ms", self.delay(Side::Classic, self.clock).as_millis_f64());
-        out.put("delay_l", "ms", delay_l.as_millis_f64());
-        out.put("packets_c", "packets", self.queue.packets(Side::Classic) as f64);
-        out.put("packets_l", "packets", self.queue.packets(Side::L4s) as f64);
+        self.queue.probe(delays, out);
         out.put("buckets", "1", self.protection.occupied(self.clock) as f64);
     }
 

@@ -13,7 +13,7 @@ mod params;
 
 use params::Params;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "docsis_pie",
     summary: "PIE of cable modems: delay from the service flow's rates, drops only",
     reference: "RFC 8034",

@@ -3,9 +3,10 @@
 
 use std::collections::VecDeque;
 
-use super::{Backlog, Env, Log, Reason};
+use super::{Backlog, Env, Log, Reason, Stats};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::packet::Packet;
+use crate::probe::Probe;
 use crate::units::{Bytes, Dur, Rate, Time};
 
 pub(super) const LIMIT: Param = Param {
@@ -116,6 +117,14 @@ pub(super) enum Side {
     Classic,
 }
 
+impl Side {
+    /// RFC 9331 section 5.1: ECT(1) and CE identify L4S.
+    #[inline]
+    pub(super) const fn of(pkt: &Packet) -> Self {
+        if pkt.tos & 1 == 1 { Self::L4s } else { Self::Classic }
+    }
+}
+
 /// The two queues.
 #[derive(Debug)]
 pub(super) struct DualQueue {
@@ -127,11 +136,13 @@ pub(super) struct DualQueue {
     /// Bytes owed to the Classic queue times the weights; it is served while this is positive.
     credit: f64,
     /// The largest backlog that an arrival found, in packets.
-    pub(super) max_queue: u32,
+    max_queue: u32,
     /// Arrivals admitted to the L4S and to the Classic queue.
-    pub(super) packets_in: [u64; 2],
+    packets_in: [u64; 2],
     /// Arrivals refused for want of room.
     pub(super) overlimits: u64,
+    ecn_mark: u64,
+    step_mark: u64,
 }
 
 impl DualQueue {
@@ -146,6 +157,8 @@ impl DualQueue {
             max_queue: 0,
             packets_in: [0; 2],
             overlimits: 0,
+            ecn_mark: 0,
+            step_mark: 0,
         }
     }
 
@@ -188,6 +201,16 @@ impl DualQueue {
         if !fits {
             self.overlimits += 1;
             log.drop(pkt, Reason::TailLimit);
+        }
+        fits
+    }
+
+    /// Takes `pkt` to the side that its codepoint names, if it fits.
+    #[inline]
+    pub(super) fn enqueue(&mut self, now: Time, pkt: Packet, limit: u64, log: &mut Log) -> bool {
+        let fits = self.admits(&pkt, limit, log);
+        if fits {
+            self.push(Side::of(&pkt), now, pkt);
         }
         fits
     }
@@ -253,6 +276,40 @@ impl DualQueue {
     /// The start of a round in which the L4S queue goes first.
     pub(super) fn reset_credit(&mut self, by: &Scheduler) {
         self.credit = (2.0 * by.classic_weight - 1.0) * self.mtu as f64;
+    }
+
+    /// The scheduler's words have changed from `old` to `new`.
+    pub(super) fn reschedule(&mut self, old: &Scheduler, new: &Scheduler) {
+        if new.classic_weight != old.classic_weight {
+            self.reset_credit(new);
+        }
+    }
+
+    /// Counts a mark.
+    #[inline]
+    pub(super) fn marked(&mut self, reason: Reason) {
+        self.ecn_mark += 1;
+        self.step_mark += u64::from(reason == Reason::Step);
+    }
+
+    /// The common counters; the delays are those of the Classic and of the L4S queue.
+    pub(super) fn stats(&self, [classic, l4s]: [Dur; 2], limit: u64, out: &mut Stats) {
+        out.put("delay_c", classic.as_micros() as f64);
+        out.put("delay_l", l4s.as_micros() as f64);
+        out.put("pkts_in_c", self.packets_in[Side::Classic as usize] as f64);
+        out.put("pkts_in_l", self.packets_in[Side::L4s as usize] as f64);
+        out.put("maxq", self.max_queue);
+        out.put("ecn_mark", self.ecn_mark as f64);
+        out.put("step_mark", self.step_mark as f64);
+        out.put("limit", limit as f64);
+    }
+
+    /// The common series, with the delays as in [`Self::stats`].
+    pub(super) fn probe(&self, [classic, l4s]: [Dur; 2], out: &mut Probe<'_>) {
+        out.put("delay_c", "ms", classic.as_millis_f64());
+        out.put("delay_l", "ms", l4s.as_millis_f64());
+        out.put("packets_c", "packets", self.packets(Side::Classic) as f64);
+        out.put("packets_l", "packets", self.packets(Side::L4s) as f64);
     }
 
     pub(super) fn purge(&mut self, log: &mut Log) {

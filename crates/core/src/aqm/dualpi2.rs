@@ -16,7 +16,7 @@ mod params;
 
 use params::{Params, Step, Version};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "dualpi2",
     summary: "L4S: a low-latency and a classic queue under one coupled PI controller",
     reference: "RFC 9332; Linux 6.17 sch_dualpi2",

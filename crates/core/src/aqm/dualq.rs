@@ -14,7 +14,7 @@ mod params;
 
 use params::{LaqmKind, Params};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "dualq",
     summary: "L4S: the dual queue with coupled PI2 of RFC 9332's pseudocode",
     reference: "RFC 9332 Appendix A",
@@ -37,8 +37,6 @@ pub struct DualQ {
     timer: UpdateTimer,
     /// The latest instant seen, for statistics.
     clock: Time,
-    ecn_mark: u64,
-    step_mark: u64,
 }
 
 /// What the AQM does with a packet.
@@ -63,8 +61,6 @@ impl DualQ {
             rng: env.rng,
             timer: UpdateTimer::new(env.now, params.tupdate()),
             clock: env.now,
-            ecn_mark: 0,
-            step_mark: 0,
         })
     }
 
@@ -79,13 +75,13 @@ impl DualQ {
     }
 
     /// The delays of the Classic and of the L4S queue's head.
-    fn delays(&self, now: Time) -> (Dur, Dur) {
-        (self.queue.age(Side::Classic, now), self.queue.age(Side::L4s, now))
+    fn delays(&self, now: Time) -> [Dur; 2] {
+        [Side::Classic, Side::L4s].map(|side| self.queue.age(side, now))
     }
 
     /// RFC 9332 A.1: `dualpi2_update`. The gains are per update.
     fn update(&mut self, now: Time) {
-        let (classic, l4s) = self.delays(now);
+        let [classic, l4s] = self.delays(now);
         let delay = classic.max(l4s);
         let seconds = Dur::as_secs_f64;
         let error = seconds(delay) - seconds(self.params.target);
@@ -156,10 +152,8 @@ impl Qdisc for DualQ {
     #[inline]
     fn enqueue(&mut self, now: Time, pkt: Packet, log: &mut Log) {
         self.clock = now;
-        if self.queue.admits(&pkt, self.params.room.limit(), log) {
+        if self.queue.enqueue(now, pkt, self.params.room.limit(), log) {
             self.timer.arm(now);
-            let side = if pkt.tos & 1 == 1 { Side::L4s } else { Side::Classic };
-            self.queue.push(side, now, pkt);
         }
     }
 
@@ -175,8 +169,7 @@ impl Qdisc for DualQ {
             let reason = match verdict {
                 Verdict::Pass => None,
                 Verdict::Mark(reason) => {
-                    self.ecn_mark += 1;
-                    self.step_mark += u64::from(reason == Reason::Step);
+                    self.queue.marked(reason);
                     Some(reason)
                 }
                 Verdict::Drop(reason) => {
@@ -219,9 +212,7 @@ impl Qdisc for DualQ {
         _log: &mut Log,
     ) -> Result<(), GrammarError> {
         let params = self.params.read(args)?;
-        if params.scheduler.classic_weight != self.params.scheduler.classic_weight {
-            self.queue.reset_credit(&params.scheduler);
-        }
+        self.queue.reschedule(&self.params.scheduler, &params.scheduler);
         self.params = params;
         self.timer.set_period(params.tupdate());
         Ok(())
@@ -232,28 +223,16 @@ impl Qdisc for DualQ {
     }
 
     fn stats(&self, out: &mut Stats) {
-        let (classic, l4s) = self.delays(self.clock);
         out.put("overlimits", self.queue.overlimits as f64);
         out.put("prob", self.prob);
-        out.put("delay_c", classic.as_micros() as f64);
-        out.put("delay_l", l4s.as_micros() as f64);
-        out.put("pkts_in_c", self.queue.packets_in[Side::Classic as usize] as f64);
-        out.put("pkts_in_l", self.queue.packets_in[Side::L4s as usize] as f64);
-        out.put("maxq", self.queue.max_queue);
-        out.put("ecn_mark", self.ecn_mark as f64);
-        out.put("step_mark", self.step_mark as f64);
-        out.put("limit", self.params.room.limit() as f64);
+        self.queue.stats(self.delays(self.clock), self.params.room.limit(), out);
     }
 
     fn probe(&self, out: &mut Probe<'_>) {
-        let (classic, l4s) = self.delays(self.clock);
         out.put("prob", "1", self.prob);
         out.put("prob_c", "1", self.classic());
         out.put("prob_l", "1", self.coupled().min(1.0));
-        out.put("delay_c", "ms", classic.as_millis_f64());
-        out.put("delay_l", "ms", l4s.as_millis_f64());
-        out.put("packets_c", "packets", self.queue.packets(Side::Classic) as f64);
-        out.put("packets_l", "packets", self.queue.packets(Side::L4s) as f64);
+        self.queue.probe(self.delays(self.clock), out);
     }
 
     fn purge(&mut self, log: &mut Log) {

@@ -7,7 +7,7 @@ use crate::grammar::{Args, GrammarError, Param};
 use crate::packet::Packet;
 use crate::units::{Bytes, Time};
 
-pub(super) const PFIFO: Entry = Entry {
+pub(crate) const PFIFO: Entry = Entry {
     name: "pfifo",
     summary: "First in, first out, limited in packets",
     reference: "Linux 6.12 sch_fifo",
@@ -21,7 +21,7 @@ pub(super) const PFIFO: Entry = Entry {
     build: |args, env| Ok(Box::new(Fifo::parse(args, Unit::Packets, &env)?)),
 };
 
-pub(super) const BFIFO: Entry = Entry {
+pub(crate) const BFIFO: Entry = Entry {
     name: "bfifo",
     summary: "First in, first out, limited in bytes",
     reference: "Linux 6.12 sch_fifo",
@@ -35,7 +35,7 @@ pub(super) const BFIFO: Entry = Entry {
     build: |args, env| Ok(Box::new(Fifo::parse(args, Unit::Bytes, &env)?)),
 };
 
-pub(super) const PFIFO_HEAD_DROP: Entry = Entry {
+pub(crate) const PFIFO_HEAD_DROP: Entry = Entry {
     name: "pfifo_head_drop",
     summary: "First in, first out; a full queue drops its oldest packet",
     reference: "Linux 6.12 sch_fifo",
@@ -169,8 +169,8 @@ impl Qdisc for Fifo {
 
 #[cfg(test)]
 mod tests {
-    use super::super::build;
     use super::*;
+    use crate::qdiscs::build;
     use crate::rng::Rng;
 
     fn make(text: &str) -> Box<dyn Qdisc> {
@@ -243,7 +243,7 @@ mod tests {
         let frame = crate::units::Rate(50_000_000).time_for(1514);
         assert_eq!((frame * 1000).0, 242_240_000);
         let env = Env::ethernet(Rng::named(1, "t"));
-        let mut q = super::super::build_shaped("htb rate 50Mbit", make("pfifo"), &env).unwrap();
+        let mut q = crate::qdiscs::build_shaped("htb rate 50Mbit", make("pfifo"), &env).unwrap();
         let (mut log, mut now, mut sent) = (Log::default(), Time::ZERO, 0);
         for id in 0..1000 {
             q.enqueue(Time::ZERO, packet(id, 1514), &mut log);
@@ -272,7 +272,7 @@ mod tests {
         for id in 0..5 {
             q.enqueue(Time::ZERO, packet(id, 100), &mut log);
         }
-        super::super::change(&mut *q, Time::ZERO, "pfifo limit 2", &mut Log::default()).unwrap();
+        crate::qdiscs::change(&mut *q, Time::ZERO, "pfifo limit 2", &mut Log::default()).unwrap();
         assert_eq!(q.backlog().packets, 5);
         q.enqueue(Time::ZERO, packet(5, 100), &mut log);
         assert_eq!(log.drain().count(), 1);

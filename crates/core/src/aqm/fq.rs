@@ -15,7 +15,7 @@ mod params;
 
 use params::Params;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "fq",
     summary: "Fair queuing between flows, each paced at a rate, in three weighted bands",
     reference: "Linux 7.2 sch_fq; tc-fq(8)",

@@ -12,7 +12,7 @@ use crate::packet::Packet;
 use crate::probe::Probe;
 use crate::units::{Bytes, Time};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "fq_codel",
     summary: "Fair queuing between flows with CoDel on each",
     reference: "RFC 8290; Linux 6.12 sch_fq_codel",

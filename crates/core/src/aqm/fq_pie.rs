@@ -14,7 +14,7 @@ use crate::probe::Probe;
 use crate::rng::Rng;
 use crate::units::{Bytes, Time};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "fq_pie",
     summary: "Fair queuing between flows with PIE on each",
     reference: "RFC 8033; Linux 6.12 sch_fq_pie",

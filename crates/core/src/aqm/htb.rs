@@ -18,7 +18,7 @@ use crate::packet::Packet;
 use crate::probe::Probe;
 use crate::units::Time;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "htb",
     summary: "Token-bucket shaper around a leaf, or a tree of classes that lend to each other",
     reference: "Linux 6.12 sch_htb",

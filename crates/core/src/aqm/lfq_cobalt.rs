@@ -24,7 +24,7 @@ const PARAMS: [Param; 15] = params_and(
     },
 );
 
-pub(super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "lfq_cobalt",
     summary: "Fair queuing by rounds over one list with a COBALT2 per flow, and a shaper",
     reference: "chromi/sce sch_lfq_cobalt, 2019 and 2020",

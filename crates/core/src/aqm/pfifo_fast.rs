@@ -8,7 +8,7 @@ use crate::packet::Packet;
 use crate::probe::Probe;
 use crate::units::Time;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "pfifo_fast",
     summary: "Three FIFOs in strict priority, by the TOS byte",
     reference: "Linux 6.12 sch_generic",
@@ -120,8 +120,9 @@ impl Qdisc for PfifoFast {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Event, build};
+    use super::super::Event;
     use super::*;
+    use crate::qdiscs::build;
     use crate::rng::Rng;
 
     fn make() -> Box<dyn Qdisc> {

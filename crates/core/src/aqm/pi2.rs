@@ -11,7 +11,7 @@ use crate::probe::Probe;
 use crate::rng::Rng;
 use crate::units::{Dur, Time};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "pi2",
     summary: "One queue for classic and scalable traffic: a squared and a linear PI output",
     reference: "De Schepper, Bondarenko, Tsang and Briscoe 2016",

@@ -15,7 +15,7 @@ pub(super) mod law;
 
 use law::{Control, Law, MAX_PROB};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "pie",
     summary: "Holds the delay at a target by random drops or marks on arrival",
     reference: "RFC 8033; Linux 6.12 sch_pie",

@@ -22,7 +22,7 @@ const FLOOR: Param = Param {
     doc: "Packets with which the queue counts as idle; a constant of the kernel module. Not a word of tc.",
 };
 
-pub(super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "quartz",
     summary: "SCE by busy time for DSCP 3, 7 and 11; CE or drop beyond 50 ms",
     reference: "chromi/sce sch_quartz, 2023",

@@ -10,7 +10,7 @@ use crate::probe::Probe;
 use crate::rng::Rng;
 use crate::units::{Dur, Rate, Time};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "ramp",
     summary: "Marks on a linear ramp of the delay, SCE and every so often CE",
     reference: "scim, SCE team",
@@ -206,9 +206,9 @@ impl Qdisc for Ramp {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{build, change};
     use super::*;
     use crate::ecn::Ecn;
+    use crate::qdiscs::{build, change};
 
     fn env() -> Env {
         Env::ethernet(Rng::named(1, "t"))

@@ -16,7 +16,7 @@ mod params;
 
 use params::{Derived, Params};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "red",
     summary: "Random early detection: signals by the average backlog in bytes",
     reference: "Floyd and Jacobson 1993; Linux 6.12 sch_red",

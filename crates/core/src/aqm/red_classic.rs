@@ -14,7 +14,7 @@ mod params;
 
 use params::{Derived, Params};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "red_classic",
     summary: "Random early detection as published, by the average of packets or bytes",
     reference: "Floyd and Jacobson 1993; Floyd 2000; Floyd, Gummadi and Shenker 2001",

@@ -16,7 +16,7 @@ const PARAMS: [Param; 6] = {
     [LIMIT, rtt, target, divisor, switch, interval]
 };
 
-pub(super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "cobalt",
     summary: "FIFO under COBALT2: CoDel for CE and for SCE, and BLUE",
     reference: "chromi/sce sch_cobalt, 2022",

@@ -11,7 +11,7 @@ use crate::probe::Probe;
 use crate::rng::Rng;
 use crate::units::{Dur, Time};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "sfb",
     summary: "Stochastic fair BLUE: a Bloom filter of probabilities that finds greedy flows",
     reference: "Feng, Kandlur, Saha and Shin 2001; Linux 6.12 sch_sfb",

@@ -4,7 +4,7 @@
 
 mod wrapper;
 
-pub(super) use self::wrapper::ENTRY;
+pub(crate) use self::wrapper::ENTRY;
 pub use self::wrapper::Stab;
 use super::psched::LinkLayer;
 

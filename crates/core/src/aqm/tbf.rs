@@ -1,14 +1,15 @@
 //! `tbf`: a token bucket, optionally with a second one for the peak rate, around one leaf. Linux
 //! 6.12 `sch_tbf`; limits as iproute2 7.3 computes them.
 
-use super::psched::{LinkLayer, RateConfig};
-use super::{Backlog, Entry, Env, Fifo, Kernel, Log, Qdisc, Reason, Stats, change};
+use super::fifo::BFIFO;
+use super::token_bucket::{Bucket, Charge, LINKLAYER, MPU, OVERHEAD};
+use super::{Backlog, Entry, Env, Fifo, Kernel, Log, Qdisc, Reason, Stats};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::packet::Packet;
 use crate::probe::Probe;
 use crate::units::{Bytes, Dur, Rate, Time};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "tbf",
     summary: "Token bucket with optional peak rate",
     reference: "Linux 6.12 sch_tbf",
@@ -45,14 +46,9 @@ pub(super) const ENTRY: Entry = Entry {
             default: "(required with peakrate)",
             doc: "Bucket of the peak rate.",
         },
-        Param { name: "mpu", value: "BYTES", default: "0", doc: "Least size charged." },
-        Param { name: "overhead", value: "BYTES", default: "0", doc: "Added to each packet." },
-        Param {
-            name: "linklayer",
-            value: "ethernet|atm|adsl",
-            default: "ethernet",
-            doc: "Framing below the packet.",
-        },
+        MPU,
+        OVERHEAD,
+        LINKLAYER,
     ],
     build: |args, env| {
         let params = Params::default().read(args)?;
@@ -77,9 +73,7 @@ struct Params {
     room: Option<Room>,
     peak: Option<Rate>,
     mtu: Option<Bytes>,
-    mpu: u16,
-    overhead: u16,
-    layer: LinkLayer,
+    charge: Charge,
 }
 
 impl Params {
@@ -99,11 +93,7 @@ impl Params {
                 }
                 "peakrate" => self.peak = Some(args.rate()?),
                 "mtu" | "minburst" => self.mtu = Some(bucket(args)?),
-                "mpu" => self.mpu = args.number(0..=0xffff)? as u16,
-                "overhead" => self.overhead = args.number(0..=0xffff)? as u16,
-                "linklayer" => {
-                    self.layer = LinkLayer::from_index(args.choice(&LinkLayer::WORDS)?);
-                }
+                _ if self.charge.read(key, args)? => {}
                 _ => return Err(args.unknown()),
             }
         }
@@ -140,8 +130,10 @@ impl Params {
         }
     }
 
-    fn config(&self, rate: Rate) -> RateConfig {
-        RateConfig::new(rate, self.overhead, u32::from(self.mpu), self.layer)
+    /// A full bucket of `burst` bytes at `rate`.
+    fn bucket(&self, rate: Rate, burst: Bytes) -> Bucket {
+        let config = self.charge.config(rate);
+        Bucket::full(config, config.l2t(burst.0 as u32) as i64)
     }
 }
 
@@ -153,27 +145,6 @@ fn bucket(args: &mut Args<'_>) -> Result<Bytes, GrammarError> {
         let size = Bytes::parse_tc(size).filter(|b| u32::try_from(b.0).is_ok());
         size.filter(|_| cell.is_power_of_two())
     })
-}
-
-/// Tokens in nanoseconds of one rate.
-#[derive(Debug)]
-struct Bucket {
-    config: RateConfig,
-    depth: i64,
-    tokens: i64,
-}
-
-impl Bucket {
-    fn full(config: RateConfig, burst: Bytes) -> Self {
-        let depth = config.l2t(burst.0 as u32) as i64;
-        Self { config, depth, tokens: depth }
-    }
-
-    /// What would be left after `elapsed` and a packet of `len` bytes; negative is a debt.
-    #[inline]
-    fn after(&self, elapsed: i64, len: u32) -> i64 {
-        (elapsed + self.tokens).min(self.depth) - self.config.l2t(len) as i64
-    }
 }
 
 /// The shaper. A leaf that cannot show the length of its next packet gives it away to be held
@@ -202,7 +173,7 @@ impl Tbf {
     }
 
     fn new(params: Params, now: Time, leaf: Box<dyn Qdisc>) -> Self {
-        let bucket = Bucket::full(params.config(params.rate), params.burst);
+        let bucket = params.bucket(params.rate, params.burst);
         let mut tbf = Self {
             params,
             max_size: 0,
@@ -221,9 +192,9 @@ impl Tbf {
     /// New buckets, which are full.
     fn configure(&mut self, p: Params) {
         self.params = p;
-        self.bucket = Bucket::full(p.config(p.rate), p.burst);
+        self.bucket = p.bucket(p.rate, p.burst);
         let peak = p.peak.zip(p.mtu);
-        self.peak = peak.map(|(peak, mtu)| Bucket::full(p.config(peak), mtu));
+        self.peak = peak.map(|(peak, mtu)| p.bucket(peak, mtu));
         self.max_size = peak.map_or(p.burst.0, |(_, mtu)| p.burst.0.min(mtu.0));
     }
 
@@ -306,7 +277,7 @@ impl Qdisc for Tbf {
         if let (Some(limit), "bfifo") =
             (params.limit(), self.leaf.describe().split(' ').next().unwrap_or_default())
         {
-            change(self.leaf.as_mut(), now, &format!("bfifo limit {limit}"), log)?;
+            self.leaf.change(now, &mut BFIFO.args(&format!("limit {limit}")), log)?;
         }
         self.configure(params);
         Ok(())
@@ -327,10 +298,7 @@ impl Qdisc for Tbf {
         };
         word("peakrate", p.peak.map(|v| v.to_string()));
         word("mtu", p.mtu.map(|v| v.to_string()));
-        word("mpu", (p.mpu != 0).then(|| p.mpu.to_string()));
-        word("overhead", (p.overhead != 0).then(|| p.overhead.to_string()));
-        word("linklayer", (p.layer != LinkLayer::Ethernet).then(|| p.layer.name().to_string()));
-        text
+        text + &p.charge.describe()
     }
 
     fn stats(&self, out: &mut Stats) {

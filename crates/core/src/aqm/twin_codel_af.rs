@@ -22,7 +22,7 @@ const PARAMS: [Param; 15] = params_and(
     },
 );
 
-pub(super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "twin_codel_af",
     summary: "Ordinary and low-latency class (DSCP 4) with a COBALT2 per flow, and a shaper",
     reference: "chromi/sce sch_twin_codel_af, 2020",

@@ -225,8 +225,7 @@ impl Qdisc for AckThin {
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        let leaf = self.leaf.backlog();
-        Backlog { packets: self.held.packets + leaf.packets, bytes: self.held.bytes + leaf.bytes }
+        self.held + self.leaf.backlog()
     }
 
     /// What is held when `hold` changes goes at once.

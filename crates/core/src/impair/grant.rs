@@ -3,159 +3,31 @@
 //! packets in order and turns loss into delay. After 3GPP TS 38.321 5.4 (HARQ, buffer status) and
 //! TS 38.322 (RLC), reduced to one process queue and one user.
 
+mod params;
+
 use std::collections::VecDeque;
 
+use self::params::{PARAMS, Params};
 use crate::aqm::{Backlog, Entry, Env, Fifo, Kernel, Log, Qdisc, Reason, Stats};
-use crate::grammar::{Args, GrammarError, Param};
-use crate::impair::outbox::Outbox;
-use crate::impair::trace::{DIGEST, FILE, FileWords, RateCursor};
+use crate::grammar::{Args, GrammarError};
+use crate::impair::shell::Shell;
+use crate::impair::trace::RateCursor;
 use crate::packet::Packet;
 use crate::probe::Probe;
 use crate::rng::Rng;
-use crate::units::{Dur, Rate, Time};
+use crate::units::{Dur, Time};
 
 pub(crate) const ENTRY: Entry = Entry {
     name: "grant",
     summary: "Cellular link: slots, block errors, HARQ, in-order release, grant delay",
     reference: "3GPP TS 38.321 and 38.322, simplified",
     kernel: Kernel::Nowhere,
-    params: &[
-        Param {
-            name: "rate",
-            value: "RATE",
-            default: "(required without file)",
-            doc: "Constant rate of the grants, layer-2 bytes.",
-        },
-        Param {
-            default: "none",
-            doc: "Rate trace instead of `rate`, read as `rate_trace` does.",
-            ..FILE
-        },
-        DIGEST,
-        Param {
-            name: "unit",
-            value: "RATE",
-            default: "1Kbit",
-            doc: "What a bandwidth of 1 in the file means.",
-        },
-        Param {
-            name: "repeat|hold",
-            value: "",
-            default: "repeat",
-            doc: "After the last step of the file, start over or keep its rate.",
-        },
-        Param {
-            name: "slot",
-            value: "TIME",
-            default: "1ms",
-            doc: "Period of the grants: 1ms in LTE, 500us in NR at 30 kHz.",
-        },
-        Param {
-            name: "loss",
-            value: "PERCENT",
-            default: "0%",
-            doc: "Probability that a block fails, in each attempt.",
-        },
-        Param {
-            name: "harq",
-            value: "TIME",
-            default: "8ms",
-            doc: "From an attempt to the next, in whole slots.",
-        },
-        Param {
-            name: "attempts",
-            value: "NUMBER",
-            default: "4",
-            doc: "Attempts until HARQ gives a block up.",
-        },
-        Param {
-            name: "request",
-            value: "TIME",
-            default: "0ns",
-            doc: "From the arrival of bytes to the first grant for them (buffer status report).",
-        },
-        Param {
-            name: "am|um",
-            value: "",
-            default: "am",
-            doc: "Acknowledged mode: in order, and a block given up is sent as if it were new; or \
-                  unacknowledged: as they complete, and without those given up.",
-        },
-    ],
+    params: PARAMS,
     build: |args, env| {
         let leaf = Box::new(Fifo::pfifo(env.txqueuelen));
         Ok(Box::new(Grant::around(args, &env, leaf)?))
     },
 };
-
-#[derive(Clone, Debug, PartialEq)]
-struct Params {
-    rate: Rate,
-    trace: FileWords,
-    unit: Rate,
-    slot: Dur,
-    loss_percent: f64,
-    harq: Dur,
-    attempts: u32,
-    request: Dur,
-    is_acknowledged: bool,
-}
-
-impl Default for Params {
-    fn default() -> Self {
-        Self {
-            rate: Rate(0),
-            trace: FileWords::new(true),
-            unit: Rate(1000),
-            slot: Dur::from_millis(1),
-            loss_percent: 0.0,
-            harq: Dur::from_millis(8),
-            attempts: 4,
-            request: Dur::ZERO,
-            is_acknowledged: true,
-        }
-    }
-}
-
-impl Params {
-    fn read(mut self, args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        while let Some(key) = args.key() {
-            match key {
-                "rate" => self.rate = args.rate()?,
-                "unit" => {
-                    let rate = |w| Rate::parse_tc(w).filter(|r| (1..=1 << 30).contains(&r.0));
-                    self.unit = args.value("a rate from 1bit to 1Gbit", rate)?;
-                }
-                "slot" => {
-                    let time = |w| Dur::parse_tc(w).filter(|d| d.0 >= 1000 && *d <= SLOT_MAX);
-                    self.slot = args.value("a time from 1us to 1s", time)?;
-                }
-                "loss" => {
-                    let percent = |w: &str| w.strip_suffix('%')?.parse().ok();
-                    let allowed = |n: &f64| (0.0..=99.0).contains(n);
-                    let read = |w| percent(w).filter(allowed);
-                    self.loss_percent = args.value("a percentage from 0% to 99%", read)?;
-                }
-                "harq" => self.harq = args.time()?,
-                "attempts" => self.attempts = args.number(1..=1000)? as u32,
-                "request" => self.request = args.time()?,
-                "am" => self.is_acknowledged = true,
-                "um" => self.is_acknowledged = false,
-                key => {
-                    if !self.trace.read(key, "hold", args)? {
-                        return Err(args.unknown());
-                    }
-                }
-            }
-        }
-        if (self.rate == Rate(0)) == self.trace.file.is_empty() {
-            return Err(args.invalid("either `rate`, above zero, or `file` is required"));
-        }
-        Ok(self)
-    }
-}
-
-const SLOT_MAX: Dur = Dur::from_secs(1);
 
 /// A packet of which at least one byte was granted.
 #[derive(Clone, Copy, Debug)]
@@ -219,8 +91,7 @@ pub struct Grant {
     known: u64,
     /// A fraction of a byte that the last slots left, in bits times nanoseconds per second.
     fraction: u128,
-    out: Outbox,
-    leaf: Box<dyn Qdisc>,
+    shell: Shell,
     counters: Counters,
 }
 
@@ -253,8 +124,7 @@ impl Grant {
             reports: VecDeque::new(),
             known: 0,
             fraction: 0,
-            out: Outbox::default(),
-            leaf,
+            shell: Shell::new(leaf),
             counters: Counters::default(),
         })
     }
@@ -272,14 +142,14 @@ impl Grant {
 
     #[inline]
     fn is_idle(&self) -> bool {
-        self.window.is_empty() && self.leaf.backlog().packets == 0
+        self.window.is_empty() && !self.shell.is_waiting()
     }
 
     /// Bytes that wait for a grant.
     #[inline]
     fn ungranted(&self) -> u64 {
         let rest = self.window.back().map_or(0, |packet| u64::from(packet.unsent));
-        self.leaf.backlog().bytes + rest
+        self.shell.leaf.backlog().bytes + rest
     }
 
     /// One slot: the fate of the block before, then a retransmission or new data.
@@ -324,17 +194,17 @@ impl Grant {
             packet.blocks -= 1;
             packet.is_lost |= fails;
             if packet.is_complete() && !self.params.is_acknowledged {
-                Self::release(packet, &mut self.held, &mut self.out, log);
+                Self::release(packet, &mut self.held, &mut self.shell, log);
             }
         }
         while let Some(packet) = self.window.front_mut().filter(|packet| packet.is_complete()) {
-            Self::release(packet, &mut self.held, &mut self.out, log);
+            Self::release(packet, &mut self.held, &mut self.shell, log);
             self.window.pop_front();
             self.first += 1;
         }
     }
 
-    fn release(packet: &mut Segmented, held: &mut Backlog, out: &mut Outbox, log: &mut Log) {
+    fn release(packet: &mut Segmented, held: &mut Backlog, shell: &mut Shell, log: &mut Log) {
         if std::mem::replace(&mut packet.is_gone, true) {
             return;
         }
@@ -342,7 +212,7 @@ impl Grant {
         if packet.is_lost {
             log.drop(&packet.pkt, Reason::Loss);
         } else {
-            out.push(packet.pkt);
+            shell.put(packet.pkt);
         }
     }
 
@@ -367,10 +237,7 @@ impl Grant {
         let mut first = None;
         while left > 0 {
             if self.window.back().is_none_or(|packet| packet.unsent == 0) {
-                if self.leaf.backlog().packets == 0 {
-                    break;
-                }
-                let Some(pkt) = self.leaf.dequeue(now, log) else { break };
+                let Some(pkt) = self.shell.take(now, log) else { break };
                 self.held.add(&pkt);
                 let (unsent, blocks, is_lost, is_gone) = (pkt.len.max(1), 0, false, false);
                 self.window.push_back(Segmented { pkt, unsent, blocks, is_lost, is_gone });
@@ -396,9 +263,9 @@ impl Qdisc for Grant {
         if self.is_idle() {
             self.next_slot = self.next_slot.max(self.slot_at(now));
         }
-        let before = self.leaf.backlog().bytes;
-        self.leaf.enqueue(now, pkt, log);
-        let more = self.leaf.backlog().bytes.saturating_sub(before);
+        let before = self.shell.leaf.backlog().bytes;
+        self.shell.leaf.enqueue(now, pkt, log);
+        let more = self.shell.leaf.backlog().bytes.saturating_sub(before);
         if self.params.request > Dur::ZERO && more > 0 {
             let due = self.slot_at(now + self.params.request);
             match self.reports.back_mut().filter(|(slot, _)| *slot == due) {
@@ -410,24 +277,22 @@ impl Qdisc for Grant {
 
     #[inline]
     fn dequeue(&mut self, _now: Time, _log: &mut Log) -> Option<Packet> {
-        self.out.pop()
+        self.shell.fetch()
     }
 
     #[inline]
     fn next_len(&self) -> Option<u32> {
-        self.out.next_len()
+        self.shell.next_len()
     }
 
     #[inline]
     fn wake(&self) -> Time {
-        let leaf = self.leaf.wake();
+        let leaf = self.shell.leaf.wake();
         if self.is_idle() { leaf } else { leaf.min(self.time_of(self.next_slot)) }
     }
 
     fn on_wake(&mut self, now: Time, log: &mut Log) {
-        if self.leaf.wake() <= now {
-            self.leaf.on_wake(now, log);
-        }
+        self.shell.wake_leaf(now, log);
         while !self.is_idle() && self.time_of(self.next_slot) <= now {
             self.serve(now, log);
         }
@@ -435,10 +300,7 @@ impl Qdisc for Grant {
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        let (leaf, held) = (self.leaf.backlog(), self.held);
-        let inside =
-            Backlog { packets: leaf.packets + held.packets, bytes: leaf.bytes + held.bytes };
-        self.out.backlog_with(inside, [])
+        self.shell.backlog([]) + self.held
     }
 
     fn change(
@@ -465,17 +327,7 @@ impl Qdisc for Grant {
     }
 
     fn describe(&self) -> String {
-        let p = &self.params;
-        let source = if p.trace.file.is_empty() {
-            format!("rate {}", p.rate)
-        } else {
-            format!("{} unit {}", p.trace.describe("hold"), p.unit)
-        };
-        let mode = if p.is_acknowledged { "am" } else { "um" };
-        format!(
-            "grant {source} slot {} loss {}% harq {} attempts {} request {} {mode}",
-            p.slot, p.loss_percent, p.harq, p.attempts, p.request
-        )
+        format!("grant {}", self.params.describe())
     }
 
     fn stats(&self, out: &mut Stats) {
@@ -492,7 +344,7 @@ impl Qdisc for Grant {
         out.put("rate", "Mbit/s", rate.as_mbps());
         out.put("reordering_packets", "packets", f64::from(self.held.packets));
         out.put("failed_blocks", "packets", self.counters.failed as f64);
-        self.leaf.probe(out);
+        self.shell.leaf.probe(out);
     }
 
     fn purge(&mut self, log: &mut Log) {
@@ -504,16 +356,15 @@ impl Qdisc for Grant {
         self.again.clear();
         self.reports.clear();
         self.known = 0;
-        self.out.purge(log);
-        self.leaf.purge(log);
+        self.shell.purge(log);
     }
 
     fn leaf(&self) -> Option<&dyn Qdisc> {
-        Some(&*self.leaf)
+        Some(&*self.shell.leaf)
     }
 
     fn leaf_mut(&mut self) -> Option<&mut Box<dyn Qdisc>> {
-        Some(&mut self.leaf)
+        Some(&mut self.shell.leaf)
     }
 }
 

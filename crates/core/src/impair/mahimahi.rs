@@ -4,7 +4,7 @@
 
 use crate::aqm::{Backlog, Entry, Env, Fifo, Kernel, Log, Qdisc, Stats};
 use crate::grammar::{Args, GrammarError, Param};
-use crate::impair::outbox::Outbox;
+use crate::impair::shell::{Overhead, Shell};
 use crate::impair::trace::{DIGEST, FILE, FileWords, Opportunities};
 use crate::packet::Packet;
 use crate::probe::Probe;
@@ -31,11 +31,10 @@ pub(crate) const ENTRY: Entry = Entry {
             doc: "Bytes that one opportunity carries.",
         },
         Param {
-            name: "overhead",
-            value: "BYTES",
             default: "-10",
             doc: "Added to each packet's layer-2 length, from -64 to 255: mahimahi counts IP bytes \
                   and the 4 of its TUN device.",
+            ..Overhead::PARAM
         },
     ],
     build: |args, env| {
@@ -48,7 +47,7 @@ pub(crate) const ENTRY: Entry = Entry {
 struct Params {
     trace: FileWords,
     packet_size: u32,
-    overhead: i32,
+    overhead: Overhead,
 }
 
 impl Params {
@@ -59,10 +58,7 @@ impl Params {
                     let size = |w| Bytes::parse_tc(w).filter(|b| (1..=1 << 20).contains(&b.0));
                     self.packet_size = args.value("a size from 1b to 1Mb", size)?.0 as u32;
                 }
-                "overhead" => {
-                    let bytes = |w: &str| w.parse().ok().filter(|n| (-64..=255).contains(n));
-                    self.overhead = args.value("a whole number from -64 to 255", bytes)?;
-                }
+                "overhead" => self.overhead = Overhead::read(args)?,
                 key => {
                     if !self.trace.read(key, "once", args)? {
                         return Err(args.unknown());
@@ -85,8 +81,7 @@ pub struct Mahimahi {
     index: usize,
     /// The packet under way, and its bytes still to carry.
     transit: Option<(Packet, u32)>,
-    out: Outbox,
-    leaf: Box<dyn Qdisc>,
+    shell: Shell,
     opportunities: u64,
     unused_bytes: u64,
 }
@@ -99,7 +94,7 @@ impl Mahimahi {
         leaf: Box<dyn Qdisc>,
     ) -> Result<Self, GrammarError> {
         let trace = FileWords::new(true);
-        let mut params = Params { trace, packet_size: 1504, overhead: -10 }.read(args)?;
+        let mut params = Params { trace, packet_size: 1504, overhead: Overhead(-10) }.read(args)?;
         let trace = env.traces.opportunities(&params.trace, args)?;
         params.trace = params.trace.of_opportunities(&trace);
         Ok(Self {
@@ -109,8 +104,7 @@ impl Mahimahi {
             base_ms: 0,
             index: 0,
             transit: None,
-            out: Outbox::default(),
-            leaf,
+            shell: Shell::new(leaf),
             opportunities: 0,
             unused_bytes: 0,
         })
@@ -151,7 +145,7 @@ impl Mahimahi {
 
     #[inline]
     fn is_idle(&self) -> bool {
-        self.transit.is_none() && self.leaf.backlog().packets == 0
+        self.transit.is_none() && !self.shell.is_waiting()
     }
 
     /// Carries the bytes of one opportunity.
@@ -164,7 +158,7 @@ impl Mahimahi {
             let carried = need.min(left);
             left -= carried;
             if need == carried {
-                self.out.push(pkt);
+                self.shell.put(pkt);
             } else {
                 self.transit = Some((pkt, need - carried));
             }
@@ -174,11 +168,8 @@ impl Mahimahi {
 
     /// The next packet of the queue with its size on this link.
     fn fetch(&mut self, now: Time, log: &mut Log) -> Option<(Packet, u32)> {
-        if self.leaf.backlog().packets == 0 {
-            return None;
-        }
-        let pkt = self.leaf.dequeue(now, log)?;
-        Some((pkt, pkt.len.saturating_add_signed(self.params.overhead).max(1)))
+        let pkt = self.shell.take(now, log)?;
+        Some((pkt, self.params.overhead.size(&pkt)))
     }
 }
 
@@ -188,30 +179,28 @@ impl Qdisc for Mahimahi {
         if self.is_idle() {
             self.skip(now);
         }
-        self.leaf.enqueue(now, pkt, log);
+        self.shell.leaf.enqueue(now, pkt, log);
     }
 
     #[inline]
     fn dequeue(&mut self, _now: Time, _log: &mut Log) -> Option<Packet> {
-        self.out.pop()
+        self.shell.fetch()
     }
 
     #[inline]
     fn next_len(&self) -> Option<u32> {
-        self.out.next_len()
+        self.shell.next_len()
     }
 
     #[inline]
     fn wake(&self) -> Time {
-        let leaf = self.leaf.wake();
+        let leaf = self.shell.leaf.wake();
         if self.is_idle() { leaf } else { leaf.min(self.next()) }
     }
 
     #[inline]
     fn on_wake(&mut self, now: Time, log: &mut Log) {
-        if self.leaf.wake() <= now {
-            self.leaf.on_wake(now, log);
-        }
+        self.shell.wake_leaf(now, log);
         while !self.is_idle() && self.next() <= now {
             self.deliver(now, log);
             self.pass();
@@ -220,7 +209,7 @@ impl Qdisc for Mahimahi {
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        self.out.backlog_with(self.leaf.backlog(), self.transit.as_ref().map(|(pkt, _)| pkt))
+        self.shell.backlog(self.transit.as_ref().map(|(pkt, _)| pkt))
     }
 
     /// Sizes and the end of the trace can be changed; another trace is another link.
@@ -241,7 +230,7 @@ impl Qdisc for Mahimahi {
     }
 
     fn describe(&self) -> String {
-        let Params { trace, packet_size, overhead } = &self.params;
+        let Params { trace, packet_size, overhead: Overhead(overhead) } = &self.params;
         let size = Bytes(u64::from(*packet_size));
         format!("mahimahi {} packet_size {size} overhead {overhead}", trace.describe("once"))
     }
@@ -253,23 +242,22 @@ impl Qdisc for Mahimahi {
 
     fn probe(&self, out: &mut Probe<'_>) {
         out.put("opportunities", "packets", self.opportunities as f64);
-        self.leaf.probe(out);
+        self.shell.leaf.probe(out);
     }
 
     fn purge(&mut self, log: &mut Log) {
         if let Some((pkt, _)) = self.transit.take() {
-            self.out.push(pkt);
+            self.shell.put(pkt);
         }
-        self.out.purge(log);
-        self.leaf.purge(log);
+        self.shell.purge(log);
     }
 
     fn leaf(&self) -> Option<&dyn Qdisc> {
-        Some(&*self.leaf)
+        Some(&*self.shell.leaf)
     }
 
     fn leaf_mut(&mut self) -> Option<&mut Box<dyn Qdisc>> {
-        Some(&mut self.leaf)
+        Some(&mut self.shell.leaf)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What happens to packets on the way beside queuing: delay, loss, policing, rewriting, tunnels, and
 //! links whose rate is not a constant. Each element is a [`Qdisc`](crate::aqm::Qdisc) too, so that
 //! it can stand before a queue or around one, and is registered by name in
-//! [`aqm::REGISTRY`](crate::aqm::REGISTRY), except for [`tunnel`], whose two ends an engine builds
+//! [`qdiscs::REGISTRY`](crate::qdiscs::REGISTRY), except for [`tunnel`], whose two ends an engine builds
 //! as a pair. One element, one file.
 
 pub(crate) mod ackthin;
@@ -12,10 +12,10 @@ pub(crate) mod mahimahi;
 pub(crate) mod mangle;
 mod medium;
 pub(crate) mod netem;
-mod outbox;
 pub(crate) mod police;
 pub(crate) mod rate_trace;
 mod select;
+mod shell;
 pub mod trace;
 pub mod tunnel;
 pub(crate) mod wifi;

@@ -1,7 +1,8 @@
 //! `police`: a token bucket that drops instead of delaying, in front of one leaf. Linux 6.12
 //! `act_police`; words and defaults of iproute2 7.3.
 
-use crate::aqm::psched::{LinkLayer, RateConfig, burst_time};
+use crate::aqm::psched::burst_time;
+use crate::aqm::token_bucket::{Bucket, Charge, LINKLAYER, MPU, OVERHEAD};
 use crate::aqm::{Backlog, Entry, Env, Fifo, Kernel, Log, Qdisc, Reason, Stats};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::packet::Packet;
@@ -45,14 +46,9 @@ pub(crate) const ENTRY: Entry = Entry {
             default: "none",
             doc: "Rate at which the bucket may be emptied.",
         },
-        Param { name: "mpu", value: "BYTES", default: "0", doc: "Least size charged." },
-        Param { name: "overhead", value: "BYTES", default: "0", doc: "Added to each packet." },
-        Param {
-            name: "linklayer",
-            value: "ethernet|atm|adsl",
-            default: "ethernet",
-            doc: "Framing below the packet.",
-        },
+        MPU,
+        OVERHEAD,
+        LINKLAYER,
         Param {
             name: "conform-exceed",
             value: "EXCEED[/CONFORM]",
@@ -95,9 +91,7 @@ struct Params {
     pkts_burst: u64,
     mtu: Option<Bytes>,
     peak: Option<Rate>,
-    mpu: u16,
-    overhead: u16,
-    layer: LinkLayer,
+    charge: Charge,
     /// Places in [`ACTIONS`].
     exceed: usize,
     conform: usize,
@@ -112,9 +106,7 @@ impl Default for Params {
             pkts_burst: 0,
             mtu: None,
             peak: None,
-            mpu: 0,
-            overhead: 0,
-            layer: LinkLayer::Ethernet,
+            charge: Charge::default(),
             exceed: 1,
             conform: 2,
         }
@@ -132,11 +124,7 @@ impl Params {
                 "pkts_burst" => self.pkts_burst = args.number(1..=u64::from(u32::MAX))?,
                 "mtu" | "minburst" => self.mtu = Some(args.size()?),
                 "peakrate" => self.peak = Some(args.rate()?),
-                "mpu" => self.mpu = args.number(0..=0xffff)? as u16,
-                "overhead" => self.overhead = args.number(0..=0xffff)? as u16,
-                "linklayer" => {
-                    self.layer = LinkLayer::from_index(args.choice(&LinkLayer::WORDS)?);
-                }
+                _ if self.charge.read(key, args)? => {}
                 "conform-exceed" => {
                     (self.exceed, self.conform) = args.value("such as `drop/pass`", |words| {
                         let (exceed, conform) = words.split_once('/').unwrap_or((words, "pass"));
@@ -168,22 +156,6 @@ impl Params {
     fn mtu(&self) -> u64 {
         let default = if self.rate > Rate(0) { DEFAULT_MTU } else { u64::MAX };
         self.mtu.map_or(default, |mtu| mtu.0)
-    }
-}
-
-/// Tokens in nanoseconds of one rate.
-#[derive(Clone, Copy, Debug)]
-struct Bucket {
-    config: RateConfig,
-    depth: i64,
-    tokens: i64,
-}
-
-impl Bucket {
-    /// What would be left after `elapsed` and a packet of `len` bytes; negative is a debt.
-    #[inline]
-    fn after(&self, elapsed: i64, len: u32) -> i64 {
-        (elapsed + self.tokens).min(self.depth) - self.config.l2t(len) as i64
     }
 }
 
@@ -221,26 +193,25 @@ impl Police {
     }
 
     fn configure(&mut self, now: Time, p: Params) {
-        let config = |rate| RateConfig::new(rate, p.overhead, u32::from(p.mpu), p.layer);
         self.params = p;
         self.charged = now;
         self.mtu = p.mtu();
         self.bucket = if p.rate > Rate(0) {
             let depth = burst_time(p.burst, p.rate).0 as i64;
-            Some(Bucket { config: config(p.rate), depth, tokens: depth })
+            Some(Bucket::full(p.charge.config(p.rate), depth))
         } else {
             // A packet counts as one byte of a rate in packets.
             (p.pkts_rate > 0).then(|| {
                 let rate = Rate(p.pkts_rate * 8);
                 let depth = burst_time(Bytes(p.pkts_burst), rate).0 as i64;
-                let config = RateConfig::new(rate, 0, 0, LinkLayer::Ethernet);
+                let config = Charge::default().config(rate);
                 Bucket { config, depth, tokens: 0 }
             })
         };
         self.peak = p.peak.map(|peak| {
-            let config = config(peak);
+            let config = p.charge.config(peak);
             let depth = config.l2t(u32::try_from(self.mtu).unwrap_or(u32::MAX)) as i64;
-            Bucket { config, depth, tokens: depth }
+            Bucket::full(config, depth)
         });
     }
 
@@ -330,12 +301,9 @@ impl Qdisc for Police {
         word("pkts_burst", (p.pkts_rate > 0).then(|| p.pkts_burst.to_string()));
         word("mtu", p.mtu.map(|v| v.to_string()));
         word("peakrate", p.peak.map(|v| v.to_string()));
-        word("mpu", (p.mpu != 0).then(|| p.mpu.to_string()));
-        word("overhead", (p.overhead != 0).then(|| p.overhead.to_string()));
-        word("linklayer", (p.layer != LinkLayer::Ethernet).then(|| p.layer.name().to_string()));
+        text += &p.charge.describe();
         let [exceed, conform] = [p.exceed, p.conform].map(|action| ACTIONS[action].0);
-        word("conform-exceed", Some(format!("{exceed}/{conform}")));
-        text
+        text + &format!(" conform-exceed {exceed}/{conform}")
     }
 
     fn stats(&self, out: &mut Stats) {

@@ -4,7 +4,7 @@
 
 use crate::aqm::{Backlog, Entry, Env, Fifo, Kernel, Log, Qdisc, Stats};
 use crate::grammar::{Args, GrammarError, Param};
-use crate::impair::outbox::Outbox;
+use crate::impair::shell::{Overhead, Shell};
 use crate::impair::trace::{DIGEST, FILE, FileWords, RateCursor};
 use crate::packet::Packet;
 use crate::probe::Probe;
@@ -31,12 +31,7 @@ pub(crate) const ENTRY: Entry = Entry {
             doc: "After the last step, which lasts as long as the one before, start over; or keep \
                   its rate.",
         },
-        Param {
-            name: "overhead",
-            value: "BYTES",
-            default: "0",
-            doc: "Added to each packet's layer-2 length, from -64 to 255.",
-        },
+        Overhead::PARAM,
     ],
     build: |args, env| {
         let leaf = Box::new(Fifo::pfifo(env.txqueuelen));
@@ -48,7 +43,7 @@ pub(crate) const ENTRY: Entry = Entry {
 struct Params {
     trace: FileWords,
     unit: Rate,
-    overhead: i32,
+    overhead: Overhead,
 }
 
 impl Params {
@@ -59,10 +54,7 @@ impl Params {
                     let rate = |w| Rate::parse_tc(w).filter(|r| (1..=1 << 30).contains(&r.0));
                     self.unit = args.value("a rate from 1bit to 1Gbit", rate)?;
                 }
-                "overhead" => {
-                    let bytes = |w: &str| w.parse().ok().filter(|n| (-64..=255).contains(n));
-                    self.overhead = args.value("a whole number from -64 to 255", bytes)?;
-                }
+                "overhead" => self.overhead = Overhead::read(args)?,
                 key => {
                     if !self.trace.read(key, "hold", args)? {
                         return Err(args.unknown());
@@ -80,8 +72,7 @@ pub struct RateTrace {
     rate: RateCursor,
     /// The packet under way, and when its last bit is through.
     transit: Option<(Packet, Time)>,
-    out: Outbox,
-    leaf: Box<dyn Qdisc>,
+    shell: Shell,
 }
 
 impl RateTrace {
@@ -92,20 +83,19 @@ impl RateTrace {
         leaf: Box<dyn Qdisc>,
     ) -> Result<Self, GrammarError> {
         let trace = FileWords::new(true);
-        let mut params = Params { trace, unit: Rate(1000), overhead: 0 }.read(args)?;
+        let mut params = Params { trace, unit: Rate(1000), overhead: Overhead(0) }.read(args)?;
         let rate = env.traces.rates(&params.trace, params.unit, args, env.now)?;
         params.trace = params.trace.of_rates(&env.traces);
-        Ok(Self { params, rate, transit: None, out: Outbox::default(), leaf })
+        Ok(Self { params, rate, transit: None, shell: Shell::new(leaf) })
     }
 
     /// Starts the next packet if nothing is under way.
     #[inline]
     fn begin(&mut self, now: Time, log: &mut Log) {
         if self.transit.is_none()
-            && self.leaf.backlog().packets > 0
-            && let Some(pkt) = self.leaf.dequeue(now, log)
+            && let Some(pkt) = self.shell.take(now, log)
         {
-            let len = pkt.len.saturating_add_signed(self.params.overhead).max(1);
+            let len = self.params.overhead.size(&pkt);
             self.transit = Some((pkt, self.rate.serve(now, u64::from(len))));
         }
     }
@@ -114,44 +104,42 @@ impl RateTrace {
 impl Qdisc for RateTrace {
     #[inline]
     fn enqueue(&mut self, now: Time, pkt: Packet, log: &mut Log) {
-        self.leaf.enqueue(now, pkt, log);
+        self.shell.leaf.enqueue(now, pkt, log);
         self.begin(now, log);
     }
 
     #[inline]
     fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
         self.begin(now, log);
-        self.out.pop()
+        self.shell.fetch()
     }
 
     #[inline]
     fn next_len(&self) -> Option<u32> {
-        self.out.next_len()
+        self.shell.next_len()
     }
 
     #[inline]
     fn wake(&self) -> Time {
-        self.transit.map_or(Time::NEVER, |(_, through)| through).min(self.leaf.wake())
+        self.transit.map_or(Time::NEVER, |(_, through)| through).min(self.shell.leaf.wake())
     }
 
     #[inline]
     fn on_wake(&mut self, now: Time, log: &mut Log) {
-        if self.leaf.wake() <= now {
-            self.leaf.on_wake(now, log);
-        }
+        self.shell.wake_leaf(now, log);
         self.begin(now, log);
         while let Some((pkt, through)) = self.transit
             && through <= now
         {
             self.transit = None;
-            self.out.push(pkt);
+            self.shell.put(pkt);
             self.begin(now, log);
         }
     }
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        self.out.backlog_with(self.leaf.backlog(), self.transit.as_ref().map(|(pkt, _)| pkt))
+        self.shell.backlog(self.transit.as_ref().map(|(pkt, _)| pkt))
     }
 
     /// Only the overhead can be changed: another trace is another link.
@@ -172,7 +160,7 @@ impl Qdisc for RateTrace {
     }
 
     fn describe(&self) -> String {
-        let Params { trace, unit, overhead } = &self.params;
+        let Params { trace, unit, overhead: Overhead(overhead) } = &self.params;
         format!("rate_trace {} unit {unit} overhead {overhead}", trace.describe("hold"))
     }
 
@@ -182,23 +170,22 @@ impl Qdisc for RateTrace {
 
     fn probe(&self, out: &mut Probe<'_>) {
         out.put("rate", "Mbit/s", self.rate.rate().as_mbps());
-        self.leaf.probe(out);
+        self.shell.leaf.probe(out);
     }
 
     fn purge(&mut self, log: &mut Log) {
         if let Some((pkt, _)) = self.transit.take() {
-            self.out.push(pkt);
+            self.shell.put(pkt);
         }
-        self.out.purge(log);
-        self.leaf.purge(log);
+        self.shell.purge(log);
     }
 
     fn leaf(&self) -> Option<&dyn Qdisc> {
-        Some(&*self.leaf)
+        Some(&*self.shell.leaf)
     }
 
     fn leaf_mut(&mut self) -> Option<&mut Box<dyn Qdisc>> {
-        Some(&mut self.leaf)
+        Some(&mut self.shell.leaf)
     }
 }
 

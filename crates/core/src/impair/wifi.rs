@@ -5,7 +5,7 @@
 use crate::aqm::{Backlog, Entry, Env, Fifo, Kernel, Log, Qdisc, Stats};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::impair::medium::{Medium, Wait};
-use crate::impair::outbox::Outbox;
+use crate::impair::shell::Shell;
 use crate::packet::Packet;
 use crate::probe::Probe;
 use crate::rng::Rng;
@@ -184,8 +184,7 @@ pub struct Wifi {
     burst: Vec<Packet>,
     /// Taken from the queue for the last burst, but did not fit.
     spare: Option<Packet>,
-    out: Outbox,
-    leaf: Box<dyn Qdisc>,
+    shell: Shell,
     counters: Counters,
 }
 
@@ -206,15 +205,14 @@ impl Wifi {
             is_stalled: false,
             burst: Vec::new(),
             spare: None,
-            out: Outbox::default(),
-            leaf,
+            shell: Shell::new(leaf),
             counters: Counters::default(),
         })
     }
 
     #[inline]
     fn has_packets(&self) -> bool {
-        self.spare.is_some() || self.leaf.backlog().packets > 0
+        self.spare.is_some() || self.shell.is_waiting()
     }
 
     /// Begins to wait for access if there is something to send and nothing is under way.
@@ -255,12 +253,7 @@ impl Wifi {
         let budget = p.rate.bytes_in(p.airtime.saturating_sub(p.preamble)).min(p.bytes.0);
         let mut bytes = 0;
         while (self.burst.len() as u64) < most {
-            let Some(pkt) = self.spare.take().or_else(|| {
-                let waits = self.leaf.backlog().packets > 0;
-                waits.then(|| self.leaf.dequeue(now, log)).flatten()
-            }) else {
-                break;
-            };
+            let Some(pkt) = self.spare.take().or_else(|| self.shell.take(now, log)) else { break };
             let size = u64::from(pkt.len) + u64::from(p.overhead);
             if !self.burst.is_empty() && bytes + size > budget {
                 self.spare = Some(pkt);
@@ -271,7 +264,7 @@ impl Wifi {
         }
         self.state = State::Idle;
         if self.burst.is_empty() {
-            self.is_stalled = self.leaf.backlog().packets > 0;
+            self.is_stalled = self.shell.is_waiting();
             return;
         }
         let airtime = p.preamble + p.rate.time_for(bytes);
@@ -287,7 +280,7 @@ impl Wifi {
 impl Qdisc for Wifi {
     #[inline]
     fn enqueue(&mut self, now: Time, pkt: Packet, log: &mut Log) {
-        self.leaf.enqueue(now, pkt, log);
+        self.shell.leaf.enqueue(now, pkt, log);
         self.is_stalled = false;
         self.contend(now);
     }
@@ -295,12 +288,12 @@ impl Qdisc for Wifi {
     #[inline]
     fn dequeue(&mut self, now: Time, _log: &mut Log) -> Option<Packet> {
         self.contend(now);
-        self.out.pop()
+        self.shell.fetch()
     }
 
     #[inline]
     fn next_len(&self) -> Option<u32> {
-        self.out.next_len()
+        self.shell.next_len()
     }
 
     #[inline]
@@ -309,12 +302,11 @@ impl Qdisc for Wifi {
             State::Idle => Time::NEVER,
             State::Contending(_, at) | State::Sending(at) => at,
         };
-        own.min(self.leaf.wake())
+        own.min(self.shell.leaf.wake())
     }
 
     fn on_wake(&mut self, now: Time, log: &mut Log) {
-        if self.leaf.wake() <= now {
-            self.leaf.on_wake(now, log);
+        if self.shell.wake_leaf(now, log) {
             self.is_stalled = false;
         }
         loop {
@@ -329,7 +321,7 @@ impl Qdisc for Wifi {
                     }
                 }
                 State::Sending(at) if at <= now => {
-                    self.burst.drain(..).for_each(|pkt| self.out.push(pkt));
+                    self.burst.drain(..).for_each(|pkt| self.shell.put(pkt));
                     self.state = State::Idle;
                     self.contend(now);
                 }
@@ -340,7 +332,7 @@ impl Qdisc for Wifi {
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        self.out.backlog_with(self.leaf.backlog(), self.burst.iter().chain(&self.spare))
+        self.shell.backlog(self.burst.iter().chain(&self.spare))
     }
 
     fn change(
@@ -386,22 +378,21 @@ impl Qdisc for Wifi {
     fn probe(&self, out: &mut Probe<'_>) {
         out.put("bursts", "packets", self.counters.bursts as f64);
         out.put("airtime", "ms", self.counters.airtime.as_millis_f64());
-        self.leaf.probe(out);
+        self.shell.leaf.probe(out);
     }
 
     fn purge(&mut self, log: &mut Log) {
-        self.burst.drain(..).chain(self.spare.take()).for_each(|pkt| self.out.push(pkt));
-        self.out.purge(log);
-        self.leaf.purge(log);
+        self.burst.drain(..).chain(self.spare.take()).for_each(|pkt| self.shell.put(pkt));
+        self.shell.purge(log);
         self.state = State::Idle;
     }
 
     fn leaf(&self) -> Option<&dyn Qdisc> {
-        Some(&*self.leaf)
+        Some(&*self.shell.leaf)
     }
 
     fn leaf_mut(&mut self) -> Option<&mut Box<dyn Qdisc>> {
-        Some(&mut self.leaf)
+        Some(&mut self.shell.leaf)
     }
 }
 

@@ -1,10 +1,11 @@
-use super::super::{Event, build, change};
+use super::super::Event;
 use super::hosts::FlowMode;
 use super::priority::TinMode;
 use super::shaper::{ByteTime, RateTargets};
 use super::version::Version;
 use super::*;
 use crate::packet::FlowId;
+use crate::qdiscs::{build, change};
 
 mod filter_and_sce;
 

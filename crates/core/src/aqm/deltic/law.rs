@@ -52,10 +52,6 @@ pub(in super::super) enum Law {
 impl Law {
     /// The words, in the order of the variants.
     pub(in super::super) const WORDS: [&'static str; 4] = ["2022", "2023a", "2024a", "2024"];
-
-    pub(in super::super) const fn from_index(index: usize) -> Self {
-        [Self::V2022, Self::V2023a, Self::V2024a, Self::V2024][index]
-    }
 }
 
 /// `a * b` of fractions of 10^9.
@@ -182,6 +178,51 @@ impl Resonances {
             f => format!("{name}-resonance {}", f64::from(f) / 65_536.0),
         });
         words.join(" ")
+    }
+}
+
+/// Parameters of a FIFO under the three controllers.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct Settings {
+    pub(in super::super) limit: Option<u32>,
+    pub(in super::super) resonances: Resonances,
+    pub(in super::super) law: Law,
+}
+
+impl Settings {
+    /// Reads all words; `version` is one of `laws`.
+    pub(in super::super) fn read(
+        mut self,
+        laws: &[Law],
+        args: &mut Args<'_>,
+    ) -> Result<Self, GrammarError> {
+        while let Some(key) = args.key() {
+            match key {
+                "limit" => self.limit = Some(args.number(1..=u64::from(u32::MAX))? as u32),
+                "version" => {
+                    let words: Vec<&str> =
+                        laws.iter().map(|law| Law::WORDS[*law as usize]).collect();
+                    self.law = laws[args.choice(&words)?];
+                }
+                _ if self.resonances.read(key, args)? => {}
+                _ => return Err(args.unknown()),
+            }
+        }
+        self.resonances.check(self.law, args)?;
+        Ok(self)
+    }
+
+    /// The same for a live discipline, which keeps its law.
+    pub(in super::super) fn changed(
+        self,
+        laws: &[Law],
+        args: &mut Args<'_>,
+    ) -> Result<Self, GrammarError> {
+        let new = self.read(laws, args)?;
+        if new.law != self.law {
+            return Err(args.invalid("`version` is fixed at creation; use replace"));
+        }
+        Ok(new)
     }
 }
 

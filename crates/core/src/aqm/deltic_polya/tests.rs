@@ -105,7 +105,7 @@ fn first_build_counts_in_whole_hertz() {
     assert_eq!(error("version 2024a ecn-resonance 0.5"), expected);
     let mut q = make("version 2024a");
     let error =
-        super::super::change(&mut q, Time::ZERO, "deltic_polya version 2024", &mut Log::default())
+        crate::qdiscs::change(&mut q, Time::ZERO, "deltic_polya version 2024", &mut Log::default())
             .unwrap_err();
     assert!(error.0.contains("use replace"), "{error}");
 }

@@ -1,7 +1,8 @@
-use super::super::{Event, build, change};
+use super::super::Event;
 use super::*;
 use crate::aqm::Env;
 use crate::ecn::Ecn;
+use crate::qdiscs::{build, change};
 use crate::rng::Rng;
 
 const MS: u64 = 1_000_000;

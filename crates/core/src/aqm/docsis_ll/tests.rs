@@ -1,7 +1,8 @@
-use super::super::{Event, build, change};
+use super::super::Event;
 use super::*;
 use crate::ecn::Ecn;
 use crate::packet::FlowId;
+use crate::qdiscs::{build, change};
 
 fn env() -> Env {
     Env::ethernet(Rng::named(1, "t"))

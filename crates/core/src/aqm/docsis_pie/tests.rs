@@ -1,6 +1,7 @@
-use super::super::{Event, build, build_shaped, change};
+use super::super::Event;
 use super::*;
 use crate::ecn::Ecn;
+use crate::qdiscs::{build, build_shaped, change};
 
 fn env() -> Env {
     Env::ethernet(Rng::named(1, "t"))

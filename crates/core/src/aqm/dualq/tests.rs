@@ -1,6 +1,7 @@
-use super::super::{Event, build, change};
+use super::super::Event;
 use super::*;
 use crate::ecn::Ecn;
+use crate::qdiscs::{build, change};
 
 fn env() -> Env {
     Env::ethernet(Rng::named(1, "t"))

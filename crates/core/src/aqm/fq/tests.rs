@@ -1,6 +1,7 @@
-use super::super::{Event, build, change};
+use super::super::Event;
 use super::*;
 use crate::ecn::Ecn;
+use crate::qdiscs::{build, change};
 use crate::rng::Rng;
 
 // Times, orders and counters marked "Linux 7.2" were read from that kernel under the same packets

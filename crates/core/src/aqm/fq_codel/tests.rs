@@ -1,6 +1,7 @@
-use super::super::{Event, build, change};
+use super::super::Event;
 use super::*;
 use crate::packet::FlowId;
+use crate::qdiscs::{build, change};
 use crate::rng::Rng;
 
 fn make(text: &str) -> Box<dyn Qdisc> {

@@ -1,5 +1,5 @@
-use super::super::{build, build_shaped, change};
 use super::*;
+use crate::qdiscs::{build, build_shaped, change};
 use crate::rng::Rng;
 
 fn env() -> Env {

@@ -1,7 +1,8 @@
-use super::super::{Event, Log, Qdisc, build, build_shaped, change};
+use super::super::{Event, Log, Qdisc};
 use super::law::{Control, Law, MAX_PROB};
 use super::*;
 use crate::ecn::Ecn;
+use crate::qdiscs::{build, build_shaped, change};
 use crate::units::Dur;
 
 fn env() -> Env {

@@ -1,6 +1,6 @@
-use super::super::build;
 use super::*;
 use crate::ecn::Ecn;
+use crate::qdiscs::build;
 
 const MS: u64 = 1_000_000;
 const DSCP_3: u8 = 3 << 2;

@@ -1,6 +1,7 @@
-use super::super::{Event, build, build_shaped, change};
+use super::super::Event;
 use super::*;
 use crate::ecn::Ecn;
+use crate::qdiscs::{build, build_shaped, change};
 use crate::units::Dur;
 
 const SEED_400: &str = "red limit 400000 avpkt 1000 adaptive bandwidth 50Mbit ecn";

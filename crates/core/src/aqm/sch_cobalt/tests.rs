@@ -1,6 +1,7 @@
-use super::super::{Event, Reason, build, change};
+use super::super::{Event, Reason};
 use super::*;
 use crate::ecn::Ecn;
+use crate::qdiscs::{build, change};
 
 const MS: u64 = 1_000_000;
 

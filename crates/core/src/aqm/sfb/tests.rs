@@ -1,6 +1,7 @@
-use super::super::{Event, build, change};
+use super::super::Event;
 use super::*;
 use crate::ecn::Ecn;
+use crate::qdiscs::{build, change};
 
 /// The kernel's own steps, 66 and 11 of 65535.
 const KERNEL: &str = "sfb increment 0.001 decrement 0.00016785";

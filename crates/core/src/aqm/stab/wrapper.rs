@@ -2,13 +2,13 @@
 
 use super::{SizeTable, SizeTableParams};
 use crate::aqm::psched::LinkLayer;
-use crate::aqm::{Backlog, Entry, Event, Kernel, Log, Qdisc, REGISTRY, Stats, build, change};
+use crate::aqm::{Backlog, Entry, Event, Kernel, Log, Qdisc, Registry, Stats};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::packet::Packet;
 use crate::probe::Probe;
 use crate::units::{Rate, Time};
 
-pub(in super::super) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: Entry = Entry {
     name: "stab",
     summary: "Size table: lets the discipline inside count what a frame weighs on the link",
     reference: "Linux 6.12 qdisc_calculate_pkt_len, tc-stab(8)",
@@ -42,9 +42,10 @@ pub(in super::super) const ENTRY: Entry = Entry {
         },
     ],
     build: |args, env| {
-        let (params, inside) = read(SizeTableParams::default(), args)?;
-        let inner = build(&inside.unwrap_or_else(|| "pfifo".into()), env)?;
-        Ok(Box::new(Stab::new(params, inner)))
+        let registry = env.registry;
+        let (params, inside) = read(SizeTableParams::default(), args, registry)?;
+        let inner = registry.build(&inside.unwrap_or_else(|| "pfifo".into()), env)?;
+        Ok(Box::new(Stab::new(params, registry, inner)))
     },
 };
 
@@ -52,6 +53,7 @@ pub(in super::super) const ENTRY: Entry = Entry {
 fn read(
     mut params: SizeTableParams,
     args: &mut Args<'_>,
+    registry: Registry,
 ) -> Result<(SizeTableParams, Option<String>), GrammarError> {
     let mut inside = None;
     while let Some(key) = args.key() {
@@ -67,7 +69,7 @@ fn read(
             "linklayer" => {
                 params.layer = LinkLayer::from_index(args.choice(&LinkLayer::WORDS)?);
             }
-            name if REGISTRY.iter().any(|entry| entry.name == name) => {
+            name if (registry.entry)(name).is_ok() => {
                 inside = Some(format!("{name} {}", args.remainder()));
             }
             _ => return Err(args.unknown()),
@@ -84,6 +86,7 @@ const MAX_TSIZE: u64 = 1 << 16;
 pub struct Stab {
     params: SizeTableParams,
     table: SizeTable,
+    registry: Registry,
     inner: Box<dyn Qdisc>,
     /// True lengths by packet id, which are small and dense.
     lens: Vec<u32>,
@@ -93,10 +96,14 @@ pub struct Stab {
 
 impl Stab {
     /// The wrapper that `args` describes (the words after `stab`), around `inner`.
-    pub fn around(args: &mut Args<'_>, inner: Box<dyn Qdisc>) -> Result<Self, GrammarError> {
-        let (params, inside) = read(SizeTableParams::default(), args)?;
+    pub fn around(
+        args: &mut Args<'_>,
+        registry: Registry,
+        inner: Box<dyn Qdisc>,
+    ) -> Result<Self, GrammarError> {
+        let (params, inside) = read(SizeTableParams::default(), args, registry)?;
         match inside {
-            None => Ok(Self::new(params, inner)),
+            None => Ok(Self::new(params, registry, inner)),
             Some(text) => Err(args.invalid(format_args!(
                 "`{}`: around a queue it names none itself",
                 text.trim_end()
@@ -104,9 +111,9 @@ impl Stab {
         }
     }
 
-    fn new(params: SizeTableParams, inner: Box<dyn Qdisc>) -> Self {
+    fn new(params: SizeTableParams, registry: Registry, inner: Box<dyn Qdisc>) -> Self {
         let table = SizeTable::new(params);
-        Self { params, table, inner, lens: Vec::new(), held: Backlog::default() }
+        Self { params, table, registry, inner, lens: Vec::new(), held: Backlog::default() }
     }
 
     #[inline]
@@ -116,9 +123,13 @@ impl Stab {
 
     /// Calls the discipline inside, and gives the packets that it logs their true lengths.
     #[inline]
-    fn inside<T>(&mut self, log: &mut Log, call: impl FnOnce(&mut dyn Qdisc, &mut Log) -> T) -> T {
+    fn inside<T>(
+        &mut self,
+        log: &mut Log,
+        call: impl FnOnce(&mut Box<dyn Qdisc>, &mut Log) -> T,
+    ) -> T {
         let before = log.events().len();
-        let result = call(self.inner.as_mut(), log);
+        let result = call(&mut self.inner, log);
         for event in log.since_mut(before) {
             match event {
                 Event::Mark(pkt, _) => *pkt = self.true_packet(*pkt),
@@ -181,9 +192,10 @@ impl Qdisc for Stab {
         args: &mut Args<'_>,
         log: &mut Log,
     ) -> Result<(), GrammarError> {
-        let (params, inside) = read(self.params, args)?;
+        let registry = self.registry;
+        let (params, inside) = read(self.params, args, registry)?;
         if let Some(text) = inside {
-            self.inside(log, |inner, log| change(inner, now, &text, log))?;
+            self.inside(log, |inner, log| registry.change(inner.as_mut(), now, &text, log))?;
         }
         if params != self.params {
             self.params = params;
@@ -230,26 +242,8 @@ impl Qdisc for Stab {
         Some(&mut self.inner)
     }
 
-    fn replace_leaf(&mut self, depth: usize, fresh: Box<dyn Qdisc>, log: &mut Log) {
-        if depth > 1 {
-            self.inside(log, |inner, log| inner.replace_leaf(depth - 1, fresh, log));
-        } else {
-            self.inside(log, |inner, log| inner.purge(log));
-            self.inner = fresh;
-        }
-    }
-
-    fn change_leaf(
-        &mut self,
-        depth: usize,
-        now: Time,
-        text: &str,
-        log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        self.inside(log, |inner, log| match depth {
-            1 => change(inner, now, text, log),
-            _ => inner.change_leaf(depth - 1, now, text, log),
-        })
+    fn reach_in(&mut self, log: &mut Log, act: &mut dyn FnMut(&mut Box<dyn Qdisc>, &mut Log)) {
+        self.inside(log, act);
     }
 }
 

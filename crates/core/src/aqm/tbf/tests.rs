@@ -1,5 +1,6 @@
-use super::super::{Event, build, build_shaped, change, change_rate};
+use super::super::Event;
 use super::*;
+use crate::qdiscs::{build, build_shaped, change, change_rate};
 use crate::rng::Rng;
 
 fn env() -> Env {
@@ -88,7 +89,7 @@ fn cells_fill_the_bucket_as_the_kernel_computes_it() {
     // Linux 7.2 shows a burst of 5565 bytes for these words: 105 cells.
     let text = "tbf rate 1Mbit burst 5000/64 limit 9000 overhead 10 linklayer atm mpu 64";
     let params = Params::default().read(&mut Args::new("tbf", ENTRY.params, &text[4..])).unwrap();
-    let bucket = Bucket::full(params.config(params.rate), params.burst);
+    let bucket = params.bucket(params.rate, params.burst);
     assert_eq!(bucket.depth, 5565 * 8000);
 }
 

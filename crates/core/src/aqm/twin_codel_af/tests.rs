@@ -1,6 +1,6 @@
-use super::super::{build, change};
 use super::*;
 use crate::ecn::Ecn;
+use crate::qdiscs::{build, change};
 use crate::rng::Rng;
 
 const MS: u64 = 1_000_000;

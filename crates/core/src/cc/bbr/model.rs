@@ -10,7 +10,7 @@ pub(super) const SCALE: u32 = 8;
 /// The least window that keeps ACKs coming.
 pub(super) const MIN_CWND: u32 = 4;
 /// How long PROBE_RTT holds its flight.
-pub(super) const PROBE_RTT_TIME: Dur = Dur::from_millis(200);
+const PROBE_RTT_TIME: Dur = Dur::from_millis(200);
 /// Age at which the minimum RTT gives way to a higher sample.
 pub(super) const MIN_RTT_AGE: Dur = Dur::from_secs(10);
 /// Growth of bandwidth that shows a pipe not yet full, 1.25.
@@ -215,6 +215,40 @@ impl Rounds {
     /// A round of its own begins now.
     pub(super) fn begin(&mut self, delivered: u64) {
         self.end = delivered;
+    }
+}
+
+/// The stay in PROBE_RTT: its time and a round, both from when the flight is down.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ProbeRtt {
+    until: Option<Time>,
+    round_done: bool,
+}
+
+impl ProbeRtt {
+    /// An acknowledgement within it; whether the round is over.
+    pub(super) fn on_ack(
+        &mut self,
+        now: Time,
+        in_flight: u32,
+        target: u32,
+        rounds: &mut Rounds,
+        delivered: u64,
+    ) -> bool {
+        if self.until.is_some() {
+            self.round_done |= rounds.started;
+            return self.round_done;
+        }
+        if in_flight <= target {
+            *self = Self { until: Some(now + PROBE_RTT_TIME), round_done: false };
+            rounds.begin(delivered);
+        }
+        false
+    }
+
+    /// Whether the time is over.
+    pub(super) fn is_over(&self, now: Time) -> bool {
+        self.until.is_some_and(|until| now > until)
     }
 }
 

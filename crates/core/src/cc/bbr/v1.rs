@@ -3,9 +3,8 @@
 //! draft-cardwell-iccrg-bbr-congestion-control-00.
 
 use super::model::{
-    Aggregation, Bw, Conservation, FULL_BW_GROWTH, FULL_BW_ROUNDS, MIN_CWND, MIN_RTT_AGE,
-    PROBE_RTT_TIME, Rounds, RunningMax, SCALE, UNIT, in_flight_at_departure, saved_cwnd, tso_goal,
-    tso_segments,
+    Aggregation, Bw, Conservation, FULL_BW_GROWTH, FULL_BW_ROUNDS, MIN_CWND, MIN_RTT_AGE, ProbeRtt,
+    Rounds, RunningMax, SCALE, UNIT, in_flight_at_departure, saved_cwnd, tso_goal, tso_segments,
 };
 use crate::cc::{
     Ack, Controller, Lost, Needs, Output, Path, RateSample, State, StateChange, Window,
@@ -105,8 +104,7 @@ pub(super) struct V1 {
     /// Position in [`CYCLE`] and when it was taken.
     phase: usize,
     phase_stamp: Time,
-    probe_rtt_done: Option<Time>,
-    probe_rtt_round_done: bool,
+    probe_rtt: ProbeRtt,
     idle_restart: bool,
     conservation: Conservation,
     prior_cwnd: u32,
@@ -137,8 +135,7 @@ impl V1 {
             cwnd_gain: HIGH_GAIN,
             phase: 0,
             phase_stamp: Time::ZERO,
-            probe_rtt_done: None,
-            probe_rtt_round_done: false,
+            probe_rtt: ProbeRtt::default(),
             idle_restart: false,
             conservation: Conservation::default(),
             prior_cwnd: 0,
@@ -321,20 +318,12 @@ impl V1 {
         if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
             self.save_cwnd(win);
             self.mode = Mode::ProbeRtt;
-            self.probe_rtt_done = None;
+            self.probe_rtt = ProbeRtt::default();
         }
         if self.mode == Mode::ProbeRtt {
-            if self.probe_rtt_done.is_none() {
-                if ack.path.in_flight <= MIN_CWND {
-                    self.probe_rtt_done = Some(now + PROBE_RTT_TIME);
-                    self.probe_rtt_round_done = false;
-                    self.rounds.begin(self.delivered);
-                }
-            } else {
-                self.probe_rtt_round_done |= self.rounds.started;
-                if self.probe_rtt_round_done {
-                    self.check_probe_rtt_done(now, win);
-                }
+            let (in_flight, delivered) = (ack.path.in_flight, self.delivered);
+            if self.probe_rtt.on_ack(now, in_flight, MIN_CWND, &mut self.rounds, delivered) {
+                self.check_probe_rtt_done(now, win);
             }
         }
         if ack.rate.is_some_and(|s| s.delivered > 0) {
@@ -343,7 +332,7 @@ impl V1 {
     }
 
     fn check_probe_rtt_done(&mut self, now: Time, win: &mut Window) {
-        if self.probe_rtt_done.is_none_or(|done| now <= done) {
+        if !self.probe_rtt.is_over(now) {
             return;
         }
         self.min_rtt_stamp = now;

@@ -4,11 +4,12 @@
 //! Facts: `cc.md` 3.8, 3.13.6 (google/bbr 001a430b), draft-ietf-ccwg-bbr.
 
 mod cycle;
+mod output;
 mod signals;
 
 use self::signals::flight_at_loss;
 use super::model::{
-    Aggregation, Bw, Conservation, MIN_CWND, MIN_RTT_AGE, PROBE_RTT_TIME, Rounds, SCALE, UNIT,
+    Aggregation, Bw, Conservation, MIN_CWND, MIN_RTT_AGE, ProbeRtt, Rounds, SCALE, UNIT,
     in_flight_at_departure, saved_cwnd, tso_goal, tso_segments,
 };
 use crate::cc::{Ack, Controller, Feedback, Lost, Needs, Output, Path, State, StateChange, Window};
@@ -142,8 +143,7 @@ pub(super) struct V3 {
     min_rtt_stamp: Time,
     probe_rtt_min: Dur,
     probe_rtt_min_stamp: Time,
-    probe_rtt_done: Option<Time>,
-    probe_rtt_round_done: bool,
+    probe_rtt: ProbeRtt,
     idle_restart: bool,
     previous_state: State,
     conservation: Conservation,
@@ -204,8 +204,7 @@ impl V3 {
             min_rtt_stamp: Time::ZERO,
             probe_rtt_min: Dur::MAX,
             probe_rtt_min_stamp: Time::ZERO,
-            probe_rtt_done: None,
-            probe_rtt_round_done: false,
+            probe_rtt: ProbeRtt::default(),
             idle_restart: false,
             previous_state: State::Open,
             conservation: Conservation::default(),
@@ -303,22 +302,15 @@ impl V3 {
         if due && !self.idle_restart && self.mode != Mode::ProbeRtt {
             self.save_cwnd(win);
             self.mode = Mode::ProbeRtt;
-            self.probe_rtt_done = None;
+            self.probe_rtt = ProbeRtt::default();
             self.ack_phase = AckPhase::Stopping;
             self.rounds.begin(self.delivered);
         }
         if self.mode == Mode::ProbeRtt {
-            if self.probe_rtt_done.is_none() {
-                if ack.path.in_flight <= self.probe_rtt_cwnd() {
-                    self.probe_rtt_done = Some(now + PROBE_RTT_TIME);
-                    self.probe_rtt_round_done = false;
-                    self.rounds.begin(self.delivered);
-                }
-            } else {
-                self.probe_rtt_round_done |= self.rounds.started;
-                if self.probe_rtt_round_done {
-                    self.check_probe_rtt_done(now, win);
-                }
+            let target = self.probe_rtt_cwnd();
+            let (in_flight, delivered) = (ack.path.in_flight, self.delivered);
+            if self.probe_rtt.on_ack(now, in_flight, target, &mut self.rounds, delivered) {
+                self.check_probe_rtt_done(now, win);
             }
         }
         if ack.rate.is_some_and(|s| s.delivered > 0) {
@@ -327,7 +319,7 @@ impl V3 {
     }
 
     fn check_probe_rtt_done(&mut self, now: Time, win: &mut Window) {
-        if self.probe_rtt_done.is_none_or(|done| now <= done) {
+        if !self.probe_rtt.is_over(now) {
             return;
         }
         self.probe_rtt_min_stamp = now;
@@ -344,71 +336,6 @@ impl V3 {
     fn save_cwnd(&mut self, win: &Window) {
         let in_probe_rtt = self.mode == Mode::ProbeRtt;
         self.prior_cwnd = saved_cwnd(self.previous_state, in_probe_rtt, self.prior_cwnd, win.cwnd);
-    }
-
-    // ---- decisions --------------------------------------------------------------------------
-
-    fn update_gains(&mut self) {
-        let p = &self.profile;
-        (self.pacing_gain, self.cwnd_gain) = match self.mode {
-            Mode::Startup => (p.startup_pacing, p.startup_cwnd),
-            Mode::Drain => (DRAIN_PACING, p.startup_cwnd),
-            Mode::Down => (p.down_pacing, CWND_GAIN),
-            Mode::Cruise | Mode::Refill => (UNIT, CWND_GAIN),
-            Mode::Up => (UP_PACING, p.up_cwnd),
-            Mode::ProbeRtt => (UNIT, UNIT),
-        };
-    }
-
-    fn set_first_pacing_rate(&mut self, path: &Path, win: &Window) {
-        self.seen_rtt = path.srtt > Dur::ZERO;
-        let rtt = if self.seen_rtt { path.srtt } else { Dur::from_millis(1) };
-        self.pacing = Bw::of(win.cwnd, rtt).pacing_rate(path.mss, self.profile.startup_pacing);
-    }
-
-    fn set_pacing_rate(&mut self, path: &Path, win: &Window) {
-        if !self.seen_rtt && path.srtt > Dur::ZERO {
-            self.set_first_pacing_rate(path, win);
-        }
-        let rate = self.bw().pacing_rate(path.mss, self.pacing_gain);
-        if self.full_pipe || rate > self.pacing {
-            self.pacing = rate;
-        }
-    }
-
-    fn set_cwnd(&mut self, ack: &Ack<'_>, win: &mut Window) {
-        let acked = ack.delivered();
-        let settled = self.profile.rules == Rules::V2
-            && acked > 0
-            && self.conservation.adjust(ack, self.prior_cwnd, &mut self.rounds, win);
-        if acked > 0 && !settled {
-            let extra = self.aggregation.allowance(self.max_bw());
-            let target = self.bdp(self.bw(), self.cwnd_gain).saturating_add(extra);
-            let target = self.quantized(target);
-            let small = match self.profile.rules {
-                Rules::V2 => self.delivered < u64::from(self.initial_cwnd),
-                Rules::V3 => win.cwnd < 2 * self.initial_cwnd,
-            };
-            if self.full_pipe {
-                win.cwnd = (win.cwnd + acked).min(target);
-            } else if win.cwnd < target || small {
-                win.cwnd += acked;
-            }
-            win.cwnd = win.cwnd.max(MIN_CWND);
-        }
-        self.bound_cwnd(win);
-    }
-
-    fn bound_cwnd(&self, win: &mut Window) {
-        let cap = match self.mode {
-            Mode::Down | Mode::Refill | Mode::Up => self.inflight_hi,
-            Mode::Cruise | Mode::ProbeRtt => self.with_headroom(),
-            Mode::Startup | Mode::Drain => NONE,
-        };
-        win.cwnd = win.cwnd.min(cap.min(self.inflight_lo).max(MIN_CWND)).min(win.clamp);
-        if self.mode == Mode::ProbeRtt {
-            win.cwnd = win.cwnd.min(self.probe_rtt_cwnd());
-        }
     }
 }
 

@@ -1,5 +1,6 @@
 use super::*;
-use crate::aqm::{Event, build, change};
+use crate::aqm::Event;
+use crate::qdiscs::{build, change};
 use crate::rng::Rng;
 
 fn make(words: &str) -> Box<dyn Qdisc> {

@@ -1,6 +1,7 @@
 use super::*;
-use crate::aqm::{Env, Event, build};
+use crate::aqm::{Env, Event};
 use crate::packet::Kind;
+use crate::qdiscs::build;
 use crate::units::Time;
 
 /// Numbers from 1 of those of `packets` that the element drops.

@@ -1,6 +1,7 @@
 use super::*;
-use crate::aqm::{Event, build, change};
+use crate::aqm::Event;
 use crate::impair::trace::{RateSteps, Traces};
+use crate::qdiscs::{build, change};
 
 fn env() -> Env {
     let mut traces = Traces::default();

@@ -1,6 +1,6 @@
 use super::*;
-use crate::aqm::{build, build_shaped, change};
 use crate::impair::trace::Traces;
+use crate::qdiscs::{build, build_shaped, change};
 use crate::rng::Rng;
 
 fn env(trace: &str) -> Env {

@@ -1,6 +1,7 @@
 use super::*;
-use crate::aqm::{Backlog, Env, Event, Qdisc, build, change};
+use crate::aqm::{Backlog, Env, Event, Qdisc};
 use crate::packet::Kind;
+use crate::qdiscs::{build, change};
 use crate::units::Time;
 
 fn make(text: &str) -> Box<dyn Qdisc> {

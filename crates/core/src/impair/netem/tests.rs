@@ -1,5 +1,6 @@
 use super::*;
-use crate::aqm::{Event, build, build_shaped, change};
+use crate::aqm::Event;
+use crate::qdiscs::{build, build_shaped, change};
 
 fn make(text: &str) -> Box<dyn Qdisc> {
     build(text, Env::ethernet(Rng::named(1, "t"))).unwrap()

@@ -1,6 +1,6 @@
 use super::*;
-use crate::aqm::{build, change};
 use crate::impair::trace::{RateSteps, Traces};
+use crate::qdiscs::{build, change};
 use crate::rng::Rng;
 
 fn env(trace: &str) -> Env {

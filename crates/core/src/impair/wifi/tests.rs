@@ -1,5 +1,5 @@
 use super::*;
-use crate::aqm::{build, change};
+use crate::qdiscs::{build, change};
 
 const US: u64 = 1_000;
 

@@ -7,7 +7,7 @@ use super::super::handle::ClassId;
 use super::super::params::{ClassWords, Words};
 use super::feed::Feed;
 use super::{LEVELS, Leaf, Level, Node, PRIOS, Target, Tree};
-use crate::aqm::{Backlog, Env, Fifo, Log, Qdisc, build, change};
+use crate::aqm::{Backlog, Env, Fifo, Log, Qdisc};
 use crate::grammar::{Args, GrammarError};
 use crate::rng::Rng;
 use crate::units::Time;
@@ -135,9 +135,10 @@ impl Tree {
             self.filters = words.filters;
         }
         self.aim();
+        let registry = self.env.registry;
         for (n, class) in changes {
             if let Some(text) = class.leaf {
-                self.with_leaf(n, log, |leaf, log| change(leaf, now, text, log))
+                self.with_leaf(n, log, |leaf, log| registry.change(leaf, now, text, log))
                     .map_err(|why| why.0)?;
             }
             // It may be active at a priority that it has no more.
@@ -161,8 +162,9 @@ impl Tree {
     fn rehearse(&self, n: usize, text: &str) -> Result<(), GrammarError> {
         let leaf = self.nodes[n].leaf.as_ref();
         let leaf = leaf.ok_or_else(|| GrammarError("it has children, so no leaf".into()))?;
-        let mut copy = build(&leaf.qdisc.describe(), self.env.clone())?;
-        change(copy.as_mut(), self.env.now, text, &mut Log::default())
+        let registry = self.env.registry;
+        let mut copy = registry.build(&leaf.qdisc.describe(), self.env.clone())?;
+        registry.change(copy.as_mut(), self.env.now, text, &mut Log::default())
     }
 
     /// The tree in tc's words.
@@ -239,7 +241,8 @@ fn leaf(
         Some(text) => {
             // Its own stream, so that one leaf does not disturb the dice of another.
             let rng = Rng::named(seed, &class.id.to_string());
-            build(text, Env { rng, ..env.clone() })
+            env.registry
+                .build(text, Env { rng, ..env.clone() })
                 .map_err(|why| args.invalid(format_args!("class {}: {why}", class.id)))?
         }
         None => Box::new(Fifo::pfifo(env.txqueuelen)),

@@ -1,7 +1,7 @@
-use super::super::super::{build, build_shaped, change, change_rate};
 use super::*;
 use crate::aqm::psched::{self, LinkLayer, RateConfig};
 use crate::packet::Kind;
+use crate::qdiscs::{build, build_shaped, change, change_rate};
 use crate::rng::Rng;
 use crate::units::{Bytes, Dur};
 

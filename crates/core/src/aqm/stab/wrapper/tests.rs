@@ -1,6 +1,7 @@
 use super::*;
-use crate::aqm::{Env, Reason, build_shaped, build_sized, change_rate};
+use crate::aqm::{Env, Reason};
 use crate::ecn::Ecn;
+use crate::qdiscs::{build, build_shaped, build_sized, change, change_rate, replace_at};
 use crate::rng::Rng;
 
 fn env() -> Env {
@@ -121,7 +122,7 @@ fn replaced_leaf_is_purged_with_true_lengths() {
     let mut log = Log::default();
     for depth in [2, 1] {
         q.enqueue(Time::ZERO, packet(depth, 1000), &mut log);
-        q.replace_leaf(depth as usize, make("codel"), &mut log);
+        replace_at(&mut q, depth as usize, make("codel"), &mut log);
         let dropped: Vec<Event> = log.drain().collect();
         assert!(matches!(dropped[..], [Event::Drop(Packet { len: 1000, .. }, Reason::Purge)]));
         assert_eq!(q.backlog(), Backlog::default());

@@ -1,0 +1,207 @@
+use sojourn_core::Rng;
+
+use super::*;
+use crate::tcp::SceFeedback;
+use crate::tcp::segment::{AE, ECE};
+
+const L4S: Needs = Needs {
+    owns_cwnd: true,
+    pacing: true,
+    feedback: Some(Feedback::AccEcn),
+    codepoint: Some(Ecn::Ect1),
+    ect_on_control: true,
+};
+
+fn open() -> Receiver {
+    let mut rx = Receiver::new(Config::default(), L4S);
+    let syn = Segment {
+        flags: Flags { syn: true, ..Flags::default() },
+        ace: Negotiation::syn(Feedback::AccEcn),
+        tsval: Time(1),
+        tsecr: Time::NEVER,
+        ..Segment::default()
+    };
+    rx.on_packet(Time(1), &Body::Tcp(syn), Ecn::Ect1);
+    let answer = rx.poll(Time(1)).expect("a SYN/ACK");
+    assert_eq!(answer.tos, 0, "the SYN/ACK is Not-ECT");
+    rx
+}
+
+fn data(n: u64) -> Body {
+    Body::Tcp(Segment {
+        seq: 1 + n * 1448,
+        len: 1448,
+        flags: Flags { ack: true, ..Flags::default() },
+        tsval: Time(n),
+        tsecr: Time::NEVER,
+        ..Segment::default()
+    })
+}
+
+fn acks(rx: &mut Receiver, now: Time) -> Vec<Segment> {
+    std::iter::from_fn(|| rx.poll(now))
+        .map(|t| match t.body {
+            Body::Tcp(s) => s,
+            Body::Icmp(_) | Body::Udp(_) | Body::Counted(_) => unreachable!("TCP sends TCP"),
+        })
+        .collect()
+}
+
+#[test]
+fn a_fresh_flow_gets_sixteen_quick_acks_then_one_for_two() {
+    let mut rx = open();
+    let mut count = Vec::new();
+    for n in 0..24 {
+        let now = Time(1_000_000 * (n + 2));
+        rx.on_packet(now, &data(n), Ecn::Ect1);
+        count.push(acks(&mut rx, now).len());
+    }
+    assert_eq!(&count[..16], [1; 16]);
+    assert_eq!(&count[16..], [0, 1, 0, 1, 0, 1, 0, 1]);
+}
+
+/// ACKs of a receiver in this mode for segments that arrive a millisecond apart, quick ACKs being
+/// used up: the segments that each covers, and AE, CWR, ECE.
+fn answers(mode: Feedback, sce_feedback: SceFeedback, arrivals: &[Ecn]) -> Vec<(u64, u8)> {
+    let config = Config { ecn: mode, sce_feedback, ..Config::default() };
+    let mut rx = Receiver::new(config, Needs::default());
+    let syn = Segment {
+        flags: Flags { syn: true, ..Flags::default() },
+        ace: Negotiation::syn(mode),
+        tsval: Time(1),
+        tsecr: Time::NEVER,
+        ..Segment::default()
+    };
+    rx.on_packet(Time(1), &Body::Tcp(syn), Ecn::NotEct);
+    rx.poll(Time(1)).expect("a SYN/ACK");
+    let (mut covered, mut answers) = (1 + 16 * 1448, Vec::new());
+    for (n, ecn) in std::iter::repeat_n(&Ecn::Ect0, 16).chain(arrivals).enumerate() {
+        let now = Time(1_000_000 * (n as u64 + 2));
+        rx.on_packet(now, &data(n as u64), *ecn);
+        for ack in acks(&mut rx, now).iter().filter(|_| n >= 16) {
+            answers.push(((ack.ack - covered) / 1448, ack.ace));
+            covered = ack.ack;
+        }
+    }
+    rx.on_timer(Time(1_000_000_000));
+    let last = acks(&mut rx, Time(1_000_000_000));
+    answers.extend(last.iter().map(|ack| ((ack.ack - covered) / 1448, ack.ace)));
+    answers
+}
+
+const N: Ecn = Ecn::Ect0;
+const S: Ecn = Ecn::Ect1;
+const C: Ecn = Ecn::Ce;
+
+fn sce(arrivals: &[Ecn]) -> Vec<(u64, u8)> {
+    answers(Feedback::Sce, SceFeedback::Advanced, arrivals)
+}
+
+// KAT cc.md §9 #38
+#[test]
+fn two_marked_segments_between_unmarked_ones_make_one_esce_ack() {
+    assert_eq!(sce(&[N, N, S, S, N, N]), [(2, 0), (2, AE), (2, 0)]);
+}
+
+// KAT cc.md §2.6
+#[test]
+fn alternate_marks_make_an_ack_of_each_segment_and_steady_ones_none() {
+    assert_eq!(sce(&[N, S, N, S]), [(1, 0), (1, AE), (1, 0), (1, AE)]);
+    assert_eq!(sce(&[S, S, S, S, S, S]), [(2, AE), (2, AE), (2, AE)]);
+    assert_eq!(sce(&[N, N, N, N]), [(2, 0), (2, 0)]);
+}
+
+// KAT cc.md §2.6: CE is sticky ECE until CWR and two quick ACKs, whatever ESCE does
+#[test]
+fn ce_and_esce_are_independent() {
+    assert_eq!(sce(&[N, N, C, N, N, N]), [(2, 0), (1, ECE), (1, ECE), (2, ECE)]);
+    assert_eq!(sce(&[S, C, N, N]), [(2, AE | ECE), (1, ECE), (1, ECE)]);
+}
+
+// KAT cc.md §2.6: the dithered branch keeps one ACK per two segments
+#[test]
+fn dithered_esce_covers_as_many_bytes_as_were_marked() {
+    let dithered = |arrivals: &[Ecn]| answers(Feedback::Sce, SceFeedback::Dithered, arrivals);
+    assert_eq!(dithered(&[N, S, N, S]), [(2, AE), (2, 0)]);
+    assert_eq!(dithered(&[N, N, S, N, N, N, S, N]), [(2, 0), (2, AE), (2, 0), (2, 0)]);
+    assert_eq!(dithered(&[S, S, S, S]), [(2, AE), (2, AE)]);
+    let mut rng = Rng::named(1, "dithered");
+    let marks: Vec<Ecn> = (0..5000).map(|_| if rng.unit() < 0.3 { S } else { N }).collect();
+    let (mut marked, mut echoed, mut arrived) = (0_i64, 0_i64, 0);
+    for (segments, ace) in dithered(&marks) {
+        assert_eq!(segments, 2, "no additional ACKs");
+        let new = &marks[arrived..arrived + 2];
+        marked += new.iter().filter(|ecn| **ecn == S).count() as i64;
+        arrived += 2;
+        echoed += 2 * i64::from(ace == AE);
+        assert!((marked - echoed).abs() <= 1, "{marked} marked, {echoed} echoed");
+    }
+}
+
+// KAT cc.md §2.5
+#[test]
+fn dctcp_divides_the_runs_and_tells_each_ack_s_state() {
+    let dctcp = |arrivals: &[Ecn]| answers(Feedback::Dctcp, SceFeedback::Advanced, arrivals);
+    assert_eq!(dctcp(&[N, N, C, C, N, N]), [(2, 0), (2, ECE), (2, 0)]);
+    assert_eq!(dctcp(&[N, C, C, N, C]), [(1, 0), (2, ECE), (1, 0), (1, ECE)]);
+    assert_eq!(dctcp(&[C, C, C, C]), [(2, ECE), (2, ECE)]);
+}
+
+#[test]
+fn a_lone_segment_is_acknowledged_after_the_delayed_ack_timeout() {
+    let mut rx = open();
+    for n in 0..17 {
+        rx.on_packet(Time(1_000_000 * (n + 2)), &data(n), Ecn::Ect1);
+        acks(&mut rx, Time(1_000_000 * (n + 2)));
+    }
+    let due = rx.deadline();
+    assert_eq!(due, Time(18_000_000) + ATO_MIN);
+    rx.on_timer(due);
+    assert_eq!(acks(&mut rx, due).len(), 1);
+    assert_eq!(rx.deadline(), Time::NEVER);
+}
+
+#[test]
+fn holes_are_reported_newest_first_and_filling_one_acks_at_once() {
+    let mut rx = open();
+    let now = Time(5_000_000);
+    for n in [0, 2, 4] {
+        rx.on_packet(now, &data(n), Ecn::Ect1);
+    }
+    let ack = acks(&mut rx, now).pop().expect("an ACK with SACK");
+    let block = |n: u64| (1 + n * 1448, 1 + (n + 1) * 1448);
+    assert_eq!(ack.ack, 1 + 1448);
+    assert_eq!(ack.sack.holes_above(), [block(4), block(2)]);
+    rx.on_packet(now, &data(1), Ecn::Ect1);
+    rx.on_packet(now, &data(3), Ecn::Ect1);
+    assert_eq!(acks(&mut rx, now).pop().map(|a| a.ack), Some(1 + 5 * 1448));
+}
+
+#[test]
+fn a_duplicate_is_reported_in_the_first_block() {
+    let mut rx = open();
+    let now = Time(5_000_000);
+    rx.on_packet(now, &data(0), Ecn::Ect1);
+    acks(&mut rx, now);
+    rx.on_packet(now, &data(0), Ecn::Ect1);
+    let ack = acks(&mut rx, now).pop().expect("an ACK for the duplicate");
+    assert!(ack.sack.duplicate);
+    assert_eq!(ack.sack.as_slice(), [(1, 1449)]);
+    assert_eq!(ack.sack.holes_above(), [] as [(u64, u64); 0]);
+}
+
+#[test]
+fn window_grows_with_what_is_read_and_never_shrinks() {
+    let mut window = DynamicWindow::new(&Config::default(), 1448);
+    assert_eq!(window.advertised, 65_160);
+    window.rtt = Dur::from_millis(10);
+    let (mut last, mut rcv_nxt) = (0, 1);
+    for ms in 1..400 {
+        rcv_nxt += 20 * 1448;
+        window.on_data(Time(ms * 1_000_000), rcv_nxt);
+        let edge = rcv_nxt + window.advertise();
+        assert!(edge >= last);
+        last = edge;
+    }
+    assert!(window.advertised > 500_000 && window.advertised <= 3_145_728);
+}

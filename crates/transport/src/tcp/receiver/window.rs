@@ -1,0 +1,92 @@
+//! The receive window.
+
+use sojourn_core::{Dur, Time};
+
+use crate::tcp::Config;
+use crate::tcp::segment::Segment;
+
+/// Dynamic right-sizing (Linux 5.4 `tcp_rcv_space_adjust`): the advertised window follows twice
+/// what the application reads per RTT, at most the share of the receive buffer that counts as
+/// payload.
+#[derive(Clone, Debug)]
+pub(super) struct DynamicWindow {
+    mss: u64,
+    /// Window that is advertised now, bytes.
+    pub(super) advertised: u64,
+    /// Right edge advertised last; a window never shrinks.
+    edge: u64,
+    /// `rcv_ssthresh`: what segments' truesize has earned so far.
+    ssthresh: u64,
+    /// `window_clamp`: half of the receive buffer.
+    clamp: u64,
+    clamp_max: u64,
+    /// Receiver's own RTT estimate, from timestamps.
+    pub(super) rtt: Dur,
+    rtt_echo: Time,
+    measured_from: Time,
+    measured_seq: u64,
+    space: u64,
+    rcv_nxt: u64,
+}
+
+impl DynamicWindow {
+    pub(super) fn new(config: &Config, mss: u32) -> Self {
+        let mss = u64::from(mss);
+        let held = |buffer: u64| buffer * u64::from(config.kernel.window_share) / 256;
+        let clamp = held(config.rmem_default);
+        let initial = clamp.min(65_535) / mss * mss;
+        Self {
+            mss,
+            advertised: initial,
+            edge: 0,
+            ssthresh: initial,
+            clamp,
+            clamp_max: held(config.rmem_max),
+            rtt: Dur::ZERO,
+            rtt_echo: Time::NEVER,
+            measured_from: Time::ZERO,
+            measured_seq: 1,
+            space: 10 * mss,
+            rcv_nxt: 1,
+        }
+    }
+
+    pub(super) fn measure_rtt(&mut self, now: Time, segment: &Segment) {
+        if segment.tsecr == Time::NEVER || segment.tsecr == self.rtt_echo {
+            return;
+        }
+        self.rtt_echo = segment.tsecr;
+        let sample = Dur(now.since(segment.tsecr).0.div_ceil(1_000_000) * 1_000_000);
+        self.rtt = if self.rtt == Dur::ZERO {
+            sample
+        } else {
+            Dur(self.rtt.0 - self.rtt.0 / 8 + sample.0 / 8)
+        };
+    }
+
+    /// In-order data up to `rcv_nxt` was read. Returns whether the window grew.
+    pub(super) fn on_data(&mut self, now: Time, rcv_nxt: u64) -> bool {
+        self.rcv_nxt = rcv_nxt;
+        let grows = self.ssthresh < self.clamp;
+        self.ssthresh = (self.ssthresh + 2 * self.mss).min(self.clamp);
+        if self.rtt == Dur::ZERO || now.since(self.measured_from) < self.rtt {
+            return grows;
+        }
+        let copied = rcv_nxt - self.measured_seq;
+        if copied > self.space {
+            let window = 2 * copied + 16 * self.mss;
+            let grow = window * (copied - self.space) / self.space;
+            self.clamp = self.clamp.max((window + 2 * grow).min(self.clamp_max));
+            self.space = copied;
+        }
+        self.measured_seq = rcv_nxt;
+        self.measured_from = now;
+        grows
+    }
+
+    pub(super) fn advertise(&mut self) -> u64 {
+        self.edge = self.edge.max(self.rcv_nxt + self.ssthresh);
+        self.advertised = self.edge - self.rcv_nxt;
+        self.advertised
+    }
+}
