@@ -56,6 +56,11 @@ impl<'a> Args<'a> {
         Self { algorithm, params, rest: text, key: "" }
     }
 
+    /// The name before the words.
+    pub fn algorithm(&self) -> &'static str {
+        self.algorithm
+    }
+
     /// The next keyword, remembered for the messages of the value readers.
     pub fn key(&mut self) -> Option<&'a str> {
         self.key = self.next_word()?;

@@ -12,6 +12,7 @@ pub mod grammar;
 pub mod impair;
 pub mod packet;
 pub mod probe;
+mod registry;
 pub mod rng;
 pub mod units;
 

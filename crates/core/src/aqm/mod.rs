@@ -87,7 +87,7 @@ pub use tbf::Tbf;
 pub use twin_codel_af::TwinCodelAf;
 
 use crate::ecn::Ecn;
-use crate::grammar::{Args, GrammarError, Param, nearest, split_name};
+use crate::grammar::{Args, GrammarError, Param, split_name};
 use crate::impair::trace::Traces;
 use crate::impair::{
     AckThin, Grant, Mahimahi, Medium, Netem, Police, RateTrace, Wifi, ackthin, drop, grant,
@@ -95,6 +95,7 @@ use crate::impair::{
 };
 use crate::packet::Packet;
 use crate::probe::Probe;
+use crate::registry::{Line, Lines};
 use crate::rng::Rng;
 use crate::units::{Rate, Time};
 
@@ -432,6 +433,8 @@ impl Stats {
 /// What a discipline may know of its surroundings when it is built.
 #[derive(Clone, Debug)]
 pub struct Env {
+    /// The element's dotted name, such as `link.bneck.qdisc`, for messages.
+    pub name: String,
     /// This element's own random stream.
     pub rng: Rng,
     /// Kernel tick rate (jiffies per second), for timers that Linux counts in jiffies.
@@ -452,6 +455,7 @@ impl Env {
     /// An Ethernet device (MTU 1500, txqueuelen 1000, HZ 1000) with the given random stream.
     pub fn ethernet(rng: Rng) -> Self {
         Self {
+            name: String::new(),
             rng,
             hz: 1000,
             psched_mtu: 1514,
@@ -510,7 +514,7 @@ impl fmt::Debug for Entry {
     }
 }
 
-/// All queue disciplines, sorted by name.
+/// The queue disciplines of this crate, sorted by name.
 pub const REGISTRY: &[Entry] = &[
     ackthin::ENTRY,
     fifo::BFIFO,
@@ -558,14 +562,33 @@ pub const REGISTRY: &[Entry] = &[
     wifi::ENTRY,
 ];
 
-/// The registry's line for `name`; the error lists the names and the nearest.
+impl Line for Entry {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
+static LINES: Lines<Entry> = Lines::new("qdisc", REGISTRY);
+
+/// Adds a discipline to those of the registry, for every scenario that is read from now on. Refuses
+/// a name that is taken.
+pub fn register(entry: Entry) -> Result<(), GrammarError> {
+    LINES.register(entry)
+}
+
+/// As [`register`], but replaces an earlier definition from outside.
+pub fn redefine(entry: Entry) -> Result<(), GrammarError> {
+    LINES.redefine(entry)
+}
+
+/// The disciplines of the registry and the added ones, sorted by name.
+pub fn entries() -> Vec<&'static Entry> {
+    LINES.all()
+}
+
+/// The line for `name`; the error lists the names and the nearest.
 pub fn entry(name: &str) -> Result<&'static Entry, GrammarError> {
-    REGISTRY.iter().find(|e| e.name == name).ok_or_else(|| {
-        let near = nearest(name, REGISTRY.iter().map(|e| e.name))
-            .map_or(String::new(), |n| format!(" (did you mean `{n}`?)"));
-        let all: Vec<&str> = REGISTRY.iter().map(|e| e.name).collect();
-        GrammarError(format!("unknown qdisc `{name}`{near}; valid: {}", all.join(", ")))
-    })
+    LINES.entry(name)
 }
 
 /// Builds the discipline that `text` describes, such as `fq_codel flows 1 target 1ms ecn`.
