@@ -61,6 +61,11 @@ impl<'a> Args<'a> {
         self.algorithm
     }
 
+    /// The table of the words.
+    pub fn params(&self) -> &'static [Param] {
+        self.params
+    }
+
     /// The next keyword, remembered for the messages of the value readers.
     pub fn key(&mut self) -> Option<&'a str> {
         self.key = self.next_word()?;
