@@ -46,6 +46,7 @@ class FakeCore(ModuleType):
 
     ScenarioError = ScenarioError
     RunResult = Result
+    Ack = AckEvent = Lost = Packet = Path = RateSample = Sent = Window = object
 
     def __init__(self) -> None:
         super().__init__("sojourn._core")

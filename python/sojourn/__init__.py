@@ -7,10 +7,34 @@ The functions here are the verbs of the command line:
     t, rtt = runs[0].series("flow.prague.rtt")
 """
 
-from sojourn._core import ScenarioError, version
+from sojourn._core import Ack, AckEvent, Lost, Packet, Path, RateSample, ScenarioError, Sent, Window, version
+from sojourn.algorithms import AlgorithmError, BitsPerSecond, Bytes, Seconds, controller, load_algorithms, qdisc
 from sojourn.results import ResultSet, Run
 from sojourn.run import RunError, run
 from sojourn.scenario import Scenario, load
 
 __version__ = version()
-__all__ = ["ResultSet", "Run", "RunError", "Scenario", "ScenarioError", "load", "run"]
+__all__ = [
+    "Ack",
+    "AckEvent",
+    "AlgorithmError",
+    "BitsPerSecond",
+    "Bytes",
+    "Lost",
+    "Packet",
+    "Path",
+    "RateSample",
+    "ResultSet",
+    "Run",
+    "RunError",
+    "Scenario",
+    "ScenarioError",
+    "Seconds",
+    "Sent",
+    "Window",
+    "controller",
+    "load",
+    "load_algorithms",
+    "qdisc",
+    "run",
+]

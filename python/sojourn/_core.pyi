@@ -1,6 +1,7 @@
 """Types of the native module; its Rust source is `crates/py`."""
 
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,3 +85,272 @@ def qdisc_usage(name: str) -> str:
 
 def cc_usage(name: str) -> str:
     """Usage text of one congestion controller."""
+
+def define_controller(name: str, cls: type, file: str, summary: str, words: list[tuple[str, str, str, str]]) -> None:
+    """Makes a class the congestion controller of this name; ScenarioError if an own one has it.
+
+    A word is its name, its kind (flag, int, float, time, rate, size, text), its default as a text
+    and a description; `file` is that of the class in tracebacks.
+    """
+
+def define_qdisc(name: str, cls: type, file: str, summary: str, words: list[tuple[str, str, str, str]]) -> None:
+    """Makes a class the queue discipline of this name, as `define_controller`."""
+
+class Path:
+    """What the end point knows of the path at the moment of the call."""
+
+    @property
+    def mss(self) -> int:
+        """Payload bytes of a full segment."""
+    @property
+    def mtu(self) -> int:
+        """IP bytes of a full segment."""
+    @property
+    def srtt_s(self) -> float | None:
+        """Smoothed RTT; None before the first sample."""
+    @property
+    def mdev_s(self) -> float | None:
+        """Mean deviation of the RTT."""
+    @property
+    def min_rtt_s(self) -> float | None:
+        """Windowed minimum RTT."""
+    @property
+    def packets_out(self) -> int:
+        """Segments sent and not cumulatively acknowledged."""
+    @property
+    def in_flight(self) -> int:
+        """Segments in the network by the end point's reckoning."""
+    @property
+    def snd_nxt(self) -> int:
+        """Sequence number of the next new byte."""
+    @property
+    def snd_una(self) -> int:
+        """First unacknowledged byte."""
+    @property
+    def delivered(self) -> int:
+        """Segments delivered since the start, SACKed ones included."""
+    @property
+    def delivered_ce(self) -> int:
+        """Of those, reported CE."""
+    @property
+    def state(self) -> Literal["open", "disorder", "cwr", "recovery", "loss"]:
+        """State of the end point."""
+    @property
+    def feedback(self) -> Literal["rfc3168", "accecn", "dctcp", "sce"] | None:
+        """ECN feedback that was negotiated."""
+    @property
+    def signal(self) -> Literal["loss", "mark"]:
+        """In `ssthresh`: what the reduction answers."""
+    @property
+    def cwnd_limited(self) -> bool:
+        """The last transmission stopped because cwnd was full."""
+    @property
+    def backlogged(self) -> bool:
+        """Data is waiting in the write queue."""
+    @property
+    def paced(self) -> bool:
+        """The end point paces."""
+    @property
+    def departure_s(self) -> float:
+        """Earliest departure of the next burst by the pacer."""
+    @property
+    def pacing_ss_ratio(self) -> int:
+        """Pacing ratio in slow start, percent."""
+    @property
+    def pacing_ca_ratio(self) -> int:
+        """Pacing ratio in congestion avoidance, percent."""
+    @property
+    def hz(self) -> int:
+        """Kernel tick rate."""
+
+class Window:
+    """The window that end point and controller share, in segments."""
+
+    INFINITE: int
+    """ssthresh before the first reduction."""
+    cwnd: int
+    cwnd_cnt: int
+    """Growth carry of `additive_increase`."""
+    ssthresh: int
+
+    @property
+    def prior_cwnd(self) -> int:
+        """The cwnd when the running reduction began."""
+    @property
+    def prior_ssthresh(self) -> int:
+        """The ssthresh when the running reduction began."""
+    @property
+    def clamp(self) -> int:
+        """Upper limit of cwnd."""
+    @property
+    def in_slow_start(self) -> bool:
+        """Whether cwnd is below ssthresh."""
+    def slow_start(self, acked: int) -> int:
+        """Linux `tcp_slow_start`: grows up to ssthresh and returns the segments left over."""
+    def additive_increase(self, w: int, acked: int) -> None:
+        """Linux `tcp_cong_avoid_ai`: one segment per `w` acknowledged, with carry."""
+
+class RateSample:
+    """A delivery-rate sample."""
+
+    @property
+    def delivered(self) -> int:
+        """Segments delivered over the interval."""
+    @property
+    def delivered_ce(self) -> int:
+        """Of those, CE."""
+    @property
+    def interval_s(self) -> float:
+        """Longer of send and ACK time."""
+    @property
+    def prior_delivered(self) -> int:
+        """`delivered` when the sampled segment was sent."""
+    @property
+    def tx_in_flight(self) -> int:
+        """In flight when the sampled segment was sent, itself included."""
+    @property
+    def lost(self) -> int:
+        """Segments marked lost since it was sent."""
+    @property
+    def app_limited(self) -> bool:
+        """Sent while the application had nothing to send."""
+    @property
+    def ack_delayed(self) -> bool:
+        """The ACK of a lone segment that was probably delayed."""
+
+class AckEvent:
+    """What an acknowledgement says at first sight."""
+
+    @property
+    def path(self) -> Path:
+        """The path; `snd_una` is the new one, `delivered` and `in_flight` count SACKs only."""
+    @property
+    def acked_bytes(self) -> int:
+        """Bytes by which `snd_una` advanced."""
+    @property
+    def window_update(self) -> bool:
+        """The send window moved: False for a duplicate."""
+    @property
+    def ece(self) -> bool:
+        """ECE flag."""
+    @property
+    def esce(self) -> bool:
+        """ESCE flag (SCE)."""
+
+class Ack:
+    """Facts of one acknowledgement; counts are of this one."""
+
+    @property
+    def path(self) -> Path:
+        """The path after this acknowledgement."""
+    @property
+    def acked(self) -> int:
+        """Segments newly acknowledged cumulatively that no SACK had covered before."""
+    @property
+    def sacked(self) -> int:
+        """Segments newly SACKed."""
+    @property
+    def delivered(self) -> int:
+        """Both: what growth counts."""
+    @property
+    def acked_bytes(self) -> int:
+        """Bytes newly acknowledged cumulatively."""
+    @property
+    def lost(self) -> int:
+        """Segments newly marked lost."""
+    @property
+    def ce(self) -> int:
+        """CE-marked segments newly reported (AccECN, DCTCP)."""
+    @property
+    def ect1(self) -> int:
+        """ECT(1) segments newly reported."""
+    @property
+    def ece(self) -> bool:
+        """ECE flag (RFC 3168)."""
+    @property
+    def esce(self) -> bool:
+        """ESCE flag (SCE)."""
+    @property
+    def rtt_s(self) -> float | None:
+        """RTT sample, if this acknowledgement gives one."""
+    @property
+    def rate(self) -> RateSample | None:
+        """Rate sample, if valid."""
+    @property
+    def prior_in_flight(self) -> int:
+        """In flight before this acknowledgement."""
+    @property
+    def may_raise(self) -> bool:
+        """The cwnd may grow now: new data was acknowledged, and no reduction is running."""
+    @property
+    def app_limited(self) -> bool:
+        """The sender had nothing more to send."""
+
+class Sent:
+    """A transmission."""
+
+    @property
+    def bytes(self) -> int:
+        """Payload bytes."""
+    @property
+    def segments(self) -> int:
+        """Segments."""
+    @property
+    def retransmit(self) -> bool:
+        """Whether it repeats data."""
+    @property
+    def from_idle(self) -> bool:
+        """Nothing was in flight before."""
+
+class Lost:
+    """A transmission that was given up for lost."""
+
+    @property
+    def tx_in_flight(self) -> int:
+        """In flight when the segment was sent, itself included."""
+    @property
+    def lost(self) -> int:
+        """Segments marked lost since it was sent, itself included."""
+    @property
+    def app_limited(self) -> bool:
+        """Sent while the application had nothing to send."""
+    @property
+    def delivered(self) -> int:
+        """Segments delivered since the start."""
+
+class Packet:
+    """A packet in a queue, until it is returned from `dequeue` or dropped."""
+
+    @property
+    def len(self) -> int:
+        """Bytes of the layer-2 frame."""
+    @property
+    def flow(self) -> int:
+        """Direction of a flow; that of the other direction is `flow ^ 1`."""
+    @property
+    def hash(self) -> int:
+        """Hash of the 5-tuple."""
+    @property
+    def src(self) -> int:
+        """Source host."""
+    @property
+    def dst(self) -> int:
+        """Destination host."""
+    @property
+    def dscp(self) -> int:
+        """DSCP."""
+    @property
+    def ecn(self) -> Literal["not-ect", "ect1", "ect0", "ce"]:
+        """ECN codepoint."""
+    @property
+    def kind(self) -> Literal["tcp-data", "tcp-ack", "tcp-control", "udp", "icmp"]:
+        """Protocol class."""
+    @property
+    def arrived_s(self) -> float:
+        """When the queue received it."""
+    def mark(self, reason: str) -> bool:
+        """Sets CE; False if the packet is not ECN-capable, so that only a drop can signal."""
+    def mark_sce(self, reason: str) -> bool:
+        """Sets SCE, ECT(0) to ECT(1); False for every other codepoint."""
+    def drop(self, reason: str) -> None:
+        """Discards the packet."""

@@ -16,6 +16,7 @@ from cyclopts import App, CycloptsError, Parameter
 from cyclopts.validators import Number
 
 from sojourn import _core, results, suites
+from sojourn.algorithms import load_algorithms
 from sojourn.results import Run
 from sojourn.run import RESULTS, Engine, Job, Outcome, execute, find, new_folder, on_linux, plan, select
 from sojourn.scenario import Scenario
@@ -39,6 +40,7 @@ app.command(kernels)
 OutFolder = Annotated[Path, Parameter(name=["--out", "-o"])]
 Json = Annotated[bool, Parameter(name="--json")]
 Set = Annotated[list[str] | None, Parameter(name=["--set", "-s"])]
+Load = Annotated[list[Path] | None, Parameter(name=["--load", "-l"])]
 AtLeastOne = Parameter(validator=Number(gte=1))
 
 
@@ -50,6 +52,7 @@ class UsageError(Exception):
 def run(
     *targets: str,
     set_: Set = None,
+    load: Load = None,
     out: Annotated[Path | None, Parameter(name=["--out", "-o"])] = None,
     jobs: Annotated[int | None, AtLeastOne] = None,
     seed: int | None = None,
@@ -63,11 +66,13 @@ def run(
     """Run suites, scenario files, or the runs whose id matches a regular expression.
 
     Examples: `sojourn run my.toml -s link.bneck.rate=100Mbit`,
-    `sojourn run 'ect1/l4s-s2.*codel1q' --dry`
+    `sojourn run 'ect1/l4s-s2.*codel1q' --dry`,
+    `sojourn run ect1 --load my_cc.py -s flow.prague.cc=myaimd`
 
     Args:
         targets: Suite names, TOML files or regular expressions over run ids.
         set_: Change a value of every scenario, as `link.bneck.rate=100Mbit`; repeatable.
+        load: Python file with controllers or queues of your own; repeatable.
         out: Folder of the results; runs already in it are skipped. Default: a new one in results/.
         jobs: Runs at a time; default one a core.
         seed: Seed instead of the scenario's.
@@ -84,6 +89,7 @@ def run(
         raise UsageError(f"--out {out}: expected a folder, found a file")
     if verify and engine == "linux":
         raise UsageError("--verify: the kernel draws its own random numbers, so that no two runs are the same")
+    load_algorithms(load or ())
     todo = plan(targets, _overrides(set_), seed=seed, seeds=seeds)
     kernel = on_linux(todo) if engine == "linux" else None
     for warning in dict.fromkeys(w for job in todo for w in job.scenario.warnings):
@@ -130,7 +136,7 @@ def list_(pattern: str | None = None, /, *, as_json: Json = False) -> int:
 
 
 @app.command
-def show(target: str, /, *, set_: Set = None, as_json: Json = False) -> int:
+def show(target: str, /, *, set_: Set = None, load: Load = None, as_json: Json = False) -> int:
     """Print a scenario with every default written out; for a finished run also its summary.
 
     Example: `sojourn show ect1/l4s-s1-oneflow/prague/dualpi2/50Mbit/20ms`
@@ -138,8 +144,10 @@ def show(target: str, /, *, set_: Set = None, as_json: Json = False) -> int:
     Args:
         target: Run id, scenario file or folder of a finished run.
         set_: Change a value of the scenario; repeatable.
+        load: Python file with controllers or queues of your own; repeatable.
         as_json: Print one JSON document.
     """
+    load_algorithms(load or ())
     if (Path(target) / results.MANIFEST).is_file():
         finished = Run(Path(target))
         text = finished.scenario if (finished.path / "scenario.toml").exists() else ""
@@ -164,28 +172,32 @@ def show(target: str, /, *, set_: Set = None, as_json: Json = False) -> int:
 
 
 @app.command
-def qdisc(name: str | None = None, /, *, as_json: Json = False) -> int:
+def qdisc(name: str | None = None, /, *, load: Load = None, as_json: Json = False) -> int:
     """List the queue disciplines, or print the words that one of them takes.
 
     Example: `sojourn qdisc dualpi2`
 
     Args:
         name: Queue discipline, by tc's name.
+        load: Python file with controllers or queues of your own; repeatable.
         as_json: Print a JSON array.
     """
+    load_algorithms(load or ())
     return _algorithms(name, _core.qdiscs(), _core.qdisc_usage, as_json=as_json)
 
 
 @app.command
-def cc(name: str | None = None, /, *, as_json: Json = False) -> int:
+def cc(name: str | None = None, /, *, load: Load = None, as_json: Json = False) -> int:
     """List the congestion controllers, or print the words that one of them takes.
 
     Example: `sojourn cc prague`
 
     Args:
         name: Controller, by Linux's name.
+        load: Python file with controllers or queues of your own; repeatable.
         as_json: Print a JSON array.
     """
+    load_algorithms(load or ())
     return _algorithms(name, _core.controllers(), _core.cc_usage, as_json=as_json)
 
 
@@ -208,6 +220,7 @@ def tc(
     /,
     *,
     set_: Set = None,
+    load: Load = None,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     as_json: Json = False,
 ) -> int:
@@ -220,11 +233,13 @@ def tc(
     Args:
         target: Run id or scenario file.
         set_: Change a value of the scenario; repeatable.
+        load: Python file with controllers or queues of your own; repeatable.
         output: Script to write; default: print it.
         as_json: Print one JSON document.
     """
     from sojourn.tc import build
 
+    load_algorithms(load or ())
     script = build(_one(target).resolve(_overrides(set_)))
     if output:
         output.write_text(script.text(), encoding="utf-8")

@@ -193,9 +193,13 @@ def flatten(document: object, prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def digest(resolved: str, version: str) -> str:
-    """What a run is recognised by: its resolved scenario, seed included, and the engine version."""
-    return hashlib.sha256(f"{version}\n{resolved}".encode()).hexdigest()
+def digest(resolved: str, version: str, algorithms: Mapping[str, str] | None = None) -> str:
+    """What a run is recognised by: its resolved scenario, seed included, and the engine version.
+
+    Algorithms from outside the engine count with the digests of their sources.
+    """
+    lines = [version, *(f"{name} {source}" for name, source in (algorithms or {}).items()), resolved]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def run_folders(root: Path) -> Iterator[Path]:

@@ -17,7 +17,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
 
-from sojourn import _core, linux, results, suites
+from sojourn import _core, algorithms, linux, results, suites
 from sojourn.progress import Progress
 from sojourn.results import ResultSet, Run
 from sojourn.scenario import Resolved, Scenario, load
@@ -253,7 +253,8 @@ def _one(
 ) -> Outcome:
     text = job.scenario.text
     version = linux.version(kernel) if kernel else _core.version()
-    wanted = results.digest(text, version)
+    own = algorithms.digests(text)
+    wanted = results.digest(text, version, own)
     if not fresh and not verify and (run := results.existing(out, job.id, wanted)):
         return Outcome(job.id, "cached", run=run)
     started, clock = datetime.now(UTC), time.monotonic()
@@ -271,6 +272,7 @@ def _one(
         **({"engine": "linux", "kernel": result.kernel} if kernel else {}),
         "seed": results.seed_of(text),
         "hash": wanted,
+        **({"algorithms": own} if own else {}),
         "complete": result.complete,
         "warnings": list(job.scenario.warnings),
         "started": started.isoformat(timespec="seconds"),

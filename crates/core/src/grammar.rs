@@ -56,6 +56,16 @@ impl<'a> Args<'a> {
         Self { algorithm, params, rest: text, key: "" }
     }
 
+    /// The name before the words.
+    pub fn algorithm(&self) -> &'static str {
+        self.algorithm
+    }
+
+    /// The table of the words.
+    pub fn params(&self) -> &'static [Param] {
+        self.params
+    }
+
     /// The next keyword, remembered for the messages of the value readers.
     pub fn key(&mut self) -> Option<&'a str> {
         self.key = self.next_word()?;

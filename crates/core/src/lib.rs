@@ -13,6 +13,7 @@ pub mod impair;
 pub mod packet;
 pub mod probe;
 pub mod qdiscs;
+mod registry;
 pub mod rng;
 pub mod units;
 

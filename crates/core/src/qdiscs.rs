@@ -2,11 +2,12 @@
 //! the few that build others by name ([`Env::registry`]).
 
 use crate::aqm::{self, Entry, Env, Htb, Log, Qdisc, Registry, Stab, Tbf};
-use crate::grammar::{GrammarError, nearest, split_name};
+use crate::grammar::{GrammarError, split_name};
 use crate::impair::{self, AckThin, Grant, Mahimahi, Netem, Police, RateTrace, Wifi};
+use crate::registry::Lines;
 use crate::units::{Rate, Time};
 
-/// All queue disciplines, sorted by name.
+/// The queue disciplines of this crate, sorted by name.
 pub const REGISTRY: &[Entry] = &[
     impair::ackthin::ENTRY,
     aqm::fifo::BFIFO,
@@ -54,14 +55,27 @@ pub const REGISTRY: &[Entry] = &[
     impair::wifi::ENTRY,
 ];
 
-/// The registry's line for `name`; the error lists the names and the nearest.
+static LINES: Lines<Entry> = Lines::new("qdisc", REGISTRY);
+
+/// Adds a discipline to those of the registry, for every scenario that is read from now on. Refuses
+/// a name that is taken.
+pub fn register(entry: Entry) -> Result<(), GrammarError> {
+    LINES.register(entry)
+}
+
+/// As [`register`], but replaces an earlier definition from outside.
+pub fn redefine(entry: Entry) -> Result<(), GrammarError> {
+    LINES.redefine(entry)
+}
+
+/// The disciplines of the registry and the added ones, sorted by name.
+pub fn entries() -> Vec<&'static Entry> {
+    LINES.all()
+}
+
+/// The line for `name`; the error lists the names and the nearest.
 pub fn entry(name: &str) -> Result<&'static Entry, GrammarError> {
-    REGISTRY.iter().find(|e| e.name == name).ok_or_else(|| {
-        let near = nearest(name, REGISTRY.iter().map(|e| e.name))
-            .map_or(String::new(), |n| format!(" (did you mean `{n}`?)"));
-        let all: Vec<&str> = REGISTRY.iter().map(|e| e.name).collect();
-        GrammarError(format!("unknown qdisc `{name}`{near}; valid: {}", all.join(", ")))
-    })
+    LINES.entry(name)
 }
 
 /// [`entry`], for whoever takes a registry.

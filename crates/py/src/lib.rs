@@ -2,6 +2,8 @@
 
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 hands values over")]
 
+mod own;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -117,8 +119,10 @@ fn expand(
 fn run(py: Python<'_>, resolved_toml: &str, progress: Option<Py<PyAny>>) -> PyResult<RunResult> {
     let parsed = sojourn_scenario::load(resolved_toml, "scenario.toml", &[]).map_err(refuse)?;
     let mut watch = Watch::new(progress, 64);
-    let output =
-        py.detach(|| sojourn_sim::run(&parsed.scenario, &mut |fraction| watch.told(fraction)));
+    let output = py.detach(|| {
+        let mut go_on = |fraction| !own::has_failed() && watch.told(fraction);
+        own::watched(|| sojourn_sim::run(&parsed.scenario, &mut go_on))
+    })?;
     watch.failure.map_or(Ok(output.into()), Err)
 }
 
@@ -188,7 +192,7 @@ impl Watch {
 
 #[pyfunction]
 fn qdiscs() -> String {
-    let entries = queues::REGISTRY.iter();
+    let entries = queues::entries().into_iter();
     let list = entries.map(|e| {
         let mut row = describe(e.name, e.summary, e.reference, e.params);
         row["kernel"] = e.kernel.to_string().into();
@@ -200,7 +204,7 @@ fn qdiscs() -> String {
 
 #[pyfunction]
 fn controllers() -> String {
-    let entries = cc::REGISTRY.iter();
+    let entries = cc::entries().into_iter();
     let list = entries.map(|e| describe(e.name, e.summary, e.reference, e.params));
     Value::Array(list.collect()).to_string()
 }
@@ -269,6 +273,11 @@ fn refuse(error: impl std::fmt::Display) -> PyErr {
 
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::own::{
+        Ack, AckEvent, Lost, Packet, Path, RateSample, Sent, Window, define_controller,
+        define_qdisc,
+    };
     #[pymodule_export]
     use super::{
         RunResult, ScenarioError, app_usage, apps, cc_usage, controllers, expand, harm, jain,

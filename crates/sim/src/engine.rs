@@ -427,7 +427,8 @@ impl<'s> Engine<'s> {
 
 fn env(scenario: &Scenario, name: &str, now: Time, medium: &Medium) -> Env {
     let (traces, medium) = (scenario.traces.clone(), medium.clone());
-    Env { now, traces, medium, ..Env::ethernet(Rng::named(scenario.seed, name)) }
+    let rng = Rng::named(scenario.seed, name);
+    Env { name: name.to_owned(), now, traces, medium, ..Env::ethernet(rng) }
 }
 
 /// The ports with their queues. The two ends of a tunnel's direction follow one another.

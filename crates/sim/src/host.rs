@@ -114,11 +114,13 @@ fn flow_ends(flow: &Flow, index: usize, seed: u64) -> [End; 2] {
 /// Makes the controllers of a flow's connections, each with a random stream of its own.
 fn controllers(flow: &Flow, seed: u64) -> impl Fn() -> Box<dyn Controller> + Send + 'static {
     let text = flow.cc.clone().expect("an application over TCP has a controller");
-    let (stream, made) = (format!("flow.{}.cc", flow.name), Cell::new(0));
+    let (flow, made) = (format!("flow.{}", flow.name), Cell::new(0));
+    let stream = format!("{flow}.cc");
     move || {
         let number = made.replace(made.get() + 1);
         let name = if number == 0 { stream.clone() } else { format!("{stream}.{number}") };
         let mut controller = cc::build(&text).expect(READ);
+        controller.named(&flow);
         controller.seed(Rng::named(seed, &name));
         controller
     }

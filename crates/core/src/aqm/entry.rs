@@ -7,12 +7,15 @@ use super::qdisc::Qdisc;
 use crate::grammar::{Args, GrammarError, Param, split_name};
 use crate::impair::Medium;
 use crate::impair::trace::Traces;
+use crate::registry::Line;
 use crate::rng::Rng;
 use crate::units::Time;
 
 /// What a discipline may know of its surroundings when it is built.
 #[derive(Clone, Debug)]
 pub struct Env {
+    /// The element's dotted name, such as `link.bneck.qdisc`, for messages.
+    pub name: String,
     /// This element's own random stream.
     pub rng: Rng,
     /// Kernel tick rate (jiffies per second), for timers that Linux counts in jiffies.
@@ -35,6 +38,7 @@ impl Env {
     /// An Ethernet device (MTU 1500, txqueuelen 1000, HZ 1000) with the given random stream.
     pub fn ethernet(rng: Rng) -> Self {
         Self {
+            name: String::new(),
             rng,
             hz: 1000,
             psched_mtu: 1514,
@@ -91,6 +95,12 @@ pub struct Entry {
 impl fmt::Debug for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Entry").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Line for Entry {
+    fn name(&self) -> &'static str {
+        self.name
     }
 }
 

@@ -35,8 +35,9 @@ pub use facts::{
 pub use hystart::Era as HystartEra;
 
 use crate::ecn::Ecn;
-use crate::grammar::{Args, GrammarError, Param, nearest, split_name};
+use crate::grammar::{Args, GrammarError, Param, split_name};
 use crate::probe::Probe;
+use crate::registry::{Line, Lines};
 use crate::rng::Rng;
 use crate::units::{Bytes, Dur, Rate, Time};
 
@@ -46,6 +47,9 @@ pub trait Controller: Send {
     /// a controller may give up a wish when [`Controller::on_established`] tells it that the peer
     /// refused.
     fn needs(&self) -> Needs;
+
+    /// Tells the flow's name, for messages.
+    fn named(&mut self, _flow: &str) {}
 
     /// Hands over the flow's own random stream, before anything else. Without it a controller that
     /// throws dice uses a fixed stream.
@@ -165,7 +169,7 @@ impl fmt::Debug for Entry {
     }
 }
 
-/// All congestion controllers, sorted by name.
+/// The congestion controllers of this crate, sorted by name.
 pub const REGISTRY: &[Entry] = &[
     bbr::ENTRY,
     copa::ENTRY,
@@ -183,17 +187,33 @@ pub const REGISTRY: &[Entry] = &[
     vegas::ENTRY,
 ];
 
-/// The registry's line for `name`; the error lists the names and the nearest.
+impl Line for Entry {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
+static LINES: Lines<Entry> = Lines::new("congestion controller", REGISTRY);
+
+/// Adds a controller to those of the registry, for every scenario that is read from now on. Refuses
+/// a name that is taken.
+pub fn register(entry: Entry) -> Result<(), GrammarError> {
+    LINES.register(entry)
+}
+
+/// As [`register`], but replaces an earlier definition from outside.
+pub fn redefine(entry: Entry) -> Result<(), GrammarError> {
+    LINES.redefine(entry)
+}
+
+/// The controllers of the registry and the added ones, sorted by name.
+pub fn entries() -> Vec<&'static Entry> {
+    LINES.all()
+}
+
+/// The line for `name`; the error lists the names and the nearest.
 pub fn entry(name: &str) -> Result<&'static Entry, GrammarError> {
-    REGISTRY.iter().find(|e| e.name == name).ok_or_else(|| {
-        let near = nearest(name, REGISTRY.iter().map(|e| e.name))
-            .map_or(String::new(), |n| format!(" (did you mean `{n}`?)"));
-        let all: Vec<&str> = REGISTRY.iter().map(|e| e.name).collect();
-        GrammarError(format!(
-            "unknown congestion controller `{name}`{near}; valid: {}",
-            all.join(", ")
-        ))
-    })
+    LINES.entry(name)
 }
 
 /// Builds the controller that `text` describes, such as `prague version p2b`.

@@ -1,0 +1,130 @@
+//! Names and what they stand for: the lines of this crate, and those that a program adds before its
+//! runs. An added line never hides one of this crate, so that a text means the same everywhere.
+
+use std::sync::{PoisonError, RwLock};
+
+use crate::grammar::{GrammarError, nearest};
+
+/// A line of a registry.
+pub(crate) trait Line: Copy + Send + Sync + 'static {
+    /// The name, as texts write it.
+    fn name(&self) -> &'static str;
+}
+
+/// All lines of one sort.
+pub(crate) struct Lines<E: 'static> {
+    /// What the lines are, for messages.
+    kind: &'static str,
+    ours: &'static [E],
+    /// Found by the few lookups of names that are not ours; no packet comes here.
+    added: RwLock<Vec<&'static E>>,
+}
+
+impl<E: Line> Lines<E> {
+    pub(crate) const fn new(kind: &'static str, ours: &'static [E]) -> Self {
+        Self { kind, ours, added: RwLock::new(Vec::new()) }
+    }
+
+    pub(crate) fn register(&self, line: E) -> Result<(), GrammarError> {
+        self.add(line, false)
+    }
+
+    pub(crate) fn redefine(&self, line: E) -> Result<(), GrammarError> {
+        self.add(line, true)
+    }
+
+    fn add(&self, line: E, replaces: bool) -> Result<(), GrammarError> {
+        let (kind, name) = (self.kind, line.name());
+        // Texts are split at white space, and nested ones stand in braces and quotes.
+        let is_word = |c: char| c.is_ascii_alphanumeric() || "_+.-".contains(c);
+        if name.is_empty() || !name.chars().all(is_word) {
+            let rule = "expected letters, digits and _ + . -";
+            return Err(GrammarError(format!("{kind} `{name}`: {rule}")));
+        }
+        let taken = || GrammarError(format!("{kind} `{name}`: the name is already taken"));
+        if self.ours.iter().any(|e| e.name() == name) {
+            return Err(taken());
+        }
+        let mut added = self.added.write().unwrap_or_else(PoisonError::into_inner);
+        match added.iter().position(|e| e.name() == name) {
+            Some(_) if !replaces => return Err(taken()),
+            // A line lives as long as the program: there is one for each definition.
+            Some(at) => added[at] = Box::leak(Box::new(line)),
+            None => added.push(Box::leak(Box::new(line))),
+        }
+        Ok(())
+    }
+
+    fn added(&self) -> Vec<&'static E> {
+        self.added.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn all(&self) -> Vec<&'static E> {
+        let mut all: Vec<_> = self.ours.iter().chain(self.added()).collect();
+        all.sort_by_key(|e| e.name());
+        all
+    }
+
+    pub(crate) fn entry(&self, name: &str) -> Result<&'static E, GrammarError> {
+        let ours = self.ours.iter().find(|e| e.name() == name);
+        let found = ours.or_else(|| self.added().into_iter().find(|e| e.name() == name));
+        found.ok_or_else(|| {
+            let all: Vec<&str> = self.all().iter().map(|e| e.name()).collect();
+            let near = nearest(name, all.iter().copied())
+                .map_or(String::new(), |n| format!(" (did you mean `{n}`?)"));
+            let (kind, valid) = (self.kind, all.join(", "));
+            GrammarError(format!("unknown {kind} `{name}`{near}; valid: {valid}"))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl Line for (&'static str, u32) {
+        fn name(&self) -> &'static str {
+            self.0
+        }
+    }
+
+    fn lines() -> Lines<(&'static str, u32)> {
+        Lines::new("fruit", &[("apple", 1), ("pear", 2)])
+    }
+
+    fn error<T>(answer: Result<T, GrammarError>) -> String {
+        answer.err().expect("refused").0
+    }
+
+    #[test]
+    fn an_added_line_is_found_listed_in_order_and_named_as_the_nearest() {
+        let lines = lines();
+        lines.register(("banana", 3)).unwrap();
+        assert_eq!(lines.entry("banana").unwrap().1, 3);
+        let names: Vec<&str> = lines.all().iter().map(|e| e.0).collect();
+        assert_eq!(names, ["apple", "banana", "pear"]);
+        assert_eq!(
+            error(lines.entry("bananna")),
+            "unknown fruit `bananna` (did you mean `banana`?); valid: apple, banana, pear"
+        );
+    }
+
+    #[test]
+    fn a_name_is_taken_once_and_only_an_added_line_is_redefined() {
+        let lines = lines();
+        lines.register(("fig", 3)).unwrap();
+        assert_eq!(error(lines.register(("fig", 4))), "fruit `fig`: the name is already taken");
+        assert_eq!(error(lines.register(("pear", 4))), "fruit `pear`: the name is already taken");
+        assert_eq!(error(lines.redefine(("pear", 4))), "fruit `pear`: the name is already taken");
+        lines.redefine(("fig", 5)).unwrap();
+        assert_eq!((lines.entry("fig").unwrap().1, lines.all().len()), (5, 3));
+    }
+
+    #[test]
+    fn a_name_is_one_word() {
+        for name in ["", "two words", "bra{ce", "quo\"te"] {
+            let said = error(lines().register((name, 0)));
+            assert!(said.ends_with("expected letters, digits and _ + . -"), "{said}");
+        }
+    }
+}

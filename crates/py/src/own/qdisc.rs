@@ -1,0 +1,362 @@
+//! A queue discipline in Python. The adapter keeps the accounts: a packet that the class neither
+//! returns nor drops is still in the queue.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use sojourn_core::aqm::{Backlog, Env, Log, Qdisc, Reason, Stats};
+use sojourn_core::grammar::{Args, GrammarError, nearest};
+use sojourn_core::{Ecn, Kind, Probe, Time};
+
+use super::{Method, Part, QDISCS, Words, defined, instant, seconds, values};
+
+/// Columns of the port itself, which a queue's own values must not be called.
+const TAKEN: [&str; 5] = ["backlog_packets", "backlog_bytes", "sojourn", "marks", "drops"];
+
+/// What a class did to packets since the adapter last looked.
+enum Deed {
+    Mark(sojourn_core::Packet, Reason),
+    Drop(usize, Reason),
+}
+
+/// The deeds of one queue's packets, in order.
+type Deeds = Arc<Mutex<Vec<Deed>>>;
+
+fn locked(deeds: &Deeds) -> MutexGuard<'_, Vec<Deed>> {
+    deeds.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A packet in the hands of a queue.
+#[pyclass(module = "sojourn")]
+pub(crate) struct Packet {
+    packet: sojourn_core::Packet,
+    place: usize,
+    /// In the queue: neither dropped nor sent.
+    held: bool,
+    deeds: Deeds,
+}
+
+impl Packet {
+    fn expect_held(&self) -> PyResult<()> {
+        let message = "this packet is no longer in the queue";
+        if self.held { Ok(()) } else { Err(PyRuntimeError::new_err(message)) }
+    }
+
+    fn note_mark(
+        &mut self,
+        reason: &str,
+        set: fn(&mut sojourn_core::Packet) -> bool,
+    ) -> PyResult<bool> {
+        self.expect_held()?;
+        let reason = parse_reason(reason)?;
+        let before = self.packet.ecn();
+        let marked = set(&mut self.packet);
+        // As elsewhere a mark is counted if the codepoint changed.
+        if self.packet.ecn() != before {
+            locked(&self.deeds).push(Deed::Mark(self.packet, reason));
+        }
+        Ok(marked)
+    }
+}
+
+fn parse_reason(name: &str) -> PyResult<Reason> {
+    Reason::ALL.into_iter().find(|reason| reason.name() == name).ok_or_else(|| {
+        let names = Reason::ALL.map(Reason::name);
+        let near = nearest(name, names.into_iter())
+            .map_or(String::new(), |near| format!(" (did you mean {near:?}?)"));
+        let valid = names.join(", ");
+        PyValueError::new_err(format!("no reason is called {name:?}{near}; valid: {valid}"))
+    })
+}
+
+#[pymethods]
+impl Packet {
+    /// Bytes of the layer-2 frame.
+    #[getter]
+    fn len(&self) -> u32 {
+        self.packet.len
+    }
+    /// Direction of a flow.
+    #[getter]
+    fn flow(&self) -> u32 {
+        self.packet.flow.0
+    }
+    #[getter]
+    fn hash(&self) -> u32 {
+        self.packet.hash
+    }
+    #[getter]
+    fn src(&self) -> u16 {
+        self.packet.src
+    }
+    #[getter]
+    fn dst(&self) -> u16 {
+        self.packet.dst
+    }
+    #[getter]
+    fn dscp(&self) -> u8 {
+        self.packet.tos >> 2
+    }
+    #[getter]
+    fn ecn(&self) -> &'static str {
+        match self.packet.ecn() {
+            Ecn::NotEct => "not-ect",
+            Ecn::Ect1 => "ect1",
+            Ecn::Ect0 => "ect0",
+            Ecn::Ce => "ce",
+        }
+    }
+    #[getter]
+    fn kind(&self) -> &'static str {
+        match self.packet.kind {
+            Kind::TcpData => "tcp-data",
+            Kind::TcpAck => "tcp-ack",
+            Kind::TcpControl => "tcp-control",
+            Kind::Udp => "udp",
+            Kind::Icmp => "icmp",
+        }
+    }
+    #[getter]
+    fn arrived_s(&self) -> f64 {
+        seconds(self.packet.stamp)
+    }
+
+    /// Sets CE; false if the packet is not ECN-capable, so that only a drop can signal.
+    fn mark(&mut self, reason: &str) -> PyResult<bool> {
+        self.note_mark(reason, sojourn_core::Packet::set_ce)
+    }
+
+    /// Sets SCE, ECT(0) to ECT(1); false for every other codepoint.
+    fn mark_sce(&mut self, reason: &str) -> PyResult<bool> {
+        self.note_mark(reason, sojourn_core::Packet::set_sce)
+    }
+
+    /// Discards the packet.
+    fn drop(&mut self, reason: &str) -> PyResult<()> {
+        self.expect_held()?;
+        let reason = parse_reason(reason)?;
+        self.held = false;
+        locked(&self.deeds).push(Deed::Drop(self.place, reason));
+        Ok(())
+    }
+
+    fn __repr__(&self) -> String {
+        let (kind, len, flow, ecn) = (self.kind(), self.len(), self.flow(), self.ecn());
+        format!("Packet({kind}, {len} bytes, flow {flow}, {ecn})")
+    }
+}
+
+/// A queue discipline whose methods are Python's.
+struct PyQdisc {
+    part: Part,
+    words: Words,
+    /// The packets held, by place; none once the run has failed.
+    held: Vec<Option<(sojourn_core::Packet, Option<Py<Packet>>)>>,
+    free: Vec<usize>,
+    backlog: Backlog,
+    deeds: Deeds,
+    enqueue: Method,
+    dequeue: Method,
+    peek: Method,
+    wake: Method,
+    on_wake: Method,
+    change: Method,
+    stats: Method,
+    probe: Method,
+}
+
+/// Builds the discipline whose line has these words.
+pub(super) fn build(args: &mut Args<'_>, mut env: Env) -> Result<Box<dyn Qdisc>, GrammarError> {
+    let definition = defined(&QDISCS, args);
+    let words = Words::read(args, &definition.words)?;
+    let place = if env.name.is_empty() { words.name().to_owned() } else { env.name };
+    let object = definition.object(&words, &place, env.rng.u64())?;
+    let part = Part { definition, place, object };
+    let method = |name| part.method(name);
+    Ok(Box::new(PyQdisc {
+        held: Vec::new(),
+        free: Vec::new(),
+        backlog: Backlog::default(),
+        deeds: Deeds::default(),
+        enqueue: method("enqueue"),
+        dequeue: method("dequeue"),
+        peek: method("peek"),
+        wake: method("wake"),
+        on_wake: method("on_wake"),
+        change: method("change"),
+        stats: method("stats"),
+        probe: method("probe"),
+        part,
+        words,
+    }))
+}
+
+impl PyQdisc {
+    /// Takes a packet into the accounts.
+    fn hold(&mut self, packet: sojourn_core::Packet) -> usize {
+        self.backlog.add(&packet);
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.held.push(None);
+            self.held.len() - 1
+        });
+        self.held[place] = Some((packet, None));
+        place
+    }
+
+    /// Takes a packet out of the accounts, as Python has left it.
+    fn release(&mut self, place: usize) -> sojourn_core::Packet {
+        let (mut packet, object) = self.held[place].take().expect("it is held");
+        self.free.push(place);
+        self.backlog.remove(&packet);
+        if let Some(object) = object {
+            Python::attach(|py| {
+                let mut object = object.bind(py).borrow_mut();
+                object.held = false;
+                packet = object.packet;
+            });
+        }
+        packet
+    }
+
+    /// Hands on what the class did.
+    fn settle(&mut self, log: &mut Log) {
+        let deeds = std::mem::take(&mut *locked(&self.deeds));
+        for deed in deeds {
+            match deed {
+                Deed::Mark(packet, reason) => log.mark(&packet, reason),
+                Deed::Drop(place, reason) => log.drop(&self.release(place), reason),
+            }
+        }
+    }
+
+    /// The place of a packet that a method gave.
+    fn place_of(&self, given: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
+        if given.is_none() {
+            return Ok(None);
+        }
+        let packet = given.cast::<Packet>()?.borrow();
+        packet.expect_held()?;
+        if !Arc::ptr_eq(&packet.deeds, &self.deeds) {
+            return Err(PyValueError::new_err("this packet is in another queue"));
+        }
+        Ok(Some(packet.place))
+    }
+}
+
+impl Qdisc for PyQdisc {
+    fn enqueue(&mut self, now: Time, mut pkt: sojourn_core::Packet, log: &mut Log) {
+        pkt.stamp = now;
+        let place = self.hold(pkt);
+        let deeds = Arc::clone(&self.deeds);
+        let given = self.part.call(&self.enqueue, |method| {
+            let packet = Packet { packet: pkt, place, held: true, deeds };
+            let packet = Bound::new(method.py(), packet)?;
+            let object = packet.clone().unbind();
+            // A method that raises may have kept the packet, so it is noted before.
+            let result = method.call1((seconds(now), packet));
+            Ok((object, result.map(Bound::unbind)))
+        });
+        if let Some((object, result)) = given {
+            if let Some((_, held)) = &mut self.held[place] {
+                *held = Some(object);
+            }
+            if let Err(error) = result {
+                Python::attach(|py| {
+                    let Part { definition, place, .. } = &self.part;
+                    definition.fail(py, place, self.enqueue.name, error);
+                });
+            }
+        }
+        self.settle(log);
+    }
+
+    fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<sojourn_core::Packet> {
+        let place =
+            self.part.call(&self.dequeue, |method| self.place_of(&method.call1((seconds(now),))?));
+        self.settle(log);
+        Some(self.release(place??))
+    }
+
+    fn next_len(&self) -> Option<u32> {
+        let place = self.part.call(&self.peek, |method| self.place_of(&method.call0()?))??;
+        self.held[place].as_ref().map(|(packet, _)| packet.len)
+    }
+
+    fn wake(&self) -> Time {
+        let answer = self.part.call(&self.wake, |method| instant(method.call0()?.extract()?));
+        answer.unwrap_or(Time::NEVER)
+    }
+
+    fn on_wake(&mut self, now: Time, log: &mut Log) {
+        self.part.call(&self.on_wake, |method| method.call1((seconds(now),)).map(Bound::unbind));
+        self.settle(log);
+        if self.wake() <= now {
+            self.part.refuse(&self.wake, "the instant is still due after on_wake");
+        }
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+
+    fn change(
+        &mut self,
+        now: Time,
+        args: &mut Args<'_>,
+        log: &mut Log,
+    ) -> Result<(), GrammarError> {
+        let fresh = Words::read(args, &self.part.definition.words)?;
+        let Some(change) = &self.change.bound else {
+            return Err(args.invalid("it has no method `change`; use replace"));
+        };
+        Python::attach(|py| {
+            let keywords = fresh.keywords(py);
+            keywords.and_then(|k| change.bind(py).call((seconds(now),), Some(&k))).map_err(
+                |e| {
+                    let name = fresh.name();
+                    GrammarError(self.part.definition.line(py, name, self.change.name, &e))
+                },
+            )?;
+            Ok::<_, GrammarError>(())
+        })?;
+        self.words = self.words.changed_by(&fresh);
+        self.settle(log);
+        Ok(())
+    }
+
+    fn describe(&self) -> String {
+        self.words.describe()
+    }
+
+    fn stats(&self, out: &mut Stats) {
+        let put = self.part.call(&self.stats, |method| values(&method.call0()?));
+        for (name, _, value) in put.into_iter().flatten() {
+            out.put(name, value);
+        }
+    }
+
+    fn probe(&self, out: &mut Probe<'_>) {
+        let put = self.part.call(&self.probe, |method| {
+            let values = values(&method.call0()?)?;
+            match values.iter().find(|(name, ..)| TAKEN.contains(&name.as_str())) {
+                Some((name, ..)) => {
+                    let message = format!("{name:?} is a series of the port; choose another name");
+                    Err(PyValueError::new_err(message))
+                }
+                None => Ok(values),
+            }
+        });
+        for (name, unit, value) in put.into_iter().flatten() {
+            out.put(&name, unit, value);
+        }
+    }
+
+    fn purge(&mut self, log: &mut Log) {
+        for place in 0..self.held.len() {
+            if self.held[place].is_some() {
+                log.drop(&self.release(place), Reason::Purge);
+            }
+        }
+    }
+}

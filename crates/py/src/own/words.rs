@@ -1,0 +1,138 @@
+//! The words of an algorithm in Python: keyword arguments of its class, read in tc's grammar.
+
+use std::ops::RangeInclusive;
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use sojourn_core::grammar::{Args, GrammarError, Param};
+
+/// How the value of a word is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The word alone: `ecn` and `noecn`.
+    Flag,
+    /// A whole number.
+    Whole,
+    /// A decimal number.
+    Decimal,
+    /// A time in tc's units; seconds for Python.
+    Time,
+    /// A rate in tc's units; bit/s for Python.
+    Rate,
+    /// A size in tc's units; bytes for Python.
+    Size,
+    /// Any word.
+    Text,
+}
+
+/// The value of a word.
+#[derive(Clone, Debug, PartialEq)]
+enum Word {
+    Flag(bool),
+    Whole(i64),
+    Decimal(f64),
+    Text(String),
+}
+
+const NUMBERS: RangeInclusive<f64> = f64::MIN..=f64::MAX;
+
+/// Name, value, kind and default of each word as a table of the registry. It lives as long as the
+/// program: there is one for each definition.
+pub(super) fn params(
+    words: Vec<(String, String, String, String)>,
+) -> Result<(&'static [Param], Vec<Kind>), String> {
+    let mut params = Vec::new();
+    let mut kinds = Vec::new();
+    for (name, kind, default, doc) in words {
+        let (kind, value) = match kind.as_str() {
+            "flag" => (Kind::Flag, ""),
+            "int" => (Kind::Whole, "NUMBER"),
+            "float" => (Kind::Decimal, "NUMBER"),
+            "time" => (Kind::Time, "TIME"),
+            "rate" => (Kind::Rate, "RATE"),
+            "size" => (Kind::Size, "BYTES"),
+            "text" => (Kind::Text, "WORD"),
+            _ => return Err(format!("{name}: no kind of word is called {kind:?}")),
+        };
+        let name = if kind == Kind::Flag { format!("{name}|no{name}") } else { name };
+        params.push(Param { name: name.leak(), value, default: default.leak(), doc: doc.leak() });
+        kinds.push(kind);
+    }
+    Ok((params.leak(), kinds))
+}
+
+/// What stands after an algorithm's name.
+#[derive(Clone, Debug)]
+pub(super) struct Words {
+    name: &'static str,
+    /// Keyword argument, value, and the words as written; each keyword once.
+    set: Vec<(&'static str, Word, String)>,
+}
+
+impl Words {
+    /// Reads the words of `args`, whose table has these kinds.
+    pub(super) fn read(args: &mut Args<'_>, kinds: &[Kind]) -> Result<Self, GrammarError> {
+        let mut words = Self { name: args.algorithm(), set: Vec::new() };
+        while let Some(key) = args.key() {
+            let params = args.params();
+            let place = params.iter().position(|p| p.name.split('|').any(|name| name == key));
+            let place = place.ok_or_else(|| args.unknown())?;
+            let keyword = params[place].name.split('|').next().expect("one at least");
+            let text = args.peek().unwrap_or_default();
+            let value = match kinds[place] {
+                Kind::Flag => Word::Flag(key == keyword),
+                Kind::Whole => Word::Whole(args.value("a whole number", |w| w.parse().ok())?),
+                Kind::Decimal => Word::Decimal(args.decimal(NUMBERS)?),
+                Kind::Time => Word::Decimal(args.time()?.as_secs_f64()),
+                Kind::Rate => Word::Decimal(args.rate()?.0 as f64),
+                Kind::Size => Word::Whole(args.size()?.0 as i64),
+                Kind::Text => Word::Text(args.word()?.to_owned()),
+            };
+            let written =
+                if kinds[place] == Kind::Flag { key.to_owned() } else { format!("{key} {text}") };
+            words.put(keyword, value, written);
+        }
+        Ok(words)
+    }
+
+    fn put(&mut self, keyword: &'static str, value: Word, written: String) {
+        match self.set.iter_mut().find(|(name, ..)| *name == keyword) {
+            Some(earlier) => *earlier = (keyword, value, written),
+            None => self.set.push((keyword, value, written)),
+        }
+    }
+
+    /// These words, and the others where they say something else.
+    pub(super) fn changed_by(&self, others: &Self) -> Self {
+        let mut words = self.clone();
+        for (keyword, value, written) in &others.set {
+            words.put(keyword, value.clone(), written.clone());
+        }
+        words
+    }
+
+    /// The algorithm's name.
+    pub(super) fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Keyword arguments for Python.
+    pub(super) fn keywords<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let keywords = PyDict::new(py);
+        for (name, value, _) in &self.set {
+            match value {
+                Word::Flag(on) => keywords.set_item(name, on)?,
+                Word::Whole(n) => keywords.set_item(name, n)?,
+                Word::Decimal(x) => keywords.set_item(name, x)?,
+                Word::Text(text) => keywords.set_item(name, text)?,
+            }
+        }
+        Ok(keywords)
+    }
+
+    /// Name and words, as they would be written.
+    pub(super) fn describe(&self) -> String {
+        let words = self.set.iter().map(|(.., written)| written.as_str());
+        std::iter::once(self.name).chain(words).collect::<Vec<_>>().join(" ")
+    }
+}
