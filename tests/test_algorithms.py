@@ -212,6 +212,12 @@ def test_every_kind_of_word_arrives_as_its_type() -> None:
     seen: dict[str, object] = {}
 
     class Wordy(Fifo):
+        """Has words of every kind.
+
+        Args:
+            gain: What a change is multiplied by.
+        """
+
         def __init__(
             self,
             limit: int = 100,
@@ -229,9 +235,11 @@ def test_every_kind_of_word_arrives_as_its_type() -> None:
     text = "wordy noecn gain 2 mode slow target 20ms ceil 5Mbit room 2Kb limit 7"
     ran(("duration", "2s"), ("link.bneck.qdisc", text))
     assert seen == {"ecn": False, "gain": 2.0, "mode": "slow", "target": 0.02, "ceil": 5e6, "room": 2048}
-    defaults = {p["name"]: p["default"] for row in json.loads(_core.qdiscs()) if row["name"] == "wordy"
-                for p in row["parameters"]}  # fmt: skip
+    row = next(row for row in json.loads(_core.qdiscs()) if row["name"] == "wordy")
+    defaults = {p["name"]: p["default"] for p in row["parameters"]}
     assert (defaults["target"], defaults["ceil"], defaults["ecn|noecn"]) == ("5ms", "1Mbit", "ecn")
+    assert row["summary"] == "Has words of every kind."
+    assert "What a change is multiplied by." in [p["doc"] for p in row["parameters"]]
 
 
 BROKEN_CC = """
@@ -403,5 +411,8 @@ def test_the_engine_linux_refuses_it(capsys: Output) -> None:
 
 
 def test_the_rust_example_has_the_scenario_of_the_suite(capsys: Output) -> None:
-    assert call(["show", "ect1/l4s-s2-twoflow/cubic-vs-prague/dualpi2/20ms"]) == 0
-    assert capsys.readouterr().out == (ROOT / "examples/rust-controller/scenario.toml").read_text()
+    shown = []
+    for target in ("ect1/l4s-s1-oneflow/prague/dualpi2/50Mbit/20ms", ROOT / "examples/rust-controller/scenario.toml"):
+        assert call(["show", str(target)]) == 0
+        shown.append(capsys.readouterr().out)
+    assert shown[0] == shown[1]

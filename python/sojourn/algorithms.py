@@ -139,7 +139,9 @@ def _words(what: str, cls: type) -> list[tuple[str, str, str, str]]:
         if kind is None:
             allowed = "bool, int, float, str, sojourn.Seconds, sojourn.BitsPerSecond or sojourn.Bytes"
             raise AlgorithmError(f"{what}: the argument `{word.name}` of __init__: expected {allowed}")
-        words.append((word.name, kind, _written(word.name, kind, word.default), "A word of its own."))
+        described = re.search(rf"^\s*{word.name}: (.+)$", f"{cls.__doc__}\n{cls.__init__.__doc__}", re.MULTILINE)  # type: ignore[misc]
+        doc = described[1].strip() if described else "No description."
+        words.append((word.name, kind, _written(word.name, kind, word.default), doc))
     return words
 
 

@@ -273,7 +273,7 @@ fn known(duration: Dur) -> Option<f64> {
 fn instant(answer: Option<f64>) -> PyResult<Time> {
     match answer {
         None => Ok(Time::NEVER),
-        Some(s) if s >= 0.0 && s < 1e9 => Ok(Time((s * 1e9).round() as u64)),
+        Some(s) if (0.0..1e9).contains(&s) => Ok(Time((s * 1e9).round() as u64)),
         Some(s) => Err(PyValueError::new_err(format!("expected seconds or None, found {s}"))),
     }
 }

@@ -230,6 +230,7 @@ pub(crate) struct Sent {
 
 /// A transmission that was given up for lost.
 #[pyclass(frozen, get_all, module = "sojourn")]
+#[expect(clippy::struct_field_names, reason = "a count that is called so in the core, too")]
 pub(crate) struct Lost {
     tx_in_flight: u32,
     lost: u32,
@@ -551,7 +552,7 @@ impl Controller for PyController {
             threshold(hook.call1((seconds(now), Path(*path), win))?.extract()?)
         });
         // Without an answer Reno's.
-        answer.unwrap_or((win.cwnd / 2).max(2))
+        answer.unwrap_or_else(|| (win.cwnd / 2).max(2))
     }
 
     fn on_state(&mut self, now: Time, change: StateChange, path: &cc::Path, win: &mut cc::Window) {
@@ -565,7 +566,7 @@ impl Controller for PyController {
         let answer = self.ask(&self.undo_cwnd, win, |hook, win| {
             segments("cwnd", hook.call1((win,))?.extract()?, 1)
         });
-        answer.unwrap_or(win.cwnd.max(win.prior_cwnd))
+        answer.unwrap_or_else(|| win.cwnd.max(win.prior_cwnd))
     }
 
     fn on_restart(&mut self, now: Time, idle: Dur, win: &mut cc::Window) {

@@ -30,7 +30,7 @@ fn locked(deeds: &Deeds) -> MutexGuard<'_, Vec<Deed>> {
 /// A packet in the hands of a queue.
 #[pyclass(module = "sojourn")]
 pub(crate) struct Packet {
-    packet: sojourn_core::Packet,
+    meta: sojourn_core::Packet,
     place: usize,
     /// In the queue: neither dropped nor sent.
     held: bool,
@@ -50,11 +50,11 @@ impl Packet {
     ) -> PyResult<bool> {
         self.expect_held()?;
         let reason = parse_reason(reason)?;
-        let before = self.packet.ecn();
-        let marked = set(&mut self.packet);
+        let before = self.meta.ecn();
+        let marked = set(&mut self.meta);
         // As elsewhere a mark is counted if the codepoint changed.
-        if self.packet.ecn() != before {
-            locked(&self.deeds).push(Deed::Mark(self.packet, reason));
+        if self.meta.ecn() != before {
+            locked(&self.deeds).push(Deed::Mark(self.meta, reason));
         }
         Ok(marked)
     }
@@ -75,32 +75,32 @@ impl Packet {
     /// Bytes of the layer-2 frame.
     #[getter]
     fn len(&self) -> u32 {
-        self.packet.len
+        self.meta.len
     }
     /// Direction of a flow.
     #[getter]
     fn flow(&self) -> u32 {
-        self.packet.flow.0
+        self.meta.flow.0
     }
     #[getter]
     fn hash(&self) -> u32 {
-        self.packet.hash
+        self.meta.hash
     }
     #[getter]
     fn src(&self) -> u16 {
-        self.packet.src
+        self.meta.src
     }
     #[getter]
     fn dst(&self) -> u16 {
-        self.packet.dst
+        self.meta.dst
     }
     #[getter]
     fn dscp(&self) -> u8 {
-        self.packet.tos >> 2
+        self.meta.tos >> 2
     }
     #[getter]
     fn ecn(&self) -> &'static str {
-        match self.packet.ecn() {
+        match self.meta.ecn() {
             Ecn::NotEct => "not-ect",
             Ecn::Ect1 => "ect1",
             Ecn::Ect0 => "ect0",
@@ -109,7 +109,7 @@ impl Packet {
     }
     #[getter]
     fn kind(&self) -> &'static str {
-        match self.packet.kind {
+        match self.meta.kind {
             Kind::TcpData => "tcp-data",
             Kind::TcpAck => "tcp-ack",
             Kind::TcpControl => "tcp-control",
@@ -119,7 +119,7 @@ impl Packet {
     }
     #[getter]
     fn arrived_s(&self) -> f64 {
-        seconds(self.packet.stamp)
+        seconds(self.meta.stamp)
     }
 
     /// Sets CE; false if the packet is not ECN-capable, so that only a drop can signal.
@@ -213,7 +213,7 @@ impl PyQdisc {
             Python::attach(|py| {
                 let mut object = object.bind(py).borrow_mut();
                 object.held = false;
-                packet = object.packet;
+                packet = object.meta;
             });
         }
         packet
@@ -250,7 +250,7 @@ impl Qdisc for PyQdisc {
         let place = self.hold(pkt);
         let deeds = Arc::clone(&self.deeds);
         let given = self.part.call(&self.enqueue, |method| {
-            let packet = Packet { packet: pkt, place, held: true, deeds };
+            let packet = Packet { meta: pkt, place, held: true, deeds };
             let packet = Bound::new(method.py(), packet)?;
             let object = packet.clone().unbind();
             // A method that raises may have kept the packet, so it is noted before.
