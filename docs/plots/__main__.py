@@ -14,7 +14,7 @@ def main() -> int:
     """Exit code 2 if a controller has no figure, or a name is none."""
     try:
         catalogue.check()
-        for path in catalogue.make(IMAGES, sys.argv[1:] or sorted(catalogue.CONTROLLERS)):
+        for path in catalogue.make(IMAGES, sys.argv[1:] or catalogue.names()):
             print(f"{path.relative_to(IMAGES.parent.parent)}  {path.stat().st_size / 1000:.0f} kB")
     except catalogue.CatalogueError as error:
         print(f"plots: {error}", file=sys.stderr)

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from matplotlib.figure import Figure
-from plots import delay, lab, loss, marks, model, sce
+
+from plots import delay, lab, loss, marks, model, queues, sce
 from sojourn import _core
 
 #: By controller, as `sojourn cc` names it. One that has no figure of its own yet can have `lab.plain(NAME)`.
@@ -18,6 +19,10 @@ CONTROLLERS: Mapping[str, Callable[[], Figure]] = {
     **model.FIGURES,
     **delay.FIGURES,
 }
+
+
+#: By queue discipline, as `sojourn qdisc` names it: the response to a step of load.
+QUEUES: Mapping[str, Callable[[], Figure]] = queues.FIGURES
 
 
 class CatalogueError(ValueError):
@@ -40,12 +45,18 @@ def check() -> None:
         raise CatalogueError(f"docs/plots: a figure of {', '.join(stray)}, expected a name that `sojourn cc` lists")
 
 
-def make(folder: Path, names: Iterable[str]) -> Iterable[Path]:
-    """Writes `cc/NAME.svg` for each name and yields it when it is there."""
-    for name in names:
-        if name not in CONTROLLERS:
-            raise CatalogueError(f"{name}: expected one of {', '.join(sorted(CONTROLLERS))}")
-        target = folder / "cc" / f"{name}.svg"
+def names() -> list[str]:
+    """Every figure."""
+    return sorted([*CONTROLLERS, *QUEUES])
+
+
+def make(folder: Path, wanted: Iterable[str]) -> Iterable[Path]:
+    """Writes `cc/NAME.svg` or `aqm/NAME.svg` for each name and yields it when it is there."""
+    for name in wanted:
+        kind, figures = ("cc", CONTROLLERS) if name in CONTROLLERS else ("aqm", QUEUES)
+        if name not in figures:
+            raise CatalogueError(f"{name}: expected one of {', '.join(names())}")
+        target = folder / kind / f"{name}.svg"
         with lab.look(), lab.workshop():
-            lab.save(CONTROLLERS[name](), target, f"Validation of {name}")
+            lab.save(figures[name](), target, f"Validation of {name}")
         yield target

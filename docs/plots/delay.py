@@ -40,24 +40,25 @@ def vegas() -> Figure:
     panels["delay"].axhspan(2e3 / PER_SECOND, 4e3 / PER_SECOND, color=lab.SKY, alpha=0.35, linewidth=0)
 
     ax, counts = panels["flows"], np.arange(1, 7)
-    todo = [lab.scenario(f"{n}", 60, fifo(), [lab.flow("vegas", flows=int(n))], step="20ms") for n in counts]
-    runs = lab.simulate(*todo)
+    # The initial windows do not overlap, so that each flow measures the empty path.
+    flows = [lab.flow("vegas", name=f"f{i}", start=f"{7 * i}ms") for i in range(counts[-1])]
+    runs = lab.simulate(*(lab.scenario(f"{n}", 60, fifo(), flows[:n], step="20ms") for n in counts))
     backlog = [lab.mean(r, "queue.bneck.backlog_packets", 40) for r in runs]
     ax.fill_between(counts, 2 * counts, 4 * counts, color=lab.SKY, alpha=0.35, linewidth=0, label="2 to 4 per flow")
     ax.plot(counts, backlog, "o", color=lab.BLUE, label="mean backlog")
     ax.set_ylim(0, None)
     ax.legend(loc="upper left", **lab.LEGEND)
-    lab.dress(ax, "flows that start together", "flows", "packets")
+    lab.dress(ax, "flows that start 7 ms apart", "flows", "packets")
     return figure
 
 
-def background(cc: str, target_ms: float, duration_s: float = 90) -> Figure:
+def background(cc: str, target_ms: float, alone_s: float, duration_s: float = 90) -> Figure:
     """Alone it queues its target; it yields to CUBIC, and returns."""
     name = str(lab.flow(cc)["name"])
     cubic = lab.flow("cubic", start="40s", stop="60s")
     limited = lab.link("20Mbit", "20ms", "pfifo limit 400")
     todo = [
-        lab.scenario("alone", 60, fifo(), [lab.flow(cc)], step="50ms"),
+        lab.scenario("alone", alone_s, fifo(), [lab.flow(cc)], step="50ms"),
         lab.scenario("yields", duration_s, limited, [lab.flow(cc), cubic], step="50ms"),
     ]
     alone, yields = lab.simulate(*todo)
@@ -71,14 +72,14 @@ def background(cc: str, target_ms: float, duration_s: float = 90) -> Figure:
     lab.dress(ax, "with CUBIC from 40 to 60 s, pfifo limit 400, 20 Mbit/s, 40 ms", "", "goodput, Mbit/s")
     lab.delay_panel(panels["delay"], yields, (0, duration_s)).axhline(target_ms, **lab.LAW)
     panels["delay"].set_xlabel("time, s")
-    ax = lab.delay_panel(panels["alone"], alone, (0, 60), 1.6 * target_ms)
+    ax = lab.delay_panel(panels["alone"], alone, (0, alone_s), 1.4 * target_ms)
     ax.axhline(target_ms, label=f"target {target_ms:g} ms", **lab.LAW)
     ax.legend(loc="lower right", **lab.LEGEND)
     lab.dress(ax, "alone, deep FIFO", "", "queue delay, ms")
     ax = panels["cwnd"]
     ax.plot(*lab.series(alone, f"flow.{name}.cwnd"), color=lab.BLUE, **lab.OURS)
     ax.axhline(BDP + target_ms / 1e3 * PER_SECOND, label="BDP and the target", **lab.LAW)
-    ax.set_ylim(0, 1.6 * (BDP + target_ms / 1e3 * PER_SECOND))
+    ax.set_ylim(0, 1.4 * (BDP + target_ms / 1e3 * PER_SECOND))
     ax.legend(loc="lower right", **lab.LEGEND)
     lab.dress(ax, "", "time, s", "cwnd, segments")
     return figure
@@ -86,19 +87,17 @@ def background(cc: str, target_ms: float, duration_s: float = 90) -> Figure:
 
 def ledbat() -> Figure:
     """The target of RFC 6817."""
-    return background("ledbat", 100)
+    return background("ledbat", 100, 150)
 
 
 def ledbat_plus_plus() -> Figure:
     """A shorter target, and a pause after nine times as long as the last slowdown took."""
-    return background("ledbat++", 60)
+    return background("ledbat++", 60, 60)
 
 
 def copa() -> Figure:
     """Two segments per flow in the queue, as flows join and leave."""
-    flows = [
-        lab.flow("copa nocompetitive", name=f"f{i}", start=f"{10 * i}s", stop=f"{70 - 10 * i}s") for i in range(4)
-    ]
+    flows = [lab.flow("copa nocompetitive", name=f"f{i}", start=f"{10 * i}s", stop=f"{70 - 10 * i}s") for i in range(4)]
     (run,) = lab.simulate(lab.scenario("join", 70, fifo(), flows, step="20ms"))
     figure, panels = lab.sheet(["goodput", "backlog"], ["flows"], 4.6)
     ax = panels["goodput"]
@@ -119,9 +118,7 @@ def copa() -> Figure:
     ax.legend(ncols=2, loc="upper left", **lab.LEGEND)
     lab.dress(ax, "", "time, s", "queue, packets")
     ax, counts = panels["flows"], [1, 2, 4, 6, 8, 12]
-    todo = [
-        lab.scenario(f"{n}", 50, fifo(), [lab.flow("copa nocompetitive", flows=n)], step="20ms") for n in counts
-    ]
+    todo = [lab.scenario(f"{n}", 50, fifo(), [lab.flow("copa nocompetitive", flows=n)], step="20ms") for n in counts]
     means = [lab.mean(r, "queue.bneck.backlog_packets", 20) for r in lab.simulate(*todo)]
     ax.plot(counts, means, "o", color=lab.BLUE, label="mean backlog, 20 to 50 s")
     ax.plot([0, 12], [0, 24], label="2 per flow", **lab.LAW)

@@ -1,4 +1,4 @@
-"""Bench of the figures: short scenarios, their runs, what is read off them, and SVG files with the same bytes each time."""
+"""Bench of the figures: short scenarios, their runs, what is read off them, and SVG files of equal bytes."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
 from sojourn import Run, Scenario, metrics, run
 from sojourn.metrics import FloatArray
 from sojourn.plot import style
@@ -34,9 +35,17 @@ LEGEND: dict[str, Any] = {"frameon": False, "fontsize": "small", "handlelength":
 def link(rate: str, delay: str, qdisc: str, **more: object) -> dict[str, object]:
     """A bottleneck with an HTB shaper and a way back that is neither shaped nor queued; `delay` is one way."""
     back: dict[str, object] = {"rate": "none", "shaper": "none", "qdisc": "pfifo", "ingress": []}
-    shaper = {} if rate == "none" or "bandwidth" in qdisc else {"shaper": "htb"}
-    wire = "none" if "bandwidth" in qdisc else rate
-    return {"name": "bneck", "rate": wire, "delay": delay, "qdisc": qdisc, **shaper, "reverse": back, **more}
+    shapes = qdisc.startswith("cake")
+    shaper = {} if rate == "none" or shapes else {"shaper": "htb"}
+    return {
+        "name": "bneck",
+        "rate": "none" if shapes else rate,
+        "delay": delay,
+        "qdisc": qdisc,
+        **shaper,
+        "reverse": back,
+        **more,
+    }
 
 
 def flow(cc: str, **more: object) -> dict[str, object]:
@@ -99,15 +108,6 @@ def goodput(source: Run, name: str, bin_s: float) -> tuple[FloatArray, FloatArra
     return (edges[1:] + edges[:-1]) / 2, np.diff(delivered) * 8e-6 / bin_s
 
 
-def shares(port: str, kind: str, source: Run, name: str, bin_s: float) -> tuple[FloatArray, FloatArray]:
-    """Marks or drops over segments delivered, in bins."""
-    t, count = metrics.finite(source, f"queue.{port}.{kind}")
-    edges = np.arange(0.0, t[-1] + bin_s / 2, bin_s)
-    _, mbps = goodput(source, name, bin_s)
-    segments = mbps * bin_s / 8e-6 / PAYLOAD
-    return (edges[1:] + edges[:-1]) / 2, np.diff(np.interp(edges, t, count)) / np.maximum(segments, 1)
-
-
 def dress(ax: Axes, title: str, x: str, y: str) -> Axes:
     """Labels, a light frame, and a title that says what the panel shows."""
     style.dress(ax, x, y)
@@ -158,24 +158,43 @@ def response_panel(
     return dress(ax, title, x, y)
 
 
-def sheet(left: Sequence[str], right: Sequence[str] = ("response",), height_in: float = 5) -> tuple[Figure, dict[str, Axes]]:
-    """Two columns of panels, the wider one for what happens over time, by name; draw inside `look`."""
+def sheet(
+    left: Sequence[str], right: Sequence[str] = ("response",), height_in: float = 5
+) -> tuple[Figure, dict[str, Axes]]:
+    """Panels by name, in a wide column for what happens over time and a narrow one; draw inside `look`."""
     figure = Figure(figsize=(10, height_in), layout="constrained")
-    wide, narrow = figure.add_gridspec(1, 2, width_ratios=(3, 2), wspace=0.02)
+    columns = figure.add_gridspec(1, 2 if right else 1, width_ratios=(3, 2) if right else (1,), wspace=0.02)
     panels: dict[str, Axes] = {}
-    for column, names in ((wide, left), (narrow, right)):
-        grid = column.subgridspec(len(names), 1, height_ratios=[2 if i == 0 else 1.25 for i in range(len(names))])
+    for number, names in enumerate((left, right) if right else (left,)):
+        grid = columns[0, number].subgridspec(
+            len(names), 1, height_ratios=[2 if i == 0 else 1.25 for i in range(len(names))]
+        )
         for row, name in enumerate(names):
-            share = panels[names[0]] if row and column is wide else None
+            share = panels[names[0]] if row and number == 0 else None
             panels[name] = figure.add_subplot(grid[row], sharex=share)
             if share is not None:
                 panels[names[row - 1]].tick_params(labelbottom=False)
     return figure, panels
 
 
+def plain(cc: str) -> Figure:
+    """What a controller does over CoDel, for one that has no figure of its own yet."""
+    name = str(flow(cc)["name"])
+    (source,) = simulate(scenario("plain", 20, link("20Mbit", "20ms", "codel ecn"), [flow(cc)], step="20ms"))
+    figure, panels = sheet(["goodput", "delay"], ["cwnd"])
+    goodput_panel(panels["goodput"], source, {name: BLUE}, 0.5, 20)
+    panels["goodput"].set_title(f"{cc} over codel, 20 Mbit/s, 40 ms", loc="left", fontsize="medium")
+    delay_panel(panels["delay"], source, (0, 20)).set_xlabel("time, s")
+    panels["cwnd"].plot(*series(source, f"flow.{name}.cwnd"), color=BLUE, **OURS)
+    dress(panels["cwnd"], "", "time, s", "cwnd, segments")
+    return figure
+
+
 def look() -> Any:
     """One look for all: text stays text, names in the file do not depend on the hour."""
-    return mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "sojourn", "font.size": 9, "path.simplify_threshold": 0.4})
+    return mpl.rc_context(
+        {"svg.fonttype": "none", "svg.hashsalt": "sojourn", "font.size": 9, "path.simplify_threshold": 0.4}
+    )
 
 
 def save(figure: Figure, target: Path, description: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from plots import lab
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
     from sojourn import Run
     from sojourn.metrics import FloatArray
 
@@ -28,7 +29,7 @@ def recoveries(source: Run, name: str, start_s: float, quiet_s: float) -> list[t
     for at in first:
         times, cwnd = lab.series(source, f"flow.{name}.cwnd", at, at + quiet_s)
         lowest = int(np.argmin(cwnd))
-        if 0 < lowest:
+        if lowest > 0:
             found.append((float(times[lowest]), float(cwnd[lowest])))
     return found
 
@@ -41,9 +42,7 @@ def responses(
     for p in losses:
         duration_s = settle_s + max(20.0, 200 * 2e-3 * delay_ms / (p * expected(p)))
         where = lab.link("none", f"{delay_ms:g}ms", "pfifo", ingress=[words(p)])
-        runs.append(
-            lab.scenario(f"p{p:g}", round(duration_s), where, [lab.flow(cc)], step="20ms", tcp={"ecn": "off"})
-        )
+        runs.append(lab.scenario(f"p{p:g}", round(duration_s), where, [lab.flow(cc)], step="20ms", tcp={"ecn": "off"}))
     # The first seconds are slow start and the descent from it.
     return np.array([lab.mean(r, f"flow.{lab.flow(cc)['name']}.cwnd", settle_s) for r in lab.simulate(*runs)])
 
@@ -76,6 +75,11 @@ def window_panel(ax: Axes, source: Run, name: str, window: tuple[float, float], 
     return lab.dress(ax, title, "", "segments")
 
 
+def root(k: float) -> Callable[[Any], Any]:
+    """The law k/√p."""
+    return lambda p: k / np.sqrt(p)
+
+
 def reno() -> Figure:
     """The saw tooth of a FIFO, and the square root of p."""
     window = (8.0, 30.0)
@@ -84,7 +88,6 @@ def reno() -> Figure:
     least, most = 0.04 * per_second, 0.08 * per_second
     period_s = (most**2 - least**2) / (2 * per_second)
     losses = [1e-4, 3e-4, 1e-3, 3e-3, 1e-2]
-    root = lambda k: lambda p: k / np.sqrt(p)  # noqa: E731
     points = {
         "independent losses": (losses, responses("reno", losses, independent, 5, root(1.31))),
         "periodic losses": (losses, responses("reno", losses, periodic, 5, root(1.22))),
@@ -106,7 +109,7 @@ def reno() -> Figure:
 def cubic() -> Figure:
     """The curve between two losses, and the response function with its two regions."""
     window = (5.0, 45.0)
-    source, per_second = saw("cubic", 50, 80, window[1])
+    source, _ = saw("cubic", 50, 80, window[1])
     losses = [1e-4, 3e-4, 1e-3, 3e-3, 1e-2]
 
     def law(p: FloatArray) -> FloatArray:

@@ -11,6 +11,7 @@ from plots import lab
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
     from sojourn import Scenario
     from sojourn.metrics import FloatArray
 
@@ -177,9 +178,7 @@ def udp_prague() -> Figure:
         "a cut waits for a mark": lambda p: 0.448 * waiting(p) / p,
     }
     title = "independent marks, no bottleneck"
-    lab.response_panel(
-        panels["response"], points, laws, title=title, x="marking probability p", y="goodput, Mbit/s"
-    )
+    lab.response_panel(panels["response"], points, laws, title=title, x="marking probability p", y="goodput, Mbit/s")
     return figure
 
 

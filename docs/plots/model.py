@@ -19,21 +19,28 @@ def bbr() -> Figure:
     colours = {"v1": lab.GREEN, "v3": lab.BLUE}
     # Multiples of a BDP between which probes for bandwidth and for the RTT move.
     levels = {"v1": (2.0, 1.25, 1.0), "v3": (2.0, 1.25, 1.0, 0.5)}
-    zooms = {"v1": (15.0, 16.2), "v3": (13.0, 17.5)}
+    zooms = {"v1": (15.0, 16.2), "v3": (12.9, 13.8)}
     todo = [lab.scenario(v, 24, where, [lab.flow(f"bbr version {v}")], step="5ms") for v in colours]
     figure, panels = lab.sheet(["v1", "v1 delay", "v3", "v3 delay"], ["v1 cycle", "v1 gain", "v3 cycle", "v3 gain"], 8)
     for version, run in zip(colours, lab.simulate(*todo), strict=True):
+        heading = f"{version}, {MBPS} Mbit/s, {RTT_MS} ms, pfifo limit 1000"
         for name, window in ((version, (0.0, 24.0)), (f"{version} cycle", zooms[version])):
             ax = panels[name]
-            t, flight = lab.series(run, "flow.bbr.in_flight", *window)
+            thin = 3 if name == version else 1
+            t, flight = (column[::thin] for column in lab.series(run, "flow.bbr.in_flight", *window))
             ax.plot(t, flight / BDP, color=colours[version], linewidth=0.9, label="in flight")
             if name == version:
-                t, cwnd = lab.series(run, "flow.bbr.cwnd", *window)
+                t, cwnd = (column[::thin] for column in lab.series(run, "flow.bbr.cwnd", *window))
                 ax.plot(t, cwnd / BDP, color=lab.SKY, linewidth=0.9, label="cwnd")
             for level in levels[version]:
                 ax.axhline(level, **lab.LAW)
-            ax.set(xlim=window, ylim=(0, 3.2) if name == version else (0.7, 1.7))
-            lab.dress(ax, f"{version}, {MBPS} Mbit/s, {RTT_MS} ms, deep FIFO" if name == version else "probes", "", "BDP")
+            ax.set(xlim=window, ylim=(0, 3.4) if name == version else (0.7, 2.2))
+            lab.dress(
+                ax,
+                heading if name == version else "a probe for bandwidth" if version == "v3" else "probes for bandwidth",
+                "",
+                "BDP",
+            )
         panels[version].legend(ncols=2, loc="upper right", **lab.LEGEND)
         lab.delay_panel(panels[f"{version} delay"], run, (0.0, 24.0)).set_xlabel("time, s")
         ax = panels[f"{version} gain"]

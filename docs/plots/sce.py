@@ -12,6 +12,7 @@ from plots import lab
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
     from sojourn import Run
     from sojourn.metrics import FloatArray
 
@@ -38,7 +39,7 @@ def convergence(panels: dict[str, Axes], runs: dict[str, tuple[Run, float, str]]
     for i, (label, (run, tau, colour)) in enumerate(runs.items()):
         t, first = lab.series(run, "flow.first.cwnd", 15)
         gap = np.abs(first - np.interp(t, *lab.series(run, "flow.second.cwnd")))
-        keep = t < min(100, 15 + 1.5 * tau)
+        keep = t < 15 + tau
         ax.plot(t[keep], gap[keep], color=colour, label=f"{label}, τ = {tau:g} s", **lab.OURS)
         law = gap[0] * np.exp(-(t - 15) / tau)
         ax.plot(t[keep], law[keep], label="exp(−t/τ), published τ" if i + 1 == len(runs) else None, **lab.LAW)
@@ -47,7 +48,9 @@ def convergence(panels: dict[str, Axes], runs: dict[str, tuple[Run, float, str]]
     lab.dress(ax, "", "time, s", "gap, segments")
 
 
-def held(cc: str, ps: Sequence[float], expected: Callable[[FloatArray], FloatArray]) -> tuple[Sequence[float], FloatArray]:
+def held(
+    cc: str, ps: Sequence[float], expected: Callable[[FloatArray], FloatArray]
+) -> tuple[Sequence[float], FloatArray]:
     """Mean windows under independent SCE, in the second half of runs that last several time constants."""
     todo, name = [], lab.flow(cc)["name"]
     for p in ps:
@@ -122,7 +125,9 @@ def cubic_sce() -> Figure:
     where = lab.link("50Mbit", "40ms", "pfifo limit 330")
     words = {"cubic-sce": "cubic-sce", "cubic": "cubic hystart_era 2020"}
     ax = panels["same"]
-    todo = [lab.scenario(f"fifo-{cc}", 40, where, [lab.flow(words[cc])], step="50ms", tcp={"ecn": "sce"}) for cc in words]
+    todo = [
+        lab.scenario(f"fifo-{cc}", 40, where, [lab.flow(words[cc])], step="50ms", tcp={"ecn": "sce"}) for cc in words
+    ]
     for (cc, run), width in zip(zip(words, lab.simulate(*todo), strict=True), (4.0, 1.2), strict=True):
         colour = lab.SKY if width > 2 else lab.INK
         ax.plot(*lab.series(run, f"flow.{cc}.cwnd"), color=colour, linewidth=width, label=words[cc])
