@@ -43,9 +43,10 @@ def test_every_controller_has_its_figure_and_no_figure_is_of_nothing() -> None:
     catalogue.check()
 
 
-@pytest.mark.parametrize("name", sorted(catalogue.CONTROLLERS))
-def test_a_controllers_page_shows_its_figure(name: str) -> None:
-    assert (DOCS / "images" / "cc" / f"{name}.svg").resolve() in [
+@pytest.mark.parametrize("name", catalogue.names())
+def test_a_page_shows_its_figure(name: str) -> None:
+    kind = "cc" if name in catalogue.CONTROLLERS else "aqm"
+    assert (DOCS / "images" / kind / f"{name}.svg").resolve() in [
         target.resolve() for _, target in images(PAGES / f"{name}.md")
     ]
 
@@ -67,6 +68,11 @@ def test_a_controller_without_a_figure_is_refused(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(catalogue, "registered", lambda: [*catalogue.CONTROLLERS, "novel"])
     with pytest.raises(catalogue.CatalogueError, match=r"no figure of novel.*expected"):
         catalogue.check()
+
+
+def test_a_figure_of_a_name_that_there_is_not_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(catalogue.CatalogueError, match=r"novel: expected one of bbr, "):
+        next(iter(catalogue.make(tmp_path, ["novel"])))
 
 
 def test_a_figure_of_no_controller_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

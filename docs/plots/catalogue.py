@@ -36,12 +36,12 @@ def registered() -> list[str]:
 
 def check() -> None:
     """Every controller has its figure, and no figure is of nothing."""
-    names = set(registered())
-    if missing := sorted(names - set(CONTROLLERS)):
+    there = set(registered())
+    if missing := sorted(there - set(CONTROLLERS)):
         raise CatalogueError(
             f"docs/plots: no figure of {', '.join(missing)}: expected a function in FIGURES of a module there"
         )
-    if stray := sorted(set(CONTROLLERS) - names):
+    if stray := sorted(set(CONTROLLERS) - there):
         raise CatalogueError(f"docs/plots: a figure of {', '.join(stray)}, expected a name that `sojourn cc` lists")
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from dataclasses import dataclass
+from math import sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,16 +14,35 @@ from plots import lab
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
     from sojourn import Run
+    from sojourn.metrics import FloatArray
 
 BDP = 50e6 / 8 / lab.FRAME * 0.040
 #: Window of each phase's means, and its number of flows.
 PHASES = ((10.0, 20.0, 5), (30.0, 40.0, 20), (50.0, 60.0, 5))
 
-#: Signals per packet that a flow with a window of so many segments asks for.
-RANDOM: Callable[[float], float] = lambda w: (1.31 / w) ** 2  # noqa: E731
-SPACED: Callable[[float], float] = lambda w: (1.22 / w) ** 2  # noqa: E731
-SCE: Callable[[float], float] = lambda w: 1 / (1 + np.sqrt(w))  # noqa: E731
+Law = Callable[[float], float]
+
+
+def reno(w: float) -> float:
+    """Signals per packet at which Reno's mean window is w, if they are spaced."""
+    return (1.22 / w) ** 2
+
+
+def reno_at_random(w: float) -> float:
+    """The same for independent signals."""
+    return (1.31 / w) ** 2
+
+
+def reno_sce(w: float) -> float:
+    """SCE per packet at which Reno-SCE v3 holds w."""
+    return 1 / (1 + sqrt(w))
+
+
+def reno_sce_and_ce(w: float) -> float:
+    """The same where the 64th mark is CE, which keeps 7/8: growth 1 − p is p √W + (p W/64)(W/8)."""
+    return 1 / (1 + sqrt(w) + w**2 / 512)
 
 
 def load(qdisc: str, *ccs: str) -> Run:
@@ -37,11 +57,17 @@ def load(qdisc: str, *ccs: str) -> Run:
     return run
 
 
-def signals(run: Run, bin_s: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+def positive(values: FloatArray) -> FloatArray:
+    """Gaps instead of zeros, which a logarithmic axis does not have."""
+    return np.where(values > 0, values, np.nan)
+
+
+def signals(run: Run, bin_s: float = 1.0) -> tuple[FloatArray, FloatArray]:
     """Marks over packets that the link carries."""
     t, marks = lab.series(run, "queue.bneck.marks")
     edges = np.arange(0.0, t[-1] + bin_s / 2, bin_s)
-    return (edges[1:] + edges[:-1]) / 2, np.diff(np.interp(edges, t, marks)) / (50e6 / 8 / lab.FRAME * bin_s)
+    share = np.diff(np.interp(edges, t, marks)) / (50e6 / 8 / lab.FRAME * bin_s)
+    return (edges[1:] + edges[:-1]) / 2, positive(share)
 
 
 def finish(figure: Figure, panels: Mapping[str, Axes], title: str) -> Figure:
@@ -53,33 +79,44 @@ def finish(figure: Figure, panels: Mapping[str, Axes], title: str) -> Figure:
     return figure
 
 
-def single(
-    qdisc: str,
-    cc: str,
-    law: Callable[[float], float],
-    wording: str,
-    target: tuple[float, str],
-    own: str | None = None,
-    top_ms: float = 60,
-    lowest: float = 3e-4,
-) -> Figure:
+@dataclass(frozen=True)
+class Step:
     """A queue for one kind of flow: its delay, and its signals beside those that the flows ask for."""
-    run = load(qdisc, cc)
-    figure, panels = lab.sheet(["delay", "signals"], (), 4.4)
-    ax = panels["delay"]
-    ax.plot(*lab.series(run, "queue.bneck.sojourn"), color=lab.ORANGE, linewidth=0.8)
-    ax.axhline(target[0], label=target[1], **lab.LAW)
-    ax.set_ylim(0, top_ms)
-    ax = panels["signals"]
-    if own:
-        t, probability = lab.series(run, f"queue.bneck.{own}")
-        ax.plot(t[::5], probability[::5], color=lab.SKY, linewidth=0.8, label="the queue's own probability")
-    ax.plot(*signals(run), color=lab.BLUE, label="marked, bins of 1 s", **lab.OURS)
-    for i, (start, end, flows) in enumerate(PHASES):
-        window = (BDP + lab.mean(run, "queue.bneck.backlog_packets", start, end)) / flows
-        ax.plot([start - 10, end], [law(window)] * 2, label=None if i else wording, **lab.LAW)
-    ax.set_ylim(lowest, 1)
-    return finish(figure, panels, f"{qdisc}, 5, 20 and 5 {cc} flows, 50 Mbit/s, 40 ms")
+
+    qdisc: str
+    cc: str
+    law: Law
+    wording: str
+    #: The delay to hold, ms, or that which belongs to a probability.
+    target_ms: float | Law
+    target: str
+    #: The series of the queue's own probability.
+    own: str = ""
+    title: str = ""
+    top_ms: float = 60
+    lowest: float = 3e-4
+
+    def __call__(self) -> Figure:
+        """Draws it."""
+        run = load(self.qdisc, self.cc)
+        figure, panels = lab.sheet(["delay", "signals"], (), 4.4)
+        delay, share = panels["delay"], panels["signals"]
+        means = ", ".join(f"{lab.mean(run, 'queue.bneck.sojourn', start, end):.1f}" for start, end, _ in PHASES)
+        label = f"mean of each phase's second half: {means} ms"
+        delay.plot(*lab.series(run, "queue.bneck.sojourn"), color=lab.ORANGE, linewidth=0.8, label=label)
+        if self.own:
+            t, probability = lab.series(run, f"queue.bneck.{self.own}")
+            share.plot(t[::5], positive(probability[::5]), color=lab.SKY, linewidth=0.8, label="the queue's own")
+        share.plot(*signals(run), color=lab.BLUE, label="marked, bins of 1 s", **lab.OURS)
+        for i, (start, end, flows) in enumerate(PHASES):
+            window = (BDP + lab.mean(run, "queue.bneck.backlog_packets", start, end)) / flows
+            p, phase = self.law(window), [start - 10, end]
+            share.plot(phase, [p, p], label=None if i else self.wording, **lab.LAW)
+            held = self.target_ms(p) if callable(self.target_ms) else self.target_ms
+            delay.plot(phase, [held, held], label=None if i else self.target, **lab.LAW)
+        delay.set_ylim(0, self.top_ms)
+        share.set_ylim(self.lowest, 1)
+        return finish(figure, panels, f"{self.title or self.qdisc}: 5, 20 and 5 {self.cc} flows, 50 Mbit/s, 40 ms")
 
 
 def dualpi2() -> Figure:
@@ -94,26 +131,38 @@ def dualpi2() -> Figure:
     ax = panels["signals"]
     t, classic = (column[::5] for column in lab.series(run, "queue.bneck.prob_c"))
     low = lab.series(run, "queue.bneck.prob_l")[1][::5]
-    ax.plot(t, classic, color=lab.ORANGE, linewidth=1.0, label="p_C")
-    ax.plot(t, low, color=lab.BLUE, linewidth=1.8, label="p_L")
-    ax.plot(t, np.minimum(2 * np.sqrt(classic), 1), label="2 √p_C", **lab.LAW)
+    ax.plot(t, positive(classic), color=lab.ORANGE, linewidth=1.0, label="p_C")
+    ax.plot(t, positive(low), color=lab.BLUE, linewidth=1.8, label="p_L")
+    ax.plot(t, positive(np.minimum(2 * np.sqrt(classic), 1)), label="2 √p_C", **lab.LAW)
     ax.set_ylim(1e-5, 3)
-    return finish(figure, panels, "dualpi2, 2, 9 and 2 flows each of cubic and prague, 50 Mbit/s, 40 ms")
+    return finish(figure, panels, "dualpi2: 2, 9 and 2 flows each of cubic and prague, 50 Mbit/s, 40 ms")
 
 
-RENO = "(1.31/W)², what Reno asks for"
+RENO, SCE = "(1.22/W)², what Reno asks for", "1/(1 + √W), what Reno-SCE asks for"
+RED = "red limit 1000000 avpkt 1514 min 60000 max 180000 probability 0.1 bandwidth 50Mbit burst 60 ecn"
 FIGURES: dict[str, Callable[[], Figure]] = {
-    "codel": partial(single, "codel ecn", "reno", SPACED, "(1.22/W)², what Reno asks for", (5, "target 5 ms")),
-    "pie": partial(single, "pie ecn", "reno", RANDOM, RENO, (15, "target 15 ms"), "prob"),
-    "red": partial(
-        single,
-        "red limit 1000000 avpkt 1514 min 60000 max 180000 probability 0.1 bandwidth 50Mbit burst 60 ecn",
+    "codel": Step("codel ecn", "reno", reno, RENO, 5, "target 5 ms"),
+    "pie": Step("pie ecn", "reno", reno, RENO, 15, "target 15 ms", "prob"),
+    "red": Step(
+        RED,
         "reno",
-        RANDOM,
-        RENO,
-        (60000 * 8 / 50e3, "min, 9.6 ms at this rate"),
+        reno_at_random,
+        "(1.31/W)², what Reno asks for",
+        60000 * 8 / 50e3,
+        "min, 9.6 ms at this rate",
+        title="red min 60000 max 180000",
     ),
     "dualpi2": dualpi2,
-    "cobalt": partial(single, "cobalt", "reno-sce", SCE, "1/(1 + √W)", (2.5, "SCE target 2.5 ms"), None, 20, 3e-3),
-    "ramp": partial(single, "ramp bandwidth 50Mbit", "reno-sce", SCE, "1/(1 + √W)", (0, "0"), "probability", 120, 3e-3),
+    "cobalt": Step("cobalt", "reno-sce", reno_sce, SCE, 2.5, "SCE target 2.5 ms", top_ms=16, lowest=3e-2),
+    "ramp": Step(
+        "ramp bandwidth 50Mbit",
+        "reno-sce",
+        reno_sce_and_ce,
+        "1/(1 + √W + W²/512), with the 64th mark CE",
+        lambda p: 100 * p,
+        "100 ms times that share",
+        "probability",
+        top_ms=60,
+        lowest=3e-2,
+    ),
 }
