@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from plots import delay, lab, loss, marks, model, queues, sce
 from sojourn import _core
 
-#: By controller, as `sojourn cc` names it. One that has no figure of its own yet can have `lab.plain(NAME)`.
+#: By controller, as `sojourn cc` names it. One that has no figure of its own yet can have `partial(lab.plain, NAME)`.
 CONTROLLERS: Mapping[str, Callable[[], Figure]] = {
     **loss.FIGURES,
     **marks.FIGURES,

@@ -74,13 +74,13 @@ def background(cc: str, target_ms: float, alone_s: float, duration_s: float = 90
     panels["delay"].set_xlabel("time, s")
     ax = lab.delay_panel(panels["alone"], alone, (0, alone_s), 1.4 * target_ms)
     ax.axhline(target_ms, label=f"target {target_ms:g} ms", **lab.LAW)
-    ax.legend(loc="lower right", **lab.LEGEND)
+    ax.legend(loc="upper right", **lab.LEGEND)
     lab.dress(ax, "alone, deep FIFO", "", "queue delay, ms")
     ax = panels["cwnd"]
     ax.plot(*lab.series(alone, f"flow.{name}.cwnd"), color=lab.BLUE, **lab.OURS)
     ax.axhline(BDP + target_ms / 1e3 * PER_SECOND, label="BDP and the target", **lab.LAW)
     ax.set_ylim(0, 1.4 * (BDP + target_ms / 1e3 * PER_SECOND))
-    ax.legend(loc="lower right", **lab.LEGEND)
+    ax.legend(loc="upper right", **lab.LEGEND)
     lab.dress(ax, "", "time, s", "cwnd, segments")
     return figure
 
