@@ -35,12 +35,17 @@ def recoveries(source: Run, name: str, start_s: float, quiet_s: float) -> list[t
 
 
 def responses(
-    cc: str, losses: Sequence[float], words: Callable[[float], str], delay_ms: float, expected: Callable[[float], float]
+    cc: str,
+    losses: Sequence[float],
+    words: Callable[[float], str],
+    delay_ms: float,
+    expected: Callable[[float], float],
+    count: int = 200,
 ) -> FloatArray:
-    """Mean window for each loss probability over a path without a bottleneck, from about 200 losses each."""
+    """Mean window for each loss probability over a path without a bottleneck, from about `count` losses each."""
     runs, settle_s = [], 10.0
     for p in losses:
-        duration_s = settle_s + max(20.0, 200 * 2e-3 * delay_ms / (p * expected(p)))
+        duration_s = settle_s + max(20.0, count * 2e-3 * delay_ms / (p * expected(p)))
         where = lab.link("none", f"{delay_ms:g}ms", "pfifo", ingress=[words(p)])
         runs.append(lab.scenario(f"p{p:g}", round(duration_s), where, [lab.flow(cc)], step="20ms", tcp={"ecn": "off"}))
     # The first seconds are slow start and the descent from it.
@@ -121,9 +126,10 @@ def cubic() -> Figure:
     def expected(p: float) -> float:
         return float(max(law(np.array(p)), friendly(np.array(p))))
 
+    # Windows at low p are correlated over many losses.
     points = {
-        "distances uniform in 0…2/p": (losses, responses("cubic", losses, uniform, 40, expected)),
-        "independent losses": (losses, responses("cubic", losses, independent, 40, expected)),
+        "distances uniform in 0…2/p": (losses, responses("cubic", losses, uniform, 40, expected, 600)),
+        "independent losses": (losses, responses("cubic", losses, independent, 40, expected, 600)),
     }
     figure, panels = lab.sheet(["cwnd", "delay", "goodput"])
     title = "pfifo of one BDP (330 packets), 50 Mbit/s, 80 ms"
