@@ -8,7 +8,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 unexport CONDA_PREFIX
 
-.PHONY: help build demo test lint fuzz check bench report clean
+.PHONY: help build demo test lint fuzz check bench report docs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -45,6 +45,9 @@ bench: build ## speed of the engine and of every queue
 
 report: build ## report.html of the latest results
 	$(BIN)/sojourn report --output report.html
+
+docs: build ## draw the validation figures of docs/ anew
+	PYTHONPATH=docs $(BIN)/python -m plots
 
 clean: ## remove what was built; results stay
 	rm -rf target $(VENV) report.html .mypy_cache .ruff_cache .pytest_cache

@@ -57,7 +57,7 @@ class RunError(RuntimeError):
 
 
 def run(
-    target: Scenario | str | Path | Iterable[str | Path],
+    target: Scenario | str | Path | Iterable[Scenario | str | Path],
     overrides: Mapping[str, str] | None = None,
     *,
     out: str | Path | None = None,
