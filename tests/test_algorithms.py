@@ -416,3 +416,9 @@ def test_the_rust_example_has_the_scenario_of_the_suite(capsys: Output) -> None:
         assert call(["show", str(target)]) == 0
         shown.append(capsys.readouterr().out)
     assert shown[0] == shown[1]
+
+
+@pytest.mark.parametrize("example", [TWIST, QUEUE])
+def test_the_guide_shows_the_examples_as_they_are(example: Path) -> None:
+    decorated = example.read_text().partition("@sojourn.")[2]
+    assert decorated in (ROOT / "docs/guide/add-a-controller.md").read_text()
