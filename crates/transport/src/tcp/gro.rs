@@ -25,6 +25,8 @@ struct Held {
 #[derive(Clone, Debug)]
 pub(crate) struct Gro {
     timeout: Dur,
+    /// Segments carry the timestamps option.
+    timestamps: bool,
     /// Something that does not continue it has arrived: goes first.
     closed: Option<Held>,
     open: Option<Held>,
@@ -32,8 +34,8 @@ pub(crate) struct Gro {
 }
 
 impl Gro {
-    pub(crate) fn new(timeout: Dur) -> Self {
-        Self { timeout, closed: None, open: None, due: Time::NEVER }
+    pub(crate) fn new(timeout: Dur, timestamps: bool) -> Self {
+        Self { timeout, timestamps, closed: None, open: None, due: Time::NEVER }
     }
 
     /// When [`Gro::flush`] has something.
@@ -44,8 +46,10 @@ impl Gro {
     /// A segment with payload or FIN arrives. What it closes is to be flushed before the next one.
     pub(crate) fn receive(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
         debug_assert!(self.closed.is_none(), "flushed after each arrival");
-        if let Some(held) =
-            self.open.as_mut().filter(|h| h.ecn == ecn && h.is_continued_by(segment))
+        if let Some(held) = self
+            .open
+            .as_mut()
+            .filter(|h| h.ecn == ecn && h.is_continued_by(segment, self.timestamps))
         {
             held.append(segment);
             if held.is_complete() {
@@ -75,7 +79,7 @@ impl Gro {
 
 impl Held {
     /// Same flags and options, next in sequence, no larger than the first, and room for it.
-    fn is_continued_by(&self, next: &Segment) -> bool {
+    fn is_continued_by(&self, next: &Segment, timestamps: bool) -> bool {
         let tick = |t: Time| if t == Time::NEVER { u64::MAX } else { t.0 / TIMESTAMP_TICK };
         let held = &self.segment;
         next.gso_size == 0
@@ -85,7 +89,8 @@ impl Held {
             && held.len + next.len <= MAX_BYTES
             && (next.ace, next.ack, next.flags.response)
                 == (held.ace, held.ack, held.flags.response)
-            && (tick(next.tsval), tick(next.tsecr)) == (tick(held.tsval), tick(held.tsecr))
+            && (!timestamps
+                || (tick(next.tsval), tick(next.tsecr)) == (tick(held.tsval), tick(held.tsecr)))
     }
 
     fn append(&mut self, next: &Segment) {
@@ -122,7 +127,7 @@ mod tests {
 
     /// Takes these in, one per microsecond; gives the lengths that TCP sees, and when.
     fn seen(arrivals: &[(Segment, Ecn)]) -> Vec<(u64, u32)> {
-        let (mut gro, mut seen) = (Gro::new(TIMEOUT), vec![]);
+        let (mut gro, mut seen) = (Gro::new(TIMEOUT, true), vec![]);
         for us in 0..1000 {
             let now = Time(us * 1000);
             if let Some((segment, ecn)) = arrivals.get(us as usize) {
@@ -171,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_merged_packet_has_at_most_64_kib_and_a_super_packet_is_not_merged_again() {
-        let mut gro = Gro::new(Dur::from_millis(1));
+        let mut gro = Gro::new(Dur::from_millis(1), true);
         let mut sizes = vec![];
         for index in 0..100 {
             gro.receive(Time(index), &data(index), Ecn::Ect0);

@@ -76,7 +76,7 @@ impl Receiver {
             needs,
             rcv_nxt: 0,
             acked: 0,
-            gro: Gro::new(config.gro_flush_timeout),
+            gro: Gro::new(config.gro_flush_timeout, config.timestamps),
             out_of_order: Reassembly::new(),
             duplicate: None,
             window: DynamicWindow::new(&config, mss),
