@@ -3,7 +3,6 @@
 
 use sojourn_core::Ecn;
 use sojourn_core::cc::Feedback;
-use sojourn_transport::Endpoint;
 
 use crate::pipe::{Passing, Pipe, at_ms, config, ms};
 
