@@ -109,6 +109,7 @@ def page(answers: dict[str, str], found: list[Mention]) -> str:
     by_id: dict[tuple[str, str], list[Mention]] = {}
     for mention in found:
         by_id.setdefault((mention.chapter, mention.id), []).append(mention)
+    without = without_test(found)
     text = HEAD
     for answer, claim in answers.items():
         text += f"| {answer} | {claim} | {links(by_id.get(('aqm', answer), [])) or '**missing**'} |\n"
@@ -121,7 +122,17 @@ def page(answers: dict[str, str], found: list[Mention]) -> str:
         if named:
             text += f"\n## {title} ({chapter}.md)\n\n| answer | tests |\n|---|---|\n"
             text += "".join(f"| {answer} | {links(by_id[chapter, answer])} |\n" for answer in named)
+        if chapter == "cc":
+            text += "".join(f"| 9 #{row} | no test: {reason} |\n" for row, reason in without.items() if reason)
     return text
+
+
+def without_test(found: list[Mention]) -> dict[int, str]:
+    """Rows of the master table of cc.md that no comment names, and the reason, empty if there is none."""
+    table = tomllib.loads((ROOT / "tests/kat.toml").read_text(encoding="utf-8"))["cc"]
+    tested = {m.id for m in found if m.chapter == "cc"}
+    rows = range(1, table["rows"] + 1)
+    return {row: table["without_test"].get(str(row), "") for row in rows if f"9 #{row}" not in tested}
 
 
 def judge(answers: dict[str, str], sections: list[str], scanned: list[Mention | str]) -> list[str]:
@@ -143,6 +154,8 @@ def main(arguments: list[str]) -> int:
     scanned = [m for path in sources() for m in mentions(path, (ROOT / path).read_text(encoding="utf-8"))]
     found = [m for m in scanned if isinstance(m, Mention)]
     faults = judge(answers, sections, scanned)
+    rows = without_test(found)
+    faults += [f"cc.md 9 #{row} has no test, and tests/kat.toml no reason" for row, why in rows.items() if not why]
     text = page(answers, found)
     if arguments == ["--check"]:
         if not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text:

@@ -57,6 +57,8 @@ def kernel(monkeypatch: pytest.MonkeyPatch) -> linux.Kernel:
     ("ours", "theirs", "line"),
     [
         ('qdisc = "fq_codel flows 1"', 'qdisc = "deltic"', "link.bneck.qdisc: not on --engine linux: `deltic` is in "),
+        ('ecn = "rfc3168"', 'gso = true', "flow.a.tcp.gso: not on --engine linux: its devices have no offloads"),
+        ('ecn = "rfc3168"', 'gro = true', "flow.a.tcp.gro: not on --engine linux: its devices have no offloads"),
         ('qdisc = "fq_codel flows 1"', 'qdisc = "cake sce"', "link.bneck.qdisc: not on --engine linux: `cake` is in "),
         (
             'qdisc = "fq_codel flows 1"',

@@ -154,6 +154,9 @@ def _check_flow(key: str, flow: Mapping[str, Any], defaults: Mapping[str, Any], 
         _refuse(f"{key}.tcp.hz", f"the kernel is built with {HZ}")
     if own := sorted(OF_THE_ERA & tcp.keys()):
         _refuse(f"{key}.tcp.{own[0]}", "the kernel does what its version does")
+    for offload in ("gso", "gro"):
+        if tcp[offload]:
+            _refuse(f"{key}.tcp.{offload}", "its devices have no offloads")
     if tcp.get("ecn_plus_plus"):
         _refuse(f"{key}.tcp.ecn_plus_plus", "no mainline kernel has it")
     if tcp["ecn"] == "sce":

@@ -64,7 +64,7 @@ pub struct Packet {
     /// above them the bits of [`Packet::is_syn`], [`Packet::is_syn_ack`] and
     /// [`Packet::is_corrupt`].
     pub ace: u8,
-    /// Segments in this (super-)packet, 1 unless GSO is modelled.
+    /// Segments in this packet: more than 1 in a super-packet (GSO).
     pub segs: u8,
     /// When the queue that now holds the packet received it. Every leaf queue sets it on enqueue.
     pub stamp: Time,
@@ -136,6 +136,12 @@ impl Packet {
         self.ace & ECN_FLAGS
     }
 
+    /// Clears TCP's CWR flag.
+    #[inline]
+    pub fn clear_cwr(&mut self) {
+        self.ace &= !CWR;
+    }
+
     /// Notes the SYN flag; with `ack` that of a SYN/ACK.
     #[inline]
     pub fn set_syn(&mut self, ack: bool) {
@@ -157,6 +163,7 @@ impl Packet {
 
 /// The bits of `ace` that hold AE, CWR and ECE.
 const ECN_FLAGS: u8 = 0b111;
+const CWR: u8 = 0b010;
 /// The bits of `ace` that say what else a queue or a middlebox may want to know.
 const SYN: u8 = 0x20;
 const SYN_ACK: u8 = 0x40;

@@ -126,26 +126,43 @@ fn assert_mean(mean: f64, expected: f64, tolerance: f64) {
 // Ott, Kemperman and Mathis have 1.31, 7 % more.
 #[test]
 fn reno_s_mean_window_under_random_loss_follows_the_square_root_law() {
-    let sender = Sender::new("reno", RTT, 100, Feedback::None);
-    let mean = sender.mean_window(1e-4, 30_000_000, State::Recovery);
-    assert_mean(mean, 122.5, 0.08);
+    for (p, segments, expected) in
+        [(1e-4, 30_000_000, 122.5), (4e-4, 8_000_000, 61.2), (1e-3, 3_000_000, 38.7)]
+    {
+        let sender = Sender::new("reno", RTT, expected as u32, Feedback::None);
+        assert_mean(sender.mean_window(p, segments, State::Recovery), expected, 0.08);
+    }
+}
+
+// KAT cc.md §3.1: 1.2247/sqrt(p) under periodic losses, less the round trip without growth in each cycle
+#[test]
+fn reno_s_mean_window_under_periodic_loss_is_the_sawtooth_s() {
+    for every in [1000, 4000, 10_000, 40_000] {
+        let expected = (1.5 * every as f64).sqrt();
+        let sender = Sender::new("reno", RTT, expected as u32, Feedback::None);
+        let mean = sender.mean_window_hit_by(|n| n % every == 0, 100 * every, State::Recovery);
+        assert_mean(mean, expected, 0.05);
+    }
 }
 
 // KAT cc.md §9 #9: the formula averages over a fixed cycle. Distances uniform from 0 to 2/p keep
 // that regular enough; exponential ones (independent losses) give 184.
 #[test]
 fn cubic_s_mean_window_follows_its_response_function() {
-    let mut rng = Rng::named(1, "cc_windows.cubic");
-    let mut next = 0;
-    let hit = |n| {
-        let hit = n == next;
-        if hit {
-            next += 1 + u64::from(rng.below(20_000));
-        }
-        hit
-    };
-    let sender = Sender::new("cubic", RTT, 100, Feedback::None);
-    assert_mean(sender.mean_window_hit_by(hit, 10_000_000, State::Recovery), 158.0, 0.15);
+    for (rtt_ms, expected) in [(80, 158.0), (160, 266.6), (320, 448.4)] {
+        let mut rng = Rng::named(1, "cc_windows.cubic");
+        let mut next = 0;
+        let hit = |n| {
+            let hit = n == next;
+            if hit {
+                next += 1 + u64::from(rng.below(20_000));
+            }
+            hit
+        };
+        let sender = Sender::new("cubic", Dur::from_millis(rtt_ms), 100, Feedback::None);
+        let mean = sender.mean_window_hit_by(hit, 10_000_000, State::Recovery);
+        assert_mean(mean, expected, 0.15);
+    }
 }
 
 // Exactly periodic losses have a band of steady windows: within 1.36 s of the plateau the curve
@@ -164,9 +181,10 @@ fn cubic_under_periodic_loss_stays_on_the_side_of_the_response_function_it_came_
 // KAT cc.md §3.2: at 0.1 % the Reno-friendly region is the larger one.
 #[test]
 fn cubic_is_reno_friendly_where_its_curve_is_slower() {
-    let sender = Sender::new("cubic", RTT, 30, Feedback::None);
-    let mean = sender.mean_window(1e-3, 3_000_000, State::Recovery);
-    assert_mean(mean, 38.7, 0.15);
+    for (p, expected) in [(1e-3, 38.7), (2e-3, 27.4), (4e-3, 19.4)] {
+        let sender = Sender::new("cubic", RTT, 30, Feedback::None);
+        assert_mean(sender.mean_window(p, 3_000_000, State::Recovery), expected, 0.15);
+    }
 }
 
 // KAT cc.md §3.5 says 2/p for a cut in every round trip. A cut needs a new mark after the CWR state

@@ -255,6 +255,23 @@ pub(crate) struct TcpTable {
     /// Pace every controller, as with fq at the sender; default false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) pacing: Option<bool>,
+    /// Segmentation offload: a burst is one packet to queues and receiver until a queue splits it; default
+    /// false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) gso: Option<bool>,
+    /// Receive offload: the receiving host merges segments in order; default false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) gro: Option<bool>,
+    /// How long the host holds a merged packet for more; default "20us".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) gro_flush_timeout: Option<Time>,
+    /// TCP small queues: a sender has at most 1 ms, or two bursts, in the first queue of its path;
+    /// default false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tsq: Option<bool>,
+    /// With tsq and without pacing: the most there, `tcp_limit_output_bytes`; default "1Mb".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) limit_output_bytes: Option<Size>,
     /// Kernel tick rate (100, 250, 300 or 1000); default 1000.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) hz: Option<u32>,

@@ -192,6 +192,16 @@ pub struct Tcp {
     pub pacing_ca_ratio: u32,
     /// Pace every controller, as with sch_fq at the sender.
     pub pacing: bool,
+    /// A burst leaves as one super-packet (generic segmentation offload).
+    pub gso: bool,
+    /// The receiving host merges segments (generic receive offload).
+    pub gro: bool,
+    /// How long it holds a merged packet.
+    pub gro_flush_timeout: Dur,
+    /// TCP small queues: what waits in the first queue of the path is bounded.
+    pub tsq: bool,
+    /// That bound of an unpaced connection, `tcp_limit_output_bytes`.
+    pub limit_output_bytes: u64,
     /// `CONFIG_HZ`.
     pub hz: u32,
 }

@@ -7,6 +7,7 @@ use crate::file::{EcnName, EraName, SceName, TcpTable};
 use crate::kernel::KernelFlags;
 use crate::scenario::{EcnMode, Era, SceMode, Tcp};
 use crate::text::Quantity;
+use sojourn_core::Dur;
 
 /// The first of `tables` that holds a key gives its value; without one ECN is `feedback`.
 pub(crate) fn tcp(
@@ -69,6 +70,11 @@ pub(crate) fn tcp(
         pacing_ss_ratio: first!(pacing_ss_ratio, 200),
         pacing_ca_ratio: first!(pacing_ca_ratio, 120),
         pacing: first!(pacing, false),
+        gso: first!(gso, false),
+        gro: first!(gro, false),
+        gro_flush_timeout: first!(gro_flush_timeout, Quantity(Dur::from_micros(20))).0,
+        tsq: first!(tsq, false),
+        limit_output_bytes: first!(limit_output_bytes, size(1 << 20)).0.0,
         hz: first!(hz, 1000),
     };
     let kernel = &tcp.kernel;
@@ -88,6 +94,13 @@ pub(crate) fn tcp(
     between(doc, key, "wmem_max", tcp.wmem_max, 4096, i32::MAX as u64)?;
     between(doc, key, "pacing_ss_ratio", u64::from(tcp.pacing_ss_ratio), 1, 1000)?;
     between(doc, key, "pacing_ca_ratio", u64::from(tcp.pacing_ca_ratio), 1, 1000)?;
+    between(doc, key, "limit_output_bytes", tcp.limit_output_bytes, 4096, i32::MAX as u64)?;
+    let timeout = "expected at most 1s";
+    doc.check(
+        tcp.gro_flush_timeout <= Dur::from_secs(1),
+        &key.field("gro_flush_timeout"),
+        timeout,
+    )?;
     let hz = format!("expected 100, 250, 300 or 1000, got {}", tcp.hz);
     doc.check([100, 250, 300, 1000].contains(&tcp.hz), &key.field("hz"), &hz)?;
     Ok(tcp)

@@ -184,6 +184,11 @@ fn tcp(tcp: &Tcp) -> TcpTable {
         pacing_ss_ratio: Some(tcp.pacing_ss_ratio),
         pacing_ca_ratio: Some(tcp.pacing_ca_ratio),
         pacing: Some(tcp.pacing),
+        gso: Some(tcp.gso),
+        gro: Some(tcp.gro),
+        gro_flush_timeout: Some(Quantity(tcp.gro_flush_timeout)),
+        tsq: Some(tcp.tsq),
+        limit_output_bytes: size(tcp.limit_output_bytes),
         hz: Some(tcp.hz),
     }
 }

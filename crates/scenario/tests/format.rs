@@ -68,6 +68,11 @@ fn defaults_are_the_documented_ones() {
             pacing_ss_ratio: 200,
             pacing_ca_ratio: 120,
             pacing: false,
+            gso: false,
+            gro: false,
+            gro_flush_timeout: Dur::from_micros(20),
+            tsq: false,
+            limit_output_bytes: 1 << 20,
             hz: 1000,
         }
     );

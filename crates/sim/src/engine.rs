@@ -17,7 +17,7 @@ mod totals;
 use crate::agenda::{Item, agenda};
 use crate::events::{EventQueue, Slot};
 use crate::host::{End, ends};
-use crate::link::{Hop, Port};
+use crate::link::{Departure, Hop, Port};
 use crate::slab::Slab;
 
 /// Called with the simulated fraction of the run; returns false to stop at the next sample.
@@ -80,6 +80,12 @@ impl<'s> Engine<'s> {
                     next = Hop::Port(port as u32);
                 }
                 ends[sender].first = next;
+                let limited = scenario.flows.get(n).is_some_and(|flow| flow.tcp.tsq);
+                if let (true, Hop::Port(p)) = (limited, next) {
+                    let watched = &mut ports[p as usize].watched;
+                    watched.resize(ends.len(), false);
+                    watched[sender] = true;
+                }
             }
         }
         let mut recorder = Recorder::default();
@@ -174,12 +180,46 @@ impl<'s> Engine<'s> {
             match hop {
                 Hop::Port(p) => {
                     let p = p as usize;
-                    self.ports[p].enqueue(self.now, pkt, &mut self.log);
+                    if pkt.segs > 1 && self.ports[p].qdisc.splits(&pkt) {
+                        self.enqueue_split(p, &pkt);
+                    } else {
+                        self.ports[p].enqueue(self.now, pkt, &mut self.log);
+                    }
                     self.pump(p);
                 }
                 Hop::End(e) => self.deliver(e as usize, &pkt),
             }
         }
+    }
+
+    /// Puts the segments of a super-packet into a queue one by one.
+    fn enqueue_split(&mut self, p: usize, pkt: &Packet) {
+        let Body::Tcp(whole) = *self.slab.get(pkt.id) else { unreachable!("TCP makes them") };
+        let payload = whole.len;
+        let headers = (pkt.len - payload) / u32::from(pkt.segs);
+        for index in 0..u32::from(pkt.segs) {
+            let segment = whole.split(index);
+            let mut one = Packet { len: headers + segment.len, segs: 1, ..*pkt };
+            if index > 0 {
+                one.clear_cwr();
+            }
+            one.id = self.slab.store(Body::Tcp(segment));
+            self.ports[p].enqueue(self.now, one, &mut self.log);
+        }
+        self.injected += u64::from(pkt.segs) - 1;
+        self.slab.release(pkt.id);
+    }
+
+    /// Tells senders what has left the first queue of their path.
+    #[cold]
+    fn tell_departures(&mut self, p: usize) {
+        let mut departures = std::mem::take(&mut self.ports[p].departures);
+        for Departure { flow, connection, bytes } in departures.drain(..) {
+            let e = flow.0 as usize;
+            self.ends[e].endpoint.on_departed(self.now, connection, bytes);
+            self.poll(e);
+        }
+        self.ports[p].departures = departures;
     }
 
     /// Lets a port send all that it may send now.
@@ -189,6 +229,7 @@ impl<'s> Engine<'s> {
         while let Some((arrival, pkt)) = port.transmit(self.now, self.measuring, &mut self.log) {
             let is_data = pkt.kind == Kind::TcpData && port.role == Role::Egress;
             self.data_packets += u64::from(is_data);
+            port.departed(&pkt, &self.slab);
             if arrival == self.now && port.line_is_empty() {
                 self.arriving.push_back((port.next[pkt.flow.0 as usize], pkt));
             } else {
@@ -201,6 +242,9 @@ impl<'s> Engine<'s> {
             self.events.set(p as u32 * PORT_SLOTS + 2, arrival);
         }
         self.rearm(p);
+        if !self.ports[p].departures.is_empty() {
+            self.tell_departures(p);
+        }
     }
 
     fn rearm(&mut self, p: usize) {

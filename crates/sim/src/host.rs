@@ -63,7 +63,7 @@ impl End {
             tos: tx.tos,
             kind: tx.kind,
             ace,
-            segs: 1,
+            segs: segments(&tx.body),
             stamp: sojourn_core::Time::ZERO,
             ack,
             sacked,
@@ -74,6 +74,14 @@ impl End {
             packet.set_syn(segment.flags.ack);
         }
         packet
+    }
+}
+
+/// Segments of a (super-)packet.
+fn segments(body: &Body) -> u8 {
+    match body {
+        Body::Tcp(s) if s.gso_size > 0 => s.segments() as u8,
+        _ => 1,
     }
 }
 
@@ -148,6 +156,11 @@ fn tcp(flow: &Flow, seed: u64) -> Tcp {
         pacing_ss_ratio: flow.tcp.pacing_ss_ratio,
         pacing_ca_ratio: flow.tcp.pacing_ca_ratio,
         pacing: flow.tcp.pacing,
+        gso: flow.tcp.gso,
+        gro: flow.tcp.gro,
+        gro_flush_timeout: flow.tcp.gro_flush_timeout,
+        tsq: flow.tcp.tsq,
+        limit_output_bytes: flow.tcp.limit_output_bytes,
         accecn_option: flow.tcp.accecn_option,
         sce_feedback: match flow.tcp.sce_feedback {
             SceMode::Advanced => SceFeedback::Advanced,

@@ -4,10 +4,11 @@
 use std::collections::VecDeque;
 
 use sojourn_core::aqm::{Backlog, Event, Log, Qdisc, Reason, Stats};
-use sojourn_core::{Dur, Packet, Probe, Rate, Time};
+use sojourn_core::{Dur, FlowId, Packet, Probe, Rate, Time};
 use sojourn_scenario::topology::{PortSpec, Role};
 use sojourn_trace::summary::Totals;
 use sojourn_trace::{DelayHistogram, QueueSummary};
+use sojourn_transport::Body;
 
 use crate::slab::Slab;
 
@@ -34,6 +35,24 @@ impl Count {
     }
 }
 
+/// A packet has left the first queue of its path, or was dropped there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Departure {
+    pub(crate) flow: FlowId,
+    pub(crate) connection: u32,
+    pub(crate) bytes: u32,
+}
+
+impl Departure {
+    fn of(pkt: &Packet, slab: &Slab) -> Self {
+        let connection = match slab.get(pkt.id) {
+            Body::Tcp(segment) => segment.connection,
+            _ => 0,
+        };
+        Self { flow: pkt.flow, connection, bytes: pkt.len }
+    }
+}
+
 /// A queue and its wire.
 pub(crate) struct Port {
     pub(crate) name: String,
@@ -52,6 +71,10 @@ pub(crate) struct Port {
     line: VecDeque<(Time, Packet)>,
     /// Next hop per flow direction.
     pub(crate) next: Vec<Hop>,
+    /// Whether a flow direction begins here whose sender wants to know what has left; empty if none.
+    pub(crate) watched: Vec<bool>,
+    /// What of those has left and was not yet told.
+    pub(crate) departures: Vec<Departure>,
     pub(crate) received: Count,
     pub(crate) sent: Count,
     pub(crate) dropped: Count,
@@ -63,6 +86,11 @@ pub(crate) struct Port {
     window_bytes: u64,
     recent_sojourn: Dur,
     recent_packets: u64,
+}
+
+#[inline]
+fn is_watched(watched: &[bool], pkt: &Packet) -> bool {
+    watched.get(pkt.flow.0 as usize).is_some_and(|w| *w)
 }
 
 impl Port {
@@ -80,6 +108,8 @@ impl Port {
             busy_until: Time::ZERO,
             line: VecDeque::with_capacity(64),
             next: vec![Hop::End(u32::MAX); flows],
+            watched: vec![],
+            departures: vec![],
             received: Count::default(),
             sent: Count::default(),
             dropped: Count::default(),
@@ -95,7 +125,7 @@ impl Port {
     }
 
     pub(crate) fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
-        pkt.len = pkt.len.wrapping_add_signed(self.growth);
+        pkt.len = pkt.len.wrapping_add_signed(self.growth * i32::from(pkt.segs));
         self.received.add(&pkt);
         self.qdisc.enqueue(now, pkt, log);
     }
@@ -178,6 +208,9 @@ impl Port {
                 Event::Drop(pkt, reason) => {
                     self.dropped.add(&pkt);
                     self.drops[reason as usize] += 1;
+                    if is_watched(&self.watched, &pkt) {
+                        self.departures.push(Departure::of(&pkt, slab));
+                    }
                     slab.release(pkt.id);
                 }
                 Event::Duplicate(pkt) => {
@@ -185,6 +218,14 @@ impl Port {
                     slab.share(pkt.id);
                 }
             }
+        }
+    }
+
+    /// Notes that a packet has left the queue.
+    #[inline]
+    pub(crate) fn departed(&mut self, pkt: &Packet, slab: &Slab) {
+        if is_watched(&self.watched, pkt) {
+            self.departures.push(Departure::of(pkt, slab));
         }
     }
 

@@ -36,6 +36,11 @@ impl Slab {
         body
     }
 
+    /// The header of a packet on its way.
+    pub(crate) fn get(&self, id: u32) -> &Body {
+        &self.bodies[id as usize]
+    }
+
     /// One more packet carries this body.
     pub(crate) fn share(&mut self, id: u32) {
         self.shares[id as usize] += 1;

@@ -257,7 +257,7 @@ impl Qdisc for Cake {
             }
         }
         let flow = &mut tin.flows[usize::from(index)];
-        let adjusted = self.sizes.adjusted(&self.params.link, pkt.len);
+        let adjusted = self.sizes.adjusted(&self.params.link, pkt.len, pkt.segs);
         flow.queue.push_back(Queued { pkt, adjusted });
         flow.bytes += pkt.len;
         tin.backlog += u64::from(pkt.len);
@@ -416,6 +416,10 @@ impl Qdisc for Cake {
         out.put("count", "1", f64::from(control.count));
         out.put("dropping", "1", f64::from(u8::from(control.dropping)));
         out.put("p_drop", "1", f64::from(control.p_drop) / (1_u64 << 32) as f64);
+    }
+
+    fn splits(&self, _pkt: &Packet) -> bool {
+        self.params.split_gso
     }
 
     fn purge(&mut self, log: &mut Log) {

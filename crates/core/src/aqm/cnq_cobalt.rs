@@ -116,6 +116,10 @@ impl Qdisc for CnqCobalt {
         out.put("active_flows", "1", f64::from(self.queue.sending_flows()));
     }
 
+    fn splits(&self, _pkt: &Packet) -> bool {
+        true
+    }
+
     fn purge(&mut self, log: &mut Log) {
         self.queue.purge(log);
         self.cobalt = Cobalt2::default();

@@ -103,6 +103,10 @@ impl Qdisc for Deltic {
         self.trio.probe(self.law, &self.resonances, out);
     }
 
+    fn splits(&self, _pkt: &Packet) -> bool {
+        true
+    }
+
     fn purge(&mut self, log: &mut Log) {
         self.queue.purge(log);
         self.trio = Trio::NEW;

@@ -361,6 +361,10 @@ impl Qdisc for DelticBoroshne {
         }
     }
 
+    fn splits(&self, _pkt: &Packet) -> bool {
+        true
+    }
+
     fn purge(&mut self, log: &mut Log) {
         for queue in &mut self.queues {
             for pkt in queue.packets.drain(..) {

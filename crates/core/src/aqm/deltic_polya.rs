@@ -188,6 +188,10 @@ impl Qdisc for DelticPolya {
         self.trio.probe(self.law, &self.resonances, out);
     }
 
+    fn splits(&self, _pkt: &Packet) -> bool {
+        true
+    }
+
     fn purge(&mut self, log: &mut Log) {
         self.queue.purge(log);
         (self.trio, self.jitter) = (Trio::NEW, Jitter::default());

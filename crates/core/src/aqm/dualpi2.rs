@@ -424,6 +424,10 @@ impl Qdisc for DualPi2 {
         out.put("packets_l", "packets", self.l4s.len() as f64);
     }
 
+    fn splits(&self, _pkt: &Packet) -> bool {
+        self.params.split_gso
+    }
+
     fn purge(&mut self, log: &mut Log) {
         for pkt in self.l4s.drain(..).map(|(pkt, _)| pkt).chain(self.classic.drain(..)) {
             log.drop(&pkt, Reason::Purge);

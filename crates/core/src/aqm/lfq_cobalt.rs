@@ -377,6 +377,10 @@ impl Qdisc for LfqCobalt {
         out.put("sparse", "packets", self.sparse.len() as f64);
     }
 
+    fn splits(&self, _pkt: &Packet) -> bool {
+        true
+    }
+
     fn purge(&mut self, log: &mut Log) {
         for pkt in self.sparse.drain(..) {
             log.drop(&pkt, Reason::Purge);

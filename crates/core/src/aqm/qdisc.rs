@@ -60,6 +60,12 @@ pub trait Qdisc: Send {
     /// Control state for the trace.
     fn probe(&self, _out: &mut Probe<'_>) {}
 
+    /// Whether the segments of a super-packet are queued one by one: the owner splits it before
+    /// [`Qdisc::enqueue`]. A shaper does as the discipline inside does.
+    fn splits(&self, pkt: &Packet) -> bool {
+        self.leaf().is_some_and(|leaf| leaf.splits(pkt))
+    }
+
     /// Discards everything held, children included, with [`Reason::Purge`]: what `tc qdisc
     /// replace` does to the packets of the old discipline.
     fn purge(&mut self, log: &mut Log);

@@ -121,6 +121,10 @@ impl Qdisc for SchCobalt {
         out.put("p_blue", "1", f64::from(self.cobalt.p_drop) / 4_294_967_296.0);
     }
 
+    fn splits(&self, _pkt: &Packet) -> bool {
+        true
+    }
+
     fn purge(&mut self, log: &mut Log) {
         self.queue.purge(log);
         self.cobalt = Cobalt2::default();

@@ -314,6 +314,11 @@ impl Qdisc for Tbf {
         self.leaf.probe(out);
     }
 
+    /// A packet that the buckets could never let pass is split rather than dropped.
+    fn splits(&self, pkt: &Packet) -> bool {
+        u64::from(pkt.len) > self.max_size || self.leaf.splits(pkt)
+    }
+
     fn purge(&mut self, log: &mut Log) {
         if let Some(head) = self.head.take() {
             log.drop(&head, Reason::Purge);

@@ -193,6 +193,10 @@ impl Qdisc for TwinCodelAf {
         out.put("active_flows_low", "1", f64::from(self.classes[1].sending_flows()));
     }
 
+    fn splits(&self, _pkt: &Packet) -> bool {
+        true
+    }
+
     fn purge(&mut self, log: &mut Log) {
         self.classes.iter_mut().for_each(|class| class.purge(log));
         self.deficits = [0; 2];

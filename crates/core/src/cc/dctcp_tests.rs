@@ -135,3 +135,32 @@ fn alpha_over_a_step_marking_queue_is_the_closed_form_s() {
         assert!((depth / amplitude - 1.0).abs() < 0.05, "W* {most}: {depth} of {amplitude}");
     }
 }
+
+// KAT cc.md §9 #57, and 3.4 for the other two: flows over one step threshold, marked together, whose
+// windows differ by half at first
+#[test]
+fn the_difference_of_two_windows_over_a_step_halves_in_the_published_number_of_round_trips() {
+    for (most, published) in [(41.7, 28.0), (166.7, 113.0), (333.0, 227.0)] {
+        let mut alphas = [Alpha::Rfc8257(0.2), Alpha::Rfc8257(0.2)];
+        let mut windows: [f64; 2] = [1.25 * most, 0.75 * most];
+        let gap = |w: &[f64; 2]| (w[0] - w[1]).ln();
+        let (settle, rounds) = (published as u32, 5 * published as u32);
+        let mut from = 0.0;
+        for round in 0..settle + rounds {
+            if round == settle {
+                from = gap(&windows);
+            }
+            let marked = u64::from(windows[0] + windows[1] >= 2.0 * most) * 1000;
+            for (alpha, cwnd) in alphas.iter_mut().zip(&mut windows) {
+                alpha.update(marked, 1000, 10);
+                *cwnd += 1.0;
+                if marked > 0 {
+                    *cwnd -= *cwnd * alpha.as_f64() / 2.0;
+                }
+            }
+        }
+        let half_life = f64::from(rounds) * 2_f64.ln() / (from - gap(&windows));
+        let error = half_life / published - 1.0;
+        assert!(error.abs() < 0.2, "W* {most}: {half_life:.1} round trips: {error:+.3}");
+    }
+}

@@ -9,6 +9,7 @@ mod eras;
 mod invariants;
 mod lab;
 mod links;
+mod offloads;
 mod prague;
 mod registry;
 mod sce;

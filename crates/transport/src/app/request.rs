@@ -127,6 +127,18 @@ impl Client {
         self.waiting = true;
         self.asks.write(self.params.query);
     }
+
+    /// Whether the response is complete now.
+    fn hear(&mut self, now: Time) {
+        if self.waiting && self.hears.delivered() >= self.expected {
+            self.waiting = false;
+            self.answered += 1;
+            self.samples.push((now, now.since(self.asked_at), self.size));
+            if !self.stopped {
+                self.next = now + exponential(self.params.think, &mut self.thoughts);
+            }
+        }
+    }
 }
 
 impl Endpoint for Client {
@@ -149,21 +161,19 @@ impl Endpoint for Client {
             return;
         }
         self.hears.on_packet(now, body, ecn);
-        if self.waiting && self.hears.delivered() >= self.expected {
-            self.waiting = false;
-            self.answered += 1;
-            self.samples.push((now, now.since(self.asked_at), self.size));
-            if !self.stopped {
-                self.next = now + exponential(self.params.think, &mut self.thoughts);
-            }
-        }
+        self.hear(now);
     }
 
     fn poll(&mut self, now: Time) -> Option<Transmit> {
         if self.next <= now {
             self.ask(now);
         }
-        self.asks.poll(now).or_else(|| self.hears.poll(now).map(response))
+        if let Some(tx) = self.asks.poll(now) {
+            return Some(tx);
+        }
+        let tx = self.hears.poll(now);
+        self.hear(now); // with receive offload data get there only now
+        tx.map(response)
     }
 
     fn deadline(&self) -> Time {
@@ -177,6 +187,10 @@ impl Endpoint for Client {
         if self.hears.deadline() <= now {
             self.hears.on_timer(now);
         }
+    }
+
+    fn on_departed(&mut self, now: Time, connection: u32, bytes: u32) {
+        self.asks.on_departed(now, connection, bytes);
     }
 
     fn is_alive(&self) -> bool {
@@ -231,6 +245,16 @@ impl Server {
     }
 }
 
+impl Server {
+    /// Answers every request that is complete now.
+    fn hear(&mut self) {
+        while self.hears.delivered() >= (self.answered + 1) * self.params.query {
+            self.answers.write(self.params.sizes.draw(self.answered, &mut self.sizes));
+            self.answered += 1;
+        }
+    }
+}
+
 impl Endpoint for Server {
     fn on_packet(&mut self, now: Time, body: &Body, ecn: Ecn) {
         if is_response(body) {
@@ -241,14 +265,13 @@ impl Endpoint for Server {
             self.answers.start(now);
         }
         self.hears.on_packet(now, body, ecn);
-        while self.hears.delivered() >= (self.answered + 1) * self.params.query {
-            self.answers.write(self.params.sizes.draw(self.answered, &mut self.sizes));
-            self.answered += 1;
-        }
+        self.hear();
     }
 
     fn poll(&mut self, now: Time) -> Option<Transmit> {
-        self.hears.poll(now).or_else(|| self.answers.poll(now).map(response))
+        let tx = self.hears.poll(now);
+        self.hear(); // with receive offload data get there only now
+        tx.or_else(|| self.answers.poll(now).map(response))
     }
 
     fn deadline(&self) -> Time {
@@ -262,6 +285,10 @@ impl Endpoint for Server {
         if self.answers.deadline() <= now {
             self.answers.on_timer(now);
         }
+    }
+
+    fn on_departed(&mut self, now: Time, connection: u32, bytes: u32) {
+        self.answers.on_departed(now, connection, bytes);
     }
 
     fn sample(&self, now: Time, probe: &mut Probe<'_>) {

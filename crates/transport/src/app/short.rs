@@ -223,6 +223,13 @@ impl Endpoint for Opener {
         self.connections.on_timer(now);
     }
 
+    fn on_departed(&mut self, now: Time, connection: u32, bytes: u32) {
+        if let Some(sender) = self.connections.get(connection) {
+            sender.on_departed(now, connection, bytes);
+            self.connections.wake(connection % MAX_SLOTS);
+        }
+    }
+
     fn is_alive(&self) -> bool {
         self.started
     }

@@ -55,8 +55,8 @@ impl EcnReceiver {
         }
     }
 
-    /// A data packet arrived. Returns whether the first mark asks for quick ACKs (RFC 3168).
-    pub(crate) fn on_data(&mut self, ecn: Ecn, ace: u8, payload: u32) -> bool {
+    /// A data packet of so many segments arrived. Returns whether the first mark asks for quick ACKs (RFC 3168).
+    pub(crate) fn on_data(&mut self, ecn: Ecn, ace: u8, payload: u32, segments: u32) -> bool {
         let slot = match ecn {
             Ecn::NotEct => None,
             Ecn::Ect0 => Some(0),
@@ -67,7 +67,7 @@ impl EcnReceiver {
             self.bytes[slot] += u64::from(payload);
         }
         if ecn == Ecn::Ce {
-            self.cep += 1;
+            self.cep += u64::from(segments);
         }
         match self.mode {
             Feedback::Rfc3168 => {}
@@ -120,7 +120,7 @@ mod tests {
         let (mut marked, mut seen) = (0, 0);
         for i in 0..1000_u32 {
             for ecn in [Ecn::Ect1, if i % 3 == 0 { Ecn::Ce } else { Ecn::Ect1 }] {
-                receiver.on_data(ecn, 0, 1448);
+                receiver.on_data(ecn, 0, 1448, 1);
                 marked += u32::from(ecn == Ecn::Ce);
             }
             let progress = Progress { segments: 2, bytes: 2896, regular: true, mss: 1448 };
@@ -132,11 +132,11 @@ mod tests {
     #[test]
     fn rfc3168_repeats_ece_until_cwr() {
         let mut receiver = receiver(Feedback::Rfc3168);
-        assert!(receiver.on_data(Ecn::Ce, 0, 1448));
-        assert!(!receiver.on_data(Ecn::Ce, 0, 1448));
-        assert!(!receiver.on_data(Ecn::Ect0, 0, 1448));
+        assert!(receiver.on_data(Ecn::Ce, 0, 1448, 1));
+        assert!(!receiver.on_data(Ecn::Ce, 0, 1448, 1));
+        assert!(!receiver.on_data(Ecn::Ect0, 0, 1448, 1));
         assert_eq!(receiver.ace(2896), ECE);
-        receiver.on_data(Ecn::Ect0, CWR, 1448);
+        receiver.on_data(Ecn::Ect0, CWR, 1448, 1);
         assert_eq!(receiver.ace(2896), 0);
     }
 }

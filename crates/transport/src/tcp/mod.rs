@@ -5,6 +5,7 @@
 
 mod ecn;
 mod era;
+mod gro;
 mod pacer;
 mod prr;
 mod rack;
@@ -24,6 +25,7 @@ pub use rto::RttEstimator;
 pub use segment::{Flags, SackBlocks, Segment};
 pub use sender::Sender;
 
+use sojourn_core::Dur;
 use sojourn_core::cc::Feedback;
 
 /// Parameters of both ends of a connection (sysctl names where there is one).
@@ -53,6 +55,16 @@ pub struct Config {
     pub pacing_ca_ratio: u32,
     /// Pace whatever the controller.
     pub pacing: bool,
+    /// The segments of a burst leave as one super-packet.
+    pub gso: bool,
+    /// The receiving host merges segments before TCP sees them.
+    pub gro: bool,
+    /// How long it holds a merged packet (`gro_flush_timeout` of a network device).
+    pub gro_flush_timeout: Dur,
+    /// TCP small queues: bound what waits in the first queue of the path.
+    pub tsq: bool,
+    /// That bound for an unpaced connection (`tcp_limit_output_bytes`).
+    pub limit_output_bytes: u64,
     /// Send the AccECN option on ACKs (`tcp_ecn_option`).
     pub accecn_option: bool,
     /// How a receiver with SCE chooses the ACKs that carry ESCE.
@@ -83,6 +95,11 @@ impl Default for Config {
             pacing_ss_ratio: 200,
             pacing_ca_ratio: 120,
             pacing: false,
+            gso: false,
+            gro: false,
+            gro_flush_timeout: Dur::from_micros(20),
+            tsq: false,
+            limit_output_bytes: 1 << 20,
             accecn_option: false,
             sce_feedback: SceFeedback::Advanced,
             ecn_plus_plus: false,

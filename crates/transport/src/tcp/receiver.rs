@@ -9,6 +9,7 @@ use sojourn_core::{Dur, Ecn, Kind, Probe, Time};
 use self::window::DynamicWindow;
 use super::Config;
 use super::ecn::{EcnReceiver, Negotiation, Role, codepoint};
+use super::gro::Gro;
 use super::reassembly::Reassembly;
 use super::segment::{Flags, Segment};
 use crate::endpoint::{Body, Endpoint, FlowProbe, Transmit};
@@ -32,6 +33,8 @@ pub struct Receiver {
     config: Config,
     mss: u32,
     open: bool,
+    /// The path spoils ECN: ACKs are Not-ECT.
+    not_ect: bool,
     /// Sequence number after the peer's FIN, once it was seen.
     fin: Option<u64>,
     ecn: EcnReceiver,
@@ -40,6 +43,8 @@ pub struct Receiver {
     rcv_nxt: u64,
     /// What the last ACK acknowledged.
     acked: u64,
+    /// What the host holds back to merge it.
+    gro: Gro,
     out_of_order: Reassembly,
     duplicate: Option<(u64, u64)>,
     window: DynamicWindow,
@@ -68,11 +73,13 @@ impl Receiver {
         Self {
             mss,
             open: false,
+            not_ect: false,
             fin: None,
             ecn: EcnReceiver::default(),
             needs,
             rcv_nxt: 0,
             acked: 0,
+            gro: Gro::new(config.gro_flush_timeout, config.timestamps),
             out_of_order: Reassembly::new(),
             duplicate: None,
             window: DynamicWindow::new(&config, mss),
@@ -119,9 +126,10 @@ impl Receiver {
     }
 
     fn on_data(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
-        self.segments += 1;
-        self.ce += u64::from(ecn == Ecn::Ce);
-        self.sce += u64::from(ecn == Ecn::Ect1);
+        let segments = segment.segments();
+        self.segments += u64::from(segments);
+        self.ce += u64::from(ecn == Ecn::Ce) * u64::from(segments);
+        self.sce += u64::from(ecn == Ecn::Ect1) * u64::from(segments);
         let range = (segment.seq, segment.end());
         let newer = self.echo == Time::NEVER || segment.tsval >= self.echo;
         if segment.seq <= self.acked && newer {
@@ -138,7 +146,7 @@ impl Receiver {
         if self.ecn.divides(ecn) {
             self.close_run(now);
         }
-        if self.ecn.on_data(ecn, segment.ace, segment.len) {
+        if self.ecn.on_data(ecn, segment.ace, segment.len, segments) {
             self.enter_quickack(2);
         }
         if segment.flags.fin {
@@ -158,7 +166,7 @@ impl Receiver {
         let had_holes = !self.out_of_order.is_empty();
         self.rcv_nxt = self.out_of_order.absorb(self.rcv_nxt);
         self.track_arrivals(now);
-        if self.window.on_data(now, self.rcv_nxt) {
+        if self.window.on_data(now, self.rcv_nxt, segment.len) {
             self.quick = self.quick.max(1); // a growing window is shown at once (tcp_grow_window)
         }
         if had_holes && self.out_of_order.is_empty() {
@@ -258,7 +266,7 @@ impl Receiver {
 
     fn transmit(&self, segment: Segment) -> Transmit {
         let role = if segment.flags.syn { Role::SynAck } else { Role::PureAck };
-        let ecn = if segment.flags.control {
+        let ecn = if segment.flags.control || self.not_ect {
             Ecn::NotEct
         } else {
             codepoint(role, self.ecn.mode(), self.needs, self.config.ecn_plus_plus)
@@ -289,7 +297,14 @@ impl Endpoint for Receiver {
                 answer.tsval = now;
             }
         } else if self.open && segment.end() > segment.seq {
-            self.on_data(now, segment, ecn);
+            if self.config.gro {
+                self.gro.receive(now, segment, ecn);
+            } else {
+                self.on_data(now, segment, ecn);
+            }
+        } else if self.open && self.rcv_nxt == 1 && self.ecn.mode() == Feedback::AccEcn {
+            // RFC 9768 3.2.2.1: the third ACK never says 0.
+            self.not_ect = segment.ace == 0;
         }
     }
 
@@ -297,15 +312,19 @@ impl Endpoint for Receiver {
         if let Some(segment) = self.pending.take() {
             return Some(self.transmit(segment));
         }
-        if !self.ack_now {
-            return None;
+        while !self.ack_now {
+            let (segment, ecn) = self.gro.flush(now)?;
+            self.on_data(now, &segment, ecn);
+            if let Some(segment) = self.pending.take() {
+                return Some(self.transmit(segment));
+            }
         }
         let segment = self.ack(now);
         Some(self.transmit(segment))
     }
 
     fn deadline(&self) -> Time {
-        self.delayed_at.min(self.compressed_at)
+        self.delayed_at.min(self.compressed_at).min(self.gro.due())
     }
 
     fn on_timer(&mut self, now: Time) {

@@ -67,6 +67,9 @@ pub struct Segment {
     pub ack: u64,
     /// Payload bytes.
     pub len: u32,
+    /// Payload bytes of each segment of a super-packet, the last of which may be shorter; 0 of one
+    /// segment alone.
+    pub gso_size: u32,
     /// Receive window in bytes, unscaled.
     pub window: u64,
     /// SYN and ACK.
@@ -86,7 +89,28 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Layer-2 bytes on Ethernet without FCS.
+    /// Segments in this (super-)packet.
+    pub fn segments(&self) -> u32 {
+        if self.gso_size == 0 { 1 } else { self.len.div_ceil(self.gso_size).max(1) }
+    }
+
+    /// Segment number `index` of a super-packet as it leaves when that is split: CWR goes with the
+    /// first one, FIN with the last.
+    #[must_use]
+    pub fn split(&self, index: u32) -> Self {
+        let offset = index * self.gso_size;
+        Self {
+            seq: self.seq + u64::from(offset),
+            len: self.gso_size.min(self.len - offset),
+            gso_size: 0,
+            flags: Flags { fin: self.flags.fin && index + 1 == self.segments(), ..self.flags },
+            ace: if index == 0 { self.ace } else { self.ace & !CWR },
+            ..*self
+        }
+    }
+
+    /// Layer-2 bytes on Ethernet without FCS. Each segment of a super-packet has its headers, as
+    /// Linux's `qdisc_pkt_len` counts them.
     pub fn frame_len(&self, timestamps: bool) -> u32 {
         let mut options = if timestamps { TIMESTAMPS } else { 0 };
         if self.flags.syn {
@@ -98,7 +122,7 @@ impl Segment {
         if self.accecn.is_some() {
             options += 12;
         }
-        HEADERS + options + self.len
+        (HEADERS + options) * self.segments() + self.len
     }
 
     /// First sequence number after the payload and FIN.

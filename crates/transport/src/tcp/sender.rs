@@ -11,7 +11,7 @@ use sojourn_core::cc::{Controller, Feedback, Path, Signal, State, Window};
 use sojourn_core::{Dur, Ecn, Probe, Rate, Time};
 
 use super::Config;
-use super::ecn::{AccEcnSender, Negotiation};
+use super::ecn::{AccEcnSender, Negotiation, Role, codepoint};
 use super::era::CwndLimited;
 use super::pacer::Pacer;
 use super::prr::Prr;
@@ -21,6 +21,9 @@ use super::rto::RttEstimator;
 use super::sack::Scoreboard;
 use super::segment::{Flags, Segment};
 use crate::endpoint::{Body, Endpoint, FlowProbe, Transmit};
+
+/// SYNs that ask for ECN before one does not.
+const SYNS_WITH_ECN: u32 = 2;
 
 /// The one timer of Linux's output side (`icsk_pending`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +52,12 @@ pub struct Sender {
     accecn: AccEcnSender,
     feedback: Feedback,
     established: bool,
+    /// SYNs that were not answered in time.
+    syn_timeouts: u32,
+    /// The path spoils ECN: data are Not-ECT.
+    not_ect: bool,
+    /// ACE fields mean nothing; absent until the first one of the open connection.
+    ace_is_zeroed: Option<bool>,
     state: State,
     /// Payload bytes of a new segment: the path's, or fewer as the controller asks.
     mss: u32,
@@ -71,6 +80,8 @@ pub struct Sender {
     /// The pacer holds data back; its deadline counts.
     pacing_blocked: bool,
     burst_left: u32,
+    /// Layer-2 bytes in the first queue of the path (`sk_wmem_alloc`), counted with `tsq` only.
+    queued: u64,
     probe_due: bool,
     /// The segment that leaves now carries new data.
     sends_new: bool,
@@ -117,6 +128,9 @@ impl Sender {
             accecn: AccEcnSender::new(0, config.kernel.ace),
             feedback: Feedback::None,
             established: false,
+            syn_timeouts: 0,
+            not_ect: false,
+            ace_is_zeroed: None,
             state: State::Open,
             mss,
             snd_una: 0,
@@ -132,6 +146,7 @@ impl Sender {
             timeout_streak: 0,
             pacing_blocked: false,
             burst_left: 0,
+            queued: 0,
             probe_due: false,
             sends_new: false,
             sent_in_round: false,
@@ -273,10 +288,16 @@ impl Sender {
         self.arm(Timer::Retransmit, now + self.rtt.rto());
     }
 
+    /// The feedback that a SYN asks for now. Where two were lost, a middlebox may be the reason that drops
+    /// those with ECN (`tcp_ecn_fallback`).
+    fn wish(&self) -> Feedback {
+        if self.syn_timeouts < SYNS_WITH_ECN { self.config.ecn } else { Feedback::None }
+    }
+
     fn send_syn(&mut self, now: Time) {
         self.control = Some(Segment {
             flags: Flags { syn: true, ..Flags::default() },
-            ace: Negotiation::syn(self.config.ecn),
+            ace: Negotiation::syn(self.wish()),
             tsval: now,
             tsecr: Time::NEVER,
             ..Segment::default()
@@ -289,7 +310,10 @@ impl Sender {
             return;
         }
         self.established = true;
-        self.feedback = Negotiation::conclude(self.config.ecn, segment.ace);
+        self.feedback = Negotiation::conclude(self.wish(), segment.ace);
+        let sent = codepoint(Role::Syn, self.wish(), self.cc.needs(), self.config.ecn_plus_plus);
+        self.not_ect =
+            self.feedback == Feedback::AccEcn && !Negotiation::is_plausible(sent, segment.ace);
         self.snd_una = 1;
         self.snd_nxt = 1;
         self.high_seq = 1;
@@ -356,13 +380,24 @@ impl Endpoint for Sender {
         if !self.established {
             return None;
         }
-        let Some(segment) = self.next_segment(now) else {
+        let Some(mut segment) = self.next_segment(now) else {
             if std::mem::take(&mut self.sent_in_round) {
                 self.validate_cwnd(now);
             }
             return None;
         };
-        Some(self.transmit(segment))
+        if self.config.gso && self.burst_left > 0 {
+            self.complete_super_packet(now, &mut segment);
+        }
+        let transmit = self.transmit(segment);
+        if self.config.tsq {
+            self.queued += u64::from(transmit.len);
+        }
+        Some(transmit)
+    }
+
+    fn on_departed(&mut self, _now: Time, _connection: u32, bytes: u32) {
+        self.queued = self.queued.saturating_sub(u64::from(bytes));
     }
 
     fn deadline(&self) -> Time {

@@ -2,6 +2,8 @@
 //! time whose packets are lost, marked, duplicated and delayed as each test says.
 
 mod ecn;
+mod handshake;
+mod offload;
 mod pacing;
 mod pipe;
 mod properties;

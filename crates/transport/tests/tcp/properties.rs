@@ -3,8 +3,8 @@
 
 use proptest::prelude::*;
 use sojourn_core::cc::{self, Feedback};
-use sojourn_core::{Dur, Rate, Rng};
-use sojourn_transport::tcp::Config;
+use sojourn_core::{Dur, Ecn, Rate, Rng};
+use sojourn_transport::tcp::{Config, Era};
 
 use crate::pipe::{Fate, Passing, Pipe, at_ms, ms};
 
@@ -99,6 +99,72 @@ prop_compose! {
     }
 }
 
+/// What a middlebox does to ECN, always or in the handshake only, and how many ACKs it lets pass.
+#[derive(Clone, Debug)]
+struct Middlebox {
+    /// Flags that are left of SYN, SYN/ACK, third ACK and all else.
+    flags: [u8; 4],
+    /// What codepoints become.
+    codepoints: [Ecn; 4],
+    drops_ecn_syn: bool,
+    strips_option: bool,
+    /// One ACK of so many passes, except those that report loss.
+    thins_to_one_of: u64,
+}
+
+const CODEPOINTS: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce];
+
+impl Middlebox {
+    fn mangler(&self) -> impl FnMut(&mut Passing) -> bool + 'static {
+        let (box_, mut acks) = (self.clone(), 0);
+        move |p| {
+            let (syn, ack) = (p.segment.flags.syn, p.segment.flags.ack);
+            if syn && !ack && p.segment.ace != 0 && box_.drops_ecn_syn {
+                return false;
+            }
+            let kind = match (syn, ack, p.forward && !p.data) {
+                (true, false, _) => 0,
+                (true, true, _) => 1,
+                (false, _, true) => 2,
+                _ => 3,
+            };
+            p.segment.ace &= box_.flags[kind];
+            p.ecn = box_.codepoints[CODEPOINTS.iter().position(|c| *c == p.ecn).expect("listed")];
+            if box_.strips_option {
+                p.segment.accecn = None;
+            }
+            let plain_ack = !p.forward && !syn && p.segment.sack.is_empty();
+            acks += u64::from(plain_ack);
+            !plain_ack || acks % box_.thins_to_one_of == 0
+        }
+    }
+}
+
+prop_compose! {
+    fn middlebox()(
+        honest in any::<bool>(),
+        flags in prop::array::uniform4(0_u8..8),
+        spoils in prop::array::uniform4(prop::bool::weighted(0.3)),
+        codepoints in prop::array::uniform4(prop::sample::select(&CODEPOINTS[..])),
+        bends in prop::array::uniform4(prop::bool::weighted(0.2)),
+        drops_ecn_syn in prop::bool::weighted(0.2),
+        strips_option in any::<bool>(),
+        thins_to_one_of in prop::sample::select(&[1_u64, 1, 1, 2, 4, 16][..]),
+    ) -> Middlebox {
+        let mut all = Middlebox {
+            flags: [7; 4], codepoints: CODEPOINTS, drops_ecn_syn, strips_option, thins_to_one_of,
+        };
+        if honest {
+            return Middlebox { drops_ecn_syn: false, strips_option: false, ..all };
+        }
+        for i in 0..4 {
+            if spoils[i] { all.flags[i] = flags[i]; }
+            if bends[i] { all.codepoints[i] = codepoints[i]; }
+        }
+        all
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Case {
     cc: &'static str,
@@ -106,11 +172,20 @@ struct Case {
     delay: Dur,
     bottleneck: Option<(u64, usize)>,
     weather: Weather,
+    middlebox: Middlebox,
+}
+
+/// GSO, GRO and its timeout in microseconds.
+fn offloads() -> impl Strategy<Value = (bool, bool, u64)> {
+    (any::<bool>(), any::<bool>(), 0_u64..2000)
 }
 
 prop_compose! {
     fn case()(
         weather in weather(),
+        middlebox in middlebox(),
+        era in prop::sample::select(&[Era::E2019, Era::E2020, Era::E5_15, Era::E6, Era::E7][..]),
+        (gso, gro, hold_us) in offloads(),
         cc in prop::sample::select(&CONTROLLERS[..]),
         ecn in prop::sample::select(&FEEDBACK[..]),
         bytes in 0_u64..600_000,
@@ -120,19 +195,23 @@ prop_compose! {
         timestamps in any::<bool>(),
         pacing in any::<bool>(),
         control_rtts in 0_u32..3,
+        ecn_plus_plus in any::<bool>(),
         hz in prop::sample::select(&[100_u32, 250, 1000][..]),
     ) -> Case {
         let config = Config {
             ecn, accecn_option: option, timestamps, pacing, control_rtts, hz,
-            bytes: Some(bytes), ..Config::default()
+            kernel: era.kernel(), gso, gro, gro_flush_timeout: Dur::from_micros(hold_us),
+            ecn_plus_plus, bytes: Some(bytes), ..Config::default()
         };
-        Case { cc, config, delay: Dur::from_micros(delay_us), bottleneck, weather }
+        Case { cc, config, delay: Dur::from_micros(delay_us), bottleneck, weather, middlebox }
     }
 }
 
 impl Case {
     fn pipe(&self) -> Pipe {
-        let pipe = Pipe::new(self.cc, self.config.clone(), self.delay).rule(self.weather.rule());
+        let pipe = Pipe::new(self.cc, self.config.clone(), self.delay)
+            .mangler(self.middlebox.mangler())
+            .rule(self.weather.rule());
         match self.bottleneck {
             Some((rate, limit)) => pipe.bottleneck(Rate(rate), limit).start(),
             None => pipe.start(),
@@ -153,6 +232,10 @@ proptest! {
         // One segment is the window of a timeout; reductions stop at two (cc.md 3.12.2).
         prop_assert!(pipe.reductions.iter().all(|(_, ssthresh)| *ssthresh >= 2));
         prop_assert!(pipe.smallest_cwnd >= 1);
+        let floor = if case.cc.starts_with("bbr") { 4 } else { 2 };
+        // A marked SYN of ECN++ costs the initial window.
+        let opens_with_one = case.config.ecn_plus_plus;
+        prop_assert!(opens_with_one || pipe.smallest_open_cwnd >= floor);
     }
 
     #[test]
@@ -171,9 +254,11 @@ proptest! {
     fn a_clean_path_needs_no_repair(mut case in case()) {
         case.weather = Weather { loss: 0, ack_loss: 0, twice: 0, late: 0, ..case.weather };
         case.bottleneck = None;
+        case.middlebox = Middlebox { drops_ecn_syn: false, thins_to_one_of: 1, ..case.middlebox };
         let mut pipe = case.pipe();
         pipe.finish(at_ms(1_000_000));
         prop_assert_eq!(pipe.retransmissions().len(), 0);
+        prop_assert_eq!(pipe.total("retransmits"), 0);
         prop_assert_eq!(pipe.total("timeouts"), 0);
         prop_assert_eq!(pipe.total("lost"), 0);
     }

@@ -106,9 +106,20 @@ impl Default for Sizes {
 }
 
 impl Sizes {
-    /// The size that a frame of `len` bytes is charged with.
+    /// The size that a frame of `len` bytes is charged with; of a super-packet the sum over its segments,
+    /// which are taken to be equally long.
     #[inline]
-    pub(super) fn adjusted(&mut self, link: &Link, len: u32) -> u32 {
+    pub(super) fn adjusted(&mut self, link: &Link, len: u32, segments: u8) -> u32 {
+        if segments <= 1 {
+            return self.of_one(link, len);
+        }
+        let each = len.div_ceil(u32::from(segments));
+        let others = u32::from(segments) - 1;
+        let last = self.of_one(link, len - others * each);
+        others * self.of_one(link, each) + last
+    }
+
+    fn of_one(&mut self, link: &Link, len: u32) -> u32 {
         self.avg_offset = ewma(self.avg_offset, u64::from(NETWORK_OFFSET) << 16, 8);
         let net = if link.overhead.is_some() { len.saturating_sub(NETWORK_OFFSET) } else { len };
         let adj = link.on_wire(net);

@@ -166,7 +166,7 @@ pub(super) struct Params {
     pub(super) flows: FlowMode,
     nat: bool,
     pub(super) wash: bool,
-    split_gso: bool,
+    pub(super) split_gso: bool,
     pub(super) ack_filter: AckFilter,
     pub(super) memlimit: u32,
     fwmark: u32,

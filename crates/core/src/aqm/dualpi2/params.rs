@@ -129,7 +129,7 @@ pub(super) struct Params {
     /// In 1/256 Hz.
     pub(super) alpha: u32,
     pub(super) beta: u32,
-    split_gso: bool,
+    pub(super) split_gso: bool,
 }
 
 impl Default for Params {

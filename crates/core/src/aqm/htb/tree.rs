@@ -276,6 +276,10 @@ impl Qdisc for Tree {
         }
     }
 
+    fn splits(&self, pkt: &Packet) -> bool {
+        matches!(self.target(pkt), Target::Leaf(n) if self.leaf(n).qdisc.splits(pkt))
+    }
+
     fn purge(&mut self, log: &mut Log) {
         for pkt in self.direct.drain(..) {
             self.held.remove(&pkt);

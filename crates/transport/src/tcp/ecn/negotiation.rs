@@ -29,6 +29,11 @@ impl Negotiation {
             }
             (Feedback::AccEcn, 0b011) => (Feedback::Rfc3168, ECE),
             (Feedback::AccEcn, _) => (Feedback::AccEcn, Self::reflect(syn_ecn)),
+            // A SYN of RFC 3168 is never ECN-capable: a middlebox sets the codepoint of every packet, and
+            // marks would mean nothing (Linux `tcp_ecn_create_request`). DCTCP's own are.
+            (Feedback::Rfc3168 | Feedback::Sce, ace) if syn_ecn.is_capable() && ace & AE == 0 => {
+                (Feedback::None, 0)
+            }
             (_, ace) if classic && ace & (CWR | ECE) == CWR | ECE => (able, ECE),
             _ => (Feedback::None, 0),
         }
@@ -47,6 +52,12 @@ impl Negotiation {
             }
             _ => Feedback::None,
         }
+    }
+
+    /// Whether a SYN sent with `sent` can have arrived as this ACE says (RFC 9768 3.2.2.3): on the way
+    /// only CE may take the place of a capable codepoint.
+    pub fn is_plausible(sent: Ecn, ace: u8) -> bool {
+        ace == Self::reflect(sent) || (sent.is_capable() && ace == Self::reflect(Ecn::Ce))
     }
 
     /// The handshake coding of a received codepoint.

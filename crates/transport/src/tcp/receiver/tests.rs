@@ -198,7 +198,7 @@ fn window_grows_with_what_is_read_and_never_shrinks() {
     let (mut last, mut rcv_nxt) = (0, 1);
     for ms in 1..400 {
         rcv_nxt += 20 * 1448;
-        window.on_data(Time(ms * 1_000_000), rcv_nxt);
+        window.on_data(Time(ms * 1_000_000), rcv_nxt, 1448);
         let edge = rcv_nxt + window.advertise();
         assert!(edge >= last);
         last = edge;

@@ -64,11 +64,13 @@ impl DynamicWindow {
         };
     }
 
-    /// In-order data up to `rcv_nxt` was read. Returns whether the window grew.
-    pub(super) fn on_data(&mut self, now: Time, rcv_nxt: u64) -> bool {
+    /// In-order data up to `rcv_nxt` was read, the last `len` bytes of one packet. Returns whether
+    /// the window grew.
+    pub(super) fn on_data(&mut self, now: Time, rcv_nxt: u64, len: u32) -> bool {
         self.rcv_nxt = rcv_nxt;
         let grows = self.ssthresh < self.clamp;
-        self.ssthresh = (self.ssthresh + 2 * self.mss).min(self.clamp);
+        let earned = 2 * self.mss.max(u64::from(len));
+        self.ssthresh = (self.ssthresh + earned).min(self.clamp);
         if self.rtt == Dur::ZERO || now.since(self.measured_from) < self.rtt {
             return grows;
         }

@@ -8,6 +8,9 @@ use super::Sender;
 use crate::tcp::ecn::Progress;
 use crate::tcp::segment::{AE, ECE, Segment};
 
+/// Marks that take the ACE field from its initial 5 to 0.
+const MARKS_TO_ZERO: u32 = 3;
+
 /// What the current acknowledgement has done so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Effects {
@@ -185,6 +188,14 @@ impl Sender {
                 let segments = fx.acked + fx.sacked;
                 if segments == 0 {
                     return; // nothing new: possibly a reordered old ACK
+                }
+                // RFC 9768 3.2.2.4: the first ACE after the handshake is not 0. It may be where more
+                // segments could have been marked than the counter counts to.
+                let zeroed =
+                    *self.ace_is_zeroed.get_or_insert(segment.ace == 0 && segments < MARKS_TO_ZERO);
+                if zeroed {
+                    self.not_ect = true;
+                    return;
                 }
                 let progress = Progress {
                     segments,

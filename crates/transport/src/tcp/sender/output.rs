@@ -2,7 +2,7 @@
 //! (Linux 5.4 `tcp_write_xmit` and companions).
 
 use sojourn_core::cc::{Feedback, Sent, State};
-use sojourn_core::{Dur, Kind, Time};
+use sojourn_core::{Dur, Ecn, Kind, Time};
 
 use super::{Sender, Timer};
 use crate::endpoint::{Body, Transmit};
@@ -19,6 +19,10 @@ const GSO_SIZE: u64 = 65_536;
 const MIN_TSO_SEGMENTS: u32 = 2;
 /// `tcp_tso_win_divisor`.
 const TSO_WINDOW_DIVISOR: u64 = 3;
+/// Segments that one packet may stand for (`Packet::segs`).
+const MAX_SUPER_PACKET: u32 = u8::MAX as u32;
+/// Layer-2 bytes of a segment without its payload.
+const HEADERS: u64 = 66;
 /// A write is recent, and TSO may defer, for 1 ms.
 const TSO_RECENT: Dur = Dur::from_millis(1);
 
@@ -48,6 +52,9 @@ impl Sender {
             return Some(self.send_probe(now));
         }
         if wants_retransmit && self.board.in_flight() < self.win.cwnd {
+            if self.host_queue_is_full(1, 1) {
+                return None;
+            }
             let id = self.board.next_retransmit()?;
             self.undo.retransmitted(now);
             return Some(self.send_again(now, id));
@@ -59,6 +66,9 @@ impl Sender {
             }
             return None;
         };
+        if self.host_queue_is_full(burst, 0) {
+            return None;
+        }
         self.pacer.departed(
             now,
             u64::from(burst) * u64::from(self.mss),
@@ -106,6 +116,36 @@ impl Sender {
         let room = window_room.min(data).min(buffer_room).div_ceil(mss) as u32;
         let whole = (window_room / mss).max(1) as u32;
         Some(quota.min(max_segments).min(room).min(whole).max(1))
+    }
+
+    /// Linux `tcp_small_queue_check`: a millisecond (2⁻¹⁰ s) at the pacing rate, at least two bursts, may
+    /// wait in the host; of an unpaced connection at most `tcp_limit_output_bytes`; of
+    /// retransmissions twice as much (`shift` 1).
+    fn host_queue_is_full(&self, burst: u32, shift: u32) -> bool {
+        if !self.config.tsq {
+            return false;
+        }
+        let bytes = u64::from(burst) * (u64::from(self.mss) + HEADERS);
+        let mut limit = (2 * bytes).max(self.pacing_rate.bytes_per_sec() >> 10);
+        if !self.paced() {
+            limit = limit.min(self.config.limit_output_bytes);
+        }
+        self.queued > limit << shift
+    }
+
+    /// Takes the rest of the burst into the packet that its first segment began.
+    pub(super) fn complete_super_packet(&mut self, now: Time, packet: &mut Segment) {
+        let size = packet.len;
+        let mut segments = 1;
+        while self.burst_left > 0 && segments < MAX_SUPER_PACKET && packet.len == segments * size {
+            self.burst_left -= 1;
+            let next = self.send_new(now);
+            debug_assert!(next.seq == packet.end() && next.len <= size && next.ace & CWR == 0);
+            packet.gso_size = size;
+            packet.len += next.len;
+            packet.flags.fin |= next.flags.fin;
+            segments += 1;
+        }
     }
 
     /// What a short path adds to a burst: aggregates cost no delay there that counts.
@@ -277,7 +317,7 @@ impl Sender {
 
     pub(super) fn transmit(&self, segment: Segment) -> Transmit {
         let (role, mode) = if segment.flags.syn {
-            (Role::Syn, self.config.ecn)
+            (Role::Syn, self.wish())
         } else if self.sends_new {
             (Role::Data, self.feedback)
         } else if segment.len > 0 || segment.flags.fin {
@@ -285,7 +325,11 @@ impl Sender {
         } else {
             (Role::PureAck, self.feedback)
         };
-        let ecn = codepoint(role, mode, self.cc.needs(), self.config.ecn_plus_plus);
+        let ecn = if self.not_ect {
+            Ecn::NotEct
+        } else {
+            codepoint(role, mode, self.cc.needs(), self.config.ecn_plus_plus)
+        };
         Transmit {
             len: segment.frame_len(self.config.timestamps),
             tos: ecn.on_tos(self.config.tos),

@@ -78,6 +78,7 @@ impl Sender {
     pub(super) fn on_retransmission_timeout(&mut self, now: Time) {
         if !self.established {
             self.rtt.back_off();
+            self.syn_timeouts += u32::from(self.control_left == 0);
             self.open(now);
             return;
         }

@@ -1,0 +1,193 @@
+//! Generic receive offload: the host merges what arrives in order within one poll of its network
+//! device, and TCP sees one packet (Linux `tcp_gro_receive`). Facts: `cc.md` 1.10.
+//!
+//! A poll takes no time here, so a timeout stands for it: what was merged waits so long from its first
+//! segment on, as interrupt moderation or `gro_flush_timeout` makes it wait.
+
+use sojourn_core::{Dur, Ecn, Time};
+
+use super::segment::Segment;
+
+/// Payload of the largest merged packet: 64 KiB less 60 bytes of headers.
+const MAX_BYTES: u32 = 65_535 - 60;
+/// TCP's timestamps count milliseconds; ours do so where they are compared.
+const TIMESTAMP_TICK: u64 = 1_000_000;
+
+/// A packet for TCP, and when it is due.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    segment: Segment,
+    ecn: Ecn,
+    due: Time,
+}
+
+/// What one connection's host holds back.
+#[derive(Clone, Debug)]
+pub(crate) struct Gro {
+    timeout: Dur,
+    /// Segments carry the timestamps option.
+    timestamps: bool,
+    /// Something that does not continue it has arrived: goes first.
+    closed: Option<Held>,
+    open: Option<Held>,
+    due: Time,
+}
+
+impl Gro {
+    pub(crate) fn new(timeout: Dur, timestamps: bool) -> Self {
+        Self { timeout, timestamps, closed: None, open: None, due: Time::NEVER }
+    }
+
+    /// When [`Gro::flush`] has something.
+    pub(crate) fn due(&self) -> Time {
+        self.due
+    }
+
+    /// A segment with payload or FIN arrives. What it closes is to be flushed before the next one.
+    pub(crate) fn receive(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
+        debug_assert!(self.closed.is_none(), "flushed after each arrival");
+        if let Some(held) = self
+            .open
+            .as_mut()
+            .filter(|h| h.ecn == ecn && h.is_continued_by(segment, self.timestamps))
+        {
+            held.append(segment);
+            if held.is_complete() {
+                held.due = now;
+                self.due = now;
+            }
+            return;
+        }
+        let fresh = Held { segment: *segment, ecn, due: now + self.timeout };
+        // A super-packet of the sender comes as one and is not merged again.
+        let whole = segment.gso_size > 0 || fresh.is_complete();
+        let due = if whole { now } else { fresh.due };
+        self.closed = self.open.replace(Held { due, ..fresh });
+        self.due = if self.closed.is_some() { now } else { due };
+    }
+
+    /// The next packet for TCP.
+    pub(crate) fn flush(&mut self, now: Time) -> Option<(Segment, Ecn)> {
+        if self.due > now {
+            return None;
+        }
+        let first = self.closed.take().or_else(|| self.open.take_if(|held| held.due <= now));
+        self.due = self.open.as_ref().map_or(Time::NEVER, |held| held.due);
+        first.map(|held| (held.segment, held.ecn))
+    }
+}
+
+impl Held {
+    /// Same flags and options, next in sequence, no larger than the first, and room for it.
+    fn is_continued_by(&self, next: &Segment, timestamps: bool) -> bool {
+        let tick = |t: Time| if t == Time::NEVER { u64::MAX } else { t.0 / TIMESTAMP_TICK };
+        let held = &self.segment;
+        next.gso_size == 0
+            && next.seq == held.end()
+            && next.len <= self.size()
+            && next.len > 0
+            && held.len + next.len <= MAX_BYTES
+            && (next.ace, next.ack, next.flags.response)
+                == (held.ace, held.ack, held.flags.response)
+            && (!timestamps
+                || (tick(next.tsval), tick(next.tsecr)) == (tick(held.tsval), tick(held.tsecr)))
+    }
+
+    fn append(&mut self, next: &Segment) {
+        self.segment.gso_size = self.size();
+        self.segment.len += next.len;
+        self.segment.flags.fin |= next.flags.fin;
+    }
+
+    /// Payload of its full segments.
+    fn size(&self) -> u32 {
+        if self.segment.gso_size == 0 { self.segment.len } else { self.segment.gso_size }
+    }
+
+    /// Nothing may follow: after a FIN, after a segment that is shorter than the others (which ends a
+    /// write), or in a packet that has reached its greatest size.
+    fn is_complete(&self) -> bool {
+        let Segment { len, flags, gso_size, .. } = self.segment;
+        let short = gso_size > 0 && !len.is_multiple_of(gso_size);
+        flags.fin || short || len + self.size() > MAX_BYTES
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::segment::{CWR, Flags};
+
+    const TIMEOUT: Dur = Dur::from_micros(20);
+    const MSS: u32 = 1448;
+
+    fn data(index: u64) -> Segment {
+        Segment { seq: 1 + index * u64::from(MSS), len: MSS, ack: 1, ..Segment::default() }
+    }
+
+    /// Takes these in, one per microsecond; gives the lengths that TCP sees, and when.
+    fn seen(arrivals: &[(Segment, Ecn)]) -> Vec<(u64, u32)> {
+        let (mut gro, mut seen) = (Gro::new(TIMEOUT, true), vec![]);
+        for us in 0..1000 {
+            let now = Time(us * 1000);
+            if let Some((segment, ecn)) = arrivals.get(us as usize) {
+                gro.receive(now, segment, *ecn);
+            }
+            while let Some((segment, _)) = gro.flush(now) {
+                seen.push((us, segment.len));
+            }
+            assert!(gro.due() > now);
+        }
+        assert_eq!(gro.due(), Time::NEVER);
+        seen
+    }
+
+    fn all(segments: &[Segment]) -> Vec<(Segment, Ecn)> {
+        segments.iter().map(|s| (*s, Ecn::Ect1)).collect()
+    }
+
+    #[test]
+    fn segments_in_order_are_one_packet_from_the_first_until_the_timeout() {
+        assert_eq!(seen(&all(&[data(0), data(1), data(2)])), [(20, 3 * MSS)]);
+        let thirty: Vec<Segment> = (0..30).map(data).collect();
+        assert_eq!(seen(&all(&thirty)), [(20, 21 * MSS), (41, 9 * MSS)]);
+    }
+
+    // KAT cc.md §1.10: what ends a merged packet
+    #[test]
+    fn marks_flags_options_gaps_and_short_segments_flush() {
+        let plain = [data(0), data(1), data(2), data(3)];
+        let merged = |change: &dyn Fn(&mut (Segment, Ecn))| {
+            let mut arrivals = all(&plain);
+            change(&mut arrivals[2]);
+            seen(&arrivals).into_iter().map(|(_, len)| len / MSS).collect::<Vec<_>>()
+        };
+        assert_eq!(merged(&|_| ()), [4]);
+        assert_eq!(merged(&|(_, ecn)| *ecn = Ecn::Ce), [2, 1, 1]);
+        assert_eq!(merged(&|(s, _)| s.ace = CWR), [2, 1, 1]);
+        assert_eq!(merged(&|(s, _)| s.tsval = Time(1_000_000)), [2, 1, 1]);
+        assert_eq!(merged(&|(s, _)| s.tsval = Time(999_999)), [4], "the same millisecond");
+        assert_eq!(merged(&|(s, _)| s.ack = 2), [2, 1, 1]);
+        assert_eq!(merged(&|(s, _)| s.seq += 1), [2, 1, 1]);
+        assert_eq!(seen(&all(&[data(0), Segment { len: 10, ..data(1) }])), [(1, MSS + 10)]);
+        let fin = Segment { flags: Flags { fin: true, ..Flags::default() }, ..data(1) };
+        assert_eq!(seen(&all(&[data(0), fin])), [(1, 2 * MSS)]);
+    }
+
+    #[test]
+    fn a_merged_packet_has_at_most_64_kib_and_a_super_packet_is_not_merged_again() {
+        let mut gro = Gro::new(Dur::from_millis(1), true);
+        let mut sizes = vec![];
+        for index in 0..100 {
+            gro.receive(Time(index), &data(index), Ecn::Ect0);
+            sizes.extend(gro.flush(Time(index)).map(|(s, _)| s.segments()));
+        }
+        assert_eq!(sizes, [45, 45]);
+        let super_packet = Segment { len: 2 * MSS, gso_size: MSS, ..data(1) };
+        let lengths: Vec<u32> = seen(&all(&[data(0), super_packet, data(3)]))
+            .iter()
+            .map(|(_, len)| len / MSS)
+            .collect();
+        assert_eq!(lengths, [1, 2, 1]);
+    }
+}
