@@ -13,10 +13,12 @@ mod cubic_rfc9438;
 mod cubic_sce;
 mod dctcp;
 mod dctcp_sce;
+mod gcc;
 mod hystart;
 mod hystart_pp;
 mod ledbat;
 mod ledbat_plus_plus;
+mod nada;
 mod prague;
 mod reno;
 mod reno_sce;
@@ -95,6 +97,11 @@ pub trait Controller: Send {
 
     /// The instant from [`Controller::wake`] has come.
     fn on_wake(&mut self, _now: Time, _win: &mut Window) {}
+
+    /// How often it wants reports of each packet from the receiver; for [`Feedback::Ccfb`] only.
+    fn report_interval(&self) -> Dur {
+        Dur::from_millis(100)
+    }
 
     /// What the endpoint may do now.
     fn output(&self, path: &Path, win: &Window) -> Output;
@@ -277,6 +284,8 @@ pub struct Path {
     pub cwnd_limited: bool,
     /// Data is waiting in the write queue.
     pub backlogged: bool,
+    /// Bytes that the media source has made and that have not left yet.
+    pub queued: u64,
     /// The endpoint paces (by itself or through a qdisc).
     pub paced: bool,
     /// Earliest departure of the next burst by the pacer; in the past if nothing holds it back.
@@ -364,11 +373,12 @@ pub struct Lost {
 pub struct PacketReport {
     /// Transport sequence number, unwrapped.
     pub seq: u64,
-    /// Size on the wire.
+    /// IP bytes.
     pub bytes: u32,
     /// When it was sent.
     pub sent: Time,
-    /// When the peer received it, in the peer's clock; `None` if it is missing.
+    /// When the peer received it, in the peer's clock; `None` if it is missing. A packet that was
+    /// missing and comes late is reported once more.
     pub received: Option<Time>,
     /// ECN codepoint at the receiver.
     pub ecn: Ecn,
@@ -509,8 +519,10 @@ pub const REGISTRY: &[Entry] = &[
     cubic_sce::ENTRY,
     dctcp::ENTRY,
     dctcp_sce::ENTRY,
+    gcc::ENTRY,
     ledbat::ENTRY,
     ledbat_plus_plus::ENTRY,
+    nada::ENTRY,
     prague::ENTRY,
     reno::ENTRY,
     reno_sce::ENTRY,

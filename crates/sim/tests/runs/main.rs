@@ -9,6 +9,7 @@ mod eras;
 mod invariants;
 mod lab;
 mod links;
+mod media;
 mod prague;
 mod registry;
 mod sce;
