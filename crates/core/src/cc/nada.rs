@@ -35,6 +35,7 @@ const PARAMS: &[Param] = &[
     param("rmin", "RATE", "150Kbit", "Least rate of the encoder."),
     param("rmax", "RATE", "1500Kbit", "Greatest rate of the encoder."),
     param("xref", "TIME", "10ms", "Reference level of congestion."),
+    param("xmax", "TIME", "500ms", "Upper bound of the aggregate signal."),
     param("kappa", "NUMBER", "0.5", "Gain of the gradual update."),
     param("eta", "NUMBER", "2", "Weight of the signal's change in the gradual update."),
     param("tau", "TIME", "500ms", "Upper bound of the RTT in the gradual update."),
@@ -64,6 +65,7 @@ struct Params {
     rmin: Rate,
     rmax: Rate,
     xref: Dur,
+    xmax: Dur,
     kappa: f64,
     eta: f64,
     tau: Dur,
@@ -88,12 +90,13 @@ struct Params {
 }
 
 impl Params {
-    /// RFC 8698 figure 3.
+    /// RFC 8698 figure 3, and `xmax`.
     const DEFAULT: Self = Self {
         prio: 1.0,
         rmin: Rate(150_000),
         rmax: Rate(1_500_000),
         xref: Dur::from_millis(10),
+        xmax: Dur::from_millis(500),
         kappa: 0.5,
         eta: 2.0,
         tau: Dur::from_millis(500),
@@ -131,6 +134,7 @@ impl Params {
                 "rmin" => p.rmin = args.rate()?,
                 "rmax" => p.rmax = args.rate()?,
                 "xref" => p.xref = time(args)?,
+                "xmax" => p.xmax = time(args)?,
                 "kappa" => p.kappa = args.decimal(0.0..=10.0)?,
                 "eta" => p.eta = args.decimal(0.0..=100.0)?,
                 "tau" => p.tau = time(args)?,
@@ -360,9 +364,13 @@ impl Nada {
         } else {
             self.d_queue
         };
-        self.x_curr = self.d_tilde
+        let signal = self.d_tilde
             + ms(p.dmark) * (self.p_mark / p.pmrref).powi(2)
             + ms(p.dloss) * (self.p_loss / p.plrref).powi(2);
+        // DEVIATION: RFC 8698 bounds nothing. At 80 % of loss x is 64 s; when it falls again, the
+        // change takes the rate from RMIN to RMAX at once, and so on for ever. The authors'
+        // simulation model has this bound, with which a change at most doubles the rate.
+        self.x_curr = signal.min(ms(p.xmax));
         // DEVIATION: RFC 8698 4.2 asks for no loss and no delay of QEPS within LOGWIN. A queue that
         // marks before that delay would never slow the flow, so x has to be below QEPS too.
         self.accelerated = self.log.lost == 0 && self.log.queued == 0 && self.x_curr < ms(p.qeps);
@@ -444,13 +452,14 @@ impl Controller for Nada {
     fn describe(&self) -> String {
         let p = &self.params;
         format!(
-            "nada prio {} rmin {} rmax {} xref {} kappa {} eta {} tau {} delta {} logwin {} \
+            "nada prio {} rmin {} rmax {} xref {} xmax {} kappa {} eta {} tau {} delta {} logwin {} \
              qeps {} dfilt {} gamma_max {} qbound {} multiloss {} qth {} lambda {} plrref {} \
              pmrref {} dloss {} dmark {} fps {} beta_s {} beta_v {} alpha {} {}",
             p.prio,
             p.rmin,
             p.rmax,
             p.xref,
+            p.xmax,
             p.kappa,
             p.eta,
             p.tau,
