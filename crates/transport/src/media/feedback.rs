@@ -243,7 +243,8 @@ impl History {
     /// Reads a report that arrives now. What is new goes to `out` in the order of the numbers.
     pub fn read(&mut self, now: Time, report: &Report, out: &mut Vec<PacketReport>) -> News {
         let mut news = News::default();
-        let newest = self.stamp.unwrap_or(u64::from(report.stamp));
+        let first = u64::from(report.stamp);
+        let newest = self.stamp.unwrap_or(first);
         let ahead = report.stamp.wrapping_sub(newest as u32) as i32;
         let Some(stamp) = newest.checked_add_signed(i64::from(ahead)) else { return news };
         self.stamp = Some(stamp.max(newest));
