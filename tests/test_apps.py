@@ -121,5 +121,5 @@ def test_a_script_for_linux_reverses_uploads_and_leaves_out_what_iperf3_cannot_d
 def test_shipped_scenarios_of_applications_run(tmp_path: Path) -> None:
     folder = Path(__file__).parent.parent / "scenarios"
     short = {"duration": "3s", "measure.from": "1s"}
-    for name in ("rrul", "short-flows", "voip"):
+    for name in ("media", "rrul", "short-flows", "voip"):
         assert run(folder / f"{name}.toml", short, out=tmp_path)[0].complete

@@ -120,7 +120,7 @@ pub(crate) struct FlowTable {
     /// Name, unique among flows and pings: letters, digits, `_` and `-`.
     pub(crate) name: String,
     /// Congestion controller and its words, such as "prague" or "prague version p2b"; an
-    /// application over UDP has none.
+    /// application over UDP without congestion control has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cc: Option<String>,
     /// Application and its words, such as "short load 5Mbit" or "cbr rate 2Mbit size 1200";

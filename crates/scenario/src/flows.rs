@@ -34,7 +34,7 @@ pub(crate) fn flows(
         let (flow, app) = flow(doc, &key, table, &file.tcp, names, end)?;
         let paced_by_path = flow.path.iter().any(|link| takes_time(&links[*link]));
         doc.check(
-            flow.bytes.is_some() || !app.is_tcp() || paced_by_path,
+            flow.bytes.is_some() || app.is_bounded() || paced_by_path,
             &key.field("path"),
             "expected a link with a rate or a delay, or `bytes`: nothing would end the first instant",
         )?;
@@ -105,10 +105,18 @@ fn flow(
                 Some(cc::Feedback::Sce) => EcnName::Sce,
                 _ => EcnName::AccEcn,
             };
-            let message = format!("`{}` sends UDP, which has no controller", split_name(&text).0);
-            doc.check(app.is_tcp(), &key.field("cc"), &message)?;
+            let message = match split_name(&text).0 {
+                "video" => "a `video` with `rate` follows no controller".to_owned(),
+                name => format!("`{name}` sends UDP, which has no controller"),
+            };
+            doc.check(app.has_controller(), &key.field("cc"), &message)?;
+            media(doc, &key.field("cc"), &app, cc, controller.needs().feedback)?;
         }
-        None => doc.check(!app.is_tcp(), key, "missing key \"cc\"")?,
+        None if matches!(app, App::Media(_)) => {
+            let message = "missing key \"cc\": a `video` without `rate` follows a controller";
+            return Err(doc.fail(key, message.to_owned()));
+        }
+        None => doc.check(!app.has_controller(), key, "missing key \"cc\"")?,
     }
     let only_bulk = format!("`{}` has no such key, only `bulk`", split_name(&text).0);
     let is_bulk = matches!(app, App::Bulk);
@@ -121,7 +129,7 @@ fn flow(
     doc.check(few, &key.field("control_rtts"), &most)?;
     let tos = table.tos.0;
     let free = format!("the two ECN bits belong to the sender; write \"{:#04x}\"", tos & !3);
-    doc.check(!app.is_tcp() || tos & !3 == tos, &key.field("tos"), &free)?;
+    doc.check(!app.has_controller() || tos & !3 == tos, &key.field("tos"), &free)?;
     let up = table.direction == DirectionName::Up;
     if matches!(app, App::Rrul(_)) {
         let message = "the flows of this test go both ways";
@@ -145,6 +153,23 @@ fn flow(
         tcp: tcp(doc, &key.field("tcp"), &[&table.tcp, defaults], feedback)?,
     };
     Ok((flow, app))
+}
+
+/// Media and the controllers that read reports of each packet belong together.
+fn media(
+    doc: &Doc,
+    key: &Key,
+    app: &App,
+    cc: &str,
+    feedback: Option<cc::Feedback>,
+) -> Result<(), ScenarioError> {
+    let name = split_name(cc).0;
+    let reads_reports = feedback == Some(cc::Feedback::Ccfb);
+    let is_media = matches!(app, App::Media(_));
+    let message = format!("`{name}` controls media: expected `app = \"video\"` without `rate`");
+    doc.check(is_media || !reads_reports, key, &message)?;
+    let message = format!("`{name}` controls no media: expected gcc or nada");
+    doc.check(reads_reports || !is_media, key, &message)
 }
 
 /// A copy of `flow` under its name with a part added.

@@ -24,6 +24,26 @@ fn what_does_not_fit_an_application_is_refused_with_its_reason() {
     refused(&flow("app = \"cbr\"\n"), "flow.a.app: cbr: `rate` is missing");
     refused(&flow("app = \"short\"\n"), "flow.a: missing key \"cc\"");
     refused(&flow("app = \"voip\"\ncc = \"reno\"\n"), "`voip` sends UDP, which has no controller");
+    refused(
+        &flow("app = \"video rate 1Mbit\"\ncc = \"gcc\"\n"),
+        "flow.a.cc: a `video` with `rate` follows no controller",
+    );
+    refused(
+        &flow("app = \"video\"\n"),
+        "flow.a: missing key \"cc\": a `video` without `rate` follows a controller",
+    );
+    refused(
+        &flow("app = \"video\"\ncc = \"reno\"\n"),
+        "flow.a.cc: `reno` controls no media: expected gcc or nada",
+    );
+    refused(
+        &flow("cc = \"nada\"\n"),
+        "flow.a.cc: `nada` controls media: expected `app = \"video\"` without `rate`",
+    );
+    refused(
+        &flow("app = \"video rate 1Mbit delay 1ms\"\n"),
+        "video: `delay` and `queue` are of a video without `rate`",
+    );
     refused(&flow("app = \"voip\"\nbytes = \"1Mb\"\n"), "`voip` has no such key, only `bulk`");
     refused(
         &flow("app = \"short\"\ncc = \"reno\"\ncontrol_rtts = 2\n"),

@@ -346,6 +346,7 @@ fn shipped_scenarios_are_valid() {
     let shipped = [
         "capacity-step.toml",
         "cellular-trace.toml",
+        "media.toml",
         "one-prague.toml",
         "prague-vs-cubic.toml",
         "rrul.toml",

@@ -9,7 +9,7 @@ use sojourn_core::impair::tunnel::Tunnel;
 use sojourn_core::{Kind, Packet, Rate, Rng, Time, qdiscs};
 use sojourn_scenario::topology::{PortSpec, Role, Topology};
 use sojourn_scenario::{Change, Edit, Scenario};
-use sojourn_trace::{GroupId, Metrics, Output, Recorder, Summary, Window};
+use sojourn_trace::{Frames, GroupId, Metrics, Output, Recorder, Summary, Window};
 use sojourn_transport::Body;
 
 mod totals;
@@ -284,10 +284,8 @@ impl<'s> Engine<'s> {
         if !pkt.is_corrupt() {
             let body = self.slab.arrived(pkt);
             let end = &mut self.ends[e];
-            if let (Some(arrivals), Body::Udp(d)) = (&mut end.arrivals, body) {
-                let window = self.scenario.measure;
-                let measured = window.from <= d.sent && d.sent < window.to;
-                arrivals.one_way.record(self.now, d.seq, d.sent, measured);
+            if let Some(arrivals) = &mut end.arrivals {
+                arrivals.record(self.now, body, self.scenario.measure);
             }
             end.endpoint.on_packet(self.now, body, pkt.ecn());
         }
@@ -411,6 +409,14 @@ impl<'s> Engine<'s> {
                 recorder.sample(*group, now, |probe| {
                     probe.put("one_way", "ms", mean);
                     probe.put("one_way_max", "ms", max);
+                });
+            }
+            let arrivals = self.ends[2 * n + 1].arrivals.as_mut();
+            let frames = arrivals.and_then(|a| a.frames.as_mut());
+            if let Some((mean, max)) = frames.and_then(Frames::take_step) {
+                recorder.sample(*group, now, |probe| {
+                    probe.put("frame_delay", "ms", mean);
+                    probe.put("frame_delay_max", "ms", max);
                 });
             }
             self.ends[2 * n].endpoint.take_samples(&mut |at, name, unit, value| {

@@ -3,14 +3,14 @@
 use std::cell::Cell;
 
 use sojourn_core::cc::{Controller, Feedback};
-use sojourn_core::{FlowId, Kind, Packet, Rng, cc};
-use sojourn_scenario::{EcnMode, Flow, Ping, SceMode, Scenario};
-use sojourn_trace::OneWay;
+use sojourn_core::{FlowId, Kind, Packet, Rng, Time, cc};
+use sojourn_scenario::{EcnMode, Flow, Measure, Ping, SceMode, Scenario};
+use sojourn_trace::{Frames, OneWay};
 use sojourn_transport::app::voip::Voice;
 use sojourn_transport::app::{self, App, Tcp};
 use sojourn_transport::ping::{Requester, Responder};
 use sojourn_transport::tcp::{Config, SceFeedback};
-use sojourn_transport::{Body, Endpoint, Transmit, udp};
+use sojourn_transport::{Body, Endpoint, Transmit, media, udp};
 
 use crate::kernel::kernel;
 use crate::link::Hop;
@@ -26,15 +26,36 @@ pub(crate) struct End {
     hash: u32,
     /// Hosts from which and to which its packets go.
     hosts: (u16, u16),
-    /// What arrives of a one-way flow.
+    /// What arrives of a one-way or media flow.
     pub(crate) arrivals: Option<Box<Arrivals>>,
 }
 
-/// The receiving side of a one-way flow.
+/// The receiving side of a one-way or media flow.
 pub(crate) struct Arrivals {
     pub(crate) one_way: OneWay,
+    /// Frames, if they are media.
+    pub(crate) frames: Option<Frames>,
     /// How a listener judges them, if they are speech.
     pub(crate) voice: Option<Voice>,
+}
+
+impl Arrivals {
+    /// A packet arrives.
+    pub(crate) fn record(&mut self, now: Time, body: &Body, window: Measure) {
+        let measured = |sent: Time| window.from <= sent && sent < window.to;
+        match body {
+            Body::Udp(d) => {
+                self.one_way.record(now, d.seq, d.sent, measured(d.sent));
+            }
+            Body::Media(media::Message::Data(d)) => {
+                let first = self.one_way.record(now, d.number, d.sent, measured(d.sent));
+                if let Some(frames) = self.frames.as_mut().filter(|_| first) {
+                    frames.record(now, d.frame, d.packets, d.captured, measured(d.captured));
+                }
+            }
+            _ => {}
+        }
+    }
 }
 
 impl End {
@@ -46,7 +67,7 @@ impl End {
                 (s.ace, s.ack as u32, sacked as u32)
             }
             Body::Tcp(s) => (s.ace, 0, 0),
-            Body::Icmp(_) | Body::Udp(_) | Body::Counted(_) => (0, 0, 0),
+            Body::Icmp(_) | Body::Udp(_) | Body::Counted(_) | Body::Media(_) => (0, 0, 0),
         };
         let hash = match &tx.body {
             Body::Tcp(s) if s.connection != 0 => self.hash ^ spread(s.connection),
@@ -64,7 +85,7 @@ impl End {
             kind: tx.kind,
             ace,
             segs: segments(&tx.body),
-            stamp: sojourn_core::Time::ZERO,
+            stamp: Time::ZERO,
             ack,
             sacked,
         };
@@ -96,12 +117,23 @@ fn spread(mut n: u32) -> u32 {
 /// Why reading a text again cannot fail here.
 const READ: &str = "the scenario has read it once";
 
-/// The two ends of flow number `index`: UDP for an application over UDP and for a controller that
-/// reads its receiver's counters, else TCP.
+/// The two ends of flow number `index`: UDP for an application over UDP, for media and for a
+/// controller that reads its receiver's counters, else TCP.
 fn flow_ends(flow: &Flow, index: usize, seed: u64) -> [End; 2] {
     let stream = |part: &str| Rng::named(seed, &format!("flow.{}.{part}", flow.name));
     let app = app::build(&flow.app).expect(READ);
     let pair = |ends| pair(&flow.name, index, seed, flow.opens_far, ends);
+    if let App::Media(params) = &app {
+        let controller = controllers(flow, seed)();
+        let receiver = media::Receiver::new(flow.tos, controller.report_interval());
+        let sender =
+            media::Sender::new(*params, flow.tos, flow.tcp.mtu, controller, stream("source"));
+        let mut ends = pair([Box::new(sender), Box::new(receiver)]);
+        let frames = Some(Frames::default());
+        ends[1].arrivals =
+            Some(Box::new(Arrivals { one_way: OneWay::default(), frames, voice: None }));
+        return ends;
+    }
     let App::Udp(source) = &app else {
         let make = controllers(flow, seed);
         let controller = make();
@@ -114,7 +146,7 @@ fn flow_ends(flow: &Flow, index: usize, seed: u64) -> [End; 2] {
     };
     let sender = app::udp::Sender::new(source.as_ref(), flow.tos, stream("source"));
     let mut ends = pair([Box::new(sender), Box::new(app::udp::Receiver::default())]);
-    let arrivals = Arrivals { one_way: OneWay::default(), voice: source.voice() };
+    let arrivals = Arrivals { one_way: OneWay::default(), frames: None, voice: source.voice() };
     ends[1].arrivals = Some(Box::new(arrivals));
     ends
 }

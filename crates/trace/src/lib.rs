@@ -4,6 +4,7 @@
 
 pub mod completion;
 pub mod fairness;
+pub mod frames;
 pub mod metrics;
 pub mod one_way;
 pub mod output;
@@ -12,6 +13,7 @@ pub mod rfc5166;
 pub mod summary;
 
 pub use completion::Completions;
+pub use frames::{FrameSummary, Frames};
 pub use metrics::{DelayHistogram, Statistics};
 pub use one_way::{OneWay, OneWaySummary, Voice};
 pub use output::{Output, Summary, Window};

@@ -81,19 +81,19 @@ pub struct Voice {
 
 impl OneWay {
     /// Packet number `seq`, sent at `sent`, arrives at `now`. It counts for the summary if it was
-    /// sent within the window, which `measured` says.
+    /// sent within the window, which `measured` says. Gives whether it is the first with its number.
     #[inline]
-    pub fn record(&mut self, now: Time, seq: u64, sent: Time, measured: bool) {
+    pub fn record(&mut self, now: Time, seq: u64, sent: Time, measured: bool) -> bool {
         let delay = now.since(sent);
         self.step = (self.step.0 + delay, self.step.1.max(delay), self.step.2 + 1);
         let repeated = !self.is_first(seq);
         if !measured {
             self.last = self.last.filter(|(newest, _)| *newest > seq).or(Some((seq, delay)));
-            return;
+            return !repeated;
         }
         if repeated {
             self.duplicates += 1;
-            return;
+            return false;
         }
         self.received += 1;
         self.delay.record(delay);
@@ -109,6 +109,7 @@ impl OneWay {
             }
             None => self.last = Some((seq, delay)),
         }
+        true
     }
 
     /// Whether `seq` arrives for the first time; what is 64 or more behind counts as first.

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
 use crate::completion::Completions;
+use crate::frames::FrameSummary;
 use crate::metrics::{DelayStatistics, Statistics};
 use crate::one_way::OneWaySummary;
 
@@ -58,6 +59,9 @@ pub struct FlowSummary {
     /// One-way delay and loss of a UDP flow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub one_way: Option<OneWaySummary>,
+    /// What a media flow's encoder and frames did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub media: Option<MediaSummary>,
     /// Completion times of transfers or responses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completions: Option<Completions>,
@@ -65,6 +69,21 @@ pub struct FlowSummary {
     pub sender: Totals,
     /// Totals of the receiver over the whole run.
     pub receiver: Totals,
+}
+
+/// A media flow over the window; the first four are sampled.
+#[derive(Debug, Serialize)]
+pub struct MediaSummary {
+    /// Rate that the controller asks of the encoder, of IP bytes.
+    pub target_mbps: Option<Statistics>,
+    /// What left the sender, IP bytes over a quarter of a second and more.
+    pub sent_mbps: Option<Statistics>,
+    /// Age of the oldest packet in the sender's queue, ms.
+    pub sender_delay_ms: Option<Statistics>,
+    /// Bytes in the sender's queue.
+    pub sender_queue_bytes: Option<Statistics>,
+    /// Frames as they arrived.
+    pub frames: Option<FrameSummary>,
 }
 
 /// One ping.

@@ -2,6 +2,7 @@
 
 use sojourn_core::{Ecn, Kind, Probe, Time};
 
+use crate::media;
 use crate::tcp::Segment;
 use crate::udp::Message;
 
@@ -14,6 +15,8 @@ pub enum Body {
     Icmp(Echo),
     /// A datagram of a congestion-controlled UDP flow, or its receiver's report.
     Counted(Message),
+    /// A media packet, or its receiver's report.
+    Media(media::Message),
     /// A UDP datagram of an application.
     Udp(Datagram),
 }

@@ -5,6 +5,7 @@
 
 pub mod app;
 pub mod endpoint;
+pub mod media;
 pub mod ping;
 pub mod tcp;
 pub mod udp;

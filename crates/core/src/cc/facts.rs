@@ -161,6 +161,8 @@ pub struct Path {
     pub cwnd_limited: bool,
     /// Data is waiting in the write queue.
     pub backlogged: bool,
+    /// Bytes that the media source has made and that have not left yet.
+    pub queued: u64,
     /// The endpoint paces (by itself or through a qdisc).
     pub paced: bool,
     /// Earliest departure of the next burst by the pacer; in the past if nothing holds it back.
@@ -248,11 +250,12 @@ pub struct Lost {
 pub struct PacketReport {
     /// Transport sequence number, unwrapped.
     pub seq: u64,
-    /// Size on the wire.
+    /// IP bytes.
     pub bytes: u32,
     /// When it was sent.
     pub sent: Time,
-    /// When the peer received it, in the peer's clock; `None` if it is missing.
+    /// When the peer received it, in the peer's clock; `None` if it is missing. A packet that was
+    /// missing and comes late is reported once more.
     pub received: Option<Time>,
     /// ECN codepoint at the receiver.
     pub ecn: Ecn,

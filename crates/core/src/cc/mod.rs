@@ -14,10 +14,12 @@ mod cubic_sce;
 mod dctcp;
 mod dctcp_sce;
 mod facts;
+mod gcc;
 mod hystart;
 mod hystart_pp;
 mod ledbat;
 mod ledbat_plus_plus;
+mod nada;
 mod prague;
 mod reno;
 mod reno_sce;
@@ -105,6 +107,11 @@ pub trait Controller: Send {
     /// The instant from [`Controller::wake`] has come.
     fn on_wake(&mut self, _now: Time, _win: &mut Window) {}
 
+    /// How often it wants reports of each packet from the receiver; for [`Feedback::Ccfb`] only.
+    fn report_interval(&self) -> Dur {
+        Dur::from_millis(100)
+    }
+
     /// What the endpoint may do now.
     fn output(&self, path: &Path, win: &Window) -> Output;
 
@@ -177,8 +184,10 @@ pub const REGISTRY: &[Entry] = &[
     cubic_sce::ENTRY,
     dctcp::ENTRY,
     dctcp_sce::ENTRY,
+    gcc::ENTRY,
     ledbat::ENTRY,
     ledbat_plus_plus::ENTRY,
+    nada::ENTRY,
     prague::ENTRY,
     reno::ENTRY,
     reno_sce::ENTRY,

@@ -4,7 +4,7 @@ use sojourn_core::{Dur, Rate, Time};
 use sojourn_scenario::Flow;
 use sojourn_trace::metrics::Statistics;
 use sojourn_trace::rfc5166::Bins;
-use sojourn_trace::summary::Totals;
+use sojourn_trace::summary::{MediaSummary, Totals};
 use sojourn_trace::{Completions, FlowSummary, GroupId, OneWaySummary, PingSummary, Voice};
 use sojourn_transport::app::{self, voip};
 
@@ -68,6 +68,7 @@ impl Engine<'_> {
             rtt_ms: self.in_window(group, ".rtt"),
             cwnd_segments: self.in_window(group, ".cwnd"),
             one_way: self.one_way(n),
+            media: self.media(n),
             completions: self.completions(n, &sender),
             sender,
             receiver,
@@ -83,6 +84,19 @@ impl Engine<'_> {
             summary.voice = Some(Voice { r_factor, mos: voip::Voice::mos(r_factor), lost_or_late });
         }
         Some(summary)
+    }
+
+    fn media(&self, n: usize) -> Option<MediaSummary> {
+        let arrivals = self.ends[2 * n + 1].arrivals.as_ref()?;
+        let frames = arrivals.frames.as_ref()?.summary();
+        let sampled = |name| self.in_window(self.flow_groups[n].0, name);
+        Some(MediaSummary {
+            target_mbps: sampled(".target_rate"),
+            sent_mbps: sampled(".sent_rate"),
+            sender_delay_ms: sampled(".sender_delay"),
+            sender_queue_bytes: sampled(".sender_queue"),
+            frames,
+        })
     }
 
     /// Completion times; the ideal has the least rate on the data's way, and the least RTT seen.

@@ -9,6 +9,7 @@ mod eras;
 mod invariants;
 mod lab;
 mod links;
+mod media;
 mod offloads;
 mod prague;
 mod registry;

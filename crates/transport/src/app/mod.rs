@@ -24,6 +24,7 @@ use sojourn_core::cc::{Controller, Needs};
 use sojourn_core::grammar::{Args, GrammarError, Param, nearest, split_name};
 
 use crate::endpoint::Endpoint;
+use crate::media::source;
 use crate::tcp::{Config, Receiver, Sender};
 
 /// An application.
@@ -37,14 +38,21 @@ pub enum App {
     Request(request::Params),
     /// UDP without congestion control.
     Udp(Box<dyn Source>),
+    /// Media over UDP whose rate follows a congestion controller.
+    Media(source::Params),
     /// Several flows and pings at once; whoever reads the scenario takes it apart.
     Rrul(rrul::Params),
 }
 
 impl App {
-    /// Whether its packets are TCP's, so that it needs a congestion controller.
-    pub fn is_tcp(&self) -> bool {
+    /// Whether it needs a congestion controller: over TCP, and for media.
+    pub fn has_controller(&self) -> bool {
         !matches!(self, Self::Udp(_))
+    }
+
+    /// Whether its sources make so much and no more, whatever the path takes.
+    pub fn is_bounded(&self) -> bool {
+        matches!(self, Self::Udp(_) | Self::Media(_))
     }
 
     /// Whether the end that opens the flow is the one that receives the data.
@@ -125,7 +133,9 @@ pub fn tcp_ends(
             Box::new(request::Client::new(params, &tcp(), rng)),
             Box::new(request::Server::new(params, &tcp(), rng)),
         ],
-        App::Udp(_) | App::Rrul(_) => unreachable!("no application of one TCP flow"),
+        App::Udp(_) | App::Media(_) | App::Rrul(_) => {
+            unreachable!("no application of one TCP flow")
+        }
     }
 }
 
@@ -192,7 +202,7 @@ mod tests {
         assert!(REGISTRY.windows(2).all(|w| w[0].name < w[1].name));
         for e in REGISTRY {
             let text = match e.name {
-                "cbr" | "onoff" | "poisson" | "video" => format!("{} rate 1Mbit", e.name),
+                "cbr" | "onoff" | "poisson" => format!("{} rate 1Mbit", e.name),
                 name => name.to_owned(),
             };
             assert_eq!(build(&text), build(&text), "{text}");

@@ -65,7 +65,7 @@ pub(super) fn exponential(mean: Dur, rng: &mut Rng) -> Dur {
 }
 
 /// A standard normal number (Box-Muller).
-pub(super) fn normal(rng: &mut Rng) -> f64 {
+pub(crate) fn normal(rng: &mut Rng) -> f64 {
     let radius = (-2.0 * (1.0 - rng.unit()).ln()).sqrt();
     radius * (std::f64::consts::TAU * rng.unit()).cos()
 }

@@ -1,23 +1,25 @@
 //! Video of variable bit rate: frames at equal distances, every Nth a larger key frame, sizes
-//! lognormal about their mean; each frame leaves as packets back to back. It adapts to nothing.
+//! lognormal about their mean. With `rate` it adapts to nothing, and each frame leaves as packets
+//! back to back; without, it is the encoder of [`crate::media`] and follows a controller.
 
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::{Dur, Rate, Rng};
 
-use super::udp::{Departure, HEADERS, SIZE, normal, positive_rate, size};
+use super::udp::{Departure, HEADERS, SIZE, normal, positive_rate, positive_time, size};
 use super::{App, Entry, Source};
+use crate::media;
 
 /// Registry line.
 pub(super) const ENTRY: Entry = Entry {
     name: "video",
-    summary: "Unresponsive UDP in frames of varying size with key frames",
+    summary: "UDP in frames of varying size with key frames, unresponsive or under a media controller",
     reference: "RFC 8593 (frames of varying size, key frames)",
     params: &[
         Param {
             name: "rate",
             value: "RATE",
-            default: "none, required",
-            doc: "Mean bits of payload per second.",
+            default: "the controller's",
+            doc: "Mean bits of payload per second; without, it follows the flow's controller.",
         },
         Param { name: "fps", value: "NUMBER", default: "30", doc: "Frames per second, 1 to 1000." },
         Param {
@@ -39,13 +41,29 @@ pub(super) const ENTRY: Entry = Entry {
             doc: "Standard deviation of the logarithm of sizes, 0 to 2.",
         },
         SIZE,
+        Param {
+            name: "delay",
+            value: "TIME",
+            default: "100ms",
+            doc: "Time from a controller's new rate to the first frame that has it, up to 10s.",
+        },
+        Param {
+            name: "queue",
+            value: "TIME",
+            default: "1s",
+            doc: "The sender's queue is emptied when its oldest packet is older.",
+        },
     ],
     build,
 };
 
+/// Headers below which no media packet is worth its while.
+const MIN_MEDIA_PACKET: u32 = 100;
+
 fn build(args: &mut Args<'_>) -> Result<App, GrammarError> {
     let (mut rate, mut fps, mut gop, mut key_size, mut sigma, mut packet) =
         (None, 30.0, 60, 4.0, 0.15, 1200);
+    let (mut delay, mut queue) = (None, None);
     while let Some(key) = args.key() {
         match key {
             "rate" => rate = Some(positive_rate(args)?),
@@ -54,10 +72,32 @@ fn build(args: &mut Args<'_>) -> Result<App, GrammarError> {
             "key" => key_size = args.decimal(1.0..=100.0)?,
             "sigma" => sigma = args.decimal(0.0..=2.0)?,
             "size" => packet = size(args)?,
+            "delay" => {
+                delay = Some(args.value("a time up to 10s", |w| {
+                    Dur::parse_tc(w).filter(|t| *t <= Dur::from_secs(10))
+                })?);
+            }
+            "queue" => queue = Some(positive_time(args)?),
             _ => return Err(args.unknown()),
         }
     }
-    let rate: Rate = rate.ok_or_else(|| args.invalid("`rate` is missing"))?;
+    let Some(rate): Option<Rate> = rate else {
+        if packet < MIN_MEDIA_PACKET {
+            return Err(args.invalid("without `rate`, `size` is at least 100"));
+        }
+        return Ok(App::Media(media::source::Params {
+            fps,
+            gop,
+            key: key_size,
+            sigma,
+            packet,
+            delay: delay.unwrap_or(Dur::from_millis(100)),
+            queue: queue.unwrap_or(Dur::from_secs(1)),
+        }));
+    };
+    if delay.is_some() || queue.is_some() {
+        return Err(args.invalid("`delay` and `queue` are of a video without `rate`"));
+    }
     // A group of pictures has one frame of `key` units and gop - 1 of one unit.
     let units = key_size + (gop - 1) as f64;
     let unit = rate.0 as f64 / 8.0 / fps * gop as f64 / units;

@@ -237,6 +237,7 @@ impl Sender {
             signal: Signal::Loss,
             cwnd_limited: self.is_cwnd_limited(),
             backlogged: self.snd_nxt < self.send_end(),
+            queued: 0,
             paced: self.paced(),
             departure: self.pacer.next(),
             pacing_ss_ratio: self.config.pacing_ss_ratio,

@@ -42,7 +42,7 @@ fn acks(rx: &mut Receiver, now: Time) -> Vec<Segment> {
     std::iter::from_fn(|| rx.poll(now))
         .map(|t| match t.body {
             Body::Tcp(s) => s,
-            Body::Icmp(_) | Body::Udp(_) | Body::Counted(_) => unreachable!("TCP sends TCP"),
+            other => unreachable!("TCP sends TCP, not {other:?}"),
         })
         .collect()
 }

@@ -1,0 +1,142 @@
+//! Video frames as they arrive: a frame is there when all of its packets are. Its delay runs from
+//! the encoder to the last packet, the wait in the sender's queue included.
+
+use serde::Serialize;
+use sojourn_core::{Dur, Time};
+
+use crate::metrics::{DelayHistogram, DelayStatistics};
+
+/// Frames whose packets may be under way at once; a packet of an older frame counts for nothing.
+const OPEN: usize = 128;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Frame {
+    /// Its number plus one; 0 is none.
+    id: u64,
+    arrived: u32,
+}
+
+/// Which frames are there.
+#[derive(Clone, Debug)]
+pub struct Frames {
+    open: Vec<Frame>,
+    /// Lowest and highest number of those encoded within the window.
+    range: Option<(u64, u64)>,
+    complete: u64,
+    delay: DelayHistogram,
+    /// Of the step that is sampled next: sum, largest, frames.
+    step: (Dur, Dur, u64),
+}
+
+impl Default for Frames {
+    fn default() -> Self {
+        Self {
+            open: vec![Frame::default(); OPEN],
+            range: None,
+            complete: 0,
+            delay: DelayHistogram::default(),
+            step: (Dur::ZERO, Dur::ZERO, 0),
+        }
+    }
+}
+
+/// Statistics of frames.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct FrameSummary {
+    /// Frames between the first and the last of which something arrived.
+    pub expected: u64,
+    /// Frames that arrived whole.
+    pub complete: u64,
+    /// Share of the expected that did not.
+    pub incomplete: f64,
+    /// Time from the encoder to the last packet, ms.
+    pub delay_ms: Option<DelayStatistics>,
+}
+
+impl Frames {
+    /// A packet of frame `number`, which has so many `packets`, arrives for the first time. The
+    /// frame counts for the summary if it was encoded within the window, which `measured` says.
+    pub fn record(&mut self, now: Time, number: u64, packets: u32, captured: Time, measured: bool) {
+        if measured {
+            let (low, high) = self.range.unwrap_or((number, number));
+            self.range = Some((low.min(number), high.max(number)));
+        }
+        let frame = &mut self.open[number as usize % OPEN];
+        if frame.id > number + 1 {
+            return;
+        }
+        if frame.id < number + 1 {
+            *frame = Frame { id: number + 1, arrived: 0 };
+        }
+        frame.arrived += 1;
+        if frame.arrived != packets {
+            return;
+        }
+        let delay = now.since(captured);
+        self.step = (self.step.0 + delay, self.step.1.max(delay), self.step.2 + 1);
+        if measured {
+            self.complete += 1;
+            self.delay.record(delay);
+        }
+    }
+
+    /// Mean and largest delay in ms since the last call, if frames arrived.
+    pub fn take_step(&mut self) -> Option<(f64, f64)> {
+        let (sum, max, n) = std::mem::take(&mut self.step);
+        (n > 0).then(|| (sum.as_millis_f64() / n as f64, max.as_millis_f64()))
+    }
+
+    /// The statistics, `None` without packets.
+    pub fn summary(&self) -> Option<FrameSummary> {
+        let (low, high) = self.range?;
+        let expected = high - low + 1;
+        Some(FrameSummary {
+            expected,
+            complete: self.complete,
+            incomplete: 1.0 - self.complete as f64 / expected as f64,
+            delay_ms: self.delay.statistics(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Time {
+        Time(n * 1_000_000)
+    }
+
+    #[test]
+    fn a_frame_is_there_with_its_last_packet() {
+        let mut frames = Frames::default();
+        for (now, number, packets, captured) in
+            [(10, 0, 2, 0), (20, 0, 2, 0), (45, 2, 1, 40), (60, 3, 3, 55), (50, 1, 2, 20)]
+        {
+            frames.record(ms(now), number, packets, ms(captured), true);
+        }
+        let s = frames.summary().expect("packets came");
+        assert_eq!((s.expected, s.complete, s.incomplete), (4, 2, 0.5));
+        let delay = s.delay_ms.expect("two are whole");
+        assert_eq!((delay.mean, delay.max), (12.5, 20.0));
+        assert_eq!(frames.take_step(), Some((12.5, 20.0)));
+        assert_eq!(frames.take_step(), None);
+    }
+
+    #[test]
+    fn frames_outside_the_window_move_the_series_only() {
+        let mut frames = Frames::default();
+        frames.record(ms(10), 0, 1, ms(0), false);
+        assert_eq!(frames.take_step(), Some((10.0, 10.0)));
+        assert!(frames.summary().is_none());
+    }
+
+    #[test]
+    fn a_packet_of_a_forgotten_frame_counts_for_nothing() {
+        let mut frames = Frames::default();
+        frames.record(ms(0), 0, 2, ms(0), true);
+        frames.record(ms(0), 128, 1, ms(0), true);
+        frames.record(ms(0), 0, 2, ms(0), true);
+        assert_eq!(frames.summary().expect("packets").complete, 1);
+    }
+}
