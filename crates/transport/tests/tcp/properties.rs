@@ -304,7 +304,7 @@ proptest! {
 fn every_controller_of_the_registry_is_among_these() {
     for entry in cc::REGISTRY {
         let needs = cc::build(entry.name).expect("defaults are valid").needs();
-        if needs.feedback == Some(Feedback::Counters) {
+        if matches!(needs.feedback, Some(Feedback::Counters | Feedback::Ccfb)) {
             continue; // UDP
         }
         assert!(CONTROLLERS.iter().any(|c| c.split(' ').next() == Some(entry.name)));
