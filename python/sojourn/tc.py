@@ -24,6 +24,8 @@ CONTROLLERS = {
     "dctcp-sce": "only the tree chromi/sce",
 }
 STOCK_CONTROLLERS = {"reno", "cubic", "dctcp", "bbr", "vegas", "westwood", "bic", "htcp"}
+# What the mainline module of this name does anyway.
+OF_MAINLINE = {"bbr": ["version", "v1"]}
 # Words of a mainline discipline that only another tree reads, and those that say the default.
 TREE_WORDS = {"cake": ({"sce", "sce-thresh", "sce-single"}, "chromi/sce")}
 DEFAULTS = {("cake", "no-sce")}
@@ -466,7 +468,7 @@ def _flow(
         )
     if cc[0] not in STOCK_CONTROLLERS:
         script.warn(f"flow {flow['name']}: `{cc[0]}` is in {CONTROLLERS.get(cc[0], 'no kernel, only Sojourn')}")
-    if len(cc) > 1:
+    if len(cc) > 1 and cc[1:] != OF_MAINLINE.get(cc[0]):
         script.warn(f"flow {flow['name']}: `{' '.join(cc[1:])}` has no form in iperf3")
     if tcp["ecn"] == "accecn":
         script.warn(NEEDS_ACCECN)

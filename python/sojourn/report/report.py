@@ -75,7 +75,7 @@ def write_comparison(comparison: Comparison, out: Path, *, title: str) -> Path:
             score=_scoreboard(everything),
             sections=_sections(runs, out),
             definitions=metrics.DEFINITIONS,
-            source=reference.SOURCE,
+            source=reference.sources(pair.id for pair in comparison.pairs),
             panels=_payload({run.id: _panel(run, points) for points in [_points(runs)] for run in runs}),
             uplot_js=Markup(_vendored("uPlot.iife.min.js")),  # noqa: S704 - shipped file
             uplot_css=Markup(_vendored("uPlot.min.css")),  # noqa: S704 - shipped file
