@@ -47,6 +47,7 @@ OF_THE_ERA = {
     "comp_sack_rtt_percent",
     "comp_sack_slack",
     "ace",
+    "ack_pushed",
     "frto",
     "undo",
 }

@@ -13,8 +13,6 @@ from sojourn.scenario import to_toml
 from sojourn.suites import Case
 
 RATE_MBIT = 50
-# tc allows for a packet and what the rate brings per tick of 1 ms, the resolution of timers in that kernel.
-SHAPER = "htb burst 7850b cburst 7850b"
 RTTS_MS = (20, 80)
 ONE_FLOW_S, TWO_FLOWS_S = 30, 40
 SECOND_START_S = 10
@@ -49,6 +47,11 @@ def cases() -> list[Case]:
     return [_case(*row, rtt) for row in GRID for rtt in RTTS_MS]
 
 
+def window(run_id: str) -> tuple[float, float]:
+    """Seconds over which a run is measured: from 5 s after its last flow's start."""
+    return (SECOND_START_S + SETTLE_S, TWO_FLOWS_S) if "-vs-" in run_id else (SETTLE_S, ONE_FLOW_S)
+
+
 def flow_names(controllers: Sequence[str]) -> Iterator[str]:
     """Names of a run's flows: their controllers', with the number where both have the same."""
     for number, cc in enumerate(controllers, 1):
@@ -66,13 +69,13 @@ def _case(queue: str, qdisc: str, controllers: tuple[str, ...], ecn: bool, rtt: 
         "description": about,
         "duration": f"{length}s",
         "seed": 1,
-        "measure": {"from": f"{starts[-1] + SETTLE_S}s", "to": f"{length}s"},
+        "measure": {"from": f"{window(name)[0]}s", "to": f"{window(name)[1]}s"},
         "tcp": {"era": "7.x", "ecn": "rfc3168" if ecn else "off", "rmem_max": "16Mb", "wmem_max": "16Mb"},
         "link": [
             {
                 "name": "bneck",
                 "rate": f"{RATE_MBIT}Mbit",
-                "shaper": SHAPER,
+                "shaper": "htb",
                 "qdisc": qdisc,
                 "reverse": {
                     "rate": "none",

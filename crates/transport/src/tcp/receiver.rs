@@ -161,7 +161,10 @@ impl Receiver {
         if had_holes && self.out_of_order.is_empty() {
             self.ack_now = true; // RFC 5681 §4.2: a filled gap is acknowledged at once
         }
-        if self.ack_now || self.quick > 0 || self.rcv_nxt - self.acked > u64::from(self.mss) {
+        // Linux tcp_cleanup_rbuf (6.6): the reader has emptied the queue, and the sender waits for nothing else.
+        let pushed = self.config.kernel.ack_pushed && segment.flags.psh;
+        let second = self.rcv_nxt - self.acked > u64::from(self.mss);
+        if self.ack_now || self.quick > 0 || second || pushed {
             self.ack_now = true;
         } else if !self.out_of_order.is_empty() {
             self.schedule_sack(now);
@@ -439,7 +442,11 @@ mod tests {
     };
 
     fn open() -> Receiver {
-        let mut rx = Receiver::new(Config::default(), L4S);
+        open_with(Config::default())
+    }
+
+    fn open_with(config: Config) -> Receiver {
+        let mut rx = Receiver::new(config, L4S);
         let syn = Segment {
             flags: Flags { syn: true, ..Flags::default() },
             ace: Negotiation::syn(Feedback::AccEcn),
@@ -484,6 +491,26 @@ mod tests {
         }
         assert_eq!(&count[..16], [1; 16]);
         assert_eq!(&count[16..], [0, 1, 0, 1, 0, 1, 0, 1]);
+    }
+
+    #[test]
+    fn a_pushed_segment_is_acknowledged_at_once_where_the_kernel_does_so() {
+        for (ack_pushed, psh, at_once) in [(false, true, 0), (true, false, 0), (true, true, 1)] {
+            let mut config = Config::default();
+            config.kernel.ack_pushed = ack_pushed;
+            let mut rx = open_with(config);
+            for n in 0..16 {
+                let now = Time(1_000_000 * (n + 2));
+                rx.on_packet(now, &data(n), Ecn::Ect1);
+                acks(&mut rx, now);
+            }
+            let Body::Tcp(mut last) = data(16) else { unreachable!("data are TCP") };
+            last.flags.psh = psh;
+            let now = Time(18_000_000);
+            rx.on_packet(now, &Body::Tcp(last), Ecn::Ect1);
+            assert_eq!(acks(&mut rx, now).len(), at_once, "{ack_pushed} {psh}");
+            assert_eq!(rx.deadline() == Time::NEVER, at_once == 1, "else the delayed ACK waits");
+        }
     }
 
     /// ACKs of a receiver in this mode for segments that arrive a millisecond apart, quick ACKs being

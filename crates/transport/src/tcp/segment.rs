@@ -20,6 +20,8 @@ pub struct Flags {
     pub ack: bool,
     /// A message of the application's control connection, which shares this flow's path.
     pub control: bool,
+    /// Push: the sender has no more for the moment.
+    pub psh: bool,
     /// Belongs to the half of a connection that carries responses, where both carry data.
     pub response: bool,
 }
