@@ -56,6 +56,7 @@ def kernel(monkeypatch: pytest.MonkeyPatch) -> linux.Kernel:
 @pytest.mark.parametrize(
     ("ours", "theirs", "line"),
     [
+        ('cc = "cubic"', 'cc = "bbr"', "flow.a.cc: not on --engine linux: mainline has `bbr version v1` only"),
         ('qdisc = "fq_codel flows 1"', 'qdisc = "deltic"', "link.bneck.qdisc: not on --engine linux: `deltic` is in "),
         ('qdisc = "fq_codel flows 1"', 'qdisc = "cake sce"', "link.bneck.qdisc: not on --engine linux: `cake` is in "),
         (

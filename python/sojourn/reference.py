@@ -31,8 +31,6 @@ from sojourn.suites import ect1, linux72
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from sojourn.suites import Case
-
 SOURCE = "L4STeam/l4steam.github.io, ect1-tests: sce-l4s-ect1 suite, Linux 5.4 with TCP Prague, 25 April 2020"
 LINUX_SOURCE = "Linux 7.2.13 in virtual time (User-Mode Linux), iperf3 and ss, one run per case"
 SCHEMA = "sojourn/measured/1"
@@ -127,7 +125,7 @@ def make(files: Path) -> bytes:
 def make_grid(grid: Path) -> bytes:
     """The content of `data/linux72/grid.json.gz`, from the grid as it was measured."""
     measured = {case["case"]: case for case in json.loads(grid.read_text())}
-    return _packed(LINUX_SOURCE, {case.id: _grid_entry(case, measured[case.reference]) for case in linux72.cases()})
+    return _packed(LINUX_SOURCE, {case.id: _grid_entry(measured[str(case.reference)]) for case in linux72.cases()})
 
 
 def _packed(source: str, runs: dict[str, Any]) -> bytes:
@@ -152,10 +150,12 @@ def _entries(files: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         yield run_id, entry
 
 
-def _grid_entry(case: Case, measured: dict[str, Any]) -> dict[str, Any]:
+def _grid_entry(measured: dict[str, Any]) -> dict[str, Any]:
     """Means of `ss` and iperf3 over the case's window, and iperf3's values of each second."""
-    flows, series = [], {}
-    for name, flow in zip(linux72.flow_names([flow["cc"] for flow in measured["flows"]]), measured["flows"], strict=True):
+    flows: list[dict[str, Any]] = []
+    series: dict[str, Any] = {}
+    names = linux72.flow_names([flow["cc"] for flow in measured["flows"]])
+    for name, flow in zip(names, measured["flows"], strict=True):
         flows.append(
             {
                 "name": name,

@@ -8,7 +8,7 @@ import numpy as np
 
 from sojourn import linux_runs, metrics, reference
 from sojourn.fidelity import measures as m
-from sojourn.fidelity.row import Measure, Row, Tolerance
+from sojourn.fidelity.row import Measure, Row, Tolerance, between
 from sojourn.metrics import Source
 from sojourn.suites import linux72
 
@@ -45,9 +45,9 @@ def _median_error(*, rtt: bool) -> Measure:
     return measure
 
 
-def _span(values: list[float], slack: float, text: str) -> Tolerance:
-    low, high = min(values), max(values)
-    return Tolerance(f"{low:.2f} to {high:.2f} of {len(values)} kernel runs, {text}", low - slack, high + slack)
+def _around(runs: list[float], slack: float) -> Tolerance:
+    """From below the least to above the greatest of the kernel's own runs, the grid's and further ones."""
+    return between(round(min(runs) - slack, 2), round(max(runs) + slack, 2))
 
 
 def _rows() -> Iterable[Row]:
@@ -61,19 +61,18 @@ def _rows() -> Iterable[Row]:
               0.0, Tolerance("≤ 1", high=1), _median_error(rtt=True), others=others)  # fmt: skip
     for run_id in ids:
         window = linux72.window(run_id)
-        part = run_id.removeprefix("linux72/").replace("/", "-")
+        _, queue, _, path, together = run_id.split("/")
         for flow in reference.shipped()[run_id].summary.flows:
             again = linux_runs.shipped()[run_id][flow.name]
             rate, rtt = flow.goodput_mbps, flow.tcp_rtt_ms
             if rate is None or rtt is None:
                 continue
-            yield Row("K2", f"{part}-{flow.name}", "A", SOURCE, run_id,
-                      f"goodput of {flow.name}, {part}", "Mbit/s", rate,
-                      _span([rate, *again["goodput_mbps"]], SHARE_OF_LINK * linux72.RATE_MBIT, "± 3 % of the link"),
+            part = f"{queue}-{path}-{together}" + (f"-{flow.name}" if "-vs-" in together else "")
+            yield Row("K2", part, "A", SOURCE, run_id, f"goodput of {flow.name}", "Mbit/s", rate,
+                      _around([rate, *again["goodput_mbps"]], SHARE_OF_LINK * linux72.RATE_MBIT),
                       m.mean_goodput(flow.name, window))  # fmt: skip
-            yield Row("K3", f"{part}-{flow.name}", "A", SOURCE, run_id,
-                      f"mean RTT of {flow.name}, {part}", "ms", rtt.mean,
-                      _span([rtt.mean, *again["rtt_ms"]], max(RTT_MS, RTT_SHARE * rtt.mean), "± 1 ms or 5 %"),
+            yield Row("K3", part, "A", SOURCE, run_id, f"mean RTT of {flow.name}", "ms", rtt.mean,
+                      _around([rtt.mean, *again["rtt_ms"]], max(RTT_MS, RTT_SHARE * rtt.mean)),
                       m.rtt(flow.name, np.mean, window))  # fmt: skip
 
 

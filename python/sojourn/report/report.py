@@ -116,7 +116,8 @@ def number(value: float | None, sign: str = "") -> str:
 
 
 def _scoreboard(runs: dict[str, Source]) -> dict[str, Any]:
-    judged = fidelity.judge(fidelity.ROWS, runs)
+    suites = {run_id.partition("/")[0] for run_id in runs}
+    judged = fidelity.judge([row for row in fidelity.ROWS if row.run.partition("/")[0] in suites], runs)
     return {
         "count": fidelity.score(judged),
         "spread": any(len(result.values) > 1 for result in judged),
