@@ -41,6 +41,7 @@ def test_every_row_is_there_once() -> None:
         "X1", "X2", "X4", "X5", "X6", "E1", "E2", "E3", "E4", "E5",
         "E8", "E9", "E10", "E11", "E12", "E13", "E14", "E15", "E16", "E17", "E18",
         "E21", "E22", "E24", "E25", "E26", "E27", "E28", "E30",
+        "K1", "K2", "K3",
     ]  # fmt: skip
     keys = [row.key for row in fidelity.ROWS]
     assert len(keys) == len(set(keys))

@@ -56,6 +56,7 @@ def kernel(monkeypatch: pytest.MonkeyPatch) -> linux.Kernel:
 @pytest.mark.parametrize(
     ("ours", "theirs", "line"),
     [
+        ('cc = "cubic"', 'cc = "bbr"', "flow.a.cc: not on --engine linux: mainline has `bbr version v1` only"),
         ('qdisc = "fq_codel flows 1"', 'qdisc = "deltic"', "link.bneck.qdisc: not on --engine linux: `deltic` is in "),
         ('ecn = "rfc3168"', 'gso = true', "flow.a.tcp.gso: not on --engine linux: its devices have no offloads"),
         ('ecn = "rfc3168"', 'gro = true', "flow.a.tcp.gro: not on --engine linux: its devices have no offloads"),

@@ -12,7 +12,7 @@ FULL = reference.folder()
 
 
 def test_the_measured_runs_are_shipped_in_less_than_two_megabytes() -> None:
-    assert set(reference.shipped()) == set(reference.RUN_IDS)
+    assert {run_id for run_id in reference.shipped() if run_id.startswith("ect1/")} == set(reference.RUN_IDS)
     assert len(reference.RUN_IDS) == 43
     data = resources.files("sojourn").joinpath("data/ect1")
     assert sum(len(file.read_bytes()) for file in data.iterdir()) < 2_000_000
@@ -39,7 +39,7 @@ def test_shipped_data_stand_in_where_there_are_no_files(monkeypatch: pytest.Monk
 def test_shipped_summaries_are_those_of_the_full_files() -> None:
     assert FULL is not None
     measured = {e["run"]: e for e in json.loads((FULL / "ect1" / "measured.json").read_text())}
-    for run_id, run in reference.shipped().items():
+    for run_id, run in ((name, reference.shipped()[name]) for name in reference.RUN_IDS):
         entry = measured[str(flent.stem_of(run_id))]
         assert [round(edge, 2) for edge in run.summary.window_s] == entry["window_s"]
         assert [flow.goodput_mbps for flow in run.summary.flows] == [f["goodput_mbps"] for f in entry["flows"]]

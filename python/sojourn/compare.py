@@ -276,7 +276,8 @@ def spread(a: Stats | None, b: Stats | None) -> dict[str, Difference]:
     """Mean and percentiles of both sides."""
 
     def of(stats: Stats | None, key: str) -> float | None:
-        return None if stats is None else float(getattr(stats, key))
+        value = getattr(stats, key, None)
+        return None if value is None else float(value)
 
     return {key: Difference(of(a, key), of(b, key)) for key in QUANTILES}
 

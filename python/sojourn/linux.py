@@ -24,7 +24,7 @@ from typing import Any, NoReturn
 
 from sojourn import _core
 from sojourn.scenario import Resolved
-from sojourn.tc import CONTROLLERS, NEEDS_ACCECN, STOCK_CONTROLLERS, Script, spell
+from sojourn.tc import CONTROLLERS, NEEDS_ACCECN, OF_MAINLINE, STOCK_CONTROLLERS, Script, spell
 from sojourn.tc import build as script_of
 
 VARIABLE = "SOJOURN_LINUX"
@@ -47,6 +47,7 @@ OF_THE_ERA = {
     "comp_sack_rtt_percent",
     "comp_sack_slack",
     "ace",
+    "ack_pushed",
     "frto",
     "undo",
 }
@@ -143,7 +144,9 @@ def _check_flow(key: str, flow: Mapping[str, Any], defaults: Mapping[str, Any], 
     name, *words = str(flow["cc"]).split()
     if name not in STOCK_CONTROLLERS:
         _refuse(f"{key}.cc", f"`{name}` is in {CONTROLLERS.get(name, 'no kernel, only Sojourn')}")
-    if words:
+    if name == "bbr" and words != OF_MAINLINE[name]:
+        _refuse(f"{key}.cc", "mainline has `bbr version v1` only")
+    if words and words != OF_MAINLINE.get(name):
         _refuse(f"{key}.cc", f"the kernel's `{name}` takes no words, and does not know `{' '.join(words)}`")
     if list(flow["path"]) != names:
         _refuse(f"{key}.path", "the kernel's network has one path over all links")

@@ -91,7 +91,8 @@ class Stats:
     p05: float
     p50: float
     p95: float
-    p99: float
+    p99: float | None
+    """None where a measurement does not tell it."""
     max: float
 
     @classmethod
@@ -105,7 +106,7 @@ class Stats:
 
     def rounded(self) -> dict[str, Any]:
         """As a dictionary, to three decimals."""
-        return {key: value if key == "n" else round(value, 3) for key, value in asdict(self).items()}
+        return {key: round(value, 3) if isinstance(value, float) else value for key, value in asdict(self).items()}
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,10 @@
 The full Flent files are used where they can be found: `SOJOURN_REFERENCE`, or `../shared/reference`
 beside the repository or the current folder. Otherwise the summaries and thinned series that are
 shipped in `data/ect1` stand in for them; the numbers are the same, the curves have fewer points.
+Runs of the suite linux72 have theirs in `data/linux72`.
 
-`python -m sojourn.reference FOLDER` makes that shipped file again from a folder of Flent files.
+`python -m sojourn.reference FOLDER` makes the shipped file of ect1 again from a folder of Flent files,
+`python -m sojourn.reference GRID.json` that of linux72 from the grid as it was measured.
 """
 
 from __future__ import annotations
@@ -24,14 +26,17 @@ import numpy as np
 from sojourn import metrics
 from sojourn.interop import flent
 from sojourn.metrics import FloatArray, FlowSummary, RunSummary, Source, Stats
-from sojourn.suites import ect1
+from sojourn.suites import ect1, linux72
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 SOURCE = "L4STeam/l4steam.github.io, ect1-tests: sce-l4s-ect1 suite, Linux 5.4 with TCP Prague, 25 April 2020"
+LINUX_SOURCE = "Linux 7.2.13 in virtual time (User-Mode Linux), iperf3 and ss, one run per case"
 SCHEMA = "sojourn/measured/1"
 POINTS = 300
+#: Payload of a segment on the wires of the grid, bytes.
+MSS = 1448
 
 #: The measured runs: shipped with the package.
 RUN_IDS: tuple[str, ...] = tuple(case.id for case in ect1.cases() if case.reference)
@@ -48,12 +53,12 @@ class Shipped:
                 FlowSummary(
                     flow["name"],
                     flow["goodput_mbps"],
-                    Stats(**flow["delivery_rate_mbps"]),
-                    Stats(**flow["tcp_rtt_ms"]),
+                    _stats(flow["delivery_rate_mbps"]),
+                    _stats(flow["tcp_rtt_ms"]),
                 )
                 for flow in entry["flows"]
             ),
-            Stats(**entry["ping_ms"]),
+            _stats(entry["ping_ms"]),
         )
         self._series = entry["series"]
 
@@ -65,6 +70,10 @@ class Shipped:
         """Times in seconds and values, thinned."""
         t, values = self._series[name]
         return np.array(t, dtype=np.float64), np.array(values, dtype=np.float64)
+
+
+def _stats(entry: dict[str, Any] | None) -> Stats | None:
+    return None if entry is None else Stats(**entry)
 
 
 def summary_of(source: Source, over: metrics.Window | None = None) -> RunSummary | None:
@@ -83,9 +92,18 @@ def folder() -> Path | None:
 @cache
 def shipped() -> dict[str, Shipped]:
     """The measured runs of the package by id."""
-    packed = resources.files("sojourn").joinpath("data/ect1/measured.json.gz").read_bytes()
-    document = json.loads(gzip.decompress(packed))
-    return {run_id: Shipped(run_id, entry) for run_id, entry in document["runs"].items()}
+    runs: dict[str, Shipped] = {}
+    for name in ("ect1/measured.json.gz", "linux72/grid.json.gz"):
+        packed = resources.files("sojourn").joinpath("data", name).read_bytes()
+        document = json.loads(gzip.decompress(packed))
+        runs |= {run_id: Shipped(run_id, entry) for run_id, entry in document["runs"].items()}
+    return runs
+
+
+def sources(run_ids: Iterable[str]) -> str:
+    """Where the measurements of these runs come from."""
+    told = {LINUX_SOURCE if run_id.startswith("linux72/") else SOURCE for run_id in run_ids}
+    return "; ".join(sorted(told)) or SOURCE
 
 
 def find(run_id: str) -> Source | None:
@@ -101,8 +119,17 @@ def find(run_id: str) -> Source | None:
 
 def make(files: Path) -> bytes:
     """The content of `data/ect1/measured.json.gz`, from the Flent files of a folder."""
-    runs = dict(_entries(files))
-    document = {"schema": SCHEMA, "source": SOURCE, "runs": runs}
+    return _packed(SOURCE, dict(_entries(files)))
+
+
+def make_grid(grid: Path) -> bytes:
+    """The content of `data/linux72/grid.json.gz`, from the grid as it was measured."""
+    measured = {case["case"]: case for case in json.loads(grid.read_text())}
+    return _packed(LINUX_SOURCE, {case.id: _grid_entry(measured[str(case.reference)]) for case in linux72.cases()})
+
+
+def _packed(source: str, runs: dict[str, Any]) -> bytes:
+    document = {"schema": SCHEMA, "source": source, "runs": runs}
     text = json.dumps(document, separators=(",", ":"), allow_nan=False)
     return gzip.compress(text.encode(), 9, mtime=0)
 
@@ -123,6 +150,32 @@ def _entries(files: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         yield run_id, entry
 
 
+def _grid_entry(measured: dict[str, Any]) -> dict[str, Any]:
+    """Means of `ss` and iperf3 over the case's window, and iperf3's values of each second."""
+    flows: list[dict[str, Any]] = []
+    series: dict[str, Any] = {}
+    names = linux72.flow_names([flow["cc"] for flow in measured["flows"]])
+    for name, flow in zip(names, measured["flows"], strict=True):
+        flows.append(
+            {
+                "name": name,
+                "goodput_mbps": flow["goodput_window_mbps"],
+                "delivery_rate_mbps": None,
+                "tcp_rtt_ms": {**flow["tcp_rtt_ms"], "p99": None},
+                "cwnd_segments": flow["cwnd_segs"],
+                "retransmits": flow["retransmits"],
+            }
+        )
+        t = [flow["start_s"] + second for second in range(1, len(flow["per_second_mbps"]) + 1)]
+        per_second = {
+            "delivery_rate": flow["per_second_mbps"],
+            "rtt": [us / 1000 for us in flow["rtt_us_per_second"]],
+            "cwnd": [round(size / MSS, 2) for size in flow["cwnd_bytes_per_second"]],
+        }
+        series |= {f"flow.{name}.{what}": [t, values] for what, values in per_second.items()}
+    return {"window_s": measured["window_s"], "flows": flows, "ping_ms": None, "series": series}
+
+
 def _rounded(value: Any) -> Any:
     """Window edges to 1 us, so that both sides take the same samples; everything else to 0.001."""
     if isinstance(value, dict):
@@ -134,7 +187,8 @@ def _rounded(value: Any) -> Any:
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
-        sys.exit("usage: python -m sojourn.reference FOLDER-OF-FLENT-FILES")
-    target = Path(__file__).parent / "data" / "ect1" / "measured.json.gz"
-    target.write_bytes(make(Path(sys.argv[1])))
+        sys.exit("usage: python -m sojourn.reference FOLDER-OF-FLENT-FILES | GRID.json")
+    given, data = Path(sys.argv[1]), Path(__file__).parent / "data"
+    target = data / ("ect1/measured.json.gz" if given.is_dir() else "linux72/grid.json.gz")
+    target.write_bytes(make(given) if given.is_dir() else make_grid(given))
     sys.stdout.write(f"{target}: {target.stat().st_size} bytes\n")

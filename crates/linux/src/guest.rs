@@ -256,6 +256,9 @@ fn tcp() -> Result<OwnedFd, String> {
 fn receive(job: &FlowJob, namespace: &str, flow: &Flow, ready: &mpsc::Sender<()>) -> Outcome {
     enter(namespace)?;
     let listener = tcp()?;
+    // Both ends, as `iperf3 -C` has it: a DCTCP receiver echoes each mark, and only to such a listener does an
+    // ECN-capable SYN not look as if the network had set its bits.
+    set_tcp_congestion(&listener, &job.cc).map_err(|e| format!("controller `{}`: {e}", job.cc))?;
     set_ip_tos(&listener, job.tos).map_err(said("tos"))?;
     bind(&listener, &SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, job.port)).map_err(said("bind"))?;
     listen(&listener, 2).map_err(said("listen"))?;

@@ -24,6 +24,8 @@ pub struct KernelFlags {
     pub comp_sack_slack: Option<Dur>,
     /// Reading of ambiguous ACE fields.
     pub ace: Option<AceFlag>,
+    /// Segments with PSH are acknowledged at once.
+    pub ack_pushed: Option<bool>,
     /// `tcp_frto`.
     pub frto: Option<bool>,
     /// Undo of spurious reductions.

@@ -21,11 +21,16 @@ from rich.console import Console
 from rich.table import Table
 
 from sojourn import metrics
-from sojourn.fidelity.ect1 import EXPLANATIONS, ROWS, VARIANTS
+from sojourn.fidelity import ect1, linux72
+from sojourn.fidelity.ect1 import VARIANTS
 from sojourn.fidelity.row import Result, Row
 from sojourn.metrics import Source
 
 __all__ = ["EXPLANATIONS", "ROWS", "Result", "Row", "document", "judge", "main", "score", "select", "simulate"]
+
+ROWS: tuple[Row, ...] = (*ect1.ROWS, *linux72.ROWS)
+#: Why a row misses its tolerance or cannot be run, by key or by id.
+EXPLANATIONS: dict[str, str] = {**ect1.EXPLANATIONS, **linux72.EXPLANATIONS}
 
 SCHEMA = "sojourn/fidelity/1"
 SCORE_FOLDER = Path("results/fidelity")

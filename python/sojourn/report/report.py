@@ -75,7 +75,7 @@ def write_comparison(comparison: Comparison, out: Path, *, title: str) -> Path:
             score=_scoreboard(everything),
             sections=_sections(runs, out),
             definitions=metrics.DEFINITIONS,
-            source=reference.SOURCE,
+            source=reference.sources(pair.id for pair in comparison.pairs),
             panels=_payload({run.id: _panel(run, points) for points in [_points(runs)] for run in runs}),
             uplot_js=Markup(_vendored("uPlot.iife.min.js")),  # noqa: S704 - shipped file
             uplot_css=Markup(_vendored("uPlot.min.css")),  # noqa: S704 - shipped file
@@ -116,7 +116,8 @@ def number(value: float | None, sign: str = "") -> str:
 
 
 def _scoreboard(runs: dict[str, Source]) -> dict[str, Any]:
-    judged = fidelity.judge(fidelity.ROWS, runs)
+    suites = {run_id.partition("/")[0] for run_id in runs}
+    judged = fidelity.judge([row for row in fidelity.ROWS if row.run.partition("/")[0] in suites], runs)
     return {
         "count": fidelity.score(judged),
         "spread": any(len(result.values) > 1 for result in judged),

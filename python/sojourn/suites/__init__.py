@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
 
-NAMES = ("ect1",)
+NAMES = ("ect1", "linux72")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Case:
     duration_s: float
     toml: str
     reference: str | None
-    """Stem of the Flent file that a real testbed left for this run."""
+    """What a testbed calls its measurement of this run: the stem of a Flent file, or a case of its grid."""
 
 
 def suite(name: str) -> list[Case]:

@@ -77,6 +77,9 @@ pub struct Kernel {
     pub comp_sack_slack: Dur,
     /// Reading of ambiguous ACE fields.
     pub ace: AceReading,
+    /// A full segment with PSH is acknowledged as soon as the application has read it. 5.4 and later push the
+    /// last segment of each burst.
+    pub ack_pushed: bool,
     /// Forward RTO recovery (RFC 5682, `tcp_frto`).
     pub frto: bool,
     /// Reductions that prove spurious are taken back (RFC 4015 by timestamps, RFC 3708 by D-SACK).
@@ -95,6 +98,7 @@ impl Era {
             comp_sack_rtt_percent: 5,
             comp_sack_slack: Dur::ZERO,
             ace: AceReading::Greatest,
+            ack_pushed: false,
             frto: true,
             undo: true,
         };
@@ -109,6 +113,7 @@ impl Era {
             cwnd_limited: CwndLimited::Sticky,
             window_share: MEASURED_SHARE,
             tso_rtt_log: 9,
+            ack_pushed: true,
             ..v5_15
         };
         match self {
@@ -146,6 +151,7 @@ mod tests {
         let [old, v5_15, v6, v7] = [Era::E2020, Era::E5_15, Era::E6, Era::E7].map(Era::kernel);
         assert_eq!((v5_15.prr, v5_15.cwnd_limited), (old.prr, old.cwnd_limited));
         assert_eq!(v5_15.window_share, 128, "the share is measured from 6.6");
+        assert_eq!([old, v5_15, v6, v7].map(|k| k.ack_pushed), [false, false, true, true]);
         assert_eq!((v6.ace, v6.comp_sack_rtt_percent), (old.ace, old.comp_sack_rtt_percent));
         assert_eq!((v6.hystart, v6.prr, v6.tso_rtt_log), (v7.hystart, v7.prr, v7.tso_rtt_log));
         assert!([old, v5_15, v6, v7].iter().all(|k| k.frto && k.undo));

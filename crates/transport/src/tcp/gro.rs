@@ -97,6 +97,7 @@ impl Held {
         self.segment.gso_size = self.size();
         self.segment.len += next.len;
         self.segment.flags.fin |= next.flags.fin;
+        self.segment.flags.psh |= next.flags.psh;
     }
 
     /// Payload of its full segments.
@@ -104,12 +105,12 @@ impl Held {
         if self.segment.gso_size == 0 { self.segment.len } else { self.segment.gso_size }
     }
 
-    /// Nothing may follow: after a FIN, after a segment that is shorter than the others (which ends a
+    /// Nothing may follow: after a FIN or PSH, after a segment that is shorter than the others (which ends a
     /// write), or in a packet that has reached its greatest size.
     fn is_complete(&self) -> bool {
         let Segment { len, flags, gso_size, .. } = self.segment;
         let short = gso_size > 0 && !len.is_multiple_of(gso_size);
-        flags.fin || short || len + self.size() > MAX_BYTES
+        flags.fin || flags.psh || short || len + self.size() > MAX_BYTES
     }
 }
 

@@ -172,7 +172,10 @@ impl Receiver {
         if had_holes && self.out_of_order.is_empty() {
             self.ack_now = true; // RFC 5681 §4.2: a filled gap is acknowledged at once
         }
-        if self.ack_now || self.quick > 0 || self.rcv_nxt - self.acked > u64::from(self.mss) {
+        // Linux tcp_cleanup_rbuf (6.6): the reader has emptied the queue, and the sender waits for nothing else.
+        let pushed = self.config.kernel.ack_pushed && segment.flags.psh;
+        let second = self.rcv_nxt - self.acked > u64::from(self.mss);
+        if self.ack_now || self.quick > 0 || second || pushed {
             self.ack_now = true;
         } else if !self.out_of_order.is_empty() {
             self.schedule_sack(now);

@@ -20,6 +20,8 @@ pub struct Flags {
     pub ack: bool,
     /// A message of the application's control connection, which shares this flow's path.
     pub control: bool,
+    /// Push: the sender has no more for the moment.
+    pub psh: bool,
     /// Belongs to the half of a connection that carries responses, where both carry data.
     pub response: bool,
 }
@@ -99,11 +101,13 @@ impl Segment {
     #[must_use]
     pub fn split(&self, index: u32) -> Self {
         let offset = index * self.gso_size;
+        let last = index + 1 == self.segments();
+        let Flags { fin, psh, .. } = self.flags;
         Self {
             seq: self.seq + u64::from(offset),
             len: self.gso_size.min(self.len - offset),
             gso_size: 0,
-            flags: Flags { fin: self.flags.fin && index + 1 == self.segments(), ..self.flags },
+            flags: Flags { fin: fin && last, psh: psh && last, ..self.flags },
             ace: if index == 0 { self.ace } else { self.ace & !CWR },
             ..*self
         }

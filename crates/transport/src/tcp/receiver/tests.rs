@@ -13,7 +13,11 @@ const L4S: Needs = Needs {
 };
 
 fn open() -> Receiver {
-    let mut rx = Receiver::new(Config::default(), L4S);
+    open_with(Config::default())
+}
+
+fn open_with(config: Config) -> Receiver {
+    let mut rx = Receiver::new(config, L4S);
     let syn = Segment {
         flags: Flags { syn: true, ..Flags::default() },
         ace: Negotiation::syn(Feedback::AccEcn),
@@ -58,6 +62,26 @@ fn a_fresh_flow_gets_sixteen_quick_acks_then_one_for_two() {
     }
     assert_eq!(&count[..16], [1; 16]);
     assert_eq!(&count[16..], [0, 1, 0, 1, 0, 1, 0, 1]);
+}
+
+#[test]
+fn a_pushed_segment_is_acknowledged_at_once_where_the_kernel_does_so() {
+    for (ack_pushed, psh, at_once) in [(false, true, 0), (true, false, 0), (true, true, 1)] {
+        let mut config = Config::default();
+        config.kernel.ack_pushed = ack_pushed;
+        let mut rx = open_with(config);
+        for n in 0..16 {
+            let now = Time(1_000_000 * (n + 2));
+            rx.on_packet(now, &data(n), Ecn::Ect1);
+            acks(&mut rx, now);
+        }
+        let Body::Tcp(mut last) = data(16) else { unreachable!("data are TCP") };
+        last.flags.psh = psh;
+        let now = Time(18_000_000);
+        rx.on_packet(now, &Body::Tcp(last), Ecn::Ect1);
+        assert_eq!(acks(&mut rx, now).len(), at_once, "{ack_pushed} {psh}");
+        assert_eq!(rx.deadline() == Time::NEVER, at_once == 1, "else the delayed ACK waits");
+    }
 }
 
 /// ACKs of a receiver in this mode for segments that arrive a millisecond apart, quick ACKs being

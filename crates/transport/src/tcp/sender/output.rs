@@ -30,7 +30,9 @@ impl Sender {
     pub(super) fn next_segment(&mut self, now: Time) -> Option<Segment> {
         if self.burst_left > 0 {
             self.burst_left -= 1;
-            return Some(self.send_new(now));
+            let mut segment = self.send_new(now);
+            segment.flags.psh |= self.burst_left == 0; // TSO packets are pushed (5.4)
+            return Some(segment);
         }
         self.pacing_blocked = false;
         let wants_retransmit =
@@ -144,6 +146,7 @@ impl Sender {
             packet.gso_size = size;
             packet.len += next.len;
             packet.flags.fin |= next.flags.fin;
+            packet.flags.psh = true;
             segments += 1;
         }
     }
@@ -265,11 +268,12 @@ impl Sender {
     /// The segment that occupies `len` sequence numbers from `seq`, the FIN among them.
     pub(super) fn segment(&self, now: Time, seq: u64, len: u32, cwr: bool) -> Segment {
         let fin = self.closing && seq + u64::from(len) > self.write_end;
+        let psh = seq + u64::from(len) >= self.write_end; // the end of a write
         Segment {
             seq,
             len: len - u32::from(fin),
             ack: 1,
-            flags: Flags { ack: true, fin, ..Flags::default() },
+            flags: Flags { ack: true, fin, psh, ..Flags::default() },
             ace: match self.feedback {
                 Feedback::AccEcn => 5,
                 _ if cwr => CWR,

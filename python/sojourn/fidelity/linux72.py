@@ -1,0 +1,79 @@
+"""Rows of the suite linux72: era `7.x` of the simulator beside Linux 7.2 in virtual time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from sojourn import linux_runs, metrics, reference
+from sojourn.fidelity import measures as m
+from sojourn.fidelity.row import Measure, Row, Tolerance, between
+from sojourn.metrics import Source
+from sojourn.suites import linux72
+
+#: Why a row misses its tolerance, by key or by id.
+EXPLANATIONS: dict[str, str] = {}
+
+SOURCE = "Linux 7.2.13 in virtual time"
+SHARE_OF_LINK = 0.03
+RTT_MS, RTT_SHARE = 1.0, 0.05
+
+
+def _errors(runs: tuple[Source, ...], *, rtt: bool) -> list[float]:
+    """Of each flow of all runs: distance from the grid, in % of the link, or in ms of mean RTT."""
+    errors = []
+    for run in runs:
+        measured = reference.shipped()[run.id].summary
+        for flow in measured.flows:
+            if rtt:
+                values = metrics.inside(run, f"flow.{flow.name}.rtt", measured.window_s)
+                if flow.tcp_rtt_ms is not None and values.size:
+                    errors.append(abs(float(values.mean()) - flow.tcp_rtt_ms.mean))
+                continue
+            ours = metrics.goodput(run, flow.name, measured.window_s)
+            if ours is not None and flow.goodput_mbps is not None:
+                errors.append(100 * abs(ours - flow.goodput_mbps) / linux72.RATE_MBIT)
+    return errors
+
+
+def _median_error(*, rtt: bool) -> Measure:
+    def measure(*runs: Source) -> float | None:
+        errors = _errors(runs, rtt=rtt)
+        return float(np.median(errors)) if errors else None
+
+    return measure
+
+
+def _around(runs: list[float], slack: float) -> Tolerance:
+    """From below the least to above the greatest of the kernel's own runs, the grid's and further ones."""
+    return between(round(min(runs) - slack, 2), round(max(runs) + slack, 2))
+
+
+def _rows() -> Iterable[Row]:
+    ids = [case.id for case in linux72.cases()]
+    first, others = ids[0], tuple(ids[1:])
+    yield Row("K1", "goodput", "A", SOURCE, first,
+              "goodput beside Linux 7.2, 30 runs: median absolute error of all flows", "% of the link",
+              0.0, Tolerance("≤ 3", high=3), _median_error(rtt=False), others=others)  # fmt: skip
+    yield Row("K1", "rtt", "A", SOURCE, first,
+              "mean RTT beside Linux 7.2, 30 runs: median absolute error of all flows", "ms",
+              0.0, Tolerance("≤ 1", high=1), _median_error(rtt=True), others=others)  # fmt: skip
+    for run_id in ids:
+        window = linux72.window(run_id)
+        _, queue, _, path, together = run_id.split("/")
+        for flow in reference.shipped()[run_id].summary.flows:
+            again = linux_runs.shipped()[run_id][flow.name]
+            rate, rtt = flow.goodput_mbps, flow.tcp_rtt_ms
+            if rate is None or rtt is None:
+                continue
+            part = f"{queue}-{path}-{together}" + (f"-{flow.name}" if "-vs-" in together else "")
+            yield Row("K2", part, "A", SOURCE, run_id, f"goodput of {flow.name}", "Mbit/s", rate,
+                      _around([rate, *again["goodput_mbps"]], SHARE_OF_LINK * linux72.RATE_MBIT),
+                      m.mean_goodput(flow.name, window))  # fmt: skip
+            yield Row("K3", part, "A", SOURCE, run_id, f"mean RTT of {flow.name}", "ms", rtt.mean,
+                      _around([rtt.mean, *again["rtt_ms"]], max(RTT_MS, RTT_SHARE * rtt.mean)),
+                      m.rtt(flow.name, np.mean, window))  # fmt: skip
+
+
+ROWS: tuple[Row, ...] = tuple(_rows())

@@ -1,0 +1,84 @@
+"""Runs of the suite linux72 on a real kernel, shrunk to what plots and tolerances need.
+
+`python -m sojourn.linux_runs FOLDER...` makes the shipped file again from the results of
+`sojourn run linux72 --engine linux --seeds N --out FOLDER`; traces are those of the first folder.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sojourn import metrics
+from sojourn.metrics import FloatArray, Source
+from sojourn.suites import linux72
+
+SCHEMA = "sojourn/linux-runs/1"
+DATA = "data/linux72/runs.json.gz"
+#: Of the start, which single flows show without each other's noise.
+TRACE_S = 10.0
+
+
+@cache
+def shipped() -> dict[str, dict[str, Any]]:
+    """Of each run and flow, with an entry per kernel run: goodput and mean RTT; of single flows the start of cwnd."""
+    runs: dict[str, dict[str, Any]] = json.loads(
+        gzip.decompress(resources.files("sojourn").joinpath(DATA).read_bytes())
+    )["runs"]
+    return runs
+
+
+def cwnd(run_id: str) -> tuple[FloatArray, FloatArray]:
+    """Seconds and segments of the only flow's first 10 s on the kernel."""
+    t, values = next(iter(shipped()[run_id].values()))["cwnd"]
+    return np.array(t, dtype=np.float64), np.array(values, dtype=np.float64)
+
+
+def make(runs: dict[str, Source]) -> bytes:
+    """The shipped file, from runs by id; ids of further seeds end in `@seedN`."""
+    found = {case.id: _of_case(case.id, runs) for case in linux72.cases()}
+    text = json.dumps({"schema": SCHEMA, "runs": found}, separators=(",", ":"), allow_nan=False)
+    return gzip.compress(text.encode(), 9, mtime=0)
+
+
+def _of_case(run_id: str, runs: dict[str, Source]) -> dict[str, Any]:
+    seeds = [run for name, run in runs.items() if name.partition("@")[0] == run_id]
+    flows: dict[str, Any] = {}
+    for name in metrics.flows(seeds[0]):
+        window = linux72.window(run_id)
+        goodputs = [metrics.goodput(run, name, window) for run in seeds]
+        rtts = [metrics.inside(run, f"flow.{name}.rtt", window).mean() for run in seeds]
+        flows[name] = {
+            "goodput_mbps": [round(float(value), 3) for value in goodputs if value is not None],
+            "rtt_ms": [round(float(value), 3) for value in rtts],
+        }
+    if len(flows) == 1:
+        (name,) = flows
+        t, values = metrics.finite(seeds[0], f"flow.{name}.cwnd")
+        early = t <= TRACE_S
+        # A row of equal samples is told by its ends.
+        keep = np.flatnonzero(np.diff(values[early], prepend=np.nan, append=np.nan)[:-1] != 0)
+        keep = np.unique(np.concatenate([keep, keep[1:] - 1, [early.sum() - 1]]))
+        flows[name]["cwnd"] = [np.round(t[early][keep], 2).tolist(), values[early][keep].astype(int).tolist()]
+    return flows
+
+
+if __name__ == "__main__":
+    from sojourn.results import ResultSet
+
+    if len(sys.argv) < 2:
+        sys.exit("usage: python -m sojourn.linux_runs FOLDER-OF-RESULTS...")
+    every: dict[str, Source] = {}
+    for number, folder in enumerate(sys.argv[1:]):
+        read = ResultSet.open(Path(folder)).runs
+        every |= {f"{name}{f'@folder{number}' if number else ''}": run for name, run in read.items()}
+    target = Path(__file__).parent / DATA
+    target.write_bytes(make(every))
+    sys.stdout.write(f"{target}: {target.stat().st_size} bytes\n")

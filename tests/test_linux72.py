@@ -1,0 +1,101 @@
+"""The suite linux72: its cases, what the kernel measured in them, and that the simulator agrees with it."""
+
+from __future__ import annotations
+
+import json
+import os
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sojourn import compare, fidelity, linux, linux_runs, reference
+from sojourn.run import run
+from sojourn.scenario import Scenario
+from sojourn.suites import linux72
+
+if TYPE_CHECKING:
+    from sojourn.metrics import Source
+
+CASES = {case.id: case for case in linux72.cases()}
+GRID = Path(os.environ.get("SOJOURN_REFERENCE", "../shared/reference")) / "linux-7.2" / "grid.json"
+#: Cases without dice, in which one run says what all say.
+QUIET = ("codel1q/50Mbit/20ms/cubic", "codel1q/50Mbit/80ms/reno", "dualpi2any/50Mbit/20ms/dctcp")
+
+
+def test_every_case_is_there_once_and_was_measured() -> None:
+    assert len(CASES) == 30
+    assert set(CASES) == set(linux_runs.shipped())
+    assert set(CASES) == {name for name in reference.shipped() if name.startswith("linux72/")}
+    for run_id, case in CASES.items():
+        summary = reference.shipped()[run_id].summary
+        assert summary.window_s == pytest.approx(linux72.window(run_id))
+        assert [flow.name for flow in summary.flows] == list(linux_runs.shipped()[run_id])
+        assert case.toml.count("[[flow]]") == len(summary.flows)
+
+
+def test_a_mainline_kernel_can_run_every_case() -> None:
+    for case in CASES.values():
+        linux.check(Scenario(case.toml).resolve())
+
+
+def test_shipped_data_are_small() -> None:
+    folder = resources.files("sojourn").joinpath("data/linux72")
+    assert sum(len(file.read_bytes()) for file in folder.iterdir()) < 50_000
+
+
+@pytest.mark.skipif(not GRID.is_file(), reason=f"no measured grid in {GRID} (SOJOURN_REFERENCE)")
+def test_shipped_summaries_are_those_of_the_grid() -> None:
+    measured = {case["case"]: case for case in json.loads(GRID.read_text())}
+    assert set(measured) == {case.reference for case in CASES.values()}
+    for run_id, case in CASES.items():
+        flows = measured[str(case.reference)]["flows"]
+        for ours, theirs in zip(reference.shipped()[run_id].summary.flows, flows, strict=True):
+            assert ours.goodput_mbps == theirs["goodput_window_mbps"]
+            assert ours.tcp_rtt_ms is not None
+            assert ours.tcp_rtt_ms.mean == theirs["tcp_rtt_ms"]["mean"]
+
+
+@pytest.fixture(scope="module")
+def quiet(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Source]:
+    targets = [f"^linux72/{name}$" for name in QUIET]
+    return dict(run(targets, out=tmp_path_factory.mktemp("linux72")).runs)
+
+
+def test_without_dice_the_simulator_does_what_the_kernel_does(quiet: dict[str, Source]) -> None:
+    for run_id, source in quiet.items():
+        pair = compare.pair_up(run_id, source, reference.shipped()[run_id])
+        assert pair is not None
+        (error,) = pair.goodput_error_percent()
+        assert error < 1.5, run_id
+        assert pair.rtt_ms.diff == pytest.approx(0, abs=0.15), run_id
+        assert pair.flows[0].tcp_rtt_ms["p99"].b is None
+        json.dumps(pair.document(), allow_nan=False)
+
+
+def test_cwnd_of_the_first_ten_seconds_is_the_kernels(quiet: dict[str, Source]) -> None:
+    run_id = f"linux72/{QUIET[1]}"
+    t, theirs = linux_runs.cwnd(run_id)
+    at, ours = quiet[run_id].series("flow.reno.cwnd")
+    late = (at > 2) & (at < 9.9)
+    held = theirs[t.searchsorted(at[late], side="right") - 1]
+    assert abs(ours[late] - held).max() < 8
+    assert abs(theirs.max() - ours[at < 2].max()) < 0.05 * theirs.max()
+
+
+def test_rows_need_all_runs_for_the_median_and_one_for_each_flow(quiet: dict[str, Source]) -> None:
+    judged = {result.row.key: result for result in fidelity.judge(fidelity.select(["K1,K2,K3"]), quiet)}
+    assert judged["K1/goodput"].verdict == "not-run"
+    assert judged["K2/codel1q-20ms-cubic"].verdict == "pass"
+    assert judged["K3/codel1q-20ms-cubic"].verdict == "pass"
+    assert sum(result.verdict != "not-run" for result in judged.values()) == 2 * len(QUIET)
+    assert len(judged) == 2 + 2 * 38
+
+
+def test_the_median_error_is_that_of_the_sources() -> None:
+    shipped = {name: source for name, source in reference.shipped().items() if name in CASES}
+    judged = {result.row.key: result for result in fidelity.judge(fidelity.select(["K1"]), shipped)}
+    # The grid's own second-by-second samples differ from its means by their rounding only.
+    assert judged["K1/rtt"].ours == pytest.approx(0, abs=0.5)
+    assert judged["K1/goodput"].verdict == "not-run", "the grid has no byte counter"
