@@ -21,13 +21,27 @@ from rich.console import Console
 from rich.table import Table
 
 from sojourn import metrics
-from sojourn.fidelity.ect1 import EXPLANATIONS, ROWS, VARIANTS
+from sojourn.fidelity import bakeoff, ect1
+from sojourn.fidelity.ect1 import VARIANTS
 from sojourn.fidelity.row import Result, Row
 from sojourn.metrics import Source
 
-__all__ = ["EXPLANATIONS", "ROWS", "Result", "Row", "document", "judge", "main", "score", "select", "simulate"]
+__all__ = [
+    "EXPLANATIONS", "ROWS", "VARIANTS", "Result", "Row", "document", "judge", "main", "score", "select", "simulate",
+]  # fmt: skip
 
 SCHEMA = "sojourn/fidelity/1"
+#: Letters of the ids: analytic, bakeoff, ect1.
+LETTERS = "XBE"
+
+
+def _in_order(rows: Iterable[Row]) -> tuple[Row, ...]:
+    return tuple(sorted(rows, key=lambda row: (LETTERS.index(row.id[0]), int(row.id[1:]))))
+
+
+ROWS = _in_order([*ect1.rows(), *bakeoff.rows()])
+#: Why a row misses its tolerance or cannot be run, by key or by id.
+EXPLANATIONS = {**ect1.EXPLANATIONS, **bakeoff.EXPLANATIONS}
 SCORE_FOLDER = Path("results/fidelity")
 
 
@@ -74,7 +88,8 @@ def simulate(rows: list[Row], *, seeds: int, out: Path = SCORE_FOLDER) -> dict[s
         targets = [f"^{re.escape(run_id)}$" for run_id in ids if run_id in built]
         if not targets:
             continue
-        overrides = VARIANTS[variant] if variant else None
+        # What is not here is a variant of the suite.
+        overrides = VARIANTS.get(variant) if variant else None
         runs.update(run(targets, overrides, out=out, seeds=seeds, variant=variant).runs)
     return runs
 

@@ -107,13 +107,13 @@ def _architecture(side: str, variant: str) -> Architecture:
     )
 
 
-DCTCP_SCE = "dctcp-sce"
+DCTCP_SCE = "dctcp-sce version v2"
 RENO_SCE = "reno-sce version v2"
 # Less than 100 % in congestion avoidance is what the authors chose against bursts.
 SCE_TCP = {"era": "2019", "ecn": "sce", "pacing_ss_ratio": 100, "pacing_ca_ratio": 40}
 
 
-def _scenario(side: str, number: int, flows: int, variant: str) -> Scenario:
+def _scenario(side: str, number: int, variant: str) -> Scenario:
     """Which machine does what (both interfaces of it)."""
     l4s = side == "l4s"
     # The SCE side has everything one machine earlier, so that each queue is on a kernel that has it.
@@ -131,7 +131,7 @@ def _scenario(side: str, number: int, flows: int, variant: str) -> Scenario:
             leaf = "fq_codel" if number == 2 else "fq_codel flows 1"
             behind = Node(DUALPI2 if l4s else "cake sce flows besteffort")
             return Scenario(
-                f"{'an FQ-AQM' if number == 2 else 'a single-queue AQM'} is the bottleneck, the new AQM stands behind it",
+                f"{'an FQ-AQM' if number == 2 else 'a single-queue AQM'} is the bottleneck, the new AQM is behind it",
                 "What do high-fidelity controllers do where the bottleneck is "
                 + ("a fair queue with CoDel?" if number == 2 else "one RFC 3168 queue for all flows?"),
                 {first: Node(leaf, "50Mbit"), middle: behind},
@@ -184,7 +184,7 @@ def _contents(side: str, number: int, flows: int, own: str) -> list[tuple[str, .
 
 def _batch(side: str, number: int, flows: int, variant: str) -> Iterator[Case]:
     architecture = _architecture(side, variant)
-    scenario = _scenario(side, number, flows, variant)
+    scenario = _scenario(side, number, variant)
     batch = f"{side}-s{number}-{'oneflow' if flows == 1 else 'twoflow'}"
     for names in _contents(side, number, flows, architecture.own):
         for rtt in RTTS_MS:

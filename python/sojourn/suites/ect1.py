@@ -34,8 +34,9 @@ IMPAIRED_LENGTH_S = 60
 DUALPI2 = "dualpi2 version 2020"
 # The testbed's kernel was 5.4, whose PIE estimates the delay from the departure rate.
 PIE = "pie version 5.4"
-# The SCE queues of March 2020, when the twin classes were chosen by an earlier rule.
-TWIN = "twin_codel_af bandwidth {rate}Mbit sce-thresh 4 chooser early"
+# SCE queues are their own shapers. (The rule between the twin classes is the later one: with the
+# early one a flow of the low-latency class alone stands still, which the published runs did not.)
+TWIN = "twin_codel_af bandwidth {rate}Mbit sce-thresh 4"
 CAKE = "cake bandwidth 50Mbit sce"
 #: As the modules were, with their arithmetic of 536-byte segments.
 CUBIC_SCE = "cubic-sce"
