@@ -111,7 +111,7 @@ def test_clean_takes_runs_only(scenario: Write, capsys: Output) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["run"], "expected suites (ect1, bakeoff)"),
+        (["run"], "expected suites (ect1, bakeoff, hackathon)"),
         (["run", "absent.toml"], "absent.toml: No such file or directory"),
         (["run", "broken.toml"], "broken.toml: "),
         (["run", "nameless.toml"], "expected a key `name`"),
@@ -124,7 +124,7 @@ def test_clean_takes_runs_only(scenario: Write, capsys: Output) -> None:
         (["run", "ect1", "--nonsense"], "--nonsense"),
         (["show", "ect1"], "matches 123 runs"),
         (["list", "nothing-like-it"], "matches no run id"),
-        (["list", "--variants", "etc1"], "expected one of ect1, bakeoff"),
+        (["list", "--variants", "etc1"], "expected one of ect1, bakeoff, hackathon"),
         (["run", "ect1", "--variant", "p9"], "--variant p9: expected p2b, p2a (ect1); as-intended"),
         (["run", "ect1", "--variant", "as-published"], "suite ect1 has p2b, p2a"),
         (["show", "bakeoff/l4s-s1-oneflow/cubic/0ms", "--variant", "p2a"], "matches no run id"),

@@ -41,6 +41,7 @@ def test_every_row_is_there_once() -> None:
         *(f"X{number}" for number in range(1, 8)),
         *(f"B{number}" for number in range(1, 35)),
         *(f"E{number}" for number in range(1, 32)),
+        *(f"H{number}" for number in range(1, 9)),
     ]
     keys = [row.key for row in fidelity.ROWS]
     assert len(keys) == len(set(keys))

@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sojourn import metrics
-from sojourn.fidelity import bakeoff, ect1
+from sojourn.fidelity import bakeoff, ect1, hackathon
 from sojourn.fidelity.ect1 import VARIANTS
 from sojourn.fidelity.row import Result, Row
 from sojourn.metrics import Source
@@ -31,17 +31,17 @@ __all__ = [
 ]  # fmt: skip
 
 SCHEMA = "sojourn/fidelity/1"
-#: Letters of the ids: analytic, bakeoff, ect1.
-LETTERS = "XBE"
+#: Letters of the ids: analytic, bakeoff, ect1, hackathon.
+LETTERS = "XBEH"
 
 
 def _in_order(rows: Iterable[Row]) -> tuple[Row, ...]:
     return tuple(sorted(rows, key=lambda row: (LETTERS.index(row.id[0]), int(row.id[1:]))))
 
 
-ROWS = _in_order([*ect1.rows(), *bakeoff.rows()])
+ROWS = _in_order([*ect1.rows(), *bakeoff.rows(), *hackathon.rows()])
 #: Why a row misses its tolerance or cannot be run, by key or by id.
-EXPLANATIONS = {**ect1.EXPLANATIONS, **bakeoff.EXPLANATIONS}
+EXPLANATIONS = {**ect1.EXPLANATIONS, **bakeoff.EXPLANATIONS, **hackathon.EXPLANATIONS}
 SCORE_FOLDER = Path("results/fidelity")
 
 

@@ -181,6 +181,27 @@ def ratio_of(above: str, below: str, over: Window | None = None) -> Measure:
     return quotient(mean_goodput(above, over), mean_goodput(below, over), same=True)
 
 
+def sum_of(prefix: str, over: Window) -> Measure:
+    """Sum of the goodputs of all flows whose names begin so."""
+
+    def measure(run: Source) -> float | None:
+        names = [name for name in metrics.flows(run) if name.startswith(prefix)]
+        rates = [rate for name in names if (rate := mean_goodput(name, over)(run)) is not None]
+        return sum(rates) if rates else None
+
+    return measure
+
+
+def share_of(flow: str, capacity_mbps: float, over: Window) -> Measure:
+    """Goodput as a share of a capacity."""
+
+    def measure(run: Source) -> float | None:
+        rate = mean_goodput(flow, over)(run)
+        return None if rate is None else rate / capacity_mbps
+
+    return measure
+
+
 def quotient(above: Measure, below: Measure, *, same: bool = False) -> Measure:
     """A quantity of the run over one of a second run, or of the same."""
 
