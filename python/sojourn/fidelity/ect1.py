@@ -14,7 +14,17 @@ from sojourn.suites.ect1 import QUEUES, SCE_QUEUES
 
 #: Why a row misses its tolerance or cannot be run, by key (`E8/80ms`) or by id (`E8`).
 EXPLANATIONS: dict[str, str] = {
+    "E6": "when the flow has filled the link (at 14 s with 250 Mbit/s) the low-latency class adds a series of CE to "
+    "its SCE marks, target 1 ms and interval 20 ms: cwnd falls from 436 to 176 segments, and CUBIC-SCE grows back by "
+    "one segment per RTT, for 12 s. Delay is as published; no raw data of the SCE half exist to say how often that was",
+    "E7/5Mbit-160ms": "COBALT2 makes no allowance for serialisation: at 5 Mbit/s SCE's target of 2.5 ms is one packet "
+    "of 2.4 ms, so that bursts of two segments are marked and hold cwnd at 59 of 69 segments",
+    "E7/250Mbit-160ms": "the ramp: slow start ends at the first marks, and one segment per RTT of 160 ms takes longer "
+    "than the run",
     "E18/pie-100p-20ms-80ms": "which flow PIE's random drops hit decides: three seeds span 0.35 to 0.63",
+    "E20/twin_codel_af-80ms": "without DSCP both flows are in one class, which is a FIFO whose control law only weighs a "
+    "flow's share of it (CNQ with CoDel-AF), and at 80 ms both stay below its targets most of the time: three seeds "
+    "span 0.86 to 0.97",
     "E22": "how deep the flow falls depends on where its sawtooth over pie stands at the return, which one seed "
     "decides: ours span 16 to 25 Mbit/s, and from 25 the climb is over before the window of the slope ends",
 }
