@@ -16,8 +16,8 @@ help: ## list the targets
 
 build: $(VENV)/.built ## .venv with the sojourn command (release build)
 
-demo: build ## run the 59 ect1 runs and write report.html beside measured data
-	$(BIN)/sojourn run ect1 --out results/demo --fresh
+demo: build ## run the 59 L4S runs of ect1 and write report.html beside measured data
+	$(BIN)/sojourn run '^ect1/l4s' --out results/demo --fresh
 	$(BIN)/sojourn compare results/demo --report report.html
 	@echo "open report.html"
 

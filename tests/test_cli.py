@@ -127,7 +127,7 @@ def test_clean_takes_runs_only(scenario: Write, capsys: Output) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["run"], "expected suites (ect1, linux72)"),
+        (["run"], "expected suites (ect1, bakeoff, hackathon, linux72)"),
         (["run", "absent.toml"], "absent.toml: No such file or directory"),
         (["run", "broken.toml"], "broken.toml: "),
         (["run", "nameless.toml"], "expected a key `name`"),
@@ -138,8 +138,12 @@ def test_clean_takes_runs_only(scenario: Write, capsys: Output) -> None:
         (["run", "ect1", "-s", "seed"], "expected KEY=VALUE"),
         (["run", "ect1", "--jobs", "0"], "jobs"),
         (["run", "ect1", "--nonsense"], "--nonsense"),
-        (["show", "ect1"], "matches 59 runs"),
+        (["show", "ect1"], "matches 123 runs"),
         (["list", "nothing-like-it"], "matches no run id"),
+        (["list", "--variants", "etc1"], "expected one of ect1, bakeoff, hackathon"),
+        (["run", "ect1", "--variant", "p9"], "--variant p9: expected p2b, p2a (ect1); as-intended"),
+        (["run", "ect1", "--variant", "as-published"], "suite ect1 has p2b, p2a"),
+        (["show", "bakeoff/l4s-s1-oneflow/cubic/0ms", "--variant", "p2a"], "matches no run id"),
         (["qdisc", "codle"], "nearest is 'codel'"),
         (["cc", "codle", "--json"], "nearest is 'codel'"),
         (["compare", "nowhere"], "no such results"),
@@ -179,8 +183,19 @@ def test_dry_lists_and_writes_nothing(core: FakeCore, capsys: Output) -> None:
 def test_list_json_is_an_array_of_ids(core: FakeCore, capsys: Output) -> None:
     assert call(["list", "ect1", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
-    assert len(rows) == 59
+    assert len(rows) == 123
     assert set(rows[0]) >= {"id", "description", "duration_s"}
+
+
+def test_a_variant_stands_in_the_ids_unless_it_is_the_default(core: FakeCore, capsys: Output) -> None:
+    name = "bakeoff/sce-s5-oneflow/cubic/0ms"
+    for variant, expected in (("as-published", f"{name}~as-published"), ("as-intended", name)):
+        assert call(["run", name, "--variant", variant, "--dry"]) == 0
+        assert capsys.readouterr().out.split() == [expected]
+    assert call(["run", name, "-s", "seed=2", "--variant", "mine", "--dry"]) == 0
+    assert capsys.readouterr().out.split() == [f"{name}~mine"]
+    assert call(["list", "--variants", "bakeoff", "--json"]) == 0
+    assert [row["variant"] for row in json.loads(capsys.readouterr().out)] == ["as-intended", "as-published", "p0"]
 
 
 def test_show_prints_scenario_and_summary(scenario: Write, capsys: Output) -> None:

@@ -24,20 +24,28 @@ def test_every_scenario_has_the_published_number_of_runs() -> None:
         "l4s-s4-capacity-reduction": 4,
         "l4s-s5-burstiness": 2,
         "l4s-s6-jitter": 3,
+        "sce-s1-oneflow": 9,
+        "sce-s2-twoflow": 42,
+        "sce-s3-bottleneck-shift": 2,
+        "sce-s4-capacity-reduction": 4,
+        "sce-s5-burstiness": 4,
+        "sce-s6-jitter": 3,
     }
-    assert len(CASES) == 59
+    assert len(CASES) == 123
 
 
 def test_lengths_sum_to_the_published_ones() -> None:
     def lengths(scenario: str) -> float:
         return sum(case.duration_s - 10 for name, case in CASES.items() if scenario in name)
 
-    assert lengths("s1-") == 3 * (30 + 60 + 150)
-    assert lengths("s2-") == 12 * (40 + 60 + 180) + 3 * 180
-    assert lengths("s3-") == 60 + 180
-    assert lengths("s4-") == 2 * (60 + 120)
-    assert lengths("s5-") == 2 * 60
-    assert lengths("s6-") == 3 * 60
+    for half, queues, bursty in (("l4s", 12, 1), ("sce", 13, 2)):
+        assert lengths(f"{half}-s1-") == 3 * (30 + 60 + 150)
+        assert lengths(f"{half}-s2-") == queues * (40 + 60 + 180) + 3 * 180
+        assert lengths(f"{half}-s3-") == 60 + 180
+        assert lengths(f"{half}-s4-") == 2 * (60 + 120)
+        assert lengths(f"{half}-s5-") == bursty * 2 * 60
+        assert lengths(f"{half}-s6-") == 3 * 60
+    assert lengths("") == 11_440
 
 
 def test_two_flows_meet_in_flent_time() -> None:
@@ -86,12 +94,37 @@ def test_impairments_follow_the_delay_in_both_directions() -> None:
 def test_the_variant_changes_prague_alone() -> None:
     for case, other in zip(ect1.cases(), ect1.cases("p2a"), strict=True):
         assert case.id == other.id
-        assert case.toml.replace("version p2b", "version p2a") == other.toml != case.toml
+        assert case.toml.replace("version p2b", "version p2a") == other.toml
+        assert (other.toml != case.toml) == ("/l4s-" in case.id)
 
 
 def test_longest_paths_have_no_measurement() -> None:
     for case in CASES.values():
-        assert (case.reference is None) == case.id.endswith("/160ms")
+        assert (case.reference is None) == (case.id.endswith("/160ms") or "/sce-" in case.id)
+
+
+def test_sce_queues_shape_themselves_and_classic_ones_stand_behind_htb() -> None:
+    own = tomllib.loads(CASES["ect1/sce-s2-twoflow/cubic-vs-cubic-sce/lfq_cobalt/20ms"].toml)
+    assert "shaper" not in own["link"][0]
+    assert own["link"][0]["qdisc"] == "lfq_cobalt bandwidth 50Mbit sce-thresh 8"
+    classic = tomllib.loads(CASES["ect1/sce-s2-twoflow/cubic-vs-cubic-sce/codel1q/20ms"].toml)
+    assert (classic["link"][0]["shaper"], classic["link"][0]["rate"]) == ("htb", "50Mbit")
+    assert own["tcp"] == classic["tcp"] == {"era": "2020", "ecn": "sce"}
+
+
+def test_the_low_latency_class_is_asked_for_at_20_ms_only() -> None:
+    for name, case in CASES.items():
+        marks = [flow.get("tos") for flow in tomllib.loads(case.toml)["flow"]]
+        low = name.startswith(("ect1/sce-s1-", "ect1/sce-s2-")) and name.endswith("/20ms")
+        assert marks[-1] == ("0x10" if low else None), name
+        assert marks[:-1] == [None] * (len(marks) - 1)
+
+
+def test_sce_capacity_changes_the_queue_and_the_shift_replaces_it() -> None:
+    step = tomllib.loads(CASES["ect1/sce-s4-capacity-reduction/reno-sce/50Mbit/40mbit/20ms"].toml)
+    assert step["schedule"][0]["set"] == {"link.bneck.qdisc": "twin_codel_af bandwidth 40Mbit sce-thresh 4"}
+    shift = tomllib.loads(CASES["ect1/sce-s3-bottleneck-shift/cubic-sce/50Mbit/80ms"].toml)
+    assert [change["replace"]["link.bneck.qdisc"].split()[0] for change in shift["schedule"]] == ["htb", "cake"]
 
 
 @pytest.mark.skipif(not FILES.is_dir(), reason=f"no measured files in {FILES} (SOJOURN_REFERENCE)")

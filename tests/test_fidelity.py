@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from sojourn import fidelity, reference
+from sojourn import fidelity, reference, suites
 from sojourn.fidelity.row import above, at_least, below
 from sojourn.interop import flent
 from synthetic import Made, made_run
@@ -38,11 +38,12 @@ def one(runs: dict[str, Source], key: str) -> fidelity.Result:
 
 def test_every_row_is_there_once() -> None:
     assert list(dict.fromkeys(row.id for row in fidelity.ROWS)) == [
-        "X1", "X2", "X4", "X5", "X6", "E1", "E2", "E3", "E4", "E5",
-        "E8", "E9", "E10", "E11", "E12", "E13", "E14", "E15", "E16", "E17", "E18",
-        "E21", "E22", "E24", "E25", "E26", "E27", "E28", "E30",
-        "K1", "K2", "K3",
-    ]  # fmt: skip
+        *(f"X{number}" for number in range(1, 8)),
+        *(f"B{number}" for number in range(1, 35)),
+        *(f"E{number}" for number in range(1, 32)),
+        *(f"H{number}" for number in range(1, 9)),
+        *(f"K{number}" for number in range(1, 4)),
+    ]
     keys = [row.key for row in fidelity.ROWS]
     assert len(keys) == len(set(keys))
 
@@ -84,6 +85,50 @@ def test_a_row_over_several_runs_needs_the_same_seed_of_each() -> None:
     third = runs.pop(names[2])
     assert one(runs, "E30/monotone").verdict == "not-run"
     assert one({**runs, f"{names[2]}@seed2": third}, "E30/monotone").verdict == "not-run"
+
+
+def test_every_row_asks_for_runs_that_its_suite_has() -> None:
+    built = {case.id for case in suites.every()}
+    asked = {name for row in fidelity.ROWS for name in (row.run, *row.others)}
+    assert asked <= built
+    for row in fidelity.ROWS:
+        known = {*fidelity.VARIANTS, *suites.variants(row.run.split("/")[0])}
+        assert row.variant is None or row.variant in known, row.key
+
+
+def test_two_flows_converge_when_they_stay_within_a_quarter() -> None:
+    run_id = "bakeoff/sce-s1-twoflow/reno-sce-vs-reno-sce/80ms"
+    t = np.arange(5, 65, 0.05)
+
+    def run(meet: float) -> Source:
+        late = np.clip((t - 15) / (meet - 15), 0, 1)
+        rates = {"reno-sce-1": 48 - 24 * late, "reno-sce-2": np.where(t < 15, 0, 24 * late)}
+        series = {}
+        for name, rate in rates.items():
+            series[f"flow.{name}.delivery_rate"] = (t, rate)
+            series[f"flow.{name}.rtt"] = (t, t * 0 + 82)
+            series[f"flow.{name}.goodput_bytes"] = (t, np.cumsum(rate) * 0.05e6 / 8)
+        return Made(run_id, series)
+
+    # 48 - r is a quarter more than r at 21.3 of 24 Mbit/s.
+    assert one({run_id: run(35.0)}, "B9/80ms").ours == pytest.approx(20 * 21.3 / 24, abs=0.2)
+    assert one({run_id: run(400.0)}, "B9/80ms").ours == 60
+    assert one({run_id: run(400.0)}, "B9/80ms").verdict == "fail"
+
+
+def test_peaks_and_their_duration_are_counted_above_the_path() -> None:
+    run_id = "bakeoff/l4s-s2-twoflow/prague-vs-cubic/80ms"
+    t = np.arange(5, 65, 0.05)
+    rtt = np.where((t >= 16) & (t < 19), 130.0, 84.0)
+    names = ("rtt", "delivery_rate", "goodput_bytes")
+    series = {
+        f"flow.{flow}.{name}": (t, v)
+        for flow in ("prague", "cubic")
+        for name, v in zip(names, (rtt, t, t), strict=True)
+    }
+    runs: dict[str, Source] = {run_id: Made(run_id, series)}
+    assert one(runs, "B14/peak").ours == pytest.approx(50)
+    assert one(runs, "B14/duration").ours == pytest.approx(3, abs=0.06)
 
 
 def test_a_step_is_seen_in_goodput_recovery_and_slope() -> None:

@@ -18,7 +18,7 @@ from cyclopts.validators import Number
 from sojourn import _core, results, suites
 from sojourn.algorithms import load_algorithms
 from sojourn.results import Run
-from sojourn.run import RESULTS, Engine, Job, Outcome, execute, find, new_folder, on_linux, plan, select
+from sojourn.run import RESULTS, Engine, Job, Outcome, check_variant, execute, find, new_folder, on_linux, plan, select
 from sojourn.scenario import Scenario
 
 OK, FAILED, MISUSE, SOME_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
@@ -60,6 +60,7 @@ def run(
     fresh: bool = False,
     verify: bool = False,
     engine: Engine = "sim",
+    variant: str | None = None,
     dry: bool = False,
     as_json: Json = False,
 ) -> int:
@@ -80,6 +81,7 @@ def run(
         fresh: Do runs again that are already there.
         verify: Do every run twice and fail if one byte differs.
         engine: The simulator, or a real Linux kernel in virtual time (`SOJOURN_LINUX` names it).
+        variant: Variant of the suite, such as `as-published`, or a name for what --set changes; ids end in ~NAME.
         dry: Resolve and list the runs, and write nothing.
         as_json: Print one JSON document.
     """
@@ -90,7 +92,7 @@ def run(
     if verify and engine == "linux":
         raise UsageError("--verify: the kernel draws its own random numbers, so that no two runs are the same")
     load_algorithms(load or ())
-    todo = plan(targets, _overrides(set_), seed=seed, seeds=seeds)
+    todo = plan(targets, _overrides(set_), seed=seed, seeds=seeds, variant=variant)
     kernel = on_linux(todo) if engine == "linux" else None
     for warning in dict.fromkeys(w for job in todo for w in job.scenario.warnings):
         _say(f"warning: {warning}")
@@ -115,15 +117,24 @@ def run(
 
 
 @app.command(name="list")
-def list_(pattern: str | None = None, /, *, as_json: Json = False) -> int:
+def list_(
+    pattern: str | None = None,
+    /,
+    *,
+    variants: Annotated[bool, Parameter(name="--variants")] = False,
+    as_json: Json = False,
+) -> int:
     """List the runs of all suites, of one, or those whose id matches a regular expression.
 
-    Example: `sojourn list ect1`
+    Examples: `sojourn list ect1`, `sojourn list --variants`
 
     Args:
         pattern: Suite name or regular expression.
+        variants: List the variants of the suites instead.
         as_json: Print a JSON array.
     """
+    if variants:
+        return _variants(pattern, as_json=as_json)
     cases = select(pattern) if pattern else list(suites.every())
     if as_json:
         keys = ("id", "description", "question", "duration_s", "reference")
@@ -135,8 +146,27 @@ def list_(pattern: str | None = None, /, *, as_json: Json = False) -> int:
     return OK
 
 
+def _variants(suite: str | None, *, as_json: bool) -> int:
+    if suite is not None and suite not in suites.NAMES:
+        raise UsageError(f"--variants {suite}: expected one of {', '.join(suites.NAMES)}")
+    names = [suite] if suite else suites.NAMES
+    rows = [
+        {"suite": name, "variant": variant, "description": about}
+        for name in names
+        for variant, about in suites.variants(name).items()
+    ]
+    if as_json:
+        _print_json(rows)
+    else:
+        for row in rows:
+            print(f"{row['suite']:10}  {row['variant']:12}  {row['description']}")
+    return OK
+
+
 @app.command
-def show(target: str, /, *, set_: Set = None, load: Load = None, as_json: Json = False) -> int:
+def show(
+    target: str, /, *, set_: Set = None, variant: str | None = None, load: Load = None, as_json: Json = False
+) -> int:
     """Print a scenario with every default written out; for a finished run also its summary.
 
     Example: `sojourn show ect1/l4s-s1-oneflow/prague/dualpi2/50Mbit/20ms`
@@ -145,6 +175,7 @@ def show(target: str, /, *, set_: Set = None, load: Load = None, as_json: Json =
         target: Run id, scenario file or folder of a finished run.
         set_: Change a value of the scenario; repeatable.
         load: Python file with controllers or queues of your own; repeatable.
+        variant: Variant of the run's suite, such as `as-published`.
         as_json: Print one JSON document.
     """
     load_algorithms(load or ())
@@ -156,7 +187,7 @@ def show(target: str, /, *, set_: Set = None, load: Load = None, as_json: Json =
         if Path(target).is_dir():
             raise UsageError(f"{target}: expected the folder of one run, with a {results.MANIFEST}")
         finished = None
-        resolved = _one(target).resolve(_overrides(set_))
+        resolved = _one(target, variant).resolve(_overrides(set_))
         for warning in resolved.warnings:
             _say(f"warning: {warning}")
         text = resolved.text
@@ -518,8 +549,10 @@ def _is_the_users(error: Exception) -> bool:
     return ours or isinstance(error, CycloptsError | OSError | _core.ScenarioError)
 
 
-def _one(target: str) -> Scenario:
-    scenarios = find(target)
+def _one(target: str, variant: str | None = None) -> Scenario:
+    if variant is not None:
+        check_variant(variant)
+    scenarios = find(target, variant)
     if len(scenarios) > 1:
         raise UsageError(f"{target!r} matches {len(scenarios)} runs; `sojourn list {target}` has them")
     return scenarios[0]

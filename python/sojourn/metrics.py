@@ -66,6 +66,7 @@ class Cached:
 
     def __init__(self, source: Source, run_id: str | None = None) -> None:
         self.id = source.id if run_id is None else run_id
+        self.origin = source
         self.path: Path | None = getattr(source, "path", None)
         self._source = source
         self._names = source.names()
@@ -276,8 +277,10 @@ def first_label(run_id: str, pattern: str) -> float | None:
 
 
 def link_mbps(run_id: str) -> float | None:
-    """Bottleneck rate in Mbit/s that a run id of the ect1 suite tells; two-flow runs are 50."""
-    if run_id.startswith(("ect1/l4s-s2-", "ect1/sce-s2-")):
+    """Bottleneck rate in Mbit/s that a run id tells, or its scenario where that has but one."""
+    if run_id.startswith(("bakeoff/l4s-s5-", "bakeoff/sce-s5-")):
+        return 47.5
+    if run_id.startswith(("ect1/l4s-s2-", "ect1/sce-s2-", "bakeoff/")):
         return 50.0
     return first_label(run_id, r"(\d+(?:\.\d+)?)Mbit")
 

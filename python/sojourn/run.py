@@ -70,7 +70,8 @@ def run(
 ) -> ResultSet:
     """Runs a scenario, files, suites or regular expressions over run ids, as `sojourn run` does.
 
-    `overrides` are dotted names of the scenario (`{"link.bneck.rate": "100Mbit"}`). Raises
+    `overrides` are dotted names of the scenario (`{"link.bneck.rate": "100Mbit"}`), `variant` is one of
+    the suite's or a name for what they change. Raises
     `ScenarioError` before anything is written, and `RunError` after all runs if any failed. With the
     engine `linux` it also raises `LinuxError` before anything is written, for what no kernel can do.
     """
@@ -95,10 +96,15 @@ def plan(
     """Resolves targets into jobs with distinct ids; raises `ScenarioError` on the first bad one.
 
     Several seeds count from `seed` or the scenario's own; after the first, ids end in `@seedN`. A
-    `variant` names what the overrides change, so that both can be in one folder: `ID~variant@seedN`.
+    `variant` is one of the suite's, or a name for what the overrides change; other than the suite's
+    first one it stands in the id, so that both can be in one folder: `ID~variant@seedN`.
     """
+    if variant is not None:
+        check_variant(variant, named=bool(overrides))
+    is_default = any(variant == next(iter(suites.variants(name))) for name in suites.NAMES)
+    label = "" if variant is None or is_default else f"~{variant}"
     found: dict[str, Job] = {}
-    for scenario in _scenarios(targets):
+    for scenario in _scenarios(targets, variant):
         settings = dict(overrides or {})
         if seed is not None:
             settings["seed"] = str(seed)
@@ -107,7 +113,7 @@ def plan(
         for number in range(start, start + seeds):
             resolved = first if seeds == 1 else scenario.resolve({**settings, "seed": str(number)})
             name = str(resolved.document()["name"])
-            job_id = (f"{name}~{variant}" if variant else name) + ("" if number == start else f"@seed{number}")
+            job_id = f"{name}{label}" + ("" if number == start else f"@seed{number}")
             results.check_id(job_id)
             if found.get(job_id, Job(job_id, resolved, 0)).scenario.text != resolved.text:
                 raise _core.ScenarioError(f"two different scenarios are named {job_id!r}")
@@ -115,11 +121,27 @@ def plan(
     return list(found.values())
 
 
-def select(pattern: str) -> list[suites.Case]:
-    """The cases of a suite's name, an id, or a regular expression found in ids."""
+def check_variant(variant: str, *, named: bool = False) -> None:
+    """Raises `ScenarioError` if no suite has the variant and it does not name overrides either."""
+    known = {name: suites.variants(name) for name in suites.NAMES}
+    if not named and not any(variant in names for names in known.values()):
+        choice = "; ".join(f"{', '.join(names)} ({suite})" for suite, names in known.items())
+        raise _core.ScenarioError(f"--variant {variant}: expected {choice}, or a name for what --set changes")
+
+
+def select(pattern: str, variant: str | None = None) -> list[suites.Case]:
+    """The cases of a suite's name, an id, or a regular expression found in ids.
+
+    A variant that some suite has restricts the choice to such suites; another one changes nothing here.
+    """
+    known = any(variant in suites.variants(name) for name in suites.NAMES)
+    chosen_variant = variant if known else None
     if pattern in suites.NAMES:
-        return suites.suite(pattern)
-    cases = list(suites.every())
+        if chosen_variant is not None and chosen_variant not in suites.variants(pattern):
+            names = ", ".join(suites.variants(pattern))
+            raise _core.ScenarioError(f"--variant {variant}: suite {pattern} has {names}")
+        return suites.suite(pattern, chosen_variant)
+    cases = list(suites.every(chosen_variant))
     exact = [case for case in cases if case.id == pattern]
     try:
         chosen = exact or [case for case in cases if re.search(pattern, case.id)]
@@ -134,8 +156,8 @@ def select(pattern: str) -> list[suites.Case]:
     return chosen
 
 
-def find(target: str | Path) -> list[Scenario]:
-    """Scenarios of a file, a suite, an id or a regular expression."""
+def find(target: str | Path, variant: str | None = None) -> list[Scenario]:
+    """Scenarios of a file, a suite, an id or a regular expression; suites in this variant."""
     if isinstance(target, Path) or target.endswith(".toml"):
         try:
             return [load(target)]
@@ -143,7 +165,7 @@ def find(target: str | Path) -> list[Scenario]:
             raise _core.ScenarioError(f"{target}: {error.strerror or error}") from None
         except UnicodeDecodeError:
             raise _core.ScenarioError(f"{target}: is not UTF-8 text") from None
-    return [Scenario(case.toml, case.id) for case in select(target)]
+    return [Scenario(case.toml, case.id) for case in select(target, variant)]
 
 
 def new_folder(name: str) -> Path:
@@ -237,9 +259,9 @@ def duration_s(scenario: Resolved) -> float:
     return float(match[1]) * scale[match[2]] if match else 1.0
 
 
-def _scenarios(targets: Iterable[Scenario | str | Path]) -> Iterable[Scenario]:
+def _scenarios(targets: Iterable[Scenario | str | Path], variant: str | None) -> Iterable[Scenario]:
     for target in targets:
-        yield from [target] if isinstance(target, Scenario) else find(target)
+        yield from [target] if isinstance(target, Scenario) else find(target, variant)
 
 
 def _one(

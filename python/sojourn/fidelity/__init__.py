@@ -21,18 +21,27 @@ from rich.console import Console
 from rich.table import Table
 
 from sojourn import metrics
-from sojourn.fidelity import ect1, linux72
+from sojourn.fidelity import bakeoff, ect1, hackathon, linux72
 from sojourn.fidelity.ect1 import VARIANTS
 from sojourn.fidelity.row import Result, Row
 from sojourn.metrics import Source
 
-__all__ = ["EXPLANATIONS", "ROWS", "Result", "Row", "document", "judge", "main", "score", "select", "simulate"]
-
-ROWS: tuple[Row, ...] = (*ect1.ROWS, *linux72.ROWS)
-#: Why a row misses its tolerance or cannot be run, by key or by id.
-EXPLANATIONS: dict[str, str] = {**ect1.EXPLANATIONS, **linux72.EXPLANATIONS}
+__all__ = [
+    "EXPLANATIONS", "ROWS", "VARIANTS", "Result", "Row", "document", "judge", "main", "score", "select", "simulate",
+]  # fmt: skip
 
 SCHEMA = "sojourn/fidelity/1"
+#: Letters of the ids: analytic, bakeoff, ect1, hackathon, kernel.
+LETTERS = "XBEHK"
+
+
+def _in_order(rows: Iterable[Row]) -> tuple[Row, ...]:
+    return tuple(sorted(rows, key=lambda row: (LETTERS.index(row.id[0]), int(row.id[1:]))))
+
+
+ROWS = _in_order([*ect1.rows(), *bakeoff.rows(), *hackathon.rows(), *linux72.ROWS])
+#: Why a row misses its tolerance or cannot be run, by key or by id.
+EXPLANATIONS = {**ect1.EXPLANATIONS, **bakeoff.EXPLANATIONS, **hackathon.EXPLANATIONS, **linux72.EXPLANATIONS}
 SCORE_FOLDER = Path("results/fidelity")
 
 
@@ -79,7 +88,8 @@ def simulate(rows: list[Row], *, seeds: int, out: Path = SCORE_FOLDER) -> dict[s
         targets = [f"^{re.escape(run_id)}$" for run_id in ids if run_id in built]
         if not targets:
             continue
-        overrides = VARIANTS[variant] if variant else None
+        # What is not here is a variant of the suite.
+        overrides = VARIANTS.get(variant) if variant else None
         runs.update(run(targets, overrides, out=out, seeds=seeds, variant=variant).runs)
     return runs
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,8 @@ from sojourn.metrics import Source, Window
 
 #: From the first to the last sample.
 WHOLE: Window = (0.0, math.inf)
+#: What `convergence` gives two flows that never converge: more than any run leaves them.
+NEVER_S = 60.0
 
 
 def mean_goodput(flow: str, over: Window | None = None) -> Measure:
@@ -27,11 +29,11 @@ def mean_goodput(flow: str, over: Window | None = None) -> Measure:
     return measure
 
 
-def utilisation(flow: str) -> Measure:
-    """Goodput over H2 as a share of the ceiling."""
+def utilisation(flow: str, over: Window | None = None) -> Measure:
+    """Goodput over a window, by default H2, as a share of the ceiling."""
 
     def measure(run: Source) -> float | None:
-        ceiling, rate = metrics.ceiling_mbps(run.id), mean_goodput(flow)(run)
+        ceiling, rate = metrics.ceiling_mbps(run.id), mean_goodput(flow, over)(run)
         return rate / ceiling if ceiling and rate is not None else None
 
     return measure
@@ -55,11 +57,11 @@ def rtt(flow: str, reduce: Callable[[Any], Any], over: Window | None = None, *, 
     return measure
 
 
-def variation(flow: str) -> Measure:
-    """Coefficient of variation of one-second goodput over H2."""
+def variation(flow: str, over: Window | None = None) -> Measure:
+    """Coefficient of variation of one-second goodput over a window, by default H2."""
 
     def measure(run: Source) -> float | None:
-        half = metrics.second_half(run)
+        half = over or metrics.second_half(run)
         t, rate = metrics.rate_over_time(run, flow)
         rate = rate[(t >= half[0]) & (t <= half[1])] if half else np.empty(0)
         return float(rate.std() / rate.mean()) if rate.size and rate.mean() > 0 else None
@@ -172,3 +174,269 @@ def share_of_drops(run: Source, other: Source) -> float | None:
     """Packets dropped in a run as a share of those dropped in another."""
     ours, theirs = (total("queue.bneck.drops")(source) for source in (run, other))
     return ours / theirs if ours is not None and theirs else None
+
+
+def ratio_of(above: str, below: str, over: Window | None = None) -> Measure:
+    """Goodput of one flow over that of another, by default in H2."""
+    return quotient(mean_goodput(above, over), mean_goodput(below, over), same=True)
+
+
+def sum_of(prefix: str, over: Window) -> Measure:
+    """Sum of the goodputs of all flows whose names begin so."""
+
+    def measure(run: Source) -> float | None:
+        names = [name for name in metrics.flows(run) if name.startswith(prefix)]
+        rates = [rate for name in names if (rate := mean_goodput(name, over)(run)) is not None]
+        return sum(rates) if rates else None
+
+    return measure
+
+
+def share_of(flow: str, capacity_mbps: float, over: Window) -> Measure:
+    """Goodput as a share of a capacity."""
+
+    def measure(run: Source) -> float | None:
+        rate = mean_goodput(flow, over)(run)
+        return None if rate is None else rate / capacity_mbps
+
+    return measure
+
+
+def quotient(above: Measure, below: Measure, *, same: bool = False) -> Measure:
+    """A quantity of the run over one of a second run, or of the same."""
+
+    def measure(*runs: Source) -> float | None:
+        first, second = above(runs[0]), below(runs[0 if same else 1])
+        return first / second if first is not None and second else None
+
+    return measure
+
+
+def spread_of(quantity: Measure) -> Measure:
+    """Largest over least value of a quantity in several runs."""
+
+    def measure(*runs: Source) -> float | None:
+        values = [quantity(run) for run in runs]
+        known = [value for value in values if value]
+        return max(known) / min(known) if len(known) == len(runs) else None
+
+    return measure
+
+
+def least_step(quantity: Measure) -> Measure:
+    """Least ratio of a quantity in a run to that in the next one."""
+
+    def measure(*runs: Source) -> float | None:
+        values = [quantity(run) for run in runs]
+        known = [value for value in values if value]
+        return min(a / b for a, b in itertools.pairwise(known)) if len(known) == len(runs) else None
+
+    return measure
+
+
+def jain(*flows: str, over: Window | None = None) -> Measure:
+    """Jain's index of the flows' goodputs, by default in H2."""
+
+    def measure(run: Source) -> float | None:
+        rates = [mean_goodput(flow, over)(run) for flow in flows]
+        known = [rate for rate in rates if rate is not None]
+        square = sum(rate * rate for rate in known)
+        return sum(known) ** 2 / (len(flows) * square) if len(known) == len(flows) and square else None
+
+    return measure
+
+
+def _rates(run: Source, flow: str, over: Window, step: float) -> Any:
+    t, rate = metrics.rate_over_time(run, flow, step)
+    return rate[(t >= over[0]) & (t <= over[1])]
+
+
+def median_goodput(flow: str, over: Window) -> Measure:
+    """Median of the goodput in steps of 0.1 s, as netperf's interim results had them."""
+
+    def measure(run: Source) -> float | None:
+        rates = _rates(run, flow, over, 0.1)
+        return float(np.median(rates)) if rates.size else None
+
+    return measure
+
+
+def ratio_of_medians(above: str, below: str, over: Window) -> Measure:
+    """Median goodput of one flow over that of another."""
+    return quotient(median_goodput(above, over), median_goodput(below, over), same=True)
+
+
+def goodput_range(flow: str, over: Window) -> Measure:
+    """Least over largest one-second goodput."""
+
+    def measure(run: Source) -> float | None:
+        rates = _rates(run, flow, over, 1.0)
+        return float(rates.min() / rates.max()) if rates.size and rates.max() > 0 else None
+
+    return measure
+
+
+def convergence(one: str, other: str, event: float) -> Measure:
+    """Seconds until the 2-s rates of two flows are within 25 % of each other for 5 s."""
+    step, smooth, hold = 0.1, 2.0, 5.0
+
+    def measure(run: Source) -> float | None:
+        shared = metrics.common(run)
+        if shared is None:
+            return None
+        starts = np.arange(event, shared[1] - smooth, step)
+        rates = []
+        for flow in (one, other):
+            t, received = metrics.finite(run, f"flow.{flow}.goodput_bytes")
+            if t.size < 2:
+                return None
+            rates.append(np.interp(starts + smooth, t, received) - np.interp(starts, t, received))
+        near = np.maximum(*rates) <= 1.25 * np.minimum(*rates)
+        needed, lasted = round(hold / step), 0
+        for index, is_near in enumerate(near):
+            lasted = lasted + 1 if is_near else 0
+            if lasted == needed:
+                # The rate of a time is that of the two seconds around it.
+                return float(starts[index - needed + 1]) + smooth / 2 - event
+        return NEVER_S
+
+    return measure
+
+
+def _above_path(run: Source, names: Iterable[str], over: Window) -> tuple[Any, Any] | None:
+    """Times and TCP RTT above the path's of several flows, the larger where both have a sample."""
+    base = metrics.path_rtt_ms(run.id)
+    grid = np.arange(over[0], over[1], 0.05)
+    rows = []
+    for flow in names:
+        t, rtt_ms = metrics.finite(run, f"flow.{flow}.rtt")
+        if t.size >= 2:
+            rows.append(np.interp(grid, t, rtt_ms, left=-math.inf, right=-math.inf))
+    return (grid, np.max(rows, axis=0) - base) if rows and base is not None else None
+
+
+def peak(flows: tuple[str, ...], over: Window) -> Measure:
+    """Longest TCP RTT of the flows above the path's."""
+
+    def measure(run: Source) -> float | None:
+        found = _above_path(run, flows, over)
+        return float(found[1].max()) if found else None
+
+    return measure
+
+
+def spike(flows: tuple[str, ...], threshold_ms: float, over: Window) -> Measure:
+    """Seconds in which the TCP RTT of one of the flows is further above the path's than a threshold."""
+
+    def measure(run: Source) -> float | None:
+        found = _above_path(run, flows, over)
+        return float((found[1] > threshold_ms).sum()) * 0.05 if found else None
+
+    return measure
+
+
+def rtt_variation(flow: str, over: Window) -> Measure:
+    """Deviation over mean of the TCP RTT above the path's."""
+
+    def measure(run: Source) -> float | None:
+        base = metrics.path_rtt_ms(run.id)
+        values = metrics.inside(run, f"flow.{flow}.rtt", over)
+        if base is None or not values.size or values.mean() <= base:
+            return None
+        return float(values.std() / (values.mean() - base))
+
+    return measure
+
+
+def decreases(flow: str, over: Window) -> Measure:
+    """Falls of cwnd by 10 % or more within 0.5 s."""
+
+    def measure(run: Source) -> float | None:
+        t, cwnd = metrics.finite(run, f"flow.{flow}.cwnd")
+        keep = (t >= over[0]) & (t <= over[1])
+        t, cwnd = t[keep], cwnd[keep]
+        count, index = 0, 0
+        while index < t.size:
+            soon = cwnd[index : int(np.searchsorted(t, t[index] + 0.5))]
+            if soon.size and soon.min() <= 0.9 * cwnd[index]:
+                count, index = count + 1, index + int(soon.argmin())
+            index += 1
+        return float(count) if t.size else None
+
+    return measure
+
+
+def growth_over_delayed_newreno(flow: str, rtt_ms: float, over: Window) -> Measure:
+    """Slope of cwnd between its falls, in segments per RTT, over half a segment (median of the climbs)."""
+
+    def measure(run: Source) -> float | None:
+        t, cwnd = metrics.finite(run, f"flow.{flow}.cwnd")
+        keep = (t >= over[0]) & (t <= over[1])
+        t, cwnd = t[keep], cwnd[keep]
+        falls = np.flatnonzero(np.diff(cwnd) < 0)
+        edges = [0, *(int(i) + 1 for i in falls), t.size]
+        slopes = [
+            float(np.polyfit(t[a:b], cwnd[a:b], 1)[0])
+            for a, b in itertools.pairwise(edges)
+            if b - a >= 40 and cwnd[b - 1] > cwnd[a]
+        ]
+        return float(np.median(slopes)) * rtt_ms / 1000 / 0.5 if slopes else None
+
+    return measure
+
+
+def ping(name: str, percentile: float, over: Window, *, above_path: bool = False) -> Measure:
+    """A percentile of a ping's RTT, optionally minus the path's."""
+
+    def measure(run: Source) -> float | None:
+        values = metrics.inside(run, f"ping.{name}.rtt", over)
+        base = metrics.path_rtt_ms(run.id) if above_path else 0.0
+        return float(np.percentile(values, percentile)) - base if values.size and base is not None else None
+
+    return measure
+
+
+def correlation_with_ping(flow: str, over: Window) -> Measure:
+    """Correlation of the ping's RTT and the TCP RTT at the time of the reply."""
+
+    def measure(run: Source) -> float | None:
+        t, pings = metrics.finite(run, "ping.ping.rtt")
+        at, rtts = metrics.finite(run, f"flow.{flow}.rtt")
+        keep = (t >= max(over[0], at[0] if at.size else 0)) & (t <= over[1])
+        if keep.sum() < 5 or at.size < 2:
+            return None
+        tcp = np.interp(t[keep], at, rtts)
+        return float(np.corrcoef(pings[keep], tcp)[0, 1]) if tcp.std() > 0 and pings[keep].std() > 0 else None
+
+    return measure
+
+
+def marks(reason: str) -> Measure:
+    """Marks of all queues for one reason; None where the run does not tell reasons."""
+
+    def measure(run: Source) -> float | None:
+        queues = getattr(getattr(run, "origin", run), "queues", None)
+        return float(sum(queue["marks"].get(reason, 0) for queue in queues)) if queues else None
+
+    return measure
+
+
+def feedback_gap(flow: str) -> Measure:
+    """Share of segments reported marked SCE against that of segments received so, in points."""
+
+    def measure(run: Source) -> float | None:
+        summary = getattr(getattr(run, "origin", run), "summary", None)
+        flows = summary["flows"] if isinstance(summary, dict) else []
+        found = next((one for one in flows if one["name"] == flow), None)
+        if found is None or not found["receiver"].get("segments_received"):
+            return None
+        mss = 1448
+        reported = found["sender"]["sce_reported"] * mss / found["sender"]["acked_bytes"]
+        received = found["receiver"]["sce_received"] / found["receiver"]["segments_received"]
+        return 100 * abs(float(reported - received))
+
+    return measure
+
+
+def nothing(run: Source) -> float | None:
+    """What no simulation has."""

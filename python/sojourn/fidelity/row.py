@@ -73,6 +73,11 @@ def at_least(bound: float) -> Tolerance:
     return Tolerance(f"≥ {bound:g}", low=bound)
 
 
+def at_most(bound: float) -> Tolerance:
+    """The bound or less."""
+    return Tolerance(f"≤ {bound:g}", high=bound)
+
+
 @dataclass(frozen=True)
 class Row:
     """One published, measured or analytic quantity."""

@@ -115,9 +115,14 @@ def number(value: float | None, sign: str = "") -> str:
 # Tables.
 
 
+def _scenario(run_id: str) -> list[str]:
+    return run_id.split("/")[:2]
+
+
 def _scoreboard(runs: dict[str, Source]) -> dict[str, Any]:
-    suites = {run_id.partition("/")[0] for run_id in runs}
-    judged = fidelity.judge([row for row in fidelity.ROWS if row.run.partition("/")[0] in suites], runs)
+    """The rows of the scenarios that there are runs of."""
+    present = [_scenario(run_id) for run_id in runs]
+    judged = fidelity.judge([row for row in fidelity.ROWS if _scenario(row.run) in present], runs)
     return {
         "count": fidelity.score(judged),
         "spread": any(len(result.values) > 1 for result in judged),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 
-NAMES = ("ect1", "linux72")
+NAMES = ("ect1", "bakeoff", "hackathon", "linux72")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,15 +23,27 @@ class Case:
     """What a testbed calls its measurement of this run: the stem of a Flent file, or a case of its grid."""
 
 
-def suite(name: str) -> list[Case]:
-    """The runs of one suite, in their published order."""
-    if name not in NAMES:
+def suite(name: str, variant: str | None = None) -> list[Case]:
+    """The runs of one suite in their published order, in its first variant or another one."""
+    if variant is not None and variant not in variants(name):
+        raise KeyError(variant)
+    module = import_module(f"sojourn.suites.{name}") if name in NAMES else None
+    if module is None:
         raise KeyError(name)
-    cases: list[Case] = import_module(f"sojourn.suites.{name}").cases()
+    cases: list[Case] = module.cases(variant) if variant else module.cases()
     return cases
 
 
-def every() -> Iterator[Case]:
-    """The runs of all suites."""
+def variants(name: str) -> Mapping[str, str]:
+    """The variants of a suite and what each is, the default first."""
+    if name not in NAMES:
+        raise KeyError(name)
+    known: Mapping[str, str] = import_module(f"sojourn.suites.{name}").VARIANTS
+    return known
+
+
+def every(variant: str | None = None) -> Iterator[Case]:
+    """The runs of all suites, or with a variant those of the suites that have it."""
     for name in NAMES:
-        yield from suite(name)
+        if variant is None or variant in variants(name):
+            yield from suite(name, variant)

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from sojourn.scenario import to_toml
 from sojourn.suites import Case
 
+VARIANTS = {"grid": "the only one"}
+
 RATE_MBIT = 50
 RTTS_MS = (20, 80)
 ONE_FLOW_S, TWO_FLOWS_S = 30, 40
@@ -42,8 +44,8 @@ GRID: tuple[tuple[str, str, tuple[str, ...], bool], ...] = (
 )
 
 
-def cases() -> list[Case]:
-    """All runs, in the order of the measurements."""
+def cases(_variant: str = "grid") -> list[Case]:
+    """All runs, in the order of the measurements; there is one variant."""
     return [_case(*row, rtt) for row in GRID for rtt in RTTS_MS]
 
 

@@ -17,6 +17,12 @@ pub(super) const ENTRY: Entry = Entry {
 };
 
 const PARAMS: &[Param] = &[
+    Param {
+        name: "version",
+        value: "v2|v3",
+        default: "v3",
+        doc: "v2: SCE ends slow start, by inference from reno-sce v2 of the same tree; v3: it does not.",
+    },
     sce::MODE,
     sce::RCV_MSS,
     sce::CE,
@@ -28,22 +34,32 @@ const PARAMS: &[Param] = &[
     },
 ];
 
+const VERSIONS: [&str; 2] = ["v2", "v3"];
+
 /// The part of a segment left over from slow start that becomes credit is 1/5.
 const LEFT_OVER_SHARE: i64 = 5;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Version {
+    V2,
+    V3,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Params {
+    version: Version,
     quirks: Quirks,
     pacing: bool,
 }
 
 impl Params {
-    const DEFAULT: Self = Self { quirks: Quirks::INTENDED, pacing: false };
+    const DEFAULT: Self = Self { version: Version::V3, quirks: Quirks::INTENDED, pacing: false };
 
     fn parse(args: &mut Args<'_>) -> Result<Self, GrammarError> {
         let mut p = Self::DEFAULT;
         while let Some(key) = args.key() {
             match key {
+                "version" => p.version = [Version::V2, Version::V3][args.choice(&VERSIONS)?],
                 "mode" => {
                     let literal = Quirks::read_mode(args)?;
                     p.quirks = if literal { Quirks::LITERAL } else { Quirks::INTENDED };
@@ -92,7 +108,10 @@ impl Controller for DctcpSce {
             self.credit.bytes -= step.acked * i64::from(win.cwnd) / 2;
             self.credit.saw_sce(win);
             self.reductions.loss_cwnd = win.cwnd;
-            win.ssthresh = win.ssthresh.max(half(win.cwnd));
+            win.ssthresh = match self.params.version {
+                Version::V2 => half(win.cwnd),
+                Version::V3 => win.ssthresh.max(half(win.cwnd)),
+            };
         } else if !win.in_slow_start() && event.path.cwnd_limited {
             self.credit.bytes += step.acked;
         }
@@ -108,7 +127,11 @@ impl Controller for DctcpSce {
             return self.reductions.documented(&self.credit, path, win);
         }
         self.reductions.note_query(win);
-        half(self.reductions.loss_cwnd).max(win.ssthresh)
+        let half = half(self.reductions.loss_cwnd);
+        match self.params.version {
+            Version::V2 => half,
+            Version::V3 => half.max(win.ssthresh),
+        }
     }
 
     fn on_state(&mut self, _now: Time, change: StateChange, _path: &Path, win: &mut Window) {
@@ -129,7 +152,8 @@ impl Controller for DctcpSce {
 
     fn describe(&self) -> String {
         let no = if self.params.pacing { "" } else { "no" };
-        format!("dctcp-sce {} {no}pacing", self.params.quirks.describe())
+        let version = VERSIONS[self.params.version as usize];
+        format!("dctcp-sce version {version} {} {no}pacing", self.params.quirks.describe())
     }
 
     fn probe(&self, out: &mut Probe<'_>) {

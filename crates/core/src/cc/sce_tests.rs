@@ -212,10 +212,10 @@ fn marked_throughout(text: &str) -> u32 {
     flow.win.cwnd
 }
 
-// KAT cc.md §9 #37: exact for v2; DCTCP-SCE with the module's segment swings up to 4
+// KAT cc.md §9 #37: exact for v2, also of DCTCP-SCE; DCTCP-SCE with the module's segment swings up to 4
 #[test]
 fn sce_on_every_packet_ends_at_two_segments() {
-    for text in [V2, V2_LITERAL] {
+    for text in [V2, V2_LITERAL, "dctcp-sce version v2"] {
         assert_eq!(marked_throughout(text), 2, "{text}");
     }
     assert!((2..=4).contains(&marked_throughout(DCTCP_LITERAL)));
@@ -232,7 +232,9 @@ fn slow_start_below_half_holds_v3_and_intended_dctcp_sce_above_the_minimum() {
 
 #[test]
 fn the_first_sce_ends_slow_start_in_v2_and_not_in_v3() {
-    for (text, threshold) in [(V2, 50), (V3, Window::INFINITE), (DCTCP, Window::INFINITE)] {
+    for (text, threshold) in
+        [(V2, 50), ("dctcp-sce version v2", 50), (V3, Window::INFINITE), (DCTCP, Window::INFINITE)]
+    {
         let mut flow = Flow::new(text, 100);
         flow.win.ssthresh = Window::INFINITE;
         flow.ack(1, true, false);

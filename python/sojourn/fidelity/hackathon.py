@@ -1,0 +1,66 @@
+"""Rows of the hackathon suite: the deck's numbers and sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sojourn.fidelity import measures as m
+from sojourn.fidelity.row import Row, above, below, between
+from sojourn.metrics import Window
+
+DECK = "IETF-106 hackathon deck, SCE team"
+RAW = "rrul_be file of the ect1 era in Flent's tests"
+
+#: Why a row misses its tolerance or cannot be run, by key or by id.
+EXPLANATIONS: dict[str, str] = {
+    "H1/jitter": "the deck has one number for slots and jitter together. Jitter spreads packets where slots bunch "
+    "them: the queue is 2 ms long on average, and the 6 % of marks are what holds a window of 410 segments on a full "
+    "link; the slots' bursts mark 19 %, which holds 71",
+    "H2/jitter": "more than the interval admits, not less: the link is full, for the reason of H1/jitter",
+    "H8/lfq_cobalt": "the mechanism that the deck names: the ACKs are one of 51 bulk flows, so that 186 of them a "
+    "second get through 5 Mbit/s, each for about two segments: 4.3 Mbit/s. Behind fq_codel the flow sends five times "
+    "as many ACKs, CoDel drops most, and each that is left covers more",
+}
+
+WHOLE: Window = (5.0, 65.0)
+SETTLED: Window = (15.0, 64.0)
+
+
+def _competition(queue: str) -> str:
+    return f"hackathon/competition/cubic-vs-reno-sce/{queue}/10ms"
+
+
+def rows() -> Iterable[Row]:
+    """All of them."""
+    alone = m.mean_goodput("reno-sce", SETTLED)
+    for row, marker, expected, low, high in (("H1", "ramp", 7.0, 4, 12), ("H2", "cobalt2", 40.0, 30, 47)):
+        for path in ("slot", "jitter"):
+            # The deck has one number for both modes of netem.
+            yield Row(row, path, "B", DECK, f"hackathon/bursty-link/{marker}/{path}/80ms",
+                      f"goodput of Reno-SCE over 80 ms behind netem's {path} mode, SCE by {marker}", "Mbit/s",
+                      expected, between(low, high), alone)  # fmt: skip
+    ratio = m.ratio_of("reno-sce", "cubic", (25.0, 65.0))
+    shared = m.jain("cubic", "reno-sce")
+    yield Row("H3", "", "C", DECK, _competition("sce-1q"),
+              "goodput of Reno-SCE over CUBIC's in one SCE queue: gives way", "1",
+              "< 0.6", below(0.6), ratio)  # fmt: skip
+    yield Row("H4", "", "C", DECK, _competition("rfc3168-1q"),
+              "Jain index of CUBIC and Reno-SCE in one RFC 3168 queue, H2", "1",
+              "> 0.85", above(0.85), shared)  # fmt: skip
+    yield Row("H5", "", "C", DECK, _competition("fq"),
+              "Jain index of CUBIC and Reno-SCE in fair queues, H2", "1", "> 0.97", above(0.97), shared)  # fmt: skip
+    yield Row("H6", "", "C", DECK, _competition("cnq"),
+              "how far Reno-SCE gives way in CNQ: its ratio to CUBIC over that in one SCE queue", "1",
+              "> 1", above(1), m.quotient(ratio, ratio), others=(_competition("sce-1q"),))  # fmt: skip
+    rrul = "hackathon/asymmetric/rrul_be/lfq_cobalt/20ms"
+    yield Row("H7", "down", "A", RAW, rrul, "sum of four downloads, 10 Mbit/s, of CUBIC-SCE over lfq_cobalt", "Mbit/s",
+              6.7, between(5, 9.3), m.sum_of("be-down-", WHOLE))  # fmt: skip
+    yield Row("H7", "up", "A", RAW, rrul, "sum of four uploads, 1 Mbit/s", "Mbit/s",
+              0.84, between(0.6, 0.95), m.sum_of("be-up-", WHOLE))  # fmt: skip
+    yield Row("H7", "ping", "A", RAW, rrul, "ping beside them, p99", "ms",
+              73.0, below(120), m.ping("be-icmp", 99, WHOLE))  # fmt: skip
+    for queue in ("fq_codel", "lfq_cobalt", "cnq_cobalt"):
+        run = f"hackathon/asymmetric/1-vs-50/{queue}/20ms"
+        yield Row("H8", queue, "I", "not published", run,
+                  f"one download beside 50 uploads over 50/5 Mbit/s, {queue}, as a share of its capacity", "1",
+                  "> 0.2", above(0.2), m.share_of("down", 50.0, SETTLED))  # fmt: skip
