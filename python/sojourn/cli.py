@@ -302,7 +302,7 @@ def compare(
         only: Regular expression over run ids.
         as_json: Print one JSON document.
     """
-    from sojourn.compare import Comparison
+    from sojourn.compare import Comparison, names_of
     from sojourn.compare import compare as compare_sets
 
     first: Path
@@ -323,7 +323,7 @@ def compare(
         sys.stderr.write(f"report: {file}\n")
 
     draw = partial(page, report) if report else None
-    sides = (first.name, other) if engines else None
+    sides = names_of(first, second) if second else None
     return compare_sets(first, second, as_json=as_json, only=only, page=draw, sides=sides)
 
 
