@@ -375,24 +375,27 @@ def report(
     results_: Annotated[Path, Parameter(name="RESULTS")] = LATEST,
     /,
     *,
-    output: Annotated[Path, Parameter(name=["--output", "-o"])] = Path("report.html"),
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     reference: Path | None = None,
+    markdown: bool = False,
     as_json: Json = False,
 ) -> int:
     """Write results as one self-contained HTML file, over measured data where there are any.
 
-    Example: `sojourn report results/latest -o report.html`
+    Examples: `sojourn report results/latest -o report.html`, `sojourn report --markdown -o README.md`
 
     Args:
         results_: Results folder.
-        output: File to write.
+        output: File to write; default report.html, or report.md.
         reference: Folder of Flent files; default the measured data.
+        markdown: Write Markdown tables instead.
         as_json: Print one JSON document.
     """
     _expect(results_)
     from sojourn.report import write
 
-    return _written(write(results_, output, reference), as_json=as_json)
+    target = output or Path("report.md" if markdown else "report.html")
+    return _written(write(results_, target, reference, as_markdown=markdown), as_json=as_json)
 
 
 @app.command

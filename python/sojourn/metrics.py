@@ -47,9 +47,14 @@ DEFINITIONS: dict[str, str] = {
     "counterpart it is the measuring window of their scenario.",
     "percentile": "Linear interpolation between order statistics (p50 is the median).",
     "ratio": "Goodput of the second flow to start divided by that of the first.",
+    "utilisation": "%, layer-2 bytes that left the busiest link over what its rate allows, in the measuring window; "
+    "where a queue shapes below its link's rate, all goodput times 1514/1448 over that rate.",
+    "RTT above the path's": "ms, TCP RTT (the mean of the flows' medians; the largest p99) less the RTT of the empty "
+    "path: the one the run's id tells, else the least ping.",
     "link ceiling": "The bottleneck rate times 1448/1514, the payload share of a full frame.",
-    "difference": "Ours minus measured.",
-    "time": "Seconds of Flent time: 0 is the start of the test and of the ping, the first flow starts at 5 s.",
+    "difference": "Ours minus measured, or side A minus side B.",
+    "time": "Seconds since the start of the run. In the suites this is Flent time: the ping starts at 0, "
+    "the first flow at 5 s.",
 }
 
 
