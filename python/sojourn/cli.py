@@ -10,7 +10,7 @@ import threading
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from cyclopts import App, CycloptsError, Parameter
 from cyclopts.validators import Number
@@ -33,6 +33,8 @@ app = App(
 )
 importers = App(name="import", help="Turn results of other tools into a results folder.")
 app.command(importers)
+exporters = App(name="export", help="Write runs in the formats of other tools.")
+app.command(exporters)
 kernels = App(name="kernel", help="Make the Linux kernel of the engine `linux`.")
 app.command(kernels)
 
@@ -256,22 +258,27 @@ def plot(
     plot: Annotated[str, Parameter(name=["--plot", "-p"])] = "tcp_delivery_with_rtt",
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     title: str = "",
+    scale: Literal["auto", "fixed", "var"] = "auto",
     as_json: Json = False,
 ) -> int:
     """Draw a run, simulated or a Flent file, and print the name of the picture.
 
-    Example: `sojourn plot results/latest/my-run -p tcp_delivery_with_rtt -o my-run.svg`
+    Examples: `sojourn plot results/latest/my-run -p tcp_delivery_with_rtt -o my-run.svg`,
+    `sojourn plot results/latest/my-run -p upload_with_ping_and_tcp_rtt --scale fixed`
 
     Args:
         run: Folder of a run, or a Flent file.
-        plot: Name of the plot: tcp_delivery_with_rtt, totals, ping_cdf, tcp_rtt_cdf or tcp_cwnd.
+        plot: Name of the plot: tcp_delivery_with_rtt, totals, ping_cdf, tcp_rtt_cdf, tcp_cwnd or
+            upload_with_ping_and_tcp_rtt.
         output: Picture to write; .svg, .png or .pdf chooses the format.
         title: Title above the plot.
+        scale: RTT axis of upload_with_ping_and_tcp_rtt: fixed, 100 ms above the path's RTT, or var, three
+            times what the queue reached.
         as_json: Print one JSON document.
     """
     from sojourn.plot import plot as draw
 
-    return _written(draw(run, plot=plot, output=output, title=title), as_json=as_json)
+    return _written(draw(run, plot=plot, output=output, title=title, scale=scale), as_json=as_json)
 
 
 @app.command
@@ -439,6 +446,33 @@ def flent(file: Path, /, *, out: OutFolder = Path("results/flent"), as_json: Jso
     from sojourn.interop.flent import import_file
 
     return _written(import_file(file, out), as_json=as_json)
+
+
+@exporters.command(name="flent")
+def export_flent(
+    run: Path,
+    /,
+    *,
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    as_json: Json = False,
+) -> int:
+    """Write a run, or every run of a results folder, as a Flent file that `flent` and `flent-gui` open.
+
+    Example: `sojourn export flent results/latest -o flent/`
+
+    Args:
+        run: Folder of a run or of results.
+        output: File for one run, or folder; default: beside the run's series.
+        as_json: Print one JSON document.
+    """
+    from sojourn.interop.flent_export import export
+
+    written = [str(path) for path in export(run, output)]
+    if as_json:
+        _print_json({"schema": "sojourn/export/1", "paths": written})
+    else:
+        print("\n".join(written))
+    return OK
 
 
 @app.command
