@@ -16,6 +16,7 @@ from cyclopts import App, CycloptsError, Parameter
 from cyclopts.validators import Number
 
 from sojourn import _core, results, suites
+from sojourn.notify import Notifier
 from sojourn.results import Run
 from sojourn.run import RESULTS, Engine, Job, Outcome, execute, find, new_folder, on_linux, plan, select
 from sojourn.scenario import Scenario
@@ -60,6 +61,7 @@ def run(
     verify: bool = False,
     engine: Engine = "sim",
     dry: bool = False,
+    notify: str | None = None,
     as_json: Json = False,
 ) -> int:
     """Run suites, scenario files, or the runs whose id matches a regular expression.
@@ -78,6 +80,8 @@ def run(
         verify: Do every run twice and fail if one byte differs.
         engine: The simulator, or a real Linux kernel in virtual time (`SOJOURN_LINUX` names it).
         dry: Resolve and list the runs, and write nothing.
+        notify: Command to run at the end, with a sentence about it as its last argument and `SOJOURN_STATUS`
+            (done, failed or interrupted), `_FOLDER` and `_ELAPSED` in its environment.
         as_json: Print one JSON document.
     """
     if not targets:
@@ -86,6 +90,7 @@ def run(
         raise UsageError(f"--out {out}: expected a folder, found a file")
     if verify and engine == "linux":
         raise UsageError("--verify: the kernel draws its own random numbers, so that no two runs are the same")
+    notifier = Notifier(notify) if notify else None
     todo = plan(targets, _overrides(set_), seed=seed, seeds=seeds)
     kernel = on_linux(todo) if engine == "linux" else None
     for warning in dict.fromkeys(w for job in todo for w in job.scenario.warnings):
@@ -97,17 +102,21 @@ def run(
             print("\n".join(job.id for job in todo))
         return OK
     folder = out or new_folder(_slug(targets[0]))
-    outcomes = execute(todo, folder, jobs=jobs, fresh=fresh, verify=verify, kernel=kernel)
+    try:
+        outcomes = execute(todo, folder, jobs=jobs, fresh=fresh, verify=verify, kernel=kernel)
+    except KeyboardInterrupt:
+        _tell(notifier, folder, "interrupted", {})
+        raise
+    counts = {s: sum(o.status == s for o in outcomes) for s in ("done", "cached", "failed")}
+    _tell(notifier, folder, "failed" if counts["failed"] else "done", counts)
     if as_json:
         rows = [_outcome_row(outcome) for outcome in outcomes]
         _print_json({"schema": "sojourn/run/1", "path": str(folder), "runs": rows})
     else:
         if len(outcomes) == 1 and outcomes[0].run:
             _print_summary(outcomes[0].run)
-        counts = {s: sum(o.status == s for o in outcomes) for s in ("done", "cached", "failed")}
         print(f"{folder}: " + ", ".join(f"{n} {s}" for s, n in counts.items() if n))
-    failed = sum(outcome.status == "failed" for outcome in outcomes)
-    return OK if not failed else FAILED if len(outcomes) == 1 else SOME_FAILED
+    return OK if not counts["failed"] else FAILED if len(outcomes) == 1 else SOME_FAILED
 
 
 @app.command(name="list")
@@ -132,16 +141,23 @@ def list_(pattern: str | None = None, /, *, as_json: Json = False) -> int:
 
 
 @app.command
-def show(target: str, /, *, set_: Set = None, as_json: Json = False) -> int:
+def show(
+    target: str, /, *, set_: Set = None, log: Literal["setup", "teardown"] | None = None, as_json: Json = False
+) -> int:
     """Print a scenario with every default written out; for a finished run also its summary.
 
-    Example: `sojourn show ect1/l4s-s1-oneflow/prague/dualpi2/50Mbit/20ms`
+    Examples: `sojourn show ect1/l4s-s1-oneflow/prague/dualpi2/50Mbit/20ms`,
+    `sojourn show results/latest --log teardown`
 
     Args:
         target: Run id, scenario file or folder of a finished run.
         set_: Change a value of the scenario; repeatable.
+        log: Of a finished run or of all in a results folder: the commands that set it up, or the statistics
+            of its queues and flows at the end.
         as_json: Print one JSON document.
     """
+    if log:
+        return _show_logs(Path(target), log, as_json=as_json)
     if (Path(target) / results.MANIFEST).is_file():
         finished = Run(Path(target))
         text = finished.scenario if (finished.path / "scenario.toml").exists() else ""
@@ -162,6 +178,20 @@ def show(target: str, /, *, set_: Set = None, as_json: Json = False) -> int:
     if finished:
         print()
         _print_summary(finished)
+    return OK
+
+
+def _show_logs(folder: Path, which: Literal["setup", "teardown"], *, as_json: bool) -> int:
+    from sojourn.logs import log
+
+    runs = list(results.ResultSet.open(folder)) if folder.is_dir() else []
+    if not runs:
+        raise UsageError(f"--log {which}: {folder}: expected the folder of a finished run or of results")
+    if as_json:
+        logs = [{"id": run.id, "log": log(run, which)} for run in runs]
+        _print_json({"schema": "sojourn/log/1", "which": which, "logs": logs})
+    else:
+        print("\n".join(log(run, which) for run in runs), end="")
     return OK
 
 
@@ -538,6 +568,11 @@ def _is_the_users(error: Exception) -> bool:
     """Our typed readers' errors derive from ValueError; a bare one is a defect and keeps its trace."""
     ours = type(error).__module__.startswith("sojourn.")
     return ours or isinstance(error, CycloptsError | OSError | _core.ScenarioError)
+
+
+def _tell(notifier: Notifier | None, folder: Path, status: str, counts: dict[str, int]) -> None:
+    if notifier and (error := notifier.tell(folder, status, counts)):
+        _say(f"warning: --notify: {error}")
 
 
 def _one(target: str) -> Scenario:

@@ -31,11 +31,12 @@ def draw(ours: Source, measured: Source | None, ax: Axes, scale: Scale = "auto")
     right.spines["top"].set_visible(False)
     flows = metrics.flows(ours)
     colours = style.colours(flows)
-    longest = 0.0
+    longest = fastest = 0.0
     for side, source, line in style.sides(ours, measured):
         for flow in metrics.flows(source):
             colour = colours.get(flow, style.INK)
             t, rate = metrics.rate_over_time(source, flow, STEP_S)
+            fastest = max(fastest, float(rate.max()) if rate.size else 0.0)
             ax.plot(t, rate, color=colour, label=f"{flow} throughput{side}", **line)
             for kind, dash in ((metrics.RTT, (0, (4, 1.5))), (metrics.ONE_WAY, (0, (1, 1)))):
                 t, delay = metrics.finite(source, f"flow.{flow}.{metrics.DELAYS[kind]}")
@@ -47,7 +48,7 @@ def draw(ours: Source, measured: Source | None, ax: Axes, scale: Scale = "auto")
             t, rtt = metrics.finite(source, name)
             longest = max(longest, float(rtt.max()) if rtt.size else 0.0)
             right.plot(t, rtt, color=style.PING, label=f"ICMP RTT{side}", **{**line, "linewidth": 0.9})
-    ax.set_ylim(*(style.rate_range(ours.id) or (0, RATE_HEADROOM * max(ax.get_ylim()[1] / RATE_HEADROOM, 1e-6))))
+    ax.set_ylim(*(style.rate_range(ours.id) or (0, RATE_HEADROOM * max(fastest, 1e-3))))
     base = _path_rtt_ms(ours)
     if scale == "fixed":
         right.set_ylim(base, base + FIXED_RTT_MS)
