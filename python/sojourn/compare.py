@@ -488,12 +488,14 @@ def conclusion(result: Comparison) -> str:
             "Nothing to compare: no run is on both sides. Measured runs: `sojourn list ect1 --json`, key `reference`."
         )
     text = f"{len(result.pairs)} run{'s' if len(result.pairs) != 1 else ''} compared"
+    errors = []
     if result.goodput_error_percent is not None:
-        text += f"; median absolute error of goodput {result.goodput_error_percent:.1f} %"
-        text += " of the link ceiling"
+        errors.append(f"of goodput {result.goodput_error_percent:.1f} % of the link ceiling")
     if result.rtt_error_ms is not None:
-        text += f"; of mean TCP RTT {result.rtt_error_ms:.2f} ms"
-        text += f" ({result.rtt_error_percent or 0:.1f} %)"
+        errors.append(f"of mean TCP RTT {result.rtt_error_ms:.2f} ms ({result.rtt_error_percent or 0:.1f} %)")
+    if errors:
+        word = "error" if result.sides == MEASURED else "difference"
+        text += f"; median absolute {word} " + "; ".join(errors)
     return text + "."
 
 

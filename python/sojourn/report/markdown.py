@@ -27,7 +27,12 @@ def render(comparison: Comparison, grouped: list[Section], score: dict[str, Any]
     for section in grouped:
         lines += [f"## {_escape(section.heading)}", ""]
         lines += [f"*{_escape(section.question)}*", ""] if section.question else []
-        lines += [_escape(sections.answer(section, comparison.sides)), "", *_table(section, comparison, out), ""]
+        lines += [
+            _escape(" ".join(sections.answers(section, comparison.sides))),
+            "",
+            *_table(section, comparison, out),
+            "",
+        ]
     lines += ["## Definitions", ""]
     lines += [f"- **{term}**: {_escape(meaning)}" for term, meaning in metrics.DEFINITIONS.items()]
     return "\n".join(lines) + "\n"

@@ -233,15 +233,13 @@ def _path_rtt_ms(run: Run) -> float | None:
     return min(least) if least else None
 
 
-def answer(section: Section, sides: tuple[str, str]) -> str:
-    """One sentence that the numbers of a section give, and one about the other side of the comparison."""
+def answers(section: Section, sides: tuple[str, str]) -> list[str]:
+    """A sentence that the numbers of a section give, and one about the other side of the comparison."""
     parts = [text for glance in glances(section) if (text := _said(glance))]
     said = [_capital("; ".join(parts)) + "."] if parts else []
     if beside := _beside(section.runs, sides):
         said.append(beside)
-    return (
-        " ".join(said) or f"{_count(len(section.runs), 'run')}, none with a flow that lives long enough for a window."
-    )
+    return said or [f"{_count(len(section.runs), 'run')}, none with a flow that lives long enough for a window."]
 
 
 def _said(glance: Glance) -> str:
