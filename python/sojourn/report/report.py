@@ -26,6 +26,7 @@ EFFECTS = 40
 def write(results: Path, out: Path, reference: Path | None, *, as_markdown: bool = False) -> Path:
     """The report of a results folder, beside `reference` or the measured data; returns the file."""
     comparison = compare.collect(results, reference)
+    comparison.sides = (compare.names_of(results, reference) if reference else None) or compare.MEASURED
     return write_comparison(comparison, out, title=f"Sojourn report: {results.resolve().name}", as_markdown=as_markdown)
 
 
