@@ -114,6 +114,22 @@ def test_an_interrupt_during_submission_starts_nothing(
     assert not Path("out").exists()
 
 
+def test_a_command_is_told_how_the_runs_ended(scenario: Write, tmp_path: Path, capsys: Output) -> None:
+    tell = tmp_path / "tell"
+    tell.write_text('#!/bin/sh\necho "$SOJOURN_STATUS $SOJOURN_DONE $SOJOURN_FAILED|$1|$2" >> told\n')
+    tell.chmod(0o755)
+    files = [scenario("bad", description="fail"), scenario("good")]
+    assert call(["run", files[1], "--out", "out", "--notify", f"{tell} hello"]) == 0
+    assert call(["run", *files, "--out", "out", "--notify", f"{tell} hello"]) == 3
+    first, second = Path("told").read_text().splitlines()
+    assert first.startswith("done 1 0|hello|sojourn done after 0:00:0")
+    assert second.startswith("failed 0 1|hello|sojourn failed after")
+    assert second.endswith(": 1 cached, 1 failed in out")
+    capsys.readouterr()
+    assert call(["run", files[1], "--out", "out", "--notify", "false"]) == 0
+    assert "warning: --notify: exit code 1" in capsys.readouterr().err
+
+
 def test_clean_takes_runs_only(scenario: Write, capsys: Output) -> None:
     call(["run", scenario(), "--out", "results/r"])
     Path("results/notes.txt").write_text("mine")
@@ -151,6 +167,10 @@ def test_clean_takes_runs_only(scenario: Write, capsys: Output) -> None:
         (["run", "ect1", "--out", "broken.toml"], "expected a folder"),
         (["show", "."], "expected the folder of one run"),
         (["clean", "nowhere"], "no such results folder"),
+        (["show", ".", "--log", "setup"], "--log setup: .: expected the folder of a finished run"),
+        (["run", "ect1", "--dry", "--notify", "/no/such"], "expected a command that can be run"),
+        (["run", "ect1", "--notify", "'"], "--notify ': expected a command"),
+        (["export", "flent", "nowhere"], "expected the folder of a run"),
         (["nonsense"], "nonsense"),
     ],
 )
@@ -219,6 +239,6 @@ def test_algorithms_are_listed_and_explained(core: FakeCore, capsys: Output) -> 
 
 def test_every_command_has_help_with_an_example(core: FakeCore, capsys: Output) -> None:
     for verb in ("run", "list", "show", "qdisc", "cc", "app", "plot", "compare", "report", "fidelity",
-                 "clean", "import flent"):  # fmt: skip
+                 "clean", "import flent", "export flent"):  # fmt: skip
         assert call([*verb.split(), "--help"]) == 0
         assert f"sojourn {verb}" in capsys.readouterr().out.split("xample", 1)[1]

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from xml.etree import ElementTree as ET
 
 import pytest
 from matplotlib.figure import Figure
 
 from sojourn import plot, reference
-from sojourn.plot import style
+from sojourn.plot import style, upload_with_ping_and_tcp_rtt
 from synthetic import S2, S2_STEM, flent_document, made_run, write_flent
 
 if TYPE_CHECKING:
@@ -40,6 +40,19 @@ def test_axes_have_the_ranges_of_the_suite(ours: Source) -> None:
     assert right.get_ylim() == (20, 70)
     fifo = "ect1/l4s-s2-twoflow/cubic-vs-prague/pfifo-1000/20ms"
     assert style.rtt_range(fifo, 260.0) == (20, 20 + 3 * 240)
+
+
+def test_the_suites_figure_has_a_fixed_and_a_variable_scale(ours: Source, tmp_path: Path) -> None:
+    def limits(scale: Literal["fixed", "var"]) -> tuple[float, float]:
+        ax = Figure().subplots()
+        upload_with_ping_and_tcp_rtt.draw(ours, None, ax, scale=scale)
+        low, high = ax.figure.axes[1].get_ylim()
+        return float(low), float(high)
+
+    assert limits("fixed") == (20, 120)
+    assert limits("var") == pytest.approx((20, 20 + 3 * 16))
+    with pytest.raises(plot.PlotError, match="--scale fixed: expected with the plot"):
+        plot.plot("x", plot="totals", scale="fixed")
 
 
 def test_a_flow_keeps_its_colour() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sojourn import compare, metrics, report
-from sojourn.report import report as page_of
+from sojourn.report import panels, sections
 from synthetic import S2, S2_STEM, flent_document, made_run, write_flent
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Outline(HTMLParser):
     """Tags that are opened and closed, and every address that a browser would fetch."""
 
-    VOID = frozenset({"meta", "br", "link", "img", "rect", "line", "circle"})
+    VOID = frozenset({"meta", "br", "link", "img", "rect", "line", "circle", "input"})
 
     def __init__(self) -> None:
         super().__init__()
@@ -101,9 +101,9 @@ def test_the_spread_has_a_column_only_with_several_seeds(tmp_path: Path) -> None
 
 
 def test_numbers_carry_a_true_minus_and_no_signed_zero() -> None:
-    assert page_of.number(-1.5, "+") == "\N{MINUS SIGN}1.50"
-    assert page_of.number(-0.001, "+") == page_of.number(0.001, "+") == "0.00"
-    assert page_of.number(0.01, "+") == "+0.01"
+    assert sections.number(-1.5, "+") == "\N{MINUS SIGN}1.50"
+    assert sections.number(-0.001, "+") == sections.number(0.001, "+") == "0.00"
+    assert sections.number(0.01, "+") == "+0.01"
     assert compare.conclusion(compare.Comparison()).startswith("Nothing to compare")
 
 
@@ -111,13 +111,13 @@ def test_decimation_keeps_every_peak() -> None:
     t = np.linspace(0, 50, 5000)
     values = np.sin(t)
     values[1234], values[4000] = 99.0, -99.0
-    thin = page_of.decimate(t, values, 50.0, 200)
+    thin = panels.decimate(t, values, 50.0, 200)
     assert thin.size == 200
     assert (thin.max(), thin.min()) == (99.0, -99.0)
 
 
 def test_stretches_without_samples_are_gaps() -> None:
-    thin = page_of.decimate(np.array([0.1, 9.9]), np.array([1.0, 2.0]), 10.0, 20)
+    thin = panels.decimate(np.array([0.1, 9.9]), np.array([1.0, 2.0]), 10.0, 20)
     assert thin[:2].tolist() == [1.0, 1.0]
     assert thin[-2:].tolist() == [2.0, 2.0]
     assert np.isnan(thin[2:-2]).all()
@@ -127,7 +127,7 @@ def test_series_travel_as_little_endian_float32(tmp_path: Path) -> None:
     page = render(tmp_path, [S2])
     payload = re.search(r'id="panels">(.*?)</script>', page, re.DOTALL)
     assert payload is not None
-    series = json.loads(payload[1])[S2]["rate"]["series"]
+    series = json.loads(payload[1])[S2]["plots"]["rate"]["series"]
     assert [(s["label"], s["measured"]) for s in series] == [
         ("cubic", 0),
         ("prague", 0),
@@ -155,5 +155,85 @@ def test_a_run_without_a_counterpart_has_its_own_row(tmp_path: Path) -> None:
     lone = made_run("my/own/run", {"prague": 40.0}, {"prague": 20.4})
     comparison = compare.Comparison(lone=[lone])
     page = report.write_comparison(comparison, tmp_path / "r.html", title="t").read_text()
-    assert '<td class="group a">40.00</td><td>–</td><td class="">–</td>' in page
-    assert "no measured counterpart" in page
+    assert '<td class="group a">40.00</td><td class="group a">20.40</td>' in page
+    assert "The flows&#39; median RTT is" in page
+    assert "measured the testbed" not in page
+
+
+def test_two_simulations_are_a_and_b_with_their_differences(tmp_path: Path) -> None:
+    a = made_run("my/run/x", {"prague": 40.0}, {"prague": 20.4})
+    b = made_run("my/run/x", {"prague": 30.0}, {"prague": 20.4})
+    pair = compare.pair_up("my/run/x", a, b)
+    assert pair is not None
+    comparison = compare.Comparison(pairs=[pair], sides=("new", "old"), parameters={("flow.prague.cc", "a", "b"): 1})
+    page = report.write_comparison(comparison, tmp_path / "r.html", title="t").read_text()
+    assert "A is new, B is old." in page
+    assert "Verdict: one seed a run" in page
+    assert "<code>flow.prague.cc</code>: A <code>a</code>, B <code>b</code>" in page
+    assert "testbed" not in page.split("<dl>")[0]
+
+
+def both_halves() -> compare.Comparison:
+    l4s = made_run("x/l4s-s2-two/cubic-vs-prague/dualpi2/20ms", {"cubic": 20.0, "prague": 27.0}, RTTS)
+    sce = made_run("x/sce-s2-two/cubic-vs-cubic-sce/cake/20ms", {"cubic": 23.0, "cubic-sce": 24.0}, RTTS)
+    lone = made_run("x/l4s-s2-two/cubic-vs-prague/pie/20ms", {"cubic": 1.0, "prague": 40.0}, RTTS)
+    return compare.Comparison(lone=[l4s, sce, lone])
+
+
+RTTS = {"cubic": 36.0, "prague": 20.4, "cubic-sce": 21.0}
+
+
+def test_both_architectures_of_a_scenario_stand_side_by_side() -> None:
+    (section,) = sections.sections_of(sections.runs_of(both_halves()))
+    assert section.key == "x/s2-two"
+    assert section.sides == ["l4s", "sce"]
+    rows = {name: [[run.id.split("/")[1] for run in column] for column in columns] for name, columns in section.rows()}
+    assert rows == {
+        "cubic-vs-own/aqm/20ms": [["l4s-s2-two"], ["sce-s2-two"]],
+        "cubic-vs-own/pie/20ms": [["l4s-s2-two"], []],
+    }
+    (answer,) = sections.answers(section, compare.MEASURED)
+    assert answer.startswith("L4S: the flows' median RTT is 8.2 ms above the path's and their p99 up to 16 ms")
+    assert "within a factor of 1.5 in 1 of 2 runs" in answer
+    assert "where the second flow has 40.00 times the first's; SCE:" in answer
+
+
+def test_runs_side_by_side_share_their_axes() -> None:
+    runs = sections.runs_of(both_halves())
+    first, second = (json.loads(panels.payload([runs]))[run.id]["plots"] for run in runs[:2])
+    assert first["rate"]["range"] == second["rate"]["range"]
+    assert first["rtt"]["range"][1] >= 36
+
+
+def test_flows_of_every_kind_have_a_row_and_a_curve(tmp_path: Path) -> None:
+    made = made_run("mix", {"bulk": 10.0}, {"bulk": 30.0})
+    t = np.arange(0, 50, 0.05)
+    made._series["flow.call.goodput_bytes"] = t, t * 8600
+    made._series["flow.call.one_way"] = t, np.full(t.size, 15.0)
+    made._series["flow.web.goodput_bytes"] = t, t * 1000
+    made._series["flow.web.fct"] = t[::100], np.full(t[::100].size, 75.0)
+    comparison = compare.Comparison(lone=[made])
+    page = report.write_comparison(comparison, tmp_path / "r.html", title="t").read_text()
+    for kind in ("RTT", "one-way delay", "completion time"):
+        assert f'<td class="left soft">{kind}</td>' in page
+    payload = re.search(r'id="panels">(.*?)</script>', page, re.DOTALL)
+    assert payload is not None
+    plots = json.loads(payload[1])["mix"]["plots"]
+    assert [s["label"] for s in plots["rate"]["series"]] == ["call goodput", "web goodput", "bulk"]
+    assert [s["label"] for s in plots["rtt"]["series"]] == ["bulk", "call one-way", "ICMP"]
+    assert [s["label"] for s in plots["completion"]["series"]] == ["web"]
+    text = report.write_comparison(comparison, tmp_path / "r.md", title="t", as_markdown=True).read_text()
+    assert "|  | call | 0.07 | one-way delay | 15.00 | 15.00 | 15.00 | 15.00 |" in text.replace(
+        "| mix | call", "|  | call"
+    )
+
+
+def test_a_whole_large_suite_is_still_a_page(tmp_path: Path) -> None:
+    rtts = {"a": 36.0, "b": 20.4}
+    lone: list[metrics.Source] = [
+        made_run(f"x/l4s-s{i % 12}/{i}/10ms", {"a": 15.0, "b": 31.0}, rtts) for i in range(249)
+    ]
+    out = report.write_comparison(compare.Comparison(lone=lone), tmp_path / "r.html", title="t")
+    page = out.read_text()
+    assert len(page) < 2_500_000
+    assert 'id="filter"' in page

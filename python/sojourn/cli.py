@@ -10,13 +10,14 @@ import threading
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from cyclopts import App, CycloptsError, Parameter
 from cyclopts.validators import Number
 
 from sojourn import _core, results, suites
 from sojourn.algorithms import load_algorithms
+from sojourn.notify import Notifier
 from sojourn.results import Run
 from sojourn.run import RESULTS, Engine, Job, Outcome, check_variant, execute, find, new_folder, on_linux, plan, select
 from sojourn.scenario import Scenario
@@ -34,6 +35,8 @@ app = App(
 )
 importers = App(name="import", help="Turn results of other tools into a results folder.")
 app.command(importers)
+exporters = App(name="export", help="Write runs in the formats of other tools.")
+app.command(exporters)
 kernels = App(name="kernel", help="Make the Linux kernel of the engine `linux`.")
 app.command(kernels)
 
@@ -62,6 +65,7 @@ def run(
     engine: Engine = "sim",
     variant: str | None = None,
     dry: bool = False,
+    notify: str | None = None,
     as_json: Json = False,
 ) -> int:
     """Run suites, scenario files, or the runs whose id matches a regular expression.
@@ -83,6 +87,8 @@ def run(
         engine: The simulator, or a real Linux kernel in virtual time (`SOJOURN_LINUX` names it).
         variant: Variant of the suite, such as `as-published`, or a name for what --set changes; ids end in ~NAME.
         dry: Resolve and list the runs, and write nothing.
+        notify: Command to run at the end, with a sentence about it as its last argument and `SOJOURN_STATUS`
+            (done, failed or interrupted), `_FOLDER` and `_ELAPSED` in its environment.
         as_json: Print one JSON document.
     """
     if not targets:
@@ -91,6 +97,7 @@ def run(
         raise UsageError(f"--out {out}: expected a folder, found a file")
     if verify and engine == "linux":
         raise UsageError("--verify: the kernel draws its own random numbers, so that no two runs are the same")
+    notifier = Notifier(notify) if notify else None
     load_algorithms(load or ())
     todo = plan(targets, _overrides(set_), seed=seed, seeds=seeds, variant=variant)
     kernel = on_linux(todo) if engine == "linux" else None
@@ -103,17 +110,21 @@ def run(
             print("\n".join(job.id for job in todo))
         return OK
     folder = out or new_folder(_slug(targets[0]))
-    outcomes = execute(todo, folder, jobs=jobs, fresh=fresh, verify=verify, kernel=kernel)
+    try:
+        outcomes = execute(todo, folder, jobs=jobs, fresh=fresh, verify=verify, kernel=kernel)
+    except KeyboardInterrupt:
+        _tell(notifier, folder, "interrupted", {})
+        raise
+    counts = {s: sum(o.status == s for o in outcomes) for s in ("done", "cached", "failed")}
+    _tell(notifier, folder, "failed" if counts["failed"] else "done", counts)
     if as_json:
         rows = [_outcome_row(outcome) for outcome in outcomes]
         _print_json({"schema": "sojourn/run/1", "path": str(folder), "runs": rows})
     else:
         if len(outcomes) == 1 and outcomes[0].run:
             _print_summary(outcomes[0].run)
-        counts = {s: sum(o.status == s for o in outcomes) for s in ("done", "cached", "failed")}
         print(f"{folder}: " + ", ".join(f"{n} {s}" for s, n in counts.items() if n))
-    failed = sum(outcome.status == "failed" for outcome in outcomes)
-    return OK if not failed else FAILED if len(outcomes) == 1 else SOME_FAILED
+    return OK if not counts["failed"] else FAILED if len(outcomes) == 1 else SOME_FAILED
 
 
 @app.command(name="list")
@@ -165,20 +176,32 @@ def _variants(suite: str | None, *, as_json: bool) -> int:
 
 @app.command
 def show(
-    target: str, /, *, set_: Set = None, variant: str | None = None, load: Load = None, as_json: Json = False
+    target: str,
+    /,
+    *,
+    set_: Set = None,
+    variant: str | None = None,
+    load: Load = None,
+    log: Literal["setup", "teardown"] | None = None,
+    as_json: Json = False,
 ) -> int:
     """Print a scenario with every default written out; for a finished run also its summary.
 
-    Example: `sojourn show ect1/l4s-s1-oneflow/prague/dualpi2/50Mbit/20ms`
+    Examples: `sojourn show ect1/l4s-s1-oneflow/prague/dualpi2/50Mbit/20ms`,
+    `sojourn show results/latest --log teardown`
 
     Args:
         target: Run id, scenario file or folder of a finished run.
         set_: Change a value of the scenario; repeatable.
         load: Python file with controllers or queues of your own; repeatable.
         variant: Variant of the run's suite, such as `as-published`.
+        log: Of a finished run or of all in a results folder: the commands that set it up, or the statistics
+            of its queues and flows at the end.
         as_json: Print one JSON document.
     """
     load_algorithms(load or ())
+    if log:
+        return _show_logs(Path(target), log, as_json=as_json)
     if (Path(target) / results.MANIFEST).is_file():
         finished = Run(Path(target))
         text = finished.scenario if (finished.path / "scenario.toml").exists() else ""
@@ -199,6 +222,20 @@ def show(
     if finished:
         print()
         _print_summary(finished)
+    return OK
+
+
+def _show_logs(folder: Path, which: Literal["setup", "teardown"], *, as_json: bool) -> int:
+    from sojourn.logs import log
+
+    runs = list(results.ResultSet.open(folder)) if folder.is_dir() else []
+    if not runs:
+        raise UsageError(f"--log {which}: {folder}: expected the folder of a finished run or of results")
+    if as_json:
+        logs = [{"id": run.id, "log": log(run, which)} for run in runs]
+        _print_json({"schema": "sojourn/log/1", "which": which, "logs": logs})
+    else:
+        print("\n".join(log(run, which) for run in runs), end="")
     return OK
 
 
@@ -302,22 +339,27 @@ def plot(
     plot: Annotated[str, Parameter(name=["--plot", "-p"])] = "tcp_delivery_with_rtt",
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     title: str = "",
+    scale: Literal["auto", "fixed", "var"] = "auto",
     as_json: Json = False,
 ) -> int:
     """Draw a run, simulated or a Flent file, and print the name of the picture.
 
-    Example: `sojourn plot results/latest/my-run -p tcp_delivery_with_rtt -o my-run.svg`
+    Examples: `sojourn plot results/latest/my-run -p tcp_delivery_with_rtt -o my-run.svg`,
+    `sojourn plot results/latest/my-run -p upload_with_ping_and_tcp_rtt --scale fixed`
 
     Args:
         run: Folder of a run, or a Flent file.
-        plot: Name of the plot: tcp_delivery_with_rtt, totals, ping_cdf, tcp_rtt_cdf or tcp_cwnd.
+        plot: Name of the plot: tcp_delivery_with_rtt, totals, ping_cdf, tcp_rtt_cdf, tcp_cwnd or
+            upload_with_ping_and_tcp_rtt.
         output: Picture to write; .svg, .png or .pdf chooses the format.
         title: Title above the plot.
+        scale: RTT axis of upload_with_ping_and_tcp_rtt: fixed, 100 ms above the path's RTT, or var, three
+            times what the queue reached.
         as_json: Print one JSON document.
     """
     from sojourn.plot import plot as draw
 
-    return _written(draw(run, plot=plot, output=output, title=title), as_json=as_json)
+    return _written(draw(run, plot=plot, output=output, title=title, scale=scale), as_json=as_json)
 
 
 @app.command
@@ -348,7 +390,7 @@ def compare(
         only: Regular expression over run ids.
         as_json: Print one JSON document.
     """
-    from sojourn.compare import Comparison
+    from sojourn.compare import Comparison, names_of
     from sojourn.compare import compare as compare_sets
 
     first: Path
@@ -369,7 +411,7 @@ def compare(
         sys.stderr.write(f"report: {file}\n")
 
     draw = partial(page, report) if report else None
-    sides = (first.name, other) if engines else None
+    sides = names_of(first, second) if second else None
     return compare_sets(first, second, as_json=as_json, only=only, page=draw, sides=sides)
 
 
@@ -421,24 +463,27 @@ def report(
     results_: Annotated[Path, Parameter(name="RESULTS")] = LATEST,
     /,
     *,
-    output: Annotated[Path, Parameter(name=["--output", "-o"])] = Path("report.html"),
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     reference: Path | None = None,
+    markdown: bool = False,
     as_json: Json = False,
 ) -> int:
     """Write results as one self-contained HTML file, over measured data where there are any.
 
-    Example: `sojourn report results/latest -o report.html`
+    Examples: `sojourn report results/latest -o report.html`, `sojourn report --markdown -o README.md`
 
     Args:
         results_: Results folder.
-        output: File to write.
+        output: File to write; default report.html, or report.md.
         reference: Folder of Flent files; default the measured data.
+        markdown: Write Markdown tables instead.
         as_json: Print one JSON document.
     """
     _expect(results_)
     from sojourn.report import write
 
-    return _written(write(results_, output, reference), as_json=as_json)
+    target = output or Path("report.md" if markdown else "report.html")
+    return _written(write(results_, target, reference, as_markdown=markdown), as_json=as_json)
 
 
 @app.command
@@ -482,6 +527,33 @@ def flent(file: Path, /, *, out: OutFolder = Path("results/flent"), as_json: Jso
     from sojourn.interop.flent import import_file
 
     return _written(import_file(file, out), as_json=as_json)
+
+
+@exporters.command(name="flent")
+def export_flent(
+    run: Path,
+    /,
+    *,
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    as_json: Json = False,
+) -> int:
+    """Write a run, or every run of a results folder, as a Flent file that `flent` and `flent-gui` open.
+
+    Example: `sojourn export flent results/latest -o flent/`
+
+    Args:
+        run: Folder of a run or of results.
+        output: File for one run, or folder; default: beside the run's series.
+        as_json: Print one JSON document.
+    """
+    from sojourn.interop.flent_export import export
+
+    written = [str(path) for path in export(run, output)]
+    if as_json:
+        _print_json({"schema": "sojourn/export/1", "paths": written})
+    else:
+        print("\n".join(written))
+    return OK
 
 
 @app.command
@@ -547,6 +619,11 @@ def _is_the_users(error: Exception) -> bool:
     """Our typed readers' errors derive from ValueError; a bare one is a defect and keeps its trace."""
     ours = type(error).__module__.startswith("sojourn.")
     return ours or isinstance(error, CycloptsError | OSError | _core.ScenarioError)
+
+
+def _tell(notifier: Notifier | None, folder: Path, status: str, counts: dict[str, int]) -> None:
+    if notifier and (error := notifier.tell(folder, status, counts)):
+        _say(f"warning: --notify: {error}")
 
 
 def _one(target: str, variant: str | None = None) -> Scenario:

@@ -1,8 +1,8 @@
 """Two result sets beside each other, run by run: a simulation and a testbed, or any two.
 
 Each side may be a Sojourn results folder or a folder of Flent files; without a second side the
-measured data of `sojourn.reference` are used. Runs are matched by id, and the window of side B
-counts for both.
+measured data of `sojourn.reference` are used. Runs are matched by id, those left over by their
+parameters, and the window of side B counts for both.
 """
 
 from __future__ import annotations
@@ -10,17 +10,20 @@ from __future__ import annotations
 import json
 import re
 import sys
+import tomllib
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from sojourn import metrics, reference
+from sojourn import effects, metrics, reference
+from sojourn.effects import Effect
 from sojourn.interop import flent
 from sojourn.metrics import FlowSummary, RunSummary, Source, Stats
-from sojourn.results import ResultsError, ResultSet, Run
+from sojourn.results import ResultsError, ResultSet, flatten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -28,6 +31,9 @@ if TYPE_CHECKING:
 
 SCHEMA = "sojourn/compare/1"
 QUANTILES = ("mean", "p50", "p95", "p99")
+MEASURED = ("ours", "measured")
+#: Rows of the printed list of effects.
+SHOWN = 30
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,8 @@ class Flow:
     goodput_mbps: Difference
     delivery_rate_mbps: Difference
     tcp_rtt_ms: dict[str, Difference]
+    #: Every kind of delay of the flow, TCP RTT included.
+    delays: dict[str, dict[str, Difference]]
 
 
 @dataclass(frozen=True)
@@ -103,13 +111,18 @@ class Pair:
                     "name": flow.name,
                     "goodput_mbps": flow.goodput_mbps.document(),
                     "delivery_rate_mbps": flow.delivery_rate_mbps.document(),
-                    "tcp_rtt_ms": {key: value.document() for key, value in flow.tcp_rtt_ms.items()},
+                    "tcp_rtt_ms": _documents(flow.tcp_rtt_ms),
+                    **{
+                        f"{kind.replace('-', '_').replace(' ', '_')}_ms": _documents(delay)
+                        for kind, delay in flow.delays.items()
+                        if kind != metrics.RTT
+                    },
                 }
                 for flow in self.flows
             ],
             "ratio": self.ratio and self.ratio.document(),
             "rtt_ms": self.rtt_ms.document(),
-            "ping_ms": {key: value.document() for key, value in self.ping_ms.items()},
+            "ping_ms": _documents(self.ping_ms),
         }
 
 
@@ -122,6 +135,16 @@ class Comparison:
     only_a: list[str] = field(default_factory=list)
     only_b: list[str] = field(default_factory=list)
     lone: list[Source] = field(default_factory=list)
+    #: Further seeds of side A beside the one run that side B has.
+    seeds: list[Pair] = field(default_factory=list)
+    #: What the scenarios of the pairs differ in: the values of both sides, and in how many runs.
+    parameters: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    sides: tuple[str, str] = MEASURED
+
+    @cached_property
+    def effects(self) -> list[Effect]:
+        """Every quantity of every run over its seeds, by effect size."""
+        return effects.effects([*self.pairs, *self.seeds])
 
     @property
     def goodput_error_percent(self) -> float | None:
@@ -142,7 +165,12 @@ class Comparison:
         """The JSON document of `sojourn compare --json`."""
         return {
             "schema": SCHEMA,
+            "sides": dict(zip("ab", self.sides, strict=True)),
             "runs": [pair.document() for pair in self.pairs],
+            "parameters": [{"key": key, "a": a, "b": b, "runs": runs} for (key, a, b), runs in self.parameters.items()],
+            "method": effects.METHOD,
+            "effects": [effect.document() for effect in self.effects],
+            "verdict": effects.verdict(self.effects, self.sides),
             "summary": {
                 "compared": len(self.pairs),
                 "only_a": self.only_a,
@@ -166,19 +194,20 @@ def compare(
 ) -> int:
     """Print the comparison of two result sets, hand it to `page`; the exit code of `sojourn compare`.
 
-    With `sides`, the names of two engines that ran the same scenarios, their measuring windows count.
+    `sides` are their names, by default "ours" and "measured".
     """
     try:
-        result = collect(a, b, only=only, own_window=sides is not None)
+        result = collect(a, b, only=only)
     except CompareError as error:
         sys.stderr.write(f"sojourn compare: {error}\n")
         return 2
+    result.sides = sides or MEASURED
     for line in result.errors:
         sys.stderr.write(f"sojourn compare: {line}\n")
     if as_json:
         sys.stdout.write(json.dumps(result.document(), indent=2, allow_nan=False) + "\n")
     else:
-        _print(result, sides or ("ours", "measured"))
+        _print(result)
     if page is not None:
         page(result)
     if result.errors:
@@ -186,12 +215,20 @@ def compare(
     return 0 if result.pairs else 1
 
 
+def names_of(a: Path, b: Path) -> tuple[str, str] | None:
+    """What to call two result sets; None if B is a measurement."""
+    if b.is_file() or (b.is_dir() and flent.files(b)):
+        return None
+    a, b = a.resolve(), b.resolve()
+    return (a.name, b.name) if a.name != b.name else (f"{a.parent.name}/{a.name}", f"{b.parent.name}/{b.name}")
+
+
 class CompareError(ValueError):
     """The comparison cannot start: no such folder, no such expression."""
 
 
-def collect(a: Path, b: Path | None, *, only: str | None = None, own_window: bool = False) -> Comparison:
-    """Match the runs of both sides and summarise each over the window of side B, or the scenario's own."""
+def collect(a: Path, b: Path | None, *, only: str | None = None) -> Comparison:
+    """Match the runs of both sides and summarise each over the window of side B."""
     try:
         wanted = re.compile(only or "")
     except re.error as error:
@@ -202,30 +239,81 @@ def collect(a: Path, b: Path | None, *, only: str | None = None, own_window: boo
         theirs = _measured(ours, result.errors)
     else:
         theirs = {key: run for key, run in _side(b, result.errors).items() if wanted.search(key)}
-    result.only_a = sorted(ours.keys() - theirs.keys())
-    result.only_b = sorted(theirs.keys() - ours.keys())
-    result.lone = [ours[run_id] for run_id in sorted(result.only_a, key=natural)]
-    for run_id in sorted(ours.keys() & theirs.keys(), key=natural):
+    found = matches(ours, theirs)
+    paired = {other for _, other, _ in found}
+    result.only_a = sorted(ours.keys() - {run_id for run_id, _, _ in found})
+    result.only_b = sorted(theirs.keys() - paired)
+    alone = ours.keys() - {run_id for run_id, _, extra in found if not extra}
+    result.lone = [ours[run_id] for run_id in sorted(alone, key=natural)]
+    for run_id, other, extra in sorted(found, key=lambda match: natural(match[0])):
         try:
-            window = _measured_window(theirs[run_id]) if own_window else None
-            pair = pair_up(run_id, ours[run_id], theirs[run_id], window)
+            pair = pair_up(run_id, ours[run_id], theirs[other], metrics.measuring_window(theirs[other]))
         except ResultsError as error:
             result.errors.append(str(error))
             continue
         if pair is None:
             result.errors.append(f"{run_id}: expected flows that live longer than 11 s together on both sides")
-        else:
-            result.pairs.append(pair)
+            continue
+        (result.seeds if extra else result.pairs).append(pair)
+        for difference in _parameters(pair):
+            result.parameters[difference] = result.parameters.get(difference, 0) + 1
     return result
 
 
-def _measured_window(source: Source) -> metrics.Window | None:
-    """The measuring window of a run's scenario."""
+def matches(ours: Mapping[str, Source], theirs: Mapping[str, Source]) -> list[tuple[str, str, bool]]:
+    """Ids of both sides that belong together; true for further seeds of A beside a single run of B.
+
+    By id; then those left over by scenario, whatever its name; and if each side is left with one
+    scenario, these two: they were given to be compared.
+    """
+    found = [(run_id, run_id, False) for run_id in ours if run_id in theirs]
+    seeded = {effects.base_of(run_id) for run_id in theirs if "@seed" in run_id}
+    for run_id in ours:
+        base = effects.base_of(run_id)
+        if run_id not in theirs and base in theirs and base not in seeded:
+            found.append((run_id, base, True))
+    left_a = [run_id for run_id in ours if run_id not in {match[0] for match in found}]
+    left_b = [run_id for run_id in theirs if run_id not in {match[1] for match in found}]
+    by_scenario = {key: run_id for run_id in left_b if (key := _conditions(theirs[run_id])) is not None}
+    for run_id in list(left_a):
+        other = by_scenario.pop(_conditions(ours[run_id]) or "", None)
+        if other is not None:
+            found.append((run_id, other, False))
+            left_a.remove(run_id)
+            left_b.remove(other)
+    if len({effects.base_of(run_id) for run_id in left_a}) == 1 == len({effects.base_of(i) for i in left_b}):
+        by_seed = {run_id[len(effects.base_of(run_id)) :]: run_id for run_id in left_b}
+        seeds_of_a = {run_id: run_id[len(effects.base_of(run_id)) :] for run_id in left_a}
+        found += [(run_id, by_seed[seed], False) for run_id, seed in seeds_of_a.items() if seed in by_seed]
+    return found
+
+
+def _scenario(source: Source) -> dict[str, Any] | None:
+    """The scenario of a simulated run."""
     path = getattr(source, "path", None)
-    if path is None:
+    try:
+        return tomllib.loads((path / "scenario.toml").read_text(encoding="utf-8")) if path else None
+    except (OSError, ValueError):
         return None
-    measure = Run(path).summary["measure"]
-    return float(measure["from_s"]), float(measure["to_s"])
+
+
+def _conditions(source: Source) -> str | None:
+    """All that a run depends on, its seed included, but for what it is called."""
+    document = _scenario(source)
+    if document is None:
+        return None
+    return json.dumps({key: document[key] for key in document if key not in ("name", "description")}, sort_keys=True)
+
+
+def _parameters(pair: Pair) -> Iterator[tuple[str, str, str]]:
+    """Dotted names of the scenario whose values differ, and both values."""
+    a, b = _scenario(pair.a), _scenario(pair.b)
+    if a is None or b is None:
+        return
+    of_a, of_b = flatten(a), flatten(b)
+    for key in dict.fromkeys([*of_a, *of_b]):
+        if key not in ("name", "description") and of_a.get(key) != of_b.get(key):
+            yield key, str(of_a.get(key, "-")), str(of_b.get(key, "-"))
 
 
 def pair_up(run_id: str, a: Source, b: Source, over: metrics.Window | None = None) -> Pair | None:
@@ -252,6 +340,11 @@ def _flow(a: FlowSummary, b: FlowSummary) -> Flow:
         Difference(a.goodput_mbps, b.goodput_mbps),
         Difference(rate_a.mean if rate_a else None, rate_b.mean if rate_b else None),
         spread(a.tcp_rtt_ms, b.tcp_rtt_ms),
+        {
+            kind: spread(a.delays.get(kind), b.delays.get(kind))
+            for kind in metrics.DELAYS
+            if kind in {**a.delays, **b.delays}
+        },
     )
 
 
@@ -318,26 +411,75 @@ def _measured(ours: Mapping[str, Source], errors: list[str]) -> dict[str, Source
     return found
 
 
-def _print(result: Comparison, sides: tuple[str, str]) -> None:
+def _print(result: Comparison) -> None:
     console = Console(highlight=False)
     console.width = max(console.width, 100)
-    for pair in result.pairs:
-        opens, closes = pair.summary_b.window_s
-        heading = f"{_escape(pair.id)}, {opens:.1f}-{closes:.1f} s"
-        table = Table(title=heading, title_justify="left", title_style="bold", box=None)
-        table.add_column(f"{sides[0]} / {sides[1]} (difference)", no_wrap=True)
-        for flow in pair.flows:
-            table.add_column(_escape(flow.name), justify="right", no_wrap=True)
-        table.add_column("ping", justify="right", no_wrap=True)
-        table.add_row("goodput, Mbit/s", *(_cell(flow.goodput_mbps) for flow in pair.flows))
-        for key in QUANTILES:
-            columns = [*(flow.tcp_rtt_ms for flow in pair.flows), pair.ping_ms]
-            table.add_row(f"RTT {key}, ms", *(_cell(column[key]) for column in columns))
-        if pair.ratio is not None:
-            table.add_row("goodput 2nd/1st flow", "", _cell(pair.ratio))
-        console.print(table)
+    seeds = len({effects.base_of(pair.id) for pair in result.pairs}) < len(result.pairs)
+    console.width = max(console.width, 34 + 28 * max((len(pair.flows) + 1 for pair in result.pairs), default=0))
+    for pair in result.pairs if not seeds else ():
+        console.print(_table(pair, result.sides))
         console.print()
+    _print_effects(result, console)
+    for (key, a, b), runs in result.parameters.items():
+        of = f" in {runs} runs" if runs > 1 else ""
+        console.print(_escape(f"{key}{of}: {a} / {b}"), soft_wrap=True)
     console.print(_escape(conclusion(result)), soft_wrap=True)
+    if result.effects:
+        console.print(_escape(effects.verdict(result.effects, result.sides)), soft_wrap=True)
+
+
+def _table(pair: Pair, sides: tuple[str, str]) -> Table:
+    """One run: a column a flow, a row a quantity."""
+    opens, closes = pair.summary_b.window_s
+    heading = f"{_escape(pair.id)}, {opens:.1f}-{closes:.1f} s"
+    table = Table(title=heading, title_justify="left", title_style="bold", box=None)
+    table.add_column(f"{_escape(sides[0])} / {_escape(sides[1])} (difference)", no_wrap=True)
+    for flow in pair.flows:
+        table.add_column(_escape(flow.name), justify="right", no_wrap=True)
+    pinged = any(value.a is not None or value.b is not None for value in pair.ping_ms.values())
+    if pinged:
+        table.add_column("ping", justify="right", no_wrap=True)
+    table.add_row("goodput, Mbit/s", *(_cell(flow.goodput_mbps) for flow in pair.flows))
+    for kind in metrics.DELAYS:
+        of_flows = [flow.delays.get(kind) for flow in pair.flows]
+        ping = pair.ping_ms if pinged and kind == metrics.RTT else None
+        if ping or any(of_flows):
+            for key in QUANTILES:
+                columns = [*of_flows, *([ping] if ping else [])]
+                table.add_row(f"{kind} {key}, ms", *(_cell(column[key]) if column else "" for column in columns))
+    if pair.ratio is not None:
+        table.add_row("goodput 2nd/1st flow", "", _cell(pair.ratio))
+    return table
+
+
+def _print_effects(result: Comparison, console: Console) -> None:
+    """The largest effects; all are in the JSON document."""
+    if not any(effect.seeds > 1 for effect in result.effects):
+        return
+    table = Table(
+        title="By effect size; * beyond what seeds explain", title_justify="left", title_style="bold", box=None
+    )
+    for heading in ("", "run", "quantity"):
+        table.add_column(heading, overflow="fold")
+    for heading in (*result.sides, "difference", "95 % interval", "effect", "d"):
+        table.add_column(_escape(heading), justify="right", no_wrap=True)
+    for effect in result.effects[:SHOWN]:
+        low_high = effect.interval
+        table.add_row(
+            "*" if effect.distinct else "",
+            _escape(effect.run),
+            _escape(f"{effect.quantity}{'' if effect.unit == '1' else f', {effect.unit}'}"),
+            f"{effect.a:.4g}",
+            f"{effect.b:.4g}",
+            f"{effect.diff:+.3g}",
+            f"{low_high[0]:+.3g} to {low_high[1]:+.3g}" if low_high else "-",
+            f"{effect.percent:+.1f} %",
+            f"{effect.cohen_d:+.1f}" if effect.cohen_d is not None else "-",
+        )
+    console.print(table)
+    if len(result.effects) > SHOWN:
+        console.print(f"and {len(result.effects) - SHOWN} smaller ones; --json has all")
+    console.print()
 
 
 def conclusion(result: Comparison) -> str:
@@ -347,13 +489,19 @@ def conclusion(result: Comparison) -> str:
             "Nothing to compare: no run is on both sides. Measured runs: `sojourn list ect1 --json`, key `reference`."
         )
     text = f"{len(result.pairs)} run{'s' if len(result.pairs) != 1 else ''} compared"
+    errors = []
     if result.goodput_error_percent is not None:
-        text += f"; median absolute error of goodput {result.goodput_error_percent:.1f} %"
-        text += " of the link ceiling"
+        errors.append(f"of goodput {result.goodput_error_percent:.1f} % of the link ceiling")
     if result.rtt_error_ms is not None:
-        text += f"; of mean TCP RTT {result.rtt_error_ms:.2f} ms"
-        text += f" ({result.rtt_error_percent or 0:.1f} %)"
+        errors.append(f"of mean TCP RTT {result.rtt_error_ms:.2f} ms ({result.rtt_error_percent or 0:.1f} %)")
+    if errors:
+        word = "error" if result.sides == MEASURED else "difference"
+        text += f"; median absolute {word} " + "; ".join(errors)
     return text + "."
+
+
+def _documents(values: dict[str, Difference]) -> dict[str, dict[str, float | None]]:
+    return {key: value.document() for key, value in values.items()}
 
 
 def _escape(text: str) -> str:

@@ -7,6 +7,7 @@ same thing here: a `Source`, that is an id and named series over seconds of Flen
 from __future__ import annotations
 
 import itertools
+import json
 import re
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -24,6 +25,9 @@ Window = tuple[float, float]
 #: Payload over wire bytes of a full segment: MSS 1448 (timestamps) in a 1514-byte frame.
 PAYLOAD_SHARE = 1448 / 1514
 
+#: Every flow has one of these: those of TCP, and the bytes that any flow delivers.
+FLOW = re.compile(r"flow\.(.+?)\.(?:delivery_rate|rtt|goodput_bytes)")
+
 SETTLE_S = 10.0
 CLOSE_S = 1.0
 
@@ -32,16 +36,31 @@ DEFINITIONS: dict[str, str] = {
     "window. Measured side: netperf interim results weighted by their duration.",
     "delivery rate": "Mbit/s as `ss` reports it: the sender's most recent rate sample.",
     "TCP RTT": "ms, the sender's smoothed RTT as `ss` reports it, sampled about every 50 ms.",
+    "one-way delay": "ms, of UDP and media flows, which have no TCP RTT: from sender to receiver, the mean of "
+    "the packets that arrived in each 50 ms; percentiles are of these means.",
+    "completion time": "ms, from the request or the opening of a connection to its last byte, one value for each "
+    "transfer that completed.",
     "ping RTT": "ms, one echo request every 200 ms over the same bottleneck.",
     "window": "The seconds in which means and percentiles are taken. It opens 10 s after the last "
     "flow's first `ss` sample with a delivery rate and closes 1 s before the first flow's last. "
-    "The window of the measured run is used for both sides.",
+    "The window of the measured run is used for both sides. For simulated runs without a measured "
+    "counterpart it is the measuring window of their scenario.",
     "percentile": "Linear interpolation between order statistics (p50 is the median).",
     "ratio": "Goodput of the second flow to start divided by that of the first.",
+    "utilisation": "%, layer-2 bytes that left the busiest link over what its rate allows, in the measuring window; "
+    "where a queue shapes below its link's rate, all goodput times 1514/1448 over that rate.",
+    "RTT above the path's": "ms, TCP RTT (the mean of the flows' medians; the largest p99) less the RTT of the empty "
+    "path: the one the run's id tells, else the least ping.",
     "link ceiling": "The bottleneck rate times 1448/1514, the payload share of a full frame.",
-    "difference": "Ours minus measured.",
-    "time": "Seconds of Flent time: 0 is the start of the test and of the ping, the first flow starts at 5 s.",
+    "difference": "Ours minus measured, or side A minus side B.",
+    "time": "Seconds since the start of the run. In the suites this is Flent time: the ping starts at 0, "
+    "the first flow at 5 s.",
 }
+
+
+#: What a flow's delay is read from, and what it is called; a flow can have more than one.
+RTT, ONE_WAY, COMPLETION = "RTT", "one-way delay", "completion time"
+DELAYS = {RTT: "rtt", ONE_WAY: "one_way", COMPLETION: "fct"}
 
 
 class Source(Protocol):
@@ -118,6 +137,14 @@ class FlowSummary:
     goodput_mbps: float | None
     delivery_rate_mbps: Stats | None
     tcp_rtt_ms: Stats | None
+    one_way_ms: Stats | None = None
+    completion_ms: Stats | None = None
+
+    @property
+    def delays(self) -> dict[str, Stats]:
+        """Every kind of delay that the flow has, under its name."""
+        kinds = {RTT: self.tcp_rtt_ms, ONE_WAY: self.one_way_ms, COMPLETION: self.completion_ms}
+        return {kind: stats for kind, stats in kinds.items() if stats is not None}
 
 
 @dataclass(frozen=True)
@@ -160,8 +187,8 @@ def inside(source: Source, name: str, window: Window) -> FloatArray:
 
 
 def flows(source: Source) -> list[str]:
-    """Flow names in the order in which they start."""
-    found = dict.fromkeys(m[1] for n in source.names() if (m := re.fullmatch(r"flow\.(.+?)\.(?:delivery_rate|rtt)", n)))
+    """Flow names in the order in which they start: TCP, UDP, media, and applications of many connections."""
+    found = dict.fromkeys(m[1] for n in source.names() if (m := FLOW.fullmatch(n)))
     return sorted(found, key=lambda flow: (lifetime(source, flow) or (np.inf, np.inf))[0])
 
 
@@ -171,11 +198,16 @@ def pings(source: Source) -> list[str]:
 
 
 def lifetime(source: Source, flow: str) -> Window | None:
-    """First and last sample of a positive delivery rate, not beyond the last delivered byte."""
+    """First and last sample of a positive delivery rate, not beyond the last delivered byte.
+
+    A flow without delivery rate, such as one of UDP, lives from its first to its last delivered byte.
+    """
     t, rate = finite(source, f"flow.{flow}.delivery_rate")
     t = t[rate > 0]
     if t.size == 0:
-        return None
+        at, total = finite(source, f"flow.{flow}.goodput_bytes")
+        grows = np.flatnonzero(np.diff(total, prepend=0.0) > 0)
+        return (float(at[max(grows[0] - 1, 0)]), float(at[grows[-1]])) if grows.size else None
     end = float(t[-1])
     if f"flow.{flow}.interim" not in source.names():
         grown_at, total = finite(source, f"flow.{flow}.goodput_bytes")
@@ -200,6 +232,16 @@ def window(source: Source) -> Window | None:
     if shared is None or shared[1] - CLOSE_S <= shared[0] + SETTLE_S:
         return None
     return shared[0] + SETTLE_S, shared[1] - CLOSE_S
+
+
+def measuring_window(source: Source) -> Window | None:
+    """The measuring window of a simulated run's scenario; None for what is no run of a scenario."""
+    path = getattr(source, "path", None)
+    try:
+        measure = json.loads((path / "summary.json").read_text(encoding="utf-8"))["measure"] if path else None
+        return (float(measure["from_s"]), float(measure["to_s"])) if measure else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def second_half(source: Source) -> Window | None:
@@ -245,7 +287,7 @@ def summarise(source: Source, over: Window | None = None) -> RunSummary | None:
                 flow,
                 goodput(source, flow, over),
                 Stats.of(inside(source, f"flow.{flow}.delivery_rate", over)),
-                Stats.of(inside(source, f"flow.{flow}.rtt", over)),
+                *(Stats.of(inside(source, f"flow.{flow}.{series}", over)) for series in DELAYS.values()),
             )
             for flow in flows(source)
         ),

@@ -141,6 +141,8 @@ def _entries(files: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         if summary is None:
             raise flent.FlentError(f"{source.path.name}: raw_values: expected a flow that lives longer than its window")
         entry = _rounded(asdict(summary))
+        for flow in entry["flows"]:
+            del flow["one_way_ms"], flow["completion_ms"]  # TCP has none
         entry["series"] = {
             name: [np.round(column, 2).tolist() for column in points]
             for name in source.names()

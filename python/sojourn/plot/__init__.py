@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable
+from functools import partial
 from html import escape
 from pathlib import Path
 
@@ -19,7 +20,15 @@ from matplotlib.figure import Figure
 from sojourn import reference
 from sojourn.interop import flent
 from sojourn.metrics import Source
-from sojourn.plot import ping_cdf, tcp_cwnd, tcp_delivery_with_rtt, tcp_rtt_cdf, totals
+from sojourn.plot import (
+    ping_cdf,
+    tcp_cwnd,
+    tcp_delivery_with_rtt,
+    tcp_rtt_cdf,
+    totals,
+    upload_with_ping_and_tcp_rtt,
+)
+from sojourn.plot.upload_with_ping_and_tcp_rtt import Scale
 
 Draw = Callable[[Source, Source | None, Axes], Axes]
 PLOTS: dict[str, Draw] = {
@@ -28,7 +37,11 @@ PLOTS: dict[str, Draw] = {
     "ping_cdf": ping_cdf.draw,
     "tcp_rtt_cdf": tcp_rtt_cdf.draw,
     "tcp_cwnd": tcp_cwnd.draw,
+    "upload_with_ping_and_tcp_rtt": upload_with_ping_and_tcp_rtt.draw,
 }
+#: The figure that the suites drew with a fixed and with a variable scale, at the size that they had.
+SCALED = "upload_with_ping_and_tcp_rtt"
+SIZES_IN = {SCALED: (10.0, 7.5)}
 FORMATS = (".svg", ".png", ".pdf")
 
 
@@ -42,16 +55,20 @@ def plot(
     plot: str = "tcp_delivery_with_rtt",
     output: Path | None = None,
     title: str = "",
+    scale: Scale = "auto",
 ) -> Path:
     """Draw one figure of a run folder or a Flent file, over the measurement if there is one."""
     if plot not in PLOTS:
         raise PlotError(f"{plot}: expected one of {', '.join(PLOTS)}")
+    if scale != "auto" and plot != SCALED:
+        raise PlotError(f"--scale {scale}: expected with the plot {SCALED}")
     source = load(Path(run_or_file))
     measured = None if isinstance(source, flent.FlentFile) else reference.find(source.id)
-    target = output or Path(f"{re.sub(r'[^A-Za-z0-9.]+', '-', source.id)}-{plot}.svg")
+    ending = plot if scale == "auto" else scale
+    target = output or Path(f"{re.sub(r'[^A-Za-z0-9.]+', '-', source.id)}-{ending}.svg")
     if target.suffix not in FORMATS:
         raise PlotError(f"{target}: expected a name that ends in {', '.join(FORMATS)}")
-    render(source, measured, plot=plot, target=target, title=title)
+    render(source, measured, plot=plot, target=target, title=title, scale=scale)
     return target
 
 
@@ -69,14 +86,17 @@ def load(path: Path) -> Source:
     return runs[0]
 
 
-def render(source: Source, measured: Source | None, *, plot: str, target: Path, title: str = "") -> None:
+def render(
+    source: Source, measured: Source | None, *, plot: str, target: Path, title: str = "", scale: Scale = "auto"
+) -> None:
     """Write the figure; the ending of the name decides the format."""
     heading = f"{source.id} {title}".strip()
     description = f"{plot} of {source.id}" + (", with the measured run" if measured else "")
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "sojourn", "pdf.fonttype": 42, "font.size": 10}):
-        figure = Figure(figsize=(10, 6.2), layout="constrained")
+        figure = Figure(figsize=SIZES_IN.get(plot, (10, 6.2)), layout="constrained")
         FigureCanvasAgg(figure)
-        ax = PLOTS[plot](source, measured, figure.subplots())
+        draw = partial(upload_with_ping_and_tcp_rtt.draw, scale=scale) if plot == SCALED else PLOTS[plot]
+        ax = draw(source, measured, figure.subplots())
         ax.set_title(heading.replace("$", r"\$"), loc="left", fontsize="medium")
         buffer = io.BytesIO()
         form = target.suffix[1:]

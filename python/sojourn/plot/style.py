@@ -22,6 +22,9 @@ COLOURS = {
     "reno": "#CC79A7",
     "bbr": "#009E73",
     "dctcp": "#56B4E9",
+    "cubic-sce": "#009E73",
+    "reno-sce": "#009E73",
+    "dctcp-sce": "#56B4E9",
 }
 SPARE = ("#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#0072B2")
 PING = "#1B7F5C"
@@ -35,7 +38,8 @@ def colours(flows: Iterable[str]) -> dict[str, str]:
     """A colour for each flow, by its congestion control; distinct where two flows have the same."""
     chosen: dict[str, str] = {}
     for flow in flows:
-        wanted = COLOURS.get(flow.split("-")[0])
+        parts = flow.split("-")
+        wanted = COLOURS.get("-".join(parts[:2]), COLOURS.get(parts[0]))
         free = [colour for colour in (wanted, *SPARE) if colour and colour not in chosen.values()]
         chosen[flow] = free[0] if free else SPARE[len(chosen) % len(SPARE)]
     return chosen

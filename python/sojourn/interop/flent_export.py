@@ -1,0 +1,278 @@
+"""Any run as a Flent data file (version 4) that `flent` and `flent-gui` open unchanged.
+
+A stream is a netperf interim result for every step of the run and an `ss` sample beside it; both go
+into the raw values of the stream itself, because Flent's plots of TCP statistics read them there.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import re
+import tomllib
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sojourn import metrics
+from sojourn.interop.flent import SS_SERIES, FlentError, stem_of
+from sojourn.results import ResultsError, ResultSet, Run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sojourn.metrics import FloatArray
+
+STEP_S = 0.05
+#: Flent waits so long before and after the streams.
+DELAY_S = 5
+#: Between samples further apart than this Flent draws no line.
+GAP_STEPS = 5
+#: Flent's names of the classes of its `rrul` tests.
+CLASSES = {"be": "BE", "bk": "BK", "cs5": "CS5", "ef": "EF"}
+
+
+@dataclass(frozen=True)
+class Stream:
+    """One flow under the name that Flent has for it."""
+
+    series: str
+    flow: str
+    cc: str
+    tos: str
+
+
+def export(source: Path, out: Path | None) -> list[Path]:
+    """Write the run of a folder, or every run of a result set, as Flent files; returns them.
+
+    `out` is a file for one run, or a folder; by default the files are beside the series.
+    """
+    if not source.is_dir():
+        raise FlentError(f"{source}: expected the folder of a run or of results")
+    runs = list(ResultSet.open(source))
+    if not runs:
+        raise FlentError(f"{source}: expected the folder of a run or of results, found no run")
+    as_file = out is not None and out.name.endswith((".flent.gz", ".flent"))
+    if as_file and len(runs) > 1:
+        raise FlentError(f"{out}: expected a folder for {len(runs)} runs")
+    written = []
+    for run in runs:
+        document = document_of(run)
+        target = out if as_file and out else (out or run.path) / file_name(run, document["metadata"]["NAME"])
+        target.parent.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(document, indent=2, sort_keys=True, allow_nan=False).encode("ascii")
+        target.write_bytes(gzip.compress(text, mtime=0) if target.name.endswith(".gz") else text)
+        written.append(target)
+    return written
+
+
+def file_name(run: Run, test: str) -> str:
+    """The suite's name for its runs, else Flent's: test, time, title."""
+    if (stem := stem_of(run.id)) is not None:
+        return f"batch-{stem}.flent.gz"
+    title = re.sub(r"[^A-Za-z0-9]+", "_", run.id).strip("_")
+    return f"{test}-{_started(run):%Y-%m-%dT%H%M%S.%f}.{title}.flent.gz"
+
+
+def document_of(run: Run) -> dict[str, Any]:
+    """The whole file as one JSON document."""
+    flows = {str(flow["name"]): flow for flow in _scenario_flows(run)}
+    test, streams = _streams(run, flows)
+    begin = _started(run)
+    t0 = begin.timestamp()
+    raw: dict[str, list[dict[str, float]]] = {}
+    curves: dict[str, tuple[FloatArray, FloatArray]] = {}
+    meta: dict[str, dict[str, Any]] = {}
+    for stream in streams:
+        raw[stream.series] = _tcp_points(run, stream.flow, t0)
+        for key, points in _tcp_curves(run, stream.flow):
+            curves[f"{stream.series}{key}"] = points
+        meta[stream.series] = {
+            "RUNNER": "NetperfDemoRunner",
+            "UNITS": "Mbits/s",
+            "CONG_CONTROL": stream.cc,
+            "UPSTREAM_TOS": int(stream.tos, 0),
+            "TCP_RETRANSMIT": str(_last(run, f"flow.{stream.flow}.retransmits")),
+            "BYTES_RECVD": _last(run, f"flow.{stream.flow}.goodput_bytes"),
+        }
+    for series, name in _pings(run):
+        t, rtt = metrics.finite(run, name)
+        replies = enumerate(zip(t, rtt, strict=True), 1)
+        raw[series] = [{"t": t0 + float(at), "val": float(v), "seq": float(i)} for i, (at, v) in replies]
+        curves[series] = t, rtt
+        meta[series] = {"RUNNER": "PingRunner", "UNITS": "ms"}
+    if not any(raw.values()):
+        raise FlentError(f"{run.path}: series: expected a TCP flow or a ping with samples, which a Flent file needs")
+    end = max(float(t[-1]) for t, _ in curves.values() if t.size)
+    x = np.round(np.arange(0, end + STEP_S / 2, STEP_S), 6)
+    grid = {name: _on_grid(x, *points) for name, points in curves.items()}
+    for stem in dict.fromkeys(stream.series.split("::")[0] for stream in streams if "::" in stream.series):
+        together = [column for name, column in grid.items() if re.fullmatch(rf"{stem}::\d+", name)]
+        for name, column, runner in _totals(stem, together):
+            grid[name], raw[name], meta[name] = column, [], {"RUNNER": runner, "UNITS": "Mbits/s"}
+    for index, (name, entry) in enumerate(meta.items()):
+        values = grid[name][np.isfinite(grid[name])]
+        entry |= {"IDX": index, "MEAN_VALUE": float(values.mean()) if values.size else None, "COMPUTED_LATE": False}
+    length = max(1, round(end) - 2 * DELAY_S)
+    return {
+        "version": 4,
+        "x_values": x.tolist(),
+        "results": {name: [None if math.isnan(v) else round(v, 6) for v in column] for name, column in grid.items()},
+        "raw_values": raw,
+        "metadata": {
+            "NAME": test,
+            "TITLE": run.id,
+            "NOTE": f"simulated by Sojourn {run.manifest.get('version', '')}".strip(),
+            "HOST": "receiver",
+            "HOSTS": ["receiver"],
+            "LOCAL_HOST": "sender",
+            "TIME": _stamp(begin),
+            "T0": _stamp(begin),
+            "LENGTH": length,
+            "TOTAL_LENGTH": length + 2 * DELAY_S,
+            "STEP_SIZE": STEP_S,
+            "TEST_PARAMETERS": _parameters(run, streams),
+            "SERIES_META": meta,
+            "FLENT_VERSION": "2.0.0",
+            "IP_VERSION": 4,
+            "FAILED_RUNNERS": 0,
+            "DATA_FILENAME": file_name(run, test),
+        },
+    }
+
+
+def _streams(run: Run, flows: dict[str, dict[str, Any]]) -> tuple[str, list[Stream]]:
+    """The test that has such streams, and the streams under its names."""
+    tcp = [flow for flow in metrics.flows(run) if flow not in flows or "cc" in flows[flow] or _has_ss(run, flow)]
+    ways = {flow: str(flows.get(flow, {}).get("direction", "down")) for flow in tcp}
+    if len(set(ways.values())) < 2:
+        names = ["TCP upload"] if len(tcp) == 1 else [f"TCP upload::{n}" for n in range(1, len(tcp) + 1)]
+        test = {0: "ping", 1: "tcp_1up"}.get(len(tcp), "tcp_nup")
+        return test, [_stream(name, flow, flows) for name, flow in zip(names, tcp, strict=True)]
+    found = []
+    classes: set[str] = set()
+    for way, word in (("up", "upload"), ("down", "download")):
+        own = [flow for flow in tcp if ways[flow] == way]
+        told = [CLASSES.get(re.sub(r"-\d+$", "", flow).rpartition("-")[2], "") for flow in own]
+        if len(own) == 4 and sorted(told) == sorted(CLASSES.values()):
+            labels = [f" {name}" for name in told]
+            classes |= set(told)
+        elif len(own) == 4:
+            labels = [" BE", " BE2", " BE3", " BE4"]
+        else:
+            labels = [""] if len(own) == 1 else [f"::{n}" for n in range(1, len(own) + 1)]
+        found += [_stream(f"TCP {word}{label}", flow, flows) for label, flow in zip(labels, own, strict=True)]
+    if len(found) == 8 and all(" BE" in s.series or classes for s in found):
+        return ("rrul" if classes else "rrul_be"), found
+    return ("tcp_bidirectional" if len(found) == 2 else "tcp_nup"), found
+
+
+def _stream(series: str, flow: str, flows: dict[str, dict[str, Any]]) -> Stream:
+    told = flows.get(flow, {})
+    return Stream(series, flow, str(told.get("cc", flow)).split()[0], str(told.get("tos", "0")))
+
+
+def _has_ss(run: Run, flow: str) -> bool:
+    return f"flow.{flow}.delivery_rate" in run.names()
+
+
+def _scenario_flows(run: Run) -> list[dict[str, Any]]:
+    try:
+        flows: list[dict[str, Any]] = tomllib.loads(run.scenario).get("flow", [])
+    except (OSError, ValueError):
+        return []
+    return flows
+
+
+def _pings(run: Run) -> Iterator[tuple[str, str]]:
+    for index, name in enumerate(metrics.pings(run)):
+        label = name.split(".")[1]
+        if match := re.search(r"udp-(be|bk|ef)$", label):
+            yield f"Ping (ms) UDP {match[1].upper()}", name
+        else:
+            yield "Ping (ms) ICMP" if index == 0 else f"Ping (ms) ICMP {label} (extra)", name
+
+
+def _tcp_points(run: Run, flow: str, t0: float) -> list[dict[str, float]]:
+    """Interim results and `ss` samples, in time order."""
+    t, rate = _interim(run, flow)
+    points = [{"t": t0 + float(at), "val": float(v), "dur": STEP_S} for at, v in zip(t, rate, strict=True)]
+    samples: dict[float, dict[str, float]] = {}
+    for field, name in SS_SERIES.items():
+        for at, v in zip(*metrics.finite(run, f"flow.{flow}.{name}"), strict=True):
+            samples.setdefault(float(at), {"t": t0 + float(at)})[field] = float(v)
+    return sorted([*points, *samples.values()], key=lambda point: point["t"])
+
+
+def _tcp_curves(run: Run, flow: str) -> Iterator[tuple[str, tuple[FloatArray, FloatArray]]]:
+    yield "", _interim(run, flow)
+    for field, name in SS_SERIES.items():
+        if f"flow.{flow}.{name}" in run.names():
+            yield f"::{field}", metrics.finite(run, f"flow.{flow}.{name}")
+
+
+def _interim(run: Run, flow: str) -> tuple[FloatArray, FloatArray]:
+    """Mbit/s of each step, at its end, while the flow lives."""
+    t, rate = metrics.rate_over_time(run, flow, STEP_S)
+    life = metrics.lifetime(run, flow)
+    if life is None:
+        return np.empty(0), np.empty(0)
+    alive = (t >= life[0] - STEP_S) & (t <= life[1] + STEP_S)
+    return t[alive] + STEP_S / 2, rate[alive]
+
+
+def _on_grid(x: FloatArray, t: FloatArray, values: FloatArray) -> FloatArray:
+    """Linear between samples, never across a gap; NaN where there is nothing."""
+    if t.size == 0:
+        return np.full(x.size, np.nan)
+    column = np.interp(x, t, values, left=np.nan, right=np.nan)
+    after = np.clip(np.searchsorted(t, x), 1, max(t.size - 1, 1))
+    usual = float(np.median(np.diff(t))) if t.size > 1 else STEP_S
+    wide = np.diff(t, append=t[-1])[after - 1] > GAP_STEPS * max(STEP_S, usual)
+    column[wide & ~np.isin(x, t)] = np.nan
+    return column
+
+
+def _totals(stem: str, together: list[FloatArray]) -> Iterator[tuple[str, FloatArray, str]]:
+    stack = np.array(together)
+    there = np.isfinite(stack)
+    total = np.where(there.any(axis=0), np.nansum(stack, axis=0), np.nan)
+    yield f"{stem} sum", total, "SumRunner"
+    yield f"{stem} avg", total / np.maximum(there.sum(axis=0), 1), "AverageRunner"
+
+
+def _parameters(run: Run, streams: list[Stream]) -> dict[str, Any]:
+    starts = [(life or (0.0, 0.0))[0] for life in (metrics.lifetime(run, stream.flow) for stream in streams)]
+    parameters: dict[str, Any] = {"sojourn_id": run.id, "sojourn_seed": str(run.manifest.get("seed", ""))}
+    if len(streams) == 1:
+        parameters["cc_algo"] = parameters["tcp_cong_control"] = streams[0].cc
+    if len(streams) > 1:
+        parameters |= {
+            "cc_algos": ",".join(stream.cc for stream in streams),
+            "upload_streams": sum("upload" in stream.series for stream in streams),
+            "download_streams": sum("download" in stream.series for stream in streams),
+            "stream_delays": ",".join(f"{start - min(starts):.0f}" for start in starts),
+            "labels": ",".join(stream.flow for stream in streams),
+        }
+    return parameters
+
+
+def _last(run: Run, series: str) -> int:
+    _, values = metrics.finite(run, series)
+    return int(values[-1]) if values.size else 0
+
+
+def _started(run: Run) -> datetime:
+    """When the run was made; a fixed day for one that does not say."""
+    try:
+        return datetime.fromisoformat(str(run.manifest["started"])).astimezone(UTC)
+    except (KeyError, ValueError, ResultsError):
+        return datetime(2020, 1, 1, tzinfo=UTC)
+
+
+def _stamp(when: datetime) -> str:
+    return f"{when:%Y-%m-%dT%H:%M:%S.%f}Z"

@@ -1,0 +1,68 @@
+"""The logs that a testbed keeps of a run: how it was set up, and its statistics when it was torn down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from sojourn.results import Run, flatten
+from sojourn.scenario import Resolved
+from sojourn.tc import build
+
+Log = Literal["setup", "teardown"]
+
+
+def log(run: Run, which: Log) -> str:
+    """One of the two logs as text."""
+    lines = _setup(run) if which == "setup" else _teardown(run)
+    return "\n".join([*_heading(run), *lines]) + "\n"
+
+
+def _heading(run: Run) -> Iterator[str]:
+    manifest = run.manifest
+    yield f"# {run.id}"
+    yield f"# sojourn {manifest.get('version', '?')}, seed {manifest.get('seed', '?')}"
+    if "started" in manifest:
+        yield f"# started {manifest['started']} on {manifest.get('host', '?')}: {manifest.get('command', '?')}"
+    yield ""
+
+
+def _setup(run: Run) -> Iterator[str]:
+    """The commands that build the scenario on Linux, and each queue with all its parameters."""
+    yield from build(Resolved(run.scenario)).text().rstrip("\n").split("\n")
+    yield ""
+    for queue in run.queues:
+        yield f"# qdisc show dev {queue['name']}: {queue.get('qdisc', '')}"
+
+
+def _teardown(run: Run) -> Iterator[str]:
+    """Every queue as `tc -s qdisc show` has it, and every flow as `ss` and `netstat` count it."""
+    for queue in run.queues:
+        stats = dict(queue.get("stats") or {})
+        yield f"qdisc {queue.get('qdisc', '?')} dev {queue['name']}"
+        yield (
+            f" Sent {queue.get('sent_bytes', 0)} bytes {queue.get('sent_packets', 0)} pkt"
+            f" (dropped {queue.get('dropped', 0)}, overlimits {stats.pop('overlimits', 0)} requeues 0)"
+        )
+        yield f" backlog {queue.get('backlog_bytes', 0)}b {queue.get('backlog_packets', 0)}p requeues 0"
+        for what in ("marks", "drops"):
+            if reasons := queue.get(what):
+                yield f"  {what} " + " ".join(f"{reason} {count}" for reason, count in reasons.items())
+        if stats:
+            yield "  " + " ".join(f"{name} {_shown(value)}" for name, value in flatten(stats).items())
+        if sojourn := queue.get("sojourn_ms"):
+            yield "  sojourn " + " ".join(
+                f"{name} {_shown(v)}{'' if name == 'n' else 'ms'}" for name, v in sojourn.items()
+            )
+        yield ""
+    flows = run.summary.get("flows")
+    for flow in flows if isinstance(flows, list) else []:
+        carried = " ".join(str(flow[key]) for key in ("cc", "app") if key in flow)
+        yield f"flow {flow['name']} {carried}".rstrip()
+        for end in ("sender", "receiver"):
+            if counters := flow.get(end):
+                yield f"  {end} " + " ".join(f"{name} {_shown(value)}" for name, value in flatten(counters).items())
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

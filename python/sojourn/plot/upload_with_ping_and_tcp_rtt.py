@@ -1,0 +1,76 @@
+"""Flent's figure of the bakeoff: throughput of each flow on the left axis, ICMP and TCP RTT on the right.
+
+The suites drew it twice: `fixed` shows the same 100 ms above the path's RTT in every run, so that
+runs can be compared, `var` three times what the run's queue reached.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from sojourn import metrics
+from sojourn.plot import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from sojourn.metrics import Source
+
+Scale = Literal["auto", "fixed", "var"]
+STEP_S = 0.2
+FIXED_RTT_MS = 100.0
+VAR_SHARE = 3.0
+RATE_HEADROOM = 1.2
+
+
+def draw(ours: Source, measured: Source | None, ax: Axes, scale: Scale = "auto") -> Axes:
+    """Draw the run, and the measured one if there is one."""
+    style.dress(ax, "Time, s", "Throughput, Mbit/s")
+    right = ax.twinx()
+    right.set_ylabel("RTT, ms")
+    right.spines["top"].set_visible(False)
+    flows = metrics.flows(ours)
+    colours = style.colours(flows)
+    longest = fastest = 0.0
+    for side, source, line in style.sides(ours, measured):
+        for flow in metrics.flows(source):
+            colour = colours.get(flow, style.INK)
+            t, rate = metrics.rate_over_time(source, flow, STEP_S)
+            fastest = max(fastest, float(rate.max()) if rate.size else 0.0)
+            ax.plot(t, rate, color=colour, label=f"{flow} throughput{side}", **line)
+            for kind, dash in ((metrics.RTT, (0, (4, 1.5))), (metrics.ONE_WAY, (0, (1, 1)))):
+                t, delay = metrics.finite(source, f"flow.{flow}.{metrics.DELAYS[kind]}")
+                if t.size:
+                    longest = max(longest, float(delay.max()))
+                    label = f"{flow} {'TCP RTT' if kind == metrics.RTT else kind}{side}"
+                    right.plot(t, delay, color=colour, label=label, **{**line, "linestyle": dash, "linewidth": 1.0})
+        for name in metrics.pings(source)[:1]:
+            t, rtt = metrics.finite(source, name)
+            longest = max(longest, float(rtt.max()) if rtt.size else 0.0)
+            right.plot(t, rtt, color=style.PING, label=f"ICMP RTT{side}", **{**line, "linewidth": 0.9})
+    ax.set_ylim(*(style.rate_range(ours.id) or (0, RATE_HEADROOM * max(fastest, 1e-3))))
+    base = _path_rtt_ms(ours)
+    if scale == "fixed":
+        right.set_ylim(base, base + FIXED_RTT_MS)
+    elif scale == "var":
+        right.set_ylim(base, base + VAR_SHARE * max(longest - base, 1e-3))
+    handles = [*ax.get_lines(), *right.get_lines()]
+    ax.legend(
+        handles,
+        [str(handle.get_label()) for handle in handles],
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.1),
+        ncols=3,
+        frameon=False,
+        fontsize="small",
+    )
+    return ax
+
+
+def _path_rtt_ms(source: Source) -> float:
+    """What the run's id tells, else the least RTT there is."""
+    if (told := metrics.path_rtt_ms(source.id)) is not None:
+        return told
+    series = [*metrics.pings(source), *(f"flow.{flow}.rtt" for flow in metrics.flows(source))]
+    least = [float(values.min()) for name in series if (values := metrics.finite(source, name)[1]).size]
+    return min(least, default=0.0)

@@ -1,0 +1,88 @@
+"""The report as Markdown tables, as the suites' own READMEs have them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sojourn import compare, effects, metrics
+from sojourn.report import sections
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from sojourn.compare import Comparison
+    from sojourn.report.sections import Run, Section
+
+
+def render(comparison: Comparison, grouped: list[Section], score: dict[str, Any], *, title: str, out: Path) -> str:
+    """The whole text."""
+    measured = comparison.sides == compare.MEASURED
+    lines = [f"# {_escape(title)}", ""]
+    lines += [_escape(compare.conclusion(comparison)), ""] if comparison.pairs else []
+    if not measured:
+        lines += [_escape(effects.verdict(comparison.effects, comparison.sides)), ""]
+    if score["rows"]:
+        lines += [*_scoreboard(score), ""]
+    for section in grouped:
+        lines += [f"## {_escape(section.heading)}", ""]
+        lines += [f"*{_escape(section.question)}*", ""] if section.question else []
+        lines += [
+            _escape(" ".join(sections.answers(section, comparison.sides))),
+            "",
+            *_table(section, comparison, out),
+            "",
+        ]
+    lines += ["## Definitions", ""]
+    lines += [f"- **{term}**: {_escape(meaning)}" for term, meaning in metrics.DEFINITIONS.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _scoreboard(score: dict[str, Any]) -> Iterator[str]:
+    count = score["count"]
+    yield f"## Fidelity: {count['pass']} pass, {count['fail']} fail"
+    yield ""
+    yield "| Row | Verdict | Ours | Expected | Tolerance | Quantity |"
+    yield "|---|---|--:|--:|---|---|"
+    for row in score["rows"]:
+        unit = "" if row["unit"] == "1" else f", {row['unit']}"
+        cells = (row["key"], row["verdict"], row["ours"], row["expected"], row["tolerance"], f"{row['quantity']}{unit}")
+        yield "| " + " | ".join(_escape(str(cell)) for cell in cells) + " |"
+
+
+def _table(section: Section, comparison: Comparison, out: Path) -> Iterator[str]:
+    """A row a flow; both sides as `ours / measured` where there are two."""
+    compared = any(run.pair is not None for run in section.runs)
+    of = f", {' / '.join(comparison.sides)}" if compared else ""
+    yield (
+        f"| Run | Flow | Goodput, Mbit/s{_escape(of)} | Delay | "
+        + " | ".join(f"{name}, ms" for name in compare.QUANTILES)
+        + " |"
+    )
+    yield "|---|---|--:|---|" + "--:|" * len(compare.QUANTILES)
+    short = sections.short_names(section)
+    for _, columns in section.rows():
+        for run in (run for column in columns for run in column):
+            yield from _rows(run, short[run.id], out)
+
+
+def _rows(run: Run, name: str, out: Path) -> Iterator[str]:
+    link = sections.link(run.ours, out)
+    label = f"[{_escape(name)}]({link})" if link else _escape(name)
+    for row in sections.table_rows(run):
+        delays = row["rtt"] or [None] * len(compare.QUANTILES)
+        cells = [_escape(row["label"]), _cell(row["goodput"]), row["kind"], *(_cell(cell) for cell in delays)]
+        yield f"| {label} | " + " | ".join(cells) + " |"
+        label = ""
+
+
+def _cell(cell: dict[str, Any] | None) -> str:
+    if cell is None:
+        return ""
+    if cell["b"] is None:
+        return sections.number(cell["a"])
+    return f"{sections.number(cell['a'])} / {sections.number(cell['b'])}"
+
+
+def _escape(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")

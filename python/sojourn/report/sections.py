@@ -1,0 +1,396 @@
+"""From a comparison to sections: one for each scenario, with its question, answer, table and rows of runs."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import numpy as np
+
+from sojourn import compare, metrics, results, suites
+from sojourn.compare import Comparison, Difference, Pair
+
+if TYPE_CHECKING:
+    from sojourn.metrics import RunSummary, Source, Stats
+
+#: Headings and questions of scenarios whose runs ask each their own.
+SCENARIOS = {
+    "ect1/s1-oneflow": ("One flow alone over the new queue", "Is the link full, and how deep is the queue?"),
+    "ect1/s2-twoflow": (
+        "Two flows: CUBIC, joined 10 s later by the new controller, 50 Mbit/s",
+        "How do they share each queue, and at what delay?",
+    ),
+    "ect1/s3-bottleneck-shift": (
+        "The bottleneck moves from the new queue to a classic one and back",
+        "How long does the flow take to notice?",
+    ),
+    "ect1/s4-capacity-reduction": (
+        "The link's rate falls and rises again",
+        "What does the step cost in delay, and how fast is the way back?",
+    ),
+    "ect1/s5-burstiness": ("Packets arrive in Wi-Fi-like bursts", "What is left of the link's rate?"),
+    "ect1/s6-jitter": ("The path's delay jitters", "How much jitter is taken for congestion?"),
+}
+SIDES = {"l4s": "L4S", "sce": "SCE"}
+#: Words of run ids that mean the same on both sides: each side's own controllers and queues.
+COUNTERPARTS = {
+    **dict.fromkeys(("prague", "cubic-sce", "reno-sce"), "own"),
+    **dict.fromkeys(("dctcp", "dctcp-sce"), "dctcp"),
+    **dict.fromkeys(("dualpi2", "twin_codel_af", "lfq_cobalt", "cake"), "aqm"),
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of the page; without a pair there is nothing to hold it against."""
+
+    id: str
+    ours: Source
+    summary: RunSummary | None
+    pair: Pair | None
+
+    @property
+    def measured(self) -> Source | None:
+        """The other side, if there is one."""
+        return self.pair.b if self.pair else None
+
+    @property
+    def side(self) -> str:
+        """`l4s`, `sce` or nothing."""
+        parts = self.id.split("/")
+        found = re.match(r"(l4s|sce)-", parts[1]) if len(parts) > 2 else None
+        return found[1] if found else ""
+
+
+@dataclass
+class Section:
+    """A scenario."""
+
+    key: str
+    runs: list[Run] = field(default_factory=list)
+
+    @property
+    def heading(self) -> str:
+        """What happens in it."""
+        return SCENARIOS[self.key][0] if self.key in SCENARIOS else self.key
+
+    @property
+    def question(self) -> str:
+        """What its runs are there to find out: one question, or one for each side."""
+        if self.key in SCENARIOS:
+            return SCENARIOS[self.key][1]
+        asked = dict.fromkeys(text for run in self.runs if (text := _questions().get(run.id)))
+        if not asked and len(self.runs) == 1:
+            return _description(self.runs[0].ours)
+        return " ".join(asked) if len(asked) <= len(SIDES) else ""
+
+    @property
+    def sides(self) -> list[str]:
+        """The architectures that stand side by side in it."""
+        present = [side for side in SIDES if any(run.side == side for run in self.runs)]
+        return present if len(present) > 1 else []
+
+    def rows(self) -> list[tuple[str, list[list[Run]]]]:
+        """What stands side by side: a name of the condition, and the runs of each column."""
+        if not self.sides:
+            return [("", [[run]]) for run in self.runs]
+        found: dict[str, list[Run]] = {}
+        for run in self.runs:
+            found.setdefault(condition(run.id), []).append(run)
+        ordered = sorted(found.items(), key=lambda item: compare.natural(item[0]))
+        return [(name, [[run for run in runs if run.side == side] for side in self.sides]) for name, runs in ordered]
+
+
+def condition(run_id: str) -> str:
+    """What a run shares with its counterpart on the other side."""
+    labels = ["-vs-".join(_counterpart(word) for word in label.split("-vs-")) for label in run_id.split("/")[2:]]
+    return "/".join(labels)
+
+
+def _counterpart(word: str) -> str:
+    stem, gamed, _ = word.partition("-gamed")
+    return COUNTERPARTS.get(stem, stem) + gamed
+
+
+@cache
+def _questions() -> dict[str, str]:
+    return {case.id: case.question for case in suites.every()}
+
+
+def _description(source: Source) -> str:
+    path = getattr(source, "path", None)
+    try:
+        return str(tomllib.loads(results.Run(path).scenario).get("description", "")) if path else ""
+    except (OSError, ValueError):
+        return ""
+
+
+def runs_of(comparison: Comparison) -> list[Run]:
+    """The runs of a page: one seed of each."""
+    runs = [Run(pair.id, pair.a, pair.summary_a, pair) for pair in comparison.pairs if "@" not in pair.id]
+    runs += [
+        Run(source.id, source, metrics.summarise(source, metrics.measuring_window(source)), None)
+        for source in comparison.lone
+        if not re.search("[@~]", source.id)
+    ]
+    return sorted(runs, key=lambda run: compare.natural(run.id))
+
+
+def sections_of(runs: Iterable[Run]) -> list[Section]:
+    """Runs by scenario; both architectures of a scenario are one section."""
+    found: dict[str, Section] = {}
+    for run in runs:
+        parts = run.id.split("/")
+        scenario = re.sub(r"^(l4s|sce)-", "", parts[1]) if len(parts) > 2 else ""
+        key = f"{parts[0]}/{scenario}" if scenario else parts[0]
+        found.setdefault(key, Section(key)).runs.append(run)
+    return sorted(found.values(), key=lambda section: compare.natural(section.key))
+
+
+# Answers, from the numbers.
+
+
+@dataclass(frozen=True)
+class Glance:
+    """Medians over the runs of a side."""
+
+    side: str
+    runs: int
+    utilisation: list[tuple[float, str]]
+    queueing_ms: list[tuple[float, str]]
+    p99_ms: list[tuple[float, str]]
+    ratios: list[tuple[float, str]]
+
+    @staticmethod
+    def median(values: list[tuple[float, str]]) -> float | None:
+        """Of the values alone."""
+        return float(np.median([value for value, _ in values])) if values else None
+
+
+def glances(section: Section) -> list[Glance]:
+    """The section in numbers, each side by itself."""
+    return [
+        _glance(SIDES[side] if side else "", [run for run in section.runs if not side or run.side == side])
+        for side in section.sides or [""]
+    ]
+
+
+def _glance(side: str, runs: list[Run]) -> Glance:
+    glance = Glance(side, len(runs), [], [], [], [])
+    for run in runs:
+        if run.summary is None:
+            continue
+        where = "/".join(run.id.split("/")[2:]) or run.id
+        if (used := _utilisation(run)) is not None:
+            glance.utilisation.append((100 * used, where))
+        rtts = [flow.tcp_rtt_ms for flow in run.summary.flows if flow.tcp_rtt_ms]
+        base = _path_rtt_ms(run)
+        if rtts and base is not None:
+            glance.queueing_ms.append((float(np.mean([rtt.p50 for rtt in rtts])) - base, where))
+            if tails := [rtt.p99 for rtt in rtts if rtt.p99 is not None]:
+                glance.p99_ms.append((max(tails) - base, where))
+        if run.summary.ratio is not None and all(flow.tcp_rtt_ms for flow in run.summary.flows):
+            glance.ratios.append((run.summary.ratio, where))
+    return glance
+
+
+def _utilisation(run: Run) -> float | None:
+    """Of the busiest link, from its own counters; where a queue shapes below its link, from goodput."""
+    path = getattr(run.ours, "path", None)
+    rates = [flow.goodput_mbps for flow in run.summary.flows if flow.goodput_mbps] if run.summary else []
+    if path is None:
+        ceiling = metrics.ceiling_mbps(run.id)
+        return sum(rates) / ceiling if ceiling and rates else None
+    try:
+        finished = results.Run(path)
+        shaped = [
+            float(match[1]) * {"k": 1e-3, "M": 1.0, "G": 1e3}.get(match[2], 1e-6)
+            for queue in finished.queues
+            if not str(queue["name"]).endswith(".reverse")
+            for match in re.finditer(r"\bbandwidth (\d+(?:\.\d+)?)([kMG]?)bit", str(queue.get("qdisc", "")))
+        ]
+        if not shaped:
+            used = finished.summary["metrics"]["throughput"]["utilisation"]
+            return max(float(value) for value in used.values())
+        steady = "[[schedule]]" not in finished.scenario and 'direction = "up"' not in finished.scenario
+        return sum(rates) / metrics.PAYLOAD_SHARE / min(shaped) if rates and steady else None
+    except (OSError, results.ResultsError, KeyError, TypeError, ValueError):
+        return None
+
+
+def _path_rtt_ms(run: Run) -> float | None:
+    """The empty path's RTT: what the id tells, else the least ping or RTT of the run."""
+    if (told := metrics.path_rtt_ms(run.id)) is not None:
+        return told
+    series = metrics.pings(run.ours) or [f"flow.{flow}.rtt" for flow in metrics.flows(run.ours)]
+    least = [float(values.min()) for name in series if (values := metrics.finite(run.ours, name)[1]).size]
+    return min(least) if least else None
+
+
+def answers(section: Section, sides: tuple[str, str]) -> list[str]:
+    """A sentence that the numbers of a section give, and one about the other side of the comparison."""
+    parts = [text for glance in glances(section) if (text := _said(glance))]
+    said = [_capital("; ".join(parts)) + "."] if parts else []
+    if beside := _beside(section.runs, sides):
+        said.append(beside)
+    return said or [f"{_count(len(section.runs), 'run')}, none with a flow that lives long enough for a window."]
+
+
+def _said(glance: Glance) -> str:
+    words = []
+    if glance.utilisation:
+        words.append(f"the busiest link is {_spread(glance.utilisation, '.1f')} % used")
+    if glance.queueing_ms:
+        worst, where = max(glance.p99_ms)
+        words.append(f"the flows' median RTT is {_spread(glance.queueing_ms, '.1f')} ms above the path's")
+        words[-1] += f" and their p99 up to {worst:.0f} ms ({where})" if glance.runs > 1 else f", p99 {worst:.1f} ms"
+    if glance.ratios:
+        unequal, where = max(glance.ratios, key=lambda item: abs(np.log(max(item[0], 1e-9))))
+        fair = sum(1 / 1.5 <= ratio <= 1.5 for ratio, _ in glance.ratios)
+        text = f"the second flow gets {number(unequal)} times the first's goodput"
+        if glance.runs > 1:
+            text = f"the flows' goodputs are within a factor of 1.5 in {fair} of {len(glance.ratios)} runs"
+            text += f", most unequal in {where}, where {_ratio(unequal)}"
+        words.append(text)
+    if not words:
+        return ""
+    joined = words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
+    return f"{glance.side}: {joined}" if glance.side else joined
+
+
+def _ratio(ratio: float) -> str:
+    """The second flow over the first, in words."""
+    return f"the second flow has {number(ratio)} times the first's"
+
+
+def _spread(values: list[tuple[float, str]], form: str) -> str:
+    """Least to greatest and the median; one number where they are one."""
+    numbers = [value for value, _ in values]
+    low, high, middle = (
+        number_text.replace("-", "\N{MINUS SIGN}")
+        for number_text in (format(x, form) for x in (min(numbers), max(numbers), float(np.median(numbers))))
+    )
+    return low if low == high else f"{low} to {high} (median {middle})"
+
+
+def _beside(runs: list[Run], sides: tuple[str, str]) -> str:
+    """How far apart the two sides of the comparison are."""
+    pairs = [run.pair for run in runs if run.pair is not None]
+    if not pairs:
+        return ""
+    part = Comparison(pairs=pairs)
+    other = "the testbed's" if sides == compare.MEASURED else f"{sides[1]}'s"
+    text = f"In {_count(len(pairs), 'run')} with a {'measured ' if sides == compare.MEASURED else ''}counterpart"
+    errors = [(max(pair.goodput_error_percent(), default=0.0), pair) for pair in pairs]
+    if part.goodput_error_percent is not None:
+        worst, where = max(errors, key=lambda item: item[0])
+        text += f" the median flow's goodput is {part.goodput_error_percent:.1f} %"
+        text += f" of the link ceiling away from {other}, the worst {worst:.1f} %"
+        text += f" ({'/'.join(where.id.split('/')[2:])})"
+    if part.rtt_error_percent is not None:
+        text += f"{';' if part.goodput_error_percent is not None else ''} mean TCP RTT differs by"
+        text += f" {part.rtt_error_ms:.2f} ms in the median ({part.rtt_error_percent:.1f} %)"
+    ratios = [(r.a, r.b) for pair in pairs if (r := pair.ratio) is not None]
+    both = [(a, b) for a, b in ratios if a is not None and b is not None]
+    if both:
+        same = sum((a >= 1) == (b >= 1) for a, b in both)
+        text += f"; the same flow is ahead in {same} of {len(both)}"
+    return text + "."
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}{'' if n == 1 else 's'}"
+
+
+# Tables.
+
+
+def number(value: float | None, sign: str = "") -> str:
+    """Two decimals, one from 100 on; a true minus sign, and no sign for what rounds to nothing."""
+    if value is None:
+        return "\N{EN DASH}"
+    text = format(value, f"{sign}.{1 if abs(value) >= 100 else 2}f")
+    return text.lstrip("+-") if float(text) == 0 else text.replace("-", "\N{MINUS SIGN}")
+
+
+def table_rows(run: Run) -> list[dict[str, Any]]:
+    """A row for each flow and kind of delay, one for the ratio, one for the ping: label, kind and cells."""
+    ceiling = metrics.ceiling_mbps(run.id)
+    flows: list[tuple[str, Difference, dict[str, list[Difference]]]]
+    if run.pair is not None:
+        flows = [
+            (flow.name, flow.goodput_mbps, {kind: list(delay.values()) for kind, delay in flow.delays.items()})
+            for flow in run.pair.flows
+        ]
+        ping, ratio = list(run.pair.ping_ms.values()), run.pair.ratio
+    elif run.summary is not None:
+        flows = [
+            (flow.name, Difference(flow.goodput_mbps, None), {kind: _alone(s) for kind, s in flow.delays.items()})
+            for flow in run.summary.flows
+        ]
+        ping = _alone(run.summary.ping_ms)
+        ratio = Difference(run.summary.ratio, None) if len(run.summary.flows) == 2 else None
+    else:
+        return []
+    rows: list[dict[str, Any]] = []
+    for name, rate, delays in flows:
+        for index, (kind, delay) in enumerate((delays or {"": []}).items()):
+            rows.append(
+                {
+                    "label": name if index == 0 else "",
+                    "kind": kind,
+                    "goodput": _cell(rate, ceiling, (2, 5)) if index == 0 else None,
+                    "rtt": [_cell(x, x.b, (5, 15)) for x in delay] or None,
+                }
+            )
+    if ratio is not None:
+        rows.append({"label": "ratio 2nd/1st", "kind": "", "goodput": _cell(ratio, ratio.b, (15, 50)), "rtt": None})
+    if any(x.a is not None for x in ping):
+        rtt = [_cell(x, x.b, (5, 15)) for x in ping]
+        rows.append({"label": "ping", "kind": metrics.RTT, "goodput": None, "rtt": rtt})
+    return rows
+
+
+def _alone(stats: Stats | None) -> list[Difference]:
+    return list(compare.spread(stats, None).values())
+
+
+def _cell(value: Difference, scale: float | None, limits: tuple[float, float]) -> dict[str, Any]:
+    """Numbers, and how far apart they are: "" (near), "some" or "far", with the direction."""
+    percent = 100 * value.diff / scale if value.diff is not None and scale else 0.0
+    size = "far" if abs(percent) > limits[1] else "some" if abs(percent) > limits[0] else ""
+    direction = "over" if percent > 0 else "under"
+    return {"a": value.a, "b": value.b, "diff": value.diff, "mark": f"{size} {direction}" if size else ""}
+
+
+def short_names(section: Section) -> dict[str, str]:
+    """Ids without the labels that all runs of the section have in common."""
+    split = [run.id.split("/") for run in section.runs]
+    most = min(map(len, split)) - 1
+    same = [len({parts[index] for parts in split}) == 1 for index in range(most)]
+    shared = next((index for index, one in enumerate(same) if not one), most) if len(split) > 1 else min(2, most)
+    return {run.id: "/".join(parts[shared:]) or run.id for run, parts in zip(section.runs, split, strict=True)}
+
+
+def link(source: Source, out: Path) -> str | None:
+    """Relative link to the run's full series, if it has a folder."""
+    folder = getattr(source, "path", None)
+    if folder is None or not (file := Path(folder) / "series.parquet").is_file():
+        return None
+    return quote(Path(os.path.relpath(file.resolve(), out.parent.resolve())).as_posix())
+
+
+def numbered(sections: list[Section]) -> Iterator[tuple[int, Run]]:
+    """Figures in the order of the page."""
+    yield from enumerate((run for s in sections for _, columns in s.rows() for column in columns for run in column), 1)

@@ -1,0 +1,143 @@
+"""Exported files: read back by us, and opened and plotted by the real Flent."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from sojourn import metrics
+from sojourn.interop.flent import FlentError, FlentFile
+from sojourn.interop.flent_export import export
+from sojourn.results import MANIFEST
+from synthetic import S2, S2_STEM, made_run
+
+if TYPE_CHECKING:
+    from synthetic import Made
+
+# Beside this Python, as the development dependencies put it there, or anywhere on the path.
+FLENT = shutil.which("flent", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
+needs_flent = pytest.mark.skipif(FLENT is None, reason="flent is not installed (pip install --group dev)")
+
+
+def as_run(folder: Path, made: Made, flows: dict[str, dict[str, str]]) -> Path:
+    """A made run as a finished one on disk."""
+    run = folder / made.id
+    run.mkdir(parents=True)
+    document = {"id": made.id, "version": "0", "seed": 7, "complete": True, "started": "2026-01-02T03:04:05+00:00"}
+    (run / MANIFEST).write_text(json.dumps(document))
+    tables = [f'[[flow]]\nname = "{name}"\n' + "".join(f'{k} = "{v}"\n' for k, v in keys.items())
+              for name, keys in flows.items()]  # fmt: skip
+    (run / "scenario.toml").write_text("\n".join(tables))
+    parts = [pl.DataFrame({"series": name, "unit": "", "t_s": t, "value": v})
+             for name in made.names() for t, v in [made.series(name)]]  # fmt: skip
+    pl.concat(parts).write_parquet(run / "series.parquet")
+    return run
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Path:
+    made = made_run(S2, {"cubic": 15.0, "prague": 31.0}, {"cubic": 36.0, "prague": 20.4})
+    return as_run(tmp_path, made, {"cubic": {"cc": "cubic"}, "prague": {"cc": "prague version p2b"}})
+
+
+def document(file: Path) -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads(gzip.decompress(file.read_bytes()))
+    return loaded
+
+
+def test_what_is_exported_comes_back_as_it_was(two: Path) -> None:
+    (file,) = export(two, None)
+    assert file.name == f"batch-{S2_STEM}.flent.gz"
+    source = FlentFile(file)
+    assert source.id == S2
+    assert metrics.flows(source) == ["cubic", "prague"]
+    summary = metrics.summarise(source, (25.0, 44.0))
+    assert summary is not None
+    assert [flow.goodput_mbps for flow in summary.flows] == pytest.approx([15, 31], rel=1e-3)
+    assert [flow.tcp_rtt_ms.p50 for flow in summary.flows if flow.tcp_rtt_ms] == pytest.approx([36, 20.4])
+    assert summary.ping_ms is not None
+    assert summary.ping_ms.mean == pytest.approx(21)
+
+
+def test_the_file_has_what_the_format_asks_for(two: Path) -> None:
+    whole = document(export(two, None)[0])
+    assert whole["version"] == 4
+    assert {len(column) for column in whole["results"].values()} == {len(whole["x_values"])}
+    assert whole["metadata"]["NAME"] == "tcp_nup"
+    assert whole["metadata"]["TEST_PARAMETERS"]["cc_algos"] == "cubic,prague"
+    assert whole["metadata"]["TEST_PARAMETERS"]["stream_delays"] == "0,10"
+    assert whole["metadata"]["T0"] == "2026-01-02T03:04:05.000000Z"
+    assert {"TCP upload::1", "TCP upload::2", "TCP upload sum", "TCP upload avg", "Ping (ms) ICMP"} <= set(
+        whole["raw_values"]
+    )
+    assert any("tcp_rtt" in point for point in whole["raw_values"]["TCP upload::1"])
+    at_10_s = whole["x_values"].index(10.0)
+    assert whole["results"]["TCP upload::2"][at_10_s] is None
+    assert whole["results"]["TCP upload sum"][at_10_s] == pytest.approx(15, rel=1e-3)
+
+
+def test_a_result_set_goes_into_a_folder_and_rrul_has_its_names(tmp_path: Path, two: Path) -> None:
+    names = [f"r-{way}-{kind}" for way in ("up", "down") for kind in ("be", "bk", "cs5", "ef")]
+    made = made_run("r", dict.fromkeys(names[:3], 2.0), dict.fromkeys(names[:3], 30.0))
+    for name in names[3:]:
+        for key in ("goodput_bytes", "delivery_rate", "rtt"):
+            made._series[f"flow.{name}.{key}"] = made._series[f"flow.{names[0]}.{key}"]
+    made._series["ping.r-udp-ef.rtt"] = made._series["ping.icmp.rtt"]
+    as_run(tmp_path, made, {name: {"cc": "cubic", "direction": name.split("-")[1]} for name in names})
+    files = export(tmp_path, tmp_path / "flent")
+    assert len(files) == 2
+    (rrul,) = (document(file) for file in files if "rrul" in file.name)
+    assert rrul["metadata"]["NAME"] == "rrul"
+    assert {f"TCP {way} {kind}" for way in ("upload", "download") for kind in ("BE", "BK", "CS5", "EF")} <= set(
+        rrul["raw_values"]
+    )
+    assert "Ping (ms) UDP EF" in rrul["raw_values"]
+
+
+def test_what_no_flent_file_can_hold_is_told_in_one_line(tmp_path: Path, two: Path) -> None:
+    with pytest.raises(FlentError, match="expected the folder of a run"):
+        export(tmp_path / "none", None)
+    made = made_run("bare", {}, {})
+    made._series = {"queue.b.drops": (np.arange(3.0), np.arange(3.0))}
+    with pytest.raises(FlentError, match="expected a TCP flow or a ping"):
+        export(as_run(tmp_path / "x", made, {}), None)
+    as_run(tmp_path, made_run("other", {"x": 1.0}, {"x": 9.0}), {})
+    with pytest.raises(FlentError, match="expected a folder for 3 runs"):
+        export(tmp_path, tmp_path / "x.flent.gz")
+
+
+@needs_flent
+@pytest.mark.parametrize("plot", ["upload_with_ping_and_tcp_rtt", "tcp_cwnd", "box_totals"])
+def test_the_real_flent_plots_it(two: Path, tmp_path: Path, plot: str) -> None:
+    assert FLENT is not None
+    (file,) = export(two, tmp_path / "x.flent.gz")
+    command = [FLENT, "-i", str(file), "-p", plot, "-o", str(tmp_path / "x.svg")]
+    home = {"HOME": str(tmp_path), "MPLBACKEND": "agg"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | home)
+    assert done.returncode == 0, done.stderr
+    said = (done.stdout + done.stderr).lower()
+    assert "zero-length" not in said
+    assert "error" not in said
+    assert (tmp_path / "x.svg").stat().st_size > 10_000
+
+
+@needs_flent
+def test_the_real_flent_reads_the_numbers(two: Path, tmp_path: Path) -> None:
+    assert FLENT is not None
+    (file,) = export(two, tmp_path / "x.flent.gz")
+    home = {"HOME": str(tmp_path), "MPLBACKEND": "agg"}
+    done = subprocess.run([FLENT, "-f", "summary", str(file)], capture_output=True, text=True, check=False,
+                          env=os.environ | home)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    row = next(line for line in done.stdout.splitlines() if line.strip().startswith("TCP upload::2 "))
+    assert float(row.split(":")[-1].split()[0]) == pytest.approx(31, rel=0.02)
