@@ -180,6 +180,7 @@ impl<'s> Collector<'s> {
             rtt_ms: self.in_window(*group, ".rtt"),
             cwnd_segments: self.in_window(*group, ".cwnd"),
             one_way: None,
+            media: None,
             completions: None,
             sender: [
                 ("segments_sent", f64::from(last.segments_sent)),
