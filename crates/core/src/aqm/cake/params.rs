@@ -58,7 +58,7 @@ pub(super) const PARAMS: &[Param] = &[
         name: "split-gso|no-split-gso",
         value: "",
         default: "split-gso",
-        doc: "Accepted; packets are single segments here.",
+        doc: "Super-packets (`tcp.gso`) are queued segment by segment, or as one packet.",
     },
     Param {
         name: "ack-filter|ack-filter-aggressive|no-ack-filter",
