@@ -47,6 +47,7 @@ OF_THE_ERA = {
     "comp_sack_rtt_percent",
     "comp_sack_slack",
     "ace",
+    "push_bursts",
     "ack_pushed",
     "frto",
     "undo",

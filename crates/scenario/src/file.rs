@@ -222,6 +222,9 @@ pub(crate) struct TcpTable {
     /// What an ambiguous ACE field means; default the era's. `ecn_unsafe_cep` goes before it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ace: Option<AceFlag>,
+    /// The last segment of a burst has PSH; default the era's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) push_bursts: Option<bool>,
     /// A full segment with PSH is acknowledged as soon as it was read; default the era's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ack_pushed: Option<bool>,

@@ -24,6 +24,8 @@ pub struct KernelFlags {
     pub comp_sack_slack: Option<Dur>,
     /// Reading of ambiguous ACE fields.
     pub ace: Option<AceFlag>,
+    /// The last segment of a burst has PSH.
+    pub push_bursts: Option<bool>,
     /// Segments with PSH are acknowledged at once.
     pub ack_pushed: Option<bool>,
     /// `tcp_frto`.

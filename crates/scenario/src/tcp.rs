@@ -58,6 +58,7 @@ pub(crate) fn tcp(
             comp_sack_rtt_percent: flag!(comp_sack_rtt_percent),
             comp_sack_slack: flag!(comp_sack_slack).map(|slack| slack.0),
             ace: flag!(ace),
+            push_bursts: flag!(push_bursts),
             ack_pushed: flag!(ack_pushed),
             frto: flag!(frto),
             undo: flag!(undo),

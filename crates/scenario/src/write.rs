@@ -173,6 +173,7 @@ fn tcp(tcp: &Tcp) -> TcpTable {
         comp_sack_rtt_percent: tcp.kernel.comp_sack_rtt_percent,
         comp_sack_slack: tcp.kernel.comp_sack_slack.map(Quantity),
         ace: tcp.kernel.ace,
+        push_bursts: tcp.kernel.push_bursts,
         ack_pushed: tcp.kernel.ack_pushed,
         frto: tcp.kernel.frto,
         undo: tcp.kernel.undo,

@@ -40,6 +40,7 @@ pub(crate) fn kernel(tcp: &Tcp) -> Kernel {
             Some(AceFlag::Least) => AceReading::Least,
             None => row.ace,
         },
+        push_bursts: flags.push_bursts.unwrap_or(row.push_bursts),
         ack_pushed: flags.ack_pushed.unwrap_or(row.ack_pushed),
         frto: flags.frto.unwrap_or(row.frto),
         undo: flags.undo.unwrap_or(row.undo),

@@ -100,9 +100,11 @@ fn a_host_that_merges_acknowledges_less_the_longer_it_holds() {
     };
     let plain = segments_per_ack("gro = false", 500);
     assert!((1.7..2.01).contains(&plain), "{plain}");
-    // A frame takes 24 us: 100 us hold the first and four more.
+    // A frame takes 24 us: 100 us hold the first and four more, if no burst ends between.
     let held = |us: u32, timestamps: bool| {
-        let tcp = format!("gro = true, gro_flush_timeout = \"{us}us\", timestamps = {timestamps}");
+        let tcp = format!(
+            "push_bursts = false, gro = true, gro_flush_timeout = \"{us}us\", timestamps = {timestamps}"
+        );
         segments_per_ack(&tcp, 500)
     };
     close(held(100, false), 5.0, 5.0);

@@ -77,8 +77,9 @@ pub struct Kernel {
     pub comp_sack_slack: Dur,
     /// Reading of ambiguous ACE fields.
     pub ace: AceReading,
-    /// A full segment with PSH is acknowledged as soon as the application has read it. 5.4 and later push the
-    /// last segment of each burst.
+    /// The last segment of each TSO packet has PSH (5.4), not only the end of a write.
+    pub push_bursts: bool,
+    /// A full segment with PSH is acknowledged as soon as the application has read it.
     pub ack_pushed: bool,
     /// Forward RTO recovery (RFC 5682, `tcp_frto`).
     pub frto: bool,
@@ -98,6 +99,7 @@ impl Era {
             comp_sack_rtt_percent: 5,
             comp_sack_slack: Dur::ZERO,
             ace: AceReading::Greatest,
+            push_bursts: true,
             ack_pushed: false,
             frto: true,
             undo: true,
@@ -117,7 +119,8 @@ impl Era {
             ..v5_15
         };
         match self {
-            Self::E2019 | Self::E2020 => v5_4,
+            Self::E2019 => Kernel { push_bursts: false, ..v5_4 },
+            Self::E2020 => v5_4,
             Self::E5_15 => v5_15,
             Self::E6 => v6,
             Self::E7 => Kernel {
@@ -146,7 +149,9 @@ mod tests {
 
     #[test]
     fn an_era_changes_only_the_flags_that_its_kernels_changed() {
-        assert_eq!(Era::E2019.kernel(), Era::E2020.kernel());
+        let v5_1 = Era::E2019.kernel();
+        assert_eq!(Kernel { push_bursts: true, ..v5_1 }, Era::E2020.kernel());
+        assert!(!v5_1.push_bursts);
         assert_eq!(Era::default().kernel(), Kernel::default());
         let [old, v5_15, v6, v7] = [Era::E2020, Era::E5_15, Era::E6, Era::E7].map(Era::kernel);
         assert_eq!((v5_15.prr, v5_15.cwnd_limited), (old.prr, old.cwnd_limited));

@@ -83,7 +83,7 @@ pub(super) const PARAMS: &[Param] = &[
         name: "split_gso|no_split_gso",
         value: "",
         default: "split_gso",
-        doc: "Accepted; packets are single segments here.",
+        doc: "Super-packets (`tcp.gso`) are queued segment by segment, or as one packet.",
     },
     Param {
         name: "version",

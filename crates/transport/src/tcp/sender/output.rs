@@ -31,7 +31,7 @@ impl Sender {
         if self.burst_left > 0 {
             self.burst_left -= 1;
             let mut segment = self.send_new(now);
-            segment.flags.psh |= self.burst_left == 0; // TSO packets are pushed (5.4)
+            segment.flags.psh |= self.burst_left == 0 && self.config.kernel.push_bursts;
             return Some(segment);
         }
         self.pacing_blocked = false;
@@ -146,7 +146,7 @@ impl Sender {
             packet.gso_size = size;
             packet.len += next.len;
             packet.flags.fin |= next.flags.fin;
-            packet.flags.psh = true;
+            packet.flags.psh |= next.flags.psh || self.config.kernel.push_bursts;
             segments += 1;
         }
     }
