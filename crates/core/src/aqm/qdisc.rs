@@ -60,8 +60,8 @@ pub trait Qdisc: Send {
     /// Control state for the trace.
     fn probe(&self, _out: &mut Probe<'_>) {}
 
-    /// Discards everything held, children included, with [`Reason::Purge`]: what `tc qdisc
-    /// replace` does to the packets of the old discipline.
+    /// Discards everything held, children included, with [`Reason::Purge`](super::Reason::Purge):
+    /// what `tc qdisc replace` does to the packets of the old discipline.
     fn purge(&mut self, log: &mut Log);
 
     /// The discipline inside a shaper, if any.
