@@ -66,8 +66,8 @@ pub trait Qdisc: Send {
         self.leaf().is_some_and(|leaf| leaf.splits(pkt))
     }
 
-    /// Discards everything held, children included, with [`Reason::Purge`]: what `tc qdisc
-    /// replace` does to the packets of the old discipline.
+    /// Discards everything held, children included, with [`Reason::Purge`](super::Reason::Purge):
+    /// what `tc qdisc replace` does to the packets of the old discipline.
     fn purge(&mut self, log: &mut Log);
 
     /// The discipline inside a shaper, if any.
