@@ -331,7 +331,7 @@ mod tests {
         assert_eq!(report.begin, 65_534);
         assert_eq!(report.stamp, 2 << 16);
         // 1 s is 1024 units of the offset, 990 ms are 1013.76.
-        assert_eq!(report.words(), [0xa400, 0, 0xe000 | 1013, 0xc000]);
+        assert_eq!(report.words(), [0xa400, 0, 0xe3f5, 0xc000]);
         // RTCP header 8, block 8 + 4 words of 2, timestamp 4.
         assert_eq!(report.bytes(), 28);
         recorder.on_packet(ms(3000), 65_538, Ecn::NotEct);
