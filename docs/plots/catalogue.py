@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from plots import delay, lab, loss, marks, model, queues, sce
 from sojourn import _core
+from sojourn.algorithms import defined
 
 #: By controller, as `sojourn cc` names it. One that has no figure of its own yet can have `partial(lab.plain, NAME)`.
 CONTROLLERS: Mapping[str, Callable[[], Figure]] = {
@@ -30,8 +31,8 @@ class CatalogueError(ValueError):
 
 
 def registered() -> list[str]:
-    """The controllers that the engine has."""
-    return [entry["name"] for entry in json.loads(_core.controllers())]
+    """The controllers of the engine itself."""
+    return [name for entry in json.loads(_core.controllers()) if (name := entry["name"]) not in defined()]
 
 
 def check() -> None:
