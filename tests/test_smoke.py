@@ -60,6 +60,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_flent(folder / f"{S2_STEM}.flent.gz", flent_document())
     for target in ("smoke.toml", SHORT):
         assert sojourn(folder, "run", target, "--verify", "--out", "results/a").returncode == 0
+    # The commands below run in any order.
+    assert sojourn(folder, "run", "smoke.toml", "-s", "seed=2", "--out", "results/b").returncode == 0
     return folder
 
 
@@ -72,7 +74,7 @@ def sojourn(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 COMMANDS = (
     "--help",
     "--version",
-    "run smoke.toml -s seed=2 -o results/b",
+    "run smoke.toml -s seed=3 -o results/c",
     f"run {SHORT} --out results/a",
     "list",
     "list ect1",
