@@ -1,4 +1,4 @@
-"""sojourn run ect1 --load examples/aimd_with_a_twist.py -s flow.prague.cc=myaimd"""
+"""sojourn run ect1/l4s --load examples/aimd_with_a_twist.py -s flow.prague.cc=myaimd"""
 
 import sojourn
 

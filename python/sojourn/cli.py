@@ -72,7 +72,7 @@ def run(
 
     Examples: `sojourn run my.toml -s link.bneck.rate=100Mbit`,
     `sojourn run 'ect1/l4s-s2.*codel1q' --dry`,
-    `sojourn run ect1 --load my_cc.py -s flow.prague.cc=myaimd`
+    `sojourn run ect1/l4s --load my_cc.py -s flow.prague.cc=myaimd`
 
     Args:
         targets: Suite names, TOML files or regular expressions over run ids.
