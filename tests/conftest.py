@@ -16,10 +16,10 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-# As with the Rust properties, the gate draws the same examples every time.
-settings.register_profile("gate", derandomize=True)
+# As with the Rust properties, the gate draws the same examples every time. How long it takes is no verdict.
+settings.register_profile("gate", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("gate")
 
 
