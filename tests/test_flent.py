@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 FULL = reference.folder()
 MEASURED = json.loads((FULL / "ect1" / "measured.json").read_text()) if FULL else []
+#: A folder for all examples of a property is enough.
+SLOW_OR_SHARED = (HealthCheck.too_slow, HealthCheck.function_scoped_fixture)
 
 
 @pytest.mark.skipif(FULL is None, reason="SOJOURN_REFERENCE does not point to the full measurements")
@@ -216,7 +218,7 @@ json_values = st.recursive(
 KEYS = ["version", "x_values", "results", "raw_values", "metadata"]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=SLOW_OR_SHARED)
 @given(
     changes=st.dictionaries(st.sampled_from(KEYS), json_values, max_size=3),
     field=json_values,
@@ -239,7 +241,7 @@ def test_any_document_is_read_or_refused_in_one_line(
         metrics.summarise(source)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=SLOW_OR_SHARED)
 @given(st.binary(max_size=300), st.sampled_from([b"", b"\x1f\x8b\x08\x00", b"BZh9"]))
 def test_any_bytes_are_refused_in_one_line(tmp_path: Path, content: bytes, magic: bytes) -> None:
     path = tmp_path / "fuzz.flent"
