@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections import Counter
 from typing import Any
@@ -124,6 +125,10 @@ def test_ends_are_those_of_their_architecture() -> None:
     sce = document("sce-s1-oneflow/cubic/0ms")["tcp"]
     pacing = {"pacing_ss_ratio": 100, "pacing_ca_ratio": 40}
     assert sce == {"era": "2019", "ecn": "sce", **pacing, "gso": True, "gro": True}
+    for variant in bakeoff.VARIANTS:
+        ends = [tomllib.loads(case.toml)["tcp"] for case in bakeoff.cases(variant)]
+        assert sorted(end["ecn"] for end in ends).count("sce") == 123
+        assert {json.dumps(end) for end in ends} == {json.dumps(end) for end in (ends[0], sce)}
 
 
 def test_the_published_defects_are_a_variant() -> None:
