@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections import Counter
 from typing import Any
@@ -59,18 +60,18 @@ def test_the_delay_is_half_the_rtt_on_one_machine_in_both_directions() -> None:
 @pytest.mark.parametrize(
     ("batch", "queues", "delay"),
     [
-        ("l4s-s1", {"m3": ("50Mbit", "dualpi2 version 2020")}, "m3"),
+        ("l4s-s1", {"m3": ("50Mbit", "dualpi2 version 2020 no_split_gso")}, "m3"),
         ("sce-s1", {"m2": (None, "cake bandwidth 50Mbit sce flowblind besteffort")}, "m2"),
-        ("l4s-s2", {"m2": ("50Mbit", "fq_codel"), "m3": (None, "dualpi2 version 2020")}, "m2"),
+        ("l4s-s2", {"m2": ("50Mbit", "fq_codel"), "m3": (None, "dualpi2 version 2020 no_split_gso")}, "m2"),
         ("sce-s2", {"m1": ("50Mbit", "fq_codel"), "m2": (None, "cake sce flows besteffort")}, "m1"),
-        ("l4s-s3", {"m2": ("50Mbit", "fq_codel flows 1"), "m3": (None, "dualpi2 version 2020")}, "m2"),
+        ("l4s-s3", {"m2": ("50Mbit", "fq_codel flows 1"), "m3": (None, "dualpi2 version 2020 no_split_gso")}, "m2"),
         ("sce-s3", {"m1": ("50Mbit", "fq_codel flows 1"), "m2": (None, "cake sce flows besteffort")}, "m1"),
-        ("l4s-s4", {"m3": ("50Mbit", "dualpi2 version 2020")}, "m3"),
+        ("l4s-s4", {"m3": ("50Mbit", "dualpi2 version 2020 no_split_gso")}, "m3"),
         ("sce-s4", {"m2": (None, "cake bandwidth 50Mbit sce flows besteffort")}, "m2"),
         (
             "l4s-s5",
             {
-                "m1": ("100Mbit", "dualpi2 version 2020"),
+                "m1": ("100Mbit", "dualpi2 version 2020 no_split_gso"),
                 "m2": ("50Mbit", "pfifo_fast"),
                 "m4": ("47.5Mbit", "fq_codel"),
             },
@@ -120,9 +121,14 @@ def test_two_flows_and_three_pings() -> None:
 
 
 def test_ends_are_those_of_their_architecture() -> None:
-    assert document("l4s-s1-oneflow/cubic/0ms")["tcp"] == {"era": "2019", "ecn": "accecn"}
+    assert document("l4s-s1-oneflow/cubic/0ms")["tcp"] == {"era": "2019", "ecn": "accecn", "gso": True, "gro": True}
     sce = document("sce-s1-oneflow/cubic/0ms")["tcp"]
-    assert sce == {"era": "2019", "ecn": "sce", "pacing_ss_ratio": 100, "pacing_ca_ratio": 40}
+    pacing = {"pacing_ss_ratio": 100, "pacing_ca_ratio": 40}
+    assert sce == {"era": "2019", "ecn": "sce", **pacing, "gso": True, "gro": True}
+    for variant in bakeoff.VARIANTS:
+        ends = [tomllib.loads(case.toml)["tcp"] for case in bakeoff.cases(variant)]
+        assert sorted(end["ecn"] for end in ends).count("sce") == 123
+        assert {json.dumps(end) for end in ends} == {json.dumps(end) for end in (ends[0], sce)}
 
 
 def test_the_published_defects_are_a_variant() -> None:
