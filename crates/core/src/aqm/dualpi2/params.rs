@@ -83,7 +83,7 @@ pub(super) const PARAMS: &[Param] = &[
         name: "split_gso|no_split_gso",
         value: "",
         default: "split_gso",
-        doc: "Super-packets (`tcp.gso`) are queued segment by segment, or as one packet.",
+        doc: "Super-packets (`tcp.gso`) are queued segment by segment, or as one packet as all are in version 2020 unless told.",
     },
     Param {
         name: "version",
@@ -157,7 +157,7 @@ impl Default for Params {
 impl Params {
     pub(super) fn read(mut self, args: &mut Args<'_>) -> Result<Self, GrammarError> {
         let most = u64::from(u32::MAX);
-        let (mut max_rtt, mut typical_rtt) = (None, None);
+        let (mut split, mut max_rtt, mut typical_rtt) = (None, None, None);
         let (mut target, mut tupdate, mut alpha, mut beta) = (None, None, None, None);
         while let Some(key) = args.key() {
             match key {
@@ -183,9 +183,12 @@ impl Params {
                 "tupdate" => tupdate = Some(read_period(args)?),
                 "alpha" => alpha = Some(read_gain(args)?),
                 "beta" => beta = Some(read_gain(args)?),
-                "split_gso" => self.split_gso = true,
-                "no_split_gso" => self.split_gso = false,
-                "version" => self.version = Version::ALL[args.choice(&Version::NAMES)?],
+                "split_gso" => split = Some(true),
+                "no_split_gso" => split = Some(false),
+                "version" => {
+                    self.version = Version::ALL[args.choice(&Version::NAMES)?];
+                    self.split_gso = self.version != Version::Y2020;
+                }
                 _ => return Err(args.unknown()),
             }
         }
@@ -196,6 +199,7 @@ impl Params {
         if max_rtt.is_some() || typical_rtt.is_some() {
             self.derive(max_rtt, typical_rtt);
         }
+        self.split_gso = split.unwrap_or(self.split_gso);
         self.target = target.unwrap_or(self.target);
         self.tupdate = tupdate.unwrap_or(self.tupdate);
         self.alpha = alpha.unwrap_or(self.alpha);

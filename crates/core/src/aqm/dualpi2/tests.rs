@@ -307,3 +307,18 @@ fn change_keeps_packets_probability_and_credit() {
     change(&mut q, Time::ZERO, "dualpi2 classic_protection 25%", &mut Log::default()).unwrap();
     assert_eq!(q.credit, 1514 * (25 - 75));
 }
+
+#[test]
+fn super_packets_are_split_except_by_the_version_of_2020() {
+    let whole = Packet { segs: 4, ..packet(Ecn::Ect1) };
+    for (words, splits) in [
+        ("dualpi2", true),
+        ("dualpi2 no_split_gso", false),
+        ("dualpi2 version 2020", false),
+        ("dualpi2 version 2020 split_gso", true),
+        ("dualpi2 split_gso version 2020", true),
+        ("dualpi2 version l4steam", true),
+    ] {
+        assert_eq!(make(words).splits(&whole), splits, "{words}");
+    }
+}
