@@ -114,9 +114,7 @@ def nada() -> Figure:
         ("queue.bneck.sojourn", "s", 5, lab.ORANGE, "mean queue delay"),
     ):
         means = [lab.mean(run, name, 30) for run in runs.values()]
-        ax.plot(
-            ratios, means, marker, markersize=size, fillstyle="none", color=colour, label=f"mean {label}, 30 to 60 s"
-        )
+        ax.plot(ratios, means, marker, markersize=size, fillstyle="none", color=colour, label=label)
     ax.plot([0, 5], [0, 50], label="XREF RMAX / r", **lab.LAW)
     ax.set(xlim=(0, 5), ylim=(0, 50))
     ax.legend(loc="upper left", **lab.LEGEND)
