@@ -45,10 +45,9 @@ def test_every_controller_has_its_figure_and_no_figure_is_of_nothing() -> None:
 
 @pytest.mark.parametrize("name", catalogue.names())
 def test_a_page_shows_its_figure(name: str) -> None:
-    kind = "cc" if name in catalogue.CONTROLLERS else "aqm"
-    assert (DOCS / "images" / kind / f"{name}.svg").resolve() in [
-        target.resolve() for _, target in images(PAGES / f"{name}.md")
-    ]
+    kind = catalogue.kind(name)
+    page = (DOCS / "guide" if kind == "guide" else PAGES) / f"{name}.md"
+    assert (DOCS / "images" / kind / f"{name}.svg").resolve() in [target.resolve() for _, target in images(page)]
 
 
 @pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.stem)
@@ -60,7 +59,7 @@ def test_every_image_of_a_page_exists_and_has_a_text_for_those_who_do_not_see_it
 
 def test_no_image_is_without_a_page() -> None:
     shown = {target.resolve() for page in DOCS.rglob("*.md") for _, target in images(page)}
-    drawn = {path.resolve() for kind in ("cc", "aqm") for path in (DOCS / "images" / kind).glob("*")}
+    drawn = {path.resolve() for kind in catalogue.KINDS for path in (DOCS / "images" / kind).glob("*")}
     assert drawn <= shown
 
 

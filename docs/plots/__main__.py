@@ -1,4 +1,4 @@
-"""`make docs`: writes the figures that the pages of `docs/algorithms` link to, all or those that are named."""
+"""`make docs`: writes the figures of the pages of `docs/algorithms` and `docs/guide`, all or those that are named."""
 
 from __future__ import annotations
 

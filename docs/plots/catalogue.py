@@ -8,7 +8,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from plots import delay, lab, loss, marks, model, queues, sce
+from plots import delay, lab, linux72, loss, marks, media, model, queues, sce
 from sojourn import _core
 from sojourn.algorithms import defined
 
@@ -19,11 +19,18 @@ CONTROLLERS: Mapping[str, Callable[[], Figure]] = {
     **sce.FIGURES,
     **model.FIGURES,
     **delay.FIGURES,
+    **media.FIGURES,
 }
 
 
 #: By queue discipline, as `sojourn qdisc` names it: the response to a step of load.
 QUEUES: Mapping[str, Callable[[], Figure]] = queues.FIGURES
+
+#: By page of `docs/guide`.
+GUIDES: Mapping[str, Callable[[], Figure]] = linux72.FIGURES
+
+#: By folder of `docs/images`.
+KINDS = {"cc": CONTROLLERS, "aqm": QUEUES, "guide": GUIDES}
 
 
 class CatalogueError(ValueError):
@@ -48,16 +55,22 @@ def check() -> None:
 
 def names() -> list[str]:
     """Every figure."""
-    return sorted([*CONTROLLERS, *QUEUES])
+    return sorted(name for figures in KINDS.values() for name in figures)
+
+
+def kind(name: str) -> str:
+    """The folder of a figure."""
+    for folder, figures in KINDS.items():
+        if name in figures:
+            return folder
+    raise CatalogueError(f"{name}: expected one of {', '.join(names())}")
 
 
 def make(folder: Path, wanted: Iterable[str]) -> Iterable[Path]:
-    """Writes `cc/NAME.svg` or `aqm/NAME.svg` for each name and yields it when it is there."""
+    """Writes `cc/NAME.svg`, `aqm/NAME.svg` or `guide/NAME.svg` for each name and yields it when it is there."""
     for name in wanted:
-        kind, figures = ("cc", CONTROLLERS) if name in CONTROLLERS else ("aqm", QUEUES)
-        if name not in figures:
-            raise CatalogueError(f"{name}: expected one of {', '.join(names())}")
-        target = folder / kind / f"{name}.svg"
+        of = kind(name)
+        target = folder / of / f"{name}.svg"
         with lab.look(), lab.workshop():
-            lab.save(figures[name](), target, f"Validation of {name}")
+            lab.save(KINDS[of][name](), target, f"Figure of {name}" if of == "guide" else f"Validation of {name}")
         yield target

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from html import escape
 from pathlib import Path
@@ -72,6 +72,12 @@ def simulate(*scenarios: Scenario) -> list[Run]:
     folder = Path(tempfile.mkdtemp(dir=_WORKSHOP[-1]))
     by_name = run(scenarios, out=folder).runs
     return [by_name[str(s.resolve().document()["name"])] for s in scenarios]
+
+
+def of_suite(ids: Iterable[str]) -> Mapping[str, Run]:
+    """Runs of shipped suites by their ids; their files last as long as `workshop`."""
+    folder = Path(tempfile.mkdtemp(dir=_WORKSHOP[-1]))
+    return run([f"^{re.escape(run_id)}$" for run_id in ids], out=folder).runs
 
 
 @contextmanager
