@@ -1,16 +1,16 @@
 """future: what the authors of the bakeoff left as future work and inbox, each question asked of three sides.
 
-The sides are L4S (Prague over DualPI2), SCE (CUBIC-SCE over CNQ with COBALT2) and classic (CUBIC over
+The sides are L4S (Prague over DualPI2), SCE (Reno-SCE over CNQ with COBALT2) and classic (CUBIC over
 fq_codel, RFC 3168). No testbed has run these: they are experiments, not reproductions. All ends are
 those of one kernel era, so that sides differ in controller, queue and feedback alone, and all
-versions are the newest. Flows start at 0, a second one 10 s later; a second of settling is not
-enough for any of them, so the window opens 10 s after the last start.
+versions are the newest. Flows start at 0, a second one 10 s later; the window opens 10 s after the
+last start.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sojourn.scenario import to_toml
 from sojourn.suites import Case
@@ -37,7 +37,7 @@ DOCSIS_SLOTS = "netem slot 2500us 12ms limit 10000"
 class Side:
     """An architecture: its controller, and its queue by tc's words, which shapes itself or stands behind htb."""
 
-    title: str
+    key: str
     cc: str
     qdisc: str
     shaper: bool
@@ -57,8 +57,8 @@ class Side:
 
 
 SIDES = {
-    "l4s": Side("L4S", "prague", "dualpi2", shaper=False),
-    "sce": Side("SCE", "cubic-sce", "cnq_cobalt bandwidth {rate} sce-thresh 4", shaper=True),
+    "l4s": Side("l4s", "prague", "dualpi2", shaper=False),
+    "sce": Side("sce", "reno-sce", "cnq_cobalt bandwidth {rate} sce-thresh 4", shaper=True),
     "classic": Side("classic", "cubic", "fq_codel", shaper=False),
 }
 CNQ_CODEL_AF = "cnq_codel_af bandwidth {rate} sce-thresh 4"
@@ -103,7 +103,7 @@ SCENARIOS = {
         "Asymmetric link whose way back limits the ACKs",
         "Does a download fill 50 Mbit/s when its ACKs have 2 Mbit/s, or 1, which is less than they need?",
     ),
-    "classic-aqm": (
+    "pie-red": (
         "PIE and RED as bottleneck of CUBIC and the new controller",
         "Who starves whom where the queue marks as RFC 3168 has it and knows nothing of L4S or SCE?",
     ),
@@ -118,7 +118,7 @@ SCENARIOS = {
     "loss": ("Random packet loss", "How much goodput does loss that is no congestion cost at 20 ms?"),
     "reorder": (
         "Packet reordering",
-        "How much goodput do packets cost that overtake others by 2 ms?",
+        "How much goodput does it cost if one packet in a hundred overtakes those of 2 or 10 ms?",
     ),
     "bandwidth": (
         "Very low and very high bandwidth",
@@ -154,7 +154,7 @@ def cases(_variant: str = "current") -> list[Case]:
         *_rtt_step(),
         *_bidirectional(),
         *_asymmetric(),
-        *_classic_aqm(),
+        *_pie_red(),
         *_shift(),
         *_many(),
         *_loss(),
@@ -176,28 +176,29 @@ def _slots() -> Iterator[Case]:
                 [_link(side, 80, impair=netem)],
                 [_flow(side.cc)],
             )
-        side = SIDES["sce"]
-        yield _case(
-            f"sce-slots/{path}-ramp/80ms",
-            f"One {side.cc} flow behind {path} slots, SCE by cake's ramp, 80 ms",
-            [_link(side, 80, qdisc=CAKE_RAMP, impair=netem)],
-            [_flow(side.cc)],
-        )
+    side = SIDES["sce"]
+    yield _case(
+        "sce-slots/wifi-ramp/80ms",
+        f"One {side.cc} flow behind wifi slots, SCE by cake's ramp, 80 ms",
+        [_link(side, 80, qdisc=CAKE_RAMP, impair=WIFI_SLOTS)],
+        [_flow(side.cc)],
+    )
 
 
 def _cnq() -> Iterator[Case]:
+    cubic_sce = replace(SIDES["sce"], cc="cubic-sce")
     queues = (
-        ("sce", "cnq_cobalt", SIDES["sce"].qdisc),
-        ("sce", "cnq_codel_af", CNQ_CODEL_AF),
-        ("sce", "cake-flows", CAKE_FLOWS),
-        ("l4s", "dualpi2", SIDES["l4s"].qdisc),
-        ("classic", "codel1q", ONE_CODEL),
+        (SIDES["sce"], "cnq_cobalt", SIDES["sce"].qdisc),
+        (cubic_sce, "cnq_cobalt-cubic-sce", cubic_sce.qdisc),
+        (SIDES["sce"], "cnq_codel_af", CNQ_CODEL_AF),
+        (SIDES["sce"], "cake-flows", CAKE_FLOWS),
+        (SIDES["l4s"], "dualpi2", SIDES["l4s"].qdisc),
+        (SIDES["classic"], "codel1q", ONE_CODEL),
     )
-    for name, label, qdisc in queues:
+    for side, label, qdisc in queues:
         for rtt in (20, 80):
-            side = SIDES[name]
             yield _case(
-                f"{name}-cnq/{label}/{rtt}ms",
+                f"{side.key}-cnq/{label}/{rtt}ms",
                 f"CUBIC, then {side.cc} beside it, over {label}, {rtt} ms",
                 [_link(side, rtt, qdisc=qdisc)],
                 _pair(side),
@@ -206,19 +207,21 @@ def _cnq() -> Iterator[Case]:
 
 def _alpha() -> Iterator[Case]:
     side = SIDES["l4s"]
-    for joins, rtts in ((False, (20, 80)), (True, (20,))):
-        for rtt in rtts:
-            for alpha in (0, 1):
-                start = SECOND_START_S if joins else 0
-                flow = _flow("prague", f"prague alpha_init {alpha}", start=start)
-                yield _case(
-                    f"l4s-alpha/{'beside-cubic' if joins else 'alone'}/alpha-{alpha}/{rtt}ms",
-                    f"Prague whose alpha starts at {alpha}, {'beside CUBIC' if joins else 'alone'}, {rtt} ms",
-                    [_link(side, rtt)],
-                    [_flow("cubic"), flow] if joins else [flow],
-                    length=30,
-                    measure=(start, start + 10),
-                )
+    # The authors asked when p1 had replaced p0, which differ in more than alpha.
+    starts = [(f"alpha-{alpha}", f"prague alpha_init {alpha}") for alpha in (0, 1)]
+    starts += [(version, f"prague version {version}") for version in ("p0", "p1")]
+    for label, prague in starts:
+        for joins, rtt in ((False, 80), (True, 20)):
+            start = SECOND_START_S if joins else 0
+            flow = _flow("prague", prague, start)
+            yield _case(
+                f"l4s-alpha/{'beside-cubic' if joins else 'alone'}/{label}/{rtt}ms",
+                f"`{prague}`, {'beside CUBIC' if joins else 'alone'}, {rtt} ms, the first ten seconds",
+                [_link(side, rtt)],
+                [_flow("cubic"), flow] if joins else [flow],
+                length=30,
+                measure=(start, start + 10),
+            )
 
 
 def _two_classic() -> Iterator[Case]:
@@ -281,12 +284,12 @@ def _asymmetric() -> Iterator[Case]:
             )
 
 
-def _classic_aqm() -> Iterator[Case]:
+def _pie_red() -> Iterator[Case]:
     for queue, qdisc in CLASSIC_QUEUES.items():
         for name, side in SIDES.items():
             for rtt in (20, 80):
                 yield _case(
-                    f"{name}-classic-aqm/{queue}/{rtt}ms",
+                    f"{name}-pie-red/{queue}/{rtt}ms",
                     f"CUBIC, then {side.cc} beside it, over {queue}, {rtt} ms",
                     [_link(side, rtt, qdisc=qdisc)],
                     _pair(side),
@@ -332,7 +335,7 @@ def _loss() -> Iterator[Case]:
 
 
 def _reorder() -> Iterator[Case]:
-    paths = ("1-percent", "netem delay 2ms reorder 1%"), ("5-percent", "netem delay 2ms reorder 5%")
+    paths = tuple((f"by-{ms}", f"netem delay {ms}ms reorder 1% limit 10000") for ms in (2, 10))
     return _impaired("reorder", paths)
 
 
@@ -392,8 +395,8 @@ def _asymmetric_delay() -> Iterator[Case]:
 def _mangler() -> Iterator[Case]:
     for label, tos in (("ect0", "0x02"), ("not-ect", "0x00")):
         for name, side in SIDES.items():
-            if (name, label) == ("classic", "ect0"):
-                continue  # CUBIC's own codepoint
+            if label == "ect0" and name != "l4s":
+                continue  # what the others send
             cubic, other = _pair(side)
             yield _case(
                 f"{name}-mangler/{label}/20ms",
