@@ -16,6 +16,8 @@ import numpy as np
 
 from sojourn import compare, metrics, results, suites
 from sojourn.compare import Comparison, Difference, Pair
+from sojourn.report import capacity
+from sojourn.suites import future
 
 if TYPE_CHECKING:
     from sojourn.metrics import RunSummary, Source, Stats
@@ -37,8 +39,11 @@ SCENARIOS = {
     ),
     "ect1/s5-burstiness": ("Packets arrive in Wi-Fi-like bursts", "What is left of the link's rate?"),
     "ect1/s6-jitter": ("The path's delay jitters", "How much jitter is taken for congestion?"),
+    **{f"future/{key}": asked for key, asked in future.SCENARIOS.items()},
 }
-SIDES = {"l4s": "L4S", "sce": "SCE"}
+SIDES = {"l4s": "L4S", "sce": "SCE", "classic": "classic"}
+#: With more sides than these a sentence with all of them is easier to read than one after the other.
+SIDE_BY_SIDE = 2
 #: Words of run ids that mean the same on both sides: each side's own controllers and queues.
 COUNTERPARTS = {
     **dict.fromkeys(("prague", "cubic-sce", "reno-sce"), "own"),
@@ -63,9 +68,9 @@ class Run:
 
     @property
     def side(self) -> str:
-        """`l4s`, `sce` or nothing."""
+        """`l4s`, `sce`, `classic` or nothing."""
         parts = self.id.split("/")
-        found = re.match(r"(l4s|sce)-", parts[1]) if len(parts) > 2 else None
+        found = re.match(rf"({'|'.join(SIDES)})-", parts[1]) if len(parts) > 2 else None
         return found[1] if found else ""
 
 
@@ -148,7 +153,7 @@ def sections_of(runs: Iterable[Run]) -> list[Section]:
     found: dict[str, Section] = {}
     for run in runs:
         parts = run.id.split("/")
-        scenario = re.sub(r"^(l4s|sce)-", "", parts[1]) if len(parts) > 2 else ""
+        scenario = re.sub(rf"^({'|'.join(SIDES)})-", "", parts[1]) if len(parts) > 2 else ""
         key = f"{parts[0]}/{scenario}" if scenario else parts[0]
         found.setdefault(key, Section(key)).runs.append(run)
     return sorted(found.values(), key=lambda section: compare.natural(section.key))
@@ -202,7 +207,7 @@ def _glance(side: str, runs: list[Run]) -> Glance:
 
 
 def _utilisation(run: Run) -> float | None:
-    """Of the busiest link, from its own counters; where a queue shapes below its link, from goodput."""
+    """Of the busiest link, from its counters; from goodput where a queue shapes below its link or a rate changes."""
     path = getattr(run.ours, "path", None)
     rates = [flow.goodput_mbps for flow in run.summary.flows if flow.goodput_mbps] if run.summary else []
     if path is None:
@@ -210,17 +215,13 @@ def _utilisation(run: Run) -> float | None:
         return sum(rates) / ceiling if ceiling and rates else None
     try:
         finished = results.Run(path)
-        shaped = [
-            float(match[1]) * {"k": 1e-3, "M": 1.0, "G": 1e3}.get(match[2], 1e-6)
-            for queue in finished.queues
-            if not str(queue["name"]).endswith(".reverse")
-            for match in re.finditer(r"\bbandwidth (\d+(?:\.\d+)?)([kMG]?)bit", str(queue.get("qdisc", "")))
-        ]
-        if not shaped:
+        told = capacity.told_mbps(finished.scenario, run.summary.window_s) if run.summary else None
+        if run.summary is None or told is None:
             used = finished.summary["metrics"]["throughput"]["utilisation"]
             return max(float(value) for value in used.values())
-        steady = "[[schedule]]" not in finished.scenario and 'direction = "up"' not in finished.scenario
-        return sum(rates) / metrics.PAYLOAD_SHARE / min(shaped) if rates and steady else None
+        up = capacity.ways_up(finished.scenario)
+        rates = [flow.goodput_mbps for flow in run.summary.flows if flow.goodput_mbps and flow.name not in up]
+        return sum(rates) / metrics.PAYLOAD_SHARE / told if rates else None
     except (OSError, results.ResultsError, KeyError, TypeError, ValueError):
         return None
 
@@ -237,10 +238,45 @@ def _path_rtt_ms(run: Run) -> float | None:
 def answers(section: Section, sides: tuple[str, str]) -> list[str]:
     """A sentence that the numbers of a section give, and one about the other side of the comparison."""
     parts = [text for glance in glances(section) if (text := _said(glance))]
-    said = [_capital("; ".join(parts)) + "."] if parts else []
+    said = [_across(section)] if len(section.sides) > SIDE_BY_SIDE else []
+    said += [_capital("; ".join(parts)) + "."] if parts else []
     if beside := _beside(section.runs, sides):
         said.append(beside)
     return said or [f"{_count(len(section.runs), 'run')}, none with a flow that lives long enough for a window."]
+
+
+def _across(section: Section) -> str:
+    """What the flows get in each condition, all sides in one sentence: in Mbit/s, or their share beside CUBIC."""
+    rates: list[str] = []
+    shares: list[str] = []
+    for name, columns in section.rows():
+        cells = [_of_newcomers(column[0]) if column else (None, None) for column in columns]
+        for said, values in ((rates, [rate for rate, _ in cells]), (shares, [share for _, share in cells])):
+            if any(value is not None for value in values):
+                shown = " / ".join(
+                    "\N{EN DASH}" if value is None else f"{value:.{1 if value >= 1 else 2}f}" for value in values
+                )
+                said.append(f"{name} {shown}")
+    sides = " / ".join(SIDES[side] for side in section.sides)
+    parts = [
+        f"{what}, {sides}: {'; '.join(said)}."
+        for what, said in (
+            ("Goodput in Mbit/s", rates),
+            ("Share of the goodput that the flows beside CUBIC get, in %", shares),
+        )
+        if said
+    ]
+    return " ".join(parts)
+
+
+def _of_newcomers(run: Run) -> tuple[float | None, float | None]:
+    """Goodput of flows among their like, or the share of those that are not the CUBIC they run beside."""
+    flows = run.summary.flows if run.summary else []
+    rates = [(re.sub(r"-\d+$", "", flow.name), flow.goodput_mbps or 0.0) for flow in flows]
+    total = sum(rate for _, rate in rates)
+    if "cubic" not in (names := {name for name, _ in rates}) or len(names) == 1:
+        return (total if rates else None), None
+    return None, 100 * sum(rate for name, rate in rates if name != "cubic") / total if total else None
 
 
 def _said(glance: Glance) -> str:

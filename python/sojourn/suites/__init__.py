@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 
-NAMES = ("ect1", "bakeoff", "hackathon", "linux72")
+NAMES = ("ect1", "bakeoff", "hackathon", "linux72", "future")
 
 
 @dataclass(frozen=True, slots=True)
