@@ -12,11 +12,13 @@ from sojourn.fidelity.row import Row, Tolerance, above, at_least, at_most, below
 from sojourn.metrics import Window
 from sojourn.suites.ect1 import QUEUES, SCE_QUEUES
 
+CAKE_BURSTS = (
+    "CAKE's ramp marks the tails of the bursts that the slots let through: 30 % of all packets carry SCE and cwnd "
+    "rests at 46 segments at 20 ms, with one CE in the run; twin_codel_af lets it grow to 118. The source is prose for "
+    "both queues"
+)
 #: Why a row misses its tolerance or cannot be run, by key (`E8/80ms`) or by id (`E8`).
 EXPLANATIONS: dict[str, str] = {
-    "E6": "when the flow has filled the link (at 14 s with 250 Mbit/s) the low-latency class adds a series of CE to "
-    "its SCE marks, target 1 ms and interval 20 ms: cwnd falls from 436 to 176 segments, and CUBIC-SCE grows back by "
-    "one segment per RTT, for 12 s. Delay is as published; no raw data of the SCE half exist to say how often that was",
     "E7/5Mbit-160ms": "COBALT2 makes no allowance for serialisation: at 5 Mbit/s SCE's target of 2.5 ms is one packet "
     "of 2.4 ms, so that bursts of two segments are marked and hold cwnd at 59 of 69 segments",
     "E7/250Mbit-160ms": "the ramp: slow start ends at the first marks, and one segment per RTT of 160 ms takes longer "
@@ -26,11 +28,12 @@ EXPLANATIONS: dict[str, str] = {
     "E13/160ms-p2a": "two regimes: CUBIC starves in 11 of 15 seeds (170 to 200) and has its share where Prague's slow "
     "start ends early; the median of 15 is 185",
     "E18/pie-100p-20ms-80ms": "which flow PIE's random drops hit decides: three seeds span 0.35 to 0.63",
-    "E20/twin_codel_af-80ms": "without DSCP both flows are in one class, a FIFO whose control law only weighs a flow's "
-    "share of it (CNQ with CoDel-AF). CUBIC does not hear its SCE marks, half of all, and 48 to 74 CE in the run are "
-    "too few to even out what one of them decides: three seeds span 0.86 to 0.97",
     "E22": "how deep the flow falls depends on where its sawtooth over pie stands at the return, which one seed "
     "decides: ours span 16 to 25 Mbit/s, and from 25 the climb is over before the window of the slope ends",
+    "E29/cake-20ms": CAKE_BURSTS,
+    "E29/cake-20ms-ratio": CAKE_BURSTS,
+    "E29/cake-80ms": CAKE_BURSTS,
+    "E29/cake-80ms-ratio": CAKE_BURSTS,
 }
 
 #: Runs that differ from the suite: name of the variation and what it overrides.

@@ -127,7 +127,22 @@ impl CubicSce {
         let curve = &mut self.cubic.curve;
         curve.epoch = Some(epoch);
         curve.k = k as u32;
-        curve.origin = curve.origin.wrapping_add(up as u32).wrapping_sub(down as u32);
+        if self.params.literal_curve {
+            curve.origin = curve.origin.wrapping_add(up as u32).wrapping_sub(down as u32);
+        } else {
+            curve.origin = curve.origin.saturating_add(up as u32).saturating_sub(down as u32);
+        }
+    }
+
+    /// SCE has taken a segment. TCP-friendly growth gives it back to the window and not to the
+    /// plateau, which sinks: as intended down to nothing, in the module below.
+    fn sink(&mut self) {
+        let origin = &mut self.cubic.curve.origin;
+        *origin = if self.params.literal_curve {
+            origin.wrapping_sub(1)
+        } else {
+            origin.saturating_sub(1)
+        };
     }
 
     fn answer_sce(&mut self, now: Time, event: &AckEvent<'_>, win: &mut Window) {
@@ -143,13 +158,12 @@ impl CubicSce {
         let share = if self.params.literal_curve { acked } else { acked / u64::from(segment) };
         self.flatten(now, share);
         let window = i64::from(segment) * i64::from(win.cwnd);
-        let curve = &mut self.cubic.curve;
-        curve.ack_cnt -= acked as i64 * i64::from(self.root);
-        while curve.ack_cnt <= -window {
-            curve.ack_cnt += window;
+        self.cubic.curve.ack_cnt -= acked as i64 * i64::from(self.root);
+        while self.cubic.curve.ack_cnt <= -window {
+            self.cubic.curve.ack_cnt += window;
             if win.cwnd > MIN_CWND {
                 win.cwnd -= 1;
-                curve.origin = curve.origin.wrapping_sub(1);
+                self.sink();
             }
         }
         self.recent = win.cwnd + 1;

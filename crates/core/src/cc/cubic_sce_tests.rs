@@ -117,6 +117,22 @@ fn the_literal_module_grows_without_bound_after_a_mark_before_the_plateau() {
     assert!(origin < 1e-5 && segments <= 2, "{origin} {segments}");
 }
 
+// KAT cc.md §3.6: each segment that SCE takes lowers the origin by one
+#[test]
+fn a_steady_window_sinks_the_plateau_to_nothing_and_in_the_literal_module_below() {
+    let steady = |words| {
+        let (mut c, mut win) = reduced(words);
+        let from = win.cwnd;
+        for n in 0..4000 {
+            mark(&mut c, at_ms(10_000 + n), 2, &mut win);
+            win.cwnd = from; // as TCP-friendly growth would
+        }
+        c.cubic.curve.origin
+    };
+    assert!(steady("") < 100);
+    assert!(steady("curve literal") > u32::MAX / 2);
+}
+
 #[test]
 fn a_reduction_soon_after_sce_keeps_seven_eighths() {
     let (mut c, mut win) = reduced("");
