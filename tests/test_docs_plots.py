@@ -64,7 +64,7 @@ def test_no_image_is_without_a_page() -> None:
 
 
 def test_a_controller_without_a_figure_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalogue, "registered", lambda: [*catalogue.CONTROLLERS, "novel"])
+    monkeypatch.setattr(catalogue, "REGISTERED", (*catalogue.CONTROLLERS, "novel"))
     with pytest.raises(catalogue.CatalogueError, match=r"no figure of novel.*expected"):
         catalogue.check()
 
@@ -75,7 +75,7 @@ def test_a_figure_of_a_name_that_there_is_not_is_refused(tmp_path: Path) -> None
 
 
 def test_a_figure_of_no_controller_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalogue, "registered", lambda: [name for name in catalogue.CONTROLLERS if name != "reno"])
+    monkeypatch.setattr(catalogue, "REGISTERED", tuple(name for name in catalogue.CONTROLLERS if name != "reno"))
     with pytest.raises(catalogue.CatalogueError, match=r"figure of reno.*expected"):
         catalogue.check()
 

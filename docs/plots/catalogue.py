@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 
 from plots import delay, lab, linux72, loss, marks, media, model, queues, sce
 from sojourn import _core
-from sojourn.algorithms import defined
 
 #: By controller, as `sojourn cc` names it. One that has no figure of its own yet can have `partial(lab.plain, NAME)`.
 CONTROLLERS: Mapping[str, Callable[[], Figure]] = {
@@ -33,18 +32,17 @@ GUIDES: Mapping[str, Callable[[], Figure]] = linux72.FIGURES
 KINDS = {"cc": CONTROLLERS, "aqm": QUEUES, "guide": GUIDES}
 
 
+#: The controllers of the engine itself: read before anything can be added to them.
+REGISTERED: tuple[str, ...] = tuple(entry["name"] for entry in json.loads(_core.controllers()))
+
+
 class CatalogueError(ValueError):
     """One line that says which figure or controller is missing."""
 
 
-def registered() -> list[str]:
-    """The controllers of the engine itself."""
-    return [name for entry in json.loads(_core.controllers()) if (name := entry["name"]) not in defined()]
-
-
 def check() -> None:
     """Every controller has its figure, and no figure is of nothing."""
-    there = set(registered())
+    there = set(REGISTERED)
     if missing := sorted(there - set(CONTROLLERS)):
         raise CatalogueError(
             f"docs/plots: no figure of {', '.join(missing)}: expected a function in FIGURES of a module there"

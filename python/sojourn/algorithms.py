@@ -96,11 +96,6 @@ def digests(resolved: str) -> dict[str, str]:
     return {name: digest for (_, name), (_, digest) in sorted(_defined.items()) if name in words}
 
 
-def defined() -> set[str]:
-    """Names of the controllers and queues that this process has been given."""
-    return {name for _, name in _defined}
-
-
 def _define(sort: Sort, name: str, cls: C) -> C:
     if not isinstance(cls, type):
         raise AlgorithmError(f"@sojourn.{sort}({name!r}): expected a class")
