@@ -16,6 +16,7 @@ pub mod qdiscs;
 mod registry;
 pub mod rng;
 pub mod units;
+pub mod wire;
 
 pub use ecn::Ecn;
 pub use packet::{FlowId, Kind, Packet};

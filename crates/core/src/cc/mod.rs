@@ -25,6 +25,7 @@ mod reno;
 mod reno_sce;
 mod scalable;
 mod sce;
+pub mod scream;
 mod udp_prague;
 mod vegas;
 

@@ -1,0 +1,32 @@
+//! The clock of SCReAM's wire format and arithmetic: 1/65536 s in 32 bits, the middle of an NTP
+//! timestamp. It wraps after 18.2 hours.
+
+use crate::units::Time;
+
+/// Ticks per second.
+pub const PER_SECOND: u32 = 65536;
+/// What the clock shows at the start of a session: 1 ms, so that zero can mean never.
+const FIRST: u64 = 65;
+const NS_PER_S: u128 = 1_000_000_000;
+
+/// An instant, or with [`Ticks::since`] a length, in 1/65536 s.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Ticks(pub u32);
+
+impl Ticks {
+    /// The clock of a session that began at `epoch`.
+    pub fn at(now: Time, epoch: Time) -> Self {
+        let passed = u128::from(now.since(epoch).0) * u128::from(PER_SECOND) / NS_PER_S;
+        Self((passed as u64).wrapping_add(FIRST) as u32)
+    }
+
+    /// Ticks from `earlier` to here, over the wrap.
+    pub fn since(self, earlier: Self) -> u32 {
+        self.0.wrapping_sub(earlier.0)
+    }
+
+    /// Seconds that the clock shows.
+    pub fn as_secs(self) -> f32 {
+        self.0 as f32 / PER_SECOND as f32
+    }
+}
