@@ -255,12 +255,11 @@ impl Receiver {
         let rate = self.bytes as f64 * 8.0 * 65_536.0 / passed as f64;
         self.rate = (0.95 * self.rate).max(rate);
         (self.measured, self.bytes) = (Some(ticks), 0);
-        self.interval = match self.rules {
-            // 2 % of the rate in reports of 100 bytes, 10 to 500 of them per second.
-            Rules::V2020 => (65_536.0 / (0.02 * self.rate / 800.0).clamp(10.0, 500.0)) as u64,
-            Rules::V2024 => INTERVAL_2024,
-            Rules::V2026 => INTERVAL_2026,
-        };
+        match self.rules {
+            Rules::V2020 => {}
+            Rules::V2024 => self.interval = INTERVAL_2024,
+            Rules::V2026 => self.interval = INTERVAL_2026,
+        }
     }
 
     fn record(&mut self, ticks: u64, header: &Header, ecn: Ecn) {
@@ -354,6 +353,12 @@ impl Receiver {
             return Some(len);
         }
         if self.due().is_some_and(|due| due <= ticks) {
+            if self.rules == Rules::V2020 {
+                // As the tool of 2020 does it: while packets alone make reports, the first interval
+                // stays. 2 % of the rate in reports of 100 bytes, 10 to 500 of them per second.
+                let per_second = (0.02 * self.rate / 800.0).clamp(10.0, 500.0);
+                self.interval = (65_536.0 / per_second) as u64;
+            }
             return self.report(ticks, Trigger { any: true, packet: false }, out);
         }
         None
