@@ -30,3 +30,8 @@ impl Ticks {
         self.0 as f32 / PER_SECOND as f32
     }
 }
+
+/// Seconds that `ticks` are; exact below 256 s.
+pub(super) fn seconds(ticks: u32) -> f32 {
+    ticks as f32 * (1.0 / PER_SECOND as f32)
+}
