@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use sojourn_core::cc::scream::Version;
+use sojourn_core::cc::scream::{AckLine, Config, Rtp, Sender, Stream, Ticks, Version};
 use sojourn_core::wire::ccfb::{Count, Counting, Report};
 use sojourn_core::wire::rtp::Header;
 use sojourn_core::{Dur, Ecn, Time};
@@ -151,5 +151,52 @@ fn our_receiver_tells_the_tools_sender_what_the_tools_receiver_told() {
             // 2 of the 1/1024 s of the wire format for rounding, 1 for the threads.
             assert!(late.abs() < 3 * 64, "{build} {seq}: {late} of 1/65536 s");
         }
+    }
+}
+
+#[test]
+fn our_sender_takes_the_tools_reports_as_its_own_would() {
+    for (build, version) in BUILDS.into_iter().filter(|(_, v)| *v >= Version::V2024) {
+        let at = |time: Time| Ticks::at(time, Time::ZERO);
+        let mut tx = Sender::new(Config { l4s: true, ..Config::new(version) }, at(Time::ZERO));
+        let stream = tx.add_stream(Stream::new(100)).expect("a place");
+        let mut counting = Counting::default();
+        let (mut told, mut acked) = (Told::new(), Vec::new());
+        for (time, datagram) in recorded(build) {
+            let now = at(time);
+            match datagram {
+                Datagram::Media { header, bytes, .. } => {
+                    let packet = Rtp {
+                        seq: header.seq,
+                        bytes,
+                        timestamp: header.timestamp,
+                        marker: header.marker,
+                        queued: now,
+                        handle: 0,
+                    };
+                    assert!(tx.push(now, stream, packet), "{build}");
+                    // The tool's sender had its own reasons to send now.
+                    let left = tx.transmit(now, stream).expect("it waits");
+                    assert_eq!(left.packet.seq, header.seq, "{build}");
+                }
+                Datagram::Report(bytes) => {
+                    let report = Report::parse(&bytes, &mut counting).expect("a report");
+                    listen(&mut told, &report);
+                    let mut note =
+                        |line: &AckLine| acked.push((line.seq, line.rtt, line.lost_rate));
+                    for block in report.blocks() {
+                        let metrics = block.metrics();
+                        tx.on_block(now, block.ssrc, block.begin, metrics, true, &mut note);
+                    }
+                }
+                Datagram::Other => {}
+            }
+        }
+        // One line per packet, in order; what is on the wire's own side is answered at once.
+        assert!(acked.iter().map(|(seq, ..)| *seq).eq(told.keys().copied()), "{build}");
+        assert!(acked.iter().all(|(_, rtt, lost)| *rtt < 0.1 && *lost == 0.0), "{build}");
+        let mut rtts: Vec<f32> = acked.iter().map(|(_, rtt, _)| *rtt).collect();
+        rtts.sort_by(f32::total_cmp);
+        assert!(rtts[rtts.len() / 2] < 0.03, "{build}: median {}", rtts[rtts.len() / 2]);
     }
 }
