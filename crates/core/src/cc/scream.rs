@@ -13,9 +13,11 @@ mod rates;
 mod sender;
 pub mod ticks;
 mod v2;
+pub(super) mod words;
 
 pub use sender::Sender;
 pub use ticks::Ticks;
+pub use words::Setup;
 
 use crate::ecn::Ecn;
 
