@@ -8,6 +8,7 @@ pub mod rtp_queue;
 pub mod source;
 
 mod receiver;
+pub mod scream_front;
 pub mod scream_rx;
 pub mod scream_tx;
 mod sender;

@@ -1,0 +1,436 @@
+//! SCReAM in front of an encoder of one's own: RTP packets go in, leave when the algorithm lets them,
+//! and RTCP comes back. For programs that have sockets, an encoder and a clock; the C library and the
+//! Python class are this. Facts: `scream.md` 6.1, 6.2.
+
+use std::fmt;
+
+use sojourn_core::cc::scream::{Permit, Rtp, Sender, Setup, Stream, Ticks};
+use sojourn_core::wire::ccfb::{self, Counting, Report};
+use sojourn_core::wire::rtp::{self, Header};
+use sojourn_core::{Dur, Ecn, Rate, Time};
+
+/// Without news, a full window is looked at again.
+const BLOCKED: Dur = Dur::from_millis(50);
+/// Largest RTP packet.
+const LARGEST: usize = 65_507;
+
+/// Why a packet or a stream is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// No RTP.
+    Rtp(rtp::Error),
+    /// Longer than a datagram.
+    Long(usize),
+    /// No stream has this SSRC.
+    Unknown(u32),
+    /// A stream has this SSRC already.
+    Known(u32),
+    /// There are ten streams.
+    Streams,
+    /// A rate or priority that is none, or a least rate above the greatest.
+    Rates,
+    /// The stream's queue is full: the encoder is far above its target.
+    Full,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rtp(error) => write!(f, "{error}"),
+            Self::Long(bytes) => write!(f, "{bytes} bytes: expected at most {LARGEST}"),
+            Self::Unknown(ssrc) => write!(f, "SSRC {ssrc}: no such stream"),
+            Self::Known(ssrc) => write!(f, "SSRC {ssrc}: there is such a stream"),
+            Self::Streams => write!(f, "more than ten streams"),
+            Self::Rates => {
+                write!(f, "expected priority above 0 and 0 < min_rate <= init_rate <= max_rate")
+            }
+            Self::Full => write!(f, "the stream's queue is full"),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// What an encoder should do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Payload rate.
+    pub rate: Rate,
+    /// Packets were lost or thrown away since the last question: a picture that depends on no other
+    /// is worth its bytes.
+    pub lost: bool,
+}
+
+/// What is to be done now.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Send this packet of the stream with this SSRC, and ask again.
+    Packet(u32, Box<[u8]>),
+    /// Ask again then, or after a push or feedback.
+    At(Time),
+    /// Ask again after a push or feedback.
+    Idle,
+}
+
+/// Totals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Packets queued.
+    pub pushed: u64,
+    /// Packets and bytes given out.
+    pub packets: u64,
+    /// Bytes of these.
+    pub bytes: u64,
+    /// Packets that the algorithm threw out of its queues.
+    pub discarded: u64,
+    /// Reports read.
+    pub reports: u64,
+}
+
+/// Packets by name: a name is free again once its packet is taken.
+#[derive(Debug, Default)]
+struct Packets {
+    places: Vec<Option<Box<[u8]>>>,
+    free: Vec<usize>,
+}
+
+impl Packets {
+    fn put(&mut self, bytes: Box<[u8]>) -> u64 {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.places.push(None);
+            self.places.len() - 1
+        });
+        self.places[place] = Some(bytes);
+        place as u64
+    }
+
+    fn take(&mut self, name: u64) -> Option<Box<[u8]>> {
+        let bytes = self.places.get_mut(name as usize)?.take()?;
+        self.free.push(name as usize);
+        Some(bytes)
+    }
+}
+
+/// The sending side.
+#[derive(Debug)]
+pub struct Front {
+    sender: Sender,
+    template: Stream,
+    ecn: Ecn,
+    pacing: bool,
+    microburst: Dur,
+    epoch: Time,
+    counting: Counting,
+    ssrcs: Vec<u32>,
+    packets: Packets,
+    /// The next burst may begin, and pacing time that the running one has used.
+    next: Time,
+    burst: Dur,
+    counts: Counts,
+}
+
+impl Front {
+    /// A sender without streams, with what the words of `cc = "scream ..."` say; its clock starts now.
+    pub fn new(setup: &Setup, now: Time) -> Self {
+        Self {
+            sender: Sender::new(setup.config.clone(), Ticks::at(now, now)),
+            template: setup.stream,
+            ecn: setup.ecn,
+            pacing: setup.config.pacing,
+            microburst: setup.microburst,
+            epoch: now,
+            counting: Counting::default(),
+            ssrcs: Vec::new(),
+            packets: Packets::default(),
+            next: now,
+            burst: Dur::ZERO,
+            counts: Counts::default(),
+        }
+    }
+
+    /// Codepoint that the socket should set on media packets.
+    pub const fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+
+    /// Totals since the start.
+    pub const fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// The algorithm, for what it shows and for limits.
+    pub const fn sender(&mut self) -> &mut Sender {
+        &mut self.sender
+    }
+
+    /// The stream that the words describe, for [`Front::add_stream`].
+    pub const fn template(&self) -> Stream {
+        self.template
+    }
+
+    /// Adds a stream.
+    pub fn add_stream(&mut self, stream: Stream) -> Result<(), Refusal> {
+        let Stream { ssrc, priority, min_rate, init_rate, max_rate, .. } = stream;
+        if self.ssrcs.contains(&ssrc) {
+            return Err(Refusal::Known(ssrc));
+        }
+        let in_order = 0.0 < min_rate && min_rate <= init_rate && init_rate <= max_rate;
+        if !(priority > 0.0 && priority.is_finite() && in_order && max_rate.is_finite()) {
+            return Err(Refusal::Rates);
+        }
+        self.sender.add_stream(stream).ok_or(Refusal::Streams)?;
+        self.ssrcs.push(ssrc);
+        Ok(())
+    }
+
+    /// Index of a stream in the order in which they were added.
+    pub fn stream(&self, ssrc: u32) -> Result<usize, Refusal> {
+        let known = self.ssrcs.iter().position(|known| *known == ssrc);
+        known.ok_or(Refusal::Unknown(ssrc))
+    }
+
+    /// The sender's clock.
+    fn ticks(&self, now: Time) -> Ticks {
+        Ticks::at(now, self.epoch)
+    }
+
+    /// Queues a whole RTP packet; the marker bit ends a frame.
+    pub fn push(&mut self, now: Time, packet: &[u8]) -> Result<(), Refusal> {
+        let header = Header::parse(packet).map_err(Refusal::Rtp)?;
+        if packet.len() > LARGEST {
+            return Err(Refusal::Long(packet.len()));
+        }
+        let stream = self.stream(header.ssrc)?;
+        let queued = self.ticks(now);
+        let handle = self.packets.put(packet.into());
+        let rtp = Rtp {
+            seq: header.seq,
+            bytes: packet.len() as u32,
+            timestamp: header.timestamp,
+            marker: header.marker,
+            queued,
+            handle,
+        };
+        let is_queued = self.sender.push(queued, stream, rtp);
+        if is_queued {
+            self.counts.pushed += 1;
+        } else {
+            self.packets.take(handle);
+        }
+        self.forget();
+        if is_queued { Ok(()) } else { Err(Refusal::Full) }
+    }
+
+    /// Lets go of what the algorithm has thrown away.
+    fn forget(&mut self) {
+        while let Some(handle) = self.sender.take_discarded() {
+            self.packets.take(handle);
+            self.counts.discarded += 1;
+        }
+    }
+
+    /// What the stream's encoder should do; to be asked before each frame.
+    pub fn target(&mut self, now: Time, ssrc: u32) -> Result<Target, Refusal> {
+        let stream = self.stream(ssrc)?;
+        let ticks = self.ticks(now);
+        let first = self.sender.target(ticks, stream);
+        // The algorithm says once that a frame was lost, and then the rate.
+        let rate = first.or_else(|| self.sender.target(ticks, stream));
+        self.forget();
+        Ok(Target { rate: Rate(rate.unwrap_or_default() as u64), lost: first.is_none() })
+    }
+
+    /// The packet that leaves now, or when to ask again.
+    pub fn next(&mut self, now: Time) -> Next {
+        let ticks = self.ticks(now);
+        let permit = self.sender.may_transmit(ticks);
+        let Permit::Send { stream, .. } = permit else {
+            let waits = self.counts.pushed > self.counts.packets + self.counts.discarded;
+            return if waits { Next::At(now + BLOCKED) } else { Next::Idle };
+        };
+        if self.pacing && now < self.next {
+            return Next::At(self.next);
+        }
+        let Some(departure) = self.sender.transmit(ticks, stream) else { return Next::Idle };
+        if self.pacing {
+            self.burst += Dur((f64::from(departure.pace) * 1e9) as u64);
+            if self.burst >= self.microburst {
+                // What the program asks too late is no reason for a longer burst.
+                self.next = now + self.burst;
+                self.burst = Dur::ZERO;
+            }
+        }
+        let bytes = self.packets.take(departure.packet.handle).unwrap_or_default();
+        self.counts.packets += 1;
+        self.counts.bytes += bytes.len() as u64;
+        Next::Packet(self.ssrcs[stream], bytes)
+    }
+
+    /// Reads a datagram of RTCP.
+    pub fn on_feedback(&mut self, now: Time, datagram: &[u8]) -> Result<(), ccfb::Error> {
+        let report = Report::parse(datagram, &mut self.counting)?;
+        let ticks = self.ticks(now);
+        for block in report.blocks() {
+            let (ssrc, begin) = (block.ssrc, block.begin);
+            self.sender.on_block(ticks, ssrc, begin, block.metrics(), false, &mut |_| {});
+        }
+        self.counts.reports += 1;
+        self.forget();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use sojourn_core::cc;
+    use sojourn_core::cc::scream::Version;
+
+    use super::super::scream_rx::{self, REPORT_BYTES, Receiver};
+    use super::*;
+
+    const SSRC: u32 = 7;
+    const DELAY: Dur = Dur::from_millis(20);
+
+    fn ms(n: u64) -> Time {
+        Time(n * 1_000_000)
+    }
+
+    fn front(words: &str) -> Front {
+        let controller = cc::build(words).expect("valid words");
+        let mut front = Front::new(controller.scream().expect("SCReAM"), Time::ZERO);
+        let stream = Stream { ssrc: SSRC, ..front.template() };
+        front.add_stream(stream).expect("a place");
+        front
+    }
+
+    fn packet(seq: u16, marker: bool, payload: usize) -> Vec<u8> {
+        let header = Header {
+            marker,
+            payload_type: 96,
+            seq,
+            timestamp: u32::from(seq) * 1800,
+            ssrc: SSRC,
+            payload: payload as u32,
+        };
+        [&header.write()[..], &vec![0; payload]].concat()
+    }
+
+    /// An encoder of 50 frames per second behind which a link of `rate` has a queue that marks above
+    /// 1 ms; gives the target at each second and the greatest queue.
+    fn run(front: &mut Front, rate: impl Fn(Time) -> Rate, seconds: u64) -> (Vec<Rate>, Dur) {
+        let mut rx = Receiver::new(scream_rx::Params::new(Version::V2026, false), Time::ZERO);
+        let mut reports: VecDeque<(Time, Vec<u8>)> = VecDeque::new();
+        let (mut seq, mut frame, mut free) = (0_u16, Time::ZERO, Time::ZERO);
+        let (mut targets, mut longest) = (Vec::new(), Dur::ZERO);
+        let (mut now, mut wake) = (Time::ZERO, Time::ZERO);
+        let mut out = [0; REPORT_BYTES];
+        while now < ms(seconds * 1000) {
+            if frame <= now {
+                let target = front.target(now, SSRC).expect("known").rate;
+                if frame.0.is_multiple_of(1_000_000_000) {
+                    targets.push(target);
+                }
+                let mut left = (target.0 / 8 / 50) as usize;
+                while left > 0 {
+                    let payload = left.min(1200);
+                    left -= payload;
+                    let _ = front.push(now, &packet(seq, left == 0, payload)); // full: left out
+                    seq = seq.wrapping_add(1);
+                }
+                frame = frame + Dur::from_millis(20);
+            }
+            while let Some((_, bytes)) = reports.pop_front_if(|(at, _)| *at <= now) {
+                front.on_feedback(now, &bytes).expect("a report");
+            }
+            wake = loop {
+                match front.next(now) {
+                    Next::Packet(_, bytes) => {
+                        let start = now.max(free);
+                        longest = longest.max(start.since(now));
+                        let ce = start.since(now) > Dur::from_millis(1);
+                        let ecn = if ce { Ecn::Ce } else { Ecn::Ect1 };
+                        free = start + rate(now).time_for(bytes.len() as u64 + 28);
+                        let header = Header::parse(&bytes).expect("RTP");
+                        rx.on_rtp(free, &header, bytes.len() as u32, ecn);
+                        while let Some(len) = rx.next_report(free, &mut out) {
+                            reports.push_back((free + DELAY, out[..len].to_vec()));
+                        }
+                    }
+                    Next::At(at) => break at,
+                    Next::Idle => break Time::NEVER,
+                }
+            };
+            let report = reports.front().map_or(Time::NEVER, |(at, _)| *at);
+            now = frame.min(report).min(wake).max(now + Dur(1));
+        }
+        let _ = wake;
+        (targets, longest)
+    }
+
+    #[test]
+    fn the_target_follows_a_bottleneck_and_its_queue_stays_short() {
+        let mut front = front("scream max_rate 50Mbit");
+        let (high, low) = (Rate(20_000_000), Rate(5_000_000));
+        let (targets, _) = run(&mut front, |now| if now < ms(10_000) { high } else { low }, 20);
+        let (before, after) = (targets[9], targets[19]);
+        assert!((10_000_000..high.0).contains(&before.0), "{targets:?}");
+        assert!((2_000_000..low.0).contains(&after.0), "{targets:?}");
+        let (_, queue) = run(&mut self::front("scream max_rate 50Mbit"), |_| high, 10);
+        assert!(queue < Dur::from_millis(60), "{queue:?}");
+        let counts = front.counts();
+        assert!(counts.packets + counts.discarded <= counts.pushed);
+        let kept = front.packets.places.len() - front.packets.free.len();
+        assert_eq!(kept as u64, counts.pushed - counts.packets - counts.discarded);
+    }
+
+    #[test]
+    fn what_is_no_packet_of_a_stream_is_refused() {
+        let mut front = front("scream");
+        let refused = |front: &mut Front, bytes: &[u8]| front.push(ms(1), bytes).unwrap_err();
+        assert_eq!(refused(&mut front, &[0x80; 5]), Refusal::Rtp(rtp::Error::Short));
+        let mut other = packet(0, true, 10);
+        other[11] = 8;
+        assert_eq!(refused(&mut front, &other).to_string(), "SSRC 8: no such stream");
+        assert_eq!(refused(&mut front, &packet(0, true, 65_500)), Refusal::Long(65_512));
+        assert_eq!(front.next(ms(1)), Next::Idle);
+        assert!(front.on_feedback(ms(1), b"no report").is_err());
+        assert_eq!(front.target(ms(1), 8), Err(Refusal::Unknown(8)));
+    }
+
+    #[test]
+    fn streams_have_rates_in_order_and_are_ten() {
+        let mut front = front("scream");
+        let template = front.template();
+        let again = front.add_stream(Stream { ssrc: SSRC, ..template });
+        assert_eq!(again, Err(Refusal::Known(SSRC)));
+        for ssrc in 100..109 {
+            front.add_stream(Stream { ssrc, ..template }).expect("a place");
+        }
+        assert_eq!(front.add_stream(Stream { ssrc: 200, ..template }), Err(Refusal::Streams));
+        let mut front = self::front("scream");
+        for bad in [
+            Stream { min_rate: 0.0, ..template },
+            Stream { max_rate: f32::NAN, ..template },
+            Stream { init_rate: 1e12, ..template },
+            Stream { priority: 0.0, ..template },
+        ] {
+            assert_eq!(front.add_stream(bad), Err(Refusal::Rates));
+        }
+    }
+
+    #[test]
+    fn an_encoder_that_ignores_its_target_fills_no_memory() {
+        let mut front = front("scream");
+        let mut refused = 0;
+        for n in 0..200_000_u64 {
+            let now = Time(n * 10_000);
+            refused += u64::from(front.push(now, &packet(n as u16, true, 100)).is_err());
+            while let Next::Packet(..) = front.next(now) {}
+        }
+        assert!(front.packets.places.len() <= 20_000, "{}", front.packets.places.len());
+        let counts = front.counts();
+        assert_eq!(counts.pushed + refused, 200_000);
+    }
+}
