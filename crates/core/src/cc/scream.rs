@@ -17,12 +17,14 @@ mod snapshot;
 mod stats;
 pub mod ticks;
 mod v2;
+pub(super) mod words;
 
 pub use config::{Config, Stream, Version};
 pub use sender::Sender;
 pub use snapshot::{Snapshot, StreamRates, StreamSnapshot};
 pub use stats::{Extremes, Shares, Summary};
 pub use ticks::Ticks;
+pub use words::Setup;
 
 use crate::ecn::Ecn;
 
