@@ -13,7 +13,7 @@
 
 #include "sojourn_scream.h"
 
-#define MS 1000000ull /* ns */
+#define MS ((uint64_t)1000000) /* ns */
 #define SSRC 0x5c12u
 #define PAYLOAD 1200
 #define HEADER 12
@@ -68,7 +68,7 @@ int main(void)
     if (result != SOJOURN_SCREAM_OK)
         fail("add_stream", result);
 
-    printf("%4s %12s %10s %10s %8s %6s\n", "s", "link kbit/s", "target", "queue ms", "CE", "keys");
+    printf("%4s %12s %10s %10s %8s %6s\n", "s", "link kbit/s", "target", "queue ms", "CE %", "keys");
     uint64_t now = 0, frame = 0, free_at = 0, line = 1000 * MS, target = 0;
     uint16_t seq = 0;
     unsigned keys = 0;
@@ -108,8 +108,8 @@ int main(void)
         if (now >= line) {
             sojourn_scream_stats stats;
             sojourn_scream_get_stats(tx, &stats);
-            printf("%4" PRIu64 " %12" PRIu64 " %10" PRIu64 " %10.1f %8" PRIu64 " %6u\n", now / (1000 * MS), link / 1000,
-                   target / 1000, stats.queue_delay_s * 1e3, stats.ce, keys);
+            printf("%4" PRIu64 " %12" PRIu64 " %10" PRIu64 " %10.1f %8.1f %6u\n", now / (1000 * MS), link / 1000,
+                   target / 1000, stats.queue_delay_s * 1e3, stats.ce_percent, keys);
             line += 1000 * MS;
         }
         uint64_t next = frame < again ? frame : again;

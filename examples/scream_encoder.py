@@ -47,7 +47,7 @@ while now < 20_000 * MS:
             stats = tx.stats()
             print(
                 f"{frame // 60:3} s  link {link / 1e6:4.0f} Mbit/s  target {target / 1e6:5.1f}  "
-                f"queue {stats.queue_delay_s * 1e3:5.1f} ms  CE {stats.ce:5}  key frames {key_frames}"
+                f"queue {stats.queue_delay_s * 1e3:5.1f} ms  CE {stats.ce_percent:4.1f} %  key frames {key_frames}"
             )
             targets.append(target)
         frame, frame_at = frame + 1, (frame + 1) * 1000 * MS // 60

@@ -62,7 +62,7 @@ def test_words_streams_and_bytes_that_cannot_be_used() -> None:
     tx = sender()
     with pytest.raises(ValueError, match="there is such a stream"):
         tx.add_stream(1, min_rate=1e6, init_rate=1e6, max_rate=1e6)
-    with pytest.raises(ValueError, match="min_rate <= init_rate"):
+    with pytest.raises(ValueError, match="min <= init <= max"):
         tx.add_stream(2, min_rate=2e6, init_rate=1e6, max_rate=3e6)
     with pytest.raises(ValueError, match="SSRC 9: no such stream"):
         tx.push(0, rtp(0, ssrc=9))

@@ -55,8 +55,6 @@ class Stats:
     """Reports read."""
     lost: int
     """Packets declared lost."""
-    ce: int
-    """Packets reported with CE."""
     cwnd: int
     """Bytes that may be in flight."""
     in_flight: int
@@ -67,6 +65,8 @@ class Stats:
     """Smoothed RTT."""
     sent_rate_bps: float
     """Rate of all streams, bit/s."""
+    ce_percent: float
+    """Share of the acknowledged packets that came with CE, percent."""
 
 
 class Sender:
@@ -79,7 +79,7 @@ class Sender:
     def add_stream(
         self, ssrc: int, *, min_rate: float, init_rate: float, max_rate: float, priority: float = 1.0
     ) -> None:
-        """Adds a stream, at most ten. Rates are bit/s of payload, 0 < min <= init <= max; ValueError otherwise."""
+        """Adds a stream, at most ten. Rates are bit/s of payload, 1000 <= min <= init <= max."""
         self._sender.add_stream(ssrc, priority, min_rate, init_rate, max_rate)
 
     def push(self, now_ns: int, packet: bytes) -> bool:
@@ -106,7 +106,7 @@ class Sender:
     def stats(self) -> Stats:
         """State and totals."""
         values = dict(self._sender.stats())
-        floats = {name: values.pop(name) for name in ("queue_delay_s", "srtt_s", "sent_rate_bps")}
+        floats = {name: values.pop(name) for name in ("queue_delay_s", "srtt_s", "sent_rate_bps", "ce_percent")}
         return Stats(**{name: int(value) for name, value in values.items()}, **floats)
 
 

@@ -20,7 +20,7 @@ enum sojourn_scream_result {
     SOJOURN_SCREAM_OK = 0,        /* done */
     SOJOURN_SCREAM_NONE = 1,      /* nothing to send now */
     SOJOURN_SCREAM_NULL = -1,     /* a pointer is NULL that must not be */
-    SOJOURN_SCREAM_BAD = -2,      /* bytes that are no RTP or no RTCP feedback, rates out of order */
+    SOJOURN_SCREAM_BAD = -2,      /* bytes that are no RTP or no RTCP feedback, rates or priority out of range */
     SOJOURN_SCREAM_UNKNOWN = -3,  /* no stream has this SSRC, or one has it already */
     SOJOURN_SCREAM_FULL = -4,     /* the queue is full, or there are ten streams */
     SOJOURN_SCREAM_SMALL = -5,    /* the buffer is too small */
@@ -38,12 +38,12 @@ typedef struct sojourn_scream_stats {
     uint64_t discarded;       /* packets thrown out of the queues */
     uint64_t reports;         /* reports read */
     uint64_t lost;            /* packets declared lost */
-    uint64_t ce;              /* packets reported with CE */
     uint32_t cwnd;            /* bytes that may be in flight */
     uint32_t in_flight;       /* bytes in flight */
     double queue_delay_s;     /* estimate of the bottleneck's queue */
     double srtt_s;            /* smoothed RTT */
     double sent_rate_bps;     /* all streams */
+    double ce_percent;        /* share of the acknowledged packets that came with CE */
 } sojourn_scream_stats;
 
 /* Version of the library, such as "0.1.0"; never freed. */
@@ -56,7 +56,7 @@ const char *sojourn_scream_version(void);
 sojourn_scream_sender *sojourn_scream_sender_new(const char *words, uint64_t now_ns, char *error, size_t error_size);
 void sojourn_scream_sender_free(sojourn_scream_sender *sender);
 
-/* Adds a stream, at most ten. Rates in bit/s of payload, 0 < min <= init <= max; priority above 0. */
+/* Adds a stream, at most ten. Rates in bit/s of payload, 1000 <= min <= init <= max <= 1e11; priority 0.001 to 1. */
 int sojourn_scream_add_stream(sojourn_scream_sender *sender, uint32_t ssrc, float priority, float min_bps,
                               float init_bps, float max_bps);
 
@@ -83,7 +83,7 @@ int sojourn_scream_feedback(sojourn_scream_sender *sender, uint64_t now_ns, cons
 /* The two ECN bits for the IP header of media packets: 0 Not-ECT, 1 ECT(1), 2 ECT(0). */
 int sojourn_scream_ecn(const sojourn_scream_sender *sender);
 
-int sojourn_scream_get_stats(sojourn_scream_sender *sender, sojourn_scream_stats *stats);
+int sojourn_scream_get_stats(const sojourn_scream_sender *sender, sojourn_scream_stats *stats);
 
 /* The receiving side, with the same words (`version`, `reported`, `ackdiff`, `count`). */
 sojourn_scream_receiver *sojourn_scream_receiver_new(const char *words, uint64_t now_ns, char *error,

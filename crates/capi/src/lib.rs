@@ -13,7 +13,7 @@ use pointers::{input, object, output, text, write_line};
 use sojourn_core::cc::{self, scream};
 use sojourn_core::wire::rtp::Header;
 use sojourn_core::{Ecn, Time};
-use sojourn_transport::media::scream_front::{Front, Next, Refusal};
+use sojourn_transport::media::scream_front::{Front, Next, Refusal, State};
 use sojourn_transport::media::scream_rx::{Params, REPORT_BYTES, Receiver};
 
 const OK: c_int = 0;
@@ -35,12 +35,12 @@ pub struct Stats {
     discarded: u64,
     reports: u64,
     lost: u64,
-    ce: u64,
     cwnd: u32,
     in_flight: u32,
     queue_delay_s: f64,
     srtt_s: f64,
     sent_rate_bps: f64,
+    ce_percent: f64,
 }
 
 /// Runs what a function does; its error is what C gets, and so is a panic.
@@ -78,9 +78,9 @@ fn made<T>(
     }
 }
 
-const fn code(refusal: Refusal) -> c_int {
+fn code(refusal: Refusal) -> c_int {
     match refusal {
-        Refusal::Rtp(_) | Refusal::Long(_) | Refusal::Rates => BAD,
+        Refusal::Rtp(_) | Refusal::Long(_) | Refusal::Stream(_) => BAD,
         Refusal::Unknown(_) | Refusal::Known(_) => UNKNOWN,
         Refusal::Streams | Refusal::Full => FULL,
     }
@@ -221,14 +221,13 @@ pub extern "C" fn sojourn_scream_ecn(sender: *const Front) -> c_int {
 
 /// See the header.
 #[unsafe(no_mangle)]
-pub extern "C" fn sojourn_scream_get_stats(sender: *mut Front, stats: *mut Stats) -> c_int {
+pub extern "C" fn sojourn_scream_get_stats(sender: *const Front, stats: *mut Stats) -> c_int {
     guarded(|| {
-        let front = object(sender).ok_or(NULL)?;
+        let front = object(sender.cast_mut()).ok_or(NULL)?;
         if stats.is_null() {
             return Err(NULL);
         }
-        let state = front.sender().snapshot();
-        let counts = *front.counts();
+        let State { counts, lost, ce_percent, now } = front.state();
         output(
             stats,
             Stats {
@@ -237,13 +236,13 @@ pub extern "C" fn sojourn_scream_get_stats(sender: *mut Front, stats: *mut Stats
                 bytes: counts.bytes,
                 discarded: counts.discarded,
                 reports: counts.reports,
-                lost: state.lost,
-                ce: state.ce,
-                cwnd: state.cwnd,
-                in_flight: state.in_flight,
-                queue_delay_s: f64::from(state.queue_delay),
-                srtt_s: f64::from(state.srtt),
-                sent_rate_bps: f64::from(state.sent_rate),
+                lost,
+                cwnd: now.cwnd,
+                in_flight: now.in_flight,
+                queue_delay_s: f64::from(now.queue_delay),
+                srtt_s: f64::from(now.srtt),
+                sent_rate_bps: f64::from(now.rates.sent),
+                ce_percent: f64::from(ce_percent),
             },
         );
         Ok(OK)

@@ -124,7 +124,7 @@ int main(void)
     assert(sojourn_scream_report(rx, 0, bytes, sizeof bytes, &length, &again) == SOJOURN_SCREAM_OK);
     assert(sojourn_scream_feedback(tx, 1000000, bytes, length) == SOJOURN_SCREAM_OK);
     assert(sojourn_scream_get_stats(tx, &stats) == SOJOURN_SCREAM_OK);
-    assert(stats.ce == 1 && stats.reports == 1 && stats.in_flight == 0);
+    assert(stats.ce_percent == 100 && stats.reports == 1 && stats.in_flight == 0);
     sojourn_scream_sender_free(tx);
     sojourn_scream_receiver_free(rx);
     sojourn_scream_sender_free(NULL);

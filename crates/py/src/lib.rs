@@ -3,6 +3,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 hands values over")]
 
 mod own;
+mod scream;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -278,6 +279,8 @@ mod _core {
         Ack, AckEvent, Lost, Packet, Path, RateSample, Sent, Window, define_controller,
         define_qdisc,
     };
+    #[pymodule_export]
+    use super::scream::{PyReceiver, PySender};
     #[pymodule_export]
     use super::{
         RunResult, ScenarioError, app_usage, apps, cc_usage, controllers, expand, harm, jain,

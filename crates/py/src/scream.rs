@@ -6,7 +6,7 @@ use pyo3::types::PyBytes;
 use sojourn_core::cc::{self, scream};
 use sojourn_core::wire::rtp::Header;
 use sojourn_core::{Ecn, Time};
-use sojourn_transport::media::scream_front::{Front, Next, Refusal};
+use sojourn_transport::media::scream_front::{Front, Next, Refusal, State};
 use sojourn_transport::media::scream_rx::{Params, REPORT_BYTES, Receiver};
 
 fn setup<T>(words: &str, make: impl FnOnce(&scream::Setup) -> T) -> PyResult<T> {
@@ -45,8 +45,7 @@ impl PySender {
         max_rate: f32,
     ) -> PyResult<()> {
         let template = self.0.template();
-        let stream =
-            scream::Stream { ssrc, priority, min_rate, init_rate, max_rate, ..template };
+        let stream = scream::Stream { ssrc, priority, min_rate, init_rate, max_rate, ..template };
         self.0.add_stream(stream).map_err(bad)
     }
 
@@ -81,22 +80,21 @@ impl PySender {
     }
 
     /// Names and values.
-    fn stats(&mut self) -> Vec<(&'static str, f64)> {
-        let state = self.0.sender().snapshot();
-        let counts = self.0.counts();
+    fn stats(&self) -> Vec<(&'static str, f64)> {
+        let State { counts, lost, ce_percent, now } = self.0.state();
         vec![
             ("pushed", counts.pushed as f64),
             ("packets", counts.packets as f64),
             ("bytes", counts.bytes as f64),
             ("discarded", counts.discarded as f64),
             ("reports", counts.reports as f64),
-            ("lost", state.lost as f64),
-            ("ce", state.ce as f64),
-            ("cwnd", f64::from(state.cwnd)),
-            ("in_flight", f64::from(state.in_flight)),
-            ("queue_delay_s", f64::from(state.queue_delay)),
-            ("srtt_s", f64::from(state.srtt)),
-            ("sent_rate_bps", f64::from(state.sent_rate)),
+            ("lost", lost as f64),
+            ("cwnd", f64::from(now.cwnd)),
+            ("in_flight", f64::from(now.in_flight)),
+            ("queue_delay_s", f64::from(now.queue_delay)),
+            ("srtt_s", f64::from(now.srtt)),
+            ("sent_rate_bps", f64::from(now.rates.sent)),
+            ("ce_percent", f64::from(ce_percent)),
         ]
     }
 }

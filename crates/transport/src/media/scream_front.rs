@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use sojourn_core::cc::scream::{Permit, Rtp, Sender, Setup, Stream, Ticks};
+use sojourn_core::cc::scream::{Permit, Rtp, Sender, Setup, Snapshot, Stream, Ticks};
 use sojourn_core::wire::ccfb::{self, Counting, Report};
 use sojourn_core::wire::rtp::{self, Header};
 use sojourn_core::{Dur, Ecn, Rate, Time};
@@ -15,7 +15,7 @@ const BLOCKED: Dur = Dur::from_millis(50);
 const LARGEST: usize = 65_507;
 
 /// Why a packet or a stream is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// No RTP.
     Rtp(rtp::Error),
@@ -27,8 +27,8 @@ pub enum Refusal {
     Known(u32),
     /// There are ten streams.
     Streams,
-    /// A rate or priority that is none, or a least rate above the greatest.
-    Rates,
+    /// What is wrong with its rates or its priority ([`Stream::check`]).
+    Stream(String),
     /// The stream's queue is full: the encoder is far above its target.
     Full,
 }
@@ -41,9 +41,7 @@ impl fmt::Display for Refusal {
             Self::Unknown(ssrc) => write!(f, "SSRC {ssrc}: no such stream"),
             Self::Known(ssrc) => write!(f, "SSRC {ssrc}: there is such a stream"),
             Self::Streams => write!(f, "more than ten streams"),
-            Self::Rates => {
-                write!(f, "expected priority above 0 and 0 < min_rate <= init_rate <= max_rate")
-            }
+            Self::Stream(fault) => write!(f, "{fault}"),
             Self::Full => write!(f, "the stream's queue is full"),
         }
     }
@@ -85,6 +83,19 @@ pub struct Counts {
     pub discarded: u64,
     /// Reports read.
     pub reports: u64,
+}
+
+/// State of the algorithm, and totals.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct State {
+    /// Totals.
+    pub counts: Counts,
+    /// Packets that were declared lost.
+    pub lost: u64,
+    /// Share of the acknowledged packets that came with CE, percent.
+    pub ce_percent: f32,
+    /// The algorithm.
+    pub now: Snapshot,
 }
 
 /// Packets by name: a name is free again once its packet is taken.
@@ -170,14 +181,11 @@ impl Front {
 
     /// Adds a stream.
     pub fn add_stream(&mut self, stream: Stream) -> Result<(), Refusal> {
-        let Stream { ssrc, priority, min_rate, init_rate, max_rate, .. } = stream;
+        let ssrc = stream.ssrc;
         if self.ssrcs.contains(&ssrc) {
             return Err(Refusal::Known(ssrc));
         }
-        let in_order = 0.0 < min_rate && min_rate <= init_rate && init_rate <= max_rate;
-        if !(priority > 0.0 && priority.is_finite() && in_order && max_rate.is_finite()) {
-            return Err(Refusal::Rates);
-        }
+        stream.check().map_err(Refusal::Stream)?;
         self.sender.add_stream(stream).ok_or(Refusal::Streams)?;
         self.ssrcs.push(ssrc);
         Ok(())
@@ -233,11 +241,23 @@ impl Front {
     pub fn target(&mut self, now: Time, ssrc: u32) -> Result<Target, Refusal> {
         let stream = self.stream(ssrc)?;
         let ticks = self.ticks(now);
-        let first = self.sender.target(ticks, stream);
-        // The algorithm says once that a frame was lost, and then the rate.
-        let rate = first.or_else(|| self.sender.target(ticks, stream));
+        // With the tool's quirks, the algorithm says once that a frame was lost, and then the rate.
+        let rate = self.sender.target(ticks, stream).or_else(|| self.sender.target(ticks, stream));
         self.forget();
-        Ok(Target { rate: Rate(rate.unwrap_or_default() as u64), lost: first.is_none() })
+        let lost = self.sender.take_loss_epoch(stream);
+        Ok(Target { rate: Rate(rate.unwrap_or_default() as u64), lost })
+    }
+
+    /// State and totals.
+    pub fn state(&self) -> State {
+        let now = Ticks::at(self.epoch, self.epoch);
+        let streams = (0..self.ssrcs.len()).filter_map(|n| self.sender.stream_snapshot(now, n));
+        State {
+            counts: self.counts,
+            lost: streams.map(|stream| stream.packets_lost).sum(),
+            ce_percent: self.sender.summary().ecn[3],
+            now: self.sender.snapshot(),
+        }
     }
 
     /// The packet that leaves now, or when to ask again.
@@ -416,7 +436,7 @@ mod tests {
             Stream { init_rate: 1e12, ..template },
             Stream { priority: 0.0, ..template },
         ] {
-            assert_eq!(front.add_stream(bad), Err(Refusal::Rates));
+            assert!(matches!(front.add_stream(bad), Err(Refusal::Stream(_))), "{bad:?}");
         }
     }
 
