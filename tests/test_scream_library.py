@@ -36,7 +36,8 @@ def test_packets_leave_in_order_and_come_back_as_reports() -> None:
     tx, rx = sender(), Receiver(now_ns=0)
     pushed = [rtp(seq, marker=seq == 2) for seq in range(3)]
     assert all(tx.push(0, packet) for packet in pushed)
-    now, left = 0, []
+    now = 0
+    left: list[bytes] = []
     while len(left) < 3:
         packet, again = tx.next(now)
         if packet is None:

@@ -105,9 +105,21 @@ class Sender:
 
     def stats(self) -> Stats:
         """State and totals."""
-        values = dict(self._sender.stats())
-        floats = {name: values.pop(name) for name in ("queue_delay_s", "srtt_s", "sent_rate_bps", "ce_percent")}
-        return Stats(**{name: int(value) for name, value in values.items()}, **floats)
+        v = dict(self._sender.stats())
+        return Stats(
+            pushed=int(v["pushed"]),
+            packets=int(v["packets"]),
+            bytes=int(v["bytes"]),
+            discarded=int(v["discarded"]),
+            reports=int(v["reports"]),
+            lost=int(v["lost"]),
+            cwnd=int(v["cwnd"]),
+            in_flight=int(v["in_flight"]),
+            queue_delay_s=v["queue_delay_s"],
+            srtt_s=v["srtt_s"],
+            sent_rate_bps=v["sent_rate_bps"],
+            ce_percent=v["ce_percent"],
+        )
 
 
 class Receiver:
