@@ -76,7 +76,10 @@ impl<'s> Collector<'s> {
                 d.queues.iter().filter(|q| q.port == spec.name).map(move |q| (n, q))
             }) {
                 let group = recorder.group(format!("queue.{}.", spec.name));
-                queues.push((device, Queue::new(scenario, &spec, group, place.depth)));
+                let ports = &devices[device].queues;
+                let has_below = ports.iter().any(|other| other.depth == place.depth + 1);
+                let queue = Queue::new(scenario, &spec, group, place.depth, has_below);
+                queues.push((device, queue));
             }
         }
         let kernel = String::new();

@@ -7,7 +7,7 @@ use sojourn_scenario::{Edit, Measure, PortSpec, Role, Scenario};
 use sojourn_trace::summary::Totals;
 use sojourn_trace::{GroupId, QueueSummary, Recorder};
 
-use crate::tc::{Accounts, add, at_depth, count, counters, delay_ms};
+use crate::tc::{Accounts, Below, add, at_depth, count, counters, delay_ms};
 
 #[derive(Debug)]
 pub(crate) struct Queue {
@@ -16,8 +16,12 @@ pub(crate) struct Queue {
     qdisc: String,
     group: GroupId,
     depth: usize,
-    /// The last row of `tc`.
-    last: Value,
+    /// Whether the discipline below it is another queue of the scenario.
+    has_below: bool,
+    /// The last row of `tc`, and that of the queue below.
+    last: [Value; 2],
+    /// Packets that disciplines dropped that were below before.
+    dropped_below: u64,
     /// Accounts of the disciplines that were here before.
     before: Accounts,
     /// Bytes sent when the measuring window opened and closed.
@@ -27,14 +31,22 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    pub(crate) fn new(scenario: &Scenario, spec: &PortSpec, group: GroupId, depth: usize) -> Self {
+    pub(crate) fn new(
+        scenario: &Scenario,
+        spec: &PortSpec,
+        group: GroupId,
+        depth: usize,
+        has_below: bool,
+    ) -> Self {
         let (qdisc, rate) = at_the_end(scenario, spec);
         Self {
             port: spec.name.clone(),
             qdisc,
             group,
             depth,
-            last: Value::Null,
+            has_below,
+            last: [Value::Null, Value::Null],
+            dropped_below: 0,
             before: Accounts::default(),
             window_bytes: [0; 2],
             rate,
@@ -50,14 +62,20 @@ impl Queue {
         series: Option<&mut Recorder>,
     ) {
         let Some(row) = at_depth(rows, self.depth) else { return };
+        let below = self.has_below.then(|| at_depth(rows, self.depth + 1)).flatten();
+        let below = below.unwrap_or(&Value::Null);
         // Every discipline that is added has a handle of its own.
-        if !self.last.is_null() && self.last["handle"] != row["handle"] {
-            let mut gone = Accounts::of(&self.last);
-            add(&mut gone.drops, Reason::Purge.name(), count(&self.last, "qlen"));
+        let is_new = |old: &Value, new: &Value| !old.is_null() && old["handle"] != new["handle"];
+        if is_new(&self.last[0], row) {
+            let mut gone = Accounts::of(&self.last[0], self.below());
+            add(&mut gone.drops, Reason::Purge.name(), self.held().0);
             self.before = self.before.and(&gone);
+            self.dropped_below = 0;
+        } else if is_new(&self.last[1], below) {
+            self.dropped_below += count(&self.last[1], "drops") + count(&self.last[1], "qlen");
         }
-        self.last = row.clone();
-        let accounts = self.accounts();
+        self.last = [row.clone(), below.clone()];
+        let (accounts, held) = (self.accounts(), self.held());
         if at <= window.from {
             self.window_bytes[0] = accounts.sent_bytes;
         }
@@ -66,8 +84,8 @@ impl Queue {
         }
         let Some(series) = series else { return };
         series.sample(self.group, at, |probe| {
-            probe.put("backlog_packets", "packets", count(row, "qlen") as f64);
-            probe.put("backlog_bytes", "bytes", count(row, "backlog") as f64);
+            probe.put("backlog_packets", "packets", held.0 as f64);
+            probe.put("backlog_bytes", "bytes", held.1 as f64);
             probe.put("marks", "packets", accounts.marked() as f64);
             probe.put("drops", "packets", accounts.dropped() as f64);
             for (name, value) in delay_ms(row) {
@@ -79,15 +97,31 @@ impl Queue {
         });
     }
 
+    fn below(&self) -> Below {
+        let row = &self.last[1];
+        Below {
+            packets: count(row, "qlen"),
+            bytes: count(row, "backlog"),
+            drops: self.dropped_below + count(row, "drops"),
+        }
+    }
+
+    /// Packets and bytes that wait.
+    fn held(&self) -> (u64, u64) {
+        let (row, below) = (&self.last[0], self.below());
+        let own = |key, below: u64| count(row, key).saturating_sub(below);
+        (own("qlen", below.packets), own("backlog", below.bytes))
+    }
+
     fn accounts(&self) -> Accounts {
-        self.before.and(&Accounts::of(&self.last))
+        self.before.and(&Accounts::of(&self.last[0], self.below()))
     }
 
     /// The accounts at the end; `window_s` is the length of the measuring window, seconds. `tc` counts
     /// no bytes of dropped packets.
     pub(crate) fn summary(&self, window_s: f64) -> QueueSummary {
         let accounts = self.accounts();
-        let (held, held_bytes) = (count(&self.last, "qlen"), count(&self.last, "backlog"));
+        let (held, held_bytes) = self.held();
         let (sent, dropped) = (accounts.sent_packets, accounts.dropped());
         let bits_per_s = (self.window_bytes[1] - self.window_bytes[0]) as f64 * 8.0 / window_s;
         let rate = self.rate.filter(|_| window_s > 0.0);
@@ -108,7 +142,7 @@ impl Queue {
             backlog_bytes: held_bytes,
             drops: named(&accounts.drops),
             marks: named(&accounts.marks),
-            stats: counters(&self.last),
+            stats: counters(&self.last[0]),
             sojourn_ms: None,
             utilisation: rate.map(|rate| bits_per_s / rate.0 as f64),
         }

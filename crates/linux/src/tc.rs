@@ -20,13 +20,23 @@ pub(crate) struct Accounts {
     pub(crate) marks: Vec<(&'static str, u64)>,
 }
 
+/// What a discipline counts as its own although another queue of the scenario below it has it. What
+/// leaves it is counted when it leaves that one.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Below {
+    pub(crate) packets: u64,
+    pub(crate) bytes: u64,
+    /// Since the discipline above was added.
+    pub(crate) drops: u64,
+}
+
 impl Accounts {
-    pub(crate) fn of(row: &Value) -> Self {
+    pub(crate) fn of(row: &Value, below: Below) -> Self {
         Self {
-            sent_packets: count(row, "packets"),
-            sent_bytes: count(row, "bytes"),
+            sent_packets: count(row, "packets") + below.packets + below.drops,
+            sent_bytes: count(row, "bytes") + below.bytes,
             duplicated: count(row, "duplicated"),
-            drops: drops(row),
+            drops: drops(row, count(row, "drops").saturating_sub(below.drops)),
             marks: marks(row),
         }
     }
@@ -64,7 +74,7 @@ pub(crate) fn add(counts: &mut Vec<(&'static str, u64)>, name: &'static str, n: 
 
 /// Drops by reason where a counter means just that, else by `tc`'s own name; what no counter explains
 /// is the discipline's only other reason, or `drops`.
-fn drops(row: &Value) -> Vec<(&'static str, u64)> {
+fn drops(row: &Value, mut left: u64) -> Vec<(&'static str, u64)> {
     let count = |key: &str| count(row, key);
     let (tail, own) = (Reason::TailLimit.name(), "drops");
     let (named, rest): (Vec<(&str, u64)>, &str) = match kind(row) {
@@ -95,7 +105,6 @@ fn drops(row: &Value) -> Vec<(&'static str, u64)> {
         _ => (vec![], own),
     };
     let mut counts = Vec::new();
-    let mut left = count("drops");
     for (name, n) in named {
         add(&mut counts, name, n.min(left));
         left -= n.min(left);

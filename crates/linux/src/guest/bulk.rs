@@ -57,7 +57,7 @@ pub(super) fn open(crew: &Crew, index: usize, job: &FlowJob) -> Result<Arc<Pair>
     let pair = Arc::new(Pair::new(index));
     let (rx, wanted) = (Arc::clone(&pair), job.clone());
     let what = format!("receiver of flow `{}`", job.name);
-    crew.start_ready(what, !job.opens_far, move |_, ready| {
+    crew.start_ready(&what, !job.opens_far, move |_, ready| {
         let listener = listener(&wanted)?;
         ready.send(()).map_err(said("start"))?;
         receive(&wanted, &listener, &rx)

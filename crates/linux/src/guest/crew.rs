@@ -113,12 +113,12 @@ impl Crew {
     /// it has said why.
     pub(super) fn start_ready(
         &self,
-        what: String,
+        what: &str,
         is_far: bool,
         work: impl FnOnce(&Self, &mpsc::Sender<()>) -> Outcome + Send + 'static,
     ) -> Outcome {
         let (ready, is_ready) = mpsc::channel();
-        self.start(what.clone(), move |crew| {
+        self.start(what.to_owned(), move |crew| {
             enter(&crew.hosts.0[usize::from(is_far)].namespace)?;
             work(crew, &ready)
         });

@@ -28,7 +28,7 @@ const FAR: bool = true;
 pub(super) fn open(crew: &Crew, index: usize, job: &PingJob) -> Outcome {
     if let Some(port) = job.udp {
         let tos = job.tos;
-        crew.start_ready(format!("responder of ping {index}"), FAR, move |_, ready| {
+        crew.start_ready(&format!("responder of ping {index}"), FAR, move |_, ready| {
             let fd = udp(tos)?;
             bind(&fd, &SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port)).map_err(said("bind"))?;
             ready.send(()).map_err(said("start"))?;

@@ -41,7 +41,7 @@ pub(super) fn open(
     let dialogue = Arc::new(Dialogue { index, pair: Pair::new(index), asked, answered });
     let (server, wanted, answers) = (Arc::clone(&dialogue), job.clone(), params.clone());
     let what = format!("server of flow `{}`", job.name);
-    crew.start_ready(what, !job.opens_far, move |crew, ready| {
+    crew.start_ready(&what, !job.opens_far, move |crew, ready| {
         let listener = listener(&wanted)?;
         ready.send(()).map_err(said("start"))?;
         let data = accept(&listener).map_err(said("accept"))?;

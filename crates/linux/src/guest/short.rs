@@ -96,7 +96,7 @@ pub(super) fn open(
     let short = Arc::new(Short { index, start: job.start_ns, opener, acceptor });
     let (far, wanted) = (Arc::clone(&short), job.clone());
     let what = format!("receiver of flow `{}`", job.name);
-    crew.start_ready(what, !job.opens_far, move |crew, ready| {
+    crew.start_ready(&what, !job.opens_far, move |crew, ready| {
         let listener = listener(&wanted)?;
         ready.send(()).map_err(said("start"))?;
         take(crew, &listener, &far)

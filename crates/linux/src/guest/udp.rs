@@ -75,7 +75,7 @@ pub(super) fn open(
     let stream = Arc::new(Stream { index, is_open, state });
     let (far, port) = (Arc::clone(&stream), job.port);
     let what = format!("receiver of flow `{}`", job.name);
-    crew.start_ready(what, !job.opens_far, move |crew, ready| {
+    crew.start_ready(&what, !job.opens_far, move |crew, ready| {
         let fd = udp(0)?;
         set_ip_recvtos(&fd, true).map_err(said("tos"))?;
         bind(&fd, &SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port)).map_err(said("bind"))?;
