@@ -267,11 +267,11 @@ duration = "5s"
 measure.from = "1s"
 [[link]]
 name = "bneck"
-rate = "20Mbit"
+rate = "12Mbit"
 shaper = "htb"
 qdisc = "fq_codel"
 delay = "10ms"
-ingress = ["netem loss 2%", "pfifo"]
+ingress = ["netem loss 1%", "pfifo"]
 reverse = { rate = "10Mbit", ingress = [] }
 [[flow]]
 name = "off"
@@ -296,7 +296,7 @@ app = "request think 100ms sizes 10kb,50kb"
 direction = "up"
 [[flow]]
 name = "call"
-app = "cbr rate 800kbit size 1000"
+app = "cbr rate 4Mbit size 1000"
 tos = "0x01"
 start = "1s"
 stop = "4s"
@@ -331,11 +331,12 @@ def test_the_kernel_carries_what_the_simulator_carries(
     assert ours["web"]["completions"]["size_bytes"]["mean"] == 10240
     assert ours["read"]["completions"]["size_bytes"]["max"] == 50 << 10
     assert 20 <= ours["read"]["completions"]["fct_ms"]["p05"] < 100
-    # Three seconds of 100 packets, of which two in a hundred are lost before the queue.
-    assert ours["call"]["sender"]["packets_sent"] == 300
-    assert 0.0 < ours["call"]["one_way"]["loss"] < 0.1
+    # Three seconds of 500 packets, of which one in a hundred is lost before the queue.
+    assert ours["call"]["sender"]["packets_sent"] == 1500
+    # PIE drops some more of what does not answer its marks.
+    assert 0.0 < ours["call"]["one_way"]["loss"] < 0.3
     assert ours["call"]["one_way"]["min_ms"] >= 10.0
-    assert ours["call"]["receiver"]["ect1_received"] + ours["call"]["receiver"]["ce_received"] > 270
+    assert ours["call"]["receiver"]["ect1_received"] + ours["call"]["receiver"]["ce_received"] > 1000
     assert ours["off"]["sender"]["ce_reported"] == 0
     assert ours["on"]["receiver"]["ce_received"] == ours["on"]["sender"]["ce_reported"] > 0
     fairness = ran.summary["metrics"]["fairness"]
@@ -345,7 +346,7 @@ def test_the_kernel_carries_what_the_simulator_carries(
     assert all(pings[name]["rtt_ms"]["p05"] >= 20.0 for name in ("icmp", "udp"))
     queues = {queue["name"]: queue for queue in ran.queues}
     lossy, behind, bottleneck = (queues[name] for name in ("bneck.ingress0", "bneck.ingress1", "bneck"))
-    assert lossy["drops"]["loss"] > 50
+    assert lossy["drops"]["loss"] > 20
     # What leaves one of them arrives at the next. A command takes tens of microseconds, and what the replaced
     # queue counted during that is not known.
     assert lossy["sent_packets"] == behind["received_packets"]
