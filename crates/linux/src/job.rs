@@ -196,7 +196,7 @@ pub struct Sending {
 pub struct Receiving {
     /// The advertised window, bytes.
     pub rcv_wnd: u32,
-    /// CE marks that it counts (AccECN), packets.
+    /// CE marks that it counts, packets; 0 of kernels before 7.0.
     pub received_ce: u32,
     /// Data segments that it has got.
     pub segments_received: u32,
