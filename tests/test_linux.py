@@ -172,6 +172,88 @@ def test_a_delay_that_comes_later_has_its_netem_from_the_start() -> None:
     assert len(both) == 4
 
 
+THREE = """
+name = "three"
+duration = "4s"
+measure.from = "1s"
+[tcp]
+ecn = "rfc3168"
+initial_cwnd = 4
+[[link]]
+name = "a"
+rate = "20Mbit"
+shaper = "htb"
+qdisc = "fq_codel"
+delay = "5ms"
+[[link]]
+name = "b"
+rate = "10Mbit"
+shaper = "htb"
+qdisc = "fq_codel"
+delay = "7ms"
+[[link]]
+name = "c"
+rate = "16Mbit"
+shaper = "htb"
+qdisc = "fq_codel"
+delay = "11ms"
+[[flow]]
+name = "down"
+cc = "cubic"
+path = ["b", "c"]
+[[flow]]
+name = "up"
+cc = "cubic"
+path = ["b"]
+direction = "up"
+[[ping]]
+name = "first"
+path = ["a"]
+[[ping]]
+name = "middle"
+path = ["b"]
+protocol = "udp"
+"""
+
+
+def test_a_path_over_some_links_has_hosts_of_its_own() -> None:
+    network = linux.network(resolved(THREE))
+    assert [host["namespace"] for host in network["hosts"]] == ["cli", "srv", "near-1", "far-2", "far-1"]
+    assert network["near"][:2] == [0, 2]
+    assert network["far"] == [4, 3, 1]
+    built = [command for _, command in commands(THREE)]
+    # Data go into the first link of the path, and what comes back is looked for behind the link's way back.
+    assert "ip link add out netns near-1 type veth peer name near-1-out netns mid-b" in built
+    assert "ip link add in netns near-1 type veth peer name near-1-in netns mid-a" in built
+    assert "ip netns exec near-1 ip route add default via 10.9.104.2 src 10.9.105.1 initcwnd 4" in built
+    ways = [command for command in built if " ip route add 10.9.105.0/24 " in command]
+    assert ways == [
+        "ip netns exec mid-b ip route add 10.9.105.0/24 via 10.9.1.1",
+        "ip netns exec mid-c ip route add 10.9.105.0/24 via 10.9.2.1",
+    ]
+    assert linux.network(resolved(LINE))["hosts"] == [
+        {"namespace": "cli", "address": "10.9.0.1"},
+        {"namespace": "srv", "address": "10.9.1.2"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "line"),
+    [
+        ('path = ["b", "c"]', 'path = ["a", "c"]', "flow.down.path: not on --engine linux: expected links that "),
+        (
+            'name = "b"',
+            'name = "b"\ningress = ["netem loss 1%"]',
+            "flow.down.path: not on --engine linux: link.b.ingress leaves no place between `a` and `b`",
+        ),
+    ],
+)  # fmt: skip
+def test_a_path_that_the_network_cannot_have_is_refused(ours: str, theirs: str, line: str) -> None:
+    with pytest.raises(linux.LinuxError, match="not on --engine linux") as refused:
+        linux.check(resolved(THREE.replace(ours, theirs, 1)))
+    assert str(refused.value).startswith(line)
+
+
 def test_queues_have_the_ports_of_the_simulator() -> None:
     text = LINE.replace('name = "bneck"\n', 'name = "bneck"\ningress = ["netem delay 1ms"]\n', 1)
     devices = linux.network(resolved(text))["devices"]
@@ -259,6 +341,28 @@ set = { "link.bneck.forward.rate" = "5Mbit" }
     assert 0.9 < bottleneck["utilisation"] < 1.05, "of the rate at the end"
     # The same scenario again is already there.
     assert call(["run", str(file), "--engine", "linux", "--out", str(tmp_path / "linux")]) == 0
+
+
+@pytest.mark.timeout(300)
+def test_paths_over_some_links_pass_these_and_no_others(kernel: linux.Kernel, tmp_path: Path) -> None:
+    file = tmp_path / "three.toml"
+    file.write_text(THREE)
+    assert call(["run", str(file), "--engine", "linux", "--out", str(tmp_path)]) == 0
+    ran = Run(tmp_path / "three")
+    first, middle = (ping["rtt_ms"] for ping in ran.summary["pings"])
+    # Twice the delay of the one link, and at most a few packets of its queues.
+    assert 10.0 <= first["p05"] < 11.0
+    assert 14.0 <= middle["p05"] < 20.0
+    # One flow each way of `b`, which is the narrowest of both: neither takes from the other.
+    down, up = ran.summary["flows"]
+    assert all(7.5 < flow["goodput_mbps"] < 9.7 for flow in (down, up))
+    packets = {queue["name"]: queue["received_packets"] for queue in ran.queues}
+    # 20 pings over `a`, and nothing of `b`'s.
+    assert 19 <= packets["a"] <= 21
+    assert 19 <= packets["a.reverse"] <= 21
+    # Over `c` go the data and ACKs of the one flow; of the data some are still under way.
+    assert 0 <= packets["c"] - down["receiver"]["segments_received"] <= 40
+    assert abs(packets["c.reverse"] - down["receiver"]["acks_sent"]) <= 5
 
 
 MIX = """

@@ -15,16 +15,16 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any, NoReturn
 
-from sojourn import _core
+from sojourn import _core, linux_hosts
 from sojourn.scenario import Resolved
-from sojourn.tc import CONTROLLERS, ECN, OF_MAINLINE, STOCK_CONTROLLERS, Script, paced, settings, spell
+from sojourn.tc import CONTROLLERS, OF_MAINLINE, STOCK_CONTROLLERS, spell
 from sojourn.tc import build as script_of
 
 VARIABLE = "SOJOURN_LINUX"
@@ -101,15 +101,14 @@ def check(resolved: Resolved) -> None:
         _check_link(f"link.{link['name']}", link)
         if link.get("reverse"):
             _check_link(f"link.{link['name']}.reverse", link["reverse"])
-    names = [link["name"] for link in document["link"]]
     flows = document.get("flow", [])
     for flow in flows:
-        _check_flow(f"flow.{flow['name']}", flow, document["tcp"], names, _mtu(document))
+        _check_path(f"flow.{flow['name']}.path", list(flow["path"]), document["link"])
+        _check_flow(f"flow.{flow['name']}", flow, document["tcp"], _mtu(document))
     _check_alike(flows, document["tcp"])
     for ping in document.get("ping", []):
         key = f"ping.{ping['name']}"
-        if list(ping["path"]) != names:
-            _refuse(f"{key}.path", "the kernel's network has one path over all links")
+        _check_path(f"{key}.path", list(ping["path"]), document["link"])
         protocol = ping.get("protocol", "icmp")
         if int(ping["size"]) < (least := LEAST_PING[protocol]):
             _refuse(f"{key}.size", f"an echo request over {protocol.upper()} has {least} bytes at least")
@@ -145,7 +144,14 @@ def _check_words(key: str, text: str) -> None:
         _refuse(key, f"no kernel knows `{words.left_out[0]}` of `{words.name}`")
 
 
-def _check_flow(key: str, flow: Mapping[str, Any], defaults: Mapping[str, Any], names: list[str], mtu: int) -> None:
+def _check_path(key: str, path: list[str], links: list[dict[str, Any]]) -> None:
+    try:
+        linux_hosts.check_path(path, links)
+    except linux_hosts.PathError as error:
+        _refuse(key, str(error))
+
+
+def _check_flow(key: str, flow: Mapping[str, Any], defaults: Mapping[str, Any], mtu: int) -> None:
     app, *words = str(flow.get("app", "bulk")).split()
     if app not in APPLICATIONS:
         _refuse(f"{key}.app", f"`{app}` is not built there")
@@ -153,8 +159,6 @@ def _check_flow(key: str, flow: Mapping[str, Any], defaults: Mapping[str, Any], 
     # Of `short` and `request` these are bytes of transfers.
     if app not in ("short", "request") and int(sizes.get("size", "0")) > mtu:
         _refuse(f"{key}.app", f"the kernel would send more than the MTU of {mtu} bytes in fragments")
-    if list(flow["path"]) != names:
-        _refuse(f"{key}.path", "the kernel's network has one path over all links")
     if "hash_of" in flow:
         _refuse(f"{key}.hash_of", "the kernel chooses its own hashes")
     if "cc" in flow:
@@ -205,7 +209,9 @@ def network(resolved: Resolved) -> dict[str, Any]:
     """The network as commands, and where its queues are: what the native module wants."""
     document: dict[str, Any] = resolved.document()
     script = script_of(resolved, has_flows=False)
-    commands = [*_quiet(script), *map(_now, _hosts(document))]
+    hosts = linux_hosts.hosts(document, _mtu(document))
+    joins = [_now(command) for host in hosts for command in host.commands]
+    commands = [*_quiet([*script.commands, *joins]), *map(_now, linux_hosts.tuned(document, hosts))]
     commands.sort(key=lambda command: command["at_s"])
     devices: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for queue in script.queues:
@@ -214,16 +220,14 @@ def network(resolved: Resolved) -> dict[str, Any]:
     return {
         "commands": commands,
         "devices": [{"namespace": n, "name": d, "queues": queues} for (n, d), queues in devices.items()],
-        "hosts": [
-            {"namespace": "cli", "address": "10.9.0.1"},
-            {"namespace": "srv", "address": f"10.9.{len(document['link'])}.2"},
-        ],
+        "hosts": [{"namespace": host.namespace, "address": host.address} for host in hosts],
+        **linux_hosts.ends(document, hosts),
     }
 
 
-def _quiet(script: Script) -> Iterator[dict[str, Any]]:
-    """The commands of `sojourn tc`, and nothing on the wires but the flows."""
-    for row in script.commands:
+def _quiet(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Commands that build a network, and those after which nothing is on its wires but the flows."""
+    for row in rows:
         command = str(row["command"])
         yield {"at_s": row["at_s"], "command": command}
         if created := re.fullmatch(r"ip netns add (\S+)", command):
@@ -237,27 +241,6 @@ def _quiet(script: Script) -> Iterator[dict[str, Any]]:
             yield _now(f"ip netns exec {space} ip link set dev {device} up")
             peer = f"10.9.{wire}.{3 - int(host)} lladdr {other}"
             yield _now(f"ip netns exec {space} ip neigh replace {peer} dev {device} nud permanent")
-
-
-def _hosts(document: Mapping[str, Any]) -> Iterator[str]:
-    """Settings of the two hosts. They take whatever ECN a flow asks for; what it asks for is its own."""
-    flows = [flow for flow in document.get("flow", []) if "cc" in flow]
-    tables = [flow.get("tcp", document["tcp"]) for flow in flows]
-    if not tables:
-        return
-    chosen = dict(settings(tables[0]))
-    chosen["tcp_ecn"] = max(ECN[tcp["ecn"]] for tcp in tables)
-    if any(tcp["ecn"] == "accecn" for tcp in tables):
-        chosen["tcp_ecn_option"] = 2 if tables[0]["accecn_option"] else 0
-    if any(str(flow.get("app")).startswith("short") for flow in flows):
-        # Connections that come and go are not to run out of ports.
-        chosen |= {"ip_local_port_range": '"20000 65535"', "tcp_tw_reuse": 1}
-    for space in ("cli", "srv"):
-        for key, value in chosen.items():
-            yield f"ip netns exec {space} sysctl -qw net.ipv4.{key}={value}"
-    for is_up in sorted({flow.get("direction") == "up" for flow in flows if tables[0]["pacing"]}):
-        space, command = paced(is_up=is_up)
-        yield f"ip netns exec {space} {command}"
 
 
 def _now(command: str) -> dict[str, Any]:

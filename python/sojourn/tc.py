@@ -500,7 +500,8 @@ def _flow(
             script.do(space, f"sysctl -qw net.ipv4.{key}={value}")
     is_up = flow.get("direction") == "up"
     if tcp["pacing"]:
-        script.do(*paced(is_up=is_up))
+        space, device = ("srv", "left") if is_up else ("cli", "right")
+        script.do(space, f"tc qdisc replace dev {device} root fq")
     stop = _seconds(flow["stop"]) if "stop" in flow else end
     amount = f"-n {_bytes(flow['bytes'])}" if "bytes" in flow else f"-t {round(stop - _seconds(flow['start']), 3):g}"
     tos = f" -S {flow['tos']}" if int(str(flow["tos"]), 0) else ""
@@ -520,12 +521,6 @@ def settings(tcp: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     yield "tcp_wmem", f'"4096 16384 {_bytes(tcp["wmem_max"])}"'
     yield "tcp_pacing_ss_ratio", tcp["pacing_ss_ratio"]
     yield "tcp_pacing_ca_ratio", tcp["pacing_ca_ratio"]
-
-
-def paced(*, is_up: bool) -> tuple[str, str]:
-    """Namespace and command that pace what a host sends."""
-    space, device = ("srv", "left") if is_up else ("cli", "right")
-    return space, f"tc qdisc replace dev {device} root fq"
 
 
 def _ping(script: Script, ping: dict[str, Any], server: str, end: float, names: list[str]) -> None:

@@ -327,14 +327,22 @@ fn greedy_flows_are_compared_over_time() {
 
 #[test]
 fn the_jobs_ends_are_the_scenarios() {
-    let job = Job::new(&mixed(), &Network::default());
-    let ends: Vec<(bool, u8, u16)> =
-        job.flows.iter().map(|f| (f.opens_far, f.ecn, f.port)).collect();
+    let network = Network { near: vec![0], far: vec![1], ..Network::default() };
+    let job = Job::new(&mixed(), &network);
+    let ends: Vec<([usize; 2], u8, u16)> =
+        job.flows.iter().map(|f| ([f.opener, f.peer], f.ecn, f.port)).collect();
     // The client of requests is where the data go.
     assert_eq!(
         ends,
-        [(false, 3, 5201), (false, 3, 5202), (true, 3, 5203), (true, 3, 5204), (false, 3, 5205)]
+        [
+            ([0, 1], 3, 5201),
+            ([0, 1], 3, 5202),
+            ([1, 0], 3, 5203),
+            ([1, 0], 3, 5204),
+            ([0, 1], 3, 5205)
+        ]
     );
+    assert_eq!(job.pings[0].hosts, [0, 1]);
     assert_eq!(job.flows[3].cc, "");
     assert_eq!((job.pings[0].udp, job.pings[1].udp), (None, Some(5207)));
 }

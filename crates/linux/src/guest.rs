@@ -25,7 +25,7 @@ use sojourn_transport::app::{self, App};
 
 use self::crew::{Clock, Crew, Outcome, Schedule, Watched};
 use self::queues::Queues;
-use self::socket::{Hosts, said};
+use self::socket::said;
 use crate::job::{self, FlowJob, JOB, Job, Line, SAMPLES};
 
 /// From the end of the set-up to the start of the run.
@@ -60,8 +60,8 @@ fn carry_out(job: Job, out: &mut Lines) -> Outcome {
     shell(&build.join("\n"))?;
     let clock = Clock::starting_in(LEAD_NS);
     let times = later.iter().map(|c| nanoseconds(c.at_s)).collect();
-    let hosts = Hosts(job.network.hosts);
-    let (crew, failures, told) = Crew::new(clock, hosts, Schedule::new(times), job.seed);
+    let (crew, failures, told) =
+        Crew::new(clock, job.network.hosts, Schedule::new(times), job.seed);
     let mut flows = Vec::new();
     for (index, flow) in job.flows.iter().enumerate() {
         flows.push(open(&crew, index, flow).map_err(|error| cause(&failures, error))?);

@@ -15,8 +15,12 @@ pub struct Network {
     pub commands: Vec<Command>,
     /// Devices whose queues are sampled.
     pub devices: Vec<Device>,
-    /// The two hosts: at the near end of the links, and at the far end.
-    pub hosts: [Host; 2],
+    /// Hosts.
+    pub hosts: Vec<Host>,
+    /// Of each link, the host at which paths begin whose first link it is.
+    pub near: Vec<usize>,
+    /// Of each link, the host at which paths end whose last link it is.
+    pub far: Vec<usize>,
 }
 
 /// A host.
@@ -85,8 +89,10 @@ pub struct FlowJob {
     pub cc: String,
     /// `tcp_ecn` of the end that opens it.
     pub ecn: u8,
-    /// Whether the far host opens it.
-    pub opens_far: bool,
+    /// Index of the host that opens it.
+    pub opener: usize,
+    /// Index of the other host.
+    pub peer: usize,
     /// When it connects, ns.
     pub start_ns: u64,
     /// When its application stops sending, ns.
@@ -114,6 +120,8 @@ pub struct PingJob {
     pub tos: u8,
     /// IP bytes of a request.
     pub size: u32,
+    /// Indices of the host that asks, and of the one that answers.
+    pub hosts: [usize; 2],
     /// Whether it goes over UDP, and the port of the far host.
     pub udp: Option<u16>,
 }
@@ -273,6 +281,12 @@ impl Job {
     /// The job of a scenario in a network.
     pub fn new(scenario: &Scenario, network: &Network) -> Self {
         let end = scenario.duration.0;
+        let ends = |path: &[usize]| {
+            let host = |of: &[usize], link: Option<&usize>| {
+                link.and_then(|link| of.get(*link)).copied().unwrap_or_default()
+            };
+            [host(&network.near, path.first()), host(&network.far, path.last())]
+        };
         let flows = scenario.flows.iter().zip(FIRST_PORT..).map(|(flow, port)| FlowJob {
             name: flow.name.clone(),
             app: flow.app.clone(),
@@ -281,7 +295,8 @@ impl Job {
                 EcnMode::Rfc3168 | EcnMode::Dctcp | EcnMode::Sce => 1,
                 EcnMode::AccEcn => 3,
             },
-            opens_far: flow.opens_far,
+            opener: ends(&flow.path)[usize::from(flow.opens_far)],
+            peer: ends(&flow.path)[usize::from(!flow.opens_far)],
             cc: flow.cc.iter().flat_map(|cc| cc.split(' ')).next().unwrap_or_default().to_owned(),
             start_ns: flow.opens(scenario.seed).0,
             stop_ns: flow.stop.map(|at| at.0),
@@ -296,6 +311,7 @@ impl Job {
             stop_ns: ping.stop.map_or(end, |at| at.0),
             tos: ping.tos,
             size: ping.size,
+            hosts: ends(&ping.path),
             // Behind those of the flows.
             udp: ping.udp.then_some(port.saturating_add(scenario.flows.len() as u16)),
         });

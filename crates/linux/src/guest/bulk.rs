@@ -57,7 +57,7 @@ pub(super) fn open(crew: &Crew, index: usize, job: &FlowJob) -> Result<Arc<Pair>
     let pair = Arc::new(Pair::new(index));
     let (rx, wanted) = (Arc::clone(&pair), job.clone());
     let what = format!("receiver of flow `{}`", job.name);
-    crew.start_ready(&what, !job.opens_far, move |_, ready| {
+    crew.start_ready(&what, job.peer, move |_, ready| {
         let listener = listener(&wanted)?;
         ready.send(()).map_err(said("start"))?;
         receive(&wanted, &listener, &rx)
@@ -98,7 +98,7 @@ fn control_answers(listener: &OwnedFd, job: &FlowJob) -> Result<OwnedFd, String>
 
 /// The sender's half.
 fn control_asks(crew: &Crew, job: &FlowJob) -> Result<OwnedFd, String> {
-    let control = knock_plain(job, crew.hosts.address(!job.opens_far)?)?;
+    let control = knock_plain(job, crew.address(job.peer)?)?;
     settle(&control, crew.clock)?;
     for _ in 1..job.control_rtts {
         let mut byte = [0_u8; 1];
@@ -109,10 +109,10 @@ fn control_asks(crew: &Crew, job: &FlowJob) -> Result<OwnedFd, String> {
 }
 
 fn transmit(crew: &Crew, job: &FlowJob, pair: &Pair) -> Outcome {
-    enter(&crew.hosts.0[usize::from(job.opens_far)].namespace)?;
+    enter(crew.host(job.opener)?)?;
     crew.wait_until(job.start_ns);
     let _control = (job.control_rtts > 0).then(|| control_asks(crew, job)).transpose()?;
-    let data = knock(job, crew.hosts.address(!job.opens_far)?)?;
+    let data = knock(job, crew.address(job.peer)?)?;
     settle(&data, crew.clock)?;
     let data = pair.tx.get_or_init(|| data);
     let buffer = vec![0_u8; CHUNK];

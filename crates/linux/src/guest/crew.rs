@@ -1,5 +1,6 @@
 //! What the threads inside have in common: the clock, the hosts, and where they report.
 
+use std::net::Ipv4Addr;
 use std::sync::{Arc, Condvar, Mutex, PoisonError, mpsc};
 use std::thread;
 
@@ -8,8 +9,8 @@ use rustix::thread::clock_nanosleep_absolute;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use sojourn_core::Rng;
 
-use super::socket::{Hosts, enter};
-use crate::job::Line;
+use super::socket::{enter, said};
+use crate::job::{Host, Line};
 
 pub(super) type Outcome = Result<(), String>;
 
@@ -77,7 +78,7 @@ impl Schedule {
 #[derive(Clone)]
 pub(super) struct Crew {
     pub(super) clock: Clock,
-    pub(super) hosts: Arc<Hosts>,
+    hosts: Arc<Vec<Host>>,
     pub(super) schedule: Arc<Schedule>,
     seed: u64,
     failed: mpsc::Sender<String>,
@@ -88,7 +89,7 @@ impl Crew {
     /// With where failures and lines arrive.
     pub(super) fn new(
         clock: Clock,
-        hosts: Hosts,
+        hosts: Vec<Host>,
         schedule: Schedule,
         seed: u64,
     ) -> (Self, mpsc::Receiver<String>, mpsc::Receiver<Line>) {
@@ -114,15 +115,26 @@ impl Crew {
     pub(super) fn start_ready(
         &self,
         what: &str,
-        is_far: bool,
+        host: usize,
         work: impl FnOnce(&Self, &mpsc::Sender<()>) -> Outcome + Send + 'static,
     ) -> Outcome {
         let (ready, is_ready) = mpsc::channel();
         self.start(what.to_owned(), move |crew| {
-            enter(&crew.hosts.0[usize::from(is_far)].namespace)?;
+            enter(crew.host(host)?)?;
             work(crew, &ready)
         });
         is_ready.recv().map_err(|_| format!("{what} ended"))
+    }
+
+    /// The namespace of a host.
+    pub(super) fn host(&self, index: usize) -> Result<&str, String> {
+        self.hosts.get(index).map(|h| h.namespace.as_str()).ok_or_else(|| "no such host".into())
+    }
+
+    /// The address of a host.
+    pub(super) fn address(&self, index: usize) -> Result<Ipv4Addr, String> {
+        let host = self.hosts.get(index).ok_or("no such host")?;
+        host.address.parse().map_err(said("address"))
     }
 
     /// Waits until an instant, and for the commands of that instant.

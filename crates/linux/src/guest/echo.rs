@@ -20,15 +20,13 @@ const IP_HEADER: usize = 20;
 const HEADER: usize = 8;
 const ECHO_REPLY: u8 = 0;
 const ECHO_REQUEST: u8 = 8;
-/// The near and the far host.
-const NEAR: bool = false;
-const FAR: bool = true;
 
 /// Starts the threads of a ping.
 pub(super) fn open(crew: &Crew, index: usize, job: &PingJob) -> Outcome {
+    let [near, far] = job.hosts;
     if let Some(port) = job.udp {
         let tos = job.tos;
-        crew.start_ready(&format!("responder of ping {index}"), FAR, move |_, ready| {
+        crew.start_ready(&format!("responder of ping {index}"), far, move |_, ready| {
             let fd = udp(tos)?;
             bind(&fd, &SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port)).map_err(said("bind"))?;
             ready.send(()).map_err(said("start"))?;
@@ -37,8 +35,8 @@ pub(super) fn open(crew: &Crew, index: usize, job: &PingJob) -> Outcome {
     }
     let job = job.clone();
     crew.start(format!("ping {index}"), move |crew| {
-        enter(&crew.hosts.0[usize::from(NEAR)].namespace)?;
-        let server = crew.hosts.address(FAR)?;
+        enter(crew.host(near)?)?;
+        let server = crew.address(far)?;
         let (fd, packets) = match job.udp {
             None => {
                 let raw = socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP));

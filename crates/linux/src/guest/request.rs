@@ -41,7 +41,7 @@ pub(super) fn open(
     let dialogue = Arc::new(Dialogue { index, pair: Pair::new(index), asked, answered });
     let (server, wanted, answers) = (Arc::clone(&dialogue), job.clone(), params.clone());
     let what = format!("server of flow `{}`", job.name);
-    crew.start_ready(&what, !job.opens_far, move |crew, ready| {
+    crew.start_ready(&what, job.peer, move |crew, ready| {
         let listener = listener(&wanted)?;
         ready.send(()).map_err(said("start"))?;
         let data = accept(&listener).map_err(said("accept"))?;
@@ -61,11 +61,11 @@ pub(super) fn open(
 
 fn ask(crew: &Crew, job: &FlowJob, params: &Params, dialogue: &Dialogue) -> Outcome {
     let clock = crew.clock;
-    enter(&crew.hosts.0[usize::from(job.opens_far)].namespace)?;
+    enter(crew.host(job.opener)?)?;
     let (mut sizes, mut thoughts) =
         (crew.stream(&job.name, "sizes"), crew.stream(&job.name, "thoughts"));
     crew.wait_until(job.start_ns);
-    let data = knock(job, crew.hosts.address(!job.opens_far)?)?;
+    let data = knock(job, crew.address(job.peer)?)?;
     settle(&data, clock)?;
     let data = dialogue.pair.rx.get_or_init(|| data);
     let stop = job.stop_ns.unwrap_or(u64::MAX);

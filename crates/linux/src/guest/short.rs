@@ -96,7 +96,7 @@ pub(super) fn open(
     let short = Arc::new(Short { index, start: job.start_ns, opener, acceptor });
     let (far, wanted) = (Arc::clone(&short), job.clone());
     let what = format!("receiver of flow `{}`", job.name);
-    crew.start_ready(&what, !job.opens_far, move |crew, ready| {
+    crew.start_ready(&what, job.peer, move |crew, ready| {
         let listener = listener(&wanted)?;
         ready.send(()).map_err(said("start"))?;
         take(crew, &listener, &far)
@@ -109,7 +109,7 @@ pub(super) fn open(
 
 fn give(crew: &Crew, job: &FlowJob, params: &Params, short: &Short) -> Outcome {
     let clock = crew.clock;
-    enter(&crew.hosts.0[usize::from(job.opens_far)].namespace)?;
+    enter(crew.host(job.opener)?)?;
     let (mut arrivals, mut sizes) =
         (crew.stream(&job.name, "arrivals"), crew.stream(&job.name, "sizes"));
     let stop = job.stop_ns.unwrap_or(u64::MAX);
@@ -161,7 +161,7 @@ fn arrive(crew: &Crew, job: &FlowJob, params: &Params, sizes: &mut Rng, short: &
         opener.turned_away += 1;
         return Ok(());
     }
-    let fd = Arc::new(knock(job, crew.hosts.address(!job.opens_far)?)?);
+    let fd = Arc::new(knock(job, crew.address(job.peer)?)?);
     let opened = crew.clock.now();
     opener.open.push(Transfer { fd, opened, bytes, left: bytes, is_made: false });
     Ok(())

@@ -16,7 +16,7 @@ use rustix::net::{AddressFamily, SendFlags, SocketType, bind, connect, listen, s
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use super::crew::{Clock, Outcome, timespec};
-use crate::job::{FlowJob, Host};
+use crate::job::FlowJob;
 
 /// What an application hands over or takes at once.
 pub(super) const CHUNK: usize = 128 << 10;
@@ -28,16 +28,6 @@ const TCP_ECN: &str = "/proc/sys/net/ipv4/tcp_ecn";
 
 pub(super) fn said<E: Display>(what: &'static str) -> impl Fn(E) -> String {
     move |error| format!("{what}: {error}")
-}
-
-/// The near and the far host.
-pub(super) struct Hosts(pub(super) [Host; 2]);
-
-impl Hosts {
-    /// The address of one of them.
-    pub(super) fn address(&self, is_far: bool) -> Result<Ipv4Addr, String> {
-        self.0[usize::from(is_far)].address.parse().map_err(said("address"))
-    }
 }
 
 /// Moves this thread into a namespace.

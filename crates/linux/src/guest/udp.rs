@@ -75,7 +75,7 @@ pub(super) fn open(
     let stream = Arc::new(Stream { index, is_open, state });
     let (far, port) = (Arc::clone(&stream), job.port);
     let what = format!("receiver of flow `{}`", job.name);
-    crew.start_ready(&what, !job.opens_far, move |crew, ready| {
+    crew.start_ready(&what, job.peer, move |crew, ready| {
         let fd = udp(0)?;
         set_ip_recvtos(&fd, true).map_err(said("tos"))?;
         bind(&fd, &SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port)).map_err(said("bind"))?;
@@ -89,9 +89,9 @@ pub(super) fn open(
 }
 
 fn transmit(crew: &Crew, job: &FlowJob, mut source: Box<dyn Source>, stream: &Stream) -> Outcome {
-    enter(&crew.hosts.0[usize::from(job.opens_far)].namespace)?;
+    enter(crew.host(job.opener)?)?;
     let fd = udp(job.tos)?;
-    let to = SocketAddrV4::new(crew.hosts.address(!job.opens_far)?, job.port);
+    let to = SocketAddrV4::new(crew.address(job.peer)?, job.port);
     connect(&fd, &to).map_err(said("connect"))?;
     let mut rng = crew.stream(&job.name, "source");
     let mut buffer = vec![0_u8; LARGEST];
