@@ -164,7 +164,7 @@ def test_a_delay_that_comes_later_has_its_netem_from_the_start() -> None:
     forward = commands(text + '{ "link.bneck.forward.delay" = "5ms" }')
     added = [(at, command) for at, command in forward if "netem" in command]
     assert [(at, command.split(" netem ")[1]) for at, command in added] == [
-        (0.0, "delay 0s limit 1000000"),
+        (0.0, "delay 0ns limit 1000000"),
         (2.0, "delay 5ms limit 1000000"),
     ]
     assert all(command.startswith("ip netns exec srv ") for _, command in added)
