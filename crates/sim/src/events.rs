@@ -7,16 +7,30 @@ use sojourn_core::Time;
 /// An event source.
 pub(crate) type Slot = u32;
 
-const IDLE: u32 = u32::MAX;
+/// A source of no event.
+const NONE: Slot = Slot::MAX;
+/// Low bits of a key that hold the slot; what is above them, below the time, is the order.
+const SLOT_BITS: u32 = 20;
 
-/// Time of the next event of each source, as an indexed binary heap.
+/// Time, order and slot in one number, so that one comparison tells which event comes first.
+type Key = u128;
+
+fn key(at: Time, order: u64, slot: Slot) -> Key {
+    u128::from(at.0) << 64 | u128::from(order) << SLOT_BITS | u128::from(slot)
+}
+
+fn time(key: Key) -> Time {
+    Time((key >> 64) as u64)
+}
+
+/// Time of the next event of each source, as a tournament: each source is a leaf of a complete binary
+/// tree, and each node above holds the earlier of the two below. Whoever moves plays its way up, and
+/// stops where nothing changes.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
-    heap: Vec<Slot>,
-    /// `(time, order)` per slot.
-    key: Vec<(Time, u64)>,
-    /// Position in the heap per slot, or `IDLE`.
-    place: Vec<u32>,
+    /// The root at 1, the children of node n at 2n and 2n + 1, the leaves from `leaves` on.
+    nodes: Vec<Key>,
+    leaves: usize,
     order: u64,
     /// The slot whose event is being handled; it keeps its place until it is set again.
     current: Slot,
@@ -24,109 +38,53 @@ pub(crate) struct EventQueue {
 
 impl EventQueue {
     pub(crate) fn new(slots: usize) -> Self {
-        Self {
-            heap: Vec::with_capacity(slots),
-            key: vec![(Time::NEVER, 0); slots],
-            place: vec![IDLE; slots],
-            order: 0,
-            current: IDLE,
-        }
+        assert!(slots < 1 << SLOT_BITS, "{slots} sources of events are too many");
+        let leaves = slots.next_power_of_two();
+        Self { nodes: vec![key(Time::NEVER, 0, 0); 2 * leaves], leaves, order: 0, current: NONE }
     }
 
     /// Sets the next event of `slot`; [`Time::NEVER`] removes it. Setting the same time again
     /// keeps its place among equal times.
     #[inline]
     pub(crate) fn set(&mut self, slot: Slot, at: Time) {
-        let s = slot as usize;
         if self.current == slot {
-            self.current = IDLE;
-        } else if self.key[s].0 == at {
+            self.current = NONE;
+        } else if time(self.nodes[self.leaves + slot as usize]) == at {
             return;
         }
         self.order += 1;
-        self.key[s] = (at, self.order);
-        let place = self.place[s];
-        if at == Time::NEVER {
-            self.remove(slot);
-        } else if place == IDLE {
-            self.place[s] = self.heap.len() as u32;
-            self.heap.push(slot);
-            self.up(self.heap.len() - 1);
-        } else {
-            let moved = self.up(place as usize);
-            self.down(moved);
-        }
+        self.place(slot, key(at, self.order, slot));
     }
 
     /// The earliest event. It is over when the next one is asked for, unless it was set again.
     #[inline]
     pub(crate) fn next(&mut self) -> Option<(Time, Slot)> {
-        if self.current != IDLE {
-            let done = std::mem::replace(&mut self.current, IDLE);
-            self.key[done as usize].0 = Time::NEVER;
-            self.remove(done);
+        if self.current != NONE {
+            let done = std::mem::replace(&mut self.current, NONE);
+            self.place(done, key(Time::NEVER, 0, done));
         }
-        let slot = *self.heap.first()?;
+        let first = self.nodes[1];
+        let (at, slot) = (time(first), first as Slot & ((1 << SLOT_BITS) - 1));
+        if at == Time::NEVER {
+            return None;
+        }
         self.current = slot;
-        Some((self.key[slot as usize].0, slot))
+        Some((at, slot))
     }
 
-    fn remove(&mut self, slot: Slot) {
-        let place = std::mem::replace(&mut self.place[slot as usize], IDLE);
-        if place == IDLE {
-            return;
-        }
-        let last = self.heap.pop().expect("a placed slot is in the heap");
-        if last != slot {
-            self.heap[place as usize] = last;
-            self.place[last as usize] = place;
-            let moved = self.up(place as usize);
-            self.down(moved);
-        }
-    }
-
-    fn up(&mut self, mut at: usize) -> usize {
-        let slot = self.heap[at];
-        let key = self.key[slot as usize];
-        while at > 0 {
-            let parent = (at - 1) / 2;
-            let above = self.heap[parent];
-            if self.key[above as usize] <= key {
+    #[inline]
+    fn place(&mut self, slot: Slot, key: Key) {
+        let mut at = self.leaves + slot as usize;
+        let mut first = key;
+        self.nodes[at] = key;
+        while at > 1 {
+            first = first.min(self.nodes[at ^ 1]);
+            at /= 2;
+            if self.nodes[at] == first {
                 break;
             }
-            self.heap[at] = above;
-            self.place[above as usize] = at as u32;
-            at = parent;
+            self.nodes[at] = first;
         }
-        self.heap[at] = slot;
-        self.place[slot as usize] = at as u32;
-        at
-    }
-
-    fn down(&mut self, mut at: usize) {
-        let slot = self.heap[at];
-        let key = self.key[slot as usize];
-        loop {
-            let mut child = 2 * at + 1;
-            if child >= self.heap.len() {
-                break;
-            }
-            let other = child + 1;
-            if other < self.heap.len()
-                && self.key[self.heap[other] as usize] < self.key[self.heap[child] as usize]
-            {
-                child = other;
-            }
-            let below = self.heap[child];
-            if key <= self.key[below as usize] {
-                break;
-            }
-            self.heap[at] = below;
-            self.place[below as usize] = at as u32;
-            at = child;
-        }
-        self.heap[at] = slot;
-        self.place[slot as usize] = at as u32;
     }
 }
 
