@@ -15,22 +15,35 @@ const SLOT_BITS: u32 = 20;
 /// Time, order and slot in one number, so that one comparison tells which event comes first.
 type Key = u128;
 
+const NEVER: Key = Key::MAX;
+
+#[inline]
 fn key(at: Time, order: u64, slot: Slot) -> Key {
-    u128::from(at.0) << 64 | u128::from(order) << SLOT_BITS | u128::from(slot)
+    u128::from(at.0) << 64 | u128::from(order << SLOT_BITS | u64::from(slot))
 }
 
+#[inline]
 fn time(key: Key) -> Time {
     Time((key >> 64) as u64)
 }
 
-/// Time of the next event of each source, as a tournament: each source is a leaf of a complete binary
-/// tree, and each node above holds the earlier of the two below. Whoever moves plays its way up, and
-/// stops where nothing changes.
+#[inline]
+fn slot(key: Key) -> Slot {
+    key as Slot & ((1 << SLOT_BITS) - 1)
+}
+
+/// Time of the next event of each source, as a tournament: each source is a leaf of a complete tree with
+/// four children a node, and each node holds the earliest of what is below it. A source that moves away
+/// is only noted, and placed when its earlier time comes up: most timers never do.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
-    /// The root at 1, the children of node n at 2n and 2n + 1, the leaves from `leaves` on.
-    nodes: Vec<Key>,
+    /// Siblings stand together: entry c of row r is the winner of row 4r + c, below that a leaf; the
+    /// root is row 1.
+    rows: Vec<[Key; 4]>,
+    /// First entry that is a leaf.
     leaves: usize,
+    /// Next event of each slot, not before its leaf.
+    wanted: Vec<Key>,
     order: u64,
     /// The slot whose event is being handled; it keeps its place until it is set again.
     current: Slot,
@@ -39,21 +52,36 @@ pub(crate) struct EventQueue {
 impl EventQueue {
     pub(crate) fn new(slots: usize) -> Self {
         assert!(slots < 1 << SLOT_BITS, "{slots} sources of events are too many");
-        let leaves = slots.next_power_of_two();
-        Self { nodes: vec![key(Time::NEVER, 0, 0); 2 * leaves], leaves, order: 0, current: NONE }
+        let mut leaves = 4;
+        while leaves < slots {
+            leaves *= 4;
+        }
+        Self {
+            rows: vec![[NEVER; 4]; leaves / 2],
+            leaves,
+            wanted: vec![NEVER; slots],
+            order: 0,
+            current: NONE,
+        }
     }
 
     /// Sets the next event of `slot`; [`Time::NEVER`] removes it. Setting the same time again
     /// keeps its place among equal times.
     #[inline]
     pub(crate) fn set(&mut self, slot: Slot, at: Time) {
+        let wanted = &mut self.wanted[slot as usize];
         if self.current == slot {
             self.current = NONE;
-        } else if time(self.nodes[self.leaves + slot as usize]) == at {
+        } else if time(*wanted) == at {
             return;
         }
         self.order += 1;
-        self.place(slot, key(at, self.order, slot));
+        let key = key(at, self.order, slot);
+        *wanted = key;
+        let leaf = self.leaves + slot as usize;
+        if key < self.rows[leaf / 4][leaf % 4] {
+            self.advance(leaf, key);
+        }
     }
 
     /// The earliest event. It is over when the next one is asked for, unless it was set again.
@@ -61,31 +89,51 @@ impl EventQueue {
     pub(crate) fn next(&mut self) -> Option<(Time, Slot)> {
         if self.current != NONE {
             let done = std::mem::replace(&mut self.current, NONE);
-            self.place(done, key(Time::NEVER, 0, done));
+            self.wanted[done as usize] = NEVER;
         }
-        let first = self.nodes[1];
-        let (at, slot) = (time(first), first as Slot & ((1 << SLOT_BITS) - 1));
-        if at == Time::NEVER {
-            return None;
+        loop {
+            let first = winner(&self.rows[1]);
+            if time(first) == Time::NEVER {
+                return None;
+            }
+            let slot = slot(first);
+            let wanted = self.wanted[slot as usize];
+            if wanted == first {
+                self.current = slot;
+                return Some((time(first), slot));
+            }
+            self.retreat(self.leaves + slot as usize, wanted);
         }
-        self.current = slot;
-        Some((at, slot))
     }
 
-    #[inline]
-    fn place(&mut self, slot: Slot, key: Key) {
-        let mut at = self.leaves + slot as usize;
-        let mut first = key;
-        self.nodes[at] = key;
-        while at > 1 {
-            first = first.min(self.nodes[at ^ 1]);
-            at /= 2;
-            if self.nodes[at] == first {
+    /// Puts an earlier `key` into a leaf.
+    fn advance(&mut self, leaf: usize, key: Key) {
+        let mut entry = leaf;
+        while entry >= 4 {
+            let place = &mut self.rows[entry / 4][entry % 4];
+            if *place <= key {
                 break;
             }
-            self.nodes[at] = first;
+            *place = key;
+            entry /= 4;
         }
     }
+
+    /// Puts a later `key` into the leaf of the earliest event.
+    fn retreat(&mut self, leaf: usize, key: Key) {
+        let (mut entry, mut first) = (leaf, key);
+        while entry >= 4 {
+            let row = &mut self.rows[entry / 4];
+            row[entry % 4] = first;
+            first = winner(row);
+            entry /= 4;
+        }
+    }
+}
+
+#[inline]
+fn winner(row: &[Key; 4]) -> Key {
+    row[0].min(row[1]).min(row[2].min(row[3]))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ mod recovery;
 mod timers;
 mod undo;
 
-use sojourn_core::cc::{Controller, Feedback, Path, Signal, State, Window};
+use sojourn_core::cc::{Controller, Feedback, Needs, Path, Signal, State, Window};
 use sojourn_core::{Dur, Ecn, Probe, Rate, Time};
 
 use super::Config;
@@ -40,6 +40,8 @@ enum Timer {
 pub struct Sender {
     config: Config,
     cc: Box<dyn Controller>,
+    /// What it needs; settled with the handshake.
+    needs: Needs,
     ack_events: bool,
     win: Window,
     board: Scoreboard,
@@ -170,6 +172,7 @@ impl Sender {
             sampled_delivered: 0,
             pacing_rate: Rate(u64::MAX),
             burst: None,
+            needs: cc.needs(),
             ack_events: cc.hears_ack_events(),
             config,
             cc,
@@ -258,7 +261,7 @@ impl Sender {
     }
 
     fn paced(&self) -> bool {
-        self.config.pacing || self.cc.needs().pacing
+        self.config.pacing || self.needs.pacing
     }
 
     /// Linux `tcp_is_cwnd_limited`.
@@ -312,7 +315,7 @@ impl Sender {
         }
         self.established = true;
         self.feedback = Negotiation::conclude(self.wish(), segment.ace);
-        let sent = codepoint(Role::Syn, self.wish(), self.cc.needs(), self.config.ecn_plus_plus);
+        let sent = codepoint(Role::Syn, self.wish(), self.needs, self.config.ecn_plus_plus);
         self.not_ect =
             self.feedback == Feedback::AccEcn && !Negotiation::is_plausible(sent, segment.ace);
         self.snd_una = 1;
@@ -333,6 +336,7 @@ impl Sender {
         }
         let path = self.path();
         self.cc.on_established(now, &path, &mut self.win);
+        self.needs = self.cc.needs();
         self.update_output();
         // The third ACK reflects the codepoint of the SYN/ACK.
         self.control = Some(Segment {

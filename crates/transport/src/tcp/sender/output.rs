@@ -209,7 +209,7 @@ impl Sender {
     /// Linux `tcp_slow_start_after_idle_check`: half the window for each RTO of idleness.
     pub(super) fn restart(&mut self, now: Time, idle: Dur) {
         let rto = self.rtt.rto();
-        if idle > rto && !self.cc.needs().owns_cwnd {
+        if idle > rto && !self.needs.owns_cwnd {
             self.win.ssthresh = self.win.ssthresh.max(three_quarters(self.win.cwnd));
             self.win.cwnd = cwnd_after_idle(self.win.cwnd, self.config.initial_cwnd, idle, rto);
             self.cwnd_stamp = now;
@@ -305,7 +305,7 @@ impl Sender {
             return;
         }
         self.cwnd_used = self.cwnd_used.max(out);
-        if now.since(self.cwnd_stamp) >= self.rtt.rto() && !self.cc.needs().owns_cwnd {
+        if now.since(self.cwnd_stamp) >= self.rtt.rto() && !self.needs.owns_cwnd {
             // RFC 2861 as Linux does it: the window decays towards what was used.
             if self.state == State::Open && self.snd_nxt >= self.send_end() {
                 let used = self.cwnd_used.max(self.config.initial_cwnd);
@@ -332,7 +332,7 @@ impl Sender {
         let ecn = if self.not_ect {
             Ecn::NotEct
         } else {
-            codepoint(role, mode, self.cc.needs(), self.config.ecn_plus_plus)
+            codepoint(role, mode, self.needs, self.config.ecn_plus_plus)
         };
         Transmit {
             len: segment.frame_len(self.config.timestamps),
