@@ -45,8 +45,10 @@ pub(crate) struct EventQueue {
     /// Next event of each slot, not before its leaf.
     wanted: Vec<Key>,
     order: u64,
-    /// The slot whose event is being handled; it keeps its place until it is set again.
+    /// The slot whose event is being handled, until it is set again.
     current: Slot,
+    /// The slot whose event came last, and is still in its leaf.
+    latest: Slot,
 }
 
 impl EventQueue {
@@ -62,6 +64,7 @@ impl EventQueue {
             wanted: vec![NEVER; slots],
             order: 0,
             current: NONE,
+            latest: 0,
         }
     }
 
@@ -88,21 +91,20 @@ impl EventQueue {
     #[inline]
     pub(crate) fn next(&mut self) -> Option<(Time, Slot)> {
         if self.current != NONE {
-            let done = std::mem::replace(&mut self.current, NONE);
-            self.wanted[done as usize] = NEVER;
+            self.wanted[self.current as usize] = NEVER;
         }
         loop {
-            let first = winner(&self.rows[1]);
+            // What was the earliest is over or has moved away.
+            let first = self.retreat(self.latest, self.wanted[self.latest as usize]);
             if time(first) == Time::NEVER {
+                self.current = NONE;
                 return None;
             }
-            let slot = slot(first);
-            let wanted = self.wanted[slot as usize];
-            if wanted == first {
-                self.current = slot;
-                return Some((time(first), slot));
+            self.latest = slot(first);
+            if self.wanted[self.latest as usize] == first {
+                self.current = self.latest;
+                return Some((time(first), self.latest));
             }
-            self.retreat(self.leaves + slot as usize, wanted);
         }
     }
 
@@ -119,21 +121,18 @@ impl EventQueue {
         }
     }
 
-    /// Puts a later `key` into the leaf of the earliest event.
-    fn retreat(&mut self, leaf: usize, key: Key) {
-        let (mut entry, mut first) = (leaf, key);
+    /// Puts a later `key` into the leaf of `slot`; gives the earliest of all.
+    #[inline]
+    fn retreat(&mut self, slot: Slot, key: Key) -> Key {
+        let (mut entry, mut first) = (self.leaves + slot as usize, key);
         while entry >= 4 {
             let row = &mut self.rows[entry / 4];
             row[entry % 4] = first;
-            first = winner(row);
+            first = row[0].min(row[1]).min(row[2].min(row[3]));
             entry /= 4;
         }
+        first
     }
-}
-
-#[inline]
-fn winner(row: &[Key; 4]) -> Key {
-    row[0].min(row[1]).min(row[2].min(row[3]))
 }
 
 #[cfg(test)]

@@ -321,7 +321,7 @@ impl Sender {
         self.snd_una = 1;
         self.snd_nxt = 1;
         self.high_seq = 1;
-        self.snd_wnd = segment.window;
+        self.snd_wnd = segment.window.into();
         self.tsecr = segment.tsval;
         let rtt = now.since(segment.tsecr);
         self.rtt.sample(rtt, 1, 1);
@@ -379,26 +379,26 @@ impl Endpoint for Sender {
     }
 
     fn poll(&mut self, now: Time) -> Option<Transmit> {
-        if let Some(segment) = self.control.take() {
-            return Some(self.transmit(segment));
+        if self.control.is_some() {
+            return self.send_control();
         }
         if !self.established {
             return None;
         }
-        let Some(mut segment) = self.next_segment(now) else {
+        let Some(mut packet) = self.next_packet(now) else {
             if std::mem::take(&mut self.sent_in_round) {
                 self.validate_cwnd(now);
             }
             return None;
         };
         if self.config.gso && self.burst_left > 0 {
-            self.complete_super_packet(now, &mut segment);
+            self.complete_super_packet(now, &mut packet);
         }
-        let transmit = self.transmit(segment);
+        let segment = self.segment(now, packet);
         if self.config.tsq {
-            self.queued += u64::from(transmit.len);
+            self.queued += u64::from(segment.frame_len(self.config.timestamps));
         }
-        Some(transmit)
+        Some(self.transmit(segment))
     }
 
     fn on_departed(&mut self, _now: Time, _connection: u32, bytes: u32) {

@@ -63,9 +63,9 @@ impl Sender {
                 self.timeout_streak = 0;
             }
             // Linux tcp_may_update_window: an overtaken ACK does not shrink it.
-            let window_update = fx.una_advanced || segment.window > self.snd_wnd;
+            let window_update = fx.una_advanced || u64::from(segment.window) > self.snd_wnd;
             if window_update {
-                self.snd_wnd = segment.window;
+                self.snd_wnd = segment.window.into();
             }
             let acked_bytes = segment.ack - self.snd_una;
             self.snd_una = segment.ack;
