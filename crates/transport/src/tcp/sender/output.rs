@@ -9,7 +9,7 @@ use crate::endpoint::{Body, Transmit};
 use crate::tcp::ecn::{Role, codepoint};
 use crate::tcp::era::CwndLimited;
 use crate::tcp::sack::Outstanding;
-use crate::tcp::segment::{CWR, Flags, Segment};
+use crate::tcp::segment::{CWR, Flags, SackBlocks, Segment};
 
 /// Largest GSO packet: 64 KiB less headers (`gso_max_size - 1 - MAX_TCP_HEADER`).
 const GSO_MAX_BYTES: u64 = 65_536 - 1 - 320;
@@ -320,9 +320,12 @@ impl Sender {
                 _ if cwr => CWR,
                 _ => 0,
             },
+            window: 0,
+            sack: SackBlocks::default(),
+            accecn: None,
             tsval: now,
             tsecr: self.tsecr,
-            ..Segment::default()
+            connection: 0,
         }
     }
 
