@@ -175,5 +175,38 @@ mod tests {
             got.sort_unstable();
             prop_assert_eq!(got, expected);
         }
+
+        /// Times are few, so that many are equal, and slots enough for several rows.
+        #[test]
+        fn order_is_that_of_a_list_while_events_are_set_between(
+            steps in prop::collection::vec(
+                prop::collection::vec((0..70_u32, 0..8_u64), 0..6), 0..100
+            )
+        ) {
+            let mut queue = EventQueue::new(70);
+            let mut list = vec![None; 70];
+            let (mut order, mut now, mut current) = (0, 0, None);
+            for sets in steps {
+                for (slot, ahead) in sets {
+                    let at = (ahead < 7).then_some(now + ahead);
+                    queue.set(slot, at.map_or(Time::NEVER, Time));
+                    let place: &mut Option<(u64, u64)> = &mut list[slot as usize];
+                    if current == Some(slot) || place.map(|(t, _)| t) != at {
+                        order += 1;
+                        *place = at.map(|at| (at, order));
+                        current = current.filter(|c| *c != slot);
+                    }
+                }
+                if let Some(done) = current.take() {
+                    list[done as usize] = None;
+                }
+                let events = list.iter().enumerate();
+                let first = events.filter_map(|(slot, key)| Some((((*key)?), slot as Slot))).min();
+                prop_assert_eq!(queue.next(), first.map(|((at, _), slot)| (Time(at), slot)));
+                if let Some(((at, _), slot)) = first {
+                    (now, current) = (at, Some(slot));
+                }
+            }
+        }
     }
 }
