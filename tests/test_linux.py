@@ -69,6 +69,23 @@ def kernel(monkeypatch: pytest.MonkeyPatch) -> linux.Kernel:
         ('cc = "cubic"', 'cc = "prague"', "flow.a.cc: not on --engine linux: `prague` is in only the tree L4STeam"),
         ('name = "bneck"\n', 'name = "bneck"\ningress = ["ackthin"]\n', "link.bneck.ingress0: not on --engine linux: "),
         ('cc = "cubic"', 'cc = "cubic"\ntcp = { hz = 250 }', "flow.a.tcp.hz: not on --engine linux: "),
+        ('cc = "cubic"', 'cc = "gcc"\napp = "video"', "flow.a.cc: not on --engine linux: `gcc` is in no kernel, only "),
+        ('cc = "cubic"', 'cc = "udp-prague"', "flow.a.cc: not on --engine linux: `udp-prague` is in no kernel, only "),
+        (
+            'cc = "cubic"',
+            'app = "cbr rate 1Mbit size 1600"',
+            "flow.a.app: not on --engine linux: the kernel would send more than the MTU of 1500 bytes in fragments",
+        ),
+        (
+            'name = "p"',
+            'name = "p"\nprotocol = "udp"\nsize = 28',
+            "ping.p.size: not on --engine linux: an echo request over UDP has 30 bytes at least",
+        ),
+        (
+            'name = "p"',
+            'name = "p"\nsize = 2000',
+            "ping.p.size: not on --engine linux: the kernel would send more than the MTU of 1500 bytes in fragments",
+        ),
         ("[[ping]]", '[[tunnel]]\nname = "vpn"\nlinks = ["bneck"]\n[[ping]]', "tunnel.vpn: not on --engine linux: "),
         (
             "[[ping]]",
@@ -109,13 +126,132 @@ def test_a_binary_is_started_by_our_own_run(monkeypatch: pytest.MonkeyPatch, tmp
     assert Path(words[1]).read_text().startswith("#!/usr/bin/env bash\n")
 
 
+def commands(text: str) -> list[tuple[float, str]]:
+    return [(row["at_s"], row["command"]) for row in linux.network(resolved(text))["commands"]]
+
+
 def test_hosts_get_each_setting_once_and_neighbours_for_good() -> None:
     flow = '[[flow]]\nname = "b"\ncc = "reno"\nstart = "2s"\n'
-    network = linux.network(resolved(LINE.replace("[[ping]]", flow + "[[ping]]")))
-    commands = [row["command"] for row in network["commands"]]
-    assert sum("cli sysctl -qw net.ipv4.tcp_ecn=1" in command for command in commands) == 1
-    assert "ip netns exec cli ip neigh replace 10.9.0.2 lladdr 02:00:00:00:00:02 dev right nud permanent" in commands
-    assert "ip netns exec mid-bneck ip link set dev left address 02:00:00:00:00:02" in commands
+    built = [command for _, command in commands(LINE.replace("[[ping]]", flow + "[[ping]]"))]
+    assert sum("cli sysctl -qw net.ipv4.tcp_ecn=1" in command for command in built) == 1
+    assert "ip netns exec cli ip neigh replace 10.9.0.2 lladdr 02:00:00:00:00:02 dev right nud permanent" in built
+    assert "ip netns exec mid-bneck ip link set dev left address 02:00:00:00:00:02" in built
+
+
+def test_hosts_accept_whatever_ecn_any_flow_asks_for() -> None:
+    flow = '[[flow]]\nname = "b"\ncc = "reno"\nstart = "2s"\ntcp = { ecn = "MODE" }\n'
+    for mode, value in (("off", 1), ("rfc3168", 1), ("accecn", 3)):
+        text = LINE.replace("[[ping]]", flow.replace("MODE", mode) + "[[ping]]")
+        set_to = [(at, command) for at, command in commands(text) if "tcp_ecn=" in command]
+        assert [(at, command[-1]) for at, command in set_to] == [(0.0, str(value))] * 2, mode
+        assert any("tcp_ecn_option" in command for _, command in commands(text)) == (mode == "accecn")
+
+
+def test_whoever_sends_is_paced() -> None:
+    text = LINE.replace('ecn = "rfc3168"', 'ecn = "rfc3168"\npacing = true')
+    flow = '[[flow]]\nname = "b"\ncc = "reno"\ndirection = "up"\n'
+    near = (0.0, "ip netns exec cli tc qdisc replace dev right root fq")
+    far = (0.0, "ip netns exec srv tc qdisc replace dev left root fq")
+    assert near in commands(text)
+    assert far not in commands(text)
+    both = commands(text.replace("[[ping]]", flow + "[[ping]]"))
+    assert near in both
+    assert far in both
+
+
+def test_a_delay_that_comes_later_has_its_netem_from_the_start() -> None:
+    text = LINE.replace('delay = "10ms"', 'delay = "0s"') + '[[schedule]]\nat = "2s"\nset = '
+    forward = commands(text + '{ "link.bneck.forward.delay" = "5ms" }')
+    added = [(at, command) for at, command in forward if "netem" in command]
+    assert [(at, command.split(" netem ")[1]) for at, command in added] == [
+        (0.0, "delay 0ns limit 1000000"),
+        (2.0, "delay 5ms limit 1000000"),
+    ]
+    assert all(command.startswith("ip netns exec srv ") for _, command in added)
+    both = [command for _, command in commands(text + '{ "link.bneck.delay" = "5ms" }') if "netem" in command]
+    assert len(both) == 4
+
+
+THREE = """
+name = "three"
+duration = "4s"
+measure.from = "1s"
+[tcp]
+ecn = "rfc3168"
+initial_cwnd = 4
+[[link]]
+name = "a"
+rate = "20Mbit"
+shaper = "htb"
+qdisc = "fq_codel"
+delay = "5ms"
+[[link]]
+name = "b"
+rate = "10Mbit"
+shaper = "htb"
+qdisc = "fq_codel"
+delay = "7ms"
+[[link]]
+name = "c"
+rate = "16Mbit"
+shaper = "htb"
+qdisc = "fq_codel"
+delay = "11ms"
+[[flow]]
+name = "down"
+cc = "cubic"
+path = ["b", "c"]
+[[flow]]
+name = "up"
+cc = "cubic"
+path = ["b"]
+direction = "up"
+[[ping]]
+name = "first"
+path = ["a"]
+[[ping]]
+name = "middle"
+path = ["b"]
+protocol = "udp"
+"""
+
+
+def test_a_path_over_some_links_has_hosts_of_its_own() -> None:
+    network = linux.network(resolved(THREE))
+    assert [host["namespace"] for host in network["hosts"]] == ["cli", "srv", "near-1", "far-2", "far-1"]
+    assert network["near"][:2] == [0, 2]
+    assert network["far"] == [4, 3, 1]
+    built = [command for _, command in commands(THREE)]
+    # Data go into the first link of the path, and what comes back is looked for behind the link's way back.
+    assert "ip link add out netns near-1 type veth peer name near-1-out netns mid-b" in built
+    assert "ip link add in netns near-1 type veth peer name near-1-in netns mid-a" in built
+    assert "ip netns exec near-1 ip route add default via 10.9.104.2 src 10.9.105.1 initcwnd 4" in built
+    ways = [command for command in built if " ip route add 10.9.105.0/24 " in command]
+    assert ways == [
+        "ip netns exec mid-b ip route add 10.9.105.0/24 via 10.9.1.1",
+        "ip netns exec mid-c ip route add 10.9.105.0/24 via 10.9.2.1",
+    ]
+    assert linux.network(resolved(LINE))["hosts"] == [
+        {"namespace": "cli", "address": "10.9.0.1"},
+        {"namespace": "srv", "address": "10.9.1.2"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "line"),
+    [
+        ('path = ["b", "c"]', 'path = ["a", "c"]', "flow.down.path: not on --engine linux: expected links that "),
+        (
+            'name = "b"',
+            'name = "b"\ningress = ["netem loss 1%"]',
+            "flow.down.path: not on --engine linux: link.b.ingress leaves no place between `a` and `b`",
+        ),
+    ],
+)  # fmt: skip
+def test_a_path_that_the_network_cannot_have_is_refused(ours: str, theirs: str, line: str) -> None:
+    with pytest.raises(linux.LinuxError, match="not on --engine linux") as refused:
+        linux.check(resolved(THREE.replace(ours, theirs, 1)))
+    assert str(refused.value).startswith(line)
 
 
 def test_queues_have_the_ports_of_the_simulator() -> None:
@@ -205,6 +341,124 @@ set = { "link.bneck.forward.rate" = "5Mbit" }
     assert 0.9 < bottleneck["utilisation"] < 1.05, "of the rate at the end"
     # The same scenario again is already there.
     assert call(["run", str(file), "--engine", "linux", "--out", str(tmp_path / "linux")]) == 0
+
+
+@pytest.mark.timeout(300)
+def test_paths_over_some_links_pass_these_and_no_others(kernel: linux.Kernel, tmp_path: Path) -> None:
+    file = tmp_path / "three.toml"
+    file.write_text(THREE)
+    assert call(["run", str(file), "--engine", "linux", "--out", str(tmp_path)]) == 0
+    ran = Run(tmp_path / "three")
+    first, middle = (ping["rtt_ms"] for ping in ran.summary["pings"])
+    # Twice the delay of the one link, and at most a few packets of its queues.
+    assert 10.0 <= first["p05"] < 11.0
+    assert 14.0 <= middle["p05"] < 20.0
+    # One flow each way of `b`, which is the narrowest of both: neither takes from the other.
+    down, up = ran.summary["flows"]
+    assert all(7.5 < flow["goodput_mbps"] < 9.7 for flow in (down, up))
+    packets = {queue["name"]: queue["received_packets"] for queue in ran.queues}
+    # 20 pings over `a`, and nothing of `b`'s.
+    assert 19 <= packets["a"] <= 21
+    assert 19 <= packets["a.reverse"] <= 21
+    # Over `c` go the data and ACKs of the one flow; of the data some are still under way.
+    assert 0 <= packets["c"] - down["receiver"]["segments_received"] <= 40
+    assert abs(packets["c.reverse"] - down["receiver"]["acks_sent"]) <= 5
+
+
+MIX = """
+name = "mix"
+duration = "5s"
+measure.from = "1s"
+[[link]]
+name = "bneck"
+rate = "12Mbit"
+shaper = "htb"
+qdisc = "fq_codel"
+delay = "10ms"
+ingress = ["netem loss 1%", "pfifo"]
+reverse = { rate = "10Mbit", ingress = [] }
+[[flow]]
+name = "off"
+cc = "cubic"
+tcp = { ecn = "off" }
+[[flow]]
+name = "on"
+cc = "cubic"
+[[flow]]
+name = "up"
+cc = "reno"
+direction = "up"
+flows = 2
+[[flow]]
+name = "web"
+cc = "cubic"
+app = "short arrivals 20 sizes 10kb"
+[[flow]]
+name = "read"
+cc = "cubic"
+app = "request think 100ms sizes 10kb,50kb"
+direction = "up"
+[[flow]]
+name = "call"
+app = "cbr rate 4Mbit size 1000"
+tos = "0x01"
+start = "1s"
+stop = "4s"
+[[ping]]
+name = "icmp"
+[[ping]]
+name = "udp"
+protocol = "udp"
+[[schedule]]
+at = "3s"
+replace = { "link.bneck.forward.qdisc" = "pie ecn" }
+"""
+
+
+@pytest.mark.timeout(300)
+def test_the_kernel_carries_what_the_simulator_carries(
+    kernel: linux.Kernel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Both directions, every kind of application, pings over UDP, losses, and a queue that is replaced."""
+    file = tmp_path / "mix.toml"
+    file.write_text(MIX)
+    out = tmp_path / "both"
+    assert call(["compare", "--engines", "sim,linux", str(file), "--out", str(out), "--json"]) == 0
+    assert {flow["name"] for flow in json.loads(capsys.readouterr().out)["runs"][0]["flows"]} >= {"web", "call", "up-2"}
+    simulated, ran = Run(out / "sim" / "mix"), Run(out / "linux" / "mix")
+    of_simulator = {name for name in simulated.names() if ".cc." not in name and not name.startswith("queue.")}
+    assert of_simulator <= set(ran.names())
+    theirs = {flow["name"]: flow for flow in simulated.summary["flows"]}
+    ours = {flow["name"]: flow for flow in ran.summary["flows"]}
+    # The same random streams: sizes and arrivals are those of the simulator.
+    assert abs(ours["web"]["sender"]["arrived"] - theirs["web"]["sender"]["arrived"]) <= 1
+    assert ours["web"]["completions"]["size_bytes"]["mean"] == 10240
+    assert ours["read"]["completions"]["size_bytes"]["max"] == 50 << 10
+    assert 20 <= ours["read"]["completions"]["fct_ms"]["p05"] < 100
+    # Three seconds of 500 packets, of which one in a hundred is lost before the queue.
+    assert ours["call"]["sender"]["packets_sent"] == 1500
+    # PIE drops some more of what does not answer its marks.
+    assert 0.0 < ours["call"]["one_way"]["loss"] < 0.3
+    assert ours["call"]["one_way"]["min_ms"] >= 10.0
+    assert ours["call"]["receiver"]["ect1_received"] + ours["call"]["receiver"]["ce_received"] > 1000
+    assert ours["off"]["sender"]["ce_reported"] == 0
+    assert ours["on"]["receiver"]["ce_received"] == ours["on"]["sender"]["ce_reported"] > 0
+    fairness = ran.summary["metrics"]["fairness"]
+    assert (fairness["flows"], fairness["jain"] < 1.0) == (4, True)
+    pings = {ping["name"]: ping for ping in ran.summary["pings"]}
+    assert all(pings[name]["totals"]["received"] > 15 for name in ("icmp", "udp"))
+    assert all(pings[name]["rtt_ms"]["p05"] >= 20.0 for name in ("icmp", "udp"))
+    queues = {queue["name"]: queue for queue in ran.queues}
+    lossy, behind, bottleneck = (queues[name] for name in ("bneck.ingress0", "bneck.ingress1", "bneck"))
+    assert lossy["drops"]["loss"] > 20
+    # What leaves one of them arrives at the next. A command takes tens of microseconds, and what the replaced
+    # queue counted during that is not known.
+    assert lossy["sent_packets"] == behind["received_packets"]
+    assert 0 <= behind["sent_packets"] - bottleneck["received_packets"] < 10
+    assert set(bottleneck["drops"]) <= {"codel", "flow_overlimit", "purge", "pi", "tail_limit"}
+    assert sum(bottleneck["drops"].values()) == bottleneck["dropped"]
+    assert {"codel", "pi"} >= set(bottleneck["marks"])
+    assert bottleneck["marks"]["codel"] > 0
 
 
 @pytest.mark.timeout(300)

@@ -15,16 +15,16 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any, NoReturn
 
-from sojourn import _core
+from sojourn import _core, linux_hosts
 from sojourn.scenario import Resolved
-from sojourn.tc import CONTROLLERS, NEEDS_ACCECN, OF_MAINLINE, STOCK_CONTROLLERS, Script, spell
+from sojourn.tc import CONTROLLERS, OF_MAINLINE, STOCK_CONTROLLERS, spell
 from sojourn.tc import build as script_of
 
 VARIABLE = "SOJOURN_LINUX"
@@ -33,8 +33,10 @@ BINARY = "linux"
 STALL_S = 120
 LIMIT_S = 3600
 HZ = 1000
-# An ICMP echo request without payload, in IP bytes.
-LEAST_PING = 28
+# An echo request without payload, in IP bytes; over UDP its number has to be in the payload.
+LEAST_PING = {"icmp": 28, "udp": 30}
+# What is driven there, of the applications; the parts of `rrul` are flows of their own.
+APPLICATIONS = {"bulk", "short", "request", "cbr", "poisson", "onoff", "burst", "voip", "game", "video"}
 # Read by each connection on its own; everything else of `tcp` is set for both hosts at once.
 OF_ONE_CONNECTION = {"ecn", "era"}
 # Flags of the simulated end point's kernel, set beside its era: the kernel has its own.
@@ -99,26 +101,31 @@ def check(resolved: Resolved) -> None:
         _check_link(f"link.{link['name']}", link)
         if link.get("reverse"):
             _check_link(f"link.{link['name']}.reverse", link["reverse"])
-    names = [link["name"] for link in document["link"]]
     flows = document.get("flow", [])
     for flow in flows:
-        _check_flow(f"flow.{flow['name']}", flow, document["tcp"], names)
+        _check_path(f"flow.{flow['name']}.path", list(flow["path"]), document["link"])
+        _check_flow(f"flow.{flow['name']}", flow, document["tcp"], _mtu(document))
     _check_alike(flows, document["tcp"])
     for ping in document.get("ping", []):
         key = f"ping.{ping['name']}"
-        if ping.get("protocol", "icmp") != "icmp":
-            _refuse(f"{key}.protocol", "only `icmp` is built there")
-        if list(ping["path"]) != names:
-            _refuse(f"{key}.path", "the kernel's network has one path over all links")
-        if int(ping["size"]) < LEAST_PING:
-            _refuse(f"{key}.size", f"an echo request has {LEAST_PING} bytes at least")
+        _check_path(f"{key}.path", list(ping["path"]), document["link"])
+        protocol = ping.get("protocol", "icmp")
+        if int(ping["size"]) < (least := LEAST_PING[protocol]):
+            _refuse(f"{key}.size", f"an echo request over {protocol.upper()} has {least} bytes at least")
+        if int(ping["size"]) > (mtu := _mtu(document)):
+            _refuse(f"{key}.size", f"the kernel would send more than the MTU of {mtu} bytes in fragments")
     for change in document.get("schedule", []):
         for name, value in {**change.get("set", {}), **change.get("replace", {})}.items():
             if name.rpartition(".")[2] not in ("rate", "delay"):
                 _check_words(f"schedule at {change['at']}: {name}", value)
-    for limit in script_of(resolved).limits:
-        if limit != NEEDS_ACCECN:
-            _refuse(str(document["name"]), limit)
+    for limit in script_of(resolved, has_flows=False).limits:
+        _refuse(str(document["name"]), limit)
+
+
+def _mtu(document: Mapping[str, Any]) -> int:
+    """The MTU of all devices."""
+    flows = document.get("flow", [])
+    return max([int(flow.get("tcp", document["tcp"])["mtu"]) for flow in flows] or [int(document["tcp"]["mtu"])])
 
 
 def _check_link(key: str, way: Mapping[str, Any]) -> None:
@@ -137,36 +144,52 @@ def _check_words(key: str, text: str) -> None:
         _refuse(key, f"no kernel knows `{words.left_out[0]}` of `{words.name}`")
 
 
-def _check_flow(key: str, flow: Mapping[str, Any], defaults: Mapping[str, Any], names: list[str]) -> None:
-    if flow.get("app", "bulk") != "bulk":
-        _refuse(f"{key}.app", "only `bulk` is built there")
-    if flow.get("direction", "down") != "down":
-        _refuse(f"{key}.direction", "data travel forward there")
-    name, *words = str(flow["cc"]).split()
-    if name not in STOCK_CONTROLLERS:
-        _refuse(f"{key}.cc", f"`{name}` is in {CONTROLLERS.get(name, 'no kernel, only Sojourn')}")
-    if name == "bbr" and words != OF_MAINLINE[name]:
-        _refuse(f"{key}.cc", "mainline has `bbr version v1` only")
-    if words and words != OF_MAINLINE.get(name):
-        _refuse(f"{key}.cc", f"the kernel's `{name}` takes no words, and does not know `{' '.join(words)}`")
-    if list(flow["path"]) != names:
-        _refuse(f"{key}.path", "the kernel's network has one path over all links")
+def _check_path(key: str, path: list[str], links: list[dict[str, Any]]) -> None:
+    try:
+        linux_hosts.check_path(path, links)
+    except linux_hosts.PathError as error:
+        _refuse(key, str(error))
+
+
+def _check_flow(key: str, flow: Mapping[str, Any], defaults: Mapping[str, Any], mtu: int) -> None:
+    app, *words = str(flow.get("app", "bulk")).split()
+    if app not in APPLICATIONS:
+        _refuse(f"{key}.app", f"`{app}` is not built there")
+    sizes = dict(zip(words[::2], words[1::2], strict=False))
+    # Of `short` and `request` these are bytes of transfers.
+    if app not in ("short", "request") and int(sizes.get("size", "0")) > mtu:
+        _refuse(f"{key}.app", f"the kernel would send more than the MTU of {mtu} bytes in fragments")
     if "hash_of" in flow:
         _refuse(f"{key}.hash_of", "the kernel chooses its own hashes")
-    tcp = flow.get("tcp", defaults)
+    if "cc" in flow:
+        _check_controller(f"{key}.cc", str(flow["cc"]))
+        _check_tcp(f"{key}.tcp", flow.get("tcp", defaults))
+
+
+def _check_controller(key: str, text: str) -> None:
+    name, *words = text.split()
+    if name not in STOCK_CONTROLLERS:
+        _refuse(key, f"`{name}` is in {CONTROLLERS.get(name, 'no kernel, only Sojourn')}")
+    if name == "bbr" and words != OF_MAINLINE[name]:
+        _refuse(key, "mainline has `bbr version v1` only")
+    if words and words != OF_MAINLINE.get(name):
+        _refuse(key, f"the kernel's `{name}` takes no words, and does not know `{' '.join(words)}`")
+
+
+def _check_tcp(key: str, tcp: Mapping[str, Any]) -> None:
     if tcp["hz"] != HZ:
-        _refuse(f"{key}.tcp.hz", f"the kernel is built with {HZ}")
+        _refuse(f"{key}.hz", f"the kernel is built with {HZ}")
     if own := sorted(OF_THE_ERA & tcp.keys()):
-        _refuse(f"{key}.tcp.{own[0]}", "the kernel does what its version does")
+        _refuse(f"{key}.{own[0]}", "the kernel does what its version does")
     for offload in ("gso", "gro"):
         if tcp[offload]:
-            _refuse(f"{key}.tcp.{offload}", "its devices have no offloads")
+            _refuse(f"{key}.{offload}", "its devices have no offloads")
     if tcp.get("ecn_plus_plus"):
-        _refuse(f"{key}.tcp.ecn_plus_plus", "no mainline kernel has it")
+        _refuse(f"{key}.ecn_plus_plus", "no mainline kernel has it")
     if tcp["ecn"] == "sce":
-        _refuse(f"{key}.tcp.ecn", "no mainline kernel has it")
+        _refuse(f"{key}.ecn", "no mainline kernel has it")
     if tcp["ecn_unsafe_cep"]:
-        _refuse(f"{key}.tcp.ecn_unsafe_cep", "no mainline kernel has it")
+        _refuse(f"{key}.ecn_unsafe_cep", "no mainline kernel has it")
 
 
 def _check_alike(flows: list[dict[str, Any]], defaults: Mapping[str, Any]) -> None:
@@ -185,8 +208,10 @@ def _refuse(key: str, reason: str) -> NoReturn:
 def network(resolved: Resolved) -> dict[str, Any]:
     """The network as commands, and where its queues are: what the native module wants."""
     document: dict[str, Any] = resolved.document()
-    script = script_of(resolved)
-    commands = [*_quiet(script), *_options(document)]
+    script = script_of(resolved, has_flows=False)
+    hosts = linux_hosts.hosts(document, _mtu(document))
+    joins = [_now(command) for host in hosts for command in host.commands]
+    commands = [*_quiet([*script.commands, *joins]), *map(_now, linux_hosts.tuned(document, hosts))]
     commands.sort(key=lambda command: command["at_s"])
     devices: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for queue in script.queues:
@@ -195,22 +220,15 @@ def network(resolved: Resolved) -> dict[str, Any]:
     return {
         "commands": commands,
         "devices": [{"namespace": n, "name": d, "queues": queues} for (n, d), queues in devices.items()],
-        "senders": "cli",
-        "receivers": "srv",
-        "server": f"10.9.{len(document['link'])}.2",
+        "hosts": [{"namespace": host.namespace, "address": host.address} for host in hosts],
+        **linux_hosts.ends(document, hosts),
     }
 
 
-def _quiet(script: Script) -> Iterator[dict[str, Any]]:
-    """The commands of `sojourn tc`, each host's settings once, and nothing on the wires but the flows."""
-    settings: dict[str, str] = {}
-    for row in script.commands:
+def _quiet(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Commands that build a network, and those after which nothing is on its wires but the flows."""
+    for row in rows:
         command = str(row["command"])
-        key = command.partition("=")[0]
-        if settings.get(key) == command:
-            continue
-        if " sysctl " in command or command.endswith(" root fq"):
-            settings[key] = command
         yield {"at_s": row["at_s"], "command": command}
         if created := re.fullmatch(r"ip netns add (\S+)", command):
             ipv6 = "/proc/sys/net/ipv6/conf/*/disable_ipv6"
@@ -223,16 +241,6 @@ def _quiet(script: Script) -> Iterator[dict[str, Any]]:
             yield _now(f"ip netns exec {space} ip link set dev {device} up")
             peer = f"10.9.{wire}.{3 - int(host)} lladdr {other}"
             yield _now(f"ip netns exec {space} ip neigh replace {peer} dev {device} nud permanent")
-
-
-def _options(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Settings that `sojourn tc` leaves as the kernel has them."""
-    flows = document.get("flow", [])
-    tcp = flows[0].get("tcp", document["tcp"]) if flows else document["tcp"]
-    if tcp["ecn"] == "accecn":
-        option = 2 if tcp["accecn_option"] else 0
-        for space in ("cli", "srv"):
-            yield _now(f"ip netns exec {space} sysctl -qw net.ipv4.tcp_ecn_option={option}")
 
 
 def _now(command: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -226,8 +226,8 @@ class Way:
     delay: tuple[Chain, int] | None = None
 
 
-def build(resolved: Resolved) -> Script:
-    """The script of a resolved scenario."""
+def build(resolved: Resolved, *, has_flows: bool = True) -> Script:
+    """The script of a resolved scenario; without flows it has the network and its schedule only."""
     document: dict[str, Any] = resolved.document()
     script = Script()
     links = document["link"]
@@ -235,16 +235,16 @@ def build(resolved: Resolved) -> Script:
     spaces = ["cli", *middles, "srv"]
     _head(script, document, spaces)
     _network(script, document, spaces)
-    ways = _queues(script, links, spaces)
+    ways = _queues(script, links, spaces, set(_delays(document)))
     for tunnel in document.get("tunnel", []):
         ends = f"mid-{tunnel['links'][0]} and mid-{tunnel['links'][-1]}"
         script.warn(f"tunnel {tunnel['name']} is left out; it would be an `ip link ... type ipip` between {ends}")
-    for flow in document.get("flow", []):
+    for flow in document.get("flow", []) if has_flows else ():
         if "hash_of" in flow:
             script.warn(f"flow {flow['name']}: a chosen hash has no form in Linux, which hashes with a secret")
     script.queues = [queue for (link, side), way in ways.items() for queue in _places(link, side, way)]
     script.lines += ["", 'if [ "${1-}" = build ]; then exit; fi']
-    _timeline(script, document, ways, spaces)
+    _timeline(script, document, ways, spaces, has_flows=has_flows)
     return script
 
 
@@ -314,7 +314,18 @@ def _direction(link: dict[str, Any], side: str) -> dict[str, Any]:
     return {**link, **link.get("reverse", {})} if side == "reverse" else link
 
 
-def _queues(script: Script, links: Sequence[dict[str, Any]], spaces: list[str]) -> dict[tuple[str, str], Way]:
+def _delays(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Links and sides whose delay the schedule sets."""
+    for change in document.get("schedule", []):
+        for name in change.get("set", {}):
+            _, link, *sides, what = name.split(".")
+            if what == "delay":
+                yield from ((link, side) for side in sides or SIDES)
+
+
+def _queues(
+    script: Script, links: Sequence[dict[str, Any]], spaces: list[str], delayed: set[tuple[str, str]]
+) -> dict[tuple[str, str], Way]:
     """Egress queues; then, by the device that packets arrive at, the delay before it and the elements."""
     ways: dict[tuple[str, str], Way] = {}
     for index, link in enumerate(links, start=1):
@@ -329,7 +340,9 @@ def _queues(script: Script, links: Sequence[dict[str, Any]], spaces: list[str]) 
                 continue
             previous = links[before - 1] if 0 < before < len(spaces) - 1 else None
             own = links[index - 1] if 0 < index < len(spaces) - 1 else None
-            _arrivals(script, ways, space, arrival, side, previous, own)
+            # A later `set` of a delay needs its netem from the start.
+            is_later = previous is not None and (previous["name"], side) in delayed
+            _arrivals(script, ways, space, arrival, side, previous, own, is_later=is_later)
     return ways
 
 
@@ -371,11 +384,12 @@ def _arrivals(
     side: str,
     previous: dict[str, Any] | None,
     own: dict[str, Any] | None,
+    *,
+    is_later: bool,
 ) -> None:
     delay = _direction(previous, side)["delay"] if previous else "0ns"
     elements = list(_direction(own, side)["ingress"]) if own else []
-    # A later `set` of a delay needs its netem from the start.
-    has_delay = previous is not None and _seconds(delay) > 0
+    has_delay = previous is not None and (_seconds(delay) > 0 or is_later)
     if not elements and not has_delay:
         return
     ifb = f"ifb-{device}"
@@ -431,20 +445,27 @@ class Moment:
     ping: dict[str, Any] | None = None
 
 
-def _moments(document: dict[str, Any]) -> Iterator[Moment]:
-    for order, flow in enumerate(document.get("flow", [])):
+def _moments(document: dict[str, Any], *, has_flows: bool) -> Iterator[Moment]:
+    for order, flow in enumerate(document.get("flow", []) if has_flows else ()):
         yield Moment(_seconds(flow["start"]), order, flow={**flow, "port": 5201 + order})
-    for order, ping in enumerate(document.get("ping", [])):
+    for order, ping in enumerate(document.get("ping", []) if has_flows else ()):
         yield Moment(_seconds(ping["start"]), 1000 + order, ping=ping)
     for order, change in enumerate(document.get("schedule", [])):
         yield Moment(_seconds(change["at"]), 2000 + order, change=change)
 
 
-def _timeline(script: Script, document: dict[str, Any], ways: dict[tuple[str, str], Way], spaces: list[str]) -> None:
+def _timeline(
+    script: Script,
+    document: dict[str, Any],
+    ways: dict[tuple[str, str], Way],
+    spaces: list[str],
+    *,
+    has_flows: bool,
+) -> None:
     names = [link["name"] for link in document["link"]]
     server = f"10.9.{len(spaces) - 2}.2"
     end = _seconds(document["duration"])
-    for moment in sorted(_moments(document), key=lambda m: (m.at_s, m.order)):
+    for moment in sorted(_moments(document, has_flows=has_flows), key=lambda m: (m.at_s, m.order)):
         script.lines.append("")
         script.wait_until(moment.at_s)
         if moment.flow:
@@ -474,28 +495,32 @@ def _flow(
         script.warn(f"flow {flow['name']}: `{' '.join(cc[1:])}` has no form in iperf3")
     if tcp["ecn"] == "accecn":
         script.warn(NEEDS_ACCECN)
-    receive = f"4096 {_bytes(tcp['rmem_default'])} {_bytes(tcp['rmem_max'])}"
     for space in ("cli", "srv"):
-        for key, value in (
-            ("tcp_ecn", ECN[tcp["ecn"]]),
-            ("tcp_timestamps", int(tcp["timestamps"])),
-            ("tcp_rmem", f'"{receive}"'),
-            ("tcp_wmem", f'"4096 16384 {_bytes(tcp["wmem_max"])}"'),
-            ("tcp_pacing_ss_ratio", tcp["pacing_ss_ratio"]),
-            ("tcp_pacing_ca_ratio", tcp["pacing_ca_ratio"]),
-        ):
+        for key, value in settings(tcp):
             script.do(space, f"sysctl -qw net.ipv4.{key}={value}")
+    is_up = flow.get("direction") == "up"
     if tcp["pacing"]:
-        script.do("cli", "tc qdisc replace dev right root fq")
+        space, device = ("srv", "left") if is_up else ("cli", "right")
+        script.do(space, f"tc qdisc replace dev {device} root fq")
     stop = _seconds(flow["stop"]) if "stop" in flow else end
     amount = f"-n {_bytes(flow['bytes'])}" if "bytes" in flow else f"-t {round(stop - _seconds(flow['start']), 3):g}"
     tos = f" -S {flow['tos']}" if int(str(flow["tos"]), 0) else ""
-    back = " -R" if flow.get("direction") == "up" else ""
+    back = " -R" if is_up else ""
     script.say(
         f"flow {flow['name']}, {flow['cc']}, at {flow['start']}:",
         f"  ip netns exec srv iperf3 -s -1 -D -p {flow['port']}",
         f"  ip netns exec cli iperf3 -c {server} -p {flow['port']} -C {cc[0]} {amount}{tos}{back}",
     )
+
+
+def settings(tcp: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """The sysctls of both hosts for a flow's `tcp`, below `net.ipv4`."""
+    yield "tcp_ecn", ECN[tcp["ecn"]]
+    yield "tcp_timestamps", int(tcp["timestamps"])
+    yield "tcp_rmem", f'"4096 {_bytes(tcp["rmem_default"])} {_bytes(tcp["rmem_max"])}"'
+    yield "tcp_wmem", f'"4096 16384 {_bytes(tcp["wmem_max"])}"'
+    yield "tcp_pacing_ss_ratio", tcp["pacing_ss_ratio"]
+    yield "tcp_pacing_ca_ratio", tcp["pacing_ca_ratio"]
 
 
 def _ping(script: Script, ping: dict[str, Any], server: str, end: float, names: list[str]) -> None:
@@ -533,7 +558,7 @@ def _edit(script: Script, way: Way, verb: str, what: str, value: str, where: str
         chain, index = way.delay
         chain.attach("change", index, f"netem delay {value} limit {NETEM_LIMIT}", where)
     elif what == "delay":
-        script.warn(f"{where}: the delay was zero, so that nothing is there to change; begin with a delay of 1ns")
+        script.warn(f"{where}: nothing is there to change")
     elif way.ingress:
         way.ingress.attach("replace", way.first_ingress + int(what.removeprefix("ingress")), value, where)
 

@@ -41,8 +41,15 @@ pub enum Kind {
 }
 
 /// Metadata of one packet in a queue.
+///
+/// The order is that in memory. It keeps words whole beside the one byte that every queue looks at, the
+/// kind, which also tells `Some` from `None`: with an odd number of bytes before it, copies are made of
+/// overlapping words and wait for each other.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
 pub struct Packet {
+    /// When the queue that now holds the packet received it. Every leaf queue sets it on enqueue.
+    pub stamp: Time,
     /// Where the owner keeps header and payload.
     pub id: u32,
     /// Direction of a flow.
@@ -52,27 +59,25 @@ pub struct Packet {
     /// Bytes of the layer-2 frame without FCS and preamble: the `pkt_len` that every qdisc uses
     /// (1500-byte IP packet: 1514).
     pub len: u32,
+    /// Cumulative acknowledgement (low 32 bits), for ACK filters; of a tunnel's outer packet its
+    /// sequence number.
+    pub ack: u32,
+    /// Bytes reported in SACK blocks, for ACK filters.
+    pub sacked: u32,
     /// Source host, for host isolation.
     pub src: u16,
     /// Destination host, for host isolation.
     pub dst: u16,
-    /// DSCP and ECN.
-    pub tos: u8,
     /// Protocol class.
     pub kind: Kind,
+    /// DSCP and ECN.
+    pub tos: u8,
     /// TCP flags AE, CWR, ECE in bits 2, 1, 0, which ACK filters compare and middleboxes clear;
     /// above them the bits of [`Packet::is_syn`], [`Packet::is_syn_ack`] and
     /// [`Packet::is_corrupt`].
     pub ace: u8,
     /// Segments in this packet: more than 1 in a super-packet (GSO).
     pub segs: u8,
-    /// When the queue that now holds the packet received it. Every leaf queue sets it on enqueue.
-    pub stamp: Time,
-    /// Cumulative acknowledgement (low 32 bits), for ACK filters; of a tunnel's outer packet its
-    /// sequence number.
-    pub ack: u32,
-    /// Bytes reported in SACK blocks, for ACK filters.
-    pub sacked: u32,
 }
 
 impl Packet {

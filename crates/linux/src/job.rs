@@ -1,7 +1,7 @@
 //! What both sides of the kernel's wall read and write: the job, and the lines of samples.
 
 use serde::{Deserialize, Serialize};
-use sojourn_scenario::Scenario;
+use sojourn_scenario::{EcnMode, Scenario};
 
 /// Name of the job in the folder that both sides see.
 pub(crate) const JOB: &str = "job.json";
@@ -15,12 +15,21 @@ pub struct Network {
     pub commands: Vec<Command>,
     /// Devices whose queues are sampled.
     pub devices: Vec<Device>,
-    /// Namespace of the senders.
-    pub senders: String,
-    /// Namespace of the receivers.
-    pub receivers: String,
-    /// IPv4 address of the receivers.
-    pub server: String,
+    /// Hosts.
+    pub hosts: Vec<Host>,
+    /// Of each link, the host at which paths begin whose first link it is.
+    pub near: Vec<usize>,
+    /// Of each link, the host at which paths end whose last link it is.
+    pub far: Vec<usize>,
+}
+
+/// A host.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub struct Host {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its IPv4 address.
+    pub address: String,
 }
 
 /// A command of the shell.
@@ -57,6 +66,8 @@ pub struct QueuePlace {
 pub struct Job {
     /// The network.
     pub network: Network,
+    /// Seed of the random streams.
+    pub seed: u64,
     /// Interval of the samples, ns.
     pub step_ns: u64,
     /// Length of the run, ns.
@@ -67,28 +78,36 @@ pub struct Job {
     pub pings: Vec<PingJob>,
 }
 
-/// A bulk flow.
+/// A flow.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct FlowJob {
-    /// Name for messages.
+    /// Name, for messages and random streams.
     pub name: String,
-    /// Controller, by the kernel's name.
+    /// Application in its grammar.
+    pub app: String,
+    /// Controller, by the kernel's name; empty over UDP.
     pub cc: String,
+    /// `tcp_ecn` of the end that opens it.
+    pub ecn: u8,
+    /// Index of the host that opens it.
+    pub opener: usize,
+    /// Index of the other host.
+    pub peer: usize,
     /// When it connects, ns.
     pub start_ns: u64,
     /// When its application stops sending, ns.
     pub stop_ns: Option<u64>,
     /// Bytes to send.
     pub bytes: Option<u64>,
-    /// TOS byte without its ECN bits.
+    /// TOS byte; of TCP without its ECN bits.
     pub tos: u8,
     /// Round trips of a control connection before the data connection opens.
     pub control_rtts: u32,
-    /// Port of the receiver.
+    /// Port of the end that does not open it.
     pub port: u16,
 }
 
-/// A train of ICMP echo requests.
+/// A train of echo requests.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct PingJob {
     /// Time between requests, ns.
@@ -101,6 +120,10 @@ pub struct PingJob {
     pub tos: u8,
     /// IP bytes of a request.
     pub size: u32,
+    /// Indices of the host that asks, and of the one that answers.
+    pub hosts: [usize; 2],
+    /// Whether it goes over UDP, and the port of the far host.
+    pub udp: Option<u16>,
 }
 
 /// A line of the file of samples; times are nanoseconds since the start of the run.
@@ -108,33 +131,52 @@ pub struct PingJob {
 pub enum Line {
     /// The kernel's release.
     Kernel(String),
-    /// A flow at a sample.
+    /// A TCP connection at a sample.
     Flow(usize, u64, FlowSample),
+    /// Requests sent and responses complete of a flow so far.
+    Answers(usize, u64, u64),
+    /// A flow of connections that come and go, at a sample.
+    Short(usize, u64, ShortSample),
+    /// A one-way UDP flow at a sample.
+    Udp(usize, u64, UdpSample),
+    /// What has arrived of a one-way UDP flow since the last such line.
+    Arrivals(usize, Vec<Arrival>),
+    /// A transfer or a response is complete: flow, when, how long it took, bytes.
+    Done(usize, u64, u64, u64),
     /// An echo reply: ping, arrival, round-trip time in ns.
     Ping(usize, u64, u64),
     /// Requests sent and replies received of a ping so far.
     Pings(usize, u64, u64),
     /// `tc -s -j qdisc show` of a device.
     Queues(usize, u64, String),
+    /// The same, just before commands are carried out.
+    Before(usize, u64, String),
     /// Ends every sample.
     Clock(u64),
     /// The run cannot go on.
     Failed(String),
 }
 
-/// `TCP_INFO` of both ends, in its own units, and what the receiver's application has read.
+/// `TCP_INFO` of both ends, and what the receiver's application has read.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct FlowSample {
     /// Bytes that the receiver's application has read.
-    pub goodput_bytes: u64,
-    /// The receiver's advertised window, bytes.
-    pub rcv_wnd: u32,
-    /// CE marks that the receiver counts (AccECN), packets.
-    pub received_ce: u32,
+    pub read: u64,
+    /// The end that sends the data.
+    pub tx: Sending,
+    /// The end that receives them.
+    pub rx: Receiving,
+}
+
+/// `TCP_INFO` of the end that sends the data, in its own units.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct Sending {
     /// Bytes per second.
     pub delivery_rate: u64,
     /// Smoothed RTT, us.
     pub rtt_us: u32,
+    /// Smallest RTT, us.
+    pub min_rtt_us: u32,
     /// Segments.
     pub cwnd: u32,
     /// Segments.
@@ -145,6 +187,8 @@ pub struct FlowSample {
     pub pacing_rate: u64,
     /// Segments, whole life.
     pub retransmits: u32,
+    /// Segments that had arrived before, as the receiver told (DSACK), whole life.
+    pub dsack_dups: u32,
     /// Segments delivered with CE, whole life.
     pub delivered_ce: u32,
     /// Data segments sent, whole life.
@@ -153,10 +197,81 @@ pub struct FlowSample {
     pub timeouts: u32,
     /// Bytes acknowledged.
     pub acked_bytes: u64,
-    /// Data segments that the receiver has got.
+}
+
+/// `TCP_INFO` of the end that receives the data, in its own units.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct Receiving {
+    /// The advertised window, bytes.
+    pub rcv_wnd: u32,
+    /// CE marks that it counts, packets; 0 of kernels before 7.0.
+    pub received_ce: u32,
+    /// Data segments that it has got.
     pub segments_received: u32,
-    /// Segments that the receiver has sent.
+    /// Segments that it has sent.
     pub acks_sent: u32,
+}
+
+impl Sending {
+    /// Adds the totals of another connection.
+    pub fn add(&mut self, other: &Self) {
+        self.retransmits += other.retransmits;
+        self.dsack_dups += other.dsack_dups;
+        self.delivered_ce += other.delivered_ce;
+        self.segments_sent += other.segments_sent;
+        self.timeouts += other.timeouts;
+        self.acked_bytes += other.acked_bytes;
+    }
+}
+
+impl Receiving {
+    /// Adds the totals of another connection.
+    pub fn add(&mut self, other: &Self) {
+        self.received_ce += other.received_ce;
+        self.segments_received += other.segments_received;
+        self.acks_sent += other.acks_sent;
+    }
+}
+
+/// A flow of connections that come and go.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct ShortSample {
+    /// Connections that are open.
+    pub open: u32,
+    /// Connections that arrived so far, those turned away among them.
+    pub arrived: u64,
+    /// Of these, above the limit.
+    pub turned_away: u64,
+    /// Transfers that are complete.
+    pub completed: u64,
+    /// Sums over all connections; the smallest RTT is that of the complete ones.
+    pub sums: FlowSample,
+}
+
+/// A one-way UDP flow; all since its start.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct UdpSample {
+    /// Packets sent.
+    pub sent: u64,
+    /// Bytes of payload sent.
+    pub sent_bytes: u64,
+    /// Packets that arrived.
+    pub received: u64,
+    /// Bytes of payload that arrived.
+    pub received_bytes: u64,
+    /// Packets that arrived, by ECN codepoint: Not-ECT, ECT(1), ECT(0), CE.
+    pub codepoints: [u64; 4],
+}
+
+/// A packet that arrived.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Arrival {
+    /// When, ns.
+    pub at: u64,
+    /// Its number from 0.
+    pub seq: u64,
+    /// When it was sent, ns.
+    pub sent: u64,
 }
 
 /// First port of the receivers: iperf3's.
@@ -166,8 +281,22 @@ impl Job {
     /// The job of a scenario in a network.
     pub fn new(scenario: &Scenario, network: &Network) -> Self {
         let end = scenario.duration.0;
+        let ends = |path: &[usize]| {
+            let host = |of: &[usize], link: Option<&usize>| {
+                link.and_then(|link| of.get(*link)).copied().unwrap_or_default()
+            };
+            [host(&network.near, path.first()), host(&network.far, path.last())]
+        };
         let flows = scenario.flows.iter().zip(FIRST_PORT..).map(|(flow, port)| FlowJob {
             name: flow.name.clone(),
+            app: flow.app.clone(),
+            ecn: match flow.tcp.ecn {
+                EcnMode::Off => 0,
+                EcnMode::Rfc3168 | EcnMode::Dctcp | EcnMode::Sce => 1,
+                EcnMode::AccEcn => 3,
+            },
+            opener: ends(&flow.path)[usize::from(flow.opens_far)],
+            peer: ends(&flow.path)[usize::from(!flow.opens_far)],
             cc: flow.cc.iter().flat_map(|cc| cc.split(' ')).next().unwrap_or_default().to_owned(),
             start_ns: flow.opens(scenario.seed).0,
             stop_ns: flow.stop.map(|at| at.0),
@@ -176,15 +305,19 @@ impl Job {
             control_rtts: flow.control_rtts,
             port,
         });
-        let pings = scenario.pings.iter().map(|ping| PingJob {
+        let pings = scenario.pings.iter().zip(FIRST_PORT..).map(|(ping, port)| PingJob {
             interval_ns: ping.interval.0,
             start_ns: ping.start.0,
             stop_ns: ping.stop.map_or(end, |at| at.0),
             tos: ping.tos,
             size: ping.size,
+            hosts: ends(&ping.path),
+            // Behind those of the flows.
+            udp: ping.udp.then_some(port.saturating_add(scenario.flows.len() as u16)),
         });
         Self {
             network: network.clone(),
+            seed: scenario.seed,
             step_ns: scenario.step.0,
             duration_ns: end,
             flows: flows.collect(),

@@ -8,13 +8,19 @@
 #![warn(missing_docs)]
 
 mod collect;
+mod flow;
 #[cfg(target_os = "linux")]
 mod guest;
 mod job;
 mod kernel;
+mod queue;
+mod tc;
 
 pub use collect::Measured;
-pub use job::{Command, Device, FlowJob, FlowSample, Job, Line, Network, PingJob, QueuePlace};
+pub use job::{
+    Arrival, Command, Device, FlowJob, FlowSample, Host, Job, Line, Network, PingJob, QueuePlace,
+    Receiving, Sending, ShortSample, UdpSample,
+};
 pub use kernel::{Launch, run};
 
 /// What runs inside the kernel, with the folder that holds the job; the error is one line.

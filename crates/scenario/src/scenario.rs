@@ -4,6 +4,7 @@
 use sojourn_core::impair::trace::Traces;
 use sojourn_core::impair::tunnel;
 use sojourn_core::{Dur, Rate, Rng, Time};
+use sojourn_transport::app::{self, App};
 
 use crate::kernel::KernelFlags;
 
@@ -115,6 +116,11 @@ impl Flow {
     pub fn opens(&self, seed: u64) -> Time {
         let mut rng = Rng::named(seed, &format!("flow.{}.start", self.name));
         self.start + Dur((rng.unit() * self.start_jitter.0 as f64) as u64)
+    }
+
+    /// Whether it wants all that it can get to the end, so that its share tells of fairness.
+    pub fn is_greedy(&self) -> bool {
+        self.bytes.is_none() && app::build(&self.app).is_ok_and(|app| app == App::Bulk)
     }
 }
 

@@ -1,8 +1,6 @@
 //! The event loop. Ports and end points never see each other: the engine carries packets between
 //! them, keeps the time, and balances the accounts.
 
-use std::collections::VecDeque;
-
 use sojourn_core::aqm::{Env, Log, Qdisc};
 use sojourn_core::impair::Medium;
 use sojourn_core::impair::tunnel::Tunnel;
@@ -46,8 +44,9 @@ struct Engine<'s> {
     ends: Vec<End>,
     slab: Slab,
     events: EventQueue,
-    /// Packets that arrive somewhere at this instant.
-    arriving: VecDeque<(Hop, Packet)>,
+    /// Packets that arrive somewhere at this instant; those before `carried` have.
+    arriving: Vec<(Hop, Packet)>,
+    carried: usize,
     log: Log,
     agenda: Vec<(Time, Item)>,
     agenda_at: usize,
@@ -105,7 +104,8 @@ impl<'s> Engine<'s> {
             ends,
             slab: Slab::default(),
             events: EventQueue::new(slots),
-            arriving: VecDeque::with_capacity(64),
+            arriving: Vec::with_capacity(64),
+            carried: 0,
             log: Log::default(),
             agenda: agenda(scenario),
             agenda_at: 0,
@@ -137,7 +137,7 @@ impl<'s> Engine<'s> {
     fn run(mut self, progress: Progress<'_>) -> Output {
         let end = Time::ZERO + self.scenario.duration;
         for port in 0..self.ports.len() {
-            self.rearm(port);
+            rearm(&self.ports[port], port, self.now, &mut self.events);
         }
         self.arm_agenda();
         self.events.set(self.sample_slot(), Time::ZERO);
@@ -176,7 +176,8 @@ impl<'s> Engine<'s> {
 
     /// Carries packets that arrive now, and what they set off, until nothing moves.
     fn carry(&mut self) {
-        while let Some((hop, pkt)) = self.arriving.pop_front() {
+        while let Some(&(hop, pkt)) = self.arriving.get(self.carried) {
+            self.carried += 1;
             match hop {
                 Hop::Port(p) => {
                     let p = p as usize;
@@ -190,6 +191,8 @@ impl<'s> Engine<'s> {
                 Hop::End(e) => self.deliver(e as usize, &pkt),
             }
         }
+        self.arriving.clear();
+        self.carried = 0;
     }
 
     /// Puts the segments of a super-packet into a queue one by one.
@@ -231,29 +234,21 @@ impl<'s> Engine<'s> {
             self.data_packets += u64::from(is_data);
             port.departed(&pkt, &self.slab);
             if arrival == self.now && port.line_is_empty() {
-                self.arriving.push_back((port.next[pkt.flow.0 as usize], pkt));
+                self.arriving.push((port.next[pkt.flow.0 as usize], pkt));
             } else {
                 launched |= port.launch(arrival, pkt);
             }
         }
-        port.settle(&mut self.log, &mut self.slab);
+        if !self.log.is_empty() {
+            port.settle(&mut self.log, &mut self.slab);
+        }
         if launched {
             let arrival = port.arrival();
             self.events.set(p as u32 * PORT_SLOTS + 2, arrival);
         }
-        self.rearm(p);
-        if !self.ports[p].departures.is_empty() {
+        rearm(port, p, self.now, &mut self.events);
+        if !port.departures.is_empty() {
             self.tell_departures(p);
-        }
-    }
-
-    fn rearm(&mut self, p: usize) {
-        let port = &self.ports[p];
-        let slot = p as u32 * PORT_SLOTS;
-        // A timer that is due at this very instant still has its event to come.
-        self.events.set(slot, port.qdisc.wake().max(self.now));
-        if port.wire.is_some() {
-            self.events.set(slot + 1, port.free_at(self.now));
         }
     }
 
@@ -270,7 +265,7 @@ impl<'s> Engine<'s> {
             1 => self.pump(p),
             _ => {
                 while let Some(pkt) = self.ports[p].land(self.now) {
-                    self.arriving.push_back((self.ports[p].next[pkt.flow.0 as usize], pkt));
+                    self.arriving.push((self.ports[p].next[pkt.flow.0 as usize], pkt));
                 }
                 let arrival = self.ports[p].arrival();
                 self.events.set(p as u32 * PORT_SLOTS + 2, arrival);
@@ -306,7 +301,7 @@ impl<'s> Engine<'s> {
         while let Some(tx) = end.endpoint.poll(self.now) {
             self.injected += 1;
             let pkt = end.packet(tx, &mut self.slab);
-            self.arriving.push_back((end.first, pkt));
+            self.arriving.push((end.first, pkt));
         }
         let deadline = end.endpoint.deadline();
         self.events.set(self.end_slot(e), deadline);
@@ -460,7 +455,7 @@ impl<'s> Engine<'s> {
 
     /// Panics unless every packet that was sent or duplicated is delivered, dropped, queued or on a line.
     fn assert_balanced(&self) {
-        let mut inside = self.arriving.len() as u64;
+        let mut inside = (self.arriving.len() - self.carried) as u64;
         let (mut dropped, mut duplicated) = (0, 0);
         for port in &self.ports {
             port.assert_balanced();
@@ -472,6 +467,17 @@ impl<'s> Engine<'s> {
         let sent = self.injected + duplicated;
         assert_eq!(sent, self.delivered + dropped + inside, "accounts of the network");
         assert_eq!(self.slab.live() as u64, inside, "headers of packets in the network");
+    }
+}
+
+/// Arms the timers of port number `p` but that of its line.
+#[inline]
+fn rearm(port: &Port, p: usize, now: Time, events: &mut EventQueue) {
+    let slot = p as u32 * PORT_SLOTS;
+    // A timer that is due at this very instant still has its event to come.
+    events.set(slot, port.qdisc.wake().max(now));
+    if port.wire.is_some() {
+        events.set(slot + 1, port.free_at(now));
     }
 }
 

@@ -7,29 +7,64 @@ use sojourn_core::Time;
 /// An event source.
 pub(crate) type Slot = u32;
 
-const IDLE: u32 = u32::MAX;
+/// A source of no event.
+const NONE: Slot = Slot::MAX;
+/// Low bits of a key that hold the slot; what is above them, below the time, is the order.
+const SLOT_BITS: u32 = 20;
 
-/// Time of the next event of each source, as an indexed binary heap.
+/// Time, order and slot in one number, so that one comparison tells which event comes first.
+type Key = u128;
+
+const NEVER: Key = Key::MAX;
+
+#[inline]
+fn key(at: Time, order: u64, slot: Slot) -> Key {
+    u128::from(at.0) << 64 | u128::from(order << SLOT_BITS | u64::from(slot))
+}
+
+#[inline]
+fn time(key: Key) -> Time {
+    Time((key >> 64) as u64)
+}
+
+#[inline]
+fn slot(key: Key) -> Slot {
+    key as Slot & ((1 << SLOT_BITS) - 1)
+}
+
+/// Time of the next event of each source, as a tournament: each source is a leaf of a complete tree with
+/// four children a node, and each node holds the earliest of what is below it. A source that moves away
+/// is only noted, and placed when its earlier time comes up: most timers never do.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
-    heap: Vec<Slot>,
-    /// `(time, order)` per slot.
-    key: Vec<(Time, u64)>,
-    /// Position in the heap per slot, or `IDLE`.
-    place: Vec<u32>,
+    /// Siblings stand together: entry c of row r is the winner of row 4r + c, below that a leaf; the
+    /// root is row 1.
+    rows: Vec<[Key; 4]>,
+    /// First entry that is a leaf.
+    leaves: usize,
+    /// Next event of each slot, not before its leaf.
+    wanted: Vec<Key>,
     order: u64,
-    /// The slot whose event is being handled; it keeps its place until it is set again.
+    /// The slot whose event is being handled, until it is set again.
     current: Slot,
+    /// The slot whose event came last, and is still in its leaf.
+    latest: Slot,
 }
 
 impl EventQueue {
     pub(crate) fn new(slots: usize) -> Self {
+        assert!(slots < 1 << SLOT_BITS, "{slots} sources of events are too many");
+        let mut leaves = 4;
+        while leaves < slots {
+            leaves *= 4;
+        }
         Self {
-            heap: Vec::with_capacity(slots),
-            key: vec![(Time::NEVER, 0); slots],
-            place: vec![IDLE; slots],
+            rows: vec![[NEVER; 4]; leaves / 2],
+            leaves,
+            wanted: vec![NEVER; slots],
             order: 0,
-            current: IDLE,
+            current: NONE,
+            latest: 0,
         }
     }
 
@@ -37,96 +72,66 @@ impl EventQueue {
     /// keeps its place among equal times.
     #[inline]
     pub(crate) fn set(&mut self, slot: Slot, at: Time) {
-        let s = slot as usize;
+        let wanted = &mut self.wanted[slot as usize];
         if self.current == slot {
-            self.current = IDLE;
-        } else if self.key[s].0 == at {
+            self.current = NONE;
+        } else if time(*wanted) == at {
             return;
         }
         self.order += 1;
-        self.key[s] = (at, self.order);
-        let place = self.place[s];
-        if at == Time::NEVER {
-            self.remove(slot);
-        } else if place == IDLE {
-            self.place[s] = self.heap.len() as u32;
-            self.heap.push(slot);
-            self.up(self.heap.len() - 1);
-        } else {
-            let moved = self.up(place as usize);
-            self.down(moved);
+        let key = key(at, self.order, slot);
+        *wanted = key;
+        let leaf = self.leaves + slot as usize;
+        if key < self.rows[leaf / 4][leaf % 4] {
+            self.advance(leaf, key);
         }
     }
 
     /// The earliest event. It is over when the next one is asked for, unless it was set again.
     #[inline]
     pub(crate) fn next(&mut self) -> Option<(Time, Slot)> {
-        if self.current != IDLE {
-            let done = std::mem::replace(&mut self.current, IDLE);
-            self.key[done as usize].0 = Time::NEVER;
-            self.remove(done);
+        if self.current != NONE {
+            self.wanted[self.current as usize] = NEVER;
         }
-        let slot = *self.heap.first()?;
-        self.current = slot;
-        Some((self.key[slot as usize].0, slot))
-    }
-
-    fn remove(&mut self, slot: Slot) {
-        let place = std::mem::replace(&mut self.place[slot as usize], IDLE);
-        if place == IDLE {
-            return;
-        }
-        let last = self.heap.pop().expect("a placed slot is in the heap");
-        if last != slot {
-            self.heap[place as usize] = last;
-            self.place[last as usize] = place;
-            let moved = self.up(place as usize);
-            self.down(moved);
-        }
-    }
-
-    fn up(&mut self, mut at: usize) -> usize {
-        let slot = self.heap[at];
-        let key = self.key[slot as usize];
-        while at > 0 {
-            let parent = (at - 1) / 2;
-            let above = self.heap[parent];
-            if self.key[above as usize] <= key {
-                break;
-            }
-            self.heap[at] = above;
-            self.place[above as usize] = at as u32;
-            at = parent;
-        }
-        self.heap[at] = slot;
-        self.place[slot as usize] = at as u32;
-        at
-    }
-
-    fn down(&mut self, mut at: usize) {
-        let slot = self.heap[at];
-        let key = self.key[slot as usize];
         loop {
-            let mut child = 2 * at + 1;
-            if child >= self.heap.len() {
-                break;
+            // What was the earliest is over or has moved away.
+            let first = self.retreat(self.latest, self.wanted[self.latest as usize]);
+            if time(first) == Time::NEVER {
+                self.current = NONE;
+                return None;
             }
-            let other = child + 1;
-            if other < self.heap.len()
-                && self.key[self.heap[other] as usize] < self.key[self.heap[child] as usize]
-            {
-                child = other;
+            self.latest = slot(first);
+            if self.wanted[self.latest as usize] == first {
+                self.current = self.latest;
+                return Some((time(first), self.latest));
             }
-            let below = self.heap[child];
-            if key <= self.key[below as usize] {
-                break;
-            }
-            self.heap[at] = below;
-            self.place[below as usize] = at as u32;
-            at = child;
         }
-        self.heap[at] = slot;
-        self.place[slot as usize] = at as u32;
+    }
+
+    /// Puts an earlier `key` into a leaf.
+    fn advance(&mut self, leaf: usize, key: Key) {
+        let mut entry = leaf;
+        while entry >= 4 {
+            let place = &mut self.rows[entry / 4][entry % 4];
+            if *place <= key {
+                break;
+            }
+            *place = key;
+            entry /= 4;
+        }
+    }
+
+    /// Puts a later `key` into the leaf of `slot`; gives the earliest of all.
+    #[inline]
+    fn retreat(&mut self, slot: Slot, key: Key) -> Key {
+        let (mut entry, mut first) = (self.leaves + slot as usize, key);
+        while entry >= 4 {
+            let row = &mut self.rows[entry / 4];
+            row[entry % 4] = first;
+            first = row[0].min(row[1]).min(row[2].min(row[3]));
+            entry /= 4;
+        }
+        first
     }
 }
 
@@ -169,6 +174,39 @@ mod tests {
             expected.sort_unstable();
             got.sort_unstable();
             prop_assert_eq!(got, expected);
+        }
+
+        /// Times are few, so that many are equal, and slots enough for several rows.
+        #[test]
+        fn order_is_that_of_a_list_while_events_are_set_between(
+            steps in prop::collection::vec(
+                prop::collection::vec((0..70_u32, 0..8_u64), 0..6), 0..100
+            )
+        ) {
+            let mut queue = EventQueue::new(70);
+            let mut list = vec![None; 70];
+            let (mut order, mut now, mut current) = (0, 0, None);
+            for sets in steps {
+                for (slot, ahead) in sets {
+                    let at = (ahead < 7).then_some(now + ahead);
+                    queue.set(slot, at.map_or(Time::NEVER, Time));
+                    let place: &mut Option<(u64, u64)> = &mut list[slot as usize];
+                    if current == Some(slot) || place.map(|(t, _)| t) != at {
+                        order += 1;
+                        *place = at.map(|at| (at, order));
+                        current = current.filter(|c| *c != slot);
+                    }
+                }
+                if let Some(done) = current.take() {
+                    list[done as usize] = None;
+                }
+                let events = list.iter().enumerate();
+                let first = events.filter_map(|(slot, key)| Some((((*key)?), slot as Slot))).min();
+                prop_assert_eq!(queue.next(), first.map(|((at, _), slot)| (Time(at), slot)));
+                if let Some(((at, _), slot)) = first {
+                    (now, current) = (at, Some(slot));
+                }
+            }
         }
     }
 }

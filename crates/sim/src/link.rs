@@ -125,7 +125,9 @@ impl Port {
     }
 
     pub(crate) fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
-        pkt.len = pkt.len.wrapping_add_signed(self.growth * i32::from(pkt.segs));
+        if self.growth != 0 {
+            pkt.len = pkt.len.wrapping_add_signed(self.growth * i32::from(pkt.segs));
+        }
         self.received.add(&pkt);
         self.qdisc.enqueue(now, pkt, log);
     }
@@ -194,11 +196,7 @@ impl Port {
     }
 
     /// Counts marks, drops and duplicates, and keeps `slab` in step.
-    #[inline]
     pub(crate) fn settle(&mut self, log: &mut Log, slab: &mut Slab) {
-        if log.is_empty() {
-            return;
-        }
         for event in log.drain() {
             match event {
                 Event::Mark(_, reason) => {

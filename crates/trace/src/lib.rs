@@ -5,6 +5,7 @@
 pub mod completion;
 pub mod fairness;
 pub mod frames;
+pub mod goodput;
 pub mod metrics;
 pub mod one_way;
 pub mod output;
@@ -14,6 +15,7 @@ pub mod summary;
 
 pub use completion::Completions;
 pub use frames::{FrameSummary, Frames};
+pub use goodput::{Goodput, Share};
 pub use metrics::{DelayHistogram, Statistics};
 pub use one_way::{OneWay, OneWaySummary, Voice};
 pub use output::{Output, Summary, Window};

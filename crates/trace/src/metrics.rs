@@ -1,7 +1,6 @@
 //! Statistics with their definitions: arithmetic mean; percentiles by linear interpolation between
 //! closest ranks (numpy's default, Hyndman and Fan type 7).
 
-use hdrhistogram::Histogram;
 use serde::Serialize;
 use sojourn_core::Dur;
 
@@ -50,11 +49,33 @@ fn percentile(sorted: &[f64], q: f64) -> f64 {
     sorted[below] + (sorted[above] - sorted[below]) * (rank - below as f64)
 }
 
+/// Low bits of a delay that a bucket tells apart: 2^-10 of it.
+const FINE_BITS: u32 = 10;
+/// Delays are told apart up to 2^40 ns, 18 minutes.
+const BUCKETS: usize = (40 - FINE_BITS as usize + 1) << FINE_BITS;
+
+/// The bucket of a delay: its leading 11 bits, and how many more it has. Below 2^11 ns each has its own,
+/// but none counts as one nanosecond.
+#[inline]
+fn bucket(delay: Dur) -> usize {
+    let ns = delay.0.max(1);
+    let more = 63 - FINE_BITS - (ns | 1 << FINE_BITS).leading_zeros();
+    (((more as usize) << FINE_BITS) + (ns >> more) as usize).min(BUCKETS - 1)
+}
+
+/// The longest delay in a bucket.
+fn upper_edge(bucket: usize) -> Dur {
+    let more = (bucket >> FINE_BITS).saturating_sub(1);
+    Dur((((bucket - (more << FINE_BITS)) as u64 + 1) << more) - 1)
+}
+
 /// Delays of individual packets: exact count, mean and maximum, percentiles with a relative
 /// resolution of 0.1 %.
 #[derive(Clone, Debug)]
 pub struct DelayHistogram {
-    buckets: Histogram<u32>,
+    /// Packets per bucket.
+    counts: Vec<u32>,
+    packets: u64,
     total: u128,
     min: Dur,
     max: Dur,
@@ -81,9 +102,8 @@ pub struct DelayStatistics {
 
 impl Default for DelayHistogram {
     fn default() -> Self {
-        let buckets =
-            Histogram::new_with_bounds(1, 600_000_000_000, 3).expect("constant bounds are valid");
-        Self { buckets, total: 0, min: Dur(u64::MAX), max: Dur::ZERO }
+        let counts = vec![0; BUCKETS];
+        Self { counts, packets: 0, total: 0, min: Dur(u64::MAX), max: Dur::ZERO }
     }
 }
 
@@ -91,7 +111,8 @@ impl DelayHistogram {
     /// Counts one packet.
     #[inline]
     pub fn record(&mut self, delay: Dur) {
-        self.buckets.saturating_record(delay.0.max(1));
+        self.counts[bucket(delay)] += 1;
+        self.packets += 1;
         self.total += u128::from(delay.0);
         self.min = self.min.min(delay);
         self.max = self.max.max(delay);
@@ -107,16 +128,27 @@ impl DelayHistogram {
         if self.max <= limit {
             return 0;
         }
-        self.buckets.len() - self.buckets.count_between(0, limit.0)
+        let within: u64 = self.counts[..=bucket(limit)].iter().map(|n| u64::from(*n)).sum();
+        self.packets - within
+    }
+
+    /// The delay that this share of the packets does not exceed.
+    fn quantile(&self, share: f64) -> Dur {
+        let wanted = (share * self.packets as f64).ceil() as u64;
+        let mut within = 0;
+        let reaches = |n: &u32| {
+            within += u64::from(*n);
+            within >= wanted.max(1)
+        };
+        let bucket = self.counts.iter().position(reaches).unwrap_or(BUCKETS - 1);
+        // A bucket's upper edge may lie above the largest delay.
+        upper_edge(bucket).min(self.max)
     }
 
     /// The statistics, `None` without packets.
     pub fn statistics(&self) -> Option<DelayStatistics> {
-        let packets = self.buckets.len();
-        let quantile = |q: f64| {
-            // A bucket's upper edge may lie above the largest delay.
-            Dur(self.buckets.value_at_quantile(q)).min(self.max).as_millis_f64()
-        };
+        let packets = self.packets;
+        let quantile = |share: f64| self.quantile(share).as_millis_f64();
         (packets > 0).then(|| DelayStatistics {
             n: packets,
             mean: self.total as f64 / packets as f64 / 1e6,
@@ -155,6 +187,19 @@ mod tests {
         let s = h.statistics().expect("a thousand packets");
         assert!((s.p50 - 0.5).abs() < 0.001);
         assert_eq!((s.mean, s.max), (0.5005, 1.0));
+    }
+
+    #[test]
+    fn buckets_follow_one_another_and_are_a_thousandth_wide() {
+        for index in 1..BUCKETS {
+            let (first, last) = (upper_edge(index - 1).0 + 1, upper_edge(index).0);
+            assert_eq!((bucket(Dur(first)), bucket(Dur(last))), (index, index));
+            assert!(last - first <= first >> FINE_BITS, "{first} to {last}");
+        }
+        assert_eq!(
+            (upper_edge(BUCKETS - 1).0, bucket(Dur(u64::MAX))),
+            ((1 << 40) - 1, BUCKETS - 1)
+        );
     }
 
     #[test]

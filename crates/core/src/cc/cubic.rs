@@ -285,7 +285,8 @@ impl Cubic {
 
     #[inline]
     pub(super) fn jiffies(&self, now: Time) -> u32 {
-        (u128::from(now.0) * u128::from(self.hz) / 1_000_000_000) as u32
+        let hz = u64::from(self.hz);
+        (now.0 / 1_000_000_000 * hz + now.0 % 1_000_000_000 * hz / 1_000_000_000) as u32
     }
 
     /// Linux's `pkts_acked`: minimum delay and HyStart.

@@ -133,6 +133,8 @@ struct Counters {
 /// The impairments, in front of an optional child that takes the packets when they are due.
 pub struct Netem {
     params: Params,
+    /// Whether more than delay can happen to a packet.
+    perturbs: bool,
     rng: Rng,
     delays: Correlated,
     losses: Correlated,
@@ -163,6 +165,7 @@ impl Netem {
         let (params, given) = Params::default().read(args)?;
         let mut netem = Self {
             params,
+            perturbs: true,
             rng: params.seed.map_or(env.rng, Self::seeded),
             delays: Correlated::default(),
             losses: Correlated::default(),
@@ -194,6 +197,7 @@ impl Netem {
             self.rng = Self::seeded(seed);
         }
         self.params = params;
+        self.perturbs = params.perturbs();
         let rng = &mut self.rng;
         if given.correlation {
             self.delays = Correlated::new(params.delay_correlation, rng);
@@ -238,8 +242,8 @@ impl Netem {
     }
 
     /// One copy of an arrival; `is_copy` exempts it from duplication.
-    fn admit(&mut self, now: Time, mut pkt: Packet, is_copy: bool, log: &mut Log) {
-        let (p, rng) = (self.params, &mut self.rng);
+    fn perturb(&mut self, now: Time, mut pkt: Packet, is_copy: bool, log: &mut Log) {
+        let (p, rng) = (&self.params, &mut self.rng);
         let mut count = 1;
         if !is_copy && self.duplicates.hits(p.duplicate, rng) {
             count += 1;
@@ -262,18 +266,31 @@ impl Netem {
             self.counters.corrupted += 1;
             pkt.set_corrupt();
         }
-        if self.backlog().packets >= p.limit {
-            log.drop(&pkt, Reason::TailLimit);
-            return;
-        }
-        if count > 1 {
+        if count > 1 && !self.is_full() {
             self.counters.duplicated += 1;
             log.duplicate(&copy);
-            self.admit(now, copy, true, log);
+            self.perturb(now, copy, true, log);
+            self.delay(now, pkt);
+        } else {
+            self.admit(now, pkt, log);
         }
-        self.delay(now, pkt);
     }
 
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.backlog().packets >= self.params.limit
+    }
+
+    #[inline]
+    fn admit(&mut self, now: Time, pkt: Packet, log: &mut Log) {
+        if self.is_full() {
+            log.drop(&pkt, Reason::TailLimit);
+        } else {
+            self.delay(now, pkt);
+        }
+    }
+
+    #[inline]
     fn delay(&mut self, now: Time, mut pkt: Packet) {
         pkt.stamp = now;
         self.held.add(&pkt);
@@ -337,7 +354,11 @@ impl Netem {
 impl Qdisc for Netem {
     #[inline]
     fn enqueue(&mut self, now: Time, pkt: Packet, log: &mut Log) {
-        self.admit(now, pkt, false, log);
+        if self.perturbs {
+            self.perturb(now, pkt, false, log);
+        } else {
+            self.admit(now, pkt, log);
+        }
     }
 
     #[inline]

@@ -1,81 +1,158 @@
-//! Pings: echo requests on a raw socket, and the replies to them.
+//! Pings: echo requests on a raw socket, or over UDP, and the replies to them.
 
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddrV4};
-use std::os::fd::AsFd;
-use std::sync::mpsc;
+use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::event::PollFlags;
 use rustix::io::Errno;
 use rustix::net::sockopt::set_ip_tos;
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketType, connect, ipproto, recv, send, socket,
+    AddressFamily, RecvFlags, SendFlags, SocketType, bind, connect, ipproto, recv, recvfrom, send,
+    sendto, socket,
 };
 
-use super::{Clock, Outcome, enter, said, wait_for};
+use super::crew::{Crew, Outcome};
+use super::socket::{enter, said, udp, wait_for};
 use crate::job::{Line, PingJob};
 
 const IP_HEADER: usize = 20;
-const ICMP_HEADER: usize = 8;
+const HEADER: usize = 8;
 const ECHO_REPLY: u8 = 0;
 const ECHO_REQUEST: u8 = 8;
 
-pub(super) fn echo(
-    index: usize,
-    ping: &PingJob,
-    namespace: &str,
-    server: Ipv4Addr,
-    clock: Clock,
-    pinged: &mpsc::Sender<Line>,
-) -> Outcome {
-    enter(namespace)?;
-    let raw = socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP))
-        .map_err(said("socket"))?;
-    set_ip_tos(&raw, ping.tos).map_err(said("tos"))?;
-    connect(&raw, &SocketAddrV4::new(server, 0)).map_err(said("connect"))?;
-    let identity = (index as u16 + 1).to_be_bytes();
-    let mut request = vec![0_u8; (ping.size as usize).max(IP_HEADER + ICMP_HEADER) - IP_HEADER];
-    request[0] = ECHO_REQUEST;
-    request[4..6].copy_from_slice(&identity);
+/// Starts the threads of a ping.
+pub(super) fn open(crew: &Crew, index: usize, job: &PingJob) -> Outcome {
+    let [near, far] = job.hosts;
+    if let Some(port) = job.udp {
+        let tos = job.tos;
+        crew.start_ready(&format!("responder of ping {index}"), far, move |_, ready| {
+            let fd = udp(tos)?;
+            bind(&fd, &SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port)).map_err(said("bind"))?;
+            ready.send(()).map_err(said("start"))?;
+            respond(&fd)
+        })?;
+    }
+    let job = job.clone();
+    crew.start(format!("ping {index}"), move |crew| {
+        enter(crew.host(near)?)?;
+        let server = crew.address(far)?;
+        let (fd, packets) = match job.udp {
+            None => {
+                let raw = socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP));
+                let raw = raw.map_err(said("socket"))?;
+                set_ip_tos(&raw, job.tos).map_err(said("tos"))?;
+                (raw, Packets::icmp(index, job.size))
+            }
+            Some(_) => (udp(job.tos)?, Packets::udp(job.size)),
+        };
+        let to = SocketAddrV4::new(server, job.udp.unwrap_or(0));
+        connect(&fd, &to).map_err(said("connect"))?;
+        crew.wait_until(job.start_ns);
+        ask(crew, index, &job, &fd, packets)
+    });
+    Ok(())
+}
+
+fn ask(crew: &Crew, index: usize, job: &PingJob, fd: &OwnedFd, mut packets: Packets) -> Outcome {
+    let clock = crew.clock;
     let (mut buffer, mut under_way) = (vec![0_u8; 1 << 16], HashMap::new());
-    let (mut sent, mut received, mut next) = (0_u64, 0_u64, ping.start_ns);
-    let tell = |line| pinged.send(line).map_err(said("samples"));
+    let (mut sent, mut received, mut next) = (0_u64, 0_u64, job.start_ns);
     loop {
         if clock.now() >= next {
             sent += 1;
-            request[6..8].copy_from_slice(&(sent as u16).to_be_bytes());
-            request[2..4].fill(0);
-            let sum = checksum(&request);
-            request[2..4].copy_from_slice(&sum.to_be_bytes());
             under_way.insert(sent as u16, clock.now());
-            send(&raw, &request, SendFlags::empty()).map_err(said("send"))?;
-            tell(Line::Pings(index, sent, received))?;
-            next = if next + ping.interval_ns < ping.stop_ns {
-                next + ping.interval_ns
+            match send(fd, packets.request(sent as u16), SendFlags::empty()) {
+                // Nobody answers before the responder's port is open, and no room is a loss.
+                Ok(_) | Err(Errno::CONNREFUSED | Errno::NOBUFS) => {}
+                Err(error) => return Err(format!("send: {error}")),
+            }
+            crew.tell(Line::Pings(index, sent, received))?;
+            next = if next + job.interval_ns < job.stop_ns {
+                next + job.interval_ns
             } else {
                 u64::MAX
             };
             continue;
         }
         let until = (next < u64::MAX).then_some(next);
-        if !wait_for(raw.as_fd(), PollFlags::IN, until, clock)? {
+        if !wait_for(fd.as_fd(), PollFlags::IN, until, clock)? {
             continue;
         }
-        let len = match recv(&raw, &mut buffer[..], RecvFlags::DONTWAIT) {
+        let len = match recv(fd, &mut buffer[..], RecvFlags::DONTWAIT) {
             Ok((len, _)) => len,
             Err(Errno::AGAIN | Errno::INTR) => continue,
             Err(error) => return Err(format!("recv: {error}")),
         };
         let now = clock.now();
-        if let Some([ECHO_REPLY, _, _, _, a, b, c, d]) =
-            buffer[..len].get(IP_HEADER..IP_HEADER + ICMP_HEADER)
-            && [*a, *b] == identity
-            && let Some(then) = under_way.remove(&u16::from_be_bytes([*c, *d]))
-        {
+        if let Some(then) = packets.number(&buffer[..len]).and_then(|n| under_way.remove(&n)) {
             received += 1;
-            tell(Line::Ping(index, now, now - then))?;
-            tell(Line::Pings(index, sent, received))?;
+            crew.tell(Line::Ping(index, now, now - then))?;
+            crew.tell(Line::Pings(index, sent, received))?;
         }
+    }
+}
+
+/// Sends back what comes; its socket has the TOS byte.
+fn respond(fd: &OwnedFd) -> Outcome {
+    let mut buffer = vec![0_u8; 1 << 16];
+    loop {
+        match recvfrom(fd, &mut buffer[..], RecvFlags::empty()) {
+            Ok((len, _, Some(from))) => {
+                sendto(fd, &buffer[..len], SendFlags::empty(), &from).map_err(said("send"))?;
+            }
+            Ok((_, _, None)) | Err(Errno::INTR) => {}
+            Err(error) => return Err(format!("recv: {error}")),
+        }
+    }
+}
+
+/// What a request looks like, and a reply.
+struct Packets {
+    /// What is handed over: with the ICMP header, without the UDP header.
+    request: Vec<u8>,
+    /// The identity of ICMP.
+    icmp: Option<[u8; 2]>,
+}
+
+impl Packets {
+    fn icmp(index: usize, size: u32) -> Self {
+        let identity = (index as u16 + 1).to_be_bytes();
+        let mut request = vec![0_u8; (size as usize).max(IP_HEADER + HEADER) - IP_HEADER];
+        request[0] = ECHO_REQUEST;
+        request[4..6].copy_from_slice(&identity);
+        Self { request, icmp: Some(identity) }
+    }
+
+    fn udp(size: u32) -> Self {
+        let least = IP_HEADER + HEADER + 2;
+        let request = vec![0_u8; (size as usize).max(least) - IP_HEADER - HEADER];
+        Self { request, icmp: None }
+    }
+
+    fn request(&mut self, number: u16) -> &[u8] {
+        let number = number.to_be_bytes();
+        if self.icmp.is_none() {
+            self.request[..2].copy_from_slice(&number);
+        } else {
+            self.request[6..8].copy_from_slice(&number);
+            self.request[2..4].fill(0);
+            let sum = checksum(&self.request);
+            self.request[2..4].copy_from_slice(&sum.to_be_bytes());
+        }
+        &self.request
+    }
+
+    /// The number of the request that this answers.
+    fn number(&self, reply: &[u8]) -> Option<u16> {
+        let Some(identity) = self.icmp else {
+            return Some(u16::from_be_bytes(*reply.first_chunk()?));
+        };
+        let Some([ECHO_REPLY, _, _, _, a, b, c, d]) = reply.get(IP_HEADER..IP_HEADER + HEADER)
+        else {
+            return None;
+        };
+        ([*a, *b] == identity).then(|| u16::from_be_bytes([*c, *d]))
     }
 }
 
@@ -96,5 +173,19 @@ mod tests {
         // RFC 1071, section 3: these words sum to ddf2.
         assert_eq!(checksum(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]), !0xddf2);
         assert_eq!(checksum(&[0xff]), 0x00ff);
+    }
+
+    #[test]
+    fn a_reply_has_the_number_of_its_request() {
+        let mut icmp = Packets::icmp(6, 84);
+        let mut reply = [vec![0; IP_HEADER], icmp.request(0x1234).to_vec()].concat();
+        assert_eq!(reply.len(), 84);
+        assert_eq!(icmp.number(&reply), None, "a request is no reply");
+        reply[IP_HEADER] = ECHO_REPLY;
+        assert_eq!(icmp.number(&reply), Some(0x1234));
+        assert_eq!(Packets::icmp(5, 84).number(&reply), None, "another ping's");
+        let mut udp = Packets::udp(84);
+        let echo = udp.request(0x1234).to_vec();
+        assert_eq!((echo.len(), udp.number(&echo)), (56, Some(0x1234)));
     }
 }

@@ -1,18 +1,16 @@
 //! What a run amounts to: statistics of its series over the measuring window, and metrics.
 
-use sojourn_core::{Dur, Rate, Time};
-use sojourn_scenario::Flow;
+use sojourn_core::{Dur, Rate};
 use sojourn_trace::metrics::Statistics;
 use sojourn_trace::rfc5166::Bins;
 use sojourn_trace::summary::{MediaSummary, Totals};
-use sojourn_trace::{Completions, FlowSummary, GroupId, OneWaySummary, PingSummary, Voice};
-use sojourn_transport::app::{self, voip};
+use sojourn_trace::{
+    Completions, FlowSummary, Goodput, GroupId, OneWaySummary, PingSummary, Share, Voice,
+};
+use sojourn_transport::app::voip;
 
 use super::{Engine, capacity};
 use crate::link::Hop;
-
-/// Width of the bins in which rates are compared.
-const BIN: Dur = Dur::from_millis(1000);
 
 impl Engine<'_> {
     /// Samples of one series of a group within the measuring window: times in seconds and values.
@@ -28,34 +26,13 @@ impl Engine<'_> {
         Statistics::of(self.samples(group, name))
     }
 
-    /// Bytes delivered until `time`, to the sample before it.
-    fn delivered_bytes(&self, group: GroupId, time: Time) -> f64 {
-        let columns = self.recorder.columns(group);
-        let Some(bytes) = columns.iter().find(|c| c.name.ends_with(".goodput_bytes")) else {
-            return 0.0;
-        };
-        let after = bytes.t.partition_point(|t| *t <= time.as_secs_f64() + 1e-9);
-        if after == 0 { 0.0 } else { bytes.v[after - 1] }
-    }
-
-    fn goodput_mbps(&self, group: GroupId) -> f64 {
-        let window = self.scenario.measure;
-        self.rate_mbps(group, window.from, window.to)
-    }
-
-    /// Goodput from one instant to another.
-    fn rate_mbps(&self, group: GroupId, from: Time, to: Time) -> f64 {
-        let length = to.since(from);
-        if length == Dur::ZERO {
-            return 0.0;
-        }
-        let bytes = self.delivered_bytes(group, to) - self.delivered_bytes(group, from);
-        bytes * 8.0 / length.as_secs_f64() / 1e6
+    fn goodput(&self, group: GroupId) -> Goodput<'_> {
+        Goodput::of(self.recorder.columns(group))
     }
 
     pub(super) fn flow_summary(&self, n: usize) -> FlowSummary {
         let flow = &self.scenario.flows[n];
-        let group = self.flow_groups[n].0;
+        let (group, window) = (self.flow_groups[n].0, self.scenario.measure);
         let totals = |e: usize| self.ends[e].endpoint.totals().0.into_iter().collect::<Totals>();
         let (sender, receiver) = (totals(2 * n), totals(2 * n + 1));
         FlowSummary {
@@ -63,7 +40,7 @@ impl Engine<'_> {
             app: (flow.app != "bulk").then(|| flow.app.clone()),
             cc: flow.cc.clone(),
             start_s: flow.start.as_secs_f64(),
-            goodput_mbps: self.goodput_mbps(group),
+            goodput_mbps: self.goodput(group).mbps(window.from, window.to),
             delivery_rate_mbps: self.in_window(group, ".delivery_rate"),
             rtt_ms: self.in_window(group, ".rtt"),
             cwnd_segments: self.in_window(group, ".cwnd"),
@@ -131,32 +108,16 @@ impl Engine<'_> {
         }
     }
 
-    /// Goodputs in bins of a second; a last bin that is not full is left away.
+    /// Goodputs in bins of a second.
     pub(super) fn bins(&self) -> Bins {
         let window = self.scenario.measure;
-        let flows = || self.scenario.flows.iter().zip(&self.flow_groups);
-        let bins = |group: GroupId, from: Time, to: Time| -> Vec<f64> {
-            let edges = |i: u64| from + BIN * i;
-            let whole = to.since(from).0 / BIN.0;
-            (0..whole).map(|i| self.rate_mbps(group, edges(i), edges(i + 1))).collect()
-        };
-        let to = window.to.min(self.now);
-        let windowed = flows().map(|(_, groups)| bins(groups.0, window.from, to)).collect();
-        let compared: Vec<usize> =
-            flows().enumerate().filter(|(_, (f, _))| is_compared(f)).map(|(n, _)| n).collect();
-        let of = |n: &usize| &self.scenario.flows[*n];
-        let from = compared.iter().map(|n| of(n).start).max().unwrap_or(self.now);
-        let to = compared.iter().filter_map(|n| of(n).stop).min().unwrap_or(self.now).min(self.now);
-        let rates: Vec<Vec<f64>> =
-            compared.iter().map(|n| bins(self.flow_groups[*n].0, from, to)).collect();
-        let length = rates.first().map_or(0, Vec::len);
-        let since_last_start =
-            (0..length).map(|bin| rates.iter().map(|r| r[bin]).collect()).collect();
-        Bins { windowed, compared, since_last_start }
+        let flows = self.scenario.flows.iter().zip(&self.flow_groups);
+        let shares = flows.map(|(flow, (group, _))| Share {
+            goodput: self.goodput(*group),
+            start: flow.start,
+            stop: flow.stop,
+            is_compared: flow.is_greedy(),
+        });
+        Bins::of(&shares.collect::<Vec<_>>(), (window.from, window.to), self.now)
     }
-}
-
-/// Whether a flow wants all that it can get to the end, so that its share tells of fairness.
-fn is_compared(flow: &Flow) -> bool {
-    flow.bytes.is_none() && app::build(&flow.app).is_ok_and(|app| app == app::App::Bulk)
 }

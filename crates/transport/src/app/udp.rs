@@ -60,7 +60,7 @@ impl Pacing {
 }
 
 /// An exponentially distributed time.
-pub(super) fn exponential(mean: Dur, rng: &mut Rng) -> Dur {
+pub fn exponential(mean: Dur, rng: &mut Rng) -> Dur {
     Dur((-(1.0 - rng.unit()).ln() * mean.0 as f64) as u64)
 }
 

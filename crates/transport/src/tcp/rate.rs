@@ -55,7 +55,7 @@ impl RateEstimator {
 
     /// A segment sent at `sent` was acknowledged or SACKed.
     #[inline]
-    pub(crate) fn segment_delivered(&mut self, snapshot: &mut TxSnapshot, sent: Time) {
+    pub(crate) fn segment_delivered(&mut self, snapshot: &TxSnapshot, sent: Time) {
         if snapshot.consumed {
             return;
         }
@@ -63,7 +63,6 @@ impl RateEstimator {
             self.pending = Some((*snapshot, sent.since(snapshot.first_tx)));
             self.first_tx = sent;
         }
-        snapshot.consumed = true;
     }
 
     /// The transmission with this snapshot was marked lost.
@@ -143,14 +142,14 @@ mod tests {
     fn a_sample_carries_the_flight_and_the_losses_since_its_segment_was_sent() {
         let mut rate = RateEstimator::default();
         let early = rate.sent(Time::ZERO, true, 0);
-        let mut sampled = rate.sent(Time::ZERO + MS, false, 9);
+        let sampled = rate.sent(Time::ZERO + MS, false, 9);
         let lost = rate.segment_lost(&early);
         assert_eq!((lost.tx_in_flight, lost.lost, lost.delivered), (1, 1, 0));
         let late = rate.sent(Time::ZERO + MS * 2, false, 9);
         let lost = rate.segment_lost(&late);
         assert_eq!((lost.tx_in_flight, lost.lost), (10, 1), "the loss before it is not its own");
         rate.delivered += 1;
-        rate.segment_delivered(&mut sampled, Time::ZERO + MS);
+        rate.segment_delivered(&sampled, Time::ZERO + MS);
         let sample = rate.finish(Time::ZERO + MS * 5, 1, MS, false).expect("a valid sample");
         assert_eq!((sample.tx_in_flight, sample.lost, sample.delivered), (10, 2, 1));
     }

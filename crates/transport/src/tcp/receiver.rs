@@ -119,7 +119,7 @@ impl Receiver {
             flags: Flags { syn: true, ack: true, ..Flags::default() },
             ack: 1,
             ace,
-            window: self.window.advertised,
+            window: self.window.shown(),
             tsecr: segment.tsval,
             ..Segment::default()
         });

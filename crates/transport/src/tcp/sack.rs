@@ -127,17 +127,13 @@ impl Scoreboard {
         self.link_newest(id);
     }
 
-    /// Removes and returns the head if it ends at or before `una`.
-    pub(crate) fn pop_acked(&mut self, una: u64) -> Option<Outstanding> {
-        if self.segments.front()?.end() > una {
-            return None;
-        }
+    /// Removes the head, which was acknowledged.
+    pub(crate) fn pop(&mut self) {
         self.unlink(self.first);
-        let segment = self.segments.pop_front()?;
+        let Some(segment) = self.segments.pop_front() else { return };
         self.first += 1;
         self.sacked -= u32::from(segment.sacked);
         self.forget(segment.lost, segment.retransmitted);
-        Some(segment)
     }
 
     /// Calls `tag` for each segment that `blocks` newly report as received, and marks it.
@@ -367,7 +363,7 @@ mod tests {
         board.mark_lost(0);
         board.retransmit(0, Time(9), TxSnapshot::default());
         board.tag_sacked(&[(10, 20)], |_| {});
-        while board.pop_acked(40).is_some() {}
+        (0..4).for_each(|_| board.pop());
         assert_eq!(
             (board.packets_out(), board.sacked, board.lost, board.retransmitted),
             (0, 0, 0, 0)

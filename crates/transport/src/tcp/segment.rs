@@ -72,8 +72,8 @@ pub struct Segment {
     /// Payload bytes of each segment of a super-packet, the last of which may be shorter; 0 of one
     /// segment alone.
     pub gso_size: u32,
-    /// Receive window in bytes, unscaled.
-    pub window: u64,
+    /// Receive window in bytes, unscaled: at most 2^30 on the wire (RFC 7323 2.3).
+    pub window: u32,
     /// SYN and ACK.
     pub flags: Flags,
     /// AE, CWR and ECE in bits 2, 1, 0: flags of RFC 3168, or the ACE counter of AccECN.

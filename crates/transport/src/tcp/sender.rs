@@ -7,7 +7,7 @@ mod recovery;
 mod timers;
 mod undo;
 
-use sojourn_core::cc::{Controller, Feedback, Path, Signal, State, Window};
+use sojourn_core::cc::{Controller, Feedback, Needs, Path, Signal, State, Window};
 use sojourn_core::{Dur, Ecn, Probe, Rate, Time};
 
 use super::Config;
@@ -40,6 +40,8 @@ enum Timer {
 pub struct Sender {
     config: Config,
     cc: Box<dyn Controller>,
+    /// What it needs; settled with the handshake.
+    needs: Needs,
     ack_events: bool,
     win: Window,
     board: Scoreboard,
@@ -170,6 +172,7 @@ impl Sender {
             sampled_delivered: 0,
             pacing_rate: Rate(u64::MAX),
             burst: None,
+            needs: cc.needs(),
             ack_events: cc.hears_ack_events(),
             config,
             cc,
@@ -258,7 +261,7 @@ impl Sender {
     }
 
     fn paced(&self) -> bool {
-        self.config.pacing || self.cc.needs().pacing
+        self.config.pacing || self.needs.pacing
     }
 
     /// Linux `tcp_is_cwnd_limited`.
@@ -312,13 +315,13 @@ impl Sender {
         }
         self.established = true;
         self.feedback = Negotiation::conclude(self.wish(), segment.ace);
-        let sent = codepoint(Role::Syn, self.wish(), self.cc.needs(), self.config.ecn_plus_plus);
+        let sent = codepoint(Role::Syn, self.wish(), self.needs, self.config.ecn_plus_plus);
         self.not_ect =
             self.feedback == Feedback::AccEcn && !Negotiation::is_plausible(sent, segment.ace);
         self.snd_una = 1;
         self.snd_nxt = 1;
         self.high_seq = 1;
-        self.snd_wnd = segment.window;
+        self.snd_wnd = segment.window.into();
         self.tsecr = segment.tsval;
         let rtt = now.since(segment.tsecr);
         self.rtt.sample(rtt, 1, 1);
@@ -333,6 +336,7 @@ impl Sender {
         }
         let path = self.path();
         self.cc.on_established(now, &path, &mut self.win);
+        self.needs = self.cc.needs();
         self.update_output();
         // The third ACK reflects the codepoint of the SYN/ACK.
         self.control = Some(Segment {
@@ -375,26 +379,26 @@ impl Endpoint for Sender {
     }
 
     fn poll(&mut self, now: Time) -> Option<Transmit> {
-        if let Some(segment) = self.control.take() {
-            return Some(self.transmit(segment));
+        if self.control.is_some() {
+            return self.send_control();
         }
         if !self.established {
             return None;
         }
-        let Some(mut segment) = self.next_segment(now) else {
+        let Some(mut packet) = self.next_packet(now) else {
             if std::mem::take(&mut self.sent_in_round) {
                 self.validate_cwnd(now);
             }
             return None;
         };
         if self.config.gso && self.burst_left > 0 {
-            self.complete_super_packet(now, &mut segment);
+            self.complete_super_packet(now, &mut packet);
         }
-        let transmit = self.transmit(segment);
+        let segment = self.segment(now, packet);
         if self.config.tsq {
-            self.queued += u64::from(transmit.len);
+            self.queued += u64::from(segment.frame_len(self.config.timestamps));
         }
-        Some(transmit)
+        Some(self.transmit(segment))
     }
 
     fn on_departed(&mut self, _now: Time, _connection: u32, bytes: u32) {

@@ -203,7 +203,7 @@ impl Pipe {
             self.rx.on_packet(self.now, body, ecn);
         } else {
             if !segment.flags.control {
-                self.edge = self.edge.max(segment.ack + segment.window);
+                self.edge = self.edge.max(segment.ack + u64::from(segment.window));
             }
             let before = self.tx.window().ssthresh;
             self.tx.on_packet(self.now, body, ecn);

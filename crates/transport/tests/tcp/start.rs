@@ -62,7 +62,8 @@ fn a_growing_window_is_shown_with_every_segment() {
     // Linux tcp_grow_window asks for a quick ACK each time.
     let mut pipe = Pipe::new("reno", config(Feedback::None, None), ms(50)).start();
     pipe.run_until(at_ms(690));
-    let edges: Vec<u64> = pipe.acks().map(|a| a.segment.ack + a.segment.window).collect();
+    let edges: Vec<u64> =
+        pipe.acks().map(|a| a.segment.ack + u64::from(a.segment.window)).collect();
     let wider = edges.windows(2).filter(|w| w[1] - w[0] > 2 * MSS).count();
     assert!(wider > 50, "{wider} of {}", edges.len());
 }
@@ -71,7 +72,8 @@ fn a_growing_window_is_shown_with_every_segment() {
 fn every_ack_carries_the_advertised_window_and_its_edge_never_recedes() {
     let mut pipe = Pipe::new("cubic", config(Feedback::None, None), ms(20)).start();
     pipe.run_until(at_ms(2000));
-    let edges: Vec<u64> = pipe.acks().map(|a| a.segment.ack + a.segment.window).collect();
+    let edges: Vec<u64> =
+        pipe.acks().map(|a| a.segment.ack + u64::from(a.segment.window)).collect();
     assert!(edges.len() > 1000);
     assert!(edges.windows(2).all(|w| w[0] <= w[1]));
 }

@@ -165,8 +165,12 @@ impl Prague {
     }
 
     fn rate_of(window: u64, srtt: Dur) -> u64 {
-        let us = u128::from(srtt.as_micros().max(1));
-        ((u128::from(window) * US_PER_S / us) >> (BITS - RATE_SHIFT)) as u64
+        let us = srtt.as_micros().max(1);
+        let rate = match window.checked_mul(US_PER_S as u64) {
+            Some(scaled) => u128::from(scaled / us),
+            None => u128::from(window) * US_PER_S / u128::from(us),
+        };
+        (rate >> (BITS - RATE_SHIFT)) as u64
     }
 
     fn window_of(rate: u64, srtt: Dur) -> u64 {

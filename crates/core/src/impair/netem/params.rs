@@ -259,6 +259,11 @@ impl Params {
         Ok((p, given))
     }
 
+    /// Whether more than delay can happen to a packet.
+    pub(super) fn perturbs(&self) -> bool {
+        self.loss != Loss::Random(0) || self.duplicate != 0 || self.corrupt != 0
+    }
+
     /// The words after the name.
     pub(super) fn words(&self) -> String {
         let mut text = format!("limit {}", self.limit);

@@ -86,9 +86,15 @@ impl DynamicWindow {
         grows
     }
 
-    pub(super) fn advertise(&mut self) -> u64 {
+    /// The window of an ACK that leaves now.
+    pub(super) fn advertise(&mut self) -> u32 {
         self.edge = self.edge.max(self.rcv_nxt + self.ssthresh);
         self.advertised = self.edge - self.rcv_nxt;
-        self.advertised
+        self.shown()
+    }
+
+    /// The advertised window as a header holds it.
+    pub(super) fn shown(&self) -> u32 {
+        self.advertised.try_into().unwrap_or(u32::MAX)
     }
 }

@@ -63,9 +63,9 @@ impl Sender {
                 self.timeout_streak = 0;
             }
             // Linux tcp_may_update_window: an overtaken ACK does not shrink it.
-            let window_update = fx.una_advanced || segment.window > self.snd_wnd;
+            let window_update = fx.una_advanced || u64::from(segment.window) > self.snd_wnd;
             if window_update {
-                self.snd_wnd = segment.window;
+                self.snd_wnd = segment.window.into();
             }
             let acked_bytes = segment.ack - self.snd_una;
             self.snd_una = segment.ack;
@@ -128,7 +128,8 @@ impl Sender {
         let high_seq = self.high_seq;
         let (rack, rate) = (&mut self.rack, &mut self.rate);
         self.board.tag_sacked(segment.sack.holes_above(), |s| {
-            rate.segment_delivered(&mut s.tx, s.sent);
+            rate.segment_delivered(&s.tx, s.sent);
+            s.tx.consumed = true;
             rack.delivered(now, s, min_rtt);
             if !s.ever_retransmitted {
                 if s.end() < before {
@@ -151,7 +152,7 @@ impl Sender {
         let min_rtt = self.rtt.min_rtt();
         let highest_sacked = self.board.highest_sacked();
         let mut popped = 0;
-        while let Some(mut s) = self.board.pop_acked(ack) {
+        while let Some(s) = self.board.head().filter(|s| s.end() <= ack) {
             popped += 1;
             fx.acked_bytes += u64::from(s.len);
             if s.ever_retransmitted {
@@ -170,9 +171,10 @@ impl Sender {
                 fx.acked += 1;
                 fx.delivered_bytes += u64::from(s.len);
                 self.rate.delivered += 1;
-                self.rate.segment_delivered(&mut s.tx, s.sent);
-                self.rack.delivered(now, &s, min_rtt);
+                self.rate.segment_delivered(&s.tx, s.sent);
+                self.rack.delivered(now, s, min_rtt);
             }
+            self.board.pop();
         }
         fx.data_acked = popped > 0;
         if fx.retransmit_acked {

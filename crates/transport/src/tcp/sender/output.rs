@@ -9,7 +9,7 @@ use crate::endpoint::{Body, Transmit};
 use crate::tcp::ecn::{Role, codepoint};
 use crate::tcp::era::CwndLimited;
 use crate::tcp::sack::Outstanding;
-use crate::tcp::segment::{CWR, Flags, Segment};
+use crate::tcp::segment::{CWR, Flags, SackBlocks, Segment};
 
 /// Largest GSO packet: 64 KiB less headers (`gso_max_size - 1 - MAX_TCP_HEADER`).
 const GSO_MAX_BYTES: u64 = 65_536 - 1 - 320;
@@ -26,21 +26,45 @@ const HEADERS: u64 = 66;
 /// A write is recent, and TSO may defer, for 1 ms.
 const TSO_RECENT: Dur = Dur::from_millis(1);
 
+/// A (super-)packet that leaves: a run of sequence numbers, and what its header says of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Outgoing {
+    seq: u64,
+    /// Sequence numbers, the FIN's among them.
+    len: u32,
+    /// Payload of each segment of a super-packet, else 0.
+    gso_size: u32,
+    fin: bool,
+    psh: bool,
+    cwr: bool,
+}
+
+impl Outgoing {
+    /// Payload bytes.
+    fn payload(&self) -> u32 {
+        self.len - u32::from(self.fin)
+    }
+}
+
 impl Sender {
-    pub(super) fn next_segment(&mut self, now: Time) -> Option<Segment> {
+    #[inline]
+    pub(super) fn next_packet(&mut self, now: Time) -> Option<Outgoing> {
         if self.burst_left > 0 {
             self.burst_left -= 1;
-            let mut segment = self.send_new(now);
-            segment.flags.psh |= self.burst_left == 0 && self.config.kernel.push_bursts;
-            return Some(segment);
+            let mut packet = self.send_new(now);
+            packet.psh |= self.burst_left == 0 && self.config.kernel.push_bursts;
+            return Some(packet);
         }
+        self.begin_burst(now)
+    }
+
+    fn begin_burst(&mut self, now: Time) -> Option<Outgoing> {
         self.pacing_blocked = false;
-        let wants_retransmit =
-            self.board.waiting > 0 && self.state >= State::Recovery && !self.undo.new_data_first;
         if self.undo.new_data_first && self.snd_nxt >= self.send_end() {
             self.undo.give_up_frto();
-            return self.next_segment(now);
         }
+        let wants_retransmit =
+            self.board.waiting > 0 && self.state >= State::Recovery && !self.undo.new_data_first;
         if !wants_retransmit && !self.probe_due && self.snd_nxt >= self.send_end() {
             self.rate.app_limited(self.board.in_flight());
             return None;
@@ -63,8 +87,7 @@ impl Sender {
         }
         let Some(burst) = self.burst_size(now) else {
             if self.undo.new_data_first && self.snd_nxt <= self.high_seq {
-                self.undo.give_up_frto();
-                return self.next_segment(now);
+                return self.begin_without_frto(now);
             }
             return None;
         };
@@ -80,6 +103,13 @@ impl Sender {
         self.last_write = now.max(self.last_write);
         self.burst_left = burst - 1;
         Some(self.send_new(now))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn begin_without_frto(&mut self, now: Time) -> Option<Outgoing> {
+        self.undo.give_up_frto();
+        self.begin_burst(now)
     }
 
     /// Segments of the next TSO packet, `None` if nothing may leave now.
@@ -136,17 +166,21 @@ impl Sender {
     }
 
     /// Takes the rest of the burst into the packet that its first segment began.
-    pub(super) fn complete_super_packet(&mut self, now: Time, packet: &mut Segment) {
-        let size = packet.len;
+    pub(super) fn complete_super_packet(&mut self, now: Time, packet: &mut Outgoing) {
+        let size = packet.payload();
         let mut segments = 1;
-        while self.burst_left > 0 && segments < MAX_SUPER_PACKET && packet.len == segments * size {
+        while self.burst_left > 0
+            && segments < MAX_SUPER_PACKET
+            && packet.payload() == segments * size
+        {
             self.burst_left -= 1;
             let next = self.send_new(now);
-            debug_assert!(next.seq == packet.end() && next.len <= size && next.ace & CWR == 0);
+            debug_assert!(next.seq == packet.seq + u64::from(packet.len));
+            debug_assert!(next.payload() <= size && !next.cwr);
             packet.gso_size = size;
             packet.len += next.len;
-            packet.flags.fin |= next.flags.fin;
-            packet.flags.psh |= next.flags.psh || self.config.kernel.push_bursts;
+            packet.fin |= next.fin;
+            packet.psh |= next.psh || self.config.kernel.push_bursts;
             segments += 1;
         }
     }
@@ -184,7 +218,7 @@ impl Sender {
         self.board.head().is_some_and(|head| now.since(head.sent) >= self.rtt.srtt() / 2)
     }
 
-    pub(super) fn send_new(&mut self, now: Time) -> Segment {
+    pub(super) fn send_new(&mut self, now: Time) -> Outgoing {
         let idle = self.board.packets_out() == 0;
         if idle && self.segments_sent > 0 {
             self.restart(now, now.since(self.last_sent));
@@ -203,13 +237,13 @@ impl Sender {
         if self.timer != Timer::Reorder && !self.schedule_probe(now) && self.timer == Timer::None {
             self.rearm_rto(now);
         }
-        self.segment(now, seq, len, cwr)
+        self.outgoing(seq, len, cwr)
     }
 
     /// Linux `tcp_slow_start_after_idle_check`: half the window for each RTO of idleness.
     pub(super) fn restart(&mut self, now: Time, idle: Dur) {
         let rto = self.rtt.rto();
-        if idle > rto && !self.cc.needs().owns_cwnd {
+        if idle > rto && !self.needs.owns_cwnd {
             self.win.ssthresh = self.win.ssthresh.max(three_quarters(self.win.cwnd));
             self.win.cwnd = cwnd_after_idle(self.win.cwnd, self.config.initial_cwnd, idle, rto);
             self.cwnd_stamp = now;
@@ -218,7 +252,7 @@ impl Sender {
         self.cc.on_restart(now, idle, &mut self.win);
     }
 
-    pub(super) fn send_again(&mut self, now: Time, id: u64) -> Segment {
+    pub(super) fn send_again(&mut self, now: Time, id: u64) -> Outgoing {
         let idle = self.board.in_flight() == 0;
         let tx = self.rate.sent(now, self.board.packets_out() == 0, self.board.in_flight());
         self.board.retransmit(id, now, tx);
@@ -238,23 +272,23 @@ impl Sender {
         if self.timer == Timer::None || seq == self.snd_una {
             self.rearm_rto(now);
         }
-        self.segment(now, seq, len, false)
+        self.outgoing(seq, len, false)
     }
 
     /// A tail-loss probe: new data if the receiver has room, else the last segment again.
-    pub(super) fn send_probe(&mut self, now: Time) -> Segment {
+    pub(super) fn send_probe(&mut self, now: Time) -> Outgoing {
         self.probes += 1;
         let room = (self.snd_una + self.snd_wnd).saturating_sub(self.snd_nxt);
         if self.snd_nxt < self.send_end() && room >= u64::from(self.mss) {
-            let segment = self.send_new(now);
+            let packet = self.send_new(now);
             self.rearm_rto(now);
-            return segment;
+            return packet;
         }
         let id = self.board.last_id().expect("a probe is armed only with data outstanding");
         self.tlp_high_seq = self.snd_nxt;
-        let segment = self.send_again(now, id);
+        let packet = self.send_again(now, id);
         self.rearm_rto(now);
-        segment
+        packet
     }
 
     pub(super) fn note_sent(&mut self, now: Time, len: u32, retransmit: bool, from_idle: bool) {
@@ -266,12 +300,19 @@ impl Sender {
     }
 
     /// The segment that occupies `len` sequence numbers from `seq`, the FIN among them.
-    pub(super) fn segment(&self, now: Time, seq: u64, len: u32, cwr: bool) -> Segment {
+    fn outgoing(&self, seq: u64, len: u32, cwr: bool) -> Outgoing {
         let fin = self.closing && seq + u64::from(len) > self.write_end;
         let psh = seq + u64::from(len) >= self.write_end; // the end of a write
+        Outgoing { seq, len, gso_size: 0, fin, psh, cwr }
+    }
+
+    #[inline]
+    pub(super) fn segment(&self, now: Time, packet: Outgoing) -> Segment {
+        let Outgoing { seq, gso_size, fin, psh, cwr, .. } = packet;
         Segment {
             seq,
-            len: len - u32::from(fin),
+            len: packet.payload(),
+            gso_size,
             ack: 1,
             flags: Flags { ack: true, fin, psh, ..Flags::default() },
             ace: match self.feedback {
@@ -279,9 +320,12 @@ impl Sender {
                 _ if cwr => CWR,
                 _ => 0,
             },
+            window: 0,
+            sack: SackBlocks::default(),
+            accecn: None,
             tsval: now,
             tsecr: self.tsecr,
-            ..Segment::default()
+            connection: 0,
         }
     }
 
@@ -305,7 +349,7 @@ impl Sender {
             return;
         }
         self.cwnd_used = self.cwnd_used.max(out);
-        if now.since(self.cwnd_stamp) >= self.rtt.rto() && !self.cc.needs().owns_cwnd {
+        if now.since(self.cwnd_stamp) >= self.rtt.rto() && !self.needs.owns_cwnd {
             // RFC 2861 as Linux does it: the window decays towards what was used.
             if self.state == State::Open && self.snd_nxt >= self.send_end() {
                 let used = self.cwnd_used.max(self.config.initial_cwnd);
@@ -319,6 +363,13 @@ impl Sender {
         }
     }
 
+    #[cold]
+    pub(super) fn send_control(&mut self) -> Option<Transmit> {
+        let segment = self.control.take()?;
+        Some(self.transmit(segment))
+    }
+
+    #[inline]
     pub(super) fn transmit(&self, segment: Segment) -> Transmit {
         let (role, mode) = if segment.flags.syn {
             (Role::Syn, self.wish())
@@ -332,7 +383,7 @@ impl Sender {
         let ecn = if self.not_ect {
             Ecn::NotEct
         } else {
-            codepoint(role, mode, self.cc.needs(), self.config.ecn_plus_plus)
+            codepoint(role, mode, self.needs, self.config.ecn_plus_plus)
         };
         Transmit {
             len: segment.frame_len(self.config.timestamps),

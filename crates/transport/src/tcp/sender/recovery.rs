@@ -127,7 +127,7 @@ impl Sender {
     /// Linux `tcp_end_cwnd_reduction`.
     pub(super) fn end_reduction(&mut self) {
         let stands = self.state == State::Cwr || self.undo.is_possible();
-        if stands && !self.cc.needs().owns_cwnd && self.win.ssthresh < Window::INFINITE {
+        if stands && !self.needs.owns_cwnd && self.win.ssthresh < Window::INFINITE {
             self.win.cwnd = self.win.ssthresh;
         }
     }
@@ -155,7 +155,7 @@ impl Sender {
         rate: Option<RateSample>,
         prior_in_flight: u32,
     ) {
-        let owns = self.cc.needs().owns_cwnd;
+        let owns = self.needs.owns_cwnd;
         let reducing = matches!(self.state, State::Cwr | State::Recovery);
         if reducing && !owns {
             let ack = PrrAck {
@@ -171,7 +171,7 @@ impl Sender {
         }
         let raises =
             if self.rack.reordering > 3 { fx.data_acked || fx.data_sacked } else { fx.data_acked };
-        let path = self.path();
+        let mut path = self.path();
         let ack = Ack {
             path: &path,
             acked: fx.acked,
@@ -190,12 +190,17 @@ impl Sender {
             reports: &[],
         };
         self.cc.on_ack(now, &ack, &mut self.win);
-        self.update_output();
+        // Of the path it has moved nothing but what follows from cwnd.
+        path.cwnd_limited = self.is_cwnd_limited();
+        self.apply_output(&path);
     }
 
     pub(super) fn update_output(&mut self) {
-        let path = self.path();
-        let out = self.cc.output(&path, &self.win);
+        self.apply_output(&self.path());
+    }
+
+    fn apply_output(&mut self, path: &Path) {
+        let out = self.cc.output(path, &self.win);
         self.pacing_rate = out.pacing_rate.unwrap_or_else(|| path.linux_pacing_rate(&self.win));
         self.burst = out.burst;
         self.mss = out.mss.unwrap_or(path.mss).min(path.mss);

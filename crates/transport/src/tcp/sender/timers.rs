@@ -125,7 +125,7 @@ impl Sender {
         self.await_reordering(now, found.wait);
         if found.lost > 0 && self.state != State::Recovery {
             self.enter_recovery(now, &Effects::default());
-            if !self.cc.needs().owns_cwnd {
+            if !self.needs.owns_cwnd {
                 let ack = PrrAck {
                     newly_delivered: 1,
                     in_flight: self.board.in_flight(),

@@ -1,0 +1,110 @@
+//! Requests and responses over one connection, in a closed loop, with the sizes and thoughts that the
+//! simulator draws.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, accept, recv};
+use sojourn_transport::app::request::Params;
+use sojourn_transport::app::udp::exponential;
+
+use super::bulk::Pair;
+use super::crew::{Crew, Outcome, Watched};
+use super::socket::{CHUNK, enter, knock, listener, said, send_all, settle};
+use crate::job::{FlowJob, Line};
+
+struct Dialogue {
+    index: usize,
+    pair: Pair,
+    asked: AtomicU64,
+    answered: AtomicU64,
+}
+
+impl Watched for Dialogue {
+    fn sample(&self, at: u64, put: &mut dyn FnMut(Line) -> Outcome) -> Outcome {
+        let [asked, answered] = [&self.asked, &self.answered].map(|n| n.load(Ordering::Relaxed));
+        put(Line::Answers(self.index, asked, answered))?;
+        self.pair.sample(at, put)
+    }
+}
+
+/// Starts the threads of a flow.
+pub(super) fn open(
+    crew: &Crew,
+    index: usize,
+    job: &FlowJob,
+    params: &Params,
+) -> Result<Arc<dyn Watched>, String> {
+    let (asked, answered) = (AtomicU64::new(0), AtomicU64::new(0));
+    let dialogue = Arc::new(Dialogue { index, pair: Pair::new(index), asked, answered });
+    let (server, wanted, answers) = (Arc::clone(&dialogue), job.clone(), params.clone());
+    let what = format!("server of flow `{}`", job.name);
+    crew.start_ready(&what, job.peer, move |crew, ready| {
+        let listener = listener(&wanted)?;
+        ready.send(()).map_err(said("start"))?;
+        let data = accept(&listener).map_err(said("accept"))?;
+        let data = server.pair.tx.get_or_init(|| data);
+        let (mut sizes, mut answered) = (crew.stream(&wanted.name, "sizes"), 0);
+        while read(data, answers.query, &mut |_| ())? {
+            send_all(data, answers.sizes.draw(answered, &mut sizes))?;
+            answered += 1;
+        }
+        Ok(())
+    })?;
+    let (client, wanted, params) = (Arc::clone(&dialogue), job.clone(), params.clone());
+    let what = format!("flow `{}`", job.name);
+    crew.start(what, move |crew| ask(crew, &wanted, &params, &client));
+    Ok(dialogue)
+}
+
+fn ask(crew: &Crew, job: &FlowJob, params: &Params, dialogue: &Dialogue) -> Outcome {
+    let clock = crew.clock;
+    enter(crew.host(job.opener)?)?;
+    let (mut sizes, mut thoughts) =
+        (crew.stream(&job.name, "sizes"), crew.stream(&job.name, "thoughts"));
+    crew.wait_until(job.start_ns);
+    let data = knock(job, crew.address(job.peer)?)?;
+    settle(&data, clock)?;
+    let data = dialogue.pair.rx.get_or_init(|| data);
+    let stop = job.stop_ns.unwrap_or(u64::MAX);
+    for number in 0.. {
+        let asked_at = clock.now();
+        if asked_at >= stop {
+            break;
+        }
+        let size = params.sizes.draw(number, &mut sizes);
+        dialogue.asked.fetch_add(1, Ordering::Relaxed);
+        send_all(data, params.query)?;
+        let mut count = |bytes| {
+            dialogue.pair.read.fetch_add(bytes, Ordering::Relaxed);
+        };
+        if !read(data, size, &mut count)? {
+            return Err("the server closed the connection".into());
+        }
+        dialogue.answered.fetch_add(1, Ordering::Relaxed);
+        let now = clock.now();
+        crew.tell(Line::Done(dialogue.index, now, now - asked_at, size))?;
+        clock.sleep_until(now.saturating_add(exponential(params.think, &mut thoughts).0).min(stop));
+    }
+    Ok(())
+}
+
+/// Reads so many bytes and tells of each piece; false if the other end closes before.
+fn read(fd: &OwnedFd, mut left: u64, count: &mut dyn FnMut(u64)) -> Result<bool, String> {
+    let mut buffer = vec![0_u8; left.min(CHUNK as u64) as usize];
+    while left > 0 {
+        let piece = left.min(CHUNK as u64) as usize;
+        match recv(fd, &mut buffer[..piece], RecvFlags::empty()) {
+            Ok((0, _)) => return Ok(false),
+            Ok((read, _)) => {
+                left -= read as u64;
+                count(read as u64);
+            }
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(format!("recv: {error}")),
+        }
+    }
+    Ok(true)
+}

@@ -1,0 +1,236 @@
+//! One-way UDP that answers no congestion signal: packets leave at the instants, and have the sizes,
+//! that the simulator's source gives.
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustix::io::Errno;
+use rustix::net::sockopt::set_ip_recvtos;
+use rustix::net::{SendFlags, bind, connect, send};
+use sojourn_transport::app::Source;
+
+use super::crew::{Crew, Outcome, Watched};
+use super::socket::{enter, said, udp};
+use crate::job::{Arrival, FlowJob, Line, UdpSample};
+
+/// IPv4 and UDP headers.
+const HEADERS: u32 = 28;
+/// The largest payload.
+const LARGEST: usize = 1 << 16;
+/// Earlier packets that are thought of where a payload has no room for the whole number.
+const CANDIDATES: usize = 256;
+
+/// A packet that was sent.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    at: u64,
+    payload: u32,
+    has_arrived: bool,
+}
+
+#[derive(Default)]
+struct State {
+    sent: Vec<Sent>,
+    sample: UdpSample,
+    arrivals: Vec<Arrival>,
+}
+
+struct Stream {
+    index: usize,
+    is_open: AtomicBool,
+    state: Mutex<State>,
+}
+
+impl Stream {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Watched for Stream {
+    fn sample(&self, at: u64, put: &mut dyn FnMut(Line) -> Outcome) -> Outcome {
+        if !self.is_open.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let mut state = self.state();
+        let (sample, arrivals) = (state.sample, std::mem::take(&mut state.arrivals));
+        drop(state);
+        if !arrivals.is_empty() {
+            put(Line::Arrivals(self.index, arrivals))?;
+        }
+        put(Line::Udp(self.index, at, sample))
+    }
+}
+
+/// Starts the threads of a flow.
+pub(super) fn open(
+    crew: &Crew,
+    index: usize,
+    job: &FlowJob,
+    source: Box<dyn Source>,
+) -> Result<Arc<dyn Watched>, String> {
+    let (is_open, state) = (AtomicBool::new(false), Mutex::default());
+    let stream = Arc::new(Stream { index, is_open, state });
+    let (far, port) = (Arc::clone(&stream), job.port);
+    let what = format!("receiver of flow `{}`", job.name);
+    crew.start_ready(&what, job.peer, move |crew, ready| {
+        let fd = udp(0)?;
+        set_ip_recvtos(&fd, true).map_err(said("tos"))?;
+        bind(&fd, &SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port)).map_err(said("bind"))?;
+        ready.send(()).map_err(said("start"))?;
+        receive(crew, &fd, &far)
+    })?;
+    let (near, wanted) = (Arc::clone(&stream), job.clone());
+    let what = format!("flow `{}`", job.name);
+    crew.start(what, move |crew| transmit(crew, &wanted, source, &near));
+    Ok(stream)
+}
+
+fn transmit(crew: &Crew, job: &FlowJob, mut source: Box<dyn Source>, stream: &Stream) -> Outcome {
+    enter(crew.host(job.opener)?)?;
+    let fd = udp(job.tos)?;
+    let to = SocketAddrV4::new(crew.address(job.peer)?, job.port);
+    connect(&fd, &to).map_err(said("connect"))?;
+    let mut rng = crew.stream(&job.name, "source");
+    let mut buffer = vec![0_u8; LARGEST];
+    crew.wait_until(job.start_ns);
+    stream.is_open.store(true, Ordering::Relaxed);
+    let mut at = job.start_ns;
+    for seq in 0_u64.. {
+        let packet = source.next(&mut rng);
+        at = at.saturating_add(packet.after.0);
+        if at >= job.stop_ns.unwrap_or(u64::MAX) {
+            break;
+        }
+        crew.clock.sleep_until(at);
+        let payload = packet.size.saturating_sub(HEADERS);
+        let number = seq.to_le_bytes();
+        let width = number.len().min(payload as usize);
+        buffer[..width].copy_from_slice(&number[..width]);
+        let mut state = stream.state();
+        state.sent.push(Sent { at: crew.clock.now(), payload, has_arrived: false });
+        state.sample.sent += 1;
+        state.sample.sent_bytes += u64::from(payload);
+        drop(state);
+        match send(&fd, &buffer[..payload as usize], SendFlags::empty()) {
+            // No room in the first queue is a loss like others.
+            Ok(_) | Err(Errno::NOBUFS) => {}
+            Err(error) => return Err(format!("send: {error}")),
+        }
+    }
+    Ok(())
+}
+
+fn receive(crew: &Crew, fd: &OwnedFd, stream: &Stream) -> Outcome {
+    let mut buffer = vec![0_u8; LARGEST];
+    loop {
+        let (len, tos) = match receive_one(fd, &mut buffer) {
+            Ok(received) => received,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(format!("recv: {error}")),
+        };
+        let at = crew.clock.now();
+        let mut state = stream.state();
+        state.sample.received += 1;
+        state.sample.received_bytes += len as u64;
+        state.sample.codepoints[usize::from(tos & 3)] += 1;
+        if let Some(seq) = number(&state.sent, &buffer[..len]) {
+            state.sent[seq].has_arrived = true;
+            let sent = state.sent[seq].at;
+            state.arrivals.push(Arrival { at, seq: seq as u64, sent });
+        }
+    }
+}
+
+/// The number of a packet: what is in it of the number, and its length, belong to the newest packet
+/// that has not arrived, else to the newest.
+fn number(sent: &[Sent], payload: &[u8]) -> Option<usize> {
+    let width = payload.len().min(8);
+    let mut bytes = [0; 8];
+    bytes[..width].copy_from_slice(&payload[..width]);
+    let low = usize::try_from(u64::from_le_bytes(bytes)).ok()?;
+    if width >= 4 {
+        // More than are ever sent.
+        return (low < sent.len()).then_some(low);
+    }
+    let stride = 1_usize << (8 * width);
+    let last = sent.len().checked_sub(1)?;
+    let newest = last.checked_sub((last.wrapping_sub(low)) % stride)?;
+    let of_length = || {
+        let earlier = (0..CANDIDATES).map_while(|back| newest.checked_sub(back * stride));
+        earlier.filter(|seq| sent[*seq].payload as usize == payload.len())
+    };
+    of_length().find(|seq| !sent[*seq].has_arrived).or_else(|| of_length().next())
+}
+
+/// A packet's length and TOS byte.
+#[expect(unsafe_code, reason = "no crate here reads this control message")]
+fn receive_one(fd: &OwnedFd, buffer: &mut [u8]) -> std::io::Result<(usize, u8)> {
+    /// Room for one control message of a byte, with the alignment of its header.
+    #[repr(C, align(8))]
+    struct Control([u8; 64]);
+    let mut control = Control([0; 64]);
+    let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    // SAFETY: zeros are a valid value of this structure of integers and pointers.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    message.msg_iov = &raw mut part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.0.as_mut_ptr().cast();
+    message.msg_controllen = control.0.len();
+    // SAFETY: all that `message` points to outlives the call, and has the lengths that it says.
+    let len = unsafe { libc::recvmsg(fd.as_raw_fd(), &raw mut message, 0) };
+    let len = usize::try_from(len).map_err(|_| std::io::Error::last_os_error())?;
+    // SAFETY: the kernel has filled `control` with messages up to the length that it has set.
+    let header = unsafe { libc::CMSG_FIRSTHDR(&raw const message).as_ref() };
+    let tos = header
+        .filter(|h| h.cmsg_level == libc::IPPROTO_IP && h.cmsg_type == libc::IP_TOS)
+        // SAFETY: a message of this type holds a byte.
+        .map_or(0, |h| unsafe { *libc::CMSG_DATA(h) });
+    Ok((len, tos))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent(payloads: &[u32]) -> Vec<Sent> {
+        payloads.iter().map(|p| Sent { at: 0, payload: *p, has_arrived: false }).collect()
+    }
+
+    #[test]
+    fn a_number_that_fits_is_taken_as_it_is() {
+        let log = sent(&[100; 300]);
+        assert_eq!(number(&log, &299_u64.to_le_bytes()), Some(299));
+        assert_eq!(number(&log, &300_u64.to_le_bytes()), None, "nothing of that number was sent");
+    }
+
+    #[test]
+    fn a_short_payload_is_found_by_its_length_among_those_under_way() {
+        // Numbers 1 and 257 end in the same byte.
+        let mut payloads = vec![100; 600];
+        (payloads[1], payloads[257]) = (1, 1);
+        let mut log = sent(&payloads);
+        assert_eq!(number(&log, &[1]), Some(257));
+        log[257].has_arrived = true;
+        assert_eq!(number(&log, &[1]), Some(1));
+        log[1].has_arrived = true;
+        assert_eq!(number(&log, &[1]), Some(257), "a duplicate");
+        assert_eq!(number(&log, &[1, 2]), None, "of this length none was sent");
+    }
+
+    #[test]
+    fn the_tos_byte_of_a_packet_is_read() {
+        use std::net::UdpSocket;
+        let receiver = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        let to = receiver.local_addr().expect("an address");
+        let fd = OwnedFd::from(receiver);
+        set_ip_recvtos(&fd, true).expect("an option");
+        let sender = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        rustix::net::sockopt::set_ip_tos(&sender, 0xb9).expect("an option");
+        sender.send_to(&[7; 33], to).expect("room for a packet");
+        let mut buffer = [0; 100];
+        assert_eq!(receive_one(&fd, &mut buffer).expect("a packet"), (33, 0xb9));
+    }
+}

@@ -1,0 +1,183 @@
+//! A queue of the scenario as it was sampled.
+
+use serde_json::Value;
+use sojourn_core::aqm::{Env, Reason};
+use sojourn_core::{Rate, Rng, Time, qdiscs};
+use sojourn_scenario::{Edit, Measure, PortSpec, Role, Scenario};
+use sojourn_trace::summary::Totals;
+use sojourn_trace::{GroupId, QueueSummary, Recorder};
+
+use crate::tc::{Accounts, Below, add, at_depth, count, counters, delay_ms};
+
+#[derive(Debug)]
+pub(crate) struct Queue {
+    port: String,
+    /// Its words at the end of the run.
+    qdisc: String,
+    group: GroupId,
+    depth: usize,
+    /// Whether the discipline below it is another queue of the scenario.
+    has_below: bool,
+    /// The last row of `tc`, and that of the queue below.
+    last: [Value; 2],
+    /// Packets that disciplines dropped that were below before.
+    dropped_below: u64,
+    /// Accounts of the disciplines that were here before.
+    before: Accounts,
+    /// Bytes sent when the measuring window opened and closed.
+    window_bytes: [u64; 2],
+    /// Rate that bounds it at the end of the run.
+    rate: Option<Rate>,
+}
+
+impl Queue {
+    pub(crate) fn new(
+        scenario: &Scenario,
+        spec: &PortSpec,
+        group: GroupId,
+        depth: usize,
+        has_below: bool,
+    ) -> Self {
+        let (qdisc, rate) = at_the_end(scenario, spec);
+        Self {
+            port: spec.name.clone(),
+            qdisc,
+            group,
+            depth,
+            has_below,
+            last: [Value::Null, Value::Null],
+            dropped_below: 0,
+            before: Accounts::default(),
+            window_bytes: [0; 2],
+            rate,
+        }
+    }
+
+    /// Takes the rows of its device; a sample goes into the series.
+    pub(crate) fn take(
+        &mut self,
+        at: Time,
+        rows: &[Value],
+        window: Measure,
+        series: Option<&mut Recorder>,
+    ) {
+        let Some(row) = at_depth(rows, self.depth) else { return };
+        let below = self.has_below.then(|| at_depth(rows, self.depth + 1)).flatten();
+        let below = below.unwrap_or(&Value::Null);
+        // Every discipline that is added has a handle of its own.
+        let is_new = |old: &Value, new: &Value| !old.is_null() && old["handle"] != new["handle"];
+        if is_new(&self.last[0], row) {
+            let mut gone = Accounts::of(&self.last[0], self.below());
+            add(&mut gone.drops, Reason::Purge.name(), self.held().0);
+            self.before = self.before.and(&gone);
+            self.dropped_below = 0;
+        } else if is_new(&self.last[1], below) {
+            self.dropped_below += count(&self.last[1], "drops") + count(&self.last[1], "qlen");
+        }
+        self.last = [row.clone(), below.clone()];
+        let (accounts, held) = (self.accounts(), self.held());
+        if at <= window.from {
+            self.window_bytes[0] = accounts.sent_bytes;
+        }
+        if at <= window.to {
+            self.window_bytes[1] = accounts.sent_bytes;
+        }
+        let Some(series) = series else { return };
+        series.sample(self.group, at, |probe| {
+            probe.put("backlog_packets", "packets", held.0 as f64);
+            probe.put("backlog_bytes", "bytes", held.1 as f64);
+            probe.put("marks", "packets", accounts.marked() as f64);
+            probe.put("drops", "packets", accounts.dropped() as f64);
+            for (name, value) in delay_ms(row) {
+                probe.put(name, "ms", value);
+            }
+            if let Some(probability) = row["prob"].as_f64() {
+                probe.put("prob", "", probability);
+            }
+        });
+    }
+
+    fn below(&self) -> Below {
+        let row = &self.last[1];
+        Below {
+            packets: count(row, "qlen"),
+            bytes: count(row, "backlog"),
+            drops: self.dropped_below + count(row, "drops"),
+        }
+    }
+
+    /// Packets and bytes that wait.
+    fn held(&self) -> (u64, u64) {
+        let (row, below) = (&self.last[0], self.below());
+        let own = |key, below: u64| count(row, key).saturating_sub(below);
+        (own("qlen", below.packets), own("backlog", below.bytes))
+    }
+
+    fn accounts(&self) -> Accounts {
+        self.before.and(&Accounts::of(&self.last[0], self.below()))
+    }
+
+    /// The accounts at the end; `window_s` is the length of the measuring window, seconds. `tc` counts
+    /// no bytes of dropped packets.
+    pub(crate) fn summary(&self, window_s: f64) -> QueueSummary {
+        let accounts = self.accounts();
+        let (held, held_bytes) = self.held();
+        let (sent, dropped) = (accounts.sent_packets, accounts.dropped());
+        let bits_per_s = (self.window_bytes[1] - self.window_bytes[0]) as f64 * 8.0 / window_s;
+        let rate = self.rate.filter(|_| window_s > 0.0);
+        let named = |counts: &[(&'static str, u64)]| -> Totals {
+            counts.iter().map(|(name, n)| (*name, *n as f64)).collect()
+        };
+        QueueSummary {
+            name: self.port.clone(),
+            qdisc: self.qdisc.clone(),
+            received_packets: (sent + dropped + held).saturating_sub(accounts.duplicated),
+            received_bytes: accounts.sent_bytes + held_bytes,
+            sent_packets: sent,
+            sent_bytes: accounts.sent_bytes,
+            dropped,
+            dropped_bytes: 0,
+            marked: accounts.marked(),
+            backlog_packets: held,
+            backlog_bytes: held_bytes,
+            drops: named(&accounts.drops),
+            marks: named(&accounts.marks),
+            stats: counters(&self.last[0]),
+            sojourn_ms: None,
+            utilisation: rate.map(|rate| bits_per_s / rate.0 as f64),
+        }
+    }
+}
+
+/// Words and rate of a port after all scheduled changes.
+pub(crate) fn at_the_end(scenario: &Scenario, spec: &PortSpec) -> (String, Option<Rate>) {
+    let mut qdisc = spec.qdisc.clone();
+    let mut rate = spec.wire.or_else(|| shaped(spec.shaper.as_deref()?));
+    for change in &scenario.schedule {
+        let is_way = if spec.forward { change.forward } else { change.reverse };
+        if change.link != spec.link || !is_way {
+            continue;
+        }
+        match (&change.edit, spec.role) {
+            (Edit::Rate(new), Role::Egress) => rate = Some(*new),
+            (Edit::Change(text) | Edit::Replace(text), Role::Egress) => qdisc.clone_from(text),
+            (Edit::Ingress(n, text), Role::Ingress(own)) if *n == own => qdisc.clone_from(text),
+            _ => {}
+        }
+    }
+    let rate = rate.or_else(|| own_rate(&qdisc));
+    (qdisc, rate)
+}
+
+/// The rate of a shaper's words: its ceiling if it has one.
+fn shaped(words: &str) -> Option<Rate> {
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let after = |key: &str| words.iter().position(|w| *w == key).and_then(|at| words.get(at + 1));
+    Rate::parse_tc(after("ceil").or_else(|| after("rate"))?)
+}
+
+/// The rate of a discipline that shapes, such as CAKE's bandwidth.
+fn own_rate(words: &str) -> Option<Rate> {
+    // A tunnel's end has no words.
+    qdiscs::build(words, Env::ethernet(Rng::named(0, "rate"))).ok()?.capacity()
+}
