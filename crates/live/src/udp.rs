@@ -120,11 +120,7 @@ impl AsFd for Socket {
 }
 
 fn any(is_v6: bool, port: u16) -> SocketAddr {
-    if is_v6 {
-        (Ipv6Addr::UNSPECIFIED, port).into()
-    } else {
-        (Ipv4Addr::UNSPECIFIED, port).into()
-    }
+    if is_v6 { (Ipv6Addr::UNSPECIFIED, port).into() } else { (Ipv4Addr::UNSPECIFIED, port).into() }
 }
 
 /// IPv4 in IPv6 as IPv4.
@@ -159,7 +155,7 @@ pub fn is_own(addr: SocketAddr) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use sojourn_core::{Ecn, Time};
+    use sojourn_core::{Dur, Ecn, Time};
 
     use super::*;
     use crate::clock::Clock;
@@ -176,14 +172,19 @@ mod tests {
     }
 
     /// Waits for `wanted` datagrams: codepoint, first byte, length of each.
-    fn take(rx: &Socket, wanted: usize) -> Vec<(Ecn, u8, usize)> {
-        let clock = Clock::start();
+    fn take(rx: &Socket, clock: &Clock, wanted: usize) -> Vec<(Ecn, u8, usize)> {
         let mut inbox = Inbox::new(8, 65_536);
         let mut taken = Vec::new();
         while taken.len() < wanted {
-            crate::wait::wait(rx.as_fd(), None, false, Some(clock.now() + sojourn_core::Dur::from_secs(5)), &clock)
-                .expect("poll");
-            let n = inbox.receive(rx.as_fd(), &clock).expect("a socket");
+            crate::wait::wait(
+                rx.as_fd(),
+                None,
+                false,
+                Some(clock.now() + Dur::from_secs(5)),
+                clock,
+            )
+            .expect("poll");
+            let n = inbox.receive(rx.as_fd(), clock).expect("a socket");
             assert!(n > 0, "nothing more within 5 s after {taken:?}");
             for d in inbox.datagrams() {
                 assert!(d.at <= clock.now() && d.at > Time(0));
@@ -198,6 +199,7 @@ mod tests {
         for is_v6 in [false, true] {
             for gso in [1, 8] {
                 for ecn in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce] {
+                    let clock = Clock::start();
                     let (rx, tx) = pair(is_v6, ecn.on_tos(0), true);
                     let mut outbox = Outbox::new(64, 1500);
                     for n in 0..20 {
@@ -206,10 +208,9 @@ mod tests {
                     }
                     outbox.send(tx.as_fd(), gso).expect("sent");
                     assert!(outbox.is_empty());
-                    let wanted: Vec<_> = (0..20)
-                        .map(|n| (ecn, n, if n == 19 { 112 } else { 1212 }))
-                        .collect();
-                    assert_eq!(take(&rx, 20), wanted, "IPv6 {is_v6}, {gso} at once");
+                    let wanted: Vec<_> =
+                        (0..20).map(|n| (ecn, n, if n == 19 { 112 } else { 1212 })).collect();
+                    assert_eq!(take(&rx, &clock, 20), wanted, "IPv6 {is_v6}, {gso} at once");
                 }
             }
         }
@@ -217,13 +218,14 @@ mod tests {
 
     #[test]
     fn a_socket_of_both_families_reads_the_codepoint_of_ipv4() {
+        let clock = Clock::start();
         let both = Opening { is_v6: true, ..Opening::default() };
         let rx = Socket::open(&both).expect("a receiver");
         let port = rx.local_addr().expect("bound").port();
         let tx = Socket::open(&Opening { tos: 1, ..Opening::default() }).expect("a sender");
         tx.connect((Ipv4Addr::LOCALHOST, port).into()).expect("loopback");
         tx.send(&[7; 30]).expect("sent");
-        assert_eq!(take(&rx, 1), [(Ecn::Ect1, 7, 30)]);
+        assert_eq!(take(&rx, &clock, 1), [(Ecn::Ect1, 7, 30)]);
     }
 
     #[test]
@@ -239,6 +241,10 @@ mod tests {
         assert_eq!(look_up("[::1]", 5, None).unwrap().to_string(), "[::1]:5");
         assert!(look_up("localhost", 5, Some(false)).unwrap().is_ipv4());
         assert_eq!(look_up("::1", 5, Some(false)).unwrap_err(), "::1: has no IPv4 address");
-        assert!(look_up("no.such.name.invalid", 5, None).unwrap_err().starts_with("no.such.name.invalid: "));
+        assert!(
+            look_up("no.such.name.invalid", 5, None)
+                .unwrap_err()
+                .starts_with("no.such.name.invalid: ")
+        );
     }
 }

@@ -127,10 +127,19 @@ fn option_word(arg: &str) -> Option<&str> {
 fn find<O>(name: &str, groups: &'static [Group<O>]) -> Result<&'static Opt<O>, String> {
     let all = || groups.iter().flat_map(|g| g.options);
     all().find(|o| o.names.contains(&name)).ok_or_else(|| {
-        let near = nearest(name, all().flat_map(|o| o.names.iter().copied()));
+        let names = || all().flat_map(|o| o.names.iter().copied());
+        let near = nearest(name, names()).or_else(|| {
+            // -rateinc and -nopacing are in the original's documents.
+            names().max_by_key(|n| common(name, n)).filter(|n| common(name, n) >= 5)
+        });
         let hint = near.map_or(String::new(), |n| format!(" (did you mean -{n}?)"));
         format!("unknown option -{name}{hint}; -help lists all")
     })
+}
+
+/// Bytes that both begin with.
+fn common(a: &str, b: &str) -> usize {
+    a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count()
 }
 
 fn count(values: usize) -> String {

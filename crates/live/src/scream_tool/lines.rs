@@ -68,7 +68,8 @@ pub(super) struct VerboseLine {
 impl VerboseLine {
     /// Without the end of the line; it ends in a comma and blanks.
     pub(super) fn text(&self, columns: Generation) -> String {
-        let Self { time_s, queue_delay_s, srtt_s, cwnd, in_flight, rate_kbps, lost_kbps, .. } = self;
+        let Self { time_s, queue_delay_s, srtt_s, cwnd, in_flight, rate_kbps, lost_kbps, .. } =
+            self;
         let tag = if columns == Generation::V2020 { "" } else { " " };
         let mut text = format!(
             "{time_s:8.3}, {tag}{queue_delay_s:4.3}, {srtt_s:4.3}, {cwnd:6}, {in_flight:6}, \
@@ -271,7 +272,9 @@ impl fmt::Display for Q16 {
 
 /// A gap that the receiver saw: the blank before the end is the original's.
 pub(super) fn gap_line(received: u16, previous: u16) -> String {
-    format!("Packet(s) lost or reordered : {received:5} was received, previous rcvd is {previous:5} ")
+    format!(
+        "Packet(s) lost or reordered : {received:5} was received, previous rcvd is {previous:5} "
+    )
 }
 
 fn push(text: &mut String, args: fmt::Arguments<'_>) {
@@ -324,10 +327,7 @@ mod tests {
             lost_kbps: 0.0,
             ce_kbps: 12.0,
         };
-        assert_eq!(
-            line.text(V2020),
-            "  41.925, 0.012, 0.064, 345787, 221223,  23605,     0,  "
-        );
+        assert_eq!(line.text(V2020), "  41.925, 0.012, 0.064, 345787, 221223,  23605,     0,  ");
         assert_eq!(
             line.text(V2024),
             "  41.925,  0.012, 0.064, 345787, 221223,  23605,     0,    12,  "

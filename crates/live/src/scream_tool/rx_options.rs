@@ -34,7 +34,12 @@ impl RxOptions {
         let (host, port) = match parsed.others.as_slice() {
             [host, port] => (Some(host.clone()), port),
             [port] => (None, port),
-            others => return Err(super::wrong_count(others, "sender's address or name (may be left out), port")),
+            others => {
+                return Err(super::wrong_count(
+                    others,
+                    "sender's address or name (may be left out), port",
+                ));
+            }
         };
         o.host = host;
         o.port = args::whole(port, 1, PORT).map_err(|e| format!("port: {e}"))? as u16;
@@ -200,10 +205,7 @@ mod tests {
                 "-nreported: expected a whole number between 1 and 512, got `513`",
             ),
             ("-ackdiff 0 1", "-ackdiff: expected a whole number between 1 and 512, got `0`"),
-            (
-                "-nreport 1 1",
-                "unknown option -nreport (did you mean -nreported?); -help lists all",
-            ),
+            ("-nreport 1 1", "unknown option -nreport (did you mean -nreported?); -help lists all"),
             ("-feedback new 1", "-feedback: expected legacy, rfc8888, got `new`"),
         ] {
             assert_eq!(read(line).unwrap_err(), said, "{line}");

@@ -189,7 +189,8 @@ impl TxOptions {
         }
         self.init_kbps = self.init_kbps.max(self.min_kbps).min(self.max_kbps);
         if self.least_packets_in_flight > 0 && self.mtus.len() == 1 {
-            self.notes.push("-minpktsinflight chooses from the sizes of -mtu, and there is one".into());
+            self.notes
+                .push("-minpktsinflight chooses from the sizes of -mtu, and there is one".into());
         }
         if self.item_list && (self.log.is_none() || self.append) {
             self.notes.push("-itemlist heads a new -log; there is none to head".into());
@@ -261,9 +262,8 @@ const OPTIONS: &[Group<O>] = &[
                 help: "ECN: -1 Not-ECT (default), 0 ECT(0), 1 ECT(1) with L4S congestion control, 3 CE",
                 set: |o, v| {
                     let ect = v.number(0, -1.0, 3.0).ok().filter(|n| n.fract() == 0.0 && *n != 2.0);
-                    let ect = ect.ok_or_else(|| {
-                        format!("ect must be -1, 0, 1 or 3, got `{}`", v.text(0))
-                    })?;
+                    let ect = ect
+                        .ok_or_else(|| format!("ect must be -1, 0, 1 or 3, got `{}`", v.text(0)))?;
                     o.ect = ect as i8;
                     Ok(())
                 },
@@ -697,12 +697,12 @@ const OPTIONS: &[Group<O>] = &[
                 help: "only 4 (2024); 2026 takes 200 round trips",
                 set: |o, v| {
                     let s = v.number(0, 0.0, 1000.0)?;
-                    let is_2024 =
-                        [Generation::V2024, Generation::V2024b].contains(&o.generation);
+                    let is_2024 = [Generation::V2024, Generation::V2024b].contains(&o.generation);
                     if is_2024 && s == 4.0 {
                         return Ok(());
                     }
-                    Err("is 4 in -generation 2024 and 200 round trips in 2026, not to be chosen".into())
+                    Err("is 4 in -generation 2024 and 200 round trips in 2026, not to be chosen"
+                        .into())
                 },
             },
             Opt {
@@ -716,7 +716,12 @@ const OPTIONS: &[Group<O>] = &[
                 },
             },
             Opt {
-                names: &["periodicdropinterval", "fincrease", "txqueuesizefactor", "queuedelayguard"],
+                names: &[
+                    "periodicdropinterval",
+                    "fincrease",
+                    "txqueuesizefactor",
+                    "queuedelayguard",
+                ],
                 values: &["f"],
                 help: "and -fincrease, -txqueuesizefactor, -queuedelayguard: refused, not of these builds",
                 set: |_, _| {
@@ -800,7 +805,7 @@ mod tests {
         assert_eq!(refused("-pushtraffic h 1"), "-pushtraffic: needs a rate: -fixedrate kbit/s");
         assert_eq!(
             refused("-rateinc 1000 h 1"),
-            "unknown option -rateinc; -help lists all",
+            "unknown option -rateinc (did you mean -rateincrease?); -help lists all",
             "an example in the slides, accepted nowhere"
         );
         assert_eq!(

@@ -68,7 +68,6 @@ impl Inbox {
         Self {
             size,
             bytes: vec![0; count * size],
-            // SAFETY: a sockaddr_storage of zeros is a valid one, of no family.
             names: vec![no_name(); count],
             controls: vec![Control([0; CONTROL]); count],
             told: Vec::with_capacity(count),
