@@ -3,9 +3,17 @@
 //! are in `scream.md` 2 and 3.
 
 mod args;
+mod ecn_path;
+mod gaps;
 mod generation;
 mod lines;
+mod peer;
+#[cfg(target_os = "linux")]
+mod rx;
 mod rx_options;
+mod screen;
+#[cfg(target_os = "linux")]
+mod tx;
 mod tx_options;
 
 use std::ffi::OsString;
@@ -89,9 +97,81 @@ fn wrong_count(others: &[String], wanted: &str) -> String {
     }
 }
 
+/// Why a program ended early: exit code and a line for the user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Failure {
+    code: u8,
+    line: String,
+}
+
+impl Failure {
+    fn usage(line: String) -> Self {
+        Self { code: 2, line }
+    }
+
+    fn network(line: String) -> Self {
+        Self { code: 1, line }
+    }
+}
+
+/// What to do about a socket buffer that the system cut.
+fn buffer_hint(which: &str, got: usize) -> String {
+    format!(
+        "hint: the system limits socket buffers to {got} bytes; more for high rates: sysctl -w \
+         net.core.{which}_max=26214400"
+    )
+}
+
 /// Runs one of the programs; `args` begins with its name. The exit code: 0 after a run, 1 if the
 /// network refuses, 2 for an error in the command line.
 pub fn run(end: End, args: impl IntoIterator<Item = OsString>) -> u8 {
-    let _ = (end, args.into_iter().count());
-    0
+    let args = args.into_iter().skip(1).map(|a| a.to_string_lossy().into_owned());
+    let args: Vec<String> = args.collect();
+    let name = match end {
+        End::Sender => "scream-bw-test-tx",
+        End::Receiver => "scream-bw-test-rx",
+    };
+    match command(end, name, &args) {
+        Ok(()) => 0,
+        Err(failure) => {
+            screen::Screen::new(false).note(&format!("{name}: {}", failure.line));
+            failure.code
+        }
+    }
+}
+
+fn command(end: End, name: &str, args: &[String]) -> Result<(), Failure> {
+    let mut screen = screen::Screen::new(false);
+    let has = |word: &str| args.iter().any(|a| a.trim_start_matches('-') == word && a != word);
+    if has("help") || args == ["-h"] || args == ["help"] {
+        let text = match end {
+            End::Sender => tx_options::help(),
+            End::Receiver => rx_options::help(),
+        };
+        screen.block(&text);
+        return Ok(());
+    }
+    if has("version") || args == ["-V"] {
+        let version = env!("CARGO_PKG_VERSION");
+        let builds = Generation::NAMES.join(", ");
+        screen.line(&format!("{name} {version} (Sojourn), after the original's builds {builds}"));
+        return Ok(());
+    }
+    if args.is_empty() {
+        return Err(Failure::usage("expected an address and a port; -help lists all options".into()));
+    }
+    go(end, args)
+}
+
+#[cfg(target_os = "linux")]
+fn go(end: End, args: &[String]) -> Result<(), Failure> {
+    match end {
+        End::Sender => tx::run(&tx_options::TxOptions::parse(args).map_err(Failure::usage)?),
+        End::Receiver => rx::run(&rx_options::RxOptions::parse(args).map_err(Failure::usage)?),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn go(_end: End, _args: &[String]) -> Result<(), Failure> {
+    Err(Failure::network("needs Linux: it reads and sets the ECN field as Linux does".into()))
 }

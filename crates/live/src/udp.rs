@@ -6,7 +6,7 @@
 
 mod batch;
 
-pub use batch::{Inbox, Outbox};
+pub use batch::{Datagram, Inbox, Outbox};
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
