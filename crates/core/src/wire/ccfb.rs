@@ -92,8 +92,7 @@ impl Counting {
         let seen = match (fits(blocks, Count::Exact), fits(blocks, Count::LessOne)) {
             (None, None) => return Err(Error::Blocks),
             (Some(_), None) => Count::Exact,
-            (None, Some(_)) => Count::LessOne,
-            (Some(Padding::Dirty), Some(_)) => Count::LessOne,
+            (None | Some(Padding::Dirty), Some(_)) => Count::LessOne,
             (Some(Padding::Clean), Some(_)) => return Ok(self.seen.unwrap_or_default()),
         };
         self.seen = Some(seen);
@@ -274,10 +273,11 @@ pub fn metric(word: u16, stamp: Ticks) -> Metric {
     Metric { received: Some(received), ecn: Ecn::from_tos((word >> ECN_SHIFT) as u8) }
 }
 
-/// The word of a packet that was received then, in a report with this timestamp.
-pub fn word(received: Ticks, ecn: Ecn, stamp: Ticks) -> u16 {
+/// The word that says so in a report with this timestamp.
+pub fn word(metric: Metric, stamp: Ticks) -> u16 {
+    let Some(received) = metric.received else { return 0 };
     let offset = (stamp.since(received) >> OFFSET_SHIFT).min(u32::from(TOO_LONG_AGO)) as u16;
-    RECEIVED | ((ecn as u16) << ECN_SHIFT) | offset
+    RECEIVED | ((metric.ecn as u16) << ECN_SHIFT) | offset
 }
 
 /// How a report is written.
@@ -323,15 +323,14 @@ impl<'a> Writer<'a> {
         BLOCK_HEADER_BYTES + 2 * words.next_multiple_of(2)
     }
 
-    /// Adds a block; each word is a packet's arrival, or none. False, without effect, if there is no
-    /// room for it or it has no words.
+    /// Adds a block. False, without effect, if there is no room for it or it says nothing.
     pub fn block(
         &mut self,
         ssrc: u32,
         begin: u16,
-        arrivals: impl ExactSizeIterator<Item = Option<(Ticks, Ecn)>>,
+        metrics: impl ExactSizeIterator<Item = Metric>,
     ) -> bool {
-        let words = arrivals.len();
+        let words = metrics.len();
         let end = self.len + Self::block_bytes(words);
         if words == 0 || words > MOST_WORDS || end + STAMP_BYTES > self.out.len() {
             return false;
@@ -342,9 +341,8 @@ impl<'a> Writer<'a> {
         block[6..8].copy_from_slice(&self.format.count.field(words).to_be_bytes());
         let body = &mut block[BLOCK_HEADER_BYTES..];
         body[2 * words..].fill(0);
-        for (bytes, arrival) in body.chunks_exact_mut(2).zip(arrivals) {
-            let word = arrival.map_or(0, |(received, ecn)| word(received, ecn, self.stamp));
-            bytes.copy_from_slice(&word.to_be_bytes());
+        for (bytes, metric) in body.chunks_exact_mut(2).zip(metrics) {
+            bytes.copy_from_slice(&word(metric, self.stamp).to_be_bytes());
         }
         self.len = end;
         true

@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn a_header_is_twelve_bytes_in_network_order() {
         let bytes = FRAME_END.write();
-        assert_eq!(bytes, [0x80, 0x80 | 98, 1, 2, 0, 0, 0, 116, 0, 0, 0, 100]);
+        assert_eq!(bytes, [0x80, 0xe2, 1, 2, 0, 0, 0, 116, 0, 0, 0, 100]);
         let packet = [&bytes[..], &[7; 3]].concat();
         assert_eq!(Datagram::parse(&packet), Ok(Datagram::Media(FRAME_END)));
     }

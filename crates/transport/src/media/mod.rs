@@ -8,6 +8,7 @@ pub mod rtp_queue;
 pub mod source;
 
 mod receiver;
+pub mod scream_rx;
 mod sender;
 
 pub use receiver::Receiver;

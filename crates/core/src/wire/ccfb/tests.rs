@@ -16,7 +16,7 @@ const LEGACY: Format = Format { count: Count::LessOne, early: false };
 const STAMP: Ticks = Ticks(0x90ac);
 
 /// A report with blocks of words that say who came when.
-fn written(format: Format, blocks: &[(u16, &[Option<(Ticks, Ecn)>])]) -> Vec<u8> {
+fn written(format: Format, blocks: &[(u16, &[Metric])]) -> Vec<u8> {
     let mut out = [0xff; 2000];
     let mut writer = Writer::new(&mut out, format, TOOL_SSRC, STAMP).expect("room");
     for (begin, arrivals) in blocks {
@@ -26,8 +26,10 @@ fn written(format: Format, blocks: &[(u16, &[Option<(Ticks, Ecn)>])]) -> Vec<u8>
     out[..len].to_vec()
 }
 
-fn came(ago: u32) -> Option<(Ticks, Ecn)> {
-    Some((Ticks(STAMP.0 - ago), Ecn::Ect1))
+const MISSING: Metric = Metric { received: None, ecn: Ecn::NotEct };
+
+fn came(ago: u32) -> Metric {
+    Metric { received: Some(Ticks(STAMP.0 - ago)), ecn: Ecn::Ect1 }
 }
 
 fn read(bytes: &[u8], counting: &mut Counting) -> Result<Vec<(u16, usize)>, Error> {
@@ -51,9 +53,9 @@ fn the_tools_sample_is_read_and_written_byte_by_byte() {
         assert_eq!(m.received, Some(Ticks(STAMP.0 - 64 * back as u32)));
         assert_eq!(m.ecn, if back == 0 { Ecn::Ce } else { Ecn::Ect1 });
     }
-    let mut arrivals = vec![None; 58];
+    let mut arrivals = vec![MISSING; 58];
     arrivals.extend((1..=5).rev().map(|n| came(64 * n + 63)));
-    arrivals.push(Some((STAMP, Ecn::Ce)));
+    arrivals.push(Metric { received: Some(STAMP), ecn: Ecn::Ce });
     assert_eq!(written(LEGACY, &[(942, &arrivals)]), bytes);
 }
 
@@ -63,18 +65,20 @@ fn a_word_holds_codepoint_and_1024ths_of_a_second() {
     for (ecn, bits) in
         [(Ecn::NotEct, 0x8000), (Ecn::Ect1, 0xa000), (Ecn::Ect0, 0xc000), (Ecn::Ce, 0xe000)]
     {
-        assert_eq!(word(Ticks(1000), ecn, Ticks(1000 + 64 * 7 + 63)), bits | 7);
-        let expected = Metric { received: Some(Ticks(1000 - 7 * 64)), ecn };
-        assert_eq!(metric(bits | 7, Ticks(1000)), expected);
+        let metric_of = |at| Metric { received: Some(Ticks(at)), ecn };
+        assert_eq!(word(metric_of(1000), Ticks(1000 + 64 * 7 + 63)), bits | 7);
+        assert_eq!(metric(bits | 7, Ticks(1000)), metric_of(1000 - 7 * 64));
     }
     // 8189 is the last offset that is a time.
-    assert_eq!(word(Ticks(0), Ecn::NotEct, Ticks(8189 * 64)), 0x8000 | 8189);
-    assert_eq!(word(Ticks(0), Ecn::NotEct, Ticks(8190 * 64)), 0x8000 | 0x1ffe);
-    assert_eq!(word(Ticks(0), Ecn::NotEct, Ticks(u32::MAX)), 0x8000 | 0x1ffe);
+    let plain = |at| Metric { received: Some(Ticks(at)), ecn: Ecn::NotEct };
+    assert_eq!(word(plain(0), Ticks(8189 * 64)), 0x9ffd);
+    assert_eq!(word(plain(0), Ticks(8190 * 64)), 0x9ffe);
+    assert_eq!(word(plain(0), Ticks(u32::MAX)), 0x9ffe);
     // Over the clock's wrap, in both directions.
-    assert_eq!(word(Ticks(u32::MAX - 63), Ecn::NotEct, Ticks(0)), 0x8001);
+    assert_eq!(word(plain(u32::MAX - 63), Ticks(0)), 0x8001);
     assert_eq!(metric(0x8001, Ticks(0)).received, Some(Ticks(u32::MAX - 63)));
-    assert_eq!(metric(0x7fff, Ticks(9)), Metric { received: None, ecn: Ecn::NotEct });
+    assert_eq!(metric(0x7fff, Ticks(9)), MISSING);
+    assert_eq!(word(MISSING, Ticks(9)), 0);
     assert_eq!(metric(0x9fff, Ticks(9)).received, Some(Ticks(9)), "not known: about now");
 }
 
@@ -97,7 +101,7 @@ fn the_count_is_found_out_from_the_length_or_the_last_word() {
 
 #[test]
 fn a_peer_that_was_seen_to_count_so_is_believed_when_in_doubt() {
-    let doubtful = written(LEGACY, &[(7, &[came(0), None])]);
+    let doubtful = written(LEGACY, &[(7, &[came(0), MISSING])]);
     let clear = written(LEGACY, &[(9, &[came(0), came(0)])]);
     let mut counting = Counting::default();
     assert_eq!(read(&doubtful, &mut counting), Ok(vec![(7, 1)]));
@@ -205,13 +209,13 @@ proptest! {
         exact: bool,
     ) {
         let format = Format { count: if exact { Count::Exact } else { Count::LessOne }, early: false };
-        let runs: Vec<Vec<_>> = runs.into_iter().map(|r| r.into_iter().map(|ago| ago.and_then(came)).collect()).collect();
+        let runs: Vec<Vec<_>> = runs.into_iter().map(|r| r.into_iter().map(|ago| ago.map_or(MISSING, came)).collect()).collect();
         let blocks: Vec<(u16, &[_])> = runs.iter().enumerate().map(|(n, r)| (n as u16 * 70, &r[..])).collect();
         let bytes = written(format, &blocks);
         let report = Report::parse(&bytes, &mut Counting::told(format.count)).expect("own report");
         for (block, run) in report.blocks().zip(&runs) {
             let read: Vec<_> = block.metrics().map(|m| m.received.map(|at| STAMP.since(at) >> 6)).collect();
-            let sent: Vec<_> = run.iter().map(|a| a.map(|(at, _)| STAMP.since(at) >> 6)).collect();
+            let sent: Vec<_> = run.iter().map(|m| m.received.map(|at| STAMP.since(at) >> 6)).collect();
             prop_assert_eq!(read, sent);
         }
         prop_assert_eq!(report.blocks().count(), runs.len());
