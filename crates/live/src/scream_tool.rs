@@ -158,7 +158,9 @@ fn command(end: End, name: &str, args: &[String]) -> Result<(), Failure> {
         return Ok(());
     }
     if args.is_empty() {
-        return Err(Failure::usage("expected an address and a port; -help lists all options".into()));
+        return Err(Failure::usage(
+            "expected an address and a port; -help lists all options".into(),
+        ));
     }
     go(end, args)
 }

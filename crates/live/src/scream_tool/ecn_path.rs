@@ -23,7 +23,8 @@ impl Arrived {
     /// Shares as Not-ECT, ECT(0), ECT(1), CE, percent: the original's order.
     pub(super) fn percent(&self) -> [f32; 4] {
         let total = self.total().max(1) as f32;
-        [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce].map(|e| self.0[e as usize] as f32 * 100.0 / total)
+        [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce]
+            .map(|e| self.0[e as usize] as f32 * 100.0 / total)
     }
 
     /// A warning, if the field does not arrive as it was sent.
@@ -39,7 +40,9 @@ impl Arrived {
             .find(|ecn| percent(*ecn) >= SHARE);
         let meaning = match (sent, changed) {
             (_, Some(Ecn::NotEct)) => "the path bleaches the ECN field, so that no mark comes back",
-            (Ecn::Ect1, Some(_)) => "the path changes the ECN field: no L4S queue sees these packets",
+            (Ecn::Ect1, Some(_)) => {
+                "the path changes the ECN field: no L4S queue sees these packets"
+            }
             (_, Some(_)) => "the path changes the ECN field",
             (Ecn::NotEct, None) if percent(Ecn::Ce) >= SHARE => {
                 "something marks packets that are not ECN-capable"
@@ -84,13 +87,41 @@ mod tests {
     #[test]
     fn each_way_to_lose_the_field_is_named() {
         for (sent, arrived, said) in [
-            (Ect1, NotEct, "the path bleaches the ECN field, so that no mark comes back: of the packets sent as ECT(1) 100 % arrive as Not-ECT"),
-            (Ect0, NotEct, "the path bleaches the ECN field, so that no mark comes back: of the packets sent as ECT(0) 100 % arrive as Not-ECT"),
-            (Ect1, Ect0, "the path changes the ECN field: no L4S queue sees these packets: of the packets sent as ECT(1) 100 % arrive as ECT(0)"),
-            (Ect0, Ect1, "the path changes the ECN field: of the packets sent as ECT(0) 100 % arrive as ECT(1)"),
-            (NotEct, Ect1, "the path changes the ECN field: of the packets sent as Not-ECT 100 % arrive as ECT(1)"),
-            (NotEct, Ce, "something marks packets that are not ECN-capable: of the packets sent as Not-ECT 100 % arrive as CE"),
-            (Ect1, Ce, "something marks every packet, which tells nothing of congestion: of the packets sent as ECT(1) 100 % arrive as CE"),
+            (
+                Ect1,
+                NotEct,
+                "the path bleaches the ECN field, so that no mark comes back: of the packets sent as ECT(1) 100 % arrive as Not-ECT",
+            ),
+            (
+                Ect0,
+                NotEct,
+                "the path bleaches the ECN field, so that no mark comes back: of the packets sent as ECT(0) 100 % arrive as Not-ECT",
+            ),
+            (
+                Ect1,
+                Ect0,
+                "the path changes the ECN field: no L4S queue sees these packets: of the packets sent as ECT(1) 100 % arrive as ECT(0)",
+            ),
+            (
+                Ect0,
+                Ect1,
+                "the path changes the ECN field: of the packets sent as ECT(0) 100 % arrive as ECT(1)",
+            ),
+            (
+                NotEct,
+                Ect1,
+                "the path changes the ECN field: of the packets sent as Not-ECT 100 % arrive as ECT(1)",
+            ),
+            (
+                NotEct,
+                Ce,
+                "something marks packets that are not ECN-capable: of the packets sent as Not-ECT 100 % arrive as CE",
+            ),
+            (
+                Ect1,
+                Ce,
+                "something marks every packet, which tells nothing of congestion: of the packets sent as ECT(1) 100 % arrive as CE",
+            ),
         ] {
             assert_eq!(warning(sent, &[(arrived, 500)]).as_deref(), Some(said));
         }

@@ -60,7 +60,8 @@ impl Gaps {
     /// What was left out since it was last told.
     pub(super) fn untold(&mut self) -> Option<String> {
         let (gaps, packets) = std::mem::take(&mut self.untold);
-        (gaps > 0).then(|| format!("... and {gaps} more lines of this kind, {packets} packets lost"))
+        (gaps > 0)
+            .then(|| format!("... and {gaps} more lines of this kind, {packets} packets lost"))
     }
 }
 
@@ -75,8 +76,11 @@ mod tests {
         assert_eq!(told, BURST as usize);
         // A second later ten more are allowed, the first of which tells of those left out.
         let line = gaps.on(Time(1_000_000_001), 3010, 3000).expect("a line");
-        assert!(line.starts_with("... and 900 more lines of this kind, 1800 packets lost\n"), "{line}");
-        let told = (1..=100_u16).filter(|n| gaps.on(Time(1_000_000_001), n, n + 1).is_some());
+        assert!(
+            line.starts_with("... and 900 more lines of this kind, 1800 packets lost\n"),
+            "{line}"
+        );
+        let told = (1..=100_u16).filter(|n| gaps.on(Time(1_000_000_001), *n, n + 1).is_some());
         assert_eq!(told.count(), 9);
     }
 }

@@ -174,7 +174,8 @@ pub(super) fn run(o: &RxOptions) -> Result<(), Failure> {
 impl Rx<'_> {
     fn greet(&self) {
         let buffer = self.socket.receive_buffer().unwrap_or(0);
-        let family = if self.named.is_some_and(|a| a.is_ipv4()) { "IP_RECVTOS" } else { "IPV6_RECVTCLASS" };
+        let family =
+            if self.named.is_some_and(|a| a.is_ipv4()) { "IP_RECVTOS" } else { "IPV6_RECVTCLASS" };
         self.screen.note(&format!("socket set to {family}"));
         self.screen.note(&format!("socket SO_RCVBUF set to {buffer}"));
         if buffer < udp::BUFFER {
