@@ -45,6 +45,11 @@ impl Ticks {
     }
 }
 
+/// Seconds that `ticks` are; exact below 256 s.
+pub(super) fn seconds(ticks: u32) -> f32 {
+    ticks as f32 * (1.0 / PER_SECOND as f32)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
