@@ -229,6 +229,22 @@ mod tests {
     }
 
     #[test]
+    fn packets_of_an_unconnected_socket_go_where_they_are_addressed() {
+        for host in ["127.0.0.1", "::1"] {
+            let clock = Clock::start();
+            let opening = Opening { is_v6: host == "::1", ..Opening::default() };
+            let rx = Socket::open(&opening).expect("a receiver");
+            let tx = Socket::open(&opening).expect("a sender");
+            let port = rx.local_addr().expect("bound").port();
+            let mut outbox = Outbox::new(4, 1500);
+            outbox.address(look_up(host, port, None).expect("an address"));
+            outbox.push([5; 12], 8);
+            assert_eq!(outbox.send(tx.as_fd(), 1).ok(), Some(true));
+            assert_eq!(take(&rx, &clock, 1), [(Ecn::NotEct, 5, 20)]);
+        }
+    }
+
+    #[test]
     fn own_addresses_are_known() {
         assert!(is_own("127.0.0.1:9".parse().unwrap()));
         assert!(is_own("[::1]:9".parse().unwrap()));

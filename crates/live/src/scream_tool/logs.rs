@@ -66,37 +66,35 @@ impl Logs {
         })
     }
 
-    /// Whether lines have to be made for each packet.
-    pub(super) fn wants_packets(&self) -> bool {
+    /// Whether the times of each packet are wanted.
+    pub(super) fn wants_times(&self) -> bool {
         self.tx_rx.is_some()
     }
 
-    /// One line in each file that is open: `is_logged` in the per-ACK logs, and in the tx/rx log.
-    /// `unix_s` is the time now.
+    /// A line of the per-ACK logs; `unix_s` is the time now.
     ///
     /// # Errors
     /// The file that cannot be written, which is closed.
-    pub(super) fn write(&mut self, a: &AckLine, is_logged: bool, unix_s: f64) -> Result<(), String> {
+    pub(super) fn ack(&mut self, a: &AckLine, unix_s: f64) -> Result<(), String> {
+        let stamp = self.stamp(a, unix_s);
+        let (columns, text) = (self.columns, &mut self.text);
+        add(&mut self.log, text, |text| ack_line(text, columns, stamp, a))?;
+        add(&mut self.csv, text, |text| csv_line(text, stamp, a))?;
+        add(&mut self.json, text, |text| json_line(text, stamp, a))
+    }
+
+    /// A line of the tx/rx log.
+    ///
+    /// # Errors
+    /// As [`Logs::ack`].
+    pub(super) fn fate(&mut self, a: &AckLine, unix_s: f64) -> Result<(), String> {
+        let stamp = self.stamp(a, unix_s);
+        add(&mut self.tx_rx, &mut self.text, |text| tx_rx_line(text, stamp, a))
+    }
+
+    fn stamp(&mut self, a: &AckLine, unix_s: f64) -> Stamp {
         let session = self.unwrap.seconds(a.time);
-        let stamp = if self.is_unix { Stamp::Unix(unix_s) } else { Stamp::Session(session) };
-        let text = &mut self.text;
-        let mut add = |slot: &mut Option<LogFile>, line: &mut dyn FnMut(&mut String)| {
-            let Some(log) = slot else { return Ok(()) };
-            text.clear();
-            line(text);
-            let written = log.file.write_all(text.as_bytes());
-            written.map_err(|e| {
-                let name = std::mem::take(&mut log.name);
-                *slot = None;
-                format!("{name}: {e}; the log ends here")
-            })
-        };
-        if is_logged {
-            add(&mut self.log, &mut |text| ack_line(text, self.columns, stamp, a))?;
-            add(&mut self.csv, &mut |text| csv_line(text, stamp, a))?;
-            add(&mut self.json, &mut |text| json_line(text, stamp, a))?;
-        }
-        add(&mut self.tx_rx, &mut |text| tx_rx_line(text, stamp, a))
+        if self.is_unix { Stamp::Unix(unix_s) } else { Stamp::Session(session) }
     }
 
     /// Brings everything to the disk.
@@ -108,6 +106,23 @@ impl Logs {
         }
         Ok(())
     }
+}
+
+/// Adds a line to a file that is open; one that cannot be written is closed.
+fn add(
+    slot: &mut Option<LogFile>,
+    text: &mut String,
+    line: impl FnOnce(&mut String),
+) -> Result<(), String> {
+    let Some(log) = slot else { return Ok(()) };
+    text.clear();
+    line(text);
+    let written = log.file.write_all(text.as_bytes());
+    written.map_err(|e| {
+        let name = std::mem::take(&mut log.name);
+        *slot = None;
+        format!("{name}: {e}; the log ends here")
+    })
 }
 
 impl LogFile {
@@ -149,8 +164,8 @@ mod tests {
             let o = options(&dir, &words);
             let mut logs = Logs::open(&o, Generation::V2024).expect("files");
             let line = AckLine { time: Ticks(65_536), ..AckLine::default() };
-            logs.write(&line, true, 0.0).expect("written");
-            logs.write(&line, false, 0.0).expect("written");
+            logs.ack(&line, 0.0).expect("written");
+            (0..2).for_each(|_| logs.fate(&line, 0.0).expect("written"));
             logs.flush().expect("flushed");
         }
         let lines = |name: &str| {

@@ -9,7 +9,6 @@ use sojourn_core::wire::rtp::{Header, write_statistics};
 use sojourn_core::{Dur, Ecn, Time};
 
 use super::ecn_path::Arrived;
-use super::lines::VerboseLine;
 use super::logs::Logs;
 use super::media::{Media, told};
 use super::screen::Screen;
@@ -111,6 +110,10 @@ pub(super) fn run(o: &TxOptions) -> Result<(), Failure> {
     if o.view && view.is_none() {
         screen.note("note: -view needs a terminal; lines instead");
     }
+    let mut outbox = Outbox::new(BATCH, greatest);
+    if o.any_source {
+        outbox.address(to);
+    }
     let now = clock.now();
     let mut tx = Tx {
         o,
@@ -122,7 +125,7 @@ pub(super) fn run(o: &TxOptions) -> Result<(), Failure> {
         sent_as,
         clock,
         media,
-        outbox: Outbox::new(BATCH, greatest),
+        outbox,
         logs,
         arrived: Arrived::default(),
         is_warned: false,
@@ -291,12 +294,7 @@ impl Tx<'_> {
     }
 
     fn send(&mut self, gso: usize) -> bool {
-        let result = if self.o.any_source {
-            self.outbox.send_to(self.socket.as_fd(), gso, self.to)
-        } else {
-            self.outbox.send(self.socket.as_fd(), gso)
-        };
-        match result {
+        match self.outbox.send(self.socket.as_fd(), gso) {
             Ok(done) => done,
             Err(e) => {
                 self.refused |= e.kind() == io::ErrorKind::ConnectionRefused;
@@ -466,12 +464,5 @@ impl Tx<'_> {
             return Err(Failure::network(format!("no feedback came from {}", self.to)));
         }
         Ok(())
-    }
-}
-
-/// Kept beside its users: the line of a session that has not begun.
-impl VerboseLine {
-    pub(super) fn at(now: Time) -> Self {
-        Self { time_s: now.as_secs_f64(), ..Self::default() }
     }
 }

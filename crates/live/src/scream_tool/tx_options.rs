@@ -423,8 +423,8 @@ const OPTIONS: &[Group<O>] = &[
             Opt {
                 names: &["rand"],
                 values: &["percent"],
-                help: "frame sizes vary by plus and minus half of this, default 0",
-                set: |o, v| number(&mut o.rand_pct, v, 0.0, 200.0),
+                help: "frame sizes vary by plus and minus this (with -parity by half of it), default 0",
+                set: |o, v| number(&mut o.rand_pct, v, 0.0, 100.0),
             },
             Opt {
                 names: &["burst"],

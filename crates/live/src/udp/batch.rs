@@ -229,6 +229,43 @@ fn address(name: &libc::sockaddr_storage) -> Option<SocketAddr> {
     }
 }
 
+/// `addr` as C has it, and its length.
+fn name(addr: SocketAddr) -> (libc::socklen_t, libc::sockaddr_storage) {
+    let mut name = no_name();
+    let len = match addr {
+        SocketAddr::V4(v4) => {
+            let v4 = libc::sockaddr_in {
+                sin_family: libc::AF_INET as _,
+                sin_port: v4.port().to_be(),
+                sin_addr: libc::in_addr { s_addr: u32::from(*v4.ip()).to_be() },
+                sin_zero: [0; 8],
+            };
+            #[expect(unsafe_code, reason = "C's sockaddr")]
+            // SAFETY: a sockaddr_storage is larger, aligned for it, and nothing else refers to it.
+            unsafe {
+                ptr::from_mut(&mut name).cast::<libc::sockaddr_in>().write(v4);
+            }
+            mem::size_of::<libc::sockaddr_in>()
+        }
+        SocketAddr::V6(v6) => {
+            let v6 = libc::sockaddr_in6 {
+                sin6_family: libc::AF_INET6 as _,
+                sin6_port: v6.port().to_be(),
+                sin6_flowinfo: v6.flowinfo(),
+                sin6_addr: libc::in6_addr { s6_addr: v6.ip().octets() },
+                sin6_scope_id: v6.scope_id(),
+            };
+            #[expect(unsafe_code, reason = "C's sockaddr")]
+            // SAFETY: as above.
+            unsafe {
+                ptr::from_mut(&mut name).cast::<libc::sockaddr_in6>().write(v6);
+            }
+            mem::size_of::<libc::sockaddr_in6>()
+        }
+    };
+    (len as libc::socklen_t, name)
+}
+
 /// The control messages of a head that the kernel filled.
 struct Controls<'a> {
     head: &'a libc::msghdr,
@@ -284,6 +321,8 @@ pub struct Outbox {
     pieces: Vec<libc::iovec>,
     dropped: u64,
     is_gso_refused: bool,
+    /// Of an unconnected socket: its length in bytes, and the address.
+    to: Option<(libc::socklen_t, libc::sockaddr_storage)>,
 }
 
 /// What the kernel is given as one datagram, or as one piece to cut.
@@ -307,7 +346,13 @@ impl Outbox {
             pieces: Vec::with_capacity(2 * BATCH),
             dropped: 0,
             is_gso_refused: false,
+            to: None,
         }
+    }
+
+    /// All packets go to `to`: for a socket of its family that is not connected.
+    pub fn address(&mut self, to: SocketAddr) {
+        self.to = Some(name(to));
     }
 
     /// Adds a packet.
@@ -337,7 +382,7 @@ impl Outbox {
         self.dropped
     }
 
-    /// Sends what waits to the connected peer, in pieces of at most `gso` packets. `false`: the
+    /// Sends what waits, in pieces of at most `gso` packets. `false`: the
     /// socket is full, and some wait still.
     ///
     /// # Errors
@@ -415,9 +460,14 @@ impl Outbox {
             let pieces = train.packets * 2;
             let size = self.lens[train.first] as u16 + 12;
             let control = controls[at].as_mut_ptr();
+            let name = self.to.as_ref().map(|(len, name)| (*len, ptr::from_ref(name)));
             set_head(heads[at].as_mut_ptr(), |h| {
                 h.msg_iov = first;
                 h.msg_iovlen = pieces as _;
+                if let Some((len, name)) = name {
+                    h.msg_name = name.cast_mut().cast();
+                    h.msg_namelen = len;
+                }
                 if train.packets > 1 {
                     set_segment(control, size);
                     h.msg_control = control.cast();
