@@ -60,49 +60,42 @@ impl Arrivals {
 
 impl End {
     /// The queue-visible packet of a transmission; its header goes into `slab`.
-    pub(crate) fn packet(&self, tx: &Transmit, slab: &mut Slab) -> Packet {
-        let (ace, ack, sacked) = match &tx.body {
-            Body::Tcp(s) if tx.kind == Kind::TcpAck => {
-                let sacked: u64 = s.sack.holes_above().iter().map(|(a, b)| b - a).sum();
-                (s.ace, s.ack as u32, sacked as u32)
-            }
-            Body::Tcp(s) => (s.ace, 0, 0),
-            Body::Icmp(_) | Body::Udp(_) | Body::Counted(_) | Body::Media(_) => (0, 0, 0),
-        };
-        let hash = match &tx.body {
-            Body::Tcp(s) if s.connection != 0 => self.hash ^ spread(s.connection),
-            _ => self.hash,
-        };
+    pub(crate) fn packet(&self, tx: Transmit, slab: &mut Slab) -> Packet {
         let (src, dst) = self.hosts;
         let mut packet = Packet {
-            id: slab.store(tx.body),
+            id: 0,
             flow: self.flow,
-            hash,
+            hash: self.hash,
             len: tx.len,
             src,
             dst,
             tos: tx.tos,
             kind: tx.kind,
-            ace,
-            segs: segments(&tx.body),
+            ace: 0,
+            segs: 1,
             stamp: Time::ZERO,
-            ack,
-            sacked,
+            ack: 0,
+            sacked: 0,
         };
-        if let Body::Tcp(segment) = &tx.body
-            && segment.flags.syn
-        {
-            packet.set_syn(segment.flags.ack);
+        if let Body::Tcp(segment) = &tx.body {
+            packet.ace = segment.ace;
+            if tx.kind == Kind::TcpAck {
+                let blocks = segment.sack.holes_above().iter();
+                packet.ack = segment.ack as u32;
+                packet.sacked = blocks.map(|(start, end)| end - start).sum::<u64>() as u32;
+            }
+            if segment.flags.syn {
+                packet.set_syn(segment.flags.ack);
+            }
+            if segment.connection != 0 {
+                packet.hash ^= spread(segment.connection);
+            }
+            if segment.gso_size > 0 {
+                packet.segs = segment.segments() as u8;
+            }
         }
+        packet.id = slab.store(tx.body);
         packet
-    }
-}
-
-/// Segments of a (super-)packet.
-fn segments(body: &Body) -> u8 {
-    match body {
-        Body::Tcp(s) if s.gso_size > 0 => s.segments() as u8,
-        _ => 1,
     }
 }
 

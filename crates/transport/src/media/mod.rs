@@ -24,7 +24,7 @@ const L2_HEADER: u32 = 14;
 pub const HEADERS: u32 = 20 + 8 + 12;
 
 /// What a datagram says.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Message {
     /// A media packet.
     Data(Data),

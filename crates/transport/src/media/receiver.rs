@@ -58,8 +58,8 @@ impl Endpoint for Receiver {
             self.next = now + self.interval;
         }
         Some(Transmit {
-            body: Body::Media(Message::Feedback(report)),
             len: L2_HEADER + REPORT_HEADERS + report.bytes(),
+            body: Body::Media(Message::Feedback(report)),
             tos: Ecn::NotEct.on_tos(self.tos),
             kind: Kind::Udp,
         })
