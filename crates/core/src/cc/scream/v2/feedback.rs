@@ -16,6 +16,8 @@ const MAX_RTT: u32 = 1_000_000;
 const NO_LOW_QUEUE: u32 = 49 * 655_360;
 const LOW_QUEUE: f32 = 0.001;
 const MIN_BACKOFF: u32 = 1966;
+/// RTT above which a delay event takes less, s: the least interval between them.
+pub(super) const REFERENCE_RTT: f32 = MIN_BACKOFF as f32 / 65536.0;
 const LOSS_THRESHOLD: f32 = 0.01;
 
 /// Counters of the log.
@@ -356,7 +358,7 @@ impl V2 {
                 if c.queue_delay_mean > half && now.since(c.last_event) > interval {
                     c.virtual_event = true;
                     let over = ((c.queue_delay_mean - half) / half).clamp(0.0, 1.0);
-                    c.virtual_alpha = over / (self.srtt / 0.03).max(1.0);
+                    c.virtual_alpha = over / (self.srtt / REFERENCE_RTT).max(1.0);
                 }
             }
         }

@@ -2,6 +2,7 @@
 
 use super::super::Ticks;
 use super::super::ticks::seconds;
+use super::feedback::REFERENCE_RTT;
 use super::rules::Law;
 use super::{OVERHEAD, V2};
 
@@ -11,7 +12,6 @@ const SLOW: u32 = 3277;
 const SETTLED: u32 = 131_072;
 const VIRTUAL_RTT: f32 = 0.025;
 const VIRTUAL_RTT_TICKS: u32 = 1638;
-const REFERENCE_RTT: f32 = 0.03;
 
 impl V2 {
     pub(super) fn update_window(&mut self, now: Ticks) {
