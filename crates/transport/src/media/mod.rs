@@ -9,6 +9,7 @@ pub mod source;
 
 mod receiver;
 pub mod scream_rx;
+pub mod scream_tx;
 mod sender;
 
 pub use receiver::Receiver;

@@ -257,7 +257,7 @@ impl Session {
         let ticks = Ticks::at(now, epoch);
         let generator = &mut self.generators[index];
         let target = self.sender.target(ticks, generator.stream);
-        let mtu = self.sender.payload();
+        let mtu = 1200;
         let media = generator.frame(target, mtu, &mut self.rng);
         self.counts.skipped += u64::from(target.is_none());
         if media.packets == 0 {
@@ -265,7 +265,8 @@ impl Session {
             return;
         }
         self.counts.frames += 1;
-        let mut frame = Frame { captured: media.captured, number: media.number, ..Frame::default() };
+        let mut frame =
+            Frame { captured: media.captured, number: media.number, ..Frame::default() };
         frame.packets = media.packets;
         frame.first = self.next_handle;
         generator.announce(frame);

@@ -63,7 +63,7 @@ pub(crate) fn run(model: &Model) -> Outcome {
     let mut sender = Sender::new(model.config.clone(), Ticks(FIRST));
     let stream = Stream { max_rate: model.max_rate, ..Stream::new(SSRC) };
     let stream = sender.add_stream(stream).unwrap();
-    let mut receiver = Receiver::new(model.config.version, FIRST);
+    let mut receiver = Receiver::new(model.config.version);
     let mut on_the_way: VecDeque<(u32, Queued)> = VecDeque::new();
     let mut queue: VecDeque<Queued> = VecDeque::new();
     let mut queued_bytes = 0;
@@ -134,11 +134,12 @@ pub(crate) fn run(model: &Model) -> Outcome {
             let packet = queue.pop_front().unwrap();
             queued_bytes -= packet.bytes + model.overhead;
             out.received += 1;
-            let report = receiver.receive(n, packet.seq, ecn, packet.marker);
-            reports.extend(report.map(|report| (n + model.back, report)));
+            receiver.receive(n, packet.seq, ecn, packet.marker, packet.bytes);
+            let made = std::iter::from_fn(|| receiver.report(n));
+            reports.extend(made.map(|report| (n + model.back, report)));
         }
         if n.is_multiple_of(33) {
-            reports.extend(receiver.timer(n).map(|report| (n + model.back, report)));
+            reports.extend(receiver.report(n).map(|report| (n + model.back, report)));
         }
         while reports.front().is_some_and(|&(at, _)| at <= n) {
             let (_, report) = reports.pop_front().unwrap();

@@ -179,7 +179,8 @@ impl Stream {
 
     /// Whether the next report should not wait.
     pub(super) fn wants(&self, ackdiff: u16) -> bool {
-        ackdiff == 1 || self.untold() >= i32::from(ackdiff) || self.flush
+        // The tool's difference has no sign here: behind the numbers' wrap it is far ahead.
+        ackdiff == 1 || self.untold() as u32 >= u32::from(ackdiff) || self.flush
     }
 
     /// Whether reports have reached the newest packet.

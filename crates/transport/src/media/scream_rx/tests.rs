@@ -232,15 +232,13 @@ fn numbers_wrap() {
         told += arrive(&mut rx, ms(1000), 65_436_u16.wrapping_add(n), false).len();
     }
     assert_eq!(told, 200 / 32 + 1);
-    // DEVIATION is the tool's: behind the wrap only a frame's end or time makes a report.
+    // The tool's difference of numbers is large behind the wrap: a report at once.
     let mut rx = receiver(Version::V2024, true);
     for seq in 65_000..65_536_u32 {
         arrive(&mut rx, ms(1000), seq as u16, true);
     }
-    for seq in 0..100 {
-        assert!(arrive(&mut rx, ms(1000), seq, false).is_empty());
-    }
-    assert_eq!(came(&arrive(&mut rx, ms(1000), 100, true)[0].1[0]).len(), 64);
+    assert_eq!(came(&arrive(&mut rx, ms(1000), 0, false)[0].1[0]).len(), 64);
+    assert!(arrive(&mut rx, ms(1000), 1, false).is_empty());
 }
 
 #[test]
