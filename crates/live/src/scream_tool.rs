@@ -6,15 +6,25 @@ mod args;
 mod ecn_path;
 mod gaps;
 mod generation;
+mod ledger;
 mod lines;
+#[cfg(target_os = "linux")]
+mod logs;
+#[cfg(target_os = "linux")]
+mod media;
 mod peer;
+mod push;
 #[cfg(target_os = "linux")]
 mod rx;
 mod rx_options;
 mod screen;
+mod stats;
+mod told;
 #[cfg(target_os = "linux")]
 mod tx;
 mod tx_options;
+#[cfg(target_os = "linux")]
+mod view;
 
 use std::ffi::OsString;
 

@@ -14,7 +14,7 @@ mod sender;
 pub mod ticks;
 mod v2;
 
-pub use sender::Sender;
+pub use sender::{Sender, Snapshot};
 pub use ticks::Ticks;
 
 use crate::ecn::Ecn;

@@ -66,11 +66,6 @@ impl Logs {
         })
     }
 
-    /// Whether the times of each packet are wanted.
-    pub(super) fn wants_times(&self) -> bool {
-        self.tx_rx.is_some()
-    }
-
     /// A line of the per-ACK logs; `unix_s` is the time now.
     ///
     /// # Errors
@@ -117,12 +112,10 @@ fn add(
     let Some(log) = slot else { return Ok(()) };
     text.clear();
     line(text);
-    let written = log.file.write_all(text.as_bytes());
-    written.map_err(|e| {
-        let name = std::mem::take(&mut log.name);
-        *slot = None;
-        format!("{name}: {e}; the log ends here")
-    })
+    let Err(e) = log.file.write_all(text.as_bytes()) else { return Ok(()) };
+    let name = std::mem::take(&mut log.name);
+    *slot = None;
+    Err(format!("{name}: {e}; the log ends here"))
 }
 
 impl LogFile {
@@ -150,7 +143,8 @@ mod tests {
     }
 
     fn folder(name: &str) -> std::path::PathBuf {
-        let folder = std::env::temp_dir().join(format!("sojourn-logs-{}-{name}", std::process::id()));
+        let folder =
+            std::env::temp_dir().join(format!("sojourn-logs-{}-{name}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");
         folder
     }
@@ -160,7 +154,8 @@ mod tests {
         let dir = folder("lines");
         let words = "-log @l -csv @c -jsonlog @j -txrxlog @t h 1";
         for round in 0..2 {
-            let words = if round == 0 { format!("-itemlist {words}") } else { format!("-append {words}") };
+            let words =
+                if round == 0 { format!("-itemlist {words}") } else { format!("-append {words}") };
             let o = options(&dir, &words);
             let mut logs = Logs::open(&o, Generation::V2024).expect("files");
             let line = AckLine { time: Ticks(65_536), ..AckLine::default() };

@@ -1,6 +1,6 @@
 //! What the sender sends: a session under SCReAM, or packets of a constant rate.
 
-use sojourn_core::cc::scream::{AckLine, Config, Stream, Ticks, Version};
+use sojourn_core::cc::scream::{AckLine, Config, Snapshot, Stream, Ticks};
 use sojourn_core::wire::ccfb::{self, Counting, Report};
 use sojourn_core::wire::rtp::{Header, TOOL_SSRC};
 use sojourn_core::{Dur, Rate, Rng, Time};
@@ -10,6 +10,7 @@ use super::ecn_path::Arrived;
 use super::ledger::{Fate, Ledger};
 use super::lines::{FinalSummary, SummaryLine, VerboseLine};
 use super::push::Push;
+use super::stats::Stats;
 use super::tx_options::TxOptions;
 use super::{Count, Generation};
 
@@ -26,6 +27,10 @@ pub(super) struct Media {
     epoch: Time,
     greatest_kbps: f64,
     mtu: u32,
+    stats: Stats,
+    latest: Snapshot,
+    /// Most bytes in flight since the last verbose line.
+    in_flight: u32,
 }
 
 enum Source {
@@ -50,18 +55,31 @@ impl Media {
             }
             None => {
                 if o.generation == Generation::V2020 {
-                    return Err("-generation 2020: SCReAM version 1 is not built yet; -logformat 2020 has \
+                    return Err(
+                        "-generation 2020: SCReAM version 1 is not built yet; -logformat 2020 has \
                                 its columns"
-                        .into());
+                            .into(),
+                    );
                 }
-                let mut session = Session::new(params(o, counting), Rng::named(o.seed(), "media"));
+                let mut session = Session::new(params(o, counting), Rng::named(0, "media"));
                 session.start(now);
                 Source::Session(Box::new(session))
             }
         };
         let greatest_kbps = o.fixed_kbps.unwrap_or(o.max_kbps);
         let ledger = Ledger::new(o.tx_rx_log.is_some());
-        Ok(Self { source, counting, ledger, epoch: now, greatest_kbps, mtu })
+        let stats = Stats::new(o.generation, now);
+        Ok(Self {
+            source,
+            counting,
+            ledger,
+            epoch: now,
+            greatest_kbps,
+            mtu,
+            stats,
+            latest: Snapshot::default(),
+            in_flight: 0,
+        })
     }
 
     pub(super) fn greatest_kbps(&self) -> f64 {
@@ -119,6 +137,71 @@ impl Media {
             Source::Session(session) => session.on_feedback(now, bytes, detailed, log),
             Source::Push { .. } => Ok(()),
         }
+    }
+
+    /// When [`Self::sample`] is due.
+    pub(super) fn sample_due(&self) -> Time {
+        match self.source {
+            Source::Session(_) => self.stats.due(),
+            Source::Push { .. } => Time::NEVER,
+        }
+    }
+
+    /// Takes the numbers behind the lines.
+    pub(super) fn sample(&mut self, now: Time) {
+        if let Source::Session(session) = &mut self.source {
+            self.latest = session.sender_mut().snapshot();
+            self.in_flight = self.in_flight.max(self.latest.max_in_flight);
+            self.stats.sample(now, now.since(self.epoch), &self.latest);
+        }
+    }
+
+    pub(super) fn summary_line(&self, now: Time) -> SummaryLine {
+        self.stats.line(now, self.arrived(), self.mtu)
+    }
+
+    /// What the end says; nothing of what was only pushed.
+    pub(super) fn final_summary(&self) -> Option<FinalSummary> {
+        matches!(self.source, Source::Session(_)).then(|| self.stats.last(self.arrived()))
+    }
+
+    pub(super) fn verbose_line(&mut self, now: Time) -> VerboseLine {
+        let s = self.latest;
+        VerboseLine {
+            time_s: now.as_secs_f64(),
+            queue_delay_s: s.queue_delay,
+            srtt_s: s.srtt,
+            cwnd: s.cwnd,
+            in_flight: std::mem::take(&mut self.in_flight),
+            rate_kbps: s.sent_rate / 1e3,
+            lost_kbps: s.lost_rate / 1e3,
+            ce_kbps: s.ce_rate / 1e3,
+        }
+    }
+
+    pub(super) fn target_kbps(&self) -> f32 {
+        self.latest.target / 1e3
+    }
+
+    /// A line on a report, for -detailed.
+    pub(super) fn debug_line(&self, bytes: &[u8]) -> String {
+        let mut counting = self.counting;
+        let Ok(report) = Report::parse(bytes, &mut counting) else { return String::new() };
+        let mut text = format!(" report of SSRC {}", report.sender);
+        for block in report.blocks() {
+            let words = block.metrics();
+            let (first, reported) = (block.begin, words.len() as u16);
+            let received = words.filter(|m| m.received.is_some()).count();
+            let end = first.wrapping_add(reported).wrapping_sub(1);
+            text.push_str(&format!(
+                " beg_seq {first} num_reps {reported} end_seq {end} nRx {received}"
+            ));
+        }
+        text.push_str(&format!(
+            " sRtt {:.3} queueDelay {:.3}",
+            self.latest.srtt, self.latest.queue_delay
+        ));
+        text
     }
 
     /// Payload bytes that were pushed since this was last asked.

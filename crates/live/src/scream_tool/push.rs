@@ -35,7 +35,8 @@ impl Push {
         let passed = now.since(self.start);
         if self.rate.bytes_in(passed) < (self.packets + 1) * u64::from(self.payload) {
             // A slow rate waits for its next packet, a fast one for its next burst.
-            let next = self.start + self.rate.time_for((self.packets + 1) * u64::from(self.payload));
+            let next =
+                self.start + self.rate.time_for((self.packets + 1) * u64::from(self.payload));
             self.due = (now + self.burst).max(next + Dur(1));
             return None;
         }

@@ -1,5 +1,6 @@
 //! The sender on a socket.
 
+use std::cell::RefCell;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -8,10 +9,10 @@ use serde_json::json;
 use sojourn_core::wire::rtp::{Header, write_statistics};
 use sojourn_core::{Dur, Ecn, Time};
 
-use super::ecn_path::Arrived;
 use super::logs::Logs;
-use super::media::{Media, told};
+use super::media::Media;
 use super::screen::Screen;
+use super::told;
 use super::tx_options::{Gso, TxOptions};
 use super::view::{Sample, View};
 use super::{Failure, Generation};
@@ -50,7 +51,6 @@ struct Tx<'a> {
     media: Media,
     outbox: Outbox,
     logs: Logs,
-    arrived: Arrived,
     is_warned: bool,
     /// Reports, and datagrams that are none.
     reports: u64,
@@ -127,7 +127,6 @@ pub(super) fn run(o: &TxOptions) -> Result<(), Failure> {
         media,
         outbox,
         logs,
-        arrived: Arrived::default(),
         is_warned: false,
         reports: 0,
         malformed: 0,
@@ -148,7 +147,12 @@ pub(super) fn run(o: &TxOptions) -> Result<(), Failure> {
 }
 
 /// The socket and its port: the receiver's number, unless that is taken or the receiver is here.
-fn open(o: &TxOptions, to: SocketAddr, ecn: Ecn, screen: &Screen) -> Result<(Socket, u16), Failure> {
+fn open(
+    o: &TxOptions,
+    to: SocketAddr,
+    ecn: Ecn,
+    screen: &Screen,
+) -> Result<(Socket, u16), Failure> {
     let opening = |port| Opening {
         is_v6: to.is_ipv6(),
         only_v6: to.is_ipv6(),
@@ -190,7 +194,7 @@ impl Tx<'_> {
         let mut inbox = Inbox::new(16, REPORT);
         loop {
             let waits_for_room = !self.outbox.is_empty();
-            let mut until = self.due.tick.min(end);
+            let mut until = self.due.tick.min(self.media.sample_due()).min(end);
             if !waits_for_room {
                 until = until.min(self.media.deadline());
             }
@@ -202,6 +206,9 @@ impl Tx<'_> {
             }
             self.transmit();
             let now = self.clock.now();
+            if now >= self.media.sample_due() {
+                self.media.sample(now);
+            }
             if now >= self.due.tick {
                 self.due.tick = now + TICK;
                 self.on_tick(now)?;
@@ -245,13 +252,19 @@ impl Tx<'_> {
         let (logs, screen) = (&mut self.logs, &self.screen);
         let unix_s = if self.o.ntp { unix_ns() as f64 / 1e9 } else { 0.0 };
         let is_detailed = self.o.detailed;
-        let packets = is_detailed || logs.wants_packets();
-        let read = self.media.on_feedback(now, bytes, packets, &mut self.arrived, &mut |a, is_last| {
-            let is_logged = is_detailed || is_last || a.marker;
-            if let Err(e) = logs.write(a, is_logged, unix_s) {
+        let logs = RefCell::new(logs);
+        let warn = |written: Result<(), String>| {
+            if let Err(e) = written {
                 screen.note(&format!("warning: {e}"));
             }
-        });
+        };
+        let read = self.media.on_feedback(
+            now,
+            bytes,
+            is_detailed,
+            &mut |a| warn(logs.borrow_mut().ack(a, unix_s)),
+            &mut |a| warn(logs.borrow_mut().fate(a, unix_s)),
+        );
         if read.is_err() {
             self.malformed += 1;
             return;
@@ -259,7 +272,7 @@ impl Tx<'_> {
         self.reports += 1;
         self.last_report = Some(now);
         if is_detailed && !self.screen.is_json() {
-            let line = self.media.debug_line(now, bytes);
+            let line = self.media.debug_line(bytes);
             self.screen.line(&line);
         }
     }
@@ -270,6 +283,7 @@ impl Tx<'_> {
             if self.outbox.is_empty() {
                 // Taken before the packets leave: a preempted sender must not stamp them late.
                 let now = self.clock.now();
+                self.media.on_timer(now);
                 while !self.outbox.is_full()
                     && let Some(header) = self.media.poll(now)
                 {
@@ -360,7 +374,9 @@ impl Tx<'_> {
         self.screen.note("No RTCP feedback received");
         if self.refused {
             let to = self.to;
-            self.screen.note(&format!("hint: nobody listens at {to}; is scream-bw-test-rx running there?"));
+            self.screen.note(&format!(
+                "hint: nobody listens at {to}; is scream-bw-test-rx running there?"
+            ));
         } else if self.last_report.is_none() {
             let text = "hint: is the receiver running, and is this UDP port open at both ends? \
                         Start the end behind a NAT or firewall first";
@@ -369,18 +385,18 @@ impl Tx<'_> {
     }
 
     fn summary(&mut self, now: Time) {
-        let line = self.media.summary_line(now, &self.arrived);
+        let line = self.media.summary_line(now);
         if self.o.no_summary || self.view.is_some() {
             return;
         }
         self.screen.line(&line.text(self.columns));
-        self.screen.object(&told::summary("summary", &line));
+        self.screen.object(&told::summary(&line));
     }
 
     fn verbose(&mut self, now: Time) {
         let line = self.media.verbose_line(now);
         if let Some(view) = &mut self.view {
-            let s = self.media.summary_line(now, &self.arrived);
+            let s = self.media.summary_line(now);
             let share = |kbps: f32| 100.0 * kbps / line.rate_kbps.max(1.0);
             view.draw(
                 line.time_s,
@@ -422,7 +438,7 @@ impl Tx<'_> {
         if self.is_warned {
             return;
         }
-        if let Some(warning) = self.arrived.warning(self.sent_as) {
+        if let Some(warning) = self.media.arrived().warning(self.sent_as) {
             self.is_warned = true;
             if self.view.is_none() {
                 self.screen.note(&format!("warning: {warning}"));
@@ -435,7 +451,7 @@ impl Tx<'_> {
         self.view = None; // gives the terminal back
         let now = self.clock.now();
         self.logs.flush().map_err(Failure::network)?;
-        if let Some(last) = self.media.final_summary(&self.arrived) {
+        if let Some(last) = self.media.final_summary() {
             self.screen.block(&last.text());
             let mut object = told::last(&last);
             let s = now.as_secs_f64();
@@ -448,7 +464,7 @@ impl Tx<'_> {
             object["cpu_s"] = cpu_seconds().into();
             self.screen.object(&object);
         }
-        if let Some(warning) = self.arrived.warning(self.sent_as) {
+        if let Some(warning) = self.media.arrived().warning(self.sent_as) {
             self.screen.note(&format!("warning: {warning}"));
         }
         for (count, what) in [

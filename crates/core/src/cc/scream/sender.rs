@@ -58,4 +58,24 @@ impl Sender {
     pub fn take_discarded(&mut self) -> Option<u64> {
         self.law.take_discarded()
     }
+
+    /// TEMPORARY until the branch of the algorithm has it.
+    pub fn snapshot(&mut self) -> Snapshot {
+        self.law.snapshot()
+    }
+}
+
+/// TEMPORARY.
+#[derive(Clone, Copy, Debug, Default)]
+#[expect(missing_docs)]
+pub struct Snapshot {
+    pub queue_delay: f32,
+    pub srtt: f32,
+    pub cwnd: u32,
+    pub max_in_flight: u32,
+    pub sent_rate: f32,
+    pub sent_window: f32,
+    pub lost_rate: f32,
+    pub ce_rate: f32,
+    pub target: f32,
 }

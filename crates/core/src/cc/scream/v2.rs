@@ -259,4 +259,21 @@ impl V2 {
     pub(super) fn take_discarded(&mut self) -> Option<u64> {
         self.streams.iter_mut().find_map(|media| media.queue.take_discarded())
     }
+
+    /// TEMPORARY.
+    pub(super) fn snapshot(&mut self) -> super::Snapshot {
+        let peak = std::mem::replace(&mut self.in_flight_peak, self.in_flight);
+        let media = &self.streams[0];
+        super::Snapshot {
+            queue_delay: self.queue_delay,
+            srtt: self.srtt,
+            cwnd: self.cwnd as u32,
+            max_in_flight: peak as u32,
+            sent_rate: media.rates.sent_mean,
+            sent_window: media.rates.last.sent,
+            lost_rate: media.rates.last.lost,
+            ce_rate: media.rates.last.ce,
+            target: media.target,
+        }
+    }
 }
