@@ -31,8 +31,11 @@ const FLUSH: Dur = Dur::from_secs(1);
 const BATCH: usize = 64;
 /// Batches between two looks at the feedback.
 const BATCHES: usize = 8;
-/// A burst of so many packets is cut by the kernel, in pieces of so many.
+/// A burst of so many packets leaves in larger pieces that the kernel cuts, of so many packets. A
+/// queue on this machine may take a piece for one packet and mark all of it, which a fixed rate does
+/// not answer to; an adaptive one has pieces from some 250 Mbit/s on, where it needs them.
 const LONG_BURST: usize = 16;
+const LONG_FIXED_BURST: usize = 3;
 const TRAIN: usize = 8;
 /// Reports are at most 1200 bytes from us, 1472 from others.
 const REPORT: usize = 2048;
@@ -295,7 +298,7 @@ impl Tx<'_> {
                 return;
             }
             let gso = match self.o.gso {
-                Gso::Auto if waiting >= LONG_BURST => TRAIN,
+                Gso::Auto if waiting >= self.long_burst() => TRAIN,
                 Gso::On => BATCH,
                 Gso::Auto | Gso::Off => 1,
             };
@@ -305,6 +308,10 @@ impl Tx<'_> {
                 return;
             }
         }
+    }
+
+    fn long_burst(&self) -> usize {
+        if self.o.fixed_kbps.is_some() { LONG_FIXED_BURST } else { LONG_BURST }
     }
 
     fn send(&mut self, gso: usize) -> bool {

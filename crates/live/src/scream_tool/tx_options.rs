@@ -322,7 +322,7 @@ const OPTIONS: &[Group<O>] = &[
             Opt {
                 names: &["gso"],
                 values: &["when"],
-                help: "lets the kernel cut packets out of larger pieces: auto (default: in long bursts), on, off",
+                help: "lets the kernel cut packets out of larger pieces: auto (default: fixed rates,\n                               and adaptive ones above some 250 Mbit/s), on, off",
                 set: |o, v| {
                     o.gso = [Gso::Auto, Gso::On, Gso::Off][v.word(0, &["auto", "on", "off"])?];
                     Ok(())

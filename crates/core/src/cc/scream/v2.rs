@@ -21,6 +21,8 @@ const OVERHEAD: f32 = 20.0;
 const MSS_UPDATE: u32 = 65_536;
 /// Without a packet for so long everything in flight is forgotten, ticks.
 const TIMEOUT: u32 = 32_768;
+/// Nine hours, ticks.
+const LONG_AGO: u32 = 1 << 31;
 const RATE_LIMIT_INTERVAL: u32 = 60 * 65_536;
 const RATE_LIMIT_LEAST: u32 = 6_554;
 
@@ -96,7 +98,7 @@ impl V2 {
             last_rate_limit: now,
             limited: false,
             last_low_queue: now,
-            last_base_refresh: Ticks(now.0.wrapping_sub(1)),
+            last_base_refresh: Ticks(now.0.wrapping_sub(if config.parity { 1 } else { LONG_AGO })),
             last_acked_sent: now,
             control: Control::new(&config, now),
             log: feedback::Log::default(),
