@@ -204,6 +204,14 @@ impl Media {
         text
     }
 
+    /// Packets that were thrown away before they left.
+    pub(super) fn discarded(&self) -> u64 {
+        match &self.source {
+            Source::Session(session) => session.counts().discarded,
+            Source::Push { .. } => 0,
+        }
+    }
+
     /// Payload bytes that were pushed since this was last asked.
     pub(super) fn take_pushed(&mut self) -> u64 {
         match &mut self.source {

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
 use serde_json::json;
-use sojourn_core::wire::rtp::{Header, write_statistics};
+use sojourn_core::wire::rtp::{Header, TOOL_SSRC, write_statistics};
 use sojourn_core::{Dur, Ecn, Time};
 
 use super::logs::Logs;
@@ -61,6 +61,7 @@ struct Tx<'a> {
     foreign: u64,
     last_report: Option<Time>,
     packets: u64,
+    discarded: u64,
     refused: bool,
     due: Due,
 }
@@ -136,6 +137,7 @@ pub(super) fn run(o: &TxOptions) -> Result<(), Failure> {
         foreign: 0,
         last_report: None,
         packets: 0,
+        discarded: 0,
         refused: false,
         due: Due {
             tick: now + TICK,
@@ -338,6 +340,13 @@ impl Tx<'_> {
         if self.o.push_traffic {
             return self.on_tick_of_push(now);
         }
+        let discarded = self.media.discarded();
+        if discarded > self.discarded && self.view.is_none() {
+            // The original tells more of it, and without bound.
+            let (t, n) = (now.as_secs_f64(), discarded - self.discarded);
+            self.screen.note(&format!(" {t:.3} RTP queue {n} packets discarded for SSRC {TOOL_SSRC}"));
+        }
+        self.discarded = discarded;
         if now.since(self.last_report.unwrap_or(Time::ZERO)) >= SILENCE {
             if now >= self.due.silence {
                 self.due.silence = now + SUMMARY;
@@ -467,6 +476,7 @@ impl Tx<'_> {
             object["packets"] = self.packets.into();
             object["reports"] = self.reports.into();
             object["malformed"] = self.malformed.into();
+            object["discarded"] = self.media.discarded().into();
             object["not_sent"] = self.outbox.dropped().into();
             object["cpu_s"] = cpu_seconds().into();
             self.screen.object(&object);

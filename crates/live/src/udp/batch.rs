@@ -60,6 +60,8 @@ pub struct Inbox {
     /// What the kernel dropped for want of a buffer since the socket was opened.
     overflowed: u32,
     truncated: u64,
+    /// Arrival of the last datagram: none is earlier than the one before.
+    last: Time,
 }
 
 impl Inbox {
@@ -73,6 +75,7 @@ impl Inbox {
             told: Vec::with_capacity(count),
             overflowed: 0,
             truncated: 0,
+            last: Time::ZERO,
         }
     }
 
@@ -116,7 +119,7 @@ impl Inbox {
                 _ => Err(error),
             };
         }
-        let (now, unix) = (clock.now(), unix_ns());
+        let (now, unix) = both_clocks(clock);
         for head in &heads[..filled as usize] {
             #[expect(unsafe_code, reason = "no crate here has recvmmsg")]
             // SAFETY: it was zeroed, then written by us and by the kernel.
@@ -162,6 +165,8 @@ impl Inbox {
                 _ => {}
             }
         }
+        told.at = told.at.max(self.last);
+        self.last = told.at;
         self.told.push(told);
     }
 
@@ -190,6 +195,22 @@ impl Inbox {
     }
 }
 
+/// The session's clock and Unix time of one moment: not of two between which others had the CPU.
+fn both_clocks(clock: &Clock) -> (Time, u64) {
+    let mut before = clock.now();
+    for _ in 0..3 {
+        let unix = unix_ns();
+        let after = clock.now();
+        if after.since(before) < TOGETHER {
+            return (after, unix);
+        }
+        before = after;
+    }
+    (before, unix_ns())
+}
+
+/// Readings of the clocks that are so near are of one moment.
+const TOGETHER: Dur = Dur::from_micros(5);
 /// Datagrams a call, at most.
 const BATCH: usize = 64;
 const EMPTY_IOVEC: libc::iovec = libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 };

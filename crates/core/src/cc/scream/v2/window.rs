@@ -57,7 +57,9 @@ impl V2 {
         if let Some(most) = self.config.max_total_rate {
             rate = rate.min(most * self.config.pace_headroom);
         }
-        self.pace = (self.mss_eff() as f32 * 8.0 / rate).max(MIN_PACE);
+        // The original's least time keeps it below 970 Mbit/s.
+        let least = if self.config.parity { MIN_PACE } else { 0.0 };
+        self.pace = (self.mss_eff() as f32 * 8.0 / rate).max(least);
     }
 
     fn sum_max(&self) -> f32 {
