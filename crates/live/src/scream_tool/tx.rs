@@ -344,7 +344,8 @@ impl Tx<'_> {
         if discarded > self.discarded && self.view.is_none() {
             // The original tells more of it, and without bound.
             let (t, n) = (now.as_secs_f64(), discarded - self.discarded);
-            self.screen.note(&format!(" {t:.3} RTP queue {n} packets discarded for SSRC {TOOL_SSRC}"));
+            self.screen
+                .note(&format!(" {t:.3} RTP queue {n} packets discarded for SSRC {TOOL_SSRC}"));
         }
         self.discarded = discarded;
         if now.since(self.last_report.unwrap_or(Time::ZERO)) >= SILENCE {
