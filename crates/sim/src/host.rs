@@ -7,7 +7,8 @@ use sojourn_core::{FlowId, Kind, Packet, Rng, Time, cc};
 use sojourn_scenario::{EcnMode, Flow, Measure, Ping, SceMode, Scenario};
 use sojourn_trace::{Frames, OneWay};
 use sojourn_transport::app::voip::Voice;
-use sojourn_transport::app::{self, App, Tcp};
+use sojourn_transport::app::{self, App, MediaFlow, Tcp};
+use sojourn_transport::media::Encoder;
 use sojourn_transport::ping::{Requester, Responder};
 use sojourn_transport::tcp::{Config, SceFeedback};
 use sojourn_transport::{Body, Endpoint, Transmit, media, udp};
@@ -116,12 +117,8 @@ fn flow_ends(flow: &Flow, index: usize, seed: u64) -> [End; 2] {
     let stream = |part: &str| Rng::named(seed, &format!("flow.{}.{part}", flow.name));
     let app = app::build(&flow.app).expect(READ);
     let pair = |ends| pair(&flow.name, index, seed, flow.opens_far, ends);
-    if let App::Media(params) = &app {
-        let controller = controllers(flow, seed)();
-        let receiver = media::Receiver::new(flow.tos, controller.report_interval());
-        let sender =
-            media::Sender::new(*params, flow.tos, flow.tcp.mtu, controller, stream("source"));
-        let mut ends = pair([Box::new(sender), Box::new(receiver)]);
+    if let App::Media(media) = &app {
+        let mut ends = pair(media_ends(flow, media, seed, stream("source")));
         let frames = Some(Frames::default());
         ends[1].arrivals =
             Some(Box::new(Arrivals { one_way: OneWay::default(), frames, voice: None }));
@@ -142,6 +139,22 @@ fn flow_ends(flow: &Flow, index: usize, seed: u64) -> [End; 2] {
     let arrivals = Arrivals { one_way: OneWay::default(), frames: None, voice: source.voice() };
     ends[1].arrivals = Some(Box::new(arrivals));
     ends
+}
+
+/// The two ends of a media flow: SCReAM's own, or those of the controllers that read reports.
+fn media_ends(flow: &Flow, media: &MediaFlow, seed: u64, dice: Rng) -> [Box<dyn Endpoint>; 2] {
+    let controller = controllers(flow, seed)();
+    if let Some(setup) = controller.scream() {
+        let sender = media::ScreamSender::new(setup, media, flow.tos, dice);
+        let receiver = media::ScreamReceiver::new(setup, media.priorities.len(), flow.tos);
+        return [Box::new(sender), Box::new(receiver)];
+    }
+    let Encoder::Video(params) = media.encoder else {
+        unreachable!("the scenario has checked that SCReAM controls its tool's encoder")
+    };
+    let receiver = media::Receiver::new(flow.tos, controller.report_interval());
+    let sender = media::Sender::new(params, flow.tos, flow.tcp.mtu, controller, dice);
+    [Box::new(sender), Box::new(receiver)]
 }
 
 /// Makes the controllers of a flow's connections, each with a random stream of its own.

@@ -105,6 +105,8 @@ mod tests {
             frame: seq,
             packets: 1,
             captured,
+            marker: true,
+            stream: 0,
         };
         rx.on_packet(now, &Body::Media(Message::Data(data)), Ecn::NotEct);
         std::iter::from_fn(|| rx.poll(now)).count() as u32

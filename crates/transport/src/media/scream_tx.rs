@@ -13,7 +13,7 @@ use sojourn_core::wire::rtp::{self, HEADER_BYTES, Header};
 use sojourn_core::{Dur, Rng, Time};
 
 use generator::Generator;
-pub use generator::{Key, Media, OnOff, Tool};
+pub use generator::{Encoder, Key, OnOff, Tool};
 
 /// Time between two looks at a window that is full, and at an empty queue.
 const POLL: Dur = Dur::from_micros(10);
@@ -52,7 +52,7 @@ pub struct Params {
     /// The algorithm.
     pub config: Config,
     /// Streams with their encoders, at most [`sojourn_core::cc::scream::STREAMS`].
-    pub streams: Vec<(Stream, Media)>,
+    pub streams: Vec<(Stream, Encoder)>,
     /// Length of a burst.
     pub microburst: Dur,
     /// Of a simulated end point.
@@ -129,6 +129,7 @@ pub struct Session {
     generators: Vec<Generator>,
     version: Version,
     pacing: bool,
+    payload: u32,
     microburst: Dur,
     host: Host,
     counting: Counting,
@@ -156,6 +157,7 @@ impl Session {
         let Params { config, streams, microburst, host, counting } = params;
         let parity = config.parity;
         let (version, pacing) = (config.version, config.pacing);
+        let payload = config.mtus.last().copied().unwrap_or(1200);
         let mut sender = Sender::new(config, Ticks::at(Time::ZERO, Time::ZERO));
         let generators = streams
             .into_iter()
@@ -169,6 +171,7 @@ impl Session {
             generators,
             version,
             pacing,
+            payload,
             microburst: if version <= Version::V2020 { MICROBURST_2020 } else { microburst },
             host,
             counting,
@@ -257,7 +260,7 @@ impl Session {
         let ticks = Ticks::at(now, epoch);
         let generator = &mut self.generators[index];
         let target = self.sender.target(ticks, generator.stream);
-        let mtu = 1200;
+        let mtu = self.payload;
         let media = generator.frame(target, mtu, &mut self.rng);
         self.counts.skipped += u64::from(target.is_none());
         if media.packets == 0 {

@@ -21,7 +21,7 @@ pub struct Key {
     pub times: f32,
 }
 
-/// Media that come and go.
+/// Encoder that come and go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OnOff {
     /// Time with media, first.
@@ -51,7 +51,7 @@ impl Default for Tool {
 
 /// An encoder.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Media {
+pub enum Encoder {
     /// The tool's.
     Tool(Tool),
     /// That of [`crate::media::source`]; of its parameters, SCReAM's own rule for old packets
@@ -94,14 +94,14 @@ pub(super) struct Generator {
 }
 
 impl Generator {
-    pub(super) fn new(stream: usize, ssrc: u32, media: Media, parity: bool) -> Self {
+    pub(super) fn new(stream: usize, ssrc: u32, media: Encoder, parity: bool) -> Self {
         let kind = match media {
-            Media::Tool(params) => {
+            Encoder::Tool(params) => {
                 // Whole microseconds, as the tool's timer has them.
                 let interval = Dur::from_micros(((1e6 / params.fps) as u64).max(1));
                 Kind::Tool { params, interval, last_key: Time::ZERO, parity }
             }
-            Media::Video(params) => Kind::Video { params, source: None },
+            Encoder::Video(params) => Kind::Video { params, source: None },
         };
         let (due, began) = (Time::NEVER, Time::ZERO);
         let waiting = VecDeque::with_capacity(64);
