@@ -18,7 +18,6 @@ mod push;
 mod rx;
 mod rx_options;
 mod screen;
-mod stats;
 mod told;
 #[cfg(target_os = "linux")]
 mod tx;

@@ -172,7 +172,7 @@ mod tests {
     }
 
     /// Waits for `wanted` datagrams: codepoint, first byte, length of each.
-    fn take(rx: &Socket, clock: &Clock, wanted: usize) -> Vec<(Ecn, u8, usize)> {
+    fn take(rx: &Socket, clock: Clock, wanted: usize) -> Vec<(Ecn, u8, usize)> {
         let mut inbox = Inbox::new(8, 65_536);
         let mut taken = Vec::new();
         while taken.len() < wanted {
@@ -210,7 +210,7 @@ mod tests {
                     assert!(outbox.is_empty());
                     let wanted: Vec<_> =
                         (0..20).map(|n| (ecn, n, if n == 19 { 112 } else { 1212 })).collect();
-                    assert_eq!(take(&rx, &clock, 20), wanted, "IPv6 {is_v6}, {gso} at once");
+                    assert_eq!(take(&rx, clock, 20), wanted, "IPv6 {is_v6}, {gso} at once");
                 }
             }
         }
@@ -225,7 +225,7 @@ mod tests {
         let tx = Socket::open(&Opening { tos: 1, ..Opening::default() }).expect("a sender");
         tx.connect((Ipv4Addr::LOCALHOST, port).into()).expect("loopback");
         tx.send(&[7; 30]).expect("sent");
-        assert_eq!(take(&rx, &clock, 1), [(Ecn::Ect1, 7, 30)]);
+        assert_eq!(take(&rx, clock, 1), [(Ecn::Ect1, 7, 30)]);
     }
 
     #[test]
@@ -240,7 +240,7 @@ mod tests {
             outbox.address(look_up(host, port, None).expect("an address"));
             outbox.push([5; 12], 8);
             assert_eq!(outbox.send(tx.as_fd(), 1).ok(), Some(true));
-            assert_eq!(take(&rx, &clock, 1), [(Ecn::NotEct, 5, 20)]);
+            assert_eq!(take(&rx, clock, 1), [(Ecn::NotEct, 5, 20)]);
         }
     }
 

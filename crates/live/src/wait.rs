@@ -24,7 +24,7 @@ pub(crate) fn wait(
     stop: Option<&StopSignal>,
     for_room: bool,
     until: Option<Time>,
-    clock: &Clock,
+    clock: Clock,
 ) -> io::Result<Woken> {
     let timeout = until.map(|until| {
         let left = until.since(clock.now()).0;

@@ -123,7 +123,7 @@ fn a_closed_stdout_ends_quietly() {
 fn a_wrong_command_line_is_one_line_and_code_two() {
     for (end, args, said) in [
         ("tx", "-maxrat 5 h 1", "unknown option -maxrat (did you mean -maxrate?); -help lists all"),
-        ("tx", "-mtu x 127.0.0.1 1", "-mtu: expected a whole number between 1 and 65495, got `x`"),
+        ("tx", "-mtu x 127.0.0.1 1", "-mtu: expected a whole number between 50 and 65495, got `x`"),
         ("tx", "-log /no/such/x 127.0.0.1 1", "-log: /no/such/x: No such file"),
         ("rx", "-ackdiff 0 1", "-ackdiff: expected a whole number between 1 and 512, got `0`"),
         ("rx", "", "expected an address and a port"),

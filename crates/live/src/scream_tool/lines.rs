@@ -127,12 +127,6 @@ pub(super) enum Stamp {
 }
 
 impl Stamp {
-    pub(super) fn seconds(self) -> f64 {
-        match self {
-            Self::Session(s) | Self::Unix(s) => s,
-        }
-    }
-
     fn write(self, text: &mut String, places: usize) {
         match self {
             Self::Session(s) => push(text, format_args!("{s:.places$}")),

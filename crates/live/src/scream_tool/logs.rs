@@ -94,10 +94,9 @@ impl Logs {
 
     /// Brings everything to the disk.
     pub(super) fn flush(&mut self) -> Result<(), String> {
-        for log in [&mut self.log, &mut self.csv, &mut self.json, &mut self.tx_rx] {
-            if let Some(LogFile { name, file }) = log {
-                file.flush().map_err(|e| format!("{name}: {e}"))?;
-            }
+        let logs = [&mut self.log, &mut self.csv, &mut self.json, &mut self.tx_rx];
+        for LogFile { name, file } in logs.into_iter().flatten() {
+            file.flush().map_err(|e| format!("{name}: {e}"))?;
         }
         Ok(())
     }

@@ -1,16 +1,15 @@
 //! What the sender sends: a session under SCReAM, or packets of a constant rate.
 
-use sojourn_core::cc::scream::{AckLine, Config, Snapshot, Stream, Ticks};
+use sojourn_core::cc::scream::{AckLine, Config, Extremes, Stream, Ticks};
 use sojourn_core::wire::ccfb::{self, Counting, Report};
 use sojourn_core::wire::rtp::{Header, TOOL_SSRC};
 use sojourn_core::{Dur, Rate, Rng, Time};
-use sojourn_transport::media::scream_tx::{self, Host, Key, OnOff, Params, Session, Tool};
+use sojourn_transport::media::scream_tx::{Encoder, Host, Key, OnOff, Params, Session, Tool};
 
 use super::ecn_path::Arrived;
 use super::ledger::{Fate, Ledger};
 use super::lines::{FinalSummary, SummaryLine, VerboseLine};
 use super::push::Push;
-use super::stats::Stats;
 use super::tx_options::TxOptions;
 use super::{Count, Generation};
 
@@ -26,11 +25,6 @@ pub(super) struct Media {
     ledger: Ledger,
     epoch: Time,
     greatest_kbps: f64,
-    mtu: u32,
-    stats: Stats,
-    latest: Snapshot,
-    /// Most bytes in flight since the last verbose line.
-    in_flight: u32,
 }
 
 enum Source {
@@ -47,39 +41,25 @@ impl Media {
             Count::Rfc8888 => Counting::told(ccfb::Count::Exact),
         };
         let mtu = o.mtus.last().copied().unwrap_or(1200);
-        let source = match o.fixed_kbps.filter(|_| o.push_traffic) {
-            Some(kbps) => {
-                let rate = Rate((kbps * 1e3) as u64);
-                let push = Push::new(rate, mtu, microburst(o), o.fps, now);
-                Source::Push { push, payload: 0 }
+        let source = if let Some(kbps) = o.fixed_kbps.filter(|_| o.push_traffic) {
+            let rate = Rate((kbps * 1e3) as u64);
+            let push = Push::new(rate, mtu, microburst(o), o.fps, now);
+            Source::Push { push, payload: 0 }
+        } else {
+            if o.generation == Generation::V2020 {
+                let why = "SCReAM version 1 is not built yet; -logformat 2020 has its columns";
+                return Err(format!("-generation 2020: {why}"));
             }
-            None => {
-                if o.generation == Generation::V2020 {
-                    return Err(
-                        "-generation 2020: SCReAM version 1 is not built yet; -logformat 2020 has \
-                                its columns"
-                            .into(),
-                    );
-                }
-                let mut session = Session::new(params(o, counting), Rng::named(0, "media"));
-                session.start(now);
-                Source::Session(Box::new(session))
-            }
+            let params = params(o, counting);
+            params.config.check()?;
+            params.streams.iter().try_for_each(|(stream, _)| stream.check())?;
+            let mut session = Session::new(params, Rng::named(0, "media"));
+            session.start(now);
+            Source::Session(Box::new(session))
         };
         let greatest_kbps = o.fixed_kbps.unwrap_or(o.max_kbps);
         let ledger = Ledger::new(o.tx_rx_log.is_some());
-        let stats = Stats::new(o.generation, now);
-        Ok(Self {
-            source,
-            counting,
-            ledger,
-            epoch: now,
-            greatest_kbps,
-            mtu,
-            stats,
-            latest: Snapshot::default(),
-            in_flight: 0,
-        })
+        Ok(Self { source, counting, ledger, epoch: now, greatest_kbps })
     }
 
     pub(super) fn greatest_kbps(&self) -> f64 {
@@ -139,48 +119,60 @@ impl Media {
         }
     }
 
-    /// When [`Self::sample`] is due.
-    pub(super) fn sample_due(&self) -> Time {
-        match self.source {
-            Source::Session(_) => self.stats.due(),
-            Source::Push { .. } => Time::NEVER,
-        }
+    /// What the 2 s line says; nothing of what is only pushed.
+    pub(super) fn summary_line(&self, now: Time) -> Option<SummaryLine> {
+        let s = self.session()?.sender().summary();
+        Some(SummaryLine {
+            time_s: now.as_secs_f64(),
+            rate_kbps: s.rate / 1e3,
+            loss_pct: [s.loss.recent, s.loss.all],
+            ce_pct: [s.ce.recent, s.ce.all],
+            ecn_pct: s.ecn,
+            rtt_s: s.rtt,
+            queue_delay_s: s.queue_delay,
+            mtu: s.payload,
+        })
     }
 
-    /// Takes the numbers behind the lines.
-    pub(super) fn sample(&mut self, now: Time) {
-        if let Source::Session(session) = &mut self.source {
-            self.latest = session.sender_mut().snapshot();
-            self.in_flight = self.in_flight.max(self.latest.max_in_flight);
-            self.stats.sample(now, now.since(self.epoch), &self.latest);
-        }
-    }
-
-    pub(super) fn summary_line(&self, now: Time) -> SummaryLine {
-        self.stats.line(now, self.arrived(), self.mtu)
-    }
-
-    /// What the end says; nothing of what was only pushed.
+    /// What the end says.
     pub(super) fn final_summary(&self) -> Option<FinalSummary> {
-        matches!(self.source, Source::Session(_)).then(|| self.stats.last(self.arrived()))
+        let s = self.session()?.sender().summary();
+        let all = |e: Extremes, scale: f32| [e.min, e.max, e.mean].map(|v| v / scale);
+        Some(FinalSummary {
+            rate_kbps: all(s.rates, 1e3),
+            rtt_s: all(s.rtts, 1.0),
+            queue_delay_s: [s.queue_delays.max, s.queue_delays.mean],
+            loss_pct: s.loss.all,
+            ecn_pct: s.ecn,
+        })
     }
 
-    pub(super) fn verbose_line(&mut self, now: Time) -> VerboseLine {
-        let s = self.latest;
-        VerboseLine {
+    /// What the 200 ms line says.
+    pub(super) fn verbose_line(&mut self, now: Time) -> Option<VerboseLine> {
+        let Source::Session(session) = &mut self.source else { return None };
+        let in_flight = session.sender_mut().take_max_in_flight();
+        let s = session.sender().snapshot();
+        Some(VerboseLine {
             time_s: now.as_secs_f64(),
             queue_delay_s: s.queue_delay,
             srtt_s: s.srtt,
             cwnd: s.cwnd,
-            in_flight: std::mem::take(&mut self.in_flight),
-            rate_kbps: s.sent_rate / 1e3,
-            lost_kbps: s.lost_rate / 1e3,
-            ce_kbps: s.ce_rate / 1e3,
-        }
+            in_flight,
+            rate_kbps: s.rates.sent / 1e3,
+            lost_kbps: s.rates.lost / 1e3,
+            ce_kbps: s.rates.ce / 1e3,
+        })
     }
 
     pub(super) fn target_kbps(&self) -> f32 {
-        self.latest.target / 1e3
+        self.session().map_or(0.0, |session| session.sender().snapshot().rates.target / 1e3)
+    }
+
+    fn session(&self) -> Option<&Session> {
+        match &self.source {
+            Source::Session(session) => Some(session),
+            Source::Push { .. } => None,
+        }
     }
 
     /// A line on a report, for -detailed.
@@ -197,19 +189,16 @@ impl Media {
                 " beg_seq {first} num_reps {reported} end_seq {end} nRx {received}"
             ));
         }
-        text.push_str(&format!(
-            " sRtt {:.3} queueDelay {:.3}",
-            self.latest.srtt, self.latest.queue_delay
-        ));
+        if let Some(session) = self.session() {
+            let s = session.sender().snapshot();
+            text.push_str(&format!(" sRtt {:.3} queueDelay {:.3}", s.srtt, s.queue_delay));
+        }
         text
     }
 
     /// Packets that were thrown away before they left.
     pub(super) fn discarded(&self) -> u64 {
-        match &self.source {
-            Source::Session(session) => session.counts().discarded,
-            Source::Push { .. } => 0,
-        }
+        self.session().map_or(0, |session| session.counts().discarded)
     }
 
     /// Payload bytes that were pushed since this was last asked.
@@ -260,17 +249,16 @@ fn params(o: &TxOptions, counting: Counting) -> Params {
     [stream.min_rate, stream.init_rate, stream.max_rate] =
         [o.min_kbps, o.init_kbps, o.max_kbps].map(bits);
     if let Some(kbps) = fixed {
-        // Losses do not reduce the window, and nothing else does: the original of 2026 leaves the
-        // window closed here and gets stuck at a few Mbit/s.
-        config.loss_beta = 1.0;
-        config.ecn_beta = 1.0;
-        config.initial_cwnd = 2 * (mtu + 12);
-        config.open_window = true;
-        config.pace_headroom = 1.5;
-        config.adaptive_pace_headroom = 1.5;
-        config.inflight_headroom = 2.0;
-        config.mul_increase = 0.05;
-        config.max_window_headroom = 5.0;
+        // The original of 2026 leaves the window closed here and gets stuck at a few Mbit/s.
+        config = Config {
+            parity: o.parity,
+            l4s: config.l4s,
+            delay_target: config.delay_target,
+            pacing: config.pacing,
+            clock_drift: config.clock_drift,
+            reorder_time: config.reorder_time,
+            ..Config::fixed_rate(o.generation.version(), mtu)
+        };
         [stream.min_rate, stream.init_rate, stream.max_rate] = [bits(kbps); 3];
         stream.max_queue_delay = FIXED_QUEUE_LIMIT_S;
     }
@@ -283,7 +271,7 @@ fn params(o: &TxOptions, counting: Counting) -> Params {
     };
     Params {
         config,
-        streams: vec![(stream, scream_tx::Media::Tool(tool))],
+        streams: vec![(stream, Encoder::Tool(tool))],
         microburst: microburst(o),
         host: Host::default(),
         counting,

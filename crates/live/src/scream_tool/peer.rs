@@ -16,8 +16,8 @@ const END: Dur = Dur::from_secs(2);
 const LEAP: u16 = 4096;
 /// And between two packets of one proof, which may lose some.
 const STEP: u16 = 64;
-/// Addresses that are watched beside the session's.
-const CANDIDATES: usize = 4;
+/// Addresses that are watched beside the session's: enough to find the sender in a flood of others.
+const CANDIDATES: usize = 256;
 /// IP and UDP headers, in both directions.
 const HEADERS: u64 = 28;
 /// Greatest credit: what a few late reports need.
@@ -44,7 +44,7 @@ pub(super) struct Peer {
     /// The only sender that there may be.
     named: Option<IpAddr>,
     session: Option<Session>,
-    candidates: [Option<Candidate>; CANDIDATES],
+    candidates: Vec<Candidate>,
     unknown: u64,
     credit: u64,
 }
@@ -64,13 +64,14 @@ struct Candidate {
     ssrc: u32,
     highest: u16,
     proof: u32,
+    last: Time,
     /// Its first packet fits behind the session's last.
     continues: bool,
 }
 
 impl Peer {
     pub(super) fn new(named: Option<IpAddr>) -> Self {
-        let candidates = [None; CANDIDATES];
+        let candidates = Vec::with_capacity(CANDIDATES);
         Self { named, session: None, candidates, unknown: 0, credit: 0 }
     }
 
@@ -94,7 +95,7 @@ impl Peer {
             return Source::Peer;
         }
         let session = *session;
-        let candidate = self.watch(&session, from, ssrc, seq);
+        let candidate = self.watch(now, &session, from, ssrc, seq);
         let silence = now.since(session.last);
         let may_follow = session.packets < PROOF || silence >= END;
         let may_go_on = candidate.continues && silence >= SILENCE;
@@ -103,33 +104,38 @@ impl Peer {
             return Source::Unknown;
         }
         self.session = Some(Session { packets: PROOF, ..fresh });
-        self.candidates = [None; CANDIDATES];
+        self.candidates.clear();
         self.credit = 0;
         if candidate.continues { Source::Moved } else { Source::Next }
     }
 
     /// Counts a packet for the proof of another address.
-    fn watch(&mut self, session: &Session, addr: SocketAddr, ssrc: u32, seq: u16) -> Candidate {
-        let is_it = |c: &Option<Candidate>| c.is_some_and(|c| c.addr == addr && c.ssrc == ssrc);
-        let at = self.candidates.iter().position(is_it).unwrap_or_else(|| {
-            // The one that has proven least makes room: many invented addresses have proven nothing.
-            let proof = |c: &Option<Candidate>| c.map_or(0, |c| c.proof);
-            (0..CANDIDATES).min_by_key(|at| proof(&self.candidates[*at])).unwrap_or(0)
-        });
-        let slot = &mut self.candidates[at];
-        match slot.as_mut().filter(|c| c.addr == addr && c.ssrc == ssrc) {
-            Some(known) => {
-                let step = seq.wrapping_sub(known.highest);
-                known.proof = if (1..=STEP).contains(&step) { known.proof + 1 } else { 1 };
-                known.highest = seq;
-                *known
-            }
-            None => {
-                let leap = seq.wrapping_sub(session.highest);
-                let continues = ssrc == session.ssrc && (1..=LEAP).contains(&leap);
-                *slot.insert(Candidate { addr, ssrc, highest: seq, proof: 1, continues })
-            }
+    fn watch(
+        &mut self,
+        now: Time,
+        session: &Session,
+        addr: SocketAddr,
+        ssrc: u32,
+        seq: u16,
+    ) -> Candidate {
+        let mut all = self.candidates.iter_mut();
+        if let Some(known) = all.find(|c| c.addr == addr && c.ssrc == ssrc) {
+            let step = seq.wrapping_sub(known.highest);
+            known.proof = if (1..=STEP).contains(&step) { known.proof + 1 } else { 1 };
+            (known.highest, known.last) = (seq, now);
+            return *known;
         }
+        let leap = seq.wrapping_sub(session.highest);
+        let continues = ssrc == session.ssrc && (1..=LEAP).contains(&leap);
+        let fresh = Candidate { addr, ssrc, highest: seq, proof: 1, last: now, continues };
+        if self.candidates.len() < CANDIDATES {
+            self.candidates.push(fresh);
+        } else {
+            // Many invented addresses have proven little, and the oldest of these go.
+            let least = self.candidates.iter_mut().min_by_key(|c| (c.proof, c.last));
+            *least.expect("it is full") = fresh;
+        }
+        fresh
     }
 
     /// Where reports go.
@@ -209,7 +215,7 @@ mod tests {
     #[test]
     fn a_sender_that_moved_goes_on_after_five_packets_and_a_silence() {
         let mut peer = session();
-        let took = (100..).find(|n| {
+        let took = (100..1000).find(|n| {
             let source = peer.judge(ms(*n), addr(2), 100, *n as u16);
             assert!([Source::Unknown, Source::Moved].contains(&source));
             source == Source::Moved

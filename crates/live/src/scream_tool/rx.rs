@@ -194,7 +194,7 @@ impl Rx<'_> {
         }
         loop {
             let until = self.next_moment(end);
-            let woken = wait(self.socket.as_fd(), Some(&stop), false, until, &self.clock)
+            let woken = wait(self.socket.as_fd(), Some(&stop), false, Some(until), self.clock)
                 .map_err(|e| Failure::network(format!("poll: {e}")))?;
             if woken.is_readable {
                 self.read(&mut inbox);
@@ -212,7 +212,7 @@ impl Rx<'_> {
         Ok(())
     }
 
-    fn next_moment(&self, end: Option<Time>) -> Option<Time> {
+    fn next_moment(&self, end: Option<Time>) -> Time {
         let mut next = self.interval;
         if self.keeps_alive() {
             next = next.min(self.sent + KEEP_ALIVE);
@@ -221,12 +221,12 @@ impl Rx<'_> {
         if self.peer.can_pay(LONGEST_REPORT) {
             next = next.min(self.receiver.deadline());
         }
-        Some(end.map_or(next, |end| next.min(end)))
+        end.map_or(next, |end| next.min(end))
     }
 
     fn read(&mut self, inbox: &mut Inbox) {
         for _ in 0..READS {
-            match inbox.receive(self.socket.as_fd(), &self.clock) {
+            match inbox.receive(self.socket.as_fd(), self.clock) {
                 Ok(0) => break,
                 Ok(_) => {}
                 // An answer to an earlier report or keep-alive: the sender is not there (yet).

@@ -54,6 +54,7 @@ impl Screen {
     }
 
     /// A line on stderr.
+    #[expect(clippy::unused_self, reason = "both streams have one owner")]
     pub(super) fn note(&self, text: &str) {
         // Nobody may read it; that is their choice.
         let _ = writeln!(io::stderr().lock(), "{text}");

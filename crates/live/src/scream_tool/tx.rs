@@ -199,21 +199,18 @@ impl Tx<'_> {
         let mut inbox = Inbox::new(16, REPORT);
         loop {
             let waits_for_room = !self.outbox.is_empty();
-            let mut until = self.due.tick.min(self.media.sample_due()).min(end);
+            let mut until = self.due.tick.min(end);
             if !waits_for_room {
                 until = until.min(self.media.deadline());
             }
             let woken =
-                wait(self.socket.as_fd(), Some(&stop), waits_for_room, Some(until), &self.clock)
+                wait(self.socket.as_fd(), Some(&stop), waits_for_room, Some(until), self.clock)
                     .map_err(|e| Failure::network(format!("poll: {e}")))?;
             if woken.is_readable {
                 self.read(&mut inbox);
             }
             self.transmit();
             let now = self.clock.now();
-            if now >= self.media.sample_due() {
-                self.media.sample(now);
-            }
             if now >= self.due.tick {
                 self.due.tick = now + TICK;
                 self.on_tick(now)?;
@@ -228,7 +225,7 @@ impl Tx<'_> {
 
     fn read(&mut self, inbox: &mut Inbox) {
         loop {
-            match inbox.receive(self.socket.as_fd(), &self.clock) {
+            match inbox.receive(self.socket.as_fd(), self.clock) {
                 Ok(0) => return,
                 Ok(_) => {}
                 Err(e) => {
@@ -338,7 +335,8 @@ impl Tx<'_> {
             self.judge_path();
         }
         if self.o.push_traffic {
-            return self.on_tick_of_push(now);
+            self.on_tick_of_push(now);
+            return Ok(());
         }
         let discarded = self.media.discarded();
         if discarded > self.discarded && self.view.is_none() {
@@ -369,7 +367,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    fn on_tick_of_push(&mut self, now: Time) -> Result<(), Failure> {
+    fn on_tick_of_push(&mut self, now: Time) {
         if now > self.due.summary {
             let payload = self.media.take_pushed();
             let s = (now.since(self.due.summary) + SUMMARY).as_secs_f64();
@@ -381,7 +379,6 @@ impl Tx<'_> {
                 self.screen.object(&json!({"type": "summary", "time_s": t, "rate_kbps": rate}));
             }
         }
-        Ok(())
     }
 
     fn complain(&self) {
@@ -402,7 +399,7 @@ impl Tx<'_> {
     }
 
     fn summary(&mut self, now: Time) {
-        let line = self.media.summary_line(now);
+        let Some(line) = self.media.summary_line(now) else { return };
         if self.o.no_summary || self.view.is_some() {
             return;
         }
@@ -411,9 +408,9 @@ impl Tx<'_> {
     }
 
     fn verbose(&mut self, now: Time) {
-        let line = self.media.verbose_line(now);
+        let Some(line) = self.media.verbose_line(now) else { return };
         if let Some(view) = &mut self.view {
-            let s = self.media.summary_line(now);
+            let loss_pct = self.media.summary_line(now).map_or(0.0, |s| s.loss_pct[0]);
             let share = |kbps: f32| 100.0 * kbps / line.rate_kbps.max(1.0);
             view.draw(
                 line.time_s,
@@ -423,7 +420,7 @@ impl Tx<'_> {
                     rtt_ms: line.srtt_s * 1e3,
                     queue_delay_ms: line.queue_delay_s * 1e3,
                     ce_pct: share(line.ce_kbps),
-                    loss_pct: s.loss_pct[0],
+                    loss_pct,
                     cwnd: line.cwnd,
                     in_flight: line.in_flight,
                 },
@@ -445,9 +442,10 @@ impl Tx<'_> {
         let mut datagram = [0; 452];
         let len = write_statistics(&mut datagram, text);
         // It is lost as any packet may be.
-        let _ = match self.o.any_source {
-            true => self.socket.send_to(&datagram[..len], self.to),
-            false => self.socket.send(&datagram[..len]),
+        let _ = if self.o.any_source {
+            self.socket.send_to(&datagram[..len], self.to)
+        } else {
+            self.socket.send(&datagram[..len])
         };
     }
 

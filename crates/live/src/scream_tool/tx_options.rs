@@ -82,6 +82,8 @@ pub(super) enum Gso {
 
 /// Rates that the arithmetic in 32-bit floats carries, kbit/s.
 const GREATEST_KBPS: f64 = 100e6;
+/// Smaller packets are headers.
+const LEAST_MTU: u64 = 50;
 /// Largest RTP payload in a UDP datagram over IPv4.
 const GREATEST_MTU: u64 = 65507 - 12;
 
@@ -223,6 +225,7 @@ pub(super) fn help() -> String {
     format!("{HELP_HEAD_TX}{}", args::help(OPTIONS))
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "an option's answer")]
 fn flag(slot: &mut bool) -> Result<(), String> {
     *slot = true;
     Ok(())
@@ -244,7 +247,7 @@ fn file(slot: &mut Option<String>, v: &Values<'_>) -> Result<(), String> {
 /// `1200` or `500,1000,1400`: at most ten, each larger than the one before.
 fn sizes(text: &str) -> Result<Vec<u32>, String> {
     let sizes: Result<Vec<u64>, _> =
-        text.split(',').map(|word| args::whole(word, 1, GREATEST_MTU)).collect();
+        text.split(',').map(|word| args::whole(word, LEAST_MTU, GREATEST_MTU)).collect();
     let sizes = sizes.map_err(|e| format!("{e} (sizes stand with commas: 500,1000,1400)"))?;
     if sizes.len() > 10 || !sizes.is_sorted_by(|a, b| a < b) {
         return Err(format!("expected at most ten increasing sizes, got `{text}`"));
@@ -457,13 +460,13 @@ const OPTIONS: &[Group<O>] = &[
                 names: &["delaytarget"],
                 values: &["s"],
                 help: "queue delay target, default 0.06",
-                set: |o, v| number(&mut o.delay_target_s, v, 0.0001, 10.0),
+                set: |o, v| number(&mut o.delay_target_s, v, 0.001, 10.0),
             },
             Opt {
                 names: &["scale"],
                 values: &["f"],
                 help: "the window's share that a loss or a classic CE leaves, default 0.7 (2020: 0.9)",
-                set: |o, v| number(&mut o.scale, v, 0.01, 1.0),
+                set: |o, v| number(&mut o.scale, v, 0.1, 1.0),
             },
             Opt {
                 names: &["nopace"],
@@ -570,7 +573,7 @@ const OPTIONS: &[Group<O>] = &[
                 help: "version 1: reaction to a delay above the target, default 10",
                 set: |o, v| {
                     o.only_v1()?;
-                    number(&mut o.gain_down, v, 0.0, 1000.0)
+                    number(&mut o.gain_down, v, 0.0, 100.0)
                 },
             },
             Opt {
@@ -588,7 +591,7 @@ const OPTIONS: &[Group<O>] = &[
                 help: "version 1: greatest rise of the rate per second as a share of it, default 0.5",
                 set: |o, v| {
                     o.only_v1()?;
-                    number(&mut o.ramp_scale, v, 0.0, 100.0)
+                    number(&mut o.ramp_scale, v, 0.0, 10.0)
                 },
             },
         ],
@@ -824,10 +827,10 @@ mod tests {
             ("h 0", "port: expected a whole number between 1 and 65535, got `0`"),
             ("h x", "port: expected a whole number between 1 and 65535, got `x`"),
             ("-minrate 900 -maxrate 800 h 1", "-minrate: 900 is above -maxrate 800"),
-            ("-mtu 10,9 h 1", "-mtu: expected at most ten increasing sizes, got `10,9`"),
+            ("-mtu 90,80 h 1", "-mtu: expected at most ten increasing sizes, got `90,80`"),
             (
                 "-mtu 10;20 h 1",
-                "-mtu: expected a whole number between 1 and 65495, got `10;20` (sizes stand with \
+                "-mtu: expected a whole number between 50 and 65495, got `10;20` (sizes stand with \
                  commas: 500,1000,1400)",
             ),
             ("-dscale 5 h 1", "-dscale: an option of SCReAM version 1: add -generation 2020"),

@@ -80,7 +80,7 @@ impl Inbox {
     }
 
     /// Fills the buffers with what has come, and says how many it filled; none is no error.
-    pub fn receive(&mut self, fd: BorrowedFd<'_>, clock: &Clock) -> io::Result<usize> {
+    pub fn receive(&mut self, fd: BorrowedFd<'_>, clock: Clock) -> io::Result<usize> {
         self.told.clear();
         let count = self.names.len().min(BATCH);
         let mut pieces = [EMPTY_IOVEC; BATCH];
@@ -196,7 +196,7 @@ impl Inbox {
 }
 
 /// The session's clock and Unix time of one moment: not of two between which others had the CPU.
-fn both_clocks(clock: &Clock) -> (Time, u64) {
+fn both_clocks(clock: Clock) -> (Time, u64) {
     let mut before = clock.now();
     for _ in 0..3 {
         let unix = unix_ns();
@@ -315,6 +315,7 @@ impl<'a> Iterator for Controls<'a> {
         let (message, data) = unsafe {
             let message = &*self.next;
             let data = libc::CMSG_DATA(self.next);
+            #[allow(clippy::unnecessary_cast, reason = "32 bits on some C libraries")]
             let len = message.cmsg_len as usize - (data as usize - self.next as usize);
             self.next = libc::CMSG_NXTHDR(self.head, self.next);
             (message, std::slice::from_raw_parts(data, len))
