@@ -41,9 +41,10 @@ fuzz: ## a minute of random texts for every parser
 
 check: lint demo fuzz test ## everything that CI does
 
-bench: build ## speed of the engine and of every queue
+bench: build ## speed of the engine, of every queue and of the SCReAM tool
 	cargo bench --locked -p sojourn-sim --bench engine
 	cargo bench --locked -p sojourn-core --bench qdisc
+	cargo bench --locked -p sojourn-cli --bench scream_tool
 
 report: build ## report.html of the latest results
 	$(BIN)/sojourn report --output report.html
