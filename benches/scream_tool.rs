@@ -80,11 +80,11 @@ impl Wire {
         let commands = [
             format!("netns add {n}t"),
             format!("netns add {n}r"),
-            format!("link add t netns {n}t type veth peer name r netns {n}r"),
-            format!("-n {n}t addr add 10.71.0.1/30 dev t"),
-            format!("-n {n}r addr add 10.71.0.2/30 dev r"),
-            format!("-n {n}t link set t up"),
-            format!("-n {n}r link set r up"),
+            format!("link add end0 netns {n}t type veth peer name end1 netns {n}r"),
+            format!("-n {n}t addr add 10.71.0.1/30 dev end0"),
+            format!("-n {n}r addr add 10.71.0.2/30 dev end1"),
+            format!("-n {n}t link set end0 up"),
+            format!("-n {n}r link set end1 up"),
         ];
         commands.iter().all(|c| ip(c)).then_some(wire)
     }
