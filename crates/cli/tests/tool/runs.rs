@@ -79,7 +79,8 @@ fn each_signal_ends_both_ends_with_their_summaries() {
     for signal in [Signal::INT, Signal::TERM] {
         let port = port();
         let mut rx = rx(&format!("127.0.0.1 {port}"));
-        let mut tx = tx(&format!("-fixedrate 1000 -verbose 127.0.0.1 {port}"));
+        let mut tx = tx(&format!("-view -fixedrate 1000 -verbose 127.0.0.1 {port}"));
+        tx.wait_for("note: -view needs a terminal; lines instead");
         rx.wait_for(",  ");
         tx.signal(signal);
         assert_eq!(tx.end(), 0, "{:#?}", tx.err);

@@ -137,7 +137,9 @@ impl Media {
     /// What the end says.
     pub(super) fn final_summary(&self) -> Option<FinalSummary> {
         let s = self.session()?.sender().summary();
-        let all = |e: Extremes, scale: f32| [e.min, e.max, e.mean].map(|v| v / scale);
+        // Extremes are those after five seconds; a shorter run has its mean.
+        let known = |e: Extremes| if e.max > 0.0 { [e.min, e.max, e.mean] } else { [e.mean; 3] };
+        let all = |e: Extremes, scale: f32| known(e).map(|v| v / scale);
         Some(FinalSummary {
             rate_kbps: all(s.rates, 1e3),
             rtt_s: all(s.rtts, 1.0),

@@ -339,7 +339,9 @@ impl Tx<'_> {
             return Ok(());
         }
         let discarded = self.media.discarded();
-        if discarded > self.discarded && self.view.is_none() {
+        // Without any feedback this is no news.
+        let is_news = discarded > self.discarded && self.last_report.is_some();
+        if is_news && self.view.is_none() {
             // The original tells more of it, and without bound.
             let (t, n) = (now.as_secs_f64(), discarded - self.discarded);
             self.screen

@@ -76,7 +76,7 @@ impl View {
             let samples = || self.samples.iter().skip(skipped).map(value);
             let most = samples().fold(0.0, f32::max);
             let now = value(&last);
-            let _ = write!(text, "{name:<12}{now:>12.places$} {unit:<7}max {most:<7.0} ");
+            let _ = write!(text, "{name:<12}{now:>12.places$} {unit:<7}max {most:<7.places$} ");
             text.extend(samples().map(|v| bar(v, most)));
             text.push_str("\x1b[K\r\n");
         }
