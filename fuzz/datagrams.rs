@@ -21,6 +21,12 @@ const GROWTH: u64 = 64 << 20;
 /// Length of a session: some seconds among strangers, then some in peace.
 const HOSTILE: Time = Time(4_000_000_000);
 const PEACE: Time = Time(9_000_000_000);
+/// Strangers' datagrams to each end at each instant.
+const STRANGE: u32 = 8;
+/// Their datagrams in a session.
+const STRANGERS: u32 = 50_000;
+/// Datagrams on their way, at most: a queue.
+const LIMIT: usize = 300;
 /// Datagrams that the network remembers for replays.
 const REPLAYS: usize = 256;
 
@@ -54,6 +60,33 @@ fn resident() -> u64 {
     pages.unwrap_or_default() * 4096
 }
 
+/// Changes a datagram as only strangers do.
+fn spoil(bytes: &mut Vec<u8>, rng: &mut Rng) {
+    let len = bytes.len() as u32;
+    match rng.below(6) {
+        0 => bytes.truncate(rng.below(len + 1) as usize),
+        1 => bytes.iter_mut().for_each(|byte| *byte = rng.u32() as u8),
+        2 => bytes.extend((0..rng.below(400)).map(|n| n as u8)),
+        3 => {
+            // A word that parsers are tempted by.
+            const WORDS: [u16; 8] = [0, 1, 0x3f, 0x40, 0x7fff, 0x8000, 0xfffe, 0xffff];
+            let at = 2 * rng.below(len / 2 + 1) as usize;
+            if let Some(place) = bytes.get_mut(at..at + 2) {
+                place.copy_from_slice(&WORDS[rng.below(8) as usize].to_be_bytes());
+            }
+        }
+        _ => {
+            // Headers more often than what they are the headers of.
+            let most = if rng.below(2) == 0 { len.min(20) } else { len };
+            for _ in 0..=rng.below(4) {
+                if let Some(byte) = bytes.get_mut(rng.below(most.max(1)) as usize) {
+                    *byte ^= 1 << rng.below(8);
+                }
+            }
+        }
+    }
+}
+
 /// One direction of the network.
 struct Net {
     delay: Dur,
@@ -69,6 +102,9 @@ impl Net {
     }
 
     fn send(&mut self, now: Time, bytes: &[u8], rng: &mut Rng) {
+        if self.flight.len() >= LIMIT {
+            return;
+        }
         let ecn = Ecn::from_tos(rng.below(4) as u8);
         let mut due = now + self.delay;
         if now >= HOSTILE || rng.below(100) >= self.hostility {
@@ -82,35 +118,28 @@ impl Net {
             self.old[rng.below(REPLAYS as u32) as usize] = bytes.to_vec();
         }
         let mut bytes = bytes.to_vec();
-        match rng.below(9) {
+        match rng.below(5) {
             0 => return,
             1 => self.flight.push_back((due, bytes.clone(), ecn)),
             2 => due += Dur::from_micros(u64::from(rng.below(200_000))),
             3 => bytes.clone_from(&self.old[rng.below(self.old.len() as u32) as usize]),
-            4 => bytes.truncate(rng.below(bytes.len() as u32 + 1) as usize),
-            5 => bytes.iter_mut().for_each(|byte| *byte = rng.u32() as u8),
-            6 => {
-                for _ in 0..=rng.below(4) {
-                    let at = rng.below(bytes.len() as u32) as usize;
-                    bytes[at] ^= 1 << rng.below(8);
-                }
-            }
-            7 => {
-                // A word that parsers are tempted by.
-                let words = [0, 1, 0x3f, 0x40, 0x7fff, 0x8000, 0xfffe, 0xffff];
-                let at = rng.below((bytes.len() as u32).max(2) - 1) as usize;
-                let word: u16 = words[rng.below(8) as usize];
-                if let Some(place) = bytes.get_mut(at..at + 2) {
-                    place.copy_from_slice(&word.to_be_bytes());
-                }
-            }
-            _ => bytes.extend((0..rng.below(400)).map(|n| n as u8)),
+            _ => spoil(&mut bytes, rng),
         }
         self.flight.push_back((due, bytes, ecn));
     }
 
     fn due(&self) -> Time {
         self.flight.iter().map(|(due, ..)| *due).min().unwrap_or(Time::NEVER)
+    }
+
+    /// A stranger's datagram, made from what it heard.
+    fn strange(&self, bytes: &mut Vec<u8>, rng: &mut Rng) -> bool {
+        if self.old.is_empty() {
+            return false;
+        }
+        bytes.clone_from(&self.old[rng.below(self.old.len() as u32) as usize]);
+        spoil(bytes, rng);
+        true
     }
 
     fn arrived(&mut self, now: Time) -> Option<(Vec<u8>, Ecn)> {
@@ -126,6 +155,9 @@ struct Lab {
     forward: Net,
     back: Net,
     datagrams: u64,
+    /// A stranger's datagram, and how many are still to come.
+    strange: Vec<u8>,
+    strangers: u32,
 }
 
 impl Lab {
@@ -166,6 +198,8 @@ impl Lab {
             back: Net::new(&mut rng),
             rng,
             datagrams: 0,
+            strange: Vec::new(),
+            strangers: STRANGERS,
         }
     }
 
@@ -201,25 +235,27 @@ impl Lab {
             self.session.on_timer(now);
         }
         while let Some((bytes, ecn)) = self.forward.arrived(now) {
-            self.datagrams += 1;
-            if let Ok(Datagram::Media(header)) = Datagram::parse(&bytes) {
-                self.receiver.on_rtp(now, &header, bytes.len() as u32, ecn);
-                self.reports(now)?;
-            }
+            self.to_receiver(now, &bytes, ecn)?;
         }
         if self.receiver.deadline() <= now {
             self.reports(now)?;
         }
         while let Some((bytes, _)) = self.back.arrived(now) {
-            self.datagrams += 1;
-            let mut lines = 0_u32;
-            let detailed = self.rng.below(2) == 0;
-            let mut log = |_: &AckLine| lines += 1;
-            let _ = self.session.on_feedback(now, &bytes, detailed, &mut log); // either is fine
-            if lines > ENDLESS {
-                return Err(format!("{lines} lines for one report"));
+            self.to_sender(now, &bytes)?;
+        }
+        let mut bytes = std::mem::take(&mut self.strange);
+        let visits = if now < HOSTILE { STRANGE.min(self.strangers) } else { 0 };
+        self.strangers -= visits;
+        for _ in 0..visits {
+            if self.forward.strange(&mut bytes, &mut self.rng) {
+                let ecn = Ecn::from_tos(self.rng.below(4) as u8);
+                self.to_receiver(now, &bytes, ecn)?;
+            }
+            if self.back.strange(&mut bytes, &mut self.rng) {
+                self.to_sender(now, &bytes)?;
             }
         }
+        self.strange = bytes;
         let mut sent = 0;
         while let Some(packet) = self.session.poll(now) {
             let mut bytes = packet.header().write().to_vec();
@@ -229,6 +265,27 @@ impl Lab {
             if sent > ENDLESS {
                 return Err(format!("{sent} packets at {now}"));
             }
+        }
+        Ok(())
+    }
+
+    fn to_receiver(&mut self, now: Time, bytes: &[u8], ecn: Ecn) -> Result<(), String> {
+        self.datagrams += 1;
+        if let Ok(Datagram::Media(header)) = Datagram::parse(bytes) {
+            self.receiver.on_rtp(now, &header, bytes.len() as u32, ecn);
+            self.reports(now)?;
+        }
+        Ok(())
+    }
+
+    fn to_sender(&mut self, now: Time, bytes: &[u8]) -> Result<(), String> {
+        self.datagrams += 1;
+        let mut lines = 0_u32;
+        let detailed = self.rng.below(2) == 0;
+        let mut log = |_: &AckLine| lines += 1;
+        let _ = self.session.on_feedback(now, bytes, detailed, &mut log); // either is fine
+        if lines > ENDLESS {
+            return Err(format!("{lines} lines for one report"));
         }
         Ok(())
     }
