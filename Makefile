@@ -3,6 +3,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PYTHON ?= python3
 UV     := $(shell command -v uv)
+# In the place of the console scripts of the same names, which load Python first.
+SCREAM_TOOL = $(addprefix $(or $(CARGO_TARGET_DIR),target)/release/scream-bw-test-,tx rx)
 SOURCES := $(shell find crates -type f) Cargo.toml Cargo.lock pyproject.toml
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
@@ -39,9 +41,10 @@ fuzz: ## a minute of random texts for every parser
 
 check: lint demo fuzz test ## everything that CI does
 
-bench: build ## speed of the engine and of every queue
+bench: build ## speed of the engine, of every queue and of the SCReAM tool
 	cargo bench --locked -p sojourn-sim --bench engine
 	cargo bench --locked -p sojourn-core --bench qdisc
+	cargo bench --locked -p sojourn-cli --bench scream_tool
 
 report: build ## report.html of the latest results
 	$(BIN)/sojourn report --output report.html
@@ -60,4 +63,6 @@ $(BIN)/maturin:
 
 $(VENV)/.built: $(SOURCES) | $(BIN)/maturin
 	$(BIN)/maturin develop --release --locked --group dev $(if $(UV),--uv)
+	cargo build --release --locked -p sojourn-cli
+	install $(SCREAM_TOOL) $(BIN)
 	@touch $@

@@ -59,6 +59,13 @@ def run_linux(
     `stall_s` of wall time without progress, or `limit_s` in all.
     """
 
+def scream_tool(end: Literal["tx", "rx"], args: list[str]) -> int:
+    """One end of the SCReAM bandwidth test tool until it is over; its exit code.
+
+    Raises:
+        ValueError: `end` is neither.
+    """
+
 def linux_inside(folder: str) -> None:
     """What runs inside the kernel."""
 

@@ -17,6 +17,7 @@ use sojourn_core::aqm::Kernel;
 use sojourn_core::grammar::{Param, usage};
 use sojourn_core::{cc, qdiscs as queues};
 use sojourn_linux::{Launch, Measured, Network};
+use sojourn_live::scream_tool::End;
 use sojourn_trace::Output;
 use sojourn_trace::fairness::{self, Better};
 use sojourn_transport::app;
@@ -163,6 +164,19 @@ fn linux_inside(py: Python<'_>, folder: PathBuf) -> PyResult<()> {
     py.detach(|| sojourn_linux::inside(&folder)).map_err(PyRuntimeError::new_err)
 }
 
+/// One end of the SCReAM bandwidth test tool, until it is over; its exit code. `args` without the
+/// program's name.
+#[pyfunction]
+fn scream_tool(py: Python<'_>, end: &str, args: Vec<String>) -> PyResult<u8> {
+    let end = match end {
+        "tx" => End::Sender,
+        "rx" => End::Receiver,
+        other => return Err(PyValueError::new_err(format!("expected tx or rx, got `{other}`"))),
+    };
+    let args = std::iter::once(String::new()).chain(args).map(Into::into);
+    Ok(py.detach(|| sojourn_live::scream_tool::run(end, args)))
+}
+
 /// Tells Python of the progress at every so many samples, and keeps its exception.
 struct Watch {
     progress: Option<Py<PyAny>>,
@@ -284,6 +298,6 @@ mod _core {
     #[pymodule_export]
     use super::{
         RunResult, ScenarioError, app_usage, apps, cc_usage, controllers, expand, harm, jain,
-        linux_inside, qdisc_usage, qdiscs, resolve, run, run_linux, schema, version,
+        linux_inside, qdisc_usage, qdiscs, resolve, run, run_linux, schema, scream_tool, version,
     };
 }

@@ -42,6 +42,8 @@ const HALVING_INTERVAL: u32 = 60 * 65_536;
 const HALVING_LEAST: u32 = 6_554;
 /// After the last mark the queue is an L4S queue for so long, ticks.
 const L4S_ACTIVE: u32 = 5 * 65_535;
+/// Nine hours, ticks.
+const LONG_AGO: u32 = 1 << 31;
 /// The window may be exceeded by this factor (2024).
 const SEND_HEADROOM: f32 = 1.5;
 
@@ -126,7 +128,7 @@ impl V2 {
             last_halving: now,
             halving: false,
             last_low_queue: now,
-            last_base_refresh: Ticks(now.0.wrapping_sub(1)),
+            last_base_refresh: Ticks(now.0.wrapping_sub(if config.parity { 1 } else { LONG_AGO })),
             acked_sent: now,
             control: Control::new(&config, now),
             stats: Stats::new(now),

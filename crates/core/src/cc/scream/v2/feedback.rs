@@ -4,7 +4,7 @@ use super::super::delay::Sample;
 use super::super::flight::is_after;
 use super::super::ticks::seconds;
 use super::super::{AckLine, Metric, Ticks};
-use super::V2;
+use super::{LONG_AGO, V2};
 use super::rules::Law;
 use crate::ecn::Ecn;
 
@@ -156,7 +156,10 @@ impl V2 {
         let l4s = self.rules.law == Law::Y2024 && self.control.l4s_active;
         if self.queue_delay < LOW_QUEUE || l4s {
             self.last_low_queue = now;
-            self.last_base_refresh = Ticks(now.0.wrapping_sub(3 * self.srtt_ticks));
+            // The original goes back by three RTTs of now, so that an RTT that grows afterwards looks
+            // like a refresh, for which it empties the RTP queue.
+            let ago = if self.config.parity { 3 * self.srtt_ticks } else { LONG_AGO };
+            self.last_base_refresh = Ticks(now.0.wrapping_sub(ago));
         }
     }
 

@@ -81,7 +81,9 @@ impl V2 {
                 rate /= (1.0 - relaxed).clamp(1.0 / RELAXED_MOST, 1.0);
             }
         }
-        self.pace = (self.packet_bytes() as f32 * 8.0 / rate).max(MIN_PACE);
+        // The original's least time keeps it below 970 Mbit/s.
+        let least = if self.config.parity { MIN_PACE } else { 0.0 };
+        self.pace = (self.packet_bytes() as f32 * 8.0 / rate).max(least);
     }
 
     fn update_slowly(&mut self, now: Ticks) {

@@ -1,0 +1,39 @@
+//! The machine's clocks. A session's time is `CLOCK_MONOTONIC`: steps of the wall clock, which the
+//! original measures with, do not disturb it.
+
+use rustix::time::{ClockId, Timespec, clock_gettime};
+use sojourn_core::Time;
+
+/// Time since the start of this clock's owner.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    epoch: u64,
+}
+
+impl Clock {
+    /// A clock that shows zero now.
+    pub fn start() -> Self {
+        Self { epoch: nanoseconds(clock_gettime(ClockId::Monotonic)) }
+    }
+
+    /// The time.
+    #[inline]
+    pub fn now(&self) -> Time {
+        Time(nanoseconds(clock_gettime(ClockId::Monotonic)).saturating_sub(self.epoch))
+    }
+}
+
+/// Nanoseconds of Unix time.
+pub(crate) fn unix_ns() -> u64 {
+    nanoseconds(clock_gettime(ClockId::Realtime))
+}
+
+/// User and system time of this process, s.
+pub(crate) fn cpu_seconds() -> f64 {
+    nanoseconds(clock_gettime(ClockId::ProcessCPUTime)) as f64 / 1e9
+}
+
+/// Neither clock shows a time before its zero.
+fn nanoseconds(at: Timespec) -> u64 {
+    (at.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(at.tv_nsec as u64)
+}

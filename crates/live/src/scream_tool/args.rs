@@ -1,0 +1,261 @@
+//! The command line: words after one dash (two are taken as well), matched exactly, each with a
+//! fixed number of values, and positional arguments before, between or behind them.
+
+use sojourn_core::grammar::nearest;
+
+/// One option of a program whose choices are an `O`.
+pub(super) struct Opt<O: 'static> {
+    /// Without the dash; the first is the one in the help.
+    pub(super) names: &'static [&'static str],
+    /// What each value is called in the help.
+    pub(super) values: &'static [&'static str],
+    /// One line.
+    pub(super) help: &'static str,
+    /// Takes the values; the error says what was expected.
+    pub(super) set: fn(&mut O, &Values<'_>) -> Result<(), String>,
+}
+
+/// Options under a heading of the help.
+pub(super) struct Group<O: 'static> {
+    pub(super) heading: &'static str,
+    pub(super) options: &'static [Opt<O>],
+}
+
+/// The values of one option, read strictly.
+pub(super) struct Values<'a>(&'a [String]);
+
+impl<'a> Values<'a> {
+    pub(super) fn text(&self, at: usize) -> &'a str {
+        &self.0[at]
+    }
+
+    /// A finite number between the limits, which are included.
+    pub(super) fn number(&self, at: usize, least: f64, greatest: f64) -> Result<f64, String> {
+        let text = self.text(at);
+        let number = text.parse().ok().filter(|n: &f64| n.is_finite());
+        number.filter(|n| (least..=greatest).contains(n)).ok_or_else(|| {
+            let range = match (least, greatest) {
+                (f64::MIN, f64::MAX) => String::new(),
+                (_, f64::MAX) => format!(" of at least {least}"),
+                _ => format!(" between {least} and {greatest}"),
+            };
+            format!("expected a number{range}, got `{text}`")
+        })
+    }
+
+    /// A whole number between the limits, which are included.
+    pub(super) fn whole(&self, at: usize, least: u64, greatest: u64) -> Result<u64, String> {
+        whole(self.text(at), least, greatest)
+    }
+
+    /// One of `words`, by its place.
+    pub(super) fn word(&self, at: usize, words: &[&str]) -> Result<usize, String> {
+        let text = self.text(at);
+        words
+            .iter()
+            .position(|w| *w == text)
+            .ok_or_else(|| format!("expected {}, got `{text}`", words.join(", ")))
+    }
+}
+
+/// A whole number between the limits, which are included.
+pub(super) fn whole(text: &str, least: u64, greatest: u64) -> Result<u64, String> {
+    let number = text.parse().ok().filter(|n| (least..=greatest).contains(n));
+    number.ok_or_else(|| {
+        format!("expected a whole number between {least} and {greatest}, got `{text}`")
+    })
+}
+
+/// What a command line holds: each option with its values, in order, and the other arguments.
+pub(super) struct Parsed<O: 'static> {
+    pub(super) options: Vec<(&'static Opt<O>, Vec<String>)>,
+    pub(super) others: Vec<String>,
+}
+
+impl<O> Parsed<O> {
+    /// Splits `args`, which do not hold the program's name.
+    pub(super) fn new(args: &[String], groups: &'static [Group<O>]) -> Result<Self, String> {
+        let mut parsed = Self { options: Vec::new(), others: Vec::new() };
+        let mut rest = args.iter();
+        while let Some(arg) = rest.next() {
+            let Some(word) = option_word(arg) else {
+                parsed.others.push(arg.clone());
+                continue;
+            };
+            let (name, inline) = match word.split_once('=') {
+                Some((name, value)) => (name, Some(value.to_owned())),
+                None => (word, None),
+            };
+            let opt = find(name, groups)?;
+            let wanted = opt.values.len();
+            if inline.is_some() && wanted != 1 {
+                return Err(format!("-{name}: takes {}, not =", count(wanted)));
+            }
+            // A value may begin with a dash: -ect -1.
+            let values: Vec<String> =
+                inline.into_iter().chain(rest.by_ref().cloned()).take(wanted).collect();
+            if values.len() < wanted {
+                return Err(format!("-{name}: expected {}", opt.values.join(" and ")));
+            }
+            parsed.options.push((opt, values));
+        }
+        Ok(parsed)
+    }
+
+    /// The values of the last option called `name`.
+    pub(super) fn last(&self, name: &str) -> Option<&[String]> {
+        let mut all = self.options.iter().rev();
+        all.find(|(opt, _)| opt.names.contains(&name)).map(|(_, values)| values.as_slice())
+    }
+
+    /// Carries out all options, in order.
+    pub(super) fn apply(&self, chosen: &mut O) -> Result<(), String> {
+        for (opt, values) in &self.options {
+            (opt.set)(chosen, &Values(values)).map_err(|e| format!("-{}: {e}", opt.names[0]))?;
+        }
+        Ok(())
+    }
+}
+
+/// The name in an argument that is an option: not a lone dash, not a negative number.
+fn option_word(arg: &str) -> Option<&str> {
+    let word = arg.strip_prefix('-')?;
+    let word = word.strip_prefix('-').unwrap_or(word);
+    word.starts_with(|c: char| c.is_ascii_alphabetic()).then_some(word)
+}
+
+fn find<O>(name: &str, groups: &'static [Group<O>]) -> Result<&'static Opt<O>, String> {
+    let all = || groups.iter().flat_map(|g| g.options);
+    all().find(|o| o.names.contains(&name)).ok_or_else(|| {
+        let names = || all().flat_map(|o| o.names.iter().copied());
+        let near = nearest(name, names()).or_else(|| {
+            // -rateinc and -nopacing are in the original's documents.
+            names().max_by_key(|n| common(name, n)).filter(|n| common(name, n) >= 5)
+        });
+        let hint = near.map_or(String::new(), |n| format!(" (did you mean -{n}?)"));
+        format!("unknown option -{name}{hint}; -help lists all")
+    })
+}
+
+/// Bytes that both begin with.
+fn common(a: &str, b: &str) -> usize {
+    a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count()
+}
+
+fn count(values: usize) -> String {
+    match values {
+        0 => "no value".into(),
+        n => format!("{n} values"),
+    }
+}
+
+/// The list of options in a help text.
+pub(super) fn help<O>(groups: &[Group<O>]) -> String {
+    let mut text = String::new();
+    for group in groups {
+        text.push_str(&format!("\n{}\n", group.heading));
+        for opt in group.options {
+            let head = format!("  -{} {}", opt.names[0], opt.values.join(" "));
+            let head = head.trim_end();
+            // A head that fills its column stands on a line of its own.
+            let gap = if head.len() < 30 { String::new() } else { format!("\n{:30}", "") };
+            text.push_str(&format!("{head:30}{gap} {}\n", opt.help));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Chosen {
+        rate: f64,
+        pair: (u64, u64),
+        is_loud: bool,
+    }
+
+    const GROUPS: &[Group<Chosen>] = &[Group {
+        heading: "Options",
+        options: &[
+            Opt {
+                names: &["maxrate"],
+                values: &["kbit/s"],
+                help: "rate",
+                set: |o, v| v.number(0, 0.0, f64::MAX).map(|n| o.rate = n),
+            },
+            Opt {
+                names: &["pair", "couple"],
+                values: &["a", "b"],
+                help: "two",
+                set: |o, v| {
+                    o.pair = (v.whole(0, 0, 9)?, v.whole(1, 0, 9)?);
+                    Ok(())
+                },
+            },
+            Opt {
+                names: &["loud"],
+                values: &[],
+                help: "loud",
+                set: |o, _| {
+                    o.is_loud = true;
+                    Ok(())
+                },
+            },
+        ],
+    }];
+
+    fn read(line: &str) -> Result<(Chosen, Vec<String>), String> {
+        let args: Vec<String> = line.split_whitespace().map(String::from).collect();
+        let parsed = Parsed::new(&args, GROUPS)?;
+        let mut chosen = Chosen::default();
+        parsed.apply(&mut chosen)?;
+        Ok((chosen, parsed.others))
+    }
+
+    #[test]
+    fn options_stand_anywhere_with_one_dash_or_two() {
+        let (chosen, others) = read("-pair 1 2 10.0.0.1 --loud 5000 -maxrate=7.5").unwrap();
+        assert_eq!((chosen.rate, chosen.pair, chosen.is_loud), (7.5, (1, 2), true));
+        assert_eq!(others, ["10.0.0.1", "5000"]);
+    }
+
+    #[test]
+    fn names_are_matched_exactly_and_the_nearest_is_offered() {
+        // The original takes an argument that merely contains an option's name.
+        let said = read("x-maxrate 5").err();
+        assert_eq!(said, None, "no option, so two positional arguments");
+        assert_eq!(
+            read("-maxrat 5").err().unwrap(),
+            "unknown option -maxrat (did you mean -maxrate?); -help lists all"
+        );
+        assert_eq!(read("-zzzzzzzz").err().unwrap(), "unknown option -zzzzzzzz; -help lists all");
+    }
+
+    #[test]
+    fn values_are_read_strictly() {
+        for (line, said) in [
+            ("-maxrate", "-maxrate: expected kbit/s"),
+            ("-maxrate fast", "-maxrate: expected a number of at least 0, got `fast`"),
+            ("-maxrate 5x", "-maxrate: expected a number of at least 0, got `5x`"),
+            ("-maxrate -1", "-maxrate: expected a number of at least 0, got `-1`"),
+            ("-maxrate nan", "-maxrate: expected a number of at least 0, got `nan`"),
+            ("-maxrate inf", "-maxrate: expected a number of at least 0, got `inf`"),
+            ("-couple 1 x", "-pair: expected a whole number between 0 and 9, got `x`"),
+            ("-pair 1", "-pair: expected a and b"),
+            ("-pair=1", "-pair: takes 2 values, not ="),
+            ("-loud=yes", "-loud: takes no value, not ="),
+        ] {
+            assert_eq!(read(line).err().as_deref(), Some(said), "{line}");
+        }
+    }
+
+    #[test]
+    fn the_help_has_every_option() {
+        let text = help(GROUPS);
+        for word in ["Options", "-maxrate kbit/s", "-pair a b", "-loud"] {
+            assert!(text.contains(word), "{text}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The receiver's lines on lost packets: the original's, but no more of them than a screen can take.
+
+use sojourn_core::{Dur, Time};
+
+use super::lines::gap_line;
+
+/// Lines at once.
+const BURST: u32 = 100;
+/// A further line may come after each of these.
+const REFILL: Dur = Dur::from_millis(100);
+
+/// Tells of gaps in the sequence numbers.
+#[derive(Debug, Default)]
+pub(super) struct Gaps {
+    lines: Allowance,
+    /// Gaps that were not told, and the packets in them.
+    untold: (u64, u64),
+}
+
+/// A bucket of lines.
+#[derive(Debug)]
+pub(super) struct Allowance {
+    left: u32,
+    refilled: Time,
+}
+
+impl Default for Allowance {
+    fn default() -> Self {
+        Self { left: BURST, refilled: Time::ZERO }
+    }
+}
+
+impl Allowance {
+    /// Takes a line out of the bucket, if there is one.
+    pub(super) fn take(&mut self, now: Time) -> bool {
+        let refills = now.since(self.refilled).0 / REFILL.0;
+        self.refilled += REFILL * refills;
+        self.left = (u64::from(self.left) + refills).min(u64::from(BURST)) as u32;
+        let has_one = self.left > 0;
+        self.left -= u32::from(has_one);
+        has_one
+    }
+}
+
+impl Gaps {
+    /// Number `seq` came after `previous`; lines to print.
+    pub(super) fn on(&mut self, now: Time, seq: u16, previous: u16) -> Option<String> {
+        let line = gap_line(seq, previous);
+        if self.lines.take(now) {
+            let untold = self.untold();
+            return Some(untold.map_or_else(|| line.clone(), |untold| format!("{untold}\n{line}")));
+        }
+        let step = seq.wrapping_sub(previous);
+        // A late packet makes a step of nearly all numbers: a gap, but nothing lost by it.
+        let lost = if step < 1 << 15 { u64::from(step) - 1 } else { 0 };
+        self.untold = (self.untold.0 + 1, self.untold.1 + lost);
+        None
+    }
+
+    /// What was left out since it was last told.
+    pub(super) fn untold(&mut self) -> Option<String> {
+        let (gaps, packets) = std::mem::take(&mut self.untold);
+        (gaps > 0)
+            .then(|| format!("... and {gaps} more lines of this kind, {packets} packets lost"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_bounded_and_the_rest_is_counted() {
+        let mut gaps = Gaps::default();
+        let told = (1..=1000_u16).filter(|n| gaps.on(Time(1), n * 3, n * 3 - 3).is_some()).count();
+        assert_eq!(told, BURST as usize);
+        // A second later ten more are allowed, the first of which tells of those left out.
+        let line = gaps.on(Time(1_000_000_001), 3010, 3000).expect("a line");
+        assert!(
+            line.starts_with("... and 900 more lines of this kind, 1800 packets lost\n"),
+            "{line}"
+        );
+        let told = (1..=100_u16).filter(|n| gaps.on(Time(1_000_000_001), *n, n + 1).is_some());
+        assert_eq!(told.count(), 9);
+    }
+}

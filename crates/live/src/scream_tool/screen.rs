@@ -1,0 +1,87 @@
+//! What the user sees: results on stdout, as text or as JSON, and notes on stderr.
+
+use std::io::{self, IsTerminal as _, Write as _};
+
+use serde_json::Value;
+
+/// The two streams.
+#[derive(Debug)]
+pub(super) struct Screen {
+    is_json: bool,
+    is_closed: bool,
+    has_progress: bool,
+}
+
+impl Screen {
+    pub(super) fn new(is_json: bool) -> Self {
+        Self { is_json, is_closed: false, has_progress: io::stderr().is_terminal() }
+    }
+
+    pub(super) fn is_json(&self) -> bool {
+        self.is_json
+    }
+
+    /// Whether nobody reads stdout any more: a reason to stop, not an error.
+    pub(super) fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+
+    /// A line of text on stdout; JSON is never mixed with it.
+    pub(super) fn line(&mut self, text: &str) {
+        if !self.is_json {
+            self.write(text, "\n");
+        }
+    }
+
+    /// Text with its ends of lines.
+    pub(super) fn block(&mut self, text: &str) {
+        if !self.is_json {
+            self.write(text, "");
+        }
+    }
+
+    /// An object on stdout, if that is JSON.
+    pub(super) fn object(&mut self, object: &Value) {
+        if self.is_json {
+            self.write(&object.to_string(), "\n");
+        }
+    }
+
+    fn write(&mut self, text: &str, end: &str) {
+        let mut out = io::stdout().lock();
+        let done = write!(out, "{text}{end}").and_then(|()| out.flush());
+        self.is_closed |= done.is_err();
+    }
+
+    /// A line on stderr.
+    #[expect(clippy::unused_self, reason = "both streams have one owner")]
+    pub(super) fn note(&self, text: &str) {
+        // Nobody may read it; that is their choice.
+        let _ = writeln!(io::stderr().lock(), "{text}");
+    }
+
+    /// A sign of life, on a terminal only.
+    pub(super) fn dot(&self) {
+        if self.has_progress {
+            let mut out = io::stderr().lock();
+            let _ = write!(out, ".").and_then(|()| out.flush());
+        }
+    }
+}
+
+/// Text of the other end, without what would control a terminal.
+pub(super) fn harmless(bytes: &[u8]) -> String {
+    let printable = |b: &u8| if (0x20..0x7f).contains(b) { char::from(*b) } else { '?' };
+    bytes.iter().take(450).map(printable).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_other_end_cannot_control_the_terminal() {
+        assert_eq!(harmless(b" 1.0, \x1b[2J\n\xff"), " 1.0, ?[2J??");
+        assert_eq!(harmless(&[b'a'; 1000]).len(), 450);
+    }
+}

@@ -1,0 +1,502 @@
+//! The sender on a socket.
+
+use std::cell::RefCell;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+
+use serde_json::json;
+use sojourn_core::wire::rtp::{Header, TOOL_SSRC, write_statistics};
+use sojourn_core::{Dur, Ecn, Time};
+
+use super::logs::Logs;
+use super::media::Media;
+use super::screen::Screen;
+use super::told;
+use super::tx_options::{Gso, TxOptions};
+use super::view::{Sample, View};
+use super::{Failure, Generation};
+use crate::clock::{Clock, cpu_seconds, unix_ns};
+use crate::udp::{self, Inbox, Opening, Outbox, Socket};
+use crate::wait::{StopSignal, exact_timers, wait};
+
+/// The original's main loop: what is printed is looked at so often.
+const TICK: Dur = Dur::from_millis(50);
+/// Without feedback for so long something is wrong.
+const SILENCE: Dur = Dur::from_secs(1);
+const SUMMARY: Dur = Dur::from_secs(2);
+const VERBOSE: Dur = Dur::from_millis(200);
+const FLUSH: Dur = Dur::from_secs(1);
+/// Packets handed to the kernel at once.
+const BATCH: usize = 64;
+/// Batches between two looks at the feedback.
+const BATCHES: usize = 8;
+/// A burst of so many packets leaves in larger pieces that the kernel cuts, of so many packets. A
+/// queue on this machine may take a piece for one packet and mark all of it, which a fixed rate does
+/// not answer to; an adaptive one has pieces from some 250 Mbit/s on, where it needs them.
+const LONG_BURST: usize = 16;
+const LONG_FIXED_BURST: usize = 3;
+const TRAIN: usize = 8;
+/// Reports are at most 1200 bytes from us, 1472 from others.
+const REPORT: usize = 2048;
+/// Notes of one sort are not repeated earlier.
+const PATIENCE: Dur = Dur::from_secs(10);
+
+struct Tx<'a> {
+    o: &'a TxOptions,
+    columns: Generation,
+    screen: Screen,
+    view: Option<View>,
+    socket: Socket,
+    to: SocketAddr,
+    sent_as: Ecn,
+    clock: Clock,
+    media: Media,
+    outbox: Outbox,
+    logs: Logs,
+    is_warned: bool,
+    /// Reports, and datagrams that are none.
+    reports: u64,
+    malformed: u64,
+    foreign: u64,
+    last_report: Option<Time>,
+    packets: u64,
+    discarded: u64,
+    refused: bool,
+    due: Due,
+}
+
+/// When what is printed next.
+struct Due {
+    tick: Time,
+    summary: Time,
+    verbose: Time,
+    silence: Time,
+    flush: Time,
+    network_note: Time,
+}
+
+/// Runs the sender until its time is over or a signal comes.
+pub(super) fn run(o: &TxOptions) -> Result<(), Failure> {
+    let to = udp::look_up(&o.host, o.port, o.local.is_v6).map_err(Failure::usage)?;
+    let columns = o.log_format.unwrap_or(o.generation);
+    let logs = Logs::open(o, columns).map_err(Failure::usage)?;
+    let screen = Screen::new(o.json);
+    o.notes.iter().for_each(|note| screen.note(&format!("note: {note}")));
+    let sent_as = match o.ect {
+        0 => Ecn::Ect0,
+        1 => Ecn::Ect1,
+        3 => Ecn::Ce,
+        _ => Ecn::NotEct,
+    };
+    let (socket, port) = open(o, to, sent_as, &screen)?;
+    if !o.any_source {
+        socket.connect(to).map_err(|e| Failure::network(format!("{to}: {e}")))?;
+    }
+    let clock = Clock::start();
+    let media = Media::new(o, clock.now()).map_err(Failure::usage)?;
+    let buffer = socket.receive_buffer().unwrap_or(0);
+    if buffer < udp::BUFFER && media.greatest_kbps() > 200_000.0 {
+        screen.note(&super::buffer_hint("wmem", buffer));
+    }
+    if columns == Generation::V2026 {
+        screen.note(&o.mtus[0].to_string());
+    }
+    screen.note(&format!("Listen on port {port} to receive RTCP from decoder "));
+    match o.fixed_kbps.filter(|_| o.push_traffic) {
+        Some(rate) => {
+            screen.note(&format!("Scream sender started in push traffic mode {rate:.0}kbps"));
+        }
+        None => screen.note("Scream sender started! "),
+    }
+    let greatest = o.mtus.last().copied().unwrap_or(1200) as usize;
+    let view = o.view.then(|| View::open(format!("SCReAM to {to}, {}", sent_as.name()))).flatten();
+    if o.view && view.is_none() {
+        screen.note("note: -view needs a terminal; lines instead");
+    }
+    let mut outbox = Outbox::new(BATCH, greatest);
+    if o.any_source {
+        outbox.address(to);
+    }
+    let now = clock.now();
+    let mut tx = Tx {
+        o,
+        columns,
+        screen,
+        view,
+        socket,
+        to,
+        sent_as,
+        clock,
+        media,
+        outbox,
+        logs,
+        is_warned: false,
+        reports: 0,
+        malformed: 0,
+        foreign: 0,
+        last_report: None,
+        packets: 0,
+        discarded: 0,
+        refused: false,
+        due: Due {
+            tick: now + TICK,
+            summary: now + SUMMARY,
+            verbose: now + VERBOSE,
+            silence: now + SILENCE,
+            flush: now + FLUSH,
+            network_note: now,
+        },
+    };
+    tx.go()
+}
+
+/// The socket and its port: the receiver's number, unless that is taken or the receiver is here.
+fn open(
+    o: &TxOptions,
+    to: SocketAddr,
+    ecn: Ecn,
+    screen: &Screen,
+) -> Result<(Socket, u16), Failure> {
+    let opening = |port| Opening {
+        is_v6: to.is_ipv6(),
+        only_v6: to.is_ipv6(),
+        port,
+        interface: o.local.interface.clone(),
+        tos: ecn.on_tos(o.local.dscp << 2),
+        ..Opening::default()
+    };
+    let wanted = match o.local.port {
+        Some(port) => port,
+        None if udp::is_own(to) => 0,
+        None => to.port(),
+    };
+    let opened = match Socket::open(&opening(wanted)) {
+        Err(e) if e.kind() == io::ErrorKind::AddrInUse && o.local.port.is_none() => {
+            screen.note(&format!(
+                "note: port {wanted} is taken here, another is used; a receiver of the original \
+                 with a named sender would answer to {wanted}"
+            ));
+            Socket::open(&opening(0))
+        }
+        other => other,
+    };
+    let socket = opened.map_err(|e| match &o.local.interface {
+        Some(name) if e.kind() != io::ErrorKind::AddrInUse => {
+            Failure::network(format!("-if {name}: {e}"))
+        }
+        _ => Failure::network(format!("port {wanted}: {e}")),
+    })?;
+    let port = socket.local_addr().map_or(wanted, |a| a.port());
+    Ok((socket, port))
+}
+
+impl Tx<'_> {
+    fn go(&mut self) -> Result<(), Failure> {
+        let stop = StopSignal::new().map_err(|e| Failure::network(format!("signals: {e}")))?;
+        exact_timers();
+        let end = self.o.duration_s.map_or(Time::NEVER, |s| Time((s * 1e9) as u64));
+        let mut inbox = Inbox::new(16, REPORT);
+        loop {
+            let waits_for_room = !self.outbox.is_empty();
+            let mut until = self.due.tick.min(end);
+            if !waits_for_room {
+                until = until.min(self.media.deadline());
+            }
+            let woken =
+                wait(self.socket.as_fd(), Some(&stop), waits_for_room, Some(until), self.clock)
+                    .map_err(|e| Failure::network(format!("poll: {e}")))?;
+            if woken.is_readable {
+                self.read(&mut inbox);
+            }
+            self.transmit();
+            let now = self.clock.now();
+            if now >= self.due.tick {
+                self.due.tick = now + TICK;
+                self.on_tick(now)?;
+            }
+            if woken.is_stopped || now >= end || self.screen.is_closed() {
+                break;
+            }
+        }
+        drop(stop);
+        self.farewell()
+    }
+
+    fn read(&mut self, inbox: &mut Inbox) {
+        loop {
+            match inbox.receive(self.socket.as_fd(), self.clock) {
+                Ok(0) => return,
+                Ok(_) => {}
+                Err(e) => {
+                    self.refused |= e.kind() == io::ErrorKind::ConnectionRefused;
+                    return;
+                }
+            }
+            for d in inbox.datagrams() {
+                if d.bytes.len() < 2 {
+                    continue; // keep-alives
+                }
+                if !self.o.any_source && d.from != self.to {
+                    self.foreign += 1;
+                    continue;
+                }
+                self.on_feedback(d.bytes);
+            }
+            if !inbox.is_full() {
+                return;
+            }
+        }
+    }
+
+    fn on_feedback(&mut self, bytes: &[u8]) {
+        let now = self.clock.now();
+        let (logs, screen) = (&mut self.logs, &self.screen);
+        let unix_s = if self.o.ntp { unix_ns() as f64 / 1e9 } else { 0.0 };
+        let is_detailed = self.o.detailed;
+        let logs = RefCell::new(logs);
+        let warn = |written: Result<(), String>| {
+            if let Err(e) = written {
+                screen.note(&format!("warning: {e}"));
+            }
+        };
+        let read = self.media.on_feedback(
+            now,
+            bytes,
+            is_detailed,
+            &mut |a| warn(logs.borrow_mut().ack(a, unix_s)),
+            &mut |a| warn(logs.borrow_mut().fate(a, unix_s)),
+        );
+        if read.is_err() {
+            self.malformed += 1;
+            return;
+        }
+        self.reports += 1;
+        self.last_report = Some(now);
+        if is_detailed && !self.screen.is_json() {
+            let line = self.media.debug_line(bytes);
+            self.screen.line(&line);
+        }
+    }
+
+    /// Hands the kernel what is due.
+    fn transmit(&mut self) {
+        for _ in 0..BATCHES {
+            if self.outbox.is_empty() {
+                // Taken before the packets leave: a preempted sender must not stamp them late.
+                let now = self.clock.now();
+                self.media.on_timer(now);
+                while !self.outbox.is_full()
+                    && let Some(header) = self.media.poll(now)
+                {
+                    self.outbox.push(Header::write(&header), header.payload);
+                }
+            }
+            let waiting = self.outbox.len();
+            if waiting == 0 {
+                return;
+            }
+            let gso = match self.o.gso {
+                Gso::Auto if waiting >= self.long_burst() => TRAIN,
+                Gso::On => BATCH,
+                Gso::Auto | Gso::Off => 1,
+            };
+            let done = self.send(gso);
+            self.packets += (waiting - self.outbox.len()) as u64;
+            if !done {
+                return;
+            }
+        }
+    }
+
+    fn long_burst(&self) -> usize {
+        if self.o.fixed_kbps.is_some() { LONG_FIXED_BURST } else { LONG_BURST }
+    }
+
+    fn send(&mut self, gso: usize) -> bool {
+        match self.outbox.send(self.socket.as_fd(), gso) {
+            Ok(done) => done,
+            Err(e) => {
+                self.refused |= e.kind() == io::ErrorKind::ConnectionRefused;
+                let now = self.clock.now();
+                if e.kind() != io::ErrorKind::ConnectionRefused && now >= self.due.network_note {
+                    self.due.network_note = now + PATIENCE;
+                    self.screen.note(&format!("warning: packets are not sent: {e}"));
+                }
+                self.outbox.is_empty()
+            }
+        }
+    }
+
+    fn on_tick(&mut self, now: Time) -> Result<(), Failure> {
+        if now >= self.due.flush {
+            self.due.flush = now + FLUSH;
+            self.logs.flush().map_err(Failure::network)?;
+            self.judge_path();
+        }
+        if self.o.push_traffic {
+            self.on_tick_of_push(now);
+            return Ok(());
+        }
+        let discarded = self.media.discarded();
+        // Without any feedback this is no news.
+        let is_news = discarded > self.discarded && self.last_report.is_some();
+        if is_news && self.view.is_none() {
+            // The original tells more of it, and without bound.
+            let (t, n) = (now.as_secs_f64(), discarded - self.discarded);
+            self.screen
+                .note(&format!(" {t:.3} RTP queue {n} packets discarded for SSRC {TOOL_SSRC}"));
+        }
+        self.discarded = discarded;
+        if now.since(self.last_report.unwrap_or(Time::ZERO)) >= SILENCE {
+            if now >= self.due.silence {
+                self.due.silence = now + SUMMARY;
+                self.complain();
+            }
+            // The view goes on, so that one sees the time pass.
+            self.due.verbose = self.due.verbose.max(now);
+        } else {
+            self.refused = false;
+            if now > self.due.summary {
+                self.due.summary = now + SUMMARY;
+                self.summary(now);
+            }
+        }
+        if now > self.due.verbose && (self.o.verbose || self.view.is_some()) {
+            self.due.verbose = now + VERBOSE;
+            self.verbose(now);
+        }
+        Ok(())
+    }
+
+    fn on_tick_of_push(&mut self, now: Time) {
+        if now > self.due.summary {
+            let payload = self.media.take_pushed();
+            let s = (now.since(self.due.summary) + SUMMARY).as_secs_f64();
+            let rate = payload as f64 * 8e-3 / s;
+            self.due.summary = now + SUMMARY;
+            let t = now.as_secs_f64();
+            if !self.o.no_summary {
+                self.screen.line(&format!(" summary {t:5.1}  Transmit rate = {rate:5.0}kbps"));
+                self.screen.object(&json!({"type": "summary", "time_s": t, "rate_kbps": rate}));
+            }
+        }
+    }
+
+    fn complain(&self) {
+        if self.view.is_some() {
+            return;
+        }
+        self.screen.note("No RTCP feedback received");
+        if self.refused {
+            let to = self.to;
+            self.screen.note(&format!(
+                "hint: nobody listens at {to}; is scream-bw-test-rx running there?"
+            ));
+        } else if self.last_report.is_none() {
+            let text = "hint: is the receiver running, and is this UDP port open at both ends? \
+                        Start the end behind a NAT or firewall first";
+            self.screen.note(text);
+        }
+    }
+
+    fn summary(&mut self, now: Time) {
+        let Some(line) = self.media.summary_line(now) else { return };
+        if self.o.no_summary || self.view.is_some() {
+            return;
+        }
+        self.screen.line(&line.text(self.columns));
+        self.screen.object(&told::summary(&line));
+    }
+
+    fn verbose(&mut self, now: Time) {
+        let Some(line) = self.media.verbose_line(now) else { return };
+        if let Some(view) = &mut self.view {
+            let loss_pct = self.media.summary_line(now).map_or(0.0, |s| s.loss_pct[0]);
+            let share = |kbps: f32| 100.0 * kbps / line.rate_kbps.max(1.0);
+            view.draw(
+                line.time_s,
+                Sample {
+                    rate_kbps: line.rate_kbps,
+                    target_kbps: self.media.target_kbps(),
+                    rtt_ms: line.srtt_s * 1e3,
+                    queue_delay_ms: line.queue_delay_s * 1e3,
+                    ce_pct: share(line.ce_kbps),
+                    loss_pct,
+                    cwnd: line.cwnd,
+                    in_flight: line.in_flight,
+                },
+            );
+        }
+        if !self.o.verbose {
+            return;
+        }
+        let text = line.text(self.columns);
+        if self.view.is_none() {
+            self.screen.line(&text);
+            self.screen.object(&told::verbose(&line));
+        }
+        self.tell_receiver(&text);
+    }
+
+    /// The line for the receiver's screen.
+    fn tell_receiver(&self, text: &str) {
+        let mut datagram = [0; 452];
+        let len = write_statistics(&mut datagram, text);
+        // It is lost as any packet may be.
+        let _ = if self.o.any_source {
+            self.socket.send_to(&datagram[..len], self.to)
+        } else {
+            self.socket.send(&datagram[..len])
+        };
+    }
+
+    fn judge_path(&mut self) {
+        if self.is_warned {
+            return;
+        }
+        if let Some(warning) = self.media.arrived().warning(self.sent_as) {
+            self.is_warned = true;
+            if self.view.is_none() {
+                self.screen.note(&format!("warning: {warning}"));
+            }
+            self.screen.object(&json!({"type": "warning", "what": "ecn", "text": warning}));
+        }
+    }
+
+    fn farewell(&mut self) -> Result<(), Failure> {
+        self.view = None; // gives the terminal back
+        let now = self.clock.now();
+        self.logs.flush().map_err(Failure::network)?;
+        if let Some(last) = self.media.final_summary() {
+            self.screen.block(&last.text());
+            let mut object = told::last(&last);
+            let s = now.as_secs_f64();
+            object["schema"] = "sojourn/scream-tx/1".into();
+            object["time_s"] = s.into();
+            object["packets"] = self.packets.into();
+            object["reports"] = self.reports.into();
+            object["malformed"] = self.malformed.into();
+            object["discarded"] = self.media.discarded().into();
+            object["not_sent"] = self.outbox.dropped().into();
+            object["cpu_s"] = cpu_seconds().into();
+            self.screen.object(&object);
+        }
+        if let Some(warning) = self.media.arrived().warning(self.sent_as) {
+            self.screen.note(&format!("warning: {warning}"));
+        }
+        for (count, what) in [
+            (self.outbox.dropped(), "packets were refused by this machine's network"),
+            (self.malformed, "datagrams were no feedback and were ignored"),
+            (self.foreign, "datagrams came from elsewhere and were ignored"),
+        ] {
+            if count > 0 {
+                self.screen.note(&format!("note: {count} {what}"));
+            }
+        }
+        if self.reports == 0 && !self.o.push_traffic {
+            return Err(Failure::network(format!("no feedback came from {}", self.to)));
+        }
+        Ok(())
+    }
+}

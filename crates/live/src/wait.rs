@@ -1,0 +1,107 @@
+//! Waiting for a socket, a signal or a moment, without polling in between.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use sojourn_core::Time;
+
+use crate::clock::Clock;
+
+/// What came.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Woken {
+    pub(crate) is_readable: bool,
+    pub(crate) is_writable: bool,
+    pub(crate) is_stopped: bool,
+}
+
+/// Waits until the socket can be read (or written, if asked for), a signal is there, or it is
+/// `until`; `None` waits for ever.
+pub(crate) fn wait(
+    socket: BorrowedFd<'_>,
+    stop: Option<&StopSignal>,
+    for_room: bool,
+    until: Option<Time>,
+    clock: Clock,
+) -> io::Result<Woken> {
+    let timeout = until.map(|until| {
+        let left = until.since(clock.now()).0;
+        Timespec { tv_sec: (left / 1_000_000_000) as i64, tv_nsec: (left % 1_000_000_000) as _ }
+    });
+    let wanted = if for_room { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
+    let stop_fd = stop.map_or(socket, StopSignal::fd);
+    let mut fds = [
+        PollFd::from_borrowed_fd(socket, wanted),
+        PollFd::from_borrowed_fd(stop_fd, PollFlags::IN),
+    ];
+    let watched = if stop.is_some() { 2 } else { 1 };
+    match poll(&mut fds[..watched], timeout.as_ref()) {
+        Ok(_) | Err(Errno::INTR) => {}
+        Err(e) => return Err(e.into()),
+    }
+    let came = fds[0].revents();
+    Ok(Woken {
+        // An error of the socket is read, too.
+        is_readable: came.intersects(PollFlags::IN | PollFlags::ERR | PollFlags::HUP),
+        is_writable: came.contains(PollFlags::OUT),
+        is_stopped: watched == 2 && fds[1].revents().contains(PollFlags::IN),
+    })
+}
+
+/// SIGINT and SIGTERM as something to wait for. While it lives they do nothing else in this thread;
+/// after it they end the program as usual, so that a second one ends a slow farewell.
+#[derive(Debug)]
+pub(crate) struct StopSignal {
+    fd: OwnedFd,
+    before: libc::sigset_t,
+}
+
+impl StopSignal {
+    #[expect(unsafe_code, reason = "no crate here has signalfd")]
+    pub(crate) fn new() -> io::Result<Self> {
+        // SAFETY: both sets are ours and written before they are read; signals go through no handler.
+        unsafe {
+            let mut set: libc::sigset_t = std::mem::zeroed();
+            let mut before: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&raw mut set);
+            libc::sigaddset(&raw mut set, libc::SIGINT);
+            libc::sigaddset(&raw mut set, libc::SIGTERM);
+            let error = libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, &raw mut before);
+            if error != 0 {
+                return Err(io::Error::from_raw_os_error(error));
+            }
+            let fd = libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK);
+            if fd < 0 {
+                let error = io::Error::last_os_error();
+                libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+                return Err(error);
+            }
+            Ok(Self { fd: OwnedFd::from_raw_fd(fd), before })
+        }
+    }
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        std::os::fd::AsFd::as_fd(&self.fd)
+    }
+}
+
+impl Drop for StopSignal {
+    #[expect(unsafe_code, reason = "no crate here has signal masks")]
+    fn drop(&mut self) {
+        // The signal that was seen is taken, so that it does not end the program now.
+        let mut seen = [0_u8; 128];
+        // SAFETY: the buffer has the length that is given, and the mask is what it was before.
+        unsafe {
+            libc::read(self.fd.as_raw_fd(), seen.as_mut_ptr().cast(), seen.len());
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.before, std::ptr::null_mut());
+        }
+    }
+}
+
+/// Wakes this thread when asked, not up to 50 us later.
+pub(crate) fn exact_timers() {
+    // Without it waiting is only coarser.
+    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+}
