@@ -109,10 +109,20 @@ def test_gzip(tmp_path: Path) -> None:
 
 
 def test_csv_and_json_lines_name_their_columns(tmp_path: Path) -> None:
-    csv = "time,stream,queue_delay,rtt,target\n0.1,0,0.001,0.026,1e6\n".replace("1e6", "1000000")
+    csv = "time_s,stream,queue_delay_s,rtt_s,target_bps\n0.1,0,0.001,0.026,1e6\n".replace("1e6", "1000000")
     log = scream_log.read(written(tmp_path, csv))
     assert (log.generation, log["rtt"][0], log["target"][0]) == ("csv", 0.026, 1e6)
-    rows = [{"time": 0.1, "stream": 0, "queue_delay": 0.001, "rtt": 0.026, "marker": True, "note": "x", "cwnd": None}]
+    rows = [
+        {
+            "time_s": 0.1,
+            "stream": 0,
+            "queue_delay_s": 0.001,
+            "rtt_s": 0.026,
+            "marker": 1,
+            "note": "x",
+            "cwnd_bytes": None,
+        }
+    ]
     log = scream_log.read(written(tmp_path, "".join(json.dumps(row) + "\n" for row in rows * 3)))
     assert (log.generation, len(log), log["marker"][2]) == ("json", 3, 1)
     assert np.isnan(log["cwnd"]).all()
@@ -127,11 +137,11 @@ def test_what_is_wrong_is_told_with_its_line(tmp_path: Path) -> None:
     assert "2: expected 13 columns, found 3" in refusal(tmp_path, OF_2020.split("\n")[0] + "\n0.5,0.1,0.1\n")
     assert refusal(tmp_path, OF_2024 + OF_2026) == "3: expected lines of one generation of the tool, found another's"
     assert refusal(tmp_path, "hello\n") == "1: expected a per-ACK log, found 'hello'"
-    assert "1: column 'speed': expected one of time" in refusal(tmp_path, "time,speed\n1,2\n")
-    assert refusal(tmp_path, "time,rtt\n1,2\n") == "1: expected a column queue_delay"
-    assert refusal(tmp_path, '{"time": 1}\n') == "1: expected a column queue_delay"
-    good = '{"time": 1, "queue_delay": 0, "rtt": 0, "stream": 0}\n'
-    assert refusal(tmp_path, good + '{"time": "x"}\n') == "2: time: expected a number, found '\"x\"'"
+    assert "1: column 'speed': expected one of time_s" in refusal(tmp_path, "time_s,speed\n1,2\n")
+    assert refusal(tmp_path, "time_s,rtt_s\n1,2\n") == "1: expected a column queue_delay_s"
+    assert refusal(tmp_path, '{"time_s": 1}\n') == "1: expected a column queue_delay_s"
+    good = '{"time_s": 1, "queue_delay_s": 0, "rtt_s": 0, "stream": 0}\n'
+    assert refusal(tmp_path, good + '{"time_s": "x"}\n') == "2: time_s: expected a number, found '\"x\"'"
     assert refusal(tmp_path, good + "{\n") == "2: expected a JSON object, found '{'"
     assert refusal(tmp_path, good + "[]\n") == "2: expected a JSON object, found '[]'"
     assert refusal(tmp_path, "0.1, 2\n", txrx=True).startswith("1: expected time, sequence number, sent")
@@ -159,8 +169,8 @@ _PIECES = st.sampled_from(
 
 @given(st.lists(st.one_of(_PIECES, st.text(max_size=5)), max_size=60).map("".join))
 @example(OF_2024 + "0.1,0.1,0.1,1_0,1,0,0,0,1,1,0,0,0,0,0,0,1,1,0.0 1\n")
-@example('{"time": 1, "queue_delay": 1e999, "rtt": 0, "stream": 0}\n')
-@example('{"time": null, "queue_delay": NaN, "rtt": 0, "stream": 0}\n')
+@example('{"time_s": 1, "queue_delay_s": 1e999, "rtt_s": 0, "stream": 0}\n')
+@example('{"time_s": null, "queue_delay_s": NaN, "rtt_s": 0, "stream": 0}\n')
 @example("[" * 100_000 + "\n")
 @example("9" * 5000 + ".000," + "1," * 30 + "\n")
 def test_any_text_is_read_or_refused_in_one_line(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:

@@ -8,7 +8,7 @@ Facts: `scream.md` 2.8. A per-ACK log (`-log`) is one line a feedback packet, wi
 - 2026: as 2024 with a comma before the last column.
 
 `-itemlist` writes a line of quoted names first. Our tool writes any of these, CSV with a header, and JSON
-lines; the last two name their columns as `COLUMNS` does. A tx/rx log (`-txrxlog`) is one line a packet.
+lines; the last two name their columns. A tx/rx log (`-txrxlog`) is one line a packet.
 Either may be compressed with gzip. A last line without its end was being written, and is left out.
 """
 
@@ -32,29 +32,30 @@ if TYPE_CHECKING:
 
 #: Two hours of 300 lines a second.
 MAX_BYTES = 256 << 20
-#: The columns of all generations and their units, in the order of the newest.
+#: The columns of all generations, in the order of the newest, and what our CSV and JSON lines call them.
 COLUMNS = {
-    "time": "s",
-    "queue_delay": "s",
-    "rtt": "s",
-    "cwnd": "bytes",
-    "in_flight": "bytes",
-    "fast_increase": "0 or 1",
-    "total_rate": "bit/s",
-    "stream": "number",
-    "seq": "RTP sequence number",
-    "acked": "bytes",
-    "acked_ce": "bytes",
-    "media_rate": "bit/s",
-    "sent_rate": "bit/s",
-    "acked_rate": "bit/s",
-    "lost_rate": "bit/s",
-    "ce_rate": "bit/s",
-    "marker": "0 or 1",
-    "target": "bit/s",
-    "rtp_queue_delay": "s",
-    "cwnd_i": "bytes",
+    "time": "time_s",
+    "queue_delay": "queue_delay_s",
+    "rtt": "rtt_s",
+    "cwnd": "cwnd_bytes",
+    "in_flight": "in_flight_bytes",
+    "fast_increase": "fast_increase",
+    "total_rate": "total_rate_bps",
+    "stream": "stream",
+    "seq": "seq",
+    "acked": "acked_bytes",
+    "acked_ce": "acked_ce_bytes",
+    "media_rate": "media_rate_bps",
+    "sent_rate": "sent_rate_bps",
+    "acked_rate": "acked_rate_bps",
+    "lost_rate": "lost_rate_bps",
+    "ce_rate": "ce_rate_bps",
+    "marker": "marker",
+    "target": "target_bps",
+    "rtp_queue_delay": "rtp_queue_delay_s",
+    "cwnd_i": "cwnd_i_bytes",
 }
+_NAMED = {written: name for name, written in COLUMNS.items()}
 _2020 = ("time", "queue_delay", "rtt", "cwnd", "in_flight", "total_rate", "stream", "acked", "acked_ce",
          "media_rate", "sent_rate", "acked_rate", "lost_rate")  # fmt: skip
 _2024 = tuple(COLUMNS)
@@ -63,7 +64,7 @@ _WHOLE = frozenset(("cwnd", "in_flight", "fast_increase", "stream", "seq", "acke
 NEEDED = ("time", "queue_delay", "rtt", "stream")
 
 _DIGITS = r"\d{1,18}+"
-_FLOAT = rf" *-?(?:{_DIGITS}(?:\.{_DIGITS})?|nan|inf)"
+_FLOAT = rf" *-?(?:{_DIGITS}(?:\.{_DIGITS})?|[Nn]a[Nn]|inf)"
 _INT = rf" *-?{_DIGITS}"
 _TIME = rf" *{_DIGITS}(?:\.{_DIGITS})?"
 
@@ -247,22 +248,23 @@ def _refuse(path: Path, number: int, text: str, names: tuple[str, ...]) -> NoRet
 
 
 def _from_csv(path: Path, lines: Sequence[tuple[int, str]]) -> dict[str, FloatArray]:
-    names = tuple(lines[0][1].split(","))
-    if not set(names) & set(COLUMNS):
-        raise ScreamLogError(f"{path}:{lines[0][0]}: expected a per-ACK log, found {_shown(lines[0][1])}")
-    for name in names:
-        if name not in COLUMNS:
-            raise ScreamLogError(f"{path}:{lines[0][0]}: column {name!r}: expected one of {', '.join(COLUMNS)}")
-    if len(set(names)) < len(names):
-        raise ScreamLogError(f"{path}:{lines[0][0]}: expected each column once")
-    _expect_needed(path, lines[0][0], names)
+    at, header = lines[0]
+    written = header.split(",")
+    if not set(written) & set(_NAMED):
+        raise ScreamLogError(f"{path}:{at}: expected a per-ACK log, found {_shown(header)}")
+    for name in written:
+        if name not in _NAMED:
+            raise ScreamLogError(f"{path}:{at}: column {name!r}: expected one of {', '.join(_NAMED)}")
+    if len(set(written)) < len(written):
+        raise ScreamLogError(f"{path}:{at}: expected each column once")
+    names = tuple(_NAMED[name] for name in written)
+    _expect_needed(path, at, names)
     pattern = re.compile(_columns(names), re.ASCII)
-    header, rows = lines[0][1], []
+    rows = []
     for number, text in lines[1:]:
-        match = pattern.fullmatch(text)
-        if match is not None:
+        if pattern.fullmatch(text):
             rows.append(text)
-        elif text != header:
+        elif text != header:  # sessions that were appended have one each
             _refuse(path, number, text, names)
     if not rows:
         raise ScreamLogError(f"{path}: expected lines of numbers below the header")
@@ -280,9 +282,9 @@ def _from_json(path: Path, lines: Sequence[tuple[int, str]]) -> dict[str, FloatA
         if not isinstance(line, dict):
             raise ScreamLogError(f"{path}:{number}: expected a JSON object, found {_shown(text)}")
         if not names:
-            names = tuple(name for name in line if name in COLUMNS)
+            names = tuple(_NAMED[key] for key in line if key in _NAMED)
             _expect_needed(path, number, names)
-        rows.append(tuple(_value(path, number, name, line.get(name, ...)) for name in names))
+        rows.append(tuple(_value(path, number, name, line.get(COLUMNS[name], ...)) for name in names))
     return _transposed(np.array(rows, dtype=np.float64), names)
 
 
@@ -293,13 +295,13 @@ def _value(path: Path, number: int, name: str, value: object) -> float:
         return float(value)
     if not isinstance(value, int | float) or not abs(value) < 1e18:
         found = "none" if value is ... else _shown(json.dumps(value))
-        raise ScreamLogError(f"{path}:{number}: {name}: expected a number, found {found}")
+        raise ScreamLogError(f"{path}:{number}: {COLUMNS[name]}: expected a number, found {found}")
     return float(value)
 
 
 def _expect_needed(path: Path, number: int, names: tuple[str, ...]) -> None:
     if missing := [name for name in NEEDED if name not in names]:
-        raise ScreamLogError(f"{path}:{number}: expected a column {missing[0]}")
+        raise ScreamLogError(f"{path}:{number}: expected a column {COLUMNS[missing[0]]}")
 
 
 def _shown(text: str) -> str:
