@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from sojourn.scenario import to_toml
 from sojourn.suites import Case
 
-RATE_MBIT = 100
+RATE = "100Mbit"
 FIRST_PRAGUE_S = 22
 BETWEEN_S = 20
 SETTLE_S = 20
@@ -109,8 +109,7 @@ def cells(suite: str, version: str, tables: Sequence[Table]) -> Iterator[Case]:
                 beside = f"beside {flows} of Prague" if flows else "alone"
                 yield case(
                     table.run_id(suite, label, flows),
-                    f"SCReAM {beside} over dualpi2, {RATE_MBIT} Mbit/s, {rtt}, microbursts of {microburst}, "
-                    f"-rand {table.rand}",
+                    f"SCReAM {beside} over dualpi2, 100 Mbit/s, {rtt}, microbursts of {microburst}, -rand {table.rand}",
                     "How much of the link does SCReAM take alone, and beside Prague?",
                     links=laptops(rtt),
                     flows=[scream(version, microburst=microburst, rand=table.rand), *pragues(flows)],
@@ -126,9 +125,7 @@ def window(flows: int) -> tuple[int, int]:
     return settled, settled + WINDOW_S
 
 
-def laptops(
-    rtt: str, rate: str = f"{RATE_MBIT}Mbit", qdisc: str = "dualpi2 version l4steam"
-) -> list[dict[str, object]]:
+def laptops(rtt: str, rate: str = RATE, qdisc: str = "dualpi2 version l4steam") -> list[dict[str, object]]:
     """The Ethernet, then what the receiver makes of it: the bottleneck, and the RTT on the way back."""
     back = {"rate": "none", "shaper": "none", "qdisc": "pfifo", "ingress": [f"netem delay {rtt} limit 1000000"]}
     return [
