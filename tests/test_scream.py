@@ -133,7 +133,8 @@ def test_tables_are_printed_as_published() -> None:
     assert first.lines[3] == ("2ms", "42 / 41 / +1", "32 / 31 / +1", "30 / 29 / +1", "30 / 29 / +1", "- / 26 / -")
     assert second.heading.startswith("Test 2, 2024-10-28")
     assert [line[0] for line in third.lines] == ["5ms", "10ms", "25ms", "50ms"]
-    text = rows.markdown(judged)
+    text = second.markdown()
+    assert text[2] == "| RTT | 0 TCP | 1 TCP | 2 TCP | 3 TCP | 4 TCP |"
     assert "| 5ms | 81 / 80 / +1 | 56 / 55 / +1 | 36 / 35 / +1 | 26 / 25 / +1 | - / 22 / - |" in text
     assert rows.grids(fidelity.judge(fidelity.ROWS, {})) == []
 

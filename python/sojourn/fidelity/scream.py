@@ -242,6 +242,12 @@ class Grid:
     columns: tuple[str, ...]
     lines: tuple[tuple[str, ...], ...]
 
+    def markdown(self) -> list[str]:
+        """Lines of Markdown."""
+        rule = "|---|" + "--:|" * (len(self.columns) - 1)
+        table = [f"| {' | '.join(cells)} |" for cells in (self.columns, *self.lines)]
+        return [f"**{self.heading}**", "", table[0], rule, *table[1:]]
+
 
 def grids(judged: Iterable[Result]) -> list[Grid]:
     """The published tables of which cells were judged: ours / published / difference, Mbit/s."""
@@ -264,12 +270,3 @@ def grids(judged: Iterable[Result]) -> list[Grid]:
 
 def _cell(ours: float | None, published: int) -> str:
     return f"- / {published} / -" if ours is None else f"{ours:.0f} / {published} / {ours - published:+.0f}"
-
-
-def markdown(judged: Iterable[Result]) -> str:
-    """The same tables in Markdown."""
-    parts = []
-    for grid in grids(judged):
-        head = [f"**{grid.heading}**", "", f"| {' | '.join(grid.columns)} |", "|---" * len(grid.columns) + "|"]
-        parts.append("\n".join([*head, *(f"| {' | '.join(line)} |" for line in grid.lines)]))
-    return "\n\n".join(parts) + "\n"

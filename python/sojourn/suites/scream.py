@@ -24,6 +24,11 @@ SETTLE_S = 20
 WINDOW_S = 40
 ALONE: tuple[int, int] = (5, 60)
 MAX_FLOWS = 4
+QUESTION = "How much of the link does SCReAM take alone, and beside Prague?"
+TRACE = "What do marks change in rate and delay?"
+MARKED = "Is the rate two marks per RTT?"
+START = "How fast is the ramp-up?"
+DOCSIS = "Does SCReAM share a cable modem's queue with Prague?"
 #: Bytes of IP, UDP and RTP headers, and of payload in a full packet.
 HEADERS, PAYLOAD = 40, 1360
 #: The share of the link that each flow would have, by the number of Prague flows.
@@ -99,6 +104,19 @@ OCTOBER_31 = (
     }, rand=50),
 )  # fmt: skip
 
+#: Heading and question of the sections of a report.
+SCENARIOS = {
+    **{
+        f"scream-2024-10-{day}/{table.key}": (table.heading, QUESTION)
+        for day, tables in ((28, OCTOBER_28), (31, OCTOBER_31))
+        for table in tables
+    },
+    "scream-published/trace": ("SCReAM alone, 50 Mbit/s, 25 ms, with and without L4S", TRACE),
+    "scream-published/marking": ("SCReAM on a path that marks one packet in N", MARKED),
+    "scream-published/start": ("SCReAM's ramp-up to its greatest rate", START),
+    "scream-published/docsis": ("SCReAM and Prague over low-latency DOCSIS", DOCSIS),
+}
+
 
 def cells(suite: str, version: str, tables: Sequence[Table]) -> Iterator[Case]:
     """A run for each number of the tables."""
@@ -110,7 +128,7 @@ def cells(suite: str, version: str, tables: Sequence[Table]) -> Iterator[Case]:
                 yield case(
                     table.run_id(suite, label, flows),
                     f"SCReAM {beside} over dualpi2, 100 Mbit/s, {rtt}, microbursts of {microburst}, -rand {table.rand}",
-                    "How much of the link does SCReAM take alone, and beside Prague?",
+                    QUESTION,
                     links=laptops(rtt),
                     flows=[scream(version, microburst=microburst, rand=table.rand), *pragues(flows)],
                     window=window(flows),

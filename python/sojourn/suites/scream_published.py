@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sojourn.suites import Case
+from sojourn.suites import scream as questions
 from sojourn.suites.scream import case, laptops, pragues, scream
 
 VARIANTS = {"tool": "the only one"}
@@ -48,7 +49,7 @@ def _traces() -> Iterator[Case]:
         yield case(
             f"{NAME}/trace/{side}/50Mbit/25ms",
             f"SCReAM alone over dualpi2, 50 Mbit/s, 25 ms, {side}",
-            "What do marks change in rate, delay and jitter?",
+            questions.TRACE,
             links=laptops("25ms", "50Mbit"),
             flows=[scream("2026-06-30", ecn=ecn)],
             window=(5, 60),
@@ -62,7 +63,7 @@ def _marking() -> Iterator[Case]:
         yield case(
             f"{NAME}/marking/{every}/25ms",
             f"SCReAM on a path of 25 ms that marks one packet in {every}",
-            "Is the rate two marks per RTT?",
+            questions.MARKED,
             links=links,
             flows=[scream("2024-10-28")],
             window=(20, 60),
@@ -73,7 +74,7 @@ def _start() -> Case:
     return case(
         f"{NAME}/start/10ms",
         "SCReAM on a path of 10 ms with a greatest rate of 100 Mbit/s",
-        "How fast is the ramp-up?",
+        questions.START,
         links=laptops("10ms", "1Gbit", "dualpi2"),
         flows=[scream("2026-06-30", max_rate="100Mbit")],
         window=(2, 20),
@@ -87,7 +88,7 @@ def _docsis() -> Iterator[Case]:
         yield case(
             f"{NAME}/docsis/{label}/{rate}/{rtt}",
             f"SCReAM and {flows} Prague flows over low-latency DOCSIS, {direction}, {rate}, {rtt}, -rand {rand}",
-            "Does SCReAM share a cable modem's queue with Prague?",
+            questions.DOCSIS,
             links=links,
             flows=[scream("2024-10-31", rand=rand), *pragues(flows, DOCSIS_FIRST_S, 0)],
             window=DOCSIS_WINDOW,
