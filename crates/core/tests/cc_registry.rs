@@ -20,7 +20,7 @@ fn wrong_words_are_answered_with_the_valid_ones() {
     assert_eq!(
         error("cubik"),
         "unknown congestion controller `cubik` (did you mean `cubic`?); valid: bbr, copa, cubic, \
-         cubic-sce, dctcp, dctcp-sce, gcc, ledbat, ledbat++, nada, prague, reno, reno-sce, scalable, udp-prague, vegas"
+         cubic-sce, dctcp, dctcp-sce, gcc, ledbat, ledbat++, nada, prague, reno, reno-sce, scalable, scream, udp-prague, vegas"
     );
     assert_eq!(
         error("prague version p9"),

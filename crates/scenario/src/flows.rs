@@ -3,6 +3,7 @@
 use sojourn_core::grammar::split_name;
 use sojourn_core::{Dur, Time, cc};
 use sojourn_transport::app::{self, App, rrul};
+use sojourn_transport::media::Encoder;
 
 use crate::check::{Key, between, name, path, start_stop, words};
 use crate::doc::Doc;
@@ -110,11 +111,13 @@ fn flow(
                 name => format!("`{name}` sends UDP, which has no controller"),
             };
             doc.check(app.has_controller(), &key.field("cc"), &message)?;
-            media(doc, &key.field("cc"), &app, cc, controller.needs().feedback)?;
+            media(doc, &key.field("cc"), &app, cc, controller.as_ref())?;
         }
         None if matches!(app, App::Media(_)) => {
-            let message = "missing key \"cc\": a `video` without `rate` follows a controller";
-            return Err(doc.fail(key, message.to_owned()));
+            let name = split_name(&text).0;
+            let without = if name == "video" { " without `rate`" } else { "" };
+            let message = format!("missing key \"cc\": a `{name}`{without} follows a controller");
+            return Err(doc.fail(key, message));
         }
         None => doc.check(!app.has_controller(), key, "missing key \"cc\"")?,
     }
@@ -161,15 +164,22 @@ fn media(
     key: &Key,
     app: &App,
     cc: &str,
-    feedback: Option<cc::Feedback>,
+    controller: &dyn cc::Controller,
 ) -> Result<(), ScenarioError> {
     let name = split_name(cc).0;
-    let reads_reports = feedback == Some(cc::Feedback::Ccfb);
+    let reads_reports = controller.needs().feedback == Some(cc::Feedback::Ccfb);
     let is_media = matches!(app, App::Media(_));
-    let message = format!("`{name}` controls media: expected `app = \"video\"` without `rate`");
+    let message = format!(
+        "`{name}` controls media: expected `app = \"video\"` without `rate`{}",
+        if controller.scream().is_some() { ", or `app = \"scream-bw\"`" } else { "" }
+    );
     doc.check(is_media || !reads_reports, key, &message)?;
-    let message = format!("`{name}` controls no media: expected gcc or nada");
-    doc.check(reads_reports || !is_media, key, &message)
+    let message = format!("`{name}` controls no media: expected gcc, nada or scream");
+    doc.check(reads_reports || !is_media, key, &message)?;
+    let App::Media(flow) = app else { return Ok(()) };
+    let is_tool = matches!(flow.encoder, Encoder::Tool(_));
+    let message = format!("`{name}` does not control `scream-bw`: expected scream");
+    doc.check(!is_tool || controller.scream().is_some(), key, &message)
 }
 
 /// A copy of `flow` under its name with a part added.

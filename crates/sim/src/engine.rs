@@ -194,7 +194,7 @@ impl<'s> Engine<'s> {
 
     /// Puts the segments of a super-packet into a queue one by one.
     fn enqueue_split(&mut self, p: usize, pkt: &Packet) {
-        let Body::Tcp(whole) = *self.slab.get(pkt.id) else { unreachable!("TCP makes them") };
+        let &Body::Tcp(whole) = self.slab.get(pkt.id) else { unreachable!("TCP makes them") };
         let payload = whole.len;
         let headers = (pkt.len - payload) / u32::from(pkt.segs);
         for index in 0..u32::from(pkt.segs) {
@@ -305,7 +305,7 @@ impl<'s> Engine<'s> {
         let end = &mut self.ends[e];
         while let Some(tx) = end.endpoint.poll(self.now) {
             self.injected += 1;
-            let pkt = end.packet(&tx, &mut self.slab);
+            let pkt = end.packet(tx, &mut self.slab);
             self.arriving.push_back((end.first, pkt));
         }
         let deadline = end.endpoint.deadline();

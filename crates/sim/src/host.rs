@@ -7,7 +7,8 @@ use sojourn_core::{FlowId, Kind, Packet, Rng, Time, cc};
 use sojourn_scenario::{EcnMode, Flow, Measure, Ping, SceMode, Scenario};
 use sojourn_trace::{Frames, OneWay};
 use sojourn_transport::app::voip::Voice;
-use sojourn_transport::app::{self, App, Tcp};
+use sojourn_transport::app::{self, App, MediaFlow, Tcp};
+use sojourn_transport::media::Encoder;
 use sojourn_transport::ping::{Requester, Responder};
 use sojourn_transport::tcp::{Config, SceFeedback};
 use sojourn_transport::{Body, Endpoint, Transmit, media, udp};
@@ -60,49 +61,42 @@ impl Arrivals {
 
 impl End {
     /// The queue-visible packet of a transmission; its header goes into `slab`.
-    pub(crate) fn packet(&self, tx: &Transmit, slab: &mut Slab) -> Packet {
-        let (ace, ack, sacked) = match &tx.body {
-            Body::Tcp(s) if tx.kind == Kind::TcpAck => {
-                let sacked: u64 = s.sack.holes_above().iter().map(|(a, b)| b - a).sum();
-                (s.ace, s.ack as u32, sacked as u32)
-            }
-            Body::Tcp(s) => (s.ace, 0, 0),
-            Body::Icmp(_) | Body::Udp(_) | Body::Counted(_) | Body::Media(_) => (0, 0, 0),
-        };
-        let hash = match &tx.body {
-            Body::Tcp(s) if s.connection != 0 => self.hash ^ spread(s.connection),
-            _ => self.hash,
-        };
+    pub(crate) fn packet(&self, tx: Transmit, slab: &mut Slab) -> Packet {
         let (src, dst) = self.hosts;
         let mut packet = Packet {
-            id: slab.store(tx.body),
+            id: 0,
             flow: self.flow,
-            hash,
+            hash: self.hash,
             len: tx.len,
             src,
             dst,
             tos: tx.tos,
             kind: tx.kind,
-            ace,
-            segs: segments(&tx.body),
+            ace: 0,
+            segs: 1,
             stamp: Time::ZERO,
-            ack,
-            sacked,
+            ack: 0,
+            sacked: 0,
         };
-        if let Body::Tcp(segment) = &tx.body
-            && segment.flags.syn
-        {
-            packet.set_syn(segment.flags.ack);
+        if let Body::Tcp(segment) = &tx.body {
+            packet.ace = segment.ace;
+            if tx.kind == Kind::TcpAck {
+                let blocks = segment.sack.holes_above().iter();
+                packet.ack = segment.ack as u32;
+                packet.sacked = blocks.map(|(start, end)| end - start).sum::<u64>() as u32;
+            }
+            if segment.flags.syn {
+                packet.set_syn(segment.flags.ack);
+            }
+            if segment.connection != 0 {
+                packet.hash ^= spread(segment.connection);
+            }
+            if segment.gso_size > 0 {
+                packet.segs = segment.segments() as u8;
+            }
         }
+        packet.id = slab.store(tx.body);
         packet
-    }
-}
-
-/// Segments of a (super-)packet.
-fn segments(body: &Body) -> u8 {
-    match body {
-        Body::Tcp(s) if s.gso_size > 0 => s.segments() as u8,
-        _ => 1,
     }
 }
 
@@ -123,12 +117,8 @@ fn flow_ends(flow: &Flow, index: usize, seed: u64) -> [End; 2] {
     let stream = |part: &str| Rng::named(seed, &format!("flow.{}.{part}", flow.name));
     let app = app::build(&flow.app).expect(READ);
     let pair = |ends| pair(&flow.name, index, seed, flow.opens_far, ends);
-    if let App::Media(params) = &app {
-        let controller = controllers(flow, seed)();
-        let receiver = media::Receiver::new(flow.tos, controller.report_interval());
-        let sender =
-            media::Sender::new(*params, flow.tos, flow.tcp.mtu, controller, stream("source"));
-        let mut ends = pair([Box::new(sender), Box::new(receiver)]);
+    if let App::Media(media) = &app {
+        let mut ends = pair(media_ends(flow, media, seed, stream("source")));
         let frames = Some(Frames::default());
         ends[1].arrivals =
             Some(Box::new(Arrivals { one_way: OneWay::default(), frames, voice: None }));
@@ -149,6 +139,22 @@ fn flow_ends(flow: &Flow, index: usize, seed: u64) -> [End; 2] {
     let arrivals = Arrivals { one_way: OneWay::default(), frames: None, voice: source.voice() };
     ends[1].arrivals = Some(Box::new(arrivals));
     ends
+}
+
+/// The two ends of a media flow: SCReAM's own, or those of the controllers that read reports.
+fn media_ends(flow: &Flow, media: &MediaFlow, seed: u64, dice: Rng) -> [Box<dyn Endpoint>; 2] {
+    let controller = controllers(flow, seed)();
+    if let Some(setup) = controller.scream() {
+        let sender = media::ScreamSender::new(setup, media, flow.tos, dice);
+        let receiver = media::ScreamReceiver::new(setup, media.priorities.len(), flow.tos);
+        return [Box::new(sender), Box::new(receiver)];
+    }
+    let Encoder::Video(params) = media.encoder else {
+        unreachable!("the scenario has checked that SCReAM controls its tool's encoder")
+    };
+    let receiver = media::Receiver::new(flow.tos, controller.report_interval());
+    let sender = media::Sender::new(params, flow.tos, flow.tcp.mtu, controller, dice);
+    [Box::new(sender), Box::new(receiver)]
 }
 
 /// Makes the controllers of a flow's connections, each with a random stream of its own.

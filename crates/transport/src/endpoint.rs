@@ -6,8 +6,9 @@ use crate::media;
 use crate::tcp::Segment;
 use crate::udp::Message;
 
-/// Header and meaning of a packet; the queue-visible part is [`sojourn_core::Packet`].
-#[derive(Clone, Copy, Debug)]
+/// Header and meaning of a packet; the queue-visible part is [`sojourn_core::Packet`]. A TCP segment is
+/// the largest: what is larger, as a report of many packets, keeps it elsewhere.
+#[derive(Clone, Debug)]
 pub enum Body {
     /// A TCP segment.
     Tcp(Segment),
@@ -42,7 +43,7 @@ pub struct Echo {
 }
 
 /// A packet that an end point hands to the network.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Transmit {
     /// Header and meaning.
     pub body: Body,

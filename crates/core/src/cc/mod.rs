@@ -113,6 +113,11 @@ pub trait Controller: Send {
         Dur::from_millis(100)
     }
 
+    /// SCReAM's parameters, if it is SCReAM, which end points of its own run.
+    fn scream(&self) -> Option<&scream::Setup> {
+        None
+    }
+
     /// What the endpoint may do now.
     fn output(&self, path: &Path, win: &Window) -> Output;
 
@@ -193,6 +198,7 @@ pub const REGISTRY: &[Entry] = &[
     reno::ENTRY,
     reno_sce::ENTRY,
     scalable::ENTRY,
+    scream::words::ENTRY,
     udp_prague::ENTRY,
     vegas::ENTRY,
 ];

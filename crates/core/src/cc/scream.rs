@@ -6,9 +6,18 @@
 //! old ones and looks at every word of a report. Whoever drives it (the simulated end point, the tool
 //! on real sockets, the C library) owns clock, encoder and socket.
 
+mod delay;
+mod flight;
+mod queue;
+mod rates;
+mod sender;
 pub mod ticks;
+mod v2;
+pub(super) mod words;
 
+pub use sender::Sender;
 pub use ticks::Ticks;
+pub use words::Setup;
 
 use crate::ecn::Ecn;
 
@@ -91,6 +100,41 @@ pub struct Config {
     pub ramp_up_scale: f32,
 }
 
+impl Config {
+    /// What the tool of this version has without options.
+    pub fn new(version: Version) -> Self {
+        Self {
+            version,
+            parity: false,
+            l4s: false,
+            loss_beta: 0.7,
+            ecn_beta: 0.7,
+            delay_target: 0.06,
+            initial_cwnd: 12_500,
+            least_cwnd: 2424,
+            pacing: true,
+            pace_headroom: 1.5,
+            adaptive_pace_headroom: 1.5,
+            inflight_headroom: 2.0,
+            mul_increase: 0.05,
+            max_window_headroom: 5.0,
+            open_window: false,
+            relaxed_pacing: false,
+            clock_drift: false,
+            reorder_time: 0.03,
+            shared_bottleneck: false,
+            policer_protection: false,
+            autotune_least_cwnd: false,
+            max_total_rate: None,
+            mtus: vec![1200],
+            least_packets_in_flight: 0,
+            gain_down: 10.0,
+            ramp_up_speed: 10e6,
+            ramp_up_scale: 0.5,
+        }
+    }
+}
+
 /// One stream.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stream {
@@ -110,6 +154,22 @@ pub struct Stream {
     pub hysteresis: f32,
     /// Corrects the target by what the encoder makes of it.
     pub scale_target: bool,
+}
+
+impl Stream {
+    /// What the tool has without options.
+    pub fn new(ssrc: u32) -> Self {
+        Self {
+            ssrc,
+            priority: 1.0,
+            min_rate: 1e6,
+            init_rate: 1e6,
+            max_rate: 200e6,
+            max_queue_delay: 0.2,
+            hysteresis: 0.0,
+            scale_target: false,
+        }
+    }
 }
 
 /// A packet in an RTP queue.

@@ -8,6 +8,7 @@ pub mod onoff;
 pub mod poisson;
 pub mod request;
 pub mod rrul;
+pub mod scream_bw;
 pub mod short;
 pub mod sizes;
 pub mod udp;
@@ -24,7 +25,7 @@ use sojourn_core::cc::{Controller, Needs};
 use sojourn_core::grammar::{Args, GrammarError, Param, nearest, split_name};
 
 use crate::endpoint::Endpoint;
-use crate::media::source;
+use crate::media::Encoder;
 use crate::tcp::{Config, Receiver, Sender};
 
 /// An application.
@@ -39,7 +40,7 @@ pub enum App {
     /// UDP without congestion control.
     Udp(Box<dyn Source>),
     /// Media over UDP whose rate follows a congestion controller.
-    Media(source::Params),
+    Media(MediaFlow),
     /// Several flows and pings at once; whoever reads the scenario takes it apart.
     Rrul(rrul::Params),
 }
@@ -59,6 +60,15 @@ impl App {
     pub fn pulls(&self) -> bool {
         matches!(self, Self::Request(_))
     }
+}
+
+/// Encoders of a media flow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MediaFlow {
+    /// What each stream has.
+    pub encoder: Encoder,
+    /// One per stream; only SCReAM has several.
+    pub priorities: Vec<f32>,
 }
 
 /// A one-way UDP source: when its packets leave, and how large they are.
@@ -171,6 +181,7 @@ pub const REGISTRY: &[Entry] = &[
     request::ENTRY,
     rrul::ENTRY,
     rrul::ENTRY_BE,
+    scream_bw::ENTRY,
     short::ENTRY,
     video::ENTRY,
     voip::ENTRY,

@@ -6,7 +6,7 @@ use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::{Dur, Rate, Rng};
 
 use super::udp::{Departure, HEADERS, SIZE, normal, positive_rate, positive_time, size};
-use super::{App, Entry, Source};
+use super::{App, Entry, MediaFlow, Source};
 use crate::media;
 
 /// Registry line.
@@ -85,7 +85,7 @@ fn build(args: &mut Args<'_>) -> Result<App, GrammarError> {
         if packet < MIN_MEDIA_PACKET {
             return Err(args.invalid("without `rate`, `size` is at least 100"));
         }
-        return Ok(App::Media(media::source::Params {
+        let params = media::source::Params {
             fps,
             gop,
             key: key_size,
@@ -93,7 +93,9 @@ fn build(args: &mut Args<'_>) -> Result<App, GrammarError> {
             packet,
             delay: delay.unwrap_or(Dur::from_millis(100)),
             queue: queue.unwrap_or(Dur::from_secs(1)),
-        }));
+        };
+        let encoder = media::Encoder::Video(params);
+        return Ok(App::Media(MediaFlow { encoder, priorities: vec![1.0] }));
     };
     if delay.is_some() || queue.is_some() {
         return Err(args.invalid("`delay` and `queue` are of a video without `rate`"));

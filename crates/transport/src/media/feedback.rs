@@ -6,7 +6,7 @@ use sojourn_core::cc::PacketReport;
 use sojourn_core::{Dur, Ecn, Time};
 
 /// Packets in a report, at most; as many reach back from the newest, so that a lost report matters
-/// little. More would make every packet's [`crate::Body`] larger than a TCP segment is.
+/// little.
 pub const REPORTED: usize = 52;
 /// New packets after which a report does not wait for its time.
 const FULL: u32 = 40;
@@ -32,26 +32,26 @@ fn from_ticks(ticks: u64) -> Time {
     Time(((u128::from(ticks) * u128::from(NS_PER_S)) >> 16) as u64)
 }
 
-/// One report of one stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// One report of one stream. Its words stand elsewhere, so that it makes no packet's
+/// [`crate::Body`] larger.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// When it was made, in 1/65536 s of the receiver's clock.
     stamp: u32,
     /// Sequence number of the first word.
     begin: u16,
-    count: u16,
-    words: [u16; REPORTED],
+    words: Box<[u16]>,
 }
 
 impl Report {
     /// Bytes of the RTCP packet.
     pub fn bytes(&self) -> u32 {
-        FIXED_BYTES + 2 * u32::from(self.count).next_multiple_of(2)
+        FIXED_BYTES + 2 * (self.words.len() as u32).next_multiple_of(2)
     }
 
     /// One word per packet: received, ECN, arrival time offset.
     pub fn words(&self) -> &[u16] {
-        &self.words[..usize::from(self.count)]
+        &self.words
     }
 }
 
@@ -121,21 +121,19 @@ impl Recorder {
         let begin = recent.min(self.unreported).max(oldest);
         let end = highest.min(begin + REPORTED as u64 - 1);
         let stamp = ticks(now);
-        let mut words = [0; REPORTED];
-        for (word, seq) in words.iter_mut().zip(begin..=end) {
-            if let Some(arrival) = self.ring[seq as usize % REMEMBERED]
-                && arrival.seq == seq
-            {
+        let word = |seq: u64| match self.ring[seq as usize % REMEMBERED] {
+            Some(arrival) if arrival.seq == seq => {
                 let offset = ((stamp - arrival.ticks) >> 6).min(u64::from(NO_OFFSET)) as u16;
-                *word = RECEIVED | ((arrival.ecn as u16) << ECN_SHIFT) | offset;
+                RECEIVED | ((arrival.ecn as u16) << ECN_SHIFT) | offset
             }
-        }
+            _ => 0,
+        };
+        let words = (begin..=end).map(word).collect();
         self.unreported = end + 1;
         if end == highest {
             self.fresh = 0;
         }
-        let count = (end - begin + 1) as u16;
-        Some(Report { stamp: stamp as u32, begin: begin as u16, count, words })
+        Some(Report { stamp: stamp as u32, begin: begin as u16, words })
     }
 }
 

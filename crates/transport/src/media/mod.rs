@@ -8,9 +8,14 @@ pub mod rtp_queue;
 pub mod source;
 
 mod receiver;
+mod scream;
+pub mod scream_rx;
+pub mod scream_tx;
 mod sender;
 
 pub use receiver::Receiver;
+pub use scream::{ScreamReceiver, ScreamSender};
+pub use scream_tx::Encoder;
 pub use sender::Sender;
 
 use sojourn_core::Time;
@@ -23,12 +28,14 @@ const L2_HEADER: u32 = 14;
 pub const HEADERS: u32 = 20 + 8 + 12;
 
 /// What a datagram says.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Message {
     /// A media packet.
     Data(Data),
     /// A report of the receiver.
     Feedback(Report),
+    /// A report of SCReAM's receiver, as the bytes that it would be on the wire.
+    Rtcp(Box<[u8]>),
 }
 
 /// A media packet.
@@ -48,4 +55,8 @@ pub struct Data {
     pub packets: u32,
     /// When the encoder had that frame.
     pub captured: Time,
+    /// The last packet of its frame.
+    pub marker: bool,
+    /// Which of the flow's streams it is of.
+    pub stream: u8,
 }

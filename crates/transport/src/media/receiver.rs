@@ -58,8 +58,8 @@ impl Endpoint for Receiver {
             self.next = now + self.interval;
         }
         Some(Transmit {
-            body: Body::Media(Message::Feedback(report)),
             len: L2_HEADER + REPORT_HEADERS + report.bytes(),
+            body: Body::Media(Message::Feedback(report)),
             tos: Ecn::NotEct.on_tos(self.tos),
             kind: Kind::Udp,
         })
@@ -105,6 +105,8 @@ mod tests {
             frame: seq,
             packets: 1,
             captured,
+            marker: true,
+            stream: 0,
         };
         rx.on_packet(now, &Body::Media(Message::Data(data)), Ecn::NotEct);
         std::iter::from_fn(|| rx.poll(now)).count() as u32

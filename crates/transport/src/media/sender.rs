@@ -264,7 +264,7 @@ impl Endpoint for Sender {
         self.sent_rate.add(now, u64::from(packet.bytes));
         let sent = Sent { bytes: packet.bytes, segments: 1, retransmit: false, from_idle };
         self.cc.on_send(now, &sent, &mut self.win);
-        let RtpPacket { seq, bytes, frame, packets, captured, .. } = packet;
+        let RtpPacket { seq, bytes, frame, packets, captured, marker } = packet;
         Some(Transmit {
             body: Body::Media(Message::Data(Data {
                 seq,
@@ -274,6 +274,8 @@ impl Endpoint for Sender {
                 frame,
                 packets,
                 captured,
+                marker,
+                stream: 0,
             })),
             len: L2_HEADER + bytes,
             tos: self.cc.needs().codepoint.unwrap_or_default().on_tos(self.tos),

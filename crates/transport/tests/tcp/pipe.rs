@@ -228,7 +228,7 @@ impl Pipe {
             let probes = self.total("tail_loss_probes");
             let Some(sent) = self.tx.poll(self.now) else { break };
             let probe = self.total("tail_loss_probes") > probes;
-            let passing = self.enter(true, sent, probe);
+            let passing = self.enter(true, &sent, probe);
             if passing.data {
                 self.check_sender(&passing);
                 let silence = self.now.since(self.last_departure);
@@ -237,11 +237,11 @@ impl Pipe {
             self.last_departure = self.now;
         }
         while let Some(sent) = self.rx.poll(self.now) {
-            self.enter(false, sent, false);
+            self.enter(false, &sent, false);
         }
     }
 
-    fn enter(&mut self, forward: bool, sent: Transmit, probe: bool) -> Passing {
+    fn enter(&mut self, forward: bool, sent: &Transmit, probe: bool) -> Passing {
         let Body::Tcp(segment) = sent.body else { unreachable!("TCP sends TCP") };
         let data = forward && segment.end() > segment.seq && !segment.flags.syn;
         let mut passing = Passing {
@@ -277,7 +277,7 @@ impl Pipe {
         let Some(arrival) = self.through(forward, sent.len).filter(|_| fate != Fate::Drop) else {
             return passing;
         };
-        self.fly(arrival, forward, Body::Tcp(mangled.segment), ecn, fate);
+        self.fly(arrival, forward, &Body::Tcp(mangled.segment), ecn, fate);
         passing
     }
 
@@ -296,7 +296,7 @@ impl Pipe {
         Some(left + self.delay)
     }
 
-    fn fly(&mut self, arrival: Time, forward: bool, body: Body, ecn: Ecn, fate: Fate) {
+    fn fly(&mut self, arrival: Time, forward: bool, body: &Body, ecn: Ecn, fate: Fate) {
         let (first, second) = match fate {
             Fate::Late(by) => (arrival + by, None),
             Fate::Twice(after) => (arrival, Some(arrival + after)),
@@ -304,7 +304,7 @@ impl Pipe {
         };
         for at in [Some(first), second].into_iter().flatten() {
             self.serial += 1;
-            self.flying.insert((at, self.serial), (forward, body, ecn));
+            self.flying.insert((at, self.serial), (forward, body.clone(), ecn));
         }
     }
 

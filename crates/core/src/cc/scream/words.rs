@@ -1,0 +1,447 @@
+//! SCReAM in the grammar of controllers: `scream version 2024-10-28 max_rate 50Mbit`. The words are
+//! the tool's options (`scream.md` 2.2, 2.3) and say how sender, receiver and the machine behave.
+
+use super::{Config, Stream, Version};
+use crate::cc::{Ack, Controller, Entry, Feedback, Needs, Output, Path, Window};
+use crate::ecn::Ecn;
+use crate::grammar::{Args, GrammarError, Param};
+use crate::units::{Dur, Rate, Time};
+use crate::wire::ccfb::Count;
+
+pub(in crate::cc) const ENTRY: Entry = Entry {
+    name: "scream",
+    summary: "SCReAM for media: a window, frames paced in bursts, L4S or classic marks, delay.",
+    reference: "draft-ietf-ccwg-rfc8298bis-screamv2; EricssonResearch/scream 994f9a4, 76a298a, c8f84c3",
+    params: PARAMS,
+    build: |args| Ok(Box::new(Words(Box::new(Setup::parse(args)?)))),
+};
+
+const fn param(
+    name: &'static str,
+    value: &'static str,
+    default: &'static str,
+    doc: &'static str,
+) -> Param {
+    Param { name, value, default, doc }
+}
+
+const PARAMS: &[Param] = &[
+    param("version", "VERSION", "2026-06-30", "The tool of 2024-10-28, 2024-10-31 or 2026-06-30."),
+    param("parity", "", "off", "Keeps the tool's quirks, and the timing of its machine."),
+    param("ect1|ect0|noecn", "", "ect1", "Codepoint; ect1 also reacts to marks as L4S asks."),
+    param("init_rate", "RATE", "1Mbit", "First rate; the first window is 100 ms of it."),
+    param("min_rate", "RATE", "1Mbit", "Least rate."),
+    param("max_rate", "RATE", "500Mbit, 200Mbit in 2024", "Greatest rate."),
+    param("fixed_rate", "RATE", "none", "The encoder's rate whatever happens; losses are no news."),
+    param("delay_target", "TIME", "60ms", "Queue delay that is aimed at without marks."),
+    param("scale", "NUMBER", "0.7", "Share of the window that a loss or a classic mark leaves."),
+    param("nopace", "", "off", "Does not pace."),
+    param("pace_headroom", "NUMBER", "1.5", "Pacing rate over the target."),
+    param("adaptive_pace_headroom", "NUMBER", "1.5", "Greatest further factor for a large frame."),
+    param(
+        "inflight_headroom",
+        "NUMBER",
+        "2",
+        "The window grows to so many times what is in flight.",
+    ),
+    param("window_headroom", "NUMBER", "5", "What is in flight over the window, at most."),
+    param("mul_increase", "NUMBER", "0.05", "Growth of the window per RTT, as a share."),
+    param("open_window", "", "off", "No window."),
+    param("relaxed_pacing", "", "off", "Paces faster near the greatest rate."),
+    param("clock_drift", "", "off", "Compensates a faster clock of the receiver."),
+    param("shared_bottleneck", "", "off", "Raises the delay target beside flows that fill queues."),
+    param("policer", "", "off", "Looks for policers."),
+    param("reorder", "TIME", "30ms", "Packets may come so much out of order."),
+    param(
+        "hysteresis",
+        "NUMBER",
+        "0",
+        "Changes of the target that are not worth telling, 0 to 0.2.",
+    ),
+    param("queue", "TIME", "200ms", "The RTP queue is emptied when its oldest packet is older."),
+    param("mtu", "BYTES", "1200", "RTP payload, or several sizes to choose from: 900,1200,1360."),
+    param("packets_in_flight", "NUMBER", "0", "Chooses the size so that so many are in flight."),
+    param("microburst", "TIME", "500us, 1ms in 2024", "Length of a burst, 200us to 20ms."),
+    param("ackdiff", "NUMBER", "half of reported", "New packets that make a report, 1 to 512."),
+    param("reported", "NUMBER", "64", "Packets that a report covers, 1 to 512."),
+    param(
+        "count",
+        "exact|legacy",
+        "exact, legacy in parity",
+        "Reports count as RFC 8888, or one less.",
+    ),
+    param("timer_slack", "TIME", "0, 60us in parity", "The sending machine sleeps longer by this."),
+    param("packet_cost", "TIME", "0, 5us in parity", "It needs so long to send a packet."),
+];
+
+const VERSIONS: [(&str, Version); 3] = [
+    ("2024-10-28", Version::V2024),
+    ("2024-10-31", Version::V2024b),
+    ("2026-06-30", Version::V2026),
+];
+const ECN: [(&str, Ecn); 3] = [("ect1", Ecn::Ect1), ("ect0", Ecn::Ect0), ("noecn", Ecn::NotEct)];
+const COUNTS: [(&str, Count); 2] = [("exact", Count::Exact), ("legacy", Count::LessOne)];
+const FLAGS: [&str; 7] = [
+    "nopace",
+    "open_window",
+    "relaxed_pacing",
+    "clock_drift",
+    "shared_bottleneck",
+    "policer",
+    "parity",
+];
+/// RTP header.
+const RTP_HEADER: u32 = 12;
+const MOST_SIZES: usize = 10;
+
+/// What the words say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setup {
+    /// The algorithm.
+    pub config: Config,
+    /// The stream; whoever has several changes its SSRC.
+    pub stream: Stream,
+    /// Codepoint of media packets.
+    pub ecn: Ecn,
+    /// Length of a burst.
+    pub microburst: Dur,
+    /// Numbers that a report covers.
+    pub reported: u16,
+    /// New numbers that make a report; none: half of those.
+    pub ackdiff: Option<u16>,
+    /// What reports write as count.
+    pub count: Count,
+    /// Sleeps of the sending machine last longer by this.
+    pub timer_slack: Dur,
+    /// Sending a packet takes so long.
+    pub packet_cost: Dur,
+    text: String,
+}
+
+/// The words as they were read.
+#[derive(Default)]
+struct Read {
+    flags: [bool; FLAGS.len()],
+    fixed: Option<Rate>,
+    version: Option<usize>,
+    ecn: usize,
+    count: Option<usize>,
+    rates: [Option<Rate>; 3],
+    numbers: [Option<f64>; NUMBERS.len()],
+    times: [Option<Dur>; TIMES.len()],
+    mtus: Vec<u32>,
+    least_packets: u32,
+    ackdiff: Option<u16>,
+    reported: Option<u16>,
+}
+
+const RATES: [&str; 3] = ["init_rate", "min_rate", "max_rate"];
+/// Names, least and greatest value.
+const NUMBERS: [(&str, f64, f64); 7] = [
+    ("scale", 0.1, 1.0),
+    ("pace_headroom", 1.0, 10.0),
+    ("adaptive_pace_headroom", 1.0, 10.0),
+    ("inflight_headroom", 1.0, 10.0),
+    ("window_headroom", 1.5, 100.0),
+    ("mul_increase", 0.0, 1.0),
+    ("hysteresis", 0.0, 0.2),
+];
+const TIMES: [(&str, Dur, Dur); 6] = [
+    ("delay_target", Dur::from_millis(1), Dur::from_secs(1)),
+    ("reorder", Dur::ZERO, Dur::from_secs(10)),
+    ("queue", Dur::from_millis(1), Dur::from_secs(60)),
+    ("microburst", Dur::from_micros(200), Dur::from_millis(20)),
+    ("timer_slack", Dur::ZERO, Dur::from_millis(100)),
+    ("packet_cost", Dur::ZERO, Dur::from_millis(100)),
+];
+
+impl Read {
+    fn parse(args: &mut Args<'_>) -> Result<Self, GrammarError> {
+        let mut read = Self::default();
+        while let Some(key) = args.key() {
+            read.word(args, key)?;
+        }
+        Ok(read)
+    }
+
+    fn word(&mut self, args: &mut Args<'_>, key: &str) -> Result<(), GrammarError> {
+        if let Some(flag) = FLAGS.iter().position(|name| *name == key) {
+            self.flags[flag] = true;
+        } else if let Some(index) = ECN.iter().position(|(name, _)| *name == key) {
+            self.ecn = index;
+        } else if let Some(index) = RATES.iter().position(|name| *name == key) {
+            self.rates[index] = Some(rate(args)?);
+        } else if let Some(index) = NUMBERS.iter().position(|(name, ..)| *name == key) {
+            let (_, least, most) = NUMBERS[index];
+            self.numbers[index] = Some(args.decimal(least..=most)?);
+        } else if let Some(index) = TIMES.iter().position(|(name, ..)| *name == key) {
+            let (_, least, most) = TIMES[index];
+            let expected = format!("a time from {least} to {most}");
+            let range = |w: &str| Dur::parse_tc(w).filter(|t| (least..=most).contains(t));
+            self.times[index] = Some(args.value(&expected, range)?);
+        } else {
+            match key {
+                "version" => self.version = Some(args.choice(&VERSIONS.map(|(name, _)| name))?),
+                "fixed_rate" => self.fixed = Some(rate(args)?),
+                "mtu" => self.mtus = args.value(SIZES, sizes)?,
+                "packets_in_flight" => self.least_packets = args.number(0..=1000)? as u32,
+                "ackdiff" => self.ackdiff = Some(args.number(1..=512)? as u16),
+                "reported" => self.reported = Some(args.number(1..=512)? as u16),
+                "count" => self.count = Some(args.choice(&COUNTS.map(|(name, _)| name))?),
+                _ => return Err(args.unknown()),
+            }
+        }
+        Ok(())
+    }
+
+    fn time(&self, name: &str, default: Dur) -> Dur {
+        let index = TIMES.iter().position(|(known, ..)| *known == name);
+        index.and_then(|index| self.times[index]).unwrap_or(default)
+    }
+
+    fn flag(&self, name: &str) -> bool {
+        FLAGS.iter().zip(self.flags).any(|(known, set)| *known == name && set)
+    }
+}
+
+fn rate(args: &mut Args<'_>) -> Result<Rate, GrammarError> {
+    args.value("a rate from 1kbit to 100Gbit", |w| {
+        Rate::parse_tc(w).filter(|rate| (1000..=100_000_000_000).contains(&rate.0))
+    })
+}
+
+const SIZES: &str = "up to ten sizes from 100 to 9000, rising, with commas between them";
+
+fn sizes(word: &str) -> Option<Vec<u32>> {
+    let sizes: Option<Vec<u32>> = word.split(',').map(|size| size.parse().ok()).collect();
+    sizes.filter(|sizes| {
+        let rise = sizes.is_sorted_by(|a, b| a < b);
+        rise && sizes.len() <= MOST_SIZES && sizes.iter().all(|size| (100..=9000).contains(size))
+    })
+}
+
+impl Setup {
+    fn parse(args: &mut Args<'_>) -> Result<Self, GrammarError> {
+        let mut read = Read::parse(args)?;
+        let index = read.version.unwrap_or(VERSIONS.len() - 1);
+        let (version_name, version) = VERSIONS[index];
+        let is_2024 = version < Version::V2026;
+        let parity = read.flag("parity");
+        if read.mtus.is_empty() {
+            read.mtus.push(1200);
+        }
+        let largest = read.mtus.iter().copied().max().unwrap_or_default();
+        let mut config =
+            Config { parity, l4s: ECN[read.ecn].1 == Ecn::Ect1, ..Config::new(version) };
+        let most = Rate(if is_2024 { 200_000_000 } else { 500_000_000 });
+        let [init, min, max] = read.rates;
+        let (min, max) =
+            (min.unwrap_or(Rate(1_000_000).min(max.unwrap_or(most))), max.unwrap_or(most));
+        if min > max {
+            return Err(args.invalid(format_args!("min_rate {min} is more than max_rate {max}")));
+        }
+        // The tool raises a first rate below the least one.
+        let init = init.unwrap_or(min).clamp(min, max);
+        let mut stream = Stream {
+            min_rate: min.0 as f32,
+            init_rate: init.0 as f32,
+            max_rate: max.0 as f32,
+            ..Stream::new(crate::wire::rtp::TOOL_SSRC)
+        };
+        for (number, (name, ..)) in read.numbers.iter().zip(NUMBERS) {
+            let Some(value) = number.map(|value| value as f32) else { continue };
+            match name {
+                "scale" => (config.loss_beta, config.ecn_beta) = (value, value),
+                "pace_headroom" => config.pace_headroom = value,
+                "adaptive_pace_headroom" => config.adaptive_pace_headroom = value,
+                "inflight_headroom" => config.inflight_headroom = value,
+                "window_headroom" => config.max_window_headroom = value,
+                "mul_increase" => config.mul_increase = value,
+                _ => stream.hysteresis = value,
+            }
+        }
+        let seconds = |time: Dur| time.as_secs_f64() as f32;
+        config.delay_target = seconds(read.time("delay_target", Dur::from_millis(60)));
+        config.reorder_time = seconds(read.time("reorder", Dur::from_millis(30)));
+        stream.max_queue_delay = seconds(read.time("queue", Dur::from_millis(200)));
+        config.initial_cwnd = (init.0 / 80).min(u64::from(u32::MAX / 2)) as u32;
+        config.least_cwnd = 2 * (largest + RTP_HEADER);
+        config.pacing = !read.flag("nopace");
+        config.open_window = read.flag("open_window");
+        config.relaxed_pacing = read.flag("relaxed_pacing");
+        config.clock_drift = read.flag("clock_drift");
+        config.shared_bottleneck = read.flag("shared_bottleneck");
+        config.policer_protection = read.flag("policer");
+        if let Some(fixed) = read.fixed {
+            // scream.md 2.4
+            let rate = fixed.0 as f32;
+            (stream.min_rate, stream.init_rate, stream.max_rate) = (rate, rate, rate);
+            stream.max_queue_delay = 10.0;
+            (config.loss_beta, config.ecn_beta) = (1.0, 1.0);
+            config.initial_cwnd = config.least_cwnd;
+            config.open_window |= is_2024;
+        }
+        config.mtus = std::mem::take(&mut read.mtus);
+        config.least_packets_in_flight = read.least_packets;
+        let burst = if is_2024 { Dur::from_millis(1) } else { Dur::from_micros(500) };
+        let host = |time| if parity { Dur::from_micros(time) } else { Dur::ZERO };
+        let count = read.count.unwrap_or(usize::from(parity));
+        let text = read.describe(&config, version_name, [init, min, max]);
+        Ok(Self {
+            ecn: ECN[read.ecn].1,
+            microburst: read.time("microburst", burst),
+            reported: read.reported.unwrap_or(64),
+            ackdiff: read.ackdiff,
+            count: COUNTS[count].1,
+            timer_slack: read.time("timer_slack", host(60)),
+            packet_cost: read.time("packet_cost", host(5)),
+            config,
+            stream,
+            text,
+        })
+    }
+}
+
+impl Read {
+    /// Name and words that read the same.
+    fn describe(&self, config: &Config, version: &str, rates: [Rate; 3]) -> String {
+        use std::fmt::Write as _;
+
+        let mut text = format!("scream version {version} {}", ECN[self.ecn].0);
+        let mut add = |name: &str, value: &dyn std::fmt::Display| {
+            let _ = write!(text, " {name} {value}"); // into a string: cannot fail
+        };
+        for (name, rate) in RATES.iter().zip(rates) {
+            add(name, &rate);
+        }
+        if let Some(rate) = self.fixed {
+            add("fixed_rate", &rate);
+        }
+        for ((name, ..), value) in NUMBERS.iter().zip(self.numbers) {
+            value.iter().for_each(|value| add(name, value));
+        }
+        for ((name, ..), value) in TIMES.iter().zip(self.times) {
+            value.iter().for_each(|value| add(name, value));
+        }
+        let sizes: Vec<String> = config.mtus.iter().map(u32::to_string).collect();
+        add("mtu", &sizes.join(","));
+        if self.least_packets > 0 {
+            add("packets_in_flight", &self.least_packets);
+        }
+        self.ackdiff.iter().for_each(|n| add("ackdiff", n));
+        self.reported.iter().for_each(|n| add("reported", n));
+        self.count.iter().for_each(|n| add("count", &COUNTS[*n].0));
+        for (name, _) in FLAGS.iter().zip(self.flags).filter(|(_, set)| *set) {
+            text.push(' ');
+            text.push_str(name);
+        }
+        text
+    }
+}
+
+/// Stands for SCReAM where controllers are named. It controls nothing: the end points of a media flow
+/// run [`Sender`](super::Sender) with what [`Controller::scream`] says.
+struct Words(Box<Setup>);
+
+impl Controller for Words {
+    fn needs(&self) -> Needs {
+        Needs {
+            owns_cwnd: true,
+            pacing: true,
+            feedback: Some(Feedback::Ccfb),
+            codepoint: Some(self.0.ecn),
+            ect_on_control: false,
+        }
+    }
+
+    fn scream(&self) -> Option<&Setup> {
+        Some(&self.0)
+    }
+
+    fn on_ack(&mut self, _now: Time, _ack: &Ack<'_>, _win: &mut Window) {}
+
+    fn ssthresh(&mut self, _now: Time, _path: &Path, win: &Window) -> u32 {
+        win.ssthresh
+    }
+
+    fn output(&self, _path: &Path, _win: &Window) -> Output {
+        Output::default()
+    }
+
+    fn describe(&self) -> String {
+        self.0.text.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc;
+
+    fn setup(text: &str) -> Setup {
+        cc::build(text).expect("valid").scream().expect("SCReAM").clone()
+    }
+
+    fn error(text: &str) -> String {
+        cc::build(text).err().expect("refused").0
+    }
+
+    // scream.md 2.2, 2.4
+    #[test]
+    fn words_are_the_tools_options() {
+        let plain = setup("scream");
+        assert_eq!((plain.config.version, plain.ecn), (Version::V2026, Ecn::Ect1));
+        assert_eq!((plain.stream.max_rate, plain.microburst), (500e6, Dur::from_micros(500)));
+        assert_eq!((plain.timer_slack, plain.count), (Dur::ZERO, Count::Exact));
+        assert_eq!((plain.config.initial_cwnd, plain.config.least_cwnd), (12_500, 2424));
+        let old =
+            setup("scream version 2024-10-28 parity ect0 mtu 1000,1360 scale 0.8 queue 100ms");
+        assert_eq!((old.stream.max_rate, old.microburst), (200e6, Dur::from_millis(1)));
+        assert_eq!((old.timer_slack, old.packet_cost), (Dur::from_micros(60), Dur::from_micros(5)));
+        assert_eq!((old.count, old.config.l4s, old.config.parity), (Count::LessOne, false, true));
+        assert_eq!((old.config.mtus.as_slice(), old.config.least_cwnd), (&[1000, 1360][..], 2744));
+        assert_eq!((old.config.ecn_beta, old.stream.max_queue_delay), (0.8, 0.1));
+        let fixed = setup("scream fixed_rate 20Mbit");
+        assert_eq!((fixed.stream.min_rate, fixed.stream.max_rate), (20e6, 20e6));
+        assert_eq!((fixed.config.loss_beta, fixed.stream.max_queue_delay), (1.0, 10.0));
+        assert_eq!(setup("scream min_rate 3Mbit").stream.init_rate, 3e6);
+        assert_eq!(setup("scream max_rate 500kbit").stream.min_rate, 500e3);
+    }
+
+    #[test]
+    fn a_description_reads_the_same() {
+        for text in [
+            "scream",
+            "scream version 2024-10-31 parity noecn max_rate 20Mbit fixed_rate 5Mbit mtu 500,900",
+            "scream nopace clock_drift scale 0.5 microburst 2ms ackdiff 1 reported 1 count legacy",
+            "scream timer_slack 10us packet_cost 0 packets_in_flight 20 hysteresis 0.1 policer",
+        ] {
+            let again = setup(&setup(text).text);
+            assert_eq!(again.text, setup(&again.text).text);
+            assert_eq!(
+                Setup { text: String::new(), ..again },
+                Setup { text: String::new(), ..setup(text) }
+            );
+        }
+    }
+
+    #[test]
+    fn errors_say_what_is_expected() {
+        assert_eq!(
+            error("scream version 2025-01-29"),
+            "scream: `version 2025-01-29`: expected one of 2024-10-28, 2024-10-31, 2026-06-30"
+        );
+        assert_eq!(
+            error("scream microburst 50us"),
+            "scream: `microburst 50us`: expected a time from 200us to 20ms"
+        );
+        assert_eq!(
+            error("scream mtu 1200,900"),
+            format!("scream: `mtu 1200,900`: expected {SIZES}")
+        );
+        assert_eq!(
+            error("scream min_rate 3Mbit max_rate 2Mbit"),
+            "scream: min_rate 3Mbit is more than max_rate 2Mbit"
+        );
+    }
+}
