@@ -123,3 +123,72 @@ fn explore() {
     std::fs::write(format!("/tmp/b5/s1-{which}.csv"), text.join("\n")).unwrap();
     println!("{} lines, {} drops, {} received", out.lines.len(), out.drops, out.received);
 }
+
+fn mean(out: &crate::model::Outcome, from: f32) -> (f32, f32, f32) {
+    let rows: Vec<_> = out.lines.iter().filter(|l| l.time.as_secs() > from).collect();
+    let n = rows.len() as f32;
+    let rate = rows.iter().map(|l| l.sent_rate).sum::<f32>() / n / 1e6;
+    let delay = rows.iter().map(|l| l.queue_delay).sum::<f32>() / n * 1e3;
+    let ce = rows.iter().map(|l| l.acked_ce as f32).sum::<f32>()
+        / rows.iter().map(|l| l.acked as f32).sum::<f32>();
+    (rate, delay, ce * 100.0)
+}
+
+#[test]
+fn explore_tables() {
+    if std::env::var("M").is_err() {
+        return;
+    }
+    for version in [Version::V2024, Version::V2026] {
+        for name in ['A', 'B', 'C', 'D', 'E', 'F'] {
+            let out = run(&model(name, version));
+            println!(
+                "{name} {version:?} {:?} drops {} rx {}",
+                mean(&out, 5.0),
+                out.drops,
+                out.received
+            );
+        }
+        for (rtt, mb) in [
+            (25, 0.25),
+            (25, 0.5),
+            (25, 1.0),
+            (25, 2.0),
+            (5, 0.5),
+            (10, 0.5),
+            (50, 0.5),
+            (100, 0.5),
+        ] {
+            let f = model('F', version);
+            let out = run(&Model {
+                seconds: 60,
+                back: rtt * 65536 / 1000,
+                transmit: Transmit::Bursts(mb * 1e-3),
+                ..f.clone()
+            });
+            let r = if mb == 0.5 {
+                mean(
+                    &run(&Model { seconds: 60, back: rtt * 65536 / 1000, variation: 50.0, ..f }),
+                    5.0,
+                )
+                .0
+            } else {
+                0.0
+            };
+            println!("M {version:?} rtt {rtt} mb {mb} {:?} rand50 {r}", mean(&out, 5.0));
+        }
+        for p in [50.0, 40.0, 30.0, 20.0, 10.0, 5.0, 2.0, 1.5, 1.0, 0.5] {
+            let f = model('F', version);
+            let out = run(&Model {
+                seconds: 60,
+                rates: vec![(0, 1e9)],
+                mark: Some(p / 100.0),
+                threshold: 1e9,
+                payload: 1348,
+                max_rate: 500e6,
+                ..f
+            });
+            println!("p {version:?} {p} {:?}", mean(&out, 20.0));
+        }
+    }
+}

@@ -64,7 +64,7 @@ impl BaseDelay {
 
     /// Takes a one-way delay (receiver's clock minus sender's), ticks.
     pub(super) fn sample(&mut self, now: Ticks, one_way: u32) -> Sample {
-        let offset = *self.offset.get_or_insert(CENTRE.wrapping_sub(one_way));
+        let offset = *self.offset.get_or_insert_with(|| CENTRE.wrapping_sub(one_way));
         let one_way = one_way.wrapping_add(offset);
         self.current = self.current.min(one_way);
         if self.slot_ends(now) {

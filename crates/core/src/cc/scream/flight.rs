@@ -14,7 +14,7 @@ pub(super) struct Sent {
     pub(super) seq: u16,
     pub(super) marker: bool,
     pub(super) acked: bool,
-    /// Not in flight any more: a later packet was acknowledged.
+    /// Not in flight any more: it or a later packet was acknowledged.
     pub(super) passed: bool,
     used: bool,
 }
@@ -24,13 +24,18 @@ pub(super) struct Sent {
 pub(super) struct Flight {
     ring: Box<[Sent]>,
     /// Newest packet sent.
-    pub(super) newest: u16,
+    pub(super) newest: Option<u16>,
     /// Highest acknowledged packet.
-    pub(super) acked: u16,
-    /// Whether anything was acknowledged yet.
-    pub(super) any_acked: bool,
+    pub(super) acked: Option<u16>,
+    /// Nothing is known of packets before.
+    oldest: u16,
     /// Newest RTP timestamp acknowledged.
     timestamp: Option<u32>,
+}
+
+/// Whether `seq` is after `other`, over the wrap.
+pub(super) fn is_after(seq: u16, other: u16) -> bool {
+    (seq.wrapping_sub(other) as i16) > 0
 }
 
 impl Flight {
@@ -39,9 +44,9 @@ impl Flight {
         debug_assert!(packets.is_power_of_two() && packets <= 1 << 15);
         Self {
             ring: vec![Sent::default(); packets].into(),
-            newest: 0,
-            acked: 0,
-            any_acked: false,
+            newest: None,
+            acked: None,
+            oldest: 0,
             timestamp: None,
         }
     }
@@ -50,7 +55,7 @@ impl Flight {
         usize::from(seq) & (self.ring.len() - 1)
     }
 
-    /// Files a packet; the bytes in flight of a forgotten one in its place.
+    /// Files a packet; gives the bytes in flight of the one that it pushes out of the table.
     pub(super) fn insert(&mut self, at: Ticks, packet: &Rtp, queue_delay: f32) -> u32 {
         let slot = self.slot(packet.seq);
         let old = self.ring[slot];
@@ -65,7 +70,12 @@ impl Flight {
             passed: false,
             used: true,
         };
-        self.newest = packet.seq;
+        let span = packet.seq.wrapping_sub(self.oldest);
+        if self.newest.is_none() || usize::from(span) >= self.ring.len() {
+            let first = packet.seq.wrapping_sub(self.ring.len() as u16 - 1);
+            self.oldest = self.newest.map_or(packet.seq, |_| first);
+        }
+        self.newest = Some(packet.seq);
         if old.used && !old.passed { old.bytes } else { 0 }
     }
 
@@ -86,6 +96,17 @@ impl Flight {
         self.ring.iter_mut().for_each(|sent| sent.used = false);
     }
 
+    /// The oldest packet of which something is still to be known.
+    pub(super) fn oldest(&mut self) -> u16 {
+        while let Some(newest) = self.newest
+            && is_after(newest, self.oldest)
+            && self.get(self.oldest).is_none()
+        {
+            self.oldest = self.oldest.wrapping_add(1);
+        }
+        self.oldest
+    }
+
     /// Notes the timestamp of an acknowledged packet. Timestamps start anywhere and may jump.
     pub(super) fn saw_timestamp(&mut self, timestamp: u32) {
         let newest = *self.timestamp.get_or_insert(timestamp);
@@ -94,16 +115,41 @@ impl Flight {
         }
     }
 
-    /// Ticks by which the encoder made a packet before the newest that was acknowledged: packets that
-    /// waited behind others of a lower priority are not lost because of that.
+    /// Ticks by which the encoder made a packet before the newest that was acknowledged.
     pub(super) fn made_before(&self, timestamp: u32) -> u32 {
         let newest = self.timestamp.unwrap_or(timestamp);
         let behind = newest.wrapping_sub(timestamp) as i32;
-        (behind.max(0) as u64 * 65536 / 90_000) as u32
+        (behind.max(0) as u64 * 65_536 / 90_000) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rtp(seq: u16) -> Rtp {
+        Rtp { seq, bytes: 100, timestamp: 0, marker: false, queued: Ticks(0), handle: 0 }
     }
 
-    /// How many packets can be remembered.
-    pub(super) fn span(&self) -> u16 {
-        self.ring.len() as u16
+    #[test]
+    fn a_packet_that_is_pushed_out_leaves_the_flight() {
+        let mut flight = Flight::new(8);
+        assert_eq!(flight.insert(Ticks(1), &rtp(65_530), 0.0), 0);
+        assert_eq!(flight.insert(Ticks(1), &rtp(65_531), 0.0), 0);
+        assert_eq!(flight.insert(Ticks(2), &rtp(2), 0.0), 100);
+        assert!(flight.get(65_530).is_none() && flight.get(65_531).is_some());
+        assert_eq!(flight.oldest(), 65_531);
+    }
+
+    // KAT scream.md 4.4 3: correction by the media's timestamps
+    #[test]
+    fn timestamps_count_over_their_wrap_and_from_anywhere() {
+        let mut flight = Flight::new(8);
+        flight.saw_timestamp(u32::MAX - 899);
+        flight.saw_timestamp(900);
+        assert_eq!(flight.made_before(u32::MAX - 899), 65_536 / 50);
+        assert_eq!(flight.made_before(1800), 0);
+        flight.saw_timestamp(900 + 90_000);
+        assert_eq!(flight.made_before(900), 65_536);
     }
 }

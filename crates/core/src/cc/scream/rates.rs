@@ -55,7 +55,7 @@ impl Rates {
         }
     }
 
-    /// Closes the window. `memory` is the weight of the past in the mean of the transmitted rate. The
+    /// Closes the window. The weights are those of the past and of this window in the mean of the transmitted rate. The
     /// first window begins with the session, not with its first packet, and is not used.
     pub(super) fn close(&mut self, now: Ticks, (memory, gain): (f32, f32)) {
         let counted = std::mem::take(&mut self.window);

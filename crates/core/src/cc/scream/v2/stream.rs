@@ -3,12 +3,17 @@
 use super::super::flight::Flight;
 use super::super::queue::RtpQueue;
 use super::super::rates::Rates;
+use super::super::schedule::Turn;
 use super::super::{Config, Rtp, Stream, Ticks};
 use super::frames::{FrameEnd, Frames};
 use super::rules::Rules;
 
 /// At most one discard of the queue in this time, ticks.
 const DISCARD_INTERVAL: u32 = 16_384;
+/// Packets in the RTP queue and in the table of those sent: the originals', and enough for 1 Gbit/s at
+/// 25 frames per second or an RTT of 100 ms.
+const ORIGINAL_SIZES: (usize, usize) = (1 << 10, 1 << 12);
+const SIZES: (usize, usize) = (1 << 13, 1 << 14);
 
 #[derive(Debug)]
 pub(super) struct Media {
@@ -17,9 +22,7 @@ pub(super) struct Media {
     pub(super) flight: Flight,
     pub(super) rates: Rates,
     pub(super) frames: Frames,
-    /// Bytes that other streams sent meanwhile, weighted by priority.
-    pub(super) credit: f32,
-    pub(super) last_sent: Ticks,
+    pub(super) turn: Turn,
     /// Has media.
     pub(super) active: bool,
     /// Share of the whole rate, bit/s.
@@ -27,11 +30,13 @@ pub(super) struct Media {
     /// Target, bit/s, and the same with hysteresis.
     pub(super) target: f32,
     pub(super) steady_target: f32,
-    /// A loss or a discard asks for a key frame, in the tool for a skipped one.
+    /// A loss or a discard since the last frame, and whether that was skipped.
     repair: bool,
     skipped: bool,
+    /// The decoder misses something since the driver last asked.
     loss_epoch: bool,
     last_discard: Ticks,
+    /// What makes up for an encoder that misses its target.
     scale: f32,
     /// Of the last acknowledged packet: delay in the RTP queue, s.
     pub(super) acked_queue_delay: f32,
@@ -40,18 +45,16 @@ pub(super) struct Media {
 }
 
 impl Media {
-    pub(super) fn new(about: Stream, rules: &Rules, config: &Config, now: Ticks) -> Self {
+    pub(super) fn new(about: Stream, config: &Config, now: Ticks) -> Self {
         let target = about.init_rate.max(about.min_rate).min(about.max_rate);
-        let (queued, sent) =
-            if config.parity { rules.table_sizes } else { (MENDED_QUEUE, MENDED_FLIGHT) };
+        let (queued, sent) = if config.parity { ORIGINAL_SIZES } else { SIZES };
         Self {
             about,
             queue: RtpQueue::new(queued),
             flight: Flight::new(sent),
             rates: Rates::new(now),
             frames: Frames::new(),
-            credit: 0.0,
-            last_sent: now,
+            turn: Turn::new(now),
             active: false,
             // The original forgets the first rate with the first packet.
             share: if config.parity { about.min_rate } else { target },
@@ -68,7 +71,7 @@ impl Media {
         }
     }
 
-    /// A packet was queued; `true` if the oldest waited too long and all were thrown away.
+    /// A packet was queued.
     pub(super) fn queued(&mut self, now: Ticks, rules: &Rules, config: &Config, rtp: &Rtp) {
         self.frames.packet(rtp.bytes);
         if rtp.marker {
@@ -125,9 +128,10 @@ impl Media {
         self.loss_epoch = true;
     }
 
-    /// The target for the next frame; none after a loss or a discard, but never twice in a row.
-    pub(super) fn next_target(&mut self) -> Option<f32> {
-        let skips = std::mem::take(&mut self.repair) && !self.skipped;
+    /// The target for the next frame. The original has none after a loss or a discard, but never
+    /// twice in a row, so that its source skips a frame.
+    pub(super) fn next_target(&mut self, parity: bool) -> Option<f32> {
+        let skips = std::mem::take(&mut self.repair) && !self.skipped && parity;
         self.skipped = skips;
         (!skips).then_some(self.steady_target)
     }
@@ -137,15 +141,11 @@ impl Media {
     }
 
     /// Ends a window of the rates.
-    pub(super) fn close_window(&mut self, now: Ticks, memory: (f32, f32)) {
-        self.rates.close(now, memory);
+    pub(super) fn close_window(&mut self, now: Ticks, weights: (f32, f32)) {
+        self.rates.close(now, weights);
         if self.about.scale_target && self.rates.media_mean > 0.0 {
             let over = self.target * self.scale / self.rates.media_mean;
             self.scale = (0.98 * self.scale + 0.02 * over).clamp(0.8, 1.1);
         }
     }
 }
-
-/// Enough for 1 Gbit/s at 25 frames per second, or at an RTT of 100 ms.
-const MENDED_QUEUE: usize = 1 << 13;
-const MENDED_FLIGHT: usize = 1 << 14;

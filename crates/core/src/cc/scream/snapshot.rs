@@ -1,0 +1,66 @@
+//! What a sender shows of itself.
+
+/// State of a sender, all streams together.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Snapshot {
+    /// Of the last packet acknowledged, s.
+    pub queue_delay: f32,
+    /// Averaged, without what always stands, s.
+    pub queue_delay_mean: f32,
+    /// Its target, s.
+    pub delay_target: f32,
+    /// Smoothed RTT, s.
+    pub srtt: f32,
+    /// Window, bytes.
+    pub cwnd: u32,
+    /// Window at the last congestion, bytes.
+    pub cwnd_i: u32,
+    /// Bytes in flight.
+    pub in_flight: u32,
+    /// Greatest since [`Sender::take_max_in_flight`](super::Sender::take_max_in_flight).
+    pub max_in_flight: u32,
+    /// Largest packet of the last seconds, bytes.
+    pub mss: u32,
+    /// Time between packets, s.
+    pub pace: f32,
+    /// Smoothed share of marked packets.
+    pub alpha: f32,
+    /// Smoothed share of lost packets.
+    pub loss_rate: f32,
+    /// Rates.
+    pub rates: StreamRates,
+}
+
+/// Rates, bit/s: the last window's, if nothing else is said.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StreamRates {
+    /// Target.
+    pub target: f32,
+    /// Queued by the encoder, mean of four windows.
+    pub media: f32,
+    /// Transmitted, smoothed.
+    pub sent: f32,
+    /// Acknowledged.
+    pub acked: f32,
+    /// Lost.
+    pub lost: f32,
+    /// Acknowledged with CE.
+    pub ce: f32,
+}
+
+/// State of a stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StreamSnapshot {
+    /// Packets in the RTP queue.
+    pub queue_packets: u32,
+    /// Bytes in the RTP queue.
+    pub queue_bytes: u32,
+    /// Delay of the oldest packet there, s.
+    pub queue_delay: f32,
+    /// Packets lost.
+    pub packets_lost: u64,
+    /// Packets thrown away before they left.
+    pub packets_discarded: u64,
+    /// Rates.
+    pub rates: StreamRates,
+}
