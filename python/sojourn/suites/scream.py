@@ -153,18 +153,14 @@ def laptops(rtt: str, rate: str = RATE, qdisc: str = "dualpi2 version l4steam") 
 
 
 def scream(
-    version: str,
-    *,
-    microburst: str = "0.5ms",
-    rand: int = 0,
-    ecn: str = "ect1",
-    max_rate: str = "200Mbit",
+    version: str, *, microburst: str = "0.5ms", rand: int = 0, ecn: str = "ect1", words: str = ""
 ) -> dict[str, object]:
-    """The tool's flow, with its quirks: what was published was measured with them."""
+    """The tool's flow, with its quirks and the timing of its machine: what was published was measured with them."""
+    options = f"{ecn} mtu {PAYLOAD} microburst {microburst} {words}".strip()
     return {
         "name": "scream",
-        "cc": f"scream version {version} parity",
-        "app": f"scream-bw rand {rand}% microburst {microburst} mtu {PAYLOAD}",
+        "cc": f"scream version {version} parity {options}",
+        "app": f"scream-bw rand {rand}",
         "start": "0s",
         "start_jitter": START_JITTER,
     }

@@ -45,7 +45,7 @@ def cases(_variant: str = "tool") -> list[Case]:
 
 
 def _traces() -> Iterator[Case]:
-    for side, ecn in (("l4s", "ect1"), ("no-l4s", "not-ect")):
+    for side, ecn in (("l4s", "ect1"), ("no-l4s", "noecn")):
         yield case(
             f"{NAME}/trace/{side}/50Mbit/25ms",
             f"SCReAM alone over dualpi2, 50 Mbit/s, 25 ms, {side}",
@@ -76,7 +76,7 @@ def _start() -> Case:
         "SCReAM on a path of 10 ms with a greatest rate of 100 Mbit/s",
         questions.START,
         links=laptops("10ms", "1Gbit", "dualpi2"),
-        flows=[scream("2026-06-30", max_rate="100Mbit")],
+        flows=[scream("2026-06-30", words="max_rate 100Mbit")],
         window=(2, 20),
     )
 
