@@ -143,11 +143,10 @@ pub(crate) fn run(model: &Model) -> Outcome {
         }
         while reports.front().is_some_and(|&(at, _)| at <= n) {
             let (_, report) = reports.pop_front().unwrap();
-            let metrics = report.metrics.into_iter();
-            let lines = &mut out.lines;
-            sender.on_block(now, SSRC, report.begin, metrics, false, &mut |line| {
-                lines.push(*line);
-            });
+            for (begin, metrics) in report {
+                let mut log = |line: &AckLine| out.lines.push(*line);
+                sender.on_block(now, SSRC, begin, metrics.into_iter(), false, &mut log);
+            }
             event = true;
         }
         let mut send = |sender: &mut Sender| {
