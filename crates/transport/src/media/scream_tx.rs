@@ -129,7 +129,6 @@ pub struct Session {
     generators: Vec<Generator>,
     version: Version,
     pacing: bool,
-    payload: u32,
     microburst: Dur,
     host: Host,
     counting: Counting,
@@ -146,6 +145,8 @@ pub struct Session {
     next_burst: Time,
     /// When the loop looks again.
     next: Time,
+    /// The modelled loop looks rarely, since nothing waits.
+    idle: bool,
     /// The window is full: no look before this without news.
     blocked: Option<Time>,
     counts: Counts,
@@ -157,7 +158,6 @@ impl Session {
         let Params { config, streams, microburst, host, counting } = params;
         let parity = config.parity;
         let (version, pacing) = (config.version, config.pacing);
-        let payload = config.mtus.last().copied().unwrap_or(1200);
         let mut sender = Sender::new(config, Ticks::at(Time::ZERO, Time::ZERO));
         let generators = streams
             .into_iter()
@@ -171,7 +171,6 @@ impl Session {
             generators,
             version,
             pacing,
-            payload,
             microburst: if version <= Version::V2020 { MICROBURST_2020 } else { microburst },
             host,
             counting,
@@ -184,6 +183,7 @@ impl Session {
             burst_at: Time::ZERO,
             next_burst: Time::ZERO,
             next: Time::ZERO,
+            idle: false,
             blocked: None,
             counts: Counts::default(),
         }
@@ -260,7 +260,7 @@ impl Session {
         let ticks = Ticks::at(now, epoch);
         let generator = &mut self.generators[index];
         let target = self.sender.target(ticks, generator.stream);
-        let mtu = self.payload;
+        let mtu = self.sender.payload();
         let media = generator.frame(target, mtu, &mut self.rng);
         self.counts.skipped += u64::from(target.is_none());
         if media.packets == 0 {
@@ -310,7 +310,7 @@ impl Session {
     fn look_again(&mut self, now: Time) {
         self.blocked = None;
         let step = POLL + self.host.timer_slack;
-        if self.host.is_modelled() && self.burst == Dur::ZERO && self.next > now + step {
+        if std::mem::take(&mut self.idle) && self.queued > 0 && self.next > now {
             self.next = now + Dur((self.next.0 - now.0) % step.0);
         }
     }
@@ -362,7 +362,8 @@ impl Session {
             self.blocked = Some(now + BLOCKED_POLL);
             return;
         }
-        let poll = if self.queued == 0 { IDLE_POLL } else { POLL };
+        self.idle = self.queued == 0;
+        let poll = if self.idle { IDLE_POLL } else { POLL };
         self.next = now + poll + self.host.timer_slack;
     }
 
