@@ -40,7 +40,8 @@ impl Host {
     pub const MODEL: Self =
         Self { timer_slack: Dur::from_micros(60), packet_cost: Dur::from_micros(5) };
 
-    /// Whether the tool's loop runs, with its polls and sleeps; else timers are exact.
+    /// Whether the tool's loop runs, with its polls and sleeps, in steps of 1/65536 s as in Appendix A;
+    /// else timers are exact.
     fn is_modelled(self) -> bool {
         self != Self::default()
     }
@@ -346,7 +347,7 @@ impl Session {
             let share = if self.version <= Version::V2020 { after } else { departure.pace };
             self.burst += Dur((f64::from(share) * 1e9) as u64);
         }
-        self.next = self.next.max(now) + self.host.packet_cost;
+        self.next = self.step(self.next.max(now) + self.host.packet_cost);
         let rtp = departure.packet;
         self.counts.packets += 1;
         self.counts.bytes += u64::from(rtp.bytes);
@@ -364,7 +365,15 @@ impl Session {
         }
         self.idle = self.queued == 0;
         let poll = if self.idle { IDLE_POLL } else { POLL };
-        self.next = now + poll + self.host.timer_slack;
+        self.next = self.step(now + poll + self.host.timer_slack);
+    }
+
+    /// The first step of a modelled loop that is not earlier.
+    fn step(&self, at: Time) -> Time {
+        let Some(epoch) = self.epoch.filter(|_| self.host.is_modelled()) else { return at };
+        let count = Ticks::count(at, epoch);
+        let shown = Ticks::reached(count, epoch);
+        if shown < at { Ticks::reached(count + 1, epoch) } else { shown }
     }
 
     /// Sleeps for the burst's time.
@@ -383,7 +392,7 @@ impl Session {
         } else {
             self.microburst.saturating_sub(ALLOWANCE)
         };
-        self.next = now + sleep.max(POLL) + self.host.timer_slack;
+        self.next = self.step(now + sleep.max(POLL) + self.host.timer_slack);
     }
 
     /// Reads a datagram from the receiver; `log` gets a line for each acknowledgement.
