@@ -39,11 +39,15 @@ exporters = App(name="export", help="Write runs in the formats of other tools.")
 app.command(exporters)
 kernels = App(name="kernel", help="Make the Linux kernel of the engine `linux`.")
 app.command(kernels)
+plots = App(name="plot")
+app.command(plots)
 
 OutFolder = Annotated[Path, Parameter(name=["--out", "-o"])]
 Json = Annotated[bool, Parameter(name="--json")]
 Set = Annotated[list[str] | None, Parameter(name=["--set", "-s"])]
 Load = Annotated[list[Path] | None, Parameter(name=["--load", "-l"])]
+Picture = Annotated[Path | None, Parameter(name=["--output", "-o"])]
+Seconds = tuple[float, float] | None
 AtLeastOne = Parameter(validator=Number(gte=1))
 
 
@@ -331,7 +335,7 @@ def schema() -> int:
     return OK
 
 
-@app.command
+@plots.default
 def plot(
     run: str,
     /,
@@ -360,6 +364,111 @@ def plot(
     from sojourn.plot import plot as draw
 
     return _written(draw(run, plot=plot, output=output, title=title, scale=scale), as_json=as_json)
+
+
+@plots.command(name="thp-delay")
+def plot_thp_delay(
+    log: Path,
+    /,
+    *logs: Path,
+    output: Picture = None,
+    title: str = "",
+    time: Seconds = None,
+    stream: int | None = None,
+    max_rate: float | None = None,
+    max_delay: float | None = None,
+    max_window: float | None = None,
+    smooth: bool = False,
+    as_json: Json = False,
+) -> int:
+    """Draw rates, window, marks and delays of per-ACK logs of the SCReAM BW test tool, side by side.
+
+    Reads logs of any generation of the original and of ours. Prints shares of CE and loss, and means.
+
+    Example: `sojourn plot thp-delay test.txt --time 0 100 --max-rate 55 --max-delay 0.2 -o test.png`
+
+    Args:
+        log: File that the tool's -log wrote; may be compressed with gzip.
+        logs: Further logs.
+        output: Picture to write; .svg, .png or .pdf chooses the format.
+        title: Title above the plot.
+        time: Seconds since the first line, from and to.
+        stream: Stream id; default the first.
+        max_rate: End of the rate axis, Mbit/s.
+        max_delay: End of the delay axis, s.
+        max_window: End of the window axis, kB.
+        smooth: RTP and acknowledged rates filtered, and the RTP queue instead of the RTT.
+        as_json: Print one JSON document.
+    """
+    from sojourn.plot import scream
+
+    limits = scream.Limits(time, stream, max_rate, max_delay, max_window)
+    drawn = scream.plot_thp_delay([log, *logs], output=output, title=title, limits=limits, smooth=smooth)
+    return _drawn(drawn.path, [of.document() for of in drawn.logs], drawn.logs, as_json=as_json)
+
+
+@plots.command(name="cdf")
+def plot_cdf(
+    log: Path,
+    /,
+    *logs: Path,
+    output: Picture = None,
+    title: str = "",
+    time: Seconds = None,
+    stream: int | None = None,
+    max_delay: float | None = None,
+    as_json: Json = False,
+) -> int:
+    """Draw the distributions of queue delay and RTT in per-ACK logs of the SCReAM BW test tool.
+
+    Example: `sojourn plot cdf before.txt after.txt --time 5 60 --max-delay 0.1`
+
+    Args:
+        log: File that the tool's -log wrote; may be compressed with gzip.
+        logs: Further logs.
+        output: Picture to write; .svg, .png or .pdf chooses the format.
+        title: Title above the plot.
+        time: Seconds since the first line, from and to.
+        stream: Stream id; default all lines.
+        max_delay: End of the delay axis, s.
+        as_json: Print one JSON document.
+    """
+    from sojourn.plot import scream
+
+    limits = scream.Limits(time, stream, delay_s=max_delay)
+    drawn = scream.plot_cdf([log, *logs], output=output, title=title, limits=limits)
+    return _drawn(drawn.path, [of.document() for of in drawn.logs], drawn.logs, as_json=as_json)
+
+
+@plots.command(name="txrx")
+def plot_txrx(
+    log: Path,
+    /,
+    *logs: Path,
+    output: Picture = None,
+    title: str = "",
+    time: Seconds = None,
+    max_delay: float | None = None,
+    as_json: Json = False,
+) -> int:
+    """Draw the one-way delay of each packet in tx/rx logs of the SCReAM BW test tool, and the losses.
+
+    Example: `sojourn plot txrx txrx.txt -o jitter.svg`
+
+    Args:
+        log: File that the tool's -txrxlog wrote; may be compressed with gzip.
+        logs: Further logs.
+        output: Picture to write; .svg, .png or .pdf chooses the format.
+        title: Title above the plot.
+        time: Seconds since the first line, from and to.
+        max_delay: End of the delay axis, s.
+        as_json: Print one JSON document.
+    """
+    from sojourn.plot import scream
+
+    limits = scream.Limits(time, delay_s=max_delay)
+    drawn = scream.plot_txrx([log, *logs], output=output, title=title, limits=limits)
+    return _drawn(drawn.path, [of.document() for of in drawn.logs], drawn.logs, as_json=as_json)
 
 
 @app.command
@@ -696,6 +805,15 @@ def _written(path: Path, *, as_json: bool) -> int:
         _print_json({"schema": "sojourn/written/1", "path": str(path)})
     else:
         print(path)
+    return OK
+
+
+def _drawn(path: Path, documents: list[dict[str, Any]], logs: Sequence[object], *, as_json: bool) -> int:
+    """Numbers of each log, and the picture."""
+    if as_json:
+        _print_json({"schema": "sojourn/scream-plot/1", "path": str(path), "logs": documents})
+    else:
+        print("\n".join([*map(str, logs), str(path)]))
     return OK
 
 

@@ -3,8 +3,8 @@
 Every row is data: where the number comes from, what is measured in which run, and what deviation is
 allowed. Tolerances are those of the acceptance checks: T1 5 %, T2 15 %, T3 a factor of 1.5, T4 a
 factor of 2, or the interval that is printed; the median over the seeds is tested. Grades: A computed
-from raw data, B a printed number, C prose, I expected by the authors, analytic: computed from first
-principles.
+from raw data, B a printed number, C prose or a graph, T the original program in virtual time, I expected by the
+authors, analytic: computed from first principles.
 """
 
 from __future__ import annotations
@@ -21,27 +21,35 @@ from rich.console import Console
 from rich.table import Table
 
 from sojourn import metrics
-from sojourn.fidelity import bakeoff, ect1, hackathon, linux72
+from sojourn.fidelity import bakeoff, ect1, hackathon, linux72, scream
 from sojourn.fidelity.ect1 import VARIANTS
 from sojourn.fidelity.row import Result, Row
+from sojourn.fidelity.scream import grids
 from sojourn.metrics import Source
 
 __all__ = [
-    "EXPLANATIONS", "ROWS", "VARIANTS", "Result", "Row", "document", "judge", "main", "score", "select", "simulate",
+    "EXPLANATIONS", "ROWS", "VARIANTS", "Result", "Row", "document", "grids", "judge", "main", "score", "select",
+    "simulate",
 ]  # fmt: skip
 
 SCHEMA = "sojourn/fidelity/1"
-#: Letters of the ids: analytic, bakeoff, ect1, hackathon, kernel.
-LETTERS = "XBEHK"
+#: Letters of the ids: analytic, bakeoff, ect1, hackathon, kernel, SCReAM.
+LETTERS = "XBEHKS"
 
 
 def _in_order(rows: Iterable[Row]) -> tuple[Row, ...]:
     return tuple(sorted(rows, key=lambda row: (LETTERS.index(row.id[0]), int(row.id[1:]))))
 
 
-ROWS = _in_order([*ect1.rows(), *bakeoff.rows(), *hackathon.rows(), *linux72.ROWS])
+ROWS = _in_order([*ect1.rows(), *bakeoff.rows(), *hackathon.rows(), *linux72.ROWS, *scream.rows()])
 #: Why a row misses its tolerance or cannot be run, by key or by id.
-EXPLANATIONS = {**ect1.EXPLANATIONS, **bakeoff.EXPLANATIONS, **hackathon.EXPLANATIONS, **linux72.EXPLANATIONS}
+EXPLANATIONS = {
+    **ect1.EXPLANATIONS,
+    **bakeoff.EXPLANATIONS,
+    **hackathon.EXPLANATIONS,
+    **linux72.EXPLANATIONS,
+    **scream.EXPLANATIONS,
+}
 SCORE_FOLDER = Path("results/fidelity")
 
 
@@ -182,6 +190,14 @@ def _print(judged: list[Result]) -> None:
             row.quantity,
         )
     console.print(table)
+    for grid in grids(judged):
+        console.print(f"\n{grid.heading}", highlight=False)
+        cells = Table(box=None, pad_edge=False)
+        for heading in grid.columns:
+            cells.add_column(heading, justify="right", no_wrap=True)
+        for line in grid.lines:
+            cells.add_row(*line)
+        console.print(cells)
     for result in judged:
         if result.verdict == "fail":
             console.print(f"{result.row.key}: {result.explanation}", markup=False)

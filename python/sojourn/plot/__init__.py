@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -65,10 +66,16 @@ def plot(
     source = load(Path(run_or_file))
     measured = None if isinstance(source, flent.FlentFile) else reference.find(source.id)
     ending = plot if scale == "auto" else scale
-    target = output or Path(f"{re.sub(r'[^A-Za-z0-9.]+', '-', source.id)}-{ending}.svg")
+    target = picture(output, source.id, ending)
+    render(source, measured, plot=plot, target=target, title=title, scale=scale)
+    return target
+
+
+def picture(output: Path | None, of: str, ending: str) -> Path:
+    """The file to write: the one that was asked for, or one after what it shows."""
+    target = output or Path(f"{re.sub(r'[^A-Za-z0-9.]+', '-', of)}-{ending}.svg")
     if target.suffix not in FORMATS:
         raise PlotError(f"{target}: expected a name that ends in {', '.join(FORMATS)}")
-    render(source, measured, plot=plot, target=target, title=title, scale=scale)
     return target
 
 
@@ -86,26 +93,36 @@ def load(path: Path) -> Source:
     return runs[0]
 
 
+def styled() -> AbstractContextManager[None]:
+    """Within it figures are made and saved: text stays text, and the same figure is the same bytes."""
+    return mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "sojourn", "pdf.fonttype": 42, "font.size": 10})
+
+
 def render(
     source: Source, measured: Source | None, *, plot: str, target: Path, title: str = "", scale: Scale = "auto"
 ) -> None:
     """Write the figure; the ending of the name decides the format."""
     heading = f"{source.id} {title}".strip()
     description = f"{plot} of {source.id}" + (", with the measured run" if measured else "")
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "sojourn", "pdf.fonttype": 42, "font.size": 10}):
+    with styled():
         figure = Figure(figsize=SIZES_IN.get(plot, (10, 6.2)), layout="constrained")
         FigureCanvasAgg(figure)
         draw = partial(upload_with_ping_and_tcp_rtt.draw, scale=scale) if plot == SCALED else PLOTS[plot]
         ax = draw(source, measured, figure.subplots())
         ax.set_title(heading.replace("$", r"\$"), loc="left", fontsize="medium")
-        buffer = io.BytesIO()
-        form = target.suffix[1:]
-        undated = {
-            "svg": {"Date": None},
-            "pdf": {"CreationDate": None, "Title": heading},
-            "png": {"Title": heading},
-        }
-        figure.savefig(buffer, format=form, dpi=150, metadata=undated[form])
+        save(figure, target, heading=heading, description=description)
+
+
+def save(figure: Figure, target: Path, *, heading: str, description: str) -> None:
+    """Write a figure, the same bytes each time; to be called where it is `styled`."""
+    buffer = io.BytesIO()
+    form = target.suffix[1:]
+    undated = {
+        "svg": {"Date": None},
+        "pdf": {"CreationDate": None, "Title": heading},
+        "png": {"Title": heading},
+    }
+    figure.savefig(buffer, format=form, dpi=150, metadata=undated[form])
     content = buffer.getvalue()
     if form == "svg":
         said = f"<title>{escape(heading)}</title>\n <desc>{escape(description)}</desc>".encode()

@@ -112,6 +112,7 @@ def _scoreboard(runs: dict[str, Source]) -> dict[str, Any]:
             for result in judged
             if result.values
         ],
+        "grids": fidelity.grids(judged),
     }
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from sojourn import compare, metrics, results, suites
 from sojourn.compare import Comparison, Difference, Pair
 from sojourn.report import capacity
-from sojourn.suites import future
+from sojourn.suites import future, scream
 
 if TYPE_CHECKING:
     from sojourn.metrics import RunSummary, Source, Stats
@@ -40,6 +40,7 @@ SCENARIOS = {
     "ect1/s5-burstiness": ("Packets arrive in Wi-Fi-like bursts", "What is left of the link's rate?"),
     "ect1/s6-jitter": ("The path's delay jitters", "How much jitter is taken for congestion?"),
     **{f"future/{key}": asked for key, asked in future.SCENARIOS.items()},
+    **scream.SCENARIOS,
 }
 SIDES = {"l4s": "L4S", "sce": "SCE", "classic": "classic"}
 #: With more sides than these a sentence with all of them is easier to read than one after the other.

@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from typing import Any
 
-NAMES = ("ect1", "bakeoff", "hackathon", "linux72", "future")
+NAMES = (
+    "ect1",
+    "bakeoff",
+    "hackathon",
+    "linux72",
+    "future",
+    "scream-2024-10-28",
+    "scream-2024-10-31",
+    "scream-published",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +37,7 @@ def suite(name: str, variant: str | None = None) -> list[Case]:
     """The runs of one suite in their published order, in its first variant or another one."""
     if variant is not None and variant not in variants(name):
         raise KeyError(variant)
-    module = import_module(f"sojourn.suites.{name}") if name in NAMES else None
+    module = _module(name) if name in NAMES else None
     if module is None:
         raise KeyError(name)
     cases: list[Case] = module.cases(variant) if variant else module.cases()
@@ -38,8 +48,12 @@ def variants(name: str) -> Mapping[str, str]:
     """The variants of a suite and what each is, the default first."""
     if name not in NAMES:
         raise KeyError(name)
-    known: Mapping[str, str] = import_module(f"sojourn.suites.{name}").VARIANTS
+    known: Mapping[str, str] = _module(name).VARIANTS
     return known
+
+
+def _module(name: str) -> Any:
+    return import_module(f"sojourn.suites.{name.replace('-', '_')}")
 
 
 def every(variant: str | None = None) -> Iterator[Case]:

@@ -1,0 +1,272 @@
+"""Rows of the SCReAM suites: Ericsson's tables and figures, and its own algorithm in virtual time.
+
+Tolerances were chosen before the first run. Alone: 6 %. Beside Prague: T2, because the source gives
+one run a cell and expects 5 %, and a share depends on a second controller too, whose build is not told. The whole
+table: a mean absolute error of 5 Mbit/s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sojourn import metrics
+from sojourn.fidelity import measures as m
+from sojourn.fidelity.row import Measure, Result, Row, Tolerance, at_most, between, t1, t2, t3
+from sojourn.metrics import Source, Window
+from sojourn.suites import scream, scream_2024_10_28, scream_2024_10_31, scream_published
+from sojourn.suites.scream import HEADERS, PAYLOAD, Table
+
+#: Why a row misses its tolerance or cannot be run, by key or by id.
+EXPLANATIONS: dict[str, str] = {}
+
+ACTIVITY = "test activity 2024-10-28, SCReAM repository"
+RECORD = "test record 2024-10-31, SCReAM repository"
+VIRTUAL = "the original's algorithm in virtual time"
+TRACES = "example traces 2025-05, SCReAM repository"
+README = "README figure 1, SCReAM repository (read from a graph)"
+GUIDE = "screenshot in the user guide, SCReAM repository"
+CABLELABS = "CableLabs, November 2024 (graphs)"
+
+#: Ids of the rows of each table.
+IDS = {
+    (scream_2024_10_28.NAME, "test1"): "S1",
+    (scream_2024_10_28.NAME, "test2"): "S2",
+    (scream_2024_10_28.NAME, "test3"): "S3",
+    (scream_2024_10_31.NAME, "test2"): "S5",
+    (scream_2024_10_31.NAME, "test3"): "S6",
+}
+ALONE_PERCENT = 6
+TABLE_MBPS = 5
+
+#: RTP bytes over payload bytes of a full packet: what the tool's own transmit rate counts.
+RTP = (PAYLOAD + 12) / PAYLOAD
+IP = (PAYLOAD + HEADERS) / PAYLOAD
+#: The tool alone on model M (`scream.md` 7.4): Mbit/s of RTP, by table and row.
+MODEL_M = {
+    (scream_2024_10_28.NAME, "test1"): {"0.25ms": 70.1, "0.5ms": 71.8, "1ms": 65.8, "2ms": 43.5},
+    (scream_2024_10_28.NAME, "test2"): {"5ms": 77.1, "10ms": 71.4, "25ms": 71.5, "50ms": 68.3},
+    (scream_2024_10_28.NAME, "test3"): {"5ms": 65.9, "10ms": 61.9, "25ms": 60.9, "50ms": 59.8},
+    (scream_2024_10_31.NAME, "test2"): {"5ms": 77.7, "10ms": 72.5, "25ms": 72.9, "50ms": 71.6, "100ms": 67.7},
+    (scream_2024_10_31.NAME, "test3"): {"5ms": 67.0, "10ms": 62.8, "25ms": 62.0, "50ms": 60.4, "100ms": 56.6},
+}
+
+
+def rate(flow: str, over: Window, counted: float = IP) -> Measure:
+    """Mbit/s of what arrived, counted as payload times a factor."""
+    payload = m.mean_goodput(flow, over)
+
+    def measure(run: Source) -> float | None:
+        mbps = payload(run)
+        return None if mbps is None else mbps * counted
+
+    return measure
+
+
+def _suites() -> Iterable[tuple[str, str, Sequence[Table]]]:
+    yield scream_2024_10_28.NAME, ACTIVITY, scream_2024_10_28.TABLES
+    yield scream_2024_10_31.NAME, RECORD, scream_2024_10_31.TABLES
+
+
+def rows() -> Iterable[Row]:
+    """All of them."""
+    for suite, source, tables in _suites():
+        for table in tables:
+            yield from _cells(suite, source, table)
+    for number, (suite, source, tables) in zip(("S4", "S7"), _suites(), strict=True):
+        runs = [
+            (table.run_id(suite, label, flows), flows, published)
+            for table in tables
+            for label, row in table.published.items()
+            for flows, published in enumerate(row)
+        ]
+        yield Row(number, "", "B", source, runs[0][0],
+                  f"mean absolute error of all {len(runs)} cells", "Mbit/s",
+                  0.0, Tolerance(f"≤ {TABLE_MBPS}", high=TABLE_MBPS), _mean_error(runs),
+                  others=tuple(run for run, *_ in runs[1:]))  # fmt: skip
+    for suite, _, tables in _suites():
+        for table in tables:
+            for label, expected in MODEL_M[suite, table.key].items():
+                yield Row("S8", f"{_day(suite)}-{table.key}-{label}", "T", VIRTUAL, table.run_id(suite, label, 0),
+                          f"SCReAM alone, RTP: {_setting(table, label)}", "Mbit/s",
+                          expected, t1(expected), rate("scream", scream.ALONE, RTP))  # fmt: skip
+    yield from _figure()
+    yield from _published()
+
+
+def _cells(suite: str, source: str, table: Table) -> Iterable[Row]:
+    for label, row in table.published.items():
+        for flows, published in enumerate(row):
+            beside = f"beside {flows} Prague" if flows else "alone"
+            yield Row(IDS[suite, table.key], f"{label}/{flows}", "B", source, table.run_id(suite, label, flows),
+                      f"SCReAM {beside}: {_setting(table, label)}", "Mbit/s",
+                      float(published), t2(published) if flows else _alone(published),
+                      rate("scream", scream.window(flows)))  # fmt: skip
+
+
+def _alone(published: float) -> Tolerance:
+    off = published * ALONE_PERCENT / 100
+    return Tolerance(f"±{ALONE_PERCENT} %", published - off, published + off)
+
+
+def _setting(table: Table, label: str) -> str:
+    return f"{table.rtt(label)}, microbursts of {table.microburst(label)}, -rand {table.rand}"
+
+
+def _day(suite: str) -> str:
+    return suite.removeprefix("scream-2024-")
+
+
+def _mean_error(runs: Sequence[tuple[str, int, int]]) -> Measure:
+    def measure(*sources: Source) -> float | None:
+        ours = [rate("scream", scream.window(flows))(of) for of, (_, flows, _) in zip(sources, runs, strict=True)]
+        known = [abs(mbps - published) for mbps, (_, _, published) in zip(ours, runs, strict=True) if mbps is not None]
+        return float(np.mean(known)) if len(known) == len(runs) else None
+
+    return measure
+
+
+def _figure() -> Iterable[Row]:
+    """The test record's figure: a Prague flow after the other, four in the end, at 25 ms."""
+    run = scream_2024_10_31.TABLES[0].run_id(scream_2024_10_31.NAME, "25ms", scream.MAX_FLOWS)
+    end = scream.window(scream.MAX_FLOWS)
+    first = float(scream.FIRST_PRAGUE_S)
+
+    def figure(part: str, what: str, unit: str, expected: float, tolerance: Tolerance, measure: Measure) -> Row:
+        return Row("S9", part, "C", f"figure of the {RECORD}", run, what, unit, expected, tolerance, measure)
+
+    yield figure("alone", "SCReAM alone, 3 to 22 s", "Mbit/s", 77.5, between(73, 82), rate("scream", (3.0, first)))
+    yield figure("start", "least second after the first Prague's start", "Mbit/s", 26.0, t3(26),
+                 _times(m.lowest_goodput("scream", (first, first + 8)), IP))  # fmt: skip
+    yield figure("one", "SCReAM beside one Prague, 38 to 42 s", "Mbit/s", 62.0, t2(62), rate("scream", (38.0, 42.0)))
+    yield figure("four", "SCReAM beside four", "Mbit/s", 30.0, t2(30), rate("scream", end))
+    yield figure("rtt", "SCReAM's median RTT", "ms", 26.0, between(25, 27), m.rtt("scream", np.median, (5.0, end[1])))
+    yield figure("spike", "SCReAM's greatest RTT", "ms", 36.0, at_most(36), m.rtt("scream", np.max, (5.0, end[1])))
+
+
+def _times(measure: Measure, factor: float) -> Measure:
+    def scaled(run: Source) -> float | None:
+        value = measure(run)
+        return None if value is None else value * factor
+
+    return scaled
+
+
+def _published() -> Iterable[Row]:
+    yield from _traces()
+    for every, mbps in scream_published.MARKING.items():
+        yield Row("S11", f"{every}", "C", README, f"{scream_published.NAME}/marking/{every}/25ms",
+                  f"one packet in {every} marked, no bottleneck, 25 ms", "Mbit/s",
+                  mbps, t3(mbps), rate("scream", (20.0, 60.0)))  # fmt: skip
+    for at, kbps in zip(range(2, 22, 2), START_KBPS, strict=True):
+        yield Row("S12", f"{at}s", "A", GUIDE, f"{scream_published.NAME}/start/10ms",
+                  f"the tool's smoothed transmit rate {at} s after the start, greatest rate 100 Mbit/s", "Mbit/s",
+                  kbps / 1e3, None, _smoothed(at))  # fmt: skip
+    yield from _docsis()
+
+
+def _traces() -> Iterable[Row]:
+    window = (5.0, 60.0)
+    for side, mbps, queue, longest, rtt in (("l4s", 38.4, 0.95, 2.2, 25.7), ("no-l4s", 43.1, 5.9, 19.1, 28.3)):
+        for part, what, unit, expected, measure in (
+            ("rate", "transmitted RTP", "Mbit/s", mbps, rate("scream", window, RTP)),
+            ("rtt", "median RTT", "ms", rtt, m.rtt("scream", np.median, window)),
+            ("queue", "mean queue delay", "ms", queue, _series("flow.scream.queue_delay", np.mean, window)),
+            ("p99", "queue delay, p99", "ms", longest, _series("flow.scream.queue_delay", _p99, window)),
+        ):
+            yield Row("S10", f"{side}-{part}", "A", TRACES, f"{scream_published.NAME}/trace/{side}/50Mbit/25ms",
+                      f"{what}, 50 Mbit/s, 25 ms, {side}", unit, expected, None, measure)  # fmt: skip
+
+
+def _docsis() -> Iterable[Row]:
+    opens, closes = scream_published.DOCSIS_WINDOW
+    window = (float(opens), float(closes))
+    for label, (direction, rtt, rand, flows, ours, theirs) in scream_published.DOCSIS.items():
+        link = scream_published.DOCSIS_RATE[direction]
+        run = f"{scream_published.NAME}/docsis/{label}/{link}/{rtt}"
+        about = f"{direction}, {link}, {rtt}, -rand {rand}"
+        beside = f"beside {flows} Prague" if flows else "alone"
+        yield Row("S13", label, "C", CABLELABS, run, f"SCReAM {beside} over DOCSIS {about}", "Mbit/s",
+                  ours, t3(ours), rate("scream", window))  # fmt: skip
+        if theirs is not None:
+            yield Row("S13", f"{label}-prague", "C", CABLELABS, run, f"each Prague beside SCReAM over DOCSIS {about}",
+                      "Mbit/s", theirs, t3(theirs), _each_prague(window, flows))  # fmt: skip
+
+
+#: The transmit rate that the tool printed every 2 s.
+START_KBPS = (11697, 46328, 76217, 89359, 95690, 98350, 99258, 99757, 99986, 100129)
+
+
+def _p99(values: metrics.FloatArray) -> float:
+    return float(np.percentile(values, 99))
+
+
+def _series(name: str, reduce: Callable[[metrics.FloatArray], float], over: Window) -> Measure:
+    def measure(run: Source) -> float | None:
+        values = metrics.inside(run, name, over)
+        return float(reduce(values)) if values.size else None
+
+    return measure
+
+
+def _each_prague(over: Window, flows: int) -> Measure:
+    total = m.sum_of("prague", over)
+
+    def measure(run: Source) -> float | None:
+        mbps = total(run)
+        return None if mbps is None else mbps / flows
+
+    return measure
+
+
+def _smoothed(at: float) -> Measure:
+    """What the tool prints: RTP bytes of each 50 ms, of which it averages with weight 0.02, from the first on."""
+
+    def measure(run: Source) -> float | None:
+        _, rates = metrics.rate_over_time(run, "scream", 0.05)
+        value = None
+        for mbps in rates[: int(at / 0.05)].tolist():
+            value = mbps if value is None else 0.98 * value + 0.02 * mbps
+        return None if value is None else value * RTP
+
+    return measure
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table as it was published, with ours and the difference in each cell."""
+
+    heading: str
+    columns: tuple[str, ...]
+    lines: tuple[tuple[str, ...], ...]
+
+    def markdown(self) -> list[str]:
+        """Lines of Markdown."""
+        rule = "|---|" + "--:|" * (len(self.columns) - 1)
+        table = [f"| {' | '.join(cells)} |" for cells in (self.columns, *self.lines)]
+        return [f"**{self.heading}**", "", table[0], rule, *table[1:]]
+
+
+def grids(judged: Iterable[Result]) -> list[Grid]:
+    """The published tables of which cells were judged: ours / published / difference, Mbit/s."""
+    ours = {result.row.key: result.ours for result in judged if result.ours is not None}
+    found = []
+    for suite, _, tables in _suites():
+        for table in tables:
+            number = IDS[suite, table.key]
+            lines = []
+            for label, row in table.published.items():
+                values = [ours.get(f"{number}/{label}/{flows}") for flows in range(len(row))]
+                if any(value is not None for value in values):
+                    lines.append((label, *(_cell(value, of) for value, of in zip(values, row, strict=True))))
+            if lines:
+                columns = (table.setting, *(f"{flows} TCP" for flows in range(scream.MAX_FLOWS + 1)))
+                found.append(Grid(f"{table.heading}; SCReAM, Mbit/s: ours / published / difference", columns,
+                                  tuple(lines)))  # fmt: skip
+    return found
+
+
+def _cell(ours: float | None, published: int) -> str:
+    return f"- / {published} / -" if ours is None else f"{ours:.0f} / {published} / {ours - published:+.0f}"

@@ -1,0 +1,202 @@
+"""What Ericsson published of the SCReAM BW test tool beside TCP Prague: the tables, and their set-up as scenarios.
+
+Two laptops on Gigabit Ethernet; on the receiving one, HTB at 100 Mbit/s with dualpi2 as its leaf on what arrives, and
+netem with the whole RTT on what leaves. Kernel 5.15 of the L4S team, iperf with Prague. Facts: `scream.md` 1.1.
+
+What the numbers were read from is not said. Here they are Mbit/s of IP packets that arrived (1400 bytes a full one,
+which is how the report counts them), in a steady window. The record's figure shows how the runs went: SCReAM
+alone, the first Prague at 22 s, and convergence 18 s later. So flow k starts at 22 s + 20 s (k - 1), and the window
+begins 20 s after the last start. Alone it begins at 5 s, when the ramp-up is over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sojourn.scenario import to_toml
+from sojourn.suites import Case
+
+RATE = "100Mbit"
+FIRST_PRAGUE_S = 22
+BETWEEN_S = 20
+SETTLE_S = 20
+WINDOW_S = 40
+ALONE: tuple[int, int] = (5, 60)
+MAX_FLOWS = 4
+QUESTION = "How much of the link does SCReAM take alone, and beside Prague?"
+TRACE = "What do marks change in rate and delay?"
+MARKED = "Is the rate two marks per RTT?"
+START = "How fast is the ramp-up?"
+DOCSIS = "Does SCReAM share a cable modem's queue with Prague?"
+#: Bytes of IP, UDP and RTP headers, and of payload in a full packet.
+HEADERS, PAYLOAD = 40, 1360
+#: The share of the link that each flow would have, by the number of Prague flows.
+FAIR_MBPS = (100, 50, 33, 25, 20)
+# Processes on laptops do not start on the microsecond.
+START_JITTER = "20ms"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A published table: SCReAM's Mbit/s by a setting and by the number of Prague flows, 0 to 4."""
+
+    key: str
+    heading: str
+    setting: str
+    """What the rows differ in."""
+    published: Mapping[str, tuple[int, ...]]
+    """By the row's label."""
+    rand: int = 0
+    """The tool's -rand."""
+
+    def rtt(self, label: str) -> str:
+        """The path's RTT in a row."""
+        return "25ms" if self.setting == "microburst" else label
+
+    def microburst(self, label: str) -> str:
+        """The microburst interval in a row."""
+        return label if self.setting == "microburst" else "0.5ms"
+
+    def run_id(self, suite: str, label: str, flows: int) -> str:
+        """Id of a cell's run."""
+        row = f"mb{label}/25ms" if self.setting == "microburst" else label
+        return f"{suite}/{self.key}/{row}/{flows}-prague"
+
+
+#: Tests 1 to 3 of the test activity of 2024-10-28, which used commit 994f9a4 of that day.
+OCTOBER_28 = (
+    Table("test1", "Test 1, 2024-10-28: microburst interval, RTT 25 ms, -rand 0", "microburst", {
+        "0.25ms": (71, 56, 46, 39, 28),
+        "0.5ms": (75, 60, 48, 40, 30),
+        "1ms": (68, 56, 44, 38, 30),
+        "2ms": (41, 31, 29, 29, 26),
+    }),
+    Table("test2", "Test 2, 2024-10-28: RTT, -microburstinterval 0.5 -rand 0", "RTT", {
+        "5ms": (80, 55, 35, 25, 22),
+        "10ms": (75, 55, 44, 30, 23),
+        "25ms": (75, 60, 48, 40, 30),
+        "50ms": (72, 50, 32, 27, 22),
+    }),
+    Table("test3", "Test 3, 2024-10-28: RTT, -microburstinterval 0.5 -rand 50", "RTT", {
+        "5ms": (69, 45, 35, 26, 18),
+        "10ms": (66, 46, 40, 28, 21),
+        "25ms": (64, 53, 40, 32, 22),
+        "50ms": (63, 52, 39, 25, 18),
+    }, rand=50),
+)  # fmt: skip
+
+#: The same tests with commit 76a298a of 2024-10-31, from the repository's test record.
+OCTOBER_31 = (
+    Table("test2", "Test 2, 2024-10-31: RTT, -microburstinterval 0.5 -rand 0", "RTT", {
+        "5ms": (79, 52, 40, 29, 20),
+        "10ms": (78, 58, 40, 28, 22),
+        "25ms": (78, 60, 48, 38, 29),
+        "50ms": (76, 60, 43, 35, 30),
+        "100ms": (71, 54, 32, 25, 18),
+    }),
+    Table("test3", "Test 3, 2024-10-31: RTT, -microburstinterval 0.5 -rand 50", "RTT", {
+        "5ms": (70, 48, 30, 25, 18),
+        "10ms": (68, 50, 36, 28, 18),
+        "25ms": (68, 50, 44, 32, 25),
+        "50ms": (66, 46, 38, 30, 23),
+        "100ms": (64, 48, 38, 26, 21),
+    }, rand=50),
+)  # fmt: skip
+
+#: Heading and question of the sections of a report.
+SCENARIOS = {
+    **{
+        f"scream-2024-10-{day}/{table.key}": (table.heading, QUESTION)
+        for day, tables in ((28, OCTOBER_28), (31, OCTOBER_31))
+        for table in tables
+    },
+    "scream-published/trace": ("SCReAM alone, 50 Mbit/s, 25 ms, with and without L4S", TRACE),
+    "scream-published/marking": ("SCReAM on a path that marks one packet in N", MARKED),
+    "scream-published/start": ("SCReAM's ramp-up to its greatest rate", START),
+    "scream-published/docsis": ("SCReAM and Prague over low-latency DOCSIS", DOCSIS),
+}
+
+
+def cells(suite: str, version: str, tables: Sequence[Table]) -> Iterator[Case]:
+    """A run for each number of the tables."""
+    for table in tables:
+        for label in table.published:
+            for flows in range(MAX_FLOWS + 1):
+                microburst, rtt = table.microburst(label), table.rtt(label)
+                beside = f"beside {flows} of Prague" if flows else "alone"
+                yield case(
+                    table.run_id(suite, label, flows),
+                    f"SCReAM {beside} over dualpi2, 100 Mbit/s, {rtt}, microbursts of {microburst}, -rand {table.rand}",
+                    QUESTION,
+                    links=laptops(rtt),
+                    flows=[scream(version, microburst=microburst, rand=table.rand), *pragues(flows)],
+                    window=window(flows),
+                )
+
+
+def window(flows: int) -> tuple[int, int]:
+    """Seconds over which a run with so many Prague flows is measured."""
+    if not flows:
+        return ALONE
+    settled = FIRST_PRAGUE_S + BETWEEN_S * (flows - 1) + SETTLE_S
+    return settled, settled + WINDOW_S
+
+
+def laptops(rtt: str, rate: str = RATE, qdisc: str = "dualpi2 version l4steam") -> list[dict[str, object]]:
+    """The Ethernet, then what the receiver makes of it: the bottleneck, and the RTT on the way back."""
+    back = {"rate": "none", "shaper": "none", "qdisc": "pfifo", "ingress": [f"netem delay {rtt} limit 1000000"]}
+    return [
+        {"name": "ethernet", "rate": "1Gbit", "qdisc": "pfifo_fast"},
+        {"name": "bneck", "rate": rate, "shaper": "htb", "qdisc": qdisc, "reverse": back},
+    ]
+
+
+def scream(
+    version: str, *, microburst: str = "0.5ms", rand: int = 0, ecn: str = "ect1", words: str = ""
+) -> dict[str, object]:
+    """The tool's flow, with its quirks and the timing of its machine: what was published was measured with them."""
+    options = f"{ecn} mtu {PAYLOAD} microburst {microburst} {words}".strip()
+    return {
+        "name": "scream",
+        "cc": f"scream version {version} parity {options}",
+        "app": f"scream-bw rand {rand}",
+        "start": "0s",
+        "start_jitter": START_JITTER,
+    }
+
+
+def pragues(flows: int, first_s: int = FIRST_PRAGUE_S, between_s: int = BETWEEN_S) -> list[dict[str, object]]:
+    """Prague flows that start one after the other."""
+    return [
+        {
+            "name": f"prague-{number + 1}",
+            "cc": "prague",
+            "start": f"{first_s + between_s * number}s",
+            "start_jitter": START_JITTER,
+        }
+        for number in range(flows)
+    ]
+
+
+def case(
+    name: str,
+    about: str,
+    question: str,
+    *,
+    links: Sequence[Mapping[str, object]],
+    flows: Sequence[Mapping[str, object]],
+    window: tuple[int, int],
+) -> Case:
+    """A run that ends with its window."""
+    document = {
+        "name": name,
+        "description": about,
+        "duration": f"{window[1]}s",
+        "seed": 1,
+        "measure": {"from": f"{window[0]}s", "to": f"{window[1]}s"},
+        "tcp": {"era": "5.15"},
+        "link": list(links),
+        "flow": list(flows),
+    }
+    return Case(name, about, question, window[1], to_toml(document), None)

@@ -1,0 +1,16 @@
+"""scream-2024-10-31: the same tests three days later, with CUBIC's growth emulated with L4S too, and 100 ms."""
+
+from __future__ import annotations
+
+from sojourn.suites import Case, scream
+
+VARIANTS = {"tool": "the only one"}
+
+NAME = "scream-2024-10-31"
+VERSION = "2024-10-31"
+TABLES = scream.OCTOBER_31
+
+
+def cases(_variant: str = "tool") -> list[Case]:
+    """All runs, in the order of the tables; there is one variant."""
+    return list(scream.cells(NAME, VERSION, TABLES))

@@ -1,0 +1,155 @@
+"""The SCReAM suites: their cells are those of the published tables, and what their rows measure."""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from sojourn import fidelity, suites
+from sojourn.fidelity import scream as rows
+from sojourn.scenario import Scenario
+from sojourn.suites import scream, scream_2024_10_28, scream_2024_10_31, scream_published
+from synthetic import Made
+
+if TYPE_CHECKING:
+    from sojourn.metrics import Source
+
+OCTOBER = (scream_2024_10_28, scream_2024_10_31)
+CASES = {case.id: case for name in suites.NAMES if name.startswith("scream-") for case in suites.suite(name)}
+
+
+def steady(run_id: str, mbps: float, length_s: float = 150) -> Made:
+    """A run whose SCReAM flow delivers IP packets of 1400 bytes at this rate."""
+    t = np.arange(0, length_s, 0.05)
+    return Made(run_id, {"flow.scream.goodput_bytes": (t, t * mbps * 1e6 / 8 * 1360 / 1400)})
+
+
+def published(module: object) -> dict[str, int]:
+    """What each run's cell says."""
+    return {
+        table.run_id(module.NAME, label, flows): mbps  # type: ignore[attr-defined]
+        for table in module.TABLES  # type: ignore[attr-defined]
+        for label, row in table.published.items()
+        for flows, mbps in enumerate(row)
+    }
+
+
+def one(key: str, *runs: Source) -> fidelity.Result:
+    found = [row for row in fidelity.ROWS if row.key == key]
+    assert len(found) == 1
+    return fidelity.judge(found, {run.id: run for run in runs})[0]
+
+
+# KAT scream.md 1.1: corners of the five tables, and how many cells they have
+def test_the_tables_are_the_published_ones() -> None:
+    sums = [[sum(row) for row in table.published.values()] for module in OCTOBER for table in module.TABLES]
+    assert sums == [
+        [240, 253, 236, 156],
+        [217, 227, 253, 203],
+        [193, 201, 211, 197],
+        [220, 226, 253, 244, 200],
+        [191, 200, 219, 203, 197],
+    ]
+    assert scream.OCTOBER_28[0].published["2ms"] == (41, 31, 29, 29, 26)
+    assert scream.OCTOBER_28[2].published["25ms"] == (64, 53, 40, 32, 22)
+    assert scream.OCTOBER_31[0].published["50ms"] == (76, 60, 43, 35, 30)
+    assert [len(published(module)) for module in OCTOBER] == [60, 50]
+
+
+@pytest.mark.parametrize("module", OCTOBER)
+def test_each_cell_is_a_run_and_a_row(module: object) -> None:
+    cells = published(module)
+    assert list(cells) == [case.id for case in suites.suite(module.NAME)]  # type: ignore[attr-defined]
+    judged = {row.run: row for row in fidelity.ROWS if row.id in set(rows.IDS.values()) and row.run in cells}
+    assert {run: row.expected for run, row in judged.items()} == cells
+    for run, row in judged.items():
+        assert row.tolerance is not None
+        assert row.tolerance.text == ("±6 %" if run.endswith("/0-prague") else "T2 ±15 %")
+
+
+def test_the_set_up_is_that_of_the_report() -> None:
+    document = tomllib.loads(CASES["scream-2024-10-28/test3/50ms/2-prague"].toml)
+    ethernet, bneck = document["link"]
+    assert (ethernet["rate"], bneck["rate"], bneck["shaper"]) == ("1Gbit", "100Mbit", "htb")
+    assert bneck["qdisc"].split()[0] == "dualpi2"
+    # All of the RTT is on the way back.
+    assert bneck["reverse"]["ingress"] == ["netem delay 50ms limit 1000000"]
+    assert not bneck.get("ingress")
+    media, *prague = document["flow"]
+    assert "2024-10-28" in media["cc"]
+    assert [flow["start"] for flow in prague] == ["22s", "42s"]
+    assert document["measure"] == {"from": "62s", "to": "102s"}
+    assert [scream.window(flows) for flows in (0, 1, 4)] == [(5, 60), (42, 82), (102, 142)]
+
+
+def test_the_tests_differ_in_what_they_test() -> None:
+    media = {name: str(tomllib.loads(case.toml)["flow"][0]) for name, case in CASES.items()}
+    first = "scream-2024-10-28/test1/mb{}/25ms/0-prague"
+    assert len({media[first.format(x)] for x in ("0.25ms", "0.5ms", "1ms", "2ms")}) == 4
+    same = ("scream-2024-10-28/test2/5ms/0-prague", "scream-2024-10-28/test2/50ms/4-prague", first.format("0.5ms"))
+    assert len({media[name] for name in same}) == 1
+    assert media["scream-2024-10-28/test3/5ms/0-prague"] != media[same[0]]
+    assert media["scream-2024-10-31/test2/5ms/0-prague"] != media[same[0]]
+
+
+@pytest.mark.engine
+def test_every_run_is_a_valid_scenario() -> None:
+    assert len(CASES) == 60 + 50 + 2 + len(scream_published.MARKING) + 1 + len(scream_published.DOCSIS)
+    for case in CASES.values():
+        assert not Scenario(case.toml).resolve().warnings
+
+
+def test_rates_are_of_ip_packets() -> None:
+    run_id = "scream-2024-10-28/test2/25ms/1-prague"
+    assert one("S2/25ms/1", steady(run_id, 60)).ours == pytest.approx(60)
+    alone = "scream-2024-10-28/test2/25ms/0-prague"
+    assert one("S2/25ms/0", steady(alone, 70.6)).verdict == "pass"
+    assert one("S2/25ms/0", steady(alone, 70.4)).verdict == "fail"
+    # The model's are of RTP packets.
+    assert one("S8/10-28-test2-25ms", steady(alone, 71.5 * 1400 / 1372)).ours == pytest.approx(71.5)
+
+
+def test_the_error_is_of_all_cells_or_not_told() -> None:
+    runs = [steady(run, mbps + off) for (run, mbps), off in zip(
+        published(scream_2024_10_28).items(), itertools.cycle((6, -3)), strict=False)]  # fmt: skip
+    result = one("S4", *runs)
+    assert result.ours == pytest.approx(4.5)
+    assert result.verdict == "pass"
+    assert one("S4", *runs[:-1]).verdict == "not-run"
+    assert one("S4", *(steady(run.id, 80) for run in runs)).verdict == "fail"
+
+
+def test_tables_are_printed_as_published() -> None:
+    runs: dict[str, Source] = {
+        run: steady(run, mbps + 1) for run, mbps in published(scream_2024_10_28).items() if not run.endswith("4-prague")
+    }
+    judged = fidelity.judge(fidelity.ROWS, runs)
+    first, second, third = rows.grids(judged)
+    assert first.columns == ("microburst", "0 TCP", "1 TCP", "2 TCP", "3 TCP", "4 TCP")
+    assert first.lines[3] == ("2ms", "42 / 41 / +1", "32 / 31 / +1", "30 / 29 / +1", "30 / 29 / +1", "- / 26 / -")
+    assert second.heading.startswith("Test 2, 2024-10-28")
+    assert [line[0] for line in third.lines] == ["5ms", "10ms", "25ms", "50ms"]
+    text = second.markdown()
+    assert text[2] == "| RTT | 0 TCP | 1 TCP | 2 TCP | 3 TCP | 4 TCP |"
+    assert "| 5ms | 81 / 80 / +1 | 56 / 55 / +1 | 36 / 35 / +1 | 26 / 25 / +1 | - / 22 / - |" in text
+    assert rows.grids(fidelity.judge(fidelity.ROWS, {})) == []
+
+
+def test_the_screenshot_is_smoothed_as_the_tool_does() -> None:
+    run_id = "scream-published/start/10ms"
+    # A step to a constant rate is seen whole, because the first sample begins the average.
+    assert one("S12/2s", steady(run_id, 100 * 1400 / 1372, 30)).ours == pytest.approx(100, rel=1e-3)
+    t = np.arange(0, 30, 0.05)
+    late = Made(run_id, {"flow.scream.goodput_bytes": (t, np.clip(t - 1, 0, None) * 100e6 / 8 * 1360 / 1372)})
+    assert one("S12/2s", late).ours == pytest.approx(100 * (1 - 0.98**20), rel=0.02)
+
+
+def test_prague_beside_scream_is_a_mean() -> None:
+    run_id = "scream-published/docsis/down-2/100Mbit/12ms"
+    t = np.arange(0, 90, 0.05)
+    flows = {f"flow.prague-{n}.goodput_bytes": (t, t * n * 10e6 / 8) for n in (1, 2)}
+    assert one("S13/down-2-prague", Made(run_id, flows)).ours == pytest.approx(15, rel=2e-3)
