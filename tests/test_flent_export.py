@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 # Beside this Python, as the development dependencies put it there, or anywhere on the path.
 FLENT = shutil.which("flent", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
+HAS_QT = all(map(find_spec, ("flent", "qtpy"))) and any(map(find_spec, ("PySide6", "PyQt6")))
 needs_flent = pytest.mark.skipif(FLENT is None, reason="flent is not installed (pip install --group dev)")
 
 
@@ -141,3 +143,18 @@ def test_the_real_flent_reads_the_numbers(two: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     row = next(line for line in done.stdout.splitlines() if line.strip().startswith("TCP upload::2 "))
     assert float(row.split(":")[-1].split()[0]) == pytest.approx(31, rel=0.02)
+
+
+@pytest.mark.skipif(not HAS_QT, reason="flent-gui has no Qt here (pip install flent qtpy PySide6)")
+def test_the_real_flent_gui_opens_it_in_its_window(two: Path, tmp_path: Path) -> None:
+    (file,) = export(two, tmp_path / "x.flent.gz")
+    picture = tmp_path / "window.png"
+    script = Path(__file__).with_name("flent_window.py")
+    home = {"HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, str(script), str(file), str(picture)], capture_output=True, text=True,
+                          check=False, timeout=100, env=os.environ | home)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout.splitlines()[-1])
+    assert len(said["tabs"]) == 1
+    assert said["log"] == []
+    assert picture.stat().st_size > 50_000, "an empty window is smaller"

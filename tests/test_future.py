@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -103,6 +104,25 @@ def test_a_section_has_three_sides_and_its_heading() -> None:
         ("down-up/80ms", [1, 1, 1]),
         ("up-down/80ms", [1, 1, 1]),
     ]
+
+
+def test_alpha_is_told_start_by_start() -> None:
+    runs = [sections.Run(name, None, Summary(name), None) for name in CASES if "-alpha/" in name]  # type: ignore[arg-type]
+    section = sections.Section("future/alpha", runs)
+    assert not section.sides
+    (said, *_) = sections.answers(section, ("a", "b"))
+    assert said.startswith("Goodput in Mbit/s: alone/alpha-0/80ms 10.0; alone/alpha-1/80ms 10.0; ")
+    assert "Share of the goodput that the flows beside CUBIC get, in %: beside-cubic/alpha-0/20ms 50.0; " in said
+
+
+class Summary:
+    """Of a run all of whose flows have 10 Mbit/s."""
+
+    ratio = None
+
+    def __init__(self, name: str) -> None:
+        flows = tomllib.loads(CASES[name].toml)["flow"]
+        self.flows = [SimpleNamespace(name=flow["name"], goodput_mbps=10.0, tcp_rtt_ms=None) for flow in flows]
 
 
 LINK = """

@@ -16,8 +16,8 @@ import numpy as np
 
 from sojourn import compare, metrics, results, suites
 from sojourn.compare import Comparison, Difference, Pair
-from sojourn.report import capacity
-from sojourn.suites import future, scream
+from sojourn.report import across, capacity
+from sojourn.suites import future, hackathon, scream
 
 if TYPE_CHECKING:
     from sojourn.metrics import RunSummary, Source, Stats
@@ -39,9 +39,12 @@ SCENARIOS = {
     ),
     "ect1/s5-burstiness": ("Packets arrive in Wi-Fi-like bursts", "What is left of the link's rate?"),
     "ect1/s6-jitter": ("The path's delay jitters", "How much jitter is taken for congestion?"),
+    **{f"hackathon/{key}": asked for key, asked in hackathon.SCENARIOS.items()},
     **{f"future/{key}": asked for key, asked in future.SCENARIOS.items()},
     **scream.SCENARIOS,
 }
+#: Suites whose questions ask how the runs of a scenario differ, even without sides.
+COMPARING = ("hackathon", "future")
 SIDES = {"l4s": "L4S", "sce": "SCE", "classic": "classic"}
 #: With more sides than these a sentence with all of them is easier to read than one after the other.
 SIDE_BY_SIDE = 2
@@ -239,7 +242,7 @@ def _path_rtt_ms(run: Run) -> float | None:
 def answers(section: Section, sides: tuple[str, str]) -> list[str]:
     """A sentence that the numbers of a section give, and one about the other side of the comparison."""
     parts = [text for glance in glances(section) if (text := _said(glance))]
-    said = [_across(section)] if len(section.sides) > SIDE_BY_SIDE else []
+    said = [text] if (text := _across(section)) else []
     said += [_capital("; ".join(parts)) + "."] if parts else []
     if beside := _beside(section.runs, sides):
         said.append(beside)
@@ -247,37 +250,14 @@ def answers(section: Section, sides: tuple[str, str]) -> list[str]:
 
 
 def _across(section: Section) -> str:
-    """What the flows get in each condition, all sides in one sentence: in Mbit/s, or their share beside CUBIC."""
-    rates: list[str] = []
-    shares: list[str] = []
-    for name, columns in section.rows():
-        cells = [_of_newcomers(column[0]) if column else (None, None) for column in columns]
-        for said, values in ((rates, [rate for rate, _ in cells]), (shares, [share for _, share in cells])):
-            if any(value is not None for value in values):
-                shown = " / ".join(
-                    "\N{EN DASH}" if value is None else f"{value:.{1 if value >= 1 else 2}f}" for value in values
-                )
-                said.append(f"{name} {shown}")
-    sides = " / ".join(SIDES[side] for side in section.sides)
-    parts = [
-        f"{what}, {sides}: {'; '.join(said)}."
-        for what, said in (
-            ("Goodput in Mbit/s", rates),
-            ("Share of the goodput that the flows beside CUBIC get, in %", shares),
-        )
-        if said
-    ]
-    return " ".join(parts)
-
-
-def _of_newcomers(run: Run) -> tuple[float | None, float | None]:
-    """Goodput of flows among their like, or the share of those that are not the CUBIC they run beside."""
-    flows = run.summary.flows if run.summary else []
-    rates = [(re.sub(r"-\d+$", "", flow.name), flow.goodput_mbps or 0.0) for flow in flows]
-    total = sum(rate for _, rate in rates)
-    if "cubic" not in (names := {name for name, _ in rates}) or len(names) == 1:
-        return (total if rates else None), None
-    return None, 100 * sum(rate for name, rate in rates if name != "cubic") / total if total else None
+    """What the flows get in each condition, all sides in one sentence; empty where runs are not to be compared."""
+    if len(section.sides) > SIDE_BY_SIDE:
+        rows = [(name, [column[0] if column else None for column in columns]) for name, columns in section.rows()]
+        return across.sentence(rows, " / ".join(SIDES[side] for side in section.sides))
+    if section.key.split("/")[0] not in COMPARING or section.sides:
+        return ""
+    names = short_names(section)
+    return across.sentence((names[run.id], [run]) for run in section.runs)
 
 
 def _said(glance: Glance) -> str:

@@ -22,46 +22,86 @@ FIRST_START_S = 5
 SECOND_START_S = 15
 SETTLE_S = 10
 
-#: SCE by a ramp over the delay, and by a second CoDel (COBALT2).
+#: SCE on every packet beyond half of CoDel's target, by a ramp from there to the target (what the deck
+#: calls RED), and by a second CoDel (COBALT2).
+THRESHOLD = "brickwall limit 1000 sce-threshold 2500us"
 RAMP = "cake bandwidth 50Mbit sce flowblind besteffort"
 COBALT2 = "cnq_cobalt bandwidth 50Mbit sce-thresh 4 law 2019"
+CAKE_FLOWS = "cake bandwidth 50Mbit sce flows besteffort"
+MARKERS = {"threshold": THRESHOLD, "ramp": RAMP, "cobalt2": COBALT2}
 BURSTY = {"slot": WIFI_SLOTS, "jitter": "netem delay 10ms 5ms 10%"}
-# Name, queue, whether it needs a shaper.
-COMPETITION = (
-    ("sce-1q", RAMP, False),
-    ("rfc3168-1q", "fq_codel flows 1", True),
-    ("fq", "cake bandwidth 50Mbit sce flows besteffort", False),
-    ("cnq", COBALT2, False),
-)
+COMPETITION = {"sce-1q": RAMP, "rfc3168-1q": "fq_codel flows 1", "fq": CAKE_FLOWS, "cnq": COBALT2}
+SCE_QUEUES = {name: qdisc for name, qdisc in COMPETITION.items() if name != "rfc3168-1q"}
 UPLOADS = 50
+PRAGUE = "prague version p1"
+ACCECN = {"ecn": "accecn"}
+
+#: Heading and question of each scenario.
+SCENARIOS = {
+    "bursty-link": (
+        "Bursty link on an 80 ms path, by netem's slots or jitter",
+        "What does a bursty link leave of a flow whose SCE marks come from a threshold, a ramp, or CoDel?",
+    ),
+    "competition": (
+        "CUBIC, joined by Reno-SCE, over four queues",
+        "Does an SCE flow give way to one without SCE?",
+    ),
+    "accecn": (
+        "AccECN and SCE over the same SCE queue: the AE bit is ACE's top bit in one flow and ESCE in the other",
+        "What is left for an SCE flow beside flows with AccECN, and for one whose ends use the bit for ACE?",
+    ),
+    "asymmetric": (
+        "Ten times as much capacity down as up, with flows in both directions",
+        "What do flows in both directions cost, and does the ACK stream of one fast flow get through among many?",
+    ),
+}
 
 
 def cases(_variant: str = "deck") -> list[Case]:
     """All runs; there is one variant."""
-    return [*_bursty(), *_competition(), _rrul(), *_one_against_fifty()]
+    return [*_bursty(), *_competition(), *_accecn(), _rrul(), *_one_against_fifty()]
 
 
 def _bursty() -> Iterator[Case]:
-    for marker, qdisc in (("ramp", RAMP), ("cobalt2", COBALT2)):
+    for marker, qdisc in MARKERS.items():
         for path, netem in BURSTY.items():
             yield _case(
                 f"bursty-link/{marker}/{path}/80ms",
                 f"One Reno-SCE flow, 50 Mbit/s, 80 ms, behind netem's {path} mode, SCE by {marker}",
-                "What does a bursty link leave of a flow whose SCE marks come from a ramp, or from CoDel?",
-                [_link(qdisc, 80, impairment=netem)],
+                [_link(qdisc, 80, rate=_shaped(qdisc), impairment=netem)],
                 [_flow("reno-sce", RENO_SCE)],
             )
 
 
 def _competition() -> Iterator[Case]:
-    for name, qdisc, shaped in COMPETITION:
+    for name, qdisc in COMPETITION.items():
         yield _case(
             f"competition/cubic-vs-reno-sce/{name}/10ms",
             f"CUBIC, then Reno-SCE beside it, 50 Mbit/s, 10 ms, {name}",
-            "Does an SCE flow give way to one without SCE?",
-            [_link(qdisc, 10, rate="50Mbit" if shaped else None)],
+            [_link(qdisc, 10, rate=_shaped(qdisc))],
             [_flow("cubic", "cubic"), _flow("reno-sce", RENO_SCE, SECOND_START_S)],
         )
+
+
+def _accecn() -> Iterator[Case]:
+    # What the ends use AE for is agreed upon in each handshake: a SYN with AE asks for AccECN, one without for
+    # RFC 3168, to which ESCE is added without negotiation.
+    for first, second, feedback in (
+        ("cubic", "reno-sce", {}),
+        ("prague", "reno-sce", {}),
+        ("cubic", "reno-sce-over-accecn", {"tcp": ACCECN}),
+    ):
+        for name, qdisc in SCE_QUEUES.items():
+            yield _case(
+                f"accecn/{first}-vs-{second}/{name}/10ms",
+                f"{first} over AccECN, then Reno-SCE {'over AccECN' if feedback else 'with ESCE'} beside it, "
+                f"50 Mbit/s, 10 ms, {name}",
+                [_link(qdisc, 10)],
+                [
+                    {**_flow(first, PRAGUE if first == "prague" else first), "tcp": ACCECN},
+                    {**_flow(second, RENO_SCE, SECOND_START_S), **feedback},
+                ],
+            )
 
 
 def _rrul() -> Case:
@@ -70,7 +110,6 @@ def _rrul() -> Case:
     return _case(
         "asymmetric/rrul_be/lfq_cobalt/20ms",
         "Four CUBIC-SCE flows each way, 10 Mbit/s down, 1 up, 20 ms, lfq_cobalt",
-        "What do ten times as much capacity one way as the other and flows in both cost?",
         [link],
         [{"name": "be", "cc": "cubic-sce", "app": "rrul_be", "start": f"{FIRST_START_S}s", "stop": f"{_END_S}s"}],
         era="2020",
@@ -88,7 +127,6 @@ def _one_against_fifty() -> Iterator[Case]:
         yield _case(
             f"asymmetric/1-vs-{UPLOADS}/{name}/20ms",
             f"One flow down 50 Mbit/s, {UPLOADS} up 5 Mbit/s, 20 ms, {name}",
-            "Does the ACK stream of one fast flow get through among many bulk flows?",
             [link],
             [
                 _flow("down", RENO_SCE),
@@ -98,6 +136,11 @@ def _one_against_fifty() -> Iterator[Case]:
 
 
 _END_S = FIRST_START_S + LENGTH_S
+
+
+def _shaped(qdisc: str) -> str | None:
+    """The rate that a link needs whose queue does not shape itself."""
+    return None if "bandwidth" in qdisc else "50Mbit"
 
 
 def _link(qdisc: str, rtt: int, *, rate: str | None = None, impairment: str | None = None) -> dict[str, object]:
@@ -120,7 +163,6 @@ def _flow(name: str, cc: str, start: int = FIRST_START_S) -> dict[str, object]:
 def _case(
     label: str,
     about: str,
-    question: str,
     links: Sequence[Mapping[str, object]],
     flows: Sequence[Mapping[str, object]],
     era: str = "2019",
@@ -137,4 +179,5 @@ def _case(
         "flow": list(flows),
         "ping": [{"name": "ping", "interval": "200ms"}],
     }
+    question = SCENARIOS[label.split("/")[0]][1]
     return Case(name, about, question, LENGTH_S + 10, to_toml(document), None)

@@ -6,9 +6,11 @@
 //! share `A/sqrt(W)` that the ACK has of a root of cwnd; the height is kept. `literal` takes A in bytes
 //! against a root in segments, as the module does, so that one mark moves the plateau all the way, and
 //! cubes a negative time before the plateau as an unsigned number: growth then runs at its limit.
+//! `response` puts one of scim's laws in place of the root; the curve turns as before.
 
 use super::cubic::{self, Cubic, Exit};
 use super::hystart::Era;
+use super::sce::response::{self, Response};
 use super::sce::{self, MIN_CWND, Quirks, half};
 use super::{Ack, AckEvent, Controller, Entry, Needs, Output, Path, StateChange, Window};
 use crate::grammar::{Args, GrammarError, Param};
@@ -38,19 +40,29 @@ const PARAMS: &[Param] = &[
         default: "hystart",
         doc: "Leave slow start before the first loss, as in Linux 5.4.",
     },
+    response::RESPONSE,
+    response::md("0.7"),
+    response::TAU,
+    response::NOMINAL,
 ];
 
 const CURVES: [&str; 2] = ["intended", "literal"];
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Params {
     rcv_mss: Option<u32>,
     literal_curve: bool,
     hystart: bool,
+    response: response::Params,
 }
 
 impl Params {
-    const DEFAULT: Self = Self { rcv_mss: None, literal_curve: false, hystart: true };
+    const DEFAULT: Self = Self {
+        rcv_mss: None,
+        literal_curve: false,
+        hystart: true,
+        response: response::Params::new(0.7),
+    };
 
     fn parse(args: &mut Args<'_>) -> Result<Self, GrammarError> {
         let mut p = Self::DEFAULT;
@@ -64,6 +76,7 @@ impl Params {
                 "curve" => p.literal_curve = args.choice(&CURVES)? == 1,
                 "hystart" => p.hystart = true,
                 "nohystart" => p.hystart = false,
+                _ if p.response.read(key, args)? => {}
                 _ => return Err(args.unknown()),
             }
         }
@@ -81,6 +94,7 @@ impl Params {
 #[derive(Debug)]
 struct CubicSce {
     params: Params,
+    response: Option<Response>,
     cubic: Cubic,
     /// Integer root of cwnd as of the last growth step.
     root: u32,
@@ -90,7 +104,8 @@ struct CubicSce {
 
 impl CubicSce {
     fn new(params: Params) -> Self {
-        Self { params, cubic: Cubic::new(params.cubic()), root: 1, recent: 0 }
+        let response = Response::new(params.response);
+        Self { params, response, cubic: Cubic::new(params.cubic()), root: 1, recent: 0 }
     }
 
     /// Bytes of a segment in the count of ACKs.
@@ -158,7 +173,10 @@ impl CubicSce {
         let share = if self.params.literal_curve { acked } else { acked / u64::from(segment) };
         self.flatten(now, share);
         let window = i64::from(segment) * i64::from(win.cwnd);
-        self.cubic.curve.ack_cnt -= acked as i64 * i64::from(self.root);
+        self.cubic.curve.ack_cnt -= match &mut self.response {
+            Some(response) => response.cut(now, event.path, win.cwnd, window),
+            None => acked as i64 * i64::from(self.root),
+        };
         while self.cubic.curve.ack_cnt <= -window {
             self.cubic.curve.ack_cnt += window;
             if win.cwnd > MIN_CWND {
@@ -217,10 +235,11 @@ impl Controller for CubicSce {
     fn describe(&self) -> String {
         let p = &self.params;
         format!(
-            "cubic-sce {} curve {} {}hystart",
+            "cubic-sce {} curve {} {}hystart{}",
             Quirks::describe_rcv_mss(p.rcv_mss),
             CURVES[usize::from(p.literal_curve)],
             if p.hystart { "" } else { "no" },
+            p.response.describe(),
         )
     }
 

@@ -75,6 +75,17 @@ fn a_mark_moves_the_plateau_and_keeps_the_height() {
     }
 }
 
+// KAT cc.md §5: CUBIC's share is the 64th root of 0.7
+#[test]
+fn sixty_four_marks_cost_one_reduction_under_md() {
+    let (mut c, mut win) = reduced("response md");
+    win.cwnd = 1000;
+    for _ in 0..64 {
+        mark(&mut c, at_ms(1000), 2, &mut win);
+    }
+    assert!((698..=702).contains(&win.cwnd), "{}", win.cwnd);
+}
+
 #[test]
 fn a_fully_marked_window_costs_a_root_of_cwnd() {
     let (mut c, mut win) = reduced("");

@@ -3,9 +3,10 @@
 //! 63982553. Facts: `cc.md` 3.6, 3.13.4.
 //!
 //! A window of SCE marks costs sqrt(W)/2 segments (v2) or sqrt(W) (v3), against one segment of growth,
-//! so that p = 1/(1 + sqrt(W)/2) or 1/(1 + sqrt(W)).
+//! so that p = 1/(1 + sqrt(W)/2) or 1/(1 + sqrt(W)). `response` puts one of scim's laws in their place.
 
-use super::sce::{self, Credit, Quirks, Reductions, half};
+use super::sce::response::{self, Response};
+use super::sce::{self, Credit, Quirks, Reductions, Step, half};
 use super::{Ack, AckEvent, Controller, Entry, Needs, Output, Path, StateChange, Window};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::probe::Probe;
@@ -31,15 +32,20 @@ const PARAMS: &[Param] = &[
     sce::RCV_MSS,
     Param {
         name: "sqrt",
-        value: "fresh|stale",
+        value: "fresh|stale|exact",
         default: "fresh",
-        doc: "The root follows cwnd, or only its own steps: after slow start it is still 1.",
+        doc: "An integer root that follows cwnd, or its own steps alone: after slow start it is still 1; \
+              or the root itself.",
     },
     sce::CE,
+    response::RESPONSE,
+    response::md("0.5"),
+    response::TAU,
+    response::NOMINAL,
 ];
 
 const VERSIONS: [&str; 2] = ["v2", "v3"];
-const ROOTS: [&str; 2] = ["fresh", "stale"];
+const ROOTS: [&str; 3] = ["fresh", "stale", "exact"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Version {
@@ -47,16 +53,32 @@ enum Version {
     V3,
 }
 
+/// The square root of cwnd.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Root {
+    /// An integer that moves with single steps of cwnd and is set anew when more than that moves it.
+    Fresh,
+    /// The module's: single steps alone.
+    Stale,
+    /// Of the closed forms: it lags nowhere.
+    Exact,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Params {
     version: Version,
     quirks: Quirks,
-    stale_root: bool,
+    root: Root,
+    response: response::Params,
 }
 
 impl Params {
-    const DEFAULT: Self =
-        Self { version: Version::V3, quirks: Quirks::INTENDED, stale_root: false };
+    const DEFAULT: Self = Self {
+        version: Version::V3,
+        quirks: Quirks::INTENDED,
+        root: Root::Fresh,
+        response: response::Params::new(0.5),
+    };
 
     fn parse(args: &mut Args<'_>) -> Result<Self, GrammarError> {
         let mut p = Self::DEFAULT;
@@ -64,12 +86,16 @@ impl Params {
             match key {
                 "version" => p.version = [Version::V2, Version::V3][args.choice(&VERSIONS)?],
                 "mode" => {
-                    p.stale_root = Quirks::read_mode(args)?;
-                    p.quirks = if p.stale_root { Quirks::LITERAL } else { Quirks::INTENDED };
+                    (p.root, p.quirks) = if Quirks::read_mode(args)? {
+                        (Root::Stale, Quirks::LITERAL)
+                    } else {
+                        (Root::Fresh, Quirks::INTENDED)
+                    };
                 }
                 "rcv_mss" => p.quirks.rcv_mss = Quirks::read_rcv_mss(args)?,
-                "sqrt" => p.stale_root = args.choice(&ROOTS)? == 1,
+                "sqrt" => p.root = [Root::Fresh, Root::Stale, Root::Exact][args.choice(&ROOTS)?],
                 "ce" => p.quirks.literal_ce = Quirks::read_ce(args)?,
+                _ if p.response.read(key, args)? => {}
                 _ => return Err(args.unknown()),
             }
         }
@@ -86,6 +112,7 @@ fn root_above(n: u32) -> u32 {
 #[derive(Debug)]
 struct RenoSce {
     params: Params,
+    response: Option<Response>,
     credit: Credit,
     reductions: Reductions,
     /// Integer root of cwnd, moved with cwnd's single steps.
@@ -98,6 +125,7 @@ impl RenoSce {
     fn new(params: Params) -> Self {
         Self {
             params,
+            response: Response::new(params.response),
             credit: Credit::default(),
             reductions: Reductions::default(),
             root: 1,
@@ -107,26 +135,40 @@ impl RenoSce {
 
     /// Slow start and reductions change cwnd by more than single steps.
     fn refresh_root(&mut self, win: &Window) {
-        if !self.params.stale_root && win.cwnd != self.root_of {
+        if self.params.root != Root::Stale && win.cwnd != self.root_of {
             self.root = root_above(win.cwnd);
             self.root_of = win.cwnd;
         }
     }
 
-    fn answer_sce(&mut self, acked: i64, win: &mut Window) {
-        let whole = acked * i64::from(self.root);
+    /// Bytes times the root of cwnd.
+    fn times_root(&self, bytes: i64, win: &Window) -> i64 {
+        if self.params.root == Root::Exact {
+            // 16 binary places.
+            (bytes * (u64::from(win.cwnd) << 32).isqrt() as i64) >> 16
+        } else {
+            bytes * i64::from(self.root)
+        }
+    }
+
+    fn answer_sce(&mut self, now: Time, path: &Path, step: Step, win: &mut Window) {
         self.credit.saw_sce(win);
         self.reductions.loss_cwnd = win.cwnd;
-        match self.params.version {
+        let whole = self.times_root(step.acked, win);
+        let module = match self.params.version {
             Version::V2 => {
-                self.credit.bytes -= whole / 2;
                 win.ssthresh = half(win.cwnd);
+                whole / 2
             }
             Version::V3 => {
-                self.credit.bytes -= whole;
                 win.ssthresh = win.ssthresh.max(half(win.cwnd));
+                whole
             }
-        }
+        };
+        self.credit.bytes -= match &mut self.response {
+            Some(response) => response.cut(now, path, win.cwnd, step.window),
+            None => module,
+        };
     }
 }
 
@@ -139,7 +181,7 @@ impl Controller for RenoSce {
         true
     }
 
-    fn on_ack_event(&mut self, _now: Time, event: &AckEvent<'_>, win: &mut Window) {
+    fn on_ack_event(&mut self, now: Time, event: &AckEvent<'_>, win: &mut Window) {
         let Params { version, quirks, .. } = self.params;
         if !quirks.literal_ce && sce::reducing(event.path) {
             return;
@@ -147,7 +189,7 @@ impl Controller for RenoSce {
         self.refresh_root(win);
         let step = Credit::step(&quirks, event, win);
         if event.esce && (version == Version::V2 || !event.ece) {
-            self.answer_sce(step.acked, win);
+            self.answer_sce(now, event.path, step, win);
         } else if event.ece && version == Version::V2 {
             if quirks.literal_ce {
                 let divisor = i64::from(self.credit.ce_divisor());
@@ -214,8 +256,9 @@ impl Controller for RenoSce {
 
     fn describe(&self) -> String {
         let p = &self.params;
-        let (version, root) = (VERSIONS[p.version as usize], ROOTS[usize::from(p.stale_root)]);
-        format!("reno-sce version {version} sqrt {root} {}", p.quirks.describe())
+        let (version, root) = (VERSIONS[p.version as usize], ROOTS[p.root as usize]);
+        let (quirks, response) = (p.quirks.describe(), p.response.describe());
+        format!("reno-sce version {version} sqrt {root} {quirks}{response}")
     }
 
     fn probe(&self, out: &mut Probe<'_>) {

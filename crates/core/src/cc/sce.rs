@@ -6,6 +6,8 @@
 //! cwnd. `m` should be the MSS. The modules take the *receive* side's estimate instead, which stays
 //! at 536 bytes for a one-way sender, so that everything is 1448/536 = 2.7 times as large.
 
+pub(super) mod response;
+
 use super::{Ack, AckEvent, Path, Signal, State, StateChange, Window};
 use crate::grammar::{Args, GrammarError, Param};
 

@@ -203,6 +203,49 @@ fn windows_of_33_and_333_balance_at_the_published_marking() {
     }
 }
 
+// KAT cc.md §5: the 64th root of a half, so that 64 marks halve; growth pauses on ESCE
+#[test]
+fn sixty_four_marks_cost_one_reduction_under_md() {
+    for version in [V2, V3] {
+        let mut flow = Flow::new(&format!("{version} response md"), 1000);
+        flow.path.srtt = crate::units::Dur::from_millis(20);
+        for _ in 0..64 {
+            flow.event(2, true, false);
+        }
+        assert!((498..=502).contains(&flow.win.cwnd), "{version}: {}", flow.win.cwnd);
+        let left = (flow.win.cwnd, flow.credit());
+        for _ in 0..100 {
+            flow.event(2, true, false);
+        }
+        assert_eq!((flow.win.cwnd, flow.credit()), left, "{version}: no more in this RTT");
+    }
+}
+
+// cc.md §5: a segment per window against W(1 - kept) per mark holds W = sqrt(64/(p ln 2)) and p^(-2/3).
+#[test]
+fn the_laws_of_scim_balance_at_their_closed_forms() {
+    for cwnd in [100, 300, 1000_u32] {
+        let w = f64::from(cwnd);
+        let md = 64.0 / (w * w * std::f64::consts::LN_2);
+        for (law, p) in [("md", md), ("ratefair", md), ("sqrtp", w.powf(-1.5))] {
+            let ours = balance(&format!("reno-sce response {law}"), cwnd);
+            assert!((ours / p - 1.0).abs() < 0.02, "{law}, {cwnd}: {ours} instead of {p}");
+        }
+    }
+}
+
+// KAT cc.md §3.6: p = 1/(1 + sqrt(W)/2) and 1/(1 + sqrt(W)), of the root itself
+#[test]
+fn an_exact_root_balances_at_the_closed_form() {
+    for cwnd in [30, 111, 333, 1000_u32] {
+        let root = f64::from(cwnd).sqrt();
+        for (text, p) in [(V2, 1.0 / (1.0 + root / 2.0)), (V3, 1.0 / (1.0 + root))] {
+            let ours = balance(&format!("{text} sqrt exact"), cwnd);
+            assert!((ours / p - 1.0).abs() < 1e-3, "{text} {cwnd}: {ours} instead of {p}");
+        }
+    }
+}
+
 /// The window after 40,000 marked segments from 100.
 fn marked_throughout(text: &str) -> u32 {
     let mut flow = Flow::new(text, 100);

@@ -1,5 +1,7 @@
 //! DCTCP and the SCE family over the queues that they were made for.
 
+use sojourn_trace::FlowSummary;
+
 use crate::lab::{Named, close, run, slope, total};
 
 /// A 50 Mbit/s bottleneck with 20 ms of path.
@@ -142,5 +144,137 @@ start = "10s"
             })
             .collect();
         close(-1.0 / slope(&gap), tau, 25.0);
+    }
+}
+
+/// Two flows in congestion avoidance from their first loss on; the second starts when the first has
+/// filled the link. Seconds in which the gap between their windows falls from one share to 1/e of it.
+fn time_constant(
+    cc: &str,
+    rate_mbps: u32,
+    path_ms: u32,
+    share: f64,
+    times: [f64; 2],
+    seed: u64,
+) -> f64 {
+    let [start, end] = times;
+    let ends = ["a", "b"].map(|name| {
+        format!(
+            r#"
+[[link]]
+name = "to-{name}"
+rate = "none"
+ingress = ["drop data nth 5"]
+reverse = {{ ingress = [] }}
+"#
+        )
+    });
+    let output = run(&format!(
+        r#"
+duration = "{end:.3}s"
+step = "100ms"
+seed = {seed}
+{}
+[[link]]
+name = "bneck"
+qdisc = "cake bandwidth {rate_mbps}Mbit sce besteffort flowblind rtt 400ms"
+delay = "{}ms"
+reverse = {{ rate = "none" }}
+[[flow]]
+name = "a"
+cc = "{cc}"
+path = ["to-a", "bneck"]
+[[flow]]
+name = "b"
+cc = "{cc}"
+path = ["to-b", "bneck"]
+start = "{start:.3}s"
+"#,
+        ends.concat(),
+        path_ms / 2,
+    ));
+    let b = output.series("flow.b.cwnd");
+    let a = output.series("flow.a.cwnd");
+    // Both are sampled at the same instants, from their starts on.
+    let first = a.len() - b.len();
+    let gap: Vec<_> = a[first..].iter().zip(&b).map(|((t, a), (_, b))| (*t, a - b)).collect();
+    let below = |limit: f64| {
+        let late = gap.iter().filter(|(t, _)| *t > start + 1.0);
+        late.clone().find(|(_, gap)| *gap <= limit).map(|(t, _)| *t)
+    };
+    let reach = |limit| below(limit).unwrap_or_else(|| panic!("{cc}: {limit} is not reached"));
+    reach(share / std::f64::consts::E) - reach(share)
+}
+
+// KAT cc.md §9 #58: the closed form itself at other rates and round-trip times. Growth and cuts give
+// dW/dt = ((1 - p) - p s)/R with s = sqrt(W)/2 (v2) or sqrt(W) (v3), so that with one p for both flows the
+// gap d falls by d' = -(p/R)(s1 - s2), which is -d/tau with tau = 4 sqrt(W)/p or 2 sqrt(W)/p round trips.
+// This holds while the link is full (else p = 0 and the gap stays), for the root itself (the integer one
+// lags), and if the flows see the same p: CAKE's target of 20 ms makes its ramp so wide that a packet more or
+// less does not matter. R is the round-trip time with that queue.
+#[test]
+fn sce_flows_converge_by_the_closed_form_at_three_more_points() {
+    const TARGET_S: f64 = 0.020;
+    const SEEDS: [u64; 3] = [1, 2, 3];
+    for (rate_mbps, path_ms) in [(50, 40), (20, 160), (10, 160)] {
+        for (version, factor) in [("v2", 0.5), ("v3", 1.0)] {
+            let path_s = f64::from(path_ms) / 1e3;
+            let segments_per_s = f64::from(rate_mbps) * 1e6 / 8.0 / 1514.0;
+            let (mut rtt, mut share, mut p) = (path_s, 0.0_f64, 0.0);
+            // The ramp rises from half of the target at p = 0 to the target at p = 1.
+            for _ in 0..5 {
+                share = segments_per_s * rtt / 2.0;
+                p = 1.0 / (1.0 + factor * share.sqrt());
+                rtt = path_s + TARGET_S / 2.0 * (1.0 + p);
+            }
+            let tau = 2.0 / factor * share.sqrt() / p * rtt;
+            // One segment per round trip fills the link.
+            let full = 2.0 * share * rtt;
+            let cc = format!("reno-sce version {version} sqrt exact");
+            let sum: f64 = SEEDS
+                .iter()
+                .map(|n| {
+                    time_constant(&cc, rate_mbps, path_ms, share, [full, full + 2.6 * tau], *n)
+                })
+                .sum();
+            close(sum / SEEDS.len() as f64, tau, 25.0);
+        }
+    }
+}
+
+// cc.md §5: with one p for both flows, windows are in proportion to the square root of the marks per
+// reduction, and these to a power of the RTT: rates go with RTT^-1 (md), ^-3/4, ^-1/2 and ^0 (ratefair).
+#[test]
+fn responses_of_scim_divide_a_link_by_their_power_of_the_rtt() {
+    for (law, power) in [("md", 1.0), ("mild", 0.75), ("hybrid", 0.5), ("ratefair", 0.0)] {
+        let output = run(&format!(
+            r#"
+duration = "90s"
+measure = {{ from = "40s", to = "90s" }}
+[[link]]
+name = "far"
+rate = "none"
+delay = "30ms"
+[[link]]
+name = "bneck"
+qdisc = "{CAKE} flowblind"
+delay = "10ms"
+[link.reverse]
+rate = "none"
+[[flow]]
+name = "a"
+cc = "reno-sce version v2 response {law}"
+path = ["bneck"]
+[[flow]]
+name = "b"
+cc = "reno-sce version v2 response {law}"
+path = ["far", "bneck"]
+"#
+        ));
+        let [near, far] = ["a", "b"].map(|name| output.flow(name));
+        let rtt = |flow: &FlowSummary| flow.rtt_ms.as_ref().expect("samples").mean;
+        let expected = (rtt(far) / rtt(near)).powf(power);
+        close(near.goodput_mbps / far.goodput_mbps, expected, 15.0);
+        assert!(near.goodput_mbps + far.goodput_mbps > 0.98 * CEILING, "{law}");
     }
 }
