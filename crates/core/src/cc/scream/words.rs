@@ -289,6 +289,7 @@ impl Setup {
         }
         config.mtus = std::mem::take(&mut read.mtus);
         config.least_packets_in_flight = read.least_packets;
+        config.check().and_then(|()| stream.check()).map_err(|fault| args.invalid(fault))?;
         let burst = if is_2024 { Dur::from_millis(1) } else { Dur::from_micros(500) };
         let host = |time| if parity { Dur::from_micros(time) } else { Dur::ZERO };
         let count = read.count.unwrap_or_else(|| usize::from(parity));
@@ -338,9 +339,14 @@ impl Read {
         if self.least_packets > 0 {
             add("packets_in_flight", &self.least_packets);
         }
-        self.ackdiff.iter().for_each(|n| add("ackdiff", n));
-        self.reported.iter().for_each(|n| add("reported", n));
-        self.count.iter().for_each(|n| add("count", &COUNTS[*n].0));
+        for (name, value) in [("ackdiff", self.ackdiff), ("reported", self.reported)] {
+            if let Some(value) = value {
+                add(name, &value);
+            }
+        }
+        if let Some(count) = self.count {
+            add("count", &COUNTS[count].0);
+        }
         for (name, _) in FLAGS.iter().zip(self.flags).filter(|(_, set)| *set) {
             text.push(' ');
             text.push_str(name);
