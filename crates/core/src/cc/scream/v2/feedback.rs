@@ -4,8 +4,8 @@ use super::super::delay::Sample;
 use super::super::flight::is_after;
 use super::super::ticks::seconds;
 use super::super::{AckLine, Metric, Ticks};
-use super::{LONG_AGO, V2};
 use super::rules::Law;
+use super::{LONG_AGO, V2};
 use crate::ecn::Ecn;
 
 /// Reports so far behind the highest packet that was acknowledged are dropped.
