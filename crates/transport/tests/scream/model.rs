@@ -4,7 +4,9 @@
 use std::collections::VecDeque;
 
 use sojourn_core::Ecn;
-use sojourn_core::cc::scream::{AckLine, Config, Permit, Rtp, Sender, Stream, Ticks};
+use sojourn_core::cc::scream::{
+    AckLine, Config, Permit, Rtp, Sender, Stream, Summary, Ticks, Version,
+};
 
 use crate::receiver::{Receiver, Report};
 
@@ -28,15 +30,20 @@ pub(crate) struct Model {
     pub(crate) seconds: u32,
     /// bit/s from these seconds on.
     pub(crate) rates: Vec<(u32, f64)>,
+    /// Delay to the receiver and back, ticks.
     pub(crate) forward: u32,
     pub(crate) back: u32,
+    /// Of the link's queue, bytes.
     pub(crate) limit: u32,
+    /// Packets that waited longer and have others behind them are marked, ticks.
     pub(crate) threshold: f64,
+    /// Of a packet, and what the link adds to it and its RTP header, bytes.
     pub(crate) payload: u32,
     pub(crate) overhead: u32,
     pub(crate) transmit: Transmit,
-    /// Percent.
+    /// Of the frames' sizes, percent, half of it up.
     pub(crate) variation: f32,
+    /// This share of the packets is marked, too, evenly.
     pub(crate) mark: Option<f64>,
 }
 
@@ -45,6 +52,70 @@ pub(crate) struct Outcome {
     pub(crate) lines: Vec<AckLine>,
     pub(crate) drops: u32,
     pub(crate) received: u32,
+    pub(crate) summary: Summary,
+}
+
+/// The model of this name as one of the tools runs in it.
+pub(crate) fn model(name: char, version: Version) -> Model {
+    let tool = Config { parity: true, ..Config::new(version) };
+    let a = Model {
+        config: Config { l4s: true, ..tool.clone() },
+        max_rate: 200e6,
+        ecn: Ecn::Ect1,
+        seconds: 30,
+        rates: vec![(0, 50e6)],
+        forward: 819,
+        back: 819,
+        limit: 1_000_000,
+        threshold: 66.0,
+        payload: 1200,
+        overhead: 28,
+        transmit: Transmit::Paced,
+        variation: 0.0,
+        mark: None,
+    };
+    match name {
+        'A' => a,
+        'B' => Model {
+            config: tool,
+            ecn: Ecn::NotEct,
+            rates: vec![(0, 20e6)],
+            forward: 1638,
+            back: 1638,
+            limit: 500_000,
+            ..a
+        },
+        'C' => Model {
+            config: tool,
+            ecn: Ecn::Ect0,
+            rates: vec![(0, 20e6)],
+            limit: 500_000,
+            threshold: 328.0,
+            ..a
+        },
+        'D' => Model { rates: vec![(0, 50e6), (10, 10e6), (20, 50e6)], ..a },
+        'E' => Model {
+            config: tool,
+            ecn: Ecn::NotEct,
+            rates: vec![(0, 10e6)],
+            forward: 1311,
+            back: 1311,
+            limit: 30_000,
+            ..a
+        },
+        'F' => Model {
+            config: Config { least_cwnd: 2 * 1372, mtus: vec![1360], ..a.config },
+            rates: vec![(0, 100e6)],
+            forward: 3,
+            back: 1638,
+            limit: 5_000_000,
+            payload: 1360,
+            overhead: 42,
+            transmit: Transmit::Bursts(0.5e-3),
+            ..a
+        },
+        _ => panic!("no model {name}"),
+    }
 }
 
 struct Queued {
@@ -143,11 +214,10 @@ pub(crate) fn run(model: &Model) -> Outcome {
         }
         while reports.front().is_some_and(|&(at, _)| at <= n) {
             let (_, report) = reports.pop_front().unwrap();
-            let metrics = report.metrics.into_iter();
-            let lines = &mut out.lines;
-            sender.on_block(now, SSRC, report.begin, metrics, false, &mut |line| {
-                lines.push(*line);
-            });
+            for (begin, metrics) in report {
+                let mut log = |line: &AckLine| out.lines.push(*line);
+                sender.on_block(now, SSRC, begin, metrics.into_iter(), false, &mut log);
+            }
             event = true;
         }
         let mut send = |sender: &mut Sender| {
@@ -197,5 +267,6 @@ pub(crate) fn run(model: &Model) -> Outcome {
             }
         }
     }
+    out.summary = sender.summary();
     out
 }

@@ -6,12 +6,8 @@ use sojourn_core::wire::rtp::{Header, PAYLOAD_TYPE, TOOL_SSRC};
 use sojourn_core::{Ecn, Time};
 use sojourn_transport::media::scream_rx::{self, Params, REPORT_BYTES, Timer};
 
-/// A report: what its datagram says.
-#[derive(Clone, Debug)]
-pub(crate) struct Report {
-    pub(crate) begin: u16,
-    pub(crate) metrics: Vec<Metric>,
-}
+/// A report: first number and metrics of its blocks.
+pub(crate) type Report = Vec<(u16, Vec<Metric>)>;
 
 pub(crate) struct Receiver(scream_rx::Receiver);
 
@@ -37,9 +33,6 @@ impl Receiver {
         let mut out = [0; REPORT_BYTES];
         let len = self.0.next_report(time(now), &mut out)?;
         let report = Bytes::parse(&out[..len], &mut Counting::default()).unwrap();
-        let mut blocks = report.blocks();
-        let block = blocks.next().unwrap();
-        assert!(blocks.next().is_none(), "nothing is lost here that long");
-        Some(Report { begin: block.begin, metrics: block.metrics().collect() })
+        Some(report.blocks().map(|block| (block.begin, block.metrics().collect())).collect())
     }
 }

@@ -173,15 +173,15 @@ impl Config {
             let expected = format!("{name}: expected a number from {least} to {most}");
             (least..=most).contains(&value).then_some(()).ok_or(expected)
         };
-        within("loss_beta", self.loss_beta, 0.1, 1.0)?;
-        within("ecn_beta", self.ecn_beta, 0.1, 1.0)?;
-        within("delay_target", self.delay_target, 0.001, 10.0)?;
-        within("pace_headroom", self.pace_headroom, 1.0, 100.0)?;
-        within("adaptive_pace_headroom", self.adaptive_pace_headroom, 1.0, 100.0)?;
-        within("inflight_headroom", self.inflight_headroom, 1.0, 100.0)?;
-        within("mul_increase", self.mul_increase, 0.0, 1.0)?;
-        within("max_window_headroom", self.max_window_headroom, 1.0, 100.0)?;
-        within("reorder_time", self.reorder_time, 0.0, 10.0)?;
+        within("loss_beta", self.loss_beta, 0.0, 1.0)?;
+        within("ecn_beta", self.ecn_beta, 0.0, 1.0)?;
+        within("delay_target", self.delay_target, 1e-4, 100.0)?;
+        within("pace_headroom", self.pace_headroom, 0.1, 1000.0)?;
+        within("adaptive_pace_headroom", self.adaptive_pace_headroom, 1.0, 1000.0)?;
+        within("inflight_headroom", self.inflight_headroom, 0.1, 1000.0)?;
+        within("mul_increase", self.mul_increase, 0.0, 10.0)?;
+        within("max_window_headroom", self.max_window_headroom, 0.1, 1000.0)?;
+        within("reorder_time", self.reorder_time, 0.0, 1000.0)?;
         within("gain_down", self.gain_down, 0.0, 100.0)?;
         within("ramp_up_speed", self.ramp_up_speed, 1.0, MAX_RATE)?;
         within("ramp_up_scale", self.ramp_up_scale, 0.0, 10.0)?;
@@ -192,9 +192,9 @@ impl Config {
         }
         let sizes = &self.mtus;
         let increasing = sizes.windows(2).all(|pair| pair[0] < pair[1]);
-        let sane = sizes.iter().all(|size| (50..=MAX_PACKET - RTP_HEADER).contains(size));
+        let sane = sizes.iter().all(|size| (1..=MAX_PACKET - RTP_HEADER).contains(size));
         if sizes.is_empty() || sizes.len() > MAX_MTUS || !increasing || !sane {
-            return Err("mtus: expected 1 to 10 increasing sizes from 50 to 65495".into());
+            return Err("mtus: expected 1 to 10 increasing sizes from 1 to 65495".into());
         }
         Ok(())
     }

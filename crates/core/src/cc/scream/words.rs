@@ -236,7 +236,7 @@ impl Setup {
         let most = Rate(if is_2024 { 200_000_000 } else { 500_000_000 });
         let [init, min, max] = read.rates;
         let (min, max) =
-            (min.unwrap_or(Rate(1_000_000).min(max.unwrap_or(most))), max.unwrap_or(most));
+            (min.unwrap_or_else(|| Rate(1_000_000).min(max.unwrap_or(most))), max.unwrap_or(most));
         if min > max {
             return Err(args.invalid(format_args!("min_rate {min} is more than max_rate {max}")));
         }
@@ -283,9 +283,10 @@ impl Setup {
         }
         config.mtus = std::mem::take(&mut read.mtus);
         config.least_packets_in_flight = read.least_packets;
+        config.check().and_then(|()| stream.check()).map_err(|fault| args.invalid(fault))?;
         let burst = if is_2024 { Dur::from_millis(1) } else { Dur::from_micros(500) };
         let host = |time| if parity { Dur::from_micros(time) } else { Dur::ZERO };
-        let count = read.count.unwrap_or(usize::from(parity));
+        let count = read.count.unwrap_or_else(|| usize::from(parity));
         let text = read.describe(&config, version_name, [init, min, max]);
         Ok(Self {
             ecn: ECN[read.ecn].1,
@@ -318,19 +319,28 @@ impl Read {
             add("fixed_rate", &rate);
         }
         for ((name, ..), value) in NUMBERS.iter().zip(self.numbers) {
-            value.iter().for_each(|value| add(name, value));
+            if let Some(value) = value {
+                add(name, &value);
+            }
         }
         for ((name, ..), value) in TIMES.iter().zip(self.times) {
-            value.iter().for_each(|value| add(name, value));
+            if let Some(value) = value {
+                add(name, &value);
+            }
         }
         let sizes: Vec<String> = config.mtus.iter().map(u32::to_string).collect();
         add("mtu", &sizes.join(","));
         if self.least_packets > 0 {
             add("packets_in_flight", &self.least_packets);
         }
-        self.ackdiff.iter().for_each(|n| add("ackdiff", n));
-        self.reported.iter().for_each(|n| add("reported", n));
-        self.count.iter().for_each(|n| add("count", &COUNTS[*n].0));
+        for (name, value) in [("ackdiff", self.ackdiff), ("reported", self.reported)] {
+            if let Some(value) = value {
+                add(name, &value);
+            }
+        }
+        if let Some(count) = self.count {
+            add("count", &COUNTS[count].0);
+        }
         for (name, _) in FLAGS.iter().zip(self.flags).filter(|(_, set)| *set) {
             text.push(' ');
             text.push_str(name);
