@@ -25,15 +25,15 @@ fn main() {
     println!("SCReAM tool over a veth, CPU in percent of one core");
     let fixed = wire.run("-fixedrate 80000 -ect 1 -time 10");
     fixed.row("fixed 80 Mbit/s");
-    fixed.judge("sender's CPU", fixed.tx.cpu, 5.0, "%");
-    fixed.judge("receiver's CPU", fixed.rx.cpu, 5.0, "%");
-    fixed.judge("memory", fixed.tx.peak_mb.max(fixed.rx.peak_mb), 20.0, "MB");
-    fixed.judge("loss", fixed.lost, 0.0, "packets");
+    judge("sender's CPU", fixed.tx.cpu, 5.0, "%");
+    judge("receiver's CPU", fixed.rx.cpu, 5.0, "%");
+    judge("memory", fixed.tx.peak_mb.max(fixed.rx.peak_mb), 20.0, "MB");
+    judge("loss", fixed.lost, 0.0, "packets");
     let fast = "-initrate 1000000 -minrate 1000 -maxrate 1100000 -ect 1 -time 30";
     let adaptive = wire.run(fast);
     adaptive.row("adaptive to 1.1 Gbit/s");
-    adaptive.judge("sender's CPU", adaptive.tx.cpu, 100.0, "%");
-    adaptive.judge("receiver's CPU", adaptive.rx.cpu, 100.0, "%");
+    judge("sender's CPU", adaptive.tx.cpu, 100.0, "%");
+    judge("receiver's CPU", adaptive.rx.cpu, 100.0, "%");
     println!("    {:>8.2} x the floor of 1 Gbit/s", adaptive.mbps / 1000.0);
 }
 
@@ -60,11 +60,11 @@ impl Measured {
             tx.cpu, tx.peak_mb, rx.cpu, rx.peak_mb, rx.report["reports"]
         );
     }
+}
 
-    fn judge(&self, what: &str, value: f64, most: f64, unit: &str) {
-        let verdict = if value <= most { "within" } else { "ABOVE" };
-        println!("    {what}: {value:.1}, {verdict} {most} {unit}");
-    }
+fn judge(what: &str, value: f64, most: f64, unit: &str) {
+    let verdict = if value <= most { "within" } else { "ABOVE" };
+    println!("    {what}: {value:.1}, {verdict} {most} {unit}");
 }
 
 /// Two namespaces with a veth between them, removed at the end.

@@ -27,8 +27,6 @@ pub struct Opening {
     pub only_v6: bool,
     /// Local port; 0: any.
     pub port: u16,
-    /// Shares its port with others that do so, as the original's receiver.
-    pub reuse: bool,
     /// Network interface.
     pub interface: Option<String>,
     /// TOS or traffic class of what is sent: DSCP and ECN.
@@ -63,7 +61,6 @@ impl Socket {
             sockopt::set_ip_recvtos(&fd, true)?;
             sockopt::set_ip_tos(&fd, o.tos)?;
         }
-        sockopt::set_socket_reuseaddr(&fd, o.reuse)?;
         // Beyond the system's limit for those who may; the limit for the others.
         if sockopt::set_socket_recv_buffer_size_force(&fd, BUFFER).is_err() {
             sockopt::set_socket_recv_buffer_size(&fd, BUFFER)?;

@@ -178,7 +178,7 @@ impl Media {
     }
 
     /// A line on a report, for -detailed.
-    pub(super) fn debug_line(&self, bytes: &[u8]) -> String {
+    pub(super) fn debug_line(&self, now: Time, bytes: &[u8]) -> String {
         let mut counting = self.counting;
         let Ok(report) = Report::parse(bytes, &mut counting) else { return String::new() };
         let mut text = format!(" report of SSRC {}", report.sender);
@@ -192,8 +192,13 @@ impl Media {
             ));
         }
         if let Some(session) = self.session() {
-            let s = session.sender().snapshot();
-            text.push_str(&format!(" sRtt {:.3} queueDelay {:.3}", s.srtt, s.queue_delay));
+            let (sender, now) = (session.sender(), Ticks::at(now, self.epoch));
+            let stream = sender.stream_snapshot(now, 0).unwrap_or_default();
+            let (packets, delay) = (stream.queue_packets, stream.queue_delay);
+            let srtt = sender.snapshot().srtt;
+            text.push_str(&format!(
+                " packetsRtp {packets} rtpQueueDelay {delay:.3} sRtt {srtt:.3}"
+            ));
         }
         text
     }

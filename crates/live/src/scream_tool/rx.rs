@@ -131,7 +131,6 @@ pub(super) fn run(o: &RxOptions) -> Result<(), Failure> {
             is_v6,
             only_v6: is_v6 && only_v6,
             port: o.port,
-            reuse: true,
             interface: o.local.interface.clone(),
             tos: o.local.dscp << 2,
             gro: true,

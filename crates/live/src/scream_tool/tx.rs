@@ -274,7 +274,7 @@ impl Tx<'_> {
         self.reports += 1;
         self.last_report = Some(now);
         if is_detailed && !self.screen.is_json() {
-            let line = self.media.debug_line(bytes);
+            let line = self.media.debug_line(now, bytes);
             self.screen.line(&line);
         }
     }

@@ -176,6 +176,9 @@ impl TxOptions {
         if self.push_traffic && self.fixed_kbps.is_none() {
             return Err("-pushtraffic: needs a rate: -fixedrate kbit/s".into());
         }
+        if self.view && self.json {
+            return Err("-view: not together with -json".into());
+        }
         // A limit that was asked for is stronger than a default.
         if self.min_kbps > self.max_kbps {
             match (self.has_min, self.has_max) {
@@ -838,6 +841,7 @@ mod tests {
                 "-generation 2020 -mulincrease 0.1 h 1",
                 "-mulincrease: an option of SCReAM version 2, not of -generation 2020",
             ),
+            ("-view -json h 1", "-view: not together with -json"),
             ("-ipv4 -ipv6 h 1", "-ipv6: not together with -ipv4"),
         ] {
             assert_eq!(refused(line), said, "{line}");

@@ -4,8 +4,8 @@ use super::super::delay::Sample;
 use super::super::flight::is_after;
 use super::super::ticks::seconds;
 use super::super::{AckLine, Metric, Ticks};
-use super::{LONG_AGO, V2};
 use super::rules::Law;
+use super::{LONG_AGO, V2};
 use crate::ecn::Ecn;
 
 /// Reports so far behind the highest packet that was acknowledged are dropped.
@@ -156,8 +156,8 @@ impl V2 {
         let l4s = self.rules.law == Law::Y2024 && self.control.l4s_active;
         if self.queue_delay < LOW_QUEUE || l4s {
             self.last_low_queue = now;
-            // The original goes back by three RTTs of now, so that an RTT that grows afterwards looks
-            // like a refresh, for which it empties the RTP queue.
+            // DEVIATION: the original goes back by three RTTs of now, so that an RTT that grows
+            // afterwards looks like a refresh, for which it empties the RTP queue.
             let ago = if self.config.parity { 3 * self.srtt_ticks } else { LONG_AGO };
             self.last_base_refresh = Ticks(now.0.wrapping_sub(ago));
         }

@@ -81,7 +81,7 @@ impl V2 {
                 rate /= (1.0 - relaxed).clamp(1.0 / RELAXED_MOST, 1.0);
             }
         }
-        // The original's least time keeps it below 970 Mbit/s.
+        // DEVIATION: without parity no least time, which would keep it below 970 Mbit/s.
         let least = if self.config.parity { MIN_PACE } else { 0.0 };
         self.pace = (self.packet_bytes() as f32 * 8.0 / rate).max(least);
     }
