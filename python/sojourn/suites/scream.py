@@ -24,6 +24,12 @@ SETTLE_S = 20
 WINDOW_S = 40
 ALONE: tuple[int, int] = (5, 60)
 MAX_FLOWS = 4
+NO_ACCECN = "no-accecn"
+#: What the suites of both days can be varied in.
+VARIANTS = {
+    "as-reported": "iperf's flows are TCP Prague",
+    NO_ACCECN: "iperf's flows ask for Prague but do not negotiate AccECN, so that they are Reno in the classic queue",
+}
 QUESTION = "How much of the link does SCReAM take alone, and beside Prague?"
 TRACE = "What do marks change in rate and delay?"
 MARKED = "Is the rate two marks per RTT?"
@@ -118,8 +124,9 @@ SCENARIOS = {
 }
 
 
-def cells(suite: str, version: str, tables: Sequence[Table]) -> Iterator[Case]:
+def cells(suite: str, version: str, tables: Sequence[Table], variant: str) -> Iterator[Case]:
     """A run for each number of the tables."""
+    tcp = {"ecn": "rfc3168"} if variant == NO_ACCECN else {}
     for table in tables:
         for label in table.published:
             for flows in range(MAX_FLOWS + 1):
@@ -130,7 +137,7 @@ def cells(suite: str, version: str, tables: Sequence[Table]) -> Iterator[Case]:
                     f"SCReAM {beside} over dualpi2, 100 Mbit/s, {rtt}, microbursts of {microburst}, -rand {table.rand}",
                     QUESTION,
                     links=laptops(rtt),
-                    flows=[scream(version, microburst=microburst, rand=table.rand), *pragues(flows)],
+                    flows=[scream(version, microburst=microburst, rand=table.rand), *pragues(flows, tcp=tcp)],
                     window=window(flows),
                 )
 
@@ -166,7 +173,13 @@ def scream(
     }
 
 
-def pragues(flows: int, first_s: int = FIRST_PRAGUE_S, between_s: int = BETWEEN_S) -> list[dict[str, object]]:
+def pragues(
+    flows: int,
+    first_s: int = FIRST_PRAGUE_S,
+    between_s: int = BETWEEN_S,
+    *,
+    tcp: Mapping[str, object] | None = None,
+) -> list[dict[str, object]]:
     """Prague flows that start one after the other."""
     return [
         {
@@ -174,6 +187,7 @@ def pragues(flows: int, first_s: int = FIRST_PRAGUE_S, between_s: int = BETWEEN_
             "cc": "prague",
             "start": f"{first_s + between_s * number}s",
             "start_jitter": START_JITTER,
+            **({"tcp": tcp} if tcp else {}),
         }
         for number in range(flows)
     ]
