@@ -24,11 +24,11 @@ SETTLE_S = 20
 WINDOW_S = 40
 ALONE: tuple[int, int] = (5, 60)
 MAX_FLOWS = 4
-NO_ACCECN = "no-accecn"
+CLASSIC_LOAD = "classic-load"
 #: What the suites of both days can be varied in.
 VARIANTS = {
     "as-reported": "iperf's flows are TCP Prague",
-    NO_ACCECN: "iperf's flows ask for Prague but do not negotiate AccECN, so that they are Reno in the classic queue",
+    CLASSIC_LOAD: "iperf's flows are what the kernel makes unless told, CUBIC without ECN, in the classic queue",
 }
 QUESTION = "How much of the link does SCReAM take alone, and beside Prague?"
 TRACE = "What do marks change in rate and delay?"
@@ -126,7 +126,7 @@ SCENARIOS = {
 
 def cells(suite: str, version: str, tables: Sequence[Table], variant: str) -> Iterator[Case]:
     """A run for each number of the tables."""
-    tcp = {"ecn": "rfc3168"} if variant == NO_ACCECN else {}
+    load = {"cc": "cubic", "tcp": {"ecn": "off"}} if variant == CLASSIC_LOAD else {}
     for table in tables:
         for label in table.published:
             for flows in range(MAX_FLOWS + 1):
@@ -137,7 +137,7 @@ def cells(suite: str, version: str, tables: Sequence[Table], variant: str) -> It
                     f"SCReAM {beside} over dualpi2, 100 Mbit/s, {rtt}, microbursts of {microburst}, -rand {table.rand}",
                     QUESTION,
                     links=laptops(rtt),
-                    flows=[scream(version, microburst=microburst, rand=table.rand), *pragues(flows, tcp=tcp)],
+                    flows=[scream(version, microburst=microburst, rand=table.rand), *pragues(flows, load=load)],
                     window=window(flows),
                 )
 
@@ -178,16 +178,16 @@ def pragues(
     first_s: int = FIRST_PRAGUE_S,
     between_s: int = BETWEEN_S,
     *,
-    tcp: Mapping[str, object] | None = None,
+    load: Mapping[str, object] | None = None,
 ) -> list[dict[str, object]]:
-    """Prague flows that start one after the other."""
+    """Prague flows that start one after the other, or flows of another `load` in their place."""
     return [
         {
             "name": f"prague-{number + 1}",
             "cc": "prague",
             "start": f"{first_s + between_s * number}s",
             "start_jitter": START_JITTER,
-            **({"tcp": tcp} if tcp else {}),
+            **(load or {}),
         }
         for number in range(flows)
     ]
