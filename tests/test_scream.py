@@ -64,7 +64,9 @@ def test_the_tables_are_the_published_ones() -> None:
 def test_each_cell_is_a_run_and_a_row(module: object) -> None:
     cells = published(module)
     assert list(cells) == [case.id for case in suites.suite(module.NAME)]  # type: ignore[attr-defined]
-    judged = {row.run: row for row in fidelity.ROWS if row.id in set(rows.IDS.values()) and row.run in cells}
+    of_cells = [row for row in fidelity.ROWS if row.id in set(rows.IDS.values()) and row.run in cells]
+    judged = {row.run: row for row in of_cells if row.variant is None}
+    assert len(of_cells) == 2 * len(judged)
     assert {run: row.expected for run, row in judged.items()} == cells
     for run, row in judged.items():
         assert row.tolerance is not None
@@ -84,6 +86,16 @@ def test_the_set_up_is_that_of_the_report() -> None:
     assert [flow["start"] for flow in prague] == ["22s", "42s"]
     assert document["measure"] == {"from": "62s", "to": "102s"}
     assert [scream.window(flows) for flows in (0, 1, 4)] == [(5, 60), (42, 82), (102, 142)]
+
+
+def test_with_a_classic_load_only_the_load_differs() -> None:
+    name = "scream-2024-10-31/test2/5ms/{}-prague"
+    varied = {case.id: case for case in suites.suite("scream-2024-10-31", scream.CLASSIC_LOAD)}
+    assert varied[name.format(0)].toml == CASES[name.format(0)].toml
+    four = varied[name.format(4)].toml
+    assert four.count('cc = "cubic"') == four.count('tcp = { ecn = "off" }') == 4
+    reported = four.replace('tcp = { ecn = "off" }\n', "").replace('cc = "cubic"', 'cc = "prague"')
+    assert reported == CASES[name.format(4)].toml
 
 
 def test_the_tests_differ_in_what_they_test() -> None:

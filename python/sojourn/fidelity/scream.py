@@ -3,11 +3,14 @@
 Tolerances were chosen before the first run. Alone: 6 %. Beside Prague: T2, because the source gives
 one run a cell and expects 5 %, and a share depends on a second controller too, whose build is not told. The whole
 table: a mean absolute error of 5 Mbit/s.
+
+Cells of the variant `classic-load` have no tolerance, since the variant was thought of after the first run; its mean
+errors are held to the same 5 Mbit/s.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,10 +20,7 @@ from sojourn.fidelity import measures as m
 from sojourn.fidelity.row import Measure, Result, Row, Tolerance, at_most, between, t1, t2, t3
 from sojourn.metrics import Source, Window
 from sojourn.suites import scream, scream_2024_10_28, scream_2024_10_31, scream_published
-from sojourn.suites.scream import HEADERS, PAYLOAD, Table
-
-#: Why a row misses its tolerance or cannot be run, by key or by id.
-EXPLANATIONS: dict[str, str] = {}
+from sojourn.suites.scream import CLASSIC_LOAD, HEADERS, PAYLOAD, Table
 
 ACTIVITY = "test activity 2024-10-28, SCReAM repository"
 RECORD = "test record 2024-10-31, SCReAM repository"
@@ -40,6 +40,31 @@ IDS = {
 }
 ALONE_PERCENT = 6
 TABLE_MBPS = 5
+
+LOAD = (
+    "the load seems to have been in the classic queue. In the L4S queue SCReAM is marked more than Prague (5.4 against "
+    "3.8 % beside one at 25 ms), since it sends its frames in two thirds of the time, and gets as much less; the table "
+    "asks for the opposite. With iperf's flows as the kernel makes them unless told, CUBIC without ECN, the error is "
+    "a fifth: rows with classic-load. CableLabs' Prague, whose queue is known, has more than SCReAM there and "
+    "here (S13)"
+)
+MODEL = (
+    "the original's algorithm in virtual time misses it alike (S8; RTP, which is 2 % less): what the testbed's "
+    "machines add is missing in both"
+)
+#: Why a row misses its tolerance or cannot be run, by key or by id.
+EXPLANATIONS: dict[str, str] = {
+    **{
+        f"{number}/{label}/{flows}": LOAD
+        for (suite, key), number in IDS.items()
+        for table in (scream.OCTOBER_28 if suite == scream_2024_10_28.NAME else scream.OCTOBER_31)
+        if table.key == key
+        for label in table.published
+        for flows in range(1, scream.MAX_FLOWS + 1)
+    },
+    **dict.fromkeys(("S4", "S7", "S9/start", "S9/one", "S9/four"), LOAD),
+    **dict.fromkeys(("S1/2ms/0", "S6/25ms/0", "S6/50ms/0", "S6/100ms/0"), MODEL),
+}
 
 #: RTP bytes over payload bytes of a full packet: what the tool's own transmit rate counts.
 RTP = (PAYLOAD + 12) / PAYLOAD
@@ -82,10 +107,11 @@ def rows() -> Iterable[Row]:
             for label, row in table.published.items()
             for flows, published in enumerate(row)
         ]
-        yield Row(number, "", "B", source, runs[0][0],
-                  f"mean absolute error of all {len(runs)} cells", "Mbit/s",
-                  0.0, Tolerance(f"≤ {TABLE_MBPS}", high=TABLE_MBPS), _mean_error(runs),
-                  others=tuple(run for run, *_ in runs[1:]))  # fmt: skip
+        for variant, part, what in ((None, "", ""), (CLASSIC_LOAD, CLASSIC_LOAD, ", classic load")):
+            yield Row(number, part, "B", source, runs[0][0],
+                      f"mean absolute error of all {len(runs)} cells{what}", "Mbit/s",
+                      0.0, Tolerance(f"≤ {TABLE_MBPS}", high=TABLE_MBPS), _mean_error(runs),
+                      variant=variant, others=tuple(run for run, *_ in runs[1:]))  # fmt: skip
     for suite, _, tables in _suites():
         for table in tables:
             for label, expected in MODEL_M[suite, table.key].items():
@@ -104,6 +130,10 @@ def _cells(suite: str, source: str, table: Table) -> Iterable[Row]:
                       f"SCReAM {beside}: {_setting(table, label)}", "Mbit/s",
                       float(published), t2(published) if flows else _alone(published),
                       rate("scream", scream.window(flows)))  # fmt: skip
+            yield Row(IDS[suite, table.key], f"{label}/{flows}-{CLASSIC_LOAD}", "B", source,
+                      table.run_id(suite, label, flows),
+                      f"SCReAM {beside}, classic load: {_setting(table, label)}", "Mbit/s",
+                      float(published), None, rate("scream", scream.window(flows)), variant=CLASSIC_LOAD)  # fmt: skip
 
 
 def _alone(published: float) -> Tolerance:
@@ -133,17 +163,21 @@ def _figure() -> Iterable[Row]:
     run = scream_2024_10_31.TABLES[0].run_id(scream_2024_10_31.NAME, "25ms", scream.MAX_FLOWS)
     end = scream.window(scream.MAX_FLOWS)
     first = float(scream.FIRST_PRAGUE_S)
-
-    def figure(part: str, what: str, unit: str, expected: float, tolerance: Tolerance, measure: Measure) -> Row:
-        return Row("S9", part, "C", f"figure of the {RECORD}", run, what, unit, expected, tolerance, measure)
-
-    yield figure("alone", "SCReAM alone, 3 to 22 s", "Mbit/s", 77.5, between(73, 82), rate("scream", (3.0, first)))
-    yield figure("start", "least second after the first Prague's start", "Mbit/s", 26.0, t3(26),
-                 _times(m.lowest_goodput("scream", (first, first + 8)), IP))  # fmt: skip
-    yield figure("one", "SCReAM beside one Prague, 38 to 42 s", "Mbit/s", 62.0, t2(62), rate("scream", (38.0, 42.0)))
-    yield figure("four", "SCReAM beside four", "Mbit/s", 30.0, t2(30), rate("scream", end))
-    yield figure("rtt", "SCReAM's median RTT", "ms", 26.0, between(25, 27), m.rtt("scream", np.median, (5.0, end[1])))
-    yield figure("spike", "SCReAM's greatest RTT", "ms", 36.0, at_most(36), m.rtt("scream", np.max, (5.0, end[1])))
+    least = _times(m.lowest_goodput("scream", (first, first + 8)), IP)
+    whole = (5.0, float(end[1]))
+    seen: tuple[tuple[str, str, str, float, Tolerance, Measure], ...] = (
+        ("alone", "SCReAM alone, 3 to 22 s", "Mbit/s", 77.5, between(73, 82), rate("scream", (3.0, first))),
+        ("start", "least second after the first Prague's start", "Mbit/s", 26.0, t3(26), least),
+        ("one", "SCReAM beside one Prague, 38 to 42 s", "Mbit/s", 62.0, t2(62), rate("scream", (38.0, 42.0))),
+        ("four", "SCReAM beside four", "Mbit/s", 30.0, t2(30), rate("scream", end)),
+        ("rtt", "SCReAM's median RTT", "ms", 26.0, between(25, 27), m.rtt("scream", np.median, whole)),
+        ("spike", "SCReAM's greatest RTT", "ms", 36.0, at_most(36), m.rtt("scream", np.max, whole)),
+    )
+    for part, what, unit, expected, tolerance, measure in seen:
+        source = f"figure of the {RECORD}"
+        yield Row("S9", part, "C", source, run, what, unit, expected, tolerance, measure)
+        yield Row("S9", f"{part}-{CLASSIC_LOAD}", "C", source, run, f"{what}, classic load", unit,
+                  expected, None, measure, variant=CLASSIC_LOAD)  # fmt: skip
 
 
 def _times(measure: Measure, factor: float) -> Measure:
@@ -173,8 +207,8 @@ def _traces() -> Iterable[Row]:
         for part, what, unit, expected, measure in (
             ("rate", "transmitted RTP", "Mbit/s", mbps, rate("scream", window, RTP)),
             ("rtt", "median RTT", "ms", rtt, m.rtt("scream", np.median, window)),
-            ("queue", "mean queue delay", "ms", queue, _series("flow.scream.queue_delay", np.mean, window)),
-            ("p99", "queue delay, p99", "ms", longest, _series("flow.scream.queue_delay", _p99, window)),
+            ("queue", "mean queue delay", "ms", queue, _series("flow.scream.cc.queue_delay", np.mean, window)),
+            ("p99", "queue delay, p99", "ms", longest, _series("flow.scream.cc.queue_delay", _p99, window)),
         ):
             yield Row("S10", f"{side}-{part}", "A", TRACES, f"{scream_published.NAME}/trace/{side}/50Mbit/25ms",
                       f"{what}, 50 Mbit/s, 25 ms, {side}", unit, expected, None, measure)  # fmt: skip
@@ -252,20 +286,24 @@ class Grid:
 def grids(judged: Iterable[Result]) -> list[Grid]:
     """The published tables of which cells were judged: ours / published / difference, Mbit/s."""
     ours = {result.row.key: result.ours for result in judged if result.ours is not None}
-    found = []
-    for suite, _, tables in _suites():
-        for table in tables:
-            number = IDS[suite, table.key]
-            lines = []
-            for label, row in table.published.items():
-                values = [ours.get(f"{number}/{label}/{flows}") for flows in range(len(row))]
-                if any(value is not None for value in values):
-                    lines.append((label, *(_cell(value, of) for value, of in zip(values, row, strict=True))))
-            if lines:
-                columns = (table.setting, *(f"{flows} TCP" for flows in range(scream.MAX_FLOWS + 1)))
-                found.append(Grid(f"{table.heading}; SCReAM, Mbit/s: ours / published / difference", columns,
-                                  tuple(lines)))  # fmt: skip
-    return found
+    return [
+        grid
+        for variant, what in (("", ""), (f"-{CLASSIC_LOAD}", ", classic load"))
+        for suite, _, tables in _suites()
+        for table in tables
+        if (grid := _grid(IDS[suite, table.key], table, ours, variant, what)).lines
+    ]
+
+
+def _grid(number: str, table: Table, ours: Mapping[str, float], variant: str, what: str) -> Grid:
+    lines = []
+    for label, row in table.published.items():
+        values = [ours.get(f"{number}/{label}/{flows}{variant}") for flows in range(len(row))]
+        if any(value is not None for value in values):
+            lines.append((label, *(_cell(value, of) for value, of in zip(values, row, strict=True))))
+    columns = (table.setting, *(f"{flows} TCP" for flows in range(scream.MAX_FLOWS + 1)))
+    heading = f"{table.heading}{what}; SCReAM, Mbit/s: ours / published / difference"
+    return Grid(heading, columns, tuple(lines))
 
 
 def _cell(ours: float | None, published: int) -> str:

@@ -24,6 +24,12 @@ SETTLE_S = 20
 WINDOW_S = 40
 ALONE: tuple[int, int] = (5, 60)
 MAX_FLOWS = 4
+CLASSIC_LOAD = "classic-load"
+#: What the suites of both days can be varied in.
+VARIANTS = {
+    "as-reported": "iperf's flows are TCP Prague",
+    CLASSIC_LOAD: "iperf's flows are what the kernel makes unless told, CUBIC without ECN, in the classic queue",
+}
 QUESTION = "How much of the link does SCReAM take alone, and beside Prague?"
 TRACE = "What do marks change in rate and delay?"
 MARKED = "Is the rate two marks per RTT?"
@@ -118,8 +124,9 @@ SCENARIOS = {
 }
 
 
-def cells(suite: str, version: str, tables: Sequence[Table]) -> Iterator[Case]:
+def cells(suite: str, version: str, tables: Sequence[Table], variant: str) -> Iterator[Case]:
     """A run for each number of the tables."""
+    load = {"cc": "cubic", "tcp": {"ecn": "off"}} if variant == CLASSIC_LOAD else {}
     for table in tables:
         for label in table.published:
             for flows in range(MAX_FLOWS + 1):
@@ -130,7 +137,7 @@ def cells(suite: str, version: str, tables: Sequence[Table]) -> Iterator[Case]:
                     f"SCReAM {beside} over dualpi2, 100 Mbit/s, {rtt}, microbursts of {microburst}, -rand {table.rand}",
                     QUESTION,
                     links=laptops(rtt),
-                    flows=[scream(version, microburst=microburst, rand=table.rand), *pragues(flows)],
+                    flows=[scream(version, microburst=microburst, rand=table.rand), *pragues(flows, load=load)],
                     window=window(flows),
                 )
 
@@ -166,14 +173,21 @@ def scream(
     }
 
 
-def pragues(flows: int, first_s: int = FIRST_PRAGUE_S, between_s: int = BETWEEN_S) -> list[dict[str, object]]:
-    """Prague flows that start one after the other."""
+def pragues(
+    flows: int,
+    first_s: int = FIRST_PRAGUE_S,
+    between_s: int = BETWEEN_S,
+    *,
+    load: Mapping[str, object] | None = None,
+) -> list[dict[str, object]]:
+    """Prague flows that start one after the other, or flows of another `load` in their place."""
     return [
         {
             "name": f"prague-{number + 1}",
             "cc": "prague",
             "start": f"{first_s + between_s * number}s",
             "start_jitter": START_JITTER,
+            **(load or {}),
         }
         for number in range(flows)
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sojourn.suites import Case, scream
 
-VARIANTS = {"tool": "the only one"}
+VARIANTS = scream.VARIANTS
 
 NAME = "scream-2024-10-28"
 #: The tool of that day.
@@ -12,6 +12,6 @@ VERSION = "2024-10-28"
 TABLES = scream.OCTOBER_28
 
 
-def cases(_variant: str = "tool") -> list[Case]:
-    """All runs, in the order of the tables; there is one variant."""
-    return list(scream.cells(NAME, VERSION, TABLES))
+def cases(variant: str = "as-reported") -> list[Case]:
+    """All runs, in the order of the tables."""
+    return list(scream.cells(NAME, VERSION, TABLES, variant))
