@@ -55,7 +55,7 @@ MODEL = (
 #: Why a row misses its tolerance or cannot be run, by key or by id.
 EXPLANATIONS: dict[str, str] = {
     **{
-        f"{number}/{label}/{flows}": LOAD
+        f"{number}/{label}/{flows}": "the load seems to have been in the classic queue, see S4"
         for (suite, key), number in IDS.items()
         for table in (scream.OCTOBER_28 if suite == scream_2024_10_28.NAME else scream.OCTOBER_31)
         if table.key == key
