@@ -165,13 +165,18 @@ def _figure() -> Iterable[Row]:
     first = float(scream.FIRST_PRAGUE_S)
     least = _times(m.lowest_goodput("scream", (first, first + 8)), IP)
     whole = (5.0, float(end[1]))
+
+    def spike(run: Source) -> float | None:
+        back = _series("flow.scream.one_way_max", np.max, whole)(run)
+        return None if back is None else back + 25
+
     seen: tuple[tuple[str, str, str, float, Tolerance, Measure], ...] = (
         ("alone", "SCReAM alone, 3 to 22 s", "Mbit/s", 77.5, between(73, 82), rate("scream", (3.0, first))),
         ("start", "least second after the first Prague's start", "Mbit/s", 26.0, t3(26), least),
         ("one", "SCReAM beside one Prague, 38 to 42 s", "Mbit/s", 62.0, t2(62), rate("scream", (38.0, 42.0))),
         ("four", "SCReAM beside four", "Mbit/s", 30.0, t2(30), rate("scream", end)),
         ("rtt", "SCReAM's median RTT", "ms", 26.0, between(25, 27), m.rtt("scream", np.median, whole)),
-        ("spike", "SCReAM's greatest RTT", "ms", 36.0, at_most(36), m.rtt("scream", np.max, whole)),
+        ("spike", "SCReAM's greatest RTT (greatest one-way delay and 25 ms)", "ms", 36.0, at_most(36), spike),
     )
     for part, what, unit, expected, tolerance, measure in seen:
         source = f"figure of the {RECORD}"
