@@ -26,7 +26,12 @@ const fn param(
 }
 
 const PARAMS: &[Param] = &[
-    param("version", "VERSION", "2026-06-30", "The tool of 2024-10-28, 2024-10-31 or 2026-06-30."),
+    param(
+        "version",
+        "VERSION",
+        "2026-06-30",
+        "The tool of 2024-10-28, 2024-10-31 or 2026-06-30, or `draft`.",
+    ),
     param("parity", "", "off", "Keeps the tool's quirks, and the timing of its machine."),
     param("ect1|ect0|noecn", "", "ect1", "Codepoint; ect1 also reacts to marks as L4S asks."),
     param("init_rate", "RATE", "1Mbit", "First rate; the first window is 100 ms of it."),
@@ -74,9 +79,10 @@ const PARAMS: &[Param] = &[
     param("packet_cost", "TIME", "0, 5us in parity", "It needs so long to send a packet."),
 ];
 
-const VERSIONS: [(&str, Version); 3] = [
+const VERSIONS: [(&str, Version); 4] = [
     ("2024-10-28", Version::V2024),
     ("2024-10-31", Version::V2024b),
+    ("draft", Version::Draft),
     ("2026-06-30", Version::V2026),
 ];
 const ECN: [(&str, Ecn); 3] = [("ect1", Ecn::Ect1), ("ect0", Ecn::Ect0), ("noecn", Ecn::NotEct)];
@@ -225,7 +231,7 @@ impl Setup {
         let mut read = Read::parse(args)?;
         let index = read.version.unwrap_or(VERSIONS.len() - 1);
         let (version_name, version) = VERSIONS[index];
-        let is_2024 = version < Version::V2026;
+        let is_2024 = version <= Version::V2024b;
         let parity = read.flag("parity");
         if read.mtus.is_empty() {
             read.mtus.push(1200);
@@ -235,8 +241,8 @@ impl Setup {
             Config { parity, l4s: ECN[read.ecn].1 == Ecn::Ect1, ..Config::new(version) };
         let most = Rate(if is_2024 { 200_000_000 } else { 500_000_000 });
         let [init, min, max] = read.rates;
-        let (min, max) =
-            (min.unwrap_or(Rate(1_000_000).min(max.unwrap_or(most))), max.unwrap_or(most));
+        let max = max.unwrap_or(most);
+        let min = min.unwrap_or_else(|| max.min(Rate(1_000_000)));
         if min > max {
             return Err(args.invalid(format_args!("min_rate {min} is more than max_rate {max}")));
         }
@@ -279,13 +285,14 @@ impl Setup {
             stream.max_queue_delay = 10.0;
             (config.loss_beta, config.ecn_beta) = (1.0, 1.0);
             config.initial_cwnd = config.least_cwnd;
-            config.open_window |= is_2024;
+            config.open_window = true;
         }
         config.mtus = std::mem::take(&mut read.mtus);
         config.least_packets_in_flight = read.least_packets;
+        config.check().and_then(|()| stream.check()).map_err(|fault| args.invalid(fault))?;
         let burst = if is_2024 { Dur::from_millis(1) } else { Dur::from_micros(500) };
         let host = |time| if parity { Dur::from_micros(time) } else { Dur::ZERO };
-        let count = read.count.unwrap_or(usize::from(parity));
+        let count = read.count.unwrap_or_else(|| usize::from(parity));
         let text = read.describe(&config, version_name, [init, min, max]);
         Ok(Self {
             ecn: ECN[read.ecn].1,
@@ -318,19 +325,28 @@ impl Read {
             add("fixed_rate", &rate);
         }
         for ((name, ..), value) in NUMBERS.iter().zip(self.numbers) {
-            value.iter().for_each(|value| add(name, value));
+            if let Some(value) = value {
+                add(name, &value);
+            }
         }
         for ((name, ..), value) in TIMES.iter().zip(self.times) {
-            value.iter().for_each(|value| add(name, value));
+            if let Some(value) = value {
+                add(name, &value);
+            }
         }
         let sizes: Vec<String> = config.mtus.iter().map(u32::to_string).collect();
         add("mtu", &sizes.join(","));
         if self.least_packets > 0 {
             add("packets_in_flight", &self.least_packets);
         }
-        self.ackdiff.iter().for_each(|n| add("ackdiff", n));
-        self.reported.iter().for_each(|n| add("reported", n));
-        self.count.iter().for_each(|n| add("count", &COUNTS[*n].0));
+        for (name, value) in [("ackdiff", self.ackdiff), ("reported", self.reported)] {
+            if let Some(value) = value {
+                add(name, &value);
+            }
+        }
+        if let Some(count) = self.count {
+            add("count", &COUNTS[count].0);
+        }
         for (name, _) in FLAGS.iter().zip(self.flags).filter(|(_, set)| *set) {
             text.push(' ');
             text.push_str(name);
@@ -429,7 +445,8 @@ mod tests {
     fn errors_say_what_is_expected() {
         assert_eq!(
             error("scream version 2025-01-29"),
-            "scream: `version 2025-01-29`: expected one of 2024-10-28, 2024-10-31, 2026-06-30"
+            "scream: `version 2025-01-29`: expected one of 2024-10-28, 2024-10-31, draft, \
+             2026-06-30"
         );
         assert_eq!(
             error("scream microburst 50us"),

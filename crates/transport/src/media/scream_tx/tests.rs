@@ -1,6 +1,6 @@
 use proptest::prelude::*;
-use sojourn_core::{Ecn, Rng};
 use sojourn_core::wire::ccfb::Count;
+use sojourn_core::{Ecn, Rng};
 
 use super::*;
 use crate::media::scream_rx::{self, REPORT_BYTES, Receiver};
