@@ -312,4 +312,4 @@ def _grid(number: str, table: Table, ours: Mapping[str, float], variant: str, wh
 
 
 def _cell(ours: float | None, published: int) -> str:
-    return f"- / {published} / -" if ours is None else f"{ours:.0f} / {published} / {ours - published:+.0f}"
+    return f"- / {published} / -" if ours is None else f"{ours:.0f} / {published} / {round(ours - published):+d}"
