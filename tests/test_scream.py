@@ -11,11 +11,14 @@ import pytest
 
 from sojourn import fidelity, suites
 from sojourn.fidelity import scream as rows
+from sojourn.run import run
 from sojourn.scenario import Scenario
 from sojourn.suites import scream, scream_2024_10_28, scream_2024_10_31, scream_published
 from synthetic import Made
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from sojourn.metrics import Source
 
 OCTOBER = (scream_2024_10_28, scream_2024_10_31)
@@ -67,10 +70,10 @@ def test_each_cell_is_a_run_and_a_row(module: object) -> None:
     of_cells = [row for row in fidelity.ROWS if row.id in set(rows.IDS.values()) and row.run in cells]
     judged = {row.run: row for row in of_cells if row.variant is None}
     assert len(of_cells) == 2 * len(judged)
-    assert {run: row.expected for run, row in judged.items()} == cells
-    for run, row in judged.items():
+    assert {run_id: row.expected for run_id, row in judged.items()} == cells
+    for run_id, row in judged.items():
         assert row.tolerance is not None
-        assert row.tolerance.text == ("±6 %" if run.endswith("/0-prague") else "T2 ±15 %")
+        assert row.tolerance.text == ("±6 %" if run_id.endswith("/0-prague") else "T2 ±15 %")
 
 
 def test_the_set_up_is_that_of_the_report() -> None:
@@ -165,3 +168,15 @@ def test_prague_beside_scream_is_a_mean() -> None:
     t = np.arange(0, 90, 0.05)
     flows = {f"flow.prague-{n}.goodput_bytes": (t, t * n * 10e6 / 8) for n in (1, 2)}
     assert one("S13/down-2-prague", Made(run_id, flows)).ours == pytest.approx(15, rel=2e-3)
+
+
+@pytest.mark.engine
+def test_simulated_cells_alone_are_the_published_ones(tmp_path: Path) -> None:
+    ids = ["scream-2024-10-28/test1/mb1ms/25ms/0-prague", "scream-2024-10-28/test3/5ms/0-prague"]
+    runs = run([f"^{run_id}$" for run_id in ids], out=tmp_path).runs
+    judged = fidelity.judge(fidelity.select(["S1/1ms/0", "S3/5ms/0", "S8/10-28-test3-5ms"]), runs)
+    assert [(result.row.key, result.verdict) for result in judged] == [
+        ("S1/1ms/0", "pass"),
+        ("S3/5ms/0", "pass"),
+        ("S8/10-28-test3-5ms", "pass"),
+    ]

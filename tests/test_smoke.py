@@ -196,7 +196,7 @@ def test_every_port_of_a_run_is_in_its_queues(folder: Path) -> None:
 def test_every_case_of_every_suite_resolves(folder: Path) -> None:
     done = sojourn(folder, "run", ".", "--dry")
     assert done.returncode == 0, done.stderr
-    assert len(done.stdout.split()) == 123 + 249 + 23 + 30 + 120
+    assert len(done.stdout.split()) == 123 + 249 + 23 + 30 + 120 + 60 + 50 + 20
 
 
 @pytest.mark.parametrize("verb", ["list", "compare results/a", "fidelity results/a", "--help", "schema"])

@@ -55,7 +55,7 @@ MODEL = (
 #: Why a row misses its tolerance or cannot be run, by key or by id.
 EXPLANATIONS: dict[str, str] = {
     **{
-        f"{number}/{label}/{flows}": LOAD
+        f"{number}/{label}/{flows}": "the load seems to have been in the classic queue, see S4"
         for (suite, key), number in IDS.items()
         for table in (scream.OCTOBER_28 if suite == scream_2024_10_28.NAME else scream.OCTOBER_31)
         if table.key == key
@@ -165,13 +165,18 @@ def _figure() -> Iterable[Row]:
     first = float(scream.FIRST_PRAGUE_S)
     least = _times(m.lowest_goodput("scream", (first, first + 8)), IP)
     whole = (5.0, float(end[1]))
+
+    def spike(run: Source) -> float | None:
+        back = _series("flow.scream.one_way_max", np.max, whole)(run)
+        return None if back is None else back + 25
+
     seen: tuple[tuple[str, str, str, float, Tolerance, Measure], ...] = (
         ("alone", "SCReAM alone, 3 to 22 s", "Mbit/s", 77.5, between(73, 82), rate("scream", (3.0, first))),
         ("start", "least second after the first Prague's start", "Mbit/s", 26.0, t3(26), least),
         ("one", "SCReAM beside one Prague, 38 to 42 s", "Mbit/s", 62.0, t2(62), rate("scream", (38.0, 42.0))),
         ("four", "SCReAM beside four", "Mbit/s", 30.0, t2(30), rate("scream", end)),
         ("rtt", "SCReAM's median RTT", "ms", 26.0, between(25, 27), m.rtt("scream", np.median, whole)),
-        ("spike", "SCReAM's greatest RTT", "ms", 36.0, at_most(36), m.rtt("scream", np.max, whole)),
+        ("spike", "SCReAM's greatest RTT (greatest one-way delay and 25 ms)", "ms", 36.0, at_most(36), spike),
     )
     for part, what, unit, expected, tolerance, measure in seen:
         source = f"figure of the {RECORD}"
@@ -307,4 +312,4 @@ def _grid(number: str, table: Table, ours: Mapping[str, float], variant: str, wh
 
 
 def _cell(ours: float | None, published: int) -> str:
-    return f"- / {published} / -" if ours is None else f"{ours:.0f} / {published} / {ours - published:+.0f}"
+    return f"- / {published} / -" if ours is None else f"{ours:.0f} / {published} / {round(ours - published):+d}"
