@@ -3,11 +3,14 @@
 //! `cargo run -p sojourn-scenario --example fuzz -- [SECONDS [SEED]]`, or `make fuzz`. The time is split
 //! over the targets. Inputs are mutated from a corpus with a dictionary of all registered words; one
 //! that gives a new kind of answer joins the corpus, which stands in for coverage on stable Rust.
+//! Datagrams have a target of their own ([`datagrams`]).
 //! Nothing may panic or hang, an error is one line, and what is accepted is written so that it reads
 //! the same. The sequence depends on the seed only; a finding prints its input and ends with code 1.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command prints")]
 #![expect(clippy::disallowed_methods, reason = "a time limit reads the clock")]
+
+mod datagrams;
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -90,7 +93,8 @@ fn main() {
     let (seconds, seed) = (number(60), number(1));
     let current = Arc::new(Mutex::new((0, String::new())));
     watch(Arc::clone(&current));
-    let share = Duration::from_secs(seconds) / TARGETS.len() as u32;
+    let share = Duration::from_secs(seconds) / (TARGETS.len() + 1) as u32;
+    strangers(share, seed, &current);
     for (name, check) in TARGETS {
         let start = Instant::now();
         let mut fuzzer = Fuzzer::new(seed, name);
@@ -113,6 +117,24 @@ fn main() {
         }
         let kinds = fuzzer.answers.len();
         println!("{name:>10}: {inputs} inputs, {valid} valid, {kinds} kinds of answer");
+    }
+}
+
+/// SCReAM's ends and datagrams from anybody.
+fn strangers(share: Duration, seed: u64, current: &Mutex<(u64, String)>) {
+    let tell = |what: String| {
+        let mut current = current.lock().unwrap_or_else(PoisonError::into_inner);
+        *current = (current.0 + 1, what);
+    };
+    match catch_unwind(AssertUnwindSafe(|| datagrams::run(share, seed, tell))) {
+        Ok(Ok((sessions, datagrams))) => {
+            println!("{:>10}: {datagrams} datagrams in {sessions} sessions", "datagrams");
+        }
+        Ok(Err(fault)) => finding("datagrams", "", &fault),
+        Err(_) => {
+            let current = current.lock().unwrap_or_else(PoisonError::into_inner);
+            finding("datagrams", &current.1, "panicked");
+        }
     }
 }
 

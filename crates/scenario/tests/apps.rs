@@ -34,7 +34,7 @@ fn what_does_not_fit_an_application_is_refused_with_its_reason() {
     );
     refused(
         &flow("app = \"video\"\ncc = \"reno\"\n"),
-        "flow.a.cc: `reno` controls no media: expected gcc or nada",
+        "flow.a.cc: `reno` controls no media: expected gcc, nada or scream",
     );
     refused(
         &flow("cc = \"nada\"\n"),

@@ -131,3 +131,6 @@ pub struct Metric {
     /// With which codepoint.
     pub ecn: Ecn,
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,6 +14,7 @@ mod offloads;
 mod prague;
 mod registry;
 mod sce;
+mod scream;
 mod shapers;
 mod tunnels;
 mod windows;

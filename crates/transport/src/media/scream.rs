@@ -1,7 +1,7 @@
 //! SCReAM's ends of a simulated flow: session and receiver of the tool with packets of metadata
 //! between them. Reports travel as the bytes that they are on the wire.
 
-use sojourn_core::cc::scream::{AckLine, Setup, Stream};
+use sojourn_core::cc::scream::{AckLine, Setup, Stream, Ticks};
 use sojourn_core::wire::ccfb::Counting;
 use sojourn_core::wire::rtp::{HEADER_BYTES, Header, PAYLOAD_TYPE, TOOL_SSRC};
 use sojourn_core::{Ecn, Kind, Probe, Rng, Time};
@@ -14,6 +14,14 @@ use crate::endpoint::{Body, Endpoint, FlowProbe, Transmit};
 
 /// IPv4 and UDP headers.
 const UDP_HEADERS: u32 = 28;
+
+fn mbps(rate: f32) -> f64 {
+    f64::from(rate) / 1e6
+}
+
+fn ms(seconds: f32) -> f64 {
+    f64::from(seconds) * 1e3
+}
 
 /// The sending end.
 #[derive(Debug)]
@@ -115,31 +123,42 @@ impl Endpoint for ScreamSender {
         self.session.is_alive()
     }
 
-    fn sample(&self, _now: Time, probe: &mut Probe<'_>) {
-        let line = &self.last;
-        let mbps = |rate: f32| f64::from(rate) / 1e6;
-        let ms = |seconds: f32| f64::from(seconds) * 1e3;
-        probe.put("delivery_rate", "Mbit/s", mbps(line.acked_rate));
-        probe.put("rtt", "ms", ms(line.rtt));
-        probe.put("target_rate", "Mbit/s", mbps(line.target));
-        probe.put("sent_rate", "Mbit/s", mbps(line.total_rate));
-        probe.put("sender_delay", "ms", ms(line.rtp_queue_delay));
+    fn sample(&self, now: Time, probe: &mut Probe<'_>) {
+        let sender = self.session.sender();
+        let (state, ticks) = (sender.snapshot(), self.session.ticks(now));
+        let streams = || (0..self.streams).filter_map(|n| sender.stream_snapshot(ticks, n));
+        probe.put("delivery_rate", "Mbit/s", mbps(state.rates.acked));
+        probe.put("rtt", "ms", ms(state.srtt));
+        let pacing = if state.pace > 0.0 { 8.0 * state.mss as f32 / state.pace } else { 0.0 };
+        probe.put("pacing_rate", "Mbit/s", mbps(pacing));
+        probe.put("target_rate", "Mbit/s", mbps(state.rates.target));
+        probe.put("sent_rate", "Mbit/s", mbps(state.rates.sent));
+        let queued: u32 = streams().map(|stream| stream.queue_bytes).sum();
+        probe.put("sender_queue", "bytes", f64::from(queued));
+        let delay = streams().map(|stream| stream.queue_delay).fold(0.0, f32::max);
+        probe.put("sender_delay", "ms", ms(delay));
+        probe.put("ce_bytes", "bytes", self.acked_ce as f64);
     }
 
     fn sample_controller(&self, probe: &mut Probe<'_>) {
-        let line = &self.last;
-        probe.put("cwnd", "bytes", f64::from(line.cwnd));
-        probe.put("cwnd_i", "bytes", f64::from(line.cwnd_i));
-        probe.put("bytes_in_flight", "bytes", f64::from(line.in_flight));
-        probe.put("queue_delay", "ms", f64::from(line.queue_delay) * 1e3);
-        probe.put("rtp_queue_delay", "ms", f64::from(line.rtp_queue_delay) * 1e3);
-        probe.put("media_rate", "Mbit/s", f64::from(line.media_rate) / 1e6);
-        probe.put("lost_rate", "Mbit/s", f64::from(line.lost_rate) / 1e6);
-        probe.put("ce_rate", "Mbit/s", f64::from(line.ce_rate) / 1e6);
+        let state = self.session.sender().snapshot();
+        probe.put("ref_wnd", "bytes", f64::from(state.cwnd));
+        probe.put("ref_wnd_i", "bytes", f64::from(state.cwnd_i));
+        probe.put("bytes_in_flight", "bytes", f64::from(state.in_flight));
+        probe.put("queue_delay", "ms", ms(state.queue_delay));
+        probe.put("queue_delay_mean", "ms", ms(state.queue_delay_mean));
+        probe.put("rtp_queue_delay", "ms", ms(self.last.rtp_queue_delay));
+        probe.put("l4s_alpha", "", f64::from(state.alpha));
+        probe.put("loss_rate", "", f64::from(state.loss_rate));
+        probe.put("media_rate", "Mbit/s", mbps(state.rates.media));
+        probe.put("lost_rate", "Mbit/s", mbps(state.rates.lost));
+        probe.put("ce_rate", "Mbit/s", mbps(state.rates.ce));
     }
 
     fn totals(&self) -> FlowProbe {
-        let c = self.session.counts();
+        let (c, sender) = (self.session.counts(), self.session.sender());
+        let streams = (0..self.streams).filter_map(|n| sender.stream_snapshot(Ticks(0), n));
+        let lost: u64 = streams.map(|stream| stream.packets_lost).sum();
         FlowProbe(vec![
             ("packets_sent", c.packets as f64),
             // IP bytes, as of other media.
@@ -147,6 +166,7 @@ impl Endpoint for ScreamSender {
             ("frames_encoded", c.frames as f64),
             ("frames_skipped", c.skipped as f64),
             ("packets_discarded", c.discarded as f64),
+            ("lost", lost as f64),
             ("reports_received", c.reports as f64),
             ("acked_bytes", self.acked as f64),
             ("acked_bytes_ce", self.acked_ce as f64),

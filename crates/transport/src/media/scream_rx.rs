@@ -209,6 +209,11 @@ impl Receiver {
         }
     }
 
+    /// Its parameters.
+    pub const fn params(&self) -> &Params {
+        &self.params
+    }
+
     /// Totals since the start.
     pub const fn counts(&self) -> &Counts {
         &self.counts

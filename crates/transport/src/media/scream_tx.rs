@@ -40,7 +40,8 @@ impl Host {
     pub const MODEL: Self =
         Self { timer_slack: Dur::from_micros(60), packet_cost: Dur::from_micros(5) };
 
-    /// Whether the tool's loop runs, with its polls and sleeps; else timers are exact.
+    /// Whether the tool's loop runs, with its polls and sleeps, in steps of 1/65536 s as in Appendix A;
+    /// else timers are exact.
     fn is_modelled(self) -> bool {
         self != Self::default()
     }
@@ -129,7 +130,6 @@ pub struct Session {
     generators: Vec<Generator>,
     version: Version,
     pacing: bool,
-    payload: u32,
     microburst: Dur,
     host: Host,
     counting: Counting,
@@ -146,6 +146,8 @@ pub struct Session {
     next_burst: Time,
     /// When the loop looks again.
     next: Time,
+    /// The modelled loop looks rarely, since nothing waits.
+    idle: bool,
     /// The window is full: no look before this without news.
     blocked: Option<Time>,
     counts: Counts,
@@ -157,7 +159,6 @@ impl Session {
         let Params { config, streams, microburst, host, counting } = params;
         let parity = config.parity;
         let (version, pacing) = (config.version, config.pacing);
-        let payload = config.mtus.last().copied().unwrap_or(1200);
         let mut sender = Sender::new(config, Ticks::at(Time::ZERO, Time::ZERO));
         let generators = streams
             .into_iter()
@@ -171,7 +172,6 @@ impl Session {
             generators,
             version,
             pacing,
-            payload,
             microburst: if version <= Version::V2020 { MICROBURST_2020 } else { microburst },
             host,
             counting,
@@ -184,6 +184,7 @@ impl Session {
             burst_at: Time::ZERO,
             next_burst: Time::ZERO,
             next: Time::ZERO,
+            idle: false,
             blocked: None,
             counts: Counts::default(),
         }
@@ -260,7 +261,7 @@ impl Session {
         let ticks = Ticks::at(now, epoch);
         let generator = &mut self.generators[index];
         let target = self.sender.target(ticks, generator.stream);
-        let mtu = self.payload;
+        let mtu = self.sender.payload();
         let media = generator.frame(target, mtu, &mut self.rng);
         self.counts.skipped += u64::from(target.is_none());
         if media.packets == 0 {
@@ -310,7 +311,7 @@ impl Session {
     fn look_again(&mut self, now: Time) {
         self.blocked = None;
         let step = POLL + self.host.timer_slack;
-        if self.host.is_modelled() && self.burst == Dur::ZERO && self.next > now + step {
+        if std::mem::take(&mut self.idle) && self.queued > 0 && self.next > now {
             self.next = now + Dur((self.next.0 - now.0) % step.0);
         }
     }
@@ -346,7 +347,7 @@ impl Session {
             let share = if self.version <= Version::V2020 { after } else { departure.pace };
             self.burst += Dur((f64::from(share) * 1e9) as u64);
         }
-        self.next = self.next.max(now) + self.host.packet_cost;
+        self.next = self.step(self.next.max(now) + self.host.packet_cost);
         let rtp = departure.packet;
         self.counts.packets += 1;
         self.counts.bytes += u64::from(rtp.bytes);
@@ -362,8 +363,17 @@ impl Session {
             self.blocked = Some(now + BLOCKED_POLL);
             return;
         }
-        let poll = if self.queued == 0 { IDLE_POLL } else { POLL };
-        self.next = now + poll + self.host.timer_slack;
+        self.idle = self.queued == 0;
+        let poll = if self.idle { IDLE_POLL } else { POLL };
+        self.next = self.step(now + poll + self.host.timer_slack);
+    }
+
+    /// The first step of a modelled loop that is not earlier.
+    fn step(&self, at: Time) -> Time {
+        let Some(epoch) = self.epoch.filter(|_| self.host.is_modelled()) else { return at };
+        let count = Ticks::count(at, epoch);
+        let shown = Ticks::reached(count, epoch);
+        if shown < at { Ticks::reached(count + 1, epoch) } else { shown }
     }
 
     /// Sleeps for the burst's time.
@@ -382,7 +392,7 @@ impl Session {
         } else {
             self.microburst.saturating_sub(ALLOWANCE)
         };
-        self.next = now + sleep.max(POLL) + self.host.timer_slack;
+        self.next = self.step(now + sleep.max(POLL) + self.host.timer_slack);
     }
 
     /// Reads a datagram from the receiver; `log` gets a line for each acknowledgement.

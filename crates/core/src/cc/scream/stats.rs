@@ -158,7 +158,8 @@ impl Stats {
         self.samples += 1;
         let Sample { sent, lost, ce, rtt, queue_delay } = sample;
         let blend = |old: f32, new: f32| (1.0 - GAIN) * old + GAIN * new;
-        let old = self.averages.unwrap_or((sent, rtt, queue_delay));
+        let sent_before = self.averages.filter(|&(rate, ..)| rate > 0.0);
+        let old = sent_before.unwrap_or((sent, rtt, queue_delay));
         self.averages = Some((blend(old.0, sent), blend(old.1, rtt), blend(old.2, queue_delay)));
         self.sent += f64::from(sent);
         self.loss.add(lost);

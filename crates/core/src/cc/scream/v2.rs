@@ -165,7 +165,8 @@ impl V2 {
         let scale = if self.halves_rate(now) { 0.5 } else { 1.0 };
         let media = self.streams.get_mut(stream)?;
         let target = media.next_target(self.config.parity)? * scale;
-        Some(if self.config.parity { target } else { target.max(media.about.min_rate) })
+        let Stream { min_rate, max_rate, .. } = media.about;
+        Some(if self.config.parity { target } else { target.max(min_rate).min(max_rate) })
     }
 
     pub(super) fn payload(&self) -> u32 {
