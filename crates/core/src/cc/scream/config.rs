@@ -192,7 +192,6 @@ impl Config {
             open_window: true,
             pacing: version != Version::V2020,
             mtus: vec![payload],
-            ramp_up_speed: 1e6,
             ..Self::new(version)
         }
     }

@@ -8,6 +8,8 @@ pub(super) const INTERVAL: u32 = 3277;
 const SAMPLES: usize = 20;
 const MEMORY: f32 = 0.9;
 const LASTING: f32 = 0.99;
+/// Squares below are not of the delay, whose steps are larger, but of the mean's last bit.
+const ROUNDING: f32 = 1e-10;
 
 /// Samples of queue delay over target and what follows from them.
 #[derive(Clone, Debug)]
@@ -58,8 +60,11 @@ impl Trend {
             product += sample * before;
             before = sample;
         }
-        self.now =
-            if square > 0.0 { (product / square * self.fraction).clamp(0.0, 1.0) } else { 0.0 };
+        self.now = if square > ROUNDING {
+            (product / square * self.fraction).clamp(0.0, 1.0)
+        } else {
+            0.0
+        };
         self.lasting = (LASTING * self.lasting).max(self.now);
     }
 }
