@@ -403,3 +403,6 @@ impl V1 {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;
