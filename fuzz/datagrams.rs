@@ -235,13 +235,13 @@ impl Lab {
             self.session.on_timer(now);
         }
         while let Some((bytes, ecn)) = self.forward.arrived(now) {
-            self.to_receiver(now, &bytes, ecn)?;
+            self.receive(now, &bytes, ecn)?;
         }
         if self.receiver.deadline() <= now {
             self.reports(now)?;
         }
         while let Some((bytes, _)) = self.back.arrived(now) {
-            self.to_sender(now, &bytes)?;
+            self.report_back(now, &bytes)?;
         }
         let mut bytes = std::mem::take(&mut self.strange);
         let visits = if now < HOSTILE { STRANGE.min(self.strangers) } else { 0 };
@@ -249,10 +249,10 @@ impl Lab {
         for _ in 0..visits {
             if self.forward.strange(&mut bytes, &mut self.rng) {
                 let ecn = Ecn::from_tos(self.rng.below(4) as u8);
-                self.to_receiver(now, &bytes, ecn)?;
+                self.receive(now, &bytes, ecn)?;
             }
             if self.back.strange(&mut bytes, &mut self.rng) {
-                self.to_sender(now, &bytes)?;
+                self.report_back(now, &bytes)?;
             }
         }
         self.strange = bytes;
@@ -269,7 +269,7 @@ impl Lab {
         Ok(())
     }
 
-    fn to_receiver(&mut self, now: Time, bytes: &[u8], ecn: Ecn) -> Result<(), String> {
+    fn receive(&mut self, now: Time, bytes: &[u8], ecn: Ecn) -> Result<(), String> {
         self.datagrams += 1;
         if let Ok(Datagram::Media(header)) = Datagram::parse(bytes) {
             self.receiver.on_rtp(now, &header, bytes.len() as u32, ecn);
@@ -278,7 +278,7 @@ impl Lab {
         Ok(())
     }
 
-    fn to_sender(&mut self, now: Time, bytes: &[u8]) -> Result<(), String> {
+    fn report_back(&mut self, now: Time, bytes: &[u8]) -> Result<(), String> {
         self.datagrams += 1;
         let mut lines = 0_u32;
         let detailed = self.rng.below(2) == 0;

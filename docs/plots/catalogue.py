@@ -8,7 +8,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from plots import delay, lab, linux72, loss, marks, media, model, queues, sce
+from plots import delay, lab, linux72, loss, marks, media, model, queues, sce, scream
 from sojourn import _core
 
 #: By controller, as `sojourn cc` names it. One that has no figure of its own yet can have `partial(lab.plain, NAME)`.
@@ -19,6 +19,7 @@ CONTROLLERS: Mapping[str, Callable[[], Figure]] = {
     **model.FIGURES,
     **delay.FIGURES,
     **media.FIGURES,
+    **scream.FIGURES,
 }
 
 

@@ -50,8 +50,7 @@ fn calls() -> impl Strategy<Value = Call> {
 }
 
 fn configs() -> impl Strategy<Value = Config> {
-    let versions =
-        prop::sample::select(vec![Version::V2024, Version::V2024b, Version::Draft, Version::V2026]);
+    let versions = prop::sample::select(Version::ALL.to_vec());
     (versions, any::<[bool; 9]>(), 0.1..1.0_f32).prop_map(|(version, flags, beta)| {
         let [parity, l4s, pacing, open, relaxed, drift, bottleneck, policer, tune] = flags;
         Config {
@@ -140,7 +139,9 @@ impl Driver {
                 });
                 let mut bad = 0;
                 self.sender.on_block(now, ssrc, begin, metrics, detailed, &mut |line| {
-                    bad += u32::from(!line.target.is_finite() || line.in_flight > i32::MAX as u32);
+                    bad += u32::from(
+                        !line.target.is_finite() || i32::try_from(line.in_flight).is_err(),
+                    );
                 });
                 prop_assert_eq!(bad, 0);
             }
@@ -169,7 +170,7 @@ impl Driver {
     fn check(&mut self) -> Result<(), TestCaseError> {
         let s = self.sender.snapshot();
         if self.pushed > 0 {
-            prop_assert!(s.cwnd >= self.floor && s.cwnd <= i32::MAX as u32, "{s:?}");
+            prop_assert!(s.cwnd >= self.floor && i32::try_from(s.cwnd).is_ok(), "{s:?}");
         }
         prop_assert!(u64::from(s.in_flight) <= 3 * FLIGHT * 65_535, "{s:?}");
         for value in [s.queue_delay, s.queue_delay_mean, s.delay_target, s.srtt, s.pace] {

@@ -350,6 +350,7 @@ fn shipped_scenarios_are_valid() {
         "one-prague.toml",
         "prague-vs-cubic.toml",
         "rrul.toml",
+        "scream.toml",
         "short-flows.toml",
         "voip.toml",
     ];

@@ -55,7 +55,12 @@ fn microburst_intervals_cost_what_they_cost_the_original() {
 // KAT scream.md 7.4: model M, RTTs
 #[test]
 fn rates_over_rtts_are_the_originals() {
-    let rows = [(V2024, [77.1, 71.4, 71.5, 68.3, 65.5]), (V2026, [72.4, 71.8, 71.8, 68.2, 66.7])];
+    // The original of 2026 falls to its least rate after 35 s at 5 ms; ours must not.
+    let rows = [
+        (V2024, [77.1, 71.4, 71.5, 68.3, 65.5]),
+        (V2024b, [77.7, 72.5, 72.9, 71.6, 67.7]),
+        (V2026, [72.4, 71.8, 71.8, 68.2, 66.7]),
+    ];
     for (version, row) in rows {
         for (rtt, mbps) in [5, 10, 25, 50, 100].into_iter().zip(row) {
             near(tool(version, 0.5e-3, rtt, 0.0), mbps, 0.01, &format!("{version:?} {rtt} ms"));
@@ -66,9 +71,10 @@ fn rates_over_rtts_are_the_originals() {
 // KAT scream.md 7.4: model M with frames that vary
 #[test]
 fn varying_frames_cost_what_they_cost_the_original() {
-    let rows = [(V2024, [65.9, 61.9, 60.9, 59.8, 56.5]), (V2026, [61.8, 60.8, 60.8, 59.6, 57.3])];
+    let rows =
+        [(V2024, [65.9, 60.9, 56.5]), (V2024b, [67.0, 62.0, 56.6]), (V2026, [61.8, 60.8, 57.3])];
     for (version, row) in rows {
-        for (rtt, mbps) in [5, 10, 25, 50, 100].into_iter().zip(row) {
+        for (rtt, mbps) in [5, 25, 100].into_iter().zip(row) {
             // The dice are others.
             near(tool(version, 0.5e-3, rtt, 50.0), mbps, 0.015, &format!("{version:?} {rtt} ms"));
         }

@@ -68,7 +68,7 @@ impl Bench {
 
     fn step(&mut self) {
         let now = Ticks(self.now);
-        if (self.now - FIRST) % 1312 == 0 {
+        if (self.now - FIRST).is_multiple_of(1312) {
             self.frames();
         }
         while let Some(&(at, stream, seq, ecn)) = self.path.front()
@@ -77,7 +77,7 @@ impl Bench {
             self.path.pop_front();
             self.arrived[stream].push_back((at, seq, ecn));
         }
-        if (self.now - FIRST) % 656 == 0 {
+        if (self.now - FIRST).is_multiple_of(656) {
             self.reports();
         }
         while let Permit::Send { stream, after } = self.sender.may_transmit(now)
@@ -89,7 +89,7 @@ impl Bench {
             let start = self.free.max(time);
             self.free = start + f64::from(packet.bytes * 8) / self.link * f64::from(SECOND);
             let ecn = if start - time > 66.0 { Ecn::Ce } else { Ecn::Ect1 };
-            let is_lost = self.lose_every > 0 && packet.seq % self.lose_every == 0;
+            let is_lost = self.lose_every > 0 && packet.seq.is_multiple_of(self.lose_every);
             if !is_lost {
                 self.path.push_back((self.free as u32 + DELAY, stream, packet.seq, ecn));
             }

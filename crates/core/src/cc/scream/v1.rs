@@ -202,7 +202,11 @@ impl V1 {
     }
 
     pub(super) fn target(&mut self, _now: Ticks, stream: usize) -> Option<f32> {
-        self.streams.get_mut(stream)?.next_target(self.config.parity)
+        let media = self.streams.get_mut(stream)?;
+        let target = media.next_target(self.config.parity)?;
+        // The original bounds it with the next packet.
+        let (min, max) = (media.about.min_rate, media.about.max_rate);
+        Some(if self.config.parity { target } else { target.max(min).min(max) })
     }
 
     pub(super) fn payload(&self) -> u32 {
@@ -226,6 +230,7 @@ impl V1 {
         if has_feedback {
             media.update_target(now, self.law, &self.config, cues);
         }
+        media.bound_target();
         let next = media.queue.next_bytes().unwrap_or(0);
         self.bound_targets();
         self.saw_packet(next);

@@ -30,7 +30,7 @@ const PARAMS: &[Param] = &[
         "version",
         "VERSION",
         "2026-06-30",
-        "The tool of 2020-03-20, 2024-10-28, 2024-10-31 or 2026-06-30, or rfc8298.",
+        "A tool: 2020-03-20, 2024-10-28, 2024-10-31 or 2026-06-30; `rfc8298` or `draft`.",
     ),
     param("parity", "", "off", "Keeps the tool's quirks, and the timing of its machine."),
     param("ect1|ect0|noecn", "", "ect1", "Codepoint; ect1 also reacts to marks as L4S asks."),
@@ -102,11 +102,12 @@ const PARAMS: &[Param] = &[
     param("packet_cost", "TIME", "0, 5us in parity", "It needs so long to send a packet."),
 ];
 
-const VERSIONS: [(&str, Version); 5] = [
+const VERSIONS: [(&str, Version); 6] = [
     ("rfc8298", Version::Rfc8298),
     ("2020-03-20", Version::V2020),
     ("2024-10-28", Version::V2024),
     ("2024-10-31", Version::V2024b),
+    ("draft", Version::Draft),
     ("2026-06-30", Version::V2026),
 ];
 const ECN: [(&str, Ecn); 3] = [("ect1", Ecn::Ect1), ("ect0", Ecn::Ect0), ("noecn", Ecn::NotEct)];
@@ -263,7 +264,7 @@ impl Setup {
         let mut read = Read::parse(args)?;
         let index = read.version.unwrap_or(VERSIONS.len() - 1);
         let (version_name, version) = VERSIONS[index];
-        let is_2024 = version < Version::V2026;
+        let is_2024 = version <= Version::V2024b;
         let parity = read.flag("parity");
         if read.mtus.is_empty() {
             read.mtus.push(1200);
@@ -273,8 +274,8 @@ impl Setup {
             Config { parity, l4s: ECN[read.ecn].1 == Ecn::Ect1, ..Config::new(version) };
         let most = Rate(if is_2024 { 200_000_000 } else { 500_000_000 });
         let [init, min, max, ramp_up] = read.rates;
-        let (min, max) =
-            (min.unwrap_or(Rate(1_000_000).min(max.unwrap_or(most))), max.unwrap_or(most));
+        let max = max.unwrap_or(most);
+        let min = min.unwrap_or_else(|| max.min(Rate(1_000_000)));
         if min > max {
             return Err(args.invalid(format_args!("min_rate {min} is more than max_rate {max}")));
         }
@@ -329,14 +330,15 @@ impl Setup {
             stream.max_queue_delay = 10.0;
             (config.loss_beta, config.ecn_beta) = (1.0, 1.0);
             config.initial_cwnd = config.least_cwnd;
-            config.open_window |= is_2024;
+            config.open_window = true;
             config.pacing &= version != Version::V2020;
         }
         config.mtus = std::mem::take(&mut read.mtus);
         config.least_packets_in_flight = read.least_packets;
+        config.check().and_then(|()| stream.check()).map_err(|fault| args.invalid(fault))?;
         let burst = if is_2024 { Dur::from_millis(1) } else { Dur::from_micros(500) };
         let host = |time| if parity { Dur::from_micros(time) } else { Dur::ZERO };
-        let count = read.count.unwrap_or(usize::from(parity));
+        let count = read.count.unwrap_or_else(|| usize::from(parity));
         let rates = [Some(init), Some(min), Some(max), ramp_up];
         let text = read.describe(&config, version_name, rates);
         Ok(Self {
@@ -369,25 +371,36 @@ impl Read {
             let _ = write!(text, " {name} {value}"); // into a string: cannot fail
         };
         for (name, rate) in RATES.iter().zip(rates) {
-            rate.iter().for_each(|rate| add(name, rate));
+            if let Some(rate) = rate {
+                add(name, &rate);
+            }
         }
         if let Some(rate) = self.fixed {
             add("fixed_rate", &rate);
         }
         for ((name, ..), value) in NUMBERS.iter().zip(self.numbers) {
-            value.iter().for_each(|value| add(name, value));
+            if let Some(value) = value {
+                add(name, &value);
+            }
         }
         for ((name, ..), value) in TIMES.iter().zip(self.times) {
-            value.iter().for_each(|value| add(name, value));
+            if let Some(value) = value {
+                add(name, &value);
+            }
         }
         let sizes: Vec<String> = config.mtus.iter().map(u32::to_string).collect();
         add("mtu", &sizes.join(","));
         if self.least_packets > 0 {
             add("packets_in_flight", &self.least_packets);
         }
-        self.ackdiff.iter().for_each(|n| add("ackdiff", n));
-        self.reported.iter().for_each(|n| add("reported", n));
-        self.count.iter().for_each(|n| add("count", &COUNTS[*n].0));
+        for (name, value) in [("ackdiff", self.ackdiff), ("reported", self.reported)] {
+            if let Some(value) = value {
+                add(name, &value);
+            }
+        }
+        if let Some(count) = self.count {
+            add("count", &COUNTS[count].0);
+        }
         for (name, _) in FLAGS.iter().zip(self.flags).filter(|(_, set)| *set) {
             text.push(' ');
             text.push_str(name);
@@ -495,7 +508,7 @@ mod tests {
         assert_eq!(
             error("scream version 2025-01-29"),
             "scream: `version 2025-01-29`: expected one of rfc8298, 2020-03-20, 2024-10-28, \
-             2024-10-31, 2026-06-30"
+             2024-10-31, draft, 2026-06-30"
         );
         assert_eq!(
             error("scream microburst 50us"),

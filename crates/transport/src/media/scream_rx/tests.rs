@@ -116,7 +116,7 @@ fn a_single_packet_is_reported_when_the_last_report_is_old() {
     }
 }
 
-// KAT scream.md Appendix A: n mod 33
+// scream.md Appendix A: n mod 33
 #[test]
 fn on_the_grid_reports_wait_for_a_multiple_of_33_ticks() {
     let grid = Params { timer: Timer::Grid, ..Params::new(Version::V2024, true) };

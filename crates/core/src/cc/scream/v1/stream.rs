@@ -136,7 +136,6 @@ impl Media {
                 Law::Rfc8298 => self.adjust_rfc8298(now, config, cues),
             }
         }
-        self.bound_target();
     }
 
     /// Keeps the target within its rates, and the one that is told unless it hardly changed.

@@ -168,7 +168,10 @@ impl V2 {
     }
 
     fn increase(&mut self, increment: f32) {
-        let wants_more = self.rules.law == Law::Y2024 || self.sum_target() < self.sum_max();
+        // DEVIATION: a fixed rate needs its window, too (`scream.md` 2.4, the stuck `-fixedrate`).
+        let fixed = self.streams.iter().all(|media| media.about.min_rate >= media.about.max_rate);
+        let wants_more =
+            self.rules.law == Law::Y2024 || fixed || self.sum_target() < self.sum_max();
         let mss = self.packet_bytes();
         let control = &mut self.control;
         let most = control.max_in_flight.max(control.max_in_flight_previous) as f32;
