@@ -11,7 +11,7 @@ use crate::wire::ccfb::Count;
 pub(in crate::cc) const ENTRY: Entry = Entry {
     name: "scream",
     summary: "SCReAM for media: a window, frames paced in bursts, L4S or classic marks, delay.",
-    reference: "draft-ietf-ccwg-rfc8298bis-screamv2; EricssonResearch/scream 994f9a4, 76a298a, c8f84c3",
+    reference: "RFC 8298; draft-ietf-ccwg-rfc8298bis-screamv2; EricssonResearch/scream f9deed2, 994f9a4, 76a298a, c8f84c3",
     params: PARAMS,
     build: |args| Ok(Box::new(Words(Box::new(Setup::parse(args)?)))),
 };

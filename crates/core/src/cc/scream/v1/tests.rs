@@ -136,7 +136,7 @@ fn cues() -> Cues {
 fn target(
     version: Version,
     cues: Cues,
-    config: Config,
+    config: &Config,
     change: impl FnOnce(&mut Media, &mut f32),
 ) -> f32 {
     let mut v1 = sender(version);
@@ -145,7 +145,7 @@ fn target(
     change(&mut v1.streams[0], &mut rate);
     rates(&mut v1, rate);
     let law = v1.law;
-    v1.streams[0].update_target(NOW, law, &config, cues);
+    v1.streams[0].update_target(NOW, law, config, cues);
     v1.streams[0].target
 }
 
@@ -157,7 +157,7 @@ fn rtp(bytes: u32, queued: Ticks) -> Rtp {
 #[test]
 fn rfc_8298s_target_rises_by_its_ramp_and_falls_with_the_rtp_queue() {
     let target = |cues, change: fn(&mut Media, &mut f32)| {
-        target(Version::Rfc8298, cues, Config::new(Version::Rfc8298), change)
+        target(Version::Rfc8298, cues, &Config::new(Version::Rfc8298), change)
     };
     let fast = Cues { fast_increase: true, ..cues() };
     // 200 kbit/s in a second.
@@ -299,9 +299,9 @@ fn the_tool_of_2020_paces_once_there_is_a_queue() {
 // KAT scream.md 5.2: updateTarget
 #[test]
 fn the_target_of_2020_follows_what_the_path_carries() {
-    let config = || Config::new(Version::V2020);
+    let config = Config::new(Version::V2020);
     let with =
-        |cues, change: fn(&mut Media, &mut f32)| target(Version::V2020, cues, config(), change);
+        |cues, change: fn(&mut Media, &mut f32)| target(Version::V2020, cues, &config, change);
     let near = |ours: f32, theirs: f32| assert!((ours - theirs).abs() < 1.0, "{ours} {theirs}");
     let fast = Cues { fast_increase: true, ..cues() };
     // Half of the target in a second.
@@ -318,7 +318,7 @@ fn the_target_of_2020_follows_what_the_path_carries() {
     near(with(ahead, |_, rate| *rate = 1.1e6), 1.1e6 * 1.0025 * 0.975);
     // Down: only if the encoder uses the target and follows it.
     near(with(cues(), |_, rate| *rate = 900e3), 1e6);
-    let ours = target(Version::V2020, cues(), config(), |media, rate| {
+    let ours = target(Version::V2020, cues(), &config, |media, rate| {
         *rate = 900e3;
         media.target = 890e3 / 0.99;
     });
