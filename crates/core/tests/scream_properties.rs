@@ -50,8 +50,7 @@ fn calls() -> impl Strategy<Value = Call> {
 }
 
 fn configs() -> impl Strategy<Value = Config> {
-    let versions =
-        prop::sample::select(vec![Version::V2024, Version::V2024b, Version::Draft, Version::V2026]);
+    let versions = prop::sample::select(Version::ALL.to_vec());
     (versions, any::<[bool; 9]>(), 0.1..1.0_f32).prop_map(|(version, flags, beta)| {
         let [parity, l4s, pacing, open, relaxed, drift, bottleneck, policer, tune] = flags;
         Config {

@@ -16,6 +16,7 @@ mod sender;
 mod snapshot;
 mod stats;
 pub mod ticks;
+mod v1;
 mod v2;
 pub(super) mod words;
 
@@ -94,7 +95,7 @@ pub struct AckLine {
     pub stream: usize,
     /// RTP sequence number.
     pub seq: u16,
-    /// Bytes newly acknowledged since the last line (version 1: since the last window update).
+    /// Bytes newly acknowledged since the last line (version 1 in parity: since the last window update).
     pub acked: u32,
     /// Of these, with CE.
     pub acked_ce: u32,

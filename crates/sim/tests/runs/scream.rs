@@ -172,3 +172,38 @@ stop = "6s"
     assert!(one.series("flow.m.sent_rate").iter().all(|(t, _)| *t < 6.5));
     assert!(total(&one.flow("m").sender, "lost") > 0.0);
 }
+
+/// Version 1 on a slow link without marks: all of it, and a queue below its target of 100 ms (RFC 8298)
+/// or 60 ms (2020). The tool of 2020 takes a queue that always stands for the path's own delay after
+/// 20 s at the earliest, and adds another one until tiny frames show it: twice 60 ms.
+#[test]
+fn version_1_fills_a_link() {
+    for (cc, range) in [
+        ("version 2020-03-20 noecn", 5.0..120.0),
+        ("version 2020-03-20 parity noecn", 5.0..120.0),
+        ("version rfc8298 noecn", 2.0..100.0),
+    ] {
+        let out = run(&format!(
+            r#"
+duration = "60s"
+measure.from = "20s"
+[[link]]
+name = "bneck"
+rate = "2Mbit"
+qdisc = "bfifo limit 200kb"
+reverse = {{ rate = "none", qdisc = "pfifo", ingress = ["netem delay 40ms limit 100000"] }}
+[[flow]]
+name = "m"
+cc = "scream {cc} min_rate 200kbit"
+app = "scream-bw"
+"#
+        ));
+        let rate = rate(&out);
+        assert!((1.6..2.0).contains(&rate), "{cc}: {rate}");
+        let delay = out.queue("bneck").sojourn_ms.as_ref().expect("packets").mean;
+        assert!(range.contains(&delay), "{cc}: {delay} ms");
+        assert_eq!(out.queue("bneck").dropped, 0);
+        let flow = out.flow("m");
+        assert!(total(&flow.sender, "packets_sent") >= total(&flow.receiver, "packets_received"));
+    }
+}

@@ -35,6 +35,8 @@ pub struct ScreamSender {
     last: AckLine,
     acked: u64,
     acked_ce: u64,
+    /// Lines of the log tell the same bytes again (version 1 in parity).
+    acked_repeats: bool,
 }
 
 impl ScreamSender {
@@ -62,6 +64,7 @@ impl ScreamSender {
             last: AckLine::default(),
             acked: 0,
             acked_ce: 0,
+            acked_repeats: setup.config.parity && !setup.config.version.is_v2(),
         }
     }
 }
@@ -137,7 +140,9 @@ impl Endpoint for ScreamSender {
         probe.put("sender_queue", "bytes", f64::from(queued));
         let delay = streams().map(|stream| stream.queue_delay).fold(0.0, f32::max);
         probe.put("sender_delay", "ms", ms(delay));
-        probe.put("ce_bytes", "bytes", self.acked_ce as f64);
+        if !self.acked_repeats {
+            probe.put("ce_bytes", "bytes", self.acked_ce as f64);
+        }
     }
 
     fn sample_controller(&self, probe: &mut Probe<'_>) {
@@ -159,7 +164,7 @@ impl Endpoint for ScreamSender {
         let (c, sender) = (self.session.counts(), self.session.sender());
         let streams = (0..self.streams).filter_map(|n| sender.stream_snapshot(Ticks(0), n));
         let lost: u64 = streams.map(|stream| stream.packets_lost).sum();
-        FlowProbe(vec![
+        let mut totals = vec![
             ("packets_sent", c.packets as f64),
             // IP bytes, as of other media.
             ("sent_bytes", (c.bytes + c.packets * u64::from(UDP_HEADERS)) as f64),
@@ -168,9 +173,12 @@ impl Endpoint for ScreamSender {
             ("packets_discarded", c.discarded as f64),
             ("lost", lost as f64),
             ("reports_received", c.reports as f64),
-            ("acked_bytes", self.acked as f64),
-            ("acked_bytes_ce", self.acked_ce as f64),
-        ])
+        ];
+        if !self.acked_repeats {
+            totals.push(("acked_bytes", self.acked as f64));
+            totals.push(("acked_bytes_ce", self.acked_ce as f64));
+        }
+        FlowProbe(totals)
     }
 }
 

@@ -12,8 +12,8 @@ use sojourn_core::wire::ccfb::{self, Counting, Report};
 use sojourn_core::wire::rtp::{self, HEADER_BYTES, Header};
 use sojourn_core::{Dur, Rng, Time};
 
-use generator::Generator;
 pub use generator::{Encoder, Key, OnOff, Tool};
+use generator::{Generator, Habits};
 
 /// Time between two looks at a window that is full, and at an empty queue.
 const POLL: Dur = Dur::from_micros(10);
@@ -157,14 +157,19 @@ impl Session {
     /// A session that begins with [`Session::start`]; `rng` draws the sizes of frames.
     pub fn new(params: Params, rng: Rng) -> Self {
         let Params { config, streams, microburst, host, counting } = params;
-        let parity = config.parity;
+        let seconds = |time: f32| Dur((f64::from(time) * 1e9) as u64);
+        let habits = Habits {
+            parity: config.parity,
+            drain: config.drain_interval.map(seconds),
+            late: if config.version == Version::V2020 { host.timer_slack } else { Dur::ZERO },
+        };
         let (version, pacing) = (config.version, config.pacing);
         let mut sender = Sender::new(config, Ticks::at(Time::ZERO, Time::ZERO));
         let generators = streams
             .into_iter()
             .filter_map(|(stream, media)| {
                 let index = sender.add_stream(stream)?;
-                Some(Generator::new(index, stream.ssrc, media, parity))
+                Some(Generator::new(index, stream.ssrc, media, habits))
             })
             .collect();
         Self {

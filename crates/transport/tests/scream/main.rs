@@ -5,3 +5,4 @@ mod golden;
 mod model;
 mod receiver;
 mod targets;
+mod v1;

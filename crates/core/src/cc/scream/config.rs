@@ -74,6 +74,9 @@ pub struct Config {
     pub ramp_up_speed: f32,
     /// Version 1: greatest rise of the rate as a share of it, per s.
     pub ramp_up_scale: f32,
+    /// The tool of 2020: its source makes frames of ten bytes for 100 ms at the end of each such
+    /// interval, s, so that queues drain and the base delay is seen.
+    pub drain_interval: Option<f32>,
 }
 
 impl Version {
@@ -138,8 +141,33 @@ impl Config {
             gain_down: 10.0,
             ramp_up_speed: 10e6,
             ramp_up_scale: 0.5,
+            drain_interval: None,
         };
         match version {
+            // scream.md 5.1
+            Version::Rfc8298 => Self {
+                loss_beta: 0.8,
+                ecn_beta: 0.9,
+                delay_target: 0.1,
+                initial_cwnd: 3000,
+                least_cwnd: 3000,
+                pace_headroom: 1.0,
+                inflight_headroom: 1.1,
+                reorder_time: 0.01,
+                gain_down: 1.0,
+                ramp_up_speed: 200e3,
+                ..tool
+            },
+            // scream.md 5.2
+            Version::V2020 => Self {
+                loss_beta: 0.9,
+                ecn_beta: 0.9,
+                least_cwnd: 5000,
+                inflight_headroom: 1.2,
+                reorder_time: 0.01,
+                drain_interval: Some(30.0),
+                ..tool
+            },
             Version::Draft => Self {
                 ecn_beta: 0.8,
                 adaptive_pace_headroom: 1.0,
@@ -152,8 +180,8 @@ impl Config {
         }
     }
 
-    /// For an encoder with a fixed rate and this payload, as the tools' `-fixedrate`: paced, and neither
-    /// held back by a window nor slowed by losses.
+    /// For an encoder with a fixed rate and this payload, as the tools' `-fixedrate`: paced (but not in
+    /// 2020), and neither held back by a window nor slowed by losses.
     pub fn fixed_rate(version: Version, payload: u32) -> Self {
         let packets = 2 * (payload + RTP_HEADER);
         Self {
@@ -162,6 +190,7 @@ impl Config {
             initial_cwnd: packets,
             least_cwnd: packets,
             open_window: true,
+            pacing: version != Version::V2020,
             mtus: vec![payload],
             ..Self::new(version)
         }
@@ -185,6 +214,7 @@ impl Config {
         within("gain_down", self.gain_down, 0.0, 100.0)?;
         within("ramp_up_speed", self.ramp_up_speed, 1.0, MAX_RATE)?;
         within("ramp_up_scale", self.ramp_up_scale, 0.0, 10.0)?;
+        within("drain_interval", self.drain_interval.unwrap_or(1.0), 0.2, 1e6)?;
         within("max_total_rate", self.max_total_rate.unwrap_or(1e6), 1000.0, MAX_RATE)?;
         for (name, bytes) in [("initial_cwnd", self.initial_cwnd), ("least_cwnd", self.least_cwnd)]
         {

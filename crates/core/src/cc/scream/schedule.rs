@@ -2,9 +2,6 @@
 
 use super::Ticks;
 
-/// Packets of credit that a stream without media keeps, at most.
-const IDLE_CREDIT_PACKETS: f32 = 10.0;
-
 /// What a stream is owed for the bytes of others, weighted by priority.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Turn {
@@ -24,19 +21,18 @@ impl Turn {
         self.last = now;
     }
 
-    /// Another stream, with priority `served`, sent.
+    /// Another stream, with priority `served`, sent. A stream without media keeps at most `idle` bytes
+    /// of credit; gives what it loses.
     pub(super) fn waited(
         &mut self,
         bytes: u32,
         priority: f32,
         served: f32,
-        is_idle: bool,
-        mss: u32,
-    ) {
-        self.credit += bytes as f32 * priority / served;
-        if is_idle {
-            self.credit = self.credit.min(IDLE_CREDIT_PACKETS * mss as f32);
-        }
+        idle: Option<f32>,
+    ) -> f32 {
+        let credit = self.credit + bytes as f32 * priority / served;
+        self.credit = idle.map_or(credit, |most| credit.min(most));
+        credit - self.credit
     }
 }
 

@@ -44,6 +44,8 @@ const HALVING_LEAST: u32 = 6_554;
 const L4S_ACTIVE: u32 = 5 * 65_535;
 /// Nine hours, ticks.
 const LONG_AGO: u32 = 1 << 31;
+/// Packets of credit that a stream without media keeps, at most.
+const IDLE_CREDIT_PACKETS: f32 = 10.0;
 /// The window may be exceeded by this factor (2024).
 const SEND_HEADROOM: f32 = 1.5;
 
@@ -294,11 +296,11 @@ impl V2 {
         media.turn.served(now, bytes);
         media.rates.window.sent = media.rates.window.sent.saturating_add(bytes);
         let priority = media.about.priority;
-        let mss = self.packet_bytes() as u32;
+        let idle_credit = IDLE_CREDIT_PACKETS * self.packet_bytes() as f32;
         for (_, media) in self.streams.iter_mut().enumerate().filter(|&(index, _)| index != stream)
         {
-            let is_idle = media.queue.is_empty();
-            media.turn.waited(bytes, media.about.priority, priority, is_idle, mss);
+            let idle = media.queue.is_empty().then_some(idle_credit);
+            media.turn.waited(bytes, media.about.priority, priority, idle);
         }
         let flight = (self.in_flight - pushed_out as i32).max(0);
         self.in_flight = flight.saturating_add(bytes as i32);
@@ -383,15 +385,5 @@ impl V2 {
                 ce: rates.last.ce,
             },
         })
-    }
-
-    /// `scream.md` 4.4.17, last paragraph.
-    pub(super) fn quality(&self, now: Ticks, stream: usize, rate: f32, least_rtt: f32) -> f32 {
-        let Some(media) = self.streams.get(stream) else { return 0.0 };
-        let of_rate = ((media.rates.sent_mean - 0.1 * rate) / (0.9 * rate)).clamp(0.0, 1.0);
-        let of_queue = ((0.1 - media.queue.delay(now)) / 0.1).max(0.0);
-        let most = 4.0 * least_rtt;
-        let of_rtt = ((most - (self.srtt - least_rtt)) / most).clamp(0.0, 1.0);
-        100.0 * of_rate * of_queue * of_rtt
     }
 }

@@ -11,7 +11,7 @@ use crate::wire::ccfb::Count;
 pub(in crate::cc) const ENTRY: Entry = Entry {
     name: "scream",
     summary: "SCReAM for media: a window, frames paced in bursts, L4S or classic marks, delay.",
-    reference: "draft-ietf-ccwg-rfc8298bis-screamv2; EricssonResearch/scream 994f9a4, 76a298a, c8f84c3",
+    reference: "RFC 8298; draft-ietf-ccwg-rfc8298bis-screamv2; EricssonResearch/scream f9deed2, 994f9a4, 76a298a, c8f84c3",
     params: PARAMS,
     build: |args| Ok(Box::new(Words(Box::new(Setup::parse(args)?)))),
 };
@@ -30,16 +30,26 @@ const PARAMS: &[Param] = &[
         "version",
         "VERSION",
         "2026-06-30",
-        "The tool of 2024-10-28, 2024-10-31 or 2026-06-30, or `draft`.",
+        "A tool: 2020-03-20, 2024-10-28, 2024-10-31 or 2026-06-30; `rfc8298` or `draft`.",
     ),
     param("parity", "", "off", "Keeps the tool's quirks, and the timing of its machine."),
     param("ect1|ect0|noecn", "", "ect1", "Codepoint; ect1 also reacts to marks as L4S asks."),
     param("init_rate", "RATE", "1Mbit", "First rate; the first window is 100 ms of it."),
     param("min_rate", "RATE", "1Mbit", "Least rate."),
-    param("max_rate", "RATE", "500Mbit, 200Mbit in 2024", "Greatest rate."),
+    param("max_rate", "RATE", "500Mbit, 200Mbit to 2024", "Greatest rate."),
     param("fixed_rate", "RATE", "none", "The encoder's rate whatever happens; losses are no news."),
-    param("delay_target", "TIME", "60ms", "Queue delay that is aimed at without marks."),
-    param("scale", "NUMBER", "0.7", "Share of the window that a loss or a classic mark leaves."),
+    param(
+        "delay_target",
+        "TIME",
+        "60ms, 100ms in RFC 8298",
+        "Queue delay that is aimed at without marks.",
+    ),
+    param(
+        "scale",
+        "NUMBER",
+        "0.7, 0.9 in 2020",
+        "Share of the window that a loss or a classic mark leaves.",
+    ),
     param("nopace", "", "off", "Does not pace."),
     param("pace_headroom", "NUMBER", "1.5", "Pacing rate over the target."),
     param("adaptive_pace_headroom", "NUMBER", "1.5", "Greatest further factor for a large frame."),
@@ -51,12 +61,25 @@ const PARAMS: &[Param] = &[
     ),
     param("window_headroom", "NUMBER", "5", "What is in flight over the window, at most."),
     param("mul_increase", "NUMBER", "0.05", "Growth of the window per RTT, as a share."),
+    param(
+        "ramp_up",
+        "RATE",
+        "10Mbit in 2020",
+        "Version 1: growth of the target per second, at most.",
+    ),
+    param("gain_down", "NUMBER", "10 in 2020", "Version 1: reaction to delay above its target."),
+    param(
+        "drain",
+        "TIME",
+        "30s in 2020",
+        "Once in this time frames are tiny for 100ms, so that queues empty; 0: never.",
+    ),
     param("open_window", "", "off", "No window."),
     param("relaxed_pacing", "", "off", "Paces faster near the greatest rate."),
     param("clock_drift", "", "off", "Compensates a faster clock of the receiver."),
     param("shared_bottleneck", "", "off", "Raises the delay target beside flows that fill queues."),
     param("policer", "", "off", "Looks for policers."),
-    param("reorder", "TIME", "30ms", "Packets may come so much out of order."),
+    param("reorder", "TIME", "30ms, 10ms in version 1", "Packets may come so much out of order."),
     param(
         "hysteresis",
         "NUMBER",
@@ -66,7 +89,7 @@ const PARAMS: &[Param] = &[
     param("queue", "TIME", "200ms", "The RTP queue is emptied when its oldest packet is older."),
     param("mtu", "BYTES", "1200", "RTP payload, or several sizes to choose from: 900,1200,1360."),
     param("packets_in_flight", "NUMBER", "0", "Chooses the size so that so many are in flight."),
-    param("microburst", "TIME", "500us, 1ms in 2024", "Length of a burst, 200us to 20ms."),
+    param("microburst", "TIME", "500us, 1ms to 2024", "Length of a burst, 200us to 20ms."),
     param("ackdiff", "NUMBER", "half of reported", "New packets that make a report, 1 to 512."),
     param("reported", "NUMBER", "64", "Packets that a report covers, 1 to 512."),
     param(
@@ -79,7 +102,9 @@ const PARAMS: &[Param] = &[
     param("packet_cost", "TIME", "0, 5us in parity", "It needs so long to send a packet."),
 ];
 
-const VERSIONS: [(&str, Version); 4] = [
+const VERSIONS: [(&str, Version); 6] = [
+    ("rfc8298", Version::Rfc8298),
+    ("2020-03-20", Version::V2020),
     ("2024-10-28", Version::V2024),
     ("2024-10-31", Version::V2024b),
     ("draft", Version::Draft),
@@ -96,6 +121,8 @@ const FLAGS: [&str; 7] = [
     "policer",
     "parity",
 ];
+/// Shortest interval between two times of tiny frames, s.
+const LEAST_DRAIN: f32 = 0.2;
 /// RTP header.
 const RTP_HEADER: u32 = 12;
 const MOST_SIZES: usize = 10;
@@ -132,7 +159,7 @@ struct Read {
     version: Option<usize>,
     ecn: usize,
     count: Option<usize>,
-    rates: [Option<Rate>; 3],
+    rates: [Option<Rate>; RATES.len()],
     numbers: [Option<f64>; NUMBERS.len()],
     times: [Option<Dur>; TIMES.len()],
     mtus: Vec<u32>,
@@ -141,21 +168,23 @@ struct Read {
     reported: Option<u16>,
 }
 
-const RATES: [&str; 3] = ["init_rate", "min_rate", "max_rate"];
+const RATES: [&str; 4] = ["init_rate", "min_rate", "max_rate", "ramp_up"];
 /// Names, least and greatest value.
-const NUMBERS: [(&str, f64, f64); 7] = [
+const NUMBERS: [(&str, f64, f64); 8] = [
     ("scale", 0.1, 1.0),
     ("pace_headroom", 1.0, 10.0),
     ("adaptive_pace_headroom", 1.0, 10.0),
     ("inflight_headroom", 1.0, 10.0),
     ("window_headroom", 1.5, 100.0),
     ("mul_increase", 0.0, 1.0),
+    ("gain_down", 0.0, 100.0),
     ("hysteresis", 0.0, 0.2),
 ];
-const TIMES: [(&str, Dur, Dur); 6] = [
+const TIMES: [(&str, Dur, Dur); 7] = [
     ("delay_target", Dur::from_millis(1), Dur::from_secs(1)),
     ("reorder", Dur::ZERO, Dur::from_secs(10)),
     ("queue", Dur::from_millis(1), Dur::from_secs(60)),
+    ("drain", Dur::ZERO, Dur::from_secs(3600)),
     ("microburst", Dur::from_micros(200), Dur::from_millis(20)),
     ("timer_slack", Dur::ZERO, Dur::from_millis(100)),
     ("packet_cost", Dur::ZERO, Dur::from_millis(100)),
@@ -200,9 +229,13 @@ impl Read {
         Ok(())
     }
 
-    fn time(&self, name: &str, default: Dur) -> Dur {
+    fn given(&self, name: &str) -> Option<Dur> {
         let index = TIMES.iter().position(|(known, ..)| *known == name);
-        index.and_then(|index| self.times[index]).unwrap_or(default)
+        index.and_then(|index| self.times[index])
+    }
+
+    fn time(&self, name: &str, default: Dur) -> Dur {
+        self.given(name).unwrap_or(default)
     }
 
     fn flag(&self, name: &str) -> bool {
@@ -240,7 +273,7 @@ impl Setup {
         let mut config =
             Config { parity, l4s: ECN[read.ecn].1 == Ecn::Ect1, ..Config::new(version) };
         let most = Rate(if is_2024 { 200_000_000 } else { 500_000_000 });
-        let [init, min, max] = read.rates;
+        let [init, min, max, ramp_up] = read.rates;
         let max = max.unwrap_or(most);
         let min = min.unwrap_or_else(|| max.min(Rate(1_000_000)));
         if min > max {
@@ -263,15 +296,27 @@ impl Setup {
                 "inflight_headroom" => config.inflight_headroom = value,
                 "window_headroom" => config.max_window_headroom = value,
                 "mul_increase" => config.mul_increase = value,
+                "gain_down" => config.gain_down = value,
                 _ => stream.hysteresis = value,
             }
         }
         let seconds = |time: Dur| time.as_secs_f64() as f32;
-        config.delay_target = seconds(read.time("delay_target", Dur::from_millis(60)));
-        config.reorder_time = seconds(read.time("reorder", Dur::from_millis(30)));
+        let given = |name| read.given(name).map(seconds);
+        config.delay_target = given("delay_target").unwrap_or(config.delay_target);
+        config.reorder_time = given("reorder").unwrap_or(config.reorder_time);
+        if let Some(drain) = given("drain") {
+            // Its tiny frames last 100 ms.
+            config.drain_interval = (drain > 0.0).then_some(drain.max(LEAST_DRAIN));
+        }
+        config.ramp_up_speed = ramp_up.map_or(config.ramp_up_speed, |rate| rate.0 as f32);
         stream.max_queue_delay = seconds(read.time("queue", Dur::from_millis(200)));
-        config.initial_cwnd = (init.0 / 80).min(u64::from(u32::MAX / 2)) as u32;
-        config.least_cwnd = 2 * (largest + RTP_HEADER);
+        if version != Version::Rfc8298 {
+            config.initial_cwnd = (init.0 / 80).min(u64::from(u32::MAX / 2)) as u32;
+        }
+        config.least_cwnd = match version {
+            Version::Rfc8298 | Version::V2020 => config.least_cwnd,
+            _ => 2 * (largest + RTP_HEADER),
+        };
         config.pacing = !read.flag("nopace");
         config.open_window = read.flag("open_window");
         config.relaxed_pacing = read.flag("relaxed_pacing");
@@ -286,6 +331,7 @@ impl Setup {
             (config.loss_beta, config.ecn_beta) = (1.0, 1.0);
             config.initial_cwnd = config.least_cwnd;
             config.open_window = true;
+            config.pacing &= version != Version::V2020;
         }
         config.mtus = std::mem::take(&mut read.mtus);
         config.least_packets_in_flight = read.least_packets;
@@ -293,7 +339,8 @@ impl Setup {
         let burst = if is_2024 { Dur::from_millis(1) } else { Dur::from_micros(500) };
         let host = |time| if parity { Dur::from_micros(time) } else { Dur::ZERO };
         let count = read.count.unwrap_or_else(|| usize::from(parity));
-        let text = read.describe(&config, version_name, [init, min, max]);
+        let rates = [Some(init), Some(min), Some(max), ramp_up];
+        let text = read.describe(&config, version_name, rates);
         Ok(Self {
             ecn: ECN[read.ecn].1,
             microburst: read.time("microburst", burst),
@@ -311,7 +358,12 @@ impl Setup {
 
 impl Read {
     /// Name and words that read the same.
-    fn describe(&self, config: &Config, version: &str, rates: [Rate; 3]) -> String {
+    fn describe(
+        &self,
+        config: &Config,
+        version: &str,
+        rates: [Option<Rate>; RATES.len()],
+    ) -> String {
         use std::fmt::Write as _;
 
         let mut text = format!("scream version {version} {}", ECN[self.ecn].0);
@@ -319,7 +371,9 @@ impl Read {
             let _ = write!(text, " {name} {value}"); // into a string: cannot fail
         };
         for (name, rate) in RATES.iter().zip(rates) {
-            add(name, &rate);
+            if let Some(rate) = rate {
+                add(name, &rate);
+            }
         }
         if let Some(rate) = self.fixed {
             add("fixed_rate", &rate);
@@ -421,6 +475,13 @@ mod tests {
         assert_eq!((fixed.stream.min_rate, fixed.stream.max_rate), (20e6, 20e6));
         assert_eq!((fixed.config.loss_beta, fixed.stream.max_queue_delay), (1.0, 10.0));
         assert_eq!(setup("scream min_rate 3Mbit").stream.init_rate, 3e6);
+        let first = setup("scream version 2020-03-20 ect0 ramp_up 1Mbit");
+        assert_eq!((first.config.ecn_beta, first.config.ramp_up_speed), (0.9, 1e6));
+        assert_eq!((first.config.drain_interval, first.config.least_cwnd), (Some(30.0), 5000));
+        assert_eq!(setup("scream version 2020-03-20 drain 0").config.drain_interval, None);
+        assert!(!setup("scream version 2020-03-20 fixed_rate 5Mbit").config.pacing);
+        let rfc = setup("scream version rfc8298 ect0").config;
+        assert_eq!((rfc.delay_target, rfc.initial_cwnd, rfc.reorder_time), (0.1, 3000, 0.01));
         assert_eq!(setup("scream max_rate 500kbit").stream.min_rate, 500e3);
     }
 
@@ -430,6 +491,7 @@ mod tests {
             "scream",
             "scream version 2024-10-31 parity noecn max_rate 20Mbit fixed_rate 5Mbit mtu 500,900",
             "scream nopace clock_drift scale 0.5 microburst 2ms ackdiff 1 reported 1 count legacy",
+            "scream version 2020-03-20 ramp_up 3Mbit gain_down 2 drain 60s",
             "scream timer_slack 10us packet_cost 0 packets_in_flight 20 hysteresis 0.1 policer",
         ] {
             let again = setup(&setup(text).text);
@@ -445,8 +507,8 @@ mod tests {
     fn errors_say_what_is_expected() {
         assert_eq!(
             error("scream version 2025-01-29"),
-            "scream: `version 2025-01-29`: expected one of 2024-10-28, 2024-10-31, draft, \
-             2026-06-30"
+            "scream: `version 2025-01-29`: expected one of rfc8298, 2020-03-20, 2024-10-28, \
+             2024-10-31, draft, 2026-06-30"
         );
         assert_eq!(
             error("scream microburst 50us"),

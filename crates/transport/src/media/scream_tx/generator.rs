@@ -9,6 +9,9 @@ use crate::media::source::{self, Source};
 
 /// Frames that are remembered until their packets have left: more than a queue holds.
 const REMEMBERED: usize = 4096;
+/// Queues drain for so long, with frames of so many bytes.
+const DRAIN: Dur = Dur::from_millis(100);
+const DRAIN_FRAME: f32 = 10.0;
 /// Largest frame, bytes: more than a queue holds.
 const LARGEST: f32 = 16e6;
 
@@ -19,6 +22,17 @@ pub struct Key {
     pub every: Dur,
     /// Its size over that of another.
     pub times: f32,
+}
+
+/// What the tool of 2020 does with an encoder beside its parameters.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Habits {
+    /// The original's dice.
+    pub(super) parity: bool,
+    /// Once in this time frames are tiny for [`DRAIN`].
+    pub(super) drain: Option<Dur>,
+    /// The frame clock sleeps between frames, and each sleep lasts longer by this.
+    pub(super) late: Dur,
 }
 
 /// Encoder that come and go.
@@ -72,7 +86,7 @@ pub(super) struct Made {
 
 #[derive(Debug)]
 enum Kind {
-    Tool { params: Tool, interval: Dur, last_key: Time, parity: bool },
+    Tool { params: Tool, interval: Dur, last_key: Time, habits: Habits },
     Video { params: source::Params, source: Option<Source> },
 }
 
@@ -94,12 +108,12 @@ pub(super) struct Generator {
 }
 
 impl Generator {
-    pub(super) fn new(stream: usize, ssrc: u32, media: Encoder, parity: bool) -> Self {
+    pub(super) fn new(stream: usize, ssrc: u32, media: Encoder, habits: Habits) -> Self {
         let kind = match media {
             Encoder::Tool(params) => {
                 // Whole microseconds, as the tool's timer has them.
-                let interval = Dur::from_micros(((1e6 / params.fps) as u64).max(1));
-                Kind::Tool { params, interval, last_key: Time::ZERO, parity }
+                let interval = Dur::from_micros(((1e6 / params.fps) as u64).max(1)) + habits.late;
+                Kind::Tool { params, interval, last_key: Time::ZERO, habits }
             }
             Encoder::Video(params) => Kind::Video { params, source: None },
         };
@@ -120,10 +134,10 @@ impl Generator {
         let at = self.due;
         self.instants += 1;
         let (bytes, mtu) = match &mut self.kind {
-            Kind::Tool { params, interval, last_key, parity } => {
+            Kind::Tool { params, interval, last_key, habits } => {
                 self.due = self.began + *interval * self.instants;
                 // The dice are thrown for frames without bytes, too.
-                let spread = if *parity { 1.0 } else { 2.0 } * (rng.unit() as f32 - 0.5);
+                let spread = if habits.parity { 1.0 } else { 2.0 } * (rng.unit() as f32 - 0.5);
                 let mut scale = 1.0 + spread * params.rand / 100.0;
                 if let Some(key) = params.key
                     && at.since(*last_key) >= key.every
@@ -136,7 +150,12 @@ impl Generator {
                     at.since(self.began).0 % cycle >= media.on.0
                 });
                 let target = target.filter(|_| !silent).unwrap_or(0.0);
-                (target / params.fps as f32 / 8.0 * scale, mtu)
+                let drains = habits.drain.is_some_and(|every| {
+                    let slots = (every.0 / DRAIN.0).max(1);
+                    at.since(self.began).0 / DRAIN.0 % slots == slots - 1
+                });
+                let bytes = target / params.fps as f32 / 8.0 * scale;
+                (if drains && bytes > 0.0 { DRAIN_FRAME } else { bytes }, mtu)
             }
             Kind::Video { params, source } => {
                 let source = source.get_or_insert_with(|| {

@@ -280,3 +280,51 @@ proptest! {
         prop_assert!(counts.frames + counts.skipped >= 70);
     }
 }
+
+// KAT scream.md 2.5: v2020 drops every 30 s, frames of 10 bytes for 100 ms
+#[test]
+fn the_tool_of_2020_makes_tiny_frames_once_in_thirty_seconds() {
+    for (drain, tiny) in [(Some(30.0), 10), (None, 0)] {
+        let mut params = params(Version::V2020, false, 1e6, Tool::default());
+        params.config.drain_interval = drain;
+        params.streams[0].1 = Encoder::Tool(Tool { fps: 50.0, ..Tool::default() });
+        let mut session = session(params);
+        let sent = run(&mut session, ms(60_050));
+        let small = sent.iter().filter(|(_, packet)| packet.rtp.bytes == 22);
+        let at: Vec<u64> = small.map(|(_, packet)| packet.frame.captured.0 / 100_000_000).collect();
+        assert_eq!(at.len(), tiny);
+        assert!(at.iter().all(|slot| slot % 300 == 299), "{at:?}");
+    }
+}
+
+// KAT scream.md 2.5: v2020's frame clock sleeps
+#[test]
+fn the_frame_clock_of_2020_loses_what_its_sleeps_take_longer() {
+    for (version, interval) in [(Version::V2020, 20_060_000), (Version::V2024, 20_000_000)] {
+        let host = Host::MODEL;
+        let mut session = session(Params { host, ..params(version, false, 1e6, Tool::default()) });
+        let sent = run(&mut session, ms(1000));
+        let frames: Vec<u64> = sent.iter().map(|(_, packet)| packet.frame.captured.0).collect();
+        assert!(frames.len() > 40);
+        assert!(frames.iter().all(|at| at % interval == 0), "{version:?}: {frames:?}");
+    }
+}
+
+// KAT scream.md 2.6: v2020 adds up what isOkToTransmit says, to 1 ms
+#[test]
+fn the_tool_of_2020_bursts_for_a_millisecond() {
+    let mut params = params(Version::V2020, false, 10e6, Tool::default());
+    params.config.l4s = true; // paced always
+    let mut session = session(params);
+    let sent = run(&mut session, ms(5000));
+    let mut gaps = Vec::new();
+    for pair in sent.windows(2).filter(|pair| pair[0].0 >= ms(2000)) {
+        let gap = pair[1].0.since(pair[0].0).0;
+        if gap > 0 && pair[0].1.frame.number == pair[1].1.frame.number {
+            gaps.push(gap as f64 / 1e6);
+        }
+    }
+    // Beyond 1 ms by less than the time of the packet that ends it.
+    assert!(gaps.len() > 20, "{gaps:?}");
+    assert!(gaps.iter().all(|gap| (1.0..1.2).contains(gap)), "{gaps:?}");
+}

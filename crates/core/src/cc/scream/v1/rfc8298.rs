@@ -1,0 +1,136 @@
+//! Window and targets of RFC 8298 (sections 4.1.2 and 4.1.3; `scream.md` 5.1).
+
+use super::super::{Config, Ticks};
+use super::V1;
+use super::stream::{ADJUST_SECONDS, Cues, Media};
+
+/// QDELAY_TREND_TH and QDELAY_TREND_LO.
+const TREND: f32 = 0.2;
+/// T_RESUME_FAST_INCREASE, ticks: 5 s.
+const RESUME: u32 = 5 * 65_536;
+/// GAIN.
+const GAIN_UP: f32 = 1.0;
+/// Slack of the window in fast increase and later.
+const FAST_SLACK: f32 = 1.5;
+const SLACK: f32 = 1.25;
+/// RATE_PACE_MIN, bit/s.
+const MIN_PACE_RATE: f32 = 50e3;
+/// BETA_R, for losses and marks.
+const BETA_RATE: f32 = 0.9;
+/// PRE_CONGESTION_GUARD.
+const GUARD: f32 = 0.1;
+/// TX_QUEUE_SIZE_FACTOR.
+const QUEUE_FACTOR: f32 = 1.0;
+/// RTP_QDELAY_TH, s, and TARGET_RATE_SCALE_RTP_QDELAY.
+const RTP_DELAY: f32 = 0.02;
+const RTP_DELAY_SCALE: f32 = 0.95;
+
+impl V1 {
+    pub(super) fn update_window_rfc8298(&mut self, now: Ticks) {
+        let fraction = self.queue_delay / self.delay_target;
+        self.trend.smooth(fraction);
+        if self.trend.is_due(now) {
+            self.trend.sample(now, fraction);
+            self.trend.update();
+            self.adjust_delay_target();
+        }
+        let mss = self.packet_bytes() as f32;
+        let acked = self.newly_acked as f32;
+        let (cwnd, in_flight) = (self.cwnd as f32, self.in_flight as f32);
+        if self.loss_event || self.ce_event {
+            let share = if self.loss_event { self.config.loss_beta } else { self.config.ecn_beta };
+            self.cwnd = (share * cwnd) as i32;
+            self.fast_increase = false;
+            self.last_congestion = now;
+        } else if self.fast_increase && self.trend.now < TREND {
+            if in_flight * FAST_SLACK + acked > cwnd {
+                self.cwnd = self.cwnd.saturating_add(self.newly_acked);
+            }
+        } else {
+            self.fast_increase = false;
+            let off = (self.delay_target - self.queue_delay) / self.delay_target;
+            let gain = if off > 0.0 { GAIN_UP } else { self.config.gain_down };
+            let unused = in_flight * SLACK + acked <= cwnd;
+            if off <= 0.0 || !unused {
+                let change = gain * off * acked * mss / cwnd;
+                self.cwnd = (cwnd + change) as i32;
+            }
+            let bound = self.config.inflight_headroom * self.flights.high() as f32;
+            self.cwnd = self.cwnd.min(bound as i32);
+        }
+        if self.trend.now >= TREND {
+            self.last_congestion = now;
+        } else if now.since(self.last_congestion) > RESUME {
+            self.fast_increase = true;
+        }
+        let rate = (self.cwnd as f32 * 8.0 / self.srtt.max(0.001)).max(MIN_PACE_RATE);
+        let rate = self.config.max_total_rate.map_or(rate, |most| rate.min(most));
+        self.pace = mss * 8.0 / (self.config.pace_headroom * rate);
+    }
+}
+
+impl Media {
+    pub(super) fn back_off_rfc8298(&mut self) {
+        self.inflection = Some(self.target);
+        self.target *= BETA_RATE;
+    }
+
+    pub(super) fn adjust_rfc8298(&mut self, now: Ticks, config: &Config, cues: Cues) {
+        self.history.add(self.rates.mean.media);
+        let ramp = config.ramp_up_speed.min(self.target * config.ramp_up_scale);
+        let distance = self.inflection.map_or(1.0, |inflection| {
+            (4.0 * (self.target - inflection) / inflection).powi(2).clamp(0.2, 1.0)
+        });
+        let carried = self.rates.mean.carried();
+        if cues.fast_increase {
+            self.target += ramp * ADJUST_SECONDS * distance;
+        } else {
+            // As the pseudocode has it: what is carried is the change, not what it leads to.
+            let queue_bits = self.queue.bytes() as f32 * 8.0;
+            let mut change = carried * (1.0 - GUARD * cues.trend) - QUEUE_FACTOR * queue_bits;
+            if change > 0.0 {
+                change = (change * distance).min(ramp * ADJUST_SECONDS);
+            }
+            self.target += change;
+            if self.queue.delay(now) > RTP_DELAY {
+                self.target *= RTP_DELAY_SCALE;
+            }
+        }
+        let used = carried.max(self.rates.mean.media).max(self.history.median());
+        if used > 0.0 {
+            self.target = self.target.min(used * (2.0 - cues.lasting_trend));
+        }
+    }
+}
+
+const RATES: usize = 50;
+
+/// The media rate at the last fifty adjustments: 10 s.
+#[derive(Clone, Debug)]
+pub(super) struct RateHistory {
+    ring: [f32; RATES],
+    at: usize,
+    count: usize,
+}
+
+impl Default for RateHistory {
+    fn default() -> Self {
+        Self { ring: [0.0; RATES], at: 0, count: 0 }
+    }
+}
+
+impl RateHistory {
+    fn add(&mut self, rate: f32) {
+        self.ring[self.at] = rate;
+        self.at = (self.at + 1) % RATES;
+        self.count = (self.count + 1).min(RATES);
+    }
+
+    /// bit/s.
+    fn median(&self) -> f32 {
+        let mut sorted = self.ring;
+        let known = &mut sorted[..self.count];
+        known.sort_unstable_by(f32::total_cmp);
+        known.get(self.count / 2).copied().unwrap_or(0.0)
+    }
+}
