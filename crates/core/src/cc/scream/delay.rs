@@ -119,3 +119,66 @@ impl BaseDelay {
         (self.drift, self.per_second) = (0, 0);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u32 = 65_536;
+
+    /// Queue delays at 10 per second for so many seconds with an empty queue and a clock that runs
+    /// faster by this share, ticks.
+    fn delays(base: &mut BaseDelay, seconds: u32, drift: f64) -> Vec<u32> {
+        (0..seconds * 10)
+            .map(|n| {
+                let now = n * (SECOND / 10);
+                if n % 10 == 0 {
+                    base.drifts();
+                }
+                let one_way = (f64::from(now) * drift) as u32;
+                match base.sample(Ticks(now), one_way.wrapping_sub(100)) {
+                    Sample::Delay(delay) => delay,
+                    Sample::Restarted => panic!("a drift of one sign"),
+                }
+            })
+            .collect()
+    }
+
+    // KAT scream.md 4.4.15: a clock that is 0.02 % fast reads as 100 ms after 500 s
+    #[test]
+    fn a_fast_clock_is_compensated_for() {
+        let mut plain = BaseDelay::new(Ticks(0), false);
+        let standing = delays(&mut plain, 700, 0.0002);
+        assert!(standing[6990].abs_diff(SECOND / 10) < SECOND / 200, "{}", standing[6990]);
+        let mut compensating = BaseDelay::new(Ticks(0), true);
+        let delays = delays(&mut compensating, 700, 0.0002);
+        assert!(delays[6990] < SECOND / 200, "{}", delays[6990]);
+    }
+
+    // KAT scream.md 4.4 2a, 2b: a slow clock lowers the base all the time
+    #[test]
+    fn a_slow_clock_and_one_that_started_later_show_no_queue() {
+        let mut base = BaseDelay::new(Ticks(0), false);
+        assert!(delays(&mut base, 100, -0.0002).iter().all(|&delay| delay == 0));
+        let mut base = BaseDelay::new(Ticks(0), false);
+        // Around the wrap of the difference of the two clocks.
+        assert_eq!(base.sample(Ticks(1), 5), Sample::Delay(0));
+        assert_eq!(base.sample(Ticks(2), 5_u32.wrapping_sub(10)), Sample::Delay(0));
+        assert_eq!(base.sample(Ticks(3), 5), Sample::Delay(10));
+    }
+
+    // KAT scream.md 4.1: fifty slots of ten seconds
+    #[test]
+    fn the_base_is_forgotten_after_500_seconds() {
+        let mut base = BaseDelay::new(Ticks(0), false);
+        base.sample(Ticks(1), 0);
+        let later = |base: &mut BaseDelay, second: u32| base.sample(Ticks(second * SECOND), 1000);
+        for second in 1..500 {
+            assert_eq!(later(&mut base, second), Sample::Delay(1000));
+        }
+        for second in 500..520 {
+            later(&mut base, second);
+        }
+        assert_eq!(later(&mut base, 520), Sample::Delay(0));
+    }
+}

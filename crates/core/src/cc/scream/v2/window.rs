@@ -170,11 +170,10 @@ impl V2 {
     }
 
     fn increase(&mut self, increment: f32) {
-        // The original of 2026 never grows with a fixed rate, which is always the greatest.
-        let is_fixed =
-            self.streams.iter().all(|media| media.about.min_rate >= media.about.max_rate);
+        // DEVIATION: a fixed rate needs its window, too (`scream.md` 2.4, the stuck `-fixedrate`).
+        let fixed = self.streams.iter().all(|media| media.about.min_rate >= media.about.max_rate);
         let wants_more =
-            self.rules.law == Law::Y2024 || is_fixed || self.sum_target() < self.sum_max();
+            self.rules.law == Law::Y2024 || fixed || self.sum_target() < self.sum_max();
         let mss = self.packet_bytes();
         let control = &mut self.control;
         let most = control.max_in_flight.max(control.max_in_flight_previous) as f32;
