@@ -297,7 +297,8 @@ impl Tx<'_> {
                 return;
             }
             let gso = match self.o.gso {
-                Gso::Auto if waiting >= self.long_burst() => TRAIN,
+                Gso::Auto if self.o.fixed_kbps.is_some() && waiting >= LONG_FIXED_BURST => BATCH,
+                Gso::Auto if waiting >= LONG_BURST => TRAIN,
                 Gso::On => BATCH,
                 Gso::Auto | Gso::Off => 1,
             };
@@ -307,10 +308,6 @@ impl Tx<'_> {
                 return;
             }
         }
-    }
-
-    fn long_burst(&self) -> usize {
-        if self.o.fixed_kbps.is_some() { LONG_FIXED_BURST } else { LONG_BURST }
     }
 
     fn send(&mut self, gso: usize) -> bool {

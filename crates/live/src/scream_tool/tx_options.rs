@@ -68,6 +68,7 @@ pub(super) struct TxOptions {
     /// Which of these were given: a default steps aside for them.
     has_min: bool,
     has_max: bool,
+    has_microburst: bool,
 }
 
 /// Whether the kernel or the card cuts packets out of a larger piece.
@@ -82,6 +83,8 @@ pub(super) enum Gso {
 
 /// Rates that the arithmetic in 32-bit floats carries, kbit/s.
 const GREATEST_KBPS: f64 = 100e6;
+/// Length of a burst of a fixed rate, which was that of all until 2024-10-31.
+const FIXED_MICROBURST_MS: f64 = 1.0;
 /// Smaller packets are headers.
 const LEAST_MTU: u64 = 50;
 /// Largest RTP payload in a UDP datagram over IPv4.
@@ -149,6 +152,7 @@ impl TxOptions {
             notes: Vec::new(),
             has_min: false,
             has_max: false,
+            has_microburst: false,
         }
     }
 
@@ -191,6 +195,10 @@ impl TxOptions {
                     ));
                 }
             }
+        }
+        // Half as many wake-ups, for a rate that answers to no mark.
+        if self.fixed_kbps.is_some() && !self.has_microburst {
+            self.microburst_ms = FIXED_MICROBURST_MS;
         }
         self.init_kbps = self.init_kbps.max(self.min_kbps).min(self.max_kbps);
         if self.least_packets_in_flight > 0 && self.mtus.len() == 1 {
@@ -483,8 +491,11 @@ const OPTIONS: &[Group<O>] = &[
             Opt {
                 names: &["microburstinterval"],
                 values: &["ms"],
-                help: "packets leave in bursts of this length, 0.2 to 20, default 0.5 (before 2024-10-31: 1)",
-                set: |o, v| number(&mut o.microburst_ms, v, 0.2, 20.0),
+                help: "packets leave in bursts of this length, 0.2 to 20, default 0.5 (1 with -fixedrate\n                               and before 2024-10-31)",
+                set: |o, v| {
+                    o.has_microburst = true;
+                    number(&mut o.microburst_ms, v, 0.2, 20.0)
+                },
             },
             Opt {
                 names: &["paceheadroom"],
@@ -794,6 +805,9 @@ mod tests {
         assert_eq!(o.mtus, [500, 1000, 1400]);
         assert_eq!(read("-duration 2.5 h 1").unwrap().duration_s, Some(2.5));
         assert_eq!(read("-fixedrate 0 h 1").unwrap().fixed_kbps, None);
+        assert_eq!(read("-fixedrate 9 h 1").unwrap().microburst_ms, 1.0);
+        let chosen = read("-microburstinterval 0.5 -fixedrate 9 h 1").unwrap();
+        assert_eq!(chosen.microburst_ms, 0.5);
     }
 
     // KAT scream.md 2.1: limits of ect, microburstinterval and hysteresis, pushtraffic without rate

@@ -434,3 +434,44 @@ fn faults_of_parameters_are_named() {
     assert!(!sender.set_priority(0, 0.0) && !sender.set_priority(1, 1.0));
     assert!(!sender.set_rates(0, 2e6, 1e6) && sender.set_rates(0, 1e6, 2e6));
 }
+
+#[test]
+fn a_late_report_empties_the_queue_only_in_parity() {
+    let discarded = |parity| {
+        let config = Config { parity, ..Config::new(Version::V2026) };
+        let mut sender = Sender::new(config, Ticks(FIRST));
+        sender.add_stream(stream(1)).unwrap();
+        let mut now = FIRST;
+        for seq in 0..2000 {
+            now += 66;
+            sender.push(Ticks(now), 0, rtp(seq, 1000, now));
+            sender.may_transmit(Ticks(now));
+            sender.transmit(Ticks(now), 0);
+            let received = Some(Ticks(now));
+            // The packet was not late, only its report: the receiver had no CPU.
+            now += if seq == 1999 { SECOND / 10 } else { 7 };
+            let metric = Metric { received, ecn: Ecn::NotEct };
+            sender.on_block(Ticks(now), 1, seq, [metric].into_iter(), false, &mut |_| ());
+        }
+        std::iter::from_fn(|| sender.take_discarded()).for_each(drop);
+        sender.push(Ticks(now), 0, rtp(2000, 1000, now));
+        sender.take_discarded()
+    };
+    assert_eq!(discarded(true), Some(2000), "the original's quirk");
+    assert_eq!(discarded(false), None);
+}
+
+#[test]
+fn pacing_follows_any_rate_but_in_parity() {
+    let pace = |parity| {
+        let fixed = Config::fixed_rate(Version::V2026, 1200);
+        let config = Config { parity, pace_headroom: 4.0, ..fixed };
+        let rate = 400e6;
+        let fast = Stream { min_rate: rate, init_rate: rate, max_rate: rate, ..stream(0) };
+        let mut bench = Bench::new(config, &[fast], 10e9);
+        bench.run(2);
+        bench.sender.snapshot().pace
+    };
+    assert_eq!(pace(true), 10e-6);
+    assert!(pace(false) < 7e-6, "{}", pace(false));
+}
