@@ -2,7 +2,6 @@
 //! functions do. Every function checks its pointers for NULL, and no panic leaves it.
 
 #![expect(unsafe_code, reason = "C hands over pointers; each use says what it relies on")]
-#![expect(clippy::not_unsafe_ptr_arg_deref, reason = "contracts are those of the header")]
 
 mod pointers;
 
@@ -78,6 +77,7 @@ fn made<T>(
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
 fn code(refusal: Refusal) -> c_int {
     match refusal {
         Refusal::Rtp(_) | Refusal::Long(_) | Refusal::Stream(_) => BAD,

@@ -475,3 +475,19 @@ fn pacing_follows_any_rate_but_in_parity() {
     assert_eq!(pace(true), 10e-6);
     assert!(pace(false) < 7e-6, "{}", pace(false));
 }
+
+#[test]
+fn version_1_keeps_streams_alive_and_a_bound_of_their_sum() {
+    let streams = [stream(0), Stream { priority: 0.5, ..stream(1) }];
+    let mut bench = Bench::new(config(Version::V2020), &streams, 10e6);
+    bench.run(20);
+    let rates = bench.rate(20);
+    let sum = rates[0] + rates[1];
+    // Packets are paced at the window's rate, not the target's: a step at 1 ms leaves a third.
+    assert!((2e6..10.1e6).contains(&sum), "{rates:?}");
+    assert!(rates.iter().all(|&rate| rate > 0.1 * sum), "{rates:?}");
+    bench.sender.set_max_total_rate(Some(2e6));
+    bench.run(5);
+    let sum: f64 = bench.rate(5).iter().sum();
+    assert!((1e6..2.2e6).contains(&sum), "{sum}");
+}
