@@ -46,10 +46,6 @@ impl Media {
             let push = Push::new(rate, mtu, microburst(o), o.fps, now);
             Source::Push { push, payload: 0 }
         } else {
-            if o.generation == Generation::V2020 {
-                let why = "SCReAM version 1 is not built yet; -logformat 2020 has its columns";
-                return Err(format!("-generation 2020: {why}"));
-            }
             let params = params(o, counting);
             params.config.check()?;
             params.streams.iter().try_for_each(|(stream, _)| stream.check())?;
@@ -234,11 +230,14 @@ fn params(o: &TxOptions, counting: Counting) -> Params {
     config.delay_target = o.delay_target_s as f32;
     // 100 ms at the start rate.
     config.initial_cwnd = (o.init_kbps * 100.0 / 8.0) as u32;
-    config.least_cwnd = 2 * (mtu + 12);
     config.pacing = o.is_paced;
     config.pace_headroom = o.pace_headroom as f32;
     config.adaptive_pace_headroom = o.adaptive_pace_headroom as f32;
-    config.inflight_headroom = o.inflight_headroom as f32;
+    // Version 1 has its own in the algorithm.
+    if o.generation > Generation::V2020 {
+        config.least_cwnd = 2 * (mtu + 12);
+        config.inflight_headroom = o.inflight_headroom as f32;
+    }
     config.mul_increase = o.mul_increase as f32;
     config.max_window_headroom = o.max_window_headroom as f32;
     config.open_window = o.open_window;
@@ -261,7 +260,7 @@ fn params(o: &TxOptions, counting: Counting) -> Params {
             parity: o.parity,
             l4s: config.l4s,
             delay_target: config.delay_target,
-            pacing: config.pacing,
+            pacing: config.pacing && o.generation > Generation::V2020,
             clock_drift: config.clock_drift,
             reorder_time: config.reorder_time,
             ..Config::fixed_rate(o.generation.version(), mtu)

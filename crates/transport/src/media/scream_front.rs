@@ -359,7 +359,7 @@ mod tests {
                     let _ = front.push(now, &packet(seq, left == 0, payload)); // full: left out
                     seq = seq.wrapping_add(1);
                 }
-                frame = frame + Dur::from_millis(20);
+                frame += Dur::from_millis(20);
             }
             while let Some((_, bytes)) = reports.pop_front_if(|(at, _)| *at <= now) {
                 front.on_feedback(now, &bytes).expect("a report");
