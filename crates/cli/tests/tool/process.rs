@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::net::UdpSocket;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
@@ -133,10 +134,17 @@ impl Drop for Program {
     }
 }
 
-/// A port that nobody has.
+/// A port that nobody has: below those that the kernel gives to sockets without one, so that no other
+/// test is given it before the program has it.
 pub(crate) fn port() -> u16 {
-    let socket = UdpSocket::bind("127.0.0.1:0").expect("loopback");
-    socket.local_addr().expect("bound").port()
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = 20_000 + (std::process::id() % 100) as u16 * 100;
+    loop {
+        let port = first + NEXT.fetch_add(1, Ordering::Relaxed);
+        if UdpSocket::bind(("0.0.0.0", port)).is_ok() {
+            return port;
+        }
+    }
 }
 
 /// An empty folder for the test called `name`.

@@ -58,6 +58,7 @@ fn both_ends_on_one_host_and_port_tell_the_same_of_a_run() {
 }
 
 #[test]
+#[cfg_attr(not(ipv6), ignore = "no IPv6 on loopback")]
 fn an_adaptive_run_over_ipv6_leaves_its_start_rate() {
     let port = port();
     let mut rx = rx(&format!("-ipv6 -feedback rfc8888 {port}"));
