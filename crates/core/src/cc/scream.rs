@@ -11,6 +11,7 @@ mod delay;
 mod flight;
 mod queue;
 mod rates;
+mod report;
 mod schedule;
 mod sender;
 mod snapshot;

@@ -2,37 +2,16 @@
 
 use super::super::delay::Sample;
 use super::super::flight::is_after;
+use super::super::report::{Acked, Arrival, Block, MAX_RTT, OLDEST};
 use super::super::ticks::seconds;
 use super::super::{AckLine, Metric, Ticks};
 use super::{Law, V1};
 use crate::ecn::Ecn;
 
-/// Reports so far behind the highest packet that was acknowledged are dropped.
-const OLDEST: u16 = 512;
 /// The original looks for losses so far behind.
 const LOSS_WINDOW: u16 = 256;
-/// Greatest RTT that counts, ticks: 15 s.
-const MAX_RTT: u32 = 1_000_000;
 /// Weight of a share of marks in alpha; a larger one counts twice.
 const ALPHA_GAIN: f32 = 0.125;
-
-/// What the report says of a packet.
-#[derive(Clone, Copy)]
-struct Arrival {
-    stream: usize,
-    seq: u16,
-    received: Ticks,
-    ecn: Ecn,
-    /// The control loop runs now.
-    last: bool,
-}
-
-/// A packet that was not known to have arrived.
-struct Acked {
-    rtt: u32,
-    sent: Ticks,
-    marker: bool,
-}
 
 impl V1 {
     pub(in super::super) fn on_block(
@@ -57,29 +36,11 @@ impl V1 {
             return;
         }
         let parity = self.config.parity;
-        let mut report = |sender: &mut Self, arrival| {
-            if let Some(line) = sender.on_packet(now, arrival, detailed) {
+        Block { stream, begin, newest }.arrivals(metrics, parity, |arrival| {
+            if let Some(line) = self.on_packet(now, arrival, detailed) {
                 log(&line);
             }
-        };
-        // As in version 2, only the original asks for the block's last word.
-        let mut pending = None;
-        for (index, Metric { received, ecn }) in metrics.enumerate() {
-            let Some(received) = received else { continue };
-            let seq = begin.wrapping_add(index as u16);
-            if is_after(seq, newest) {
-                continue;
-            }
-            let arrival = Arrival { stream, seq, received, ecn, last: false };
-            if parity {
-                report(self, Arrival { last: index + 1 == count, ..arrival });
-            } else if let Some(before) = pending.replace(arrival) {
-                report(self, before);
-            }
-        }
-        if let Some(arrival) = pending {
-            report(self, Arrival { last: true, ..arrival });
-        }
+        });
     }
 
     fn on_packet(&mut self, now: Ticks, arrival: Arrival, detailed: bool) -> Option<AckLine> {

@@ -2,18 +2,15 @@
 
 use super::super::delay::Sample;
 use super::super::flight::is_after;
+use super::super::report::{Acked, Arrival, Block, MAX_RTT, OLDEST};
 use super::super::ticks::seconds;
 use super::super::{AckLine, Metric, Ticks};
 use super::rules::Law;
 use super::{LONG_AGO, V2};
 use crate::ecn::Ecn;
 
-/// Reports so far behind the highest packet that was acknowledged are dropped.
-const OLDEST: u16 = 512;
 /// The original gives up that many packets below the oldest that it looks at.
 const GIVEN_UP: u16 = 32;
-/// Greatest RTT that counts, ticks: 15 s.
-const MAX_RTT: u32 = 1_000_000;
 /// Without a low queue for so long the base delay is not believed any more, ticks.
 const NO_LOW_QUEUE: u32 = 49 * 655_360;
 /// s.
@@ -25,24 +22,6 @@ const LOSS_THRESHOLD: f32 = 0.01;
 /// Loss rate of a policer.
 const POLICER_LOSS: f32 = 0.1;
 const POLICER_BETA: f32 = 0.8;
-
-/// What the report says of a packet.
-#[derive(Clone, Copy)]
-struct Arrival {
-    stream: usize,
-    seq: u16,
-    received: Ticks,
-    ecn: Ecn,
-    /// The control loop runs now.
-    last: bool,
-}
-
-/// A packet that was not known to have arrived.
-struct Acked {
-    rtt: u32,
-    sent: Ticks,
-    marker: bool,
-}
 
 impl V2 {
     pub(in super::super) fn on_block(
@@ -65,30 +44,11 @@ impl V2 {
             return;
         }
         let parity = self.config.parity;
-        let mut report = |sender: &mut Self, arrival| {
-            if let Some(line) = sender.on_packet(now, arrival, detailed) {
+        Block { stream, begin, newest }.arrivals(metrics, parity, |arrival| {
+            if let Some(line) = self.on_packet(now, arrival, detailed) {
                 log(&line);
             }
-        };
-        // The control loop runs at the last packet of the block. The original's does so only if that
-        // is the block's last word, too; a receiver may well fill its blocks up.
-        let mut pending = None;
-        for (index, Metric { received, ecn }) in metrics.enumerate() {
-            let Some(received) = received else { continue };
-            let seq = begin.wrapping_add(index as u16);
-            if is_after(seq, newest) {
-                continue;
-            }
-            let arrival = Arrival { stream, seq, received, ecn, last: false };
-            if parity {
-                report(self, Arrival { last: index + 1 == count, ..arrival });
-            } else if let Some(before) = pending.replace(arrival) {
-                report(self, before);
-            }
-        }
-        if let Some(arrival) = pending {
-            report(self, Arrival { last: true, ..arrival });
-        }
+        });
     }
 
     fn on_packet(&mut self, now: Ticks, arrival: Arrival, detailed: bool) -> Option<AckLine> {
