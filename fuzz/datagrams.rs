@@ -30,16 +30,18 @@ const LIMIT: usize = 300;
 /// Datagrams that the network remembers for replays.
 const REPLAYS: usize = 256;
 
-/// Runs sessions until the time is over; tells of each before it starts. Gives sessions and datagrams.
+/// Runs sessions until there were so many datagrams or the time is over; tells of each before it starts.
+/// Gives sessions and datagrams.
 pub(crate) fn run(
-    time: Duration,
+    goal: u64,
+    limit: Duration,
     seed: u64,
     mut tell: impl FnMut(String),
 ) -> Result<(u64, u64), String> {
     let start = Instant::now();
     let (mut sessions, mut datagrams) = (0, 0);
     let mut memory = None;
-    while start.elapsed() < time || sessions < 2 {
+    while (datagrams < goal && start.elapsed() < limit) || sessions < 2 {
         tell(format!("session {sessions} of seed {seed}"));
         let rng = Rng::named(seed, &format!("datagrams.{sessions}"));
         datagrams += Lab::new(rng).run().map_err(|fault| format!("session {sessions}: {fault}"))?;

@@ -1,7 +1,7 @@
 //! Fuzzes what users write: tc's grammar of queues and controllers, scenario files, overrides, sweeps.
 //!
 //! `cargo run -p sojourn-scenario --example fuzz -- [SECONDS [SEED]]`, or `make fuzz`. The time is split
-//! over the targets. Inputs are mutated from a corpus with a dictionary of all registered words; one
+//! over the targets; ten million datagrams come before, in as much time at the most. Inputs are mutated from a corpus with a dictionary of all registered words; one
 //! that gives a new kind of answer joins the corpus, which stands in for coverage on stable Rust.
 //! Datagrams have a target of their own ([`datagrams`]).
 //! Nothing may panic or hang, an error is one line, and what is accepted is written so that it reads
@@ -23,6 +23,9 @@ use sojourn_core::aqm::{Env, Log};
 use sojourn_core::grammar::{Param, split_name};
 use sojourn_core::{FlowId, Packet, Rng, Time, cc, qdiscs};
 use sojourn_scenario::{Scenario, expand, load, to_toml};
+
+/// Datagrams that SCReAM's two ends have to bear.
+const DATAGRAMS: u64 = 10_000_000;
 
 /// How long one input may take, however slow the machine.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -93,8 +96,9 @@ fn main() {
     let (seconds, seed) = (number(60), number(1));
     let current = Arc::new(Mutex::new((0, String::new())));
     watch(Arc::clone(&current));
-    let share = Duration::from_secs(seconds) / (TARGETS.len() + 1) as u32;
-    strangers(share, seed, &current);
+    let time = Duration::from_secs(seconds);
+    strangers(time, seed, &current);
+    let share = time / TARGETS.len() as u32;
     for (name, check) in TARGETS {
         let start = Instant::now();
         let mut fuzzer = Fuzzer::new(seed, name);
@@ -121,12 +125,12 @@ fn main() {
 }
 
 /// SCReAM's ends and datagrams from anybody.
-fn strangers(share: Duration, seed: u64, current: &Mutex<(u64, String)>) {
+fn strangers(limit: Duration, seed: u64, current: &Mutex<(u64, String)>) {
     let tell = |what: String| {
         let mut current = current.lock().unwrap_or_else(PoisonError::into_inner);
         *current = (current.0 + 1, what);
     };
-    match catch_unwind(AssertUnwindSafe(|| datagrams::run(share, seed, tell))) {
+    match catch_unwind(AssertUnwindSafe(|| datagrams::run(DATAGRAMS, limit, seed, tell))) {
         Ok(Ok((sessions, datagrams))) => {
             println!("{:>10}: {datagrams} datagrams in {sessions} sessions", "datagrams");
         }

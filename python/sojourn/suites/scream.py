@@ -3,6 +3,10 @@
 Two laptops on Gigabit Ethernet; on the receiving one, HTB at 100 Mbit/s with dualpi2 as its leaf on what arrives, and
 netem with the whole RTT on what leaves. Kernel 5.15 of the L4S team, iperf with Prague. Facts: `scream.md` 1.1.
 
+Of the receiving laptop the report gives all commands, and none of them sets `tcp_ecn`. With a receiver that takes RFC
+3168 only, module 0.7 of Prague has no ECN: a Reno flow in the classic queue (`cc.md` 3.5 F). That is the first
+variant; in the others both ends have AccECN, or the flows are CUBIC.
+
 What the numbers were read from is not said. Here they are Mbit/s of IP packets that arrived (1400 bytes a full one,
 which is how the report counts them), in a steady window. The record's figure shows how the runs went: SCReAM
 alone, the first Prague at 22 s, and convergence 18 s later. So flow k starts at 22 s + 20 s (k - 1), and the window
@@ -24,11 +28,20 @@ SETTLE_S = 20
 WINDOW_S = 40
 ALONE: tuple[int, int] = (5, 60)
 MAX_FLOWS = 4
-CLASSIC_LOAD = "classic-load"
+ACCECN = "accecn"
+CUBIC = "cubic"
 #: What the suites of both days can be varied in.
 VARIANTS = {
-    "as-reported": "iperf's flows are TCP Prague",
-    CLASSIC_LOAD: "iperf's flows are what the kernel makes unless told, CUBIC without ECN, in the classic queue",
+    "as-scripted": "the receiver has its kernel's `tcp_ecn`, as the report's script leaves it: Prague gets no AccECN, "
+    "and goes without ECN",
+    ACCECN: "`tcp_ecn = 3` at both ends: Prague is in the L4S queue, beside SCReAM",
+    CUBIC: "iperf's flows are the kernel's default, CUBIC without ECN",
+}
+#: What makes a Prague flow one of the variant.
+LOADS: dict[str, dict[str, object]] = {
+    "as-scripted": {"tcp": {"ecn": "rfc3168"}},
+    ACCECN: {},
+    CUBIC: {"cc": "cubic", "tcp": {"ecn": "off"}},
 }
 QUESTION = "How much of the link does SCReAM take alone, and beside Prague?"
 TRACE = "What do marks change in rate and delay?"
@@ -126,7 +139,7 @@ SCENARIOS = {
 
 def cells(suite: str, version: str, tables: Sequence[Table], variant: str) -> Iterator[Case]:
     """A run for each number of the tables."""
-    load = {"cc": "cubic", "tcp": {"ecn": "off"}} if variant == CLASSIC_LOAD else {}
+    load = LOADS[variant]
     for table in tables:
         for label in table.published:
             for flows in range(MAX_FLOWS + 1):
@@ -180,7 +193,7 @@ def pragues(
     *,
     load: Mapping[str, object] | None = None,
 ) -> list[dict[str, object]]:
-    """Prague flows that start one after the other, or flows of another `load` in their place."""
+    """Prague flows with AccECN that start one after the other, or what a `load` makes of them."""
     return [
         {
             "name": f"prague-{number + 1}",

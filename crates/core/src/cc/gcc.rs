@@ -471,7 +471,7 @@ impl Controller for Gcc {
             pacing: true,
             feedback: Some(Feedback::Ccfb),
             codepoint: Some(Ecn::NotEct),
-            ect_on_control: false,
+            ..Needs::default()
         }
     }
 

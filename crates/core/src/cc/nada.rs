@@ -407,7 +407,7 @@ impl Controller for Nada {
             pacing: true,
             feedback: Some(Feedback::Ccfb),
             codepoint: Some(if self.params.ecn { Ecn::Ect0 } else { Ecn::NotEct }),
-            ect_on_control: false,
+            ..Needs::default()
         }
     }
 

@@ -382,6 +382,7 @@ impl Controller for UdpPrague {
             feedback: Some(Feedback::Counters),
             codepoint: Some(Ecn::Ect1),
             ect_on_control: true,
+            ..Needs::default()
         }
     }
 

@@ -434,6 +434,7 @@ fn needs(object: &Bound<'_, PyAny>) -> PyResult<Needs> {
         owns_cwnd: flag("owns_cwnd")?,
         pacing: flag("pacing")?,
         feedback: feedback.transpose()?,
+        accecn_only: flag("accecn_only")?,
         codepoint: codepoint.transpose()?,
         ect_on_control: flag("ect_on_control")?,
     })

@@ -295,7 +295,11 @@ impl Sender {
     /// The feedback that a SYN asks for now. Where two were lost, a middlebox may be the reason that drops
     /// those with ECN (`tcp_ecn_fallback`).
     fn wish(&self) -> Feedback {
-        if self.syn_timeouts < SYNS_WITH_ECN { self.config.ecn } else { Feedback::None }
+        match self.config.ecn {
+            _ if self.syn_timeouts >= SYNS_WITH_ECN => Feedback::None,
+            Feedback::Rfc3168 if self.needs.accecn_only => Feedback::AccEcn,
+            configured => configured,
+        }
     }
 
     fn send_syn(&mut self, now: Time) {
@@ -314,7 +318,10 @@ impl Sender {
             return;
         }
         self.established = true;
-        self.feedback = Negotiation::conclude(self.wish(), segment.ace);
+        self.feedback = match Negotiation::conclude(self.wish(), segment.ace) {
+            Feedback::Rfc3168 if self.needs.accecn_only => Feedback::None,
+            agreed => agreed,
+        };
         let sent = codepoint(Role::Syn, self.wish(), self.needs, self.config.ecn_plus_plus);
         self.not_ect =
             self.feedback == Feedback::AccEcn && !Negotiation::is_plausible(sent, segment.ace);

@@ -6,6 +6,10 @@ use sojourn_core::cc::Feedback;
 
 use crate::pipe::{Passing, Pipe, at_ms, config, ms};
 
+const ECE: u8 = 1;
+const CWR: u8 = 2;
+const AE: u8 = 4;
+
 /// Codepoints of data and of ACKs, and reported marks, behind this mangler; every tenth segment that can
 /// carry a mark gets one.
 fn through(
@@ -44,6 +48,21 @@ fn an_honest_path_keeps_what_was_asked_for() {
     let (data, ack, ce) = through("cubic", Feedback::Rfc3168, |_| true);
     assert_eq!((data, ack), (Ecn::Ect0, Ecn::NotEct));
     assert!(ce > 0);
+}
+
+// KAT cc.md §3.5 F: needs AccECN, no RFC 3168 fallback; the modules before and the draft send ECT(0) as Reno
+#[test]
+fn prague_of_module_0_7_has_no_ecn_with_a_receiver_of_rfc_3168() {
+    for (cc, asks, capable) in [
+        ("prague", AE | CWR | ECE, Ecn::NotEct),
+        ("prague version draft04", CWR | ECE, Ecn::Ect0),
+        ("prague version p3", CWR | ECE, Ecn::Ect0),
+    ] {
+        let mut pipe = Pipe::new(cc, config(Feedback::Rfc3168, 300), ms(10)).start();
+        pipe.finish(at_ms(60_000));
+        assert_eq!(pipe.log.iter().find(|p| is_syn(p)).expect("a SYN").segment.ace, asks, "{cc}");
+        assert!(pipe.data().all(|p| p.ecn == capable), "{cc}");
+    }
 }
 
 // KAT cc.md §2.2, §2.4: the first retransmission of a SYN keeps ECN, the second goes without

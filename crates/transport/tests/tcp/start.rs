@@ -164,7 +164,8 @@ fn ends_of_different_ability_send_what_both_understand() {
     use Feedback::{AccEcn, None, Rfc3168};
     for (cc, client, server, data, ack) in [
         ("prague", AccEcn, AccEcn, Ecn::Ect1, Ecn::Ect1),
-        ("prague", AccEcn, Rfc3168, Ecn::Ect0, Ecn::NotEct),
+        ("prague", AccEcn, Rfc3168, Ecn::NotEct, Ecn::NotEct),
+        ("prague version p3", AccEcn, Rfc3168, Ecn::Ect0, Ecn::NotEct),
         ("prague", AccEcn, None, Ecn::NotEct, Ecn::NotEct),
         ("cubic", AccEcn, AccEcn, Ecn::Ect0, Ecn::Ect0),
         ("cubic", AccEcn, Rfc3168, Ecn::Ect0, Ecn::NotEct),

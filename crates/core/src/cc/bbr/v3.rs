@@ -352,6 +352,7 @@ impl Controller for V3 {
             feedback: self.ecn.then_some(Feedback::AccEcn),
             codepoint: self.ecn.then_some(Ecn::Ect1),
             ect_on_control: self.ecn,
+            ..Needs::default()
         }
     }
 

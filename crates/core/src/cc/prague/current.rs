@@ -317,7 +317,11 @@ impl Prague {
 
 impl Controller for Prague {
     fn needs(&self) -> Needs {
-        if self.reno { Needs::default() } else { NEEDS }
+        if self.reno {
+            return Needs::default();
+        }
+        // The draft leaves a peer without AccECN to RFC 3168.
+        Needs { accecn_only: self.params.version == Version::Current, ..NEEDS }
     }
 
     fn on_established(&mut self, now: Time, path: &Path, win: &mut Window) {

@@ -420,7 +420,7 @@ impl Controller for Words {
             pacing: true,
             feedback: Some(Feedback::Ccfb),
             codepoint: Some(self.0.ecn),
-            ect_on_control: false,
+            ..Needs::default()
         }
     }
 

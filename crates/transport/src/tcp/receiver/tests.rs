@@ -8,6 +8,7 @@ const L4S: Needs = Needs {
     owns_cwnd: true,
     pacing: true,
     feedback: Some(Feedback::AccEcn),
+    accecn_only: false,
     codepoint: Some(Ecn::Ect1),
     ect_on_control: true,
 };
