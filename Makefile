@@ -36,7 +36,7 @@ lint: build ## formatting, clippy, ruff, mypy, known answers
 	@if command -v cargo-deny >/dev/null; then cargo deny --offline check licenses bans sources; \
 	 else echo "skipped: cargo deny (not installed)"; fi
 
-fuzz: ## a minute of random texts for every parser
+fuzz: ## ten million hostile datagrams, and a minute of random texts for every parser
 	cargo run -q --locked -p sojourn-scenario --example fuzz -- 60
 
 check: lint demo fuzz test ## everything that CI does

@@ -145,6 +145,14 @@ def test_reached_delay_is_the_greater_of_two_samples_above_the_least() -> None:
     assert result.verdict == "fail"
 
 
+def test_a_tenth_of_a_second_is_marked_by_one_packet() -> None:
+    t = np.arange(0, 120, 0.05)
+    series = {"flow.scream.ce_received": (t, np.floor(t / 0.2 + 1e-6))}
+    result = one("S9/marked", Made("scream-2024-10-31/test2/25ms/4-prague", series))
+    assert result.ours == pytest.approx(50, abs=1)
+    assert result.verdict == "fail"
+
+
 def test_the_error_is_of_all_cells_or_not_told() -> None:
     runs = [steady(run, mbps + off) for (run, mbps), off in zip(
         published(scream_2024_10_28).items(), itertools.cycle((6, -3)), strict=False)]  # fmt: skip

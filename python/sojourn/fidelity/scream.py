@@ -17,7 +17,7 @@ import numpy as np
 
 from sojourn import metrics
 from sojourn.fidelity import measures as m
-from sojourn.fidelity.row import Measure, Result, Row, Tolerance, at_most, between, t1, t2, t3
+from sojourn.fidelity.row import Measure, Result, Row, Tolerance, above, at_most, between, t1, t2, t3
 from sojourn.metrics import Source, Window
 from sojourn.suites import scream, scream_2024_10_28, scream_2024_10_31, scream_published
 from sojourn.suites.scream import ACCECN, CUBIC, HEADERS, PAYLOAD, Table
@@ -175,6 +175,9 @@ def _mean_error(runs: Sequence[tuple[str, int, int]]) -> Measure:
 #: the columns of the RTT's upper less its lower edge, less the pen's width. Beside three and four flows all have 0.2,
 #: alone they have 0.6, 0.9 and 1.1; a pixel is 0.2.
 REACHED_BESIDE, REACHED_ALONE = (0.2, between(0.0, 0.4)), (0.9, between(0.4, 1.3))
+#: Tenths of a second in which a report tells of marks, %: columns of the figures' marks that are not empty. Beside
+#: three and four flows 99 to 100, alone 29, 47 and 49.
+MARKED_BESIDE, MARKED_ALONE = (100.0, above(95)), (47.0, between(25, 55))
 
 
 def _figure() -> Iterable[Row]:
@@ -209,6 +212,8 @@ def _figure() -> Iterable[Row]:
             *REACHED_BESIDE,
             _reached((65.0, 99.0)),
         ),
+        ("marked-alone", "tenths of a second with marks, alone", "%", *MARKED_ALONE, _marked((5.0, first))),
+        ("marked", "tenths of a second with marks, beside three and four", "%", *MARKED_BESIDE, _marked((65.0, 99.0))),
         ("spike", "SCReAM's greatest RTT (greatest one-way delay and 25 ms)", "ms", 36.0, at_most(36), spike),
     )
     for part, what, unit, expected, tolerance, measure in seen:
@@ -291,6 +296,16 @@ def _reached(over: Window) -> Measure:
         pairs = delays[: delays.size // 2 * 2].reshape(-1, 2)
         floor = metrics.inside(run, "flow.scream.one_way", over)
         return float(np.median(pairs.max(axis=1)) - floor.min()) if pairs.size and floor.size else None
+
+    return measure
+
+
+def _marked(over: Window) -> Measure:
+    """Share of the tenths of a second in which a marked packet arrived, %."""
+
+    def measure(run: Source) -> float | None:
+        marks = metrics.inside(run, "flow.scream.ce_received", over)[::2]
+        return float(np.mean(np.diff(marks) > 0) * 100) if marks.size > 1 else None
 
     return measure
 
