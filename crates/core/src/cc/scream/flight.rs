@@ -107,6 +107,13 @@ impl Flight {
         self.oldest
     }
 
+    /// Notes an acknowledged packet, if it is the highest.
+    pub(super) fn saw_acked(&mut self, seq: u16) {
+        if self.acked.is_none_or(|acked| is_after(seq, acked)) {
+            self.acked = Some(seq);
+        }
+    }
+
     /// Notes the timestamp of an acknowledged packet. Timestamps start anywhere and may jump.
     pub(super) fn saw_timestamp(&mut self, timestamp: u32) {
         let newest = *self.timestamp.get_or_insert(timestamp);

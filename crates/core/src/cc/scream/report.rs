@@ -1,13 +1,15 @@
-//! A block of a report, packet by packet: what both versions do alike before their laws differ.
+//! A report, packet by packet: what both versions do alike before their laws differ.
 
-use super::flight::is_after;
-use super::{Metric, Ticks};
+use super::flight::{Sent, is_after};
+use super::ticks::seconds;
+use super::transmitter::Transmitter;
+use super::{AckLine, Metric, Ticks};
 use crate::ecn::Ecn;
 
-/// Reports so far behind the highest packet that was acknowledged are dropped.
+/// Blocks that end so many packets behind the highest that was acknowledged are dropped.
 pub(super) const OLDEST: u16 = 512;
 /// Greatest RTT that counts, ticks: 15 s.
-pub(super) const MAX_RTT: u32 = 1_000_000;
+const MAX_RTT: u32 = 1_000_000;
 
 /// What the report says of a packet that arrived.
 #[derive(Clone, Copy)]
@@ -20,40 +22,56 @@ pub(super) struct Arrival {
     pub(super) last: bool,
 }
 
-/// A packet that was not known to have arrived.
-pub(super) struct Acked {
-    pub(super) rtt: u32,
-    pub(super) sent: Ticks,
-    pub(super) marker: bool,
+/// What a version makes of a report.
+pub(super) trait Listener {
+    /// How many packets behind the highest that was acknowledged a block may end.
+    fn tolerates_behind(&self) -> u16;
+
+    /// A packet arrived; gives its line of the log, if it has one.
+    fn on_packet(&mut self, now: Ticks, arrival: Arrival, detailed: bool) -> Option<AckLine>;
 }
 
-/// Where a block begins, and the newest packet that was sent: what is said of later ones is no news.
-#[derive(Clone, Copy)]
-pub(super) struct Block {
-    pub(super) stream: usize,
-    pub(super) begin: u16,
-    pub(super) newest: u16,
-}
-
-impl Block {
-    /// Hands over the packets that arrived. The control loop runs at the last of them; the original's
-    /// (`parity`) does so only if that is the block's last word, too, and a receiver may well fill its
-    /// blocks up.
-    pub(super) fn arrivals(
-        self,
+impl<C, S> Transmitter<C, S>
+where
+    Self: Listener,
+{
+    /// Hands over the packets that arrived, if they were sent. The control loop runs at the last of
+    /// them; the original's (`parity`) does so only if that is the block's last word, too, and a
+    /// receiver may well fill its blocks up.
+    pub(super) fn on_block(
+        &mut self,
+        now: Ticks,
+        ssrc: u32,
+        begin: u16,
         metrics: impl ExactSizeIterator<Item = Metric>,
-        parity: bool,
-        mut take: impl FnMut(Arrival),
+        detailed: bool,
+        log: &mut dyn FnMut(&AckLine),
     ) {
+        let Some(stream) = self.streams.iter().position(|media| media.about.ssrc == ssrc) else {
+            return;
+        };
         let count = metrics.len();
+        let end = begin.wrapping_add(count as u16).wrapping_sub(1);
+        let flight = &self.streams[stream].flight;
+        let Some(newest) = flight.newest else { return };
+        let behind = self.tolerates_behind();
+        if flight.acked.is_some_and(|acked| is_after(acked.wrapping_sub(behind), end)) {
+            return;
+        }
+        let parity = self.config.parity;
+        let mut take = |arrival| {
+            if let Some(line) = self.on_packet(now, arrival, detailed) {
+                log(&line);
+            }
+        };
         let mut pending = None;
         for (index, Metric { received, ecn }) in metrics.enumerate() {
             let Some(received) = received else { continue };
-            let seq = self.begin.wrapping_add(index as u16);
-            if is_after(seq, self.newest) {
+            let seq = begin.wrapping_add(index as u16);
+            if is_after(seq, newest) {
                 continue;
             }
-            let arrival = Arrival { stream: self.stream, seq, received, ecn, last: false };
+            let arrival = Arrival { stream, seq, received, ecn, last: false };
             if parity {
                 take(Arrival { last: index + 1 == count, ..arrival });
             } else if let Some(before) = pending.replace(arrival) {
@@ -62,6 +80,81 @@ impl Block {
         }
         if let Some(arrival) = pending {
             take(Arrival { last: true, ..arrival });
+        }
+    }
+}
+
+impl<C, S> Transmitter<C, S> {
+    /// Notes that the packet arrived; nothing if that is known or the packet is not.
+    pub(super) fn arrived(&mut self, arrival: Arrival) -> Option<Sent> {
+        let Arrival { stream, seq, ecn, .. } = arrival;
+        let media = &mut self.streams[stream];
+        let packet = media.flight.get(seq).filter(|packet| !packet.acked)?;
+        packet.acked = true;
+        let packet = *packet;
+        self.stats.acked(ecn);
+        self.logged.0 = self.logged.0.saturating_add(packet.bytes);
+        if ecn == Ecn::Ce {
+            self.ce_heard = true;
+            self.newly_acked_ce = self.newly_acked_ce.saturating_add(packet.bytes as i32);
+            self.logged.1 = self.logged.1.saturating_add(packet.bytes);
+            media.window.ce = media.window.ce.saturating_add(packet.bytes);
+        }
+        media.acked_queue_delay = packet.queue_delay;
+        self.acked_sent = packet.at;
+        Some(packet)
+    }
+
+    /// Takes the RTT of the last packet of a report, ticks.
+    pub(super) fn smooth_rtt(&mut self, now: Ticks, rtt: u32, falls_slowly: bool) {
+        if rtt >= MAX_RTT {
+            return;
+        }
+        if !self.measured_rtt && !self.config.parity {
+            // The originals start from 0 and from 50 ms, and need seconds to leave that.
+            (self.short_rtt, self.srtt_ticks) = (rtt, rtt);
+            self.srtt = seconds(rtt);
+        }
+        self.measured_rtt = true;
+        self.previous_short_rtt = self.short_rtt;
+        self.short_rtt = (7 * self.short_rtt + rtt) / 8;
+        if now.since(self.last_srtt) > self.short_rtt {
+            let slowly = falls_slowly && self.short_rtt < self.srtt_ticks;
+            let share = if slowly { 1024 } else { 8 };
+            self.srtt_ticks = ((share - 1) * self.srtt_ticks + self.short_rtt) / share;
+            self.srtt = seconds(self.srtt_ticks);
+            self.last_srtt = now;
+        }
+    }
+
+    /// The log's line for a packet that arrived.
+    pub(super) fn line(&mut self, now: Ticks, arrival: Arrival, packet: &Sent) -> AckLine {
+        let Arrival { stream, seq, received, .. } = arrival;
+        let (acked, acked_ce) = std::mem::take(&mut self.logged);
+        let media = &self.streams[stream];
+        AckLine {
+            time: now,
+            queue_delay: self.queue_delay,
+            rtt: seconds(now.since(packet.at)),
+            cwnd: self.cwnd as u32,
+            in_flight: self.in_flight as u32,
+            fast_increase: false,
+            total_rate: self.sum(|media| media.rates.sent),
+            stream,
+            seq,
+            acked,
+            acked_ce,
+            media_rate: media.rates.media,
+            sent_rate: media.rates.sent,
+            acked_rate: media.rates.acked,
+            lost_rate: media.rates.lost,
+            ce_rate: media.rates.ce,
+            marker: packet.marker,
+            target: media.target,
+            rtp_queue_delay: media.acked_queue_delay,
+            cwnd_i: 0,
+            sent: packet.at,
+            received: Some(received),
         }
     }
 }

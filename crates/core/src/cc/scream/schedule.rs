@@ -7,12 +7,14 @@ use super::Ticks;
 pub(super) struct Turn {
     /// Bytes.
     credit: f32,
+    /// Credit that was lost for want of media since version 1 last looked, bytes.
+    pub(super) lost: f32,
     last: Ticks,
 }
 
 impl Turn {
     pub(super) fn new(now: Ticks) -> Self {
-        Self { credit: 0.0, last: now }
+        Self { credit: 0.0, lost: 0.0, last: now }
     }
 
     /// The stream itself sent.
@@ -22,17 +24,11 @@ impl Turn {
     }
 
     /// Another stream, with priority `served`, sent. A stream without media keeps at most `idle` bytes
-    /// of credit; gives what it loses.
-    pub(super) fn waited(
-        &mut self,
-        bytes: u32,
-        priority: f32,
-        served: f32,
-        idle: Option<f32>,
-    ) -> f32 {
+    /// of credit.
+    pub(super) fn waited(&mut self, bytes: u32, priority: f32, served: f32, idle: Option<f32>) {
         let credit = self.credit + bytes as f32 * priority / served;
         self.credit = idle.map_or(credit, |most| credit.min(most));
-        credit - self.credit
+        self.lost += credit - self.credit;
     }
 }
 
@@ -115,7 +111,7 @@ mod tests {
     // KAT scream.md 6.1: highest priority without credit, most credit first
     #[test]
     fn credit_goes_before_priority() {
-        let turn = |credit, last| Turn { credit, last: Ticks(last) };
+        let turn = |credit, last| Turn { credit, lost: 0.0, last: Ticks(last) };
         let pick = |turns: &[(Turn, f32)]| {
             next(Ticks(100), turns.iter().enumerate().map(|(i, &(turn, prio))| (i, turn, prio)))
         };

@@ -1,5 +1,6 @@
 //! The sender of any version.
 
+use super::transmitter::Policy as _;
 use super::v1::V1;
 use super::v2::V2;
 use super::{AckLine, Config, Departure, Metric, Permit, Rtp, Snapshot, Stream, StreamSnapshot};
@@ -11,7 +12,6 @@ use super::{Summary, Ticks};
 #[derive(Debug)]
 pub struct Sender {
     law: Law,
-    started: Ticks,
 }
 
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl Sender {
         } else {
             Law::V1(Box::new(V1::new(config, now)))
         };
-        Self { law, started: now }
+        Self { law }
     }
 
     /// Adds a stream and gives its index; `None`: there are ten already.
@@ -63,7 +63,7 @@ impl Sender {
         if let Err(fault) = stream.check() {
             panic!("{fault}");
         }
-        law!(mut self, law => law.add_stream(self.started, stream))
+        law!(mut self, law => law.add_stream(stream))
     }
 
     /// The payload rate for the stream's next frame, bit/s. `None`: the original's source skips this

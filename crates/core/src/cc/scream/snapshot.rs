@@ -1,5 +1,9 @@
 //! What a sender shows of itself.
 
+use super::rates::Rates;
+use super::transmitter::{Policy, Transmitter};
+use super::{Summary, Ticks};
+
 /// State of a sender, all streams together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Snapshot {
@@ -63,4 +67,48 @@ pub struct StreamSnapshot {
     pub packets_discarded: u64,
     /// Rates.
     pub rates: StreamRates,
+}
+
+impl<C, S> Transmitter<C, S>
+where
+    Self: Policy<S>,
+{
+    pub(super) fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            queue_delay: self.queue_delay,
+            delay_target: self.delay_target,
+            srtt: self.srtt,
+            cwnd: self.cwnd as u32,
+            in_flight: self.in_flight as u32,
+            max_in_flight: self.in_flight_peak as u32,
+            mss: self.packet_bytes() as u32,
+            pace: self.pace,
+            rates: StreamRates {
+                target: self.sum(|media| media.target),
+                media: self.sum(|media| media.rates.media),
+                sent: self.sum(|media| media.rates.sent),
+                acked: self.sum(|media| media.rates.acked),
+                lost: self.sum(|media| media.rates.lost),
+                ce: self.sum(|media| media.rates.ce),
+            },
+            ..self.state()
+        }
+    }
+
+    pub(super) fn stream_snapshot(&self, now: Ticks, stream: usize) -> Option<StreamSnapshot> {
+        let media = self.streams.get(stream)?;
+        let Rates { media: made, sent, acked, lost, ce } = media.rates;
+        Some(StreamSnapshot {
+            queue_packets: media.queue.len() as u32,
+            queue_bytes: media.queue.bytes(),
+            queue_delay: media.queue.delay(now),
+            packets_lost: media.packets_lost,
+            packets_discarded: media.packets_discarded,
+            rates: StreamRates { target: media.steady_target, media: made, sent, acked, lost, ce },
+        })
+    }
+
+    pub(super) fn summary(&self) -> Summary {
+        self.stats.summary(self.payload())
+    }
 }

@@ -102,25 +102,8 @@ const PARAMS: &[Param] = &[
     param("packet_cost", "TIME", "0, 5us in parity", "It needs so long to send a packet."),
 ];
 
-const VERSIONS: [(&str, Version); 6] = [
-    ("rfc8298", Version::Rfc8298),
-    ("2020-03-20", Version::V2020),
-    ("2024-10-28", Version::V2024),
-    ("2024-10-31", Version::V2024b),
-    ("draft", Version::Draft),
-    ("2026-06-30", Version::V2026),
-];
 const ECN: [(&str, Ecn); 3] = [("ect1", Ecn::Ect1), ("ect0", Ecn::Ect0), ("noecn", Ecn::NotEct)];
 const COUNTS: [(&str, Count); 2] = [("exact", Count::Exact), ("legacy", Count::LessOne)];
-const FLAGS: [&str; 7] = [
-    "nopace",
-    "open_window",
-    "relaxed_pacing",
-    "clock_drift",
-    "shared_bottleneck",
-    "policer",
-    "parity",
-];
 /// Shortest interval between two times of tiny frames, s.
 const LEAST_DRAIN: f32 = 0.2;
 /// RTP header.
@@ -151,13 +134,14 @@ pub struct Setup {
     text: String,
 }
 
-/// The words as they were read.
+/// The words as they were read; what is not given depends on the version.
 #[derive(Default)]
 struct Read {
+    version: Option<Version>,
+    parity: bool,
     flags: [bool; FLAGS.len()],
-    fixed: Option<Rate>,
-    version: Option<usize>,
     ecn: usize,
+    fixed: Option<Rate>,
     count: Option<usize>,
     rates: [Option<Rate>; RATES.len()],
     numbers: [Option<f64>; NUMBERS.len()],
@@ -168,27 +152,46 @@ struct Read {
     reported: Option<u16>,
 }
 
+/// What a word's value changes.
+type Change<T> = fn(&mut Setup, T);
+
+const FLAGS: [(&str, Change<bool>); 6] = [
+    ("nopace", |s, on| s.config.pacing = !on),
+    ("open_window", |s, on| s.config.open_window = on),
+    ("relaxed_pacing", |s, on| s.config.relaxed_pacing = on),
+    ("clock_drift", |s, on| s.config.clock_drift = on),
+    ("shared_bottleneck", |s, on| s.config.shared_bottleneck = on),
+    ("policer", |s, on| s.config.policer_protection = on),
+];
 const RATES: [&str; 4] = ["init_rate", "min_rate", "max_rate", "ramp_up"];
-/// Names, least and greatest value.
-const NUMBERS: [(&str, f64, f64); 8] = [
-    ("scale", 0.1, 1.0),
-    ("pace_headroom", 1.0, 10.0),
-    ("adaptive_pace_headroom", 1.0, 10.0),
-    ("inflight_headroom", 1.0, 10.0),
-    ("window_headroom", 1.5, 100.0),
-    ("mul_increase", 0.0, 1.0),
-    ("gain_down", 0.0, 100.0),
-    ("hysteresis", 0.0, 0.2),
+/// Names, least and greatest value, and what they change.
+const NUMBERS: [(&str, f64, f64, Change<f32>); 8] = [
+    ("scale", 0.1, 1.0, |s, x| (s.config.loss_beta, s.config.ecn_beta) = (x, x)),
+    ("pace_headroom", 1.0, 10.0, |s, x| s.config.pace_headroom = x),
+    ("adaptive_pace_headroom", 1.0, 10.0, |s, x| s.config.adaptive_pace_headroom = x),
+    ("inflight_headroom", 1.0, 10.0, |s, x| s.config.inflight_headroom = x),
+    ("window_headroom", 1.5, 100.0, |s, x| s.config.max_window_headroom = x),
+    ("mul_increase", 0.0, 1.0, |s, x| s.config.mul_increase = x),
+    ("gain_down", 0.0, 100.0, |s, x| s.config.gain_down = x),
+    ("hysteresis", 0.0, 0.2, |s, x| s.stream.hysteresis = x),
 ];
-const TIMES: [(&str, Dur, Dur); 7] = [
-    ("delay_target", Dur::from_millis(1), Dur::from_secs(1)),
-    ("reorder", Dur::ZERO, Dur::from_secs(10)),
-    ("queue", Dur::from_millis(1), Dur::from_secs(60)),
-    ("drain", Dur::ZERO, Dur::from_secs(3600)),
-    ("microburst", Dur::from_micros(200), Dur::from_millis(20)),
-    ("timer_slack", Dur::ZERO, Dur::from_millis(100)),
-    ("packet_cost", Dur::ZERO, Dur::from_millis(100)),
+const TIMES: [(&str, Dur, Dur, Change<Dur>); 7] = [
+    ("delay_target", MILLI, Dur::from_secs(1), |s, t| s.config.delay_target = seconds(t)),
+    ("reorder", Dur::ZERO, Dur::from_secs(10), |s, t| s.config.reorder_time = seconds(t)),
+    ("queue", MILLI, Dur::from_secs(60), |s, t| s.stream.max_queue_delay = seconds(t)),
+    ("drain", Dur::ZERO, Dur::from_secs(3600), |s, t| {
+        // Its tiny frames last 100 ms.
+        s.config.drain_interval = (t > Dur::ZERO).then_some(seconds(t).max(LEAST_DRAIN));
+    }),
+    ("microburst", Dur::from_micros(200), Dur::from_millis(20), |s, t| s.microburst = t),
+    ("timer_slack", Dur::ZERO, Dur::from_millis(100), |s, t| s.timer_slack = t),
+    ("packet_cost", Dur::ZERO, Dur::from_millis(100), |s, t| s.packet_cost = t),
 ];
+const MILLI: Dur = Dur::from_millis(1);
+
+fn seconds(time: Dur) -> f32 {
+    time.as_secs_f64() as f32
+}
 
 impl Read {
     fn parse(args: &mut Args<'_>) -> Result<Self, GrammarError> {
@@ -200,23 +203,27 @@ impl Read {
     }
 
     fn word(&mut self, args: &mut Args<'_>, key: &str) -> Result<(), GrammarError> {
-        if let Some(flag) = FLAGS.iter().position(|name| *name == key) {
+        if let Some(flag) = FLAGS.iter().position(|(name, _)| *name == key) {
             self.flags[flag] = true;
         } else if let Some(index) = ECN.iter().position(|(name, _)| *name == key) {
             self.ecn = index;
         } else if let Some(index) = RATES.iter().position(|name| *name == key) {
             self.rates[index] = Some(rate(args)?);
         } else if let Some(index) = NUMBERS.iter().position(|(name, ..)| *name == key) {
-            let (_, least, most) = NUMBERS[index];
+            let (_, least, most, _) = NUMBERS[index];
             self.numbers[index] = Some(args.decimal(least..=most)?);
         } else if let Some(index) = TIMES.iter().position(|(name, ..)| *name == key) {
-            let (_, least, most) = TIMES[index];
+            let (_, least, most, _) = TIMES[index];
             let expected = format!("a time from {least} to {most}");
             let range = |w: &str| Dur::parse_tc(w).filter(|t| (least..=most).contains(t));
             self.times[index] = Some(args.value(&expected, range)?);
         } else {
             match key {
-                "version" => self.version = Some(args.choice(&VERSIONS.map(|(name, _)| name))?),
+                "version" => {
+                    let index = args.choice(&Version::ALL.map(Version::name))?;
+                    self.version = Some(Version::ALL[index]);
+                }
+                "parity" => self.parity = true,
                 "fixed_rate" => self.fixed = Some(rate(args)?),
                 "mtu" => self.mtus = args.value(SIZES, sizes)?,
                 "packets_in_flight" => self.least_packets = args.number(0..=1000)? as u32,
@@ -229,17 +236,30 @@ impl Read {
         Ok(())
     }
 
-    fn given(&self, name: &str) -> Option<Dur> {
-        let index = TIMES.iter().position(|(known, ..)| *known == name);
-        index.and_then(|index| self.times[index])
-    }
-
-    fn time(&self, name: &str, default: Dur) -> Dur {
-        self.given(name).unwrap_or(default)
-    }
-
-    fn flag(&self, name: &str) -> bool {
-        FLAGS.iter().zip(self.flags).any(|(known, set)| *known == name && set)
+    /// Puts what was given where the version's own values are.
+    fn change(&self, setup: &mut Setup) {
+        for ((_, set), on) in FLAGS.iter().zip(self.flags) {
+            set(setup, on);
+        }
+        for ((.., set), number) in NUMBERS.iter().zip(self.numbers) {
+            if let Some(number) = number {
+                set(setup, number as f32);
+            }
+        }
+        for ((.., set), time) in TIMES.iter().zip(self.times) {
+            if let Some(time) = time {
+                set(setup, time);
+            }
+        }
+        if !self.mtus.is_empty() {
+            setup.config.mtus.clone_from(&self.mtus);
+        }
+        setup.config.least_packets_in_flight = self.least_packets;
+        setup.ecn = ECN[self.ecn].1;
+        setup.config.l4s = setup.ecn == Ecn::Ect1;
+        setup.ackdiff = self.ackdiff;
+        setup.reported = self.reported.unwrap_or(setup.reported);
+        setup.count = self.count.map_or(setup.count, |count| COUNTS[count].1);
     }
 }
 
@@ -260,19 +280,31 @@ fn sizes(word: &str) -> Option<Vec<u32>> {
 }
 
 impl Setup {
-    fn parse(args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        let mut read = Read::parse(args)?;
-        let index = read.version.unwrap_or(VERSIONS.len() - 1);
-        let (version_name, version) = VERSIONS[index];
+    /// What the version has without further words.
+    fn of(version: Version, parity: bool) -> Self {
         let is_2024 = version <= Version::V2024b;
-        let parity = read.flag("parity");
-        if read.mtus.is_empty() {
-            read.mtus.push(1200);
+        let host = |time| if parity { Dur::from_micros(time) } else { Dur::ZERO };
+        Self {
+            config: Config { parity, ..Config::new(version) },
+            stream: Stream::new(crate::wire::rtp::TOOL_SSRC),
+            ecn: Ecn::Ect1,
+            microburst: Dur::from_micros(if is_2024 { 1000 } else { 500 }),
+            reported: 64,
+            ackdiff: None,
+            count: if parity { Count::LessOne } else { Count::Exact },
+            timer_slack: host(60),
+            packet_cost: host(5),
+            text: String::new(),
         }
-        let largest = read.mtus.iter().copied().max().unwrap_or_default();
-        let mut config =
-            Config { parity, l4s: ECN[read.ecn].1 == Ecn::Ect1, ..Config::new(version) };
-        let most = Rate(if is_2024 { 200_000_000 } else { 500_000_000 });
+    }
+
+    fn parse(args: &mut Args<'_>) -> Result<Self, GrammarError> {
+        let read = Read::parse(args)?;
+        let version = read.version.unwrap_or(Version::V2026);
+        let mut setup = Self::of(version, read.parity);
+        read.change(&mut setup);
+        let Self { config, stream, .. } = &mut setup;
+        let most = Rate(if version <= Version::V2024b { 200_000_000 } else { 500_000_000 });
         let [init, min, max, ramp_up] = read.rates;
         let max = max.unwrap_or(most);
         let min = min.unwrap_or_else(|| max.min(Rate(1_000_000)));
@@ -281,48 +313,16 @@ impl Setup {
         }
         // The tool raises a first rate below the least one.
         let init = init.unwrap_or(min).clamp(min, max);
-        let mut stream = Stream {
-            min_rate: min.0 as f32,
-            init_rate: init.0 as f32,
-            max_rate: max.0 as f32,
-            ..Stream::new(crate::wire::rtp::TOOL_SSRC)
-        };
-        for (number, (name, ..)) in read.numbers.iter().zip(NUMBERS) {
-            let Some(value) = number.map(|value| value as f32) else { continue };
-            match name {
-                "scale" => (config.loss_beta, config.ecn_beta) = (value, value),
-                "pace_headroom" => config.pace_headroom = value,
-                "adaptive_pace_headroom" => config.adaptive_pace_headroom = value,
-                "inflight_headroom" => config.inflight_headroom = value,
-                "window_headroom" => config.max_window_headroom = value,
-                "mul_increase" => config.mul_increase = value,
-                "gain_down" => config.gain_down = value,
-                _ => stream.hysteresis = value,
-            }
-        }
-        let seconds = |time: Dur| time.as_secs_f64() as f32;
-        let given = |name| read.given(name).map(seconds);
-        config.delay_target = given("delay_target").unwrap_or(config.delay_target);
-        config.reorder_time = given("reorder").unwrap_or(config.reorder_time);
-        if let Some(drain) = given("drain") {
-            // Its tiny frames last 100 ms.
-            config.drain_interval = (drain > 0.0).then_some(drain.max(LEAST_DRAIN));
-        }
+        (stream.min_rate, stream.init_rate, stream.max_rate) =
+            (min.0 as f32, init.0 as f32, max.0 as f32);
         config.ramp_up_speed = ramp_up.map_or(config.ramp_up_speed, |rate| rate.0 as f32);
-        stream.max_queue_delay = seconds(read.time("queue", Dur::from_millis(200)));
         if version != Version::Rfc8298 {
             config.initial_cwnd = (init.0 / 80).min(u64::from(u32::MAX / 2)) as u32;
         }
-        config.least_cwnd = match version {
-            Version::Rfc8298 | Version::V2020 => config.least_cwnd,
-            _ => 2 * (largest + RTP_HEADER),
-        };
-        config.pacing = !read.flag("nopace");
-        config.open_window = read.flag("open_window");
-        config.relaxed_pacing = read.flag("relaxed_pacing");
-        config.clock_drift = read.flag("clock_drift");
-        config.shared_bottleneck = read.flag("shared_bottleneck");
-        config.policer_protection = read.flag("policer");
+        if version.is_v2() {
+            let largest = config.mtus.iter().copied().max().unwrap_or_default();
+            config.least_cwnd = 2 * (largest + RTP_HEADER);
+        }
         if let Some(fixed) = read.fixed {
             // scream.md 2.4
             let rate = fixed.0 as f32;
@@ -333,40 +333,18 @@ impl Setup {
             config.open_window = true;
             config.pacing &= version != Version::V2020;
         }
-        config.mtus = std::mem::take(&mut read.mtus);
-        config.least_packets_in_flight = read.least_packets;
         config.check().and_then(|()| stream.check()).map_err(|fault| args.invalid(fault))?;
-        let burst = if is_2024 { Dur::from_millis(1) } else { Dur::from_micros(500) };
-        let host = |time| if parity { Dur::from_micros(time) } else { Dur::ZERO };
-        let count = read.count.unwrap_or_else(|| usize::from(parity));
-        let rates = [Some(init), Some(min), Some(max), ramp_up];
-        let text = read.describe(&config, version_name, rates);
-        Ok(Self {
-            ecn: ECN[read.ecn].1,
-            microburst: read.time("microburst", burst),
-            reported: read.reported.unwrap_or(64),
-            ackdiff: read.ackdiff,
-            count: COUNTS[count].1,
-            timer_slack: read.time("timer_slack", host(60)),
-            packet_cost: read.time("packet_cost", host(5)),
-            config,
-            stream,
-            text,
-        })
+        setup.text = read.describe(&setup.config, [Some(init), Some(min), Some(max), ramp_up]);
+        Ok(setup)
     }
 }
 
 impl Read {
     /// Name and words that read the same.
-    fn describe(
-        &self,
-        config: &Config,
-        version: &str,
-        rates: [Option<Rate>; RATES.len()],
-    ) -> String {
+    fn describe(&self, config: &Config, rates: [Option<Rate>; RATES.len()]) -> String {
         use std::fmt::Write as _;
 
-        let mut text = format!("scream version {version} {}", ECN[self.ecn].0);
+        let mut text = format!("scream version {} {}", config.version.name(), ECN[self.ecn].0);
         let mut add = |name: &str, value: &dyn std::fmt::Display| {
             let _ = write!(text, " {name} {value}"); // into a string: cannot fail
         };
@@ -401,7 +379,8 @@ impl Read {
         if let Some(count) = self.count {
             add("count", &COUNTS[count].0);
         }
-        for (name, _) in FLAGS.iter().zip(self.flags).filter(|(_, set)| *set) {
+        let flags = FLAGS.iter().zip(self.flags).filter(|(_, on)| *on);
+        for name in flags.map(|((name, _), _)| *name).chain(self.parity.then_some("parity")) {
             text.push(' ');
             text.push_str(name);
         }

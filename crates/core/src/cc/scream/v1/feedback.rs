@@ -1,10 +1,10 @@
 //! What a report says of each packet, and the events that follow from it (`scream.md` 5.2).
 
 use super::super::delay::Sample;
-use super::super::flight::is_after;
-use super::super::report::{Acked, Arrival, Block, MAX_RTT, OLDEST};
+use super::super::flight::{Sent, is_after};
+use super::super::report::{Arrival, Listener, OLDEST};
 use super::super::ticks::seconds;
-use super::super::{AckLine, Metric, Ticks};
+use super::super::{AckLine, Ticks};
 use super::{Law, V1};
 use crate::ecn::Ecn;
 
@@ -13,110 +13,58 @@ const LOSS_WINDOW: u16 = 256;
 /// Weight of a share of marks in alpha; a larger one counts twice.
 const ALPHA_GAIN: f32 = 0.125;
 
-impl V1 {
-    pub(in super::super) fn on_block(
-        &mut self,
-        now: Ticks,
-        ssrc: u32,
-        begin: u16,
-        metrics: impl ExactSizeIterator<Item = Metric>,
-        detailed: bool,
-        log: &mut dyn FnMut(&AckLine),
-    ) {
-        let Some(stream) = self.streams.iter().position(|media| media.about.ssrc == ssrc) else {
-            return;
-        };
-        let count = metrics.len();
-        let end = begin.wrapping_add(count as u16).wrapping_sub(1);
-        let flight = &self.streams[stream].flight;
-        let Some(newest) = flight.newest else { return };
+impl Listener for V1 {
+    fn tolerates_behind(&self) -> u16 {
         // The original drops all reports that come late.
-        let tolerated = if self.config.parity { 0 } else { OLDEST };
-        if flight.acked.is_some_and(|acked| is_after(acked.wrapping_sub(tolerated), end)) {
-            return;
-        }
-        let parity = self.config.parity;
-        Block { stream, begin, newest }.arrivals(metrics, parity, |arrival| {
-            if let Some(line) = self.on_packet(now, arrival, detailed) {
-                log(&line);
-            }
-        });
+        if self.config.parity { 0 } else { OLDEST }
     }
 
     fn on_packet(&mut self, now: Ticks, arrival: Arrival, detailed: bool) -> Option<AckLine> {
-        let acked = self.acknowledge(now, arrival);
-        let told = acked.filter(|_| arrival.last || detailed);
+        let packet = self.acknowledge(now, arrival);
         if arrival.last {
             self.pass(now, arrival.stream, arrival.seq);
         }
-        let newly = (self.newly_acked, self.newly_acked_ce);
+        let (acked, acked_ce) = (self.newly_acked as u32, self.newly_acked_ce as u32);
         if arrival.last {
             self.react(now);
         }
-        Some(self.line(now, arrival, &told?, newly))
+        let packet = packet.as_ref().filter(|_| arrival.last || detailed)?;
+        let fast_increase = self.control.fast_increase;
+        let line = AckLine { fast_increase, ..self.line(now, arrival, packet) };
+        Some(if self.config.parity { AckLine { acked, acked_ce, ..line } } else { line })
     }
+}
 
-    /// The packet arrived; nothing if that is known or the packet is not.
-    fn acknowledge(&mut self, now: Ticks, arrival: Arrival) -> Option<Acked> {
-        let Arrival { stream, seq, received, ecn, last } = arrival;
-        let media = &mut self.streams[stream];
-        let packet = media.flight.get(seq).filter(|packet| !packet.acked)?;
-        packet.acked = true;
-        let packet = *packet;
+impl V1 {
+    fn acknowledge(&mut self, now: Ticks, arrival: Arrival) -> Option<Sent> {
+        let packet = self.arrived(arrival)?;
         let bytes = packet.bytes;
-        self.stats.acked(ecn);
         self.newly_acked = self.newly_acked.saturating_add(bytes as i32);
-        self.logged.0 = self.logged.0.saturating_add(bytes);
         self.delivered = self.delivered.saturating_add(bytes);
-        media.rates.window.acked = media.rates.window.acked.saturating_add(bytes);
-        if ecn == Ecn::Ce {
-            // The original only saw marks of the packet that was reported last.
-            self.ce_heard = true;
+        if arrival.ecn == Ecn::Ce {
             self.marked = self.marked.saturating_add(bytes);
-            self.newly_acked_ce = self.newly_acked_ce.saturating_add(bytes as i32);
-            self.logged.1 = self.logged.1.saturating_add(bytes);
-            media.rates.window.ce = media.rates.window.ce.saturating_add(bytes);
         }
-        media.acked_queue_delay = packet.queue_delay;
-        match self.base.sample(now, received.since(packet.at)) {
+        let window = &mut self.streams[arrival.stream].window;
+        window.acked = window.acked.saturating_add(bytes);
+        match self.base.sample(now, arrival.received.since(packet.at)) {
             Sample::Delay(delay) => self.queue_delay = seconds(delay),
             Sample::Restarted => self.queue_delay = 0.0,
         }
-        let rtt = now.since(packet.at);
-        if rtt < MAX_RTT && last {
-            self.smooth_rtt(now, rtt);
+        if arrival.last {
+            self.smooth_rtt(now, now.since(packet.at), false);
         }
-        self.acked_sent = packet.at;
-        Some(Acked { rtt, sent: packet.at, marker: packet.marker })
-    }
-
-    fn smooth_rtt(&mut self, now: Ticks, rtt: u32) {
-        if !self.measured_rtt && !self.config.parity {
-            // The original starts from 0.
-            (self.short_rtt, self.srtt_ticks) = (rtt, rtt);
-            self.srtt = seconds(rtt);
-        }
-        self.measured_rtt = true;
-        self.short_rtt = (7 * self.short_rtt + rtt) / 8;
-        if now.since(self.last_srtt) > self.short_rtt {
-            self.srtt_ticks = (7 * self.srtt_ticks + self.short_rtt) / 8;
-            self.srtt = seconds(self.srtt_ticks);
-            self.last_srtt = now;
-        }
+        Some(packet)
     }
 
     /// Packets up to `highest` are not in flight any more, and some of them lost.
     fn pass(&mut self, now: Ticks, stream: usize, highest: u16) {
         let media = &mut self.streams[stream];
-        let acked = media.flight.acked;
         let from = if self.config.parity {
-            acked.unwrap_or(0).wrapping_sub(LOSS_WINDOW)
+            media.flight.acked.unwrap_or(0).wrapping_sub(LOSS_WINDOW)
         } else {
             media.flight.oldest()
         };
-        if acked.is_none_or(|acked| is_after(highest, acked)) {
-            media.flight.acked = Some(highest);
-        }
+        media.flight.saw_acked(highest);
         if is_after(from, highest) {
             return;
         }
@@ -146,6 +94,7 @@ impl V1 {
 
     /// What follows from a report as a whole.
     fn react(&mut self, now: Ticks) {
+        // The original only saw marks of the packet that was reported last.
         let heard = std::mem::take(&mut self.ce_heard);
         if heard && now.since(self.last_event) > self.srtt_ticks {
             self.ce_event = true;
@@ -158,15 +107,15 @@ impl V1 {
             self.alpha = gain * share + (1.0 - gain) * self.alpha;
             (self.delivered, self.marked) = (0, 0);
         }
-        if now.since(self.last_cwnd) > self.window_interval {
+        if now.since(self.last_cwnd) > self.control.window_interval {
             self.update_window(now);
         }
     }
 
     fn update_window(&mut self, now: Ticks) {
-        self.competing.count(now, self.srtt_ticks, self.loss_event);
-        self.flights.see(self.in_flight);
-        match self.law {
+        self.control.competing.count(now, self.srtt_ticks, self.loss_event);
+        self.control.flights.see(self.in_flight);
+        match self.control.law {
             Law::Y2020 => self.update_window_2020(now),
             Law::Rfc8298 => self.update_window_rfc8298(now),
         }
@@ -174,11 +123,11 @@ impl V1 {
         if let Some(most) = self.config.max_total_rate {
             self.cwnd = self.cwnd.min((most * self.srtt / 8.0) as i32);
         }
-        self.bound_window(2);
+        self.raise_floor(2);
         let (lost, marked) = (self.loss_event, self.ce_event);
         for media in &mut self.streams {
-            media.loss_event |= lost;
-            media.ce_event |= marked;
+            media.own.loss_event |= lost;
+            media.own.ce_event |= marked;
         }
         (self.loss_event, self.ce_event) = (false, false);
         (self.newly_acked, self.newly_acked_ce) = (0, 0);
@@ -188,40 +137,7 @@ impl V1 {
     pub(super) fn adjust_delay_target(&mut self) {
         if self.config.shared_bottleneck {
             let (least, target) = (self.config.delay_target, self.delay_target);
-            self.delay_target = self.competing.target(self.queue_delay, least, target);
-        }
-    }
-
-    fn line(&mut self, now: Ticks, arrival: Arrival, acked: &Acked, newly: (i32, i32)) -> AckLine {
-        let Arrival { stream, seq, received, .. } = arrival;
-        let media = &self.streams[stream];
-        let mean = media.rates.mean;
-        let logged = std::mem::take(&mut self.logged);
-        let (newly, newly_ce) =
-            if self.config.parity { (newly.0 as u32, newly.1 as u32) } else { logged };
-        AckLine {
-            time: now,
-            queue_delay: self.queue_delay,
-            rtt: seconds(acked.rtt),
-            cwnd: self.cwnd as u32,
-            in_flight: self.in_flight as u32,
-            fast_increase: self.fast_increase,
-            total_rate: self.streams.iter().map(|media| media.rates.mean.sent).sum(),
-            stream,
-            seq,
-            acked: newly,
-            acked_ce: newly_ce,
-            media_rate: mean.media,
-            sent_rate: mean.sent,
-            acked_rate: mean.acked,
-            lost_rate: mean.lost,
-            ce_rate: mean.ce,
-            marker: acked.marker,
-            target: media.target,
-            rtp_queue_delay: media.acked_queue_delay,
-            cwnd_i: 0,
-            sent: acked.sent,
-            received: Some(received),
+            self.delay_target = self.control.competing.target(self.queue_delay, least, target);
         }
     }
 }

@@ -28,10 +28,10 @@ const RTP_DELAY_SCALE: f32 = 0.95;
 impl V1 {
     pub(super) fn update_window_rfc8298(&mut self, now: Ticks) {
         let fraction = self.queue_delay / self.delay_target;
-        self.trend.smooth(fraction);
-        if self.trend.is_due(now) {
-            self.trend.sample(now, fraction);
-            self.trend.update();
+        self.control.trend.smooth(fraction);
+        if self.control.trend.is_due(now) {
+            self.control.trend.sample(now, fraction);
+            self.control.trend.update();
             self.adjust_delay_target();
         }
         let mss = self.packet_bytes() as f32;
@@ -40,14 +40,14 @@ impl V1 {
         if self.loss_event || self.ce_event {
             let share = if self.loss_event { self.config.loss_beta } else { self.config.ecn_beta };
             self.cwnd = (share * cwnd) as i32;
-            self.fast_increase = false;
+            self.control.fast_increase = false;
             self.last_congestion = now;
-        } else if self.fast_increase && self.trend.now < TREND {
+        } else if self.control.fast_increase && self.control.trend.now < TREND {
             if in_flight * FAST_SLACK + acked > cwnd {
                 self.cwnd = self.cwnd.saturating_add(self.newly_acked);
             }
         } else {
-            self.fast_increase = false;
+            self.control.fast_increase = false;
             let off = (self.delay_target - self.queue_delay) / self.delay_target;
             let gain = if off > 0.0 { GAIN_UP } else { self.config.gain_down };
             let unused = in_flight * SLACK + acked <= cwnd;
@@ -55,13 +55,13 @@ impl V1 {
                 let change = gain * off * acked * mss / cwnd;
                 self.cwnd = (cwnd + change) as i32;
             }
-            let bound = self.config.inflight_headroom * self.flights.high() as f32;
+            let bound = self.config.inflight_headroom * self.control.flights.high() as f32;
             self.cwnd = self.cwnd.min(bound as i32);
         }
-        if self.trend.now >= TREND {
+        if self.control.trend.now >= TREND {
             self.last_congestion = now;
         } else if now.since(self.last_congestion) > RESUME {
-            self.fast_increase = true;
+            self.control.fast_increase = true;
         }
         let rate = (self.cwnd as f32 * 8.0 / self.srtt.max(0.001)).max(MIN_PACE_RATE);
         let rate = self.config.max_total_rate.map_or(rate, |most| rate.min(most));
@@ -71,17 +71,17 @@ impl V1 {
 
 impl Media {
     pub(super) fn back_off_rfc8298(&mut self) {
-        self.inflection = Some(self.target);
+        self.own.inflection = Some(self.target);
         self.target *= BETA_RATE;
     }
 
     pub(super) fn adjust_rfc8298(&mut self, now: Ticks, config: &Config, cues: Cues) {
-        self.history.add(self.rates.mean.media);
+        self.own.history.add(self.rates.media);
         let ramp = config.ramp_up_speed.min(self.target * config.ramp_up_scale);
-        let distance = self.inflection.map_or(1.0, |inflection| {
+        let distance = self.own.inflection.map_or(1.0, |inflection| {
             (4.0 * (self.target - inflection) / inflection).powi(2).clamp(0.2, 1.0)
         });
-        let carried = self.rates.mean.carried();
+        let carried = self.rates.carried();
         if cues.fast_increase {
             self.target += ramp * ADJUST_SECONDS * distance;
         } else {
@@ -96,7 +96,7 @@ impl Media {
                 self.target *= RTP_DELAY_SCALE;
             }
         }
-        let used = carried.max(self.rates.mean.media).max(self.history.median());
+        let used = carried.max(self.rates.media).max(self.own.history.median());
         if used > 0.0 {
             self.target = self.target.min(used * (2.0 - cues.lasting_trend));
         }

@@ -1,6 +1,7 @@
 //! The laws of version 1 by values computed by hand.
 
-use super::super::Metric;
+use super::super::{Metric, Permit};
+use super::stream::Media;
 use super::*;
 use crate::ecn::Ecn;
 
@@ -15,26 +16,26 @@ fn stream(ssrc: u32) -> Stream {
 /// newly acknowledged.
 fn sender(version: Version) -> V1 {
     let mut v1 = V1::new(Config::new(version), Ticks(65));
-    v1.add_stream(Ticks(65), stream(1)).unwrap();
+    v1.add_stream(stream(1)).unwrap();
     (v1.mss, v1.previous_mss) = (1000, 1000);
     (v1.cwnd, v1.in_flight, v1.newly_acked) = (20_000, 20_000, 2000);
-    v1.flights.see(100_000);
+    v1.control.flights.see(100_000);
     (v1.srtt, v1.srtt_ticks) = (0.1, 6554);
-    v1.fast_increase = false;
+    v1.control.fast_increase = false;
     v1.last_congestion = NOW;
     v1.last_cwnd = Ticks(NOW.0 - SECOND / 4);
     v1
 }
 
 fn rates(v1: &mut V1, rate: f32) {
-    let mean = &mut v1.streams[0].rates.mean;
+    let mean = &mut v1.streams[0].rates;
     (mean.media, mean.sent, mean.acked) = (rate, rate, rate);
 }
 
 fn updated(version: Version, change: impl FnOnce(&mut V1)) -> V1 {
     let mut v1 = sender(version);
     change(&mut v1);
-    match v1.law {
+    match v1.control.law {
         Law::Rfc8298 => v1.update_window_rfc8298(NOW),
         Law::Y2020 => v1.update_window_2020(NOW),
     }
@@ -59,11 +60,11 @@ fn rfc_8298s_window_follows_the_distance_from_the_delay_target() {
         }),
         19_900
     );
-    assert_eq!(cwnd(|v1| v1.fast_increase = true), 22_000);
+    assert_eq!(cwnd(|v1| v1.control.fast_increase = true), 22_000);
     // 12000 * 1.5 + 2000 = 20000
     assert_eq!(
         cwnd(|v1| {
-            v1.fast_increase = true;
+            v1.control.fast_increase = true;
             v1.in_flight = 12_000;
         }),
         20_000
@@ -71,8 +72,8 @@ fn rfc_8298s_window_follows_the_distance_from_the_delay_target() {
     // 1.1 * 10000
     assert_eq!(
         cwnd(|v1| {
-            v1.flights = InFlight::new(HISTORY);
-            v1.flights.see(10_000);
+            v1.control.flights = InFlight::new(HISTORY);
+            v1.control.flights.see(10_000);
         }),
         11_000
     );
@@ -82,24 +83,25 @@ fn rfc_8298s_window_follows_the_distance_from_the_delay_target() {
 #[test]
 fn rfc_8298_reacts_to_losses_marks_and_trends() {
     let lost = updated(Version::Rfc8298, |v1| {
-        (v1.loss_event, v1.ce_event, v1.fast_increase) = (true, true, true);
+        (v1.loss_event, v1.ce_event, v1.control.fast_increase) = (true, true, true);
     });
-    assert_eq!((lost.cwnd, lost.fast_increase), (16_000, false));
+    assert_eq!((lost.cwnd, lost.control.fast_increase), (16_000, false));
     let marked = updated(Version::Rfc8298, |v1| v1.ce_event = true);
     assert_eq!(marked.cwnd, 18_000);
     let leaves = |version, trend| {
         updated(version, |v1| {
-            v1.fast_increase = true;
-            v1.trend = Trend::new(NOW);
-            v1.trend.now = trend;
+            v1.control.fast_increase = true;
+            v1.control.trend = Trend::new(NOW);
+            v1.control.trend.now = trend;
         })
     };
     for version in [Version::Rfc8298, Version::V2020] {
-        assert!(!leaves(version, 0.21).fast_increase);
-        assert!(leaves(version, 0.19).fast_increase);
+        assert!(!leaves(version, 0.21).control.fast_increase);
+        assert!(leaves(version, 0.19).control.fast_increase);
     }
     let resumes = |version, seconds: u32| {
         updated(version, |v1| v1.last_congestion = Ticks(NOW.0 - seconds * SECOND - 1))
+            .control
             .fast_increase
     };
     assert!(!resumes(Version::Rfc8298, 4) && resumes(Version::Rfc8298, 5));
@@ -118,7 +120,6 @@ fn rfc_8298_paces_at_the_windows_rate() {
     v1.last_transmit = NOW;
     v1.last_second = NOW;
     v1.last_rates = NOW;
-    v1.config.least_cwnd = 3000;
     let rtp = Rtp { seq: 0, bytes: 1000, timestamp: 0, marker: true, queued: NOW, handle: 0 };
     assert!(v1.push(NOW, 0, rtp));
     for (queue_delay, in_flight, expected) in
@@ -144,7 +145,7 @@ fn target(
     v1.streams[0].target = 1e6;
     change(&mut v1.streams[0], &mut rate);
     rates(&mut v1, rate);
-    let law = v1.law;
+    let law = v1.control.law;
     v1.streams[0].update_target(NOW, law, config, cues);
     v1.streams[0].target
 }
@@ -166,8 +167,8 @@ fn rfc_8298s_target_rises_by_its_ramp_and_falls_with_the_rtp_queue() {
     // Half of the target in a second, below 400 kbit/s.
     assert_eq!(target(fast, |media, _| media.target = 300e3), 330e3);
     // (4 * 0.1)^2 is less than 0.2; (4 * 0.2)^2.
-    assert_eq!(target(fast, |media, _| media.inflection = Some(1e6 / 0.9)), 1.008e6);
-    let near = target(fast, |media, _| media.inflection = Some(1.25e6));
+    assert_eq!(target(fast, |media, _| media.own.inflection = Some(1e6 / 0.9)), 1.008e6);
+    let near = target(fast, |media, _| media.own.inflection = Some(1.25e6));
     assert!((near - (1e6 + 0.64 * 40e3)).abs() < 1.0, "{near}");
     // At most twice what is used, less with a lasting trend.
     assert_eq!(target(cues(), |_, rate| *rate = 400e3), 800e3);
@@ -186,9 +187,9 @@ fn rfc_8298s_target_rises_by_its_ramp_and_falls_with_the_rtp_queue() {
     for (loss, ce) in [(true, false), (false, true)] {
         let mut v1 = sender(Version::Rfc8298);
         let media = &mut v1.streams[0];
-        (media.loss_event, media.ce_event) = (loss, ce);
+        (media.own.loss_event, media.own.ce_event) = (loss, ce);
         media.update_target(NOW, Law::Rfc8298, &v1.config, cues());
-        assert_eq!((media.target, media.inflection), (900e3, Some(1e6)));
+        assert_eq!((media.target, media.own.inflection), (900e3, Some(1e6)));
     }
 }
 
@@ -211,18 +212,18 @@ fn the_window_of_2020_follows_the_distance_from_the_delay_target() {
     // 15000 * 1.2 + 2000 = 20000: not used.
     assert_eq!(cwnd(|v1| v1.in_flight = 15_000), 20_000);
     assert_eq!(cwnd(|v1| v1.in_flight = 15_001), 20_100);
-    assert_eq!(cwnd(|v1| v1.fast_increase = true), 22_000);
+    assert_eq!(cwnd(|v1| v1.control.fast_increase = true), 22_000);
     // 1.25 * 1 Mbit/s * 0.25 s / 8 = 39062 bytes, and twice the packet where little is known.
     assert_eq!(
         cwnd(|v1| {
-            v1.fast_increase = true;
+            v1.control.fast_increase = true;
             v1.newly_acked = 50_000;
         }),
         59_062
     );
     assert_eq!(
         cwnd(|v1| {
-            v1.fast_increase = true;
+            v1.control.fast_increase = true;
             v1.newly_acked = 50_000;
             rates(v1, 90e3);
         }),
@@ -248,10 +249,10 @@ fn the_window_of_2020_stays_near_what_was_in_flight() {
             v1.queue_delay = 0.06;
             v1.srtt = srtt;
             v1.cwnd = 40_000;
-            v1.trend = Trend::new(NOW);
-            v1.trend.now = trend;
-            v1.flights = InFlight::new(HISTORY_2020);
-            v1.flights.see(20_000);
+            v1.control.trend = Trend::new(NOW);
+            v1.control.trend.now = trend;
+            v1.control.flights = InFlight::new(HISTORY_2020);
+            v1.control.flights.see(20_000);
             v1.in_flight = 10_000;
         })
         .cwnd
@@ -269,7 +270,7 @@ fn the_tool_of_2020_forgets_a_base_that_hides_a_standing_queue() {
     for (standing, restarts) in [(0.014, false), (0.016, true)] {
         let v1 = updated(Version::V2020, |v1| {
             assert_eq!(v1.base.sample(NOW, 1000), super::super::delay::Sample::Delay(0));
-            (v1.queue_delay, v1.delay_min_mean) = (1.0, standing);
+            (v1.queue_delay, v1.control.delay_min_mean) = (1.0, standing);
         });
         let mut base = v1.base;
         let again = base.sample(NOW, 5000);
@@ -285,7 +286,7 @@ fn the_tool_of_2020_paces_once_there_is_a_queue() {
         updated(Version::V2020, |v1| {
             rates(v1, 1e6);
             v1.config.l4s = l4s;
-            v1.trend.fraction = fraction;
+            v1.control.trend.fraction = fraction;
         })
         .pace
     };
@@ -307,8 +308,8 @@ fn the_target_of_2020_follows_what_the_path_carries() {
     // Half of the target in a second.
     near(with(fast, |_, _| {}), 1.1e6);
     near(with(fast, |media, _| media.about.priority = 0.25), 1.05e6);
-    near(with(fast, |media, _| media.inflection = Some(1.25e6)), 1e6 + 0.64 * 0.1e6);
-    near(with(fast, |media, _| media.inflection = Some(1e6)), 1e6 + 0.05 * 0.1e6);
+    near(with(fast, |media, _| media.own.inflection = Some(1.25e6)), 1e6 + 0.64 * 0.1e6);
+    near(with(fast, |media, _| media.own.inflection = Some(1e6)), 1e6 + 0.05 * 0.1e6);
     near(with(Cues { competes: true, ..fast }, |_, _| {}), 1.2e6);
     // The target is more than 1.25 times what is carried.
     near(with(fast, |_, rate| *rate = 790e3), 1e6);
@@ -340,13 +341,13 @@ fn the_target_of_2020_backs_off_once_per_event() {
         rates(&mut v1, 950e3);
         v1.config.l4s = l4s;
         let media = &mut v1.streams[0];
-        (media.loss_event, media.ce_event) = (loss, ce);
+        (media.own.loss_event, media.own.ce_event) = (loss, ce);
         let cues = Cues { alpha, ..cues() };
         media.update_target(NOW, Law::Y2020, &v1.config, cues);
         let after = media.target;
         media.update_target(NOW, Law::Y2020, &v1.config, cues);
-        assert!(!media.loss_event && !media.ce_event);
-        (after, media.inflection)
+        assert!(!media.own.loss_event && !media.own.ce_event);
+        (after, media.own.inflection)
     };
     assert_eq!(with(true, false, false, 0.0), (900e3, Some(950e3)));
     assert_eq!(with(false, true, false, 0.0), (900e3, Some(950e3)));
@@ -354,10 +355,10 @@ fn the_target_of_2020_backs_off_once_per_event() {
     assert_eq!(with(true, true, true, 0.4), (900e3, Some(950e3)));
     // Only 30 s after the last one.
     let mut media = sender(Version::V2020).streams.remove(0);
-    media.last_inflection = Ticks(NOW.0 - 2_000_000);
-    media.loss_event = true;
+    media.own.last_inflection = Ticks(NOW.0 - 2_000_000);
+    media.own.loss_event = true;
     media.back_off_2020(NOW, &Config::new(Version::V2020), 0.0);
-    assert_eq!(media.inflection, None);
+    assert_eq!(media.own.inflection, None);
 }
 
 /// Sends `count` packets, and has them reported with these codepoints.
@@ -382,9 +383,9 @@ fn a_mark_of_any_packet_of_a_report_counts() {
     for parity in [false, true] {
         let mut v1 = sender(Version::V2020);
         v1.config.parity = parity;
-        v1.fast_increase = true;
+        v1.control.fast_increase = true;
         let lines = report(&mut v1, &[Ecn::Ect0, Ecn::Ce, Ecn::Ect0]);
-        assert_eq!((v1.cwnd, v1.fast_increase, lines), (18_000, false, 1));
+        assert_eq!((v1.cwnd, v1.control.fast_increase, lines), (18_000, false, 1));
     }
 }
 
@@ -427,14 +428,14 @@ fn a_gap_is_a_loss_after_ten_milliseconds() {
 fn streams_that_want_more_than_they_make_give_way() {
     for (trend, expected) in [(0.03, [0.9e6, 1e6]), (0.01, [1e6, 1e6])] {
         let mut v1 = sender(Version::V2020);
-        v1.add_stream(Ticks(65), stream(2)).unwrap();
-        v1.trend.now = trend;
+        v1.add_stream(stream(2)).unwrap();
+        v1.control.trend.now = trend;
         for (media, lost) in v1.streams.iter_mut().zip([100.0, 300.0]) {
-            (media.active, media.lost_credit) = (true, lost);
+            (media.active, media.turn.lost) = (true, lost);
         }
         v1.adjust_priorities();
         assert_eq!([v1.streams[0].target, v1.streams[1].target], expected);
-        assert_eq!(v1.streams[1].lost_credit, 0.0);
+        assert_eq!(v1.streams[1].turn.lost, 0.0);
     }
 }
 
@@ -443,7 +444,7 @@ fn streams_that_want_more_than_they_make_give_way() {
 fn the_first_rtt_counts_whole_but_in_parity() {
     for (parity, srtt) in [(true, 0.1 / 8.0 / 8.0), (false, 0.1)] {
         let mut v1 = V1::new(Config { parity, ..Config::new(Version::V2020) }, Ticks(65));
-        v1.add_stream(Ticks(65), stream(1)).unwrap();
+        v1.add_stream(stream(1)).unwrap();
         report(&mut v1, &[Ecn::NotEct]);
         assert!((v1.srtt - srtt).abs() < 2e-4, "{}", v1.srtt);
     }

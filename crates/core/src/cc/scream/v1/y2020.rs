@@ -46,7 +46,7 @@ const LITTLE_ALPHA: f32 = 0.001;
 impl V1 {
     pub(super) fn update_window_2020(&mut self, now: Ticks) {
         let passed = seconds(now.since(self.last_cwnd));
-        let carried: f32 = self.streams.iter().map(|media| media.rates.mean.carried()).sum();
+        let carried = self.sum(|media| media.rates.carried());
         let mss = self.packet_bytes() as f32;
         let acked = self.newly_acked as f32;
         let limited = if carried > MEASURABLE {
@@ -67,11 +67,11 @@ impl V1 {
                 self.config.ecn_beta
             };
             self.cwnd = (share * cwnd) as i32;
-            self.fast_increase = false;
+            self.control.fast_increase = false;
             self.last_congestion = now;
-        } else if self.fast_increase {
-            if self.trend.now >= TREND {
-                self.fast_increase = false;
+        } else if self.control.fast_increase {
+            if self.control.trend.now >= TREND {
+                self.control.fast_increase = false;
             } else if in_flight * FAST_SLACK + acked > cwnd {
                 self.cwnd = self.cwnd.saturating_add(limited as i32);
             }
@@ -84,7 +84,7 @@ impl V1 {
             let less = (-self.config.gain_down * off * acked * mss / cwnd).min(cwnd / 4.0);
             self.cwnd -= less as i32;
             self.last_congestion = now;
-            let sent: f32 = self.streams.iter().map(|media| media.rates.mean.sent).sum();
+            let sent = self.sum(|media| media.rates.sent);
             if sent < MEASURABLE {
                 for media in &mut self.streams {
                     media.target *= 1.0 - less / cwnd;
@@ -95,68 +95,70 @@ impl V1 {
         if bound > BOUNDED_FROM {
             self.cwnd = self.cwnd.min(bound as i32);
         }
-        if self.srtt < SHORT_RTT && self.trend.now < SHORT_TREND {
-            let sent: f32 = self.streams.iter().map(|media| media.rates.mean.sent).sum();
+        if self.srtt < SHORT_RTT && self.control.trend.now < SHORT_TREND {
+            let sent = self.sum(|media| media.rates.sent);
             let least = (sent * SHORT_RTT / 8.0).max(1.5 * bound);
             self.cwnd = self.cwnd.max(least as i32);
         }
-        if self.trend.now > TREND {
+        if self.control.trend.now > TREND {
             self.last_congestion = now;
         } else if now.since(self.last_congestion) > RESUME {
-            self.fast_increase = true;
+            self.control.fast_increase = true;
         }
     }
 
     fn sample_slowly_2020(&mut self, now: Ticks) {
-        self.delay_min = self.delay_min.min(self.queue_delay);
+        self.control.delay_min = self.control.delay_min.min(self.queue_delay);
         let fraction = self.queue_delay / self.delay_target;
-        self.trend.smooth(fraction);
-        if !self.trend.is_due(now) {
+        self.control.trend.smooth(fraction);
+        if !self.control.trend.is_due(now) {
             return;
         }
-        let least = std::mem::replace(&mut self.delay_min, f32::INFINITY);
+        let least = std::mem::replace(&mut self.control.delay_min, f32::INFINITY);
         let memory = MIN_DELAY_MEMORY;
-        self.delay_min_mean = least.min(memory * self.delay_min_mean + (1.0 - memory) * least);
-        if self.delay_min_mean > STANDING * self.delay_target
-            && now.since(self.last_base) > NEW_BASE
+        self.control.delay_min_mean =
+            least.min(memory * self.control.delay_min_mean + (1.0 - memory) * least);
+        if self.control.delay_min_mean > STANDING * self.delay_target
+            && now.since(self.control.last_base) > NEW_BASE
         {
-            self.last_base = now;
+            self.control.last_base = now;
             self.base.restart();
         }
         self.pace = 0.0;
         let limited = self.config.max_total_rate;
-        if self.trend.fraction > PACED_FROM || self.config.l4s || limited.is_some() {
+        if self.control.trend.fraction > PACED_FROM || self.config.l4s || limited.is_some() {
             let rate = self.cwnd as f32 * 8.0 / self.srtt.max(0.001);
             let rate = self.config.pace_headroom * rate.max(MIN_PACE_RATE);
             let most = limited.map_or(f32::INFINITY, |most| most * self.config.pace_headroom);
             self.pace = self.packet_bytes() as f32 * 8.0 / rate.min(most);
         }
-        self.trend.sample(now, fraction);
+        self.control.trend.sample(now, fraction);
         if now.since(self.started) > SETTLED {
-            self.trend.update();
+            self.control.trend.update();
         }
         self.adjust_delay_target();
     }
 
     /// Between what was most in flight and, with congestion ahead, what was on average; bytes.
     fn max_in_flight(&self) -> f32 {
-        let trend = self.trend.now;
-        let high = self.flights.high() as f32;
-        let low = self.flights.low(self.in_flight) as f32;
+        let trend = self.control.trend.now;
+        let high = self.control.flights.high() as f32;
+        let low = self.control.flights.low(self.in_flight) as f32;
         self.config.inflight_headroom * (high * (1.0 - trend) + low * trend)
     }
 }
 
 impl Media {
     pub(super) fn back_off_2020(&mut self, now: Ticks, config: &Config, alpha: f32) {
-        if now.since(self.last_inflection) > INFLECTION {
-            self.last_inflection = now;
-            let reached = self.rates.mean.carried().min(self.target);
-            self.inflections.rotate_left(1);
-            self.inflections[2] = reached;
-            self.inflection = Some(self.inflections.iter().copied().fold(reached, f32::max));
+        if now.since(self.own.last_inflection) > INFLECTION {
+            self.own.last_inflection = now;
+            let reached = self.rates.carried().min(self.target);
+            self.own.inflections.rotate_left(1);
+            self.own.inflections[2] = reached;
+            self.own.inflection =
+                Some(self.own.inflections.iter().copied().fold(reached, f32::max));
         }
-        self.target *= if self.loss_event {
+        self.target *= if self.own.loss_event {
             config.loss_beta
         } else if config.l4s {
             1.0 - alpha / 4.0
@@ -166,16 +168,16 @@ impl Media {
     }
 
     pub(super) fn adjust_2020(&mut self, now: Ticks, config: &Config, cues: Cues) {
-        let distance = self.inflection.map_or(1.0, |inflection| {
+        let distance = self.own.inflection.map_or(1.0, |inflection| {
             (4.0 * (self.target - inflection) / inflection).powi(2).clamp(0.05, 1.0)
         });
         let queue_bits = (QUEUE_SHARE * self.target).min(self.older_bits());
-        self.queue_bits = 0.5 * self.queue_bits + 0.5 * queue_bits;
+        self.own.queue_bits = 0.5 * self.own.queue_bits + 0.5 * queue_bits;
         let mut ramp = config.ramp_up_speed.min(self.target * config.ramp_up_scale);
         if cues.competes {
             ramp *= 2.0;
         }
-        let carried = self.rates.mean.carried();
+        let carried = self.rates.carried();
         let runs_ahead = self.target > RATE_HEADROOM * carried;
         if cues.fast_increase && self.queue.delay(now) < FAST_QUEUE_DELAY {
             if !runs_ahead {
@@ -186,7 +188,7 @@ impl Media {
         let mut change = carried * (1.0 + PROBE * (LOW_RATE / self.target).min(1.0));
         if !config.l4s || cues.alpha < LITTLE_ALPHA {
             change *= 1.0 - QUEUE_GUARD * cues.trend;
-            change -= QUEUE_FACTOR * self.queue_bits;
+            change -= QUEUE_FACTOR * self.own.queue_bits;
         }
         change -= self.target;
         if change > 0.0 {
@@ -194,7 +196,7 @@ impl Media {
                 return;
             }
             change = (change * distance).min(ramp * ADJUST_SECONDS);
-        } else if self.rates.mean.media < self.target || self.rates.mean.media > 2.0 * self.target {
+        } else if self.rates.media < self.target || self.rates.media > 2.0 * self.target {
             // The encoder did not use the target, or does not follow it.
             return;
         }

@@ -1,34 +1,32 @@
 //! State of the control loop of version 2.
 
 use super::super::{Config, Ticks};
+use super::payload::Payload;
+use super::rules::Rules;
 use super::shared_bottleneck::Bottleneck;
 
 /// Slots of the history of bytes in flight.
 const FLIGHTS: usize = 20;
 /// Windows whose median is the inflection point in 2024.
 const INFLECTIONS: usize = 9;
-/// What the clock shows at the start of a tool: times that never were are zero there.
-const START: u32 = 65;
+/// Nine hours, ticks.
+pub(super) const LONG_AGO: u32 = 1 << 31;
 
 /// What the steps of a report and the update of the window leave for the next.
 #[derive(Debug)]
-pub(super) struct Control {
-    /// s; above the option's beside flows that fill the queue.
-    pub(super) delay_target: f32,
-    /// Packets since alpha was last updated.
-    pub(super) delivered: u32,
-    pub(super) marked: u32,
-    /// Bytes since the window was last updated.
-    pub(super) newly_acked: i32,
-    pub(super) newly_acked_ce: i32,
-    /// A mark since the control loop last ran.
-    pub(super) ce_heard: bool,
-    pub(super) loss_event: bool,
-    pub(super) ce_event: bool,
+pub(in super::super) struct Control {
+    pub(super) rules: Rules,
+    pub(super) payload: Payload,
+    /// A frame was completed since the window was last updated.
+    pub(super) new_frame: bool,
+    pub(super) last_halving: Ticks,
+    pub(super) halving: bool,
+    pub(super) last_low_queue: Ticks,
+    pub(super) last_base_refresh: Ticks,
+    /// The queue delay counts as congestion.
     pub(super) virtual_event: bool,
     /// Marks were seen lately, so the queue is an L4S queue (2024).
     pub(super) l4s_active: bool,
-    pub(super) alpha: f32,
     /// What a queue delay above the target counts as alpha.
     pub(super) virtual_alpha: f32,
     /// Last share of marks.
@@ -57,15 +55,10 @@ pub(super) struct Control {
     pub(super) jitter_scale: f32,
     /// Grows from 0 at congestion to 1.
     pub(super) post_congestion: f32,
-    pub(super) last_alpha: Ticks,
     pub(super) last_delay: Ticks,
     pub(super) last_slow_minimum: Ticks,
-    pub(super) last_event: Ticks,
     pub(super) last_ce: Option<Ticks>,
-    pub(super) last_congestion: Ticks,
-    pub(super) last_cwnd: Ticks,
     pub(super) last_slow: Ticks,
-    pub(super) started: Ticks,
     /// Window at the last congestion, bytes.
     pub(super) inflection: i32,
     /// It stays until the window has grown.
@@ -91,19 +84,17 @@ pub(super) struct Control {
 
 impl Control {
     pub(super) fn new(config: &Config, now: Ticks) -> Self {
-        let never = Ticks(now.0.wrapping_sub(START));
+        let ago = if config.parity { 1 } else { LONG_AGO };
         Self {
-            delay_target: config.delay_target,
-            delivered: 0,
-            marked: 0,
-            newly_acked: 0,
-            newly_acked_ce: 0,
-            ce_heard: false,
-            loss_event: false,
-            ce_event: false,
+            rules: Rules::of(config.version),
+            payload: Payload::new(config, now),
+            new_frame: false,
+            last_halving: now,
+            halving: false,
+            last_low_queue: now,
+            last_base_refresh: Ticks(now.0.wrapping_sub(ago)),
             virtual_event: false,
             l4s_active: false,
-            alpha: 0.1,
             virtual_alpha: 0.0,
             fraction_marked: 0.0,
             ce_density: 1.0,
@@ -123,15 +114,10 @@ impl Control {
             jitter: 0.0,
             jitter_scale: 1.0,
             post_congestion: 1.0,
-            last_alpha: now,
             last_delay: now,
             last_slow_minimum: now,
-            last_event: now,
             last_ce: None,
-            last_congestion: never,
-            last_cwnd: never,
             last_slow: now,
-            started: now,
             inflection: 1,
             inflection_blocked: false,
             inflections: None,
@@ -147,11 +133,6 @@ impl Control {
             policed_now: false,
             bottleneck: Bottleneck::new(now),
         }
-    }
-
-    /// Something says congestion.
-    pub(super) fn is_congested(&self) -> bool {
-        self.loss_event || self.ce_event || self.virtual_event
     }
 
     /// Notes the window as the last one before congestion, until it has grown again.

@@ -22,9 +22,9 @@ impl V2 {
         let packet = 2.0 * 8.0 * self.packet_bytes() as f32;
         let limit = packet / (self.sum_target() * self.srtt);
         let control = &mut self.control;
-        let half = control.delay_target / 2.0;
-        let other = control.ce_event || control.loss_event;
-        if !other && control.alpha < limit && control.queue_delay_mean > half {
+        let half = self.delay_target / 2.0;
+        let other = self.ce_event || self.loss_event;
+        if !other && self.alpha < limit && control.queue_delay_mean > half {
             control.virtual_event = true;
             let over = (control.queue_delay_mean - half) / half;
             control.virtual_alpha = (2.0 * limit * over).min(1.0);
@@ -34,26 +34,26 @@ impl V2 {
     pub(super) fn decrease_draft(&mut self, now: Ticks) {
         self.measure_ratio();
         self.control.distance = self.distance(DISTANCE_GAIN);
-        let control = &mut self.control;
-        if !control.is_congested() {
+        if !self.is_congested() {
             return;
         }
+        let control = &mut self.control;
         if now.since(control.last_inflection) > INFLECTION_RTTS * self.srtt_ticks {
             control.last_inflection = now;
             control.inflection = self.cwnd;
         }
-        if control.loss_event {
+        if self.loss_event {
             self.shrink(now, self.config.loss_beta);
         } else if control.virtual_event {
             let share = 1.0 - control.virtual_alpha / 2.0;
             self.shrink(now, share);
         } else if self.config.l4s {
-            let mut backoff = control.alpha / 2.0 * (1.0 - control.cwnd_ratio).max(0.5);
-            if self.queue_delay < control.delay_target / 4.0 {
+            let mut backoff = self.alpha / 2.0 * (1.0 - control.cwnd_ratio).max(0.5);
+            if self.queue_delay < self.delay_target / 4.0 {
                 backoff *= control.distance.max(LEAST_DISTANCE);
             }
             let long_ago = LONG_AGO_RTTS * self.srtt_ticks.max(VIRTUAL_RTT_TICKS);
-            if now.since(control.last_congestion) > long_ago {
+            if now.since(self.last_congestion) > long_ago {
                 self.cwnd = self.cwnd.min(control.max_in_flight_previous);
             }
             self.shrink(now, 1.0 - backoff);
@@ -68,8 +68,8 @@ impl V2 {
         let mut increment = self.additive() * shorter * shorter;
         increment *= control.distance.max(LEAST_DISTANCE);
         increment *= (1.0 - control.cwnd_ratio).max(0.5);
-        if control.alpha < NO_MARKS {
-            let quarter = control.delay_target / 4.0;
+        if self.alpha < NO_MARKS {
+            let quarter = self.delay_target / 4.0;
             increment *= (1.0 - control.queue_delay_mean / quarter).max(LEAST_GROWTH);
         }
         increment * self.multiplicative(control.distance)
@@ -78,7 +78,7 @@ impl V2 {
     pub(super) fn rate_draft(&self) -> f32 {
         let control = &self.control;
         let mut rate = 8.0 * self.cwnd as f32 / self.srtt.max(0.001);
-        let delayed = self.queue_delay > control.delay_target / 4.0;
+        let delayed = self.queue_delay > self.delay_target / 4.0;
         if delayed && control.in_flight_ratio > FULL_WINDOW {
             rate /= (control.in_flight_ratio / FULL_WINDOW).min(MAX_COMPENSATION);
         }

@@ -36,9 +36,9 @@ impl V2 {
         let active = |last| now.since(last) < super::L4S_ACTIVE;
         let control = &mut self.control;
         control.l4s_active = self.config.l4s && control.last_ce.is_some_and(active);
-        if now.since(control.last_event) > interval && control.ce_heard {
-            control.ce_event = true;
-            control.last_event = now;
+        if now.since(self.last_event) > interval && self.ce_heard {
+            self.ce_event = true;
+            self.last_event = now;
             control.last_ce = Some(now);
         }
         self.update_alpha(now);
@@ -46,32 +46,32 @@ impl V2 {
             self.control.last_delay = now;
             self.average_delay(now);
         }
-        if now.since(self.control.last_event) > interval {
-            match self.rules.law {
+        if now.since(self.last_event) > interval {
+            match self.control.rules.law {
                 Law::Y2024 => self.delay_event_2024(),
                 Law::Y2026 => self.delay_event_2026(),
                 Law::Draft => self.delay_event_draft(),
             }
         }
+        if self.short_rtt < self.previous_short_rtt && self.control.fraction_marked == 1.0 {
+            self.ce_event = false; // the queue is shrinking already
+        }
+        let congested = self.is_congested();
         let control = &mut self.control;
-        if self.short_rtt < self.previous_short_rtt && control.fraction_marked == 1.0 {
-            control.ce_event = false; // the queue is shrinking already
-        }
-        let congested = control.is_congested();
         if congested {
-            control.last_event = now;
+            self.last_event = now;
         }
-        if now.since(control.last_cwnd) > interval || congested || self.new_frame {
-            control.last_cwnd = now;
+        if now.since(self.last_cwnd) > interval || congested || control.new_frame {
+            self.last_cwnd = now;
             control.in_flight_ratio =
                 (control.previous_in_flight as f32 / self.cwnd as f32).min(1.0);
             self.update_window(now);
             for media in self.streams.iter_mut().filter(|media| media.active) {
-                media.update_target(now, &self.rules);
+                media.update_target(now, &self.control.rules);
             }
             let control = &mut self.control;
-            (control.loss_event, control.ce_event, control.virtual_event) = (false, false, false);
-            self.new_frame = false;
+            (self.loss_event, self.ce_event, control.virtual_event) = (false, false, false);
+            control.new_frame = false;
         }
     }
 
@@ -79,41 +79,41 @@ impl V2 {
         let control = &mut self.control;
         if !self.config.pacing {
             // Without pacing marks come in bursts.
-            if control.ce_heard {
+            if self.ce_heard {
                 control.ce_density += DENSITY_GAIN;
             }
             control.ce_density = (control.ce_density * (1.0 - DENSITY_GAIN)).max(LEAST_DENSITY);
         }
-        control.ce_heard = false;
+        self.ce_heard = false;
         if !self.config.l4s {
-            control.alpha = 0.0;
+            self.alpha = 0.0;
             return;
         }
-        if now.since(control.last_alpha) <= ALPHA_INTERVAL.min(self.srtt_ticks) {
+        if now.since(self.last_alpha) <= ALPHA_INTERVAL.min(self.srtt_ticks) {
             return;
         }
-        control.last_alpha = now;
+        self.last_alpha = now;
         let mut fraction = 0.0;
-        if control.delivered > 0 {
-            fraction = control.marked as f32 / control.delivered as f32;
+        if self.delivered > 0 {
+            fraction = self.marked as f32 / self.delivered as f32;
             if fraction == 1.0 {
                 control.ce_density = 1.0;
             }
             fraction *= control.ce_density;
         }
-        (control.delivered, control.marked) = (0, 0);
-        let (up, down) = self.rules.alpha_gains;
-        control.alpha = if up == down || fraction >= control.alpha {
-            (up * fraction + (1.0 - up) * control.alpha).min(1.0)
+        (self.delivered, self.marked) = (0, 0);
+        let (up, down) = control.rules.alpha_gains;
+        self.alpha = if up == down || fraction >= self.alpha {
+            (up * fraction + (1.0 - up) * self.alpha).min(1.0)
         } else {
-            control.alpha * (1.0 - down)
+            self.alpha * (1.0 - down)
         };
         control.fraction_marked = fraction;
     }
 
     fn average_delay(&mut self, now: Ticks) {
         let control = &mut self.control;
-        if self.rules.law == Law::Y2026
+        if control.rules.law == Law::Y2026
             && now.since(control.last_slow_minimum) > SLOW_INTERVAL_RTTS * self.srtt_ticks
         {
             let least = control.queue_delay_min;
@@ -131,7 +131,7 @@ impl V2 {
         } else {
             (1.0 - DELAY_GAIN) * control.queue_delay_mean + DELAY_GAIN * delay
         };
-        if self.rules.law != Law::Y2026 {
+        if control.rules.law != Law::Y2026 {
             return;
         }
         let width = (control.delay_high - control.delay_low).clamp(0.0, MAX_JITTER);

@@ -26,31 +26,31 @@ const MIN_DELAY_MEMORY: f32 = 0.995;
 impl V2 {
     pub(super) fn update_window(&mut self, now: Ticks) {
         let control = &mut self.control;
-        let recovery = match self.rules.recovery {
+        let recovery = match control.rules.recovery {
             Recovery::Seconds(time) => time,
             Recovery::Rtts(rtts) => rtts * self.srtt,
         };
-        let passed = seconds(now.since(control.last_congestion));
+        let passed = seconds(now.since(self.last_congestion));
         control.post_congestion = (passed / recovery).clamp(0.0, 1.0);
         control.queue_delay_min = control.queue_delay_min.min(self.queue_delay);
-        control.bottleneck.count(now, self.srtt_ticks, control.loss_event);
+        control.bottleneck.count(now, self.srtt_ticks, self.loss_event);
         self.update_pace();
         if now.since(self.control.last_slow) > SLOW {
             self.control.last_slow = now;
             self.update_slowly(now);
         }
-        match self.rules.law {
+        match self.control.rules.law {
             Law::Y2024 => self.decrease_2024(now),
             Law::Y2026 => self.decrease_2026(now),
             Law::Draft => self.decrease_draft(now),
         }
-        let increment = match self.rules.law {
+        let increment = match self.control.rules.law {
             Law::Y2024 => self.increment_2024(),
             Law::Y2026 => self.increment_2026(),
             Law::Draft => self.increment_draft(),
         };
         self.increase(increment);
-        let rate = match self.rules.law {
+        let rate = match self.control.rules.law {
             Law::Y2024 => self.rate_2024(),
             Law::Y2026 => self.rate_2026(),
             Law::Draft => self.rate_draft(),
@@ -60,21 +60,21 @@ impl V2 {
 
     fn update_pace(&mut self) {
         let sum_target = self.sum_target();
-        let media: f32 = self.streams.iter().map(|media| media.rates.media_mean).sum();
-        let bursty = self.streams.iter().filter(|media| media.frames.pace_scale > 1.0);
+        let media: f32 = self.streams.iter().map(|media| media.rates.media).sum();
+        let bursty = self.streams.iter().filter(|media| media.own.frames.pace_scale > 1.0);
         let (weighted, weight) = bursty.fold((0.0, 0.0), |(weighted, weight), media| {
-            (weighted + media.target * media.frames.pace_scale, weight + media.target)
+            (weighted + media.target * media.own.frames.pace_scale, weight + media.target)
         });
         let scale = if weight > 0.0 { weighted / weight } else { 1.0 };
         let mut headroom = self.config.pace_headroom;
-        if self.rules.law == Law::Y2024 && !self.control.had_congestion {
+        if self.control.rules.law == Law::Y2024 && !self.control.had_congestion {
             headroom = headroom.max(START_HEADROOM);
         }
         let mut rate = (headroom * scale * sum_target.max(media)).max(MIN_PACE_RATE);
         if let Some(most) = self.config.max_total_rate {
             rate = rate.min(most * self.config.pace_headroom).max(MIN_PACE_RATE);
         }
-        if self.config.relaxed_pacing && self.rules.law == Law::Y2026 {
+        if self.config.relaxed_pacing && self.control.rules.law == Law::Y2026 {
             let share = sum_target / self.sum_max();
             if share > RELAXED_FROM {
                 let relaxed = ((share - RELAXED_FROM) / (1.0 - RELAXED_FROM)).min(1.0);
@@ -92,17 +92,17 @@ impl V2 {
         let sum_min: f32 = self.streams.iter().map(|media| media.about.min_rate).sum();
         let control = &mut self.control;
         if self.config.shared_bottleneck {
-            control.delay_target = control.bottleneck.target(
-                &self.rules,
+            self.delay_target = control.bottleneck.target(
+                &control.rules,
                 self.config.parity,
                 self.queue_delay,
                 self.config.delay_target,
-                control.delay_target,
+                self.delay_target,
             );
         }
         control.max_in_flight_ring[control.ring_at] = control.max_in_flight;
         control.ring_at = (control.ring_at + 1) % control.max_in_flight_ring.len();
-        if self.rules.law == Law::Y2024 {
+        if control.rules.law == Law::Y2024 {
             let least = control.queue_delay_min;
             control.queue_delay_min_mean = if least < control.queue_delay_min_mean {
                 least
@@ -118,7 +118,7 @@ impl V2 {
             let needed = rate / 8.0 * (self.srtt + 0.001);
             self.cwnd = self.cwnd.min(control.max_in_flight.max(ring).max(needed as i32));
         }
-        if now.since(control.started) > SETTLED {
+        if now.since(self.started) > SETTLED {
             if self.config.autotune_least_cwnd {
                 self.least_cwnd = (sum_min / 8.0 * self.srtt) as i32;
             }
@@ -127,7 +127,7 @@ impl V2 {
         }
         let (weighted, weight) = self.streams.iter().fold((0.0, 0.0), |(sum, weight), media| {
             let priority = media.about.priority;
-            (sum + priority * media.frames.large, weight + priority)
+            (sum + priority * media.own.frames.large, weight + priority)
         });
         if weight > 0.0 {
             control.large_frames = weighted / weight;
@@ -151,7 +151,7 @@ impl V2 {
     pub(super) fn shrink(&mut self, now: Ticks, share: f32) {
         self.cwnd = self.cwnd_min.max((share * self.cwnd as f32) as i32);
         let control = &mut self.control;
-        control.last_congestion = now;
+        self.last_congestion = now;
         control.post_congestion = 0.0;
         control.had_congestion = true;
     }
@@ -159,7 +159,7 @@ impl V2 {
     /// Bytes that were acknowledged without a mark, per window.
     pub(super) fn additive(&self) -> f32 {
         let control = &self.control;
-        (control.newly_acked - control.newly_acked_ce) as f32 * control.cwnd_ratio
+        (self.newly_acked - self.newly_acked_ce) as f32 * control.cwnd_ratio
     }
 
     /// Factor of a growth that is faster in large windows, long after congestion.
@@ -173,7 +173,7 @@ impl V2 {
         // DEVIATION: a fixed rate needs its window, too (`scream.md` 2.4, the stuck `-fixedrate`).
         let fixed = self.streams.iter().all(|media| media.about.min_rate >= media.about.max_rate);
         let wants_more =
-            self.rules.law == Law::Y2024 || fixed || self.sum_target() < self.sum_max();
+            self.control.rules.law == Law::Y2024 || fixed || self.sum_target() < self.sum_max();
         let mss = self.packet_bytes();
         let control = &mut self.control;
         let most = control.max_in_flight.max(control.max_in_flight_previous) as f32;
@@ -193,7 +193,7 @@ impl V2 {
             self.cwnd = self.cwnd.min((most * self.srtt / 8.0) as i32);
         }
         self.cwnd = self.cwnd.max(self.cwnd_min);
-        (control.newly_acked, control.newly_acked_ce) = (0, 0);
+        (self.newly_acked, self.newly_acked_ce) = (0, 0);
     }
 
     /// What the window is worth, bit/s, before corrections.
@@ -224,7 +224,7 @@ impl V2 {
         schedule::share(rate, &mut shares[..count]);
         let active = self.streams.iter_mut().filter(|media| media.active);
         for (media, share) in active.zip(&shares) {
-            media.share = share.rate;
+            media.own.share = share.rate;
         }
     }
 }

@@ -18,8 +18,8 @@ impl V2 {
         let packet = 2.0 * 8.0 * self.packet_bytes() as f32;
         let limit = packet / (self.sum_target() * self.srtt);
         let control = &mut self.control;
-        let quarter = control.delay_target / 4.0;
-        let marks_say_little = control.alpha < 0.1 * limit || !control.l4s_active;
+        let quarter = self.delay_target / 4.0;
+        let marks_say_little = self.alpha < 0.1 * limit || !control.l4s_active;
         if marks_say_little && control.queue_delay_mean > quarter {
             control.virtual_event = true;
             let over = (control.queue_delay_mean - quarter) / (3.0 * quarter);
@@ -28,13 +28,14 @@ impl V2 {
     }
 
     pub(super) fn decrease_2024(&mut self, now: Ticks) {
+        let congested = self.is_congested();
         let control = &mut self.control;
-        if control.loss_event {
+        if self.loss_event {
             if now.since(control.last_inflection) > LOSS_INFLECTION {
                 control.store_inflection(now, self.cwnd);
             }
             self.shrink(now, self.config.loss_beta);
-        } else if control.is_congested() {
+        } else if congested {
             if now.since(control.last_inflection) > self.srtt_ticks {
                 control.store_inflection(now, self.cwnd);
             }
@@ -53,14 +54,14 @@ impl V2 {
     fn back_off_2024(&mut self, now: Ticks) {
         let distance = self.distance(4.0);
         let control = &mut self.control;
-        let mut backoff = control.alpha / 2.0 * (1.0 - control.cwnd_ratio).max(0.5);
-        if self.rules.l4s_as_cubic && self.queue_delay < control.delay_target / 4.0 {
+        let mut backoff = self.alpha / 2.0 * (1.0 - control.cwnd_ratio).max(0.5);
+        if control.rules.l4s_as_cubic && self.queue_delay < self.delay_target / 4.0 {
             backoff *= distance.max(0.25);
         }
-        if now.since(control.last_congestion) > LONG_AGO {
+        if now.since(self.last_congestion) > LONG_AGO {
             self.cwnd = self.cwnd.min(control.max_in_flight_previous);
             backoff = backoff.max(LEAST_ALPHA);
-            control.alpha = control.alpha.max(LEAST_ALPHA);
+            self.alpha = self.alpha.max(LEAST_ALPHA);
         }
         self.shrink(now, 1.0 - backoff);
     }
@@ -70,7 +71,7 @@ impl V2 {
         let mut increment = self.additive();
         if !self.control.l4s_active {
             increment *= distance;
-        } else if self.rules.l4s_as_cubic {
+        } else if self.control.rules.l4s_as_cubic {
             increment *= distance.max(0.25);
         }
         increment *= (self.srtt / VIRTUAL_RTT).min(1.0);

@@ -23,7 +23,7 @@ const RATE_DIVISOR: f32 = 1.1;
 impl V2 {
     pub(super) fn delay_event_2026(&mut self) {
         let control = &mut self.control;
-        let half = control.delay_target / 2.0;
+        let half = self.delay_target / 2.0;
         if control.queue_delay_mean > half {
             control.virtual_event = true;
             let over = ((control.queue_delay_mean - half) / half).clamp(0.0, 1.0);
@@ -35,16 +35,17 @@ impl V2 {
         self.measure_ratio();
         self.control.distance = self.distance(DISTANCE_GAIN);
         let most = self.config.max_window_headroom;
+        let congested = self.is_congested();
         let control = &mut self.control;
         control.window_headroom = LEAST_HEADROOM + (most - LEAST_HEADROOM) * control.jitter_scale;
-        if !control.is_congested() {
+        if !congested {
             return;
         }
         control.mark_inflection(self.cwnd);
-        if control.loss_event {
+        if self.loss_event {
             let policed = control.policed_now;
             self.shrink(now, if policed { POLICED_BETA } else { self.config.loss_beta });
-        } else if control.ce_event && !self.config.l4s {
+        } else if self.ce_event && !self.config.l4s {
             self.shrink(now, self.config.ecn_beta);
         } else {
             self.back_off_2026(now);
@@ -53,11 +54,11 @@ impl V2 {
 
     /// Marks of an L4S queue, or a queue delay that counts as such.
     fn back_off_2026(&mut self, now: Ticks) {
-        let acked: f32 = self.streams.iter().map(|media| media.rates.last.acked).sum();
+        let acked: f32 = self.streams.iter().map(|media| media.rates.acked).sum();
         let few_sent = self.sum_target() < ACKED_SHARE * acked;
         let control = &mut self.control;
-        let marked = control.ce_event;
-        let mut backoff = if marked { control.alpha } else { control.virtual_alpha } / 2.0;
+        let marked = self.ce_event;
+        let mut backoff = if marked { self.alpha } else { control.virtual_alpha } / 2.0;
         if few_sent {
             backoff *= FEW_SENT;
         }
@@ -66,12 +67,12 @@ impl V2 {
             backoff /= (self.srtt / REFERENCE_RTT).max(1.0);
         }
         if marked {
-            if self.queue_delay < control.delay_target / 4.0 {
+            if self.queue_delay < self.delay_target / 4.0 {
                 let distance = control.distance.max(LEAST_DISTANCE);
                 backoff *= distance * control.jitter_scale.clamp(0.25, 1.0);
             }
             let long_ago = LONG_AGO_RTTS * self.srtt_ticks.max(VIRTUAL_RTT_TICKS);
-            if now.since(control.last_congestion) > long_ago {
+            if now.since(self.last_congestion) > long_ago {
                 self.cwnd = self.cwnd.min(control.max_in_flight_previous);
             }
         }
