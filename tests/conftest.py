@@ -120,10 +120,12 @@ except ModuleNotFoundError as missing:
 def core(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeCore:
     """The stand-in, in an empty working directory."""
     from sojourn import cli
+    from sojourn.cli import words
 
     fake = FakeCore()
     for module in (
         cli,
+        words,
         *(sys.modules[f"sojourn.{name}"] for name in ("scenario", "results", "run")),
     ):
         monkeypatch.setattr(module, "_core", fake)

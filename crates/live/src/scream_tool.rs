@@ -99,6 +99,10 @@ impl Count {
     const NAMES: [&str; 3] = ["auto", "legacy", "rfc8888"];
 }
 
+fn port(text: &str) -> Result<u16, String> {
+    args::whole(text, 1, PORT).map_err(|e| format!("port: {e}"))
+}
+
 fn wrong_count(others: &[String], wanted: &str) -> String {
     match others {
         [] => format!("expected {wanted}; got nothing"),

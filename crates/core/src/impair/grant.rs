@@ -106,9 +106,7 @@ impl Grant {
         let rate = if params.trace.file.is_empty() {
             None
         } else {
-            let rate = env.traces.rates(&params.trace, params.unit, args, env.now)?;
-            params.trace = params.trace.of_rates(&env.traces);
-            Some(rate)
+            Some(env.traces.rates(&mut params.trace, params.unit, args, env.now)?)
         };
         Ok(Self {
             params,
@@ -356,7 +354,7 @@ impl Qdisc for Grant {
         self.again.clear();
         self.reports.clear();
         self.known = 0;
-        self.shell.purge(log);
+        self.shell.purge([], log);
     }
 
     fn leaf(&self) -> Option<&dyn Qdisc> {

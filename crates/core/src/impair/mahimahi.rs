@@ -59,11 +59,7 @@ impl Params {
                     self.packet_size = args.value("a size from 1b to 1Mb", size)?.0 as u32;
                 }
                 "overhead" => self.overhead = Overhead::read(args)?,
-                key => {
-                    if !self.trace.read(key, "once", args)? {
-                        return Err(args.unknown());
-                    }
-                }
+                key => self.trace.read(key, "once", args)?,
             }
         }
         Ok(self)
@@ -95,8 +91,7 @@ impl Mahimahi {
     ) -> Result<Self, GrammarError> {
         let trace = FileWords::new(true);
         let mut params = Params { trace, packet_size: 1504, overhead: Overhead(-10) }.read(args)?;
-        let trace = env.traces.opportunities(&params.trace, args)?;
-        params.trace = params.trace.of_opportunities(&trace);
+        let trace = env.traces.opportunities(&mut params.trace, args)?;
         Ok(Self {
             params,
             trace,
@@ -246,10 +241,7 @@ impl Qdisc for Mahimahi {
     }
 
     fn purge(&mut self, log: &mut Log) {
-        if let Some((pkt, _)) = self.transit.take() {
-            self.shell.put(pkt);
-        }
-        self.shell.purge(log);
+        self.shell.purge(self.transit.take().map(|(pkt, _)| pkt), log);
     }
 
     fn leaf(&self) -> Option<&dyn Qdisc> {

@@ -5,7 +5,7 @@
 use crate::aqm::{Backlog, Entry, Env, Fifo, Kernel, Log, Qdisc, Stats};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::impair::shell::{Overhead, Shell};
-use crate::impair::trace::{DIGEST, FILE, FileWords, RateCursor};
+use crate::impair::trace::{DIGEST, FILE, FileWords, RateCursor, UNIT, read_unit};
 use crate::packet::Packet;
 use crate::probe::Probe;
 use crate::units::{Rate, Time};
@@ -18,12 +18,7 @@ pub(crate) const ENTRY: Entry = Entry {
     params: &[
         FILE,
         DIGEST,
-        Param {
-            name: "unit",
-            value: "RATE",
-            default: "1Kbit",
-            doc: "What a bandwidth of 1 in the file means.",
-        },
+        UNIT,
         Param {
             name: "repeat|hold",
             value: "",
@@ -50,16 +45,9 @@ impl Params {
     fn read(mut self, args: &mut Args<'_>) -> Result<Self, GrammarError> {
         while let Some(key) = args.key() {
             match key {
-                "unit" => {
-                    let rate = |w| Rate::parse_tc(w).filter(|r| (1..=1 << 30).contains(&r.0));
-                    self.unit = args.value("a rate from 1bit to 1Gbit", rate)?;
-                }
+                "unit" => self.unit = read_unit(args)?,
                 "overhead" => self.overhead = Overhead::read(args)?,
-                key => {
-                    if !self.trace.read(key, "hold", args)? {
-                        return Err(args.unknown());
-                    }
-                }
+                key => self.trace.read(key, "hold", args)?,
             }
         }
         Ok(self)
@@ -84,8 +72,7 @@ impl RateTrace {
     ) -> Result<Self, GrammarError> {
         let trace = FileWords::new(true);
         let mut params = Params { trace, unit: Rate(1000), overhead: Overhead(0) }.read(args)?;
-        let rate = env.traces.rates(&params.trace, params.unit, args, env.now)?;
-        params.trace = params.trace.of_rates(&env.traces);
+        let rate = env.traces.rates(&mut params.trace, params.unit, args, env.now)?;
         Ok(Self { params, rate, transit: None, shell: Shell::new(leaf) })
     }
 
@@ -174,10 +161,7 @@ impl Qdisc for RateTrace {
     }
 
     fn purge(&mut self, log: &mut Log) {
-        if let Some((pkt, _)) = self.transit.take() {
-            self.shell.put(pkt);
-        }
-        self.shell.purge(log);
+        self.shell.purge(self.transit.take().map(|(pkt, _)| pkt), log);
     }
 
     fn leaf(&self) -> Option<&dyn Qdisc> {

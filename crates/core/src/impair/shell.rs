@@ -72,10 +72,10 @@ impl Shell {
         all
     }
 
-    pub(crate) fn purge(&mut self, log: &mut Log) {
-        while let Some(pkt) = self.fetch() {
-            log.drop(&pkt, Reason::Purge);
-        }
+    /// Drops what waits on either side, and the packets on the way between.
+    pub(crate) fn purge(&mut self, between: impl IntoIterator<Item = Packet>, log: &mut Log) {
+        self.out.drain(..).chain(between).for_each(|pkt| log.drop(&pkt, Reason::Purge));
+        self.held = Backlog::default();
         self.leaf.purge(log);
     }
 }

@@ -31,16 +31,17 @@ fn wrong<T>(line: usize, message: impl Into<String>) -> Result<T, TraceError> {
 }
 
 /// FNV-1a over a trace's text: stable over compiler and library versions.
-fn digest(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+fn digest(text: &str) -> String {
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    });
+    format!("{hash:016x}")
 }
 
 /// A mahimahi trace: instants at which a link may deliver, in milliseconds from its start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opportunities {
-    digest: u64,
+    digest: String,
     ms: Arc<[u64]>,
 }
 
@@ -78,7 +79,7 @@ const LAST_MS: u64 = 1_000_000_000;
 /// A piecewise constant bandwidth: steps with their start and their number in the file's unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RateSteps {
-    digest: u64,
+    digest: String,
     steps: Vec<(Dur, f64)>,
 }
 
@@ -139,35 +140,36 @@ impl Traces {
 
     /// The digest of the mahimahi trace called `name`, as its `digest` word has it.
     pub fn digest_of_opportunities(&self, name: &str) -> Option<String> {
-        self.opportunities.get(name).map(|trace| format!("{:016x}", trace.digest))
+        self.opportunities.get(name).map(|trace| trace.digest.clone())
     }
 
     /// The digest of the rate trace called `name`, as its `digest` word has it.
     pub fn digest_of_rates(&self, name: &str) -> Option<String> {
-        self.rates.get(name).map(|trace| format!("{:016x}", trace.digest))
+        self.rates.get(name).map(|trace| trace.digest.clone())
     }
 
-    /// The mahimahi trace that `words` names.
+    /// The mahimahi trace that `words` names, which state its digest from then on.
     pub(crate) fn opportunities(
         &self,
-        words: &FileWords,
+        words: &mut FileWords,
         args: &Args<'_>,
     ) -> Result<Opportunities, GrammarError> {
         let trace = self.opportunities.get(&words.file).ok_or_else(|| words.absent(args))?;
-        words.check(trace.digest, args)?;
+        words.settle(&trace.digest, args)?;
         Ok(trace.clone())
     }
 
-    /// The rate trace that `words` names, with rates in `unit` and served from `start` on.
+    /// The rate trace that `words` names, which state its digest from then on, with rates in `unit`
+    /// and served from `start` on.
     pub(crate) fn rates(
         &self,
-        words: &FileWords,
+        words: &mut FileWords,
         unit: Rate,
         args: &Args<'_>,
         start: Time,
     ) -> Result<RateCursor, GrammarError> {
         let trace = self.rates.get(&words.file).ok_or_else(|| words.absent(args))?;
-        words.check(trace.digest, args)?;
+        words.settle(&trace.digest, args)?;
         let rate = |bandwidth: f64| Rate((bandwidth * unit.0 as f64).round() as u64);
         let steps: Vec<_> = trace.steps.iter().map(|(at, b)| (*at, rate(*b))).collect();
         if steps.iter().all(|(_, rate)| *rate == Rate(0)) {
@@ -202,18 +204,30 @@ pub(crate) const DIGEST: Param = Param {
     doc: "What the file's content must give; the resolved scenario states it.",
 };
 
+pub(crate) const UNIT: Param = Param {
+    name: "unit",
+    value: "RATE",
+    default: "1Kbit",
+    doc: "What a bandwidth of 1 in the file means.",
+};
+
+pub(crate) fn read_unit(args: &mut Args<'_>) -> Result<Rate, GrammarError> {
+    let rate = |w| Rate::parse_tc(w).filter(|r| (1..=1 << 30).contains(&r.0));
+    args.value("a rate from 1bit to 1Gbit", rate)
+}
+
 impl FileWords {
     pub(crate) fn new(repeats: bool) -> Self {
         Self { file: String::new(), digest: String::new(), repeats }
     }
 
-    /// Reads the current word if it is one of these; `once` is the word for not repeating.
+    /// Reads the current word, which must be one of these; `once` is the word for not repeating.
     pub(crate) fn read(
         &mut self,
         key: &str,
         once: &str,
         args: &mut Args<'_>,
-    ) -> Result<bool, GrammarError> {
+    ) -> Result<(), GrammarError> {
         match key {
             "file" => args.word()?.clone_into(&mut self.file),
             "digest" => {
@@ -224,9 +238,9 @@ impl FileWords {
             }
             "repeat" => self.repeats = true,
             word if word == once => self.repeats = false,
-            _ => return Ok(false),
+            _ => return Err(args.unknown()),
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Whether `other` names the same content.
@@ -240,24 +254,6 @@ impl FileWords {
         format!("file {} digest {} {repeats}", self.file, self.digest)
     }
 
-    /// States the digest in the description.
-    fn digested(mut self, digest: u64) -> Self {
-        self.digest = format!("{digest:016x}");
-        self
-    }
-
-    pub(crate) fn of_opportunities(self, trace: &Opportunities) -> Self {
-        self.digested(trace.digest)
-    }
-
-    pub(crate) fn of_rates(self, traces: &Traces) -> Self {
-        let digest = traces.rates.get(&self.file).map(|trace| trace.digest);
-        match digest {
-            Some(digest) => self.digested(digest),
-            None => self,
-        }
-    }
-
     fn absent(&self, args: &Args<'_>) -> GrammarError {
         if self.file.is_empty() {
             args.invalid("`file` is required")
@@ -266,9 +262,10 @@ impl FileWords {
         }
     }
 
-    fn check(&self, digest: u64, args: &Args<'_>) -> Result<(), GrammarError> {
-        let digest = format!("{digest:016x}");
+    /// States the digest, and refuses a file that is not the stated one.
+    fn settle(&mut self, digest: &str, args: &Args<'_>) -> Result<(), GrammarError> {
         if self.digest.is_empty() || self.digest == digest {
+            digest.clone_into(&mut self.digest);
             return Ok(());
         }
         let (file, stated) = (&self.file, &self.digest);

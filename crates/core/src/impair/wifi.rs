@@ -382,8 +382,7 @@ impl Qdisc for Wifi {
     }
 
     fn purge(&mut self, log: &mut Log) {
-        self.burst.drain(..).chain(self.spare.take()).for_each(|pkt| self.shell.put(pkt));
-        self.shell.purge(log);
+        self.shell.purge(self.burst.drain(..).chain(self.spare.take()), log);
         self.state = State::Idle;
     }
 

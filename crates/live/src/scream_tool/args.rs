@@ -5,21 +5,38 @@ use sojourn_core::grammar::nearest;
 
 /// One option of a program whose choices are an `O`.
 pub(super) struct Opt<O: 'static> {
-    /// Without the dash; the first is the one in the help.
-    pub(super) names: &'static [&'static str],
-    /// What each value is called in the help.
-    pub(super) values: &'static [&'static str],
-    /// One line.
-    pub(super) help: &'static str,
-    /// Takes the values; the error says what was expected.
-    pub(super) set: fn(&mut O, &Values<'_>) -> Result<(), String>,
+    usage: &'static str,
+    help: &'static str,
+    set: Set<O>,
+}
+
+/// Takes the values; the error says what was expected.
+type Set<O> = fn(&mut O, &Values<'_>) -> Result<(), String>;
+
+/// An option, `usage` as in `time|duration s`: its names without the dash, of which the help has
+/// the first, and what each value is called.
+pub(super) const fn opt<O>(usage: &'static str, help: &'static str, set: Set<O>) -> Opt<O> {
+    Opt { usage, help, set }
+}
+
+impl<O> Opt<O> {
+    fn names(&self) -> impl Iterator<Item = &'static str> {
+        let (names, _) = self.usage.split_once(' ').unwrap_or((self.usage, ""));
+        names.split('|')
+    }
+
+    /// The first of its names.
+    pub(super) fn name(&self) -> &'static str {
+        self.names().next().unwrap_or_default()
+    }
+
+    fn values(&self) -> Vec<&'static str> {
+        self.usage.split(' ').skip(1).collect()
+    }
 }
 
 /// Options under a heading of the help.
-pub(super) struct Group<O: 'static> {
-    pub(super) heading: &'static str,
-    pub(super) options: &'static [Opt<O>],
-}
+pub(super) type Group<O> = (&'static str, &'static [Opt<O>]);
 
 /// The values of one option, read strictly.
 pub(super) struct Values<'a>(&'a [String]);
@@ -44,8 +61,18 @@ impl<'a> Values<'a> {
     }
 
     /// A whole number between the limits, which are included.
-    pub(super) fn whole(&self, at: usize, least: u64, greatest: u64) -> Result<u64, String> {
+    pub(super) fn whole<N: TryFrom<u64>>(
+        &self,
+        at: usize,
+        least: u64,
+        greatest: u64,
+    ) -> Result<N, String> {
         whole(self.text(at), least, greatest)
+    }
+
+    /// Seconds, or none below 0, which is without end.
+    pub(super) fn duration(&self, at: usize) -> Result<Option<f64>, String> {
+        self.number(at, f64::MIN, 1e9).map(|s| (s >= 0.0).then_some(s))
     }
 
     /// One of `words`, by its place.
@@ -59,11 +86,18 @@ impl<'a> Values<'a> {
 }
 
 /// A whole number between the limits, which are included.
-pub(super) fn whole(text: &str, least: u64, greatest: u64) -> Result<u64, String> {
+pub(super) fn whole<N: TryFrom<u64>>(text: &str, least: u64, greatest: u64) -> Result<N, String> {
     let number = text.parse().ok().filter(|n| (least..=greatest).contains(n));
-    number.ok_or_else(|| {
+    number.and_then(|n| N::try_from(n).ok()).ok_or_else(|| {
         format!("expected a whole number between {least} and {greatest}, got `{text}`")
     })
+}
+
+/// An option without a value was given.
+#[expect(clippy::unnecessary_wraps, reason = "an option's answer")]
+pub(super) fn flag(slot: &mut bool) -> Result<(), String> {
+    *slot = true;
+    Ok(())
 }
 
 /// What a command line holds: each option with its values, in order, and the other arguments.
@@ -87,7 +121,7 @@ impl<O> Parsed<O> {
                 None => (word, None),
             };
             let opt = find(name, groups)?;
-            let wanted = opt.values.len();
+            let wanted = opt.values().len();
             if inline.is_some() && wanted != 1 {
                 return Err(format!("-{name}: takes {}, not =", count(wanted)));
             }
@@ -95,7 +129,7 @@ impl<O> Parsed<O> {
             let values: Vec<String> =
                 inline.into_iter().chain(rest.by_ref().cloned()).take(wanted).collect();
             if values.len() < wanted {
-                return Err(format!("-{name}: expected {}", opt.values.join(" and ")));
+                return Err(format!("-{name}: expected {}", opt.values().join(" and ")));
             }
             parsed.options.push((opt, values));
         }
@@ -105,13 +139,13 @@ impl<O> Parsed<O> {
     /// The values of the last option called `name`.
     pub(super) fn last(&self, name: &str) -> Option<&[String]> {
         let mut all = self.options.iter().rev();
-        all.find(|(opt, _)| opt.names.contains(&name)).map(|(_, values)| values.as_slice())
+        all.find(|(opt, _)| opt.names().any(|n| n == name)).map(|(_, values)| values.as_slice())
     }
 
     /// Carries out all options, in order.
     pub(super) fn apply(&self, chosen: &mut O) -> Result<(), String> {
         for (opt, values) in &self.options {
-            (opt.set)(chosen, &Values(values)).map_err(|e| format!("-{}: {e}", opt.names[0]))?;
+            (opt.set)(chosen, &Values(values)).map_err(|e| format!("-{}: {e}", opt.name()))?;
         }
         Ok(())
     }
@@ -125,9 +159,9 @@ fn option_word(arg: &str) -> Option<&str> {
 }
 
 fn find<O>(name: &str, groups: &'static [Group<O>]) -> Result<&'static Opt<O>, String> {
-    let all = || groups.iter().flat_map(|g| g.options);
-    all().find(|o| o.names.contains(&name)).ok_or_else(|| {
-        let names = || all().flat_map(|o| o.names.iter().copied());
+    let all = || groups.iter().flat_map(|(_, options)| *options);
+    all().find(|o| o.names().any(|n| n == name)).ok_or_else(|| {
+        let names = || all().flat_map(Opt::names);
         let near = nearest(name, names()).or_else(|| {
             // -rateinc and -nopacing are in the original's documents.
             names().max_by_key(|n| common(name, n)).filter(|n| common(name, n) >= 5)
@@ -152,17 +186,24 @@ fn count(values: usize) -> String {
 /// The list of options in a help text.
 pub(super) fn help<O>(groups: &[Group<O>]) -> String {
     let mut text = String::new();
-    for group in groups {
-        text.push_str(&format!("\n{}\n", group.heading));
-        for opt in group.options {
-            let head = format!("  -{} {}", opt.names[0], opt.values.join(" "));
+    for (heading, options) in groups {
+        text.push_str(&format!("\n{heading}\n"));
+        for opt in *options {
+            let head = format!("  -{} {}", opt.name(), opt.values().join(" "));
             let head = head.trim_end();
             // A head that fills its column stands on a line of its own.
             let gap = if head.len() < 30 { String::new() } else { format!("\n{:30}", "") };
-            text.push_str(&format!("{head:30}{gap} {}\n", opt.help));
+            let help = opt.help.replace('\n', &format!("\n{:31}", ""));
+            text.push_str(&format!("{head:30}{gap} {help}\n"));
         }
     }
     text
+}
+
+/// The arguments in a line.
+#[cfg(test)]
+pub(super) fn words(line: &str) -> Vec<String> {
+    line.split_whitespace().map(String::from).collect()
 }
 
 #[cfg(test)]
@@ -176,39 +217,20 @@ mod tests {
         is_loud: bool,
     }
 
-    const GROUPS: &[Group<Chosen>] = &[Group {
-        heading: "Options",
-        options: &[
-            Opt {
-                names: &["maxrate"],
-                values: &["kbit/s"],
-                help: "rate",
-                set: |o, v| v.number(0, 0.0, f64::MAX).map(|n| o.rate = n),
-            },
-            Opt {
-                names: &["pair", "couple"],
-                values: &["a", "b"],
-                help: "two",
-                set: |o, v| {
-                    o.pair = (v.whole(0, 0, 9)?, v.whole(1, 0, 9)?);
-                    Ok(())
-                },
-            },
-            Opt {
-                names: &["loud"],
-                values: &[],
-                help: "loud",
-                set: |o, _| {
-                    o.is_loud = true;
-                    Ok(())
-                },
-            },
+    const GROUPS: &[Group<Chosen>] = &[(
+        "Options",
+        &[
+            opt("maxrate kbit/s", "rate", |o, v| v.number(0, 0.0, f64::MAX).map(|n| o.rate = n)),
+            opt("pair|couple a b", "two,\nand both", |o, v| {
+                o.pair = (v.whole(0, 0, 9)?, v.whole(1, 0, 9)?);
+                Ok(())
+            }),
+            opt("loud", "loud", |o, _| flag(&mut o.is_loud)),
         ],
-    }];
+    )];
 
     fn read(line: &str) -> Result<(Chosen, Vec<String>), String> {
-        let args: Vec<String> = line.split_whitespace().map(String::from).collect();
-        let parsed = Parsed::new(&args, GROUPS)?;
+        let parsed = Parsed::new(&words(line), GROUPS)?;
         let mut chosen = Chosen::default();
         parsed.apply(&mut chosen)?;
         Ok((chosen, parsed.others))

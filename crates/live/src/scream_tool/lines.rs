@@ -164,12 +164,25 @@ pub(super) fn ack_line(text: &mut String, columns: Generation, time: Stamp, a: &
     push(
         text,
         format_args!(
-            ",{:.4},{:.4}, {},{},{},{:.0},{},{},{},{},{:.0},{:.0},{:.0},{:.0},{:.0},{},{:.0},{:.3}{last}{}\n",
+            ",{:.4},{:.4}, {},{},{},",
             a.queue_delay,
             a.rtt,
             a.cwnd,
             a.in_flight,
             u8::from(a.fast_increase),
+        ),
+    );
+    rates(text, a);
+    push(text, format_args!(",{:.3}{last}{}\n", a.rtp_queue_delay, a.cwnd_i));
+}
+
+/// The columns that the per-ACK log of 2024 and the CSV log write alike, from the total rate to the
+/// target.
+fn rates(text: &mut String, a: &AckLine) {
+    push(
+        text,
+        format_args!(
+            "{:.0},{},{},{},{},{:.0},{:.0},{:.0},{:.0},{:.0},{},{:.0}",
             a.total_rate,
             a.stream,
             a.seq,
@@ -182,8 +195,6 @@ pub(super) fn ack_line(text: &mut String, columns: Generation, time: Stamp, a: &
             a.ce_rate,
             u8::from(a.marker),
             a.target,
-            a.rtp_queue_delay,
-            a.cwnd_i,
         ),
     );
 }
@@ -203,30 +214,9 @@ pub(super) const CSV_HEAD: &str = "time_s,queue_delay_s,rtt_s,cwnd_bytes,in_flig
 /// Appends a line of the CSV log.
 pub(super) fn csv_line(text: &mut String, time: Stamp, a: &AckLine) {
     time.write(text, 6);
-    push(
-        text,
-        format_args!(
-            ",{:.6},{:.6},{},{},{:.0},{},{},{},{},{:.0},{:.0},{:.0},{:.0},{:.0},{},{:.0},{:.6},{}\n",
-            a.queue_delay,
-            a.rtt,
-            a.cwnd,
-            a.in_flight,
-            a.total_rate,
-            a.stream,
-            a.seq,
-            a.acked,
-            a.acked_ce,
-            a.media_rate,
-            a.sent_rate,
-            a.acked_rate,
-            a.lost_rate,
-            a.ce_rate,
-            u8::from(a.marker),
-            a.target,
-            a.rtp_queue_delay,
-            a.cwnd_i,
-        ),
-    );
+    push(text, format_args!(",{:.6},{:.6},{},{},", a.queue_delay, a.rtt, a.cwnd, a.in_flight));
+    rates(text, a);
+    push(text, format_args!(",{:.6},{}\n", a.rtp_queue_delay, a.cwnd_i));
 }
 
 /// Appends a line of the JSON log: the names are those of the CSV log.

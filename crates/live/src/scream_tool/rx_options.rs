@@ -1,8 +1,8 @@
 //! The receiver's options (`scream.md` 2.3).
 
-use super::args::{self, Group, Opt, Parsed};
+use super::args::{self, Group, Opt, Parsed, flag, opt};
 use super::generation::Generation;
-use super::{Count, HELP_HEAD_RX, Local, PORT};
+use super::{Count, HELP_HEAD_RX, Local};
 
 /// What the receiver was asked to do.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -42,7 +42,7 @@ impl RxOptions {
             }
         };
         o.host = host;
-        o.port = args::whole(port, 1, PORT).map_err(|e| format!("port: {e}"))? as u16;
+        o.port = super::port(port)?;
         if o.ack_diff == 0 {
             let share = if o.generation == Generation::V2020 { 4 } else { 2 };
             o.ack_diff = (o.reported / share).max(1);
@@ -56,116 +56,57 @@ pub(super) fn help() -> String {
     format!("{HELP_HEAD_RX}{}", args::help(OPTIONS))
 }
 
-const OPTIONS: &[Group<RxOptions>] = &[
-    Group {
-        heading: "Feedback",
-        options: &[
-            Opt {
-                names: &["ackdiff"],
-                values: &["n"],
-                help: "a report after n new sequence numbers, default half of -nreported (2020: a quarter)",
-                set: |o, v| {
-                    o.ack_diff = v.whole(0, 1, GREATEST_REPORT)? as u16;
-                    Ok(())
-                },
-            },
-            Opt {
-                names: &["nreported"],
-                values: &["n"],
-                help: "sequence numbers in a report, default 64",
-                set: |o, v| {
-                    o.reported = v.whole(0, 1, GREATEST_REPORT)? as u16;
-                    Ok(())
-                },
-            },
-            Opt {
-                names: &["feedback"],
-                values: &["coding"],
-                help: "how reports count: legacy (count minus 1, as the original; default) or rfc8888",
-                set: |o, v| {
-                    o.count = [Count::Legacy, Count::Rfc8888][v.word(0, &["legacy", "rfc8888"])?];
-                    Ok(())
-                },
-            },
-            Opt {
-                names: &["generation"],
-                values: &["build"],
-                help: "2020-03-20, 2024-10-28, 2024-10-31 or 2026-06-30 (default): when that build reports",
-                set: |o, v| {
-                    o.generation = Generation::parse(v.text(0))?;
-                    Ok(())
-                },
-            },
-        ],
-    },
-    Group {
-        heading: "Network",
-        options: &[
-            Opt {
-                names: &["if"],
-                values: &["name"],
-                help: "binds the socket to a network interface",
-                set: |o, v| {
-                    o.local.interface = Some(v.text(0).into());
-                    Ok(())
-                },
-            },
-            Opt {
-                names: &["ipv6"],
-                values: &[],
-                help: "IPv6 only; without it the sender's address says it, and both if none is given",
-                set: |o, _| o.local.family(true),
-            },
-            Opt {
-                names: &["ipv4"],
-                values: &[],
-                help: "IPv4 only",
-                set: |o, _| o.local.family(false),
-            },
-            Opt {
-                names: &["dscp"],
-                values: &["n"],
-                help: "DSCP of the feedback, 0 to 63, default 0",
-                set: |o, v| {
-                    o.local.dscp = v.whole(0, 0, 63)? as u8;
-                    Ok(())
-                },
-            },
-        ],
-    },
-    Group {
-        heading: "Run and output",
-        options: &[
-            Opt {
-                names: &["time", "duration"],
-                values: &["s"],
-                help: "run time; below 0 or absent: until Ctrl-C; -duration is the same",
-                set: |o, v| {
-                    let s = v.number(0, f64::MIN, 1e9)?;
-                    o.duration_s = (s >= 0.0).then_some(s);
-                    Ok(())
-                },
-            },
-            Opt {
-                names: &["nosummary"],
-                values: &[],
-                help: "no counts at the end",
-                set: |o, _| {
-                    o.no_summary = true;
-                    Ok(())
-                },
-            },
-            Opt {
-                names: &["json"],
-                values: &[],
-                help: "stdout is JSON, one object a line",
-                set: |o, _| {
-                    o.json = true;
-                    Ok(())
-                },
-            },
-        ],
-    },
+const OPTIONS: &[Group<RxOptions>] =
+    &[("Feedback", FEEDBACK), ("Network", NETWORK), ("Run and output", OUTPUT)];
+
+const FEEDBACK: &[Opt<RxOptions>] = &[
+    opt(
+        "ackdiff n",
+        "a report after n new sequence numbers, default half of -nreported (2020: a quarter)",
+        |o, v| v.whole(0, 1, GREATEST_REPORT).map(|n| o.ack_diff = n),
+    ),
+    opt("nreported n", "sequence numbers in a report, default 64", |o, v| {
+        v.whole(0, 1, GREATEST_REPORT).map(|n| o.reported = n)
+    }),
+    opt(
+        "feedback coding",
+        "how reports count: legacy (count minus 1, as the original; default) or rfc8888",
+        |o, v| {
+            v.word(0, &["legacy", "rfc8888"])
+                .map(|at| o.count = [Count::Legacy, Count::Rfc8888][at])
+        },
+    ),
+    opt(
+        "generation build",
+        "2020-03-20, 2024-10-28, 2024-10-31 or 2026-06-30 (default): when that build reports",
+        |o, v| Generation::parse(v.text(0)).map(|g| o.generation = g),
+    ),
+];
+
+const NETWORK: &[Opt<RxOptions>] = &[
+    opt("if name", "binds the socket to a network interface", |o, v| {
+        o.local.interface = Some(v.text(0).into());
+        Ok(())
+    }),
+    opt(
+        "ipv6",
+        "IPv6 only; without it the sender's address says it, and both if none is given",
+        |o, _| o.local.family(true),
+    ),
+    opt("ipv4", "IPv4 only", |o, _| o.local.family(false)),
+    opt("dscp n", "DSCP of the feedback, 0 to 63, default 0", |o, v| {
+        v.whole(0, 0, 63).map(|n| o.local.dscp = n)
+    }),
+];
+
+const OUTPUT: &[Opt<RxOptions>] = &[
+    opt(
+        "time|duration s",
+        "run time; below 0 or absent: until Ctrl-C; -duration is the same",
+        |o, v| v.duration(0).map(|s| o.duration_s = s),
+    ),
+    opt("nosummary", "no counts at the end", |o, _| flag(&mut o.no_summary)),
+    opt("json", "stdout is JSON, one object a line", |o, _| flag(&mut o.json)),
 ];
 
 #[cfg(test)]
@@ -173,8 +114,7 @@ mod tests {
     use super::*;
 
     fn read(line: &str) -> Result<RxOptions, String> {
-        let args: Vec<String> = line.split_whitespace().map(String::from).collect();
-        RxOptions::parse(&args)
+        RxOptions::parse(&args::words(line))
     }
 
     // KAT scream.md 2.3: half of the reported numbers, a quarter in 2020, at least one
@@ -215,8 +155,8 @@ mod tests {
     #[test]
     fn the_help_names_every_option_and_an_example() {
         let text = help();
-        for opt in OPTIONS.iter().flat_map(|g| g.options) {
-            assert!(text.contains(&format!("  -{}", opt.names[0])), "{}", opt.names[0]);
+        for opt in OPTIONS.iter().flat_map(|(_, options)| *options) {
+            assert!(text.contains(&format!("  -{}", opt.name())), "{}", opt.name());
         }
         assert!(text.contains("Example"));
     }

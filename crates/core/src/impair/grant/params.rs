@@ -1,7 +1,7 @@
 //! The words of `grant`.
 
 use crate::grammar::{Args, GrammarError, Param};
-use crate::impair::trace::{DIGEST, FILE, FileWords};
+use crate::impair::trace::{DIGEST, FILE, FileWords, UNIT, read_unit};
 use crate::units::{Dur, Rate};
 
 pub(super) const PARAMS: &[Param] = &[
@@ -17,12 +17,7 @@ pub(super) const PARAMS: &[Param] = &[
         ..FILE
     },
     DIGEST,
-    Param {
-        name: "unit",
-        value: "RATE",
-        default: "1Kbit",
-        doc: "What a bandwidth of 1 in the file means.",
-    },
+    UNIT,
     Param {
         name: "repeat|hold",
         value: "",
@@ -104,10 +99,7 @@ impl Params {
         while let Some(key) = args.key() {
             match key {
                 "rate" => self.rate = args.rate()?,
-                "unit" => {
-                    let rate = |w| Rate::parse_tc(w).filter(|r| (1..=1 << 30).contains(&r.0));
-                    self.unit = args.value("a rate from 1bit to 1Gbit", rate)?;
-                }
+                "unit" => self.unit = read_unit(args)?,
                 "slot" => {
                     let time = |w| Dur::parse_tc(w).filter(|d| d.0 >= 1000 && *d <= SLOT_MAX);
                     self.slot = args.value("a time from 1us to 1s", time)?;
@@ -123,11 +115,7 @@ impl Params {
                 "request" => self.request = args.time()?,
                 "am" => self.is_acknowledged = true,
                 "um" => self.is_acknowledged = false,
-                key => {
-                    if !self.trace.read(key, "hold", args)? {
-                        return Err(args.unknown());
-                    }
-                }
+                key => self.trace.read(key, "hold", args)?,
             }
         }
         if (self.rate == Rate(0)) == self.trace.file.is_empty() {

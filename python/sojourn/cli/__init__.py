@@ -1,0 +1,91 @@
+"""The `sojourn` command. Results go to stdout, everything else to stderr."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Sequence
+
+from cyclopts import App, CycloptsError, Parameter
+
+from sojourn import _core
+from sojourn.cli import comparisons, plots, runs, tools, words
+from sojourn.cli.common import INTERRUPTED, MISUSE, OK, UsageError, say
+
+__all__ = ["MISUSE", "OK", "call", "main"]
+
+app = App(
+    name="sojourn",
+    help="A deterministic packet-level laboratory for L4S, SCE and SCReAM congestion control.",
+    version=_core.version,
+    default_parameter=Parameter(negative=(), show_default=lambda value: value or None),
+    result_action="return_value",
+    suppress_keyboard_interrupt=False,
+)
+VERBS: dict[str, Callable[..., int]] = {
+    "run": runs.run,
+    "list": runs.list_,
+    "show": runs.show,
+    "clean": runs.clean,
+    "qdisc": words.qdisc,
+    "cc": words.cc,
+    "app": words.app_,
+    "schema": words.schema,
+    "compare": comparisons.compare,
+    "report": comparisons.report,
+    "fidelity": comparisons.fidelity,
+    "tc": tools.tc,
+}
+for name, verb in VERBS.items():
+    app.command(verb, name=name)
+
+app.command(plot := App(name="plot"))
+plot.default(plots.plot)
+plot.command(plots.thp_delay, name="thp-delay")
+plot.command(plots.cdf, name="cdf")
+plot.command(plots.txrx, name="txrx")
+
+app.command(importers := App(name="import", help="Turn results of other tools into a results folder."))
+importers.command(tools.import_flent, name="flent")
+app.command(exporters := App(name="export", help="Write runs in the formats of other tools."))
+exporters.command(tools.export_flent, name="flent")
+app.command(kernel := App(name="kernel", help="Make the Linux kernel of the engine `linux`."))
+kernel.command(tools.kernel_build, name="build")
+
+
+def call(arguments: Sequence[str] | None = None) -> int:
+    """The whole command as a function: arguments to exit code."""
+    try:
+        code = app(arguments, exit_on_error=False, print_error=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else OK
+    except SystemExit:
+        return OK  # rich's way to say that the reader has seen enough; nothing here exits by itself
+    except BrokenPipeError:
+        # The reader has seen enough. Python would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except (CycloptsError, UsageError, ValueError, OSError) as error:
+        if not _is_the_users(error):
+            raise
+        say(" ".join(str(error).split()))
+        return MISUSE
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    code = call()
+    if code == INTERRUPTED and threading.active_count() > 1:
+        os._exit(code)  # a second interrupt: leave the runs that are still stopping
+    sys.exit(code)
+
+
+def _is_the_users(error: Exception) -> bool:
+    """Our typed readers' errors derive from ValueError; a bare one is a defect and keeps its trace."""
+    ours = type(error).__module__.startswith("sojourn.")
+    return ours or isinstance(error, CycloptsError | OSError | _core.ScenarioError)

@@ -1,0 +1,81 @@
+"""What the verbs share: exit codes, options, errors, answers."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from sojourn.run import check_variant, find
+from sojourn.scenario import Scenario
+
+OK, FAILED, MISUSE, SOME_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
+LATEST = Path("results/latest")
+
+AtLeastOne = Parameter(validator=Number(gte=1))
+Json = Annotated[bool, Parameter(name="--json")]
+Load = Annotated[list[Path] | None, Parameter(name=["--load", "-l"])]
+Out = Annotated[Path | None, Parameter(name=["--out", "-o"])]
+Output = Annotated[Path | None, Parameter(name=["--output", "-o"])]
+Set = Annotated[list[str] | None, Parameter(name=["--set", "-s"])]
+
+
+class UsageError(Exception):
+    """Something the user can put right; the text is one line."""
+
+
+def overrides(settings: list[str] | None) -> dict[str, str]:
+    """What --set says, by key."""
+    pairs: dict[str, str] = {}
+    for setting in settings or []:
+        key, equals, value = setting.partition("=")
+        if not (equals and key.strip()):
+            raise UsageError(f"--set {setting}: expected KEY=VALUE, such as link.bneck.rate=100Mbit")
+        pairs[key.strip()] = value.strip()
+    return pairs
+
+
+def one(target: str, variant: str | None = None) -> Scenario:
+    """The only scenario that a target names."""
+    if variant is not None:
+        check_variant(variant)
+    scenarios = find(target, variant)
+    if len(scenarios) > 1:
+        raise UsageError(f"{target!r} matches {len(scenarios)} runs; `sojourn list {target}` has them")
+    return scenarios[0]
+
+
+def expect(path: Path) -> None:
+    """Refuses results that are not there."""
+    if not path.exists():
+        raise UsageError(f"{path}: no such results; `sojourn run ect1` makes some")
+
+
+def slug(target: str) -> str:
+    """A target as part of a folder's name."""
+    stem = Path(target).stem if target.endswith(".toml") else target
+    kept = "".join(c if c.isalnum() or c in "_-" else "-" for c in stem)
+    return "-".join(part for part in kept.split("-") if part)[:40] or "run"
+
+
+def written(path: Path, *, as_json: bool) -> int:
+    """Answers with the file or folder that a verb wrote."""
+    if as_json:
+        print_json({"schema": "sojourn/written/1", "path": str(path)})
+    else:
+        print(path)
+    return OK
+
+
+def print_json(document: object) -> None:
+    """Answers a program."""
+    print(json.dumps(document, indent=2, ensure_ascii=False))
+
+
+def say(line: str) -> None:
+    """Tells the user on stderr."""
+    print(f"sojourn: {line}", file=sys.stderr)

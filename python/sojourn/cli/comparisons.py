@@ -1,0 +1,149 @@
+"""Verbs that lay results over others or over published numbers."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from sojourn.cli.common import (
+    LATEST,
+    AtLeastOne,
+    Json,
+    Out,
+    Output,
+    Set,
+    UsageError,
+    expect,
+    overrides,
+    slug,
+    written,
+)
+from sojourn.run import Job, execute, new_folder, on_linux, plan
+
+
+def compare(
+    a: str | None = None,
+    b: Path | None = None,
+    /,
+    *,
+    engines: str | None = None,
+    set_: Set = None,
+    out: Out = None,
+    report: Path | None = None,
+    only: str | None = None,
+    as_json: Json = False,
+) -> int:
+    """Lay results over measured data or over other results, run by run; or one engine over the other.
+
+    Examples: `sojourn compare results/latest --report report.html`,
+    `sojourn compare --engines sim,linux my.toml`
+
+    Args:
+        a: Results folder; with --engines a suite, TOML file or regular expression to run on both.
+        b: Results folder or folder of Flent files; default the measured data.
+        engines: Run A on both engines, as `sim,linux`, and compare over the scenario's window.
+        set_: With --engines: change a value of every scenario; repeatable.
+        out: With --engines: folder of the results, one below it for each engine; default a new one.
+        report: HTML report to write.
+        only: Regular expression over run ids.
+        as_json: Print one JSON document.
+    """
+    from sojourn.compare import Comparison, names_of
+    from sojourn.compare import compare as compare_sets
+
+    first: Path
+    second: Path | None
+    if engines:
+        first, second, other = _both(engines, a, b, overrides(set_), out)
+    elif set_ or out:
+        raise UsageError(f"{'--set' if set_ else '--out'}: only with --engines")
+    else:
+        first, second = Path(a) if a else LATEST, b
+        other = b.resolve().name if b else "the testbed"
+        expect(first)
+
+    def page(file: Path, comparison: Comparison) -> None:
+        from sojourn.report import write_comparison
+
+        write_comparison(comparison, file, title=f"Sojourn: {first.resolve().name} beside {other}")
+        sys.stderr.write(f"report: {file}\n")
+
+    draw = partial(page, report) if report else None
+    sides = names_of(first, second) if second else None
+    return compare_sets(first, second, as_json=as_json, only=only, page=draw, sides=sides)
+
+
+def _both(
+    engines: str, target: str | None, b: Path | None, settings: dict[str, str], out: Path | None
+) -> tuple[Path, Path, str]:
+    """Runs a target on both engines; the folders of the results, and the second's name."""
+    names = engines.split(",")
+    if sorted(names) != ["linux", "sim"]:
+        raise UsageError(f"--engines {engines}: expected sim,linux or linux,sim")
+    if target is None or b is not None:
+        raise UsageError("--engines: expected one suite, TOML file or regular expression to run")
+    todo: list[Job] = plan([target], settings)
+    kernel = on_linux(todo)
+    folder = out or new_folder(slug(target))
+    for name in names:
+        outcomes = execute(todo, folder / name, kernel=kernel if name == "linux" else None)
+        if failed := [outcome for outcome in outcomes if outcome.status == "failed"]:
+            raise UsageError(f"{failed[0].id} failed on {name}: {failed[0].error}")
+    return folder / names[0], folder / names[1], names[1]
+
+
+def report(
+    results_: Annotated[Path, Parameter(name="RESULTS")] = LATEST,
+    /,
+    *,
+    output: Output = None,
+    reference: Path | None = None,
+    markdown: bool = False,
+    as_json: Json = False,
+) -> int:
+    """Write results as one self-contained HTML file, over measured data where there are any.
+
+    Examples: `sojourn report results/latest -o report.html`, `sojourn report --markdown -o README.md`
+
+    Args:
+        results_: Results folder.
+        output: File to write; default report.html, or report.md.
+        reference: Folder of Flent files; default the measured data.
+        markdown: Write Markdown tables instead.
+        as_json: Print one JSON document.
+    """
+    expect(results_)
+    from sojourn.report import write
+
+    target = output or Path("report.md" if markdown else "report.html")
+    return written(write(results_, target, reference, as_markdown=markdown), as_json=as_json)
+
+
+def fidelity(
+    results_: Annotated[Path | None, Parameter(name="RESULTS")] = None,
+    /,
+    *,
+    only: str | None = None,
+    seeds: Annotated[int, AtLeastOne] = 3,
+    as_json: Json = False,
+) -> int:
+    """Print published and measured quantities beside ours, with verdicts.
+
+    Example: `sojourn fidelity --only X1,E8`
+
+    Args:
+        results_: Results folder; default: run what the rows need.
+        only: Ids of rows, separated by commas.
+        seeds: Seeds of which the median is judged.
+        as_json: Print one JSON document.
+    """
+    if results_:
+        expect(results_)
+    from sojourn.fidelity import main as judge
+
+    rows = [row.strip() for row in only.split(",") if row.strip()] if only else None
+    return judge(results_, only=rows, seeds=seeds, as_json=as_json)

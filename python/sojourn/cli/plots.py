@@ -1,0 +1,157 @@
+"""Verbs that draw: a run, logs of the SCReAM BW test tool."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from sojourn.cli.common import OK, Json, Output, print_json, written
+
+if TYPE_CHECKING:
+    from sojourn.plot.scream import Drawn
+
+Seconds = tuple[float, float] | None
+
+
+def plot(
+    run: str,
+    /,
+    *,
+    plot: Annotated[str, Parameter(name=["--plot", "-p"])] = "tcp_delivery_with_rtt",
+    output: Output = None,
+    title: str = "",
+    scale: Literal["auto", "fixed", "var"] = "auto",
+    as_json: Json = False,
+) -> int:
+    """Draw a run, simulated or a Flent file, and print the name of the picture.
+
+    Examples: `sojourn plot results/latest/my-run -p tcp_delivery_with_rtt -o my-run.svg`,
+    `sojourn plot results/latest/my-run -p upload_with_ping_and_tcp_rtt --scale fixed`
+
+    Args:
+        run: Folder of a run, or a Flent file.
+        plot: Name of the plot: tcp_delivery_with_rtt, totals, ping_cdf, tcp_rtt_cdf, tcp_cwnd or
+            upload_with_ping_and_tcp_rtt.
+        output: Picture to write; .svg, .png or .pdf chooses the format.
+        title: Title above the plot.
+        scale: RTT axis of upload_with_ping_and_tcp_rtt: fixed, 100 ms above the path's RTT, or var, three
+            times what the queue reached.
+        as_json: Print one JSON document.
+    """
+    from sojourn.plot import plot as draw
+
+    return written(draw(run, plot=plot, output=output, title=title, scale=scale), as_json=as_json)
+
+
+def thp_delay(
+    log: Path,
+    /,
+    *logs: Path,
+    output: Output = None,
+    title: str = "",
+    time: Seconds = None,
+    stream: int | None = None,
+    max_rate: float | None = None,
+    max_delay: float | None = None,
+    max_window: float | None = None,
+    smooth: bool = False,
+    as_json: Json = False,
+) -> int:
+    """Draw rates, window, marks and delays of per-ACK logs of the SCReAM BW test tool, side by side.
+
+    Reads logs of any generation of the original and of ours. Prints shares of CE and loss, and means.
+
+    Example: `sojourn plot thp-delay test.txt --time 0 100 --max-rate 55 --max-delay 0.2 -o test.png`
+
+    Args:
+        log: File that the tool's -log wrote; may be compressed with gzip.
+        logs: Further logs.
+        output: Picture to write; .svg, .png or .pdf chooses the format.
+        title: Title above the plot.
+        time: Seconds since the first line, from and to.
+        stream: Stream id; default the first.
+        max_rate: End of the rate axis, Mbit/s.
+        max_delay: End of the delay axis, s.
+        max_window: End of the window axis, kB.
+        smooth: RTP and acknowledged rates filtered, and the RTP queue instead of the RTT.
+        as_json: Print one JSON document.
+    """
+    from sojourn.plot import scream
+
+    limits = scream.Limits(time, stream, max_rate, max_delay, max_window)
+    drawn = scream.plot_thp_delay([log, *logs], output=output, title=title, limits=limits, smooth=smooth)
+    return _drawn(drawn, as_json=as_json)
+
+
+def cdf(
+    log: Path,
+    /,
+    *logs: Path,
+    output: Output = None,
+    title: str = "",
+    time: Seconds = None,
+    stream: int | None = None,
+    max_delay: float | None = None,
+    as_json: Json = False,
+) -> int:
+    """Draw the distributions of queue delay and RTT in per-ACK logs of the SCReAM BW test tool.
+
+    Example: `sojourn plot cdf before.txt after.txt --time 5 60 --max-delay 0.1`
+
+    Args:
+        log: File that the tool's -log wrote; may be compressed with gzip.
+        logs: Further logs.
+        output: Picture to write; .svg, .png or .pdf chooses the format.
+        title: Title above the plot.
+        time: Seconds since the first line, from and to.
+        stream: Stream id; default all lines.
+        max_delay: End of the delay axis, s.
+        as_json: Print one JSON document.
+    """
+    from sojourn.plot import scream
+
+    limits = scream.Limits(time, stream, delay_s=max_delay)
+    drawn = scream.plot_cdf([log, *logs], output=output, title=title, limits=limits)
+    return _drawn(drawn, as_json=as_json)
+
+
+def txrx(
+    log: Path,
+    /,
+    *logs: Path,
+    output: Output = None,
+    title: str = "",
+    time: Seconds = None,
+    max_delay: float | None = None,
+    as_json: Json = False,
+) -> int:
+    """Draw the one-way delay of each packet in tx/rx logs of the SCReAM BW test tool, and the losses.
+
+    Example: `sojourn plot txrx txrx.txt -o jitter.svg`
+
+    Args:
+        log: File that the tool's -txrxlog wrote; may be compressed with gzip.
+        logs: Further logs.
+        output: Picture to write; .svg, .png or .pdf chooses the format.
+        title: Title above the plot.
+        time: Seconds since the first line, from and to.
+        max_delay: End of the delay axis, s.
+        as_json: Print one JSON document.
+    """
+    from sojourn.plot import scream
+
+    limits = scream.Limits(time, delay_s=max_delay)
+    drawn = scream.plot_txrx([log, *logs], output=output, title=title, limits=limits)
+    return _drawn(drawn, as_json=as_json)
+
+
+def _drawn(drawn: Drawn[Any], *, as_json: bool) -> int:
+    """Numbers of each log, and the picture."""
+    if as_json:
+        logs = [log.document() for log in drawn.logs]
+        print_json({"schema": "sojourn/scream-plot/1", "path": str(drawn.path), "logs": logs})
+    else:
+        print("\n".join([*map(str, drawn.logs), str(drawn.path)]))
+    return OK

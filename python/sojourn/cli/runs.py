@@ -1,0 +1,266 @@
+"""Verbs for runs: do them, list them, look at one, remove them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from sojourn import results, suites
+from sojourn.algorithms import load_algorithms
+from sojourn.cli.common import (
+    FAILED,
+    OK,
+    SOME_FAILED,
+    AtLeastOne,
+    Json,
+    Load,
+    Out,
+    Set,
+    UsageError,
+    one,
+    overrides,
+    print_json,
+    say,
+    slug,
+)
+from sojourn.notify import Notifier
+from sojourn.results import Run
+from sojourn.run import RESULTS, Engine, Outcome, execute, new_folder, on_linux, plan, select
+
+
+def run(
+    *targets: str,
+    set_: Set = None,
+    load: Load = None,
+    out: Out = None,
+    jobs: Annotated[int | None, AtLeastOne] = None,
+    seed: int | None = None,
+    seeds: Annotated[int, AtLeastOne] = 1,
+    fresh: bool = False,
+    verify: bool = False,
+    engine: Engine = "sim",
+    variant: str | None = None,
+    dry: bool = False,
+    notify: str | None = None,
+    as_json: Json = False,
+) -> int:
+    """Run suites, scenario files, or the runs whose id matches a regular expression.
+
+    Examples: `sojourn run my.toml -s link.bneck.rate=100Mbit`,
+    `sojourn run 'ect1/l4s-s2.*codel1q' --dry`,
+    `sojourn run ect1/l4s --load my_cc.py -s flow.prague.cc=myaimd`
+
+    Args:
+        targets: Suite names, TOML files or regular expressions over run ids.
+        set_: Change a value of every scenario, as `link.bneck.rate=100Mbit`; repeatable.
+        load: Python file with controllers or queues of your own; repeatable.
+        out: Folder of the results; runs already in it are skipped. Default: a new one in results/.
+        jobs: Runs at a time; default one a core.
+        seed: Seed instead of the scenario's.
+        seeds: Repeat with so many consecutive seeds; ids after the first end in @seedN.
+        fresh: Do runs again that are already there.
+        verify: Do every run twice and fail if one byte differs.
+        engine: The simulator, or a real Linux kernel in virtual time (`SOJOURN_LINUX` names it).
+        variant: Variant of the suite, such as `as-published`, or a name for what --set changes; ids end in ~NAME.
+        dry: Resolve and list the runs, and write nothing.
+        notify: Command to run at the end, with a sentence about it as its last argument and `SOJOURN_STATUS`
+            (done, failed or interrupted), `_FOLDER` and `_ELAPSED` in its environment.
+        as_json: Print one JSON document.
+    """
+    if not targets:
+        raise UsageError(f"expected suites ({', '.join(suites.NAMES)}), ids or TOML files to run")
+    if out and out.exists() and not out.is_dir():
+        raise UsageError(f"--out {out}: expected a folder, found a file")
+    if verify and engine == "linux":
+        raise UsageError("--verify: the kernel draws its own random numbers, so that no two runs are the same")
+    notifier = Notifier(notify) if notify else None
+    load_algorithms(load or ())
+    todo = plan(targets, overrides(set_), seed=seed, seeds=seeds, variant=variant)
+    kernel = on_linux(todo) if engine == "linux" else None
+    for warning in dict.fromkeys(w for job in todo for w in job.scenario.warnings):
+        say(f"warning: {warning}")
+    if dry:
+        if as_json:
+            print_json([{"id": job.id, "duration_s": job.duration_s} for job in todo])
+        else:
+            print("\n".join(job.id for job in todo))
+        return OK
+    folder = out or new_folder(slug(targets[0]))
+    try:
+        outcomes = execute(todo, folder, jobs=jobs, fresh=fresh, verify=verify, kernel=kernel)
+    except KeyboardInterrupt:
+        _tell(notifier, folder, "interrupted", {})
+        raise
+    counts = {s: sum(o.status == s for o in outcomes) for s in ("done", "cached", "failed")}
+    _tell(notifier, folder, "failed" if counts["failed"] else "done", counts)
+    if as_json:
+        rows = [_outcome_row(outcome) for outcome in outcomes]
+        print_json({"schema": "sojourn/run/1", "path": str(folder), "runs": rows})
+    else:
+        if len(outcomes) == 1 and outcomes[0].run:
+            _print_summary(outcomes[0].run)
+        print(f"{folder}: " + ", ".join(f"{n} {s}" for s, n in counts.items() if n))
+    return OK if not counts["failed"] else FAILED if len(outcomes) == 1 else SOME_FAILED
+
+
+def _tell(notifier: Notifier | None, folder: Path, status: str, counts: dict[str, int]) -> None:
+    if notifier and (error := notifier.tell(folder, status, counts)):
+        say(f"warning: --notify: {error}")
+
+
+def _outcome_row(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "id": outcome.id,
+        "status": outcome.status,
+        "wall_s": round(outcome.wall_s, 3),
+        "path": str(outcome.run.path) if outcome.run else None,
+        "error": outcome.error,
+        "summary": outcome.run.summary if outcome.run else None,
+    }
+
+
+def list_(
+    pattern: str | None = None,
+    /,
+    *,
+    variants: Annotated[bool, Parameter(name="--variants")] = False,
+    as_json: Json = False,
+) -> int:
+    """List the runs of all suites, of one, or those whose id matches a regular expression.
+
+    Examples: `sojourn list ect1`, `sojourn list --variants`
+
+    Args:
+        pattern: Suite name or regular expression.
+        variants: List the variants of the suites instead.
+        as_json: Print a JSON array.
+    """
+    if variants:
+        return _variants(pattern, as_json=as_json)
+    cases = select(pattern) if pattern else list(suites.every())
+    if as_json:
+        keys = ("id", "description", "question", "duration_s", "reference")
+        print_json([{key: getattr(case, key) for key in keys} for case in cases])
+    else:
+        width = max(len(case.id) for case in cases)
+        for case in cases:
+            print(f"{case.id:{width}}  {case.duration_s:4.0f} s  {case.description}")
+    return OK
+
+
+def _variants(suite: str | None, *, as_json: bool) -> int:
+    if suite is not None and suite not in suites.NAMES:
+        raise UsageError(f"--variants {suite}: expected one of {', '.join(suites.NAMES)}")
+    names = [suite] if suite else suites.NAMES
+    rows = [
+        {"suite": name, "variant": variant, "description": about}
+        for name in names
+        for variant, about in suites.variants(name).items()
+    ]
+    if as_json:
+        print_json(rows)
+    else:
+        for row in rows:
+            print(f"{row['suite']:10}  {row['variant']:12}  {row['description']}")
+    return OK
+
+
+def show(
+    target: str,
+    /,
+    *,
+    set_: Set = None,
+    variant: str | None = None,
+    load: Load = None,
+    log: Literal["setup", "teardown"] | None = None,
+    as_json: Json = False,
+) -> int:
+    """Print a scenario with every default written out; for a finished run also its summary.
+
+    Examples: `sojourn show ect1/l4s-s1-oneflow/prague/dualpi2/50Mbit/20ms`,
+    `sojourn show results/latest --log teardown`
+
+    Args:
+        target: Run id, scenario file or folder of a finished run.
+        set_: Change a value of the scenario; repeatable.
+        load: Python file with controllers or queues of your own; repeatable.
+        variant: Variant of the run's suite, such as `as-published`.
+        log: Of a finished run or of all in a results folder: the commands that set it up, or the statistics
+            of its queues and flows at the end.
+        as_json: Print one JSON document.
+    """
+    load_algorithms(load or ())
+    if log:
+        return _show_logs(Path(target), log, as_json=as_json)
+    if (Path(target) / results.MANIFEST).is_file():
+        finished = Run(Path(target))
+        text = finished.scenario if (finished.path / "scenario.toml").exists() else ""
+        document = {"manifest": finished.manifest, "scenario": text, "summary": finished.summary}
+    else:
+        if Path(target).is_dir():
+            raise UsageError(f"{target}: expected the folder of one run, with a {results.MANIFEST}")
+        finished = None
+        resolved = one(target, variant).resolve(overrides(set_))
+        for warning in resolved.warnings:
+            say(f"warning: {warning}")
+        text = resolved.text
+        document = {"scenario": text}
+    if as_json:
+        print_json({"schema": "sojourn/show/1", **document})
+        return OK
+    print(text, end="")
+    if finished:
+        print()
+        _print_summary(finished)
+    return OK
+
+
+def _show_logs(folder: Path, which: Literal["setup", "teardown"], *, as_json: bool) -> int:
+    from sojourn.logs import log
+
+    runs = list(results.ResultSet.open(folder)) if folder.is_dir() else []
+    if not runs:
+        raise UsageError(f"--log {which}: {folder}: expected the folder of a finished run or of results")
+    if as_json:
+        logs = [{"id": run.id, "log": log(run, which)} for run in runs]
+        print_json({"schema": "sojourn/log/1", "which": which, "logs": logs})
+    else:
+        print("\n".join(log(run, which) for run in runs), end="")
+    return OK
+
+
+def _print_summary(finished: Run) -> None:
+    rows = results.flatten(finished.summary)
+    width = max((len(name) for name in rows), default=0)
+    for name, value in rows.items():
+        print(f"{name:{width}}  {f'{value:.4g}' if isinstance(value, float) else value}")
+
+
+def clean(
+    folder: Path = RESULTS,
+    /,
+    *,
+    everything: Annotated[bool, Parameter(name="--all")] = False,
+    dry: bool = False,
+    as_json: Json = False,
+) -> int:
+    """Remove unfinished runs below a results folder, or with --all every run in it.
+
+    Example: `sojourn clean --all --dry`
+
+    Args:
+        folder: Results folder.
+        everything: Remove complete runs as well.
+        dry: Only list what would go.
+        as_json: Print one JSON document.
+    """
+    if folder != RESULTS and not folder.is_dir():
+        raise UsageError(f"{folder}: no such results folder")
+    gone = [str(path) for path in results.clean(folder, everything=everything, dry=dry)]
+    if as_json:
+        print_json({"schema": "sojourn/clean/1", "removed": gone, "dry": dry})
+    else:
+        print("\n".join([*gone, f"{len(gone)} {'would be ' if dry else ''}removed"]))
+    return OK

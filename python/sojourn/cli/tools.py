@@ -1,0 +1,122 @@
+"""Verbs for other tools: Flent's files, the commands of Linux, a Linux kernel to run on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from sojourn.algorithms import load_algorithms
+from sojourn.cli.common import OK, AtLeastOne, Json, Load, Output, Set, one, overrides, print_json, say, written
+
+
+def import_flent(
+    file: Path,
+    /,
+    *,
+    out: Annotated[Path, Parameter(name=["--out", "-o"])] = Path("results/flent"),
+    as_json: Json = False,
+) -> int:
+    """Import a Flent result file as a run.
+
+    Example: `sojourn import flent tcp_2up.flent.gz --out results/testbed`
+
+    Args:
+        file: File that Flent wrote.
+        out: Results folder.
+        as_json: Print one JSON document.
+    """
+    from sojourn.interop.flent import import_file
+
+    return written(import_file(file, out), as_json=as_json)
+
+
+def export_flent(
+    run: Path,
+    /,
+    *,
+    output: Output = None,
+    as_json: Json = False,
+) -> int:
+    """Write a run, or every run of a results folder, as a Flent file that `flent` and `flent-gui` open.
+
+    Example: `sojourn export flent results/latest -o flent/`
+
+    Args:
+        run: Folder of a run or of results.
+        output: File for one run, or folder; default: beside the run's series.
+        as_json: Print one JSON document.
+    """
+    from sojourn.interop.flent_export import export
+
+    written = [str(path) for path in export(run, output)]
+    if as_json:
+        print_json({"schema": "sojourn/export/1", "paths": written})
+    else:
+        print("\n".join(written))
+    return OK
+
+
+def tc(
+    target: str,
+    /,
+    *,
+    set_: Set = None,
+    load: Load = None,
+    output: Output = None,
+    as_json: Json = False,
+) -> int:
+    """Print the `ip` and `tc` commands that build a scenario on a Linux machine, as a shell script.
+
+    What a stock kernel cannot do of it is commented in the script and summed up on stderr.
+
+    Example: `sojourn tc scenarios/capacity-step.toml -o build.sh`
+
+    Args:
+        target: Run id or scenario file.
+        set_: Change a value of the scenario; repeatable.
+        load: Python file with controllers or queues of your own; repeatable.
+        output: Script to write; default: print it.
+        as_json: Print one JSON document.
+    """
+    from sojourn.tc import build
+
+    load_algorithms(load or ())
+    script = build(one(target).resolve(overrides(set_)))
+    if output:
+        output.write_text(script.text(), encoding="utf-8")
+        output.chmod(0o755)
+    if as_json:
+        document = {"script": str(output) if output else script.text()}
+        print_json({"schema": "sojourn/tc/1", **document, "commands": script.commands, "limits": script.limits})
+    elif output:
+        print(output)
+    else:
+        print(script.text(), end="")
+    for limit in script.limits:
+        say(f"stock kernel: {limit}")
+    return OK
+
+
+def kernel_build(
+    source: Path,
+    /,
+    *,
+    output: Annotated[Path, Parameter(name=["--output", "-o"])] = Path("linux-vt"),
+    jobs: Annotated[int | None, AtLeastOne] = None,
+    as_json: Json = False,
+) -> int:
+    """Build a Linux kernel in virtual time from a source archive; set `SOJOURN_LINUX` to its folder.
+
+    Example: `sojourn kernel build linux-7.2.tar.xz -o ~/linux-vt`
+
+    Args:
+        source: Archive of kernel sources.
+        output: Folder for the kernel and its `run`.
+        jobs: Compilations at a time; default one a core.
+        as_json: Print one JSON document.
+    """
+    from sojourn.linux import build
+
+    return written(build(source, output, jobs=jobs, say=say), as_json=as_json)
