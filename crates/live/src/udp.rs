@@ -156,6 +156,7 @@ mod tests {
 
     use super::*;
     use crate::clock::Clock;
+    use crate::wait::{Interest, wait};
 
     /// A receiver and a sender that is connected to it.
     fn pair(is_v6: bool, tos: u8, gro: bool) -> (Socket, Socket) {
@@ -173,14 +174,8 @@ mod tests {
         let mut inbox = Inbox::new(8, 65_536);
         let mut taken = Vec::new();
         while taken.len() < wanted {
-            crate::wait::wait(
-                rx.as_fd(),
-                None,
-                false,
-                Some(clock.now() + Dur::from_secs(5)),
-                clock,
-            )
-            .expect("poll");
+            let until = Some(clock.now() + Dur::from_secs(5));
+            wait(rx.as_fd(), None, Interest::Reading, until, clock).expect("poll");
             let n = inbox.receive(rx.as_fd(), clock).expect("a socket");
             assert!(n > 0, "nothing more within 5 s after {taken:?}");
             for d in inbox.datagrams() {

@@ -17,12 +17,22 @@ pub(crate) struct Woken {
     pub(crate) is_stopped: bool,
 }
 
-/// Waits until the socket can be read (or written, if asked for), a signal is there, or it is
-/// `until`; `None` waits for ever.
+/// What a socket is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Interest {
+    /// Only its errors.
+    Nothing,
+    Reading,
+    /// Something to read, or room to write.
+    Both,
+}
+
+/// Waits until the socket has what it is waited for, a signal is there, or it is `until`; `None` waits
+/// for ever.
 pub(crate) fn wait(
     socket: BorrowedFd<'_>,
     stop: Option<&StopSignal>,
-    for_room: bool,
+    interest: Interest,
     until: Option<Time>,
     clock: Clock,
 ) -> io::Result<Woken> {
@@ -30,7 +40,11 @@ pub(crate) fn wait(
         let left = until.since(clock.now()).0;
         Timespec { tv_sec: (left / 1_000_000_000) as i64, tv_nsec: (left % 1_000_000_000) as _ }
     });
-    let wanted = if for_room { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
+    let wanted = match interest {
+        Interest::Nothing => PollFlags::empty(),
+        Interest::Reading => PollFlags::IN,
+        Interest::Both => PollFlags::IN | PollFlags::OUT,
+    };
     let stop_fd = stop.map_or(socket, StopSignal::fd);
     let mut fds = [
         PollFd::from_borrowed_fd(socket, wanted),

@@ -17,7 +17,7 @@ use super::screen::{Screen, harmless};
 use super::{Count, Failure};
 use crate::clock::{Clock, cpu_seconds};
 use crate::udp::{self, Inbox, Opening, Socket};
-use crate::wait::{StopSignal, exact_timers, wait};
+use crate::wait::{Interest, StopSignal, exact_timers, wait};
 
 /// A byte keeps NATs open when nothing else was sent for so long.
 const KEEP_ALIVE: Dur = Dur::from_millis(500);
@@ -193,8 +193,9 @@ impl Rx<'_> {
         }
         loop {
             let until = self.next_moment(end);
-            let woken = wait(self.socket.as_fd(), Some(&stop), false, Some(until), self.clock)
-                .map_err(|e| Failure::network(format!("poll: {e}")))?;
+            let woken =
+                wait(self.socket.as_fd(), Some(&stop), Interest::Reading, Some(until), self.clock)
+                    .map_err(|e| Failure::network(format!("poll: {e}")))?;
             if woken.is_readable {
                 self.read(&mut inbox);
             }

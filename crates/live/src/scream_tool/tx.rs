@@ -18,7 +18,7 @@ use super::view::{Sample, View};
 use super::{Failure, Generation};
 use crate::clock::{Clock, cpu_seconds, unix_ns};
 use crate::udp::{self, Inbox, Opening, Outbox, Socket};
-use crate::wait::{StopSignal, exact_timers, wait};
+use crate::wait::{Interest, StopSignal, exact_timers, wait};
 
 /// The original's main loop: what is printed is looked at so often.
 const TICK: Dur = Dur::from_millis(50);
@@ -37,6 +37,8 @@ const BATCHES: usize = 8;
 const LONG_BURST: usize = 16;
 const LONG_FIXED_BURST: usize = 3;
 const TRAIN: usize = 8;
+/// A fixed rate waits for no report: those that come so shortly before the next burst are read with it.
+const SHORT: Dur = Dur::from_micros(1500);
 /// Reports are at most 1200 bytes from us, 1472 from others.
 const REPORT: usize = 2048;
 /// Notes of one sort are not repeated earlier.
@@ -54,6 +56,8 @@ struct Tx<'a> {
     media: Media,
     outbox: Outbox,
     logs: Logs,
+    /// What the media know is not later.
+    latest: Time,
     is_warned: bool,
     /// Reports, and datagrams that are none.
     reports: u64,
@@ -131,6 +135,7 @@ pub(super) fn run(o: &TxOptions) -> Result<(), Failure> {
         media,
         outbox,
         logs,
+        latest: now,
         is_warned: false,
         reports: 0,
         malformed: 0,
@@ -203,10 +208,17 @@ impl Tx<'_> {
             if !waits_for_room {
                 until = until.min(self.media.deadline());
             }
-            let woken =
-                wait(self.socket.as_fd(), Some(&stop), waits_for_room, Some(until), self.clock)
-                    .map_err(|e| Failure::network(format!("poll: {e}")))?;
-            if woken.is_readable {
+            let sleeps = self.o.fixed_kbps.is_some()
+                && !waits_for_room
+                && until.since(self.clock.now()) < SHORT;
+            let interest = match () {
+                () if sleeps => Interest::Nothing,
+                () if waits_for_room => Interest::Both,
+                () => Interest::Reading,
+            };
+            let woken = wait(self.socket.as_fd(), Some(&stop), interest, Some(until), self.clock)
+                .map_err(|e| Failure::network(format!("poll: {e}")))?;
+            if woken.is_readable || sleeps {
                 self.read(&mut inbox);
             }
             self.transmit();
@@ -241,7 +253,7 @@ impl Tx<'_> {
                     self.foreign += 1;
                     continue;
                 }
-                self.on_feedback(d.bytes);
+                self.on_feedback(d.at, d.bytes);
             }
             if !inbox.is_full() {
                 return;
@@ -249,8 +261,10 @@ impl Tx<'_> {
         }
     }
 
-    fn on_feedback(&mut self, bytes: &[u8]) {
-        let now = self.clock.now();
+    fn on_feedback(&mut self, at: Time, bytes: &[u8]) {
+        // Not before what the sender did last: it may have sent while the report waited.
+        let now = at.max(self.latest);
+        self.latest = now;
         let (logs, screen) = (&mut self.logs, &self.screen);
         let unix_s = if self.o.ntp { unix_ns() as f64 / 1e9 } else { 0.0 };
         let is_detailed = self.o.detailed;
@@ -285,6 +299,7 @@ impl Tx<'_> {
             if self.outbox.is_empty() {
                 // Taken before the packets leave: a preempted sender must not stamp them late.
                 let now = self.clock.now();
+                self.latest = now;
                 self.media.on_timer(now);
                 while !self.outbox.is_full()
                     && let Some(header) = self.media.poll(now)
