@@ -4,8 +4,9 @@ Tolerances were chosen before the first run. Alone: 6 %. Beside Prague: T2, beca
 one run a cell and expects 5 %, and a share depends on a second controller too, whose build is not told. The whole
 table: a mean absolute error of 5 Mbit/s.
 
-They are the same for all variants. Which of them is the suite's own was changed after the first results, which were
-with AccECN: `docs/guide/scream-suites.md` says on what grounds.
+They are the same for all variants. Which of these is the suite's own was changed after the first results, which were
+with AccECN: `docs/guide/scream-suites.md` says on what grounds. The rows that read delays and marks from the record's
+figures came later, with ours known; their tolerances are what a pixel and the figures among themselves leave open.
 """
 
 from __future__ import annotations

@@ -137,8 +137,8 @@ pub struct Needs {
     pub pacing: bool,
     /// Refuses to run without this feedback; the endpoint then falls back to Reno.
     pub feedback: Option<Feedback>,
-    /// Asks for AccECN whatever the endpoint is set to, and takes no other ECN: with a peer of RFC 3168 there is
-    /// none (Linux `TCP_CONG_NEEDS_ACCECN`, `TCP_CONG_NO_FALLBACK_RFC3168`).
+    /// Asks for AccECN where the endpoint would for RFC 3168, and does not take that: with such a peer there is
+    /// no ECN (Linux `TCP_CONG_NEEDS_ACCECN`, `TCP_CONG_NO_FALLBACK_RFC3168`).
     pub accecn_only: bool,
     /// Codepoint of data packets once ECN is negotiated (`None`: the endpoint's ECT(0)).
     pub codepoint: Option<Ecn>,
