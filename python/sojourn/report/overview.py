@@ -114,7 +114,7 @@ def _scatter(
         while any(abs(y - other) < LABEL_HEIGHT for other in taken):
             y += LABEL_HEIGHT
         taken.append(y)
-        side, shift = ("end", -8) if x > LEFT + PLOT / 2 else ("start", 8)
+        side, shift = ("end", -8) if ours > measured else ("start", 8)  # away from the line, where the others are
         parts.append(
             f'<text x="{x + shift:.1f}" y="{y:.1f}" text-anchor="{side}" class="far">{escape(_name(said))}</text>'
         )
