@@ -25,6 +25,8 @@ HEIGHT, FILE_WIDTH = 24, 200
 #: Lines around the rows: title, headings, counts of what is left out, sum, next commands, folder, prompt.
 AROUND_RUN, AROUND_RUNS = 13, 9
 NOTES = 2
+#: Runs in one figure of `sojourn plot`.
+MOST_PLOTTED = 8
 GAP = "  "
 ABSENT = "-"
 #: Beliefs of the sender nearer than this to what the receiver got need no note.
@@ -127,7 +129,7 @@ def show_all(run: Run) -> None:
 def show_next(folder: Path, runs: Sequence[Run]) -> None:
     """Prints what to type next, whole whatever the width."""
     at = shlex.quote(str(runs[0].path if len(runs) == 1 else folder))
-    figure = f"sojourn plot {at}" if len(runs) == 1 else f"sojourn report {at} -o report.html"
+    figure = f"sojourn plot {at}" if len(runs) <= MOST_PLOTTED else f"sojourn report {at} -o report.html"
     print(f"\nnext: {printable(figure)}")
     print(f"      {printable(f'sojourn show {at} --full')}")
 
