@@ -47,7 +47,9 @@ impl Sampled {
         self.last = sample;
         let answered = self.answers.map(|(_, answered)| answered);
         series.sample(self.group, at, |probe| {
-            for (name, unit, value) in columns(&sample) {
+            // A connection that has measured none yet reports 0.
+            let known = |name: &str| name != "rtt" || sample.tx.rtt_us > 0;
+            for (name, unit, value) in columns(&sample).into_iter().filter(|c| known(c.0)) {
                 probe.put(name, unit, value);
             }
             if let Some(answered) = answered {
