@@ -2,8 +2,10 @@
 
 use sojourn_core::{Dur, Rate, Time};
 use sojourn_scenario::{Flow, Measure};
+use sojourn_trace::summary::Totals;
 use sojourn_trace::{
-    Completions, FlowSummary, Goodput, GroupId, OneWay, OneWaySummary, Recorder, Statistics, Voice,
+    Completions, FlowSummary, Goodput, GroupId, Marks, OneWay, OneWaySummary, Recorder, Statistics,
+    Voice,
 };
 use sojourn_transport::app::{self, App, voip};
 
@@ -113,6 +115,9 @@ impl Sampled {
     ) -> FlowSummary {
         let in_window = |name| Statistics::of(samples(series, self.group, name, window));
         let (sender, receiver) = self.totals();
+        let (sender, receiver): (Totals, Totals) =
+            (sender.into_iter().collect(), receiver.into_iter().collect());
+        let under_way = f64::from(self.last.tx.in_flight);
         FlowSummary {
             name: flow.name.clone(),
             app: (flow.app != "bulk").then(|| flow.app.clone()),
@@ -123,10 +128,11 @@ impl Sampled {
             rtt_ms: in_window(".rtt"),
             cwnd_segments: in_window(".cwnd"),
             one_way: self.one_way(flow),
+            marks: Marks::of([&sender, &receiver], flow.tcp.ecn.feedback(), under_way),
             media: None,
             completions: self.completions(series, window, rate),
-            sender: sender.into_iter().collect(),
-            receiver: receiver.into_iter().collect(),
+            sender,
+            receiver,
         }
     }
 

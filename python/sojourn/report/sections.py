@@ -341,6 +341,18 @@ def number(value: float | None, sign: str = "") -> str:
     return text.lstrip("+-") if float(text) == 0 else text.replace("-", "\N{MINUS SIGN}")
 
 
+def marks_of(run: Run) -> dict[str, str]:
+    """The marks of each flow, of both sides where there are two; empty where none came."""
+    sides = [run.summary] if run.pair is None else [run.pair.summary_a, run.pair.summary_b]
+    texts: dict[str, list[str]] = {}
+    for index, summary in enumerate(sides):
+        for flow in summary.flows if summary else ():
+            texts.setdefault(flow.name, [""] * len(sides))[index] = flow.marks_text
+    if all(text in ("", "0") for both in texts.values() for text in both):
+        return {}
+    return {name: " / ".join(text or "\N{EN DASH}" for text in both) for name, both in texts.items()}
+
+
 def table_rows(run: Run) -> list[dict[str, Any]]:
     """A row for each flow and kind of delay, one for the ratio, one for the ping: label, kind and cells."""
     ceiling = metrics.ceiling_mbps(run.id)
@@ -361,12 +373,14 @@ def table_rows(run: Run) -> list[dict[str, Any]]:
     else:
         return []
     rows: list[dict[str, Any]] = []
+    marks = marks_of(run)
     for name, rate, delays in flows:
         for index, (kind, delay) in enumerate((delays or {"": []}).items()):
             rows.append(
                 {
                     "label": name if index == 0 else "",
                     "kind": kind,
+                    "marks": marks.get(name, "") if index == 0 else "",
                     "goodput": _cell(rate, ceiling, (2, 5)) if index == 0 else None,
                     "rtt": [_cell(x, x.b, (5, 15)) for x in delay] or None,
                 }
