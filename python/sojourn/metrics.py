@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
 FloatArray = npt.NDArray[np.float64]
@@ -157,10 +157,7 @@ class FlowSummary:
     @property
     def marks_text(self) -> str:
         """The marks, and the sender's belief where it is another."""
-        if self.marks is None:
-            return ""
-        belief = f" (sender believes {self.believed_marks:.0f})" if self.believes_otherwise else ""
-        return f"{self.marks:.0f}{belief}"
+        return marks_text([self])
 
     @property
     def delays(self) -> dict[str, Stats]:
@@ -190,6 +187,16 @@ class RunSummary:
         """Unweighted mean of the flows' mean TCP RTT."""
         means = [flow.tcp_rtt_ms.mean for flow in self.flows if flow.tcp_rtt_ms is not None]
         return sum(means) / len(means) if means else None
+
+
+def marks_text(flows: Sequence[FlowSummary]) -> str:
+    """The marks of flows together, and their senders' belief where it is another."""
+    if all(flow.marks is None for flow in flows):
+        return ""
+    text = f"{sum(flow.marks or 0 for flow in flows):.0f}"
+    if any(flow.believes_otherwise for flow in flows):
+        text += f" (sender believes {sum(flow.believed_marks or 0 for flow in flows):.0f})"
+    return text
 
 
 def finite(source: Source, name: str) -> tuple[FloatArray, FloatArray]:
