@@ -61,6 +61,12 @@ class Run:
         """Whether the run reached its end."""
         return bool(self.manifest.get("complete"))
 
+    @property
+    def swept(self) -> dict[str, str]:
+        """Swept names of the scenario and this run's values of them."""
+        values = self.manifest.get("sweep")
+        return {str(key): str(value) for key, value in values.items()} if isinstance(values, dict) else {}
+
     @cached_property
     def summary(self) -> dict[str, Any]:
         """Statistics over the measurement window."""
@@ -168,10 +174,10 @@ class ResultSet(Sequence[Run]):
         return len(self.runs)
 
     def summary(self) -> pl.DataFrame:
-        """One row a run, one column a number, under the dotted names of the summary."""
+        """One row a run: swept names, and a column a number, under the dotted names of the summary."""
         import polars as pl
 
-        rows = [{"id": run.id, **flatten(run.summary)} for run in self]
+        rows = [{"id": run.id, **run.swept, **flatten(run.summary)} for run in self]
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def __repr__(self) -> str:
