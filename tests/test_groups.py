@@ -1,0 +1,15 @@
+from __future__ import annotations
+
+from sojourn.groups import groups
+
+
+def test_copies_are_one_group_and_other_flows_stay_alone() -> None:
+    names = ["call", *(f"p-{n}" for n in range(1, 51)), "c-1", "c-2", "rrul-up-be", "rrul-up-ef"]
+    assert {label: len(members) for label, members in groups(names).items()} == {
+        "call": 1, "p-* (50)": 50, "c-1": 1, "c-2": 1, "rrul-up-be": 1, "rrul-up-ef": 1,
+    }  # fmt: skip
+
+
+def test_a_group_has_its_members_in_their_order_and_no_name_twice() -> None:
+    found = groups(["b-2", "a", "b-10", "b-1", "b-3"])
+    assert found == {"b-* (4)": ["b-2", "b-10", "b-1", "b-3"], "a": ["a"]}
