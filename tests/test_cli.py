@@ -165,7 +165,7 @@ def test_clean_takes_runs_only(scenario: Write, capsys: Output) -> None:
         (["cc", "codle", "--json"], "nearest is 'codel'"),
         (["compare", "nowhere"], "no such results"),
         (["report", "nowhere"], "no such results"),
-        (["run", "ect1", "--out", "broken.toml"], "expected a folder"),
+        (["run", "nested.toml", "nested2.toml"], "the run 'nested/below' would be in the folder of the run 'nested'"),
         (["show", "."], "expected the folder of one run"),
         (["clean", "nowhere"], "no such results folder"),
         (["show", ".", "--log", "setup"], "--log setup: .: expected the folder of a finished run"),
@@ -182,6 +182,8 @@ def test_misuse_is_one_line_and_exit_code_2_and_leaves_nothing(
         "broken.toml": "name = ",
         "nameless.toml": "duration = '1s'",
         "escape.toml": "name = '../../escape'",
+        "nested.toml": "name = 'nested'",
+        "nested2.toml": "name = 'nested/below'",
     }.items():
         Path(name).write_text(text)
     before = sorted(Path().iterdir())
@@ -219,6 +221,18 @@ def test_a_variant_stands_in_the_ids_unless_it_is_the_default(core: FakeCore, ca
     assert [row["variant"] for row in json.loads(capsys.readouterr().out)] == ["as-intended", "as-published", "p0"]
 
 
+@pytest.mark.parametrize("out", ["/proc/nowhere", "file", "file/below"])
+def test_a_folder_that_cannot_hold_results_is_refused_before_the_first_run(
+    core: FakeCore, scenario: Write, capsys: Output, out: str
+) -> None:
+    file = scenario()
+    Path("file").touch()
+    assert call(["run", file, "--out", out]) == 2
+    assert f"sojourn: {out}: expected a folder that can be written" in capsys.readouterr().err
+    assert core.runs == []
+    assert sorted(path.name for path in Path().iterdir()) == ["file", file]
+
+
 SWEPT = """name = "swept"
 duration = "2s"
 description = "queues"
@@ -240,7 +254,7 @@ def test_every_combination_of_a_sweep_is_run_and_listed(core: FakeCore, capsys: 
     assert found.summary()["link.b.qdisc"].to_list() == ["dualpi2", "pfifo limit 9"]
     # One value of it by itself is the same run.
     assert call(["run", "swept.toml", "--out", "out", "-s", "link.b.qdisc=pfifo limit 9"]) == 0
-    assert core.runs == ids
+    assert sorted(core.runs) == ids
     seeded = ["run", "swept.toml", "--seeds", "2", "--variant", "v", "-s", "flow.a.cc=reno", "--dry"]
     capsys.readouterr()
     assert call(seeded) == 0

@@ -14,12 +14,12 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from sojourn import _core, algorithms, linux, results, suites
 from sojourn.progress import Progress
-from sojourn.results import ResultSet, Run
+from sojourn.results import ResultsError, ResultSet, Run
 from sojourn.scenario import Resolved, Scenario, load
 
 RESULTS = Path("results")
@@ -124,6 +124,10 @@ def plan(
                 if found.get(job_id, Job(job_id, resolved, 0)).scenario.text != resolved.text:
                     raise _core.ScenarioError(f"two different scenarios are named {job_id!r}")
                 found[job_id] = Job(job_id, resolved, duration_s(resolved))
+    for job_id in found:
+        above = next((part for part in map(str, PurePosixPath(job_id).parents) if part in found), None)
+        if above:
+            raise _core.ScenarioError(f"the run {job_id!r} would be in the folder of the run {above!r}")
     return list(found.values())
 
 
@@ -201,9 +205,16 @@ def execute(
 
     They run in the simulator, or each on a `kernel` of its own.
 
-    An interrupt ends the running ones early, writes what they have, and is raised again. With
-    `verify` every job runs twice and fails if one byte differs.
+    Raises `ResultsError` before the first one if `out` cannot hold results. An interrupt ends the
+    running ones early, writes what they have, and is raised again. With `verify` every job runs
+    twice and fails if one byte differs.
     """
+    try:
+        results.check_folder(out)
+    except ResultsError:
+        # Results on a read-only disk are still good for what is there.
+        if fresh or verify or not all(results.existing(out, job.id, _identity(job, kernel)[2]) for job in todo):
+            raise
     go, stop = threading.Event(), threading.Event()
     done_s = {job.id: 0.0 for job in todo}
     pool = ThreadPoolExecutor(max_workers=max(1, jobs or os.cpu_count() or 1))
@@ -255,6 +266,13 @@ def execute(
     return [future.result() for future in futures]
 
 
+def _identity(job: Job, kernel: linux.Kernel | None) -> tuple[str, dict[str, str], str]:
+    """Version of the engine, digests of algorithms from outside, and the hash of both and the scenario."""
+    version = linux.version(kernel) if kernel else _core.version()
+    own = algorithms.digests(job.scenario.text)
+    return version, own, results.digest(job.scenario.text, version, own)
+
+
 def on_linux(todo: Iterable[Job]) -> linux.Kernel:
     """The kernel for these jobs; raises `LinuxError` if there is none or it cannot do one of them."""
     for job in todo:
@@ -285,11 +303,10 @@ def _one(
     advance: Callable[[float], bool],
 ) -> Outcome:
     text = job.scenario.text
-    version = linux.version(kernel) if kernel else _core.version()
-    own = algorithms.digests(text)
-    wanted = results.digest(text, version, own)
+    version, own, wanted = _identity(job, kernel)
     if not fresh and not verify and (run := results.existing(out, job.id, wanted)):
         return Outcome(job.id, "cached", run=run)
+    results.check_place(out, job.id)
     started, clock = datetime.now(UTC), time.monotonic()
     result = linux.run(job.scenario, kernel, advance) if kernel else _core.run(text, advance)
     wall_s = time.monotonic() - clock

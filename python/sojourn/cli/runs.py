@@ -73,8 +73,6 @@ def run(
     """
     if not targets:
         raise UsageError(f"expected suites ({', '.join(suites.NAMES)}), ids or TOML files to run")
-    if out and out.exists() and not out.is_dir():
-        raise UsageError(f"--out {out}: expected a folder, found a file")
     if verify and engine == "linux":
         raise UsageError("--verify: the kernel draws its own random numbers, so that no two runs are the same")
     notifier = Notifier(notify) if notify else None
