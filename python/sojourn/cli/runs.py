@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -27,7 +28,8 @@ from sojourn.cli.common import (
 )
 from sojourn.notify import Notifier
 from sojourn.results import Run
-from sojourn.run import RESULTS, Engine, Outcome, execute, new_folder, on_linux, plan, select
+from sojourn.run import RESULTS, Engine, Outcome, execute, is_file, new_folder, on_linux, plan, select
+from sojourn.scenario import Scenario, to_toml
 
 
 def run(
@@ -71,8 +73,6 @@ def run(
     """
     if not targets:
         raise UsageError(f"expected suites ({', '.join(suites.NAMES)}), ids or TOML files to run")
-    if out and out.exists() and not out.is_dir():
-        raise UsageError(f"--out {out}: expected a folder, found a file")
     if verify and engine == "linux":
         raise UsageError("--verify: the kernel draws its own random numbers, so that no two runs are the same")
     notifier = Notifier(notify) if notify else None
@@ -128,18 +128,18 @@ def list_(
     variants: Annotated[bool, Parameter(name="--variants")] = False,
     as_json: Json = False,
 ) -> int:
-    """List the runs of all suites, of one, or those whose id matches a regular expression.
+    """List the runs of all suites, of one, of a scenario file, or those whose id matches a regular expression.
 
-    Examples: `sojourn list ect1`, `sojourn list --variants`
+    Examples: `sojourn list ect1`, `sojourn list my.toml`, `sojourn list --variants`
 
     Args:
-        pattern: Suite name or regular expression.
+        pattern: Suite name, TOML file or regular expression.
         variants: List the variants of the suites instead.
         as_json: Print a JSON array.
     """
     if variants:
         return _variants(pattern, as_json=as_json)
-    cases = select(pattern) if pattern else list(suites.every())
+    cases = list(_of_file(pattern) if is_file(pattern) else select(pattern)) if pattern else list(suites.every())
     if as_json:
         keys = ("id", "description", "question", "duration_s", "reference")
         print_json([{key: getattr(case, key) for key in keys} for case in cases])
@@ -148,6 +148,12 @@ def list_(
         for case in cases:
             print(f"{case.id:{width}}  {case.duration_s:4.0f} s  {case.description}")
     return OK
+
+
+def _of_file(file: str) -> Iterator[suites.Case]:
+    for job in plan([file]):
+        about = str(job.scenario.document().get("description", ""))
+        yield suites.Case(job.id, about, "", job.duration_s, job.scenario.text, None)
 
 
 def _variants(suite: str | None, *, as_json: bool) -> int:
@@ -202,11 +208,7 @@ def show(
         if Path(target).is_dir():
             raise UsageError(f"{target}: expected the folder of one run, with a {results.MANIFEST}")
         finished = None
-        resolved = one(target, variant).resolve(overrides(set_))
-        for warning in resolved.warnings:
-            say(f"warning: {warning}")
-        text = resolved.text
-        document = {"scenario": text}
+        text, document = _shown(one(target, variant), overrides(set_))
     if as_json:
         print_json({"schema": "sojourn/show/1", **document})
         return OK
@@ -215,6 +217,19 @@ def show(
         print()
         _print_summary(finished)
     return OK
+
+
+def _shown(scenario: Scenario, settings: dict[str, str]) -> tuple[str, dict[str, Any]]:
+    """A scenario as a file that makes the same runs, and as a document."""
+    runs = scenario.expand(settings)
+    for warning in dict.fromkeys(warning for run in runs for warning in run.warnings):
+        say(f"warning: {warning}")
+    if len(runs) == 1:
+        return runs[0].text, {"scenario": runs[0].text}
+    names = [str(run.document()["name"]) for run in runs]
+    sweep = to_toml({"sweep": scenario.sweep(settings)}) + "".join(f"# {name}\n" for name in names)
+    rows = [{"id": name, "sweep": dict(run.swept), "scenario": run.text} for name, run in zip(names, runs, strict=True)]
+    return (text := scenario.resolve(settings).text + sweep), {"scenario": text, "runs": rows}
 
 
 def _show_logs(folder: Path, which: Literal["setup", "teardown"], *, as_json: bool) -> int:
