@@ -2,7 +2,7 @@
 
 use sojourn_core::aqm::{Env, Log, Qdisc};
 use sojourn_core::impair::Medium;
-use sojourn_core::impair::tunnel::Tunnel;
+use sojourn_core::impair::tunnel::{InnerHeaders, Tunnel};
 use sojourn_core::{Dur, Rng, Time, qdiscs};
 use sojourn_scenario::Scenario;
 use sojourn_scenario::topology::{PortSpec, Role, Topology};
@@ -13,26 +13,22 @@ use crate::link::Port;
 pub(crate) const CHECKED: &str = "the scenario has built every algorithm once";
 
 /// Surroundings of what is built at `now`, on the clock of a queue of this age.
-pub(crate) fn env(
-    scenario: &Scenario,
-    name: &str,
-    now: Time,
-    age: Dur,
-    medium: &Medium,
-) -> Env {
+pub(crate) fn env(scenario: &Scenario, name: &str, now: Time, age: Dur, medium: &Medium) -> Env {
     let (traces, medium) = (scenario.traces.clone(), medium.clone());
     let rng = Rng::named(scenario.seed, name);
     let origin = Time::ZERO + age;
     Env { name: name.to_owned(), now, origin, traces, medium, ..Env::ethernet(rng) }
 }
 
-/// The ports with their queues. The two ends of a tunnel's direction follow one another.
+/// The ports with their queues, and what the tunnels' ends know of the packets between them. The
+/// two ends of a tunnel's direction follow one another.
 pub(crate) fn ports(
     topology: &Topology,
     scenario: &Scenario,
     ends: usize,
     media: &[Medium],
-) -> Vec<Port> {
+) -> (Vec<Port>, Vec<InnerHeaders>) {
+    let mut inner = Vec::new();
     let ages: Vec<Dur> = scenario.links.iter().map(|link| age(scenario, &link.name)).collect();
     let mut exit = None;
     let port = |spec: &PortSpec| {
@@ -40,15 +36,17 @@ pub(crate) fn ports(
         let qdisc = match spec.role {
             Role::Ingress(_) | Role::Egress => link_queue(spec, scenario, age, &media[spec.link]),
             Role::Encap(index) => {
-                let (encap, decap) = tunnel(scenario, index, spec.forward).ends();
+                let (encap, decap, headers) = tunnel(scenario, index, spec.forward).ends();
                 exit = Some(decap);
+                inner.push(headers);
                 encap
             }
             Role::Decap(_) => exit.take().expect("its ingress stands before it"),
         };
         Port::new(spec, qdisc, age, ends)
     };
-    topology.ports.iter().map(port).collect()
+    let ports = topology.ports.iter().map(port).collect();
+    (ports, inner)
 }
 
 /// How old the queues of a link are when the scenario starts: `queue_age`, and a random part of as
@@ -62,12 +60,7 @@ fn age(scenario: &Scenario, link: &str) -> Dur {
 }
 
 /// The queue with its shaper, which has run for `age` without traffic.
-fn link_queue(
-    spec: &PortSpec,
-    scenario: &Scenario,
-    age: Dur,
-    medium: &Medium,
-) -> Box<dyn Qdisc> {
+fn link_queue(spec: &PortSpec, scenario: &Scenario, age: Dur, medium: &Medium) -> Box<dyn Qdisc> {
     let env =
         |part: &str| env(scenario, &format!("link.{}.{part}", spec.name), Time::ZERO, age, medium);
     let leaf = qdiscs::build(&spec.qdisc, env("qdisc")).expect(CHECKED);

@@ -3,6 +3,7 @@
 
 use sojourn_core::aqm::Log;
 use sojourn_core::impair::Medium;
+use sojourn_core::impair::tunnel::InnerHeaders;
 use sojourn_core::{Kind, Packet, Rate, Time, qdiscs};
 use sojourn_scenario::topology::{Role, Topology};
 use sojourn_scenario::{Change, Edit, Scenario};
@@ -36,6 +37,8 @@ struct Engine<'s> {
     scenario: &'s Scenario,
     now: Time,
     ports: Vec<Port>,
+    /// Headers of the packets in each tunnel's directions.
+    inner: Vec<InnerHeaders>,
     /// What the two directions of each link may share.
     media: Vec<Medium>,
     ends: Vec<End>,
@@ -65,7 +68,7 @@ impl<'s> Engine<'s> {
         let topology = Topology::new(scenario);
         let mut ends = ends(scenario);
         let media: Vec<Medium> = scenario.links.iter().map(|_| Medium::default()).collect();
-        let mut ports = ports(&topology, scenario, ends.len(), &media);
+        let (mut ports, inner) = ports(&topology, scenario, ends.len(), &media);
         for (n, route) in topology.flows.iter().chain(&topology.pings).enumerate() {
             for (direction, hops) in [&route.forward, &route.reverse].into_iter().enumerate() {
                 let sender = 2 * n + direction;
@@ -97,6 +100,7 @@ impl<'s> Engine<'s> {
             scenario,
             now: Time::ZERO,
             ports,
+            inner,
             media,
             ends,
             slab: Slab::default(),
@@ -204,6 +208,9 @@ impl<'s> Engine<'s> {
                 one.clear_cwr();
             }
             one.id = self.slab.store(Body::Tcp(segment));
+            for headers in &self.inner {
+                headers.split(pkt.id, one.id, index == 0);
+            }
             self.ports[p].enqueue(self.now, one, &mut self.log);
         }
         self.injected += u64::from(pkt.segs) - 1;

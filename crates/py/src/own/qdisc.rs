@@ -282,8 +282,9 @@ impl Qdisc for PyQdisc {
     }
 
     fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<sojourn_core::Packet> {
-        let place =
-            self.part.call(&self.dequeue, |method| self.place_of(&method.call1((self.seconds(now),))?));
+        let place = self
+            .part
+            .call(&self.dequeue, |method| self.place_of(&method.call1((self.seconds(now),))?));
         self.settle(log);
         Some(self.release(place??))
     }
@@ -302,7 +303,8 @@ impl Qdisc for PyQdisc {
     }
 
     fn on_wake(&mut self, now: Time, log: &mut Log) {
-        self.part.call(&self.on_wake, |method| method.call1((self.seconds(now),)).map(Bound::unbind));
+        self.part
+            .call(&self.on_wake, |method| method.call1((self.seconds(now),)).map(Bound::unbind));
         self.settle(log);
         if self.wake() <= now {
             self.part.refuse(&self.wake, "the instant is still due after on_wake");

@@ -78,14 +78,28 @@ fn same(a: &Output, b: &Output, what: &str) {
 #[test]
 fn age_changes_nothing_but_timers() {
     let queues = [
-        "pfifo", "codel", "fq_codel", "cake bandwidth 20Mbit", "red min 30000 max 90000 avpkt 1500 \
-         limit 400000 burst 55 bandwidth 20Mbit", "fq", "cobalt", "sfb", "pfifo_fast",
+        "pfifo",
+        "codel",
+        "fq_codel",
+        "cake bandwidth 20Mbit",
+        "red min 30000 max 90000 avpkt 1500 \
+         limit 400000 burst 55 bandwidth 20Mbit",
+        "fq",
+        "cobalt",
+        "sfb",
+        "pfifo_fast",
     ];
     let other = |shaper: &str, rate: &str| {
         [("link.bneck.shaper", shaper.to_owned()), ("link.bneck.rate", rate.to_owned())]
     };
     let cases = queues.map(|qdisc| vec![("link.bneck.qdisc", qdisc.to_owned())]);
-    let links = ["tbf burst 5kb latency 50ms", "netem delay 1ms", "wifi half-duplex", "grant request 5ms", "police burst 20kb"];
+    let links = [
+        "tbf burst 5kb latency 50ms",
+        "netem delay 1ms",
+        "wifi half-duplex",
+        "grant request 5ms",
+        "police burst 20kb",
+    ];
     let links = links.map(|shaper| other(shaper, "20Mbit").to_vec());
     for case in cases.into_iter().chain(links) {
         let with = |age: &str| {
