@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from sojourn import _core
+from sojourn.text import harmless, harmless_lines
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,8 +50,8 @@ class Run:
     def manifest(self) -> dict[str, Any]:
         """Version, seed, hash, completeness, and when, where and how it was made."""
         document = self._json(MANIFEST)
-        if not isinstance(document.get("id"), str):
-            raise ResultsError(f"{self.path / MANIFEST}: expected a key `id`")
+        if not RUN_ID.fullmatch(str(document.get("id", ""))):
+            raise ResultsError(f"{self.path / MANIFEST}: expected a key `id` with the name of a run")
         return document
 
     @property
@@ -72,7 +73,10 @@ class Run:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """Statistics over the measurement window."""
-        return self._json("summary.json")
+        document = self._json("summary.json")
+        if isinstance(flows := document.get("flows"), list):
+            self._named(flows, "summary.json", "flows")
+        return document
 
     @cached_property
     def queues(self) -> list[dict[str, Any]]:
@@ -80,12 +84,29 @@ class Run:
         document = self._read("queue.json")
         if not isinstance(document, list):
             raise ResultsError(f"{self.path / 'queue.json'}: expected a JSON array")
+        self._named(document, "queue.json", "queues")
+        for queue in document:
+            for key in ("stats", "marks", "drops", "sojourn_ms"):
+                if not isinstance(queue.get(key) or {}, dict):
+                    raise ResultsError(f"{self.path / 'queue.json'}: {queue['name']}.{key}: expected an object")
         return document
 
-    @property
+    @cached_property
     def scenario(self) -> str:
         """The resolved scenario."""
-        return (self.path / "scenario.toml").read_text(encoding="utf-8")
+        try:
+            return harmless_lines((self.path / "scenario.toml").read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError) as error:
+            raise ResultsError(f"{self.path / 'scenario.toml'}: expected a scenario ({error})") from None
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """The resolved scenario as dictionaries and lists."""
+        try:
+            document: dict[str, Any] = harmless(tomllib.loads(self.scenario))
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise ResultsError(f"{self.path / 'scenario.toml'}: expected a scenario ({error})") from None
+        return document
 
     def names(self) -> list[str]:
         """Names of the series."""
@@ -94,7 +115,13 @@ class Run:
     @cached_property
     def _names(self) -> list[str]:
         rows = self._collect(self.frame().select("series").unique(maintain_order=True))
-        return rows.to_series().to_list()
+        names: list[str] = rows.to_series().to_list()
+        # A dollar would begin a formula in a figure's legend.
+        if not all(isinstance(name, str) and name.isprintable() and "$" not in name for name in names):
+            raise ResultsError(
+                f"{self.path / 'series.parquet'}: expected names of series in printable characters, no $"
+            )
+        return names
 
     def frame(self) -> pl.LazyFrame:
         """All series, long: columns `series`, `unit`, `t_s`, `value`."""
@@ -125,10 +152,15 @@ class Run:
             raise ResultsError(f"{self.path / file}: expected a JSON object")
         return document
 
+    def _named(self, items: list[Any], file: str, what: str) -> None:
+        if not all(isinstance(item, dict) and isinstance(item.get("name"), str) for item in items):
+            raise ResultsError(f"{self.path / file}: expected {what} with a `name`")
+
     def _read(self, file: str) -> object:
+        """A file's content; a results folder may come from anywhere, so what is text in it is made harmless."""
         try:
-            document: object = json.loads((self.path / file).read_text(encoding="utf-8"))
-        except (ValueError, OSError) as error:
+            document: object = harmless(json.loads((self.path / file).read_text(encoding="utf-8")))
+        except (ValueError, OSError, RecursionError) as error:
             raise ResultsError(f"{self.path / file}: expected JSON ({error})") from None
         return document
 

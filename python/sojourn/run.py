@@ -21,6 +21,7 @@ from sojourn import _core, algorithms, linux, results, suites
 from sojourn.progress import Progress
 from sojourn.results import ResultsError, ResultSet, Run
 from sojourn.scenario import Resolved, Scenario, load
+from sojourn.text import harmless, shortened
 
 RESULTS = Path("results")
 Engine = Literal["sim", "linux"]
@@ -232,7 +233,7 @@ def execute(
             return _one(job, out, fresh=fresh, verify=verify, kernel=kernel, advance=advance)
         # A panic of the engine arrives as a BaseException; it is this run's failure.
         except BaseException as error:
-            text = " ".join(str(error).split()) or type(error).__name__
+            text = shortened(harmless(" ".join(str(error).split()))) or type(error).__name__
             return Outcome(job.id, "failed", error=text)
         finally:
             done_s[job.id] = job.duration_s

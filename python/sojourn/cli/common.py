@@ -13,6 +13,7 @@ from cyclopts.validators import Number
 
 from sojourn.run import check_variant, find
 from sojourn.scenario import Resolved, Scenario
+from sojourn.text import harmless, shortened
 
 OK, FAILED, MISUSE, SOME_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 LATEST = Path("results/latest")
@@ -88,4 +89,4 @@ def print_json(document: object) -> None:
 
 def say(line: str) -> None:
     """Tells the user on stderr."""
-    print(f"sojourn: {line}", file=sys.stderr)
+    print(f"sojourn: {shortened(harmless(line))}", file=sys.stderr)

@@ -23,6 +23,7 @@ from sojourn.cli.common import (
     written,
 )
 from sojourn.run import Job, execute, new_folder, on_linux, plan
+from sojourn.text import harmless
 
 
 def compare(
@@ -69,7 +70,8 @@ def compare(
     def page(file: Path, comparison: Comparison) -> None:
         from sojourn.report import write_comparison
 
-        write_comparison(comparison, file, title=f"Sojourn: {first.resolve().name} beside {other}")
+        title = harmless(f"Sojourn: {first.resolve().name} beside {other}")
+        write_comparison(comparison, file, title=title)
         sys.stderr.write(f"report: {file}\n")
 
     draw = partial(page, report) if report else None

@@ -30,6 +30,7 @@ from sojourn.notify import Notifier
 from sojourn.results import Run
 from sojourn.run import RESULTS, Engine, Outcome, execute, is_file, new_folder, on_linux, plan, select
 from sojourn.scenario import Scenario, to_toml
+from sojourn.text import harmless
 
 
 def run(
@@ -273,7 +274,7 @@ def clean(
     """
     if folder != RESULTS and not folder.is_dir():
         raise UsageError(f"{folder}: no such results folder")
-    gone = [str(path) for path in results.clean(folder, everything=everything, dry=dry)]
+    gone = [harmless(str(path)) for path in results.clean(folder, everything=everything, dry=dry)]
     if as_json:
         print_json({"schema": "sojourn/clean/1", "removed": gone, "dry": dry})
     else:
