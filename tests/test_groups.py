@@ -13,3 +13,9 @@ def test_copies_are_one_group_and_other_flows_stay_alone() -> None:
 def test_a_group_has_its_members_in_their_order_and_no_name_twice() -> None:
     found = groups(["b-2", "a", "b-10", "b-1", "b-3"])
     assert found == {"b-* (4)": ["b-2", "b-10", "b-1", "b-3"], "a": ["a"]}
+
+
+def test_the_parts_of_a_test_are_grouped_only_where_too_many_names_are_left() -> None:
+    names = [f"rrul-{way}-{dscp}" for way in ("up", "down") for dscp in ("be", "bk", "cs5", "ef")]
+    assert list(groups(names, most=8)) == names
+    assert list(groups([*names, "call"], most=8)) == ["rrul-up-* (4)", "rrul-down-* (4)", "call"]
