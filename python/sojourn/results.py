@@ -7,6 +7,7 @@ command) is in `manifest.json` alone.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import json
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 MANIFEST = "manifest.json"
 SCHEMA = "sojourn/manifest/1"
 IN_PROGRESS = ".in-progress"
+#: What depends on scenario, seed and version only.
+FILES = ("scenario.toml", "summary.json", "queue.json", "series.parquet")
 #: To make a folder that others remove when it is empty.
 ATTEMPTS = 100
 RUN_ID = re.compile(r"[A-Za-z0-9_+@~-][A-Za-z0-9_.+@~-]*(/[A-Za-z0-9_+@~-][A-Za-z0-9_.+@~-]*)*")
@@ -251,12 +254,14 @@ def run_folders(root: Path) -> Iterator[Path]:
 
 
 def existing(root: Path, run_id: str, wanted: str) -> Run | None:
-    """The complete run of this id and content hash, if there is one."""
+    """The complete run of this id and content hash, if there is one and its files are as they were written."""
+    run = Run(root / run_id)
     try:
-        run = Run(root / run_id)
+        kept = run.manifest["files"]
         if run.complete and run.manifest["hash"] == wanted:
-            return run
-    except (OSError, ValueError, KeyError):
+            is_whole = all(_sha256((run.path / name).read_bytes()) == kept[name] for name in FILES)
+            return run if is_whole else None
+    except (OSError, ValueError, KeyError, TypeError):
         pass
     return None
 
@@ -271,13 +276,9 @@ def check_id(run_id: str) -> None:
 
 
 def deterministic_files(resolved: str, result: _core.RunResult) -> dict[str, bytes]:
-    """Names and contents of the files that depend on scenario, seed and version only."""
-    return {
-        "scenario.toml": resolved.encode(),
-        "summary.json": _text(result.summary),
-        "queue.json": _text(result.queues),
-        "series.parquet": _parquet(result),
-    }
+    """Names and contents of `FILES`."""
+    contents = (resolved.encode(), _text(result.summary), _text(result.queues), _parquet(result))
+    return dict(zip(FILES, contents, strict=True))
 
 
 def check_folder(root: Path) -> None:
@@ -291,14 +292,20 @@ def check_folder(root: Path) -> None:
 
 
 def write(root: Path, manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> Run:
-    """Puts a run into its folder in one step, replacing an earlier one of the same id."""
+    """Puts a run into its folder in one step, replacing an earlier one of the same id.
+
+    Its files are on the disk before it is in its place, and its place before this returns.
+    """
     target = root / str(manifest["id"])
     check_place(root, str(manifest["id"]))
     building = _building(root)
     try:
-        for name, content in files.items():
+        digests = {name: _sha256(content) for name, content in files.items()}
+        told = _text(json.dumps({"schema": SCHEMA, **manifest, "files": digests}, indent=2))
+        for name, content in {**files, MANIFEST: told}.items():
             (building / name).write_bytes(content)
-        (building / MANIFEST).write_bytes(_text(json.dumps({"schema": SCHEMA, **manifest}, indent=2)))
+            _sync(building / name)
+        _sync(building)
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.exists():
             old = _building(root)
@@ -307,6 +314,10 @@ def write(root: Path, manifest: Mapping[str, Any], files: Mapping[str, bytes]) -
             shutil.rmtree(old)
         else:
             building.rename(target)
+        for folder in target.parents:
+            _sync(folder)
+            if folder == root.parent:
+                break
     except BaseException:
         shutil.rmtree(building, ignore_errors=True)
         raise
@@ -377,6 +388,25 @@ def _building(root: Path) -> Path:
                 raise
     folder.chmod(0o755)
     return folder
+
+
+def _sync(path: Path) -> None:
+    """Waits until a file's content, or a folder's names, would survive a power cut."""
+    if os.name != "posix":
+        return
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    except OSError as error:
+        # Some file systems cannot do this for a folder.
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(opened)
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def _remove_if_empty(folder: Path) -> bool:
