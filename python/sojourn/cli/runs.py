@@ -12,6 +12,7 @@ from sojourn import results, suites
 from sojourn.algorithms import load_algorithms
 from sojourn.cli.common import (
     FAILED,
+    INTERRUPTED,
     OK,
     SOME_FAILED,
     AtLeastOne,
@@ -20,6 +21,7 @@ from sojourn.cli.common import (
     Out,
     Set,
     UsageError,
+    agreed,
     one,
     overrides,
     print_json,
@@ -47,6 +49,7 @@ def run(
     variant: str | None = None,
     dry: bool = False,
     notify: str | None = None,
+    yes: bool = False,
     as_json: Json = False,
 ) -> int:
     """Run suites, scenario files, or the runs whose id matches a regular expression.
@@ -56,7 +59,7 @@ def run(
     `sojourn run ect1/l4s --load my_cc.py -s flow.prague.cc=myaimd`
 
     Args:
-        targets: Suite names, TOML files or regular expressions over run ids.
+        targets: Suite names, TOML files, or regular expressions over run ids that begin with a suite or ^.
         set_: Change a value of every scenario, as `link.bneck.rate=100Mbit`; repeatable.
         load: Python file with controllers or queues of your own; repeatable.
         out: Folder of the results; runs already in it are skipped. Default: a new one in results/.
@@ -70,6 +73,7 @@ def run(
         dry: Resolve and list the runs, and write nothing.
         notify: Command to run at the end, with a sentence about it as its last argument and `SOJOURN_STATUS`
             (done, failed or interrupted), `_FOLDER` and `_ELAPSED` in its environment.
+        yes: Do not ask before more than 50 runs or 10 minutes; nor is asked without a terminal.
         as_json: Print one JSON document.
     """
     if not targets:
@@ -89,6 +93,8 @@ def run(
             print("\n".join(job.id for job in todo))
         return OK
     folder = out or new_folder(slug(targets[0]))
+    if not agreed(todo, engine=engine, jobs=jobs, yes=yes):
+        return INTERRUPTED
     try:
         outcomes = execute(todo, folder, jobs=jobs, fresh=fresh, verify=verify, kernel=kernel)
     except KeyboardInterrupt:
