@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -164,6 +166,8 @@ def test_clean_takes_runs_only(scenario: Write, capsys: Output) -> None:
         (["run", "../up.toml"], "No such file"),
         (["run", "escape.toml"], "run name '../../escape'"),
         (["run", "etc1"], "nearest is 'ect1'"),
+        (["run", "."], "run ids of 8 suites; to run them, begin with the suite (ect1, bakeoff"),
+        (["run", "prague/dualpi2/50Mbit", "--yes"], "is found in 8 run ids of 1 suite; to run them, begin with"),
         (["run", "ect1/("], "is no regular expression"),
         (["run", "ect1", "-s", "seed"], "expected KEY=VALUE"),
         (["run", "ect1", "--jobs", "0"], "jobs"),
@@ -230,8 +234,50 @@ def test_a_variant_stands_in_the_ids_unless_it_is_the_default(core: FakeCore, ca
         assert capsys.readouterr().out.split() == [expected]
     assert call(["run", name, "-s", "seed=2", "--variant", "mine", "--dry"]) == 0
     assert capsys.readouterr().out.split() == [f"{name}~mine"]
+    # The first variant of some suite is a name like any other on a file of one's own.
+    Path("own.toml").write_text('name = "own"\n')
+    for variant in ("current", "p2b"):
+        assert call(["run", "own.toml", "-s", "link.b.rate=1Mbit", "--variant", variant, "--dry"]) == 0
+        assert capsys.readouterr().out.split() == [f"own~{variant}"]
     assert call(["list", "--variants", "bakeoff", "--json"]) == 0
     assert [row["variant"] for row in json.loads(capsys.readouterr().out)] == ["as-intended", "as-published", "p0"]
+
+
+def test_patterns_that_name_a_suite_or_are_anchored_are_run(core: FakeCore, capsys: Output) -> None:
+    for pattern in (
+        "linux72",
+        "ect1/l4s-s1",
+        "^ect1/l4s-s1",
+        "^scream",
+        "/cubic/0ms$",
+        "bakeoff/sce-s5-oneflow/cubic/0ms",
+    ):
+        assert call(["run", pattern, "--dry"]) == 0
+        assert capsys.readouterr().out
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("answer", "runs"), [("y\n", 60), ("\n", 0), ("", 0), (None, 60)])
+def test_many_runs_are_announced_and_a_terminal_is_asked(
+    core: FakeCore, scenario: Write, capsys: Output, monkeypatch: pytest.MonkeyPatch, answer: str | None, runs: int
+) -> None:
+    command = ["run", scenario(), "--out", "out", "--seeds"]
+    err = io.StringIO() if answer is None else Terminal()
+    monkeypatch.setattr(sys, "stdin", io.StringIO() if answer is None else Terminal(answer))
+    monkeypatch.setattr(sys, "stderr", err)
+    assert call([*command, "60"]) == (0 if runs else 130)
+    assert "60 runs, about " in err.getvalue()
+    assert ("start? [y/N]" in err.getvalue()) == (answer is not None)
+    assert len(core.runs) == runs
+    assert call([*command, "61", "--yes"]) == 0
+    assert len(core.runs) == 61
+    asked = err.getvalue().count("start?")
+    assert call([*command[:-1], "--seed", "7"]) == 0
+    assert err.getvalue().count("start?") == asked
 
 
 @pytest.mark.parametrize("out", ["/proc/nowhere", "file", "file/below"])
