@@ -467,9 +467,14 @@ def test_engines_are_compared_over_the_scenarios_window(
 ) -> None:
     file = tmp_path / "line.toml"
     file.write_text(LINE)
-    words = ["compare", "--engines", "sim,linux", str(file), "--out", str(tmp_path / "both"), "--json"]
+    words = ["compare", "--engines", "sim,linux", str(file), "--seeds", "2", "--out", str(tmp_path / "both"), "--json"]
     assert call(words) == 0
-    run = json.loads(capsys.readouterr().out)["runs"][0]
+    document = json.loads(capsys.readouterr().out)
+    run = document["runs"][0]
     assert run["window_s"] == [1.0, 4.0]
     goodput = run["flows"][0]["goodput_mbps"]
     assert abs(goodput["diff"]) < 0.1 * goodput["b"], goodput
+    assert [run["id"] for run in document["runs"]] == ["line", "line@seed2"]
+    assert document["flows"][0]["seeds"] == 2
+    assert run["queues"]["bneck"]["marks"]["b"] > 0
+    assert run["flows"][0]["retransmits"]["b"] is not None

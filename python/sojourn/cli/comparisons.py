@@ -33,6 +33,7 @@ def compare(
     engines: str | None = None,
     set_: Set = None,
     out: Out = None,
+    seeds: Annotated[int, AtLeastOne] = 1,
     report: Path | None = None,
     only: str | None = None,
     as_json: Json = False,
@@ -48,6 +49,7 @@ def compare(
         engines: Run A on both engines, as `sim,linux`, and compare over the scenario's window.
         set_: With --engines: change a value of every scenario; repeatable.
         out: With --engines: folder of the results, one below it for each engine; default a new one.
+        seeds: With --engines: repeat with so many consecutive seeds, and compare means.
         report: HTML report to write.
         only: Regular expression over run ids.
         as_json: Print one JSON document.
@@ -58,9 +60,9 @@ def compare(
     first: Path
     second: Path | None
     if engines:
-        first, second, other = _both(engines, a, b, overrides(set_), out)
-    elif set_ or out:
-        raise UsageError(f"{'--set' if set_ else '--out'}: only with --engines")
+        first, second, other = _both(engines, a, b, overrides(set_), out, seeds)
+    elif set_ or out or seeds > 1:
+        raise UsageError(f"{'--set' if set_ else '--out' if out else '--seeds'}: only with --engines")
     else:
         first, second = Path(a) if a else LATEST, b
         other = b.resolve().name if b else "the testbed"
@@ -78,7 +80,7 @@ def compare(
 
 
 def _both(
-    engines: str, target: str | None, b: Path | None, settings: dict[str, str], out: Path | None
+    engines: str, target: str | None, b: Path | None, settings: dict[str, str], out: Path | None, seeds: int
 ) -> tuple[Path, Path, str]:
     """Runs a target on both engines; the folders of the results, and the second's name."""
     names = engines.split(",")
@@ -86,7 +88,7 @@ def _both(
         raise UsageError(f"--engines {engines}: expected sim,linux or linux,sim")
     if target is None or b is not None:
         raise UsageError("--engines: expected one suite, TOML file or regular expression to run")
-    todo: list[Job] = plan([target], settings)
+    todo: list[Job] = plan([target], settings, seeds=seeds)
     kernel = on_linux(todo)
     folder = out or new_folder(slug(target))
     for name in names:
