@@ -478,3 +478,78 @@ def test_engines_are_compared_over_the_scenarios_window(
     assert document["flows"][0]["seeds"] == 2
     assert run["queues"]["bneck"]["marks"]["b"] > 0
     assert run["flows"][0]["retransmits"]["b"] is not None
+
+
+POLICED = """
+name = "policed"
+duration = "4s"
+tcp = { era = "7.x", ecn = "off" }
+[[link]]
+name = "bneck"
+rate = "20Mbit"
+shaper = "htb"
+qdisc = "pfifo"
+delay = "10ms"
+ingress = ["police rate 4Mbit burst 20kb drop", "netem loss 1%"]
+reverse = { rate = "none", shaper = "none", qdisc = "pfifo", ingress = [] }
+[[link]]
+name = "second"
+rate = "3Mbit"
+shaper = "police burst 20kb drop"
+qdisc = "pfifo limit 50"
+reverse = { rate = "none", shaper = "none", qdisc = "pfifo" }
+[[flow]]
+name = "a"
+cc = "cubic"
+[[schedule]]
+at = "2s"
+replace = { "link.bneck.forward.ingress0" = "police rate 2Mbit burst 20kb drop" }
+"""
+
+
+def test_a_policer_is_counted_where_it_stands() -> None:
+    devices = linux.network(resolved(POLICED))["devices"]
+    assert [(d["namespace"], d["name"], d["hook"], q["port"], q["depth"]) for d in devices for q in d["queues"]] == [
+        ("mid-bneck", "left", "ingress", "bneck.ingress0", 0),
+        ("mid-second", "right", "egress", "second", 0),
+        ("mid-bneck", "right", "", "bneck", 1),
+        ("mid-bneck", "ifb-left", "", "bneck.ingress1", 0),
+        ("mid-bneck", "left", "", "bneck.reverse", 0),
+        ("mid-second", "right", "", "second", 0),
+        ("mid-second", "left", "", "second.reverse", 0),
+    ]
+    replaced = [command for at, command in commands(POLICED) if at == 2.0]
+    assert replaced == [
+        "ip netns exec mid-bneck tc actions replace action police rate 2Mbit burst 20kb "
+        "conform-exceed drop/pipe index 1"
+    ]
+
+
+def test_a_policer_is_no_place_for_a_queue() -> None:
+    text = POLICED.replace('"police rate 2Mbit burst 20kb drop"', '"netem loss 1%"')
+    with pytest.raises(linux.LinuxError, match="a policer is an action, which no discipline can replace"):
+        linux.check(resolved(text))
+
+
+@pytest.mark.timeout(300)
+def test_policers_have_accounts(kernel: linux.Kernel, tmp_path: Path) -> None:
+    file = tmp_path / "policed.toml"
+    file.write_text(POLICED)
+    assert call(["run", str(file), "--engine", "linux", "--out", str(tmp_path)]) == 0
+    ran = Run(tmp_path / "policed")
+    policer, lossy, queue, second = (
+        next(queue for queue in ran.queues if queue["name"] == name)
+        for name in ("bneck.ingress0", "bneck.ingress1", "bneck", "second")
+    )
+    assert policer["drops"] == {"police": policer["dropped"]}
+    assert policer["dropped"] > 20
+    assert policer["received_packets"] == policer["sent_packets"] + policer["dropped"]
+    assert policer["sent_packets"] == lossy["received_packets"]
+    assert lossy["drops"]["loss"] > 0
+    assert queue["dropped"] == 0
+    assert second["drops"]["police"] > 20
+    assert second["sent_packets"] + second["dropped"] == second["received_packets"]
+    assert 0 <= queue["sent_packets"] - second["received_packets"] <= 20, "some are under way"
+    t, drops = ran.series("queue.bneck.ingress0.drops")
+    assert drops[-1] == policer["dropped"] > drops[t.searchsorted(2.0)], "the policer is changed, and counts on"
+    assert ran.summary["flows"][0]["goodput_mbps"] < 2.5

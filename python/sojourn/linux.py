@@ -213,13 +213,16 @@ def network(resolved: Resolved) -> dict[str, Any]:
     joins = [_now(command) for host in hosts for command in host.commands]
     commands = [*_quiet([*script.commands, *joins]), *map(_now, linux_hosts.tuned(document, hosts))]
     commands.sort(key=lambda command: command["at_s"])
-    devices: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for queue in script.queues:
-        places = devices.setdefault((queue.namespace, queue.device), [])
+    devices: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    # A policer's count comes before that of the queue behind it.
+    for queue in sorted(script.queues, key=lambda queue: not queue.hook):
+        places = devices.setdefault((queue.namespace, queue.device, queue.hook), [])
         places.append({"port": queue.port, "depth": queue.depth})
     return {
         "commands": commands,
-        "devices": [{"namespace": n, "name": d, "queues": queues} for (n, d), queues in devices.items()],
+        "devices": [
+            {"namespace": n, "name": d, "hook": hook, "queues": queues} for (n, d, hook), queues in devices.items()
+        ],
         "hosts": [{"namespace": host.namespace, "address": host.address} for host in hosts],
         **linux_hosts.ends(document, hosts),
     }
