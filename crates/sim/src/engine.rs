@@ -356,8 +356,8 @@ impl<'s> Engine<'s> {
     fn edit(&mut self, p: usize, edit: &Edit, index: usize) {
         let now = self.now;
         let name = format!("{}.change{index}", self.ports[p].name);
-        let env = env(self.scenario, &name, now, &self.media[self.ports[p].link]);
         let port = &mut self.ports[p];
+        let env = env(self.scenario, &name, port.role, now, &self.media[port.link]);
         match edit {
             Edit::Delay(delay) => port.delay = *delay,
             Edit::Rate(rate) if port.wire.is_some() => port.wire = Some(*rate),
@@ -481,10 +481,11 @@ fn rearm(port: &Port, p: usize, now: Time, events: &mut EventQueue) {
     }
 }
 
-fn env(scenario: &Scenario, name: &str, now: Time, medium: &Medium) -> Env {
+fn env(scenario: &Scenario, name: &str, role: Role, now: Time, medium: &Medium) -> Env {
+    let at_ingress = matches!(role, Role::Ingress(_));
     let (traces, medium) = (scenario.traces.clone(), medium.clone());
     let rng = Rng::named(scenario.seed, name);
-    Env { name: name.to_owned(), now, traces, medium, ..Env::ethernet(rng) }
+    Env { name: name.to_owned(), at_ingress, now, traces, medium, ..Env::ethernet(rng) }
 }
 
 /// The ports with their queues. The two ends of a tunnel's direction follow one another.
@@ -506,7 +507,9 @@ fn ports(topology: &Topology, scenario: &Scenario, ends: usize, media: &[Medium]
 }
 
 fn link_queue(spec: &PortSpec, scenario: &Scenario, medium: &Medium) -> Box<dyn Qdisc> {
-    let env = |part: &str| env(scenario, &format!("link.{}.{part}", spec.name), Time::ZERO, medium);
+    let env = |part: &str| {
+        env(scenario, &format!("link.{}.{part}", spec.name), spec.role, Time::ZERO, medium)
+    };
     let leaf = qdiscs::build(&spec.qdisc, env("qdisc")).expect(CHECKED);
     let mut qdisc = match &spec.shaper {
         Some(shaper) => qdiscs::build_shaped(shaper, leaf, &env("shaper")).expect(CHECKED),

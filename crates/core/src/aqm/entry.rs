@@ -24,6 +24,9 @@ pub struct Env {
     pub psched_mtu: u32,
     /// Transmit queue length of the device, the default limit of FIFOs, in packets.
     pub txqueuelen: u32,
+    /// Whether it stands before a queue, as an action of an ingress filter does, which sees frames
+    /// without their Ethernet header.
+    pub at_ingress: bool,
     /// Instant of creation.
     pub now: Time,
     /// The link traces that texts may name.
@@ -43,6 +46,7 @@ impl Env {
             hz: 1000,
             psched_mtu: 1514,
             txqueuelen: 1000,
+            at_ingress: false,
             now: Time::ZERO,
             traces: Traces::default(),
             medium: Medium::default(),
