@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
+import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,6 +16,9 @@ from sojourn import Scenario, _core, linux
 from sojourn.cli import call
 from sojourn.results import Run
 from sojourn.scenario import Resolved
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 pytestmark = pytest.mark.engine
 ROOT = Path(__file__).parent.parent
@@ -295,6 +302,64 @@ def test_a_guest_has_a_bound_in_any_case(tmp_path: Path) -> None:
 def test_an_archive_without_user_mode_linux_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call(["kernel", "build", str(tmp_path / "none.tar.xz")]) == 2
     assert "expected a kernel source archive" in capsys.readouterr().err
+
+
+def guests(token: str) -> list[int]:
+    """Processes that have this text in their command or environment."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            text = (entry / "cmdline").read_bytes() + (entry / "environ").read_bytes()
+        except OSError:
+            continue
+        if token.encode() in text and int(entry.name) != os.getpid():
+            found.append(int(entry.name))
+    return found
+
+
+def wait_for(what: Callable[[], object], seconds: float = 30.0) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if what():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_after_kill_9_no_guest_and_no_folder_is_left(tmp_path: Path) -> None:
+    """A guest that never ends, started by a `run` that takes its guest with it on SIGTERM."""
+    vt, scratch = tmp_path / "vt", tmp_path / "scratch"
+    vt.mkdir()
+    scratch.mkdir()
+    (vt / "run").write_text(f"#!/bin/sh\n# {tmp_path}\nsleep 300 &\ntrap 'kill $!; exit 143' TERM\nwait\n")
+    (vt / "run").chmod(0o755)
+    file = tmp_path / "line.toml"
+    file.write_text(LINE)
+    environment = {**os.environ, linux.VARIABLE: str(vt), "TMPDIR": str(scratch)}
+    command = [sys.executable, "-m", "sojourn.cli", "run", str(file), "--engine", "linux", "--out", str(tmp_path / "o")]
+    killed = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    assert wait_for(lambda: len(guests(str(vt))) >= 4), "sojourn, timeout, run and its guest"
+    (folder,) = scratch.iterdir()
+    killed.kill()
+    killed.wait()
+    assert wait_for(lambda: not guests(str(vt)))
+    assert folder.is_dir()
+    # The next run removes it, and not its own or another living one's.
+    living = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    assert wait_for(lambda: not folder.exists())
+    assert wait_for(lambda: len(list(scratch.iterdir())) == 1)
+    (own,) = scratch.iterdir()
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "run").write_text("#!/bin/sh\nexit 1\n")
+    (other / "run").chmod(0o755)
+    environment[linux.VARIABLE] = str(other)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert "the kernel failed" in done.stderr
+    assert own.is_dir()
+    living.terminate()
+    living.wait()
+    assert wait_for(lambda: not guests(str(vt)))
 
 
 @pytest.mark.timeout(300)
