@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,6 +13,7 @@ from sojourn.algorithms import load_algorithms
 from sojourn.cli import screen
 from sojourn.cli.common import (
     FAILED,
+    INTERRUPTED,
     OK,
     SOME_FAILED,
     AtLeastOne,
@@ -21,16 +22,18 @@ from sojourn.cli.common import (
     Out,
     Set,
     UsageError,
+    agreed,
     one,
     overrides,
     print_json,
-    printable,
     say,
     slug,
 )
 from sojourn.notify import Notifier
 from sojourn.results import Run
-from sojourn.run import RESULTS, Engine, Outcome, execute, new_folder, on_linux, plan, select
+from sojourn.run import RESULTS, Engine, Outcome, execute, is_file, new_folder, on_linux, plan, select
+from sojourn.scenario import Scenario, to_toml
+from sojourn.text import harmless
 
 
 def run(
@@ -49,6 +52,7 @@ def run(
     notify: str | None = None,
     full: bool = False,
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"])] = False,
+    yes: bool = False,
     as_json: Json = False,
 ) -> int:
     """Run suites, scenario files, or the runs whose id matches a regular expression.
@@ -58,7 +62,7 @@ def run(
     `sojourn run ect1/l4s --load my_cc.py -s flow.prague.cc=myaimd`
 
     Args:
-        targets: Suite names, TOML files or regular expressions over run ids.
+        targets: Suite names, TOML files, or regular expressions over run ids that begin with a suite or ^.
         set_: Change a value of every scenario, as `link.bneck.rate=100Mbit`; repeatable.
         load: Python file with controllers or queues of your own; repeatable.
         out: Folder of the results; runs already in it are skipped. Default: a new one in results/.
@@ -74,12 +78,11 @@ def run(
             (done, failed or interrupted), `_FOLDER` and `_ELAPSED` in its environment.
         full: Print every number, not a table that fits the screen.
         quiet: Print nothing but errors.
+        yes: Do not ask before more than 50 runs or 10 minutes; nor is asked without a terminal.
         as_json: Print one JSON document.
     """
     if not targets:
         raise UsageError(f"expected suites ({', '.join(suites.NAMES)}), ids or TOML files to run")
-    if out and out.exists() and not out.is_dir():
-        raise UsageError(f"--out {out}: expected a folder, found a file")
     if verify and engine == "linux":
         raise UsageError("--verify: the kernel draws its own random numbers, so that no two runs are the same")
     notifier = Notifier(notify) if notify else None
@@ -96,6 +99,8 @@ def run(
             print("\n".join(job.id for job in todo))
         return OK
     folder = out or new_folder(slug(targets[0]))
+    if not agreed(todo, engine=engine, jobs=jobs, yes=yes):
+        return INTERRUPTED
     try:
         outcomes = execute(todo, folder, jobs=jobs, fresh=fresh, verify=verify, quiet=quiet, kernel=kernel)
     except KeyboardInterrupt:
@@ -138,18 +143,18 @@ def list_(
     variants: Annotated[bool, Parameter(name="--variants")] = False,
     as_json: Json = False,
 ) -> int:
-    """List the runs of all suites, of one, or those whose id matches a regular expression.
+    """List the runs of all suites, of one, of a scenario file, or those whose id matches a regular expression.
 
-    Examples: `sojourn list ect1`, `sojourn list --variants`
+    Examples: `sojourn list ect1`, `sojourn list my.toml`, `sojourn list --variants`
 
     Args:
-        pattern: Suite name or regular expression.
+        pattern: Suite name, TOML file or regular expression.
         variants: List the variants of the suites instead.
         as_json: Print a JSON array.
     """
     if variants:
         return _variants(pattern, as_json=as_json)
-    cases = select(pattern) if pattern else list(suites.every())
+    cases = list(_of_file(pattern) if is_file(pattern) else select(pattern)) if pattern else list(suites.every())
     if as_json:
         keys = ("id", "description", "question", "duration_s", "reference")
         print_json([{key: getattr(case, key) for key in keys} for case in cases])
@@ -158,6 +163,12 @@ def list_(
         for case in cases:
             print(f"{case.id:{width}}  {case.duration_s:4.0f} s  {case.description}")
     return OK
+
+
+def _of_file(file: str) -> Iterator[suites.Case]:
+    for job in plan([file]):
+        about = str(job.scenario.document().get("description", ""))
+        yield suites.Case(job.id, about, "", job.duration_s, job.scenario.text, None)
 
 
 def _variants(suite: str | None, *, as_json: bool) -> int:
@@ -208,14 +219,25 @@ def show(
         return _show_logs(Path(target), log, as_json=as_json)
     if Path(target).is_dir():
         return _show_runs(Path(target), full=full, as_json=as_json)
-    resolved = one(target, variant).resolve(overrides(set_))
-    for warning in resolved.warnings:
-        say(f"warning: {warning}")
+    text, document = _shown(one(target, variant), overrides(set_))
     if as_json:
-        print_json({"schema": "sojourn/show/1", "scenario": resolved.text})
+        print_json({"schema": "sojourn/show/1", **document})
     else:
-        print(resolved.text, end="")
+        print(text, end="")
     return OK
+
+
+def _shown(scenario: Scenario, settings: dict[str, str]) -> tuple[str, dict[str, Any]]:
+    """A scenario as a file that makes the same runs, and as a document."""
+    runs = scenario.expand(settings)
+    for warning in dict.fromkeys(warning for run in runs for warning in run.warnings):
+        say(f"warning: {warning}")
+    if len(runs) == 1:
+        return runs[0].text, {"scenario": runs[0].text}
+    names = [str(run.document()["name"]) for run in runs]
+    sweep = to_toml({"sweep": scenario.sweep(settings)}) + "".join(f"# {name}\n" for name in names)
+    rows = [{"id": name, "sweep": dict(run.swept), "scenario": run.text} for name, run in zip(names, runs, strict=True)]
+    return (text := scenario.resolve(settings).text + sweep), {"scenario": text, "runs": rows}
 
 
 def _show_runs(folder: Path, *, full: bool, as_json: bool) -> int:
@@ -228,7 +250,7 @@ def _show_runs(folder: Path, *, full: bool, as_json: bool) -> int:
         print_json({"schema": "sojourn/show/1", **(documents[0] if alone else {"runs": documents})})
         return OK
     if full and len(runs) == 1:
-        print("\n".join(map(printable, _scenario(runs[0]).splitlines())), end="\n\n")
+        print(_scenario(runs[0]))
     _print_runs(runs, full=full)
     if not full:
         screen.show_next(folder, runs)
@@ -286,7 +308,7 @@ def clean(
     """
     if folder != RESULTS and not folder.is_dir():
         raise UsageError(f"{folder}: no such results folder")
-    gone = [str(path) for path in results.clean(folder, everything=everything, dry=dry)]
+    gone = [harmless(str(path)) for path in results.clean(folder, everything=everything, dry=dry)]
     if as_json:
         print_json({"schema": "sojourn/clean/1", "removed": gone, "dry": dry})
     else:
