@@ -167,7 +167,7 @@ def test_clean_takes_runs_only(scenario: Write, capsys: Output) -> None:
         (["run", "../up.toml"], "No such file"),
         (["run", "escape.toml"], "run name '../../escape'"),
         (["run", "etc1"], "nearest is 'ect1'"),
-        (["run", "."], "run ids of 8 suites; to run them, begin with the suite (ect1, bakeoff"),
+        (["run", "."], "run ids of 9 suites; to run them, begin with the suite (ect1, bakeoff"),
         (["run", "prague/dualpi2/50Mbit", "--yes"], "is found in 8 run ids of 1 suite; to run them, begin with"),
         (["run", "ect1/("], "is no regular expression"),
         (["run", "ect1", "-s", "seed"], "expected KEY=VALUE"),

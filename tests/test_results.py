@@ -9,12 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import sojourn
 from conftest import FakeCore
 from sojourn import results
-from sojourn.results import ResultSet, flatten
+from sojourn.results import ResultsError, ResultSet, Run, flatten
 
 
 def test_series_come_back_as_they_went(scenario: Callable[..., str]) -> None:
@@ -195,7 +196,7 @@ def test_a_run_shows_its_table_in_a_notebook_and_nothing_of_it_is_markup(scenari
     page = runs[0]._repr_html_()
     assert "<td>a</td><td></td><td>48</td>" in page
     (runs[0].path / "summary.json").write_text('{"flows": [{"name": "<script>"}]}')
-    (runs[0].path / "manifest.json").write_text('{"id": "<script>"}')
+    (runs[0].path / "scenario.toml").write_text("description = '<script>'")
     evil = ResultSet.open("out")
     assert "&lt;script&gt;" in evil[0]._repr_html_()
     assert "<script>" not in evil[0]._repr_html_() + evil._repr_html_()
@@ -207,3 +208,12 @@ def test_runs_are_drawn_by_a_method(scenario: Callable[..., str]) -> None:
     assert len(runs[0].plot("flow.*.rtt").axes) == len(runs.plot("flow.a.rtt", title="two").axes) == 1
     with pytest.raises(ValueError, match="expected 1 to 8 runs, found 0"):
         ResultSet(Path("none"), []).plot()
+
+
+def test_a_figure_of_broken_series_is_refused_in_one_line(scenario: Callable[..., str]) -> None:
+    run = sojourn.run(scenario(), out="out")[0]
+    frame = run.table()
+    for broken in (frame.drop("unit"), frame.with_columns(t_s=pl.lit("now")), frame.with_columns(series=pl.lit("$a"))):
+        broken.write_parquet(run.path / "series.parquet")
+        with pytest.raises(ResultsError, match=r"series\.parquet: expected"):
+            Run(run.path).plot()

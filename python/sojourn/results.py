@@ -145,7 +145,11 @@ class Run:
 
     def table(self) -> pl.DataFrame:
         """All series, read: columns `series`, `unit`, `t_s`, `value`."""
-        return self._collect(self.frame())
+        import polars as pl
+
+        self.names()
+        types = {"series": pl.String, "unit": pl.String, "t_s": pl.Float64, "value": pl.Float64}
+        return self._collect(self.frame().select(pl.col(name).cast(kind) for name, kind in types.items()))
 
     def _collect(self, query: pl.LazyFrame) -> pl.DataFrame:
         import polars as pl
