@@ -154,14 +154,17 @@ fn slight_reordering_retransmits_nothing_and_is_remembered() {
 // give up all that was sent before the copy.
 #[test]
 fn an_ack_of_the_original_does_not_advance_rack_to_the_copy() {
-    let mut pipe = Pipe::new("reno", config(Feedback::None, 4000), ms(20))
+    // With undo the first such ACK ends the recovery, and RACK is not asked.
+    let mut config = config(Feedback::None, 4000);
+    config.kernel.undo = false;
+    let mut pipe = Pipe::new("reno", config, ms(20))
         .bottleneck(RATE, 2000)
         .rule(|p| if p.is_first_of(&[2000]) { Fate::Late(ms(60)) } else { Fate::Pass })
         .start();
     pipe.finish(at_ms(20_000));
     let again: Vec<u64> = pipe.retransmissions().iter().map(|p| p.index).collect();
     assert_eq!(again, [2000]);
-    assert_eq!(pipe.total("spurious_retransmits"), 1);
+    assert_eq!(pipe.acks().filter(|a| a.segment.sack.duplicate).count(), 1);
 }
 
 #[test]
