@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import signal
 import sys
 import threading
@@ -35,8 +36,20 @@ def test_run_writes_a_whole_folder_and_latest_points_to_it(scenario: Write, caps
         "manifest.json", "queue.json", "scenario.toml", "series.parquet", "summary.json",
     }  # fmt: skip
     out, err = capsys.readouterr()
-    assert "flows.a.goodput_mbps" in out
+    assert re.search(r"^a +48\.0 ", out, re.MULTILINE)
+    assert "next: sojourn plot results/" in out
     assert "warning: a warning" in err
+
+
+def test_full_prints_every_number_and_quiet_prints_nothing(scenario: Write, capsys: Output) -> None:
+    assert call(["run", scenario(), "--out", "a", "--full"]) == 0
+    assert "flows.a.goodput_mbps  48" in capsys.readouterr().out
+    assert call(["run", scenario(), "--out", "b", "--quiet"]) == 0
+    assert capsys.readouterr() == ("", "")
+    assert call(["run", scenario("bad", description="fail"), "--out", "b", "-q"]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == "sojourn: bad failed: the engine fell over\n"
 
 
 def test_run_json_is_one_document(scenario: Write, capsys: Output) -> None:
@@ -378,15 +391,19 @@ def test_show_prints_a_sweep_that_makes_the_same_runs(core: FakeCore, capsys: Ou
     assert "its sweep makes 2 runs; choose one, such as -s link.b.qdisc=dualpi2" in capsys.readouterr().err
 
 
-def test_show_prints_scenario_and_summary(scenario: Write, capsys: Output) -> None:
+def test_show_prints_the_table_of_a_run_and_with_full_its_scenario_too(scenario: Write, capsys: Output) -> None:
     call(["run", scenario(), "--out", "out"])
     capsys.readouterr()
-    assert call(["show", "out/one"]) == 0
+    assert call(["show", "out/one"]) == call(["show", "out"]) == 0
+    out = capsys.readouterr().out
+    assert len(re.findall(r"^a +48\.0 ", out, re.MULTILINE)) == 2
+    assert "next: sojourn plot out/one" in out
+    assert call(["show", "out/one", "--full"]) == 0
     out = capsys.readouterr().out
     assert 'name = "one"' in out
     assert "flows.a.goodput_mbps  48" in out
-    assert call(["show", "one.toml", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["schema"] == "sojourn/show/1"
+    assert call(["show", "one.toml", "--json"]) == call(["show", "out/one", "--json"]) == 0
+    assert capsys.readouterr().out.count('"schema": "sojourn/show/1"') == 2
 
 
 def test_algorithms_are_listed_and_explained(core: FakeCore, capsys: Output) -> None:

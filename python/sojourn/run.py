@@ -201,11 +201,12 @@ def execute(
     jobs: int | None = None,
     fresh: bool = False,
     verify: bool = False,
+    quiet: bool = False,
     kernel: linux.Kernel | None = None,
 ) -> list[Outcome]:
     """Runs jobs into `out`, skipping those already there; a failing run does not stop the others.
 
-    They run in the simulator, or each on a `kernel` of its own.
+    They run in the simulator, or each on a `kernel` of its own. With `quiet` only failures are reported.
 
     Raises `ResultsError` before the first one if `out` cannot hold results. An interrupt ends the
     running ones early, writes what they have, and is raised again. With `verify` every job runs
@@ -241,7 +242,7 @@ def execute(
 
     futures: dict[Future[Outcome], Job] = {}
     try:
-        with Progress(len(todo), sum(job.duration_s for job in todo)) as progress:
+        with Progress(len(todo), sum(job.duration_s for job in todo), quiet=quiet) as progress:
             try:
                 for job in todo:
                     futures[pool.submit(work, job)] = job
