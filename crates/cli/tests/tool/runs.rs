@@ -4,7 +4,7 @@ use std::process::Command;
 
 use rustix::process::Signal;
 
-use crate::process::{folder, port, rx, tx};
+use crate::process::{Program, folder, port, rx, tx};
 
 #[test]
 fn both_ends_on_one_host_and_port_tell_the_same_of_a_run() {
@@ -77,7 +77,7 @@ fn an_adaptive_run_over_ipv6_leaves_its_start_rate() {
 
 #[test]
 fn each_signal_ends_both_ends_with_their_summaries() {
-    for signal in [Signal::INT, Signal::TERM] {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let port = port();
         let mut rx = rx(&format!("127.0.0.1 {port}"));
         let mut tx = tx(&format!("-view -fixedrate 1000 -verbose 127.0.0.1 {port}"));
@@ -90,6 +90,40 @@ fn each_signal_ends_both_ends_with_their_summaries() {
         assert_eq!(rx.end(), 0, "{:#?}", rx.err);
         assert!(rx.number("Packets / payload bytes") > 0.0);
     }
+}
+
+#[test]
+fn a_run_that_ignores_hangups_goes_on() {
+    let port = port();
+    let _rx = rx(&format!("{port}"));
+    let words = format!("-fixedrate 1000 -verbose 127.0.0.1 {port}");
+    let script = format!("trap '' HUP; exec {} {words}", env!("CARGO_BIN_EXE_scream-bw-test-tx"));
+    let mut tx = Program::spawn(Command::new("sh").args(["-c", &script]));
+    tx.wait_for(",  ");
+    tx.signal(Signal::HUP);
+    (0..5).for_each(|_| drop(tx.wait_for(",  ")));
+    assert_eq!(tx.interrupt(), 0, "{:#?}", tx.err);
+}
+
+#[test]
+fn a_full_disk_loses_the_log_and_not_the_measurement() {
+    let port = port();
+    let mut rx = rx(&format!("{port}"));
+    let logs = "-log /dev/full -csv /dev/full -jsonlog /dev/full -txrxlog /dev/full";
+    let args = format!("-fixedrate 1000 -time 3 {logs} 127.0.0.1 {port}");
+    let mut tx = tx(&args);
+    assert_eq!(tx.end(), 0, "{:#?}", tx.err);
+    assert_eq!(tx.err.iter().filter(|l| l.contains("the log ends here")).count(), 4);
+    assert!(tx.number("Bitrate min/max/avg") > 0.0);
+    // What stdout does not take is on stderr at the end.
+    let full = std::fs::File::options().write(true).open("/dev/full").expect("Linux");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_scream-bw-test-tx"));
+    let words = format!("-verbose {args}");
+    let mut tx = Program::spawn_to(command.args(words.split_whitespace()), full.into());
+    assert_eq!(tx.end(), 0, "{:#?}", tx.err);
+    assert_eq!(tx.err.iter().filter(|l| l.starts_with("warning: stdout: ")).count(), 1);
+    assert!(tx.err.iter().any(|l| l.contains("Bitrate min/max/avg")), "{:#?}", tx.err);
+    assert_eq!(rx.interrupt(), 0);
 }
 
 #[test]

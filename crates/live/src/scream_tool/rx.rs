@@ -436,7 +436,7 @@ impl Rx<'_> {
             object["schema"] = "sojourn/scream-rx/1".into();
             object["cpu_s"] = cpu_seconds().into();
             object["buffer_overflows"] = inbox.overflowed().into();
-            self.screen.object(&object);
+            self.screen.result(&object);
             let text = self.summary(inbox);
             self.screen.block(&text);
         }

@@ -563,7 +563,7 @@ impl Tx<'_> {
             object["discarded"] = self.media.discarded().into();
             object["not_sent"] = self.outbox.dropped().into();
             object["cpu_s"] = cpu_seconds().into();
-            self.screen.object(&object);
+            self.screen.result(&object);
         }
         if let Some(warning) = self.media.arrived().warning(self.sent_as) {
             self.screen.note(&format!("warning: {warning}"));
