@@ -26,6 +26,8 @@ fn both_ends_on_one_host_and_port_tell_the_same_of_a_run() {
     let summary = tx.out.iter().find(|l| l.starts_with(" summary ")).expect("a line each 2 s");
     assert!(summary.contains("Transmit rate = ") && summary.ends_with(", MTU = 1200"), "{summary}");
     assert!(summary.contains("[ 0.0%,  0.0%, 100.0%,  0.0%]"), "all as ECT(1): {summary}");
+    let diagnosis = tx.out.iter().find(|l| l.starts_with("Diagnosis: ")).expect("a line");
+    assert!(diagnosis.contains("; ECN intact; "), "{diagnosis}");
     let verbose: Vec<&String> = tx.out.iter().filter(|l| l.ends_with(",  ")).collect();
     assert!(verbose.len() >= 5, "a line each 200 ms: {:#?}", tx.out);
     // The receiver prints them as well.
@@ -70,6 +72,8 @@ fn an_adaptive_run_over_ipv6_leaves_its_start_rate() {
         tx.out.iter().map(|l| serde_json::from_str(l).expect("only JSON")).collect();
     let last = objects.last().expect("an end");
     assert_eq!((&last["type"], &last["ect0_pct"]), (&"final".into(), &100.0.into()));
+    assert_eq!(last["diagnosis"]["ecn"], "intact");
+    assert!(last["diagnosis"]["missed_deadlines"].is_u64(), "{last}");
     let rates = objects.iter().filter(|o| o["type"] == "verbose");
     let most = rates.filter_map(|o| o["rate_kbps"].as_f64()).fold(0.0, f64::max);
     assert!(most > 2000.0, "it rises: {most} kbit/s");
@@ -186,6 +190,8 @@ fn help_and_version_go_to_stdout() {
     for (mut program, name) in [(tx("-help"), "tx"), (start_rx("--help"), "rx")] {
         assert_eq!(program.end(), 0);
         assert!(program.out.iter().any(|l| l.contains("Example: ") && l.contains(name)));
+        let compares = program.out.iter().any(|l| l == "Comparing with the original's figures");
+        assert_eq!(compares, name == "tx");
     }
     for mut program in [tx("--version"), start_rx("-version")] {
         assert_eq!(program.end(), 0);

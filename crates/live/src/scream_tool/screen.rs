@@ -42,7 +42,7 @@ impl Screen {
     /// A result of several lines, with its ends of lines; on stderr if stdout takes no more.
     pub(super) fn block(&mut self, text: &str) {
         if !self.is_json && !self.write(text, "") {
-            self.note(text);
+            self.note(text.trim_end());
         }
     }
 
