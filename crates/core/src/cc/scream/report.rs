@@ -1,5 +1,6 @@
 //! A report, packet by packet: what both versions do alike before their laws differ.
 
+use super::delay::Trip;
 use super::flight::{Sent, is_after};
 use super::ticks::seconds;
 use super::transmitter::Transmitter;
@@ -114,6 +115,13 @@ impl<C, S> Transmitter<C, S> {
         media.acked_queue_delay = packet.queue_delay;
         self.acked_sent = packet.at;
         Some(packet)
+    }
+
+    /// What this clock says of a packet that is acknowledged now; none: the original does not ask.
+    pub(super) fn trip(&self, now: Ticks, sent: Ticks) -> Option<Trip> {
+        let rtt = now.since(sent);
+        let smoothed = if self.measured.is_some() { self.short_rtt } else { rtt };
+        (!self.config.parity).then_some(Trip { rtt, smoothed })
     }
 
     /// Takes the RTT of the last packet of a report, ticks.
