@@ -9,6 +9,7 @@ mod eras;
 mod invariants;
 mod lab;
 mod links;
+mod measuring;
 mod media;
 mod offloads;
 mod prague;
