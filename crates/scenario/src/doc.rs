@@ -111,7 +111,7 @@ impl Doc {
         }
         let parts = parts(dotted);
         if let ["link", link, "forward", key] = parts[..] {
-            return self.set_forward(dotted, [link, key], value);
+            return self.set_forward(dotted, [link, key], &value);
         }
         let mut node = &mut self.root;
         for part in parts {
@@ -134,7 +134,7 @@ impl Doc {
         &mut self,
         dotted: &str,
         [link, key]: [&str; 2],
-        value: Node,
+        value: &Node,
     ) -> Result<(), ScenarioError> {
         let origin = value.origin;
         let (file, shown) = (self.file.clone(), dotted.to_owned());

@@ -31,8 +31,8 @@ pub struct SweepPoint {
 }
 
 /// Reads a scenario file. `file_name` is for messages, and the names of trace files are relative to
-/// its folder; `overrides` are dotted names with
-/// texts, applied in order before validation. An override of a swept key removes that axis.
+/// its folder; `overrides` are dotted names with texts, applied in order before validation. An
+/// override of a swept key is that axis's only value.
 pub fn load(
     text: &str,
     file_name: &str,
@@ -57,7 +57,7 @@ pub fn expand(
     overrides: &[(String, String)],
 ) -> Result<Vec<SweepPoint>, ScenarioError> {
     let (mut first, axes) = prepare(text, file_name, overrides)?;
-    let runs = axes.iter().map(sweep::steps).product();
+    let runs = axes.iter().map(|axis| sweep::steps(axis)).product();
     let mut points = Vec::with_capacity(runs);
     for run in 0..runs {
         let mut doc = first.clone();
@@ -179,10 +179,23 @@ impl Value {
     /// The value as an override would write it.
     pub(crate) fn plain(&self) -> String {
         match self {
-            Self::Text(text) => text.clone(),
+            Self::Text(text) | Self::Raw(text) => text.clone(),
+            other => other.inline(),
+        }
+    }
+
+    /// The value in a line of TOML.
+    fn inline(&self) -> String {
+        match self {
             Self::Array(items) => {
-                let items: Vec<String> = items.iter().map(|item| item.value.shown()).collect();
+                let items: Vec<_> = items.iter().map(|item| item.value.inline()).collect();
                 format!("[{}]", items.join(", "))
+            }
+            Self::Table(entries) => {
+                let pairs = entries.iter().map(|(key, node)| (key, node.value.inline()));
+                let pairs: Vec<_> =
+                    pairs.map(|(key, value)| format!("{key:?} = {value}")).collect();
+                format!("{{ {} }}", pairs.join(", "))
             }
             other => other.shown(),
         }

@@ -81,15 +81,33 @@ pub(crate) type Column = (String, Vec<Node>);
 pub(crate) type Axes = Vec<Vec<Column>>;
 
 /// Values that an axis takes.
-pub(crate) fn steps(axis: &Vec<Column>) -> usize {
+pub(crate) fn steps(axis: &[Column]) -> usize {
     axis.first().map_or(1, |(_, values)| values.len())
 }
 
 /// More runs than this are a slip.
 const MAX_RUNS: usize = 100_000;
 
-/// The axes of a sweep that was taken out of the document. An override of a swept name removes it
-/// from its axis.
+/// An override of a swept name is that axis's only value, under which a run has the same name as
+/// beside the others. Of names that advance together it picks the step with that value; one that no
+/// step has stands in all.
+fn fix(axis: &mut Vec<Column>, key: &str, value: &str) {
+    let Some(at) = axis.iter().position(|(name, _)| name == key) else { return };
+    let given = Node::raw(value);
+    let is_it: Vec<bool> = axis[at].1.iter().map(|node| node.value.plain() == value).collect();
+    if axis.len() == 1 {
+        axis[at].1 = vec![given];
+    } else if is_it.contains(&true) {
+        for (_, values) in axis {
+            let mut kept = is_it.iter();
+            values.retain(|_| kept.next().is_some_and(|it| *it));
+        }
+    } else {
+        axis[at].1.fill(given);
+    }
+}
+
+/// The axes of a sweep that was taken out of the document.
 pub(crate) fn axes(
     doc: &Doc,
     node: Node,
@@ -116,9 +134,6 @@ pub(crate) fn axes(
             let Value::Array(values) = node.value else {
                 return Err(doc.error(node.origin, &shown, "expected an array"));
             };
-            if overrides.iter().any(|(overridden, _)| *overridden == key) {
-                continue;
-            }
             let fail = |message: &str| Err(doc.error(node.origin, &shown, message));
             if key == "sweep" || key.starts_with("sweep.") {
                 return fail("a sweep cannot vary itself");
@@ -142,6 +157,9 @@ pub(crate) fn axes(
                 .set(&key, first.clone())
                 .map_err(|e| ScenarioError { key: shown.clone(), ..e })?;
             axis.push((key, values));
+        }
+        for (key, value) in overrides {
+            fix(&mut axis, key, value);
         }
         if axis.is_empty() {
             continue;

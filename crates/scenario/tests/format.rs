@@ -215,12 +215,12 @@ set = {{ \"link.b.rate\" = \"40Mbit\" }}
 fn sweep_runs_the_product_with_the_first_axis_slowest() {
     let text = format!(
         "{MINIMAL}[sweep]\n\"link.b.rate\" = [\"9Mbit\", \"4Mbit\"]\nseed = [3, 1]\n\
-         \"flow.f.path\" = [[\"a\", \"b\"]]\n"
+         \"flow.f.path\" = [[\"a\", \"b\"]]\n\"flow.f.tcp\" = [{{ ecn = \"off\", pacing = true }}]\n"
     );
     let axes = parsed(&text, &[]).axes;
     assert_eq!(
         axes.iter().map(|a| a.keys[0].as_str()).collect::<Vec<_>>(),
-        ["link.b.rate", "seed", "flow.f.path"]
+        ["link.b.rate", "seed", "flow.f.path", "flow.f.tcp"]
     );
     let points = expand(&text, "f.toml", &[]).unwrap();
     let seen: Vec<_> = points
@@ -238,6 +238,8 @@ fn sweep_runs_the_product_with_the_first_axis_slowest() {
     }
     let fixed = expand(&text, "f.toml", &[("seed".into(), "5".into())]).unwrap();
     assert_eq!(fixed.iter().map(|p| p.scenario.seed).collect::<Vec<_>>(), [5, 5]);
+    // A swept name that is overridden stays an axis, so that the run keeps the name of its values.
+    assert_eq!(fixed[0].values[1], ("seed".to_owned(), "5".to_owned()));
     assert_eq!(expand(MINIMAL, "f.toml", &[]).unwrap().len(), 1);
 }
 
@@ -260,9 +262,10 @@ fn names_in_one_table_of_a_sweep_advance_together() {
     let all =
         ["9Mbit 1ms 3", "9Mbit 1ms 1", "9Mbit 1ms 2", "4Mbit 2ms 3", "4Mbit 2ms 1", "4Mbit 2ms 2"];
     assert_eq!(seen(&[]), all);
-    // An override of one of them fixes that one.
-    let fixed = ("link.b.rate".to_owned(), "7Mbit".to_owned());
-    assert_eq!(seen(&[fixed])[..4], ["1ms 3", "1ms 1", "1ms 2", "2ms 3"]);
+    // An override picks a step; what no step has stands in all.
+    let given = |value: &str| seen(&[("link.b.rate".to_owned(), value.to_owned())]);
+    assert_eq!(given("4Mbit"), ["4Mbit 2ms 3", "4Mbit 2ms 1", "4Mbit 2ms 2"]);
+    assert_eq!(given("7Mbit")[..4], ["7Mbit 1ms 3", "7Mbit 1ms 1", "7Mbit 1ms 2", "7Mbit 2ms 3"]);
     for point in expand(&text, "f.toml", &[]).unwrap() {
         assert_eq!(load(&text, "f.toml", &point.values).unwrap().scenario, point.scenario);
     }

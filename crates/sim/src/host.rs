@@ -49,9 +49,9 @@ pub(crate) struct Arrived {
 
 impl Arrivals {
     /// Nothing yet, in one window.
-    fn of(frames: Option<Frames>, voice: Option<Voice>) -> Box<Self> {
+    fn of(frames: Option<Frames>, voice: Option<Voice>) -> Self {
         let windows = vec![Arrived { one_way: OneWay::default(), frames }];
-        Box::new(Self { windows, voice })
+        Self { windows, voice }
     }
 
     /// A packet arrives.
@@ -140,7 +140,7 @@ fn flow_ends(flow: &Flow, index: usize, seed: u64) -> [End; 2] {
     let pair = |ends| pair(&flow.name, index, seed, flow.opens_far, ends);
     if let App::Media(media) = &app {
         let mut ends = pair(media_ends(flow, media, seed, stream("source")));
-        ends[1].arrivals = Some(Arrivals::of(Some(Frames::default()), None));
+        ends[1].arrivals = Some(Box::new(Arrivals::of(Some(Frames::default()), None)));
         return ends;
     }
     let App::Udp(source) = &app else {
@@ -155,7 +155,7 @@ fn flow_ends(flow: &Flow, index: usize, seed: u64) -> [End; 2] {
     };
     let sender = app::udp::Sender::new(source.as_ref(), flow.tos, stream("source"));
     let mut ends = pair([Box::new(sender), Box::new(app::udp::Receiver::default())]);
-    ends[1].arrivals = Some(Arrivals::of(None, source.voice()));
+    ends[1].arrivals = Some(Box::new(Arrivals::of(None, source.voice())));
     ends
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from sojourn import compare, effects, metrics
@@ -89,4 +90,4 @@ def _cell(cell: dict[str, Any] | None) -> str:
 
 
 def _escape(text: str) -> str:
-    return text.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
+    return re.sub(r"([\\`*|\[\]])", r"\\\1", text).replace("<", "&lt;")

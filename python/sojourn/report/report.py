@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from sojourn import compare, effects, fidelity, metrics, reference
 from sojourn.report import markdown, overview, own, panels, sections
+from sojourn.text import harmless
 
 if TYPE_CHECKING:
     from sojourn.compare import Comparison
@@ -27,7 +28,9 @@ def write(results: Path, out: Path, reference: Path | None, *, as_markdown: bool
     """The report of a results folder, beside `reference` or the measured data; returns the file."""
     comparison = compare.collect(results, reference)
     comparison.sides = (compare.names_of(results, reference) if reference else None) or compare.MEASURED
-    return write_comparison(comparison, out, title=f"Sojourn report: {results.resolve().name}", as_markdown=as_markdown)
+    return write_comparison(
+        comparison, out, title=f"Sojourn report: {harmless(results.resolve().name)}", as_markdown=as_markdown
+    )
 
 
 def write_comparison(comparison: Comparison, out: Path, *, title: str, as_markdown: bool = False) -> Path:

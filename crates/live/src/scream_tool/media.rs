@@ -142,11 +142,12 @@ impl Media {
             queue_delay_s: [s.queue_delays.max, s.queue_delays.mean],
             loss_pct: s.loss.all,
             ecn_pct: s.ecn,
+            is_measured: self.arrived().total() > 0,
         })
     }
 
-    /// What the 200 ms line says.
-    pub(super) fn verbose_line(&mut self, now: Time) -> Option<VerboseLine> {
+    /// What the 200 ms line says; `is_measured`: there is feedback.
+    pub(super) fn verbose_line(&mut self, now: Time, is_measured: bool) -> Option<VerboseLine> {
         let Source::Session(session) = &mut self.source else { return None };
         let in_flight = session.sender_mut().take_max_in_flight();
         let s = session.sender().snapshot();
@@ -159,6 +160,7 @@ impl Media {
             rate_kbps: s.rates.sent / 1e3,
             lost_kbps: s.rates.lost / 1e3,
             ce_kbps: s.rates.ce / 1e3,
+            is_measured,
         })
     }
 

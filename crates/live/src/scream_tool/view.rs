@@ -13,7 +13,7 @@ const TEXT: usize = 44;
 /// Of a terminal that does not say.
 const WIDTH: usize = 80;
 
-/// One moment.
+/// One moment. What is not known is NaN.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Sample {
     pub(super) rate_kbps: f32,
@@ -76,7 +76,8 @@ impl View {
             let samples = || self.samples.iter().skip(skipped).map(value);
             let most = samples().fold(0.0, f32::max);
             let now = value(&last);
-            let _ = write!(text, "{name:<12}{now:>12.places$} {unit:<7}max {most:<7.places$} ");
+            let now = if now.is_nan() { "-".into() } else { format!("{now:.places$}") };
+            let _ = write!(text, "{name:<12}{now:>12} {unit:<7}max {most:<7.places$} ");
             text.extend(samples().map(|v| bar(v, most)));
             text.push_str("\x1b[K\r\n");
         }
@@ -139,6 +140,17 @@ mod tests {
         let rate = lines[2];
         assert!(rate.contains("299000 kbit/s") && rate.ends_with('█'), "{rate}");
         assert_eq!(lines[4].chars().filter(|c| *c == '█').count(), 80 - TEXT, "{}", lines[4]);
+    }
+
+    #[test]
+    fn what_is_not_known_is_a_dash_in_the_picture() {
+        let mut view = View { title: String::new(), samples: VecDeque::new() };
+        view.samples.push_back(Sample { rtt_ms: 25.0, ..Sample::default() });
+        view.samples.push_back(Sample { rtt_ms: f32::NAN, ..Sample::default() });
+        let picture = view.frame(1.0, 80);
+        std::mem::forget(view);
+        let rtt = picture.lines().find(|l| l.starts_with("RTT")).expect("a row");
+        assert!(rtt.contains("- ms     max 25.0") && rtt.contains("█▁"), "{rtt}");
     }
 
     #[test]

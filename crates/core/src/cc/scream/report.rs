@@ -59,6 +59,10 @@ where
             return;
         }
         let parity = self.config.parity;
+        if flight.acked.is_none() && !parity {
+            self.forget_unreported(stream, begin);
+        }
+        self.heard = Some(now);
         let mut take = |arrival| {
             if let Some(line) = self.on_packet(now, arrival, detailed) {
                 log(&line);
@@ -85,6 +89,13 @@ where
 }
 
 impl<C, S> Transmitter<C, S> {
+    /// A receiver says nothing of what came before its first packet, such as while it was busy with
+    /// another sender: that is neither acknowledged nor lost.
+    fn forget_unreported(&mut self, stream: usize, begin: u16) {
+        let forgotten = self.streams[stream].flight.forget_before(begin);
+        self.in_flight = (self.in_flight - forgotten as i32).max(0);
+    }
+
     /// Notes that the packet arrived; nothing if that is known or the packet is not.
     pub(super) fn arrived(&mut self, arrival: Arrival) -> Option<Sent> {
         let Arrival { stream, seq, ecn, .. } = arrival;
