@@ -142,6 +142,10 @@ class Run:
             raise KeyError(f"no series {name!r} in {self.path}; there are {', '.join(self._names)}")
         return rows["t_s"].to_numpy(), rows["value"].to_numpy()
 
+    def table(self) -> pl.DataFrame:
+        """All series, read: columns `series`, `unit`, `t_s`, `value`."""
+        return self._collect(self.frame())
+
     def _collect(self, query: pl.LazyFrame) -> pl.DataFrame:
         import polars as pl
 

@@ -38,6 +38,7 @@ def compare(
     engines: str | None = None,
     set_: Set = None,
     out: Out = None,
+    seeds: Annotated[int, AtLeastOne] = 1,
     report: Path | None = None,
     only: str | None = None,
     yes: bool = False,
@@ -54,6 +55,7 @@ def compare(
         engines: Run A on both engines, as `sim,linux`, and compare over the scenario's window.
         set_: With --engines: change a value of every scenario; repeatable.
         out: With --engines: folder of the results, one below it for each engine; default a new one.
+        seeds: With --engines: repeat with so many consecutive seeds, and compare means.
         report: HTML report to write.
         only: Regular expression over run ids.
         yes: With --engines: do not ask before more than 50 runs or 10 minutes.
@@ -65,9 +67,9 @@ def compare(
     first: Path
     second: Path | None
     if engines:
-        first, second, other = _both(engines, a, b, overrides(set_), out, yes=yes)
-    elif set_ or out:
-        raise UsageError(f"{'--set' if set_ else '--out'}: only with --engines")
+        first, second, other = _both(engines, a, b, overrides(set_), out, seeds, yes=yes)
+    elif set_ or out or seeds > 1:
+        raise UsageError(f"{'--set' if set_ else '--out' if out else '--seeds'}: only with --engines")
     else:
         first, second = Path(a) if a else LATEST, b
         other = b.resolve().name if b else "the testbed"
@@ -86,7 +88,14 @@ def compare(
 
 
 def _both(
-    engines: str, target: str | None, b: Path | None, settings: dict[str, str], out: Path | None, *, yes: bool
+    engines: str,
+    target: str | None,
+    b: Path | None,
+    settings: dict[str, str],
+    out: Path | None,
+    seeds: int,
+    *,
+    yes: bool,
 ) -> tuple[Path, Path, str]:
     """Runs a target on both engines; the folders of the results, and the second's name."""
     names = engines.split(",")
@@ -94,7 +103,7 @@ def _both(
         raise UsageError(f"--engines {engines}: expected sim,linux or linux,sim")
     if target is None or b is not None:
         raise UsageError("--engines: expected one suite, TOML file or regular expression to run")
-    todo: list[Job] = plan([target], settings)
+    todo: list[Job] = plan([target], settings, seeds=seeds)
     kernel = on_linux(todo)
     if not agreed(todo, engine="linux", jobs=None, yes=yes):
         raise KeyboardInterrupt
