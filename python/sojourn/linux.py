@@ -51,6 +51,7 @@ OF_THE_ERA = {
     "ace",
     "push_bursts",
     "ack_pushed",
+    "ack_ecn_change",
     "frto",
     "undo",
 }

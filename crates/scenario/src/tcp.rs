@@ -60,6 +60,7 @@ pub(crate) fn tcp(
             ace: flag!(ace),
             push_bursts: flag!(push_bursts),
             ack_pushed: flag!(ack_pushed),
+            ack_ecn_change: flag!(ack_ecn_change),
             frto: flag!(frto),
             undo: flag!(undo),
         },

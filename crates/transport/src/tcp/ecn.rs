@@ -33,6 +33,8 @@ pub(crate) struct EcnReceiver {
     dctcp: Dctcp,
     sce: Sce,
     option: bool,
+    /// Codepoint of the last data segment.
+    last: Option<Ecn>,
 }
 
 impl EcnReceiver {
@@ -55,8 +57,14 @@ impl EcnReceiver {
         }
     }
 
+    /// Whether this segment's codepoint differs from the last one's, which AccECN tells at once.
+    pub(crate) fn changes(&self, ecn: Ecn) -> bool {
+        self.mode == Feedback::AccEcn && self.last.is_some_and(|last| last != ecn)
+    }
+
     /// A data packet of so many segments arrived. Returns whether the first mark asks for quick ACKs (RFC 3168).
     pub(crate) fn on_data(&mut self, ecn: Ecn, ace: u8, payload: u32, segments: u32) -> bool {
+        self.last = Some(ecn);
         let slot = match ecn {
             Ecn::NotEct => None,
             Ecn::Ect0 => Some(0),

@@ -146,6 +146,7 @@ impl Receiver {
         if self.ecn.divides(ecn) {
             self.close_run(now);
         }
+        self.ack_now |= self.config.kernel.ack_ecn_change && self.ecn.changes(ecn);
         if self.ecn.on_data(ecn, segment.ace, segment.len, segments) {
             self.enter_quickack(2);
         }
@@ -262,7 +263,8 @@ impl Receiver {
             sack,
             tsval: now,
             tsecr: self.echo,
-            accecn: self.ecn.option(),
+            // Three blocks and timestamps leave no room.
+            accecn: self.ecn.option().filter(|_| sack.as_slice().len() < 3),
             ..Segment::default()
         }
     }

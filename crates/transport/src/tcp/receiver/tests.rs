@@ -85,6 +85,31 @@ fn a_pushed_segment_is_acknowledged_at_once_where_the_kernel_does_so() {
     }
 }
 
+/// As Linux 7.2 in a capture, which L4STeam's 5.4 does not do: the segment with another codepoint than
+/// the last one's is acknowledged at once, with what waited; nothing is sent for that alone.
+#[test]
+fn accecn_tells_a_change_of_codepoint_at_once_where_the_kernel_does_so() {
+    for (ack_ecn_change, covers) in [(false, [2, 2, 2, 2]), (true, [1, 1, 2, 1])] {
+        let mut config = Config { ecn: Feedback::AccEcn, ..Config::default() };
+        config.kernel.ack_ecn_change = ack_ecn_change;
+        let mut rx = open_with(config);
+        let (mut last, mut covered) = (0, Vec::new());
+        // Marks on the first of a pair and on the second.
+        let marks = [C, N, N, C, N, N, N, N].map(|ecn| if ecn == C { C } else { S });
+        for (n, ecn) in std::iter::repeat_n(&S, 16).chain(&marks).enumerate() {
+            let now = Time(1_000_000 * (n as u64 + 2));
+            rx.on_packet(now, &data(n as u64), *ecn);
+            for ack in acks(&mut rx, now) {
+                if n >= 16 {
+                    covered.push((ack.ack - last) / 1448);
+                }
+                last = ack.ack;
+            }
+        }
+        assert_eq!(covered[..4], covers, "{ack_ecn_change}");
+    }
+}
+
 /// ACKs of a receiver in this mode for segments that arrive a millisecond apart, quick ACKs being
 /// used up: the segments that each covers, and AE, CWR, ECE.
 fn answers(mode: Feedback, sce_feedback: SceFeedback, arrivals: &[Ecn]) -> Vec<(u64, u8)> {
