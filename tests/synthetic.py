@@ -60,6 +60,7 @@ class Made:
 
     def __init__(self, run_id: str, series: dict[str, tuple[FloatArray, FloatArray]]) -> None:
         self.id = run_id
+        self.path: Path | None = None
         self._series = series
 
     def names(self) -> list[str]:

@@ -7,10 +7,11 @@ from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pytest
 
 from sojourn import compare, metrics, report
-from sojourn.report import panels, sections
-from synthetic import S2, S2_STEM, flent_document, made_run, write_flent
+from sojourn.report import overview, own, panels, sections
+from synthetic import S2, S2_STEM, Made, flent_document, made_run, write_flent
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,9 +102,9 @@ def test_the_spread_has_a_column_only_with_several_seeds(tmp_path: Path) -> None
 
 
 def test_numbers_carry_a_true_minus_and_no_signed_zero() -> None:
-    assert sections.number(-1.5, "+") == "\N{MINUS SIGN}1.50"
-    assert sections.number(-0.001, "+") == sections.number(0.001, "+") == "0.00"
-    assert sections.number(0.01, "+") == "+0.01"
+    assert own.number(-1.5, "+") == "\N{MINUS SIGN}1.50"
+    assert own.number(-0.001, "+") == own.number(0.001, "+") == "0.00"
+    assert own.number(0.01, "+") == "+0.01"
     assert compare.conclusion(compare.Comparison()).startswith("Nothing to compare")
 
 
@@ -155,7 +156,8 @@ def test_a_run_without_a_counterpart_has_its_own_row(tmp_path: Path) -> None:
     lone = made_run("my/own/run", {"prague": 40.0}, {"prague": 20.4})
     comparison = compare.Comparison(lone=[lone])
     page = report.write_comparison(comparison, tmp_path / "r.html", title="t").read_text()
-    assert '<td class="group a">40.00</td><td class="group a">20.40</td>' in page
+    assert '<td class="left soft">goodput, Mbit/s</td><td>40.00</td>' in page
+    assert '<td class="left soft">RTT p50 / p99, ms</td><td>20.40 / 20.40</td>' in page
     assert "The flows&#39; median RTT is" in page
     assert "measured the testbed" not in page
 
@@ -215,7 +217,7 @@ def test_flows_of_every_kind_have_a_row_and_a_curve(tmp_path: Path) -> None:
     comparison = compare.Comparison(lone=[made])
     page = report.write_comparison(comparison, tmp_path / "r.html", title="t").read_text()
     for kind in ("RTT", "one-way delay", "completion time"):
-        assert f'<td class="left soft">{kind}</td>' in page
+        assert f'<td class="left soft">{kind} p50 / p99, ms</td>' in page
     payload = re.search(r'id="panels">(.*?)</script>', page, re.DOTALL)
     assert payload is not None
     plots = json.loads(payload[1])["mix"]["plots"]
@@ -237,3 +239,115 @@ def test_a_whole_large_suite_is_still_a_page(tmp_path: Path) -> None:
     page = out.read_text()
     assert len(page) < 2_500_000
     assert 'id="filter"' in page
+
+
+def own_run(folder: Path, run_id: str, qdisc: str, rates: dict[str, float], **told: object) -> Made:
+    """A run of `home` with a folder, as `sojourn run home.toml -s link.bneck.qdisc=...` leaves one."""
+    made = made_run(run_id, rates, dict.fromkeys(rates, 25.0))
+    made.path = folder / run_id
+    made.path.mkdir(parents=True)
+    link = f'[[link]]\nname = "bneck"\nrate = "30Mbit"\nqdisc = "{qdisc}"\n'
+    (made.path / "scenario.toml").write_text(f'name = "home"\ndescription = "A home link"\nseed = 1\n{link}')
+    document = {"measure": {"from_s": 20.0, "to_s": 40.0}, "flows": [{"name": flow} for flow in rates], **told}
+    (made.path / "summary.json").write_text(json.dumps(document))
+    queue = {"name": "bneck", "dropped": 3, "marked": 14, "utilisation": 0.5, "sojourn_ms": {"p50": 4.0, "p99": 9.5}}
+    (made.path / "queue.json").write_text(json.dumps([queue]))
+    return made
+
+
+def test_runs_that_differ_in_one_parameter_are_columns_of_one_table_and_share_their_axes(tmp_path: Path) -> None:
+    queues = {"a": "fq_codel limit 10240 ecn", "b": "cake unlimited", "c": "dualpi2 limit 10000"}
+    lone: list[metrics.Source] = [
+        own_run(tmp_path, f"home~{name}", qdisc, {"bulk": 20.0 + n}) for n, (name, qdisc) in enumerate(queues.items())
+    ]
+    (section,) = sections.sections_of(sections.runs_of(compare.Comparison(lone=lone)))
+    assert (section.heading, section.columns()) == ("A home link", ["fq_codel", "cake", "dualpi2"])
+    table = own.table(section.runs)
+    assert table.parameter == "link.bneck.qdisc"
+    rows = {(subject.name, quantity): cells for subject in table.subjects for quantity, cells in subject.rows}
+    assert rows["bulk", "goodput, Mbit/s"] == ["20.00", "21.00", "22.00"]
+    assert rows["queue bneck", "drops / marks"] == ["3 / 14"] * 3
+    page = report.write_comparison(compare.Comparison(lone=lone), tmp_path / "r.html", title="t").read_text()
+    assert '<a href="#section-home">A home link</a>' in page.split("</nav>")[0]
+    plots = json.loads(panels.payload([section.runs]))
+    assert len({tuple(plots[run.id]["plots"]["rate"]["range"]) for run in section.runs}) == 1
+
+
+def test_settings_of_one_queue_are_told_apart_by_what_differs(tmp_path: Path) -> None:
+    runs = [own_run(tmp_path, f"home~{t}", f"codel limit 100 target {t} ecn", {"f": 1.0}) for t in ("1ms", "5ms")]
+    assert own.labels(runs) == ["codel 1ms", "codel 5ms"]
+
+
+def test_every_ping_and_what_a_viewer_has_are_in_the_table(tmp_path: Path) -> None:
+    frames = {"incomplete": 0.05, "delay_ms": {"mean": 30.0, "p50": 29.0, "p95": 50.0, "p99": 60.0}}
+    flows = [{"name": "call", "media": {"frames": frames}}, {"name": "voice", "one_way": {"voice": {"mos": 4.1}}}]
+    made = own_run(tmp_path, "home", "cake", {"call": 1.0, "voice": 0.1}, flows=flows)
+    for name in ("be", "ef"):
+        made._series[f"ping.rrul-udp-{name}.rtt"] = made._series["ping.icmp.rtt"]
+    (run,) = sections.runs_of(compare.Comparison(lone=[made]))
+    rows = {
+        (subject.name, quantity): cells for subject in own.table([run]).subjects for quantity, cells in subject.rows
+    }
+    assert rows["call", "frame delay p50 / p99, ms"] == ["29.00 / 60.00"]
+    assert rows["call", "incomplete frames, %"] == ["5.00"]
+    assert rows["voice", "voice quality, MOS"] == ["4.10"]
+    assert {name for name, _ in rows if name.startswith("ping")} == {
+        "ping icmp",
+        "ping rrul-udp-be",
+        "ping rrul-udp-ef",
+    }
+    labels = [row["label"] for row in sections.table_rows(run)]
+    assert {"ping icmp", "ping rrul-udp-be", "ping rrul-udp-ef"} <= set(labels)
+    kinds = [row["kind"] for row in sections.table_rows(run)]
+    assert "frame delay (incomplete frames, % 5.00)" in kinds
+
+
+def test_copies_of_a_flow_are_one_row_and_one_band(tmp_path: Path) -> None:
+    names = [f"p-{n}" for n in range(1, 6)]
+    made = made_run("home", dict.fromkeys(names, 2.0), {name: 20.0 + n for n, name in enumerate(names)})
+    drawn = panels.curves(made)
+    assert [(c.panel, c.label) for c in drawn] == [
+        ("rate", "p-* (5) goodput, all"), ("rtt", "p-* (5) p10"), ("rtt", "p-* (5) p50"), ("rtt", "p-* (5) p90"),
+        ("rtt", "ICMP"),
+    ]  # fmt: skip
+    t, rate = panels.samples(made, drawn[0])
+    assert rate[t == 44.5] == pytest.approx([8.0])  # the fifth starts at 45 s
+    _, middle = panels.samples(made, drawn[2])
+    assert middle[0] == 20.0
+
+
+def test_a_start_up_is_named_and_does_not_flatten_the_rest() -> None:
+    made = made_run(S2, {"cubic": 16.0, "prague": 32.0}, {"cubic": 36.0, "prague": 20.4})
+    t, rtt = made._series["flow.cubic.rtt"]
+    made._series["flow.cubic.rtt"] = t, np.where(t < 6, 400.0, rtt)
+    (run,) = sections.runs_of(compare.Comparison(lone=[made]))
+    plot = json.loads(panels.payload([[run]]))[S2]["plots"]["rtt"]
+    low, high = plot["range"]
+    assert low < 20.4 - 0.03 * (high - low)
+    assert high < 40
+    assert plot["peak"] == 400
+
+
+def test_the_farthest_dots_of_the_overview_are_named(tmp_path: Path) -> None:
+    pairs = []
+    for run_id, rate in ((S2, 30.0), ("ect1/l4s-s2-twoflow/cubic-vs-prague/codel1q/80ms", 10.0)):
+        a = made_run(run_id, {"cubic": 15.0, "prague": rate}, {"cubic": 36.0, "prague": 20.4})
+        b = made_run(run_id, {"cubic": 15.0, "prague": 30.0}, {"cubic": 36.0, "prague": 20.4})
+        pair = compare.pair_up(run_id, a, b)
+        assert pair is not None
+        pairs.append(pair)
+    assert re.findall(r'class="far">([^<]*)<', overview.svg(compare.Comparison(pairs=pairs))) == ["codel1q 80ms prague"]
+
+
+def test_rows_of_other_suites_are_no_headline(tmp_path: Path) -> None:
+    page = render(tmp_path, [S2])
+    assert "not run" not in page.split('<ul class="tally">')[1].split("</ul>")[0]
+    assert "rows of other suites need runs that are not in these results" in page
+
+
+def test_a_variant_alone_is_on_the_page(tmp_path: Path) -> None:
+    rtts = {"cubic": 36.0, "prague": 20.4}
+    variant = made_run(f"{S2}~accecn", {"cubic": 15.0, "prague": 31.0}, rtts)
+    base = made_run(S2, {"cubic": 15.0, "prague": 31.0}, rtts)
+    assert [run.id for run in sections.runs_of(compare.Comparison(lone=[variant]))] == [variant.id]
+    assert [run.id for run in sections.runs_of(compare.Comparison(lone=[variant, base]))] == [base.id]

@@ -149,17 +149,17 @@ class Comparison:
     @property
     def goodput_error_percent(self) -> float | None:
         """Median over all flows, as a share of the link ceiling."""
-        return _median([error for pair in self.pairs for error in pair.goodput_error_percent()])
+        return median([error for pair in self.pairs for error in pair.goodput_error_percent()])
 
     @property
     def rtt_error_ms(self) -> float | None:
         """Median over all runs of the absolute error of mean TCP RTT."""
-        return _median([abs(pair.rtt_ms.diff) for pair in self.pairs if pair.rtt_ms.diff is not None])
+        return median([abs(pair.rtt_ms.diff) for pair in self.pairs if pair.rtt_ms.diff is not None])
 
     @property
     def rtt_error_percent(self) -> float | None:
         """The same as a share of side B."""
-        return _median([abs(pair.rtt_ms.percent) for pair in self.pairs if pair.rtt_ms.percent is not None])
+        return median([abs(pair.rtt_ms.percent) for pair in self.pairs if pair.rtt_ms.percent is not None])
 
     def document(self) -> dict[str, Any]:
         """The JSON document of `sojourn compare --json`."""
@@ -517,7 +517,8 @@ def _cell(value: Difference) -> str:
     return f"{show(value.a)} / {show(value.b)} ({show(value.diff, '+')})"
 
 
-def _median(values: list[float]) -> float | None:
+def median(values: list[float]) -> float | None:
+    """The median; None of nothing."""
     return float(np.median(values)) if values else None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sojourn import compare, effects, metrics
-from sojourn.report import sections
+from sojourn.report import own, sections
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,8 +82,8 @@ def _cell(cell: dict[str, Any] | None) -> str:
     if cell is None:
         return ""
     if cell["b"] is None:
-        return sections.number(cell["a"])
-    return f"{sections.number(cell['a'])} / {sections.number(cell['b'])}"
+        return own.number(cell["a"])
+    return f"{own.number(cell['a'])} / {own.number(cell['b'])}"
 
 
 def _escape(text: str) -> str:

@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from sojourn.compare import Comparison
 
 SIZE, LEFT, TOP, PLOT = 340, 56, 30, 250
+RTT_TICKS = [1, 2, 5, 10, 20, 40, 80, 160, 320, 640, 1280]
+#: So many dots are named, each farther off the line than a tenth of the link or of the measured RTT.
+NAMED, NAMED_FROM = 4, 0.1
+LABEL_HEIGHT = 11
+#: Measured, ours, flow, colour, run id and flow.
+Dot = tuple[float, float, str, str, str]
 
 
 def svg(comparison: Comparison) -> str:
@@ -38,13 +44,32 @@ def svg(comparison: Comparison) -> str:
                 rtt.append((mean.b, mean.a, flow.name, colours[flow.name], said))
     if not goodput or not rtt:
         return ""
+    both = [value for measured, ours, *_ in rtt for value in (measured, ours)]
+    low, high = 0.85 * min(both), 1.15 * max(both)
+    ticks = [tick for tick in RTT_TICKS if low <= tick <= high]
     return _scatter(goodput, "Goodput, % of the link ceiling", 0, 105, [0, 25, 50, 75, 100], log=False) + _scatter(
-        rtt, "Mean TCP RTT, ms", 15, 400, [20, 40, 80, 160, 320], log=True
+        rtt, "Mean TCP RTT, ms", low, high, ticks, log=True
     )
 
 
+def _outliers(dots: list[Dot], *, log: bool) -> list[Dot]:
+    """The dots that are named: the farthest from the line, as far as they are off it by more than `NAMED_FROM`."""
+
+    def distance(dot: Dot) -> float:
+        measured, ours, *_ = dot
+        return abs(math.log(ours / measured)) if log else abs(ours - measured) / 100
+
+    return sorted((dot for dot in dots if distance(dot) > NAMED_FROM), key=distance, reverse=True)[:NAMED]
+
+
+def _name(said: str) -> str:
+    """The last labels of a run id and the flow: what tells a dot from the others."""
+    run_id, _, flow = said.rpartition(" ")
+    return f"{' '.join(run_id.split('/')[-2:])} {flow}"
+
+
 def _scatter(
-    dots: list[tuple[float, float, str, str, str]],
+    dots: list[Dot],
     title: str,
     low: float,
     high: float,
@@ -83,6 +108,16 @@ def _scatter(
                 f'fill="#fff" fill-opacity=".4" '
                 f'stroke="{colour}" stroke-width="1.8">{tip}</rect>'
             )
+    taken: list[float] = []
+    for measured, ours, _, _, said in _outliers(dots, log=log):
+        x, y = LEFT + at(measured), bottom - at(ours) + 4
+        while any(abs(y - other) < LABEL_HEIGHT for other in taken):
+            y += LABEL_HEIGHT
+        taken.append(y)
+        side, shift = ("end", -8) if ours > measured else ("start", 8)  # away from the line, where the others are
+        parts.append(
+            f'<text x="{x + shift:.1f}" y="{y:.1f}" text-anchor="{side}" class="far">{escape(_name(said))}</text>'
+        )
     parts += [
         f'<text x="{LEFT + PLOT / 2}" y="{bottom + 36}" text-anchor="middle">measured</text>',
         f'<text transform="translate(14 {TOP + PLOT / 2}) rotate(-90)" text-anchor="middle">ours</text>',

@@ -11,6 +11,7 @@ import numpy as np
 from markupsafe import Markup
 
 from sojourn import metrics
+from sojourn.groups import groups
 from sojourn.plot import style
 
 if TYPE_CHECKING:
@@ -28,37 +29,100 @@ MIN_POINTS = 60
 
 RATE, DELAY, COMPLETION = "rate", "rtt", "completion"
 
+#: Room between the curves and the edges of their panel, as a share of what they span.
+MARGIN = 0.06
+#: A delay outside the measuring window that is larger than this multiple of all within is named, not drawn.
+CUT_OFF = 1.5
+
 
 class Curve(NamedTuple):
-    """One line: its panel, what it is called, whose it is, and the series (goodput if it is None)."""
+    """One line: its panel, what it is called, whose it is, and the series (goodput if there are none).
+
+    Several series are those of copies of a flow, of which `quantile` is drawn at every instant; of
+    their goodputs the sum.
+    """
 
     panel: str
     label: str
     flow: str
-    series: str | None
+    series: tuple[str, ...] = ()
+    members: tuple[str, ...] = ()
+    quantile: float | None = None
+
+
+#: With more flows than these, parts of one test are drawn together.
+MOST_CURVES = 8
+#: What is drawn of copies of a flow: a band, and the median in it.
+BAND = (0.1, 0.5, 0.9)
+GROUP_STEP_S = 0.5
 
 
 def curves(source: Source) -> list[Curve]:
     """Everything that is drawn of a run: a rate and every kind of delay of each flow, and the pings."""
-    names, flows, pings = set(source.names()), metrics.flows(source), metrics.pings(source)
+    names, pings = set(source.names()), metrics.pings(source)
+    flows = groups(metrics.flows(source), most=MOST_CURVES)
     found = []
-    for flow in flows:
-        rate = f"flow.{flow}.delivery_rate"
-        found.append(Curve(RATE, flow, flow, rate) if rate in names else Curve(RATE, f"{flow} goodput", flow, None))
+    for label, members in flows.items():
+        rate = f"flow.{label}.delivery_rate"
+        if rate in names:
+            found.append(Curve(RATE, label, label, (rate,)))
+        else:
+            word = "goodput, all" if len(members) > 1 else "goodput"
+            found.append(Curve(RATE, f"{label} {word}", label, (), tuple(members)))
     for kind, panel in ((metrics.RTT, DELAY), (metrics.ONE_WAY, DELAY), (metrics.COMPLETION, COMPLETION)):
-        for flow in flows:
-            if (series := f"flow.{flow}.{metrics.DELAYS[kind]}") in names:
-                label = f"{flow} one-way" if kind == metrics.ONE_WAY else flow
-                found.append(Curve(panel, label, flow, series))
-    for ping in pings:
-        label = "ICMP" if len(pings) == 1 else f"ping {ping.split('.')[1]}"
-        found.append(Curve(DELAY, label, label, ping))
+        for label, members in flows.items():
+            every = [f"flow.{flow}.{metrics.DELAYS[kind]}" for flow in members]
+            series = tuple(name for name in every if name in names)
+            shown = f"{label} one-way" if kind == metrics.ONE_WAY else label
+            if len(series) > 1 and kind != metrics.COMPLETION:
+                found += [Curve(panel, f"{shown} p{100 * q:.0f}", label, series, (), q) for q in BAND]
+            elif series:
+                found.append(Curve(panel, shown, label, series))
+    for label, members in groups([ping_name(ping) for ping in pings], least=3, most=3).items():
+        shown = "ICMP" if len(pings) == 1 else f"ping {label}"
+        series = tuple(f"ping.{name}.rtt" for name in members)
+        if len(series) > 1:
+            found += [Curve(DELAY, f"{shown} p{100 * q:.0f}", shown, series, (), q) for q in BAND]
+        else:
+            found.append(Curve(DELAY, shown, shown, series))
     return found
+
+
+def ping_name(series: str) -> str:
+    """NAME of the series `ping.NAME.rtt`."""
+    return series.removeprefix("ping.").removesuffix(".rtt")
 
 
 def samples(source: Source, curve: Curve) -> tuple[FloatArray, FloatArray]:
     """Times and values of a curve."""
-    return metrics.finite(source, curve.series) if curve.series else metrics.rate_over_time(source, curve.flow)
+    if curve.quantile is not None:
+        return _quantile(source, curve.series, curve.quantile)
+    if curve.series:
+        columns = [metrics.finite(source, name) for name in curve.series]
+        t, values = (np.concatenate(part) for part in zip(*columns, strict=True))
+        order = np.argsort(t, kind="stable")
+        return t[order], values[order]
+    rates = [metrics.rate_over_time(source, flow) for flow in curve.members]
+    t = np.unique(np.concatenate([at for at, _ in rates]))
+    total = np.zeros(t.size)
+    for at, rate in rates:
+        if at.size:
+            total += np.interp(t, at, rate, left=0.0, right=0.0)
+    return t, total
+
+
+def _quantile(source: Source, series: Sequence[str], q: float) -> tuple[FloatArray, FloatArray]:
+    """Of the means of every half second, one a series, the quantile over the series."""
+    columns = [metrics.finite(source, name) for name in series]
+    end = max((float(t[-1]) for t, _ in columns if t.size), default=0.0)
+    edges = np.arange(0.0, end + 2 * GROUP_STEP_S, GROUP_STEP_S)
+    means = np.full((len(columns), edges.size - 1), np.nan)
+    for row, (t, values) in zip(means, columns, strict=True):
+        count, _ = np.histogram(t, edges)
+        total, _ = np.histogram(t, edges, weights=values)
+        np.divide(total, count, out=row, where=count > 0)
+    alive = np.isfinite(means).any(axis=0)
+    return (edges[:-1] + GROUP_STEP_S / 2)[alive], np.nanquantile(means[:, alive], q, axis=0)
 
 
 def payload(rows: Iterable[Sequence[Run]]) -> Markup:
@@ -99,7 +163,7 @@ def _panels(run: Run, points: int) -> dict[str, Any]:
     for side, curve, t, values in drawn:
         if not t.size:
             continue
-        plot = plots.setdefault(curve.panel, {"range": _axis(run, curve.panel), "series": []})
+        plot = plots.setdefault(curve.panel, {"series": []})
         colour, dash = looks.get(curve.flow, (style.INK, 0))
         plot["series"].append(
             {
@@ -107,16 +171,20 @@ def _panels(run: Run, points: int) -> dict[str, Any]:
                 "measured": side,
                 "colour": colour,
                 "dash": dash,
+                "edge": {BAND[0]: "low", BAND[-1]: "high"}.get(curve.quantile or 0, ""),
                 "data": decimate(t, values, end, points),
             }
         )
+    over = run.summary.window_s if run.summary else (0.0, end)
+    for kind, plot in plots.items():
+        plot["range"], plot["peak"] = _axis(run, kind, [(t, v) for _, c, t, v in drawn if c.panel == kind], over)
     window = [round(edge, 2) for edge in run.summary.window_s] if run.summary else None
     return {"end": round(end, 3), "window": window, "plots": plots}
 
 
 def _looks(drawn: list[Curve]) -> dict[str, tuple[str, int]]:
     """Colour and dash pattern of every flow and ping: dashes tell apart what shares a colour."""
-    pings = [curve.label for curve in drawn if curve.series and curve.series.startswith("ping.")]
+    pings = [curve.flow for curve in drawn if curve.series and curve.series[0].startswith("ping.")]
     flows = list(dict.fromkeys(curve.flow for curve in drawn if curve.flow not in pings))
     colours = style.colours(flows)
     used: dict[str, int] = {}
@@ -127,25 +195,41 @@ def _looks(drawn: list[Curve]) -> dict[str, tuple[str, int]]:
     return looks
 
 
-def _axis(run: Run, panel: str) -> tuple[float, float] | None:
+def _axis(
+    run: Run, panel: str, drawn: Sequence[tuple[FloatArray, FloatArray]], over: metrics.Window
+) -> tuple[list[float], float | None]:
+    """The range of an axis, and the largest value if it lies beyond.
+
+    Rates start at zero. Delays show what happens in the measuring window: a start-up far above it would
+    press everything else onto the lower edge, and is named instead.
+    """
+    every = np.concatenate([values for _, values in drawn if values.size] or [np.zeros(1)])
+    most = float(every.max())
     if panel == RATE:
-        return style.rate_range(run.id)
-    return style.rtt_range(run.id, style.longest_ping(run.measured or run.ours)) if panel == DELAY else None
+        fixed = style.rate_range(run.id)
+        return _rounded(fixed if fixed and most <= 1.5 * fixed[1] else (0.0, 1.05 * most)), None
+    inside = [values[(t >= over[0]) & (t <= over[1])] for t, values in drawn]
+    shown = np.concatenate([values for values in inside if values.size] or [every])
+    low, high = float(every.min()), float(shown.max())
+    if most <= CUT_OFF * high:
+        high = most
+    margin = MARGIN * max(high - low, 0.02 * high, 1e-3)
+    return _rounded((max(low - margin, 0.0), high + margin)), most if most > high + margin else None
+
+
+def _rounded(edges: tuple[float, float]) -> list[float]:
+    low, high = edges
+    return [round(low, 3), round(max(high, low + 1e-3), 3)]
 
 
 def _share_axes(beside: list[dict[str, Any]]) -> None:
     """Runs that stand side by side get one range for each kind of plot."""
     for kind in {kind for panels in beside for kind in panels["plots"]}:
         plots = [panels["plots"][kind] for panels in beside if kind in panels["plots"]]
-        values = [series["data"][np.isfinite(series["data"])] for plot in plots for series in plot["series"]]
-        both = np.concatenate([column for column in values if column.size] or [np.zeros(1)])
-        fixed = [plot["range"] for plot in plots if plot["range"]]
-        if fixed and float(both.max()) <= 1.5 * max(high for _, high in fixed):
-            low, high = min(low for low, _ in fixed), max(high for _, high in fixed)
-        else:
-            low, high = (0.0 if kind == RATE else float(both.min()) * 0.95), float(both.max()) * 1.05
+        shared = [min(plot["range"][0] for plot in plots), max(plot["range"][1] for plot in plots)]
         for plot in plots:
-            plot["range"] = [round(low, 2), round(max(high, low + 1e-3), 2)]
+            plot["range"] = shared
+            plot["peak"] = plot["peak"] if plot["peak"] and plot["peak"] > shared[1] else None
 
 
 def decimate(t: FloatArray, values: FloatArray, end: float, points: int) -> FloatArray:

@@ -12,7 +12,7 @@ import jinja2
 from markupsafe import Markup
 
 from sojourn import compare, effects, fidelity, metrics, reference
-from sojourn.report import markdown, overview, panels, sections
+from sojourn.report import markdown, overview, own, panels, sections
 
 if TYPE_CHECKING:
     from sojourn.compare import Comparison
@@ -88,7 +88,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["number"] = sections.number
+    environment.filters["number"] = own.number
     return environment
 
 
@@ -129,7 +129,8 @@ def _section(section: Section, comparison: Comparison, out: Path, figures: dict[
         "only_rtt": all(row["kind"] in ("", metrics.RTT) for run in section.runs for row in sections.table_rows(run)),
         "glances": sections.glances(section),
         "compared": compared,
-        "sides": [sections.SIDES[side] for side in section.sides],
+        "sides": section.columns(),
+        "table": own.table(section.runs) if section.tabled else None,
         "runs": [document(run) for _, columns in section.rows() for column in columns for run in column],
         "rows": [
             {"name": name, "columns": [[document(run) for run in column] for column in columns]}

@@ -16,7 +16,9 @@ import numpy as np
 
 from sojourn import compare, metrics, results, suites
 from sojourn.compare import Comparison, Difference, Pair
-from sojourn.report import across, capacity
+from sojourn.groups import groups
+from sojourn.report import across, capacity, own
+from sojourn.report.own import number
 from sojourn.suites import future, hackathon, scream
 
 if TYPE_CHECKING:
@@ -88,7 +90,24 @@ class Section:
     @property
     def heading(self) -> str:
         """What happens in it."""
-        return SCENARIOS[self.key][0] if self.key in SCENARIOS else self.key
+        if self.key in SCENARIOS:
+            return SCENARIOS[self.key][0]
+        return (_description(self.runs[0].ours) if self.own and self.runs else "") or self.key
+
+    @property
+    def own(self) -> bool:
+        """Whether its runs are of one scenario of the user's: no suite's, and of no architecture's half."""
+        return self.key.split("/")[0] not in suites.NAMES and not any(run.side for run in self.runs)
+
+    @property
+    def tabled(self) -> bool:
+        """Whether its runs are the columns of one table."""
+        return self.own and 1 <= len(self.runs) <= own.MOST and all(run.pair is None for run in self.runs)
+
+    @property
+    def beside(self) -> bool:
+        """Whether the figures of its runs stand beside each other."""
+        return self.tabled and len(self.runs) > 1
 
     @property
     def question(self) -> str:
@@ -96,8 +115,6 @@ class Section:
         if self.key in SCENARIOS:
             return SCENARIOS[self.key][1]
         asked = dict.fromkeys(text for run in self.runs if (text := _questions().get(run.id)))
-        if not asked and len(self.runs) == 1:
-            return _description(self.runs[0].ours)
         return " ".join(asked) if len(asked) <= len(SIDES) else ""
 
     @property
@@ -106,8 +123,14 @@ class Section:
         present = [side for side in SIDES if any(run.side == side for run in self.runs)]
         return present if len(present) > 1 else []
 
+    def columns(self) -> list[str]:
+        """What stands above the figures of a row; empty where each has a row of its own."""
+        return own.table(self.runs).columns if self.beside else [SIDES[side] for side in self.sides]
+
     def rows(self) -> list[tuple[str, list[list[Run]]]]:
         """What stands side by side: a name of the condition, and the runs of each column."""
+        if self.beside:
+            return [("", [[run] for run in self.runs])]
         if not self.sides:
             return [("", [[run]]) for run in self.runs]
         found: dict[str, list[Run]] = {}
@@ -142,14 +165,23 @@ def _description(source: Source) -> str:
 
 
 def runs_of(comparison: Comparison) -> list[Run]:
-    """The runs of a page: one seed of each."""
+    """The runs of a page: the first seed of each, and of a suite its first variant."""
     runs = [Run(pair.id, pair.a, pair.summary_a, pair) for pair in comparison.pairs if "@" not in pair.id]
+    ids = {source.id for source in comparison.lone} | {run.id for run in runs}
     runs += [
         Run(source.id, source, metrics.summarise(source, metrics.measuring_window(source)), None)
         for source in comparison.lone
-        if not re.search("[@~]", source.id)
+        if not any(shorter in ids for shorter in _shorter(source.id))
     ]
     return sorted(runs, key=lambda run: compare.natural(run.id))
+
+
+def _shorter(run_id: str) -> Iterator[str]:
+    """Ids of the runs that stand for this one: its first seed, and of a suite's variant the suite's own run."""
+    if "@" in run_id:
+        yield run_id.partition("@")[0]
+    if "~" in run_id and run_id.split("/")[0] in suites.NAMES:
+        yield re.split("[@~]", run_id)[0]
 
 
 def sections_of(runs: Iterable[Run]) -> list[Section]:
@@ -158,7 +190,7 @@ def sections_of(runs: Iterable[Run]) -> list[Section]:
     for run in runs:
         parts = run.id.split("/")
         scenario = re.sub(rf"^({'|'.join(SIDES)})-", "", parts[1]) if len(parts) > 2 else ""
-        key = f"{parts[0]}/{scenario}" if scenario else parts[0]
+        key = f"{parts[0]}/{scenario}" if scenario else re.split("[@~]", parts[0])[0]
         found.setdefault(key, Section(key)).runs.append(run)
     return sorted(found.values(), key=lambda section: compare.natural(section.key))
 
@@ -185,6 +217,8 @@ class Glance:
 
 def glances(section: Section) -> list[Glance]:
     """The section in numbers, each side by itself."""
+    if section.beside:
+        return [_glance(name, [run]) for name, run in zip(section.columns(), section.runs, strict=True)]
     return [
         _glance(SIDES[side] if side else "", [run for run in section.runs if not side or run.side == side])
         for side in section.sides or [""]
@@ -243,7 +277,8 @@ def answers(section: Section, sides: tuple[str, str]) -> list[str]:
     """A sentence that the numbers of a section give, and one about the other side of the comparison."""
     parts = [text for glance in glances(section) if (text := _said(glance))]
     said = [text] if (text := _across(section)) else []
-    said += [_capital("; ".join(parts)) + "."] if parts else []
+    joined = "; ".join(parts)
+    said += [(joined if section.beside else _capital(joined)) + "."] if parts else []
     if beside := _beside(section.runs, sides):
         said.append(beside)
     return said or [f"{_count(len(section.runs), 'run')}, none with a flow that lives long enough for a window."]
@@ -333,30 +368,22 @@ def _count(n: int, noun: str) -> str:
 # Tables.
 
 
-def number(value: float | None, sign: str = "") -> str:
-    """Two decimals, one from 100 on; a true minus sign, and no sign for what rounds to nothing."""
-    if value is None:
-        return "\N{EN DASH}"
-    text = format(value, f"{sign}.{1 if abs(value) >= 100 else 2}f")
-    return text.lstrip("+-") if float(text) == 0 else text.replace("-", "\N{MINUS SIGN}")
-
-
 def table_rows(run: Run) -> list[dict[str, Any]]:
-    """A row for each flow and kind of delay, one for the ratio, one for the ping: label, kind and cells."""
+    """A row for each flow and kind of delay, one for the ratio, one for each ping: label, kind and cells.
+
+    Copies of a flow are one row: the sum of their goodputs, and the median of each statistic of their delays.
+    """
     ceiling = metrics.ceiling_mbps(run.id)
     flows: list[tuple[str, Difference, dict[str, list[Difference]]]]
+    pings: dict[str, list[Difference]]
     if run.pair is not None:
         flows = [
             (flow.name, flow.goodput_mbps, {kind: list(delay.values()) for kind, delay in flow.delays.items()})
             for flow in run.pair.flows
         ]
-        ping, ratio = list(run.pair.ping_ms.values()), run.pair.ratio
+        pings, ratio = {"ping": list(run.pair.ping_ms.values())}, run.pair.ratio
     elif run.summary is not None:
-        flows = [
-            (flow.name, Difference(flow.goodput_mbps, None), {kind: _alone(s) for kind, s in flow.delays.items()})
-            for flow in run.summary.flows
-        ]
-        ping = _alone(run.summary.ping_ms)
+        flows, pings = list(_lone_flows(run)), _lone_pings(run)
         ratio = Difference(run.summary.ratio, None) if len(run.summary.flows) == 2 else None
     else:
         return []
@@ -373,10 +400,59 @@ def table_rows(run: Run) -> list[dict[str, Any]]:
             )
     if ratio is not None:
         rows.append({"label": "ratio 2nd/1st", "kind": "", "goodput": _cell(ratio, ratio.b, (15, 50)), "rtt": None})
-    if any(x.a is not None for x in ping):
-        rtt = [_cell(x, x.b, (5, 15)) for x in ping]
-        rows.append({"label": "ping", "kind": metrics.RTT, "goodput": None, "rtt": rtt})
+    for label, ping in pings.items():
+        if any(x.a is not None for x in ping):
+            rtt = [_cell(x, x.b, (5, 15)) for x in ping]
+            rows.append({"label": label, "kind": metrics.RTT, "goodput": None, "rtt": rtt})
     return rows
+
+
+def _lone_flows(run: Run) -> Iterator[tuple[str, Difference, dict[str, list[Difference]]]]:
+    """Goodput and delays of each flow or group of copies, and what a viewer or listener has of a media flow."""
+    seen = {flow.name: flow for flow in run.summary.flows} if run.summary else {}
+    told = {
+        str(flow.get("name")): flow for flow in own.objects(own.read(getattr(run.ours, "path", None))[0].get("flows"))
+    }
+    for label, members in groups(seen).items():
+        rates = [rate for name in members if (rate := seen[name].goodput_mbps) is not None]
+        delays = {
+            kind: _middle([flow.delays[kind] for name in members if kind in (flow := seen[name]).delays])
+            for kind in metrics.DELAYS
+            if any(kind in seen[name].delays for name in members)
+        }
+        delays |= _media_rows([told.get(name, {}) for name in members])
+        yield label, Difference(sum(rates) if rates else None, None), delays
+
+
+def _media_rows(told: list[dict[str, Any]]) -> dict[str, list[Difference]]:
+    """Frame delays, under a label that also has the other figures of quality."""
+    frames = [own.number_at(one, "media", "frames", "delay_ms", "mean") for one in told]
+    keys = ("mean", "p50", "p95", "p99")
+    quality = "; ".join(f"{name} {value}" for name, value in own.quality(told))
+    if not any(mean is not None for mean in frames):
+        return {quality: []} if quality else {}
+    delay = []
+    for key in keys:
+        values = [x for one in told if (x := own.number_at(one, "media", "frames", "delay_ms", key)) is not None]
+        delay.append(Difference(float(np.median(values)) if values else None, None))
+    return {f"frame delay ({quality})" if quality else "frame delay": delay}
+
+
+def _lone_pings(run: Run) -> dict[str, list[Difference]]:
+    series = metrics.pings(run.ours)
+    over = run.summary.window_s if run.summary else (0.0, float("inf"))
+    return {
+        "ping" if len(series) == 1 else own.ping_label(name): _alone(
+            metrics.Stats.of(metrics.inside(run.ours, name, over))
+        )
+        for name in series
+    }
+
+
+def _middle(stats: list[Stats]) -> list[Difference]:
+    """Of each statistic the median over the flows."""
+    columns = zip(*(_alone(one) for one in stats), strict=True)
+    return [Difference(compare.median([x.a for x in column if x.a is not None]), None) for column in columns]
 
 
 def _alone(stats: Stats | None) -> list[Difference]:

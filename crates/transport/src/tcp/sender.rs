@@ -239,6 +239,7 @@ impl Sender {
             feedback: self.feedback,
             signal: Signal::Loss,
             cwnd_limited: self.is_cwnd_limited(),
+            max_packets_out: self.max_packets_out,
             backlogged: self.snd_nxt < self.send_end(),
             queued: 0,
             paced: self.paced(),
@@ -397,9 +398,7 @@ impl Endpoint for Sender {
             return None;
         }
         let Some(mut packet) = self.next_packet(now) else {
-            if std::mem::take(&mut self.sent_in_round) {
-                self.validate_cwnd(now);
-            }
+            self.validate_cwnd(now);
             return None;
         };
         if self.config.gso && self.burst_left > 0 {
