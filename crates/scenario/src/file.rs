@@ -31,6 +31,10 @@ pub(crate) struct File {
     /// Interval of the sampled series.
     #[serde(default = "fifty_ms")]
     pub(crate) step: Time,
+    /// How long the queues have been there, without traffic, when the scenario starts; their timers
+    /// have run since, with a phase drawn from the seed.
+    #[serde(default = "ten_s")]
+    pub(crate) queue_age: Time,
     /// Window over which the summary is taken.
     #[serde(default)]
     pub(crate) measure: MeasureTable,
@@ -478,6 +482,10 @@ fn zero() -> Time {
 
 fn fifty_ms() -> Time {
     Quantity(Dur::from_millis(50))
+}
+
+fn ten_s() -> Time {
+    Quantity(Dur::from_secs(10))
 }
 
 fn two_hundred_ms() -> Time {

@@ -21,6 +21,8 @@ pub struct Scenario {
     pub seed: u64,
     /// Interval of the sampled series.
     pub step: Dur,
+    /// How long the queues have been there, without traffic, when the scenario starts.
+    pub queue_age: Dur,
     /// Window of the summary.
     pub measure: Measure,
     /// Links in path order.

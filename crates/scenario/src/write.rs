@@ -50,6 +50,7 @@ fn file(scenario: &Scenario) -> File {
         duration: Quantity(scenario.duration),
         seed: scenario.seed,
         step: Quantity(scenario.step),
+        queue_age: Quantity(scenario.queue_age),
         measure: MeasureTable {
             from: Some(since_start(scenario.measure.from)),
             to: Some(since_start(scenario.measure.to)),

@@ -1,5 +1,6 @@
 //! Whole runs from scenario text: conservation, determinism, and what arithmetic says of them.
 
+mod ages;
 mod analytic;
 mod apps;
 mod changes;
