@@ -79,6 +79,29 @@ def test_a_write_that_fails_leaves_the_old_run(core: FakeCore, tmp_path: Path, m
     assert [p.name for p in tmp_path.iterdir()] == ["x"]
 
 
+def test_a_folder_that_cannot_be_made_is_tried_for_a_while_only(
+    core: FakeCore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries = 0
+
+    def vanishing(*arguments: object, **keywords: object) -> str:
+        nonlocal tries
+        tries += 1
+        raise FileNotFoundError(2, "No such file or directory")
+
+    monkeypatch.setattr("tempfile.mkdtemp", vanishing)
+    with pytest.raises(FileNotFoundError):
+        results.write(Path("out"), {"id": "x"}, {})
+    assert 1 < tries < 1000
+
+
+def test_a_run_that_has_no_place_is_not_simulated(core: FakeCore, scenario: Callable[..., str]) -> None:
+    Path("out/one/mine").mkdir(parents=True)
+    with pytest.raises(sojourn.RunError, match="holds other things than a run"):
+        sojourn.run(scenario(), out="out")
+    assert core.runs == []
+
+
 def test_a_damaged_run_is_done_again(core: FakeCore, scenario: Callable[..., str]) -> None:
     file = scenario()
     run = sojourn.run(file, out="out")[0]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -216,3 +218,20 @@ def test_one_worker_or_two_give_the_same_bytes(folder: Path) -> None:
     for file in files:
         if file.name != "manifest.json":
             assert (folder / "1" / file).read_bytes() == (folder / "2" / file).read_bytes()
+
+
+def test_every_shipped_sweep_makes_all_its_runs() -> None:
+    from sojourn.run import plan
+
+    swept = [
+        file for file in Path(__file__).parents[1].joinpath("scenarios").glob("*.toml") if "[sweep]" in file.read_text()
+    ]
+    assert len(swept) >= 6
+    for file in swept:
+        axes = tomllib.loads(file.read_text())["sweep"]
+        jobs = plan([file])
+        assert [job.scenario.swept for job in jobs] == [
+            dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())
+        ]
+        assert len({job.scenario.text for job in jobs}) == len(jobs)
+        assert all(job.scenario.document()["name"] == job.id for job in jobs)

@@ -69,6 +69,9 @@ class Flow:
     tcp_rtt_ms: dict[str, Difference]
     #: Every kind of delay of the flow, TCP RTT included.
     delays: dict[str, dict[str, Difference]]
+    #: CE marks that reached the receiver, and those that the sender counted.
+    marks: Difference = Difference(None, None)
+    believed_marks: Difference = Difference(None, None)
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,8 @@ class Pair:
                     "goodput_mbps": flow.goodput_mbps.document(),
                     "delivery_rate_mbps": flow.delivery_rate_mbps.document(),
                     "tcp_rtt_ms": _documents(flow.tcp_rtt_ms),
+                    "marks": flow.marks.document(),
+                    "sender_believes_marks": flow.believed_marks.document(),
                     **{
                         f"{kind.replace('-', '_').replace(' ', '_')}_ms": _documents(delay)
                         for kind, delay in flow.delays.items()
@@ -345,6 +350,8 @@ def _flow(a: FlowSummary, b: FlowSummary) -> Flow:
             for kind in metrics.DELAYS
             if kind in {**a.delays, **b.delays}
         },
+        Difference(a.marks, b.marks),
+        Difference(a.believed_marks, b.believed_marks),
     )
 
 
@@ -447,6 +454,11 @@ def _table(pair: Pair, sides: tuple[str, str]) -> Table:
             for key in QUANTILES:
                 columns = [*of_flows, *([ping] if ping else [])]
                 table.add_row(f"{kind} {key}, ms", *(_cell(column[key]) if column else "" for column in columns))
+    summaries = (*pair.summary_a.flows, *pair.summary_b.flows)
+    if any(flow.marks_text not in ("", "0") for flow in summaries):
+        table.add_row("marks received", *(_cell(flow.marks) for flow in pair.flows))
+    if any(flow.believes_otherwise for flow in summaries):
+        table.add_row("marks the sender believes", *(_cell(flow.believed_marks) for flow in pair.flows))
     if pair.ratio is not None:
         table.add_row("goodput 2nd/1st flow", "", _cell(pair.ratio))
     return table

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 MANIFEST = "manifest.json"
 SCHEMA = "sojourn/manifest/1"
 IN_PROGRESS = ".in-progress"
+#: To make a folder that others remove when it is empty.
+ATTEMPTS = 100
 RUN_ID = re.compile(r"[A-Za-z0-9_+@~-][A-Za-z0-9_.+@~-]*(/[A-Za-z0-9_+@~-][A-Za-z0-9_.+@~-]*)*")
 
 
@@ -60,6 +62,12 @@ class Run:
     def complete(self) -> bool:
         """Whether the run reached its end."""
         return bool(self.manifest.get("complete"))
+
+    @property
+    def swept(self) -> dict[str, str]:
+        """Swept names of the scenario and this run's values of them."""
+        values = self.manifest.get("sweep")
+        return {str(key): str(value) for key, value in values.items()} if isinstance(values, dict) else {}
 
     @cached_property
     def summary(self) -> dict[str, Any]:
@@ -168,10 +176,10 @@ class ResultSet(Sequence[Run]):
         return len(self.runs)
 
     def summary(self) -> pl.DataFrame:
-        """One row a run, one column a number, under the dotted names of the summary."""
+        """One row a run: swept names, and a column a number, under the dotted names of the summary."""
         import polars as pl
 
-        rows = [{"id": run.id, **flatten(run.summary)} for run in self]
+        rows = [{"id": run.id, **run.swept, **flatten(run.summary)} for run in self]
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def __repr__(self) -> str:
@@ -240,10 +248,20 @@ def deterministic_files(resolved: str, result: _core.RunResult) -> dict[str, byt
     }
 
 
+def check_folder(root: Path) -> None:
+    """Raises `ResultsError` unless runs can be written below `root`, which need not exist; leaves nothing there."""
+    there = next(folder for folder in (root.absolute(), *root.absolute().parents) if os.path.lexists(folder))
+    try:
+        with tempfile.TemporaryDirectory(prefix=".sojourn-", dir=there) as trial:
+            Path(trial, "x").write_bytes(b"x")
+    except OSError as error:
+        raise ResultsError(f"{root}: expected a folder that can be written ({there}: {error.strerror})") from None
+
+
 def write(root: Path, manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> Run:
     """Puts a run into its folder in one step, replacing an earlier one of the same id."""
     target = root / str(manifest["id"])
-    _refuse_nesting(root, target)
+    check_place(root, str(manifest["id"]))
     building = _building(root)
     try:
         for name, content in files.items():
@@ -302,7 +320,9 @@ def seed_of(resolved: str) -> int:
     return int(tomllib.loads(resolved).get("seed", 1))
 
 
-def _refuse_nesting(root: Path, target: Path) -> None:
+def check_place(root: Path, run_id: str) -> None:
+    """Raises `FileExistsError` if the run's folder holds other things, or is within that of another run."""
+    target = root / run_id
     if target.exists() and not (target / MANIFEST).exists():
         raise FileExistsError(f"{target} holds other things than a run")
     for parent in target.parents:
@@ -314,17 +334,17 @@ def _refuse_nesting(root: Path, target: Path) -> None:
 
 def _building(root: Path) -> Path:
     place = root / IN_PROGRESS
-    while True:
+    for attempt in range(ATTEMPTS):
         try:
             place.mkdir(parents=True, exist_ok=True)
             folder = Path(tempfile.mkdtemp(dir=place))
+            break
         except (FileExistsError, FileNotFoundError):
             # Another run just finished and removed the empty folder, before or after `mkdir` looked.
-            if place.exists() and not place.is_dir():
+            if attempt == ATTEMPTS - 1 or (place.exists() and not place.is_dir()):
                 raise
-            continue
-        folder.chmod(0o755)
-        return folder
+    folder.chmod(0o755)
+    return folder
 
 
 def _remove_if_empty(folder: Path) -> bool:

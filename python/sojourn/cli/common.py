@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +12,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from sojourn.run import check_variant, find
-from sojourn.scenario import Scenario
+from sojourn.scenario import Resolved, Scenario
 
 OK, FAILED, MISUSE, SOME_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 LATEST = Path("results/latest")
@@ -49,6 +50,15 @@ def one(target: str, variant: str | None = None) -> Scenario:
     return scenarios[0]
 
 
+def one_run(target: str, settings: dict[str, str]) -> Resolved:
+    """The only run that a target names."""
+    runs = one(target).expand(settings)
+    if len(runs) > 1:
+        choice = " ".join(f"-s {key}={shlex.quote(value)}" for key, value in runs[0].swept.items())
+        raise UsageError(f"{target}: its sweep makes {len(runs)} runs; choose one, such as {choice}")
+    return runs[0]
+
+
 def expect(path: Path) -> None:
     """Refuses results that are not there."""
     if not path.exists():
@@ -69,6 +79,11 @@ def written(path: Path, *, as_json: bool) -> int:
     else:
         print(path)
     return OK
+
+
+def printable(text: str) -> str:
+    """The text without characters that move the cursor or hide others: what results say is not ours."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def print_json(document: object) -> None:

@@ -55,25 +55,27 @@ def _scoreboard(score: dict[str, Any]) -> Iterator[str]:
 def _table(section: Section, comparison: Comparison, out: Path) -> Iterator[str]:
     """A row a flow; both sides as `ours / measured` where there are two."""
     compared = any(run.pair is not None for run in section.runs)
+    marked = any(sections.marks_of(run) for run in section.runs)
     of = f", {' / '.join(comparison.sides)}" if compared else ""
     yield (
         f"| Run | Flow | Goodput, Mbit/s{_escape(of)} | Delay | "
         + " | ".join(f"{name}, ms" for name in compare.QUANTILES)
-        + " |"
+        + (" | Marks |" if marked else " |")
     )
-    yield "|---|---|--:|---|" + "--:|" * len(compare.QUANTILES)
+    yield "|---|---|--:|---|" + "--:|" * (len(compare.QUANTILES) + marked)
     short = sections.short_names(section)
     for _, columns in section.rows():
         for run in (run for column in columns for run in column):
-            yield from _rows(run, short[run.id], out)
+            yield from _rows(run, short[run.id], out, marked=marked)
 
 
-def _rows(run: Run, name: str, out: Path) -> Iterator[str]:
+def _rows(run: Run, name: str, out: Path, *, marked: bool) -> Iterator[str]:
     link = sections.link(run.ours, out)
     label = f"[{_escape(name)}]({link})" if link else _escape(name)
     for row in sections.table_rows(run):
         delays = row["rtt"] or [None] * len(compare.QUANTILES)
         cells = [_escape(row["label"]), _cell(row["goodput"]), row["kind"], *(_cell(cell) for cell in delays)]
+        cells += [row.get("marks", "")] if marked else []
         yield f"| {label} | " + " | ".join(cells) + " |"
         label = ""
 

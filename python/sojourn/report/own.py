@@ -149,6 +149,8 @@ def _of_flows(seen: Sequence[FlowSummary], told: Sequence[Mapping[str, Any]]) ->
     counts = [_total(told, "receiver", "ce_received"), _total(told, "sender", "retransmits")]
     if any(count is not None for count in counts):
         yield "marks / retransmits", " / ".join(_count(count) for count in counts)
+    if any(isinstance(marks := one.get("marks"), Mapping) and "note" in marks for one in told):
+        yield "marks that the sender believes", _count(_total(told, "marks", "sender_believes_packets"))
 
 
 def media(told: Sequence[Mapping[str, Any]]) -> Iterable[tuple[str, str]]:

@@ -110,12 +110,13 @@ impl<C, S> Transmitter<C, S> {
         if rtt >= MAX_RTT {
             return;
         }
-        if !self.measured_rtt && !self.config.parity {
+        if self.measured.is_none() && !self.config.parity {
             // The originals start from 0 and from 50 ms, and need seconds to leave that.
             (self.short_rtt, self.srtt_ticks) = (rtt, rtt);
             self.srtt = seconds(rtt);
         }
-        self.measured_rtt = true;
+        let (least, greatest) = self.measured.unwrap_or((rtt, rtt));
+        self.measured = Some((least.min(rtt), greatest.max(rtt)));
         self.previous_short_rtt = self.short_rtt;
         self.short_rtt = (7 * self.short_rtt + rtt) / 8;
         if now.since(self.last_srtt) > self.short_rtt {

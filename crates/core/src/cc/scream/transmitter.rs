@@ -70,7 +70,8 @@ pub(super) struct Transmitter<C, S> {
     pub(super) short_rtt: u32,
     pub(super) previous_short_rtt: u32,
     pub(super) last_srtt: Ticks,
-    pub(super) measured_rtt: bool,
+    /// Least and greatest RTT measured, ticks.
+    pub(super) measured: Option<(u32, u32)>,
     pub(super) base: BaseDelay,
     /// Of the last packet acknowledged, s.
     pub(super) queue_delay: f32,
@@ -127,7 +128,7 @@ impl<C, S> Transmitter<C, S> {
             short_rtt: 0,
             previous_short_rtt: 0,
             last_srtt: now,
-            measured_rtt: false,
+            measured: None,
             base: BaseDelay::new(now, config.clock_drift && config.version.is_v2()),
             queue_delay: 0.0,
             delay_target: config.delay_target,
