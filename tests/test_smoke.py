@@ -67,10 +67,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def sojourn(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def sojourn(folder: Path, *arguments: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "sojourn.cli", *arguments]
     reference = {"SOJOURN_REFERENCE": str(folder / "absent")}  # the shipped data must do
-    return subprocess.run(command, cwd=folder, env=os.environ | reference, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, cwd=folder, env=os.environ | reference | (env or {}), capture_output=True, text=True, check=False
+    )
 
 
 COMMANDS = (
@@ -101,6 +103,8 @@ COMMANDS = (
         for plot in ("tcp_delivery_with_rtt", "totals", "ping_cdf", "tcp_rtt_cdf", "tcp_cwnd")
     ),
     f"plot {S2_STEM}.flent.gz -o flent.png",
+    "plot results/a/smoke results/b/smoke -o both.svg",
+    "plot results/a/smoke -p flow.*.cc.alpha -p queue_delay -o alpha.pdf",
     "compare results/a",
     "compare results/a --report compared.html",
     "compare results/a results/a --only ect1",
@@ -181,6 +185,13 @@ def test_a_broken_run_is_one_line_and_the_others_are_compared(folder: Path) -> N
     page = sojourn(folder, "report", "broken", "-o", "broken.html")
     assert page.returncode == 0
     assert "expected the series of a run" in (folder / "broken.html").read_text()
+
+
+def test_a_home_that_cannot_be_written_is_no_matter_of_the_users(folder: Path) -> None:
+    nowhere = {"MPLCONFIGDIR": "/proc/none", "HOME": "/proc/none", "XDG_CACHE_HOME": "/proc/none"}
+    done = sojourn(folder, "plot", "results/a/smoke", "--title", "\u6642\u9593", "-o", "quiet.png", env=nowhere)
+    assert done.returncode == 0
+    assert done.stderr == ""
 
 
 @pytest.mark.parametrize("command", ["list", "list ect1", "qdisc", "cc", "app"])

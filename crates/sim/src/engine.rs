@@ -361,7 +361,7 @@ impl<'s> Engine<'s> {
         let name = format!("{}.change{index}", port.name);
         // What is new has no age.
         let now = port.clock(self.now);
-        let env = env(self.scenario, &name, now, port.age, &self.media[port.link]);
+        let env = env(self.scenario, &name, port.role, now, port.age, &self.media[port.link]);
         match edit {
             Edit::Delay(delay) => port.delay = *delay,
             Edit::Rate(rate) if port.wire.is_some() => port.wire = Some(*rate),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -49,7 +48,7 @@ def scenario(source: Source) -> dict[str, Any]:
     """The flattened scenario of a simulated run; empty if there is none to read."""
     path = getattr(source, "path", None)
     try:
-        return results.flatten(tomllib.loads(results.Run(path).scenario)) if path else {}
+        return results.flatten(results.Run(path).document) if path else {}
     except (OSError, ValueError):
         return {}
 
