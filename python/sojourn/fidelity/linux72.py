@@ -67,9 +67,9 @@ def _of_flows(ids: list[str], goodput: str, rtt: str, source: str) -> Iterable[R
         place = f"{queue}-{path}" if _link_mbit(run_id) == linux72.RATE_MBIT else f"{queue}-{rate}-{path}"
         for flow in reference.shipped()[run_id].summary.flows:
             again = linux_runs.again(run_id)[flow.name]
-            measured, mean = flow.goodput_mbps, flow.tcp_rtt_ms and flow.tcp_rtt_ms.mean
-            if measured is None or mean is None:
+            if flow.goodput_mbps is None or flow.tcp_rtt_ms is None:
                 continue
+            measured, mean = flow.goodput_mbps, flow.tcp_rtt_ms.mean
             part = f"{place}-{together}" + (f"-{flow.name}" if "-vs-" in together else "")
             yield Row(goodput, part, "A", source, run_id, f"goodput of {flow.name}", "Mbit/s", measured,
                       _around([measured, *again["goodput_mbps"]], SHARE_OF_LINK * _link_mbit(run_id)),
