@@ -7,7 +7,6 @@ import json
 import os
 import re
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from conftest import FakeCore
 from sojourn.cli import call
 from sojourn.files import write_whole
 from sojourn.results import ResultSet
+from sojourn.suites import NAMES
 
 Write = Callable[..., str]
 Output = pytest.CaptureFixture[str]
@@ -162,14 +162,14 @@ def test_clean_takes_runs_only(scenario: Write, capsys: Output) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["run"], "expected suites (ect1, bakeoff, hackathon, linux72, linux72-prague, future, scream-2024-10-28"),
+        (["run"], "expected suites (ect1, bakeoff, hackathon, linux72, future, scream-2024-10-28"),
         (["run", "absent.toml"], "absent.toml: No such file or directory"),
         (["run", "broken.toml"], "broken.toml: "),
         (["run", "nameless.toml"], "expected a key `name`"),
         (["run", "../up.toml"], "No such file"),
         (["run", "escape.toml"], "run name '../../escape'"),
         (["run", "etc1"], "nearest is 'ect1'"),
-        (["run", "."], "run ids of 9 suites; to run them, begin with the suite (ect1, bakeoff"),
+        (["run", "."], f"run ids of {len(NAMES)} suites; to run them, begin with the suite (ect1, bakeoff"),
         (["run", "prague/dualpi2/50Mbit", "--yes"], "is found in 8 run ids of 1 suite; to run them, begin with"),
         (["run", "ect1/("], "is no regular expression"),
         (["run", "ect1", "-s", "seed"], "expected KEY=VALUE"),
@@ -420,22 +420,3 @@ def test_every_command_has_help_with_an_example(core: FakeCore, capsys: Output) 
                  "clean", "import flent", "export flent"):  # fmt: skip
         assert call([*verb.split(), "--help"]) == 0
         assert f"sojourn {verb}" in capsys.readouterr().out.split("xample", 1)[1]
-
-
-def test_completion_is_installed_for_the_shell_that_is_named(
-    core: FakeCore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
-) -> None:
-    monkeypatch.setattr(Path, "home", lambda: tmp_path)
-    assert call(["--install-completion", "bash"]) == 0
-    file = Path(capsys.readouterr().out.strip())
-    assert file.is_relative_to(tmp_path)
-    assert str(file) in (tmp_path / ".bashrc").read_text()
-    script = f"source {file}; COMP_WORDS=(sojourn plo) COMP_CWORD=1; _sojourn; echo ${{COMPREPLY[@]}}; complete -p"
-    done = subprocess.run(["/bin/bash", "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["plot", "complete -o default -F _sojourn sojourn"]
-    assert call(["--install-completion", "tcsh"]) == 2
-
-
-def test_the_package_is_the_command_too(core: FakeCore) -> None:
-    done = subprocess.run([sys.executable, "-m", "sojourn", "--help"], capture_output=True, text=True, check=True)
-    assert "Usage: sojourn COMMAND" in done.stdout
