@@ -10,20 +10,21 @@ from __future__ import annotations
 import json
 import re
 import sys
-import tomllib
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from sojourn import effects, means, metrics, reference
 from sojourn.effects import Effect
 from sojourn.interop import flent
 from sojourn.metrics import FlowSummary, RunSummary, Source, Stats
-from sojourn.results import ResultsError, ResultSet, flatten
+from sojourn.results import ResultsError, ResultSet, Run, flatten
+from sojourn.text import harmless, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -75,6 +76,9 @@ class Flow:
     delays: dict[str, dict[str, Difference]]
     #: Segments, whole run.
     retransmits: Difference
+    #: CE marks that reached the receiver, and those that the sender counted.
+    marks: Difference = Difference(None, None)
+    believed_marks: Difference = Difference(None, None)
 
 
 @dataclass(frozen=True)
@@ -120,6 +124,8 @@ class Pair:
                     "goodput_mbps": flow.goodput_mbps.document(),
                     "delivery_rate_mbps": flow.delivery_rate_mbps.document(),
                     "tcp_rtt_ms": _documents(flow.tcp_rtt_ms),
+                    "marks": flow.marks.document(),
+                    "sender_believes_marks": flow.believed_marks.document(),
                     "retransmits": flow.retransmits.document(),
                     **{
                         f"{kind.replace('-', '_').replace(' ', '_')}_ms": _documents(delay)
@@ -216,11 +222,11 @@ def compare(
     try:
         result = collect(a, b, only=only)
     except CompareError as error:
-        sys.stderr.write(f"sojourn compare: {error}\n")
+        sys.stderr.write(f"sojourn compare: {shortened(harmless(str(error)))}\n")
         return 2
     result.sides = sides or MEASURED
     for line in result.errors:
-        sys.stderr.write(f"sojourn compare: {line}\n")
+        sys.stderr.write(f"sojourn compare: {shortened(harmless(line))}\n")
     if as_json:
         sys.stdout.write(json.dumps(result.document(), indent=2, allow_nan=False) + "\n")
     else:
@@ -237,7 +243,8 @@ def names_of(a: Path, b: Path) -> tuple[str, str] | None:
     if b.is_file() or (b.is_dir() and flent.files(b)):
         return None
     a, b = a.resolve(), b.resolve()
-    return (a.name, b.name) if a.name != b.name else (f"{a.parent.name}/{a.name}", f"{b.parent.name}/{b.name}")
+    names = (a.name, b.name) if a.name != b.name else (f"{a.parent.name}/{a.name}", f"{b.parent.name}/{b.name}")
+    return harmless(names[0]), harmless(names[1])
 
 
 class CompareError(ValueError):
@@ -309,8 +316,8 @@ def _scenario(source: Source) -> dict[str, Any] | None:
     """The scenario of a simulated run."""
     path = getattr(source, "path", None)
     try:
-        return tomllib.loads((path / "scenario.toml").read_text(encoding="utf-8")) if path else None
-    except (OSError, ValueError):
+        return Run(path).document if path else None
+    except ResultsError:
         return None
 
 
@@ -384,6 +391,8 @@ def _flow(a: FlowSummary, b: FlowSummary, retransmits: Difference) -> Flow:
             if kind in {**a.delays, **b.delays}
         },
         retransmits,
+        Difference(a.marks, b.marks),
+        Difference(a.believed_marks, b.believed_marks),
     )
 
 
@@ -466,23 +475,23 @@ def show(result: Comparison) -> None:
         console.print()
     for (key, a, b), runs in result.parameters.items():
         of = f" in {runs} runs" if runs > 1 else ""
-        console.print(_escape(f"{key}{of}: {a} / {b}"), soft_wrap=True)
-    console.print(_escape(conclusion(result)), soft_wrap=True)
+        console.print(escape(f"{key}{of}: {a} / {b}"), soft_wrap=True)
+    console.print(escape(conclusion(result)), soft_wrap=True)
     if result.effects:
-        console.print(_escape(effects.verdict(result.effects, result.sides)), soft_wrap=True)
+        console.print(escape(effects.verdict(result.effects, result.sides)), soft_wrap=True)
     if len(result.means) > 1:
         for line in means.lines(result.means):
-            console.print(_escape(line), soft_wrap=True)
+            console.print(escape(line), soft_wrap=True)
 
 
 def _table(pair: Pair, sides: tuple[str, str]) -> Table:
     """One run: a column a flow, a row a quantity."""
     opens, closes = pair.summary_b.window_s
-    heading = f"{_escape(pair.id)}, {opens:.1f}-{closes:.1f} s"
+    heading = f"{escape(pair.id)}, {opens:.1f}-{closes:.1f} s"
     table = Table(title=heading, title_justify="left", title_style="bold", box=None)
-    table.add_column(f"{_escape(sides[0])} / {_escape(sides[1])} (difference)", no_wrap=True)
+    table.add_column(f"{escape(sides[0])} / {escape(sides[1])} (difference)", no_wrap=True)
     for flow in pair.flows:
-        table.add_column(_escape(flow.name), justify="right", no_wrap=True)
+        table.add_column(escape(flow.name), justify="right", no_wrap=True)
     pinged = any(value.a is not None or value.b is not None for value in pair.ping_ms.values())
     if pinged:
         table.add_column("ping", justify="right", no_wrap=True)
@@ -494,6 +503,11 @@ def _table(pair: Pair, sides: tuple[str, str]) -> Table:
             for key in QUANTILES:
                 columns = [*of_flows, *([ping] if ping else [])]
                 table.add_row(f"{kind} {key}, ms", *(_cell(column[key]) if column else "" for column in columns))
+    summaries = (*pair.summary_a.flows, *pair.summary_b.flows)
+    if any(flow.marks_text not in ("", "0") for flow in summaries):
+        table.add_row("marks received", *(_cell(flow.marks) for flow in pair.flows))
+    if any(flow.believes_otherwise for flow in summaries):
+        table.add_row("marks the sender believes", *(_cell(flow.believed_marks) for flow in pair.flows))
     if pair.ratio is not None:
         table.add_row("goodput 2nd/1st flow", "", _cell(pair.ratio))
     if any(flow.retransmits.diff is not None for flow in pair.flows):
@@ -501,7 +515,7 @@ def _table(pair: Pair, sides: tuple[str, str]) -> Table:
     for name, counts in pair.queues.items():
         for what, value in counts.items():
             if value.a or value.b:
-                table.add_row(_escape(f"{name} {what}, whole run"), _cell(value))
+                table.add_row(escape(f"{name} {what}, whole run"), _cell(value))
     return table
 
 
@@ -515,13 +529,13 @@ def _print_effects(result: Comparison, console: Console) -> None:
     for heading in ("", "run", "quantity"):
         table.add_column(heading, overflow="fold")
     for heading in (*result.sides, "difference", "95 % interval", "effect", "d"):
-        table.add_column(_escape(heading), justify="right", no_wrap=True)
+        table.add_column(escape(heading), justify="right", no_wrap=True)
     for effect in result.effects[:SHOWN]:
         low_high = effect.interval
         table.add_row(
             "*" if effect.distinct else "",
-            _escape(effect.run),
-            _escape(f"{effect.quantity}{'' if effect.unit == '1' else f', {effect.unit}'}"),
+            escape(effect.run),
+            escape(f"{effect.quantity}{'' if effect.unit == '1' else f', {effect.unit}'}"),
             f"{effect.a:.4g}",
             f"{effect.b:.4g}",
             f"{effect.diff:+.3g}",
@@ -555,10 +569,6 @@ def conclusion(result: Comparison) -> str:
 
 def _documents(values: dict[str, Difference]) -> dict[str, dict[str, float | None]]:
     return {key: value.document() for key, value in values.items()}
-
-
-def _escape(text: str) -> str:
-    return text.replace("[", r"\[")
 
 
 def _cell(value: Difference) -> str:

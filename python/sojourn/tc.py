@@ -11,6 +11,7 @@ from typing import Any
 
 from sojourn import _core
 from sojourn.scenario import Resolved
+from sojourn.text import harmless
 
 SIDES = {"forward": ("left", "right"), "reverse": ("right", "left")}
 SIZE = {"": 1, "b": 1, "kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30}
@@ -74,8 +75,8 @@ class Script:
         self.commands.append({"at_s": self.at_s, "command": text})
 
     def say(self, *comments: str) -> None:
-        """Adds comment lines."""
-        self.lines += [f"# {comment}".rstrip() for comment in comments]
+        """Adds comment lines; a line break in a comment would begin a command."""
+        self.lines += [f"# {harmless(comment)}".rstrip() for comment in comments]
 
     def warn(self, limit: str) -> None:
         """Notes in the script and in the summary what a stock kernel cannot do."""

@@ -103,6 +103,20 @@ fn tcp_info_is_told_in_the_units_of_the_series() {
 }
 
 #[test]
+fn an_rtt_that_was_not_measured_yet_is_absent() {
+    let at = |s: u64, rtt_us| {
+        let tx = Sending { rtt_us, ..Sending::default() };
+        Line::Flow(0, s * SECOND, FlowSample { tx, ..FlowSample::default() })
+    };
+    let measured = lines(&[at(2, 0), at(3, 20_500)]);
+    let mut columns = measured.output.series.iter();
+    let rtt = columns.find(|c| c.name == "flow.f.rtt").expect("it was measured");
+    assert_eq!((&rtt.t[..], &rtt.v[..]), (&[3.0][..], &[20.5][..]));
+    let summary = &lines(&[at(2, 0)]).output.summary.flows[0];
+    assert!(summary.rtt_ms.is_none());
+}
+
+#[test]
 fn a_queue_is_found_below_its_shaper_and_keeps_its_accounts() {
     let measured = lines(&[
         Line::Queues(1, 2 * SECOND, dualpi2(1_000_000, 0)),

@@ -31,6 +31,10 @@ pub(crate) struct File {
     /// Interval of the sampled series.
     #[serde(default = "fifty_ms")]
     pub(crate) step: Time,
+    /// How long the queues have been there, without traffic, when the scenario starts; their timers
+    /// have run since, with a phase drawn from the seed.
+    #[serde(default = "ten_s")]
+    pub(crate) queue_age: Time,
     /// Window over which the summary is taken.
     #[serde(default)]
     pub(crate) measure: MeasureTable,
@@ -228,6 +232,9 @@ pub(crate) struct TcpTable {
     /// A full segment with PSH is acknowledged as soon as it was read; default the era's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ack_pushed: Option<bool>,
+    /// An AccECN receiver acknowledges a change of the ECN field at once; default the era's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) accecn_edge_acks: Option<bool>,
     /// Forward RTO recovery, `tcp_frto`; default true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) frto: Option<bool>,
@@ -474,6 +481,10 @@ fn zero() -> Time {
 
 fn fifty_ms() -> Time {
     Quantity(Dur::from_millis(50))
+}
+
+fn ten_s() -> Time {
+    Quantity(Dur::from_secs(10))
 }
 
 fn two_hundred_ms() -> Time {

@@ -16,6 +16,9 @@ use crate::tunnels::tunnels;
 /// More samples or pings than this are a slip of the unit.
 const MAX_EVENTS: u64 = 10_000_000;
 
+/// Timers of idle queues are served one by one; nothing is different after a longer time.
+const MAX_AGE: Dur = Dur::from_secs(1000);
+
 pub(crate) fn resolve(doc: &Doc, file: &File) -> Result<Scenario, ScenarioError> {
     let top = Key::top;
     doc.check(!file.name.trim().is_empty(), &top("name"), "expected a name, got nothing")?;
@@ -30,6 +33,10 @@ pub(crate) fn resolve(doc: &Doc, file: &File) -> Result<Scenario, ScenarioError>
     doc.check(step > Dur::ZERO, &top("step"), "expected more than zero")?;
     let few = duration.0 / step.0 <= MAX_EVENTS;
     doc.check(few, &top("step"), &format!("expected at most {MAX_EVENTS} steps in the run"))?;
+
+    let queue_age = file.queue_age.0;
+    let most = format!("expected at most {MAX_AGE}, got {queue_age}");
+    doc.check(queue_age <= MAX_AGE, &top("queue_age"), &most)?;
 
     let links = links(doc, &file.link)?;
     let names: Vec<&str> = links.iter().map(|l| l.name.as_str()).collect();
@@ -50,6 +57,7 @@ pub(crate) fn resolve(doc: &Doc, file: &File) -> Result<Scenario, ScenarioError>
         duration,
         seed: file.seed,
         step,
+        queue_age,
         measure: measure(doc, file, end)?,
         schedule: schedule(doc, &file.schedule, &links, end)?,
         traces: doc.traces.clone(),

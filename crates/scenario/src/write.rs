@@ -50,6 +50,7 @@ fn file(scenario: &Scenario) -> File {
         duration: Quantity(scenario.duration),
         seed: scenario.seed,
         step: Quantity(scenario.step),
+        queue_age: Quantity(scenario.queue_age),
         measure: MeasureTable {
             from: Some(since_start(scenario.measure.from)),
             to: Some(since_start(scenario.measure.to)),
@@ -175,6 +176,7 @@ fn tcp(tcp: &Tcp) -> TcpTable {
         ace: tcp.kernel.ace,
         push_bursts: tcp.kernel.push_bursts,
         ack_pushed: tcp.kernel.ack_pushed,
+        accecn_edge_acks: tcp.kernel.accecn_edge_acks,
         frto: tcp.kernel.frto,
         undo: tcp.kernel.undo,
         mtu: Some(tcp.mtu),

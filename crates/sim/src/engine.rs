@@ -1,11 +1,11 @@
 //! The event loop. Ports and end points never see each other: the engine carries packets between
 //! them, keeps the time, and balances the accounts.
 
-use sojourn_core::aqm::{Env, Log, Qdisc};
+use sojourn_core::aqm::Log;
 use sojourn_core::impair::Medium;
-use sojourn_core::impair::tunnel::Tunnel;
-use sojourn_core::{Kind, Packet, Rate, Rng, Time, qdiscs};
-use sojourn_scenario::topology::{PortSpec, Role, Topology};
+use sojourn_core::impair::tunnel::InnerHeaders;
+use sojourn_core::{Kind, Packet, Rate, Time, qdiscs};
+use sojourn_scenario::topology::{Role, Topology};
 use sojourn_scenario::{Change, Edit, Scenario};
 use sojourn_trace::{Frames, GroupId, Metrics, Output, Recorder, Summary, Window};
 use sojourn_transport::Body;
@@ -13,6 +13,7 @@ use sojourn_transport::Body;
 mod totals;
 
 use crate::agenda::{Item, agenda};
+use crate::build::{CHECKED, env, ports};
 use crate::events::{EventQueue, Slot};
 use crate::host::{End, ends};
 use crate::link::{Departure, Hop, Port};
@@ -20,9 +21,6 @@ use crate::slab::Slab;
 
 /// Called with the simulated fraction of the run; returns false to stop at the next sample.
 pub type Progress<'a> = &'a mut dyn FnMut(f64) -> bool;
-
-/// Why building cannot fail here.
-const CHECKED: &str = "the scenario has built every algorithm once";
 
 /// Timers per port: queue's wake-up, wire free, head of the line.
 const PORT_SLOTS: u32 = 3;
@@ -39,6 +37,8 @@ struct Engine<'s> {
     scenario: &'s Scenario,
     now: Time,
     ports: Vec<Port>,
+    /// Headers of the packets in each tunnel's directions.
+    inner: Vec<InnerHeaders>,
     /// What the two directions of each link may share.
     media: Vec<Medium>,
     ends: Vec<End>,
@@ -68,7 +68,7 @@ impl<'s> Engine<'s> {
         let topology = Topology::new(scenario);
         let mut ends = ends(scenario);
         let media: Vec<Medium> = scenario.links.iter().map(|_| Medium::default()).collect();
-        let mut ports = ports(&topology, scenario, ends.len(), &media);
+        let (mut ports, inner) = ports(&topology, scenario, ends.len(), &media);
         for (n, route) in topology.flows.iter().chain(&topology.pings).enumerate() {
             for (direction, hops) in [&route.forward, &route.reverse].into_iter().enumerate() {
                 let sender = 2 * n + direction;
@@ -100,6 +100,7 @@ impl<'s> Engine<'s> {
             scenario,
             now: Time::ZERO,
             ports,
+            inner,
             media,
             ends,
             slab: Slab::default(),
@@ -207,6 +208,9 @@ impl<'s> Engine<'s> {
                 one.clear_cwr();
             }
             one.id = self.slab.store(Body::Tcp(segment));
+            for headers in &self.inner {
+                headers.split(pkt.id, one.id, index == 0);
+            }
             self.ports[p].enqueue(self.now, one, &mut self.log);
         }
         self.injected += u64::from(pkt.segs) - 1;
@@ -255,10 +259,9 @@ impl<'s> Engine<'s> {
     fn on_port(&mut self, p: usize, timer: u32) {
         match timer {
             0 => {
-                let qdisc = &mut self.ports[p].qdisc;
-                if qdisc.wake() <= self.now {
-                    qdisc.on_wake(self.now, &mut self.log);
-                    assert!(qdisc.wake() > self.now, "`{}` serves its timer", qdisc.describe());
+                let port = &mut self.ports[p];
+                if port.wake() <= self.now {
+                    port.on_wake(self.now, &mut self.log);
                 }
                 self.pump(p);
             }
@@ -354,10 +357,11 @@ impl<'s> Engine<'s> {
     }
 
     fn edit(&mut self, p: usize, edit: &Edit, index: usize) {
-        let now = self.now;
-        let name = format!("{}.change{index}", self.ports[p].name);
         let port = &mut self.ports[p];
-        let env = env(self.scenario, &name, port.role, now, &self.media[port.link]);
+        let name = format!("{}.change{index}", port.name);
+        // What is new has no age.
+        let now = port.clock(self.now);
+        let env = env(self.scenario, &name, port.role, now, port.age, &self.media[port.link]);
         match edit {
             Edit::Delay(delay) => port.delay = *delay,
             Edit::Rate(rate) if port.wire.is_some() => port.wire = Some(*rate),
@@ -475,65 +479,9 @@ impl<'s> Engine<'s> {
 fn rearm(port: &Port, p: usize, now: Time, events: &mut EventQueue) {
     let slot = p as u32 * PORT_SLOTS;
     // A timer that is due at this very instant still has its event to come.
-    events.set(slot, port.qdisc.wake().max(now));
+    events.set(slot, port.wake().max(now));
     if port.wire.is_some() {
         events.set(slot + 1, port.free_at(now));
-    }
-}
-
-fn env(scenario: &Scenario, name: &str, role: Role, now: Time, medium: &Medium) -> Env {
-    let at_ingress = matches!(role, Role::Ingress(_));
-    let (traces, medium) = (scenario.traces.clone(), medium.clone());
-    let rng = Rng::named(scenario.seed, name);
-    Env { name: name.to_owned(), at_ingress, now, traces, medium, ..Env::ethernet(rng) }
-}
-
-/// The ports with their queues. The two ends of a tunnel's direction follow one another.
-fn ports(topology: &Topology, scenario: &Scenario, ends: usize, media: &[Medium]) -> Vec<Port> {
-    let mut exit = None;
-    let port = |spec: &PortSpec| {
-        let qdisc = match spec.role {
-            Role::Ingress(_) | Role::Egress => link_queue(spec, scenario, &media[spec.link]),
-            Role::Encap(index) => {
-                let (encap, decap) = tunnel(scenario, index, spec.forward).ends();
-                exit = Some(decap);
-                encap
-            }
-            Role::Decap(_) => exit.take().expect("its ingress stands before it"),
-        };
-        Port::new(spec, qdisc, ends)
-    };
-    topology.ports.iter().map(port).collect()
-}
-
-fn link_queue(spec: &PortSpec, scenario: &Scenario, medium: &Medium) -> Box<dyn Qdisc> {
-    let env = |part: &str| {
-        env(scenario, &format!("link.{}.{part}", spec.name), spec.role, Time::ZERO, medium)
-    };
-    let leaf = qdiscs::build(&spec.qdisc, env("qdisc")).expect(CHECKED);
-    let mut qdisc = match &spec.shaper {
-        Some(shaper) => qdiscs::build_shaped(shaper, leaf, &env("shaper")).expect(CHECKED),
-        None => leaf,
-    };
-    if let Some(words) = &spec.stab {
-        qdisc = qdiscs::build_sized(words, qdisc).expect(CHECKED);
-    }
-    qdisc
-}
-
-fn tunnel(scenario: &Scenario, index: usize, forward: bool) -> Tunnel {
-    let spec = &scenario.tunnels[index];
-    let mut hashes = Rng::named(scenario.seed, &format!("tunnel.{}.hash", spec.name));
-    let hashes = [hashes.u32(), hashes.u32()];
-    // Flows run between hosts 0 and 1; each tunnel has two of its own.
-    let [near, far] = [2 * index + 2, 2 * index + 3].map(|host| host as u16);
-    Tunnel {
-        mode: spec.ecn,
-        dscp: spec.dscp,
-        entropy: spec.entropy,
-        hash: hashes[usize::from(!forward)],
-        hosts: if forward { (near, far) } else { (far, near) },
-        replay_window: spec.replay_window,
     }
 }
 

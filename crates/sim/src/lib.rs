@@ -3,6 +3,7 @@
 #![warn(missing_docs)]
 
 mod agenda;
+mod build;
 mod engine;
 mod events;
 mod host;

@@ -62,6 +62,8 @@ pub(crate) struct Port {
     /// Bytes that a packet gains on arrival: at the ends of a tunnel its outer headers come and go.
     growth: i32,
     pub(crate) qdisc: Box<dyn Qdisc>,
+    /// How far the queue's clock is ahead of the scenario's: its age at the start.
+    pub(crate) age: Dur,
     /// Shaper and size table around the queue that scheduled changes mean.
     pub(crate) wrappers: usize,
     pub(crate) wire: Option<Rate>,
@@ -94,7 +96,7 @@ fn is_watched(watched: &[bool], pkt: &Packet) -> bool {
 }
 
 impl Port {
-    pub(crate) fn new(spec: &PortSpec, qdisc: Box<dyn Qdisc>, flows: usize) -> Self {
+    pub(crate) fn new(spec: &PortSpec, qdisc: Box<dyn Qdisc>, age: Dur, flows: usize) -> Self {
         Self {
             name: spec.name.clone(),
             link: spec.link,
@@ -102,6 +104,7 @@ impl Port {
             role: spec.role,
             growth: spec.growth,
             qdisc,
+            age,
             wrappers: usize::from(spec.shaper.is_some()) + usize::from(spec.stab.is_some()),
             wire: spec.wire,
             delay: spec.delay,
@@ -124,12 +127,34 @@ impl Port {
         }
     }
 
+    /// `now` on the queue's clock.
+    #[inline]
+    pub(crate) fn clock(&self, now: Time) -> Time {
+        now + self.age
+    }
+
+    /// When the queue's timer fires.
+    #[inline]
+    pub(crate) fn wake(&self) -> Time {
+        match self.qdisc.wake() {
+            Time::NEVER => Time::NEVER,
+            at => Time(at.0.saturating_sub(self.age.0)),
+        }
+    }
+
+    /// Serves the queue's timer.
+    pub(crate) fn on_wake(&mut self, now: Time, log: &mut Log) {
+        let clock = self.clock(now);
+        self.qdisc.on_wake(clock, log);
+        assert!(self.qdisc.wake() > clock, "`{}` serves its timer", self.qdisc.describe());
+    }
+
     pub(crate) fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
         if self.growth != 0 {
             pkt.len = pkt.len.wrapping_add_signed(self.growth * i32::from(pkt.segs));
         }
         self.received.add(&pkt);
-        self.qdisc.enqueue(now, pkt, log);
+        self.qdisc.enqueue(self.clock(now), pkt, log);
     }
 
     /// The next packet that leaves the queue at `now`, with the time of its arrival at the next
@@ -144,8 +169,9 @@ impl Port {
         if self.busy_until > now {
             return None;
         }
-        let pkt = self.qdisc.dequeue(now, log)?;
-        let sojourn = now.since(pkt.stamp);
+        let clock = self.clock(now);
+        let pkt = self.qdisc.dequeue(clock, log)?;
+        let sojourn = clock.since(pkt.stamp);
         self.sent.add(&pkt);
         self.recent_sojourn += sojourn;
         self.recent_packets += 1;

@@ -8,6 +8,7 @@ use serde::ser::{SerializeMap, Serializer};
 
 use crate::completion::Completions;
 use crate::frames::FrameSummary;
+use crate::marks::Marks;
 use crate::metrics::{DelayStatistics, Statistics};
 use crate::one_way::OneWaySummary;
 
@@ -62,6 +63,9 @@ pub struct FlowSummary {
     /// What a media flow's encoder and frames did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub media: Option<MediaSummary>,
+    /// CE marks, unless the receiver counts none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub marks: Option<Marks>,
     /// Completion times of transfers or responses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completions: Option<Completions>,

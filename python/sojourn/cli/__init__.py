@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Sequence
 
 from cyclopts import App, CycloptsError, Parameter
@@ -78,6 +80,9 @@ def call(arguments: Sequence[str] | None = None) -> int:
 
 def main() -> None:
     """Entry point of the console script."""
+    if not sys.warnoptions:  # what libraries warn of is ours to mend; PYTHONWARNINGS=default shows it
+        warnings.simplefilter("ignore")
+        logging.disable(logging.WARNING)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     code = call()
     if code == INTERRUPTED and threading.active_count() > 1:

@@ -1,5 +1,6 @@
 //! Whole runs from scenario text: conservation, determinism, and what arithmetic says of them.
 
+mod ages;
 mod analytic;
 mod apps;
 mod changes;
@@ -13,6 +14,7 @@ mod media;
 mod offloads;
 mod prague;
 mod registry;
+mod rtt;
 mod sce;
 mod scream;
 mod shapers;
