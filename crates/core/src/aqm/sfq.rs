@@ -257,7 +257,7 @@ impl Qdisc for Sfq {
                 let slot = usize::from(slot);
                 let is_deep = self.slots[slot].queue.len() >= self.params.depth as usize;
                 let refused = self.signal(slot, &mut pkt, log);
-                if let Some(reason) = refused.or(is_deep.then_some(Reason::FlowOverlimit)) {
+                if let Some(reason) = refused.or_else(|| is_deep.then_some(Reason::FlowOverlimit)) {
                     if !self.params.headdrop {
                         return log.drop(&pkt, reason);
                     }
