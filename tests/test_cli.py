@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -17,7 +17,9 @@ import pytest
 
 from conftest import FakeCore
 from sojourn.cli import call
+from sojourn.files import write_whole
 from sojourn.results import ResultSet
+from sojourn.suites import NAMES
 
 Write = Callable[..., str]
 Output = pytest.CaptureFixture[str]
@@ -167,7 +169,7 @@ def test_clean_takes_runs_only(scenario: Write, capsys: Output) -> None:
         (["run", "../up.toml"], "No such file"),
         (["run", "escape.toml"], "run name '../../escape'"),
         (["run", "etc1"], "nearest is 'ect1'"),
-        (["run", "."], "run ids of 9 suites; to run them, begin with the suite (ect1, bakeoff"),
+        (["run", "."], f"run ids of {len(NAMES)} suites; to run them, begin with the suite (ect1, bakeoff"),
         (["run", "prague/dualpi2/50Mbit", "--yes"], "is found in 8 run ids of 1 suite; to run them, begin with"),
         (["run", "ect1/("], "is no regular expression"),
         (["run", "ect1", "-s", "seed"], "expected KEY=VALUE"),
@@ -281,6 +283,50 @@ def test_many_runs_are_announced_and_a_terminal_is_asked(
     assert err.getvalue().count("start?") == asked
 
 
+def test_what_a_killed_process_left_beside_latest_is_in_nobodys_way(scenario: Write, capsys: Output) -> None:
+    Path("results").mkdir()
+    stale = Path(f"results/.latest-{os.getpid()}")
+    stale.symlink_to("gone")
+    assert call(["run", scenario()]) == 0
+    assert Path("results/latest").resolve().name.endswith("-one")
+    assert not stale.is_symlink()
+    # Nor is a run lost because the link cannot be made.
+    stale.mkdir()
+    assert call(["run", "one.toml", "--fresh"]) == 0
+    assert "results/latest does not point to" in capsys.readouterr().err
+    Path("results/.latest-1").symlink_to("gone")
+    assert call(["clean"]) == 0
+    assert not Path("results/.latest-1").is_symlink()
+
+
+@pytest.mark.parametrize(("file", "text"), [("queue.json", "[3]"), ("summary.json", "{"), ("manifest.json", "[]")])
+@pytest.mark.parametrize("option", [[], ["--markdown"]])
+def test_a_report_says_what_it_left_out(
+    core: FakeCore, scenario: Write, capsys: Output, file: str, text: str, option: list[str]
+) -> None:
+    assert call(["run", scenario("good"), scenario("bad"), "--out", "out"]) == 0
+    Path("out/bad", file).write_text(text)
+    assert call(["report", "out", "-o", "page", *option]) == 3
+    assert f"sojourn: out/bad/{file}: expected" in capsys.readouterr().err
+    assert f"out/bad/{file}: expected" in Path("page").read_text()
+
+
+def test_a_full_disk_leaves_the_old_file_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "page.html"
+    page.write_text("old")
+    write = Path.write_bytes
+
+    def full(self: Path, content: bytes) -> int:
+        write(self, content[:2])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match="No space"):
+        write_whole(page, "new page")
+    assert page.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [page]
+
+
 @pytest.mark.parametrize("out", ["/proc/nowhere", "file", "file/below"])
 def test_a_folder_that_cannot_hold_results_is_refused_before_the_first_run(
     core: FakeCore, scenario: Write, capsys: Output, out: str
@@ -374,22 +420,3 @@ def test_every_command_has_help_with_an_example(core: FakeCore, capsys: Output) 
                  "clean", "import flent", "export flent"):  # fmt: skip
         assert call([*verb.split(), "--help"]) == 0
         assert f"sojourn {verb}" in capsys.readouterr().out.split("xample", 1)[1]
-
-
-def test_completion_is_installed_for_the_shell_that_is_named(
-    core: FakeCore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
-) -> None:
-    monkeypatch.setattr(Path, "home", lambda: tmp_path)
-    assert call(["--install-completion", "bash"]) == 0
-    file = Path(capsys.readouterr().out.strip())
-    assert file.is_relative_to(tmp_path)
-    assert str(file) in (tmp_path / ".bashrc").read_text()
-    script = f"source {file}; COMP_WORDS=(sojourn plo) COMP_CWORD=1; _sojourn; echo ${{COMPREPLY[@]}}; complete -p"
-    done = subprocess.run(["/bin/bash", "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["plot", "complete -o default -F _sojourn sojourn"]
-    assert call(["--install-completion", "tcsh"]) == 2
-
-
-def test_the_package_is_the_command_too(core: FakeCore) -> None:
-    done = subprocess.run([sys.executable, "-m", "sojourn", "--help"], capture_output=True, text=True, check=True)
-    assert "Usage: sojourn COMMAND" in done.stdout

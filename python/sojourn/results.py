@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 MANIFEST = "manifest.json"
 SCHEMA = "sojourn/manifest/1"
 IN_PROGRESS = ".in-progress"
+LATEST = ".latest-"
 #: What depends on scenario, seed and version only.
 FILES = ("scenario.toml", "summary.json", "queue.json", "series.parquet")
 #: To make a folder that others remove when it is empty.
@@ -201,8 +202,8 @@ class ResultSet(Sequence[Run]):
     def open(cls, path: str | Path, errors: list[str] | None = None) -> ResultSet:
         """All runs at or below a folder.
 
-        With `errors`, a run whose manifest or series cannot be read is left out and gets a line
-        there; without, it raises `ResultsError`.
+        With `errors`, a run of which a file cannot be read is left out and gets a line there; without, one whose
+        manifest cannot be read raises `ResultsError`.
         """
         runs = []
         for folder in run_folders(Path(path)):
@@ -211,6 +212,7 @@ class ResultSet(Sequence[Run]):
                 run.manifest  # noqa: B018 - read now
                 if errors is not None:
                     run.names()
+                    run.summary, run.queues  # noqa: B018
             except ResultsError as error:
                 if errors is None:
                     raise
@@ -372,7 +374,9 @@ def point_latest(root: Path) -> None:
     link = root.parent / "latest"
     if link.exists() and not link.is_symlink():
         return
-    fresh = root.parent / f".latest-{os.getpid()}"
+    fresh = root.parent / f"{LATEST}{os.getpid()}"
+    # What a killed process of this number left.
+    fresh.unlink(missing_ok=True)
     fresh.symlink_to(root.name)
     fresh.replace(link)
 
@@ -389,6 +393,9 @@ def clean(root: Path, *, everything: bool, dry: bool) -> list[Path]:
                 parent = parent.parent
         if (link := root / "latest").is_symlink() and not link.exists():
             link.unlink()
+        for link in root.glob(f"{LATEST}*"):
+            if link.is_symlink():
+                link.unlink()
     return [*unfinished, *runs]
 
 

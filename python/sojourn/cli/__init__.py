@@ -55,6 +55,7 @@ app.command(importers := App(name="import", help="Turn results of other tools in
 importers.command(tools.import_flent, name="flent")
 app.command(exporters := App(name="export", help="Write runs in the formats of other tools."))
 exporters.command(tools.export_flent, name="flent")
+exporters.command(tools.export_csv, name="csv")
 app.command(kernel := App(name="kernel", help="Make the Linux kernel of the engine `linux`."))
 kernel.command(tools.kernel_build, name="build")
 

@@ -20,6 +20,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from sojourn import reference
+from sojourn.files import write_whole
 from sojourn.interop import flent
 from sojourn.metrics import Source
 from sojourn.plot import (
@@ -179,5 +180,4 @@ def save(figure: Figure, target: Path, *, heading: str, description: str) -> Non
         head, tag, rest = content.partition(b"<svg")
         opening, bracket, body = rest.partition(b">")
         content = head + tag + opening + bracket + b"\n " + said + body
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_bytes(content)
+    write_whole(target, content)

@@ -55,7 +55,7 @@ def rtt(source: Held) -> list[Curve]:
 
 
 def queue_delay(source: Held) -> list[Curve]:
-    """Sojourn time of each queue where something waited, ms; of a dual queue with both parts in use, either delay."""
+    """Sojourn time of each queue where something waited, ms; of a dual queue in full use, the delay of either part."""
     curves = []
     for port in ports(source):
         parts = [(f"{port} {part.upper()}", f"queue.{port}.delay_{part}") for part in ("l", "c")]
