@@ -162,7 +162,7 @@ def test_clean_takes_runs_only(scenario: Write, capsys: Output) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["run"], "expected suites (ect1, bakeoff, hackathon, linux72, future, scream-2024-10-28"),
+        (["run"], f"expected suites ({', '.join(NAMES)})"),
         (["run", "absent.toml"], "absent.toml: No such file or directory"),
         (["run", "broken.toml"], "broken.toml: "),
         (["run", "nameless.toml"], "expected a key `name`"),

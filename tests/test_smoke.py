@@ -183,7 +183,7 @@ def test_a_broken_run_is_one_line_and_the_others_are_compared(folder: Path) -> N
         )
     assert "1 run compared" in sojourn(folder, "compare", "broken").stdout
     page = sojourn(folder, "report", "broken", "-o", "broken.html")
-    assert page.returncode == 0
+    assert page.returncode == 3
     assert "expected the series of a run" in (folder / "broken.html").read_text()
 
 
