@@ -13,7 +13,8 @@ pub(crate) fn run_with(text: &str, overrides: &[(&str, String)]) -> Output {
         overrides.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
     let text = format!("name = \"test\"\n{text}");
     let parsed = load(&text, "test.toml", &overrides).unwrap_or_else(|e| panic!("{e}"));
-    let output = sojourn_sim::run(&parsed.scenario, &mut |_| true);
+    let output =
+        sojourn_sim::run(&parsed.scenario, &mut |_| true).unwrap_or_else(|e| panic!("{e}"));
     assert!(output.summary.complete);
     for q in &output.queues {
         let packets = q.sent_packets + q.dropped + q.backlog_packets;

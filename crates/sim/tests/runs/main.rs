@@ -17,5 +17,6 @@ mod registry;
 mod sce;
 mod scream;
 mod shapers;
+mod standstill;
 mod tunnels;
 mod windows;
