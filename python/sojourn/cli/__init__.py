@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import threading
 from collections.abc import Callable, Sequence
 
 from cyclopts import App, CycloptsError, Parameter
@@ -78,11 +77,17 @@ def call(arguments: Sequence[str] | None = None) -> int:
 
 def main() -> None:
     """Entry point of the console script."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    code = call()
-    if code == INTERRUPTED and threading.active_count() > 1:
-        os._exit(code)  # a second interrupt: leave the runs that are still stopping
-    sys.exit(code)
+    signal.signal(signal.SIGTERM, _interrupt)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell's background job ignores it
+        signal.signal(signal.SIGINT, _interrupt)
+    sys.exit(call())
+
+
+def _interrupt(_number: int, _frame: object) -> None:
+    """The first interrupt lets runs write what they have; the next one is the system's, which asks nobody."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    raise KeyboardInterrupt
 
 
 def _is_the_users(error: Exception) -> bool:

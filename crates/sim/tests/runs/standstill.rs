@@ -6,7 +6,7 @@ fn refused(text: &str) -> String {
     let text = format!("name = \"test\"\nduration = \"1s\"\n{text}");
     let parsed = load(&text, "test.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
     let output = sojourn_sim::run(&parsed.scenario, &mut |_| true);
-    output.err().expect("time stands still").to_string()
+    output.expect_err("time stands still").to_string()
 }
 
 const FLOW: &str = "[[flow]]\nname = \"f\"\ncc = \"cubic\"\n";
