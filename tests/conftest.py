@@ -6,6 +6,7 @@ runs the real engine.
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 import threading
@@ -68,11 +69,19 @@ class FakeCore(ModuleType):
             raise ScenarioError(f"{file}: {error}") from None
         if "name" not in document:
             raise ScenarioError(f"{file}: expected a key `name`")
+        document |= {key: value for key, value in overrides if key == "name"}
         seed = dict(overrides).get("seed", str(document.get("seed", 1)))
         lines = [f"{key} = {json.dumps(document[key])}" for key in ("name", "duration", "description")
                  if key in document]  # fmt: skip
-        shown = "".join(f"# {key}={value}\n" for key, value in overrides if key != "seed")
+        shown = "".join(f"# {key}={value}\n" for key, value in overrides if key not in ("seed", "name"))
         return "\n".join([*lines, f"seed = {seed}", ""]) + shown, ["a warning"]
+
+    def expand(self, text: str, file: str, overrides: list[tuple[str, str]]) -> list[tuple[list[tuple[str, str]], str]]:
+        self.resolve(text, file, overrides)
+        axes = tomllib.loads(text).get("sweep", {})
+        axes |= {key: [value] for key, value in overrides if key in axes}
+        points = [list(zip(axes, map(str, values), strict=True)) for values in itertools.product(*axes.values())]
+        return [(point, self.resolve(text, file, [*overrides, *point])[0]) for point in points]
 
     def run(self, resolved_toml: str, progress: Callable[[float], bool] | None = None) -> Result:
         document = tomllib.loads(resolved_toml)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
+import re
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +17,8 @@ import pytest
 
 from conftest import FakeCore
 from sojourn.cli import call
+from sojourn.files import write_whole
+from sojourn.results import ResultSet
 
 Write = Callable[..., str]
 Output = pytest.CaptureFixture[str]
@@ -30,8 +36,20 @@ def test_run_writes_a_whole_folder_and_latest_points_to_it(scenario: Write, caps
         "manifest.json", "queue.json", "scenario.toml", "series.parquet", "summary.json",
     }  # fmt: skip
     out, err = capsys.readouterr()
-    assert "flows.a.goodput_mbps" in out
+    assert re.search(r"^a +48\.0 ", out, re.MULTILINE)
+    assert "next: sojourn plot results/" in out
     assert "warning: a warning" in err
+
+
+def test_full_prints_every_number_and_quiet_prints_nothing(scenario: Write, capsys: Output) -> None:
+    assert call(["run", scenario(), "--out", "a", "--full"]) == 0
+    assert "flows.a.goodput_mbps  48" in capsys.readouterr().out
+    assert call(["run", scenario(), "--out", "b", "--quiet"]) == 0
+    assert capsys.readouterr() == ("", "")
+    assert call(["run", scenario("bad", description="fail"), "--out", "b", "-q"]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == "sojourn: bad failed: the engine fell over\n"
 
 
 def test_run_json_is_one_document(scenario: Write, capsys: Output) -> None:
@@ -150,6 +168,8 @@ def test_clean_takes_runs_only(scenario: Write, capsys: Output) -> None:
         (["run", "../up.toml"], "No such file"),
         (["run", "escape.toml"], "run name '../../escape'"),
         (["run", "etc1"], "nearest is 'ect1'"),
+        (["run", "."], "run ids of 8 suites; to run them, begin with the suite (ect1, bakeoff"),
+        (["run", "prague/dualpi2/50Mbit", "--yes"], "is found in 8 run ids of 1 suite; to run them, begin with"),
         (["run", "ect1/("], "is no regular expression"),
         (["run", "ect1", "-s", "seed"], "expected KEY=VALUE"),
         (["run", "ect1", "--jobs", "0"], "jobs"),
@@ -164,7 +184,7 @@ def test_clean_takes_runs_only(scenario: Write, capsys: Output) -> None:
         (["cc", "codle", "--json"], "nearest is 'codel'"),
         (["compare", "nowhere"], "no such results"),
         (["report", "nowhere"], "no such results"),
-        (["run", "ect1", "--out", "broken.toml"], "expected a folder"),
+        (["run", "nested.toml", "nested2.toml"], "the run 'nested/below' would be in the folder of the run 'nested'"),
         (["show", "."], "expected the folder of one run"),
         (["clean", "nowhere"], "no such results folder"),
         (["show", ".", "--log", "setup"], "--log setup: .: expected the folder of a finished run"),
@@ -181,6 +201,8 @@ def test_misuse_is_one_line_and_exit_code_2_and_leaves_nothing(
         "broken.toml": "name = ",
         "nameless.toml": "duration = '1s'",
         "escape.toml": "name = '../../escape'",
+        "nested.toml": "name = 'nested'",
+        "nested2.toml": "name = 'nested/below'",
     }.items():
         Path(name).write_text(text)
     before = sorted(Path().iterdir())
@@ -214,19 +236,174 @@ def test_a_variant_stands_in_the_ids_unless_it_is_the_default(core: FakeCore, ca
         assert capsys.readouterr().out.split() == [expected]
     assert call(["run", name, "-s", "seed=2", "--variant", "mine", "--dry"]) == 0
     assert capsys.readouterr().out.split() == [f"{name}~mine"]
+    # The first variant of some suite is a name like any other on a file of one's own.
+    Path("own.toml").write_text('name = "own"\n')
+    for variant in ("current", "p2b"):
+        assert call(["run", "own.toml", "-s", "link.b.rate=1Mbit", "--variant", variant, "--dry"]) == 0
+        assert capsys.readouterr().out.split() == [f"own~{variant}"]
     assert call(["list", "--variants", "bakeoff", "--json"]) == 0
     assert [row["variant"] for row in json.loads(capsys.readouterr().out)] == ["as-intended", "as-published", "p0"]
 
 
-def test_show_prints_scenario_and_summary(scenario: Write, capsys: Output) -> None:
+def test_patterns_that_name_a_suite_or_are_anchored_are_run(core: FakeCore, capsys: Output) -> None:
+    for pattern in (
+        "linux72",
+        "ect1/l4s-s1",
+        "^ect1/l4s-s1",
+        "^scream",
+        "/cubic/0ms$",
+        "bakeoff/sce-s5-oneflow/cubic/0ms",
+    ):
+        assert call(["run", pattern, "--dry"]) == 0
+        assert capsys.readouterr().out
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("answer", "runs"), [("y\n", 60), ("\n", 0), ("", 0), (None, 60)])
+def test_many_runs_are_announced_and_a_terminal_is_asked(
+    core: FakeCore, scenario: Write, capsys: Output, monkeypatch: pytest.MonkeyPatch, answer: str | None, runs: int
+) -> None:
+    command = ["run", scenario(), "--out", "out", "--seeds"]
+    err = io.StringIO() if answer is None else Terminal()
+    monkeypatch.setattr(sys, "stdin", io.StringIO() if answer is None else Terminal(answer))
+    monkeypatch.setattr(sys, "stderr", err)
+    assert call([*command, "60"]) == (0 if runs else 130)
+    assert "60 runs, about " in err.getvalue()
+    assert ("start? [y/N]" in err.getvalue()) == (answer is not None)
+    assert len(core.runs) == runs
+    assert call([*command, "61", "--yes"]) == 0
+    assert len(core.runs) == 61
+    asked = err.getvalue().count("start?")
+    assert call([*command[:-1], "--seed", "7"]) == 0
+    assert err.getvalue().count("start?") == asked
+
+
+def test_what_a_killed_process_left_beside_latest_is_in_nobodys_way(scenario: Write, capsys: Output) -> None:
+    Path("results").mkdir()
+    stale = Path(f"results/.latest-{os.getpid()}")
+    stale.symlink_to("gone")
+    assert call(["run", scenario()]) == 0
+    assert Path("results/latest").resolve().name.endswith("-one")
+    assert not stale.is_symlink()
+    # Nor is a run lost because the link cannot be made.
+    stale.mkdir()
+    assert call(["run", "one.toml", "--fresh"]) == 0
+    assert "results/latest does not point to" in capsys.readouterr().err
+    Path("results/.latest-1").symlink_to("gone")
+    assert call(["clean"]) == 0
+    assert not Path("results/.latest-1").is_symlink()
+
+
+@pytest.mark.parametrize(("file", "text"), [("queue.json", "[3]"), ("summary.json", "{"), ("manifest.json", "[]")])
+@pytest.mark.parametrize("option", [[], ["--markdown"]])
+def test_a_report_says_what_it_left_out(
+    core: FakeCore, scenario: Write, capsys: Output, file: str, text: str, option: list[str]
+) -> None:
+    assert call(["run", scenario("good"), scenario("bad"), "--out", "out"]) == 0
+    Path("out/bad", file).write_text(text)
+    assert call(["report", "out", "-o", "page", *option]) == 3
+    assert f"sojourn: out/bad/{file}: expected" in capsys.readouterr().err
+    assert f"out/bad/{file}: expected" in Path("page").read_text()
+
+
+def test_a_full_disk_leaves_the_old_file_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "page.html"
+    page.write_text("old")
+    write = Path.write_bytes
+
+    def full(self: Path, content: bytes) -> int:
+        write(self, content[:2])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match="No space"):
+        write_whole(page, "new page")
+    assert page.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [page]
+
+
+@pytest.mark.parametrize("out", ["/proc/nowhere", "file", "file/below"])
+def test_a_folder_that_cannot_hold_results_is_refused_before_the_first_run(
+    core: FakeCore, scenario: Write, capsys: Output, out: str
+) -> None:
+    file = scenario()
+    Path("file").touch()
+    assert call(["run", file, "--out", out]) == 2
+    assert f"sojourn: {out}: expected a folder that can be written" in capsys.readouterr().err
+    assert core.runs == []
+    assert sorted(path.name for path in Path().iterdir()) == ["file", file]
+
+
+SWEPT = """name = "swept"
+duration = "2s"
+description = "queues"
+[sweep]
+"link.b.qdisc" = ["dualpi2", "pfifo limit 9"]
+"""
+
+
+def test_every_combination_of_a_sweep_is_run_and_listed(core: FakeCore, capsys: Output) -> None:
+    Path("swept.toml").write_text(SWEPT)
+    ids = ["swept/dualpi2", "swept/pfifo-limit-9"]
+    assert call(["run", "swept.toml", "--dry"]) == 0
+    assert capsys.readouterr().out.split() == ids
+    assert call(["list", "swept.toml", "--json"]) == 0
+    assert [row["id"] for row in json.loads(capsys.readouterr().out)] == ids
+    assert call(["run", "swept.toml", "--out", "out"]) == 0
+    found = ResultSet.open("out")
+    assert list(found.runs) == ids
+    assert found.summary()["link.b.qdisc"].to_list() == ["dualpi2", "pfifo limit 9"]
+    # One value of it by itself is the same run.
+    assert call(["run", "swept.toml", "--out", "out", "-s", "link.b.qdisc=pfifo limit 9"]) == 0
+    assert sorted(core.runs) == ids
+    seeded = ["run", "swept.toml", "--seeds", "2", "--variant", "v", "-s", "flow.a.cc=reno", "--dry"]
+    capsys.readouterr()
+    assert call(seeded) == 0
+    assert capsys.readouterr().out.split() == [f"{name}~v{seed}" for name in ids for seed in ("", "@seed2")]
+
+
+def test_a_swept_seed_is_named_as_the_option_names_it(core: FakeCore, capsys: Output) -> None:
+    Path("swept.toml").write_text(f"{SWEPT}seed = [4, 5]\n")
+    assert call(["run", "swept.toml", "--dry"]) == 0
+    assert capsys.readouterr().out.split() == [
+        "swept/dualpi2", "swept/dualpi2@seed5", "swept/pfifo-limit-9", "swept/pfifo-limit-9@seed5",
+    ]  # fmt: skip
+    assert call(["run", "swept.toml", "--seeds", "2", "--dry"]) == 2
+    assert "the scenario's sweep varies the seed itself" in capsys.readouterr().err
+
+
+def test_show_prints_a_sweep_that_makes_the_same_runs(core: FakeCore, capsys: Output) -> None:
+    Path("swept.toml").write_text(SWEPT)
+    assert call(["show", "swept.toml"]) == 0
+    Path("again.toml").write_text(capsys.readouterr().out)
+    assert call(["run", "swept.toml", "again.toml", "--dry"]) == 0
+    assert capsys.readouterr().out.split() == ["swept/dualpi2", "swept/pfifo-limit-9"]
+    assert call(["show", "swept.toml", "--json"]) == 0
+    assert [run["id"] for run in json.loads(capsys.readouterr().out)["runs"]] == [
+        "swept/dualpi2",
+        "swept/pfifo-limit-9",
+    ]
+    assert call(["tc", "swept.toml"]) == 2
+    assert "its sweep makes 2 runs; choose one, such as -s link.b.qdisc=dualpi2" in capsys.readouterr().err
+
+
+def test_show_prints_the_table_of_a_run_and_with_full_its_scenario_too(scenario: Write, capsys: Output) -> None:
     call(["run", scenario(), "--out", "out"])
     capsys.readouterr()
-    assert call(["show", "out/one"]) == 0
+    assert call(["show", "out/one"]) == call(["show", "out"]) == 0
+    out = capsys.readouterr().out
+    assert len(re.findall(r"^a +48\.0 ", out, re.MULTILINE)) == 2
+    assert "next: sojourn plot out/one" in out
+    assert call(["show", "out/one", "--full"]) == 0
     out = capsys.readouterr().out
     assert 'name = "one"' in out
     assert "flows.a.goodput_mbps  48" in out
-    assert call(["show", "one.toml", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["schema"] == "sojourn/show/1"
+    assert call(["show", "one.toml", "--json"]) == call(["show", "out/one", "--json"]) == 0
+    assert capsys.readouterr().out.count('"schema": "sojourn/show/1"') == 2
 
 
 def test_algorithms_are_listed_and_explained(core: FakeCore, capsys: Output) -> None:

@@ -3,10 +3,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from sojourn import compare, metrics, reference
-from synthetic import S2, S2_STEM, flent_document, made_run, write_flent
+from sojourn.cli import call
+from synthetic import S2, S2_STEM, Made, flent_document, made_run, write_flent
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -110,6 +112,69 @@ def test_flows_with_other_names_are_matched_by_their_order() -> None:
     pair = compare.pair_up(S2, a, b)
     assert pair is not None
     assert [flow.goodput_mbps.diff for flow in pair.flows] == pytest.approx([1, 1])
+
+
+def counted(run_id: str, rate: float, retransmits: float) -> Made:
+    """A run whose flow repeated this much, and whose queue dropped twice and marked thrice as much."""
+    made = made_run(run_id, {"x": rate}, {"x": 20.0})
+    t = np.array([0.0, 45.0])
+    series = {name: made.series(name) for name in made.names()}
+    series["flow.x.retransmits"] = t, np.array([0.0, retransmits])
+    series["queue.bneck.drops"] = t, np.array([0.0, 2 * retransmits])
+    series["queue.bneck.marks"] = t, np.array([0.0, 3 * retransmits])
+    return Made(run_id, series)
+
+
+def compared(rows: list[tuple[str, float, float, float, float]]) -> compare.Comparison:
+    pairs = []
+    for run_id, rate_a, rate_b, again_a, again_b in rows:
+        pair = compare.pair_up(run_id, counted(run_id, rate_a, again_a), counted(run_id, rate_b, again_b))
+        assert pair is not None
+        pairs.append(pair)
+    return compare.Comparison(pairs=pairs, sides=("left", "right"))
+
+
+def test_drops_marks_and_retransmits_of_the_whole_run_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    result = compared([("a/10Mbit", 8.0, 9.0, 44.0, 40.0)])
+    document = result.document()["runs"][0]
+    assert document["flows"][0]["retransmits"] == {"a": 44.0, "b": 40.0, "diff": 4.0}
+    assert document["queues"] == {
+        "bneck": {"drops": {"a": 88.0, "b": 80.0, "diff": 8.0}, "marks": {"a": 132.0, "b": 120.0, "diff": 12.0}}
+    }
+    compare.show(result)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in lines if "whole run" in line] == [
+        ["retransmits,", "whole", "run", "44.00", "/", "40.00", "(+4.00)"],
+        ["bneck", "drops,", "whole", "run", "88.00", "/", "80.00", "(+8.00)"],
+        ["bneck", "marks,", "whole", "run", "132.0", "/", "120.0", "(+12.0)"],
+    ]
+
+
+def test_median_errors_are_of_means_over_seeds(capsys: pytest.CaptureFixture[str]) -> None:
+    rate = 10 * metrics.PAYLOAD_SHARE
+    result = compared(
+        [
+            # Errors of +10 and -10 % of the link cancel; 36 for 30 retransmits.
+            ("a/10Mbit", 0.6 * rate, 0.5 * rate, 50.0, 30.0),
+            ("a/10Mbit@seed2", 0.4 * rate, 0.5 * rate, 22.0, 30.0),
+            # One seed; of 29 retransmits no share is taken.
+            ("b/10Mbit", 0.58 * rate, 0.5 * rate, 58.0, 29.0),
+        ]
+    )
+    errors = [row.goodput_error_percent for row in result.means]
+    assert errors == pytest.approx([0.0, 8.0], abs=0.01)
+    assert [row.retransmits_error_percent for row in result.means] == [pytest.approx(20.0), None]
+    compare.show(result)
+    assert capsys.readouterr().out.splitlines()[-3:] == [
+        "Median absolute error of 2 flows, means over 1 to 2 seeds: goodput 4.00 % of the link ceiling",
+        "Median absolute error of 2 flows, means over 1 to 2 seeds: mean TCP RTT 0.00 %",
+        "Median absolute error of 1 flow, means over 1 to 2 seeds: retransmits (at least 30) 20.00 %",
+    ]
+
+
+def test_seeds_are_for_engines(sides: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(["compare", *map(str, sides), "--seeds", "2"]) == 2
+    assert "--seeds: only with --engines" in capsys.readouterr().err
 
 
 def test_ids_sort_by_their_numbers() -> None:

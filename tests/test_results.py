@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -79,12 +80,81 @@ def test_a_write_that_fails_leaves_the_old_run(core: FakeCore, tmp_path: Path, m
     assert [p.name for p in tmp_path.iterdir()] == ["x"]
 
 
+def test_a_folder_that_cannot_be_made_is_tried_for_a_while_only(
+    core: FakeCore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries = 0
+
+    def vanishing(*arguments: object, **keywords: object) -> str:
+        nonlocal tries
+        tries += 1
+        raise FileNotFoundError(2, "No such file or directory")
+
+    monkeypatch.setattr("tempfile.mkdtemp", vanishing)
+    with pytest.raises(FileNotFoundError):
+        results.write(Path("out"), {"id": "x"}, {})
+    assert 1 < tries < 1000
+
+
+def test_a_run_that_has_no_place_is_not_simulated(core: FakeCore, scenario: Callable[..., str]) -> None:
+    Path("out/one/mine").mkdir(parents=True)
+    with pytest.raises(sojourn.RunError, match="holds other things than a run"):
+        sojourn.run(scenario(), out="out")
+    assert core.runs == []
+
+
 def test_a_damaged_run_is_done_again(core: FakeCore, scenario: Callable[..., str]) -> None:
     file = scenario()
     run = sojourn.run(file, out="out")[0]
     (run.path / "manifest.json").write_text("{")
     sojourn.run(file, out="out")
     assert len(core.runs) == 2
+
+
+@pytest.mark.parametrize("name", results.FILES)
+@pytest.mark.parametrize("damage", ["emptied", "changed", "gone"])
+def test_a_run_with_a_damaged_file_is_no_cached_run(
+    core: FakeCore, scenario: Callable[..., str], name: str, damage: str
+) -> None:
+    file = scenario()
+    path = sojourn.run(file, out="out")[0].path / name
+    whole = path.read_bytes()
+    match damage:
+        case "emptied":
+            path.write_bytes(b"")
+        case "changed":
+            path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+        case "gone":
+            path.unlink()
+    sojourn.run(file, out="out")
+    assert len(core.runs) == 2
+    assert path.read_bytes() == whole
+    sojourn.run(file, out="out")
+    assert len(core.runs) == 2
+
+
+def test_a_run_is_on_the_disk_before_it_is_in_its_place(
+    core: FakeCore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[str] = []
+    fsync, rename = os.fsync, Path.rename
+
+    def synced(opened: int) -> None:
+        steps.append(f"sync {Path(f'/proc/self/fd/{opened}').readlink().name}")
+        fsync(opened)
+
+    def renamed(self: Path, target: Path) -> Path:
+        steps.append(f"rename to {target.name}")
+        return rename(self, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(Path, "rename", renamed)
+    results.write(tmp_path / "out", {"id": "a/b"}, {"summary.json": b"{}"})
+    building = steps[2].removeprefix("sync ")
+    assert steps == [
+        "sync summary.json", "sync manifest.json", f"sync {building}", "rename to b", "sync a", "sync out",
+        f"sync {tmp_path.name}",
+    ]  # fmt: skip
 
 
 def test_a_run_cannot_hold_another(core: FakeCore, tmp_path: Path) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -65,10 +67,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def sojourn(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def sojourn(folder: Path, *arguments: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "sojourn.cli", *arguments]
     reference = {"SOJOURN_REFERENCE": str(folder / "absent")}  # the shipped data must do
-    return subprocess.run(command, cwd=folder, env=os.environ | reference, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, cwd=folder, env=os.environ | reference | (env or {}), capture_output=True, text=True, check=False
+    )
 
 
 COMMANDS = (
@@ -99,6 +103,8 @@ COMMANDS = (
         for plot in ("tcp_delivery_with_rtt", "totals", "ping_cdf", "tcp_rtt_cdf", "tcp_cwnd")
     ),
     f"plot {S2_STEM}.flent.gz -o flent.png",
+    "plot results/a/smoke results/b/smoke -o both.svg",
+    "plot results/a/smoke -p flow.*.cc.alpha -p queue_delay -o alpha.pdf",
     "compare results/a",
     "compare results/a --report compared.html",
     "compare results/a results/a --only ect1",
@@ -181,6 +187,13 @@ def test_a_broken_run_is_one_line_and_the_others_are_compared(folder: Path) -> N
     assert "expected the series of a run" in (folder / "broken.html").read_text()
 
 
+def test_a_home_that_cannot_be_written_is_no_matter_of_the_users(folder: Path) -> None:
+    nowhere = {"MPLCONFIGDIR": "/proc/none", "HOME": "/proc/none", "XDG_CACHE_HOME": "/proc/none"}
+    done = sojourn(folder, "plot", "results/a/smoke", "--title", "\u6642\u9593", "-o", "quiet.png", env=nowhere)
+    assert done.returncode == 0
+    assert done.stderr == ""
+
+
 @pytest.mark.parametrize("command", ["list", "list ect1", "qdisc", "cc", "app"])
 def test_json_lists_are_arrays(folder: Path, command: str) -> None:
     rows = json.loads(sojourn(folder, *command.split(), "--json").stdout)
@@ -216,3 +229,20 @@ def test_one_worker_or_two_give_the_same_bytes(folder: Path) -> None:
     for file in files:
         if file.name != "manifest.json":
             assert (folder / "1" / file).read_bytes() == (folder / "2" / file).read_bytes()
+
+
+def test_every_shipped_sweep_makes_all_its_runs() -> None:
+    from sojourn.run import plan
+
+    swept = [
+        file for file in Path(__file__).parents[1].joinpath("scenarios").glob("*.toml") if "[sweep]" in file.read_text()
+    ]
+    assert len(swept) >= 6
+    for file in swept:
+        axes = tomllib.loads(file.read_text())["sweep"]
+        jobs = plan([file])
+        assert [job.scenario.swept for job in jobs] == [
+            dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())
+        ]
+        assert len({job.scenario.text for job in jobs}) == len(jobs)
+        assert all(job.scenario.document()["name"] == job.id for job in jobs)

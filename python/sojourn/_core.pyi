@@ -37,6 +37,9 @@ def schema() -> str:
 def resolve(text: str, file: str, overrides: list[tuple[str, str]]) -> tuple[str, list[str]]:
     """Validates a scenario; returns it with every default written out, and warnings."""
 
+def expand(text: str, file: str, overrides: list[tuple[str, str]]) -> list[tuple[list[tuple[str, str]], str]]:
+    """The runs of a file's sweep, or its only one: names and values of the axes, and the resolved scenario."""
+
 def run(resolved_toml: str, progress: Callable[[float], bool] | None = None) -> RunResult:
     """Runs a resolved scenario without the GIL.
 

@@ -10,30 +10,35 @@ from __future__ import annotations
 import json
 import re
 import sys
-import tomllib
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
-from sojourn import effects, metrics, reference
+from sojourn import effects, means, metrics, reference
 from sojourn.effects import Effect
 from sojourn.interop import flent
 from sojourn.metrics import FlowSummary, RunSummary, Source, Stats
-from sojourn.results import ResultsError, ResultSet, flatten
+from sojourn.results import ResultsError, ResultSet, Run, flatten
+from sojourn.text import harmless, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
+
+    from sojourn.means import FlowMeans
 
 SCHEMA = "sojourn/compare/1"
 QUANTILES = ("mean", "p50", "p95", "p99")
 MEASURED = ("ours", "measured")
 #: Rows of the printed list of effects.
 SHOWN = 30
+#: Columns of the table of means.
+WIDE = 150
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,11 @@ class Flow:
     tcp_rtt_ms: dict[str, Difference]
     #: Every kind of delay of the flow, TCP RTT included.
     delays: dict[str, dict[str, Difference]]
+    #: Segments, whole run.
+    retransmits: Difference
+    #: CE marks that reached the receiver, and those that the sender counted.
+    marks: Difference = Difference(None, None)
+    believed_marks: Difference = Difference(None, None)
 
 
 @dataclass(frozen=True)
@@ -82,6 +92,8 @@ class Pair:
     summary_b: RunSummary
     flows: tuple[Flow, ...]
     ping_ms: dict[str, Difference]
+    #: Of each queue that both sides have: `drops` and `marks`, packets of the whole run.
+    queues: dict[str, dict[str, Difference]]
 
     @property
     def ratio(self) -> Difference | None:
@@ -112,6 +124,9 @@ class Pair:
                     "goodput_mbps": flow.goodput_mbps.document(),
                     "delivery_rate_mbps": flow.delivery_rate_mbps.document(),
                     "tcp_rtt_ms": _documents(flow.tcp_rtt_ms),
+                    "marks": flow.marks.document(),
+                    "sender_believes_marks": flow.believed_marks.document(),
+                    "retransmits": flow.retransmits.document(),
                     **{
                         f"{kind.replace('-', '_').replace(' ', '_')}_ms": _documents(delay)
                         for kind, delay in flow.delays.items()
@@ -123,6 +138,7 @@ class Pair:
             "ratio": self.ratio and self.ratio.document(),
             "rtt_ms": self.rtt_ms.document(),
             "ping_ms": _documents(self.ping_ms),
+            "queues": {name: _documents(counts) for name, counts in self.queues.items()},
         }
 
 
@@ -145,6 +161,11 @@ class Comparison:
     def effects(self) -> list[Effect]:
         """Every quantity of every run over its seeds, by effect size."""
         return effects.effects([*self.pairs, *self.seeds])
+
+    @cached_property
+    def means(self) -> list[FlowMeans]:
+        """Every flow of every run, as means over the seeds that both sides have."""
+        return means.of(self.pairs)
 
     @property
     def goodput_error_percent(self) -> float | None:
@@ -169,6 +190,8 @@ class Comparison:
             "runs": [pair.document() for pair in self.pairs],
             "parameters": [{"key": key, "a": a, "b": b, "runs": runs} for (key, a, b), runs in self.parameters.items()],
             "method": effects.METHOD,
+            "flows": [row.document() for row in self.means],
+            "median_errors_of_flows": means.summary(self.means),
             "effects": [effect.document() for effect in self.effects],
             "verdict": effects.verdict(self.effects, self.sides),
             "summary": {
@@ -199,15 +222,15 @@ def compare(
     try:
         result = collect(a, b, only=only)
     except CompareError as error:
-        sys.stderr.write(f"sojourn compare: {error}\n")
+        sys.stderr.write(f"sojourn compare: {shortened(harmless(str(error)))}\n")
         return 2
     result.sides = sides or MEASURED
     for line in result.errors:
-        sys.stderr.write(f"sojourn compare: {line}\n")
+        sys.stderr.write(f"sojourn compare: {shortened(harmless(line))}\n")
     if as_json:
         sys.stdout.write(json.dumps(result.document(), indent=2, allow_nan=False) + "\n")
     else:
-        _print(result)
+        show(result)
     if page is not None:
         page(result)
     if result.errors:
@@ -220,7 +243,8 @@ def names_of(a: Path, b: Path) -> tuple[str, str] | None:
     if b.is_file() or (b.is_dir() and flent.files(b)):
         return None
     a, b = a.resolve(), b.resolve()
-    return (a.name, b.name) if a.name != b.name else (f"{a.parent.name}/{a.name}", f"{b.parent.name}/{b.name}")
+    names = (a.name, b.name) if a.name != b.name else (f"{a.parent.name}/{a.name}", f"{b.parent.name}/{b.name}")
+    return harmless(names[0]), harmless(names[1])
 
 
 class CompareError(ValueError):
@@ -292,8 +316,8 @@ def _scenario(source: Source) -> dict[str, Any] | None:
     """The scenario of a simulated run."""
     path = getattr(source, "path", None)
     try:
-        return tomllib.loads((path / "scenario.toml").read_text(encoding="utf-8")) if path else None
-    except (OSError, ValueError):
+        return Run(path).document if path else None
+    except ResultsError:
         return None
 
 
@@ -328,12 +352,33 @@ def pair_up(run_id: str, a: Source, b: Source, over: metrics.Window | None = Non
         b,
         ours,
         theirs,
-        tuple(_flow(of_a, of_b) for of_a, of_b in _matched(ours.flows, theirs.flows)),
+        tuple(
+            _flow(of_a, of_b, _counted(a, b, f"flow.{of_a.name}.retransmits", f"flow.{of_b.name}.retransmits"))
+            for of_a, of_b in _matched(ours.flows, theirs.flows)
+        ),
         spread(ours.ping_ms, theirs.ping_ms),
+        dict(_queues(a, b)),
     )
 
 
-def _flow(a: FlowSummary, b: FlowSummary) -> Flow:
+def _queues(a: Source, b: Source) -> Iterator[tuple[str, dict[str, Difference]]]:
+    for name in a.names():
+        if (match := re.fullmatch(r"queue\.(.+)\.drops", name)) and name in b.names():
+            counts = {what: _counted(a, b, f"queue.{match[1]}.{what}") for what in ("drops", "marks")}
+            yield match[1], counts
+
+
+def _counted(a: Source, b: Source, name: str, name_b: str | None = None) -> Difference:
+    """The last values of a counter."""
+
+    def last(source: Source, of: str) -> float | None:
+        _, values = metrics.finite(source, of)
+        return float(values[-1]) if values.size else None
+
+    return Difference(last(a, name), last(b, name_b or name))
+
+
+def _flow(a: FlowSummary, b: FlowSummary, retransmits: Difference) -> Flow:
     rate_a, rate_b = a.delivery_rate_mbps, b.delivery_rate_mbps
     return Flow(
         a.name,
@@ -345,6 +390,9 @@ def _flow(a: FlowSummary, b: FlowSummary) -> Flow:
             for kind in metrics.DELAYS
             if kind in {**a.delays, **b.delays}
         },
+        retransmits,
+        Difference(a.marks, b.marks),
+        Difference(a.believed_marks, b.believed_marks),
     )
 
 
@@ -411,7 +459,8 @@ def _measured(ours: Mapping[str, Source], errors: list[str]) -> dict[str, Source
     return found
 
 
-def _print(result: Comparison) -> None:
+def show(result: Comparison) -> None:
+    """Prints it for people."""
     console = Console(highlight=False)
     console.width = max(console.width, 100)
     seeds = len({effects.base_of(pair.id) for pair in result.pairs}) < len(result.pairs)
@@ -420,22 +469,29 @@ def _print(result: Comparison) -> None:
         console.print(_table(pair, result.sides))
         console.print()
     _print_effects(result, console)
+    if seeds:
+        console.width = max(console.width, WIDE)
+        console.print(means.table(result.means, result.sides))
+        console.print()
     for (key, a, b), runs in result.parameters.items():
         of = f" in {runs} runs" if runs > 1 else ""
-        console.print(_escape(f"{key}{of}: {a} / {b}"), soft_wrap=True)
-    console.print(_escape(conclusion(result)), soft_wrap=True)
+        console.print(escape(f"{key}{of}: {a} / {b}"), soft_wrap=True)
+    console.print(escape(conclusion(result)), soft_wrap=True)
     if result.effects:
-        console.print(_escape(effects.verdict(result.effects, result.sides)), soft_wrap=True)
+        console.print(escape(effects.verdict(result.effects, result.sides)), soft_wrap=True)
+    if len(result.means) > 1:
+        for line in means.lines(result.means):
+            console.print(escape(line), soft_wrap=True)
 
 
 def _table(pair: Pair, sides: tuple[str, str]) -> Table:
     """One run: a column a flow, a row a quantity."""
     opens, closes = pair.summary_b.window_s
-    heading = f"{_escape(pair.id)}, {opens:.1f}-{closes:.1f} s"
+    heading = f"{escape(pair.id)}, {opens:.1f}-{closes:.1f} s"
     table = Table(title=heading, title_justify="left", title_style="bold", box=None)
-    table.add_column(f"{_escape(sides[0])} / {_escape(sides[1])} (difference)", no_wrap=True)
+    table.add_column(f"{escape(sides[0])} / {escape(sides[1])} (difference)", no_wrap=True)
     for flow in pair.flows:
-        table.add_column(_escape(flow.name), justify="right", no_wrap=True)
+        table.add_column(escape(flow.name), justify="right", no_wrap=True)
     pinged = any(value.a is not None or value.b is not None for value in pair.ping_ms.values())
     if pinged:
         table.add_column("ping", justify="right", no_wrap=True)
@@ -447,8 +503,19 @@ def _table(pair: Pair, sides: tuple[str, str]) -> Table:
             for key in QUANTILES:
                 columns = [*of_flows, *([ping] if ping else [])]
                 table.add_row(f"{kind} {key}, ms", *(_cell(column[key]) if column else "" for column in columns))
+    summaries = (*pair.summary_a.flows, *pair.summary_b.flows)
+    if any(flow.marks_text not in ("", "0") for flow in summaries):
+        table.add_row("marks received", *(_cell(flow.marks) for flow in pair.flows))
+    if any(flow.believes_otherwise for flow in summaries):
+        table.add_row("marks the sender believes", *(_cell(flow.believed_marks) for flow in pair.flows))
     if pair.ratio is not None:
         table.add_row("goodput 2nd/1st flow", "", _cell(pair.ratio))
+    if any(flow.retransmits.diff is not None for flow in pair.flows):
+        table.add_row("retransmits, whole run", *(_cell(flow.retransmits) for flow in pair.flows))
+    for name, counts in pair.queues.items():
+        for what, value in counts.items():
+            if value.a or value.b:
+                table.add_row(escape(f"{name} {what}, whole run"), _cell(value))
     return table
 
 
@@ -462,13 +529,13 @@ def _print_effects(result: Comparison, console: Console) -> None:
     for heading in ("", "run", "quantity"):
         table.add_column(heading, overflow="fold")
     for heading in (*result.sides, "difference", "95 % interval", "effect", "d"):
-        table.add_column(_escape(heading), justify="right", no_wrap=True)
+        table.add_column(escape(heading), justify="right", no_wrap=True)
     for effect in result.effects[:SHOWN]:
         low_high = effect.interval
         table.add_row(
             "*" if effect.distinct else "",
-            _escape(effect.run),
-            _escape(f"{effect.quantity}{'' if effect.unit == '1' else f', {effect.unit}'}"),
+            escape(effect.run),
+            escape(f"{effect.quantity}{'' if effect.unit == '1' else f', {effect.unit}'}"),
             f"{effect.a:.4g}",
             f"{effect.b:.4g}",
             f"{effect.diff:+.3g}",
@@ -502,10 +569,6 @@ def conclusion(result: Comparison) -> str:
 
 def _documents(values: dict[str, Difference]) -> dict[str, dict[str, float | None]]:
     return {key: value.document() for key, value in values.items()}
-
-
-def _escape(text: str) -> str:
-    return text.replace("[", r"\[")
 
 
 def _cell(value: Difference) -> str:

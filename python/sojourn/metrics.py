@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
 FloatArray = npt.NDArray[np.float64]
@@ -45,6 +45,9 @@ DEFINITIONS: dict[str, str] = {
     "flow's first `ss` sample with a delivery rate and closes 1 s before the first flow's last. "
     "The window of the measured run is used for both sides. For simulated runs without a measured "
     "counterpart it is the measuring window of their scenario.",
+    "marks": "Packets with CE that reached the receiver in the window. What the sender believes stands beside them "
+    "where it is another number by more than 1 %: an ACK of many segments leaves AccECN's counter ambiguous "
+    "(RFC 9768 3.2.2.5), and with classic ECN every segment counts that is acknowledged with ECE.",
     "percentile": "Linear interpolation between order statistics (p50 is the median).",
     "ratio": "Goodput of the second flow to start divided by that of the first.",
     "utilisation": "%, layer-2 bytes that left the busiest link over what its rate allows, in the measuring window; "
@@ -139,6 +142,22 @@ class FlowSummary:
     tcp_rtt_ms: Stats | None
     one_way_ms: Stats | None = None
     completion_ms: Stats | None = None
+    marks: float | None = None
+    """Packets with CE that reached the receiver in the window."""
+    believed_marks: float | None = None
+    """Those that the sender counted from the feedback; AccECN can be ambiguous."""
+
+    @property
+    def believes_otherwise(self) -> bool:
+        """Whether the sender's count is another by more than 1 %."""
+        if self.marks is None or self.believed_marks is None:
+            return False
+        return abs(self.believed_marks - self.marks) > 0.01 * self.marks
+
+    @property
+    def marks_text(self) -> str:
+        """The marks, and the sender's belief where it is another."""
+        return marks_text([self])
 
     @property
     def delays(self) -> dict[str, Stats]:
@@ -168,6 +187,16 @@ class RunSummary:
         """Unweighted mean of the flows' mean TCP RTT."""
         means = [flow.tcp_rtt_ms.mean for flow in self.flows if flow.tcp_rtt_ms is not None]
         return sum(means) / len(means) if means else None
+
+
+def marks_text(flows: Sequence[FlowSummary]) -> str:
+    """The marks of flows together, and their senders' belief where it is another."""
+    if all(flow.marks is None for flow in flows):
+        return ""
+    text = f"{sum(flow.marks or 0 for flow in flows):.0f}"
+    if any(flow.believes_otherwise for flow in flows):
+        text += f" (sender believes {sum(flow.believed_marks or 0 for flow in flows):.0f})"
+    return text
 
 
 def finite(source: Source, name: str) -> tuple[FloatArray, FloatArray]:
@@ -265,6 +294,16 @@ def goodput(source: Source, flow: str, over: Window) -> float | None:
     return float(after - before) * 8e-6 / (over[1] - over[0])
 
 
+def counted(source: Source, name: str, over: Window) -> float | None:
+    """Growth of a counter within the window; None if the source does not have it."""
+    t, total = finite(source, name)
+    if t.size == 0:
+        return None
+    # A counter that begins within the window has counted from 0.
+    before, after = (total[index - 1] if (index := np.searchsorted(t, edge, "right")) else 0.0 for edge in over)
+    return float(after - before)
+
+
 def rate_over_time(source: Source, flow: str, step: float = 1.0) -> tuple[FloatArray, FloatArray]:
     """Goodput in consecutive intervals of `step` seconds: their middles and Mbit/s."""
     t, total = finite(source, f"flow.{flow}.goodput_bytes")
@@ -279,19 +318,27 @@ def summarise(source: Source, over: Window | None = None) -> RunSummary | None:
     over = over or window(source)
     if over is None:
         return None
-    ping = pings(source)
+    window_s, ping = over, pings(source)
+
+    def inside_window(name: str) -> Stats | None:
+        return Stats.of(inside(source, name, window_s))
+
     return RunSummary(
         over,
         tuple(
             FlowSummary(
                 flow,
                 goodput(source, flow, over),
-                Stats.of(inside(source, f"flow.{flow}.delivery_rate", over)),
-                *(Stats.of(inside(source, f"flow.{flow}.{series}", over)) for series in DELAYS.values()),
+                inside_window(f"flow.{flow}.delivery_rate"),
+                inside_window(f"flow.{flow}.{DELAYS[RTT]}"),
+                inside_window(f"flow.{flow}.{DELAYS[ONE_WAY]}"),
+                inside_window(f"flow.{flow}.{DELAYS[COMPLETION]}"),
+                counted(source, f"flow.{flow}.ce_received", over),
+                counted(source, f"flow.{flow}.ce", over),
             )
             for flow in flows(source)
         ),
-        Stats.of(inside(source, ping[0], over)) if ping else None,
+        inside_window(ping[0]) if ping else None,
     )
 
 

@@ -13,13 +13,14 @@ PLAIN_INTERVAL_S = 10.0
 class Progress:
     """Counts runs and simulated seconds; shows the rate and the time left."""
 
-    def __init__(self, runs: int, simulated_s: float) -> None:
+    def __init__(self, runs: int, simulated_s: float, *, quiet: bool = False) -> None:
         self.runs = runs
         self.simulated_s = simulated_s
         self.started = self.spoke = time.monotonic()
         self.line = ""
         self._bar = None
-        if sys.stderr.isatty():
+        self._quiet = quiet
+        if not quiet and sys.stderr.isatty():
             from rich.console import Console
             from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
             from rich.progress import Progress as Bar
@@ -51,6 +52,8 @@ class Progress:
 
     def update(self, finished_runs: int, done_s: float) -> None:
         """Says how far the whole set is."""
+        if self._quiet:
+            return
         now = time.monotonic()
         rate = done_s / max(now - self.started, 1e-9)
         line = f"{finished_runs}/{self.runs} runs, {rate:.0f} simulated s/s"

@@ -11,16 +11,17 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from sojourn import _core, algorithms, linux, results, suites
 from sojourn.progress import Progress
-from sojourn.results import ResultSet, Run
+from sojourn.results import ResultsError, ResultSet, Run
 from sojourn.scenario import Resolved, Scenario, load
+from sojourn.text import harmless, shortened
 
 RESULTS = Path("results")
 Engine = Literal["sim", "linux"]
@@ -95,29 +96,40 @@ def plan(
 ) -> list[Job]:
     """Resolves targets into jobs with distinct ids; raises `ScenarioError` on the first bad one.
 
+    A scenario with a `[sweep]` is a job for each combination of its values, and named by them.
     Several seeds count from `seed` or the scenario's own; after the first, ids end in `@seedN`. A
     `variant` is one of the suite's, or a name for what the overrides change; other than the suite's
     first one it stands in the id, so that both can be in one folder: `ID~variant@seedN`.
     """
     if variant is not None:
         check_variant(variant, named=bool(overrides))
-    is_default = any(variant == next(iter(suites.variants(name))) for name in suites.NAMES)
-    label = "" if variant is None or is_default else f"~{variant}"
     found: dict[str, Job] = {}
-    for scenario in _scenarios(targets, variant):
+    for scenario, suite in _scenarios(targets, variant):
+        # A suite's first variant needs no name in it; on a file of one's own every name is one.
+        is_default = variant is None or (suite is not None and variant == next(iter(suites.variants(suite))))
+        label = "" if is_default else f"~{variant}"
         settings = dict(overrides or {})
         if seed is not None:
             settings["seed"] = str(seed)
-        first = scenario.resolve(settings)
-        start = results.seed_of(first.text)
-        for number in range(start, start + seeds):
-            resolved = first if seeds == 1 else scenario.resolve({**settings, "seed": str(number)})
-            name = str(resolved.document()["name"])
-            job_id = f"{name}{label}" + ("" if number == start else f"@seed{number}")
-            results.check_id(job_id)
-            if found.get(job_id, Job(job_id, resolved, 0)).scenario.text != resolved.text:
-                raise _core.ScenarioError(f"two different scenarios are named {job_id!r}")
-            found[job_id] = Job(job_id, resolved, duration_s(resolved))
+        points = scenario.expand(settings)
+        starts: dict[str, int] = {}
+        if seeds > 1 and len({point.swept.get("seed") for point in points}) > 1:
+            raise _core.ScenarioError(f"{scenario.file}: --seeds: the scenario's sweep varies the seed itself")
+        for first in points:
+            name, start = str(first.document()["name"]), results.seed_of(first.text)
+            known = starts.setdefault(name, start)
+            for number in range(start, start + seeds):
+                changed = {**settings, **first.swept, "name": name, "seed": str(number)}
+                resolved = first if seeds == 1 else replace(scenario.resolve(changed), swept=first.swept)
+                job_id = f"{name}{label}" + ("" if number == known else f"@seed{number}")
+                results.check_id(job_id)
+                if found.get(job_id, Job(job_id, resolved, 0)).scenario.text != resolved.text:
+                    raise _core.ScenarioError(f"two different scenarios are named {job_id!r}")
+                found[job_id] = Job(job_id, resolved, duration_s(resolved))
+    for job_id in found:
+        above = next((part for part in map(str, PurePosixPath(job_id).parents) if part in found), None)
+        if above:
+            raise _core.ScenarioError(f"the run {job_id!r} would be in the folder of the run {above!r}")
     return list(found.values())
 
 
@@ -156,16 +168,21 @@ def select(pattern: str, variant: str | None = None) -> list[suites.Case]:
     return chosen
 
 
+def is_file(target: str | Path) -> bool:
+    """Whether a target names a scenario file."""
+    return isinstance(target, Path) or target.endswith(".toml")
+
+
 def find(target: str | Path, variant: str | None = None) -> list[Scenario]:
     """Scenarios of a file, a suite, an id or a regular expression; suites in this variant."""
-    if isinstance(target, Path) or target.endswith(".toml"):
+    if is_file(target):
         try:
             return [load(target)]
         except OSError as error:
             raise _core.ScenarioError(f"{target}: {error.strerror or error}") from None
         except UnicodeDecodeError:
             raise _core.ScenarioError(f"{target}: is not UTF-8 text") from None
-    return [Scenario(case.toml, case.id) for case in select(target, variant)]
+    return [Scenario(case.toml, case.id) for case in select(str(target), variant)]
 
 
 def new_folder(name: str) -> Path:
@@ -184,15 +201,23 @@ def execute(
     jobs: int | None = None,
     fresh: bool = False,
     verify: bool = False,
+    quiet: bool = False,
     kernel: linux.Kernel | None = None,
 ) -> list[Outcome]:
     """Runs jobs into `out`, skipping those already there; a failing run does not stop the others.
 
-    They run in the simulator, or each on a `kernel` of its own.
+    They run in the simulator, or each on a `kernel` of its own. With `quiet` only failures are reported.
 
-    An interrupt ends the running ones early, writes what they have, and is raised again. With
-    `verify` every job runs twice and fails if one byte differs.
+    Raises `ResultsError` before the first one if `out` cannot hold results. An interrupt ends the
+    running ones early, writes what they have, and is raised again. With `verify` every job runs
+    twice and fails if one byte differs.
     """
+    try:
+        results.check_folder(out)
+    except ResultsError:
+        # Results on a read-only disk are still good for what is there.
+        if fresh or verify or not all(results.existing(out, job.id, _identity(job, kernel)[2]) for job in todo):
+            raise
     go, stop = threading.Event(), threading.Event()
     done_s = {job.id: 0.0 for job in todo}
     pool = ThreadPoolExecutor(max_workers=max(1, jobs or os.cpu_count() or 1))
@@ -210,14 +235,14 @@ def execute(
             return _one(job, out, fresh=fresh, verify=verify, kernel=kernel, advance=advance)
         # A panic of the engine arrives as a BaseException; it is this run's failure.
         except BaseException as error:
-            text = " ".join(str(error).split()) or type(error).__name__
+            text = shortened(harmless(" ".join(str(error).split()))) or type(error).__name__
             return Outcome(job.id, "failed", error=text)
         finally:
             done_s[job.id] = job.duration_s
 
     futures: dict[Future[Outcome], Job] = {}
     try:
-        with Progress(len(todo), sum(job.duration_s for job in todo)) as progress:
+        with Progress(len(todo), sum(job.duration_s for job in todo), quiet=quiet) as progress:
             try:
                 for job in todo:
                     futures[pool.submit(work, job)] = job
@@ -241,8 +266,18 @@ def execute(
         go.set()
         pool.shutdown(wait=False, cancel_futures=True)
         if out.exists() and out.resolve().parent == RESULTS.resolve():
-            results.point_latest(out)
+            try:
+                results.point_latest(out)
+            except OSError as error:
+                print(f"sojourn: warning: {RESULTS / 'latest'} does not point to {out}: {error}", file=sys.stderr)
     return [future.result() for future in futures]
+
+
+def _identity(job: Job, kernel: linux.Kernel | None) -> tuple[str, dict[str, str], str]:
+    """Version of the engine, digests of algorithms from outside, and the hash of both and the scenario."""
+    version = linux.version(kernel) if kernel else _core.version()
+    own = algorithms.digests(job.scenario.text)
+    return version, own, results.digest(job.scenario.text, version, own)
 
 
 def on_linux(todo: Iterable[Job]) -> linux.Kernel:
@@ -260,9 +295,28 @@ def duration_s(scenario: Resolved) -> float:
     return float(match[1]) * scale[match[2]] if match else 1.0
 
 
-def _scenarios(targets: Iterable[Scenario | str | Path], variant: str | None) -> Iterable[Scenario]:
+def _scenarios(targets: Iterable[Scenario | str | Path], variant: str | None) -> Iterable[tuple[Scenario, str | None]]:
+    """Scenarios, and the suite of each that is of one."""
     for target in targets:
-        yield from [target] if isinstance(target, Scenario) else find(target, variant)
+        if isinstance(target, Scenario):
+            yield target, None
+        elif is_file(target):
+            yield find(target)[0], None
+        else:
+            cases = select(str(target), variant)
+            _check_aim(str(target), cases)
+            yield from ((Scenario(case.toml, case.id), case.id.partition("/")[0]) for case in cases)
+
+
+def _check_aim(pattern: str, cases: Sequence[suites.Case]) -> None:
+    """Raises `ScenarioError` for a pattern that may match far more than it was meant to."""
+    if pattern.startswith(("^", *suites.NAMES)) or pattern.endswith("$") or cases[0].id == pattern:
+        return
+    count = len({case.id.partition("/")[0] for case in cases})
+    raise _core.ScenarioError(
+        f"{pattern!r} is found in {len(cases)} run ids of {count} suite{'s' if count > 1 else ''}; to run them, "
+        f"begin with the suite ({', '.join(suites.NAMES)}) or with ^"
+    )
 
 
 def _one(
@@ -275,11 +329,10 @@ def _one(
     advance: Callable[[float], bool],
 ) -> Outcome:
     text = job.scenario.text
-    version = linux.version(kernel) if kernel else _core.version()
-    own = algorithms.digests(text)
-    wanted = results.digest(text, version, own)
+    version, own, wanted = _identity(job, kernel)
     if not fresh and not verify and (run := results.existing(out, job.id, wanted)):
         return Outcome(job.id, "cached", run=run)
+    results.check_place(out, job.id)
     started, clock = datetime.now(UTC), time.monotonic()
     result = linux.run(job.scenario, kernel, advance) if kernel else _core.run(text, advance)
     wall_s = time.monotonic() - clock
@@ -296,6 +349,7 @@ def _one(
         "seed": results.seed_of(text),
         "hash": wanted,
         **({"algorithms": own} if own else {}),
+        **({"sweep": dict(job.scenario.swept)} if job.scenario.swept else {}),
         "complete": result.complete,
         "warnings": list(job.scenario.warnings),
         "started": started.isoformat(timespec="seconds"),

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sojourn import _core
 
 BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+#: Characters of a run's name that one swept value may take; the rest of a longer one is a hash.
+LONGEST_VALUE = 40
+#: What a run is called by other means, or not at all.
+UNNAMED = ("seed", "name", "description")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +36,32 @@ class Scenario:
         text, warnings = _core.resolve(self.text, self.file, list((overrides or {}).items()))
         return Resolved(text, tuple(warnings))
 
+    def expand(self, overrides: Mapping[str, str] | None = None) -> list[Resolved]:
+        """All runs of the `[sweep]`, the first axis changing slowest, or the one run of a scenario without.
+
+        Each is named by its values: `NAME/dualpi2+delay-20ms`. An override of a swept name is that axis's only value.
+        """
+        settings = dict(overrides or {})
+        points = [dict(values) for values, _ in _core.expand(self.text, self.file, list(settings.items()))]
+        if not any(points):
+            return [self.resolve(settings)]
+        named = [{key: value for key, value in point.items() if key not in UNNAMED} for point in points]
+        labels = _labels(named)
+        runs = []
+        for point, values in zip(points, named, strict=True):
+            run = self.resolve({**settings, **point})
+            if values:
+                label = "+".join(labels[item] for item in values.items())
+                name = f"{run.document()['name']}/{label}"
+                run = self.resolve({**settings, **point, "name": name})
+            runs.append(Resolved(run.text, run.warnings, point))
+        return runs
+
+    def sweep(self, overrides: Mapping[str, str] | None = None) -> dict[str, object]:
+        """The `[sweep]` as the file has it, without the names that are overridden."""
+        axes = tomllib.loads(self.text).get("sweep", {})
+        return {key: values for key, values in axes.items() if key not in (overrides or {})}
+
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
@@ -38,6 +69,8 @@ class Resolved:
 
     text: str
     warnings: tuple[str, ...] = ()
+    #: Swept names and the values that this run has of them.
+    swept: Mapping[str, str] = field(default_factory=dict)
 
     def document(self) -> dict[str, object]:
         """The text as dictionaries and lists."""
@@ -47,6 +80,43 @@ class Resolved:
 def load(path: str | Path) -> Scenario:
     """Reads a scenario file."""
     return Scenario(Path(path).read_text(encoding="utf-8"), str(path))
+
+
+def _labels(points: Iterable[Mapping[str, str]]) -> dict[tuple[str, str], str]:
+    """Of each swept name and value: what it is called in a run's name.
+
+    A word stands for itself; before a number stands the end of its name, as long as it takes to tell the axes apart.
+    """
+    items = list(dict.fromkeys(item for point in points for item in point.items()))
+    keys = list(dict.fromkeys(key for key, _ in items))
+    short = {key: _part(_ending(key, keys)) for key in keys}
+    plain: dict[tuple[str, str], str] = {}
+    for key, value in items:
+        part = _part(value)
+        bare = part[:1].isalpha() and part not in ("true", "false")
+        plain[key, value] = part if bare else f"{short[key]}-{part}"
+    called = [(key, label) for (key, _), label in plain.items()]
+    return {
+        item: label
+        if len(label) <= LONGEST_VALUE and called.count((item[0], label)) == 1
+        else f"{label[:LONGEST_VALUE].rstrip('-.')}-{hashlib.sha256(item[1].encode()).hexdigest()[:6]}"
+        for item, label in plain.items()
+    }
+
+
+def _ending(key: str, keys: Sequence[str]) -> str:
+    """The last parts of a dotted name that no other name ends in."""
+    parts = key.split(".")
+    for length in range(1, len(parts)):
+        ending = ".".join(parts[-length:])
+        if not any(other != key and f".{other}".endswith(f".{ending}") for other in keys):
+            return ending
+    return key
+
+
+def _part(text: str) -> str:
+    """A text as a part of a run's name."""
+    return re.sub(r"[^A-Za-z0-9_.]+", "-", text.replace("%", "pct")).strip("-.")
 
 
 def to_toml(document: Mapping[str, object]) -> str:

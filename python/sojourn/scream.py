@@ -60,9 +60,9 @@ class Stats:
     in_flight: int
     """Bytes in flight."""
     queue_delay_s: float
-    """Estimate of the bottleneck's queue."""
+    """Estimate of the bottleneck's queue; NaN before the first feedback."""
     srtt_s: float
-    """Smoothed RTT."""
+    """Smoothed RTT; NaN before the first feedback."""
     sent_rate_bps: float
     """Rate of all streams, bit/s."""
     ce_percent: float

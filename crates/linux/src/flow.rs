@@ -2,8 +2,10 @@
 
 use sojourn_core::{Dur, Rate, Time};
 use sojourn_scenario::{Flow, Measure};
+use sojourn_trace::summary::Totals;
 use sojourn_trace::{
-    Completions, FlowSummary, Goodput, GroupId, OneWay, OneWaySummary, Recorder, Statistics, Voice,
+    Completions, FlowSummary, Goodput, GroupId, Marks, OneWay, OneWaySummary, Recorder, Statistics,
+    Voice,
 };
 use sojourn_transport::app::{self, App, voip};
 
@@ -47,7 +49,9 @@ impl Sampled {
         self.last = sample;
         let answered = self.answers.map(|(_, answered)| answered);
         series.sample(self.group, at, |probe| {
-            for (name, unit, value) in columns(&sample) {
+            // A connection that has measured none yet reports 0.
+            let known = |name: &str| name != "rtt" || sample.tx.rtt_us > 0;
+            for (name, unit, value) in columns(&sample).into_iter().filter(|c| known(c.0)) {
                 probe.put(name, unit, value);
             }
             if let Some(answered) = answered {
@@ -111,6 +115,9 @@ impl Sampled {
     ) -> FlowSummary {
         let in_window = |name| Statistics::of(samples(series, self.group, name, window));
         let (sender, receiver) = self.totals();
+        let (sender, receiver): (Totals, Totals) =
+            (sender.into_iter().collect(), receiver.into_iter().collect());
+        let under_way = f64::from(self.last.tx.in_flight);
         FlowSummary {
             name: flow.name.clone(),
             app: (flow.app != "bulk").then(|| flow.app.clone()),
@@ -121,10 +128,11 @@ impl Sampled {
             rtt_ms: in_window(".rtt"),
             cwnd_segments: in_window(".cwnd"),
             one_way: self.one_way(flow),
+            marks: Marks::of([&sender, &receiver], flow.tcp.ecn.feedback(), under_way),
             media: None,
             completions: self.completions(series, window, rate),
-            sender: sender.into_iter().collect(),
-            receiver: receiver.into_iter().collect(),
+            sender,
+            receiver,
         }
     }
 

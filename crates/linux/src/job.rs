@@ -48,6 +48,9 @@ pub struct Device {
     pub namespace: String,
     /// Its name there.
     pub name: String,
+    /// Of policers, which are actions of a filter: `ingress` or `egress`, where that filter is. Empty for disciplines.
+    #[serde(default)]
+    pub hook: String,
     /// Queues on it.
     pub queues: Vec<QueuePlace>,
 }
@@ -57,7 +60,7 @@ pub struct Device {
 pub struct QueuePlace {
     /// Name of the port, as in [`PortSpec`](sojourn_scenario::PortSpec).
     pub port: String,
-    /// Disciplines above it: 0 at the root.
+    /// Disciplines above it: 0 at the root. Of a policer: actions before it.
     pub depth: usize,
 }
 

@@ -148,6 +148,11 @@ pub(crate) fn at_depth(rows: &[Value], depth: usize) -> Option<&Value> {
     Some(row)
 }
 
+/// The counters of an action in a filter's row.
+pub(crate) fn action_at(rows: &[Value], place: usize) -> Option<&Value> {
+    rows.iter().find_map(|row| row["options"]["actions"].get(place)?.get("stats"))
+}
+
 fn kind(row: &Value) -> &str {
     row["kind"].as_str().unwrap_or_default()
 }

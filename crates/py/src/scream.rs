@@ -79,7 +79,7 @@ impl PySender {
         self.0.ecn().on_tos(0)
     }
 
-    /// Names and values.
+    /// Names and values; NaN for what no feedback has told yet.
     fn stats(&self) -> Vec<(&'static str, f64)> {
         let State { counts, lost, ce_percent, now } = self.0.state();
         vec![
@@ -91,8 +91,8 @@ impl PySender {
             ("lost", lost as f64),
             ("cwnd", f64::from(now.cwnd)),
             ("in_flight", f64::from(now.in_flight)),
-            ("queue_delay_s", f64::from(now.queue_delay)),
-            ("srtt_s", f64::from(now.srtt)),
+            ("queue_delay_s", now.measured_rtt.map_or(f64::NAN, |_| now.queue_delay.into())),
+            ("srtt_s", now.measured_rtt.map_or(f64::NAN, f64::from)),
             ("sent_rate_bps", f64::from(now.rates.sent)),
             ("ce_percent", f64::from(ce_percent)),
         ]

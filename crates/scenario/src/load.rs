@@ -42,8 +42,8 @@ pub struct SweepPoint {
 const MAX_RUNS: usize = 100_000;
 
 /// Reads a scenario file. `file_name` is for messages, and the names of trace files are relative to
-/// its folder; `overrides` are dotted names with
-/// texts, applied in order before validation. An override of a swept key removes that axis.
+/// its folder; `overrides` are dotted names with texts, applied in order before validation. An
+/// override of a swept key is that axis's only value.
 pub fn load(
     text: &str,
     file_name: &str,
@@ -126,12 +126,12 @@ fn prepare(
         let Value::Array(values) = node.value else {
             return fail(node.origin, "expected an array");
         };
-        if overrides.iter().any(|(overridden, _)| *overridden == key) {
-            continue;
-        }
         if key == "sweep" || key.starts_with("sweep.") {
             return fail(node.origin, "a sweep cannot vary itself");
         }
+        // The axis stays, so that a run has the same name whether others run beside it or not.
+        let given = overrides.iter().rev().find(|(overridden, _)| *overridden == key);
+        let values = given.map_or(values, |(_, value)| vec![Node::raw(value)]);
         let Some(first) = values.first() else {
             return fail(node.origin, "expected at least one value");
         };
@@ -219,10 +219,23 @@ impl Value {
     /// The value as an override would write it.
     fn plain(&self) -> String {
         match self {
-            Self::Text(text) => text.clone(),
+            Self::Text(text) | Self::Raw(text) => text.clone(),
+            other => other.inline(),
+        }
+    }
+
+    /// The value in a line of TOML.
+    fn inline(&self) -> String {
+        match self {
             Self::Array(items) => {
-                let items: Vec<String> = items.iter().map(|item| item.value.shown()).collect();
+                let items: Vec<_> = items.iter().map(|item| item.value.inline()).collect();
                 format!("[{}]", items.join(", "))
+            }
+            Self::Table(entries) => {
+                let pairs = entries.iter().map(|(key, node)| (key, node.value.inline()));
+                let pairs: Vec<_> =
+                    pairs.map(|(key, value)| format!("{key:?} = {value}")).collect();
+                format!("{{ {} }}", pairs.join(", "))
             }
             other => other.shown(),
         }

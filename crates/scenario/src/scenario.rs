@@ -1,6 +1,7 @@
 //! A validated scenario. After parsing there is no invalid state left for an engine to check:
 //! names are resolved to indices, every algorithm text has been built once, times are in order.
 
+use sojourn_core::cc::Feedback;
 use sojourn_core::impair::trace::Traces;
 use sojourn_core::impair::tunnel;
 use sojourn_core::{Dur, Rate, Rng, Time};
@@ -139,6 +140,19 @@ pub enum EcnMode {
     Dctcp,
     /// RFC 3168, and ESCE for packets marked ECT(1) (`tcp_sce`).
     Sce,
+}
+
+impl EcnMode {
+    /// The feedback that it asks for.
+    pub fn feedback(self) -> Feedback {
+        match self {
+            Self::Off => Feedback::None,
+            Self::Rfc3168 => Feedback::Rfc3168,
+            Self::AccEcn => Feedback::AccEcn,
+            Self::Dctcp => Feedback::Dctcp,
+            Self::Sce => Feedback::Sce,
+        }
+    }
 }
 
 /// How a receiver with SCE chooses the ACKs that carry ESCE.

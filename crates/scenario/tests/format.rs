@@ -204,12 +204,12 @@ set = {{ \"link.b.rate\" = \"40Mbit\" }}
 fn sweep_runs_the_product_with_the_first_axis_slowest() {
     let text = format!(
         "{MINIMAL}[sweep]\n\"link.b.rate\" = [\"9Mbit\", \"4Mbit\"]\nseed = [3, 1]\n\
-         \"flow.f.path\" = [[\"a\", \"b\"]]\n"
+         \"flow.f.path\" = [[\"a\", \"b\"]]\n\"flow.f.tcp\" = [{{ ecn = \"off\", pacing = true }}]\n"
     );
     let axes = parsed(&text, &[]).axes;
     assert_eq!(
         axes.iter().map(|a| a.key.as_str()).collect::<Vec<_>>(),
-        ["link.b.rate", "seed", "flow.f.path"]
+        ["link.b.rate", "seed", "flow.f.path", "flow.f.tcp"]
     );
     let points = expand(&text, "f.toml", &[]).unwrap();
     let seen: Vec<_> = points
@@ -227,6 +227,8 @@ fn sweep_runs_the_product_with_the_first_axis_slowest() {
     }
     let fixed = expand(&text, "f.toml", &[("seed".into(), "5".into())]).unwrap();
     assert_eq!(fixed.iter().map(|p| p.scenario.seed).collect::<Vec<_>>(), [5, 5]);
+    // A swept name that is overridden stays an axis, so that the run keeps the name of its values.
+    assert_eq!(fixed[0].values[1], ("seed".to_owned(), "5".to_owned()));
     assert_eq!(expand(MINIMAL, "f.toml", &[]).unwrap().len(), 1);
 }
 

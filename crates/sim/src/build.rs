@@ -13,11 +13,19 @@ use crate::link::Port;
 pub(crate) const CHECKED: &str = "the scenario has built every algorithm once";
 
 /// Surroundings of what is built at `now`, on the clock of a queue of this age.
-pub(crate) fn env(scenario: &Scenario, name: &str, now: Time, age: Dur, medium: &Medium) -> Env {
+pub(crate) fn env(
+    scenario: &Scenario,
+    name: &str,
+    role: Role,
+    now: Time,
+    age: Dur,
+    medium: &Medium,
+) -> Env {
+    let at_ingress = matches!(role, Role::Ingress(_));
     let (traces, medium) = (scenario.traces.clone(), medium.clone());
     let rng = Rng::named(scenario.seed, name);
     let origin = Time::ZERO + age;
-    Env { name: name.to_owned(), now, origin, traces, medium, ..Env::ethernet(rng) }
+    Env { name: name.to_owned(), at_ingress, now, origin, traces, medium, ..Env::ethernet(rng) }
 }
 
 /// The ports with their queues, and what the tunnels' ends know of the packets between them. The
@@ -61,8 +69,10 @@ fn age(scenario: &Scenario, link: &str) -> Dur {
 
 /// The queue with its shaper, which has run for `age` without traffic.
 fn link_queue(spec: &PortSpec, scenario: &Scenario, age: Dur, medium: &Medium) -> Box<dyn Qdisc> {
-    let env =
-        |part: &str| env(scenario, &format!("link.{}.{part}", spec.name), Time::ZERO, age, medium);
+    let env = |part: &str| {
+        let name = format!("link.{}.{part}", spec.name);
+        env(scenario, &name, spec.role, Time::ZERO, age, medium)
+    };
     let leaf = qdiscs::build(&spec.qdisc, env("qdisc")).expect(CHECKED);
     let mut qdisc = match &spec.shaper {
         Some(shaper) => qdiscs::build_shaped(shaper, leaf, &env("shaper")).expect(CHECKED),

@@ -4,7 +4,7 @@
 use sojourn_core::aqm::Log;
 use sojourn_core::impair::Medium;
 use sojourn_core::impair::tunnel::InnerHeaders;
-use sojourn_core::{Kind, Packet, Rate, Time, qdiscs};
+use sojourn_core::{Kind, Packet, Time, qdiscs};
 use sojourn_scenario::topology::{Role, Topology};
 use sojourn_scenario::{Change, Edit, Scenario};
 use sojourn_trace::{Frames, GroupId, Metrics, Output, Recorder, Summary, Window};
@@ -395,10 +395,11 @@ impl<'s> Engine<'s> {
 
     fn edit(&mut self, p: usize, edit: &Edit, index: usize) {
         let port = &mut self.ports[p];
+        port.allow(self.now, self.scenario.measure);
         let name = format!("{}.change{index}", port.name);
         // What is new has no age.
         let now = port.clock(self.now);
-        let env = env(self.scenario, &name, now, port.age, &self.media[port.link]);
+        let env = env(self.scenario, &name, port.role, now, port.age, &self.media[port.link]);
         match edit {
             Edit::Delay(delay) => port.delay = *delay,
             Edit::Rate(rate) if port.wire.is_some() => port.wire = Some(*rate),
@@ -471,8 +472,10 @@ impl<'s> Engine<'s> {
         }
         self.assert_balanced();
         let window = self.scenario.measure;
-        let length = window.to.min(self.now).since(window.from);
-        let queues: Vec<_> = self.ports.iter().map(|p| p.summary(capacity(p), length)).collect();
+        for port in &mut self.ports {
+            port.allow(self.now, window);
+        }
+        let queues: Vec<_> = self.ports.iter().map(Port::summary).collect();
         let flows = self.scenario.flows.iter().enumerate();
         let flows: Vec<_> = flows.map(|(n, _)| self.flow_summary(n)).collect();
         let pings = self.scenario.pings.iter().enumerate();
@@ -520,9 +523,4 @@ fn rearm(port: &Port, p: usize, now: Time, events: &mut EventQueue) {
     if port.wire.is_some() {
         events.set(slot + 1, port.free_at(now));
     }
-}
-
-/// The rate that bounds a port: its wire's, or its shaper's.
-fn capacity(port: &Port) -> Option<Rate> {
-    port.wire.or_else(|| port.qdisc.capacity())
 }

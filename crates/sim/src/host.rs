@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use sojourn_core::cc::{Controller, Feedback};
 use sojourn_core::{FlowId, Kind, Packet, Rng, Time, cc};
-use sojourn_scenario::{EcnMode, Flow, Measure, Ping, SceMode, Scenario};
+use sojourn_scenario::{Flow, Measure, Ping, SceMode, Scenario};
 use sojourn_trace::{Frames, OneWay};
 use sojourn_transport::app::voip::Voice;
 use sojourn_transport::app::{self, App, MediaFlow, Tcp};
@@ -177,13 +177,7 @@ fn tcp(flow: &Flow, seed: u64) -> Tcp {
     let needs = cc::build(flow.cc.as_deref().expect(READ)).expect(READ).needs();
     let config = Config {
         kernel: kernel(&flow.tcp),
-        ecn: match flow.tcp.ecn {
-            EcnMode::Off => Feedback::None,
-            EcnMode::Rfc3168 => Feedback::Rfc3168,
-            EcnMode::AccEcn => Feedback::AccEcn,
-            EcnMode::Dctcp => Feedback::Dctcp,
-            EcnMode::Sce => Feedback::Sce,
-        },
+        ecn: flow.tcp.ecn.feedback(),
         tos: flow.tos,
         mtu: flow.tcp.mtu,
         timestamps: flow.tcp.timestamps,

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use sojourn_core::aqm::{Backlog, Event, Log, Qdisc, Reason, Stats};
 use sojourn_core::{Dur, FlowId, Packet, Probe, Rate, Time};
+use sojourn_scenario::Measure;
 use sojourn_scenario::topology::{PortSpec, Role};
 use sojourn_trace::summary::Totals;
 use sojourn_trace::{DelayHistogram, QueueSummary};
@@ -86,6 +87,9 @@ pub(crate) struct Port {
     marks: [u64; Reason::COUNT],
     sojourn: DelayHistogram,
     window_bytes: u64,
+    /// Bits times ns/s that the rates in force have allowed within the window; none if a time had no rate.
+    allowed: Option<u128>,
+    allowed_until: Time,
     recent_sojourn: Dur,
     recent_packets: u64,
 }
@@ -122,6 +126,8 @@ impl Port {
             marks: [0; Reason::COUNT],
             sojourn: DelayHistogram::default(),
             window_bytes: 0,
+            allowed: Some(0),
+            allowed_until: Time::ZERO,
             recent_sojourn: Dur::ZERO,
             recent_packets: 0,
         }
@@ -313,8 +319,23 @@ impl Port {
         text
     }
 
+    /// The rate that bounds what leaves: the wire's, or the shaper's.
+    pub(crate) fn capacity(&self) -> Option<Rate> {
+        self.wire.or_else(|| self.qdisc.capacity())
+    }
+
+    /// Adds what the rate has allowed of the window since the last call, before the rate changes.
+    pub(crate) fn allow(&mut self, now: Time, window: Measure) {
+        let from = std::mem::replace(&mut self.allowed_until, now).max(window.from);
+        let length = now.min(window.to).since(from);
+        if length > Dur::ZERO {
+            let bits = self.capacity().map(|rate| u128::from(rate.0) * u128::from(length.0));
+            self.allowed = self.allowed.zip(bits).map(|(sum, more)| sum + more);
+        }
+    }
+
     /// Accounts and statistics at the end of the run.
-    pub(crate) fn summary(&self, capacity: Option<Rate>, window: Dur) -> QueueSummary {
+    pub(crate) fn summary(&self) -> QueueSummary {
         let held = self.qdisc.backlog();
         let mut stats = Stats::default();
         self.qdisc.stats(&mut stats);
@@ -322,14 +343,15 @@ impl Port {
             let named = Reason::ALL.iter().zip(counts).filter(|(_, n)| **n > 0);
             named.map(|(r, n)| (r.name(), *n as f64)).collect::<Totals>()
         };
-        let utilisation = capacity
-            .filter(|_| window > Dur::ZERO)
-            .map(|rate| self.window_bytes as f64 / (rate.0 as f64 / 8.0 * window.as_secs_f64()));
+        let allowed = self.allowed.filter(|bits| *bits > 0);
+        let utilisation = allowed.map(|bits| self.window_bytes as f64 * 8e9 / bits as f64);
         QueueSummary {
             name: self.name.clone(),
             qdisc: self.describe(),
             received_packets: self.received.packets,
             received_bytes: self.received.bytes,
+            duplicated: self.duplicated.packets,
+            duplicated_bytes: self.duplicated.bytes,
             sent_packets: self.sent.packets,
             sent_bytes: self.sent.bytes,
             dropped: self.dropped.packets,

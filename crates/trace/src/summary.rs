@@ -8,6 +8,7 @@ use serde::ser::{SerializeMap, Serializer};
 
 use crate::completion::Completions;
 use crate::frames::FrameSummary;
+use crate::marks::Marks;
 use crate::metrics::{DelayStatistics, Statistics};
 use crate::one_way::OneWaySummary;
 
@@ -62,6 +63,9 @@ pub struct FlowSummary {
     /// What a media flow's encoder and frames did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub media: Option<MediaSummary>,
+    /// CE marks, unless the receiver counts none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub marks: Option<Marks>,
     /// Completion times of transfers or responses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completions: Option<Completions>,
@@ -108,6 +112,11 @@ pub struct QueueSummary {
     pub received_packets: u64,
     /// Bytes that entered.
     pub received_bytes: u64,
+    /// Packets that the queue has added, netem's duplicates: what entered and what was added is
+    /// what left, was dropped or is held.
+    pub duplicated: u64,
+    /// Bytes of these.
+    pub duplicated_bytes: u64,
     /// Packets that left.
     pub sent_packets: u64,
     /// Bytes that left.
@@ -130,6 +139,6 @@ pub struct QueueSummary {
     pub stats: Totals,
     /// Time from enqueue to dequeue of packets that left within the window, ms.
     pub sojourn_ms: Option<DelayStatistics>,
-    /// Bytes that left within the window over the capacity at the end of the run.
+    /// Bytes that left within the window over those that the rates in force allowed.
     pub utilisation: Option<f64>,
 }

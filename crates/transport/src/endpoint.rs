@@ -1,6 +1,6 @@
 //! What an engine sees of an end point.
 
-use sojourn_core::{Ecn, Kind, Probe, Time};
+use sojourn_core::{Dur, Ecn, Kind, Probe, Time};
 
 use crate::media;
 use crate::tcp::Segment;
@@ -98,6 +98,14 @@ pub trait Endpoint: Send {
     /// Totals for the summary.
     fn totals(&self) -> FlowProbe {
         FlowProbe::default()
+    }
+}
+
+/// Puts a smoothed RTT into the series, once there is one: zero is the value before the first
+/// measurement.
+pub(crate) fn put_rtt(probe: &mut Probe<'_>, srtt: Dur) {
+    if srtt > Dur::ZERO {
+        probe.put("rtt", "ms", srtt.as_millis_f64());
     }
 }
 

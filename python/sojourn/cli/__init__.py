@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 
 from cyclopts import App, CycloptsError, Parameter
@@ -77,6 +79,9 @@ def call(arguments: Sequence[str] | None = None) -> int:
 
 def main() -> None:
     """Entry point of the console script."""
+    if not sys.warnoptions:  # what libraries warn of is ours to mend; PYTHONWARNINGS=default shows it
+        warnings.simplefilter("ignore")
+        logging.disable(logging.WARNING)
     signal.signal(signal.SIGTERM, _interrupt)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell's background job ignores it
         signal.signal(signal.SIGINT, _interrupt)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -9,8 +10,10 @@ from cyclopts import Parameter
 
 from sojourn import results, suites
 from sojourn.algorithms import load_algorithms
+from sojourn.cli import screen
 from sojourn.cli.common import (
     FAILED,
+    INTERRUPTED,
     OK,
     SOME_FAILED,
     AtLeastOne,
@@ -19,15 +22,19 @@ from sojourn.cli.common import (
     Out,
     Set,
     UsageError,
+    agreed,
     one,
     overrides,
     print_json,
+    printable,
     say,
     slug,
 )
 from sojourn.notify import Notifier
 from sojourn.results import Run
-from sojourn.run import RESULTS, Engine, Outcome, execute, new_folder, on_linux, plan, select
+from sojourn.run import RESULTS, Engine, Outcome, execute, is_file, new_folder, on_linux, plan, select
+from sojourn.scenario import Scenario, to_toml
+from sojourn.text import harmless
 
 
 def run(
@@ -44,6 +51,9 @@ def run(
     variant: str | None = None,
     dry: bool = False,
     notify: str | None = None,
+    yes: bool = False,
+    full: bool = False,
+    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"])] = False,
     as_json: Json = False,
 ) -> int:
     """Run suites, scenario files, or the runs whose id matches a regular expression.
@@ -53,7 +63,7 @@ def run(
     `sojourn run ect1/l4s --load my_cc.py -s flow.prague.cc=myaimd`
 
     Args:
-        targets: Suite names, TOML files or regular expressions over run ids.
+        targets: Suite names, TOML files, or regular expressions over run ids that begin with a suite or ^.
         set_: Change a value of every scenario, as `link.bneck.rate=100Mbit`; repeatable.
         load: Python file with controllers or queues of your own; repeatable.
         out: Folder of the results; runs already in it are skipped. Default: a new one in results/.
@@ -67,20 +77,22 @@ def run(
         dry: Resolve and list the runs, and write nothing.
         notify: Command to run at the end, with a sentence about it as its last argument and `SOJOURN_STATUS`
             (done, failed or interrupted), `_FOLDER` and `_ELAPSED` in its environment.
+        yes: Do not ask before more than 50 runs or 10 minutes; nor is asked without a terminal.
+        full: Print every number, not a table that fits the screen.
+        quiet: Print nothing but errors.
         as_json: Print one JSON document.
     """
     if not targets:
         raise UsageError(f"expected suites ({', '.join(suites.NAMES)}), ids or TOML files to run")
-    if out and out.exists() and not out.is_dir():
-        raise UsageError(f"--out {out}: expected a folder, found a file")
     if verify and engine == "linux":
         raise UsageError("--verify: the kernel draws its own random numbers, so that no two runs are the same")
     notifier = Notifier(notify) if notify else None
     load_algorithms(load or ())
     todo = plan(targets, overrides(set_), seed=seed, seeds=seeds, variant=variant)
     kernel = on_linux(todo) if engine == "linux" else None
-    for warning in dict.fromkeys(w for job in todo for w in job.scenario.warnings):
-        say(f"warning: {warning}")
+    if not quiet:
+        for warning in dict.fromkeys(w for job in todo for w in job.scenario.warnings):
+            say(f"warning: {warning}")
     if dry:
         if as_json:
             print_json([{"id": job.id, "duration_s": job.duration_s} for job in todo])
@@ -88,8 +100,10 @@ def run(
             print("\n".join(job.id for job in todo))
         return OK
     folder = out or new_folder(slug(targets[0]))
+    if not (quiet or agreed(todo, engine=engine, jobs=jobs, yes=yes)):
+        return INTERRUPTED
     try:
-        outcomes = execute(todo, folder, jobs=jobs, fresh=fresh, verify=verify, kernel=kernel)
+        outcomes = execute(todo, folder, jobs=jobs, fresh=fresh, verify=verify, quiet=quiet, kernel=kernel)
     except KeyboardInterrupt:
         _tell(notifier, folder, "interrupted", {})
         raise
@@ -98,9 +112,11 @@ def run(
     if as_json:
         rows = [_outcome_row(outcome) for outcome in outcomes]
         print_json({"schema": "sojourn/run/1", "path": str(folder), "runs": rows})
-    else:
-        if len(outcomes) == 1 and outcomes[0].run:
-            _print_summary(outcomes[0].run)
+    elif not quiet:
+        there = [outcome.run for outcome in outcomes if outcome.run]
+        _print_runs(there, full=full)
+        if there:
+            screen.show_next(folder, there)
         print(f"{folder}: " + ", ".join(f"{n} {s}" for s, n in counts.items() if n))
     return OK if not counts["failed"] else FAILED if len(outcomes) == 1 else SOME_FAILED
 
@@ -128,18 +144,18 @@ def list_(
     variants: Annotated[bool, Parameter(name="--variants")] = False,
     as_json: Json = False,
 ) -> int:
-    """List the runs of all suites, of one, or those whose id matches a regular expression.
+    """List the runs of all suites, of one, of a scenario file, or those whose id matches a regular expression.
 
-    Examples: `sojourn list ect1`, `sojourn list --variants`
+    Examples: `sojourn list ect1`, `sojourn list my.toml`, `sojourn list --variants`
 
     Args:
-        pattern: Suite name or regular expression.
+        pattern: Suite name, TOML file or regular expression.
         variants: List the variants of the suites instead.
         as_json: Print a JSON array.
     """
     if variants:
         return _variants(pattern, as_json=as_json)
-    cases = select(pattern) if pattern else list(suites.every())
+    cases = list(_of_file(pattern) if is_file(pattern) else select(pattern)) if pattern else list(suites.every())
     if as_json:
         keys = ("id", "description", "question", "duration_s", "reference")
         print_json([{key: getattr(case, key) for key in keys} for case in cases])
@@ -148,6 +164,12 @@ def list_(
         for case in cases:
             print(f"{case.id:{width}}  {case.duration_s:4.0f} s  {case.description}")
     return OK
+
+
+def _of_file(file: str) -> Iterator[suites.Case]:
+    for job in plan([file]):
+        about = str(job.scenario.document().get("description", ""))
+        yield suites.Case(job.id, about, "", job.duration_s, job.scenario.text, None)
 
 
 def _variants(suite: str | None, *, as_json: bool) -> int:
@@ -175,9 +197,10 @@ def show(
     variant: str | None = None,
     load: Load = None,
     log: Literal["setup", "teardown"] | None = None,
+    full: bool = False,
     as_json: Json = False,
 ) -> int:
-    """Print a scenario with every default written out; for a finished run also its summary.
+    """Print a scenario with every default written out; of a finished run its table, of several a line each.
 
     Examples: `sojourn show ect1/l4s-s1-oneflow/prague/dualpi2/50Mbit/20ms`,
     `sojourn show results/latest --log teardown`
@@ -189,32 +212,67 @@ def show(
         variant: Variant of the run's suite, such as `as-published`.
         log: Of a finished run or of all in a results folder: the commands that set it up, or the statistics
             of its queues and flows at the end.
+        full: Print every number, and of one run the scenario, not a table that fits the screen.
         as_json: Print one JSON document.
     """
     load_algorithms(load or ())
     if log:
         return _show_logs(Path(target), log, as_json=as_json)
-    if (Path(target) / results.MANIFEST).is_file():
-        finished = Run(Path(target))
-        text = finished.scenario if (finished.path / "scenario.toml").exists() else ""
-        document = {"manifest": finished.manifest, "scenario": text, "summary": finished.summary}
-    else:
-        if Path(target).is_dir():
-            raise UsageError(f"{target}: expected the folder of one run, with a {results.MANIFEST}")
-        finished = None
-        resolved = one(target, variant).resolve(overrides(set_))
-        for warning in resolved.warnings:
-            say(f"warning: {warning}")
-        text = resolved.text
-        document = {"scenario": text}
+    if Path(target).is_dir():
+        return _show_runs(Path(target), full=full, as_json=as_json)
+    text, document = _shown(one(target, variant), overrides(set_))
     if as_json:
         print_json({"schema": "sojourn/show/1", **document})
-        return OK
-    print(text, end="")
-    if finished:
-        print()
-        _print_summary(finished)
+    else:
+        print(text, end="")
     return OK
+
+
+def _shown(scenario: Scenario, settings: dict[str, str]) -> tuple[str, dict[str, Any]]:
+    """A scenario as a file that makes the same runs, and as a document."""
+    runs = scenario.expand(settings)
+    for warning in dict.fromkeys(warning for run in runs for warning in run.warnings):
+        say(f"warning: {warning}")
+    if len(runs) == 1:
+        return runs[0].text, {"scenario": runs[0].text}
+    names = [str(run.document()["name"]) for run in runs]
+    sweep = to_toml({"sweep": scenario.sweep(settings)}) + "".join(f"# {name}\n" for name in names)
+    rows = [{"id": name, "sweep": dict(run.swept), "scenario": run.text} for name, run in zip(names, runs, strict=True)]
+    return (text := scenario.resolve(settings).text + sweep), {"scenario": text, "runs": rows}
+
+
+def _show_runs(folder: Path, *, full: bool, as_json: bool) -> int:
+    runs = list(results.ResultSet.open(folder))
+    if not runs:
+        raise UsageError(f"{folder}: expected the folder of one run, with a {results.MANIFEST}, or of several")
+    if as_json:
+        documents = [_document(run) for run in runs]
+        alone = len(runs) == 1
+        print_json({"schema": "sojourn/show/1", **(documents[0] if alone else {"runs": documents})})
+        return OK
+    if full and len(runs) == 1:
+        print("\n".join(map(printable, _scenario(runs[0]).splitlines())), end="\n\n")
+    _print_runs(runs, full=full)
+    if not full:
+        screen.show_next(folder, runs)
+    return OK
+
+
+def _print_runs(runs: Sequence[Run], *, full: bool) -> None:
+    if len(runs) > 1:
+        screen.show_runs(runs, full=full)
+    elif runs and full:
+        screen.show_all(runs[0])
+    elif runs:
+        screen.show_run(runs[0])
+
+
+def _document(run: Run) -> dict[str, Any]:
+    return {"manifest": run.manifest, "scenario": _scenario(run), "summary": run.summary}
+
+
+def _scenario(run: Run) -> str:
+    return run.scenario if (run.path / "scenario.toml").exists() else ""
 
 
 def _show_logs(folder: Path, which: Literal["setup", "teardown"], *, as_json: bool) -> int:
@@ -229,13 +287,6 @@ def _show_logs(folder: Path, which: Literal["setup", "teardown"], *, as_json: bo
     else:
         print("\n".join(log(run, which) for run in runs), end="")
     return OK
-
-
-def _print_summary(finished: Run) -> None:
-    rows = results.flatten(finished.summary)
-    width = max((len(name) for name in rows), default=0)
-    for name, value in rows.items():
-        print(f"{name:{width}}  {f'{value:.4g}' if isinstance(value, float) else value}")
 
 
 def clean(
@@ -258,7 +309,7 @@ def clean(
     """
     if folder != RESULTS and not folder.is_dir():
         raise UsageError(f"{folder}: no such results folder")
-    gone = [str(path) for path in results.clean(folder, everything=everything, dry=dry)]
+    gone = [harmless(str(path)) for path in results.clean(folder, everything=everything, dry=dry)]
     if as_json:
         print_json({"schema": "sojourn/clean/1", "removed": gone, "dry": dry})
     else:

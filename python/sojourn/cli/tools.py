@@ -8,7 +8,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from sojourn.algorithms import load_algorithms
-from sojourn.cli.common import OK, AtLeastOne, Json, Load, Output, Set, one, overrides, print_json, say, written
+from sojourn.cli.common import OK, AtLeastOne, Json, Load, Output, Set, one_run, overrides, print_json, say, written
+from sojourn.files import write_whole
 
 
 def import_flent(
@@ -83,10 +84,11 @@ def tc(
     from sojourn.tc import build
 
     load_algorithms(load or ())
-    script = build(one(target).resolve(overrides(set_)))
+    script = build(one_run(target, overrides(set_)))
     if output:
-        output.write_text(script.text(), encoding="utf-8")
-        output.chmod(0o755)
+        write_whole(output, script.text())
+        if output.is_file():
+            output.chmod(0o755)
     if as_json:
         document = {"script": str(output) if output else script.text()}
         print_json({"schema": "sojourn/tc/1", **document, "commands": script.commands, "limits": script.limits})

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sojourn import metrics
+from sojourn.files import write_whole
 from sojourn.interop.flent import SS_SERIES, FlentError, stem_of
 from sojourn.results import ResultsError, ResultSet, Run
 
@@ -63,9 +64,8 @@ def export(source: Path, out: Path | None) -> list[Path]:
     for run in runs:
         document = document_of(run)
         target = out if as_file and out else (out or run.path) / file_name(run, document["metadata"]["NAME"])
-        target.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(document, indent=2, sort_keys=True, allow_nan=False).encode("ascii")
-        target.write_bytes(gzip.compress(text, mtime=0) if target.name.endswith(".gz") else text)
+        write_whole(target, gzip.compress(text, mtime=0) if target.name.endswith(".gz") else text)
         written.append(target)
     return written
 

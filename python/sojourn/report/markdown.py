@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from sojourn import compare, effects, metrics
 from sojourn.report import own, sections
+from sojourn.text import harmless
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,6 +35,8 @@ def render(comparison: Comparison, grouped: list[Section], score: dict[str, Any]
             *_table(section, comparison, out),
             "",
         ]
+    if comparison.errors:
+        lines += ["## Left out", "", *(f"- {_escape(harmless(line))}" for line in comparison.errors), ""]
     lines += ["## Definitions", ""]
     lines += [f"- **{term}**: {_escape(meaning)}" for term, meaning in metrics.DEFINITIONS.items()]
     return "\n".join(lines) + "\n"
@@ -55,25 +59,27 @@ def _scoreboard(score: dict[str, Any]) -> Iterator[str]:
 def _table(section: Section, comparison: Comparison, out: Path) -> Iterator[str]:
     """A row a flow; both sides as `ours / measured` where there are two."""
     compared = any(run.pair is not None for run in section.runs)
+    marked = any(sections.marks_of(run) for run in section.runs)
     of = f", {' / '.join(comparison.sides)}" if compared else ""
     yield (
         f"| Run | Flow | Goodput, Mbit/s{_escape(of)} | Delay | "
         + " | ".join(f"{name}, ms" for name in compare.QUANTILES)
-        + " |"
+        + (" | Marks |" if marked else " |")
     )
-    yield "|---|---|--:|---|" + "--:|" * len(compare.QUANTILES)
+    yield "|---|---|--:|---|" + "--:|" * (len(compare.QUANTILES) + marked)
     short = sections.short_names(section)
     for _, columns in section.rows():
         for run in (run for column in columns for run in column):
-            yield from _rows(run, short[run.id], out)
+            yield from _rows(run, short[run.id], out, marked=marked)
 
 
-def _rows(run: Run, name: str, out: Path) -> Iterator[str]:
+def _rows(run: Run, name: str, out: Path, *, marked: bool) -> Iterator[str]:
     link = sections.link(run.ours, out)
     label = f"[{_escape(name)}]({link})" if link else _escape(name)
     for row in sections.table_rows(run):
         delays = row["rtt"] or [None] * len(compare.QUANTILES)
         cells = [_escape(row["label"]), _cell(row["goodput"]), row["kind"], *(_cell(cell) for cell in delays)]
+        cells += [row.get("marks", "")] if marked else []
         yield f"| {label} | " + " | ".join(cells) + " |"
         label = ""
 
@@ -87,4 +93,4 @@ def _cell(cell: dict[str, Any] | None) -> str:
 
 
 def _escape(text: str) -> str:
-    return text.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
+    return re.sub(r"([\\`*|\[\]])", r"\\\1", text).replace("<", "&lt;")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -49,7 +48,7 @@ def scenario(source: Source) -> dict[str, Any]:
     """The flattened scenario of a simulated run; empty if there is none to read."""
     path = getattr(source, "path", None)
     try:
-        return results.flatten(tomllib.loads(results.Run(path).scenario)) if path else {}
+        return results.flatten(results.Run(path).document) if path else {}
     except (OSError, ValueError):
         return {}
 
@@ -149,6 +148,8 @@ def _of_flows(seen: Sequence[FlowSummary], told: Sequence[Mapping[str, Any]]) ->
     counts = [_total(told, "receiver", "ce_received"), _total(told, "sender", "retransmits")]
     if any(count is not None for count in counts):
         yield "marks / retransmits", " / ".join(_count(count) for count in counts)
+    if any(isinstance(marks := one.get("marks"), Mapping) and "note" in marks for one in told):
+        yield "marks that the sender believes", _count(_total(told, "marks", "sender_believes_packets"))
 
 
 def media(told: Sequence[Mapping[str, Any]]) -> Iterable[tuple[str, str]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -159,8 +158,8 @@ def _questions() -> dict[str, str]:
 def _description(source: Source) -> str:
     path = getattr(source, "path", None)
     try:
-        return str(tomllib.loads(results.Run(path).scenario).get("description", "")) if path else ""
-    except (OSError, ValueError):
+        return str(results.Run(path).document.get("description", "")) if path else ""
+    except results.ResultsError:
         return ""
 
 
@@ -260,7 +259,7 @@ def _utilisation(run: Run) -> float | None:
         up = capacity.ways_up(finished.scenario)
         rates = [flow.goodput_mbps for flow in run.summary.flows if flow.goodput_mbps and flow.name not in up]
         return sum(rates) / metrics.PAYLOAD_SHARE / told if rates else None
-    except (OSError, results.ResultsError, KeyError, TypeError, ValueError):
+    except (OSError, results.ResultsError, AttributeError, KeyError, TypeError, ValueError):
         return None
 
 
@@ -368,6 +367,23 @@ def _count(n: int, noun: str) -> str:
 # Tables.
 
 
+def marks_of(run: Run) -> dict[str, str]:
+    """The marks of each flow or group of copies, of both sides where there are two; empty where none came."""
+    if run.pair is not None:
+        sides = [{flow.name: flow for flow in side.flows} for side in (run.pair.summary_a, run.pair.summary_b)]
+        texts = {
+            name: [side[name].marks_text if name in side else "" for side in sides] for name in {**sides[0], **sides[1]}
+        }
+    else:
+        seen = {flow.name: flow for flow in run.summary.flows} if run.summary else {}
+        texts = {
+            label: [metrics.marks_text([seen[name] for name in members])] for label, members in groups(seen).items()
+        }
+    if all(text in ("", "0") for both in texts.values() for text in both):
+        return {}
+    return {name: " / ".join(text or "\N{EN DASH}" for text in both) for name, both in texts.items()}
+
+
 def table_rows(run: Run) -> list[dict[str, Any]]:
     """A row for each flow and kind of delay, one for the ratio, one for each ping: label, kind and cells.
 
@@ -388,12 +404,14 @@ def table_rows(run: Run) -> list[dict[str, Any]]:
     else:
         return []
     rows: list[dict[str, Any]] = []
+    marks = marks_of(run)
     for name, rate, delays in flows:
         for index, (kind, delay) in enumerate((delays or {"": []}).items()):
             rows.append(
                 {
                     "label": name if index == 0 else "",
                     "kind": kind,
+                    "marks": marks.get(name, "") if index == 0 else "",
                     "goodput": _cell(rate, ceiling, (2, 5)) if index == 0 else None,
                     "rtt": [_cell(x, x.b, (5, 15)) for x in delay] or None,
                 }

@@ -16,6 +16,7 @@ NAMES = (
     "scream-2024-10-28",
     "scream-2024-10-31",
     "scream-published",
+    "linux-paths",
 )
 
 

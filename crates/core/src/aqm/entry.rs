@@ -24,6 +24,9 @@ pub struct Env {
     pub psched_mtu: u32,
     /// Transmit queue length of the device, the default limit of FIFOs, in packets.
     pub txqueuelen: u32,
+    /// Whether it stands before a queue, as an action of an ingress filter does, which sees frames
+    /// without their Ethernet header.
+    pub at_ingress: bool,
     /// Instant of creation, on the queue's clock.
     pub now: Time,
     /// Instant on the same clock at which the scenario starts.
@@ -45,6 +48,7 @@ impl Env {
             hz: 1000,
             psched_mtu: 1514,
             txqueuelen: 1000,
+            at_ingress: false,
             now: Time::ZERO,
             origin: Time::ZERO,
             traces: Traces::default(),

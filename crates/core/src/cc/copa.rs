@@ -256,9 +256,9 @@ impl Controller for Copa {
     }
 
     fn probe(&self, out: &mut Probe<'_>) {
-        let known = self.standing.least() != Dur::MAX;
-        let queuing = if known { self.queuing_delay().as_millis_f64() } else { 0.0 };
-        out.put("queuing_delay", "ms", queuing);
+        if self.standing.least() != Dur::MAX {
+            out.put("queuing_delay", "ms", self.queuing_delay().as_millis_f64());
+        }
         out.put("velocity", "1", self.velocity);
         out.put("delta", "1", 1.0 / self.weight);
         out.put("competing", "1", f64::from(u8::from(self.competing)));

@@ -157,8 +157,11 @@ pub struct Path {
     pub feedback: Feedback,
     /// In [`Controller::ssthresh`](super::Controller::ssthresh): what the reduction answers.
     pub signal: Signal,
-    /// The last transmission stopped because cwnd was full (`is_cwnd_limited`).
+    /// The last transmission stopped because cwnd was full (Linux `tcp_is_cwnd_limited`). The
+    /// receive window and the send buffer are other limits.
     pub cwnd_limited: bool,
+    /// Most segments outstanding in the present window of data (`max_packets_out`).
+    pub max_packets_out: u32,
     /// Data is waiting in the write queue.
     pub backlogged: bool,
     /// Bytes that the media source has made and that have not left yet.

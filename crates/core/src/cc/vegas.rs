@@ -192,8 +192,9 @@ impl Controller for Vegas {
     }
 
     fn probe(&self, out: &mut Probe<'_>) {
-        let base = if self.base_rtt == Dur::MAX { 0.0 } else { self.base_rtt.as_millis_f64() };
-        out.put("base_rtt", "ms", base);
+        if self.base_rtt != Dur::MAX {
+            out.put("base_rtt", "ms", self.base_rtt.as_millis_f64());
+        }
         out.put("queued", "segments", f64::from(self.queued));
     }
 }

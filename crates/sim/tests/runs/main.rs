@@ -14,6 +14,7 @@ mod media;
 mod offloads;
 mod prague;
 mod registry;
+mod rtt;
 mod sce;
 mod scream;
 mod shapers;

@@ -142,3 +142,33 @@ fn small_queues_keep_the_hosts_backlog_within_a_millisecond_or_two_bursts() {
         assert!(paced > burst && paced <= 3.0 * burst, "{paced} of {burst}");
     }
 }
+
+/// A merged packet has one ACK, whose three bits cannot tell the marks of more than 7 segments apart.
+#[test]
+fn marks_are_what_the_receiver_got_and_a_belief_that_differs_is_noted() {
+    let marks = |qdisc: &str, ecn: &str| {
+        let output = run(&format!(
+            r#"
+duration = "5s"
+tcp = {{ gso = true, gro = true, ecn = "{ecn}", era = "2020" }}
+[[link]]
+name = "bneck"
+rate = "200Mbit"
+qdisc = "{qdisc}"
+delay = "5ms"
+[[flow]]
+name = "a"
+cc = "cubic"
+"#
+        ));
+        output.flow("a").marks.clone().expect("TCP counts marks")
+    };
+    let fifo = marks("pfifo limit 200", "accecn");
+    assert_eq!(fifo.received_packets, 0);
+    assert!(fifo.sender_believes_packets.is_some_and(|n| n > 0), "{fifo:?}");
+    assert!(fifo.note.is_some_and(|note| note.contains("the receiver got 0")));
+    let off = marks("pfifo limit 200", "off");
+    assert_eq!((off.sender_believes_packets, off.note), (Some(0), None));
+    let classic = marks("fq_codel", "rfc3168");
+    assert!(classic.received_packets > 0 && classic.sender_believes_packets > Some(0));
+}

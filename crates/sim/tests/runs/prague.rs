@@ -199,3 +199,65 @@ fn udp_prague_and_prague_share_a_dualq() {
     let ratio = output.flow("udp").goodput_mbps / output.flow("tcp").goodput_mbps;
     assert!((0.4..2.5).contains(&ratio), "{ratio:.2}");
 }
+
+const VERSIONS: [&str; 7] = ["p0", "p1", "p2a", "p2b", "p3", "draft04", "current"];
+
+/// The largest cwnd of flow `p` over its largest flight.
+fn cwnd_per_flight(output: &sojourn_trace::Output) -> f64 {
+    let largest = |name| output.series(name).iter().fold(0.0, |most: f64, (_, v)| most.max(*v));
+    largest("flow.p.cwnd") / largest("flow.p.in_flight")
+}
+
+// With default buffers the receive window, 3.1 MB, is smaller than the 5 MB of the path.
+#[test]
+fn cwnd_does_not_run_away_from_the_flight_where_the_receive_window_limits() {
+    for version in VERSIONS {
+        let output = run(&format!(
+            r#"
+duration = "10s"
+[[link]]
+name = "bneck"
+rate = "500Mbit"
+qdisc = "dualpi2"
+delay = "40ms"
+[[flow]]
+name = "p"
+cc = "prague version {version}"
+"#
+        ));
+        let ratio = cwnd_per_flight(&output);
+        assert!(ratio <= 2.5, "{version}: {ratio:.2}");
+    }
+}
+
+// Marks of CoDel are isolated: most ACKs in slow start cover marked and unmarked segments.
+#[test]
+fn slow_start_ends_over_codel_although_its_marks_are_isolated() {
+    for version in VERSIONS {
+        let output = run(&format!(
+            r#"
+duration = "30s"
+[[link]]
+name = "bneck"
+rate = "100Mbit"
+qdisc = "fq_codel flows 1"
+delay = "10ms"
+[[flow]]
+name = "c"
+cc = "cubic"
+[[flow]]
+name = "p"
+cc = "prague version {version}"
+"#
+        ));
+        let ratio = cwnd_per_flight(&output);
+        assert!(ratio <= 2.5, "{version}: {ratio:.2}");
+        let left =
+            output.series("flow.p.ssthresh").iter().find(|(_, v)| v.is_finite()).map(|p| p.0);
+        assert!(left.is_some_and(|at| at < 1.0), "{version}: slow start ends at {left:?}");
+        let late: Vec<f64> =
+            output.series("flow.p.rtt").iter().filter(|(t, _)| *t > 20.0).map(|p| p.1).collect();
+        let mean = late.iter().sum::<f64>() / late.len() as f64;
+        assert!(mean < 40.0, "{version}: {mean:.1} ms over a path of 20 ms");
+    }
+}

@@ -213,7 +213,7 @@ impl Endpoint for Client {
         let mut totals = self.hears.totals();
         totals.0.push(("asked", self.asked as f64));
         totals.0.push(("completed", self.answered as f64));
-        if self.asks.is_established() {
+        if self.asks.min_rtt() > Dur::ZERO {
             totals.0.push(("min_rtt_ms", self.asks.min_rtt().as_millis_f64()));
         }
         totals

@@ -178,7 +178,10 @@ impl Opener {
         let slot = number % MAX_SLOTS;
         let Transfer { opened, bytes } = self.transfers[slot as usize];
         self.completions.push(Completion { at: now, took: now.since(opened), bytes });
-        self.min_rtt = self.min_rtt.min(sender.min_rtt());
+        let rtt = sender.min_rtt();
+        if rtt > Dur::ZERO {
+            self.min_rtt = self.min_rtt.min(rtt); // a SYN that was repeated may measure none
+        }
         self.closed.add(sender.totals());
         self.completed += 1;
         self.open -= 1;
@@ -254,7 +257,7 @@ impl Endpoint for Opener {
             ("turned_away", self.turned_away as f64),
             ("completed", self.completed as f64),
         ]);
-        if self.completed > 0 {
+        if self.min_rtt < Dur(u64::MAX) {
             totals.0.push(("min_rtt_ms", self.min_rtt.as_millis_f64()));
         }
         totals.0.extend(self.closed.with(self.connections.iter()).0);

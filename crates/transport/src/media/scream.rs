@@ -131,7 +131,9 @@ impl Endpoint for ScreamSender {
         let (state, ticks) = (sender.snapshot(), self.session.ticks(now));
         let streams = || (0..self.streams).filter_map(|n| sender.stream_snapshot(ticks, n));
         probe.put("delivery_rate", "Mbit/s", mbps(state.rates.acked));
-        probe.put("rtt", "ms", ms(state.srtt));
+        if let Some(rtt) = state.measured_rtt {
+            probe.put("rtt", "ms", ms(rtt));
+        }
         let pacing = if state.pace > 0.0 { 8.0 * state.mss as f32 / state.pace } else { 0.0 };
         probe.put("pacing_rate", "Mbit/s", mbps(pacing));
         probe.put("target_rate", "Mbit/s", mbps(state.rates.target));
@@ -150,8 +152,10 @@ impl Endpoint for ScreamSender {
         probe.put("ref_wnd", "bytes", f64::from(state.cwnd));
         probe.put("ref_wnd_i", "bytes", f64::from(state.cwnd_i));
         probe.put("bytes_in_flight", "bytes", f64::from(state.in_flight));
-        probe.put("queue_delay", "ms", ms(state.queue_delay));
-        probe.put("queue_delay_mean", "ms", ms(state.queue_delay_mean));
+        if state.measured_rtt.is_some() {
+            probe.put("queue_delay", "ms", ms(state.queue_delay));
+            probe.put("queue_delay_mean", "ms", ms(state.queue_delay_mean));
+        }
         probe.put("rtp_queue_delay", "ms", ms(self.last.rtp_queue_delay));
         probe.put("l4s_alpha", "", f64::from(state.alpha));
         probe.put("loss_rate", "", f64::from(state.loss_rate));

@@ -9,7 +9,7 @@ use super::feedback::{History, Report};
 use super::rtp_queue::{RtpPacket, RtpQueue};
 use super::source::{Params, Source};
 use super::{Data, L2_HEADER, Message};
-use crate::endpoint::{Body, Endpoint, FlowProbe, Transmit};
+use crate::endpoint::{Body, Endpoint, FlowProbe, Transmit, put_rtt};
 
 /// Silence with packets in flight after which the path counts as dead, and the least in RTTs.
 const TIMEOUT: Dur = Dur::from_secs(1);
@@ -312,7 +312,7 @@ impl Endpoint for Sender {
 
     fn sample(&self, now: Time, probe: &mut Probe<'_>) {
         probe.put("delivery_rate", "Mbit/s", self.delivery_rate.rate.as_mbps());
-        probe.put("rtt", "ms", self.srtt.as_millis_f64());
+        put_rtt(probe, self.srtt);
         probe.put("in_flight", "packets", f64::from(self.history.packets()));
         let pacing = self.out.pacing_rate.map_or(0.0, Rate::as_mbps);
         probe.put("pacing_rate", "Mbit/s", pacing);

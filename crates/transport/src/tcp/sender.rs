@@ -20,7 +20,7 @@ use super::rate::RateEstimator;
 use super::rto::RttEstimator;
 use super::sack::Scoreboard;
 use super::segment::{Flags, Segment};
-use crate::endpoint::{Body, Endpoint, FlowProbe, Transmit};
+use crate::endpoint::{Body, Endpoint, FlowProbe, Transmit, put_rtt};
 
 /// SYNs that ask for ECN before one does not.
 const SYNS_WITH_ECN: u32 = 2;
@@ -239,6 +239,7 @@ impl Sender {
             feedback: self.feedback,
             signal: Signal::Loss,
             cwnd_limited: self.is_cwnd_limited(),
+            max_packets_out: self.max_packets_out,
             backlogged: self.snd_nxt < self.send_end(),
             queued: 0,
             paced: self.paced(),
@@ -393,9 +394,7 @@ impl Endpoint for Sender {
             return None;
         }
         let Some(mut packet) = self.next_packet(now) else {
-            if std::mem::take(&mut self.sent_in_round) {
-                self.validate_cwnd(now);
-            }
+            self.validate_cwnd(now);
             return None;
         };
         if self.config.gso && self.burst_left > 0 {
@@ -443,7 +442,7 @@ impl Endpoint for Sender {
     fn sample(&self, _now: Time, probe: &mut Probe<'_>) {
         let rate = self.rate.shown(self.mss).map_or(0.0, Rate::as_mbps);
         probe.put("delivery_rate", "Mbit/s", rate);
-        probe.put("rtt", "ms", self.rtt.srtt().as_millis_f64());
+        put_rtt(probe, self.rtt.srtt());
         probe.put("cwnd", "segments", f64::from(self.win.cwnd));
         let ssthresh =
             if self.win.ssthresh >= Window::INFINITE { f64::NAN } else { self.win.ssthresh.into() };

@@ -4,7 +4,7 @@ use sojourn_core::cc::{Ack, Controller, Feedback, Output, Path, Sent, State, Sta
 use sojourn_core::{Dur, Ecn, Kind, Probe, Rate, Time};
 
 use super::{Config, Data, HEADERS, IP_HEADERS, Message, Report};
-use crate::endpoint::{Body, Endpoint, FlowProbe, Transmit};
+use crate::endpoint::{Body, Endpoint, FlowProbe, Transmit, put_rtt};
 
 /// Silence with a full window after which the path counts as dead, and the least in RTTs.
 const TIMEOUT: Dur = Dur::from_secs(1);
@@ -249,7 +249,7 @@ impl Endpoint for Sender {
 
     fn sample(&self, _now: Time, probe: &mut Probe<'_>) {
         probe.put("delivery_rate", "Mbit/s", self.shown.as_mbps());
-        probe.put("rtt", "ms", self.srtt.as_millis_f64());
+        put_rtt(probe, self.srtt);
         probe.put("cwnd", "packets", f64::from(self.win.cwnd));
         probe.put("in_flight", "packets", self.in_flight() as f64);
         let pacing = self.out.pacing_rate.map_or(0.0, Rate::as_mbps);

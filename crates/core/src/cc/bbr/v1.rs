@@ -481,9 +481,10 @@ impl Controller for V1 {
     }
 
     fn probe(&self, out: &mut Probe<'_>) {
-        let min_rtt = if self.min_rtt == Dur::MAX { 0.0 } else { self.min_rtt.as_millis_f64() };
         out.put("bw", "Mbit/s", self.bw().as_mbps(self.mss));
-        out.put("min_rtt", "ms", min_rtt);
+        if self.min_rtt != Dur::MAX {
+            out.put("min_rtt", "ms", self.min_rtt.as_millis_f64());
+        }
         out.put("mode", "1", f64::from(self.mode as u8));
         out.put("pacing_gain", "1", f64::from(self.pacing_gain) / f64::from(UNIT));
         out.put("cwnd_gain", "1", f64::from(self.cwnd_gain) / f64::from(UNIT));

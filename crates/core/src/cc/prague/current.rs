@@ -219,9 +219,7 @@ impl Prague {
     fn grow(&mut self, ack: &Ack<'_>, win: &mut Window) {
         let path = ack.path;
         let mut unmarked = ack.delivered().saturating_sub(ack.ce);
-        // Pacing keeps the flight below cwnd, so a paced flow with data waiting may grow too.
-        let limited = path.cwnd_limited || (path.paced && path.backlogged);
-        if unmarked == 0 || !limited || self.in_loss {
+        if unmarked == 0 || !path.cwnd_limited || self.in_loss {
             return;
         }
         if win.in_slow_start() {

@@ -207,6 +207,15 @@ impl Prague {
         self.in_loss = self.params.version != Version::P2a;
     }
 
+    /// Module 0.6 as of 2021 asks whether cwnd limits. Those of 2020 let a paced flow with unsent
+    /// data grow as well, since pacing may keep its flight below cwnd.
+    fn may_grow(&self, path: &Path, win: &Window) -> bool {
+        // DEVIATION: their authors note that this fails where the receive window limits; growth is
+        // without end there. It ends here where Linux ends slow start's, at twice the flight.
+        let paced = self.params.version != Version::P3 && path.paced && path.backlogged;
+        path.cwnd_limited || (paced && win.cwnd < 2 * path.max_packets_out)
+    }
+
     fn update_cwnd(&mut self, ack: &Ack<'_>, win: &mut Window) {
         let path = ack.path;
         let delivered = ack.delivered();
@@ -220,13 +229,12 @@ impl Prague {
             self.acked_ce = path.delivered_ce;
             acked = acked.saturating_sub(ce);
         }
-        // Pacing keeps the flight below cwnd, so a paced flow with data waiting may grow too.
-        let limited = path.cwnd_limited || (path.paced && path.backlogged);
-        if acked > 0 && limited && !self.in_loss {
+        if acked > 0 && self.may_grow(path, win) && !self.in_loss {
             if win.in_slow_start() {
                 acked = u64::from(win.slow_start(acked as u32));
                 if acked == 0 {
-                    // p2a's bug: a cut waiting in the carry is not applied in slow start.
+                    // Every module from 0.5 to 0.7 leaves the carry alone here: a cut takes effect, and
+                    // ends slow start, with an ACK of marked segments only or one that may not grow.
                     return;
                 }
             }

@@ -332,16 +332,38 @@ fn without_accecn_it_is_reno() {
 
 #[test]
 fn growth_stops_while_something_else_limits_unless_pacing_does() {
-    let grows = |limits: Path| {
-        let (mut p, _, mut win) = started("", 100);
+    let grows = |version, limits: Path| {
+        let (mut p, _, mut win) = started(version, 100);
         p.on_ack(Time::ZERO, &Ack { acked: 1, ..Ack::new(&limits) }, &mut win);
         p.carry > 0
     };
-    let idle = Path { cwnd_limited: false, ..path() };
-    assert!(grows(path()));
-    assert!(!grows(idle));
-    assert!(!grows(Path { paced: true, ..idle }));
-    assert!(grows(Path { paced: true, backlogged: true, ..idle }));
+    let idle = Path { cwnd_limited: false, max_packets_out: 51, ..path() };
+    let paced = Path { paced: true, backlogged: true, ..idle };
+    for (version, of_2020) in [("version p2a", true), ("version p2b", true), ("version p3", false)]
+    {
+        assert!(grows(version, path()));
+        assert!(!grows(version, idle));
+        assert!(!grows(version, Path { backlogged: false, ..paced }));
+        assert_eq!(grows(version, paced), of_2020, "{version}");
+        // The receive window limits: cwnd is twice the flight.
+        assert!(!grows(version, Path { max_packets_out: 50, ..paced }), "{version}");
+    }
+}
+
+// Growth in slow start leaves the carry alone; an ACK that may not grow does not.
+#[test]
+fn slow_start_ends_after_an_isolated_mark_where_cwnd_is_not_the_limit() {
+    for version in ["version p2a", "version p2b", "version p3"] {
+        let (mut p, mut path, mut win) = started(version, 100);
+        win.ssthresh = Window::INFINITE;
+        change(&mut p, State::Cwr, &path, &mut win);
+        path.cwnd_limited = false;
+        (path.paced, path.backlogged, path.max_packets_out) = (true, true, 50);
+        path.delivered += 2;
+        path.delivered_ce += 1;
+        p.on_ack(Time::ZERO, &Ack { acked: 2, ce: 1, ..Ack::new(&path) }, &mut win);
+        assert_eq!((win.cwnd, win.ssthresh), (99, 99), "{version}");
+    }
 }
 
 #[test]

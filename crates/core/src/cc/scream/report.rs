@@ -1,5 +1,6 @@
 //! A report, packet by packet: what both versions do alike before their laws differ.
 
+use super::delay::Trip;
 use super::flight::{Sent, is_after};
 use super::ticks::seconds;
 use super::transmitter::Transmitter;
@@ -59,6 +60,10 @@ where
             return;
         }
         let parity = self.config.parity;
+        if flight.acked.is_none() && !parity {
+            self.forget_unreported(stream, begin);
+        }
+        self.heard = Some(now);
         let mut take = |arrival| {
             if let Some(line) = self.on_packet(now, arrival, detailed) {
                 log(&line);
@@ -85,6 +90,13 @@ where
 }
 
 impl<C, S> Transmitter<C, S> {
+    /// A receiver says nothing of what came before its first packet, such as while it was busy with
+    /// another sender: that is neither acknowledged nor lost.
+    fn forget_unreported(&mut self, stream: usize, begin: u16) {
+        let forgotten = self.streams[stream].flight.forget_before(begin);
+        self.in_flight = (self.in_flight - forgotten as i32).max(0);
+    }
+
     /// Notes that the packet arrived; nothing if that is known or the packet is not.
     pub(super) fn arrived(&mut self, arrival: Arrival) -> Option<Sent> {
         let Arrival { stream, seq, ecn, .. } = arrival;
@@ -105,17 +117,25 @@ impl<C, S> Transmitter<C, S> {
         Some(packet)
     }
 
+    /// What this clock says of a packet that is acknowledged now; none: the original does not ask.
+    pub(super) fn trip(&self, now: Ticks, sent: Ticks) -> Option<Trip> {
+        let rtt = now.since(sent);
+        let smoothed = if self.measured.is_some() { self.short_rtt } else { rtt };
+        (!self.config.parity).then_some(Trip { rtt, smoothed })
+    }
+
     /// Takes the RTT of the last packet of a report, ticks.
     pub(super) fn smooth_rtt(&mut self, now: Ticks, rtt: u32, falls_slowly: bool) {
         if rtt >= MAX_RTT {
             return;
         }
-        if !self.measured_rtt && !self.config.parity {
+        if self.measured.is_none() && !self.config.parity {
             // The originals start from 0 and from 50 ms, and need seconds to leave that.
             (self.short_rtt, self.srtt_ticks) = (rtt, rtt);
             self.srtt = seconds(rtt);
         }
-        self.measured_rtt = true;
+        let (least, greatest) = self.measured.unwrap_or((rtt, rtt));
+        self.measured = Some((least.min(rtt), greatest.max(rtt)));
         self.previous_short_rtt = self.short_rtt;
         self.short_rtt = (7 * self.short_rtt + rtt) / 8;
         if now.since(self.last_srtt) > self.short_rtt {

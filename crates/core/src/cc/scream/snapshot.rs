@@ -1,6 +1,7 @@
 //! What a sender shows of itself.
 
 use super::rates::Rates;
+use super::ticks::seconds;
 use super::transmitter::{Policy, Transmitter};
 use super::{Summary, Ticks};
 
@@ -13,8 +14,11 @@ pub struct Snapshot {
     pub queue_delay_mean: f32,
     /// Its target, s.
     pub delay_target: f32,
-    /// Smoothed RTT, s.
+    /// Smoothed RTT, s: before the first feedback what the sender assumes.
     pub srtt: f32,
+    /// The same for whoever looks on: absent before the first feedback, and within what was
+    /// measured while the average still holds the assumed value (in parity).
+    pub measured_rtt: Option<f32>,
     /// Window, bytes.
     pub cwnd: u32,
     /// Window at the last congestion, bytes.
@@ -78,6 +82,9 @@ where
             queue_delay: self.queue_delay,
             delay_target: self.delay_target,
             srtt: self.srtt,
+            measured_rtt: self
+                .measured
+                .map(|(least, greatest)| self.srtt.clamp(seconds(least), seconds(greatest))),
             cwnd: self.cwnd as u32,
             in_flight: self.in_flight as u32,
             max_in_flight: self.in_flight_peak as u32,

@@ -329,10 +329,16 @@ impl Sender {
         }
     }
 
-    /// Linux `tcp_cwnd_validate`, once per transmission opportunity.
+    /// Linux `tcp_cwnd_validate`, once per transmission opportunity that sent something; 6.1 and
+    /// later also where cwnd left no room to.
     pub(super) fn validate_cwnd(&mut self, now: Time) {
-        let in_flight = self.board.in_flight();
-        let limited = in_flight >= self.win.cwnd || std::mem::take(&mut self.deferred);
+        let sent = std::mem::take(&mut self.sent_in_round);
+        let full = self.board.in_flight() >= self.win.cwnd;
+        let waits = self.snd_nxt < self.send_end() && (full || self.deferred);
+        if !sent && !(waits && self.config.kernel.cwnd_limited == CwndLimited::Sticky) {
+            return;
+        }
+        let limited = full || std::mem::take(&mut self.deferred);
         let out = self.board.packets_out();
         let renews = match self.config.kernel.cwnd_limited {
             CwndLimited::Latest => out > self.max_packets_out,

@@ -60,7 +60,7 @@ impl V2 {
             self.marked = self.marked.saturating_add(1);
         }
         self.streams[arrival.stream].flight.saw_timestamp(packet.timestamp);
-        self.measure_delay(now, arrival.received.since(packet.at));
+        self.measure_delay(now, arrival.received, packet.at);
         if arrival.last {
             let control = &self.control;
             let slowly = control.rules.slow_rtt_when_limited && control.app_limited;
@@ -69,12 +69,12 @@ impl V2 {
         Some(packet)
     }
 
-    fn measure_delay(&mut self, now: Ticks, one_way: u32) {
+    fn measure_delay(&mut self, now: Ticks, received: Ticks, sent: Ticks) {
         if self.base.slot_ends(now) && now.since(self.control.last_low_queue) > NO_LOW_QUEUE {
             self.control.last_base_refresh = now;
             self.control.last_low_queue = now;
         }
-        match self.base.sample(now, one_way) {
+        match self.base.sample(now, received.since(sent), self.trip(now, sent)) {
             Sample::Delay(delay) => self.queue_delay = seconds(delay),
             Sample::Restarted => {
                 self.queue_delay = 0.0;

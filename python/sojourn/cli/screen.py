@@ -1,0 +1,227 @@
+"""What `run` and `show` print: tables that fit a screen, and the next command to type."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Container, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from sojourn.cli.common import printable
+from sojourn.glance import FlowRow, Glance, QueueRow
+from sojourn.results import flatten
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sojourn.results import Run
+
+#: The least screen, and the one that is assumed where stdout is none; names are then cut far later.
+HEIGHT, FILE_WIDTH = 24, 200
+#: Lines around the rows: title, headings, counts of what is left out, sum, next commands, folder, prompt.
+AROUND_RUN, AROUND_RUNS = 13, 9
+NOTES = 2
+GAP = "  "
+ABSENT = "-"
+#: Beliefs of the sender nearer than this to what the receiver got need no note.
+BELIEF_SHARE = 0.1
+
+T = TypeVar("T")
+
+
+class Screen:
+    """Lines on stdout, cut to the terminal's width; where stdout is no terminal, whole."""
+
+    def __init__(self) -> None:
+        self.console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+        tty = self.console.is_terminal
+        self.width = self.console.width if tty or "COLUMNS" in os.environ else FILE_WIDTH
+        self.height = max(self.console.height, HEIGHT) if tty else HEIGHT
+
+    def line(self, text: str, style: str = "") -> None:
+        """One line, without characters that move the cursor."""
+        self.console.print(Text(shortened(printable(text), self.width), style=style))
+
+    def table(
+        self,
+        heading: Sequence[str],
+        rows: Sequence[Sequence[str]],
+        texts: Container[int],
+        optional: Sequence[int] = (),
+    ) -> None:
+        """A blank line, the heading and the rows; the columns `texts` begin at the left, numbers end at the right.
+
+        Where the width does not suffice, `optional` columns are left out, the first one first; then the
+        first column is cut.
+        """
+        columns = [[printable(cell) for cell in column] for column in zip(heading, *rows, strict=True)]
+        widths = [max(map(cell_len, column)) for column in columns]
+        kept = list(range(len(columns)))
+        beyond = sum(widths) + len(GAP) * (len(widths) - 1) - self.width
+        for column in optional:
+            if beyond > 0:
+                kept.remove(column)
+                beyond -= widths[column] + len(GAP)
+        widths[0] = max(widths[0] - max(beyond, 0), 8)
+        columns[0] = [shortened(cell, widths[0]) for cell in columns[0]]
+        self.line("")
+        for number in range(len(rows) + 1):
+            line = []
+            for column in kept:
+                cell = columns[column][number]
+                pad = " " * (widths[column] - cell_len(cell))
+                line.append(cell + pad if column in texts else pad + cell)
+            self.line(GAP.join(line).rstrip(), "" if number else "bold")
+
+
+def show_run(run: Run) -> None:
+    """Prints the table of one run."""
+    glance, screen = Glance.of(run), Screen()
+    notes = _first(_beliefs(glance.flows), NOTES)
+    room = screen.height - AROUND_RUN - len(notes)
+    busy = [queue for queue in glance.queues if queue.busy] or glance.queues[:1]
+    queues = _first(busy, max(room // 2, room - len(glance.flows)))
+    every = glance.flows if len(glance.flows) + len(queues) <= room else glance.with_pings_joined()
+    flows = _first(every, room - len(queues))
+    title = f"{glance.id}: {glance.description}" if glance.description else glance.id
+    screen.line(title if glance.complete else f"PARTIAL {title}", "bold")
+    screen.line(_measured(glance))
+    rows: list[tuple[str, ...]] = [*map(_flow, flows), *_more(len(every) - len(flows), 8)]
+    if sum(flow.goodput_mbps is not None for flow in glance.flows) > 1:
+        rows.append(("sum", "", figure(glance.goodput_mbps), *[""] * 5))
+    if rows:
+        heading = ("flow", "carries", "Mbit/s", "delay", "p50 ms", "p99 ms", "marks", "retransmits")
+        screen.table(heading, rows, {0, 1, 3})
+    if queues:
+        rows = [*map(_queue, queues), *_more(len(busy) - len(queues), 7)]
+        titles = ("queue", "qdisc", "sojourn p50 ms", "p99 ms", "drops", "marks", "utilisation")
+        screen.table(titles, rows, {0, 1})
+    for note in notes:
+        screen.line(note)
+
+
+def show_runs(runs: Sequence[Run], *, full: bool = False) -> None:
+    """Prints a line for each run, as many as fit; with `full` for all."""
+    screen = Screen()
+    shown = runs if full else _first(runs, screen.height - AROUND_RUNS)
+    common, names = _without_common([run.id for run in runs])
+    screen.line(f"{len(runs)} runs{f' of {common}' if common else ''}", "bold")
+    screen.line("all flows together, and the busiest queue; delays in ms")
+    rows = [_run(name, Glance.of(run)) for name, run in zip(names, shown, strict=False)]
+    heading = ("run", "Mbit/s", "used", "RTT p50", "RTT p99", "queue p50", "queue p99", "marks", "retrans")
+    screen.table(heading, [*rows, *_more(len(runs) - len(shown), len(heading))], {0}, optional=(5, 3, 2, 8))
+
+
+def show_all(run: Run) -> None:
+    """Prints every number of a run's summary under its dotted name."""
+    rows = {printable(name): value for name, value in flatten(run.summary).items()}
+    width = max((len(name) for name in rows), default=0)
+    for name, value in rows.items():
+        print(f"{name:{width}}  {f'{value:.4g}' if isinstance(value, float) else printable(str(value))}")
+
+
+def show_next(folder: Path, runs: Sequence[Run]) -> None:
+    """Prints what to type next, whole whatever the width."""
+    at = shlex.quote(str(runs[0].path if len(runs) == 1 else folder))
+    figure = f"sojourn plot {at}" if len(runs) == 1 else f"sojourn report {at} -o report.html"
+    print(f"\nnext: {printable(figure)}")
+    print(f"      {printable(f'sojourn show {at} --full')}")
+
+
+def figure(value: float | None) -> str:
+    """Three significant digits, all of them before the point."""
+    if value is None:
+        return ABSENT
+    if value == 0:
+        return "0"
+    size = abs(value)
+    return f"{value:.{0 if size >= 99.95 else 1 if size >= 9.995 else 2 if size >= 0.9995 else 3}f}"
+
+
+def shortened(text: str, width: int) -> str:
+    """The text, or its beginning and its end around three dots."""
+    if cell_len(text) <= width:
+        return text
+    head = max((width - 3) // 2, 1)
+    return f"{text[:head]}...{text[len(text) - (width - 3 - head) :]}"
+
+
+def _measured(glance: Glance) -> str:
+    parts = [] if glance.duration_s is None else [f"{glance.duration_s:g} s"]
+    parts += [] if glance.seed is None else [f"seed {glance.seed}"]
+    if glance.window_s:
+        opens, closes = glance.window_s
+        parts.append(f"rates and delays from {opens:g} to {closes:g} s, counts of the whole run")
+    return ", ".join(parts)
+
+
+def _flow(flow: FlowRow) -> tuple[str, ...]:
+    if flow.answered:
+        last = "{} of {} back".format(*flow.answered)
+    elif flow.retransmits is not None:
+        last = str(flow.retransmits)
+    else:
+        last = ABSENT if flow.lost is None else f"{100 * flow.lost:.2g} % lost"
+    marks = ABSENT if flow.marks is None else str(flow.marks)
+    return (
+        flow.name,
+        flow.what,
+        figure(flow.goodput_mbps),
+        flow.delay,
+        figure(flow.p50_ms),
+        figure(flow.p99_ms),
+        f"{marks}+{flow.sce_marks} SCE" if flow.sce_marks else marks,
+        last,
+    )
+
+
+def _queue(queue: QueueRow) -> tuple[str, ...]:
+    counts = [ABSENT if count is None else str(count) for count in (queue.drops, queue.marks)]
+    return (queue.name, queue.qdisc, figure(queue.p50_ms), figure(queue.p99_ms), *counts, _percent(queue.utilisation))
+
+
+def _run(name: str, glance: Glance) -> tuple[str, ...]:
+    row = glance.columns()
+    return (
+        name if glance.complete else f"{name} (partial)",
+        figure(row["goodput_mbps"]),
+        _percent(row["utilisation"]),
+        *(figure(row[key]) for key in ("rtt_p50_ms", "rtt_p99_ms", "sojourn_p50_ms", "sojourn_p99_ms")),
+        *(ABSENT if row[key] is None else str(row[key]) for key in ("marks", "retransmits")),
+    )
+
+
+def _beliefs(flows: Sequence[FlowRow]) -> list[str]:
+    """Where the marks that a sender counted are not those that its receiver got."""
+    notes = []
+    for flow in flows:
+        got, believed = flow.marks, flow.believed_marks
+        if got is not None and believed and abs(believed - got) > max(BELIEF_SHARE * got, 10):
+            notes.append(f"{flow.name}: the sender counted {believed} marks (ce_reported), the receiver got {got}")
+    return notes
+
+
+def _percent(share: float | None) -> str:
+    return ABSENT if share is None else f"{100 * share:.1f} %"
+
+
+def _first(rows: Sequence[T], room: int) -> Sequence[T]:
+    """As many as fit, less one for the line that counts the others."""
+    return rows if len(rows) <= room else rows[: max(room - 1, 1)]
+
+
+def _more(count: int, columns: int) -> list[tuple[str, ...]]:
+    return [(f"... {count} more", *[""] * (columns - 1))] if count else []
+
+
+def _without_common(names: Sequence[str]) -> tuple[str, list[str]]:
+    """The folders that all names share, and the names without them."""
+    parts = [name.split("/") for name in names]
+    shared = 0
+    while all(len(part) > shared + 1 and part[shared] == parts[0][shared] for part in parts):
+        shared += 1
+    return "/".join(parts[0][:shared]), ["/".join(part[shared:]) for part in parts]
