@@ -9,7 +9,7 @@ use sojourn_trace::{
 };
 use sojourn_transport::app::voip;
 
-use super::{Engine};
+use super::Engine;
 use crate::link::Hop;
 
 impl Engine<'_> {

@@ -176,5 +176,5 @@ fn duplicates_are_in_the_accounts() {
     let queue = output.queue("bneck");
     // The netem has gone with its own counter.
     assert!(queue.duplicated > 100, "{queue:?}");
-    assert_eq!(output.queue("bneck.reverse").duplicated_bytes % 66, 0);
+    assert!(queue.duplicated_bytes > 100 * 1000, "{queue:?}");
 }
