@@ -13,11 +13,22 @@ from sojourn.metrics import Source
 from sojourn.suites import linux72
 
 #: Why a row misses its tolerance, by key or by id.
-EXPLANATIONS: dict[str, str] = {}
+STARTUP = (
+    "open: where BBR joins CUBIC, its STARTUP ends later in some seeds than on Linux, with a cwnd twice as large; all of "
+    "the excess falls in that second, and CUBIC loses with it"
+)
+EXPLANATIONS: dict[str, str] = {
+    "K4/pfifo250-20ms-cubic-vs-bbr-cubic": "the seeds span the lower end: 186 to 269 of eight, the kernel's four runs 205 "
+    "to 335; which of CUBIC's tops a probe of BBR meets differs in every run",
+    "K4/pfifo250-80ms-cubic-vs-bbr-cubic": STARTUP,
+    "K4/pfifo250-80ms-cubic-vs-bbr-bbr": STARTUP,
+}
 
 SOURCE = "Linux 7.2.13 in virtual time"
 SHARE_OF_LINK = 0.03
 RTT_MS, RTT_SHARE = 1.0, 0.05
+#: Retransmits are judged where the kernel has this many; within this share, or what its own runs span.
+LEAST_RETRANSMITS, RETRANSMITS_SHARE = 30, 0.1
 
 
 def _errors(runs: tuple[Source, ...], *, rtt: bool) -> list[float]:
@@ -74,6 +85,12 @@ def _rows() -> Iterable[Row]:
             yield Row("K3", part, "A", SOURCE, run_id, f"mean RTT of {flow.name}", "ms", rtt.mean,
                       _around([rtt.mean, *again["rtt_ms"]], max(RTT_MS, RTT_SHARE * rtt.mean)),
                       m.rtt(flow.name, np.mean, window))  # fmt: skip
+            repeated = reference.shipped()[run_id].retransmits[flow.name]
+            if repeated >= LEAST_RETRANSMITS:
+                spread = [repeated * (1 - RETRANSMITS_SHARE), repeated * (1 + RETRANSMITS_SHARE)]
+                yield Row("K4", part, "A", SOURCE, run_id, f"retransmits of {flow.name}, whole run", "segments",
+                          repeated, _around([*spread, *again["retransmits"]], 0.0),
+                          m.total(f"flow.{flow.name}.retransmits"))  # fmt: skip
 
 
 ROWS: tuple[Row, ...] = tuple(_rows())
