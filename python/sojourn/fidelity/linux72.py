@@ -15,12 +15,12 @@ from sojourn.suites import linux72, linux72_prague
 
 #: Why a row misses its tolerance, by key or by id.
 STARTUP = (
-    "open: where BBR joins CUBIC, its STARTUP ends later in some seeds than on Linux, with a cwnd twice as large; all of "
-    "the excess falls in that second, and CUBIC loses with it"
+    "open: where BBR joins CUBIC, its STARTUP ends later in some seeds than on Linux, with a cwnd twice as large; all "
+    "of the excess falls in that second, and CUBIC loses with it"
 )
 EXPLANATIONS: dict[str, str] = {
-    "K4/pfifo250-20ms-cubic-vs-bbr-cubic": "the seeds span the lower end: 186 to 269 of eight, the kernel's four runs 205 "
-    "to 335; which of CUBIC's tops a probe of BBR meets differs in every run",
+    "K4/pfifo250-20ms-cubic-vs-bbr-cubic": "the seeds span the lower end: 186 to 269 of eight, the kernel's four runs "
+    "205 to 335; which of CUBIC's tops a probe of BBR meets differs in every run",
     "K4/pfifo250-80ms-cubic-vs-bbr-cubic": STARTUP,
     "K4/pfifo250-80ms-cubic-vs-bbr-bbr": STARTUP,
 }
