@@ -208,9 +208,6 @@ impl<'s> Engine<'s> {
     /// Carries packets that arrive now, and what they set off, until nothing moves.
     fn carry(&mut self) {
         while let Some(&(hop, pkt)) = self.arriving.get(self.carried) {
-            if self.flooding.is_some() {
-                return;
-            }
             self.carried += 1;
             match hop {
                 Hop::Port(p) => {
@@ -336,6 +333,8 @@ impl<'s> Engine<'s> {
         let end = &mut self.ends[e];
         while let Some(tx) = end.endpoint.poll(self.now) {
             if self.arriving.len() > self.most {
+                // Nothing more is carried, and the run ends.
+                self.arriving.truncate(self.carried);
                 self.flooding = Some(e);
                 return;
             }
