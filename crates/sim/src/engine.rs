@@ -72,6 +72,8 @@ struct Engine<'s> {
     /// Whether each flow was open at the last sample: its end is sampled once more.
     was_alive: Vec<bool>,
     sampled_at: Option<Time>,
+    /// Which windows are open, the main one first; packets are measured while any is.
+    open: Vec<bool>,
     measuring: bool,
     handled: u64,
     data_packets: u64,
@@ -134,6 +136,7 @@ impl<'s> Engine<'s> {
             port_groups,
             was_alive: vec![false; scenario.flows.len()],
             sampled_at: None,
+            open: vec![false; 1 + scenario.windows.len()],
             measuring: false,
             handled: 0,
             data_packets: 0,
@@ -157,6 +160,7 @@ impl<'s> Engine<'s> {
     fn run(mut self, progress: Progress<'_>) -> Result<Output, Standstill> {
         let end = Time::ZERO + self.scenario.duration;
         for port in 0..self.ports.len() {
+            self.ports[port].note_capacity(self.now);
             rearm(&self.ports[port], port, self.now, &mut self.events);
         }
         self.arm_agenda();
@@ -313,7 +317,7 @@ impl<'s> Engine<'s> {
             let body = self.slab.arrived(pkt);
             let end = &mut self.ends[e];
             if let Some(arrivals) = &mut end.arrivals {
-                arrivals.record(self.now, body, self.scenario.measure);
+                arrivals.record(self.now, body, self.scenario);
             }
             end.endpoint.on_packet(self.now, body, pkt.ecn());
         }
@@ -394,7 +398,6 @@ impl<'s> Engine<'s> {
 
     fn edit(&mut self, p: usize, edit: &Edit, index: usize) {
         let port = &mut self.ports[p];
-        port.allow(self.now, self.scenario.measure);
         let name = format!("{}.change{index}", port.name);
         // What is new has no age.
         let now = port.clock(self.now);
@@ -414,6 +417,7 @@ impl<'s> Engine<'s> {
                 qdiscs::replace_at(&mut port.qdisc, port.wrappers, fresh, &mut self.log);
             }
         }
+        port.note_capacity(self.now);
         port.settle(&mut self.log, &mut self.slab);
     }
 
@@ -424,8 +428,7 @@ impl<'s> Engine<'s> {
         if self.sampled_at.replace(now) == Some(now) {
             return; // the run ends with a sample
         }
-        let window = self.scenario.measure;
-        self.measuring = now >= window.from && now < window.to;
+        self.open_windows(now);
         for (n, (group, cc)) in self.flow_groups.iter().enumerate() {
             let [tx, rx] = [2 * n, 2 * n + 1].map(|e| &self.ends[e].endpoint);
             let was_alive = self.was_alive.get_mut(n);
@@ -441,14 +444,14 @@ impl<'s> Engine<'s> {
             }
             let recorder = &mut self.recorder;
             let arrivals = self.ends[2 * n + 1].arrivals.as_mut();
-            if let Some((mean, max)) = arrivals.and_then(|a| a.one_way.take_step()) {
+            if let Some((mean, max)) = arrivals.and_then(|a| a.windows[0].one_way.take_step()) {
                 recorder.sample(*group, now, |probe| {
                     probe.put("one_way", "ms", mean);
                     probe.put("one_way_max", "ms", max);
                 });
             }
             let arrivals = self.ends[2 * n + 1].arrivals.as_mut();
-            let frames = arrivals.and_then(|a| a.frames.as_mut());
+            let frames = arrivals.and_then(|a| a.windows[0].frames.as_mut());
             if let Some((mean, max)) = frames.and_then(Frames::take_step) {
                 recorder.sample(*group, now, |probe| {
                     probe.put("frame_delay", "ms", mean);
@@ -465,16 +468,30 @@ impl<'s> Engine<'s> {
         }
     }
 
+    /// Opens and closes the windows that begin and end now.
+    fn open_windows(&mut self, now: Time) {
+        let open: Vec<bool> = self.scenario.all_windows().map(|w| w.contains(now)).collect();
+        if open != self.open {
+            self.close_windows();
+            self.measuring = open.contains(&true);
+            self.open = open;
+        }
+    }
+
+    /// Hands what has left lately to the windows that are open.
+    fn close_windows(&mut self) {
+        self.ports.iter_mut().for_each(|port| port.close(&self.open));
+    }
+
     fn finish(mut self, complete: bool) -> Output {
         if complete {
             self.sample();
         }
         self.assert_balanced();
+        self.close_windows();
         let window = self.scenario.measure;
-        for port in &mut self.ports {
-            port.allow(self.now, window);
-        }
-        let queues: Vec<_> = self.ports.iter().map(Port::summary).collect();
+        let queues = self.queue_windows(0, window).into_iter().zip(&self.ports);
+        let queues: Vec<_> = queues.map(|(window, port)| port.summary(window)).collect();
         let flows = self.scenario.flows.iter().enumerate();
         let flows: Vec<_> = flows.map(|(n, _)| self.flow_summary(n)).collect();
         let pings = self.scenario.pings.iter().enumerate();
@@ -492,6 +509,7 @@ impl<'s> Engine<'s> {
             flows,
             pings,
             metrics,
+            windows: self.window_summaries(),
         };
         Output { summary, queues, series: self.recorder.into_columns() }
     }

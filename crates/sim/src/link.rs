@@ -7,8 +7,8 @@ use sojourn_core::aqm::{Backlog, Event, Log, Qdisc, Reason, Stats};
 use sojourn_core::{Dur, FlowId, Packet, Probe, Rate, Time};
 use sojourn_scenario::Measure;
 use sojourn_scenario::topology::{PortSpec, Role};
-use sojourn_trace::summary::Totals;
-use sojourn_trace::{DelayHistogram, QueueSummary};
+use sojourn_trace::summary::{QueueWindow, Totals};
+use sojourn_trace::{QueueSummary, Sojourn};
 use sojourn_transport::Body;
 
 use crate::slab::Slab;
@@ -85,11 +85,12 @@ pub(crate) struct Port {
     marked: u64,
     drops: [u64; Reason::COUNT],
     marks: [u64; Reason::COUNT],
-    sojourn: DelayHistogram,
-    window_bytes: u64,
-    /// Bits times ns/s that the rates in force have allowed within the window; none if a time had no rate.
-    allowed: Option<u128>,
-    allowed_until: Time,
+    /// What has left since the set of windows last changed, and what left within each: first the
+    /// main window, then those with a name.
+    recent: Sojourn,
+    windows: Vec<Sojourn>,
+    /// What bounds what leaves, from each instant on.
+    capacities: Vec<(Time, Option<Rate>)>,
     recent_sojourn: Dur,
     recent_packets: u64,
 }
@@ -100,7 +101,13 @@ fn is_watched(watched: &[bool], pkt: &Packet) -> bool {
 }
 
 impl Port {
-    pub(crate) fn new(spec: &PortSpec, qdisc: Box<dyn Qdisc>, age: Dur, flows: usize) -> Self {
+    pub(crate) fn new(
+        spec: &PortSpec,
+        qdisc: Box<dyn Qdisc>,
+        age: Dur,
+        flows: usize,
+        windows: usize,
+    ) -> Self {
         Self {
             name: spec.name.clone(),
             link: spec.link,
@@ -124,10 +131,9 @@ impl Port {
             marked: 0,
             drops: [0; Reason::COUNT],
             marks: [0; Reason::COUNT],
-            sojourn: DelayHistogram::default(),
-            window_bytes: 0,
-            allowed: Some(0),
-            allowed_until: Time::ZERO,
+            recent: Sojourn::new(flows / 2),
+            windows: vec![Sojourn::new(flows / 2); windows],
+            capacities: Vec::new(),
             recent_sojourn: Dur::ZERO,
             recent_packets: 0,
         }
@@ -176,19 +182,26 @@ impl Port {
             return None;
         }
         let clock = self.clock(now);
-        let pkt = self.qdisc.dequeue(clock, log)?;
-        let sojourn = clock.since(pkt.stamp);
+        let mut pkt = self.qdisc.dequeue(clock, log)?;
+        let (sojourn, side) = (clock.since(pkt.stamp), pkt.take_side());
         self.sent.add(&pkt);
         self.recent_sojourn += sojourn;
         self.recent_packets += 1;
         if measuring {
-            self.sojourn.record(sojourn);
-            self.window_bytes += u64::from(pkt.len);
+            self.recent.record(pkt.flow, side, pkt.len, sojourn);
         }
         if let Some(rate) = self.wire {
             self.busy_until = now + rate.time_for(u64::from(pkt.len));
         }
         Some((self.busy_until.max(now) + self.delay, pkt))
+    }
+
+    /// Adds what has left lately to the windows that were open meanwhile.
+    pub(crate) fn close(&mut self, open: &[bool]) {
+        for (window, _) in self.windows.iter_mut().zip(open).filter(|(_, open)| **open) {
+            window.add(&self.recent);
+        }
+        self.recent.clear();
     }
 
     /// Puts a packet on the line; true if it is the only one there.
@@ -324,18 +337,46 @@ impl Port {
         self.wire.or_else(|| self.qdisc.capacity())
     }
 
-    /// Adds what the rate has allowed of the window since the last call, before the rate changes.
-    pub(crate) fn allow(&mut self, now: Time, window: Measure) {
-        let from = std::mem::replace(&mut self.allowed_until, now).max(window.from);
-        let length = now.min(window.to).since(from);
-        if length > Dur::ZERO {
-            let bits = self.capacity().map(|rate| u128::from(rate.0) * u128::from(length.0));
-            self.allowed = self.allowed.zip(bits).map(|(sum, more)| sum + more);
+    /// Notes the rate that is in force from `now` on.
+    pub(crate) fn note_capacity(&mut self, now: Time) {
+        self.capacities.push((now, self.capacity()));
+    }
+
+    /// Bits that the rates in force have allowed until `now` within a window; none if some time
+    /// had no rate.
+    fn allowed(&self, window: Measure, now: Time) -> Option<f64> {
+        let ends = self.capacities.iter().skip(1).map(|(at, _)| *at).chain([now]);
+        let parts = self.capacities.iter().zip(ends).map(|((from, rate), end)| {
+            match end.min(window.to).since((*from).max(window.from)) {
+                Dur::ZERO => Some(0.0),
+                length => rate.map(|rate| rate.0 as f64 * length.as_secs_f64()),
+            }
+        });
+        parts.sum::<Option<f64>>().filter(|bits| *bits > 0.0)
+    }
+
+    /// Statistics until `now` of the window with this number; `name` tells the flow or ping of a
+    /// number.
+    pub(crate) fn window(
+        &self,
+        number: usize,
+        window: Measure,
+        now: Time,
+        name: impl Fn(usize) -> String,
+    ) -> QueueWindow {
+        let sojourn = &self.windows[number];
+        let allowed = self.allowed(window, now);
+        QueueWindow {
+            name: self.name.clone(),
+            sojourn_ms: sojourn.statistics(),
+            flows: sojourn.flows(name),
+            queues: sojourn.sides(),
+            utilisation: allowed.map(|bits| sojourn.bytes() as f64 * 8.0 / bits),
         }
     }
 
-    /// Accounts and statistics at the end of the run.
-    pub(crate) fn summary(&self) -> QueueSummary {
+    /// Accounts at the end of the run, and the statistics of a window.
+    pub(crate) fn summary(&self, window: QueueWindow) -> QueueSummary {
         let held = self.qdisc.backlog();
         let mut stats = Stats::default();
         self.qdisc.stats(&mut stats);
@@ -343,10 +384,8 @@ impl Port {
             let named = Reason::ALL.iter().zip(counts).filter(|(_, n)| **n > 0);
             named.map(|(r, n)| (r.name(), *n as f64)).collect::<Totals>()
         };
-        let allowed = self.allowed.filter(|bits| *bits > 0);
-        let utilisation = allowed.map(|bits| self.window_bytes as f64 * 8e9 / bits as f64);
         QueueSummary {
-            name: self.name.clone(),
+            name: window.name,
             qdisc: self.describe(),
             received_packets: self.received.packets,
             received_bytes: self.received.bytes,
@@ -362,8 +401,10 @@ impl Port {
             drops: reasons(&self.drops),
             marks: reasons(&self.marks),
             stats: Totals(stats.0),
-            sojourn_ms: self.sojourn.statistics(),
-            utilisation,
+            sojourn_ms: window.sojourn_ms,
+            flows: window.flows,
+            queues: window.queues,
+            utilisation: window.utilisation,
         }
     }
 }
