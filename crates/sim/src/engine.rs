@@ -160,6 +160,7 @@ impl<'s> Engine<'s> {
     fn run(mut self, progress: Progress<'_>) -> Result<Output, Standstill> {
         let end = Time::ZERO + self.scenario.duration;
         for port in 0..self.ports.len() {
+            self.ports[port].note_capacity(self.now);
             rearm(&self.ports[port], port, self.now, &mut self.events);
         }
         self.arm_agenda();
@@ -211,9 +212,6 @@ impl<'s> Engine<'s> {
     /// Carries packets that arrive now, and what they set off, until nothing moves.
     fn carry(&mut self) {
         while let Some(&(hop, pkt)) = self.arriving.get(self.carried) {
-            if self.flooding.is_some() {
-                return;
-            }
             self.carried += 1;
             match hop {
                 Hop::Port(p) => {
@@ -339,6 +337,8 @@ impl<'s> Engine<'s> {
         let end = &mut self.ends[e];
         while let Some(tx) = end.endpoint.poll(self.now) {
             if self.arriving.len() > self.most {
+                // Nothing more is carried, and the run ends.
+                self.arriving.truncate(self.carried);
                 self.flooding = Some(e);
                 return;
             }
@@ -398,7 +398,6 @@ impl<'s> Engine<'s> {
 
     fn edit(&mut self, p: usize, edit: &Edit, index: usize) {
         let port = &mut self.ports[p];
-        port.allow(self.now, self.scenario.all_windows());
         let name = format!("{}.change{index}", port.name);
         // What is new has no age.
         let now = port.clock(self.now);
@@ -418,6 +417,7 @@ impl<'s> Engine<'s> {
                 qdiscs::replace_at(&mut port.qdisc, port.wrappers, fresh, &mut self.log);
             }
         }
+        port.note_capacity(self.now);
         port.settle(&mut self.log, &mut self.slab);
     }
 
@@ -490,10 +490,7 @@ impl<'s> Engine<'s> {
         self.assert_balanced();
         self.close_windows();
         let window = self.scenario.measure;
-        for port in &mut self.ports {
-            port.allow(self.now, self.scenario.all_windows());
-        }
-        let queues = self.queue_windows(0).into_iter().zip(&self.ports);
+        let queues = self.queue_windows(0, window).into_iter().zip(&self.ports);
         let queues: Vec<_> = queues.map(|(window, port)| port.summary(window)).collect();
         let flows = self.scenario.flows.iter().enumerate();
         let flows: Vec<_> = flows.map(|(n, _)| self.flow_summary(n)).collect();

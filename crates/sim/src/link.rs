@@ -89,9 +89,8 @@ pub(crate) struct Port {
     /// main window, then those with a name.
     recent: Sojourn,
     windows: Vec<Sojourn>,
-    /// Bits times ns/s that the rates in force have allowed within each window; none if a time had no rate.
-    allowed: Vec<Option<u128>>,
-    allowed_until: Time,
+    /// What bounds what leaves, from each instant on.
+    capacities: Vec<(Time, Option<Rate>)>,
     recent_sojourn: Dur,
     recent_packets: u64,
 }
@@ -134,8 +133,7 @@ impl Port {
             marks: [0; Reason::COUNT],
             recent: Sojourn::new(flows / 2),
             windows: vec![Sojourn::new(flows / 2); windows],
-            allowed: vec![Some(0); windows],
-            allowed_until: Time::ZERO,
+            capacities: Vec::new(),
             recent_sojourn: Dur::ZERO,
             recent_packets: 0,
         }
@@ -334,34 +332,46 @@ impl Port {
         text
     }
 
-    /// Statistics of the window with this number; `name` tells the flow or ping of a number.
-    pub(crate) fn window(&self, number: usize, name: impl Fn(usize) -> String) -> QueueWindow {
-        let sojourn = &self.windows[number];
-        let allowed = self.allowed[number].filter(|bits| *bits > 0);
-        QueueWindow {
-            name: self.name.clone(),
-            sojourn_ms: sojourn.statistics(),
-            flows: sojourn.flows(name),
-            queues: sojourn.sides(),
-            utilisation: allowed.map(|bits| sojourn.bytes() as f64 * 8e9 / bits as f64),
-        }
-    }
-
     /// The rate that bounds what leaves: the wire's, or the shaper's.
     pub(crate) fn capacity(&self) -> Option<Rate> {
         self.wire.or_else(|| self.qdisc.capacity())
     }
 
-    /// Adds what the rate has allowed of each window since the last call, before the rate changes.
-    pub(crate) fn allow(&mut self, now: Time, windows: impl Iterator<Item = Measure>) {
-        let from = std::mem::replace(&mut self.allowed_until, now);
-        let rate = self.capacity();
-        for (allowed, window) in self.allowed.iter_mut().zip(windows) {
-            let length = now.min(window.to).since(from.max(window.from));
-            if length > Dur::ZERO {
-                let bits = rate.map(|rate| u128::from(rate.0) * u128::from(length.0));
-                *allowed = allowed.zip(bits).map(|(sum, more)| sum + more);
+    /// Notes the rate that is in force from `now` on.
+    pub(crate) fn note_capacity(&mut self, now: Time) {
+        self.capacities.push((now, self.capacity()));
+    }
+
+    /// Bits that the rates in force have allowed until `now` within a window; none if some time
+    /// had no rate.
+    fn allowed(&self, window: Measure, now: Time) -> Option<f64> {
+        let ends = self.capacities.iter().skip(1).map(|(at, _)| *at).chain([now]);
+        let parts = self.capacities.iter().zip(ends).map(|((from, rate), end)| {
+            match end.min(window.to).since((*from).max(window.from)) {
+                Dur::ZERO => Some(0.0),
+                length => rate.map(|rate| rate.0 as f64 * length.as_secs_f64()),
             }
+        });
+        parts.sum::<Option<f64>>().filter(|bits| *bits > 0.0)
+    }
+
+    /// Statistics until `now` of the window with this number; `name` tells the flow or ping of a
+    /// number.
+    pub(crate) fn window(
+        &self,
+        number: usize,
+        window: Measure,
+        now: Time,
+        name: impl Fn(usize) -> String,
+    ) -> QueueWindow {
+        let sojourn = &self.windows[number];
+        let allowed = self.allowed(window, now);
+        QueueWindow {
+            name: self.name.clone(),
+            sojourn_ms: sojourn.statistics(),
+            flows: sojourn.flows(name),
+            queues: sojourn.sides(),
+            utilisation: allowed.map(|bits| sojourn.bytes() as f64 * 8.0 / bits),
         }
     }
 

@@ -84,20 +84,20 @@ impl Engine<'_> {
                 to_s: window.to.as_secs_f64(),
                 flows: flows.map(|n| self.flow_window(n, (number, window))).collect(),
                 pings: pings.map(|n| self.ping_window(n, window)).collect(),
-                queues: self.queue_windows(number),
+                queues: self.queue_windows(number, window),
             }
         };
         windows.map(summary).collect()
     }
 
     /// The queues within a window, which has this number.
-    pub(super) fn queue_windows(&self, number: usize) -> Vec<QueueWindow> {
+    pub(super) fn queue_windows(&self, number: usize, window: Measure) -> Vec<QueueWindow> {
         let (flows, pings) = (&self.scenario.flows, &self.scenario.pings);
         let name = |n: usize| match flows.get(n) {
             Some(flow) => flow.name.clone(),
             None => pings[n - flows.len()].name.clone(),
         };
-        self.ports.iter().map(|port| port.window(number, name)).collect()
+        self.ports.iter().map(|port| port.window(number, window, self.now, name)).collect()
     }
 
     fn marks(&self, n: usize, ends: [&Totals; 2]) -> Option<Marks> {
