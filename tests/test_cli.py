@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import signal
 import sys
@@ -16,7 +17,9 @@ import pytest
 
 from conftest import FakeCore
 from sojourn.cli import call
+from sojourn.files import write_whole
 from sojourn.results import ResultSet
+from sojourn.suites import NAMES
 
 Write = Callable[..., str]
 Output = pytest.CaptureFixture[str]
@@ -166,7 +169,7 @@ def test_clean_takes_runs_only(scenario: Write, capsys: Output) -> None:
         (["run", "../up.toml"], "No such file"),
         (["run", "escape.toml"], "run name '../../escape'"),
         (["run", "etc1"], "nearest is 'ect1'"),
-        (["run", "."], "run ids of 8 suites; to run them, begin with the suite (ect1, bakeoff"),
+        (["run", "."], f"run ids of {len(NAMES)} suites; to run them, begin with the suite (ect1, bakeoff"),
         (["run", "prague/dualpi2/50Mbit", "--yes"], "is found in 8 run ids of 1 suite; to run them, begin with"),
         (["run", "ect1/("], "is no regular expression"),
         (["run", "ect1", "-s", "seed"], "expected KEY=VALUE"),
@@ -278,6 +281,50 @@ def test_many_runs_are_announced_and_a_terminal_is_asked(
     asked = err.getvalue().count("start?")
     assert call([*command[:-1], "--seed", "7"]) == 0
     assert err.getvalue().count("start?") == asked
+
+
+def test_what_a_killed_process_left_beside_latest_is_in_nobodys_way(scenario: Write, capsys: Output) -> None:
+    Path("results").mkdir()
+    stale = Path(f"results/.latest-{os.getpid()}")
+    stale.symlink_to("gone")
+    assert call(["run", scenario()]) == 0
+    assert Path("results/latest").resolve().name.endswith("-one")
+    assert not stale.is_symlink()
+    # Nor is a run lost because the link cannot be made.
+    stale.mkdir()
+    assert call(["run", "one.toml", "--fresh"]) == 0
+    assert "results/latest does not point to" in capsys.readouterr().err
+    Path("results/.latest-1").symlink_to("gone")
+    assert call(["clean"]) == 0
+    assert not Path("results/.latest-1").is_symlink()
+
+
+@pytest.mark.parametrize(("file", "text"), [("queue.json", "[3]"), ("summary.json", "{"), ("manifest.json", "[]")])
+@pytest.mark.parametrize("option", [[], ["--markdown"]])
+def test_a_report_says_what_it_left_out(
+    core: FakeCore, scenario: Write, capsys: Output, file: str, text: str, option: list[str]
+) -> None:
+    assert call(["run", scenario("good"), scenario("bad"), "--out", "out"]) == 0
+    Path("out/bad", file).write_text(text)
+    assert call(["report", "out", "-o", "page", *option]) == 3
+    assert f"sojourn: out/bad/{file}: expected" in capsys.readouterr().err
+    assert f"out/bad/{file}: expected" in Path("page").read_text()
+
+
+def test_a_full_disk_leaves_the_old_file_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "page.html"
+    page.write_text("old")
+    write = Path.write_bytes
+
+    def full(self: Path, content: bytes) -> int:
+        write(self, content[:2])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match="No space"):
+        write_whole(page, "new page")
+    assert page.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [page]
 
 
 @pytest.mark.parametrize("out", ["/proc/nowhere", "file", "file/below"])

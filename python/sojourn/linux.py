@@ -54,6 +54,7 @@ OF_THE_ERA = {
     "ace",
     "push_bursts",
     "ack_pushed",
+    "accecn_edge_acks",
     "frto",
     "undo",
 }

@@ -265,7 +265,10 @@ def execute(
         go.set()
         pool.shutdown(wait=False, cancel_futures=True)
         if out.exists() and out.resolve().parent == RESULTS.resolve():
-            results.point_latest(out)
+            try:
+                results.point_latest(out)
+            except OSError as error:
+                print(f"sojourn: warning: {RESULTS / 'latest'} does not point to {out}: {error}", file=sys.stderr)
     return [future.result() for future in futures]
 
 

@@ -3,6 +3,8 @@
 //! are in `scream.md` 2 and 3.
 
 mod args;
+#[cfg(target_os = "linux")]
+mod diagnosis;
 mod ecn_path;
 mod gaps;
 mod generation;

@@ -245,6 +245,9 @@ pub(crate) struct TcpTable {
     /// A full segment with PSH is acknowledged as soon as it was read; default the era's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ack_pushed: Option<bool>,
+    /// An AccECN receiver acknowledges a change of the ECN field at once; default the era's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) accecn_edge_acks: Option<bool>,
     /// Forward RTO recovery, `tcp_frto`; default true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) frto: Option<bool>,

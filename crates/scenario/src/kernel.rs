@@ -28,6 +28,8 @@ pub struct KernelFlags {
     pub push_bursts: Option<bool>,
     /// Segments with PSH are acknowledged at once.
     pub ack_pushed: Option<bool>,
+    /// AccECN receivers acknowledge a change of the ECN field at once.
+    pub accecn_edge_acks: Option<bool>,
     /// `tcp_frto`.
     pub frto: Option<bool>,
     /// Undo of spurious reductions.

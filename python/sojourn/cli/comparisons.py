@@ -11,6 +11,8 @@ from cyclopts import Parameter
 
 from sojourn.cli.common import (
     LATEST,
+    OK,
+    SOME_FAILED,
     AtLeastOne,
     Json,
     Out,
@@ -20,6 +22,7 @@ from sojourn.cli.common import (
     agreed,
     expect,
     overrides,
+    say,
     slug,
     written,
 )
@@ -136,7 +139,11 @@ def report(
     from sojourn.report import write
 
     target = output or Path("report.md" if markdown else "report.html")
-    return written(write(results_, target, reference, as_markdown=markdown), as_json=as_json)
+    errors: list[str] = []
+    written(write(results_, target, reference, as_markdown=markdown, errors=errors), as_json=as_json)
+    for line in errors:
+        say(line)
+    return SOME_FAILED if errors else OK
 
 
 def fidelity(

@@ -26,7 +26,6 @@ from sojourn.cli.common import (
     one,
     overrides,
     print_json,
-    printable,
     say,
     slug,
 )
@@ -51,9 +50,9 @@ def run(
     variant: str | None = None,
     dry: bool = False,
     notify: str | None = None,
+    yes: bool = False,
     full: bool = False,
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"])] = False,
-    yes: bool = False,
     as_json: Json = False,
 ) -> int:
     """Run suites, scenario files, or the runs whose id matches a regular expression.
@@ -77,9 +76,9 @@ def run(
         dry: Resolve and list the runs, and write nothing.
         notify: Command to run at the end, with a sentence about it as its last argument and `SOJOURN_STATUS`
             (done, failed or interrupted), `_FOLDER` and `_ELAPSED` in its environment.
+        yes: Do not ask before more than 50 runs or 10 minutes; nor is asked without a terminal.
         full: Print every number, not a table that fits the screen.
         quiet: Print nothing but errors.
-        yes: Do not ask before more than 50 runs or 10 minutes; nor is asked without a terminal.
         as_json: Print one JSON document.
     """
     if not targets:
@@ -100,7 +99,7 @@ def run(
             print("\n".join(job.id for job in todo))
         return OK
     folder = out or new_folder(slug(targets[0]))
-    if not agreed(todo, engine=engine, jobs=jobs, yes=yes):
+    if not (quiet or agreed(todo, engine=engine, jobs=jobs, yes=yes)):
         return INTERRUPTED
     try:
         outcomes = execute(todo, folder, jobs=jobs, fresh=fresh, verify=verify, quiet=quiet, kernel=kernel)
@@ -251,7 +250,7 @@ def _show_runs(folder: Path, *, full: bool, as_json: bool) -> int:
         print_json({"schema": "sojourn/show/1", **(documents[0] if alone else {"runs": documents})})
         return OK
     if full and len(runs) == 1:
-        print("\n".join(map(printable, _scenario(runs[0]).splitlines())), end="\n\n")
+        print(_scenario(runs[0]))
     _print_runs(runs, full=full)
     if not full:
         screen.show_next(folder, runs)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sojourn import compare, effects, metrics
 from sojourn.report import own, sections
+from sojourn.text import harmless
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +35,8 @@ def render(comparison: Comparison, grouped: list[Section], score: dict[str, Any]
             *_table(section, comparison, out),
             "",
         ]
+    if comparison.errors:
+        lines += ["## Left out", "", *(f"- {_escape(harmless(line))}" for line in comparison.errors), ""]
     lines += ["## Definitions", ""]
     lines += [f"- **{term}**: {_escape(meaning)}" for term, meaning in metrics.DEFINITIONS.items()]
     return "\n".join(lines) + "\n"

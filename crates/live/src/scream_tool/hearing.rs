@@ -17,6 +17,8 @@ pub(super) struct Hearing {
     is_refused: bool,
     /// The receiver answers another sender.
     is_busy: bool,
+    /// Packets that the receiver's machine threw away.
+    pub(super) overflowed: u32,
 }
 
 impl Hearing {
@@ -28,7 +30,8 @@ impl Hearing {
     /// A report on packets of ours came.
     pub(super) fn heard(&mut self, now: Time) {
         self.past = self.missing(now);
-        *self = Self { heard: Some(now), past: self.past, ..Self::default() };
+        let (past, overflowed) = (self.past, self.overflowed);
+        *self = Self { heard: Some(now), past, overflowed, ..Self::default() };
     }
 
     /// The receiver's host refused a packet.

@@ -6,6 +6,7 @@ use sojourn_core::wire::rtp::{Header, TOOL_SSRC};
 use sojourn_core::{Dur, Rate, Rng, Time};
 use sojourn_transport::media::scream_tx::{Encoder, Host, Key, OnOff, Params, Session, Tool};
 
+use super::diagnosis::Moment;
 use super::ecn_path::Arrived;
 use super::ledger::{Fate, Ledger};
 use super::lines::{FinalSummary, SummaryLine, VerboseLine};
@@ -161,6 +162,18 @@ impl Media {
             lost_kbps: s.rates.lost / 1e3,
             ce_kbps: s.rates.ce / 1e3,
             is_measured,
+        })
+    }
+
+    /// What the diagnosis looks at; nothing of what is only pushed.
+    pub(super) fn moment(&self) -> Option<Moment> {
+        let s = self.session()?.sender().snapshot();
+        Some(Moment {
+            target_kbps: s.rates.target / 1e3,
+            greatest_kbps: self.greatest_kbps as f32,
+            queue_delay_s: s.queue_delay,
+            lost_kbps: s.rates.lost / 1e3,
+            marked: self.arrived().marked(),
         })
     }
 

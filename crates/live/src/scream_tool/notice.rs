@@ -5,29 +5,48 @@
 use std::fmt;
 
 /// RTCP of an application (RFC 3550 6.7) without data: version and subtype, type, length in words
-/// less one; the SSRC is the challenge, the name is [`NAME`].
-const BUSY: [u8; 4] = [0x80, 204, 0, 2];
-const NAME: [u8; 4] = *b"BUSY";
+/// less one; then a number in place of the SSRC, and a name.
+const HEAD: [u8; 4] = [0x80, 204, 0, 2];
+const BUSY: [u8; 4] = *b"BUSY";
+const FULL: [u8; 4] = *b"FULL";
 
-/// Bytes of the answer to a sender that the receiver has no time for: less than its packets have.
-pub(super) const BUSY_BYTES: usize = 12;
+/// Bytes of what the receiver tells: no more than any packet of a sender has.
+pub(super) const TOLD_BYTES: usize = 12;
 
-/// The answer to a sender that the receiver has no time for. Who gives the challenge back
-/// ([`Notice::Answer`]) has the address that its packets come from.
-pub(super) fn busy(challenge: u32) -> [u8; BUSY_BYTES] {
-    let mut out = [0; BUSY_BYTES];
-    for (to, part) in out.chunks_exact_mut(4).zip([BUSY, challenge.to_be_bytes(), NAME]) {
-        to.copy_from_slice(&part);
-    }
-    out
+/// What the receiver tells a sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    /// It has another sender. Who gives the challenge back ([`Notice::Answer`]) has the address that
+    /// its packets come from.
+    Busy(u32),
+    /// Packets that its machine threw away so far, since it did not read them in time.
+    Full(u32),
 }
 
-/// The challenge in such an answer.
-pub(super) fn challenge(bytes: &[u8]) -> Option<u32> {
-    let bytes: &[u8; BUSY_BYTES] = bytes.try_into().ok()?;
-    let [challenge, name] =
-        [4, 8].map(|at| [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-    (bytes.starts_with(&BUSY) && name == NAME).then(|| u32::from_be_bytes(challenge))
+impl Told {
+    pub(super) fn bytes(self) -> [u8; TOLD_BYTES] {
+        let (number, name) = match self {
+            Self::Busy(challenge) => (challenge, BUSY),
+            Self::Full(packets) => (packets, FULL),
+        };
+        let mut out = [0; TOLD_BYTES];
+        for (to, part) in out.chunks_exact_mut(4).zip([HEAD, number.to_be_bytes(), name]) {
+            to.copy_from_slice(&part);
+        }
+        out
+    }
+
+    /// Reads a datagram; none: it is something else, a report most likely.
+    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; TOLD_BYTES] = bytes.try_into().ok()?;
+        let part = |at: usize| [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
+        let number = u32::from_be_bytes(part(4));
+        match (part(0), part(8)) {
+            (HEAD, BUSY) => Some(Self::Busy(number)),
+            (HEAD, FULL) => Some(Self::Full(number)),
+            _ => None,
+        }
+    }
 }
 
 /// What the sender tells the receiver in a text.
@@ -84,17 +103,18 @@ mod tests {
         for other in ["sender", "sender ends now", "sender answers x", "\u{1b}", ""] {
             assert_eq!(Notice::parse(other.as_bytes()), None, "{other}");
         }
-        assert_eq!(challenge(&busy(0x0102_0304)), Some(0x0102_0304));
-        for n in 0..BUSY_BYTES {
-            assert_eq!(challenge(&busy(7)[..n]), None);
+        for told in [Told::Busy(0x0102_0304), Told::Full(u32::MAX)] {
+            assert_eq!(Told::parse(&told.bytes()), Some(told));
+            assert_eq!(Told::parse(&told.bytes()[..TOLD_BYTES - 1]), None);
         }
     }
 
     #[test]
-    fn a_busy_answer_is_no_report_and_has_no_room_for_the_originals_blocks() {
-        assert!(Report::parse(&busy(7), &mut Counting::default()).is_err());
+    fn what_the_receiver_tells_is_no_report_and_has_no_room_for_the_originals_blocks() {
+        let bytes = Told::Busy(7).bytes();
+        assert!(Report::parse(&bytes, &mut Counting::default()).is_err());
         // The original reads blocks from byte 8 to the four bytes of the time stamp.
-        assert_eq!(BUSY_BYTES, 8 + 4);
-        assert_eq!(usize::from(BUSY[3]) * 4 + 4, BUSY_BYTES);
+        assert_eq!(bytes.len(), 8 + 4);
+        assert_eq!(usize::from(HEAD[3]) * 4 + 4, bytes.len());
     }
 }

@@ -11,7 +11,7 @@ use sojourn_transport::media::scream_rx::{Params, REPORT_BYTES, Receiver};
 
 use super::ecn_path::Arrived;
 use super::gaps::{Allowance, Gaps};
-use super::notice::{self, Notice};
+use super::notice::{Notice, TOLD_BYTES, Told};
 use super::peer::{Peer, Source};
 use super::rx_options::RxOptions;
 use super::screen::{Screen, harmless};
@@ -128,6 +128,9 @@ struct Rx<'a> {
     /// When the next JSON object, or count of what was not told, is due.
     interval: Time,
     hinted: bool,
+    /// Packets that overflowed the socket's buffer at the last look, and before this session.
+    overflowed: u32,
+    overflowed_before: u32,
     report: [u8; REPORT_BYTES],
 }
 
@@ -178,6 +181,8 @@ pub(super) fn run(o: &RxOptions) -> Result<(), Failure> {
         sent: Time::ZERO,
         interval: Time::ZERO + INTERVAL,
         hinted: false,
+        overflowed: 0,
+        overflowed_before: 0,
         report: [0; REPORT_BYTES],
     };
     rx.greet();
@@ -215,7 +220,7 @@ impl Rx<'_> {
             }
             let now = self.clock.now();
             self.report(now);
-            self.on_time(now);
+            self.on_time(now, inbox.overflowed());
             let is_over = end.is_some_and(|end| now >= end);
             if woken.is_stopped || is_over || self.screen.is_closed() {
                 break;
@@ -324,6 +329,7 @@ impl Rx<'_> {
         };
         if source == Source::Next {
             self.totals.close();
+            self.overflowed_before = self.overflowed;
             self.receiver = Receiver::new(self.params, d.at);
         }
         self.screen.note(&format!("{kind}: {}", d.from));
@@ -340,10 +346,10 @@ impl Rx<'_> {
         }
         self.hint(d.from);
         if let Some(challenge) = self.peer.challenge(d.at, d.from)
-            && d.bytes.len() >= notice::BUSY_BYTES
+            && d.bytes.len() >= TOLD_BYTES
         {
             // It may be lost, as any packet may be.
-            let _ = self.socket.send_to(&notice::busy(challenge), d.from);
+            let _ = self.socket.send_to(&Told::Busy(challenge).bytes(), d.from);
         }
     }
 
@@ -394,7 +400,7 @@ impl Rx<'_> {
         self.screen.dot();
     }
 
-    fn on_time(&mut self, now: Time) {
+    fn on_time(&mut self, now: Time, overflowed: u32) {
         if self.keeps_alive() && now.since(self.sent) >= KEEP_ALIVE {
             self.keep_alive(now);
         }
@@ -402,6 +408,15 @@ impl Rx<'_> {
             return;
         }
         self.interval = now + INTERVAL;
+        let has_news = overflowed > std::mem::replace(&mut self.overflowed, overflowed);
+        if has_news
+            && self.peer.can_pay(TOLD_BYTES)
+            && let Some(to) = self.peer.addr()
+        {
+            self.peer.pay(TOLD_BYTES);
+            let told = Told::Full(overflowed - self.overflowed_before);
+            let _ = self.socket.send_to(&told.bytes(), to);
+        }
         if let Some(untold) = self.gaps.untold() {
             self.screen.note(&untold);
         }
@@ -436,7 +451,7 @@ impl Rx<'_> {
             object["schema"] = "sojourn/scream-rx/1".into();
             object["cpu_s"] = cpu_seconds().into();
             object["buffer_overflows"] = inbox.overflowed().into();
-            self.screen.object(&object);
+            self.screen.result(&object);
             let text = self.summary(inbox);
             self.screen.block(&text);
         }

@@ -9,10 +9,11 @@ use serde_json::json;
 use sojourn_core::wire::rtp::{Header, TOOL_SSRC, write_statistics};
 use sojourn_core::{Dur, Ecn, Time};
 
+use super::diagnosis::{Diagnosis, Facts};
 use super::hearing::Hearing;
 use super::logs::Logs;
 use super::media::Media;
-use super::notice::{self, Notice};
+use super::notice::{Notice, Told};
 use super::screen::Screen;
 use super::told;
 use super::tx_options::{Gso, TxOptions};
@@ -70,6 +71,7 @@ struct Tx<'a> {
     hearing: Hearing,
     packets: u64,
     discards: Discards,
+    diagnosis: Diagnosis,
     due: Due,
 }
 
@@ -158,6 +160,7 @@ pub(super) fn run(o: &TxOptions) -> Result<(), Failure> {
         hearing: Hearing::default(),
         packets: 0,
         discards: Discards::default(),
+        diagnosis: Diagnosis::default(),
         due: Due {
             tick: now + TICK,
             summary: now + SUMMARY,
@@ -233,6 +236,9 @@ impl Tx<'_> {
             };
             let woken = wait(self.socket.as_fd(), Some(&stop), interest, Some(until), self.clock)
                 .map_err(|e| Failure::network(format!("poll: {e}")))?;
+            if !woken.is_readable && !woken.is_stopped {
+                self.diagnosis.woke(self.clock.now().since(until));
+            }
             if woken.is_readable || sleeps {
                 self.read(&mut inbox);
             }
@@ -268,10 +274,12 @@ impl Tx<'_> {
                 }
                 if !self.o.any_source && d.from != self.to {
                     self.foreign += 1;
-                } else if let Some(challenge) = notice::challenge(d.bytes) {
-                    self.on_busy(d.from, challenge);
-                } else {
-                    self.on_feedback(d.at, d.bytes);
+                    continue;
+                }
+                match Told::parse(d.bytes) {
+                    Some(Told::Busy(challenge)) => self.on_busy(d.from, challenge),
+                    Some(Told::Full(packets)) => self.hearing.overflowed = packets,
+                    None => self.on_feedback(d.at, d.bytes),
                 }
             }
             if !inbox.is_full() {
@@ -396,6 +404,11 @@ impl Tx<'_> {
             return;
         }
         self.tell_discards(now);
+        if self.hearing.is_fresh()
+            && let Some(moment) = self.media.moment()
+        {
+            self.diagnosis.sample(moment);
+        }
         if self.hearing.is_silent() {
             if now >= self.due.silence {
                 self.due.silence = now + SUMMARY;
@@ -409,6 +422,19 @@ impl Tx<'_> {
         if now > self.due.verbose && (self.o.verbose || self.view.is_some()) {
             self.due.verbose = now + VERBOSE;
             self.verbose(now);
+        }
+    }
+
+    /// What the diagnosis rests on beside its samples.
+    fn facts(&self, now: Time) -> Facts<'_> {
+        Facts {
+            sent_as: self.sent_as,
+            arrived: self.media.arrived(),
+            is_fixed: self.o.fixed_kbps.is_some(),
+            run: now.since(Time::ZERO),
+            without_feedback: self.hearing.missing(now),
+            overflowed: self.hearing.overflowed,
+            refused: self.outbox.dropped(),
         }
     }
 
@@ -486,6 +512,7 @@ impl Tx<'_> {
     fn verbose(&mut self, now: Time) {
         let is_measured = self.hearing.is_fresh();
         let Some(line) = self.media.verbose_line(now, is_measured) else { return };
+        let diagnosis = self.view.is_some().then(|| self.diagnosis.line(&self.facts(now)));
         if let Some(view) = &mut self.view {
             let known = |value: f32| if is_measured { value } else { f32::NAN };
             let loss_pct = self.media.summary_line(now).map_or(0.0, |s| s.loss_pct[0]);
@@ -502,6 +529,7 @@ impl Tx<'_> {
                     cwnd: line.cwnd,
                     in_flight: line.in_flight,
                 },
+                &diagnosis.unwrap_or_default(),
             );
         }
         if !self.o.verbose {
@@ -553,6 +581,12 @@ impl Tx<'_> {
             let discarded = self.never_left() - self.discards.unmissed;
             self.screen.block(&last.text(discarded));
             let mut object = told::last(&last);
+            if self.hearing.has_heard() {
+                let facts = self.facts(now);
+                let line = self.diagnosis.line(&facts);
+                object["diagnosis"] = self.diagnosis.object(&facts);
+                self.screen.block(&format!("Diagnosis: {line}\n"));
+            }
             let s = now.as_secs_f64();
             object["schema"] = "sojourn/scream-tx/1".into();
             object["time_s"] = s.into();
@@ -563,12 +597,16 @@ impl Tx<'_> {
             object["discarded"] = self.media.discarded().into();
             object["not_sent"] = self.outbox.dropped().into();
             object["cpu_s"] = cpu_seconds().into();
-            self.screen.object(&object);
+            self.screen.result(&object);
         }
         if let Some(warning) = self.media.arrived().warning(self.sent_as) {
             self.screen.note(&format!("warning: {warning}"));
         }
         for (count, what) in [
+            (
+                self.diagnosis.missed().into(),
+                "deadlines were missed by 5 ms or more on this machine",
+            ),
             (self.outbox.dropped(), "packets were refused by this machine's network"),
             (self.malformed, "datagrams were no feedback and were ignored"),
             (self.foreign, "datagrams came from elsewhere and were ignored"),

@@ -20,6 +20,15 @@ pub use sce::SceFeedback;
 
 use super::segment::{AE, CWR, ECE};
 
+/// What a data packet asks of the acknowledgement policy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Asks {
+    /// Quick ACKs: the first mark (RFC 3168).
+    pub(crate) quick: bool,
+    /// An ACK at once.
+    pub(crate) now: bool,
+}
+
 /// Receiver's side: counts codepoints and fills the flags of ACKs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EcnReceiver {
@@ -30,15 +39,19 @@ pub(crate) struct EcnReceiver {
     bytes: [u64; 3],
     /// RFC 3168: repeat ECE until CWR.
     demand_cwr: bool,
+    /// AccECN: a packet whose codepoint differs from the last one's is acknowledged at once.
+    edge_acks: bool,
+    last: Ecn,
     dctcp: Dctcp,
     sce: Sce,
     option: bool,
 }
 
 impl EcnReceiver {
-    pub(crate) fn new(mode: Feedback, option: bool, sce: SceFeedback) -> Self {
-        let option = option && mode == Feedback::AccEcn;
-        Self { mode, option, sce: Sce::new(sce), ..Self::default() }
+    pub(crate) fn new(mode: Feedback, option: bool, edge_acks: bool, sce: SceFeedback) -> Self {
+        let accecn = mode == Feedback::AccEcn;
+        let (option, edge_acks) = (option && accecn, edge_acks && accecn);
+        Self { mode, option, edge_acks, sce: Sce::new(sce), ..Self::default() }
     }
 
     pub(crate) fn mode(&self) -> Feedback {
@@ -55,8 +68,19 @@ impl EcnReceiver {
         }
     }
 
-    /// A data packet of so many segments arrived. Returns whether the first mark asks for quick ACKs (RFC 3168).
-    pub(crate) fn on_data(&mut self, ecn: Ecn, ace: u8, payload: u32, segments: u32) -> bool {
+    /// A data packet arrives, also one that is a duplicate. Returns whether it asks for an ACK at once: a
+    /// sender that says CWR may have a window of one segment (Linux `tcp_ecn_accept_cwr`), a change of
+    /// the codepoint is news (RFC 9768 3.2.2.5.1, change-triggered ACKs).
+    pub(crate) fn on_arrival(&mut self, ecn: Ecn, ace: u8) -> bool {
+        let edge = std::mem::replace(&mut self.last, ecn) != ecn;
+        let classic = matches!(self.mode, Feedback::Rfc3168 | Feedback::Dctcp | Feedback::Sce);
+        let cwr = classic && ace & CWR != 0;
+        self.demand_cwr &= !cwr;
+        cwr || (edge && self.edge_acks)
+    }
+
+    /// A data packet of so many segments, no duplicate, after [`Self::on_arrival`].
+    pub(crate) fn on_data(&mut self, ecn: Ecn, payload: u32, segments: u32) -> Asks {
         let slot = match ecn {
             Ecn::NotEct => None,
             Ecn::Ect0 => Some(0),
@@ -72,18 +96,14 @@ impl EcnReceiver {
         match self.mode {
             Feedback::Rfc3168 => {}
             Feedback::Sce => self.sce.on_data(ecn, payload),
-            Feedback::Dctcp => {
-                self.dctcp.on_data(ecn);
-                return false;
-            }
+            // RFC 8257 3.2: the new state is reported at once (Linux dctcp_ece_ack_update).
+            Feedback::Dctcp => return Asks { now: self.dctcp.on_data(ecn), quick: false },
             Feedback::None | Feedback::AccEcn | Feedback::Ccfb | Feedback::Counters => {
-                return false;
+                return Asks::default();
             }
         }
-        if ace & CWR != 0 {
-            self.demand_cwr = false;
-        }
-        ecn == Ecn::Ce && !std::mem::replace(&mut self.demand_cwr, true)
+        let quick = ecn == Ecn::Ce && !std::mem::replace(&mut self.demand_cwr, true);
+        Asks { quick, now: false }
     }
 
     /// AE, CWR, ECE of an ACK that leaves now and covers this many new bytes.
@@ -110,7 +130,7 @@ mod tests {
     use super::*;
 
     fn receiver(mode: Feedback) -> EcnReceiver {
-        EcnReceiver::new(mode, false, SceFeedback::Advanced)
+        EcnReceiver::new(mode, false, true, SceFeedback::Advanced)
     }
 
     #[test]
@@ -120,7 +140,7 @@ mod tests {
         let (mut marked, mut seen) = (0, 0);
         for i in 0..1000_u32 {
             for ecn in [Ecn::Ect1, if i % 3 == 0 { Ecn::Ce } else { Ecn::Ect1 }] {
-                receiver.on_data(ecn, 0, 1448, 1);
+                receiver.on_data(ecn, 1448, 1);
                 marked += u32::from(ecn == Ecn::Ce);
             }
             let progress = Progress { segments: 2, bytes: 2896, regular: true, mss: 1448 };
@@ -132,11 +152,12 @@ mod tests {
     #[test]
     fn rfc3168_repeats_ece_until_cwr() {
         let mut receiver = receiver(Feedback::Rfc3168);
-        assert!(receiver.on_data(Ecn::Ce, 0, 1448, 1));
-        assert!(!receiver.on_data(Ecn::Ce, 0, 1448, 1));
-        assert!(!receiver.on_data(Ecn::Ect0, 0, 1448, 1));
+        let quick = |receiver: &mut EcnReceiver, ecn| receiver.on_data(ecn, 1448, 1).quick;
+        assert!(quick(&mut receiver, Ecn::Ce));
+        assert!(!quick(&mut receiver, Ecn::Ce));
+        assert!(!quick(&mut receiver, Ecn::Ect0));
         assert_eq!(receiver.ace(2896), ECE);
-        receiver.on_data(Ecn::Ect0, CWR, 1448, 1);
+        assert!(receiver.on_arrival(Ecn::Ect0, CWR), "CWR is acknowledged at once");
         assert_eq!(receiver.ace(2896), 0);
     }
 }

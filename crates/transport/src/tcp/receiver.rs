@@ -110,7 +110,8 @@ impl Receiver {
 
     fn on_syn(&mut self, segment: &Segment, ecn: Ecn) {
         let (mode, ace) = Negotiation::answer(self.config.ecn, segment.ace, ecn);
-        self.ecn = EcnReceiver::new(mode, self.config.accecn_option, self.config.sce_feedback);
+        let (option, edges) = (self.config.accecn_option, self.config.kernel.accecn_edge_acks);
+        self.ecn = EcnReceiver::new(mode, option, edges, self.config.sce_feedback);
         self.open = true;
         self.rcv_nxt = 1;
         self.acked = 1;
@@ -135,6 +136,7 @@ impl Receiver {
         if segment.seq <= self.acked && newer {
             self.echo = segment.tsval; // RFC 7323 4.3, for duplicates too (tcp_replace_ts_recent)
         }
+        let asked = self.ecn.on_arrival(ecn, segment.ace);
         if range.1 <= self.rcv_nxt || self.out_of_order.holds(range) {
             // RFC 2883: report the duplicate, and tell the sender quickly.
             self.duplicates += 1;
@@ -146,9 +148,11 @@ impl Receiver {
         if self.ecn.divides(ecn) {
             self.close_run(now);
         }
-        if self.ecn.on_data(ecn, segment.ace, segment.len, segments) {
+        let asks = self.ecn.on_data(ecn, segment.len, segments);
+        if asks.quick {
             self.enter_quickack(2);
         }
+        self.ack_now |= asked || asks.now;
         if segment.flags.fin {
             self.fin = Some(segment.end());
         }
@@ -262,7 +266,8 @@ impl Receiver {
             sack,
             tsval: now,
             tsecr: self.echo,
-            accecn: self.ecn.option(),
+            // Three blocks and timestamps leave no room.
+            accecn: self.ecn.option().filter(|_| sack.as_slice().len() < 3),
             ..Segment::default()
         }
     }

@@ -149,6 +149,24 @@ fn slight_reordering_retransmits_nothing_and_is_remembered() {
     assert_eq!(pipe.reductions, []);
 }
 
+// Linux tcp_skb_spurious_retrans. The queue makes the RTT more than twice its minimum, so that the ACK of
+// the original comes later than the minimum after the copy: taken for the copy's, it would make RACK
+// give up all that was sent before the copy.
+#[test]
+fn an_ack_of_the_original_does_not_advance_rack_to_the_copy() {
+    // With undo the first such ACK ends the recovery, and RACK is not asked.
+    let mut config = config(Feedback::None, 4000);
+    config.kernel.undo = false;
+    let mut pipe = Pipe::new("reno", config, ms(20))
+        .bottleneck(RATE, 2000)
+        .rule(|p| if p.is_first_of(&[2000]) { Fate::Late(ms(60)) } else { Fate::Pass })
+        .start();
+    pipe.finish(at_ms(20_000));
+    let again: Vec<u64> = pipe.retransmissions().iter().map(|p| p.index).collect();
+    assert_eq!(again, [2000]);
+    assert_eq!(pipe.acks().filter(|a| a.segment.sack.duplicate).count(), 1);
+}
+
 #[test]
 fn reordering_beyond_the_window_is_reported_as_a_duplicate_and_widens_it() {
     let mut pipe = Pipe::new("reno", config(Feedback::None, 3000), ms(50))

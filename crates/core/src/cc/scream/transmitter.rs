@@ -71,10 +71,10 @@ pub(super) struct Transmitter<C, S> {
     pub(super) short_rtt: u32,
     pub(super) previous_short_rtt: u32,
     pub(super) last_srtt: Ticks,
-    /// Least and greatest RTT measured, ticks.
-    pub(super) measured: Option<(u32, u32)>,
     /// The last report.
     pub(super) heard: Option<Ticks>,
+    /// Least and greatest RTT measured, ticks.
+    pub(super) measured: Option<(u32, u32)>,
     pub(super) base: BaseDelay,
     /// Of the last packet acknowledged, s.
     pub(super) queue_delay: f32,
@@ -131,8 +131,8 @@ impl<C, S> Transmitter<C, S> {
             short_rtt: 0,
             previous_short_rtt: 0,
             last_srtt: now,
-            measured: None,
             heard: None,
+            measured: None,
             base: BaseDelay::new(now, config.clock_drift && config.version.is_v2()),
             queue_delay: 0.0,
             delay_target: config.delay_target,

@@ -15,8 +15,11 @@ impl Dctcp {
         (ecn == Ecn::Ce) != self.ce
     }
 
-    pub(super) fn on_data(&mut self, ecn: Ecn) {
+    /// A segment arrives. Returns whether it changes the state.
+    pub(super) fn on_data(&mut self, ecn: Ecn) -> bool {
+        let changed = self.divides(ecn);
         self.ce = ecn == Ecn::Ce;
+        changed
     }
 
     /// ECE of the next ACK.

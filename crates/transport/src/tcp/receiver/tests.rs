@@ -2,7 +2,8 @@ use sojourn_core::Rng;
 
 use super::*;
 use crate::tcp::SceFeedback;
-use crate::tcp::segment::{AE, ECE};
+use crate::tcp::era::{Era, Kernel};
+use crate::tcp::segment::{AE, CWR, ECE};
 
 const L4S: Needs = Needs {
     owns_cwnd: true,
@@ -88,17 +89,27 @@ fn a_pushed_segment_is_acknowledged_at_once_where_the_kernel_does_so() {
 /// ACKs of a receiver in this mode for segments that arrive a millisecond apart, quick ACKs being
 /// used up: the segments that each covers, and AE, CWR, ECE.
 fn answers(mode: Feedback, sce_feedback: SceFeedback, arrivals: &[Ecn]) -> Vec<(u64, u8)> {
-    let config = Config { ecn: mode, sce_feedback, ..Config::default() };
+    answers_of(Config { ecn: mode, sce_feedback, ..Config::default() }, arrivals)
+}
+
+/// A receiver that has answered a SYN.
+fn opened(config: Config) -> Receiver {
+    let ace = Negotiation::syn(config.ecn);
     let mut rx = Receiver::new(config, Needs::default());
     let syn = Segment {
         flags: Flags { syn: true, ..Flags::default() },
-        ace: Negotiation::syn(mode),
+        ace,
         tsval: Time(1),
         tsecr: Time::NEVER,
         ..Segment::default()
     };
     rx.on_packet(Time(1), &Body::Tcp(syn), Ecn::NotEct);
     rx.poll(Time(1)).expect("a SYN/ACK");
+    rx
+}
+
+fn answers_of(config: Config, arrivals: &[Ecn]) -> Vec<(u64, u8)> {
+    let mut rx = opened(config);
     let (mut covered, mut answers) = (1 + 16 * 1448, Vec::new());
     for (n, ecn) in std::iter::repeat_n(&Ecn::Ect0, 16).chain(arrivals).enumerate() {
         let now = Time(1_000_000 * (n as u64 + 2));
@@ -167,9 +178,9 @@ fn dithered_esce_covers_as_many_bytes_as_were_marked() {
 #[test]
 fn dctcp_divides_the_runs_and_tells_each_ack_s_state() {
     let dctcp = |arrivals: &[Ecn]| answers(Feedback::Dctcp, SceFeedback::Advanced, arrivals);
-    assert_eq!(dctcp(&[N, N, C, C, N, N]), [(2, 0), (2, ECE), (2, 0)]);
-    assert_eq!(dctcp(&[N, C, C, N, C]), [(1, 0), (2, ECE), (1, 0), (1, ECE)]);
-    assert_eq!(dctcp(&[C, C, C, C]), [(2, ECE), (2, ECE)]);
+    assert_eq!(dctcp(&[N, N, C, C, C, N, N, N]), [(2, 0), (1, ECE), (2, ECE), (1, 0), (2, 0)]);
+    assert_eq!(dctcp(&[N, C, C, N, C]), [(1, 0), (1, ECE), (1, ECE), (1, 0), (1, ECE)]);
+    assert_eq!(dctcp(&[C, C, C, C, C]), [(1, ECE), (2, ECE), (2, ECE)]);
 }
 
 #[test]
@@ -229,4 +240,41 @@ fn window_grows_with_what_is_read_and_never_shrinks() {
         last = edge;
     }
     assert!(window.advertised > 500_000 && window.advertised <= 3_145_728);
+}
+
+// RFC 8257 3.2: what waited is acknowledged with the old state, the segment that changes it at once.
+#[test]
+fn dctcp_acknowledges_the_segment_that_changes_the_ce_state_at_once() {
+    let dctcp = |arrivals: &[Ecn]| answers(Feedback::Dctcp, SceFeedback::Advanced, arrivals);
+    assert_eq!(dctcp(&[N, C, C, C]), [(1, 0), (1, ECE), (2, ECE)]);
+    assert_eq!(dctcp(&[N, N, C, N, N, N]), [(2, 0), (1, ECE), (1, 0), (2, 0)]);
+}
+
+// RFC 9768 3.2.2.5.1; Linux from 6.18 on
+#[test]
+fn an_accecn_receiver_of_7_x_acknowledges_a_change_of_the_ecn_field_at_once() {
+    for (era, expected) in
+        [(Era::E2020, vec![(2, 6), (2, 6), (1, 6)]), (Era::E7, vec![(2, 6), (1, 6), (2, 6)])]
+    {
+        let mut config = Config { ecn: Feedback::AccEcn, ..Config::default() };
+        config.kernel = Kernel { ack_pushed: false, ..era.kernel() };
+        assert_eq!(answers_of(config, &[N, C, N, N, N]), expected, "{era:?}");
+    }
+}
+
+#[test]
+fn every_data_segment_with_cwr_is_acknowledged_at_once() {
+    for (mode, at_once) in [(Feedback::Rfc3168, 1), (Feedback::Dctcp, 1), (Feedback::AccEcn, 0)] {
+        let mut rx = opened(Config { ecn: mode, ..Config::default() });
+        for n in 0..16 {
+            let now = Time(1_000_000 * (n + 2));
+            rx.on_packet(now, &data(n), N);
+            acks(&mut rx, now);
+        }
+        let Body::Tcp(mut segment) = data(16) else { unreachable!("data are TCP") };
+        segment.ace = CWR;
+        let now = Time(18_000_000);
+        rx.on_packet(now, &Body::Tcp(segment), N);
+        assert_eq!(acks(&mut rx, now).len(), at_once, "{mode:?}");
+    }
 }

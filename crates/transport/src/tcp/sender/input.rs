@@ -43,6 +43,12 @@ pub(super) struct Effects {
     pub(super) original_delivered: bool,
 }
 
+/// Whether an ACK echoes a time before `sent`. Linux's timestamps count milliseconds.
+pub(super) fn echoes_before(echo: Time, sent: Time) -> bool {
+    let ms = |t: Time| t.0 / 1_000_000;
+    echo != Time::NEVER && ms(echo) < ms(sent)
+}
+
 impl Sender {
     pub(super) fn on_ack(&mut self, now: Time, segment: &Segment) {
         if segment.ack > self.snd_nxt {
@@ -172,7 +178,13 @@ impl Sender {
                 fx.delivered_bytes += u64::from(s.len);
                 self.rate.delivered += 1;
                 self.rate.segment_delivered(&s.tx, s.sent);
-                self.rack.delivered(now, s, min_rtt);
+                // Linux tcp_skb_spurious_retrans: the ACK answers the original.
+                let by_original = self.config.timestamps
+                    && s.ever_retransmitted
+                    && echoes_before(fx.echo, s.sent);
+                if !by_original {
+                    self.rack.delivered(now, s, min_rtt);
+                }
             }
             self.board.pop();
         }

@@ -6,7 +6,7 @@ use sojourn_core::Time;
 use sojourn_core::cc::State;
 
 use super::Sender;
-use super::input::Effects;
+use super::input::{Effects, echoes_before};
 use crate::tcp::segment::Segment;
 
 /// What must be known to take a reduction back.
@@ -103,14 +103,11 @@ impl Undo {
         self.marker.is_some() && self.unproven == Some(0)
     }
 
-    /// The ACK echoes a time before the first retransmission: an original triggered it. Linux's
-    /// timestamps count milliseconds.
+    /// The ACK echoes a time before the first retransmission: an original triggered it.
     fn original_acked(&self, echo: Time) -> bool {
-        let ms = |t: Time| t.0 / 1_000_000;
         self.marker.is_some()
             && self.first_retransmit != Time::NEVER
-            && echo != Time::NEVER
-            && ms(echo) < ms(self.first_retransmit)
+            && echoes_before(echo, self.first_retransmit)
     }
 }
 
