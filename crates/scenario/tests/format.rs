@@ -507,6 +507,7 @@ fn shipped_scenarios_are_valid() {
     let shipped = [
         "capacity-step.toml",
         "cellular-trace.toml",
+        "home.toml",
         "media.toml",
         "one-prague.toml",
         "prague-vs-cubic.toml",
