@@ -350,6 +350,25 @@ fn overrides_are_named_as_such() {
 }
 
 #[test]
+fn what_was_meant_is_said() {
+    edited(
+        "\"30s\"",
+        "\"60\"",
+        "my.toml:2: duration: expected a time such as \"20ms\", got \"60\" without a unit (write \"60s\")",
+    );
+    edited(
+        "\"30s\"",
+        "60",
+        "my.toml:2: duration: expected a time such as \"20ms\", got 60 without a unit (write \"60s\")",
+    );
+    edited(
+        "[[link]]",
+        "[link]",
+        "my.toml:4: link: there may be several: write [[link]], not [link]",
+    );
+}
+
+#[test]
 fn sweep_is_checked() {
     appended("[sweep]\nseed = []\n", "my.toml:19: sweep.seed: expected at least one value");
     appended(
