@@ -81,6 +81,9 @@ EXPLANATIONS: dict[str, str] = {
     "S3/50ms/4": DAYS.format("23 (S6)"),
     "S6/10ms/4": "one run: three days before, the cell has 21 (S3)",
     **dict.fromkeys((f"{row}/100ms/{flows}" for row in ("S5", "S6") for flows in (2, 3, 4)), SLOW),
+    "S9/start": "one second of one run; ours spans 29 to 52 over three seeds",
+    "S13/up-1-prague": "SCReAM has more than half of the upstream here, 6.2 for 4.7 (S13/up-1), and Prague what is "
+    "left; which of the two gives way is not known",
     **dict.fromkeys(("S1/2ms/0", "S6/25ms/0", "S6/50ms/0", "S6/100ms/0"), MODEL),
 }
 
