@@ -7,7 +7,6 @@ import json
 import os
 import re
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -421,22 +420,3 @@ def test_every_command_has_help_with_an_example(core: FakeCore, capsys: Output) 
                  "clean", "import flent", "export flent"):  # fmt: skip
         assert call([*verb.split(), "--help"]) == 0
         assert f"sojourn {verb}" in capsys.readouterr().out.split("xample", 1)[1]
-
-
-def test_completion_is_installed_for_the_shell_that_is_named(
-    core: FakeCore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
-) -> None:
-    monkeypatch.setattr(Path, "home", lambda: tmp_path)
-    assert call(["--install-completion", "bash"]) == 0
-    file = Path(capsys.readouterr().out.strip())
-    assert file.is_relative_to(tmp_path)
-    assert str(file) in (tmp_path / ".bashrc").read_text()
-    script = f"source {file}; COMP_WORDS=(sojourn plo) COMP_CWORD=1; _sojourn; echo ${{COMPREPLY[@]}}; complete -p"
-    done = subprocess.run(["/bin/bash", "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["plot", "complete -o default -F _sojourn sojourn"]
-    assert call(["--install-completion", "tcsh"]) == 2
-
-
-def test_the_package_is_the_command_too(core: FakeCore) -> None:
-    done = subprocess.run([sys.executable, "-m", "sojourn", "--help"], capture_output=True, text=True, check=True)
-    assert "Usage: sojourn COMMAND" in done.stdout
