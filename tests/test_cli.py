@@ -321,7 +321,7 @@ def test_a_full_disk_leaves_the_old_file_and_no_other(tmp_path: Path, monkeypatc
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(OSError, match=r"No space left on device: '.*page.html'"):
         write_whole(page, "new page")
     assert page.read_text() == "old"
     assert list(tmp_path.iterdir()) == [page]

@@ -55,7 +55,7 @@ def run(
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"])] = False,
     as_json: Json = False,
 ) -> int:
-    """Run suites, scenario files, or the runs whose id matches a regular expression.
+    """Run suites, scenario files with all runs of their sweeps, or the runs whose id matches a regular expression.
 
     Examples: `sojourn run my.toml -s link.bneck.rate=100Mbit`,
     `sojourn run 'ect1/l4s-s2.*codel1q' --dry`,
