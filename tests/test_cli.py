@@ -170,7 +170,7 @@ def test_clean_takes_runs_only(scenario: Write, capsys: Output) -> None:
         (["run", "escape.toml"], "run name '../../escape'"),
         (["run", "etc1"], "nearest is 'ect1'"),
         (["run", "."], f"run ids of {len(NAMES)} suites; to run them, begin with the suite (ect1, bakeoff"),
-        (["run", "prague/dualpi2/50Mbit", "--yes"], "suites; to run them, begin with the suite (ect1"),
+        (["run", "prague/dualpi2/50Mbit", "--yes"], "'prague/dualpi2/50Mbit' is found in"),
         (["run", "ect1/("], "is no regular expression"),
         (["run", "ect1", "-s", "seed"], "expected KEY=VALUE"),
         (["run", "ect1", "--jobs", "0"], "jobs"),

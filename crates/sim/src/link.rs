@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use sojourn_core::aqm::{Backlog, Event, Log, Qdisc, Reason, Stats};
 use sojourn_core::{Dur, FlowId, Packet, Probe, Rate, Time};
+use sojourn_scenario::Measure;
 use sojourn_scenario::topology::{PortSpec, Role};
 use sojourn_trace::summary::{QueueWindow, Totals};
 use sojourn_trace::{QueueSummary, Sojourn};
@@ -88,6 +89,9 @@ pub(crate) struct Port {
     /// main window, then those with a name.
     recent: Sojourn,
     windows: Vec<Sojourn>,
+    /// Bits times ns/s that the rates in force have allowed within each window; none if a time had no rate.
+    allowed: Vec<Option<u128>>,
+    allowed_until: Time,
     recent_sojourn: Dur,
     recent_packets: u64,
 }
@@ -130,6 +134,8 @@ impl Port {
             marks: [0; Reason::COUNT],
             recent: Sojourn::new(flows / 2),
             windows: vec![Sojourn::new(flows / 2); windows],
+            allowed: vec![Some(0); windows],
+            allowed_until: Time::ZERO,
             recent_sojourn: Dur::ZERO,
             recent_packets: 0,
         }
@@ -329,23 +335,33 @@ impl Port {
     }
 
     /// Statistics of the window with this number; `name` tells the flow or ping of a number.
-    pub(crate) fn window(
-        &self,
-        number: usize,
-        capacity: Option<Rate>,
-        length: Dur,
-        name: impl Fn(usize) -> String,
-    ) -> QueueWindow {
+    pub(crate) fn window(&self, number: usize, name: impl Fn(usize) -> String) -> QueueWindow {
         let sojourn = &self.windows[number];
-        let utilisation = capacity
-            .filter(|_| length > Dur::ZERO)
-            .map(|rate| sojourn.bytes() as f64 / (rate.0 as f64 / 8.0 * length.as_secs_f64()));
+        let allowed = self.allowed[number].filter(|bits| *bits > 0);
         QueueWindow {
             name: self.name.clone(),
             sojourn_ms: sojourn.statistics(),
             flows: sojourn.flows(name),
             queues: sojourn.sides(),
-            utilisation,
+            utilisation: allowed.map(|bits| sojourn.bytes() as f64 * 8e9 / bits as f64),
+        }
+    }
+
+    /// The rate that bounds what leaves: the wire's, or the shaper's.
+    pub(crate) fn capacity(&self) -> Option<Rate> {
+        self.wire.or_else(|| self.qdisc.capacity())
+    }
+
+    /// Adds what the rate has allowed of each window since the last call, before the rate changes.
+    pub(crate) fn allow(&mut self, now: Time, windows: impl Iterator<Item = Measure>) {
+        let from = std::mem::replace(&mut self.allowed_until, now);
+        let rate = self.capacity();
+        for (allowed, window) in self.allowed.iter_mut().zip(windows) {
+            let length = now.min(window.to).since(from.max(window.from));
+            if length > Dur::ZERO {
+                let bits = rate.map(|rate| u128::from(rate.0) * u128::from(length.0));
+                *allowed = allowed.zip(bits).map(|(sum, more)| sum + more);
+            }
         }
     }
 
@@ -363,6 +379,8 @@ impl Port {
             qdisc: self.describe(),
             received_packets: self.received.packets,
             received_bytes: self.received.bytes,
+            duplicated: self.duplicated.packets,
+            duplicated_bytes: self.duplicated.bytes,
             sent_packets: self.sent.packets,
             sent_bytes: self.sent.bytes,
             dropped: self.dropped.packets,

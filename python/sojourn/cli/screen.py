@@ -46,7 +46,9 @@ class Screen:
 
     def line(self, text: str, style: str = "") -> None:
         """One line, without characters that move the cursor."""
-        self.console.print(Text(shortened(harmless(text), self.width), style=style))
+        line = harmless(text)
+        cut = cell_len(line) > self.width
+        self.console.print(Text(f"{line[: self.width - 3]}..." if cut else line, style=style))
 
     def table(
         self,

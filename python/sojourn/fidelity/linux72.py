@@ -14,12 +14,23 @@ from sojourn.metrics import Source
 from sojourn.suites import linux72, linux72_prague
 
 #: Why a row misses its tolerance, by key or by id.
-EXPLANATIONS: dict[str, str] = {}
+STARTUP = (
+    "open: where BBR joins CUBIC, its STARTUP ends later in some seeds than on Linux, with a cwnd twice as large; all "
+    "of the excess falls in that second, and CUBIC loses with it"
+)
+EXPLANATIONS: dict[str, str] = {
+    "K4/pfifo250-20ms-cubic-vs-bbr-cubic": "the seeds span the lower end: 186 to 269 of eight, the kernel's four runs "
+    "205 to 335; which of CUBIC's tops a probe of BBR meets differs in every run",
+    "K4/pfifo250-80ms-cubic-vs-bbr-cubic": STARTUP,
+    "K4/pfifo250-80ms-cubic-vs-bbr-bbr": STARTUP,
+}
 
 SOURCE = "Linux 7.2.13 in virtual time"
 PRAGUE_SOURCE = "TCP Prague 0.7 on Linux 7.2.13 in virtual time"
 SHARE_OF_LINK = 0.03
 RTT_MS, RTT_SHARE = 1.0, 0.05
+#: Retransmits are judged where the kernel has this many; within this share, or what its own runs span.
+LEAST_RETRANSMITS, RETRANSMITS_SHARE = 30, 0.1
 
 
 def _link_mbit(run_id: str) -> int:
@@ -59,8 +70,8 @@ def _around(runs: list[float], slack: float) -> Tolerance:
     return between(round(min(runs) - slack, 2), round(max(runs) + slack, 2))
 
 
-def _of_flows(ids: list[str], goodput: str, rtt: str, source: str) -> Iterable[Row]:
-    """Two rows for each flow of the runs, under these ids."""
+def _of_flows(ids: list[str], goodput: str, rtt: str, source: str, *, retransmits: str | None = None) -> Iterable[Row]:
+    """Rows for each flow of the runs, under these ids."""
     for run_id in ids:
         window = linux72.window(run_id)
         _, queue, rate, path, together = run_id.split("/")
@@ -77,6 +88,12 @@ def _of_flows(ids: list[str], goodput: str, rtt: str, source: str) -> Iterable[R
             yield Row(rtt, part, "A", source, run_id, f"mean RTT of {flow.name}", "ms", mean,
                       _around([mean, *again["rtt_ms"]], max(RTT_MS, RTT_SHARE * mean)),
                       m.rtt(flow.name, np.mean, window))  # fmt: skip
+            repeated = reference.shipped()[run_id].retransmits[flow.name] if retransmits else 0
+            if retransmits and repeated >= LEAST_RETRANSMITS:
+                spread = [repeated * (1 - RETRANSMITS_SHARE), repeated * (1 + RETRANSMITS_SHARE)]
+                yield Row(retransmits, part, "A", source, run_id, f"retransmits of {flow.name}, whole run", "segments",
+                          repeated, _around([*spread, *again["retransmits"]], 0.0),
+                          m.total(f"flow.{flow.name}.retransmits"))  # fmt: skip
 
 
 def _rows() -> Iterable[Row]:
@@ -88,7 +105,7 @@ def _rows() -> Iterable[Row]:
     yield Row("K1", "rtt", "A", SOURCE, first,
               "mean RTT beside Linux 7.2, 30 runs: median absolute error of all flows", "ms",
               0.0, at_most(1), _error(np.median, rtt=True), others=others)  # fmt: skip
-    yield from _of_flows(ids, "K2", "K3", SOURCE)
+    yield from _of_flows(ids, "K2", "K3", SOURCE, retransmits="K4")
 
 
 def _prague_rows() -> Iterable[Row]:

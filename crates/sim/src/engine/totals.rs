@@ -12,7 +12,7 @@ use sojourn_trace::{
 };
 use sojourn_transport::app::voip;
 
-use super::{Engine, capacity};
+use super::Engine;
 use crate::link::Hop;
 
 impl Engine<'_> {
@@ -84,21 +84,20 @@ impl Engine<'_> {
                 to_s: window.to.as_secs_f64(),
                 flows: flows.map(|n| self.flow_window(n, (number, window))).collect(),
                 pings: pings.map(|n| self.ping_window(n, window)).collect(),
-                queues: self.queue_windows(number, window),
+                queues: self.queue_windows(number),
             }
         };
         windows.map(summary).collect()
     }
 
     /// The queues within a window, which has this number.
-    pub(super) fn queue_windows(&self, number: usize, window: Measure) -> Vec<QueueWindow> {
+    pub(super) fn queue_windows(&self, number: usize) -> Vec<QueueWindow> {
         let (flows, pings) = (&self.scenario.flows, &self.scenario.pings);
         let name = |n: usize| match flows.get(n) {
             Some(flow) => flow.name.clone(),
             None => pings[n - flows.len()].name.clone(),
         };
-        let length = window.to.min(self.now).since(window.from);
-        self.ports.iter().map(|port| port.window(number, capacity(port), length, name)).collect()
+        self.ports.iter().map(|port| port.window(number, name)).collect()
     }
 
     fn marks(&self, n: usize, ends: [&Totals; 2]) -> Option<Marks> {
@@ -150,7 +149,7 @@ impl Engine<'_> {
         let (mut hop, mut least) = (self.ends[source].first, None);
         while let Hop::Port(p) = hop {
             let port = &self.ports[p as usize];
-            least = least.into_iter().chain(capacity(port)).min();
+            least = least.into_iter().chain(port.capacity()).min();
             hop = port.next[source];
         }
         least
