@@ -232,6 +232,19 @@ def test_one_worker_or_two_give_the_same_bytes(folder: Path) -> None:
             assert (folder / "1" / file).read_bytes() == (folder / "2" / file).read_bytes()
 
 
+def test_names_that_advance_together_are_in_one_name(folder: Path) -> None:
+    together = '[[sweep]]\n"link.bneck.rate" = ["10Mbit", "1Mbit"]\n"flow.a.cc" = ["reno", "cubic"]\n'
+    (folder / "together.toml").write_text(f"{SCENARIO}{together}[[sweep]]\nseed = [1, 2]\n")
+    names = ["smoke/rate-10Mbit+reno", "smoke/rate-1Mbit+cubic"]
+    wanted = [f"{name}{seed}" for name in names for seed in ("", "@seed2")]
+    assert sojourn(folder, "run", "together.toml", "--dry").stdout.split() == wanted
+    shown = sojourn(folder, "show", "together.toml").stdout
+    (folder / "again.toml").write_text(shown)
+    assert sojourn(folder, "run", "again.toml", "--dry").stdout.split() == wanted
+    one = sojourn(folder, "run", "together.toml", "-s", "flow.a.cc=cubic", "-s", "seed=1", "--dry")
+    assert one.stdout.split() == names[1:]
+
+
 def test_every_shipped_sweep_makes_all_its_runs() -> None:
     from sojourn.run import plan
 
