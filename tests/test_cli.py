@@ -321,7 +321,7 @@ def test_a_full_disk_leaves_the_old_file_and_no_other(tmp_path: Path, monkeypatc
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(OSError, match=r"No space left on device: '.*page.html'"):
         write_whole(page, "new page")
     assert page.read_text() == "old"
     assert list(tmp_path.iterdir()) == [page]
@@ -373,6 +373,8 @@ def test_a_swept_seed_is_named_as_the_option_names_it(core: FakeCore, capsys: Ou
     assert capsys.readouterr().out.split() == [
         "swept/dualpi2", "swept/dualpi2@seed5", "swept/pfifo-limit-9", "swept/pfifo-limit-9@seed5",
     ]  # fmt: skip
+    assert call(["show", "swept.toml"]) == 0
+    assert "\n# swept/dualpi2\n# swept/dualpi2@seed5\n" in capsys.readouterr().out
     assert call(["run", "swept.toml", "--seeds", "2", "--dry"]) == 2
     assert "the scenario's sweep varies the seed itself" in capsys.readouterr().err
 
