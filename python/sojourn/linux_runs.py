@@ -1,4 +1,4 @@
-"""Runs of the suite linux72 on a real kernel, shrunk to what plots and tolerances need.
+"""Runs of the suites linux72 and linux72-prague on a real kernel, shrunk to what plots and tolerances need.
 
 `python -m sojourn.linux_runs FOLDER...` makes the shipped file again from the results of
 `sojourn run linux72 --engine linux --seeds N --out FOLDER`; traces are those of the first folder.
@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from sojourn import metrics
+from sojourn import metrics, reference
 from sojourn.metrics import FloatArray, Source
-from sojourn.suites import linux72
+from sojourn.suites import linux72, linux72_prague
 
 SCHEMA = "sojourn/linux-runs/1"
 DATA = "data/linux72/runs.json.gz"
@@ -37,6 +37,18 @@ def shipped() -> dict[str, dict[str, Any]]:
         gzip.decompress(resources.files("sojourn").joinpath(DATA).read_bytes())
     )["runs"]
     return runs
+
+
+def again(run_id: str) -> dict[str, dict[str, Any]]:
+    """Of each flow, with an entry per kernel run that tolerances know of: goodput and mean RTT."""
+    if run_id in shipped():
+        return shipped()[run_id]
+    return {flow["name"]: flow["runs"] for flow in _prague()[run_id]["flows"]}
+
+
+@cache
+def _prague() -> dict[str, Any]:
+    return reference.entries(f"{linux72_prague.SUITE}/grid.json.gz")
 
 
 def cwnd(run_id: str) -> tuple[FloatArray, FloatArray]:

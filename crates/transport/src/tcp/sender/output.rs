@@ -322,7 +322,8 @@ impl Sender {
             },
             window: 0,
             sack: SackBlocks::default(),
-            accecn: None,
+            // The peer sends no data: counters as they began.
+            accecn: self.sends_accecn_option().then_some([1, 0, 1]),
             tsval: now,
             tsecr: self.tsecr,
             connection: 0,
