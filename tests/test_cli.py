@@ -162,7 +162,7 @@ def test_clean_takes_runs_only(scenario: Write, capsys: Output) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["run"], "expected suites (ect1, bakeoff, hackathon, linux72, future, scream-2024-10-28"),
+        (["run"], "expected suites (ect1, bakeoff, hackathon, linux72, linux72-prague, future, scream-2024-10-28"),
         (["run", "absent.toml"], "absent.toml: No such file or directory"),
         (["run", "broken.toml"], "broken.toml: "),
         (["run", "nameless.toml"], "expected a key `name`"),
@@ -170,7 +170,7 @@ def test_clean_takes_runs_only(scenario: Write, capsys: Output) -> None:
         (["run", "escape.toml"], "run name '../../escape'"),
         (["run", "etc1"], "nearest is 'ect1'"),
         (["run", "."], f"run ids of {len(NAMES)} suites; to run them, begin with the suite (ect1, bakeoff"),
-        (["run", "prague/dualpi2/50Mbit", "--yes"], "is found in 8 run ids of 1 suite; to run them, begin with"),
+        (["run", "prague/dualpi2/50Mbit", "--yes"], "is found in 14 run ids of 2 suites; to run them, begin with"),
         (["run", "ect1/("], "is no regular expression"),
         (["run", "ect1", "-s", "seed"], "expected KEY=VALUE"),
         (["run", "ect1", "--jobs", "0"], "jobs"),
