@@ -196,6 +196,8 @@ impl Queue {
                 _ => &self.last[0],
             }),
             sojourn_ms: None,
+            flows: vec![],
+            queues: vec![],
             utilisation: rate.map(|rate| bits_per_s / rate.0 as f64),
         }
     }

@@ -2,13 +2,14 @@
 
 use sojourn_core::{Dur, Time};
 
-use crate::check::{Key, between, instant, name, path, start_stop};
+use crate::check::{Key, between, name, path, start_stop};
 use crate::doc::Doc;
 use crate::error::ScenarioError;
 use crate::file::{EcnName, File, PingTable, ProtocolName};
 use crate::flows::flows;
 use crate::links::links;
-use crate::scenario::{Measure, Ping, Scenario};
+use crate::measure::measure;
+use crate::scenario::{Ping, Scenario};
 use crate::schedule::schedule;
 use crate::tcp::tcp;
 use crate::tunnels::tunnels;
@@ -51,6 +52,7 @@ pub(crate) fn resolve(doc: &Doc, file: &File) -> Result<Scenario, ScenarioError>
         pings.push(ping(doc, &key, table, &names, duration)?);
     }
     let tunnels = tunnels(doc, &file.tunnel, &links, &flows, &pings)?;
+    let (main, windows) = measure(doc, file, end)?;
     Ok(Scenario {
         name: file.name.clone(),
         description: file.description.clone(),
@@ -58,7 +60,8 @@ pub(crate) fn resolve(doc: &Doc, file: &File) -> Result<Scenario, ScenarioError>
         seed: file.seed,
         step,
         queue_age,
-        measure: measure(doc, file, end)?,
+        measure: main,
+        windows,
         schedule: schedule(doc, &file.schedule, &links, end)?,
         traces: doc.traces.clone(),
         links,
@@ -66,18 +69,6 @@ pub(crate) fn resolve(doc: &Doc, file: &File) -> Result<Scenario, ScenarioError>
         pings,
         tunnels,
     })
-}
-
-fn measure(doc: &Doc, file: &File, end: Time) -> Result<Measure, ScenarioError> {
-    let key = Key::top("measure");
-    let from = file.measure.from.map_or(Time::ZERO, instant);
-    let to = file.measure.to.map_or(end, instant);
-    let outside = |what: Time| format!("{what} is outside the run, which ends at {end}");
-    doc.check(to <= end, &key.field("to"), &outside(to))?;
-    doc.check(from < end, &key.field("from"), &outside(from))?;
-    let order = format!("the window ends at {to}, which is not after its start {from}");
-    doc.check(from < to, &key.field("to"), &order)?;
-    Ok(Measure { from, to })
 }
 
 fn ping(

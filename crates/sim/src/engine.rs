@@ -56,6 +56,8 @@ struct Engine<'s> {
     /// Whether each flow was open at the last sample: its end is sampled once more.
     was_alive: Vec<bool>,
     sampled_at: Option<Time>,
+    /// Which windows are open, the main one first; packets are measured while any is.
+    open: Vec<bool>,
     measuring: bool,
     handled: u64,
     data_packets: u64,
@@ -115,6 +117,7 @@ impl<'s> Engine<'s> {
             port_groups,
             was_alive: vec![false; scenario.flows.len()],
             sampled_at: None,
+            open: vec![false; 1 + scenario.windows.len()],
             measuring: false,
             handled: 0,
             data_packets: 0,
@@ -283,7 +286,7 @@ impl<'s> Engine<'s> {
             let body = self.slab.arrived(pkt);
             let end = &mut self.ends[e];
             if let Some(arrivals) = &mut end.arrivals {
-                arrivals.record(self.now, body, self.scenario.measure);
+                arrivals.record(self.now, body, self.scenario);
             }
             end.endpoint.on_packet(self.now, body, pkt.ecn());
         }
@@ -387,8 +390,7 @@ impl<'s> Engine<'s> {
         if self.sampled_at.replace(now) == Some(now) {
             return; // the run ends with a sample
         }
-        let window = self.scenario.measure;
-        self.measuring = now >= window.from && now < window.to;
+        self.open_windows(now);
         for (n, (group, cc)) in self.flow_groups.iter().enumerate() {
             let [tx, rx] = [2 * n, 2 * n + 1].map(|e| &self.ends[e].endpoint);
             let was_alive = self.was_alive.get_mut(n);
@@ -404,14 +406,14 @@ impl<'s> Engine<'s> {
             }
             let recorder = &mut self.recorder;
             let arrivals = self.ends[2 * n + 1].arrivals.as_mut();
-            if let Some((mean, max)) = arrivals.and_then(|a| a.one_way.take_step()) {
+            if let Some((mean, max)) = arrivals.and_then(|a| a.windows[0].one_way.take_step()) {
                 recorder.sample(*group, now, |probe| {
                     probe.put("one_way", "ms", mean);
                     probe.put("one_way_max", "ms", max);
                 });
             }
             let arrivals = self.ends[2 * n + 1].arrivals.as_mut();
-            let frames = arrivals.and_then(|a| a.frames.as_mut());
+            let frames = arrivals.and_then(|a| a.windows[0].frames.as_mut());
             if let Some((mean, max)) = frames.and_then(Frames::take_step) {
                 recorder.sample(*group, now, |probe| {
                     probe.put("frame_delay", "ms", mean);
@@ -428,14 +430,30 @@ impl<'s> Engine<'s> {
         }
     }
 
+    /// Opens and closes the windows that begin and end now.
+    fn open_windows(&mut self, now: Time) {
+        let open: Vec<bool> = self.scenario.all_windows().map(|w| w.contains(now)).collect();
+        if open != self.open {
+            self.close_windows();
+            self.measuring = open.contains(&true);
+            self.open = open;
+        }
+    }
+
+    /// Hands what has left lately to the windows that are open.
+    fn close_windows(&mut self) {
+        self.ports.iter_mut().for_each(|port| port.close(&self.open));
+    }
+
     fn finish(mut self, complete: bool) -> Output {
         if complete {
             self.sample();
         }
         self.assert_balanced();
+        self.close_windows();
         let window = self.scenario.measure;
-        let length = window.to.min(self.now).since(window.from);
-        let queues: Vec<_> = self.ports.iter().map(|p| p.summary(capacity(p), length)).collect();
+        let queues = self.queue_windows(0, window).into_iter().zip(&self.ports);
+        let queues: Vec<_> = queues.map(|(window, port)| port.summary(window)).collect();
         let flows = self.scenario.flows.iter().enumerate();
         let flows: Vec<_> = flows.map(|(n, _)| self.flow_summary(n)).collect();
         let pings = self.scenario.pings.iter().enumerate();
@@ -453,6 +471,7 @@ impl<'s> Engine<'s> {
             flows,
             pings,
             metrics,
+            windows: self.window_summaries(),
         };
         Output { summary, queues, series: self.recorder.into_columns() }
     }

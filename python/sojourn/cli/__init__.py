@@ -9,8 +9,10 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 from cyclopts import App, CycloptsError, Parameter
+from cyclopts.completion.detect import ShellDetectionError, detect_shell
 
 from sojourn import _core
 from sojourn.cli import comparisons, plots, runs, tools, words
@@ -53,8 +55,30 @@ app.command(importers := App(name="import", help="Turn results of other tools in
 importers.command(tools.import_flent, name="flent")
 app.command(exporters := App(name="export", help="Write runs in the formats of other tools."))
 exporters.command(tools.export_flent, name="flent")
+exporters.command(tools.export_csv, name="csv")
 app.command(kernel := App(name="kernel", help="Make the Linux kernel of the engine `linux`."))
 kernel.command(tools.kernel_build, name="build")
+
+
+@app.command(name="--install-completion")
+def install_completion(shell: Literal["bash", "zsh", "fish"] | None = None, /) -> int:
+    """Let the shell complete verbs, options and files, from its next start on.
+
+    Example: `sojourn --install-completion`
+
+    Args:
+        shell: Shell to install for; default the one that this runs in.
+    """
+    try:
+        chosen = shell or detect_shell()
+    except ShellDetectionError:
+        raise UsageError("--install-completion: expected one of bash, zsh, fish; the shell did not tell") from None
+    file = app.install_completion(shell=chosen)
+    if chosen == "bash":  # what a verb's arguments name are mostly files
+        script = file.read_text(encoding="utf-8")
+        file.write_text(script.replace("complete -F", "complete -o default -F"), encoding="utf-8")
+    print(file)
+    return OK
 
 
 def call(arguments: Sequence[str] | None = None) -> int:

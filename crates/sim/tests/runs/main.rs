@@ -10,6 +10,7 @@ mod eras;
 mod invariants;
 mod lab;
 mod links;
+mod measuring;
 mod media;
 mod offloads;
 mod prague;

@@ -105,7 +105,9 @@ impl<C, S> Transmitter<C, S> {
         packet.acked = true;
         let packet = *packet;
         self.stats.acked(ecn);
-        self.logged.0 = self.logged.0.saturating_add(packet.bytes);
+        if !self.config.parity {
+            self.logged.0 = self.logged.0.saturating_add(packet.bytes);
+        }
         if ecn == Ecn::Ce {
             self.ce_heard = true;
             self.newly_acked_ce = self.newly_acked_ce.saturating_add(packet.bytes as i32);
