@@ -94,6 +94,48 @@ def test_the_table_shows_both_sides(sides: tuple[Path, Path], capsys: pytest.Cap
     assert "1 run compared; median absolute error of goodput 3.1 % of the link ceiling" in out
 
 
+@pytest.mark.parametrize("flows", [1, 2, 5, 40])
+@pytest.mark.parametrize("width", [60, 80, 132, 1000])
+def test_tables_keep_within_the_terminal_and_lose_no_number(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, flows: int, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    rates = {f"f-{number}": float(1000 + number) for number in range(flows)}
+    made = made_run("x", rates, dict.fromkeys(rates, 20.0))
+    for name in rates:  # all of them live long enough together
+        for key in ("goodput_bytes", "delivery_rate", "rtt"):
+            t, values = made._series[f"flow.f-0.{key}"]
+            made._series[f"flow.{name}.{key}"] = t, values * (rates[name] / 1000 if key == "goodput_bytes" else 1)
+    pair = compare.pair_up("x", made, made)
+    assert pair is not None
+    compare.show(compare.Comparison(pairs=[pair], sides=("a", "b")))
+    out = capsys.readouterr().out
+    table, _, _ = out.partition("1 run compared")
+    assert max(map(len, table.splitlines())) <= width
+    assert table.count("(+0.0)") + table.count("(+0.00)") == 5 * (flows + 1) - 1 + (flows == 2)
+    for rate in rates.values():
+        assert f"{rate:.1f} / {rate:.1f} (+0.0)" in table
+
+
+def test_it_is_said_which_runs_of_other_names_were_laid_beside_each_other(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    a, b = (made_run(name, {flow: 5.0}, {flow: 20.0}) for name, flow in (("mine", "x"), ("yours", "y")))
+    (match,) = compare.matches({"mine": a}, {"yours": b})
+    pair = compare.pair_up(match.a, a, b, None, match.reason)
+    assert pair is not None
+    compare.show(
+        compare.Comparison(pairs=[pair], sides=("A", "B"), only_a=["call"], only_b=[f"r{n}" for n in range(20)])
+    )
+    out = capsys.readouterr().out
+    assert "mine beside yours: the only ones left on both sides\n" in out
+    assert "x / y" in out
+    assert "only in A: call\n" in out
+    assert "only in B: r0, r1, r2, r3, r4, r5, r6, r7 and 12 more\n" in out
+    assert pair.document()["id_b"] == "yours"
+    assert pair.document()["flows"][0]["name_b"] == "y"
+
+
 def test_a_simulated_run_is_measured_over_the_window_of_the_other_side() -> None:
     ours = made_run(S2, {"cubic": 15.0, "prague": 31.0}, {"cubic": 36.0, "prague": 20.4})
     assert metrics.flows(ours) == ["cubic", "prague"]

@@ -167,8 +167,8 @@ def test_texts_of_a_results_folder_cannot_move_the_cursor(core: FakeCore, tmp_pa
 
 
 def test_a_malformed_summary_is_a_table_without_numbers(core: FakeCore, tmp_path: Path, capsys: Output) -> None:
-    queues = [{"name": "b", "qdisc": None}, {"name": "c", "dropped": True, "utilisation": "full"}]
-    write(tmp_path / "r", [{"name": "a", "cc": 3, "rtt_ms": [1], "sender": 0}], queues, pings={"p": 1})
+    queues = [{"name": "q", "qdisc": None}, {"name": "r", "dropped": True, "utilisation": "full"}]
+    write(tmp_path / "r", [{"name": "a", "cc": 3, "rtt_ms": [1], "sender": 0}], queues, pings={"p": 1}, measure=[])
     assert row(shown(capsys, "r"), "a")[:2] == ["3", "-"]
 
 

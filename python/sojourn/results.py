@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import html
 import io
 import json
 import os
@@ -27,6 +28,7 @@ from sojourn.text import harmless, harmless_lines
 if TYPE_CHECKING:
     import numpy as np
     import polars as pl
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
 MANIFEST = "manifest.json"
@@ -144,7 +146,11 @@ class Run:
 
     def table(self) -> pl.DataFrame:
         """All series, read: columns `series`, `unit`, `t_s`, `value`."""
-        return self._collect(self.frame())
+        import polars as pl
+
+        self.names()
+        types = {"series": pl.String, "unit": pl.String, "t_s": pl.Float64, "value": pl.Float64}
+        return self._collect(self.frame().select(pl.col(name).cast(kind) for name, kind in types.items()))
 
     def _collect(self, query: pl.LazyFrame) -> pl.DataFrame:
         import polars as pl
@@ -172,8 +178,17 @@ class Run:
             raise ResultsError(f"{self.path / file}: expected JSON ({error})") from None
         return document
 
+    def plot(self, *names: str, title: str = "") -> Figure:
+        """A figure as of `sojourn plot`: of panels (`rate`), recorded series (`flow.*.cwnd`), or one of Flent's."""
+        return _figure([self], names, title)
+
     def __repr__(self) -> str:
         return f"Run({str(self.path)!r})"
+
+    def _repr_html_(self) -> str:
+        from sojourn.glance import Glance
+
+        return Glance.of(self).html()
 
 
 class ResultSet(Sequence[Run]):
@@ -216,15 +231,37 @@ class ResultSet(Sequence[Run]):
     def __len__(self) -> int:
         return len(self.runs)
 
-    def summary(self) -> pl.DataFrame:
-        """One row a run: swept names, and a column a number, under the dotted names of the summary."""
+    def summary(self, *, full: bool = False) -> pl.DataFrame:
+        """One row a run, with what matters of it; with `full` a column for every number, under its dotted name.
+
+        Runs of a sweep have a column for each swept name first. Of the measuring window: goodput of all flows (Mbit/s),
+        the median of their p50 RTTs and the largest p99 (ms), utilisation (share of its rate) and sojourn time (ms) of
+        the busiest queue. Of the whole run: drops, marks that the receivers got, retransmits.
+        """
         import polars as pl
 
-        rows = [{"id": run.id, **run.swept, **flatten(run.summary)} for run in self]
+        from sojourn.glance import Glance
+
+        numbers = (flatten(run.summary) if full else Glance.of(run).columns() for run in self)
+        rows = [{"id": run.id, **run.swept, **row} for run, row in zip(self, numbers, strict=True)]
         return pl.DataFrame(rows, infer_schema_length=None)
+
+    def plot(self, *names: str, title: str = "") -> Figure:
+        """A figure of all these runs, at most eight; see `Run.plot`."""
+        return _figure(list(self), names, title)
 
     def __repr__(self) -> str:
         return f"ResultSet({str(self.path)!r}, {len(self)} runs)"
+
+    def _repr_html_(self) -> str:
+        return self.summary()._repr_html_() if len(self) else f"<p>{html.escape(repr(self))}</p>"
+
+
+def _figure(runs: Sequence[Run], names: Sequence[str], title: str) -> Figure:
+    from sojourn import plot
+
+    with plot.styled():
+        return plot.figure(runs, names, title=title)
 
 
 def flatten(document: object, prefix: str = "") -> dict[str, Any]:

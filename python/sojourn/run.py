@@ -257,6 +257,7 @@ def execute(
             except KeyboardInterrupt:
                 stop.set()
                 go.set()
+                progress.stop()
                 progress.say("sojourn: interrupted; writing what there is (again: stop at once)")
                 pool.shutdown(cancel_futures=True)
                 raise

@@ -3,8 +3,9 @@
 
 use serde_json::Value;
 use sojourn_core::{Dur, Rate, Time};
-use sojourn_scenario::{Flow, Scenario, Topology};
+use sojourn_scenario::{Flow, Measure, Scenario, Topology};
 use sojourn_trace::rfc5166::{Bins, Metrics};
+use sojourn_trace::summary::{PingWindow, WindowSummary};
 use sojourn_trace::{
     FlowSummary, Goodput, GroupId, Output, PingSummary, QueueSummary, Recorder, Share, Statistics,
     Summary, Window,
@@ -132,6 +133,27 @@ impl<'s> Collector<'s> {
         Ok(())
     }
 
+    /// The windows with a name; the kernel counts no packets in them.
+    fn windows(&self) -> Vec<WindowSummary> {
+        let scenario = self.scenario;
+        let summary = |(name, window): &(String, Measure)| WindowSummary {
+            name: name.clone(),
+            from_s: window.from.as_secs_f64(),
+            to_s: window.to.as_secs_f64(),
+            flows: (scenario.flows.iter().zip(&self.flows))
+                .map(|(f, sampled)| sampled.window(f, &self.recorder, *window, self.path_rate(f)))
+                .collect(),
+            pings: (scenario.pings.iter().zip(&self.pings))
+                .map(|(ping, echoes)| PingWindow {
+                    name: ping.name.clone(),
+                    rtt_ms: Statistics::of(samples(&self.recorder, echoes.group, ".rtt", *window)),
+                })
+                .collect(),
+            queues: vec![],
+        };
+        scenario.windows.iter().map(summary).collect()
+    }
+
     /// The results, whether or not the run came to its end.
     pub(crate) fn finish(self, complete: bool) -> Measured {
         let window = self.scenario.measure;
@@ -166,6 +188,7 @@ impl<'s> Collector<'s> {
             flows,
             pings,
             metrics,
+            windows: self.windows(),
         };
         let series = self.recorder.into_columns();
         Measured { output: Output { summary, queues, series }, kernel: self.kernel }

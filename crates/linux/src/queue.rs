@@ -182,6 +182,8 @@ impl Queue {
             qdisc: self.qdisc.clone(),
             received_packets: (sent + dropped + held).saturating_sub(accounts.duplicated),
             received_bytes: accounts.sent_bytes + held_bytes,
+            duplicated: accounts.duplicated,
+            duplicated_bytes: 0,
             sent_packets: sent,
             sent_bytes: accounts.sent_bytes,
             dropped,
@@ -196,6 +198,8 @@ impl Queue {
                 _ => &self.last[0],
             }),
             sojourn_ms: None,
+            flows: vec![],
+            queues: vec![],
             utilisation: rate.map(|rate| bits_per_s / rate.0 as f64),
         }
     }

@@ -100,7 +100,7 @@ fn shown(got: Unexpected<'_>) -> String {
 
 impl Node {
     /// The text of an override as the TOML value that a table or an array is written as.
-    fn structured(&self) -> Option<Self> {
+    pub(crate) fn structured(&self) -> Option<Self> {
         let Value::Raw(text) = &self.value else { return None };
         parse_value(text).map(|value| Self { value, origin: self.origin })
     }

@@ -51,7 +51,7 @@ pub(crate) fn ports(
             }
             Role::Decap(_) => exit.take().expect("its ingress stands before it"),
         };
-        Port::new(spec, qdisc, age, ends)
+        Port::new(spec, qdisc, age, ends, 1 + scenario.windows.len())
     };
     let ports = topology.ports.iter().map(port).collect();
     (ports, inner)

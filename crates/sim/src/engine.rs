@@ -4,13 +4,16 @@
 use sojourn_core::aqm::Log;
 use sojourn_core::impair::Medium;
 use sojourn_core::impair::tunnel::InnerHeaders;
-use sojourn_core::{Kind, Packet, Rate, Time, qdiscs};
+use sojourn_core::{Kind, Packet, Time, qdiscs};
 use sojourn_scenario::topology::{Role, Topology};
 use sojourn_scenario::{Change, Edit, Scenario};
 use sojourn_trace::{Frames, GroupId, Metrics, Output, Recorder, Summary, Window};
 use sojourn_transport::Body;
 
+mod standstill;
 mod totals;
+
+pub use standstill::Standstill;
 
 use crate::agenda::{Item, agenda};
 use crate::build::{CHECKED, env, ports};
@@ -19,17 +22,24 @@ use crate::host::{End, ends};
 use crate::link::{Departure, Hop, Port};
 use crate::slab::Slab;
 
-/// Called with the simulated fraction of the run; returns false to stop at the next sample.
+/// Called with the simulated fraction of the run at every sample and after every few thousand
+/// events; returns false to stop there.
 pub type Progress<'a> = &'a mut dyn FnMut(f64) -> bool;
+
+/// Events between two calls of [`Progress`]: a few milliseconds of work.
+const EVENTS_PER_CALL: u64 = 4096;
 
 /// Timers per port: queue's wake-up, wire free, head of the line.
 const PORT_SLOTS: u32 = 3;
 
 /// Runs a scenario to its end, or until `progress` says stop.
 ///
+/// # Errors
+/// If time stands still.
+///
 /// # Panics
 /// If the accounts of a queue or of the network do not balance, which is a defect of the engine.
-pub fn run(scenario: &Scenario, progress: Progress<'_>) -> Output {
+pub fn run(scenario: &Scenario, progress: Progress<'_>) -> Result<Output, Standstill> {
     Engine::new(scenario).run(progress)
 }
 
@@ -47,6 +57,12 @@ struct Engine<'s> {
     /// Packets that arrive somewhere at this instant; those before `carried` have.
     arriving: Vec<(Hop, Packet)>,
     carried: usize,
+    /// Events since time last moved on, and how many of them, or of packets that one of them sets
+    /// off, are too many.
+    crowd: usize,
+    most: usize,
+    /// The end that has sent too many packets at this instant.
+    flooding: Option<usize>,
     log: Log,
     agenda: Vec<(Time, Item)>,
     agenda_at: usize,
@@ -56,6 +72,8 @@ struct Engine<'s> {
     /// Whether each flow was open at the last sample: its end is sampled once more.
     was_alive: Vec<bool>,
     sampled_at: Option<Time>,
+    /// Which windows are open, the main one first; packets are measured while any is.
+    open: Vec<bool>,
     measuring: bool,
     handled: u64,
     data_packets: u64,
@@ -107,6 +125,9 @@ impl<'s> Engine<'s> {
             events: EventQueue::new(slots),
             arriving: Vec::with_capacity(64),
             carried: 0,
+            crowd: 0,
+            most: standstill::limit(slots),
+            flooding: None,
             log: Log::default(),
             agenda: agenda(scenario),
             agenda_at: 0,
@@ -115,6 +136,7 @@ impl<'s> Engine<'s> {
             port_groups,
             was_alive: vec![false; scenario.flows.len()],
             sampled_at: None,
+            open: vec![false; 1 + scenario.windows.len()],
             measuring: false,
             handled: 0,
             data_packets: 0,
@@ -135,7 +157,7 @@ impl<'s> Engine<'s> {
         self.agenda_slot() + 1
     }
 
-    fn run(mut self, progress: Progress<'_>) -> Output {
+    fn run(mut self, progress: Progress<'_>) -> Result<Output, Standstill> {
         let end = Time::ZERO + self.scenario.duration;
         for port in 0..self.ports.len() {
             rearm(&self.ports[port], port, self.now, &mut self.events);
@@ -147,9 +169,17 @@ impl<'s> Engine<'s> {
             if at > end {
                 break;
             }
-            assert!(at >= self.now, "time does not run backwards");
-            self.now = at;
+            if at > self.now {
+                (self.now, self.crowd) = (at, 0);
+            } else {
+                assert!(at == self.now, "time does not run backwards");
+                self.crowd += 1;
+                if self.crowd > self.most {
+                    return Err(self.standstill_of(slot));
+                }
+            }
             self.handled += 1;
+            let mut is_due = self.handled.is_multiple_of(EVENTS_PER_CALL);
             if slot < self.ports.len() as u32 * PORT_SLOTS {
                 self.on_port((slot / PORT_SLOTS) as usize, slot % PORT_SLOTS);
             } else if slot < self.agenda_slot() {
@@ -159,18 +189,21 @@ impl<'s> Engine<'s> {
             } else {
                 self.sample();
                 self.events.set(slot, at + self.scenario.step);
-                let total = self.scenario.duration.as_secs_f64();
-                if !progress(at.as_secs_f64() / total) {
-                    complete = false;
-                    break;
-                }
+                is_due = true;
             }
             self.carry();
+            if let Some(end) = self.flooding {
+                return Err(self.standstill_by(end));
+            }
+            if is_due && !progress(at.as_secs_f64() / self.scenario.duration.as_secs_f64()) {
+                complete = false;
+                break;
+            }
         }
         if complete {
             self.now = end;
         }
-        self.finish(complete)
+        Ok(self.finish(complete))
     }
 
     // ---- movement -------------------------------------------------------------------------
@@ -178,6 +211,9 @@ impl<'s> Engine<'s> {
     /// Carries packets that arrive now, and what they set off, until nothing moves.
     fn carry(&mut self) {
         while let Some(&(hop, pkt)) = self.arriving.get(self.carried) {
+            if self.flooding.is_some() {
+                return;
+            }
             self.carried += 1;
             match hop {
                 Hop::Port(p) => {
@@ -283,7 +319,7 @@ impl<'s> Engine<'s> {
             let body = self.slab.arrived(pkt);
             let end = &mut self.ends[e];
             if let Some(arrivals) = &mut end.arrivals {
-                arrivals.record(self.now, body, self.scenario.measure);
+                arrivals.record(self.now, body, self.scenario);
             }
             end.endpoint.on_packet(self.now, body, pkt.ecn());
         }
@@ -302,6 +338,10 @@ impl<'s> Engine<'s> {
     fn poll(&mut self, e: usize) {
         let end = &mut self.ends[e];
         while let Some(tx) = end.endpoint.poll(self.now) {
+            if self.arriving.len() > self.most {
+                self.flooding = Some(e);
+                return;
+            }
             self.injected += 1;
             let pkt = end.packet(tx, &mut self.slab);
             self.arriving.push((end.first, pkt));
@@ -358,6 +398,7 @@ impl<'s> Engine<'s> {
 
     fn edit(&mut self, p: usize, edit: &Edit, index: usize) {
         let port = &mut self.ports[p];
+        port.allow(self.now, self.scenario.all_windows());
         let name = format!("{}.change{index}", port.name);
         // What is new has no age.
         let now = port.clock(self.now);
@@ -387,8 +428,7 @@ impl<'s> Engine<'s> {
         if self.sampled_at.replace(now) == Some(now) {
             return; // the run ends with a sample
         }
-        let window = self.scenario.measure;
-        self.measuring = now >= window.from && now < window.to;
+        self.open_windows(now);
         for (n, (group, cc)) in self.flow_groups.iter().enumerate() {
             let [tx, rx] = [2 * n, 2 * n + 1].map(|e| &self.ends[e].endpoint);
             let was_alive = self.was_alive.get_mut(n);
@@ -404,14 +444,14 @@ impl<'s> Engine<'s> {
             }
             let recorder = &mut self.recorder;
             let arrivals = self.ends[2 * n + 1].arrivals.as_mut();
-            if let Some((mean, max)) = arrivals.and_then(|a| a.one_way.take_step()) {
+            if let Some((mean, max)) = arrivals.and_then(|a| a.windows[0].one_way.take_step()) {
                 recorder.sample(*group, now, |probe| {
                     probe.put("one_way", "ms", mean);
                     probe.put("one_way_max", "ms", max);
                 });
             }
             let arrivals = self.ends[2 * n + 1].arrivals.as_mut();
-            let frames = arrivals.and_then(|a| a.frames.as_mut());
+            let frames = arrivals.and_then(|a| a.windows[0].frames.as_mut());
             if let Some((mean, max)) = frames.and_then(Frames::take_step) {
                 recorder.sample(*group, now, |probe| {
                     probe.put("frame_delay", "ms", mean);
@@ -428,14 +468,33 @@ impl<'s> Engine<'s> {
         }
     }
 
+    /// Opens and closes the windows that begin and end now.
+    fn open_windows(&mut self, now: Time) {
+        let open: Vec<bool> = self.scenario.all_windows().map(|w| w.contains(now)).collect();
+        if open != self.open {
+            self.close_windows();
+            self.measuring = open.contains(&true);
+            self.open = open;
+        }
+    }
+
+    /// Hands what has left lately to the windows that are open.
+    fn close_windows(&mut self) {
+        self.ports.iter_mut().for_each(|port| port.close(&self.open));
+    }
+
     fn finish(mut self, complete: bool) -> Output {
         if complete {
             self.sample();
         }
         self.assert_balanced();
+        self.close_windows();
         let window = self.scenario.measure;
-        let length = window.to.min(self.now).since(window.from);
-        let queues: Vec<_> = self.ports.iter().map(|p| p.summary(capacity(p), length)).collect();
+        for port in &mut self.ports {
+            port.allow(self.now, self.scenario.all_windows());
+        }
+        let queues = self.queue_windows(0).into_iter().zip(&self.ports);
+        let queues: Vec<_> = queues.map(|(window, port)| port.summary(window)).collect();
         let flows = self.scenario.flows.iter().enumerate();
         let flows: Vec<_> = flows.map(|(n, _)| self.flow_summary(n)).collect();
         let pings = self.scenario.pings.iter().enumerate();
@@ -453,6 +512,7 @@ impl<'s> Engine<'s> {
             flows,
             pings,
             metrics,
+            windows: self.window_summaries(),
         };
         Output { summary, queues, series: self.recorder.into_columns() }
     }
@@ -483,9 +543,4 @@ fn rearm(port: &Port, p: usize, now: Time, events: &mut EventQueue) {
     if port.wire.is_some() {
         events.set(slot + 1, port.free_at(now));
     }
-}
-
-/// The rate that bounds a port: its wire's, or its shaper's.
-fn capacity(port: &Port) -> Option<Rate> {
-    port.wire.or_else(|| port.qdisc.capacity())
 }

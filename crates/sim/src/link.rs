@@ -5,9 +5,10 @@ use std::collections::VecDeque;
 
 use sojourn_core::aqm::{Backlog, Event, Log, Qdisc, Reason, Stats};
 use sojourn_core::{Dur, FlowId, Packet, Probe, Rate, Time};
+use sojourn_scenario::Measure;
 use sojourn_scenario::topology::{PortSpec, Role};
-use sojourn_trace::summary::Totals;
-use sojourn_trace::{DelayHistogram, QueueSummary};
+use sojourn_trace::summary::{QueueWindow, Totals};
+use sojourn_trace::{QueueSummary, Sojourn};
 use sojourn_transport::Body;
 
 use crate::slab::Slab;
@@ -84,8 +85,13 @@ pub(crate) struct Port {
     marked: u64,
     drops: [u64; Reason::COUNT],
     marks: [u64; Reason::COUNT],
-    sojourn: DelayHistogram,
-    window_bytes: u64,
+    /// What has left since the set of windows last changed, and what left within each: first the
+    /// main window, then those with a name.
+    recent: Sojourn,
+    windows: Vec<Sojourn>,
+    /// Bits times ns/s that the rates in force have allowed within each window; none if a time had no rate.
+    allowed: Vec<Option<u128>>,
+    allowed_until: Time,
     recent_sojourn: Dur,
     recent_packets: u64,
 }
@@ -96,7 +102,13 @@ fn is_watched(watched: &[bool], pkt: &Packet) -> bool {
 }
 
 impl Port {
-    pub(crate) fn new(spec: &PortSpec, qdisc: Box<dyn Qdisc>, age: Dur, flows: usize) -> Self {
+    pub(crate) fn new(
+        spec: &PortSpec,
+        qdisc: Box<dyn Qdisc>,
+        age: Dur,
+        flows: usize,
+        windows: usize,
+    ) -> Self {
         Self {
             name: spec.name.clone(),
             link: spec.link,
@@ -120,8 +132,10 @@ impl Port {
             marked: 0,
             drops: [0; Reason::COUNT],
             marks: [0; Reason::COUNT],
-            sojourn: DelayHistogram::default(),
-            window_bytes: 0,
+            recent: Sojourn::new(flows / 2),
+            windows: vec![Sojourn::new(flows / 2); windows],
+            allowed: vec![Some(0); windows],
+            allowed_until: Time::ZERO,
             recent_sojourn: Dur::ZERO,
             recent_packets: 0,
         }
@@ -170,19 +184,26 @@ impl Port {
             return None;
         }
         let clock = self.clock(now);
-        let pkt = self.qdisc.dequeue(clock, log)?;
-        let sojourn = clock.since(pkt.stamp);
+        let mut pkt = self.qdisc.dequeue(clock, log)?;
+        let (sojourn, side) = (clock.since(pkt.stamp), pkt.take_side());
         self.sent.add(&pkt);
         self.recent_sojourn += sojourn;
         self.recent_packets += 1;
         if measuring {
-            self.sojourn.record(sojourn);
-            self.window_bytes += u64::from(pkt.len);
+            self.recent.record(pkt.flow, side, pkt.len, sojourn);
         }
         if let Some(rate) = self.wire {
             self.busy_until = now + rate.time_for(u64::from(pkt.len));
         }
         Some((self.busy_until.max(now) + self.delay, pkt))
+    }
+
+    /// Adds what has left lately to the windows that were open meanwhile.
+    pub(crate) fn close(&mut self, open: &[bool]) {
+        for (window, _) in self.windows.iter_mut().zip(open).filter(|(_, open)| **open) {
+            window.add(&self.recent);
+        }
+        self.recent.clear();
     }
 
     /// Puts a packet on the line; true if it is the only one there.
@@ -313,8 +334,39 @@ impl Port {
         text
     }
 
-    /// Accounts and statistics at the end of the run.
-    pub(crate) fn summary(&self, capacity: Option<Rate>, window: Dur) -> QueueSummary {
+    /// Statistics of the window with this number; `name` tells the flow or ping of a number.
+    pub(crate) fn window(&self, number: usize, name: impl Fn(usize) -> String) -> QueueWindow {
+        let sojourn = &self.windows[number];
+        let allowed = self.allowed[number].filter(|bits| *bits > 0);
+        QueueWindow {
+            name: self.name.clone(),
+            sojourn_ms: sojourn.statistics(),
+            flows: sojourn.flows(name),
+            queues: sojourn.sides(),
+            utilisation: allowed.map(|bits| sojourn.bytes() as f64 * 8e9 / bits as f64),
+        }
+    }
+
+    /// The rate that bounds what leaves: the wire's, or the shaper's.
+    pub(crate) fn capacity(&self) -> Option<Rate> {
+        self.wire.or_else(|| self.qdisc.capacity())
+    }
+
+    /// Adds what the rate has allowed of each window since the last call, before the rate changes.
+    pub(crate) fn allow(&mut self, now: Time, windows: impl Iterator<Item = Measure>) {
+        let from = std::mem::replace(&mut self.allowed_until, now);
+        let rate = self.capacity();
+        for (allowed, window) in self.allowed.iter_mut().zip(windows) {
+            let length = now.min(window.to).since(from.max(window.from));
+            if length > Dur::ZERO {
+                let bits = rate.map(|rate| u128::from(rate.0) * u128::from(length.0));
+                *allowed = allowed.zip(bits).map(|(sum, more)| sum + more);
+            }
+        }
+    }
+
+    /// Accounts at the end of the run, and the statistics of a window.
+    pub(crate) fn summary(&self, window: QueueWindow) -> QueueSummary {
         let held = self.qdisc.backlog();
         let mut stats = Stats::default();
         self.qdisc.stats(&mut stats);
@@ -322,14 +374,13 @@ impl Port {
             let named = Reason::ALL.iter().zip(counts).filter(|(_, n)| **n > 0);
             named.map(|(r, n)| (r.name(), *n as f64)).collect::<Totals>()
         };
-        let utilisation = capacity
-            .filter(|_| window > Dur::ZERO)
-            .map(|rate| self.window_bytes as f64 / (rate.0 as f64 / 8.0 * window.as_secs_f64()));
         QueueSummary {
-            name: self.name.clone(),
+            name: window.name,
             qdisc: self.describe(),
             received_packets: self.received.packets,
             received_bytes: self.received.bytes,
+            duplicated: self.duplicated.packets,
+            duplicated_bytes: self.duplicated.bytes,
             sent_packets: self.sent.packets,
             sent_bytes: self.sent.bytes,
             dropped: self.dropped.packets,
@@ -340,8 +391,10 @@ impl Port {
             drops: reasons(&self.drops),
             marks: reasons(&self.marks),
             stats: Totals(stats.0),
-            sojourn_ms: self.sojourn.statistics(),
-            utilisation,
+            sojourn_ms: window.sojourn_ms,
+            flows: window.flows,
+            queues: window.queues,
+            utilisation: window.utilisation,
         }
     }
 }

@@ -102,11 +102,6 @@ def written(path: Path, *, as_json: bool) -> int:
     return OK
 
 
-def printable(text: str) -> str:
-    """The text without characters that move the cursor or hide others: what results say is not ours."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
-
-
 def print_json(document: object) -> None:
     """Answers a program."""
     print(json.dumps(document, indent=2, ensure_ascii=False))

@@ -26,7 +26,6 @@ from sojourn.cli.common import (
     one,
     overrides,
     print_json,
-    printable,
     say,
     slug,
 )
@@ -251,7 +250,7 @@ def _show_runs(folder: Path, *, full: bool, as_json: bool) -> int:
         print_json({"schema": "sojourn/show/1", **(documents[0] if alone else {"runs": documents})})
         return OK
     if full and len(runs) == 1:
-        print("\n".join(map(printable, _scenario(runs[0]).splitlines())), end="\n\n")
+        print(_scenario(runs[0]))
     _print_runs(runs, full=full)
     if not full:
         screen.show_next(folder, runs)

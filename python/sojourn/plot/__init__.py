@@ -77,10 +77,6 @@ def plot(
     names = [plot] if isinstance(plot, str) else list(plot)
     check(names, scale)
     sources = [source for path in paths for source in load(Path(path))]
-    if len(sources) > MOST_RUNS:
-        raise PlotError(
-            f"{paths[0]}: expected at most {MOST_RUNS} runs, found {len(sources)}; name some, or `sojourn report`"
-        )
     ending = ("panels" if not names else "-".join(names)) if scale == "auto" else scale
     of = sources[0].id + (f"-and-{len(sources) - 1}-more" if len(sources) > 1 else "")
     target = picture(output, of, ending)
@@ -115,6 +111,8 @@ def check(names: Sequence[str], scale: Scale = "auto") -> None:
 def figure(sources: Sequence[Source], names: Sequence[str] = (), *, title: str = "", scale: Scale = "auto") -> Figure:
     """The figure of `plot`, not yet written; to be called where it is `styled`."""
     check(names, scale)
+    if not 1 <= len(sources) <= MOST_RUNS:
+        raise PlotError(f"expected 1 to {MOST_RUNS} runs, found {len(sources)}; `sojourn report` shows any number")
     ours = sources[0]
     alone = len(sources) == 1 and not isinstance(ours, flent.FlentFile)
     measured = reference.find(ours.id) if alone else None

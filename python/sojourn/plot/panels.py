@@ -55,15 +55,15 @@ def rtt(source: Held) -> list[Curve]:
 
 
 def queue_delay(source: Held) -> list[Curve]:
-    """Sojourn time of each queue where something waited, ms; of a dual queue, delay of either part."""
+    """Sojourn time of each queue where something waited, ms; of a dual queue in full use, the delay of either part."""
     curves = []
     for port in ports(source):
-        parts = [(f"{port} {label}", f"queue.{port}.delay_{part}") for label, part in (("L", "l"), ("C", "c"))]
-        both = all(name in source.names() for _, name in parts)
-        for label, name in parts if both else [(port, f"queue.{port}.sojourn")]:
-            t, delay = metrics.finite(source, name)
-            if delay.any():
-                curves.append(Curve(label, t, delay))
+        parts = [(f"{port} {part.upper()}", f"queue.{port}.delay_{part}") for part in ("l", "c")]
+        for names in (parts, [(port, f"queue.{port}.sojourn")]):
+            found = [Curve(label, *metrics.finite(source, name)) for label, name in names]
+            if all(curve.values.any() for curve in found):
+                curves += found
+                break
     return curves
 
 

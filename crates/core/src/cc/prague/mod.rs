@@ -1,7 +1,8 @@
 //! TCP Prague, each published generation under its own law. This file holds the words and picks
-//! the law; [`v2019`], [`v2020`] and [`current`] are one controller each. Facts: `cc.md` 3.5.
+//! the law; [`v2019`], [`v2020`], [`draft`] and [`current`] are one controller each. Facts: `cc.md` 3.5.
 
 mod current;
+mod draft;
 mod v2019;
 mod v2020;
 
@@ -21,6 +22,7 @@ pub(super) const ENTRY: Entry = Entry {
         Ok(match parse(args)? {
             Variant::V2019(version) => Box::new(v2019::Prague::new(version)),
             Variant::V2020(params) => Box::new(v2020::Prague::new(params)),
+            Variant::Draft(params) => Box::new(draft::Prague::new(params)),
             Variant::Current(params) => Box::new(current::Prague::new(params)),
         })
     },
@@ -56,8 +58,8 @@ const PARAMS: &[Param] = &[
     Param {
         name: "rtt_transition",
         value: "ROUNDS",
-        default: "100, p3: 500",
-        doc: "Round trips after slow start before rtt_mode acts (p2a to p3).",
+        default: "4, p2a and p2b: 100, p3: 500",
+        doc: "Round trips after slow start before rtt_target acts (p2a to p3, current).",
     },
     Param {
         name: "burst_shift",
@@ -66,10 +68,18 @@ const PARAMS: &[Param] = &[
         doc: "Bursts last 2^-N seconds at the pacing rate (p2a and later).",
     },
     Param {
+        name: "bursts",
+        value: "module|kernel",
+        default: "module",
+        doc: "Whose size bursts have: the module's, by burst_shift, or TSO autosizing's, as in mainline \
+              kernels, which ask no module (current).",
+    },
+    Param {
         name: "cwnd_mode",
         value: "window|rate|switch",
-        default: "window",
-        doc: "What grows and is cut: the window, the rate, or the rate up to 6000 bytes (current).",
+        default: "switch",
+        doc: "What grows and is cut: the window, the rate, or the rate up to a cwnd of 6000 bytes \
+              (current).",
     },
     Param {
         name: "alpha_init",
@@ -102,11 +112,12 @@ impl Version {
     /// Whether a parameter exists in this version.
     fn takes(self, key: &str) -> bool {
         match key {
-            "ecn_fallback" | "rtt_mode" | "rtt_transition" => {
-                matches!(self, Self::P2a | Self::P2b | Self::P3)
+            "ecn_fallback" | "rtt_mode" => matches!(self, Self::P2a | Self::P2b | Self::P3),
+            "rtt_transition" => {
+                matches!(self, Self::P2a | Self::P2b | Self::P3 | Self::Current)
             }
             "rtt_target" | "burst_shift" => !matches!(self, Self::P0 | Self::P1),
-            "cwnd_mode" | "alpha_init" => self == Self::Current,
+            "cwnd_mode" | "alpha_init" | "bursts" => self == Self::Current,
             _ => true,
         }
     }
@@ -117,6 +128,7 @@ impl Version {
 enum Variant {
     V2019(Version),
     V2020(v2020::Params),
+    Draft(draft::Params),
     Current(current::Params),
 }
 
@@ -135,7 +147,7 @@ fn parse(args: &mut Args<'_>) -> Result<Variant, GrammarError> {
     let mut version = Version::Current;
     let (mut fallback, mut rtt_mode, mut rtt_target) = (None, None, None);
     let (mut rtt_transition, mut burst_shift) = (None, None);
-    let (mut cwnd_mode, mut alpha_init) = (None, None);
+    let (mut cwnd_mode, mut alpha_init, mut kernel_bursts) = (None, None, None);
     let mut keys = Vec::new();
     while let Some(key) = args.key() {
         match key {
@@ -164,6 +176,7 @@ fn parse(args: &mut Args<'_>) -> Result<Variant, GrammarError> {
                 use current::Mode::{Rate, Switch, Window};
                 cwnd_mode = Some([Window, Rate, Switch][args.choice(&current::MODES)?]);
             }
+            "bursts" => kernel_bursts = Some(args.choice(&current::BURSTS)? == 1),
             "alpha_init" => alpha_init = Some(args.number(0..=1)? == 1),
             _ => return Err(args.unknown()),
         }
@@ -185,14 +198,22 @@ fn parse(args: &mut Args<'_>) -> Result<Variant, GrammarError> {
                 burst_shift: burst_shift.unwrap_or(default.burst_shift),
             })
         }
-        Version::Draft04 | Version::Current => {
-            let default = current::Params::default_of(version);
+        Version::Draft04 => {
+            let default = draft::Params::DEFAULT;
+            Variant::Draft(draft::Params {
+                rtt_target: rtt_target.unwrap_or(default.rtt_target),
+                burst_shift: burst_shift.unwrap_or(default.burst_shift),
+            })
+        }
+        Version::Current => {
+            let default = current::Params::DEFAULT;
             Variant::Current(current::Params {
-                version,
                 mode: cwnd_mode.unwrap_or(default.mode),
                 alpha_starts_at_one: alpha_init.unwrap_or(default.alpha_starts_at_one),
                 rtt_target: rtt_target.unwrap_or(default.rtt_target),
+                rtt_transition: rtt_transition.unwrap_or(default.rtt_transition),
                 burst_shift: burst_shift.unwrap_or(default.burst_shift),
+                kernel_bursts: kernel_bursts.unwrap_or(default.kernel_bursts),
             })
         }
     })
@@ -215,9 +236,8 @@ mod tests {
                 Version::P2a | Version::P2b | Version::P3 => {
                     Variant::V2020(v2020::Params::default_of(version))
                 }
-                Version::Draft04 | Version::Current => {
-                    Variant::Current(current::Params::default_of(version))
-                }
+                Version::Draft04 => Variant::Draft(draft::Params::DEFAULT),
+                Version::Current => Variant::Current(current::Params::DEFAULT),
             };
             assert_eq!(parsed(&format!("version {}", version.word())), Ok(expected));
         }
