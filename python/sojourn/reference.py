@@ -66,6 +66,8 @@ class Shipped:
             ),
             _stats(entry["ping_ms"]),
         )
+        #: Segments of the whole run, of flows whose measurement tells.
+        self.retransmits = {f["name"]: f["retransmits"] for f in entry["flows"] if "retransmits" in f}
         self._series = entry["series"]
 
     def names(self) -> list[str]:
