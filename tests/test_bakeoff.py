@@ -60,18 +60,18 @@ def test_the_delay_is_half_the_rtt_on_one_machine_in_both_directions() -> None:
 @pytest.mark.parametrize(
     ("batch", "queues", "delay"),
     [
-        ("l4s-s1", {"m3": ("50Mbit", "dualpi2 version 2020")}, "m3"),
+        ("l4s-s1", {"m3": ("50Mbit", "dualpi2 version 2019")}, "m3"),
         ("sce-s1", {"m2": (None, "cake bandwidth 50Mbit sce flowblind besteffort")}, "m2"),
-        ("l4s-s2", {"m2": ("50Mbit", "fq_codel"), "m3": (None, "dualpi2 version 2020")}, "m2"),
+        ("l4s-s2", {"m2": ("50Mbit", "fq_codel"), "m3": (None, "dualpi2 version 2019")}, "m2"),
         ("sce-s2", {"m1": ("50Mbit", "fq_codel"), "m2": (None, "cake sce flows besteffort")}, "m1"),
-        ("l4s-s3", {"m2": ("50Mbit", "fq_codel flows 1"), "m3": (None, "dualpi2 version 2020")}, "m2"),
+        ("l4s-s3", {"m2": ("50Mbit", "fq_codel flows 1"), "m3": (None, "dualpi2 version 2019")}, "m2"),
         ("sce-s3", {"m1": ("50Mbit", "fq_codel flows 1"), "m2": (None, "cake sce flows besteffort")}, "m1"),
-        ("l4s-s4", {"m3": ("50Mbit", "dualpi2 version 2020")}, "m3"),
+        ("l4s-s4", {"m3": ("50Mbit", "dualpi2 version 2019")}, "m3"),
         ("sce-s4", {"m2": (None, "cake bandwidth 50Mbit sce flows besteffort")}, "m2"),
         (
             "l4s-s5",
             {
-                "m1": ("100Mbit", "dualpi2 version 2020"),
+                "m1": ("100Mbit", "dualpi2 version 2019"),
                 "m2": ("50Mbit", "pfifo_fast"),
                 "m4": ("47.5Mbit", "fq_codel"),
             },

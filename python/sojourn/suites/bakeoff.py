@@ -36,7 +36,7 @@ CHAIN = ("m1", "m2", "m3", "m4")
 NIC_RATE = "10Gbit"
 HOP_DELAY = "37500ns"
 
-DUALPI2 = "dualpi2 version 2020"
+DUALPI2 = "dualpi2 version 2019"
 #: A queue nobody has configured: the kernel's default.
 UNTOUCHED = "pfifo_fast"
 #: "No offload settings are changed on the VMs": what Linux switches on by itself.

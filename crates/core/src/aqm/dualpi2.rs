@@ -1,5 +1,6 @@
 //! `dualpi2`: dual queue with coupled PI2. RFC 9332; Linux 6.17 `sch_dualpi2` (`version mainline`),
-//! L4STeam's tree of spring 2020 (`version 2020`) and its later state e1ec6e7 (`version l4steam`).
+//! L4STeam's trees: of 2019 (`version 2019`), testing/01-03-2020 (`version 2020`) and e1ec6e7
+//! (`version l4steam`).
 //! The RFC's own pseudocode is `dualq`.
 
 use std::collections::VecDeque;
@@ -111,9 +112,9 @@ impl DualPi2 {
         };
         q.configure();
         q.next_update = match params.version {
-            Version::L4steam | Version::Mainline => env.now + q.period,
+            Version::Y2020 | Version::L4steam | Version::Mainline => env.now + q.period,
             // The old timer runs on jiffies and first fires half a second after the start.
-            Version::Y2020 => {
+            Version::Y2019 => {
                 let tick = 1_000_000_000 / u64::from(env.hz);
                 Time((env.now.0 / tick + u64::from(env.hz) / 2) * tick)
             }
@@ -134,8 +135,8 @@ impl DualPi2 {
         }
         self.memory_limit = p.memory_limit(self.guard);
         self.period = match p.version {
-            Version::L4steam | Version::Mainline => p.tupdate,
-            Version::Y2020 => {
+            Version::Y2020 | Version::L4steam | Version::Mainline => p.tupdate,
+            Version::Y2019 => {
                 let tick = 1_000_000_000 / u64::from(self.hz);
                 Dur(p.tupdate.0.div_ceil(tick) * tick)
             }
@@ -155,7 +156,7 @@ impl DualPi2 {
         let (classic, l4s) = match self.params.version {
             // DEVIATION: that tree reuses what the last dequeue measured, stale on an idle link.
             Version::L4steam => self.sampled,
-            Version::Y2020 | Version::Mainline => self.delays(now),
+            Version::Y2019 | Version::Y2020 | Version::Mainline => self.delays(now),
         };
         classic.max(l4s)
     }
@@ -166,9 +167,11 @@ impl DualPi2 {
         let error = (delay.0 as i64 - self.params.target.0 as i64).saturating_mul(self.alpha);
         let growth = (delay.0 as i64 - self.last_delay.0 as i64).saturating_mul(self.beta);
         let delta = match self.params.version {
-            Version::L4steam | Version::Mainline => error.saturating_add(growth) / 64,
+            Version::Y2020 | Version::L4steam | Version::Mainline => {
+                error.saturating_add(growth) / 64
+            }
             // DEVIATION: that tree divides each term by 2^7 - 1, which halves the gains.
-            Version::Y2020 => error / 127 + growth / 127,
+            Version::Y2019 => error / 127 + growth / 127,
         };
         self.last_delay = delay;
         let most = if self.params.drop_on_overload {
@@ -290,7 +293,7 @@ impl Qdisc for DualPi2 {
             let waiting = self.l4s.len();
             let step = match self.params.version {
                 Version::Mainline => waiting >= self.params.min_qlen_step as usize,
-                Version::Y2020 | Version::L4steam => waiting > 1,
+                Version::Y2019 | Version::Y2020 | Version::L4steam => waiting > 1,
             };
             self.counters.packets_l += 1;
             self.l4s.push_back((pkt, step));

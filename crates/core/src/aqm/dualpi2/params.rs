@@ -83,18 +83,21 @@ pub(super) const PARAMS: &[Param] = &[
         name: "split_gso|no_split_gso",
         value: "",
         default: "split_gso",
-        doc: "Super-packets (`tcp.gso`) are queued segment by segment, or as one packet as all are in version 2020 unless told.",
+        doc: "Super-packets (`tcp.gso`) are queued segment by segment, or as one packet as all are in versions 2019 and 2020 by default.",
     },
     Param {
         name: "version",
-        value: "2020|l4steam|mainline",
+        value: "2019|2020|l4steam|mainline",
         default: "mainline",
-        doc: "Linux 6.17, L4STeam's e1ec6e7, or L4STeam in spring 2020; not a word of tc.",
+        doc: "Linux 6.17 (July 2025), or L4STeam in 2019, on 1 March 2020 or at e1ec6e7; not a word of tc.",
     },
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Version {
+    /// L4STeam's tree of 2019: a timer in jiffies, half the gains.
+    Y2019,
+    /// L4STeam's tag testing/01-03-2020.
     Y2020,
     /// L4STeam's tree at e1ec6e7.
     L4steam,
@@ -102,8 +105,8 @@ pub(super) enum Version {
 }
 
 impl Version {
-    const NAMES: [&str; 3] = ["2020", "l4steam", "mainline"];
-    const ALL: [Self; 3] = [Self::Y2020, Self::L4steam, Self::Mainline];
+    const NAMES: [&str; 4] = ["2019", "2020", "l4steam", "mainline"];
+    const ALL: [Self; 4] = [Self::Y2019, Self::Y2020, Self::L4steam, Self::Mainline];
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,7 +190,7 @@ impl Params {
                 "no_split_gso" => split = Some(false),
                 "version" => {
                     self.version = Version::ALL[args.choice(&Version::NAMES)?];
-                    self.split_gso = self.version != Version::Y2020;
+                    self.split_gso = matches!(self.version, Version::L4steam | Version::Mainline);
                 }
                 _ => return Err(args.unknown()),
             }
@@ -223,9 +226,9 @@ impl Params {
     /// Bytes of memory; by default as much as `limit` packets of `per_packet` bytes.
     pub(super) fn memory_limit(&self, per_packet: u64) -> u64 {
         match (self.version, self.memlimit) {
-            (Version::Y2020 | Version::L4steam, _) => u64::MAX,
             (Version::Mainline, Some(limit)) => limit,
             (Version::Mainline, None) => u64::from(self.limit) * per_packet,
+            _ => u64::MAX,
         }
     }
 

@@ -43,8 +43,13 @@ fn mainline_controller_moves_by_the_kernels_steps() {
 
 // KAT aqm.md 8.8 (2)
 #[test]
-fn controller_of_2020_moves_by_half() {
-    let mut q = make("dualpi2 version 2020");
+fn controller_of_2019_moves_by_half_and_that_of_march_2020_by_as_much_as_mainline_s() {
+    let moved = |words: &str| {
+        let mut q = make(words);
+        update_at(&mut q, Dur::from_millis(16))
+    };
+    assert_eq!(moved("dualpi2 version 2020"), moved("dualpi2"));
+    let mut q = make("dualpi2 version 2019");
     let first = update_at(&mut q, Dur::from_millis(16));
     assert_eq!(update_at(&mut q, Dur::from_millis(16)), first + 346_456);
     let risen = update_at(&mut q, Dur::from_millis(17)) - first - 346_456;
@@ -119,10 +124,11 @@ fn step_is_strictly_above_its_threshold() {
 
 // KAT aqm.md 8.8 (5)
 #[test]
-fn version_2020_exempts_the_first_two_in_the_queue_from_the_step() {
+fn versions_2019_and_2020_exempt_the_first_two_in_the_queue_from_the_step() {
     for (words, marked) in [
         ("", [true, true, true, true]),
         ("min_qlen_step 1", [false, true, true, true]),
+        ("version 2019", [false, false, true, true]),
         ("version 2020", [false, false, true, true]),
         ("version l4steam", [false, false, true, true]),
     ] {
@@ -205,7 +211,7 @@ fn round_trip_times_derive_target_period_and_gains() {
 // KAT aqm.md 8.6, 8.7 (a)
 #[test]
 fn timer_runs_in_multiples_from_creation() {
-    for (words, first) in [("", 16), ("version 2020", 500)] {
+    for (words, first) in [("", 16), ("version 2020", 16), ("version 2019", 500)] {
         let mut q = make(&format!("dualpi2 {words}"));
         assert_eq!(q.wake(), Time::NEVER);
         fill(&mut q, Time(1), Ecn::Ect0, 100);
@@ -217,7 +223,7 @@ fn timer_runs_in_multiples_from_creation() {
         assert!(q.prob > 0);
     }
     let q = DualPi2::parse(
-        &mut Args::new("dualpi2", ENTRY.params, "version 2020"),
+        &mut Args::new("dualpi2", ENTRY.params, "version 2019"),
         Env { hz: 250, now: Time(1_500_000), ..env() },
     )
     .unwrap();
@@ -255,7 +261,8 @@ fn l4steam_charges_no_credit_while_the_other_head_has_no_age() {
 
 #[test]
 fn timer_that_sleeps_while_idle_gives_what_a_running_one_gives() {
-    for words in ["", "version 2020", "version l4steam", "version l4steam target 0"] {
+    for words in ["", "version 2019", "version 2020", "version l4steam", "version l4steam target 0"]
+    {
         let (mut lazy, mut eager) =
             (make(&format!("dualpi2 {words}")), make(&format!("dualpi2 {words}")));
         let (mut rng, mut log) = (Rng::named(9, "t"), Log::default());
