@@ -185,7 +185,12 @@ impl Receiver {
         if had_holes && self.out_of_order.is_empty() {
             self.ack_now = true; // RFC 5681 §4.2: a filled gap is acknowledged at once
         }
-        if self.ack_now || self.quick > 0 {
+        let kernel = &self.config.kernel;
+        let second = self.rcv_nxt - self.acked > u64::from(self.mss);
+        // From 6.6 on: the reader has emptied the queue, and the sender waits for nothing else.
+        let pushed = kernel.ack_pushed && segment.flags.psh;
+        let reader_acks = kernel.reader_acks;
+        if self.ack_now || self.quick > 0 || (!reader_acks && (second || pushed)) {
             self.ack_now = true;
             return;
         }
@@ -195,13 +200,11 @@ impl Receiver {
             self.delayed_at = now + self.ato.min(self.max_ato());
         }
         // Linux tcp_cleanup_rbuf: where the window stands still the reader acknowledges, once all that
-        // arrived in this instant is in the queue; from 6.6 on also a single pushed segment. Token
-        // buckets release pairs; longer trains come in one instant only where no wire has spaced
-        // them, and are acknowledged two by two.
-        let second = self.rcv_nxt - self.acked > u64::from(self.mss);
+        // arrived in this instant is in the queue. Token buckets release pairs; longer trains come in
+        // one instant only where no wire has spaced them, and are acknowledged two by two.
         if second && (self.read_at != Time::NEVER || self.waiting_since == now) {
             self.ack_now = true;
-        } else if second || (self.config.kernel.ack_pushed && segment.flags.psh) {
+        } else if second || pushed {
             self.read_at = now;
         }
     }

@@ -286,7 +286,9 @@ fn every_data_segment_with_cwr_is_acknowledged_at_once() {
 // Linux tcp_cleanup_rbuf; measured on 7.2: a pair that arrives behind a waiting segment makes one ACK of three.
 #[test]
 fn a_pair_of_one_instant_is_acknowledged_with_the_segment_that_waited() {
-    let mut rx = open();
+    let mut config = Config::default();
+    config.kernel.reader_acks = true;
+    let mut rx = open_with(config);
     for n in 0..17 {
         let now = Time(1_000_000 * (n + 2));
         rx.on_packet(now, &data(n), Ecn::Ect1);
