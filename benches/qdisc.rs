@@ -64,6 +64,7 @@ fn configurations(name: &str) -> &'static [&'static str] {
         "netem" => &["limit 100000", "limit 100000 delay 1us", "limit 100000 rate 900Gbit"],
         "red" => &["limit 100Mb min 20Mb max 60Mb avpkt 1Mb burst 40"],
         "sfb" => &["limit 100000 max 60000 target 50000"],
+        "sfq" => &["limit 100000 flows 1024"],
         "tbf" => &["rate 900Gbit burst 1Mb limit 100Mb"],
         _ => &[""],
     }

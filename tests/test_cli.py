@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import re
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +17,9 @@ import pytest
 
 from conftest import FakeCore
 from sojourn.cli import call
+from sojourn.files import write_whole
 from sojourn.results import ResultSet
+from sojourn.suites import NAMES
 
 Write = Callable[..., str]
 Output = pytest.CaptureFixture[str]
@@ -157,13 +162,15 @@ def test_clean_takes_runs_only(scenario: Write, capsys: Output) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["run"], "expected suites (ect1, bakeoff, hackathon, linux72, future, scream-2024-10-28"),
+        (["run"], f"expected suites ({', '.join(NAMES)})"),
         (["run", "absent.toml"], "absent.toml: No such file or directory"),
         (["run", "broken.toml"], "broken.toml: "),
         (["run", "nameless.toml"], "expected a key `name`"),
         (["run", "../up.toml"], "No such file"),
         (["run", "escape.toml"], "run name '../../escape'"),
         (["run", "etc1"], "nearest is 'ect1'"),
+        (["run", "."], f"run ids of {len(NAMES)} suites; to run them, begin with the suite (ect1, bakeoff"),
+        (["run", "prague/dualpi2/50Mbit", "--yes"], "'prague/dualpi2/50Mbit' is found in"),
         (["run", "ect1/("], "is no regular expression"),
         (["run", "ect1", "-s", "seed"], "expected KEY=VALUE"),
         (["run", "ect1", "--jobs", "0"], "jobs"),
@@ -230,8 +237,94 @@ def test_a_variant_stands_in_the_ids_unless_it_is_the_default(core: FakeCore, ca
         assert capsys.readouterr().out.split() == [expected]
     assert call(["run", name, "-s", "seed=2", "--variant", "mine", "--dry"]) == 0
     assert capsys.readouterr().out.split() == [f"{name}~mine"]
+    # The first variant of some suite is a name like any other on a file of one's own.
+    Path("own.toml").write_text('name = "own"\n')
+    for variant in ("current", "p2b"):
+        assert call(["run", "own.toml", "-s", "link.b.rate=1Mbit", "--variant", variant, "--dry"]) == 0
+        assert capsys.readouterr().out.split() == [f"own~{variant}"]
     assert call(["list", "--variants", "bakeoff", "--json"]) == 0
     assert [row["variant"] for row in json.loads(capsys.readouterr().out)] == ["as-intended", "as-published", "p0"]
+
+
+def test_patterns_that_name_a_suite_or_are_anchored_are_run(core: FakeCore, capsys: Output) -> None:
+    for pattern in (
+        "linux72",
+        "ect1/l4s-s1",
+        "^ect1/l4s-s1",
+        "^scream",
+        "/cubic/0ms$",
+        "bakeoff/sce-s5-oneflow/cubic/0ms",
+    ):
+        assert call(["run", pattern, "--dry"]) == 0
+        assert capsys.readouterr().out
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("answer", "runs"), [("y\n", 60), ("\n", 0), ("", 0), (None, 60)])
+def test_many_runs_are_announced_and_a_terminal_is_asked(
+    core: FakeCore, scenario: Write, capsys: Output, monkeypatch: pytest.MonkeyPatch, answer: str | None, runs: int
+) -> None:
+    command = ["run", scenario(), "--out", "out", "--seeds"]
+    err = io.StringIO() if answer is None else Terminal()
+    monkeypatch.setattr(sys, "stdin", io.StringIO() if answer is None else Terminal(answer))
+    monkeypatch.setattr(sys, "stderr", err)
+    assert call([*command, "60"]) == (0 if runs else 130)
+    assert "60 runs, about " in err.getvalue()
+    assert ("start? [y/N]" in err.getvalue()) == (answer is not None)
+    assert len(core.runs) == runs
+    assert call([*command, "61", "--yes"]) == 0
+    assert len(core.runs) == 61
+    asked = err.getvalue().count("start?")
+    assert call([*command[:-1], "--seed", "7"]) == 0
+    assert err.getvalue().count("start?") == asked
+
+
+def test_what_a_killed_process_left_beside_latest_is_in_nobodys_way(scenario: Write, capsys: Output) -> None:
+    Path("results").mkdir()
+    stale = Path(f"results/.latest-{os.getpid()}")
+    stale.symlink_to("gone")
+    assert call(["run", scenario()]) == 0
+    assert Path("results/latest").resolve().name.endswith("-one")
+    assert not stale.is_symlink()
+    # Nor is a run lost because the link cannot be made.
+    stale.mkdir()
+    assert call(["run", "one.toml", "--fresh"]) == 0
+    assert "results/latest does not point to" in capsys.readouterr().err
+    Path("results/.latest-1").symlink_to("gone")
+    assert call(["clean"]) == 0
+    assert not Path("results/.latest-1").is_symlink()
+
+
+@pytest.mark.parametrize(("file", "text"), [("queue.json", "[3]"), ("summary.json", "{"), ("manifest.json", "[]")])
+@pytest.mark.parametrize("option", [[], ["--markdown"]])
+def test_a_report_says_what_it_left_out(
+    core: FakeCore, scenario: Write, capsys: Output, file: str, text: str, option: list[str]
+) -> None:
+    assert call(["run", scenario("good"), scenario("bad"), "--out", "out"]) == 0
+    Path("out/bad", file).write_text(text)
+    assert call(["report", "out", "-o", "page", *option]) == 3
+    assert f"sojourn: out/bad/{file}: expected" in capsys.readouterr().err
+    assert f"out/bad/{file}: expected" in Path("page").read_text()
+
+
+def test_a_full_disk_leaves_the_old_file_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "page.html"
+    page.write_text("old")
+    write = Path.write_bytes
+
+    def full(self: Path, content: bytes) -> int:
+        write(self, content[:2])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match=r"No space left on device: '.*page.html'"):
+        write_whole(page, "new page")
+    assert page.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [page]
 
 
 @pytest.mark.parametrize("out", ["/proc/nowhere", "file", "file/below"])
@@ -280,6 +373,8 @@ def test_a_swept_seed_is_named_as_the_option_names_it(core: FakeCore, capsys: Ou
     assert capsys.readouterr().out.split() == [
         "swept/dualpi2", "swept/dualpi2@seed5", "swept/pfifo-limit-9", "swept/pfifo-limit-9@seed5",
     ]  # fmt: skip
+    assert call(["show", "swept.toml"]) == 0
+    assert "\n# swept/dualpi2\n# swept/dualpi2@seed5\n" in capsys.readouterr().out
     assert call(["run", "swept.toml", "--seeds", "2", "--dry"]) == 2
     assert "the scenario's sweep varies the seed itself" in capsys.readouterr().err
 

@@ -3,10 +3,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from sojourn import compare, metrics, reference
-from synthetic import S2, S2_STEM, flent_document, made_run, write_flent
+from sojourn.cli import call
+from synthetic import S2, S2_STEM, Made, flent_document, made_run, write_flent
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -92,6 +94,48 @@ def test_the_table_shows_both_sides(sides: tuple[Path, Path], capsys: pytest.Cap
     assert "1 run compared; median absolute error of goodput 3.1 % of the link ceiling" in out
 
 
+@pytest.mark.parametrize("flows", [1, 2, 5, 40])
+@pytest.mark.parametrize("width", [60, 80, 132, 1000])
+def test_tables_keep_within_the_terminal_and_lose_no_number(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, flows: int, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    rates = {f"f-{number}": float(1000 + number) for number in range(flows)}
+    made = made_run("x", rates, dict.fromkeys(rates, 20.0))
+    for name in rates:  # all of them live long enough together
+        for key in ("goodput_bytes", "delivery_rate", "rtt"):
+            t, values = made._series[f"flow.f-0.{key}"]
+            made._series[f"flow.{name}.{key}"] = t, values * (rates[name] / 1000 if key == "goodput_bytes" else 1)
+    pair = compare.pair_up("x", made, made)
+    assert pair is not None
+    compare.show(compare.Comparison(pairs=[pair], sides=("a", "b")))
+    out = capsys.readouterr().out
+    table, _, _ = out.partition("1 run compared")
+    assert max(map(len, table.splitlines())) <= width
+    assert table.count("(+0.0)") + table.count("(+0.00)") == 5 * (flows + 1) - 1 + (flows == 2)
+    for rate in rates.values():
+        assert f"{rate:.1f} / {rate:.1f} (+0.0)" in table
+
+
+def test_it_is_said_which_runs_of_other_names_were_laid_beside_each_other(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    a, b = (made_run(name, {flow: 5.0}, {flow: 20.0}) for name, flow in (("mine", "x"), ("yours", "y")))
+    (match,) = compare.matches({"mine": a}, {"yours": b})
+    pair = compare.pair_up(match.a, a, b, None, match.reason)
+    assert pair is not None
+    compare.show(
+        compare.Comparison(pairs=[pair], sides=("A", "B"), only_a=["call"], only_b=[f"r{n}" for n in range(20)])
+    )
+    out = capsys.readouterr().out
+    assert "mine beside yours: the only ones left on both sides\n" in out
+    assert "x / y" in out
+    assert "only in A: call\n" in out
+    assert "only in B: r0, r1, r2, r3, r4, r5, r6, r7 and 12 more\n" in out
+    assert pair.document()["id_b"] == "yours"
+    assert pair.document()["flows"][0]["name_b"] == "y"
+
+
 def test_a_simulated_run_is_measured_over_the_window_of_the_other_side() -> None:
     ours = made_run(S2, {"cubic": 15.0, "prague": 31.0}, {"cubic": 36.0, "prague": 20.4})
     assert metrics.flows(ours) == ["cubic", "prague"]
@@ -110,6 +154,69 @@ def test_flows_with_other_names_are_matched_by_their_order() -> None:
     pair = compare.pair_up(S2, a, b)
     assert pair is not None
     assert [flow.goodput_mbps.diff for flow in pair.flows] == pytest.approx([1, 1])
+
+
+def counted(run_id: str, rate: float, retransmits: float) -> Made:
+    """A run whose flow repeated this much, and whose queue dropped twice and marked thrice as much."""
+    made = made_run(run_id, {"x": rate}, {"x": 20.0})
+    t = np.array([0.0, 45.0])
+    series = {name: made.series(name) for name in made.names()}
+    series["flow.x.retransmits"] = t, np.array([0.0, retransmits])
+    series["queue.bneck.drops"] = t, np.array([0.0, 2 * retransmits])
+    series["queue.bneck.marks"] = t, np.array([0.0, 3 * retransmits])
+    return Made(run_id, series)
+
+
+def compared(rows: list[tuple[str, float, float, float, float]]) -> compare.Comparison:
+    pairs = []
+    for run_id, rate_a, rate_b, again_a, again_b in rows:
+        pair = compare.pair_up(run_id, counted(run_id, rate_a, again_a), counted(run_id, rate_b, again_b))
+        assert pair is not None
+        pairs.append(pair)
+    return compare.Comparison(pairs=pairs, sides=("left", "right"))
+
+
+def test_drops_marks_and_retransmits_of_the_whole_run_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    result = compared([("a/10Mbit", 8.0, 9.0, 44.0, 40.0)])
+    document = result.document()["runs"][0]
+    assert document["flows"][0]["retransmits"] == {"a": 44.0, "b": 40.0, "diff": 4.0}
+    assert document["queues"] == {
+        "bneck": {"drops": {"a": 88.0, "b": 80.0, "diff": 8.0}, "marks": {"a": 132.0, "b": 120.0, "diff": 12.0}}
+    }
+    compare.show(result)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in lines if "whole run" in line] == [
+        ["retransmits,", "whole", "run", "44.00", "/", "40.00", "(+4.00)"],
+        ["bneck", "drops,", "whole", "run", "88.00", "/", "80.00", "(+8.00)"],
+        ["bneck", "marks,", "whole", "run", "132.0", "/", "120.0", "(+12.0)"],
+    ]
+
+
+def test_median_errors_are_of_means_over_seeds(capsys: pytest.CaptureFixture[str]) -> None:
+    rate = 10 * metrics.PAYLOAD_SHARE
+    result = compared(
+        [
+            # Errors of +10 and -10 % of the link cancel; 36 for 30 retransmits.
+            ("a/10Mbit", 0.6 * rate, 0.5 * rate, 50.0, 30.0),
+            ("a/10Mbit@seed2", 0.4 * rate, 0.5 * rate, 22.0, 30.0),
+            # One seed; of 29 retransmits no share is taken.
+            ("b/10Mbit", 0.58 * rate, 0.5 * rate, 58.0, 29.0),
+        ]
+    )
+    errors = [row.goodput_error_percent for row in result.means]
+    assert errors == pytest.approx([0.0, 8.0], abs=0.01)
+    assert [row.retransmits_error_percent for row in result.means] == [pytest.approx(20.0), None]
+    compare.show(result)
+    assert capsys.readouterr().out.splitlines()[-3:] == [
+        "Median absolute error of 2 flows, means over 1 to 2 seeds: goodput 4.00 % of the link ceiling",
+        "Median absolute error of 2 flows, means over 1 to 2 seeds: mean TCP RTT 0.00 %",
+        "Median absolute error of 1 flow, means over 1 to 2 seeds: retransmits (at least 30) 20.00 %",
+    ]
+
+
+def test_seeds_are_for_engines(sides: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(["compare", *map(str, sides), "--seeds", "2"]) == 2
+    assert "--seeds: only with --engines" in capsys.readouterr().err
 
 
 def test_ids_sort_by_their_numbers() -> None:

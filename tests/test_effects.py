@@ -114,10 +114,18 @@ def test_runs_are_matched_by_id_then_by_scenario_then_as_the_only_ones() -> None
     def sides(*ids: str) -> dict[str, metrics.Source]:
         return {run_id: made_run(run_id, {"x": 1.0}, {"x": 1.0}) for run_id in ids}
 
-    assert compare.matches(sides("a", "b"), sides("a", "c")) == [("a", "a", False), ("b", "c", False)]
-    assert compare.matches(sides("a", "b", "d"), sides("a", "c")) == [("a", "a", False)]
-    assert compare.matches(sides("a", "a@seed2"), sides("a")) == [("a", "a", False), ("a@seed2", "a", True)]
+    one = compare.Match("a", "a")
+    assert compare.matches(sides("a", "b"), sides("a", "c")) == [one, compare.Match("b", "c", compare.ONLY_ONES)]
+    assert compare.matches(sides("a", "b", "d"), sides("a", "c")) == [one]
+    assert compare.matches(sides("a", "a@seed2"), sides("a")) == [one, compare.Match("a@seed2", "a", is_extra=True)]
     assert compare.matches(sides("a", "a@seed2"), sides("b", "b@seed2")) == [
-        ("a", "b", False),
-        ("a@seed2", "b@seed2", False),
+        compare.Match("a", "b", compare.ONLY_ONES),
+        compare.Match("a@seed2", "b@seed2", compare.ONLY_ONES),
     ]
+
+
+def test_the_only_ones_are_compared_if_they_have_something_in_common() -> None:
+    call = {"call": made_run("call", {"voice": 0.1, "video": 2.0}, {"voice": 9.0, "video": 9.0})}
+    for flows, number in (({"x": 1.0}, 0), ({"voice": 1.0}, 1), ({"x": 1.0, "y": 2.0}, 1)):
+        other = {"bulk": made_run("bulk", flows, dict.fromkeys(flows, 9.0))}
+        assert len(compare.matches(call, other)) == number

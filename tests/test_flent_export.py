@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import os
@@ -17,9 +18,10 @@ import polars as pl
 import pytest
 
 from sojourn import metrics
+from sojourn.interop import csv_export
 from sojourn.interop.flent import FlentError, FlentFile
-from sojourn.interop.flent_export import export
-from sojourn.results import MANIFEST
+from sojourn.interop.flent_export import RRUL, export
+from sojourn.results import MANIFEST, ResultsError, Run
 from synthetic import S2, S2_STEM, made_run
 
 if TYPE_CHECKING:
@@ -104,6 +106,62 @@ def test_a_result_set_goes_into_a_folder_and_rrul_has_its_names(tmp_path: Path, 
         rrul["raw_values"]
     )
     assert "Ping (ms) UDP EF" in rrul["raw_values"]
+
+
+@pytest.mark.parametrize("test", ["rrul", "rrul_be"])
+def test_the_flows_of_rrul_are_its_test_whatever_runs_beside_them(tmp_path: Path, test: str) -> None:
+    parts = RRUL[test]
+    names = [f"load-{way}-{part}" for way in ("up", "down") for part in parts]
+    made = made_run(
+        "home", {"load-up-be": 2.0, "bulk": 9.0, "call": 0.1}, {"load-up-be": 30.0, "bulk": 30.0, "call": 0}
+    )
+    for key in ("goodput_bytes", "delivery_rate", "rtt"):
+        model = made._series.pop(f"flow.load-up-be.{key}")
+        made._series |= {f"flow.{name}.{key}": model for name in names}
+    del made._series["flow.call.delivery_rate"], made._series["flow.call.rtt"]
+    made._series["queue.b.drops"] = made._series["ping.icmp.rtt"]
+    made._series[f"ping.load-udp-{'ef' if test == 'rrul' else 'be3'}.rtt"] = made._series["ping.icmp.rtt"]
+    tables = {name: {"cc": "cubic", "direction": name.split("-")[1]} for name in names}
+    told: list[str] = []
+    run = as_run(tmp_path, made, {**tables, "bulk": {"cc": "prague"}, "call": {"app": "voip"}})
+    (file,) = export(run, None, told.append)
+    whole = document(file)
+    assert whole["metadata"]["NAME"] == test
+    streams = {f"TCP {way}load {label}" for way in ("up", "down") for label in parts.values()}
+    assert streams | {"TCP download::1", f"Ping (ms) UDP {'EF' if test == 'rrul' else 'BE3'}"} <= set(
+        whole["raw_values"]
+    )
+    at_20_s = whole["x_values"].index(20.0)
+    assert whole["results"]["TCP upload sum"][at_20_s] == pytest.approx(4 * 2, rel=1e-3)
+    assert whole["results"]["TCP totals"][at_20_s] == pytest.approx(8 * 2 + 9, rel=1e-3)
+    assert told == ["home: left out, as a Flent file has no place for it: flow call; 1 series of queues"]
+
+
+def test_one_run_that_no_flent_file_can_hold_does_not_stop_the_others(tmp_path: Path, two: Path) -> None:
+    bare = made_run("bare", {}, {})
+    bare._series = {"queue.b.drops": (np.arange(3.0), np.arange(3.0))}
+    as_run(tmp_path, bare, {})
+    told: list[str] = []
+    assert len(export(tmp_path, tmp_path / "out", told.append)) == 1
+    assert any("expected a TCP flow or a ping" in line for line in told)
+
+
+def test_csv_holds_the_series_of_a_run_and_the_numbers_of_many(tmp_path: Path, two: Path) -> None:
+    for number, run in enumerate((two, as_run(tmp_path, made_run("other", {"x": 1.0}, {"x": 9.0}), {}))):
+        (run / "summary.json").write_text(json.dumps({"flows": [{"name": "x,y", "goodput_mbps": number}], "w": [1, 2]}))
+    with csv_export.export(two).open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    frame = Run(two).frame().collect()
+    assert [(row["series"], float(row["t_s"]), float(row["value"])) for row in rows] == [
+        (name, t, value) for name, _, t, value in frame.select("series", "unit", "t_s", "value").rows()
+    ]
+    with csv_export.export(tmp_path).open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["id"], row["flows.x,y.goodput_mbps"], row["w"]) for row in rows] == [
+        (S2, "0", "[1, 2]"), ("other", "1", "[1, 2]"),
+    ]  # fmt: skip
+    with pytest.raises(ResultsError, match="expected the folder of a run or of results"):
+        csv_export.export(tmp_path / "none")
 
 
 def test_what_no_flent_file_can_hold_is_told_in_one_line(tmp_path: Path, two: Path) -> None:

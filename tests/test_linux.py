@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
+import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,6 +16,9 @@ from sojourn import Scenario, _core, linux
 from sojourn.cli import call
 from sojourn.results import Run
 from sojourn.scenario import Resolved
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 pytestmark = pytest.mark.engine
 ROOT = Path(__file__).parent.parent
@@ -297,6 +304,64 @@ def test_an_archive_without_user_mode_linux_is_refused(tmp_path: Path, capsys: p
     assert "expected a kernel source archive" in capsys.readouterr().err
 
 
+def guests(token: str) -> list[int]:
+    """Processes that have this text in their command or environment."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            text = (entry / "cmdline").read_bytes() + (entry / "environ").read_bytes()
+        except OSError:
+            continue
+        if token.encode() in text and int(entry.name) != os.getpid():
+            found.append(int(entry.name))
+    return found
+
+
+def wait_for(what: Callable[[], object], seconds: float = 30.0) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if what():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_after_kill_9_no_guest_and_no_folder_is_left(tmp_path: Path) -> None:
+    """A guest that never ends, started by a `run` that takes its guest with it on SIGTERM."""
+    vt, scratch = tmp_path / "vt", tmp_path / "scratch"
+    vt.mkdir()
+    scratch.mkdir()
+    (vt / "run").write_text(f"#!/bin/sh\n# {tmp_path}\nsleep 300 &\ntrap 'kill $!; exit 143' TERM\nwait\n")
+    (vt / "run").chmod(0o755)
+    file = tmp_path / "line.toml"
+    file.write_text(LINE)
+    environment = {**os.environ, linux.VARIABLE: str(vt), "TMPDIR": str(scratch)}
+    command = [sys.executable, "-m", "sojourn.cli", "run", str(file), "--engine", "linux", "--out", str(tmp_path / "o")]
+    killed = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    assert wait_for(lambda: len(guests(str(vt))) >= 4), "sojourn, timeout, run and its guest"
+    (folder,) = scratch.iterdir()
+    killed.kill()
+    killed.wait()
+    assert wait_for(lambda: not guests(str(vt)))
+    assert folder.is_dir()
+    # The next run removes it, and not its own or another living one's.
+    living = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    assert wait_for(lambda: not folder.exists())
+    assert wait_for(lambda: len(list(scratch.iterdir())) == 1)
+    (own,) = scratch.iterdir()
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "run").write_text("#!/bin/sh\nexit 1\n")
+    (other / "run").chmod(0o755)
+    environment[linux.VARIABLE] = str(other)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert "the kernel failed" in done.stderr
+    assert own.is_dir()
+    living.terminate()
+    living.wait()
+    assert wait_for(lambda: not guests(str(vt)))
+
+
 @pytest.mark.timeout(300)
 def test_the_kernel_gives_the_series_of_the_simulator(kernel: linux.Kernel, tmp_path: Path) -> None:
     """Two flows of which one ends, a later ECN setting, a control connection, a rate change."""
@@ -467,9 +532,89 @@ def test_engines_are_compared_over_the_scenarios_window(
 ) -> None:
     file = tmp_path / "line.toml"
     file.write_text(LINE)
-    words = ["compare", "--engines", "sim,linux", str(file), "--out", str(tmp_path / "both"), "--json"]
+    words = ["compare", "--engines", "sim,linux", str(file), "--seeds", "2", "--out", str(tmp_path / "both"), "--json"]
     assert call(words) == 0
-    run = json.loads(capsys.readouterr().out)["runs"][0]
+    document = json.loads(capsys.readouterr().out)
+    run = document["runs"][0]
     assert run["window_s"] == [1.0, 4.0]
     goodput = run["flows"][0]["goodput_mbps"]
     assert abs(goodput["diff"]) < 0.1 * goodput["b"], goodput
+    assert [run["id"] for run in document["runs"]] == ["line", "line@seed2"]
+    assert document["flows"][0]["seeds"] == 2
+    assert run["queues"]["bneck"]["marks"]["b"] > 0
+    assert run["flows"][0]["retransmits"]["b"] is not None
+
+
+POLICED = """
+name = "policed"
+duration = "4s"
+tcp = { era = "7.x", ecn = "off" }
+[[link]]
+name = "bneck"
+rate = "20Mbit"
+shaper = "htb"
+qdisc = "pfifo"
+delay = "10ms"
+ingress = ["police rate 4Mbit burst 20kb drop", "netem loss 1%"]
+reverse = { rate = "none", shaper = "none", qdisc = "pfifo", ingress = [] }
+[[link]]
+name = "second"
+rate = "3Mbit"
+shaper = "police burst 20kb drop"
+qdisc = "pfifo limit 50"
+reverse = { rate = "none", shaper = "none", qdisc = "pfifo" }
+[[flow]]
+name = "a"
+cc = "cubic"
+[[schedule]]
+at = "2s"
+replace = { "link.bneck.forward.ingress0" = "police rate 2Mbit burst 20kb drop" }
+"""
+
+
+def test_a_policer_is_counted_where_it_stands() -> None:
+    devices = linux.network(resolved(POLICED))["devices"]
+    assert [(d["namespace"], d["name"], d["hook"], q["port"], q["depth"]) for d in devices for q in d["queues"]] == [
+        ("mid-bneck", "left", "ingress", "bneck.ingress0", 0),
+        ("mid-second", "right", "egress", "second", 0),
+        ("mid-bneck", "right", "", "bneck", 1),
+        ("mid-bneck", "ifb-left", "", "bneck.ingress1", 0),
+        ("mid-bneck", "left", "", "bneck.reverse", 0),
+        ("mid-second", "right", "", "second", 0),
+        ("mid-second", "left", "", "second.reverse", 0),
+    ]
+    replaced = [command for at, command in commands(POLICED) if at == 2.0]
+    assert replaced == [
+        "ip netns exec mid-bneck tc actions replace action police rate 2Mbit burst 20kb "
+        "conform-exceed drop/pipe index 1"
+    ]
+
+
+def test_a_policer_is_no_place_for_a_queue() -> None:
+    text = POLICED.replace('"police rate 2Mbit burst 20kb drop"', '"netem loss 1%"')
+    with pytest.raises(linux.LinuxError, match="a policer is an action, which no discipline can replace"):
+        linux.check(resolved(text))
+
+
+@pytest.mark.timeout(300)
+def test_policers_have_accounts(kernel: linux.Kernel, tmp_path: Path) -> None:
+    file = tmp_path / "policed.toml"
+    file.write_text(POLICED)
+    assert call(["run", str(file), "--engine", "linux", "--out", str(tmp_path)]) == 0
+    ran = Run(tmp_path / "policed")
+    policer, lossy, queue, second = (
+        next(queue for queue in ran.queues if queue["name"] == name)
+        for name in ("bneck.ingress0", "bneck.ingress1", "bneck", "second")
+    )
+    assert policer["drops"] == {"police": policer["dropped"]}
+    assert policer["dropped"] > 20
+    assert policer["received_packets"] == policer["sent_packets"] + policer["dropped"]
+    assert policer["sent_packets"] == lossy["received_packets"]
+    assert lossy["drops"]["loss"] > 0
+    assert queue["dropped"] == 0
+    assert second["drops"]["police"] > 20
+    assert second["sent_packets"] + second["dropped"] == second["received_packets"]
+    assert 0 <= queue["sent_packets"] - second["received_packets"] <= 20, "some are under way"
+    t, drops = ran.series("queue.bneck.ingress0.drops")
+    assert drops[-1] == policer["dropped"] > drops[t.searchsorted(2.0)], "the policer is changed, and counts on"
+    assert ran.summary["flows"][0]["goodput_mbps"] < 2.5

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sojourn import compare, fidelity, linux, linux_runs, reference
+from sojourn.fidelity import row
 from sojourn.run import run
 from sojourn.scenario import Scenario
 from sojourn.suites import linux72
@@ -91,6 +92,23 @@ def test_rows_need_all_runs_for_the_median_and_one_for_each_flow(quiet: dict[str
     assert judged["K3/codel1q-20ms-cubic"].verdict == "pass"
     assert sum(result.verdict != "not-run" for result in judged.values()) == 2 * len(QUIET)
     assert len(judged) == 2 + 2 * 38
+
+
+def test_retransmits_are_judged_where_the_kernel_has_thirty() -> None:
+    judged = {judge.key.removeprefix("K4/"): judge for judge in fidelity.select(["K4"])}
+    assert set(judged) == {
+        "pfifo250-80ms-cubic",
+        "pfifo250-80ms-bbr",
+        "piedrop-20ms-reno",
+        "piedrop-80ms-reno",
+        *(f"pfifo250-{rtt}ms-cubic-vs-bbr-{cc}" for rtt in (20, 80) for cc in ("cubic", "bbr")),
+    }
+    # Within a tenth of the grid's run; where the kernel's own runs span more, within these.
+    assert judged["pfifo250-80ms-bbr"].expected == 816
+    assert judged["pfifo250-80ms-bbr"].tolerance == row.between(734.4, 897.6)
+    runs = linux_runs.shipped()["linux72/piedrop/50Mbit/80ms/reno"]["reno"]["retransmits"]
+    assert (min(runs), max(runs)) == (1051, 1856)
+    assert judged["piedrop-80ms-reno"].tolerance == row.between(1051, 1856)
 
 
 def test_the_median_error_is_that_of_the_sources() -> None:

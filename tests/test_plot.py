@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+import io
+import re
 from typing import TYPE_CHECKING, Literal
 from xml.etree import ElementTree as ET
 
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from sojourn import plot, reference
+from sojourn import plot
 from sojourn.plot import style, upload_with_ping_and_tcp_rtt
-from synthetic import S2, S2_STEM, flent_document, made_run, write_flent
+from sojourn.plot.curves import gathered
+from synthetic import S2, S2_STEM, Made, flent_document, made_run, write_flent
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,13 +67,16 @@ def test_a_flow_keeps_its_colour() -> None:
 
 def test_svg_has_text_as_text_and_a_title(tmp_path: Path, ours: Source) -> None:
     target = tmp_path / "x.svg"
-    plot.render(ours, reference.shipped()[S2], plot="ping_cdf", target=target, title="<&> $1")
+    plot.write([ours], ["ping_cdf"], target, title="<&> $1")
     root = ET.fromstring(target.read_text())  # noqa: S314
     space = "{http://www.w3.org/2000/svg}"
     assert root[0].tag == f"{space}title"
     assert root[0].text == f"{S2} <&> $1"
-    assert any("ping RTT, ms" in (text.text or "") for text in root.iter(f"{space}text"))
-    plot.render(ours, reference.shipped()[S2], plot="ping_cdf", target=tmp_path / "y.svg", title="<&> $1")
+    assert any(
+        re.fullmatch(r"ping RTT, ms, from \d\S* to \d\S* s", text.text or "") for text in root.iter(f"{space}text")
+    )
+    assert any("measured" in (text.text or "") for text in root.iter(f"{space}text"))
+    plot.write([ours], ["ping_cdf"], tmp_path / "y.svg", title="<&> $1")
     assert target.read_bytes() == (tmp_path / "y.svg").read_bytes()
 
 
@@ -80,8 +87,117 @@ def test_the_ending_decides_the_format(tmp_path: Path, ending: str, magic: bytes
     assert target.read_bytes().startswith(magic)
 
 
+def drawn(sources: list[Source], *names: str) -> Figure:
+    with plot.styled():
+        figure = plot.figure(sources, names)
+        figure.savefig(io.BytesIO(), format="svg")
+    return figure
+
+
+def said(figure: Figure) -> list[str]:
+    legends = [legend for ax in figure.axes if (legend := ax.get_legend())] + figure.legends
+    return [text.get_text() for legend in legends for text in legend.get_texts()]
+
+
+def test_panels_stand_one_above_the_other_over_one_time_axis(ours: Source) -> None:
+    run = with_queue(ours)
+    figure = drawn([run])
+    labels = [ax.get_ylabel().replace("\n", " ") for ax in figure.axes]
+    assert labels == [
+        "goodput, Mbit/s", "RTT, ms", "queue delay, ms", "cwnd, segments", "marks, drops, packets/s",
+    ]  # fmt: skip
+    assert len({ax.get_xlim() for ax in figure.axes}) == 1
+    assert all(ax.get_position().x0 == figure.axes[0].get_position().x0 for ax in figure.axes)
+    assert said(figure)[:3] == ["cubic", "prague", "measured"]
+    rates = figure.axes[4].get_lines()[0].get_ydata()
+    assert float(np.max(np.asarray(rates))) == pytest.approx(10.0)  # marks grow by 10 a second
+
+
+def test_several_runs_share_a_figure_and_have_a_colour_each(ours: Source) -> None:
+    other = made_run(S2.replace("20ms", "80ms"), {"cubic": 10.0, "prague": 20.0}, {"cubic": 96.0, "prague": 80.4})
+    figure = drawn([ours, other], "rate", "rtt")
+    assert said(figure) == ["cubic", "prague", "icmp ping", "20ms", "80ms"]
+    rate = figure.axes[0]
+    assert len(figure.axes) == 2
+    assert len({line.get_color() for line in rate.get_lines()}) == 2
+    assert [float(np.median(np.asarray(line.get_ydata()))) for line in rate.get_lines()] == pytest.approx(
+        [15, 31, 10, 20], rel=0.01
+    )
+    cdf = drawn([ours, other], "tcp_rtt_cdf").axes[0]
+    assert "from 25 to 44 s" in cdf.get_xlabel()
+    assert len(cdf.get_lines()) == 4
+
+
+def test_more_than_eight_flows_are_a_median_and_a_band() -> None:
+    t = np.arange(0, 50, 0.05)
+    series = {}
+    for n, flow in enumerate([*(f"p-{n}" for n in range(1, 12)), "call"]):
+        series[f"flow.{flow}.goodput_bytes"] = t, (n + 1) * t * 1e6 / 8
+        for name in ("delivery_rate", "rtt", "cwnd"):
+            series[f"flow.{flow}.{name}"] = t, np.full(t.size, n + 1.0)
+    run = Made("mine", series)
+    for name in ("rate", "totals", "tcp_cwnd", "tcp_delivery_with_rtt", "upload_with_ping_and_tcp_rtt", "tcp_rtt_cdf"):
+        labels = said(drawn([run], name))
+        assert any(label.startswith("p-* (11)") for label in labels), name
+        assert len(labels) <= 8
+    ax = drawn([run], "rate").axes[0]
+    assert len(ax.collections) == 1
+    assert [float(np.mean(np.asarray(line.get_ydata()))) for line in ax.get_lines()] == pytest.approx([6, 12])
+
+
+def test_groups_are_as_small_as_the_room_allows() -> None:
+    rrul = [f"rrul-{way}-{kind}" for way in ("up", "down") for kind in ("be", "bk", "cs5", "ef")]
+    assert list(gathered(rrul, 8)) == rrul
+    assert list(gathered(rrul, 4)) == ["rrul-up-* (4)", "rrul-down-* (4)"]
+    assert list(gathered(rrul, 1)) == ["rrul-* (8)"]
+    assert list(gathered(["a", "b", "c"], 2)) == ["all 3"]
+
+
+def test_any_recorded_series_is_drawn_by_name(ours: Source, tmp_path: Path) -> None:
+    figure = drawn([with_queue(ours)], "flow.*.cwnd", "queue.bneck.marks")
+    assert [ax.get_ylabel().replace("\n", "") for ax in figure.axes] == ["flow.*.cwnd", "queue.bneck.marks"]
+    assert said(figure) == ["cubic", "prague", "queue.bneck.marks"]
+    with pytest.raises(plot.PlotError, match=r"flow\.cubik\.rtt: expected .*nearest are flow\.cubic\.rtt"):
+        drawn([ours], "flow.cubik.rtt")
+
+
+def test_a_figure_of_nothing_is_refused_and_no_library_warns(ours: Source, tmp_path: Path) -> None:
+    silent = Made("silent", {"flow.a.goodput_bytes": (np.arange(3.0), np.arange(3.0))})
+    for name, what in (("ping_cdf", "ping RTT"), ("tcp_rtt_cdf", "TCP RTT"), ("tcp_cwnd", "congestion window")):
+        with pytest.raises(plot.PlotError, match=f"silent: expected .*{what}.* found none"):
+            drawn([silent], name)
+    with pytest.raises(plot.PlotError, match="tcp_cwnd: expected one run; rate"):
+        drawn([ours, ours], "tcp_cwnd")
+    with pytest.raises(plot.PlotError, match="totals: expected alone"):
+        drawn([ours], "totals", "rate")
+
+
+def test_names_are_neither_formulas_nor_hidden(tmp_path: Path) -> None:
+    series = {f"flow.{flow}.goodput_bytes": (np.arange(3.0), np.arange(3.0)) for flow in ("$x^$", "_a")}
+    first, second = Made("_one", series), Made("$two^$", series)
+    assert said(drawn([first], "rate")) == [r"\$x^\$", " _a"]
+    assert said(drawn([first, second], "rate"))[-2:] == [" _one", r"\$two^\$"]
+
+
+def test_the_window_of_a_distribution_is_the_scenarios(ours: Source, tmp_path: Path) -> None:
+    own = Made("mine", {name: ours.series(name) for name in ours.names()})
+    assert "from 25 to 44 s" in drawn([own], "ping_cdf").axes[0].get_xlabel()
+    (tmp_path / "summary.json").write_text('{"measure": {"from_s": 30, "to_s": 40}}')
+    own.path = tmp_path
+    assert "from 30 to 40 s" in drawn([own], "ping_cdf").axes[0].get_xlabel()
+
+
+def with_queue(run: Source) -> Made:
+    series = {name: run.series(name) for name in run.names()}
+    t = np.arange(0, 50, 0.05)
+    series["queue.bneck.sojourn"] = t, np.full(t.size, 5.0)
+    series["queue.bneck.marks"] = t, np.floor(10 * t)
+    series["queue.bneck.drops"] = t, np.zeros(t.size)
+    return Made(run.id, series)
+
+
 def test_misuse_is_told_in_one_line(tmp_path: Path) -> None:
-    with pytest.raises(plot.PlotError, match="expected one of tcp_delivery_with_rtt"):
+    with pytest.raises(plot.PlotError, match="expected one of rate, rtt, queue_delay, cwnd, marks_drops, tcp_delivery"):
         plot.plot("x", plot="nope")
     with pytest.raises(plot.PlotError, match="expected a run folder or a Flent file"):
         plot.plot(str(tmp_path / "none"))

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import sojourn
 from conftest import FakeCore
 from sojourn import results
-from sojourn.results import ResultSet, flatten
+from sojourn.results import ResultsError, ResultSet, Run, flatten
 
 
 def test_series_come_back_as_they_went(scenario: Callable[..., str]) -> None:
@@ -31,7 +33,8 @@ def test_series_come_back_as_they_went(scenario: Callable[..., str]) -> None:
 def test_a_result_set_is_a_table(scenario: Callable[..., str]) -> None:
     runs = sojourn.run(scenario(), seeds=3, out="out")
     assert list(runs.runs) == ["one", "one@seed2", "one@seed3"]
-    assert runs.summary()["flows.a.goodput_mbps"].to_list() == [48.0, 49.0, 50.0]
+    assert runs.summary()["goodput_mbps"].to_list() == [48.0, 49.0, 50.0]
+    assert runs.summary(full=True)["flows.a.goodput_mbps"].to_list() == [48.0, 49.0, 50.0]
     assert list(ResultSet.open("out").runs) == list(runs.runs)
 
 
@@ -110,6 +113,52 @@ def test_a_damaged_run_is_done_again(core: FakeCore, scenario: Callable[..., str
     assert len(core.runs) == 2
 
 
+@pytest.mark.parametrize("name", results.FILES)
+@pytest.mark.parametrize("damage", ["emptied", "changed", "gone"])
+def test_a_run_with_a_damaged_file_is_no_cached_run(
+    core: FakeCore, scenario: Callable[..., str], name: str, damage: str
+) -> None:
+    file = scenario()
+    path = sojourn.run(file, out="out")[0].path / name
+    whole = path.read_bytes()
+    match damage:
+        case "emptied":
+            path.write_bytes(b"")
+        case "changed":
+            path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+        case "gone":
+            path.unlink()
+    sojourn.run(file, out="out")
+    assert len(core.runs) == 2
+    assert path.read_bytes() == whole
+    sojourn.run(file, out="out")
+    assert len(core.runs) == 2
+
+
+def test_a_run_is_on_the_disk_before_it_is_in_its_place(
+    core: FakeCore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[str] = []
+    fsync, rename = os.fsync, Path.rename
+
+    def synced(opened: int) -> None:
+        steps.append(f"sync {Path(f'/proc/self/fd/{opened}').readlink().name}")
+        fsync(opened)
+
+    def renamed(self: Path, target: Path) -> Path:
+        steps.append(f"rename to {target.name}")
+        return rename(self, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(Path, "rename", renamed)
+    results.write(tmp_path / "out", {"id": "a/b"}, {"summary.json": b"{}"})
+    building = steps[2].removeprefix("sync ")
+    assert steps == [
+        "sync summary.json", "sync manifest.json", f"sync {building}", "rename to b", "sync a", "sync out",
+        f"sync {tmp_path.name}",
+    ]  # fmt: skip
+
+
 def test_a_run_cannot_hold_another(core: FakeCore, tmp_path: Path) -> None:
     results.write(tmp_path, {"id": "a"}, {})
     results.write(tmp_path, {"id": "b/c"}, {})
@@ -140,3 +189,31 @@ def test_failures_are_raised_after_all_runs(scenario: Callable[..., str]) -> Non
 def test_summaries_flatten_to_dotted_names() -> None:
     document = json.loads('{"schema": "s", "flows": [{"name": "a", "rtt": {"p50": 1}}], "w": [1, 2]}')
     assert flatten(document) == {"flows.a.rtt.p50": 1, "w": [1, 2]}
+
+
+def test_a_run_shows_its_table_in_a_notebook_and_nothing_of_it_is_markup(scenario: Callable[..., str]) -> None:
+    runs = sojourn.run(scenario(), out="out")
+    page = runs[0]._repr_html_()
+    assert "<td>a</td><td></td><td>48</td>" in page
+    (runs[0].path / "summary.json").write_text('{"flows": [{"name": "<script>"}]}')
+    (runs[0].path / "scenario.toml").write_text("description = '<script>'")
+    evil = ResultSet.open("out")
+    assert "&lt;script&gt;" in evil[0]._repr_html_()
+    assert "<script>" not in evil[0]._repr_html_() + evil._repr_html_()
+    assert "0 runs" in ResultSet(Path("none"), [])._repr_html_()
+
+
+def test_runs_are_drawn_by_a_method(scenario: Callable[..., str]) -> None:
+    runs = sojourn.run(scenario(), seeds=2, out="out")
+    assert len(runs[0].plot("flow.*.rtt").axes) == len(runs.plot("flow.a.rtt", title="two").axes) == 1
+    with pytest.raises(ValueError, match="expected 1 to 8 runs, found 0"):
+        ResultSet(Path("none"), []).plot()
+
+
+def test_a_figure_of_broken_series_is_refused_in_one_line(scenario: Callable[..., str]) -> None:
+    run = sojourn.run(scenario(), out="out")[0]
+    frame = run.table()
+    for broken in (frame.drop("unit"), frame.with_columns(t_s=pl.lit("now")), frame.with_columns(series=pl.lit("$a"))):
+        broken.write_parquet(run.path / "series.parquet")
+        with pytest.raises(ResultsError, match=r"series\.parquet: expected"):
+            Run(run.path).plot()

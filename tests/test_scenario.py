@@ -58,6 +58,22 @@ def test_the_name_of_a_run_does_not_depend_on_the_runs_beside_it(core: FakeCore)
     assert set(names(queues, {"link.b.qdisc": "netem loss 1%"})) < set(names(queues))
 
 
+def test_a_sweep_is_shown_with_the_steps_that_overrides_leave() -> None:
+    product = Scenario.build({"sweep": {"link.b.rate": ["1Mbit", "2Mbit"], "seed": [1, 2]}})
+    assert product.sweep({"seed": "5", "link.b.delay": "1ms"}) == {"link.b.rate": ["1Mbit", "2Mbit"], "seed": [5]}
+    together = Scenario.build(
+        {"sweep": [{"link.b.rate": ["1Mbit", "2Mbit"], "link.b.delay": ["1ms", "2ms"]}, {"seed": [1]}]}
+    )
+    assert together.sweep({"link.b.rate": "2Mbit"}) == [
+        {"link.b.rate": ["2Mbit"], "link.b.delay": ["2ms"]},
+        {"seed": [1]},
+    ]
+    assert next(iter(together.sweep({"link.b.rate": "3Mbit"}))) == {
+        "link.b.rate": ["3Mbit"] * 2,
+        "link.b.delay": ["1ms", "2ms"],
+    }
+
+
 def test_values_that_read_alike_and_long_ones_keep_names_of_their_own(core: FakeCore) -> None:
     alike = ["pie ecn", "pie  ecn", "pie/ecn", "", "..", f"htb {'class ' * 40}a", f"htb {'class ' * 40}b"]
     found = names({"link.b.qdisc": alike})

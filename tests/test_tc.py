@@ -80,6 +80,7 @@ MAINLINE = [
     "pfifo_head_drop limit 7", "pie limit 50 target 500us tupdate 2ms alpha 32 ecn dq_rate_estimator",
     "red limit 400000 avpkt 1000 adaptive bandwidth 50Mbit ecn gentle idle exact",
     "sfb limit 30p max 10 target 3 increment 0.3 penalty_rate 50",
+    "sfq limit 30 depth 9 divisor 64 perturb 10 headdrop redflowlimit 40000 min 3000 avpkt 500 probability 0.1 ecn",
     "tbf rate 10Mbit burst 5kb latency 20ms peakrate 50Mbit mtu 1514",
 ]  # fmt: skip
 

@@ -8,32 +8,41 @@ parameters, and the window of side B counts for both.
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
-import tomllib
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
-from sojourn import effects, metrics, reference
+from sojourn import effects, means, metrics, reference
 from sojourn.effects import Effect
 from sojourn.interop import flent
 from sojourn.metrics import FlowSummary, RunSummary, Source, Stats
-from sojourn.results import ResultsError, ResultSet, flatten
+from sojourn.results import ResultsError, ResultSet, Run, flatten
+from sojourn.tables import fitted
+from sojourn.text import harmless, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
+
+    from sojourn.means import FlowMeans
 
 SCHEMA = "sojourn/compare/1"
 QUANTILES = ("mean", "p50", "p95", "p99")
 MEASURED = ("ours", "measured")
 #: Rows of the printed list of effects.
 SHOWN = 30
+#: Ids that are named of the runs on one side alone.
+SHOWN_IDS = 8
+#: Columns of the table of means.
+WIDE = 150
 
 
 @dataclass(frozen=True)
@@ -69,9 +78,18 @@ class Flow:
     tcp_rtt_ms: dict[str, Difference]
     #: Every kind of delay of the flow, TCP RTT included.
     delays: dict[str, dict[str, Difference]]
+    #: Segments, whole run.
+    retransmits: Difference
     #: CE marks that reached the receiver, and those that the sender counted.
     marks: Difference = Difference(None, None)
     believed_marks: Difference = Difference(None, None)
+    #: Its name on side B, if that is another one.
+    name_b: str = ""
+
+    @property
+    def label(self) -> str:
+        """Both names where there are two."""
+        return f"{self.name} / {self.name_b}" if self.name_b else self.name
 
 
 @dataclass(frozen=True)
@@ -85,6 +103,10 @@ class Pair:
     summary_b: RunSummary
     flows: tuple[Flow, ...]
     ping_ms: dict[str, Difference]
+    #: Of each queue that both sides have: `drops` and `marks`, packets of the whole run.
+    queues: dict[str, dict[str, Difference]]
+    #: Why these two, where their ids are not the same.
+    reason: str = ""
 
     @property
     def ratio(self) -> Difference | None:
@@ -107,16 +129,19 @@ class Pair:
         """One element of `runs` of the JSON document."""
         return {
             "id": self.id,
+            **({"id_b": self.b.id, "paired_as": self.reason} if self.reason else {}),
             "window_s": [round(edge, 2) for edge in self.summary_b.window_s],
             "ceiling_mbps": _round(metrics.ceiling_mbps(self.id)),
             "flows": [
                 {
                     "name": flow.name,
+                    **({"name_b": flow.name_b} if flow.name_b else {}),
                     "goodput_mbps": flow.goodput_mbps.document(),
                     "delivery_rate_mbps": flow.delivery_rate_mbps.document(),
                     "tcp_rtt_ms": _documents(flow.tcp_rtt_ms),
                     "marks": flow.marks.document(),
                     "sender_believes_marks": flow.believed_marks.document(),
+                    "retransmits": flow.retransmits.document(),
                     **{
                         f"{kind.replace('-', '_').replace(' ', '_')}_ms": _documents(delay)
                         for kind, delay in flow.delays.items()
@@ -128,6 +153,7 @@ class Pair:
             "ratio": self.ratio and self.ratio.document(),
             "rtt_ms": self.rtt_ms.document(),
             "ping_ms": _documents(self.ping_ms),
+            "queues": {name: _documents(counts) for name, counts in self.queues.items()},
         }
 
 
@@ -150,6 +176,11 @@ class Comparison:
     def effects(self) -> list[Effect]:
         """Every quantity of every run over its seeds, by effect size."""
         return effects.effects([*self.pairs, *self.seeds])
+
+    @cached_property
+    def means(self) -> list[FlowMeans]:
+        """Every flow of every run, as means over the seeds that both sides have."""
+        return means.of(self.pairs)
 
     @property
     def goodput_error_percent(self) -> float | None:
@@ -174,6 +205,8 @@ class Comparison:
             "runs": [pair.document() for pair in self.pairs],
             "parameters": [{"key": key, "a": a, "b": b, "runs": runs} for (key, a, b), runs in self.parameters.items()],
             "method": effects.METHOD,
+            "flows": [row.document() for row in self.means],
+            "median_errors_of_flows": means.summary(self.means),
             "effects": [effect.document() for effect in self.effects],
             "verdict": effects.verdict(self.effects, self.sides),
             "summary": {
@@ -204,15 +237,15 @@ def compare(
     try:
         result = collect(a, b, only=only)
     except CompareError as error:
-        sys.stderr.write(f"sojourn compare: {error}\n")
+        sys.stderr.write(f"sojourn compare: {shortened(harmless(str(error)))}\n")
         return 2
     result.sides = sides or MEASURED
     for line in result.errors:
-        sys.stderr.write(f"sojourn compare: {line}\n")
+        sys.stderr.write(f"sojourn compare: {shortened(harmless(line))}\n")
     if as_json:
         sys.stdout.write(json.dumps(result.document(), indent=2, allow_nan=False) + "\n")
     else:
-        _print(result)
+        show(result)
     if page is not None:
         page(result)
     if result.errors:
@@ -225,7 +258,8 @@ def names_of(a: Path, b: Path) -> tuple[str, str] | None:
     if b.is_file() or (b.is_dir() and flent.files(b)):
         return None
     a, b = a.resolve(), b.resolve()
-    return (a.name, b.name) if a.name != b.name else (f"{a.parent.name}/{a.name}", f"{b.parent.name}/{b.name}")
+    names = (a.name, b.name) if a.name != b.name else (f"{a.parent.name}/{a.name}", f"{b.parent.name}/{b.name}")
+    return harmless(names[0]), harmless(names[1])
 
 
 class CompareError(ValueError):
@@ -245,60 +279,83 @@ def collect(a: Path, b: Path | None, *, only: str | None = None) -> Comparison:
     else:
         theirs = {key: run for key, run in _side(b, result.errors).items() if wanted.search(key)}
     found = matches(ours, theirs)
-    paired = {other for _, other, _ in found}
-    result.only_a = sorted(ours.keys() - {run_id for run_id, _, _ in found})
-    result.only_b = sorted(theirs.keys() - paired)
-    alone = ours.keys() - {run_id for run_id, _, extra in found if not extra}
+    result.only_a = sorted(ours.keys() - {match.a for match in found}, key=natural)
+    result.only_b = sorted(theirs.keys() - {match.b for match in found}, key=natural)
+    alone = ours.keys() - {match.a for match in found if not match.is_extra}
     result.lone = [ours[run_id] for run_id in sorted(alone, key=natural)]
-    for run_id, other, extra in sorted(found, key=lambda match: natural(match[0])):
+    for match in sorted(found, key=lambda match: natural(match.a)):
         try:
-            pair = pair_up(run_id, ours[run_id], theirs[other], metrics.measuring_window(theirs[other]))
+            b_side = theirs[match.b]
+            pair = pair_up(match.a, ours[match.a], b_side, metrics.measuring_window(b_side), match.reason)
         except ResultsError as error:
             result.errors.append(str(error))
             continue
         if pair is None:
-            result.errors.append(f"{run_id}: expected flows that live longer than 11 s together on both sides")
+            result.errors.append(f"{match.a}: expected flows that live longer than 11 s together on both sides")
             continue
-        (result.seeds if extra else result.pairs).append(pair)
+        (result.seeds if match.is_extra else result.pairs).append(pair)
         for difference in _parameters(pair):
             result.parameters[difference] = result.parameters.get(difference, 0) + 1
     return result
 
 
-def matches(ours: Mapping[str, Source], theirs: Mapping[str, Source]) -> list[tuple[str, str, bool]]:
-    """Ids of both sides that belong together; true for further seeds of A beside a single run of B.
+@dataclass(frozen=True)
+class Match:
+    """Ids of both sides that belong together."""
+
+    a: str
+    b: str
+    #: Why, where the ids are not the same.
+    reason: str = ""
+    #: A further seed of A beside a single run of B.
+    is_extra: bool = False
+
+
+SAME_SCENARIO = "the same scenario under another name"
+ONLY_ONES = "the only ones left on both sides"
+
+
+def matches(ours: Mapping[str, Source], theirs: Mapping[str, Source]) -> list[Match]:
+    """Runs of both sides that belong together.
 
     By id; then those left over by scenario, whatever its name; and if each side is left with one
-    scenario, these two: they were given to be compared.
+    scenario, these two, if they have something in common: they were given to be compared.
     """
-    found = [(run_id, run_id, False) for run_id in ours if run_id in theirs]
+    found = [Match(run_id, run_id) for run_id in ours if run_id in theirs]
     seeded = {effects.base_of(run_id) for run_id in theirs if "@seed" in run_id}
     for run_id in ours:
         base = effects.base_of(run_id)
         if run_id not in theirs and base in theirs and base not in seeded:
-            found.append((run_id, base, True))
-    left_a = [run_id for run_id in ours if run_id not in {match[0] for match in found}]
-    left_b = [run_id for run_id in theirs if run_id not in {match[1] for match in found}]
+            found.append(Match(run_id, base, is_extra=True))
+    left_a = [run_id for run_id in ours if run_id not in {match.a for match in found}]
+    left_b = [run_id for run_id in theirs if run_id not in {match.b for match in found}]
     by_scenario = {key: run_id for run_id in left_b if (key := _conditions(theirs[run_id])) is not None}
     for run_id in list(left_a):
         other = by_scenario.pop(_conditions(ours[run_id]) or "", None)
         if other is not None:
-            found.append((run_id, other, False))
+            found.append(Match(run_id, other, SAME_SCENARIO))
             left_a.remove(run_id)
             left_b.remove(other)
     if len({effects.base_of(run_id) for run_id in left_a}) == 1 == len({effects.base_of(i) for i in left_b}):
         by_seed = {run_id[len(effects.base_of(run_id)) :]: run_id for run_id in left_b}
         seeds_of_a = {run_id: run_id[len(effects.base_of(run_id)) :] for run_id in left_a}
-        found += [(run_id, by_seed[seed], False) for run_id, seed in seeds_of_a.items() if seed in by_seed]
+        pairs = [(run_id, by_seed[seed]) for run_id, seed in seeds_of_a.items() if seed in by_seed]
+        found += [Match(a, b, ONLY_ONES) for a, b in pairs if _have_in_common(ours[a], theirs[b])]
     return found
+
+
+def _have_in_common(a: Source, b: Source) -> bool:
+    """A flow's name, or one flow for each of the other side; a queue is no reason to lay a call over a download."""
+    of_a, of_b = metrics.flows(a), metrics.flows(b)
+    return bool(set(of_a) & set(of_b)) or len(of_a) == len(of_b)
 
 
 def _scenario(source: Source) -> dict[str, Any] | None:
     """The scenario of a simulated run."""
     path = getattr(source, "path", None)
     try:
-        return tomllib.loads((path / "scenario.toml").read_text(encoding="utf-8")) if path else None
-    except (OSError, ValueError):
+        return Run(path).document if path else None
+    except ResultsError:
         return None
 
 
@@ -321,7 +378,7 @@ def _parameters(pair: Pair) -> Iterator[tuple[str, str, str]]:
             yield key, str(of_a.get(key, "-")), str(of_b.get(key, "-"))
 
 
-def pair_up(run_id: str, a: Source, b: Source, over: metrics.Window | None = None) -> Pair | None:
+def pair_up(run_id: str, a: Source, b: Source, over: metrics.Window | None = None, reason: str = "") -> Pair | None:
     """Both sides of one run over this window or that of side B; None if a side has no window."""
     theirs = reference.summary_of(b, over)
     ours = reference.summary_of(a, theirs.window_s) if theirs else None
@@ -333,12 +390,34 @@ def pair_up(run_id: str, a: Source, b: Source, over: metrics.Window | None = Non
         b,
         ours,
         theirs,
-        tuple(_flow(of_a, of_b) for of_a, of_b in _matched(ours.flows, theirs.flows)),
+        tuple(
+            _flow(of_a, of_b, _counted(a, b, f"flow.{of_a.name}.retransmits", f"flow.{of_b.name}.retransmits"))
+            for of_a, of_b in _matched(ours.flows, theirs.flows)
+        ),
         spread(ours.ping_ms, theirs.ping_ms),
+        dict(_queues(a, b)),
+        reason,
     )
 
 
-def _flow(a: FlowSummary, b: FlowSummary) -> Flow:
+def _queues(a: Source, b: Source) -> Iterator[tuple[str, dict[str, Difference]]]:
+    for name in a.names():
+        if (match := re.fullmatch(r"queue\.(.+)\.drops", name)) and name in b.names():
+            counts = {what: _counted(a, b, f"queue.{match[1]}.{what}") for what in ("drops", "marks")}
+            yield match[1], counts
+
+
+def _counted(a: Source, b: Source, name: str, name_b: str | None = None) -> Difference:
+    """The last values of a counter."""
+
+    def last(source: Source, of: str) -> float | None:
+        _, values = metrics.finite(source, of)
+        return float(values[-1]) if values.size else None
+
+    return Difference(last(a, name), last(b, name_b or name))
+
+
+def _flow(a: FlowSummary, b: FlowSummary, retransmits: Difference) -> Flow:
     rate_a, rate_b = a.delivery_rate_mbps, b.delivery_rate_mbps
     return Flow(
         a.name,
@@ -350,8 +429,10 @@ def _flow(a: FlowSummary, b: FlowSummary) -> Flow:
             for kind in metrics.DELAYS
             if kind in {**a.delays, **b.delays}
         },
+        retransmits,
         Difference(a.marks, b.marks),
         Difference(a.believed_marks, b.believed_marks),
+        "" if a.name == b.name else b.name,
     )
 
 
@@ -418,50 +499,72 @@ def _measured(ours: Mapping[str, Source], errors: list[str]) -> dict[str, Source
     return found
 
 
-def _print(result: Comparison) -> None:
+def show(result: Comparison) -> None:
+    """Prints it for people, as wide as their terminal."""
     console = Console(highlight=False)
-    console.width = max(console.width, 100)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = WIDE
     seeds = len({effects.base_of(pair.id) for pair in result.pairs}) < len(result.pairs)
-    console.width = max(console.width, 34 + 28 * max((len(pair.flows) + 1 for pair in result.pairs), default=0))
+    for pair in result.pairs:
+        if pair.reason:
+            console.print(escape(f"{pair.id} beside {pair.b.id}: {pair.reason}"), soft_wrap=True)
     for pair in result.pairs if not seeds else ():
-        console.print(_table(pair, result.sides))
+        opens, closes = pair.summary_b.window_s
+        heading = f"{pair.id}, {opens:.1f}-{closes:.1f} s: {result.sides[0]} / {result.sides[1]} (difference)"
+        console.print(heading, style="bold", markup=False, soft_wrap=True)
+        columns, rows = _quantities(pair)
+        for table in fitted(columns, rows, console.width):
+            console.print(table)
+        for label, value in _of_run(pair):
+            console.print(f"{label}  {_cell(value)}", markup=False, soft_wrap=True)
         console.print()
     _print_effects(result, console)
+    if seeds:
+        console.print(means.table(result.means, result.sides))
+        console.print()
     for (key, a, b), runs in result.parameters.items():
         of = f" in {runs} runs" if runs > 1 else ""
-        console.print(_escape(f"{key}{of}: {a} / {b}"), soft_wrap=True)
-    console.print(_escape(conclusion(result)), soft_wrap=True)
+        console.print(escape(f"{key}{of}: {a} / {b}"), soft_wrap=True)
+    for side, alone in zip(result.sides, (result.only_a, result.only_b), strict=True):
+        if alone and result.sides != MEASURED:
+            more = f" and {len(alone) - SHOWN_IDS} more" if len(alone) > SHOWN_IDS else ""
+            console.print(escape(f"only in {side}: {', '.join(alone[:SHOWN_IDS])}{more}"), soft_wrap=True)
+    console.print(escape(conclusion(result)), soft_wrap=True)
     if result.effects:
-        console.print(_escape(effects.verdict(result.effects, result.sides)), soft_wrap=True)
+        console.print(escape(effects.verdict(result.effects, result.sides)), soft_wrap=True)
+    if len(result.means) > 1:
+        for line in means.lines(result.means):
+            console.print(escape(line), soft_wrap=True)
 
 
-def _table(pair: Pair, sides: tuple[str, str]) -> Table:
-    """One run: a column a flow, a row a quantity."""
-    opens, closes = pair.summary_b.window_s
-    heading = f"{_escape(pair.id)}, {opens:.1f}-{closes:.1f} s"
-    table = Table(title=heading, title_justify="left", title_style="bold", box=None)
-    table.add_column(f"{_escape(sides[0])} / {_escape(sides[1])} (difference)", no_wrap=True)
-    for flow in pair.flows:
-        table.add_column(_escape(flow.name), justify="right", no_wrap=True)
+def _quantities(pair: Pair) -> tuple[list[str], dict[str, list[str]]]:
+    """Names of the flows, and of the ping; by quantity, a cell for each of them."""
+    flows = pair.flows
     pinged = any(value.a is not None or value.b is not None for value in pair.ping_ms.values())
-    if pinged:
-        table.add_column("ping", justify="right", no_wrap=True)
-    table.add_row("goodput, Mbit/s", *(_cell(flow.goodput_mbps) for flow in pair.flows))
+    rows = {"goodput, Mbit/s": [_cell(flow.goodput_mbps) for flow in flows]}
     for kind in metrics.DELAYS:
-        of_flows = [flow.delays.get(kind) for flow in pair.flows]
+        of_flows = [flow.delays.get(kind) for flow in flows]
         ping = pair.ping_ms if pinged and kind == metrics.RTT else None
         if ping or any(of_flows):
             for key in QUANTILES:
-                columns = [*of_flows, *([ping] if ping else [])]
-                table.add_row(f"{kind} {key}, ms", *(_cell(column[key]) if column else "" for column in columns))
+                rows[f"{kind} {key}, ms"] = [_cell(delay[key]) if delay else "" for delay in (*of_flows, ping)]
     summaries = (*pair.summary_a.flows, *pair.summary_b.flows)
     if any(flow.marks_text not in ("", "0") for flow in summaries):
-        table.add_row("marks received", *(_cell(flow.marks) for flow in pair.flows))
+        rows["marks received"] = [_cell(flow.marks) for flow in flows]
     if any(flow.believes_otherwise for flow in summaries):
-        table.add_row("marks the sender believes", *(_cell(flow.believed_marks) for flow in pair.flows))
+        rows["marks the sender believes"] = [_cell(flow.believed_marks) for flow in flows]
+    if any(flow.retransmits.diff is not None for flow in flows):
+        rows["retransmits, whole run"] = [_cell(flow.retransmits) for flow in flows]
+    columns = [*(flow.label for flow in flows), *(["ping"] if pinged else [])]
+    return columns, {label: [*cells, ""][: len(columns)] for label, cells in rows.items()}
+
+
+def _of_run(pair: Pair) -> Iterator[tuple[str, Difference]]:
+    """What is of no single flow."""
     if pair.ratio is not None:
-        table.add_row("goodput 2nd/1st flow", "", _cell(pair.ratio))
-    return table
+        yield "goodput 2nd/1st flow", pair.ratio
+    for name, counts in pair.queues.items():
+        yield from ((f"{name} {what}, whole run", value) for what, value in counts.items() if value.a or value.b)
 
 
 def _print_effects(result: Comparison, console: Console) -> None:
@@ -474,13 +577,13 @@ def _print_effects(result: Comparison, console: Console) -> None:
     for heading in ("", "run", "quantity"):
         table.add_column(heading, overflow="fold")
     for heading in (*result.sides, "difference", "95 % interval", "effect", "d"):
-        table.add_column(_escape(heading), justify="right", no_wrap=True)
+        table.add_column(escape(heading), justify="right", overflow="fold")
     for effect in result.effects[:SHOWN]:
         low_high = effect.interval
         table.add_row(
             "*" if effect.distinct else "",
-            _escape(effect.run),
-            _escape(f"{effect.quantity}{'' if effect.unit == '1' else f', {effect.unit}'}"),
+            escape(effect.run),
+            escape(f"{effect.quantity}{'' if effect.unit == '1' else f', {effect.unit}'}"),
             f"{effect.a:.4g}",
             f"{effect.b:.4g}",
             f"{effect.diff:+.3g}",
@@ -498,7 +601,8 @@ def conclusion(result: Comparison) -> str:
     """The comparison in one sentence."""
     if not result.pairs:
         return (
-            "Nothing to compare: no run is on both sides. Measured runs: `sojourn list ect1 --json`, key `reference`."
+            "Nothing to compare: no run is on both sides, and no two of those left have a flow's name or the number of "
+            "flows in common. Measured runs: `sojourn list ect1 --json`, key `reference`."
         )
     text = f"{len(result.pairs)} run{'s' if len(result.pairs) != 1 else ''} compared"
     errors = []
@@ -516,11 +620,9 @@ def _documents(values: dict[str, Difference]) -> dict[str, dict[str, float | Non
     return {key: value.document() for key, value in values.items()}
 
 
-def _escape(text: str) -> str:
-    return text.replace("[", r"\[")
-
-
 def _cell(value: Difference) -> str:
+    if value.a is None and value.b is None:
+        return ""
     digits = 1 if max(abs(value.a or 0), abs(value.b or 0)) >= 100 else 2
 
     def show(number: float | None, sign: str = "") -> str:

@@ -105,6 +105,8 @@ def quantities(pair: Pair) -> Iterator[tuple[str, str, Difference]]:
 
     for flow in pair.flows:
         yield f"{flow.name} goodput", "Mbit/s", flow.goodput_mbps
+        if flow.retransmits.a or flow.retransmits.b:
+            yield f"{flow.name} retransmits", "segments", flow.retransmits
         for kind, delay in flow.delays.items():
             for key in ("mean", "p99"):
                 yield f"{flow.name} {kind} {key}", "ms", delay[key]

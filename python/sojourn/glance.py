@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -132,6 +133,23 @@ class Glance:
             return max(rated, key=lambda queue: queue.utilisation or 0.0)
         return max((q for q in self.queues if q.p99_ms is not None), key=lambda q: q.p99_ms or 0.0, default=None)
 
+    def html(self) -> str:
+        """The run's title and its two tables, for a notebook."""
+        flows: list[Sequence[object]] = [
+            ("flow", "carries", "goodput, Mbit/s", "delay", "p50, ms", "p99, ms", "marks", "retransmits")
+        ]
+        flows += [
+            (f.name, f.what, f.goodput_mbps, f.delay, f.p50_ms, f.p99_ms, f.marks, f.retransmits) for f in self.flows
+        ]
+        queues: list[Sequence[object]] = [
+            ("queue", "qdisc", "sojourn p50, ms", "p99, ms", "drops", "marks", "utilisation")
+        ]
+        queues += [
+            (q.name, q.qdisc, q.p50_ms, q.p99_ms, q.drops, q.marks, q.utilisation) for q in self.queues if q.busy
+        ]
+        title = f"{self.id}: {self.description}" if self.description else self.id
+        return f"<p><b>{escape(title)}</b></p>{_html(flows)}{_html(queues)}"
+
     def columns(self) -> dict[str, Any]:
         """The run as one row, by the names of `ResultSet.summary()`."""
         rtts = [flow for flow in self.flows if flow.delay == "RTT" and flow.what != PING]
@@ -150,6 +168,16 @@ class Glance:
             "retransmits": _sum(flow.retransmits for flow in self.flows),
             "complete": self.complete,
         }
+
+
+def _html(rows: Sequence[Sequence[object]]) -> str:
+    """A table; the first row is its heading."""
+    lines = []
+    for number, row in enumerate(rows):
+        cells = ("" if cell is None else f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in row)
+        kind = "td" if number else "th"
+        lines.append("<tr>" + "".join(f"<{kind}>{escape(cell)}</{kind}>" for cell in cells) + "</tr>")
+    return f"<table>{''.join(lines)}</table>"
 
 
 def _flow(flow: Mapping[str, Any]) -> FlowRow:

@@ -16,6 +16,7 @@ import sys
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -31,6 +32,8 @@ VARIABLE = "SOJOURN_LINUX"
 LIMIT_VARIABLE = "SOJOURN_LINUX_LIMIT_S"
 BINARY = "linux"
 STALL_S = 120
+PREFIX = "sojourn-linux-"
+LOCK = "lock"
 LIMIT_S = 3600
 HZ = 1000
 # An echo request without payload, in IP bytes; over UDP its number has to be in the payload.
@@ -215,13 +218,16 @@ def network(resolved: Resolved) -> dict[str, Any]:
     joins = [_now(command) for host in hosts for command in host.commands]
     commands = [*_quiet([*script.commands, *joins]), *map(_now, linux_hosts.tuned(document, hosts))]
     commands.sort(key=lambda command: command["at_s"])
-    devices: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for queue in script.queues:
-        places = devices.setdefault((queue.namespace, queue.device), [])
+    devices: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    # A policer's count comes before that of the queue behind it.
+    for queue in sorted(script.queues, key=lambda queue: not queue.hook):
+        places = devices.setdefault((queue.namespace, queue.device, queue.hook), [])
         places.append({"port": queue.port, "depth": queue.depth})
     return {
         "commands": commands,
-        "devices": [{"namespace": n, "name": d, "queues": queues} for (n, d), queues in devices.items()],
+        "devices": [
+            {"namespace": n, "name": d, "hook": hook, "queues": queues} for (n, d, hook), queues in devices.items()
+        ],
         "hosts": [{"namespace": host.namespace, "address": host.address} for host in hosts],
         **linux_hosts.ends(document, hosts),
     }
@@ -252,7 +258,8 @@ def _now(command: str) -> dict[str, Any]:
 def run(resolved: Resolved, kernel: Kernel, advance: Callable[[float], bool]) -> _core.RunResult:
     """Runs a scenario on the kernel; raises `RuntimeError` with one line if that fails."""
     agent = [sys.executable, "-I", "-S", "-c", INSIDE, _core.__file__]
-    with tempfile.TemporaryDirectory(prefix="sojourn-linux-") as folder:
+    _sweep()
+    with _folder() as folder:
         return _core.run_linux(
             resolved.text,
             json.dumps(network(resolved)),
@@ -263,6 +270,34 @@ def run(resolved: Resolved, kernel: Kernel, advance: Callable[[float], bool]) ->
             _limit_s(),
             advance,
         )
+
+
+@contextmanager
+def _folder() -> Iterator[str]:
+    """A folder for what passes between inside and outside, with a lock that says whether its owner lives."""
+    import fcntl  # not there on every platform that simulates
+
+    with tempfile.TemporaryDirectory(prefix=PREFIX) as folder:
+        making = Path(folder, f".{LOCK}")
+        with making.open("wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            # Nobody can take the lock before it has its name.
+            making.rename(making.with_name(LOCK))
+            yield folder
+
+
+def _sweep() -> None:
+    """Removes the folders of processes that were killed."""
+    import fcntl
+
+    for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*/{LOCK}"):
+        try:
+            with path.open("rb") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(path.parent, ignore_errors=True)
+        except OSError:
+            # Its owner lives, or it is somebody else's.
+            continue
 
 
 def _limit_s() -> int:

@@ -1,7 +1,8 @@
-"""Runs of the suite linux72 on a real kernel, shrunk to what plots and tolerances need.
+"""Runs of the suites linux72 and linux72-prague on a real kernel, shrunk to what plots and tolerances need.
 
 `python -m sojourn.linux_runs FOLDER...` makes the shipped file again from the results of
 `sojourn run linux72 --engine linux --seeds N --out FOLDER`; traces are those of the first folder.
+`python -m sojourn.linux_runs --retransmits FOLDER` adds the retransmits of further runs of some cases to it.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from sojourn import metrics
+from sojourn import metrics, reference
 from sojourn.metrics import FloatArray, Source
-from sojourn.suites import linux72
+from sojourn.suites import linux72, linux72_prague
 
 SCHEMA = "sojourn/linux-runs/1"
 DATA = "data/linux72/runs.json.gz"
@@ -28,11 +29,26 @@ TRACE_S = 10.0
 
 @cache
 def shipped() -> dict[str, dict[str, Any]]:
-    """Of each run and flow, with an entry per kernel run: goodput and mean RTT; of single flows the start of cwnd."""
+    """Of each run and flow, with an entry per kernel run: goodput and mean RTT; of single flows the start of cwnd.
+
+    Of some flows also the retransmits of further runs.
+    """
     runs: dict[str, dict[str, Any]] = json.loads(
         gzip.decompress(resources.files("sojourn").joinpath(DATA).read_bytes())
     )["runs"]
     return runs
+
+
+def again(run_id: str) -> dict[str, dict[str, Any]]:
+    """Of each flow, with an entry per kernel run that tolerances know of: goodput and mean RTT."""
+    if run_id in shipped():
+        return shipped()[run_id]
+    return {flow["name"]: flow["runs"] for flow in _prague()[run_id]["flows"]}
+
+
+@cache
+def _prague() -> dict[str, Any]:
+    return reference.entries(f"{linux72_prague.SUITE}/grid.json.gz")
 
 
 def cwnd(run_id: str) -> tuple[FloatArray, FloatArray]:
@@ -43,7 +59,21 @@ def cwnd(run_id: str) -> tuple[FloatArray, FloatArray]:
 
 def make(runs: dict[str, Source]) -> bytes:
     """The shipped file, from runs by id; ids of further seeds end in `@seedN`."""
-    found = {case.id: _of_case(case.id, runs) for case in linux72.cases()}
+    return _packed({case.id: _of_case(case.id, runs) for case in linux72.cases()})
+
+
+def with_retransmits(runs: dict[str, Source]) -> bytes:
+    """The shipped file, with the whole-run retransmits of these runs."""
+    found = shipped()
+    for run_id in found:
+        seeds = [run for name, run in runs.items() if name.partition("@")[0] == run_id]
+        for name in metrics.flows(seeds[0]) if seeds else ():
+            ends = [metrics.finite(run, f"flow.{name}.retransmits")[1][-1] for run in seeds]
+            found[run_id][name]["retransmits"] = [int(end) for end in ends]
+    return _packed(found)
+
+
+def _packed(found: dict[str, dict[str, Any]]) -> bytes:
     text = json.dumps({"schema": SCHEMA, "runs": found}, separators=(",", ":"), allow_nan=False)
     return gzip.compress(text.encode(), 9, mtime=0)
 
@@ -73,12 +103,14 @@ def _of_case(run_id: str, runs: dict[str, Source]) -> dict[str, Any]:
 if __name__ == "__main__":
     from sojourn.results import ResultSet
 
-    if len(sys.argv) < 2:
-        sys.exit("usage: python -m sojourn.linux_runs FOLDER-OF-RESULTS...")
+    only_retransmits = "--retransmits" in sys.argv
+    folders = [word for word in sys.argv[1:] if word != "--retransmits"]
+    if not folders:
+        sys.exit("usage: python -m sojourn.linux_runs [--retransmits] FOLDER-OF-RESULTS...")
     every: dict[str, Source] = {}
-    for number, folder in enumerate(sys.argv[1:]):
+    for number, folder in enumerate(folders):
         read = ResultSet.open(Path(folder)).runs
         every |= {f"{name}{f'@folder{number}' if number else ''}": run for name, run in read.items()}
     target = Path(__file__).parent / DATA
-    target.write_bytes(make(every))
+    target.write_bytes(with_retransmits(every) if only_retransmits else make(every))
     sys.stdout.write(f"{target}: {target.stat().st_size} bytes\n")

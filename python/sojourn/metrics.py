@@ -48,6 +48,8 @@ DEFINITIONS: dict[str, str] = {
     "marks": "Packets with CE that reached the receiver in the window. What the sender believes stands beside them "
     "where it is another number by more than 1 %: an ACK of many segments leaves AccECN's counter ambiguous "
     "(RFC 9768 3.2.2.5), and with classic ECN every segment counts that is acknowledged with ECE.",
+    "sojourn": "ms, from enqueue to dequeue, of each packet that left the queue in the window; also of one flow, "
+    "and of the L or the C queue of a dual queue.",
     "percentile": "Linear interpolation between order statistics (p50 is the median).",
     "ratio": "Goodput of the second flow to start divided by that of the first.",
     "utilisation": "%, layer-2 bytes that left the busiest link over what its rate allows, in the measuring window; "
@@ -146,13 +148,15 @@ class FlowSummary:
     """Packets with CE that reached the receiver in the window."""
     believed_marks: float | None = None
     """Those that the sender counted from the feedback; AccECN can be ambiguous."""
+    marks_under_way: float = 0.0
+    """At most so many had been received but not reported at an edge of the window: those of a second."""
 
     @property
     def believes_otherwise(self) -> bool:
-        """Whether the sender's count is another by more than 1 %."""
+        """Whether the sender's count is another by more than 1 % and what was under way."""
         if self.marks is None or self.believed_marks is None:
             return False
-        return abs(self.believed_marks - self.marks) > 0.01 * self.marks
+        return abs(self.believed_marks - self.marks) - self.marks_under_way > 0.01 * self.marks
 
     @property
     def marks_text(self) -> str:
@@ -263,14 +267,56 @@ def window(source: Source) -> Window | None:
     return shared[0] + SETTLE_S, shared[1] - CLOSE_S
 
 
-def measuring_window(source: Source) -> Window | None:
-    """The measuring window of a simulated run's scenario; None for what is no run of a scenario."""
+def measuring_window(source: Source, name: str | None = None) -> Window | None:
+    """The measuring window of a simulated run's scenario, or the one called `name`; None if there is none."""
+    return windows(source).get(name or "")
+
+
+def windows(source: Source) -> dict[str, Window]:
+    """The measuring windows of a simulated run in seconds: "" is the main one, then those with a name."""
+    summary = _document(source, "summary.json")
+    try:
+        return {
+            str(one.get("name", "")): (float(one["from_s"]), float(one["to_s"]))
+            for one in [summary["measure"], *summary.get("windows", ())]
+        }
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return {}
+
+
+def sojourn(
+    source: Source, queue: str, *, flow: str | None = None, side: str | None = None, window: str | None = None
+) -> dict[str, float] | None:
+    """Statistics of the time in a queue, ms per packet: `n`, `mean`, `p50`, `p90`, `p95`, `p99`, `p999`, `max`.
+
+    Of one flow or ping, or of the queue `side` of a dual queue, "L" or "C"; over the main window or the one called
+    `window`. None where no packet left, or nothing was recorded.
+    """
+    if flow is not None and side is not None:
+        raise ValueError("expected a flow or a side")
+    if window is None:
+        found = _named(_document(source, "queue.json"), queue)
+    else:
+        found = _named(_named(_document(source, "summary.json").get("windows"), window).get("queues"), queue)
+    for key, name in (("flows", flow), ("queues", side)):
+        found = found if name is None else _named(found.get(key), name)
+    stats = found.get("sojourn_ms")
+    return dict(stats) if isinstance(stats, dict) else None
+
+
+def _document(source: Source, file: str) -> Any:
+    """A JSON file of a simulated run; empty if there is none to read."""
     path = getattr(source, "path", None)
     try:
-        measure = json.loads((path / "summary.json").read_text(encoding="utf-8"))["measure"] if path else None
-        return (float(measure["from_s"]), float(measure["to_s"])) if measure else None
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+        return json.loads((path / file).read_text(encoding="utf-8")) if path else {}
+    except (OSError, ValueError):
+        return {}
+
+
+def _named(entries: Any, name: str) -> dict[str, Any]:
+    """The entry of this name; empty if there is none."""
+    entries = entries if isinstance(entries, list) else []
+    return next((one for one in entries if isinstance(one, dict) and one.get("name") == name), {})
 
 
 def second_half(source: Source) -> Window | None:
@@ -335,6 +381,7 @@ def summarise(source: Source, over: Window | None = None) -> RunSummary | None:
                 inside_window(f"flow.{flow}.{DELAYS[COMPLETION]}"),
                 counted(source, f"flow.{flow}.ce_received", over),
                 counted(source, f"flow.{flow}.ce", over),
+                max(counted(source, f"flow.{flow}.ce_received", (edge - 1, edge)) or 0.0 for edge in over),
             )
             for flow in flows(source)
         ),

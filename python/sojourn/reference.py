@@ -3,10 +3,10 @@
 The full Flent files are used where they can be found: `SOJOURN_REFERENCE`, or `../shared/reference`
 beside the repository or the current folder. Otherwise the summaries and thinned series that are
 shipped in `data/ect1` stand in for them; the numbers are the same, the curves have fewer points.
-Runs of the suite linux72 have theirs in `data/linux72`.
+Runs of the suites linux72 and linux72-prague have theirs in the folders of `data` with their names.
 
 `python -m sojourn.reference FOLDER` makes the shipped file of ect1 again from a folder of Flent files,
-`python -m sojourn.reference GRID.json` that of linux72 from the grid as it was measured.
+`python -m sojourn.reference GRID.json` that of the suite whose cases the grid has, as it was measured.
 """
 
 from __future__ import annotations
@@ -26,13 +26,19 @@ import numpy as np
 from sojourn import metrics
 from sojourn.interop import flent
 from sojourn.metrics import FloatArray, FlowSummary, RunSummary, Source, Stats
-from sojourn.suites import ect1, linux72
+from sojourn.suites import ect1, linux72, linux72_prague
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 SOURCE = "L4STeam/l4steam.github.io, ect1-tests: sce-l4s-ect1 suite, Linux 5.4 with TCP Prague, 25 April 2020"
-LINUX_SOURCE = "Linux 7.2.13 in virtual time (User-Mode Linux), iperf3 and ss, one run per case"
+#: By the suite that has run them again; `ect1` otherwise.
+GRID_SOURCES = {
+    "linux72": "Linux 7.2.13 in virtual time (User-Mode Linux), iperf3 and ss, one run per case",
+    linux72_prague.SUITE: "TCP Prague (module 0.7, L4STeam/linux 893e1479) built into Linux 7.2.13, in virtual time "
+    "(User-Mode Linux), iperf3 and ss, medians of three runs per case",
+}
+GRID_CASES = {"linux72": linux72.cases(), linux72_prague.SUITE: linux72_prague.cases()}
 SCHEMA = "sojourn/measured/1"
 POINTS = 300
 #: Payload of a segment on the wires of the grid, bytes.
@@ -60,6 +66,8 @@ class Shipped:
             ),
             _stats(entry["ping_ms"]),
         )
+        #: Segments of the whole run, of flows whose measurement tells.
+        self.retransmits = {f["name"]: f["retransmits"] for f in entry["flows"] if "retransmits" in f}
         self._series = entry["series"]
 
     def names(self) -> list[str]:
@@ -93,16 +101,21 @@ def folder() -> Path | None:
 def shipped() -> dict[str, Shipped]:
     """The measured runs of the package by id."""
     runs: dict[str, Shipped] = {}
-    for name in ("ect1/measured.json.gz", "linux72/grid.json.gz"):
-        packed = resources.files("sojourn").joinpath("data", name).read_bytes()
-        document = json.loads(gzip.decompress(packed))
-        runs |= {run_id: Shipped(run_id, entry) for run_id, entry in document["runs"].items()}
+    for name in ("ect1/measured.json.gz", *(f"{suite}/grid.json.gz" for suite in GRID_CASES)):
+        runs |= {run_id: Shipped(run_id, entry) for run_id, entry in entries(name).items()}
+    return runs
+
+
+def entries(name: str) -> dict[str, Any]:
+    """The measured runs of a file of the package, as they are written there."""
+    packed = resources.files("sojourn").joinpath("data", name).read_bytes()
+    runs: dict[str, Any] = json.loads(gzip.decompress(packed))["runs"]
     return runs
 
 
 def sources(run_ids: Iterable[str]) -> str:
     """Where the measurements of these runs come from."""
-    told = {LINUX_SOURCE if run_id.startswith("linux72/") else SOURCE for run_id in run_ids}
+    told = {GRID_SOURCES.get(run_id.partition("/")[0], SOURCE) for run_id in run_ids}
     return "; ".join(sorted(told)) or SOURCE
 
 
@@ -122,10 +135,15 @@ def make(files: Path) -> bytes:
     return _packed(SOURCE, dict(_entries(files)))
 
 
-def make_grid(grid: Path) -> bytes:
-    """The content of `data/linux72/grid.json.gz`, from the grid as it was measured."""
+def make_grid(grid: Path) -> tuple[str, bytes]:
+    """A suite and the content of its `grid.json.gz`, from the grid as it was measured."""
     measured = {case["case"]: case for case in json.loads(grid.read_text())}
-    return _packed(LINUX_SOURCE, {case.id: _grid_entry(measured[str(case.reference)]) for case in linux72.cases()})
+    for suite, cases in GRID_CASES.items():
+        if {case.reference for case in cases} == set(measured):
+            return suite, _packed(
+                GRID_SOURCES[suite], {case.id: _grid_entry(measured[str(case.reference)]) for case in cases}
+            )
+    raise ValueError(f"{grid}: case: expected the cases of one of {', '.join(GRID_CASES)}")
 
 
 def _packed(source: str, runs: dict[str, Any]) -> bytes:
@@ -166,16 +184,30 @@ def _grid_entry(measured: dict[str, Any]) -> dict[str, Any]:
                 "tcp_rtt_ms": {**flow["tcp_rtt_ms"], "p99": None},
                 "cwnd_segments": flow["cwnd_segs"],
                 "retransmits": flow["retransmits"],
+                **(_medians(flow) if "runs" in flow else {}),
             }
         )
         t = [flow["start_s"] + second for second in range(1, len(flow["per_second_mbps"]) + 1)]
         per_second = {
             "delivery_rate": flow["per_second_mbps"],
-            "rtt": [us / 1000 for us in flow["rtt_us_per_second"]],
-            "cwnd": [round(size / MSS, 2) for size in flow["cwnd_bytes_per_second"]],
+            "rtt": [us / 1000 for us in flow.get("rtt_us_per_second", ())],
+            "cwnd": [round(size / MSS, 2) for size in flow.get("cwnd_bytes_per_second", ())],
         }
-        series |= {f"flow.{name}.{what}": [t, values] for what, values in per_second.items()}
+        series |= {f"flow.{name}.{what}": [t, values] for what, values in per_second.items() if values}
     return {"window_s": measured["window_s"], "flows": flows, "ping_ms": None, "series": series}
+
+
+def _medians(flow: dict[str, Any]) -> dict[str, Any]:
+    """Where a case was run several times: medians in the place of the first run's means, and each run's means."""
+    return {
+        "goodput_mbps": flow["goodput_median_mbps"],
+        "tcp_rtt_ms": {**flow["tcp_rtt_ms"], "p99": None, "mean": flow["tcp_rtt_mean_median_ms"]},
+        "runs": {
+            "goodput_mbps": [run["goodput_window_mbps"] for run in flow["runs"]],
+            "rtt_ms": [run["tcp_rtt_mean_ms"] for run in flow["runs"]],
+            "retransmits": [run["retransmits"] for run in flow["runs"]],
+        },
+    }
 
 
 def _rounded(value: Any) -> Any:
@@ -191,6 +223,10 @@ if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit("usage: python -m sojourn.reference FOLDER-OF-FLENT-FILES | GRID.json")
     given, data = Path(sys.argv[1]), Path(__file__).parent / "data"
-    target = data / ("ect1/measured.json.gz" if given.is_dir() else "linux72/grid.json.gz")
-    target.write_bytes(make(given) if given.is_dir() else make_grid(given))
+    if given.is_dir():
+        target, content = data / "ect1/measured.json.gz", make(given)
+    else:
+        suite, content = make_grid(given)
+        target = data / suite / "grid.json.gz"
+    target.write_bytes(content)
     sys.stdout.write(f"{target}: {target.stat().st_size} bytes\n")

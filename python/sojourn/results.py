@@ -7,7 +7,9 @@ command) is in `manifest.json` alone.
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import html
 import io
 import json
 import os
@@ -21,15 +23,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from sojourn import _core
+from sojourn.text import harmless, harmless_lines
 
 if TYPE_CHECKING:
     import numpy as np
     import polars as pl
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
 MANIFEST = "manifest.json"
 SCHEMA = "sojourn/manifest/1"
 IN_PROGRESS = ".in-progress"
+LATEST = ".latest-"
+#: What depends on scenario, seed and version only.
+FILES = ("scenario.toml", "summary.json", "queue.json", "series.parquet")
 #: To make a folder that others remove when it is empty.
 ATTEMPTS = 100
 RUN_ID = re.compile(r"[A-Za-z0-9_+@~-][A-Za-z0-9_.+@~-]*(/[A-Za-z0-9_+@~-][A-Za-z0-9_.+@~-]*)*")
@@ -49,8 +56,8 @@ class Run:
     def manifest(self) -> dict[str, Any]:
         """Version, seed, hash, completeness, and when, where and how it was made."""
         document = self._json(MANIFEST)
-        if not isinstance(document.get("id"), str):
-            raise ResultsError(f"{self.path / MANIFEST}: expected a key `id`")
+        if not RUN_ID.fullmatch(str(document.get("id", ""))):
+            raise ResultsError(f"{self.path / MANIFEST}: expected a key `id` with the name of a run")
         return document
 
     @property
@@ -72,7 +79,10 @@ class Run:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """Statistics over the measurement window."""
-        return self._json("summary.json")
+        document = self._json("summary.json")
+        if isinstance(flows := document.get("flows"), list):
+            self._named(flows, "summary.json", "flows")
+        return document
 
     @cached_property
     def queues(self) -> list[dict[str, Any]]:
@@ -80,12 +90,29 @@ class Run:
         document = self._read("queue.json")
         if not isinstance(document, list):
             raise ResultsError(f"{self.path / 'queue.json'}: expected a JSON array")
+        self._named(document, "queue.json", "queues")
+        for queue in document:
+            for key in ("stats", "marks", "drops", "sojourn_ms"):
+                if not isinstance(queue.get(key) or {}, dict):
+                    raise ResultsError(f"{self.path / 'queue.json'}: {queue['name']}.{key}: expected an object")
         return document
 
-    @property
+    @cached_property
     def scenario(self) -> str:
         """The resolved scenario."""
-        return (self.path / "scenario.toml").read_text(encoding="utf-8")
+        try:
+            return harmless_lines((self.path / "scenario.toml").read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError) as error:
+            raise ResultsError(f"{self.path / 'scenario.toml'}: expected a scenario ({error})") from None
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """The resolved scenario as dictionaries and lists."""
+        try:
+            document: dict[str, Any] = harmless(tomllib.loads(self.scenario))
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise ResultsError(f"{self.path / 'scenario.toml'}: expected a scenario ({error})") from None
+        return document
 
     def names(self) -> list[str]:
         """Names of the series."""
@@ -94,7 +121,13 @@ class Run:
     @cached_property
     def _names(self) -> list[str]:
         rows = self._collect(self.frame().select("series").unique(maintain_order=True))
-        return rows.to_series().to_list()
+        names: list[str] = rows.to_series().to_list()
+        # A dollar would begin a formula in a figure's legend.
+        if not all(isinstance(name, str) and name.isprintable() and "$" not in name for name in names):
+            raise ResultsError(
+                f"{self.path / 'series.parquet'}: expected names of series in printable characters, no $"
+            )
+        return names
 
     def frame(self) -> pl.LazyFrame:
         """All series, long: columns `series`, `unit`, `t_s`, `value`."""
@@ -111,6 +144,14 @@ class Run:
             raise KeyError(f"no series {name!r} in {self.path}; there are {', '.join(self._names)}")
         return rows["t_s"].to_numpy(), rows["value"].to_numpy()
 
+    def table(self) -> pl.DataFrame:
+        """All series, read: columns `series`, `unit`, `t_s`, `value`."""
+        import polars as pl
+
+        self.names()
+        types = {"series": pl.String, "unit": pl.String, "t_s": pl.Float64, "value": pl.Float64}
+        return self._collect(self.frame().select(pl.col(name).cast(kind) for name, kind in types.items()))
+
     def _collect(self, query: pl.LazyFrame) -> pl.DataFrame:
         import polars as pl
 
@@ -125,15 +166,29 @@ class Run:
             raise ResultsError(f"{self.path / file}: expected a JSON object")
         return document
 
+    def _named(self, items: list[Any], file: str, what: str) -> None:
+        if not all(isinstance(item, dict) and isinstance(item.get("name"), str) for item in items):
+            raise ResultsError(f"{self.path / file}: expected {what} with a `name`")
+
     def _read(self, file: str) -> object:
+        """A file's content; a results folder may come from anywhere, so what is text in it is made harmless."""
         try:
-            document: object = json.loads((self.path / file).read_text(encoding="utf-8"))
-        except (ValueError, OSError) as error:
+            document: object = harmless(json.loads((self.path / file).read_text(encoding="utf-8")))
+        except (ValueError, OSError, RecursionError) as error:
             raise ResultsError(f"{self.path / file}: expected JSON ({error})") from None
         return document
 
+    def plot(self, *names: str, title: str = "") -> Figure:
+        """A figure as of `sojourn plot`: of panels (`rate`), recorded series (`flow.*.cwnd`), or one of Flent's."""
+        return _figure([self], names, title)
+
     def __repr__(self) -> str:
         return f"Run({str(self.path)!r})"
+
+    def _repr_html_(self) -> str:
+        from sojourn.glance import Glance
+
+        return Glance.of(self).html()
 
 
 class ResultSet(Sequence[Run]):
@@ -147,8 +202,8 @@ class ResultSet(Sequence[Run]):
     def open(cls, path: str | Path, errors: list[str] | None = None) -> ResultSet:
         """All runs at or below a folder.
 
-        With `errors`, a run whose manifest or series cannot be read is left out and gets a line
-        there; without, it raises `ResultsError`.
+        With `errors`, a run of which a file cannot be read is left out and gets a line there; without, one whose
+        manifest cannot be read raises `ResultsError`.
         """
         runs = []
         for folder in run_folders(Path(path)):
@@ -157,6 +212,7 @@ class ResultSet(Sequence[Run]):
                 run.manifest  # noqa: B018 - read now
                 if errors is not None:
                     run.names()
+                    run.summary, run.queues  # noqa: B018
             except ResultsError as error:
                 if errors is None:
                     raise
@@ -175,15 +231,37 @@ class ResultSet(Sequence[Run]):
     def __len__(self) -> int:
         return len(self.runs)
 
-    def summary(self) -> pl.DataFrame:
-        """One row a run: swept names, and a column a number, under the dotted names of the summary."""
+    def summary(self, *, full: bool = False) -> pl.DataFrame:
+        """One row a run, with what matters of it; with `full` a column for every number, under its dotted name.
+
+        Runs of a sweep have a column for each swept name first. Of the measuring window: goodput of all flows (Mbit/s),
+        the median of their p50 RTTs and the largest p99 (ms), utilisation (share of its rate) and sojourn time (ms) of
+        the busiest queue. Of the whole run: drops, marks that the receivers got, retransmits.
+        """
         import polars as pl
 
-        rows = [{"id": run.id, **run.swept, **flatten(run.summary)} for run in self]
+        from sojourn.glance import Glance
+
+        numbers = (flatten(run.summary) if full else Glance.of(run).columns() for run in self)
+        rows = [{"id": run.id, **run.swept, **row} for run, row in zip(self, numbers, strict=True)]
         return pl.DataFrame(rows, infer_schema_length=None)
+
+    def plot(self, *names: str, title: str = "") -> Figure:
+        """A figure of all these runs, at most eight; see `Run.plot`."""
+        return _figure(list(self), names, title)
 
     def __repr__(self) -> str:
         return f"ResultSet({str(self.path)!r}, {len(self)} runs)"
+
+    def _repr_html_(self) -> str:
+        return self.summary()._repr_html_() if len(self) else f"<p>{html.escape(repr(self))}</p>"
+
+
+def _figure(runs: Sequence[Run], names: Sequence[str], title: str) -> Figure:
+    from sojourn import plot
+
+    with plot.styled():
+        return plot.figure(runs, names, title=title)
 
 
 def flatten(document: object, prefix: str = "") -> dict[str, Any]:
@@ -219,12 +297,14 @@ def run_folders(root: Path) -> Iterator[Path]:
 
 
 def existing(root: Path, run_id: str, wanted: str) -> Run | None:
-    """The complete run of this id and content hash, if there is one."""
+    """The complete run of this id and content hash, if there is one and its files are as they were written."""
+    run = Run(root / run_id)
     try:
-        run = Run(root / run_id)
+        kept = run.manifest["files"]
         if run.complete and run.manifest["hash"] == wanted:
-            return run
-    except (OSError, ValueError, KeyError):
+            is_whole = all(_sha256((run.path / name).read_bytes()) == kept[name] for name in FILES)
+            return run if is_whole else None
+    except (OSError, ValueError, KeyError, TypeError):
         pass
     return None
 
@@ -239,13 +319,9 @@ def check_id(run_id: str) -> None:
 
 
 def deterministic_files(resolved: str, result: _core.RunResult) -> dict[str, bytes]:
-    """Names and contents of the files that depend on scenario, seed and version only."""
-    return {
-        "scenario.toml": resolved.encode(),
-        "summary.json": _text(result.summary),
-        "queue.json": _text(result.queues),
-        "series.parquet": _parquet(result),
-    }
+    """Names and contents of `FILES`."""
+    contents = (resolved.encode(), _text(result.summary), _text(result.queues), _parquet(result))
+    return dict(zip(FILES, contents, strict=True))
 
 
 def check_folder(root: Path) -> None:
@@ -259,14 +335,20 @@ def check_folder(root: Path) -> None:
 
 
 def write(root: Path, manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> Run:
-    """Puts a run into its folder in one step, replacing an earlier one of the same id."""
+    """Puts a run into its folder in one step, replacing an earlier one of the same id.
+
+    Its files are on the disk before it is in its place, and its place before this returns.
+    """
     target = root / str(manifest["id"])
     check_place(root, str(manifest["id"]))
     building = _building(root)
     try:
-        for name, content in files.items():
+        digests = {name: _sha256(content) for name, content in files.items()}
+        told = _text(json.dumps({"schema": SCHEMA, **manifest, "files": digests}, indent=2))
+        for name, content in {**files, MANIFEST: told}.items():
             (building / name).write_bytes(content)
-        (building / MANIFEST).write_bytes(_text(json.dumps({"schema": SCHEMA, **manifest}, indent=2)))
+            _sync(building / name)
+        _sync(building)
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.exists():
             old = _building(root)
@@ -275,6 +357,10 @@ def write(root: Path, manifest: Mapping[str, Any], files: Mapping[str, bytes]) -
             shutil.rmtree(old)
         else:
             building.rename(target)
+        for folder in target.parents:
+            _sync(folder)
+            if folder == root.parent:
+                break
     except BaseException:
         shutil.rmtree(building, ignore_errors=True)
         raise
@@ -288,7 +374,9 @@ def point_latest(root: Path) -> None:
     link = root.parent / "latest"
     if link.exists() and not link.is_symlink():
         return
-    fresh = root.parent / f".latest-{os.getpid()}"
+    fresh = root.parent / f"{LATEST}{os.getpid()}"
+    # What a killed process of this number left.
+    fresh.unlink(missing_ok=True)
     fresh.symlink_to(root.name)
     fresh.replace(link)
 
@@ -305,6 +393,9 @@ def clean(root: Path, *, everything: bool, dry: bool) -> list[Path]:
                 parent = parent.parent
         if (link := root / "latest").is_symlink() and not link.exists():
             link.unlink()
+        for link in root.glob(f"{LATEST}*"):
+            if link.is_symlink():
+                link.unlink()
     return [*unfinished, *runs]
 
 
@@ -345,6 +436,25 @@ def _building(root: Path) -> Path:
                 raise
     folder.chmod(0o755)
     return folder
+
+
+def _sync(path: Path) -> None:
+    """Waits until a file's content, or a folder's names, would survive a power cut."""
+    if os.name != "posix":
+        return
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    except OSError as error:
+        # Some file systems cannot do this for a folder.
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(opened)
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def _remove_if_empty(folder: Path) -> bool:

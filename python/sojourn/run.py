@@ -21,6 +21,7 @@ from sojourn import _core, algorithms, linux, results, suites
 from sojourn.progress import Progress
 from sojourn.results import ResultsError, ResultSet, Run
 from sojourn.scenario import Resolved, Scenario, load
+from sojourn.text import harmless, shortened
 
 RESULTS = Path("results")
 Engine = Literal["sim", "linux"]
@@ -68,7 +69,7 @@ def run(
     fresh: bool = False,
     engine: Engine = "sim",
 ) -> ResultSet:
-    """Runs a scenario, files, suites or regular expressions over run ids, as `sojourn run` does.
+    """Runs a scenario, files, suites or regular expressions over run ids, as `sojourn run` does; of a sweep all runs.
 
     `overrides` are dotted names of the scenario (`{"link.bneck.rate": "100Mbit"}`), `variant` is one of
     the suite's or a name for what they change. Raises
@@ -102,10 +103,11 @@ def plan(
     """
     if variant is not None:
         check_variant(variant, named=bool(overrides))
-    is_default = any(variant == next(iter(suites.variants(name))) for name in suites.NAMES)
-    label = "" if variant is None or is_default else f"~{variant}"
     found: dict[str, Job] = {}
-    for scenario in _scenarios(targets, variant):
+    for scenario, suite in _scenarios(targets, variant):
+        # A suite's first variant needs no name in it; on a file of one's own every name is one.
+        is_default = variant is None or (suite is not None and variant == next(iter(suites.variants(suite))))
+        label = "" if is_default else f"~{variant}"
         settings = dict(overrides or {})
         if seed is not None:
             settings["seed"] = str(seed)
@@ -233,7 +235,7 @@ def execute(
             return _one(job, out, fresh=fresh, verify=verify, kernel=kernel, advance=advance)
         # A panic of the engine arrives as a BaseException; it is this run's failure.
         except BaseException as error:
-            text = " ".join(str(error).split()) or type(error).__name__
+            text = shortened(harmless(" ".join(str(error).split()))) or type(error).__name__
             return Outcome(job.id, "failed", error=text)
         finally:
             done_s[job.id] = job.duration_s
@@ -255,6 +257,7 @@ def execute(
             except KeyboardInterrupt:
                 stop.set()
                 go.set()
+                progress.stop()
                 progress.say("sojourn: interrupted; writing what there is (again: stop at once)")
                 pool.shutdown(cancel_futures=True)
                 raise
@@ -263,7 +266,10 @@ def execute(
         go.set()
         pool.shutdown(wait=False, cancel_futures=True)
         if out.exists() and out.resolve().parent == RESULTS.resolve():
-            results.point_latest(out)
+            try:
+                results.point_latest(out)
+            except OSError as error:
+                print(f"sojourn: warning: {RESULTS / 'latest'} does not point to {out}: {error}", file=sys.stderr)
     return [future.result() for future in futures]
 
 
@@ -289,9 +295,28 @@ def duration_s(scenario: Resolved) -> float:
     return float(match[1]) * scale[match[2]] if match else 1.0
 
 
-def _scenarios(targets: Iterable[Scenario | str | Path], variant: str | None) -> Iterable[Scenario]:
+def _scenarios(targets: Iterable[Scenario | str | Path], variant: str | None) -> Iterable[tuple[Scenario, str | None]]:
+    """Scenarios, and the suite of each that is of one."""
     for target in targets:
-        yield from [target] if isinstance(target, Scenario) else find(target, variant)
+        if isinstance(target, Scenario):
+            yield target, None
+        elif is_file(target):
+            yield find(target)[0], None
+        else:
+            cases = select(str(target), variant)
+            _check_aim(str(target), cases)
+            yield from ((Scenario(case.toml, case.id), case.id.partition("/")[0]) for case in cases)
+
+
+def _check_aim(pattern: str, cases: Sequence[suites.Case]) -> None:
+    """Raises `ScenarioError` for a pattern that may match far more than it was meant to."""
+    if pattern.startswith(("^", *suites.NAMES)) or pattern.endswith("$") or cases[0].id == pattern:
+        return
+    count = len({case.id.partition("/")[0] for case in cases})
+    raise _core.ScenarioError(
+        f"{pattern!r} is found in {len(cases)} run ids of {count} suite{'s' if count > 1 else ''}; to run them, "
+        f"begin with the suite ({', '.join(suites.NAMES)}) or with ^"
+    )
 
 
 def _one(

@@ -57,10 +57,15 @@ class Scenario:
             runs.append(Resolved(run.text, run.warnings, point))
         return runs
 
-    def sweep(self, overrides: Mapping[str, str] | None = None) -> dict[str, object]:
-        """The `[sweep]` as the file has it, without the names that are overridden."""
+    def sweep(
+        self, overrides: Mapping[str, str] | None = None
+    ) -> dict[str, list[object]] | list[dict[str, list[object]]]:
+        """The `[sweep]` or `[[sweep]]` of the file with the steps that overrides of swept names leave."""
         axes = tomllib.loads(self.text).get("sweep", {})
-        return {key: values for key, values in axes.items() if key not in (overrides or {})}
+        settings = dict(overrides or {})
+        if isinstance(axes, dict):
+            return {key: [_typed(settings[key])] if key in settings else values for key, values in axes.items()}
+        return [_steps(table, settings) for table in axes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +85,27 @@ class Resolved:
 def load(path: str | Path) -> Scenario:
     """Reads a scenario file."""
     return Scenario(Path(path).read_text(encoding="utf-8"), str(path))
+
+
+def _steps(table: Mapping[str, list[object]], settings: Mapping[str, str]) -> dict[str, list[object]]:
+    """Names that advance together: the steps that have an overriding value, or all with it if none has."""
+    left = dict(table)
+    for key, value in settings.items():
+        given = _typed(value)
+        chosen = [index for index, own in enumerate(left.get(key, [])) if own == given]
+        if chosen:
+            left = {name: [values[index] for index in chosen] for name, values in left.items()}
+        elif key in left:
+            left[key] = [given] * len(left[key])
+    return left
+
+
+def _typed(text: str) -> object:
+    """The text of an override as TOML would have it."""
+    try:
+        return tomllib.loads(f"x = {text}")["x"]
+    except tomllib.TOMLDecodeError:
+        return text
 
 
 def _labels(points: Iterable[Mapping[str, str]]) -> dict[tuple[str, str], str]:

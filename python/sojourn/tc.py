@@ -11,6 +11,7 @@ from typing import Any
 
 from sojourn import _core
 from sojourn.scenario import Resolved
+from sojourn.text import harmless
 
 SIDES = {"forward": ("left", "right"), "reverse": ("right", "left")}
 SIZE = {"": 1, "b": 1, "kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30}
@@ -37,17 +38,23 @@ SPELLINGS: dict[tuple[str, str], Callable[[str], str]] = {
 }
 
 
+#: What tc does with a packet, by its words.
+ACTIONS = "drop|reclassify|pass|ok|pipe|continue"
 NEEDS_ACCECN = "AccECN (tcp_ecn=3) is refused by Linux 6.18; 7.2 takes it"
 
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """Where a queue of the scenario is: `depth` disciplines stand above it on its device."""
+    """Where a queue of the scenario is: `depth` disciplines stand above it on its device.
+
+    With a `hook` it is a policer instead, and `depth` actions stand before it in the filter there.
+    """
 
     port: str
     namespace: str
     device: str
     depth: int
+    hook: str = ""
 
 
 @dataclass(slots=True)
@@ -58,6 +65,7 @@ class Script:
     commands: list[dict[str, object]] = field(default_factory=list)
     limits: list[str] = field(default_factory=list)
     queues: list[Queue] = field(default_factory=list)
+    policers: dict[str, int] = field(default_factory=dict)
     at_s: float = 0.0
 
     def do(self, namespace: str | None, command: str) -> None:
@@ -67,14 +75,19 @@ class Script:
         self.commands.append({"at_s": self.at_s, "command": text})
 
     def say(self, *comments: str) -> None:
-        """Adds comment lines."""
-        self.lines += [f"# {comment}".rstrip() for comment in comments]
+        """Adds comment lines; a line break in a comment would begin a command."""
+        self.lines += [f"# {harmless(comment)}".rstrip() for comment in comments]
 
     def warn(self, limit: str) -> None:
         """Notes in the script and in the summary what a stock kernel cannot do."""
         self.say(limit)
         if limit not in self.limits:
             self.limits.append(limit)
+
+    def policer(self, namespace: str) -> int:
+        """A number for the next policer of a namespace, by which it can be changed."""
+        self.policers[namespace] = self.policers.get(namespace, 0) + 1
+        return self.policers[namespace]
 
     def wait_until(self, at_s: float) -> None:
         """Sleeps until this time of the run."""
@@ -215,14 +228,26 @@ class Chain:
 
 
 @dataclass(slots=True)
+class Policer:
+    """A policer on a device: its place among the actions of a hook's filter, and its number in the namespace."""
+
+    namespace: str
+    device: str
+    hook: str
+    place: int
+    index: int
+
+
+@dataclass(slots=True)
 class Way:
-    """One direction of a link: its egress chain, its ingress chain, and the chain of its delay."""
+    """One direction of a link: its egress chain and policers, its ingress elements, and the chain of its delay."""
 
     egress: Chain
     shaper: str | None
+    policers: list[Policer] = field(default_factory=list)
     ingress: Chain | None = None
-    first_ingress: int = 0
-    has_queue: bool = True
+    #: Of each ingress element, its place in the chain, or the policer that it is.
+    elements: list[int | Policer] = field(default_factory=list)
     delay: tuple[Chain, int] | None = None
 
 
@@ -250,12 +275,20 @@ def build(resolved: Resolved, *, has_flows: bool = True) -> Script:
 
 def _places(link: str, side: str, way: Way) -> Iterator[Queue]:
     port = link if side == "forward" else f"{link}.{side}"
-    if way.has_queue:
+    for policer in way.policers:
+        yield _place_of(policer, port)
+    if way.egress.elements:
         yield Queue(port, way.egress.namespace, way.egress.device, len(way.egress.elements) - 1)
-    if ingress := way.ingress:
-        for number in range(len(ingress.elements) - way.first_ingress):
-            depth = way.first_ingress + number
-            yield Queue(f"{port}.ingress{number}", ingress.namespace, ingress.device, depth)
+    for number, element in enumerate(way.elements):
+        name = f"{port}.ingress{number}"
+        if isinstance(element, Policer):
+            yield _place_of(element, name)
+        elif way.ingress:
+            yield Queue(name, way.ingress.namespace, way.ingress.device, element)
+
+
+def _place_of(policer: Policer, port: str) -> Queue:
+    return Queue(port, policer.namespace, policer.device, policer.place, policer.hook)
 
 
 def _head(script: Script, document: dict[str, Any], spaces: list[str]) -> None:
@@ -349,6 +382,7 @@ def _queues(
 def _egress(script: Script, space: str, device: str, way: dict[str, Any], what: str) -> Way:
     chain = Chain(script, space, device, way["stab"])
     shaper = None
+    policers: list[str] = []
     if way["rate"] != "none":
         shaper = "htb" if way["shaper"] == "none" else way["shaper"]
         if way["shaper"] == "none":
@@ -357,7 +391,7 @@ def _egress(script: Script, space: str, device: str, way: dict[str, Any], what: 
             script.warn(f"{what}: a plain htb stands for the shaper `{shaper}`")
             shaper = "htb"
         if spell(shaper).name == "police":
-            _police(script, space, device, "egress", f"{shaper} rate {way['rate']}", what)
+            policers.append(f"{shaper} rate {way['rate']}")
             shaper = None
         else:
             chain.attach("add", 0, _rated(shaper, way["rate"]), f"{what}, shaper")
@@ -367,8 +401,8 @@ def _egress(script: Script, space: str, device: str, way: dict[str, Any], what: 
     if has_queue:
         chain.attach("add", len(chain.elements), way["qdisc"], f"{what}, queue")
     else:
-        _police(script, space, device, "egress", way["qdisc"], what)
-    return Way(chain, shaper, has_queue=has_queue)
+        policers.append(way["qdisc"])
+    return Way(chain, shaper, _police(script, space, device, policers, what))
 
 
 def _rated(shaper: str, rate: str) -> str:
@@ -398,23 +432,26 @@ def _arrivals(
     script.do(space, f"ip link add {ifb} type ifb")
     script.do(space, f"ip link set dev {ifb} txqueuelen 1000 up")
     chain = Chain(script, space, ifb)
-    police: list[str] = []
     if previous and has_delay:
         what = f"link {previous['name']} {side}, propagation"
         chain.attach("add", 0, f"netem delay {delay} limit {NETEM_LIMIT}", what)
         ways[previous["name"], side].delay = (chain, 0)
-    if own:
-        ways[own["name"], side].ingress = chain
-        ways[own["name"], side].first_ingress = len(chain.elements)
+    actions = ""
+    places: list[int | Policer] = []
     for number, element in enumerate(elements):
         what = f"link {own['name'] if own else ''} {side}, ingress{number}"
         if spell(element).name == "police":
             if chain.elements:
                 script.warn(f"{what}: police acts before the other elements of this device, not after them")
-            police.append(spell(element).args)
+            policers = sum(isinstance(place, Policer) for place in places)
+            policer = Policer(space, device, "ingress", policers, script.policer(space))
+            actions += f"action police {_to_pipe(spell(element).args)} index {policer.index} "
+            places.append(policer)
         else:
+            places.append(len(chain.elements))
             chain.attach("add", len(chain.elements), element, what)
-    actions = "".join(f"action police {_to_pipe(words)} " for words in police)
+    if own:
+        ways[own["name"], side].ingress, ways[own["name"], side].elements = chain, places
     script.do(space, f"tc qdisc add dev {device} handle ffff: ingress")
     script.do(
         space,
@@ -423,17 +460,29 @@ def _arrivals(
 
 
 def _to_pipe(words: str) -> str:
-    """Conforming packets go on to the next action."""
-    if re.search(r"\b(conform-exceed|drop|reclassify|pass|ok|pipe|continue)\b", words):
-        return re.sub(r"conform-exceed (\w+)(/\w+)?", r"conform-exceed \1/pipe", words)
-    return f"{words} conform-exceed drop/pipe"
+    """The words of a policer after which packets that pass go on to the next action, and others are dropped."""
+    exceed, conform = "reclassify", "pass"
+    for both, single in re.findall(rf"\bconform-exceed (\S+)|\b({ACTIONS})\b", words):
+        exceed, _, own = (both or single).partition("/")
+        conform = (own or "pass") if both else conform
+    rest = re.sub(rf"\bconform-exceed \S+|\b({ACTIONS})\b", "", words)
+    # A packet that is classified again meets the same policer, until the kernel drops it.
+    does = {word: "drop" if word in ("drop", "reclassify") else "pipe" for word in ACTIONS.split("|")}
+    return " ".join(f"{rest} conform-exceed {does[exceed]}/{does[conform]}".split())
 
 
-def _police(script: Script, space: str, device: str, hook: str, text: str, what: str) -> None:
-    words = spell(text)
-    script.say(f"{what}: police, {words.kernel}, as an action before the queue")
-    script.do(space, f"tc qdisc add dev {device} clsact")
-    script.do(space, f"tc filter add dev {device} {hook} matchall action police {words.args}")
+def _police(script: Script, space: str, device: str, texts: list[str], what: str) -> list[Policer]:
+    """Policers before the queue of a device, in order."""
+    policers, actions = [], []
+    for place, words in enumerate(map(spell, texts)):
+        script.say(f"{what}: police, {words.kernel}, as an action before the queue")
+        policers.append(Policer(space, device, "egress", place, script.policer(space)))
+        args = words.args if place == len(texts) - 1 else _to_pipe(words.args)
+        actions.append(f"action police {args} index {policers[-1].index}")
+    if actions:
+        script.do(space, f"tc qdisc add dev {device} clsact")
+        script.do(space, f"tc filter add dev {device} egress matchall {' '.join(actions)}")
+    return policers
 
 
 @dataclass(frozen=True, slots=True)
@@ -560,7 +609,18 @@ def _edit(script: Script, way: Way, verb: str, what: str, value: str, where: str
     elif what == "delay":
         script.warn(f"{where}: nothing is there to change")
     elif way.ingress:
-        way.ingress.attach("replace", way.first_ingress + int(what.removeprefix("ingress")), value, where)
+        _replace(script, way.ingress, way.elements[int(what.removeprefix("ingress"))], value, where)
+
+
+def _replace(script: Script, chain: Chain, element: int | Policer, value: str, where: str) -> None:
+    """Another ingress element in place of one: a policer for a policer, a discipline for a discipline."""
+    words = spell(value)
+    if isinstance(element, Policer) != (words.name == "police"):
+        script.warn(f"{where}: a policer is an action, which no discipline can replace, nor the other way round")
+    elif isinstance(element, Policer):
+        script.do(element.namespace, f"tc actions replace action police {_to_pipe(words.args)} index {element.index}")
+    else:
+        chain.attach("replace", element, value, where)
 
 
 def _seconds(text: str) -> float:

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 JUDGE = ROOT / "target" / "debug" / "kernel-judge"
 NO_KERNEL = 3
 # The longest first, so that no core waits for the last one.
-DISCIPLINES = ["netem", "dualpi2", "pie", "red", "fq_pie", "cake", "htb", "fq_codel", "codel", "pfifo", "tbf"]
+DISCIPLINES = ["netem", "dualpi2", "pie", "red", "fq_pie", "cake", "htb", "fq_codel", "codel", "pfifo", "sfq", "tbf"]
 # Enough for a verdict; the table of the documentation has more.
 SHORT = ["--runs", "6", "--short", "--json"]
 

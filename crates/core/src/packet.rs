@@ -73,7 +73,7 @@ pub struct Packet {
     /// DSCP and ECN.
     pub tos: u8,
     /// TCP flags AE, CWR, ECE in bits 2, 1, 0, which ACK filters compare and middleboxes clear;
-    /// above them the bits of [`Packet::is_syn`], [`Packet::is_syn_ack`] and
+    /// above them the bits of [`Packet::take_side`], [`Packet::is_syn`], [`Packet::is_syn_ack`] and
     /// [`Packet::is_corrupt`].
     pub ace: u8,
     /// Segments in this packet: more than 1 in a super-packet (GSO).
@@ -153,6 +153,25 @@ impl Packet {
         self.ace |= if ack { SYN_ACK } else { SYN };
     }
 
+    /// Notes which queue of a dual queue it leaves.
+    #[inline]
+    pub fn set_side(&mut self, side: Side) {
+        self.ace = (self.ace & !SIDES) | ((side as u8) << SIDE_SHIFT);
+    }
+
+    /// The queue of a dual queue that it has just left; it is forgotten, since it tells nothing
+    /// beyond that port.
+    #[inline]
+    pub fn take_side(&mut self) -> Side {
+        let side = match (self.ace & SIDES) >> SIDE_SHIFT {
+            0 => Side::None,
+            1 => Side::L4s,
+            _ => Side::Classic,
+        };
+        self.ace &= !SIDES;
+        side
+    }
+
     /// Whether this TCP packet has SYN set and ACK clear.
     #[inline]
     pub const fn is_syn(&self) -> bool {
@@ -166,6 +185,22 @@ impl Packet {
     }
 }
 
+/// A queue of a dual queue (RFC 9332).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Side {
+    /// The discipline has one queue, or none of these.
+    #[default]
+    None,
+    /// L, the low-latency queue.
+    L4s,
+    /// C, the Classic queue.
+    Classic,
+}
+
+/// The bits of `ace` that hold the [`Side`].
+const SIDE_SHIFT: u8 = 3;
+const SIDES: u8 = 0b11 << SIDE_SHIFT;
 /// The bits of `ace` that hold AE, CWR and ECE.
 const ECN_FLAGS: u8 = 0b111;
 const CWR: u8 = 0b010;
@@ -181,6 +216,16 @@ mod tests {
     #[test]
     fn packet_metadata_stays_within_forty_bytes() {
         assert_eq!(std::mem::size_of::<Packet>(), 40);
+    }
+
+    #[test]
+    fn the_side_of_a_dual_queue_is_taken_once_and_leaves_the_flags_alone() {
+        let mut p = Packet { ace: 0b111, ..Packet::default() };
+        p.set_corrupt();
+        p.set_side(Side::Classic);
+        p.set_side(Side::L4s);
+        assert_eq!((p.take_side(), p.take_side()), (Side::L4s, Side::None));
+        assert!(p.is_corrupt() && p.ecn_flags() == 0b111 && !p.is_syn());
     }
 
     #[test]

@@ -49,6 +49,7 @@ pub const REGISTRY: &[Entry] = &[
     aqm::red::ENTRY,
     aqm::red_classic::ENTRY,
     aqm::sfb::ENTRY,
+    aqm::sfq::ENTRY,
     aqm::stab::ENTRY,
     aqm::tbf::ENTRY,
     aqm::twin_codel_af::ENTRY,

@@ -23,6 +23,7 @@ fn contexts(name: &str) -> &'static [&'static str] {
         "police" => &["rate 10Mbit burst 15kb", "pkts_rate 500 pkts_burst 10", "pkts_burst 10", ""],
         "red" => &["limit 400000 avpkt 1000", "limit 400000 avpkt 1000 ecn"],
         "red_classic" => &["bandwidth 10Mbit", "bandwidth 10Mbit bytes limit 90000"],
+        "sfq" => &["", "redflowlimit 100000", "redflowlimit 9000 min 300 avpkt 64 burst 20"],
         "wifi" => &["rate 10Mbit", "rate 10Mbit poisson 3ms"],
         "tbf" => &[
             "rate 10Mbit burst 15kb limit 99kb",

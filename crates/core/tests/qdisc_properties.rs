@@ -168,6 +168,12 @@ fn configurations(name: &str) -> &'static [&'static str] {
             "limit 30 max 10 target 3 increment 0.3 penalty_rate 50 rehash 40 db 20",
             "limit 60 target 1 increment 0.1 decrement 0.01 penalty_burst 0",
         ],
+        "sfq" => &[
+            "",
+            "limit 30 depth 8 flows 9 divisor 16 perturb 1 headdrop",
+            "quantum 300 redflowlimit 9000 min 1000 max 4000 avpkt 500 burst 5 probability 0.3 ecn headdrop",
+            "redflowlimit 9000 min 1000 max 4000 avpkt 500 burst 5 ecn harddrop",
+        ],
         "pfifo_fast" => &[""],
         "quartz" => &["", "version early", "floor 3"],
         "pfifo_head_drop" => &["", "limit 7", "limit 0"],

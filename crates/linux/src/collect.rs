@@ -3,8 +3,9 @@
 
 use serde_json::Value;
 use sojourn_core::{Dur, Rate, Time};
-use sojourn_scenario::{Flow, Scenario, Topology};
+use sojourn_scenario::{Flow, Measure, Scenario, Topology};
 use sojourn_trace::rfc5166::{Bins, Metrics};
+use sojourn_trace::summary::{PingWindow, WindowSummary};
 use sojourn_trace::{
     FlowSummary, Goodput, GroupId, Output, PingSummary, QueueSummary, Recorder, Share, Statistics,
     Summary, Window,
@@ -24,13 +25,15 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// `queue.json`. `tc` counts no bytes of dropped packets, so that what depends on them is null.
+    /// `queue.json`. `tc` counts no bytes of dropped packets, so that what depends on them is null: what a queue got,
+    /// and what a policer let through.
     pub fn queues_json(&self) -> String {
         let mut rows = serde_json::to_value(&self.output.queues).expect("plain data serialises");
         for row in rows.as_array_mut().into_iter().flatten() {
             if row["dropped"] != 0 {
                 row["dropped_bytes"] = Value::Null;
-                row["received_bytes"] = Value::Null;
+                let is_policer = row["qdisc"].as_str().is_some_and(|q| q.starts_with("police "));
+                row[if is_policer { "sent_bytes" } else { "received_bytes" }] = Value::Null;
             }
         }
         serde_json::to_string_pretty(&rows).expect("plain data serialises")
@@ -52,8 +55,7 @@ pub(crate) struct Collector<'s> {
     recorder: Recorder,
     flows: Vec<Sampled>,
     pings: Vec<Echoes>,
-    /// With the index of their device.
-    queues: Vec<(usize, Queue)>,
+    queues: Vec<Queue>,
     clock: Time,
     kernel: String,
 }
@@ -72,14 +74,11 @@ impl<'s> Collector<'s> {
         let mut queues = Vec::new();
         // In the order of the simulator's queues.
         for spec in Topology::new(scenario).ports {
-            for (device, place) in devices.iter().enumerate().flat_map(|(n, d)| {
-                d.queues.iter().filter(|q| q.port == spec.name).map(move |q| (n, q))
-            }) {
+            let is_there =
+                devices.iter().any(|device| device.queues.iter().any(|q| q.port == spec.name));
+            if is_there {
                 let group = recorder.group(format!("queue.{}.", spec.name));
-                let ports = &devices[device].queues;
-                let has_below = ports.iter().any(|other| other.depth == place.depth + 1);
-                let queue = Queue::new(scenario, &spec, group, place.depth, has_below);
-                queues.push((device, queue));
+                queues.push(Queue::new(scenario, &spec, group, devices));
             }
         }
         let kernel = String::new();
@@ -127,11 +126,32 @@ impl<'s> Collector<'s> {
     ) -> Result<(), String> {
         let rows: Vec<Value> =
             serde_json::from_str(text).map_err(|e| format!("tc: {e}: {text}"))?;
-        for (_, queue) in self.queues.iter_mut().filter(|(on, _)| *on == device) {
+        for queue in &mut self.queues {
             let series = is_sample.then_some(&mut self.recorder);
-            queue.take(at, &rows, self.scenario.measure, series);
+            queue.take(device, at, &rows, self.scenario.measure, series);
         }
         Ok(())
+    }
+
+    /// The windows with a name; the kernel counts no packets in them.
+    fn windows(&self) -> Vec<WindowSummary> {
+        let scenario = self.scenario;
+        let summary = |(name, window): &(String, Measure)| WindowSummary {
+            name: name.clone(),
+            from_s: window.from.as_secs_f64(),
+            to_s: window.to.as_secs_f64(),
+            flows: (scenario.flows.iter().zip(&self.flows))
+                .map(|(f, sampled)| sampled.window(f, &self.recorder, *window, self.path_rate(f)))
+                .collect(),
+            pings: (scenario.pings.iter().zip(&self.pings))
+                .map(|(ping, echoes)| PingWindow {
+                    name: ping.name.clone(),
+                    rtt_ms: Statistics::of(samples(&self.recorder, echoes.group, ".rtt", *window)),
+                })
+                .collect(),
+            queues: vec![],
+        };
+        scenario.windows.iter().map(summary).collect()
     }
 
     /// The results, whether or not the run came to its end.
@@ -154,7 +174,7 @@ impl<'s> Collector<'s> {
         });
         let pings: Vec<PingSummary> = pings.collect();
         let queues: Vec<QueueSummary> =
-            self.queues.iter().map(|(_, queue)| queue.summary(length)).collect();
+            self.queues.iter().map(|queue| queue.summary(length)).collect();
         let metrics = Metrics::of(&flows, &pings, &queues, &self.bins());
         let summary = Summary {
             schema: "sojourn/summary/1",
@@ -168,6 +188,7 @@ impl<'s> Collector<'s> {
             flows,
             pings,
             metrics,
+            windows: self.windows(),
         };
         let series = self.recorder.into_columns();
         Measured { output: Output { summary, queues, series }, kernel: self.kernel }

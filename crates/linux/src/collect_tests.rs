@@ -36,6 +36,7 @@ fn devices() -> Vec<Device> {
     let device = |name: &str, port: &str, depth| Device {
         namespace: "mid-bneck".into(),
         name: name.into(),
+        hook: String::new(),
         queues: vec![QueuePlace { port: port.into(), depth }],
     };
     vec![device("left", "bneck.reverse", 0), device("right", "bneck", 1)]
@@ -165,7 +166,8 @@ fn queues_in_a_row_have_accounts_of_their_own() {
     let scenario = load(&text, "line.toml", &[]).expect("a valid scenario").scenario;
     let place = |port: &str, depth| QueuePlace { port: port.into(), depth };
     let queues = vec![place("bneck.ingress0", 1), place("bneck.ingress1", 2)];
-    let device = Device { namespace: "mid".into(), name: "ifb-left".into(), queues };
+    let hook = String::new();
+    let device = Device { namespace: "mid".into(), name: "ifb-left".into(), hook, queues };
     let row = |handle: &str, drops: [u64; 2], qlen: [u64; 2]| {
         json!([
             {"kind": "netem", "handle": "1:", "root": true, "qlen": 40},
@@ -192,6 +194,60 @@ fn queues_in_a_row_have_accounts_of_their_own() {
     assert_eq!(of(0), (100 + 2 + 25, 5, 8));
     assert_eq!(of(1), (200, 25, 2));
     assert_eq!(queues[1].drops.0, [("loss".into(), 21.0), ("purge".into(), 4.0)]);
+}
+
+#[test]
+fn a_policer_has_an_account_of_its_own_or_drops_before_its_queue() {
+    let text = SCENARIO.replace(
+        "qdisc = \"dualpi2\"",
+        "qdisc = \"dualpi2\"\ningress = [\"police rate 1Mbit burst 10kb drop\"]",
+    );
+    let scenario = load(&text, "line.toml", &[]).expect("a valid scenario").scenario;
+    let device = |name: &str, hook: &str, port: &str, depth| Device {
+        namespace: "mid".into(),
+        name: name.into(),
+        hook: hook.into(),
+        queues: vec![QueuePlace { port: port.into(), depth }],
+    };
+    let devices = [
+        device("left", "ingress", "bneck.ingress0", 1),
+        device("right", "egress", "bneck", 0),
+        device("right", "", "bneck", 1),
+    ];
+    let mut collector = Collector::new(&scenario, &devices);
+    let filter = |drops: u64| {
+        let stats = |drops| json!({"stats": {"bytes": 150_000, "packets": 100, "drops": drops}});
+        json!([
+            {"kind": "matchall", "chain": 0},
+            {"kind": "matchall", "options": {"actions": [stats(1), stats(drops)]}},
+        ])
+        .to_string()
+    };
+    let lines = [
+        Line::Queues(0, SECOND, filter(30)),
+        Line::Queues(1, SECOND, filter(7)),
+        Line::Queues(2, SECOND, dualpi2(10_000, 4)),
+        Line::Queues(0, 2 * SECOND, filter(40)),
+    ];
+    for line in lines {
+        collector.take(&serde_json::to_string(&line).expect("plain data")).expect("a good line");
+    }
+    let measured = collector.finish(true);
+    let [ingress, bottleneck] = &measured.output.queues[..] else { panic!("two queues") };
+    assert_eq!(ingress.name, "bneck.ingress0");
+    assert_eq!((ingress.received_packets, ingress.sent_packets, ingress.dropped), (100, 60, 40));
+    assert_eq!(ingress.drops.0, [("police".into(), 40.0)]);
+    assert_eq!(ingress.utilisation, None);
+    let drops = |name| measured.output.series.iter().find(|c| c.name == name).map(|c| c.v.clone());
+    assert_eq!(drops("queue.bneck.ingress0.drops"), Some(vec![30.0, 40.0]));
+    assert_eq!(drops("queue.bneck.drops"), Some(vec![5.0]), "one sample, of both");
+    assert_eq!(bottleneck.drops.0, [("drops".into(), 4.0), ("police".into(), 1.0)]);
+    assert_eq!(bottleneck.received_packets, 7 + 5 + 2);
+    let rows: Value = serde_json::from_str(&measured.queues_json()).expect("JSON");
+    assert_eq!(
+        (&rows[0]["received_bytes"], &rows[0]["sent_bytes"]),
+        (&json!(150_000), &Value::Null)
+    );
 }
 
 #[test]

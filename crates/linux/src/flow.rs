@@ -2,7 +2,7 @@
 
 use sojourn_core::{Dur, Rate, Time};
 use sojourn_scenario::{Flow, Measure};
-use sojourn_trace::summary::Totals;
+use sojourn_trace::summary::{FlowWindow, Totals};
 use sojourn_trace::{
     Completions, FlowSummary, Goodput, GroupId, Marks, OneWay, OneWaySummary, Recorder, Statistics,
     Voice,
@@ -133,6 +133,27 @@ impl Sampled {
             completions: self.completions(series, window, rate),
             sender,
             receiver,
+        }
+    }
+
+    /// The flow within a window with a name; packets are sampled within the main one alone.
+    pub(crate) fn window(
+        &self,
+        flow: &Flow,
+        series: &Recorder,
+        window: Measure,
+        rate: Option<Rate>,
+    ) -> FlowWindow {
+        let in_window = |name| Statistics::of(samples(series, self.group, name, window));
+        FlowWindow {
+            name: flow.name.clone(),
+            goodput_mbps: Goodput::of(series.columns(self.group)).mbps(window.from, window.to),
+            delivery_rate_mbps: in_window(".delivery_rate"),
+            rtt_ms: in_window(".rtt"),
+            cwnd_segments: in_window(".cwnd"),
+            one_way: None,
+            media: None,
+            completions: self.completions(series, window, rate),
         }
     }
 

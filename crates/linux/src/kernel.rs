@@ -119,9 +119,9 @@ struct Guest {
 impl Guest {
     fn start(launch: &Launch, folder: &Path, script: &Path) -> Result<Self, String> {
         let log = |name: &str| File::create(folder.join(name)).map_err(|e| format!("{name}: {e}"));
-        // `timeout` holds the bound even if this process is no more.
-        let child = Command::new("timeout")
-            .arg("--kill-after=5")
+        // `timeout` holds the bound, and ends the guest when this process is no more, however it ended.
+        let child = Command::new("setpriv")
+            .args(["--pdeathsig", "TERM", "timeout", "--kill-after=5"])
             .arg(launch.limit.as_secs().max(1).to_string())
             .args(&launch.launcher)
             .arg("--out")
@@ -133,7 +133,7 @@ impl Guest {
             .stdout(log("stdout")?)
             .stderr(log("stderr")?)
             .spawn()
-            .map_err(|e| format!("timeout: {e}"))?;
+            .map_err(|e| format!("setpriv: {e}"))?;
         Ok(Self { child, stopped: false, status: None })
     }
 

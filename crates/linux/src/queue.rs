@@ -7,7 +7,8 @@ use sojourn_scenario::{Edit, Measure, PortSpec, Role, Scenario};
 use sojourn_trace::summary::Totals;
 use sojourn_trace::{GroupId, QueueSummary, Recorder};
 
-use crate::tc::{Accounts, Below, add, at_depth, count, counters, delay_ms};
+use crate::job::Device;
+use crate::tc::{Accounts, Below, action_at, add, at_depth, count, counters, delay_ms};
 
 #[derive(Debug)]
 pub(crate) struct Queue {
@@ -15,9 +16,12 @@ pub(crate) struct Queue {
     /// Its words at the end of the run.
     qdisc: String,
     group: GroupId,
-    depth: usize,
+    /// Device and depth of its discipline; none of a policer alone.
+    place: Option<(usize, usize)>,
     /// Whether the discipline below it is another queue of the scenario.
     has_below: bool,
+    /// Device and place of the policers before it, and their last counters, in order.
+    policers: Vec<(usize, usize, Value)>,
     /// The last row of `tc`, and that of the queue below.
     last: [Value; 2],
     /// Packets that disciplines dropped that were below before.
@@ -35,16 +39,27 @@ impl Queue {
         scenario: &Scenario,
         spec: &PortSpec,
         group: GroupId,
-        depth: usize,
-        has_below: bool,
+        devices: &[Device],
     ) -> Self {
         let (qdisc, rate) = at_the_end(scenario, spec);
+        let (mut place, mut has_below, mut policers) = (None, false, Vec::new());
+        for (number, device) in devices.iter().enumerate() {
+            for own in device.queues.iter().filter(|queue| queue.port == spec.name) {
+                if device.hook.is_empty() {
+                    place = Some((number, own.depth));
+                    has_below = device.queues.iter().any(|other| other.depth == own.depth + 1);
+                } else {
+                    policers.push((number, own.depth, Value::Null));
+                }
+            }
+        }
         Self {
             port: spec.name.clone(),
             qdisc,
             group,
-            depth,
+            place,
             has_below,
+            policers,
             last: [Value::Null, Value::Null],
             dropped_below: 0,
             before: Accounts::default(),
@@ -53,16 +68,35 @@ impl Queue {
         }
     }
 
-    /// Takes the rows of its device; a sample goes into the series.
+    /// Takes the rows of a device, if it is there; a sample goes into the series. Policers are asked
+    /// for before disciplines.
     pub(crate) fn take(
         &mut self,
+        device: usize,
         at: Time,
         rows: &[Value],
         window: Measure,
         series: Option<&mut Recorder>,
     ) {
-        let Some(row) = at_depth(rows, self.depth) else { return };
-        let below = self.has_below.then(|| at_depth(rows, self.depth + 1)).flatten();
+        let mut is_here = false;
+        for (_, place, counters) in self.policers.iter_mut().filter(|(on, ..)| *on == device) {
+            if let Some(stats) = action_at(rows, *place) {
+                *counters = stats.clone();
+                is_here = self.place.is_none();
+            }
+        }
+        if let Some((_, depth)) = self.place.filter(|(on, _)| *on == device) {
+            is_here = self.take_row(rows, depth);
+        }
+        if is_here {
+            self.sample(at, window, series);
+        }
+    }
+
+    /// Whether there is a discipline.
+    fn take_row(&mut self, rows: &[Value], depth: usize) -> bool {
+        let Some(row) = at_depth(rows, depth) else { return false };
+        let below = self.has_below.then(|| at_depth(rows, depth + 1)).flatten();
         let below = below.unwrap_or(&Value::Null);
         // Every discipline that is added has a handle of its own.
         let is_new = |old: &Value, new: &Value| !old.is_null() && old["handle"] != new["handle"];
@@ -75,6 +109,11 @@ impl Queue {
             self.dropped_below += count(&self.last[1], "drops") + count(&self.last[1], "qlen");
         }
         self.last = [row.clone(), below.clone()];
+        true
+    }
+
+    fn sample(&mut self, at: Time, window: Measure, series: Option<&mut Recorder>) {
+        let row = &self.last[0];
         let (accounts, held) = (self.accounts(), self.held());
         if at <= window.from {
             self.window_bytes[0] = accounts.sent_bytes;
@@ -114,7 +153,16 @@ impl Queue {
     }
 
     fn accounts(&self) -> Accounts {
-        self.before.and(&Accounts::of(&self.last[0], self.below()))
+        let mut sum = self.before.and(&Accounts::of(&self.last[0], self.below()));
+        for (_, _, row) in &self.policers {
+            add(&mut sum.drops, Reason::Police.name(), count(row, "drops"));
+        }
+        // An action counts what it drops too.
+        if let (None, Some((_, _, row))) = (self.place, self.policers.last()) {
+            sum.sent_packets = count(row, "packets") - count(row, "drops");
+            sum.sent_bytes = count(row, "bytes");
+        }
+        sum
     }
 
     /// The accounts at the end; `window_s` is the length of the measuring window, seconds. `tc` counts
@@ -124,7 +172,8 @@ impl Queue {
         let (held, held_bytes) = self.held();
         let (sent, dropped) = (accounts.sent_packets, accounts.dropped());
         let bits_per_s = (self.window_bytes[1] - self.window_bytes[0]) as f64 * 8.0 / window_s;
-        let rate = self.rate.filter(|_| window_s > 0.0);
+        // What a policer alone lets through has no count of bytes.
+        let rate = self.rate.filter(|_| window_s > 0.0 && self.place.is_some());
         let named = |counts: &[(&'static str, u64)]| -> Totals {
             counts.iter().map(|(name, n)| (*name, *n as f64)).collect()
         };
@@ -133,6 +182,8 @@ impl Queue {
             qdisc: self.qdisc.clone(),
             received_packets: (sent + dropped + held).saturating_sub(accounts.duplicated),
             received_bytes: accounts.sent_bytes + held_bytes,
+            duplicated: accounts.duplicated,
+            duplicated_bytes: 0,
             sent_packets: sent,
             sent_bytes: accounts.sent_bytes,
             dropped,
@@ -142,8 +193,13 @@ impl Queue {
             backlog_bytes: held_bytes,
             drops: named(&accounts.drops),
             marks: named(&accounts.marks),
-            stats: counters(&self.last[0]),
+            stats: counters(match (self.place, self.policers.last()) {
+                (None, Some((_, _, row))) => row,
+                _ => &self.last[0],
+            }),
             sojourn_ms: None,
+            flows: vec![],
+            queues: vec![],
             utilisation: rate.map(|rate| bits_per_s / rate.0 as f64),
         }
     }

@@ -100,6 +100,13 @@ fn drops(row: &Value, mut left: u64) -> Vec<(&'static str, u64)> {
             ];
             (bins, own)
         }
+        "sfq" => {
+            let of_red = vec![
+                (Reason::RedEarly.name(), of_options(row, "prob_drop")),
+                (Reason::RedForced.name(), of_options(row, "forced_drop")),
+            ];
+            (of_red, own)
+        }
         "cake" => (vec![(Reason::AckFilter.name(), of_tins(row, "ack_drops"))], own),
         "netem" if row["dropped"].is_u64() => (vec![(Reason::Loss.name(), count("dropped"))], tail),
         _ => (vec![], own),
@@ -116,6 +123,14 @@ fn drops(row: &Value, mut left: u64) -> Vec<(&'static str, u64)> {
 /// Marks by reason where a counter means just that, else by `tc`'s own name.
 fn marks(row: &Value) -> Vec<(&'static str, u64)> {
     let mut counts = Vec::new();
+    if kind(row) == "sfq" {
+        for (reason, names) in [
+            (Reason::RedEarly, ["prob_mark", "prob_mark_head"]),
+            (Reason::RedForced, ["forced_mark", "forced_mark_head"]),
+        ] {
+            add(&mut counts, reason.name(), names.iter().map(|name| of_options(row, name)).sum());
+        }
+    }
     for name in MARKS {
         let (n, reason) = (count(row, name) + of_tins(row, name), name);
         let reason = match (kind(row), reason) {
@@ -148,6 +163,11 @@ pub(crate) fn at_depth(rows: &[Value], depth: usize) -> Option<&Value> {
     Some(row)
 }
 
+/// The counters of an action in a filter's row.
+pub(crate) fn action_at(rows: &[Value], place: usize) -> Option<&Value> {
+    rows.iter().find_map(|row| row["options"]["actions"].get(place)?.get("stats"))
+}
+
 fn kind(row: &Value) -> &str {
     row["kind"].as_str().unwrap_or_default()
 }
@@ -161,6 +181,11 @@ pub(crate) fn count(row: &Value, key: &str) -> u64 {
 /// The sum of a counter over the tins of CAKE.
 fn of_tins(row: &Value, key: &str) -> u64 {
     row["tins"].as_array().into_iter().flatten().map(|tin| count(tin, key)).sum()
+}
+
+/// Counters of SFQ, which stand among its words.
+fn of_options(row: &Value, key: &str) -> u64 {
+    row["options"][key].as_u64().unwrap_or(0)
 }
 
 /// `tc` writes some names with dashes in JSON.
@@ -186,6 +211,14 @@ pub(crate) fn counters(row: &Value) -> Totals {
                 totals.push((Cow::Owned(normal(key)), value));
             }
             _ => {}
+        }
+    }
+    if kind(row) == "sfq" {
+        let names = ["mark", "mark_head", "drop"];
+        for name in names.iter().flat_map(|what| [format!("prob_{what}"), format!("forced_{what}")])
+        {
+            let value = row["options"][&name].as_f64();
+            totals.extend(value.map(|value| (Cow::Owned(name), value)));
         }
     }
     for (n, tin) in row["tins"].as_array().into_iter().flatten().enumerate() {

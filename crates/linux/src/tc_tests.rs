@@ -35,6 +35,12 @@ fn drops_and_marks_have_the_simulators_reasons_where_a_counter_means_just_that()
         "queuedrop": 0, "childdrop": 0, "marked": 1});
     assert_eq!(of(sfb), (vec![("blue", 302), ("flow_overlimit", 130)], vec![("blue", 1)]));
     assert_eq!(of(json!({"kind": "pfifo", "drops": 9})), (vec![("tail_limit", 9)], vec![]));
+    let sfq = json!({"kind": "sfq", "drops": 9, "options": {"limit": 127, "prob_mark": 1, "prob_mark_head": 2,
+        "prob_drop": 3, "forced_mark": 4, "forced_mark_head": 5, "forced_drop": 2}});
+    assert!(counters(&sfq).0.contains(&("forced_mark_head".into(), 5.0)));
+    assert!(!counters(&sfq).0.iter().any(|(name, _)| name == "limit"));
+    let drops = vec![("red_early", 3), ("red_forced", 2), ("drops", 4)];
+    assert_eq!(of(sfq), (drops, vec![("red_early", 3), ("red_forced", 9)]));
     let head = json!({"kind": "pfifo_head_drop", "drops": 9});
     assert_eq!(of(head), (vec![("head_limit", 9)], vec![]));
 }

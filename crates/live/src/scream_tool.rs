@@ -3,15 +3,21 @@
 //! are in `scream.md` 2 and 3.
 
 mod args;
+#[cfg(target_os = "linux")]
+mod diagnosis;
 mod ecn_path;
 mod gaps;
 mod generation;
+#[cfg(target_os = "linux")]
+mod hearing;
 mod ledger;
 mod lines;
 #[cfg(target_os = "linux")]
 mod logs;
 #[cfg(target_os = "linux")]
 mod media;
+#[cfg(target_os = "linux")]
+mod notice;
 mod peer;
 mod push;
 #[cfg(target_os = "linux")]
@@ -48,8 +54,8 @@ Usage:   scream-bw-test-tx [options] receiver port
 Example: scream-bw-test-tx -ect 1 -time 30 receiver.example 30122
 
 Start the end behind a NAT or firewall first. Every 2 s there is a line with rate, loss, CE, RTT and queue
-delay; a summary ends the run, after -time or at Ctrl-C. Exit code 2: an error in the command line; 1: the
-network refused.
+delay; a summary ends the run, after -time or at Ctrl-C. What was not measured is a dash. Exit code 2: an error
+in the command line; 1: the network refused, or the receiver was not heard, at all or at the end.
 ";
 
 const HELP_HEAD_RX: &str = "\
@@ -136,7 +142,7 @@ fn buffer_hint(which: &str, got: usize) -> String {
 }
 
 /// Runs one of the programs; `args` begins with its name. The exit code: 0 after a run, 1 if the
-/// network refuses, 2 for an error in the command line.
+/// network refuses or the receiver was not heard to the end, 2 for an error in the command line.
 pub fn run(end: End, args: impl IntoIterator<Item = OsString>) -> u8 {
     let args = args.into_iter().skip(1).map(|a| a.to_string_lossy().into_owned());
     let args: Vec<String> = args.collect();

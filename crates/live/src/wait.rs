@@ -64,8 +64,9 @@ pub(crate) fn wait(
     })
 }
 
-/// SIGINT and SIGTERM as something to wait for. While it lives they do nothing else in this thread;
-/// after it they end the program as usual, so that a second one ends a slow farewell.
+/// SIGINT, SIGTERM and, unless it is ignored as under nohup, SIGHUP as something to wait for. While it
+/// lives they do nothing else in this thread; after it they end the program as usual, so that a second
+/// one ends a slow farewell.
 #[derive(Debug)]
 pub(crate) struct StopSignal {
     fd: OwnedFd,
@@ -75,13 +76,19 @@ pub(crate) struct StopSignal {
 impl StopSignal {
     #[expect(unsafe_code, reason = "no crate here has signalfd")]
     pub(crate) fn new() -> io::Result<Self> {
-        // SAFETY: both sets are ours and written before they are read; signals go through no handler.
+        // SAFETY: sets and action are ours and written before they are read; no handler is set.
         unsafe {
             let mut set: libc::sigset_t = std::mem::zeroed();
             let mut before: libc::sigset_t = std::mem::zeroed();
             libc::sigemptyset(&raw mut set);
             libc::sigaddset(&raw mut set, libc::SIGINT);
             libc::sigaddset(&raw mut set, libc::SIGTERM);
+            // A blocked signal comes even if it is ignored.
+            let mut hang_up: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(libc::SIGHUP, std::ptr::null(), &raw mut hang_up);
+            if hang_up.sa_sigaction != libc::SIG_IGN {
+                libc::sigaddset(&raw mut set, libc::SIGHUP);
+            }
             let error = libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, &raw mut before);
             if error != 0 {
                 return Err(io::Error::from_raw_os_error(error));

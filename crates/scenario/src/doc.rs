@@ -109,8 +109,12 @@ impl Doc {
             let message = "a dotted name with too many parts";
             return Err(self.error(origin, dotted, message));
         }
+        let parts = parts(dotted);
+        if let ["link", link, "forward", key] = parts[..] {
+            return self.set_forward(dotted, [link, key], &value);
+        }
         let mut node = &mut self.root;
-        for part in parts(dotted) {
+        for part in parts {
             node = match child(node, part, origin) {
                 Ok(child) => child,
                 Err(message) => {
@@ -123,6 +127,51 @@ impl Doc {
         Ok(())
     }
 }
+
+impl Doc {
+    /// `link.NAME.forward.KEY`, as in `[[schedule]]`: what the way back inherits from the file stays.
+    fn set_forward(
+        &mut self,
+        dotted: &str,
+        [link, key]: [&str; 2],
+        value: &Node,
+    ) -> Result<(), ScenarioError> {
+        let origin = value.origin;
+        let (file, shown) = (self.file.clone(), dotted.to_owned());
+        let fail = |message| ScenarioError { file, origin, key: shown, message };
+        let mut set = || -> Result<(), String> {
+            let default = DEFAULTS.iter().find(|(name, _)| *name == key).map(|(_, text)| *text);
+            let default =
+                default.ok_or_else(|| unknown("key", key, &DEFAULTS.map(|(name, _)| name)))?;
+            let node = child(child(&mut self.root, "link", origin)?, link, origin)?;
+            let before = node.entry(key).cloned();
+            let reverse = child(node, "reverse", origin)?;
+            if let Some(table) = reverse.structured() {
+                *reverse = table;
+            }
+            // No rate on the way back means neither shaper nor size table there.
+            let is_bare = reverse.entry("rate").is_some_and(|rate| rate.value.is_text("none"));
+            let inherits = !(is_bare && ["shaper", "stab"].contains(&key));
+            if reverse.entry(key).is_none() {
+                let kept = before.filter(|_| inherits).unwrap_or_else(|| Node::raw(default));
+                *child(reverse, key, origin)? = kept;
+            }
+            *child(node, key, origin)? = value.clone();
+            Ok(())
+        };
+        set().map_err(fail)
+    }
+}
+
+/// Keys of a direction of a link, and what they are if they are absent.
+const DEFAULTS: [(&str, &str); 6] = [
+    ("rate", "none"),
+    ("shaper", "none"),
+    ("stab", "none"),
+    ("qdisc", "pfifo"),
+    ("ingress", "[]"),
+    ("delay", "0s"),
+];
 
 /// The parts of a dotted name. The keys of `[sweep]`, `set` and `replace` are themselves dotted.
 fn parts(dotted: &str) -> Vec<&str> {
@@ -172,6 +221,11 @@ impl Node {
         })
     }
 
+    /// The entry of a table.
+    fn entry(&self, key: &str) -> Option<&Self> {
+        self.entries().iter().find(|(k, _)| k == key).map(|(_, node)| node)
+    }
+
     /// The text of an override.
     pub(crate) fn raw(text: &str) -> Self {
         Self { value: Value::Raw(text.to_owned()), origin: Origin::Override }
@@ -179,6 +233,11 @@ impl Node {
 }
 
 impl Value {
+    /// Whether it is this text.
+    fn is_text(&self, wanted: &str) -> bool {
+        matches!(self, Self::Text(text) | Self::Raw(text) if text == wanted)
+    }
+
     /// What a user would call it, for "got ...".
     pub(crate) fn shown(&self) -> String {
         match self {

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use sojourn_core::{Bytes, Dur};
 
 use crate::kernel::{AceFlag, CwndLimitedFlag, HystartFlag, PrrFlag};
-use crate::text::{AxisValue, Quantity, RateOrNone, Tos};
+use crate::sweep::Sweep;
+use crate::text::{Quantity, RateOrNone, Tos};
 
 type Time = Quantity<Dur>;
 type Size = Quantity<Bytes>;
@@ -31,6 +32,10 @@ pub(crate) struct File {
     /// Interval of the sampled series.
     #[serde(default = "fifty_ms")]
     pub(crate) step: Time,
+    /// How long the queues have been there, without traffic, when the scenario starts; their timers
+    /// have run since, with a phase drawn from the seed.
+    #[serde(default = "ten_s")]
+    pub(crate) queue_age: Time,
     /// Window over which the summary is taken.
     #[serde(default)]
     pub(crate) measure: MeasureTable,
@@ -53,15 +58,27 @@ pub(crate) struct File {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) schedule: Vec<ScheduleTable>,
     /// Axes of a sweep: dotted name to the values it takes. The product of all axes is run, the
-    /// first axis changing slowest.
+    /// first axis changing slowest. In `[[sweep]]` each table is an axis, whose names advance together.
     #[serde(default, skip_serializing)]
-    pub(crate) sweep: BTreeMap<String, Vec<AxisValue>>,
+    pub(crate) sweep: Sweep,
 }
 
-/// Window over which the summary is taken.
+/// Window over which the summary is taken, and `[measure.NAME]`: further ones.
+#[derive(Clone, Debug, Default, JsonSchema, Serialize)]
+pub(crate) struct MeasureTable {
+    /// Start of the window; default "0s".
+    pub(crate) from: Option<Time>,
+    /// End of the window; default the end of the run.
+    pub(crate) to: Option<Time>,
+    /// Further windows by name: letters, digits, `_` and `-`.
+    #[serde(flatten)]
+    pub(crate) windows: BTreeMap<String, WindowTable>,
+}
+
+/// A further window.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct MeasureTable {
+pub(crate) struct WindowTable {
     /// Start of the window; default "0s".
     pub(crate) from: Option<Time>,
     /// End of the window; default the end of the run.
@@ -480,6 +497,10 @@ fn zero() -> Time {
 
 fn fifty_ms() -> Time {
     Quantity(Dur::from_millis(50))
+}
+
+fn ten_s() -> Time {
+    Quantity(Dur::from_secs(10))
 }
 
 fn two_hundred_ms() -> Time {

@@ -15,10 +15,12 @@ mod flows;
 pub mod kernel;
 mod links;
 mod load;
+mod measure;
 mod ramp;
 mod resolve;
 pub mod scenario;
 mod schedule;
+mod sweep;
 mod tcp;
 mod text;
 pub mod topology;
@@ -28,10 +30,11 @@ mod write;
 
 pub use error::{Origin, ScenarioError};
 pub use file::schema;
-pub use load::{Axis, Parsed, SweepPoint, expand, load};
+pub use load::{Parsed, SweepPoint, expand, load};
 pub use scenario::{
     Change, Direction, EcnMode, Edit, Era, Flow, Link, Measure, Ping, SceMode, Scenario, Tcp,
     Tunnel,
 };
+pub use sweep::Axis;
 pub use topology::{PortSpec, Role, Route, Topology};
 pub use write::to_toml;

@@ -6,7 +6,8 @@ use crate::error::{ScenarioError, place};
 use crate::file::File;
 use crate::resolve::resolve;
 use crate::scenario::Scenario;
-use crate::text::byte_rate_warnings;
+use crate::sweep::{self, Axes, Axis};
+use crate::text::{bare_number_warnings, byte_rate_warnings};
 use crate::traces::read_traces;
 
 /// A scenario file that was understood.
@@ -20,15 +21,6 @@ pub struct Parsed {
     pub axes: Vec<Axis>,
 }
 
-/// An axis of a sweep.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Axis {
-    /// Dotted name of what varies, such as `link.bneck.rate`.
-    pub key: String,
-    /// The values, as an override would write them.
-    pub values: Vec<String>,
-}
-
 /// One run of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepPoint {
@@ -37,9 +29,6 @@ pub struct SweepPoint {
     /// The run.
     pub scenario: Scenario,
 }
-
-/// More runs than this are a slip.
-const MAX_RUNS: usize = 100_000;
 
 /// Reads a scenario file. `file_name` is for messages, and the names of trace files are relative to
 /// its folder; `overrides` are dotted names with texts, applied in order before validation. An
@@ -53,16 +42,12 @@ pub fn load(
     let scenario = scenario(&mut doc)?;
     let mut warnings = Vec::new();
     warn(&doc, &doc.root, &mut String::new(), &mut warnings);
-    for (key, values) in &axes {
+    for (key, values) in axes.iter().flatten() {
         for value in values {
             warn(&doc, value, &mut key.clone(), &mut warnings);
         }
     }
-    let axes = axes
-        .into_iter()
-        .map(|(key, values)| Axis { key, values: values.iter().map(|v| v.value.plain()).collect() })
-        .collect();
-    Ok(Parsed { scenario, warnings, axes })
+    Ok(Parsed { scenario, warnings, axes: axes.into_iter().map(Axis::of).collect() })
 }
 
 /// All runs of the file's sweep, the first axis changing slowest; one run if it has no sweep.
@@ -72,17 +57,19 @@ pub fn expand(
     overrides: &[(String, String)],
 ) -> Result<Vec<SweepPoint>, ScenarioError> {
     let (mut first, axes) = prepare(text, file_name, overrides)?;
-    let runs = axes.iter().map(|(_, values)| values.len()).product();
+    let runs = axes.iter().map(|axis| sweep::steps(axis)).product();
     let mut points = Vec::with_capacity(runs);
     for run in 0..runs {
         let mut doc = first.clone();
         let mut values = Vec::with_capacity(axes.len());
         let mut block = runs;
-        for (key, nodes) in &axes {
-            block /= nodes.len();
-            let node = &nodes[run / block % nodes.len()];
-            values.push((key.clone(), node.value.plain()));
-            doc.set(key, node.clone())?;
+        for axis in &axes {
+            block /= sweep::steps(axis);
+            for (key, nodes) in axis {
+                let node = &nodes[run / block % nodes.len()];
+                values.push((key.clone(), node.value.plain()));
+                doc.set(key, node.clone())?;
+            }
         }
         points.push(SweepPoint { values, scenario: scenario(&mut doc)? });
         // A trace is read once for all runs.
@@ -98,8 +85,6 @@ fn scenario(doc: &mut Doc) -> Result<Scenario, ScenarioError> {
     resolve(doc, &file)
 }
 
-type Axes = Vec<(String, Vec<Node>)>;
-
 /// The document with its overrides and without its sweep.
 fn prepare(
     text: &str,
@@ -111,38 +96,9 @@ fn prepare(
         doc.set(key, Node::raw(value))?;
     }
     quoted_names(&doc)?;
-    if read::<File>(&doc)?.sweep.is_empty() {
-        doc.take("sweep");
-        return Ok((doc, vec![]));
-    }
-    let entries = match doc.take("sweep") {
-        Some(Node { value: Value::Table(entries), .. }) => entries,
-        _ => vec![],
-    };
-    let mut axes = Axes::new();
-    for (key, node) in entries {
-        let shown = format!("sweep.{key}");
-        let fail = |origin, message: &str| Err(doc.error(origin, &shown, message));
-        let Value::Array(values) = node.value else {
-            return fail(node.origin, "expected an array");
-        };
-        if key == "sweep" || key.starts_with("sweep.") {
-            return fail(node.origin, "a sweep cannot vary itself");
-        }
-        // The axis stays, so that a run has the same name whether others run beside it or not.
-        let given = overrides.iter().rev().find(|(overridden, _)| *overridden == key);
-        let values = given.map_or(values, |(_, value)| vec![Node::raw(value)]);
-        let Some(first) = values.first() else {
-            return fail(node.origin, "expected at least one value");
-        };
-        let mut probe = doc.clone();
-        probe.set(&key, first.clone()).map_err(|e| ScenarioError { key: shown.clone(), ..e })?;
-        axes.push((key, values));
-        let runs = axes.iter().try_fold(1_usize, |n, (_, v)| n.checked_mul(v.len()));
-        if runs.is_none_or(|runs| runs > MAX_RUNS) {
-            return fail(node.origin, &format!("expected at most {MAX_RUNS} runs in a sweep"));
-        }
-    }
+    let is_swept = !read::<File>(&doc)?.sweep.is_empty();
+    let swept = doc.take("sweep").filter(|_| is_swept);
+    let axes = swept.map_or(Ok(vec![]), |node| sweep::axes(&doc, node, overrides))?;
     Ok((doc, axes))
 }
 
@@ -151,6 +107,10 @@ fn quoted_names(doc: &Doc) -> Result<(), ScenarioError> {
     let mut tables = Vec::new();
     for (key, node) in doc.root.entries() {
         match (key.as_str(), &node.value) {
+            ("sweep", Value::Array(items)) => {
+                let shown = |(index, item)| (format!("sweep.{index}"), item);
+                tables.extend(items.iter().enumerate().map(shown));
+            }
             ("sweep", _) => tables.push((key.clone(), node)),
             ("schedule", Value::Array(items)) => {
                 for (index, item) in items.iter().enumerate() {
@@ -200,14 +160,15 @@ fn warn(doc: &Doc, node: &Node, key: &mut String, warnings: &mut Vec<String>) {
         }
         Value::Text(text) | Value::Raw(text) => {
             let place = place(&doc.file, node.origin, key);
-            warnings.extend(byte_rate_warnings(text).map(|w| format!("{place}{w}")));
+            let bare = bare_number_warnings(key, text);
+            warnings.extend(byte_rate_warnings(text).chain(bare).map(|w| format!("{place}{w}")));
         }
         Value::Integer(_) | Value::Float(_) | Value::Bool(_) | Value::Datetime(_) => {}
     }
 }
 
 impl Node {
-    fn entries(&self) -> &[(String, Self)] {
+    pub(crate) fn entries(&self) -> &[(String, Self)] {
         match &self.value {
             Value::Table(entries) => entries,
             _ => &[],
@@ -217,7 +178,7 @@ impl Node {
 
 impl Value {
     /// The value as an override would write it.
-    fn plain(&self) -> String {
+    pub(crate) fn plain(&self) -> String {
         match self {
             Self::Text(text) | Self::Raw(text) => text.clone(),
             other => other.inline(),

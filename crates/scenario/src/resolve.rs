@@ -2,19 +2,20 @@
 
 use sojourn_core::{Dur, Time};
 
-use crate::check::{Key, between, instant, name, path, start_stop};
+use crate::check::{Key, MAX_EVENTS, between, interval, name, path, start_stop};
 use crate::doc::Doc;
 use crate::error::ScenarioError;
 use crate::file::{EcnName, File, PingTable, ProtocolName};
 use crate::flows::flows;
 use crate::links::links;
-use crate::scenario::{Measure, Ping, Scenario};
+use crate::measure::measure;
+use crate::scenario::{Ping, Scenario};
 use crate::schedule::schedule;
 use crate::tcp::tcp;
 use crate::tunnels::tunnels;
 
-/// More samples or pings than this are a slip of the unit.
-const MAX_EVENTS: u64 = 10_000_000;
+/// Timers of idle queues are served one by one; nothing is different after a longer time.
+const MAX_AGE: Dur = Dur::from_secs(100);
 
 pub(crate) fn resolve(doc: &Doc, file: &File) -> Result<Scenario, ScenarioError> {
     let top = Key::top;
@@ -31,6 +32,10 @@ pub(crate) fn resolve(doc: &Doc, file: &File) -> Result<Scenario, ScenarioError>
     let few = duration.0 / step.0 <= MAX_EVENTS;
     doc.check(few, &top("step"), &format!("expected at most {MAX_EVENTS} steps in the run"))?;
 
+    let queue_age = file.queue_age.0;
+    let most = format!("expected at most {MAX_AGE}, got {queue_age}");
+    doc.check(queue_age <= MAX_AGE, &top("queue_age"), &most)?;
+
     let links = links(doc, &file.link)?;
     let names: Vec<&str> = links.iter().map(|l| l.name.as_str()).collect();
     tcp(doc, &top("tcp"), &[&file.tcp], EcnName::AccEcn)?;
@@ -44,13 +49,16 @@ pub(crate) fn resolve(doc: &Doc, file: &File) -> Result<Scenario, ScenarioError>
         pings.push(ping(doc, &key, table, &names, duration)?);
     }
     let tunnels = tunnels(doc, &file.tunnel, &links, &flows, &pings)?;
+    let (main, windows) = measure(doc, file, end)?;
     Ok(Scenario {
         name: file.name.clone(),
         description: file.description.clone(),
         duration,
         seed: file.seed,
         step,
-        measure: measure(doc, file, end)?,
+        queue_age,
+        measure: main,
+        windows,
         schedule: schedule(doc, &file.schedule, &links, end)?,
         traces: doc.traces.clone(),
         links,
@@ -58,18 +66,6 @@ pub(crate) fn resolve(doc: &Doc, file: &File) -> Result<Scenario, ScenarioError>
         pings,
         tunnels,
     })
-}
-
-fn measure(doc: &Doc, file: &File, end: Time) -> Result<Measure, ScenarioError> {
-    let key = Key::top("measure");
-    let from = file.measure.from.map_or(Time::ZERO, instant);
-    let to = file.measure.to.map_or(end, instant);
-    let outside = |what: Time| format!("{what} is outside the run, which ends at {end}");
-    doc.check(to <= end, &key.field("to"), &outside(to))?;
-    doc.check(from < end, &key.field("from"), &outside(from))?;
-    let order = format!("the window ends at {to}, which is not after its start {from}");
-    doc.check(from < to, &key.field("to"), &order)?;
-    Ok(Measure { from, to })
 }
 
 fn ping(
@@ -80,16 +76,12 @@ fn ping(
     duration: Dur,
 ) -> Result<Ping, ScenarioError> {
     let (start, stop) = start_stop(doc, key, table.start, table.stop, Time::ZERO + duration)?;
-    let interval = table.interval.0;
-    doc.check(interval > Dur::ZERO, &key.field("interval"), "expected more than zero")?;
-    let few = duration.0 / interval.0 <= MAX_EVENTS;
-    let most = format!("expected at most {MAX_EVENTS} requests in the run");
-    doc.check(few, &key.field("interval"), &most)?;
+    interval(doc, &key.field("interval"), table.interval.0, duration)?;
     between(doc, key, "size", u64::from(table.size), 28, 65535)?;
     Ok(Ping {
         name: table.name.clone(),
         udp: matches!(table.protocol, ProtocolName::Udp),
-        interval,
+        interval: table.interval.0,
         start,
         stop,
         path: path(doc, key, table.path.as_ref(), links)?,

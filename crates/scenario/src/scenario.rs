@@ -22,8 +22,12 @@ pub struct Scenario {
     pub seed: u64,
     /// Interval of the sampled series.
     pub step: Dur,
+    /// How long the queues have been there, without traffic, when the scenario starts.
+    pub queue_age: Dur,
     /// Window of the summary.
     pub measure: Measure,
+    /// Further windows, by name.
+    pub windows: Vec<(String, Measure)>,
     /// Links in path order.
     pub links: Vec<Link>,
     /// Flows in file order.
@@ -38,6 +42,13 @@ pub struct Scenario {
     pub traces: Traces,
 }
 
+impl Scenario {
+    /// The window of the summary, then those with a name.
+    pub fn all_windows(&self) -> impl Iterator<Item = Measure> {
+        std::iter::once(self.measure).chain(self.windows.iter().map(|(_, window)| *window))
+    }
+}
+
 /// Window over which summary statistics are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measure {
@@ -45,6 +56,13 @@ pub struct Measure {
     pub from: Time,
     /// End of the window.
     pub to: Time,
+}
+
+impl Measure {
+    /// Whether it holds this instant.
+    pub fn contains(self, at: Time) -> bool {
+        self.from <= at && at < self.to
+    }
 }
 
 /// A hop between two nodes, in both directions.

@@ -9,11 +9,12 @@ use sojourn_core::{Bytes, Dur, Time};
 use crate::file::{
     DirectionName, DirectionTable, EcnName, EraName, File, FlowTable, LinkTable, MeasureTable,
     PingTable, ProtocolName, SceName, ScheduleTable, TcpTable, TunnelDscp, TunnelEcn,
-    TunnelEntropy, TunnelTable,
+    TunnelEntropy, TunnelTable, WindowTable,
 };
 use crate::scenario::{
-    Change, Direction, EcnMode, Edit, Era, Flow, Link, SceMode, Scenario, Tcp, Tunnel,
+    Change, Direction, EcnMode, Edit, Era, Flow, Link, Measure, SceMode, Scenario, Tcp, Tunnel,
 };
+use crate::sweep::Sweep;
 use crate::text::{Quantity, RateOrNone, Tos};
 
 /// The scenario as a file that [`load`](crate::load) reads back as an equal scenario. Equal
@@ -50,9 +51,11 @@ fn file(scenario: &Scenario) -> File {
         duration: Quantity(scenario.duration),
         seed: scenario.seed,
         step: Quantity(scenario.step),
+        queue_age: Quantity(scenario.queue_age),
         measure: MeasureTable {
             from: Some(since_start(scenario.measure.from)),
             to: Some(since_start(scenario.measure.to)),
+            windows: scenario.windows.iter().map(window).collect(),
         },
         tcp: common.map_or_else(TcpTable::default, tcp),
         link: scenario.links.iter().map(link).collect(),
@@ -73,12 +76,18 @@ fn file(scenario: &Scenario) -> File {
             .collect(),
         tunnel: scenario.tunnels.iter().map(|t| tunnel(t, scenario)).collect(),
         schedule: scenario.schedule.iter().map(|c| change(c, &scenario.links)).collect(),
-        sweep: BTreeMap::new(),
+        sweep: Sweep::default(),
     }
 }
 
 fn since_start(time: Time) -> Quantity<Dur> {
     Quantity(time.since(Time::ZERO))
+}
+
+fn window((name, measure): &(String, Measure)) -> (String, WindowTable) {
+    let table =
+        WindowTable { from: Some(since_start(measure.from)), to: Some(since_start(measure.to)) };
+    (name.clone(), table)
 }
 
 fn tunnel(tunnel: &Tunnel, scenario: &Scenario) -> TunnelTable {

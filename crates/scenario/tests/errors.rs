@@ -194,6 +194,27 @@ fn times_are_in_order_and_inside_the_run() {
         "\"30s\"\nmeasure = { from = \"9s\", to = \"9s\" }",
         "my.toml:3: measure.to: the window ends at 9s, which is not after its start 9s",
     );
+    edited(
+        "\"30s\"",
+        "\"30s\"\nmeasure.late = { from = \"9s\", to = \"31s\" }",
+        "my.toml:3: measure.late.to: 31s is outside the run, which ends at 30s",
+    );
+    edited(
+        "\"30s\"",
+        "\"30s\"\nmeasure.late.form = \"9s\"",
+        "my.toml:3: measure.late: unknown key \"form\" (did you mean \"from\"?); valid: from, to",
+    );
+    edited(
+        "\"30s\"",
+        "\"30s\"\nmeasure.form = \"9s\"",
+        "my.toml:3: measure.form: unknown key \"form\" (did you mean \"from\"?); valid: from, to, \
+         or a window: [measure.form]",
+    );
+    edited(
+        "\"30s\"",
+        "\"30s\"\nmeasure.\"a b\".from = \"9s\"",
+        "my.toml:3: measure.a b.name: expected letters, digits, `_` and `-`, got \"a b\"",
+    );
     appended(
         "[[schedule]]\nat = \"31s\"\nset = { \"link.bneck.rate\" = \"1Mbit\" }\n",
         "my.toml:19: schedule.0.at: 31s is after the end of the run at 30s",
@@ -222,6 +243,31 @@ fn ranges_are_stated() {
         "duration",
         "seed = -1\nduration",
         "my.toml:2: seed: expected a whole number from 0 to 18446744073709551615, got -1",
+    );
+}
+
+#[test]
+fn what_would_stop_the_clock_is_refused() {
+    let rate =
+        "my.toml:6: link.bneck.rate: expected at most 10000Gbit, got 18446744073709551615bit";
+    edited("50Mbit", "18446744073709551615bit", rate);
+    appended(
+        "[[schedule]]\nat = \"1s\"\nset = { \"link.bneck.rate\" = \"11Tbit\" }\n",
+        "my.toml:20: schedule.0.set.link.bneck.rate: expected at most 10000Gbit, got 11000Gbit",
+    );
+    for app in ["cbr", "poisson", "onoff"] {
+        let text = format!("[[flow]]\nname = \"u\"\napp = \"{app} rate 1000Tbit size 100\"\n");
+        let line = "my.toml:20: flow.u.app";
+        appended(&text, &format!("{line}: {app}: expected at most a packet per nanosecond"));
+    }
+    appended(
+        "[[flow]]\nname = \"u\"\ncc = \"cubic\"\napp = \"rrul interval 1ns\"\n",
+        "my.toml:21: flow.u.app: expected at most 10000000 requests in the run",
+    );
+    edited(
+        "duration",
+        "queue_age = \"101s\"\nduration",
+        "my.toml:2: queue_age: expected at most 100s, got 101s",
     );
 }
 
@@ -304,6 +350,25 @@ fn overrides_are_named_as_such() {
 }
 
 #[test]
+fn what_was_meant_is_said() {
+    edited(
+        "\"30s\"",
+        "\"60\"",
+        "my.toml:2: duration: expected a time such as \"20ms\", got \"60\" without a unit (write \"60s\")",
+    );
+    edited(
+        "\"30s\"",
+        "60",
+        "my.toml:2: duration: expected a time such as \"20ms\", got 60 without a unit (write \"60s\")",
+    );
+    edited(
+        "[[link]]",
+        "[link]",
+        "my.toml:4: link: there may be several: write [[link]], not [link]",
+    );
+}
+
+#[test]
 fn sweep_is_checked() {
     appended("[sweep]\nseed = []\n", "my.toml:19: sweep.seed: expected at least one value");
     appended(
@@ -314,6 +379,19 @@ fn sweep_is_checked() {
     appended(
         "[sweep]\nlink.bneck.rate = [\"1Mbit\"]\n",
         "my.toml:19: sweep.link: write the dotted name in quotes: \"link.bneck.rate\" = ...",
+    );
+    appended(
+        "[[sweep]]\nseed = [1, 2]\nstep = [\"50ms\"]\n",
+        "my.toml:20: sweep.0.step: expected 2 values, as many as \"seed\" has, which advances together \
+         with it; got 1",
+    );
+    appended(
+        "[[sweep]]\nseed = [1, 2]\n[[sweep]]\nseed = [3]\n",
+        "my.toml:21: sweep.1.seed: another axis varies it already",
+    );
+    appended(
+        "[[sweep]]\nlink.bneck.rate = [\"1Mbit\"]\n",
+        "my.toml:19: sweep.0.link: write the dotted name in quotes: \"link.bneck.rate\" = ...",
     );
     let value = format!("{BASE}[sweep]\n\"link.bneck.rate\" = [\"1Mbit\",\n  \"two\"]\n");
     assert_eq!(

@@ -120,6 +120,17 @@ fn overrides_are_read_as_the_type_of_their_key() {
 }
 
 #[test]
+fn windows_with_a_name_stand_beside_the_main_one() {
+    let text = format!("{MINIMAL}\n[measure.late]\nfrom = \"4s\"\n[measure.a-1]\nto = \"3s\"");
+    let s = parsed(&text, &[("measure.late.to", "6s"), ("measure.from", "1s")]).scenario;
+    let window = |from: u64, to: u64| Measure { from: Time(from), to: Time(to) };
+    assert_eq!(s.measure, window(1_000_000_000, 10_000_000_000));
+    let late = ("late".to_owned(), window(4_000_000_000, 6_000_000_000));
+    assert_eq!(s.windows, [("a-1".to_owned(), window(0, 3_000_000_000)), late]);
+    assert_eq!(parsed(&to_toml(&s), &[]).scenario, s);
+}
+
+#[test]
 fn size_table_is_inherited_with_the_rate_and_written() {
     let with = |overrides: &[(&str, &str)]| {
         let mut all = vec![("link.b.stab", " overhead  38 mpu 84")];
@@ -144,6 +155,90 @@ fn flow_tcp_overrides_the_files_tcp() {
     let text = MINIMAL.replace("cc = \"reno\"", "cc = \"reno\"\ntcp = { hz = 250 }");
     let s = parsed(&text, &[("tcp.hz", "100"), ("tcp.mtu", "9000")]).scenario;
     assert_eq!((s.flows[0].tcp.hz, s.flows[0].tcp.mtu), (250, 9000));
+}
+
+#[test]
+fn numbers_without_a_unit_are_warned_about_with_the_value_that_was_read() {
+    let warnings = |key: &str, value: &str| parsed(MINIMAL, &[(key, value)]).warnings;
+    let one = |key: &str, value: &str| -> String {
+        let found = warnings(key, value);
+        assert_eq!(found.len(), 1, "{key} {value}: {found:?}");
+        found[0].clone()
+    };
+    let end = "as tc reads a number without a unit (write";
+    for (key, value, is) in [
+        ("link.b.qdisc", "fq_codel target 5", format!("\"target 5\" is 5us, {end} \"target 5ms\"")),
+        ("link.b.qdisc", "netem delay 10", format!("\"delay 10\" is 10ns, {end} \"delay 10ms\"")),
+        ("link.b.qdisc", "netem delay 9ms 2", format!("\"delay 2\" is 2ns, {end} \"delay 2ms\"")),
+        (
+            "link.b.qdisc",
+            "cake bandwidth 20",
+            format!("\"bandwidth 20\" is 20bit, {end} \"bandwidth 20Mbit\""),
+        ),
+        (
+            "link.b.qdisc",
+            "htb class 1:1 rate 9Mbit leaf { codel interval 100 }",
+            format!("\"interval 100\" is 100us, {end} \"interval 100ms\""),
+        ),
+        (
+            "flow.f.cc",
+            "udp-prague init_rate 200000",
+            format!("\"init_rate 200000\" is 200kbit, {end} \"init_rate 200000Mbit\""),
+        ),
+    ] {
+        let found = warnings(key, value);
+        assert!(found.iter().any(|w| w.contains(&is)), "{value}: {found:?}");
+    }
+    assert!(one("link.b.qdisc", "stab overhead 38 mpu 84 codel target 5").contains("target 5"));
+    for quiet in
+        ["netem delay 0", "netem delay 10ms limit 100", "fq_codel flows 1 limit 5", "pfifo limit 9"]
+    {
+        assert_eq!(warnings("link.b.qdisc", quiet), [""; 0], "{quiet}");
+    }
+    let text = MINIMAL.replace("netem delay 10ms", "netem delay 10");
+    assert!(parsed(&text, &[]).warnings[0].starts_with("f.toml:11: link.b.ingress.0: "));
+    let text = format!(
+        "{MINIMAL}[[schedule]]\nat = \"1s\"\nset = {{ \"link.b.forward.qdisc\" = \"pfifo limit 5\" }}\n\
+        replace = {{ \"link.b.forward.qdisc\" = \"codel target 5\" }}\n"
+    );
+    assert!(parsed(&text, &[]).warnings[0].contains("is 5us"));
+}
+
+/// The warning and the algorithm read the same value: written out, it builds an equal queue.
+#[test]
+fn the_value_in_a_warning_is_the_one_that_every_queue_reads() {
+    use sojourn_core::aqm::Env;
+    use sojourn_core::grammar::bare_numbers;
+    use sojourn_core::{Rng, qdiscs};
+    let build = |text: &str| {
+        let env = Env::ethernet(Rng::named(0, "words"));
+        qdiscs::build(text, env).map(|qdisc| qdisc.describe())
+    };
+    let mut compared = 0;
+    for entry in qdiscs::entries() {
+        for param in entry.params {
+            for number in ["7", "3000", "2000000"] {
+                let table = |name: &str| (name == entry.name).then_some(entry.params);
+                for second in ["", " 5000"] {
+                    let key = param.name.split('|').next().unwrap();
+                    let text = format!("{} {key} {number}{second}", entry.name);
+                    let mut written = format!("{} {key}", entry.name);
+                    let bare = bare_numbers(&text, &table);
+                    if bare.is_empty() || bare.len() != 1 + usize::from(!second.is_empty()) {
+                        continue;
+                    }
+                    for bare in bare {
+                        written += &format!(" {}", bare.reading);
+                    }
+                    if let Ok(described) = build(&text) {
+                        assert_eq!(build(&written), Ok(described), "{text}: {written}");
+                        compared += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(compared > 60, "{compared}");
 }
 
 #[test]
@@ -208,7 +303,7 @@ fn sweep_runs_the_product_with_the_first_axis_slowest() {
     );
     let axes = parsed(&text, &[]).axes;
     assert_eq!(
-        axes.iter().map(|a| a.key.as_str()).collect::<Vec<_>>(),
+        axes.iter().map(|a| a.keys[0].as_str()).collect::<Vec<_>>(),
         ["link.b.rate", "seed", "flow.f.path", "flow.f.tcp"]
     );
     let points = expand(&text, "f.toml", &[]).unwrap();
@@ -230,6 +325,70 @@ fn sweep_runs_the_product_with_the_first_axis_slowest() {
     // A swept name that is overridden stays an axis, so that the run keeps the name of its values.
     assert_eq!(fixed[0].values[1], ("seed".to_owned(), "5".to_owned()));
     assert_eq!(expand(MINIMAL, "f.toml", &[]).unwrap().len(), 1);
+}
+
+#[test]
+fn names_in_one_table_of_a_sweep_advance_together() {
+    let text = format!(
+        "{MINIMAL}[[sweep]]\n\"link.b.rate\" = [\"9Mbit\", \"4Mbit\"]\n\"link.b.delay\" = [\"1ms\", \"2ms\"]\n\
+         [[sweep]]\nseed = [3, 1, 2]\n"
+    );
+    let axes = parsed(&text, &[]).axes;
+    assert_eq!(axes[0].keys, ["link.b.rate", "link.b.delay"]);
+    assert_eq!(axes[0].values, [["9Mbit", "4Mbit"], ["1ms", "2ms"]]);
+    let seen = |overrides: &[(String, String)]| -> Vec<String> {
+        let points = expand(&text, "f.toml", overrides).unwrap();
+        let words = |p: &sojourn_scenario::SweepPoint| {
+            p.values.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(" ")
+        };
+        points.iter().map(words).collect()
+    };
+    let all =
+        ["9Mbit 1ms 3", "9Mbit 1ms 1", "9Mbit 1ms 2", "4Mbit 2ms 3", "4Mbit 2ms 1", "4Mbit 2ms 2"];
+    assert_eq!(seen(&[]), all);
+    // An override picks a step; what no step has stands in all.
+    let given = |value: &str| seen(&[("link.b.rate".to_owned(), value.to_owned())]);
+    assert_eq!(given("4Mbit"), ["4Mbit 2ms 3", "4Mbit 2ms 1", "4Mbit 2ms 2"]);
+    assert_eq!(given("7Mbit")[..4], ["7Mbit 1ms 3", "7Mbit 1ms 1", "7Mbit 1ms 2", "7Mbit 2ms 3"]);
+    for point in expand(&text, "f.toml", &[]).unwrap() {
+        assert_eq!(load(&text, "f.toml", &point.values).unwrap().scenario, point.scenario);
+    }
+}
+
+#[test]
+fn an_override_of_the_forward_direction_leaves_the_way_back_as_it_was() {
+    let before = parsed(MINIMAL, &[]).scenario;
+    for (key, value) in [
+        ("rate", "9Mbit"),
+        ("shaper", "htb"),
+        ("stab", "overhead 38"),
+        ("qdisc", "codel"),
+        ("ingress", "[\"netem delay 9ms\"]"),
+        ("delay", "9ms"),
+    ] {
+        for link in &before.links {
+            let rate = format!("link.{}.rate", link.name);
+            let back = format!("link.{}.reverse.rate", link.name);
+            let name = format!("link.{}.forward.{key}", link.name);
+            for first in
+                [&[][..], &[(&*rate, "20Mbit")][..], &[(&*rate, "20Mbit"), (&*back, "none")]]
+            {
+                let was = parsed(MINIMAL, first).scenario;
+                let after = [first, &[(&*name, value)]].concat();
+                let Ok(now) = load(
+                    MINIMAL,
+                    "f.toml",
+                    &after.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect::<Vec<_>>(),
+                ) else {
+                    assert_eq!(key, "shaper", "a shaper alone needs a rate");
+                    continue;
+                };
+                let at = before.links.iter().position(|l| l.name == link.name).unwrap();
+                assert_eq!(now.scenario.links[at].reverse, was.links[at].reverse, "{after:?}");
+                assert_ne!(now.scenario.links[at].forward, was.links[at].forward, "{after:?}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -348,6 +507,7 @@ fn shipped_scenarios_are_valid() {
     let shipped = [
         "capacity-step.toml",
         "cellular-trace.toml",
+        "home.toml",
         "media.toml",
         "one-prague.toml",
         "prague-vs-cubic.toml",

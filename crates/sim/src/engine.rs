@@ -1,37 +1,45 @@
 //! The event loop. Ports and end points never see each other: the engine carries packets between
 //! them, keeps the time, and balances the accounts.
 
-use sojourn_core::aqm::{Env, Log, Qdisc};
+use sojourn_core::aqm::Log;
 use sojourn_core::impair::Medium;
-use sojourn_core::impair::tunnel::Tunnel;
-use sojourn_core::{Kind, Packet, Rate, Rng, Time, qdiscs};
-use sojourn_scenario::topology::{PortSpec, Role, Topology};
+use sojourn_core::impair::tunnel::InnerHeaders;
+use sojourn_core::{Kind, Packet, Time, qdiscs};
+use sojourn_scenario::topology::{Role, Topology};
 use sojourn_scenario::{Change, Edit, Scenario};
 use sojourn_trace::{Frames, GroupId, Metrics, Output, Recorder, Summary, Window};
 use sojourn_transport::Body;
 
+mod standstill;
 mod totals;
 
+pub use standstill::Standstill;
+
 use crate::agenda::{Item, agenda};
+use crate::build::{CHECKED, env, ports};
 use crate::events::{EventQueue, Slot};
 use crate::host::{End, ends};
 use crate::link::{Departure, Hop, Port};
 use crate::slab::Slab;
 
-/// Called with the simulated fraction of the run; returns false to stop at the next sample.
+/// Called with the simulated fraction of the run at every sample and after every few thousand
+/// events; returns false to stop there.
 pub type Progress<'a> = &'a mut dyn FnMut(f64) -> bool;
 
-/// Why building cannot fail here.
-const CHECKED: &str = "the scenario has built every algorithm once";
+/// Events between two calls of [`Progress`]: a few milliseconds of work.
+const EVENTS_PER_CALL: u64 = 4096;
 
 /// Timers per port: queue's wake-up, wire free, head of the line.
 const PORT_SLOTS: u32 = 3;
 
 /// Runs a scenario to its end, or until `progress` says stop.
 ///
+/// # Errors
+/// If time stands still.
+///
 /// # Panics
 /// If the accounts of a queue or of the network do not balance, which is a defect of the engine.
-pub fn run(scenario: &Scenario, progress: Progress<'_>) -> Output {
+pub fn run(scenario: &Scenario, progress: Progress<'_>) -> Result<Output, Standstill> {
     Engine::new(scenario).run(progress)
 }
 
@@ -39,6 +47,8 @@ struct Engine<'s> {
     scenario: &'s Scenario,
     now: Time,
     ports: Vec<Port>,
+    /// Headers of the packets in each tunnel's directions.
+    inner: Vec<InnerHeaders>,
     /// What the two directions of each link may share.
     media: Vec<Medium>,
     ends: Vec<End>,
@@ -47,6 +57,12 @@ struct Engine<'s> {
     /// Packets that arrive somewhere at this instant; those before `carried` have.
     arriving: Vec<(Hop, Packet)>,
     carried: usize,
+    /// Events since time last moved on, and how many of them, or of packets that one of them sets
+    /// off, are too many.
+    crowd: usize,
+    most: usize,
+    /// The end that has sent too many packets at this instant.
+    flooding: Option<usize>,
     log: Log,
     agenda: Vec<(Time, Item)>,
     agenda_at: usize,
@@ -56,6 +72,8 @@ struct Engine<'s> {
     /// Whether each flow was open at the last sample: its end is sampled once more.
     was_alive: Vec<bool>,
     sampled_at: Option<Time>,
+    /// Which windows are open, the main one first; packets are measured while any is.
+    open: Vec<bool>,
     measuring: bool,
     handled: u64,
     data_packets: u64,
@@ -68,7 +86,7 @@ impl<'s> Engine<'s> {
         let topology = Topology::new(scenario);
         let mut ends = ends(scenario);
         let media: Vec<Medium> = scenario.links.iter().map(|_| Medium::default()).collect();
-        let mut ports = ports(&topology, scenario, ends.len(), &media);
+        let (mut ports, inner) = ports(&topology, scenario, ends.len(), &media);
         for (n, route) in topology.flows.iter().chain(&topology.pings).enumerate() {
             for (direction, hops) in [&route.forward, &route.reverse].into_iter().enumerate() {
                 let sender = 2 * n + direction;
@@ -100,12 +118,16 @@ impl<'s> Engine<'s> {
             scenario,
             now: Time::ZERO,
             ports,
+            inner,
             media,
             ends,
             slab: Slab::default(),
             events: EventQueue::new(slots),
             arriving: Vec::with_capacity(64),
             carried: 0,
+            crowd: 0,
+            most: standstill::limit(slots),
+            flooding: None,
             log: Log::default(),
             agenda: agenda(scenario),
             agenda_at: 0,
@@ -114,6 +136,7 @@ impl<'s> Engine<'s> {
             port_groups,
             was_alive: vec![false; scenario.flows.len()],
             sampled_at: None,
+            open: vec![false; 1 + scenario.windows.len()],
             measuring: false,
             handled: 0,
             data_packets: 0,
@@ -134,9 +157,10 @@ impl<'s> Engine<'s> {
         self.agenda_slot() + 1
     }
 
-    fn run(mut self, progress: Progress<'_>) -> Output {
+    fn run(mut self, progress: Progress<'_>) -> Result<Output, Standstill> {
         let end = Time::ZERO + self.scenario.duration;
         for port in 0..self.ports.len() {
+            self.ports[port].note_capacity(self.now);
             rearm(&self.ports[port], port, self.now, &mut self.events);
         }
         self.arm_agenda();
@@ -146,9 +170,17 @@ impl<'s> Engine<'s> {
             if at > end {
                 break;
             }
-            assert!(at >= self.now, "time does not run backwards");
-            self.now = at;
+            if at > self.now {
+                (self.now, self.crowd) = (at, 0);
+            } else {
+                assert!(at == self.now, "time does not run backwards");
+                self.crowd += 1;
+                if self.crowd > self.most {
+                    return Err(self.standstill_of(slot));
+                }
+            }
             self.handled += 1;
+            let mut is_due = self.handled.is_multiple_of(EVENTS_PER_CALL);
             if slot < self.ports.len() as u32 * PORT_SLOTS {
                 self.on_port((slot / PORT_SLOTS) as usize, slot % PORT_SLOTS);
             } else if slot < self.agenda_slot() {
@@ -158,18 +190,21 @@ impl<'s> Engine<'s> {
             } else {
                 self.sample();
                 self.events.set(slot, at + self.scenario.step);
-                let total = self.scenario.duration.as_secs_f64();
-                if !progress(at.as_secs_f64() / total) {
-                    complete = false;
-                    break;
-                }
+                is_due = true;
             }
             self.carry();
+            if let Some(end) = self.flooding {
+                return Err(self.standstill_by(end));
+            }
+            if is_due && !progress(at.as_secs_f64() / self.scenario.duration.as_secs_f64()) {
+                complete = false;
+                break;
+            }
         }
         if complete {
             self.now = end;
         }
-        self.finish(complete)
+        Ok(self.finish(complete))
     }
 
     // ---- movement -------------------------------------------------------------------------
@@ -207,6 +242,9 @@ impl<'s> Engine<'s> {
                 one.clear_cwr();
             }
             one.id = self.slab.store(Body::Tcp(segment));
+            for headers in &self.inner {
+                headers.split(pkt.id, one.id, index == 0);
+            }
             self.ports[p].enqueue(self.now, one, &mut self.log);
         }
         self.injected += u64::from(pkt.segs) - 1;
@@ -255,10 +293,9 @@ impl<'s> Engine<'s> {
     fn on_port(&mut self, p: usize, timer: u32) {
         match timer {
             0 => {
-                let qdisc = &mut self.ports[p].qdisc;
-                if qdisc.wake() <= self.now {
-                    qdisc.on_wake(self.now, &mut self.log);
-                    assert!(qdisc.wake() > self.now, "`{}` serves its timer", qdisc.describe());
+                let port = &mut self.ports[p];
+                if port.wake() <= self.now {
+                    port.on_wake(self.now, &mut self.log);
                 }
                 self.pump(p);
             }
@@ -280,7 +317,7 @@ impl<'s> Engine<'s> {
             let body = self.slab.arrived(pkt);
             let end = &mut self.ends[e];
             if let Some(arrivals) = &mut end.arrivals {
-                arrivals.record(self.now, body, self.scenario.measure);
+                arrivals.record(self.now, body, self.scenario);
             }
             end.endpoint.on_packet(self.now, body, pkt.ecn());
         }
@@ -299,6 +336,12 @@ impl<'s> Engine<'s> {
     fn poll(&mut self, e: usize) {
         let end = &mut self.ends[e];
         while let Some(tx) = end.endpoint.poll(self.now) {
+            if self.arriving.len() > self.most {
+                // Nothing more is carried, and the run ends.
+                self.arriving.truncate(self.carried);
+                self.flooding = Some(e);
+                return;
+            }
             self.injected += 1;
             let pkt = end.packet(tx, &mut self.slab);
             self.arriving.push((end.first, pkt));
@@ -354,10 +397,11 @@ impl<'s> Engine<'s> {
     }
 
     fn edit(&mut self, p: usize, edit: &Edit, index: usize) {
-        let now = self.now;
-        let name = format!("{}.change{index}", self.ports[p].name);
-        let env = env(self.scenario, &name, now, &self.media[self.ports[p].link]);
         let port = &mut self.ports[p];
+        let name = format!("{}.change{index}", port.name);
+        // What is new has no age.
+        let now = port.clock(self.now);
+        let env = env(self.scenario, &name, port.role, now, port.age, &self.media[port.link]);
         match edit {
             Edit::Delay(delay) => port.delay = *delay,
             Edit::Rate(rate) if port.wire.is_some() => port.wire = Some(*rate),
@@ -373,6 +417,7 @@ impl<'s> Engine<'s> {
                 qdiscs::replace_at(&mut port.qdisc, port.wrappers, fresh, &mut self.log);
             }
         }
+        port.note_capacity(self.now);
         port.settle(&mut self.log, &mut self.slab);
     }
 
@@ -383,8 +428,7 @@ impl<'s> Engine<'s> {
         if self.sampled_at.replace(now) == Some(now) {
             return; // the run ends with a sample
         }
-        let window = self.scenario.measure;
-        self.measuring = now >= window.from && now < window.to;
+        self.open_windows(now);
         for (n, (group, cc)) in self.flow_groups.iter().enumerate() {
             let [tx, rx] = [2 * n, 2 * n + 1].map(|e| &self.ends[e].endpoint);
             let was_alive = self.was_alive.get_mut(n);
@@ -400,14 +444,14 @@ impl<'s> Engine<'s> {
             }
             let recorder = &mut self.recorder;
             let arrivals = self.ends[2 * n + 1].arrivals.as_mut();
-            if let Some((mean, max)) = arrivals.and_then(|a| a.one_way.take_step()) {
+            if let Some((mean, max)) = arrivals.and_then(|a| a.windows[0].one_way.take_step()) {
                 recorder.sample(*group, now, |probe| {
                     probe.put("one_way", "ms", mean);
                     probe.put("one_way_max", "ms", max);
                 });
             }
             let arrivals = self.ends[2 * n + 1].arrivals.as_mut();
-            let frames = arrivals.and_then(|a| a.frames.as_mut());
+            let frames = arrivals.and_then(|a| a.windows[0].frames.as_mut());
             if let Some((mean, max)) = frames.and_then(Frames::take_step) {
                 recorder.sample(*group, now, |probe| {
                     probe.put("frame_delay", "ms", mean);
@@ -424,14 +468,30 @@ impl<'s> Engine<'s> {
         }
     }
 
+    /// Opens and closes the windows that begin and end now.
+    fn open_windows(&mut self, now: Time) {
+        let open: Vec<bool> = self.scenario.all_windows().map(|w| w.contains(now)).collect();
+        if open != self.open {
+            self.close_windows();
+            self.measuring = open.contains(&true);
+            self.open = open;
+        }
+    }
+
+    /// Hands what has left lately to the windows that are open.
+    fn close_windows(&mut self) {
+        self.ports.iter_mut().for_each(|port| port.close(&self.open));
+    }
+
     fn finish(mut self, complete: bool) -> Output {
         if complete {
             self.sample();
         }
         self.assert_balanced();
+        self.close_windows();
         let window = self.scenario.measure;
-        let length = window.to.min(self.now).since(window.from);
-        let queues: Vec<_> = self.ports.iter().map(|p| p.summary(capacity(p), length)).collect();
+        let queues = self.queue_windows(0, window).into_iter().zip(&self.ports);
+        let queues: Vec<_> = queues.map(|(window, port)| port.summary(window)).collect();
         let flows = self.scenario.flows.iter().enumerate();
         let flows: Vec<_> = flows.map(|(n, _)| self.flow_summary(n)).collect();
         let pings = self.scenario.pings.iter().enumerate();
@@ -449,6 +509,7 @@ impl<'s> Engine<'s> {
             flows,
             pings,
             metrics,
+            windows: self.window_summaries(),
         };
         Output { summary, queues, series: self.recorder.into_columns() }
     }
@@ -475,66 +536,8 @@ impl<'s> Engine<'s> {
 fn rearm(port: &Port, p: usize, now: Time, events: &mut EventQueue) {
     let slot = p as u32 * PORT_SLOTS;
     // A timer that is due at this very instant still has its event to come.
-    events.set(slot, port.qdisc.wake().max(now));
+    events.set(slot, port.wake().max(now));
     if port.wire.is_some() {
         events.set(slot + 1, port.free_at(now));
     }
-}
-
-fn env(scenario: &Scenario, name: &str, now: Time, medium: &Medium) -> Env {
-    let (traces, medium) = (scenario.traces.clone(), medium.clone());
-    let rng = Rng::named(scenario.seed, name);
-    Env { name: name.to_owned(), now, traces, medium, ..Env::ethernet(rng) }
-}
-
-/// The ports with their queues. The two ends of a tunnel's direction follow one another.
-fn ports(topology: &Topology, scenario: &Scenario, ends: usize, media: &[Medium]) -> Vec<Port> {
-    let mut exit = None;
-    let port = |spec: &PortSpec| {
-        let qdisc = match spec.role {
-            Role::Ingress(_) | Role::Egress => link_queue(spec, scenario, &media[spec.link]),
-            Role::Encap(index) => {
-                let (encap, decap) = tunnel(scenario, index, spec.forward).ends();
-                exit = Some(decap);
-                encap
-            }
-            Role::Decap(_) => exit.take().expect("its ingress stands before it"),
-        };
-        Port::new(spec, qdisc, ends)
-    };
-    topology.ports.iter().map(port).collect()
-}
-
-fn link_queue(spec: &PortSpec, scenario: &Scenario, medium: &Medium) -> Box<dyn Qdisc> {
-    let env = |part: &str| env(scenario, &format!("link.{}.{part}", spec.name), Time::ZERO, medium);
-    let leaf = qdiscs::build(&spec.qdisc, env("qdisc")).expect(CHECKED);
-    let mut qdisc = match &spec.shaper {
-        Some(shaper) => qdiscs::build_shaped(shaper, leaf, &env("shaper")).expect(CHECKED),
-        None => leaf,
-    };
-    if let Some(words) = &spec.stab {
-        qdisc = qdiscs::build_sized(words, qdisc).expect(CHECKED);
-    }
-    qdisc
-}
-
-fn tunnel(scenario: &Scenario, index: usize, forward: bool) -> Tunnel {
-    let spec = &scenario.tunnels[index];
-    let mut hashes = Rng::named(scenario.seed, &format!("tunnel.{}.hash", spec.name));
-    let hashes = [hashes.u32(), hashes.u32()];
-    // Flows run between hosts 0 and 1; each tunnel has two of its own.
-    let [near, far] = [2 * index + 2, 2 * index + 3].map(|host| host as u16);
-    Tunnel {
-        mode: spec.ecn,
-        dscp: spec.dscp,
-        entropy: spec.entropy,
-        hash: hashes[usize::from(!forward)],
-        hosts: if forward { (near, far) } else { (far, near) },
-        replay_window: spec.replay_window,
-    }
-}
-
-/// The rate that bounds a port: its wire's, or its shaper's.
-fn capacity(port: &Port) -> Option<Rate> {
-    port.wire.or_else(|| port.qdisc.capacity())
 }

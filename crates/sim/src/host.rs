@@ -33,17 +33,38 @@ pub(crate) struct End {
 
 /// The receiving side of a one-way or media flow.
 pub(crate) struct Arrivals {
-    pub(crate) one_way: OneWay,
-    /// Frames, if they are media.
-    pub(crate) frames: Option<Frames>,
+    /// Within each window, the main one first; its series are of the whole run.
+    pub(crate) windows: Vec<Arrived>,
     /// How a listener judges them, if they are speech.
     pub(crate) voice: Option<Voice>,
 }
 
+/// What arrived within a window.
+#[derive(Clone)]
+pub(crate) struct Arrived {
+    pub(crate) one_way: OneWay,
+    /// Frames, if they are media.
+    pub(crate) frames: Option<Frames>,
+}
+
 impl Arrivals {
+    /// Nothing yet, in one window.
+    fn of(frames: Option<Frames>, voice: Option<Voice>) -> Self {
+        let windows = vec![Arrived { one_way: OneWay::default(), frames }];
+        Self { windows, voice }
+    }
+
     /// A packet arrives.
-    pub(crate) fn record(&mut self, now: Time, body: &Body, window: Measure) {
-        let measured = |sent: Time| window.from <= sent && sent < window.to;
+    pub(crate) fn record(&mut self, now: Time, body: &Body, scenario: &Scenario) {
+        for (arrived, window) in self.windows.iter_mut().zip(scenario.all_windows()) {
+            arrived.record(now, body, window);
+        }
+    }
+}
+
+impl Arrived {
+    fn record(&mut self, now: Time, body: &Body, window: Measure) {
+        let measured = |sent: Time| window.contains(sent);
         match body {
             Body::Udp(d) => {
                 self.one_way.record(now, d.seq, d.sent, measured(d.sent));
@@ -119,9 +140,7 @@ fn flow_ends(flow: &Flow, index: usize, seed: u64) -> [End; 2] {
     let pair = |ends| pair(&flow.name, index, seed, flow.opens_far, ends);
     if let App::Media(media) = &app {
         let mut ends = pair(media_ends(flow, media, seed, stream("source")));
-        let frames = Some(Frames::default());
-        ends[1].arrivals =
-            Some(Box::new(Arrivals { one_way: OneWay::default(), frames, voice: None }));
+        ends[1].arrivals = Some(Box::new(Arrivals::of(Some(Frames::default()), None)));
         return ends;
     }
     let App::Udp(source) = &app else {
@@ -136,8 +155,7 @@ fn flow_ends(flow: &Flow, index: usize, seed: u64) -> [End; 2] {
     };
     let sender = app::udp::Sender::new(source.as_ref(), flow.tos, stream("source"));
     let mut ends = pair([Box::new(sender), Box::new(app::udp::Receiver::default())]);
-    let arrivals = Arrivals { one_way: OneWay::default(), frames: None, voice: source.voice() };
-    ends[1].arrivals = Some(Box::new(arrivals));
+    ends[1].arrivals = Some(Box::new(Arrivals::of(None, source.voice())));
     ends
 }
 
@@ -243,6 +261,10 @@ pub(crate) fn ends(scenario: &Scenario) -> Vec<End> {
     let pings = scenario.pings.iter().enumerate();
     let pings = pings.flat_map(|(i, p)| ping_ends(p, offset + i, scenario.seed));
     let mut ends: Vec<End> = flows.chain(pings).collect();
+    for arrivals in ends.iter_mut().filter_map(|end| end.arrivals.as_mut()) {
+        let first = arrivals.windows[0].clone();
+        arrivals.windows.resize(1 + scenario.windows.len(), first);
+    }
     for (borrower, flow) in scenario.flows.iter().enumerate() {
         if let Some(lender) = flow.hash_of {
             for direction in 0..2 {

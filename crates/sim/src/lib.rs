@@ -3,6 +3,7 @@
 #![warn(missing_docs)]
 
 mod agenda;
+mod build;
 mod engine;
 mod events;
 mod host;
@@ -10,4 +11,4 @@ mod kernel;
 mod link;
 mod slab;
 
-pub use engine::{Progress, run};
+pub use engine::{Progress, Standstill, run};

@@ -5,9 +5,10 @@ use std::collections::VecDeque;
 
 use sojourn_core::aqm::{Backlog, Event, Log, Qdisc, Reason, Stats};
 use sojourn_core::{Dur, FlowId, Packet, Probe, Rate, Time};
+use sojourn_scenario::Measure;
 use sojourn_scenario::topology::{PortSpec, Role};
-use sojourn_trace::summary::Totals;
-use sojourn_trace::{DelayHistogram, QueueSummary};
+use sojourn_trace::summary::{QueueWindow, Totals};
+use sojourn_trace::{QueueSummary, Sojourn};
 use sojourn_transport::Body;
 
 use crate::slab::Slab;
@@ -62,6 +63,8 @@ pub(crate) struct Port {
     /// Bytes that a packet gains on arrival: at the ends of a tunnel its outer headers come and go.
     growth: i32,
     pub(crate) qdisc: Box<dyn Qdisc>,
+    /// How far the queue's clock is ahead of the scenario's: its age at the start.
+    pub(crate) age: Dur,
     /// Shaper and size table around the queue that scheduled changes mean.
     pub(crate) wrappers: usize,
     pub(crate) wire: Option<Rate>,
@@ -82,8 +85,12 @@ pub(crate) struct Port {
     marked: u64,
     drops: [u64; Reason::COUNT],
     marks: [u64; Reason::COUNT],
-    sojourn: DelayHistogram,
-    window_bytes: u64,
+    /// What has left since the set of windows last changed, and what left within each: first the
+    /// main window, then those with a name.
+    recent: Sojourn,
+    windows: Vec<Sojourn>,
+    /// What bounds what leaves, from each instant on.
+    capacities: Vec<(Time, Option<Rate>)>,
     recent_sojourn: Dur,
     recent_packets: u64,
 }
@@ -94,7 +101,13 @@ fn is_watched(watched: &[bool], pkt: &Packet) -> bool {
 }
 
 impl Port {
-    pub(crate) fn new(spec: &PortSpec, qdisc: Box<dyn Qdisc>, flows: usize) -> Self {
+    pub(crate) fn new(
+        spec: &PortSpec,
+        qdisc: Box<dyn Qdisc>,
+        age: Dur,
+        flows: usize,
+        windows: usize,
+    ) -> Self {
         Self {
             name: spec.name.clone(),
             link: spec.link,
@@ -102,6 +115,7 @@ impl Port {
             role: spec.role,
             growth: spec.growth,
             qdisc,
+            age,
             wrappers: usize::from(spec.shaper.is_some()) + usize::from(spec.stab.is_some()),
             wire: spec.wire,
             delay: spec.delay,
@@ -117,11 +131,34 @@ impl Port {
             marked: 0,
             drops: [0; Reason::COUNT],
             marks: [0; Reason::COUNT],
-            sojourn: DelayHistogram::default(),
-            window_bytes: 0,
+            recent: Sojourn::new(flows / 2),
+            windows: vec![Sojourn::new(flows / 2); windows],
+            capacities: Vec::new(),
             recent_sojourn: Dur::ZERO,
             recent_packets: 0,
         }
+    }
+
+    /// `now` on the queue's clock.
+    #[inline]
+    pub(crate) fn clock(&self, now: Time) -> Time {
+        now + self.age
+    }
+
+    /// When the queue's timer fires.
+    #[inline]
+    pub(crate) fn wake(&self) -> Time {
+        match self.qdisc.wake() {
+            Time::NEVER => Time::NEVER,
+            at => Time(at.0.saturating_sub(self.age.0)),
+        }
+    }
+
+    /// Serves the queue's timer.
+    pub(crate) fn on_wake(&mut self, now: Time, log: &mut Log) {
+        let clock = self.clock(now);
+        self.qdisc.on_wake(clock, log);
+        assert!(self.qdisc.wake() > clock, "`{}` serves its timer", self.qdisc.describe());
     }
 
     pub(crate) fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
@@ -129,7 +166,7 @@ impl Port {
             pkt.len = pkt.len.wrapping_add_signed(self.growth * i32::from(pkt.segs));
         }
         self.received.add(&pkt);
-        self.qdisc.enqueue(now, pkt, log);
+        self.qdisc.enqueue(self.clock(now), pkt, log);
     }
 
     /// The next packet that leaves the queue at `now`, with the time of its arrival at the next
@@ -144,19 +181,27 @@ impl Port {
         if self.busy_until > now {
             return None;
         }
-        let pkt = self.qdisc.dequeue(now, log)?;
-        let sojourn = now.since(pkt.stamp);
+        let clock = self.clock(now);
+        let mut pkt = self.qdisc.dequeue(clock, log)?;
+        let (sojourn, side) = (clock.since(pkt.stamp), pkt.take_side());
         self.sent.add(&pkt);
         self.recent_sojourn += sojourn;
         self.recent_packets += 1;
         if measuring {
-            self.sojourn.record(sojourn);
-            self.window_bytes += u64::from(pkt.len);
+            self.recent.record(pkt.flow, side, pkt.len, sojourn);
         }
         if let Some(rate) = self.wire {
             self.busy_until = now + rate.time_for(u64::from(pkt.len));
         }
         Some((self.busy_until.max(now) + self.delay, pkt))
+    }
+
+    /// Adds what has left lately to the windows that were open meanwhile.
+    pub(crate) fn close(&mut self, open: &[bool]) {
+        for (window, _) in self.windows.iter_mut().zip(open).filter(|(_, open)| **open) {
+            window.add(&self.recent);
+        }
+        self.recent.clear();
     }
 
     /// Puts a packet on the line; true if it is the only one there.
@@ -287,8 +332,51 @@ impl Port {
         text
     }
 
-    /// Accounts and statistics at the end of the run.
-    pub(crate) fn summary(&self, capacity: Option<Rate>, window: Dur) -> QueueSummary {
+    /// The rate that bounds what leaves: the wire's, or the shaper's.
+    pub(crate) fn capacity(&self) -> Option<Rate> {
+        self.wire.or_else(|| self.qdisc.capacity())
+    }
+
+    /// Notes the rate that is in force from `now` on.
+    pub(crate) fn note_capacity(&mut self, now: Time) {
+        self.capacities.push((now, self.capacity()));
+    }
+
+    /// Bits that the rates in force have allowed until `now` within a window; none if some time
+    /// had no rate.
+    fn allowed(&self, window: Measure, now: Time) -> Option<f64> {
+        let ends = self.capacities.iter().skip(1).map(|(at, _)| *at).chain([now]);
+        let parts = self.capacities.iter().zip(ends).map(|((from, rate), end)| {
+            match end.min(window.to).since((*from).max(window.from)) {
+                Dur::ZERO => Some(0.0),
+                length => rate.map(|rate| rate.0 as f64 * length.as_secs_f64()),
+            }
+        });
+        parts.sum::<Option<f64>>().filter(|bits| *bits > 0.0)
+    }
+
+    /// Statistics until `now` of the window with this number; `name` tells the flow or ping of a
+    /// number.
+    pub(crate) fn window(
+        &self,
+        number: usize,
+        window: Measure,
+        now: Time,
+        name: impl Fn(usize) -> String,
+    ) -> QueueWindow {
+        let sojourn = &self.windows[number];
+        let allowed = self.allowed(window, now);
+        QueueWindow {
+            name: self.name.clone(),
+            sojourn_ms: sojourn.statistics(),
+            flows: sojourn.flows(name),
+            queues: sojourn.sides(),
+            utilisation: allowed.map(|bits| sojourn.bytes() as f64 * 8.0 / bits),
+        }
+    }
+
+    /// Accounts at the end of the run, and the statistics of a window.
+    pub(crate) fn summary(&self, window: QueueWindow) -> QueueSummary {
         let held = self.qdisc.backlog();
         let mut stats = Stats::default();
         self.qdisc.stats(&mut stats);
@@ -296,14 +384,13 @@ impl Port {
             let named = Reason::ALL.iter().zip(counts).filter(|(_, n)| **n > 0);
             named.map(|(r, n)| (r.name(), *n as f64)).collect::<Totals>()
         };
-        let utilisation = capacity
-            .filter(|_| window > Dur::ZERO)
-            .map(|rate| self.window_bytes as f64 / (rate.0 as f64 / 8.0 * window.as_secs_f64()));
         QueueSummary {
-            name: self.name.clone(),
+            name: window.name,
             qdisc: self.describe(),
             received_packets: self.received.packets,
             received_bytes: self.received.bytes,
+            duplicated: self.duplicated.packets,
+            duplicated_bytes: self.duplicated.bytes,
             sent_packets: self.sent.packets,
             sent_bytes: self.sent.bytes,
             dropped: self.dropped.packets,
@@ -314,8 +401,10 @@ impl Port {
             drops: reasons(&self.drops),
             marks: reasons(&self.marks),
             stats: Totals(stats.0),
-            sojourn_ms: self.sojourn.statistics(),
-            utilisation,
+            sojourn_ms: window.sojourn_ms,
+            flows: window.flows,
+            queues: window.queues,
+            utilisation: window.utilisation,
         }
     }
 }

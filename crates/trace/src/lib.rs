@@ -12,6 +12,7 @@ pub mod one_way;
 pub mod output;
 pub mod record;
 pub mod rfc5166;
+pub mod sojourn;
 pub mod summary;
 
 pub use completion::Completions;
@@ -23,4 +24,5 @@ pub use one_way::{OneWay, OneWaySummary, Voice};
 pub use output::{Output, Summary, Window};
 pub use record::{Column, GroupId, Recorder};
 pub use rfc5166::Metrics;
-pub use summary::{FlowSummary, PingSummary, QueueSummary};
+pub use sojourn::Sojourn;
+pub use summary::{FlowSummary, PingSummary, QueueSummary, WindowSummary};

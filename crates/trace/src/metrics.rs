@@ -49,25 +49,71 @@ fn percentile(sorted: &[f64], q: f64) -> f64 {
     sorted[below] + (sorted[above] - sorted[below]) * (rank - below as f64)
 }
 
-/// Low bits of a delay that a bucket tells apart: 2^-10 of it.
-const FINE_BITS: u32 = 10;
 /// Delays are told apart up to 2^40 ns, 18 minutes.
-const BUCKETS: usize = (40 - FINE_BITS as usize + 1) << FINE_BITS;
+const RANGE_BITS: u32 = 40;
 
-/// The bucket of a delay: its leading 11 bits, and how many more it has. Below 2^11 ns each has its own,
-/// but none counts as one nanosecond.
+/// Buckets of a histogram that tells delays apart by 2^-`fine` of their size.
+pub(crate) const fn buckets(fine: u32) -> usize {
+    ((RANGE_BITS - fine + 1) as usize) << fine
+}
+
+/// The bucket of a delay: its leading `fine` + 1 bits, and how many more it has. Below 2^(`fine` + 1) ns
+/// each has its own, but none counts as one nanosecond.
 #[inline]
-fn bucket(delay: Dur) -> usize {
+pub(crate) fn bucket(fine: u32, delay: Dur) -> usize {
     let ns = delay.0.max(1);
-    let more = 63 - FINE_BITS - (ns | 1 << FINE_BITS).leading_zeros();
-    (((more as usize) << FINE_BITS) + (ns >> more) as usize).min(BUCKETS - 1)
+    let more = 63 - fine - (ns | 1 << fine).leading_zeros();
+    (((more as usize) << fine) + (ns >> more) as usize).min(buckets(fine) - 1)
 }
 
 /// The longest delay in a bucket.
-fn upper_edge(bucket: usize) -> Dur {
-    let more = (bucket >> FINE_BITS).saturating_sub(1);
-    Dur((((bucket - (more << FINE_BITS)) as u64 + 1) << more) - 1)
+fn upper_edge(fine: u32, bucket: usize) -> Dur {
+    let more = (bucket >> fine).saturating_sub(1);
+    Dur((((bucket - (more << fine)) as u64 + 1) << more) - 1)
 }
+
+/// Packets per bucket, and what is known of them exactly.
+pub(crate) struct Counted<'c> {
+    pub(crate) fine: u32,
+    pub(crate) counts: &'c [u32],
+    pub(crate) packets: u64,
+    pub(crate) total: u128,
+    pub(crate) max: Dur,
+}
+
+impl Counted<'_> {
+    /// The delay that this share of the packets does not exceed.
+    fn quantile(&self, share: f64) -> Dur {
+        let wanted = (share * self.packets as f64).ceil() as u64;
+        let mut within = 0;
+        let reaches = |n: &u32| {
+            within += u64::from(*n);
+            within >= wanted.max(1)
+        };
+        let bucket = self.counts.iter().position(reaches).unwrap_or(self.counts.len() - 1);
+        // A bucket's upper edge may lie above the largest delay.
+        upper_edge(self.fine, bucket).min(self.max)
+    }
+
+    /// The statistics, `None` without packets.
+    pub(crate) fn statistics(&self) -> Option<DelayStatistics> {
+        let quantile = |share: f64| self.quantile(share).as_millis_f64();
+        (self.packets > 0).then(|| DelayStatistics {
+            n: self.packets,
+            mean: self.total as f64 / self.packets as f64 / 1e6,
+            p50: quantile(0.5),
+            p90: quantile(0.9),
+            p95: quantile(0.95),
+            p99: quantile(0.99),
+            p999: quantile(0.999),
+            max: self.max.as_millis_f64(),
+        })
+    }
+}
+
+/// Low bits of a delay that a bucket tells apart: 2^-10 of it.
+const FINE_BITS: u32 = 10;
+const BUCKETS: usize = buckets(FINE_BITS);
 
 /// Delays of individual packets: exact count, mean and maximum, percentiles with a relative
 /// resolution of 0.1 %.
@@ -90,6 +136,8 @@ pub struct DelayStatistics {
     pub mean: f64,
     /// Median.
     pub p50: f64,
+    /// 90th percentile.
+    pub p90: f64,
     /// 95th percentile.
     pub p95: f64,
     /// 99th percentile.
@@ -111,7 +159,7 @@ impl DelayHistogram {
     /// Counts one packet.
     #[inline]
     pub fn record(&mut self, delay: Dur) {
-        self.counts[bucket(delay)] += 1;
+        self.counts[bucket(FINE_BITS, delay)] += 1;
         self.packets += 1;
         self.total += u128::from(delay.0);
         self.min = self.min.min(delay);
@@ -128,36 +176,39 @@ impl DelayHistogram {
         if self.max <= limit {
             return 0;
         }
-        let within: u64 = self.counts[..=bucket(limit)].iter().map(|n| u64::from(*n)).sum();
+        let within: u64 =
+            self.counts[..=bucket(FINE_BITS, limit)].iter().map(|n| u64::from(*n)).sum();
         self.packets - within
     }
 
-    /// The delay that this share of the packets does not exceed.
-    fn quantile(&self, share: f64) -> Dur {
-        let wanted = (share * self.packets as f64).ceil() as u64;
-        let mut within = 0;
-        let reaches = |n: &u32| {
-            within += u64::from(*n);
-            within >= wanted.max(1)
-        };
-        let bucket = self.counts.iter().position(reaches).unwrap_or(BUCKETS - 1);
-        // A bucket's upper edge may lie above the largest delay.
-        upper_edge(bucket).min(self.max)
+    /// Adds what another has counted.
+    pub fn add(&mut self, other: &Self) {
+        if other.packets == 0 {
+            return;
+        }
+        for (sum, n) in self.counts.iter_mut().zip(&other.counts) {
+            *sum += n;
+        }
+        self.packets += other.packets;
+        self.total += other.total;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        if self.packets > 0 {
+            self.counts.fill(0);
+            (self.packets, self.total) = (0, 0);
+            (self.min, self.max) = (Dur(u64::MAX), Dur::ZERO);
+        }
     }
 
     /// The statistics, `None` without packets.
     pub fn statistics(&self) -> Option<DelayStatistics> {
-        let packets = self.packets;
-        let quantile = |share: f64| self.quantile(share).as_millis_f64();
-        (packets > 0).then(|| DelayStatistics {
-            n: packets,
-            mean: self.total as f64 / packets as f64 / 1e6,
-            p50: quantile(0.5),
-            p95: quantile(0.95),
-            p99: quantile(0.99),
-            p999: quantile(0.999),
-            max: self.max.as_millis_f64(),
-        })
+        let Self { counts, packets, total, max, .. } = self;
+        let (packets, total, max) = (*packets, *total, *max);
+        Counted { fine: FINE_BITS, counts, packets, total, max }.statistics()
     }
 }
 
@@ -187,19 +238,38 @@ mod tests {
         let s = h.statistics().expect("a thousand packets");
         assert!((s.p50 - 0.5).abs() < 0.001);
         assert_eq!((s.mean, s.max), (0.5005, 1.0));
+        assert!((s.p90 - 0.9).abs() < 0.001 && (s.p999 - 0.999).abs() < 0.001);
     }
 
     #[test]
-    fn buckets_follow_one_another_and_are_a_thousandth_wide() {
-        for index in 1..BUCKETS {
-            let (first, last) = (upper_edge(index - 1).0 + 1, upper_edge(index).0);
-            assert_eq!((bucket(Dur(first)), bucket(Dur(last))), (index, index));
-            assert!(last - first <= first >> FINE_BITS, "{first} to {last}");
+    fn buckets_follow_one_another_and_are_as_wide_as_they_say() {
+        for fine in [6, FINE_BITS] {
+            let last = buckets(fine) - 1;
+            for index in 1..=last {
+                let (low, high) = (upper_edge(fine, index - 1).0 + 1, upper_edge(fine, index).0);
+                assert_eq!((bucket(fine, Dur(low)), bucket(fine, Dur(high))), (index, index));
+                assert!(high - low <= low >> fine, "{low} to {high}");
+            }
+            let most = (upper_edge(fine, last).0, bucket(fine, Dur(u64::MAX)));
+            assert_eq!(most, ((1 << 40) - 1, last));
         }
-        assert_eq!(
-            (upper_edge(BUCKETS - 1).0, bucket(Dur(u64::MAX))),
-            ((1 << 40) - 1, BUCKETS - 1)
-        );
+    }
+
+    #[test]
+    fn histograms_add_up_and_forget() {
+        let of = |range: std::ops::Range<u64>| {
+            let mut h = DelayHistogram::default();
+            range.for_each(|us| h.record(Dur::from_micros(us)));
+            h
+        };
+        let (mut sum, whole) = (of(1..400), of(1..1001));
+        sum.add(&of(400..1001));
+        let text = |h: &DelayHistogram| format!("{:?}", h.statistics());
+        assert_eq!((text(&sum), sum.min()), (text(&whole), whole.min()));
+        sum.clear();
+        assert!(sum.statistics().is_none() && sum.min().is_none());
+        sum.add(&whole);
+        assert_eq!(text(&sum), text(&whole));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::record::Column;
 use crate::rfc5166::Metrics;
-use crate::summary::{FlowSummary, PingSummary, QueueSummary};
+use crate::summary::{FlowSummary, PingSummary, QueueSummary, WindowSummary};
 
 /// The measuring window in seconds.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -51,6 +51,9 @@ pub struct Summary {
     pub pings: Vec<PingSummary>,
     /// The run under the headings of RFC 5166.
     pub metrics: Metrics,
+    /// The named windows in the order of their names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub windows: Vec<WindowSummary>,
 }
 
 impl Output {

@@ -11,6 +11,7 @@ use crate::frames::FrameSummary;
 use crate::marks::Marks;
 use crate::metrics::{DelayStatistics, Statistics};
 use crate::one_way::OneWaySummary;
+use crate::sojourn::Named;
 
 /// Named totals that serialise as a JSON object in their own order.
 #[derive(Clone, Debug, Default)]
@@ -112,6 +113,11 @@ pub struct QueueSummary {
     pub received_packets: u64,
     /// Bytes that entered.
     pub received_bytes: u64,
+    /// Packets that the queue has added, netem's duplicates: what entered and what was added is
+    /// what left, was dropped or is held.
+    pub duplicated: u64,
+    /// Bytes of these.
+    pub duplicated_bytes: u64,
     /// Packets that left.
     pub sent_packets: u64,
     /// Bytes that left.
@@ -134,6 +140,79 @@ pub struct QueueSummary {
     pub stats: Totals,
     /// Time from enqueue to dequeue of packets that left within the window, ms.
     pub sojourn_ms: Option<DelayStatistics>,
-    /// Bytes that left within the window over the capacity at the end of the run.
+    /// The same of each flow and ping; percentiles to 1.6 %.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flows: Vec<Named>,
+    /// The same of the L and the C queue of a dual queue.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub queues: Vec<Named>,
+    /// Bytes that left within the window over those that the rates in force allowed.
+    pub utilisation: Option<f64>,
+}
+
+/// Statistics over one of the named windows, under the names of the summary over the main one.
+#[derive(Debug, Serialize)]
+pub struct WindowSummary {
+    /// Name in the scenario.
+    pub name: String,
+    /// Start.
+    pub from_s: f64,
+    /// End.
+    pub to_s: f64,
+    /// Flows in scenario order.
+    pub flows: Vec<FlowWindow>,
+    /// Pings in scenario order.
+    pub pings: Vec<PingWindow>,
+    /// Queues.
+    pub queues: Vec<QueueWindow>,
+}
+
+/// A flow within a window.
+#[derive(Debug, Serialize)]
+pub struct FlowWindow {
+    /// Name.
+    pub name: String,
+    /// Bytes delivered in order to the receiver's application, per second.
+    pub goodput_mbps: f64,
+    /// `ss` delivery rate, sampled.
+    pub delivery_rate_mbps: Option<Statistics>,
+    /// `ss` smoothed RTT, sampled.
+    pub rtt_ms: Option<Statistics>,
+    /// Congestion window, sampled.
+    pub cwnd_segments: Option<Statistics>,
+    /// One-way delay and loss of a UDP flow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub one_way: Option<OneWaySummary>,
+    /// What a media flow's encoder and frames did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub media: Option<MediaSummary>,
+    /// Completion times of transfers or responses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub completions: Option<Completions>,
+}
+
+/// A ping within a window.
+#[derive(Debug, Serialize)]
+pub struct PingWindow {
+    /// Name.
+    pub name: String,
+    /// Round-trip times of replies that arrived.
+    pub rtt_ms: Option<Statistics>,
+}
+
+/// A queue within a window.
+#[derive(Debug, Serialize)]
+pub struct QueueWindow {
+    /// Name of the port.
+    pub name: String,
+    /// Time from enqueue to dequeue, ms.
+    pub sojourn_ms: Option<DelayStatistics>,
+    /// The same of each flow and ping.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flows: Vec<Named>,
+    /// The same of the L and the C queue of a dual queue.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub queues: Vec<Named>,
+    /// Bytes that left over those that the rates in force allowed.
     pub utilisation: Option<f64>,
 }

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
-import threading
+import warnings
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 from cyclopts import App, CycloptsError, Parameter
+from cyclopts.completion.detect import ShellDetectionError, detect_shell
 
 from sojourn import _core
 from sojourn.cli import comparisons, plots, runs, tools, words
@@ -51,8 +54,30 @@ app.command(importers := App(name="import", help="Turn results of other tools in
 importers.command(tools.import_flent, name="flent")
 app.command(exporters := App(name="export", help="Write runs in the formats of other tools."))
 exporters.command(tools.export_flent, name="flent")
+exporters.command(tools.export_csv, name="csv")
 app.command(kernel := App(name="kernel", help="Make the Linux kernel of the engine `linux`."))
 kernel.command(tools.kernel_build, name="build")
+
+
+@app.command(name="--install-completion")
+def install_completion(shell: Literal["bash", "zsh", "fish"] | None = None, /) -> int:
+    """Let the shell complete verbs, options and files, from its next start on.
+
+    Example: `sojourn --install-completion`
+
+    Args:
+        shell: Shell to install for; default the one that this runs in.
+    """
+    try:
+        chosen = shell or detect_shell()
+    except ShellDetectionError:
+        raise UsageError("--install-completion: expected one of bash, zsh, fish; the shell did not tell") from None
+    file = app.install_completion(shell=chosen)
+    if chosen == "bash":  # what a verb's arguments name are mostly files
+        script = file.read_text(encoding="utf-8")
+        file.write_text(script.replace("complete -F", "complete -o default -F"), encoding="utf-8")
+    print(file)
+    return OK
 
 
 def call(arguments: Sequence[str] | None = None) -> int:
@@ -78,11 +103,20 @@ def call(arguments: Sequence[str] | None = None) -> int:
 
 def main() -> None:
     """Entry point of the console script."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    code = call()
-    if code == INTERRUPTED and threading.active_count() > 1:
-        os._exit(code)  # a second interrupt: leave the runs that are still stopping
-    sys.exit(code)
+    if not sys.warnoptions:  # what libraries warn of is ours to mend; PYTHONWARNINGS=default shows it
+        warnings.simplefilter("ignore")
+        logging.disable(logging.WARNING)
+    signal.signal(signal.SIGTERM, _interrupt)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell's background job ignores it
+        signal.signal(signal.SIGINT, _interrupt)
+    sys.exit(call())
+
+
+def _interrupt(_number: int, _frame: object) -> None:
+    """The first interrupt lets runs write what they have; the next one is the system's, which asks nobody."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    raise KeyboardInterrupt
 
 
 def _is_the_users(error: Exception) -> bool:

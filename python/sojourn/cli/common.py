@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from sojourn.run import check_variant, find
+from sojourn.estimate import shown, wall_s
+from sojourn.run import Job, check_variant, find
 from sojourn.scenario import Resolved, Scenario
+from sojourn.text import harmless, shortened
 
 OK, FAILED, MISUSE, SOME_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 LATEST = Path("results/latest")
+
+#: More runs than these, or longer ones, are announced before they start.
+MANY_RUNS, LONG_S = 50, 600.0
 
 AtLeastOne = Parameter(validator=Number(gte=1))
 Json = Annotated[bool, Parameter(name="--json")]
@@ -59,6 +66,20 @@ def one_run(target: str, settings: dict[str, str]) -> Resolved:
     return runs[0]
 
 
+def agreed(todo: Sequence[Job], *, engine: str, jobs: int | None, yes: bool) -> bool:
+    """Announces many or long runs; asks where somebody is there to answer."""
+    cores = jobs or os.cpu_count() or 1
+    time_s = wall_s(todo, engine, cores)
+    if len(todo) <= MANY_RUNS and time_s <= LONG_S:
+        return True
+    counted = f"{len(todo)} run{'' if len(todo) == 1 else 's'}, {shown(time_s)} {cores} at a time"
+    if yes or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        say(f"{counted}, less what is there already")
+        return True
+    print(f"sojourn: {counted}, less what is there already; start? [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
 def expect(path: Path) -> None:
     """Refuses results that are not there."""
     if not path.exists():
@@ -81,11 +102,6 @@ def written(path: Path, *, as_json: bool) -> int:
     return OK
 
 
-def printable(text: str) -> str:
-    """The text without characters that move the cursor or hide others: what results say is not ours."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
-
-
 def print_json(document: object) -> None:
     """Answers a program."""
     print(json.dumps(document, indent=2, ensure_ascii=False))
@@ -93,4 +109,4 @@ def print_json(document: object) -> None:
 
 def say(line: str) -> None:
     """Tells the user on stderr."""
-    print(f"sojourn: {line}", file=sys.stderr)
+    print(f"sojourn: {shortened(harmless(line))}", file=sys.stderr)

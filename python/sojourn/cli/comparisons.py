@@ -11,18 +11,23 @@ from cyclopts import Parameter
 
 from sojourn.cli.common import (
     LATEST,
+    OK,
+    SOME_FAILED,
     AtLeastOne,
     Json,
     Out,
     Output,
     Set,
     UsageError,
+    agreed,
     expect,
     overrides,
+    say,
     slug,
     written,
 )
 from sojourn.run import Job, execute, new_folder, on_linux, plan
+from sojourn.text import harmless
 
 
 def compare(
@@ -33,8 +38,10 @@ def compare(
     engines: str | None = None,
     set_: Set = None,
     out: Out = None,
+    seeds: Annotated[int, AtLeastOne] = 1,
     report: Path | None = None,
     only: str | None = None,
+    yes: bool = False,
     as_json: Json = False,
 ) -> int:
     """Lay results over measured data or over other results, run by run; or one engine over the other.
@@ -48,8 +55,10 @@ def compare(
         engines: Run A on both engines, as `sim,linux`, and compare over the scenario's window.
         set_: With --engines: change a value of every scenario; repeatable.
         out: With --engines: folder of the results, one below it for each engine; default a new one.
+        seeds: With --engines: repeat with so many consecutive seeds, and compare means.
         report: HTML report to write.
         only: Regular expression over run ids.
+        yes: With --engines: do not ask before more than 50 runs or 10 minutes.
         as_json: Print one JSON document.
     """
     from sojourn.compare import Comparison, names_of
@@ -58,9 +67,9 @@ def compare(
     first: Path
     second: Path | None
     if engines:
-        first, second, other = _both(engines, a, b, overrides(set_), out)
-    elif set_ or out:
-        raise UsageError(f"{'--set' if set_ else '--out'}: only with --engines")
+        first, second, other = _both(engines, a, b, overrides(set_), out, seeds, yes=yes)
+    elif set_ or out or seeds > 1:
+        raise UsageError(f"{'--set' if set_ else '--out' if out else '--seeds'}: only with --engines")
     else:
         first, second = Path(a) if a else LATEST, b
         other = b.resolve().name if b else "the testbed"
@@ -69,7 +78,8 @@ def compare(
     def page(file: Path, comparison: Comparison) -> None:
         from sojourn.report import write_comparison
 
-        write_comparison(comparison, file, title=f"Sojourn: {first.resolve().name} beside {other}")
+        title = harmless(f"Sojourn: {first.resolve().name} beside {other}")
+        write_comparison(comparison, file, title=title)
         sys.stderr.write(f"report: {file}\n")
 
     draw = partial(page, report) if report else None
@@ -78,7 +88,14 @@ def compare(
 
 
 def _both(
-    engines: str, target: str | None, b: Path | None, settings: dict[str, str], out: Path | None
+    engines: str,
+    target: str | None,
+    b: Path | None,
+    settings: dict[str, str],
+    out: Path | None,
+    seeds: int,
+    *,
+    yes: bool,
 ) -> tuple[Path, Path, str]:
     """Runs a target on both engines; the folders of the results, and the second's name."""
     names = engines.split(",")
@@ -86,8 +103,10 @@ def _both(
         raise UsageError(f"--engines {engines}: expected sim,linux or linux,sim")
     if target is None or b is not None:
         raise UsageError("--engines: expected one suite, TOML file or regular expression to run")
-    todo: list[Job] = plan([target], settings)
+    todo: list[Job] = plan([target], settings, seeds=seeds)
     kernel = on_linux(todo)
+    if not agreed(todo, engine="linux", jobs=None, yes=yes):
+        raise KeyboardInterrupt
     folder = out or new_folder(slug(target))
     for name in names:
         outcomes = execute(todo, folder / name, kernel=kernel if name == "linux" else None)
@@ -120,7 +139,11 @@ def report(
     from sojourn.report import write
 
     target = output or Path("report.md" if markdown else "report.html")
-    return written(write(results_, target, reference, as_markdown=markdown), as_json=as_json)
+    errors: list[str] = []
+    written(write(results_, target, reference, as_markdown=markdown, errors=errors), as_json=as_json)
+    for line in errors:
+        say(line)
+    return SOME_FAILED if errors else OK
 
 
 def fidelity(

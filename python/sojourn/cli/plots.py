@@ -18,21 +18,26 @@ Seconds = tuple[float, float] | None
 def plot(
     run: str,
     /,
-    *,
-    plot: Annotated[str, Parameter(name=["--plot", "-p"])] = "tcp_delivery_with_rtt",
+    *more: str,
+    plot: Annotated[list[str] | None, Parameter(name=["--plot", "-p"])] = None,
     output: Output = None,
     title: str = "",
     scale: Literal["auto", "fixed", "var"] = "auto",
     as_json: Json = False,
 ) -> int:
-    """Draw a run, simulated or a Flent file, and print the name of the picture.
+    """Draw runs, simulated or Flent files, in one figure, and print the name of the picture.
 
-    Examples: `sojourn plot results/latest/my-run -p tcp_delivery_with_rtt -o my-run.svg`,
-    `sojourn plot results/latest/my-run -p upload_with_ping_and_tcp_rtt --scale fixed`
+    Without -p: rate, RTT, queue delay, congestion window, marks and drops, one above the other. More than eight
+    flows are drawn as groups, with a band of the flows from 10 to 90 %.
+
+    Examples: `sojourn plot results/latest/my-run -o my-run.svg`, `sojourn plot results/a results/b -p rate -p rtt`,
+    `sojourn plot results/latest -p 'flow.*.cc.alpha' -p queue.bneck.prob`
 
     Args:
-        run: Folder of a run, or a Flent file.
-        plot: Name of the plot: tcp_delivery_with_rtt, totals, ping_cdf, tcp_rtt_cdf, tcp_cwnd or
+        run: Folder of a run or of a few, or a Flent file.
+        more: Further ones.
+        plot: Panel (rate, rtt, queue_delay, cwnd, marks_drops) or recorded series by name, * for anything; repeatable.
+            Or one of Flent's figures: tcp_delivery_with_rtt, totals, ping_cdf, tcp_rtt_cdf, tcp_cwnd,
             upload_with_ping_and_tcp_rtt.
         output: Picture to write; .svg, .png or .pdf chooses the format.
         title: Title above the plot.
@@ -42,7 +47,7 @@ def plot(
     """
     from sojourn.plot import plot as draw
 
-    return written(draw(run, plot=plot, output=output, title=title, scale=scale), as_json=as_json)
+    return written(draw([run, *more], plot=plot or (), output=output, title=title, scale=scale), as_json=as_json)
 
 
 def thp_delay(

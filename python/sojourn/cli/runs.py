@@ -13,6 +13,7 @@ from sojourn.algorithms import load_algorithms
 from sojourn.cli import screen
 from sojourn.cli.common import (
     FAILED,
+    INTERRUPTED,
     OK,
     SOME_FAILED,
     AtLeastOne,
@@ -21,10 +22,10 @@ from sojourn.cli.common import (
     Out,
     Set,
     UsageError,
+    agreed,
     one,
     overrides,
     print_json,
-    printable,
     say,
     slug,
 )
@@ -32,6 +33,7 @@ from sojourn.notify import Notifier
 from sojourn.results import Run
 from sojourn.run import RESULTS, Engine, Outcome, execute, is_file, new_folder, on_linux, plan, select
 from sojourn.scenario import Scenario, to_toml
+from sojourn.text import harmless
 
 
 def run(
@@ -48,18 +50,19 @@ def run(
     variant: str | None = None,
     dry: bool = False,
     notify: str | None = None,
+    yes: bool = False,
     full: bool = False,
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"])] = False,
     as_json: Json = False,
 ) -> int:
-    """Run suites, scenario files, or the runs whose id matches a regular expression.
+    """Run suites, scenario files with all runs of their sweeps, or the runs whose id matches a regular expression.
 
     Examples: `sojourn run my.toml -s link.bneck.rate=100Mbit`,
     `sojourn run 'ect1/l4s-s2.*codel1q' --dry`,
     `sojourn run ect1/l4s --load my_cc.py -s flow.prague.cc=myaimd`
 
     Args:
-        targets: Suite names, TOML files or regular expressions over run ids.
+        targets: Suite names, TOML files, or regular expressions over run ids that begin with a suite or ^.
         set_: Change a value of every scenario, as `link.bneck.rate=100Mbit`; repeatable.
         load: Python file with controllers or queues of your own; repeatable.
         out: Folder of the results; runs already in it are skipped. Default: a new one in results/.
@@ -73,6 +76,7 @@ def run(
         dry: Resolve and list the runs, and write nothing.
         notify: Command to run at the end, with a sentence about it as its last argument and `SOJOURN_STATUS`
             (done, failed or interrupted), `_FOLDER` and `_ELAPSED` in its environment.
+        yes: Do not ask before more than 50 runs or 10 minutes; nor is asked without a terminal.
         full: Print every number, not a table that fits the screen.
         quiet: Print nothing but errors.
         as_json: Print one JSON document.
@@ -95,6 +99,8 @@ def run(
             print("\n".join(job.id for job in todo))
         return OK
     folder = out or new_folder(slug(targets[0]))
+    if not (quiet or agreed(todo, engine=engine, jobs=jobs, yes=yes)):
+        return INTERRUPTED
     try:
         outcomes = execute(todo, folder, jobs=jobs, fresh=fresh, verify=verify, quiet=quiet, kernel=kernel)
     except KeyboardInterrupt:
@@ -228,9 +234,9 @@ def _shown(scenario: Scenario, settings: dict[str, str]) -> tuple[str, dict[str,
         say(f"warning: {warning}")
     if len(runs) == 1:
         return runs[0].text, {"scenario": runs[0].text}
-    names = [str(run.document()["name"]) for run in runs]
-    sweep = to_toml({"sweep": scenario.sweep(settings)}) + "".join(f"# {name}\n" for name in names)
-    rows = [{"id": name, "sweep": dict(run.swept), "scenario": run.text} for name, run in zip(names, runs, strict=True)]
+    jobs = plan([scenario], settings)
+    sweep = to_toml({"sweep": scenario.sweep(settings)}) + "".join(f"# {job.id}\n" for job in jobs)
+    rows = [{"id": job.id, "sweep": dict(job.scenario.swept), "scenario": job.scenario.text} for job in jobs]
     return (text := scenario.resolve(settings).text + sweep), {"scenario": text, "runs": rows}
 
 
@@ -244,7 +250,7 @@ def _show_runs(folder: Path, *, full: bool, as_json: bool) -> int:
         print_json({"schema": "sojourn/show/1", **(documents[0] if alone else {"runs": documents})})
         return OK
     if full and len(runs) == 1:
-        print("\n".join(map(printable, _scenario(runs[0]).splitlines())), end="\n\n")
+        print(_scenario(runs[0]))
     _print_runs(runs, full=full)
     if not full:
         screen.show_next(folder, runs)
@@ -302,7 +308,7 @@ def clean(
     """
     if folder != RESULTS and not folder.is_dir():
         raise UsageError(f"{folder}: no such results folder")
-    gone = [str(path) for path in results.clean(folder, everything=everything, dry=dry)]
+    gone = [harmless(str(path)) for path in results.clean(folder, everything=everything, dry=dry)]
     if as_json:
         print_json({"schema": "sojourn/clean/1", "removed": gone, "dry": dry})
     else:

@@ -11,9 +11,9 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from sojourn.cli.common import printable
 from sojourn.glance import FlowRow, Glance, QueueRow
 from sojourn.results import flatten
+from sojourn.text import harmless
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 #: The least screen, and the one that is assumed where stdout is none; names are then cut far later.
 HEIGHT, FILE_WIDTH = 24, 200
 #: Lines around the rows: title, headings, counts of what is left out, sum, next commands, folder, prompt.
-AROUND_RUN, AROUND_RUNS = 13, 9
+AROUND_RUN, AROUND_RUNS = 12, 9
 NOTES = 2
+#: Runs in one figure of `sojourn plot`.
+MOST_PLOTTED = 8
 GAP = "  "
 ABSENT = "-"
 #: Beliefs of the sender nearer than this to what the receiver got need no note.
@@ -44,7 +46,9 @@ class Screen:
 
     def line(self, text: str, style: str = "") -> None:
         """One line, without characters that move the cursor."""
-        self.console.print(Text(shortened(printable(text), self.width), style=style))
+        line = harmless(text)
+        cut = cell_len(line) > self.width
+        self.console.print(Text(f"{line[: self.width - 3]}..." if cut else line, style=style))
 
     def table(
         self,
@@ -58,7 +62,7 @@ class Screen:
         Where the width does not suffice, `optional` columns are left out, the first one first; then the
         first column is cut.
         """
-        columns = [[printable(cell) for cell in column] for column in zip(heading, *rows, strict=True)]
+        columns = [[harmless(cell) for cell in column] for column in zip(heading, *rows, strict=True)]
         widths = [max(map(cell_len, column)) for column in columns]
         kept = list(range(len(columns)))
         beyond = sum(widths) + len(GAP) * (len(widths) - 1) - self.width
@@ -85,11 +89,13 @@ def show_run(run: Run) -> None:
     room = screen.height - AROUND_RUN - len(notes)
     busy = [queue for queue in glance.queues if queue.busy] or glance.queues[:1]
     queues = _first(busy, max(room // 2, room - len(glance.flows)))
-    every = glance.flows if len(glance.flows) + len(queues) <= room else glance.with_pings_joined()
-    flows = _first(every, room - len(queues))
+    room -= min(len(busy), len(queues) + 1)  # one for the line that counts what is left out
+    every = glance.flows if len(glance.flows) <= room else glance.with_pings_joined()
+    flows = _first(every, room)
     title = f"{glance.id}: {glance.description}" if glance.description else glance.id
     screen.line(title if glance.complete else f"PARTIAL {title}", "bold")
-    screen.line(_measured(glance))
+    if measured := _measured(glance):
+        screen.line(measured)
     rows: list[tuple[str, ...]] = [*map(_flow, flows), *_more(len(every) - len(flows), 8)]
     if sum(flow.goodput_mbps is not None for flow in glance.flows) > 1:
         rows.append(("sum", "", figure(glance.goodput_mbps), *[""] * 5))
@@ -118,18 +124,18 @@ def show_runs(runs: Sequence[Run], *, full: bool = False) -> None:
 
 def show_all(run: Run) -> None:
     """Prints every number of a run's summary under its dotted name."""
-    rows = {printable(name): value for name, value in flatten(run.summary).items()}
+    rows = {harmless(name): value for name, value in flatten(run.summary).items()}
     width = max((len(name) for name in rows), default=0)
     for name, value in rows.items():
-        print(f"{name:{width}}  {f'{value:.4g}' if isinstance(value, float) else printable(str(value))}")
+        print(f"{name:{width}}  {f'{value:.4g}' if isinstance(value, float) else harmless(str(value))}")
 
 
 def show_next(folder: Path, runs: Sequence[Run]) -> None:
     """Prints what to type next, whole whatever the width."""
     at = shlex.quote(str(runs[0].path if len(runs) == 1 else folder))
-    figure = f"sojourn plot {at}" if len(runs) == 1 else f"sojourn report {at} -o report.html"
-    print(f"\nnext: {printable(figure)}")
-    print(f"      {printable(f'sojourn show {at} --full')}")
+    figure = f"sojourn plot {at}" if len(runs) <= MOST_PLOTTED else f"sojourn report {at} -o report.html"
+    print(f"\nnext: {harmless(figure)}")
+    print(f"      {harmless(f'sojourn show {at} --full')}")
 
 
 def figure(value: float | None) -> str:

@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from sojourn.algorithms import load_algorithms
 from sojourn.cli.common import OK, AtLeastOne, Json, Load, Output, Set, one_run, overrides, print_json, say, written
+from sojourn.files import write_whole
 
 
 def import_flent(
@@ -50,12 +51,36 @@ def export_flent(
     """
     from sojourn.interop.flent_export import export
 
-    written = [str(path) for path in export(run, output)]
+    left_out: list[str] = []
+    paths = [str(path) for path in export(run, output, left_out.append)]
     if as_json:
-        print_json({"schema": "sojourn/export/1", "paths": written})
+        print_json({"schema": "sojourn/export/1", "paths": paths, "left_out": left_out})
     else:
-        print("\n".join(written))
+        print("\n".join(paths))
+        for line in left_out:
+            say(line)
     return OK
+
+
+def export_csv(
+    run: Path,
+    /,
+    *,
+    output: Output = None,
+    as_json: Json = False,
+) -> int:
+    """Write the series of a run, or a row for each run of a results folder, as comma-separated values.
+
+    Examples: `sojourn export csv results/latest/my-run`, `sojourn export csv results/latest -o runs.csv`
+
+    Args:
+        run: Folder of a run or of results.
+        output: File to write; default: series.csv beside the run's series, or runs.csv in the results folder.
+        as_json: Print one JSON document.
+    """
+    from sojourn.interop.csv_export import export
+
+    return written(export(run, output), as_json=as_json)
 
 
 def tc(
@@ -85,8 +110,9 @@ def tc(
     load_algorithms(load or ())
     script = build(one_run(target, overrides(set_)))
     if output:
-        output.write_text(script.text(), encoding="utf-8")
-        output.chmod(0o755)
+        write_whole(output, script.text())
+        if output.is_file():
+            output.chmod(0o755)
     if as_json:
         document = {"script": str(output) if output else script.text()}
         print_json({"schema": "sojourn/tc/1", **document, "commands": script.commands, "limits": script.limits})

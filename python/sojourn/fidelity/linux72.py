@@ -1,23 +1,43 @@
-"""Rows of the suite linux72: era `7.x` of the simulator beside Linux 7.2 in virtual time."""
+"""Rows of the suites linux72 and linux72-prague: era `7.x` of the simulator beside Linux 7.2 in virtual time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
 from sojourn import linux_runs, metrics, reference
 from sojourn.fidelity import measures as m
-from sojourn.fidelity.row import Measure, Row, Tolerance, between
+from sojourn.fidelity.row import Measure, Row, Tolerance, at_most, between
 from sojourn.metrics import Source
-from sojourn.suites import linux72
+from sojourn.suites import linux72, linux72_prague
 
 #: Why a row misses its tolerance, by key or by id.
-EXPLANATIONS: dict[str, str] = {}
+STARTUP = (
+    "open: where BBR joins CUBIC, its STARTUP ends later in some seeds than on Linux, with a cwnd twice as large; all "
+    "of the excess falls in that second, and CUBIC loses with it"
+)
+EXPLANATIONS: dict[str, str] = {
+    "K4/pfifo250-20ms-cubic-vs-bbr-cubic": "the seeds span the lower end: 186 to 269 of eight, the kernel's four runs "
+    "205 to 335; which of CUBIC's tops a probe of BBR meets differs in every run",
+    "K4/pfifo250-80ms-cubic-vs-bbr-cubic": STARTUP,
+    "K4/pfifo250-80ms-cubic-vs-bbr-bbr": STARTUP,
+}
 
 SOURCE = "Linux 7.2.13 in virtual time"
+PRAGUE_SOURCE = "TCP Prague 0.7 on Linux 7.2.13 in virtual time"
 SHARE_OF_LINK = 0.03
 RTT_MS, RTT_SHARE = 1.0, 0.05
+#: Retransmits are judged where the kernel has this many; within this share, or what its own runs span.
+LEAST_RETRANSMITS, RETRANSMITS_SHARE = 30, 0.1
+
+
+def _link_mbit(run_id: str) -> int:
+    found = re.search(r"/(\d+)Mbit/", run_id)
+    if found is None:
+        raise ValueError(run_id)
+    return int(found[1])
 
 
 def _errors(runs: tuple[Source, ...], *, rtt: bool) -> list[float]:
@@ -33,14 +53,14 @@ def _errors(runs: tuple[Source, ...], *, rtt: bool) -> list[float]:
                 continue
             ours = metrics.goodput(run, flow.name, measured.window_s)
             if ours is not None and flow.goodput_mbps is not None:
-                errors.append(100 * abs(ours - flow.goodput_mbps) / linux72.RATE_MBIT)
+                errors.append(100 * abs(ours - flow.goodput_mbps) / _link_mbit(run.id))
     return errors
 
 
-def _median_error(*, rtt: bool) -> Measure:
+def _error(statistic: Callable[[list[float]], float], *, rtt: bool) -> Measure:
     def measure(*runs: Source) -> float | None:
         errors = _errors(runs, rtt=rtt)
-        return float(np.median(errors)) if errors else None
+        return float(statistic(errors)) if errors else None
 
     return measure
 
@@ -50,30 +70,62 @@ def _around(runs: list[float], slack: float) -> Tolerance:
     return between(round(min(runs) - slack, 2), round(max(runs) + slack, 2))
 
 
+def _part(run_id: str, flow: str) -> str:
+    """What the row of a flow is called below its id."""
+    _, queue, rate, path, together = run_id.split("/")
+    place = f"{queue}-{path}" if _link_mbit(run_id) == linux72.RATE_MBIT else f"{queue}-{rate}-{path}"
+    return f"{place}-{together}" + (f"-{flow}" if "-vs-" in together else "")
+
+
+def _of_flows(ids: list[str], goodput: str, rtt: str, source: str) -> Iterable[Row]:
+    """Two rows for each flow of the runs, under these ids."""
+    for run_id in ids:
+        window = linux72.window(run_id)
+        for flow in reference.shipped()[run_id].summary.flows:
+            again = linux_runs.again(run_id)[flow.name]
+            if flow.goodput_mbps is None or flow.tcp_rtt_ms is None:
+                continue
+            measured, mean = flow.goodput_mbps, flow.tcp_rtt_ms.mean
+            part = _part(run_id, flow.name)
+            yield Row(goodput, part, "A", source, run_id, f"goodput of {flow.name}", "Mbit/s", measured,
+                      _around([measured, *again["goodput_mbps"]], SHARE_OF_LINK * _link_mbit(run_id)),
+                      m.mean_goodput(flow.name, window))  # fmt: skip
+            yield Row(rtt, part, "A", source, run_id, f"mean RTT of {flow.name}", "ms", mean,
+                      _around([mean, *again["rtt_ms"]], max(RTT_MS, RTT_SHARE * mean)),
+                      m.rtt(flow.name, np.mean, window))  # fmt: skip
+
+
 def _rows() -> Iterable[Row]:
     ids = [case.id for case in linux72.cases()]
     first, others = ids[0], tuple(ids[1:])
     yield Row("K1", "goodput", "A", SOURCE, first,
               "goodput beside Linux 7.2, 30 runs: median absolute error of all flows", "% of the link",
-              0.0, Tolerance("≤ 3", high=3), _median_error(rtt=False), others=others)  # fmt: skip
+              0.0, at_most(3), _error(np.median, rtt=False), others=others)  # fmt: skip
     yield Row("K1", "rtt", "A", SOURCE, first,
               "mean RTT beside Linux 7.2, 30 runs: median absolute error of all flows", "ms",
-              0.0, Tolerance("≤ 1", high=1), _median_error(rtt=True), others=others)  # fmt: skip
+              0.0, at_most(1), _error(np.median, rtt=True), others=others)  # fmt: skip
+    yield from _of_flows(ids, "K2", "K3", SOURCE)
     for run_id in ids:
-        window = linux72.window(run_id)
-        _, queue, _, path, together = run_id.split("/")
-        for flow in reference.shipped()[run_id].summary.flows:
-            again = linux_runs.shipped()[run_id][flow.name]
-            rate, rtt = flow.goodput_mbps, flow.tcp_rtt_ms
-            if rate is None or rtt is None:
-                continue
-            part = f"{queue}-{path}-{together}" + (f"-{flow.name}" if "-vs-" in together else "")
-            yield Row("K2", part, "A", SOURCE, run_id, f"goodput of {flow.name}", "Mbit/s", rate,
-                      _around([rate, *again["goodput_mbps"]], SHARE_OF_LINK * linux72.RATE_MBIT),
-                      m.mean_goodput(flow.name, window))  # fmt: skip
-            yield Row("K3", part, "A", SOURCE, run_id, f"mean RTT of {flow.name}", "ms", rtt.mean,
-                      _around([rtt.mean, *again["rtt_ms"]], max(RTT_MS, RTT_SHARE * rtt.mean)),
-                      m.rtt(flow.name, np.mean, window))  # fmt: skip
+        for name, repeated in reference.shipped()[run_id].retransmits.items():
+            if repeated >= LEAST_RETRANSMITS:
+                spread = [repeated * (1 - RETRANSMITS_SHARE), repeated * (1 + RETRANSMITS_SHARE)]
+                again = linux_runs.shipped()[run_id][name]["retransmits"]
+                yield Row("K4", _part(run_id, name), "A", SOURCE, run_id, f"retransmits of {name}, whole run",
+                          "segments", repeated, _around([*spread, *again], 0.0),
+                          m.total(f"flow.{name}.retransmits"))  # fmt: skip
 
 
-ROWS: tuple[Row, ...] = tuple(_rows())
+def _prague_rows() -> Iterable[Row]:
+    ids = [case.id for case in linux72_prague.cases()]
+    first, others = ids[0], tuple(ids[1:])
+    for part, bound, statistic, what in (("median", 1.0, np.median, "median"), ("mean", 1.8, np.mean, "mean")):
+        yield Row("K5", part, "A", PRAGUE_SOURCE, first,
+                  f"goodput beside TCP Prague 0.7, 22 runs: {what} absolute error of all flows", "% of the link",
+                  0.0, at_most(bound), _error(statistic, rtt=False), others=others)  # fmt: skip
+    yield Row("K5", "rtt", "A", PRAGUE_SOURCE, first,
+              "mean RTT beside TCP Prague 0.7, 22 runs: median absolute error of all flows", "ms",
+              0.0, at_most(1), _error(np.median, rtt=True), others=others)  # fmt: skip
+    yield from _of_flows(ids, "K6", "K7", PRAGUE_SOURCE)
+
+
+ROWS: tuple[Row, ...] = (*_rows(), *_prague_rows())

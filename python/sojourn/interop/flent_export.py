@@ -10,7 +10,6 @@ import gzip
 import json
 import math
 import re
-import tomllib
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,21 +18,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sojourn import metrics
+from sojourn.files import write_whole
+from sojourn.groups import groups
 from sojourn.interop.flent import SS_SERIES, FlentError, stem_of
 from sojourn.results import ResultsError, ResultSet, Run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from sojourn.metrics import FloatArray
 
 STEP_S = 0.05
 #: Flent waits so long before and after the streams.
 DELAY_S = 5
+TOS = re.compile("0x[0-9a-fA-F]{1,2}")
 #: Between samples further apart than this Flent draws no line.
 GAP_STEPS = 5
-#: Flent's names of the classes of its `rrul` tests.
-CLASSES = {"be": "BE", "bk": "BK", "cs5": "CS5", "ef": "EF"}
+#: Flows of the applications after Flent's tests, and the tests' names of them.
+RRUL = {
+    "rrul": {"be": "BE", "bk": "BK", "cs5": "CS5", "ef": "EF"},
+    "rrul_be": {"be1": "BE", "be2": "BE2", "be3": "BE3", "be4": "BE4"},
+}
 
 
 @dataclass(frozen=True)
@@ -43,14 +48,16 @@ class Stream:
     series: str
     flow: str
     cc: str
-    tos: str
+    tos: int
 
 
-def export(source: Path, out: Path | None) -> list[Path]:
+def export(source: Path, out: Path | None, tell: Callable[[str], None] | None = None) -> list[Path]:
     """Write the run of a folder, or every run of a result set, as Flent files; returns them.
 
-    `out` is a file for one run, or a folder; by default the files are beside the series.
+    `out` is a file for one run, or a folder; by default the files are beside the series. `tell` gets a line about what
+    each file leaves out, and about each of several runs that no file can hold.
     """
+    tell = tell or (lambda _: None)
     if not source.is_dir():
         raise FlentError(f"{source}: expected the folder of a run or of results")
     runs = list(ResultSet.open(source))
@@ -61,13 +68,34 @@ def export(source: Path, out: Path | None) -> list[Path]:
         raise FlentError(f"{out}: expected a folder for {len(runs)} runs")
     written = []
     for run in runs:
-        document = document_of(run)
+        try:
+            document = document_of(run)
+        except FlentError as error:
+            if len(runs) == 1:
+                raise
+            tell(str(error))
+            continue
+        if missing := left_out(run):
+            tell(f"{run.id}: left out, as a Flent file has no place for it: {missing}")
         target = out if as_file and out else (out or run.path) / file_name(run, document["metadata"]["NAME"])
-        target.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(document, indent=2, sort_keys=True, allow_nan=False).encode("ascii")
-        target.write_bytes(gzip.compress(text, mtime=0) if target.name.endswith(".gz") else text)
+        write_whole(target, gzip.compress(text, mtime=0) if target.name.endswith(".gz") else text)
         written.append(target)
     return written
+
+
+def left_out(run: Run) -> str:
+    """What of a run its Flent file does not hold; empty if it holds all."""
+    held = set(_tcp(run, _scenario_flows(run)))
+    others = [flow for flow in metrics.flows(run) if flow not in held]
+    kept = {"goodput_bytes", "retransmits", *SS_SERIES.values()}
+    states = {name.split(".", 2)[2] for name in run.names() if name.startswith("flow.") and name.split(".")[1] in held}
+    own = sorted({"cc.*" if state.startswith("cc.") else state for state in states - kept})
+    queues = sum(name.startswith("queue.") for name in run.names())
+    parts = [f"flow{'s' if len(others) > 1 else ''} {', '.join(groups(others))}"] if others else []
+    parts += [f"{', '.join(own)} of the TCP flows"] if own else []
+    parts += [f"{queues} series of queues"] if queues else []
+    return "; ".join(parts)
 
 
 def file_name(run: Run, test: str) -> str:
@@ -80,7 +108,7 @@ def file_name(run: Run, test: str) -> str:
 
 def document_of(run: Run) -> dict[str, Any]:
     """The whole file as one JSON document."""
-    flows = {str(flow["name"]): flow for flow in _scenario_flows(run)}
+    flows = _scenario_flows(run)
     test, streams = _streams(run, flows)
     begin = _started(run)
     t0 = begin.timestamp()
@@ -95,7 +123,7 @@ def document_of(run: Run) -> dict[str, Any]:
             "RUNNER": "NetperfDemoRunner",
             "UNITS": "Mbits/s",
             "CONG_CONTROL": stream.cc,
-            "UPSTREAM_TOS": int(stream.tos, 0),
+            "UPSTREAM_TOS": stream.tos,
             "TCP_RETRANSMIT": str(_last(run, f"flow.{stream.flow}.retransmits")),
             "BYTES_RECVD": _last(run, f"flow.{stream.flow}.goodput_bytes"),
         }
@@ -110,10 +138,8 @@ def document_of(run: Run) -> dict[str, Any]:
     end = max(float(t[-1]) for t, _ in curves.values() if t.size)
     x = np.round(np.arange(0, end + STEP_S / 2, STEP_S), 6)
     grid = {name: _on_grid(x, *points) for name, points in curves.items()}
-    for stem in dict.fromkeys(stream.series.split("::")[0] for stream in streams if "::" in stream.series):
-        together = [column for name, column in grid.items() if re.fullmatch(rf"{stem}::\d+", name)]
-        for name, column, runner in _totals(stem, together):
-            grid[name], raw[name], meta[name] = column, [], {"RUNNER": runner, "UNITS": "Mbits/s"}
+    for name, column, runner, unit in list(_totals(grid, raw)):
+        grid[name], raw[name], meta[name] = column, [], {"RUNNER": runner, "UNITS": unit}
     for index, (name, entry) in enumerate(meta.items()):
         values = grid[name][np.isfinite(grid[name])]
         entry |= {"IDX": index, "MEAN_VALUE": float(values.mean()) if values.size else None, "COMPUTED_LATE": False}
@@ -145,53 +171,73 @@ def document_of(run: Run) -> dict[str, Any]:
     }
 
 
+def _tcp(run: Run, flows: dict[str, dict[str, Any]]) -> list[str]:
+    """The flows that a Flent file can hold."""
+    return [flow for flow in metrics.flows(run) if flow not in flows or "cc" in flows[flow] or _has_ss(run, flow)]
+
+
 def _streams(run: Run, flows: dict[str, dict[str, Any]]) -> tuple[str, list[Stream]]:
-    """The test that has such streams, and the streams under its names."""
-    tcp = [flow for flow in metrics.flows(run) if flow not in flows or "cc" in flows[flow] or _has_ss(run, flow)]
-    ways = {flow: str(flows.get(flow, {}).get("direction", "down")) for flow in tcp}
+    """The test that has such streams, and the streams under its names; what is beside the test's has a number."""
+    tcp = _tcp(run, flows)
+    ways = {flow: "up" if str(flows.get(flow, {}).get("direction")) == "up" else "down" for flow in tcp}
     if len(set(ways.values())) < 2:
         names = ["TCP upload"] if len(tcp) == 1 else [f"TCP upload::{n}" for n in range(1, len(tcp) + 1)]
         test = {0: "ping", 1: "tcp_1up"}.get(len(tcp), "tcp_nup")
         return test, [_stream(name, flow, flows) for name, flow in zip(names, tcp, strict=True)]
-    found = []
-    classes: set[str] = set()
-    for way, word in (("up", "upload"), ("down", "download")):
-        own = [flow for flow in tcp if ways[flow] == way]
-        told = [CLASSES.get(re.sub(r"-\d+$", "", flow).rpartition("-")[2], "") for flow in own]
-        if len(own) == 4 and sorted(told) == sorted(CLASSES.values()):
-            labels = [f" {name}" for name in told]
-            classes |= set(told)
-        elif len(own) == 4:
-            labels = [" BE", " BE2", " BE3", " BE4"]
-        else:
-            labels = [""] if len(own) == 1 else [f"::{n}" for n in range(1, len(own) + 1)]
-        found += [_stream(f"TCP {word}{label}", flow, flows) for label, flow in zip(labels, own, strict=True)]
-    if len(found) == 8 and all(" BE" in s.series or classes for s in found):
-        return ("rrul" if classes else "rrul_be"), found
-    return ("tcp_bidirectional" if len(found) == 2 else "tcp_nup"), found
+    own = {way: [flow for flow in tcp if ways[flow] == way] for way in ("up", "down")}
+    test, named = _rrul(tcp) or ("tcp_nup", {})
+    if not named and len(own["up"]) == len(own["down"]) == 4:
+        labels = RRUL["rrul_be"].values()
+        test, named = "rrul_be", {f: _called(way, x) for way in own for f, x in zip(own[way], labels, strict=True)}
+    if len(tcp) == 2:
+        test, named = "tcp_bidirectional", {own[way][0]: f"TCP {way}load" for way in own}
+    for way, some in own.items():
+        others = (flow for flow in some if flow not in named)
+        named |= {flow: f"TCP {way}load::{n}" for n, flow in enumerate(others, 1)}
+    return test, [_stream(named[flow], flow, flows) for flow in named]
+
+
+def _rrul(tcp: list[str]) -> tuple[str, dict[str, str]] | None:
+    """The test whose eight flows are among these, and what they are called there."""
+    found: dict[str, dict[str, str]] = {}
+    for flow in tcp:
+        if match := re.fullmatch(r"(.+)-((?:up|down)-(?:be[1-4]?|bk|cs5|ef))", flow):
+            found.setdefault(match[1], {})[match[2]] = flow
+    for parts in found.values():
+        for test, labels in RRUL.items():
+            names = {f"{way}-{part}": _called(way, label) for way in ("up", "down") for part, label in labels.items()}
+            if names.keys() <= parts.keys():
+                return test, {parts[part]: name for part, name in names.items()}
+    return None
+
+
+def _called(way: str, label: str) -> str:
+    return f"TCP {way}load {label}"
 
 
 def _stream(series: str, flow: str, flows: dict[str, dict[str, Any]]) -> Stream:
     told = flows.get(flow, {})
-    return Stream(series, flow, str(told.get("cc", flow)).split()[0], str(told.get("tos", "0")))
+    tos = str(told.get("tos", "0x00"))
+    return Stream(series, flow, str(told.get("cc", flow)).split(" ")[0], int(tos, 16) if TOS.fullmatch(tos) else 0)
 
 
 def _has_ss(run: Run, flow: str) -> bool:
     return f"flow.{flow}.delivery_rate" in run.names()
 
 
-def _scenario_flows(run: Run) -> list[dict[str, Any]]:
+def _scenario_flows(run: Run) -> dict[str, dict[str, Any]]:
     try:
-        flows: list[dict[str, Any]] = tomllib.loads(run.scenario).get("flow", [])
-    except (OSError, ValueError):
-        return []
-    return flows
+        flows = run.document.get("flow")
+    except ResultsError:
+        return {}
+    named = flows if isinstance(flows, list) else []
+    return {str(flow["name"]): flow for flow in named if isinstance(flow, dict) and "name" in flow}
 
 
 def _pings(run: Run) -> Iterator[tuple[str, str]]:
     for index, name in enumerate(metrics.pings(run)):
         label = name.split(".")[1]
-        if match := re.search(r"udp-(be|bk|ef)$", label):
+        if match := re.search(r"udp-(be[1-3]?|bk|ef)$", label):
             yield f"Ping (ms) UDP {match[1].upper()}", name
         else:
             yield "Ping (ms) ICMP" if index == 0 else f"Ping (ms) ICMP {label} (extra)", name
@@ -237,12 +283,23 @@ def _on_grid(x: FloatArray, t: FloatArray, values: FloatArray) -> FloatArray:
     return column
 
 
-def _totals(stem: str, together: list[FloatArray]) -> Iterator[tuple[str, FloatArray, str]]:
-    stack = np.array(together)
-    there = np.isfinite(stack)
-    total = np.where(there.any(axis=0), np.nansum(stack, axis=0), np.nan)
-    yield f"{stem} sum", total, "SumRunner"
-    yield f"{stem} avg", total / np.maximum(there.sum(axis=0), 1), "AverageRunner"
+def _totals(grid: dict[str, FloatArray], raw: Iterable[str]) -> Iterator[tuple[str, FloatArray, str, str]]:
+    """What the tests compute of their series: sums and averages of each way, of both, and of the pings."""
+    measured = list(raw)
+    for stem in ("TCP upload", "TCP download", "Ping (ms)"):
+        together = np.array([grid[name] for name in measured if name.startswith(stem)])
+        if len(together) < 2:
+            continue
+        there = np.isfinite(together).sum(axis=0)
+        total = np.where(there > 0, np.nansum(together, axis=0), np.nan)
+        if stem != "Ping (ms)":
+            yield f"{stem} sum", total, "SumRunner", "Mbits/s"
+        yield f"{stem} avg", total / np.maximum(there, 1), "AverageRunner", "ms" if stem == "Ping (ms)" else "Mbits/s"
+    streams = [name for name in measured if name.startswith("TCP ")]
+    if len({name.split()[1][:2] for name in streams}) == 2:
+        together = np.array([grid[name] for name in streams])
+        there = np.isfinite(together).any(axis=0)
+        yield "TCP totals", np.where(there, np.nansum(together, axis=0), np.nan), "SumRunner", "Mbits/s"
 
 
 def _parameters(run: Run, streams: list[Stream]) -> dict[str, Any]:

@@ -1,31 +1,29 @@
-"""Distribution of the ping RTT over the measuring window."""
+"""Distribution of each ping's RTT over the measuring window."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sojourn import metrics
-from sojourn.plot import style
+from sojourn.plot import cdf
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from sojourn.metrics import Source
+    from sojourn.metrics import FloatArray, Source, Window
 
 
 def draw(ours: Source, measured: Source | None, ax: Axes) -> Axes:
     """Draw the run, and the measured one if there is one."""
-    style.dress(ax, "ping RTT, ms", "share of samples at or below")
-    over = style.measured_window(ours, measured)
-    for side, source, line in style.sides(ours, measured):
-        for name in metrics.pings(source)[:1]:
-            style.cumulative(
-                ax,
-                metrics.inside(source, name, over),
-                color=style.PING,
-                label=f"ICMP{side}",
-                **line,
-            )
-    ax.set_ylim(0, 1.02)
-    ax.legend(frameon=False, fontsize="small", loc="lower right")
-    return ax
+    return cdf.draw(ax, [ours], measured, of="ping RTT", read=read)
+
+
+def several(sources: Sequence[Source], ax: Axes) -> Axes:
+    """Draw several runs."""
+    return cdf.draw(ax, sources, None, of="ping RTT", read=read)
+
+
+def read(source: Source, over: Window) -> dict[str, FloatArray]:
+    """RTTs of each ping."""
+    return {name.split(".")[1]: metrics.inside(source, name, over) for name in metrics.pings(source)}

@@ -97,5 +97,9 @@ def cumulative(ax: Axes, values: metrics.FloatArray, **line: Any) -> None:
 
 
 def measured_window(ours: Source, measured: Source | None) -> metrics.Window:
-    """The measuring window of a figure: that of the measurement, else the run's own, else all."""
-    return (metrics.window(measured) if measured else None) or metrics.window(ours) or (0.0, float("inf"))
+    """The measuring window of a figure: that of the measurement, else of the scenario, else the run's own, else all."""
+    return (
+        (metrics.window(measured) if measured else metrics.measuring_window(ours))
+        or metrics.window(ours)
+        or (0.0, float("inf"))
+    )

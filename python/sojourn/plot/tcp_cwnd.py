@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sojourn import metrics
-from sojourn.plot import style
+from sojourn.plot import curves, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,13 +16,12 @@ if TYPE_CHECKING:
 def draw(ours: Source, measured: Source | None, ax: Axes) -> Axes:
     """Draw the run, and the measured one if there is one."""
     style.dress(ax, "time, s", "cwnd, segments")
-    colours = style.colours(metrics.flows(ours))
+    colours = style.colours(curves.gathered(metrics.flows(ours)))
     for side, source, line in style.sides(ours, measured):
-        for flow in metrics.flows(source):
-            t, cwnd = metrics.finite(source, f"flow.{flow}.cwnd")
-            if t.size:
-                ax.plot(t, cwnd, color=colours.get(flow, style.INK), label=f"{flow}{side}", **line)
+        for curve in curves.grouped(curves.of_series(source, "cwnd")):
+            curve.draw(ax, color=colours.get(curve.name, style.INK), label=f"{curve.label}{side}", **line)
+    if not ax.get_lines():
+        raise curves.PlotError(f"{ours.id}: expected flows with a congestion window, found none")
     ax.set_ylim(bottom=0)
-    if ax.get_lines():
-        ax.legend(frameon=False, fontsize="small", ncols=2)
+    ax.legend(frameon=False, fontsize="small", ncols=2)
     return ax

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sojourn import metrics
-from sojourn.plot import style
+from sojourn.plot import curves, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,23 +19,17 @@ def draw(ours: Source, measured: Source | None, ax: Axes) -> Axes:
     right = ax.twinx()
     right.set_ylabel("RTT, ms")
     right.spines["top"].set_visible(False)
-    colours = style.colours(metrics.flows(ours))
+    colours = style.colours(curves.gathered(metrics.flows(ours)))
     for side, source, line in style.sides(ours, measured):
-        for flow in metrics.flows(source):
-            colour = colours.get(flow, style.INK)
-            ax.plot(
-                *metrics.finite(source, f"flow.{flow}.delivery_rate"),
-                color=colour,
-                label=f"{flow} rate{side}",
-                **line,
-            )
-            rtt = metrics.finite(source, f"flow.{flow}.rtt")
-            dotted = {
-                **line,
-                "linestyle": ":" if line is style.OURS else (0, (1, 3)),
-                "linewidth": line["linewidth"] * 0.9,
-            }
-            right.plot(*rtt, color=colour, label=f"{flow} RTT{side}", **dotted)
+        dotted = {
+            **line,
+            "linestyle": ":" if line is style.OURS else (0, (1, 3)),
+            "linewidth": line["linewidth"] * 0.9,
+        }
+        for axis, series, of, form in ((ax, "delivery_rate", "rate", line), (right, "rtt", "RTT", dotted)):
+            for curve in curves.grouped(curves.of_series(source, series)):
+                colour = colours.get(curve.name, style.INK)
+                curve.draw(axis, color=colour, label=f"{curve.label} {of}{side}", **form)
         for name in metrics.pings(source)[:1]:
             right.plot(
                 *metrics.finite(source, name),

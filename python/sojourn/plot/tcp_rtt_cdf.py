@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sojourn import metrics
-from sojourn.plot import style
+from sojourn.plot import cdf
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from sojourn.metrics import Source
+    from sojourn.metrics import FloatArray, Source, Window
 
 
 def draw(ours: Source, measured: Source | None, ax: Axes) -> Axes:
     """Draw the run, and the measured one if there is one."""
-    style.dress(ax, "TCP RTT, ms", "share of samples at or below")
-    over = style.measured_window(ours, measured)
-    colours = style.colours(metrics.flows(ours))
-    for side, source, line in style.sides(ours, measured):
-        for flow in metrics.flows(source):
-            values = metrics.inside(source, f"flow.{flow}.rtt", over)
-            style.cumulative(ax, values, color=colours.get(flow, style.INK), label=f"{flow}{side}", **line)
-    ax.set_ylim(0, 1.02)
-    ax.legend(frameon=False, fontsize="small", loc="lower right")
-    return ax
+    return cdf.draw(ax, [ours], measured, of="TCP RTT", read=read)
+
+
+def several(sources: Sequence[Source], ax: Axes) -> Axes:
+    """Draw several runs."""
+    return cdf.draw(ax, sources, None, of="TCP RTT", read=read)
+
+
+def read(source: Source, over: Window) -> dict[str, FloatArray]:
+    """RTTs of each flow."""
+    return {flow: metrics.inside(source, f"flow.{flow}.rtt", over) for flow in metrics.flows(source)}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sojourn import metrics
-from sojourn.plot import style
+from sojourn.plot import curves, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,13 +19,14 @@ if TYPE_CHECKING:
 def draw(ours: Source, measured: Source | None, ax: Axes) -> Axes:
     """Draw the run, and the measured one if there is one."""
     style.dress(ax, "time, s", "goodput, Mbit/s (1-s means)")
-    colours = style.colours(metrics.flows(ours))
+    colours = style.colours(curves.gathered(metrics.flows(ours)))
     for side, source, line in style.sides(ours, measured):
         total: dict[float, float] = {}
-        for flow in metrics.flows(source):
-            t, rate = metrics.rate_over_time(source, flow)
-            ax.plot(t, rate, color=colours.get(flow, style.INK), label=f"{flow}{side}", **line)
-            for second, value in zip(np.round(t), rate, strict=True):
+        rates = curves.of_flows(source, partial(metrics.rate_over_time, source))
+        for curve in curves.grouped(rates):
+            curve.draw(ax, color=colours.get(curve.name, style.INK), label=f"{curve.label}{side}", **line)
+        for curve in rates:
+            for second, value in zip(np.round(curve.t), curve.values, strict=True):
                 total[float(second)] = total.get(float(second), 0.0) + float(value)
         if len(metrics.flows(source)) > 1:
             t = np.array(sorted(total))

@@ -6,10 +6,11 @@ runs can be compared, `var` three times what the run's queue reached.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from sojourn import metrics
-from sojourn.plot import style
+from sojourn.plot import curves, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,21 +30,19 @@ def draw(ours: Source, measured: Source | None, ax: Axes, scale: Scale = "auto")
     right = ax.twinx()
     right.set_ylabel("RTT, ms")
     right.spines["top"].set_visible(False)
-    flows = metrics.flows(ours)
-    colours = style.colours(flows)
+    colours = style.colours(curves.gathered(metrics.flows(ours)))
     longest = fastest = 0.0
     for side, source, line in style.sides(ours, measured):
-        for flow in metrics.flows(source):
-            colour = colours.get(flow, style.INK)
-            t, rate = metrics.rate_over_time(source, flow, STEP_S)
-            fastest = max(fastest, float(rate.max()) if rate.size else 0.0)
-            ax.plot(t, rate, color=colour, label=f"{flow} throughput{side}", **line)
-            for kind, dash in ((metrics.RTT, (0, (4, 1.5))), (metrics.ONE_WAY, (0, (1, 1)))):
-                t, delay = metrics.finite(source, f"flow.{flow}.{metrics.DELAYS[kind]}")
-                if t.size:
-                    longest = max(longest, float(delay.max()))
-                    label = f"{flow} {'TCP RTT' if kind == metrics.RTT else kind}{side}"
-                    right.plot(t, delay, color=colour, label=label, **{**line, "linestyle": dash, "linewidth": 1.0})
+        for curve in curves.grouped(curves.of_flows(source, partial(metrics.rate_over_time, source, step=STEP_S))):
+            colour = colours.get(curve.name, style.INK)
+            fastest = max(fastest, float(curve.values.max()))
+            curve.draw(ax, color=colour, label=f"{curve.label} throughput{side}", **line)
+        for kind, dash in ((metrics.RTT, (0, (4, 1.5))), (metrics.ONE_WAY, (0, (1, 1)))):
+            for curve in curves.grouped(curves.of_series(source, metrics.DELAYS[kind])):
+                longest = max(longest, float(curve.values.max()))
+                colour = colours.get(curve.name, style.INK)
+                label = f"{curve.label} {'TCP RTT' if kind == metrics.RTT else kind}{side}"
+                curve.draw(right, color=colour, label=label, **{**line, "linestyle": dash, "linewidth": 1.0})
         for name in metrics.pings(source)[:1]:
             t, rtt = metrics.finite(source, name)
             longest = max(longest, float(rtt.max()) if rtt.size else 0.0)

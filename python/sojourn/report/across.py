@@ -68,7 +68,7 @@ def _ways_up(run: Run) -> set[str]:
     path = getattr(run.ours, "path", None)
     try:
         return capacity.ways_up(results.Run(path).scenario) if path else set()
-    except (OSError, ValueError):
+    except (OSError, AttributeError, KeyError, TypeError, ValueError):
         return set()
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from sojourn import compare, effects, metrics
 from sojourn.report import own, sections
+from sojourn.text import harmless
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,6 +35,8 @@ def render(comparison: Comparison, grouped: list[Section], score: dict[str, Any]
             *_table(section, comparison, out),
             "",
         ]
+    if comparison.errors:
+        lines += ["## Left out", "", *(f"- {_escape(harmless(line))}" for line in comparison.errors), ""]
     lines += ["## Definitions", ""]
     lines += [f"- **{term}**: {_escape(meaning)}" for term, meaning in metrics.DEFINITIONS.items()]
     return "\n".join(lines) + "\n"
@@ -48,6 +52,8 @@ def _scoreboard(score: dict[str, Any]) -> Iterator[str]:
         unit = "" if row["unit"] == "1" else f", {row['unit']}"
         cells = (row["key"], row["verdict"], row["ours"], row["expected"], row["tolerance"], f"{row['quantity']}{unit}")
         yield "| " + " | ".join(_escape(str(cell)) for cell in cells) + " |"
+    if score["hypotheses"]:
+        yield from ("", f"{score['hypotheses']}.")
     for grid in score["grids"]:
         yield from ("", *grid.markdown())
 
@@ -89,4 +95,4 @@ def _cell(cell: dict[str, Any] | None) -> str:
 
 
 def _escape(text: str) -> str:
-    return text.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
+    return re.sub(r"([\\`*|\[\]])", r"\\\1", text).replace("<", "&lt;")

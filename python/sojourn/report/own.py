@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -49,7 +48,7 @@ def scenario(source: Source) -> dict[str, Any]:
     """The flattened scenario of a simulated run; empty if there is none to read."""
     path = getattr(source, "path", None)
     try:
-        return results.flatten(tomllib.loads(results.Run(path).scenario)) if path else {}
+        return results.flatten(results.Run(path).document) if path else {}
     except (OSError, ValueError):
         return {}
 
@@ -125,7 +124,8 @@ def _quantities(run: Run) -> dict[str, dict[str, str]]:
             found[ping_label(series)] = {"RTT p50 / p99, ms": _pair(stats.p50, stats.p99)}
     for queue in queues:
         median, tail = number_at(queue, "sojourn_ms", "p50"), number_at(queue, "sojourn_ms", "p99")
-        if median is not None:
+        # A queue in which nothing ever waited says nothing.
+        if median is not None and (tail or queue.get("dropped") or queue.get("marked")):
             rows = found.setdefault(f"queue {queue.get('name')}", {})
             rows["sojourn p50 / p99, ms"] = _pair(median, tail)
             rows["drops / marks"] = f"{_count(queue.get('dropped'))} / {_count(queue.get('marked'))}"
@@ -189,7 +189,8 @@ def read(path: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 def ping_label(series: str) -> str:
     """`ping NAME` of the series `ping.NAME.rtt`."""
-    return f"ping {panels.ping_name(series)}"
+    name = panels.ping_name(series)
+    return name if name.startswith("ping") else f"ping {name}"
 
 
 def objects(value: Any) -> list[dict[str, Any]]:

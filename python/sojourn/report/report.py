@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import partial
 from importlib import resources
 from pathlib import Path
@@ -12,7 +11,9 @@ import jinja2
 from markupsafe import Markup
 
 from sojourn import compare, effects, fidelity, metrics, reference
+from sojourn.files import write_whole
 from sojourn.report import markdown, overview, own, panels, sections
+from sojourn.text import harmless
 
 if TYPE_CHECKING:
     from sojourn.compare import Comparison
@@ -23,11 +24,25 @@ if TYPE_CHECKING:
 EFFECTS = 40
 
 
-def write(results: Path, out: Path, reference: Path | None, *, as_markdown: bool = False) -> Path:
-    """The report of a results folder, beside `reference` or the measured data; returns the file."""
+def write(
+    results: Path,
+    out: Path,
+    reference: Path | None,
+    *,
+    as_markdown: bool = False,
+    errors: list[str] | None = None,
+) -> Path:
+    """The report of a results folder, beside `reference` or the measured data; returns the file.
+
+    Runs that cannot be read are left out, and get a line in the report and in `errors`.
+    """
     comparison = compare.collect(results, reference)
+    if errors is not None:
+        errors += comparison.errors
     comparison.sides = (compare.names_of(results, reference) if reference else None) or compare.MEASURED
-    return write_comparison(comparison, out, title=f"Sojourn report: {results.resolve().name}", as_markdown=as_markdown)
+    return write_comparison(
+        comparison, out, title=f"Sojourn report: {harmless(results.resolve().name)}", as_markdown=as_markdown
+    )
 
 
 def write_comparison(comparison: Comparison, out: Path, *, title: str, as_markdown: bool = False) -> Path:
@@ -40,10 +55,7 @@ def write_comparison(comparison: Comparison, out: Path, *, title: str, as_markdo
         page = markdown.render(comparison, grouped, score, title=title, out=out)
     else:
         page = _page(comparison, grouped, score, title=title, out=out, extra=len(sources) - len(runs))
-    out.parent.mkdir(parents=True, exist_ok=True)
-    building = out.with_name(f".{out.name}.{os.getpid()}")
-    building.write_text(page, encoding="utf-8")
-    building.replace(out)
+    write_whole(out, page)
     return out
 
 
@@ -112,6 +124,7 @@ def _scoreboard(runs: dict[str, Source]) -> dict[str, Any]:
             for result in judged
             if result.values
         ],
+        "hypotheses": fidelity.hypotheses(judged),
         "grids": fidelity.grids(judged),
     }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -159,8 +158,8 @@ def _questions() -> dict[str, str]:
 def _description(source: Source) -> str:
     path = getattr(source, "path", None)
     try:
-        return str(tomllib.loads(results.Run(path).scenario).get("description", "")) if path else ""
-    except (OSError, ValueError):
+        return str(results.Run(path).document.get("description", "")) if path else ""
+    except results.ResultsError:
         return ""
 
 
@@ -260,7 +259,7 @@ def _utilisation(run: Run) -> float | None:
         up = capacity.ways_up(finished.scenario)
         rates = [flow.goodput_mbps for flow in run.summary.flows if flow.goodput_mbps and flow.name not in up]
         return sum(rates) / metrics.PAYLOAD_SHARE / told if rates else None
-    except (OSError, results.ResultsError, KeyError, TypeError, ValueError):
+    except (OSError, results.ResultsError, AttributeError, KeyError, TypeError, ValueError):
         return None
 
 

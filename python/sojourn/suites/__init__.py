@@ -12,10 +12,12 @@ NAMES = (
     "bakeoff",
     "hackathon",
     "linux72",
+    "linux72-prague",
     "future",
     "scream-2024-10-28",
     "scream-2024-10-31",
     "scream-published",
+    "linux-paths",
 )
 
 

@@ -22,6 +22,11 @@ SECOND_START_S = 10
 SETTLE_S = 5
 # The two ends of a sawtooth meet differently in each run of the rig: its flows start when a process is up.
 START_JITTER = "20ms"
+# What a kernel calls by the name alone. Linux 7.2 asks no module for the size of bursts.
+VERSIONS = {"bbr": "bbr version v1", "prague": "prague bursts kernel"}
+# Linux 7.2 has it on; a connection without AccECN never sends it.
+OPTION: dict[str, dict[str, bool]] = {"rfc3168": {}, "off": {}, "accecn": {"accecn_option": True}}
+ECN = {"rfc3168": "on", "off": "off", "accecn": "with accurate feedback"}
 
 # Our name, tc's arguments, controllers, whether ECN is on: in the order of the measurements.
 GRID: tuple[tuple[str, str, tuple[str, ...], bool], ...] = (
@@ -46,7 +51,20 @@ GRID: tuple[tuple[str, str, tuple[str, ...], bool], ...] = (
 
 def cases(_variant: str = "grid") -> list[Case]:
     """All runs, in the order of the measurements; there is one variant."""
-    return [_case(*row, rtt) for row in GRID for rtt in RTTS_MS]
+    return [
+        case(
+            "linux72",
+            queue,
+            qdisc,
+            controllers,
+            rate=RATE_MBIT,
+            rtt=rtt,
+            ecn="rfc3168" if ecn else "off",
+            question="Does a simulated run of era 7.x do what Linux 7.2 does?",
+        )
+        for queue, qdisc, controllers, ecn in GRID
+        for rtt in RTTS_MS
+    ]
 
 
 def window(run_id: str) -> tuple[float, float]:
@@ -60,23 +78,35 @@ def flow_names(controllers: Sequence[str]) -> Iterator[str]:
         yield f"{cc}-{number}" if controllers.count(cc) > 1 else cc
 
 
-def _case(queue: str, qdisc: str, controllers: tuple[str, ...], ecn: bool, rtt: int) -> Case:
+def case(
+    suite: str,
+    queue: str,
+    qdisc: str,
+    controllers: tuple[str, ...],
+    *,
+    rate: int,
+    rtt: int,
+    ecn: str,
+    question: str,
+    versus: str = "-vs-",
+) -> Case:
+    """A run of the grid's dumbbell: Mbit/s, ms, the ECN that every connection asks for, what joins two in a grid."""
     together = "-vs-".join(controllers)
-    name = f"linux72/{queue}/{RATE_MBIT}Mbit/{rtt}ms/{together}"
+    name = f"{suite}/{queue}/{rate}Mbit/{rtt}ms/{together}"
     length = TWO_FLOWS_S if len(controllers) > 1 else ONE_FLOW_S
     starts = [SECOND_START_S * number for number in range(len(controllers))]
-    about = f"{' and '.join(controllers)} over `{qdisc}`, {RATE_MBIT} Mbit/s, {rtt} ms, ECN {'on' if ecn else 'off'}"
+    about = f"{' and '.join(controllers)} over `{qdisc}`, {rate} Mbit/s, {rtt} ms, ECN {ECN[ecn]}"
     document = {
         "name": name,
         "description": about,
         "duration": f"{length}s",
         "seed": 1,
         "measure": {"from": f"{window(name)[0]}s", "to": f"{window(name)[1]}s"},
-        "tcp": {"era": "7.x", "ecn": "rfc3168" if ecn else "off", "rmem_max": "16Mb", "wmem_max": "16Mb"},
+        "tcp": {"era": "7.x", "ecn": ecn, **OPTION[ecn], "rmem_max": "16Mb", "wmem_max": "16Mb"},
         "link": [
             {
                 "name": "bneck",
-                "rate": f"{RATE_MBIT}Mbit",
+                "rate": f"{rate}Mbit",
                 "shaper": "htb",
                 "qdisc": qdisc,
                 "reverse": {
@@ -90,7 +120,7 @@ def _case(queue: str, qdisc: str, controllers: tuple[str, ...], ecn: bool, rtt: 
         "flow": [
             {
                 "name": flow,
-                "cc": f"{cc} version v1" if cc == "bbr" else cc,
+                "cc": VERSIONS.get(cc, cc),
                 "start": f"{start}s",
                 "start_jitter": START_JITTER,
                 # A marked DCTCP segment is reported alone, whatever was negotiated.
@@ -102,8 +132,8 @@ def _case(queue: str, qdisc: str, controllers: tuple[str, ...], ecn: bool, rtt: 
     return Case(
         id=name,
         description=about,
-        question="Does a simulated run of era 7.x do what Linux 7.2 does?",
+        question=question,
         duration_s=length,
         toml=to_toml(document),
-        reference=f"{queue}_{RATE_MBIT}mbit_{rtt}ms_{together}{'' if ecn else '_noecn'}",
+        reference=f"{queue}_{rate}mbit_{rtt}ms_{versus.join(controllers)}{'_noecn' if ecn == 'off' else ''}",
     )

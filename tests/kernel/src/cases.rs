@@ -125,6 +125,27 @@ pub const CASES: &[Case] = &[
         "fq_codel flows 65536 ce_threshold 1ms ce_threshold_selector 0x1/0x3",
     )),
     exact(("fq_codel", "flows 1"), HTB, "fq_codel flows 1 target 1ms interval 20ms"),
+    flows(exact(("sfq", "default"), HTB, "sfq divisor 65536")),
+    overload(flows(exact(("sfq", "limit"), HTB, "sfq limit 30 quantum 3000 divisor 65536"))),
+    overload(flows(exact(("sfq", "depth, headdrop"), HTB, "sfq depth 9 headdrop divisor 65536"))),
+    flows(exact(("sfq", "limit, headdrop"), HTB, "sfq limit 20 headdrop divisor 65536")),
+    exact(("sfq", "perturb, one flow"), HTB, "sfq perturb 1"),
+    overload(flows(exact(("sfq", "perturb"), HTB, "sfq perturb 1 limit 60 divisor 65536"))),
+    flows(law(
+        ("sfq", "red, ecn"),
+        HTB,
+        "sfq limit 500 divisor 65536 redflowlimit 60000 min 2000 max 12000 probability 0.1 ecn",
+    )),
+    flows(law(
+        ("sfq", "red, head"),
+        HTB,
+        "sfq limit 500 divisor 65536 headdrop redflowlimit 60000 min 2000 max 8000 probability 0.1 ecn",
+    )),
+    overload(law(
+        ("sfq", "red, harddrop"),
+        HTB,
+        "sfq limit 500 redflowlimit 60000 min 3000 max 20000 probability 0.1 ecn harddrop",
+    )),
     exact(("cake", "flowblind"), None, "cake bandwidth 10mbit besteffort flowblind"),
     exact(
         ("cake", "overhead, rtt"),

@@ -80,7 +80,7 @@ fn drain(socket: &UdpSocket) -> (usize, usize) {
 }
 
 #[test]
-fn a_flood_of_rubbish_leaves_both_ends_running_small_and_silent_to_strangers() {
+fn a_flood_of_rubbish_leaves_both_ends_running_small_and_strangers_nearly_without_answer() {
     let port = port();
     let local = crate::process::port();
     let mut rx = rx(&format!("{port}"));
@@ -98,7 +98,9 @@ fn a_flood_of_rubbish_leaves_both_ends_running_small_and_silent_to_strangers() {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
-    assert_eq!(drain(&stranger), (0, 0), "nothing for strangers");
+    // That the receiver is busy, twice a second, and no more bytes than the stranger sent.
+    let (bytes, datagrams) = drain(&stranger);
+    assert!(bytes == 12 * datagrams && datagrams < 100, "{bytes} bytes in {datagrams} datagrams");
     assert!(rx.is_alive() && tx.is_alive());
     // The session goes on.
     rx.wait_for(",  ");
@@ -161,4 +163,23 @@ fn feedback_from_elsewhere_does_not_reach_the_sender() {
     rx.wait_for(",  ");
     assert_eq!((tx.interrupt(), rx.interrupt()), (0, 0));
     assert!(!tx.err.iter().any(|l| l.contains("ignored")), "the kernel drops it: {:#?}", tx.err);
+}
+
+#[test]
+fn a_stranger_beside_a_session_is_told_that_the_receiver_is_busy_and_gets_no_reports() {
+    let port = port();
+    let mut rx = rx(&format!("{port}"));
+    let mut tx = tx(&format!("-fixedrate 1000 -verbose 127.0.0.1 {port}"));
+    rx.wait_for(",  ");
+    let stranger = socket();
+    for n in 0..100 {
+        stranger.send_to(&rtp(n, 100, 0), ("127.0.0.1", port)).expect("loopback");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let mut answer = [0; 100];
+    let len = stranger.recv(&mut answer).expect("an answer");
+    assert!(len <= 12 && answer[..4] == [0x80, 204, 0, 2] && answer[8..12] == *b"BUSY");
+    let (_, more) = drain(&stranger);
+    assert!(more < 10, "{more} more datagrams for 100");
+    assert_eq!((tx.interrupt(), rx.interrupt()), (0, 0));
 }

@@ -3,6 +3,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod hearing;
 mod hostile;
 mod path;
 mod process;

@@ -13,6 +13,8 @@ use crate::process::{port, rx, tx};
 struct Relay {
     port: u16,
     moves: Arc<AtomicBool>,
+    /// Reports stay here meanwhile.
+    holds: Arc<AtomicBool>,
     ends: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -21,8 +23,8 @@ impl Relay {
     fn to(receiver: u16) -> Self {
         let inside = UdpSocket::bind("127.0.0.1:0").expect("loopback");
         let port = inside.local_addr().expect("bound").port();
-        let [moves, ends] = [false; 2].map(|b| Arc::new(AtomicBool::new(b)));
-        let (move_now, end_now) = (Arc::clone(&moves), Arc::clone(&ends));
+        let [moves, holds, ends] = [false; 3].map(|b| Arc::new(AtomicBool::new(b)));
+        let [move_now, hold_now, end_now] = [&moves, &holds, &ends].map(Arc::clone);
         let thread = std::thread::spawn(move || {
             let outside = || {
                 let socket = UdpSocket::bind("127.0.0.1:0").expect("loopback");
@@ -42,14 +44,16 @@ impl Relay {
                     sender = Some(from);
                     let _ = out.send(&bytes[..len]);
                 }
-                while let Ok(len) = out.recv(&mut bytes) {
+                while !hold_now.load(Ordering::Relaxed)
+                    && let Ok(len) = out.recv(&mut bytes)
+                {
                     if let Some(to) = sender {
                         let _ = inside.send_to(&bytes[..len], to);
                     }
                 }
             }
         });
-        Self { port, moves, ends, thread: Some(thread) }
+        Self { port, moves, holds, ends, thread: Some(thread) }
     }
 }
 
@@ -70,7 +74,33 @@ fn a_path_that_bleaches_is_told_once_and_at_the_end() {
     assert_eq!(tx.interrupt(), 0);
     let said = tx.err.iter().filter(|l| l.contains("sent as ECT(1) 100 % arrive as Not-ECT"));
     assert_eq!(said.count(), 2, "{:#?}", tx.err);
+    let diagnosis = tx.out.iter().find(|l| l.starts_with("Diagnosis: ")).expect("a line");
+    assert!(diagnosis.contains("; ECN bleached; "), "{diagnosis}");
     rx.interrupt();
+}
+
+#[test]
+fn packets_that_the_sender_discards_have_a_line_at_both_ends_and_are_no_loss() {
+    let port = port();
+    let mut rx = rx(&format!("{port}"));
+    let relay = Relay::to(port);
+    let words = "-minrate 8000 -initrate 8000 -maxrate 8000 -delaytarget 1";
+    let mut tx = tx(&format!("{words} 127.0.0.1 {}", relay.port));
+    tx.wait_for(" summary ");
+    // Reports wait: the window closes, and what waits behind it grows old.
+    for _ in 0..3 {
+        relay.holds.store(true, Ordering::Relaxed);
+        std::thread::sleep(Duration::from_millis(450));
+        relay.holds.store(false, Ordering::Relaxed);
+        std::thread::sleep(Duration::from_millis(300));
+    }
+    tx.wait_for(" summary ");
+    assert_eq!(tx.interrupt(), 0, "{:#?}", tx.err);
+    rx.interrupt();
+    let discarded = tx.number("Packets discarded at this end");
+    assert!(discarded > 10.0, "{discarded}");
+    assert_eq!(rx.number("Packets discarded by the sender"), discarded);
+    assert_eq!(rx.number("Packets lost / duplicates"), 0.0);
 }
 
 #[test]

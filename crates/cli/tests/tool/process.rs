@@ -40,23 +40,32 @@ pub(crate) fn rx(args: &str) -> Program {
 
 impl Program {
     pub(crate) fn start(path: &str, args: &str) -> Self {
-        let mut child = Command::new(path)
-            .args(args.split_whitespace())
+        Self::spawn(Command::new(path).args(args.split_whitespace()))
+    }
+
+    pub(crate) fn spawn(command: &mut Command) -> Self {
+        Self::spawn_to(command, Stdio::piped())
+    }
+
+    /// With another stdout.
+    pub(crate) fn spawn_to(command: &mut Command, out: Stdio) -> Self {
+        let mut child = command
             .stdin(Stdio::null())
-            .stdout(Stdio::piped())
+            .stdout(out)
             .stderr(Stdio::piped())
             .spawn()
             .expect("the program");
         let (told, lines) = channel();
-        let out = child.stdout.take().expect("piped");
         let err = child.stderr.take().expect("piped");
-        let tell = told.clone();
-        std::thread::spawn(move || {
-            BufReader::new(out)
-                .lines()
-                .map_while(Result::ok)
-                .all(|l| tell.send((Stream::Out, l)).is_ok())
-        });
+        if let Some(out) = child.stdout.take() {
+            let tell = told.clone();
+            std::thread::spawn(move || {
+                BufReader::new(out)
+                    .lines()
+                    .map_while(Result::ok)
+                    .all(|l| tell.send((Stream::Out, l)).is_ok())
+            });
+        }
         std::thread::spawn(move || {
             BufReader::new(err)
                 .lines()

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use rustix::process::Signal;
 
-use crate::process::{folder, port, rx, tx};
+use crate::process::{Program, folder, port, rx, tx};
 
 #[test]
 fn both_ends_on_one_host_and_port_tell_the_same_of_a_run() {
@@ -26,6 +26,8 @@ fn both_ends_on_one_host_and_port_tell_the_same_of_a_run() {
     let summary = tx.out.iter().find(|l| l.starts_with(" summary ")).expect("a line each 2 s");
     assert!(summary.contains("Transmit rate = ") && summary.ends_with(", MTU = 1200"), "{summary}");
     assert!(summary.contains("[ 0.0%,  0.0%, 100.0%,  0.0%]"), "all as ECT(1): {summary}");
+    let diagnosis = tx.out.iter().find(|l| l.starts_with("Diagnosis: ")).expect("a line");
+    assert!(diagnosis.contains("; ECN intact; "), "{diagnosis}");
     let verbose: Vec<&String> = tx.out.iter().filter(|l| l.ends_with(",  ")).collect();
     assert!(verbose.len() >= 5, "a line each 200 ms: {:#?}", tx.out);
     // The receiver prints them as well.
@@ -70,6 +72,8 @@ fn an_adaptive_run_over_ipv6_leaves_its_start_rate() {
         tx.out.iter().map(|l| serde_json::from_str(l).expect("only JSON")).collect();
     let last = objects.last().expect("an end");
     assert_eq!((&last["type"], &last["ect0_pct"]), (&"final".into(), &100.0.into()));
+    assert_eq!(last["diagnosis"]["ecn"], "intact");
+    assert!(last["diagnosis"]["missed_deadlines"].is_u64(), "{last}");
     let rates = objects.iter().filter(|o| o["type"] == "verbose");
     let most = rates.filter_map(|o| o["rate_kbps"].as_f64()).fold(0.0, f64::max);
     assert!(most > 2000.0, "it rises: {most} kbit/s");
@@ -77,7 +81,7 @@ fn an_adaptive_run_over_ipv6_leaves_its_start_rate() {
 
 #[test]
 fn each_signal_ends_both_ends_with_their_summaries() {
-    for signal in [Signal::INT, Signal::TERM] {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let port = port();
         let mut rx = rx(&format!("127.0.0.1 {port}"));
         let mut tx = tx(&format!("-view -fixedrate 1000 -verbose 127.0.0.1 {port}"));
@@ -90,6 +94,40 @@ fn each_signal_ends_both_ends_with_their_summaries() {
         assert_eq!(rx.end(), 0, "{:#?}", rx.err);
         assert!(rx.number("Packets / payload bytes") > 0.0);
     }
+}
+
+#[test]
+fn a_run_that_ignores_hangups_goes_on() {
+    let port = port();
+    let _rx = rx(&format!("{port}"));
+    let words = format!("-fixedrate 1000 -verbose 127.0.0.1 {port}");
+    let script = format!("trap '' HUP; exec {} {words}", env!("CARGO_BIN_EXE_scream-bw-test-tx"));
+    let mut tx = Program::spawn(Command::new("sh").args(["-c", &script]));
+    tx.wait_for(",  ");
+    tx.signal(Signal::HUP);
+    (0..5).for_each(|_| drop(tx.wait_for(",  ")));
+    assert_eq!(tx.interrupt(), 0, "{:#?}", tx.err);
+}
+
+#[test]
+fn a_full_disk_loses_the_log_and_not_the_measurement() {
+    let port = port();
+    let mut rx = rx(&format!("{port}"));
+    let logs = "-log /dev/full -csv /dev/full -jsonlog /dev/full -txrxlog /dev/full";
+    let args = format!("-fixedrate 1000 -time 3 {logs} 127.0.0.1 {port}");
+    let mut tx = tx(&args);
+    assert_eq!(tx.end(), 0, "{:#?}", tx.err);
+    assert_eq!(tx.err.iter().filter(|l| l.contains("the log ends here")).count(), 4);
+    assert!(tx.number("Bitrate min/max/avg") > 0.0);
+    // What stdout does not take is on stderr at the end.
+    let full = std::fs::File::options().write(true).open("/dev/full").expect("Linux");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_scream-bw-test-tx"));
+    let words = format!("-verbose {args}");
+    let mut tx = Program::spawn_to(command.args(words.split_whitespace()), full.into());
+    assert_eq!(tx.end(), 0, "{:#?}", tx.err);
+    assert_eq!(tx.err.iter().filter(|l| l.starts_with("warning: stdout: ")).count(), 1);
+    assert!(tx.err.iter().any(|l| l.contains("Bitrate min/max/avg")), "{:#?}", tx.err);
+    assert_eq!(rx.interrupt(), 0);
 }
 
 #[test]
@@ -152,6 +190,8 @@ fn help_and_version_go_to_stdout() {
     for (mut program, name) in [(tx("-help"), "tx"), (start_rx("--help"), "rx")] {
         assert_eq!(program.end(), 0);
         assert!(program.out.iter().any(|l| l.contains("Example: ") && l.contains(name)));
+        let compares = program.out.iter().any(|l| l == "Comparing with the original's figures");
+        assert_eq!(compares, name == "tx");
     }
     for mut program in [tx("--version"), start_rx("-version")] {
         assert_eq!(program.end(), 0);

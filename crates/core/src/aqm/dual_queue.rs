@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use super::{Backlog, Env, Log, Reason, Stats};
 use crate::grammar::{Args, GrammarError, Param};
-use crate::packet::Packet;
+use crate::packet::{self, Packet};
 use crate::probe::Probe;
 use crate::units::{Bytes, Dur, Rate, Time};
 
@@ -249,10 +249,14 @@ impl DualQueue {
                 if prefers_l4s { Side::L4s } else { Side::Classic }
             }
         };
-        let pkt = match side {
+        let mut pkt = match side {
             Side::L4s => self.l4s.pop_front(),
             Side::Classic => self.classic.pop_front(),
         }?;
+        pkt.set_side(match side {
+            Side::L4s => packet::Side::L4s,
+            Side::Classic => packet::Side::Classic,
+        });
         self.backlog.remove(&pkt);
         if side == Side::Classic {
             self.classic_bytes -= u64::from(pkt.len);

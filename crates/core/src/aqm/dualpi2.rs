@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use super::psched::truesize;
 use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
 use crate::grammar::{Args, GrammarError};
-use crate::packet::Packet;
+use crate::packet::{Packet, Side};
 use crate::probe::Probe;
 use crate::rng::Rng;
 use crate::units::{Dur, Time};
@@ -345,6 +345,7 @@ impl Qdisc for DualPi2 {
                 continue;
             }
             self.credit += credit;
+            pkt.set_side(if is_l4s { Side::L4s } else { Side::Classic });
             return Some(pkt);
         }
     }

@@ -24,8 +24,13 @@ pub struct Env {
     pub psched_mtu: u32,
     /// Transmit queue length of the device, the default limit of FIFOs, in packets.
     pub txqueuelen: u32,
-    /// Instant of creation.
+    /// Whether it stands before a queue, as an action of an ingress filter does, which sees frames
+    /// without their Ethernet header.
+    pub at_ingress: bool,
+    /// Instant of creation, on the queue's clock.
     pub now: Time,
+    /// Instant on the same clock at which the scenario starts.
+    pub origin: Time,
     /// The link traces that texts may name.
     pub traces: Traces,
     /// What the two directions of a half-duplex link share.
@@ -43,11 +48,19 @@ impl Env {
             hz: 1000,
             psched_mtu: 1514,
             txqueuelen: 1000,
+            at_ingress: false,
             now: Time::ZERO,
+            origin: Time::ZERO,
             traces: Traces::default(),
             medium: Medium::default(),
             registry: Registry::EMPTY,
         }
+    }
+
+    /// When what is built begins to serve traffic, from which traces and slots count: its creation,
+    /// or the scenario's start if it has been there before.
+    pub fn start(&self) -> Time {
+        self.now.max(self.origin)
     }
 }
 

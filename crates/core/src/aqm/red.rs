@@ -14,7 +14,7 @@ use crate::units::Time;
 
 mod params;
 
-use params::{Derived, Params};
+pub(super) use params::{Derived, Params};
 
 pub(crate) const ENTRY: Entry = Entry {
     name: "red",
@@ -30,15 +30,26 @@ const ONE_PERCENT: u32 = 42_949_673;
 
 /// What the average says about an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Action {
+pub(super) enum Action {
     Pass,
     Early,
     Forced,
 }
 
+/// What a flow of `sfq` has of its own: average, arrivals since the last signal, and the random number that
+/// these run against.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct State(u64, i64, u32);
+
+impl Default for State {
+    fn default() -> Self {
+        Self(0, -1, 0)
+    }
+}
+
 /// The averaging and marking law, with its state.
 #[derive(Clone, Debug)]
-struct Law {
+pub(super) struct Law {
     wlog: u32,
     /// Thresholds with `wlog` fraction bits.
     min: u64,
@@ -62,7 +73,7 @@ struct Law {
 }
 
 impl Law {
-    fn new(d: &Derived, gentle: bool) -> Self {
+    pub(super) fn new(d: &Derived, gentle: bool) -> Self {
         let delta = (d.max - d.min).max(1);
         let (min, fifth) = (u64::from(d.min), u64::from(delta / 5));
         Self {
@@ -135,6 +146,27 @@ impl Law {
         }
         self.draw(rng);
         Action::Pass
+    }
+
+    /// Takes the sample of an arrival at a flow that has `bytes`, and has had packets all the time.
+    #[inline]
+    pub(super) fn sample_flow(&mut self, state: &mut State, bytes: u64) {
+        state.0 = state.0 - (state.0 >> self.wlog) + bytes;
+    }
+
+    /// What becomes of that arrival.
+    #[inline]
+    pub(super) fn of_flow(&mut self, state: &mut State, bytes: u64, rng: &mut Rng) -> Action {
+        self.sample_flow(state, bytes);
+        (self.average, self.count, self.threshold) = (state.0, state.1, state.2);
+        let action = self.action(rng);
+        *state = State(self.average, self.count, self.threshold);
+        action
+    }
+
+    /// The average's weight is two to minus this.
+    pub(super) const fn weight_log(&self) -> u32 {
+        self.wlog
     }
 
     #[inline]

@@ -23,6 +23,11 @@ pub(super) trait Element: Send {
 
     /// As [`Qdisc::probe`].
     fn probe(&self, _out: &mut Probe<'_>) {}
+
+    /// As [`Qdisc::splits`].
+    fn splits(&self) -> bool {
+        false
+    }
 }
 
 /// An element and the FIFO behind it.
@@ -82,6 +87,10 @@ impl<E: Element> Qdisc for InPath<E> {
 
     fn probe(&self, out: &mut Probe<'_>) {
         self.element.probe(out);
+    }
+
+    fn splits(&self, _pkt: &Packet) -> bool {
+        self.element.splits()
     }
 
     fn purge(&mut self, log: &mut Log) {

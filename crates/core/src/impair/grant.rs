@@ -106,13 +106,13 @@ impl Grant {
         let rate = if params.trace.file.is_empty() {
             None
         } else {
-            Some(env.traces.rates(&mut params.trace, params.unit, args, env.now)?)
+            Some(env.traces.rates(&mut params.trace, params.unit, args, env.start())?)
         };
         Ok(Self {
             params,
             rng: env.rng.clone(),
             rate,
-            anchor: (env.now, 0),
+            anchor: (env.start(), 0),
             next_slot: 0,
             on_air: None,
             again: VecDeque::new(),

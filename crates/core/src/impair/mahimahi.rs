@@ -95,7 +95,7 @@ impl Mahimahi {
         Ok(Self {
             params,
             trace,
-            start: env.now,
+            start: env.start(),
             base_ms: 0,
             index: 0,
             transit: None,

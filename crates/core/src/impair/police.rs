@@ -80,6 +80,10 @@ const ACTIONS: [(&str, bool); 6] = [
     ("continue", true),
 ];
 
+/// Bytes of a frame's header that the device has taken off before its ingress filters see the frame
+/// (Linux 7.2 `sch_handle_ingress`).
+const ETHERNET_HEADER: u32 = 14;
+
 /// The packet size up to which tc's table of transmission times reaches.
 const DEFAULT_MTU: u64 = 2040;
 
@@ -162,6 +166,8 @@ impl Params {
 /// The policer. What conforms goes straight to the leaf.
 pub struct Police {
     params: Params,
+    /// Bytes of a frame that it does not see.
+    unseen: u32,
     mtu: u64,
     /// Of the rate in bytes, or of the rate in packets.
     bucket: Option<Bucket>,
@@ -181,6 +187,7 @@ impl Police {
         let params = Params::default().read(args)?;
         let mut police = Self {
             params,
+            unseen: if env.at_ingress { ETHERNET_HEADER } else { 0 },
             mtu: 0,
             bucket: None,
             peak: None,
@@ -241,7 +248,7 @@ impl Police {
 impl Qdisc for Police {
     #[inline]
     fn enqueue(&mut self, now: Time, pkt: Packet, log: &mut Log) {
-        let conforms = self.conforms(now, pkt.len);
+        let conforms = self.conforms(now, pkt.len.saturating_sub(self.unseen));
         self.overlimits += u64::from(!conforms);
         let action = if conforms { self.params.conform } else { self.params.exceed };
         if ACTIONS[action].1 {

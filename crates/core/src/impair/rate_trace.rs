@@ -72,7 +72,7 @@ impl RateTrace {
     ) -> Result<Self, GrammarError> {
         let trace = FileWords::new(true);
         let mut params = Params { trace, unit: Rate(1000), overhead: Overhead(0) }.read(args)?;
-        let rate = env.traces.rates(&mut params.trace, params.unit, args, env.now)?;
+        let rate = env.traces.rates(&mut params.trace, params.unit, args, env.start())?;
         Ok(Self { params, rate, transit: None, shell: Shell::new(leaf) })
     }
 

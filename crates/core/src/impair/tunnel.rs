@@ -100,13 +100,13 @@ pub struct Tunnel {
 const LIMIT: u32 = 1000;
 
 impl Tunnel {
-    /// Ingress and egress, which share the inner headers of the packets between them.
-    pub fn ends(self) -> (Box<dyn Qdisc>, Box<dyn Qdisc>) {
-        let inner = Arc::new(Mutex::new(Vec::new()));
-        let encap = Encap { tunnel: self, inner: Arc::clone(&inner), sequence: 0 };
+    /// Ingress and egress, and the inner headers of the packets between them, which they share.
+    pub fn ends(self) -> (Box<dyn Qdisc>, Box<dyn Qdisc>, InnerHeaders) {
+        let inner = InnerHeaders::default();
+        let encap = Encap { tunnel: self, inner: inner.clone(), sequence: 0 };
         let replay = self.replay_window.map(ReplayWindow::new);
-        let decap = Decap { inner, replay, counters: Counters::default() };
-        (Box::new(InPath::new(encap, LIMIT)), Box::new(InPath::new(decap, LIMIT)))
+        let decap = Decap { inner: inner.clone(), replay, counters: Counters::default() };
+        (Box::new(InPath::new(encap, LIMIT)), Box::new(InPath::new(decap, LIMIT)), inner)
     }
 }
 
@@ -122,7 +122,31 @@ pub const fn decapsulated(inner: Ecn, outer: Ecn) -> Option<Ecn> {
 
 /// Inner headers by [`Packet::id`]. Copies of one packet have equal headers, except for what was
 /// rewritten on one of them before the tunnel: the last copy's stands for all.
-type Inner = Arc<Mutex<Vec<Packet>>>;
+#[derive(Clone, Default)]
+pub struct InnerHeaders(Arc<Mutex<Vec<Packet>>>);
+
+impl InnerHeaders {
+    /// Says that packet `part` is a segment of super-packet `whole`, whose header it carries; only
+    /// the first one keeps CWR. Of packets outside the tunnel nothing is known, or asked later.
+    pub fn split(&self, whole: u32, part: u32, is_first: bool) {
+        let mut headers = self.0.lock().expect(UNPOISONED);
+        let Some(&header) = headers.get(whole as usize) else { return };
+        let mut header = Packet { id: part, segs: 1, ..header };
+        if !is_first {
+            header.clear_cwr();
+        }
+        put(&mut headers, header);
+    }
+}
+
+/// Puts `header` where its packet's id finds it.
+fn put(headers: &mut Vec<Packet>, header: Packet) {
+    let place = header.id as usize;
+    if place >= headers.len() {
+        headers.resize(place + 1, Packet::default());
+    }
+    headers[place] = header;
+}
 
 /// Why locking cannot fail: no code panics with the lock held.
 const UNPOISONED: &str = "neither end panics";
@@ -130,19 +154,14 @@ const UNPOISONED: &str = "neither end panics";
 /// The ingress.
 struct Encap {
     tunnel: Tunnel,
-    inner: Inner,
+    inner: InnerHeaders,
     sequence: u32,
 }
 
 impl Element for Encap {
     #[inline]
     fn pass(&mut self, pkt: &mut Packet, _log: &mut Log) -> Option<Reason> {
-        let mut inner = self.inner.lock().expect(UNPOISONED);
-        let place = pkt.id as usize;
-        if place >= inner.len() {
-            inner.resize(place + 1, Packet::default());
-        }
-        inner[place] = *pkt;
+        put(&mut self.inner.0.lock().expect(UNPOISONED), *pkt);
         self.sequence = self.sequence.wrapping_add(1);
         let tunnel = &self.tunnel;
         let dscp = if tunnel.dscp == Dscp::Copy { pkt.tos & !3 } else { 0 };
@@ -182,6 +201,12 @@ impl Element for Encap {
     fn stats(&self, out: &mut Stats) {
         out.put("sequence", self.sequence);
     }
+
+    /// Each packet of IPsec or WireGuard has a sequence number of its own, so that they segment
+    /// before (Linux 7.2 `esp_output` by `xfrm_output_gso`, `wg_xmit`); others leave it to the queue.
+    fn splits(&self) -> bool {
+        self.tunnel.replay_window.is_some()
+    }
 }
 
 fn no_words(args: &mut Args<'_>) -> Result<(), GrammarError> {
@@ -198,7 +223,7 @@ struct Counters {
 
 /// The egress.
 struct Decap {
-    inner: Inner,
+    inner: InnerHeaders,
     replay: Option<ReplayWindow>,
     counters: Counters,
 }
@@ -210,7 +235,7 @@ impl Element for Decap {
             self.counters.replay_drops += 1;
             return Some(Reason::Middlebox);
         }
-        let header = self.inner.lock().expect(UNPOISONED)[pkt.id as usize];
+        let header = self.inner.0.lock().expect(UNPOISONED)[pkt.id as usize];
         let Some(ecn) = decapsulated(header.ecn(), pkt.ecn()) else {
             self.counters.not_ect_drops += 1;
             return Some(Reason::Middlebox);

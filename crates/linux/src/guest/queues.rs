@@ -22,18 +22,22 @@ impl Queues {
             let (Some(questions), Some(answers)) = (child.stdin, child.stdout) else {
                 return Err("tc: no pipes".to_owned());
             };
-            Ok((device.name.clone(), questions, BufReader::new(answers)))
+            let question = match device.hook.as_str() {
+                "" => format!("qdisc show dev {}", device.name),
+                hook => format!("filter show dev {} {hook}", device.name),
+            };
+            Ok((question, questions, BufReader::new(answers)))
         };
         devices.iter().map(open).collect::<Result<_, _>>().map(Self)
     }
 
     /// Asks for every device and puts the answers.
     pub(super) fn ask(&mut self, mut put: impl FnMut(usize, String) -> Outcome) -> Outcome {
-        for (index, (device, questions, answers)) in self.0.iter_mut().enumerate() {
-            writeln!(questions, "qdisc show dev {device}").map_err(said("tc"))?;
+        for (index, (question, questions, answers)) in self.0.iter_mut().enumerate() {
+            writeln!(questions, "{question}").map_err(said("tc"))?;
             let mut answer = String::new();
             if answers.read_line(&mut answer).map_err(said("tc"))? == 0 {
-                return Err(format!("tc: no answer on {device}"));
+                return Err(format!("tc: no answer to {question}"));
             }
             put(index, answer.trim_end().to_owned())?;
         }

@@ -20,6 +20,10 @@ impl Arrived {
         self.0.iter().sum()
     }
 
+    pub(super) fn marked(&self) -> u64 {
+        self.0[Ecn::Ce as usize]
+    }
+
     /// Shares as Not-ECT, ECT(0), ECT(1), CE, percent: the original's order.
     pub(super) fn percent(&self) -> [f32; 4] {
         let total = self.total().max(1) as f32;
@@ -27,17 +31,33 @@ impl Arrived {
             .map(|e| self.0[e as usize] as f32 * 100.0 / total)
     }
 
+    /// The codepoint that the path writes over the one that was sent.
+    fn changed(&self, sent: Ecn) -> Option<Ecn> {
+        let all = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1].into_iter();
+        all.filter(|ecn| *ecn != sent).find(|ecn| self.whole_percent(*ecn) >= SHARE)
+    }
+
+    fn whole_percent(&self, ecn: Ecn) -> u64 {
+        self.0[ecn as usize] * 100 / self.total().max(1)
+    }
+
+    /// What became of the field, in a word; none: too few packets to tell.
+    pub(super) fn fate(&self, sent: Ecn) -> Option<&'static str> {
+        (self.total() >= ENOUGH).then(|| match (sent, self.changed(sent)) {
+            (Ecn::NotEct, None) => "off",
+            (_, None) => "intact",
+            (_, Some(Ecn::NotEct)) => "bleached",
+            (_, Some(_)) => "re-marked",
+        })
+    }
+
     /// A warning, if the field does not arrive as it was sent.
     pub(super) fn warning(&self, sent: Ecn) -> Option<String> {
-        let total = self.total();
-        if total < ENOUGH {
+        if self.total() < ENOUGH {
             return None;
         }
-        let percent = |ecn: Ecn| self.0[ecn as usize] * 100 / total;
-        let changed = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1]
-            .into_iter()
-            .filter(|ecn| *ecn != sent)
-            .find(|ecn| percent(*ecn) >= SHARE);
+        let percent = |ecn| self.whole_percent(ecn);
+        let changed = self.changed(sent);
         let meaning = match (sent, changed) {
             (_, Some(Ecn::NotEct)) => "the path bleaches the ECN field, so that no mark comes back",
             (Ecn::Ect1, Some(_)) => {
@@ -82,6 +102,20 @@ mod tests {
         assert_eq!(warning(NotEct, &[(NotEct, 1000)]), None);
         assert_eq!(warning(Ce, &[(Ce, 1000)]), None);
         assert_eq!(warning(Ect1, &[(NotEct, 199)]), None, "too few to tell");
+    }
+
+    #[test]
+    fn the_fate_of_the_field_is_a_word() {
+        let fate = |sent, arrived, n| {
+            let mut counts = Arrived::default();
+            (0..n).for_each(|_| counts.add(arrived));
+            counts.fate(sent)
+        };
+        assert_eq!(fate(Ect1, Ect1, 199), None);
+        assert_eq!(fate(Ect1, Ce, 200), Some("intact"));
+        assert_eq!(fate(Ect1, NotEct, 200), Some("bleached"));
+        assert_eq!(fate(Ect1, Ect0, 200), Some("re-marked"));
+        assert_eq!(fate(NotEct, NotEct, 200), Some("off"));
     }
 
     #[test]

@@ -63,20 +63,28 @@ pub(super) struct VerboseLine {
     pub(super) rate_kbps: f32,
     pub(super) lost_kbps: f32,
     pub(super) ce_kbps: f32,
+    /// There is feedback: else queue delay, RTT, loss and marks are not known.
+    pub(super) is_measured: bool,
 }
 
 impl VerboseLine {
+    /// A value that only feedback gives.
+    pub(super) fn known(&self, value: f32) -> Known {
+        Known(value, self.is_measured)
+    }
+
     /// Without the end of the line; it ends in a comma and blanks.
     pub(super) fn text(&self, columns: Generation) -> String {
-        let Self { time_s, queue_delay_s, srtt_s, cwnd, in_flight, rate_kbps, lost_kbps, .. } =
-            self;
+        let Self { time_s, cwnd, in_flight, rate_kbps, .. } = self;
+        let [queue_delay_s, srtt_s, lost_kbps, ce_kbps] =
+            [self.queue_delay_s, self.srtt_s, self.lost_kbps, self.ce_kbps].map(|v| self.known(v));
         let tag = if columns == Generation::V2020 { "" } else { " " };
         let mut text = format!(
             "{time_s:8.3}, {tag}{queue_delay_s:4.3}, {srtt_s:4.3}, {cwnd:6}, {in_flight:6}, \
              {rate_kbps:6.0}, {lost_kbps:5.0}, "
         );
         if columns > Generation::V2020 {
-            push(&mut text, format_args!("{:5.0}, ", self.ce_kbps));
+            push(&mut text, format_args!("{ce_kbps:5.0}, "));
         }
         text.push(' ');
         text
@@ -95,25 +103,58 @@ pub(super) struct FinalSummary {
     pub(super) loss_pct: f32,
     /// Acknowledged packets as Not-ECT, ECT(0), ECT(1), CE, percent.
     pub(super) ecn_pct: [f32; 4],
+    /// There was feedback: else nothing is known.
+    pub(super) is_measured: bool,
 }
 
 impl FinalSummary {
-    /// The lines of 2026, which is the build that has them; with the end of the last line.
-    pub(super) fn text(&self) -> String {
-        let [least_rate, most_rate, rate] = self.rate_kbps;
-        let [least_rtt, most_rtt, rtt] = self.rtt_s;
-        let [most_delay, delay] = self.queue_delay_s;
-        let [not_ect, ect0, ect1, ce] = self.ecn_pct;
+    /// Values that only feedback gives.
+    pub(super) fn known<const N: usize>(&self, values: [f32; N]) -> [Known; N] {
+        values.map(|value| Known(value, self.is_measured))
+    }
+
+    /// The lines of 2026, which is the build that has them, and one for packets that never left; with
+    /// the end of the last line.
+    pub(super) fn text(&self, discarded: u64) -> String {
+        let [least_rate, most_rate, rate] = self.known(self.rate_kbps);
+        let [least_rtt, most_rtt, rtt] = self.known(self.rtt_s);
+        let [most_delay, delay] = self.known(self.queue_delay_s);
+        let [not_ect, ect0, ect1, ce] = self.known(self.ecn_pct);
+        let [loss] = self.known([self.loss_pct]);
+        let discarded = match discarded {
+            0 => String::new(),
+            n => format!(" Packets discarded at this end       : {n}\n"),
+        };
         format!(
             "\n======================== Summary ==========================\n \
              Bitrate min/max/avg [kbps]          : {least_rate:5.0}/{most_rate:5.0}/{rate:5.0}\n \
              RTT     min/max/avg [s]             : {least_rtt:2.3}/{most_rtt:2.3}/{rtt:2.3}\n \
              Queue delay max/avg [s]             : {most_delay:2.3}/{delay:2.3}\n \
-             Packet loss avg [%]                 : {:4.3}\n \
+             Packet loss avg [%]                 : {loss:4.3}\n \
              ECN/L4S NotECT/ECT(0)/ECT(1)/CE [%] : {not_ect:4.1}/{ect0:4.1}/{ect1:4.1}/{ce:4.1}\n\
-             ===========================================================\n",
-            self.loss_pct
+             {discarded}\
+             ===========================================================\n"
         )
+    }
+}
+
+/// A value and whether it was measured; a dash stands for one that was not, null in JSON.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Known(f32, bool);
+
+impl fmt::Display for Known {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(value, is_measured) = self;
+        if *is_measured {
+            return value.fmt(f);
+        }
+        write!(f, "{:>1$}", "-", f.width().unwrap_or(0))
+    }
+}
+
+impl From<Known> for serde_json::Value {
+    fn from(Known(value, is_measured): Known) -> Self {
+        is_measured.then_some(value).into()
     }
 }
 
@@ -310,6 +351,7 @@ mod tests {
             rate_kbps: 23_605.0,
             lost_kbps: 0.0,
             ce_kbps: 12.0,
+            is_measured: true,
         };
         assert_eq!(line.text(V2020), "  41.925, 0.012, 0.064, 345787, 221223,  23605,     0,  ");
         assert_eq!(
@@ -317,6 +359,11 @@ mod tests {
             "  41.925,  0.012, 0.064, 345787, 221223,  23605,     0,    12,  "
         );
         assert_eq!(line.text(V2024), line.text(V2026));
+        let line = VerboseLine { is_measured: false, ..line };
+        assert_eq!(
+            line.text(V2026),
+            "  41.925,     -,    -, 345787, 221223,  23605,     -,     -,  "
+        );
     }
 
     // KAT scream.md 2.8: the end
@@ -328,9 +375,10 @@ mod tests {
             queue_delay_s: [0.02, 0.0012],
             loss_pct: 0.01,
             ecn_pct: [0.0, 0.0, 99.0, 1.0],
+            is_measured: true,
         };
         assert_eq!(
-            last.text(),
+            last.text(0),
             "
 ======================== Summary ==========================
  Bitrate min/max/avg [kbps]          :   900/98765/54321
@@ -341,6 +389,15 @@ mod tests {
 ===========================================================
 "
         );
+    }
+
+    #[test]
+    fn what_was_not_measured_is_a_dash_in_each_line() {
+        let text = FinalSummary::default().text(0);
+        let values = text.lines().filter_map(|l| l.split_once(": ")).map(|(_, v)| v);
+        let is_digit = |c: char| c.is_ascii_digit();
+        assert!(values.clone().all(|v| v.contains('-') && !v.contains(is_digit)), "{text}");
+        assert_eq!(values.count(), 5);
     }
 
     /// The second line of a slide of 2020, and of the golden run A of 2024.

@@ -92,13 +92,14 @@ impl Logs {
         if self.is_unix { Stamp::Unix(unix_s) } else { Stamp::Session(session) }
     }
 
-    /// Brings everything to the disk.
-    pub(super) fn flush(&mut self) -> Result<(), String> {
+    /// Brings everything to the disk; files that cannot be written are closed and named.
+    pub(super) fn flush(&mut self) -> Vec<String> {
         let logs = [&mut self.log, &mut self.csv, &mut self.json, &mut self.tx_rx];
-        for LogFile { name, file } in logs.into_iter().flatten() {
-            file.flush().map_err(|e| format!("{name}: {e}"))?;
-        }
-        Ok(())
+        let flushed = logs.into_iter().filter_map(|slot| {
+            let e = slot.as_mut()?.file.flush().err()?;
+            Some(close(slot, &e))
+        });
+        flushed.collect()
     }
 }
 
@@ -111,10 +112,17 @@ fn add(
     let Some(log) = slot else { return Ok(()) };
     text.clear();
     line(text);
-    let Err(e) = log.file.write_all(text.as_bytes()) else { return Ok(()) };
-    let name = std::mem::take(&mut log.name);
-    *slot = None;
-    Err(format!("{name}: {e}; the log ends here"))
+    match log.file.write_all(text.as_bytes()) {
+        Ok(()) => Ok(()),
+        Err(e) => Err(close(slot, &e)),
+    }
+}
+
+/// Closes a file that cannot be written; what is left of it is lost.
+fn close(slot: &mut Option<LogFile>, e: &io::Error) -> String {
+    let Some(LogFile { name, file }) = slot.take() else { return String::new() };
+    let _ = file.into_parts(); // without another try to write
+    format!("{name}: {e}; the log ends here and the run goes on")
 }
 
 impl LogFile {
@@ -160,7 +168,7 @@ mod tests {
             let line = AckLine { time: Ticks(65_536), ..AckLine::default() };
             logs.ack(&line, 0.0).expect("written");
             (0..2).for_each(|_| logs.fate(&line, 0.0).expect("written"));
-            logs.flush().expect("flushed");
+            assert_eq!(logs.flush(), [""; 0]);
         }
         let lines = |name: &str| {
             let text = std::fs::read_to_string(dir.join(name)).expect("a log");
@@ -178,6 +186,21 @@ mod tests {
         let o = options(std::path::Path::new("/no/such/folder"), "-log @l h 1");
         let error = Logs::open(&o, Generation::V2026).err().expect("an error");
         assert!(error.starts_with("-log: /no/such/folder/l: "), "{error}");
+    }
+
+    #[test]
+    fn a_full_disk_closes_its_file_and_no_other() {
+        let dir = folder("full");
+        let o = options(&dir, "-log /dev/full -csv @c h 1");
+        let mut logs = Logs::open(&o, Generation::V2026).expect("files");
+        let line = AckLine::default();
+        logs.ack(&line, 0.0).expect("buffered");
+        let said = logs.flush();
+        assert!(said.len() == 1 && said[0].starts_with("/dev/full: No space left"), "{said:?}");
+        logs.ack(&line, 0.0).expect("the other file");
+        assert_eq!(logs.flush(), [""; 0], "told once");
+        assert_eq!(std::fs::read_to_string(dir.join("c")).expect("a log").lines().count(), 3);
+        std::fs::remove_dir_all(dir).expect("removed");
     }
 
     #[test]

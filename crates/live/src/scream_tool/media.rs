@@ -6,6 +6,7 @@ use sojourn_core::wire::rtp::{Header, TOOL_SSRC};
 use sojourn_core::{Dur, Rate, Rng, Time};
 use sojourn_transport::media::scream_tx::{Encoder, Host, Key, OnOff, Params, Session, Tool};
 
+use super::diagnosis::Moment;
 use super::ecn_path::Arrived;
 use super::ledger::{Fate, Ledger};
 use super::lines::{FinalSummary, SummaryLine, VerboseLine};
@@ -142,11 +143,12 @@ impl Media {
             queue_delay_s: [s.queue_delays.max, s.queue_delays.mean],
             loss_pct: s.loss.all,
             ecn_pct: s.ecn,
+            is_measured: self.arrived().total() > 0,
         })
     }
 
-    /// What the 200 ms line says.
-    pub(super) fn verbose_line(&mut self, now: Time) -> Option<VerboseLine> {
+    /// What the 200 ms line says; `is_measured`: there is feedback.
+    pub(super) fn verbose_line(&mut self, now: Time, is_measured: bool) -> Option<VerboseLine> {
         let Source::Session(session) = &mut self.source else { return None };
         let in_flight = session.sender_mut().take_max_in_flight();
         let s = session.sender().snapshot();
@@ -159,6 +161,19 @@ impl Media {
             rate_kbps: s.rates.sent / 1e3,
             lost_kbps: s.rates.lost / 1e3,
             ce_kbps: s.rates.ce / 1e3,
+            is_measured,
+        })
+    }
+
+    /// What the diagnosis looks at; nothing of what is only pushed.
+    pub(super) fn moment(&self) -> Option<Moment> {
+        let s = self.session()?.sender().snapshot();
+        Some(Moment {
+            target_kbps: s.rates.target / 1e3,
+            greatest_kbps: self.greatest_kbps as f32,
+            queue_delay_s: s.queue_delay,
+            lost_kbps: s.rates.lost / 1e3,
+            marked: self.arrived().marked(),
         })
     }
 

@@ -1,17 +1,31 @@
 //! Whom the receiver answers. It is no reflector: reports go to one address, the session's, and all
 //! of them together are never larger than what came from there. NATs may move a sender to another
 //! address: that one proves itself with several packets that go on where the old one fell silent.
+//! Another sender gets a challenge now and then, in fewer bytes than it sent; who gives it back has
+//! the address that it writes into its packets, and need not wait as long for a sender that is gone.
 
+use std::hash::{BuildHasher as _, RandomState};
 use std::net::{IpAddr, SocketAddr};
 
 use sojourn_core::{Dur, Time};
+
+use super::gaps::Allowance;
 
 /// Packets in sequence that an address proves itself with.
 const PROOF: u32 = 5;
 /// A new address may go on with the session when the old one has been silent for so long.
 const SILENCE: Dur = Dur::from_millis(200);
-/// A new session may begin then.
+/// A new session may begin then,
 const END: Dur = Dur::from_secs(2);
+/// of a sender that answered its challenge,
+const END_IF_ANSWERED: Dur = Dur::from_millis(300);
+/// and after a sender that said that it ends. Its last packets may still come, and who only pretended
+/// to be it is proven wrong by the next one.
+const END_IF_TOLD: Dur = Dur::from_millis(100);
+/// So far behind the newest, packets of a sender that ended are its last ones.
+const STRAGGLERS: u16 = 512;
+/// An address is told that the receiver is busy no earlier again.
+const BUSY_INTERVAL: Dur = Dur::from_millis(500);
 /// Sequence numbers that may lie between the session's last packet and the first from elsewhere.
 const LEAP: u16 = 4096;
 /// And between two packets of one proof, which may lose some.
@@ -47,6 +61,9 @@ pub(super) struct Peer {
     candidates: Vec<Candidate>,
     unknown: u64,
     credit: u64,
+    /// Answers to others, all together.
+    busy: Allowance,
+    secret: RandomState,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +73,8 @@ struct Session {
     highest: u16,
     packets: u32,
     last: Time,
+    /// It said that it ends.
+    ended: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -67,12 +86,24 @@ struct Candidate {
     last: Time,
     /// Its first packet fits behind the session's last.
     continues: bool,
+    /// When it was told that the receiver is busy.
+    told: Option<Time>,
+    /// It gave the challenge back.
+    answered: bool,
 }
 
 impl Peer {
     pub(super) fn new(named: Option<IpAddr>) -> Self {
         let candidates = Vec::with_capacity(CANDIDATES);
-        Self { named, session: None, candidates, unknown: 0, credit: 0 }
+        Self {
+            named,
+            session: None,
+            candidates,
+            unknown: 0,
+            credit: 0,
+            busy: Allowance::default(),
+            secret: RandomState::new(),
+        }
     }
 
     /// Judges the source of a media packet.
@@ -81,12 +112,22 @@ impl Peer {
             self.unknown += 1;
             return Source::Unknown;
         }
-        let fresh = Session { addr: from, ssrc, highest: seq, packets: 1, last: now };
+        let fresh = Session { addr: from, ssrc, highest: seq, packets: 1, last: now, ended: false };
         let Some(session) = &mut self.session else {
             self.session = Some(fresh);
             return Source::Learned;
         };
-        if session.addr == from && session.ssrc == ssrc {
+        let silence = now.since(session.last);
+        let is_over = session.ended && silence >= END_IF_TOLD;
+        if session.addr == from && session.ssrc == ssrc && !is_over {
+            let behind = session.highest.wrapping_sub(seq);
+            if session.ended && behind < STRAGGLERS {
+                return Source::Peer;
+            }
+            if (STRAGGLERS..1 << 15).contains(&behind) {
+                return self.goes_back(now, fresh, silence);
+            }
+            session.ended = false;
             session.last = session.last.max(now);
             session.packets = session.packets.saturating_add(1);
             if seq.wrapping_sub(session.highest) < 1 << 15 {
@@ -94,19 +135,79 @@ impl Peer {
             }
             return Source::Peer;
         }
+        if session.addr == from && is_over {
+            // The same program's next run, or another one's on the same port.
+            self.begin(fresh);
+            return Source::Next;
+        }
         let session = *session;
         let candidate = self.watch(now, &session, from, ssrc, seq);
-        let silence = now.since(session.last);
-        let may_follow = session.packets < PROOF || silence >= END;
+        let may_follow = session.packets < PROOF
+            || silence >= END
+            || is_over
+            || (candidate.answered && silence >= END_IF_ANSWERED);
         let may_go_on = candidate.continues && silence >= SILENCE;
         if candidate.proof < PROOF || !(may_follow || may_go_on) {
             self.unknown += 1;
             return Source::Unknown;
         }
-        self.session = Some(Session { packets: PROOF, ..fresh });
+        self.begin(Session { packets: PROOF, ..fresh });
+        if candidate.continues && !session.ended { Source::Moved } else { Source::Next }
+    }
+
+    /// The session's address sends numbers of long ago: old packets, or a new run after a crash.
+    fn goes_back(&mut self, now: Time, fresh: Session, silence: Dur) -> Source {
+        let Some(session) = self.session else { return Source::Unknown };
+        let candidate = self.watch(now, &session, fresh.addr, fresh.ssrc, fresh.highest);
+        if candidate.proof < PROOF || silence < END_IF_TOLD {
+            return Source::Peer;
+        }
+        self.begin(Session { packets: PROOF, ..fresh });
+        Source::Next
+    }
+
+    fn begin(&mut self, session: Session) {
+        self.session = Some(session);
         self.candidates.clear();
         self.credit = 0;
-        if candidate.continues { Source::Moved } else { Source::Next }
+    }
+
+    /// The session's sender says that it ends.
+    pub(super) fn ends(&mut self, from: SocketAddr) {
+        if let Some(session) = self.session.as_mut().filter(|s| s.addr == from) {
+            session.ended = true;
+        }
+    }
+
+    /// Whether `from`, whose packet was not the session's, is told that the receiver is busy; the
+    /// challenge for it.
+    pub(super) fn challenge(&mut self, now: Time, from: SocketAddr) -> Option<u32> {
+        if !self.is_proven() || self.is_leaving() {
+            return None;
+        }
+        let known = self.candidates.iter_mut().find(|c| c.addr == from)?;
+        if known.told.is_some_and(|told| now.since(told) < BUSY_INTERVAL) || !self.busy.take(now) {
+            return None;
+        }
+        known.told = Some(now);
+        Some(self.expected(from))
+    }
+
+    /// Whether the session's sender said that it ends.
+    pub(super) fn is_leaving(&self) -> bool {
+        self.session.is_some_and(|s| s.ended)
+    }
+
+    /// Somebody gives a challenge back.
+    pub(super) fn answers(&mut self, from: SocketAddr, challenge: u32) {
+        if challenge == self.expected(from) {
+            let all = self.candidates.iter_mut().filter(|c| c.addr == from);
+            all.for_each(|c| c.answered = true);
+        }
+    }
+
+    fn expected(&self, addr: SocketAddr) -> u32 {
+        self.secret.hash_one(addr) as u32
     }
 
     /// Counts a packet for the proof of another address.
@@ -127,7 +228,16 @@ impl Peer {
         }
         let leap = seq.wrapping_sub(session.highest);
         let continues = ssrc == session.ssrc && (1..=LEAP).contains(&leap);
-        let fresh = Candidate { addr, ssrc, highest: seq, proof: 1, last: now, continues };
+        let fresh = Candidate {
+            addr,
+            ssrc,
+            highest: seq,
+            proof: 1,
+            last: now,
+            continues,
+            told: None,
+            answered: false,
+        };
         if self.candidates.len() < CANDIDATES {
             self.candidates.push(fresh);
         } else {
@@ -278,6 +388,98 @@ mod tests {
         let natted = SocketAddr::new(addr(1).ip(), 61_234);
         assert_eq!(peer.judge(ms(1), natted, 100, 0), Source::Learned);
         assert_eq!(peer.addr(), Some(natted));
+    }
+
+    /// When address 2, which sends from 99 ms on every 10 ms, has the session; ms.
+    fn follows(mut peer: Peer, mut on: impl FnMut(&mut Peer, Time)) -> u64 {
+        let mut times = (99..4000).step_by(10);
+        let taken = times.find(|n| {
+            on(&mut peer, ms(*n));
+            peer.judge(ms(*n), addr(2), 100, (n / 10) as u16 + 40_000) == Source::Next
+        });
+        taken.expect("a session") - 99
+    }
+
+    #[test]
+    fn a_sender_that_said_that_it_ends_is_followed_at_once() {
+        let mut peer = session();
+        peer.ends(addr(1));
+        assert_eq!(follows(peer, |_, _| ()), 100);
+        // What a stranger says of it does not count.
+        let mut peer = session();
+        peer.ends(addr(2));
+        assert_eq!(follows(peer, |_, _| ()), 2000);
+    }
+
+    #[test]
+    fn the_same_port_begins_anew_after_the_end_and_stragglers_do_not() {
+        let mut peer = session();
+        peer.ends(addr(1));
+        assert_eq!(peer.judge(ms(120), addr(1), 100, 98), Source::Peer);
+        assert_eq!(peer.judge(ms(199), addr(1), 100, 0), Source::Next);
+        assert_eq!(peer.judge(ms(200), addr(1), 100, 1), Source::Peer);
+    }
+
+    #[test]
+    fn a_run_after_a_crash_on_the_same_port_is_another_session() {
+        let mut peer = session();
+        assert_eq!(peer.judge(ms(100), addr(1), 100, 9000), Source::Peer);
+        let next = (0..100).find(|n| {
+            let source = peer.judge(ms(150 + 10 * n), addr(1), 100, *n as u16);
+            assert!([Source::Peer, Source::Next].contains(&source));
+            source == Source::Next
+        });
+        assert_eq!(next, Some(5), "100 ms after the last packet of the run before");
+        // Old packets beside new ones are none.
+        for n in 0..1000 {
+            assert_eq!(peer.judge(ms(300 + n), addr(1), 100, 5000 + n as u16), Source::Peer);
+            assert_eq!(peer.judge(ms(300 + n), addr(1), 100, n as u16), Source::Peer);
+        }
+    }
+
+    #[test]
+    fn a_forged_end_does_not_give_a_live_session_away() {
+        let mut peer = session();
+        for n in 100..1000 {
+            peer.ends(addr(1));
+            for burst in 0..10 {
+                let seq = (n * 10 + burst) as u16;
+                assert_eq!(peer.judge(ms(n), addr(2), 100, seq), Source::Unknown);
+            }
+            assert_eq!(peer.judge(ms(n), addr(1), 100, n as u16), Source::Peer);
+        }
+    }
+
+    #[test]
+    fn who_answers_the_challenge_waits_for_300_ms() {
+        let answer = |peer: &mut Peer, now| {
+            if let Some(challenge) = peer.challenge(now, addr(2)) {
+                peer.answers(addr(2), challenge);
+            }
+        };
+        assert_eq!(follows(session(), answer), 300);
+        // From another address, or with another number, it is no answer.
+        let wrong = |peer: &mut Peer, now| {
+            if let Some(challenge) = peer.challenge(now, addr(2)) {
+                peer.answers(addr(3), challenge);
+                peer.answers(addr(2), challenge ^ 1);
+            }
+        };
+        assert_eq!(follows(session(), wrong), 2000);
+    }
+
+    #[test]
+    fn challenges_are_few_however_many_addresses_send() {
+        let mut peer = session();
+        let mut told = 0;
+        for n in 0..10_000_u16 {
+            let now = ms(100 + u64::from(n) / 10);
+            let from = SocketAddr::from(([192, 0, 2, n as u8], n));
+            assert_eq!(peer.judge(now, addr(1), 100, 100 + n), Source::Peer);
+            assert_eq!(peer.judge(now, from, 100, n), Source::Unknown);
+            told += u32::from(peer.challenge(now, from).is_some());
+        }
+        assert!(told <= 120, "{told} in a second: a burst of 100, then 10 a second");
     }
 
     #[test]

@@ -11,6 +11,7 @@ use sojourn_transport::media::scream_rx::{Params, REPORT_BYTES, Receiver};
 
 use super::ecn_path::Arrived;
 use super::gaps::{Allowance, Gaps};
+use super::notice::{Notice, TOLD_BYTES, Told};
 use super::peer::{Peer, Source};
 use super::rx_options::RxOptions;
 use super::screen::{Screen, harmless};
@@ -38,6 +39,8 @@ struct Totals {
     duplicates: u64,
     /// Numbers that earlier sessions spanned.
     spanned: u64,
+    /// Packets that the senders threw away, as they say: in earlier sessions, and in this one.
+    discarded: [u64; 2],
     arrived: Arrived,
     malformed: u64,
     foreign_texts: u64,
@@ -75,6 +78,7 @@ impl Totals {
     /// A session ends.
     fn close(&mut self) {
         self.spanned = self.spanned();
+        self.discarded = [self.discarded(), 0];
         self.numbers = None;
     }
 
@@ -82,12 +86,22 @@ impl Totals {
         self.spanned + self.numbers.map_or(0, |n| n.highest - n.first + 1)
     }
 
-    fn lost(&self) -> u64 {
+    /// Numbers without a packet.
+    fn missing(&self) -> u64 {
         self.spanned().saturating_sub(self.packets - self.duplicates.min(self.packets))
     }
 
+    fn discarded(&self) -> u64 {
+        self.discarded.iter().fold(0_u64, |sum, n| sum.saturating_add(*n)).min(self.missing())
+    }
+
+    fn lost(&self) -> u64 {
+        self.missing() - self.discarded()
+    }
+
+    /// Of the packets that left.
     fn lost_pct(&self) -> f64 {
-        100.0 * self.lost() as f64 / self.spanned().max(1) as f64
+        100.0 * self.lost() as f64 / (self.spanned() - self.discarded()).max(1) as f64
     }
 
     /// Payload rate while packets came, kbit/s.
@@ -114,6 +128,9 @@ struct Rx<'a> {
     /// When the next JSON object, or count of what was not told, is due.
     interval: Time,
     hinted: bool,
+    /// Packets that overflowed the socket's buffer at the last look, and before this session.
+    overflowed: u32,
+    overflowed_before: u32,
     report: [u8; REPORT_BYTES],
 }
 
@@ -164,6 +181,8 @@ pub(super) fn run(o: &RxOptions) -> Result<(), Failure> {
         sent: Time::ZERO,
         interval: Time::ZERO + INTERVAL,
         hinted: false,
+        overflowed: 0,
+        overflowed_before: 0,
         report: [0; REPORT_BYTES],
     };
     rx.greet();
@@ -201,7 +220,7 @@ impl Rx<'_> {
             }
             let now = self.clock.now();
             self.report(now);
-            self.on_time(now);
+            self.on_time(now, inbox.overflowed());
             let is_over = end.is_some_and(|end| now >= end);
             if woken.is_stopped || is_over || self.screen.is_closed() {
                 break;
@@ -252,9 +271,22 @@ impl Rx<'_> {
 
     /// A line of the sender for this screen.
     fn show(&mut self, d: &udp::Datagram<'_>, text: &[u8]) {
+        let notice = Notice::parse(text);
+        if let Some(Notice::Answer(challenge)) = notice {
+            return self.peer.answers(d.from, challenge);
+        }
         if !self.peer.is(d.from) || !self.texts.take(d.at) {
             self.totals.foreign_texts += 1;
             return;
+        }
+        match notice {
+            Some(Notice::Ends) => return self.peer.ends(d.from),
+            Some(Notice::Discarded(packets)) => {
+                let known = &mut self.totals.discarded[1];
+                *known = packets.max(*known);
+                return;
+            }
+            _ => {}
         }
         let text = harmless(text);
         self.screen.line(&text);
@@ -262,9 +294,10 @@ impl Rx<'_> {
     }
 
     fn media(&mut self, d: &udp::Datagram<'_>, header: &Header) {
-        match self.peer.judge(d.at, d.from, header.ssrc, header.seq) {
+        let source = self.peer.judge(d.at, d.from, header.ssrc, header.seq);
+        match source {
             Source::Peer => {}
-            Source::Unknown => return self.hint(d.from),
+            Source::Unknown => return self.turn_away(d),
             source => self.greet_sender(source, d),
         }
         self.peer.earn(d.bytes.len());
@@ -278,7 +311,9 @@ impl Rx<'_> {
             self.screen.note("Receiver state reset due to idle input");
         }
         self.totals.count(d.at, header, d.ecn);
-        if let Some(previous) = arrival.jumped_from
+        // Nothing is missing before the first packet of a session.
+        let begins = arrival.reset || matches!(source, Source::Learned | Source::Next);
+        if let Some(previous) = arrival.jumped_from.filter(|_| !begins)
             && let Some(lines) = self.gaps.on(d.at, header.seq, previous)
         {
             self.screen.note(&lines);
@@ -294,6 +329,7 @@ impl Rx<'_> {
         };
         if source == Source::Next {
             self.totals.close();
+            self.overflowed_before = self.overflowed;
             self.receiver = Receiver::new(self.params, d.at);
         }
         self.screen.note(&format!("{kind}: {}", d.from));
@@ -301,6 +337,20 @@ impl Rx<'_> {
             "type": "source", "time_s": d.at.as_secs_f64(), "address": d.from.to_string(),
             "what": match source { Source::Moved => "moved", Source::Next => "next", _ => "learned" },
         }));
+    }
+
+    /// Tells somebody else who sends that there is a session.
+    fn turn_away(&mut self, d: &udp::Datagram<'_>) {
+        if self.peer.is_leaving() {
+            return; // its packets count in a moment
+        }
+        self.hint(d.from);
+        if let Some(challenge) = self.peer.challenge(d.at, d.from)
+            && d.bytes.len() >= TOLD_BYTES
+        {
+            // It may be lost, as any packet may be.
+            let _ = self.socket.send_to(&Told::Busy(challenge).bytes(), d.from);
+        }
     }
 
     /// Says once that somebody else sends, too.
@@ -313,9 +363,9 @@ impl Rx<'_> {
                 "the sender was said to be {}; leave the address out to answer whoever sends",
                 named.ip()
             ),
-            _ => "it is not the session's sender".into(),
+            _ => "another sender is being answered".into(),
         };
-        self.screen.note(&format!("note: packets from {from} stay without an answer: {why}"));
+        self.screen.note(&format!("note: packets from {from} stay without reports: {why}"));
     }
 
     /// Sends the reports that are due and that the session has paid for.
@@ -350,7 +400,7 @@ impl Rx<'_> {
         self.screen.dot();
     }
 
-    fn on_time(&mut self, now: Time) {
+    fn on_time(&mut self, now: Time, overflowed: u32) {
         if self.keeps_alive() && now.since(self.sent) >= KEEP_ALIVE {
             self.keep_alive(now);
         }
@@ -358,6 +408,15 @@ impl Rx<'_> {
             return;
         }
         self.interval = now + INTERVAL;
+        let has_news = overflowed > std::mem::replace(&mut self.overflowed, overflowed);
+        if has_news
+            && self.peer.can_pay(TOLD_BYTES)
+            && let Some(to) = self.peer.addr()
+        {
+            self.peer.pay(TOLD_BYTES);
+            let told = Told::Full(overflowed - self.overflowed_before);
+            let _ = self.socket.send_to(&told.bytes(), to);
+        }
         if let Some(untold) = self.gaps.untold() {
             self.screen.note(&untold);
         }
@@ -374,7 +433,8 @@ impl Rx<'_> {
             "type": kind, "time_s": now.as_secs_f64(),
             "sender": self.peer.addr().map(|a| a.to_string()),
             "packets": t.packets, "payload_bytes": t.payload, "rate_kbps": t.rate_kbps(),
-            "lost_packets": t.lost(), "duplicates": t.duplicates,
+            "lost_packets": t.lost(), "discarded_by_sender": t.discarded(),
+            "duplicates": t.duplicates,
             "not_ect_pct": not_ect, "ect0_pct": ect0, "ect1_pct": ect1, "ce_pct": ce,
             "reports": t.reports, "report_bytes": t.reports_bytes,
             "unknown_source_packets": self.peer.unknown(), "malformed": t.malformed,
@@ -391,7 +451,7 @@ impl Rx<'_> {
             object["schema"] = "sojourn/scream-rx/1".into();
             object["cpu_s"] = cpu_seconds().into();
             object["buffer_overflows"] = inbox.overflowed().into();
-            self.screen.object(&object);
+            self.screen.result(&object);
             let text = self.summary(inbox);
             self.screen.block(&text);
         }
@@ -416,6 +476,7 @@ impl Rx<'_> {
             t.reports,
         );
         for (count, what) in [
+            (t.discarded(), "Packets discarded by the sender"),
             (self.peer.unknown(), "Packets of unknown sources, ignored"),
             (t.malformed + inbox.truncated(), "Malformed datagrams, ignored"),
             (t.foreign_texts, "Texts that were not printed"),

@@ -9,12 +9,18 @@ use serde_json::Value;
 pub(super) struct Screen {
     is_json: bool,
     is_closed: bool,
+    is_broken: bool,
     has_progress: bool,
 }
 
 impl Screen {
     pub(super) fn new(is_json: bool) -> Self {
-        Self { is_json, is_closed: false, has_progress: io::stderr().is_terminal() }
+        Self {
+            is_json,
+            is_closed: false,
+            is_broken: false,
+            has_progress: io::stderr().is_terminal(),
+        }
     }
 
     pub(super) fn is_json(&self) -> bool {
@@ -33,10 +39,17 @@ impl Screen {
         }
     }
 
-    /// Text with its ends of lines.
+    /// A result of several lines, with its ends of lines; on stderr if stdout takes no more.
     pub(super) fn block(&mut self, text: &str) {
-        if !self.is_json {
-            self.write(text, "");
+        if !self.is_json && !self.write(text, "") {
+            self.note(text.trim_end());
+        }
+    }
+
+    /// The result as an object; on stderr if stdout takes no more.
+    pub(super) fn result(&mut self, object: &Value) {
+        if self.is_json && !self.write(&object.to_string(), "\n") {
+            self.note(&object.to_string());
         }
     }
 
@@ -47,10 +60,18 @@ impl Screen {
         }
     }
 
-    fn write(&mut self, text: &str, end: &str) {
+    /// False: a full disk, say, which is told once and ends no measurement.
+    fn write(&mut self, text: &str, end: &str) -> bool {
         let mut out = io::stdout().lock();
-        let done = write!(out, "{text}{end}").and_then(|()| out.flush());
-        self.is_closed |= done.is_err();
+        let Err(e) = write!(out, "{text}{end}").and_then(|()| out.flush()) else { return true };
+        if e.kind() == io::ErrorKind::BrokenPipe {
+            self.is_closed = true;
+            return true;
+        }
+        if !std::mem::replace(&mut self.is_broken, true) {
+            self.note(&format!("warning: stdout: {e}; the run goes on"));
+        }
+        false
     }
 
     /// A line on stderr.

@@ -16,20 +16,24 @@ pub(super) fn summary(s: &SummaryLine) -> Value {
 }
 
 pub(super) fn verbose(v: &VerboseLine) -> Value {
+    let known = |value| Value::from(v.known(value));
     json!({
-        "type": "verbose", "time_s": v.time_s, "queue_delay_s": v.queue_delay_s, "srtt_s": v.srtt_s,
-        "cwnd_bytes": v.cwnd, "in_flight_bytes": v.in_flight, "rate_kbps": v.rate_kbps,
-        "lost_kbps": v.lost_kbps, "ce_kbps": v.ce_kbps,
+        "type": "verbose", "time_s": v.time_s, "queue_delay_s": known(v.queue_delay_s),
+        "srtt_s": known(v.srtt_s), "cwnd_bytes": v.cwnd, "in_flight_bytes": v.in_flight,
+        "rate_kbps": v.rate_kbps, "lost_kbps": known(v.lost_kbps), "ce_kbps": known(v.ce_kbps),
     })
 }
 
 pub(super) fn last(f: &FinalSummary) -> Value {
-    let [not_ect, ect0, ect1, ce] = f.ecn_pct;
+    let [not_ect, ect0, ect1, ce] = f.known(f.ecn_pct).map(Value::from);
+    let [least_rate, most_rate, rate] = f.known(f.rate_kbps).map(Value::from);
+    let [least_rtt, most_rtt, rtt] = f.known(f.rtt_s).map(Value::from);
+    let [most_delay, delay] = f.known(f.queue_delay_s).map(Value::from);
+    let [loss] = f.known([f.loss_pct]).map(Value::from);
     json!({
-        "type": "final", "rate_min_kbps": f.rate_kbps[0], "rate_max_kbps": f.rate_kbps[1],
-        "rate_mean_kbps": f.rate_kbps[2], "rtt_min_s": f.rtt_s[0], "rtt_max_s": f.rtt_s[1],
-        "rtt_mean_s": f.rtt_s[2], "queue_delay_max_s": f.queue_delay_s[0],
-        "queue_delay_mean_s": f.queue_delay_s[1], "loss_pct": f.loss_pct,
+        "type": "final", "rate_min_kbps": least_rate, "rate_max_kbps": most_rate,
+        "rate_mean_kbps": rate, "rtt_min_s": least_rtt, "rtt_max_s": most_rtt, "rtt_mean_s": rtt,
+        "queue_delay_max_s": most_delay, "queue_delay_mean_s": delay, "loss_pct": loss,
         "not_ect_pct": not_ect, "ect0_pct": ect0, "ect1_pct": ect1, "ce_pct": ce,
     })
 }

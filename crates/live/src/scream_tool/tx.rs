@@ -9,8 +9,11 @@ use serde_json::json;
 use sojourn_core::wire::rtp::{Header, TOOL_SSRC, write_statistics};
 use sojourn_core::{Dur, Ecn, Time};
 
+use super::diagnosis::{Diagnosis, Facts};
+use super::hearing::Hearing;
 use super::logs::Logs;
 use super::media::Media;
+use super::notice::{Notice, Told};
 use super::screen::Screen;
 use super::told;
 use super::tx_options::{Gso, TxOptions};
@@ -22,8 +25,6 @@ use crate::wait::{Interest, StopSignal, exact_timers, wait};
 
 /// The original's main loop: what is printed is looked at so often.
 const TICK: Dur = Dur::from_millis(50);
-/// Without feedback for so long something is wrong.
-const SILENCE: Dur = Dur::from_secs(1);
 const SUMMARY: Dur = Dur::from_secs(2);
 const VERBOSE: Dur = Dur::from_millis(200);
 const FLUSH: Dur = Dur::from_secs(1);
@@ -43,6 +44,10 @@ const SHORT: Dur = Dur::from_micros(1500);
 const REPORT: usize = 2048;
 /// Notes of one sort are not repeated earlier.
 const PATIENCE: Dur = Dur::from_secs(10);
+/// A busy receiver's challenge is not answered earlier again.
+const ANSWER: Dur = Dur::from_millis(100);
+/// The end is told twice, so far apart.
+const REPEAT: std::time::Duration = std::time::Duration::from_millis(20);
 
 struct Tx<'a> {
     o: &'a TxOptions,
@@ -63,11 +68,22 @@ struct Tx<'a> {
     reports: u64,
     malformed: u64,
     foreign: u64,
-    last_report: Option<Time>,
+    hearing: Hearing,
     packets: u64,
-    discarded: u64,
-    refused: bool,
+    discards: Discards,
+    diagnosis: Diagnosis,
     due: Due,
+}
+
+/// Packets that never left: how many of them were told of.
+#[derive(Default)]
+struct Discards {
+    /// On the screen.
+    shown: u64,
+    /// When the receiver was first heard: before that it does not miss them.
+    unmissed: u64,
+    /// To the receiver.
+    told: u64,
 }
 
 /// When what is printed next.
@@ -78,6 +94,7 @@ struct Due {
     silence: Time,
     flush: Time,
     network_note: Time,
+    answer: Time,
 }
 
 /// Runs the sender until its time is over or a signal comes.
@@ -140,17 +157,18 @@ pub(super) fn run(o: &TxOptions) -> Result<(), Failure> {
         reports: 0,
         malformed: 0,
         foreign: 0,
-        last_report: None,
+        hearing: Hearing::default(),
         packets: 0,
-        discarded: 0,
-        refused: false,
+        discards: Discards::default(),
+        diagnosis: Diagnosis::default(),
         due: Due {
             tick: now + TICK,
             summary: now + SUMMARY,
             verbose: now + VERBOSE,
-            silence: now + SILENCE,
+            silence: now,
             flush: now + FLUSH,
             network_note: now,
+            answer: now,
         },
     };
     tx.go()
@@ -218,6 +236,9 @@ impl Tx<'_> {
             };
             let woken = wait(self.socket.as_fd(), Some(&stop), interest, Some(until), self.clock)
                 .map_err(|e| Failure::network(format!("poll: {e}")))?;
+            if !woken.is_readable && !woken.is_stopped {
+                self.diagnosis.woke(self.clock.now().since(until));
+            }
             if woken.is_readable || sleeps {
                 self.read(&mut inbox);
             }
@@ -225,7 +246,7 @@ impl Tx<'_> {
             let now = self.clock.now();
             if now >= self.due.tick {
                 self.due.tick = now + TICK;
-                self.on_tick(now)?;
+                self.on_tick(now);
             }
             if woken.is_stopped || now >= end || self.screen.is_closed() {
                 break;
@@ -241,7 +262,9 @@ impl Tx<'_> {
                 Ok(0) => return,
                 Ok(_) => {}
                 Err(e) => {
-                    self.refused |= e.kind() == io::ErrorKind::ConnectionRefused;
+                    if e.kind() == io::ErrorKind::ConnectionRefused {
+                        self.hearing.refused();
+                    }
                     return;
                 }
             }
@@ -253,11 +276,33 @@ impl Tx<'_> {
                     self.foreign += 1;
                     continue;
                 }
-                self.on_feedback(d.at, d.bytes);
+                match Told::parse(d.bytes) {
+                    Some(Told::Busy(challenge)) => self.on_busy(d.from, challenge),
+                    Some(Told::Full(packets)) => self.hearing.overflowed = packets,
+                    None => self.on_feedback(d.at, d.bytes),
+                }
             }
             if !inbox.is_full() {
                 return;
             }
+        }
+    }
+
+    /// The receiver has another sender.
+    fn on_busy(&mut self, from: SocketAddr, challenge: u32) {
+        let now = self.clock.now();
+        if from != self.to || self.hearing.is_fresh() || now < self.due.answer {
+            return;
+        }
+        self.due.answer = now + ANSWER;
+        self.tell_receiver(&Notice::Answer(challenge).to_string());
+        if self.hearing.busy() {
+            if self.view.is_none() {
+                let to = self.to;
+                self.screen
+                    .note(&format!("note: {to} is busy with another sender; waiting for it"));
+            }
+            self.screen.object(&json!({"type": "busy", "time_s": now.as_secs_f64()}));
         }
     }
 
@@ -274,6 +319,7 @@ impl Tx<'_> {
                 screen.note(&format!("warning: {e}"));
             }
         };
+        let arrived = self.media.arrived().total();
         let read = self.media.on_feedback(
             now,
             bytes,
@@ -286,7 +332,12 @@ impl Tx<'_> {
             return;
         }
         self.reports += 1;
-        self.last_report = Some(now);
+        if self.media.arrived().total() > arrived {
+            if !self.hearing.has_heard() {
+                self.discards.unmissed = self.never_left();
+            }
+            self.hearing.heard(now);
+        }
         if is_detailed && !self.screen.is_json() {
             let line = self.media.debug_line(now, bytes);
             self.screen.line(&line);
@@ -319,6 +370,7 @@ impl Tx<'_> {
             };
             let done = self.send(gso);
             self.packets += (waiting - self.outbox.len()) as u64;
+            self.hearing.sent(self.latest);
             if !done {
                 return;
             }
@@ -329,9 +381,10 @@ impl Tx<'_> {
         match self.outbox.send(self.socket.as_fd(), gso) {
             Ok(done) => done,
             Err(e) => {
-                self.refused |= e.kind() == io::ErrorKind::ConnectionRefused;
                 let now = self.clock.now();
-                if e.kind() != io::ErrorKind::ConnectionRefused && now >= self.due.network_note {
+                if e.kind() == io::ErrorKind::ConnectionRefused {
+                    self.hearing.refused();
+                } else if now >= self.due.network_note {
                     self.due.network_note = now + PATIENCE;
                     self.screen.note(&format!("warning: packets are not sent: {e}"));
                 }
@@ -340,45 +393,80 @@ impl Tx<'_> {
         }
     }
 
-    fn on_tick(&mut self, now: Time) -> Result<(), Failure> {
+    fn on_tick(&mut self, now: Time) {
         if now >= self.due.flush {
             self.due.flush = now + FLUSH;
-            self.logs.flush().map_err(Failure::network)?;
+            self.flush_logs();
             self.judge_path();
         }
         if self.o.push_traffic {
             self.on_tick_of_push(now);
-            return Ok(());
+            return;
         }
-        let discarded = self.media.discarded();
-        // Without any feedback this is no news.
-        let is_news = discarded > self.discarded && self.last_report.is_some();
-        if is_news && self.view.is_none() {
-            // The original tells more of it, and without bound.
-            let (t, n) = (now.as_secs_f64(), discarded - self.discarded);
-            self.screen
-                .note(&format!(" {t:.3} RTP queue {n} packets discarded for SSRC {TOOL_SSRC}"));
+        self.tell_discards(now);
+        if self.hearing.is_fresh()
+            && let Some(moment) = self.media.moment()
+        {
+            self.diagnosis.sample(moment);
         }
-        self.discarded = discarded;
-        if now.since(self.last_report.unwrap_or(Time::ZERO)) >= SILENCE {
+        if self.hearing.is_silent() {
             if now >= self.due.silence {
                 self.due.silence = now + SUMMARY;
                 self.complain();
             }
-            // The view goes on, so that one sees the time pass.
-            self.due.verbose = self.due.verbose.max(now);
-        } else {
-            self.refused = false;
-            if now > self.due.summary {
-                self.due.summary = now + SUMMARY;
-                self.summary(now);
-            }
+        } else if now > self.due.summary && self.hearing.has_heard() {
+            self.due.summary = now + SUMMARY;
+            self.summary(now);
+            self.tell_receiver_of_discards();
         }
         if now > self.due.verbose && (self.o.verbose || self.view.is_some()) {
             self.due.verbose = now + VERBOSE;
             self.verbose(now);
         }
-        Ok(())
+    }
+
+    /// What the diagnosis rests on beside its samples.
+    fn facts(&self, now: Time) -> Facts<'_> {
+        Facts {
+            sent_as: self.sent_as,
+            arrived: self.media.arrived(),
+            is_fixed: self.o.fixed_kbps.is_some(),
+            run: now.since(Time::ZERO),
+            without_feedback: self.hearing.missing(now),
+            overflowed: self.hearing.overflowed,
+            refused: self.outbox.dropped(),
+        }
+    }
+
+    fn flush_logs(&mut self) {
+        for warning in self.logs.flush() {
+            self.screen.note(&format!("warning: {warning}"));
+        }
+    }
+
+    /// Packets that were thrown away at this end.
+    fn never_left(&self) -> u64 {
+        self.media.discarded() + self.outbox.dropped()
+    }
+
+    fn tell_discards(&mut self, now: Time) {
+        let discarded = self.media.discarded();
+        let before = std::mem::replace(&mut self.discards.shown, discarded);
+        // Without any feedback this is no news.
+        if discarded > before && self.hearing.has_heard() && self.view.is_none() {
+            // The original tells more of it, and without bound.
+            let (t, n) = (now.as_secs_f64(), discarded - before);
+            self.screen
+                .note(&format!(" {t:.3} RTP queue {n} packets discarded for SSRC {TOOL_SSRC}"));
+        }
+    }
+
+    /// The receiver sees gaps where packets never left.
+    fn tell_receiver_of_discards(&mut self) {
+        let discarded = self.never_left() - self.discards.unmissed;
+        if std::mem::replace(&mut self.discards.told, discarded) < discarded {
+            self.tell_receiver(&Notice::Discarded(discarded).to_string());
+        }
     }
 
     fn on_tick_of_push(&mut self, now: Time) {
@@ -400,12 +488,12 @@ impl Tx<'_> {
             return;
         }
         self.screen.note("No RTCP feedback received");
-        if self.refused {
+        if self.hearing.is_refused() {
             let to = self.to;
             self.screen.note(&format!(
                 "hint: nobody listens at {to}; is scream-bw-test-rx running there?"
             ));
-        } else if self.last_report.is_none() {
+        } else if self.hearing.reason().is_none() && !self.hearing.has_heard() {
             let text = "hint: is the receiver running, and is this UDP port open at both ends? \
                         Start the end behind a NAT or firewall first";
             self.screen.note(text);
@@ -422,8 +510,11 @@ impl Tx<'_> {
     }
 
     fn verbose(&mut self, now: Time) {
-        let Some(line) = self.media.verbose_line(now) else { return };
+        let is_measured = self.hearing.is_fresh();
+        let Some(line) = self.media.verbose_line(now, is_measured) else { return };
+        let diagnosis = self.view.is_some().then(|| self.diagnosis.line(&self.facts(now)));
         if let Some(view) = &mut self.view {
+            let known = |value: f32| if is_measured { value } else { f32::NAN };
             let loss_pct = self.media.summary_line(now).map_or(0.0, |s| s.loss_pct[0]);
             let share = |kbps: f32| 100.0 * kbps / line.rate_kbps.max(1.0);
             view.draw(
@@ -431,13 +522,14 @@ impl Tx<'_> {
                 Sample {
                     rate_kbps: line.rate_kbps,
                     target_kbps: self.media.target_kbps(),
-                    rtt_ms: line.srtt_s * 1e3,
-                    queue_delay_ms: line.queue_delay_s * 1e3,
-                    ce_pct: share(line.ce_kbps),
-                    loss_pct,
+                    rtt_ms: known(line.srtt_s * 1e3),
+                    queue_delay_ms: known(line.queue_delay_s * 1e3),
+                    ce_pct: known(share(line.ce_kbps)),
+                    loss_pct: known(loss_pct),
                     cwnd: line.cwnd,
                     in_flight: line.in_flight,
                 },
+                &diagnosis.unwrap_or_default(),
             );
         }
         if !self.o.verbose {
@@ -479,25 +571,42 @@ impl Tx<'_> {
     fn farewell(&mut self) -> Result<(), Failure> {
         self.view = None; // gives the terminal back
         let now = self.clock.now();
-        self.logs.flush().map_err(Failure::network)?;
+        self.tell_receiver_of_discards();
+        self.tell_receiver(&Notice::Ends.to_string());
+        std::thread::sleep(REPEAT);
+        self.tell_receiver(&Notice::Ends.to_string());
+        self.flush_logs();
+        let missing = self.hearing.missing(now).as_secs_f64();
         if let Some(last) = self.media.final_summary() {
-            self.screen.block(&last.text());
+            let discarded = self.never_left() - self.discards.unmissed;
+            self.screen.block(&last.text(discarded));
             let mut object = told::last(&last);
+            if self.hearing.has_heard() {
+                let facts = self.facts(now);
+                let line = self.diagnosis.line(&facts);
+                object["diagnosis"] = self.diagnosis.object(&facts);
+                self.screen.block(&format!("Diagnosis: {line}\n"));
+            }
             let s = now.as_secs_f64();
             object["schema"] = "sojourn/scream-tx/1".into();
             object["time_s"] = s.into();
+            object["without_feedback_s"] = missing.into();
             object["packets"] = self.packets.into();
             object["reports"] = self.reports.into();
             object["malformed"] = self.malformed.into();
             object["discarded"] = self.media.discarded().into();
             object["not_sent"] = self.outbox.dropped().into();
             object["cpu_s"] = cpu_seconds().into();
-            self.screen.object(&object);
+            self.screen.result(&object);
         }
         if let Some(warning) = self.media.arrived().warning(self.sent_as) {
             self.screen.note(&format!("warning: {warning}"));
         }
         for (count, what) in [
+            (
+                self.diagnosis.missed().into(),
+                "deadlines were missed by 5 ms or more on this machine",
+            ),
             (self.outbox.dropped(), "packets were refused by this machine's network"),
             (self.malformed, "datagrams were no feedback and were ignored"),
             (self.foreign, "datagrams came from elsewhere and were ignored"),
@@ -506,9 +615,26 @@ impl Tx<'_> {
                 self.screen.note(&format!("note: {count} {what}"));
             }
         }
-        if self.reports == 0 && !self.o.push_traffic {
-            return Err(Failure::network(format!("no feedback came from {}", self.to)));
+        self.judge_hearing(now)
+    }
+
+    /// Whether the receiver was heard to the end.
+    fn judge_hearing(&self, now: Time) -> Result<(), Failure> {
+        if self.o.push_traffic {
+            return Ok(());
         }
-        Ok(())
+        let (to, hearing) = (self.to, &self.hearing);
+        let missing =
+            if hearing.has_heard() { hearing.missing(now) } else { now.since(Time::ZERO) };
+        if missing > Dur::ZERO {
+            let (x, y) = (missing.as_secs_f64(), now.as_secs_f64());
+            self.screen.note(&format!("warning: no feedback for {x:.1} of {y:.1} s"));
+        }
+        if hearing.is_fresh() {
+            return Ok(());
+        }
+        let why = hearing.reason().map_or(String::new(), |why| format!(": {why}"));
+        let what = if hearing.has_heard() { "was lost before the end" } else { "gave no feedback" };
+        Err(Failure::network(format!("the receiver {to} {what}{why}")))
     }
 }

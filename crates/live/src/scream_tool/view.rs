@@ -13,7 +13,7 @@ const TEXT: usize = 44;
 /// Of a terminal that does not say.
 const WIDTH: usize = 80;
 
-/// One moment.
+/// One moment. What is not known is NaN.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Sample {
     pub(super) rate_kbps: f32,
@@ -58,16 +58,16 @@ impl View {
     }
 
     /// Adds a moment and draws.
-    pub(super) fn draw(&mut self, time_s: f64, sample: Sample) {
+    pub(super) fn draw(&mut self, time_s: f64, sample: Sample, diagnosis: &str) {
         if self.samples.len() == KEPT {
             self.samples.pop_front();
         }
         self.samples.push_back(sample);
-        put(&format!("\x1b[H{}\x1b[J", self.frame(time_s, width())));
+        put(&format!("\x1b[H{}\x1b[J", self.frame(time_s, width(), diagnosis)));
     }
 
     /// The picture, each line ending in what clears the rest of the old one.
-    fn frame(&self, time_s: f64, width: usize) -> String {
+    fn frame(&self, time_s: f64, width: usize, diagnosis: &str) -> String {
         let mut text = format!("{}   {time_s:.1} s\x1b[K\r\n\x1b[K\r\n", self.title);
         let last = self.samples.back().copied().unwrap_or_default();
         let shown = width.saturating_sub(TEXT).clamp(1, KEPT);
@@ -76,14 +76,16 @@ impl View {
             let samples = || self.samples.iter().skip(skipped).map(value);
             let most = samples().fold(0.0, f32::max);
             let now = value(&last);
-            let _ = write!(text, "{name:<12}{now:>12.places$} {unit:<7}max {most:<7.places$} ");
+            let now = if now.is_nan() { "-".into() } else { format!("{now:.places$}") };
+            let _ = write!(text, "{name:<12}{now:>12} {unit:<7}max {most:<7.places$} ");
             text.extend(samples().map(|v| bar(v, most)));
             text.push_str("\x1b[K\r\n");
         }
         let Sample { cwnd, in_flight, .. } = last;
+        let diagnosis: String = diagnosis.chars().take(width).collect();
         let _ = write!(
             text,
-            "\x1b[K\r\nwindow {cwnd} bytes, in flight {in_flight} bytes; Ctrl-C ends\x1b[K\r\n"
+            "\x1b[K\r\n{diagnosis}\x1b[K\r\nwindow {cwnd} bytes, in flight {in_flight} bytes; Ctrl-C ends\x1b[K\r\n"
         );
         text
     }
@@ -104,7 +106,8 @@ fn bar(value: f32, most: f32) -> char {
 }
 
 fn width() -> usize {
-    rustix::termios::tcgetwinsize(io::stdout()).map_or(WIDTH, |size| size.ws_col.into()).max(1)
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok().filter(|size| size.ws_col > 0);
+    size.map_or(WIDTH, |size| size.ws_col.into())
 }
 
 fn put(text: &str) {
@@ -127,7 +130,8 @@ mod tests {
                 ..Sample::default()
             });
         }
-        let picture = view.frame(60.0, 80).replace("\x1b[K", "");
+        let picture =
+            view.frame(60.0, 80, &"limited by the path; ".repeat(9)).replace("\x1b[K", "");
         // Only to be forgotten: dropping it would write to the terminal.
         std::mem::forget(view);
         let lines: Vec<&str> = picture.split("\r\n").collect();
@@ -139,6 +143,17 @@ mod tests {
         let rate = lines[2];
         assert!(rate.contains("299000 kbit/s") && rate.ends_with('█'), "{rate}");
         assert_eq!(lines[4].chars().filter(|c| *c == '█').count(), 80 - TEXT, "{}", lines[4]);
+    }
+
+    #[test]
+    fn what_is_not_known_is_a_dash_in_the_picture() {
+        let mut view = View { title: String::new(), samples: VecDeque::new() };
+        view.samples.push_back(Sample { rtt_ms: 25.0, ..Sample::default() });
+        view.samples.push_back(Sample { rtt_ms: f32::NAN, ..Sample::default() });
+        let picture = view.frame(1.0, 80, "");
+        std::mem::forget(view);
+        let rtt = picture.lines().find(|l| l.starts_with("RTT")).expect("a row");
+        assert!(rtt.contains("- ms     max 25.0") && rtt.contains("█▁"), "{rtt}");
     }
 
     #[test]

@@ -31,6 +31,7 @@ fn locked(deeds: &Deeds) -> MutexGuard<'_, Vec<Deed>> {
 #[pyclass(module = "sojourn")]
 pub(crate) struct Packet {
     meta: sojourn_core::Packet,
+    arrived_s: f64,
     place: usize,
     /// In the queue: neither dropped nor sent.
     held: bool,
@@ -119,7 +120,7 @@ impl Packet {
     }
     #[getter]
     fn arrived_s(&self) -> f64 {
-        seconds(self.meta.stamp)
+        self.arrived_s
     }
 
     /// Sets CE; false if the packet is not ECN-capable, so that only a drop can signal.
@@ -151,6 +152,8 @@ impl Packet {
 struct PyQdisc {
     part: Part,
     words: Words,
+    /// When the scenario starts, from which Python counts.
+    origin: Time,
     /// The packets held, by place; none once the run has failed.
     held: Vec<Option<(sojourn_core::Packet, Option<Py<Packet>>)>>,
     free: Vec<usize>,
@@ -170,6 +173,7 @@ struct PyQdisc {
 pub(super) fn build(args: &mut Args<'_>, mut env: Env) -> Result<Box<dyn Qdisc>, GrammarError> {
     let definition = defined(&QDISCS, args);
     let words = Words::read(args, &definition.words)?;
+    let origin = env.origin;
     let place = if env.name.is_empty() { words.name().to_owned() } else { env.name };
     let object = definition.object(&words, &place, env.rng.u64())?;
     let part = Part { definition, place, object };
@@ -189,10 +193,15 @@ pub(super) fn build(args: &mut Args<'_>, mut env: Env) -> Result<Box<dyn Qdisc>,
         probe: method("probe"),
         part,
         words,
+        origin,
     }))
 }
 
 impl PyQdisc {
+    fn seconds(&self, at: Time) -> f64 {
+        seconds(Time::ZERO + at.since(self.origin))
+    }
+
     /// Takes a packet into the accounts.
     fn hold(&mut self, packet: sojourn_core::Packet) -> usize {
         self.backlog.add(&packet);
@@ -249,12 +258,13 @@ impl Qdisc for PyQdisc {
         pkt.stamp = now;
         let place = self.hold(pkt);
         let deeds = Arc::clone(&self.deeds);
+        let arrived_s = self.seconds(now);
         let given = self.part.call(&self.enqueue, |method| {
-            let packet = Packet { meta: pkt, place, held: true, deeds };
+            let packet = Packet { meta: pkt, arrived_s, place, held: true, deeds };
             let packet = Bound::new(method.py(), packet)?;
             let object = packet.clone().unbind();
             // A method that raises may have kept the packet, so it is noted before.
-            let result = method.call1((seconds(now), packet));
+            let result = method.call1((arrived_s, packet));
             Ok((object, result.map(Bound::unbind)))
         });
         if let Some((object, result)) = given {
@@ -272,8 +282,9 @@ impl Qdisc for PyQdisc {
     }
 
     fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<sojourn_core::Packet> {
-        let place =
-            self.part.call(&self.dequeue, |method| self.place_of(&method.call1((seconds(now),))?));
+        let place = self
+            .part
+            .call(&self.dequeue, |method| self.place_of(&method.call1((self.seconds(now),))?));
         self.settle(log);
         Some(self.release(place??))
     }
@@ -285,11 +296,15 @@ impl Qdisc for PyQdisc {
 
     fn wake(&self) -> Time {
         let answer = self.part.call(&self.wake, |method| instant(method.call0()?.extract()?));
-        answer.unwrap_or(Time::NEVER)
+        match answer {
+            None | Some(Time::NEVER) => Time::NEVER,
+            Some(at) => self.origin + at.since(Time::ZERO),
+        }
     }
 
     fn on_wake(&mut self, now: Time, log: &mut Log) {
-        self.part.call(&self.on_wake, |method| method.call1((seconds(now),)).map(Bound::unbind));
+        self.part
+            .call(&self.on_wake, |method| method.call1((self.seconds(now),)).map(Bound::unbind));
         self.settle(log);
         if self.wake() <= now {
             self.part.refuse(&self.wake, "the instant is still due after on_wake");
@@ -312,7 +327,7 @@ impl Qdisc for PyQdisc {
         };
         Python::attach(|py| {
             let keywords = fresh.keywords(py);
-            keywords.and_then(|k| change.bind(py).call((seconds(now),), Some(&k))).map_err(
+            keywords.and_then(|k| change.bind(py).call((self.seconds(now),), Some(&k))).map_err(
                 |e| {
                     let name = fresh.name();
                     GrammarError(self.part.definition.line(py, name, self.change.name, &e))

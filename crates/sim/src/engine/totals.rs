@@ -1,29 +1,31 @@
 //! What a run amounts to: statistics of its series over the measuring window, and metrics.
 
 use sojourn_core::{Dur, Rate};
+use sojourn_scenario::Measure;
 use sojourn_trace::metrics::Statistics;
 use sojourn_trace::rfc5166::Bins;
-use sojourn_trace::summary::{MediaSummary, Totals};
+use sojourn_trace::summary::{
+    FlowWindow, MediaSummary, PingWindow, QueueWindow, Totals, WindowSummary,
+};
 use sojourn_trace::{
     Completions, FlowSummary, Goodput, GroupId, Marks, OneWaySummary, PingSummary, Share, Voice,
 };
 use sojourn_transport::app::voip;
 
-use super::{Engine, capacity};
+use super::Engine;
 use crate::link::Hop;
 
 impl Engine<'_> {
-    /// Samples of one series of a group within the measuring window: times in seconds and values.
-    fn samples(&self, group: GroupId, name: &str) -> impl Iterator<Item = f64> {
-        let window = self.scenario.measure;
+    /// Samples of one series of a group within a window.
+    fn samples(&self, window: Measure, group: GroupId, name: &str) -> impl Iterator<Item = f64> {
         let (from, to) = (window.from.as_secs_f64(), window.to.as_secs_f64());
         let column = self.recorder.columns(group).iter().find(|c| c.name.ends_with(name));
         let pairs = column.into_iter().flat_map(|c| c.t.iter().zip(&c.v));
         pairs.filter(move |(t, _)| (from..=to).contains(*t)).map(|(_, v)| *v)
     }
 
-    fn in_window(&self, group: GroupId, name: &str) -> Option<Statistics> {
-        Statistics::of(self.samples(group, name))
+    fn in_window(&self, window: Measure, group: GroupId, name: &str) -> Option<Statistics> {
+        Statistics::of(self.samples(window, group, name))
     }
 
     fn goodput(&self, group: GroupId) -> Goodput<'_> {
@@ -32,25 +34,70 @@ impl Engine<'_> {
 
     pub(super) fn flow_summary(&self, n: usize) -> FlowSummary {
         let flow = &self.scenario.flows[n];
-        let (group, window) = (self.flow_groups[n].0, self.scenario.measure);
         let totals = |e: usize| self.ends[e].endpoint.totals().0.into_iter().collect::<Totals>();
         let (sender, receiver) = (totals(2 * n), totals(2 * n + 1));
+        let main = self.flow_window(n, (0, self.scenario.measure));
         FlowSummary {
-            name: flow.name.clone(),
+            name: main.name,
             app: (flow.app != "bulk").then(|| flow.app.clone()),
             cc: flow.cc.clone(),
             start_s: flow.start.as_secs_f64(),
-            goodput_mbps: self.goodput(group).mbps(window.from, window.to),
-            delivery_rate_mbps: self.in_window(group, ".delivery_rate"),
-            rtt_ms: self.in_window(group, ".rtt"),
-            cwnd_segments: self.in_window(group, ".cwnd"),
-            one_way: self.one_way(n),
+            goodput_mbps: main.goodput_mbps,
+            delivery_rate_mbps: main.delivery_rate_mbps,
+            rtt_ms: main.rtt_ms,
+            cwnd_segments: main.cwnd_segments,
+            one_way: main.one_way,
+            media: main.media,
             marks: self.marks(n, [&sender, &receiver]),
-            media: self.media(n),
-            completions: self.completions(n, &sender),
+            completions: main.completions,
             sender,
             receiver,
         }
+    }
+
+    /// A flow within a window, which has this number.
+    fn flow_window(&self, n: usize, (number, window): (usize, Measure)) -> FlowWindow {
+        let group = self.flow_groups[n].0;
+        let sampled = |name| self.in_window(window, group, name);
+        FlowWindow {
+            name: self.scenario.flows[n].name.clone(),
+            goodput_mbps: self.goodput(group).mbps(window.from, window.to),
+            delivery_rate_mbps: sampled(".delivery_rate"),
+            rtt_ms: sampled(".rtt"),
+            cwnd_segments: sampled(".cwnd"),
+            one_way: self.one_way(n, number),
+            media: self.media(n, (number, window)),
+            completions: self.completions(n, window),
+        }
+    }
+
+    /// The windows with a name.
+    pub(super) fn window_summaries(&self) -> Vec<WindowSummary> {
+        let windows = self.scenario.windows.iter().enumerate();
+        let summary = |(index, (name, window)): (usize, &(String, Measure))| {
+            let (number, window) = (index + 1, *window);
+            let flows = 0..self.scenario.flows.len();
+            let pings = 0..self.scenario.pings.len();
+            WindowSummary {
+                name: name.clone(),
+                from_s: window.from.as_secs_f64(),
+                to_s: window.to.as_secs_f64(),
+                flows: flows.map(|n| self.flow_window(n, (number, window))).collect(),
+                pings: pings.map(|n| self.ping_window(n, window)).collect(),
+                queues: self.queue_windows(number, window),
+            }
+        };
+        windows.map(summary).collect()
+    }
+
+    /// The queues within a window, which has this number.
+    pub(super) fn queue_windows(&self, number: usize, window: Measure) -> Vec<QueueWindow> {
+        let (flows, pings) = (&self.scenario.flows, &self.scenario.pings);
+        let name = |n: usize| match flows.get(n) {
+            Some(flow) => flow.name.clone(),
+            None => pings[n - flows.len()].name.clone(),
+        };
+        self.ports.iter().map(|port| port.window(number, window, self.now, name)).collect()
     }
 
     fn marks(&self, n: usize, ends: [&Totals; 2]) -> Option<Marks> {
@@ -60,21 +107,22 @@ impl Engine<'_> {
         Marks::of(ends, self.scenario.flows[n].tcp.ecn.feedback(), under_way)
     }
 
-    fn one_way(&self, n: usize) -> Option<OneWaySummary> {
+    fn one_way(&self, n: usize, number: usize) -> Option<OneWaySummary> {
         let arrivals = self.ends[2 * n + 1].arrivals.as_ref()?;
-        let mut summary = arrivals.one_way.summary()?;
+        let one_way = &arrivals.windows[number].one_way;
+        let mut summary = one_way.summary()?;
         if let Some(voice) = arrivals.voice {
-            let lost_or_late = arrivals.one_way.missed(voice.buffer)?;
+            let lost_or_late = one_way.missed(voice.buffer)?;
             let r_factor = voice.r_factor(summary.min_ms, lost_or_late);
             summary.voice = Some(Voice { r_factor, mos: voip::Voice::mos(r_factor), lost_or_late });
         }
         Some(summary)
     }
 
-    fn media(&self, n: usize) -> Option<MediaSummary> {
+    fn media(&self, n: usize, (number, window): (usize, Measure)) -> Option<MediaSummary> {
         let arrivals = self.ends[2 * n + 1].arrivals.as_ref()?;
-        let frames = arrivals.frames.as_ref()?.summary();
-        let sampled = |name| self.in_window(self.flow_groups[n].0, name);
+        let frames = arrivals.windows[number].frames.as_ref()?.summary();
+        let sampled = |name| self.in_window(window, self.flow_groups[n].0, name);
         Some(MediaSummary {
             target_mbps: sampled(".target_rate"),
             sent_mbps: sampled(".sent_rate"),
@@ -85,11 +133,11 @@ impl Engine<'_> {
     }
 
     /// Completion times; the ideal has the least rate on the data's way, and the least RTT seen.
-    fn completions(&self, n: usize, opener: &Totals) -> Option<Completions> {
-        let group = self.flow_groups[n].0;
-        let (ms, bytes) = (self.samples(group, ".fct"), self.samples(group, ".fct_bytes"));
-        let done: Vec<(f64, f64)> = ms.zip(bytes).collect();
-        let rtt = opener.0.iter().find(|(name, _)| name == "min_rtt_ms").map_or(0.0, |(_, v)| *v);
+    fn completions(&self, n: usize, window: Measure) -> Option<Completions> {
+        let samples = |name| self.samples(window, self.flow_groups[n].0, name);
+        let done: Vec<(f64, f64)> = samples(".fct").zip(samples(".fct_bytes")).collect();
+        let opener = self.ends[2 * n].endpoint.totals().0;
+        let rtt = opener.iter().find(|(name, _)| *name == "min_rtt_ms").map_or(0.0, |(_, v)| *v);
         let rate = self.path_rate(n);
         Completions::of(&done, rate, Dur((rtt * 1e6) as u64))
     }
@@ -101,17 +149,24 @@ impl Engine<'_> {
         let (mut hop, mut least) = (self.ends[source].first, None);
         while let Hop::Port(p) = hop {
             let port = &self.ports[p as usize];
-            least = least.into_iter().chain(capacity(port)).min();
+            least = least.into_iter().chain(port.capacity()).min();
             hop = port.next[source];
         }
         least
     }
 
+    fn ping_window(&self, n: usize, window: Measure) -> PingWindow {
+        let group = self.flow_groups[self.scenario.flows.len() + n].0;
+        let rtt_ms = self.in_window(window, group, ".rtt");
+        PingWindow { name: self.scenario.pings[n].name.clone(), rtt_ms }
+    }
+
     pub(super) fn ping_summary(&self, n: usize) -> PingSummary {
         let number = self.scenario.flows.len() + n;
+        let PingWindow { name, rtt_ms } = self.ping_window(n, self.scenario.measure);
         PingSummary {
-            name: self.scenario.pings[n].name.clone(),
-            rtt_ms: self.in_window(self.flow_groups[number].0, ".rtt"),
+            name,
+            rtt_ms,
             totals: self.ends[2 * number].endpoint.totals().0.into_iter().collect(),
         }
     }

@@ -1,5 +1,6 @@
 //! Whole runs from scenario text: conservation, determinism, and what arithmetic says of them.
 
+mod ages;
 mod analytic;
 mod apps;
 mod changes;
@@ -9,6 +10,7 @@ mod eras;
 mod invariants;
 mod lab;
 mod links;
+mod measuring;
 mod media;
 mod offloads;
 mod prague;
@@ -17,5 +19,6 @@ mod rtt;
 mod sce;
 mod scream;
 mod shapers;
+mod standstill;
 mod tunnels;
 mod windows;

@@ -65,6 +65,7 @@ fn every_version_fills_a_dualq_without_a_queue() {
         "prague version p1",
         "prague version p2a",
         "prague version p2b",
+        "prague version p2c",
         "prague version p3",
         "prague version draft04",
         "prague",
@@ -82,7 +83,9 @@ fn every_version_fills_a_dualq_without_a_queue() {
 }
 
 // KAT cc.md §3.5: flows of 5 and 20 ms have equal rates at equal marking. The queue marks the two
-// unequally, so the law itself is compared: rate times marked per unmarked.
+// unequally, so the law itself is compared: rate times marked per unmarked. Module 0.7 falls short of it:
+// its cuts come with the first CWR after 25 ms, and CWR lasts a round trip, so that cuts are 30 ms apart at
+// 5 ms and 40 at 20.
 #[test]
 fn rate_at_a_given_marking_is_the_same_over_5_and_20_ms() {
     let law = |cc: &str| {
@@ -117,9 +120,11 @@ cc = "{cc}"
         };
         of("short") / of("long")
     };
-    for cc in ["prague", "prague version draft04", "udp-prague"] {
+    for cc in ["prague version draft04", "udp-prague"] {
         close(law(cc), 1.0, 10.0);
     }
+    let module = law("prague");
+    assert!((0.5..0.85).contains(&module), "{module:.2}");
     // Without an RTT mode the window is what marks determine, and the rate goes with 1/RTT.
     assert!(law("prague version p2b rtt_mode none ecn_fallback 0") > 2.0);
 }
@@ -200,7 +205,7 @@ fn udp_prague_and_prague_share_a_dualq() {
     assert!((0.4..2.5).contains(&ratio), "{ratio:.2}");
 }
 
-const VERSIONS: [&str; 7] = ["p0", "p1", "p2a", "p2b", "p3", "draft04", "current"];
+const VERSIONS: [&str; 8] = ["p0", "p1", "p2a", "p2b", "p2c", "p3", "draft04", "current"];
 
 /// The largest cwnd of flow `p` over its largest flight.
 fn cwnd_per_flight(output: &sojourn_trace::Output) -> f64 {
@@ -234,9 +239,12 @@ cc = "prague version {version}"
 #[test]
 fn slow_start_ends_over_codel_although_its_marks_are_isolated() {
     for version in VERSIONS {
+        // Module 0.7 cuts at an ACK of marked segments only, which needs a receiver of its time.
+        let era = if version == "current" { "7.x" } else { "2020" };
         let output = run(&format!(
             r#"
 duration = "30s"
+tcp.era = "{era}"
 [[link]]
 name = "bneck"
 rate = "100Mbit"

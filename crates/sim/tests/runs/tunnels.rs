@@ -178,3 +178,43 @@ ecn = "{mode}"
     let (classic, marks) = packets("rfc3168");
     assert!(classic >= marks, "{classic} of {marks}");
 }
+
+/// A flow of super-packets through a tunnel and a queue that may split them.
+fn offload(qdisc: &str, tunnel: &str) -> Output {
+    let flow = "[[flow]]\nname = \"a\"\ncc = \"prague\"\nbytes = \"5Mb\"\ntcp = { gso = true }\n";
+    let few = "[[flow]]\nname = \"b\"\ncc = \"cubic\"\nflows = 4\nbytes = \"1Mb\"\n";
+    over(qdisc, HTB, &format!("{flow}{few}"), tunnel)
+}
+
+#[test]
+fn segments_of_a_super_packet_leave_a_tunnel_as_what_they_are() {
+    let nested =
+        format!("{VPN}[[tunnel]]\nname = \"outer\"\nlinks = [\"bneck\"]\nentropy = \"inner\"\n");
+    for qdisc in
+        ["cake bandwidth 50Mbit", "dualpi2", "cobalt", "tbf rate 50Mbit burst 10kb latency 50ms"]
+    {
+        for tunnel in [VPN, &nested, &format!("{nested}replay_window = 64\n")] {
+            let output = offload(qdisc, tunnel);
+            let done = |flow: &str| total(&output.flow(flow).receiver, "delivered_bytes");
+            assert_eq!(done("a"), f64::from(5 << 20), "{qdisc} {tunnel}");
+            for flow in ["b-1", "b-2", "b-3", "b-4"] {
+                assert_eq!(done(flow), f64::from(1 << 20), "{qdisc} {tunnel}");
+            }
+            let sent: f64 =
+                ["a", "b-1"].iter().map(|f| total(&output.flow(f).sender, "lost")).sum();
+            assert!(sent < 200.0, "{qdisc} {tunnel}: {sent}");
+        }
+    }
+}
+
+// A replayed number is dropped, so each segment needs one of its own.
+#[test]
+fn tunnel_with_sequence_numbers_splits_super_packets_before() {
+    for (tunnel, whole) in [(VPN, true), (&format!("{VPN}replay_window = 64\n"), false)] {
+        let output = offload("pfifo", tunnel);
+        let [encap, decap] = ["vpn.encap", "vpn.decap"].map(|name| output.queue(name));
+        assert_eq!(stat(decap, "replay_drops"), 0.0);
+        let mean = encap.sent_bytes as f64 / encap.sent_packets as f64;
+        assert_eq!(mean > 1600.0, whole, "{mean}");
+    }
+}

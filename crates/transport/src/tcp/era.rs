@@ -165,6 +165,7 @@ mod tests {
         assert_eq!((v5_15.prr, v5_15.cwnd_limited), (old.prr, old.cwnd_limited));
         assert_eq!(v5_15.window_share, 128, "the share is measured from 6.6");
         assert_eq!([old, v5_15, v6, v7].map(|k| k.ack_pushed), [false, false, true, true]);
+        assert_eq!([old, v5_15, v6, v7].map(|k| k.accecn_edge_acks), [false, false, false, true]);
         assert_eq!((v6.ace, v6.comp_sack_rtt_percent), (old.ace, old.comp_sack_rtt_percent));
         assert_eq!((v6.hystart, v6.prr, v6.tso_rtt_log), (v7.hystart, v7.prr, v7.tso_rtt_log));
         assert!([old, v5_15, v6, v7].iter().all(|k| k.frto && k.undo));

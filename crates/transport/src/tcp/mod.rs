@@ -65,7 +65,7 @@ pub struct Config {
     pub tsq: bool,
     /// That bound for an unpaced connection (`tcp_limit_output_bytes`).
     pub limit_output_bytes: u64,
-    /// Send the AccECN option on ACKs (`tcp_ecn_option`).
+    /// Send the AccECN option (`tcp_ecn_option`).
     pub accecn_option: bool,
     /// How a receiver with SCE chooses the ACKs that carry ESCE.
     pub sce_feedback: SceFeedback,

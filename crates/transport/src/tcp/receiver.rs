@@ -288,7 +288,8 @@ impl Receiver {
             sack,
             tsval: now,
             tsecr: self.echo,
-            accecn: self.ecn.option(),
+            // Three blocks and timestamps leave no room.
+            accecn: self.ecn.option().filter(|_| sack.as_slice().len() < 3),
             ..Segment::default()
         }
     }

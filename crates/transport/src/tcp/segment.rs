@@ -26,6 +26,9 @@ pub struct Flags {
     pub response: bool,
 }
 
+/// AccECN option with three counters and padding.
+pub(crate) const ACCECN_OPTION: u32 = 12;
+
 /// SACK blocks, newest first; a duplicate report (RFC 2883) stands first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks {
@@ -124,7 +127,8 @@ impl Segment {
             options += SACK_BASE + 8 * self.sack.as_slice().len() as u32;
         }
         if self.accecn.is_some() {
-            options += 12;
+            // Two blocks leave room for two of the three counters.
+            options += if self.sack.as_slice().len() == 2 { 8 } else { ACCECN_OPTION };
         }
         (HEADERS + options) * self.segments() + self.len
     }

@@ -261,6 +261,10 @@ impl Sender {
         self.write_end.saturating_add(u64::from(self.closing))
     }
 
+    fn sends_accecn_option(&self) -> bool {
+        self.config.accecn_option && self.feedback == Feedback::AccEcn
+    }
+
     fn paced(&self) -> bool {
         self.config.pacing || self.needs.pacing
     }

@@ -22,7 +22,7 @@ fn unpacked(path: &Path) -> String {
 }
 
 /// `scream.md` 2.8: twenty columns.
-fn text(line: &AckLine) -> String {
+pub(crate) fn text(line: &AckLine) -> String {
     let columns = [
         format!("{:.4}", line.time.as_secs()),
         format!("{:.4}", line.queue_delay),

@@ -181,7 +181,7 @@ pub(crate) fn run(model: &Model) -> Outcome {
             queued_bytes += bytes;
             queue.push_back(Queued { at: n, ..packet });
         }
-        let second = (n - FIRST) / PER_SECOND;
+        let second = n / PER_SECOND;
         let rate = model.rates.iter().rev().find(|&&(from, _)| from <= second).unwrap().1;
         while let Some(packet) = queue.front() {
             let start = link_free.max(f64::from(packet.at));

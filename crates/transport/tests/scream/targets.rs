@@ -2,6 +2,7 @@
 
 use sojourn_core::cc::scream::Version::{self, V2024, V2024b, V2026};
 
+use crate::golden::text;
 use crate::model::{Model, Outcome, Transmit, model, run};
 
 /// Mean of the transmitted rate on the log's lines after so many seconds, Mbit/s.
@@ -30,6 +31,36 @@ fn a_rate_that_changes_and_a_short_queue_are_as_in_the_originals() {
         assert_eq!(out.drops, drops, "{name} {version:?}");
     }
     assert_eq!(run(&model('E', V2026)).received, 13_034);
+}
+
+/// FNV-1a of the lines, each with its end.
+fn fingerprint(lines: &[String]) -> u64 {
+    let bytes = lines.iter().flat_map(|line| line.bytes().chain([b'\n']));
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+// KAT scream.md 7.4: models D and E, every line and column, from the originals' own sources
+#[test]
+fn a_step_and_losses_are_the_originals_line_by_line() {
+    for (name, version, lines, acked, lost, hash) in [
+        ('D', V2024, 5957, 81_786_417, 0.0, 0x9c93_4283_d4c3_05f2),
+        ('D', V2026, 3190, 81_408_263, 0.0, 0x02ca_4bcf_8f62_addd),
+        // Packets that the window has passed count as acknowledged in the log, lost ones too.
+        ('E', V2024, 6135, 33_949_067, 20_976_519.0, 0x844f_1b92_1e64_893e),
+        ('E', V2026, 1408, 14_925_600, 52_584_917.0, 0xe5c7_440f_4a4a_08c3),
+    ] {
+        let out = run(&model(name, version));
+        let what = format!("{name} {version:?}");
+        assert_eq!(out.lines.len(), lines, "{what}: lines");
+        assert_eq!(out.lines.iter().map(|l| l.acked).sum::<u32>(), acked, "{what}: acked bytes");
+        // bit/s, as the log rounds them
+        let sum: f32 = out.lines.iter().map(|l| l.lost_rate.round_ties_even()).sum();
+        assert!((sum - lost).abs() < 50.0, "{what}: lost {sum} beside {lost}");
+        let all: Vec<String> = out.lines.iter().map(text).collect();
+        assert_eq!(fingerprint(&all), hash, "{what}: some column of some line");
+    }
 }
 
 /// Model M: microbursts of so many seconds, RTT in ms, variation of the frames in percent.

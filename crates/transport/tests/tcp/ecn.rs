@@ -160,9 +160,24 @@ fn the_accecn_option_counts_bytes_of_each_codepoint() {
         .start();
     pipe.finish(at_ms(10_000));
     let last = pipe.acks().last().expect("ACKs").segment;
-    // The FIN, segment 100, is marked too, and has no payload.
-    assert_eq!(last.accecn, Some([1, 25 * 1448, 1 + 75 * 1448]));
+    let marked = pipe.data().filter(|p| p.index % 4 == 0).map(|p| p.segment.len).sum::<u32>();
+    assert!(marked > 25 * 1436);
+    assert_eq!(last.accecn, Some([1, marked, 1 + 100 * 1448 - marked]));
     assert_eq!(last.frame_len(true), 66 + 12);
+}
+
+// Linux 7.2 in a capture: 1436 bytes of payload.
+#[test]
+fn the_accecn_option_takes_the_place_of_payload_in_data_segments() {
+    let wanted = Config { accecn_option: true, ..config(Feedback::AccEcn, 100) };
+    for (agreed, payload) in [(Feedback::AccEcn, 1436), (Feedback::Rfc3168, 1448)] {
+        let config = Config { ecn: agreed, ..wanted.clone() };
+        let mut pipe = Pipe::new("reno", config, ms(20)).start();
+        pipe.finish(at_ms(10_000));
+        let longest = pipe.data().map(|sent| sent.segment.len).max();
+        assert_eq!(longest, Some(payload), "{agreed:?}");
+        assert!(pipe.data().all(|sent| sent.segment.frame_len(true) <= 1514));
+    }
 }
 
 // RFC 3168 6.1.5 and RFC 9768 3.2.1 (cc.md 2.2, P23)

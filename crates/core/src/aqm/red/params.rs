@@ -97,7 +97,7 @@ pub(super) const PARAMS: &[Param] = &[
 
 /// Values as written; what is absent follows from the others.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Params {
+pub(in super::super) struct Params {
     pub(super) limit: u32,
     min: Option<u32>,
     max: Option<u32>,
@@ -106,8 +106,8 @@ pub(super) struct Params {
     probability: f64,
     bandwidth: Rate,
     pub(super) adaptive: bool,
-    pub(super) ecn: bool,
-    pub(super) harddrop: bool,
+    pub(in super::super) ecn: bool,
+    pub(in super::super) harddrop: bool,
     pub(super) nodrop: bool,
     pub(super) gentle: bool,
     exact_idle: bool,
@@ -124,7 +124,7 @@ struct SceWords {
 
 /// What the kernel is told.
 #[derive(Clone, Debug)]
-pub(super) struct Derived {
+pub(in super::super) struct Derived {
     pub(super) min: u32,
     pub(super) max: u32,
     pub(super) burst: u32,
@@ -141,24 +141,26 @@ pub(super) struct Derived {
 }
 
 impl Params {
+    const BLANK: Self = Self {
+        limit: 0,
+        min: None,
+        max: None,
+        avpkt: 0,
+        burst: None,
+        probability: 0.02,
+        bandwidth: Rate(10_000_000),
+        adaptive: false,
+        ecn: false,
+        harddrop: false,
+        nodrop: false,
+        gentle: false,
+        exact_idle: false,
+        sce: None,
+    };
+
     /// Reads a whole configuration: as in tc, nothing is taken over from an earlier one.
     pub(super) fn read(args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        let mut p = Self {
-            limit: 0,
-            min: None,
-            max: None,
-            avpkt: 0,
-            burst: None,
-            probability: 0.02,
-            bandwidth: Rate(10_000_000),
-            adaptive: false,
-            ecn: false,
-            harddrop: false,
-            nodrop: false,
-            gentle: false,
-            exact_idle: false,
-            sce: None,
-        };
+        let mut p = Self::BLANK;
         while let Some(key) = args.key() {
             match key {
                 "limit" => p.limit = size(args)?,
@@ -166,11 +168,7 @@ impl Params {
                 "max" => p.max = Some(size(args)?),
                 "avpkt" => p.avpkt = size(args)?,
                 "burst" => p.burst = Some(args.number(1..=u64::from(u32::MAX))? as u32),
-                "probability" => {
-                    p.probability = args.value("a number above 0 and below 1", |w| {
-                        w.parse().ok().filter(|n| *n > 0.0 && *n < 1.0)
-                    })?;
-                }
+                "probability" => p.probability = probability(args)?,
                 "bandwidth" => p.bandwidth = args.rate()?,
                 "adaptive" => p.adaptive = true,
                 "ecn" => p.ecn = true,
@@ -200,6 +198,67 @@ impl Params {
             return Err(args.invalid("`bandwidth` must be at least 8bit"));
         }
         Ok(p)
+    }
+
+    /// RED of each flow of `sfq`, before its words.
+    pub(in super::super) fn of_flow() -> Self {
+        Self { avpkt: 1000, ..Self::BLANK }
+    }
+
+    /// Reads one of the words that `sfq` has too; false if `key` is none of them. Sizes are bare numbers there.
+    pub(in super::super) fn read_word(
+        &mut self,
+        key: &str,
+        args: &mut Args<'_>,
+    ) -> Result<bool, GrammarError> {
+        let mut number = || args.number(1..=u64::from(u32::MAX)).map(|n| n as u32);
+        match key {
+            "min" => self.min = Some(number()?),
+            "max" => self.max = Some(number()?),
+            "avpkt" => self.avpkt = number()?,
+            "burst" => self.burst = Some(number()?),
+            "probability" => self.probability = probability(args)?,
+            "ecn" => self.ecn = true,
+            "harddrop" => self.harddrop = true,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// The words of `read_word` that were given.
+    pub(in super::super) fn describe_flow(&self) -> String {
+        let mut text = String::new();
+        for (name, value) in [
+            ("min", self.min),
+            ("max", self.max),
+            ("avpkt", Some(self.avpkt)),
+            ("burst", self.burst),
+        ] {
+            text += &value.map_or(String::new(), |v| format!(" {name} {v}"));
+        }
+        text += &format!(" probability {}", self.probability);
+        for (name, on) in [("ecn", self.ecn), ("harddrop", self.harddrop)] {
+            if on {
+                text += &format!(" {name}");
+            }
+        }
+        text
+    }
+
+    /// [`derive`](Self::derive) as tc does it for `sfq`, whose `max` does not follow from `min`.
+    pub(in super::super) fn derive_within(
+        &self,
+        limit: u32,
+        args: &Args<'_>,
+    ) -> Result<Derived, GrammarError> {
+        let max = self.max.unwrap_or(limit / 4);
+        if max > limit {
+            return Err(args.invalid(format_args!("`max` {max} is larger than `redflowlimit`")));
+        }
+        if self.min.is_some_and(|min| min >= max) {
+            return Err(args.invalid(format_args!("`min` is not smaller than `max` {max}")));
+        }
+        Self { limit, max: Some(max), ..*self }.derive(args)
     }
 
     /// tc's derivations and the kernel's checks.
@@ -325,4 +384,8 @@ fn size(args: &mut Args<'_>) -> Result<u32, GrammarError> {
     args.value("a size from 1b such as `150000` or `1Mb`", |w| {
         Bytes::parse_tc(w).and_then(|b| u32::try_from(b.0).ok()).filter(|b| *b > 0)
     })
+}
+
+fn probability(args: &mut Args<'_>) -> Result<f64, GrammarError> {
+    args.value("a number above 0 and below 1", |w| w.parse().ok().filter(|n| *n > 0.0 && *n < 1.0))
 }

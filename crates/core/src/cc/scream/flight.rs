@@ -91,6 +91,21 @@ impl Flight {
         }
     }
 
+    /// Forgets the packets before `begin`, if that is one of those sent; gives their bytes in flight.
+    pub(super) fn forget_before(&mut self, begin: u16) -> u32 {
+        let Some(newest) = self.newest.filter(|&newest| !is_after(begin, newest)) else { return 0 };
+        let mut bytes = 0;
+        while is_after(begin, self.oldest) && self.oldest != newest {
+            let seq = self.oldest;
+            if let Some(sent) = self.get(seq) {
+                sent.used = false;
+                bytes += if sent.passed { 0 } else { sent.bytes };
+            }
+            self.oldest = seq.wrapping_add(1);
+        }
+        bytes
+    }
+
     /// Forgets all packets.
     pub(super) fn clear(&mut self) {
         self.ring.iter_mut().for_each(|sent| sent.used = false);
@@ -146,6 +161,19 @@ mod tests {
         assert_eq!(flight.insert(Ticks(2), &rtp(2), 0.0), 100);
         assert!(flight.get(65_530).is_none() && flight.get(65_531).is_some());
         assert_eq!(flight.oldest(), 65_531);
+    }
+
+    #[test]
+    fn what_a_first_report_does_not_cover_leaves_the_flight_over_the_wrap() {
+        let mut flight = Flight::new(32);
+        (65_530..=u16::MAX).chain(0..5).for_each(|seq| {
+            flight.insert(Ticks(1), &rtp(seq), 0.0);
+        });
+        assert_eq!(flight.forget_before(5), 0, "never sent");
+        assert_eq!(flight.forget_before(65_500), 0, "before the first");
+        assert_eq!(flight.forget_before(2), 800);
+        assert!(flight.get(1).is_none() && flight.get(2).is_some());
+        assert_eq!((flight.oldest(), flight.forget_before(2)), (2, 0));
     }
 
     // KAT scream.md 4.4 3: correction by the media's timestamps

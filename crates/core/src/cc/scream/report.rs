@@ -1,5 +1,6 @@
 //! A report, packet by packet: what both versions do alike before their laws differ.
 
+use super::delay::Trip;
 use super::flight::{Sent, is_after};
 use super::ticks::seconds;
 use super::transmitter::Transmitter;
@@ -59,6 +60,10 @@ where
             return;
         }
         let parity = self.config.parity;
+        if flight.acked.is_none() && !parity {
+            self.forget_unreported(stream, begin);
+        }
+        self.heard = Some(now);
         let mut take = |arrival| {
             if let Some(line) = self.on_packet(now, arrival, detailed) {
                 log(&line);
@@ -85,6 +90,13 @@ where
 }
 
 impl<C, S> Transmitter<C, S> {
+    /// A receiver says nothing of what came before its first packet, such as while it was busy with
+    /// another sender: that is neither acknowledged nor lost.
+    fn forget_unreported(&mut self, stream: usize, begin: u16) {
+        let forgotten = self.streams[stream].flight.forget_before(begin);
+        self.in_flight = (self.in_flight - forgotten as i32).max(0);
+    }
+
     /// Notes that the packet arrived; nothing if that is known or the packet is not.
     pub(super) fn arrived(&mut self, arrival: Arrival) -> Option<Sent> {
         let Arrival { stream, seq, ecn, .. } = arrival;
@@ -93,7 +105,9 @@ impl<C, S> Transmitter<C, S> {
         packet.acked = true;
         let packet = *packet;
         self.stats.acked(ecn);
-        self.logged.0 = self.logged.0.saturating_add(packet.bytes);
+        if !self.config.parity {
+            self.logged.0 = self.logged.0.saturating_add(packet.bytes);
+        }
         if ecn == Ecn::Ce {
             self.ce_heard = true;
             self.newly_acked_ce = self.newly_acked_ce.saturating_add(packet.bytes as i32);
@@ -103,6 +117,13 @@ impl<C, S> Transmitter<C, S> {
         media.acked_queue_delay = packet.queue_delay;
         self.acked_sent = packet.at;
         Some(packet)
+    }
+
+    /// What this clock says of a packet that is acknowledged now; none: the original does not ask.
+    pub(super) fn trip(&self, now: Ticks, sent: Ticks) -> Option<Trip> {
+        let rtt = now.since(sent);
+        let smoothed = if self.measured.is_some() { self.short_rtt } else { rtt };
+        (!self.config.parity).then_some(Trip { rtt, smoothed })
     }
 
     /// Takes the RTT of the last packet of a report, ticks.

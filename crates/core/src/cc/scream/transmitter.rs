@@ -13,7 +13,8 @@ use super::{Config, Departure, Permit, Rtp, STREAMS, Snapshot, Stream, Ticks, sc
 pub(super) const INIT_MSS: i32 = 100;
 /// Largest packet of a UDP socket, bytes.
 const MAX_PACKET: u32 = 65_535;
-/// How long the largest packet is remembered at least, ticks: 1 s.
+/// How long the largest packet is remembered at least, and statistics go on without a report, ticks:
+/// 1 s.
 const SECOND: u32 = 65_536;
 /// Without a packet for so long everything in flight is forgotten, ticks.
 const TIMEOUT: u32 = 32_768;
@@ -70,6 +71,8 @@ pub(super) struct Transmitter<C, S> {
     pub(super) short_rtt: u32,
     pub(super) previous_short_rtt: u32,
     pub(super) last_srtt: Ticks,
+    /// The last report.
+    pub(super) heard: Option<Ticks>,
     /// Least and greatest RTT measured, ticks.
     pub(super) measured: Option<(u32, u32)>,
     pub(super) base: BaseDelay,
@@ -128,6 +131,7 @@ impl<C, S> Transmitter<C, S> {
             short_rtt: 0,
             previous_short_rtt: 0,
             last_srtt: now,
+            heard: None,
             measured: None,
             base: BaseDelay::new(now, config.clock_drift && config.version.is_v2()),
             queue_delay: 0.0,
@@ -280,6 +284,10 @@ where
             }
             lost += self.streams[stream].rates.lost;
             ce += self.streams[stream].rates.ce;
+        }
+        let is_heard = self.heard.is_some_and(|heard| now.since(heard) < SECOND);
+        if !is_heard && !self.config.parity {
+            return; // nothing is known of the path
         }
         let (rtt, queue_delay) = (self.srtt, self.queue_delay);
         self.stats.sample(now, Sample { sent, lost, ce, rtt, queue_delay });

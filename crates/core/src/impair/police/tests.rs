@@ -32,6 +32,18 @@ fn ten_packets_pass_at_once_and_one_more_per_frame_time() {
 }
 
 #[test]
+fn before_a_queue_the_ethernet_header_is_not_charged() {
+    // Linux 7.2, UDP packets of 1500 bytes at 6 Mbit/s for 10 s: an ingress filter counts 1500 bytes
+    // of each, and 3346 conform; at the rate of whole frames these would be 3316.
+    let conforming = |at_ingress| {
+        let env = Env { at_ingress, ..Env::ethernet(Rng::named(1, "t")) };
+        let mut q = build("police rate 4Mbit burst 20kb drop", env).unwrap();
+        (0..=5000).map(|n| passed(&mut *q, Time(n * 2_000_000), 1)).sum::<u32>()
+    };
+    assert_eq!((conforming(true), conforming(false)), (3346, 3316));
+}
+
+#[test]
 fn actions_decide_as_in_the_kernel() {
     // Linux 7.2, 14 packets of 1514 bytes at once.
     for (words, pass) in [

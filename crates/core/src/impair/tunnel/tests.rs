@@ -45,7 +45,7 @@ fn egress_combines_the_codepoints_by_rfc_6040() {
         (Ce, [Some(Ce), Some(Ce), Some(Ce), Some(Ce)]),
     ] {
         for (outer, expected) in ALL.into_iter().zip(row) {
-            let (mut encap, mut decap) = tunnel().ends();
+            let (mut encap, mut decap, _) = tunnel().ends();
             let mut pkt = pass(&mut *encap, packet(0, inner.on_tos(0x28))).unwrap();
             pkt.set_ecn(outer);
             let out = pass(&mut *decap, pkt);
@@ -67,7 +67,7 @@ fn ingress_copies_the_codepoint_or_hides_it() {
             (Mode::Compatibility, Dscp::Zero, 0),
             (Mode::FullFunctionality, Dscp::Copy, if ecn == Ecn::Ce { 0xba } else { tos }),
         ] {
-            let (mut encap, mut decap) = Tunnel { mode, dscp, ..tunnel() }.ends();
+            let (mut encap, mut decap, _) = Tunnel { mode, dscp, ..tunnel() }.ends();
             let pkt = pass(&mut *encap, packet(0, tos)).unwrap();
             assert_eq!(pkt.tos, outer);
             assert_eq!(pass(&mut *decap, pkt).unwrap().tos, tos);
@@ -78,7 +78,7 @@ fn ingress_copies_the_codepoint_or_hides_it() {
 #[test]
 fn packets_between_the_ends_are_one_udp_flow_unless_entropy_is_kept() {
     for (entropy, hashes) in [(Entropy::One, [7, 7]), (Entropy::Inner, [1234, 1235])] {
-        let (mut encap, _) = Tunnel { entropy, ..tunnel() }.ends();
+        let (mut encap, _, _) = Tunnel { entropy, ..tunnel() }.ends();
         for (id, hash) in [0, 1].into_iter().zip(hashes) {
             let outer = pass(&mut *encap, packet(id, 1)).unwrap();
             assert_eq!((outer.hash, outer.src, outer.dst), (hash, 8, 9));
@@ -89,8 +89,8 @@ fn packets_between_the_ends_are_one_udp_flow_unless_entropy_is_kept() {
 
 #[test]
 fn inner_header_comes_out_as_it_went_in() {
-    let (mut outer_in, mut outer_out) = tunnel().ends();
-    let (mut inner_in, mut inner_out) = Tunnel { hash: 70, ..tunnel() }.ends();
+    let (mut outer_in, mut outer_out, _) = tunnel().ends();
+    let (mut inner_in, mut inner_out, _) = Tunnel { hash: 70, ..tunnel() }.ends();
     let mut held = Vec::new();
     for id in [3, 0, 2] {
         let pkt = pass(&mut *inner_in, packet(id, 2)).unwrap();
@@ -107,7 +107,7 @@ fn inner_header_comes_out_as_it_went_in() {
 
 #[test]
 fn bit_errors_stay_on_the_copy_that_has_them() {
-    let (mut encap, mut decap) = tunnel().ends();
+    let (mut encap, mut decap, _) = tunnel().ends();
     let clean = pass(&mut *encap, packet(0, 2)).unwrap();
     let mut broken = clean;
     broken.set_corrupt();
@@ -158,7 +158,7 @@ fn replay_window_agrees_with_a_set_of_numbers() {
 
 #[test]
 fn overtaken_packets_are_dropped_behind_the_window() {
-    let (mut encap, mut decap) = Tunnel { replay_window: Some(32), ..tunnel() }.ends();
+    let (mut encap, mut decap, _) = Tunnel { replay_window: Some(32), ..tunnel() }.ends();
     let late = pass(&mut *encap, packet(0, 2)).unwrap();
     for id in 1..=31 {
         let pkt = pass(&mut *encap, packet(id, 1)).unwrap();

@@ -322,7 +322,8 @@ impl Sender {
             },
             window: 0,
             sack: SackBlocks::default(),
-            accecn: None,
+            // The peer sends no data: counters as they began.
+            accecn: self.sends_accecn_option().then_some([1, 0, 1]),
             tsval: now,
             tsecr: self.tsecr,
             connection: 0,
@@ -335,7 +336,7 @@ impl Sender {
         let sent = std::mem::take(&mut self.sent_in_round);
         let full = self.board.in_flight() >= self.win.cwnd;
         let waits = self.snd_nxt < self.send_end() && (full || self.deferred);
-        if !sent && !(waits && self.config.kernel.cwnd_limited == CwndLimited::Sticky) {
+        if !sent && (!waits || self.config.kernel.cwnd_limited != CwndLimited::Sticky) {
             return;
         }
         let limited = full || std::mem::take(&mut self.deferred);

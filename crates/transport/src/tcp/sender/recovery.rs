@@ -7,6 +7,7 @@ use sojourn_core::{Dur, Time};
 use super::input::Effects;
 use super::{Sender, Timer};
 use crate::tcp::prr::{Prr, PrrAck};
+use crate::tcp::segment::ACCECN_OPTION;
 
 impl Sender {
     /// Linux `tcp_fastretrans_alert` with RACK.
@@ -204,6 +205,9 @@ impl Sender {
         self.pacing_rate = out.pacing_rate.unwrap_or_else(|| path.linux_pacing_rate(&self.win));
         self.burst = out.burst;
         self.mss = out.mss.unwrap_or(path.mss).min(path.mss);
+        if self.sends_accecn_option() {
+            self.mss -= ACCECN_OPTION;
+        }
         if out.app_limited {
             self.rate.app_limited(self.board.in_flight());
         }

@@ -46,7 +46,8 @@ impl V1 {
         }
         let window = &mut self.streams[arrival.stream].window;
         window.acked = window.acked.saturating_add(bytes);
-        match self.base.sample(now, arrival.received.since(packet.at)) {
+        let trip = self.trip(now, packet.at);
+        match self.base.sample(now, arrival.received.since(packet.at), trip) {
             Sample::Delay(delay) => self.queue_delay = seconds(delay),
             Sample::Restarted => self.queue_delay = 0.0,
         }

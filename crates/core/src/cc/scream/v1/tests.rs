@@ -269,11 +269,11 @@ fn the_window_of_2020_stays_near_what_was_in_flight() {
 fn the_tool_of_2020_forgets_a_base_that_hides_a_standing_queue() {
     for (standing, restarts) in [(0.014, false), (0.016, true)] {
         let v1 = updated(Version::V2020, |v1| {
-            assert_eq!(v1.base.sample(NOW, 1000), super::super::delay::Sample::Delay(0));
+            assert_eq!(v1.base.sample(NOW, 1000, None), super::super::delay::Sample::Delay(0));
             (v1.queue_delay, v1.control.delay_min_mean) = (1.0, standing);
         });
         let mut base = v1.base;
-        let again = base.sample(NOW, 5000);
+        let again = base.sample(NOW, 5000, None);
         let expected = if restarts { 0 } else { 4000 };
         assert_eq!(again, super::super::delay::Sample::Delay(expected));
     }

@@ -10,7 +10,7 @@ use super::control::LONG_AGO;
 use super::rules::Law;
 use crate::ecn::Ecn;
 
-/// The original gives up that many packets below the oldest that it looks at.
+/// The original gives up at most that many packets below the oldest that it looks at.
 const GIVEN_UP: u16 = 32;
 /// Without a low queue for so long the base delay is not believed any more, ticks.
 const NO_LOW_QUEUE: u32 = 49 * 655_360;
@@ -60,7 +60,7 @@ impl V2 {
             self.marked = self.marked.saturating_add(1);
         }
         self.streams[arrival.stream].flight.saw_timestamp(packet.timestamp);
-        self.measure_delay(now, arrival.received.since(packet.at));
+        self.measure_delay(now, arrival.received, packet.at);
         if arrival.last {
             let control = &self.control;
             let slowly = control.rules.slow_rtt_when_limited && control.app_limited;
@@ -69,12 +69,12 @@ impl V2 {
         Some(packet)
     }
 
-    fn measure_delay(&mut self, now: Ticks, one_way: u32) {
+    fn measure_delay(&mut self, now: Ticks, received: Ticks, sent: Ticks) {
         if self.base.slot_ends(now) && now.since(self.control.last_low_queue) > NO_LOW_QUEUE {
             self.control.last_base_refresh = now;
             self.control.last_low_queue = now;
         }
-        match self.base.sample(now, one_way) {
+        match self.base.sample(now, received.since(sent), self.trip(now, sent)) {
             Sample::Delay(delay) => self.queue_delay = seconds(delay),
             Sample::Restarted => {
                 self.queue_delay = 0.0;
@@ -96,8 +96,9 @@ impl V2 {
         let parity = self.config.parity;
         let media = &mut self.streams[stream];
         let from = if parity {
-            let from = media.flight.acked.unwrap_or(0).wrapping_sub(OLDEST);
-            self.give_up(now, stream, from);
+            let acked = media.flight.acked.unwrap_or(0);
+            let from = acked.wrapping_sub(OLDEST);
+            self.give_up(now, stream, from, highest.wrapping_sub(acked).min(GIVEN_UP));
             from
         } else {
             media.flight.oldest()
@@ -115,6 +116,9 @@ impl V2 {
             let first = !std::mem::replace(&mut packet.passed, true);
             let packet = *packet;
             if first {
+                // The original's log counts lost packets, too, once later ones have arrived.
+                let logged = if parity { packet.bytes } else { 0 };
+                self.logged.0 = self.logged.0.saturating_add(logged);
                 self.newly_acked = self.newly_acked.saturating_add(packet.bytes as i32);
                 self.in_flight = (self.in_flight - packet.bytes as i32).max(0);
                 media.window.acked = media.window.acked.saturating_add(packet.bytes);
@@ -145,11 +149,12 @@ impl V2 {
         }
     }
 
-    /// The original forgets packets far behind; those of which nothing was heard count as lost.
-    fn give_up(&mut self, now: Ticks, stream: usize, before: u16) {
+    /// The original forgets packets far behind, as many as the highest acknowledged number has just
+    /// advanced by; those of which nothing was heard count as lost.
+    fn give_up(&mut self, now: Ticks, stream: usize, before: u16, packets: u16) {
         let media = &mut self.streams[stream];
         let mut lost = false;
-        for back in (1..=GIVEN_UP).rev() {
+        for back in (1..=packets).rev() {
             let seq = before.wrapping_sub(back);
             let Some(packet) = media.flight.get(seq).copied().filter(|packet| !packet.acked) else {
                 continue;

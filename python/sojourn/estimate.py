@@ -1,0 +1,45 @@
+"""How long runs will take, roughly: what they send by what an engine handles."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sojourn.run import Job
+
+#: Full-sized packets of the bottleneck a second on one core: of the simulator, and of a kernel in virtual time.
+SPEED = {"sim": 300_000, "linux": 2_000}
+#: What a run takes that sends nothing: starting, and writing its files.
+LEAST_S = {"sim": 0.05, "linux": 3.0}
+#: Of a path that names no rate.
+UNKNOWN_BPS = 100e6
+PACKET_BITS = 12_000
+RATE = re.compile(r"(\d+(?:\.\d+)?)([kMGT]?)bit")
+SCALE = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+
+
+def wall_s(jobs: Iterable[Job], engine: str, cores: int) -> float:
+    """Seconds on this many cores, within a factor of three or so."""
+    alone = [max(LEAST_S[engine], _packets(job) / SPEED[engine]) for job in jobs]
+    return max([sum(alone) / cores, *alone])
+
+
+def shown(seconds: float) -> str:
+    """A rough time in words."""
+    for unit, size in (("h", 3600.0), ("min", 60.0)):
+        if seconds >= 1.5 * size:
+            return f"about {seconds / size:.0f} {unit}"
+    return f"about {max(seconds, 1):.0f} s"
+
+
+def _packets(job: Job) -> float:
+    links: Any = job.scenario.document().get("link") or []
+    return job.duration_s * min([rate for link in links for rate in _rates(link)], default=UNKNOWN_BPS) / PACKET_BITS
+
+
+def _rates(link: Mapping[str, Any]) -> Iterable[float]:
+    """Of the link, and of a queue that shapes."""
+    texts = [str(link.get("rate", "")), *re.findall(r"\bbandwidth (\S+)", str(link.get("qdisc", "")))]
+    return [float(match[1]) * SCALE[match[2]] for text in texts if (match := RATE.fullmatch(text))]

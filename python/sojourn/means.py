@@ -1,0 +1,171 @@
+"""Two result sets flow by flow: means over the seeds, and the median errors of all flows.
+
+Goodput and TCP RTT are means over the window. Retransmits, drops and marks are counted over the whole run, because
+most of them are of the start.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.table import Table
+
+from sojourn import metrics
+from sojourn.effects import base_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from sojourn.compare import Difference, Pair
+
+#: Retransmits of a flow are compared where side B has this many: fewer are chance.
+LEAST_RETRANSMITS = 30.0
+
+
+@dataclass(frozen=True)
+class FlowMeans:
+    """One flow of one run on both sides, as means over its seeds."""
+
+    run: str
+    flow: str
+    seeds: int
+    ceiling_mbps: float | None
+    goodput_mbps: Difference
+    rtt_ms: Difference
+    retransmits: Difference
+
+    @property
+    def goodput_error_percent(self) -> float | None:
+        """Side A minus side B as a share of the link ceiling."""
+        diff = self.goodput_mbps.diff
+        return 100 * diff / self.ceiling_mbps if diff is not None and self.ceiling_mbps else None
+
+    @property
+    def retransmits_error_percent(self) -> float | None:
+        """Side A minus side B as a share of side B, where that has enough."""
+        return self.retransmits.percent if (self.retransmits.b or 0) >= LEAST_RETRANSMITS else None
+
+    def document(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "run": self.run,
+            "flow": self.flow,
+            "seeds": self.seeds,
+            "goodput_mbps": self.goodput_mbps.document(),
+            "goodput_error_percent_of_ceiling": _round(self.goodput_error_percent),
+            "rtt_mean_ms": self.rtt_ms.document(),
+            "rtt_error_percent": _round(self.rtt_ms.percent),
+            "retransmits": self.retransmits.document(),
+            "retransmits_error_percent": _round(self.retransmits_error_percent),
+        }
+
+
+def of(pairs: Iterable[Pair]) -> list[FlowMeans]:
+    """Every flow of every run, in the order of the pairs."""
+    found = []
+    for run, group in groupby(pairs, key=lambda pair: base_of(pair.id)):
+        of_run = list(group)
+        for flow in dict.fromkeys(flow.name for pair in of_run for flow in pair.flows):
+            seeds = [(pair, own) for pair in of_run for own in pair.flows if own.name == flow]
+            found.append(
+                FlowMeans(
+                    run,
+                    flow,
+                    len(seeds),
+                    metrics.ceiling_mbps(run),
+                    _mean(own.goodput_mbps for _, own in seeds),
+                    _mean(own.tcp_rtt_ms["mean"] for _, own in seeds),
+                    _mean(own.retransmits for _, own in seeds),
+                )
+            )
+    return found
+
+
+def median_error(rows: Iterable[FlowMeans], error: Callable[[FlowMeans], float | None]) -> tuple[float | None, int]:
+    """The median of the absolute errors, and of how many flows."""
+    errors = [abs(value) for row in rows if (value := error(row)) is not None]
+    return (float(np.median(errors)) if errors else None), len(errors)
+
+
+def summary(rows: list[FlowMeans]) -> dict[str, float | int | None]:
+    """Median errors for JSON."""
+    goodput, flows = median_error(rows, lambda row: row.goodput_error_percent)
+    rtt, of_rtt = median_error(rows, lambda row: row.rtt_ms.percent)
+    retransmits, of_retransmits = median_error(rows, lambda row: row.retransmits_error_percent)
+    return {
+        "goodput_percent_of_ceiling": _round(goodput),
+        "goodput_flows": flows,
+        "rtt_mean_percent": _round(rtt),
+        "rtt_flows": of_rtt,
+        "retransmits_percent": _round(retransmits),
+        "retransmits_flows": of_retransmits,
+    }
+
+
+def lines(rows: list[FlowMeans]) -> Iterator[str]:
+    """The median errors, a line each."""
+    found = summary(rows)
+    seeds = sorted({row.seeds for row in rows})
+    over = f", means over {seeds[0]}{f' to {seeds[-1]}' if len(seeds) > 1 else ''} seeds" if seeds != [1] else ""
+    for what, key, flows in (
+        ("goodput", "goodput_percent_of_ceiling", "goodput_flows"),
+        ("mean TCP RTT", "rtt_mean_percent", "rtt_flows"),
+        (f"retransmits (at least {LEAST_RETRANSMITS:g})", "retransmits_percent", "retransmits_flows"),
+    ):
+        if found[key] is not None:
+            share = " of the link ceiling" if what == "goodput" else ""
+            of_flows = f"{found[flows]} flow{'s' if found[flows] != 1 else ''}"
+            yield f"Median absolute error of {of_flows}{over}: {what} {found[key]:.2f} %{share}"
+
+
+def table(rows: list[FlowMeans], sides: tuple[str, str]) -> Table:
+    """A row a flow."""
+    shown = Table(title="Means over seeds", title_justify="left", title_style="bold", box=None)
+    for heading in ("run", "flow"):
+        shown.add_column(heading, no_wrap=True)
+    a, b = sides
+    for heading in ("Mbit/s", "RTT, ms", "retransmits"):
+        shown.add_column(f"{heading}: {a} / {b}", justify="right", no_wrap=True)
+        shown.add_column("error", justify="right", no_wrap=True)
+    previous = None
+    for row in rows:
+        shown.add_row(
+            "" if row.run == previous else row.run.replace("[", r"\["),
+            row.flow.replace("[", r"\["),
+            _both(row.goodput_mbps, 2),
+            _percent(row.goodput_error_percent),
+            _both(row.rtt_ms, 2),
+            _percent(row.rtt_ms.percent),
+            _both(row.retransmits, 0),
+            _percent(row.retransmits_error_percent),
+        )
+        previous = row.run
+    return shown
+
+
+def _mean(values: Iterable[Difference]) -> Difference:
+    """Of the seeds that both sides have."""
+    from sojourn.compare import Difference
+
+    both = [(value.a, value.b) for value in values if value.a is not None and value.b is not None]
+    if not both:
+        return Difference(None, None)
+    a, b = np.array(both, dtype=np.float64).mean(axis=0)
+    return Difference(float(a), float(b))
+
+
+def _both(value: Difference, digits: int) -> str:
+    if value.a is None or value.b is None:
+        return ""
+    return f"{value.a:.{digits}f} / {value.b:.{digits}f}"
+
+
+def _percent(value: float | None) -> str:
+    return "" if value is None else f"{value:+z.1f} %"
+
+
+def _round(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)
