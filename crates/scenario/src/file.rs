@@ -248,6 +248,9 @@ pub(crate) struct TcpTable {
     /// An AccECN receiver acknowledges a change of the ECN field at once; default the era's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) accecn_edge_acks: Option<bool>,
+    /// A second segment is acknowledged after all that arrived in the same instant; default the era's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reader_acks: Option<bool>,
     /// Forward RTO recovery, `tcp_frto`; default true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) frto: Option<bool>,

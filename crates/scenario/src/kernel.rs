@@ -30,6 +30,8 @@ pub struct KernelFlags {
     pub ack_pushed: Option<bool>,
     /// AccECN receivers acknowledge a change of the ECN field at once.
     pub accecn_edge_acks: Option<bool>,
+    /// The reader acknowledges a second segment.
+    pub reader_acks: Option<bool>,
     /// `tcp_frto`.
     pub frto: Option<bool>,
     /// Undo of spurious reductions.

@@ -61,6 +61,7 @@ pub(crate) fn tcp(
             push_bursts: flag!(push_bursts),
             ack_pushed: flag!(ack_pushed),
             accecn_edge_acks: flag!(accecn_edge_acks),
+            reader_acks: flag!(reader_acks),
             frto: flag!(frto),
             undo: flag!(undo),
         },

@@ -185,6 +185,7 @@ fn tcp(tcp: &Tcp) -> TcpTable {
         push_bursts: tcp.kernel.push_bursts,
         ack_pushed: tcp.kernel.ack_pushed,
         accecn_edge_acks: tcp.kernel.accecn_edge_acks,
+        reader_acks: tcp.kernel.reader_acks,
         frto: tcp.kernel.frto,
         undo: tcp.kernel.undo,
         mtu: Some(tcp.mtu),

@@ -83,6 +83,8 @@ pub struct Kernel {
     pub ack_pushed: bool,
     /// AccECN receivers acknowledge a change of the ECN field at once (6.18).
     pub accecn_edge_acks: bool,
+    /// A second segment is acknowledged by the reader, after all that arrived in the same instant.
+    pub reader_acks: bool,
     /// Forward RTO recovery (RFC 5682, `tcp_frto`).
     pub frto: bool,
     /// Reductions that prove spurious are taken back (RFC 4015 by timestamps, RFC 3708 by D-SACK).
@@ -104,6 +106,7 @@ impl Era {
             push_bursts: true,
             ack_pushed: false,
             accecn_edge_acks: false,
+            reader_acks: false,
             frto: true,
             undo: true,
         };
@@ -131,6 +134,7 @@ impl Era {
                 comp_sack_slack: Dur::from_micros(10),
                 ace: AceReading::ByAckSize,
                 accecn_edge_acks: true,
+                reader_acks: true,
                 ..v6
             },
         }

@@ -53,6 +53,10 @@ pub struct Receiver {
     ato: Dur,
     last_arrival: Time,
     delayed_at: Time,
+    /// When the oldest segment arrived that is not acknowledged.
+    waiting_since: Time,
+    /// The application reads, and TCP acknowledges what it has read.
+    read_at: Time,
     compressed_at: Time,
     compressed: u32,
     compressed_for: u64,
@@ -88,6 +92,8 @@ impl Receiver {
             ato: Dur::ZERO,
             last_arrival: Time::ZERO,
             delayed_at: Time::NEVER,
+            waiting_since: Time::ZERO,
+            read_at: Time::NEVER,
             compressed_at: Time::NEVER,
             compressed: 0,
             compressed_for: 0,
@@ -165,6 +171,9 @@ impl Receiver {
             self.schedule_sack(now);
             return;
         }
+        if self.rcv_nxt == self.acked {
+            self.waiting_since = now;
+        }
         self.rcv_nxt = segment.end();
         self.ack_now |= segment.flags.fin;
         let had_holes = !self.out_of_order.is_empty();
@@ -176,15 +185,27 @@ impl Receiver {
         if had_holes && self.out_of_order.is_empty() {
             self.ack_now = true; // RFC 5681 §4.2: a filled gap is acknowledged at once
         }
-        // Linux tcp_cleanup_rbuf (6.6): the reader has emptied the queue, and the sender waits for nothing else.
-        let pushed = self.config.kernel.ack_pushed && segment.flags.psh;
+        let kernel = &self.config.kernel;
         let second = self.rcv_nxt - self.acked > u64::from(self.mss);
-        if self.ack_now || self.quick > 0 || second || pushed {
+        // From 6.6 on: the reader has emptied the queue, and the sender waits for nothing else.
+        let pushed = kernel.ack_pushed && segment.flags.psh;
+        let reader_acks = kernel.reader_acks;
+        if self.ack_now || self.quick > 0 || (!reader_acks && (second || pushed)) {
             self.ack_now = true;
-        } else if !self.out_of_order.is_empty() {
+            return;
+        }
+        if !self.out_of_order.is_empty() {
             self.schedule_sack(now);
         } else if self.delayed_at == Time::NEVER {
             self.delayed_at = now + self.ato.min(self.max_ato());
+        }
+        // Linux tcp_cleanup_rbuf: where the window stands still the reader acknowledges, once all that
+        // arrived in this instant is in the queue. Token buckets release pairs; longer trains come in
+        // one instant only where no wire has spaced them, and are acknowledged two by two.
+        if second && (self.read_at != Time::NEVER || self.waiting_since == now) {
+            self.ack_now = true;
+        } else if second || pushed {
+            self.read_at = now;
         }
     }
 
@@ -254,6 +275,7 @@ impl Receiver {
         self.acked = self.rcv_nxt;
         self.ack_now = false;
         self.delayed_at = Time::NEVER;
+        self.read_at = Time::NEVER;
         self.compressed_at = Time::NEVER;
         // Linux tcp_event_ack_sent: what was held back has been reported.
         self.compressed = self.compressed.min(UNCOMPRESSED_SACKS);
@@ -332,7 +354,7 @@ impl Endpoint for Receiver {
     }
 
     fn deadline(&self) -> Time {
-        self.delayed_at.min(self.compressed_at).min(self.gro.due())
+        self.delayed_at.min(self.read_at).min(self.compressed_at).min(self.gro.due())
     }
 
     fn on_timer(&mut self, now: Time) {
@@ -340,7 +362,7 @@ impl Endpoint for Receiver {
             self.ato = (self.ato * 2).min(DELACK_MAX);
             self.ack_now = true;
         }
-        if self.compressed_at <= now {
+        if self.compressed_at.min(self.read_at) <= now {
             self.ack_now = true;
         }
     }
