@@ -55,6 +55,7 @@ OF_THE_ERA = {
     "push_bursts",
     "ack_pushed",
     "accecn_edge_acks",
+    "tso_defer_soon",
     "frto",
     "undo",
 }

@@ -248,6 +248,9 @@ pub(crate) struct TcpTable {
     /// An AccECN receiver acknowledges a change of the ECN field at once; default the era's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) accecn_edge_acks: Option<bool>,
+    /// A burst waits to grow only if the next ACK is expected within 1 ms; default the era's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tso_defer_soon: Option<bool>,
     /// Forward RTO recovery, `tcp_frto`; default true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) frto: Option<bool>,

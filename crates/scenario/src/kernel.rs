@@ -30,6 +30,8 @@ pub struct KernelFlags {
     pub ack_pushed: Option<bool>,
     /// AccECN receivers acknowledge a change of the ECN field at once.
     pub accecn_edge_acks: Option<bool>,
+    /// Bursts wait for an ACK that is expected within 1 ms only.
+    pub tso_defer_soon: Option<bool>,
     /// `tcp_frto`.
     pub frto: Option<bool>,
     /// Undo of spurious reductions.
