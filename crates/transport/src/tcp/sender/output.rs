@@ -218,10 +218,8 @@ impl Sender {
             return false;
         }
         let half = self.rtt.srtt() / 2;
-        let age = match self.config.kernel.tso_defer_soon {
-            true => self.rtt.srtt() - half.min(TSO_SOON),
-            false => half,
-        };
+        let is_soon = self.config.kernel.tso_defer_soon;
+        let age = if is_soon { self.rtt.srtt() - half.min(TSO_SOON) } else { half };
         self.board.head().is_some_and(|head| now.since(head.sent) >= age)
     }
 
