@@ -256,7 +256,8 @@ class Broken:
     [
         ("1 // 0", "flow.a: own.py:7: on_ack: ZeroDivisionError: "),
         ("0", "flow.a: own.py:7: on_ack: ValueError: cwnd = 0: expected 1 to 1073741824 segments"),
-        ("win.cwnd / 2", "flow.a: own.py:7: on_ack: TypeError: "),
+        ("10.5", "flow.a: own.py:7: on_ack: TypeError: cwnd = 10.5: expected a whole number of segments, such as int("),
+        ("win.cwnd / 0.5", "flow.a: own.py:7: on_ack: TypeError: cwnd = "),
     ],
 )
 def test_an_error_ends_its_run_with_flow_file_and_line(wrong: str, said: str, capsys: Output) -> None:

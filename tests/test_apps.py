@@ -89,7 +89,7 @@ def test_resolved_file_names_applications_and_copies(mix: Run) -> None:
 
 
 def test_show_prints_the_metrics(mix: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    assert call(["show", str(mix.path)]) == 0
+    assert call(["show", str(mix.path), "--full"]) == 0
     assert "metrics.fairness.jain" in capsys.readouterr().out
 
 

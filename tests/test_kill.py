@@ -7,6 +7,9 @@ import random
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -105,3 +108,66 @@ def test_a_run_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
     assert [run for run, status in statuses.items() if status == "failed"] == ["kill-1"]
     assert len(ResultSet.open(tmp_path / "out")) == RUNS * SEEDS - 1
     assert [path.name for path in (tmp_path / "out" / "kill-1").iterdir()] == ["mine"]
+
+
+SLOW = """\
+name = "slow"
+duration = "3s"
+step = "3s"
+[[link]]
+name = "l"
+rate = "1Tbit"
+delay = "10us"
+[[flow]]
+name = "f"
+cc = "{cc}"
+flows = 20
+"""
+
+#: A controller that never returns from its first acknowledgement.
+ENDLESS = """
+import sojourn
+@sojourn.controller("endless")
+class Endless:
+    def on_ack(self, now, ack, win):
+        print("inside", flush=True)
+        while True:
+            pass
+"""
+
+
+@contextmanager
+def started(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    process = [sys.executable, "-m", "sojourn.cli", "run", *arguments, "--out", "out"]
+    with subprocess.Popen(process, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        try:
+            yield run
+        finally:
+            run.kill()
+
+
+def test_an_interrupt_ends_a_run_between_two_samples_and_keeps_what_it_has(tmp_path: Path) -> None:
+    (tmp_path / "slow.toml").write_text(SLOW.format(cc="cubic"))
+    with started(tmp_path, "slow.toml") as run:
+        time.sleep(3)
+        run.send_signal(signal.SIGTERM)
+        _, said = run.communicate(timeout=20)
+    assert run.returncode == 130, said
+    assert "interrupted; writing what there is" in said
+    (kept,) = ResultSet.open(tmp_path / "out")
+    assert not kept.summary["complete"]
+    assert 0 < kept.summary["duration_s"] < 3
+
+
+def test_a_second_interrupt_ends_even_a_run_that_never_returns(tmp_path: Path) -> None:
+    (tmp_path / "slow.toml").write_text(SLOW.format(cc="endless"))
+    (tmp_path / "endless.py").write_text(ENDLESS)
+    with started(tmp_path, "slow.toml", "--load", "endless.py") as run:
+        assert run.stdout is not None
+        assert run.stderr is not None
+        assert run.stdout.readline() == "inside\n"
+        run.send_signal(signal.SIGTERM)
+        assert any("interrupted; writing what there is" in line for line in run.stderr)
+        run.send_signal(signal.SIGTERM)
+        run.wait(timeout=1)
+    assert run.returncode == -signal.SIGTERM

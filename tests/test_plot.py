@@ -172,6 +172,13 @@ def test_a_figure_of_nothing_is_refused_and_no_library_warns(ours: Source, tmp_p
         drawn([ours], "totals", "rate")
 
 
+def test_names_are_neither_formulas_nor_hidden(tmp_path: Path) -> None:
+    series = {f"flow.{flow}.goodput_bytes": (np.arange(3.0), np.arange(3.0)) for flow in ("$x^$", "_a")}
+    first, second = Made("_one", series), Made("$two^$", series)
+    assert said(drawn([first], "rate")) == [r"\$x^\$", " _a"]
+    assert said(drawn([first, second], "rate"))[-2:] == [" _one", r"\$two^\$"]
+
+
 def test_the_window_of_a_distribution_is_the_scenarios(ours: Source, tmp_path: Path) -> None:
     own = Made("mine", {name: ours.series(name) for name in ours.names()})
     assert "from 25 to 44 s" in drawn([own], "ping_cdf").axes[0].get_xlabel()

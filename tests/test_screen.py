@@ -105,6 +105,17 @@ def test_pings_are_one_line_before_flows_are_left_out(core: FakeCore, tmp_path: 
     lines = shown(capsys, "r")
     assert row(lines, "pings (4)")[3:5] == ["21.5", "40.0"]
     assert not any("more" in line for line in lines)
+    assert len(lines) <= 22
+
+
+def test_rrul_with_a_note_fits_and_no_flow_is_left_out(core: FakeCore, tmp_path: Path, capsys: Output) -> None:
+    flows = [flow(f"rrul-{way}-{kind}") for way in ("up", "down") for kind in ("be", "bk", "cs5", "ef")]
+    flows[0]["sender"]["ce_reported"] = 3170
+    pings = [{"name": f"rrul-{kind}", "rtt_ms": {"p50": 20.0, "p99": 40.0}} for kind in ("icmp", "be", "bk", "ef")]
+    write(tmp_path / "r", flows, [queue("access"), queue("access.reverse")], pings=pings)
+    lines = shown(capsys, "r")
+    assert len(lines) == 22
+    assert {"pings", "rrul-down-ef", "access.reverse", "sum"} <= {line.split()[0] for line in lines if line}
 
 
 def test_what_a_flow_measures_is_named(core: FakeCore, tmp_path: Path) -> None:

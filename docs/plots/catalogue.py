@@ -8,7 +8,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from plots import delay, lab, linux72, loss, marks, media, model, queues, sce, scream
+from plots import delay, lab, linux72, loss, marks, media, model, queues, sce, scream, tutorial
 from sojourn import _core
 
 #: By controller, as `sojourn cc` names it. One that has no figure of its own yet can have `partial(lab.plain, NAME)`.
@@ -27,7 +27,7 @@ CONTROLLERS: Mapping[str, Callable[[], Figure]] = {
 QUEUES: Mapping[str, Callable[[], Figure]] = queues.FIGURES
 
 #: By page of `docs/guide`.
-GUIDES: Mapping[str, Callable[[], Figure]] = linux72.FIGURES
+GUIDES: Mapping[str, Callable[[], Figure]] = {**linux72.FIGURES, **tutorial.FIGURES}
 
 #: By folder of `docs/images`.
 KINDS = {"cc": CONTROLLERS, "aqm": QUEUES, "guide": GUIDES}

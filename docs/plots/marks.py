@@ -136,7 +136,7 @@ def prague() -> Figure:
     ax.legend(**lab.LEGEND)
     lab.dress(ax, "a tenth is marked, then nothing", "time after the last mark, s", "α")
 
-    points = rates("prague", [0.01, 0.02, 0.05, 0.1, 0.2], [5, 20, 100])
+    points = rates("prague version draft04", [0.01, 0.02, 0.05, 0.1, 0.2], [5, 20, 100])
     laws = {
         "0.96 (1 − p)/p, a cut in every 25 ms": lambda p: 0.96 * (1 - p) / p,
         "a cut waits for a mark": lambda p: 0.48 * waiting(p) / p,

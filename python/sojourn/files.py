@@ -21,6 +21,8 @@ def write_whole(path: Path, content: str | bytes) -> None:
     try:
         building.write_bytes(data)
         building.replace(place)
-    except BaseException:
+    except BaseException as error:
         building.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:
+            error.filename = str(path)
         raise

@@ -148,13 +148,15 @@ class FlowSummary:
     """Packets with CE that reached the receiver in the window."""
     believed_marks: float | None = None
     """Those that the sender counted from the feedback; AccECN can be ambiguous."""
+    marks_under_way: float = 0.0
+    """At most so many had been received but not reported at an edge of the window: those of a second."""
 
     @property
     def believes_otherwise(self) -> bool:
-        """Whether the sender's count is another by more than 1 %."""
+        """Whether the sender's count is another by more than 1 % and what was under way."""
         if self.marks is None or self.believed_marks is None:
             return False
-        return abs(self.believed_marks - self.marks) > 0.01 * self.marks
+        return abs(self.believed_marks - self.marks) - self.marks_under_way > 0.01 * self.marks
 
     @property
     def marks_text(self) -> str:
@@ -379,6 +381,7 @@ def summarise(source: Source, over: Window | None = None) -> RunSummary | None:
                 inside_window(f"flow.{flow}.{DELAYS[COMPLETION]}"),
                 counted(source, f"flow.{flow}.ce_received", over),
                 counted(source, f"flow.{flow}.ce", over),
+                max(counted(source, f"flow.{flow}.ce_received", (edge - 1, edge)) or 0.0 for edge in over),
             )
             for flow in flows(source)
         ),

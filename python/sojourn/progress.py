@@ -43,6 +43,10 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Takes the bar away and gives the cursor back; lines are still printed."""
         if self._bar:
             self._bar.stop()
 

@@ -69,7 +69,7 @@ def run(
     fresh: bool = False,
     engine: Engine = "sim",
 ) -> ResultSet:
-    """Runs a scenario, files, suites or regular expressions over run ids, as `sojourn run` does.
+    """Runs a scenario, files, suites or regular expressions over run ids, as `sojourn run` does; of a sweep all runs.
 
     `overrides` are dotted names of the scenario (`{"link.bneck.rate": "100Mbit"}`), `variant` is one of
     the suite's or a name for what they change. Raises
@@ -257,6 +257,7 @@ def execute(
             except KeyboardInterrupt:
                 stop.set()
                 go.set()
+                progress.stop()
                 progress.say("sojourn: interrupted; writing what there is (again: stop at once)")
                 pool.shutdown(cancel_futures=True)
                 raise

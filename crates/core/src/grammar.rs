@@ -21,6 +21,11 @@ pub struct Param {
 }
 
 impl Param {
+    /// What its value words are, in their order; an optional one is written in brackets.
+    fn kinds(&self) -> impl Iterator<Item = &'static str> {
+        self.value.split_whitespace().map(|word| word.trim_matches(['[', ']']))
+    }
+
     /// Whether tc knows the word. The sentence that a reader sees decides: it ends in "not a word
     /// of tc." for what only this project has, such as versions of an algorithm.
     pub fn is_tc(&self) -> bool {
@@ -190,6 +195,61 @@ impl<'a> Args<'a> {
     /// An error about the combination of values, in the algorithm's name.
     pub fn invalid(&self, why: impl fmt::Display) -> GrammarError {
         GrammarError(format!("{}: {why}", self.algorithm))
+    }
+}
+
+/// A number without a unit where a time or a rate stands, which is read in tc's own unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bare {
+    /// The words, such as `target 5`.
+    pub words: String,
+    /// How they are read, such as `5us`.
+    pub reading: String,
+    /// What was probably meant, such as `5ms`.
+    pub likely: String,
+}
+
+/// Times and rates without a unit in the words of an algorithm. `name` begins another one among the
+/// words, as the queue behind a size table or in a class: it gives its table.
+pub fn bare_numbers(text: &str, table: &dyn Fn(&str) -> Option<&'static [Param]>) -> Vec<Bare> {
+    let words: Vec<&str> = text.split(|c: char| c.is_whitespace() || "{}".contains(c)).collect();
+    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    let (mut algorithm, mut params) = ("", &[][..]);
+    let mut found = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        let param = params.iter().find(|p: &&Param| p.name.split('|').any(|name| name == *word));
+        let Some(param) = param else {
+            if let Some(other) = table(word) {
+                (algorithm, params) = (*word, other);
+            }
+            continue;
+        };
+        let values =
+            words[at + 1..].iter().take_while(|w| w.starts_with(|c: char| c.is_ascii_digit()));
+        for (value, kind) in values.zip(param.kinds()) {
+            let is_bare = value.parse::<f64>().is_ok_and(|number| number > 0.0);
+            if let Some((reading, unit)) =
+                reading(algorithm, param.name, kind, value).filter(|_| is_bare)
+            {
+                let (words, likely) = (format!("{word} {value}"), format!("{value}{unit}"));
+                found.push(Bare { words, reading, likely });
+            }
+        }
+    }
+    found
+}
+
+/// How a number without a unit is read, and the unit that was probably meant. tc keeps times of netem
+/// and the slack of fq in 64 bits of nanoseconds, all others in microseconds.
+fn reading(algorithm: &str, key: &str, kind: &str, number: &str) -> Option<(String, &'static str)> {
+    match kind {
+        "TIME" | "TIME|PACKETS" | "JITTER" | "MIN" | "MAX" => {
+            let in_ns = algorithm == "netem" || (algorithm, key) == ("fq", "timer_slack");
+            let time = if in_ns { Dur::parse_tc64(number) } else { Dur::parse_tc(number) };
+            Some((time?.to_string(), "ms"))
+        }
+        "RATE" => Some((Rate::parse_tc(number)?.to_string(), "Mbit")),
+        _ => None,
     }
 }
 

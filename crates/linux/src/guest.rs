@@ -28,8 +28,6 @@ use self::queues::Queues;
 use self::socket::said;
 use crate::job::{self, FlowJob, JOB, Job, Line, SAMPLES};
 
-/// From the end of the set-up to the start of the run.
-const LEAD_NS: u64 = 1_000_000_000;
 /// Connections at once, with room for other files.
 const FILES: u64 = 1 << 18;
 
@@ -58,7 +56,7 @@ fn carry_out(job: Job, out: &mut Lines) -> Outcome {
     let (build, later): (Vec<_>, Vec<_>) = commands.into_iter().partition(|c| c.at_s <= 0.0);
     let build: Vec<&str> = build.iter().map(|c| c.command.as_str()).collect();
     shell(&build.join("\n"))?;
-    let clock = Clock::starting_in(LEAD_NS);
+    let clock = Clock::starting_in(job.lead_ns);
     let times = later.iter().map(|c| nanoseconds(c.at_s)).collect();
     let (crew, failures, told) =
         Crew::new(clock, job.network.hosts, Schedule::new(times), job.seed);

@@ -1,6 +1,7 @@
 //! What both sides of the kernel's wall read and write: the job, and the lines of samples.
 
 use serde::{Deserialize, Serialize};
+use sojourn_core::{Dur, Rng};
 use sojourn_scenario::{EcnMode, Scenario};
 
 /// Name of the job in the folder that both sides see.
@@ -71,6 +72,8 @@ pub struct Job {
     pub network: Network,
     /// Seed of the random streams.
     pub seed: u64,
+    /// From the end of the set-up to the start of the run, ns.
+    pub lead_ns: u64,
     /// Interval of the samples, ns.
     pub step_ns: u64,
     /// Length of the run, ns.
@@ -321,10 +324,19 @@ impl Job {
         Self {
             network: network.clone(),
             seed: scenario.seed,
+            lead_ns: lead(scenario),
             step_ns: scenario.step.0,
             duration_ns: end,
             flows: flows.collect(),
             pings: pings.collect(),
         }
     }
+}
+
+/// The queues' age and a phase that depends on the seed, as in the simulator; at least a second, since
+/// the guest's timers are not exact before.
+fn lead(scenario: &Scenario) -> u64 {
+    let age = scenario.queue_age;
+    let phase = Rng::named(scenario.seed, "queue_age").unit() * age.min(Dur::from_secs(1)).0 as f64;
+    (age.0 + phase as u64).max(1_000_000_000)
 }

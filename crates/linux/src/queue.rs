@@ -182,6 +182,8 @@ impl Queue {
             qdisc: self.qdisc.clone(),
             received_packets: (sent + dropped + held).saturating_sub(accounts.duplicated),
             received_bytes: accounts.sent_bytes + held_bytes,
+            duplicated: accounts.duplicated,
+            duplicated_bytes: 0,
             sent_packets: sent,
             sent_bytes: accounts.sent_bytes,
             dropped,

@@ -6,7 +6,7 @@ mod own;
 mod scream;
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::create_exception;
@@ -120,12 +120,15 @@ fn expand(
 #[pyo3(signature = (resolved_toml, progress=None))]
 fn run(py: Python<'_>, resolved_toml: &str, progress: Option<Py<PyAny>>) -> PyResult<RunResult> {
     let parsed = sojourn_scenario::load(resolved_toml, "scenario.toml", &[]).map_err(refuse)?;
-    let mut watch = Watch::new(progress, 64);
+    let mut watch = Watch::new(progress);
     let output = py.detach(|| {
         let mut go_on = |fraction| !own::has_failed() && watch.told(fraction);
         own::watched(|| sojourn_sim::run(&parsed.scenario, &mut go_on))
     })?;
-    watch.failure.map_or(Ok(output.into()), Err)
+    if let Some(failure) = watch.failure {
+        return Err(failure);
+    }
+    output.map(Into::into).map_err(|still| PyRuntimeError::new_err(still.to_string()))
 }
 
 /// One run on a real kernel. `network` is JSON; `folder` is empty and lives as long as the run.
@@ -147,7 +150,7 @@ fn run_linux(
     let network: Network = serde_json::from_str(network).map_err(refuse)?;
     let [stall, limit] = [stall_s, limit_s].map(Duration::from_secs);
     let launch = Launch { launcher, agent, stall, limit };
-    let mut watch = Watch::new(progress, 1);
+    let mut watch = Watch::new(progress);
     let measured = py.detach(|| {
         let mut told = |fraction| watch.told(fraction);
         sojourn_linux::run(&parsed.scenario, &network, &launch, &folder, &mut told)
@@ -177,26 +180,31 @@ fn scream_tool(py: Python<'_>, end: &str, args: Vec<String>) -> PyResult<u8> {
     Ok(py.detach(|| sojourn_live::scream_tool::run(end, args)))
 }
 
-/// Tells Python of the progress at every so many samples, and keeps its exception.
+/// Tells Python of the progress now and then, and keeps its exception.
 struct Watch {
     progress: Option<Py<PyAny>>,
-    every: u32,
-    samples: u32,
+    told_at: Option<Instant>,
     failure: Option<PyErr>,
 }
 
+/// Time between two calls of Python: short for whoever waits for an interrupt, and long enough to
+/// cost nothing.
+const PERIOD: Duration = Duration::from_millis(50);
+
 impl Watch {
-    fn new(progress: Option<Py<PyAny>>, every: u32) -> Self {
-        Self { progress, every, samples: 0, failure: None }
+    fn new(progress: Option<Py<PyAny>>) -> Self {
+        Self { progress, told_at: None, failure: None }
     }
 
     /// Whether to go on.
+    #[expect(clippy::disallowed_methods, reason = "how often Python is asked reaches no result")]
     fn told(&mut self, fraction: f64) -> bool {
-        self.samples += 1;
-        let is_due = self.samples.is_multiple_of(self.every);
-        let Some(progress) = self.progress.as_ref().filter(|_| is_due) else {
+        let Some(progress) = &self.progress else { return true };
+        let now = Instant::now();
+        if self.told_at.is_some_and(|at| now - at < PERIOD) {
             return true;
-        };
+        }
+        self.told_at = Some(now);
         let answer = Python::attach(|py| progress.call1(py, (fraction,))?.extract::<bool>(py));
         answer.unwrap_or_else(|e| {
             self.failure = Some(e);

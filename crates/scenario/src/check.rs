@@ -2,7 +2,7 @@
 
 use sojourn_core::aqm::{Env, Qdisc};
 use sojourn_core::grammar::GrammarError;
-use sojourn_core::{Dur, Rng, Time, qdiscs};
+use sojourn_core::{Dur, Rate, Rng, Time, qdiscs};
 
 use crate::doc::Doc;
 use crate::error::{ScenarioError, unknown};
@@ -67,6 +67,33 @@ impl Doc {
         let rng = Rng::named(0, "scenario.validation");
         Env { traces: self.traces.clone(), ..Env::ethernet(rng) }
     }
+}
+
+/// A faster link sends a packet of 64 bytes in less than 0.1 ns.
+const MAX_RATE: Rate = Rate(10_000_000_000_000);
+
+/// A link's rate within its bounds; the error completes a message.
+pub(crate) fn link_rate(rate: Rate) -> Result<Rate, String> {
+    match rate {
+        Rate(0) => Err("expected more than zero".to_owned()),
+        rate if rate > MAX_RATE => Err(format!("expected at most {MAX_RATE}, got {rate}")),
+        rate => Ok(rate),
+    }
+}
+
+/// More samples or pings than this are a slip of the unit.
+pub(crate) const MAX_EVENTS: u64 = 10_000_000;
+
+/// Refuses an interval at which an echo train makes too many requests.
+pub(crate) fn interval(
+    doc: &Doc,
+    key: &Key,
+    interval: Dur,
+    duration: Dur,
+) -> Result<(), ScenarioError> {
+    doc.check(interval > Dur::ZERO, key, "expected more than zero")?;
+    let few = duration.0 / interval.0 <= MAX_EVENTS;
+    doc.check(few, key, &format!("expected at most {MAX_EVENTS} requests in the run"))
 }
 
 /// The words of an algorithm's text with single spaces.

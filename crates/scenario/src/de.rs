@@ -36,8 +36,32 @@ impl Error {
     }
 
     fn within(mut self, segment: &str) -> Self {
+        if self.path.is_empty() {
+            self.message = hinted(self.message, segment);
+        }
         self.path.push(segment.to_owned());
         self
+    }
+}
+
+/// Keys whose times are lengths and instants of the run, which people count in seconds.
+const IN_SECONDS: [&str; 7] = ["duration", "from", "to", "start", "stop", "at", "over"];
+/// Tables of which there may be several.
+const REPEATED: [&str; 5] = ["link", "flow", "ping", "tunnel", "schedule"];
+
+/// The message about the value of `key`, with what was most likely meant.
+fn hinted(message: String, key: &str) -> String {
+    if IN_SECONDS.contains(&key)
+        && let Some(number) = message.strip_suffix("ms\")")
+        && message.contains("without a unit")
+    {
+        return format!("{number}s\")");
+    }
+    match message.as_str() {
+        "expected an array, got a table" if REPEATED.contains(&key) => {
+            format!("there may be several: write [[{key}]], not [{key}]")
+        }
+        _ => message,
     }
 }
 

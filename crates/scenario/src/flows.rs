@@ -5,7 +5,7 @@ use sojourn_core::{Dur, Time, cc};
 use sojourn_transport::app::{self, App, rrul};
 use sojourn_transport::media::Encoder;
 
-use crate::check::{Key, between, name, path, start_stop, words};
+use crate::check::{Key, between, interval, name, path, start_stop, words};
 use crate::doc::Doc;
 use crate::error::{ScenarioError, unknown};
 use crate::file::{DirectionName, EcnName, File, FlowTable, TcpTable};
@@ -44,6 +44,7 @@ pub(crate) fn flows(
             (App::Rrul(app), copies) => {
                 let message = "a test of several flows has no copies";
                 doc.check(copies.is_none(), &key.field("flows"), message)?;
+                interval(doc, &key.field("app"), app.interval, end.since(Time::ZERO))?;
                 expand_rrul(app, &flow, &mut flows, &mut pings);
             }
             (_, None) => flows.push(flow),

@@ -3,7 +3,7 @@
 use sojourn_core::grammar::split_name;
 use sojourn_core::{Dur, Rate, qdiscs};
 
-use crate::check::{Key, name, words};
+use crate::check::{Key, link_rate, name, words};
 use crate::doc::Doc;
 use crate::error::ScenarioError;
 use crate::file::{DirectionTable, LinkTable};
@@ -83,7 +83,9 @@ impl Way {
     }
 
     fn direction(self, doc: &Doc, key: &Key) -> Result<Direction, ScenarioError> {
-        doc.check(self.rate != Some(Rate(0)), &key.field("rate"), "expected more than zero")?;
+        if let Some(rate) = self.rate {
+            link_rate(rate).map_err(|e| doc.fail(&key.field("rate"), e))?;
+        }
         for (index, text) in self.ingress.iter().enumerate() {
             doc.qdisc(&key.field("ingress").field(&index.to_string()), text)?;
         }

@@ -7,7 +7,7 @@ use crate::file::File;
 use crate::resolve::resolve;
 use crate::scenario::Scenario;
 use crate::sweep::{self, Axes, Axis};
-use crate::text::byte_rate_warnings;
+use crate::text::{bare_number_warnings, byte_rate_warnings};
 use crate::traces::read_traces;
 
 /// A scenario file that was understood.
@@ -160,7 +160,8 @@ fn warn(doc: &Doc, node: &Node, key: &mut String, warnings: &mut Vec<String>) {
         }
         Value::Text(text) | Value::Raw(text) => {
             let place = place(&doc.file, node.origin, key);
-            warnings.extend(byte_rate_warnings(text).map(|w| format!("{place}{w}")));
+            let bare = bare_number_warnings(key, text);
+            warnings.extend(byte_rate_warnings(text).chain(bare).map(|w| format!("{place}{w}")));
         }
         Value::Integer(_) | Value::Float(_) | Value::Bool(_) | Value::Datetime(_) => {}
     }

@@ -2,7 +2,7 @@
 
 use sojourn_core::{Dur, Time};
 
-use crate::check::{Key, between, name, path, start_stop};
+use crate::check::{Key, MAX_EVENTS, between, interval, name, path, start_stop};
 use crate::doc::Doc;
 use crate::error::ScenarioError;
 use crate::file::{EcnName, File, PingTable, ProtocolName};
@@ -14,11 +14,8 @@ use crate::schedule::schedule;
 use crate::tcp::tcp;
 use crate::tunnels::tunnels;
 
-/// More samples or pings than this are a slip of the unit.
-const MAX_EVENTS: u64 = 10_000_000;
-
 /// Timers of idle queues are served one by one; nothing is different after a longer time.
-const MAX_AGE: Dur = Dur::from_secs(1000);
+const MAX_AGE: Dur = Dur::from_secs(100);
 
 pub(crate) fn resolve(doc: &Doc, file: &File) -> Result<Scenario, ScenarioError> {
     let top = Key::top;
@@ -79,16 +76,12 @@ fn ping(
     duration: Dur,
 ) -> Result<Ping, ScenarioError> {
     let (start, stop) = start_stop(doc, key, table.start, table.stop, Time::ZERO + duration)?;
-    let interval = table.interval.0;
-    doc.check(interval > Dur::ZERO, &key.field("interval"), "expected more than zero")?;
-    let few = duration.0 / interval.0 <= MAX_EVENTS;
-    let most = format!("expected at most {MAX_EVENTS} requests in the run");
-    doc.check(few, &key.field("interval"), &most)?;
+    interval(doc, &key.field("interval"), table.interval.0, duration)?;
     between(doc, key, "size", u64::from(table.size), 28, 65535)?;
     Ok(Ping {
         name: table.name.clone(),
         udp: matches!(table.protocol, ProtocolName::Udp),
-        interval,
+        interval: table.interval.0,
         start,
         stop,
         path: path(doc, key, table.path.as_ref(), links)?,

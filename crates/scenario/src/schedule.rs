@@ -1,9 +1,9 @@
 //! Scheduled changes: their names, their values, and that each is possible when its time comes.
 
 use sojourn_core::aqm::{Log, Qdisc};
-use sojourn_core::{Dur, Rate, Time, qdiscs};
+use sojourn_core::{Dur, Time, qdiscs};
 
-use crate::check::{Key, words};
+use crate::check::{Key, link_rate, words};
 use crate::doc::Doc;
 use crate::error::{ScenarioError, unknown};
 use crate::file::ScheduleTable;
@@ -64,10 +64,7 @@ fn change(
     let index =
         names.iter().position(|n| *n == link).ok_or_else(|| unknown("link", link, &names))?;
     let edit = match (replace, field) {
-        (false, "rate") => match quantity(value)? {
-            Rate(0) => return Err("expected more than zero".to_owned()),
-            rate => Edit::Rate(rate),
-        },
+        (false, "rate") => Edit::Rate(link_rate(quantity(value)?)?),
         (false, "delay") => Edit::Delay(quantity::<Dur>(value)?),
         (false, "qdisc") => Edit::Change(words(value)),
         (true, "qdisc") => Edit::Replace(words(value)),

@@ -7,7 +7,9 @@ use std::marker::PhantomData;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::{Serialize, Serializer};
-use sojourn_core::{Bytes, Dur, Rate};
+use sojourn_core::grammar::{Bare, bare_numbers};
+use sojourn_core::{Bytes, Dur, Rate, cc, qdiscs};
+use sojourn_transport::app;
 
 /// A quantity that is written as a number and a unit.
 pub(crate) trait Unit: Copy + fmt::Display {
@@ -256,4 +258,28 @@ pub(crate) fn byte_rate_warnings(text: &str) -> impl Iterator<Item = String> {
             "{word:?} is {rate} (bps means bytes per second in tc); for {meant} write \"{meant}\""
         ))
     })
+}
+
+/// Warnings about times and rates without a unit in the words of an algorithm, if the value with
+/// this dotted name is one.
+pub(crate) fn bare_number_warnings(key: &str, text: &str) -> Vec<String> {
+    let queues = |name: &str| qdiscs::entry(name).ok().map(|entry| entry.params);
+    let mut parts = key.rsplit('.');
+    let (last, before) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
+    let found = match last {
+        "qdisc" | "shaper" => bare_numbers(text, &queues),
+        "stab" => bare_numbers(&format!("stab {text}"), &queues),
+        "cc" => bare_numbers(text, &|name| cc::entry(name).ok().map(|entry| entry.params)),
+        "app" => bare_numbers(text, &|name| app::entry(name).ok().map(|entry| entry.params)),
+        _ if before == "ingress" || last.starts_with("ingress") => bare_numbers(text, &queues),
+        _ => vec![],
+    };
+    let warning = |bare: Bare| {
+        let Bare { words, reading, likely } = bare;
+        let (key, _) = words.split_once(' ').unwrap_or((&words, ""));
+        format!(
+            "{words:?} is {reading}, as tc reads a number without a unit (write \"{key} {likely}\" if you mean that)"
+        )
+    };
+    found.into_iter().map(warning).collect()
 }

@@ -247,6 +247,31 @@ fn ranges_are_stated() {
 }
 
 #[test]
+fn what_would_stop_the_clock_is_refused() {
+    let rate =
+        "my.toml:6: link.bneck.rate: expected at most 10000Gbit, got 18446744073709551615bit";
+    edited("50Mbit", "18446744073709551615bit", rate);
+    appended(
+        "[[schedule]]\nat = \"1s\"\nset = { \"link.bneck.rate\" = \"11Tbit\" }\n",
+        "my.toml:20: schedule.0.set.link.bneck.rate: expected at most 10000Gbit, got 11000Gbit",
+    );
+    for app in ["cbr", "poisson", "onoff"] {
+        let text = format!("[[flow]]\nname = \"u\"\napp = \"{app} rate 1000Tbit size 100\"\n");
+        let line = "my.toml:20: flow.u.app";
+        appended(&text, &format!("{line}: {app}: expected at most a packet per nanosecond"));
+    }
+    appended(
+        "[[flow]]\nname = \"u\"\ncc = \"cubic\"\napp = \"rrul interval 1ns\"\n",
+        "my.toml:21: flow.u.app: expected at most 10000000 requests in the run",
+    );
+    edited(
+        "duration",
+        "queue_age = \"101s\"\nduration",
+        "my.toml:2: queue_age: expected at most 100s, got 101s",
+    );
+}
+
+#[test]
 fn schedule_names_and_values_are_checked() {
     let schedule = |inside: &str| format!("[[schedule]]\nat = \"20s\"\n{inside}\n");
     appended(
@@ -322,6 +347,25 @@ fn overrides_are_named_as_such() {
         "-s seed: expected a whole number from 0 to 18446744073709551615, got \"many\""
     );
     assert_eq!(error(BASE, &[("", "3")]).line(), None);
+}
+
+#[test]
+fn what_was_meant_is_said() {
+    edited(
+        "\"30s\"",
+        "\"60\"",
+        "my.toml:2: duration: expected a time such as \"20ms\", got \"60\" without a unit (write \"60s\")",
+    );
+    edited(
+        "\"30s\"",
+        "60",
+        "my.toml:2: duration: expected a time such as \"20ms\", got 60 without a unit (write \"60s\")",
+    );
+    edited(
+        "[[link]]",
+        "[link]",
+        "my.toml:4: link: there may be several: write [[link]], not [link]",
+    );
 }
 
 #[test]

@@ -158,6 +158,90 @@ fn flow_tcp_overrides_the_files_tcp() {
 }
 
 #[test]
+fn numbers_without_a_unit_are_warned_about_with_the_value_that_was_read() {
+    let warnings = |key: &str, value: &str| parsed(MINIMAL, &[(key, value)]).warnings;
+    let one = |key: &str, value: &str| -> String {
+        let found = warnings(key, value);
+        assert_eq!(found.len(), 1, "{key} {value}: {found:?}");
+        found[0].clone()
+    };
+    let end = "as tc reads a number without a unit (write";
+    for (key, value, is) in [
+        ("link.b.qdisc", "fq_codel target 5", format!("\"target 5\" is 5us, {end} \"target 5ms\"")),
+        ("link.b.qdisc", "netem delay 10", format!("\"delay 10\" is 10ns, {end} \"delay 10ms\"")),
+        ("link.b.qdisc", "netem delay 9ms 2", format!("\"delay 2\" is 2ns, {end} \"delay 2ms\"")),
+        (
+            "link.b.qdisc",
+            "cake bandwidth 20",
+            format!("\"bandwidth 20\" is 20bit, {end} \"bandwidth 20Mbit\""),
+        ),
+        (
+            "link.b.qdisc",
+            "htb class 1:1 rate 9Mbit leaf { codel interval 100 }",
+            format!("\"interval 100\" is 100us, {end} \"interval 100ms\""),
+        ),
+        (
+            "flow.f.cc",
+            "udp-prague init_rate 200000",
+            format!("\"init_rate 200000\" is 200kbit, {end} \"init_rate 200000Mbit\""),
+        ),
+    ] {
+        let found = warnings(key, value);
+        assert!(found.iter().any(|w| w.contains(&is)), "{value}: {found:?}");
+    }
+    assert!(one("link.b.qdisc", "stab overhead 38 mpu 84 codel target 5").contains("target 5"));
+    for quiet in
+        ["netem delay 0", "netem delay 10ms limit 100", "fq_codel flows 1 limit 5", "pfifo limit 9"]
+    {
+        assert_eq!(warnings("link.b.qdisc", quiet), [""; 0], "{quiet}");
+    }
+    let text = MINIMAL.replace("netem delay 10ms", "netem delay 10");
+    assert!(parsed(&text, &[]).warnings[0].starts_with("f.toml:11: link.b.ingress.0: "));
+    let text = format!(
+        "{MINIMAL}[[schedule]]\nat = \"1s\"\nset = {{ \"link.b.forward.qdisc\" = \"pfifo limit 5\" }}\n\
+        replace = {{ \"link.b.forward.qdisc\" = \"codel target 5\" }}\n"
+    );
+    assert!(parsed(&text, &[]).warnings[0].contains("is 5us"));
+}
+
+/// The warning and the algorithm read the same value: written out, it builds an equal queue.
+#[test]
+fn the_value_in_a_warning_is_the_one_that_every_queue_reads() {
+    use sojourn_core::aqm::Env;
+    use sojourn_core::grammar::bare_numbers;
+    use sojourn_core::{Rng, qdiscs};
+    let build = |text: &str| {
+        let env = Env::ethernet(Rng::named(0, "words"));
+        qdiscs::build(text, env).map(|qdisc| qdisc.describe())
+    };
+    let mut compared = 0;
+    for entry in qdiscs::entries() {
+        for param in entry.params {
+            for number in ["7", "3000", "2000000"] {
+                let table = |name: &str| (name == entry.name).then_some(entry.params);
+                for second in ["", " 5000"] {
+                    let key = param.name.split('|').next().unwrap();
+                    let text = format!("{} {key} {number}{second}", entry.name);
+                    let mut written = format!("{} {key}", entry.name);
+                    let bare = bare_numbers(&text, &table);
+                    if bare.is_empty() || bare.len() != 1 + usize::from(!second.is_empty()) {
+                        continue;
+                    }
+                    for bare in bare {
+                        written += &format!(" {}", bare.reading);
+                    }
+                    if let Ok(described) = build(&text) {
+                        assert_eq!(build(&written), Ok(described), "{text}: {written}");
+                        compared += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(compared > 60, "{compared}");
+}
+
+#[test]
 fn byte_rates_are_read_as_tc_does_with_a_warning() {
     let Parsed { scenario, warnings, .. } = parsed(MINIMAL, &[("link.a.rate", "50mbps")]);
     assert_eq!(scenario.links[0].forward.wire, Some(Rate(400_000_000)));
@@ -423,6 +507,7 @@ fn shipped_scenarios_are_valid() {
     let shipped = [
         "capacity-step.toml",
         "cellular-trace.toml",
+        "home.toml",
         "media.toml",
         "one-prague.toml",
         "prague-vs-cubic.toml",

@@ -4,13 +4,16 @@
 use sojourn_core::aqm::Log;
 use sojourn_core::impair::Medium;
 use sojourn_core::impair::tunnel::InnerHeaders;
-use sojourn_core::{Kind, Packet, Rate, Time, qdiscs};
+use sojourn_core::{Kind, Packet, Time, qdiscs};
 use sojourn_scenario::topology::{Role, Topology};
 use sojourn_scenario::{Change, Edit, Scenario};
 use sojourn_trace::{Frames, GroupId, Metrics, Output, Recorder, Summary, Window};
 use sojourn_transport::Body;
 
+mod standstill;
 mod totals;
+
+pub use standstill::Standstill;
 
 use crate::agenda::{Item, agenda};
 use crate::build::{CHECKED, env, ports};
@@ -19,17 +22,24 @@ use crate::host::{End, ends};
 use crate::link::{Departure, Hop, Port};
 use crate::slab::Slab;
 
-/// Called with the simulated fraction of the run; returns false to stop at the next sample.
+/// Called with the simulated fraction of the run at every sample and after every few thousand
+/// events; returns false to stop there.
 pub type Progress<'a> = &'a mut dyn FnMut(f64) -> bool;
+
+/// Events between two calls of [`Progress`]: a few milliseconds of work.
+const EVENTS_PER_CALL: u64 = 4096;
 
 /// Timers per port: queue's wake-up, wire free, head of the line.
 const PORT_SLOTS: u32 = 3;
 
 /// Runs a scenario to its end, or until `progress` says stop.
 ///
+/// # Errors
+/// If time stands still.
+///
 /// # Panics
 /// If the accounts of a queue or of the network do not balance, which is a defect of the engine.
-pub fn run(scenario: &Scenario, progress: Progress<'_>) -> Output {
+pub fn run(scenario: &Scenario, progress: Progress<'_>) -> Result<Output, Standstill> {
     Engine::new(scenario).run(progress)
 }
 
@@ -47,6 +57,12 @@ struct Engine<'s> {
     /// Packets that arrive somewhere at this instant; those before `carried` have.
     arriving: Vec<(Hop, Packet)>,
     carried: usize,
+    /// Events since time last moved on, and how many of them, or of packets that one of them sets
+    /// off, are too many.
+    crowd: usize,
+    most: usize,
+    /// The end that has sent too many packets at this instant.
+    flooding: Option<usize>,
     log: Log,
     agenda: Vec<(Time, Item)>,
     agenda_at: usize,
@@ -109,6 +125,9 @@ impl<'s> Engine<'s> {
             events: EventQueue::new(slots),
             arriving: Vec::with_capacity(64),
             carried: 0,
+            crowd: 0,
+            most: standstill::limit(slots),
+            flooding: None,
             log: Log::default(),
             agenda: agenda(scenario),
             agenda_at: 0,
@@ -138,9 +157,10 @@ impl<'s> Engine<'s> {
         self.agenda_slot() + 1
     }
 
-    fn run(mut self, progress: Progress<'_>) -> Output {
+    fn run(mut self, progress: Progress<'_>) -> Result<Output, Standstill> {
         let end = Time::ZERO + self.scenario.duration;
         for port in 0..self.ports.len() {
+            self.ports[port].note_capacity(self.now);
             rearm(&self.ports[port], port, self.now, &mut self.events);
         }
         self.arm_agenda();
@@ -150,9 +170,17 @@ impl<'s> Engine<'s> {
             if at > end {
                 break;
             }
-            assert!(at >= self.now, "time does not run backwards");
-            self.now = at;
+            if at > self.now {
+                (self.now, self.crowd) = (at, 0);
+            } else {
+                assert!(at == self.now, "time does not run backwards");
+                self.crowd += 1;
+                if self.crowd > self.most {
+                    return Err(self.standstill_of(slot));
+                }
+            }
             self.handled += 1;
+            let mut is_due = self.handled.is_multiple_of(EVENTS_PER_CALL);
             if slot < self.ports.len() as u32 * PORT_SLOTS {
                 self.on_port((slot / PORT_SLOTS) as usize, slot % PORT_SLOTS);
             } else if slot < self.agenda_slot() {
@@ -162,18 +190,21 @@ impl<'s> Engine<'s> {
             } else {
                 self.sample();
                 self.events.set(slot, at + self.scenario.step);
-                let total = self.scenario.duration.as_secs_f64();
-                if !progress(at.as_secs_f64() / total) {
-                    complete = false;
-                    break;
-                }
+                is_due = true;
             }
             self.carry();
+            if let Some(end) = self.flooding {
+                return Err(self.standstill_by(end));
+            }
+            if is_due && !progress(at.as_secs_f64() / self.scenario.duration.as_secs_f64()) {
+                complete = false;
+                break;
+            }
         }
         if complete {
             self.now = end;
         }
-        self.finish(complete)
+        Ok(self.finish(complete))
     }
 
     // ---- movement -------------------------------------------------------------------------
@@ -305,6 +336,12 @@ impl<'s> Engine<'s> {
     fn poll(&mut self, e: usize) {
         let end = &mut self.ends[e];
         while let Some(tx) = end.endpoint.poll(self.now) {
+            if self.arriving.len() > self.most {
+                // Nothing more is carried, and the run ends.
+                self.arriving.truncate(self.carried);
+                self.flooding = Some(e);
+                return;
+            }
             self.injected += 1;
             let pkt = end.packet(tx, &mut self.slab);
             self.arriving.push((end.first, pkt));
@@ -380,6 +417,7 @@ impl<'s> Engine<'s> {
                 qdiscs::replace_at(&mut port.qdisc, port.wrappers, fresh, &mut self.log);
             }
         }
+        port.note_capacity(self.now);
         port.settle(&mut self.log, &mut self.slab);
     }
 
@@ -502,9 +540,4 @@ fn rearm(port: &Port, p: usize, now: Time, events: &mut EventQueue) {
     if port.wire.is_some() {
         events.set(slot + 1, port.free_at(now));
     }
-}
-
-/// The rate that bounds a port: its wire's, or its shaper's.
-fn capacity(port: &Port) -> Option<Rate> {
-    port.wire.or_else(|| port.qdisc.capacity())
 }

@@ -11,4 +11,4 @@ mod kernel;
 mod link;
 mod slab;
 
-pub use engine::{Progress, run};
+pub use engine::{Progress, Standstill, run};

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use sojourn_core::aqm::{Backlog, Event, Log, Qdisc, Reason, Stats};
 use sojourn_core::{Dur, FlowId, Packet, Probe, Rate, Time};
+use sojourn_scenario::Measure;
 use sojourn_scenario::topology::{PortSpec, Role};
 use sojourn_trace::summary::{QueueWindow, Totals};
 use sojourn_trace::{QueueSummary, Sojourn};
@@ -88,6 +89,8 @@ pub(crate) struct Port {
     /// main window, then those with a name.
     recent: Sojourn,
     windows: Vec<Sojourn>,
+    /// What bounds what leaves, from each instant on.
+    capacities: Vec<(Time, Option<Rate>)>,
     recent_sojourn: Dur,
     recent_packets: u64,
 }
@@ -130,6 +133,7 @@ impl Port {
             marks: [0; Reason::COUNT],
             recent: Sojourn::new(flows / 2),
             windows: vec![Sojourn::new(flows / 2); windows],
+            capacities: Vec::new(),
             recent_sojourn: Dur::ZERO,
             recent_packets: 0,
         }
@@ -328,24 +332,46 @@ impl Port {
         text
     }
 
-    /// Statistics of the window with this number; `name` tells the flow or ping of a number.
+    /// The rate that bounds what leaves: the wire's, or the shaper's.
+    pub(crate) fn capacity(&self) -> Option<Rate> {
+        self.wire.or_else(|| self.qdisc.capacity())
+    }
+
+    /// Notes the rate that is in force from `now` on.
+    pub(crate) fn note_capacity(&mut self, now: Time) {
+        self.capacities.push((now, self.capacity()));
+    }
+
+    /// Bits that the rates in force have allowed until `now` within a window; none if some time
+    /// had no rate.
+    fn allowed(&self, window: Measure, now: Time) -> Option<f64> {
+        let ends = self.capacities.iter().skip(1).map(|(at, _)| *at).chain([now]);
+        let parts = self.capacities.iter().zip(ends).map(|((from, rate), end)| {
+            match end.min(window.to).since((*from).max(window.from)) {
+                Dur::ZERO => Some(0.0),
+                length => rate.map(|rate| rate.0 as f64 * length.as_secs_f64()),
+            }
+        });
+        parts.sum::<Option<f64>>().filter(|bits| *bits > 0.0)
+    }
+
+    /// Statistics until `now` of the window with this number; `name` tells the flow or ping of a
+    /// number.
     pub(crate) fn window(
         &self,
         number: usize,
-        capacity: Option<Rate>,
-        length: Dur,
+        window: Measure,
+        now: Time,
         name: impl Fn(usize) -> String,
     ) -> QueueWindow {
         let sojourn = &self.windows[number];
-        let utilisation = capacity
-            .filter(|_| length > Dur::ZERO)
-            .map(|rate| sojourn.bytes() as f64 / (rate.0 as f64 / 8.0 * length.as_secs_f64()));
+        let allowed = self.allowed(window, now);
         QueueWindow {
             name: self.name.clone(),
             sojourn_ms: sojourn.statistics(),
             flows: sojourn.flows(name),
             queues: sojourn.sides(),
-            utilisation,
+            utilisation: allowed.map(|bits| sojourn.bytes() as f64 * 8.0 / bits),
         }
     }
 
@@ -363,6 +389,8 @@ impl Port {
             qdisc: self.describe(),
             received_packets: self.received.packets,
             received_bytes: self.received.bytes,
+            duplicated: self.duplicated.packets,
+            duplicated_bytes: self.duplicated.bytes,
             sent_packets: self.sent.packets,
             sent_bytes: self.sent.bytes,
             dropped: self.dropped.packets,

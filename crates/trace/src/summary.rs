@@ -113,6 +113,11 @@ pub struct QueueSummary {
     pub received_packets: u64,
     /// Bytes that entered.
     pub received_bytes: u64,
+    /// Packets that the queue has added, netem's duplicates: what entered and what was added is
+    /// what left, was dropped or is held.
+    pub duplicated: u64,
+    /// Bytes of these.
+    pub duplicated_bytes: u64,
     /// Packets that left.
     pub sent_packets: u64,
     /// Bytes that left.
@@ -141,7 +146,7 @@ pub struct QueueSummary {
     /// The same of the L and the C queue of a dual queue.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub queues: Vec<Named>,
-    /// Bytes that left within the window over the capacity at the end of the run.
+    /// Bytes that left within the window over those that the rates in force allowed.
     pub utilisation: Option<f64>,
 }
 
@@ -208,6 +213,6 @@ pub struct QueueWindow {
     /// The same of the L and the C queue of a dual queue.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub queues: Vec<Named>,
-    /// Bytes that left over the capacity at the end of the run.
+    /// Bytes that left over those that the rates in force allowed.
     pub utilisation: Option<f64>,
 }

@@ -6,7 +6,6 @@ import logging
 import os
 import signal
 import sys
-import threading
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Literal
@@ -107,11 +106,17 @@ def main() -> None:
     if not sys.warnoptions:  # what libraries warn of is ours to mend; PYTHONWARNINGS=default shows it
         warnings.simplefilter("ignore")
         logging.disable(logging.WARNING)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    code = call()
-    if code == INTERRUPTED and threading.active_count() > 1:
-        os._exit(code)  # a second interrupt: leave the runs that are still stopping
-    sys.exit(code)
+    signal.signal(signal.SIGTERM, _interrupt)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell's background job ignores it
+        signal.signal(signal.SIGINT, _interrupt)
+    sys.exit(call())
+
+
+def _interrupt(_number: int, _frame: object) -> None:
+    """The first interrupt lets runs write what they have; the next one is the system's, which asks nobody."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    raise KeyboardInterrupt
 
 
 def _is_the_users(error: Exception) -> bool:

@@ -55,7 +55,7 @@ def run(
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"])] = False,
     as_json: Json = False,
 ) -> int:
-    """Run suites, scenario files, or the runs whose id matches a regular expression.
+    """Run suites, scenario files with all runs of their sweeps, or the runs whose id matches a regular expression.
 
     Examples: `sojourn run my.toml -s link.bneck.rate=100Mbit`,
     `sojourn run 'ect1/l4s-s2.*codel1q' --dry`,
@@ -234,9 +234,9 @@ def _shown(scenario: Scenario, settings: dict[str, str]) -> tuple[str, dict[str,
         say(f"warning: {warning}")
     if len(runs) == 1:
         return runs[0].text, {"scenario": runs[0].text}
-    names = [str(run.document()["name"]) for run in runs]
-    sweep = to_toml({"sweep": scenario.sweep(settings)}) + "".join(f"# {name}\n" for name in names)
-    rows = [{"id": name, "sweep": dict(run.swept), "scenario": run.text} for name, run in zip(names, runs, strict=True)]
+    jobs = plan([scenario], settings)
+    sweep = to_toml({"sweep": scenario.sweep(settings)}) + "".join(f"# {job.id}\n" for job in jobs)
+    rows = [{"id": job.id, "sweep": dict(job.scenario.swept), "scenario": job.scenario.text} for job in jobs]
     return (text := scenario.resolve(settings).text + sweep), {"scenario": text, "runs": rows}
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 #: The least screen, and the one that is assumed where stdout is none; names are then cut far later.
 HEIGHT, FILE_WIDTH = 24, 200
 #: Lines around the rows: title, headings, counts of what is left out, sum, next commands, folder, prompt.
-AROUND_RUN, AROUND_RUNS = 13, 9
+AROUND_RUN, AROUND_RUNS = 12, 9
 NOTES = 2
 #: Runs in one figure of `sojourn plot`.
 MOST_PLOTTED = 8
@@ -46,7 +46,9 @@ class Screen:
 
     def line(self, text: str, style: str = "") -> None:
         """One line, without characters that move the cursor."""
-        self.console.print(Text(shortened(harmless(text), self.width), style=style))
+        line = harmless(text)
+        cut = cell_len(line) > self.width
+        self.console.print(Text(f"{line[: self.width - 3]}..." if cut else line, style=style))
 
     def table(
         self,
@@ -87,11 +89,13 @@ def show_run(run: Run) -> None:
     room = screen.height - AROUND_RUN - len(notes)
     busy = [queue for queue in glance.queues if queue.busy] or glance.queues[:1]
     queues = _first(busy, max(room // 2, room - len(glance.flows)))
-    every = glance.flows if len(glance.flows) + len(queues) <= room else glance.with_pings_joined()
-    flows = _first(every, room - len(queues))
+    room -= min(len(busy), len(queues) + 1)  # one for the line that counts what is left out
+    every = glance.flows if len(glance.flows) <= room else glance.with_pings_joined()
+    flows = _first(every, room)
     title = f"{glance.id}: {glance.description}" if glance.description else glance.id
     screen.line(title if glance.complete else f"PARTIAL {title}", "bold")
-    screen.line(_measured(glance))
+    if measured := _measured(glance):
+        screen.line(measured)
     rows: list[tuple[str, ...]] = [*map(_flow, flows), *_more(len(every) - len(flows), 8)]
     if sum(flow.goodput_mbps is not None for flow in glance.flows) > 1:
         rows.append(("sum", "", figure(glance.goodput_mbps), *[""] * 5))

@@ -24,12 +24,12 @@ from sojourn import metrics
 from sojourn.fidelity import bakeoff, ect1, hackathon, linux72, scream
 from sojourn.fidelity.ect1 import VARIANTS
 from sojourn.fidelity.row import Result, Row
-from sojourn.fidelity.scream import grids
+from sojourn.fidelity.scream import grids, hypotheses
 from sojourn.metrics import Source
 
 __all__ = [
-    "EXPLANATIONS", "ROWS", "VARIANTS", "Result", "Row", "document", "grids", "judge", "main", "score", "select",
-    "simulate",
+    "EXPLANATIONS", "ROWS", "VARIANTS", "Result", "Row", "document", "grids", "hypotheses", "judge", "main", "score",
+    "select", "simulate",
 ]  # fmt: skip
 
 SCHEMA = "sojourn/fidelity/1"
@@ -190,6 +190,8 @@ def _print(judged: list[Result]) -> None:
             row.quantity,
         )
     console.print(table)
+    if both := hypotheses(judged):
+        console.print(f"\n{both}", highlight=False)
     for grid in grids(judged):
         console.print(f"\n{grid.heading}", highlight=False)
         cells = Table(box=None, pad_edge=False)

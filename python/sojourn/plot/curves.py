@@ -74,7 +74,7 @@ class Curve:
     @property
     def label(self) -> str:
         """What the legend says."""
-        return self.name if self.kind in self.name else f"{self.name} {self.kind}"
+        return plain(self.name if self.kind in self.name else f"{self.name} {self.kind}")
 
     def draw(self, ax: Axes, **line: Any) -> None:
         """Draws the line, of a group with its band."""
@@ -138,6 +138,12 @@ def told_apart(sources: Sequence[Source]) -> list[str]:
         names = [str(getattr(source, "path", source.id)) for source in sources]
     parts = [name.split("/") for name in names]
     if len(names) == 1 or len({len(part) for part in parts}) > 1:
-        return names
+        return [plain(name) for name in names]
     differ = [n for n in range(len(parts[0])) if len({part[n] for part in parts}) > 1]
-    return ["/".join(part[n] for n in differ) or name for part, name in zip(parts, names, strict=True)]
+    return [plain("/".join(part[n] for n in differ) or name) for part, name in zip(parts, names, strict=True)]
+
+
+def plain(text: str) -> str:
+    """A label without what matplotlib takes for a formula, or for no label at all."""
+    text = text.replace("$", r"\$")
+    return f" {text}" if text.startswith("_") else text

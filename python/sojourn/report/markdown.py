@@ -52,6 +52,8 @@ def _scoreboard(score: dict[str, Any]) -> Iterator[str]:
         unit = "" if row["unit"] == "1" else f", {row['unit']}"
         cells = (row["key"], row["verdict"], row["ours"], row["expected"], row["tolerance"], f"{row['quantity']}{unit}")
         yield "| " + " | ".join(_escape(str(cell)) for cell in cells) + " |"
+    if score["hypotheses"]:
+        yield from ("", f"{score['hypotheses']}.")
     for grid in score["grids"]:
         yield from ("", *grid.markdown())
 

@@ -124,6 +124,7 @@ def _scoreboard(runs: dict[str, Source]) -> dict[str, Any]:
             for result in judged
             if result.values
         ],
+        "hypotheses": fidelity.hypotheses(judged),
         "grids": fidelity.grids(judged),
     }
 

@@ -1,15 +1,16 @@
-"""What Ericsson published of the SCReAM BW test tool beside TCP Prague: the tables, and their set-up as scenarios.
+"""What Ericsson published of the SCReAM BW test tool beside TCP flows: the tables, and their set-up as scenarios.
 
 Two laptops on Gigabit Ethernet; on the receiving one, HTB at 100 Mbit/s with dualpi2 as its leaf on what arrives, and
 netem with the whole RTT on what leaves. Kernel 5.15 of the L4S team, iperf with Prague. Facts: `scream.md` 1.1.
 
-Of the receiving laptop the report gives all commands, and none of them sets `tcp_ecn`. With a receiver that takes RFC
-3168 only, module 0.7 of Prague has no ECN: a Reno flow in the classic queue (`cc.md` 3.5 F). That is the first
-variant; in the others both ends have AccECN, or the flows are CUBIC.
+Which queue iperf's flows were in is not known: iperf was configured "to use L4S and Prague", and the script that the
+report prints, of queues only, does not set `tcp_ecn`. So there are variants of equal weight, and flows are called what
+they are: `reno`, which Prague's module 0.7 becomes with a receiver that takes RFC 3168 only (no ECN, the classic
+queue), `prague` (AccECN at both ends, the L4S queue), and `cubic`, the kernel's default.
 
 What the numbers were read from is not said. Here they are Mbit/s of IP packets that arrived (1400 bytes a full one,
 which is how the report counts them), in a steady window. The record's figure shows how the runs went: SCReAM
-alone, the first Prague at 22 s, and convergence 18 s later. So flow k starts at 22 s + 20 s (k - 1), and the window
+alone, the first TCP flow at 22 s, and convergence 18 s later. So flow k starts at 22 s + 20 s (k - 1), and the window
 begins 20 s after the last start. Alone it begins at 5 s, when the ramp-up is over.
 """
 
@@ -22,35 +23,35 @@ from sojourn.scenario import to_toml
 from sojourn.suites import Case
 
 RATE = "100Mbit"
-FIRST_PRAGUE_S = 22
+FIRST_LOAD_S = 22
 BETWEEN_S = 20
 SETTLE_S = 20
 WINDOW_S = 40
 ALONE: tuple[int, int] = (5, 60)
 MAX_FLOWS = 4
+NO_ACCECN = "no-accecn"
 ACCECN = "accecn"
 CUBIC = "cubic"
 #: What the suites of both days can be varied in.
 VARIANTS = {
-    "as-scripted": "the receiver has its kernel's `tcp_ecn`, as the report's script leaves it: Prague gets no AccECN, "
-    "and goes without ECN",
+    NO_ACCECN: "the receiver takes RFC 3168 only: Prague's module goes without ECN, as Reno, in the classic queue",
     ACCECN: "`tcp_ecn = 3` at both ends: Prague is in the L4S queue, beside SCReAM",
     CUBIC: "iperf's flows are the kernel's default, CUBIC without ECN",
 }
-#: What makes a Prague flow one of the variant.
-LOADS: dict[str, dict[str, object]] = {
-    "as-scripted": {"tcp": {"ecn": "rfc3168"}},
-    ACCECN: {},
-    CUBIC: {"cc": "cubic", "tcp": {"ecn": "off"}},
+#: What iperf's flows are in each variant: their name, and what makes a Prague flow one of them.
+LOADS: dict[str, tuple[str, dict[str, object]]] = {
+    NO_ACCECN: ("reno", {"tcp": {"ecn": "rfc3168"}}),
+    ACCECN: ("prague", {}),
+    CUBIC: ("cubic", {"cc": "cubic", "tcp": {"ecn": "off"}}),
 }
-QUESTION = "How much of the link does SCReAM take alone, and beside Prague?"
+QUESTION = "How much of the link does SCReAM take alone, and beside TCP?"
 TRACE = "What do marks change in rate and delay?"
 MARKED = "Is the rate two marks per RTT?"
 START = "How fast is the ramp-up?"
 DOCSIS = "Does SCReAM share a cable modem's queue with Prague?"
 #: Bytes of IP, UDP and RTP headers, and of payload in a full packet.
 HEADERS, PAYLOAD = 40, 1360
-#: The share of the link that each flow would have, by the number of Prague flows.
+#: The share of the link that each flow would have, by the number of TCP flows.
 FAIR_MBPS = (100, 50, 33, 25, 20)
 # Processes on laptops do not start on the microsecond.
 START_JITTER = "20ms"
@@ -58,7 +59,7 @@ START_JITTER = "20ms"
 
 @dataclass(frozen=True)
 class Table:
-    """A published table: SCReAM's Mbit/s by a setting and by the number of Prague flows, 0 to 4."""
+    """A published table: SCReAM's Mbit/s by a setting and by the number of TCP flows, 0 to 4."""
 
     key: str
     heading: str
@@ -80,7 +81,7 @@ class Table:
     def run_id(self, suite: str, label: str, flows: int) -> str:
         """Id of a cell's run."""
         row = f"mb{label}/25ms" if self.setting == "microburst" else label
-        return f"{suite}/{self.key}/{row}/{flows}-prague"
+        return f"{suite}/{self.key}/{row}/{flows}-tcp"
 
 
 #: Tests 1 to 3 of the test activity of 2024-10-28, which used commit 994f9a4 of that day.
@@ -139,27 +140,30 @@ SCENARIOS = {
 
 def cells(suite: str, version: str, tables: Sequence[Table], variant: str) -> Iterator[Case]:
     """A run for each number of the tables."""
-    load = LOADS[variant]
+    name, load = LOADS[variant]
     for table in tables:
         for label in table.published:
             for flows in range(MAX_FLOWS + 1):
                 microburst, rtt = table.microburst(label), table.rtt(label)
-                beside = f"beside {flows} of Prague" if flows else "alone"
+                beside = f"beside {flows} of {name}" if flows else "alone"
                 yield case(
                     table.run_id(suite, label, flows),
                     f"SCReAM {beside} over dualpi2, 100 Mbit/s, {rtt}, microbursts of {microburst}, -rand {table.rand}",
                     QUESTION,
                     links=laptops(rtt),
-                    flows=[scream(version, microburst=microburst, rand=table.rand), *pragues(flows, load=load)],
+                    flows=[
+                        scream(version, microburst=microburst, rand=table.rand),
+                        *loads(flows, name=name, load=load),
+                    ],
                     window=window(flows),
                 )
 
 
 def window(flows: int) -> tuple[int, int]:
-    """Seconds over which a run with so many Prague flows is measured."""
+    """Seconds over which a run with so many TCP flows is measured."""
     if not flows:
         return ALONE
-    settled = FIRST_PRAGUE_S + BETWEEN_S * (flows - 1) + SETTLE_S
+    settled = FIRST_LOAD_S + BETWEEN_S * (flows - 1) + SETTLE_S
     return settled, settled + WINDOW_S
 
 
@@ -186,17 +190,18 @@ def scream(
     }
 
 
-def pragues(
+def loads(
     flows: int,
-    first_s: int = FIRST_PRAGUE_S,
+    first_s: int = FIRST_LOAD_S,
     between_s: int = BETWEEN_S,
     *,
+    name: str = "prague",
     load: Mapping[str, object] | None = None,
 ) -> list[dict[str, object]]:
-    """Prague flows with AccECN that start one after the other, or what a `load` makes of them."""
+    """Prague flows with AccECN that start one after the other, or what a `load` makes of them and calls them."""
     return [
         {
-            "name": f"prague-{number + 1}",
+            "name": f"{name}-{number + 1}",
             "cc": "prague",
             "start": f"{first_s + between_s * number}s",
             "start_jitter": START_JITTER,

@@ -12,6 +12,6 @@ VERSION = "2024-10-28"
 TABLES = scream.OCTOBER_28
 
 
-def cases(variant: str = "as-scripted") -> list[Case]:
+def cases(variant: str = scream.NO_ACCECN) -> list[Case]:
     """All runs, in the order of the tables."""
     return list(scream.cells(NAME, VERSION, TABLES, variant))

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from sojourn.suites import Case
 from sojourn.suites import scream as questions
-from sojourn.suites.scream import case, laptops, pragues, scream
+from sojourn.suites.scream import case, laptops, loads, scream
 
 VARIANTS = {"tool": "the only one"}
 
@@ -90,6 +90,6 @@ def _docsis() -> Iterator[Case]:
             f"SCReAM and {flows} Prague flows over low-latency DOCSIS, {direction}, {rate}, {rtt}, -rand {rand}",
             questions.DOCSIS,
             links=links,
-            flows=[scream("2024-10-31", rand=rand), *pragues(flows, DOCSIS_FIRST_S, 0)],
+            flows=[scream("2024-10-31", rand=rand), *loads(flows, DOCSIS_FIRST_S, 0)],
             window=DOCSIS_WINDOW,
         )

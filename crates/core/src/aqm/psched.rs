@@ -62,12 +62,13 @@ impl RateConfig {
     /// Nanoseconds that a frame of `len` bytes takes.
     #[inline]
     pub fn l2t(&self, len: u32) -> u64 {
-        let len = (len + self.overhead).max(self.mpu);
+        // DEVIATION: the kernel's length wraps at 4 GB, which a `mtu` may come to with its cells.
+        let len = (u64::from(len) + u64::from(self.overhead)).max(u64::from(self.mpu));
         let len = match self.layer {
             LinkLayer::Ethernet => len,
             LinkLayer::Atm => len.div_ceil(48) * 53,
         };
-        (u64::from(len) * u64::from(self.mult)) >> self.shift
+        ((u128::from(len) * u128::from(self.mult)) >> self.shift) as u64
     }
 
     /// Multiplier and shift.
@@ -146,6 +147,14 @@ mod tests {
         assert_eq!(ns(24, 84, LinkLayer::Ethernet, 40), 84);
         assert_eq!(ns(10, 64, LinkLayer::Atm, 20), 2 * 53);
         assert_eq!(ns(0, 0, LinkLayer::Atm, 96), 2 * 53);
+    }
+
+    #[test]
+    fn the_largest_length_has_a_time_of_its_own() {
+        let atm = |mpu| RateConfig::new(Rate(8_000_000_000), u16::MAX, mpu, LinkLayer::Atm);
+        let most = (u64::from(u32::MAX) + u64::from(u16::MAX)).div_ceil(48) * 53;
+        assert_eq!(atm(0).l2t(u32::MAX), most);
+        assert_eq!(atm(u32::MAX).l2t(1514), u64::from(u32::MAX).div_ceil(48) * 53);
     }
 
     #[test]

@@ -94,12 +94,13 @@ impl SizeTable {
             return len.max(1) as u32;
         };
         let slot = ((len - 1).max(0) as usize) >> self.cell_log;
-        let entry = |slot: usize| u32::from(self.table[slot]);
+        let entry = |slot: usize| u64::from(self.table[slot]);
         let mapped = match self.table.get(slot) {
-            Some(entry) => u32::from(*entry),
-            None => u32::from(*last) * (slot / size) as u32 + entry(slot % size),
+            Some(entry) => u64::from(*entry),
+            None => u64::from(*last) * (slot / size) as u64 + entry(slot % size),
         };
-        (mapped << self.size_log).max(1)
+        // DEVIATION: the kernel's length wraps at 4 GB.
+        u32::try_from(mapped << self.size_log).unwrap_or(u32::MAX).max(1)
     }
 }
 

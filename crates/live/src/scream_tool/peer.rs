@@ -120,9 +120,12 @@ impl Peer {
         let silence = now.since(session.last);
         let is_over = session.ended && silence >= END_IF_TOLD;
         if session.addr == from && session.ssrc == ssrc && !is_over {
-            let is_straggler = session.highest.wrapping_sub(seq) < STRAGGLERS;
-            if session.ended && is_straggler {
+            let behind = session.highest.wrapping_sub(seq);
+            if session.ended && behind < STRAGGLERS {
                 return Source::Peer;
+            }
+            if (STRAGGLERS..1 << 15).contains(&behind) {
+                return self.goes_back(now, fresh, silence);
             }
             session.ended = false;
             session.last = session.last.max(now);
@@ -150,6 +153,17 @@ impl Peer {
         }
         self.begin(Session { packets: PROOF, ..fresh });
         if candidate.continues && !session.ended { Source::Moved } else { Source::Next }
+    }
+
+    /// The session's address sends numbers of long ago: old packets, or a new run after a crash.
+    fn goes_back(&mut self, now: Time, fresh: Session, silence: Dur) -> Source {
+        let Some(session) = self.session else { return Source::Unknown };
+        let candidate = self.watch(now, &session, fresh.addr, fresh.ssrc, fresh.highest);
+        if candidate.proof < PROOF || silence < END_IF_TOLD {
+            return Source::Peer;
+        }
+        self.begin(Session { packets: PROOF, ..fresh });
+        Source::Next
     }
 
     fn begin(&mut self, session: Session) {
@@ -404,6 +418,23 @@ mod tests {
         assert_eq!(peer.judge(ms(120), addr(1), 100, 98), Source::Peer);
         assert_eq!(peer.judge(ms(199), addr(1), 100, 0), Source::Next);
         assert_eq!(peer.judge(ms(200), addr(1), 100, 1), Source::Peer);
+    }
+
+    #[test]
+    fn a_run_after_a_crash_on_the_same_port_is_another_session() {
+        let mut peer = session();
+        assert_eq!(peer.judge(ms(100), addr(1), 100, 9000), Source::Peer);
+        let next = (0..100).find(|n| {
+            let source = peer.judge(ms(150 + 10 * n), addr(1), 100, *n as u16);
+            assert!([Source::Peer, Source::Next].contains(&source));
+            source == Source::Next
+        });
+        assert_eq!(next, Some(5), "100 ms after the last packet of the run before");
+        // Old packets beside new ones are none.
+        for n in 0..1000 {
+            assert_eq!(peer.judge(ms(300 + n), addr(1), 100, 5000 + n as u16), Source::Peer);
+            assert_eq!(peer.judge(ms(300 + n), addr(1), 100, n as u16), Source::Peer);
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use sojourn_core::cc::{self, Controller, Feedback, Needs, Output, Signal, State, StateChange};
@@ -132,6 +132,14 @@ fn state(state: State) -> &'static str {
 #[pyclass(module = "sojourn")]
 pub(crate) struct Window(cc::Window);
 
+/// A whole number; a fraction is refused by its name, since how to round is the controller's choice.
+fn whole(name: &str, value: &Bound<'_, PyAny>) -> PyResult<i64> {
+    value.extract().map_err(|_| {
+        let hint = "expected a whole number of segments, such as int(...)";
+        PyTypeError::new_err(format!("{name} = {value}: {hint}"))
+    })
+}
+
 /// `segments` within what a window may have.
 fn segments(name: &str, segments: i64, least: u32) -> PyResult<u32> {
     let fits = u32::try_from(segments).ok().filter(|n| (least..=MOST).contains(n));
@@ -158,8 +166,8 @@ impl Window {
         self.0.cwnd
     }
     #[setter]
-    fn set_cwnd(&mut self, cwnd: i64) -> PyResult<()> {
-        self.0.cwnd = segments("cwnd", cwnd, 1)?;
+    fn set_cwnd(&mut self, cwnd: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.0.cwnd = segments("cwnd", whole("cwnd", cwnd)?, 1)?;
         Ok(())
     }
     #[getter]
@@ -167,8 +175,8 @@ impl Window {
         self.0.cwnd_cnt
     }
     #[setter]
-    fn set_cwnd_cnt(&mut self, count: i64) -> PyResult<()> {
-        self.0.cwnd_cnt = segments("cwnd_cnt", count, 0)?;
+    fn set_cwnd_cnt(&mut self, count: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.0.cwnd_cnt = segments("cwnd_cnt", whole("cwnd_cnt", count)?, 0)?;
         Ok(())
     }
     #[getter]
@@ -176,8 +184,8 @@ impl Window {
         self.0.ssthresh
     }
     #[setter]
-    fn set_ssthresh(&mut self, ssthresh: i64) -> PyResult<()> {
-        self.0.ssthresh = threshold(ssthresh)?;
+    fn set_ssthresh(&mut self, ssthresh: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.0.ssthresh = threshold(whole("ssthresh", ssthresh)?)?;
         Ok(())
     }
     #[getter]
@@ -198,13 +206,18 @@ impl Window {
     }
 
     /// Linux `tcp_slow_start`: grows up to ssthresh and returns the segments left over.
-    fn slow_start(&mut self, acked: i64) -> PyResult<u32> {
-        let acked = segments("acked", acked, 0)?;
+    fn slow_start(&mut self, acked: &Bound<'_, PyAny>) -> PyResult<u32> {
+        let acked = segments("acked", whole("acked", acked)?, 0)?;
         Ok(if self.0.in_slow_start() { self.0.slow_start(acked) } else { acked })
     }
 
     /// Linux `tcp_cong_avoid_ai`: one segment per `w` acknowledged, with carry.
-    fn additive_increase(&mut self, w: i64, acked: i64) -> PyResult<()> {
+    fn additive_increase(
+        &mut self,
+        w: &Bound<'_, PyAny>,
+        acked: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let (w, acked) = (whole("w", w)?, whole("acked", acked)?);
         let (w, acked) = (segments("w", w, 1)?, segments("acked", acked, 0)?);
         let mut grown = self.0;
         grown.additive_increase(w, acked);
@@ -550,7 +563,7 @@ impl Controller for PyController {
 
     fn ssthresh(&mut self, now: Time, path: &cc::Path, win: &cc::Window) -> u32 {
         let answer = self.ask(&self.ssthresh, win, |hook, win| {
-            threshold(hook.call1((seconds(now), Path(*path), win))?.extract()?)
+            threshold(whole("the result", &hook.call1((seconds(now), Path(*path), win))?)?)
         });
         // Without an answer Reno's.
         answer.unwrap_or_else(|| (win.cwnd / 2).max(2))
@@ -565,7 +578,7 @@ impl Controller for PyController {
 
     fn undo_cwnd(&mut self, win: &cc::Window) -> u32 {
         let answer = self.ask(&self.undo_cwnd, win, |hook, win| {
-            segments("cwnd", hook.call1((win,))?.extract()?, 1)
+            segments("cwnd", whole("the result", &hook.call1((win,))?)?, 1)
         });
         answer.unwrap_or_else(|| win.cwnd.max(win.prior_cwnd))
     }
@@ -601,8 +614,9 @@ impl Controller for PyController {
             }
         });
         let burst = self.ask(&self.burst, win, |hook, win| {
-            let burst: Option<i64> = hook.call1((Path(*path), win))?.extract()?;
-            burst.map(|burst| segments("burst", burst, 1)).transpose()
+            let burst: Option<Bound<'_, PyAny>> = hook.call1((Path(*path), win))?.extract()?;
+            let whole = burst.map(|burst| whole("the result", &burst)).transpose()?;
+            whole.map(|burst| segments("burst", burst, 1)).transpose()
         });
         Output { pacing_rate: pacing_rate.flatten(), burst: burst.flatten(), ..Output::default() }
     }

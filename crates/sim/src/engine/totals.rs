@@ -12,7 +12,7 @@ use sojourn_trace::{
 };
 use sojourn_transport::app::voip;
 
-use super::{Engine, capacity};
+use super::Engine;
 use crate::link::Hop;
 
 impl Engine<'_> {
@@ -97,8 +97,7 @@ impl Engine<'_> {
             Some(flow) => flow.name.clone(),
             None => pings[n - flows.len()].name.clone(),
         };
-        let length = window.to.min(self.now).since(window.from);
-        self.ports.iter().map(|port| port.window(number, capacity(port), length, name)).collect()
+        self.ports.iter().map(|port| port.window(number, window, self.now, name)).collect()
     }
 
     fn marks(&self, n: usize, ends: [&Totals; 2]) -> Option<Marks> {
@@ -150,7 +149,7 @@ impl Engine<'_> {
         let (mut hop, mut least) = (self.ends[source].first, None);
         while let Hop::Port(p) = hop {
             let port = &self.ports[p as usize];
-            least = least.into_iter().chain(capacity(port)).min();
+            least = least.into_iter().chain(port.capacity()).min();
             hop = port.next[source];
         }
         least

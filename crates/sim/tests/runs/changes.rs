@@ -153,3 +153,28 @@ fn changes_of_one_direction_leave_the_other_alone() {
     close(rate(&output, 6.0, 9.0), (12_500.0 - 4_900.0) / 66.0 * 2.0 * 1448.0 * 8.0 / 1e6, 10.0);
     close(rate(&output, 3.0, 5.0), 40.0 * 1448.0 / 1514.0, 1.0);
 }
+
+#[test]
+fn utilisation_is_over_what_the_rates_in_force_allowed() {
+    for shaper in ["htb", "none"] {
+        // Most of the window has the first rate, the end of the run a hundredth of it.
+        let text = step("8s", r#"set = { "link.bneck.forward.rate" = "400kbit" }"#);
+        let output = run_with(&text, &[("link.bneck.shaper", shaper.to_owned())]);
+        let used = output.queue("bneck").utilisation.expect("a rate");
+        close(used, 1.0, 6.0);
+        // What left before the window does not count, nor what was allowed then.
+        let after = [("link.bneck.shaper", shaper), ("measure.from", "8100ms")];
+        let after = after.map(|(key, value)| (key, value.to_owned()));
+        close(run_with(&text, &after).queue("bneck").utilisation.expect("a rate"), 1.0, 6.0);
+    }
+}
+
+#[test]
+fn duplicates_are_in_the_accounts() {
+    let text = step("5s", r#"replace = { "link.bneck.forward.qdisc" = "pfifo" }"#);
+    let output = run_with(&text, &[("link.bneck.qdisc", "netem duplicate 10%".to_owned())]);
+    let queue = output.queue("bneck");
+    // The netem has gone with its own counter.
+    assert!(queue.duplicated > 100, "{queue:?}");
+    assert!(queue.duplicated_bytes > 100 * 1000, "{queue:?}");
+}

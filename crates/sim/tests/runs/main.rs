@@ -19,5 +19,6 @@ mod rtt;
 mod sce;
 mod scream;
 mod shapers;
+mod standstill;
 mod tunnels;
 mod windows;

@@ -81,7 +81,7 @@ fn super_packets_are_lost_duplicated_and_delayed_whole() {
             let flow = format!("cc = \"cubic\"\nbytes = \"3mb\"\n{tcp}");
             let text = format!("name = \"x\"\n{}", scenario(&link, &flow));
             let parsed = sojourn_scenario::load(&text, "x.toml", &[]).expect("valid");
-            let output = sojourn_sim::run(&parsed.scenario, &mut |_| true);
+            let output = sojourn_sim::run(&parsed.scenario, &mut |_| true).expect("time moves");
             let delivered = total(&output.flow("a").receiver, "delivered_bytes");
             assert_eq!(delivered, f64::from(3 << 20), "{impairment}, {qdisc}");
         }

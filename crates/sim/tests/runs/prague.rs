@@ -65,6 +65,7 @@ fn every_version_fills_a_dualq_without_a_queue() {
         "prague version p1",
         "prague version p2a",
         "prague version p2b",
+        "prague version p2c",
         "prague version p3",
         "prague version draft04",
         "prague",
@@ -204,7 +205,7 @@ fn udp_prague_and_prague_share_a_dualq() {
     assert!((0.4..2.5).contains(&ratio), "{ratio:.2}");
 }
 
-const VERSIONS: [&str; 7] = ["p0", "p1", "p2a", "p2b", "p3", "draft04", "current"];
+const VERSIONS: [&str; 8] = ["p0", "p1", "p2a", "p2b", "p2c", "p3", "draft04", "current"];
 
 /// The largest cwnd of flow `p` over its largest flight.
 fn cwnd_per_flight(output: &sojourn_trace::Output) -> f64 {

@@ -278,3 +278,22 @@ path = ["far", "bneck"]
         assert!(near.goodput_mbps + far.goodput_mbps > 0.98 * CEILING, "{law}");
     }
 }
+
+// The law sheds about as many packets as it sends, whatever schedules them; there is no limit.
+#[test]
+fn a_flood_above_twice_its_share_fills_the_queue_under_either_scheduler() {
+    let flood = |qdisc: &str, percent: u32| {
+        let output = run(&format!(
+            "duration = \"20s\"\n[[link]]\nname = \"bneck\"\nrate = \"10Mbit\"\n\
+             qdisc = \"{qdisc}\"\n[[flow]]\nname = \"f\"\napp = \"cbr rate {}kbit\"\n",
+            100 * percent
+        ));
+        output.queue("bneck").sojourn_ms.as_ref().expect("packets").p50
+    };
+    let [polya, boroshne] = ["deltic_polya", "deltic_boroshne"];
+    for qdisc in [polya, boroshne] {
+        let (little, much) = (flood(qdisc, 120), flood(qdisc, 240));
+        assert!(little < 60.0 && much > 1000.0, "{qdisc}: {little} {much}");
+    }
+    close(flood(boroshne, 240), flood(polya, 240), 1.0);
+}

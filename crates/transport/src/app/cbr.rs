@@ -4,7 +4,7 @@
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::{Rate, Rng};
 
-use super::udp::{Departure, Pacing, SIZE, positive_rate, size};
+use super::udp::{Departure, Pacing, SIZE, gaps, positive_rate, size};
 use super::{App, Entry, Source};
 
 /// Registry line.
@@ -34,6 +34,7 @@ fn build(args: &mut Args<'_>) -> Result<App, GrammarError> {
         }
     }
     let rate = rate.ok_or_else(|| args.invalid("`rate` is missing"))?;
+    gaps(args, rate, bytes)?;
     Ok(App::Udp(Box::new(Cbr { rate, size: bytes, pacing: Pacing::default() })))
 }
 

@@ -3,7 +3,7 @@
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::{Dur, Rate, Rng};
 
-use super::udp::{Departure, Pacing, SIZE, exponential, positive_rate, positive_time, size};
+use super::udp::{Departure, Pacing, SIZE, exponential, gaps, positive_rate, positive_time, size};
 use super::{App, Entry, Source};
 
 /// Registry line.
@@ -46,6 +46,7 @@ fn build(args: &mut Args<'_>) -> Result<App, GrammarError> {
         }
     }
     let rate = rate.ok_or_else(|| args.invalid("`rate` is missing"))?;
+    gaps(args, rate, bytes)?;
     Ok(App::Udp(Box::new(OnOff::new(rate, bytes, on, off, random))))
 }
 

@@ -3,7 +3,7 @@
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::{Dur, Rng};
 
-use super::udp::{Departure, SIZE, exponential, positive_rate, size};
+use super::udp::{Departure, SIZE, exponential, gaps, positive_rate, size};
 use super::{App, Entry, Source};
 
 /// Registry line.
@@ -33,7 +33,8 @@ fn build(args: &mut Args<'_>) -> Result<App, GrammarError> {
         }
     }
     let rate = rate.ok_or_else(|| args.invalid("`rate` is missing"))?;
-    let gap = Dur((u128::from(bytes) * 8_000_000_000 / u128::from(rate.0)).max(1) as u64);
+    gaps(args, rate, bytes)?;
+    let gap = Dur((u128::from(bytes) * 8_000_000_000 / u128::from(rate.0)) as u64);
     Ok(App::Udp(Box::new(Poisson { gap, size: bytes })))
 }
 

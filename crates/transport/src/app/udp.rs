@@ -34,6 +34,14 @@ pub(super) fn positive_rate(args: &mut Args<'_>) -> Result<Rate, GrammarError> {
     args.value("a rate above zero such as `2Mbit`", |w| Rate::parse_tc(w).filter(|r| r.0 > 0))
 }
 
+/// Refuses a rate at which packets of `size` IP bytes have no gap between them.
+pub(super) fn gaps(args: &Args<'_>, rate: Rate, size: u32) -> Result<(), GrammarError> {
+    if rate.time_for(u64::from(size)) == Dur::ZERO {
+        return Err(args.invalid("expected at most a packet per nanosecond"));
+    }
+    Ok(())
+}
+
 /// A packet of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure {

@@ -15,7 +15,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "prague",
     summary: "Cuts by half the marked share per round trip; the L4S controller for TCP.",
     reference: "draft-briscoe-iccrg-prague-congestion-control-04; L4STeam/linux tcp_prague.c of \
-                2019 (p0, p1), e741f5ac (p2a), 1014c0e45f63 (p2b), 0.6 (p3) and 893e1479 (current); \
+                2019 (p0, p1), e741f5ac (p2a), 0e7cf8ac (p2b), b256daed (p2c), 0.6 (p3) and 893e1479 (current); \
                 fallback: arXiv 1911.00710",
     params: PARAMS,
     build: |args| {
@@ -31,34 +31,34 @@ pub(super) const ENTRY: Entry = Entry {
 const PARAMS: &[Param] = &[
     Param {
         name: "version",
-        value: "p0|p1|p2a|p2b|p3|draft04|current",
+        value: "p0|p1|p2a|p2b|p2c|p3|draft04|current",
         default: "current",
         doc: "p0: mid-2019; p1: 5 November 2019; p2a: 8 April 2020, ignores losses in slow start; \
-              p2b: 24 April 2020, fixed; p3: module 0.6, 2021; draft04: the draft of July 2024; \
-              current: module 0.7, 2024.",
+              p2b: 24 April 2020, fixed; p2c: 4 August 2020; p3: module 0.6, 2021 and 2022; draft04: the \
+              draft of 24 July 2024; current: module 0.7, 2024.",
     },
     Param {
         name: "ecn_fallback",
         value: "0|1|2",
-        default: "1, p3: 0",
+        default: "1, p2c and p3: 0",
         doc: "Classic ECN queue: 0 do not look, 1 detect and respond, 2 detect only (p2a to p3).",
     },
     Param {
         name: "rtt_mode",
         value: "none|rate|scalable|additive",
-        default: "rate",
+        default: "none, p2a and p3: rate",
         doc: "How growth depends on the RTT below rtt_target (p2a to p3).",
     },
     Param {
         name: "rtt_target",
         value: "TIME",
-        default: "25ms, p2a and p2b: 10ms",
+        default: "25ms, p2a: 10ms, p2b and p2c: 15ms",
         doc: "RTT whose dynamics shorter paths imitate (p2a and later).",
     },
     Param {
         name: "rtt_transition",
         value: "ROUNDS",
-        default: "4, p2a and p2b: 100, p3: 500",
+        default: "4, p2a to p2c: 100, p3: 500",
         doc: "Round trips after slow start before rtt_target acts (p2a to p3, current).",
     },
     Param {
@@ -95,15 +95,29 @@ enum Version {
     P1,
     P2a,
     P2b,
+    P2c,
     P3,
     Draft04,
     Current,
 }
 
 impl Version {
-    const WORDS: [&'static str; 7] = ["p0", "p1", "p2a", "p2b", "p3", "draft04", "current"];
-    const ALL: [Self; 7] =
-        [Self::P0, Self::P1, Self::P2a, Self::P2b, Self::P3, Self::Draft04, Self::Current];
+    const WORDS: [&'static str; 8] = ["p0", "p1", "p2a", "p2b", "p2c", "p3", "draft04", "current"];
+    const ALL: [Self; 8] = [
+        Self::P0,
+        Self::P1,
+        Self::P2a,
+        Self::P2b,
+        Self::P2c,
+        Self::P3,
+        Self::Draft04,
+        Self::Current,
+    ];
+
+    /// A module of 2020 or 0.6.
+    fn is_2020(self) -> bool {
+        matches!(self, Self::P2a | Self::P2b | Self::P2c | Self::P3)
+    }
 
     fn word(self) -> &'static str {
         Self::WORDS[self as usize]
@@ -112,10 +126,8 @@ impl Version {
     /// Whether a parameter exists in this version.
     fn takes(self, key: &str) -> bool {
         match key {
-            "ecn_fallback" | "rtt_mode" => matches!(self, Self::P2a | Self::P2b | Self::P3),
-            "rtt_transition" => {
-                matches!(self, Self::P2a | Self::P2b | Self::P3 | Self::Current)
-            }
+            "ecn_fallback" | "rtt_mode" => self.is_2020(),
+            "rtt_transition" => self.is_2020() || self == Self::Current,
             "rtt_target" | "burst_shift" => !matches!(self, Self::P0 | Self::P1),
             "cwnd_mode" | "alpha_init" | "bursts" => self == Self::Current,
             _ => true,
@@ -187,7 +199,7 @@ fn parse(args: &mut Args<'_>) -> Result<Variant, GrammarError> {
     }
     Ok(match version {
         Version::P0 | Version::P1 => Variant::V2019(version),
-        Version::P2a | Version::P2b | Version::P3 => {
+        Version::P2a | Version::P2b | Version::P2c | Version::P3 => {
             let default = v2020::Params::default_of(version);
             Variant::V2020(v2020::Params {
                 version,
@@ -233,7 +245,7 @@ mod tests {
         for version in Version::ALL {
             let expected = match version {
                 Version::P0 | Version::P1 => Variant::V2019(version),
-                Version::P2a | Version::P2b | Version::P3 => {
+                Version::P2a | Version::P2b | Version::P2c | Version::P3 => {
                     Variant::V2020(v2020::Params::default_of(version))
                 }
                 Version::Draft04 => Variant::Draft(draft::Params::DEFAULT),

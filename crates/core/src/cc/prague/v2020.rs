@@ -1,6 +1,6 @@
 //! TCP Prague, the kernel modules of 2020 and 2021: `p2a` (March and early April 2020) ignores
-//! losses in slow start, `p2b` is the module after the fix, `p3` is module 0.6: the same law with a
-//! target RTT of 25 ms and without classic-ECN detection. Facts: `cc.md` 3.5 C, D and E, 3.13.2.
+//! losses in slow start, `p2b` is the module after the fix, `p2c` that of August 2020, `p3` is module 0.6.
+//! The law is the same, the parameters that they load with are not. Facts: `cc.md` 3.5 C, D and E, 3.13.2.
 //!
 //! The module owns cwnd: a cut goes into a signed carry and leaves cwnd one segment per ACK. The
 //! endpoint's CWR state is what limits cuts to one per round trip.
@@ -41,25 +41,16 @@ pub(super) struct Params {
 }
 
 impl Params {
-    /// What the module of this version loads with.
+    /// What the module of this version loads with. Sources: `docs/algorithms/prague.md`.
     pub(super) const fn default_of(version: Version) -> Self {
-        let of_2020 = Self {
-            version,
-            fallback: Fallback::Respond,
-            rtt_mode: RttMode::Rate,
-            rtt_target: Dur::from_millis(10),
-            rtt_transition: 100,
-            burst_shift: 12,
+        let (fallback, rtt_mode, target_ms, rtt_transition) = match version {
+            Version::P2b => (Fallback::Respond, RttMode::None, 15, 100),
+            Version::P2c => (Fallback::Off, RttMode::None, 15, 100),
+            Version::P3 => (Fallback::Off, RttMode::Rate, 25, 500),
+            _ => (Fallback::Respond, RttMode::Rate, 10, 100),
         };
-        match version {
-            Version::P3 => Self {
-                fallback: Fallback::Off,
-                rtt_target: Dur::from_millis(25),
-                rtt_transition: 500,
-                ..of_2020
-            },
-            _ => of_2020,
-        }
+        let rtt_target = Dur::from_millis(target_ms);
+        Self { version, fallback, rtt_mode, rtt_target, rtt_transition, burst_shift: 12 }
     }
 
     fn describe(&self) -> String {

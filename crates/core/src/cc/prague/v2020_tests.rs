@@ -263,7 +263,7 @@ fn undo_restores_the_window_of_the_loss() {
 // KAT cc.md §9 #30
 #[test]
 fn rate_mode_scales_growth_by_the_square_of_the_rtt_ratio() {
-    let (mut p, mut path, win) = started("rtt_target 25ms rtt_transition 0", 100);
+    let (mut p, mut path, win) = started("version p3 rtt_transition 0", 100);
     path.srtt = Dur::from_millis(10);
     assert_eq!(p.scaled_increase(&path, &win), 167_772);
     path.srtt = Dur::from_millis(25);
@@ -282,9 +282,28 @@ fn scalable_mode_follows_its_formula() {
     assert!((ai / 0.0117 - 1.0).abs() < 0.01, "{ai}");
 }
 
+// L4STeam/linux: testing/01-03-2020, 0e7cf8ac, b256daed, and module 0.6.
+#[test]
+fn each_module_loads_with_its_own_rtt_mode() {
+    let words = |version| {
+        let text = prague(&format!("version {version}")).describe();
+        text[text.find("ecn_fallback").expect("a word")..].to_owned()
+    };
+    let of = |fallback, mode, target, rounds| {
+        format!(
+            "ecn_fallback {fallback} rtt_mode {mode} rtt_target {target} rtt_transition {rounds} \
+             burst_shift 12"
+        )
+    };
+    assert_eq!(words("p2a"), of(1, "rate", "10ms", 100));
+    assert_eq!(words("p2b"), of(1, "none", "15ms", 100));
+    assert_eq!(words("p2c"), of(0, "none", "15ms", 100));
+    assert_eq!(words("p3"), of(0, "rate", "25ms", 500));
+}
+
 #[test]
 fn short_paths_cut_at_most_once_per_target_once_the_rtt_mode_acts() {
-    let (mut p, path, mut win) = started("rtt_transition 0", 100);
+    let (mut p, path, mut win) = started("version p2a rtt_transition 0", 100);
     let cwr = StateChange { from: State::Open, to: State::Cwr };
     for (ms, cuts) in [(0, 1.0), (9, 1.0), (10, 2.0)] {
         p.on_state(Time::ZERO + Dur::from_millis(ms), cwr, &path, &mut win);

@@ -341,7 +341,7 @@ impl Sender {
         let sent = std::mem::take(&mut self.sent_in_round);
         let full = self.board.in_flight() >= self.win.cwnd;
         let waits = self.snd_nxt < self.send_end() && (full || self.deferred);
-        if !sent && !(waits && self.config.kernel.cwnd_limited == CwndLimited::Sticky) {
+        if !sent && (!waits || self.config.kernel.cwnd_limited != CwndLimited::Sticky) {
             return;
         }
         let limited = full || std::mem::take(&mut self.deferred);

@@ -1,0 +1,97 @@
+//! What ends a run in which time stands still.
+
+use std::fmt;
+
+use sojourn_core::{Dur, Time};
+
+use super::{Engine, PORT_SLOTS};
+use crate::events::Slot;
+use crate::link::{Hop, Port};
+
+/// Events at one instant, or packets that one event sets off, of a run with so many sources of
+/// events. A flow may open with a full send buffer, a few thousand packets.
+pub(super) fn limit(sources: usize) -> usize {
+    (1 << 20) + (sources << 12)
+}
+
+/// Time stands still: an element acts again and again at one instant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standstill {
+    /// Dotted name of the element, such as `flow.a` or `link.bneck`.
+    pub element: String,
+    /// The instant.
+    pub at: Time,
+    /// What it does, and what is missing.
+    reason: String,
+}
+
+impl fmt::Display for Standstill {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { element, at, reason } = self;
+        write!(f, "{element}: time stands still at {at}: {reason}")
+    }
+}
+
+impl std::error::Error for Standstill {}
+
+impl Engine<'_> {
+    /// The owner of an event that never ends.
+    pub(super) fn standstill_of(&self, slot: Slot) -> Standstill {
+        if slot >= self.end_slot(0) {
+            let end = (slot - self.end_slot(0)) as usize;
+            if end < self.ends.len() {
+                return self.standstill_by(end);
+            }
+        }
+        let (element, reason) = match self.ports.get((slot / PORT_SLOTS) as usize) {
+            Some(port) => {
+                let words = port.qdisc.describe();
+                (format!("link.{}", port.name), format!("`{words}` serves packets in no time"))
+            }
+            None => ("schedule".to_owned(), "too many changes, starts or stops".to_owned()),
+        };
+        Standstill { element, at: self.now, reason }
+    }
+
+    /// The end point that sends without end.
+    pub(super) fn standstill_by(&self, end: usize) -> Standstill {
+        let (flows, n) = (&self.scenario.flows, end / 2);
+        let element = match flows.get(n) {
+            Some(flow) => format!("flow.{}", flow.name),
+            None => format!("ping.{}", self.scenario.pings[n - flows.len()].name),
+        };
+        let [there, back] = [end & !1, end | 1].map(|end| self.timeless_path(end));
+        let reason = match (there, back) {
+            (Some(mut links), Some(back)) => {
+                links.extend(back);
+                links.sort_unstable();
+                links.dedup();
+                let links = links.join(", ");
+                format!(
+                    "packets and answers cross {links} in no time; a rate or a delay is missing"
+                )
+            }
+            _ => "it sends packets without a gap between them".to_owned(),
+        };
+        Standstill { element, at: self.now, reason }
+    }
+
+    /// The links that an end point's packets cross, if they take no time now.
+    fn timeless_path(&self, end: usize) -> Option<Vec<String>> {
+        let (mut links, mut hop) = (Vec::new(), self.ends[end].first);
+        while let Hop::Port(p) = hop {
+            let port = &self.ports[p as usize];
+            if !is_timeless(port) {
+                return None;
+            }
+            links.push(format!("link.{}", self.scenario.links[port.link].name));
+            hop = port.next[end];
+        }
+        Some(links)
+    }
+}
+
+/// Whether a small packet that finds nobody before it is through at once.
+fn is_timeless(port: &Port) -> bool {
+    port.delay == Dur::ZERO && port.wire.is_none_or(|rate| rate.time_for(64) == Dur::ZERO)
+}
