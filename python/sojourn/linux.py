@@ -56,6 +56,7 @@ OF_THE_ERA = {
     "ack_pushed",
     "accecn_edge_acks",
     "reader_acks",
+    "tso_defer_soon",
     "frto",
     "undo",
 }

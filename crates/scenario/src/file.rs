@@ -251,6 +251,9 @@ pub(crate) struct TcpTable {
     /// A second segment is acknowledged after all that arrived in the same instant; default the era's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reader_acks: Option<bool>,
+    /// A burst waits to grow only if the next ACK is expected within 1 ms; default the era's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tso_defer_soon: Option<bool>,
     /// Forward RTO recovery, `tcp_frto`; default true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) frto: Option<bool>,

@@ -32,6 +32,8 @@ pub struct KernelFlags {
     pub accecn_edge_acks: Option<bool>,
     /// The reader acknowledges a second segment.
     pub reader_acks: Option<bool>,
+    /// Bursts wait for an ACK that is expected within 1 ms only.
+    pub tso_defer_soon: Option<bool>,
     /// `tcp_frto`.
     pub frto: Option<bool>,
     /// Undo of spurious reductions.

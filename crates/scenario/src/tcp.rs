@@ -60,6 +60,7 @@ pub(crate) fn tcp(
             ace: flag!(ace),
             push_bursts: flag!(push_bursts),
             ack_pushed: flag!(ack_pushed),
+            tso_defer_soon: flag!(tso_defer_soon),
             accecn_edge_acks: flag!(accecn_edge_acks),
             reader_acks: flag!(reader_acks),
             frto: flag!(frto),

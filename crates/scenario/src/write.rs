@@ -184,6 +184,7 @@ fn tcp(tcp: &Tcp) -> TcpTable {
         ace: tcp.kernel.ace,
         push_bursts: tcp.kernel.push_bursts,
         ack_pushed: tcp.kernel.ack_pushed,
+        tso_defer_soon: tcp.kernel.tso_defer_soon,
         accecn_edge_acks: tcp.kernel.accecn_edge_acks,
         reader_acks: tcp.kernel.reader_acks,
         frto: tcp.kernel.frto,

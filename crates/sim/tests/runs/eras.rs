@@ -76,6 +76,7 @@ fn every_era_and_every_flag_runs_and_fills_a_fifo() {
         ("tso_rtt_log", "0"),
         ("comp_sack_slack", "100us"),
         ("ace", "least"),
+        ("tso_defer_soon", "false"),
         ("accecn_edge_acks", "false"),
         ("frto", "false"),
         ("undo", "false"),

@@ -85,6 +85,9 @@ pub struct Kernel {
     pub accecn_edge_acks: bool,
     /// A second segment is acknowledged by the reader, after all that arrived in the same instant.
     pub reader_acks: bool,
+    /// A burst waits to grow only if the next ACK is expected within a millisecond, not whenever half an RTT
+    /// has passed since the oldest segment outstanding was sent (6.18 `tcp_tso_should_defer`).
+    pub tso_defer_soon: bool,
     /// Forward RTO recovery (RFC 5682, `tcp_frto`).
     pub frto: bool,
     /// Reductions that prove spurious are taken back (RFC 4015 by timestamps, RFC 3708 by D-SACK).
@@ -107,6 +110,7 @@ impl Era {
             ack_pushed: false,
             accecn_edge_acks: false,
             reader_acks: false,
+            tso_defer_soon: false,
             frto: true,
             undo: true,
         };
@@ -135,6 +139,7 @@ impl Era {
                 ace: AceReading::ByAckSize,
                 accecn_edge_acks: true,
                 reader_acks: true,
+                tso_defer_soon: true,
                 ..v6
             },
         }
@@ -166,6 +171,7 @@ mod tests {
         assert_eq!(v5_15.window_share, 128, "the share is measured from 6.6");
         assert_eq!([old, v5_15, v6, v7].map(|k| k.ack_pushed), [false, false, true, true]);
         assert_eq!([old, v5_15, v6, v7].map(|k| k.accecn_edge_acks), [false, false, false, true]);
+        assert_eq!([old, v5_15, v6, v7].map(|k| k.tso_defer_soon), [false, false, false, true]);
         assert_eq!((v6.ace, v6.comp_sack_rtt_percent), (old.ace, old.comp_sack_rtt_percent));
         assert_eq!((v6.hystart, v6.prr, v6.tso_rtt_log), (v7.hystart, v7.prr, v7.tso_rtt_log));
         assert!([old, v5_15, v6, v7].iter().all(|k| k.frto && k.undo));

@@ -25,6 +25,8 @@ const MAX_SUPER_PACKET: u32 = u8::MAX as u32;
 const HEADERS: u64 = 66;
 /// A write is recent, and TSO may defer, for 1 ms.
 const TSO_RECENT: Dur = Dur::from_millis(1);
+/// An ACK is near, and TSO may defer, for 1 ms.
+const TSO_SOON: Dur = Dur::from_millis(1);
 
 /// A (super-)packet that leaves: a run of sequence numbers, and what its header says of it.
 #[derive(Clone, Copy, Debug)]
@@ -197,8 +199,8 @@ impl Sender {
         }
     }
 
-    /// Linux 5.4 `tcp_tso_should_defer`: wait for a fuller burst if the last write was recent and
-    /// the next ACK is not far off.
+    /// Linux `tcp_tso_should_defer`: wait for a fuller burst if the last write was recent and the next
+    /// ACK is not far off: less than half an RTT, from 6.18 at most 1 ms.
     pub(super) fn defers(
         &self,
         now: Time,
@@ -215,7 +217,10 @@ impl Sender {
         if limit >= u64::from(max_segments) * mss || limit >= chunk {
             return false;
         }
-        self.board.head().is_some_and(|head| now.since(head.sent) >= self.rtt.srtt() / 2)
+        let half = self.rtt.srtt() / 2;
+        let is_soon = self.config.kernel.tso_defer_soon;
+        let age = if is_soon { self.rtt.srtt() - half.min(TSO_SOON) } else { half };
+        self.board.head().is_some_and(|head| now.since(head.sent) >= age)
     }
 
     pub(super) fn send_new(&mut self, now: Time) -> Outgoing {
