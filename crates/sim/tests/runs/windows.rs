@@ -103,8 +103,8 @@ set = {{ "link.bneck.forward.rate" = "1Gbit" }}
 #[test]
 fn reno_and_prague_share_a_dualq_in_the_ratio_of_the_coupling() {
     let mut text = r#"
-duration = "80s"
-measure = { from = "30s", to = "80s" }
+duration = "180s"
+measure = { from = "30s", to = "180s" }
 [[link]]
 name = "far"
 delay = "7ms"
