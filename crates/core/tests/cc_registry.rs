@@ -25,7 +25,7 @@ fn wrong_words_are_answered_with_the_valid_ones() {
     assert_eq!(
         error("prague version p9"),
         "prague: `version p9`: expected one of \
-         p0, p1, p2a, p2b, p3, draft04, current"
+         p0, p1, p2a, p2b, p2c, p3, draft04, current"
     );
     assert_eq!(
         error("prague rtt_target 1us"),

@@ -71,24 +71,39 @@ fn without_esce_an_sce_flow_waits_for_ce() {
     assert_eq!(ce("ecn = \"sce\", sce_feedback = \"dithered\""), 0.0);
 }
 
-/// The threshold exceeds a seventh of the path's 20 ms (cc.md 3.4). The endpoint is of 2020, whose
-/// PRR sends less than DCTCP allows in a reduction that is smaller than a burst.
+/// The threshold exceeds a seventh of the path's 20 ms (Alizadeh et al. 2010). A real Linux 7.2 in virtual
+/// time in the same scenario: 47.82 Mbit/s, RTT 23.7 ms in the median and 24.1 ms at most, 7500 marks.
 #[test]
 fn dctcp_holds_a_step_marking_queue_at_its_threshold() {
-    let shaped = "rate = \"50Mbit\"\nshaper = \"htb\"";
-    let output = run(&scenario("codel target 1s ce_threshold 4ms ecn", shaped, "cc = \"dctcp\""));
+    let link = "rate = \"50Mbit\"\nshaper = \"htb\"";
+    let codel = "codel target 1s ce_threshold 4ms ecn";
+    let output = run(&scenario(codel, link, "cc = \"dctcp\"\ntcp = { era = \"7.x\" }"));
     let flow = output.flow("a");
     let rtt = flow.rtt_ms.as_ref().expect("samples");
-    assert!(flow.goodput_mbps > 0.85 * CEILING, "{}", flow.goodput_mbps);
-    assert!(rtt.p50 < 24.0 && rtt.p95 < 25.0, "{rtt:?}");
+    close(flow.goodput_mbps, 47.82, 0.5);
+    close(rtt.p50, 23.7, 2.0);
+    assert!(rtt.max < 25.0, "{rtt:?}");
     assert!(total(&flow.sender, "lost") == 0.0);
     // Every mark is reported, and none but the marks.
     let (marked, reported) =
         (total(&flow.receiver, "ce_received"), total(&flow.sender, "ce_reported"));
-    assert!(marked > 500.0 && (marked - reported).abs() <= 40.0, "{marked} {reported}");
+    assert!((marked - reported).abs() <= 40.0, "{marked} {reported}");
+    close(marked, 7500.0, 5.0);
     let alpha = output.series("flow.a.cc.alpha");
     let late = alpha.iter().filter(|(t, _)| *t > 10.0).map(|(_, a)| *a);
     assert!(late.clone().all(|a| a < 0.25), "{}", late.fold(0.0, f64::max));
+}
+
+/// The PRR of 2020 sends less than DCTCP allows in a reduction that is smaller than a burst.
+#[test]
+fn dctcp_of_2020_leaves_a_tenth_of_the_link_at_that_threshold() {
+    let link = "rate = \"50Mbit\"\nshaper = \"htb\"";
+    let output = run(&scenario("codel target 1s ce_threshold 4ms ecn", link, "cc = \"dctcp\""));
+    let flow = output.flow("a");
+    let share = flow.goodput_mbps / CEILING;
+    assert!((0.85..0.95).contains(&share), "{share}");
+    assert!(flow.rtt_ms.as_ref().expect("samples").p50 < 24.0);
+    assert!(total(&flow.sender, "lost") == 0.0);
 }
 
 /// SCE on every packet (a path element that takes ECT(0) for ECT(1)): Reno-SCE v2 ends at two segments.
@@ -104,7 +119,8 @@ fn ect1_on_every_packet_starves_an_sce_flow_of_2019() {
 }
 
 // KAT cc.md §9 #58: two flows, 50 Mbit/s, 80 ms, the second 10 s later. The time constant is that of the
-// difference of the windows over one published constant, from 5 s after the second start. (10.6 s, v3 with
+// difference of the windows over half of a published constant, from 5 s after the second start, the mean of six
+// runs: one run is 20 % off either way, and a small difference stops at the integer root's steps. (10.6 s, v3 with
 // the module's segment, cannot be seen this way: the second flow's slow start takes its whole share.)
 #[test]
 fn two_sce_flows_converge_with_the_published_time_constants() {
@@ -113,10 +129,12 @@ fn two_sce_flows_converge_with_the_published_time_constants() {
         ("reno-sce version v3", 28.7),
         ("reno-sce version v2 rcv_mss 536", 11.4),
     ] {
-        let end = 15.0 + tau;
-        let output = run(&format!(
-            r#"
+        let end = 15.0 + tau / 2.0;
+        let rate = |seed: u32| {
+            let output = run(&format!(
+                r#"
 duration = "{end}s"
+seed = {seed}
 step = "100ms"
 [[link]]
 name = "bneck"
@@ -132,18 +150,20 @@ name = "b"
 cc = "{cc}"
 start = "10s"
 "#
-        ));
-        let b = output.series("flow.b.cwnd");
-        let gap: Vec<(f64, f64)> = output
-            .series("flow.a.cwnd")
-            .into_iter()
-            .filter(|(t, _)| *t >= 15.0)
-            .filter_map(|(t, a)| {
-                let (_, b) = b.iter().find(|(u, _)| (u - t).abs() < 1e-6)?;
-                Some((t, (a - b).abs().max(1.0).ln()))
-            })
-            .collect();
-        close(-1.0 / slope(&gap), tau, 25.0);
+            ));
+            let b = output.series("flow.b.cwnd");
+            let gap: Vec<(f64, f64)> = output
+                .series("flow.a.cwnd")
+                .into_iter()
+                .filter(|(t, _)| *t >= 15.0)
+                .filter_map(|(t, a)| {
+                    let (_, b) = b.iter().find(|(u, _)| (u - t).abs() < 1e-6)?;
+                    Some((t, (a - b).abs().max(1.0).ln()))
+                })
+                .collect();
+            -slope(&gap)
+        };
+        close(6.0 / (1..=6).map(rate).sum::<f64>(), tau, 25.0);
     }
 }
 
