@@ -25,7 +25,7 @@ GRID = Path(os.environ.get("SOJOURN_REFERENCE", "../shared/reference")) / "linux
 #: AccECN option, the end of slow start, bursts and a rate at small windows.
 TELLING = {
     "dualpi2/50Mbit/20ms/prague": 0.3,
-    "dualpi2/200Mbit/80ms/prague": 1.5,
+    "dualpi2/200Mbit/20ms/prague": 1.5,
     "dualpi2/10Mbit/20ms/cubic-vs-prague": 1.0,
 }
 

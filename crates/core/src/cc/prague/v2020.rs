@@ -93,6 +93,8 @@ pub(super) struct Prague {
     carry: i64,
     saw_ce: bool,
     in_loss: bool,
+    /// p2a's defect: it has lost in slow start, and stays there.
+    ignores_loss: bool,
     /// End of the running round.
     next_seq: u64,
     /// Running totals when the round began.
@@ -123,6 +125,7 @@ impl Prague {
             carry: 0,
             saw_ce: false,
             in_loss: false,
+            ignores_loss: false,
             next_seq: 0,
             round_delivered: 0,
             round_ce: 0,
@@ -191,7 +194,8 @@ impl Prague {
         self.carry -= (cut.div_ceil(2)) as i64;
     }
 
-    fn enter_loss(&mut self, cwnd: u32) {
+    fn enter_loss(&mut self, cwnd: u32, win: &Window) {
+        self.ignores_loss = self.params.version == Version::P2a && win.in_slow_start();
         self.loss_cwnd = cwnd;
         self.loss_carry = self.carry;
         self.carry -= i64::from(cwnd) * (ONE / 2) + (self.carry >> 1);
@@ -220,7 +224,12 @@ impl Prague {
             self.acked_ce = path.delivered_ce;
             acked = acked.saturating_sub(ce);
         }
-        if acked > 0 && self.may_grow(path, win) && !self.in_loss {
+        let may_grow = self.may_grow(path, win);
+        if acked > 0 && !may_grow && self.ignores_loss && win.in_slow_start() {
+            // The module of p2a would grow here without bound, and its cut for the loss would wait on.
+            return;
+        }
+        if acked > 0 && may_grow && !self.in_loss {
             if win.in_slow_start() {
                 acked = u64::from(win.slow_start(acked as u32));
                 if acked == 0 {
@@ -342,11 +351,11 @@ impl Controller for Prague {
         }
         match change.to {
             State::Cwr => self.enter_cwr(now, path, win),
-            State::Recovery => self.enter_loss(win.cwnd),
+            State::Recovery => self.enter_loss(win.cwnd, win),
             // Linux tells of a timeout only where it also asks for ssthresh; cwnd as of then.
             State::Loss => {
                 if let Some(cwnd) = asked {
-                    self.enter_loss(cwnd);
+                    self.enter_loss(cwnd, win);
                 }
             }
             State::Open => self.in_loss = false,
