@@ -38,9 +38,9 @@ EXPLANATIONS: dict[str, str] = {
     "B18": "no number was published. CUBIC's slow start takes half of the link within 0.5 s; until the first CE the "
     "window of the other flow stands in its own queue, and FIFOs before it add to that in S5 and S6. It lasts 0.3 to "
     "0.6 s here, Prague's (B14) 4 to 5 s",
-    "B21/10ms": "each flow has 22 to 26 Mbit/s from 3 s after the second's start on, in every seed; the criterion asks for "
-    "5 s in which no 2-s rate exceeds the other by 25 %, and the swings around the equal share are that large since data "
-    "with CWR are acknowledged at once, as by Linux 5.4",
+    "B21/10ms": "each flow has 22 to 26 Mbit/s from 3 s after the second's start on, in every seed; the criterion asks "
+    "for 5 s in which no 2-s rate exceeds the other by 25 %, and the swings around the equal share are that large "
+    "since data with CWR are acknowledged at once, as by Linux 5.4",
     "B19": "bursts lock to CoDel's marks. Both flows send pairs, which the queue marks as one; in a run in which "
     "nothing else is random, CUBIC has 25 to 48 % of the marks, the more the fewer packets it sends. Seeds, which "
     "differ by 20 ms of start, span 0.8 to 2.6 (20 of them, median 1.91; the three judged are 1.7, 2.5 and 2.5). With "

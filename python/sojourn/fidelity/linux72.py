@@ -24,9 +24,9 @@ FIFO = (
 )
 SLOW_START = (
     "open: at 200 Mbit/s and 80 ms the module leaves slow start at half the BDP in all three runs, since bursts of a "
-    "millisecond at twice the rate just exceed DualPI2's step; here it goes on to the whole BDP since bursts wait only for an "
-    "ACK that is due within 1 ms (`tcp.tso_defer_soon`). Without that flag it is 119 Mbit/s, and the FIFOs of 50 packets "
-    "and the ACKs of slow flows are wrong"
+    "millisecond at twice the rate just exceed DualPI2's step; here it goes on to the whole BDP, since bursts wait "
+    "only for an ACK that is due within 1 ms (`tcp.tso_defer_soon`). Without that flag it is 119 Mbit/s, and the FIFOs "
+    "of 50 packets and the ACKs of slow flows are wrong"
 )
 EXPLANATIONS: dict[str, str] = {
     "K5/mean": f"one flow of 36 is most of it. {SLOW_START}",
