@@ -40,7 +40,9 @@ pub(crate) fn rx(args: &str) -> Program {
 
 impl Program {
     pub(crate) fn start(path: &str, args: &str) -> Self {
-        Self::spawn(Command::new(path).args(args.split_whitespace()))
+        // Whoever runs the tests may ignore SIGHUP, as `nohup` does, and children inherit that.
+        let mut command = Command::new("env");
+        Self::spawn(command.args(["--default-signal=HUP", path]).args(args.split_whitespace()))
     }
 
     pub(crate) fn spawn(command: &mut Command) -> Self {
