@@ -149,7 +149,7 @@ class FlowSummary:
     believed_marks: float | None = None
     """Those that the sender counted from the feedback; AccECN can be ambiguous."""
     marks_under_way: float = 0.0
-    """At most so many had been received but not reported at an edge of the window: those of a second."""
+    """At most this many had been received but not reported at an edge of the window: those of a second."""
 
     @property
     def believes_otherwise(self) -> bool:

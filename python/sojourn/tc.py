@@ -38,7 +38,7 @@ SPELLINGS: dict[tuple[str, str], Callable[[str], str]] = {
 }
 
 
-#: What tc does with a packet, by its words.
+#: What tc does with a packet, by its parameters.
 ACTIONS = "drop|reclassify|pass|ok|pipe|continue"
 NEEDS_ACCECN = "AccECN (tcp_ecn=3) is refused by Linux 6.18; 7.2 takes it"
 
@@ -460,7 +460,7 @@ def _arrivals(
 
 
 def _to_pipe(words: str) -> str:
-    """The words of a policer after which packets that pass go on to the next action, and others are dropped."""
+    """The parameters of a policer after which packets that pass go on to the next action, and others are dropped."""
     exceed, conform = "reclassify", "pass"
     for both, single in re.findall(rf"\bconform-exceed (\S+)|\b({ACTIONS})\b", words):
         exceed, _, own = (both or single).partition("/")

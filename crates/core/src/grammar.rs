@@ -209,7 +209,7 @@ pub struct Bare {
     pub likely: String,
 }
 
-/// Times and rates without a unit in the words of an algorithm. `name` begins another one among the
+/// Times and rates without a unit in the parameters of an algorithm. `name` begins another one among the
 /// words, as the queue behind a size table or in a class: it gives its table.
 pub fn bare_numbers(text: &str, table: &dyn Fn(&str) -> Option<&'static [Param]>) -> Vec<Bare> {
     let words: Vec<&str> = text.split(|c: char| c.is_whitespace() || "{}".contains(c)).collect();

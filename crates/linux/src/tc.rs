@@ -183,7 +183,7 @@ fn of_tins(row: &Value, key: &str) -> u64 {
     row["tins"].as_array().into_iter().flatten().map(|tin| count(tin, key)).sum()
 }
 
-/// Counters of SFQ, which stand among its words.
+/// Counters of SFQ, which tc prints among its parameters.
 fn of_options(row: &Value, key: &str) -> u64 {
     row["options"][key].as_u64().unwrap_or(0)
 }

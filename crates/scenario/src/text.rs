@@ -260,7 +260,7 @@ pub(crate) fn byte_rate_warnings(text: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// Warnings about times and rates without a unit in the words of an algorithm, if the value with
+/// Warnings about times and rates without a unit in the parameters of an algorithm, if the value with
 /// this dotted name is one.
 pub(crate) fn bare_number_warnings(key: &str, text: &str) -> Vec<String> {
     let queues = |name: &str| qdiscs::entry(name).ok().map(|entry| entry.params);

@@ -99,7 +99,7 @@ pub struct Named {
 }
 
 impl Sojourn {
-    /// Nothing yet, of so many flows and pings.
+    /// Nothing yet, of this many flows and pings.
     pub fn new(flows: usize) -> Self {
         Self { sides: Default::default(), flows: FlowDelays::new(flows), bytes: 0 }
     }

@@ -55,7 +55,7 @@ def compare(
         engines: Run A on both engines, as `sim,linux`, and compare over the scenario's window.
         set_: With --engines: change a value of every scenario; repeatable.
         out: With --engines: folder of the results, one below it for each engine; default a new one.
-        seeds: With --engines: repeat with so many consecutive seeds, and compare means.
+        seeds: With --engines: repeat with this number of consecutive seeds, and compare means.
         report: HTML report to write.
         only: Regular expression over run ids.
         yes: With --engines: do not ask before more than 50 runs or 10 minutes.

@@ -231,7 +231,7 @@ def _broken(name: str) -> str:
 
 
 def busiest(curves: Sequence[Curve], most: int) -> list[Curve]:
-    """At most so many, those with the largest means, in their order: queues have no common distribution."""
+    """At most this many, those with the largest means, in their order: queues have no common distribution."""
     kept = sorted(curves, key=lambda curve: -float(curve.values.mean()))[:most]
     return [curve for curve in curves if any(curve is one for one in kept)]
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 SIZE, LEFT, TOP, PLOT = 340, 56, 30, 250
 RTT_TICKS = [1, 2, 5, 10, 20, 40, 80, 160, 320, 640, 1280]
-#: So many dots are named, each farther off the line than a tenth of the link or of the measured RTT.
+#: This many dots are named, each farther off the line than a tenth of the link or of the measured RTT.
 NAMED, NAMED_FROM = 4, 0.1
 LABEL_HEIGHT = 11
 #: Measured, ours, flow, colour, run id and flow.

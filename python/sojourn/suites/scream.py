@@ -160,7 +160,7 @@ def cells(suite: str, version: str, tables: Sequence[Table], variant: str) -> It
 
 
 def window(flows: int) -> tuple[int, int]:
-    """Seconds over which a run with so many TCP flows is measured."""
+    """Seconds over which a run with this many TCP flows is measured."""
     if not flows:
         return ALONE
     settled = FIRST_LOAD_S + BETWEEN_S * (flows - 1) + SETTLE_S

@@ -24,7 +24,7 @@ const END_IF_ANSWERED: Dur = Dur::from_millis(300);
 const END_IF_TOLD: Dur = Dur::from_millis(100);
 /// So far behind the newest, packets of a sender that ended are its last ones.
 const STRAGGLERS: u16 = 512;
-/// An address is told that the receiver is busy no earlier again.
+/// An address hears again that the receiver is busy no earlier.
 const BUSY_INTERVAL: Dur = Dur::from_millis(500);
 /// Sequence numbers that may lie between the session's last packet and the first from elsewhere.
 const LEAP: u16 = 4096;
@@ -179,7 +179,7 @@ impl Peer {
         }
     }
 
-    /// Whether `from`, whose packet was not the session's, is told that the receiver is busy; the
+    /// Whether `from`, whose packet was not the session's, hears that the receiver is busy; the
     /// challenge for it.
     pub(super) fn challenge(&mut self, now: Time, from: SocketAddr) -> Option<u32> {
         if !self.is_proven() || self.is_leaving() {

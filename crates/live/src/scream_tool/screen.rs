@@ -60,7 +60,7 @@ impl Screen {
         }
     }
 
-    /// False: a full disk, say, which is told once and ends no measurement.
+    /// False: a full disk, say, which is reported once and ends no measurement.
     fn write(&mut self, text: &str, end: &str) -> bool {
         let mut out = io::stdout().lock();
         let Err(e) = write!(out, "{text}{end}").and_then(|()| out.flush()) else { return true };

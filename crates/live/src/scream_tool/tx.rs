@@ -46,7 +46,7 @@ const REPORT: usize = 2048;
 const PATIENCE: Dur = Dur::from_secs(10);
 /// A busy receiver's challenge is not answered earlier again.
 const ANSWER: Dur = Dur::from_millis(100);
-/// The end is told twice, so far apart.
+/// The end is announced twice, this far apart.
 const REPEAT: std::time::Duration = std::time::Duration::from_millis(20);
 
 struct Tx<'a> {

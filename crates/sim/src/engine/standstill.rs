@@ -8,7 +8,7 @@ use super::{Engine, PORT_SLOTS};
 use crate::events::Slot;
 use crate::link::{Hop, Port};
 
-/// Events at one instant, or packets that one event sets off, of a run with so many sources of
+/// Events at one instant, or packets that one event sets off, of a run with this many sources of
 /// events. A flow may open with a full send buffer, a few thousand packets.
 pub(super) fn limit(sources: usize) -> usize {
     (1 << 20) + (sources << 12)

@@ -79,7 +79,7 @@ impl EcnReceiver {
         cwr || (edge && self.edge_acks)
     }
 
-    /// A data packet of so many segments, no duplicate, after [`Self::on_arrival`].
+    /// A data packet of this many segments, no duplicate, after [`Self::on_arrival`].
     pub(crate) fn on_data(&mut self, ecn: Ecn, payload: u32, segments: u32) -> Asks {
         let slot = match ecn {
             Ecn::NotEct => None,

@@ -200,7 +200,7 @@ impl Params {
         Ok(p)
     }
 
-    /// RED of each flow of `sfq`, before its words.
+    /// RED of each flow of `sfq`, before its parameters.
     pub(in super::super) fn of_flow() -> Self {
         Self { avpkt: 1000, ..Self::BLANK }
     }
@@ -225,7 +225,7 @@ impl Params {
         Ok(true)
     }
 
-    /// The words of `read_word` that were given.
+    /// The parameters that `read_word` was given.
     pub(in super::super) fn describe_flow(&self) -> String {
         let mut text = String::new();
         for (name, value) in [

@@ -1,4 +1,4 @@
-//! The words of `sfq`, and what the kernel makes of them.
+//! The parameters of `sfq`, and what the kernel makes of them.
 
 use super::super::red;
 use crate::grammar::{Args, GrammarError, Param};

@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(base.sample(Ticks(3), 5, None), Sample::Delay(10));
     }
 
-    /// Queue delays, ms, at 100 per second for so many seconds on a path of 100 ms there and back, half
+    /// Queue delays, ms, at 100 per second for this many seconds on a path of 100 ms there and back, half
     /// of it each way, with `queue` ms there; one-way delays are off by `step` ms from `at` s on for
     /// `length` s.
     fn lied_to(seconds: u32, queue: u32, step: i32, at: f32, length: f32) -> Vec<u32> {
