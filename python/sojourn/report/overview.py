@@ -114,7 +114,8 @@ def _scatter(
         while any(abs(y - other) < LABEL_HEIGHT for other in taken):
             y += LABEL_HEIGHT
         taken.append(y)
-        side, shift = ("end", -8) if ours > measured else ("start", 8)  # away from the line, where the others are
+        # Away from the line, where the others are, as long as there is room for the name.
+        side, shift = ("end", -8) if ours > measured and x > 6 * len(_name(said)) else ("start", 8)
         parts.append(
             f'<text x="{x + shift:.1f}" y="{y:.1f}" text-anchor="{side}" class="far">{escape(_name(said))}</text>'
         )
