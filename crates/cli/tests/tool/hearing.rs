@@ -52,7 +52,7 @@ fn a_receiver_that_is_lost_before_the_end_is_an_error_with_the_time_without_it()
     let missing: f64 = line.split(' ').nth(4).and_then(|n| n.parse().ok()).expect("seconds");
     assert!((1.0..4.5).contains(&missing), "{line}");
     assert!(tx.err.iter().any(|l| l.contains("was lost before the end")), "{:#?}", tx.err);
-    assert!(tx.number("RTT     min/max/avg") >= 0.0, "what was measured is told");
+    assert!(tx.number("RTT     min/max/avg") >= 0.0, "what was measured is printed");
 }
 
 #[test]

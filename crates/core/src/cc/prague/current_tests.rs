@@ -210,7 +210,7 @@ fn the_rate_rules_up_to_a_cwnd_of_6000_bytes_once_a_mark_was_seen() {
     assert!(!window.on_rate);
 }
 
-// cc.md §3.5 F: paced 4/128 faster in the first half of a virtual RTT, slower in the second
+// Module 0.7 (L4STeam/linux 893e1479): paced 4/128 faster in the first half of a virtual RTT, slower in the second
 #[test]
 fn rate_mode_alternates_its_pacing_within_a_virtual_rtt() {
     let mode = Params { mode: Mode::Rate, ..DEFAULT };
@@ -224,7 +224,7 @@ fn rate_mode_alternates_its_pacing_within_a_virtual_rtt() {
     assert_eq!(paced_at(&mut p, 13), rate * 124 / 128);
 }
 
-// cc.md §3.5 F: the first cut is W/2 both ways; what differs is the next alpha.
+// Module 0.7 (L4STeam/linux 893e1479): the first cut is W/2 both ways; what differs is the next alpha.
 #[test]
 fn first_mark_halves_and_only_alpha_init_1_remembers_it() {
     let one = Params { alpha_starts_at_one: true, ..DEFAULT };
@@ -304,7 +304,7 @@ fn a_timeout_halves_the_window_it_found() {
     assert_eq!((segments(&p), p.loss_cwnd), (50.0, 100));
 }
 
-// cc.md §3.5 F: below two segments per virtual RTT the segments shrink, down to 150 bytes.
+// Module 0.7 (L4STeam/linux 893e1479): below two segments per virtual RTT the segments shrink, down to 150 bytes.
 // KAT cc.md §9 #32: two of 156 bytes per 25 ms are 100 kbit/s.
 #[test]
 fn segments_shrink_to_keep_two_in_a_virtual_rtt() {
@@ -343,7 +343,7 @@ fn without_accecn_it_is_reno() {
     assert_eq!(win.cwnd, 38);
 }
 
-// cc.md §3.5 F: mtu * max(whole window, in flight) / srtt, twice that below half of ssthresh
+// Module 0.7 (L4STeam/linux 893e1479): mtu * max(whole window, in flight) / srtt, twice that below half of ssthresh
 #[test]
 fn pacing_follows_window_and_flight_and_doubles_early_in_slow_start() {
     let (mut p, mut path, mut win) = started(DEFAULT, Dur::from_millis(80), 100);

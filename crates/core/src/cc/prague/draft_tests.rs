@@ -82,7 +82,7 @@ fn cuts_are_a_virtual_rtt_apart() {
     }
 }
 
-// cc.md §3.5, draft 04
+// draft-briscoe-iccrg-prague-congestion-control-04
 #[test]
 fn a_loss_is_net_of_the_mark_in_the_same_rtt() {
     let after = |gap_ms| {
