@@ -130,7 +130,8 @@ pub const CASES: &[Case] = &[
     overload(flows(exact(("sfq", "depth, headdrop"), HTB, "sfq depth 9 headdrop divisor 65536"))),
     flows(exact(("sfq", "limit, headdrop"), HTB, "sfq limit 20 headdrop divisor 65536")),
     exact(("sfq", "perturb, one flow"), HTB, "sfq perturb 1"),
-    // The hash is drawn anew every second, on both sides, and sometimes two flows meet.
+    // OPEN: equal packet by packet in most runs, but not in all (24 of 6667 fates once, from a rehash on):
+    // when the kernel's timer fires is not understood, so that only the distributions are judged.
     flows(law(("sfq", "perturb"), HTB, "sfq perturb 1 limit 60 divisor 65536")),
     flows(law(
         ("sfq", "red, ecn"),
