@@ -351,7 +351,7 @@ def counted(source: Source, name: str, over: Window) -> float | None:
 
 
 def rate_over_time(source: Source, flow: str, step: float = 1.0) -> tuple[FloatArray, FloatArray]:
-    """Goodput in consecutive intervals of `step` seconds, without a last one that the flow does not fill: middles, Mbit/s."""
+    """Goodput in whole intervals of `step` seconds: their middles and Mbit/s."""
     t, total = finite(source, f"flow.{flow}.goodput_bytes")
     if t.size < 2:
         return np.empty(0), np.empty(0)
