@@ -35,7 +35,11 @@ DETECTED = ("codel1q", "pie")
 UNDETECTED = ("dualpi2", "codel1q-20ms", *DROPPING)
 
 #: Why a row misses its tolerance or cannot be run, by key or by id.
-EXPLANATIONS: dict[str, str] = {}
+EXPLANATIONS: dict[str, str] = {
+    "E32/red-150000-20ms-flips": "the document shows the oscillation at 80 ms (Figure 2), where ours has it. At 20 ms "
+    "the rerun does not: of 383 cuts the median keeps 0.74 of cwnd and none more than 0.85, so that Prague stays in "
+    "classic mode, as it does here",
+}
 
 
 def rows() -> Iterable[Row]:
@@ -73,7 +77,7 @@ def _competing() -> Iterable[Row]:
                       said, mode, m.classic_share("prague"))  # fmt: skip
             yield Row("E32", f"{queue}-{rtt}ms-after", "B", "not reported", _s2(queue, rtt),
                       f"time from Prague's start until it first does, {queue}, {rtt} ms "
-                      f"({m.NEVER_S:g}: never or later)", "s",
+                      f"({m.NO_MODE_S:g}: never)", "s",
                       "-", None, m.mode_after("prague", m.SECOND_START_S, classic=True))  # fmt: skip
             oscillates = queue == "red-150000"
             yield Row("E32", f"{queue}-{rtt}ms-flips", "B",

@@ -15,8 +15,10 @@ from sojourn.metrics import Source, Window
 
 #: From the first to the last sample.
 WHOLE: Window = (0.0, math.inf)
-#: What never comes takes this long: `convergence` of two flows, `mode_after` of a detector.
+#: What `convergence` gives two flows that never converge: more than any run leaves them.
 NEVER_S = 60.0
+#: What `mode_after` gives a mode that never comes.
+NO_MODE_S = 999.0
 #: When the second flow of a suite's pair starts.
 SECOND_START_S = 15.0
 #: A fall of cwnd by less is no cut.
@@ -254,12 +256,14 @@ def classic_share(flow: str, over: Window | None = None) -> Measure:
 
 
 def mode_after(flow: str, event: float, *, classic: bool) -> Measure:
-    """Seconds from an event until the flow is in classic, or in L4S, mode; `NEVER_S` if it never is."""
+    """Seconds from an event until the flow is in classic, or in L4S, mode; `NO_MODE_S` if it never is."""
 
     def measure(run: Source) -> float | None:
         t, mode = metrics.finite(run, f"flow.{flow}.cc.classic_mode")
         reached = t[(t >= event) & ((mode > 0) == classic)]
-        return None if t.size == 0 else min(float(reached[0]) - event, NEVER_S) if reached.size else NEVER_S
+        if reached.size:
+            return float(reached[0]) - event
+        return NO_MODE_S if t.size else None
 
     return measure
 

@@ -39,7 +39,7 @@ impl Engine<'_> {
         let (sender, receiver) = (totals(2 * n), totals(2 * n + 1));
         let measure = self.scenario.measure;
         let main = self.flow_window(n, (0, measure));
-        let columns = self.recorder.columns(self.flow_groups[n].0);
+        let of_controller = self.recorder.columns(self.flow_groups[n].1);
         let window = (measure.from, measure.to);
         FlowSummary {
             name: main.name,
@@ -51,7 +51,7 @@ impl Engine<'_> {
             delivery_rate_mbps: main.delivery_rate_mbps,
             rtt_ms: main.rtt_ms,
             cwnd_segments: main.cwnd_segments,
-            classic_detection: ClassicDetection::of(columns, window, flow.start),
+            classic_detection: ClassicDetection::of(of_controller, window, flow.start),
             one_way: main.one_way,
             media: main.media,
             marks: self.marks(n, [&sender, &receiver]),
