@@ -10,7 +10,7 @@ from sojourn.report import own, sections
 from sojourn.text import harmless
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from sojourn.compare import Comparison
@@ -61,27 +61,28 @@ def _scoreboard(score: dict[str, Any]) -> Iterator[str]:
 def _table(section: Section, comparison: Comparison, out: Path) -> Iterator[str]:
     """A row a flow; both sides as `ours / measured` where there are two."""
     compared = any(run.pair is not None for run in section.runs)
-    marked = any(sections.marks_of(run) for run in section.runs)
+    extras = sections.extras_of(section)
     of = f", {' / '.join(comparison.sides)}" if compared else ""
     yield (
         f"| Run | Flow | Goodput, Mbit/s{escape(of)} | Delay | "
         + " | ".join(f"{name}, ms" for name in compare.QUANTILES)
-        + (" | Marks |" if marked else " |")
+        + "".join(f" | {heading}" for heading, _ in extras)
+        + " |"
     )
-    yield "|---|---|--:|---|" + "--:|" * (len(compare.QUANTILES) + marked)
+    yield "|---|---|--:|---|" + "--:|" * (len(compare.QUANTILES) + len(extras))
     short = sections.short_names(section)
     for _, columns in section.rows():
         for run in (run for column in columns for run in column):
-            yield from _rows(run, short[run.id], out, marked=marked)
+            yield from _rows(run, short[run.id], out, [key for _, key in extras])
 
 
-def _rows(run: Run, name: str, out: Path, *, marked: bool) -> Iterator[str]:
+def _rows(run: Run, name: str, out: Path, extras: Sequence[str]) -> Iterator[str]:
     link = sections.link(run.ours, out)
     label = f"[{escape(name)}]({link})" if link else escape(name)
     for row in sections.table_rows(run):
         delays = row["rtt"] or [None] * len(compare.QUANTILES)
         cells = [escape(row["label"]), cell(row["goodput"]), row["kind"], *map(cell, delays)]
-        cells += [row.get("marks", "")] if marked else []
+        cells += [row.get(key, "") for key in extras]
         yield f"| {label} | " + " | ".join(cells) + " |"
         label = ""
 

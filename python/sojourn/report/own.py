@@ -140,6 +140,10 @@ def _of_flows(seen: Sequence[FlowSummary], told: Sequence[Mapping[str, Any]]) ->
     together = ", all" if len(seen) > 1 else ""
     if rates:
         yield f"goodput{together}, Mbit/s", number(sum(rates))
+    if text := over_time(seen):
+        yield f"goodput p05 / p50 / p95{', each' if len(seen) > 1 else ''}, Mbit/s", text
+    if text := classic(told):
+        yield "in classic mode", text
     for kind in metrics.DELAYS:
         stats = [flow.delays[kind] for flow in seen if kind in flow.delays]
         if stats:
@@ -151,6 +155,24 @@ def _of_flows(seen: Sequence[FlowSummary], told: Sequence[Mapping[str, Any]]) ->
         yield "marks / retransmits", " / ".join(_count(count) for count in counts)
     if any(isinstance(marks := one.get("marks"), Mapping) and "note" in marks for one in told):
         yield "marks that the sender believes", _count(_total(told, "marks", "sender_believes_packets"))
+
+
+def over_time(seen: Sequence[FlowSummary]) -> str:
+    """The goodput in short intervals: p05, p50 and p95, of several flows the median of each."""
+    found = [stats for flow in seen if (stats := flow.goodput_over_time_mbps)]
+    each = ((stats.p05, stats.p50, stats.p95) for stats in found)
+    return " / ".join(number(float(np.median(values))) for values in zip(*each, strict=True))
+
+
+def classic(told: Sequence[Mapping[str, Any]]) -> str:
+    """How long, since when and how often flows took their path for classic: mean, least and sum of several."""
+    shares = [x for one in told if (x := number_at(one, "classic_detection", "share")) is not None]
+    if not shares:
+        return ""
+    flips = _total(told, "classic_detection", "flips")
+    afters = [x for one in told if (x := number_at(one, "classic_detection", "after_s")) is not None]
+    since = f", first after {min(afters):.1f} s, {_count(flips)} changes" if afters else ""
+    return f"{number(100 * float(np.mean(shares)))} %{since}"
 
 
 def media(told: Sequence[Mapping[str, Any]]) -> Iterable[tuple[str, str]]:

@@ -119,8 +119,9 @@ class Page:
         compared = any(view._run.pair is not None for view in shown)
         of = f", {' / '.join(self.sides)}" if compared else ""
         heading = ["Run", "Flow", f"Goodput, Mbit/s{of}", "Delay", *(f"{name}, ms" for name in compare.QUANTILES)]
-        rows = [row for view in shown for row in view._cells(plot, scale)]
-        return self.tabled([*heading, "Marks", "Links"], rows)
+        extras = sections.extras_of(sections.Section("", [view._run for view in shown]))
+        rows = [row for view in shown for row in view._cells([key for _, key in extras], plot, scale)]
+        return self.tabled([*heading, *(name for name, _ in extras), "Links"], rows)
 
     def tabled(self, heading: list[str], rows: list[list[str]]) -> Markup:
         """A table in the page's own markup; what is in a cell is text unless it is markup of ours."""
@@ -199,9 +200,10 @@ class View:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """The rows of the report's table: `label`, `kind` of delay, `goodput`, `rtt` (mean, p50, p95, p99), `marks`.
+        """The rows of the report's table: `label`, `kind` of delay, `goodput`, `rtt` (mean, p50, p95, p99), texts.
 
-        A cell has `a`, `b` of the measured run where there is one, and `diff`.
+        The texts are `marks`, `spread` of goodput over time, and `mode`: the share in classic mode. A cell has `a`, `b` of
+        the measured run where there is one, and `diff`.
         """
         return sections.table_rows(self._run)
 
@@ -258,12 +260,12 @@ class View:
         file = self._folder / name if self._folder else None
         return self._page.address(file) if file and file.is_file() else NOTHING
 
-    def _cells(self, plot: str, scale: str) -> Iterator[list[str]]:
+    def _cells(self, extras: list[str], plot: str, scale: str) -> Iterator[list[str]]:
         name, links = self.id, self.links(plot, scale)
         for row in self.rows or [{"label": "", "goodput": None, "kind": "", "rtt": None}]:
             delays = row["rtt"] or [None] * len(compare.QUANTILES)
             cells = [name, row["label"], markdown.cell(row["goodput"]), row["kind"], *map(markdown.cell, delays)]
-            yield [*cells, row.get("marks", ""), links]
+            yield [*cells, *(row.get(key, "") for key in extras), links]
             name, links = "", NOTHING
 
 
