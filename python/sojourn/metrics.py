@@ -376,11 +376,11 @@ def counted(source: Source, name: str, over: Window) -> float | None:
 
 
 def rate_over_time(source: Source, flow: str, step: float = 1.0) -> tuple[FloatArray, FloatArray]:
-    """Goodput in consecutive intervals of `step` seconds: their middles and Mbit/s."""
+    """Goodput in whole intervals of `step` seconds: their middles and Mbit/s."""
     t, total = finite(source, f"flow.{flow}.goodput_bytes")
     if t.size < 2:
         return np.empty(0), np.empty(0)
-    edges = np.arange(t[0], t[-1] + step / 2, step)
+    edges = np.arange(t[0], t[-1] + step * 1e-6, step)
     return edges[:-1] + step / 2, np.diff(np.interp(edges, t, total)) * 8e-6 / step
 
 

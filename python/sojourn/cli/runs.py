@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -32,7 +32,7 @@ from sojourn.cli.common import (
 from sojourn.notify import Notifier
 from sojourn.results import Run
 from sojourn.run import RESULTS, Engine, Outcome, execute, is_file, new_folder, on_linux, plan, select
-from sojourn.scenario import Scenario, to_toml
+from sojourn.scenario import Resolved, Scenario, to_toml
 from sojourn.text import harmless
 
 
@@ -90,8 +90,7 @@ def run(
     todo = plan(targets, overrides(set_), seed=seed, seeds=seeds, variant=variant)
     kernel = on_linux(todo) if engine == "linux" else None
     if not quiet:
-        for warning in dict.fromkeys(w for job in todo for w in job.scenario.warnings):
-            say(f"warning: {warning}")
+        _warn(job.scenario for job in todo)
     if dry:
         if as_json:
             print_json([{"id": job.id, "duration_s": job.duration_s} for job in todo])
@@ -227,11 +226,20 @@ def show(
     return OK
 
 
+def _warn(runs: Iterable[Resolved]) -> None:
+    """Each warning once; of the same one about many files the first, and how many there are."""
+    files: dict[str, list[str]] = {}
+    for warning in dict.fromkeys(warning for run in runs for warning in run.warnings):
+        files.setdefault(warning.partition(": ")[2], []).append(warning)
+    for found in files.values():
+        more = f" (and in {len(found) - 1} more)" if len(found) > 1 else ""
+        say(f"warning: {found[0]}{more}")
+
+
 def _shown(scenario: Scenario, settings: dict[str, str]) -> tuple[str, dict[str, Any]]:
     """A scenario as a file that makes the same runs, and as a document."""
     runs = scenario.expand(settings)
-    for warning in dict.fromkeys(warning for run in runs for warning in run.warnings):
-        say(f"warning: {warning}")
+    _warn(runs)
     if len(runs) == 1:
         return runs[0].text, {"scenario": runs[0].text}
     jobs = plan([scenario], settings)

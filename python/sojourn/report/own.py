@@ -10,7 +10,7 @@ import numpy as np
 
 from sojourn import metrics, results
 from sojourn.groups import groups
-from sojourn.report import panels
+from sojourn.path import pings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -118,10 +118,10 @@ def _quantities(run: Run) -> dict[str, dict[str, str]]:
             _of_flows([seen[name] for name in members if name in seen], [told.get(name, {}) for name in members])
         )
     over = run.summary.window_s if run.summary else None
-    for series in metrics.pings(run.ours):
+    for series, label in pings(run.ours).items():
         stats = metrics.Stats.of(metrics.inside(run.ours, series, over)) if over else None
         if stats:
-            found[ping_label(series)] = {"RTT p50 / p99, ms": _pair(stats.p50, stats.p99)}
+            found[ping_label(label)] = {"RTT p50 / p99, ms": _pair(stats.p50, stats.p99)}
     for queue in queues:
         median, tail = number_at(queue, "sojourn_ms", "p50"), number_at(queue, "sojourn_ms", "p99")
         # A queue in which nothing ever waited says nothing.
@@ -209,9 +209,8 @@ def read(path: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         return {}, []
 
 
-def ping_label(series: str) -> str:
-    """`ping NAME` of the series `ping.NAME.rtt`."""
-    name = panels.ping_name(series)
+def ping_label(name: str) -> str:
+    """`ping NAME`."""
     return name if name.startswith("ping") else f"ping {name}"
 
 

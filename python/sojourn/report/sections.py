@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from sojourn import compare, metrics, results, suites
+from sojourn import compare, metrics, path, results, suites
 from sojourn.compare import Comparison, Difference, Pair
 from sojourn.groups import groups
 from sojourn.report import across, capacity, own
@@ -488,13 +488,13 @@ def _media_rows(told: list[dict[str, Any]]) -> dict[str, list[Difference]]:
 
 
 def _lone_pings(run: Run) -> dict[str, list[Difference]]:
-    series = metrics.pings(run.ours)
+    series = path.pings(run.ours)
     over = run.summary.window_s if run.summary else (0.0, float("inf"))
     return {
-        "ping" if len(series) == 1 else own.ping_label(name): _alone(
+        "ping" if len(series) == 1 else own.ping_label(label): _alone(
             metrics.Stats.of(metrics.inside(run.ours, name, over))
         )
-        for name in series
+        for name, label in series.items()
     }
 
 
