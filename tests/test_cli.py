@@ -422,3 +422,19 @@ def test_every_command_has_help_with_an_example(core: FakeCore, capsys: Output) 
                  "clean", "import flent", "export flent"):  # fmt: skip
         assert call([*verb.split(), "--help"]) == 0
         assert f"sojourn {verb}" in capsys.readouterr().out.split("xample", 1)[1]
+
+
+def test_scales_of_each_run_are_separated_by_commas(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("file").write_text("")
+    for words, told in (
+        (["--scale", "fixed,var"], "--scale fixed,var: expected one scale; several with --each"),
+        (
+            ["--each", "--scale", "fixed,x"],
+            "--scale fixed,x: expected auto, fixed, var, or fixed,var with --each",
+        ),
+        (["--each", "--scale", "var,var"], "--scale var,var: expected auto"),
+        (["--max-rate", "0"], "--max-rate"),
+        (["--each", "-o", "file"], "--output file: expected a folder for the pictures of --each"),
+    ):
+        assert call(["plot", "out", *words]) == 2
+        assert told in capsys.readouterr().err
