@@ -243,7 +243,13 @@ def test_a_variant_stands_in_the_ids_unless_it_is_the_default(core: FakeCore, ca
         assert call(["run", "own.toml", "-s", "link.b.rate=1Mbit", "--variant", variant, "--dry"]) == 0
         assert capsys.readouterr().out.split() == [f"own~{variant}"]
     assert call(["list", "--variants", "bakeoff", "--json"]) == 0
-    assert [row["variant"] for row in json.loads(capsys.readouterr().out)] == ["as-intended", "as-published", "p0"]
+    assert [row["variant"] for row in json.loads(capsys.readouterr().out)] == [
+        "as-intended",
+        "as-published",
+        "p0",
+        "module",
+        "paced",
+    ]
 
 
 def test_patterns_that_name_a_suite_or_are_anchored_are_run(core: FakeCore, capsys: Output) -> None:
