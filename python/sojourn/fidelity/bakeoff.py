@@ -90,6 +90,8 @@ OVERRIDES: dict[str, dict[str, str]] = {
 #: Competition of two flows; from the first start to the end of one.
 W2 = (15.0, 65.0)
 WHOLE = (5.0, 65.0)
+#: Of the suite future.
+FUTURE = (10.0, 40.0)
 #: After a start, for 20 s.
 FIRST, SECOND = (5.0, 25.0), (15.0, 35.0)
 #: A first overshoot is over.
@@ -376,3 +378,14 @@ def _questions() -> Iterable[Row]:
     yield Row("B37", "peak", "C", f"{SEPTEMBER}: remarkably similar", _sce(2, "cubic", 80),
               "longest TCP RTT above the path's at its start, SCE's hosts over L4S's", "1",
               1.0, between(0.75, 1.25), m.quotient(peak, peak), others=(cubic,))  # fmt: skip
+    issue = f"{README}, issues: the perception that FQ can do harm to periodic bursty flows"
+    beside_4, beside_16 = ("future/classic-fq-harm/{}/" + f"beside-{bulk}/20ms" for bulk in (4, 16))
+    frame, video = m.last_of_a_burst("video", FUTURE), m.mean_goodput("video", FUTURE)
+    call = m.last_of_a_burst("call", FUTURE)
+    for part, quantity, measure, run, bound in (
+        ("frame", "delay of a video's frames beside four bulk flows", frame, beside_4, above(1)),
+        ("video", "goodput of a video that sends more than its fair share", video, beside_16, below(1)),
+        ("call", "delay of a call beside four bulk flows", call, beside_4, below(1)),
+    ):
+        yield Row("B38", part, "C", issue, run.format("fq_codel"), f"{quantity}, fq_codel over `flows 1`", "1",
+                  bound.text, bound, m.quotient(measure, measure), others=(run.format("codel1q"),))  # fmt: skip
