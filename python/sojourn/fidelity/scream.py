@@ -22,7 +22,7 @@ from sojourn.fidelity import measures as m
 from sojourn.fidelity.row import Measure, Result, Row, Tolerance, above, at_least, at_most, below, between, t1, t2, t3
 from sojourn.metrics import Source, Window
 from sojourn.suites import scream, scream_2024_10_28, scream_2024_10_31, scream_published
-from sojourn.suites.scream import ACCECN, CUBIC, HEADERS, NO_ACCECN, PAYLOAD, Table
+from sojourn.suites.scream import ACCECN, CUBIC, NO_ACCECN, PAYLOAD, Table
 
 ACTIVITY = "test activity 2024-10-28, SCReAM repository"
 RECORD = "test record 2024-10-31, SCReAM repository"
@@ -73,7 +73,22 @@ EXPLANATIONS: dict[str, str] = {
         for flows in range(1, scream.MAX_FLOWS + 1)
     },
     **dict.fromkeys(
-        (f"{row}{ACCECN}" for row in ("S4/", "S7/", "S9/step-", "S9/start-", "S9/one-", "S9/four-")), IN_L_QUEUE
+        (
+            f"{row}{ACCECN}"
+            for row in (
+                "S4/",
+                "S7/",
+                "S9/step-",
+                "S9/start-",
+                "S9/one-",
+                "S9/four-",
+                "S14/least-",
+                "S14/rtt-",
+                "S16/fixed-",
+                "S17/2ms-",
+            )
+        ),
+        IN_L_QUEUE,
     ),
     **dict.fromkeys((f"S2/50ms/{flows}" for flows in (2, 3, 4)), DAYS.format("43, 35 and 30 (S5)")),
     "S1/0.25ms/4": DAYS.format("no such cell; microbursts of 0.5 and 1 ms have 30"),
@@ -89,7 +104,7 @@ EXPLANATIONS: dict[str, str] = {
 
 #: RTP bytes over payload bytes of a full packet: what the tool's own transmit rate counts.
 RTP = (PAYLOAD + 12) / PAYLOAD
-IP = (PAYLOAD + HEADERS) / PAYLOAD
+IP = scream.IP_PER_PAYLOAD
 #: The tool alone on model M (`scream.md` 7.4): Mbit/s of RTP, by table and row.
 MODEL_M = {
     (scream_2024_10_28.NAME, "test1"): {"0.25ms": 70.1, "0.5ms": 71.8, "1ms": 65.8, "2ms": 43.5},
@@ -205,9 +220,7 @@ def _cells_of(table: Table) -> list[Cell]:
     ]
 
 
-def _over(
-    cells: Sequence[Cell], of: Callable[[Sequence[float], Sequence[Cell]], float]
-) -> Measure:
+def _over(cells: Sequence[Cell], of: Callable[[Sequence[float], Sequence[Cell]], float]) -> Measure:
     """A number over the rates of all cells; none if one is missing."""
 
     def measure(*sources: Source) -> float | None:

@@ -53,6 +53,7 @@ START = "How fast is the ramp-up?"
 DOCSIS = "Does SCReAM share a cable modem's queue with Prague?"
 #: Bytes of IP, UDP and RTP headers, and of payload in a full packet.
 HEADERS, PAYLOAD = 40, 1360
+IP_PER_PAYLOAD = (PAYLOAD + HEADERS) / PAYLOAD
 #: The share of the link that each flow would have, by the number of TCP flows.
 FAIR_MBPS = (100, 50, 33, 25, 20)
 # Processes on laptops do not start on the microsecond.
