@@ -382,6 +382,22 @@ def point_latest(root: Path) -> None:
     fresh.replace(link)
 
 
+def newest(root: Path) -> Path | None:
+    """The result set below `root` that has the run which finished last, or `root` if that is no set's; None: no run."""
+
+    def written_at(folder: Path) -> float:
+        try:
+            return (folder / MANIFEST).stat().st_mtime
+        except OSError:  # removed in between
+            return 0.0
+
+    for folder in sorted(run_folders(root), key=written_at, reverse=True):
+        if _whole(Run(folder)):
+            inside = folder.relative_to(root).parts
+            return root / inside[0] if inside else root
+    return None
+
+
 def clean(root: Path, *, everything: bool, dry: bool) -> list[Path]:
     """Removes unfinished work, incomplete runs or all runs below `root`; returns what went."""
     unfinished = sorted(root.glob(f"**/{IN_PROGRESS}*"))

@@ -202,8 +202,8 @@ class View:
     def rows(self) -> list[dict[str, Any]]:
         """The rows of the report's table: `label`, `kind` of delay, `goodput`, `rtt` (mean, p50, p95, p99), texts.
 
-        The texts are `marks`, `spread` of goodput over time, and `mode`: the share in classic mode. A cell has `a`, `b` of
-        the measured run where there is one, and `diff`.
+        The texts are `marks`, `spread` of goodput over time, and `mode`: the share in classic mode. A cell has `a`, `b`
+        of the measured run where there is one, and `diff`.
         """
         return sections.table_rows(self._run)
 
