@@ -57,6 +57,8 @@ OF_THE_ERA = {
     "accecn_edge_acks",
     "reader_acks",
     "tso_defer_soon",
+    "tso_buffers",
+    "drs_exact",
     "frto",
     "undo",
 }

@@ -61,6 +61,8 @@ pub(crate) fn tcp(
             push_bursts: flag!(push_bursts),
             ack_pushed: flag!(ack_pushed),
             tso_defer_soon: flag!(tso_defer_soon),
+            tso_buffers: flag!(tso_buffers),
+            drs_exact: flag!(drs_exact),
             accecn_edge_acks: flag!(accecn_edge_acks),
             reader_acks: flag!(reader_acks),
             frto: flag!(frto),

@@ -185,6 +185,8 @@ fn tcp(tcp: &Tcp) -> TcpTable {
         push_bursts: tcp.kernel.push_bursts,
         ack_pushed: tcp.kernel.ack_pushed,
         tso_defer_soon: tcp.kernel.tso_defer_soon,
+        tso_buffers: tcp.kernel.tso_buffers,
+        drs_exact: tcp.kernel.drs_exact,
         accecn_edge_acks: tcp.kernel.accecn_edge_acks,
         reader_acks: tcp.kernel.reader_acks,
         frto: tcp.kernel.frto,

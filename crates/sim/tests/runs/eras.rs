@@ -77,6 +77,8 @@ fn every_era_and_every_flag_runs_and_fills_a_fifo() {
         ("comp_sack_slack", "100us"),
         ("ace", "least"),
         ("tso_defer_soon", "false"),
+        ("tso_buffers", "false"),
+        ("drs_exact", "false"),
         ("accecn_edge_acks", "false"),
         ("frto", "false"),
         ("undo", "false"),

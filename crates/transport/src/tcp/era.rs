@@ -88,6 +88,12 @@ pub struct Kernel {
     /// A burst waits to grow only if the next ACK is expected within a millisecond, not whenever half an RTT
     /// has passed since the oldest segment outstanding was sent (6.18 `tcp_tso_should_defer`).
     pub tso_defer_soon: bool,
+    /// A burst that reaches the end of a buffer in the write queue is completed from the next one and does
+    /// not wait (6.10 `tcp_grow_skb`).
+    pub tso_buffers: bool,
+    /// Dynamic right-sizing takes a smaller RTT sample as it is, and its window is not 16 segments above what was
+    /// read (6.16 `tcp_rcv_rtt_update`, `tcp_rcv_space_adjust`).
+    pub drs_exact: bool,
     /// Forward RTO recovery (RFC 5682, `tcp_frto`).
     pub frto: bool,
     /// Reductions that prove spurious are taken back (RFC 4015 by timestamps, RFC 3708 by D-SACK).
@@ -111,6 +117,8 @@ impl Era {
             accecn_edge_acks: false,
             reader_acks: false,
             tso_defer_soon: false,
+            tso_buffers: false,
+            drs_exact: false,
             frto: true,
             undo: true,
         };
@@ -140,6 +148,8 @@ impl Era {
                 accecn_edge_acks: true,
                 reader_acks: true,
                 tso_defer_soon: true,
+                tso_buffers: true,
+                drs_exact: true,
                 ..v6
             },
         }
@@ -172,6 +182,8 @@ mod tests {
         assert_eq!([old, v5_15, v6, v7].map(|k| k.ack_pushed), [false, false, true, true]);
         assert_eq!([old, v5_15, v6, v7].map(|k| k.accecn_edge_acks), [false, false, false, true]);
         assert_eq!([old, v5_15, v6, v7].map(|k| k.tso_defer_soon), [false, false, false, true]);
+        assert_eq!([old, v5_15, v6, v7].map(|k| k.tso_buffers), [false, false, false, true]);
+        assert_eq!([old, v5_15, v6, v7].map(|k| k.drs_exact), [false, false, false, true]);
         assert_eq!((v6.ace, v6.comp_sack_rtt_percent), (old.ace, old.comp_sack_rtt_percent));
         assert_eq!((v6.hystart, v6.prr, v6.tso_rtt_log), (v7.hystart, v7.prr, v7.tso_rtt_log));
         assert!([old, v5_15, v6, v7].iter().all(|k| k.frto && k.undo));
