@@ -7,6 +7,7 @@ use crate::file::File;
 use crate::resolve::resolve;
 use crate::scenario::Scenario;
 use crate::sweep::{self, Axes, Axis};
+use crate::sysctl;
 use crate::text::{bare_number_warnings, byte_rate_warnings};
 use crate::traces::read_traces;
 
@@ -80,6 +81,7 @@ pub fn expand(
 
 /// What a document without sweep describes.
 fn scenario(doc: &mut Doc) -> Result<Scenario, ScenarioError> {
+    sysctl::lower(doc)?;
     let mut file = read::<File>(doc)?;
     read_traces(doc, &mut file)?;
     resolve(doc, &file)
