@@ -132,8 +132,8 @@ def check(resolved: Resolved) -> None:
 
 def _mtu(document: Mapping[str, Any]) -> int:
     """The MTU of all devices."""
-    flows = document.get("flow", [])
-    return max([int(flow.get("tcp", document["tcp"])["mtu"]) for flow in flows] or [int(document["tcp"]["mtu"])])
+    tcp = document["tcp"]
+    return max(int(flow.get("tcp", tcp).get("mtu", 1500)) for flow in document.get("flow") or [{}])
 
 
 def _check_link(key: str, way: Mapping[str, Any]) -> None:

@@ -9,6 +9,7 @@ use sojourn_core::{Bytes, Dur};
 
 use crate::kernel::{AceFlag, CwndLimitedFlag, HystartFlag, PrrFlag};
 use crate::sweep::Sweep;
+use crate::sysctl::Sysctls;
 use crate::text::{Quantity, RateOrNone, Tos};
 
 type Time = Quantity<Dur>;
@@ -198,6 +199,9 @@ pub(crate) struct TcpTable {
     /// Kernel era of the endpoint; default "2020".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) era: Option<EraName>,
+    /// Settings under the kernel's names, such as `{ tcp_ecn = 3 }`, which stand for keys of this table.
+    #[serde(skip_serializing)]
+    pub(crate) sysctl: Option<Sysctls>,
     /// ECN negotiation and feedback; default what the controller needs, or else "accecn".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ecn: Option<EcnName>,

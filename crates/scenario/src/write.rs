@@ -160,6 +160,7 @@ fn tcp(tcp: &Tcp) -> TcpTable {
             Era::E6 => EraName::E6,
             Era::E7 => EraName::E7,
         }),
+        sysctl: None,
         ecn: Some(match tcp.ecn {
             EcnMode::AccEcn => EcnName::AccEcn,
             EcnMode::Rfc3168 => EcnName::Rfc3168,
