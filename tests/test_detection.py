@@ -63,7 +63,9 @@ def test_the_screen_the_table_and_the_report_have_both(
     path = runs["classic"].path
     folder = path.parent
     assert call(["show", str(path)]) == 0
-    assert "prague: took the path for a classic queue's 100.0 % of the time, first" in capsys.readouterr().out
+    assert "prague: in classic mode 100.0 % of the time, first after " in capsys.readouterr().out
+    assert call(["show", str(runs["l4s"].path)]) == 0
+    assert "prague: never in classic mode" in capsys.readouterr().out
     assert call(["show", str(path), "--full"]) == 0
     shown = capsys.readouterr().out
     assert "flows.prague.goodput_over_time_mbps.p05" in shown and "flows.prague.classic_detection.flips" in shown

@@ -221,8 +221,9 @@ def _modes(flows: Sequence[FlowRow]) -> list[str]:
     for flow in flows:
         if flow.classic:
             share, flips, after = flow.classic
-            since = "" if after is None else f", first {after:.1f} s after its start, {flips} changes"
-            notes.append(f"{flow.name}: took the path for a classic queue's {_percent(share)} of the time{since}")
+            changes = f"{flips} change{'' if flips == 1 else 's'}"
+            text = f"in classic mode {_percent(share)} of the time, first after {after or 0:.1f} s, {changes}"
+            notes.append(f"{flow.name}: {'never in classic mode' if after is None else text}")
     return notes
 
 

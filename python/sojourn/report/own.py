@@ -171,8 +171,10 @@ def classic(told: Sequence[Mapping[str, Any]]) -> str:
         return ""
     flips = _total(told, "classic_detection", "flips")
     afters = [x for one in told if (x := number_at(one, "classic_detection", "after_s")) is not None]
-    since = f", first after {min(afters):.1f} s, {_count(flips)} changes" if afters else ""
-    return f"{number(100 * float(np.mean(shares)))} %{since}"
+    if not afters:
+        return "never"
+    changes = f"{_count(flips)} change{'' if flips == 1 else 's'}"
+    return f"{number(100 * float(np.mean(shares)))} %, first after {min(afters):.1f} s, {changes}"
 
 
 def media(told: Sequence[Mapping[str, Any]]) -> Iterable[tuple[str, str]]:
