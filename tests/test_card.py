@@ -129,6 +129,8 @@ ALONE = {"5.1.3", "6.3", "7.1"}
         (scenario("cake bandwidth 50Mbit sce", BULK), ALONE),
         (scenario("pfifo", BULK), {"5.1.2", "5.1.3", "5.3.2", "6.1", "6.3"}),
         (scenario("dualpi2", {**BULK, "flows": 2}), ALONE | {"5.1.4"}),
+        (scenario("dualpi2", BULK, {**BULK, "name": "back", "direction": "up"}), ALONE),
+        (scenario("dualpi2", {**BULK, "app": "rrul_be", "flows": 2}), ALONE),
         (scenario("dualpi2", BULK, {**BULK, "name": "web", "app": "short load 4Mbit"}), ALONE | {"5.1.5"}),
         (scenario("dualpi2", BULK, {**CUBIC, "app": "short load 4Mbit"}), {"5.2.3", "7.1"}),
         (scenario("dualpi2", BULK, CUBIC), {"5.2.1", "7.1"}),

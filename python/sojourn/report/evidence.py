@@ -45,9 +45,10 @@ class Facts:
 
     @property
     def several(self) -> bool:
-        """Whether the controller has more than one long flow."""
+        """Whether the controller has more than one long flow, all in one direction, so that they share a queue."""
         flows = [flow for flow in self._flows if named(flow) == self.controller and app(flow) not in SHORT]
-        return sum(int(flow.get("flows", 1)) for flow in flows) > 1 or any(app(f).startswith("rrul") for f in flows)
+        ways = {"both" if app(flow).startswith("rrul") else flow.get("direction", "down") for flow in flows}
+        return sum(int(flow.get("flows", 1)) for flow in flows) > 1 and len(ways) == 1 and "both" not in ways
 
     @property
     def alone(self) -> bool:
