@@ -57,6 +57,7 @@ OF_THE_ERA = {
     "accecn_edge_acks",
     "reader_acks",
     "tso_defer_soon",
+    "paws",
     "frto",
     "undo",
 }

@@ -254,6 +254,9 @@ pub(crate) struct TcpTable {
     /// A burst waits to grow only if the next ACK is expected within 1 ms; default the era's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) tso_defer_soon: Option<bool>,
+    /// Discard what its timestamp shows to be overtaken (PAWS, RFC 7323 5); default true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) paws: Option<bool>,
     /// Forward RTO recovery, `tcp_frto`; default true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) frto: Option<bool>,

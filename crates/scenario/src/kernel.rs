@@ -34,6 +34,8 @@ pub struct KernelFlags {
     pub reader_acks: Option<bool>,
     /// Bursts wait for an ACK that is expected within 1 ms only.
     pub tso_defer_soon: Option<bool>,
+    /// PAWS.
+    pub paws: Option<bool>,
     /// `tcp_frto`.
     pub frto: Option<bool>,
     /// Undo of spurious reductions.

@@ -63,6 +63,7 @@ pub(crate) fn tcp(
             tso_defer_soon: flag!(tso_defer_soon),
             accecn_edge_acks: flag!(accecn_edge_acks),
             reader_acks: flag!(reader_acks),
+            paws: flag!(paws),
             frto: flag!(frto),
             undo: flag!(undo),
         },

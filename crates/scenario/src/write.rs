@@ -187,6 +187,7 @@ fn tcp(tcp: &Tcp) -> TcpTable {
         tso_defer_soon: tcp.kernel.tso_defer_soon,
         accecn_edge_acks: tcp.kernel.accecn_edge_acks,
         reader_acks: tcp.kernel.reader_acks,
+        paws: tcp.kernel.paws,
         frto: tcp.kernel.frto,
         undo: tcp.kernel.undo,
         mtu: Some(tcp.mtu),

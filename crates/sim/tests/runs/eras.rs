@@ -78,6 +78,7 @@ fn every_era_and_every_flag_runs_and_fills_a_fifo() {
         ("ace", "least"),
         ("tso_defer_soon", "false"),
         ("accecn_edge_acks", "false"),
+        ("paws", "false"),
         ("frto", "false"),
         ("undo", "false"),
     ];
