@@ -26,7 +26,7 @@ demo: build ## run the 59 L4S runs of ect1 and write report.html beside measured
 test: build ## all Rust and Python tests, with their counts
 	@$(BIN)/python tests/counts.py
 
-lint: build ## formatting, clippy, ruff, mypy, known answers, man pages
+lint: build ## formatting, clippy, ruff, mypy, known answers, man pages, table of documents
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	$(BIN)/ruff check
@@ -34,6 +34,7 @@ lint: build ## formatting, clippy, ruff, mypy, known answers, man pages
 	$(BIN)/mypy
 	$(BIN)/python tests/kat.py --check
 	$(BIN)/python tests/man.py --check
+	$(BIN)/python tests/documents.py --check
 	@if command -v cargo-deny >/dev/null; then cargo deny --offline check licenses bans sources; \
 	 else echo "skipped: cargo deny (not installed)"; fi
 

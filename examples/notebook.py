@@ -38,7 +38,7 @@ f"{len(t_s)} samples; the smoothed RTT was at most {rtt_ms.max():.0f} ms"
 
 # %% [markdown]
 # ## Three queues
-# A dozen columns for each run; `summary(full=True)` has every number.
+# The columns that matter, for each run; `summary(full=True)` has every number.
 
 # %%
 queues = {"fifo": "pfifo limit 200", "fq_codel": "fq_codel", "dualpi2": "dualpi2"}

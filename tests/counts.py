@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 
 CARGO = ["cargo", "test", "--workspace", "--locked", "--no-fail-fast"]
 # Work is stolen because a few tests, those with a real kernel, take nearly all the time.
@@ -17,13 +18,16 @@ PYTHON_RESULT = re.compile(r"(\d+) (passed|failed|error|skipped)")
 
 def run(command: list[str]) -> tuple[int, list[str]]:
     print("$", " ".join(command[-5:]), flush=True)
+    began = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     assert process.stdout is not None
     lines = []
     for line in process.stdout:
         print(line, end="", flush=True)
         lines.append(line)
-    return process.wait(), lines
+    code = process.wait()
+    print(f"stage {command[0].rpartition('/')[2]}: {time.monotonic() - began:.0f} s", flush=True)
+    return code, lines
 
 
 def main() -> int:

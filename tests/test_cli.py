@@ -243,7 +243,12 @@ def test_a_variant_stands_in_the_ids_unless_it_is_the_default(core: FakeCore, ca
         assert call(["run", "own.toml", "-s", "link.b.rate=1Mbit", "--variant", variant, "--dry"]) == 0
         assert capsys.readouterr().out.split() == [f"own~{variant}"]
     assert call(["list", "--variants", "bakeoff", "--json"]) == 0
-    assert [row["variant"] for row in json.loads(capsys.readouterr().out)] == ["as-intended", "as-published", "p0"]
+    assert [row["variant"] for row in json.loads(capsys.readouterr().out)] == [
+        "as-intended",
+        "as-published",
+        "p0",
+        "paced",
+    ]
 
 
 def test_patterns_that_name_a_suite_or_are_anchored_are_run(core: FakeCore, capsys: Output) -> None:
@@ -409,6 +414,31 @@ def test_show_prints_the_table_of_a_run_and_with_full_its_scenario_too(scenario:
     assert capsys.readouterr().out.count('"schema": "sojourn/show/1"') == 2
 
 
+def test_show_without_a_path_is_the_newest_results(scenario: Write, capsys: Output) -> None:
+    for words in ([], ["latest"], ["--log", "teardown"]):
+        assert call(["show", *words]) == 2
+        assert "sojourn: results: no finished run in it; `sojourn run` makes one" in capsys.readouterr().err
+    for folder, at in (("late", 200), ("early", 100), ("partial", 300)):
+        call(["run", scenario(folder), "-o", f"results/{folder}"])
+        manifest = Path(f"results/{folder}/{folder}/manifest.json")
+        if folder == "partial":
+            manifest.write_text(manifest.read_text().replace('"complete": true', '"complete": false'))
+        os.utime(manifest, (at, at))
+    capsys.readouterr()
+    for words, told in (
+        ([], "next: sojourn plot results/late/late"),
+        (["latest"], "next: sojourn plot results/late/late"),
+        (["--full"], 'name = "late"'),
+        (["--log", "teardown"], "# late\n"),
+    ):
+        assert call(["show", *words]) == 0
+        assert told in capsys.readouterr().out
+    call(["run", scenario("here"), "-o", "latest"])
+    capsys.readouterr()
+    assert call(["show", "latest"]) == 0
+    assert "sojourn plot latest/here" in capsys.readouterr().out
+
+
 def test_algorithms_are_listed_and_explained(core: FakeCore, capsys: Output) -> None:
     assert call(["qdisc"]) == call(["cc", "codel"]) == call(["app", "codel"]) == 0
     assert call(["qdisc", "--json"]) == 0
@@ -422,3 +452,19 @@ def test_every_command_has_help_with_an_example(core: FakeCore, capsys: Output) 
                  "clean", "import flent", "export flent"):  # fmt: skip
         assert call([*verb.split(), "--help"]) == 0
         assert f"sojourn {verb}" in capsys.readouterr().out.split("xample", 1)[1]
+
+
+def test_scales_of_each_run_are_separated_by_commas(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("file").write_text("")
+    for words, told in (
+        (["--scale", "fixed,var"], "--scale fixed,var: expected one scale; several with --each"),
+        (
+            ["--each", "--scale", "fixed,x"],
+            "--scale fixed,x: expected auto, fixed, var, or fixed,var with --each",
+        ),
+        (["--each", "--scale", "var,var"], "--scale var,var: expected auto"),
+        (["--max-rate", "0"], "--max-rate"),
+        (["--each", "-o", "file"], "--output file: expected a folder for the pictures of --each"),
+    ):
+        assert call(["plot", "out", *words]) == 2
+        assert told in capsys.readouterr().err

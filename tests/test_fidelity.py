@@ -40,8 +40,8 @@ def test_every_row_is_there_once() -> None:
     assert list(dict.fromkeys(row.id for row in fidelity.ROWS)) == [
         *(f"X{number}" for number in range(1, 8)),
         *(f"B{number}" for number in range(1, 35)),
-        *(f"E{number}" for number in range(1, 32)),
-        *(f"H{number}" for number in range(1, 9)),
+        *(f"E{number}" for number in range(1, 37)),
+        *(f"H{number}" for number in range(1, 10)),
         *(f"K{number}" for number in range(1, 8)),
         *(f"S{number}" for number in range(1, 14)),
     ]

@@ -25,7 +25,7 @@ def test_the_notebook_runs_from_the_first_cell_to_the_last(tmp_path: Path, monke
     assert "sojourn_p99_ms" in together._repr_html_()
     waits = dict(zip(table["id"], table["sojourn_p99_ms"], strict=True))
     assert waits["fq_codel"] < waits["dualpi2"] < waits["fifo"]
-    assert len(table.columns) == 12
+    assert len(table.columns) == 15
     assert together.summary(full=True).width > 100
     assert made["spread"].len() == 5
 

@@ -187,6 +187,94 @@ def test_the_window_of_a_distribution_is_the_scenarios(ours: Source, tmp_path: P
     assert "from 30 to 40 s" in drawn([own], "ping_cdf").axes[0].get_xlabel()
 
 
+PINGED = """
+[[link]]
+name = "bneck"
+rate = "50Mbit"
+shaper = "htb"
+qdisc = "dualpi2"
+ingress = ["netem delay 10ms"]
+delay = "0ns"
+reverse = { rate = "50Mbit", shaper = "htb", qdisc = "dualpi2", ingress = ["netem delay 10ms"], delay = "0.6ms" }
+
+[[flow]]
+name = "cubic"
+
+[[ping]]
+name = "icmp"
+tos = "0x00"
+
+[[ping]]
+name = "l4s"
+tos = "0x01"
+"""
+
+
+def with_scenario(run: Source, folder: Path, text: str = PINGED) -> Made:
+    series = {name: run.series(name) for name in run.names()}
+    series["ping.l4s.rtt"] = series["ping.icmp.rtt"][0], series["ping.icmp.rtt"][1] - 0.3
+    (folder / "scenario.toml").write_text(text)
+    made = Made("mine", series)
+    made.path = folder
+    return made
+
+
+def test_above_a_run_stand_its_queue_rate_and_rtt(ours: Source, tmp_path: Path) -> None:
+    run = with_scenario(ours, tmp_path)
+    for name in ("rate", "tcp_delivery_with_rtt", "upload_with_ping_and_tcp_rtt", "ping_cdf"):
+        assert drawn([run], name).axes[0].get_title(loc="left") == (
+            "mine\nqueue htb(50Mbit)+dualpi2, rate 50 Mbit/s, RTT 20.6 ms"
+        )
+
+
+def test_every_ping_is_drawn_and_says_how_it_is_marked(ours: Source, tmp_path: Path) -> None:
+    run = with_scenario(ours, tmp_path)
+    for name in ("tcp_delivery_with_rtt", "upload_with_ping_and_tcp_rtt"):
+        figure = drawn([run], name)
+        labels = [text for text in said(figure) if text.startswith("ICMP RTT")]
+        assert labels == ["ICMP RTT icmp ping", "ICMP RTT l4s ping, ECT(1)"]
+        lines = {line.get_label(): line for line in figure.axes[1].get_lines()}
+        assert len({lines[label].get_color() for label in labels}) == 2
+        assert float(np.max(np.asarray(lines[labels[1]].get_ydata()))) == pytest.approx(20.7)
+    assert said(drawn([run], "rtt"))[-2:] == ["icmp ping", "l4s ping, ECT(1)"]
+    assert "ICMP RTT, ours" in said(drawn([ours], "upload_with_ping_and_tcp_rtt"))
+
+
+def test_axes_end_where_the_user_says(ours: Source, tmp_path: Path) -> None:
+    limits = plot.Limits(rate_mbps=80, delay_ms=60)
+    for name in ("tcp_delivery_with_rtt", "upload_with_ping_and_tcp_rtt"):
+        figure = drawn([ours], name)
+        limits.apply(figure)
+        assert [ax.get_ylim()[1] for ax in figure.axes] == [80, 60]
+    figure = drawn([ours], "ping_cdf")
+    limits.apply(figure)
+    assert figure.axes[0].get_xlim()[1] == 60
+    assert figure.axes[0].get_ylim()[1] == pytest.approx(1.02)
+    figure = drawn([with_queue(ours)])
+    before = [ax.get_ylim()[1] for ax in figure.axes]
+    limits.apply(figure)
+    assert [ax.get_ylim()[1] for ax in figure.axes] == [80, 60, 60, *before[3:]]
+    with pytest.raises(plot.PlotError, match=r"--max-delay 15: expected more than 20 ms, where the axis begins"):
+        plot.Limits(delay_ms=15).apply(drawn([ours], "tcp_delivery_with_rtt"))
+
+
+def test_each_run_has_a_picture_for_each_scale(tmp_path: Path) -> None:
+    near, far = S2_STEM, S2_STEM.replace("20ms", "80ms")
+    files = [write_flent(tmp_path / f"{stem}.flent.gz", flent_document()) for stem in (near, far)]
+    made = plot.plot_each(list(map(str, files)), tmp_path / "out", scales=["fixed", "var"])
+    stem = "ect1-l4s-s2-twoflow-cubic-vs-prague-dualpi2"
+    names = [f"{stem}-{ms}ms_{kind}.png" for ms in (20, 80) for kind in ("fixed", "var")]
+    assert [path.name for path in made if not isinstance(path, plot.PlotError)] == names
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(names)
+    limits = plot.Limits(delay_ms=70)
+    figure = "tcp_delivery_with_rtt"
+    good, bad = plot.plot_each(list(map(str, files)), tmp_path / "out", plot=figure, limits=limits, form="svg")
+    assert not isinstance(good, plot.PlotError)
+    assert str(bad).endswith("80ms: --max-delay 70: expected more than 80 ms, where the axis begins")
+    with pytest.raises(plot.PlotError, match="expected one run for each picture, found ect1/.* and ect1/"):
+        next(plot.plot_each([str(files[0])] * 2, tmp_path / "out"))
+
+
 def with_queue(run: Source) -> Made:
     series = {name: run.series(name) for name in run.names()}
     t = np.arange(0, 50, 0.05)

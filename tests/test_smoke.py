@@ -90,6 +90,7 @@ COMMANDS = (
     "export flent results/a -o flent",
     "compare results/a results/b",
     "report results/a --markdown -o report.md",
+    "plot results/a --each --scale fixed,var -o plots",
     f"show {SHORT}",
     "tc smoke.toml",
     "qdisc",
@@ -129,6 +130,20 @@ def test_verb_succeeds_and_says_something(folder: Path, command: str) -> None:
     done = sojourn(folder, *command.split())
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
+
+
+def test_every_link_of_the_example_template_leads_to_a_file(folder: Path) -> None:
+    example = Path(__file__).resolve().parents[1] / "examples/README.md.j2"
+    done = sojourn(folder, "report", "results/a", "--template", str(example), "-o", "page/README.md")
+    assert (done.returncode, done.stderr) == (0, "")
+    text = (folder / "page/README.md").read_text()
+    links = re.findall(r"\]\(([^)#]+)\)", text)
+    for ending in (".svg", ".setup.log", ".teardown.log", "/queue.json", "/series.parquet"):
+        assert len({link for link in links if link.endswith(ending)}) == 2, ending
+    assert all((folder / "page" / link).is_file() for link in links)
+    assert "| smoke | a |" in text
+    assert "dualpi2" in (folder / "page/README_files/smoke.teardown.log").read_text()
+    assert "queue htb(20Mbit)+dualpi2, rate 20 Mbit/s, RTT 10 ms" in text
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 from sojourn import Scenario
 from sojourn.cli import call
 from sojourn.tc import Script, build, spell
+from sojourn.tc_interface import build_on
 
 pytestmark = pytest.mark.engine
 ROOT = Path(__file__).parent.parent
@@ -66,6 +67,22 @@ at = "2s"
 """
 
 SLOT = "netem delay 200us slot 800us 10ms packets 42 limit 512"
+
+# Policers on what arrives and on what leaves, both ways.
+POLICED = """
+name = "policed"
+duration = "2s"
+[[link]]
+name = "bneck"
+rate = "100Mbit"
+shaper = "htb"
+qdisc = "pfifo limit 1000"
+ingress = ["police rate 10Mbit burst 30kb drop"]
+delay = "10ms"
+[[flow]]
+name = "f"
+cc = "cubic"
+"""
 
 # Words whose spelling differs between us and tc, and the larger grammars.
 MAINLINE = [
@@ -208,3 +225,41 @@ def test_a_size_table_stands_at_the_root() -> None:
     commands = script(text).text()
     assert "mid-bneck tc qdisc add dev right root handle 1: stab overhead 38 mpu 84 htb default 1\n" in commands
     assert "parent 1:1 handle 2: stab" not in commands
+
+
+def test_the_bottleneck_on_an_interface_is_what_arrives_at_it_with_the_whole_delay_on_its_egress() -> None:
+    resolved = Scenario(EVERYTHING).resolve()
+    lines = build_on(resolved, "eth0", "ifb0").lines
+    for command in (
+        # 10 ms each way at the bottleneck, 5 ms before the access link.
+        "tc qdisc add dev eth0 root handle 1: netem delay 25ms limit 1000000",
+        "tc qdisc add dev eth0 parent 1:1 handle 2: cake bandwidth 50Mbit besteffort",
+        "tc class add dev ifb0 parent 1: classid 1:1 htb burst 3000b rate 50Mbit ceil 50Mbit",
+        "tc qdisc add dev ifb0 parent 1:1 handle 2: dualpi2 memlimit 102400 step_thresh 2ms",
+        "tc filter add dev eth0 parent ffff: matchall action mirred egress redirect dev ifb0",
+        "tc class change dev ifb0 parent 1: classid 1:1 htb burst 3000b rate 5Mbit ceil 5Mbit",
+        "tc qdisc change dev eth0 root handle 1: netem delay 45ms limit 1000000",
+    ):
+        assert command in lines, command
+    sending = build_on(resolved, "eth0").lines
+    assert "tc qdisc add dev eth0 parent 2:1 handle 3: dualpi2 memlimit 102400 step_thresh 2ms" in sending
+    assert not any("ifb" in line for line in sending if not line.startswith("#"))
+
+
+def test_a_real_kernel_takes_the_commands_for_an_interface(tmp_path: Path) -> None:
+    setup = "set -e\nip link add eth9 type veth peer name peer9\nip link set eth9 up\nip link set peer9 up\n"
+    text = setup
+    for scenario in (EVERYTHING, POLICED):
+        for ingress in ("ifb9", None):
+            built = build_on(Scenario(scenario).resolve(), "eth9", ingress).text()
+            text += "\n".join(line for line in built.splitlines() if "then exit" not in line) + "\n"
+            text += "tc qdisc show dev eth9\n" + ("tc qdisc show dev ifb9\n" if ingress else "") + "echo BUILT\n"
+    # A policer on what leaves a device, and an ifb for what arrives at it.
+    both = POLICED.replace('rate = "100Mbit"\nshaper = "htb"', "").replace(
+        "pfifo limit 1000", "police rate 9Mbit burst 9kb"
+    )
+    text += script(both).text().replace('if [ "${1-}" = build ]; then exit; fi', "echo BUILT")
+    done = inside(tmp_path, text)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("BUILT") == 5
+    assert "qdisc clsact" in done.stdout

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from sojourn import metrics, results
 from sojourn.cli import call
+from synthetic import Made
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,3 +76,12 @@ def test_time_in_a_queue_is_told_by_flow_side_and_window(run: results.Run) -> No
     assert metrics.sojourn(run, "bneck.reverse", side="L", window="late") is not None
     with pytest.raises(ValueError, match="a flow or a side"):
         metrics.sojourn(run, "bneck", flow="a", side="L")
+
+
+def test_the_last_second_of_a_rate_is_whole() -> None:
+    """A flow of 8 Mbit/s that ends 0.6 s into a second has 8 in every interval, not 4.8 in a last one."""
+    t = np.arange(0, 4.65, 0.05)
+    run = Made("short", {"flow.a.goodput_bytes": (t, 1e6 * t)})
+    at, rates = metrics.rate_over_time(run, "a")
+    assert at == pytest.approx([0.5, 1.5, 2.5, 3.5])
+    assert rates == pytest.approx([8.0, 8.0, 8.0, 8.0])

@@ -55,6 +55,9 @@ class FlowRow:
     """Share of UDP packets that did not arrive."""
     answered: tuple[int, int] | None = None
     """Of a ping: replies, requests."""
+    classic: tuple[float, int, float | None] | None = None
+    """Of a detector of classic queues: share of the window in classic mode, changes of mode in the run, seconds from
+    the flow's start until the first, None if it never was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,8 @@ class Glance:
     flows: list[FlowRow]
     """Flows in the order of the scenario, copies grouped, and then pings."""
     queues: list[QueueRow]
+    over_time_mbps: tuple[float | None, float | None, float | None] = (None, None, None)
+    """Of all flows together: p05, p50 and p95 of the goodput in short intervals."""
 
     @classmethod
     def of(cls, run: Run) -> Glance:
@@ -111,6 +116,10 @@ class Glance:
                 *map(_ping, _named(summary.get("pings"))),
             ],
             queues=[_queue(queue) for queue in run.queues if isinstance(queue, Mapping)],
+            over_time_mbps=tuple(  # type: ignore[arg-type]
+                _number(summary, "metrics", "throughput", "goodput_over_time_mbps", key)
+                for key in ("p05", "p50", "p95")
+            ),
         )
 
     def with_pings_joined(self) -> list[FlowRow]:
@@ -157,6 +166,7 @@ class Glance:
         return {
             "id": self.id,
             "goodput_mbps": self.goodput_mbps,
+            **dict(zip(("goodput_p05_mbps", "goodput_p50_mbps", "goodput_p95_mbps"), self.over_time_mbps, strict=True)),
             "utilisation": queue and queue.utilisation,
             "rtt_p50_ms": median(rtt) if (rtt := _present(flow.p50_ms for flow in rtts)) else None,
             "rtt_p99_ms": max(_present(flow.p99_ms for flow in rtts), default=None),
@@ -196,7 +206,13 @@ def _flow(flow: Mapping[str, Any]) -> FlowRow:
         believed_marks=_ends(flow, "ce_reported"),
         retransmits=_ends(flow, "retransmits"),
         lost=_number(flow, "one_way", "loss"),
+        classic=_classic(flow),
     )
+
+
+def _classic(flow: Mapping[str, Any]) -> tuple[float, int, float | None] | None:
+    share, flips, after = (_number(flow, "classic_detection", key) for key in ("share", "flips", "after_s"))
+    return None if share is None or flips is None else (share, int(flips), after)
 
 
 def _ping(ping: Mapping[str, Any]) -> FlowRow:
@@ -245,8 +261,17 @@ def _group(label: str, rows: Sequence[FlowRow]) -> FlowRow:
         believed_marks=_sum(row.believed_marks for row in rows),
         retransmits=_sum(row.retransmits for row in rows),
         lost=sum(lost) / len(lost) if lost else None,
+        classic=_classics(_present(row.classic for row in rows)),
         answered=(sum(back for back, _ in answers), sum(sent for _, sent in answers)) if answers else None,
     )
+
+
+def _classics(found: Sequence[tuple[float, int, float | None]]) -> tuple[float, int, float | None] | None:
+    """The mean share, all changes and the first of them."""
+    if not found:
+        return None
+    shares, flips, afters = zip(*found, strict=True)
+    return sum(shares) / len(shares), sum(flips), min(_present(afters), default=None)
 
 
 def _description(run: Run) -> str:

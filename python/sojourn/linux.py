@@ -220,7 +220,7 @@ def network(resolved: Resolved) -> dict[str, Any]:
     joins = [_now(command) for host in hosts for command in host.commands]
     commands = [*_quiet([*script.commands, *joins]), *map(_now, linux_hosts.tuned(document, hosts))]
     commands.sort(key=lambda command: command["at_s"])
-    devices: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    devices: dict[tuple[str | None, str, str], list[dict[str, Any]]] = {}
     # A policer's count comes before that of the queue behind it.
     for queue in sorted(script.queues, key=lambda queue: not queue.hook):
         places = devices.setdefault((queue.namespace, queue.device, queue.hook), [])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import re
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -28,12 +29,19 @@ PAYLOAD_SHARE = 1448 / 1514
 #: Every flow has one of these: those of TCP, and the bytes that any flow delivers.
 FLOW = re.compile(r"flow\.(.+?)\.(?:delivery_rate|rtt|goodput_bytes)")
 
+#: Least width of the intervals of a rate over time: that of netperf's interim results.
+SHORT_S = 0.1
 SETTLE_S = 10.0
 CLOSE_S = 1.0
 
 DEFINITIONS: dict[str, str] = {
     "goodput": "Payload bytes delivered in order to the receiver per second, Mbit/s, over the "
     "window. Measured side: netperf interim results weighted by their duration.",
+    "goodput over time": "Mbit/s, p05, p50 and p95 of a flow's goodput in intervals of 0.1 s of the window, or of the "
+    "least multiple of the sampling step above that. Measured side: netperf's interim results.",
+    "classic mode": "Share of the window in which the flow's controller takes its path for a classic queue's: since its"
+    " score reached the classic side, until it is back on the L4S side; the time from the flow's start to the first "
+    "such moment, and the changes of mode in the whole run. Prague's versions p2a to p3 tell.",
     "delivery rate": "Mbit/s as `ss` reports it: the sender's most recent rate sample.",
     "TCP RTT": "ms, the sender's smoothed RTT as `ss` reports it, sampled about every 50 ms.",
     "one-way delay": "ms, of UDP and media flows, which have no TCP RTT: from sender to receiver, the mean of "
@@ -150,6 +158,7 @@ class FlowSummary:
     """Those that the sender counted from the feedback; AccECN can be ambiguous."""
     marks_under_way: float = 0.0
     """At most this many had been received but not reported at an edge of the window: those of a second."""
+    goodput_over_time_mbps: Stats | None = None
 
     @property
     def believes_otherwise(self) -> bool:
@@ -340,6 +349,22 @@ def goodput(source: Source, flow: str, over: Window) -> float | None:
     return float(after - before) * 8e-6 / (over[1] - over[0])
 
 
+def goodput_over_time(source: Source, flow: str, over: Window) -> FloatArray:
+    """Goodput in Mbit/s in intervals of 0.1 s of the window, or of the least multiple of the sampling step above that.
+
+    Of a measurement netperf's interim results. A last interval that is not whole is left out.
+    """
+    if (rates := inside(source, f"flow.{flow}.interim", over)).size:
+        return rates
+    t, total = finite(source, f"flow.{flow}.goodput_bytes")
+    if t.size < 2:
+        return np.empty(0)
+    step = max(round(float(np.median(np.diff(t))), 6), 1e-6)
+    width = step * math.ceil(round(SHORT_S / step, 6))
+    edges = over[0] + width * np.arange(math.floor((min(over[1], t[-1]) - over[0]) / width + 1e-6) + 1)
+    return np.diff(np.interp(edges, t, total)) * 8e-6 / width
+
+
 def counted(source: Source, name: str, over: Window) -> float | None:
     """Growth of a counter within the window; None if the source does not have it."""
     t, total = finite(source, name)
@@ -351,11 +376,11 @@ def counted(source: Source, name: str, over: Window) -> float | None:
 
 
 def rate_over_time(source: Source, flow: str, step: float = 1.0) -> tuple[FloatArray, FloatArray]:
-    """Goodput in consecutive intervals of `step` seconds: their middles and Mbit/s."""
+    """Goodput in whole intervals of `step` seconds: their middles and Mbit/s."""
     t, total = finite(source, f"flow.{flow}.goodput_bytes")
     if t.size < 2:
         return np.empty(0), np.empty(0)
-    edges = np.arange(t[0], t[-1] + step / 2, step)
+    edges = np.arange(t[0], t[-1] + step * 1e-6, step)
     return edges[:-1] + step / 2, np.diff(np.interp(edges, t, total)) * 8e-6 / step
 
 
@@ -382,6 +407,7 @@ def summarise(source: Source, over: Window | None = None) -> RunSummary | None:
                 counted(source, f"flow.{flow}.ce_received", over),
                 counted(source, f"flow.{flow}.ce", over),
                 max(counted(source, f"flow.{flow}.ce_received", (edge - 1, edge)) or 0.0 for edge in over),
+                Stats.of(goodput_over_time(source, flow, over)),
             )
             for flow in flows(source)
         ),

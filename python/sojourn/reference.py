@@ -160,7 +160,8 @@ def _entries(files: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             raise flent.FlentError(f"{source.path.name}: raw_values: expected a flow that lives longer than its window")
         entry = _rounded(asdict(summary))
         for flow in entry["flows"]:
-            del flow["one_way_ms"], flow["completion_ms"]  # TCP has none
+            for absent in ("one_way_ms", "completion_ms", "goodput_over_time_mbps"):
+                del flow[absent]  # TCP has no delay of that kind; what was shipped has no rates over time
         entry["series"] = {
             name: [np.round(column, 2).tolist() for column in points]
             for name in source.names()

@@ -234,9 +234,10 @@ class ResultSet(Sequence[Run]):
     def summary(self, *, full: bool = False) -> pl.DataFrame:
         """One row a run, with what matters of it; with `full` a column for every number, under its dotted name.
 
-        Runs of a sweep have a column for each swept name first. Of the measuring window: goodput of all flows (Mbit/s),
-        the median of their p50 RTTs and the largest p99 (ms), utilisation (share of its rate) and sojourn time (ms) of
-        the busiest queue. Of the whole run: drops, marks that the receivers got, retransmits.
+        Runs of a sweep have a column for each swept name first. Of the measuring window: goodput of all flows (Mbit/s)
+        and its p05, p50 and p95 in intervals of 0.1 s, the median of the flows' p50 RTTs and the largest p99 (ms),
+        utilisation (share of its rate) and sojourn time (ms) of the busiest queue. Of the whole run: drops, marks that
+        the receivers got, retransmits.
         """
         import polars as pl
 
@@ -379,6 +380,22 @@ def point_latest(root: Path) -> None:
     fresh.unlink(missing_ok=True)
     fresh.symlink_to(root.name)
     fresh.replace(link)
+
+
+def newest(root: Path) -> Path | None:
+    """The result set below `root` that has the run which finished last, or `root` if that is no set's; None: no run."""
+
+    def written_at(folder: Path) -> float:
+        try:
+            return (folder / MANIFEST).stat().st_mtime
+        except OSError:  # removed in between
+            return 0.0
+
+    for folder in sorted(run_folders(root), key=written_at, reverse=True):
+        if _whole(Run(folder)):
+            inside = folder.relative_to(root).parts
+            return root / inside[0] if inside else root
+    return None
 
 
 def clean(root: Path, *, everything: bool, dry: bool) -> list[Path]:

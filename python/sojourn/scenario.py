@@ -55,7 +55,7 @@ class Scenario:
                 name = f"{run.document()['name']}/{label}"
                 run = self.resolve({**settings, **point, "name": name})
             runs.append(Resolved(run.text, run.warnings, point))
-        return runs
+        return _without_switched(runs)
 
     def sweep(
         self, overrides: Mapping[str, str] | None = None
@@ -106,6 +106,19 @@ def _typed(text: str) -> object:
         return tomllib.loads(f"x = {text}")["x"]
     except tomllib.TOMLDecodeError:
         return text
+
+
+def _without_switched(runs: list[Resolved]) -> list[Resolved]:
+    """Without what only some runs are warned of about keys that are not swept: another axis switches those on."""
+    everywhere = set.intersection(*(set(run.warnings) for run in runs))
+    return [
+        Resolved(
+            run.text,
+            tuple(w for w in run.warnings if w in everywhere or any(w.startswith(f"-s {key}: ") for key in run.swept)),
+            run.swept,
+        )
+        for run in runs
+    ]
 
 
 def _labels(points: Iterable[Mapping[str, str]]) -> dict[tuple[str, str], str]:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -51,7 +52,7 @@ class Queue:
     """
 
     port: str
-    namespace: str
+    namespace: str | None
     device: str
     depth: int
     hook: str = ""
@@ -65,7 +66,9 @@ class Script:
     commands: list[dict[str, object]] = field(default_factory=list)
     limits: list[str] = field(default_factory=list)
     queues: list[Queue] = field(default_factory=list)
-    policers: dict[str, int] = field(default_factory=dict)
+    policers: dict[str | None, int] = field(default_factory=dict)
+    #: Devices with clsact, whose place a plain ingress would take.
+    hooked: set[tuple[str | None, str]] = field(default_factory=set)
     at_s: float = 0.0
 
     def do(self, namespace: str | None, command: str) -> None:
@@ -84,10 +87,18 @@ class Script:
         if limit not in self.limits:
             self.limits.append(limit)
 
-    def policer(self, namespace: str) -> int:
+    def policer(self, namespace: str | None) -> int:
         """A number for the next policer of a namespace, by which it can be changed."""
         self.policers[namespace] = self.policers.get(namespace, 0) + 1
         return self.policers[namespace]
+
+    def redirect(self, namespace: str | None, device: str, ifb: str, actions: str = "") -> None:
+        """Sends what arrives at a device through an ifb, after other actions."""
+        hook = "ingress" if (namespace, device) in self.hooked else "parent ffff:"
+        if hook != "ingress":
+            self.do(namespace, f"tc qdisc add dev {device} handle ffff: ingress")
+        matched = f"matchall {actions}action mirred egress redirect dev {ifb}"
+        self.do(namespace, f"tc filter add dev {device} {hook} {matched}")
 
     def wait_until(self, at_s: float) -> None:
         """Sleeps until this time of the run."""
@@ -115,10 +126,15 @@ class Words:
         return f"{self.name} {self.args}".strip()
 
 
+@cache
+def _row(name: str) -> dict[str, Any]:
+    return next(row for row in json.loads(_core.qdiscs()) if row["name"] == name)
+
+
 def spell(text: str) -> Words:
     """Leaves out the words that tc does not know, and says which kernel has the discipline."""
     name, *words = text.split()
-    row = next(row for row in json.loads(_core.qdiscs()) if row["name"] == name)
+    row = _row(name)
     params = {word: param for param in row["parameters"] for word in param["name"].split("|")}
     tree_words, tree = TREE_WORDS.get(name, (set(), ""))
     kept, left_out, of_tree = [], [], []
@@ -142,10 +158,13 @@ def spell(text: str) -> Words:
 
 
 class Chain:
-    """The disciplines on one device, from the root to the leaf, each the child of the one before."""
+    """The disciplines on one device, from the root to the leaf, each the child of the one before.
 
-    def __init__(self, script: Script, namespace: str, device: str, stab: str = "none") -> None:
-        self.script, self.namespace, self.device = script, namespace, device
+    The size table stands at element `base`, the first of the link's own shaper and queue.
+    """
+
+    def __init__(self, script: Script, namespace: str | None, device: str, stab: str = "none") -> None:
+        self.script, self.namespace, self.device, self.base = script, namespace, device, 0
         self.stab = "" if stab == "none" else f" stab {stab}"
         self.elements: list[tuple[str, str, str]] = []
         self.handles = 0
@@ -171,7 +190,7 @@ class Chain:
             handle = f"{self.handles}:"
         self.elements[index:] = [(handle, text, what), *(self.elements[index + 1 :] if verb == "change" else [])]
         where = f"dev {self.device} {self.place(index)} handle {handle}"
-        if index == 0 and verb != "change":
+        if index == self.base and verb != "change":
             where += self.stab
         if words.name == "htb" and re.search(r"\bclass\b", words.args):
             self.tree(verb, where, handle, words.args)
@@ -231,7 +250,7 @@ class Chain:
 class Policer:
     """A policer on a device: its place among the actions of a hook's filter, and its number in the namespace."""
 
-    namespace: str
+    namespace: str | None
     device: str
     hook: str
     place: int
@@ -343,7 +362,8 @@ def _network(script: Script, document: dict[str, Any], spaces: list[str]) -> Non
         script.do(space, "sysctl -qw net.ipv4.tcp_no_metrics_save=1")
 
 
-def _direction(link: dict[str, Any], side: str) -> dict[str, Any]:
+def direction(link: dict[str, Any], side: str) -> dict[str, Any]:
+    """The keys of one direction of a link."""
     return {**link, **link.get("reverse", {})} if side == "reverse" else link
 
 
@@ -363,7 +383,7 @@ def _queues(
     ways: dict[tuple[str, str], Way] = {}
     for index, link in enumerate(links, start=1):
         for side, (_, out) in SIDES.items():
-            way = _direction(link, side)
+            way = direction(link, side)
             script.lines.append("")
             ways[link["name"], side] = _egress(script, spaces[index], out, way, f"link {link['name']} {side}")
     for index, space in enumerate(spaces):
@@ -380,7 +400,13 @@ def _queues(
 
 
 def _egress(script: Script, space: str, device: str, way: dict[str, Any], what: str) -> Way:
-    chain = Chain(script, space, device, way["stab"])
+    return egress(Chain(script, space, device, way["stab"]), way, what)
+
+
+def egress(chain: Chain, way: dict[str, Any], what: str) -> Way:
+    """Shaper and queue of one direction of a link, below what is on the device already."""
+    script, space, device = chain.script, chain.namespace, chain.device
+    chain.base = len(chain.elements)
     shaper = None
     policers: list[str] = []
     if way["rate"] != "none":
@@ -394,7 +420,7 @@ def _egress(script: Script, space: str, device: str, way: dict[str, Any], what: 
             policers.append(f"{shaper} rate {way['rate']}")
             shaper = None
         else:
-            chain.attach("add", 0, _rated(shaper, way["rate"]), f"{what}, shaper")
+            chain.attach("add", chain.base, _rated(shaper, way["rate"]), f"{what}, shaper")
     elif way["shaper"] != "none":
         script.warn(f"{what}: the shaper `{way['shaper']}` without a rate is left out")
     has_queue = spell(way["qdisc"]).name != "police"
@@ -402,7 +428,7 @@ def _egress(script: Script, space: str, device: str, way: dict[str, Any], what: 
         chain.attach("add", len(chain.elements), way["qdisc"], f"{what}, queue")
     else:
         policers.append(way["qdisc"])
-    return Way(chain, shaper, _police(script, space, device, policers, what))
+    return Way(chain, shaper, police(script, space, device, policers, what))
 
 
 def _rated(shaper: str, rate: str) -> str:
@@ -421,9 +447,9 @@ def _arrivals(
     *,
     is_later: bool,
 ) -> None:
-    delay = _direction(previous, side)["delay"] if previous else "0ns"
-    elements = list(_direction(own, side)["ingress"]) if own else []
-    has_delay = previous is not None and (_seconds(delay) > 0 or is_later)
+    delay = direction(previous, side)["delay"] if previous else "0ns"
+    elements = list(direction(own, side)["ingress"]) if own else []
+    has_delay = previous is not None and (seconds(delay) > 0 or is_later)
     if not elements and not has_delay:
         return
     ifb = f"ifb-{device}"
@@ -445,21 +471,17 @@ def _arrivals(
                 script.warn(f"{what}: police acts before the other elements of this device, not after them")
             policers = sum(isinstance(place, Policer) for place in places)
             policer = Policer(space, device, "ingress", policers, script.policer(space))
-            actions += f"action police {_to_pipe(spell(element).args)} index {policer.index} "
+            actions += f"action police {to_pipe(spell(element).args)} index {policer.index} "
             places.append(policer)
         else:
             places.append(len(chain.elements))
             chain.attach("add", len(chain.elements), element, what)
     if own:
         ways[own["name"], side].ingress, ways[own["name"], side].elements = chain, places
-    script.do(space, f"tc qdisc add dev {device} handle ffff: ingress")
-    script.do(
-        space,
-        f"tc filter add dev {device} parent ffff: matchall {actions}action mirred egress redirect dev {ifb}",
-    )
+    script.redirect(space, device, ifb, actions)
 
 
-def _to_pipe(words: str) -> str:
+def to_pipe(words: str) -> str:
     """The parameters of a policer after which packets that pass go on to the next action, and others are dropped."""
     exceed, conform = "reclassify", "pass"
     for both, single in re.findall(rf"\bconform-exceed (\S+)|\b({ACTIONS})\b", words):
@@ -471,16 +493,17 @@ def _to_pipe(words: str) -> str:
     return " ".join(f"{rest} conform-exceed {does[exceed]}/{does[conform]}".split())
 
 
-def _police(script: Script, space: str, device: str, texts: list[str], what: str) -> list[Policer]:
+def police(script: Script, space: str | None, device: str, texts: list[str], what: str) -> list[Policer]:
     """Policers before the queue of a device, in order."""
     policers, actions = [], []
     for place, words in enumerate(map(spell, texts)):
         script.say(f"{what}: police, {words.kernel}, as an action before the queue")
         policers.append(Policer(space, device, "egress", place, script.policer(space)))
-        args = words.args if place == len(texts) - 1 else _to_pipe(words.args)
+        args = words.args if place == len(texts) - 1 else to_pipe(words.args)
         actions.append(f"action police {args} index {policers[-1].index}")
     if actions:
         script.do(space, f"tc qdisc add dev {device} clsact")
+        script.hooked.add((space, device))
         script.do(space, f"tc filter add dev {device} egress matchall {' '.join(actions)}")
     return policers
 
@@ -496,11 +519,11 @@ class Moment:
 
 def _moments(document: dict[str, Any], *, has_flows: bool) -> Iterator[Moment]:
     for order, flow in enumerate(document.get("flow", []) if has_flows else ()):
-        yield Moment(_seconds(flow["start"]), order, flow={**flow, "port": 5201 + order})
+        yield Moment(seconds(flow["start"]), order, flow={**flow, "port": 5201 + order})
     for order, ping in enumerate(document.get("ping", []) if has_flows else ()):
-        yield Moment(_seconds(ping["start"]), 1000 + order, ping=ping)
+        yield Moment(seconds(ping["start"]), 1000 + order, ping=ping)
     for order, change in enumerate(document.get("schedule", [])):
-        yield Moment(_seconds(change["at"]), 2000 + order, change=change)
+        yield Moment(seconds(change["at"]), 2000 + order, change=change)
 
 
 def _timeline(
@@ -513,7 +536,7 @@ def _timeline(
 ) -> None:
     names = [link["name"] for link in document["link"]]
     server = f"10.9.{len(spaces) - 2}.2"
-    end = _seconds(document["duration"])
+    end = seconds(document["duration"])
     for moment in sorted(_moments(document, has_flows=has_flows), key=lambda m: (m.at_s, m.order)):
         script.lines.append("")
         script.wait_until(moment.at_s)
@@ -551,8 +574,8 @@ def _flow(
     if tcp["pacing"]:
         space, device = ("srv", "left") if is_up else ("cli", "right")
         script.do(space, f"tc qdisc replace dev {device} root fq")
-    stop = _seconds(flow["stop"]) if "stop" in flow else end
-    amount = f"-n {_bytes(flow['bytes'])}" if "bytes" in flow else f"-t {round(stop - _seconds(flow['start']), 3):g}"
+    stop = seconds(flow["stop"]) if "stop" in flow else end
+    amount = f"-n {_bytes(flow['bytes'])}" if "bytes" in flow else f"-t {round(stop - seconds(flow['start']), 3):g}"
     tos = f" -S {flow['tos']}" if int(str(flow["tos"]), 0) else ""
     back = " -R" if is_up else ""
     script.say(
@@ -579,11 +602,11 @@ def _ping(script: Script, ping: dict[str, Any], server: str, end: float, names: 
         )
     if ping.get("protocol") == "udp":
         script.warn(f"ping {ping['name']} goes over UDP; the script sends ICMP")
-    stop = _seconds(ping["stop"]) if "stop" in ping else end
-    count = max(1, int((stop - _seconds(ping["start"])) / _seconds(ping["interval"])))
+    stop = seconds(ping["stop"]) if "stop" in ping else end
+    count = max(1, int((stop - seconds(ping["start"])) / seconds(ping["interval"])))
     script.say(
         f"ping {ping['name']} at {ping['start']}:",
-        f"  ip netns exec cli ping -i {_seconds(ping['interval']):g} -c {count} -s {ping['size'] - 28} "
+        f"  ip netns exec cli ping -i {seconds(ping['interval']):g} -c {count} -s {ping['size'] - 28} "
         f"-Q {ping['tos']} {server}",
     )
 
@@ -593,12 +616,13 @@ def _change(script: Script, change: dict[str, Any], ways: dict[tuple[str, str], 
         for name, value in table.items():
             _, link, *sides, what = name.split(".")
             for side in sides or SIDES:
-                _edit(script, ways[link, side], verb, what, value, f"at {change['at']}: link {link} {side}")
+                edit(script, ways[link, side], verb, what, value, f"at {change['at']}: link {link} {side}")
 
 
-def _edit(script: Script, way: Way, verb: str, what: str, value: str, where: str) -> None:
+def edit(script: Script, way: Way, verb: str, what: str, value: str, where: str) -> None:
+    """A scheduled change of one key of a direction, as commands."""
     if what == "rate" and way.shaper:
-        way.egress.attach("change", 0, _rated(way.shaper, value), where)
+        way.egress.attach("change", way.egress.base, _rated(way.shaper, value), where)
     elif what == "rate":
         script.warn(f"{where}: the rate has no shaper to change here")
     elif what == "qdisc":
@@ -618,12 +642,13 @@ def _replace(script: Script, chain: Chain, element: int | Policer, value: str, w
     if isinstance(element, Policer) != (words.name == "police"):
         script.warn(f"{where}: a policer is an action, which no discipline can replace, nor the other way round")
     elif isinstance(element, Policer):
-        script.do(element.namespace, f"tc actions replace action police {_to_pipe(words.args)} index {element.index}")
+        script.do(element.namespace, f"tc actions replace action police {to_pipe(words.args)} index {element.index}")
     else:
         chain.attach("replace", element, value, where)
 
 
-def _seconds(text: str) -> float:
+def seconds(text: str) -> float:
+    """A resolved time."""
     number, unit = _split(text)
     return round(number * TIME[unit], 9)
 

@@ -11,7 +11,7 @@ use sojourn_trace::{
     Summary, Window,
 };
 
-use crate::flow::{Sampled, samples};
+use crate::flow::{Sampled, Series, samples};
 use crate::job::{Device, Line};
 use crate::queue::{Queue, at_the_end};
 
@@ -141,7 +141,7 @@ impl<'s> Collector<'s> {
             from_s: window.from.as_secs_f64(),
             to_s: window.to.as_secs_f64(),
             flows: (scenario.flows.iter().zip(&self.flows))
-                .map(|(f, sampled)| sampled.window(f, &self.recorder, *window, self.path_rate(f)))
+                .map(|(f, sampled)| sampled.window(f, self.series(), *window, self.path_rate(f)))
                 .collect(),
             pings: (scenario.pings.iter().zip(&self.pings))
                 .map(|(ping, echoes)| PingWindow {
@@ -154,6 +154,10 @@ impl<'s> Collector<'s> {
         scenario.windows.iter().map(summary).collect()
     }
 
+    fn series(&self) -> Series<'_> {
+        Series { recorder: &self.recorder, end: self.clock, step: self.scenario.step }
+    }
+
     /// The results, whether or not the run came to its end.
     pub(crate) fn finish(self, complete: bool) -> Measured {
         let window = self.scenario.measure;
@@ -161,7 +165,7 @@ impl<'s> Collector<'s> {
         let length = window.to.min(self.clock).since(window.from).as_secs_f64();
         let flows = self.scenario.flows.iter().zip(&self.flows);
         let flows = flows.map(|(flow, sampled)| {
-            sampled.summary(flow, &self.recorder, window, self.path_rate(flow))
+            sampled.summary(flow, self.series(), window, self.path_rate(flow))
         });
         let flows: Vec<FlowSummary> = flows.collect();
         let pings = self.scenario.pings.iter().zip(&self.pings);
@@ -203,7 +207,12 @@ impl<'s> Collector<'s> {
             stop: flow.stop,
             is_compared: flow.is_greedy(),
         });
-        Bins::of(&shares.collect::<Vec<_>>(), (window.from, window.to), self.clock)
+        Bins::of(
+            &shares.collect::<Vec<_>>(),
+            (window.from, window.to),
+            self.clock,
+            self.scenario.step,
+        )
     }
 
     /// The smallest rate on the way of a flow's data, as it is at the end of the run.

@@ -16,6 +16,14 @@ const NO_THRESHOLD: u32 = 0x7fff_ffff;
 /// The smallest RTT of a connection that has none yet.
 const NO_RTT: u32 = u32::MAX;
 
+/// What was sampled of all flows until the end of the run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Series<'r> {
+    pub(crate) recorder: &'r Recorder,
+    pub(crate) end: Time,
+    pub(crate) step: Dur,
+}
+
 #[derive(Debug)]
 pub(crate) struct Sampled {
     pub(crate) group: GroupId,
@@ -109,11 +117,12 @@ impl Sampled {
     pub(crate) fn summary(
         &self,
         flow: &Flow,
-        series: &Recorder,
+        series: Series<'_>,
         window: Measure,
         rate: Option<Rate>,
     ) -> FlowSummary {
-        let in_window = |name| Statistics::of(samples(series, self.group, name, window));
+        let goodput = Goodput::of(series.recorder.columns(self.group));
+        let in_window = |name| Statistics::of(samples(series.recorder, self.group, name, window));
         let (sender, receiver) = self.totals();
         let (sender, receiver): (Totals, Totals) =
             (sender.into_iter().collect(), receiver.into_iter().collect());
@@ -123,14 +132,20 @@ impl Sampled {
             app: (flow.app != "bulk").then(|| flow.app.clone()),
             cc: flow.cc.clone(),
             start_s: flow.start.as_secs_f64(),
-            goodput_mbps: Goodput::of(series.columns(self.group)).mbps(window.from, window.to),
+            goodput_mbps: goodput.mbps(window.from, window.to),
+            goodput_over_time_mbps: goodput.over_time(
+                window.from,
+                window.to.min(series.end),
+                series.step,
+            ),
             delivery_rate_mbps: in_window(".delivery_rate"),
             rtt_ms: in_window(".rtt"),
             cwnd_segments: in_window(".cwnd"),
+            classic_detection: None,
             one_way: self.one_way(flow),
             marks: Marks::of([&sender, &receiver], flow.tcp.ecn.feedback(), under_way),
             media: None,
-            completions: self.completions(series, window, rate),
+            completions: self.completions(series.recorder, window, rate),
             sender,
             receiver,
         }
@@ -140,20 +155,26 @@ impl Sampled {
     pub(crate) fn window(
         &self,
         flow: &Flow,
-        series: &Recorder,
+        series: Series<'_>,
         window: Measure,
         rate: Option<Rate>,
     ) -> FlowWindow {
-        let in_window = |name| Statistics::of(samples(series, self.group, name, window));
+        let goodput = Goodput::of(series.recorder.columns(self.group));
+        let in_window = |name| Statistics::of(samples(series.recorder, self.group, name, window));
         FlowWindow {
             name: flow.name.clone(),
-            goodput_mbps: Goodput::of(series.columns(self.group)).mbps(window.from, window.to),
+            goodput_mbps: goodput.mbps(window.from, window.to),
+            goodput_over_time_mbps: goodput.over_time(
+                window.from,
+                window.to.min(series.end),
+                series.step,
+            ),
             delivery_rate_mbps: in_window(".delivery_rate"),
             rtt_ms: in_window(".rtt"),
             cwnd_segments: in_window(".cwnd"),
             one_way: None,
             media: None,
-            completions: self.completions(series, window, rate),
+            completions: self.completions(series.recorder, window, rate),
         }
     }
 

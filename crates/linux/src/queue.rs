@@ -125,6 +125,8 @@ impl Queue {
         series.sample(self.group, at, |probe| {
             probe.put("backlog_packets", "packets", held.0 as f64);
             probe.put("backlog_bytes", "bytes", held.1 as f64);
+            let received = accounts.sent_packets + accounts.dropped() + held.0;
+            probe.put("received_packets", "packets", received as f64);
             probe.put("marks", "packets", accounts.marked() as f64);
             probe.put("drops", "packets", accounts.dropped() as f64);
             for (name, value) in delay_ms(row) {

@@ -30,6 +30,14 @@ impl Key {
         path.push(name.to_owned());
         Self { path, shown: format!("{}.{name}", self.shown) }
     }
+
+    pub(crate) fn path(&self) -> &[String] {
+        &self.path
+    }
+
+    pub(crate) fn shown(&self) -> &str {
+        &self.shown
+    }
 }
 
 impl Doc {

@@ -12,6 +12,7 @@ mod doc;
 mod error;
 mod file;
 mod flows;
+mod idle;
 pub mod kernel;
 mod links;
 mod load;

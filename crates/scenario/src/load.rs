@@ -4,6 +4,7 @@ use crate::de::read;
 use crate::doc::{Doc, Node, Value};
 use crate::error::{ScenarioError, place};
 use crate::file::File;
+use crate::idle::idle;
 use crate::resolve::resolve;
 use crate::scenario::Scenario;
 use crate::sweep::{self, Axes, Axis};
@@ -39,8 +40,10 @@ pub fn load(
     overrides: &[(String, String)],
 ) -> Result<Parsed, ScenarioError> {
     let (mut doc, axes) = prepare(text, file_name, overrides)?;
-    let scenario = scenario(&mut doc)?;
-    let mut warnings = Vec::new();
+    let (file, scenario) = scenario(&mut doc)?;
+    // What does not act here may do so in other runs of the sweep.
+    let is_one_run = axes.iter().all(|axis| sweep::steps(axis) == 1);
+    let mut warnings = if is_one_run { idle(&doc, &file, &scenario) } else { vec![] };
     warn(&doc, &doc.root, &mut String::new(), &mut warnings);
     for (key, values) in axes.iter().flatten() {
         for value in values {
@@ -71,7 +74,7 @@ pub fn expand(
                 doc.set(key, node.clone())?;
             }
         }
-        points.push(SweepPoint { values, scenario: scenario(&mut doc)? });
+        points.push(SweepPoint { values, scenario: scenario(&mut doc)?.1 });
         // A trace is read once for all runs.
         first.traces = doc.traces;
     }
@@ -79,10 +82,11 @@ pub fn expand(
 }
 
 /// What a document without sweep describes.
-fn scenario(doc: &mut Doc) -> Result<Scenario, ScenarioError> {
+fn scenario(doc: &mut Doc) -> Result<(File, Scenario), ScenarioError> {
     let mut file = read::<File>(doc)?;
     read_traces(doc, &mut file)?;
-    resolve(doc, &file)
+    let scenario = resolve(doc, &file)?;
+    Ok((file, scenario))
 }
 
 /// The document with its overrides and without its sweep.

@@ -505,6 +505,7 @@ fn shipped_scenarios_are_valid() {
     }
     seen.sort();
     let shipped = [
+        "bursty-link.toml",
         "capacity-step.toml",
         "cellular-trace.toml",
         "home.toml",

@@ -312,6 +312,7 @@ impl Port {
         probe.put("backlog_packets", "packets", f64::from(backlog.packets));
         probe.put("backlog_bytes", "bytes", backlog.bytes as f64);
         probe.put("sojourn", "ms", sojourn);
+        probe.put("received_packets", "packets", self.received.packets as f64);
         probe.put("marks", "packets", self.marked as f64);
         probe.put("drops", "packets", self.dropped.packets as f64);
         self.qdisc.probe(probe);

@@ -2,11 +2,14 @@
 
 use sojourn_core::{Dur, Time};
 
+use crate::metrics::Statistics;
 use crate::record::Column;
 use crate::rfc5166::Bins;
 
 /// Width of the bins in which rates are compared.
 const BIN: Dur = Dur::from_millis(1000);
+/// Least width of the bins of a rate over time: that of netperf's interim results.
+const SHORT: Dur = Dur::from_millis(100);
 
 /// Bytes that a flow has delivered, as they were sampled.
 #[derive(Clone, Copy, Debug)]
@@ -35,12 +38,21 @@ impl<'c> Goodput<'c> {
         bytes * 8.0 / length.as_secs_f64() / 1e6
     }
 
-    /// Mbit/s in bins of a second; a last bin that is not full is left away.
-    fn bins(self, from: Time, to: Time) -> Vec<f64> {
-        let edges = |i: u64| from + BIN * i;
-        let whole = to.since(from).0 / BIN.0;
-        (0..whole).map(|i| self.mbps(edges(i), edges(i + 1))).collect()
+    /// Mbit/s in bins; a last bin that is not full is left away.
+    fn bins(self, width: Dur, from: Time, to: Time) -> impl Iterator<Item = f64> {
+        let edge = move |i: u64| from + width * i;
+        let whole = to.since(from).0 / width.0;
+        (0..whole).map(move |i| self.mbps(edge(i), edge(i + 1)))
     }
+
+    /// Statistics of the rate in bins of 0.1 s, or the least multiple of the sampling `step` above that.
+    pub fn over_time(self, from: Time, to: Time, step: Dur) -> Option<Statistics> {
+        Statistics::of(self.bins(short_bin(step), from, to))
+    }
+}
+
+fn short_bin(step: Dur) -> Dur {
+    step * SHORT.0.div_ceil(step.0)
 }
 
 /// A flow, for its shares of time.
@@ -58,19 +70,29 @@ pub struct Share<'c> {
 
 impl Bins {
     /// The bins of flows, in the order of the summary, within a window and up to the `end` of the run.
-    pub fn of(flows: &[Share<'_>], (from, to): (Time, Time), end: Time) -> Self {
+    pub fn of(flows: &[Share<'_>], (from, to): (Time, Time), end: Time, step: Dur) -> Self {
         let to = to.min(end);
-        let windowed = flows.iter().map(|f| f.goodput.bins(from, to)).collect();
+        let windowed = flows.iter().map(|f| f.goodput.bins(BIN, from, to).collect()).collect();
+        let mut together: Vec<f64> = Vec::new();
+        for flow in flows {
+            let rates = flow.goodput.bins(short_bin(step), from, to);
+            if together.is_empty() {
+                together.extend(rates);
+            } else {
+                together.iter_mut().zip(rates).for_each(|(sum, rate)| *sum += rate);
+            }
+        }
         let compared: Vec<usize> =
             flows.iter().enumerate().filter(|(_, f)| f.is_compared).map(|(n, _)| n).collect();
         let of = |n: &usize| &flows[*n];
         let from = compared.iter().map(|n| of(n).start).max().unwrap_or(end);
         let to = compared.iter().filter_map(|n| of(n).stop).min().unwrap_or(end).min(end);
-        let rates: Vec<Vec<f64>> = compared.iter().map(|n| of(n).goodput.bins(from, to)).collect();
+        let rates: Vec<Vec<f64>> =
+            compared.iter().map(|n| of(n).goodput.bins(BIN, from, to).collect()).collect();
         let length = rates.first().map_or(0, Vec::len);
         let since_last_start =
             (0..length).map(|bin| rates.iter().map(|r| r[bin]).collect()).collect();
-        Self { windowed, compared, since_last_start }
+        Self { windowed, together, compared, since_last_start }
     }
 }
 
@@ -98,7 +120,7 @@ mod tests {
         let goodput = Goodput::of(&columns);
         assert_eq!(goodput.mbps(at(1), at(3)), 3.0);
         assert_eq!(goodput.mbps(at(1), at(1)), 0.0);
-        assert_eq!(goodput.bins(at(1), Time(3_900_000_000)), [2.0, 4.0]);
+        assert_eq!(goodput.bins(BIN, at(1), Time(3_900_000_000)).collect::<Vec<_>>(), [2.0, 4.0]);
         assert_eq!(Goodput::of(&[]).mbps(at(0), at(1)), 0.0, "nothing was sampled");
     }
 
@@ -111,9 +133,25 @@ mod tests {
         };
         let flows =
             [share(0, 0, Some(at(3)), true), share(1, 0, None, false), share(1, 1, None, true)];
-        let bins = Bins::of(&flows, (at(2), at(9)), at(4));
+        let bins = Bins::of(&flows, (at(2), at(9)), at(4), BIN);
         assert_eq!(bins.windowed, [[7.0, 6.0], [3.0, 4.0], [3.0, 4.0]]);
+        assert_eq!(bins.together, [13.0, 14.0]);
         assert_eq!(bins.compared, [0, 2]);
         assert_eq!(bins.since_last_start, [[8.0, 2.0], [7.0, 3.0]]);
+    }
+
+    #[test]
+    fn a_rate_over_time_is_that_of_tenths_of_a_second_or_of_whole_samples() {
+        // 8 Mbit/s for one second, then nothing for another.
+        let t: Vec<f64> = (0..=20).map(|n| f64::from(n) / 10.0).collect();
+        let v = (0..=20).map(|n| f64::from(n.min(10)) * 1e5).collect();
+        let columns = [Column { name: "flow.f.goodput_bytes".into(), unit: "bytes", t, v }];
+        let of = |step_ms| {
+            Goodput::of(&columns).over_time(at(0), at(2), Dur::from_millis(step_ms)).expect("bins")
+        };
+        let fine = of(50);
+        assert_eq!((fine.n, fine.p05, fine.mean), (20, 0.0, 4.0));
+        assert!((fine.p95 - 8.0).abs() < 1e-9);
+        assert_eq!([of(30).n, of(400).n, of(2000).n], [16, 5, 1]);
     }
 }

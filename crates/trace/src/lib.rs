@@ -2,6 +2,7 @@
 
 #![warn(missing_docs)]
 
+pub mod classic;
 pub mod completion;
 pub mod fairness;
 pub mod frames;
@@ -15,6 +16,7 @@ pub mod rfc5166;
 pub mod sojourn;
 pub mod summary;
 
+pub use classic::ClassicDetection;
 pub use completion::Completions;
 pub use frames::{FrameSummary, Frames};
 pub use goodput::{Goodput, Share};

@@ -34,6 +34,8 @@ pub struct Metrics {
 pub struct Throughput {
     /// Sum of the flows' goodputs.
     pub goodput_mbps: f64,
+    /// The same over time, in intervals of 0.1 s or the least multiple of the sampling step above that.
+    pub goodput_over_time_mbps: Option<Statistics>,
     /// Bytes that left over capacity, of every queue with a rate.
     pub utilisation: Totals,
 }
@@ -109,11 +111,13 @@ pub struct Fairness {
     pub jain_convergence_s: Option<f64>,
 }
 
-/// Goodput in bins of 1 s, Mbit/s.
+/// Goodput in bins, Mbit/s; of 1 s, unless they are called shorter.
 #[derive(Clone, Debug, Default)]
 pub struct Bins {
     /// Per flow, in the order of the summary: bins within the window.
     pub windowed: Vec<Vec<f64>>,
+    /// Of all flows together: shorter bins within the window.
+    pub together: Vec<f64>,
     /// Indices of the flows whose shares are compared.
     pub compared: Vec<usize>,
     /// Per bin since the start of the last of them: their rates.
@@ -145,6 +149,7 @@ impl Metrics {
         Self {
             throughput: Throughput {
                 goodput_mbps: flows.iter().map(|f| f.goodput_mbps).sum(),
+                goodput_over_time_mbps: Statistics::of(bins.together.iter().copied()),
                 utilisation: Totals(used.collect()),
             },
             delay: delays.collect(),

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
+use crate::classic::ClassicDetection;
 use crate::completion::Completions;
 use crate::frames::FrameSummary;
 use crate::marks::Marks;
@@ -52,12 +53,17 @@ pub struct FlowSummary {
     pub start_s: f64,
     /// Bytes delivered in order to the receiver's application within the window, per second.
     pub goodput_mbps: f64,
+    /// The same in intervals of 0.1 s, or of the least multiple of the sampling step above that.
+    pub goodput_over_time_mbps: Option<Statistics>,
     /// `ss` delivery rate, sampled.
     pub delivery_rate_mbps: Option<Statistics>,
     /// `ss` smoothed RTT, sampled.
     pub rtt_ms: Option<Statistics>,
     /// Congestion window, sampled.
     pub cwnd_segments: Option<Statistics>,
+    /// What a detector of classic queues took the path for, unless there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub classic_detection: Option<ClassicDetection>,
     /// One-way delay and loss of a UDP flow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub one_way: Option<OneWaySummary>,
@@ -174,6 +180,8 @@ pub struct FlowWindow {
     pub name: String,
     /// Bytes delivered in order to the receiver's application, per second.
     pub goodput_mbps: f64,
+    /// The same in intervals of 0.1 s, or of the least multiple of the sampling step above that.
+    pub goodput_over_time_mbps: Option<Statistics>,
     /// `ss` delivery rate, sampled.
     pub delivery_rate_mbps: Option<Statistics>,
     /// `ss` smoothed RTT, sampled.

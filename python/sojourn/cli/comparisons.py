@@ -122,25 +122,35 @@ def report(
     output: Output = None,
     reference: Path | None = None,
     markdown: bool = False,
+    template: Path | None = None,
     as_json: Json = False,
 ) -> int:
     """Write results as one self-contained HTML file, over measured data where there are any.
 
-    Examples: `sojourn report results/latest -o report.html`, `sojourn report --markdown -o README.md`
+    Examples: `sojourn report results/latest -o report.html`, `sojourn report --markdown -o README.md`,
+    `sojourn report results/latest --template examples/README.md.j2 -o README.md`
 
     Args:
         results_: Results folder.
         output: File to write; default report.html, or report.md.
         reference: Folder of Flent files; default the measured data.
         markdown: Write Markdown tables instead.
+        template: Page of your own, in Jinja, that is filled in; the output's ending decides: .html is HTML, all
+            else Markdown. Pictures and logs that it asks for are in a folder NAME_files beside the output.
         as_json: Print one JSON document.
     """
     expect(results_)
-    from sojourn.report import write
+    from sojourn.report import write, write_template
 
-    target = output or Path("report.md" if markdown else "report.html")
     errors: list[str] = []
-    written(write(results_, target, reference, as_markdown=markdown, errors=errors), as_json=as_json)
+    if template:
+        if markdown:
+            raise UsageError("--markdown: not with --template; the output's ending decides")
+        page = write_template(results_, template, output, reference, errors)
+    else:
+        target = output or Path("report.md" if markdown else "report.html")
+        page = write(results_, target, reference, as_markdown=markdown, errors=errors)
+    written(page, as_json=as_json)
     for line in errors:
         say(line)
     return SOME_FAILED if errors else OK

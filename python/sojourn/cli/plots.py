@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 
-from sojourn.cli.common import OK, Json, Output, print_json, written
+from sojourn.cli.common import MISUSE, OK, SOME_FAILED, Json, Output, UsageError, print_json, say, written
 
 if TYPE_CHECKING:
     from sojourn.plot.scream import Drawn
 
 Seconds = tuple[float, float] | None
+Positive = Annotated[float | None, Parameter(validator=Number(gt=0))]
+Scale = Literal["auto", "fixed", "var"]
 
 
 def plot(
@@ -22,16 +25,21 @@ def plot(
     plot: Annotated[list[str] | None, Parameter(name=["--plot", "-p"])] = None,
     output: Output = None,
     title: str = "",
-    scale: Literal["auto", "fixed", "var"] = "auto",
+    each: bool = False,
+    scale: str = "auto",
+    max_rate: Positive = None,
+    max_delay: Positive = None,
+    format_: Annotated[Literal["png", "svg", "pdf"], Parameter(name="--format")] = "png",
     as_json: Json = False,
 ) -> int:
-    """Draw runs, simulated or Flent files, in one figure, and print the name of the picture.
+    """Draw runs, simulated or Flent files, in one figure, or each in its own, and print the names of the pictures.
 
     Without -p: rate, RTT, queue delay, congestion window, marks and drops, one above the other. More than eight
-    flows are drawn as groups, with a band of the flows from 10 to 90 %.
+    flows are drawn as groups, with a band of the flows from 10 to 90 %. Above a run stand its queues, rate and RTT.
 
     Examples: `sojourn plot results/latest/my-run -o my-run.svg`, `sojourn plot results/a results/b -p rate -p rtt`,
-    `sojourn plot results/latest -p 'flow.*.cc.alpha' -p queue.bneck.prob`
+    `sojourn plot results/latest -p 'flow.*.cc.alpha' -p queue.bneck.prob`,
+    `sojourn plot results/latest --each --scale fixed,var -o pictures`
 
     Args:
         run: Folder of a run or of a few, or a Flent file.
@@ -39,15 +47,52 @@ def plot(
         plot: Panel (rate, rtt, queue_delay, cwnd, marks_drops) or recorded series by name, * for anything; repeatable.
             Or one of Flent's figures: tcp_delivery_with_rtt, totals, ping_cdf, tcp_rtt_cdf, tcp_cwnd,
             upload_with_ping_and_tcp_rtt.
-        output: Picture to write; .svg, .png or .pdf chooses the format.
+        output: Picture to write; .svg, .png or .pdf chooses the format. With --each a folder; default plots.
         title: Title above the plot.
-        scale: RTT axis of upload_with_ping_and_tcp_rtt: fixed, 100 ms above the path's RTT, or var, three
-            times what the queue reached.
+        each: Draw each run by itself, into ID.png; with --scale into ID_fixed.png, ID_var.png.
+        scale: RTT axis of upload_with_ping_and_tcp_rtt, which it stands for: fixed, 100 ms above the path's RTT, or
+            var, three times what the queue reached. With --each also both, as fixed,var.
+        max_rate: End of all axes of rates, Mbit/s.
+        max_delay: End of all axes of RTTs and delays, ms.
+        format_: Format of the pictures of --each.
         as_json: Print one JSON document.
     """
+    from sojourn.plot import Limits, plot_each
     from sojourn.plot import plot as draw
 
-    return written(draw([run, *more], plot=plot or (), output=output, title=title, scale=scale), as_json=as_json)
+    scales = _scales(scale)
+    if not each and len(scales) > 1:
+        raise UsageError(f"--scale {scale}: expected one scale; several with --each")
+    if each and output and output.is_file():
+        raise UsageError(f"--output {output}: expected a folder for the pictures of --each")
+    limits, runs = Limits(max_rate, max_delay), [run, *more]
+    if not each:
+        target = draw(runs, plot=plot or (), output=output, title=title, scale=scales[0], limits=limits)
+        return written(target, as_json=as_json)
+    folder, paths, errors = output or Path("plots"), [], []
+    for made in plot_each(runs, folder, plot=plot or (), title=title, scales=scales, limits=limits, form=format_):
+        if isinstance(made, Path):
+            paths.append(str(made))
+            if not as_json:
+                print(made, flush=True)
+        else:
+            errors.append(str(made))
+            say(str(made))
+    if as_json:
+        print_json({"schema": "sojourn/plots/1", "paths": paths, "errors": errors})
+    return OK if not errors else SOME_FAILED if paths else MISUSE
+
+
+def _scales(text: str) -> list[Scale]:
+    """Of `--scale`, separated by commas."""
+    found: list[Scale] = []
+    for word in text.split(","):
+        match word.strip():
+            case "auto" | "fixed" | "var" as scale if scale not in found:
+                found.append(scale)
+            case _:
+                raise UsageError(f"--scale {text}: expected {', '.join(get_args(Scale))}, or fixed,var with --each")
+    return found
 
 
 def thp_delay(

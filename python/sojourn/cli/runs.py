@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,6 +14,7 @@ from sojourn.cli import screen
 from sojourn.cli.common import (
     FAILED,
     INTERRUPTED,
+    LATEST,
     OK,
     SOME_FAILED,
     AtLeastOne,
@@ -32,7 +33,7 @@ from sojourn.cli.common import (
 from sojourn.notify import Notifier
 from sojourn.results import Run
 from sojourn.run import RESULTS, Engine, Outcome, execute, is_file, new_folder, on_linux, plan, select
-from sojourn.scenario import Scenario, to_toml
+from sojourn.scenario import Resolved, Scenario, to_toml
 from sojourn.text import harmless
 
 
@@ -90,8 +91,7 @@ def run(
     todo = plan(targets, overrides(set_), seed=seed, seeds=seeds, variant=variant)
     kernel = on_linux(todo) if engine == "linux" else None
     if not quiet:
-        for warning in dict.fromkeys(w for job in todo for w in job.scenario.warnings):
-            say(f"warning: {warning}")
+        _warn(job.scenario for job in todo)
     if dry:
         if as_json:
             print_json([{"id": job.id, "duration_s": job.duration_s} for job in todo])
@@ -189,7 +189,7 @@ def _variants(suite: str | None, *, as_json: bool) -> int:
 
 
 def show(
-    target: str,
+    target: str = "latest",
     /,
     *,
     set_: Set = None,
@@ -201,11 +201,13 @@ def show(
 ) -> int:
     """Print a scenario with every default written out; of a finished run its table, of several a line each.
 
-    Examples: `sojourn show ect1/l4s-s1-oneflow/prague/dualpi2/50Mbit/20ms`,
-    `sojourn show results/latest --log teardown`
+    Without a target: the newest results, which are those in ./results of the run that finished last.
+
+    Examples: `sojourn show`, `sojourn show --log teardown`, `sojourn show latest --full`,
+    `sojourn show ect1/l4s-s1-oneflow/prague/dualpi2/50Mbit/20ms`, `sojourn show results/demo --log setup`
 
     Args:
-        target: Run id, scenario file or folder of a finished run.
+        target: Run id, scenario file, folder of a finished run or of several; or latest, the newest results.
         set_: Change a value of the scenario; repeatable.
         load: Python file with controllers or queues of your own; repeatable.
         variant: Variant of the run's suite, such as `as-published`.
@@ -215,10 +217,11 @@ def show(
         as_json: Print one JSON document.
     """
     load_algorithms(load or ())
+    folder = _newest() if target == LATEST.name and not Path(target).is_dir() else Path(target)
     if log:
-        return _show_logs(Path(target), log, as_json=as_json)
-    if Path(target).is_dir():
-        return _show_runs(Path(target), full=full, as_json=as_json)
+        return _show_logs(folder, log, as_json=as_json)
+    if folder.is_dir():
+        return _show_runs(folder, full=full, as_json=as_json)
     text, document = _shown(one(target, variant), overrides(set_))
     if as_json:
         print_json({"schema": "sojourn/show/1", **document})
@@ -227,11 +230,26 @@ def show(
     return OK
 
 
+def _warn(runs: Iterable[Resolved]) -> None:
+    """Each warning once; of the same one about many files the first, and how many there are."""
+    files: dict[str, list[str]] = {}
+    for warning in dict.fromkeys(warning for run in runs for warning in run.warnings):
+        files.setdefault(warning.partition(": ")[2], []).append(warning)
+    for found in files.values():
+        more = f" (and in {len(found) - 1} more)" if len(found) > 1 else ""
+        say(f"warning: {found[0]}{more}")
+
+
+def _newest() -> Path:
+    if (folder := results.newest(RESULTS)) is None:
+        raise UsageError(f"{RESULTS}: no finished run in it; `sojourn run` makes one, or name another folder")
+    return folder
+
+
 def _shown(scenario: Scenario, settings: dict[str, str]) -> tuple[str, dict[str, Any]]:
     """A scenario as a file that makes the same runs, and as a document."""
     runs = scenario.expand(settings)
-    for warning in dict.fromkeys(warning for run in runs for warning in run.warnings):
-        say(f"warning: {warning}")
+    _warn(runs)
     if len(runs) == 1:
         return runs[0].text, {"scenario": runs[0].text}
     jobs = plan([scenario], settings)

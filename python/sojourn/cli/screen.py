@@ -85,7 +85,7 @@ class Screen:
 def show_run(run: Run) -> None:
     """Prints the table of one run."""
     glance, screen = Glance.of(run), Screen()
-    notes = _first(_beliefs(glance.flows), NOTES)
+    notes = _first([*_beliefs(glance.flows), *_modes(glance.flows)], NOTES)
     room = screen.height - AROUND_RUN - len(notes)
     busy = [queue for queue in glance.queues if queue.busy] or glance.queues[:1]
     queues = _first(busy, max(room // 2, room - len(glance.flows)))
@@ -117,9 +117,12 @@ def show_runs(runs: Sequence[Run], *, full: bool = False) -> None:
     common, names = _without_common([run.id for run in runs])
     screen.line(f"{len(runs)} runs{f' of {common}' if common else ''}", "bold")
     screen.line("all flows together, and the busiest queue; delays in ms")
-    rows = [_run(name, Glance.of(run)) for name, run in zip(names, shown, strict=False)]
-    heading = ("run", "Mbit/s", "used", "RTT p50", "RTT p99", "queue p50", "queue p99", "marks", "retrans")
-    screen.table(heading, [*rows, *_more(len(runs) - len(shown), len(heading))], {0}, optional=(5, 3, 2, 8))
+    rows = [_run(name, Glance.of(run), full=full) for name, run in zip(names, shown, strict=False)]
+    over_time = ("p05", "p50", "p95") if full else ()
+    delays = ("RTT p50", "RTT p99", "queue p50", "queue p99")
+    heading = ("run", "Mbit/s", *over_time, "used", *delays, "marks", "retrans")
+    optional = [column + len(over_time) for column in (5, 3, 2, 8)]
+    screen.table(heading, [*rows, *_more(len(runs) - len(shown), len(heading))], {0}, optional=optional)
 
 
 def show_all(run: Run) -> None:
@@ -190,11 +193,12 @@ def _queue(queue: QueueRow) -> tuple[str, ...]:
     return (queue.name, queue.qdisc, figure(queue.p50_ms), figure(queue.p99_ms), *counts, _percent(queue.utilisation))
 
 
-def _run(name: str, glance: Glance) -> tuple[str, ...]:
+def _run(name: str, glance: Glance, *, full: bool) -> tuple[str, ...]:
     row = glance.columns()
     return (
         name if glance.complete else f"{name} (partial)",
         figure(row["goodput_mbps"]),
+        *(figure(rate) for rate in glance.over_time_mbps if full),
         _percent(row["utilisation"]),
         *(figure(row[key]) for key in ("rtt_p50_ms", "rtt_p99_ms", "sojourn_p50_ms", "sojourn_p99_ms")),
         *(ABSENT if row[key] is None else str(row[key]) for key in ("marks", "retransmits")),
@@ -208,6 +212,18 @@ def _beliefs(flows: Sequence[FlowRow]) -> list[str]:
         got, believed = flow.marks, flow.believed_marks
         if got is not None and believed and abs(believed - got) > max(BELIEF_SHARE * got, 10):
             notes.append(f"{flow.name}: the sender counted {believed} marks (ce_reported), the receiver got {got}")
+    return notes
+
+
+def _modes(flows: Sequence[FlowRow]) -> list[str]:
+    """Where a controller looks for classic queues, what it found."""
+    notes = []
+    for flow in flows:
+        if flow.classic:
+            share, flips, after = flow.classic
+            changes = f"{flips} change{'' if flips == 1 else 's'}"
+            text = f"in classic mode {_percent(share)} of the time, first after {after or 0:.1f} s, {changes}"
+            notes.append(f"{flow.name}: {'never in classic mode' if after is None else text}")
     return notes
 
 

@@ -8,7 +8,20 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from sojourn.algorithms import load_algorithms
-from sojourn.cli.common import OK, AtLeastOne, Json, Load, Output, Set, one_run, overrides, print_json, say, written
+from sojourn.cli.common import (
+    OK,
+    AtLeastOne,
+    Json,
+    Load,
+    Output,
+    Set,
+    UsageError,
+    one_run,
+    overrides,
+    print_json,
+    say,
+    written,
+)
 from sojourn.files import write_whole
 
 
@@ -31,6 +44,42 @@ def import_flent(
     from sojourn.interop.flent import import_file
 
     return written(import_file(file, out), as_json=as_json)
+
+
+def import_tc(
+    script: Path,
+    /,
+    *,
+    var: Annotated[list[str] | None, Parameter(name=["--var"])] = None,
+    output: Output = None,
+    as_json: Json = False,
+) -> int:
+    """Read a shell script of `tc` commands into a scenario file. The script is parsed and never run.
+
+    Example: `sojourn import tc receiver.sh --var INTERFACE=eth0 -o mine.toml`
+
+    Args:
+        script: Script of a testbed.
+        var: Value of a variable that the script takes from elsewhere, as `RATE=100mbit`; repeatable.
+        output: Scenario file to write; default: print it.
+        as_json: Print one JSON document.
+    """
+    from sojourn.interop.tc_script import read_file
+
+    variables = {name: value for name, _, value in (each.partition("=") for each in var or ())}
+    if wrong := next((each for each in var or () if "=" not in each), None):
+        raise UsageError(f"--var {wrong}: expected NAME=VALUE, such as RATE=100mbit")
+    read = read_file(script, variables)
+    if output:
+        write_whole(output, read.text)
+    if as_json:
+        document = {"path": str(output)} if output else {"scenario": read.text}
+        print_json({"schema": "sojourn/import-tc/1", **document, "notes": list(read.notes)})
+    else:
+        print(output or read.text, end="\n" if output else "")
+        for note in read.notes:
+            say(f"{script}: {note}")
+    return OK
 
 
 def export_flent(
@@ -87,6 +136,8 @@ def tc(
     target: str,
     /,
     *,
+    on: str | None = None,
+    ingress: str | None = None,
     set_: Set = None,
     load: Load = None,
     output: Output = None,
@@ -96,19 +147,26 @@ def tc(
 
     What a stock kernel cannot do of it is commented in the script and summed up on stderr.
 
-    Example: `sojourn tc scenarios/capacity-step.toml -o build.sh`
+    Examples: `sojourn tc scenarios/capacity-step.toml -o build.sh`,
+    `sojourn tc --on eth0 --ingress ifb0 scenarios/one-prague.toml`
 
     Args:
         target: Run id or scenario file.
+        on: Real interface to put the bottleneck on, instead of namespaces.
+        ingress: ifb for what arrives at the interface: the bottleneck is there, its way back on the interface.
         set_: Change a value of the scenario; repeatable.
         load: Python file with controllers or queues of your own; repeatable.
         output: Script to write; default: print it.
         as_json: Print one JSON document.
     """
     from sojourn.tc import build
+    from sojourn.tc_interface import build_on
 
+    if ingress and not on:
+        raise UsageError(f"--ingress {ingress}: expected --on and the interface that it belongs to, too")
     load_algorithms(load or ())
-    script = build(one_run(target, overrides(set_)))
+    resolved = one_run(target, overrides(set_))
+    script = build_on(resolved, on, ingress) if on else build(resolved)
     if output:
         write_whole(output, script.text())
         if output.is_file():
@@ -121,7 +179,7 @@ def tc(
     else:
         print(script.text(), end="")
     for limit in script.limits:
-        say(f"stock kernel: {limit}")
+        say(f"{on or 'stock kernel'}: {limit}")
     return OK
 
 

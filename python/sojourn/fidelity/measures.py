@@ -17,6 +17,12 @@ from sojourn.metrics import Source, Window
 WHOLE: Window = (0.0, math.inf)
 #: What `convergence` gives two flows that never converge: more than any run leaves them.
 NEVER_S = 60.0
+#: What `mode_after` gives a mode that never comes.
+NO_MODE_S = 999.0
+#: When the second flow of a suite's pair starts.
+SECOND_START_S = 15.0
+#: A fall of cwnd by less is no cut.
+LEAST_CUT = 0.04
 
 
 def mean_goodput(flow: str, over: Window | None = None) -> Measure:
@@ -174,6 +180,107 @@ def share_of_drops(run: Source, other: Source) -> float | None:
     """Packets dropped in a run as a share of those dropped in another."""
     ours, theirs = (total("queue.bneck.drops")(source) for source in (run, other))
     return ours / theirs if ours is not None and theirs else None
+
+
+def greatest_drop_share(queue: str, step: float = 1.0) -> Measure:
+    """Greatest share of the packets that arrive in a second which the queue drops."""
+
+    def measure(run: Source) -> float | None:
+        t, dropped = metrics.finite(run, f"queue.{queue}.drops")
+        at, arrived = metrics.finite(run, f"queue.{queue}.received_packets")
+        if t.size < 2 or at.size < 2:
+            return None
+        edges = np.arange(t[0], t[-1], step)
+        lost, came = (np.diff(np.interp(edges, *series)) for series in ((t, dropped), (at, arrived)))
+        return float((lost[came > 0] / came[came > 0]).max()) if (came > 0).any() else None
+
+    return measure
+
+
+def flight_share(flow: str, mss: int = 1448) -> Measure:
+    """Median of the bytes in flight over the receive window, H2."""
+
+    def measure(run: Source) -> float | None:
+        half = metrics.second_half(run)
+        flight, window = (
+            metrics.inside(run, f"flow.{flow}.{name}", half) if half else np.empty(0)
+            for name in ("in_flight", "rcv_wnd")
+        )
+        fits = flight.size > 0 and flight.size == window.size and (window > 0).all()
+        return float(np.median(flight * mss / window)) if fits else None
+
+    return measure
+
+
+def sampled(name: str, reduce: Callable[[Any], Any]) -> Measure:
+    """A statistic of a series over H2."""
+
+    def measure(run: Source) -> float | None:
+        half = metrics.second_half(run)
+        values = metrics.inside(run, name, half) if half else np.empty(0)
+        return float(reduce(values)) if values.size else None
+
+    return measure
+
+
+def sojourn(queue: str, statistic: str, side: str | None = None) -> Measure:
+    """A statistic of the time in a queue over the run's measuring window, ms."""
+
+    def measure(run: Source) -> float | None:
+        found = metrics.sojourn(run, queue, side=side)
+        return found[statistic] if found else None
+
+    return measure
+
+
+def queue_utilisation(queue: str) -> Measure:
+    """Bytes that left over what the rate allows, in the run's measuring window."""
+
+    def measure(run: Source) -> float | None:
+        queues = getattr(getattr(run, "origin", run), "queues", None) or []
+        value = next((one.get("utilisation") for one in queues if one.get("name") == queue), None)
+        return None if value is None else float(value)
+
+    return measure
+
+
+def classic_share(flow: str, over: Window | None = None) -> Measure:
+    """Share of a window, by default H2, in which the flow takes its path for a classic queue's."""
+
+    def measure(run: Source) -> float | None:
+        span = over or metrics.second_half(run)
+        mode = metrics.inside(run, f"flow.{flow}.cc.classic_mode", span) if span else np.empty(0)
+        return float(mode.mean()) if mode.size else None
+
+    return measure
+
+
+def mode_after(flow: str, event: float, *, classic: bool) -> Measure:
+    """Seconds from an event until the flow is in classic, or in L4S, mode; `NO_MODE_S` if it never is."""
+
+    def measure(run: Source) -> float | None:
+        t, mode = metrics.finite(run, f"flow.{flow}.cc.classic_mode")
+        reached = t[(t >= event) & ((mode > 0) == classic)]
+        if reached.size:
+            return float(reached[0]) - event
+        return NO_MODE_S if t.size else None
+
+    return measure
+
+
+def kept_at_cuts(flow: str) -> Measure:
+    """Median of cwnd after over before a cut, from 5 s after all flows run; None without one."""
+
+    def measure(run: Source) -> float | None:
+        shared = metrics.common(run)
+        cwnd = metrics.inside(run, f"flow.{flow}.cwnd", (shared[0] + 5, shared[1])) if shared else np.empty(0)
+        moves = cwnd[np.diff(cwnd, prepend=0) != 0]
+        turns = np.diff(np.sign(np.diff(moves)), prepend=2, append=2) != 0
+        kept = [after / before for before, after in itertools.pairwise(moves[turns]) if after < before]
+        cuts = [share for share in kept if share <= 1 - LEAST_CUT]
+        return float(np.median(cuts)) if cuts else None
+
+    return measure
 
 
 def ratio_of(above: str, below: str, over: Window | None = None) -> Measure:

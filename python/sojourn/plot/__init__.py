@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Sequence
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -19,7 +21,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from sojourn import reference
+from sojourn import path, reference
 from sojourn.files import write_whole
 from sojourn.interop import flent
 from sojourn.metrics import Source
@@ -58,6 +60,41 @@ SEVERAL: dict[str, Callable[[Sequence[Source], Axes], Axes]] = {
 }
 #: More runs than these are no figure but a report.
 MOST_RUNS = 8
+#: Characters in a line above a figure.
+HEADING = 110
+#: What the label of an axis says of its unit.
+RATES, DELAYS = re.compile(r"\bMbit/s\b"), re.compile(r"\bms\b")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Ends of the axes, for pictures that are to be compared."""
+
+    rate_mbps: float | None = None
+    delay_ms: float | None = None
+
+    def apply(self, drawn: Figure) -> None:
+        """Ends every axis of rates and of delays there; raises `PlotError` where it begins beyond."""
+        for ax in drawn.axes:
+            for label, (begin, _), put in (
+                (ax.get_ylabel(), ax.get_ylim(), ax.set_ylim),
+                (ax.get_xlabel(), ax.get_xlim(), ax.set_xlim),
+            ):
+                if (end := self._end(label, begin)) is not None:
+                    put(begin, end)
+
+    def _end(self, label: str, begin: float) -> float | None:
+        """Where the axis with this label is to end, if anywhere."""
+        ends = ((RATES, self.rate_mbps, "--max-rate", "Mbit/s"), (DELAYS, self.delay_ms, "--max-delay", "ms"))
+        for unit, end, option, word in ends:
+            if end is not None and unit.search(label):
+                if end <= begin:
+                    raise PlotError(f"{option} {end:g}: expected more than {begin:.4g} {word}, where the axis begins")
+                return end
+        return None
+
+
+NO_LIMITS = Limits()
 
 
 def plot(
@@ -67,30 +104,84 @@ def plot(
     output: Path | None = None,
     title: str = "",
     scale: Scale = "auto",
+    limits: Limits = NO_LIMITS,
 ) -> Path:
     """Draws runs or Flent files in one figure, one alone over its measurement if there is one.
 
-    `plot` names panels, recorded series, or one of Flent's figures; the default is every panel. Raises
-    `PlotError`, one line that says what was expected.
+    `plot` names panels, recorded series, or one of Flent's figures; the default is every panel, with a scale other
+    than `auto` the figure that has one. Raises `PlotError`, one line that says what was expected.
     """
-    paths = [runs] if isinstance(runs, str | Path) else list(runs)
-    names = [plot] if isinstance(plot, str) else list(plot)
-    check(names, scale)
-    sources = [source for path in paths for source in load(Path(path))]
+    names = chosen(plot, scale)
+    sources = sources_of(runs)
     ending = ("panels" if not names else "-".join(names)) if scale == "auto" else scale
     of = sources[0].id + (f"-and-{len(sources) - 1}-more" if len(sources) > 1 else "")
     target = picture(output, of, ending)
-    write(sources, names, target, title=title, scale=scale)
+    write(sources, names, target, title=title, scale=scale, limits=limits)
     return target
 
 
+def plot_each(
+    runs: str | Path | Sequence[str | Path],
+    folder: Path,
+    *,
+    plot: str | Sequence[str] = (),
+    title: str = "",
+    scales: Sequence[Scale] = ("auto",),
+    limits: Limits = NO_LIMITS,
+    form: str = "png",
+) -> Iterator[Path | PlotError]:
+    """Draws every run by itself into `folder`, once for each scale: `ID_fixed.png`, `ID_var.png`, for `auto` `ID.png`.
+
+    Gives the file of each picture, or what was wrong with it; raises `PlotError` before the first one for what
+    concerns all.
+    """
+    wanted = {scale: chosen(plot, scale) for scale in scales}
+    pictures: dict[Path, tuple[Source, Scale]] = {}
+    for source in sources_of(runs):
+        for scale in scales:
+            ending = "" if scale == "auto" else f"_{scale}"
+            target = picture(folder / f"{source.id.replace('/', '-')}{ending}.{form}", "", "")
+            if target in pictures:
+                both = f"{pictures[target][0].id} and {source.id}"
+                raise PlotError(f"{target}: expected one run for each picture, found {both}")
+            pictures[target] = source, scale
+    for target, (source, scale) in pictures.items():
+        try:
+            write([source], wanted[scale], target, title=title, scale=scale, limits=limits)
+        except PlotError as error:
+            yield PlotError(f"{source.id}: {error}".replace(f"{source.id}: {source.id}:", f"{source.id}:"))
+        else:
+            yield target
+
+
+def chosen(plot: str | Sequence[str], scale: Scale = "auto") -> list[str]:
+    """What to draw, checked: with a scale and nothing named, the figure that has scales."""
+    names = [plot] if isinstance(plot, str) else list(plot)
+    names = names or ([SCALED] if scale != "auto" else [])
+    check(names, scale)
+    return names
+
+
+def sources_of(runs: str | Path | Sequence[str | Path]) -> list[Source]:
+    """The runs of all these folders and files."""
+    paths = [runs] if isinstance(runs, str | Path) else list(runs)
+    return [source for each in paths for source in load(Path(each))]
+
+
 def write(
-    sources: Sequence[Source], names: Sequence[str], target: Path, *, title: str = "", scale: Scale = "auto"
+    sources: Sequence[Source],
+    names: Sequence[str],
+    target: Path,
+    *,
+    title: str = "",
+    scale: Scale = "auto",
+    limits: Limits = NO_LIMITS,
 ) -> None:
     """Writes the figure; the ending of the name decides the format."""
     ids = [source.id for source in sources]
     with styled():
         drawn = figure(sources, names, title=title, scale=scale)
+        limits.apply(drawn)
         heading = f"{' beside '.join(ids)} {title}".strip()
         save(drawn, target, heading=heading, description=f"{', '.join(names) or 'panels'} of {', '.join(ids)}")
 
@@ -119,7 +210,7 @@ def figure(sources: Sequence[Source], names: Sequence[str] = (), *, title: str =
     name = names[0] if names else ""
     drawn = Figure(figsize=SIZES_IN.get(name, (10, 6.2)), layout="constrained")
     FigureCanvasAgg(drawn)
-    heading = f"{ours.id if len(sources) == 1 else ''} {title}".strip().replace("$", r"\$")
+    heading = _heading(ours if len(sources) == 1 else None, title)
     if name not in PLOTS:
         panels.draw(drawn, sources, measured, names)
         drawn.axes[0].set_title(heading, loc="left", fontsize="medium")
@@ -135,6 +226,13 @@ def figure(sources: Sequence[Source], names: Sequence[str] = (), *, title: str =
         raise PlotError(f"{name}: expected one run; {', '.join((*panels.PANELS, *SEVERAL))} show several")
     ax.set_title(heading, loc="left", fontsize="medium")
     return drawn
+
+
+def _heading(alone: Source | None, title: str) -> str:
+    """The title; of one run also its id, and a line with queue, rate and RTT."""
+    lines = [f"{alone.id if alone else ''} {title}".strip()]
+    lines += textwrap.wrap(str(path.of(alone)), HEADING) if alone else []
+    return "\n".join(lines).replace("$", r"\$")
 
 
 def picture(output: Path | None, of: str, ending: str) -> Path:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sojourn import metrics
+from sojourn import metrics, path
 from sojourn.groups import groups
+from sojourn.plot import style
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,6 +28,7 @@ MOST = 8
 #: Percentiles of a group's flows: its band, and in it the median.
 LOW, HIGH = 10, 90
 POINTS = 2000
+PING = "ping"
 EMPTY: Samples = (np.empty(0), np.empty(0))
 
 
@@ -92,6 +94,28 @@ def of_flows(source: Source, read: Callable[[str], Samples]) -> list[Curve]:
 def of_series(source: Source, name: str) -> list[Curve]:
     """A curve for each flow that has this series."""
     return of_flows(source, lambda flow: metrics.finite(source, f"flow.{flow}.{name}"))
+
+
+def pings(source: Source) -> list[Curve]:
+    """A curve for each ping; its name says how it is marked."""
+    found = []
+    for series, label in path.pings(source).items():
+        name, comma, marking = label.partition(",")
+        told = name if PING in name else f"{name} {PING}"
+        found.append(Curve(f"{told}{comma}{marking}", *metrics.finite(source, series), kind=PING))
+    return [curve for curve in found if curve.t.size]
+
+
+def draw_pings(ax: Axes, source: Source, side: str, **line: Any) -> list[Curve]:
+    """Draws the RTT of every ping, one that is alone and not marked without its name; returns what was drawn."""
+    every = grouped(pings(source))
+    for number, curve in enumerate(every):
+        told = "" if len(every) == 1 and "," not in curve.name else f" {curve.label}"
+        look = {**line, "color": style.PINGS[number % len(style.PINGS)]}
+        if number:  # that of another ping shows through where both are the same
+            look["linestyle"] = style.PING_DASHES[number % len(style.PING_DASHES)]
+        curve.draw(ax, label=f"ICMP RTT{told}{side}", **look)
+    return every
 
 
 def grouped(curves: Sequence[Curve], most: int = MOST) -> list[Curve]:

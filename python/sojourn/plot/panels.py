@@ -17,7 +17,21 @@ from matplotlib.lines import Line2D
 
 from sojourn import metrics
 from sojourn.plot import style
-from sojourn.plot.curves import EMPTY, HIGH, LOW, MOST, Curve, Held, PlotError, grouped, of_flows, of_series, told_apart
+from sojourn.plot.curves import (
+    EMPTY,
+    HIGH,
+    LOW,
+    MOST,
+    PING,
+    Curve,
+    Held,
+    PlotError,
+    grouped,
+    of_flows,
+    of_series,
+    pings,
+    told_apart,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +41,7 @@ if TYPE_CHECKING:
     from sojourn.plot.curves import Samples
 
 WIDTH_IN, PANEL_IN, HEAD_IN = 10.0, 1.9, 0.9
-PING, DROPS = "ping", "drops"
+DROPS = "drops"
 RUNS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#222222", "#888888")
 QUEUES = (style.INK, "#E69F00", "#56B4E9", "#CC79A7", "#009E73", "#D55E00", "#0072B2", "#888888")
 DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.3)), (0, (6, 1.5, 1, 1.5)), (0, (3, 1)), (0, (8, 3)),
@@ -50,8 +64,7 @@ def rtt(source: Held) -> list[Curve]:
     flows = of_series(source, "rtt")
     have = {curve.name for curve in flows}
     one_way = (replace(curve, kind="one-way") for curve in of_series(source, "one_way"))
-    pings = (Curve(name.split(".")[1], *metrics.finite(source, name), kind=PING) for name in metrics.pings(source))
-    return [*flows, *(c for c in one_way if c.name not in have), *(ping for ping in pings if ping.t.size)]
+    return [*flows, *(c for c in one_way if c.name not in have), *pings(source)]
 
 
 def queue_delay(source: Held) -> list[Curve]:
@@ -161,10 +174,11 @@ class Look:
 
 
 def _one(ax: Axes, curves: list[Curve], measured: list[Curve], look: Look) -> None:
+    colour = dict(zip((curve.label for curve in curves if curve.kind == PING), style.PINGS, strict=False))
     for curve in measured:
         curve.draw(ax, color=look.colour(curve) if curve.kind != PING else style.PING, **style.MEASURED)
     for curve in curves:
-        ping = {"color": style.PING, "linewidth": 0.8, "linestyle": (0, (2, 1))}
+        ping = {"color": colour.get(curve.label, style.PING), "linewidth": 0.8, "linestyle": (0, (2, 1))}
         line = ping if curve.kind == PING else {"color": look.colour(curve), "linewidth": 1.4}
         if curve.kind == DROPS:
             line["linestyle"] = DASHES[1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sojourn import metrics
+from sojourn import metrics, path
 from sojourn.plot import cdf
 
 if TYPE_CHECKING:
@@ -26,4 +26,4 @@ def several(sources: Sequence[Source], ax: Axes) -> Axes:
 
 def read(source: Source, over: Window) -> dict[str, FloatArray]:
     """RTTs of each ping."""
-    return {name.split(".")[1]: metrics.inside(source, name, over) for name in metrics.pings(source)}
+    return {label: metrics.inside(source, name, over) for name, label in path.pings(source).items()}

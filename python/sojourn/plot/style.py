@@ -28,6 +28,9 @@ COLOURS = {
 }
 SPARE = ("#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#0072B2")
 PING = "#1B7F5C"
+#: Of several pings in one pair of axes.
+PINGS = (PING, "#7B3294", "#8C6D31", "#636363", "#E7298A", "#1F78B4", "#B2182B", "#000000")
+PING_DASHES: tuple[Any, ...] = ("-", (0, (4, 4)), (0, (2, 2)), (0, (1, 1)))
 INK = "#222222"
 
 OURS: dict[str, Any] = {"linewidth": 1.6, "linestyle": "-"}

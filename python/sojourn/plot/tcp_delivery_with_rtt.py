@@ -30,13 +30,7 @@ def draw(ours: Source, measured: Source | None, ax: Axes) -> Axes:
             for curve in curves.grouped(curves.of_series(source, series)):
                 colour = colours.get(curve.name, style.INK)
                 curve.draw(axis, color=colour, label=f"{curve.label} {of}{side}", **form)
-        for name in metrics.pings(source)[:1]:
-            right.plot(
-                *metrics.finite(source, name),
-                color=style.PING,
-                label=f"ICMP RTT{side}",
-                **{**line, "linewidth": line["linewidth"] * 0.7},
-            )
+        curves.draw_pings(right, source, side, **{**line, "linewidth": line["linewidth"] * 0.7})
     if (limits := style.rate_range(ours.id)) is not None:
         ax.set_ylim(*limits)
     if (limits := style.rtt_range(ours.id, style.longest_ping(measured or ours))) is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from sojourn import metrics
+from sojourn import metrics, path
 from sojourn.plot import curves, style
 
 if TYPE_CHECKING:
@@ -43,12 +43,14 @@ def draw(ours: Source, measured: Source | None, ax: Axes, scale: Scale = "auto")
                 colour = colours.get(curve.name, style.INK)
                 label = f"{curve.label} {'TCP RTT' if kind == metrics.RTT else kind}{side}"
                 curve.draw(right, color=colour, label=label, **{**line, "linestyle": dash, "linewidth": 1.0})
-        for name in metrics.pings(source)[:1]:
-            t, rtt = metrics.finite(source, name)
-            longest = max(longest, float(rtt.max()) if rtt.size else 0.0)
-            right.plot(t, rtt, color=style.PING, label=f"ICMP RTT{side}", **{**line, "linewidth": 0.9})
-    ax.set_ylim(*(style.rate_range(ours.id) or (0, RATE_HEADROOM * max(fastest, 1e-3))))
-    base = _path_rtt_ms(ours)
+        for curve in curves.draw_pings(right, source, side, **{**line, "linewidth": 0.9}):
+            longest = max(longest, float(curve.values.max()))
+    told = path.of(ours)
+    top = RATE_HEADROOM * (max(told.rates_mbps) if told.rates_mbps else max(fastest, 1e-3))
+    ax.set_ylim(*(style.rate_range(ours.id) or (0, top)))
+    base = _least_rtt_ms(ours)
+    if told.rtts_ms:  # jitter can go below it
+        base = float(min(int(min(told.rtts_ms)), round(base)))
     if scale == "fixed":
         right.set_ylim(base, base + FIXED_RTT_MS)
     elif scale == "var":
@@ -66,10 +68,8 @@ def draw(ours: Source, measured: Source | None, ax: Axes, scale: Scale = "auto")
     return ax
 
 
-def _path_rtt_ms(source: Source) -> float:
-    """What the run's id tells, else the least RTT there is."""
-    if (told := metrics.path_rtt_ms(source.id)) is not None:
-        return told
+def _least_rtt_ms(source: Source) -> float:
+    """The least RTT there is."""
     series = [*metrics.pings(source), *(f"flow.{flow}.rtt" for flow in metrics.flows(source))]
     least = [float(values.min()) for name in series if (values := metrics.finite(source, name)[1]).size]
     return min(least, default=0.0)

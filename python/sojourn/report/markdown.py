@@ -10,7 +10,7 @@ from sojourn.report import own, sections
 from sojourn.text import harmless
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from sojourn.compare import Comparison
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
 def render(comparison: Comparison, grouped: list[Section], score: dict[str, Any], *, title: str, out: Path) -> str:
     """The whole text."""
     measured = comparison.sides == compare.MEASURED
-    lines = [f"# {_escape(title)}", ""]
-    lines += [_escape(compare.conclusion(comparison)), ""] if comparison.pairs else []
+    lines = [f"# {escape(title)}", ""]
+    lines += [escape(compare.conclusion(comparison)), ""] if comparison.pairs else []
     if not measured:
-        lines += [_escape(effects.verdict(comparison.effects, comparison.sides)), ""]
+        lines += [escape(effects.verdict(comparison.effects, comparison.sides)), ""]
     if score["rows"]:
         lines += [*_scoreboard(score), ""]
     for section in grouped:
-        lines += [f"## {_escape(section.heading)}", ""]
-        lines += [f"*{_escape(section.question)}*", ""] if section.question else []
+        lines += [f"## {escape(section.heading)}", ""]
+        lines += [f"*{escape(section.question)}*", ""] if section.question else []
         lines += [
-            _escape(" ".join(sections.answers(section, comparison.sides))),
+            escape(" ".join(sections.answers(section, comparison.sides))),
             "",
             *_table(section, comparison, out),
             "",
         ]
     if comparison.errors:
-        lines += ["## Left out", "", *(f"- {_escape(harmless(line))}" for line in comparison.errors), ""]
+        lines += ["## Left out", "", *(f"- {escape(harmless(line))}" for line in comparison.errors), ""]
     lines += ["## Definitions", ""]
-    lines += [f"- **{term}**: {_escape(meaning)}" for term, meaning in metrics.DEFINITIONS.items()]
+    lines += [f"- **{term}**: {escape(meaning)}" for term, meaning in metrics.DEFINITIONS.items()]
     return "\n".join(lines) + "\n"
 
 
@@ -51,7 +51,7 @@ def _scoreboard(score: dict[str, Any]) -> Iterator[str]:
     for row in score["rows"]:
         unit = "" if row["unit"] == "1" else f", {row['unit']}"
         cells = (row["key"], row["verdict"], row["ours"], row["expected"], row["tolerance"], f"{row['quantity']}{unit}")
-        yield "| " + " | ".join(_escape(str(cell)) for cell in cells) + " |"
+        yield "| " + " | ".join(escape(str(cell)) for cell in cells) + " |"
     if score["hypotheses"]:
         yield from ("", f"{score['hypotheses']}.")
     for grid in score["grids"]:
@@ -61,38 +61,41 @@ def _scoreboard(score: dict[str, Any]) -> Iterator[str]:
 def _table(section: Section, comparison: Comparison, out: Path) -> Iterator[str]:
     """A row a flow; both sides as `ours / measured` where there are two."""
     compared = any(run.pair is not None for run in section.runs)
-    marked = any(sections.marks_of(run) for run in section.runs)
+    extras = sections.extras_of(section)
     of = f", {' / '.join(comparison.sides)}" if compared else ""
     yield (
-        f"| Run | Flow | Goodput, Mbit/s{_escape(of)} | Delay | "
+        f"| Run | Flow | Goodput, Mbit/s{escape(of)} | Delay | "
         + " | ".join(f"{name}, ms" for name in compare.QUANTILES)
-        + (" | Marks |" if marked else " |")
+        + "".join(f" | {heading}" for heading, _ in extras)
+        + " |"
     )
-    yield "|---|---|--:|---|" + "--:|" * (len(compare.QUANTILES) + marked)
+    yield "|---|---|--:|---|" + "--:|" * (len(compare.QUANTILES) + len(extras))
     short = sections.short_names(section)
     for _, columns in section.rows():
         for run in (run for column in columns for run in column):
-            yield from _rows(run, short[run.id], out, marked=marked)
+            yield from _rows(run, short[run.id], out, [key for _, key in extras])
 
 
-def _rows(run: Run, name: str, out: Path, *, marked: bool) -> Iterator[str]:
+def _rows(run: Run, name: str, out: Path, extras: Sequence[str]) -> Iterator[str]:
     link = sections.link(run.ours, out)
-    label = f"[{_escape(name)}]({link})" if link else _escape(name)
+    label = f"[{escape(name)}]({link})" if link else escape(name)
     for row in sections.table_rows(run):
         delays = row["rtt"] or [None] * len(compare.QUANTILES)
-        cells = [_escape(row["label"]), _cell(row["goodput"]), row["kind"], *(_cell(cell) for cell in delays)]
-        cells += [row.get("marks", "")] if marked else []
+        cells = [escape(row["label"]), cell(row["goodput"]), row["kind"], *map(cell, delays)]
+        cells += [row.get(key, "") for key in extras]
         yield f"| {label} | " + " | ".join(cells) + " |"
         label = ""
 
 
-def _cell(cell: dict[str, Any] | None) -> str:
-    if cell is None:
+def cell(value: dict[str, Any] | None) -> str:
+    """A number, or both sides'."""
+    if value is None:
         return ""
-    if cell["b"] is None:
-        return own.number(cell["a"])
-    return f"{own.number(cell['a'])} / {own.number(cell['b'])}"
+    if value["b"] is None:
+        return own.number(value["a"])
+    return f"{own.number(value['a'])} / {own.number(value['b'])}"
 
 
-def _escape(text: str) -> str:
+def escape(text: str) -> str:
+    """Text that is no markup, in a cell or a paragraph."""
     return re.sub(r"([\\`*|\[\]])", r"\\\1", text).replace("<", "&lt;")

@@ -10,7 +10,7 @@ import numpy as np
 
 from sojourn import metrics, results
 from sojourn.groups import groups
-from sojourn.report import panels
+from sojourn.path import pings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -118,10 +118,10 @@ def _quantities(run: Run) -> dict[str, dict[str, str]]:
             _of_flows([seen[name] for name in members if name in seen], [told.get(name, {}) for name in members])
         )
     over = run.summary.window_s if run.summary else None
-    for series in metrics.pings(run.ours):
+    for series, label in pings(run.ours).items():
         stats = metrics.Stats.of(metrics.inside(run.ours, series, over)) if over else None
         if stats:
-            found[ping_label(series)] = {"RTT p50 / p99, ms": _pair(stats.p50, stats.p99)}
+            found[ping_label(label)] = {"RTT p50 / p99, ms": _pair(stats.p50, stats.p99)}
     for queue in queues:
         median, tail = number_at(queue, "sojourn_ms", "p50"), number_at(queue, "sojourn_ms", "p99")
         # A queue in which nothing ever waited says nothing.
@@ -140,6 +140,10 @@ def _of_flows(seen: Sequence[FlowSummary], told: Sequence[Mapping[str, Any]]) ->
     together = ", all" if len(seen) > 1 else ""
     if rates:
         yield f"goodput{together}, Mbit/s", number(sum(rates))
+    if text := over_time(seen):
+        yield f"goodput p05 / p50 / p95{', each' if len(seen) > 1 else ''}, Mbit/s", text
+    if text := classic(told):
+        yield "in classic mode", text
     for kind in metrics.DELAYS:
         stats = [flow.delays[kind] for flow in seen if kind in flow.delays]
         if stats:
@@ -151,6 +155,26 @@ def _of_flows(seen: Sequence[FlowSummary], told: Sequence[Mapping[str, Any]]) ->
         yield "marks / retransmits", " / ".join(_count(count) for count in counts)
     if any(isinstance(marks := one.get("marks"), Mapping) and "note" in marks for one in told):
         yield "marks that the sender believes", _count(_total(told, "marks", "sender_believes_packets"))
+
+
+def over_time(seen: Sequence[FlowSummary]) -> str:
+    """The goodput in short intervals: p05, p50 and p95, of several flows the median of each."""
+    found = [stats for flow in seen if (stats := flow.goodput_over_time_mbps)]
+    each = ((stats.p05, stats.p50, stats.p95) for stats in found)
+    return " / ".join(number(float(np.median(values))) for values in zip(*each, strict=True))
+
+
+def classic(told: Sequence[Mapping[str, Any]]) -> str:
+    """How long, since when and how often flows took their path for classic: mean, least and sum of several."""
+    shares = [x for one in told if (x := number_at(one, "classic_detection", "share")) is not None]
+    if not shares:
+        return ""
+    flips = _total(told, "classic_detection", "flips")
+    afters = [x for one in told if (x := number_at(one, "classic_detection", "after_s")) is not None]
+    if not afters:
+        return "never"
+    changes = f"{_count(flips)} change{'' if flips == 1 else 's'}"
+    return f"{number(100 * float(np.mean(shares)))} %, first after {min(afters):.1f} s, {changes}"
 
 
 def media(told: Sequence[Mapping[str, Any]]) -> Iterable[tuple[str, str]]:
@@ -187,9 +211,8 @@ def read(path: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         return {}, []
 
 
-def ping_label(series: str) -> str:
-    """`ping NAME` of the series `ping.NAME.rtt`."""
-    name = panels.ping_name(series)
+def ping_label(name: str) -> str:
+    """`ping NAME`."""
     return name if name.startswith("ping") else f"ping {name}"
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from markupsafe import Markup
 
-from sojourn import metrics
+from sojourn import metrics, path
 from sojourn.groups import groups
 from sojourn.plot import style
 
@@ -59,7 +59,8 @@ GROUP_STEP_S = 0.5
 
 def curves(source: Source) -> list[Curve]:
     """Everything that is drawn of a run: a rate and every kind of delay of each flow, and the pings."""
-    names, pings = set(source.names()), metrics.pings(source)
+    names, labels = set(source.names()), path.pings(source)
+    pings = list(labels)
     flows = groups(metrics.flows(source), most=MOST_CURVES)
     found = []
     for label, members in flows.items():
@@ -79,8 +80,8 @@ def curves(source: Source) -> list[Curve]:
             elif series:
                 found.append(Curve(panel, shown, label, series))
     for label, members in groups([ping_name(ping) for ping in pings], least=3, most=3).items():
-        shown = "ICMP" if len(pings) == 1 else f"ping {label}"
         series = tuple(f"ping.{name}.rtt" for name in members)
+        shown = "ICMP" if len(pings) == 1 else f"ping {labels[series[0]] if len(series) == 1 else label}"
         if len(series) > 1:
             found += [Curve(DELAY, f"{shown} p{100 * q:.0f}", shown, series, (), q) for q in BAND]
         else:

@@ -140,7 +140,7 @@ def _section(section: Section, comparison: Comparison, out: Path, figures: dict[
         "question": section.question,
         "answers": sections.answers(section, comparison.sides),
         "only_rtt": all(row["kind"] in ("", metrics.RTT) for run in section.runs for row in sections.table_rows(run)),
-        "marked": any(sections.marks_of(run) for run in section.runs),
+        "extras": sections.extras_of(section),
         "glances": sections.glances(section),
         "compared": compared,
         "sides": section.columns(),

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from sojourn import compare, metrics, results, suites
+from sojourn import compare, metrics, path, results, suites
 from sojourn.compare import Comparison, Difference, Pair
 from sojourn.groups import groups
 from sojourn.report import across, capacity, own
@@ -384,6 +384,37 @@ def marks_of(run: Run) -> dict[str, str]:
     return {name: " / ".join(text or "\N{EN DASH}" for text in both) for name, both in texts.items()}
 
 
+def spreads_of(run: Run) -> dict[str, str]:
+    """p05, p50 and p95 of the goodput over time of each flow or group of copies, of both sides where there are two."""
+    if run.pair is not None:
+        sides = [{flow.name: [flow] for flow in side.flows} for side in (run.pair.summary_a, run.pair.summary_b)]
+        texts = {name: [own.over_time(side.get(name, [])) for side in sides] for name in {**sides[0], **sides[1]}}
+    else:
+        seen = {flow.name: flow for flow in run.summary.flows} if run.summary else {}
+        texts = {label: [own.over_time([seen[name] for name in names])] for label, names in groups(seen).items()}
+    return {name: "; ".join(text or own.NOTHING for text in both) for name, both in texts.items() if any(both)}
+
+
+def modes_of(run: Run) -> dict[str, str]:
+    """What each flow or group of copies that looks for classic queues found."""
+    told = {str(one.get("name")): one for one in own.objects(own.read(getattr(run.ours, "path", None))[0].get("flows"))}
+    found = {label: own.classic([told[name] for name in names]) for label, names in groups(told).items()}
+    return {name: text for name, text in found.items() if text}
+
+
+#: Columns of text behind the numbers, where a run of the section has them: heading, key of the row, texts by flow.
+EXTRAS = (
+    ("Marks", "marks", marks_of),
+    ("Goodput p05 / p50 / p95, Mbit/s", "spread", spreads_of),
+    ("In classic mode", "mode", modes_of),
+)
+
+
+def extras_of(section: Section) -> list[tuple[str, str]]:
+    """Heading and key of those that the section has."""
+    return [(heading, key) for heading, key, texts in EXTRAS if any(texts(run) for run in section.runs)]
+
+
 def table_rows(run: Run) -> list[dict[str, Any]]:
     """A row for each flow and kind of delay, one for the ratio, one for each ping: label, kind and cells.
 
@@ -404,14 +435,14 @@ def table_rows(run: Run) -> list[dict[str, Any]]:
     else:
         return []
     rows: list[dict[str, Any]] = []
-    marks = marks_of(run)
+    extras = {key: texts(run) for _, key, texts in EXTRAS}
     for name, rate, delays in flows:
         for index, (kind, delay) in enumerate((delays or {"": []}).items()):
             rows.append(
                 {
                     "label": name if index == 0 else "",
                     "kind": kind,
-                    "marks": marks.get(name, "") if index == 0 else "",
+                    **{key: texts.get(name, "") if index == 0 else "" for key, texts in extras.items()},
                     "goodput": _cell(rate, ceiling, (2, 5)) if index == 0 else None,
                     "rtt": [_cell(x, x.b, (5, 15)) for x in delay] or None,
                 }
@@ -457,13 +488,13 @@ def _media_rows(told: list[dict[str, Any]]) -> dict[str, list[Difference]]:
 
 
 def _lone_pings(run: Run) -> dict[str, list[Difference]]:
-    series = metrics.pings(run.ours)
+    series = path.pings(run.ours)
     over = run.summary.window_s if run.summary else (0.0, float("inf"))
     return {
-        "ping" if len(series) == 1 else own.ping_label(name): _alone(
+        "ping" if len(series) == 1 else own.ping_label(label): _alone(
             metrics.Stats.of(metrics.inside(run.ours, name, over))
         )
-        for name in series
+        for name, label in series.items()
     }
 
 

@@ -20,6 +20,7 @@ VARIANTS = {
     "as-published": "with the defects of the published run: no SCE queue in S5, Reno instead of Reno-SCE as the "
     "first flow of reno-sce-vs-reno-sce-gamed, one of two extra pings",
     "p0": "as intended, with the Prague of the September edition, whose alpha starts at 0",
+    "paced": "as intended, with fq at every sender, so that the pacing ratios of the SCE side act",
 }
 
 RTTS_MS = (0, 10, 80)
@@ -93,19 +94,20 @@ def cases(variant: str = "as-intended") -> list[Case]:
 
 
 def _architecture(side: str, variant: str) -> Architecture:
+    fq = {"pacing": True} if variant == "paced" else {}
     if side == "l4s":
         prague = f"prague version {'p0' if variant == 'p0' else 'p1'}"
         return Architecture(
             "L4S",
             {"cubic": "cubic", "dctcp": "dctcp", "prague": prague},
             "prague",
-            {"era": "2019", "ecn": "accecn", **OFFLOADS},
+            {"era": "2019", "ecn": "accecn", **OFFLOADS, **fq},
         )
     return Architecture(
         "SCE",
         {"cubic": "cubic", "dctcp-sce": DCTCP_SCE, "reno-sce": RENO_SCE, "reno": "reno"},
         "reno-sce",
-        SCE_TCP,
+        {**SCE_TCP, **fq},
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sojourn.scenario import to_toml
 from sojourn.suites import Case
-from sojourn.suites.bakeoff import NETPERF_CONTROL_RTTS, RENO_SCE, START_JITTER
+from sojourn.suites.bakeoff import NETPERF_CONTROL_RTTS, RENO_SCE, SCE_TCP, START_JITTER
 from sojourn.suites.ect1 import WIFI_SLOTS
 
 #: What `cases` takes.
@@ -35,6 +35,13 @@ SCE_QUEUES = {name: qdisc for name, qdisc in COMPETITION.items() if name != "rfc
 UPLOADS = 50
 PRAGUE = "prague version p1"
 ACCECN = {"ecn": "accecn"}
+#: The bakeoff's sysctls without anything that paces, with fq, and fq with Linux's own ratios.
+PACING: dict[str, dict[str, object]] = {
+    "stopped": {},
+    "fq": {"pacing": True},
+    "fq-default-ratios": {"pacing": True, "pacing_ss_ratio": 200, "pacing_ca_ratio": 120},
+}
+PACING_RTTS_MS = (10, 80)
 
 #: Heading and question of each scenario.
 SCENARIOS = {
@@ -50,6 +57,10 @@ SCENARIOS = {
         "AccECN and SCE over the same SCE queue: the AE bit is ACE's top bit in one flow and ESCE in the other",
         "What is left for an SCE flow beside flows with AccECN, and for one whose ends use the bit for ACE?",
     ),
+    "pacing": (
+        "Reno-SCE with pacing, and after pacing has stopped working",
+        "What does it look like when the senders no longer pace, and do the ratios 40/100 help to avoid overshoot?",
+    ),
     "asymmetric": (
         "Ten times as much capacity down as up, with flows in both directions",
         "What do flows in both directions cost, and does the ACK stream of one fast flow get through among many?",
@@ -59,7 +70,7 @@ SCENARIOS = {
 
 def cases(_variant: str = "deck") -> list[Case]:
     """All runs; there is one variant."""
-    return [*_bursty(), *_competition(), *_accecn(), _rrul(), *_one_against_fifty()]
+    return [*_bursty(), *_competition(), *_accecn(), *_pacing(), _rrul(), *_one_against_fifty()]
 
 
 def _bursty() -> Iterator[Case]:
@@ -102,6 +113,23 @@ def _accecn() -> Iterator[Case]:
                     {**_flow(second, RENO_SCE, SECOND_START_S), **feedback},
                 ],
             )
+
+
+def _pacing() -> Iterator[Case]:
+    for rtt in PACING_RTTS_MS:
+        for how, settings in PACING.items():
+            for count, flows in (("oneflow", ["reno-sce"]), ("twoflow", ["reno-sce-1", "reno-sce-2"])):
+                yield _case(
+                    f"pacing/{how}/{count}/{rtt}ms",
+                    f"{'One Reno-SCE flow' if len(flows) == 1 else 'Two Reno-SCE flows'}, 50 Mbit/s, {rtt} ms, "
+                    f"one SCE queue, pacing: {how}",
+                    [_link(RAMP, rtt)],
+                    [
+                        _flow(name, RENO_SCE, start)
+                        for name, start in zip(flows, (FIRST_START_S, SECOND_START_S), strict=False)
+                    ],
+                    tcp={**SCE_TCP, **settings},
+                )
 
 
 def _rrul() -> Case:
@@ -166,6 +194,7 @@ def _case(
     links: Sequence[Mapping[str, object]],
     flows: Sequence[Mapping[str, object]],
     era: str = "2019",
+    tcp: Mapping[str, object] | None = None,
 ) -> Case:
     last = SECOND_START_S if any(flow["start"] == f"{SECOND_START_S}s" for flow in flows) else FIRST_START_S
     document = {
@@ -174,7 +203,7 @@ def _case(
         "duration": f"{LENGTH_S + 10}s",
         "seed": 1,
         "measure": {"from": f"{last + SETTLE_S}s", "to": f"{_END_S - 1}s"},
-        "tcp": {"era": era, "ecn": "sce"},
+        "tcp": {"era": era, "ecn": "sce", **(tcp or {})},
         "link": list(links),
         "flow": list(flows),
         "ping": [{"name": "ping", "interval": "200ms"}],

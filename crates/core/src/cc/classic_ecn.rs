@@ -2,6 +2,7 @@
 //! modules of 2020, 20-bit scale): RTT that varies or stands high over its minimum raises a score,
 //! and a high score asks for a classic response. Facts: `cc.md` 3.5 D, 3.13.3.
 
+use crate::probe::Probe;
 use crate::units::Dur;
 
 /// Fraction bits of the score and of alpha.
@@ -34,6 +35,11 @@ pub(super) struct Detector {
     depth_log: CarryLog,
     /// 0 is -8 on the published scale.
     score: i64,
+    /// Whether the path is taken for a classic one: since the score has reached [`CLASSIC`], until it is
+    /// down at [`L_STICKY`]. Between the two the response is a mixture, and the mode the last one.
+    is_classic: bool,
+    /// Changes of that.
+    flips: u32,
 }
 
 impl Detector {
@@ -45,6 +51,8 @@ impl Detector {
             mdev_log: CarryLog(741_455),
             depth_log: CarryLog(741_455 >> 1),
             score: 0,
+            is_classic: false,
+            flips: 0,
         }
     }
 
@@ -88,6 +96,9 @@ impl Detector {
             score += (self.depth_log.half_lg(depth, self.shift) - HALF_LG_D0).max(0);
         }
         self.score = score.clamp(0, MAX_SCORE);
+        let turns = if self.is_classic { self.score <= L_STICKY } else { self.score >= CLASSIC };
+        self.is_classic ^= turns;
+        self.flips += u32::from(turns);
     }
 
     /// The least alpha for the response to CE, in 2^-20: 0 for an L4S path, up to 0.625 (a cut by
@@ -99,13 +110,16 @@ impl Detector {
     }
 
     /// The score on the published scale: L4S from -8 to 0, classic from 1 to 9.
-    pub(super) fn published_score(&self) -> f64 {
+    fn published_score(&self) -> f64 {
         (self.score - L_STICKY) as f64 / ONE as f64
     }
 
-    /// Mean deviation in milliseconds.
-    pub(super) fn mdev_ms(&self) -> f64 {
-        (self.mdev >> (self.shift + 1)) as f64 / 1000.0
+    /// The detector's series.
+    pub(super) fn probe(&self, out: &mut Probe<'_>) {
+        out.put("classic_score", "1", self.published_score());
+        out.put("classic_mdev", "ms", (self.mdev >> (self.shift + 1)) as f64 / 1000.0);
+        out.put("classic_mode", "1", f64::from(u8::from(self.is_classic)));
+        out.put("classic_flips", "1", f64::from(self.flips));
     }
 }
 
@@ -216,6 +230,25 @@ mod tests {
             d.on_round(min_rtt);
         }
         assert_eq!(d.published_score(), 9.0);
+    }
+
+    #[test]
+    fn the_mode_changes_where_the_response_is_wholly_of_the_other_kind() {
+        let (mut d, min_rtt) = showing(50_000, 100_000);
+        let mut round = |mdev_us: i64, depth_us: i64, score: i64| {
+            d.mdev = mdev_us << (d.shift + 1);
+            d.srtt = (80_000 + depth_us) << d.shift;
+            d.score = score;
+            d.on_round(min_rtt);
+            (d.alpha_floor() == 5 * ONE as u64 / 8, d.is_classic, d.flips)
+        };
+        // Half of lg(50 ms / 750 us) is 3.03, that of the depth 2.8; steps are whole halves.
+        assert_eq!(round(50_000, 100_000, L_STICKY - 6 * ONE), (false, false, 0));
+        assert_eq!(round(50_000, 100_000, L_STICKY), (true, true, 1));
+        // A calm path lowers it by more than one, but between the two modes the last one holds.
+        assert_eq!(round(750, 0, L_STICKY + ONE / 2), (false, true, 1));
+        assert_eq!(round(1, 0, L_STICKY), (false, false, 2));
+        assert_eq!(round(750, 0, L_STICKY + ONE / 2), (false, false, 2));
     }
 
     // KAT cc.md §3.13.3

@@ -12,7 +12,8 @@ use sojourn_core::{Ecn, Kind, Probe, Time};
 use super::{Method, Part, QDISCS, Words, defined, instant, seconds, values};
 
 /// Columns of the port itself, which a queue's own values must not be called.
-const TAKEN: [&str; 5] = ["backlog_packets", "backlog_bytes", "sojourn", "marks", "drops"];
+const TAKEN: [&str; 6] =
+    ["backlog_packets", "backlog_bytes", "sojourn", "received_packets", "marks", "drops"];
 
 /// What a class did to packets since the adapter last looked.
 enum Deed {

@@ -8,7 +8,8 @@ use sojourn_trace::summary::{
     FlowWindow, MediaSummary, PingWindow, QueueWindow, Totals, WindowSummary,
 };
 use sojourn_trace::{
-    Completions, FlowSummary, Goodput, GroupId, Marks, OneWaySummary, PingSummary, Share, Voice,
+    ClassicDetection, Completions, FlowSummary, Goodput, GroupId, Marks, OneWaySummary,
+    PingSummary, Share, Voice,
 };
 use sojourn_transport::app::voip;
 
@@ -36,16 +37,21 @@ impl Engine<'_> {
         let flow = &self.scenario.flows[n];
         let totals = |e: usize| self.ends[e].endpoint.totals().0.into_iter().collect::<Totals>();
         let (sender, receiver) = (totals(2 * n), totals(2 * n + 1));
-        let main = self.flow_window(n, (0, self.scenario.measure));
+        let measure = self.scenario.measure;
+        let main = self.flow_window(n, (0, measure));
+        let of_controller = self.recorder.columns(self.flow_groups[n].1);
+        let window = (measure.from, measure.to);
         FlowSummary {
             name: main.name,
             app: (flow.app != "bulk").then(|| flow.app.clone()),
             cc: flow.cc.clone(),
             start_s: flow.start.as_secs_f64(),
             goodput_mbps: main.goodput_mbps,
+            goodput_over_time_mbps: main.goodput_over_time_mbps,
             delivery_rate_mbps: main.delivery_rate_mbps,
             rtt_ms: main.rtt_ms,
             cwnd_segments: main.cwnd_segments,
+            classic_detection: ClassicDetection::of(of_controller, window, flow.start),
             one_way: main.one_way,
             media: main.media,
             marks: self.marks(n, [&sender, &receiver]),
@@ -62,6 +68,11 @@ impl Engine<'_> {
         FlowWindow {
             name: self.scenario.flows[n].name.clone(),
             goodput_mbps: self.goodput(group).mbps(window.from, window.to),
+            goodput_over_time_mbps: self.goodput(group).over_time(
+                window.from,
+                window.to.min(self.now),
+                self.scenario.step,
+            ),
             delivery_rate_mbps: sampled(".delivery_rate"),
             rtt_ms: sampled(".rtt"),
             cwnd_segments: sampled(".cwnd"),
@@ -181,6 +192,11 @@ impl Engine<'_> {
             stop: flow.stop,
             is_compared: flow.is_greedy(),
         });
-        Bins::of(&shares.collect::<Vec<_>>(), (window.from, window.to), self.now)
+        Bins::of(
+            &shares.collect::<Vec<_>>(),
+            (window.from, window.to),
+            self.now,
+            self.scenario.step,
+        )
     }
 }

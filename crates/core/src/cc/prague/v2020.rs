@@ -388,8 +388,10 @@ impl Controller for Prague {
         out.put("alpha", "1", self.alpha as f64 / (one * f64::from(1 << SHIFT_G)));
         out.put("carry", "segments", self.carry as f64 / one);
         out.put("increase", "segments", self.ai as f64 / one);
-        out.put("classic_score", "1", self.detector.published_score());
-        out.put("classic_mdev", "ms", self.detector.mdev_ms());
+        // A detector that does not look has found nothing, which is not the same as an L4S path.
+        if self.params.fallback != Fallback::Off && !self.reno {
+            self.detector.probe(out);
+        }
         out.put("in_loss", "1", f64::from(u8::from(self.in_loss)));
     }
 }

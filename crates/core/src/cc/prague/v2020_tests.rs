@@ -350,6 +350,20 @@ fn without_accecn_it_is_reno() {
 }
 
 #[test]
+fn only_a_detector_that_looks_has_series() {
+    let looks = |words: &str, feedback| {
+        let (mut p, path) = (prague(words), Path { feedback, ..path() });
+        p.on_established(Time::ZERO, &path, &mut Window::new(10));
+        let mut names = Vec::new();
+        p.probe(&mut Probe::new(&mut |name, _, _| names.push(name.to_owned())));
+        names.iter().any(|name| name == "classic_mode")
+    };
+    assert!(looks("ecn_fallback 1", Feedback::AccEcn) && looks("ecn_fallback 2", Feedback::AccEcn));
+    assert!(!looks("ecn_fallback 0", Feedback::AccEcn), "not told to look");
+    assert!(!looks("ecn_fallback 1", Feedback::Rfc3168), "Reno");
+}
+
+#[test]
 fn growth_stops_while_something_else_limits_unless_pacing_does() {
     let grows = |version, limits: Path| {
         let (mut p, _, mut win) = started(version, 100);
