@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections import Counter
 from typing import Any
@@ -128,7 +129,8 @@ def test_ends_are_those_of_their_architecture() -> None:
     for variant in bakeoff.VARIANTS:
         ends = [tomllib.loads(case.toml)["tcp"] for case in bakeoff.cases(variant)]
         assert sorted(end["ecn"] for end in ends).count("sce") == 123
-        assert {json.dumps(end) for end in ends} == {json.dumps(end) for end in (ends[0], sce)}
+        paced = {"pacing": True} if variant == "paced" else {}
+        assert {json.dumps(end) for end in ends} == {json.dumps(end) for end in (ends[0], {**sce, **paced})}
 
 
 def test_the_published_defects_are_a_variant() -> None:
@@ -144,6 +146,11 @@ def test_the_published_defects_are_a_variant() -> None:
 def test_p0_changes_prague_alone() -> None:
     for case, other in zip(CASES.values(), bakeoff.cases("p0"), strict=True):
         assert case.toml.replace("version p1", "version p0") == other.toml
+
+
+def test_the_modules_arithmetic_is_the_sce_controllers_alone() -> None:
+    for case, other in zip(CASES.values(), bakeoff.cases("module"), strict=True):
+        assert re.sub(r"(-sce version v2)\b", r"\1 mode literal ce documented", case.toml) == other.toml
 
 
 def test_ids_tell_rate_and_rtt() -> None:

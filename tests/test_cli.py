@@ -247,6 +247,7 @@ def test_a_variant_stands_in_the_ids_unless_it_is_the_default(core: FakeCore, ca
         "as-intended",
         "as-published",
         "p0",
+        "module",
         "paced",
     ]
 

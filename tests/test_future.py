@@ -40,8 +40,9 @@ def test_every_scenario_has_its_runs() -> None:
         "multipath": 6,
         "asymmetric-delay": 9,
         "mangler": 4,
+        "fq-harm": 14,
     }
-    assert len(suites.suite("future")) == len(CASES) == 120
+    assert len(suites.suite("future")) == len(CASES) == 134
     assert list(dict.fromkeys(name.split("/")[1].split("-", 1)[1] for name in CASES)) == list(future.SCENARIOS)
 
 

@@ -28,9 +28,12 @@ def test_every_scenario_has_its_runs() -> None:
         "competition": 4,
         "accecn": 9,
         "pacing": 12,
+        "gso": 4,
+        "fq-codel-sce": 12,
+        "ecn-plus-plus": 12,
         "asymmetric": 4,
     }
-    assert len(suites.suite("hackathon")) == len(CASES) == 35
+    assert len(suites.suite("hackathon")) == len(CASES) == 63
     assert {name.split("/")[1] for name in CASES} == set(hackathon.SCENARIOS)
 
 

@@ -1,4 +1,4 @@
-"""Rows of the bakeoff suite: what the authors printed and described, and analytic checks X3 and X7."""
+"""Rows of the bakeoff suite: what the authors printed and described, and analytic checks X3, X7 and X8."""
 
 from __future__ import annotations
 
@@ -10,18 +10,38 @@ from sojourn.fidelity import measures as m
 from sojourn.fidelity.row import Row, above, at_least, at_most, below, between, t1, t2, t4
 
 README = "sce-l4s-bakeoff README of November 2019"
+PENDING = "sce-l4s-bakeoff README of 10 November 2019"
 SEPTEMBER = "sce-l4s-bakeoff README of September 2019"
 CHANGES = f"{README}, Changes"
 
 #: Why a row misses its tolerance or cannot be run, by key or by id.
 EXPLANATIONS: dict[str, str] = {
-    "X7": "two segments per RTT here, 0.8 expected: the 40 % that the authors reckon with need pacing, which neither "
-    "CUBIC nor the SCE controllers ask for; with it Reno-SCE has 0.04 and 0.18 Mbit/s "
-    "here, less than expected, and CUBIC itself 11 of 48 in S4 at 10 ms",
-    "B9/80ms": "the time constant of Reno-SCE v2 at 80 ms is 30.8 s as documented, 11.4 s with the modules' arithmetic "
-    "of 536-byte segments; over the last 5 s the rates are 26.7 and 21.1 Mbit/s (first seed), which is just not within "
-    "25 %. Six of 20 seeds converge, after 34 to 42 s",
-    "B10/ratio": "follows from B9: Reno-SCE does not converge here, Prague does as published (B10)",
+    "X7": "the 0.8 is arithmetic, not a measurement: two segments of cwnd times the 40 % of tcp_pacing_ca_ratio, and "
+    "nothing paced those senders (no fq, no controller that asks for pacing), so that two segments per RTT leave: X8. "
+    "Nor is it 0.8 with pacing. `ss` then shows 116 kbit/s of pacing rate, but a segment alone waits for the delayed "
+    "ACK, which goes into the smoothed RTT and that into the rate: Linux 7.2 with two segments, 40 % and pacing has "
+    "0.052 and 0.192 Mbit/s at 80 and 10 ms, the variant paced 0.043 and 0.184; Linux unpaced 0.28 and 2.30",
+    "B7/80ms": "a queue below 5 ms marks SCE alone, which CUBIC does not hear, and one above marks every packet of "
+    "Reno-SCE: no share of it is in balance, at any RTT. It grows only while CUBIC's window after a CE (0.7) leaves "
+    "the queue empty, 2 to 4 s of 9 at 80 ms: 40 segments of 333. 320 runs with other starts, jitter or the "
+    "modules' arithmetic span 0.03 to 0.16. Signals from elsewhere do it: with one stray loss in 5000 packets "
+    "(B7/80ms-stray) 12 seeds have 0.29 to 1.13 at 80 ms, where CUBIC is no longer limited by this queue, and 0.09 to "
+    "0.10 at 10 ms, where it is. The authors report CE on an "
+    "idle link from load in their testbed, took the result for an artefact, and write of fairness `sometimes` a "
+    "day later and of domination in September",
+    "B9/80ms": "the controllers count in full segments here, as documented: time constant 30.8 s. The modules count "
+    "in rcv_mss, which is 536 on a host that only sends (Linux 7.2: rcvmss:536), so that growth and cuts are 2.7 times "
+    "those, 11.4 s: 23 to 37 s over 12 seeds (B9/80ms-module), where the editions of the README have 20, 25, 30 "
+    "and 20",
+    "B10/ratio": "Reno-SCE's part, as B9/80ms; with the modules' arithmetic B10/ratio-module",
+    "B19/module": "growth of 2.7 segments with 3/4 kept is sqrt(2.7 * 1.75 / 0.5) = 3.07 over CUBIC's 1.22, 2.5; what "
+    "the module and the kernel's reduction leave together, a tenth, 1.05 (`mode literal`: 1.06 with 0.1 ms of jitter). "
+    "1.5 needs 0.42, between the kernel's half and 3/8; which of the tree's versions did that is not known. "
+    "Full segments and 3/4, as documented, have 1.53",
+    "B36": "not HyStart: over cake the first ten seconds are the same without it. Slow start ends there by a CE, at a "
+    "third of the BDP: COBALT marks when the delay is above 5 ms 100 ms after it first was, even if the queue was "
+    "empty between, and bursts of two rounds of slow start are 80 ms apart. Linux 7.2 does the same, with HyStart and "
+    "without: 80, 85, 108, 84 segments over cake, 440 to 490 over dualpi2, whose PI controller needs longer",
     "B11": "near 25 % from the start, so that chance decides when 5 s pass within: over 20 seeds 1 to 39 s, median 5. "
     "DualPI2 of 2019 does not split CUBIC's super-packets, and draws once for each; to mark as many of fewer packets "
     "its probability rises, and coupling marks Prague's segments more often (1.5 to 2.1 %, without offloads 1.4). "
@@ -43,8 +63,8 @@ EXPLANATIONS: dict[str, str] = {
     "since data with CWR are acknowledged at once, as by Linux 5.4",
     "B19": "bursts lock to CoDel's marks. Both flows send pairs, which the queue marks as one; in a run in which "
     "nothing else is random, CUBIC has 25 to 48 % of the marks, the more the fewer packets it sends. Seeds, which "
-    "differ by 20 ms of start, span 0.8 to 2.6 (20 of them, median 1.91; the three judged are 1.7, 2.5 and 2.5). With "
-    "0.1 ms of jitter in netem 12 seeds span 1.38 to 1.67, without offloads 20 seeds 1.24 to 1.59",
+    "differ by 20 ms of start, span 0.9 to 2.3 (10 of them, median 1.43; the three judged are 0.93, 0.96 and 1.30). "
+    "With 0.1 ms of jitter in netem 10 seeds span 1.12 to 1.50, median 1.38",
     "B20/p1": "Prague's share is set by its marks, which offloads leave as they are: its bursts of 250 us are one "
     "segment at this rate. CUBIC's pairs are marked and acknowledged as one, so that hardly one waits for a delayed "
     "ACK: its RTT is 20.5 ms, without offloads 27, and it has 3.8 Mbit/s instead of 2.6. 0.1 ms of jitter in "
@@ -61,14 +81,22 @@ EXPLANATIONS: dict[str, str] = {
     "B33": "only on a real network card, which delays interrupts when it is idle",
 }
 
+#: Variants that are changes to runs of this suite.
+OVERRIDES: dict[str, dict[str, str]] = {
+    "stray": {"link.m1.forward.ingress": '["netem loss 0.02% limit 1000000"]'},
+    "no-hystart": {f"flow.cubic-{number}.cc": "cubic nohystart" for number in (1, 2)},
+}
+
 #: Competition of two flows; from the first start to the end of one.
 W2 = (15.0, 65.0)
 WHOLE = (5.0, 65.0)
+#: Of the suite future.
+FUTURE = (10.0, 40.0)
 #: After a start, for 20 s.
 FIRST, SECOND = (5.0, 25.0), (15.0, 35.0)
 #: A first overshoot is over.
 STEADY = (25.0, 64.0)
-P0 = "p0"
+P0, MODULE, STRAY, NO_HYSTART = "p0", "module", "stray", "no-hystart"
 
 
 def _run(side: str, number: int, names: str, rtt: int) -> str:
@@ -92,6 +120,7 @@ def rows() -> Iterable[Row]:
     yield from _single_queue()
     yield from _gaming()
     yield from _chains()
+    yield from _questions()
 
 
 def _analytic() -> Iterable[Row]:
@@ -104,6 +133,11 @@ def _analytic() -> Iterable[Row]:
             yield Row("X7", f"{rtt}ms-{flow}", "analytic", "0.8 segments per RTT", _sce(4, flow, rtt),
                       f"goodput of {flow} with SCE on every packet, {rtt} ms", "Mbit/s",
                       rate, t4(rate), m.mean_goodput(flow))  # fmt: skip
+            # 0.3 ms of wires and stacks, and two segments of 1514 bytes at 50 Mbit/s on the way.
+            whole = 2 * 1448 * 8e-3 / (rtt + 0.3 + 2 * 1514 * 8 / 50e3)
+            yield Row("X8", f"{rtt}ms-{flow}", "analytic", "two segments per RTT: nothing paces", _sce(4, flow, rtt),
+                      f"goodput of {flow} with SCE on every packet, {rtt} ms", "Mbit/s",
+                      round(whole, 3), t1(whole), m.mean_goodput(flow))  # fmt: skip
 
 
 def _sanity() -> Iterable[Row]:
@@ -148,30 +182,38 @@ def _sanity() -> Iterable[Row]:
               "≤ 2", at_most(2), m.ping("ping-tos1", 95, W2, above_path=True))  # fmt: skip
     yield Row("B6", "tcp", "C", README, pair[0], "their TCP RTT above the path's, median, H2", "ms",
               "≥ 8", at_least(8), m.rtt("cubic-1", np.median, above_path=True))  # fmt: skip
-    for rtt in (0, 10, 80):
-        asserted = rtt < 80
+    share = m.ratio_of("reno-sce", "cubic", W2)
+    for rtt in (0, 10):
         yield Row("B7", f"{rtt}ms", "C", README, _sce(1, "cubic-vs-reno-sce", rtt),
-                  f"goodput of Reno-SCE over CUBIC's in one SCE queue, {rtt} ms, 15 to 65 s"
-                  + (": Reno-SCE gives way" if asserted else ": sometimes fair"), "1",
-                  "< 0.5" if asserted else "0.5 to 1.5", below(0.5) if asserted else None,
-                  m.ratio_of("reno-sce", "cubic", W2))  # fmt: skip
+                  f"goodput of Reno-SCE over CUBIC's in one SCE queue, {rtt} ms, 15 to 65 s: Reno-SCE gives way", "1",
+                  "< 0.5", below(0.5), share)  # fmt: skip
+    yield Row("B7", "80ms", "C", f"{PENDING}: approximate fairness, TODO correct?", _sce(1, "cubic-vs-reno-sce", 80),
+              "the same at 80 ms", "1", "0.5 to 1.5", between(0.5, 1.5), share)  # fmt: skip
+    # How often the testbed's own load did that is not known, so there is nothing to hold these to.
+    for rtt, seen in ((80, "fair"), (10, "gives way")):
+        yield Row("B7", f"{rtt}ms-stray", "C", PENDING, _sce(1, "cubic-vs-reno-sce", rtt),
+                  f"the same at {rtt} ms, with one stray loss in 5000 packets", "1",
+                  seen, None, share, STRAY)  # fmt: skip
     runs = [_l4s(1, "cubic-vs-prague", rtt) for rtt in (0, 10, 80)]
     yield Row("B8", "", "C", README, runs[0],
               "largest over least ratio of Prague to CUBIC in dualpi2 at 0, 10, 80 ms, 15 to 65 s", "1",
               "≥ 1.5", at_least(1.5), m.spread_of(m.ratio_of("prague", "cubic", W2)),
               others=tuple(runs[1:]))  # fmt: skip
     convergence = m.convergence("reno-sce-1", "reno-sce-2", 15)
-    yield Row("B9", "80ms", "B", README, _sce(1, "reno-sce-vs-reno-sce", 80),
-              "convergence of two Reno-SCE flows in one SCE queue, 80 ms", "s", 20.0, t4(20), convergence)  # fmt: skip
-    yield Row("B9", "10ms", "B", README, _sce(1, "reno-sce-vs-reno-sce", 10),
-              "convergence of two Reno-SCE flows in one SCE queue, 10 ms", "s",
-              2.0, at_most(4), convergence)  # fmt: skip
+    for suffix, variant in (("", None), ("-module", MODULE)):
+        yield Row("B9", f"80ms{suffix}", "B", README, _sce(1, "reno-sce-vs-reno-sce", 80),
+                  "convergence of two Reno-SCE flows in one SCE queue, 80 ms", "s",
+                  20.0, t4(20), convergence, variant)  # fmt: skip
+        yield Row("B9", f"10ms{suffix}", "B", README, _sce(1, "reno-sce-vs-reno-sce", 10),
+                  "convergence of two Reno-SCE flows in one SCE queue, 10 ms", "s",
+                  2.0, at_most(4), convergence, variant)  # fmt: skip
     two = m.convergence("prague-1", "prague-2", 15)
     yield Row("B10", "", "B", README, _l4s(1, "prague-vs-prague", 80),
               "convergence of two Prague flows in dualpi2, 80 ms", "s", 35.0, between(20, 50), two)  # fmt: skip
-    yield Row("B10", "ratio", "B", f"{README}, issues", _l4s(1, "prague-vs-prague", 80),
-              "the same over that of two Reno-SCE flows", "1", 2.0, t4(2), m.quotient(two, convergence),
-              others=(_sce(1, "reno-sce-vs-reno-sce", 80),))  # fmt: skip
+    for suffix, variant in (("", None), ("-module", MODULE)):
+        yield Row("B10", f"ratio{suffix}", "B", f"{README}, issues", _l4s(1, "prague-vs-prague", 80),
+                  "the same over that of two Reno-SCE flows", "1", 2.0, t4(2), m.quotient(two, convergence), variant,
+                  others=(_sce(1, "reno-sce-vs-reno-sce", 80),))  # fmt: skip
     yield Row("B11", "", "B", CHANGES, _l4s(1, "prague-vs-cubic", 80),
               "convergence of Prague and a later CUBIC in dualpi2, 80 ms", "s",
               40.0, at_least(25), m.convergence("prague", "cubic", 15))  # fmt: skip
@@ -225,9 +267,10 @@ def _fair_queue() -> Iterable[Row]:
 
 
 def _single_queue() -> Iterable[Row]:
-    yield Row("B19", "", "B", README, _sce(3, "cubic-vs-reno-sce", 10),
-              "goodput of Reno-SCE over CUBIC's in one CoDel queue, 10 ms, 15 to 65 s", "1",
-              1.5, between(1.2, 2.0), m.ratio_of("reno-sce", "cubic", W2))  # fmt: skip
+    for part, variant in (("", None), ("module", MODULE)):
+        yield Row("B19", part, "B", README, _sce(3, "cubic-vs-reno-sce", 10),
+                  "goodput of Reno-SCE over CUBIC's in one CoDel queue, 10 ms, 15 to 65 s", "1",
+                  1.5, between(1.2, 2.0), m.ratio_of("reno-sce", "cubic", W2), variant)  # fmt: skip
     medians = m.ratio_of_medians("prague", "cubic", W2)
     run = _l4s(3, "cubic-vs-prague", 10)
     yield Row("B20", "p1", "B", f"{CHANGES}: 44.25 and 5.78 Mbit/s", run,
@@ -242,10 +285,10 @@ def _single_queue() -> Iterable[Row]:
         yield Row("B20", f"{rtt}ms", "B", README, _l4s(3, "cubic-vs-prague", rtt),
                   f"goodput of Prague P1 over CUBIC's in one CoDel queue, {rtt} ms, 15 to 65 s", "1",
                   "> 3", above(3), m.ratio_of("prague", "cubic", W2))  # fmt: skip
-    for rtt in (0, 10):
-        yield Row("B21", f"{rtt}ms", "B", README, _sce(3, "reno-sce-vs-reno-sce", rtt),
+    for rtt, suffix, variant in ((0, "", None), (10, "", None), (0, "-module", MODULE), (10, "-module", MODULE)):
+        yield Row("B21", f"{rtt}ms{suffix}", "B", README, _sce(3, "reno-sce-vs-reno-sce", rtt),
                   f"convergence of two Reno-SCE flows in one CoDel queue, {rtt} ms", "s",
-                  1.0, at_most(3), m.convergence("reno-sce-1", "reno-sce-2", 15))  # fmt: skip
+                  1.0, at_most(3), m.convergence("reno-sce-1", "reno-sce-2", 15), variant)  # fmt: skip
     two = m.convergence("prague-1", "prague-2", 15)
     yield Row("B22", "10ms", "B", README, _l4s(3, "prague-vs-prague", 10),
               "convergence of two Prague flows in one CoDel queue, 10 ms", "s", 5.0, between(2, 12), two)  # fmt: skip
@@ -312,3 +355,37 @@ def _chains() -> Iterable[Row]:
     yield Row("B33", "", "C", README, _l4s(1, "cubic", 10),
               "idle ping over ping under load: longer with a real network card", "1",
               "> 1", None, m.nothing)  # fmt: skip
+
+
+def _questions() -> Iterable[Row]:
+    """What the README of 10 November asks itself."""
+    prague, cubic = _l4s(2, "prague", 80), _l4s(2, "cubic", 80)
+    yield Row("B35", "", "C", f"{PENDING}: why is the spike at flow startup longer", _sce(2, "reno-sce", 80),
+              "time with a TCP RTT more than 15 ms above the path's after the start behind fq_codel, 80 ms, Reno-SCE "
+              "over Prague: longer", "1",
+              "> 1", above(1), m.quotient(m.spike(("reno-sce",), 15, FIRST), m.spike(("prague",), 15, FIRST)),
+              others=(prague,))  # fmt: skip
+    pair = (_l4s(1, "cubic-vs-cubic", 80), _sce(1, "cubic-vs-cubic", 80))
+    ramp = m.mean_goodput("cubic-1", (5, 15))
+    yield Row("B36", "", "C", f"{README}: exiting HyStart early for Cake", pair[0],
+              "first CUBIC flow's goodput until the second starts, without HyStart, dualpi2 over cake, 80 ms: equal, "
+              "if HyStart were the cause of B5", "1",
+              1.0, t2(1.0), m.quotient(ramp, ramp), NO_HYSTART, others=pair[1:])  # fmt: skip
+    whole, peak = m.mean_goodput("cubic", WHOLE), m.peak(("cubic",), FIRST)
+    yield Row("B37", "goodput", "C", f"{SEPTEMBER}: remarkably similar", _sce(2, "cubic", 80),
+              "goodput of a CUBIC flow behind fq_codel, SCE's hosts over L4S's, 80 ms", "1",
+              1.0, t1(1.0), m.quotient(whole, whole), others=(cubic,))  # fmt: skip
+    yield Row("B37", "peak", "C", f"{SEPTEMBER}: remarkably similar", _sce(2, "cubic", 80),
+              "longest TCP RTT above the path's at its start, SCE's hosts over L4S's", "1",
+              1.0, between(0.75, 1.25), m.quotient(peak, peak), others=(cubic,))  # fmt: skip
+    issue = f"{README}, issues: the perception that FQ can do harm to periodic bursty flows"
+    beside_4, beside_16 = ("future/classic-fq-harm/{}/" + f"beside-{bulk}/20ms" for bulk in (4, 16))
+    frame, video = m.last_of_a_burst("video", FUTURE), m.mean_goodput("video", FUTURE)
+    call = m.last_of_a_burst("call", FUTURE)
+    for part, quantity, measure, run, bound in (
+        ("frame", "delay of a video's frames beside four bulk flows", frame, beside_4, above(1)),
+        ("video", "goodput of a video that sends more than its fair share", video, beside_16, below(1)),
+        ("call", "delay of a call beside four bulk flows", call, beside_4, below(1)),
+    ):
+        yield Row("B38", part, "C", issue, run.format("fq_codel"), f"{quantity}, fq_codel over `flows 1`", "1",
+                  bound.text, bound, m.quotient(measure, measure), others=(run.format("codel1q"),))  # fmt: skip

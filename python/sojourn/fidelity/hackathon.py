@@ -79,6 +79,12 @@ def rows() -> Iterable[Row]:
         yield Row("H9", rtt, "C", OVERSHOOT, run,
                   f"peak of RTT in slow start, {rtt}, paced by 40/100 over paced by Linux's 120/200", "1",
                   "< 1", below(1), m.quotient(start, start), others=(default,))  # fmt: skip
+    wait = m.ping("ping", 99, (25.0, 64.0), above_path=True)
+    for rate in ("50Mbit", "10Mbit"):
+        run, whole = (f"hackathon/gso/{how}/{rate}/20ms" for how in ("split", "whole"))
+        yield Row("H10", rate, "I", f"{DECK}: \"Implemented GSO Splitting, and tested expected behaviour\"", run,
+                  f"p99 of a ping's wait beside CUBIC and Reno-SCE in CNQ, {rate}: super-packets split over whole", "1",
+                  "< 1", below(1), m.quotient(wait, wait), others=(whole,))  # fmt: skip
     rrul = "hackathon/asymmetric/rrul_be/lfq_cobalt/20ms"
     yield Row("H7", "down", "A", RAW, rrul, "sum of four downloads, 10 Mbit/s, of CUBIC-SCE over lfq_cobalt", "Mbit/s",
               6.7, between(5, 9.3), m.sum_of("be-down-", WHOLE))  # fmt: skip

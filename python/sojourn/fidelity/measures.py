@@ -503,6 +503,17 @@ def ping(name: str, percentile: float, over: Window, *, above_path: bool = False
     return measure
 
 
+def last_of_a_burst(flow: str, over: Window) -> Measure:
+    """Median of the longest one-way delay in each sample, minus the path's: what a frame takes to arrive whole."""
+
+    def measure(run: Source) -> float | None:
+        values = metrics.inside(run, f"flow.{flow}.one_way_max", over)
+        base = metrics.path_rtt_ms(run.id)
+        return float(np.median(values)) - base / 2 if values.size and base is not None else None
+
+    return measure
+
+
 def correlation_with_ping(flow: str, over: Window) -> Measure:
     """Correlation of the ping's RTT and the TCP RTT at the time of the reply."""
 

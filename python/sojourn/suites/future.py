@@ -1,4 +1,4 @@
-"""future: what the authors of the bakeoff left as future work and inbox, each question asked of three sides.
+"""future: what the authors of the bakeoff left as future work, inbox and issue, each question asked of three sides.
 
 The sides are L4S (Prague over DualPI2), SCE (Reno-SCE over CNQ with COBALT2) and classic (CUBIC over
 fq_codel, RFC 3168). No testbed has run these: they are experiments, not reproductions. All ends are
@@ -63,6 +63,7 @@ SIDES = {
 }
 CNQ_CODEL_AF = "cnq_codel_af bandwidth {rate} sce-thresh 4"
 CAKE_FLOWS = "cake bandwidth {rate} sce flows besteffort"
+CAKE = "cake bandwidth {rate} flows besteffort"
 CAKE_RAMP = "cake bandwidth {rate} sce flowblind besteffort"
 ONE_CODEL = "fq_codel flows 1"
 CLASSIC_QUEUES = {"pie": "pie ecn", "red": "red limit 400000 avpkt 1000 adaptive bandwidth 50Mbit ecn"}
@@ -140,7 +141,15 @@ SCENARIOS = {
         "Beside CUBIC, a mangler rewrites the new flow's codepoint to ECT(0) or Not-ECT",
         "What becomes of a flow whose codepoint the path destroys, and of its neighbour?",
     ),
+    "fq-harm": (
+        "A call, a game and a video beside bulk flows, with flow queueing and without",
+        "Does flow queueing do harm to periodic bursty flows?",
+    ),
 }
+#: What flow queueing might harm: the video sends frames of 28 packets, key frames of 105.
+PERIODIC = {"call": "voip", "game": "game", "video": "video rate 8Mbit fps 30"}
+#: Bulk flows beside them: fair shares are 10 Mbit/s, more than the video needs, and 2.9.
+BULK = (4, 16)
 
 
 def cases(_variant: str = "current") -> list[Case]:
@@ -164,6 +173,7 @@ def cases(_variant: str = "current") -> list[Case]:
         *_multipath(),
         *_asymmetric_delay(),
         *_mangler(),
+        *_fq_harm(),
     ]
 
 
@@ -403,6 +413,31 @@ def _mangler() -> Iterator[Case]:
                 f"CUBIC, then {side.cc} beside it, whose packets become {label}, 20 ms",
                 [_link(side, 20, impair=f"mangle proto tcp non-syn dscp 1 set-tos {tos}")],
                 [cubic, {**other, "tos": GAMED_TOS}],
+            )
+
+
+def _fq_harm() -> Iterator[Case]:
+    classic = SIDES["classic"]
+    queues = (
+        (classic, "codel1q", ONE_CODEL, "0x00"),
+        (classic, "fq", "fq", "0x00"),
+        (classic, "fq_codel", classic.qdisc, "0x00"),
+        (classic, "cake", CAKE, "0x00"),
+        (SIDES["sce"], "cnq", SIDES["sce"].qdisc, "0x00"),
+        (SIDES["l4s"], "dualpi2", SIDES["l4s"].qdisc, "0x00"),
+        (SIDES["l4s"], "dualpi2-ect1", SIDES["l4s"].qdisc, "0x01"),
+    )
+    for bulk in BULK:
+        for side, label, qdisc, tos in queues:
+            yield _case(
+                f"{side.key}-fq-harm/{label}/beside-{bulk}/20ms",
+                f"A call, a game and a video of 8 Mbit/s beside {bulk} CUBIC flows over {label}, 20 ms",
+                [_link(side, 20, qdisc=qdisc)],
+                [
+                    {**_flow("cubic"), "flows": bulk},
+                    # They start apart, so that no frame always meets the call's packets.
+                    *({"name": name, "app": app, "tos": tos, "start_jitter": "1s"} for name, app in PERIODIC.items()),
+                ],
             )
 
 

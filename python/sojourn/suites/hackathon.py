@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sojourn.scenario import to_toml
 from sojourn.suites import Case
-from sojourn.suites.bakeoff import NETPERF_CONTROL_RTTS, RENO_SCE, SCE_TCP, START_JITTER
+from sojourn.suites.bakeoff import NETPERF_CONTROL_RTTS, OFFLOADS, RENO_SCE, SCE_TCP, START_JITTER
 from sojourn.suites.ect1 import WIFI_SLOTS
 
 #: What `cases` takes.
@@ -33,6 +33,12 @@ BURSTY = {"slot": WIFI_SLOTS, "jitter": "netem delay 10ms 5ms 10%"}
 COMPETITION = {"sce-1q": RAMP, "rfc3168-1q": "fq_codel flows 1", "fq": CAKE_FLOWS, "cnq": COBALT2}
 SCE_QUEUES = {name: qdisc for name, qdisc in COMPETITION.items() if name != "rfc3168-1q"}
 UPLOADS = 50
+#: Name, queue down and up, and the rates of those that do not shape themselves.
+ASYMMETRIC = (
+    ("fq_codel", "fq_codel", "fq_codel", ("50Mbit", "5Mbit")),
+    ("lfq_cobalt", "lfq_cobalt bandwidth 50Mbit", "lfq_cobalt bandwidth 5Mbit", None),
+    ("cnq_cobalt", "cnq_cobalt bandwidth 50Mbit", "cnq_cobalt bandwidth 5Mbit", None),
+)
 PRAGUE = "prague version p1"
 ACCECN = {"ecn": "accecn"}
 #: The bakeoff's sysctls without anything that paces, with fq, and fq with Linux's own ratios.
@@ -42,6 +48,15 @@ PACING: dict[str, dict[str, object]] = {
     "fq-default-ratios": {"pacing": True, "pacing_ss_ratio": 200, "pacing_ca_ratio": 120},
 }
 PACING_RTTS_MS = (10, 80)
+#: CNQ before and after the hackathon's splitting of super-packets.
+GSO = {"split": "", "whole": " no_split_gso"}
+GSO_RATES = ("50Mbit", "10Mbit")
+#: fq_codel, with SCE as fq_codel_fast has it, at half of CoDel's target as cake's ramp begins; and that cake.
+FQ_CODEL_SCE = {"fq_codel": "fq_codel", "fq_codel-sce": "fq_codel sce_threshold 2500us", "cake-sce": CAKE_FLOWS}
+#: Where short flows meet full queues both ways.
+ECN_PLUS_PLUS = {"sce-1q": RAMP, "cnq": COBALT2, "fq": FQ_CODEL_SCE["fq_codel-sce"]}
+BULK_FLOWS = 8
+SHORT = "short load 8Mbit sizes 30kb"
 
 #: Heading and question of each scenario.
 SCENARIOS = {
@@ -61,6 +76,18 @@ SCENARIOS = {
         "Reno-SCE with pacing, and after pacing has stopped working",
         "What does it look like when the senders no longer pace, and do the ratios 40/100 help to avoid overshoot?",
     ),
+    "gso": (
+        "CNQ with and without splitting of super-packets",
+        "What does a sparse flow wait for, and how do two flows share, when super-packets are queued whole?",
+    ),
+    "fq-codel-sce": (
+        "Reno-SCE over fq_codel, fq_codel with an SCE threshold, and cake",
+        "What does fq_codel gain by marking SCE at a threshold?",
+    ),
+    "ecn-plus-plus": (
+        "SCE with ECN-capable control packets (ECN++)",
+        "Should SCE adopt ECN++: for SYN/ACKs and retransmissions, and for ACKs?",
+    ),
     "asymmetric": (
         "Ten times as much capacity down as up, with flows in both directions",
         "What do flows in both directions cost, and does the ACK stream of one fast flow get through among many?",
@@ -70,7 +97,17 @@ SCENARIOS = {
 
 def cases(_variant: str = "deck") -> list[Case]:
     """All runs; there is one variant."""
-    return [*_bursty(), *_competition(), *_accecn(), *_pacing(), _rrul(), *_one_against_fifty()]
+    return [
+        *_bursty(),
+        *_competition(),
+        *_accecn(),
+        *_pacing(),
+        *_gso(),
+        *_fq_codel_sce(),
+        *_ecn_plus_plus(),
+        _rrul(),
+        *_one_against_fifty(),
+    ]
 
 
 def _bursty() -> Iterator[Case]:
@@ -132,6 +169,60 @@ def _pacing() -> Iterator[Case]:
                 )
 
 
+def _gso() -> Iterator[Case]:
+    for rate in GSO_RATES:
+        for how, words in GSO.items():
+            yield _case(
+                f"gso/{how}/{rate}/20ms",
+                f"CUBIC, then Reno-SCE beside it, and a call, {rate}it/s, 20 ms, CNQ, super-packets {how}",
+                [_link(f"cnq_cobalt bandwidth {rate} sce-thresh 4 law 2019{words}", 20)],
+                [
+                    _flow("cubic", "cubic"),
+                    _flow("reno-sce", RENO_SCE, SECOND_START_S),
+                    {"name": "call", "app": "voip", "start": f"{FIRST_START_S}s", "stop": f"{_END_S}s"},
+                ],
+                tcp=OFFLOADS,
+            )
+
+
+def _fq_codel_sce() -> Iterator[Case]:
+    for rtt in (20, 80):
+        for name, qdisc in FQ_CODEL_SCE.items():
+            for count in ("oneflow", "twoflow"):
+                alone = count == "oneflow"
+                flows = [_flow("reno-sce", RENO_SCE, FIRST_START_S if alone else SECOND_START_S)]
+                yield _case(
+                    f"fq-codel-sce/{name}/{count}/{rtt}ms",
+                    f"Reno-SCE {'alone' if alone else 'beside CUBIC'}, 50 Mbit/s, {rtt} ms, {name}",
+                    [_link(qdisc, rtt, rate=_shaped(qdisc))],
+                    flows if alone else [_flow("cubic", "cubic"), *flows],
+                )
+
+
+def _ecn_plus_plus() -> Iterator[Case]:
+    bulk = {**_flow("bulk", "cubic"), "flows": BULK_FLOWS}
+    short = {key: value for key, value in _flow("short", RENO_SCE).items() if key != "control_rtts"}
+    for name, qdisc in ECN_PLUS_PLUS.items():
+        for how in ("off", "on"):
+            yield _case(
+                f"ecn-plus-plus/short/{name}/{how}/20ms",
+                f"Short Reno-SCE flows beside {BULK_FLOWS} CUBIC flows each way, 50 Mbit/s, 20 ms, {name}, ECN++ {how}",
+                [_link(qdisc, 20, rate=_shaped(qdisc))],
+                [bulk, {**bulk, "name": "back", "direction": "up"}, {**short, "app": SHORT}],
+                tcp={"ecn_plus_plus": how == "on"},
+            )
+    # RFC 3168 and SCE tell a sender nothing of marks on its ACKs; AccECN does, so that its ACKs are ECN-capable.
+    for how, feedback in (("off", "rfc3168"), ("on", "accecn")):
+        for name, forward, reverse, rate in ASYMMETRIC:
+            yield _case(
+                f"ecn-plus-plus/acks/{name}/{how}/20ms",
+                f"One CUBIC flow down 50 Mbit/s, {UPLOADS} up 5 Mbit/s, 20 ms, {name}, ACKs ECN-capable: {how}",
+                [_asymmetric(forward, reverse, rate)],
+                [_flow("down", "cubic"), {**_flow("up", "cubic"), "direction": "up", "flows": UPLOADS}],
+                tcp={"ecn": feedback},
+            )
+
+
 def _rrul() -> Case:
     link = _link("lfq_cobalt bandwidth 10Mbit", 20)
     link["reverse"] = {"qdisc": "lfq_cobalt bandwidth 1Mbit"}
@@ -145,22 +236,21 @@ def _rrul() -> Case:
 
 
 def _one_against_fifty() -> Iterator[Case]:
-    for name, forward, reverse, rate in (
-        ("fq_codel", "fq_codel", "fq_codel", ("50Mbit", "5Mbit")),
-        ("lfq_cobalt", "lfq_cobalt bandwidth 50Mbit", "lfq_cobalt bandwidth 5Mbit", None),
-        ("cnq_cobalt", "cnq_cobalt bandwidth 50Mbit", "cnq_cobalt bandwidth 5Mbit", None),
-    ):
-        link = _link(forward, 20, rate=rate[0] if rate else None)
-        link["reverse"] = {"qdisc": reverse, **({"rate": rate[1]} if rate else {})}
+    for name, forward, reverse, rate in ASYMMETRIC:
         yield _case(
             f"asymmetric/1-vs-{UPLOADS}/{name}/20ms",
             f"One flow down 50 Mbit/s, {UPLOADS} up 5 Mbit/s, 20 ms, {name}",
-            [link],
+            [_asymmetric(forward, reverse, rate)],
             [
                 _flow("down", RENO_SCE),
                 {**_flow("up", RENO_SCE), "direction": "up", "flows": UPLOADS},
             ],
         )
+
+
+def _asymmetric(forward: str, reverse: str, rate: tuple[str, str] | None) -> dict[str, object]:
+    link = _link(forward, 20, rate=rate[0] if rate else None)
+    return {**link, "reverse": {"qdisc": reverse, **({"rate": rate[1]} if rate else {})}}
 
 
 _END_S = FIRST_START_S + LENGTH_S

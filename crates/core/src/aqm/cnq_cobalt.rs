@@ -3,14 +3,22 @@
 
 use super::cnq::Cnq;
 use super::cobalt2::{Cobalt2, Judged};
-use super::sce_shell::{Shell, params};
+use super::sce_shell::{Shell, params_and};
 use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Stats};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::packet::Packet;
 use crate::probe::Probe;
 use crate::units::{Dur, Time};
 
-const PARAMS: [Param; 14] = params("no-sce");
+const PARAMS: [Param; 15] = params_and(
+    "no-sce",
+    Param {
+        name: "split_gso|no_split_gso",
+        value: "",
+        default: "split_gso",
+        doc: "Whether super-packets are queued segment by segment, as since November 2019; not a word of tc.",
+    },
+);
 
 pub(crate) const ENTRY: Entry = Entry {
     name: "cnq_cobalt",
@@ -27,14 +35,29 @@ pub struct CnqCobalt {
     shell: Shell,
     queue: Cnq,
     cobalt: Cobalt2,
+    split_gso: bool,
     /// Sojourn of the packet that left last.
     delay: Dur,
 }
 
+/// The queue's own words.
+fn own(split_gso: &mut bool) -> impl FnMut(&str, &mut Args<'_>) -> Result<bool, GrammarError> {
+    |key, _| {
+        match key {
+            "split_gso" => *split_gso = true,
+            "no_split_gso" => *split_gso = false,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
 impl CnqCobalt {
     fn parse(args: &mut Args<'_>, env: Env) -> Result<Self, GrammarError> {
+        let mut split_gso = true;
         Ok(Self {
-            shell: Shell::parse(Dur::ZERO, args, env, |_, _| Ok(false))?,
+            shell: Shell::parse(Dur::ZERO, args, env, own(&mut split_gso))?,
+            split_gso,
             queue: Cnq::new(),
             cobalt: Cobalt2::default(),
             delay: Dur::ZERO,
@@ -97,11 +120,15 @@ impl Qdisc for CnqCobalt {
         args: &mut Args<'_>,
         _log: &mut Log,
     ) -> Result<(), GrammarError> {
-        self.shell.change(args, |_, _| Ok(false))
+        let mut split_gso = self.split_gso;
+        self.shell.change(args, own(&mut split_gso))?;
+        self.split_gso = split_gso;
+        Ok(())
     }
 
     fn describe(&self) -> String {
-        format!("cnq_cobalt {}", self.shell.describe())
+        let split = if self.split_gso { "" } else { " no_split_gso" };
+        format!("cnq_cobalt {}{split}", self.shell.describe())
     }
 
     fn stats(&self, out: &mut Stats) {
@@ -117,7 +144,7 @@ impl Qdisc for CnqCobalt {
     }
 
     fn splits(&self, _pkt: &Packet) -> bool {
-        true
+        self.split_gso
     }
 
     fn purge(&mut self, log: &mut Log) {

@@ -60,6 +60,11 @@ const fn units(d: Dur) -> u32 {
     if units > 0x7fff_ffff { 0x7fff_ffff } else { units as u32 }
 }
 
+/// A threshold as the kernel holds it.
+pub(super) const fn rounded(d: Dur) -> Dur {
+    Dur((units(d) as u64) << 10)
+}
+
 /// `a >= b` on wrapping clocks.
 #[inline]
 const fn at_or_after(a: u32, b: u32) -> bool {

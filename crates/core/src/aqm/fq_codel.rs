@@ -1,16 +1,16 @@
 //! `fq_codel`: flow queues in deficit round robin, each under CoDel. RFC 8290; Linux 6.12
-//! `sch_fq_codel`.
+//! `sch_fq_codel`; with `sce_threshold` dtaht/fq_codel_fast (March 2019).
 
 use std::collections::VecDeque;
 
-use super::codel::{CE_THRESHOLD, Control, Counters, INTERVAL, Law, TARGET};
+use super::codel::{CE_THRESHOLD, Control, Counters, INTERVAL, Law, TARGET, rounded};
 use super::drr::Rotation;
 use super::psched::truesize;
 use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
 use crate::grammar::{Args, GrammarError, Param};
 use crate::packet::Packet;
 use crate::probe::Probe;
-use crate::units::{Bytes, Time};
+use crate::units::{Bytes, Dur, Time};
 
 pub(crate) const ENTRY: Entry = Entry {
     name: "fq_codel",
@@ -41,6 +41,12 @@ pub(crate) const ENTRY: Entry = Entry {
             doc: "Who is subject to ce_threshold: DS field and mask equal value; `0x1/0x3` is L4S.",
         },
         Param {
+            name: "sce_threshold",
+            value: "TIME",
+            default: "off",
+            doc: "SCE on every packet that waited longer, and super-packets are split; not a word of tc.",
+        },
+        Param {
             name: "memory_limit",
             value: "SIZE",
             default: "32Mb",
@@ -69,6 +75,7 @@ struct Params {
     quantum: u32,
     memory_limit: Bytes,
     drop_batch: u32,
+    sce_threshold: Option<Dur>,
     law: Law,
 }
 
@@ -82,6 +89,7 @@ impl Params {
                 "quantum" => self.quantum = args.number(1..=1 << 20)?.max(256) as u32,
                 "memory_limit" => self.memory_limit = args.size()?,
                 "drop_batch" => self.drop_batch = args.number(1..=most)? as u32,
+                "sce_threshold" => self.sce_threshold = Some(args.time()?),
                 "ce_threshold_selector" => {
                     let expected = "VALUE/MASK such as `0x1/0x3`";
                     self.law.ce_selector = args.value(expected, |w| {
@@ -120,6 +128,7 @@ pub struct FqCodel {
     backlog: Backlog,
     memory: u64,
     counters: Counters,
+    sce_mark: u64,
     drop_overlimit: u64,
     drop_overmemory: u64,
 }
@@ -132,6 +141,7 @@ impl FqCodel {
             quantum: env.psched_mtu,
             memory_limit: Bytes(32 << 20),
             drop_batch: 64,
+            sce_threshold: None,
             law: Law::new(true, env.psched_mtu),
         }
         .read(args)?;
@@ -142,6 +152,7 @@ impl FqCodel {
             backlog: Backlog::default(),
             memory: 0,
             counters: Counters::default(),
+            sce_mark: 0,
             drop_overlimit: 0,
             drop_overmemory: 0,
         })
@@ -213,7 +224,14 @@ impl Qdisc for FqCodel {
                 backlog.remove(&pkt);
                 Some((pkt, backlog.bytes))
             });
-            if let Some(pkt) = sent {
+            if let Some(mut pkt) = sent {
+                // fq_codel_fast, codel_impl.h: after CoDel's own answer, which CE on the packet precludes.
+                let waited = flow.control.last_delay();
+                if self.params.sce_threshold.is_some_and(|most| waited > rounded(most))
+                    && log.set_sce(&mut pkt, Reason::Sce)
+                {
+                    self.sce_mark += 1;
+                }
                 self.rotation.sent(index, pkt.len);
                 return Some(pkt);
             }
@@ -241,12 +259,16 @@ impl Qdisc for FqCodel {
     }
 
     fn describe(&self) -> String {
-        let Params { limit, flows, quantum, memory_limit, drop_batch, law } = &self.params;
+        let Params { limit, flows, quantum, memory_limit, drop_batch, sce_threshold, law } =
+            &self.params;
         let mut text = format!("fq_codel limit {limit}p flows {flows} quantum {quantum} ");
         text += &law.describe();
         if law.ce_selector != (0, 0) {
             let (value, mask) = law.ce_selector;
             text += &format!(" ce_threshold_selector {value:#x}/{mask:#x}");
+        }
+        if let Some(threshold) = sce_threshold {
+            text += &format!(" sce_threshold {threshold}");
         }
         text + &format!(" memory_limit {memory_limit} drop_batch {drop_batch}")
     }
@@ -257,6 +279,9 @@ impl Qdisc for FqCodel {
         out.put("new_flow_count", self.rotation.joined as f64);
         out.put("ecn_mark", self.counters.ecn_mark as f64);
         out.put("ce_mark", self.counters.ce_mark as f64);
+        if self.params.sce_threshold.is_some() {
+            out.put("sce_mark", self.sce_mark as f64);
+        }
         out.put("drop_overmemory", self.drop_overmemory as f64);
         out.put("memory_used", self.memory as f64);
         let [new, old] = self.rotation.lengths();
@@ -275,6 +300,10 @@ impl Qdisc for FqCodel {
             out.put("count", "1", f64::from(only.count));
             out.put("dropping", "1", f64::from(u8::from(only.dropping)));
         }
+    }
+
+    fn splits(&self, _pkt: &Packet) -> bool {
+        self.params.sce_threshold.is_some()
     }
 
     fn purge(&mut self, log: &mut Log) {

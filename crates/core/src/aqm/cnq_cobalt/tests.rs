@@ -133,3 +133,18 @@ fn change_of_bandwidth_keeps_packets_and_state() {
     assert!(q.dequeue(Time(242_240 + 2_422_399), &mut log).is_none());
     assert!(q.dequeue(Time(242_240 + 2_422_400), &mut log).is_some());
 }
+
+#[test]
+fn super_packets_are_split_unless_the_words_say_otherwise() {
+    let pkt = packet(1, 7, Ecn::Ect0);
+    for (words, splits) in [("", true), ("no_split_gso", false), ("no_split_gso split_gso", true)] {
+        let q = make(words);
+        assert_eq!(q.splits(&pkt), splits, "{words}");
+        assert_eq!(q.describe().contains("no_split_gso"), !splits, "{words}");
+    }
+    let mut q = make("");
+    change(&mut q, Time::ZERO, "cnq_cobalt no_split_gso", &mut Log::default()).unwrap();
+    assert!(!q.splits(&pkt));
+    change(&mut q, Time::ZERO, "cnq_cobalt split_gso nonsense", &mut Log::default()).unwrap_err();
+    assert!(!q.splits(&pkt), "a refused change changes nothing");
+}

@@ -142,3 +142,38 @@ fn number_of_flows_cannot_change() {
     change(&mut *q, Time::ZERO, "fq_codel limit 5 noecn quantum 100", &mut Log::default()).unwrap();
     assert!(q.describe().starts_with("fq_codel limit 5p flows 16 quantum 256 "));
 }
+
+// fq_codel_fast, codel_impl.h: strictly longer than the threshold, in units of 1024 ns, and ECT(0) only.
+#[test]
+fn sce_threshold_marks_every_ect0_packet_that_waited_longer() {
+    use crate::ecn::Ecn;
+    let (mut q, mut log) = (make("fq_codel sce_threshold 1ms"), Log::default());
+    for (id, ecn) in [Ecn::Ect0, Ecn::NotEct, Ecn::Ect1, Ecn::Ce, Ecn::Ect0].into_iter().enumerate()
+    {
+        let pkt = Packet { tos: ecn as u8, ..packet(1, id as u32, 1514) };
+        q.enqueue(Time::ZERO, pkt, &mut log);
+    }
+    let mut at = |micros: u64| q.dequeue(Time(micros * 1000), &mut log).unwrap().ecn();
+    assert_eq!(at(999), Ecn::Ect0, "not before");
+    assert_eq!([at(1100), at(1100), at(1100)], [Ecn::NotEct, Ecn::Ect1, Ecn::Ce], "nothing else");
+    assert_eq!(at(1100), Ecn::Ect1);
+    assert_eq!(stat(&*q, "sce_mark"), 1.0);
+    assert!(q.splits(&packet(1, 0, 1514)) && !make("fq_codel").splits(&packet(1, 0, 1514)));
+}
+
+#[test]
+fn codel_s_ce_comes_before_sce() {
+    use crate::ecn::Ecn;
+    let (mut q, mut log) = (make("fq_codel sce_threshold 2500us"), Log::default());
+    for id in 0..1000 {
+        let pkt = Packet { tos: Ecn::Ect0 as u8, ..packet(1, id, 1514) };
+        q.enqueue(Time::ZERO, pkt, &mut log);
+    }
+    let left: Vec<Ecn> =
+        (1..=500).map(|n| q.dequeue(Time(n * 1_000_000), &mut log).unwrap().ecn()).collect();
+    assert!(left[..2].iter().all(|ecn| *ecn == Ecn::Ect0), "2 ms at most");
+    let ce = left.iter().filter(|ecn| **ecn == Ecn::Ce).count();
+    assert_eq!(stat(&*q, "ecn_mark"), ce as f64);
+    assert!(ce > 5 && left.iter().skip(2).all(|ecn| *ecn != Ecn::Ect0));
+    assert_eq!(stat(&*q, "sce_mark"), (498 - ce) as f64);
+}
