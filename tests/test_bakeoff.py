@@ -6,12 +6,19 @@ import json
 import re
 import tomllib
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sojourn import metrics, suites
+import sojourn
+from sojourn import fidelity, metrics, suites
+from sojourn.fidelity import measures
 from sojourn.suites import bakeoff
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sojourn.metrics import FloatArray
 
 CASES = {case.id: case for case in bakeoff.cases()}
 
@@ -157,3 +164,70 @@ def test_ids_tell_rate_and_rtt() -> None:
     assert metrics.link_mbps("bakeoff/sce-s5-oneflow/cubic/80ms") == 47.5
     assert metrics.link_mbps("bakeoff/sce-s6-oneflow/cubic/80ms") == 50
     assert metrics.path_rtt_ms("bakeoff/sce-s6-oneflow/cubic/80ms~p0@seed2") == 80
+
+
+def judged(out: Path, *keys: str) -> dict[str, fidelity.Result]:
+    rows = fidelity.select(keys)
+    return {result.row.key: result for result in fidelity.judge(rows, fidelity.simulate(rows, seeds=1, out=out))}
+
+
+def test_two_segments_per_rtt_are_what_sce_on_every_packet_leaves_and_pacing_less_than_eight_tenths(
+    tmp_path: Path,
+) -> None:
+    assert judged(tmp_path, "X8/80ms-reno-sce")["X8/80ms-reno-sce"].verdict == "pass"
+    paced = sojourn.run([r"^bakeoff/sce-s4-oneflow/reno-sce/80ms$"], out=tmp_path, variant="paced").runs
+    (source,) = paced.values()
+    # Linux 7.2 with a clamp of two segments and 40 %: 0.052.
+    assert 0.035 < metrics.goodput(source, "reno-sce", (40.0, 64.0)) < 0.07
+
+
+def test_reno_sce_converges_as_published_with_its_module_s_arithmetic(tmp_path: Path) -> None:
+    both = judged(tmp_path, "B9/80ms", "B9/80ms-module")
+    assert (both["B9/80ms"].ours, both["B9/80ms-module"].verdict) == (60, "pass")
+
+
+def test_stray_losses_make_reno_sce_fair_at_80_ms_alone(tmp_path: Path) -> None:
+    found = judged(tmp_path, "B7")
+    share = {key: result.ours or 0.0 for key, result in found.items()}
+    assert share["B7/80ms-stray"] > 3 * share["B7/80ms"]
+    assert share["B7/10ms-stray"] < 0.15
+
+
+def test_a_mark_and_not_hystart_ends_cubic_s_slow_start_over_cake(tmp_path: Path) -> None:
+    def window(side: str, variant: str | None) -> FloatArray:
+        overrides = fidelity.VARIANTS[variant] if variant else None
+        target = f"^bakeoff/{side}-s1-twoflow/cubic-vs-cubic/80ms$"
+        (source,) = sojourn.run([target], overrides, out=tmp_path, variant=variant).runs.values()
+        return metrics.inside(source, "flow.cubic-1.cwnd", (5.0, 15.0))
+
+    cake = window("sce", None)
+    assert (cake == window("sce", "no-hystart")).all()
+    # As Linux 7.2: 108 segments, and 0.7 of 120 after the reduction.
+    assert {108, 84} <= set(cake[:30].tolist())
+    dualpi2 = window("l4s", None)
+    assert dualpi2.max() < window("l4s", "no-hystart").max() - 100
+
+
+def test_reordered_acks_make_accecn_believe_in_marks_that_nobody_set(tmp_path: Path) -> None:
+    target = "^bakeoff/l4s-s2-oneflow/cubic/80ms$"
+    jitter = {"link.m2.ingress": '["netem delay 40ms 1ms limit 1000000"]'}
+    (safe,) = sojourn.run([target], jitter, out=tmp_path, variant="safe").runs.values()
+    unsafe = {**jitter, "tcp.ecn_unsafe_cep": "true"}
+    (plain,) = sojourn.run([target], unsafe, out=tmp_path, variant="plain").runs.values()
+    (believes,), (other,) = safe.summary["flows"], plain.summary["flows"]
+    assert (believes["receiver"]["ce_received"], believes["sender"]["ce_reported"] > 100) == (0, True)
+    assert believes["goodput_mbps"] < 15
+    assert other["goodput_mbps"] > 40
+
+
+def test_reno_sce_s_spike_at_the_start_is_longer_for_what_it_keeps_at_ce(tmp_path: Path) -> None:
+    def spike(overrides: dict[str, str] | None, variant: str | None) -> float:
+        target = "^bakeoff/sce-s2-oneflow/reno-sce/80ms$"
+        (source,) = sojourn.run([target], overrides, out=tmp_path, variant=variant).runs.values()
+        return measures.spike(("reno-sce",), 15, (5.0, 25.0))(source) or 0.0
+
+    # Linux 7.2 over fq_codel: 0.65 and 0.90 s.
+    half = spike({"flow.reno-sce.cc": "reno"}, "half")
+    seven_tenths = spike({"flow.reno-sce.cc": "cubic nohystart"}, "seven-tenths")
+    assert (half, seven_tenths) == (pytest.approx(0.65, abs=0.06), pytest.approx(0.9, abs=0.06))
+    assert spike(None, None) > seven_tenths

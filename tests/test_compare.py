@@ -214,6 +214,43 @@ def test_median_errors_are_of_means_over_seeds(capsys: pytest.CaptureFixture[str
     ]
 
 
+def beside_one_run(errors: list[float], runs: int) -> compare.Comparison:
+    """Runs with a seed for each error, % of the link ceiling, beside one measured run each."""
+    rate = 10 * metrics.PAYLOAD_SHARE
+    result = compare.Comparison()
+    for run in range(runs):
+        for seed, error in enumerate(errors, 1):
+            run_id = f"r{run}/10Mbit" + (f"@seed{seed}" if seed > 1 else "")
+            made = counted(run_id, (0.5 + error / 100) * rate, 0.0)
+            pair = compare.pair_up(run_id, made, counted(run_id, 0.5 * rate, 0.0))
+            assert pair is not None
+            (result.pairs if seed == 1 else result.seeds).append(pair)
+    return result
+
+
+def test_a_bias_is_larger_and_chance_as_large_as_what_lies_between_seeds(capsys: pytest.CaptureFixture[str]) -> None:
+    spread = [-4.0, -2.0, 0.0, 2.0, 4.0]
+    right, rtt = beside_one_run(spread, 40).chance
+    assert right.median_seed == pytest.approx(0.0, abs=0.01)
+    # |x| is 0, 2 or 4; |x - y| of two of the five is 2 to 8, in half of the pairs 4 or more.
+    assert right.one_seed.middle == pytest.approx(2.0, abs=0.01)
+    assert right.another_seed.middle == pytest.approx(4.0, abs=0.01)
+    assert (rtt.median_seed, rtt.one_seed.high, rtt.another_seed.high) == pytest.approx((0.0, 0.0, 0.0))
+    biased, _ = beside_one_run([error + 10 for error in spread], 40).chance
+    assert biased.median_seed == pytest.approx(10.0, abs=0.01)
+    assert biased.one_seed.low > biased.another_seed.high
+    assert biased.another_seed.document() == right.another_seed.document()
+    result = beside_one_run(spread, 40)
+    assert [quantity["flows"] for quantity in result.document()["chance"][:1]] == [40]
+    compare.show(result)
+    line = capsys.readouterr().out.splitlines()[-2]
+    assert line.startswith("Chance, 5 seeds of 40 flows: median absolute error of goodput, % of the link ceiling: ")
+
+
+def test_four_seeds_say_nothing_of_chance() -> None:
+    assert beside_one_run([1.0, 2.0, 3.0, 4.0], 2).chance == []
+
+
 def test_seeds_are_for_engines(sides: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
     assert call(["compare", *map(str, sides), "--seeds", "2"]) == 2
     assert "--seeds: only with --engines" in capsys.readouterr().err

@@ -5,13 +5,16 @@ from __future__ import annotations
 import tomllib
 from collections import Counter
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sojourn import _core, suites
+from sojourn import _core, fidelity, suites
 from sojourn.report import capacity, sections
 from sojourn.suites import future
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CASES = {case.id: case for case in future.cases()}
 
@@ -137,6 +140,14 @@ STEP = """
 at = "{at}"
 set = {{ "link.a.{what}" = "{value}" }}
 """
+
+
+def test_flow_queueing_delays_a_frame_by_the_turns_of_the_others_and_not_a_call(tmp_path: Path) -> None:
+    rows = fidelity.select(["B38/frame", "B38/call"])
+    frame, call = fidelity.judge(rows, fidelity.simulate(rows, seeds=1, out=tmp_path))
+    # Linux 7.2: 2.50 and 0.017.
+    assert frame.ours == pytest.approx(2.5, rel=0.05)
+    assert call.ours == pytest.approx(0.017, rel=0.1)
 
 
 def test_capacity_follows_the_schedule_over_the_window() -> None:

@@ -132,7 +132,9 @@ def test_the_tests_differ_in_what_they_test() -> None:
 
 @pytest.mark.engine
 def test_every_run_is_a_valid_scenario() -> None:
-    assert len(CASES) == 60 + 50 + 2 + len(scream_published.MARKING) + 1 + len(scream_published.DOCSIS)
+    assert len(CASES) == 60 + 50 + 2 + len(scream_published.MARKING) + len(scream_published.HEADROOMS) + 1 + len(
+        scream_published.DOCSIS
+    )
     for case in CASES.values():
         assert not Scenario(case.toml).resolve().warnings
 
@@ -184,15 +186,42 @@ def test_tables_are_printed_as_published() -> None:
     judged = fidelity.judge(fidelity.ROWS, runs)
     first, second, third = rows.grids(judged)
     assert first.columns == ("microburst", "0 TCP", "1 TCP", "2 TCP", "3 TCP", "4 TCP")
-    assert first.lines[3] == ("2ms", "42 / 41 / +1", "32 / 31 / +1", "30 / 29 / +1", "30 / 29 / +1", "- / 26 / -")
+    assert first.lines[0] == ("expected fair share", "100", "50", "33", "25", "20")
+    assert first.lines[4] == ("2ms", "42 / 41 / +1", "32 / 31 / +1", "30 / 29 / +1", "30 / 29 / +1", "- / 26 / -")
     assert second.heading.startswith("Test 2, 2024-10-28")
-    assert [line[0] for line in third.lines] == ["5ms", "10ms", "25ms", "50ms"]
+    assert [line[0] for line in third.lines[1:]] == ["5ms", "10ms", "25ms", "50ms"]
     # The row that both tables have is judged once and printed in both.
-    assert second.lines[2][1:] == first.lines[1][1:]
+    assert second.lines[3][1:] == first.lines[2][1:]
     text = second.markdown()
     assert text[2] == "| RTT | 0 TCP | 1 TCP | 2 TCP | 3 TCP | 4 TCP |"
     assert "| 5ms | 81 / 80 / +1 | 56 / 55 / +1 | 36 / 35 / +1 | 26 / 25 / +1 | - / 22 / - |" in text
     assert rows.grids(fidelity.judge(fidelity.ROWS, {})) == []
+
+
+def test_the_summary_s_claims_hold_for_what_was_published() -> None:
+    runs = [steady(run, mbps) for run, mbps in published(scream_2024_10_28).items()]
+    for key, ours in (("S14/least", 0.90), ("S14/rtt", 1.60), ("S15/alone", 80), ("S16/fixed", 1.184),
+                      ("S16/varying", 0.896), ("S17/0.5ms", 1.054), ("S17/2ms", 0.617)):  # fmt: skip
+        result = one(key, *runs)
+        assert result.ours == pytest.approx(ours, rel=0.002), key
+        assert result.verdict == "pass", key
+        assert one(key, runs[0]).verdict == "not-run"
+    # Each would fail: alone all of the link, the best interval twice as good, one flow starved at one RTT.
+    for key, changed in (
+        ("S15/alone", {"test2/5ms/0-tcp": 99.0}),
+        ("S17/0.5ms", {f"test1/mb1ms/25ms/{n}-tcp": 70.0 for n in range(5)}),
+        ("S14/least", {"test3/50ms/4-tcp": 5.0}),
+        ("S14/rtt", {"test2/50ms/4-tcp": 5.0}),
+    ):
+        other = [steady(run.id, changed.get(run.id.removeprefix("scream-2024-10-28/"), 40.0)) for run in runs]
+        assert one(key, *other).verdict == "fail", key
+
+
+def test_fair_shares_are_those_of_the_cell() -> None:
+    assert scream.fair_mbps("scream-2024-10-28/test2/5ms/3-tcp~accecn@seed2") == 25
+    assert scream.fair_mbps("scream-2024-10-31/test3/100ms/0-tcp") == 100
+    assert scream.fair_mbps("scream-published/headroom/3/25ms") is None
+    assert scream.fair_mbps("mine/3-tcp") is None
 
 
 def test_both_answers_on_the_loads_queue_are_in_one_line() -> None:

@@ -187,3 +187,18 @@ def test_figures_have_three_digits() -> None:
     values = (None, 0.0, 0.2241, 9.996, 47.82, 99.96, 1234.5)
     assert [figure(value) for value in values] == ["-", "0", "0.224", "10.0", "47.8", "100", "1234"]
     assert shortened("abcdefghij", 7) == "ab...ij"
+
+
+def test_a_cell_of_the_scream_tables_stands_beside_its_expected_fair_share(
+    core: FakeCore, tmp_path: Path, capsys: Output
+) -> None:
+    for number in (0, 3):
+        run_id = f"scream-2024-10-28/test1/mb0.5ms/25ms/{number}-tcp"
+        path = write(tmp_path / "r" / run_id, [flow("scream", "scream", goodput_mbps=34.0), flow("reno-1", "reno")])
+        (path / "manifest.json").write_text(json.dumps({"id": run_id, "complete": True, "seed": 1}))
+    lines = shown(capsys, "r")
+    assert "SCReAM  fair share" in "\n".join(lines)
+    assert row(lines, "0-tcp")[:3] == ["44.0", "35.0", "100"]
+    assert row(lines, "3-tcp")[:3] == ["44.0", "35.0", "25"]
+    lines = shown(capsys, f"r/{run_id}")
+    assert "SCReAM: 35.0 IP Mbit/s; the test activity expected a fair share of 25" in lines

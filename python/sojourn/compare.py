@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from sojourn import effects, means, metrics, reference
+from sojourn import chance, effects, means, metrics, reference
 from sojourn.effects import Effect
 from sojourn.interop import flent
 from sojourn.metrics import FlowSummary, RunSummary, Source, Stats
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
+    from sojourn.chance import Chance
     from sojourn.means import FlowMeans
 
 SCHEMA = "sojourn/compare/1"
@@ -182,6 +183,11 @@ class Comparison:
         """Every flow of every run, as means over the seeds that both sides have."""
         return means.of(self.pairs)
 
+    @cached_property
+    def chance(self) -> list[Chance]:
+        """What seeds make of the median errors beside one run of side B each."""
+        return chance.of([*self.pairs, *self.seeds]) if self.seeds else []
+
     @property
     def goodput_error_percent(self) -> float | None:
         """Median over all flows, as a share of the link ceiling."""
@@ -207,6 +213,7 @@ class Comparison:
             "method": effects.METHOD,
             "flows": [row.document() for row in self.means],
             "median_errors_of_flows": means.summary(self.means),
+            "chance": [quantity.document() for quantity in self.chance],
             "effects": [effect.document() for effect in self.effects],
             "verdict": effects.verdict(self.effects, self.sides),
             "summary": {
@@ -535,6 +542,8 @@ def show(result: Comparison) -> None:
     if len(result.means) > 1:
         for line in means.lines(result.means):
             console.print(escape(line), soft_wrap=True)
+    for quantity in result.chance:
+        console.print(escape(str(quantity)), soft_wrap=True)
 
 
 def _quantities(pair: Pair) -> tuple[list[str], dict[str, list[str]]]:

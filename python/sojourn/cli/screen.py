@@ -13,6 +13,7 @@ from rich.text import Text
 
 from sojourn.glance import FlowRow, Glance, QueueRow
 from sojourn.results import flatten
+from sojourn.suites import scream
 from sojourn.text import harmless
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ class Screen:
 def show_run(run: Run) -> None:
     """Prints the table of one run."""
     glance, screen = Glance.of(run), Screen()
-    notes = _first([*_beliefs(glance.flows), *_modes(glance.flows)], NOTES)
+    notes = _first([*_share(glance), *_beliefs(glance.flows), *_modes(glance.flows)], NOTES)
     room = screen.height - AROUND_RUN - len(notes)
     busy = [queue for queue in glance.queues if queue.busy] or glance.queues[:1]
     queues = _first(busy, max(room // 2, room - len(glance.flows)))
@@ -117,11 +118,14 @@ def show_runs(runs: Sequence[Run], *, full: bool = False) -> None:
     common, names = _without_common([run.id for run in runs])
     screen.line(f"{len(runs)} runs{f' of {common}' if common else ''}", "bold")
     screen.line("all flows together, and the busiest queue; delays in ms")
-    rows = [_run(name, Glance.of(run), full=full) for name, run in zip(names, shown, strict=False)]
+    glances = [Glance.of(run) for run in shown]
+    # What the SCReAM test activity expected stands beside what SCReAM got, in IP Mbit/s.
+    fair = ("SCReAM", "fair share") if any(map(_fair, glances)) else ()
+    rows = [_run(name, glance, full=full, fair=bool(fair)) for name, glance in zip(names, glances, strict=False)]
     over_time = ("p05", "p50", "p95") if full else ()
     delays = ("RTT p50", "RTT p99", "queue p50", "queue p99")
-    heading = ("run", "Mbit/s", *over_time, "used", *delays, "marks", "retrans")
-    optional = [column + len(over_time) for column in (5, 3, 2, 8)]
+    heading = ("run", "Mbit/s", *fair, *over_time, "used", *delays, "marks", "retrans")
+    optional = [column + len(fair) + len(over_time) for column in (5, 3, 2, 8)]
     screen.table(heading, [*rows, *_more(len(runs) - len(shown), len(heading))], {0}, optional=optional)
 
 
@@ -193,16 +197,29 @@ def _queue(queue: QueueRow) -> tuple[str, ...]:
     return (queue.name, queue.qdisc, figure(queue.p50_ms), figure(queue.p99_ms), *counts, _percent(queue.utilisation))
 
 
-def _run(name: str, glance: Glance, *, full: bool) -> tuple[str, ...]:
+def _run(name: str, glance: Glance, *, full: bool, fair: bool) -> tuple[str, ...]:
     row = glance.columns()
     return (
         name if glance.complete else f"{name} (partial)",
         figure(row["goodput_mbps"]),
+        *(_fair(glance) or (ABSENT, ABSENT) if fair else ()),
         *(figure(rate) for rate in glance.over_time_mbps if full),
         _percent(row["utilisation"]),
         *(figure(row[key]) for key in ("rtt_p50_ms", "rtt_p99_ms", "sojourn_p50_ms", "sojourn_p99_ms")),
         *(ABSENT if row[key] is None else str(row[key]) for key in ("marks", "retransmits")),
     )
+
+
+def _fair(glance: Glance) -> tuple[str, str] | None:
+    """SCReAM's IP Mbit/s in a cell of the test activity's tables, and the fair share that the activity expected."""
+    fair = scream.fair_mbps(glance.id)
+    goodput = next((flow.goodput_mbps for flow in glance.flows if flow.name == "scream"), None) if fair else None
+    return None if goodput is None else (figure(goodput * scream.IP_PER_PAYLOAD), str(fair))
+
+
+def _share(glance: Glance) -> list[str]:
+    shares = _fair(glance)
+    return [f"SCReAM: {shares[0]} IP Mbit/s; the test activity expected a fair share of {shares[1]}"] if shares else []
 
 
 def _beliefs(flows: Sequence[FlowRow]) -> list[str]:

@@ -19,10 +19,10 @@ import numpy as np
 
 from sojourn import metrics
 from sojourn.fidelity import measures as m
-from sojourn.fidelity.row import Measure, Result, Row, Tolerance, above, at_most, between, t1, t2, t3
+from sojourn.fidelity.row import Measure, Result, Row, Tolerance, above, at_least, at_most, below, between, t1, t2, t3
 from sojourn.metrics import Source, Window
 from sojourn.suites import scream, scream_2024_10_28, scream_2024_10_31, scream_published
-from sojourn.suites.scream import ACCECN, CUBIC, HEADERS, NO_ACCECN, PAYLOAD, Table
+from sojourn.suites.scream import ACCECN, CUBIC, NO_ACCECN, PAYLOAD, Table
 
 ACTIVITY = "test activity 2024-10-28, SCReAM repository"
 RECORD = "test record 2024-10-31, SCReAM repository"
@@ -73,7 +73,22 @@ EXPLANATIONS: dict[str, str] = {
         for flows in range(1, scream.MAX_FLOWS + 1)
     },
     **dict.fromkeys(
-        (f"{row}{ACCECN}" for row in ("S4/", "S7/", "S9/step-", "S9/start-", "S9/one-", "S9/four-")), IN_L_QUEUE
+        (
+            f"{row}{ACCECN}"
+            for row in (
+                "S4/",
+                "S7/",
+                "S9/step-",
+                "S9/start-",
+                "S9/one-",
+                "S9/four-",
+                "S14/least-",
+                "S14/rtt-",
+                "S16/fixed-",
+                "S17/2ms-",
+            )
+        ),
+        IN_L_QUEUE,
     ),
     **dict.fromkeys((f"S2/50ms/{flows}" for flows in (2, 3, 4)), DAYS.format("43, 35 and 30 (S5)")),
     "S1/0.25ms/4": DAYS.format("no such cell; microbursts of 0.5 and 1 ms have 30"),
@@ -89,7 +104,7 @@ EXPLANATIONS: dict[str, str] = {
 
 #: RTP bytes over payload bytes of a full packet: what the tool's own transmit rate counts.
 RTP = (PAYLOAD + 12) / PAYLOAD
-IP = (PAYLOAD + HEADERS) / PAYLOAD
+IP = scream.IP_PER_PAYLOAD
 #: The tool alone on model M (`scream.md` 7.4): Mbit/s of RTP, by table and row.
 MODEL_M = {
     (scream_2024_10_28.NAME, "test1"): {"0.25ms": 70.1, "0.5ms": 71.8, "1ms": 65.8, "2ms": 43.5},
@@ -143,6 +158,119 @@ def rows() -> Iterable[Row]:
                           expected, t1(expected), rate("scream", scream.ALONE, RTP))  # fmt: skip
     yield from _figure()
     yield from _published()
+    yield from _summary()
+
+
+#: Of what the source gives one run a cell, "so one can expect a roughly +/- 5% deviation".
+DEVIATION = 0.05
+
+
+def _summary() -> Iterable[Row]:
+    """The four claims of the activity's summary, each as one number over the cells that it speaks of."""
+    tests = {table.key: table for table in scream_2024_10_28.TABLES}
+    intervals, fixed, varying = (_cells_of(tests[key]) for key in ("test1", "test2", "test3"))
+    for variant, suffix in ((None, ""), (ACCECN, f"-{ACCECN}")):
+        for part, what, expected, tolerance, of, cells in (
+            ("S14/least", "robust: least share of the fair rate beside 1 to 4 TCP, 5 to 50 ms, tests 2 and 3",
+             0.90, at_least(0.90 * (1 - DEVIATION)), _least_share, [*fixed, *varying]),
+            ("S14/rtt", "robust: greatest over least rate among 5 to 50 ms, the worst of 0 to 4 TCP, test 2",
+             1.60, at_most(1.60 * (1 + DEVIATION)), _spread_of_rtts, fixed),
+            ("S16/fixed", "more than its fair share with fixed frames: mean share of the fair rate, 1 to 4 TCP",
+             1.18, above(1), _mean_share, fixed),
+            ("S16/varying", "less unfair with varying frames: mean share of test 3 over that of test 2",
+             0.90, below(1), _quotient_of_shares(len(fixed)), [*fixed, *varying]),
+            ("S17/0.5ms", "0.5 ms is recommended: mean rate of its row over that of the best other one",
+             1.05, at_least(1 - DEVIATION), _recommended, intervals),
+            ("S17/2ms", "2 ms makes DualPI2 mark too much: mean rate of its row over that of 0.5 ms",
+             0.62, t2(0.62), _longest, intervals),
+        ):  # fmt: skip
+            number, name = part.split("/")
+            yield Row(number, f"{name}{suffix}", "B", f"{ACTIVITY}, summary", cells[0].run,
+                      f"{what}, {variant or NO_ACCECN}", "1", expected, tolerance, _over(cells, of),
+                      variant=variant, others=tuple(cell.run for cell in cells[1:]))  # fmt: skip
+    alone = [cell for cell in (*fixed, *varying) if not cell.flows]
+    yield Row("S15", "alone", "B", f"{ACTIVITY}, summary", alone[0].run,
+              "underutilizes without other traffic: greatest rate alone, 5 to 50 ms, of 100 Mbit/s", "Mbit/s",
+              80.0, below(100 * (1 - DEVIATION)), _over(alone, lambda rates, _: max(rates)),
+              others=tuple(cell.run for cell in alone[1:]))  # fmt: skip
+    runs = [scream_published.headroom_id(headroom) for headroom in scream_published.HEADROOMS]
+    for part, what, run, tolerance in (
+        ("1", "the headroom is why: rate with a headroom of 1 over that with 1.5", runs[0], above(1 + DEVIATION)),
+        ("3", "the headroom is why: rate with a headroom of 3 over that with 1.5", runs[2], below(1 - DEVIATION)),
+    ):
+        mbps = rate("scream", scream.ALONE)
+        yield Row("S15", part, "C", f"{ACTIVITY}, summary", run, what, "1", tolerance.text, tolerance,
+                  m.quotient(mbps, mbps), others=(runs[1],))  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A number of a table: its run, row and column."""
+
+    run: str
+    label: str
+    flows: int
+
+
+def _cells_of(table: Table) -> list[Cell]:
+    return [
+        Cell(table.run_id(scream_2024_10_28.NAME, label, flows), label, flows)
+        for label in table.published
+        for flows in range(scream.MAX_FLOWS + 1)
+    ]
+
+
+def _over(cells: Sequence[Cell], of: Callable[[Sequence[float], Sequence[Cell]], float]) -> Measure:
+    """A number over the rates of all cells; none if one is missing."""
+
+    def measure(*sources: Source) -> float | None:
+        rates = [rate("scream", scream.window(cell.flows))(run) for cell, run in zip(cells, sources, strict=False)]
+        known = [mbps for mbps in rates if mbps is not None]
+        return of(known, cells) if len(known) == len(cells) else None
+
+    return measure
+
+
+def _shares(rates: Sequence[float], cells: Sequence[Cell]) -> list[float]:
+    """What SCReAM has beside TCP, over the share that the activity expected."""
+    beside = zip(rates, cells, strict=True)
+    return [mbps / scream.FAIR_MBPS[cell.flows] for mbps, cell in beside if cell.flows]
+
+
+def _least_share(rates: Sequence[float], cells: Sequence[Cell]) -> float:
+    return min(_shares(rates, cells))
+
+
+def _mean_share(rates: Sequence[float], cells: Sequence[Cell]) -> float:
+    return float(np.mean(_shares(rates, cells)))
+
+
+def _quotient_of_shares(first: int) -> Callable[[Sequence[float], Sequence[Cell]], float]:
+    return lambda rates, cells: _mean_share(rates[first:], cells[first:]) / _mean_share(rates[:first], cells[:first])
+
+
+def _spread_of_rtts(rates: Sequence[float], cells: Sequence[Cell]) -> float:
+    columns = (
+        [mbps for mbps, cell in zip(rates, cells, strict=True) if cell.flows == flows]
+        for flows in range(scream.MAX_FLOWS + 1)
+    )
+    return max(max(column) / min(column) for column in columns)
+
+
+def _means(rates: Sequence[float], cells: Sequence[Cell]) -> dict[str, float]:
+    labels = dict.fromkeys(cell.label for cell in cells)
+    pairs = list(zip(rates, cells, strict=True))
+    return {label: float(np.mean([mbps for mbps, cell in pairs if cell.label == label])) for label in labels}
+
+
+def _recommended(rates: Sequence[float], cells: Sequence[Cell]) -> float:
+    means = _means(rates, cells)
+    return means.pop("0.5ms") / max(means.values())
+
+
+def _longest(rates: Sequence[float], cells: Sequence[Cell]) -> float:
+    means = _means(rates, cells)
+    return means["2ms"] / means["0.5ms"]
 
 
 def _cells(suite: str, source: str, table: Table) -> Iterable[Row]:
@@ -400,6 +528,8 @@ def _grid(number: str, table: Table, ours: Mapping[str, float], variant: str, wh
         values = [ours.get(f"{at}/{of}/{flows}{variant if flows else ''}") for flows in range(len(row))]
         if any(value is not None for value in values[1:]):
             lines.append((label, *(_cell(value, of) for value, of in zip(values, row, strict=True))))
+    if lines:
+        lines.insert(0, ("expected fair share", *map(str, scream.FAIR_MBPS)))
     columns = (table.setting, *(f"{flows} TCP" for flows in range(scream.MAX_FLOWS + 1)))
     heading = f"{table.heading}, {what}; SCReAM, Mbit/s: ours / published / difference"
     return Grid(heading, columns, tuple(lines))

@@ -16,6 +16,7 @@ begins 20 s after the last start. Alone it begins at 5 s, when the ramp-up is ov
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -46,11 +47,13 @@ LOADS: dict[str, tuple[str, dict[str, object]]] = {
 }
 QUESTION = "How much of the link does SCReAM take alone, and beside TCP?"
 TRACE = "What do marks change in rate and delay?"
+HEADROOM = "Is it the pacing headroom that leaves a part of the link unused?"
 MARKED = "Is the rate two marks per RTT?"
 START = "How fast is the ramp-up?"
 DOCSIS = "Does SCReAM share a cable modem's queue with Prague?"
 #: Bytes of IP, UDP and RTP headers, and of payload in a full packet.
 HEADERS, PAYLOAD = 40, 1360
+IP_PER_PAYLOAD = (PAYLOAD + HEADERS) / PAYLOAD
 #: The share of the link that each flow would have, by the number of TCP flows.
 FAIR_MBPS = (100, 50, 33, 25, 20)
 # Processes on laptops do not start on the microsecond.
@@ -133,6 +136,7 @@ SCENARIOS = {
     },
     "scream-published/trace": ("SCReAM alone, 50 Mbit/s, 25 ms, with and without L4S", TRACE),
     "scream-published/marking": ("SCReAM on a path that marks one packet in N", MARKED),
+    "scream-published/headroom": ("SCReAM alone, 100 Mbit/s, 25 ms, by its pacing headroom", HEADROOM),
     "scream-published/start": ("SCReAM's ramp-up to its greatest rate", START),
     "scream-published/docsis": ("SCReAM and Prague over low-latency DOCSIS", DOCSIS),
 }
@@ -157,6 +161,12 @@ def cells(suite: str, version: str, tables: Sequence[Table], variant: str) -> It
                     ],
                     window=window(flows),
                 )
+
+
+def fair_mbps(run_id: str) -> int | None:
+    """The share of the link that the activity expected SCReAM to have in a cell of the tables."""
+    found = re.fullmatch(r"scream-2024-10-\d\d/.+/(\d)-tcp(?:[~@].*)?", run_id)
+    return FAIR_MBPS[int(found[1])] if found else None
 
 
 def window(flows: int) -> tuple[int, int]:

@@ -3,6 +3,7 @@
 - `trace`: the example traces of May 2025, 50 Mbit/s, 25 ms, dualpi2, with and without L4S. No version here is that of
   the traces; the current one runs.
 - `marking`: one packet in N marked on a path of 25 ms without bottleneck, the figure in the README. Marks are periodic.
+- `headroom`: the test activity's laptops with other pacing headrooms, to which its summary puts the unused capacity.
 - `start`: the screenshot in the user guide, about 10 ms, greatest rate 100 Mbit/s; the link is not told.
 - `docsis`: CableLabs' graphs of November 2024, low-latency DOCSIS with 100 Mbit/s down and 10 up; Prague flows
   start together with SCReAM's tenth second.
@@ -16,6 +17,8 @@ from sojourn.suites import Case
 from sojourn.suites import scream as questions
 from sojourn.suites.scream import case, laptops, loads, scream
 
+#: The tool's is 1.5, "the 50% pacing headroom".
+HEADROOMS = ("1", "1.5", "3")
 VARIANTS = {"tool": "the only one"}
 
 NAME = "scream-published"
@@ -41,7 +44,7 @@ DOCSIS_FIRST_S = 10
 
 def cases(_variant: str = "tool") -> list[Case]:
     """All runs; there is one variant."""
-    return [*_traces(), *_marking(), _start(), *_docsis()]
+    return [*_traces(), *_marking(), *_headrooms(), _start(), *_docsis()]
 
 
 def _traces() -> Iterator[Case]:
@@ -67,6 +70,23 @@ def _marking() -> Iterator[Case]:
             links=links,
             flows=[scream("2024-10-28")],
             window=(20, 60),
+        )
+
+
+def headroom_id(headroom: str) -> str:
+    """Id of the run with a pacing headroom."""
+    return f"{NAME}/headroom/{headroom}/25ms"
+
+
+def _headrooms() -> Iterator[Case]:
+    for headroom in HEADROOMS:
+        yield case(
+            headroom_id(headroom),
+            f"SCReAM alone over dualpi2, 100 Mbit/s, 25 ms, paced {headroom} times as fast as its target",
+            questions.HEADROOM,
+            links=laptops("25ms"),
+            flows=[scream("2024-10-28", words=f"pace_headroom {headroom}")],
+            window=questions.ALONE,
         )
 
 
