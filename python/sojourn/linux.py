@@ -59,6 +59,7 @@ OF_THE_ERA = {
     "tso_defer_soon",
     "tso_buffers",
     "drs_exact",
+    "paws",
     "frto",
     "undo",
 }

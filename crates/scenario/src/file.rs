@@ -264,6 +264,9 @@ pub(crate) struct TcpTable {
     /// Receive window tuning with the least RTT and without slack; default the era's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) drs_exact: Option<bool>,
+    /// Discard what its timestamp shows to be overtaken (PAWS, RFC 7323 5); default true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) paws: Option<bool>,
     /// Forward RTO recovery, `tcp_frto`; default true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) frto: Option<bool>,

@@ -38,6 +38,8 @@ pub struct KernelFlags {
     pub tso_buffers: Option<bool>,
     /// Receive window tuning with the least RTT and without slack.
     pub drs_exact: Option<bool>,
+    /// PAWS.
+    pub paws: Option<bool>,
     /// `tcp_frto`.
     pub frto: Option<bool>,
     /// Undo of spurious reductions.

@@ -65,6 +65,7 @@ pub(crate) fn tcp(
             drs_exact: flag!(drs_exact),
             accecn_edge_acks: flag!(accecn_edge_acks),
             reader_acks: flag!(reader_acks),
+            paws: flag!(paws),
             frto: flag!(frto),
             undo: flag!(undo),
         },

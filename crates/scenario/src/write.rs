@@ -190,6 +190,7 @@ fn tcp(tcp: &Tcp) -> TcpTable {
         drs_exact: tcp.kernel.drs_exact,
         accecn_edge_acks: tcp.kernel.accecn_edge_acks,
         reader_acks: tcp.kernel.reader_acks,
+        paws: tcp.kernel.paws,
         frto: tcp.kernel.frto,
         undo: tcp.kernel.undo,
         mtu: Some(tcp.mtu),

@@ -47,6 +47,8 @@ pub(crate) fn kernel(tcp: &Tcp) -> Kernel {
         tso_buffers: flags.tso_buffers.unwrap_or(row.tso_buffers),
         accecn_edge_acks: flags.accecn_edge_acks.unwrap_or(row.accecn_edge_acks),
         reader_acks: flags.reader_acks.unwrap_or(row.reader_acks),
+        certain_sacks: row.certain_sacks,
+        paws: flags.paws.unwrap_or(row.paws),
         frto: flags.frto.unwrap_or(row.frto),
         undo: flags.undo.unwrap_or(row.undo),
     }

@@ -80,6 +80,7 @@ fn every_era_and_every_flag_runs_and_fills_a_fifo() {
         ("tso_buffers", "false"),
         ("drs_exact", "false"),
         ("accecn_edge_acks", "false"),
+        ("paws", "false"),
         ("frto", "false"),
         ("undo", "false"),
     ];
