@@ -178,12 +178,13 @@ def test_two_segments_per_rtt_are_what_sce_on_every_packet_leaves_and_pacing_les
     paced = sojourn.run([r"^bakeoff/sce-s4-oneflow/reno-sce/80ms$"], out=tmp_path, variant="paced").runs
     (source,) = paced.values()
     # Linux 7.2 with a clamp of two segments and 40 %: 0.052.
-    assert metrics.goodput(source, "reno-sce", (40.0, 64.0)) == pytest.approx(0.0525, abs=0.0175)
+    assert metrics.goodput(source, "reno-sce", (40.0, 64.0)) == pytest.approx(0.05, abs=0.01)
 
 
 def test_reno_sce_converges_as_published_with_its_module_s_arithmetic(tmp_path: Path) -> None:
     both = judged(tmp_path, "B9/80ms", "B9/80ms-module")
-    assert (both["B9/80ms"].ours, both["B9/80ms-module"].verdict) == (60, "pass")
+    assert both["B9/80ms"].ours == measures.NEVER_S
+    assert both["B9/80ms-module"].verdict == "pass"
 
 
 def test_stray_losses_make_reno_sce_fair_at_80_ms_alone(tmp_path: Path) -> None:
@@ -229,5 +230,6 @@ def test_reno_sce_s_spike_at_the_start_is_longer_for_what_it_keeps_at_ce(tmp_pat
     # Linux 7.2 over fq_codel: 0.65 and 0.90 s.
     half = spike({"flow.reno-sce.cc": "reno"}, "half")
     seven_tenths = spike({"flow.reno-sce.cc": "cubic nohystart"}, "seven-tenths")
-    assert [half, seven_tenths] == pytest.approx([0.65, 0.9], abs=0.06)
+    assert half == pytest.approx(0.65, abs=0.06)
+    assert seven_tenths == pytest.approx(0.9, abs=0.06)
     assert spike(None, None) > seven_tenths
