@@ -272,8 +272,9 @@ def test_an_interface_needs_a_name_that_no_shell_reads_otherwise(capsys: pytest.
 
 TOKENS = """tc qdisc class filter add replace change del dev eth0 ifb0 root parent handle 1: 1:1 1:10 ffff: ingress
     netem tbf fq_codel dualpi2 htb prio police rate 10mbit ceil burst delay 5ms limit 100 default 10 u32 match ip tos
-    0x10 0xfc clsact flowid action mirred egress redirect matchall stab overhead 38 mpu ip link netns exec n1 n2 type veth
-    peer name set mtu 1500 sleep 1 sudo if then fi for do done { } ( ) ; && || | & > 2>&1 <<E ' " \\ ` $( ${ } $X X=1 #"""
+    0x10 0xfc clsact flowid action mirred egress redirect matchall stab overhead 38 mpu ip link netns exec n1 n2 type
+    veth peer name set mtu 1500 sleep 1 sudo if then fi for do done { } ( ) ; && || | & > 2>&1 <<E ' " \\ ` $( ${ }
+    $X X=1 #"""
 PIECES = st.sampled_from([*TOKENS.split(), "\n", "\n", "\n"])
 WHOLE = [*RECEIVER.splitlines(), *build(load(ROOT / "scenarios/capacity-step.toml").expand()[0]).lines]
 # Lines of good scripts in any order, some with other words in them.

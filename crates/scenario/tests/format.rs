@@ -509,12 +509,14 @@ fn shipped_scenarios_are_valid() {
         "capacity-step.toml",
         "cellular-trace.toml",
         "home.toml",
+        "measured-delay.toml",
         "media.toml",
         "one-prague.toml",
         "prague-vs-cubic.toml",
         "rrul.toml",
         "scream.toml",
         "short-flows.toml",
+        "telepresence.toml",
         "voip.toml",
     ];
     assert_eq!(seen, shipped);
