@@ -292,6 +292,7 @@ MIXED = st.lists(
 @settings(max_examples=600)
 @given(st.one_of(MIXED, st.lists(PIECES, max_size=60).map(" ".join), st.text(max_size=200), st.binary(max_size=200)))
 @example("tc qdisc add dev a root netem delay 1ms\ntc qdisc add dev a parent 1: fq\ntc qdisc add dev a parent 1:1 fq")
+@example("tc 'a\nb' x")
 @example("ip link add a type veth peer name a\ntc qdisc add dev a root fq_codel")
 @example("a=" + "x" * 10 + "\n" + 'a="$a$a$a$a$a$a$a$a$a$a$a$a$a$a$a$a"\n' * 40)
 def test_no_text_at_all_raises_anything_but_a_line(text: str | bytes) -> None:
