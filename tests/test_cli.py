@@ -455,6 +455,13 @@ def test_every_command_has_help_with_an_example(core: FakeCore, capsys: Output) 
         assert f"sojourn {verb}" in capsys.readouterr().out.split("xample", 1)[1]
 
 
+def test_the_habits_of_the_testbeds_script_get_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(["run", "l4s", "dry"]) == 2
+    assert "dry: an option here: `sojourn run l4s --dry`" in capsys.readouterr().err
+    assert call(["run", "l4s", "--dry"]) == 2
+    assert "such as ect1/l4s or with ^" in capsys.readouterr().err
+
+
 def test_scales_of_each_run_are_separated_by_commas(capsys: pytest.CaptureFixture[str]) -> None:
     Path("file").write_text("")
     for words, told in (

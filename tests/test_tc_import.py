@@ -272,8 +272,9 @@ def test_an_interface_needs_a_name_that_no_shell_reads_otherwise(capsys: pytest.
 
 TOKENS = """tc qdisc class filter add replace change del dev eth0 ifb0 root parent handle 1: 1:1 1:10 ffff: ingress
     netem tbf fq_codel dualpi2 htb prio police rate 10mbit ceil burst delay 5ms limit 100 default 10 u32 match ip tos
-    0x10 0xfc clsact flowid action mirred egress redirect matchall stab overhead 38 mpu ip link netns exec n1 n2 type veth
-    peer name set mtu 1500 sleep 1 sudo if then fi for do done { } ( ) ; && || | & > 2>&1 <<E ' " \\ ` $( ${ } $X X=1 #"""
+    0x10 0xfc clsact flowid action mirred egress redirect matchall stab overhead 38 mpu ip link netns exec n1 n2 type
+    veth peer name set mtu 1500 sleep 1 sudo if then fi for do done { } ( ) ; && || | & > 2>&1 <<E ' " \\ ` $( ${ }
+    $X X=1 #"""
 PIECES = st.sampled_from([*TOKENS.split(), "\n", "\n", "\n"])
 WHOLE = [*RECEIVER.splitlines(), *build(load(ROOT / "scenarios/capacity-step.toml").expand()[0]).lines]
 # Lines of good scripts in any order, some with other words in them.
@@ -291,6 +292,7 @@ MIXED = st.lists(
 @settings(max_examples=600)
 @given(st.one_of(MIXED, st.lists(PIECES, max_size=60).map(" ".join), st.text(max_size=200), st.binary(max_size=200)))
 @example("tc qdisc add dev a root netem delay 1ms\ntc qdisc add dev a parent 1: fq\ntc qdisc add dev a parent 1:1 fq")
+@example("tc 'a\nb' x")
 @example("ip link add a type veth peer name a\ntc qdisc add dev a root fq_codel")
 @example("a=" + "x" * 10 + "\n" + 'a="$a$a$a$a$a$a$a$a$a$a$a$a$a$a$a$a"\n' * 40)
 def test_no_text_at_all_raises_anything_but_a_line(text: str | bytes) -> None:

@@ -57,6 +57,9 @@ OF_THE_ERA = {
     "accecn_edge_acks",
     "reader_acks",
     "tso_defer_soon",
+    "tso_buffers",
+    "drs_exact",
+    "paws",
     "frto",
     "undo",
 }
@@ -130,8 +133,8 @@ def check(resolved: Resolved) -> None:
 
 def _mtu(document: Mapping[str, Any]) -> int:
     """The MTU of all devices."""
-    flows = document.get("flow", [])
-    return max([int(flow.get("tcp", document["tcp"])["mtu"]) for flow in flows] or [int(document["tcp"]["mtu"])])
+    tcp = document["tcp"]
+    return max(int(flow.get("tcp", tcp).get("mtu", 1500)) for flow in document.get("flow") or [{}])
 
 
 def _check_link(key: str, way: Mapping[str, Any]) -> None:

@@ -70,7 +70,7 @@ def hosts(document: Mapping[str, Any], mtu: int) -> list[Host]:
         "srv": Host("srv", f"10.9.{len(links)}.2", "left"),
     }
     tables = [flow.get("tcp", document["tcp"]) for flow in document.get("flow", [])] or [document["tcp"]]
-    window = max(int(tcp["initial_cwnd"]) for tcp in tables)
+    window = max(int(tcp.get("initial_cwnd", 10)) for tcp in tables)
     for flow in [*document.get("flow", []), *document.get("ping", [])]:
         for role, junction in _ends(list(flow["path"]), links):
             name = namespace(role, junction, len(links))

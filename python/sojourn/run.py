@@ -313,9 +313,13 @@ def _check_aim(pattern: str, cases: Sequence[suites.Case]) -> None:
     if pattern.startswith(("^", *suites.NAMES)) or pattern.endswith("$") or cases[0].id == pattern:
         return
     count = len({case.id.partition("/")[0] for case in cases})
+    near = next(
+        (suite for suite in suites.NAMES if any(case.id.startswith(f"{suite}/{pattern}") for case in cases)), ""
+    )
+    such = f", such as {near}/{pattern}" if near else ""
     raise _core.ScenarioError(
         f"{pattern!r} is found in {len(cases)} run ids of {count} suite{'s' if count > 1 else ''}; to run them, "
-        f"begin with the suite ({', '.join(suites.NAMES)}) or with ^"
+        f"begin with the suite ({', '.join(suites.NAMES)}){such} or with ^"
     )
 
 

@@ -137,7 +137,12 @@ def spell(text: str) -> Words:
     row = _row(name)
     params = {word: param for param in row["parameters"] for word in param["name"].split("|")}
     tree_words, tree = TREE_WORDS.get(name, (set(), ""))
-    kept, left_out, of_tree = [], [], []
+    kept: list[str] = []
+    left_out: list[str] = []
+    of_tree: list[str] = []
+    if name == "netem" and (series := re.search(r"\b(?:delay|latency) (trace \S+(?: digest \S+)?)", text)):
+        left_out.append(f"delay {series[1]}")
+        words = text.replace(series[0], "").split()[1:]
     rest = iter(words)
     for word in rest:
         param = params.get(word)
@@ -329,7 +334,7 @@ def _head(script: Script, document: dict[str, Any], spaces: list[str]) -> None:
 
 def _network(script: Script, document: dict[str, Any], spaces: list[str]) -> None:
     tcp = document["tcp"]
-    mtus = {flow.get("tcp", tcp)["mtu"] for flow in document.get("flow", [])} or {tcp["mtu"]}
+    mtus = {flow.get("tcp", tcp)["mtu"] for flow in document.get("flow", [])} or {tcp.get("mtu", 1500)}
     for space in spaces:
         script.do(None, f"ip netns add {space}")
         script.do(space, "ip link set dev lo up")
@@ -345,7 +350,9 @@ def _network(script: Script, document: dict[str, Any], spaces: list[str]) -> Non
             script.do(space, f"ip addr add 10.9.{wire}.{host}/24 dev {device}")
             script.do(space, f"ip link set dev {device} up")
     last = len(spaces) - 1
-    initial = {flow.get("tcp", tcp)["initial_cwnd"] for flow in document.get("flow", [])} or {tcp["initial_cwnd"]}
+    initial = {flow.get("tcp", tcp)["initial_cwnd"] for flow in document.get("flow", [])} or {
+        tcp.get("initial_cwnd", 10)
+    }
     if len(initial) > 1:
         script.warn("flows have different initial windows; the routes give each the largest")
     window = f" initcwnd {max(initial)}"

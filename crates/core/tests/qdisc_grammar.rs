@@ -3,7 +3,7 @@
 
 use sojourn_core::aqm::{Entry, Env, Log};
 use sojourn_core::grammar::Param;
-use sojourn_core::impair::trace::{Opportunities, RateSteps, Traces};
+use sojourn_core::impair::trace::{DelaySteps, Opportunities, RateSteps, Traces};
 use sojourn_core::qdiscs::{self, REGISTRY};
 use sojourn_core::{Rng, Time};
 
@@ -19,7 +19,7 @@ fn contexts(name: &str) -> &'static [&'static str] {
             &["rate 10Mbit", "class 1:1 rate 10Mbit", "class 1:1 rate 10Mbit class 1:2 rate 1Mbit"]
         }
         "mahimahi" | "rate_trace" => &["file t"],
-        "netem" => &["", "delay 10ms", "delay 10ms 2ms", "loss 1%"],
+        "netem" => &["delay trace t", "", "delay 10ms", "delay 10ms 2ms", "loss 1%"],
         "police" => &["rate 10Mbit burst 15kb", "pkts_rate 500 pkts_burst 10", "pkts_burst 10", ""],
         "red" => &["limit 400000 avpkt 1000", "limit 400000 avpkt 1000 ecn"],
         "red_classic" => &["bandwidth 10Mbit", "bandwidth 10Mbit bytes limit 90000"],
@@ -67,7 +67,7 @@ fn values(param: &Param) -> Vec<&'static str> {
         ("VALUE/MASK", &["0x1/0x3"]),
         ("TIME|PACKETS", &["2ms", "5p"]),
         ("EXCEED[/CONFORM]", &["drop", "drop/ok", "continue/pipe"]),
-        ("TIME [JITTER [CORRELATION]]", &["5ms", "5ms 2ms", "5ms 2ms 30%"]),
+        ("TIME [JITTER [CORRELATION]] | trace NAME", &["5ms", "5ms 2ms", "5ms 2ms 30%", "trace t"]),
         (
             "RATE [PACKET_OVERHEAD [CELL_SIZE [CELL_OVERHEAD]]]",
             &["10Mbit", "10Mbit 20", "1Mbit -4 48 5"],
@@ -86,7 +86,11 @@ fn values(param: &Param) -> Vec<&'static str> {
     }
     if param.name == "digest" {
         let traces = env().traces;
-        let digests = [traces.digest_of_opportunities("t"), traces.digest_of_rates("t")];
+        let digests = [
+            traces.digest_of_opportunities("t"),
+            traces.digest_of_rates("t"),
+            traces.digest_of_delays("t"),
+        ];
         return digests.into_iter().flatten().map(|digest| &*digest.leak()).collect();
     }
     if param.name == "rule" {
@@ -106,6 +110,7 @@ fn env() -> Env {
     let mut traces = Traces::default();
     traces.add_opportunities("t", Opportunities::parse("1\n2\n").unwrap());
     traces.add_rates("t", RateSteps::parse("0 9000\n1 400\n").unwrap());
+    traces.add_delays("t", DelaySteps::parse("0 20\n0.2 31.5\n").unwrap());
     Env { traces, ..Env::ethernet(Rng::named(1, "t")) }
 }
 

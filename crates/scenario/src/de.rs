@@ -11,6 +11,7 @@ use serde::de::{
 
 use crate::doc::{Doc, Node, Value, parse_value};
 use crate::error::{Origin, ScenarioError, unknown};
+use crate::sysctl;
 
 /// Reads the document into the types of the file.
 pub(crate) fn read<T: DeserializeOwned>(doc: &Doc) -> Result<T, ScenarioError> {
@@ -79,7 +80,11 @@ impl serde::de::Error for Error {
     }
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
-        Self::custom(unknown("key", field, expected))
+        let message = unknown("key", field, expected);
+        Self::custom(match sysctl::hint(field) {
+            Some(hint) => format!("unknown key {field:?}: {hint}"),
+            None => message,
+        })
     }
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {

@@ -234,7 +234,7 @@ impl Node {
 
 impl Value {
     /// Whether it is this text.
-    fn is_text(&self, wanted: &str) -> bool {
+    pub(crate) fn is_text(&self, wanted: &str) -> bool {
         matches!(self, Self::Text(text) | Self::Raw(text) if text == wanted)
     }
 

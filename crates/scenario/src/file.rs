@@ -9,6 +9,7 @@ use sojourn_core::{Bytes, Dur};
 
 use crate::kernel::{AceFlag, CwndLimitedFlag, HystartFlag, PrrFlag};
 use crate::sweep::Sweep;
+use crate::sysctl::Sysctls;
 use crate::text::{Quantity, RateOrNone, Tos};
 
 type Time = Quantity<Dur>;
@@ -198,6 +199,9 @@ pub(crate) struct TcpTable {
     /// Kernel era of the endpoint; default "2020".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) era: Option<EraName>,
+    /// Settings under the kernel's names, such as `{ tcp_ecn = 3 }`, which stand for keys of this table.
+    #[serde(skip_serializing)]
+    pub(crate) sysctl: Option<Sysctls>,
     /// ECN negotiation and feedback; default what the controller needs, or else "accecn".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ecn: Option<EcnName>,
@@ -254,6 +258,15 @@ pub(crate) struct TcpTable {
     /// A burst waits to grow only if the next ACK is expected within 1 ms; default the era's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) tso_defer_soon: Option<bool>,
+    /// A burst that reaches the end of a buffer in the write queue does not wait; default the era's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tso_buffers: Option<bool>,
+    /// Receive window tuning with the least RTT and without slack; default the era's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) drs_exact: Option<bool>,
+    /// Discard what its timestamp shows to be overtaken (PAWS, RFC 7323 5); default true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) paws: Option<bool>,
     /// Forward RTO recovery, `tcp_frto`; default true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) frto: Option<bool>,

@@ -22,6 +22,7 @@ mod resolve;
 pub mod scenario;
 mod schedule;
 mod sweep;
+mod sysctl;
 mod tcp;
 mod text;
 pub mod topology;

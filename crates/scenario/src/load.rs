@@ -8,6 +8,7 @@ use crate::idle::idle;
 use crate::resolve::resolve;
 use crate::scenario::Scenario;
 use crate::sweep::{self, Axes, Axis};
+use crate::sysctl;
 use crate::text::{bare_number_warnings, byte_rate_warnings};
 use crate::traces::read_traces;
 
@@ -83,6 +84,7 @@ pub fn expand(
 
 /// What a document without sweep describes.
 fn scenario(doc: &mut Doc) -> Result<(File, Scenario), ScenarioError> {
+    sysctl::lower(doc)?;
     let mut file = read::<File>(doc)?;
     read_traces(doc, &mut file)?;
     let scenario = resolve(doc, &file)?;

@@ -1,4 +1,4 @@
-//! Trace files of links: the words `file NAME` in an element's text become an absolute name and a
+//! Trace files of links: the words `file NAME`, of netem `trace NAME`, in an element's text become an absolute name and a
 //! digest of the content, which the resolved file states, and the content is read.
 
 use std::fs::File as TraceFile;
@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf, absolute};
 
 use sojourn_core::grammar::split_name;
-use sojourn_core::impair::trace::{Opportunities, RateSteps, Traces};
+use sojourn_core::impair::trace::{DelaySteps, Opportunities, RateSteps, Traces};
 
 use crate::check::{Key, words};
 use crate::doc::Doc;
@@ -18,7 +18,7 @@ const MAX_BYTES: u64 = 64 << 20;
 
 /// Whether elements of this name take their rate from a trace: always, or only with `file`.
 fn is_traced(name: &str) -> bool {
-    ["mahimahi", "rate_trace", "grant"].contains(&name)
+    ["mahimahi", "rate_trace", "grant", "netem"].contains(&name)
 }
 
 /// Whether the shaper that `text` describes takes the link's rate.
@@ -62,7 +62,8 @@ pub(crate) fn read_traces(doc: &mut Doc, file: &mut File) -> Result<(), Scenario
 fn localise(doc: &mut Doc, key: &Key, text: &mut String) -> Result<(), ScenarioError> {
     let (name, rest) = split_name(text);
     let mut parts: Vec<String> = rest.split_whitespace().map(str::to_owned).collect();
-    let at = parts.iter().position(|word| word == "file").map(|at| at + 1);
+    let file_word = if name == "netem" { "trace" } else { "file" };
+    let at = parts.iter().position(|word| word == file_word).map(|at| at + 1);
     let Some(at) = at.filter(|at| is_traced(name) && *at < parts.len()) else { return Ok(()) };
     let shown = decoded(&parts[at]);
     let path = absolute_path(&doc.file, &shown).map_err(|e| doc.fail(key, e))?;
@@ -70,6 +71,7 @@ fn localise(doc: &mut Doc, key: &Key, text: &mut String) -> Result<(), ScenarioE
     let word = &parts[at];
     let digest = |traces: &Traces| match name {
         "mahimahi" => traces.digest_of_opportunities(word),
+        "netem" => traces.digest_of_delays(word),
         _ => traces.digest_of_rates(word),
     };
     if digest(&doc.traces).is_none() {
@@ -78,6 +80,8 @@ fn localise(doc: &mut Doc, key: &Key, text: &mut String) -> Result<(), ScenarioE
         if name == "mahimahi" {
             let trace = Opportunities::parse(&content).map_err(fail)?;
             doc.traces.add_opportunities(word, trace);
+        } else if name == "netem" {
+            doc.traces.add_delays(word, DelaySteps::parse(&content).map_err(fail)?);
         } else {
             let trace = RateSteps::parse(&content).map_err(fail)?;
             doc.traces.add_rates(word, trace);

@@ -509,6 +509,7 @@ fn shipped_scenarios_are_valid() {
         "capacity-step.toml",
         "cellular-trace.toml",
         "home.toml",
+        "measured-delay.toml",
         "media.toml",
         "one-prague.toml",
         "prague-vs-cubic.toml",

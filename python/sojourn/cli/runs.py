@@ -84,6 +84,9 @@ def run(
     """
     if not targets:
         raise UsageError(f"expected suites ({', '.join(suites.NAMES)}), ids or TOML files to run")
+    if "dry" in targets:
+        others = " ".join(target for target in targets if target != "dry")
+        raise UsageError(f"dry: an option here: `sojourn run {others or 'ect1'} --dry`")
     if verify and engine == "linux":
         raise UsageError("--verify: the kernel draws its own random numbers, so that no two runs are the same")
     notifier = Notifier(notify) if notify else None

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 
 from sojourn.algorithms import load_algorithms
 from sojourn.cli.common import (
@@ -44,6 +45,43 @@ def import_flent(
     from sojourn.interop.flent import import_file
 
     return written(import_file(file, out), as_json=as_json)
+
+
+def import_delay(
+    file: Path,
+    /,
+    *,
+    series: str | None = None,
+    interval: Annotated[float | None, Parameter(validator=Number(gte=1e-3, lte=3600))] = None,
+    jitter: bool = False,
+    output: Output = None,
+    as_json: Json = False,
+) -> int:
+    """Make a delay trace for `netem delay trace FILE` from the output of ping or a Flent file.
+
+    Examples: `sojourn import delay ping.txt -o wifi.delay`,
+    `sojourn import delay rrul.flent.gz --series ICMP --jitter -o rrul.delay`
+
+    Args:
+        file: What ping printed (best with -D), or a Flent file.
+        series: Ping of a Flent file; default its first.
+        interval: Seconds between ping's requests where its lines have no times; default 1.
+        jitter: Take the least delay off all.
+        output: Trace to write; default: print it.
+        as_json: Print one JSON document.
+    """
+    from sojourn.interop.delay import read
+
+    delays = read(file, series=series, interval_s=interval, jitter=jitter)
+    if output:
+        write_whole(output, delays.text())
+    if as_json:
+        document: dict[str, object] = {"path": str(output)} if output else {"trace": delays.text()}
+        numbers = {"delays": int(delays.ms.size), "duration_s": float(delays.t_s[-1])}
+        print_json({"schema": "sojourn/import-delay/1", **document, **numbers})
+    else:
+        print(output or delays.text(), end="\n" if output else "")
+    return OK
 
 
 def import_tc(

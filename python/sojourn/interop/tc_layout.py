@@ -14,6 +14,7 @@ from typing import Any
 
 from sojourn.interop.tc_state import Class, Device, Discipline, Filter, Machine, Place, after
 from sojourn.tc import NETEM_LIMIT
+from sojourn.text import harmless
 
 SIDES = ("forward", "reverse")
 DELAY = re.compile(r"(?:delay|latency) (\S+)(?: limit (\d+)p?)?|limit (\d+)p? (?:delay|latency) (\S+)")
@@ -31,11 +32,11 @@ class Report:
         self.notes: list[str] = []
 
     def fail(self, line: int, message: str) -> TcScriptError:
-        return TcScriptError(f"{self.file}:{line}: {message}")
+        return TcScriptError(harmless(f"{self.file}:{line}: {message}"))
 
     def note(self, line: int, message: str) -> None:
         if f"line {line}: {message}" not in self.notes:
-            self.notes.append(f"line {line}: {message}")
+            self.notes.append(harmless(f"line {line}: {message}"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,7 @@ def read(text: str, file: str, variables: Mapping[str, str] | None = None) -> Im
                 raise ShellError(command.line, f"expected at most {MOST_COMMANDS} commands")
             reading.do(command)
     except ShellError as error:
-        raise TcScriptError(f"{file}:{error.line}: {error}") from None
+        raise reading.fail(error.line, str(error)) from None
     return reading.scenario()
 
 

@@ -14,6 +14,7 @@ use self::params::{Given, Params, Slot, Spacing};
 use crate::aqm::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
 use crate::ecn::Ecn;
 use crate::grammar::{Args, GrammarError};
+use crate::impair::trace::{DelayCursor, FileWords};
 use crate::packet::Packet;
 use crate::probe::Probe;
 use crate::rng::Rng;
@@ -133,6 +134,8 @@ struct Counters {
 /// The impairments, in front of an optional child that takes the packets when they are due.
 pub struct Netem {
     params: Params,
+    /// The measured series that the delay follows.
+    series: Option<(FileWords, DelayCursor)>,
     /// Whether more than delay can happen to a packet.
     perturbs: bool,
     rng: Rng,
@@ -162,9 +165,17 @@ impl Netem {
         env: Env,
         child: Option<Box<dyn Qdisc>>,
     ) -> Result<Self, GrammarError> {
-        let (params, given) = Params::default().read(args)?;
+        let (params, mut given) = Params::default().read(args)?;
+        let series = match given.trace.take() {
+            Some(mut words) => {
+                let cursor = env.traces.delays(&mut words, args, env.start())?;
+                Some((words, cursor))
+            }
+            None => None,
+        };
         let mut netem = Self {
             params,
+            series,
             perturbs: true,
             rng: params.seed.map_or(env.rng, Self::seeded),
             delays: Correlated::default(),
@@ -182,7 +193,7 @@ impl Netem {
             watchdog: Time::NEVER,
             counters: Counters::default(),
         };
-        netem.configure(env.now, params, given);
+        netem.configure(env.now, params, &given);
         Ok(netem)
     }
 
@@ -191,7 +202,7 @@ impl Netem {
     }
 
     /// Takes over `params`; what was given starts afresh.
-    fn configure(&mut self, now: Time, params: Params, given: Given) {
+    fn configure(&mut self, now: Time, params: Params, given: &Given) {
         // A seed that is only repeated does not repeat the numbers.
         if let Some(seed) = params.seed.filter(|_| params.seed != self.params.seed) {
             self.rng = Self::seeded(seed);
@@ -304,8 +315,13 @@ impl Netem {
             self.ahead.push_front(pkt);
             return;
         }
-        let mean = i64::try_from(p.delay.0).unwrap_or(i64::MAX);
-        let mut delay = sample(mean, p.jitter, p.shape, || self.delays.draw(rng));
+        let mut delay = if let Some((_, series)) = &mut self.series {
+            series.advance(now);
+            series.value().0 as i64
+        } else {
+            let mean = i64::try_from(p.delay.0).unwrap_or(i64::MAX);
+            sample(mean, p.jitter, p.shape, || self.delays.draw(rng))
+        };
         let mut base = now;
         if p.wire.rate.0 != 0 {
             // The wire is busy until the last packet has left; waiting for it uses up the delay.
@@ -317,7 +333,11 @@ impl Netem {
             }
             delay = delay.saturating_add(p.wire.time_for(pkt.len) as i64);
         }
-        let to_send = Time(base.0.saturating_add_signed(delay));
+        let mut to_send = Time(base.0.saturating_add_signed(delay));
+        if let (Some(_), Some(last)) = (&self.series, self.line.last()) {
+            // A path whose delay falls does not reorder: what came before goes first.
+            to_send = to_send.max(last);
+        }
         self.counter = self.counter.wrapping_add(1);
         self.counters.delayed += u64::from(to_send > now);
         self.line.insert(to_send, pkt);
@@ -407,12 +427,23 @@ impl Qdisc for Netem {
         _log: &mut Log,
     ) -> Result<(), GrammarError> {
         let (params, given) = self.params.read(args)?;
-        self.configure(now, params, given);
+        match (&given.trace, &self.series) {
+            (None, _) => self.series = None,
+            (Some(words), Some((own, _))) if words.is_same_file(own) => {}
+            _ => return Err(args.invalid("another trace needs a replace")),
+        }
+        self.configure(now, params, &given);
         Ok(())
     }
 
     fn describe(&self) -> String {
-        format!("netem {}", self.params.words())
+        let trace =
+            |(words, _): &(FileWords, DelayCursor)| format!(" delay trace {}", words.stated());
+        format!(
+            "netem {}{}",
+            self.params.words(),
+            self.series.as_ref().map_or(String::new(), trace)
+        )
     }
 
     fn stats(&self, out: &mut Stats) {
@@ -431,7 +462,8 @@ impl Qdisc for Netem {
     }
 
     fn probe(&self, out: &mut Probe<'_>) {
-        out.put("delay", "ms", self.params.delay.as_millis_f64());
+        let delay = self.series.as_ref().map_or(self.params.delay, |(_, series)| series.value());
+        out.put("delay", "ms", delay.as_millis_f64());
         if let Some(child) = &self.child {
             child.probe(out);
         }

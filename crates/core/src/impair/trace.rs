@@ -1,4 +1,5 @@
-//! Traces of links: when a link may deliver (mahimahi) or how fast it is (piecewise constant).
+//! Traces of links: when a link may deliver (mahimahi), how fast it is or how long it takes
+//! (piecewise constant).
 //! Text is parsed here; whoever builds an element reads the file and hands it over in
 //! [`Env::traces`](crate::aqm::Env::traces).
 
@@ -88,31 +89,7 @@ impl RateSteps {
     /// lines that are empty or begin with `#` are skipped. Times increase, and count from the
     /// first.
     pub fn parse(text: &str) -> Result<Self, TraceError> {
-        let mut steps: Vec<(Dur, f64)> = Vec::new();
-        let mut first = None;
-        for (index, line) in text.lines().enumerate() {
-            let line = line.trim();
-            if line.is_empty() || line.starts_with('#') {
-                continue;
-            }
-            let expected = || {
-                format!(
-                    "expected a time in seconds and a bandwidth such as `0.5 12000`, got {line:?}"
-                )
-            };
-            let good = |n: &f64| (0.0..=1e12).contains(n);
-            let mut words = line.split([' ', '\t', ',']).filter(|word| !word.is_empty());
-            let mut number = || words.next()?.parse().ok().filter(good);
-            let (Some(at), Some(bandwidth), None) = (number(), number(), words.next()) else {
-                return wrong(index + 1, expected());
-            };
-            let start = *first.get_or_insert(at);
-            let since = Dur(((at - start).max(0.0) * 1e9).round() as u64);
-            if at < start || steps.last().is_some_and(|(before, _)| *before >= since) {
-                return wrong(index + 1, format!("{at} s is not after the time in the line above"));
-            }
-            steps.push((since, bandwidth));
-        }
+        let steps = read_steps(text, "a bandwidth such as `0.5 12000`", 1e12)?;
         if steps.iter().all(|(_, bandwidth)| *bandwidth == 0.0) {
             return wrong(1, "expected at least one line with a bandwidth above zero");
         }
@@ -120,11 +97,61 @@ impl RateSteps {
     }
 }
 
+/// A piecewise constant delay: steps with their start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DelaySteps {
+    digest: String,
+    steps: Arc<[(Dur, Dur)]>,
+}
+
+/// Milliseconds; the longest queue that anybody has reported is 40 s.
+const LONGEST_DELAY_MS: f64 = 100_000.0;
+
+impl DelaySteps {
+    /// Reads lines of a time in seconds and a delay in milliseconds, in the format of [`RateSteps`].
+    pub fn parse(text: &str) -> Result<Self, TraceError> {
+        let steps =
+            read_steps(text, "a delay in milliseconds such as `0.2 31.5`", LONGEST_DELAY_MS)?;
+        if steps.is_empty() {
+            return wrong(1, "expected at least one line with a time and a delay");
+        }
+        let delay = |ms: f64| Dur((ms * 1e6).round() as u64);
+        let steps = steps.iter().map(|(at, ms)| (*at, delay(*ms))).collect();
+        Ok(Self { digest: digest(text), steps })
+    }
+}
+
+/// Lines of a time in seconds and a number up to `most`; times increase, and count from the first.
+fn read_steps(text: &str, what: &str, most: f64) -> Result<Vec<(Dur, f64)>, TraceError> {
+    let mut steps: Vec<(Dur, f64)> = Vec::new();
+    let mut first = None;
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let mut words = line.split([' ', '\t', ',']).filter(|word| !word.is_empty());
+        let mut number = |most| words.next()?.parse().ok().filter(|n| (0.0..=most).contains(n));
+        let (Some(at), Some(value), None) = (number(1e12), number(most), words.next()) else {
+            let got = format!("expected a time in seconds and {what}, got {line:?}");
+            return wrong(index + 1, got);
+        };
+        let start = *first.get_or_insert(at);
+        let since = Dur(((at - start).max(0.0) * 1e9).round() as u64);
+        if at < start || steps.last().is_some_and(|(before, _)| *before >= since) {
+            return wrong(index + 1, format!("{at} s is not after the time in the line above"));
+        }
+        steps.push((since, value));
+    }
+    Ok(steps)
+}
+
 /// The traces that elements may name, by the word after their `file`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Traces {
     opportunities: Arc<BTreeMap<String, Opportunities>>,
     rates: Arc<BTreeMap<String, RateSteps>>,
+    delays: Arc<BTreeMap<String, DelaySteps>>,
 }
 
 impl Traces {
@@ -136,6 +163,16 @@ impl Traces {
     /// Adds a trace for `rate_trace` and `grant` under `name`.
     pub fn add_rates(&mut self, name: &str, trace: RateSteps) {
         Arc::make_mut(&mut self.rates).insert(name.to_owned(), trace);
+    }
+
+    /// Adds a trace for `netem delay trace` under `name`.
+    pub fn add_delays(&mut self, name: &str, trace: DelaySteps) {
+        Arc::make_mut(&mut self.delays).insert(name.to_owned(), trace);
+    }
+
+    /// The digest of the delay trace called `name`, as its `digest` word has it.
+    pub fn digest_of_delays(&self, name: &str) -> Option<String> {
+        self.delays.get(name).map(|trace| trace.digest.clone())
     }
 
     /// The digest of the mahimahi trace called `name`, as its `digest` word has it.
@@ -179,6 +216,19 @@ impl Traces {
             return Err(args.invalid("`repeat` needs a trace of at least two steps"));
         }
         Ok(RateCursor::new(steps.into(), words.repeats, start))
+    }
+
+    /// The delay trace that `words` names, which state its digest from then on, from `start` on and
+    /// over again.
+    pub(crate) fn delays(
+        &self,
+        words: &mut FileWords,
+        args: &Args<'_>,
+        start: Time,
+    ) -> Result<DelayCursor, GrammarError> {
+        let trace = self.delays.get(&words.file).ok_or_else(|| words.absent(args))?;
+        words.settle(&trace.digest, args)?;
+        Ok(DelayCursor::new(trace.steps.clone(), trace.steps.len() > 1, start))
     }
 }
 
@@ -248,6 +298,11 @@ impl FileWords {
         self.file == other.file && self.digest == other.digest
     }
 
+    /// The name and the digest.
+    pub(crate) fn stated(&self) -> String {
+        format!("{} digest {}", self.file, self.digest)
+    }
+
     /// The words, with `once` for not repeating.
     pub(crate) fn describe(&self, once: &str) -> String {
         let repeats = if self.repeats { "repeat" } else { once };
@@ -275,10 +330,13 @@ impl FileWords {
     }
 }
 
-/// The rate in force, walked forwards.
+pub(crate) type RateCursor = StepCursor<Rate>;
+pub(crate) type DelayCursor = StepCursor<Dur>;
+
+/// The value in force, walked forwards.
 #[derive(Clone, Debug)]
-pub(crate) struct RateCursor {
-    steps: Arc<[(Dur, Rate)]>,
+pub(crate) struct StepCursor<T> {
+    steps: Arc<[(Dur, T)]>,
     /// Length of the trace if it repeats: its last step lasts as long as the one before.
     period: Option<Dur>,
     /// Start of the current repetition.
@@ -286,15 +344,15 @@ pub(crate) struct RateCursor {
     index: usize,
 }
 
-impl RateCursor {
-    fn new(steps: Arc<[(Dur, Rate)]>, repeats: bool, start: Time) -> Self {
+impl<T: Copy> StepCursor<T> {
+    fn new(steps: Arc<[(Dur, T)]>, repeats: bool, start: Time) -> Self {
         let last = steps.len() - 1;
         let period = repeats.then(|| steps[last].0 * 2 - steps[last - 1].0);
         Self { steps, period, base: start, index: 0 }
     }
 
     #[inline]
-    pub(crate) fn rate(&self) -> Rate {
+    pub(crate) fn value(&self) -> T {
         self.steps[self.index].1
     }
 
@@ -322,6 +380,13 @@ impl RateCursor {
         while self.until() <= now && self.until() != Time::NEVER {
             self.step();
         }
+    }
+}
+
+impl RateCursor {
+    #[inline]
+    pub(crate) fn rate(&self) -> Rate {
+        self.value()
     }
 
     /// When `bytes` that start at `from` are through; [`Time::NEVER`] if the trace ends at zero.

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::dist::Shape;
 use super::loss::Loss;
 use crate::grammar::{Args, GrammarError, Param};
+use crate::impair::trace::FileWords;
 use crate::units::{Bytes, Dur, Rate};
 
 pub(super) const PARAMS: &[Param] = &[
@@ -16,10 +17,17 @@ pub(super) const PARAMS: &[Param] = &[
     },
     Param {
         name: "delay|latency",
-        value: "TIME [JITTER [CORRELATION]]",
+        value: "TIME [JITTER [CORRELATION]] | trace NAME",
         default: "0ns",
         doc: "Delay of every packet, its spread, and the correlation of successive delays; a bare \
-              number is nanoseconds, as in tc.",
+              number is nanoseconds, as in tc. Or a measured series that it follows: a file of \
+              times in seconds and delays in milliseconds, which tc does not have.",
+    },
+    Param {
+        name: "digest",
+        value: "HEX",
+        default: "that of the trace",
+        doc: "What the trace's content must give; the resolved scenario states it. It is not a word of tc.",
     },
     Param {
         name: "distribution",
@@ -142,13 +150,14 @@ pub(super) struct Params {
 }
 
 /// Which groups of words were there, and so restart their random sequence or slot.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Given {
     pub(super) correlation: bool,
     pub(super) reorder: bool,
     pub(super) corrupt: bool,
     pub(super) loss: bool,
     pub(super) slot: bool,
+    pub(super) trace: Option<FileWords>,
 }
 
 impl Default for Params {
@@ -195,6 +204,16 @@ impl Params {
         while let Some(key) = args.key() {
             match key {
                 "limit" => p.limit = args.number(0..=u64::from(u32::MAX))? as u32,
+                "delay" | "latency" if args.peek() == Some("trace") => {
+                    args.word()?;
+                    let mut words = FileWords::new(true);
+                    words.read("file", "", args)?;
+                    given.trace = Some(words);
+                }
+                "digest" => match &mut given.trace {
+                    Some(words) => words.read("digest", "", args)?,
+                    None => return Err(args.invalid("`digest` needs `delay trace` before it")),
+                },
                 "delay" | "latency" => {
                     p.delay = args.time64()?;
                     if is_number(args) {
@@ -247,7 +266,8 @@ impl Params {
         if p.gap > 0 && !given.reorder {
             (p.reorder, p.reorder_correlation) = (u32::MAX, 0);
         }
-        if (p.gap > 0 || given.reorder && p.reorder > 0) && p.delay == Dur::ZERO {
+        let is_delayed = p.delay > Dur::ZERO || given.trace.is_some();
+        if (p.gap > 0 || given.reorder && p.reorder > 0) && !is_delayed {
             return Err(args.invalid("`reorder` is not possible without some `delay`"));
         }
         if marks && p.loss == Loss::Random(0) {
@@ -255,6 +275,9 @@ impl Params {
         }
         if shaped && (p.delay == Dur::ZERO || p.jitter == 0) {
             return Err(args.invalid("`distribution` needs `delay` with a time and a jitter"));
+        }
+        if given.trace.is_some() && p.delay > Dur::ZERO {
+            return Err(args.invalid("`delay` is a time or a trace, not both"));
         }
         Ok((p, given))
     }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::aqm::Event;
+use crate::impair::trace::{DelaySteps, Traces};
 use crate::qdiscs::{build, build_shaped, change};
 
 fn make(text: &str) -> Box<dyn Qdisc> {
@@ -360,5 +361,82 @@ fn combinations_that_tc_refuses_are_refused() {
     ] {
         let error = refused(&format!("netem {words}"));
         assert!(error.starts_with("netem: ") && error.contains(why), "{error}");
+    }
+}
+
+fn followed(trace: &str, words: &str) -> Box<dyn Qdisc> {
+    let mut traces = Traces::default();
+    traces.add_delays("t", DelaySteps::parse(trace).unwrap());
+    let env = Env { traces, ..Env::ethernet(Rng::named(7, "netem")) };
+    build(&format!("netem delay trace t {words}"), env).unwrap()
+}
+
+/// Departures in us of packets that arrive one by one at these us.
+fn passed(q: &mut dyn Qdisc, arrivals: &[u64]) -> Vec<(u32, u64)> {
+    let (mut log, mut sent) = (Log::default(), Vec::new());
+    let mut serve = |q: &mut dyn Qdisc, until: Time| {
+        let mut log = Log::default();
+        while q.wake() < until {
+            let now = q.wake();
+            q.on_wake(now, &mut log);
+            sent.extend(
+                std::iter::from_fn(|| q.dequeue(now, &mut log)).map(|p| (p.id, now.0 / 1000)),
+            );
+        }
+    };
+    for (id, at) in arrivals.iter().enumerate() {
+        let now = Time(at * 1000);
+        serve(q, now);
+        q.enqueue(now, packet(id as u32), &mut log);
+        assert!(q.dequeue(now, &mut log).is_none());
+    }
+    serve(q, Time::NEVER);
+    sent
+}
+
+#[test]
+fn delay_follows_its_trace_and_starts_over() {
+    // 20 ms, from 0.2 s on 30.5 ms; the last step is as long as the one before.
+    let mut q = followed("7.0 20\n7.2 30.5\n", "");
+    let sent = passed(&mut *q, &[0, 199_000, 200_000, 399_999, 400_000]);
+    let at: Vec<_> = sent.iter().map(|(_, at)| *at).collect();
+    // The delay falls at 400 ms; the fifth packet waits for the fourth.
+    assert_eq!(at, [20_000, 219_000, 230_500, 430_499, 430_499]);
+}
+
+#[test]
+fn a_delay_that_falls_does_not_reorder() {
+    let mut q = followed("0 50\n0.001 10\n", "");
+    let ids: Vec<_> = passed(&mut *q, &[0, 900, 1000, 1500]).iter().map(|(id, _)| *id).collect();
+    assert_eq!(ids, [0, 1, 2, 3]);
+}
+
+#[test]
+fn a_trace_is_kept_by_a_change_that_names_it_and_ends_without() {
+    let mut q = followed("0 20\n1 30\n", "loss 1%");
+    let text = q.describe();
+    assert!(text.starts_with("netem limit 1000 loss 1% delay trace t digest "), "{text}");
+    change(&mut *q, Time::ZERO, &text, &mut Log::default()).unwrap();
+    assert_eq!(q.describe(), text);
+    let other = "netem delay trace other";
+    assert!(change(&mut *q, Time::ZERO, other, &mut Log::default()).is_err());
+    change(&mut *q, Time::ZERO, "netem delay 5ms", &mut Log::default()).unwrap();
+    assert_eq!(q.describe(), "netem limit 1000 delay 5ms");
+    let none = refused("netem delay trace nowhere");
+    assert!(none.contains("no trace of this name was read"), "{none}");
+}
+
+#[test]
+fn a_delay_trace_says_which_line_is_wrong() {
+    for (text, line, why) in [
+        ("", 1, "at least one line"),
+        ("0 20\n0 30\n", 2, "is not after the time"),
+        ("0 20\n1 -3\n", 2, "a delay in milliseconds such as `0.2 31.5`"),
+        ("# x\n0 200000\n", 2, "a delay in milliseconds"),
+        ("0 nan\n", 1, "a delay in milliseconds"),
+        ("0 1 2\n", 1, "a delay in milliseconds"),
+    ] {
+        let error = DelaySteps::parse(text).unwrap_err();
+        assert!(error.line == line && error.message.contains(why), "{error}");
     }
 }
