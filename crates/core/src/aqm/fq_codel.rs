@@ -1,5 +1,5 @@
 //! `fq_codel`: flow queues in deficit round robin, each under CoDel. RFC 8290; Linux 6.12
-//! `sch_fq_codel`; with `sce_threshold` dtaht/fq_codel_fast (March 2019).
+//! `sch_fq_codel`; with `sce_threshold` dtaht/fq_codel_fast (2019).
 
 use std::collections::VecDeque;
 
