@@ -164,8 +164,8 @@ def test_the_twist_takes_more_than_plain_aimd() -> None:
     sojourn.load_algorithms([TWIST])
 
     def goodput(words: str) -> float:
-        short = (("link.bneck.qdisc", "pfifo limit 10"), ("flow.b.start", "7s"))
-        summary = json.loads(ran(*short, ("flow.a.cc", f"myaimd {words}")).summary)
+        beside = (("link.bneck.qdisc", "pfifo limit 10"), ("flow.b.start", "7s"), ("duration", "20s"))
+        summary = json.loads(ran(*beside, ("flow.a.cc", f"myaimd {words}")).summary)
         return float(summary["flows"][0]["goodput_mbps"])
 
     assert goodput("boost 8") > goodput("boost 1")

@@ -171,6 +171,7 @@ def judged(out: Path, *keys: str) -> dict[str, fidelity.Result]:
     return {result.row.key: result for result in fidelity.judge(rows, fidelity.simulate(rows, seeds=1, out=out))}
 
 
+@pytest.mark.engine
 def test_two_segments_per_rtt_are_what_sce_on_every_packet_leaves_and_pacing_less_than_eight_tenths(
     tmp_path: Path,
 ) -> None:
@@ -178,14 +179,17 @@ def test_two_segments_per_rtt_are_what_sce_on_every_packet_leaves_and_pacing_les
     paced = sojourn.run([r"^bakeoff/sce-s4-oneflow/reno-sce/80ms$"], out=tmp_path, variant="paced").runs
     (source,) = paced.values()
     # Linux 7.2 with a clamp of two segments and 40 %: 0.052.
-    assert 0.035 < metrics.goodput(source, "reno-sce", (40.0, 64.0)) < 0.07
+    assert metrics.goodput(source, "reno-sce", (40.0, 64.0)) == pytest.approx(0.05, abs=0.01)
 
 
+@pytest.mark.engine
 def test_reno_sce_converges_as_published_with_its_module_s_arithmetic(tmp_path: Path) -> None:
     both = judged(tmp_path, "B9/80ms", "B9/80ms-module")
-    assert (both["B9/80ms"].ours, both["B9/80ms-module"].verdict) == (60, "pass")
+    assert both["B9/80ms"].ours == measures.NEVER_S
+    assert both["B9/80ms-module"].verdict == "pass"
 
 
+@pytest.mark.engine
 def test_stray_losses_make_reno_sce_fair_at_80_ms_alone(tmp_path: Path) -> None:
     found = judged(tmp_path, "B7")
     share = {key: result.ours or 0.0 for key, result in found.items()}
@@ -193,6 +197,7 @@ def test_stray_losses_make_reno_sce_fair_at_80_ms_alone(tmp_path: Path) -> None:
     assert share["B7/10ms-stray"] < 0.15
 
 
+@pytest.mark.engine
 def test_a_mark_and_not_hystart_ends_cubic_s_slow_start_over_cake(tmp_path: Path) -> None:
     def window(side: str, variant: str | None) -> FloatArray:
         overrides = fidelity.VARIANTS[variant] if variant else None
@@ -208,6 +213,7 @@ def test_a_mark_and_not_hystart_ends_cubic_s_slow_start_over_cake(tmp_path: Path
     assert dualpi2.max() < window("l4s", "no-hystart").max() - 100
 
 
+@pytest.mark.engine
 def test_reordered_acks_make_accecn_believe_in_marks_that_nobody_set(tmp_path: Path) -> None:
     target = "^bakeoff/l4s-s2-oneflow/cubic/80ms$"
     jitter = {"link.m2.ingress": '["netem delay 40ms 1ms limit 1000000"]'}
@@ -220,6 +226,7 @@ def test_reordered_acks_make_accecn_believe_in_marks_that_nobody_set(tmp_path: P
     assert other["goodput_mbps"] > 40
 
 
+@pytest.mark.engine
 def test_reno_sce_s_spike_at_the_start_is_longer_for_what_it_keeps_at_ce(tmp_path: Path) -> None:
     def spike(overrides: dict[str, str] | None, variant: str | None) -> float:
         target = "^bakeoff/sce-s2-oneflow/reno-sce/80ms$"
@@ -229,5 +236,6 @@ def test_reno_sce_s_spike_at_the_start_is_longer_for_what_it_keeps_at_ce(tmp_pat
     # Linux 7.2 over fq_codel: 0.65 and 0.90 s.
     half = spike({"flow.reno-sce.cc": "reno"}, "half")
     seven_tenths = spike({"flow.reno-sce.cc": "cubic nohystart"}, "seven-tenths")
-    assert (half, seven_tenths) == (pytest.approx(0.65, abs=0.06), pytest.approx(0.9, abs=0.06))
+    assert half == pytest.approx(0.65, abs=0.06)
+    assert seven_tenths == pytest.approx(0.9, abs=0.06)
     assert spike(None, None) > seven_tenths

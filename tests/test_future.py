@@ -142,6 +142,7 @@ set = {{ "link.a.{what}" = "{value}" }}
 """
 
 
+@pytest.mark.engine
 def test_flow_queueing_delays_a_frame_by_the_turns_of_the_others_and_not_a_call(tmp_path: Path) -> None:
     rows = fidelity.select(["B38/frame", "B38/call"])
     frame, call = fidelity.judge(rows, fidelity.simulate(rows, seeds=1, out=tmp_path))

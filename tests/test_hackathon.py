@@ -14,6 +14,7 @@ import sojourn
 from sojourn import _core, suites
 from sojourn.report import sections
 from sojourn.suites import hackathon
+from sojourn.suites.ect1 import WIFI_SLOTS
 
 CASES = {case.id: case for case in hackathon.cases()}
 
@@ -117,7 +118,7 @@ def test_slots_cost_a_threshold_the_link_and_jitter_and_codel_do_not(tmp_path: P
     done = sojourn.run([Path(__file__).parents[1] / "scenarios/bursty-link.toml"], out=tmp_path)
     goodput = {tuple(run.swept.values()): run.summary["flows"][0]["goodput_mbps"] for run in done.runs.values()}
     codel, threshold = "codel", "codel ce_threshold 2500us"
-    jitter, slots = "netem delay 10ms 5ms 10%", hackathon.WIFI_SLOTS
+    jitter, slots = "netem delay 10ms 5ms 10%", WIFI_SLOTS
     for controller in ("cubic", "dctcp"):
         # Linux 7.2: 2.5 and 4.0 behind slots, 28 and 38 behind jitter, 43 and 38 with CoDel.
         assert goodput[threshold, slots, controller] < 5

@@ -261,7 +261,7 @@ def test_axes_end_where_the_user_says(ours: Source, tmp_path: Path) -> None:
 def test_each_run_has_a_picture_for_each_scale(tmp_path: Path) -> None:
     near, far = S2_STEM, S2_STEM.replace("20ms", "80ms")
     files = [write_flent(tmp_path / f"{stem}.flent.gz", flent_document()) for stem in (near, far)]
-    made = plot.plot_each(list(map(str, files)), tmp_path / "out", scales=["fixed", "var"])
+    made = plot.plot_each(tmp_path, tmp_path / "out", scales=["fixed", "var"])
     stem = "ect1-l4s-s2-twoflow-cubic-vs-prague-dualpi2"
     names = [f"{stem}-{ms}ms_{kind}.png" for ms in (20, 80) for kind in ("fixed", "var")]
     assert [path.name for path in made if not isinstance(path, plot.PlotError)] == names

@@ -57,6 +57,9 @@ OF_THE_ERA = {
     "accecn_edge_acks",
     "reader_acks",
     "tso_defer_soon",
+    "tso_buffers",
+    "drs_exact",
+    "paws",
     "frto",
     "undo",
 }

@@ -20,6 +20,8 @@ RATE = r"(\d+(?:\.\d+)?)([kMGT]?)bit"
 TIME = r"([\d.]+)(ns|us|ms|s)"
 #: Queues that nobody configures: what an interface has by itself.
 UNTOUCHED = ("pfifo_fast", "pfifo", "none")
+#: Between the queues of a path.
+NEXT = " \N{RIGHTWARDS ARROW} "
 #: ECN field of an IP header by its value (RFC 3168 5, RFC 9331 2).
 CODEPOINTS = ("Not-ECT", "ECT(1)", "ECT(0)", "CE")
 
@@ -45,11 +47,8 @@ class Path:
 def of(source: Source) -> Path:
     """What the scenario of a run tells, else what its id does."""
     document = scenario(source)
-    if links := objects(document.get("link")):
-        try:
-            return _told(document, links)
-        except (KeyError, TypeError, ValueError, AttributeError):
-            pass  # a scenario that was edited by hand
+    if document.get("link"):
+        return told(document)
     rate, rtt = metrics.link_mbps(source.id), metrics.path_rtt_ms(source.id)
     return Path("", () if rate is None else (rate,), () if rtt is None else (rtt,))
 
@@ -75,7 +74,7 @@ def pings(source: Source) -> dict[str, str]:
 
 def rates(document: Document) -> list[tuple[float, float | None]]:
     """When the least forward rate of all links changes, in seconds, and that rate in Mbit/s; the first is the start."""
-    links = {link["name"]: {"rate": str(link["rate"]), "qdisc": str(link["qdisc"])} for link in document["link"]}
+    links = {link["name"]: {key: str(link.get(key, "")) for key in ("rate", "qdisc")} for link in document["link"]}
     changes = sorted(((seconds(change["at"]), change) for change in document.get("schedule", [])), key=lambda c: c[0])
     steps = [(0.0, _least(links))]
     for at, change in changes:
@@ -90,8 +89,8 @@ def rates(document: Document) -> list[tuple[float, float | None]]:
 def link_rates(link: Document) -> dict[str, float]:
     """In Mbit/s: `rate` of a link, and `bandwidth` of a queue that shapes."""
     found = {
-        "rate": re.fullmatch(RATE, str(link["rate"])),
-        "bandwidth": re.search(rf"\bbandwidth {RATE}", str(link["qdisc"])),
+        "rate": re.fullmatch(RATE, str(link.get("rate", ""))),
+        "bandwidth": re.search(rf"\bbandwidth {RATE}", str(link.get("qdisc", ""))),
     }
     return {key: float(match[1]) * MBPS[match[2]] for key, match in found.items() if match}
 
@@ -107,6 +106,14 @@ def objects(value: Any) -> list[dict[str, Any]]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
+def told(document: Document) -> Path:
+    """What a scenario tells, resolved or as it was written; nothing where it was edited by hand."""
+    try:
+        return _told(document, objects(document.get("link")))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return Path()
+
+
 def _told(document: Document, links: list[dict[str, Any]]) -> Path:
     every = [str(link["name"]) for link in links]
     paths = [flow.get("path", every) for flow in objects(document.get("flow"))] or [every]
@@ -115,7 +122,7 @@ def _told(document: Document, links: list[dict[str, Any]]) -> Path:
     least = [rate for _, rate in rates({**document, "link": on_the_way}) if rate is not None]
     times = [sum(_round_trip_ms(link) for link in links if link["name"] in path) for path in paths]
     return Path(
-        " \N{RIGHTWARDS ARROW} ".join(shown or [str(link["qdisc"]) for link in on_the_way[:1]]),
+        NEXT.join(shown or [str(link.get("qdisc", "")) for link in on_the_way[:1]]),
         tuple(dict.fromkeys((min(least), max(least)))) if least else (),
         tuple(dict.fromkeys((min(times), max(times)))),
     )
@@ -123,7 +130,7 @@ def _told(document: Document, links: list[dict[str, Any]]) -> Path:
 
 def _queue(link: Document) -> str:
     """A configured queue behind its shaper; empty for what nobody configured."""
-    shaper, qdisc = str(link.get("shaper", "none")), str(link["qdisc"])
+    shaper, qdisc = str(link.get("shaper", "none")), str(link.get("qdisc", "none"))
     if shaper != "none":
         return f"{shaper}({link['rate']})+{qdisc}"
     return "" if qdisc in UNTOUCHED else qdisc
@@ -132,7 +139,7 @@ def _queue(link: Document) -> str:
 def _round_trip_ms(link: Document) -> float:
     """Of a link and of the constant delays before its queues, both ways."""
     ways = (link, {**link, **link.get("reverse", {})})
-    return round(sum(1e3 * (seconds(str(way["delay"])) + sum(_netem_s(way))) for way in ways), 6)
+    return round(sum(1e3 * (seconds(str(way.get("delay", "0s"))) + sum(_netem_s(way))) for way in ways), 6)
 
 
 def _netem_s(way: Document) -> Iterator[float]:

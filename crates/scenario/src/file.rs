@@ -258,6 +258,15 @@ pub(crate) struct TcpTable {
     /// A burst waits to grow only if the next ACK is expected within 1 ms; default the era's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) tso_defer_soon: Option<bool>,
+    /// A burst that reaches the end of a buffer in the write queue does not wait; default the era's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tso_buffers: Option<bool>,
+    /// Receive window tuning with the least RTT and without slack; default the era's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) drs_exact: Option<bool>,
+    /// Discard what its timestamp shows to be overtaken (PAWS, RFC 7323 5); default true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) paws: Option<bool>,
     /// Forward RTO recovery, `tcp_frto`; default true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) frto: Option<bool>,

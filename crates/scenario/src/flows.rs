@@ -2,6 +2,7 @@
 
 use sojourn_core::grammar::split_name;
 use sojourn_core::{Dur, Time, cc};
+use sojourn_transport::app::adaptive::ADAPTIVES;
 use sojourn_transport::app::{self, App, rrul};
 use sojourn_transport::media::Encoder;
 
@@ -95,7 +96,7 @@ fn flow(
     end: Time,
 ) -> Result<(Flow, App), ScenarioError> {
     let (start, stop) = start_stop(doc, key, table.start, table.stop, end)?;
-    let text = words(&table.app);
+    let text = application(&words(&table.app), table.cc.is_some());
     let app = doc.grammar(&key.field("app"), app::build(&text))?;
     let cc = table.cc.as_deref().map(words);
     let mut feedback = EcnName::AccEcn;
@@ -159,6 +160,16 @@ fn flow(
     Ok((flow, app))
 }
 
+/// A call or a game with a controller follows it.
+fn application(text: &str, has_controller: bool) -> String {
+    let (name, rest) = split_name(text);
+    let is_adaptive = rest.split(' ').any(|word| word == "adaptive");
+    if has_controller && !is_adaptive && ADAPTIVES.contains(&name) {
+        return words(&format!("{name} adaptive {rest}"));
+    }
+    text.to_owned()
+}
+
 /// Media and the controllers that read reports of each packet belong together.
 fn media(
     doc: &Doc,
@@ -171,7 +182,7 @@ fn media(
     let reads_reports = controller.needs().feedback == Some(cc::Feedback::Ccfb);
     let is_media = matches!(app, App::Media(_));
     let message = format!(
-        "`{name}` controls media: expected `app = \"video\"` without `rate`{}",
+        "`{name}` controls media: expected `app = \"video\"` without `rate`, \"voip\" or \"game\"{}",
         if controller.scream().is_some() { ", or `app = \"scream-bw\"`" } else { "" }
     );
     doc.check(is_media || !reads_reports, key, &message)?;

@@ -139,7 +139,9 @@ pub(crate) fn idle(doc: &Doc, file: &File, scenario: &Scenario) -> Vec<String> {
         let key = Key::entry("flow", index, &table.name).field("tcp");
         let Some(flow) = flow else { continue };
         let Some(on) = connection(flow) else {
-            if table.tcp != TcpTable::default() && !is_resolved(&table.tcp) {
+            // Controllers over UDP read the MTU.
+            let reads = flow.cc.is_some() && table.tcp.mtu.is_some();
+            if table.tcp != TcpTable::default() && !reads && !is_resolved(&table.tcp) {
                 let why = format!("`{}` does not use TCP", split_name(&flow.app).0);
                 found.push(line(doc, &key, &why));
             }
@@ -149,8 +151,12 @@ pub(crate) fn idle(doc: &Doc, file: &File, scenario: &Scenario) -> Vec<String> {
         found.extend(silent.map(|rule| line(doc, &key.field(rule.key), rule.why)));
     }
     for (index, link) in scenario.links.iter().enumerate() {
-        let key = Key::entry("link", index, &link.name).field("qdisc");
-        found.extend(queue(&link.forward.qdisc).map(|why| line(doc, &key, &why)));
+        let key = Key::entry("link", index, &link.name);
+        let own = file.link[index].reverse.as_ref().is_some_and(|way| way.qdisc.is_some());
+        let back = own.then(|| (key.field("reverse"), &link.reverse));
+        for (key, way) in [(key, &link.forward)].into_iter().chain(back) {
+            found.extend(queue(&way.qdisc).map(|why| line(doc, &key.field("qdisc"), &why)));
+        }
     }
     found
 }
@@ -175,11 +181,8 @@ fn connection(flow: &Flow) -> Option<Connection<'_>> {
         return None;
     }
     let needs = cc::build(text).ok()?.needs();
-    (needs.feedback != Some(Feedback::Ccfb)).then(|| Connection {
-        tcp: &flow.tcp,
-        cc: split_name(text).0,
-        needs,
-    })
+    let over_udp = matches!(needs.feedback, Some(Feedback::Ccfb | Feedback::Counters));
+    (!over_udp).then(|| Connection { tcp: &flow.tcp, cc: split_name(text).0, needs })
 }
 
 /// A word of a queue that another of its words, or its absence, switches off.

@@ -34,6 +34,12 @@ pub struct KernelFlags {
     pub reader_acks: Option<bool>,
     /// Bursts wait for an ACK that is expected within 1 ms only.
     pub tso_defer_soon: Option<bool>,
+    /// Bursts do not wait at the end of a buffer in the write queue.
+    pub tso_buffers: Option<bool>,
+    /// Receive window tuning with the least RTT and without slack.
+    pub drs_exact: Option<bool>,
+    /// PAWS.
+    pub paws: Option<bool>,
     /// `tcp_frto`.
     pub frto: Option<bool>,
     /// Undo of spurious reductions.

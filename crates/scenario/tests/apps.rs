@@ -23,7 +23,15 @@ fn what_does_not_fit_an_application_is_refused_with_its_reason() {
     );
     refused(&flow("app = \"cbr\"\n"), "flow.a.app: cbr: `rate` is missing");
     refused(&flow("app = \"short\"\n"), "flow.a: missing key \"cc\"");
-    refused(&flow("app = \"voip\"\ncc = \"reno\"\n"), "`voip` sends UDP, which has no controller");
+    refused(
+        &flow("app = \"cbr rate 1Mbit\"\ncc = \"reno\"\n"),
+        "`cbr` sends UDP, which has no controller",
+    );
+    refused(&flow("app = \"voip\"\ncc = \"reno\"\n"), "flow.a.cc: `reno` controls no media");
+    refused(
+        &flow("app = \"game adaptive\"\n"),
+        "flow.a: missing key \"cc\": a `game` follows a controller",
+    );
     refused(
         &flow("app = \"video rate 1Mbit\"\ncc = \"gcc\"\n"),
         "flow.a.cc: a `video` with `rate` follows no controller",
@@ -58,6 +66,20 @@ fn what_does_not_fit_an_application_is_refused_with_its_reason() {
     refused(&flow("app = \"rrul\"\ncc = \"reno\"\nflows = 2\n"), "has no copies");
     refused(&flow("cc = \"reno\"\nflows = 0\n"), "flow.a.flows: expected 1 to 10000, got 0");
     refused(&flow("cc = \"reno\"\ndirection = \"left\"\n"), "unknown value \"left\"");
+}
+
+#[test]
+fn a_call_or_a_game_with_a_media_controller_follows_it() {
+    for (app, resolved) in [("voip", "voip adaptive"), ("game tick 1ms", "game adaptive tick 1ms")]
+    {
+        for cc in ["scream", "gcc", "nada"] {
+            let text = format!("{BASE}[[flow]]\nname = \"a\"\napp = \"{app}\"\ncc = \"{cc}\"\n");
+            let scenario = load(&text, "t.toml", &[]).unwrap().scenario;
+            assert_eq!(scenario.flows[0].app, resolved);
+            let again = load(&to_toml(&scenario), "again.toml", &[]).unwrap().scenario;
+            assert_eq!(again.flows[0].app, resolved);
+        }
+    }
 }
 
 #[test]

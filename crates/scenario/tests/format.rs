@@ -516,6 +516,7 @@ fn shipped_scenarios_are_valid() {
         "rrul.toml",
         "scream.toml",
         "short-flows.toml",
+        "telepresence.toml",
         "voip.toml",
     ];
     assert_eq!(seen, shipped);

@@ -77,6 +77,12 @@ fn a_tcp_table_of_a_flow_without_tcp_and_words_without_their_partner_are_named()
     let udp = format!("{BASE}[[flow]]\nname = \"v\"\napp = \"voip\"\ntcp = {{ hz = 250 }}\n");
     let found = warnings(&udp, &[]);
     assert_eq!(found, ["f.toml:18: flow.v.tcp: no effect here: `voip` does not use TCP"]);
+    let media = udp.replace("app = \"voip\"", "app = \"video\"\ncc = \"gcc\"");
+    assert_eq!(warnings(&media, &[]).len(), 1);
+    assert!(warnings(&media.replace("hz = 250", "mtu = 1400"), &[]).is_empty(), "it reads the MTU");
+    let back = "fq_pie ecn_prob 5";
+    let found = warnings(BASE, &[("link.b.reverse.qdisc", back)]);
+    assert!(found[0].starts_with("-s link.b.reverse.qdisc: no effect here"), "{found:?}");
     for (queue, count) in [
         ("fq_codel ce_threshold_selector 0x1/0x3", 1),
         ("fq_codel ce_threshold 1ms ce_threshold_selector 0x1/0x3", 0),

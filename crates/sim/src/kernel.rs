@@ -43,8 +43,12 @@ pub(crate) fn kernel(tcp: &Tcp) -> Kernel {
         push_bursts: flags.push_bursts.unwrap_or(row.push_bursts),
         ack_pushed: flags.ack_pushed.unwrap_or(row.ack_pushed),
         tso_defer_soon: flags.tso_defer_soon.unwrap_or(row.tso_defer_soon),
+        drs_exact: flags.drs_exact.unwrap_or(row.drs_exact),
+        tso_buffers: flags.tso_buffers.unwrap_or(row.tso_buffers),
         accecn_edge_acks: flags.accecn_edge_acks.unwrap_or(row.accecn_edge_acks),
         reader_acks: flags.reader_acks.unwrap_or(row.reader_acks),
+        certain_sacks: row.certain_sacks,
+        paws: flags.paws.unwrap_or(row.paws),
         frto: flags.frto.unwrap_or(row.frto),
         undo: flags.undo.unwrap_or(row.undo),
     }

@@ -123,12 +123,14 @@ def report(
     reference: Path | None = None,
     markdown: bool = False,
     template: Path | None = None,
+    card: str | None = None,
     as_json: Json = False,
 ) -> int:
     """Write results as one self-contained HTML file, over measured data where there are any.
 
     Examples: `sojourn report results/latest -o report.html`, `sojourn report --markdown -o README.md`,
-    `sojourn report results/latest --template examples/README.md.j2 -o README.md`
+    `sojourn report results/latest --template examples/README.md.j2 -o README.md`,
+    `sojourn report results/latest --card prague -o prague.md`
 
     Args:
         results_: Results folder.
@@ -137,15 +139,20 @@ def report(
         markdown: Write Markdown tables instead.
         template: Page of your own, in Jinja, that is filled in; the output's ending decides: .html is HTML, all
             else Markdown. Pictures and logs that it asks for are in a folder NAME_files beside the output.
+        card: Write instead the report card of a controller, such as prague or 'prague version p2b': the criteria of
+            RFC 9743 with the runs that answer each; default card.md, HTML if the output ends in .html.
         as_json: Print one JSON document.
     """
     expect(results_)
-    from sojourn.report import write, write_template
+    from sojourn.report import write, write_card, write_template
 
+    options = {"--template": template, "--card": card, "--markdown": markdown}
+    if len(given := [name for name, value in options.items() if value]) > 1:
+        raise UsageError(f"{given[1]}: not with {given[0]}; the output's ending decides between HTML and Markdown")
     errors: list[str] = []
-    if template:
-        if markdown:
-            raise UsageError("--markdown: not with --template; the output's ending decides")
+    if card:
+        page = write_card(results_, card, output, errors)
+    elif template:
         page = write_template(results_, template, output, reference, errors)
     else:
         target = output or Path("report.md" if markdown else "report.html")

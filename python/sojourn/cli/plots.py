@@ -42,7 +42,7 @@ def plot(
     `sojourn plot results/latest --each --scale fixed,var -o pictures`
 
     Args:
-        run: Folder of a run or of a few, or a Flent file.
+        run: Folder of a run, of several or of Flent files, or a Flent file.
         more: Further ones.
         plot: Panel (rate, rtt, queue_delay, cwnd, marks_drops) or recorded series by name, * for anything; repeatable.
             Or one of Flent's figures: tcp_delivery_with_rtt, totals, ping_cdf, tcp_rtt_cdf, tcp_cwnd,

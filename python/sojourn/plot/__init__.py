@@ -252,8 +252,9 @@ def load(path: Path) -> list[Source]:
     from sojourn.results import ResultSet
 
     runs: list[Source] = list(ResultSet.open(path).runs.values())
+    runs = runs or [flent.FlentFile(file) for file in flent.files(path)]
     if not runs:
-        raise PlotError(f"{path}: expected the folder of a run or of several, found none")
+        raise PlotError(f"{path}: expected the folder of a run, of several or of Flent files, found none")
     return runs
 
 

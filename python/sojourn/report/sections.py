@@ -230,7 +230,7 @@ def _glance(side: str, runs: list[Run]) -> Glance:
         if run.summary is None:
             continue
         where = "/".join(run.id.split("/")[2:]) or run.id
-        if (used := _utilisation(run)) is not None:
+        if (used := utilisation(run)) is not None:
             glance.utilisation.append((100 * used, where))
         rtts = [flow.tcp_rtt_ms for flow in run.summary.flows if flow.tcp_rtt_ms]
         base = _path_rtt_ms(run)
@@ -243,7 +243,7 @@ def _glance(side: str, runs: list[Run]) -> Glance:
     return glance
 
 
-def _utilisation(run: Run) -> float | None:
+def utilisation(run: Run) -> float | None:
     """Of the busiest link, from its counters; from goodput where a queue shapes below its link or a rate changes."""
     path = getattr(run.ours, "path", None)
     rates = [flow.goodput_mbps for flow in run.summary.flows if flow.goodput_mbps] if run.summary else []

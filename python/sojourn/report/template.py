@@ -133,6 +133,16 @@ class Page:
         every = Markup("\n").join(Markup("<tr>{}</tr>").format(line) for line in (head, *body))
         return Markup("<table>\n{}\n</table>").format(every)
 
+    def heading(self, level: int, text: str) -> Markup:
+        """A heading in the page's own markup."""
+        if self.html:
+            return Markup("<h{0}>{1}</h{0}>").format(level, text)
+        return Markup(f"{'#' * level} {_finalize(text)}")  # noqa: S704 - escaped
+
+    def paragraph(self, text: str) -> Markup:
+        """A paragraph in the page's own markup."""
+        return Markup("<p>{}</p>").format(text) if self.html else Markup(_finalize(text))  # noqa: S704 - escaped
+
     def link(self, label: str, address: str) -> Markup:
         """A link in the page's own markup."""
         if self.html:

@@ -422,9 +422,9 @@ def _fq_harm() -> Iterator[Case]:
         (classic, "codel1q", ONE_CODEL, "0x00"),
         (classic, "fq", "fq", "0x00"),
         (classic, "fq_codel", classic.qdisc, "0x00"),
-        (classic, "cake", CAKE, "0x00"),
+        (classic, "cake-flows", CAKE, "0x00"),
         (SIDES["sce"], "cnq", SIDES["sce"].qdisc, "0x00"),
-        (SIDES["l4s"], "dualpi2", SIDES["l4s"].qdisc, "0x00"),
+        (SIDES["l4s"], "dualpi2-not-ect", SIDES["l4s"].qdisc, "0x00"),
         (SIDES["l4s"], "dualpi2-ect1", SIDES["l4s"].qdisc, "0x01"),
     )
     for bulk in BULK:

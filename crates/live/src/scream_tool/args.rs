@@ -151,9 +151,12 @@ impl<O> Parsed<O> {
     }
 }
 
+/// A dash, or what documents make of it: the slides of 2020 have `–verbose`.
+const DASHES: [char; 3] = ['-', '\u{2013}', '\u{2014}'];
+
 /// The name in an argument that is an option: not a lone dash, not a negative number.
 fn option_word(arg: &str) -> Option<&str> {
-    let word = arg.strip_prefix('-')?;
+    let word = arg.strip_prefix(DASHES)?;
     let word = word.strip_prefix('-').unwrap_or(word);
     word.starts_with(|c: char| c.is_ascii_alphabetic()).then_some(word)
 }
@@ -163,7 +166,7 @@ fn find<O>(name: &str, groups: &'static [Group<O>]) -> Result<&'static Opt<O>, S
     all().find(|o| o.names().any(|n| n == name)).ok_or_else(|| {
         let names = || all().flat_map(Opt::names);
         let near = nearest(name, names()).or_else(|| {
-            // -rateinc and -nopacing are in the original's documents.
+            // -nopacing is in the original's documents.
             names().max_by_key(|n| common(name, n)).filter(|n| common(name, n) >= 5)
         });
         let hint = near.map_or(String::new(), |n| format!(" (did you mean -{n}?)"));

@@ -61,7 +61,7 @@ fn every_registered_controller_fills_a_link() {
 }
 
 /// Linux 7.2.13 in virtual time, HTB at 50 Mbit/s over pfifo limit 250, no ECN: medians of three or
-/// four runs, against our median of three seeds.
+/// four runs, against our median of nine seeds, which also draw the starts.
 #[test]
 fn bbr_v1_does_what_linux_does() {
     struct Case {
@@ -75,8 +75,8 @@ fn bbr_v1_does_what_linux_does() {
         tolerance: f64,
     }
     const ALONE: &str = "[[flow]]\nname = \"f0\"\ncc = \"bbr version v1\"\n";
-    const CUBIC_FIRST: &str = "[[flow]]\nname = \"f0\"\ncc = \"cubic\"\n\
-        [[flow]]\nname = \"f1\"\ncc = \"bbr version v1\"\nstart = \"10s\"\n";
+    const CUBIC_FIRST: &str = "[[flow]]\nname = \"f0\"\ncc = \"cubic\"\nstart_jitter = \"20ms\"\n\
+        [[flow]]\nname = \"f1\"\ncc = \"bbr version v1\"\nstart = \"10s\"\nstart_jitter = \"20ms\"\n";
     let cases = [
         Case { rtt: 20, flows: ALONE, window: (5, 30), linux: (&[46.96], 22.62), tolerance: 0.5 },
         Case { rtt: 80, flows: ALONE, window: (5, 30), linux: (&[46.45], 83.55), tolerance: 0.5 },
@@ -96,7 +96,7 @@ fn bbr_v1_does_what_linux_does() {
         },
     ];
     for Case { rtt, flows, window: (from, to), linux, tolerance } in cases {
-        let runs: Vec<Output> = (1..=3)
+        let runs: Vec<Output> = (1..=9)
             .map(|seed| {
                 run(&format!(
                     r#"
@@ -121,14 +121,16 @@ delay = "{rtt}ms"
         let median = |of: &dyn Fn(&Output) -> f64| {
             let mut values: Vec<f64> = runs.iter().map(of).collect();
             values.sort_by(f64::total_cmp);
-            values[1]
+            values[4]
         };
         for (i, goodput) in linux.0.iter().enumerate() {
             let ours = median(&|o| o.flow(&format!("f{i}")).goodput_mbps);
             assert!((ours - goodput).abs() <= tolerance, "{rtt} ms, f{i}: {ours}, Linux {goodput}");
         }
         let last = format!("flow.f{}.rtt", linux.0.len() - 1);
-        close(median(&|o| mean(o, &last, f64::from(from))), linux.1, 2.0);
+        // In company as the fidelity rows K3 of the same runs: 5 %.
+        let percent = if linux.0.len() > 1 { 5.0 } else { 2.0 };
+        close(median(&|o| mean(o, &last, f64::from(from))), linux.1, percent);
     }
 }
 

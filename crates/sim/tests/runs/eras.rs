@@ -77,7 +77,10 @@ fn every_era_and_every_flag_runs_and_fills_a_fifo() {
         ("comp_sack_slack", "100us"),
         ("ace", "least"),
         ("tso_defer_soon", "false"),
+        ("tso_buffers", "false"),
+        ("drs_exact", "false"),
         ("accecn_edge_acks", "false"),
+        ("paws", "false"),
         ("frto", "false"),
         ("undo", "false"),
     ];

@@ -128,6 +128,40 @@ fn an_encoder_of_another_kind_is_controlled_too() {
 }
 
 #[test]
+fn calls_and_games_follow_a_controller_between_their_rates() {
+    // IP bytes: from 24 to 80 kbit/s, and from 20 to 58.
+    for (app, least, most) in [("voip", 24.0, 80.0), ("game spread 0", 19.7, 57.6)] {
+        for cc in ["scream", "gcc", "nada rmin 8kbit"] {
+            let on = |link: &str| {
+                let out = run(&format!(
+                    r#"
+duration = "30s"
+measure = {{ from = "10s", to = "30s" }}
+[[link]]
+name = "bneck"
+rate = "{link}"
+delay = "20ms"
+qdisc = "fq_codel"
+[[flow]]
+name = "m"
+cc = "{cc}"
+app = "{app}"
+"#
+                ));
+                let frames = out.flow("m").media.as_ref().and_then(|m| m.frames).expect("frames");
+                (1000.0 * rate(&out), frames.expected, frames.incomplete)
+            };
+            let (wide, packets, lost) = on("10Mbit");
+            let per_second = if app == "voip" { 50 } else { 60 };
+            assert!((most * 0.5..=most * 1.05).contains(&wide), "{app} {cc}: {wide}");
+            assert!(packets.abs_diff(20 * per_second) <= 5 && lost < 0.01, "{app} {cc}: {packets}");
+            let (narrow, ..) = on("45kbit");
+            assert!((least * 0.5..0.8 * wide).contains(&narrow), "{app} {cc}: {narrow} of {wide}");
+        }
+    }
+}
+
+#[test]
 fn a_fixed_rate_is_sent_and_more_than_the_path_takes_is_not() {
     let out = plain("fixed_rate 8Mbit", "scream-bw", "dualpi2", "50Mbit");
     // RTP adds a hundredth to the encoder's rate.

@@ -1,10 +1,12 @@
 //! State updates of an online game: small packets, one per tick, as the clients of first-person
 //! shooters send them (Färber, "Network game traffic modelling", NetGames 2002). Sizes are normally
-//! distributed, which is simpler than what was measured.
+//! distributed, which is simpler than what was measured. Under a media controller
+//! ([`super::adaptive`]) they shrink with its target, as those of a haptic device might.
 
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::{Dur, Rng};
 
+use super::adaptive::{ADAPTIVE, LEAST, MOST, SMALLEST, Words, rate};
 use super::udp::{Departure, HEADERS, normal, positive_time, size};
 use super::{App, Entry, Source};
 
@@ -27,19 +29,31 @@ pub(super) const ENTRY: Entry = Entry {
             default: "20",
             doc: "Standard deviation of the size, 0 to 1000.",
         },
+        ADAPTIVE,
+        LEAST,
+        MOST,
     ],
     build,
 };
 
 fn build(args: &mut Args<'_>) -> Result<App, GrammarError> {
     let mut game = Game { tick: Dur::from_micros(16_667), size: 120, spread: 20, started: false };
+    let mut words = Words::default();
     while let Some(key) = args.key() {
         match key {
             "tick" => game.tick = positive_time(args)?,
             "size" => game.size = size(args)?,
             "spread" => game.spread = args.number(0..=1000)? as u32,
+            _ if words.read(key, args)? => {}
             _ => return Err(args.unknown()),
         }
+    }
+    words.check(args)?;
+    if words.adaptive {
+        let Game { tick, size, spread, .. } = game;
+        // Whole updates if the path takes them, and hardly more than headers if it does not.
+        let rates = [SMALLEST, size.max(SMALLEST)].map(|size| rate(size, tick));
+        return words.media(args, tick, f64::from(spread) / f64::from(size), rates);
     }
     Ok(App::Udp(Box::new(game)))
 }

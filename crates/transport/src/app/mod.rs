@@ -1,6 +1,7 @@
 //! Applications: what a flow carries, and when. One file each, a registry, and tc's grammar, as for
 //! queues and controllers: `bulk`, `cbr rate 2Mbit size 1200`, `short load 5Mbit`.
 
+pub mod adaptive;
 pub mod burst;
 pub mod cbr;
 pub mod game;

@@ -93,6 +93,8 @@ fn build(args: &mut Args<'_>) -> Result<App, GrammarError> {
             packet,
             delay: delay.unwrap_or(Dur::from_millis(100)),
             queue: queue.unwrap_or(Dur::from_secs(1)),
+            least: Rate(0),
+            most: Rate(u64::MAX),
         };
         let encoder = media::Encoder::Video(params);
         return Ok(App::Media(MediaFlow { encoder, priorities: vec![1.0] }));

@@ -3,11 +3,13 @@
 //!
 //! R = 94.2 - Id - Ie, with Id = 0.024 d + 0.11 (d - 177.3) H(d - 177.3) for a mouth-to-ear delay
 //! of d ms, and Ie = a + b ln(1 + c e) for a share e of lost frames: Cole and Rosenbluth, "Voice
-//! over IP performance monitoring", ACM CCR 31(2), 2001. MOS from R: ITU-T G.107 annex B.
+//! over IP performance monitoring", ACM CCR 31(2), 2001. MOS from R: ITU-T G.107 annex B. Under a media
+//! controller ([`super::adaptive`]) frames are as large as its target allows, and are not judged.
 
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::{Dur, Rng};
 
+use super::adaptive::{ADAPTIVE, LEAST, MOST, Words, rate};
 use super::udp::{Departure, HEADERS, positive_time};
 use super::{App, Entry, Source};
 
@@ -33,6 +35,9 @@ pub(super) const ENTRY: Entry = Entry {
             default: "60ms",
             doc: "Playout buffer: what comes later than this after the fastest packet is lost to the listener.",
         },
+        ADAPTIVE,
+        LEAST,
+        MOST,
     ],
     build,
 };
@@ -69,24 +74,40 @@ impl Voice {
 }
 
 fn build(args: &mut Args<'_>) -> Result<App, GrammarError> {
-    let (mut codec, mut frame, mut buffer) = (0, Dur::from_millis(20), Dur::from_millis(60));
+    let (mut codec, mut frame, mut buffer) = (None, Dur::from_millis(20), None);
+    let mut words = Words::default();
     while let Some(key) = args.key() {
         match key {
-            "codec" => codec = args.choice(&["g711", "g729"])?,
+            "codec" => codec = Some(args.choice(&["g711", "g729"])?),
             "frame" => {
                 frame = args.value("a time from 1ms to 200ms", |w| {
                     let fits = Dur::from_millis(1)..=Dur::from_millis(200);
                     Dur::parse_tc(w).filter(|t| fits.contains(t))
                 })?;
             }
-            "buffer" => buffer = positive_time(args)?,
+            "buffer" => buffer = Some(positive_time(args)?),
+            _ if words.read(key, args)? => {}
             _ => return Err(args.unknown()),
         }
     }
-    let (bps, impairment) = [(64_000, [0.0, 30.0, 15.0]), (8_000, [11.0, 40.0, 10.0])][codec];
-    let speech = (u128::from(frame.0) * bps / 8_000_000_000) as u32;
+    words.check(args)?;
+    let packet =
+        |bps: u128| HEADERS + RTP + ((u128::from(frame.0) * bps / 8_000_000_000) as u32).max(1);
+    if words.adaptive {
+        if codec.is_some() || buffer.is_some() {
+            return Err(
+                args.invalid("`codec` and `buffer` are of a call that follows no controller")
+            );
+        }
+        // From G.729's rate to G.711's; how good it sounds in between is not known.
+        let rates = [packet(8_000), packet(64_000)].map(|size| rate(size, frame));
+        return words.media(args, frame, 0.0, rates);
+    }
+    let buffer = buffer.unwrap_or(Dur::from_millis(60));
+    let (bps, impairment) =
+        [(64_000, [0.0, 30.0, 15.0]), (8_000, [11.0, 40.0, 10.0])][codec.unwrap_or(0)];
     let voice = Voice { frame, buffer, impairment };
-    let size = HEADERS + RTP + speech.max(1);
+    let size = packet(bps);
     Ok(App::Udp(Box::new(Voip { voice, size, started: false })))
 }
 

@@ -23,6 +23,18 @@ fn ms(seconds: f32) -> f64 {
     f64::from(seconds) * 1e3
 }
 
+/// The stream with no target that its encoder cannot have.
+fn within(mut stream: Stream, encoder: Encoder) -> Stream {
+    if let Encoder::Video(params) = encoder {
+        let [least, most] = [params.least, params.most].map(|rate| (rate.0 as f32).max(1000.0));
+        stream.max_rate = stream.max_rate.min(most);
+        let can_be_least = stream.min_rate <= stream.max_rate;
+        stream.min_rate = if can_be_least { stream.min_rate.max(least) } else { least };
+        stream.init_rate = stream.init_rate.clamp(stream.min_rate, stream.max_rate);
+    }
+    stream
+}
+
 /// The sending end.
 #[derive(Debug)]
 pub struct ScreamSender {
@@ -46,7 +58,10 @@ impl ScreamSender {
             .priorities
             .iter()
             .zip(TOOL_SSRC..)
-            .map(|(&priority, ssrc)| (Stream { ssrc, priority, ..setup.stream }, flow.encoder))
+            .map(|(&priority, ssrc)| {
+                let stream = Stream { ssrc, priority, ..setup.stream };
+                (within(stream, flow.encoder), flow.encoder)
+            })
             .collect();
         let params = Params {
             config: setup.config.clone(),

@@ -25,6 +25,10 @@ pub struct Params {
     pub delay: Dur,
     /// A sender's queue that holds a packet for longer is emptied.
     pub queue: Dur,
+    /// Rates of IP bytes between which the encoder can be.
+    pub least: Rate,
+    /// See `least`.
+    pub most: Rate,
 }
 
 /// An encoded frame.
@@ -64,15 +68,20 @@ impl Source {
 
     /// The first frame is due now, at this rate.
     pub fn start(&mut self, now: Time, rate: Rate) {
-        (self.began, self.rate) = (now, rate);
+        (self.began, self.rate) = (now, self.within(rate));
     }
 
     /// The rate that frames should have from now on, of IP bytes.
     pub fn set_target(&mut self, now: Time, rate: Rate) {
+        let rate = self.within(rate);
         let newest = self.targets.back().map_or(self.rate, |(_, rate)| *rate);
         if rate != newest {
             self.targets.push_back((now + self.params.delay, rate));
         }
+    }
+
+    fn within(&self, rate: Rate) -> Rate {
+        Rate(rate.0.clamp(self.params.least.0, self.params.most.0))
     }
 
     /// When the next frame is ready.
@@ -127,6 +136,8 @@ pub(super) mod tests {
         packet: 1200,
         delay: Dur::ZERO,
         queue: Dur::from_secs(1),
+        least: Rate(0),
+        most: Rate(u64::MAX),
     };
 
     fn source(params: Params) -> Source {
@@ -171,6 +182,16 @@ pub(super) mod tests {
         }
         assert_eq!(bytes, [5000, 5000, 5000, 5000, 2500, 2500]);
         assert_eq!(s.rate(), Rate(1_000_000));
+    }
+
+    #[test]
+    fn an_encoder_stays_between_its_least_and_greatest_rate() {
+        let mut s = source(Params { least: Rate(400_000), most: Rate(800_000), ..PLAIN });
+        assert_eq!(s.frame().bytes, 2000, "2 Mbit/s are asked for");
+        s.set_target(s.due(), Rate(1));
+        assert_eq!(s.frame().bytes, 1000);
+        s.set_target(s.due(), Rate(600_000));
+        assert_eq!(s.frame().bytes, 1500);
     }
 
     #[test]

@@ -4,6 +4,8 @@
 use sojourn_core::Dur;
 use sojourn_core::cc::HystartEra;
 
+use super::reassembly::REMEMBERED;
+
 /// Kernels whose TCP is modelled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Era {
@@ -75,6 +77,9 @@ pub struct Kernel {
     pub comp_sack_rtt_percent: u32,
     /// `tcp_comp_sack_slack_ns`: what the timer of held-back SACKs may be late.
     pub comp_sack_slack: Dur,
+    /// SACK blocks that an ACK is sure to have room for: a held-back SACK is sent before a new block would push
+    /// one out of these (`TCP_SACK_BLOCKS_EXPECTED`, 5.8; before, all that are remembered).
+    pub certain_sacks: usize,
     /// Reading of ambiguous ACE fields.
     pub ace: AceReading,
     /// The last segment of each TSO packet has PSH (5.4), not only the end of a write.
@@ -88,6 +93,15 @@ pub struct Kernel {
     /// A burst waits to grow only if the next ACK is expected within a millisecond, not whenever half an RTT
     /// has passed since the oldest segment outstanding was sent (6.18 `tcp_tso_should_defer`).
     pub tso_defer_soon: bool,
+    /// A burst that reaches the end of a buffer in the write queue is completed from the next one and does
+    /// not wait (6.10 `tcp_grow_skb`).
+    pub tso_buffers: bool,
+    /// Dynamic right-sizing takes a smaller RTT sample as it is, and its window is not 16 segments above what was
+    /// read (6.16 `tcp_rcv_rtt_update`, `tcp_rcv_space_adjust`).
+    pub drs_exact: bool,
+    /// What was sent more than a millisecond before the latest timestamp is discarded (PAWS, RFC 7323 5;
+    /// `TCP_PAWS_WINDOW`).
+    pub paws: bool,
     /// Forward RTO recovery (RFC 5682, `tcp_frto`).
     pub frto: bool,
     /// Reductions that prove spurious are taken back (RFC 4015 by timestamps, RFC 3708 by D-SACK).
@@ -105,18 +119,23 @@ impl Era {
             tso_rtt_log: 0,
             comp_sack_rtt_percent: 5,
             comp_sack_slack: Dur::ZERO,
+            certain_sacks: REMEMBERED,
             ace: AceReading::Greatest,
             push_bursts: true,
             ack_pushed: false,
             accecn_edge_acks: false,
             reader_acks: false,
             tso_defer_soon: false,
+            tso_buffers: false,
+            drs_exact: false,
+            paws: true,
             frto: true,
             undo: true,
         };
         let v5_15 = Kernel {
             hystart: HystartEra::Until5_15,
             comp_sack_slack: Dur::from_micros(100),
+            certain_sacks: 2,
             ..v5_4
         };
         let v6 = Kernel {
@@ -140,6 +159,8 @@ impl Era {
                 accecn_edge_acks: true,
                 reader_acks: true,
                 tso_defer_soon: true,
+                tso_buffers: true,
+                drs_exact: true,
                 ..v6
             },
         }
@@ -172,8 +193,10 @@ mod tests {
         assert_eq!([old, v5_15, v6, v7].map(|k| k.ack_pushed), [false, false, true, true]);
         assert_eq!([old, v5_15, v6, v7].map(|k| k.accecn_edge_acks), [false, false, false, true]);
         assert_eq!([old, v5_15, v6, v7].map(|k| k.tso_defer_soon), [false, false, false, true]);
+        assert_eq!([old, v5_15, v6, v7].map(|k| k.tso_buffers), [false, false, false, true]);
+        assert_eq!([old, v5_15, v6, v7].map(|k| k.drs_exact), [false, false, false, true]);
         assert_eq!((v6.ace, v6.comp_sack_rtt_percent), (old.ace, old.comp_sack_rtt_percent));
         assert_eq!((v6.hystart, v6.prr, v6.tso_rtt_log), (v7.hystart, v7.prr, v7.tso_rtt_log));
-        assert!([old, v5_15, v6, v7].iter().all(|k| k.frto && k.undo));
+        assert!([old, v5_15, v6, v7].iter().all(|k| k.paws && k.frto && k.undo));
     }
 }

@@ -115,4 +115,9 @@ impl Config {
     pub fn mss(&self) -> u32 {
         self.mtu - 40 - if self.timestamps { 12 } else { 0 }
     }
+
+    /// Whether segments are discarded for their timestamps.
+    fn checks_timestamps(&self) -> bool {
+        self.timestamps && self.kernel.paws
+    }
 }

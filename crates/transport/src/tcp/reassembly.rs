@@ -5,7 +5,7 @@
 use super::segment::SackBlocks;
 
 /// `TCP_NUM_SACKS`.
-const REMEMBERED: usize = 4;
+pub(super) const REMEMBERED: usize = 4;
 
 type Range = (u64, u64);
 
@@ -32,9 +32,16 @@ impl Reassembly {
         self.held.iter().any(|(s, e)| *s <= range.0 && range.1 <= *e)
     }
 
-    /// Whether storing `range` makes the sender's knowledge of another block depend on luck.
-    pub(crate) fn forgets(&self, range: Range) -> bool {
-        self.recent.len() == REMEMBERED && !self.recent.iter().any(|r| touch(*r, range))
+    /// Whether storing `range` takes a block out of the first `certain`, which any ACK has room for.
+    pub(crate) fn displaces(&self, range: Range, certain: usize) -> bool {
+        self.recent.iter().position(|r| touch(*r, range)).unwrap_or(self.recent.len()) >= certain
+    }
+
+    /// Lets the most recent block that `range` continues report it.
+    pub(crate) fn extend(&mut self, range: Range) {
+        if let Some(block) = self.recent.iter_mut().find(|r| touch(**r, range)) {
+            *block = (block.0.min(range.0), block.1.max(range.1));
+        }
     }
 
     /// Keeps `range` and makes its block the first one to be reported.
@@ -100,7 +107,10 @@ mod tests {
             r.store((n * 20, n * 20 + 10));
         }
         assert_eq!(r.report(None).as_slice(), [(100, 110), (80, 90), (60, 70)]);
-        assert!(r.forgets((10, 20)) && !r.forgets((110, 120)));
+        assert!(r.displaces((10, 20), REMEMBERED) && !r.displaces((110, 120), REMEMBERED));
+        assert!(r.displaces((50, 55), 2) && !r.displaces((90, 95), 2));
+        r.extend((70, 75));
+        assert_eq!(r.report(None).as_slice(), [(100, 110), (80, 90), (60, 75)]);
         r.store((10, 20));
         assert_eq!(r.report(None).as_slice()[0], (10, 20));
         assert!(r.holds((0, 30)));

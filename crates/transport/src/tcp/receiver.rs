@@ -68,6 +68,8 @@ pub struct Receiver {
     segments: u64,
     acks: u64,
     duplicates: u64,
+    /// Segments discarded because of their timestamps.
+    discarded: u64,
 }
 
 impl Receiver {
@@ -104,6 +106,7 @@ impl Receiver {
             segments: 0,
             acks: 0,
             duplicates: 0,
+            discarded: 0,
             config,
         }
     }
@@ -138,17 +141,26 @@ impl Receiver {
         self.ce += u64::from(ecn == Ecn::Ce) * u64::from(segments);
         self.sce += u64::from(ecn == Ecn::Ect1) * u64::from(segments);
         let range = (segment.seq, segment.end());
+        if self.config.checks_timestamps() && segment.is_before(self.echo) {
+            // RFC 7323 5.3: sent before a retransmission that has overtaken it. It is discarded and answered
+            // (Linux tcp_send_dupack; only the answers to pure ACKs have a limited rate).
+            self.discarded += u64::from(segments);
+            if range.0 < self.rcv_nxt {
+                self.report_duplicate((range.0, range.1.min(self.rcv_nxt)));
+            }
+            self.ack_now = true;
+            return;
+        }
         let newer = self.echo == Time::NEVER || segment.tsval >= self.echo;
-        if segment.seq <= self.acked && newer {
-            self.echo = segment.tsval; // RFC 7323 4.3, for duplicates too (tcp_replace_ts_recent)
+        if range.0 <= self.acked && self.acked <= range.1 && newer {
+            // RFC 7323 4.3 (tcp_replace_ts_recent). What ends below the last ACK is outside the window, and
+            // discarded before (tcp_sequence).
+            self.echo = segment.tsval;
         }
         let asked = self.ecn.on_arrival(ecn, segment.ace);
         if range.1 <= self.rcv_nxt || self.out_of_order.holds(range) {
             // RFC 2883: report the duplicate, and tell the sender quickly.
-            self.duplicates += 1;
-            self.duplicate = Some(range);
-            self.enter_quickack(MAX_QUICKACKS);
-            self.ack_now = true;
+            self.report_duplicate(range);
             return;
         }
         if self.ecn.divides(ecn) {
@@ -164,11 +176,18 @@ impl Receiver {
         }
         self.window.measure_rtt(now, segment);
         if segment.seq > self.rcv_nxt {
-            if self.compressed_at != Time::NEVER && self.out_of_order.forgets(range) {
+            // A block that leaves these positions has been reported before (tcp_sack_new_ofo_skb). That ACK is
+            // the answer to this segment too (tcp_ack_snd_check), and reports it only if it extends a block.
+            let certain = self.config.kernel.certain_sacks;
+            let displaces = self.out_of_order.displaces(range, certain);
+            if self.compressed_at != Time::NEVER && displaces {
+                self.out_of_order.extend(range);
                 self.pending = Some(self.ack(now));
+                self.out_of_order.store(range);
+            } else {
+                self.out_of_order.store(range);
+                self.schedule_sack(now);
             }
-            self.out_of_order.store(range);
-            self.schedule_sack(now);
             return;
         }
         if self.rcv_nxt == self.acked {
@@ -207,6 +226,13 @@ impl Receiver {
         } else if second || pushed {
             self.read_at = now;
         }
+    }
+
+    fn report_duplicate(&mut self, range: (u64, u64)) {
+        self.duplicates += 1;
+        self.duplicate = Some(range);
+        self.enter_quickack(MAX_QUICKACKS);
+        self.ack_now = true;
     }
 
     /// The ECN state changes with this segment: what waits to be acknowledged is reported first.
@@ -379,6 +405,7 @@ impl Endpoint for Receiver {
             ("segments_received", self.segments as f64),
             ("ce_received", self.ce as f64),
             ("duplicates_received", self.duplicates as f64),
+            ("discarded_by_timestamp", self.discarded as f64),
             ("acks_sent", self.acks as f64),
         ];
         if self.ecn.mode() == Feedback::Sce {

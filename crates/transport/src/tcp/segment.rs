@@ -133,6 +133,13 @@ impl Segment {
         (HEADERS + options) * self.segments() + self.len
     }
 
+    /// Whether it was sent before the timestamp `recent` by more than the millisecond that Linux grants
+    /// (`TCP_PAWS_WINDOW`). Its timestamps count milliseconds.
+    pub(crate) fn is_before(&self, recent: Time) -> bool {
+        let ms = |t: Time| t.0 / 1_000_000;
+        recent != Time::NEVER && ms(self.tsval) + 1 < ms(recent)
+    }
+
     /// First sequence number after the payload and FIN.
     pub fn end(&self) -> u64 {
         self.seq + u64::from(self.len) + u64::from(self.flags.fin)

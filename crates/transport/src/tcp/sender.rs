@@ -1,6 +1,7 @@
 //! The sending half: Linux 5.4's output engine and congestion state machine around a
 //! [`Controller`]. The order of steps per acknowledgement is that of `tcp_ack`.
 
+mod buffers;
 mod input;
 mod output;
 mod recovery;
@@ -10,6 +11,7 @@ mod undo;
 use sojourn_core::cc::{Controller, Feedback, Needs, Path, Signal, State, Window};
 use sojourn_core::{Dur, Ecn, Probe, Rate, Time};
 
+use self::buffers::Buffers;
 use super::Config;
 use super::ecn::{AccEcnSender, Negotiation, Role, codepoint};
 use super::era::CwndLimited;
@@ -95,7 +97,7 @@ pub struct Sender {
     cwnd_used: u32,
     cwnd_stamp: Time,
     last_sent: Time,
-    last_write: Time,
+    buffers: Buffers,
     /// Handshake segment or message of the control connection, to be sent.
     control: Option<Segment>,
     /// Round trips of the control connection still to be made.
@@ -159,7 +161,7 @@ impl Sender {
             cwnd_used: 0,
             cwnd_stamp: Time::ZERO,
             last_sent: Time::ZERO,
-            last_write: Time::ZERO,
+            buffers: Buffers::default(),
             control: None,
             control_left: config.control_rtts,
             tsecr: Time::NEVER,
@@ -334,6 +336,7 @@ impl Sender {
         self.snd_nxt = 1;
         self.high_seq = 1;
         self.snd_wnd = segment.window.into();
+        self.buffers = Buffers::new(self.snd_nxt, self.snd_wnd);
         self.tsecr = segment.tsval;
         let rtt = now.since(segment.tsecr);
         self.rtt.sample(rtt, 1, 1);

@@ -75,6 +75,8 @@ pub(crate) struct Pipe {
     bytes: Option<u64>,
     /// The receiving host holds back what it merges.
     merges: bool,
+    /// The receiver discards what its timestamp shows to be overtaken.
+    paws: bool,
     delay: Dur,
     rule: Rule,
     mangler: Mangler,
@@ -82,8 +84,11 @@ pub(crate) struct Pipe {
     flying: BTreeMap<(Time, u64), (bool, Body, Ecn)>,
     serial: u64,
     copies: BTreeMap<u64, u32>,
-    /// Disjoint ranges that reached the receiver.
+    /// Disjoint ranges that the receiver has to take.
     arrived: BTreeMap<u64, u64>,
+    /// The timestamp that arrivals are compared with, and what the last ACK acknowledged (RFC 7323 4.3).
+    recent: Time,
+    acknowledged: u64,
     /// Highest right edge that reached the sender.
     edge: u64,
     last_departure: Time,
@@ -104,6 +109,7 @@ impl Pipe {
             now: Time::ZERO,
             bytes: client.bytes,
             merges: server.gro,
+            paws: server.timestamps && server.kernel.paws,
             tx: Sender::new(client, controller),
             rx: Receiver::new(server, needs),
             log: Vec::new(),
@@ -119,6 +125,8 @@ impl Pipe {
             serial: 0,
             copies: BTreeMap::new(),
             arrived: BTreeMap::new(),
+            recent: Time::ZERO,
+            acknowledged: 0,
             edge: 0,
             last_departure: Time::ZERO,
             fin: None,
@@ -197,7 +205,7 @@ impl Pipe {
     fn arrive(&mut self, forward: bool, body: &Body, ecn: Ecn) {
         let Body::Tcp(segment) = body else { unreachable!("TCP sends TCP") };
         if forward {
-            if segment.end() > segment.seq {
+            if segment.end() > segment.seq && (self.merges || self.is_timely(segment)) {
                 insert(&mut self.arrived, segment.seq, segment.end());
             }
             self.rx.on_packet(self.now, body, ecn);
@@ -209,6 +217,18 @@ impl Pipe {
             self.tx.on_packet(self.now, body, ecn);
             self.note_reduction(before);
         }
+    }
+
+    /// Whether the receiver takes a segment by its timestamp, which may be a millisecond old (RFC 7323 5.3).
+    fn is_timely(&mut self, segment: &Segment) -> bool {
+        let ms = |t: Time| t.0 / 1_000_000;
+        if self.paws && ms(segment.tsval) + 1 < ms(self.recent) {
+            return false;
+        }
+        if segment.seq <= self.acknowledged && self.acknowledged <= segment.end() {
+            self.recent = self.recent.max(segment.tsval);
+        }
+        true
     }
 
     fn note_reduction(&mut self, before: u32) {
@@ -264,6 +284,9 @@ impl Pipe {
             *copies += 1;
         }
         self.log.push(passing);
+        if !forward && !segment.flags.control {
+            self.acknowledged = segment.ack;
+        }
         let mut mangled = passing;
         if !(self.mangler)(&mut mangled) {
             return passing;

@@ -1,7 +1,9 @@
 //! Loss: what it costs, how it is found, and what the repair sends.
 
-use sojourn_core::cc::Feedback;
-use sojourn_core::{Dur, Rate, Time};
+use sojourn_core::cc::{self, Feedback};
+use sojourn_core::{Dur, Ecn, Rate, Time};
+use sojourn_transport::tcp::{Config, Flags, Kernel, SackBlocks, Segment, Sender};
+use sojourn_transport::{Body, Endpoint};
 
 use crate::pipe::{Fate, Pipe, at_ms, config, ms};
 
@@ -200,4 +202,44 @@ fn compressed_sacks_acknowledge_a_long_hole_at_most_once_per_millisecond() {
     assert!(times.len() > 8, "the hole stays open for a while");
     // 82 segments per millisecond arrive: every 42nd forces an ACK, the third more was sent at once.
     assert!(times.len() as u64 <= 3 + 2 * span + 2, "{} ACKs in {span} ms", times.len());
+}
+
+// Linux tcp_disordered_ack; seen on 7.2 under jitter: a third of the ACKs of a flow (PAWSEstab at the sender).
+#[test]
+fn an_overtaken_ack_is_discarded_unless_it_repeats_the_last() {
+    let flight_after = |paws: bool, ack: u64, sent_ms: u64| {
+        let config = Config { kernel: Kernel { paws, ..Kernel::default() }, ..Config::default() };
+        let mut tx = Sender::new(config, cc::build("reno").expect("a registered controller"));
+        let mut now = Time::ZERO;
+        let mut answer =
+            |now: Time, syn: bool, ack: u64, sent_ms: u64, block: Option<(u64, u64)>| {
+                let mut sack = SackBlocks::default();
+                if let Some(block) = block {
+                    sack.push(block);
+                }
+                let segment = Segment {
+                    seq: u64::from(!syn),
+                    ack,
+                    window: 65_535,
+                    flags: Flags { syn, ack: true, ..Flags::default() },
+                    sack,
+                    tsval: at_ms(sent_ms),
+                    tsecr: Time::ZERO,
+                    ..Segment::default()
+                };
+                tx.on_packet(now, &Body::Tcp(segment), Ecn::NotEct);
+                while tx.poll(now).is_some() {}
+                tx.totals().0.iter().find(|(name, _)| *name == "lost").expect("a total").1
+            };
+        now += ms(50);
+        answer(now, true, 1, 25, None);
+        now += ms(50);
+        answer(now, false, 1 + 3 * 1448, 60, None);
+        now += ms(1);
+        answer(now, false, 1 + ack * 1448, sent_ms, Some((1 + 5 * 1448, 1 + 9 * 1448)))
+    };
+    assert_eq!(flight_after(true, 3, 50), 2.0, "a duplicate");
+    assert_eq!(flight_after(true, 2, 59), 2.0, "a millisecond late");
+    assert_eq!(flight_after(true, 2, 58), 0.0);
+    assert_eq!(flight_after(false, 2, 58), 2.0);
 }

@@ -14,13 +14,13 @@ fn with(change: impl FnOnce(&mut Config), segments: u64) -> Config {
     config
 }
 
-/// All data that enters from 420 ms on is held until 1450 ms: no loss, but a timeout.
+/// All data that enters from 420 ms on is held until 1450 ms or later, in its order: no loss, but a timeout.
 fn delay_spike(config: Config) -> Pipe {
     Pipe::new("reno", config, ms(50))
         .bottleneck(RATE, 2000)
         .rule(|p| match p.at {
             at if p.data && at >= at_ms(420) && at < at_ms(1450) => {
-                Fate::Late(at_ms(1450).since(at))
+                Fate::Late(at_ms(1450).since(at) + at.since(at_ms(420)) / 4)
             }
             _ => Fate::Pass,
         })

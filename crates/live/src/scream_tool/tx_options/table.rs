@@ -213,8 +213,8 @@ const CONGESTION_CONTROL: &[Opt<TxOptions>] = &[
         v.number(0, 0.0, 100.0).map(|n| o.gain_down = n)
     }),
     opt(
-        "rateincrease kbit/s/s",
-        "version 1: greatest rise of the rate per second, default 10000",
+        "rateincrease|rateinc kbit/s/s",
+        "version 1: greatest rise of the rate per second, default 10000; -rateinc is the same",
         |o, v| {
             o.only_v1()?;
             v.number(0, 1.0, GREATEST_KBPS).map(|n| o.ramp_kbps_per_s = n)
@@ -277,13 +277,20 @@ const OTHER_BUILDS: &[Opt<TxOptions>] = &[
         }
         Err("is 4 in -generation 2024 and 200 round trips in 2026, not to be chosen".into())
     }),
+    opt("sierralog", "version 1: taken and left, no modem's log is read", |o, _| {
+        o.only_v1()?;
+        o.notes.push(
+            "-sierralog has no effect: the original read a modem's log from a script of its own"
+                .into(),
+        );
+        Ok(())
+    }),
     opt(
-        "sierralog|emulatecubic|isslowencoder|nodelaycc|newcc",
-        "and -emulatecubic, -isslowencoder, -nodelaycc, -newcc: refused, not of these builds",
+        "emulatecubic|isslowencoder|nodelaycc|newcc",
+        "and -isslowencoder, -nodelaycc, -newcc: refused, not of these builds",
         |_, _| {
-            let days = "-sierralog (until 2024-03), -isslowencoder (2024-04), -emulatecubic \
-                    (2024-05 to 2024-09), -nodelaycc (2025-09 to 2026-03) and -newcc (2022-12 to \
-                    2024-07)";
+            let days = "-isslowencoder (2024-04), -emulatecubic (2024-05 to 2024-09), -nodelaycc \
+                    (2025-09 to 2026-03) and -newcc (2022-12 to 2024-07)";
             Err(format!("not an option of the builds followed here; {days} came and went"))
         },
     ),

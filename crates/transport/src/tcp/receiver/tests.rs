@@ -301,3 +301,80 @@ fn a_pair_of_one_instant_is_acknowledged_with_the_segment_that_waited() {
     let sent = acks(&mut rx, now);
     assert_eq!(sent.iter().map(|ack| (ack.ack - 1) / 1448).collect::<Vec<_>>(), [19]);
 }
+
+/// Segment `n`, sent at this time.
+fn sent_at(n: u64, ms: u64) -> Body {
+    let Body::Tcp(segment) = data(n) else { unreachable!("data are TCP") };
+    Body::Tcp(Segment { tsval: Time(ms * 1_000_000), ..segment })
+}
+
+/// What is acknowledged, and the blocks, in segments.
+type Report = (u64, Vec<(u64, u64)>);
+
+fn reports(rx: &mut Receiver, now: Time) -> Vec<Report> {
+    let number = |edge: u64| (edge - 1) / 1448;
+    let blocks =
+        |s: &Segment| s.sack.as_slice().iter().map(|b| (number(b.0), number(b.1))).collect();
+    acks(rx, now).iter().map(|s| (number(s.ack), blocks(s))).collect()
+}
+
+// RFC 7323 5.3 and 4.3. Captured on 7.2 under jitter (PAWSEstab): what a retransmission overtakes is answered
+// and not taken, unless it is at most a millisecond older (TCP_PAWS_WINDOW).
+#[test]
+fn a_segment_that_a_retransmission_has_overtaken_is_discarded_and_answered() {
+    let arrivals = [
+        (0, 10, (1, vec![])),
+        (3, 12, (1, vec![(3, 4)])),
+        (1, 20, (2, vec![(3, 4)])),         // the retransmission
+        (5, 18, (2, vec![(3, 4)])),         // overtaken
+        (4, 19, (2, vec![(3, 5)])),         // by a millisecond only
+        (0, 30, (2, vec![(0, 1), (3, 5)])), // below the window: a duplicate, which moves no clock
+        (5, 21, (2, vec![(3, 6)])),
+        (2, 25, (6, vec![])),
+    ];
+    let run = |paws: bool| {
+        let mut rx =
+            open_with(Config { kernel: Kernel { paws, ..Kernel::default() }, ..Config::default() });
+        let now = Time(100_000_000);
+        let answers = arrivals.iter().map(|(n, sent, _)| {
+            rx.on_packet(now, &sent_at(*n, *sent), Ecn::Ect1);
+            reports(&mut rx, now)
+        });
+        answers.collect::<Vec<_>>()
+    };
+    let expected: Vec<_> = arrivals.iter().map(|(.., report)| vec![report.clone()]).collect();
+    assert_eq!(run(true), expected);
+    assert_eq!(run(false)[3], [(2, vec![(5, 6), (3, 4)])]);
+}
+
+// Captured on 7.2 under jitter: TCP_SACK_BLOCKS_EXPECTED (5.8), and the ACK that it forces is the only answer.
+#[test]
+fn a_held_back_sack_is_sent_before_its_block_leaves_the_first_two_positions() {
+    for (era, answers) in [
+        (Era::E2020, [1, 1, 1, 0, 0, 1]),
+        (Era::E5_15, [1, 1, 1, 0, 1, 0]),
+        (Era::E7, [1, 1, 1, 0, 1, 0]),
+    ] {
+        let mut rx = open_with(Config { kernel: era.kernel(), ..Config::default() });
+        let mut now = Time(0);
+        for n in 0..40 {
+            now += Dur::from_millis(5);
+            let Body::Tcp(segment) = data(n) else { unreachable!("data are TCP") };
+            let tsecr = Time(now.0 - 4_000_000); // an RTT, from which SACKs are held back
+            rx.on_packet(now, &Body::Tcp(Segment { tsecr, ..segment }), Ecn::Ect1);
+            acks(&mut rx, now);
+        }
+        let mut last = Vec::new();
+        let sent = [42, 44, 46, 47, 49, 51].map(|n| {
+            rx.on_packet(now, &data(n), Ecn::Ect1);
+            let sent = reports(&mut rx, now);
+            last.extend(sent.last().cloned());
+            sent.len()
+        });
+        assert_eq!(sent, answers, "{era:?}");
+        if era != Era::E2020 {
+            let newest = last.last().expect("answers").1[0];
+            assert_eq!(newest, (46, 48), "{era:?}: without the segment that it answers");
+        }
+    }
+}

@@ -51,7 +51,7 @@ pub(super) fn echoes_before(echo: Time, sent: Time) -> bool {
 
 impl Sender {
     pub(super) fn on_ack(&mut self, now: Time, segment: &Segment) {
-        if segment.ack > self.snd_nxt {
+        if segment.ack > self.snd_nxt || self.is_overtaken(segment) {
             return;
         }
         let prior_in_flight = self.board.in_flight();
@@ -79,7 +79,9 @@ impl Sender {
                 self.tell_controller(now, segment, acked_bytes, window_update);
             }
             self.clean_acked(now, segment.ack, &mut fx);
-            self.tsecr = segment.tsval; // RFC 7323: an overtaken ACK does not set the clock back
+        }
+        if self.tsecr == Time::NEVER || segment.tsval > self.tsecr {
+            self.tsecr = segment.tsval; // RFC 7323 4.3: an overtaken ACK does not set the clock back
         }
         self.read_ecn(segment, old, &mut fx);
         self.update_rtt(now, segment, &mut fx);
@@ -104,6 +106,13 @@ impl Sender {
         }
         let sample = self.rate.finish(now, newly, self.rtt.min_rtt(), fx.ack_delayed);
         self.control_congestion(now, &fx, sample, prior_in_flight);
+    }
+
+    /// RFC 7323 5.3, except for duplicate ACKs that do not move the window (Linux `tcp_disordered_ack`).
+    /// The answers, two a second at most, tell the peer nothing and are left out.
+    fn is_overtaken(&self, segment: &Segment) -> bool {
+        let repeats = segment.ack == self.snd_una && u64::from(segment.window) <= self.snd_wnd;
+        self.config.checks_timestamps() && !repeats && segment.is_before(self.tsecr)
     }
 
     /// Linux `tcp_in_ack_event`.

@@ -12,7 +12,7 @@ use crate::tcp::sack::Outstanding;
 use crate::tcp::segment::{CWR, Flags, SackBlocks, Segment};
 
 /// Largest GSO packet: 64 KiB less headers (`gso_max_size - 1 - MAX_TCP_HEADER`).
-const GSO_MAX_BYTES: u64 = 65_536 - 1 - 320;
+pub(super) const GSO_MAX_BYTES: u64 = 65_536 - 1 - 320;
 /// `sk_gso_max_size`.
 const GSO_SIZE: u64 = 65_536;
 /// `tcp_min_tso_segs`.
@@ -23,7 +23,7 @@ const TSO_WINDOW_DIVISOR: u64 = 3;
 const MAX_SUPER_PACKET: u32 = u8::MAX as u32;
 /// Layer-2 bytes of a segment without its payload.
 const HEADERS: u64 = 66;
-/// A write is recent, and TSO may defer, for 1 ms.
+/// TSO may defer until 1 ms after the time from which pacing let the next burst leave.
 const TSO_RECENT: Dur = Dur::from_millis(1);
 /// An ACK is near, and TSO may defer, for 1 ms.
 const TSO_SOON: Dur = Dur::from_millis(1);
@@ -102,7 +102,6 @@ impl Sender {
             self.paced().then_some(self.pacing_rate),
             self.segments_sent,
         );
-        self.last_write = now.max(self.last_write);
         self.burst_left = burst - 1;
         Some(self.send_new(now))
     }
@@ -138,14 +137,21 @@ impl Sender {
             })
             .min(gso_max);
         let congestion_room = u64::from(self.win.cwnd - in_flight) * mss;
+        let quota = (self.win.cwnd / 2).max(1).min(self.win.cwnd - in_flight);
+        let mut buffer = write_room;
+        if self.config.kernel.tso_buffers {
+            let left = self.buffers.left(self.snd_nxt, self.snd_wnd, mss);
+            buffer = buffer.min(left.max(u64::from(quota.min(max_segments)) * mss));
+        }
+        let is_last = buffer == write_room;
         if max_segments > 1
             && write_room > mss
+            && (is_last || window_room.min(congestion_room) < buffer)
             && self.defers(now, window_room, congestion_room, max_segments)
         {
-            self.deferred |= congestion_room < window_room;
+            self.deferred |= congestion_room < window_room && congestion_room <= buffer;
             return None;
         }
-        let quota = (self.win.cwnd / 2).max(1).min(self.win.cwnd - in_flight);
         let data = (self.write_end - self.snd_nxt).max(1); // a FIN rides on the last segment
         let room = window_room.min(data).min(buffer_room).div_ceil(mss) as u32;
         let whole = (window_room / mss).max(1) as u32;
@@ -208,7 +214,7 @@ impl Sender {
         congestion: u64,
         max_segments: u32,
     ) -> bool {
-        if self.state >= State::Recovery || now.since(self.last_write) > TSO_RECENT {
+        if self.state >= State::Recovery || now.since(self.pacer.next()) > TSO_RECENT {
             return false;
         }
         let mss = u64::from(self.mss);

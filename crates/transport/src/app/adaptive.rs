@@ -1,0 +1,134 @@
+//! What a call and a game are under a media controller: packets at the same distances, as large as the
+//! controller's target allows between two rates. Audio codecs choose among rates (RFC 6716 2.1.1); how
+//! a game's or a haptic device's updates shrink is not standardised.
+
+use sojourn_core::grammar::{Args, GrammarError, Param};
+use sojourn_core::{Dur, Rate};
+
+use super::udp::positive_rate;
+use super::{App, MediaFlow};
+use crate::media::{Encoder, HEADERS, source};
+
+pub(super) const ADAPTIVE: Param = Param {
+    name: "adaptive",
+    value: "",
+    default: "with a controller",
+    doc: "Packets are as large as the flow's media controller allows.",
+};
+pub(super) const LEAST: Param = Param {
+    name: "least",
+    value: "RATE",
+    default: "see below",
+    doc: "Least rate of IP bytes under a controller.",
+};
+pub(super) const MOST: Param = Param {
+    name: "most",
+    value: "RATE",
+    default: "see below",
+    doc: "Greatest rate of IP bytes under a controller.",
+};
+
+/// The words that only make sense under a controller.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Words {
+    pub(super) adaptive: bool,
+    least: Option<Rate>,
+    most: Option<Rate>,
+}
+
+impl Words {
+    /// Reads one of them; false if it is none.
+    pub(super) fn read(&mut self, key: &str, args: &mut Args<'_>) -> Result<bool, GrammarError> {
+        match key {
+            "adaptive" => self.adaptive = true,
+            "least" => self.least = Some(positive_rate(args)?),
+            "most" => self.most = Some(positive_rate(args)?),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Refuses rates without a controller.
+    pub(super) fn check(&self, args: &Args<'_>) -> Result<(), GrammarError> {
+        if self.least.or(self.most).is_some() && !self.adaptive {
+            return Err(args.invalid("`least` and `most` are of `adaptive`"));
+        }
+        Ok(())
+    }
+
+    /// The source: a packet of a size about its mean (`sigma`, of the logarithm) in every `interval`.
+    pub(super) fn media(
+        &self,
+        args: &Args<'_>,
+        interval: Dur,
+        sigma: f64,
+        rates: [Rate; 2],
+    ) -> Result<App, GrammarError> {
+        let (least, most) = (self.least.unwrap_or(rates[0]), self.most.unwrap_or(rates[1]));
+        if least > most {
+            return Err(args.invalid(format_args!("`least` {least} is more than `most` {most}")));
+        }
+        let params = source::Params {
+            fps: 1e9 / interval.0 as f64,
+            gop: 1,
+            key: 1.0,
+            sigma,
+            packet: 1500,
+            delay: Dur::ZERO,
+            queue: Dur::from_secs(1),
+            least,
+            most,
+        };
+        Ok(App::Media(MediaFlow { encoder: Encoder::Video(params), priorities: vec![1.0] }))
+    }
+}
+
+/// The rate of IP bytes of packets of `size` bytes, RTP's header added to those of UDP.
+pub(super) fn rate(size: u32, interval: Dur) -> Rate {
+    let bits = u128::from(size) * 8 * 1_000_000_000;
+    Rate((bits / u128::from(interval.0.max(1))) as u64)
+}
+
+/// Bytes of a packet's headers and one of payload.
+pub(super) const SMALLEST: u32 = HEADERS + 1;
+
+/// Applications that a media controller makes adaptive.
+pub const ADAPTIVES: [&str; 2] = ["game", "voip"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::build;
+
+    fn source(text: &str) -> source::Params {
+        let App::Media(flow) = build(text).unwrap() else { panic!("{text}") };
+        let Encoder::Video(params) = flow.encoder else { panic!("{text}") };
+        params
+    }
+
+    #[test]
+    fn a_call_is_between_the_rates_of_its_codecs_and_a_game_shrinks_to_its_headers() {
+        let call = source("voip adaptive");
+        assert_eq!((call.fps, call.least, call.most), (50.0, Rate(24_000), Rate(80_000)));
+        let call = source("voip adaptive frame 10ms most 510kbit");
+        assert_eq!((call.fps, call.least, call.most), (100.0, Rate(40_000), Rate(510_000)));
+        let game = source("game adaptive tick 1ms size 100 spread 0");
+        assert_eq!((game.least, game.most, game.sigma), (Rate(328_000), Rate(800_000), 0.0));
+    }
+
+    #[test]
+    fn words_of_the_other_kind_are_refused() {
+        for (text, said) in [
+            ("voip adaptive codec g729", "`codec` and `buffer` are of a call"),
+            ("voip least 9kbit", "`least` and `most` are of `adaptive`"),
+            ("game most 9kbit", "`least` and `most` are of `adaptive`"),
+            ("voip adaptive least 90kbit", "`least` 90Kbit is more than `most` 80Kbit"),
+        ] {
+            let error = build(text).unwrap_err().0;
+            assert!(
+                error.contains(said) || error.to_lowercase().contains(&said.to_lowercase()),
+                "{error}"
+            );
+        }
+    }
+}
