@@ -1,4 +1,4 @@
-"""What a Flent file says about its hosts, for a run: the simulated end points, never the machine that simulated them."""
+"""What a Flent file says about hosts: for a run the simulated end points, never the machine that simulated them."""
 
 from __future__ import annotations
 
