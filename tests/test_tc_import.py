@@ -302,3 +302,16 @@ def test_no_text_at_all_raises_anything_but_a_line(text: str | bytes) -> None:
         assert "\n" not in str(error)
     else:
         Scenario(done.text).resolve()
+
+
+def test_a_scripts_sysctls_are_the_flows() -> None:
+    text = """sysctl -w net.ipv4.tcp_ecn=1 net.core.rmem_max=9 net/ipv4/tcp_sack=0
+    sysctl -qw net.ipv4.tcp_pacing_ca_ratio=40; sysctl -qw "net.ipv4.tcp_rmem=4096 65536 1048576"
+    ip netns exec a sysctl -w net.ipv4.tcp_frto=0; ip netns exec b sysctl -w net.ipv4.tcp_frto=2
+    """
+    done = read(RECEIVER + text, "a.sh")
+    tcp: Any = Scenario(done.text).resolve().document()["tcp"]
+    assert (tcp["ecn"], tcp["pacing_ca_ratio"], tcp["rmem_max"]) == ("rfc3168", 40, "1Mb")
+    assert "frto" not in tcp
+    assert 'line 18: left out tcp_sack: expected 1, which the model always does, got "0"' in done.notes
+    assert "line 20: left out tcp_frto: it has several values" in done.notes
