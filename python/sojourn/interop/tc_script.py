@@ -105,7 +105,8 @@ class _Reading(Report):
             return
         builds = program == "tc" and len(words) > 2 and words[2] in ("add", "replace", "change", "link")
         if builds and command.block:
-            message = f"expected plain commands; whether or how often this is done depends on `{command.block}`"
+            block = "a function" if command.block == "{" else f"`{command.block}`"
+            message = f"expected plain commands; whether or how often this is done depends on {block}"
             raise self.fail(line, message)
         if command.block:
             return
@@ -190,12 +191,14 @@ class _Reading(Report):
         if tcp:
             document["tcp"] = tcp
         all_ways = [way for ways in links.values() for way in ways.values()]
-        if not any(way.delay or way.ingress for way in all_ways):
-            self.notes.append("there is no delay in the script: `delay` of a link gives the path one")
         tables = [_table(name, ways) for name, ways in links.items()]
-        if all(way.rate == "none" and not way.delay and not way.ingress for way in all_ways):
-            tables[0]["delay"] = "10ms"
-            self.notes[-1] = "there is no delay in the script: 10 ms each way stand for the path"
+        in_queue = any(way.qdisc and "netem" in way.qdisc.text for way in all_ways)
+        if not any(way.delay or way.ingress for way in all_ways):
+            if all(way.rate == "none" for way in all_ways):
+                tables[0]["delay"] = "10ms"
+                self.notes.append("no delay outside of a queue: 10 ms each way stand for the path")
+            elif not in_queue:
+                self.notes.append("no delay: `delay` of a link gives the path one")
         document["link"] = tables
         document["flow"] = [{"name": "flow", "cc": "cubic"}]
         document["ping"] = [{"name": "ping"}]
