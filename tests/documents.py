@@ -6,8 +6,9 @@
 `docs/results/documents.toml` has an item for each statement, question and command: `part` of the document, what it
 `says` (in short), and what answers it: `rows` of the scoreboard and `runs` of the suites (patterns), a command (`cmd`),
 pages (`see`), a `note`; or why there is no answer: `later`, `outside`. SCOREBOARD, which `sojourn fidelity --json`
-prints, renews `docs/results/verdicts.json`, the verdicts on the page. With `--check` nothing is written: the page must
-be what would be written, and every row, run, verb, option and page that it names must exist.
+prints, of all rows or of some (`--only`), renews `docs/results/verdicts.json`, the verdicts on the page. With `--check`
+nothing is written: the page must be what would be written, and every row, run, verb, option and page that it names
+must exist.
 """
 
 from __future__ import annotations
@@ -15,11 +16,14 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
+import subprocess
 import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +34,7 @@ from sojourn.cli import app
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 FOLDER = DOCS / "results"
 SOURCE, VERDICTS, PAGE = FOLDER / "documents.toml", FOLDER / "verdicts.json", FOLDER / "documents.md"
+TOOLS = ("scream-bw-test-tx", "scream-bw-test-rx")
 FIELDS = {"part", "says", "rows", "runs", "cmd", "see", "note", "later", "outside"}
 HEAD = """\
 # The five documents, line by line
@@ -135,8 +140,10 @@ def wrong(content: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def misused(command: str) -> str | None:
-    """The verb or option of a `sojourn` command that does not exist."""
+    """The verb or option of a command that does not exist; of other programs than ours nothing is known."""
     name, *words = shlex.split(command)
+    if name in TOOLS:
+        return unknown_option(words, tool_options(name))
     if name != "sojourn":
         return None
     verb = app
@@ -145,13 +152,27 @@ def misused(command: str) -> str | None:
     if verb is app:
         return f"no verb {words[0]}"
     taken = {name for one in verb.assemble_argument_collection() for name in one.names}
+    return unknown_option(words, taken)
+
+
+@cache
+def tool_options(name: str) -> set[str]:
+    """The options that the help of a SCReAM tool names."""
+    tool = shutil.which(name) or Path(sys.executable).with_name(name)
+    told = subprocess.run([tool, "-help"], capture_output=True, text=True, check=True).stdout
+    return {"-help", *re.findall(r"(?<![\w-])-[a-z]\w*", told)}
+
+
+def unknown_option(words: list[str], taken: set[str]) -> str | None:
     return next((f"no option {word}" for word in words if re.match("--?[a-z]", word) and word not in taken), None)
 
 
 def record(scoreboard: Path) -> None:
-    """Keeps the verdicts of a scoreboard."""
+    """Keeps the verdicts of a scoreboard; those of rows that it does not have stay, if there still is such a row."""
     board = json.loads(scoreboard.read_text(encoding="utf-8"))
-    rows = {row["key"]: row["verdict"] for row in board["rows"]}
+    new = {row["key"]: row["verdict"] for row in board["rows"]}
+    old = json.loads(VERDICTS.read_text(encoding="utf-8"))["rows"]
+    rows = {row.key: known for row in fidelity.ROWS if (known := new.get(row.key, old.get(row.key)))}
     kept = {"version": sojourn.__version__.partition("+")[0], "rows": rows}
     VERDICTS.write_text(json.dumps(kept, indent=0) + "\n", encoding="utf-8")
 

@@ -105,6 +105,14 @@ def test_versions_are_controllers_of_their_own(tmp_path: Path) -> None:
         write_card(tmp_path / "out", "bbr", None, [])
 
 
+def test_a_name_stands_for_its_only_version(tmp_path: Path) -> None:
+    run(tmp_path / "out", "old", scenario("codel", {**BULK, "cc": "prague version p2b"}), {"prague": 20.0})
+    assert card(tmp_path / "out")[""].startswith("# Report card of prague version p2b\n")
+    run(tmp_path / "out", "older", scenario("codel", {**BULK, "cc": "prague version p2a"}), {"prague": 20.0})
+    with pytest.raises(CardError, match="prague version p2a, prague version p2b"):
+        card(tmp_path / "out")
+
+
 def test_a_heading_that_no_run_answers_names_the_suites_that_do(tmp_path: Path) -> None:
     run(tmp_path / "out", "one", scenario("codel", BULK), {"prague": 20.0})
     parts = card(tmp_path / "out")
@@ -161,6 +169,7 @@ def test_the_card_is_html_where_the_output_is(tmp_path: Path) -> None:
     run(tmp_path / "out", "one", scenario("codel", BULK), {"prague": 20.0})
     parts = card(tmp_path / "out", name="card.html")
     assert parts[""].startswith("<!DOCTYPE html>")
+    assert "<meta name=viewport" in parts[""], "as wide as a telephone is"
     assert '<a href="out/one/summary.json">one</a>' in parts["6.3"]
 
 

@@ -29,6 +29,8 @@ def test_what_does_not_exist_is_found() -> None:
         {"part": "A", "says": "three", "cmd": "sojourn run ect1 --wet"},
         {"part": "A", "says": "four", "cmd": "sojourn walk"},
         {"part": "A", "says": "five", "answer": "yes"},
+        {"part": "A", "says": "six", "cmd": "scream-bw-test-tx -ect -1 -time 30 -warp 9 HOST PORT"},
+        {"part": "A", "says": "seven", "cmd": "scream-bw-test-rx -ackdiff 1 PORT"},
     ]
     assert list(documents.wrong([{"id": "Q", "items": items}])) == [
         "Q2: no row B999",
@@ -38,6 +40,7 @@ def test_what_does_not_exist_is_found() -> None:
         "Q4: sojourn walk: no verb walk",
         "Q5: unknown field answer",
         "Q5: no answer",
+        "Q6: scream-bw-test-tx -ect -1 -time 30 -warp 9 HOST PORT: no option -warp",
     ]
 
 

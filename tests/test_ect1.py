@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import sojourn
 from sojourn.suites import ect1
 
 CASES = {case.id: case for case in ect1.cases()}
@@ -132,3 +133,11 @@ def test_references_are_the_measured_files() -> None:
     measured = {f.name.removesuffix(".flent.gz") for f in FILES.glob("*.flent.gz")}
     ours = {case.reference for case in CASES.values() if case.reference}
     assert ours == measured
+
+
+@pytest.mark.engine
+def test_a_false_positive_starves_a_prague_flow_beside_one_that_does_not_look(tmp_path: Path) -> None:
+    (run,) = sojourn.run([Path(__file__).parents[1] / "scenarios/false-positive.toml"], out=tmp_path).runs.values()
+    affected, unaffected = run.summary["flows"]
+    assert affected["classic_detection"]["share"] == 1
+    assert affected["goodput_mbps"] < 0.3 * unaffected["goodput_mbps"]

@@ -59,6 +59,14 @@ def test_the_suites_figure_has_a_fixed_and_a_variable_scale(ours: Source, tmp_pa
         plot.plot("x", plot="totals", scale="fixed")
 
 
+def test_a_ping_has_no_controller_s_colour_nor_one_near_it() -> None:
+    def channels(colour: str) -> list[int]:
+        return [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
+
+    for other in {*style.COLOURS.values(), *style.SPARE}:
+        assert sum(abs(a - b) for a, b in zip(channels(style.PING), channels(other), strict=True)) > 100, other
+
+
 def test_a_flow_keeps_its_colour() -> None:
     assert style.colours(["cubic", "prague"])["prague"] == style.colours(["prague"])["prague"]
     same = style.colours(["prague-1", "prague-2"])

@@ -333,9 +333,9 @@ impl Port {
         text
     }
 
-    /// The rate that bounds what leaves: the wire's, or the shaper's.
+    /// The rate that bounds what leaves: the lesser one of the wire and of a queue that shapes.
     pub(crate) fn capacity(&self) -> Option<Rate> {
-        self.wire.or_else(|| self.qdisc.capacity())
+        self.wire.into_iter().chain(self.qdisc.capacity()).min()
     }
 
     /// Notes the rate that is in force from `now` on.

@@ -14,11 +14,12 @@ RAW = "rrul_be file of the ect1 era in Flent's tests"
 
 JITTER = (
     "the deck has one number for slots and jitter together, and it is that of slots "
-    "(docs/guide/suites.md#slots-or-jitter): 6.0 Mbit/s with a threshold, 8.8 with a ramp, 33 with COBALT2. No jitter "
-    "of netem leaves less than 32, whatever its size (0.5 to 10 ms), correlation and distribution, or 24 where a rate "
-    "keeps the order; Linux 7.2 with a threshold leaves CUBIC and DCTCP 2.5 and 4.0 behind slots, 28 and 38 behind "
-    "jitter. Jitter spreads packets where slots bunch them: the queue is 2 ms long on average, and the 6 % of marks "
-    "are what holds a window of 410 segments on a full link; the slots' bursts mark 19 %, which holds 71"
+    "(docs/results/hackathon.md#slots-or-jitter): 6.0 Mbit/s with a threshold, 8.8 with a ramp, 33 with COBALT2. "
+    "No jitter of netem leaves less than 32, whatever its size (0.5 to 10 ms), correlation and distribution, or "
+    "24 where a rate keeps the order; Linux 7.2 with a threshold leaves CUBIC and DCTCP 2.5 and 4.0 behind slots, "
+    "28 and 38 behind jitter. Jitter spreads packets where slots bunch them: the queue is 2 ms long on average, "
+    "and the 6 % of marks are what holds a window of 410 segments on a full link; the slots' bursts mark 19 %, "
+    "which holds 71"
 )
 
 #: Why a row misses its tolerance or cannot be run, by key or by id.

@@ -27,9 +27,10 @@ COLOURS = {
     "dctcp-sce": "#56B4E9",
 }
 SPARE = ("#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#0072B2")
-PING = "#1B7F5C"
+#: No controller's colour, nor near one.
+PING = "#595959"
 #: Of several pings in one pair of axes.
-PINGS = (PING, "#7B3294", "#8C6D31", "#636363", "#E7298A", "#1F78B4", "#B2182B", "#000000")
+PINGS = (PING, "#7B3294", "#8C6D31", "#1B7F5C", "#E7298A", "#1F78B4", "#B2182B", "#000000")
 PING_DASHES: tuple[Any, ...] = ("-", (0, (4, 4)), (0, (2, 2)), (0, (1, 1)))
 INK = "#222222"
 

@@ -25,10 +25,13 @@ from sojourn.text import harmless
 MOST_ROWS = 8
 STYLE = Markup(
     "body { font: 16px/1.5 sans-serif; max-width: 70em; margin: 2em auto; padding: 0 1em } "
-    "table { border-collapse: collapse } "
+    "table { border-collapse: collapse; display: block; overflow-x: auto } h1, p { overflow-wrap: anywhere } "
     "th, td { border: 1px solid #ccc; padding: 0.2em 0.5em; text-align: left; vertical-align: top }"
 )
-HEAD = Markup("<!DOCTYPE html>\n<html lang=en>\n<meta charset=utf-8>\n<title>{}</title>\n<style>{}</style>")
+HEAD = Markup(
+    "<!DOCTYPE html>\n<html lang=en>\n<meta charset=utf-8>\n"
+    '<meta name=viewport content="width=device-width, initial-scale=1">\n<title>{}</title>\n<style>{}</style>'
+)
 
 
 class CardError(ValueError):
@@ -36,18 +39,24 @@ class CardError(ValueError):
 
 
 def write(results_: Path, controller: str, out: Path | None, errors: list[str]) -> Path:
-    """Writes the card of a controller from a results folder: HTML if `out` ends in .html, else Markdown."""
+    """Writes the card of a controller from a results folder: HTML if `out` ends in .html, else Markdown.
+
+    A name without a version stands for the only version of it that the results have.
+    """
     target = out or Path("card.md")
     wanted = named({"cc": controller})
     lone = [metrics.Cached(run) for run in results.ResultSet.open(results_, errors)]
     every = sections.runs_of(compare.Comparison(lone=list(lone)))
+    flows = (flow for run in every for flow in objects(path.scenario(run.ours).get("flow")))
+    there = sorted({name for flow in flows if (name := named(flow))})
+    versions = [name for name in there if name.startswith(f"{wanted} version ")]
+    if wanted not in there and len(versions) == 1:
+        (wanted,) = versions
     told = [Evidence(Facts(run.id, path.scenario(run.ours), wanted), run) for run in every]
     runs = [run for run in told if _is_readable(run, errors)]
     concerned = [run for run in runs if run.facts.concerned]
     if not concerned:
-        flows = (flow for run in runs for flow in objects(run.facts.document.get("flow")))
-        there = ", ".join(sorted({name for flow in flows if (name := named(flow))}))
-        raise CardError(f"--card {controller}: expected a controller of these results: {there or 'none'}")
+        raise CardError(f"--card {controller}: expected a controller of these results: {', '.join(there) or 'none'}")
     page = Page(compare.Comparison(), target, as_html=target.suffix in HTML)
     parts = [Markup("\n\n").join(_blocks(wanted, concerned, harmless(results_.resolve().name), page))]
     if page.html:

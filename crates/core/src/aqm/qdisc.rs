@@ -37,11 +37,11 @@ pub trait Qdisc: Send {
     fn backlog(&self) -> Backlog;
 
     /// The rate that bounds what leaves, for the utilisation: by default the first `rate` of the
-    /// description, if it has one.
+    /// description, or the `bandwidth` of CAKE and its relatives, if it has one.
     fn capacity(&self) -> Option<Rate> {
         let text = self.describe();
-        let mut words = text.split_whitespace();
-        words.find(|w| *w == "rate")?;
+        let mut words = text.split_whitespace().take_while(|w| *w != "{");
+        words.find(|w| matches!(*w, "rate" | "bandwidth"))?;
         words.next().and_then(Rate::parse_tc)
     }
 

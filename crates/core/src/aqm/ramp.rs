@@ -163,6 +163,11 @@ impl Qdisc for Ramp {
         }
     }
 
+    /// None: `bandwidth` is what its averages are reckoned with, not a shaper.
+    fn capacity(&self) -> Option<Rate> {
+        None
+    }
+
     #[inline]
     fn backlog(&self) -> Backlog {
         self.queue.backlog

@@ -10,7 +10,7 @@ use crate::grammar::{Args, GrammarError};
 use crate::packet::Packet;
 use crate::probe::Probe;
 use crate::rng::Rng;
-use crate::units::Time;
+use crate::units::{Rate, Time};
 
 mod params;
 
@@ -350,6 +350,11 @@ impl Qdisc for Red {
             self.law.adapt(now);
             self.next_adapt = self.jiffies.expiry(now, self.jiffies.half_second());
         }
+    }
+
+    /// None: `bandwidth` is what its averages are reckoned with, not a shaper.
+    fn capacity(&self) -> Option<Rate> {
+        None
     }
 
     #[inline]

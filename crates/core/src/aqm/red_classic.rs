@@ -8,7 +8,7 @@ use crate::grammar::{Args, GrammarError};
 use crate::packet::Packet;
 use crate::probe::Probe;
 use crate::rng::Rng;
-use crate::units::{Dur, Time};
+use crate::units::{Dur, Rate, Time};
 
 mod params;
 
@@ -221,6 +221,11 @@ impl Qdisc for RedClassic {
             self.adapt(now);
             self.next_adapt = now + PERIOD;
         }
+    }
+
+    /// None: `bandwidth` is what its averages are reckoned with, not a shaper.
+    fn capacity(&self) -> Option<Rate> {
+        None
     }
 
     #[inline]

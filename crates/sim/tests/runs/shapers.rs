@@ -18,6 +18,28 @@ cc = "cubic"
 "#;
 
 #[test]
+fn a_queue_that_shapes_below_its_wire_is_what_utilisation_counts_against() {
+    for qdisc in
+        ["cake bandwidth 10Mbit", "cnq_cobalt bandwidth 10Mbit", "deltic_boroshne bandwidth 10Mbit"]
+    {
+        let keys = [
+            ("link.bneck.stab", "none"),
+            ("link.bneck.shaper", "none"),
+            ("link.bneck.qdisc", qdisc),
+        ];
+        let output = run_with(SIZED, &keys.map(|(key, value)| (key, value.to_owned())));
+        close(output.queue("bneck").utilisation.expect("a rate"), 1.0, 2.0);
+    }
+    // RED reckons with its bandwidth and does not shape.
+    let keys = [
+        ("link.bneck.shaper", "none"),
+        ("link.bneck.qdisc", "red limit 400000 avpkt 1000 bandwidth 10Mbit"),
+    ];
+    let output = run_with(SIZED, &keys.map(|(key, value)| (key, value.to_owned())));
+    close(output.queue("bneck").utilisation.expect("a rate"), 1.0, 5.0);
+}
+
+#[test]
 fn size_table_makes_the_shaper_count_what_the_link_carries() {
     for (stab, weight) in [
         ("none", 1514.0),
