@@ -17,10 +17,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+import sojourn
 from sojourn import metrics
 from sojourn.interop import csv_export
 from sojourn.interop.flent import FlentError, FlentFile
 from sojourn.interop.flent_export import RRUL, export
+from sojourn.logs import log
 from sojourn.results import MANIFEST, ResultsError, Run
 from synthetic import S2, S2_STEM, made_run
 
@@ -216,3 +218,74 @@ def test_the_real_flent_gui_opens_it_in_its_window(two: Path, tmp_path: Path) ->
     assert len(said["tabs"]) == 1
     assert said["log"] == []
     assert picture.stat().st_size > 50_000, "an empty window is smaller"
+
+
+HOSTS = """
+name = "hosts"
+duration = "4s"
+[tcp]
+era = "7.x"
+pacing_ca_ratio = 150
+[[link]]
+name = "access"
+rate = "1Gbit"
+[[link]]
+name = "bneck"
+rate = "10Mbit"
+shaper = "htb"
+qdisc = "dualpi2 target 20ms"
+delay = "5ms"
+[[flow]]
+name = "a"
+cc = "cubic"
+path = ["bneck"]
+tcp = { ecn = "rfc3168" }
+[[flow]]
+name = "b"
+cc = "prague version p2b"
+"""
+
+
+@pytest.mark.engine
+def test_the_hosts_of_an_exported_run_are_the_simulated_ones(tmp_path: Path) -> None:
+    (run,) = sojourn.run(sojourn.Scenario(HOSTS), out=tmp_path / "r")
+    whole = document(export(run.path, None)[0])["metadata"]
+    assert whole["KERNEL_NAME"] == "Sojourn"
+    assert whole["KERNEL_RELEASE"].startswith(run.manifest["version"])
+    assert "tcp.era 7.x: TCP of Linux 7.0 to 7.2" in whole["KERNEL_RELEASE"]
+    assert os.uname().release not in json.dumps(whole)
+    assert whole["SYSCTLS"]["net.ipv4.tcp_pacing_ca_ratio"] == 150
+    assert whole["SYSCTLS"]["net.ipv4.tcp_rmem"] == "4096\t131072\t6291456"
+    assert "net.ipv4.tcp_ecn" not in whole["SYSCTLS"], "the flows differ in it"
+    own = [whole["SERIES_META"][f"TCP upload::{n}"]["SYSCTLS"] for n in (1, 2)]
+    assert own == [
+        {"net.ipv4.tcp_congestion_control": "cubic", "net.ipv4.tcp_ecn": 1},
+        {"net.ipv4.tcp_congestion_control": "prague", "net.ipv4.tcp_ecn": 3},
+    ]
+    egress = whole["EGRESS_INFO"]
+    assert egress["iface"] == "bneck"
+    assert [(q["id"], q["name"], q["parent"]) for q in egress["qdiscs"]] == [
+        ("1:", "htb", "root"),
+        ("2:", "dualpi2", "1:1"),
+    ]
+    assert egress["qdiscs"][1]["params"]["target"] == "20ms"
+    assert egress["tc_stats_post"][0].startswith("qdisc htb rate 10Mbit; dualpi2 ")
+    # What a Flent file says of the settings is read as ours again.
+    settings = {key: value for key, value in whole["SYSCTLS"].items() if key != "net.ipv4.tcp_congestion_control"}
+    inline = ", ".join(f'"{key}" = {json.dumps(value)}' for key, value in settings.items())
+    again = sojourn.Scenario(HOSTS.replace("pacing_ca_ratio = 150", f"sysctl = {{ {inline} }}"))
+    tcp: Any = again.resolve().document()["tcp"]
+    assert (tcp["pacing_ca_ratio"], tcp["rmem_max"], tcp["timestamps"]) == (150, "6Mb", True)
+
+
+@pytest.mark.engine
+def test_a_teardown_log_ends_in_what_ip_tcp_metrics_would_list(tmp_path: Path) -> None:
+    (run,) = sojourn.run(sojourn.Scenario(HOSTS), out=tmp_path / "r")
+    lines = log(run, "teardown").splitlines()
+    at = next(n for n, line in enumerate(lines) if line.startswith("# ip tcp_metrics"))
+    assert [line.split(" ")[0] for line in lines[at + 1 :]] == ["a.receiver", "b.receiver"]
+    for flow, line in zip("ab", lines[at + 1 :], strict=True):
+        words = line.split()
+        rtt = metrics.finite(run, f"flow.{flow}.rtt")[1][-1]
+        assert words[words.index("rtt") + 1] == f"{round(rtt * 1000)}us"
+        assert words[words.index("cwnd") + 1] == str(round(metrics.finite(run, f"flow.{flow}.cwnd")[1][-1]))

@@ -302,3 +302,40 @@ def test_no_text_at_all_raises_anything_but_a_line(text: str | bytes) -> None:
         assert "\n" not in str(error)
     else:
         Scenario(done.text).resolve()
+
+
+def test_a_scripts_sysctls_are_the_flows() -> None:
+    text = """sysctl -w net.ipv4.tcp_ecn=1 net.core.rmem_max=9 net/ipv4/tcp_sack=0
+    sysctl -qw net.ipv4.tcp_pacing_ca_ratio=40; sysctl -qw "net.ipv4.tcp_rmem=4096 65536 1048576"
+    ip netns exec a sysctl -w net.ipv4.tcp_frto=0; ip netns exec b sysctl -w net.ipv4.tcp_frto=2
+    """
+    done = read(RECEIVER + text, "a.sh")
+    tcp: Any = Scenario(done.text).resolve().document()["tcp"]
+    assert (tcp["ecn"], tcp["pacing_ca_ratio"], tcp["rmem_max"]) == ("rfc3168", 40, "1Mb")
+    assert "frto" not in tcp
+    assert 'line 18: left out tcp_sack: expected 1, which the model always does, got "0"' in done.notes
+    assert "line 20: left out tcp_frto: it has several values" in done.notes
+
+
+def test_what_arrives_may_be_policed_without_an_ifb() -> None:
+    text = """tc qdisc add dev eth0 handle ffff: ingress
+    tc filter add dev eth0 parent ffff: u32 match ip src 0.0.0.0/0 police rate 10mbit burst 10k drop flowid :1
+    tc qdisc add dev eth0 root netem delay 10ms
+    """
+    way = link(text)
+    assert way["ingress"] == ["police rate 10mbit burst 10k drop"]
+    assert way["reverse"]["ingress"] == ["netem delay 10ms"]
+    with pytest.raises(TcScriptError, match="a.sh:2: expected a policer of all packets"):
+        read(text.replace("ip src 0.0.0.0/0", "ip protocol 17 0xff"), "a.sh")
+
+
+def test_a_leaf_that_borrows_nothing_is_the_shaper_whatever_its_wider_parents() -> None:
+    text = """tc qdisc add dev eth0 root handle 1: htb default 12
+    tc class add dev eth0 parent 1: classid 1:1 htb rate 100mbit
+    tc class add dev eth0 parent 1:1 classid 1:12 htb rate 50mbit ceil 50000kbit
+    tc qdisc add dev eth0 parent 1:12 handle 12: netem delay 20ms limit 5000
+    """
+    way = link(text)
+    assert (way["rate"], way["shaper"], way["qdisc"]) == ("50Mbit", "htb", "netem delay 20ms limit 5000")
+    assert link(text.replace("rate 100mbit", "rate 30mbit"))["qdisc"].startswith("htb default 12 class 1:1 rate 30mbit")
+    assert link(text.replace("rate 50mbit", "rate 10mbit"))["qdisc"].startswith("htb default 12 class 1:1 rate 100mbit")

@@ -113,7 +113,8 @@ pub(crate) fn hint(key: &str) -> Option<String> {
     let key = key.trim_start_matches("net.ipv4.");
     let (name, meaning) = TABLE.iter().find(|(name, _)| *name == key)?;
     let ours = match meaning {
-        Ecn | Sce => "`tcp.ecn`".to_owned(),
+        Ecn => "`tcp.ecn`".to_owned(),
+        Sce => "`tcp.ecn = \"sce\"`".to_owned(),
         Controller => "a flow's `cc`".to_owned(),
         Flag(key, ..) | Number(key) | Size(key) | Nanoseconds(key) => format!("`tcp.{key}`"),
         Buffer(Some(first), most) => format!("`tcp.{first}` and `tcp.{most}`"),

@@ -162,3 +162,54 @@ fn what_has_no_form_is_refused_by_name() {
         "{text}"
     );
 }
+
+#[test]
+fn no_value_of_any_type_is_more_than_a_line() {
+    let values = [
+        "\"\"",
+        "\"x y\"",
+        "1.5",
+        "true",
+        "[]",
+        "[[1]]",
+        "[1, \"2\"]",
+        "1979-05-27",
+        "{}",
+        "{ a = 1 }",
+        "-9223372036854775808",
+        "9223372036854775807",
+        "\"99999999999999999999999999999999999999999\"",
+    ];
+    let names = [
+        "tcp_ecn",
+        "tcp_sce",
+        "tcp_rmem",
+        "tcp_adv_win_scale",
+        "tcp_limit_output_bytes",
+        "tcp_comp_sack_slack_ns",
+        "tcp_congestion_control",
+        "tcp_pacing_ca_ratio",
+        "tcp_sack",
+        "tcp_frto",
+        "tcp_sce_feedback",
+    ];
+    for name in names {
+        for value in values {
+            for place in ["tcp.sysctl", "flow.a.tcp.sysctl"] {
+                let key = format!("{place}.{name}");
+                let text = format!("sysctl.{name} = {value}");
+                let results = [
+                    with("", "cc = \"cubic\"", &[(&key, value)]),
+                    with(&text, "cc = \"cubic\"", &[]),
+                ];
+                for error in results.into_iter().filter_map(Result::err) {
+                    let shown = error.to_string();
+                    assert!(
+                        shown.lines().count() == 1 && shown.contains("tcp"),
+                        "{key} = {value}: {shown}"
+                    );
+                }
+            }
+        }
+    }
+}

@@ -20,6 +20,7 @@ import numpy as np
 from sojourn import metrics
 from sojourn.files import write_whole
 from sojourn.groups import groups
+from sojourn.interop import flent_host
 from sojourn.interop.flent import SS_SERIES, FlentError, stem_of
 from sojourn.results import ResultsError, ResultSet, Run
 
@@ -144,6 +145,13 @@ def document_of(run: Run) -> dict[str, Any]:
         values = grid[name][np.isfinite(grid[name])]
         entry |= {"IDX": index, "MEAN_VALUE": float(values.mean()) if values.size else None, "COMPUTED_LATE": False}
     length = max(1, round(end) - 2 * DELAY_S)
+    tables = {name: table for name, table in flent_host.tables(run, flows).items() if name in {s.flow for s in streams}}
+    common, own = flent_host.sysctls(tables)
+    for stream in streams:
+        if own.get(stream.flow):
+            meta[stream.series]["SYSCTLS"] = own[stream.flow]
+    first = streams[0].flow if streams else ""
+    leaving = flent_host.egress(run, flows.get(first, {}), tables.get(first, {}))
     return {
         "version": 4,
         "x_values": x.tolist(),
@@ -166,6 +174,12 @@ def document_of(run: Run) -> dict[str, Any]:
             "FLENT_VERSION": "2.0.0",
             "IP_VERSION": 4,
             "FAILED_RUNNERS": 0,
+            **flent_host.kernel(run, tables),
+            "SYSCTLS": common,
+            "EGRESS_INFO": leaving,
+            "MODULE_VERSIONS": {},
+            "REMOTE_METADATA": {},
+            "GATEWAYS": [],
             "DATA_FILENAME": file_name(run, test),
         },
     }

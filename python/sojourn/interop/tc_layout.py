@@ -17,6 +17,7 @@ from sojourn.tc import NETEM_LIMIT
 from sojourn.text import harmless
 
 SIDES = ("forward", "reverse")
+RATE = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)([kmgt]?)(i?)(bit|bps|)")
 DELAY = re.compile(r"(?:delay|latency) (\S+)(?: limit (\d+)p?)?|limit (\d+)p? (?:delay|latency) (\S+)")
 
 
@@ -88,6 +89,11 @@ class Layout:
 
     def links(self) -> Links:
         devices = self.machine.devices
+        for device in devices.values():
+            for each in device.filters:
+                for action in each.actions:
+                    if action[:1] not in (["police"], ["mirred"]):
+                        self.report.note(each.line, f"left out `action {' '.join(action)}`")
         if any(device.peer in devices for device in devices.values()) and len(spaces := self._line()) > 1:
             return self._namespaces(spaces)
         return self._interface()
@@ -97,7 +103,7 @@ class Layout:
         ifbs = {place: target for place in list(self.machine.devices) if (target := self._ifb(place))}
         used = [
             place for place, device in self.machine.devices.items()
-            if place not in ifbs.values() and (device.below("root") or place in ifbs)
+            if place not in ifbs.values() and (device.below("root") or place in ifbs or self._policers(place))
         ]  # fmt: skip
         if not used:
             raise self.fail(1, "expected a `tc qdisc add` that puts a discipline on a device")
@@ -112,10 +118,11 @@ class Layout:
             self.report.note(self.machine.devices[used[1]].line, names)
             return {"bneck": {"forward": out, "reverse": back}}
         name, device = used[0][1], self.machine.devices[used[0]]
-        if not ifbs:
+        policers = self._policers(used[0])
+        if not ifbs and not policers:
             return {"bneck": {"forward": out, "reverse": Way()}}
-        arriving = self._way(ifbs[used[0]])
-        arriving.ingress[:0] = self._policers(used[0])
+        arriving = self._way(ifbs[used[0]]) if ifbs else Way(line=device.line)
+        arriving.ingress[:0] = policers
         if out.rate != "none" and arriving.rate == "none":
             self.report.note(device.line, f"forward leaves {name}; what arrives at it is the way back")
             return {"bneck": {"forward": out, "reverse": arriving}}
@@ -212,6 +219,9 @@ class Layout:
         for each in self.machine.devices[place].filters:
             for action in each.actions:
                 if action[:1] == ["police"] and each.parent == hook:
+                    if not each.takes_all():
+                        kept = " ".join([each.kind, *each.match])
+                        raise self.fail(each.line, f"expected a policer of all packets, got one of `{kept}`")
                     words = _without(action[1:], "index")
                     of = Discipline(-each.line, each.line, "police", words, "", "")
                     found.append(Part(of.text(), of))
@@ -291,10 +301,11 @@ class Layout:
             path += below
         if len([each for each in classes if not each.parent]) != 1:
             return []
-        rates = {_bits(_rate(each.args)) for each in path}
-        rates |= {_bits(after(each.args, "ceil")) for each in path if "ceil" in each.args}
+        rates = [(_bits(_rate(each.args)), _bits(after(each.args, "ceil") or _rate(each.args))) for each in path]
         words = {" ".join(_without(_without(each.args, "rate"), "ceil")) for each in path}
-        return path if len(path) == 1 or (len(rates) == 1 and len(words) == 1) else []
+        # A leaf that borrows nothing, below ancestors that are never the narrower ones.
+        is_leafs = rates[-1][0] == rates[-1][1] != 0 and min(rate for rate, _ in rates) == rates[-1][0]
+        return path if len(path) == 1 or (is_leafs and len(words) == 1) else []
 
     def _tree(self, device: Device, root: Discipline, classes: Sequence[Class], filters: Sequence[Filter]) -> str:
         major = root.handle if not root.handle.startswith("auto") else "1:"
@@ -368,6 +379,12 @@ def _minor(text: str) -> int | None:
     return int(digits or "0", 16) if re.fullmatch(r"[0-9a-fA-F]{0,8}", digits) else None
 
 
-def _bits(rate: str) -> str:
-    """A rate in one spelling: tc does not care about letters' case."""
-    return rate.lower()
+def _bits(rate: str) -> float:
+    """Bit/s of a rate of tc, whose units have any case; 0 for what is none."""
+    matched = RATE.fullmatch(rate.lower())
+    if matched is None:
+        return 0.0
+    number, prefix, binary, unit = matched.groups()
+    base = 1024 if binary else 1000
+    scale: float = base ** " kmgt".index(prefix or " ") * (8 if unit == "bps" else 1)
+    return float(number) * scale

@@ -16,7 +16,7 @@ from sojourn.interop.tc_state import Discipline, Machine, TcError
 from sojourn.scenario import Scenario, to_toml
 from sojourn.text import harmless
 
-MOST_SLEEPS, MOST_COMMANDS = 1000, 20_000
+MOST_SLEEPS, MOST_COMMANDS, MOST_SETTINGS, MOST_COPIES = 1000, 20_000, 100, 100_000
 TIME = re.compile(r"(\d+\.?\d*|\.\d+)(ms|s|m|h|)")
 IN_SECONDS = {"": 1.0, "s": 1.0, "ms": 1e-3, "m": 60.0, "h": 3600.0}
 #: Programs that say nothing about queues: left out without a word.
@@ -39,7 +39,7 @@ SILENT = frozenset(
             "killall",
         ),
         *("cat", "grep", "awk", "sed", "head", "tail", "tee", "logger", "mkdir", "rm", "modprobe", "rmmod", "insmod"),
-        *("ping", "iperf", "iperf3", "netserver", "netperf", "flent", "ethtool", "sysctl", "ifconfig", "route", "nft"),
+        *("ping", "iperf", "iperf3", "netserver", "netperf", "flent", "ethtool", "ifconfig", "route", "nft"),
         *("iptables", "ip6tables", "pkill", "killall"),
     )
 )
@@ -88,6 +88,9 @@ class _Reading(Report):
         #: The machine before each pause, with its time.
         self.moments: list[tuple[float, Machine]] = []
         self.is_touched = False
+        self.copied = 0
+        #: Settings of TCP below net.ipv4, with their line; those that contradict each other are not one setting.
+        self.sysctls: dict[str, tuple[int, str]] = {}
 
     def do(self, command: Command) -> None:
         """One command of the script."""
@@ -102,7 +105,8 @@ class _Reading(Report):
             return
         builds = program == "tc" and len(words) > 2 and words[2] in ("add", "replace", "change", "link")
         if builds and command.block:
-            message = f"expected plain commands; whether or how often this is done depends on `{command.block}`"
+            block = "a function" if command.block == "{" else f"`{command.block}`"
+            message = f"expected plain commands; whether or how often this is done depends on {block}"
             raise self.fail(line, message)
         if command.block:
             return
@@ -118,10 +122,37 @@ class _Reading(Report):
                 self.machine.ip(words[1:], space, line)
             elif program == "sleep":
                 self._sleep(words[1:])
+            elif program == "sysctl":
+                self._sysctl(words[1:], line)
             elif program not in SILENT:
                 self.note(line, f"left out `{program}`")
         except TcError as error:
             raise self.fail(line, str(error)) from None
+
+    def _sysctl(self, words: Sequence[str], line: int) -> None:
+        for word in words:
+            name, _, value = word.partition("=")
+            name = name.strip().replace("/", ".").removeprefix("net.ipv4.")
+            if not name.startswith("tcp_") or not value or len(self.sysctls) >= MOST_SETTINGS:
+                continue
+            before = self.sysctls.setdefault(name, (line, value.strip()))
+            if before[1] != value.strip():
+                self.sysctls[name] = (line, "")
+
+    def _tcp(self) -> dict[str, Any]:
+        """The settings that a scenario takes, as its `tcp.sysctl`."""
+        kept: dict[str, str] = {}
+        for name, (line, value) in self.sysctls.items():
+            tried = {"name": "a", "duration": "1s", "tcp": {"sysctl": {**kept, name: value}}, "link": [{"name": "a"}]}
+            try:
+                if not value:
+                    raise TcError("it has several values")
+                Scenario.build(tried).resolve()
+            except (TcError, _core.ScenarioError) as error:
+                self.note(line, f"left out {name}: {re.sub(r'^.*sysctl[^:]*: ', '', str(error))}")
+            else:
+                kept[name] = value
+        return {"sysctl": kept} if kept else {}
 
     def _sleep(self, words: Sequence[str]) -> None:
         matched = [TIME.fullmatch(word) for word in words]
@@ -129,6 +160,9 @@ class _Reading(Report):
         if not times or len(times) < len(words):
             raise TcError(f"expected a time such as `sleep 20`, got `sleep {' '.join(words)}`")
         if self.is_touched:
+            self.copied += sum(len(d.disciplines) + len(d.classes) + 1 for d in self.machine.devices.values())
+            if self.copied > MOST_COPIES:
+                raise TcError("expected fewer disciplines or fewer pauses")
             self.moments.append((self.at_s, self.machine.copy()))
             self.is_touched = False
         self.at_s = round(self.at_s + sum(times), 9) if self.moments else 0.0
@@ -151,15 +185,20 @@ class _Reading(Report):
             "duration": f"{duration:.12g}s",
         }
         mtus = {device.mtu for device in self.machine.devices.values() if device.mtu}
+        tcp = self._tcp()
         if mtus and min(mtus) != 1500:
-            document["tcp"] = {"mtu": min(mtus)}
+            tcp["mtu"] = min(mtus)
+        if tcp:
+            document["tcp"] = tcp
         all_ways = [way for ways in links.values() for way in ways.values()]
-        if not any(way.delay or way.ingress for way in all_ways):
-            self.notes.append("there is no delay in the script: `delay` of a link gives the path one")
         tables = [_table(name, ways) for name, ways in links.items()]
-        if all(way.rate == "none" and not way.delay and not way.ingress for way in all_ways):
-            tables[0]["delay"] = "10ms"
-            self.notes[-1] = "there is no delay in the script: 10 ms each way stand for the path"
+        in_queue = any(way.qdisc and "netem" in way.qdisc.text for way in all_ways)
+        if not any(way.delay or way.ingress for way in all_ways):
+            if all(way.rate == "none" for way in all_ways):
+                tables[0]["delay"] = "10ms"
+                self.notes.append("no delay outside of a queue: 10 ms each way stand for the path")
+            elif not in_queue:
+                self.notes.append("no delay: `delay` of a link gives the path one")
         document["link"] = tables
         document["flow"] = [{"name": "flow", "cc": "cubic"}]
         document["ping"] = [{"name": "ping"}]
