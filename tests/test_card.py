@@ -113,6 +113,12 @@ def test_a_name_stands_for_its_only_version(tmp_path: Path) -> None:
         card(tmp_path / "out")
 
 
+def test_no_name_is_no_controller(tmp_path: Path) -> None:
+    run(tmp_path / "out", "one", scenario("codel", {"name": "call", "app": "voip"}), {"call": 0.1})
+    with pytest.raises(CardError, match="--card : expected a controller of these results: none"):
+        card(tmp_path / "out", "")
+
+
 def test_a_heading_that_no_run_answers_names_the_suites_that_do(tmp_path: Path) -> None:
     run(tmp_path / "out", "one", scenario("codel", BULK), {"prague": 20.0})
     parts = card(tmp_path / "out")

@@ -148,3 +148,10 @@ def test_tc_says_that_it_has_no_such_delay(tmp_path: Path) -> None:
     script = sojourn.tc.build(sojourn.scenario.load(file).resolve())
     assert any("left out `delay trace" in limit for limit in script.limits)
     assert not any("trace" in line for line in script.lines if not line.startswith("#"))
+
+
+def test_a_file_that_cannot_be_written_is_named_as_it_was_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(["import", "delay", str(ping_of(tmp_path)), "-o", "/proc/path.delay"]) == 2
+    assert capsys.readouterr().err == "sojourn: /proc/path.delay: No such file or directory\n"

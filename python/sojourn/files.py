@@ -23,6 +23,6 @@ def write_whole(path: Path, content: str | bytes) -> None:
         building.replace(place)
     except BaseException as error:
         building.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.filename is None:
+        if isinstance(error, OSError) and error.filename in (None, str(building)):
             error.filename = str(path)
         raise

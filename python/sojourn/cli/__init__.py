@@ -99,7 +99,7 @@ def call(arguments: Sequence[str] | None = None) -> int:
     except (CycloptsError, UsageError, ValueError, OSError) as error:
         if not _is_the_users(error):
             raise
-        say(" ".join(str(error).split()))
+        say(" ".join(_text(error).split()))
         return MISUSE
 
 
@@ -119,6 +119,13 @@ def _interrupt(_number: int, _frame: object) -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     raise KeyboardInterrupt
+
+
+def _text(error: Exception) -> str:
+    """What it says; of the system's errors the file and the reason, without the number."""
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
 
 
 def _is_the_users(error: Exception) -> bool:

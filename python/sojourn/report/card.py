@@ -54,7 +54,7 @@ def write(results_: Path, controller: str, out: Path | None, errors: list[str]) 
         (wanted,) = versions
     told = [Evidence(Facts(run.id, path.scenario(run.ours), wanted), run) for run in every]
     runs = [run for run in told if _is_readable(run, errors)]
-    concerned = [run for run in runs if run.facts.concerned]
+    concerned = [run for run in runs if wanted and run.facts.concerned]
     if not concerned:
         raise CardError(f"--card {controller}: expected a controller of these results: {', '.join(there) or 'none'}")
     page = Page(compare.Comparison(), target, as_html=target.suffix in HTML)
