@@ -185,7 +185,7 @@ fn connection(flow: &Flow) -> Option<Connection<'_>> {
     (!over_udp).then(|| Connection { tcp: &flow.tcp, cc: split_name(text).0, needs })
 }
 
-/// A word of a queue that another of its words, or its absence, switches off.
+/// A parameter of a queue that another parameter, or its absence, switches off.
 fn queue(text: &str) -> Option<String> {
     let (name, rest) = split_name(text);
     let has = |word: &str| rest.split(' ').any(|w| w == word);

@@ -107,7 +107,7 @@ def egress(run: Run, flow: Mapping[str, Any], table: Mapping[str, Any]) -> dict[
 
 
 def _words(text: str) -> dict[str, str | None]:
-    """The words of a discipline with their values, as Flent keeps them."""
+    """The parameters of a discipline with their values, as Flent keeps them."""
     name, *words = text.split()
     rows = [row for row in json.loads(_core.qdiscs()) if row["name"] == name]
     known = {w: p["value"] for row in rows for p in row["parameters"] for w in p["name"].split("|")}

@@ -33,7 +33,7 @@ class ShellError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command: the line on which it begins, its words, and where it stands."""
+    """One command: its first line, its words as POSIX sh splits them, and the block around it."""
 
     line: int
     words: tuple[str, ...]

@@ -46,7 +46,7 @@ class Part:
 
     text: str
     of: Discipline
-    #: Of a tree of classes the words of each.
+    #: Of a tree of classes, the parameters of each.
     classes: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -68,7 +68,7 @@ class Criterion:
     also: Callable[[Evidence], bool] | None = None
     """Runs that answer by what became of them."""
     each: Callable[[Facts], str] | None = None
-    """What runs are told apart by: the worst of each kind is shown."""
+    """What distinguishes runs: the worst of each kind is shown."""
 
     def met(self, run: Evidence) -> bool:
         """Whether a run answers it."""
