@@ -508,6 +508,7 @@ fn shipped_scenarios_are_valid() {
         "bursty-link.toml",
         "capacity-step.toml",
         "cellular-trace.toml",
+        "false-positive.toml",
         "home.toml",
         "measured-delay.toml",
         "media.toml",
