@@ -1,4 +1,4 @@
-"""Files for the user: whole or not at all."""
+"""Files for the user, whole or not at all; files from anywhere, within bounds."""
 
 from __future__ import annotations
 
@@ -26,3 +26,14 @@ def write_whole(path: Path, content: str | bytes) -> None:
         if isinstance(error, OSError) and error.filename in (None, str(building)):
             error.filename = str(path)
         raise
+
+
+def read_bounded(path: Path, most: int, what: str) -> str:
+    """The text of a file from anywhere, of at most `most` bytes; ValueError says what was expected of `path`."""
+    if not path.is_file():
+        raise ValueError(f"{path}: expected a file with {what}")
+    with path.open("rb") as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise ValueError(f"{path}: expected at most {most >> 20} MiB")
+    return data.decode(errors="replace")

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sojourn.files import read_bounded
 from sojourn.interop.flent import SUFFIXES, FlentFile
 from sojourn.text import harmless
 
@@ -79,13 +80,11 @@ def _of_flent(path: Path, series: str | None) -> tuple[Any, Any]:
 
 
 def _of_ping(path: Path, interval_s: float | None) -> tuple[Any, Any]:
-    if not path.is_file():
-        raise DelayError(f"{path}: expected a file with the output of ping")
-    with path.open("rb") as file:
-        data = file.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise DelayError(f"{path}: expected at most {MAX_BYTES >> 20} Mb")
-    replies = list(_replies(data.decode(errors="replace").splitlines()))
+    try:
+        text = read_bounded(path, MAX_BYTES, "the output of ping")
+    except ValueError as error:
+        raise DelayError(str(error)) from None
+    replies = list(_replies(text.splitlines()))
     if not replies:
         raise DelayError(f"{path}: expected lines of ping such as `64 bytes from ...: icmp_seq=1 ttl=64 time=20.1 ms`")
     if interval_s is None and all(at is not None for at, _, _ in replies):

@@ -33,7 +33,7 @@ class ShellError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command: its first line, its words as POSIX sh splits them, and the block around it."""
+    """One command, split as POSIX sh does: first line, words, and the block around it."""
 
     line: int
     words: tuple[str, ...]

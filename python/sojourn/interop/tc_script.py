@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn import _core
+from sojourn.files import read_bounded
 from sojourn.interop.shell import LONGEST, Command, ShellError, commands
 from sojourn.interop.tc_layout import Layout, Links, Part, Report, TcScriptError, Way, delay_of, is_delay
 from sojourn.interop.tc_state import Discipline, Machine, TcError
@@ -56,13 +57,11 @@ class Imported:
 
 def read_file(path: Path, variables: Mapping[str, str] | None = None) -> Imported:
     """Reads a script; `variables` are values that it takes from elsewhere."""
-    if not path.is_file():
-        raise TcScriptError(f"{path}: expected a file with a shell script")
-    with path.open("rb") as file:
-        data = file.read(LONGEST + 1)
-    if len(data) > LONGEST:
-        raise TcScriptError(f"{path}: expected at most {LONGEST >> 20} Mb")
-    return read(data.decode(errors="replace").replace("\r\n", "\n"), str(path), variables)
+    try:
+        text = read_bounded(path, LONGEST, "a shell script")
+    except ValueError as error:
+        raise TcScriptError(str(error)) from None
+    return read(text.replace("\r\n", "\n"), str(path), variables)
 
 
 def read(text: str, file: str, variables: Mapping[str, str] | None = None) -> Imported:

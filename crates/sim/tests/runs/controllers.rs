@@ -68,8 +68,8 @@ fn bbr_v1_does_what_linux_does() {
         rtt: u32,
         flows: &'static str,
         window: (u32, u32),
-        /// Mbit/s of each flow, mean RTT in ms.
-        linux: (&'static [f64], f64),
+        /// Mbit/s of each flow; what the mean RTT of the last one spans in the kernel's runs, ms.
+        linux: (&'static [f64], [f64; 2]),
         /// Mbit/s. In company half the range of the kernel's runs and half that of our seeds at
         /// 20 ms (2.1 and 3.4); 2 % of the link at 80 ms, where both hardly vary.
         tolerance: f64,
@@ -78,20 +78,32 @@ fn bbr_v1_does_what_linux_does() {
     const CUBIC_FIRST: &str = "[[flow]]\nname = \"f0\"\ncc = \"cubic\"\nstart_jitter = \"20ms\"\n\
         [[flow]]\nname = \"f1\"\ncc = \"bbr version v1\"\nstart = \"10s\"\nstart_jitter = \"20ms\"\n";
     let cases = [
-        Case { rtt: 20, flows: ALONE, window: (5, 30), linux: (&[46.96], 22.62), tolerance: 0.5 },
-        Case { rtt: 80, flows: ALONE, window: (5, 30), linux: (&[46.45], 83.55), tolerance: 0.5 },
+        Case {
+            rtt: 20,
+            flows: ALONE,
+            window: (5, 30),
+            linux: (&[46.96], [22.62; 2]),
+            tolerance: 0.5,
+        },
+        Case {
+            rtt: 80,
+            flows: ALONE,
+            window: (5, 30),
+            linux: (&[46.45], [83.55; 2]),
+            tolerance: 0.5,
+        },
         Case {
             rtt: 20,
             flows: CUBIC_FIRST,
             window: (15, 40),
-            linux: (&[18.44, 29.06], 60.68),
+            linux: (&[18.44, 29.06], [59.73, 61.09]),
             tolerance: 2.75,
         },
         Case {
             rtt: 80,
             flows: CUBIC_FIRST,
             window: (15, 40),
-            linux: (&[6.01, 40.92], 117.92),
+            linux: (&[6.01, 40.92], [117.25, 118.38]),
             tolerance: 1.0,
         },
     ];
@@ -128,9 +140,12 @@ delay = "{rtt}ms"
             assert!((ours - goodput).abs() <= tolerance, "{rtt} ms, f{i}: {ours}, Linux {goodput}");
         }
         let last = format!("flow.f{}.rtt", linux.0.len() - 1);
-        // In company as the fidelity rows K3 of the same runs: 5 %.
-        let percent = if linux.0.len() > 1 { 5.0 } else { 2.0 };
-        close(median(&|o| mean(o, &last, f64::from(from))), linux.1, percent);
+        let ours = median(&|o| mean(o, &last, f64::from(from)));
+        let [low, high] = linux.1;
+        assert!(
+            (0.98 * low..1.02 * high).contains(&ours),
+            "{rtt} ms: {ours}, Linux {low} to {high}"
+        );
     }
 }
 
