@@ -45,7 +45,7 @@ check: lint demo fuzz test ## everything that CI does
 
 bench: build ## speed of the engine, of every queue and of the SCReAM tool
 	cargo bench --locked -p sojourn-sim --bench engine
-	cargo bench --locked -p sojourn-core --bench qdisc
+	cargo bench --locked -p sojourn-queue --bench qdisc
 	cargo bench --locked -p sojourn-cli --bench scream_tool
 
 report: build ## report.html of the latest results

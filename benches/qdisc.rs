@@ -1,6 +1,6 @@
 //! Cost of each registered discipline per packet, enqueue and dequeue together, on one core.
 //!
-//! `cargo bench -p sojourn-core`, or `make bench`. A queue is filled to its backlog, then every
+//! `cargo bench -p sojourn-queue`, or `make bench`. A queue is filled to its backlog, then every
 //! packet that leaves is followed by one that arrives, so that the backlog stays. Limits are far
 //! above the backlog, shapers far above the load, and targets above every delay, so that what is
 //! timed is the path of a packet that is neither marked nor dropped; cake is timed with its ACK
@@ -12,9 +12,9 @@
 
 use std::time::Instant;
 
-use sojourn_core::aqm::{Env, Event, Log, Qdisc};
-use sojourn_core::qdiscs::{self, REGISTRY};
 use sojourn_core::{Dur, FlowId, Kind, Packet, Rng, Time};
+use sojourn_queue::aqm::{Env, Event, Log, Qdisc};
+use sojourn_queue::qdiscs::{self, REGISTRY};
 
 /// Backlogs in packets, and over how many flows they are spread.
 const CASES: [(u32, u32); 6] =

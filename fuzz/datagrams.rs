@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use sojourn_core::cc::scream::{AckLine, Config, Stream, Version};
+use sojourn_cc::scream::{AckLine, Config, Stream, Version};
 use sojourn_core::wire::ccfb::{Count, Counting, Report};
 use sojourn_core::wire::rtp::Datagram;
 use sojourn_core::{Dur, Ecn, Rng, Time};

@@ -19,9 +19,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sojourn_core::aqm::{Env, Log};
+use sojourn_cc as cc;
 use sojourn_core::grammar::{Param, split_name};
-use sojourn_core::{FlowId, Packet, Rng, Time, cc, qdiscs};
+use sojourn_core::{FlowId, Packet, Rng, Time};
+use sojourn_queue::aqm::{Env, Log};
+use sojourn_queue::qdiscs;
 use sojourn_scenario::{Scenario, expand, load, to_toml};
 
 /// Datagrams that SCReAM's two ends have to bear.

@@ -9,7 +9,7 @@ use std::ffi::{c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use pointers::{input, object, output, text, write_line};
-use sojourn_core::cc::{self, scream};
+use sojourn_cc::{self as cc, scream};
 use sojourn_core::wire::rtp::Header;
 use sojourn_core::{Ecn, Time};
 use sojourn_transport::media::scream_front::{Front, Next, Refusal, State};

@@ -5,15 +5,11 @@
 
 #![warn(missing_docs)]
 
-pub mod aqm;
-pub mod cc;
 pub mod ecn;
 pub mod grammar;
-pub mod impair;
 pub mod packet;
 pub mod probe;
-pub mod qdiscs;
-mod registry;
+pub mod registry;
 pub mod rng;
 pub mod units;
 pub mod wire;

@@ -6,13 +6,13 @@ use std::sync::{PoisonError, RwLock};
 use crate::grammar::{GrammarError, nearest};
 
 /// A line of a registry.
-pub(crate) trait Line: Copy + Send + Sync + 'static {
+pub trait Line: Copy + Send + Sync + 'static {
     /// The name, as texts write it.
     fn name(&self) -> &'static str;
 }
 
 /// All lines of one sort.
-pub(crate) struct Lines<E: 'static> {
+pub struct Lines<E: 'static> {
     /// What the lines are, for messages.
     kind: &'static str,
     ours: &'static [E],
@@ -21,15 +21,18 @@ pub(crate) struct Lines<E: 'static> {
 }
 
 impl<E: Line> Lines<E> {
-    pub(crate) const fn new(kind: &'static str, ours: &'static [E]) -> Self {
+    /// The lines of a crate; `kind` names one in messages.
+    pub const fn new(kind: &'static str, ours: &'static [E]) -> Self {
         Self { kind, ours, added: RwLock::new(Vec::new()) }
     }
 
-    pub(crate) fn register(&self, line: E) -> Result<(), GrammarError> {
+    /// Adds a line; refuses a name that is taken or not one word.
+    pub fn register(&self, line: E) -> Result<(), GrammarError> {
         self.add(line, false)
     }
 
-    pub(crate) fn redefine(&self, line: E) -> Result<(), GrammarError> {
+    /// As `register`, but replaces an earlier line from outside.
+    pub fn redefine(&self, line: E) -> Result<(), GrammarError> {
         self.add(line, true)
     }
 
@@ -59,13 +62,15 @@ impl<E: Line> Lines<E> {
         self.added.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(crate) fn all(&self) -> Vec<&'static E> {
+    /// The crate's lines and the added ones, sorted by name.
+    pub fn all(&self) -> Vec<&'static E> {
         let mut all: Vec<_> = self.ours.iter().chain(self.added()).collect();
         all.sort_by_key(|e| e.name());
         all
     }
 
-    pub(crate) fn entry(&self, name: &str) -> Result<&'static E, GrammarError> {
+    /// The line for `name`; the error lists the names and the nearest.
+    pub fn entry(&self, name: &str) -> Result<&'static E, GrammarError> {
         let ours = self.ours.iter().find(|e| e.name() == name);
         let found = ours.or_else(|| self.added().into_iter().find(|e| e.name() == name));
         found.ok_or_else(|| {

@@ -3,3 +3,4 @@
 
 pub mod ccfb;
 pub mod rtp;
+pub mod ticks;

@@ -1,8 +1,9 @@
 //! A queue of the scenario as it was sampled.
 
 use serde_json::Value;
-use sojourn_core::aqm::{Env, Reason};
-use sojourn_core::{Rate, Rng, Time, qdiscs};
+use sojourn_core::{Rate, Rng, Time};
+use sojourn_queue::aqm::{Env, Reason};
+use sojourn_queue::qdiscs;
 use sojourn_scenario::{Edit, Measure, PortSpec, Role, Scenario};
 use sojourn_trace::summary::Totals;
 use sojourn_trace::{GroupId, QueueSummary, Recorder};

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use serde_json::{Map, Value};
-use sojourn_core::aqm::Reason;
+use sojourn_queue::aqm::Reason;
 use sojourn_trace::summary::Totals;
 
 /// Counters of marks in `tc -s -j`, of any discipline. DualPI2's step marks are among its `ecn_mark`s.

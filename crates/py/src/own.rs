@@ -17,10 +17,11 @@ use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTraceback};
-use sojourn_core::aqm::{self, Kernel};
+use sojourn_cc as cc;
 use sojourn_core::grammar::{Args, GrammarError};
 use sojourn_core::{Dur, Time};
-use sojourn_core::{cc, qdiscs};
+use sojourn_queue::aqm::{self, Kernel};
+use sojourn_queue::qdiscs;
 
 pub(crate) use controller::{Ack, AckEvent, Lost, Path, RateSample, Sent, Window};
 pub(crate) use qdisc::Packet;

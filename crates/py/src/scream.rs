@@ -3,7 +3,7 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use sojourn_core::cc::{self, scream};
+use sojourn_cc::{self as cc, scream};
 use sojourn_core::wire::rtp::Header;
 use sojourn_core::{Ecn, Time};
 use sojourn_transport::media::scream_front::{Front, Next, Refusal, State};

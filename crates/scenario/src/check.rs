@@ -1,8 +1,9 @@
 //! Checks that name the key at fault, shared by all parts of the file.
 
-use sojourn_core::aqm::{Env, Qdisc};
 use sojourn_core::grammar::GrammarError;
-use sojourn_core::{Dur, Rate, Rng, Time, qdiscs};
+use sojourn_core::{Dur, Rate, Rng, Time};
+use sojourn_queue::aqm::{Env, Qdisc};
+use sojourn_queue::qdiscs;
 
 use crate::doc::Doc;
 use crate::error::{ScenarioError, unknown};

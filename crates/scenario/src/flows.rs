@@ -1,7 +1,8 @@
 //! The `[[flow]]` tables: what each carries, copies, and tests that stand for several flows.
 
+use sojourn_cc as cc;
 use sojourn_core::grammar::split_name;
-use sojourn_core::{Dur, Time, cc};
+use sojourn_core::{Dur, Time};
 use sojourn_transport::app::adaptive::ADAPTIVES;
 use sojourn_transport::app::{self, App, rrul};
 use sojourn_transport::media::Encoder;

@@ -1,6 +1,6 @@
 //! Settings that cannot act because another one switches them off: valid, and perhaps not meant.
 
-use sojourn_core::cc::{self, Feedback, Needs};
+use sojourn_cc::{self as cc, Feedback, Needs};
 use sojourn_core::grammar::split_name;
 use sojourn_core::{Bytes, Dur};
 use sojourn_transport::app::{self, App};

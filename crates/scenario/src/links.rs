@@ -1,7 +1,8 @@
 //! The `[[link]]` tables: two directions each, with what they inherit.
 
 use sojourn_core::grammar::split_name;
-use sojourn_core::{Dur, Rate, qdiscs};
+use sojourn_core::{Dur, Rate};
+use sojourn_queue::qdiscs;
 
 use crate::check::{Key, link_rate, name, words};
 use crate::doc::Doc;

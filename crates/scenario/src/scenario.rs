@@ -1,10 +1,10 @@
 //! A validated scenario. After parsing there is no invalid state left for an engine to check:
 //! names are resolved to indices, every algorithm text has been built once, times are in order.
 
-use sojourn_core::cc::Feedback;
-use sojourn_core::impair::trace::Traces;
-use sojourn_core::impair::tunnel;
+use sojourn_cc::Feedback;
 use sojourn_core::{Dur, Rate, Rng, Time};
+use sojourn_queue::impair::trace::Traces;
+use sojourn_queue::impair::tunnel;
 use sojourn_transport::app::{self, App};
 
 use crate::kernel::KernelFlags;

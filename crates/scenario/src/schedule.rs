@@ -1,7 +1,8 @@
 //! Scheduled changes: their names, their values, and that each is possible when its time comes.
 
-use sojourn_core::aqm::{Log, Qdisc};
-use sojourn_core::{Dur, Time, qdiscs};
+use sojourn_core::{Dur, Time};
+use sojourn_queue::aqm::{Log, Qdisc};
+use sojourn_queue::qdiscs;
 
 use crate::check::{Key, link_rate, words};
 use crate::doc::Doc;

@@ -7,8 +7,10 @@ use std::marker::PhantomData;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::{Serialize, Serializer};
+use sojourn_cc as cc;
 use sojourn_core::grammar::{Bare, bare_numbers};
-use sojourn_core::{Bytes, Dur, Rate, cc, qdiscs};
+use sojourn_core::{Bytes, Dur, Rate};
+use sojourn_queue::qdiscs;
 use sojourn_transport::app;
 
 /// A quantity that is written as a number and a unit.

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf, absolute};
 
 use sojourn_core::grammar::split_name;
-use sojourn_core::impair::trace::{DelaySteps, Opportunities, RateSteps, Traces};
+use sojourn_queue::impair::trace::{DelaySteps, Opportunities, RateSteps, Traces};
 
 use crate::check::{Key, words};
 use crate::doc::Doc;

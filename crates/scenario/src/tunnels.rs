@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use sojourn_core::impair::tunnel::{Dscp, Entropy, Mode};
+use sojourn_queue::impair::tunnel::{Dscp, Entropy, Mode};
 
 use crate::check::{Key, between, name, path_of};
 use crate::doc::Doc;

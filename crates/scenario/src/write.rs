@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use sojourn_core::grammar::split_name;
-use sojourn_core::impair::tunnel::{Dscp, Entropy, Mode};
 use sojourn_core::{Bytes, Dur, Time};
+use sojourn_queue::impair::tunnel::{Dscp, Entropy, Mode};
 
 use crate::file::{
     DirectionName, DirectionTable, EcnName, EraName, File, FlowTable, LinkTable, MeasureTable,

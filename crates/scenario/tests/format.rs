@@ -207,9 +207,10 @@ fn numbers_without_a_unit_are_warned_about_with_the_value_that_was_read() {
 /// The warning and the algorithm read the same value: written out, it builds an equal queue.
 #[test]
 fn the_value_in_a_warning_is_the_one_that_every_queue_reads() {
-    use sojourn_core::aqm::Env;
+    use sojourn_core::Rng;
     use sojourn_core::grammar::bare_numbers;
-    use sojourn_core::{Rng, qdiscs};
+    use sojourn_queue::aqm::Env;
+    use sojourn_queue::qdiscs;
     let build = |text: &str| {
         let env = Env::ethernet(Rng::named(0, "words"));
         qdiscs::build(text, env).map(|qdisc| qdisc.describe())

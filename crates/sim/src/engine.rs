@@ -1,10 +1,11 @@
 //! The event loop. Ports and end points never see each other: the engine carries packets between
 //! them, keeps the time, and balances the accounts.
 
-use sojourn_core::aqm::Log;
-use sojourn_core::impair::Medium;
-use sojourn_core::impair::tunnel::InnerHeaders;
-use sojourn_core::{Kind, Packet, Time, qdiscs};
+use sojourn_core::{Kind, Packet, Time};
+use sojourn_queue::aqm::Log;
+use sojourn_queue::impair::Medium;
+use sojourn_queue::impair::tunnel::InnerHeaders;
+use sojourn_queue::qdiscs;
 use sojourn_scenario::topology::{Role, Topology};
 use sojourn_scenario::{Change, Edit, Scenario};
 use sojourn_trace::{Frames, GroupId, Metrics, Output, Recorder, Summary, Window};

@@ -2,8 +2,9 @@
 
 use std::cell::Cell;
 
-use sojourn_core::cc::{Controller, Feedback};
-use sojourn_core::{FlowId, Kind, Packet, Rng, Time, cc};
+use sojourn_cc as cc;
+use sojourn_cc::{Controller, Feedback};
+use sojourn_core::{FlowId, Kind, Packet, Rng, Time};
 use sojourn_scenario::{Flow, Measure, Ping, SceMode, Scenario};
 use sojourn_trace::{Frames, OneWay};
 use sojourn_transport::app::voip::Voice;

@@ -1,6 +1,6 @@
 //! The endpoint's kernel that a scenario asks for: its era's row, with the cells that it sets itself.
 
-use sojourn_core::cc::HystartEra;
+use sojourn_cc::HystartEra;
 use sojourn_scenario::kernel::{AceFlag, CwndLimitedFlag, HystartFlag, PrrFlag};
 use sojourn_scenario::{Era as EraName, Tcp};
 use sojourn_transport::tcp::{AceReading, CwndLimited, Era, Kernel, PrrRule};

@@ -3,8 +3,8 @@
 
 use std::collections::VecDeque;
 
-use sojourn_core::aqm::{Backlog, Event, Log, Qdisc, Reason, Stats};
 use sojourn_core::{Dur, FlowId, Packet, Probe, Rate, Time};
+use sojourn_queue::aqm::{Backlog, Event, Log, Qdisc, Reason, Stats};
 use sojourn_scenario::Measure;
 use sojourn_scenario::topology::{PortSpec, Role};
 use sojourn_trace::summary::{QueueWindow, Totals};

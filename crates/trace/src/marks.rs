@@ -1,7 +1,7 @@
 //! CE marks of a flow: what its receiver got, and what its sender believes.
 
 use serde::Serialize;
-use sojourn_core::cc::Feedback;
+use sojourn_cc::Feedback;
 
 use crate::summary::Totals;
 

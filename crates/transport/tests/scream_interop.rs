@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use sojourn_core::cc::scream::{AckLine, Config, Rtp, Sender, Stream, Ticks, Version};
+use sojourn_cc::scream::{AckLine, Config, Rtp, Sender, Stream, Ticks, Version};
 use sojourn_core::wire::ccfb::{Count, Counting, Report};
 use sojourn_core::wire::rtp::Header;
 use sojourn_core::{Dur, Ecn, Time};

@@ -1,7 +1,7 @@
 //! `myaimd`: AIMD that grows faster for as long as its packets do not queue.
 
+use sojourn_cc::{Ack, Controller, Entry, Needs, Output, Path, Window};
 use sojourn_core::Time;
-use sojourn_core::cc::{Ack, Controller, Entry, Needs, Output, Path, Window};
 use sojourn_core::grammar::Param;
 
 /// What a program registers.

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::{env, fs, io};
 
-use sojourn_core::cc;
+use sojourn_cc as cc;
 
 fn main() -> ExitCode {
     let mut arguments = env::args().skip(1);

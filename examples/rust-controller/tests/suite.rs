@@ -2,7 +2,7 @@
 
 use std::sync::Once;
 
-use sojourn_core::cc;
+use sojourn_cc as cc;
 use sojourn_sim::run;
 
 /// Mbit/s, of the 50 of the link.

@@ -1,11 +1,11 @@
 //! The least port that can drive a queue: an infinitely fast wire, as a veth pair is.
 
-use sojourn_core::aqm::{Env, Event, Log, Qdisc, Stats};
 use sojourn_core::grammar::GrammarError;
 use sojourn_core::packet::{FlowId, Kind, Packet};
-use sojourn_core::qdiscs;
 use sojourn_core::rng::Rng;
 use sojourn_core::units::Time;
+use sojourn_queue::aqm::{Env, Event, Log, Qdisc, Stats};
+use sojourn_queue::qdiscs;
 
 use crate::cases::Case;
 use crate::guest::{Judged, SILENCE_S};

@@ -8,7 +8,7 @@
 
 use std::fmt;
 
-use crate::cc::scream::{Metric, Ticks};
+use super::ticks::Ticks;
 use crate::ecn::Ecn;
 
 /// RTCP header and SSRC of the report's sender.
@@ -38,6 +38,15 @@ const OFFSET_SHIFT: u32 = 6;
 /// Arrival time offsets that are no times: too long ago to say, and not known or after the report.
 const TOO_LONG_AGO: u16 = 0x1ffe;
 const UNKNOWN: u16 = 0x1fff;
+
+/// What a report says of one packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Metric {
+    /// When it arrived, in the receiver's clock.
+    pub received: Option<Ticks>,
+    /// With which codepoint.
+    pub ecn: Ecn,
+}
 
 /// What a block's count field holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

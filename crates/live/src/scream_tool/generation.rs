@@ -1,6 +1,6 @@
 //! Which build of the original is followed: algorithm, defaults, columns (`scream.md` 2.2, 2.8).
 
-use sojourn_core::cc::scream::Version;
+use sojourn_cc::scream::Version;
 
 /// A build of the original tool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,7 +1,7 @@
 //! Which packets are still to be heard of: reports overlap, and each packet counts once. From it
 //! come the shares of codepoints that arrived, and the log of sending and arrival.
 
-use sojourn_core::cc::scream::{AckLine, Metric, Ticks};
+use sojourn_cc::scream::{AckLine, Metric, Ticks};
 
 use super::ecn_path::Arrived;
 

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
-use sojourn_core::cc::scream::AckLine;
+use sojourn_cc::scream::AckLine;
 
 use super::generation::Generation;
 
@@ -308,7 +308,7 @@ fn push(text: &mut String, args: fmt::Arguments<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use sojourn_core::cc::scream::Ticks;
+    use sojourn_cc::scream::Ticks;
 
     use super::*;
     use Generation::{V2020, V2024, V2026};

@@ -3,7 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write as _};
 
-use sojourn_core::cc::scream::{AckLine, Ticks, ticks};
+use sojourn_cc::scream::{AckLine, Ticks, ticks};
 
 use super::generation::Generation;
 use super::lines::{CSV_HEAD, ITEM_LIST, Stamp, ack_line, csv_line, json_line, tx_rx_line};

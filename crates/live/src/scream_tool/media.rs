@@ -1,6 +1,6 @@
 //! What the sender sends: a session under SCReAM, or packets of a constant rate.
 
-use sojourn_core::cc::scream::{AckLine, Config, Extremes, Stream, Ticks};
+use sojourn_cc::scream::{AckLine, Config, Extremes, Stream, Ticks};
 use sojourn_core::wire::ccfb::{self, Counting, Report};
 use sojourn_core::wire::rtp::{Header, TOOL_SSRC};
 use sojourn_core::{Dur, Rate, Rng, Time};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use sojourn_core::cc::{self, Controller, Feedback, Needs, Output, Signal, State, StateChange};
+use sojourn_cc::{self as cc, Controller, Feedback, Needs, Output, Signal, State, StateChange};
 use sojourn_core::grammar::{Args, GrammarError};
 use sojourn_core::{Dur, Ecn, Probe, Rate, Rng, Time};
 

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use sojourn_core::aqm::{Backlog, Env, Log, Qdisc, Reason, Stats};
 use sojourn_core::grammar::{Args, GrammarError, nearest};
 use sojourn_core::{Ecn, Kind, Probe, Time};
+use sojourn_queue::aqm::{Backlog, Env, Log, Qdisc, Reason, Stats};
 
 use super::{Method, Part, QDISCS, Words, defined, instant, seconds, values};
 

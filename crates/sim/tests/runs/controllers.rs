@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use sojourn_core::cc::REGISTRY;
+use sojourn_cc::REGISTRY;
 use sojourn_trace::Output;
 
 use crate::lab::{Named, close, run, total};

@@ -1,7 +1,7 @@
 //! Every registered queue carries real flows: the engine's accounts balance, timers are served and
 //! the link is used.
 
-use sojourn_core::qdiscs::REGISTRY;
+use sojourn_queue::qdiscs::REGISTRY;
 
 use crate::lab::{Named, run};
 

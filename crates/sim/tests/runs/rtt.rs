@@ -1,7 +1,7 @@
 //! Delays that are recorded were measured: none stands before the first feedback, and none is
 //! shorter than the way that a packet takes.
 
-use sojourn_core::cc::REGISTRY;
+use sojourn_cc::REGISTRY;
 use sojourn_trace::Output;
 
 use crate::lab::run;

@@ -21,8 +21,8 @@ mod multiplex;
 
 use std::fmt;
 
+use sojourn_cc::{Controller, Needs};
 use sojourn_core::Rng;
-use sojourn_core::cc::{Controller, Needs};
 use sojourn_core::grammar::{Args, GrammarError, Param, nearest, split_name};
 
 use crate::endpoint::Endpoint;

@@ -2,7 +2,7 @@
 //! 16-bit word per packet with the time from arrival to report in 1/1024 s. The receiver records
 //! arrivals, the sender keeps what it sent and reads the reports.
 
-use sojourn_core::cc::PacketReport;
+use sojourn_cc::PacketReport;
 use sojourn_core::{Dur, Ecn, Time};
 
 /// Packets in a report, at most; as many reach back from the newest, so that a lost report matters

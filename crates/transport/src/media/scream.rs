@@ -1,7 +1,7 @@
 //! SCReAM's ends of a simulated flow: session and receiver of the tool with packets of metadata
 //! between them. Reports travel as the bytes that they are on the wire.
 
-use sojourn_core::cc::scream::{AckLine, Setup, Stream, Ticks};
+use sojourn_cc::scream::{AckLine, Setup, Stream, Ticks};
 use sojourn_core::wire::ccfb::Counting;
 use sojourn_core::wire::rtp::{HEADER_BYTES, Header, PAYLOAD_TYPE, TOOL_SSRC};
 use sojourn_core::{Ecn, Kind, Probe, Rng, Time};

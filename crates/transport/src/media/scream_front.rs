@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use sojourn_core::cc::scream::{Permit, Rtp, Sender, Setup, Snapshot, Stream, Ticks};
+use sojourn_cc::scream::{Permit, Rtp, Sender, Setup, Snapshot, Stream, Ticks};
 use sojourn_core::wire::ccfb::{self, Counting, Report};
 use sojourn_core::wire::rtp::{self, Header};
 use sojourn_core::{Dur, Ecn, Rate, Time};
@@ -304,8 +304,8 @@ impl Front {
 mod tests {
     use std::collections::VecDeque;
 
-    use sojourn_core::cc;
-    use sojourn_core::cc::scream::Version;
+    use sojourn_cc as cc;
+    use sojourn_cc::scream::Version;
 
     use super::super::scream_rx::{self, REPORT_BYTES, Receiver};
     use super::*;

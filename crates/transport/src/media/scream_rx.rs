@@ -10,7 +10,7 @@
 
 mod stream;
 
-use sojourn_core::cc::scream::{STREAMS, Ticks, Version};
+use sojourn_cc::scream::{STREAMS, Ticks, Version};
 use sojourn_core::wire::ccfb::{self, Count, Format, Writer};
 use sojourn_core::wire::rtp::{self, Header};
 use sojourn_core::{Ecn, Time};

@@ -7,7 +7,7 @@
 
 mod generator;
 
-use sojourn_core::cc::scream::{AckLine, Config, Permit, Rtp, Sender, Stream, Ticks, Version};
+use sojourn_cc::scream::{AckLine, Config, Permit, Rtp, Sender, Stream, Ticks, Version};
 use sojourn_core::wire::ccfb::{self, Counting, Report};
 use sojourn_core::wire::rtp::{self, HEADER_BYTES, Header};
 use sojourn_core::{Dur, Rng, Time};
@@ -52,7 +52,7 @@ impl Host {
 pub struct Params {
     /// The algorithm.
     pub config: Config,
-    /// Streams with their encoders, at most [`sojourn_core::cc::scream::STREAMS`].
+    /// Streams with their encoders, at most [`sojourn_cc::scream::STREAMS`].
     pub streams: Vec<(Stream, Encoder)>,
     /// Length of a burst.
     pub microburst: Dur,
@@ -288,7 +288,7 @@ impl Session {
                 bytes: payload + HEADER_BYTES as u32,
                 // 90 kHz of the session's clock, which wraps later than this product of 64 bits.
                 timestamp: (Ticks::count(media.captured, epoch) * u64::from(rtp::CLOCK_RATE)
-                    / u64::from(sojourn_core::cc::scream::ticks::PER_SECOND))
+                    / u64::from(sojourn_cc::scream::ticks::PER_SECOND))
                     as u32,
                 marker: packet + 1 == media.packets,
                 queued: ticks,

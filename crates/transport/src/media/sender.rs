@@ -1,6 +1,6 @@
 //! The sending end: encoder, queue of packets, pacer, and the controller behind them.
 
-use sojourn_core::cc::{
+use sojourn_cc::{
     Ack, Controller, Feedback, Output, PacketReport, Path, Sent, State, StateChange, Window,
 };
 use sojourn_core::{Dur, Ecn, Kind, Probe, Rate, Rng, Time};
@@ -353,7 +353,7 @@ impl std::fmt::Debug for Sender {
 
 #[cfg(test)]
 mod tests {
-    use sojourn_core::cc;
+    use sojourn_cc as cc;
 
     use super::super::source::tests::PLAIN;
     use super::*;

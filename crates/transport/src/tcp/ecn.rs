@@ -7,8 +7,8 @@ mod dctcp;
 mod negotiation;
 mod sce;
 
+use sojourn_cc::Feedback;
 use sojourn_core::Ecn;
-use sojourn_core::cc::Feedback;
 
 pub use accecn::AccEcnSender;
 pub(crate) use accecn::Progress;

@@ -1,8 +1,8 @@
 //! Kernel eras: which of Linux's generations an endpoint follows. An era is nothing but a row of
 //! [`Kernel`]; every cell can be changed alone. Facts: `cc.md` 0.1, 1.4 to 1.11, 2.4.
 
+use sojourn_cc::HystartEra;
 use sojourn_core::Dur;
-use sojourn_core::cc::HystartEra;
 
 use super::reassembly::REMEMBERED;
 

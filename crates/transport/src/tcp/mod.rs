@@ -25,8 +25,8 @@ pub use rto::RttEstimator;
 pub use segment::{Flags, SackBlocks, Segment};
 pub use sender::Sender;
 
+use sojourn_cc::Feedback;
 use sojourn_core::Dur;
-use sojourn_core::cc::Feedback;
 
 /// Parameters of both ends of a connection (sysctl names where there is one).
 #[derive(Clone, Debug)]

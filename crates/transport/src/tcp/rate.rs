@@ -1,6 +1,6 @@
 //! Delivery-rate estimation (draft-cheng-iccrg-delivery-rate-estimation; Linux 5.4 `tcp_rate.c`).
 
-use sojourn_core::cc::{Lost, RateSample};
+use sojourn_cc::{Lost, RateSample};
 use sojourn_core::{Dur, Rate, Time};
 
 /// Snapshot that a segment carries from its transmission.

@@ -3,7 +3,7 @@
 
 mod window;
 
-use sojourn_core::cc::{Feedback, Needs};
+use sojourn_cc::{Feedback, Needs};
 use sojourn_core::{Dur, Ecn, Kind, Probe, Time};
 
 use self::window::DynamicWindow;

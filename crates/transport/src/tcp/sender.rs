@@ -8,7 +8,7 @@ mod recovery;
 mod timers;
 mod undo;
 
-use sojourn_core::cc::{Controller, Feedback, Needs, Path, Signal, State, Window};
+use sojourn_cc::{Controller, Feedback, Needs, Path, Signal, State, Window};
 use sojourn_core::{Dur, Ecn, Probe, Rate, Time};
 
 use self::buffers::Buffers;

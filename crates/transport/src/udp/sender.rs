@@ -1,6 +1,6 @@
 //! The sending end: bursts at the controller's pace, up to its window of packets.
 
-use sojourn_core::cc::{Ack, Controller, Feedback, Output, Path, Sent, State, StateChange, Window};
+use sojourn_cc::{Ack, Controller, Feedback, Output, Path, Sent, State, StateChange, Window};
 use sojourn_core::{Dur, Ecn, Kind, Probe, Rate, Time};
 
 use super::{Config, Data, HEADERS, IP_HEADERS, Message, Report};
@@ -284,7 +284,7 @@ impl std::fmt::Debug for Sender {
 
 #[cfg(test)]
 mod tests {
-    use sojourn_core::cc;
+    use sojourn_cc as cc;
 
     use super::*;
 

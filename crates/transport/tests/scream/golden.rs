@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use sojourn_core::cc::scream::{AckLine, Summary, Version};
+use sojourn_cc::scream::{AckLine, Summary, Version};
 
 use crate::model::{model, run};
 

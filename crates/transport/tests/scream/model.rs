@@ -3,10 +3,8 @@
 
 use std::collections::VecDeque;
 
+use sojourn_cc::scream::{AckLine, Config, Permit, Rtp, Sender, Stream, Summary, Ticks, Version};
 use sojourn_core::Ecn;
-use sojourn_core::cc::scream::{
-    AckLine, Config, Permit, Rtp, Sender, Stream, Summary, Ticks, Version,
-};
 
 use crate::receiver::{Receiver, Report};
 

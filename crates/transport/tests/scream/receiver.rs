@@ -1,6 +1,6 @@
 //! The receiver behind the model's link: its reports as bytes, read again.
 
-use sojourn_core::cc::scream::{Metric, Ticks, Version};
+use sojourn_cc::scream::{Metric, Ticks, Version};
 use sojourn_core::wire::ccfb::{Counting, Report as Bytes};
 use sojourn_core::wire::rtp::{Header, PAYLOAD_TYPE, TOOL_SSRC};
 use sojourn_core::{Ecn, Time};

@@ -1,6 +1,6 @@
 //! Numbers that the original tools gave in the models (`scream.md` 7.4), without their logs.
 
-use sojourn_core::cc::scream::Version::{self, V2024, V2024b, V2026};
+use sojourn_cc::scream::Version::{self, V2024, V2024b, V2026};
 
 use crate::golden::text;
 use crate::model::{Model, Outcome, Transmit, model, run};

@@ -1,9 +1,9 @@
 //! Version 1 in the models: there are no logs of the tool of 2020, so these are the behaviour that
 //! `scream.md` 5 and 7.3 state.
 
+use sojourn_cc::scream::Version::{Rfc8298, V2020};
+use sojourn_cc::scream::{AckLine, Config, Version};
 use sojourn_core::Ecn;
-use sojourn_core::cc::scream::Version::{Rfc8298, V2020};
-use sojourn_core::cc::scream::{AckLine, Config, Version};
 
 use crate::model::{Model, Outcome, model, run};
 

@@ -1,6 +1,6 @@
 //! ECN feedback from mark to reduction.
 
-use sojourn_core::cc::Feedback;
+use sojourn_cc::Feedback;
 use sojourn_core::{Ecn, Rate, Rng};
 use sojourn_transport::tcp::{Config, SceFeedback};
 

@@ -1,8 +1,8 @@
 //! ECN's negotiation through middleboxes that spoil it (cc.md 2.2, 2.4): no deadlock, and what the ends
 //! fall back to.
 
+use sojourn_cc::Feedback;
 use sojourn_core::Ecn;
-use sojourn_core::cc::Feedback;
 
 use crate::pipe::{Passing, Pipe, at_ms, config, ms};
 

@@ -1,7 +1,7 @@
 //! Super-packets and merged segments between two ends (cc.md 1.9, 1.10).
 
+use sojourn_cc::Feedback;
 use sojourn_core::Dur;
-use sojourn_core::cc::Feedback;
 use sojourn_transport::Endpoint;
 use sojourn_transport::tcp::Config;
 

@@ -1,6 +1,6 @@
 //! Departure times.
 
-use sojourn_core::cc::Feedback;
+use sojourn_cc::Feedback;
 use sojourn_core::{Rate, Time};
 use sojourn_transport::tcp::{Config, Era};
 

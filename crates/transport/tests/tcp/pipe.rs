@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use sojourn_core::cc::{self, Feedback, State};
+use sojourn_cc::{self as cc, Feedback, State};
 use sojourn_core::{Dur, Ecn, Probe, Rate, Time};
 use sojourn_transport::tcp::{Config, Receiver, Segment, Sender};
 use sojourn_transport::{Body, Endpoint, Transmit};

@@ -2,7 +2,7 @@
 //! and both windows at every step.
 
 use proptest::prelude::*;
-use sojourn_core::cc::{self, Feedback};
+use sojourn_cc::{self as cc, Feedback};
 use sojourn_core::{Dur, Ecn, Rate, Rng};
 use sojourn_transport::tcp::{Config, Era};
 

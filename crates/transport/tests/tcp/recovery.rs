@@ -1,6 +1,6 @@
 //! Loss: what it costs, how it is found, and what the repair sends.
 
-use sojourn_core::cc::{self, Feedback};
+use sojourn_cc::{self as cc, Feedback};
 use sojourn_core::{Dur, Ecn, Rate, Time};
 use sojourn_transport::tcp::{Config, Flags, Kernel, SackBlocks, Segment, Sender};
 use sojourn_transport::{Body, Endpoint};

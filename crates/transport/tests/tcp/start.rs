@@ -1,6 +1,6 @@
 //! Opening, slow start, acknowledgement policy, windows and closing.
 
-use sojourn_core::cc::Feedback;
+use sojourn_cc::Feedback;
 use sojourn_core::{Ecn, Time};
 use sojourn_transport::Endpoint;
 use sojourn_transport::tcp::Config;

@@ -1,7 +1,7 @@
 //! The retransmission timeout and the tail-loss probe, to the millisecond.
 
+use sojourn_cc::{Feedback, State};
 use sojourn_core::Time;
-use sojourn_core::cc::{Feedback, State};
 use sojourn_transport::tcp::Config;
 
 use crate::pipe::{Fate, Pipe, at_ms, config, ms};

@@ -1,6 +1,6 @@
 //! Reductions that prove spurious are taken back; those that do not, stand.
 
-use sojourn_core::cc::{Feedback, State, Window};
+use sojourn_cc::{Feedback, State, Window};
 use sojourn_core::{Dur, Rate};
 use sojourn_transport::tcp::{Config, Kernel};
 

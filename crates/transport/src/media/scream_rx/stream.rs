@@ -1,7 +1,7 @@
 //! One stream's arrivals: what is known of the last numbers, and which of them a report covers.
 
+use sojourn_cc::scream::{Metric, Ticks};
 use sojourn_core::Ecn;
-use sojourn_core::cc::scream::{Metric, Ticks};
 use sojourn_core::wire::ccfb::Writer;
 
 use super::{Params, Rules};

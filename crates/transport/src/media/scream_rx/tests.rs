@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use sojourn_core::cc::scream::Metric;
+use sojourn_cc::scream::Metric;
 use sojourn_core::wire::ccfb::{Counting, Report};
 
 use super::*;

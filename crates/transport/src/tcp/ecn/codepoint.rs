@@ -1,7 +1,7 @@
 //! Which packets are ECN-capable.
 
+use sojourn_cc::{Feedback, Needs};
 use sojourn_core::Ecn;
-use sojourn_core::cc::{Feedback, Needs};
 
 /// What a packet is to ECN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! What the ends agree on in the handshake (RFC 3168 6.1.1, RFC 9768 3.1).
 
+use sojourn_cc::Feedback;
 use sojourn_core::Ecn;
-use sojourn_core::cc::Feedback;
 
 use crate::tcp::segment::{AE, CWR, ECE};
 

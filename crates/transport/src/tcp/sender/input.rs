@@ -1,7 +1,7 @@
 //! What an acknowledgement does: scoreboard, ECN, RTT, then recovery and the controller, in the order
 //! of Linux's `tcp_ack`.
 
-use sojourn_core::cc::{AckEvent, Feedback, Signal, State};
+use sojourn_cc::{AckEvent, Feedback, Signal, State};
 use sojourn_core::{Dur, Time};
 
 use super::Sender;

@@ -1,7 +1,7 @@
 //! What leaves, and when: pacing, TSO bursts, retransmissions, probes, window validation
 //! (Linux 5.4 `tcp_write_xmit` and companions).
 
-use sojourn_core::cc::{Feedback, Sent, State};
+use sojourn_cc::{Feedback, Sent, State};
 use sojourn_core::{Dur, Ecn, Kind, Time};
 
 use super::{Sender, Timer};

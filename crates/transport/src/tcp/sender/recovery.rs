@@ -1,7 +1,7 @@
 //! The congestion state machine (Linux 5.4 `tcp_fastretrans_alert` with RACK), reductions, and the
 //! step that lets the controller act.
 
-use sojourn_core::cc::{Ack, Path, RateSample, Signal, State, StateChange, Window};
+use sojourn_cc::{Ack, Path, RateSample, Signal, State, StateChange, Window};
 use sojourn_core::{Dur, Time};
 
 use super::input::Effects;

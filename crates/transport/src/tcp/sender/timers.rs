@@ -1,6 +1,6 @@
 //! The one timer of the output side: retransmission timeout, tail-loss probe, reordering window.
 
-use sojourn_core::cc::{State, StateChange};
+use sojourn_cc::{State, StateChange};
 use sojourn_core::{Dur, Time};
 
 use super::input::Effects;

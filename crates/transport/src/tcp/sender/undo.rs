@@ -2,8 +2,8 @@
 //! retransmission (RFC 3708), and forward RTO recovery (RFC 5682 §3, SACK). What is restored, and
 //! when, is Linux's (`tcp_try_undo_*`, `tcp_process_loss`).
 
+use sojourn_cc::State;
 use sojourn_core::Time;
-use sojourn_core::cc::State;
 
 use super::Sender;
 use super::input::{Effects, echoes_before};

@@ -1,0 +1,289 @@
+//! Prague's detector of a classic ECN AQM (Briscoe and Ahmed, arXiv 1911.00710, as in the kernel
+//! modules of 2020, 20-bit scale): RTT that varies or stands high over its minimum raises a score,
+//! and a high score asks for a classic response. Facts: `cc.md` 3.5 D, 3.13.3.
+
+use sojourn_core::probe::Probe;
+use sojourn_core::units::Dur;
+
+/// Fraction bits of the score and of alpha.
+pub(super) const BITS: u32 = 20;
+const ONE: i64 = 1 << BITS;
+
+/// Scores up to here are certainly L4S, from [`CLASSIC`] certainly classic.
+const L_STICKY: i64 = 8 * ONE;
+const CLASSIC: i64 = 9 * ONE;
+const MAX_SCORE: i64 = 17 * ONE;
+
+/// Half of lg(750 us), the mean deviation that leaves the score as it is.
+const HALF_LG_V0: i64 = 10_014_683 >> 1;
+/// Half of lg(2000 us), the queue depth from which the score rises.
+const HALF_LG_D0: i64 = 11_498_458 >> 1;
+const D0_US: u64 = 2_000;
+
+/// Filter shift while ssthresh is infinite.
+const MAX_SHIFT: u32 = 18;
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Detector {
+    /// Shift `g` of the smoothed RTT's gain; the deviation's gain is `g + 1`.
+    shift: u32,
+    /// Smoothed RTT, us << g; 0 before the first sample.
+    srtt: i64,
+    /// Mean deviation, us << (g + 1).
+    mdev: i64,
+    mdev_log: CarryLog,
+    depth_log: CarryLog,
+    /// 0 is -8 on the published scale.
+    score: i64,
+    /// Whether the path is taken for a classic one: since the score has reached [`CLASSIC`], until it is
+    /// down at [`L_STICKY`]. Between the two the response is a mixture, and the mode the last one.
+    is_classic: bool,
+    /// Changes of that.
+    flips: u32,
+}
+
+impl Detector {
+    pub(super) fn new() -> Self {
+        Self {
+            shift: MAX_SHIFT,
+            srtt: 0,
+            mdev: 1 << (MAX_SHIFT + 1),
+            mdev_log: CarryLog(741_455),
+            depth_log: CarryLog(741_455 >> 1),
+            score: 0,
+            is_classic: false,
+            flips: 0,
+        }
+    }
+
+    /// An RTT sample; `srtt` is the endpoint's, the filter's first value.
+    #[inline]
+    pub(super) fn on_rtt(&mut self, rtt: Dur, srtt: Dur) {
+        if self.srtt == 0 {
+            let first = if srtt == Dur::ZERO { rtt } else { srtt };
+            self.srtt = (first.as_micros() as i64) << self.shift;
+        }
+        let error = rtt.as_micros() as i64 - (self.srtt >> self.shift);
+        self.srtt += error;
+        self.mdev += error.abs() - (self.mdev >> (self.shift + 1));
+    }
+
+    /// Adapts the filters to the sawtooth that `ssthresh` stands for.
+    pub(super) fn on_ssthresh(&mut self, ssthresh: u32) {
+        let lg = ssthresh.max(1).ilog2();
+        let shift = (lg + lg / 2 + 1).min(MAX_SHIFT);
+        let rescale = |value: i64| {
+            if shift < self.shift {
+                value >> (self.shift - shift)
+            } else {
+                value << (shift - self.shift)
+            }
+        };
+        self.srtt = rescale(self.srtt);
+        self.mdev = rescale(self.mdev);
+        self.mdev_log.0 = rescale(self.mdev_log.0 as i64) as u64;
+        self.depth_log.0 = rescale(self.depth_log.0 as i64) as u64;
+        self.shift = shift;
+    }
+
+    /// One round: moves the score by what the filters show.
+    pub(super) fn on_round(&mut self, min_rtt: Dur) {
+        let mdev = (self.mdev >> (self.shift + 1)) as u64;
+        let mut score = self.score + self.mdev_log.half_lg(mdev, self.shift + 1) - HALF_LG_V0;
+        let depth = ((self.srtt >> self.shift) as u64).saturating_sub(min_rtt.as_micros());
+        // A shallow queue says nothing: the depth can only raise the score.
+        if depth > D0_US {
+            score += (self.depth_log.half_lg(depth, self.shift) - HALF_LG_D0).max(0);
+        }
+        self.score = score.clamp(0, MAX_SCORE);
+        let turns = if self.is_classic { self.score <= L_STICKY } else { self.score >= CLASSIC };
+        self.is_classic ^= turns;
+        self.flips += u32::from(turns);
+    }
+
+    /// The least alpha for the response to CE, in 2^-20: 0 for an L4S path, up to 0.625 (a cut by
+    /// 0.3125, about CUBIC's) for a classic one.
+    #[inline]
+    pub(super) fn alpha_floor(&self) -> u64 {
+        let classic = (self.score.min(CLASSIC) - L_STICKY).max(0) as u64;
+        classic * 5 / 8
+    }
+
+    /// The score on the published scale: L4S from -8 to 0, classic from 1 to 9.
+    fn published_score(&self) -> f64 {
+        (self.score - L_STICKY) as f64 / ONE as f64
+    }
+
+    /// The detector's series.
+    pub(super) fn probe(&self, out: &mut Probe<'_>) {
+        out.put("classic_score", "1", self.published_score());
+        out.put("classic_mdev", "ms", (self.mdev >> (self.shift + 1)) as f64 / 1000.0);
+        out.put("classic_mode", "1", f64::from(u8::from(self.is_classic)));
+        out.put("classic_flips", "1", f64::from(self.flips));
+    }
+}
+
+/// A base-2 logarithm that returns whole numbers and carries the remainder, so that the mean over
+/// rounds is exact. Between rounds it lies in `[2^bits, 2^(bits+1))`.
+#[derive(Clone, Copy, Debug)]
+struct CarryLog(u64);
+
+impl CarryLog {
+    /// Half of lg(`us`) in 2^-20.
+    fn half_lg(&mut self, us: u64, bits: u32) -> i64 {
+        let half_unit = (1_u64 << bits) >> 1;
+        let product = us * self.0 + half_unit;
+        let lg = product.max(1).ilog2().max(bits) - bits;
+        self.0 = product >> lg;
+        (i64::from(lg) << BITS) >> 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A detector whose filters show these values and do not move.
+    fn showing(mdev_us: i64, depth_us: i64) -> (Detector, Dur) {
+        let mut d = Detector::new();
+        d.srtt = (80_000 + depth_us) << d.shift;
+        d.mdev = mdev_us << (d.shift + 1);
+        (d, Dur::from_micros(80_000))
+    }
+
+    /// Rounds until the score leaves the L4S side (-8 to 0).
+    fn rounds_to_zero(mdev_us: i64, depth_us: i64) -> u32 {
+        let (mut d, min_rtt) = showing(mdev_us, depth_us);
+        (1..1000)
+            .find(|_| {
+                d.on_round(min_rtt);
+                d.score >= L_STICKY
+            })
+            .expect("score rises")
+    }
+
+    // KAT cc.md §9 #27, #28 and the table of §3.13.3: the integer logs step by halves, so two
+    // rounds of slack.
+    #[test]
+    fn rounds_to_the_transition_match_the_table() {
+        for (mdev, depth, expected) in [
+            (1000, 0, 38.6_f64),
+            (1000, 2000, 38.6),
+            (1500, 0, 16.0),
+            (1000, 8000, 6.6),
+            (750, 4000, 16.0),
+            (500, 8000, 11.3),
+            (300, 16000, 9.5),
+            (1500, 15000, 4.1),
+            (5000, 20000, 2.6),
+        ] {
+            let rounds = f64::from(rounds_to_zero(mdev, depth));
+            assert!((rounds - expected).abs() <= 2.0, "{mdev} us, {depth} us: {rounds}");
+        }
+    }
+
+    // KAT cc.md §9 #27, #28 and §3.5 D
+    #[test]
+    fn mean_step_per_round_is_half_the_log_ratios_at_every_filter_shift() {
+        for ssthresh in [20, 100, 333, u32::MAX] {
+            for (mdev, depth, step) in [
+                (1000, 0, 0.2075),
+                (1500, 0, 0.5),
+                (500, 0, -0.2925),
+                (1000, 8000, 1.2075),
+                (300, 16000, 0.839),
+            ] {
+                let (mut d, min_rtt) = showing(mdev, depth);
+                d.on_ssthresh(ssthresh);
+                let mut sum = 0;
+                for _ in 0..400 {
+                    d.score = 8 * ONE;
+                    d.on_round(min_rtt);
+                    sum += d.score - 8 * ONE;
+                }
+                let mean = sum as f64 / 400.0 / ONE as f64;
+                let error = mean - step;
+                assert!(error.abs() < 0.004, "ssthresh {ssthresh}, {mdev}, {depth} us: {mean}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_shallow_queue_never_moves_the_score() {
+        let step = |depth| {
+            let (mut d, min_rtt) = showing(3000, depth);
+            d.on_round(min_rtt);
+            d.score
+        };
+        assert_eq!(step(-5000), step(0));
+        assert_eq!(step(2000), step(0));
+        assert!(step(9000) > step(0));
+    }
+
+    #[test]
+    fn score_stays_within_its_bounds() {
+        let (mut d, min_rtt) = showing(1, 0);
+        d.on_round(min_rtt);
+        assert_eq!(d.published_score(), -8.0);
+        let (mut d, min_rtt) = showing(50_000, 100_000);
+        for _ in 0..100 {
+            d.on_round(min_rtt);
+        }
+        assert_eq!(d.published_score(), 9.0);
+    }
+
+    #[test]
+    fn the_mode_changes_where_the_response_is_wholly_of_the_other_kind() {
+        let (mut d, min_rtt) = showing(50_000, 100_000);
+        let mut round = |mdev_us: i64, depth_us: i64, score: i64| {
+            d.mdev = mdev_us << (d.shift + 1);
+            d.srtt = (80_000 + depth_us) << d.shift;
+            d.score = score;
+            d.on_round(min_rtt);
+            (d.alpha_floor() == 5 * ONE as u64 / 8, d.is_classic, d.flips)
+        };
+        // Half of lg(50 ms / 750 us) is 3.03, that of the depth 2.8; steps are whole halves.
+        assert_eq!(round(50_000, 100_000, L_STICKY - 6 * ONE), (false, false, 0));
+        assert_eq!(round(50_000, 100_000, L_STICKY), (true, true, 1));
+        // A calm path lowers it by more than one, but between the two modes the last one holds.
+        assert_eq!(round(750, 0, L_STICKY + ONE / 2), (false, true, 1));
+        assert_eq!(round(1, 0, L_STICKY), (false, false, 2));
+        assert_eq!(round(750, 0, L_STICKY + ONE / 2), (false, false, 2));
+    }
+
+    // KAT cc.md §3.13.3
+    #[test]
+    fn filter_shift_follows_one_and_a_half_logs_of_ssthresh_and_keeps_the_values() {
+        let (mut d, _) = showing(3000, 0);
+        for (ssthresh, shift) in [(100, 10), (333, 13), (20, 7), (0x7fff_ffff, 18)] {
+            d.on_ssthresh(ssthresh);
+            assert_eq!(d.shift, shift, "ssthresh {ssthresh}");
+            assert_eq!(d.srtt >> d.shift, 80_000);
+            assert_eq!(d.mdev >> (d.shift + 1), 3000);
+        }
+    }
+
+    #[test]
+    fn filters_converge_to_the_mean_and_the_mean_deviation() {
+        let mut d = Detector::new();
+        d.on_rtt(Dur::from_millis(20), Dur::from_millis(20));
+        d.on_ssthresh(20);
+        for n in 0..20_000 {
+            d.on_rtt(Dur::from_micros(if n % 2 == 0 { 19_000 } else { 21_000 }), Dur::ZERO);
+        }
+        assert!(((d.srtt >> d.shift) - 20_000).abs() < 50);
+        assert!(((d.mdev >> (d.shift + 1)) - 1_000).abs() < 50);
+    }
+
+    // KAT cc.md §3.5 D
+    #[test]
+    fn alpha_floor_interpolates_over_the_transition() {
+        let mut d = Detector::new();
+        for (score, floor) in [(0, 0), (8, 0), (9, 655_360), (17, 655_360)] {
+            d.score = score * ONE;
+            assert_eq!(d.alpha_floor(), floor);
+        }
+        d.score = 8 * ONE + ONE / 2;
+        assert_eq!(d.alpha_floor(), 327_680);
+    }
+}

@@ -1,0 +1,345 @@
+//! Copa (NSDI 2018): aims at the rate 1/(delta · queuing delay), which keeps 1/delta segments per
+//! flow in the queue on average, and imitates AIMD while somebody else holds the queue full.
+//! Facts: `cc.md` 3.11.
+
+use super::{Ack, Controller, Entry, Needs, Output, Path, Window};
+use sojourn_core::grammar::{Args, GrammarError, Param};
+use sojourn_core::probe::Probe;
+use sojourn_core::units::{Dur, Rate, Time};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "copa",
+    summary: "Aims at a rate inverse to the queuing delay: two segments of queue per flow.",
+    reference: "Arun and Balakrishnan, Copa, NSDI 2018",
+    params: PARAMS,
+    build: |args| Ok(Box::new(Copa::new(Params::parse(args)?))),
+};
+
+const PARAMS: &[Param] = &[
+    Param {
+        name: "delta",
+        value: "NUMBER",
+        default: "0.5",
+        doc: "Weight of delay: the inverse is the queue per flow in segments.",
+    },
+    Param {
+        name: "competitive|nocompetitive",
+        value: "",
+        default: "competitive",
+        doc: "Compete with flows that fill the queue.",
+    },
+];
+
+#[derive(Clone, Copy, Debug)]
+struct Params {
+    delta: f64,
+    competitive: bool,
+}
+
+impl Params {
+    fn parse(args: &mut Args<'_>) -> Result<Self, GrammarError> {
+        let mut p = Self { delta: 0.5, competitive: true };
+        while let Some(key) = args.key() {
+            match key {
+                "delta" => p.delta = args.decimal(0.001..=1.0)?,
+                "competitive" => p.competitive = true,
+                "nocompetitive" => p.competitive = false,
+                _ => return Err(args.unknown()),
+            }
+        }
+        Ok(p)
+    }
+}
+
+const MIN_CWND: f64 = 2.0;
+const MIN_RTT_WINDOW: Dur = Dur::from_secs(10);
+/// Round trips of which the largest RTT tells how full the queue gets.
+const MAX_RTT_ROUNDS: u64 = 4;
+/// Share of that swing below which the queue counts as empty.
+const NEARLY_EMPTY: f64 = 0.1;
+/// Round trips without an empty queue until Copa competes.
+const COMPETE_ROUNDS: u64 = 5;
+/// Round trips in one direction before the velocity doubles.
+const STEADY_ROUNDS: u32 = 3;
+/// Keeps the velocity, which doubles per round trip, finite.
+const MAX_VELOCITY: f64 = 65_536.0;
+
+/// Least and largest value of between half a window and a window of time.
+#[derive(Clone, Copy, Debug)]
+struct Extremes {
+    began: Time,
+    now: (Dur, Dur),
+    before: (Dur, Dur),
+}
+
+impl Extremes {
+    const NONE: (Dur, Dur) = (Dur::MAX, Dur::ZERO);
+
+    const fn new() -> Self {
+        Self { began: Time::ZERO, now: Self::NONE, before: Self::NONE }
+    }
+
+    fn update(&mut self, now: Time, window: Dur, value: Dur) {
+        if now.since(self.began) >= window / 2 {
+            let fresh = now.since(self.began) < window;
+            self.before = if fresh { self.now } else { Self::NONE };
+            self.now = Self::NONE;
+            self.began = now;
+        }
+        self.now = (self.now.0.min(value), self.now.1.max(value));
+    }
+
+    fn least(&self) -> Dur {
+        self.now.0.min(self.before.0)
+    }
+
+    fn most(&self) -> Dur {
+        self.now.1.max(self.before.1)
+    }
+}
+
+#[derive(Debug)]
+struct Copa {
+    params: Params,
+    /// Window in segments; the endpoint has the whole part.
+    cwnd: f64,
+    slow_start: bool,
+    velocity: f64,
+    /// Direction of the last round trip, and how many round trips it has lasted.
+    up: bool,
+    steady: u32,
+    round_end: u64,
+    round_cwnd: f64,
+    standing: Extremes,
+    min_rtt: Extremes,
+    max_rtt: Extremes,
+    /// When the queue was last nearly empty.
+    emptied: Time,
+    /// 1/delta in competition.
+    weight: f64,
+    competing: bool,
+    lost_in_round: bool,
+    pacing: Rate,
+}
+
+impl Copa {
+    fn new(params: Params) -> Self {
+        Self {
+            params,
+            cwnd: MIN_CWND,
+            slow_start: true,
+            velocity: 1.0,
+            up: true,
+            steady: 0,
+            round_end: 0,
+            round_cwnd: MIN_CWND,
+            standing: Extremes::new(),
+            min_rtt: Extremes::new(),
+            max_rtt: Extremes::new(),
+            emptied: Time::ZERO,
+            weight: 1.0 / params.delta,
+            competing: false,
+            lost_in_round: false,
+            pacing: Rate(u64::MAX),
+        }
+    }
+
+    fn queuing_delay(&self) -> Dur {
+        self.standing.least().saturating_sub(self.min_rtt.least())
+    }
+
+    fn measure(&mut self, now: Time, rtt: Dur, srtt: Dur) {
+        self.standing.update(now, srtt / 2, rtt);
+        self.min_rtt.update(now, MIN_RTT_WINDOW, rtt);
+        self.max_rtt.update(now, srtt * MAX_RTT_ROUNDS, rtt);
+        let swing = self.max_rtt.most().saturating_sub(self.min_rtt.least());
+        let empty = swing.as_secs_f64() * NEARLY_EMPTY;
+        if self.queuing_delay().as_secs_f64() <= empty {
+            self.emptied = now;
+        }
+        let full = now.since(self.emptied) > srtt * COMPETE_ROUNDS;
+        let competing = self.params.competitive && !self.slow_start && full;
+        if competing != self.competing {
+            self.competing = competing;
+            self.weight = 1.0 / self.params.delta;
+        }
+    }
+
+    /// Once per round trip: velocity, and AIMD on 1/delta in competition.
+    fn end_round(&mut self, path: &Path) {
+        let up = self.cwnd > self.round_cwnd;
+        if up == self.up {
+            self.steady += 1;
+            if self.steady >= STEADY_ROUNDS {
+                self.velocity = (self.velocity * 2.0).min(MAX_VELOCITY);
+            }
+        } else {
+            self.up = up;
+            self.steady = 0;
+            self.velocity = 1.0;
+        }
+        if self.competing {
+            let least = 1.0 / self.params.delta;
+            self.weight = if self.lost_in_round { self.weight / 2.0 } else { self.weight + 1.0 };
+            self.weight = self.weight.max(least);
+        }
+        self.lost_in_round = false;
+        self.round_end = path.snd_nxt;
+        self.round_cwnd = self.cwnd;
+    }
+
+    fn steer(&mut self, ack: &Ack<'_>) {
+        let acked = f64::from(ack.delivered());
+        let standing = self.standing.least().as_secs_f64();
+        // rate = cwnd/standing <= target = weight/queuing, without the division by no queue.
+        let below = self.cwnd * self.queuing_delay().as_secs_f64() <= self.weight * standing;
+        if self.slow_start {
+            if below {
+                if ack.path.cwnd_limited || ack.path.paced {
+                    self.cwnd += acked;
+                }
+                return;
+            }
+            self.slow_start = false;
+        }
+        let step = self.velocity * acked * self.weight / self.cwnd;
+        self.cwnd += if below { step } else { -step };
+    }
+}
+
+impl Controller for Copa {
+    fn needs(&self) -> Needs {
+        Needs { owns_cwnd: true, pacing: true, ..Needs::default() }
+    }
+
+    fn on_established(&mut self, now: Time, path: &Path, win: &mut Window) {
+        self.cwnd = f64::from(win.cwnd);
+        self.round_cwnd = self.cwnd;
+        self.round_end = path.snd_nxt;
+        self.emptied = now;
+        self.pacing = path.window_rate(win.cwnd, path.mss, 200);
+    }
+
+    fn on_ack(&mut self, now: Time, ack: &Ack<'_>, win: &mut Window) {
+        let path = ack.path;
+        self.lost_in_round |= ack.lost > 0;
+        if let Some(rtt) = ack.rtt {
+            self.measure(now, rtt, path.srtt);
+        }
+        if self.standing.least() == Dur::MAX || ack.delivered() == 0 {
+            return;
+        }
+        self.steer(ack);
+        self.cwnd = self.cwnd.clamp(MIN_CWND, f64::from(win.clamp));
+        if path.snd_una >= self.round_end {
+            self.end_round(path);
+        }
+        win.cwnd = self.cwnd as u32;
+        win.ssthresh = win.cwnd; // the framework's slow start has no part in this
+        let standing = Path { srtt: self.standing.least(), ..*path };
+        self.pacing = standing.window_rate(win.cwnd, path.mss, 200);
+    }
+
+    fn ssthresh(&mut self, _now: Time, _path: &Path, win: &Window) -> u32 {
+        self.lost_in_round = true;
+        self.slow_start = false;
+        win.ssthresh
+    }
+
+    fn output(&self, _path: &Path, _win: &Window) -> Output {
+        Output { pacing_rate: Some(self.pacing), burst: Some(1), ..Output::default() }
+    }
+
+    fn describe(&self) -> String {
+        let no = if self.params.competitive { "" } else { "no" };
+        format!("copa delta {} {no}competitive", self.params.delta)
+    }
+
+    fn probe(&self, out: &mut Probe<'_>) {
+        if self.standing.least() != Dur::MAX {
+            out.put("queuing_delay", "ms", self.queuing_delay().as_millis_f64());
+        }
+        out.put("velocity", "1", self.velocity);
+        out.put("delta", "1", 1.0 / self.weight);
+        out.put("competing", "1", f64::from(u8::from(self.competing)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Dur {
+        Dur::from_millis(n)
+    }
+
+    fn path() -> Path {
+        Path { mss: 1448, srtt: ms(100), cwnd_limited: true, paced: true, ..Path::default() }
+    }
+
+    fn steady(cwnd: u32, rtt: Dur) -> (Copa, Window) {
+        let (mut copa, mut win) =
+            (Copa::new(Params { delta: 0.5, competitive: true }), Window::new(10));
+        copa.on_established(Time::ZERO, &path(), &mut win);
+        copa.min_rtt.update(Time::ZERO, MIN_RTT_WINDOW, ms(100));
+        copa.standing.update(Time::ZERO, ms(50), rtt);
+        copa.slow_start = false;
+        copa.cwnd = f64::from(cwnd);
+        copa.round_end = u64::MAX;
+        win.cwnd = cwnd;
+        (copa, win)
+    }
+
+    // KAT cc.md §3.11: 1/delta = 2 segments in the queue, W·dq/RTT = 2.
+    #[test]
+    fn window_grows_below_two_segments_of_queue_and_shrinks_above() {
+        let path = path();
+        for (rtt_us, grows) in
+            [(100_000, true), (102_000, true), (102_080, false), (110_000, false)]
+        {
+            let (mut copa, mut win) = steady(100, Dur::from_micros(rtt_us));
+            copa.up = grows;
+            let ack = Ack { acked: 1, ..Ack::new(&path) };
+            copa.on_ack(Time::ZERO, &ack, &mut win);
+            let step = if grows { 0.02 } else { -0.02 };
+            assert!((copa.cwnd - 100.0 - step).abs() < 1e-9, "{rtt_us} us: {}", copa.cwnd);
+        }
+    }
+
+    // KAT cc.md §3.11
+    #[test]
+    fn velocity_doubles_after_three_round_trips_in_one_direction() {
+        let (mut copa, _) = steady(100, ms(100));
+        let mut velocities = Vec::new();
+        for _ in 1..=6 {
+            copa.cwnd += 1.0;
+            copa.end_round(&path());
+            velocities.push(copa.velocity);
+        }
+        assert_eq!(velocities, [1.0, 1.0, 2.0, 4.0, 8.0, 16.0]);
+        copa.cwnd -= 5.0;
+        copa.end_round(&path());
+        assert_eq!(copa.velocity, 1.0);
+    }
+
+    // KAT cc.md §3.11
+    #[test]
+    fn it_competes_after_five_round_trips_without_a_nearly_empty_queue() {
+        let (mut copa, _) = steady(100, ms(100));
+        let mut modes = Vec::new();
+        for n in 1..=8_u64 {
+            // The queue swings between 30 and 50 ms: never below 10 % of 50.
+            let rtt = if n % 2 == 0 { ms(130) } else { ms(150) };
+            copa.measure(Time::ZERO + ms(100) * n, rtt, ms(100));
+            copa.end_round(&path());
+            modes.push(copa.competing);
+        }
+        assert_eq!(modes, [false, false, false, false, false, true, true, true]);
+        assert_eq!(copa.weight, 5.0, "1/delta grows by one per round trip");
+        copa.lost_in_round = true;
+        copa.end_round(&path());
+        assert_eq!(copa.weight, 2.5);
+        copa.measure(Time::ZERO + ms(900), ms(101), ms(100));
+        assert!(!copa.competing && copa.weight == 2.0);
+    }
+}

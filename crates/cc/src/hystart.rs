@@ -1,0 +1,316 @@
+//! HyStart as Linux's CUBIC runs it (Ha and Rhee 2011, not RFC 9406): leaves slow start when an
+//! ACK train spans the path's delay or when the delay rises. Facts: `cc.md` 1.11, 8 P9.
+
+use super::{Path, Window};
+use sojourn_core::units::{Dur, Time};
+
+/// RTT samples of a round before its minimum is compared.
+const MIN_SAMPLES: u8 = 8;
+
+/// Kernel generation of Linux's HyStart: units and thresholds differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Era {
+    /// Up to 5.5, so 5.3 and 5.4 too: millisecond clock, delays in eighths of a millisecond, train
+    /// threshold half of the minimum delay, rounds advance only while cwnd limits.
+    Until2020,
+    /// From 5.8 to 5.15: microseconds, train threshold the whole minimum delay if the flow is
+    /// paced, plus an allowance for ACK aggregation; rounds as before.
+    Until5_15,
+    /// From 5.16: rounds advance whatever limits.
+    #[default]
+    Newer,
+}
+
+impl Era {
+    /// `rtt` in this era's delay unit, at least 1.
+    #[inline]
+    pub(super) fn delay(self, rtt: Dur) -> u32 {
+        let us = rtt.as_micros();
+        let delay = match self {
+            Self::Until2020 => (us << 3) / 1000,
+            Self::Until5_15 | Self::Newer => us,
+        };
+        (delay as u32).max(1)
+    }
+
+    /// This era's delay unit in jiffies, rounded up.
+    #[inline]
+    pub(super) fn delay_jiffies(self, delay: u32, hz: u32) -> u32 {
+        let (ticks, per_second) = match self {
+            Self::Until2020 => (delay >> 3, 1_000),
+            Self::Until5_15 | Self::Newer => (delay, 1_000_000),
+        };
+        (u64::from(ticks) * u64::from(hz)).div_ceil(per_second) as u32
+    }
+
+    fn clock(self, now: Time) -> u64 {
+        match self {
+            Self::Until2020 => now.0 / 1_000_000,
+            Self::Until5_15 | Self::Newer => now.0 / 1_000,
+        }
+    }
+
+    /// Rise over the minimum delay that ends slow start: an eighth of it, from 4 to 16 ms.
+    fn delay_threshold(self, delay_min: u32) -> u32 {
+        let ms = match self {
+            Self::Until2020 => 8,
+            Self::Until5_15 | Self::Newer => 1_000,
+        };
+        (delay_min >> 3).clamp(4 * ms, 16 * ms)
+    }
+}
+
+/// What may be configured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Params {
+    pub(super) era: Era,
+    /// Detect by ACK train.
+    pub(super) train: bool,
+    /// Detect by delay.
+    pub(super) delay: bool,
+    /// Smallest cwnd at which it acts.
+    pub(super) low_window: u32,
+    /// Largest gap between the ACKs of one train.
+    pub(super) ack_delta: Dur,
+}
+
+/// Detection state; a round is one window of data.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hystart {
+    params: Params,
+    found: bool,
+    round_start: u64,
+    last_ack: u64,
+    end_seq: u64,
+    curr_rtt: u32,
+    samples: u8,
+}
+
+impl Hystart {
+    pub(super) fn new(params: Params) -> Self {
+        Self {
+            params,
+            found: false,
+            round_start: 0,
+            last_ack: 0,
+            end_seq: 0,
+            curr_rtt: u32::MAX,
+            samples: 0,
+        }
+    }
+
+    /// Whether it has ended a slow start since the last [`Hystart::reset`].
+    pub(super) const fn found(&self) -> bool {
+        self.found
+    }
+
+    /// Forgets that it has found the exit and starts a round.
+    pub(super) fn reset(&mut self, now: Time, snd_nxt: u64) {
+        self.found = false;
+        self.start_round(now, snd_nxt);
+    }
+
+    /// The growth step in slow start: up to 5.15 a round ends only here.
+    #[inline]
+    pub(super) fn on_growth(&mut self, now: Time, path: &Path) {
+        if self.params.era != Era::Newer && path.snd_una > self.end_seq {
+            self.start_round(now, path.snd_nxt);
+        }
+    }
+
+    /// An RTT sample in slow start, `delay` and `delay_min` in the era's unit. Sets ssthresh to
+    /// cwnd on the exit.
+    pub(super) fn on_sample(
+        &mut self,
+        now: Time,
+        delay: u32,
+        delay_min: u32,
+        path: &Path,
+        win: &mut Window,
+    ) {
+        let Params { era, train, delay: by_delay, low_window, .. } = self.params;
+        if self.found {
+            return;
+        }
+        if era == Era::Newer && path.snd_una > self.end_seq {
+            self.start_round(now, path.snd_nxt);
+        }
+        if win.cwnd < low_window {
+            return;
+        }
+        let by_train = train && self.train_is_long(now, delay_min, path, win);
+        if by_train | (by_delay && self.delay_rose(delay, delay_min)) {
+            self.found = true;
+            win.ssthresh = win.cwnd;
+        }
+    }
+
+    fn start_round(&mut self, now: Time, snd_nxt: u64) {
+        self.round_start = self.params.era.clock(now);
+        self.last_ack = self.round_start;
+        self.end_seq = snd_nxt;
+        self.curr_rtt = u32::MAX;
+        self.samples = 0;
+    }
+
+    fn train_is_long(&mut self, now: Time, delay_min: u32, path: &Path, win: &Window) -> bool {
+        let era = self.params.era;
+        let now = era.clock(now);
+        let ack_delta = era.clock(Time(self.params.ack_delta.0));
+        if now.saturating_sub(self.last_ack) > ack_delta {
+            return false;
+        }
+        self.last_ack = now;
+        let threshold = match era {
+            Era::Until2020 => delay_min >> 4,
+            Era::Until5_15 | Era::Newer => {
+                (delay_min + ack_allowance(path, win)) >> u32::from(!path.paced)
+            }
+        };
+        now.saturating_sub(self.round_start) > u64::from(threshold)
+    }
+
+    fn delay_rose(&mut self, delay: u32, delay_min: u32) -> bool {
+        let era = self.params.era;
+        // The minimum is frozen after eight samples up to 5.7, and follows the round later.
+        if era != Era::Until2020 || self.samples < MIN_SAMPLES {
+            self.curr_rtt = self.curr_rtt.min(delay);
+        }
+        if self.samples < MIN_SAMPLES {
+            self.samples += 1;
+            return false;
+        }
+        self.curr_rtt > delay_min + era.delay_threshold(delay_min)
+    }
+}
+
+/// Microseconds that four 64 KiB aggregates take at the pacing rate, at most 1 ms.
+fn ack_allowance(path: &Path, win: &Window) -> u32 {
+    const AGGREGATES: u64 = 4 * 65_536 * 1_000_000;
+    let rate = path.linux_pacing_rate(win).bytes_per_sec();
+    AGGREGATES.checked_div(rate).map_or(0, |us| us.min(1_000) as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn params(era: Era) -> Params {
+        Params { era, train: true, delay: true, low_window: 16, ack_delta: Dur::from_millis(2) }
+    }
+
+    /// Whether a round of nine samples of `delay` leaves slow start by delay.
+    fn exits(era: Era, delay_min: Dur, delay: Dur) -> bool {
+        let mut hystart = Hystart::new(Params { train: false, ..params(era) });
+        let mut win = Window::new(100);
+        let path = Path { snd_nxt: 1, ..Path::default() };
+        for n in 0..9 {
+            assert!(!hystart.found(), "decided before sample {n}");
+            hystart.on_sample(Time::ZERO, era.delay(delay), era.delay(delay_min), &path, &mut win);
+        }
+        assert_eq!(hystart.found(), win.ssthresh == 100);
+        hystart.found()
+    }
+
+    // KAT cc.md §9 #10, #11 and §1.11
+    #[test]
+    fn delay_exit_needs_an_eighth_clamped_to_4_and_16_ms() {
+        for (min_us, threshold_us) in [
+            (80_000, 90_000),
+            (10_000, 14_000),
+            (8_000, 12_000),
+            (200_000, 216_000),
+            (400_000, 416_000),
+            (500, 4_500),
+        ] {
+            let min = Dur::from_micros(min_us);
+            let above = |us: u64| Dur::from_micros(threshold_us + us);
+            assert!(!exits(Era::Newer, min, above(0)), "{min}");
+            assert!(exits(Era::Newer, min, above(1)), "{min}");
+            // The older kernels see eighths of a millisecond.
+            assert!(!exits(Era::Until2020, min, above(124)), "{min}");
+            assert!(exits(Era::Until2020, min, above(125)), "{min}");
+        }
+        let ms = |ms_10: u64| Dur::from_micros(ms_10 * 100);
+        assert!(!exits(Era::Newer, ms(800), ms(899)));
+        assert!(exits(Era::Newer, ms(800), ms(901)));
+    }
+
+    /// When the train of ACKs every millisecond ends slow start.
+    fn train_exit_ms(era: Era, paced: bool) -> u64 {
+        let mut hystart = Hystart::new(Params { delay: false, ..params(era) });
+        let mut win = Window::new(100);
+        let min = era.delay(Dur::from_millis(80));
+        // No RTT yet, so an unlimited pacing rate and no allowance for aggregation.
+        let path = Path { snd_nxt: 1, paced, ..Path::default() };
+        hystart.reset(Time::ZERO, path.snd_nxt);
+        (1..200)
+            .find(|ms| {
+                let now = Time::ZERO + Dur::from_millis(*ms);
+                hystart.on_sample(now, min, min, &path, &mut win);
+                hystart.found()
+            })
+            .expect("train ends slow start")
+    }
+
+    // KAT cc.md §1.11
+    #[test]
+    fn ack_train_exits_after_the_delay_if_paced_and_after_half_of_it_otherwise() {
+        assert_eq!(train_exit_ms(Era::Newer, true), 81);
+        assert_eq!(train_exit_ms(Era::Newer, false), 41);
+        assert_eq!(train_exit_ms(Era::Until5_15, true), 81);
+        assert_eq!(train_exit_ms(Era::Until2020, true), 41);
+    }
+
+    #[test]
+    fn only_from_5_16_does_a_round_end_while_cwnd_does_not_limit() {
+        for (era, rounds_end) in
+            [(Era::Until2020, false), (Era::Until5_15, false), (Era::Newer, true)]
+        {
+            let mut hystart = Hystart::new(Params { delay: false, ..params(era) });
+            let mut win = Window::new(100);
+            let min = era.delay(Dur::from_millis(80));
+            hystart.reset(Time::ZERO, 1);
+            // Each ACK, a millisecond after the last, ends a round that no growth step notices.
+            for ms in 1..200 {
+                let path = Path { snd_una: ms + 1, snd_nxt: ms + 1, ..Path::default() };
+                let now = Time::ZERO + Dur::from_millis(ms);
+                hystart.on_sample(now, min, min, &path, &mut win);
+            }
+            assert_eq!(hystart.found(), !rounds_end, "{era:?}");
+        }
+    }
+
+    #[test]
+    fn ack_aggregation_adds_at_most_a_millisecond_to_the_newer_train_threshold() {
+        let path =
+            Path { mss: 1448, srtt: Dur::from_millis(80), pacing_ss_ratio: 200, ..Path::default() };
+        assert_eq!(ack_allowance(&path, &Window::new(100)), 1_000);
+        let fast = Path { srtt: Dur::from_micros(100), ..path };
+        assert_eq!(ack_allowance(&fast, &Window::new(100)), 90);
+    }
+
+    #[test]
+    fn a_gap_longer_than_ack_delta_breaks_the_train_for_the_round() {
+        let mut hystart = Hystart::new(params(Era::Newer));
+        let mut win = Window::new(100);
+        let path = Path { snd_nxt: 1, ..Path::default() };
+        hystart.reset(Time::ZERO, 1);
+        for ms in [3, 4, 5, 50, 100] {
+            let now = Time::ZERO + Dur::from_millis(ms);
+            hystart.on_sample(now, 10_000, 10_000, &path, &mut win);
+        }
+        assert!(!hystart.found());
+    }
+
+    #[test]
+    fn windows_below_low_window_never_exit() {
+        let mut hystart = Hystart::new(params(Era::Newer));
+        let mut win = Window::new(15);
+        let path = Path { snd_nxt: 1, ..Path::default() };
+        for _ in 0..20 {
+            hystart.on_sample(Time::ZERO, 100_000, 10_000, &path, &mut win);
+        }
+        assert!(win.in_slow_start());
+    }
+}

@@ -1,0 +1,256 @@
+//! LEDBAT (RFC 6817): fills the link only to a fixed queuing delay, and yields to whoever queues
+//! more. Facts: `cc.md` 3.11.
+
+use super::{Ack, Controller, Entry, Needs, Output, Path, Window};
+use sojourn_core::grammar::{Args, GrammarError, Param};
+use sojourn_core::probe::Probe;
+use sojourn_core::units::{Dur, Time};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "ledbat",
+    summary: "Background transport: grows until the queue delays it by a target, then yields.",
+    reference: "RFC 6817",
+    params: PARAMS,
+    build: |args| Ok(Box::new(Ledbat::new(Params::parse(args)?))),
+};
+
+const PARAMS: &[Param] = &[
+    Param { name: "target", value: "TIME", default: "100ms", doc: "Queuing delay to aim at." },
+    Param {
+        name: "gain",
+        value: "NUMBER",
+        default: "1",
+        doc: "Segments of growth per window and round trip without a queue.",
+    },
+];
+
+#[derive(Clone, Copy, Debug)]
+struct Params {
+    target: Dur,
+    gain: f64,
+}
+
+impl Params {
+    fn parse(args: &mut Args<'_>) -> Result<Self, GrammarError> {
+        let mut p = Self { target: Dur::from_millis(100), gain: 1.0 };
+        while let Some(key) = args.key() {
+            match key {
+                "target" => p.target = target(args, Dur::from_millis(100))?,
+                "gain" => p.gain = args.decimal(0.001..=1.0)?,
+                _ => return Err(args.unknown()),
+            }
+        }
+        Ok(p)
+    }
+}
+
+/// A target delay of at most `most`: RFC 6817 wants no more than 100 ms.
+pub(super) fn target(args: &mut Args<'_>, most: Dur) -> Result<Dur, GrammarError> {
+    args.value(&format!("a time from 1ms to {most}"), |word| {
+        Dur::parse_tc(word).filter(|t| (Dur::from_millis(1)..=most).contains(t))
+    })
+}
+
+/// `INIT_CWND` and `MIN_CWND`.
+pub(super) const MIN_CWND: u32 = 2;
+/// Segments that cwnd may exceed the flight by.
+const ALLOWED_INCREASE: f64 = 1.0;
+/// Minutes of base delays.
+const BASE_HISTORY: usize = 10;
+const MINUTE: Dur = Dur::from_secs(60);
+/// Samples of which the least is the current delay.
+const CURRENT_FILTER: usize = 4;
+
+/// Queuing delay: the least of the latest samples over the least of the last ten minutes.
+// DEVIATION: RFC 6817 measures one-way delay; TCP's RTT holds the way back as well.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct QueuingDelay {
+    base: [Dur; BASE_HISTORY],
+    minute: Time,
+    current: [Dur; CURRENT_FILTER],
+    at: usize,
+}
+
+impl QueuingDelay {
+    pub(super) const fn new() -> Self {
+        Self {
+            base: [Dur::MAX; BASE_HISTORY],
+            minute: Time::ZERO,
+            current: [Dur::MAX; CURRENT_FILTER],
+            at: 0,
+        }
+    }
+
+    pub(super) fn sample(&mut self, now: Time, rtt: Dur) {
+        while now.since(self.minute) >= MINUTE {
+            self.minute += MINUTE;
+            self.base.rotate_right(1);
+            self.base[0] = rtt;
+        }
+        self.base[0] = self.base[0].min(rtt);
+        self.current[self.at] = rtt;
+        self.at = (self.at + 1) % CURRENT_FILTER;
+    }
+
+    pub(super) fn base(&self) -> Dur {
+        self.base.iter().copied().min().unwrap_or(Dur::MAX)
+    }
+
+    pub(super) fn get(&self) -> Dur {
+        let current = self.current.iter().copied().min().unwrap_or(Dur::MAX);
+        if current == Dur::MAX { Dur::ZERO } else { current.saturating_sub(self.base()) }
+    }
+}
+
+/// A window with a fraction of a segment.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Fraction(f64);
+
+impl Fraction {
+    /// The whole window.
+    pub(super) fn cwnd(self, win: &Window) -> f64 {
+        f64::from(win.cwnd.max(1)) + self.0
+    }
+
+    /// Changes cwnd by `delta` segments, within limits.
+    pub(super) fn change(&mut self, delta: f64, most: f64, win: &mut Window) {
+        let cwnd = f64::from(win.cwnd) + self.0 + delta;
+        let cwnd = cwnd.min(most).min(f64::from(win.clamp)).max(f64::from(MIN_CWND));
+        win.cwnd = cwnd as u32;
+        self.0 = cwnd - f64::from(win.cwnd);
+    }
+}
+
+#[derive(Debug)]
+struct Ledbat {
+    params: Params,
+    delay: QueuingDelay,
+    fraction: Fraction,
+}
+
+impl Ledbat {
+    fn new(params: Params) -> Self {
+        Self { params, delay: QueuingDelay::new(), fraction: Fraction::default() }
+    }
+}
+
+impl Controller for Ledbat {
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
+    fn on_established(&mut self, now: Time, _path: &Path, win: &mut Window) {
+        win.cwnd = MIN_CWND;
+        win.ssthresh = MIN_CWND; // no slow start
+        self.delay.minute = now;
+    }
+
+    fn on_ack(&mut self, now: Time, ack: &Ack<'_>, win: &mut Window) {
+        if let Some(rtt) = ack.rtt {
+            self.delay.sample(now, rtt);
+        }
+        if !ack.may_raise {
+            return;
+        }
+        let target = self.params.target.as_secs_f64();
+        let off_target = (target - self.delay.get().as_secs_f64()) / target;
+        let acked = f64::from(ack.delivered());
+        let delta = self.params.gain * off_target * acked / self.fraction.cwnd(win);
+        // DEVIATION: the bound by the flight holds unless the endpoint says that cwnd limits it; a
+        // sender that waits for whole bursts has a segment or two less in flight even then.
+        let most = if ack.path.cwnd_limited {
+            f64::INFINITY
+        } else {
+            f64::from(ack.prior_in_flight) + ALLOWED_INCREASE
+        };
+        self.fraction.change(delta, most, win);
+    }
+
+    fn ssthresh(&mut self, _now: Time, _path: &Path, win: &Window) -> u32 {
+        (win.cwnd / 2).max(MIN_CWND)
+    }
+
+    fn output(&self, _path: &Path, _win: &Window) -> Output {
+        Output::default()
+    }
+
+    fn describe(&self) -> String {
+        format!("ledbat target {} gain {}", self.params.target, self.params.gain)
+    }
+
+    fn probe(&self, out: &mut Probe<'_>) {
+        out.put("queuing_delay", "ms", self.delay.get().as_millis_f64());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Dur {
+        Dur::from_millis(n)
+    }
+
+    /// cwnd after one window of ACKs at this queuing delay.
+    fn after_a_window(cwnd: u32, queuing: u64) -> f64 {
+        let mut ledbat = Ledbat::new(Params { target: ms(100), gain: 1.0 });
+        let (path, mut win) = (Path::default(), Window::new(10));
+        ledbat.on_established(Time::ZERO, &path, &mut win);
+        ledbat.delay.sample(Time::ZERO, ms(50));
+        ledbat.delay.current = [ms(50 + queuing); CURRENT_FILTER];
+        win.cwnd = cwnd;
+        let rtt = Some(ms(50 + queuing));
+        for _ in 0..cwnd {
+            let ack = Ack {
+                acked: 1,
+                may_raise: true,
+                rtt,
+                prior_in_flight: win.cwnd,
+                ..Ack::new(&path)
+            };
+            ledbat.on_ack(Time::ZERO, &ack, &mut win);
+        }
+        f64::from(win.cwnd) + ledbat.fraction.0
+    }
+
+    // KAT cc.md §3.11
+    #[test]
+    fn a_window_moves_by_the_share_of_the_target_that_is_left() {
+        // Every ACK adds share/W, so W² grows by twice the share times the ACKs.
+        for (queuing, share) in [(0, 1.0), (50, 0.5), (100, 0.0), (150, -0.5), (300, -2.0)] {
+            let expected = f64::sqrt(100.0 * 100.0 + 2.0 * share * 100.0);
+            let cwnd = after_a_window(100, queuing);
+            assert!((cwnd - expected).abs() < 1e-3, "{queuing} ms: {cwnd}, expected {expected}");
+        }
+    }
+
+    // KAT cc.md §3.11
+    #[test]
+    fn starts_with_two_segments_and_never_exceeds_the_flight_by_more_than_one() {
+        let mut ledbat = Ledbat::new(Params { target: ms(100), gain: 1.0 });
+        let (path, mut win) = (Path::default(), Window::new(10));
+        ledbat.on_established(Time::ZERO, &path, &mut win);
+        assert_eq!((win.cwnd, win.in_slow_start()), (2, false));
+        win.cwnd = 50;
+        let ack = Ack { acked: 1, may_raise: true, prior_in_flight: 20, ..Ack::new(&path) };
+        ledbat.on_ack(Time::ZERO, &ack, &mut win);
+        assert_eq!(win.cwnd, 21);
+    }
+
+    #[test]
+    fn base_delay_is_forgotten_after_ten_minutes() {
+        let mut delay = QueuingDelay::new();
+        delay.sample(Time::ZERO, ms(20));
+        for minute in 1..=10_u64 {
+            assert_eq!(delay.base(), ms(20));
+            delay.sample(Time::ZERO + MINUTE * minute, ms(80));
+        }
+        assert_eq!((delay.base(), delay.get()), (ms(80), Dur::ZERO));
+    }
+
+    #[test]
+    fn target_is_at_most_the_standard_s() {
+        let error = super::super::build("ledbat target 101ms").err().expect("refused");
+        assert_eq!(error.0, "ledbat: `target 101ms`: expected a time from 1ms to 100ms");
+    }
+}

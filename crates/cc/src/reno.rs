@@ -1,0 +1,228 @@
+//! Reno as Linux runs it: RFC 5681 with segments counted instead of ACKs; NewReno's recovery is
+//! the endpoint's. With `abe` a mark costs less than a loss (RFC 8511). Facts: `cc.md` 2.3, 3.1, 3.13.1.
+
+use super::hystart_pp::HystartPp;
+use super::{Ack, Controller, Entry, Needs, Output, Path, Signal, Window};
+use sojourn_core::grammar::Param;
+use sojourn_core::units::Time;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "reno",
+    summary: "Halves on loss or ECN echo, grows by one segment per window.",
+    reference: "RFC 5681; Linux net/ipv4/tcp_cong.c; abe: RFC 8511; HyStart++: RFC 9406",
+    params: &[
+        Param {
+            name: "hystart",
+            value: "off|++",
+            default: "off",
+            doc: "What leaves slow start before the first loss: nothing, as in Linux, or RFC 9406.",
+        },
+        ABE,
+    ],
+    build: |args| {
+        let mut reno = Reno::default();
+        while let Some(key) = args.key() {
+            match key {
+                "hystart" => {
+                    reno.hystart = (args.choice(&["off", "++"])? == 1).then(HystartPp::new);
+                }
+                "abe" => reno.abe = true,
+                "noabe" => reno.abe = false,
+                _ => return Err(args.unknown()),
+            }
+        }
+        Ok(Box::new(reno))
+    },
+};
+
+/// Alternative Backoff with ECN, of Reno and of CUBIC.
+pub(super) const ABE: Param = Param {
+    name: "abe|noabe",
+    value: "",
+    default: "noabe",
+    doc: "Reduce less for a mark in congestion avoidance than for a loss (RFC 8511).",
+};
+
+/// Whether RFC 8511 replaces the factor of the reduction that starts now.
+pub(super) fn abe_applies(path: &Path, win: &Window) -> bool {
+    path.signal == Signal::Mark && !win.in_slow_start()
+}
+
+/// The smallest slow-start threshold, in segments.
+const MIN_SSTHRESH: u32 = 2;
+
+/// Growth step of one ACK, slow start and its remainder in congestion avoidance; nothing happens
+/// while the application or the receiver, not cwnd, is the limit.
+#[inline]
+pub(super) fn cong_avoid(ack: &Ack<'_>, win: &mut Window) {
+    if !ack.path.cwnd_limited {
+        return;
+    }
+    let mut acked = ack.delivered();
+    if win.in_slow_start() {
+        acked = win.slow_start(acked);
+        if acked == 0 {
+            return;
+        }
+    }
+    win.additive_increase(win.cwnd, acked);
+}
+
+/// Half of cwnd.
+pub(super) fn ssthresh(win: &Window) -> u32 {
+    (win.cwnd / 2).max(MIN_SSTHRESH)
+}
+
+/// Apart from HyStart++, everything Reno remembers is in [`Window`].
+#[derive(Debug, Default)]
+struct Reno {
+    hystart: Option<HystartPp>,
+    abe: bool,
+}
+
+impl Controller for Reno {
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
+    fn on_established(&mut self, _now: Time, path: &Path, _win: &mut Window) {
+        if let Some(hystart) = &mut self.hystart {
+            hystart.start(path.snd_nxt);
+        }
+    }
+
+    fn on_ack(&mut self, _now: Time, ack: &Ack<'_>, win: &mut Window) {
+        match &mut self.hystart {
+            Some(hystart) if win.in_slow_start() => {
+                let grows = ack.may_raise && ack.path.cwnd_limited;
+                let left = hystart.on_ack(ack, grows, win);
+                if left > 0 {
+                    win.additive_increase(win.cwnd, left);
+                }
+            }
+            _ if ack.may_raise => cong_avoid(ack, win),
+            _ => {}
+        }
+    }
+
+    fn ssthresh(&mut self, _now: Time, path: &Path, win: &Window) -> u32 {
+        if self.abe && abe_applies(path, win) {
+            // RFC 8511: beta_ecn of 0.8.
+            return (win.cwnd - win.cwnd.div_ceil(5)).max(MIN_SSTHRESH);
+        }
+        ssthresh(win)
+    }
+
+    fn output(&self, _path: &Path, _win: &Window) -> Output {
+        Output::default()
+    }
+
+    fn describe(&self) -> String {
+        let hystart = if self.hystart.is_some() { " hystart ++" } else { "" };
+        format!("reno{hystart}{}", if self.abe { " abe" } else { "" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limited() -> Path {
+        Path { cwnd_limited: true, ..Path::default() }
+    }
+
+    fn ack(reno: &mut Reno, win: &mut Window, path: &Path, acked: u32) {
+        reno.on_ack(Time::ZERO, &Ack { acked, may_raise: true, ..Ack::new(path) }, win);
+    }
+
+    // KAT cc.md §9 #2
+    #[test]
+    fn ssthresh_is_half_of_cwnd_rounded_down_and_at_least_two() {
+        for (cwnd, expected) in [(37, 18), (5, 2), (3, 2), (1, 2)] {
+            let ssthresh =
+                Reno::default().ssthresh(Time::ZERO, &Path::default(), &Window::new(cwnd));
+            assert_eq!(ssthresh, expected, "cwnd {cwnd}");
+        }
+    }
+
+    // KAT cc.md §9 #3
+    #[test]
+    fn a_window_of_single_acks_adds_one_segment() {
+        let mut win = Window { ssthresh: 5, ..Window::new(10) };
+        for n in 1..=10 {
+            assert_eq!(win.cwnd, 10, "before ACK {n}");
+            ack(&mut Reno::default(), &mut win, &limited(), 1);
+        }
+        assert_eq!(win.cwnd, 11);
+    }
+
+    // KAT cc.md §9 #4
+    #[test]
+    fn a_stretch_ack_adds_every_whole_window_and_carries_the_rest() {
+        let mut win = Window { ssthresh: 5, ..Window::new(10) };
+        ack(&mut Reno::default(), &mut win, &limited(), 25);
+        assert_eq!((win.cwnd, win.cwnd_cnt), (12, 5));
+    }
+
+    // KAT cc.md §9 #13
+    #[test]
+    fn slow_start_doubles_per_round_with_single_and_with_delayed_acks() {
+        for per_ack in [1, 2, 5] {
+            let mut win = Window::new(10);
+            for expected in [10, 20, 40, 80, 160] {
+                assert_eq!(win.cwnd, expected, "{per_ack} segments per ACK");
+                for _ in 0..expected / per_ack {
+                    ack(&mut Reno::default(), &mut win, &limited(), per_ack);
+                }
+            }
+        }
+    }
+
+    // KAT cc.md §3.1
+    #[test]
+    fn slow_start_stops_at_ssthresh_and_the_rest_counts_for_congestion_avoidance() {
+        let mut win = Window { ssthresh: 12, ..Window::new(10) };
+        ack(&mut Reno::default(), &mut win, &limited(), 5);
+        assert_eq!((win.cwnd, win.cwnd_cnt), (12, 3));
+    }
+
+    #[test]
+    fn growth_needs_a_full_window_and_the_framework_s_leave() {
+        let mut win = Window::new(10);
+        ack(&mut Reno::default(), &mut win, &Path::default(), 10);
+        let path = limited();
+        Reno::default().on_ack(Time::ZERO, &Ack { acked: 10, ..Ack::new(&path) }, &mut win);
+        assert_eq!(win, Window::new(10));
+    }
+
+    #[test]
+    fn undo_returns_to_the_window_before_the_reduction() {
+        assert_eq!(Reno::default().undo_cwnd(&Window { prior_cwnd: 80, ..Window::new(40) }), 80);
+        assert_eq!(Reno::default().undo_cwnd(&Window { prior_cwnd: 80, ..Window::new(90) }), 90);
+    }
+
+    // KAT cc.md §9 #43
+    #[test]
+    fn abe_keeps_eight_tenths_after_a_mark_in_congestion_avoidance_only() {
+        let mark = Path { signal: Signal::Mark, ..limited() };
+        let mut abe = Reno { abe: true, ..Reno::default() };
+        for (cwnd, expected) in [(100, 80), (101, 80), (37, 29), (10, 8), (3, 2), (2, 2)] {
+            let avoiding = Window { ssthresh: 2, ..Window::new(cwnd) };
+            let half = (cwnd / 2).max(2);
+            assert_eq!(abe.ssthresh(Time::ZERO, &mark, &avoiding), expected, "cwnd {cwnd}");
+            assert_eq!(abe.ssthresh(Time::ZERO, &limited(), &avoiding), half, "a loss");
+            assert_eq!(abe.ssthresh(Time::ZERO, &mark, &Window::new(cwnd)), half, "slow start");
+            assert_eq!(Reno::default().ssthresh(Time::ZERO, &mark, &avoiding), half, "without abe");
+        }
+    }
+
+    #[test]
+    fn takes_hystart_plus_plus_and_abe_and_nothing_else() {
+        let error = super::super::build("reno fast").err().expect("refused");
+        assert_eq!(error.0, "reno: unknown parameter `fast`; valid: hystart, abe, noabe");
+        for text in ["reno", "reno abe", "reno hystart ++", "reno hystart ++ abe"] {
+            assert_eq!(super::super::build(text).expect("valid").describe(), text);
+        }
+        assert!(super::super::build("reno hystart linux").is_err());
+    }
+}

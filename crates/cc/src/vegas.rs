@@ -1,0 +1,248 @@
+//! TCP Vegas as Linux runs it: counts the segments that the flow itself keeps in the queue and
+//! moves by one segment per round trip to keep them between alpha and beta. Facts: `cc.md` 3.11;
+//! Brakmo and Peterson 1995.
+
+use super::{Ack, Controller, Entry, Needs, Output, Path, State, StateChange, Window, reno};
+use sojourn_core::grammar::{Args, GrammarError, Param};
+use sojourn_core::probe::Probe;
+use sojourn_core::units::{Dur, Time};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "vegas",
+    summary: "Keeps two to four segments of its own in the queue.",
+    reference: "Brakmo and Peterson 1995; Linux net/ipv4/tcp_vegas.c",
+    params: PARAMS,
+    build: |args| Ok(Box::new(Vegas::new(Params::parse(args)?))),
+};
+
+const PARAMS: &[Param] = &[
+    Param {
+        name: "alpha",
+        value: "SEGMENTS",
+        default: "2",
+        doc: "Grows with fewer segments in the queue.",
+    },
+    Param {
+        name: "beta",
+        value: "SEGMENTS",
+        default: "4",
+        doc: "Shrinks with more segments in the queue.",
+    },
+    Param {
+        name: "gamma",
+        value: "SEGMENTS",
+        default: "1",
+        doc: "Leaves slow start with more segments in the queue.",
+    },
+];
+
+#[derive(Clone, Copy, Debug)]
+struct Params {
+    alpha: u32,
+    beta: u32,
+    gamma: u32,
+}
+
+impl Params {
+    fn parse(args: &mut Args<'_>) -> Result<Self, GrammarError> {
+        let mut p = Self { alpha: 2, beta: 4, gamma: 1 };
+        while let Some(key) = args.key() {
+            match key {
+                "alpha" => p.alpha = args.number(0..=10_000)? as u32,
+                "beta" => p.beta = args.number(0..=10_000)? as u32,
+                "gamma" => p.gamma = args.number(0..=10_000)? as u32,
+                _ => return Err(args.unknown()),
+            }
+        }
+        if p.alpha > p.beta {
+            return Err(args.invalid("alpha is more than beta"));
+        }
+        Ok(p)
+    }
+}
+
+const MIN_CWND: u32 = 2;
+/// Fewer samples in a round trip may all be of delayed ACKs.
+const MIN_SAMPLES: u32 = 3;
+
+#[derive(Debug)]
+struct Vegas {
+    params: Params,
+    /// Off while the endpoint repairs losses; Reno then.
+    on: bool,
+    base_rtt: Dur,
+    /// Least RTT and number of samples of the running round trip.
+    min_rtt: Dur,
+    samples: u32,
+    /// The running round trip ends when this byte is acknowledged.
+    round_end: u64,
+    snd_nxt: u64,
+    queued: u32,
+}
+
+impl Vegas {
+    fn new(params: Params) -> Self {
+        Self {
+            params,
+            on: false,
+            base_rtt: Dur::MAX,
+            min_rtt: Dur::MAX,
+            samples: 0,
+            round_end: 0,
+            snd_nxt: 0,
+            queued: 0,
+        }
+    }
+
+    fn enable(&mut self, snd_nxt: u64) {
+        self.on = true;
+        self.round_end = snd_nxt;
+        self.forget_round();
+    }
+
+    fn forget_round(&mut self) {
+        self.samples = 0;
+        self.min_rtt = Dur::MAX;
+    }
+
+    /// Once per round trip: compares what is in flight with what the empty path would hold.
+    fn compare(&mut self, acked: u32, win: &mut Window) {
+        let (rtt, base) = (u128::from(self.min_rtt.0), u128::from(self.base_rtt.0));
+        let cwnd = u128::from(win.cwnd);
+        let target = (cwnd * base / rtt) as u32;
+        self.queued = (cwnd * (rtt - base) / base).min(u128::from(u32::MAX)) as u32;
+        if win.in_slow_start() {
+            if self.queued > self.params.gamma {
+                win.cwnd = win.cwnd.min(target + 1);
+                win.ssthresh = win.ssthresh.min(win.cwnd);
+            } else {
+                win.slow_start(acked);
+            }
+        } else if self.queued > self.params.beta {
+            win.cwnd -= 1;
+            win.ssthresh = win.ssthresh.min(win.cwnd);
+        } else if self.queued < self.params.alpha {
+            win.cwnd += 1;
+        }
+        win.cwnd = win.cwnd.max(MIN_CWND).min(win.clamp);
+        win.ssthresh = win.ssthresh.max((win.cwnd >> 1) + (win.cwnd >> 2));
+    }
+}
+
+impl Controller for Vegas {
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
+    fn on_established(&mut self, _now: Time, path: &Path, _win: &mut Window) {
+        self.snd_nxt = path.snd_nxt;
+        self.enable(path.snd_nxt);
+    }
+
+    fn on_ack(&mut self, _now: Time, ack: &Ack<'_>, win: &mut Window) {
+        self.snd_nxt = ack.path.snd_nxt;
+        if let Some(rtt) = ack.rtt {
+            let rtt = rtt + Dur::from_micros(1); // never zero
+            self.base_rtt = self.base_rtt.min(rtt);
+            self.min_rtt = self.min_rtt.min(rtt);
+            self.samples += 1;
+        }
+        if !ack.may_raise {
+            return;
+        }
+        if !self.on {
+            reno::cong_avoid(ack, win);
+        } else if ack.path.snd_una > self.round_end {
+            self.round_end = ack.path.snd_nxt;
+            if self.samples < MIN_SAMPLES {
+                reno::cong_avoid(ack, win);
+            } else {
+                self.compare(ack.delivered(), win);
+            }
+            self.forget_round();
+        } else if win.in_slow_start() {
+            win.slow_start(ack.delivered());
+        }
+    }
+
+    fn ssthresh(&mut self, _now: Time, _path: &Path, win: &Window) -> u32 {
+        reno::ssthresh(win)
+    }
+
+    fn on_state(&mut self, _now: Time, change: StateChange, path: &Path, _win: &mut Window) {
+        if change.to == State::Open {
+            self.enable(path.snd_nxt);
+        } else {
+            self.on = false;
+        }
+    }
+
+    fn on_restart(&mut self, _now: Time, _idle: Dur, _win: &mut Window) {
+        self.base_rtt = Dur::MAX; // the path may be another one
+        self.enable(self.snd_nxt);
+    }
+
+    fn output(&self, _path: &Path, _win: &Window) -> Output {
+        Output::default()
+    }
+
+    fn describe(&self) -> String {
+        let Params { alpha, beta, gamma } = self.params;
+        format!("vegas alpha {alpha} beta {beta} gamma {gamma}")
+    }
+
+    fn probe(&self, out: &mut Probe<'_>) {
+        if self.base_rtt != Dur::MAX {
+            out.put("base_rtt", "ms", self.base_rtt.as_millis_f64());
+        }
+        out.put("queued", "segments", f64::from(self.queued));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One round trip of three ACKs with this RTT after a base RTT of 100 ms; cwnd before and after.
+    fn round(win: Window, rtt_ms: f64) -> Window {
+        let mut win = win;
+        let mut vegas = Vegas::new(Params { alpha: 2, beta: 4, gamma: 1 });
+        vegas.base_rtt = Dur::from_millis(100);
+        let mut path = Path { snd_nxt: 100, ..Path::default() };
+        vegas.on_established(Time::ZERO, &path, &mut win);
+        for una in [10, 20, 101] {
+            path.snd_una = una;
+            let rtt = Some(Dur((rtt_ms * 1e6) as u64 - 1000));
+            let ack = Ack { acked: 1, may_raise: true, rtt, ..Ack::new(&path) };
+            vegas.on_ack(Time::ZERO, &ack, &mut win);
+        }
+        win
+    }
+
+    // KAT cc.md §9 #51
+    #[test]
+    fn two_to_four_segments_in_the_queue_are_left_alone() {
+        let steady = Window { ssthresh: 10, ..Window::new(100) };
+        for (queued, cwnd) in
+            [(0.5, 101), (1.9, 101), (2.0, 100), (4.9, 100), (5.0, 99), (30.0, 99)]
+        {
+            assert_eq!(round(steady, 100.0 + queued + 1e-3).cwnd, cwnd, "{queued} segments");
+        }
+    }
+
+    // KAT cc.md §3.11
+    #[test]
+    fn slow_start_ends_with_more_than_one_segment_in_the_queue() {
+        let start = Window::new(100);
+        assert_eq!(round(start, 101.0).cwnd, 103, "grows by what is acknowledged");
+        let left = round(start, 125.0);
+        // Before the last of three ACKs it has grown to 102: 81 fit the path.
+        assert_eq!((left.cwnd, left.in_slow_start()), (82, false));
+    }
+
+    #[test]
+    fn alpha_must_not_exceed_beta() {
+        let error = super::super::build("vegas alpha 5").err().expect("refused");
+        assert_eq!(error.0, "vegas: alpha is more than beta");
+    }
+}

@@ -1,0 +1,229 @@
+//! `brickwall`: fixed thresholds of the delay, the plainest of markers. scim's experimental queues.
+
+use super::plain_queue::PlainQueue;
+use super::tally::LIMIT;
+use super::{Backlog, Entry, Kernel, Log, Qdisc, Reason, Stats};
+use sojourn_core::grammar::{Args, GrammarError, Param};
+use sojourn_core::packet::Packet;
+use sojourn_core::probe::Probe;
+use sojourn_core::units::{Dur, Time};
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "brickwall",
+    summary: "Marks SCE, marks CE and drops beyond three fixed delays",
+    reference: "scim, SCE team",
+    kernel: Kernel::Nowhere,
+    params: &[
+        LIMIT,
+        Param {
+            name: "sce-threshold",
+            value: "TIME",
+            default: "5ms",
+            doc: "Delay beyond which every packet is marked SCE.",
+        },
+        Param {
+            name: "ecn-threshold",
+            value: "TIME",
+            default: "25ms",
+            doc: "Delay beyond which every packet is marked CE, or dropped if it is not capable.",
+        },
+        Param {
+            name: "drop-threshold",
+            value: "TIME",
+            default: "125ms",
+            doc: "Delay beyond which every packet but the last is dropped.",
+        },
+        Param {
+            name: "no-sce|no-ecn|no-drop",
+            value: "",
+            default: "all on",
+            doc: "Thresholds that there are not.",
+        },
+    ],
+    build: |args, _| Ok(Box::new(Brickwall::parse(args)?)),
+};
+
+#[derive(Clone, Copy, Debug)]
+struct Settings {
+    limit: Option<u32>,
+    sce: Option<Dur>,
+    ecn: Option<Dur>,
+    drop: Option<Dur>,
+}
+
+impl Settings {
+    fn read(mut self, args: &mut Args<'_>) -> Result<Self, GrammarError> {
+        while let Some(key) = args.key() {
+            match key {
+                "limit" => self.limit = Some(args.number(1..=u64::from(u32::MAX))? as u32),
+                "sce-threshold" => self.sce = Some(args.time()?),
+                "ecn-threshold" => self.ecn = Some(args.time()?),
+                "drop-threshold" => self.drop = Some(args.time()?),
+                "no-sce" => self.sce = None,
+                "no-ecn" => self.ecn = None,
+                "no-drop" => self.drop = None,
+                _ => return Err(args.unknown()),
+            }
+        }
+        Ok(self)
+    }
+}
+
+/// A FIFO with three thresholds.
+#[derive(Debug)]
+pub struct Brickwall {
+    settings: Settings,
+    queue: PlainQueue,
+    /// Sojourn of the packet that left last.
+    delay: Dur,
+    sce_marks: u64,
+    ce_marks: u64,
+}
+
+impl Brickwall {
+    fn parse(args: &mut Args<'_>) -> Result<Self, GrammarError> {
+        let [sce, ecn, drop] = [5, 25, 125].map(|ms| Some(Dur::from_millis(ms)));
+        let settings = Settings { limit: None, sce, ecn, drop }.read(args)?;
+        let queue = PlainQueue { limit: settings.limit, ..PlainQueue::default() };
+        Ok(Self { settings, queue, delay: Dur::ZERO, sce_marks: 0, ce_marks: 0 })
+    }
+}
+
+impl Qdisc for Brickwall {
+    #[inline]
+    fn enqueue(&mut self, now: Time, pkt: Packet, log: &mut Log) {
+        self.queue.push(now, pkt, log);
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
+        loop {
+            let mut pkt = self.queue.pop()?;
+            self.delay = now.since(pkt.stamp);
+            let is_beyond = |wall: Option<Dur>| wall.is_some_and(|wall| self.delay > wall);
+            let is_last = self.queue.packets.is_empty();
+            if is_beyond(self.settings.drop) && !is_last {
+                log.drop(&pkt, Reason::Overload);
+                continue;
+            }
+            if is_beyond(self.settings.ecn) {
+                let marked = log.set_ce(&mut pkt, Reason::CeThreshold);
+                self.ce_marks += u64::from(marked);
+                if !marked && !is_last {
+                    log.drop(&pkt, Reason::CeThreshold);
+                    continue;
+                }
+            } else if is_beyond(self.settings.sce) && log.set_sce(&mut pkt, Reason::Sce) {
+                self.sce_marks += 1;
+            }
+            return Some(pkt);
+        }
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.queue.backlog
+    }
+
+    fn change(
+        &mut self,
+        _now: Time,
+        args: &mut Args<'_>,
+        _log: &mut Log,
+    ) -> Result<(), GrammarError> {
+        self.settings = self.settings.read(args)?;
+        self.queue.limit = self.settings.limit;
+        Ok(())
+    }
+
+    fn describe(&self) -> String {
+        let Settings { sce, ecn, drop, .. } = self.settings;
+        let walls = [("sce", sce), ("ecn", ecn), ("drop", drop)].map(|(name, wall)| {
+            wall.map_or_else(|| format!("no-{name}"), |wall| format!("{name}-threshold {wall}"))
+        });
+        format!("brickwall {}{}", self.queue.describe(), walls.join(" "))
+    }
+
+    fn stats(&self, out: &mut Stats) {
+        out.put("sce_marks", self.sce_marks as f64);
+        out.put("ce_marks", self.ce_marks as f64);
+    }
+
+    fn probe(&self, out: &mut Probe<'_>) {
+        out.put("delay", "ms", self.delay.as_millis_f64());
+    }
+
+    fn purge(&mut self, log: &mut Log) {
+        self.queue.purge(log);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Event;
+    use super::*;
+    use crate::qdiscs::change;
+    use sojourn_core::ecn::Ecn;
+
+    fn make(words: &str) -> Brickwall {
+        Brickwall::parse(&mut Args::new(ENTRY.name, ENTRY.params, words)).unwrap()
+    }
+
+    /// The codepoint of the first of two packets that leave after `delay`; none if it is dropped.
+    fn outcome(words: &str, delay: Dur, ecn: Ecn) -> Option<Ecn> {
+        let (mut q, mut log) = (make(words), Log::default());
+        for id in 0..2 {
+            let pkt = Packet { id, len: 1514, tos: ecn as u8, ..Packet::default() };
+            q.enqueue(Time::ZERO, pkt, &mut log);
+        }
+        let first = q.dequeue(Time::ZERO + delay, &mut log).unwrap();
+        (first.id == 0).then(|| first.ecn())
+    }
+
+    // aqm.md 12.5
+    #[test]
+    fn every_packet_beyond_a_threshold_is_marked_or_dropped() {
+        for (us, ect0, ect1, not_ect) in [
+            (5_000, Some(Ecn::Ect0), Some(Ecn::Ect1), Some(Ecn::NotEct)),
+            (5_001, Some(Ecn::Ect1), Some(Ecn::Ect1), Some(Ecn::NotEct)),
+            (25_000, Some(Ecn::Ect1), Some(Ecn::Ect1), Some(Ecn::NotEct)),
+            (25_001, Some(Ecn::Ce), Some(Ecn::Ce), None),
+            (125_000, Some(Ecn::Ce), Some(Ecn::Ce), None),
+            (125_001, None, None, None),
+        ] {
+            let delay = Dur::from_micros(us);
+            let got = [Ecn::Ect0, Ecn::Ect1, Ecn::NotEct].map(|ecn| outcome("", delay, ecn));
+            assert_eq!(got, [ect0, ect1, not_ect], "{us} us");
+        }
+    }
+
+    #[test]
+    fn thresholds_can_be_moved_and_taken_away() {
+        let late = Dur::from_secs(1);
+        assert_eq!(outcome("no-drop", late, Ecn::Ect0), Some(Ecn::Ce));
+        assert_eq!(outcome("no-drop no-ecn", late, Ecn::Ect0), Some(Ecn::Ect1));
+        assert_eq!(outcome("no-drop no-ecn no-sce", late, Ecn::Ect0), Some(Ecn::Ect0));
+        let mut q = make("limit 9");
+        change(&mut q, Time::ZERO, "brickwall ecn-threshold 3ms no-sce", &mut Log::default())
+            .unwrap();
+        let expected = "brickwall limit 9p no-sce ecn-threshold 3ms drop-threshold 125ms";
+        assert_eq!(q.describe(), expected);
+    }
+
+    #[test]
+    fn last_packet_is_never_dropped() {
+        let (mut q, mut log) = (make(""), Log::default());
+        for id in 0..5 {
+            q.enqueue(Time::ZERO, Packet { id, len: 1514, ..Packet::default() }, &mut log);
+        }
+        assert_eq!(q.dequeue(Time(1 << 40), &mut log).unwrap().id, 4);
+        let drops: Vec<Reason> = log
+            .drain()
+            .map(|event| match event {
+                Event::Drop(_, reason) => reason,
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(drops, [Reason::Overload; 4]);
+    }
+}

@@ -1,0 +1,90 @@
+//! The ACK filter: a new acknowledgement makes older ones in its queue superfluous.
+
+use std::collections::VecDeque;
+
+use super::flows::Queued;
+use super::version::Version;
+use sojourn_core::packet::{Kind, Packet};
+
+/// How many acknowledgements may go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum AckFilter {
+    #[default]
+    Off,
+    /// The older of two that are superfluous.
+    On,
+    /// Also a single one directly before the new one.
+    Aggressive,
+}
+
+impl AckFilter {
+    /// tc's words, in the order of the variants.
+    pub(super) const WORDS: [&'static str; 3] =
+        ["no-ack-filter", "ack-filter", "ack-filter-aggressive"];
+
+    pub(super) fn from_word(word: &str) -> Option<Self> {
+        match word {
+            "no-ack-filter" => Some(Self::Off),
+            "ack-filter" => Some(Self::On),
+            "ack-filter-aggressive" => Some(Self::Aggressive),
+            _ => None,
+        }
+    }
+}
+
+/// Flags whose change ends a run of interchangeable acknowledgements: ECE and CWR, and where SCE
+/// is known also ESCE.
+const fn mask(version: Version) -> u8 {
+    match version {
+        Version::Mainline => 0b011,
+        Version::Chromi => 0b111,
+    }
+}
+
+/// Whether `old` says nothing that `new` does not say.
+fn superfluous(old: &Packet, new: &Packet, mask: u8) -> bool {
+    // Mainline takes the third flag for reserved and leaves such packets alone.
+    old.kind == Kind::TcpAck
+        && old.ace & !mask == 0
+        && old.ack.wrapping_sub(new.ack) as i32 <= 0
+        && old.sacked <= new.sacked
+        && (old.ack != new.ack || old.sacked != new.sacked)
+}
+
+/// The position of the packet that the last one in `queue` lets go.
+pub(super) fn victim(
+    queue: &VecDeque<Queued>,
+    filter: AckFilter,
+    version: Version,
+) -> Option<usize> {
+    let last = queue.len().checked_sub(1).filter(|last| *last > 0)?;
+    let new = &queue[last].pkt;
+    // DEVIATION: only pure acknowledgements trigger, in Linux also those with data.
+    if filter == AckFilter::Off || new.kind != Kind::TcpAck {
+        return None;
+    }
+    let mask = mask(version);
+    let (mut eligible, mut flags, mut found) = (None, 0, 0);
+    for (i, Queued { pkt, .. }) in queue.iter().enumerate().take(last) {
+        let tcp = matches!(pkt.kind, Kind::TcpData | Kind::TcpAck | Kind::TcpControl);
+        if !tcp || pkt.connection() != new.connection() {
+            continue;
+        }
+        if eligible.is_some() && pkt.ace & mask != flags {
+            eligible = None;
+            found -= 1;
+        }
+        if !superfluous(pkt, new, mask) {
+            continue;
+        }
+        if eligible.is_none() {
+            (eligible, flags) = (Some(i), pkt.ace & mask);
+        }
+        found += 1;
+        if found > 1 {
+            return eligible;
+        }
+    }
+    let alone = filter == AckFilter::Aggressive && flags == new.ace & mask;
+    eligible.filter(|i| alone && i + 1 == last)
+}

@@ -1,0 +1,225 @@
+//! COBALT: CoDel that counts back down through time, and BLUE for what does not respond. One
+//! instance per queue of CAKE. Linux 6.12 `sch_cake`; COBALT2, with SCE, is another law.
+
+use sojourn_core::ecn::Ecn;
+use sojourn_core::packet::Packet;
+use sojourn_core::rng::Rng;
+use sojourn_core::units::Time;
+
+/// BLUE's step up: 1/256.
+const P_INC: u32 = 1 << 24;
+/// BLUE's step down: 1/4096.
+const P_DEC: u32 = 1 << 20;
+/// Counts whose reciprocal square root is tabled.
+const CACHED: usize = 16;
+/// Instants of fresh state lie this long before the run, as a machine that has been up for a while.
+const BOOT_NS: i64 = 1 << 34;
+
+/// Where the reciprocal square roots of small counts come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Roots {
+    /// The rounded exact values: recent Linux.
+    #[default]
+    Exact,
+    /// Four Newton steps per entry from its predecessor: older Linux, and all trees with SCE.
+    /// Differs at 2, 3 and 6.
+    Newton,
+}
+
+#[rustfmt::skip]
+const EXACT: [u32; CACHED] = [
+    u32::MAX, u32::MAX, 3037000500, 2479700525, 2147483647, 1920767767, 1753413056, 1623345051,
+    1518500250, 1431655765, 1358187914, 1294981364, 1239850263, 1191209601, 1147878294, 1108955788,
+];
+const NEWTON: [u32; CACHED] = newton_roots();
+
+const fn newton_roots() -> [u32; CACHED] {
+    let mut table = [u32::MAX; CACHED];
+    let mut root = u32::MAX;
+    let mut count = 1;
+    while count < CACHED {
+        let mut step = 0;
+        while step < 4 {
+            root = newton_step(root, count as u32);
+            step += 1;
+        }
+        table[count] = root;
+        count += 1;
+    }
+    table
+}
+
+/// One step towards `1 / sqrt(count)`.
+const fn newton_step(root: u32, count: u32) -> u32 {
+    let root = root as u64;
+    let square = (root * root) >> 32;
+    let factor = (3_u64 << 32).wrapping_sub((count as u64).wrapping_mul(square)) >> 2;
+    (factor.wrapping_mul(root) >> 31) as u32
+}
+
+/// What the law is told; times in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Params {
+    pub(super) target: u64,
+    pub(super) interval: u64,
+    /// Time of a full frame, below four of which nothing counts as delay.
+    pub(super) mtu_time: u64,
+    pub(super) roots: Roots,
+}
+
+/// What the law says of a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Verdict {
+    /// Signalled in its ECN field, which now holds CE.
+    pub(super) marked: bool,
+    /// CoDel's signal to a packet without ECN.
+    pub(super) drop: bool,
+    /// BLUE's, whatever the ECN field.
+    pub(super) blue: bool,
+    /// The delay is above the target.
+    pub(super) over: bool,
+}
+
+/// State of one queue.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cobalt {
+    pub(super) count: u32,
+    /// Reciprocal square root of `count`, Q0.32.
+    root: u32,
+    /// When the next signal is due; without a count, until when the queue is remembered.
+    drop_next: i64,
+    blue_timer: i64,
+    pub(super) p_drop: u32,
+    pub(super) dropping: bool,
+}
+
+impl Cobalt {
+    /// A queue never used. `root` is Linux's 0, with which the first episode waits no interval, or
+    /// `u32::MAX`, with which it does.
+    pub(super) const fn new(root: u32) -> Self {
+        Self {
+            count: 0,
+            root,
+            drop_next: -BOOT_NS,
+            blue_timer: -BOOT_NS,
+            p_drop: 0,
+            dropping: false,
+        }
+    }
+
+    fn refresh_root(&mut self, roots: Roots) {
+        let table = match roots {
+            Roots::Exact => &EXACT,
+            Roots::Newton => &NEWTON,
+        };
+        self.root = match table.get(self.count as usize) {
+            Some(root) => *root,
+            None => newton_step(self.root, self.count),
+        };
+    }
+
+    /// Both factors are cut to 32 bits, so that an interval of 4.3 s or more wraps.
+    #[inline]
+    fn control(&self, t: i64, p: &Params) -> i64 {
+        t + ((u64::from(p.interval as u32) * u64::from(self.root)) >> 32) as i64
+    }
+
+    /// A packet was dropped because the buffer is full. True if BLUE was off and now acts.
+    pub(super) fn queue_full(&mut self, p: &Params, now: Time) -> bool {
+        let now = now.0 as i64;
+        let mut up = false;
+        if now - self.blue_timer > p.target as i64 {
+            up = self.p_drop == 0;
+            self.p_drop = self.p_drop.saturating_add(P_INC);
+            self.blue_timer = now;
+        }
+        self.dropping = true;
+        self.drop_next = now;
+        self.count = self.count.max(1);
+        up
+    }
+
+    /// The queue was found empty. True if BLUE has ceased to act.
+    pub(super) fn queue_empty(&mut self, p: &Params, now: Time) -> bool {
+        let now = now.0 as i64;
+        let mut down = false;
+        if self.p_drop != 0 && now - self.blue_timer > p.target as i64 {
+            self.p_drop = self.p_drop.saturating_sub(P_DEC);
+            self.blue_timer = now;
+            down = self.p_drop == 0;
+        }
+        self.dropping = false;
+        if self.count != 0 && now >= self.drop_next {
+            self.decay(p);
+        }
+        down
+    }
+
+    fn decay(&mut self, p: &Params) {
+        self.count -= 1;
+        self.refresh_root(p.roots);
+        self.drop_next = self.control(self.drop_next, p);
+    }
+
+    /// Whether the state of an empty queue says nothing any more.
+    #[inline]
+    pub(super) fn at_rest(&self, now: Time) -> bool {
+        self.p_drop == 0 && self.count == 0 && now.0 as i64 >= self.drop_next
+    }
+
+    /// Judges a packet that leaves at `now` and may set CE on it. `sharers` is the number of flows
+    /// whose two frames each are no delay (0: the guard is off). Draws once if BLUE acts.
+    #[inline]
+    pub(super) fn judge(
+        &mut self,
+        p: &Params,
+        now: Time,
+        pkt: &mut Packet,
+        sharers: u32,
+        rng: &mut Rng,
+    ) -> Verdict {
+        let sojourn = now.since(pkt.stamp).0;
+        let now = now.0 as i64;
+        let over = sojourn > p.target
+            && sojourn > p.mtu_time * u64::from(sharers) * 2
+            && sojourn > p.mtu_time * 4;
+        let mut schedule = now - self.drop_next;
+        let mut due = self.count != 0 && schedule >= 0;
+        if over {
+            if !self.dropping {
+                self.dropping = true;
+                self.drop_next = self.control(now, p);
+            }
+            self.count = self.count.max(1);
+        } else {
+            self.dropping = false;
+        }
+        let mut verdict = Verdict { over, ..Verdict::default() };
+        if due && self.dropping {
+            verdict.marked = pkt.ecn() == Ecn::Ce || pkt.set_ce();
+            verdict.drop = !verdict.marked;
+            self.count = self.count.saturating_add(1);
+            self.refresh_root(p.roots);
+            self.drop_next = self.control(self.drop_next, p);
+            schedule = now - self.drop_next;
+        } else {
+            while due {
+                self.decay(p);
+                schedule = now - self.drop_next;
+                due = self.count != 0 && schedule >= 0;
+            }
+        }
+        if self.p_drop != 0 {
+            verdict.blue = rng.u32() < self.p_drop;
+        }
+        if self.count == 0 {
+            self.drop_next = now + p.interval as i64;
+        } else if schedule > 0 && !verdict.drop && !verdict.blue {
+            self.drop_next = now;
+        }
+        verdict
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,248 @@
+//! `deltim`: "Delay Time Minimization", a delta-sigma controller without a target that integrates
+//! the delay of whatever still waits. scim's experimental queues; DelTiM, also called DelticMDS, is
+//! `version 1`, DelTiM2 `version 2`.
+
+use std::collections::VecDeque;
+
+use super::plain_queue::PlainQueue;
+use super::tally::{LIMIT, TAU, Tally};
+use super::{Backlog, Entry, Kernel, Log, Qdisc, Reason, Stats};
+use sojourn_core::grammar::{Args, GrammarError, Param};
+use sojourn_core::packet::Packet;
+use sojourn_core::probe::Probe;
+use sojourn_core::units::{Dur, Time};
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "deltim",
+    summary: "Delta-sigma control towards no delay, by SCE, CE and drops in one currency",
+    reference: "scim, SCE team",
+    kernel: Kernel::Nowhere,
+    params: &[
+        LIMIT,
+        Param {
+            name: "version",
+            value: "1|2",
+            default: "1",
+            doc: "What is integrated: the delay of the next packet, or its least of a burst.",
+        },
+        Param {
+            name: "burst",
+            value: "TIME",
+            default: "5ms",
+            doc: "Period of the resonance, idle time that forgets all, and window of version 2.",
+        },
+        TAU,
+    ],
+    build: |args, _| Ok(Box::new(Deltim::parse(args)?)),
+};
+
+/// What is integrated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Version {
+    Next,
+    Least,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Settings {
+    limit: Option<u32>,
+    version: Version,
+    burst: Dur,
+    tau: u32,
+}
+
+impl Settings {
+    fn read(mut self, args: &mut Args<'_>) -> Result<Self, GrammarError> {
+        while let Some(key) = args.key() {
+            match key {
+                "limit" => self.limit = Some(args.number(1..=u64::from(u32::MAX))? as u32),
+                "version" => {
+                    self.version = [Version::Next, Version::Least][args.choice(&["1", "2"])?];
+                }
+                "burst" => {
+                    self.burst = args.value("a time above 0 such as `5ms`", |w| {
+                        Dur::parse_tc(w).filter(|time| *time > Dur::ZERO)
+                    })?;
+                }
+                "tau" => self.tau = args.number(1..=65_535)? as u32,
+                _ => return Err(args.unknown()),
+            }
+        }
+        Ok(self)
+    }
+}
+
+/// The least of the values that were put within a period: their candidates, rising with time.
+#[derive(Debug, Default)]
+struct Window(VecDeque<(Time, Dur)>);
+
+impl Window {
+    #[inline]
+    fn least(&mut self, now: Time, value: Dur, period: Dur) -> Dur {
+        while self.0.back().is_some_and(|(_, last)| *last >= value) {
+            self.0.pop_back();
+        }
+        self.0.push_back((now, value));
+        while self.0.front().is_some_and(|(since, _)| now.since(*since) > period) {
+            self.0.pop_front();
+        }
+        self.0.front().map_or(value, |(_, least)| *least)
+    }
+}
+
+/// The oscillator counts SCE marks; the accumulator says how fast.
+#[derive(Clone, Copy, Debug)]
+struct Control {
+    /// In units of the resonance.
+    accumulator: f64,
+    /// SCE marks that are due.
+    oscillator: f64,
+    /// The delay that was integrated last, in seconds.
+    error: f64,
+    at: Time,
+}
+
+impl Control {
+    const NEW: Self = Self { accumulator: 0.0, oscillator: 0.5, error: 0.0, at: Time::ZERO };
+
+    #[inline]
+    fn step(&mut self, now: Time, error: Dur, burst: Dur) {
+        let resonance = 1.0 / burst.as_secs_f64();
+        // As in deltic, no step is longer than a second.
+        let dt = now.since(self.at).as_secs_f64().min(1.0);
+        let error = error.as_secs_f64();
+        self.accumulator += (error - self.error + error * dt) * resonance;
+        self.oscillator += self.accumulator * dt * resonance;
+        (self.error, self.at) = (error, now);
+    }
+
+    /// Forgets in proportion to the idle time that ends `now`.
+    #[inline]
+    fn resume(&mut self, now: Time, burst: Dur) {
+        let idle = now.since(self.at).as_secs_f64() / burst.as_secs_f64();
+        self.accumulator *= (1.0 - idle).max(0.0);
+        self.at = now;
+    }
+
+    /// Takes `marks` from the oscillator if it has so many.
+    #[inline]
+    fn take(&mut self, marks: f64) -> bool {
+        let due = self.oscillator >= marks;
+        if due {
+            self.oscillator -= marks;
+        }
+        due
+    }
+}
+
+/// A FIFO under the controller.
+#[derive(Debug)]
+pub struct Deltim {
+    settings: Settings,
+    queue: PlainQueue,
+    control: Control,
+    window: Window,
+    tally: Tally,
+    /// Sojourn of the packet that left last.
+    delay: Dur,
+}
+
+impl Deltim {
+    fn parse(args: &mut Args<'_>) -> Result<Self, GrammarError> {
+        let burst = Dur::from_millis(5);
+        let settings =
+            Settings { limit: None, version: Version::Next, burst, tau: 64 }.read(args)?;
+        Ok(Self {
+            settings,
+            queue: PlainQueue { limit: settings.limit, ..PlainQueue::default() },
+            control: Control::NEW,
+            window: Window::default(),
+            tally: Tally::new(settings.tau),
+            delay: Dur::ZERO,
+        })
+    }
+
+    /// Delay of the packet that is next, as this version sees it; none waits, none delayed.
+    #[inline]
+    fn error(&mut self, now: Time) -> Dur {
+        let next = self.queue.packets.front().map_or(Dur::ZERO, |pkt| now.since(pkt.stamp));
+        match self.settings.version {
+            Version::Next => next,
+            Version::Least => self.window.least(now, next, self.settings.burst),
+        }
+    }
+}
+
+impl Qdisc for Deltim {
+    #[inline]
+    fn enqueue(&mut self, now: Time, pkt: Packet, log: &mut Log) {
+        if self.queue.backlog.packets == 0 {
+            self.control.resume(now, self.settings.burst);
+            // Until now there was no delay.
+            let _ = self.error(now);
+        }
+        self.queue.push(now, pkt, log);
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
+        loop {
+            let mut pkt = self.queue.pop()?;
+            self.delay = now.since(pkt.stamp);
+            let error = self.error(now);
+            self.control.step(now, error, self.settings.burst);
+            let is_last = self.queue.packets.is_empty();
+            if !is_last && self.control.take(f64::from(self.settings.tau)) {
+                log.drop(&pkt, Reason::Overload);
+                continue;
+            }
+            if !self.control.take(1.0) || self.tally.mark(&mut pkt, is_last, Reason::Deltic, log) {
+                return Some(pkt);
+            }
+            log.drop(&pkt, Reason::Deltic);
+        }
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.queue.backlog
+    }
+
+    fn change(
+        &mut self,
+        _now: Time,
+        args: &mut Args<'_>,
+        _log: &mut Log,
+    ) -> Result<(), GrammarError> {
+        self.settings = self.settings.read(args)?;
+        (self.queue.limit, self.tally.tau) = (self.settings.limit, self.settings.tau);
+        Ok(())
+    }
+
+    fn describe(&self) -> String {
+        let Settings { version, burst, tau, .. } = self.settings;
+        let version = if version == Version::Next { 1 } else { 2 };
+        format!("deltim {}version {version} burst {burst} tau {tau}", self.queue.describe())
+    }
+
+    fn stats(&self, out: &mut Stats) {
+        self.tally.stats(out);
+    }
+
+    fn probe(&self, out: &mut Probe<'_>) {
+        out.put("delay", "ms", self.delay.as_millis_f64());
+        out.put("error", "ms", self.control.error * 1000.0);
+        out.put("accumulator", "1", self.control.accumulator);
+        out.put("oscillator", "1", self.control.oscillator);
+    }
+
+    fn purge(&mut self, log: &mut Log) {
+        self.queue.purge(log);
+        self.tally.restart();
+        self.window.0.clear();
+        self.control = Control::NEW;
+    }
+}
+
+#[cfg(test)]
+mod tests;

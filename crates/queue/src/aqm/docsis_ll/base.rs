@@ -1,0 +1,44 @@
+//! The base probability p' of DOCSIS's coupled AQMs: the PI law of RFC 8034 without its table of
+//! gains, which the square of the Classic probability replaces.
+
+use sojourn_core::units::Dur;
+
+/// RFC 8034's LATENCY_LOW, and the latency above which the probability is pushed up.
+const LATENCY_LOW: Dur = Dur::from_millis(5);
+const LATENCY_HIGH: Dur = Dur::from_millis(200);
+
+/// Gains in Hz per update, and the delay aimed at.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Law {
+    pub(super) a: f64,
+    pub(super) b: f64,
+    pub(super) target: Dur,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct BaseProbability {
+    pub(super) value: f64,
+    last_delay: Dur,
+}
+
+impl BaseProbability {
+    /// One INTERVAL has passed, with this delay at its end.
+    pub(super) fn update(&mut self, law: &Law, delay: Dur) {
+        let seconds = Dur::as_secs_f64;
+        let mut p = self.value;
+        p += law.a * (seconds(delay) - seconds(law.target));
+        p += law.b * (seconds(delay) - seconds(self.last_delay));
+        if delay > LATENCY_HIGH {
+            p += 0.02;
+        } else if delay < LATENCY_LOW && self.last_delay < LATENCY_LOW {
+            p *= 0.98;
+        }
+        self.value = p.clamp(0.0, 1.0);
+        self.last_delay = delay;
+    }
+
+    /// Whether updates without a queue change nothing any more.
+    pub(super) fn rests(&self) -> bool {
+        self.value == 0.0 && self.last_delay == Dur::ZERO
+    }
+}

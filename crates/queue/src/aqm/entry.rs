@@ -1,0 +1,166 @@
+//! How a discipline is known by name and comes into being.
+
+use std::fmt;
+
+use super::log::Log;
+use super::qdisc::Qdisc;
+use crate::impair::Medium;
+use crate::impair::trace::Traces;
+use sojourn_core::grammar::{Args, GrammarError, Param, split_name};
+use sojourn_core::registry::Line;
+use sojourn_core::rng::Rng;
+use sojourn_core::units::Time;
+
+/// What a discipline may know of its surroundings when it is built.
+#[derive(Clone, Debug)]
+pub struct Env {
+    /// The element's dotted name, such as `link.bneck.qdisc`, for messages.
+    pub name: String,
+    /// This element's own random stream.
+    pub rng: Rng,
+    /// Kernel tick rate (jiffies per second), for timers that Linux counts in jiffies.
+    pub hz: u32,
+    /// MTU plus layer-2 header: `psched_mtu`, 1514 on Ethernet.
+    pub psched_mtu: u32,
+    /// Transmit queue length of the device, the default limit of FIFOs, in packets.
+    pub txqueuelen: u32,
+    /// Whether it stands before a queue, as an action of an ingress filter does, which sees frames
+    /// without their Ethernet header.
+    pub at_ingress: bool,
+    /// Instant of creation, on the queue's clock.
+    pub now: Time,
+    /// Instant on the same clock at which the scenario starts.
+    pub origin: Time,
+    /// The link traces that texts may name.
+    pub traces: Traces,
+    /// What the two directions of a half-duplex link share.
+    pub medium: Medium,
+    /// Where the discipline finds those that its own words name: the registry that builds it.
+    pub registry: Registry,
+}
+
+impl Env {
+    /// An Ethernet device (MTU 1500, txqueuelen 1000, HZ 1000) with the given random stream.
+    pub fn ethernet(rng: Rng) -> Self {
+        Self {
+            name: String::new(),
+            rng,
+            hz: 1000,
+            psched_mtu: 1514,
+            txqueuelen: 1000,
+            at_ingress: false,
+            now: Time::ZERO,
+            origin: Time::ZERO,
+            traces: Traces::default(),
+            medium: Medium::default(),
+            registry: Registry::EMPTY,
+        }
+    }
+
+    /// When what is built begins to serve traffic, from which traces and slots count: its creation,
+    /// or the scenario's start if it has been there before.
+    pub fn start(&self) -> Time {
+        self.now.max(self.origin)
+    }
+}
+
+/// Builds a discipline from the words after its name.
+pub type Build = fn(&mut Args<'_>, Env) -> Result<Box<dyn Qdisc>, GrammarError>;
+
+/// Which Linux has a discipline, so that a scenario can be built on real machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kernel {
+    /// Mainline since this version.
+    Mainline(&'static str),
+    /// A tree beside mainline, by its name on GitHub.
+    Tree(&'static str),
+    /// None: it is published, but only Sojourn runs it.
+    Nowhere,
+}
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Mainline(since) => write!(f, "mainline since {since}"),
+            Self::Tree(tree) => write!(f, "only the tree {tree}"),
+            Self::Nowhere => f.write_str("no kernel, only Sojourn"),
+        }
+    }
+}
+
+/// One line of the registry.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    /// tc's name.
+    pub name: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+    /// Specification or kernel file, with version.
+    pub reference: &'static str,
+    /// The kernels that have it under this name.
+    pub kernel: Kernel,
+    /// The words it accepts.
+    pub params: &'static [Param],
+    /// Builds it from the words after its name.
+    pub build: Build,
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entry").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Line for Entry {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
+impl Entry {
+    /// Reads `words` by this discipline's grammar.
+    pub fn args<'a>(&self, words: &'a str) -> Args<'a> {
+        Args::new(self.name, self.params, words)
+    }
+}
+
+/// From a name to its line. A discipline that holds others which its words name (`htb class ...
+/// leaf { fq_codel }`) gets it with its surroundings, and so depends on none of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Registry {
+    /// The line for a name; the error lists the names and the nearest.
+    pub entry: fn(&str) -> Result<&'static Entry, GrammarError>,
+}
+
+impl Registry {
+    /// Knows no name.
+    pub const EMPTY: Self =
+        Self { entry: |name| Err(GrammarError(format!("unknown qdisc `{name}`"))) };
+
+    /// Builds the discipline that `text` describes, such as `fq_codel flows 1 target 1ms ecn`.
+    pub fn build(self, text: &str, env: Env) -> Result<Box<dyn Qdisc>, GrammarError> {
+        let (name, rest) = split_name(text);
+        let entry = (self.entry)(name)?;
+        (entry.build)(&mut entry.args(rest), Env { registry: self, ..env })
+    }
+
+    /// Applies `text` to a live discipline of the same name. Packets that it discards are in `log`.
+    pub fn change(
+        self,
+        qdisc: &mut dyn Qdisc,
+        now: Time,
+        text: &str,
+        log: &mut Log,
+    ) -> Result<(), GrammarError> {
+        let (name, rest) = split_name(text);
+        let entry = (self.entry)(name)?;
+        let described = qdisc.describe();
+        if split_name(&described).0 != name {
+            return Err(GrammarError(format!(
+                "cannot change `{}` into `{name}`; use replace",
+                split_name(&described).0
+            )));
+        }
+        qdisc.change(now, &mut entry.args(rest), log)
+    }
+}

@@ -1,0 +1,322 @@
+//! `fq_codel`: flow queues in deficit round robin, each under CoDel. RFC 8290; Linux 6.12
+//! `sch_fq_codel`; with `sce_threshold` dtaht/fq_codel_fast (2019).
+
+use std::collections::VecDeque;
+
+use super::codel::{CE_THRESHOLD, Control, Counters, INTERVAL, Law, TARGET, rounded};
+use super::drr::Rotation;
+use super::psched::truesize;
+use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
+use sojourn_core::grammar::{Args, GrammarError, Param};
+use sojourn_core::packet::Packet;
+use sojourn_core::probe::Probe;
+use sojourn_core::units::{Bytes, Dur, Time};
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "fq_codel",
+    summary: "Fair queuing between flows with CoDel on each",
+    reference: "RFC 8290; Linux 6.12 sch_fq_codel",
+    kernel: Kernel::Mainline("3.5"),
+    params: &[
+        Param { name: "limit", value: "PACKETS", default: "10240p", doc: "Packets in all flows." },
+        Param {
+            name: "flows",
+            value: "NUMBER",
+            default: "1024",
+            doc: "Hash buckets, 1 to 65536; fixed at creation.",
+        },
+        Param {
+            name: "quantum",
+            value: "BYTES",
+            default: "1514",
+            doc: "Bytes per flow and round, at least 256.",
+        },
+        TARGET,
+        INTERVAL,
+        CE_THRESHOLD,
+        Param {
+            name: "ce_threshold_selector",
+            value: "VALUE/MASK",
+            default: "0x0/0x0",
+            doc: "Who is subject to ce_threshold: DS field and mask equal value; `0x1/0x3` is L4S.",
+        },
+        Param {
+            name: "sce_threshold",
+            value: "TIME",
+            default: "off",
+            doc: "SCE on every packet that waited longer, and super-packets are split; not a word of tc.",
+        },
+        Param {
+            name: "memory_limit",
+            value: "SIZE",
+            default: "32Mb",
+            doc: "Memory of all packets, by the model of `psched::truesize`.",
+        },
+        Param {
+            name: "ecn|noecn",
+            value: "",
+            default: "ecn",
+            doc: "Whether ECN-capable packets are marked instead of dropped.",
+        },
+        Param {
+            name: "drop_batch",
+            value: "NUMBER",
+            default: "64",
+            doc: "Most packets dropped from the fattest flow on one overflow.",
+        },
+    ],
+    build: |args, env| Ok(Box::new(FqCodel::parse(args, &env)?)),
+};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Params {
+    limit: u32,
+    flows: u32,
+    quantum: u32,
+    memory_limit: Bytes,
+    drop_batch: u32,
+    sce_threshold: Option<Dur>,
+    law: Law,
+}
+
+impl Params {
+    fn read(mut self, args: &mut Args<'_>) -> Result<Self, GrammarError> {
+        let most = u64::from(u32::MAX);
+        while let Some(key) = args.key() {
+            match key {
+                "limit" => self.limit = args.number(1..=most)? as u32,
+                "flows" => self.flows = args.number(1..=65536)? as u32,
+                "quantum" => self.quantum = args.number(1..=1 << 20)?.max(256) as u32,
+                "memory_limit" => self.memory_limit = args.size()?,
+                "drop_batch" => self.drop_batch = args.number(1..=most)? as u32,
+                "sce_threshold" => self.sce_threshold = Some(args.time()?),
+                "ce_threshold_selector" => {
+                    let expected = "VALUE/MASK such as `0x1/0x3`";
+                    self.law.ce_selector = args.value(expected, |w| {
+                        let (value, mask) = w.split_once('/')?;
+                        Some((octet(value)?, octet(mask)?))
+                    })?;
+                }
+                _ if self.law.read(key, args)? => {}
+                _ => return Err(args.unknown()),
+            }
+        }
+        Ok(self)
+    }
+}
+
+fn octet(word: &str) -> Option<u8> {
+    match word.strip_prefix("0x") {
+        Some(hex) => u8::from_str_radix(hex, 16).ok(),
+        None => word.parse().ok(),
+    }
+}
+
+#[derive(Debug, Default)]
+struct Flow {
+    queue: VecDeque<Packet>,
+    bytes: u64,
+    control: Control,
+}
+
+/// Flow queues with new-flow priority.
+#[derive(Debug)]
+pub struct FqCodel {
+    params: Params,
+    flows: Vec<Flow>,
+    rotation: Rotation,
+    backlog: Backlog,
+    memory: u64,
+    counters: Counters,
+    sce_mark: u64,
+    drop_overlimit: u64,
+    drop_overmemory: u64,
+}
+
+impl FqCodel {
+    fn parse(args: &mut Args<'_>, env: &Env) -> Result<Self, GrammarError> {
+        let params = Params {
+            limit: 10240,
+            flows: 1024,
+            quantum: env.psched_mtu,
+            memory_limit: Bytes(32 << 20),
+            drop_batch: 64,
+            sce_threshold: None,
+            law: Law::new(true, env.psched_mtu),
+        }
+        .read(args)?;
+        Ok(Self {
+            params,
+            flows: (0..params.flows).map(|_| Flow::default()).collect(),
+            rotation: Rotation::new(params.flows),
+            backlog: Backlog::default(),
+            memory: 0,
+            counters: Counters::default(),
+            sce_mark: 0,
+            drop_overlimit: 0,
+            drop_overmemory: 0,
+        })
+    }
+
+    /// Drops from the head of the flow with the most bytes: half of them, at most a batch.
+    #[cold]
+    fn drop_batch(&mut self, log: &mut Log, reason: Reason) -> u32 {
+        let mut fattest = 0;
+        for (i, flow) in self.flows.iter().enumerate() {
+            if flow.bytes > self.flows[fattest].bytes {
+                fattest = i;
+            }
+        }
+        let flow = &mut self.flows[fattest];
+        let half = flow.bytes >> 1;
+        let (mut dropped, mut bytes) = (0, 0);
+        while let Some(pkt) = flow.queue.pop_front() {
+            dropped += 1;
+            bytes += u64::from(pkt.len);
+            self.memory -= u64::from(truesize(pkt.len));
+            self.backlog.remove(&pkt);
+            log.drop(&pkt, reason);
+            if dropped >= self.params.drop_batch || bytes >= half {
+                break;
+            }
+        }
+        flow.bytes -= bytes;
+        flow.control.count = flow.control.count.wrapping_add(dropped);
+        dropped
+    }
+}
+
+impl Qdisc for FqCodel {
+    #[inline]
+    fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
+        let index = ((u64::from(pkt.hash) * u64::from(self.params.flows)) >> 32) as u32;
+        pkt.stamp = now;
+        self.backlog.add(&pkt);
+        self.memory += u64::from(truesize(pkt.len));
+        let flow = &mut self.flows[index as usize];
+        flow.bytes += u64::from(pkt.len);
+        flow.queue.push_back(pkt);
+        self.rotation.arrived(index, self.params.quantum);
+        let over_memory = self.memory > self.params.memory_limit.0;
+        if self.backlog.packets > self.params.limit || over_memory {
+            let reason = if over_memory { Reason::MemoryLimit } else { Reason::FlowOverlimit };
+            let dropped = u64::from(self.drop_batch(log, reason));
+            self.drop_overlimit += dropped;
+            if over_memory {
+                self.drop_overmemory += dropped;
+            }
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
+        loop {
+            let index = self.rotation.next(self.params.quantum)?;
+            let flow = &mut self.flows[index as usize];
+            let (queue, bytes) = (&mut flow.queue, &mut flow.bytes);
+            let (backlog, memory) = (&mut self.backlog, &mut self.memory);
+            // DEVIATION: as in Linux the guard of one MTU looks at all flows; in RFC 8290 at one.
+            let law = &self.params.law;
+            let sent = flow.control.dequeue(law, &mut self.counters, now, log, || {
+                let pkt = queue.pop_front()?;
+                *bytes -= u64::from(pkt.len);
+                *memory -= u64::from(truesize(pkt.len));
+                backlog.remove(&pkt);
+                Some((pkt, backlog.bytes))
+            });
+            if let Some(mut pkt) = sent {
+                // fq_codel_fast, codel_impl.h: after CoDel's own answer, which CE on the packet precludes.
+                let waited = flow.control.last_delay();
+                if self.params.sce_threshold.is_some_and(|most| waited > rounded(most))
+                    && log.set_sce(&mut pkt, Reason::Sce)
+                {
+                    self.sce_mark += 1;
+                }
+                self.rotation.sent(index, pkt.len);
+                return Some(pkt);
+            }
+            self.rotation.emptied();
+        }
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+
+    fn change(
+        &mut self,
+        _now: Time,
+        args: &mut Args<'_>,
+        _log: &mut Log,
+    ) -> Result<(), GrammarError> {
+        let params = self.params.read(args)?;
+        if params.flows != self.params.flows {
+            return Err(args.invalid("`flows` is fixed at creation; use replace"));
+        }
+        self.params = params;
+        Ok(())
+    }
+
+    fn describe(&self) -> String {
+        let Params { limit, flows, quantum, memory_limit, drop_batch, sce_threshold, law } =
+            &self.params;
+        let mut text = format!("fq_codel limit {limit}p flows {flows} quantum {quantum} ");
+        text += &law.describe();
+        if law.ce_selector != (0, 0) {
+            let (value, mask) = law.ce_selector;
+            text += &format!(" ce_threshold_selector {value:#x}/{mask:#x}");
+        }
+        if let Some(threshold) = sce_threshold {
+            text += &format!(" sce_threshold {threshold}");
+        }
+        text + &format!(" memory_limit {memory_limit} drop_batch {drop_batch}")
+    }
+
+    fn stats(&self, out: &mut Stats) {
+        out.put("maxpacket", self.counters.max_packet);
+        out.put("drop_overlimit", self.drop_overlimit as f64);
+        out.put("new_flow_count", self.rotation.joined as f64);
+        out.put("ecn_mark", self.counters.ecn_mark as f64);
+        out.put("ce_mark", self.counters.ce_mark as f64);
+        if self.params.sce_threshold.is_some() {
+            out.put("sce_mark", self.sce_mark as f64);
+        }
+        out.put("drop_overmemory", self.drop_overmemory as f64);
+        out.put("memory_used", self.memory as f64);
+        let [new, old] = self.rotation.lengths();
+        out.put("new_flows_len", new);
+        out.put("old_flows_len", old);
+    }
+
+    fn probe(&self, out: &mut Probe<'_>) {
+        let [new, old] = self.rotation.lengths();
+        out.put("new_flows", "1", new);
+        out.put("old_flows", "1", old);
+        // With one flow its control state is the discipline's.
+        let only = &self.flows[0].control;
+        if self.flows.len() == 1 {
+            out.put("ldelay", "ms", only.last_delay().as_millis_f64());
+            out.put("count", "1", f64::from(only.count));
+            out.put("dropping", "1", f64::from(u8::from(only.dropping)));
+        }
+    }
+
+    fn splits(&self, _pkt: &Packet) -> bool {
+        self.params.sce_threshold.is_some()
+    }
+
+    fn purge(&mut self, log: &mut Log) {
+        for flow in &mut self.flows {
+            for pkt in flow.queue.drain(..) {
+                log.drop(&pkt, Reason::Purge);
+            }
+            (flow.bytes, flow.control) = (0, Control::default());
+        }
+        self.rotation.clear();
+        (self.backlog, self.memory) = (Backlog::default(), 0);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,176 @@
+//! `pfifo_fast`: three FIFOs in strict priority, chosen by the TOS byte. Linux 6.12 `sch_generic`.
+
+use std::collections::VecDeque;
+
+use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
+use sojourn_core::grammar::{Args, GrammarError};
+use sojourn_core::packet::Packet;
+use sojourn_core::probe::Probe;
+use sojourn_core::units::Time;
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "pfifo_fast",
+    summary: "Three FIFOs in strict priority, by the TOS byte",
+    reference: "Linux 6.12 sch_generic",
+    kernel: Kernel::Mainline("2.2"),
+    params: &[],
+    build: |args, env| {
+        words(args)?;
+        Ok(Box::new(PfifoFast::new(&env)))
+    },
+};
+
+fn words(args: &mut Args<'_>) -> Result<(), GrammarError> {
+    args.key().map_or(Ok(()), |_| Err(args.unknown()))
+}
+
+const BANDS: usize = 3;
+
+/// Priority of a forwarded IPv4 packet, by bits 1 to 4 of its TOS byte.
+const PRIORITY_OF_TOS: [u8; 16] = [0, 0, 0, 0, 2, 2, 2, 2, 6, 6, 6, 6, 4, 4, 4, 4];
+
+/// Band of a priority.
+pub(super) const BAND_OF_PRIORITY: [u8; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
+
+/// The discipline that Linux gives to a device without one.
+#[derive(Debug)]
+pub struct PfifoFast {
+    bands: [VecDeque<Packet>; BANDS],
+    /// Packets per band.
+    limit: u32,
+    backlog: Backlog,
+}
+
+impl PfifoFast {
+    fn new(env: &Env) -> Self {
+        let bands = std::array::from_fn(|_| VecDeque::new());
+        Self { bands, limit: env.txqueuelen, backlog: Backlog::default() }
+    }
+
+    #[inline]
+    fn band(pkt: &Packet) -> usize {
+        usize::from(BAND_OF_PRIORITY[priority(pkt)])
+    }
+}
+
+/// Priority of a forwarded packet, 0 to 15.
+#[inline]
+pub(super) fn priority(pkt: &Packet) -> usize {
+    usize::from(PRIORITY_OF_TOS[usize::from(pkt.tos & 0x1E) >> 1])
+}
+
+impl Qdisc for PfifoFast {
+    #[inline]
+    fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
+        let band = &mut self.bands[Self::band(&pkt)];
+        if band.len() >= self.limit as usize {
+            log.drop(&pkt, Reason::TailLimit);
+            return;
+        }
+        pkt.stamp = now;
+        self.backlog.add(&pkt);
+        band.push_back(pkt);
+    }
+
+    #[inline]
+    fn dequeue(&mut self, _now: Time, _log: &mut Log) -> Option<Packet> {
+        let pkt = self.bands.iter_mut().find_map(VecDeque::pop_front)?;
+        self.backlog.remove(&pkt);
+        Some(pkt)
+    }
+
+    #[inline]
+    fn next_len(&self) -> Option<u32> {
+        self.bands.iter().find_map(VecDeque::front).map(|pkt| pkt.len)
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+
+    fn change(
+        &mut self,
+        _now: Time,
+        args: &mut Args<'_>,
+        _log: &mut Log,
+    ) -> Result<(), GrammarError> {
+        words(args)
+    }
+
+    fn describe(&self) -> String {
+        ENTRY.name.into()
+    }
+
+    fn stats(&self, _out: &mut Stats) {}
+
+    fn probe(&self, out: &mut Probe<'_>) {
+        for (name, band) in ["band0", "band1", "band2"].into_iter().zip(&self.bands) {
+            out.put(name, "packets", band.len() as f64);
+        }
+    }
+
+    fn purge(&mut self, log: &mut Log) {
+        for pkt in self.bands.iter_mut().flat_map(|band| band.drain(..)) {
+            log.drop(&pkt, Reason::Purge);
+        }
+        self.backlog = Backlog::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Event;
+    use super::*;
+    use crate::qdiscs::build;
+    use sojourn_core::rng::Rng;
+
+    fn make() -> Box<dyn Qdisc> {
+        build("pfifo_fast", Env::ethernet(Rng::named(1, "t"))).unwrap()
+    }
+
+    fn packet(id: u32, tos: u8) -> Packet {
+        Packet { id, tos, len: 100, ..Packet::default() }
+    }
+
+    // KAT aqm.md 2.3 (4)
+    #[test]
+    fn interactive_packet_overtakes_an_ordinary_one() {
+        let (mut q, mut log) = (make(), Log::default());
+        for (id, tos) in [(0, 0x08), (1, 0x00), (2, 0x10), (3, 0x00)] {
+            q.enqueue(Time::ZERO, packet(id, tos), &mut log);
+        }
+        assert_eq!(q.next_len(), Some(100));
+        let order: Vec<u32> =
+            std::iter::from_fn(|| q.dequeue(Time::ZERO, &mut log).map(|p| p.id)).collect();
+        assert_eq!(order, [2, 1, 3, 0]);
+    }
+
+    // aqm.md 2.2
+    #[test]
+    fn ecn_never_changes_the_band() {
+        for tos in (0..=255_u8).step_by(4) {
+            let bands = [0, 1, 2, 3].map(|ecn| PfifoFast::band(&packet(0, tos | ecn)));
+            assert_eq!(bands, [bands[0]; 4], "{tos:#x}");
+        }
+    }
+
+    #[test]
+    fn each_band_has_room_of_its_own() {
+        let (mut q, mut log) = (make(), Log::default());
+        for id in 0..1001 {
+            q.enqueue(Time::ZERO, packet(id, 0x00), &mut log);
+        }
+        for id in 0..1000 {
+            q.enqueue(Time::ZERO, packet(2000 + id, 0x10), &mut log);
+        }
+        assert_eq!(q.backlog().packets, 2000);
+        assert!(matches!(log.events(), [Event::Drop(p, Reason::TailLimit)] if p.id == 1000));
+    }
+
+    #[test]
+    fn nothing_can_be_configured() {
+        let error = build("pfifo_fast limit 3", Env::ethernet(Rng::named(1, "t"))).err().unwrap();
+        assert_eq!(error.0, "pfifo_fast: unknown parameter `limit`; it takes none");
+    }
+}

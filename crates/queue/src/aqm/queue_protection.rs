@@ -1,0 +1,385 @@
+//! Queue protection of DOCSIS: which packets of a low-latency queue are to leave it because their
+//! flow has caused more than its part of a standing delay. RFC 9957.
+
+use super::Stats;
+use sojourn_core::grammar::{Args, GrammarError, Param};
+use sojourn_core::packet::{FlowId, Packet};
+use sojourn_core::units::{Dur, Time};
+
+pub(super) const QPROTECT: Param = Param {
+    name: "qprotect|noqprotect",
+    value: "",
+    default: "qprotect",
+    doc: "Whether flows that build a queue are sanctioned.",
+};
+pub(super) const SANCTION: Param = Param {
+    name: "sanction",
+    value: "reclassify|drop",
+    default: "reclassify",
+    doc: "A sanctioned packet moves to the Classic queue, or is dropped.",
+};
+pub(super) const BI_SIZE: Param = Param {
+    name: "bi_size",
+    value: "NUMBER",
+    default: "5",
+    doc: "Bits of the index of a bucket: 2^bi_size buckets and the default one, 0 to 16.",
+};
+pub(super) const ATTEMPTS: Param = Param {
+    name: "attempts",
+    value: "NUMBER",
+    default: "2",
+    doc: "Buckets that a flow tries, 1 to 8; bi_size times attempts is at most 32.",
+};
+pub(super) const LG_AGING: Param = Param {
+    name: "lg_aging",
+    value: "NUMBER",
+    default: "19",
+    doc: "A score drains at 2^lg_aging bytes per 2^30 ns, 0 to 30.",
+};
+pub(super) const CRITICAL_QL: Param = Param {
+    name: "critical_ql",
+    value: "TIME",
+    default: "end of the ramp",
+    doc: "Delay of the queue up to which nobody is sanctioned.",
+};
+pub(super) const CRITICAL_QL_SCORE: Param = Param {
+    name: "critical_ql_score",
+    value: "TIME",
+    default: "4ms",
+    doc: "Score that is sanctioned at critical_ql; the longer the delay, the lower.",
+};
+pub(super) const MAX_SCORE: Param = Param {
+    name: "max_score",
+    value: "TIME",
+    default: "5s",
+    doc: "Largest score, which bounds the time to be forgiven.",
+};
+
+/// What becomes of a packet that is sanctioned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sanction {
+    Reclassify,
+    Drop,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Params {
+    pub(super) enabled: bool,
+    pub(super) sanction: Sanction,
+    bi_size: u32,
+    attempts: u32,
+    lg_aging: u32,
+    critical_ql: Option<Dur>,
+    critical_ql_score: Dur,
+    max_score: Dur,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            sanction: Sanction::Reclassify,
+            bi_size: 5,
+            attempts: 2,
+            lg_aging: 19,
+            critical_ql: None,
+            critical_ql_score: Dur::from_millis(4),
+            max_score: Dur::from_secs(5),
+        }
+    }
+}
+
+impl Params {
+    /// Reads one of its words; false if `key` is none of them.
+    pub(super) fn read(&mut self, key: &str, args: &mut Args<'_>) -> Result<bool, GrammarError> {
+        match key {
+            "qprotect" => self.enabled = true,
+            "noqprotect" => self.enabled = false,
+            "sanction" => {
+                let drop = args.choice(&["reclassify", "drop"])? == 1;
+                self.sanction = if drop { Sanction::Drop } else { Sanction::Reclassify };
+            }
+            "bi_size" => self.bi_size = args.number(0..=16)? as u32,
+            "attempts" => self.attempts = args.number(1..=8)? as u32,
+            "lg_aging" => self.lg_aging = args.number(0..=30)? as u32,
+            "critical_ql" => self.critical_ql = Some(args.time()?),
+            "critical_ql_score" => self.critical_ql_score = args.time()?,
+            "max_score" => self.max_score = args.time()?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Whether the hash has bits for all attempts.
+    pub(super) fn check(&self, args: &Args<'_>) -> Result<(), GrammarError> {
+        if self.bi_size * self.attempts > 32 {
+            return Err(args.invalid("`bi_size` times `attempts` exceeds the 32 bits of the hash"));
+        }
+        Ok(())
+    }
+
+    /// Its words, each after a space.
+    pub(super) fn describe(&self) -> String {
+        let enabled = if self.enabled { "qprotect" } else { "noqprotect" };
+        let sanction = if self.sanction == Sanction::Drop { "drop" } else { "reclassify" };
+        let mut text = format!(
+            " {enabled} sanction {sanction} bi_size {} attempts {} lg_aging {}",
+            self.bi_size, self.attempts, self.lg_aging
+        );
+        if let Some(delay) = self.critical_ql {
+            text += &format!(" critical_ql {delay}");
+        }
+        text + &format!(
+            " critical_ql_score {} max_score {}",
+            self.critical_ql_score, self.max_score
+        )
+    }
+}
+
+/// The score of one flow, kept as the instant at which it will have drained.
+#[derive(Clone, Copy, Debug, Default)]
+struct Bucket {
+    flow: (FlowId, u32),
+    expires: Time,
+}
+
+/// The buckets.
+#[derive(Debug)]
+pub(super) struct QueueProtection {
+    params: Params,
+    /// `critical_ql`, and its product with `critical_ql_score` in ns^2.
+    critical_ql: Dur,
+    product: u128,
+    /// 2^bi_size buckets, and the default one that flows without a bucket share.
+    buckets: Vec<Bucket>,
+    sanctioned: u64,
+    defaulted: u64,
+    max_score: Dur,
+}
+
+impl QueueProtection {
+    /// Buckets for a queue whose own law reaches certainty at a delay of `max_th`.
+    pub(super) fn new(params: Params, max_th: Dur) -> Self {
+        let mut protection = Self {
+            params,
+            critical_ql: Dur::ZERO,
+            product: 0,
+            buckets: Vec::new(),
+            sanctioned: 0,
+            defaulted: 0,
+            max_score: Dur::ZERO,
+        };
+        protection.change(params, max_th);
+        protection
+    }
+
+    /// New parameters; another number of buckets empties them.
+    pub(super) fn change(&mut self, params: Params, max_th: Dur) {
+        self.params = params;
+        self.critical_ql = params.critical_ql.unwrap_or(max_th);
+        self.product = u128::from(self.critical_ql.0) * u128::from(params.critical_ql_score.0);
+        let buckets = (1 << params.bi_size) + 1;
+        if self.buckets.len() != buckets {
+            self.buckets = vec![Bucket::default(); buckets];
+        }
+    }
+
+    /// Forgets all scores.
+    pub(super) fn purge(&mut self) {
+        self.buckets.fill(Bucket::default());
+    }
+
+    /// Charges `pkt`, which arrives at a queue with delay `delay` and marking probability `native`
+    /// of that queue's own law (0 to 1), to its flow; true if it is to be sanctioned.
+    #[inline]
+    pub(super) fn sanctions(&mut self, now: Time, pkt: &Packet, native: f64, delay: Dur) -> bool {
+        let bucket = self.pick(now, pkt);
+        let score = self.fill(bucket, now, pkt.len, native);
+        let sanctioned =
+            delay > self.critical_ql && u128::from(delay.0) * u128::from(score.0) > self.product;
+        self.sanctioned += u64::from(sanctioned);
+        sanctioned
+    }
+
+    /// The flow's own bucket while it holds a score, else the first that has drained, else the
+    /// default one.
+    #[inline]
+    fn pick(&mut self, now: Time, pkt: &Packet) -> usize {
+        let default = self.buckets.len() - 1;
+        let (mut hash, mut free) = (u64::from(pkt.hash), None);
+        for _ in 0..self.params.attempts {
+            let index = hash as usize & (default - 1);
+            let bucket = &self.buckets[index];
+            if bucket.expires <= now {
+                free = free.or(Some(index));
+            } else if bucket.flow == pkt.connection() {
+                return index;
+            }
+            hash >>= self.params.bi_size;
+        }
+        self.defaulted += u64::from(free.is_none());
+        let index = free.unwrap_or(default);
+        self.buckets[index].flow = pkt.connection();
+        index
+    }
+
+    /// Adds the congestion-weighted bytes to a bucket; gives its score.
+    #[inline]
+    fn fill(&mut self, bucket: usize, now: Time, len: u32, native: f64) -> Dur {
+        // The RFC takes 10^9 ns for 2^30, so that the drain rate is a shift.
+        let per_byte = (1_u64 << (30 - self.params.lg_aging)) as f64;
+        let fill = Dur((native * f64::from(len) * per_byte) as u64);
+        let expires = &mut self.buckets[bucket].expires;
+        *expires = ((*expires).max(now) + fill).min(now + self.params.max_score);
+        let score = expires.since(now);
+        self.max_score = self.max_score.max(score);
+        score
+    }
+
+    /// The counters, with scores in microseconds.
+    pub(super) fn stats(&self, out: &mut Stats) {
+        out.put("sanctioned", self.sanctioned as f64);
+        out.put("default_bucket", self.defaulted as f64);
+        out.put("max_score", self.max_score.as_micros() as f64);
+    }
+
+    /// Buckets, the default one included, that hold a score at `now`.
+    pub(super) fn occupied(&self, now: Time) -> usize {
+        self.buckets.iter().filter(|bucket| bucket.expires > now).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAX_TH: Dur = Dur::from_micros(1000);
+
+    fn make(words: &str) -> QueueProtection {
+        let table = &[
+            QPROTECT,
+            SANCTION,
+            BI_SIZE,
+            ATTEMPTS,
+            LG_AGING,
+            CRITICAL_QL,
+            CRITICAL_QL_SCORE,
+            MAX_SCORE,
+        ];
+        let mut args = Args::new("test", table, words);
+        let mut params = Params::default();
+        while let Some(key) = args.key() {
+            assert!(params.read(key, &mut args).unwrap());
+        }
+        params.check(&args).unwrap();
+        QueueProtection::new(params, MAX_TH)
+    }
+
+    fn packet(flow: u32, hash: u32) -> Packet {
+        Packet { flow: FlowId(flow), hash, len: 1514, ..Packet::default() }
+    }
+
+    const PACKET: Dur = Dur(1514 * 2048);
+
+    // KAT aqm.md 8.11: 2^19 bytes per 2^30 ns are 2^11 ns per byte.
+    #[test]
+    fn score_is_the_congestion_weighted_bytes_over_the_aging_rate() {
+        let mut q = make("");
+        assert_eq!(q.buckets.len(), 33);
+        let t = Time(1_000_000_000);
+        assert_eq!(q.fill(7, t, 1514, 1.0), PACKET);
+        assert_eq!(q.fill(7, t, 1514, 0.5), PACKET + Dur(PACKET.0 / 2));
+        // It drains in real time, and an old score is no credit.
+        assert_eq!(q.fill(7, Time(t.0 + 1_000_000), 1514, 0.0), Dur(PACKET.0 * 3 / 2 - 1_000_000));
+        assert_eq!(q.fill(7, Time(t.0 * 9), 1514, 1.0), PACKET);
+        assert_eq!(make("lg_aging 20").fill(0, t, 1514, 1.0), Dur(PACKET.0 / 2));
+        for _ in 0..5000 {
+            q.fill(7, t, 1514, 1.0);
+        }
+        assert_eq!(q.fill(7, t, 1514, 1.0), Dur::from_secs(5));
+    }
+
+    // KAT aqm.md 8.11: sanction iff the delay exceeds CRITICALqL and delay times score the product.
+    #[test]
+    fn sanction_needs_a_critical_delay_and_a_critical_product() {
+        let t = Time(1_000_000_000);
+        for (delay_us, packets_until) in
+            [(1000, None), (1001, Some(2)), (2000, Some(1)), (400, None)]
+        {
+            let mut q = make("");
+            let first =
+                (0..50).find(|_| q.sanctions(t, &packet(0, 0), 1.0, Dur::from_micros(delay_us)));
+            assert_eq!(first, packets_until.map(|n| n - 1), "{delay_us}");
+        }
+        // At just that product, and at just that delay, nobody is sanctioned.
+        let mut q = make("critical_ql_score 6201344ns critical_ql 1ms");
+        assert!(!q.sanctions(t, &packet(0, 0), 1.0, Dur::from_millis(2)));
+        assert!(q.sanctions(t, &packet(0, 0), 1.0, Dur::from_millis(2)));
+        let mut q = make("critical_ql_score 3100672ns critical_ql 1ms max_score 3100672ns");
+        assert!(!q.sanctions(t, &packet(0, 0), 1.0, Dur::from_millis(1)));
+        assert!(q.sanctions(t, &packet(0, 0), 1.0, Dur(1_000_001)));
+    }
+
+    // KAT aqm.md 8.11: only congestion-weighted bytes accrue.
+    #[test]
+    fn flow_that_never_meets_a_queue_is_never_sanctioned() {
+        let mut q = make("");
+        for n in 0..10_000 {
+            assert!(!q.sanctions(Time(n * 1000), &packet(2, 2), 0.0, Dur::from_millis(5)));
+        }
+        assert_eq!((q.occupied(Time(10_000_000)), q.defaulted), (0, 0));
+    }
+
+    // KAT aqm.md 8.11: own bucket, else the first that has expired, else the default one.
+    #[test]
+    fn bucket_is_the_own_the_first_free_or_the_default_one() {
+        let mut q = make("");
+        let t = Time(1_000_000_000);
+        let mut charge = |flow, hash, now| {
+            let index = q.pick(now, &packet(flow, hash));
+            q.fill(index, now, 1514, 1.0);
+            index
+        };
+        // Index 3 first, then 4.
+        let hash = 4 << 5 | 3;
+        assert_eq!(charge(10, hash, t), 3);
+        assert_eq!(charge(12, hash, t), 4);
+        assert_eq!(charge(10, hash, t), 3);
+        assert_eq!(charge(12, hash, t), 4);
+        assert_eq!(charge(14, hash, t), 32);
+        // Flow 12 keeps its bucket although the first has drained.
+        let later = t + PACKET * 2;
+        charge(12, hash, Time(later.0 - 1));
+        assert_eq!(charge(12, hash, later), 4);
+        assert_eq!(charge(16, hash, later), 3);
+        assert_eq!(q.defaulted, 1);
+    }
+
+    // A flow that keeps its rate under AGING times its share drains what it is charged.
+    #[test]
+    fn slow_flow_drains_between_its_packets_while_a_fast_one_is_caught() {
+        let mut q = make("");
+        let (mut slow, mut fast) = (0, 0);
+        for n in 0..1000_u64 {
+            let now = Time(1_000_000_000 + n * 1_000_000);
+            let delay = Dur::from_micros(1200);
+            // 8 packets per ms against one in 8 ms.
+            for _ in 0..8 {
+                fast += u32::from(q.sanctions(now, &packet(2, 1), 0.5, delay));
+            }
+            if n % 8 == 0 {
+                slow += u32::from(q.sanctions(now, &packet(4, 2), 0.5, delay));
+            }
+        }
+        assert!(slow == 0 && fast > 7900, "{slow} {fast}");
+    }
+
+    #[test]
+    fn single_bucket_is_shared_by_all_flows_in_order() {
+        let mut q = make("bi_size 0 attempts 1");
+        let t = Time(1);
+        assert_eq!(q.pick(t, &packet(2, 9)), 0);
+        q.fill(0, t, 100, 1.0);
+        assert_eq!((q.pick(t, &packet(4, 5)), q.pick(t, &packet(2, 9))), (1, 0));
+    }
+}

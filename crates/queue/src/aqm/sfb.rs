@@ -1,0 +1,450 @@
+//! `sfb`: stochastic fair BLUE, a Bloom filter of BLUE probabilities over flows. Feng, Kandlur,
+//! Saha and Shin 2001; Linux 6.12 `sch_sfb`, with the defaults of iproute2 7.3.
+
+use std::collections::VecDeque;
+
+use super::jiffies::Jiffies;
+use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
+use sojourn_core::grammar::{Args, GrammarError, Param};
+use sojourn_core::packet::Packet;
+use sojourn_core::probe::Probe;
+use sojourn_core::rng::Rng;
+use sojourn_core::units::{Dur, Time};
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "sfb",
+    summary: "Stochastic fair BLUE: a Bloom filter of probabilities that finds greedy flows",
+    reference: "Feng, Kandlur, Saha and Shin 2001; Linux 6.12 sch_sfb",
+    kernel: Kernel::Mainline("2.6.39"),
+    params: &[
+        Param {
+            name: "rehash",
+            value: "MILLISECONDS",
+            default: "600000",
+            doc: "Time between changes of the hash, a bare number; 0 is never.",
+        },
+        Param {
+            name: "db",
+            value: "MILLISECONDS",
+            default: "60000",
+            doc: "Time before a change in which the next filter learns the greedy flows.",
+        },
+        Param {
+            name: "limit",
+            value: "PACKETS",
+            default: "1000p",
+            doc: "Packets that may wait; by default the device's txqueuelen.",
+        },
+        Param {
+            name: "max",
+            value: "PACKETS",
+            default: "(5*target+1)/4, or 25",
+            doc: "Packets of one flow that may wait.",
+        },
+        Param {
+            name: "target",
+            value: "PACKETS",
+            default: "(4*max+3)/5, or 20",
+            doc: "Packets in a bin that raise its probability.",
+        },
+        Param {
+            name: "increment",
+            value: "PROBABILITY",
+            default: "0.000503548",
+            doc: "Step up, rounded to 1/65535.",
+        },
+        Param {
+            name: "decrement",
+            value: "PROBABILITY",
+            default: "0.0000457771",
+            doc: "Step down, rounded to 1/65535.",
+        },
+        Param {
+            name: "penalty_rate",
+            value: "PPS",
+            default: "10",
+            doc: "Packets per second that all flows at probability 1 may send.",
+        },
+        Param {
+            name: "penalty_burst",
+            value: "PACKETS",
+            default: "20",
+            doc: "Burst of these packets.",
+        },
+    ],
+    build: |args, env| Ok(Box::new(Sfb::parse(args, env)?)),
+};
+
+const LEVELS: usize = 8;
+const BINS: usize = 16;
+/// Probability 1.
+const MAX_PROB: u32 = 0xffff;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Params {
+    rehash: Dur,
+    db: Dur,
+    limit: u32,
+    max: u32,
+    target: u32,
+    increment: u32,
+    decrement: u32,
+    penalty_rate: u32,
+    penalty_burst: u32,
+}
+
+impl Params {
+    /// Reads a whole configuration: as in tc, nothing is taken over from an earlier one.
+    fn read(args: &mut Args<'_>, txqueuelen: u32) -> Result<Self, GrammarError> {
+        let mut p = Self {
+            rehash: Dur::from_secs(600),
+            db: Dur::from_secs(60),
+            limit: txqueuelen.max(1),
+            max: 0,
+            target: 0,
+            increment: 33,
+            decrement: 3,
+            penalty_rate: 10,
+            penalty_burst: 20,
+        };
+        let most = u64::from(u32::MAX);
+        while let Some(key) = args.key() {
+            match key {
+                "rehash" => p.rehash = Dur::from_millis(args.number(0..=most)?),
+                "db" => p.db = Dur::from_millis(args.number(0..=most)?),
+                "limit" => p.limit = args.number(1..=most)? as u32,
+                "max" => p.max = args.number(1..=0xffff)? as u32,
+                "target" => p.target = args.number(1..=0xffff)? as u32,
+                "increment" => p.increment = probability(args)?,
+                "decrement" => p.decrement = probability(args)?,
+                "penalty_rate" => p.penalty_rate = args.number(0..=most)? as u32,
+                "penalty_burst" => p.penalty_burst = args.number(0..=most)? as u32,
+                _ => return Err(args.unknown()),
+            }
+        }
+        if p.max == 0 {
+            p.max = if p.target > 0 { (p.target * 5 + 1) / 4 } else { 25 };
+        }
+        if p.target == 0 {
+            p.target = (p.max * 4 + 3) / 5;
+        }
+        Ok(p)
+    }
+}
+
+fn probability(args: &mut Args<'_>) -> Result<u32, GrammarError> {
+    Ok((args.decimal(0.0..=1.0)? * f64::from(MAX_PROB)).round() as u32)
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Bin {
+    prob: u32,
+    packets: u32,
+}
+
+/// One generation of the filter.
+#[derive(Debug, Default)]
+struct Filter {
+    /// Makes this generation's hash unlike the others'.
+    salt: u32,
+    bins: [[Bin; BINS]; LEVELS],
+}
+
+impl Filter {
+    /// The flow's hash, never 0: four bits per level.
+    #[inline]
+    const fn hash(&self, pkt: &Packet) -> u32 {
+        let mut h = pkt.hash ^ self.salt;
+        h = (h ^ (h >> 16)).wrapping_mul(0x85eb_ca6b);
+        h = (h ^ (h >> 13)).wrapping_mul(0xc2b2_ae35);
+        h ^= h >> 16;
+        if h == 0 { 1 } else { h }
+    }
+
+    #[inline]
+    fn of(&mut self, hash: u32) -> impl Iterator<Item = &mut Bin> {
+        let index = move |level: usize| (hash >> (4 * level)) as usize & (BINS - 1);
+        self.bins.iter_mut().enumerate().map(move |(level, bins)| &mut bins[index(level)])
+    }
+
+    /// BLUE's step on each bin of an arrival; gives the least probability and occupancy.
+    #[inline]
+    fn arrive(&mut self, hash: u32, p: &Params) -> (u32, u32) {
+        let mut least = (MAX_PROB, u32::MAX);
+        for bin in self.of(hash) {
+            if bin.packets == 0 {
+                bin.prob = bin.prob.saturating_sub(p.decrement);
+            } else if bin.packets >= p.target {
+                bin.prob = (bin.prob + p.increment).min(MAX_PROB);
+            }
+            least = (least.0.min(bin.prob), least.1.min(bin.packets));
+        }
+        least
+    }
+}
+
+/// A FIFO behind the filters.
+#[derive(Debug)]
+pub struct Sfb {
+    params: Params,
+    filters: [Filter; 2],
+    /// The generation in use.
+    current: usize,
+    /// Whether the other one is learning.
+    learning: bool,
+    /// Jiffy of the last change of generation.
+    rehashed: u64,
+    tokens: u32,
+    /// Jiffy at which the tokens were refilled.
+    refilled: u64,
+    /// Packets with their hash in each generation; 0: not counted there.
+    queue: VecDeque<(Packet, [u32; 2])>,
+    backlog: Backlog,
+    rng: Rng,
+    jiffies: Jiffies,
+    txqueuelen: u32,
+    counters: Counters,
+}
+
+#[derive(Debug, Default)]
+struct Counters {
+    early: u64,
+    penalty: u64,
+    bucket: u64,
+    queue: u64,
+    marked: u64,
+}
+
+impl Sfb {
+    fn parse(args: &mut Args<'_>, env: Env) -> Result<Self, GrammarError> {
+        let mut sfb = Self {
+            params: Params::read(args, env.txqueuelen)?,
+            filters: [Filter::default(), Filter::default()],
+            current: 0,
+            learning: false,
+            rehashed: 0,
+            tokens: 0,
+            refilled: 0,
+            queue: VecDeque::new(),
+            backlog: Backlog::default(),
+            rng: env.rng,
+            jiffies: Jiffies::new(env.hz),
+            txqueuelen: env.txqueuelen,
+            counters: Counters::default(),
+        };
+        sfb.restart(env.now);
+        Ok(sfb)
+    }
+
+    /// Fresh filters and a full bucket of penalty tokens.
+    fn restart(&mut self, now: Time) {
+        let jiffy = self.jiffies.at(now);
+        for filter in &mut self.filters {
+            *filter = Filter { salt: self.rng.u32(), ..Filter::default() };
+        }
+        (self.current, self.learning, self.rehashed) = (0, false, jiffy);
+        (self.tokens, self.refilled) = (self.params.penalty_burst, jiffy);
+    }
+
+    #[cold]
+    fn discard(&mut self, log: &mut Log) {
+        for (pkt, _) in self.queue.drain(..) {
+            log.drop(&pkt, Reason::Purge);
+        }
+        self.backlog = Backlog::default();
+    }
+
+    /// Changes the generation when it is time.
+    #[inline]
+    fn rehash(&mut self, jiffy: u64) {
+        if self.params.rehash == Dur::ZERO {
+            return;
+        }
+        let due = self.rehashed + self.jiffies.of(self.params.rehash);
+        let warmup = self.jiffies.of(self.params.db);
+        if jiffy > due {
+            self.filters[self.current].salt = self.rng.u32();
+            self.current ^= 1;
+            self.learning = false;
+            self.rehashed = jiffy;
+        } else if !self.learning && warmup > 0 && jiffy > due.saturating_sub(warmup) {
+            self.learning = true;
+        }
+    }
+
+    /// Whether a flow at probability 1 must wait for a token.
+    fn is_penalised(&mut self, jiffy: u64) -> bool {
+        let p = &self.params;
+        if p.penalty_rate == 0 || p.penalty_burst == 0 {
+            return true;
+        }
+        if self.tokens < 1 {
+            let second = self.jiffies.second();
+            let age = (jiffy - self.refilled).min(10 * second);
+            let tokens = age * u64::from(p.penalty_rate) / second;
+            self.tokens = tokens.min(u64::from(p.penalty_burst)) as u32;
+            self.refilled = jiffy;
+            if self.tokens < 1 {
+                return true;
+            }
+        }
+        self.tokens -= 1;
+        false
+    }
+
+    /// BLUE's signal; gives false if the packet is to be dropped.
+    #[inline]
+    fn survives(&mut self, prob: u32, pkt: &mut Packet, log: &mut Log) -> bool {
+        let drawn = self.rng.u32() >> 16;
+        if drawn >= prob {
+            return true;
+        }
+        // Who is marked more than every second time does not respond, and is dropped as well.
+        let half = MAX_PROB / 2;
+        let unresponsive = prob > half && drawn < (prob - half) * 2;
+        if !unresponsive && log.set_ce(pkt, Reason::Blue) {
+            self.counters.marked += 1;
+            return true;
+        }
+        self.counters.early += 1;
+        false
+    }
+
+    /// The counter and reason of what refuses `pkt`, or its hashes.
+    #[inline]
+    fn admit(&mut self, jiffy: u64, pkt: &mut Packet, log: &mut Log) -> Result<[u32; 2], Reason> {
+        if self.backlog.packets >= self.params.limit {
+            self.counters.queue += 1;
+            return Err(Reason::TailLimit);
+        }
+        self.rehash(jiffy);
+        let mut hashes = [0; 2];
+        let current = self.current;
+        hashes[current] = self.filters[current].hash(pkt);
+        let (prob, packets) = self.filters[current].arrive(hashes[current], &self.params);
+        if packets >= self.params.max {
+            self.counters.bucket += 1;
+            return Err(Reason::FlowOverlimit);
+        }
+        if prob >= MAX_PROB {
+            if self.learning {
+                let next = current ^ 1;
+                hashes[next] = self.filters[next].hash(pkt);
+                self.filters[next].arrive(hashes[next], &self.params);
+            }
+            if self.is_penalised(jiffy) {
+                self.counters.penalty += 1;
+                return Err(Reason::Protection);
+            }
+        } else if !self.survives(prob, pkt, log) {
+            return Err(Reason::Blue);
+        }
+        Ok(hashes)
+    }
+
+    /// Adds `change` to the occupancy of a packet's bins.
+    #[inline]
+    fn count(&mut self, hashes: [u32; 2], arrival: bool) {
+        for (filter, hash) in self.filters.iter_mut().zip(hashes) {
+            if hash != 0 {
+                for bin in filter.of(hash) {
+                    bin.packets = if arrival { bin.packets + 1 } else { bin.packets - 1 };
+                }
+            }
+        }
+    }
+}
+
+impl Qdisc for Sfb {
+    #[inline]
+    fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
+        match self.admit(self.jiffies.at(now), &mut pkt, log) {
+            Ok(hashes) => {
+                pkt.stamp = now;
+                self.backlog.add(&pkt);
+                self.count(hashes, true);
+                self.queue.push_back((pkt, hashes));
+            }
+            Err(reason) => log.drop(&pkt, reason),
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, _now: Time, _log: &mut Log) -> Option<Packet> {
+        let (pkt, hashes) = self.queue.pop_front()?;
+        self.backlog.remove(&pkt);
+        self.count(hashes, false);
+        Some(pkt)
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+
+    fn change(
+        &mut self,
+        now: Time,
+        args: &mut Args<'_>,
+        log: &mut Log,
+    ) -> Result<(), GrammarError> {
+        if args.peek().is_none() {
+            return Ok(());
+        }
+        self.params = Params::read(args, self.txqueuelen)?;
+        self.discard(log);
+        self.restart(now);
+        Ok(())
+    }
+
+    fn describe(&self) -> String {
+        let p = &self.params;
+        let share = |n: u32| f64::from(n) / f64::from(MAX_PROB);
+        format!(
+            "sfb rehash {} db {} limit {}p max {}p target {}p increment {} decrement {} \
+             penalty_rate {} penalty_burst {}p",
+            p.rehash.0 / 1_000_000,
+            p.db.0 / 1_000_000,
+            p.limit,
+            p.max,
+            p.target,
+            share(p.increment),
+            share(p.decrement),
+            p.penalty_rate,
+            p.penalty_burst
+        )
+    }
+
+    fn stats(&self, out: &mut Stats) {
+        let bins = self.filters[self.current].bins.as_flattened();
+        let most = |of: fn(&Bin) -> u32| f64::from(bins.iter().map(of).max().unwrap_or(0));
+        let sum: u32 = bins.iter().map(|b| b.prob).sum();
+        let one = f64::from(MAX_PROB);
+        out.put("earlydrop", self.counters.early as f64);
+        out.put("penaltydrop", self.counters.penalty as f64);
+        out.put("bucketdrop", self.counters.bucket as f64);
+        out.put("queuedrop", self.counters.queue as f64);
+        out.put("childdrop", 0);
+        out.put("marked", self.counters.marked as f64);
+        out.put("maxqlen", most(|b| b.packets));
+        out.put("maxprob", most(|b| b.prob) / one);
+        out.put("avgprob", f64::from(sum) / bins.len() as f64 / one);
+    }
+
+    fn probe(&self, out: &mut Probe<'_>) {
+        let bins = self.filters[self.current].bins.as_flattened();
+        let most = bins.iter().map(|b| b.prob).max().unwrap_or(0);
+        out.put("maxprob", "1", f64::from(most) / f64::from(MAX_PROB));
+    }
+
+    fn purge(&mut self, log: &mut Log) {
+        self.discard(log);
+        for filter in &mut self.filters {
+            filter.bins = Default::default();
+        }
+        (self.current, self.learning, self.tokens) = (0, false, self.params.penalty_burst);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+//! Signals counted in SCE marks, of which `tau` are worth one CE mark. scim's experimental
+//! queues.
+
+use super::{Log, Reason, Stats};
+use sojourn_core::grammar::Param;
+use sojourn_core::packet::Packet;
+
+pub(super) const LIMIT: Param =
+    Param { name: "limit", value: "PACKETS", default: "none", doc: "Packets that may wait." };
+pub(super) const TAU: Param = Param {
+    name: "tau",
+    value: "NUMBER",
+    default: "64",
+    doc: "Of so many marks one is CE, or the drop of a packet that is not capable; the others are SCE.",
+};
+
+/// Marks of both kinds, and how far the next CE is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tally {
+    pub(super) tau: u32,
+    /// Marks since the last CE.
+    since_ce: u32,
+    sce: u64,
+    ce: u64,
+}
+
+impl Tally {
+    pub(super) const fn new(tau: u32) -> Self {
+        Self { tau, since_ce: 0, sce: 0, ce: 0 }
+    }
+
+    /// Marks `pkt` as its turn demands, CE for `reason`; false if it is to be dropped instead,
+    /// which the last packet of a queue is not: then the next one has to pay.
+    #[inline]
+    pub(super) fn mark(
+        &mut self,
+        pkt: &mut Packet,
+        is_last: bool,
+        reason: Reason,
+        log: &mut Log,
+    ) -> bool {
+        if self.since_ce + 1 < self.tau {
+            self.since_ce += 1;
+            self.sce += u64::from(log.set_sce(pkt, Reason::Sce));
+            return true;
+        }
+        let marked = log.set_ce(pkt, reason);
+        self.ce += u64::from(marked);
+        if marked || !is_last {
+            self.since_ce = 0;
+        }
+        marked || is_last
+    }
+
+    pub(super) fn restart(&mut self) {
+        self.since_ce = 0;
+    }
+
+    pub(super) fn stats(&self, out: &mut Stats) {
+        out.put("sce_marks", self.sce as f64);
+        out.put("ce_marks", self.ce as f64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sojourn_core::ecn::Ecn;
+
+    // aqm.md 12.5
+    #[test]
+    fn every_tau_th_mark_is_ce_or_a_drop_that_spares_the_last_packet() {
+        let (mut tally, mut log) = (Tally::new(4), Log::default());
+        let mut mark = |ecn: Ecn, is_last| {
+            let mut pkt = Packet { tos: ecn as u8, ..Packet::default() };
+            let stays = tally.mark(&mut pkt, is_last, Reason::Sce, &mut log);
+            (stays, pkt.ecn())
+        };
+        for _ in 0..2 {
+            assert_eq!([0; 3].map(|_| mark(Ecn::Ect0, false)), [(true, Ecn::Ect1); 3]);
+            assert_eq!(mark(Ecn::Ect0, false), (true, Ecn::Ce));
+        }
+        assert_eq!([0; 3].map(|_| mark(Ecn::NotEct, false)), [(true, Ecn::NotEct); 3]);
+        assert_eq!(mark(Ecn::NotEct, true), (true, Ecn::NotEct));
+        assert_eq!(mark(Ecn::NotEct, false), (false, Ecn::NotEct));
+        assert_eq!([0; 3].map(|_| mark(Ecn::Ect1, true)), [(true, Ecn::Ect1); 3]);
+        assert_eq!(mark(Ecn::Ect1, true), (true, Ecn::Ce));
+        assert_eq!((tally.sce, tally.ce), (6, 3));
+    }
+}

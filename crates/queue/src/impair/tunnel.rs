@@ -1,0 +1,311 @@
+//! The two ends of an IP tunnel: what an AQM between them sees, and what of its marks survives.
+//! ECN by RFC 6040 (aqm.md 0.2), sequence numbers and replay window by RFC 4303 3.4.3 and RFC 6479.
+//!
+//! Between the ends a packet is UDP between two hosts, with no flags and no acknowledgement in
+//! sight; [`Packet::flow`] stays, since it routes the packet and no queue takes it for a header.
+//! The ends do not change [`Packet::len`], since a discipline conserves bytes: the port in front
+//! of each adds or removes the outer header.
+
+use std::sync::{Arc, Mutex};
+
+use super::element::{Element, InPath};
+use crate::aqm::{Log, Qdisc, Reason, Stats};
+use sojourn_core::ecn::Ecn;
+use sojourn_core::grammar::{Args, GrammarError};
+use sojourn_core::packet::{Kind, Packet};
+
+/// How the ingress sets the outer codepoint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Copies the inner codepoint (RFC 6040 4.1).
+    #[default]
+    Normal,
+    /// Not-ECT, for an egress that knows no ECN (RFC 6040 4.1).
+    Compatibility,
+    /// Copies ECT and turns CE into ECT(0): the full-functionality mode of RFC 3168 9.1.1, which
+    /// RFC 6040 replaced and Linux 7.2 still has.
+    FullFunctionality,
+}
+
+impl Mode {
+    /// The name in scenarios.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Normal => "normal",
+            Self::Compatibility => "compat",
+            Self::FullFunctionality => "rfc3168",
+        }
+    }
+}
+
+/// The outer DSCP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dscp {
+    /// The inner DSCP (RFC 2983's uniform model at the ingress).
+    #[default]
+    Copy,
+    /// Zero.
+    Zero,
+}
+
+impl Dscp {
+    /// The name in scenarios.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Copy => "copy",
+            Self::Zero => "zero",
+        }
+    }
+}
+
+/// What flow queues find to tell inner flows apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Entropy {
+    /// Nothing: one 5-tuple for the whole tunnel (WireGuard, IPsec, IP in IP).
+    #[default]
+    One,
+    /// A source port made of the inner hash (VXLAN, RFC 7348; MPLS in UDP, RFC 7510).
+    Inner,
+}
+
+impl Entropy {
+    /// The name in scenarios.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::One => "one",
+            Self::Inner => "inner",
+        }
+    }
+}
+
+/// One direction of a tunnel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tunnel {
+    /// Outer codepoint.
+    pub mode: Mode,
+    /// Outer DSCP.
+    pub dscp: Dscp,
+    /// Outer flow hash.
+    pub entropy: Entropy,
+    /// Hash of the outer 5-tuple, for [`Entropy::One`].
+    pub hash: u32,
+    /// Outer source and destination.
+    pub hosts: (u16, u16),
+    /// Packets behind the highest sequence number that the egress still takes, each once; `None`
+    /// takes all.
+    pub replay_window: Option<u32>,
+}
+
+/// Packets that may wait at either end for a busy wire: a device's transmit queue.
+const LIMIT: u32 = 1000;
+
+impl Tunnel {
+    /// Ingress and egress, and the inner headers of the packets between them, which they share.
+    pub fn ends(self) -> (Box<dyn Qdisc>, Box<dyn Qdisc>, InnerHeaders) {
+        let inner = InnerHeaders::default();
+        let encap = Encap { tunnel: self, inner: inner.clone(), sequence: 0 };
+        let replay = self.replay_window.map(ReplayWindow::new);
+        let decap = Decap { inner: inner.clone(), replay, counters: Counters::default() };
+        (Box::new(InPath::new(encap, LIMIT)), Box::new(InPath::new(decap, LIMIT)), inner)
+    }
+}
+
+/// The inner header's codepoint after decapsulation (RFC 6040 figure 4); `None` drops the packet.
+pub const fn decapsulated(inner: Ecn, outer: Ecn) -> Option<Ecn> {
+    match (inner, outer) {
+        (Ecn::NotEct, Ecn::Ce) => None,
+        (Ecn::Ect0 | Ecn::Ect1, Ecn::Ce) => Some(Ecn::Ce),
+        (Ecn::Ect0, Ecn::Ect1) => Some(Ecn::Ect1),
+        _ => Some(inner),
+    }
+}
+
+/// Inner headers by [`Packet::id`]. Copies of one packet have equal headers, except for what was
+/// rewritten on one of them before the tunnel: the last copy's stands for all.
+#[derive(Clone, Default)]
+pub struct InnerHeaders(Arc<Mutex<Vec<Packet>>>);
+
+impl InnerHeaders {
+    /// Says that packet `part` is a segment of super-packet `whole`, whose header it carries; only
+    /// the first one keeps CWR. Of packets outside the tunnel nothing is known, or asked later.
+    pub fn split(&self, whole: u32, part: u32, is_first: bool) {
+        let mut headers = self.0.lock().expect(UNPOISONED);
+        let Some(&header) = headers.get(whole as usize) else { return };
+        let mut header = Packet { id: part, segs: 1, ..header };
+        if !is_first {
+            header.clear_cwr();
+        }
+        put(&mut headers, header);
+    }
+}
+
+/// Puts `header` where its packet's id finds it.
+fn put(headers: &mut Vec<Packet>, header: Packet) {
+    let place = header.id as usize;
+    if place >= headers.len() {
+        headers.resize(place + 1, Packet::default());
+    }
+    headers[place] = header;
+}
+
+/// Why locking cannot fail: no code panics with the lock held.
+const UNPOISONED: &str = "neither end panics";
+
+/// The ingress.
+struct Encap {
+    tunnel: Tunnel,
+    inner: InnerHeaders,
+    sequence: u32,
+}
+
+impl Element for Encap {
+    #[inline]
+    fn pass(&mut self, pkt: &mut Packet, _log: &mut Log) -> Option<Reason> {
+        put(&mut self.inner.0.lock().expect(UNPOISONED), *pkt);
+        self.sequence = self.sequence.wrapping_add(1);
+        let tunnel = &self.tunnel;
+        let dscp = if tunnel.dscp == Dscp::Copy { pkt.tos & !3 } else { 0 };
+        let ecn = match (tunnel.mode, pkt.ecn()) {
+            (Mode::Compatibility, _) => Ecn::NotEct,
+            (Mode::FullFunctionality, Ecn::Ce) => Ecn::Ect0,
+            (_, ecn) => ecn,
+        };
+        let mut outer = Packet {
+            hash: if tunnel.entropy == Entropy::One { tunnel.hash } else { pkt.hash },
+            src: tunnel.hosts.0,
+            dst: tunnel.hosts.1,
+            tos: ecn.on_tos(dscp),
+            kind: Kind::Udp,
+            ace: 0,
+            ack: self.sequence,
+            sacked: 0,
+            ..*pkt
+        };
+        if pkt.is_corrupt() {
+            outer.set_corrupt();
+        }
+        *pkt = outer;
+        None
+    }
+
+    fn change(&mut self, args: &mut Args<'_>) -> Result<(), GrammarError> {
+        no_words(args)
+    }
+
+    fn describe(&self) -> String {
+        let Tunnel { mode, dscp, entropy, .. } = self.tunnel;
+        let [mode, dscp, entropy] = [mode.name(), dscp.name(), entropy.name()];
+        format!("encap ecn {mode} dscp {dscp} entropy {entropy}")
+    }
+
+    fn stats(&self, out: &mut Stats) {
+        out.put("sequence", self.sequence);
+    }
+
+    /// Each packet of IPsec or WireGuard has a sequence number of its own, so that they segment
+    /// before (Linux 7.2 `esp_output` by `xfrm_output_gso`, `wg_xmit`); others leave it to the queue.
+    fn splits(&self) -> bool {
+        self.tunnel.replay_window.is_some()
+    }
+}
+
+fn no_words(args: &mut Args<'_>) -> Result<(), GrammarError> {
+    if args.key().is_some() { Err(args.unknown()) } else { Ok(()) }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counters {
+    ce_propagated: u64,
+    ect1_propagated: u64,
+    not_ect_drops: u64,
+    replay_drops: u64,
+}
+
+/// The egress.
+struct Decap {
+    inner: InnerHeaders,
+    replay: Option<ReplayWindow>,
+    counters: Counters,
+}
+
+impl Element for Decap {
+    #[inline]
+    fn pass(&mut self, pkt: &mut Packet, _log: &mut Log) -> Option<Reason> {
+        if self.replay.as_mut().is_some_and(|replay| !replay.accepts(pkt.ack)) {
+            self.counters.replay_drops += 1;
+            return Some(Reason::Middlebox);
+        }
+        let header = self.inner.0.lock().expect(UNPOISONED)[pkt.id as usize];
+        let Some(ecn) = decapsulated(header.ecn(), pkt.ecn()) else {
+            self.counters.not_ect_drops += 1;
+            return Some(Reason::Middlebox);
+        };
+        if ecn != header.ecn() {
+            match ecn {
+                Ecn::Ce => self.counters.ce_propagated += 1,
+                _ => self.counters.ect1_propagated += 1,
+            }
+        }
+        let is_corrupt = pkt.is_corrupt();
+        *pkt = Packet { len: pkt.len, tos: ecn.on_tos(header.tos), ..header };
+        if is_corrupt {
+            pkt.set_corrupt();
+        }
+        None
+    }
+
+    fn change(&mut self, args: &mut Args<'_>) -> Result<(), GrammarError> {
+        no_words(args)
+    }
+
+    fn describe(&self) -> String {
+        match &self.replay {
+            Some(replay) => format!("decap replay_window {}", replay.size),
+            None => "decap".to_owned(),
+        }
+    }
+
+    fn stats(&self, out: &mut Stats) {
+        out.put("ce_propagated", self.counters.ce_propagated as f64);
+        out.put("ect1_propagated", self.counters.ect1_propagated as f64);
+        out.put("not_ect_drops", self.counters.not_ect_drops as f64);
+        out.put("replay_drops", self.counters.replay_drops as f64);
+    }
+}
+
+/// Which of the last sequence numbers have arrived: a ring of 64-bit words (RFC 6479).
+struct ReplayWindow {
+    size: u32,
+    highest: u32,
+    /// One word more than the window fills, so that the oldest is never half cleared.
+    seen: Vec<u64>,
+}
+
+impl ReplayWindow {
+    fn new(size: u32) -> Self {
+        Self { size, highest: 0, seen: vec![0; size.div_ceil(64) as usize + 1] }
+    }
+
+    /// Whether this number, from 1, is within the window and new; from now on it is not.
+    fn accepts(&mut self, number: u32) -> bool {
+        if self.highest.saturating_sub(number) >= self.size {
+            return false;
+        }
+        let words = self.seen.len();
+        let word = |number: u32| number as usize / 64;
+        if number > self.highest {
+            let fresh = (word(number) - word(self.highest)).min(words);
+            for ahead in 0..fresh {
+                self.seen[(word(number) - ahead) % words] = 0;
+            }
+            self.highest = number;
+        }
+        let (slot, bit) = (&mut self.seen[word(number) % words], 1 << (number % 64));
+        let is_new = *slot & bit == 0;
+        *slot |= bit;
+        is_new
+    }
+}
+
+#[cfg(test)]
+mod tests;
