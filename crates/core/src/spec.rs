@@ -45,8 +45,11 @@ pub struct Entry<A: ?Sized + 'static> {
     /// The table of its parameters; the argument is the name.
     pub table: fn(&str) -> Vec<Parameter>,
     /// Reads the parameters.
-    pub parse: fn(&mut Args<'_>) -> Result<Box<dyn Held<A>>, GrammarError>,
+    pub parse: Parse<A>,
 }
+
+/// Reads the parameters of an algorithm.
+pub type Parse<A> = fn(&mut Args<'_>) -> Result<Box<dyn Held<A>>, GrammarError>;
 
 impl<A: ?Sized> Clone for Entry<A> {
     fn clone(&self) -> Self {

@@ -132,7 +132,8 @@ pub fn written<P: Parameters>(params: &P) -> Vec<Written> {
 ///
 /// After the fields: `groups { law: Law = Law::default(); }` embeds other sets; `also { /// Doc.
 /// "unlimited" => |params, key, args| ...; }` declares keywords that set other fields; `begin name;`
-/// and `settle name;` name methods of the type for [`Parameters::begin`] and [`Parameters::settle`].
+/// names a method for [`Parameters::begin`], `derive name;` one that computes values from others after a
+/// text was read, and `settle name;` one that refuses combinations, which is called last.
 #[macro_export]
 macro_rules! parameters {
     (
@@ -147,6 +148,7 @@ macro_rules! parameters {
         $(groups { $($(#[doc = $gdoc:expr])* $gvis:vis $group:ident : $gtype:ty = $gdefault:expr;)* })?
         $(also { $($(#[doc = $adoc:expr])+ $akey:literal $($avalue:literal)? $(, tc $a_is_tc:literal)? => $act:expr;)* })?
         $(begin $begin:ident;)?
+        $(derive $derived:ident;)?
         $(settle $settle:ident;)?
     ) => {
         $(#[doc = $about])*
@@ -240,6 +242,7 @@ macro_rules! parameters {
             #[allow(unused_variables, reason = "most sets have nothing to settle")]
             fn settle(&mut self, given: &$crate::grammar::Given) -> Result<(), String> {
                 $($($crate::grammar::Parameters::settle(&mut self.$group, given)?;)*)?
+                $(self.$derived(given);)?
                 $(self.$settle(given)?;)?
                 Ok(())
             }

@@ -117,6 +117,7 @@ impl OldEntry {
 pub struct Registry {
     /// The line for a name; the error lists the names and the nearest.
     pub entry: fn(&str) -> Result<&'static super::Entry, GrammarError>,
+    #[allow(clippy::type_complexity)]
     pub(crate) build: fn(&str, Env) -> Result<Box<dyn Qdisc>, GrammarError>,
     pub(crate) change: fn(&mut dyn Qdisc, Time, &str, &mut Log) -> Result<(), GrammarError>,
 }

@@ -120,7 +120,7 @@ impl Held<dyn Discipline> for Legacy {
     }
 
     fn read(&mut self, args: &mut Args<'_>) -> Result<Given, GrammarError> {
-        self.words = args.remainder().to_owned();
+        args.remainder().clone_into(&mut self.words);
         Ok(Given::default())
     }
 }
