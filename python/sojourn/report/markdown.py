@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from sojourn import compare, effects, metrics
+from sojourn import compare, metrics
 from sojourn.report import own, sections
 from sojourn.text import harmless
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 def render(comparison: Comparison, grouped: list[Section], score: dict[str, Any], *, title: str, out: Path) -> str:
     """The whole text."""
-    measured = comparison.sides == compare.MEASURED
+    measured = comparison.measured
     lines = [f"# {escape(title)}", ""]
-    lines += [escape(compare.conclusion(comparison)), ""] if comparison.pairs else []
+    lines += [escape(comparison.conclusion), ""] if comparison.pairs else []
     if not measured:
-        lines += [escape(effects.verdict(comparison.effects, comparison.sides)), ""]
+        lines += [escape(comparison.verdict), ""]
     if score["rows"]:
         lines += [*_scoreboard(score), ""]
     for section in grouped:

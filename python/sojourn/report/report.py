@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 from markupsafe import Markup
 
-from sojourn import compare, effects, fidelity, metrics, reference
+from sojourn import compare, fidelity, metrics, reference
+from sojourn.compare import effects
 from sojourn.files import write_whole
 from sojourn.report import markdown, overview, own, panels, sections
 from sojourn.text import harmless
@@ -62,7 +63,7 @@ def write_comparison(comparison: Comparison, out: Path, *, title: str, as_markdo
 def _page(
     comparison: Comparison, grouped: list[Section], score: dict[str, Any], *, title: str, out: Path, extra: int
 ) -> str:
-    measured = comparison.sides == compare.MEASURED
+    measured = comparison.measured
     figures = {run.id: number for number, run in sections.numbered(grouped)}
     rows = [[run for column in columns for run in column] for section in grouped for _, columns in section.rows()]
     return (
@@ -70,8 +71,8 @@ def _page(
         .get_template("page.html.j2")
         .render(
             title=title,
-            conclusion=compare.conclusion(comparison) if comparison.pairs else "",
-            verdict=effects.verdict(comparison.effects, comparison.sides) if not measured else "",
+            conclusion=comparison.conclusion if comparison.pairs else "",
+            verdict=comparison.verdict if not measured else "",
             effects=comparison.effects[:EFFECTS] if not measured else [],
             all_effects=len(comparison.effects),
             method=effects.METHOD,

@@ -15,6 +15,7 @@ import numpy as np
 
 from sojourn import compare, metrics, path, results, suites
 from sojourn.compare import Comparison, Difference, Pair
+from sojourn.compare.comparison import median
 from sojourn.groups import groups
 from sojourn.report import across, capacity, own
 from sojourn.report.own import number
@@ -501,7 +502,7 @@ def _lone_pings(run: Run) -> dict[str, list[Difference]]:
 def _middle(stats: list[Stats]) -> list[Difference]:
     """Of each statistic the median over the flows."""
     columns = zip(*(_alone(one) for one in stats), strict=True)
-    return [Difference(compare.median([x.a for x in column if x.a is not None]), None) for column in columns]
+    return [Difference(median([x.a for x in column if x.a is not None]), None) for column in columns]
 
 
 def _alone(stats: Stats | None) -> list[Difference]:
