@@ -10,10 +10,7 @@ use sojourn_core::{Bytes, Dur};
 use crate::kernel::{AceFlag, CwndLimitedFlag, HystartFlag, PrrFlag};
 use crate::sweep::Sweep;
 use crate::sysctl::Sysctls;
-use crate::text::{Quantity, RateOrNone, Tos};
-
-type Time = Quantity<Dur>;
-type Size = Quantity<Bytes>;
+use crate::text::{RateOrNone, Tos};
 
 /// One run of a network laboratory: links, flows, pings and scheduled changes.
 #[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
@@ -26,17 +23,17 @@ pub(crate) struct File {
     #[serde(default)]
     pub(crate) description: String,
     /// Length of the run, such as "60s".
-    pub(crate) duration: Time,
+    pub(crate) duration: Dur,
     /// Seed of all random streams.
     #[serde(default = "one")]
     pub(crate) seed: u64,
     /// Interval of the sampled series.
     #[serde(default = "fifty_ms")]
-    pub(crate) step: Time,
+    pub(crate) step: Dur,
     /// How long the queues have been there, without traffic, when the scenario starts; their timers
     /// have run since, with a phase drawn from the seed.
     #[serde(default = "ten_s")]
-    pub(crate) queue_age: Time,
+    pub(crate) queue_age: Dur,
     /// Window over which the summary is taken.
     #[serde(default)]
     pub(crate) measure: MeasureTable,
@@ -68,9 +65,9 @@ pub(crate) struct File {
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 pub(crate) struct MeasureTable {
     /// Start of the window; default "0s".
-    pub(crate) from: Option<Time>,
+    pub(crate) from: Option<Dur>,
     /// End of the window; default the end of the run.
-    pub(crate) to: Option<Time>,
+    pub(crate) to: Option<Dur>,
     /// Further windows by name: letters, digits, `_` and `-`.
     #[serde(flatten)]
     pub(crate) windows: BTreeMap<String, WindowTable>,
@@ -81,9 +78,9 @@ pub(crate) struct MeasureTable {
 #[serde(deny_unknown_fields)]
 pub(crate) struct WindowTable {
     /// Start of the window; default "0s".
-    pub(crate) from: Option<Time>,
+    pub(crate) from: Option<Dur>,
     /// End of the window; default the end of the run.
-    pub(crate) to: Option<Time>,
+    pub(crate) to: Option<Dur>,
 }
 
 /// A hop between two nodes. Packets pass the ingress elements, the queue with its shaper, the
@@ -106,7 +103,7 @@ pub(crate) struct LinkTable {
     /// Elements before the queue in tc's words, such as `["netem delay 10ms"]`; default none.
     pub(crate) ingress: Option<Vec<String>>,
     /// Propagation delay, one way; default "0s".
-    pub(crate) delay: Option<Time>,
+    pub(crate) delay: Option<Dur>,
     /// What differs on the way back; every key defaults to the forward direction's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reverse: Option<DirectionTable>,
@@ -128,7 +125,7 @@ pub(crate) struct DirectionTable {
     /// Elements before the queue in tc's words.
     pub(crate) ingress: Option<Vec<String>>,
     /// Propagation delay, one way.
-    pub(crate) delay: Option<Time>,
+    pub(crate) delay: Option<Dur>,
 }
 
 /// A flow: what it carries, between whom, and when.
@@ -153,20 +150,20 @@ pub(crate) struct FlowTable {
     pub(crate) flows: Option<u32>,
     /// When it connects.
     #[serde(default = "zero")]
-    pub(crate) start: Time,
+    pub(crate) start: Dur,
     /// A uniform random time below this, drawn from the seed, is added to the start.
     #[serde(default = "zero")]
-    pub(crate) start_jitter: Time,
+    pub(crate) start_jitter: Dur,
     /// Round trips of the application's control connection before the data connection opens
     /// (netperf: 2).
     #[serde(default)]
     pub(crate) control_rtts: u32,
     /// When its application stops sending; default the end of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) stop: Option<Time>,
+    pub(crate) stop: Option<Dur>,
     /// How much it sends, such as "10Mb"; default unlimited.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) bytes: Option<Size>,
+    pub(crate) bytes: Option<Bytes>,
     /// Names of the links it crosses, in order; default all links.
     pub(crate) path: Option<Vec<String>>,
     /// TOS byte; of TCP its two ECN bits are zero.
@@ -239,7 +236,7 @@ pub(crate) struct TcpTable {
     pub(crate) comp_sack_rtt_percent: Option<u32>,
     /// `tcp_comp_sack_slack_ns`; default the era's.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) comp_sack_slack: Option<Time>,
+    pub(crate) comp_sack_slack: Option<Dur>,
     /// What an ambiguous ACE field means; default the era's. `ecn_unsafe_cep` goes before it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ace: Option<AceFlag>,
@@ -284,13 +281,13 @@ pub(crate) struct TcpTable {
     pub(crate) initial_cwnd: Option<u32>,
     /// Initial receive buffer, `tcp_rmem[1]`; default "128Kb".
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) rmem_default: Option<Size>,
+    pub(crate) rmem_default: Option<Bytes>,
     /// Largest receive buffer, `tcp_rmem[2]`; default "6Mb".
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) rmem_max: Option<Size>,
+    pub(crate) rmem_max: Option<Bytes>,
     /// Largest send buffer, `tcp_wmem[2]`; default "4Mb".
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) wmem_max: Option<Size>,
+    pub(crate) wmem_max: Option<Bytes>,
     /// Pacing rate in slow start, percent of cwnd per RTT; default 200.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) pacing_ss_ratio: Option<u32>,
@@ -309,14 +306,14 @@ pub(crate) struct TcpTable {
     pub(crate) gro: Option<bool>,
     /// How long the host holds a merged packet for more; default "20us".
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) gro_flush_timeout: Option<Time>,
+    pub(crate) gro_flush_timeout: Option<Dur>,
     /// TCP small queues: a sender has at most 1 ms, or two bursts, in the first queue of its path;
     /// default false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) tsq: Option<bool>,
     /// With tsq and without pacing: the most there, `tcp_limit_output_bytes`; default "1Mb".
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) limit_output_bytes: Option<Size>,
+    pub(crate) limit_output_bytes: Option<Bytes>,
     /// Kernel tick rate (100, 250, 300 or 1000); default 1000.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) hz: Option<u32>,
@@ -385,13 +382,13 @@ pub(crate) struct PingTable {
     pub(crate) protocol: ProtocolName,
     /// Time between requests.
     #[serde(default = "two_hundred_ms")]
-    pub(crate) interval: Time,
+    pub(crate) interval: Dur,
     /// First request.
     #[serde(default = "zero")]
-    pub(crate) start: Time,
+    pub(crate) start: Dur,
     /// No request after this; default the end of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) stop: Option<Time>,
+    pub(crate) stop: Option<Dur>,
     /// Names of the links it crosses, in order; default all links.
     pub(crate) path: Option<Vec<String>>,
     /// TOS byte of request and reply, ECN bits included.
@@ -482,14 +479,14 @@ pub(crate) enum TunnelEntropy {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ScheduleTable {
     /// When.
-    pub(crate) at: Time,
+    pub(crate) at: Dur,
     /// Approach the new `rate` or `delay` in equal steps over this time, from the value in force;
     /// default at once.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) over: Option<Time>,
+    pub(crate) over: Option<Dur>,
     /// Time between the steps; default "100ms".
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) step: Option<Time>,
+    pub(crate) step: Option<Dur>,
     /// Changes that keep the queued packets: `rate`, `delay`, and `qdisc` with words for the same
     /// discipline.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -507,20 +504,20 @@ fn one() -> u64 {
     1
 }
 
-fn zero() -> Time {
-    Quantity(Dur::ZERO)
+fn zero() -> Dur {
+    Dur::ZERO
 }
 
-fn fifty_ms() -> Time {
-    Quantity(Dur::from_millis(50))
+fn fifty_ms() -> Dur {
+    Dur::from_millis(50)
 }
 
-fn ten_s() -> Time {
-    Quantity(Dur::from_secs(10))
+fn ten_s() -> Dur {
+    Dur::from_secs(10)
 }
 
-fn two_hundred_ms() -> Time {
-    Quantity(Dur::from_millis(200))
+fn two_hundred_ms() -> Dur {
+    Dur::from_millis(200)
 }
 
 fn tos_zero() -> Tos {

@@ -128,7 +128,7 @@ fn flow(
     let is_bulk = matches!(app, App::Bulk);
     doc.check(is_bulk || table.bytes.is_none(), &key.field("bytes"), &only_bulk)?;
     doc.check(is_bulk || table.control_rtts == 0, &key.field("control_rtts"), &only_bulk)?;
-    let bytes = table.bytes.map(|bytes| bytes.0.0);
+    let bytes = table.bytes.map(|bytes| bytes.0);
     doc.check(bytes != Some(0), &key.field("bytes"), "expected more than zero")?;
     let few = table.control_rtts <= MAX_CONTROL_RTTS;
     let most = format!("expected at most {MAX_CONTROL_RTTS} round trips");
@@ -149,7 +149,7 @@ fn flow(
         up,
         opens_far: up != app.pulls(),
         start,
-        start_jitter: table.start_jitter.0,
+        start_jitter: table.start_jitter,
         control_rtts: table.control_rtts,
         stop,
         bytes,

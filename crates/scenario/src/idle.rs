@@ -58,13 +58,13 @@ const RULES: &[Rule] = &[
     },
     Rule {
         key: "limit_output_bytes",
-        is_set: |table| table.limit_output_bytes.is_some_and(|size| size.0.0 != Bytes(1 << 20).0),
+        is_set: |table| table.limit_output_bytes.is_some_and(|size| size != Bytes(1 << 20)),
         acts: |on| on.tcp.tsq && !on.is_paced(),
         why: "it bounds unpaced flows with `tcp.tsq`, and there is none",
     },
     Rule {
         key: "gro_flush_timeout",
-        is_set: |table| table.gro_flush_timeout.is_some_and(|time| time.0 != Dur::from_micros(20)),
+        is_set: |table| table.gro_flush_timeout.is_some_and(|time| time != Dur::from_micros(20)),
         acts: |on| on.tcp.gro,
         why: "`tcp.gro` is off",
     },

@@ -6,7 +6,6 @@ use crate::error::ScenarioError;
 use crate::file::{EcnName, EraName, SceName, TcpTable};
 use crate::kernel::KernelFlags;
 use crate::scenario::{EcnMode, Era, SceMode, Tcp};
-use crate::text::Quantity;
 use sojourn_core::Dur;
 
 /// The first of `tables` that holds a key gives its value; without one ECN is `feedback`.
@@ -26,7 +25,7 @@ pub(crate) fn tcp(
             tables.iter().find_map(|table| table.$field)
         };
     }
-    let size = |bytes| Quantity(sojourn_core::Bytes(bytes));
+    let size = |bytes| sojourn_core::Bytes(bytes);
     let tcp = Tcp {
         era: match first!(era, EraName::E2020) {
             EraName::E2019 => Era::E2019,
@@ -56,7 +55,7 @@ pub(crate) fn tcp(
             window_share: flag!(window_share),
             tso_rtt_log: flag!(tso_rtt_log),
             comp_sack_rtt_percent: flag!(comp_sack_rtt_percent),
-            comp_sack_slack: flag!(comp_sack_slack).map(|slack| slack.0),
+            comp_sack_slack: flag!(comp_sack_slack),
             ace: flag!(ace),
             push_bursts: flag!(push_bursts),
             ack_pushed: flag!(ack_pushed),
@@ -72,17 +71,17 @@ pub(crate) fn tcp(
         mtu: first!(mtu, 1500),
         timestamps: first!(timestamps, true),
         initial_cwnd: first!(initial_cwnd, 10),
-        rmem_default: first!(rmem_default, size(128 << 10)).0.0,
-        rmem_max: first!(rmem_max, size(6 << 20)).0.0,
-        wmem_max: first!(wmem_max, size(4 << 20)).0.0,
+        rmem_default: first!(rmem_default, size(128 << 10)).0,
+        rmem_max: first!(rmem_max, size(6 << 20)).0,
+        wmem_max: first!(wmem_max, size(4 << 20)).0,
         pacing_ss_ratio: first!(pacing_ss_ratio, 200),
         pacing_ca_ratio: first!(pacing_ca_ratio, 120),
         pacing: first!(pacing, false),
         gso: first!(gso, false),
         gro: first!(gro, false),
-        gro_flush_timeout: first!(gro_flush_timeout, Quantity(Dur::from_micros(20))).0,
+        gro_flush_timeout: first!(gro_flush_timeout, Dur::from_micros(20)),
         tsq: first!(tsq, false),
-        limit_output_bytes: first!(limit_output_bytes, size(1 << 20)).0.0,
+        limit_output_bytes: first!(limit_output_bytes, size(1 << 20)).0,
         hz: first!(hz, 1000),
     };
     let kernel = &tcp.kernel;

@@ -15,7 +15,7 @@ use crate::scenario::{
     Change, Direction, EcnMode, Edit, Era, Flow, Link, Measure, SceMode, Scenario, Tcp, Tunnel,
 };
 use crate::sweep::Sweep;
-use crate::text::{Quantity, RateOrNone, Tos};
+use crate::text::{RateOrNone, Tos};
 
 /// The scenario as a file that [`load`](crate::load) reads back as an equal scenario. Equal
 /// scenarios give equal bytes.
@@ -36,10 +36,10 @@ fn file(scenario: &Scenario) -> File {
         direction: if flow.up { DirectionName::Up } else { DirectionName::Down },
         flows: None,
         start: since_start(flow.start),
-        start_jitter: Quantity(flow.start_jitter),
+        start_jitter: flow.start_jitter,
         control_rtts: flow.control_rtts,
         stop: flow.stop.map(since_start),
-        bytes: flow.bytes.map(|bytes| Quantity(Bytes(bytes))),
+        bytes: flow.bytes.map(Bytes),
         path: Some(path(&flow.path)),
         tos: Tos(flow.tos),
         hash_of: flow.hash_of.map(|other| scenario.flows[other].name.clone()),
@@ -48,10 +48,10 @@ fn file(scenario: &Scenario) -> File {
     File {
         name: scenario.name.clone(),
         description: scenario.description.clone(),
-        duration: Quantity(scenario.duration),
+        duration: scenario.duration,
         seed: scenario.seed,
-        step: Quantity(scenario.step),
-        queue_age: Quantity(scenario.queue_age),
+        step: scenario.step,
+        queue_age: scenario.queue_age,
         measure: MeasureTable {
             from: Some(since_start(scenario.measure.from)),
             to: Some(since_start(scenario.measure.to)),
@@ -66,7 +66,7 @@ fn file(scenario: &Scenario) -> File {
             .map(|ping| PingTable {
                 name: ping.name.clone(),
                 protocol: if ping.udp { ProtocolName::Udp } else { ProtocolName::Icmp },
-                interval: Quantity(ping.interval),
+                interval: ping.interval,
                 start: since_start(ping.start),
                 stop: ping.stop.map(since_start),
                 path: Some(path(&ping.path)),
@@ -80,8 +80,8 @@ fn file(scenario: &Scenario) -> File {
     }
 }
 
-fn since_start(time: Time) -> Quantity<Dur> {
-    Quantity(time.since(Time::ZERO))
+fn since_start(time: Time) -> Dur {
+    time.since(Time::ZERO)
 }
 
 fn window((name, measure): &(String, Measure)) -> (String, WindowTable) {
@@ -146,12 +146,12 @@ fn direction(way: &Direction) -> DirectionTable {
         stab: Some(way.stab.clone().unwrap_or_else(|| "none".to_owned())),
         qdisc: Some(way.qdisc.clone()),
         ingress: Some(way.ingress.clone()),
-        delay: Some(Quantity(way.delay)),
+        delay: Some(way.delay),
     }
 }
 
 fn tcp(tcp: &Tcp) -> TcpTable {
-    let size = |bytes| Some(Quantity(Bytes(bytes)));
+    let size = |bytes| Some(Bytes(bytes));
     TcpTable {
         era: Some(match tcp.era {
             Era::E2019 => EraName::E2019,
@@ -181,7 +181,7 @@ fn tcp(tcp: &Tcp) -> TcpTable {
         window_share: tcp.kernel.window_share,
         tso_rtt_log: tcp.kernel.tso_rtt_log,
         comp_sack_rtt_percent: tcp.kernel.comp_sack_rtt_percent,
-        comp_sack_slack: tcp.kernel.comp_sack_slack.map(Quantity),
+        comp_sack_slack: tcp.kernel.comp_sack_slack,
         ace: tcp.kernel.ace,
         push_bursts: tcp.kernel.push_bursts,
         ack_pushed: tcp.kernel.ack_pushed,
@@ -204,7 +204,7 @@ fn tcp(tcp: &Tcp) -> TcpTable {
         pacing: Some(tcp.pacing),
         gso: Some(tcp.gso),
         gro: Some(tcp.gro),
-        gro_flush_timeout: Some(Quantity(tcp.gro_flush_timeout)),
+        gro_flush_timeout: Some(tcp.gro_flush_timeout),
         tsq: Some(tcp.tsq),
         limit_output_bytes: size(tcp.limit_output_bytes),
         hz: Some(tcp.hz),
