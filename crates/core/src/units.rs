@@ -86,6 +86,12 @@ impl Dur {
     }
 }
 
+impl From<Bytes> for u64 {
+    fn from(bytes: Bytes) -> Self {
+        bytes.0
+    }
+}
+
 impl Rate {
     /// Time that `bytes` take at this rate, rounded down; [`Dur::MAX`] at rate zero.
     #[inline]

@@ -5,7 +5,7 @@ use sojourn_core::{Dur, Time};
 use crate::check::{Key, MAX_EVENTS, between, interval, name, path, start_stop};
 use crate::doc::Doc;
 use crate::error::ScenarioError;
-use crate::file::{EcnName, File, PingTable, ProtocolName};
+use crate::file::{File, PingTable, ProtocolName};
 use crate::flows::flows;
 use crate::links::links;
 use crate::measure::measure;
@@ -38,7 +38,7 @@ pub(crate) fn resolve(doc: &Doc, file: &File) -> Result<Scenario, ScenarioError>
 
     let links = links(doc, &file.link)?;
     let names: Vec<&str> = links.iter().map(|l| l.name.as_str()).collect();
-    tcp(doc, &top("tcp"), &[&file.tcp], EcnName::AccEcn)?;
+    tcp(doc, &top("tcp"), &[&file.tcp], None)?;
     let (flows, mut pings) = flows(doc, file, &links, &names, end)?;
     for (index, table) in file.ping.iter().enumerate() {
         let key = Key::entry("ping", index, &table.name);

@@ -5,15 +5,13 @@ use std::collections::BTreeMap;
 use sojourn_core::grammar::split_name;
 use sojourn_core::{Bytes, Dur, Time};
 use sojourn_queue::impair::tunnel::{Dscp, Entropy, Mode};
+use sojourn_transport::tcp::Overlay;
 
 use crate::file::{
-    DirectionName, DirectionTable, EcnName, EraName, File, FlowTable, LinkTable, MeasureTable,
-    PingTable, ProtocolName, SceName, ScheduleTable, TcpTable, TunnelDscp, TunnelEcn,
-    TunnelEntropy, TunnelTable, WindowTable,
+    DirectionName, DirectionTable, File, FlowTable, LinkTable, MeasureTable, PingTable,
+    ProtocolName, ScheduleTable, TunnelDscp, TunnelEcn, TunnelEntropy, TunnelTable, WindowTable,
 };
-use crate::scenario::{
-    Change, Direction, EcnMode, Edit, Era, Flow, Link, Measure, SceMode, Scenario, Tcp, Tunnel,
-};
+use crate::scenario::{Change, Direction, Edit, Flow, Link, Measure, Scenario, Tunnel};
 use crate::sweep::Sweep;
 use crate::text::{RateOrNone, Tos};
 
@@ -43,7 +41,7 @@ fn file(scenario: &Scenario) -> File {
         path: Some(path(&flow.path)),
         tos: Tos(flow.tos),
         hash_of: flow.hash_of.map(|other| scenario.flows[other].name.clone()),
-        tcp: if Some(&flow.tcp) == common { TcpTable::default() } else { tcp(&flow.tcp) },
+        tcp: if Some(&flow.tcp) == common { Overlay::default() } else { (&flow.tcp).into() },
     };
     File {
         name: scenario.name.clone(),
@@ -57,7 +55,7 @@ fn file(scenario: &Scenario) -> File {
             to: Some(since_start(scenario.measure.to)),
             windows: scenario.windows.iter().map(window).collect(),
         },
-        tcp: common.map_or_else(TcpTable::default, tcp),
+        tcp: common.map(Overlay::from).unwrap_or_default(),
         link: scenario.links.iter().map(link).collect(),
         flow: scenario.flows.iter().map(flow).collect(),
         ping: scenario
@@ -147,67 +145,6 @@ fn direction(way: &Direction) -> DirectionTable {
         qdisc: Some(way.qdisc.clone()),
         ingress: Some(way.ingress.clone()),
         delay: Some(way.delay),
-    }
-}
-
-fn tcp(tcp: &Tcp) -> TcpTable {
-    let size = |bytes| Some(Bytes(bytes));
-    TcpTable {
-        era: Some(match tcp.era {
-            Era::E2019 => EraName::E2019,
-            Era::E2020 => EraName::E2020,
-            Era::E5_15 => EraName::E5_15,
-            Era::E6 => EraName::E6,
-            Era::E7 => EraName::E7,
-        }),
-        sysctl: None,
-        ecn: Some(match tcp.ecn {
-            EcnMode::AccEcn => EcnName::AccEcn,
-            EcnMode::Rfc3168 => EcnName::Rfc3168,
-            EcnMode::Dctcp => EcnName::Dctcp,
-            EcnMode::Sce => EcnName::Sce,
-            EcnMode::Off => EcnName::Off,
-        }),
-        accecn_option: Some(tcp.accecn_option),
-        ecn_unsafe_cep: Some(tcp.ecn_unsafe_cep),
-        sce_feedback: Some(match tcp.sce_feedback {
-            SceMode::Advanced => SceName::Advanced,
-            SceMode::Dithered => SceName::Dithered,
-        }),
-        ecn_plus_plus: Some(tcp.ecn_plus_plus),
-        hystart: tcp.kernel.hystart,
-        prr: tcp.kernel.prr,
-        cwnd_limited: tcp.kernel.cwnd_limited,
-        window_share: tcp.kernel.window_share,
-        tso_rtt_log: tcp.kernel.tso_rtt_log,
-        comp_sack_rtt_percent: tcp.kernel.comp_sack_rtt_percent,
-        comp_sack_slack: tcp.kernel.comp_sack_slack,
-        ace: tcp.kernel.ace,
-        push_bursts: tcp.kernel.push_bursts,
-        ack_pushed: tcp.kernel.ack_pushed,
-        tso_defer_soon: tcp.kernel.tso_defer_soon,
-        tso_buffers: tcp.kernel.tso_buffers,
-        drs_exact: tcp.kernel.drs_exact,
-        accecn_edge_acks: tcp.kernel.accecn_edge_acks,
-        reader_acks: tcp.kernel.reader_acks,
-        paws: tcp.kernel.paws,
-        frto: tcp.kernel.frto,
-        undo: tcp.kernel.undo,
-        mtu: Some(tcp.mtu),
-        timestamps: Some(tcp.timestamps),
-        initial_cwnd: Some(tcp.initial_cwnd),
-        rmem_default: size(tcp.rmem_default),
-        rmem_max: size(tcp.rmem_max),
-        wmem_max: size(tcp.wmem_max),
-        pacing_ss_ratio: Some(tcp.pacing_ss_ratio),
-        pacing_ca_ratio: Some(tcp.pacing_ca_ratio),
-        pacing: Some(tcp.pacing),
-        gso: Some(tcp.gso),
-        gro: Some(tcp.gro),
-        gro_flush_timeout: Some(tcp.gro_flush_timeout),
-        tsq: Some(tcp.tsq),
-        limit_output_bytes: size(tcp.limit_output_bytes),
-        hz: Some(tcp.hz),
     }
 }
 
