@@ -7,7 +7,6 @@ use sojourn_queue::qdiscs;
 
 use crate::doc::Doc;
 use crate::error::{ScenarioError, unknown};
-use crate::text::Quantity;
 
 /// A value's place in the document (array entries by index) and its name for the user (by name).
 #[derive(Clone, Debug)]
@@ -101,8 +100,8 @@ pub(crate) fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-pub(crate) fn instant(offset: Quantity<Dur>) -> Time {
-    Time::ZERO + offset.0
+pub(crate) fn instant(offset: Dur) -> Time {
+    Time::ZERO + offset
 }
 
 /// A name must work as a part of a dotted name, of a file name and of a column.
@@ -164,8 +163,8 @@ pub(crate) fn path_of(
 pub(crate) fn start_stop(
     doc: &Doc,
     key: &Key,
-    start: Quantity<Dur>,
-    stop: Option<Quantity<Dur>>,
+    start: Dur,
+    stop: Option<Dur>,
     end: Time,
 ) -> Result<(Time, Option<Time>), ScenarioError> {
     let (start, stop) = (instant(start), stop.map(instant));

@@ -79,7 +79,7 @@ impl Way {
             way.ingress = ingress.iter().map(|text| words(text)).collect();
         }
         if let Some(delay) = own.delay {
-            way.delay = delay.0;
+            way.delay = delay;
         }
         way
     }

@@ -29,11 +29,11 @@ impl Ramp {
         at: Time,
         end: Time,
     ) -> Result<Option<Self>, ScenarioError> {
-        let Some(over) = table.over.map(|over| over.0) else {
+        let Some(over) = table.over else {
             doc.check(table.step.is_none(), &key.field("step"), "`step` needs `over`")?;
             return Ok(None);
         };
-        let step = table.step.map_or(STEP, |step| step.0);
+        let step = table.step.unwrap_or(STEP);
         for (field, time) in [("over", over), ("step", step)] {
             doc.check(time > Dur::ZERO, &key.field(field), "expected more than zero")?;
         }

@@ -1,6 +1,6 @@
 //! Scheduled changes: their names, their values, and that each is possible when its time comes.
 
-use sojourn_core::{Dur, Rate, Time};
+use sojourn_core::{Dur, Quantity as _, Rate, Time};
 use sojourn_queue::aqm::Spec;
 use sojourn_queue::qdiscs;
 
@@ -10,7 +10,6 @@ use crate::error::{ScenarioError, unknown};
 use crate::file::ScheduleTable;
 use crate::ramp::{self, Ramp};
 use crate::scenario::{Change, Direction, Edit, Link};
-use crate::text::quantity;
 
 pub(crate) fn schedule(
     doc: &Doc,
@@ -21,7 +20,7 @@ pub(crate) fn schedule(
     let mut planned = Vec::new();
     for (index, table) in tables.iter().enumerate() {
         let key = Key::entry("schedule", index, &index.to_string());
-        let at = Time::ZERO + table.at.0;
+        let at = Time::ZERO + table.at;
         if at > end {
             let message = format!("{at} is after the end of the run at {end}");
             return Err(doc.fail(&key.field("at"), message));
@@ -85,8 +84,8 @@ fn change(
     let index =
         names.iter().position(|n| *n == link).ok_or_else(|| unknown("link", link, &names))?;
     let draft = match (replace, field) {
-        (false, "rate") => Draft::Rate(link_rate(quantity(value)?)?),
-        (false, "delay") => Draft::Delay(quantity::<Dur>(value)?),
+        (false, "rate") => Draft::Rate(link_rate(Rate::read(value)?)?),
+        (false, "delay") => Draft::Delay(Dur::read(value)?),
         (false, "qdisc") => Draft::Change(words(value)),
         (true, "qdisc") => Draft::Replace(words(value)),
         (true, _) if field.starts_with("ingress") => {

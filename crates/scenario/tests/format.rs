@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use sojourn_core::{Dur, Rate, Time};
+use sojourn_cc::Feedback;
+use sojourn_core::{Bytes, Dur, Rate, Time};
 use sojourn_queue::aqm::Spec;
-use sojourn_scenario::kernel::KernelFlags;
 use sojourn_scenario::{
-    Change, EcnMode, Edit, Era, Measure, Parsed, Role, SceMode, Tcp, Topology, expand, load,
-    schema, to_toml,
+    Change, Edit, Measure, Parsed, Role, Topology, expand, load, schema, to_toml,
 };
+
+use sojourn_transport::tcp::{Config, Era, SceFeedback};
 
 fn spec(text: &str) -> Spec {
     text.parse().unwrap()
@@ -54,33 +55,27 @@ fn defaults_are_the_documented_ones() {
     let flow = &s.flows[0];
     assert_eq!((flow.start, flow.stop, flow.bytes, flow.tos), (Time::ZERO, None, None, 0));
     assert_eq!(flow.path, [0, 1]);
+    assert_eq!(flow.tcp, Config::default());
+    let tcp = &flow.tcp;
     assert_eq!(
-        flow.tcp,
-        Tcp {
-            era: Era::E2020,
-            ecn: EcnMode::AccEcn,
-            accecn_option: false,
-            ecn_unsafe_cep: false,
-            sce_feedback: SceMode::Advanced,
-            ecn_plus_plus: false,
-            kernel: KernelFlags::default(),
-            mtu: 1500,
-            timestamps: true,
-            initial_cwnd: 10,
-            rmem_default: 131072,
-            rmem_max: 6291456,
-            wmem_max: 4194304,
-            pacing_ss_ratio: 200,
-            pacing_ca_ratio: 120,
-            pacing: false,
-            gso: false,
-            gro: false,
-            gro_flush_timeout: Dur::from_micros(20),
-            tsq: false,
-            limit_output_bytes: 1 << 20,
-            hz: 1000,
-        }
+        (tcp.era, tcp.ecn, tcp.sce_feedback),
+        (Era::E2020, Feedback::AccEcn, SceFeedback::Advanced)
     );
+    assert_eq!((tcp.mtu, tcp.initial_cwnd, tcp.hz, tcp.timestamps), (1500, 10, 1000, true));
+    let buffers = [tcp.rmem_default, tcp.rmem_max, tcp.wmem_max, tcp.limit_output_bytes];
+    assert_eq!(buffers, [128 << 10, 6 << 20, 4 << 20, 1 << 20].map(Bytes));
+    assert_eq!((tcp.pacing_ss_ratio, tcp.pacing_ca_ratio), (200, 120));
+    assert_eq!(tcp.gro_flush_timeout, Dur::from_micros(20));
+    let off = [
+        tcp.accecn_option,
+        tcp.ecn_unsafe_cep,
+        tcp.ecn_plus_plus,
+        tcp.pacing,
+        tcp.gso,
+        tcp.gro,
+        tcp.tsq,
+    ];
+    assert!(!off.contains(&true));
     let ping = &s.pings[0];
     assert_eq!((ping.interval, ping.size, &ping.path[..]), (Dur::from_millis(200), 84, &[1][..]));
 }
@@ -117,7 +112,7 @@ fn overrides_are_read_as_the_type_of_their_key() {
     let flow = &s.flows[0];
     assert_eq!(
         (flow.cc.as_deref().expect("TCP has one"), &flow.path[..], flow.tcp.ecn),
-        ("prague", &[1][..], EcnMode::Off)
+        ("prague", &[1][..], Feedback::None)
     );
     assert!(!flow.tcp.timestamps);
     assert_eq!(s.pings[0].tos, 1);
