@@ -2,12 +2,13 @@
 //! flow in the queue on average, and imitates AIMD while somebody else holds the queue full.
 //! Facts: `cc.md` 3.11.
 
-use super::{Ack, Controller, Entry, Needs, Output, Path, Window};
+use super::{Ack, Controller, Needs, Output, Path, Window};
+use crate::legacy::OldEntry;
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Rate, Time};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: OldEntry = OldEntry {
     name: "copa",
     summary: "Aims at a rate inverse to the queuing delay: two segments of queue per flow.",
     reference: "Arun and Balakrishnan, Copa, NSDI 2018",

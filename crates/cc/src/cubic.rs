@@ -6,12 +6,13 @@ use super::cubic_rfc9438::{self, Rfc9438};
 use super::hystart::{self, Era, Hystart};
 use super::hystart_pp::HystartPp;
 use super::reno::{ABE, abe_applies};
-use super::{Ack, Controller, Entry, Needs, Output, Path, State, StateChange, Window};
+use super::{Ack, Controller, Needs, Output, Path, State, StateChange, Window};
+use crate::legacy::OldEntry;
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Time};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: OldEntry = OldEntry {
     name: "cubic",
     summary: "Grows along a cubic of the time since the last reduction; Linux's default.",
     reference: "RFC 9438; Linux net/ipv4/tcp_cubic.c with its HyStart; HyStart++: RFC 9406; abe: RFC \

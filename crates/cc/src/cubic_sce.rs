@@ -12,12 +12,13 @@ use super::cubic::{self, Cubic, Exit};
 use super::hystart::Era;
 use super::sce::response::{self, Response};
 use super::sce::{self, MIN_CWND, Quirks, half};
-use super::{Ack, AckEvent, Controller, Entry, Needs, Output, Path, StateChange, Window};
+use super::{Ack, AckEvent, Controller, Needs, Output, Path, StateChange, Window};
+use crate::legacy::OldEntry;
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Time};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: OldEntry = OldEntry {
     name: "cubic-sce",
     summary: "CUBIC that turns flat and leaves a root of cwnd per window of SCE marks.",
     reference: "chromi/sce tcp_cubic_sce.c of 0139ea04; draft-grimes-tcpm-tcpsce",

@@ -5,14 +5,14 @@
 //! (feedback `dctcp`). RFC 3168 and AccECN feedback are read as they are; without ECN this is Reno.
 
 use super::{
-    Ack, AckEvent, Controller, Entry, Feedback, Needs, Output, Path, State, StateChange, Window,
-    reno,
+    Ack, AckEvent, Controller, Feedback, Needs, Output, Path, State, StateChange, Window, reno,
 };
+use crate::legacy::OldEntry;
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::probe::Probe;
 use sojourn_core::units::Time;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: OldEntry = OldEntry {
     name: "dctcp",
     summary: "Cuts by half the marked share per window; for data centres and step marking.",
     reference: "RFC 8257; Linux 5.4 net/ipv4/tcp_dctcp.c",

@@ -3,12 +3,13 @@
 //! Facts: `cc.md` 3.6, 3.13.4.
 
 use super::sce::{self, Credit, Quirks, Reductions, half};
-use super::{Ack, AckEvent, Controller, Entry, Needs, Output, Path, StateChange, Window};
+use super::{Ack, AckEvent, Controller, Needs, Output, Path, StateChange, Window};
+use crate::legacy::OldEntry;
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::probe::Probe;
 use sojourn_core::units::Time;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: OldEntry = OldEntry {
     name: "dctcp-sce",
     summary: "Half a segment less for every SCE mark, a quarter of cwnd for CE.",
     reference: "chromi/sce tcp_dctcp_sce.c of 09cf5620; draft-grimes-tcpm-tcpsce",

@@ -1,12 +1,13 @@
 //! LEDBAT (RFC 6817): fills the link only to a fixed queuing delay, and yields to whoever queues
 //! more. Facts: `cc.md` 3.11.
 
-use super::{Ack, Controller, Entry, Needs, Output, Path, Window};
+use super::{Ack, Controller, Needs, Output, Path, Window};
+use crate::legacy::OldEntry;
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Time};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: OldEntry = OldEntry {
     name: "ledbat",
     summary: "Background transport: grows until the queue delays it by a target, then yields.",
     reference: "RFC 6817",

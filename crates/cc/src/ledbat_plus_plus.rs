@@ -3,12 +3,13 @@
 //! delay can be seen. Facts: `cc.md` 3.11.
 
 use super::ledbat::{Fraction, MIN_CWND, QueuingDelay, target};
-use super::{Ack, Controller, Entry, Needs, Output, Path, State, StateChange, Window};
+use super::{Ack, Controller, Needs, Output, Path, State, StateChange, Window};
+use crate::legacy::OldEntry;
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Time};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: OldEntry = OldEntry {
     name: "ledbat++",
     summary: "LEDBAT without its drift and latecomer's advantage, by regular slowdowns.",
     reference: "draft-irtf-iccrg-ledbat-plus-plus-01",

@@ -2,11 +2,12 @@
 //! the endpoint's. With `abe` a mark costs less than a loss (RFC 8511). Facts: `cc.md` 2.3, 3.1, 3.13.1.
 
 use super::hystart_pp::HystartPp;
-use super::{Ack, Controller, Entry, Needs, Output, Path, Signal, Window};
+use super::{Ack, Controller, Needs, Output, Path, Signal, Window};
+use crate::legacy::OldEntry;
 use sojourn_core::grammar::Param;
 use sojourn_core::units::Time;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: OldEntry = OldEntry {
     name: "reno",
     summary: "Halves on loss or ECN echo, grows by one segment per window.",
     reference: "RFC 5681; Linux net/ipv4/tcp_cong.c; abe: RFC 8511; HyStart++: RFC 9406",

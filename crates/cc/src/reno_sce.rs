@@ -7,12 +7,13 @@
 
 use super::sce::response::{self, Response};
 use super::sce::{self, Credit, Quirks, Reductions, Step, half};
-use super::{Ack, AckEvent, Controller, Entry, Needs, Output, Path, StateChange, Window};
+use super::{Ack, AckEvent, Controller, Needs, Output, Path, StateChange, Window};
+use crate::legacy::OldEntry;
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::probe::Probe;
 use sojourn_core::units::Time;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: OldEntry = OldEntry {
     name: "reno-sce",
     summary: "Reno that answers every SCE mark with a small cut of the square root of cwnd.",
     reference: "chromi/sce tcp_reno_sce.c of 07bbe597 (v2, 2019) and 63982553 (v3); \

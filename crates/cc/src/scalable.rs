@@ -2,11 +2,12 @@
 //! rate. T. Kelly, "Scalable TCP: Improving Performance in Highspeed Wide Area Networks", CCR 33(2),
 //! 2003: a = 0.01, b = 0.125. In Linux's integers (net/ipv4/tcp_scalable.c).
 
-use super::{Ack, Controller, Entry, Needs, Output, Path, Window};
+use super::{Ack, Controller, Needs, Output, Path, Window};
+use crate::legacy::OldEntry;
 use sojourn_core::grammar::Param;
 use sojourn_core::units::Time;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: OldEntry = OldEntry {
     name: "scalable",
     summary: "Grows by a hundredth of what is acknowledged, reduces by an eighth.",
     reference: "Kelly, Scalable TCP, CCR 2003; Linux net/ipv4/tcp_scalable.c",

@@ -2,12 +2,13 @@
 //! moves by one segment per round trip to keep them between alpha and beta. Facts: `cc.md` 3.11;
 //! Brakmo and Peterson 1995.
 
-use super::{Ack, Controller, Entry, Needs, Output, Path, State, StateChange, Window, reno};
+use super::{Ack, Controller, Needs, Output, Path, State, StateChange, Window, reno};
+use crate::legacy::OldEntry;
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Time};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: OldEntry = OldEntry {
     name: "vegas",
     summary: "Keeps two to four segments of its own in the queue.",
     reference: "Brakmo and Peterson 1995; Linux net/ipv4/tcp_vegas.c",
