@@ -54,7 +54,9 @@ pub trait Controller: Send {
     /// What the endpoint must negotiate and run for it. Constant over the connection, except that
     /// a controller may give up a wish when [`Controller::on_established`] tells it that the peer
     /// refused.
-    fn needs(&self) -> Needs;
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
 
     /// Tells the flow's name, for messages.
     fn named(&mut self, _flow: &str) {}
@@ -124,7 +126,9 @@ pub trait Controller: Send {
     }
 
     /// What the endpoint may do now.
-    fn output(&self, path: &Path, win: &Window) -> Output;
+    fn output(&self, _path: &Path, _win: &Window) -> Output {
+        Output::default()
+    }
 
     /// Name and parameters in the grammar that built it.
     fn describe(&self) -> String {
@@ -174,22 +178,22 @@ pub struct Output {
 /// The congestion controllers of this crate, sorted by name.
 pub const REGISTRY: &[Entry] = &[
     legacy!(bbr::ENTRY, Kernel::Mainline("4.9")),
-    legacy!(copa::ENTRY, Kernel::Nowhere),
-    legacy!(cubic::ENTRY, Kernel::Mainline("2.6.13")),
-    legacy!(cubic_sce::ENTRY, Kernel::Tree("chromi/sce")),
-    legacy!(dctcp::ENTRY, Kernel::Mainline("3.18")),
-    legacy!(dctcp_sce::ENTRY, Kernel::Tree("chromi/sce")),
+    copa::ENTRY,
+    cubic::ENTRY,
+    cubic_sce::ENTRY,
+    dctcp::ENTRY,
+    dctcp_sce::ENTRY,
     legacy!(gcc::ENTRY, Kernel::Nowhere),
-    legacy!(ledbat::ENTRY, Kernel::Nowhere),
-    legacy!(ledbat_plus_plus::ENTRY, Kernel::Nowhere),
+    ledbat::ENTRY,
+    ledbat_plus_plus::ENTRY,
     legacy!(nada::ENTRY, Kernel::Nowhere),
     legacy!(prague::ENTRY, Kernel::Tree("L4STeam/linux")),
-    legacy!(reno::ENTRY, Kernel::Mainline("2.2")),
-    legacy!(reno_sce::ENTRY, Kernel::Tree("chromi/sce")),
-    legacy!(scalable::ENTRY, Kernel::Mainline("2.6.13")),
+    reno::ENTRY,
+    reno_sce::ENTRY,
+    scalable::ENTRY,
     legacy!(scream::words::ENTRY, Kernel::Nowhere),
     legacy!(udp_prague::ENTRY, Kernel::Nowhere),
-    legacy!(vegas::ENTRY, Kernel::Mainline("2.6.13")),
+    vegas::ENTRY,
 ];
 
 static LINES: Lines<Entry> = Lines::new("congestion controller", REGISTRY);
@@ -225,4 +229,10 @@ pub fn read(text: &str) -> Result<Spec, GrammarError> {
 /// Builds the controller that `text` describes.
 pub fn build(text: &str) -> Result<Box<dyn Controller>, GrammarError> {
     Ok(read(text)?.build())
+}
+
+/// The parameters that `text` gives an algorithm.
+#[cfg(test)]
+fn params<P: Clone + 'static>(text: &str) -> P {
+    read(text).expect("valid").params::<P>().expect("its own").clone()
 }
