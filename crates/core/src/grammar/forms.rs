@@ -112,6 +112,16 @@ pub fn time_from(least: Dur) -> impl Form<Dur> {
     custom("TIME", read, Dur::to_string)
 }
 
+/// A rate that is at least this high.
+pub fn rate_from(least: Rate) -> impl Form<Rate> {
+    let read = move |args: &mut Args<'_>| {
+        args.value(&format!("a rate of at least {least}, such as `50Mbit`"), |word| {
+            Rate::parse_tc(word).filter(|rate| *rate >= least)
+        })
+    };
+    custom("RATE", read, Rate::to_string)
+}
+
 /// A whole number within `range`; a trailing `p` is accepted.
 pub fn number<T: TryFrom<u64> + Display>(range: RangeInclusive<u64>) -> impl Form<T> {
     whole("NUMBER", range, "")
