@@ -130,6 +130,16 @@ pub fn rate_in(range: RangeInclusive<Rate>) -> impl Form<Rate> {
     custom("RATE", read, Rate::to_string)
 }
 
+/// A rate that is at least this high.
+pub fn rate_from(least: Rate) -> impl Form<Rate> {
+    let read = move |args: &mut Args<'_>| {
+        args.value(&format!("a rate of at least {least}, such as `50Mbit`"), |word| {
+            Rate::parse_tc(word).filter(|rate| *rate >= least)
+        })
+    };
+    custom("RATE", read, Rate::to_string)
+}
+
 /// One of some texts, of which `value` is the list as a usage line shows it.
 pub const fn one_of<T>(value: &'static str, all: &'static [(&'static str, T)]) -> OneOf<T> {
     OneOf { value, all }
