@@ -13,8 +13,8 @@ use sojourn_core::units::{Rate, Time};
 pub const REGISTRY: &[Entry] = &[
     legacy!(impair::ackthin::ENTRY),
     aqm::fifo::BFIFO,
-    legacy!(aqm::blue::ENTRY),
-    legacy!(aqm::brickwall::ENTRY),
+    aqm::blue::ENTRY,
+    aqm::brickwall::ENTRY,
     legacy!(aqm::cake::ENTRY),
     legacy!(aqm::cnq_cobalt::ENTRY),
     legacy!(aqm::cnq_codel_af::ENTRY),
@@ -40,13 +40,13 @@ pub const REGISTRY: &[Entry] = &[
     legacy!(impair::mangle::ENTRY),
     legacy!(impair::netem::ENTRY),
     aqm::fifo::PFIFO,
-    legacy!(aqm::pfifo_fast::ENTRY),
+    aqm::pfifo_fast::ENTRY,
     aqm::fifo::PFIFO_HEAD_DROP,
     legacy!(aqm::pi2::ENTRY),
     legacy!(aqm::pie::ENTRY),
     legacy!(impair::police::ENTRY),
-    legacy!(aqm::quartz::ENTRY),
-    legacy!(aqm::ramp::ENTRY),
+    aqm::quartz::ENTRY,
+    aqm::ramp::ENTRY,
     legacy!(impair::rate_trace::ENTRY),
     legacy!(aqm::red::ENTRY),
     legacy!(aqm::red_classic::ENTRY),
@@ -169,6 +169,10 @@ pub fn change(
     }
     if let Some(old) = spec.held::<Legacy>() {
         return qdisc.old_change(now, &mut old.entry.args(rest), log);
+    }
+    // As Linux's `qdisc_change`, which does nothing without options.
+    if rest.is_empty() {
+        return Ok(());
     }
     let (to, given) = spec.changed(rest)?;
     spec.accepts(&to).map_err(|why| GrammarError(format!("{name}: {why}")))?;
