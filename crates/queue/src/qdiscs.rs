@@ -14,8 +14,8 @@ use sojourn_core::units::{Rate, Time};
 pub const REGISTRY: &[Entry] = &[
     legacy!(impair::ackthin::ENTRY),
     aqm::fifo::BFIFO,
-    legacy!(aqm::blue::ENTRY),
-    legacy!(aqm::brickwall::ENTRY),
+    aqm::blue::ENTRY,
+    aqm::brickwall::ENTRY,
     legacy!(aqm::cake::ENTRY),
     legacy!(aqm::cnq_cobalt::ENTRY),
     legacy!(aqm::cnq_codel_af::ENTRY),
@@ -41,13 +41,13 @@ pub const REGISTRY: &[Entry] = &[
     legacy!(impair::mangle::ENTRY),
     legacy!(impair::netem::ENTRY),
     aqm::fifo::PFIFO,
-    legacy!(aqm::pfifo_fast::ENTRY),
+    aqm::pfifo_fast::ENTRY,
     aqm::fifo::PFIFO_HEAD_DROP,
     legacy!(aqm::pi2::ENTRY),
     legacy!(aqm::pie::ENTRY),
     legacy!(impair::police::ENTRY),
-    legacy!(aqm::quartz::ENTRY),
-    legacy!(aqm::ramp::ENTRY),
+    aqm::quartz::ENTRY,
+    aqm::ramp::ENTRY,
     legacy!(impair::rate_trace::ENTRY),
     legacy!(aqm::red::ENTRY),
     legacy!(aqm::red_classic::ENTRY),
@@ -201,6 +201,10 @@ pub fn change(
     let spec = qdisc.spec();
     if let Some(old) = spec.held::<Legacy>().filter(|_| split_name(text).0 == spec.name()) {
         return qdisc.old_change(now, &mut old.entry.args(split_name(text).1), log);
+    }
+    // As Linux's `qdisc_change`, which does nothing without options.
+    if split_name(text) == (spec.name(), "") {
+        return Ok(());
     }
     let env = Env { now, ..Env::ethernet(Rng::named(0, "change")) };
     let (to, given) = changed(&spec, text, &env)?;
