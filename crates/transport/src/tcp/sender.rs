@@ -123,6 +123,7 @@ struct Recovery {
 }
 
 /// When and in what bursts new data leave.
+#[derive(Default)]
 struct Pacing {
     pacer: Pacer,
     rate: Rate,
@@ -188,14 +189,7 @@ impl Sender {
             },
             ecn: EcnState { accecn, ..EcnState::default() },
             recovery: Recovery::default(),
-            pacing: Pacing {
-                pacer: Pacer::default(),
-                rate: Rate(u64::MAX),
-                burst: None,
-                burst_left: 0,
-                blocked: false,
-                queued: 0,
-            },
+            pacing: Pacing { rate: Rate(u64::MAX), ..Pacing::default() },
             usage: Usage::default(),
             sent: Departed::default(),
             config,

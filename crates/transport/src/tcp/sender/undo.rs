@@ -10,14 +10,14 @@ use super::input::{Effects, echoes_before};
 use crate::tcp::segment::Segment;
 
 /// What must be known to take a reduction back.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Undo {
     /// `snd_una` when the episode began; `None` if nothing can be taken back.
     marker: Option<u64>,
     /// Retransmissions that no D-SACK has proved spurious; `None` before the first.
     unproven: Option<u32>,
     /// When the first retransmission of the episode left.
-    first_retransmit: Time,
+    first_retransmit: Option<Time>,
     /// ssthresh to return to; `None` if an ECN mark has justified the reduction anyway.
     prior_ssthresh: Option<u32>,
     /// F-RTO watches whether originals arrive after a timeout.
@@ -30,22 +30,6 @@ pub(super) struct Undo {
     pub(super) spurious_retransmits: u64,
 }
 
-impl Default for Undo {
-    fn default() -> Self {
-        Self {
-            marker: None,
-            unproven: None,
-            first_retransmit: Time::NEVER,
-            prior_ssthresh: None,
-            frto: false,
-            new_data_first: false,
-            undone: 0,
-            spurious_timeouts: 0,
-            spurious_retransmits: 0,
-        }
-    }
-}
-
 impl Undo {
     /// A recovery or a timeout begins at `snd_una` with `in_flight` retransmissions of before.
     pub(super) fn begin(&mut self, snd_una: u64, in_flight: u32, prior_ssthresh: Option<u32>) {
@@ -55,7 +39,7 @@ impl Undo {
         // Recovery also repairs losses beyond its end, so retransmissions may outlive their episode:
         // their ACKs echo times before this one's first.
         if in_flight == 0 {
-            self.first_retransmit = Time::NEVER;
+            self.first_retransmit = None;
         }
     }
 
@@ -71,9 +55,7 @@ impl Undo {
 
     /// A retransmission leaves.
     pub(super) fn retransmitted(&mut self, now: Time) {
-        if self.first_retransmit == Time::NEVER {
-            self.first_retransmit = now;
-        }
+        self.first_retransmit.get_or_insert(now);
         self.unproven = Some(self.unproven.unwrap_or(0) + 1);
     }
 
@@ -105,9 +87,8 @@ impl Undo {
 
     /// The ACK echoes a time before the first retransmission: an original triggered it.
     fn original_acked(&self, echo: Time) -> bool {
-        self.marker.is_some()
-            && self.first_retransmit != Time::NEVER
-            && echoes_before(echo, self.first_retransmit)
+        let answers_earlier = |first| echoes_before(echo, first);
+        self.marker.is_some() && self.first_retransmit.is_some_and(answers_earlier)
     }
 }
 
