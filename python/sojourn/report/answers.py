@@ -11,7 +11,7 @@ import numpy as np
 from sojourn import compare, metrics, results
 from sojourn.compare import Comparison
 from sojourn.report import capacity
-from sojourn.report.own import number
+from sojourn.report.model import NOTHING, number
 from sojourn.report.sections import COMPARING, SIDE_BY_SIDE, SIDES, Run, Section, short_names
 
 #: Controllers that a new one is set beside; the first that a run has is the one.
@@ -19,7 +19,6 @@ INCUMBENTS = {"cubic": "CUBIC", "prague": "Prague"}
 RATE = "Goodput in Mbit/s"
 WAYS = "Goodput down + up in Mbit/s"
 SHARE = "Share of the goodput that the flows beside {} get, in %"
-NOTHING = "\N{EN DASH}"
 
 
 @dataclass(frozen=True)
