@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sojourn import metrics
+from sojourn import conditions
 from sojourn.effects import base_of
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def of(pairs: Iterable[Pair]) -> list[Chance]:
 
 def _goodput(seeds: list[Pair]) -> Iterator[Errors]:
     """Errors of each flow of a run over its seeds, % of the ceiling."""
-    ceiling = metrics.ceiling_mbps(base_of(seeds[0].id))
+    ceiling = conditions.ceiling_mbps(seeds[0].a)
     for name in dict.fromkeys(flow.name for pair in seeds for flow in pair.flows):
         errors = _errors(flow.goodput_mbps.diff for pair in seeds for flow in pair.flows if flow.name == name)
         if ceiling and errors.size >= LEAST_SEEDS:

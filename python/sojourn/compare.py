@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from sojourn import chance, effects, means, metrics, reference
+from sojourn import chance, conditions, effects, means, metrics, reference
 from sojourn.effects import Effect
 from sojourn.interop import flent
 from sojourn.metrics import FlowSummary, RunSummary, Source, Stats
@@ -121,7 +121,7 @@ class Pair:
 
     def goodput_error_percent(self) -> Iterator[float]:
         """Of each flow: the absolute goodput error as a share of the link ceiling."""
-        ceiling = metrics.ceiling_mbps(self.id)
+        ceiling = conditions.ceiling_mbps(self.a)
         for flow in self.flows:
             if ceiling and flow.goodput_mbps.diff is not None:
                 yield 100 * abs(flow.goodput_mbps.diff) / ceiling
@@ -132,7 +132,7 @@ class Pair:
             "id": self.id,
             **({"id_b": self.b.id, "paired_as": self.reason} if self.reason else {}),
             "window_s": [round(edge, 2) for edge in self.summary_b.window_s],
-            "ceiling_mbps": _round(metrics.ceiling_mbps(self.id)),
+            "ceiling_mbps": _round(conditions.ceiling_mbps(self.a)),
             "flows": [
                 {
                     "name": flow.name,

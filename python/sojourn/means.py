@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich.table import Table
 
-from sojourn import metrics
+from sojourn import conditions
 from sojourn.effects import base_of
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def of(pairs: Iterable[Pair]) -> list[FlowMeans]:
                     run,
                     flow,
                     len(seeds),
-                    metrics.ceiling_mbps(run),
+                    conditions.ceiling_mbps(of_run[0].a),
                     _mean(own.goodput_mbps for _, own in seeds),
                     _mean(own.tcp_rtt_ms["mean"] for _, own in seeds),
                     _mean(own.retransmits for _, own in seeds),

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from sojourn import _core
+from sojourn.suites import Role
 from sojourn.text import harmless, harmless_lines
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
+
+    from sojourn.conditions import Conditions
 
 MANIFEST = "manifest.json"
 SCHEMA = "sojourn/manifest/1"
@@ -75,6 +78,25 @@ class Run:
         """Swept names of the scenario and this run's values of them."""
         values = self.manifest.get("sweep")
         return {str(key): str(value) for key, value in values.items()} if isinstance(values, dict) else {}
+
+    @cached_property
+    def role(self) -> Role:
+        """What the run stands for in the suite that it is of."""
+        try:
+            return Role.read(self.manifest.get("role"))
+        except ResultsError:
+            return Role()
+
+    @cached_property
+    def conditions(self) -> Conditions:
+        """Capacity, RTT of the empty path and bottlenecks; of results before format 2 those of their scenario."""
+        from sojourn.conditions import Conditions, of_scenario
+
+        try:
+            told = self.summary.get("conditions") if (self.path / "summary.json").exists() else None
+            return of_scenario(self.scenario) if told is None else Conditions.read(told)
+        except ResultsError:
+            return Conditions()
 
     @cached_property
     def summary(self) -> dict[str, Any]:

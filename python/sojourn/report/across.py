@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from sojourn import results
-from sojourn.report import capacity
+from sojourn import path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -52,7 +51,7 @@ def _told(run: Run, beside: set[str]) -> tuple[str, str]:
         total = sum(rates.values())
         others = sum(rate for name, rate in rates.items() if kinds[name] != incumbent)
         return SHARE, _number(100 * others / total) if total else NOTHING
-    up = _ways_up(run)
+    up = ways_up(run)
     if up and not up >= rates.keys():
         return WAYS, f"{_number(_sum(rates, rates.keys() - up))} + {_number(_sum(rates, up))}"
     return RATE, _number(sum(rates.values()))
@@ -64,12 +63,13 @@ def _sum(rates: Mapping[str, float], names: Iterable[str]) -> float:
     return sum(rate for name, rate in rates.items() if name in chosen)
 
 
-def _ways_up(run: Run) -> set[str]:
-    path = getattr(run.ours, "path", None)
-    try:
-        return capacity.ways_up(results.Run(path).scenario) if path else set()
-    except (OSError, AttributeError, KeyError, TypeError, ValueError):
-        return set()
+def ways_up(run: Run) -> set[str]:
+    """Names of the flows whose data travel backward."""
+    return {
+        str(flow.get("name"))
+        for flow in path.objects(path.scenario(run.ours).get("flow"))
+        if flow.get("direction") == "up"
+    }
 
 
 def _number(value: float) -> str:

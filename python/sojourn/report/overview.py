@@ -6,7 +6,7 @@ import math
 from html import escape
 from typing import TYPE_CHECKING
 
-from sojourn import metrics
+from sojourn import conditions
 from sojourn.plot import style
 
 if TYPE_CHECKING:
@@ -17,15 +17,16 @@ RTT_TICKS = [1, 2, 5, 10, 20, 40, 80, 160, 320, 640, 1280]
 #: This many dots are named, each farther off the line than a tenth of the link or of the measured RTT.
 NAMED, NAMED_FROM = 4, 0.1
 LABEL_HEIGHT = 11
-#: Measured, ours, flow, colour, run id and flow.
-Dot = tuple[float, float, str, str, str]
+#: Measured, ours, whether the flow is the new controller's, colour, run id and flow.
+Dot = tuple[float, float, bool, str, str]
 
 
 def svg(comparison: Comparison) -> str:
     """Two scatter plots: goodput as a share of the ceiling, and mean TCP RTT."""
     goodput, rtt = [], []
     for pair in comparison.pairs:
-        ceiling = metrics.ceiling_mbps(pair.id)
+        ceiling = conditions.ceiling_mbps(pair.a)
+        new = conditions.role(pair.a).new
         colours = style.colours(flow.name for flow in pair.flows)
         for flow in pair.flows:
             rate, mean = flow.goodput_mbps, flow.tcp_rtt_ms["mean"]
@@ -35,13 +36,13 @@ def svg(comparison: Comparison) -> str:
                     (
                         100 * rate.b / ceiling,
                         100 * rate.a / ceiling,
-                        flow.name,
+                        flow.name in new,
                         colours[flow.name],
                         said,
                     )
                 )
             if mean.a and mean.b:
-                rtt.append((mean.b, mean.a, flow.name, colours[flow.name], said))
+                rtt.append((mean.b, mean.a, flow.name in new, colours[flow.name], said))
     if not goodput or not rtt:
         return ""
     both = [value for measured, ours, *_ in rtt for value in (measured, ours)]
@@ -97,10 +98,10 @@ def _scatter(
             f'<text x="{across:.1f}" y="{bottom + 16}" text-anchor="middle">{tick}</text>',
             f'<text x="{LEFT - 6}" y="{up + 4:.1f}" text-anchor="end">{tick}</text>',
         ]
-    for measured, ours, flow, colour, said in dots:
+    for measured, ours, is_new, colour, said in dots:
         x, y = LEFT + at(measured), bottom - at(ours)
         tip = f"<title>{escape(said)}: ours {ours:.1f}, measured {measured:.1f}</title>"
-        if flow.startswith("prague"):
+        if is_new:
             parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" fill="{colour}" fill-opacity=".75">{tip}</circle>')
         else:
             parts.append(

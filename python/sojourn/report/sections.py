@@ -6,55 +6,26 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import numpy as np
 
-from sojourn import compare, metrics, path, results, suites
+from sojourn import compare, conditions, metrics, path, results
 from sojourn.compare import Comparison, Difference, Pair
 from sojourn.groups import groups
-from sojourn.report import across, capacity, own
+from sojourn.report import across, own
 from sojourn.report.own import number
-from sojourn.suites import future, hackathon, scream
+from sojourn.suites import Role
 
 if TYPE_CHECKING:
     from sojourn.metrics import RunSummary, Source, Stats
 
-#: Headings and questions of scenarios whose runs ask each their own.
-SCENARIOS = {
-    "ect1/s1-oneflow": ("One flow alone over the new queue", "Is the link full, and how deep is the queue?"),
-    "ect1/s2-twoflow": (
-        "Two flows: CUBIC, joined 10 s later by the new controller, 50 Mbit/s",
-        "How do they share each queue, and at what delay?",
-    ),
-    "ect1/s3-bottleneck-shift": (
-        "The bottleneck moves from the new queue to a classic one and back",
-        "How long does the flow take to notice?",
-    ),
-    "ect1/s4-capacity-reduction": (
-        "The link's rate falls and rises again",
-        "What does the step cost in delay, and how fast is the way back?",
-    ),
-    "ect1/s5-burstiness": ("Packets arrive in Wi-Fi-like bursts", "What is left of the link's rate?"),
-    "ect1/s6-jitter": ("The path's delay jitters", "How much jitter is taken for congestion?"),
-    **{f"hackathon/{key}": asked for key, asked in hackathon.SCENARIOS.items()},
-    **{f"future/{key}": asked for key, asked in future.SCENARIOS.items()},
-    **scream.SCENARIOS,
-}
-#: Suites whose questions ask how the runs of a scenario differ, even without sides.
-COMPARING = ("hackathon", "future")
-SIDES = {"l4s": "L4S", "sce": "SCE", "classic": "classic"}
+#: More questions than these are those of single runs.
+MOST_QUESTIONS = 3
 #: With more sides than these a sentence with all of them is easier to read than one after the other.
 SIDE_BY_SIDE = 2
-#: Words of run ids that mean the same on both sides: each side's own controllers and queues.
-COUNTERPARTS = {
-    **dict.fromkeys(("prague", "cubic-sce", "reno-sce"), "own"),
-    **dict.fromkeys(("dctcp", "dctcp-sce"), "dctcp"),
-    **dict.fromkeys(("dualpi2", "twin_codel_af", "lfq_cobalt", "cake"), "aqm"),
-}
 
 
 @dataclass(frozen=True)
@@ -72,11 +43,19 @@ class Run:
         return self.pair.b if self.pair else None
 
     @property
+    def role(self) -> Role:
+        """What it stands for beside others."""
+        return conditions.role(self.ours)
+
+    @property
+    def condition(self) -> str:
+        """What it shares with its counterparts on the other sides, and its variant."""
+        return self.role.condition + "".join(self.id.partition("~")[1:])
+
+    @property
     def side(self) -> str:
-        """`l4s`, `sce`, `classic` or nothing."""
-        parts = self.id.split("/")
-        found = re.match(rf"({'|'.join(SIDES)})-", parts[1]) if len(parts) > 2 else None
-        return found[1] if found else ""
+        """`L4S`, `SCE`, `classic` or nothing."""
+        return self.role.side
 
 
 @dataclass
@@ -89,14 +68,13 @@ class Section:
     @property
     def heading(self) -> str:
         """What happens in it."""
-        if self.key in SCENARIOS:
-            return SCENARIOS[self.key][0]
-        return (_description(self.runs[0].ours) if self.own and self.runs else "") or self.key
+        told = next((run.role.heading for run in self.runs if run.role.heading), "")
+        return told or (_description(self.runs[0].ours) if self.own and self.runs else "") or self.key
 
     @property
     def own(self) -> bool:
-        """Whether its runs are of one scenario of the user's: no suite's, and of no architecture's half."""
-        return self.key.split("/")[0] not in suites.NAMES and not any(run.side for run in self.runs)
+        """Whether its runs are of one scenario of the user's, and of no suite."""
+        return not any(run.role.section for run in self.runs)
 
     @property
     def tabled(self) -> bool:
@@ -111,20 +89,19 @@ class Section:
     @property
     def question(self) -> str:
         """What its runs are there to find out: one question, or one for each side."""
-        if self.key in SCENARIOS:
-            return SCENARIOS[self.key][1]
-        asked = dict.fromkeys(text for run in self.runs if (text := _questions().get(run.id)))
-        return " ".join(asked) if len(asked) <= len(SIDES) else ""
+        asked = dict.fromkeys(run.role.question for run in self.runs if run.role.question)
+        return " ".join(asked) if len(asked) <= MOST_QUESTIONS else ""
 
     @property
     def sides(self) -> list[str]:
         """The architectures that stand side by side in it."""
-        present = [side for side in SIDES if any(run.side == side for run in self.runs)]
+        order = dict.fromkeys(side for run in self.runs for side in run.role.sides)
+        present = [side for side in order if any(run.side == side for run in self.runs)]
         return present if len(present) > 1 else []
 
     def columns(self) -> list[str]:
         """What stands above the figures of a row; empty where each has a row of its own."""
-        return own.table(self.runs).columns if self.beside else [SIDES[side] for side in self.sides]
+        return own.table(self.runs).columns if self.beside else self.sides
 
     def rows(self) -> list[tuple[str, list[list[Run]]]]:
         """What stands side by side: a name of the condition, and the runs of each column."""
@@ -134,25 +111,9 @@ class Section:
             return [("", [[run]]) for run in self.runs]
         found: dict[str, list[Run]] = {}
         for run in self.runs:
-            found.setdefault(condition(run.id), []).append(run)
+            found.setdefault(run.condition, []).append(run)
         ordered = sorted(found.items(), key=lambda item: compare.natural(item[0]))
         return [(name, [[run for run in runs if run.side == side] for side in self.sides]) for name, runs in ordered]
-
-
-def condition(run_id: str) -> str:
-    """What a run shares with its counterpart on the other side."""
-    labels = ["-vs-".join(_counterpart(word) for word in label.split("-vs-")) for label in run_id.split("/")[2:]]
-    return "/".join(labels)
-
-
-def _counterpart(word: str) -> str:
-    stem, gamed, _ = word.partition("-gamed")
-    return COUNTERPARTS.get(stem, stem) + gamed
-
-
-@cache
-def _questions() -> dict[str, str]:
-    return {case.id: case.question for case in suites.every()}
 
 
 def _description(source: Source) -> str:
@@ -170,17 +131,17 @@ def runs_of(comparison: Comparison) -> list[Run]:
     runs += [
         Run(source.id, source, metrics.summarise(source, metrics.measuring_window(source)), None)
         for source in comparison.lone
-        if not any(shorter in ids for shorter in _shorter(source.id))
+        if not any(shorter in ids for shorter in _shorter(source))
     ]
     return sorted(runs, key=lambda run: compare.natural(run.id))
 
 
-def _shorter(run_id: str) -> Iterator[str]:
+def _shorter(source: Source) -> Iterator[str]:
     """Ids of the runs that stand for this one: its first seed, and of a suite's variant the suite's own run."""
-    if "@" in run_id:
-        yield run_id.partition("@")[0]
-    if "~" in run_id and run_id.split("/")[0] in suites.NAMES:
-        yield re.split("[@~]", run_id)[0]
+    if "@" in source.id:
+        yield source.id.partition("@")[0]
+    if "~" in source.id and conditions.role(source).section:
+        yield re.split("[@~]", source.id)[0]
 
 
 def sections_of(runs: Iterable[Run]) -> list[Section]:
@@ -188,8 +149,7 @@ def sections_of(runs: Iterable[Run]) -> list[Section]:
     found: dict[str, Section] = {}
     for run in runs:
         parts = run.id.split("/")
-        scenario = re.sub(rf"^({'|'.join(SIDES)})-", "", parts[1]) if len(parts) > 2 else ""
-        key = f"{parts[0]}/{scenario}" if scenario else re.split("[@~]", parts[0])[0]
+        key = run.role.section or ("/".join(parts[:2]) if len(parts) > 2 else re.split("[@~]", parts[0])[0])
         found.setdefault(key, Section(key)).runs.append(run)
     return sorted(found.values(), key=lambda section: compare.natural(section.key))
 
@@ -219,8 +179,7 @@ def glances(section: Section) -> list[Glance]:
     if section.beside:
         return [_glance(name, [run]) for name, run in zip(section.columns(), section.runs, strict=True)]
     return [
-        _glance(SIDES[side] if side else "", [run for run in section.runs if not side or run.side == side])
-        for side in section.sides or [""]
+        _glance(side, [run for run in section.runs if not side or run.side == side]) for side in section.sides or [""]
     ]
 
 
@@ -248,15 +207,18 @@ def utilisation(run: Run) -> float | None:
     path = getattr(run.ours, "path", None)
     rates = [flow.goodput_mbps for flow in run.summary.flows if flow.goodput_mbps] if run.summary else []
     if path is None:
-        ceiling = metrics.ceiling_mbps(run.id)
+        ceiling = conditions.ceiling_mbps(run.ours)
         return sum(rates) / ceiling if ceiling and rates else None
     try:
         finished = results.Run(path)
-        told = capacity.told_mbps(finished.scenario, run.summary.window_s) if run.summary else None
+        met, told = finished.conditions, None
+        # A rate that changes can move the bottleneck from one link to another.
+        if run.summary and (met.queue_shapes or len(met.capacity) > 1):
+            told = met.mean_mbps(run.summary.window_s)
         if run.summary is None or told is None:
             used = finished.summary["metrics"]["throughput"]["utilisation"]
             return max(float(value) for value in used.values())
-        up = capacity.ways_up(finished.scenario)
+        up = across.ways_up(run)
         rates = [flow.goodput_mbps for flow in run.summary.flows if flow.goodput_mbps and flow.name not in up]
         return sum(rates) / metrics.PAYLOAD_SHARE / told if rates else None
     except (OSError, results.ResultsError, AttributeError, KeyError, TypeError, ValueError):
@@ -264,9 +226,9 @@ def utilisation(run: Run) -> float | None:
 
 
 def _path_rtt_ms(run: Run) -> float | None:
-    """The empty path's RTT: what the id tells, else the least ping or RTT of the run."""
-    if (told := metrics.path_rtt_ms(run.id)) is not None:
-        return told
+    """The empty path's RTT: what its suite states, else the least ping or RTT of the run."""
+    if (stated := run.role.rtt_ms) is not None:
+        return stated
     series = metrics.pings(run.ours) or [f"flow.{flow}.rtt" for flow in metrics.flows(run.ours)]
     least = [float(values.min()) for name in series if (values := metrics.finite(run.ours, name)[1]).size]
     return min(least) if least else None
@@ -287,8 +249,8 @@ def _across(section: Section) -> str:
     """What the flows get in each condition, all sides in one sentence; empty where runs are not to be compared."""
     if len(section.sides) > SIDE_BY_SIDE:
         rows = [(name, [column[0] if column else None for column in columns]) for name, columns in section.rows()]
-        return across.sentence(rows, " / ".join(SIDES[side] for side in section.sides))
-    if section.key.split("/")[0] not in COMPARING or section.sides:
+        return across.sentence(rows, " / ".join(section.sides))
+    if section.sides or not any(run.role.compares for run in section.runs):
         return ""
     names = short_names(section)
     return across.sentence((names[run.id], [run]) for run in section.runs)
@@ -420,7 +382,7 @@ def table_rows(run: Run) -> list[dict[str, Any]]:
 
     Copies of a flow are one row: the sum of their goodputs, and the median of each statistic of their delays.
     """
-    ceiling = metrics.ceiling_mbps(run.id)
+    ceiling = conditions.ceiling_mbps(run.ours)
     flows: list[tuple[str, Difference, dict[str, list[Difference]]]]
     pings: dict[str, list[Difference]]
     if run.pair is not None:
