@@ -20,7 +20,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use sojourn_cc as cc;
-use sojourn_core::grammar::{Param, split_name};
+use sojourn_core::grammar::{Param, Parameter, split_name};
 use sojourn_core::{FlowId, Packet, Rng, Time};
 use sojourn_queue::aqm::{Env, Log};
 use sojourn_queue::qdiscs;
@@ -286,6 +286,10 @@ fn survives(scenario: &Scenario) -> Result<(), String> {
     }
 }
 
+fn table(params: &[Param]) -> Vec<Parameter> {
+    params.iter().map(Parameter::from).collect()
+}
+
 struct Fuzzer {
     rng: Rng,
     valid: Vec<String>,
@@ -297,8 +301,9 @@ struct Fuzzer {
 impl Fuzzer {
     fn new(seed: u64, target: &str) -> Self {
         let mut words: BTreeSet<String> = PIECES.split(' ').map(str::to_owned).collect();
-        let algorithms = qdiscs::REGISTRY.iter().map(|e| (e.name, e.params));
-        for (name, params) in algorithms.chain(cc::REGISTRY.iter().map(|e| (e.name, e.params))) {
+        let algorithms = qdiscs::REGISTRY.iter().map(|e| (e.name, e.table()));
+        let controllers = cc::REGISTRY.iter().map(|e| (e.name, table(e.params)));
+        for (name, params) in algorithms.chain(controllers) {
             words.insert(name.to_owned());
             words.extend(params.iter().flat_map(|p| p.name.split('|')).map(str::to_owned));
             words.extend(params.iter().flat_map(|p| p.value.split('|')).map(str::to_owned));
@@ -343,13 +348,14 @@ impl Fuzzer {
                 // Words of its own discipline, if the text begins with one.
                 let text = String::from_utf8_lossy(bytes).into_owned();
                 let name = split_name(text.lines().last().unwrap_or_default()).0;
-                let params = qdiscs::entry(name).map(|e| e.params);
-                let params =
-                    params.or_else(|_| cc::entry(name).map(|e| e.params)).unwrap_or_default();
+                let params = qdiscs::entry(name).map(|e| e.table());
+                let params = params
+                    .or_else(|_| cc::entry(name).map(|e| table(e.params)))
+                    .unwrap_or_default();
                 if params.is_empty() {
                     return self.edit_bytes(bytes, at);
                 }
-                let param = params[self.below(params.len())];
+                let param = &params[self.below(params.len())];
                 let words: Vec<&str> = param.name.split('|').collect();
                 let word = words[self.below(words.len())];
                 let value = if param.value.is_empty() { String::new() } else { self.value() };
@@ -434,18 +440,18 @@ impl Fuzzer {
 
 /// Valid texts to begin with.
 fn corpus(target: &str) -> Vec<String> {
-    let words = |name: &str, params: &[Param]| {
+    let words = |name: &str, params: Vec<Parameter>| {
         let given = params.iter().filter(|p| !p.default.starts_with('('));
         let pairs = given.map(|p| {
             let word = p.name.split('|').next().unwrap_or_default();
-            format!("{word} {}", if p.value.is_empty() { "" } else { p.default })
+            format!("{word} {}", if p.value.is_empty() { "" } else { &p.default })
         });
         pairs.map(|pair| format!("{name} {pair}")).collect::<Vec<_>>()
     };
     let queues = || {
         let plain = ["htb rate 10Mbit", "tbf rate 10Mbit burst 15kb latency 20ms"];
         let more = ["police rate 10Mbit burst 15kb drop", "red limit 400000 avpkt 1000"];
-        let of_tables = qdiscs::REGISTRY.iter().flat_map(|e| words(e.name, e.params));
+        let of_tables = qdiscs::REGISTRY.iter().flat_map(|e| words(e.name, e.table()));
         of_tables.chain(plain.into_iter().chain(more).map(str::to_owned))
     };
     match target {
@@ -453,7 +459,7 @@ fn corpus(target: &str) -> Vec<String> {
         "change" => queues().map(|text| format!("{text}\n{text}")).collect(),
         "controller" => cc::REGISTRY
             .iter()
-            .flat_map(|e| words(e.name, e.params).into_iter().chain([e.name.to_owned()]))
+            .flat_map(|e| words(e.name, table(e.params)).into_iter().chain([e.name.to_owned()]))
             .collect(),
         "override" => [
             "link.l.rate=100Mbit",

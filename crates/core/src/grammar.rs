@@ -1,9 +1,13 @@
 //! tc's argument grammar, shared by queues and controllers: `name key value flag ...`.
 //!
-//! An algorithm documents its words in a table of [`Param`] and reads them with [`Args`]; the same
-//! table gives the usage text, the documentation page and the list in an error message.
+//! An algorithm declares its parameters once, with [`parameters!`](crate::parameters).
+
+pub mod forms;
+mod parameters;
 
 use std::fmt;
+
+pub use parameters::{Given, Parameter, Parameters, Written, read, table, written};
 
 use crate::units::{Bytes, Dur, Rate};
 
@@ -20,12 +24,21 @@ pub struct Param {
     pub doc: &'static str,
 }
 
-impl Param {
+impl From<&Param> for Parameter {
+    fn from(p: &Param) -> Self {
+        let default = p.default.to_owned();
+        Self { name: p.name, value: p.value, default, doc: p.doc, is_tc: p.is_tc() }
+    }
+}
+
+impl Parameter {
     /// What its value words are, in their order; an optional one is written in brackets.
     fn kinds(&self) -> impl Iterator<Item = &'static str> {
         self.value.split_whitespace().map(|word| word.trim_matches(['[', ']']))
     }
+}
 
+impl Param {
     /// Whether tc knows the word. The sentence that a reader sees decides: it ends in "not a word
     /// of tc." for what only this project has, such as versions of an algorithm.
     pub fn is_tc(&self) -> bool {
@@ -46,19 +59,33 @@ impl fmt::Display for GrammarError {
 impl std::error::Error for GrammarError {}
 
 /// The words of one algorithm's argument string, read from left to right.
-#[derive(Debug)]
 pub struct Args<'a> {
     algorithm: &'static str,
-    params: &'static [Param],
+    table: Table<'a>,
     /// What has not been read yet.
     rest: &'a str,
     key: &'a str,
 }
 
+#[derive(Clone, Copy)]
+enum Table<'a> {
+    Constant(&'static [Param]),
+    Made(&'a dyn Fn() -> Vec<Parameter>),
+}
+
 impl<'a> Args<'a> {
     /// Reads `text`, the part after the algorithm's name.
     pub fn new(algorithm: &'static str, params: &'static [Param], text: &'a str) -> Self {
-        Self { algorithm, params, rest: text, key: "" }
+        Self { algorithm, table: Table::Constant(params), rest: text, key: "" }
+    }
+
+    /// Reads `text`, the part after the algorithm's name, by the parameters of `table`.
+    pub fn of(
+        algorithm: &'static str,
+        table: &'a dyn Fn() -> Vec<Parameter>,
+        text: &'a str,
+    ) -> Self {
+        Self { algorithm, table: Table::Made(table), rest: text, key: "" }
     }
 
     /// The name before the words.
@@ -68,7 +95,17 @@ impl<'a> Args<'a> {
 
     /// The table of the words.
     pub fn params(&self) -> &'static [Param] {
-        self.params
+        match self.table {
+            Table::Constant(params) => params,
+            Table::Made(_) => &[],
+        }
+    }
+
+    fn names(&self) -> Vec<&'static str> {
+        match self.table {
+            Table::Constant(params) => params.iter().map(|p| p.name).collect(),
+            Table::Made(table) => table().iter().map(|p| p.name).collect(),
+        }
     }
 
     /// The next keyword, remembered for the messages of the value readers.
@@ -179,7 +216,8 @@ impl<'a> Args<'a> {
 
     /// The error for the current keyword: lists the valid ones and the nearest.
     pub fn unknown(&self) -> GrammarError {
-        let words: Vec<&str> = self.params.iter().flat_map(|p| p.name.split('|')).collect();
+        let names = self.names();
+        let words: Vec<&str> = names.iter().flat_map(|name| name.split('|')).collect();
         let mut text = format!("{}: unknown parameter `{}`", self.algorithm, self.key);
         if let Some(near) = nearest(self.key, words.iter().copied()) {
             text += &format!(" (did you mean `{near}`?)");
@@ -211,13 +249,14 @@ pub struct Bare {
 
 /// Times and rates without a unit in the parameters of an algorithm. `name` begins another one among the
 /// words, as the queue behind a size table or in a class: it gives its table.
-pub fn bare_numbers(text: &str, table: &dyn Fn(&str) -> Option<&'static [Param]>) -> Vec<Bare> {
+pub fn bare_numbers(text: &str, table: &dyn Fn(&str) -> Option<Vec<Parameter>>) -> Vec<Bare> {
     let words: Vec<&str> = text.split(|c: char| c.is_whitespace() || "{}".contains(c)).collect();
     let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
-    let (mut algorithm, mut params) = ("", &[][..]);
+    let (mut algorithm, mut params) = ("", Vec::new());
     let mut found = Vec::new();
     for (at, word) in words.iter().enumerate() {
-        let param = params.iter().find(|p: &&Param| p.name.split('|').any(|name| name == *word));
+        let param =
+            params.iter().find(|p: &&Parameter| p.name.split('|').any(|name| name == *word));
         let Some(param) = param else {
             if let Some(other) = table(word) {
                 (algorithm, params) = (*word, other);
@@ -283,8 +322,13 @@ pub fn split_name(text: &str) -> (&str, &str) {
     text.split_once(char::is_whitespace).unwrap_or((text, ""))
 }
 
+/// The parameters as one text.
+pub fn text(parts: &[Written]) -> String {
+    parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join(" ")
+}
+
 /// The usage text of an algorithm in tc's style, with defaults.
-pub fn usage(name: &str, params: &[Param]) -> String {
+pub fn usage(name: &str, params: &[Parameter]) -> String {
     let mut text = format!("... {name}");
     for p in params {
         text += &if p.value.is_empty() {

@@ -11,6 +11,7 @@ pub mod packet;
 pub mod probe;
 pub mod registry;
 pub mod rng;
+pub mod spec;
 pub mod units;
 pub mod wire;
 

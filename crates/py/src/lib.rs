@@ -14,7 +14,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use sojourn_cc as cc;
-use sojourn_core::grammar::{Param, usage};
+use sojourn_core::grammar::{Param, Parameter, usage};
 use sojourn_linux::{Launch, Measured, Network};
 use sojourn_live::scream_tool::End;
 use sojourn_queue::aqm::Kernel;
@@ -225,7 +225,7 @@ impl Watch {
 fn qdiscs() -> String {
     let entries = queues::entries().into_iter();
     let list = entries.map(|e| {
-        let mut row = describe(e.name, e.summary, e.reference, e.params);
+        let mut row = describe(e.name, e.summary, e.reference, &e.table());
         row["kernel"] = e.kernel.to_string().into();
         row["mainline"] = matches!(e.kernel, Kernel::Mainline(_)).into();
         row
@@ -236,21 +236,21 @@ fn qdiscs() -> String {
 #[pyfunction]
 fn controllers() -> String {
     let entries = cc::entries().into_iter();
-    let list = entries.map(|e| describe(e.name, e.summary, e.reference, e.params));
+    let list = entries.map(|e| describe(e.name, e.summary, e.reference, &old(e.params)));
     Value::Array(list.collect()).to_string()
 }
 
 #[pyfunction]
 fn apps() -> String {
     let entries = app::REGISTRY.iter();
-    let list = entries.map(|e| describe(e.name, e.summary, e.reference, e.params));
+    let list = entries.map(|e| describe(e.name, e.summary, e.reference, &old(e.params)));
     Value::Array(list.collect()).to_string()
 }
 
 #[pyfunction]
 fn app_usage(name: &str) -> PyResult<String> {
     let e = app::entry(name).map_err(refuse)?;
-    Ok(page(e.summary, e.reference, e.name, e.params))
+    Ok(page(e.summary, e.reference, e.name, &old(e.params)))
 }
 
 /// Harm that competition does: the lost share of what a flow has alone.
@@ -269,20 +269,24 @@ fn jain(shares: Vec<f64>) -> Option<f64> {
 fn qdisc_usage(name: &str) -> PyResult<String> {
     let e = queues::entry(name).map_err(refuse)?;
     let reference = format!("{}\nKernel: {}", e.reference, e.kernel);
-    Ok(page(e.summary, &reference, e.name, e.params))
+    Ok(page(e.summary, &reference, e.name, &e.table()))
 }
 
 #[pyfunction]
 fn cc_usage(name: &str) -> PyResult<String> {
     let e = cc::entry(name).map_err(refuse)?;
-    Ok(page(e.summary, e.reference, e.name, e.params))
+    Ok(page(e.summary, e.reference, e.name, &old(e.params)))
 }
 
-fn page(summary: &str, reference: &str, name: &str, params: &[Param]) -> String {
+fn old(params: &[Param]) -> Vec<Parameter> {
+    params.iter().map(Parameter::from).collect()
+}
+
+fn page(summary: &str, reference: &str, name: &str, params: &[Parameter]) -> String {
     format!("{summary}\n{reference}\n\n{}", usage(name, params))
 }
 
-fn describe(name: &str, summary: &str, reference: &str, params: &[Param]) -> Value {
+fn describe(name: &str, summary: &str, reference: &str, params: &[Parameter]) -> Value {
     let parameters: Vec<Value> = params
         .iter()
         .map(|p| {
@@ -291,7 +295,7 @@ fn describe(name: &str, summary: &str, reference: &str, params: &[Param]) -> Val
                 "value": p.value,
                 "default": p.default,
                 "doc": p.doc,
-                "tc": p.is_tc(),
+                "tc": p.is_tc,
             })
         })
         .collect();

@@ -20,6 +20,7 @@ use pyo3::types::{PyDict, PyTraceback};
 use sojourn_cc as cc;
 use sojourn_core::grammar::{Args, GrammarError};
 use sojourn_core::{Dur, Time};
+use sojourn_queue::aqm::legacy::Legacy;
 use sojourn_queue::aqm::{self, Kernel};
 use sojourn_queue::qdiscs;
 
@@ -33,6 +34,7 @@ struct Definition {
     /// The file that defines it, as Python's tracebacks name it.
     file: String,
     words: Vec<Kind>,
+    old: Option<&'static aqm::OldEntry>,
 }
 
 /// The definitions of one sort, by name.
@@ -55,7 +57,7 @@ pub(crate) fn define_controller(
     let name: &'static str = name.leak();
     let (summary, reference) = (summary.leak(), file.clone().leak());
     let entry = cc::Entry { name, summary, reference, params, build: controller::build };
-    define(&CONTROLLERS, name, Definition { class, file, words: kinds });
+    define(&CONTROLLERS, name, Definition { class, file, words: kinds, old: None });
     cc::redefine(entry).map_err(crate::refuse)
 }
 
@@ -72,8 +74,17 @@ pub(crate) fn define_qdisc(
     let name: &'static str = name.leak();
     let (summary, reference) = (summary.leak(), file.clone().leak());
     let kernel = Kernel::Nowhere;
-    let entry = aqm::Entry { name, summary, reference, kernel, params, build: qdisc::build };
-    define(&QDISCS, name, Definition { class, file, words: kinds });
+    let old = aqm::OldEntry { name, summary, reference, kernel, params, build: qdisc::build };
+    let old = Some(&*Box::leak(Box::new(old)));
+    define(&QDISCS, name, Definition { class, file, words: kinds, old });
+    let entry = aqm::Entry {
+        name,
+        summary,
+        reference,
+        kernel,
+        table: |name| aqm::legacy::table(named(&QDISCS, name).old.expect("a queue").params),
+        parse: |args| Legacy::parse(named(&QDISCS, args.algorithm()).old.expect("a queue"), args),
+    };
     qdiscs::redefine(entry).map_err(crate::refuse)
 }
 
@@ -84,8 +95,12 @@ fn define(table: &Table, name: &'static str, definition: Definition) {
 
 /// The definition behind the line whose words are read.
 fn defined(table: &Table, args: &Args<'_>) -> Arc<Definition> {
+    named(table, args.algorithm())
+}
+
+fn named(table: &Table, name: &str) -> Arc<Definition> {
     let table = table.lock().unwrap_or_else(PoisonError::into_inner);
-    Arc::clone(table.get(args.algorithm()).expect("it was put before its line"))
+    Arc::clone(table.get(name).expect("it was put before its line"))
 }
 
 impl Definition {

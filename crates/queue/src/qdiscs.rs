@@ -1,62 +1,64 @@
 //! The queue disciplines and impairments by tc name. It stands above both, and is handed down to
 //! the few that build others by name ([`Env::registry`]).
 
-use crate::aqm::{self, Entry, Env, Htb, Log, Qdisc, Registry, Stab, Tbf};
+use crate::aqm::legacy::Legacy;
+use crate::aqm::{self, Entry, Env, Htb, Log, OldEntry, Qdisc, Registry, Spec, Stab, Tbf};
 use crate::impair::{self, AckThin, Grant, Mahimahi, Netem, Police, RateTrace, Wifi};
+use crate::legacy;
 use sojourn_core::grammar::{GrammarError, split_name};
 use sojourn_core::registry::Lines;
 use sojourn_core::units::{Rate, Time};
 
 /// The queue disciplines of this crate, sorted by name.
 pub const REGISTRY: &[Entry] = &[
-    impair::ackthin::ENTRY,
+    legacy!(impair::ackthin::ENTRY),
     aqm::fifo::BFIFO,
-    aqm::blue::ENTRY,
-    aqm::brickwall::ENTRY,
-    aqm::cake::ENTRY,
-    aqm::cnq_cobalt::ENTRY,
-    aqm::cnq_codel_af::ENTRY,
-    aqm::sch_cobalt::ENTRY,
+    legacy!(aqm::blue::ENTRY),
+    legacy!(aqm::brickwall::ENTRY),
+    legacy!(aqm::cake::ENTRY),
+    legacy!(aqm::cnq_cobalt::ENTRY),
+    legacy!(aqm::cnq_codel_af::ENTRY),
+    legacy!(aqm::sch_cobalt::ENTRY),
     aqm::codel::ENTRY,
-    aqm::curvy_red::ENTRY,
-    aqm::deltic::ENTRY,
-    aqm::deltic_boroshne::ENTRY,
-    aqm::deltic_polya::ENTRY,
-    aqm::deltim::ENTRY,
-    aqm::docsis_ll::ENTRY,
-    aqm::docsis_pie::ENTRY,
-    impair::drop::ENTRY,
-    aqm::dualpi2::ENTRY,
-    aqm::dualq::ENTRY,
-    aqm::fq::ENTRY,
+    legacy!(aqm::curvy_red::ENTRY),
+    legacy!(aqm::deltic::ENTRY),
+    legacy!(aqm::deltic_boroshne::ENTRY),
+    legacy!(aqm::deltic_polya::ENTRY),
+    legacy!(aqm::deltim::ENTRY),
+    legacy!(aqm::docsis_ll::ENTRY),
+    legacy!(aqm::docsis_pie::ENTRY),
+    legacy!(impair::drop::ENTRY),
+    legacy!(aqm::dualpi2::ENTRY),
+    legacy!(aqm::dualq::ENTRY),
+    legacy!(aqm::fq::ENTRY),
     aqm::fq_codel::ENTRY,
-    aqm::fq_pie::ENTRY,
-    impair::grant::ENTRY,
-    aqm::htb::ENTRY,
-    aqm::lfq_cobalt::ENTRY,
-    impair::mahimahi::ENTRY,
-    impair::mangle::ENTRY,
-    impair::netem::ENTRY,
+    legacy!(aqm::fq_pie::ENTRY),
+    legacy!(impair::grant::ENTRY),
+    legacy!(aqm::htb::ENTRY),
+    legacy!(aqm::lfq_cobalt::ENTRY),
+    legacy!(impair::mahimahi::ENTRY),
+    legacy!(impair::mangle::ENTRY),
+    legacy!(impair::netem::ENTRY),
     aqm::fifo::PFIFO,
-    aqm::pfifo_fast::ENTRY,
+    legacy!(aqm::pfifo_fast::ENTRY),
     aqm::fifo::PFIFO_HEAD_DROP,
-    aqm::pi2::ENTRY,
-    aqm::pie::ENTRY,
-    impair::police::ENTRY,
-    aqm::quartz::ENTRY,
-    aqm::ramp::ENTRY,
-    impair::rate_trace::ENTRY,
-    aqm::red::ENTRY,
-    aqm::red_classic::ENTRY,
-    aqm::sfb::ENTRY,
-    aqm::sfq::ENTRY,
-    aqm::stab::ENTRY,
-    aqm::tbf::ENTRY,
-    aqm::twin_codel_af::ENTRY,
-    impair::wifi::ENTRY,
+    legacy!(aqm::pi2::ENTRY),
+    legacy!(aqm::pie::ENTRY),
+    legacy!(impair::police::ENTRY),
+    legacy!(aqm::quartz::ENTRY),
+    legacy!(aqm::ramp::ENTRY),
+    legacy!(impair::rate_trace::ENTRY),
+    legacy!(aqm::red::ENTRY),
+    legacy!(aqm::red_classic::ENTRY),
+    legacy!(aqm::sfb::ENTRY),
+    legacy!(aqm::sfq::ENTRY),
+    legacy!(aqm::stab::ENTRY),
+    legacy!(aqm::tbf::ENTRY),
+    legacy!(aqm::twin_codel_af::ENTRY),
+    legacy!(impair::wifi::ENTRY),
 ];
 
-static LINES: Lines<Entry> = Lines::new("qdisc", REGISTRY);
+pub(crate) static LINES: Lines<Entry> = Lines::new("qdisc", REGISTRY);
 
 /// Adds a discipline to those of the registry, for every scenario that is read from now on. Refuses
 /// a name that is taken.
@@ -79,12 +81,17 @@ pub fn entry(name: &str) -> Result<&'static Entry, GrammarError> {
     LINES.entry(name)
 }
 
-/// [`entry`], for whoever takes a registry.
-pub const BY_NAME: Registry = Registry { entry };
+/// Reads the discipline that `text` describes, such as `fq_codel flows 1 target 1ms ecn`, and checks it
+/// against its surroundings.
+pub fn read(text: &str, env: &Env) -> Result<Spec, GrammarError> {
+    let mut spec: Spec = text.parse()?;
+    spec.check(env).map_err(GrammarError)?;
+    Ok(spec)
+}
 
-/// Builds the discipline that `text` describes, such as `fq_codel flows 1 target 1ms ecn`.
+/// Builds the discipline that `text` describes.
 pub fn build(text: &str, env: Env) -> Result<Box<dyn Qdisc>, GrammarError> {
-    BY_NAME.build(text, env)
+    Ok(read(text, &env)?.build(env))
 }
 
 /// Builds the shaper that `shaper` describes (`htb rate 50Mbit`) around an existing `leaf`.
@@ -93,8 +100,35 @@ pub fn build_shaped(
     leaf: Box<dyn Qdisc>,
     env: &Env,
 ) -> Result<Box<dyn Qdisc>, GrammarError> {
+    let spec: Spec = shaper.parse()?;
+    if spec.held::<Legacy>().is_some() {
+        return old_shaped(shaper, leaf, env);
+    }
+    let spec = read(shaper, env)?;
+    if !spec.is_shaper() {
+        return Err(GrammarError(format!(
+            "`{}` shapes nothing; valid shapers: ackthin, grant, htb, mahimahi, netem, police, \
+             rate_trace, tbf, wifi",
+            spec.name()
+        )));
+    }
+    Ok(spec.around(env.clone(), leaf))
+}
+
+/// [`entry`] of old ones, for whoever takes a registry.
+pub const BY_NAME: Registry = Registry { entry, build, change };
+
+pub(crate) const OLD_SHAPERS: [&str; 9] =
+    ["ackthin", "grant", "htb", "mahimahi", "netem", "police", "rate_trace", "tbf", "wifi"];
+
+pub(crate) fn old_shaped(
+    shaper: &str,
+    leaf: Box<dyn Qdisc>,
+    env: &Env,
+) -> Result<Box<dyn Qdisc>, GrammarError> {
     let (name, rest) = split_name(shaper);
-    let entry = entry(name)?;
+    let spec: Spec = shaper.parse()?;
+    let entry: &OldEntry = spec.held::<Legacy>().expect("old").entry;
     let mut args = entry.args(rest);
     match name {
         "ackthin" => Ok(Box::new(AckThin::around(&mut args, leaf)?)),
@@ -126,7 +160,20 @@ pub fn change(
     text: &str,
     log: &mut Log,
 ) -> Result<(), GrammarError> {
-    BY_NAME.change(qdisc, now, text, log)
+    let (name, rest) = split_name(text);
+    entry(name)?;
+    let spec = qdisc.spec();
+    if spec.name() != name {
+        let of = spec.name();
+        return Err(GrammarError(format!("cannot change `{of}` into `{name}`; use replace")));
+    }
+    if let Some(old) = spec.held::<Legacy>() {
+        return qdisc.old_change(now, &mut old.entry.args(rest), log);
+    }
+    let (to, given) = spec.changed(rest)?;
+    spec.accepts(&to).map_err(|why| GrammarError(format!("{name}: {why}")))?;
+    qdisc.change(now, &to, &given, log);
+    Ok(())
 }
 
 /// [`change`] for the discipline that is `depth` wrappers below `qdisc` (1 is its leaf).

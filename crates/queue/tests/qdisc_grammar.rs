@@ -1,7 +1,7 @@
 //! Every word of every registered discipline, tried through its table of parameters: what is read
 //! is written so that it reads the same, and what is refused is refused in one line.
 
-use sojourn_core::grammar::Param;
+use sojourn_core::grammar::Parameter;
 use sojourn_core::{Rng, Time};
 use sojourn_queue::aqm::{Entry, Env, Log};
 use sojourn_queue::impair::trace::{DelaySteps, Opportunities, RateSteps, Traces};
@@ -36,7 +36,7 @@ fn contexts(name: &str) -> &'static [&'static str] {
 }
 
 /// Values for what stands after a word in the table; for a kind not listed here, all of them.
-fn values(param: &Param) -> Vec<&'static str> {
+fn values(param: &Parameter) -> Vec<&'static str> {
     const KINDS: &[(&str, &[&str])] = &[
         ("", &[""]),
         ("TIME", &["5ms", "100ms", "1us", "1s", "0", "500"]),
@@ -119,7 +119,7 @@ fn build(text: &str) -> Result<String, String> {
 }
 
 /// The words that stand for a parameter in a text.
-fn words(param: &Param) -> Vec<&'static str> {
+fn words(param: &Parameter) -> Vec<&'static str> {
     if param.name == param.name.to_uppercase() { vec![""] } else { param.name.split('|').collect() }
 }
 
@@ -146,7 +146,7 @@ fn reads_the_same_or_is_refused_in_one_line(entry: &Entry, text: &str) -> bool {
 #[test]
 fn every_word_of_the_tables_is_read_and_written() {
     for entry in REGISTRY {
-        for param in entry.params {
+        for param in &entry.table() {
             for word in words(param) {
                 let mut accepted = 0;
                 for context in contexts(entry.name) {
@@ -168,11 +168,12 @@ fn random_words_of_the_tables_read_the_same_or_are_refused_in_one_line() {
     let mut below = |n: usize| rng.below(n as u32) as usize;
     for entry in REGISTRY {
         let mut accepted = 0;
+        let table = entry.table();
         for _ in 0..400 {
             let context = contexts(entry.name)[below(contexts(entry.name).len())];
             let mut text = format!("{} {context}", entry.name);
-            for _ in 0..below(6).min(entry.params.len()) {
-                let param = &entry.params[below(entry.params.len())];
+            for _ in 0..below(6).min(table.len()) {
+                let param = &table[below(table.len())];
                 let words = words(param);
                 let values = values(param);
                 text += &format!(" {} {}", words[below(words.len())], values[below(values.len())]);
@@ -187,7 +188,7 @@ fn random_words_of_the_tables_read_the_same_or_are_refused_in_one_line() {
 fn a_wrong_value_names_its_word_and_what_is_allowed() {
     for entry in REGISTRY {
         let context = contexts(entry.name)[0];
-        for param in entry.params.iter().filter(|param| !param.value.is_empty()) {
+        for param in entry.table().iter().filter(|param| !param.value.is_empty()) {
             for word in words(param) {
                 for wrong in ["frobnicate", "-99999999999999999999", "1e999", "%", "5 5 5 x"] {
                     let text = format!("{} {context} {word} {wrong}", entry.name);

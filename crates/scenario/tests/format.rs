@@ -217,9 +217,9 @@ fn the_value_in_a_warning_is_the_one_that_every_queue_reads() {
     };
     let mut compared = 0;
     for entry in qdiscs::entries() {
-        for param in entry.params {
+        for param in entry.table() {
             for number in ["7", "3000", "2000000"] {
-                let table = |name: &str| (name == entry.name).then_some(entry.params);
+                let table = |name: &str| (name == entry.name).then(|| entry.table());
                 for second in ["", " 5000"] {
                     let key = param.name.split('|').next().unwrap();
                     let text = format!("{} {key} {number}{second}", entry.name);

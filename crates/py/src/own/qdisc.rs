@@ -316,7 +316,7 @@ impl Qdisc for PyQdisc {
         self.backlog
     }
 
-    fn change(
+    fn old_change(
         &mut self,
         now: Time,
         args: &mut Args<'_>,

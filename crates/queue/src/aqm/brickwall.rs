@@ -2,13 +2,13 @@
 
 use super::plain_queue::PlainQueue;
 use super::tally::LIMIT;
-use super::{Backlog, Entry, Kernel, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Time};
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: OldEntry = OldEntry {
     name: "brickwall",
     summary: "Marks SCE, marks CE and drops beyond three fixed delays",
     reference: "scim, SCE team",
@@ -125,7 +125,7 @@ impl Qdisc for Brickwall {
         self.queue.backlog
     }
 
-    fn change(
+    fn old_change(
         &mut self,
         _now: Time,
         args: &mut Args<'_>,

@@ -22,14 +22,14 @@ use self::params::{PARAMS, Params};
 use self::shaper::{Autorate, Shaper};
 use self::tins::Tin;
 use super::psched::truesize;
-use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
 use sojourn_core::grammar::{Args, GrammarError};
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::rng::Rng;
 use sojourn_core::units::{Rate, Time};
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: OldEntry = OldEntry {
     name: "cake",
     summary: "Shaper, priority tins, fair queuing between hosts and flows, COBALT on each queue",
     reference: "Linux 6.12 sch_cake; chromi/sce 2019 for SCE",
@@ -366,7 +366,7 @@ impl Qdisc for Cake {
         self.backlog
     }
 
-    fn change(
+    fn old_change(
         &mut self,
         now: Time,
         args: &mut Args<'_>,

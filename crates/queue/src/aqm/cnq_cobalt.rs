@@ -4,7 +4,7 @@
 use super::cnq::Cnq;
 use super::cobalt2::{Cobalt2, Judged};
 use super::sce_shell::{Shell, params_and};
-use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Stats};
+use super::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Stats};
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
@@ -20,7 +20,7 @@ const PARAMS: [Param; 15] = params_and(
     },
 );
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: OldEntry = OldEntry {
     name: "cnq_cobalt",
     summary: "Sparse and bulk FIFO with one COBALT2 and a shaper",
     reference: "chromi/sce sch_cnq_cobalt, 2019 and 2020",
@@ -114,7 +114,7 @@ impl Qdisc for CnqCobalt {
         self.shell.backlog
     }
 
-    fn change(
+    fn old_change(
         &mut self,
         _now: Time,
         args: &mut Args<'_>,

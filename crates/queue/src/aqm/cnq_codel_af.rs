@@ -5,7 +5,7 @@
 use super::cnq::Cnq;
 use super::cobalt2::{Cobalt2, Judged, Params};
 use super::sce_shell::{FLOWS, Shell, flow_of, params};
-use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Stats};
+use super::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Stats};
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
@@ -13,7 +13,7 @@ use sojourn_core::units::{Dur, Time};
 
 const PARAMS: [Param; 14] = params("no-sce");
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: OldEntry = OldEntry {
     name: "cnq_codel_af",
     summary: "Sparse and bulk FIFO with a COBALT2 per flow that judges its share, and a shaper",
     reference: "chromi/sce sch_cnq_codel_af, 2020",
@@ -145,7 +145,7 @@ impl Qdisc for CnqCodelAf {
         self.shell.backlog
     }
 
-    fn change(
+    fn old_change(
         &mut self,
         _now: Time,
         args: &mut Args<'_>,

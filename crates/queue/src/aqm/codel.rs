@@ -3,46 +3,48 @@
 
 use std::collections::VecDeque;
 
-use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use super::{
+    Backlog, Discipline, Entry, Env, Kernel, Log, PSCHED_MTU, Qdisc, Reason, Spec, Stats, entry,
+    spec,
+};
+use sojourn_core::grammar::Given;
+use sojourn_core::grammar::forms::packets;
 use sojourn_core::packet::Packet;
+use sojourn_core::parameters;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Time};
 
-pub(crate) const ENTRY: Entry = Entry {
-    name: "codel",
-    summary: "Controlled delay: drops or marks when the least sojourn time stays above a target",
-    reference: "RFC 8289; Linux 6.12 sch_codel",
-    kernel: Kernel::Mainline("3.5"),
-    params: &[
-        Param { name: "limit", value: "PACKETS", default: "1000p", doc: "Packets that may wait." },
-        TARGET,
-        INTERVAL,
-        Param {
-            name: "ecn|noecn",
-            value: "",
-            default: "noecn",
-            doc: "Whether ECN-capable packets are marked instead of dropped.",
-        },
-        CE_THRESHOLD,
-    ],
-    build: |args, env| Ok(Box::new(Codel::parse(args, &env)?)),
-};
+pub(crate) const ENTRY: Entry = entry::<Params>(
+    "codel",
+    "Controlled delay: drops or marks when the least sojourn time stays above a target",
+    "RFC 8289; Linux 6.12 sch_codel",
+    Kernel::Mainline("3.5"),
+);
 
-pub(super) const TARGET: Param =
-    Param { name: "target", value: "TIME", default: "5ms", doc: "Acceptable standing delay." };
-pub(super) const INTERVAL: Param = Param {
-    name: "interval",
-    value: "TIME",
-    default: "100ms",
-    doc: "How long the delay may stay above the target; a worst-case round-trip time.",
-};
-pub(super) const CE_THRESHOLD: Param = Param {
-    name: "ce_threshold",
-    value: "TIME",
-    default: "off",
-    doc: "Mark every packet that waited longer.",
-};
+parameters! {
+    /// Parameters of `codel`.
+    #[derive(Copy, PartialEq)]
+    pub(super) struct Params {
+        /// Packets that may wait.
+        limit: u32 = 1000 => packets(1..=u32::MAX.into());
+    }
+    groups { law: LawParams = LawParams::default(); }
+}
+
+parameters! {
+    /// Parameters of CoDel's control law, in every discipline that uses it.
+    #[derive(Copy, PartialEq)]
+    pub(super) struct LawParams {
+        /// Acceptable standing delay.
+        pub(super) target: Dur = Dur::from_millis(5);
+        /// How long the delay may stay above the target; a worst-case round-trip time.
+        pub(super) interval: Dur = Dur::from_millis(100);
+        /// Mark every packet that waited longer.
+        pub(super) ce_threshold: Option<Dur> = None;
+        /// Whether ECN-capable packets are marked instead of dropped.
+        pub(super) ecn: bool = false, name "ecn|noecn";
+    }
+}
 
 /// Instants are reckoned from a boot this long before the run, so that the zeros of fresh state
 /// lie outside the 16 intervals of the control law's memory. A multiple of the 1024 ns unit.
@@ -71,65 +73,29 @@ const fn at_or_after(a: u32, b: u32) -> bool {
     a.wrapping_sub(b) as i32 >= 0
 }
 
-/// What the control law is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The control law's parameters in its own units.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Law {
-    pub(super) target: Dur,
-    pub(super) interval: Dur,
-    pub(super) ce_threshold: Option<Dur>,
     /// `(selector, mask)` over the DSCP and ECN byte: who is subject to `ce_threshold`.
-    pub(super) ce_selector: (u8, u8),
-    pub(super) ecn: bool,
+    ce_selector: (u8, u8),
+    ecn: bool,
     /// No signal while at most this many bytes wait.
-    pub(super) mtu: u32,
+    mtu: u32,
     target_units: u32,
     interval_units: u32,
     ce_units: u32,
 }
 
 impl Law {
-    pub(super) fn new(ecn: bool, mtu: u32) -> Self {
-        let mut law = Self {
-            target: Dur::from_millis(5),
-            interval: Dur::from_millis(100),
-            ce_threshold: None,
-            ce_selector: (0, 0),
-            ecn,
-            mtu,
-            target_units: 0,
-            interval_units: 0,
-            ce_units: 0,
-        };
-        law.prepare();
-        law
-    }
-
-    /// Reads one of the words that all CoDel disciplines share; false if it is none of them.
-    pub(super) fn read(&mut self, key: &str, args: &mut Args<'_>) -> Result<bool, GrammarError> {
-        match key {
-            "target" => self.target = args.time()?,
-            "interval" => self.interval = args.time()?,
-            "ce_threshold" => self.ce_threshold = Some(args.time()?),
-            "ecn" => self.ecn = true,
-            "noecn" => self.ecn = false,
-            _ => return Ok(false),
+    pub(super) fn new(params: &LawParams, ce_selector: (u8, u8)) -> Self {
+        Self {
+            ce_selector,
+            ecn: params.ecn,
+            mtu: PSCHED_MTU,
+            target_units: units(params.target),
+            interval_units: units(params.interval),
+            ce_units: params.ce_threshold.map_or(0x7fff_ffff, units),
         }
-        self.prepare();
-        Ok(true)
-    }
-
-    fn prepare(&mut self) {
-        self.target_units = units(self.target);
-        self.interval_units = units(self.interval);
-        self.ce_units = self.ce_threshold.map_or(0x7fff_ffff, units);
-    }
-
-    pub(super) fn describe(&self) -> String {
-        let mut text = format!("target {} interval {}", self.target, self.interval);
-        if let Some(threshold) = self.ce_threshold {
-            text += &format!(" ce_threshold {threshold}");
-        }
-        text + if self.ecn { " ecn" } else { " noecn" }
     }
 }
 
@@ -304,7 +270,7 @@ impl Control {
 /// A FIFO under one control law.
 #[derive(Debug)]
 pub struct Codel {
-    limit: u32,
+    params: Params,
     law: Law,
     control: Control,
     counters: Counters,
@@ -315,40 +281,25 @@ pub struct Codel {
     clock: Time,
 }
 
-impl Codel {
-    fn parse(args: &mut Args<'_>, env: &Env) -> Result<Self, GrammarError> {
-        let mut codel = Self {
-            limit: 1000,
-            law: Law::new(false, env.psched_mtu),
+impl Discipline for Params {
+    fn build(&self, env: Env) -> Box<dyn Qdisc> {
+        Box::new(Codel {
+            params: *self,
+            law: Law::new(&self.law, (0, 0)),
             control: Control::default(),
             counters: Counters::default(),
             queue: VecDeque::new(),
             backlog: Backlog::default(),
             drop_overlimit: 0,
             clock: env.now,
-        };
-        codel.read(args)?;
-        Ok(codel)
-    }
-
-    fn read(&mut self, args: &mut Args<'_>) -> Result<(), GrammarError> {
-        let (mut limit, mut law) = (self.limit, self.law);
-        while let Some(key) = args.key() {
-            if key == "limit" {
-                limit = args.number(1..=u64::from(u32::MAX))? as u32;
-            } else if !law.read(key, args)? {
-                return Err(args.unknown());
-            }
-        }
-        (self.limit, self.law) = (limit, law);
-        Ok(())
+        })
     }
 }
 
 impl Qdisc for Codel {
     #[inline]
     fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
-        if self.backlog.packets >= self.limit {
+        if self.backlog.packets >= self.params.limit {
             self.drop_overlimit += 1;
             log.drop(&pkt, Reason::TailLimit);
             return;
@@ -374,17 +325,14 @@ impl Qdisc for Codel {
         self.backlog
     }
 
-    fn change(
-        &mut self,
-        _now: Time,
-        args: &mut Args<'_>,
-        _log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        self.read(args)
+    fn change(&mut self, _now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
+        if let Some(params) = to.params::<Params>() {
+            (self.params, self.law) = (*params, Law::new(&params.law, (0, 0)));
+        }
     }
 
-    fn describe(&self) -> String {
-        format!("codel limit {}p {}", self.limit, self.law.describe())
+    fn spec(&self) -> Spec {
+        spec(&ENTRY, self.params)
     }
 
     fn stats(&self, out: &mut Stats) {

@@ -2,14 +2,14 @@
 //! average delay gives a probability whose square drops and whose double marks L4S.
 
 use super::dual_queue::{self, DualQueue, Room, Scheduler, Side};
-use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::rng::Rng;
 use sojourn_core::units::{Dur, Time};
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: OldEntry = OldEntry {
     name: "curvy_red",
     summary: "L4S: a dual queue coupled by the square root of a RED law on averaged delay",
     reference: "RFC 9332 Appendix B",
@@ -194,7 +194,7 @@ impl Qdisc for CurvyRed {
         self.queue.backlog()
     }
 
-    fn change(
+    fn old_change(
         &mut self,
         _now: Time,
         args: &mut Args<'_>,

@@ -3,7 +3,7 @@
 
 use super::plain_queue::PlainQueue;
 use super::sce_shell::LIMIT;
-use super::{Backlog, Entry, Kernel, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
@@ -20,7 +20,7 @@ const VERSION: Param = Param {
     doc: "Arithmetic of the controllers; 2024 takes fractions of a hertz. Not a word of tc.",
 };
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: OldEntry = OldEntry {
     name: "deltic",
     summary: "Delta-sigma control of the delay by SCE, CE and drops at three frequencies",
     reference: "chromi/sce sch_deltic, 2022",
@@ -79,7 +79,7 @@ impl Qdisc for Deltic {
         self.queue.backlog
     }
 
-    fn change(
+    fn old_change(
         &mut self,
         _now: Time,
         args: &mut Args<'_>,

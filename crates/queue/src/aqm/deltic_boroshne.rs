@@ -11,7 +11,7 @@ use super::sce_shell::LIMIT;
 use super::virtual_clock::{
     BANDWIDTH, CELLS, FRAME, Framing, MPU, OVERHEAD, UNLIMITED, VirtualClock,
 };
-use super::{Backlog, Entry, Kernel, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
@@ -25,7 +25,7 @@ const VERSION: Param = Param {
           targets, later by the greatest debt and at 1 and 2 times. Not a word of tc.",
 };
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: OldEntry = OldEntry {
     name: "deltic_boroshne",
     summary: "Four queues from sparse to hog, DelTiC per flow, and a shaper",
     reference: "chromi/sce sch_deltic-boroshne, 2024",
@@ -320,7 +320,7 @@ impl Qdisc for DelticBoroshne {
         self.backlog
     }
 
-    fn change(
+    fn old_change(
         &mut self,
         _now: Time,
         args: &mut Args<'_>,

@@ -6,7 +6,7 @@ use super::deltic::law::{
 };
 use super::plain_queue::PlainQueue;
 use super::sce_shell::LIMIT;
-use super::{Backlog, Entry, Kernel, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
@@ -20,7 +20,7 @@ const VERSION: Param = Param {
           the last arrival at an empty queue. Not a word of tc.",
 };
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: OldEntry = OldEntry {
     name: "deltic_polya",
     summary: "DelTiC that discounts the jitter of the service",
     reference: "chromi/sce sch_deltic-polya, 2024",
@@ -161,7 +161,7 @@ impl Qdisc for DelticPolya {
         self.queue.backlog
     }
 
-    fn change(
+    fn old_change(
         &mut self,
         _now: Time,
         args: &mut Args<'_>,

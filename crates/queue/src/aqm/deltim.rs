@@ -6,13 +6,13 @@ use std::collections::VecDeque;
 
 use super::plain_queue::PlainQueue;
 use super::tally::{LIMIT, TAU, Tally};
-use super::{Backlog, Entry, Kernel, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Time};
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: OldEntry = OldEntry {
     name: "deltim",
     summary: "Delta-sigma control towards no delay, by SCE, CE and drops in one currency",
     reference: "scim, SCE team",
@@ -208,7 +208,7 @@ impl Qdisc for Deltim {
         self.queue.backlog
     }
 
-    fn change(
+    fn old_change(
         &mut self,
         _now: Time,
         args: &mut Args<'_>,

@@ -6,7 +6,7 @@ use super::dual_queue::{self, DualQueue, Room, Scheduler, Side};
 use super::queue_protection::{self, QueueProtection, Sanction};
 use super::recur::{self, Signal};
 use super::update_timer::UpdateTimer;
-use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
@@ -19,7 +19,7 @@ mod classic;
 use base::{BaseProbability, Law};
 use classic::Spacing;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: OldEntry = OldEntry {
     name: "docsis_ll",
     summary: "L4S in cable modems: coupled low-latency and Classic queues with queue protection",
     reference: "DOCSIS 3.1 Low Latency; RFC 8034, RFC 9332, RFC 9957",
@@ -333,7 +333,7 @@ impl Qdisc for DocsisLl {
         self.queue.backlog()
     }
 
-    fn change(
+    fn old_change(
         &mut self,
         _now: Time,
         args: &mut Args<'_>,

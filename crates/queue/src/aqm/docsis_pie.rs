@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
 use sojourn_core::grammar::{Args, GrammarError};
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
@@ -13,7 +13,7 @@ mod params;
 
 use params::Params;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: OldEntry = OldEntry {
     name: "docsis_pie",
     summary: "PIE of cable modems: delay from the service flow's rates, drops only",
     reference: "RFC 8034",
@@ -275,7 +275,7 @@ impl Qdisc for DocsisPie {
         self.backlog
     }
 
-    fn change(
+    fn old_change(
         &mut self,
         _now: Time,
         args: &mut Args<'_>,

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use super::psched::truesize;
-use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
 use sojourn_core::grammar::{Args, GrammarError};
 use sojourn_core::packet::{Packet, Side};
 use sojourn_core::probe::Probe;
@@ -17,7 +17,7 @@ mod params;
 
 use params::{Params, Step, Version};
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: OldEntry = OldEntry {
     name: "dualpi2",
     summary: "L4S: a low-latency and a classic queue under one coupled PI controller",
     reference: "RFC 9332; Linux 6.17 sch_dualpi2",
@@ -376,7 +376,7 @@ impl Qdisc for DualPi2 {
         self.backlog
     }
 
-    fn change(
+    fn old_change(
         &mut self,
         now: Time,
         args: &mut Args<'_>,

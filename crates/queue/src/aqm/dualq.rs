@@ -3,7 +3,7 @@
 
 use super::dual_queue::{DualQueue, Side};
 use super::update_timer::UpdateTimer;
-use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
 use sojourn_core::grammar::{Args, GrammarError};
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
@@ -14,7 +14,7 @@ mod params;
 
 use params::{LaqmKind, Params};
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: OldEntry = OldEntry {
     name: "dualq",
     summary: "L4S: the dual queue with coupled PI2 of RFC 9332's pseudocode",
     reference: "RFC 9332 Appendix A",
@@ -205,7 +205,7 @@ impl Qdisc for DualQ {
         self.queue.backlog()
     }
 
-    fn change(
+    fn old_change(
         &mut self,
         _now: Time,
         args: &mut Args<'_>,

@@ -2,47 +2,81 @@
 
 use std::collections::VecDeque;
 
-use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use super::{
+    Backlog, Discipline, Entry, Env, Kernel, Log, PSCHED_MTU, Qdisc, Reason, Spec, Stats,
+    TXQUEUELEN, entry, spec,
+};
+use sojourn_core::grammar::Given;
+use sojourn_core::grammar::forms::packets;
 use sojourn_core::packet::Packet;
+use sojourn_core::parameters;
 use sojourn_core::units::{Bytes, Time};
 
-pub(crate) const PFIFO: Entry = Entry {
-    name: "pfifo",
-    summary: "First in, first out, limited in packets",
-    reference: "Linux 6.12 sch_fifo",
-    kernel: Kernel::Mainline("2.2"),
-    params: &[Param {
-        name: "limit",
-        value: "PACKETS",
-        default: "1000p",
-        doc: "Packets that may wait; by default the device's txqueuelen.",
-    }],
-    build: |args, env| Ok(Box::new(Fifo::parse(args, Unit::Packets, &env)?)),
-};
+pub(crate) const PFIFO: Entry = entry::<Pfifo>(
+    "pfifo",
+    "First in, first out, limited in packets",
+    "Linux 6.12 sch_fifo",
+    Kernel::Mainline("2.2"),
+);
 
-pub(crate) const BFIFO: Entry = Entry {
-    name: "bfifo",
-    summary: "First in, first out, limited in bytes",
-    reference: "Linux 6.12 sch_fifo",
-    kernel: Kernel::Mainline("2.2"),
-    params: &[Param {
-        name: "limit",
-        value: "BYTES",
-        default: "1514000b",
-        doc: "Bytes that may wait; by default txqueuelen full frames.",
-    }],
-    build: |args, env| Ok(Box::new(Fifo::parse(args, Unit::Bytes, &env)?)),
-};
+pub(crate) const BFIFO: Entry = entry::<Bfifo>(
+    "bfifo",
+    "First in, first out, limited in bytes",
+    "Linux 6.12 sch_fifo",
+    Kernel::Mainline("2.2"),
+);
 
-pub(crate) const PFIFO_HEAD_DROP: Entry = Entry {
-    name: "pfifo_head_drop",
-    summary: "First in, first out; a full queue drops its oldest packet",
-    reference: "Linux 6.12 sch_fifo",
-    kernel: Kernel::Mainline("2.6.34"),
-    params: PFIFO.params,
-    build: |args, env| Ok(Box::new(Fifo::parse(args, Unit::PacketsHeadDrop, &env)?)),
-};
+pub(crate) const PFIFO_HEAD_DROP: Entry = entry::<PfifoHeadDrop>(
+    "pfifo_head_drop",
+    "First in, first out; a full queue drops its oldest packet",
+    "Linux 6.12 sch_fifo",
+    Kernel::Mainline("2.6.34"),
+);
+
+parameters! {
+    /// Parameters of `pfifo`.
+    #[derive(PartialEq)]
+    pub(super) struct Pfifo {
+        /// Packets that may wait; by default the device's txqueuelen.
+        limit: u32 = TXQUEUELEN => packets(0..=u32::MAX.into());
+    }
+}
+
+parameters! {
+    /// Parameters of `pfifo_head_drop`.
+    #[derive(PartialEq)]
+    pub(super) struct PfifoHeadDrop {
+        /// Packets that may wait; by default the device's txqueuelen.
+        limit: u32 = TXQUEUELEN => packets(0..=u32::MAX.into());
+    }
+}
+
+parameters! {
+    /// Parameters of `bfifo`.
+    #[derive(PartialEq)]
+    pub(super) struct Bfifo {
+        /// Bytes that may wait; by default txqueuelen full frames.
+        limit: Bytes = Bytes((TXQUEUELEN * PSCHED_MTU).into());
+    }
+}
+
+impl Discipline for Pfifo {
+    fn build(&self, _env: Env) -> Box<dyn Qdisc> {
+        Box::new(Fifo::pfifo(self.limit))
+    }
+}
+
+impl Discipline for PfifoHeadDrop {
+    fn build(&self, _env: Env) -> Box<dyn Qdisc> {
+        Box::new(Fifo::new(Unit::PacketsHeadDrop, self.limit.into()))
+    }
+}
+
+impl Discipline for Bfifo {
+    fn build(&self, _env: Env) -> Box<dyn Qdisc> {
+        Box::new(Fifo::bfifo(self.limit.0))
+    }
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unit {
@@ -74,30 +108,6 @@ impl Fifo {
     fn new(unit: Unit, limit: u64) -> Self {
         let (queue, backlog) = (VecDeque::new(), Backlog::default());
         Self { unit, limit, queue, backlog }
-    }
-
-    fn parse(args: &mut Args<'_>, unit: Unit, env: &Env) -> Result<Self, GrammarError> {
-        let packets = u64::from(env.txqueuelen);
-        let limit = match unit {
-            Unit::Packets | Unit::PacketsHeadDrop => packets,
-            Unit::Bytes => packets * u64::from(env.psched_mtu),
-        };
-        let mut fifo = Self::new(unit, limit);
-        fifo.read(args)?;
-        Ok(fifo)
-    }
-
-    fn read(&mut self, args: &mut Args<'_>) -> Result<(), GrammarError> {
-        let mut limit = self.limit;
-        while let Some(key) = args.key() {
-            match (key, self.unit) {
-                ("limit", Unit::Bytes) => limit = args.size()?.0,
-                ("limit", _) => limit = args.number(0..=u64::from(u32::MAX))?,
-                _ => return Err(args.unknown()),
-            }
-        }
-        self.limit = limit;
-        Ok(())
     }
 }
 
@@ -139,20 +149,20 @@ impl Qdisc for Fifo {
         self.backlog
     }
 
-    fn change(
-        &mut self,
-        _now: Time,
-        args: &mut Args<'_>,
-        _log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        self.read(args)
+    fn change(&mut self, _now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
+        let packets = to.params::<Pfifo>().map(|to| to.limit);
+        let packets = packets.or_else(|| to.params::<PfifoHeadDrop>().map(|to| to.limit));
+        let limit = to.params::<Bfifo>().map_or_else(|| packets.map(u64::from), |to| Some(to.limit.0));
+        self.limit = limit.unwrap_or(self.limit);
     }
 
-    fn describe(&self) -> String {
+    fn spec(&self) -> Spec {
         match self.unit {
-            Unit::Packets => format!("pfifo limit {}p", self.limit),
-            Unit::PacketsHeadDrop => format!("pfifo_head_drop limit {}p", self.limit),
-            Unit::Bytes => format!("bfifo limit {}", Bytes(self.limit)),
+            Unit::Packets => spec(&PFIFO, Pfifo { limit: self.limit as u32 }),
+            Unit::PacketsHeadDrop => {
+                spec(&PFIFO_HEAD_DROP, PfifoHeadDrop { limit: self.limit as u32 })
+            }
+            Unit::Bytes => spec(&BFIFO, Bfifo { limit: Bytes(self.limit) }),
         }
     }
 

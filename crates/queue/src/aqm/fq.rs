@@ -5,7 +5,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use super::jiffies::Jiffies;
 use super::pfifo_fast::priority;
-use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
 use sojourn_core::grammar::{Args, GrammarError};
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
@@ -15,7 +15,7 @@ mod params;
 
 use params::Params;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: OldEntry = OldEntry {
     name: "fq",
     summary: "Fair queuing between flows, each paced at a rate, in three weighted bands",
     reference: "Linux 7.2 sch_fq; tc-fq(8)",
@@ -341,7 +341,7 @@ impl Qdisc for Fq {
         self.backlog
     }
 
-    fn change(
+    fn old_change(
         &mut self,
         _now: Time,
         args: &mut Args<'_>,

@@ -3,106 +3,67 @@
 
 use std::collections::VecDeque;
 
-use super::codel::{CE_THRESHOLD, Control, Counters, INTERVAL, Law, TARGET, rounded};
+use super::codel::{Control, Counters, Law, LawParams, rounded};
 use super::drr::Rotation;
 use super::psched::truesize;
-use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use super::{
+    Backlog, Discipline, Entry, Env, Kernel, Log, PSCHED_MTU, Qdisc, Reason, Spec, Stats, entry,
+    spec,
+};
+use sojourn_core::grammar::forms::{custom, number, packets, whole};
+use sojourn_core::grammar::{Args, Given, GrammarError};
 use sojourn_core::packet::Packet;
+use sojourn_core::parameters;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Bytes, Dur, Time};
 
-pub(crate) const ENTRY: Entry = Entry {
-    name: "fq_codel",
-    summary: "Fair queuing between flows with CoDel on each",
-    reference: "RFC 8290; Linux 6.12 sch_fq_codel",
-    kernel: Kernel::Mainline("3.5"),
-    params: &[
-        Param { name: "limit", value: "PACKETS", default: "10240p", doc: "Packets in all flows." },
-        Param {
-            name: "flows",
-            value: "NUMBER",
-            default: "1024",
-            doc: "Hash buckets, 1 to 65536; fixed at creation.",
-        },
-        Param {
-            name: "quantum",
-            value: "BYTES",
-            default: "1514",
-            doc: "Bytes per flow and round, at least 256.",
-        },
-        TARGET,
-        INTERVAL,
-        CE_THRESHOLD,
-        Param {
-            name: "ce_threshold_selector",
-            value: "VALUE/MASK",
-            default: "0x0/0x0",
-            doc: "Who is subject to ce_threshold: DS field and mask equal value; `0x1/0x3` is L4S.",
-        },
-        Param {
-            name: "sce_threshold",
-            value: "TIME",
-            default: "off",
-            doc: "SCE on every packet that waited longer, and super-packets are split; not a word of tc.",
-        },
-        Param {
-            name: "memory_limit",
-            value: "SIZE",
-            default: "32Mb",
-            doc: "Memory of all packets, by the model of `psched::truesize`.",
-        },
-        Param {
-            name: "ecn|noecn",
-            value: "",
-            default: "ecn",
-            doc: "Whether ECN-capable packets are marked instead of dropped.",
-        },
-        Param {
-            name: "drop_batch",
-            value: "NUMBER",
-            default: "64",
-            doc: "Most packets dropped from the fattest flow on one overflow.",
-        },
-    ],
-    build: |args, env| Ok(Box::new(FqCodel::parse(args, &env)?)),
-};
+pub(crate) const ENTRY: Entry = entry::<Params>(
+    "fq_codel",
+    "Fair queuing between flows with CoDel on each",
+    "RFC 8290; Linux 6.12 sch_fq_codel",
+    Kernel::Mainline("3.5"),
+);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Params {
-    limit: u32,
-    flows: u32,
-    quantum: u32,
-    memory_limit: Bytes,
-    drop_batch: u32,
-    sce_threshold: Option<Dur>,
-    law: Law,
+parameters! {
+    /// Parameters of `fq_codel`.
+    #[derive(Copy, PartialEq)]
+    pub(super) struct Params {
+        /// Packets in all flows.
+        limit: u32 = 10240 => packets(1..=u32::MAX.into());
+        /// Hash buckets, 1 to 65536; fixed at creation.
+        flows: u32 = 1024 => number(1..=65536);
+        /// Bytes per flow and round, at least 256.
+        quantum: u32 = PSCHED_MTU => whole("BYTES", 1..=1 << 20, "");
+        /// Who is subject to ce_threshold: DS field and mask equal value; `0x1/0x3` is L4S.
+        ce_threshold_selector: (u8, u8) = (0, 0) =>
+            custom("VALUE/MASK", read_selector, |(value, mask)| format!("{value:#x}/{mask:#x}"));
+        /// SCE on every packet that waited longer, and super-packets are split; not a word of tc.
+        sce_threshold: Option<Dur> = None, tc false;
+        /// Memory of all packets, by the model of `psched::truesize`.
+        memory_limit: Bytes = Bytes(32 << 20);
+        /// Most packets dropped from the fattest flow on one overflow.
+        drop_batch: u32 = 64 => number(1..=u32::MAX.into());
+    }
+    groups { law: LawParams = LawParams { ecn: true, ..LawParams::default() }; }
+    derive round;
 }
 
 impl Params {
-    fn read(mut self, args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        let most = u64::from(u32::MAX);
-        while let Some(key) = args.key() {
-            match key {
-                "limit" => self.limit = args.number(1..=most)? as u32,
-                "flows" => self.flows = args.number(1..=65536)? as u32,
-                "quantum" => self.quantum = args.number(1..=1 << 20)?.max(256) as u32,
-                "memory_limit" => self.memory_limit = args.size()?,
-                "drop_batch" => self.drop_batch = args.number(1..=most)? as u32,
-                "sce_threshold" => self.sce_threshold = Some(args.time()?),
-                "ce_threshold_selector" => {
-                    let expected = "VALUE/MASK such as `0x1/0x3`";
-                    self.law.ce_selector = args.value(expected, |w| {
-                        let (value, mask) = w.split_once('/')?;
-                        Some((octet(value)?, octet(mask)?))
-                    })?;
-                }
-                _ if self.law.read(key, args)? => {}
-                _ => return Err(args.unknown()),
-            }
-        }
-        Ok(self)
+    /// Linux raises a smaller quantum without a word (`fq_codel_change`).
+    fn round(&mut self, _given: &Given) {
+        self.quantum = self.quantum.max(256);
     }
+
+    fn law(&self) -> Law {
+        Law::new(&self.law, self.ce_threshold_selector)
+    }
+}
+
+fn read_selector(args: &mut Args<'_>) -> Result<(u8, u8), GrammarError> {
+    args.value("VALUE/MASK such as `0x1/0x3`", |word| {
+        let (value, mask) = word.split_once('/')?;
+        Some((octet(value)?, octet(mask)?))
+    })
 }
 
 fn octet(word: &str) -> Option<u8> {
@@ -123,6 +84,7 @@ struct Flow {
 #[derive(Debug)]
 pub struct FqCodel {
     params: Params,
+    law: Law,
     flows: Vec<Flow>,
     rotation: Rotation,
     backlog: Backlog,
@@ -133,22 +95,13 @@ pub struct FqCodel {
     drop_overmemory: u64,
 }
 
-impl FqCodel {
-    fn parse(args: &mut Args<'_>, env: &Env) -> Result<Self, GrammarError> {
-        let params = Params {
-            limit: 10240,
-            flows: 1024,
-            quantum: env.psched_mtu,
-            memory_limit: Bytes(32 << 20),
-            drop_batch: 64,
-            sce_threshold: None,
-            law: Law::new(true, env.psched_mtu),
-        }
-        .read(args)?;
-        Ok(Self {
-            params,
-            flows: (0..params.flows).map(|_| Flow::default()).collect(),
-            rotation: Rotation::new(params.flows),
+impl Discipline for Params {
+    fn build(&self, _env: Env) -> Box<dyn Qdisc> {
+        Box::new(FqCodel {
+            params: *self,
+            law: self.law(),
+            flows: (0..self.flows).map(|_| Flow::default()).collect(),
+            rotation: Rotation::new(self.flows),
             backlog: Backlog::default(),
             memory: 0,
             counters: Counters::default(),
@@ -158,6 +111,17 @@ impl FqCodel {
         })
     }
 
+    fn accepts(&self, to: &Spec) -> Result<(), String> {
+        match to.params::<Self>() {
+            Some(to) if to.flows != self.flows => {
+                Err("`flows` is fixed at creation; use replace".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl FqCodel {
     /// Drops from the head of the flow with the most bytes: half of them, at most a batch.
     #[cold]
     fn drop_batch(&mut self, log: &mut Log, reason: Reason) -> u32 {
@@ -216,7 +180,7 @@ impl Qdisc for FqCodel {
             let (queue, bytes) = (&mut flow.queue, &mut flow.bytes);
             let (backlog, memory) = (&mut self.backlog, &mut self.memory);
             // DEVIATION: as in Linux the guard of one MTU looks at all flows; in RFC 8290 at one.
-            let law = &self.params.law;
+            let law = &self.law;
             let sent = flow.control.dequeue(law, &mut self.counters, now, log, || {
                 let pkt = queue.pop_front()?;
                 *bytes -= u64::from(pkt.len);
@@ -244,33 +208,14 @@ impl Qdisc for FqCodel {
         self.backlog
     }
 
-    fn change(
-        &mut self,
-        _now: Time,
-        args: &mut Args<'_>,
-        _log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        let params = self.params.read(args)?;
-        if params.flows != self.params.flows {
-            return Err(args.invalid("`flows` is fixed at creation; use replace"));
+    fn change(&mut self, _now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
+        if let Some(params) = to.params::<Params>() {
+            (self.params, self.law) = (*params, params.law());
         }
-        self.params = params;
-        Ok(())
     }
 
-    fn describe(&self) -> String {
-        let Params { limit, flows, quantum, memory_limit, drop_batch, sce_threshold, law } =
-            &self.params;
-        let mut text = format!("fq_codel limit {limit}p flows {flows} quantum {quantum} ");
-        text += &law.describe();
-        if law.ce_selector != (0, 0) {
-            let (value, mask) = law.ce_selector;
-            text += &format!(" ce_threshold_selector {value:#x}/{mask:#x}");
-        }
-        if let Some(threshold) = sce_threshold {
-            text += &format!(" sce_threshold {threshold}");
-        }
-        text + &format!(" memory_limit {memory_limit} drop_batch {drop_batch}")
+    fn spec(&self) -> Spec {
+        spec(&ENTRY, self.params)
     }
 
     fn stats(&self, out: &mut Stats) {

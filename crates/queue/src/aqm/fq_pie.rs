@@ -7,14 +7,14 @@ use super::drr::Rotation;
 use super::jiffies::Jiffies;
 use super::pie::law::{self, Control, Law, MAX_PROB};
 use super::psched::truesize;
-use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::rng::Rng;
 use sojourn_core::units::{Bytes, Time};
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: OldEntry = OldEntry {
     name: "fq_pie",
     summary: "Fair queuing between flows with PIE on each",
     reference: "RFC 8033; Linux 6.12 sch_fq_pie",
@@ -268,7 +268,7 @@ impl Qdisc for FqPie {
         self.backlog
     }
 
-    fn change(
+    fn old_change(
         &mut self,
         _now: Time,
         args: &mut Args<'_>,

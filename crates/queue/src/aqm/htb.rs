@@ -12,13 +12,13 @@ mod tree;
 use self::class::Class;
 use self::params::{PARAMS, Params, Words};
 use self::tree::Tree;
-use super::{Backlog, Entry, Env, Fifo, Kernel, Log, Qdisc, Stats};
+use super::{Backlog, Env, Fifo, Kernel, Log, OldEntry, Qdisc, Stats};
 use sojourn_core::grammar::{Args, GrammarError};
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::Time;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: OldEntry = OldEntry {
     name: "htb",
     summary: "Token-bucket shaper around a leaf, or a tree of classes that lend to each other",
     reference: "Linux 6.12 sch_htb",
@@ -112,7 +112,7 @@ impl Qdisc for Htb {
         self.leaf.backlog()
     }
 
-    fn change(
+    fn old_change(
         &mut self,
         _now: Time,
         args: &mut Args<'_>,

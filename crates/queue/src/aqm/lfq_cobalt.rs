@@ -8,7 +8,7 @@ use super::cnq_codel_af::FlowStates;
 use super::cobalt2::{Judged, Law};
 use super::psched::truesize;
 use super::sce_shell::{FLOWS, Shell, flow_of, is_low_latency, params_and};
-use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
@@ -24,7 +24,7 @@ const PARAMS: [Param; 15] = params_and(
     },
 );
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: OldEntry = OldEntry {
     name: "lfq_cobalt",
     summary: "Fair queuing by rounds over one list with a COBALT2 per flow, and a shaper",
     reference: "chromi/sce sch_lfq_cobalt, 2019 and 2020",
@@ -349,7 +349,7 @@ impl Qdisc for LfqCobalt {
         self.shell.backlog
     }
 
-    fn change(
+    fn old_change(
         &mut self,
         _now: Time,
         args: &mut Args<'_>,

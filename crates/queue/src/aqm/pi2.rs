@@ -4,14 +4,14 @@
 
 use std::collections::VecDeque;
 
-use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::rng::Rng;
 use sojourn_core::units::{Dur, Time};
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: OldEntry = OldEntry {
     name: "pi2",
     summary: "One queue for classic and scalable traffic: a squared and a linear PI output",
     reference: "De Schepper, Bondarenko, Tsang and Briscoe 2016",
@@ -252,7 +252,7 @@ impl Qdisc for Pi2 {
         self.backlog
     }
 
-    fn change(
+    fn old_change(
         &mut self,
         _now: Time,
         args: &mut Args<'_>,

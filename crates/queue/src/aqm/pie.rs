@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use super::jiffies::Jiffies;
-use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
@@ -15,7 +15,7 @@ pub(super) mod law;
 
 use law::{Control, Law, MAX_PROB};
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: OldEntry = OldEntry {
     name: "pie",
     summary: "Holds the delay at a target by random drops or marks on arrival",
     reference: "RFC 8033; Linux 6.12 sch_pie",
@@ -166,7 +166,7 @@ impl Qdisc for Pie {
         self.backlog
     }
 
-    fn change(
+    fn old_change(
         &mut self,
         _now: Time,
         args: &mut Args<'_>,

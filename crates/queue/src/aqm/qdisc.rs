@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 
+use super::Spec;
+use super::legacy::Legacy;
 use super::log::Log;
-use sojourn_core::grammar::{Args, GrammarError};
+use sojourn_core::grammar::{Args, Given, GrammarError};
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Rate, Time};
@@ -36,8 +38,7 @@ pub trait Qdisc: Send {
     /// What is held now, children included.
     fn backlog(&self) -> Backlog;
 
-    /// The rate that bounds what leaves, for the utilisation: by default the first `rate` of the
-    /// description, or the `bandwidth` of CAKE and its relatives, if it has one.
+    /// The rate that bounds what leaves, for the utilisation: by default what the parameters say.
     fn capacity(&self) -> Option<Rate> {
         let text = self.describe();
         let mut words = text.split_whitespace().take_while(|w| *w != "{");
@@ -50,14 +51,33 @@ pub trait Qdisc: Send {
         Dur::ZERO
     }
 
-    /// `tc qdisc change`: new parameters, same packets and control state. A word that is absent
-    /// keeps its value. Where Linux discards packets on the occasion, they are in `log`. After an
-    /// error nothing has changed.
-    fn change(&mut self, now: Time, args: &mut Args<'_>, log: &mut Log)
-    -> Result<(), GrammarError>;
+    /// `tc qdisc change`: new parameters, same packets and control state. `to` is this discipline's
+    /// [`Qdisc::spec`] with the parameters that the text states, which are `given`. Where Linux
+    /// discards packets on the occasion, they are in `log`.
+    fn change(&mut self, now: Time, to: &Spec, _given: &Given, log: &mut Log) {
+        let old: &Legacy = to.held().expect("parameters that are not declared");
+        self.old_change(now, &mut old.entry.args(&old.words), log).expect("checked");
+    }
+
+    /// `tc qdisc change` by text.
+    fn old_change(
+        &mut self,
+        _now: Time,
+        _args: &mut Args<'_>,
+        _log: &mut Log,
+    ) -> Result<(), GrammarError> {
+        unreachable!("parameters are declared")
+    }
+
+    /// Its name and parameters.
+    fn spec(&self) -> Spec {
+        self.describe().parse().expect("a description")
+    }
 
     /// Name and parameters in tc's grammar; parsing it gives an equal discipline.
-    fn describe(&self) -> String;
+    fn describe(&self) -> String {
+        self.spec().to_string()
+    }
 
     /// Counters under the names of `tc -s`, beyond those that [`Port statistics`](Stats) hold.
     fn stats(&self, out: &mut Stats);

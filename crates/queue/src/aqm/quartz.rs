@@ -2,7 +2,7 @@
 //! sch_quartz.
 
 use super::plain_queue::PlainQueue;
-use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
@@ -22,7 +22,7 @@ const FLOOR: Param = Param {
     doc: "Packets with which the queue counts as idle; a constant of the kernel module. Not a word of tc.",
 };
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: OldEntry = OldEntry {
     name: "quartz",
     summary: "SCE by busy time for DSCP 3, 7 and 11; CE or drop beyond 50 ms",
     reference: "chromi/sce sch_quartz, 2023",
@@ -216,7 +216,7 @@ impl Qdisc for Quartz {
         self.queue.backlog
     }
 
-    fn change(
+    fn old_change(
         &mut self,
         _now: Time,
         args: &mut Args<'_>,

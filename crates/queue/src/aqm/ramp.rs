@@ -3,14 +3,14 @@
 
 use super::plain_queue::PlainQueue;
 use super::tally::{LIMIT, TAU, Tally};
-use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::rng::Rng;
 use sojourn_core::units::{Dur, Rate, Time};
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: OldEntry = OldEntry {
     name: "ramp",
     summary: "Marks on a linear ramp of the delay, SCE and every so often CE",
     reference: "scim, SCE team",
@@ -173,7 +173,7 @@ impl Qdisc for Ramp {
         self.queue.backlog
     }
 
-    fn change(
+    fn old_change(
         &mut self,
         _now: Time,
         args: &mut Args<'_>,

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use super::jiffies::Jiffies;
-use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
 use sojourn_core::grammar::{Args, GrammarError};
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
@@ -16,7 +16,7 @@ mod params;
 
 pub(super) use params::{Derived, Params};
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: OldEntry = OldEntry {
     name: "red",
     summary: "Random early detection: signals by the average backlog in bytes",
     reference: "Floyd and Jacobson 1993; Linux 6.12 sch_red",
@@ -362,7 +362,7 @@ impl Qdisc for Red {
         self.backlog
     }
 
-    fn change(
+    fn old_change(
         &mut self,
         now: Time,
         args: &mut Args<'_>,

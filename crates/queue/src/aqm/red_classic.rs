@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
 use sojourn_core::grammar::{Args, GrammarError};
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
@@ -14,7 +14,7 @@ mod params;
 
 use params::{Derived, Params};
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: OldEntry = OldEntry {
     name: "red_classic",
     summary: "Random early detection as published, by the average of packets or bytes",
     reference: "Floyd and Jacobson 1993; Floyd 2000; Floyd, Gummadi and Shenker 2001",
@@ -233,7 +233,7 @@ impl Qdisc for RedClassic {
         self.backlog
     }
 
-    fn change(
+    fn old_change(
         &mut self,
         now: Time,
         args: &mut Args<'_>,

@@ -4,7 +4,7 @@
 use super::cobalt2::{Cobalt2, Judged, Law, Params};
 use super::plain_queue::PlainQueue;
 use super::sce_shell::{LIMIT, LawWords, describe_law, law_params};
-use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Stats};
+use super::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Stats};
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
@@ -16,7 +16,7 @@ const PARAMS: [Param; 6] = {
     [LIMIT, rtt, target, divisor, switch, interval]
 };
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: OldEntry = OldEntry {
     name: "cobalt",
     summary: "FIFO under COBALT2: CoDel for CE and for SCE, and BLUE",
     reference: "chromi/sce sch_cobalt, 2022",
@@ -98,7 +98,7 @@ impl Qdisc for SchCobalt {
         self.queue.backlog
     }
 
-    fn change(
+    fn old_change(
         &mut self,
         _now: Time,
         args: &mut Args<'_>,

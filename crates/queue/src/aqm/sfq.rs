@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use super::jiffies::Jiffies;
 use super::red::{self, Action};
-use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
 use sojourn_core::grammar::{Args, GrammarError};
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
@@ -17,7 +17,7 @@ mod params;
 
 use params::Params;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: OldEntry = OldEntry {
     name: "sfq",
     summary: "Stochastic fairness queuing: round robin over hashed flows",
     reference: "McKenney 1990; tc-sfq(8); Linux 7.2 sch_sfq",
@@ -320,7 +320,7 @@ impl Qdisc for Sfq {
         self.backlog
     }
 
-    fn change(
+    fn old_change(
         &mut self,
         _now: Time,
         args: &mut Args<'_>,

@@ -1,15 +1,14 @@
 //! `tbf`: a token bucket, optionally with a second one for the peak rate, around one leaf. Linux
 //! 6.12 `sch_tbf`; limits as iproute2 7.3 computes them.
 
-use super::fifo::BFIFO;
 use super::token_bucket::{Bucket, Charge, LINKLAYER, MPU, OVERHEAD};
-use super::{Backlog, Entry, Env, Fifo, Kernel, Log, Qdisc, Reason, Stats};
+use super::{Backlog, Env, Fifo, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Bytes, Dur, Rate, Time};
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: OldEntry = OldEntry {
     name: "tbf",
     summary: "Token bucket with optional peak rate",
     reference: "Linux 6.12 sch_tbf",
@@ -267,7 +266,7 @@ impl Qdisc for Tbf {
         backlog
     }
 
-    fn change(
+    fn old_change(
         &mut self,
         now: Time,
         args: &mut Args<'_>,
@@ -277,7 +276,8 @@ impl Qdisc for Tbf {
         if let (Some(limit), "bfifo") =
             (params.limit(), self.leaf.describe().split(' ').next().unwrap_or_default())
         {
-            self.leaf.change(now, &mut BFIFO.args(&format!("limit {limit}")), log)?;
+            let (to, given) = self.leaf.spec().changed(&format!("limit {limit}"))?;
+            self.leaf.change(now, &to, &given, log);
         }
         self.configure(params);
         Ok(())

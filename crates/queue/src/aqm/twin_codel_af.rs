@@ -6,7 +6,7 @@ use super::cnq::Cnq;
 use super::cnq_codel_af::{FlowStates, weight};
 use super::cobalt2::Judged;
 use super::sce_shell::{Shell, flow_of, is_low_latency, params_and};
-use super::{Backlog, Entry, Env, Kernel, Log, Qdisc, Stats};
+use super::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Stats};
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
@@ -22,7 +22,7 @@ const PARAMS: [Param; 15] = params_and(
     },
 );
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: OldEntry = OldEntry {
     name: "twin_codel_af",
     summary: "Ordinary and low-latency class (DSCP 4) with a COBALT2 per flow, and a shaper",
     reference: "chromi/sce sch_twin_codel_af, 2020",
@@ -165,7 +165,7 @@ impl Qdisc for TwinCodelAf {
         self.shell.backlog
     }
 
-    fn change(
+    fn old_change(
         &mut self,
         _now: Time,
         args: &mut Args<'_>,

@@ -4,13 +4,13 @@
 
 use std::collections::VecDeque;
 
-use crate::aqm::{Backlog, Entry, Fifo, Kernel, Log, Qdisc, Reason, Stats};
+use crate::aqm::{Backlog, Fifo, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::packet::{FlowId, Kind, Packet};
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Time};
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: OldEntry = OldEntry {
     name: "ackthin",
     summary: "Thins pure ACKs: one in N, or the newest of a flow per time",
     reference: "RFC 3449 5.2",
@@ -229,7 +229,7 @@ impl Qdisc for AckThin {
     }
 
     /// What is held when `hold` changes goes at once.
-    fn change(
+    fn old_change(
         &mut self,
         now: Time,
         args: &mut Args<'_>,

@@ -4,12 +4,12 @@ use std::convert::Infallible;
 
 use super::element::{Element, InPath};
 use super::select::{Rule, describe_rules, read_rules, rule_params};
-use crate::aqm::{Entry, Kernel, Log, Reason, Stats};
+use crate::aqm::{Kernel, Log, OldEntry, Reason, Stats};
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::packet::Packet;
 use sojourn_core::rng::Rng;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: OldEntry = OldEntry {
     name: "drop",
     summary: "Drops selected packets: at random, periodically, by number or in bursts",
     reference: "This project",
@@ -47,7 +47,7 @@ impl Element for Drop {
         taken.then_some(Reason::Loss)
     }
 
-    fn change(&mut self, args: &mut Args<'_>) -> Result<(), GrammarError> {
+    fn old_change(&mut self, args: &mut Args<'_>) -> Result<(), GrammarError> {
         if args.peek().is_some() {
             self.rules = read(args)?;
         }

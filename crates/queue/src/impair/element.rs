@@ -13,7 +13,7 @@ pub(super) trait Element: Send {
     fn pass(&mut self, pkt: &mut Packet, log: &mut Log) -> Option<Reason>;
 
     /// As [`Qdisc::change`]. An element keeps its words if there are none, else takes the new.
-    fn change(&mut self, args: &mut Args<'_>) -> Result<(), GrammarError>;
+    fn old_change(&mut self, args: &mut Args<'_>) -> Result<(), GrammarError>;
 
     /// As [`Qdisc::describe`].
     fn describe(&self) -> String;
@@ -68,13 +68,13 @@ impl<E: Element> Qdisc for InPath<E> {
         self.queue.backlog()
     }
 
-    fn change(
+    fn old_change(
         &mut self,
         _now: Time,
         args: &mut Args<'_>,
         _log: &mut Log,
     ) -> Result<(), GrammarError> {
-        self.element.change(args)
+        self.element.old_change(args)
     }
 
     fn describe(&self) -> String {

@@ -8,7 +8,7 @@ mod params;
 use std::collections::VecDeque;
 
 use self::params::{PARAMS, Params};
-use crate::aqm::{Backlog, Entry, Env, Fifo, Kernel, Log, Qdisc, Reason, Stats};
+use crate::aqm::{Backlog, Env, Fifo, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
 use crate::impair::shell::Shell;
 use crate::impair::trace::RateCursor;
 use sojourn_core::grammar::{Args, GrammarError};
@@ -17,7 +17,7 @@ use sojourn_core::probe::Probe;
 use sojourn_core::rng::Rng;
 use sojourn_core::units::{Dur, Time};
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: OldEntry = OldEntry {
     name: "grant",
     summary: "Cellular link: slots, block errors, HARQ, in-order release, grant delay",
     reference: "3GPP TS 38.321 and 38.322, simplified",
@@ -301,7 +301,7 @@ impl Qdisc for Grant {
         self.shell.backlog([]) + self.held
     }
 
-    fn change(
+    fn old_change(
         &mut self,
         now: Time,
         args: &mut Args<'_>,

@@ -2,7 +2,7 @@
 //! of mahimahi's `mm-link` (R. Netravali et al., USENIX ATC 2015): each opportunity carries up to
 //! 1504 bytes, unused ones are lost, unfinished packets go on in the next.
 
-use crate::aqm::{Backlog, Entry, Env, Fifo, Kernel, Log, Qdisc, Stats};
+use crate::aqm::{Backlog, Env, Fifo, Kernel, Log, OldEntry, Qdisc, Stats};
 use crate::impair::shell::{Overhead, Shell};
 use crate::impair::trace::{DIGEST, FILE, FileWords, Opportunities};
 use sojourn_core::grammar::{Args, GrammarError, Param};
@@ -10,7 +10,7 @@ use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Bytes, Dur, Time};
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: OldEntry = OldEntry {
     name: "mahimahi",
     summary: "Link that delivers at the instants of a mahimahi trace",
     reference: "mahimahi mm-link, USENIX ATC 2015",
@@ -208,7 +208,7 @@ impl Qdisc for Mahimahi {
     }
 
     /// Sizes and the end of the trace can be changed; another trace is another link.
-    fn change(
+    fn old_change(
         &mut self,
         now: Time,
         args: &mut Args<'_>,

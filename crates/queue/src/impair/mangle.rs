@@ -3,14 +3,14 @@
 
 use super::element::{Element, InPath};
 use super::select::{CODEPOINTS, Rule, describe_rules, read_rules, rule_params, small};
-use crate::aqm::{Entry, Kernel, Log, Reason, Stats};
+use crate::aqm::{Kernel, Log, OldEntry, Reason, Stats};
 use sojourn_core::ecn::Ecn;
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::rng::Rng;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: OldEntry = OldEntry {
     name: "mangle",
     summary: "Rewrites DSCP, ECN and TCP's ECN flags of selected packets",
     reference: "iptables TOS and DSCP targets; RFC 3168, RFC 9768",
@@ -182,7 +182,7 @@ impl Element for Mangle {
         None
     }
 
-    fn change(&mut self, args: &mut Args<'_>) -> Result<(), GrammarError> {
+    fn old_change(&mut self, args: &mut Args<'_>) -> Result<(), GrammarError> {
         if args.peek().is_some() {
             self.rules = read(args)?;
         }

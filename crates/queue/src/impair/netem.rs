@@ -11,7 +11,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use self::dist::sample;
 use self::loss::{Correlated, State};
 use self::params::{Given, Params, Slot, Spacing};
-use crate::aqm::{Backlog, Entry, Env, Kernel, Log, Qdisc, Reason, Stats};
+use crate::aqm::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
 use crate::impair::trace::{DelayCursor, FileWords};
 use sojourn_core::ecn::Ecn;
 use sojourn_core::grammar::{Args, GrammarError};
@@ -20,7 +20,7 @@ use sojourn_core::probe::Probe;
 use sojourn_core::rng::Rng;
 use sojourn_core::units::{Dur, Time};
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: OldEntry = OldEntry {
     name: "netem",
     summary: "Delay, loss and other impairments",
     reference: "Linux 6.12 sch_netem",
@@ -420,7 +420,7 @@ impl Qdisc for Netem {
         Backlog { packets: self.held.packets + inner.packets, bytes: self.held.bytes + inner.bytes }
     }
 
-    fn change(
+    fn old_change(
         &mut self,
         now: Time,
         args: &mut Args<'_>,

@@ -3,13 +3,13 @@
 
 use crate::aqm::psched::burst_time;
 use crate::aqm::token_bucket::{Bucket, Charge, LINKLAYER, MPU, OVERHEAD};
-use crate::aqm::{Backlog, Entry, Env, Fifo, Kernel, Log, Qdisc, Reason, Stats};
+use crate::aqm::{Backlog, Env, Fifo, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Bytes, Rate, Time};
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: OldEntry = OldEntry {
     name: "police",
     summary: "Policer: drops what exceeds a token bucket",
     reference: "Linux 6.12 act_police",
@@ -283,7 +283,7 @@ impl Qdisc for Police {
         self.leaf.backlog()
     }
 
-    fn change(
+    fn old_change(
         &mut self,
         now: Time,
         args: &mut Args<'_>,

@@ -2,7 +2,7 @@
 //! files of cellular and broadband measurements. One packet at a time is serialised, exactly over
 //! the steps that it spans, and is delivered when its last bit is through.
 
-use crate::aqm::{Backlog, Entry, Env, Fifo, Kernel, Log, Qdisc, Stats};
+use crate::aqm::{Backlog, Env, Fifo, Kernel, Log, OldEntry, Qdisc, Stats};
 use crate::impair::shell::{Overhead, Shell};
 use crate::impair::trace::{DIGEST, FILE, FileWords, RateCursor, UNIT, read_unit};
 use sojourn_core::grammar::{Args, GrammarError, Param};
@@ -10,7 +10,7 @@ use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Rate, Time};
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: OldEntry = OldEntry {
     name: "rate_trace",
     summary: "Link whose rate follows a trace of times and bandwidths",
     reference: "Piecewise constant \"time bandwidth\" traces",
@@ -130,7 +130,7 @@ impl Qdisc for RateTrace {
     }
 
     /// Only the overhead can be changed: another trace is another link.
-    fn change(
+    fn old_change(
         &mut self,
         _now: Time,
         args: &mut Args<'_>,

@@ -188,7 +188,7 @@ impl Element for Encap {
         None
     }
 
-    fn change(&mut self, args: &mut Args<'_>) -> Result<(), GrammarError> {
+    fn old_change(&mut self, args: &mut Args<'_>) -> Result<(), GrammarError> {
         no_words(args)
     }
 
@@ -254,7 +254,7 @@ impl Element for Decap {
         None
     }
 
-    fn change(&mut self, args: &mut Args<'_>) -> Result<(), GrammarError> {
+    fn old_change(&mut self, args: &mut Args<'_>) -> Result<(), GrammarError> {
         no_words(args)
     }
 

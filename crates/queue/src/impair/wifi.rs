@@ -2,7 +2,7 @@
 //! access, then sends what it may gather as one burst (A-MPDU) that arrives as a whole. IEEE Std
 //! 802.11-2020 10.23 (EDCA) and 10.12 (A-MPDU), reduced to their timing: no collisions, no loss.
 
-use crate::aqm::{Backlog, Entry, Env, Fifo, Kernel, Log, Qdisc, Stats};
+use crate::aqm::{Backlog, Env, Fifo, Kernel, Log, OldEntry, Qdisc, Stats};
 use crate::impair::medium::{Medium, Wait};
 use crate::impair::shell::Shell;
 use sojourn_core::grammar::{Args, GrammarError, Param};
@@ -11,7 +11,7 @@ use sojourn_core::probe::Probe;
 use sojourn_core::rng::Rng;
 use sojourn_core::units::{Bytes, Dur, Rate, Time};
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: OldEntry = OldEntry {
     name: "wifi",
     summary: "Radio link that waits for access and sends bursts",
     reference: "IEEE 802.11-2020 EDCA and A-MPDU, timing only",
@@ -335,7 +335,7 @@ impl Qdisc for Wifi {
         self.shell.backlog(self.burst.iter().chain(&self.spare))
     }
 
-    fn change(
+    fn old_change(
         &mut self,
         _now: Time,
         args: &mut Args<'_>,

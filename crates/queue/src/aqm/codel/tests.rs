@@ -10,7 +10,7 @@ fn make(text: &str) -> Box<dyn Qdisc> {
 }
 
 fn law(ecn: bool) -> Law {
-    Law::new(ecn, 1514)
+    Law::new(&LawParams { ecn, ..LawParams::default() }, (0, 0))
 }
 
 /// A packet that has waited `units` of CoDel's clock at `now`.

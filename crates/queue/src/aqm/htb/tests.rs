@@ -139,13 +139,13 @@ impl Qdisc for Picky {
     fn backlog(&self) -> Backlog {
         self.queue.backlog()
     }
-    fn change(
+    fn old_change(
         &mut self,
         now: Time,
         args: &mut Args<'_>,
         log: &mut Log,
     ) -> Result<(), GrammarError> {
-        self.queue.change(now, args, log)
+        self.queue.old_change(now, args, log)
     }
     fn describe(&self) -> String {
         "picky".into()

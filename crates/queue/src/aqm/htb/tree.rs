@@ -211,7 +211,7 @@ impl Qdisc for Tree {
         Some(Rate(roots.map(|node| node.params.rate.0.min(node.params.ceil().0)).sum()))
     }
 
-    fn change(
+    fn old_change(
         &mut self,
         now: Time,
         args: &mut Args<'_>,

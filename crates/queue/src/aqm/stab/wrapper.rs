@@ -2,13 +2,13 @@
 
 use super::{SizeTable, SizeTableParams};
 use crate::aqm::psched::LinkLayer;
-use crate::aqm::{Backlog, Entry, Event, Kernel, Log, Qdisc, Registry, Stats};
+use crate::aqm::{Backlog, Event, Kernel, Log, OldEntry, Qdisc, Registry, Stats};
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Rate, Time};
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: OldEntry = OldEntry {
     name: "stab",
     summary: "Size table: lets the discipline inside count what a frame weighs on the link",
     reference: "Linux 6.12 qdisc_calculate_pkt_len, tc-stab(8)",
@@ -186,7 +186,7 @@ impl Qdisc for Stab {
         self.inner.capacity()
     }
 
-    fn change(
+    fn old_change(
         &mut self,
         now: Time,
         args: &mut Args<'_>,

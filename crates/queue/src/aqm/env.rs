@@ -2,14 +2,22 @@
 
 use std::fmt;
 
+use sojourn_core::spec::Kernel;
+
 use super::log::Log;
 use super::qdisc::Qdisc;
 use crate::impair::Medium;
 use crate::impair::trace::Traces;
-use sojourn_core::grammar::{Args, GrammarError, Param, split_name};
+use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::registry::Line;
 use sojourn_core::rng::Rng;
 use sojourn_core::units::Time;
+
+/// MTU plus layer-2 header: `psched_mtu`, 1514 on Ethernet.
+pub const PSCHED_MTU: u32 = 1514;
+
+/// Transmit queue length of a device, the default limit of FIFOs, in packets.
+pub const TXQUEUELEN: u32 = 1000;
 
 /// What a discipline may know of its surroundings when it is built.
 #[derive(Clone, Debug)]
@@ -67,30 +75,9 @@ impl Env {
 /// Builds a discipline from the words after its name.
 pub type Build = fn(&mut Args<'_>, Env) -> Result<Box<dyn Qdisc>, GrammarError>;
 
-/// Which Linux has a discipline, so that a scenario can be built on real machines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kernel {
-    /// Mainline since this version.
-    Mainline(&'static str),
-    /// A tree beside mainline, by its name on GitHub.
-    Tree(&'static str),
-    /// None: it is published, but only Sojourn runs it.
-    Nowhere,
-}
-
-impl fmt::Display for Kernel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Mainline(since) => write!(f, "mainline since {since}"),
-            Self::Tree(tree) => write!(f, "only the tree {tree}"),
-            Self::Nowhere => f.write_str("no kernel, only Sojourn"),
-        }
-    }
-}
-
 /// One line of the registry.
 #[derive(Clone, Copy)]
-pub struct Entry {
+pub struct OldEntry {
     /// tc's name.
     pub name: &'static str,
     /// One sentence.
@@ -105,43 +92,47 @@ pub struct Entry {
     pub build: Build,
 }
 
-impl fmt::Debug for Entry {
+impl fmt::Debug for OldEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Entry").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("OldEntry").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
-impl Line for Entry {
+impl Line for OldEntry {
     fn name(&self) -> &'static str {
         self.name
     }
 }
 
-impl Entry {
+impl OldEntry {
     /// Reads `words` by this discipline's grammar.
     pub fn args<'a>(&self, words: &'a str) -> Args<'a> {
         Args::new(self.name, self.params, words)
     }
 }
 
-/// From a name to its line. A discipline that holds others which its words name (`htb class ...
+/// Builds a discipline by its name. One that holds others which its own parameters name (`htb class ...
 /// leaf { fq_codel }`) gets it with its surroundings, and so depends on none of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Registry {
     /// The line for a name; the error lists the names and the nearest.
-    pub entry: fn(&str) -> Result<&'static Entry, GrammarError>,
+    pub entry: fn(&str) -> Result<&'static super::Entry, GrammarError>,
+    #[allow(clippy::type_complexity)]
+    pub(crate) build: fn(&str, Env) -> Result<Box<dyn Qdisc>, GrammarError>,
+    pub(crate) change: fn(&mut dyn Qdisc, Time, &str, &mut Log) -> Result<(), GrammarError>,
 }
 
 impl Registry {
     /// Knows no name.
-    pub const EMPTY: Self =
-        Self { entry: |name| Err(GrammarError(format!("unknown qdisc `{name}`"))) };
+    pub const EMPTY: Self = Self {
+        entry: |name| Err(GrammarError(format!("unknown qdisc `{name}`"))),
+        build: |name, _| Err(GrammarError(format!("unknown qdisc `{name}`"))),
+        change: |_, _, name, _| Err(GrammarError(format!("unknown qdisc `{name}`"))),
+    };
 
     /// Builds the discipline that `text` describes, such as `fq_codel flows 1 target 1ms ecn`.
     pub fn build(self, text: &str, env: Env) -> Result<Box<dyn Qdisc>, GrammarError> {
-        let (name, rest) = split_name(text);
-        let entry = (self.entry)(name)?;
-        (entry.build)(&mut entry.args(rest), Env { registry: self, ..env })
+        (self.build)(text, env)
     }
 
     /// Applies `text` to a live discipline of the same name. Packets that it discards are in `log`.
@@ -152,15 +143,6 @@ impl Registry {
         text: &str,
         log: &mut Log,
     ) -> Result<(), GrammarError> {
-        let (name, rest) = split_name(text);
-        let entry = (self.entry)(name)?;
-        let described = qdisc.describe();
-        if split_name(&described).0 != name {
-            return Err(GrammarError(format!(
-                "cannot change `{}` into `{name}`; use replace",
-                split_name(&described).0
-            )));
-        }
-        qdisc.change(now, &mut entry.args(rest), log)
+        (self.change)(qdisc, now, text, log)
     }
 }

@@ -1,0 +1,262 @@
+//! How the value of a parameter is written: read, written and described by the same object.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
+use super::{Args, GrammarError};
+use crate::units::{Bytes, Dur, Rate};
+
+/// How a value of this type is written.
+pub trait Form<T> {
+    /// What follows the keyword in usage texts; empty if the keyword says it all.
+    fn value(&self) -> &'static str;
+
+    /// The keywords, if they are other than the field's name.
+    fn names(&self, field: &'static str) -> &'static str {
+        field
+    }
+
+    /// Reads the value after `key`, one of `names`.
+    fn read(&self, names: &'static str, key: &str, args: &mut Args<'_>) -> Result<T, GrammarError>;
+
+    /// Keyword and value; none if this value is said by leaving the parameter away.
+    fn write(&self, names: &'static str, value: &T) -> Option<String>;
+
+    /// The value alone, for the table.
+    fn shown(&self, names: &'static str, value: &T) -> String {
+        let first = names.split('|').next().unwrap_or_default();
+        match self.write(names, value) {
+            Some(text) => match text.strip_prefix(first).map(str::trim_start) {
+                Some(rest) if !rest.is_empty() => rest.to_owned(),
+                _ => text,
+            },
+            None => "off".to_owned(),
+        }
+    }
+}
+
+/// A type whose values are written in one way wherever nothing else is declared.
+pub trait Value: Sized {
+    /// The way.
+    type Form: Form<Self>;
+    /// The way.
+    const FORM: Self::Form;
+}
+
+/// A value of one word: a hint for usage texts, what an error expects, and the two directions.
+#[derive(Clone)]
+pub struct Word<R, W> {
+    value: &'static str,
+    read: R,
+    write: W,
+}
+
+/// A value that `read` reads, from one or several words, and `write` writes.
+pub const fn custom<T, R, W>(value: &'static str, read: R, write: W) -> Word<R, W>
+where
+    R: Fn(&mut Args<'_>) -> Result<T, GrammarError>,
+    W: Fn(&T) -> String,
+{
+    Word { value, read, write }
+}
+
+impl<T, R, W> Form<T> for Word<R, W>
+where
+    R: Fn(&mut Args<'_>) -> Result<T, GrammarError>,
+    W: Fn(&T) -> String,
+{
+    fn value(&self) -> &'static str {
+        self.value
+    }
+
+    fn read(&self, _: &'static str, _: &str, args: &mut Args<'_>) -> Result<T, GrammarError> {
+        (self.read)(args)
+    }
+
+    fn write(&self, names: &'static str, value: &T) -> Option<String> {
+        let first = names.split('|').next().unwrap_or_default();
+        Some(format!("{first} {}", (self.write)(value)))
+    }
+}
+
+type Reader<T> = fn(&mut Args<'_>) -> Result<T, GrammarError>;
+
+macro_rules! values {
+    ($($type:ty, $hint:literal, $read:ident;)*) => {$(
+        impl Value for $type {
+            type Form = Word<Reader<Self>, fn(&Self) -> String>;
+            const FORM: Self::Form =
+                Word { value: $hint, read: |args| args.$read(), write: |value| value.to_string() };
+        }
+    )*};
+}
+
+values! {
+    Dur, "TIME", time;
+    Rate, "RATE", rate;
+    Bytes, "SIZE", size;
+}
+
+/// A time whose bare number is nanoseconds, as tc's netem reads it.
+pub fn time64() -> impl Form<Dur> {
+    custom("TIME", |args: &mut Args<'_>| args.time64(), Dur::to_string)
+}
+
+/// A time that is at least this long.
+pub fn time_from(least: Dur) -> impl Form<Dur> {
+    let read = move |args: &mut Args<'_>| {
+        args.value(&format!("a time of at least {least}"), |word| {
+            Dur::parse_tc(word).filter(|time| *time >= least)
+        })
+    };
+    custom("TIME", read, Dur::to_string)
+}
+
+/// A whole number within `range`; a trailing `p` is accepted.
+pub fn number<T: TryFrom<u64> + Display>(range: RangeInclusive<u64>) -> impl Form<T> {
+    whole("NUMBER", range, "")
+}
+
+/// A number of packets within `range`, written as tc prints it (`1000p`).
+pub fn packets<T: TryFrom<u64> + Display>(range: RangeInclusive<u64>) -> impl Form<T> {
+    whole("PACKETS", range, "p")
+}
+
+/// A whole number within `range`, called `value` in usage texts and written with `suffix`.
+pub fn whole<T: TryFrom<u64> + Display>(
+    value: &'static str,
+    range: RangeInclusive<u64>,
+    suffix: &'static str,
+) -> impl Form<T> {
+    let read = move |args: &mut Args<'_>| {
+        let number = args.number(range.clone())?;
+        T::try_from(number).map_err(|_| args.invalid(format_args!("{number} is too large")))
+    };
+    custom(value, read, move |number: &T| format!("{number}{suffix}"))
+}
+
+/// A decimal number within `range`, called `value` in usage texts.
+pub fn decimal(value: &'static str, range: RangeInclusive<f64>) -> impl Form<f64> {
+    custom(value, move |args: &mut Args<'_>| args.decimal(range.clone()), f64::to_string)
+}
+
+/// A share such as `10%`, kept as a fraction from 0 to 1.
+pub fn percent() -> impl Form<f64> {
+    let write = |share: &f64| format!("{}%", share * 100.0);
+    custom("PERCENT", |args: &mut Args<'_>| args.percent(), write)
+}
+
+/// A flag: `ecn|noecn` is true and false, a single keyword is true, and left away if false.
+pub struct Flag;
+
+impl Form<bool> for Flag {
+    fn value(&self) -> &'static str {
+        ""
+    }
+
+    fn read(&self, names: &'static str, key: &str, _: &mut Args<'_>) -> Result<bool, GrammarError> {
+        Ok(names.split('|').next() == Some(key))
+    }
+
+    fn write(&self, names: &'static str, value: &bool) -> Option<String> {
+        names.split('|').nth(usize::from(!value)).map(str::to_owned)
+    }
+}
+
+impl Value for bool {
+    type Form = Flag;
+    const FORM: Flag = Flag;
+}
+
+/// One of some texts, after the keyword.
+pub struct OneOf<T: 'static> {
+    /// The texts, as a usage line shows them.
+    pub value: &'static str,
+    /// Every text and what it means.
+    pub all: &'static [(&'static str, T)],
+}
+
+impl<T: Copy + PartialEq> OneOf<T> {
+    fn text(&self, value: &T) -> &'static str {
+        self.all.iter().find(|(_, each)| each == value).map_or("", |(text, _)| text)
+    }
+}
+
+impl<T: Copy + PartialEq> Form<T> for OneOf<T> {
+    fn value(&self) -> &'static str {
+        self.value
+    }
+
+    fn read(&self, _: &'static str, _: &str, args: &mut Args<'_>) -> Result<T, GrammarError> {
+        let texts: Vec<&str> = self.all.iter().map(|(text, _)| *text).collect();
+        Ok(self.all[args.choice(&texts)?].1)
+    }
+
+    fn write(&self, names: &'static str, value: &T) -> Option<String> {
+        let first = names.split('|').next().unwrap_or_default();
+        Some(format!("{first} {}", self.text(value)))
+    }
+}
+
+/// One of some texts that are keywords themselves, as `noatm|atm|ptm`.
+pub struct Keywords<T: 'static>(pub OneOf<T>);
+
+/// One of the texts of a type as a keyword.
+pub fn keywords<T: Value<Form = OneOf<T>>>() -> Keywords<T> {
+    Keywords(T::FORM)
+}
+
+impl<T: Copy + PartialEq> Form<T> for Keywords<T> {
+    fn value(&self) -> &'static str {
+        ""
+    }
+
+    fn names(&self, _: &'static str) -> &'static str {
+        self.0.value
+    }
+
+    fn read(&self, _: &'static str, key: &str, args: &mut Args<'_>) -> Result<T, GrammarError> {
+        let found = self.0.all.iter().find(|(text, _)| *text == key);
+        found.map(|(_, value)| *value).ok_or_else(|| args.unknown())
+    }
+
+    fn write(&self, _: &'static str, value: &T) -> Option<String> {
+        Some(self.0.text(value).to_owned())
+    }
+}
+
+/// A value that may be absent, which is said by leaving the parameter away.
+pub struct Maybe<F>(pub F);
+
+/// `form`, or absent.
+pub const fn maybe<F>(form: F) -> Maybe<F> {
+    Maybe(form)
+}
+
+impl<T, F: Form<T>> Form<Option<T>> for Maybe<F> {
+    fn value(&self) -> &'static str {
+        self.0.value()
+    }
+
+    fn names(&self, field: &'static str) -> &'static str {
+        self.0.names(field)
+    }
+
+    fn read(
+        &self,
+        names: &'static str,
+        key: &str,
+        args: &mut Args<'_>,
+    ) -> Result<Option<T>, GrammarError> {
+        self.0.read(names, key, args).map(Some)
+    }
+
+    fn write(&self, names: &'static str, value: &Option<T>) -> Option<String> {
+        value.as_ref().and_then(|value| self.0.write(names, value))
+    }
+}
+
+impl<T: Value> Value for Option<T> {
+    type Form = Maybe<T::Form>;
+    const FORM: Self::Form = Maybe(T::FORM);
+}

@@ -1,0 +1,309 @@
+//! One declaration per parameter: [`parameters!`](crate::parameters) makes of it the field, its
+//! default, its line in the table, its reader and its writer.
+
+use super::{Args, GrammarError};
+
+/// A parameter in the table of an algorithm, from which usage texts, documentation and the JSON
+/// Schema are made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// The keyword; alternatives are separated by `|` (`ecn|noecn`).
+    pub name: &'static str,
+    /// What follows it in tc's style (`TIME`, `RATE`, `PACKETS`, `NUMBER`), empty for a flag.
+    pub value: &'static str,
+    /// The default, as it would be written.
+    pub default: String,
+    /// One sentence.
+    pub doc: &'static str,
+    /// Whether tc knows it. What only this project has, such as versions of an algorithm, is
+    /// left out where a text is for tc.
+    pub is_tc: bool,
+}
+
+/// A parameter as it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// The parameter's name in the table.
+    pub name: &'static str,
+    /// Keyword and value.
+    pub text: String,
+    /// As [`Parameter::is_tc`].
+    pub is_tc: bool,
+}
+
+/// The parameters that a text states, by their names in the table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Given(Vec<&'static str>);
+
+impl Given {
+    /// Whether the text states the parameter that the table calls `name`.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.contains(&name)
+    }
+
+    /// Notes that it states this one.
+    pub fn add(&mut self, name: &'static str) {
+        self.0.push(name);
+    }
+}
+
+/// What [`parameters!`](crate::parameters) implements.
+pub trait Parameters: Clone + Default {
+    /// Adds the lines of the table, with these values as defaults.
+    fn table(&self, lines: &mut Vec<Parameter>);
+
+    /// Reads the value of `key` if it is one of these parameters.
+    fn take(
+        &mut self,
+        key: &str,
+        args: &mut Args<'_>,
+        given: &mut Given,
+    ) -> Result<bool, GrammarError>;
+
+    /// Adds every parameter as it is written.
+    fn write(&self, parts: &mut Vec<Written>);
+
+    /// Before a text is read over these values.
+    fn begin(&mut self) {}
+
+    /// After a text was read: values that follow from others, and what may not be combined.
+    fn settle(&mut self, given: &Given) -> Result<(), String>;
+}
+
+/// The table of a type's parameters.
+pub fn table<P: Parameters>() -> Vec<Parameter> {
+    let mut lines = Vec::new();
+    P::default().table(&mut lines);
+    lines
+}
+
+/// Reads a text over the values of `params`, and says which it stated.
+pub fn read<P: Parameters>(params: &mut P, args: &mut Args<'_>) -> Result<Given, GrammarError> {
+    let (mut fresh, mut given) = (params.clone(), Given::default());
+    fresh.begin();
+    while let Some(key) = args.key() {
+        if !fresh.take(key, args, &mut given)? {
+            return Err(args.unknown());
+        }
+    }
+    fresh.settle(&given).map_err(|why| args.invalid(why))?;
+    *params = fresh;
+    Ok(given)
+}
+
+/// The values of `params` as they are written.
+pub fn written<P: Parameters>(params: &P) -> Vec<Written> {
+    let mut parts = Vec::new();
+    params.write(&mut parts);
+    parts
+}
+
+/// Declares a set of parameters, each in one place.
+///
+/// ```
+/// use sojourn_core::grammar::forms::{number, packets};
+/// use sojourn_core::{Dur, parameters};
+///
+/// parameters! {
+///     /// Parameters of a queue.
+///     #[derive(Copy, PartialEq, Eq)]
+///     pub struct Params {
+///         /// Packets that may wait.
+///         limit: u32 = 1000 => packets(1..=u32::MAX.into());
+///         /// Acceptable standing delay.
+///         target: Dur = Dur::from_millis(5);
+///         /// Ratio of the two probabilities.
+///         coupling: u8 = 2 => number(1..=255), name "coupling_factor";
+///         /// Whether ECN-capable packets are marked instead of dropped.
+///         ecn: bool = false, name "ecn|noecn";
+///     }
+/// }
+/// # use sojourn_core::grammar::{Args, read, table, text, written};
+/// # let mut params = Params::default();
+/// # let lines = table::<Params>;
+/// # read(&mut params, &mut Args::of("q", &lines, "target 20ms ecn")).unwrap();
+/// assert_eq!(text(&written(&params)), "limit 1000p target 20ms coupling_factor 2 ecn");
+/// ```
+///
+/// The doc comment of a field is its sentence in the table. After the default may follow: `=>` and
+/// how it is written (one of [`forms`](super::forms); without it what the type says), `name` with the
+/// keyword if it differs from the field, `default` with a text for the table where the default
+/// depends on something else, `tc false` for what tc does not have, in this order.
+///
+/// After the fields: `groups { law: Law = Law::default(); }` embeds other sets; `also { /// Doc.
+/// "unlimited" => |params, key, args| ...; }` declares keywords that set other fields; `begin name;`
+/// names a method for [`Parameters::begin`], `derive name;` one that computes values from others after a
+/// text was read, and `settle name;` one that refuses combinations, which is called last.
+#[macro_export]
+macro_rules! parameters {
+    (
+        $(#[doc = $about:expr])* $(#[derive($($derive:ident),*)])?
+        $vis:vis struct $name:ident {
+            $(
+                $(#[doc = $doc:expr])+
+                $fvis:vis $field:ident : $type:ty = $default:expr $(=> $form:expr)?
+                    $(, name $key:expr)? $(, default $shown:expr)? $(, tc $is_tc:literal)?;
+            )*
+        }
+        $(groups { $($(#[doc = $gdoc:expr])* $gvis:vis $group:ident : $gtype:ty = $gdefault:expr;)* })?
+        $(also { $($(#[doc = $adoc:expr])+ $akey:literal $($avalue:literal)? $(, tc $a_is_tc:literal)? => $act:expr;)* })?
+        $(begin $begin:ident;)?
+        $(derive $derived:ident;)?
+        $(settle $settle:ident;)?
+    ) => {
+        $(#[doc = $about])*
+        #[derive(Clone, Debug $($(, $derive)*)?)]
+        $vis struct $name {
+            $($(#[doc = $doc])+ $fvis $field: $type,)*
+            $($($(#[doc = $gdoc])* $gvis $group: $gtype,)*)?
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $($field: $default,)* $($($group: $gdefault,)*)? }
+            }
+        }
+
+        impl $crate::grammar::Parameters for $name {
+            fn table(&self, lines: &mut Vec<$crate::grammar::Parameter>) {
+                $({
+                    use $crate::grammar::forms::Form as _;
+                    let form = $crate::parameters!(@form $type $(, $form)?);
+                    let name = form.names($crate::parameters!(@name $field $(, $key)?));
+                    #[allow(unused_mut, unused_assignments, reason = "most have no text of their own")]
+                    let mut shown = form.shown(name, &self.$field);
+                    $(shown = $shown.to_owned();)?
+                    lines.push($crate::grammar::Parameter {
+                        name,
+                        value: form.value(),
+                        default: shown,
+                        doc: concat!($($doc),+).trim(),
+                        is_tc: $crate::parameters!(@tc $($is_tc)?),
+                    });
+                })*
+                $($(lines.push($crate::grammar::Parameter {
+                    name: $akey,
+                    value: concat!($($avalue)?),
+                    default: "off".to_owned(),
+                    doc: concat!($($adoc),+).trim(),
+                    is_tc: $crate::parameters!(@tc $($a_is_tc)?),
+                });)*)?
+                $($($crate::grammar::Parameters::table(&self.$group, lines);)*)?
+            }
+
+            fn take(
+                &mut self,
+                key: &str,
+                args: &mut $crate::grammar::Args<'_>,
+                given: &mut $crate::grammar::Given,
+            ) -> Result<bool, $crate::grammar::GrammarError> {
+                $({
+                    use $crate::grammar::forms::Form as _;
+                    let form = $crate::parameters!(@form $type $(, $form)?);
+                    let name = form.names($crate::parameters!(@name $field $(, $key)?));
+                    if name.split('|').any(|name| name == key) {
+                        self.$field = form.read(name, key, args)?;
+                        given.add(name);
+                        return Ok(true);
+                    }
+                })*
+                $($(if $akey.split('|').any(|name| name == key) {
+                    let act: fn(&mut Self, &str, &mut $crate::grammar::Args<'_>)
+                        -> Result<(), $crate::grammar::GrammarError> = $act;
+                    act(self, key, args)?;
+                    given.add($akey);
+                    return Ok(true);
+                })*)?
+                $($(if $crate::grammar::Parameters::take(&mut self.$group, key, args, given)? {
+                    return Ok(true);
+                })*)?
+                Ok(false)
+            }
+
+            #[allow(unused_variables, reason = "a set may have groups only")]
+            fn write(&self, parts: &mut Vec<$crate::grammar::Written>) {
+                $({
+                    use $crate::grammar::forms::Form as _;
+                    let form = $crate::parameters!(@form $type $(, $form)?);
+                    let name = form.names($crate::parameters!(@name $field $(, $key)?));
+                    if let Some(text) = form.write(name, &self.$field) {
+                        let is_tc = $crate::parameters!(@tc $($is_tc)?);
+                        parts.push($crate::grammar::Written { name, text, is_tc });
+                    }
+                })*
+                $($($crate::grammar::Parameters::write(&self.$group, parts);)*)?
+            }
+
+            fn begin(&mut self) {
+                $($($crate::grammar::Parameters::begin(&mut self.$group);)*)?
+                $(self.$begin();)?
+            }
+
+            #[allow(unused_variables, reason = "most sets have nothing to settle")]
+            fn settle(&mut self, given: &$crate::grammar::Given) -> Result<(), String> {
+                $($($crate::grammar::Parameters::settle(&mut self.$group, given)?;)*)?
+                $(self.$derived(given);)?
+                $(self.$settle(given)?;)?
+                Ok(())
+            }
+        }
+    };
+    (@form $type:ty, $form:expr) => { $form };
+    (@form $type:ty) => { <$type as $crate::grammar::forms::Value>::FORM };
+    (@name $field:ident, $key:expr) => { $key };
+    (@name $field:ident) => { stringify!($field) };
+    (@tc $is_tc:literal) => { $is_tc };
+    (@tc) => { true };
+}
+
+/// Declares an enumeration and the text of each variant, for a parameter that is one of them.
+///
+/// ```
+/// sojourn_core::choices! {
+///     /// Whose arithmetic.
+///     pub enum Version {
+///         /// Linux's integers.
+///         Linux = "linux",
+///         /// Real numbers.
+///         Rfc9438 = "rfc9438",
+///     }
+/// }
+/// assert_eq!(Version::VALUE, "linux|rfc9438");
+/// ```
+#[macro_export]
+macro_rules! choices {
+    (
+        $(#[$about:meta])*
+        $vis:vis enum $name:ident {
+            $(#[$first_about:meta])* $first:ident = $first_text:literal
+            $(, $(#[$variant_about:meta])* $variant:ident = $text:literal)* $(,)?
+        }
+    ) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        $vis enum $name {
+            $(#[$first_about])* $first,
+            $($(#[$variant_about])* $variant,)*
+        }
+
+        impl $name {
+            /// The texts, as a usage line shows them.
+            $vis const VALUE: &'static str = concat!($first_text $(, "|", $text)*);
+            /// Every text and what it means.
+            $vis const ALL: &'static [(&'static str, Self)] =
+                &[($first_text, Self::$first) $(, ($text, Self::$variant))*];
+
+            /// The text of this one.
+            #[allow(dead_code, reason = "not every enumeration is written outside its parameter")]
+            $vis fn text(self) -> &'static str {
+                Self::ALL[self as usize].0
+            }
+        }
+
+        impl $crate::grammar::forms::Value for $name {
+            type Form = $crate::grammar::forms::OneOf<Self>;
+            const FORM: Self::Form =
+                $crate::grammar::forms::OneOf { value: Self::VALUE, all: Self::ALL };
+        }
+    };
+}

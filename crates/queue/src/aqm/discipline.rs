@@ -1,0 +1,50 @@
+//! What is known of a discipline from its parameters, before and without packets.
+
+use sojourn_core::units::Rate;
+
+use super::{Env, Qdisc};
+
+/// The parameters of a queue discipline, shaper or path element.
+pub trait Discipline {
+    /// What the surroundings must provide, as the traces that it names: looked for once, when a
+    /// scenario is read. After it [`Discipline::build`] cannot fail.
+    fn check(&mut self, _env: &Env) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// The discipline itself, as `tc qdisc add` makes it.
+    fn build(&self, env: Env) -> Box<dyn Qdisc>;
+
+    /// Why a discipline with these parameters cannot be changed to have those of `to`.
+    fn accepts(&self, _to: &Spec) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Whether it can stand around an existing discipline.
+    fn is_shaper(&self) -> bool {
+        false
+    }
+
+    /// The same around `leaf`; only of a shaper.
+    fn around(&self, _env: Env, _leaf: Box<dyn Qdisc>) -> Box<dyn Qdisc> {
+        unreachable!("asked only of shapers")
+    }
+
+    /// Another rate (and ceiling), all other parameters as they are. The error says why there is no
+    /// single rate to change.
+    fn set_rate(&mut self, _rate: Rate) -> Result<(), String> {
+        Err("there is no rate to change".to_owned())
+    }
+
+    /// The rate that bounds what leaves, for the utilisation.
+    fn capacity(&self) -> Option<Rate> {
+        None
+    }
+
+    /// Whether packets wait here although the path is free.
+    fn delays(&self) -> bool {
+        false
+    }
+}
+
+sojourn_core::family!(Discipline, crate::qdiscs::LINES);
