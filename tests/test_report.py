@@ -197,7 +197,9 @@ def test_both_architectures_of_a_scenario_stand_side_by_side() -> None:
         "cubic-vs-own/pie/20ms": [["l4s-s2-twoflow"], []],
     }
     (answer,) = sections.answers(section, compare.MEASURED)
-    assert answer.startswith("L4S: the busiest link is 85.7 to 98.3 (median 92.0) % used, the flows' median RTT is 8.2 ms")
+    assert answer.startswith(
+        "L4S: the busiest link is 85.7 to 98.3 (median 92.0) % used, the flows' median RTT is 8.2 ms"
+    )
     assert "8.2 ms above the path's and their p99 up to 16 ms" in answer
     assert "within a factor of 1.5 in 1 of 2 runs" in answer
     assert "where the second flow has 40.00 times the first's; SCE:" in answer

@@ -73,6 +73,11 @@ class Case:
     """What a testbed calls its measurement of this run: the stem of a Flent file, or a case of its grid."""
     role: Role = field(default_factory=Role)
 
+    @property
+    def suite(self) -> str:
+        """Name of the suite."""
+        return self.id.partition("/")[0]
+
 
 #: Names of the architectures, by what ids call them, in the order in which they stand beside each other.
 SIDES = {"l4s": "L4S", "sce": "SCE", "classic": "classic"}
