@@ -11,7 +11,7 @@ from typing import Any
 from sojourn import path
 from sojourn.conditions import Conditions, of_scenario
 from sojourn.path import Document, objects
-from sojourn.report import own, sections
+from sojourn.report import answers, own, sections
 from sojourn.scenario import to_toml
 
 #: Controllers that are standard, or as widely used.
@@ -154,7 +154,7 @@ class Evidence:
     @property
     def used(self) -> float | None:
         """Share of the busiest link, %."""
-        used = sections.utilisation(self.run)
+        used = answers.utilisation(self.run)
         return None if used is None else 100 * used
 
     @property
