@@ -502,12 +502,6 @@ class Grid:
     columns: tuple[str, ...]
     lines: tuple[tuple[str, ...], ...]
 
-    def markdown(self) -> list[str]:
-        """Lines of Markdown."""
-        rule = "|---|" + "--:|" * (len(self.columns) - 1)
-        table = [f"| {' | '.join(cells)} |" for cells in (self.columns, *self.lines)]
-        return [f"**{self.heading}**", "", table[0], rule, *table[1:]]
-
 
 def grids(judged: Iterable[Result]) -> list[Grid]:
     """The published tables of which cells were judged: ours / published / difference, Mbit/s."""

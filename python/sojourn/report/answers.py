@@ -10,7 +10,7 @@ import numpy as np
 
 from sojourn import compare, conditions, metrics, path, results
 from sojourn.compare import Comparison
-from sojourn.report.own import number
+from sojourn.report.model import NOTHING, number
 from sojourn.report.sections import SIDE_BY_SIDE, Run, Section, short_names
 
 #: Controllers that a new one is set beside; the first that a run has is the one.
@@ -18,7 +18,6 @@ INCUMBENTS = {"cubic": "CUBIC", "prague": "Prague"}
 RATE = "Goodput in Mbit/s"
 WAYS = "Goodput down + up in Mbit/s"
 SHARE = "Share of the goodput that the flows beside {} get, in %"
-NOTHING = "\N{EN DASH}"
 
 
 @dataclass(frozen=True)

@@ -159,14 +159,12 @@ def short_names(section: Section) -> dict[str, str]:
     return {run.id: "/".join(parts[shared:]) or run.id for run, parts in zip(section.runs, split, strict=True)}
 
 
-def link(source: Source, out: Path) -> str | None:
-    """Relative link to the run's full series, if it has a folder."""
-    folder = getattr(source, "path", None)
-    if folder is None or not (file := Path(folder) / "series.parquet").is_file():
-        return None
-    return quote(Path(os.path.relpath(file.resolve(), out.parent.resolve())).as_posix())
+def link(source: Source, folder: Path) -> str:
+    """The run's full series, relative to a folder; empty if there are none."""
+    place = getattr(source, "path", None)
+    return relative(file, folder) if place and (file := Path(place) / "series.parquet").is_file() else ""
 
 
-def numbered(sections: list[Section]) -> Iterator[tuple[int, Run]]:
-    """Figures in the order of the page."""
-    yield from enumerate((run for s in sections for _, columns in s.rows() for column in columns for run in column), 1)
+def relative(file: Path, folder: Path) -> str:
+    """A file's address in a page in this folder."""
+    return quote(Path(os.path.relpath(file.resolve(), folder.resolve())).as_posix())
