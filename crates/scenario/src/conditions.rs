@@ -2,15 +2,14 @@
 //! bottlenecks.
 
 use sojourn_core::{Dur, Rate, Rng, Time};
-use sojourn_queue::aqm::{Env, Log, Qdisc};
+use sojourn_queue::aqm::{Env, Log, Qdisc, Spec};
 use sojourn_queue::qdiscs;
 use sojourn_trace::summary::{Capacity, Conditions, Span};
 
 use crate::scenario::{Change, Edit, Scenario};
 use crate::topology::{PortSpec, Role, Route, Topology};
 
-/// A port as its rate goes, with what is inside it built for this purpose. An algorithm from
-/// outside that cannot be built once more has no rate.
+/// A port as its rate goes, with its disciplines built for this purpose; a tunnel's end has none.
 struct Port<'s> {
     spec: &'s PortSpec,
     wire: Option<Rate>,
@@ -24,18 +23,11 @@ impl<'s> Port<'s> {
         let at_ingress = matches!(spec.role, Role::Ingress(_));
         let rng = Rng::named(scenario.seed, "conditions");
         let env = Env { at_ingress, traces: scenario.traces.clone(), ..Env::ethernet(rng) };
-        let build = || {
-            let mut qdisc = qdiscs::build(&spec.qdisc, env.clone()).ok()?;
-            if let Some(shaper) = &spec.shaper {
-                qdisc = qdiscs::build_shaped(shaper, qdisc, &env).ok()?;
-            }
-            match &spec.stab {
-                Some(words) => qdiscs::build_sized(words, qdisc).ok(),
-                None => Some(qdisc),
-            }
-        };
-        let wrappers = usize::from(spec.shaper.is_some()) + usize::from(spec.stab.is_some());
-        Self { spec, wire: spec.wire, qdisc: build(), wrappers, env }
+        let wrappers: Vec<_> = spec.shaper.iter().chain(&spec.stab).collect();
+        let around = |leaf, wrapper: &&Spec| wrapper.around(env.clone(), leaf);
+        let leaf = spec.qdisc.as_ref().map(|leaf| leaf.build(env.clone()));
+        let qdisc = leaf.map(|leaf| wrappers.iter().fold(leaf, around));
+        Self { spec, wire: spec.wire, qdisc, wrappers: wrappers.len(), env }
     }
 
     /// The disciplines of the port, from the outermost to the leaf.
@@ -72,25 +64,21 @@ impl<'s> Port<'s> {
         wanted && self.spec.link == change.link && self.spec.role == role
     }
 
-    /// Follows a change that the scenario's check has rehearsed.
     fn edit(&mut self, change: &Change) {
-        if let (Edit::Rate(rate), Some(wire)) = (&change.edit, &mut self.wire) {
-            *wire = *rate;
-            return;
-        }
         let (Some(qdisc), mut log) = (&mut self.qdisc, Log::default()) else { return };
-        match &change.edit {
-            Edit::Delay(_) => {}
-            Edit::Rate(rate) => {
-                let _ = qdiscs::change_rate(qdisc.as_mut(), change.at, *rate, &mut log);
+        match (&change.edit, &mut self.wire) {
+            (Edit::Delay(_), _) => {}
+            (Edit::Rate(rate), Some(wire)) => *wire = *rate,
+            (Edit::Rate(rate), None) => {
+                let changed = qdiscs::change_rate(qdisc.as_mut(), change.at, *rate, &mut log);
+                changed.expect("the scenario's check has rehearsed it");
             }
-            Edit::Change(text) => {
-                let _ = qdiscs::change_at(qdisc, self.wrappers, change.at, text, &mut log);
+            (Edit::Change(to, given), _) => {
+                qdiscs::change_at(qdisc, self.wrappers, change.at, to, given, &mut log);
             }
-            Edit::Replace(text) | Edit::Ingress(_, text) => {
-                if let Ok(fresh) = qdiscs::build(text, self.env.clone()) {
-                    qdiscs::replace_at(qdisc, self.wrappers, fresh, &mut log);
-                }
+            (Edit::Replace(to) | Edit::Ingress(_, to), _) => {
+                let fresh = to.build(self.env.clone());
+                qdiscs::replace_at(qdisc, self.wrappers, fresh, &mut log);
             }
         }
     }
