@@ -1,6 +1,9 @@
 //! HyStart as Linux's CUBIC runs it (Ha and Rhee 2011, not RFC 9406): leaves slow start when an
 //! ACK train spans the path's delay or when the delay rises. Facts: `cc.md` 1.11, 8 P9.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::{Path, Window};
 use sojourn_core::grammar::forms::{one_of, whole};
 use sojourn_core::units::{Dur, Time};
@@ -10,16 +13,20 @@ use sojourn_core::{choices, parameters};
 const MIN_SAMPLES: u8 = 8;
 
 /// Kernel generation of Linux's HyStart: units and thresholds differ.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[schemars(rename = "Hystart")]
 pub enum Era {
     /// Up to 5.5, so 5.3 and 5.4 too: millisecond clock, delays in eighths of a millisecond, train
     /// threshold half of the minimum delay, rounds advance only while cwnd limits.
+    #[serde(rename = "2020")]
     Until2020,
     /// From 5.8 to 5.15: microseconds, train threshold the whole minimum delay if the flow is
     /// paced, plus an allowance for ACK aggregation; rounds as before.
+    #[serde(rename = "5.15")]
     Until5_15,
     /// From 5.16: rounds advance whatever limits.
     #[default]
+    #[serde(rename = "newer")]
     Newer,
 }
 
