@@ -131,9 +131,10 @@ pub fn written<P: Parameters>(params: &P) -> Vec<Written> {
 /// depends on something else, `tc false` for what tc does not have, in this order.
 ///
 /// After the fields: `groups { law: Law = Law::default(); }` embeds other sets; `also { /// Doc.
-/// "unlimited" => |params, key, args| ...; }` declares keywords that set other fields; `begin name;`
-/// names a method for [`Parameters::begin`], `derive name;` one that computes values from others after a
-/// text was read, and `settle name;` one that refuses combinations, which is called last.
+/// "unlimited" => |params, key, args| ...; }` declares keywords that set other fields; `keeps { /// Doc.
+/// trace: Option<Steps> = None; }` adds fields that no text states; `begin name;` names a method for
+/// [`Parameters::begin`], `derive name;` one that computes values from others after a text was read, and
+/// `settle name;` one that refuses combinations, which is called last.
 #[macro_export]
 macro_rules! parameters {
     (
@@ -147,6 +148,7 @@ macro_rules! parameters {
         }
         $(groups { $($(#[doc = $gdoc:expr])* $gvis:vis $group:ident : $gtype:ty = $gdefault:expr;)* })?
         $(also { $($(#[doc = $adoc:expr])+ $akey:literal $($avalue:literal)? $(, tc $a_is_tc:literal)? => $act:expr;)* })?
+        $(keeps { $($(#[doc = $kdoc:expr])* $kvis:vis $kept:ident : $ktype:ty = $kdefault:expr;)* })?
         $(begin $begin:ident;)?
         $(derive $derived:ident;)?
         $(settle $settle:ident;)?
@@ -156,11 +158,12 @@ macro_rules! parameters {
         $vis struct $name {
             $($(#[doc = $doc])+ $fvis $field: $type,)*
             $($($(#[doc = $gdoc])* $gvis $group: $gtype,)*)?
+            $($($(#[doc = $kdoc])* $kvis $kept: $ktype,)*)?
         }
 
         impl Default for $name {
             fn default() -> Self {
-                Self { $($field: $default,)* $($($group: $gdefault,)*)? }
+                Self { $($field: $default,)* $($($group: $gdefault,)*)? $($($kept: $kdefault,)*)? }
             }
         }
 
