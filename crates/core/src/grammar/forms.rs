@@ -115,7 +115,7 @@ pub fn time_from(least: Dur) -> impl Form<Dur> {
 /// A rate that is at least this high.
 pub fn rate_from(least: Rate) -> impl Form<Rate> {
     let read = move |args: &mut Args<'_>| {
-        args.value(&format!("a rate of at least {least}"), |word| {
+        args.value(&format!("a rate of at least {least}, such as `50Mbit`"), |word| {
             Rate::parse_tc(word).filter(|rate| *rate >= least)
         })
     };
