@@ -16,6 +16,9 @@ use crate::text::{RateOrNone, Tos};
 #[serde(deny_unknown_fields)]
 #[schemars(title = "Sojourn scenario")]
 pub(crate) struct File {
+    /// Number of the format; default 1, the only one so far.
+    #[serde(default = "one")]
+    pub(crate) format: u64,
     /// Name of the run.
     pub(crate) name: String,
     /// One sentence for lists and reports.

@@ -12,6 +12,7 @@ use crate::file::{
     DirectionName, DirectionTable, File, FlowTable, LinkTable, MeasureTable, PingTable,
     ProtocolName, ScheduleTable, TunnelDscp, TunnelEcn, TunnelEntropy, TunnelTable, WindowTable,
 };
+use crate::load::FORMAT;
 use crate::scenario::{Change, Direction, Edit, Flow, Link, Measure, Scenario, Tunnel};
 use crate::sweep::Sweep;
 use crate::text::{RateOrNone, Tos};
@@ -45,6 +46,7 @@ fn file(scenario: &Scenario) -> File {
         tcp: if Some(&flow.tcp) == common { Overlay::default() } else { (&flow.tcp).into() },
     };
     File {
+        format: FORMAT,
         name: scenario.name.clone(),
         description: scenario.description.clone(),
         duration: scenario.duration,
