@@ -230,7 +230,11 @@ fn qdiscs() -> String {
 #[pyfunction]
 fn controllers() -> String {
     let entries = cc::entries().into_iter();
-    let list = entries.map(|e| describe(e.name, e.summary, e.reference, &old(e.params)));
+    let list = entries.map(|e| {
+        let mut row = describe(e.name, e.summary, e.reference, &e.table());
+        row["kernel"] = e.kernel.to_string().into();
+        row
+    });
     Value::Array(list.collect()).to_string()
 }
 
@@ -279,7 +283,8 @@ fn qdisc_usage(name: &str) -> PyResult<String> {
 #[pyfunction]
 fn cc_usage(name: &str) -> PyResult<String> {
     let e = cc::entry(name).map_err(refuse)?;
-    Ok(page(e.summary, e.reference, e.name, &old(e.params)))
+    let reference = format!("{}\nKernel: {}", e.reference, e.kernel);
+    Ok(page(e.summary, &reference, e.name, &e.table()))
 }
 
 fn old(params: &[Param]) -> Vec<Parameter> {

@@ -2,7 +2,7 @@
 
 use sojourn_core::grammar::GrammarError;
 use sojourn_core::{Dur, Rate, Rng, Time};
-use sojourn_queue::aqm::{Env, Qdisc};
+use sojourn_queue::aqm::{Env, Spec};
 use sojourn_queue::qdiscs;
 
 use crate::doc::Doc;
@@ -57,21 +57,12 @@ impl Doc {
         built.map_err(|e| self.fail(key, e.0))
     }
 
-    /// Builds the queue once, so that a bad text is found here.
-    pub(crate) fn qdisc(&self, key: &Key, text: &str) -> Result<Box<dyn Qdisc>, ScenarioError> {
-        self.grammar(key, qdiscs::build(text, self.env()))
+    /// The discipline that `text` describes, checked against its surroundings.
+    pub(crate) fn qdisc(&self, key: &Key, text: &str) -> Result<Spec, ScenarioError> {
+        self.grammar(key, qdiscs::read(text, &self.env()))
     }
 
-    pub(crate) fn shaper(
-        &self,
-        key: &Key,
-        text: &str,
-        leaf: Box<dyn Qdisc>,
-    ) -> Result<Box<dyn Qdisc>, ScenarioError> {
-        self.grammar(key, qdiscs::build_shaped(text, leaf, &self.env()))
-    }
-
-    fn env(&self) -> Env {
+    pub(crate) fn env(&self) -> Env {
         let rng = Rng::named(0, "scenario.validation");
         Env { traces: self.traces.clone(), ..Env::ethernet(rng) }
     }

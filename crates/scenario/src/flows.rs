@@ -84,7 +84,7 @@ pub(crate) fn flows(
 /// Whether a packet and its answer need any time on this link.
 fn takes_time(link: &Link) -> bool {
     [&link.forward, &link.reverse].into_iter().any(|way| {
-        let netem_delays = way.ingress.iter().any(|text| text.contains("delay"));
+        let netem_delays = way.ingress.iter().any(|element| element.delays());
         way.shaper.is_some() || way.wire.is_some() || way.delay > Dur::ZERO || netem_delays
     })
 }

@@ -117,7 +117,7 @@ pub(crate) fn idle(doc: &Doc, file: &File, scenario: &Scenario) -> Vec<String> {
         let own = file.link[index].reverse.as_ref().is_some_and(|way| way.qdisc.is_some());
         let back = own.then(|| (key.field("reverse"), &link.reverse));
         for (key, way) in [(key, &link.forward)].into_iter().chain(back) {
-            found.extend(queue(&way.qdisc).map(|why| line(doc, &key.field("qdisc"), &why)));
+            found.extend(way.qdisc.idle().map(|why| line(doc, &key.field("qdisc"), why)));
         }
     }
     found
@@ -145,21 +145,6 @@ fn connection(flow: &Flow) -> Option<Connection<'_>> {
     let needs = cc::build(text).ok()?.needs();
     let over_udp = matches!(needs.feedback, Some(Feedback::Ccfb | Feedback::Counters));
     (!over_udp).then(|| Connection { tcp: &flow.tcp, cc: split_name(text).0, needs })
-}
-
-/// A parameter of a queue that another parameter, or its absence, switches off.
-fn queue(text: &str) -> Option<String> {
-    let (name, rest) = split_name(text);
-    let has = |word: &str| rest.split(' ').any(|w| w == word);
-    match name {
-        "fq_codel" if has("ce_threshold_selector") && !has("ce_threshold") => Some(
-            "`ce_threshold_selector` chooses packets for `ce_threshold`, which is not set".into(),
-        ),
-        "fq_pie" if has("ecn_prob") && !has("ecn") => {
-            Some("`ecn_prob` bounds marks, and `ecn` is not set".into())
-        }
-        _ => None,
-    }
 }
 
 fn line(doc: &Doc, key: &Key, why: &str) -> String {

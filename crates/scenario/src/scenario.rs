@@ -1,7 +1,9 @@
 //! A validated scenario. After parsing there is no invalid state left for an engine to check:
 //! names are resolved to indices, every algorithm text has been built once, times are in order.
 
+use sojourn_core::grammar::Given;
 use sojourn_core::{Dur, Rate, Rng, Time};
+use sojourn_queue::aqm::Spec;
 use sojourn_queue::impair::trace::Traces;
 use sojourn_queue::impair::tunnel;
 use sojourn_transport::app::{self, App};
@@ -78,15 +80,15 @@ pub struct Link {
 /// queue with its shaper, the wire, propagation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Direction {
-    /// Elements before the queue, in tc's grammar, such as `netem delay 10ms limit 1000000`.
-    pub ingress: Vec<String>,
-    /// Shaper around the queue in tc's grammar with its rate, such as `htb rate 50Mbit`; `None`
-    /// leaves the serialisation to the wire.
-    pub shaper: Option<String>,
-    /// Size table around shaper and queue in tc's words, such as `overhead 38 mpu 84`.
-    pub stab: Option<String>,
-    /// The queue in tc's grammar.
-    pub qdisc: String,
+    /// Elements before the queue, such as `netem delay 10ms limit 1000000`.
+    pub ingress: Vec<Spec>,
+    /// Shaper around the queue with its rate, such as `htb rate 50Mbit`; `None` leaves the
+    /// serialisation to the wire.
+    pub shaper: Option<Spec>,
+    /// Size table around shaper and queue, such as `stab overhead 38 mpu 84`.
+    pub stab: Option<Spec>,
+    /// The queue.
+    pub qdisc: Spec,
     /// Rate of the wire; `None` is infinitely fast.
     pub wire: Option<Rate>,
     /// Propagation delay after the queue.
@@ -205,12 +207,12 @@ pub struct Change {
 pub enum Edit {
     /// `tc class change` or a new wire rate: keeps packets and state.
     Rate(Rate),
-    /// `tc qdisc change`: keeps packets and state.
-    Change(String),
+    /// `tc qdisc change` to these parameters, of which the file states some: keeps packets and state.
+    Change(Spec, Given),
     /// `tc qdisc replace`: discards the queued packets.
-    Replace(String),
+    Replace(Spec),
     /// `tc qdisc replace` of an ingress element.
-    Ingress(usize, String),
+    Ingress(usize, Spec),
     /// New propagation delay.
     Delay(Dur),
 }

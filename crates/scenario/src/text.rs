@@ -169,7 +169,7 @@ pub(crate) fn bare_number_warnings(key: &str, text: &str) -> Vec<String> {
     let found = match last {
         "qdisc" | "shaper" => bare_numbers(text, &queues),
         "stab" => bare_numbers(&format!("stab {text}"), &queues),
-        "cc" => bare_numbers(text, &|name| cc::entry(name).ok().map(|entry| old(entry.params))),
+        "cc" => bare_numbers(text, &|name| cc::entry(name).ok().map(|entry| entry.table())),
         "app" => bare_numbers(text, &|name| app::entry(name).ok().map(|entry| old(entry.params))),
         _ if before == "ingress" || last.starts_with("ingress") => bare_numbers(text, &queues),
         _ => vec![],

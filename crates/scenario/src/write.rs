@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use sojourn_core::grammar::split_name;
 use sojourn_core::{Bytes, Dur, Time};
+use sojourn_queue::aqm::Spec;
 use sojourn_queue::impair::tunnel::{Dscp, Entropy, Mode};
 use sojourn_transport::tcp::Overlay;
 
@@ -129,9 +129,9 @@ fn link(link: &Link) -> LinkTable {
 
 fn direction(way: &Direction) -> DirectionTable {
     let (rate, shaper) = match &way.shaper {
-        Some(text) => {
-            let (name, rest) = split_name(text);
-            let mut words: Vec<&str> = std::iter::once(name).chain(rest.split(' ')).collect();
+        Some(shaper) => {
+            let text = shaper.to_string();
+            let mut words: Vec<&str> = text.split(' ').collect();
             let at = words.iter().position(|word| *word == "rate");
             let rate = at.and_then(|at| words.drain(at..words.len().min(at + 2)).nth(1));
             (rate.and_then(sojourn_core::Rate::parse_tc), words.join(" ").trim_end().to_owned())
@@ -141,9 +141,9 @@ fn direction(way: &Direction) -> DirectionTable {
     DirectionTable {
         rate: Some(RateOrNone(rate)),
         shaper: Some(shaper),
-        stab: Some(way.stab.clone().unwrap_or_else(|| "none".to_owned())),
-        qdisc: Some(way.qdisc.clone()),
-        ingress: Some(way.ingress.clone()),
+        stab: Some(way.stab.as_ref().map_or_else(|| "none".to_owned(), Spec::parameters)),
+        qdisc: Some(way.qdisc.to_string()),
+        ingress: Some(way.ingress.iter().map(Spec::to_string).collect()),
         delay: Some(way.delay),
     }
 }
@@ -165,9 +165,9 @@ fn change(change: &Change, links: &[Link]) -> ScheduleTable {
     let (entries, field, value) = match &change.edit {
         Edit::Rate(rate) => (&mut table.set, name("rate"), rate.to_string()),
         Edit::Delay(delay) => (&mut table.set, name("delay"), delay.to_string()),
-        Edit::Change(text) => (&mut table.set, name("qdisc"), text.clone()),
-        Edit::Replace(text) => (&mut table.replace, name("qdisc"), text.clone()),
-        Edit::Ingress(i, text) => (&mut table.replace, name(&format!("ingress{i}")), text.clone()),
+        Edit::Change(to, given) => (&mut table.set, name("qdisc"), to.stating(given)),
+        Edit::Replace(to) => (&mut table.replace, name("qdisc"), to.to_string()),
+        Edit::Ingress(i, to) => (&mut table.replace, name(&format!("ingress{i}")), to.to_string()),
     };
     entries.insert(field, value);
     table

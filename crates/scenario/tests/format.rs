@@ -5,11 +5,16 @@ use std::path::{Path, PathBuf};
 
 use sojourn_cc::Feedback;
 use sojourn_core::{Bytes, Dur, Rate, Time};
+use sojourn_queue::aqm::Spec;
 use sojourn_scenario::{
     Change, Edit, Measure, Parsed, Role, Topology, expand, load, schema, to_toml,
 };
 
 use sojourn_transport::tcp::{Config, Era, Overlay, PARAMETERS, Parameter, SceFeedback};
+
+fn spec(text: &str) -> Spec {
+    text.parse().unwrap()
+}
 
 const MINIMAL: &str = r#"
 name = "minimal"
@@ -46,7 +51,7 @@ fn defaults_are_the_documented_ones() {
     assert_eq!((s.seed, s.step), (1, Dur::from_millis(50)));
     assert_eq!(s.measure, Measure { from: Time::ZERO, to: Time(10_000_000_000) });
     assert_eq!(s.links[0].forward, s.links[0].reverse);
-    assert_eq!(s.links[0].forward.qdisc, "pfifo");
+    assert_eq!(s.links[0].forward.qdisc, spec("pfifo"));
     assert_eq!((s.links[0].forward.wire, s.links[0].forward.delay), (None, Dur::ZERO));
     let flow = &s.flows[0];
     assert_eq!((flow.start, flow.stop, flow.bytes, flow.tos), (Time::ZERO, None, None, 0));
@@ -127,7 +132,7 @@ fn rate_goes_to_the_shaper_or_to_the_wire() {
     let s = parsed(MINIMAL, &[("link.a.rate", "1gbit")]).scenario;
     assert_eq!(s.links[0].forward.wire, Some(Rate(1_000_000_000)));
     let (forward, reverse) = (&s.links[1].forward, &s.links[1].reverse);
-    assert_eq!(forward.shaper.as_deref(), Some("htb rate 50Mbit burst 1600b"));
+    assert_eq!(forward.shaper, Some(spec("htb rate 50Mbit burst 1600b")));
     assert_eq!(forward.wire, None);
     assert_eq!((&reverse.shaper, reverse.wire), (&None, None));
     assert_eq!((reverse.delay, reverse.ingress.len()), (Dur::from_millis(5), 0));
@@ -158,7 +163,7 @@ fn overrides_are_read_as_the_type_of_their_key() {
     );
     assert!(!flow.tcp.timestamps);
     assert_eq!(s.pings[0].tos, 1);
-    assert_eq!(s.links[1].reverse.shaper.as_deref(), Some("htb rate 9Mbit burst 1600b"));
+    assert_eq!(s.links[1].reverse.shaper, Some(spec("htb rate 9Mbit burst 1600b")));
 }
 
 #[test]
@@ -180,7 +185,7 @@ fn size_table_is_inherited_with_the_rate_and_written() {
         parsed(MINIMAL, &all).scenario
     };
     let way = |way: &sojourn_scenario::Direction| way.stab.clone();
-    let words = Some("overhead 38 mpu 84".to_owned());
+    let words = Some(spec("stab overhead 38 mpu 84"));
     let s = with(&[("link.b.reverse.rate", "9Mbit")]);
     assert_eq!(
         (way(&s.links[1].forward), way(&s.links[1].reverse)),
@@ -332,7 +337,7 @@ set = {{ \"link.b.rate\" = \"40Mbit\" }}
                 link: 1,
                 forward: true,
                 reverse: false,
-                edit: Edit::Ingress(1, "netem delay 1ms".into()),
+                edit: Edit::Ingress(1, spec("netem delay 1ms")),
             },
         ]
     );
@@ -445,7 +450,7 @@ fn routes_pass_the_ports_in_order_and_return_backwards() {
     assert_eq!(names(&topology.pings[0].forward), ["b.ingress0", "b.ingress1", "b"]);
     let egress = &topology.ports[topology.egress(1, true).unwrap()];
     assert_eq!((egress.name.as_str(), egress.role), ("b", Role::Egress));
-    assert_eq!(egress.shaper.as_deref(), Some("htb rate 50Mbit burst 1600b"));
+    assert_eq!(egress.shaper, Some(spec("htb rate 50Mbit burst 1600b")));
     assert_eq!(topology.port(1, false, Role::Ingress(0)), None);
 }
 
