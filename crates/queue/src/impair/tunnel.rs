@@ -8,6 +8,9 @@
 
 use std::sync::{Arc, Mutex};
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::element::{Element, InPath};
 use crate::aqm::{Log, Qdisc, Reason, Stats};
 use sojourn_core::ecn::Ecn;
@@ -15,15 +18,19 @@ use sojourn_core::grammar::{Args, GrammarError};
 use sojourn_core::packet::{Kind, Packet};
 
 /// How the ingress sets the outer codepoint.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "TunnelEcn")]
 pub enum Mode {
     /// Copies the inner codepoint (RFC 6040 4.1).
     #[default]
     Normal,
     /// Not-ECT, for an egress that knows no ECN (RFC 6040 4.1).
+    #[serde(rename = "compat")]
     Compatibility,
     /// Copies ECT and turns CE into ECT(0): the full-functionality mode of RFC 3168 9.1.1, which
     /// RFC 6040 replaced and Linux 7.2 still has.
+    #[serde(rename = "rfc3168")]
     FullFunctionality,
 }
 
@@ -39,7 +46,9 @@ impl Mode {
 }
 
 /// The outer DSCP.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "TunnelDscp")]
 pub enum Dscp {
     /// The inner DSCP (RFC 2983's uniform model at the ingress).
     #[default]
@@ -59,7 +68,9 @@ impl Dscp {
 }
 
 /// What flow queues find to tell inner flows apart.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "TunnelEntropy")]
 pub enum Entropy {
     /// Nothing: one 5-tuple for the whole tunnel (WireGuard, IPsec, IP in IP).
     #[default]

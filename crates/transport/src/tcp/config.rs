@@ -1,7 +1,8 @@
 //! Parameters of both ends of a connection. The table declares each of them: what it is, its type, its
 //! default and the eras since which it is another, its bounds, and the setting of a kernel that means it.
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use sojourn_cc::{Feedback, HystartEra};
 use sojourn_core::{Bytes, Dur};
@@ -9,7 +10,7 @@ use sojourn_core::{Bytes, Dur};
 use super::ecn::SceFeedback;
 use super::era::{AceReading, CwndLimited, Era, PrrRule};
 use super::reassembly::REMEMBERED;
-use super::sysctl::{Form, Sysctls};
+use super::sysctl::Form;
 
 /// What is known of a parameter besides its value.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +56,8 @@ macro_rules! parameters {
             pub era: Option<Era>,
             /// Settings under the kernel's names, such as `{ tcp_ecn = 3 }`, which mean keys of this table.
             #[serde(skip_serializing)]
-            pub sysctl: Option<Sysctls>,
+            #[schemars(schema_with = "sysctls")]
+            pub sysctl: Option<IgnoredAny>,
             $($(
                 $(#[doc = $doc])+
                 #[serde(skip_serializing_if = "Option::is_none")]
@@ -226,6 +228,14 @@ parameters! {
         /// Take back reductions that prove spurious (RFC 4015 by timestamps, RFC 3708 by D-SACK).
         undo: bool = true;
     }
+}
+
+/// The scenario turns these into keys before anything reads them.
+fn sysctls(_generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "additionalProperties": { "type": ["integer", "string", "boolean", "array", "object"] },
+    })
 }
 
 fn between(
