@@ -55,7 +55,7 @@ macro_rules! parameters {
             #[serde(skip_serializing_if = "Option::is_none")]
             pub era: Option<Era>,
             /// Settings under the kernel's names, such as `{ tcp_ecn = 3 }`, which mean keys of this table.
-            #[serde(skip_serializing)]
+            #[serde(default, skip_serializing)]
             #[schemars(schema_with = "sysctls")]
             pub sysctl: Option<IgnoredAny>,
             $($(
