@@ -87,9 +87,11 @@ fn shown(value: &serde_json::Value) -> String {
         Some(time) if time.ends_with("us") => format!("{} µs", &time[..time.len() - 2]),
         Some("0ns") => "0".to_owned(),
         Some(name) => format!("`{name}`"),
-        None => {
-            value.as_bool().map_or(value.to_string(), |on| if on { "on" } else { "off" }.into())
-        }
+        None => match value.as_bool() {
+            Some(true) => "on".to_owned(),
+            Some(false) => "off".to_owned(),
+            None => value.to_string(),
+        },
     }
 }
 
