@@ -10,7 +10,7 @@ use sojourn_scenario::{
     Change, Edit, Measure, Parsed, Role, Topology, expand, load, schema, to_toml,
 };
 
-use sojourn_transport::tcp::{Config, Era, Overlay, PARAMETERS, Parameter, SceFeedback};
+use sojourn_transport::tcp::{Config, Era, Overlay, Owner, PARAMETERS, Parameter, SceFeedback};
 
 fn spec(text: &str) -> Spec {
     text.parse().unwrap()
@@ -111,10 +111,10 @@ fn tables_of_the_documents_are_the_declarations() {
             .collect()
     };
     let eras = Era::ALL.map(|era| serde_json::to_value(Overlay::from(&Config::of(era))).unwrap());
-    for Parameter { key, of_kernel, bounds, sysctl } in PARAMETERS {
+    for Parameter { key, owner, bounds, sysctl } in PARAMETERS {
         let cells = row(&guide, key);
         let defaults = eras.each_ref().map(|values| &values[key]);
-        if *of_kernel {
+        if *owner == Owner::Kernel {
             assert_eq!(row(&algorithm, key)[2..7], defaults.map(shown), "{key}");
         } else if *key != "ecn" {
             assert_eq!(cells[3], format!("`{}`", defaults[0]), "{key}");

@@ -12,13 +12,22 @@ use super::era::{AceReading, CwndLimited, Era, PrrRule};
 use super::reassembly::REMEMBERED;
 use super::sysctl::Form;
 
+/// Who chooses the value of a parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// Whoever sets up the host.
+    Host,
+    /// The code of the kernel: an era is a row of these.
+    Kernel,
+}
+
 /// What is known of a parameter besides its value.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
     /// Name in `[tcp]`.
     pub key: &'static str,
-    /// Whether it is a behaviour of the kernel's code, which an era chooses.
-    pub of_kernel: bool,
+    /// Who chooses its value.
+    pub owner: Owner,
     /// Least and greatest value, if it has bounds.
     pub bounds: Option<(u64, u64)>,
     /// The setting of a kernel that means it, and how, if there is one.
@@ -26,7 +35,7 @@ pub struct Parameter {
 }
 
 macro_rules! parameters {
-    ($($of_kernel:literal {$(
+    ($($owner:ident {$(
         $(#[doc = $doc:literal])+
         $key:ident: $type:ty = $default:expr $(, $since:ident => $later:expr)*;
         $(in $low:literal..=$high:literal;)?
@@ -51,7 +60,7 @@ macro_rules! parameters {
         #[serde(deny_unknown_fields)]
         #[schemars(rename = "Tcp")]
         pub struct Overlay {
-            /// Kernel era of the endpoint.
+            /// Kernel era of the endpoint; default "2020".
             #[serde(skip_serializing_if = "Option::is_none")]
             pub era: Option<Era>,
             /// Settings under the kernel's names, such as `{ tcp_ecn = 3 }`, which mean keys of this table.
@@ -68,7 +77,7 @@ macro_rules! parameters {
         /// All parameters but the era.
         pub const PARAMETERS: &[Parameter] = &[$($(Parameter {
             key: stringify!($key),
-            of_kernel: $of_kernel,
+            owner: Owner::$owner,
             bounds: [$(($low, $high))?].first().copied(),
             sysctl: [$((stringify!($name), $form))?].first().copied(),
         },)*)*];
@@ -89,7 +98,7 @@ macro_rules! parameters {
                 }
             }
 
-            /// The first key whose value is out of its bounds, and what was expected of it.
+            /// Refuses the first key whose value is out of its bounds, with what was expected of it.
             pub fn check(&self) -> Result<(), (&'static str, String)> {
                 $($($(between(stringify!($key), self.$key.into(), $low, $high)?;)?)*)*
                 self.check_others()
@@ -134,7 +143,7 @@ macro_rules! parameters {
 }
 
 parameters! {
-    false {
+    Host {
         /// ECN negotiation and feedback; without it what the controller needs, or else "accecn".
         ecn: Feedback = Feedback::AccEcn; sysctl tcp_ecn = Form::Ecn;
         /// Send the AccECN option.
@@ -180,7 +189,7 @@ parameters! {
         /// Kernel tick rate (100, 250, 300 or 1000).
         hz: u32 = 1000;
     }
-    true {
+    Kernel {
         /// Clock, thresholds and rounds of CUBIC's HyStart.
         hystart: HystartEra = HystartEra::Until2020,
             E5_15 => HystartEra::Until5_15, E6 => HystartEra::Newer;
@@ -314,7 +323,8 @@ mod tests {
         ];
         assert_eq!(changed(Era::E6, Era::E7), v7);
         assert_eq!(Era::ALL.map(|era| Config::of(era).certain_sacks()), [4, 4, 2, 2, 2]);
-        let of_kernel = |key: &str| PARAMETERS.iter().any(|p| p.key == key && p.of_kernel);
+        let of_kernel =
+            |key: &str| PARAMETERS.iter().any(|p| p.key == key && p.owner == Owner::Kernel);
         assert!(v6.into_iter().chain(v7).chain(["push_bursts", "paws"]).all(of_kernel));
     }
 
