@@ -160,7 +160,7 @@ fn overrides_are_read_as_the_type_of_their_key() {
     assert_eq!((s.seed, s.name.as_str(), s.measure.from), (u64::MAX, "7", Time(2_000_000_000)));
     let flow = &s.flows[0];
     assert_eq!(
-        (flow.cc.as_deref().expect("TCP has one"), &flow.path[..], flow.tcp.ecn),
+        (flow.cc.as_ref().expect("TCP has one").name(), &flow.path[..], flow.tcp.ecn),
         ("prague", &[1][..], Feedback::None)
     );
     assert!(!flow.tcp.timestamps);
