@@ -104,7 +104,7 @@ fn flow(
     let mut feedback = None;
     match &cc {
         Some(cc) => {
-            let controller = doc.grammar(&key.field("cc"), cc::build(cc))?;
+            let controller = doc.grammar(&key.field("cc"), cc::read(cc))?;
             let of_tcp = |feedback: &_| matches!(feedback, Feedback::Dctcp | Feedback::Sce);
             feedback = controller.needs().feedback.filter(of_tcp);
             let message = match split_name(&text).0 {
@@ -112,7 +112,7 @@ fn flow(
                 name => format!("`{name}` sends UDP, which has no controller"),
             };
             doc.check(app.has_controller(), &key.field("cc"), &message)?;
-            media(doc, &key.field("cc"), &app, cc, controller.as_ref())?;
+            media(doc, &key.field("cc"), &app, &controller)?;
         }
         None if matches!(app, App::Media(_)) => {
             let name = split_name(&text).0;
@@ -170,15 +170,8 @@ fn application(text: &str, has_controller: bool) -> String {
 }
 
 /// Media and the controllers that read reports of each packet belong together.
-fn media(
-    doc: &Doc,
-    key: &Key,
-    app: &App,
-    cc: &str,
-    controller: &dyn cc::Controller,
-) -> Result<(), ScenarioError> {
-    let name = split_name(cc).0;
-    let reads_reports = controller.needs().feedback == Some(Feedback::Ccfb);
+fn media(doc: &Doc, key: &Key, app: &App, controller: &cc::Spec) -> Result<(), ScenarioError> {
+    let (name, reads_reports) = (controller.name(), controller.controls_media());
     let is_media = matches!(app, App::Media(_));
     let message = format!(
         "`{name}` controls media: expected `app = \"video\"` without `rate`, \"voip\" or \"game\"{}",

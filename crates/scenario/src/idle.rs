@@ -142,7 +142,7 @@ fn connection(flow: &Flow) -> Option<Connection<'_>> {
     if matches!(app::build(&flow.app), Ok(App::Media(_) | App::Udp(_)) | Err(_)) {
         return None;
     }
-    let needs = cc::build(text).ok()?.needs();
+    let needs = cc::read(text).ok()?.needs();
     let over_udp = matches!(needs.feedback, Some(Feedback::Ccfb | Feedback::Counters));
     (!over_udp).then(|| Connection { tcp: &flow.tcp, cc: split_name(text).0, needs })
 }
