@@ -169,6 +169,7 @@ fn media_ends(flow: &Flow, media: &MediaFlow, seed: u64, dice: Rng) -> [Box<dyn 
     let Encoder::Video(params) = media.encoder else {
         unreachable!("the scenario has checked that SCReAM controls its tool's encoder")
     };
+    let controller = controllers(flow, seed)();
     let receiver = media::Receiver::new(flow.tos, controller.report_interval());
     let sender = media::Sender::new(params, flow.tos, flow.tcp.mtu, controller, dice);
     [Box::new(sender), Box::new(receiver)]
@@ -197,7 +198,7 @@ fn controllers(flow: &Flow, seed: u64) -> impl Fn() -> Box<dyn Controller> + Sen
 
 fn tcp(flow: &Flow, seed: u64) -> Tcp {
     let controller = controllers(flow, seed);
-    let needs = cc::build(flow.cc.as_deref().expect(READ)).expect(READ).needs();
+    let needs = spec(flow).build().needs();
     let Flow { tos, control_rtts, bytes, .. } = *flow;
     let config = Config { tos, control_rtts, bytes, ..flow.tcp.clone() };
     Tcp { config, controller: Box::new(controller), needs }

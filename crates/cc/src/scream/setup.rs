@@ -95,7 +95,7 @@ impl Setup {
         }
         let most = Rate(if version <= Version::V2024b { 200_000_000 } else { 500_000_000 });
         let max = *self.max_rate.get_or_insert(most);
-        let min = *self.min_rate.get_or_insert(max.min(Rate(1_000_000)));
+        let min = *self.min_rate.get_or_insert_with(|| max.min(Rate(1_000_000)));
         // The tool raises a first rate below the least one.
         let init = self.init_rate.unwrap_or(min).min(max).max(min);
         self.init_rate = Some(init);
