@@ -161,7 +161,7 @@ fn flow_ends(flow: &Flow, index: usize, seed: u64) -> [End; 2] {
 
 /// The two ends of a media flow: SCReAM's own, or those of the controllers that read reports.
 fn media_ends(flow: &Flow, media: &MediaFlow, seed: u64, dice: Rng) -> [Box<dyn Endpoint>; 2] {
-    if let Some(setup) = spec(flow).scream() {
+    if let Some(setup) = algorithm(flow).scream() {
         let sender = media::ScreamSender::new(setup, media, flow.tos, dice);
         let receiver = media::ScreamReceiver::new(setup, media.priorities.len(), flow.tos);
         return [Box::new(sender), Box::new(receiver)];
@@ -175,21 +175,19 @@ fn media_ends(flow: &Flow, media: &MediaFlow, seed: u64, dice: Rng) -> [Box<dyn 
     [Box::new(sender), Box::new(receiver)]
 }
 
-/// The controller that a flow has.
-fn spec(flow: &Flow) -> cc::Spec {
-    let text = flow.cc.as_deref().expect("an application over TCP has a controller");
-    text.parse().expect(READ)
+fn algorithm(flow: &Flow) -> &cc::Spec {
+    flow.cc.as_ref().expect("an application over TCP has a controller")
 }
 
 /// Makes the controllers of a flow's connections, each with a random stream of its own.
 fn controllers(flow: &Flow, seed: u64) -> impl Fn() -> Box<dyn Controller> + Send + 'static {
-    let spec = spec(flow);
+    let cc = algorithm(flow).clone();
     let (flow, made) = (format!("flow.{}", flow.name), Cell::new(0));
     let stream = format!("{flow}.cc");
     move || {
         let number = made.replace(made.get() + 1);
         let name = if number == 0 { stream.clone() } else { format!("{stream}.{number}") };
-        let mut controller = spec.build();
+        let mut controller = cc.build();
         controller.named(&flow);
         controller.seed(Rng::named(seed, &name));
         controller
@@ -198,7 +196,7 @@ fn controllers(flow: &Flow, seed: u64) -> impl Fn() -> Box<dyn Controller> + Sen
 
 fn tcp(flow: &Flow, seed: u64) -> Tcp {
     let controller = controllers(flow, seed);
-    let needs = spec(flow).build().needs();
+    let needs = algorithm(flow).needs();
     let Flow { tos, control_rtts, bytes, .. } = *flow;
     let config = Config { tos, control_rtts, bytes, ..flow.tcp.clone() };
     Tcp { config, controller: Box::new(controller), needs }
