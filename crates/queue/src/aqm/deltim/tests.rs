@@ -9,7 +9,8 @@ const MS: u64 = 1_000_000;
 const BURST: Dur = Dur::from_millis(5);
 
 fn make(words: &str) -> Deltim {
-    Deltim::parse(&mut Args::new(ENTRY.name, ENTRY.params, words)).unwrap()
+    let spec: Spec = format!("deltim {words}").parse().unwrap();
+    Deltim::new(*spec.params().unwrap())
 }
 
 fn packet(id: u32, ecn: Ecn) -> Packet {
@@ -165,6 +166,6 @@ fn words_round_trip_and_errors_name_what_is_allowed() {
         build(&format!("deltim {words}"), env).err().unwrap().0
     };
     assert!(error("version 3").contains("one of 1, 2"), "{}", error("version 3"));
-    assert!(error("burst 0ms").contains("a time above 0"), "{}", error("burst 0ms"));
+    assert!(error("burst 0ms").contains("a time of at least"), "{}", error("burst 0ms"));
     assert!(error("tau 0").contains("from 1 to 65535"), "{}", error("tau 0"));
 }
