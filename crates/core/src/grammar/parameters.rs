@@ -130,7 +130,8 @@ pub fn written<P: Parameters>(params: &P) -> Vec<Written> {
 /// keyword if it differs from the field, `default` with a text for the table where the default
 /// depends on something else, `tc false` for what tc does not have, in this order.
 ///
-/// After the fields: `groups { law: Law = Law::default(); }` embeds other sets; `also { /// Doc.
+/// After the fields: `groups { law: Law = Law::default(); }` embeds other sets; `transient { sum: i32 = 0; }`
+/// adds fields that are no parameters and have this value before each text; `also { /// Doc.
 /// "unlimited" => |params, key, args| ...; }` declares keywords that set other fields; `begin name;`
 /// names a method for [`Parameters::begin`], `derive name;` one that computes values from others after a
 /// text was read, and `settle name;` one that refuses combinations, which is called last.
@@ -146,6 +147,7 @@ macro_rules! parameters {
             )*
         }
         $(groups { $($(#[doc = $gdoc:expr])* $gvis:vis $group:ident : $gtype:ty = $gdefault:expr;)* })?
+        $(transient { $($(#[doc = $tdoc:expr])* $transient:ident : $ttype:ty = $tdefault:expr;)* })?
         $(also { $($(#[doc = $adoc:expr])+ $akey:literal $($avalue:literal)? $(, tc $a_is_tc:literal)? => $act:expr;)* })?
         $(begin $begin:ident;)?
         $(derive $derived:ident;)?
@@ -156,15 +158,21 @@ macro_rules! parameters {
         $vis struct $name {
             $($(#[doc = $doc])+ $fvis $field: $type,)*
             $($($(#[doc = $gdoc])* $gvis $group: $gtype,)*)?
+            $($($(#[doc = $tdoc])* $transient: $ttype,)*)?
         }
 
         impl Default for $name {
             fn default() -> Self {
-                Self { $($field: $default,)* $($($group: $gdefault,)*)? }
+                Self {
+                    $($field: $default,)*
+                    $($($group: $gdefault,)*)?
+                    $($($transient: $tdefault,)*)?
+                }
             }
         }
 
         impl $crate::grammar::Parameters for $name {
+            #[allow(unused_variables, reason = "an algorithm may have no parameters")]
             fn table(&self, lines: &mut Vec<$crate::grammar::Parameter>) {
                 $({
                     use $crate::grammar::forms::Form as _;
@@ -191,6 +199,7 @@ macro_rules! parameters {
                 $($($crate::grammar::Parameters::table(&self.$group, lines);)*)?
             }
 
+            #[allow(unused_variables, reason = "an algorithm may have no parameters")]
             fn take(
                 &mut self,
                 key: &str,
@@ -220,7 +229,7 @@ macro_rules! parameters {
                 Ok(false)
             }
 
-            #[allow(unused_variables, reason = "a set may have groups only")]
+            #[allow(unused_variables, reason = "an algorithm may have no parameters")]
             fn write(&self, parts: &mut Vec<$crate::grammar::Written>) {
                 $({
                     use $crate::grammar::forms::Form as _;
@@ -236,6 +245,7 @@ macro_rules! parameters {
 
             fn begin(&mut self) {
                 $($($crate::grammar::Parameters::begin(&mut self.$group);)*)?
+                $($(self.$transient = $tdefault;)*)?
                 $(self.$begin();)?
             }
 

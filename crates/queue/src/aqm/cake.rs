@@ -21,7 +21,9 @@ use self::shaper::{Autorate, Shaper};
 use self::sizes::Sizes;
 use self::tins::Tin;
 use super::psched::truesize;
-use super::{Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec};
+use super::{
+    Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec,
+};
 use sojourn_core::grammar::Given;
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;

@@ -45,12 +45,7 @@ impl FlowStates {
 
     /// Relaxes the next flow if `is_idle` says so of its number.
     #[inline]
-    pub(super) fn relax_one(
-        &mut self,
-        law: &Law,
-        clock: u64,
-        is_idle: impl FnOnce(usize) -> bool,
-    ) {
+    pub(super) fn relax_one(&mut self, law: &Law, clock: u64, is_idle: impl FnOnce(usize) -> bool) {
         let flow = usize::from(self.turn);
         if is_idle(flow) {
             self.flows[flow].queue_empty(law, clock);

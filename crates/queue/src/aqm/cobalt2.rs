@@ -49,9 +49,7 @@ parameters! {
 
 /// Whole microseconds, as tc hands times to the kernel.
 fn whole_micros() -> impl Form<Dur> {
-    let read = |args: &mut Args<'_>| {
-        Ok(Dur::from_micros(args.time()?.as_micros()).max(Dur(1)))
-    };
+    let read = |args: &mut Args<'_>| Ok(Dur::from_micros(args.time()?.as_micros()).max(Dur(1)));
     custom("TIME", read, Dur::to_string)
 }
 

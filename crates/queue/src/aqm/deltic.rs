@@ -2,7 +2,9 @@
 //! its interim arithmetic of 2023 and 2024, and that of the later core, as `version`.
 
 use super::plain_queue::{Limit, PlainQueue};
-use super::{Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec};
+use super::{
+    Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec,
+};
 use sojourn_core::grammar::Given;
 use sojourn_core::packet::Packet;
 use sojourn_core::parameters;

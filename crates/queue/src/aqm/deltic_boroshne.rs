@@ -7,7 +7,9 @@ use super::deltic::law::{Law, Resonances, Trio};
 use super::deltic_polya::{Jitter, Marks};
 use super::plain_queue::Limit;
 use super::virtual_clock::{Shaping, VirtualClock};
-use super::{Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec};
+use super::{
+    Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec,
+};
 use sojourn_core::grammar::Given;
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
@@ -86,8 +88,8 @@ struct Queue {
 }
 
 /// The period of a resonance; without one there is no delay that is too long.
-const fn period(hertz: u32) -> u64 {
-    if hertz == 0 { u64::MAX / 8 } else { (1_000_000_000 << 16) / hertz as u64 }
+fn period(hertz: Option<u32>) -> u64 {
+    hertz.map_or(u64::MAX / 8, |hertz| (1_000_000_000 << 16) / u64::from(hertz))
 }
 
 /// Four queues, three controllers per flow.
@@ -209,7 +211,7 @@ impl Discipline for Params {
     }
 
     fn set_rate(&mut self, rate: Rate) -> Result<(), String> {
-        self.shaping.bandwidth = rate;
+        self.shaping.bandwidth = Some(rate);
         Ok(())
     }
 

@@ -3,7 +3,9 @@
 
 use super::deltic::law::{Law, Resonances, Trio, Verdict};
 use super::plain_queue::{Limit, PlainQueue};
-use super::{Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec};
+use super::{
+    Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec,
+};
 use sojourn_core::grammar::Given;
 use sojourn_core::packet::Packet;
 use sojourn_core::parameters;

@@ -4,11 +4,13 @@
 
 use std::collections::VecDeque;
 
-use super::plain_queue::PlainQueue;
-use super::tally::Tally;
-use super::{Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec};
+use super::plain_queue::{PlainQueue, Room};
+use super::tally::{Tally, TallyParams};
+use super::{
+    Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec,
+};
 use sojourn_core::grammar::Given;
-use sojourn_core::grammar::forms::{maybe, number, packets, time_from};
+use sojourn_core::grammar::forms::time_from;
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Time};
@@ -25,14 +27,14 @@ parameters! {
     /// Parameters of `deltim`.
     #[derive(Copy, PartialEq)]
     pub(super) struct Params {
-        /// Packets that may wait.
-        limit: Option<u32> = None => maybe(packets(1..=u32::MAX.into()));
         /// What is integrated: the delay of the next packet, or its least of a burst.
         version: Version = Version::Next;
         /// Period of the resonance, idle time that forgets all, and window of version 2.
         burst: Dur = Dur::from_millis(5) => time_from(Dur(1));
-        /// Of so many marks one is CE, or the drop of a packet that is not capable; the others are SCE.
-        tau: u32 = 64 => number(1..=65_535);
+    }
+    groups {
+        room: Room = Room::default();
+        tally: TallyParams = TallyParams::default();
     }
 }
 
@@ -123,10 +125,10 @@ impl Deltim {
     fn new(params: Params) -> Self {
         Self {
             params,
-            queue: PlainQueue::new(params.limit),
+            queue: PlainQueue::new(params.room.limit),
             control: Control::NEW,
             window: Window::default(),
-            tally: Tally::new(params.tau),
+            tally: Tally::new(params.tally.tau),
             delay: Dur::ZERO,
         }
     }
@@ -167,7 +169,7 @@ impl Qdisc for Deltim {
             let error = self.error(now);
             self.control.step(now, error, self.params.burst);
             let is_last = self.queue.packets.is_empty();
-            if !is_last && self.control.take(f64::from(self.params.tau)) {
+            if !is_last && self.control.take(f64::from(self.params.tally.tau)) {
                 log.drop(&pkt, Reason::Overload);
                 continue;
             }
@@ -186,7 +188,7 @@ impl Qdisc for Deltim {
     fn change(&mut self, _now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
         if let Some(params) = to.params::<Params>() {
             self.params = *params;
-            (self.queue.limit, self.tally.tau) = (params.limit, params.tau);
+            (self.queue.limit, self.tally.tau) = (params.room.limit, params.tally.tau);
         }
     }
 

@@ -2,7 +2,7 @@
 //! cells. tc-cake(8); Linux 6.12 `sch_cake`, `cake_calc_overhead`.
 
 use sojourn_core::choices;
-use sojourn_core::grammar::forms::{keywords, number, spelled};
+use sojourn_core::grammar::forms::{custom, keywords, or_off, whole};
 use sojourn_core::grammar::{Args, Given, GrammarError};
 use sojourn_core::parameters;
 
@@ -16,9 +16,9 @@ parameters! {
     #[derive(Copy, PartialEq, Eq)]
     pub(super) struct Framing {
         /// Charge the network-layer packet and this, -64 to 256.
-        overhead: Option<Overhead> = None => spelled("BYTES", read_overhead, write_overhead);
+        overhead: Option<Overhead> = None => or_off(custom("BYTES", read_overhead, write_overhead), "raw");
         /// Charge at least this, 0 to 256.
-        mpu: u32 = 0 => number(0..=256);
+        mpu: u32 = 0 => whole("BYTES", 0..=256, "");
         /// Charge whole cells of 53 bytes for 48, or one byte in 65 for the code words of PTM.
         cells: Cells = Cells::None => keywords();
     }
@@ -56,15 +56,15 @@ struct Overhead {
     is_open: bool,
 }
 
-fn read_overhead(args: &mut Args<'_>) -> Result<Option<Overhead>, GrammarError> {
+fn read_overhead(args: &mut Args<'_>) -> Result<Overhead, GrammarError> {
     let in_range = |n: &i32| (-64..=MOST).contains(n);
     let bytes =
         args.value("a whole number from -64 to 256", |w| w.parse().ok().filter(in_range))?;
-    Ok(Some(Overhead { bytes, is_open: true }))
+    Ok(Overhead { bytes, is_open: true })
 }
 
-fn write_overhead(name: &'static str, overhead: &Option<Overhead>) -> String {
-    overhead.map_or_else(|| "raw".to_owned(), |overhead| format!("{name} {}", overhead.bytes))
+fn write_overhead(overhead: &Overhead) -> String {
+    overhead.bytes.to_string()
 }
 
 /// Names, their overhead, least size if they set one, and cells if they set them.

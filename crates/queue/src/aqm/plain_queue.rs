@@ -9,11 +9,21 @@ use sojourn_core::parameters;
 use sojourn_core::units::Time;
 
 parameters! {
-    /// The limit of queues whose sources state one that they do not enforce.
+    /// Room in the queue.
+    #[derive(Copy, PartialEq)]
+    pub(super) struct Room {
+        /// Packets that may wait.
+        pub(super) limit: Option<u32> = None => maybe(packets(1..=u32::MAX.into())), default "none";
+    }
+}
+
+parameters! {
+    /// Room in a queue whose kernel module states a limit.
     #[derive(Copy, PartialEq)]
     pub(super) struct Limit {
         /// Packets that may wait; the kernel's 10240 is never enforced.
-        pub(super) limit: Option<u32> = None => maybe(packets(1..=u32::MAX.into())), tc false;
+        pub(super) limit: Option<u32> = None => maybe(packets(1..=u32::MAX.into())), default "none",
+            tc false;
     }
 }
 
@@ -53,9 +63,5 @@ impl PlainQueue {
             log.drop(&pkt, Reason::Purge);
         }
         self.backlog = Backlog::default();
-    }
-
-    pub(super) fn describe(&self) -> String {
-        self.limit.map_or_else(String::new, |limit| format!("limit {limit}p "))
     }
 }

@@ -151,7 +151,7 @@ impl<P: Shelled> Discipline for P {
     }
 
     fn set_rate(&mut self, rate: Rate) -> Result<(), String> {
-        self.common_mut().shaping.bandwidth = rate;
+        self.common_mut().shaping.bandwidth = Some(rate);
         Ok(())
     }
 

@@ -2,8 +2,7 @@
 //! and the framing by which that time is reckoned. chromi/sce, trees of 2019 to 2024.
 
 use super::framing::Framing;
-use sojourn_core::grammar::Args;
-use sojourn_core::grammar::forms::{Form, spelled};
+use sojourn_core::grammar::forms::{Value as _, or_off};
 use sojourn_core::parameters;
 use sojourn_core::units::{Rate, Time};
 
@@ -12,13 +11,13 @@ parameters! {
     #[derive(Copy, PartialEq, Eq)]
     pub(super) struct Shaping {
         /// Rate of the built-in shaper.
-        pub(super) bandwidth: Rate = Rate(0) => rate_or_unlimited();
+        pub(super) bandwidth: Option<Rate> = None => or_off(Rate::FORM, "unlimited");
     }
     groups { pub(super) framing: Framing = Framing::default(); }
     also {
         /// No shaper.
         "unlimited" => |shaping, _, _| {
-            shaping.bandwidth = Rate(0);
+            shaping.bandwidth = None;
             Ok(())
         };
     }
@@ -26,15 +25,8 @@ parameters! {
 
 impl Shaping {
     pub(super) fn capacity(&self) -> Option<Rate> {
-        (self.bandwidth > Rate(0)).then_some(self.bandwidth)
+        self.bandwidth.filter(|rate| rate.0 > 0)
     }
-}
-
-fn rate_or_unlimited() -> impl Form<Rate> {
-    spelled("RATE", |args: &mut Args<'_>| args.rate(), |name, rate| match rate {
-        Rate(0) => "unlimited".to_owned(),
-        rate => format!("{name} {rate}"),
-    })
 }
 
 /// Nanoseconds per byte as a fraction of a power of two; zero is no rate at all.
@@ -137,11 +129,10 @@ impl VirtualClock {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sojourn_core::grammar::{read, table};
+    use sojourn_core::grammar::{Args, read, table};
 
     fn clock(rate: &str, words: &str) -> VirtualClock {
-        let mut shaping =
-            Shaping { bandwidth: Rate::parse_tc(rate).unwrap(), ..Shaping::default() };
+        let mut shaping = Shaping { bandwidth: Rate::parse_tc(rate), ..Shaping::default() };
         read(&mut shaping, &mut Args::of("t", &table::<Shaping>, words)).unwrap();
         VirtualClock::new(&shaping)
     }

@@ -1,22 +1,25 @@
 //! The delta-sigma controller of "Delay Time Control", for every discipline that uses it.
 //! chromi/sce sch_deltic, 2022 to 2024, and net/deltic.h, 2024.
 
-use sojourn_core::grammar::forms::{Form, OneOf, spelled};
+use sojourn_core::grammar::forms::{Form, OneOf, custom, or_off};
 use sojourn_core::grammar::{Args, GrammarError};
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Time};
 use sojourn_core::{choices, parameters};
 
 parameters! {
-    /// Frequencies of the three controllers in units of 2^-16 Hz; zero is off.
+    /// Frequencies of the three controllers in units of 2^-16 Hz.
     #[derive(Copy, PartialEq, Eq)]
     pub(in super::super) struct Resonances {
         /// Frequency of the SCE controller; its target is the period.
-        pub(in super::super) sce: u32 = 200 << 16 => hertz("no-sce"), name "sce-resonance";
+        pub(in super::super) sce: Option<u32> = Some(200 << 16) => or_off(hertz(), "no-sce"),
+            name "sce-resonance";
         /// Frequency of the CE controller; its target is the period.
-        pub(in super::super) ecn: u32 = 40 << 16 => hertz("no-ecn"), name "ecn-resonance";
+        pub(in super::super) ecn: Option<u32> = Some(40 << 16) => or_off(hertz(), "no-ecn"),
+            name "ecn-resonance";
         /// Frequency of the dropping controller; its target is the period.
-        pub(in super::super) drop: u32 = 8 << 16 => hertz("no-drop"), name "drop-resonance";
+        pub(in super::super) drop: Option<u32> = Some(8 << 16) => or_off(hertz(), "no-drop"),
+            name "drop-resonance";
     }
     also {
         /// Controllers that do not act.
@@ -24,13 +27,9 @@ parameters! {
     }
 }
 
-fn hertz(off: &'static str) -> impl Form<u32> {
-    let read =
-        |args: &mut Args<'_>| Ok((args.decimal(0.01..=10_000.0)? * 65_536.0).round() as u32);
-    spelled("HERTZ", read, move |name, hertz| match *hertz {
-        0 => off.to_owned(),
-        hertz => format!("{name} {}", f64::from(hertz) / 65_536.0),
-    })
+fn hertz() -> impl Form<u32> {
+    let read = |args: &mut Args<'_>| Ok((args.decimal(0.01..=10_000.0)? * 65_536.0).round() as u32);
+    custom("HERTZ", read, |hertz| (f64::from(*hertz) / 65_536.0).to_string())
 }
 
 const SECOND: i64 = 1_000_000_000;
@@ -141,13 +140,13 @@ impl Resonances {
             "no-ecn" => &mut self.ecn,
             _ => &mut self.drop,
         };
-        *controller = 0;
+        *controller = None;
         Ok(())
     }
 
     /// Refuses frequencies with which the arithmetic of `law` cannot count.
     pub(in super::super) fn check(&self, law: Law) -> Result<(), String> {
-        let fractional = [self.sce, self.ecn, self.drop].iter().any(|f| f & 0xFFFF != 0);
+        let fractional = [self.sce, self.ecn, self.drop].iter().flatten().any(|f| f & 0xFFFF != 0);
         if fractional && law < Law::V2024 {
             return Err(format!("`version {}` takes whole hertz only", law.text()));
         }
@@ -184,8 +183,8 @@ impl Trio {
         sojourn: Dur,
     ) -> Verdict {
         let clock = now.0.wrapping_add(BOOT_NS);
-        let step = |controller: &mut Controller, hertz| {
-            hertz != 0 && controller.step(law, hertz, clock, sojourn.0 as i64)
+        let step = |controller: &mut Controller, hertz: Option<u32>| {
+            hertz.is_some_and(|hertz| controller.step(law, hertz, clock, sojourn.0 as i64))
         };
         Verdict {
             sce: step(&mut self.sce, f.sce),
@@ -196,8 +195,9 @@ impl Trio {
 
     /// The accumulators, for the trace: fractions of the resonance at which each marks.
     pub(in super::super) fn probe(&self, law: Law, f: &Resonances, out: &mut Probe<'_>) {
-        let level = |acc: i64, hertz: u32| {
-            let scale = if law < Law::V2024a { f64::from(hertz) / 65_536.0 } else { 1.0 };
+        let level = |acc: i64, hertz: Option<u32>| {
+            let hertz = f64::from(hertz.unwrap_or(0)) / 65_536.0;
+            let scale = if law < Law::V2024a { hertz } else { 1.0 };
             acc as f64 * scale / SECOND as f64
         };
         out.put("sce_level", "1", level(self.sce.acc, f.sce));

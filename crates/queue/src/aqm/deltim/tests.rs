@@ -158,9 +158,9 @@ fn oscillator_that_owes_a_ce_mark_drops_but_not_the_last_packet() {
 #[test]
 fn words_round_trip_and_errors_name_what_is_allowed() {
     let mut q = make("limit 50");
-    assert_eq!(q.describe(), "deltim limit 50p version 1 burst 5ms tau 64");
+    assert_eq!(q.describe(), "deltim version 1 burst 5ms limit 50p tau 64");
     change(&mut q, Time::ZERO, "deltim version 2 burst 10ms tau 7", &mut Log::default()).unwrap();
-    assert_eq!(q.describe(), "deltim limit 50p version 2 burst 10ms tau 7");
+    assert_eq!(q.describe(), "deltim version 2 burst 10ms limit 50p tau 7");
     let error = |words: &str| {
         let env = Env::ethernet(Rng::named(1, "t"));
         build(&format!("deltim {words}"), env).err().unwrap().0
