@@ -2,8 +2,8 @@
 //! cells. tc-cake(8); Linux 6.12 `sch_cake`, `cake_calc_overhead`.
 
 use sojourn_core::choices;
-use sojourn_core::grammar::forms::{custom, keywords, or_off, whole};
-use sojourn_core::grammar::{Args, Given, GrammarError};
+use sojourn_core::grammar::forms::{Form, custom, keywords, or_off, whole};
+use sojourn_core::grammar::{Args, Given};
 use sojourn_core::parameters;
 
 /// Bytes in front of the network header, an Ethernet header, which an overhead replaces.
@@ -16,7 +16,7 @@ parameters! {
     #[derive(Copy, PartialEq, Eq)]
     pub(super) struct Framing {
         /// Charge the network-layer packet and this, -64 to 256.
-        overhead: Option<Overhead> = None => or_off(custom("BYTES", read_overhead, write_overhead), "raw");
+        overhead: Option<Overhead> = None => or_off(overhead(), "raw");
         /// Charge at least this, 0 to 256.
         mpu: u32 = 0 => whole("BYTES", 0..=256, "");
         /// Charge whole cells of 53 bytes for 48, or one byte in 65 for the code words of PTM.
@@ -29,11 +29,16 @@ parameters! {
             Ok(())
         };
         /// `overhead` 48 atm, 38 mpu 84, 4 more, 18 mpu 64 noatm, 30 ptm, 22 ptm.
-        "conservative|ethernet|ether-vlan|docsis|pppoe-ptm|bridged-ptm" =>
-            |framing, name, _| framing.apply(name);
+        "conservative|ethernet|ether-vlan|docsis|pppoe-ptm|bridged-ptm" => |framing, name, _| {
+            framing.apply(name);
+            Ok(())
+        };
         /// `atm` and `overhead` 8, 16, 24, 32, 10, 14, 32, 40.
-        "ipoa-vcmux|ipoa-llcsnap|bridged-vcmux|bridged-llcsnap|pppoa-vcmux|pppoa-llc|pppoe-vcmux|pppoe-llcsnap" =>
-            |framing, name, _| framing.apply(name);
+        "ipoa-vcmux|ipoa-llcsnap|bridged-vcmux|bridged-llcsnap|pppoa-vcmux|pppoa-llc|pppoe-vcmux\
+         |pppoe-llcsnap" => |framing, name, _| {
+            framing.apply(name);
+            Ok(())
+        };
     }
     derive end;
     settle check;
@@ -56,15 +61,15 @@ struct Overhead {
     is_open: bool,
 }
 
-fn read_overhead(args: &mut Args<'_>) -> Result<Overhead, GrammarError> {
+fn overhead() -> impl Form<Overhead> {
     let in_range = |n: &i32| (-64..=MOST).contains(n);
-    let bytes =
-        args.value("a whole number from -64 to 256", |w| w.parse().ok().filter(in_range))?;
-    Ok(Overhead { bytes, is_open: true })
-}
-
-fn write_overhead(overhead: &Overhead) -> String {
-    overhead.bytes.to_string()
+    let read = move |args: &mut Args<'_>| {
+        args.value("a whole number from -64 to 256", |word| {
+            let bytes = word.parse().ok().filter(in_range)?;
+            Some(Overhead { bytes, is_open: true })
+        })
+    };
+    custom("BYTES", read, |overhead: &Overhead| overhead.bytes.to_string())
 }
 
 /// Names, their overhead, least size if they set one, and cells if they set them.
@@ -86,7 +91,7 @@ const NAMES: [(&str, i32, Option<u32>, Option<Cells>); 14] = [
 ];
 
 impl Framing {
-    fn apply(&mut self, name: &str) -> Result<(), GrammarError> {
+    fn apply(&mut self, name: &str) {
         if let Some((_, bytes, mpu, cells)) = NAMES.iter().find(|line| line.0 == name) {
             let before = self.overhead.filter(|o| o.is_open && name != "conservative");
             let bytes = before.map_or(0, |overhead| overhead.bytes) + bytes;
@@ -94,7 +99,6 @@ impl Framing {
             self.mpu = mpu.unwrap_or(self.mpu);
             self.cells = cells.unwrap_or(self.cells);
         }
-        Ok(())
     }
 
     fn end(&mut self, _given: &Given) {

@@ -38,7 +38,8 @@ parameters! {
         /// Whether dropped packets are charged too.
         pub(super) ingress: bool = false, name "ingress|egress";
         /// SCE marking with the reciprocal of this, 1 to 1024, as probability at the target.
-        pub(super) sce: u16 = 0 => spelled("NUMBER", read_divisor, write_sce), name "sce-thresh";
+        pub(super) sce: u16 = 0 => spelled("NUMBER", read_divisor, |name, sce| write_sce(name, *sce)),
+            name "sce-thresh";
         /// Linux 6.12, or the SCE tree of 2019: Newton's square roots, lower effort in the best effort
         /// tin, ESCE known to the ACK filter.
         pub(super) version: Version = Version::Mainline, tc false;
@@ -170,8 +171,8 @@ fn read_divisor(args: &mut Args<'_>) -> Result<u16, GrammarError> {
     Ok(args.number(1..=1024)? as u16)
 }
 
-fn write_sce(name: &'static str, sce: &u16) -> String {
-    match *sce {
+fn write_sce(name: &'static str, sce: u16) -> String {
+    match sce {
         0 => "no-sce".to_owned(),
         1 => "sce".to_owned(),
         sce::SINGLE => "sce-single".to_owned(),

@@ -1,8 +1,8 @@
 //! The delta-sigma controller of "Delay Time Control", for every discipline that uses it.
 //! chromi/sce sch_deltic, 2022 to 2024, and net/deltic.h, 2024.
 
+use sojourn_core::grammar::Args;
 use sojourn_core::grammar::forms::{Form, OneOf, custom, or_off};
-use sojourn_core::grammar::{Args, GrammarError};
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Time};
 use sojourn_core::{choices, parameters};
@@ -23,7 +23,14 @@ parameters! {
     }
     also {
         /// Controllers that do not act.
-        "no-sce|no-ecn|no-drop" => Resonances::turn_off;
+        "no-sce|no-ecn|no-drop" => |resonances, key, _| {
+            match key {
+                "no-sce" => resonances.sce = None,
+                "no-ecn" => resonances.ecn = None,
+                _ => resonances.drop = None,
+            }
+            Ok(())
+        };
     }
 }
 
@@ -134,16 +141,6 @@ impl Controller {
 }
 
 impl Resonances {
-    fn turn_off(&mut self, key: &str, _: &mut Args<'_>) -> Result<(), GrammarError> {
-        let controller = match key {
-            "no-sce" => &mut self.sce,
-            "no-ecn" => &mut self.ecn,
-            _ => &mut self.drop,
-        };
-        *controller = None;
-        Ok(())
-    }
-
     /// Refuses frequencies with which the arithmetic of `law` cannot count.
     pub(in super::super) fn check(&self, law: Law) -> Result<(), String> {
         let fractional = [self.sce, self.ecn, self.drop].iter().flatten().any(|f| f & 0xFFFF != 0);
