@@ -97,12 +97,14 @@ pub fn build(text: &str, env: Env) -> Result<Box<dyn Qdisc>, GrammarError> {
 
 /// Reads the shaper that `text` describes (`htb rate 50Mbit`), as [`read`].
 pub fn read_shaper(text: &str, env: &Env) -> Result<Spec, GrammarError> {
-    let name = entry(split_name(text).0)?.name;
-    if !OLD_SHAPERS.contains(&name) {
-        let valid = OLD_SHAPERS.join(", ");
-        return Err(GrammarError(format!("`{name}` shapes nothing; valid shapers: {valid}")));
-    }
     let mut spec: Spec = text.parse()?;
+    if !spec.is_shaper() {
+        return Err(GrammarError(format!(
+            "`{}` shapes nothing; valid shapers: ackthin, grant, htb, mahimahi, netem, police, \
+             rate_trace, tbf, wifi",
+            spec.name()
+        )));
+    }
     if spec.held::<Legacy>().is_some() {
         old_shaped(text, Box::new(crate::aqm::Fifo::pfifo(1)), env)?;
         return Ok(spec);
