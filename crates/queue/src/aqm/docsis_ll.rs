@@ -204,7 +204,7 @@ impl DocsisLl {
             count: 0.0,
             spacing: Spacing::default(),
             rng: env.rng,
-            timer: UpdateTimer::new(env.now, params.interval),
+            timer: UpdateTimer::new(env.now + params.interval, params.interval),
             clock: env.now,
         };
         q.queue.reset_credit(&params.scheduler);

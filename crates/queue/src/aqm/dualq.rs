@@ -59,7 +59,7 @@ impl DualQ {
             last_delay: Dur::ZERO,
             counts: [0.0; 2],
             rng: env.rng,
-            timer: UpdateTimer::new(env.now, params.tupdate()),
+            timer: UpdateTimer::new(env.now + params.tupdate(), params.tupdate()),
             clock: env.now,
         })
     }
