@@ -92,12 +92,6 @@ impl Controller {
         rng.u32() <= self.prob
     }
 
-    /// The square as two draws, the second only after a hit.
-    #[inline]
-    fn roll_twice(&self, rng: &mut Rng) -> bool {
-        self.roll(rng) && self.roll(rng)
-    }
-
     /// The coupled signal. In overload, where the L4S probability would exceed 1, L4S packets are
     /// dropped as Classic ones are if `drops_l4s`.
     #[inline]
@@ -110,15 +104,17 @@ impl Controller {
     ) -> Verdict {
         let coupled = u64::from(self.prob) * u64::from(law.coupling_factor);
         let overload = coupled > u64::from(MAX_PROB);
-        match (is_l4s, overload) {
-            (true, true) if drops_l4s && self.roll_twice(rng) => Verdict::Drop(Reason::Overload),
-            (true, true) => Verdict::Mark(Reason::Overload),
-            (true, false) if rng.u32() <= coupled as u32 => Verdict::Mark(Reason::Coupled),
-            (false, _) if self.roll_twice(rng) => match overload {
-                true => Verdict::Drop(Reason::Overload),
-                false => Verdict::Mark(Reason::Pi),
-            },
-            _ => Verdict::Pass,
+        if is_l4s && !overload {
+            let hit = rng.u32() <= coupled as u32;
+            return if hit { Verdict::Mark(Reason::Coupled) } else { Verdict::Pass };
+        }
+        // The square as two draws, the second only after a hit.
+        let hit = (!is_l4s || drops_l4s) && self.roll(rng) && self.roll(rng);
+        match (hit, is_l4s) {
+            (true, _) if overload => Verdict::Drop(Reason::Overload),
+            (true, _) => Verdict::Mark(Reason::Pi),
+            (false, true) => Verdict::Mark(Reason::Overload),
+            (false, false) => Verdict::Pass,
         }
     }
 

@@ -44,7 +44,7 @@ parameters! {
     }
     groups { pub(super) law: Law = Law::default(); }
     derive follow;
-    settle check;
+    settle refuse;
 }
 
 const SPLIT: &str = "split_gso|no_split_gso";
@@ -123,8 +123,9 @@ impl Params {
         }
     }
 
-    fn check(&self, _given: &Given) -> Result<(), String> {
-        if self.version != Version::Mainline && (self.memlimit.is_some() || self.min_qlen_step > 0) {
+    fn refuse(&self, _given: &Given) -> Result<(), String> {
+        if self.version != Version::Mainline && (self.memlimit.is_some() || self.min_qlen_step > 0)
+        {
             return Err("`memlimit` and `min_qlen_step` need `version mainline`".to_owned());
         }
         Ok(())

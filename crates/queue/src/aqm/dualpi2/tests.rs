@@ -299,7 +299,10 @@ fn timer_that_sleeps_while_idle_gives_what_a_running_one_gives() {
                     let b = eager.dequeue(at, &mut log).map(|p| (p.stamp, p.tos));
                     assert_eq!(a, b, "burst {burst} step {step}");
                 }
-                assert_eq!(lazy.controller.prob, eager.controller.prob, "burst {burst} step {step}");
+                assert_eq!(
+                    lazy.controller.prob, eager.controller.prob,
+                    "burst {burst} step {step}"
+                );
                 now += 1_000_000;
             }
         }

@@ -30,7 +30,7 @@ parameters! {
         pub(super) version: Version = Version::Mainline, tc false;
     }
     derive choose_estimator;
-    settle check;
+    settle refuse;
 }
 
 choices! {
@@ -64,7 +64,7 @@ impl Law {
         }
     }
 
-    fn check(&self, _given: &Given) -> Result<(), String> {
+    fn refuse(&self, _given: &Given) -> Result<(), String> {
         if self.version == Version::Old && !self.estimates {
             return Err("version 5.4 has only `dq_rate_estimator`".to_owned());
         }
