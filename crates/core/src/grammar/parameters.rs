@@ -172,6 +172,7 @@ macro_rules! parameters {
         }
 
         impl $crate::grammar::Parameters for $name {
+            #[allow(unused_variables, reason = "an algorithm may have no parameters")]
             fn table(&self, lines: &mut Vec<$crate::grammar::Parameter>) {
                 $({
                     use $crate::grammar::forms::Form as _;
@@ -198,6 +199,7 @@ macro_rules! parameters {
                 $($($crate::grammar::Parameters::table(&self.$group, lines);)*)?
             }
 
+            #[allow(unused_variables, reason = "an algorithm may have no parameters")]
             fn take(
                 &mut self,
                 key: &str,
@@ -227,7 +229,7 @@ macro_rules! parameters {
                 Ok(false)
             }
 
-            #[allow(unused_variables, reason = "a set may have groups only")]
+            #[allow(unused_variables, reason = "an algorithm may have no parameters")]
             fn write(&self, parts: &mut Vec<$crate::grammar::Written>) {
                 $({
                     use $crate::grammar::forms::Form as _;
