@@ -226,7 +226,7 @@ def test_flows_of_every_kind_have_a_row_and_a_curve(tmp_path: Path) -> None:
     assert [s["label"] for s in plots["rate"]["series"]] == ["call goodput", "web goodput", "bulk"]
     assert [s["label"] for s in plots["rtt"]["series"]] == ["bulk", "call one-way", "ICMP"]
     assert [s["label"] for s in plots["completion"]["series"]] == ["web"]
-    text = report.write_comparison(comparison, tmp_path / "r.md", title="t", as_markdown=True).read_text()
+    text = report.write_comparison(comparison, tmp_path / "r.md", title="t").read_text()
     assert "|  | one-way delay p50 / p99, ms | 15.00 / 15.00 |" in text
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from sojourn import compare, metrics, path, results, suites
@@ -16,7 +17,6 @@ from sojourn.report import sections
 from sojourn.report.criteria import CRITERIA, Criterion
 from sojourn.report.evidence import Evidence, Facts, goodputs, named
 from sojourn.report.model import Cell, Column, Group, Page, Section, Table, number
-from sojourn.report.page import HTML, printed
 from sojourn.report.sections import relative
 from sojourn.text import harmless
 
@@ -28,12 +28,12 @@ class CardError(ValueError):
     """One line that says what was expected."""
 
 
-def write(results_: Path, controller: str, out: Path | None, errors: list[str]) -> Path:
-    """Writes the card of a controller from a results folder: HTML or JSON if `out` ends so, else Markdown.
+def of_controller(results_: Path, folder: Path, controller: str) -> Page:
+    """The card of a controller from a results folder, for a file in `folder`.
 
     A name without a version stands for the only version of it that the results have.
     """
-    target = out or Path("card.md")
+    errors: list[str] = []
     wanted = named({"cc": controller})
     lone = [metrics.Cached(run) for run in results.ResultSet.open(results_, errors)]
     every = sections.runs_of(compare.Comparison(lone=list(lone)))
@@ -47,8 +47,7 @@ def write(results_: Path, controller: str, out: Path | None, errors: list[str]) 
     concerned = [run for run in runs if wanted and run.facts.concerned]
     if not concerned:
         raise CardError(f"--card {controller}: expected a controller of these results: {', '.join(there) or 'none'}")
-    card = _card(wanted, concerned, harmless(results_.resolve().name), target.parent)
-    return printed(card, target, as_markdown=target.suffix not in (*HTML, ".json"))
+    return replace(_card(wanted, concerned, harmless(results_.resolve().name), folder), errors=errors)
 
 
 def _is_readable(run: Evidence, errors: list[str]) -> bool:
@@ -73,7 +72,7 @@ def _card(controller: str, runs: list[Evidence], name: str, folder: Path) -> Pag
         "sent again of the whole run."
     )
     sections = [_section(one, found, cases, folder) for one, found in zip(CRITERIA, answers, strict=True)]
-    return Page(f"Report card of {controller}", lead, sections)
+    return Page(f"Report card of {controller}", lead, compare.MEASURED, sections)
 
 
 def _section(criterion: Criterion, found: list[Evidence], cases: list[Facts], folder: Path) -> Section:

@@ -226,7 +226,7 @@ def _axis(
 
 def _rounded(edges: tuple[float, float]) -> tuple[float, float]:
     low, high = edges
-    return round(low, 3), round(max(high, low + 1e-3), 3)
+    return round(float(low), 3), round(float(max(high, low + 1e-3)), 3)
 
 
 def _with_shared_axes(beside: Sequence[Figure]) -> list[Figure]:

@@ -188,10 +188,10 @@ class Page:
 
     title: str
     lead: str
+    sides: tuple[str, str]
+    """What A and B are called."""
     sections: list[Section]
     intro: str = ""
-    sides: tuple[str, str] = ("ours", "measured")
-    """What A and B are called."""
     errors: list[str] = field(default_factory=list)
     """What was left out, a line each."""
     schema: Literal["sojourn/page/1"] = "sojourn/page/1"

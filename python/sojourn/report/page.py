@@ -12,38 +12,15 @@ from sojourn.report import across, answers, figures, flow_rows, html, markdown, 
 from sojourn.report.model import Figure, Page, Row, Section, to_json
 from sojourn.text import harmless
 
-HTML, MARKDOWN = (".html", ".htm"), (".md", ".markdown")
+MARKDOWN = (".md", ".markdown")
 CURVES = (
     "Thinned for this page; the minimum and maximum of every stretch of time are kept, so no peak is lost. Statistics "
     "are of the full series."
 )
 
 
-def write(
-    results: Path,
-    out: Path,
-    reference: Path | None,
-    *,
-    as_markdown: bool = False,
-    errors: list[str] | None = None,
-) -> Path:
-    """The report of a results folder, beside `reference` or the measured data; returns the file.
-
-    Runs that cannot be read are left out, and get a line in the report and in `errors`.
-    """
-    page = of_results(results, out.parent, reference)
-    if errors is not None:
-        errors += page.errors
-    return printed(page, out, as_markdown=as_markdown)
-
-
-def write_comparison(comparison: Comparison, out: Path, *, title: str, as_markdown: bool = False) -> Path:
-    """The report of a comparison that was made already; returns the file."""
-    return printed(of_comparison(comparison, out.parent, title=title), out, as_markdown=as_markdown)
-
-
-def printed(page: Page, out: Path, *, as_markdown: bool = False) -> Path:
-    """Writes a page: JSON or Markdown if the file's name says so, else HTML."""
+def write(page: Page, out: Path, *, as_markdown: bool = False) -> Path:
+    """Writes a page, as JSON or Markdown if the file's name says so and else as HTML; returns the file."""
     if out.suffix == ".json":
         text = to_json(page)
     else:
@@ -52,8 +29,16 @@ def printed(page: Page, out: Path, *, as_markdown: bool = False) -> Path:
     return out
 
 
+def write_comparison(comparison: Comparison, out: Path, *, title: str) -> Path:
+    """The report of a comparison; returns the file."""
+    return write(of_comparison(comparison, out.parent, title=title), out)
+
+
 def of_results(results: Path, folder: Path, reference: Path | None) -> Page:
-    """The report of a results folder, for a file in `folder`."""
+    """The report of a results folder, for a file in `folder`, beside `reference` or the measured data.
+
+    Runs that cannot be read are left out, and get a line in `errors` of the page.
+    """
     comparison = compare.collect(results, reference)
     comparison.sides = (compare.names_of(results, reference) if reference else None) or compare.MEASURED
     return of_comparison(comparison, folder, title=f"Sojourn report: {harmless(results.resolve().name)}")
@@ -69,7 +54,7 @@ def of_comparison(comparison: Comparison, folder: Path, *, title: str) -> Page:
     ids = [f"section-{section.key.replace('/', '-')}" for section in grouped]
     score = fidelity.score(judged)
     checked = score["pass"] + score["fail"]
-    sides = ("ours", "measured") if comparison.measured else ("A", "B")
+    sides = compare.MEASURED if comparison.measured else ("A", "B")
     lead = comparison.conclusion if comparison.pairs else ""
     parts = [
         (comparison.verdict if not comparison.measured else "") or lead,

@@ -26,7 +26,6 @@ from sojourn.plot.upload_with_ping_and_tcp_rtt import Scale
 from sojourn.report import answers, flow_rows, html, markdown, own, sections
 from sojourn.report.flow_rows import FlowRow
 from sojourn.report.model import Cell, Column, number
-from sojourn.report.page import HTML
 from sojourn.text import harmless
 
 if TYPE_CHECKING:
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from sojourn.metrics import Source
     from sojourn.report.sections import Section
 
+HTML = (".html", ".htm")
 #: What a page's template is called after the page's name.
 ENDINGS = (".j2", ".jinja", ".jinja2")
 WRONG = (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
