@@ -130,12 +130,6 @@ impl<'de> Deserialize<'de> for AxisValue {
     }
 }
 
-impl Serialize for AxisValue {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_unit()
-    }
-}
-
 impl JsonSchema for AxisValue {
     fn schema_name() -> Cow<'static, str> {
         "AxisValue".into()
