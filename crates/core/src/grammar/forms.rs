@@ -112,6 +112,51 @@ pub fn time_from(least: Dur) -> impl Form<Dur> {
     custom("TIME", read, Dur::to_string)
 }
 
+/// A time within `range`.
+pub fn time_in(range: RangeInclusive<Dur>) -> impl Form<Dur> {
+    let read = move |args: &mut Args<'_>| {
+        let expected = format!("a time from {} to {}", range.start(), range.end());
+        args.value(&expected, |word| Dur::parse_tc(word).filter(|time| range.contains(time)))
+    };
+    custom("TIME", read, Dur::to_string)
+}
+
+/// A rate within `range`.
+pub fn rate_in(range: RangeInclusive<Rate>) -> impl Form<Rate> {
+    let read = move |args: &mut Args<'_>| {
+        let expected = format!("a rate from {} to {}", range.start(), range.end());
+        args.value(&expected, |word| Rate::parse_tc(word).filter(|rate| range.contains(rate)))
+    };
+    custom("RATE", read, Rate::to_string)
+}
+
+/// A rate that is at least this high.
+pub fn rate_from(least: Rate) -> impl Form<Rate> {
+    let read = move |args: &mut Args<'_>| {
+        args.value(&format!("a rate of at least {least}, such as `50Mbit`"), |word| {
+            Rate::parse_tc(word).filter(|rate| *rate >= least)
+        })
+    };
+    custom("RATE", read, Rate::to_string)
+}
+
+/// One of some texts, of which `value` is the list as a usage line shows it.
+pub const fn one_of<T>(value: &'static str, all: &'static [(&'static str, T)]) -> OneOf<T> {
+    OneOf { value, all }
+}
+
+/// A number of bytes within `range`, with tc's units (`1500`, `20kb`).
+pub fn bytes(range: RangeInclusive<u32>) -> impl Form<u32> {
+    let (least, most) = (*range.start(), *range.end());
+    let read = move |args: &mut Args<'_>| {
+        args.value(&format!("a size from {least}b to {most}b such as `20kb`"), |word| {
+            let size = Bytes::parse_tc(word)?;
+            u32::try_from(size.0).ok().filter(|bytes| range.contains(bytes))
+        })
+    };
+    custom("BYTES", read, |bytes: &u32| format!("{bytes}b"))
+}
+
 /// A whole number within `range`; a trailing `p` is accepted.
 pub fn number<T: TryFrom<u64> + Display>(range: RangeInclusive<u64>) -> impl Form<T> {
     whole("NUMBER", range, "")
@@ -264,6 +309,34 @@ impl<T, F: Form<T>> Form<Option<T>> for Maybe<F> {
 
     fn write(&self, names: &'static str, value: &Option<T>) -> Option<String> {
         value.as_ref().and_then(|value| self.0.write(names, value))
+    }
+}
+
+/// A value that may be absent, which is said by a keyword of its own. The keyword is declared apart, as
+/// one that takes no value.
+pub struct OrOff<F>(F, &'static str);
+
+/// `form`, or absent, which is written as `off`.
+pub const fn or_off<F>(form: F, off: &'static str) -> OrOff<F> {
+    OrOff(form, off)
+}
+
+impl<T, F: Form<T>> Form<Option<T>> for OrOff<F> {
+    fn value(&self) -> &'static str {
+        self.0.value()
+    }
+
+    fn read(
+        &self,
+        names: &'static str,
+        key: &str,
+        args: &mut Args<'_>,
+    ) -> Result<Option<T>, GrammarError> {
+        self.0.read(names, key, args).map(Some)
+    }
+
+    fn write(&self, names: &'static str, value: &Option<T>) -> Option<String> {
+        value.as_ref().map_or_else(|| Some(self.1.to_owned()), |value| self.0.write(names, value))
     }
 }
 

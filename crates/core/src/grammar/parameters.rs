@@ -130,11 +130,12 @@ pub fn written<P: Parameters>(params: &P) -> Vec<Written> {
 /// keyword if it differs from the field, `default` with a text for the table where the default
 /// depends on something else, `tc false` for what tc does not have, in this order.
 ///
-/// After the fields: `groups { law: Law = Law::default(); }` embeds other sets; `also { /// Doc.
+/// After the fields: `groups { law: Law = Law::default(); }` embeds other sets; `transient { sum: i32 = 0; }`
+/// adds fields that are no parameters and have this value before each text; `also { /// Doc.
 /// "unlimited" => |params, key, args| ...; }` declares keywords that set other fields; `keeps { /// Doc.
-/// trace: Option<Steps> = None; }` adds fields that no text states; `begin name;` names a method for
-/// [`Parameters::begin`], `derive name;` one that computes values from others after a text was read, and
-/// `settle name;` one that refuses combinations, which is called last.
+/// trace: Option<Steps> = None; }` adds fields that no text states or resets; `begin name;` names a
+/// method for [`Parameters::begin`], `derive name;` one that computes values from others after a text
+/// was read, and `settle name;` one that refuses combinations, which is called last.
 #[macro_export]
 macro_rules! parameters {
     (
@@ -147,6 +148,7 @@ macro_rules! parameters {
             )*
         }
         $(groups { $($(#[doc = $gdoc:expr])* $gvis:vis $group:ident : $gtype:ty = $gdefault:expr;)* })?
+        $(transient { $($(#[doc = $tdoc:expr])* $transient:ident : $ttype:ty = $tdefault:expr;)* })?
         $(also { $($(#[doc = $adoc:expr])+ $akey:literal $($avalue:literal)? $(, tc $a_is_tc:literal)? => $act:expr;)* })?
         $(keeps { $($(#[doc = $kdoc:expr])* $kvis:vis $kept:ident : $ktype:ty = $kdefault:expr;)* })?
         $(begin $begin:ident;)?
@@ -158,16 +160,23 @@ macro_rules! parameters {
         $vis struct $name {
             $($(#[doc = $doc])+ $fvis $field: $type,)*
             $($($(#[doc = $gdoc])* $gvis $group: $gtype,)*)?
+            $($($(#[doc = $tdoc])* $transient: $ttype,)*)?
             $($($(#[doc = $kdoc])* $kvis $kept: $ktype,)*)?
         }
 
         impl Default for $name {
             fn default() -> Self {
-                Self { $($field: $default,)* $($($group: $gdefault,)*)? $($($kept: $kdefault,)*)? }
+                Self {
+                    $($field: $default,)*
+                    $($($group: $gdefault,)*)?
+                    $($($transient: $tdefault,)*)?
+                    $($($kept: $kdefault,)*)?
+                }
             }
         }
 
         impl $crate::grammar::Parameters for $name {
+            #[allow(unused_variables, reason = "an algorithm may have no parameters")]
             fn table(&self, lines: &mut Vec<$crate::grammar::Parameter>) {
                 $({
                     use $crate::grammar::forms::Form as _;
@@ -194,6 +203,7 @@ macro_rules! parameters {
                 $($($crate::grammar::Parameters::table(&self.$group, lines);)*)?
             }
 
+            #[allow(unused_variables, reason = "an algorithm may have no parameters")]
             fn take(
                 &mut self,
                 key: &str,
@@ -223,7 +233,7 @@ macro_rules! parameters {
                 Ok(false)
             }
 
-            #[allow(unused_variables, reason = "a set may have groups only")]
+            #[allow(unused_variables, reason = "an algorithm may have no parameters")]
             fn write(&self, parts: &mut Vec<$crate::grammar::Written>) {
                 $({
                     use $crate::grammar::forms::Form as _;
@@ -239,6 +249,7 @@ macro_rules! parameters {
 
             fn begin(&mut self) {
                 $($($crate::grammar::Parameters::begin(&mut self.$group);)*)?
+                $($(self.$transient = $tdefault;)*)?
                 $(self.$begin();)?
             }
 

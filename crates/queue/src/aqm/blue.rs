@@ -3,81 +3,46 @@
 
 use std::collections::VecDeque;
 
-use super::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use super::{
+    Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec,
+};
+use sojourn_core::grammar::Given;
+use sojourn_core::grammar::forms::{decimal, maybe, packets};
 use sojourn_core::packet::Packet;
+use sojourn_core::parameters;
 use sojourn_core::probe::Probe;
 use sojourn_core::rng::Rng;
 use sojourn_core::units::{Dur, Time};
 
-pub(crate) const ENTRY: OldEntry = OldEntry {
-    name: "blue",
-    summary: "One signal probability, raised by overflow and lowered by idleness",
-    reference: "Feng, Kandlur, Saha and Shin 1999, 2002",
-    kernel: Kernel::Nowhere,
-    params: &[
-        Param { name: "limit", value: "PACKETS", default: "1000p", doc: "Packets that may wait." },
-        Param {
-            name: "threshold",
-            value: "PACKETS",
-            default: "limit",
-            doc: "Packets that wait when an arrival raises the probability.",
-        },
-        Param {
-            name: "increment",
-            value: "PROBABILITY",
-            default: "0.02",
-            doc: "Step up on overflow.",
-        },
-        Param {
-            name: "decrement",
-            value: "PROBABILITY",
-            default: "0.002",
-            doc: "Step down on idleness.",
-        },
-        Param {
-            name: "freeze",
-            value: "TIME",
-            default: "100ms",
-            doc: "Time that must have passed since the last step.",
-        },
-        Param {
-            name: "ecn|noecn",
-            value: "",
-            default: "ecn",
-            doc: "Whether ECN-capable packets are marked instead of dropped.",
-        },
-    ],
-    build: |args, env| Ok(Box::new(Blue::parse(args, env)?)),
-};
+pub(crate) const ENTRY: Entry = entry::<Params>(
+    "blue",
+    "One signal probability, raised by overflow and lowered by idleness",
+    "Feng, Kandlur, Saha and Shin 1999, 2002",
+    Kernel::Nowhere,
+);
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Params {
-    limit: u32,
-    threshold: Option<u32>,
-    increment: f64,
-    decrement: f64,
-    freeze: Dur,
-    ecn: bool,
+parameters! {
+    /// Parameters of `blue`.
+    #[derive(Copy, PartialEq)]
+    struct Params {
+        /// Packets that may wait.
+        limit: u32 = 1000 => packets(1..=u32::MAX.into());
+        /// Packets that wait when an arrival raises the probability.
+        threshold: Option<u32> = None => maybe(packets(0..=u32::MAX.into())), default "limit";
+        /// Step up on overflow.
+        increment: f64 = 0.02 => decimal("PROBABILITY", 0.0..=1.0);
+        /// Step down on idleness.
+        decrement: f64 = 0.002 => decimal("PROBABILITY", 0.0..=1.0);
+        /// Time that must have passed since the last step.
+        freeze: Dur = Dur::from_millis(100);
+        /// Whether ECN-capable packets are marked instead of dropped.
+        ecn: bool = true, name "ecn|noecn";
+    }
 }
 
-impl Params {
-    fn read(mut self, args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        while let Some(key) = args.key() {
-            match key {
-                "limit" => self.limit = args.number(1..=u64::from(u32::MAX))? as u32,
-                "threshold" => {
-                    self.threshold = Some(args.number(0..=u64::from(u32::MAX))? as u32);
-                }
-                "increment" => self.increment = args.decimal(0.0..=1.0)?,
-                "decrement" => self.decrement = args.decimal(0.0..=1.0)?,
-                "freeze" => self.freeze = args.time()?,
-                "ecn" => self.ecn = true,
-                "noecn" => self.ecn = false,
-                _ => return Err(args.unknown()),
-            }
-        }
-        Ok(self)
+impl Discipline for Params {
+    fn build(&self, env: Env) -> Box<dyn Qdisc> {
+        Box::new(Blue::new(*self, env))
     }
 }
 
@@ -102,17 +67,8 @@ struct Counters {
 }
 
 impl Blue {
-    fn parse(args: &mut Args<'_>, env: Env) -> Result<Self, GrammarError> {
-        let params = Params {
-            limit: 1000,
-            threshold: None,
-            increment: 0.02,
-            decrement: 0.002,
-            freeze: Dur::from_millis(100),
-            ecn: true,
-        }
-        .read(args)?;
-        Ok(Self {
+    fn new(params: Params, env: Env) -> Self {
+        Self {
             params,
             prob: 0,
             last_update: None,
@@ -120,7 +76,7 @@ impl Blue {
             backlog: Backlog::default(),
             rng: env.rng,
             counters: Counters::default(),
-        })
+        }
     }
 
     /// A step up or down, unless the last one is too recent.
@@ -185,27 +141,12 @@ impl Qdisc for Blue {
         self.backlog
     }
 
-    fn old_change(
-        &mut self,
-        _now: Time,
-        args: &mut Args<'_>,
-        _log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        self.params = self.params.read(args)?;
-        Ok(())
+    fn change(&mut self, _now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
+        self.params = to.params().copied().unwrap_or(self.params);
     }
 
-    fn describe(&self) -> String {
-        let p = &self.params;
-        let threshold = p.threshold.map_or(String::new(), |n| format!(" threshold {n}p"));
-        format!(
-            "blue limit {}p{threshold} increment {} decrement {} freeze {} {}",
-            p.limit,
-            p.increment,
-            p.decrement,
-            p.freeze,
-            if p.ecn { "ecn" } else { "noecn" }
-        )
+    fn spec(&self) -> Spec {
+        spec(&ENTRY, self.params)
     }
 
     fn stats(&self, out: &mut Stats) {

@@ -1,78 +1,61 @@
 //! `brickwall`: fixed thresholds of the delay, the plainest of markers. scim's experimental queues.
 
-use super::plain_queue::PlainQueue;
-use super::tally::LIMIT;
-use super::{Backlog, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use super::plain_queue::{PlainQueue, Room};
+use super::{
+    Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec,
+};
+use sojourn_core::grammar::Given;
+use sojourn_core::grammar::forms::{Value as _, or_off};
 use sojourn_core::packet::Packet;
+use sojourn_core::parameters;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Time};
 
-pub(crate) const ENTRY: OldEntry = OldEntry {
-    name: "brickwall",
-    summary: "Marks SCE, marks CE and drops beyond three fixed delays",
-    reference: "scim, SCE team",
-    kernel: Kernel::Nowhere,
-    params: &[
-        LIMIT,
-        Param {
-            name: "sce-threshold",
-            value: "TIME",
-            default: "5ms",
-            doc: "Delay beyond which every packet is marked SCE.",
-        },
-        Param {
-            name: "ecn-threshold",
-            value: "TIME",
-            default: "25ms",
-            doc: "Delay beyond which every packet is marked CE, or dropped if it is not capable.",
-        },
-        Param {
-            name: "drop-threshold",
-            value: "TIME",
-            default: "125ms",
-            doc: "Delay beyond which every packet but the last is dropped.",
-        },
-        Param {
-            name: "no-sce|no-ecn|no-drop",
-            value: "",
-            default: "all on",
-            doc: "Thresholds that there are not.",
-        },
-    ],
-    build: |args, _| Ok(Box::new(Brickwall::parse(args)?)),
-};
+pub(crate) const ENTRY: Entry = entry::<Params>(
+    "brickwall",
+    "Marks SCE, marks CE and drops beyond three fixed delays",
+    "scim, SCE team",
+    Kernel::Nowhere,
+);
 
-#[derive(Clone, Copy, Debug)]
-struct Settings {
-    limit: Option<u32>,
-    sce: Option<Dur>,
-    ecn: Option<Dur>,
-    drop: Option<Dur>,
+parameters! {
+    /// Parameters of `brickwall`.
+    #[derive(Copy, PartialEq)]
+    struct Params {
+        /// Delay beyond which every packet is marked SCE.
+        sce: Option<Dur> = Some(Dur::from_millis(5)) => or_off(Dur::FORM, "no-sce"),
+            name "sce-threshold";
+        /// Delay beyond which every packet is marked CE, or dropped if it is not capable.
+        ecn: Option<Dur> = Some(Dur::from_millis(25)) => or_off(Dur::FORM, "no-ecn"),
+            name "ecn-threshold";
+        /// Delay beyond which every packet but the last is dropped.
+        drop: Option<Dur> = Some(Dur::from_millis(125)) => or_off(Dur::FORM, "no-drop"),
+            name "drop-threshold";
+    }
+    groups { room: Room = Room::default(); }
+    also {
+        /// Thresholds that there are not.
+        "no-sce|no-ecn|no-drop" => |params, key, _| {
+            match key {
+                "no-sce" => params.sce = None,
+                "no-ecn" => params.ecn = None,
+                _ => params.drop = None,
+            }
+            Ok(())
+        };
+    }
 }
 
-impl Settings {
-    fn read(mut self, args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        while let Some(key) = args.key() {
-            match key {
-                "limit" => self.limit = Some(args.number(1..=u64::from(u32::MAX))? as u32),
-                "sce-threshold" => self.sce = Some(args.time()?),
-                "ecn-threshold" => self.ecn = Some(args.time()?),
-                "drop-threshold" => self.drop = Some(args.time()?),
-                "no-sce" => self.sce = None,
-                "no-ecn" => self.ecn = None,
-                "no-drop" => self.drop = None,
-                _ => return Err(args.unknown()),
-            }
-        }
-        Ok(self)
+impl Discipline for Params {
+    fn build(&self, _env: Env) -> Box<dyn Qdisc> {
+        Box::new(Brickwall::new(*self))
     }
 }
 
 /// A FIFO with three thresholds.
 #[derive(Debug)]
 pub struct Brickwall {
-    settings: Settings,
+    params: Params,
     queue: PlainQueue,
     /// Sojourn of the packet that left last.
     delay: Dur,
@@ -81,11 +64,9 @@ pub struct Brickwall {
 }
 
 impl Brickwall {
-    fn parse(args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        let [sce, ecn, drop] = [5, 25, 125].map(|ms| Some(Dur::from_millis(ms)));
-        let settings = Settings { limit: None, sce, ecn, drop }.read(args)?;
-        let queue = PlainQueue { limit: settings.limit, ..PlainQueue::default() };
-        Ok(Self { settings, queue, delay: Dur::ZERO, sce_marks: 0, ce_marks: 0 })
+    fn new(params: Params) -> Self {
+        let queue = PlainQueue::new(params.room.limit);
+        Self { params, queue, delay: Dur::ZERO, sce_marks: 0, ce_marks: 0 }
     }
 }
 
@@ -102,18 +83,18 @@ impl Qdisc for Brickwall {
             self.delay = now.since(pkt.stamp);
             let is_beyond = |wall: Option<Dur>| wall.is_some_and(|wall| self.delay > wall);
             let is_last = self.queue.packets.is_empty();
-            if is_beyond(self.settings.drop) && !is_last {
+            if is_beyond(self.params.drop) && !is_last {
                 log.drop(&pkt, Reason::Overload);
                 continue;
             }
-            if is_beyond(self.settings.ecn) {
+            if is_beyond(self.params.ecn) {
                 let marked = log.set_ce(&mut pkt, Reason::CeThreshold);
                 self.ce_marks += u64::from(marked);
                 if !marked && !is_last {
                     log.drop(&pkt, Reason::CeThreshold);
                     continue;
                 }
-            } else if is_beyond(self.settings.sce) && log.set_sce(&mut pkt, Reason::Sce) {
+            } else if is_beyond(self.params.sce) && log.set_sce(&mut pkt, Reason::Sce) {
                 self.sce_marks += 1;
             }
             return Some(pkt);
@@ -125,23 +106,13 @@ impl Qdisc for Brickwall {
         self.queue.backlog
     }
 
-    fn old_change(
-        &mut self,
-        _now: Time,
-        args: &mut Args<'_>,
-        _log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        self.settings = self.settings.read(args)?;
-        self.queue.limit = self.settings.limit;
-        Ok(())
+    fn change(&mut self, _now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
+        self.params = to.params().copied().unwrap_or(self.params);
+        self.queue.limit = self.params.room.limit;
     }
 
-    fn describe(&self) -> String {
-        let Settings { sce, ecn, drop, .. } = self.settings;
-        let walls = [("sce", sce), ("ecn", ecn), ("drop", drop)].map(|(name, wall)| {
-            wall.map_or_else(|| format!("no-{name}"), |wall| format!("{name}-threshold {wall}"))
-        });
-        format!("brickwall {}{}", self.queue.describe(), walls.join(" "))
+    fn spec(&self) -> Spec {
+        spec(&ENTRY, self.params)
     }
 
     fn stats(&self, out: &mut Stats) {
@@ -166,7 +137,8 @@ mod tests {
     use sojourn_core::ecn::Ecn;
 
     fn make(words: &str) -> Brickwall {
-        Brickwall::parse(&mut Args::new(ENTRY.name, ENTRY.params, words)).unwrap()
+        let spec: Spec = format!("brickwall {words}").parse().unwrap();
+        Brickwall::new(*spec.params().unwrap())
     }
 
     /// The codepoint of the first of two packets that leave after `delay`; none if it is dropped.
@@ -206,7 +178,7 @@ mod tests {
         let mut q = make("limit 9");
         change(&mut q, Time::ZERO, "brickwall ecn-threshold 3ms no-sce", &mut Log::default())
             .unwrap();
-        let expected = "brickwall limit 9p no-sce ecn-threshold 3ms drop-threshold 125ms";
+        let expected = "brickwall no-sce ecn-threshold 3ms drop-threshold 125ms limit 9p";
         assert_eq!(q.describe(), expected);
     }
 

@@ -152,7 +152,8 @@ impl Qdisc for Fifo {
     fn change(&mut self, _now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
         let packets = to.params::<Pfifo>().map(|to| to.limit);
         let packets = packets.or_else(|| to.params::<PfifoHeadDrop>().map(|to| to.limit));
-        let limit = to.params::<Bfifo>().map_or_else(|| packets.map(u64::from), |to| Some(to.limit.0));
+        let limit =
+            to.params::<Bfifo>().map_or_else(|| packets.map(u64::from), |to| Some(to.limit.0));
         self.limit = limit.unwrap_or(self.limit);
     }
 

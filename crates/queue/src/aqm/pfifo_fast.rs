@@ -2,26 +2,32 @@
 
 use std::collections::VecDeque;
 
-use super::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
-use sojourn_core::grammar::{Args, GrammarError};
+use super::{
+    Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, TXQUEUELEN, entry,
+    spec,
+};
+use sojourn_core::grammar::Given;
 use sojourn_core::packet::Packet;
+use sojourn_core::parameters;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::Time;
 
-pub(crate) const ENTRY: OldEntry = OldEntry {
-    name: "pfifo_fast",
-    summary: "Three FIFOs in strict priority, by the TOS byte",
-    reference: "Linux 6.12 sch_generic",
-    kernel: Kernel::Mainline("2.2"),
-    params: &[],
-    build: |args, env| {
-        words(args)?;
-        Ok(Box::new(PfifoFast::new(&env)))
-    },
-};
+pub(crate) const ENTRY: Entry = entry::<Params>(
+    "pfifo_fast",
+    "Three FIFOs in strict priority, by the TOS byte",
+    "Linux 6.12 sch_generic",
+    Kernel::Mainline("2.2"),
+);
 
-fn words(args: &mut Args<'_>) -> Result<(), GrammarError> {
-    args.key().map_or(Ok(()), |_| Err(args.unknown()))
+parameters! {
+    /// Parameters of `pfifo_fast`, of which there are none.
+    struct Params {}
+}
+
+impl Discipline for Params {
+    fn build(&self, _env: Env) -> Box<dyn Qdisc> {
+        Box::new(PfifoFast::default())
+    }
 }
 
 const BANDS: usize = 3;
@@ -33,20 +39,13 @@ const PRIORITY_OF_TOS: [u8; 16] = [0, 0, 0, 0, 2, 2, 2, 2, 6, 6, 6, 6, 4, 4, 4, 
 pub(super) const BAND_OF_PRIORITY: [u8; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
 
 /// The discipline that Linux gives to a device without one.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct PfifoFast {
     bands: [VecDeque<Packet>; BANDS],
-    /// Packets per band.
-    limit: u32,
     backlog: Backlog,
 }
 
 impl PfifoFast {
-    fn new(env: &Env) -> Self {
-        let bands = std::array::from_fn(|_| VecDeque::new());
-        Self { bands, limit: env.txqueuelen, backlog: Backlog::default() }
-    }
-
     #[inline]
     fn band(pkt: &Packet) -> usize {
         usize::from(BAND_OF_PRIORITY[priority(pkt)])
@@ -63,7 +62,7 @@ impl Qdisc for PfifoFast {
     #[inline]
     fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
         let band = &mut self.bands[Self::band(&pkt)];
-        if band.len() >= self.limit as usize {
+        if band.len() >= TXQUEUELEN as usize {
             log.drop(&pkt, Reason::TailLimit);
             return;
         }
@@ -89,17 +88,10 @@ impl Qdisc for PfifoFast {
         self.backlog
     }
 
-    fn old_change(
-        &mut self,
-        _now: Time,
-        args: &mut Args<'_>,
-        _log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        words(args)
-    }
+    fn change(&mut self, _now: Time, _to: &Spec, _given: &Given, _log: &mut Log) {}
 
-    fn describe(&self) -> String {
-        ENTRY.name.into()
+    fn spec(&self) -> Spec {
+        spec(&ENTRY, Params {})
     }
 
     fn stats(&self, _out: &mut Stats) {}

@@ -3,8 +3,19 @@
 use std::collections::VecDeque;
 
 use super::{Backlog, Log, Reason};
+use sojourn_core::grammar::forms::{maybe, packets};
 use sojourn_core::packet::Packet;
+use sojourn_core::parameters;
 use sojourn_core::units::Time;
+
+parameters! {
+    /// Room in the queue.
+    #[derive(Copy, PartialEq)]
+    pub(super) struct Room {
+        /// Packets that may wait.
+        pub(super) limit: Option<u32> = None => maybe(packets(1..=u32::MAX.into())), default "none";
+    }
+}
 
 /// A FIFO that can be limited.
 #[derive(Debug, Default)]
@@ -15,6 +26,10 @@ pub(super) struct PlainQueue {
 }
 
 impl PlainQueue {
+    pub(super) fn new(limit: Option<u32>) -> Self {
+        Self { limit, ..Self::default() }
+    }
+
     #[inline]
     pub(super) fn push(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
         if self.limit.is_some_and(|limit| self.backlog.packets >= limit) {

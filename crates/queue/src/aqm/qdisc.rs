@@ -40,6 +40,10 @@ pub trait Qdisc: Send {
 
     /// The rate that bounds what leaves, for the utilisation: by default what the parameters say.
     fn capacity(&self) -> Option<Rate> {
+        let spec = self.spec();
+        if spec.held::<Legacy>().is_none() {
+            return spec.capacity();
+        }
         let text = self.describe();
         let mut words = text.split_whitespace().take_while(|w| *w != "{");
         words.find(|w| matches!(*w, "rate" | "bandwidth"))?;

@@ -2,34 +2,57 @@
 //! sch_quartz.
 
 use super::plain_queue::PlainQueue;
-use super::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use super::{
+    Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec,
+};
+use sojourn_core::grammar::Given;
+use sojourn_core::grammar::forms::whole;
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::rng::Rng;
 use sojourn_core::units::{Dur, Time};
+use sojourn_core::{choices, parameters};
 
-const VERSION: Param = Param {
-    name: "version",
-    value: "early|later",
-    default: "later",
-    doc: "Build: early holds 25 packets and aims at 5 ms, later 1000 and 10 ms. Not a word of tc.",
-};
-const FLOOR: Param = Param {
-    name: "floor",
-    value: "PACKETS",
-    default: "0",
-    doc: "Packets with which the queue counts as idle; a constant of the kernel module. Not a word of tc.",
-};
+pub(crate) const ENTRY: Entry = entry::<Params>(
+    "quartz",
+    "SCE by busy time for DSCP 3, 7 and 11; CE or drop beyond 50 ms",
+    "chromi/sce sch_quartz, 2023",
+    Kernel::Tree("chromi/sce"),
+);
 
-pub(crate) const ENTRY: OldEntry = OldEntry {
-    name: "quartz",
-    summary: "SCE by busy time for DSCP 3, 7 and 11; CE or drop beyond 50 ms",
-    reference: "chromi/sce sch_quartz, 2023",
-    kernel: Kernel::Tree("chromi/sce"),
-    params: &[VERSION, FLOOR],
-    build: |args, env| Ok(Box::new(Quartz::parse(args, env)?)),
-};
+choices! {
+    /// Which build.
+    enum Version {
+        Early = "early",
+        Later = "later",
+    }
+}
+
+parameters! {
+    /// Parameters of `quartz`.
+    #[derive(Copy, PartialEq)]
+    struct Params {
+        /// Build: early holds 25 packets and aims at 5 ms, later 1000 and 10 ms.
+        version: Version = Version::Later, tc false;
+        /// Packets with which the queue counts as idle; a constant of the kernel module.
+        floor: u32 = 0 => whole("PACKETS", 0..=999, ""), tc false;
+    }
+}
+
+impl Discipline for Params {
+    fn build(&self, env: Env) -> Box<dyn Qdisc> {
+        Box::new(Quartz::new(*self, env))
+    }
+
+    fn accepts(&self, to: &Spec) -> Result<(), String> {
+        match to.params::<Self>() {
+            Some(to) if to.version != self.version => {
+                Err("`version` is fixed at creation; use replace".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+}
 
 /// How long busy times are weighed before the slope changes.
 const INTERVAL_NS: u64 = 100_000_000;
@@ -41,18 +64,7 @@ const INFINITE: u8 = 255;
 /// Random numbers lose this many bits before they are compared with the level.
 const RAMP_SHIFT: u32 = 8;
 
-/// Which build.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Version {
-    Early,
-    #[default]
-    Later,
-}
-
 impl Version {
-    /// The words, in the order of the variants.
-    const WORDS: [&'static str; 2] = ["early", "later"];
-
     const fn limit(self) -> u32 {
         match self {
             Self::Early => 25,
@@ -69,33 +81,11 @@ impl Version {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Settings {
-    version: Version,
-    floor: u32,
-}
-
-impl Settings {
-    fn read(mut self, args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        while let Some(key) = args.key() {
-            match key {
-                "version" => {
-                    self.version =
-                        [Version::Early, Version::Later][args.choice(&Version::WORDS)?];
-                }
-                "floor" => self.floor = args.number(0..=999)? as u32,
-                _ => return Err(args.unknown()),
-            }
-        }
-        Ok(self)
-    }
-}
-
 /// A FIFO whose marking level grows with busy time and delay, at a slope that seeks a mean busy
 /// time.
 #[derive(Debug)]
 pub struct Quartz {
-    settings: Settings,
+    params: Params,
     queue: PlainQueue,
     rng: Rng,
     /// The slope in half octaves.
@@ -113,11 +103,10 @@ pub struct Quartz {
 }
 
 impl Quartz {
-    fn parse(args: &mut Args<'_>, env: Env) -> Result<Self, GrammarError> {
-        let settings = Settings::default().read(args)?;
-        Ok(Self {
-            settings,
-            queue: PlainQueue { limit: Some(settings.version.limit()), ..PlainQueue::default() },
+    fn new(params: Params, env: Env) -> Self {
+        Self {
+            params,
+            queue: PlainQueue::new(Some(params.version.limit())),
             rng: env.rng,
             ramp: 0,
             level: 0,
@@ -127,7 +116,7 @@ impl Quartz {
             over: 0,
             under: 0,
             delay: Dur::ZERO,
-        })
+        }
     }
 
     fn open_interval(&mut self, now: Time) {
@@ -169,8 +158,8 @@ impl Quartz {
 impl Qdisc for Quartz {
     #[inline]
     fn enqueue(&mut self, now: Time, pkt: Packet, log: &mut Log) {
-        let (before, limit) = (self.queue.backlog.packets, self.settings.version.limit());
-        if before == self.settings.floor && before < limit {
+        let (before, limit) = (self.queue.backlog.packets, self.params.version.limit());
+        if before == self.params.floor && before < limit {
             (self.busy_start, self.busy_prior) = (now, now);
             if self.interval_end.is_none() {
                 self.open_interval(now);
@@ -185,7 +174,7 @@ impl Qdisc for Quartz {
             let mut pkt = self.queue.pop()?;
             self.delay = now.since(pkt.stamp);
             let waiting = self.queue.backlog.packets;
-            if waiting >= self.settings.floor {
+            if waiting >= self.params.floor {
                 if self.interval_end.is_some_and(|end| now > end) {
                     self.adapt(now);
                 }
@@ -196,9 +185,9 @@ impl Qdisc for Quartz {
             if self.wants_sce(&pkt) {
                 let _ = log.set_sce(&mut pkt, Reason::Sce);
             }
-            if waiting == self.settings.floor {
+            if waiting == self.params.floor {
                 let busy = now.since(self.busy_start).0;
-                let target = self.settings.version.target_ns();
+                let target = self.params.version.target_ns();
                 self.over += busy.saturating_sub(target);
                 self.under += target.saturating_sub(busy);
                 self.level = 0;
@@ -216,23 +205,12 @@ impl Qdisc for Quartz {
         self.queue.backlog
     }
 
-    fn old_change(
-        &mut self,
-        _now: Time,
-        args: &mut Args<'_>,
-        _log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        let new = self.settings.read(args)?;
-        if new.version != self.settings.version {
-            return Err(args.invalid("`version` is fixed at creation; use replace"));
-        }
-        self.settings = new;
-        Ok(())
+    fn change(&mut self, _now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
+        self.params = to.params().copied().unwrap_or(self.params);
     }
 
-    fn describe(&self) -> String {
-        let Settings { version, floor } = self.settings;
-        format!("quartz version {} floor {floor}", Version::WORDS[version as usize])
+    fn spec(&self) -> Spec {
+        spec(&ENTRY, self.params)
     }
 
     fn stats(&self, _out: &mut Stats) {}

@@ -1,103 +1,85 @@
 //! `ramp`: SCE marks with a probability that rises in proportion to the delay. scim's experimental
 //! queues.
 
-use super::plain_queue::PlainQueue;
-use super::tally::{LIMIT, TAU, Tally};
-use super::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use super::plain_queue::{PlainQueue, Room};
+use super::tally::{Tally, TallyParams};
+use super::{
+    Backlog, Discipline, Entry, Env, Kernel, Log, PSCHED_MTU, Qdisc, Reason, Spec, Stats, entry,
+    spec,
+};
+use sojourn_core::grammar::Given;
+use sojourn_core::grammar::forms::rate_from;
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::rng::Rng;
 use sojourn_core::units::{Dur, Rate, Time};
+use sojourn_core::{choices, parameters};
 
-pub(crate) const ENTRY: OldEntry = OldEntry {
-    name: "ramp",
-    summary: "Marks on a linear ramp of the delay, SCE and every so often CE",
-    reference: "scim, SCE team",
-    kernel: Kernel::Nowhere,
-    params: &[
-        LIMIT,
-        Param {
-            name: "bandwidth",
-            value: "RATE",
-            default: "10Mbit",
-            doc: "Link rate, of which one frame's time is the default of min.",
-        },
-        Param {
-            name: "min",
-            value: "TIME",
-            default: "one frame's time",
-            doc: "Delay up to which nothing is marked.",
-        },
-        Param {
-            name: "max",
-            value: "TIME",
-            default: "100ms",
-            doc: "Delay from which every packet is marked.",
-        },
-        TAU,
-        Param {
-            name: "signal",
-            value: "random|recur",
-            default: "random",
-            doc: "Marks by chance, or evenly by the sum of the probabilities.",
-        },
-    ],
-    build: |args, env| Ok(Box::new(Ramp::parse(args, env)?)),
-};
+pub(crate) const ENTRY: Entry = entry::<Params>(
+    "ramp",
+    "Marks on a linear ramp of the delay, SCE and every so often CE",
+    "scim, SCE team",
+    Kernel::Nowhere,
+);
 
-#[derive(Clone, Copy, Debug)]
-struct Settings {
-    limit: Option<u32>,
-    bandwidth: Rate,
-    min: Option<Dur>,
-    max: Dur,
-    tau: u32,
-    recurs: bool,
+choices! {
+    /// How the probability becomes marks.
+    enum Signal {
+        Random = "random",
+        Recur = "recur",
+    }
 }
 
-impl Settings {
-    fn read(mut self, frame: u32, args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        while let Some(key) = args.key() {
-            match key {
-                "limit" => self.limit = Some(args.number(1..=u64::from(u32::MAX))? as u32),
-                "bandwidth" => {
-                    self.bandwidth = args.value("a rate above 0 such as `50Mbit`", |w| {
-                        Rate::parse_tc(w).filter(|rate| rate.0 > 0)
-                    })?;
-                }
-                "min" => self.min = Some(args.time()?),
-                "max" => self.max = args.time()?,
-                "tau" => self.tau = args.number(1..=65_535)? as u32,
-                "signal" => self.recurs = args.choice(&["random", "recur"])? == 1,
-                _ => return Err(args.unknown()),
-            }
-        }
-        if self.from(frame) >= self.max {
-            let (from, max) = (self.from(frame), self.max);
-            return Err(args.invalid(format_args!("`max` {max} is not above `min` {from}")));
-        }
-        Ok(self)
+parameters! {
+    /// Parameters of `ramp`.
+    #[derive(Copy, PartialEq)]
+    struct Params {
+        /// Link rate, of which one frame's time is the default of min.
+        bandwidth: Rate = Rate(10_000_000) => rate_from(Rate(1));
+        /// Delay up to which nothing is marked.
+        min: Option<Dur> = None, default "one frame's time";
+        /// Delay from which every packet is marked.
+        max: Dur = Dur::from_millis(100);
+        /// Marks by chance, or evenly by the sum of the probabilities.
+        signal: Signal = Signal::Random;
+    }
+    groups {
+        room: Room = Room::default();
+        tally: TallyParams = TallyParams::default();
+    }
+    settle has_width;
+}
+
+impl Params {
+    /// Where the ramp begins.
+    fn from(&self) -> Dur {
+        self.min.unwrap_or_else(|| self.bandwidth.time_for(PSCHED_MTU.into()))
     }
 
-    /// Where the ramp begins for frames of `frame` bytes.
-    fn from(&self, frame: u32) -> Dur {
-        self.min.unwrap_or_else(|| self.bandwidth.time_for(u64::from(frame)))
+    fn has_width(&self, _given: &Given) -> Result<(), String> {
+        let (from, max) = (self.from(), self.max);
+        if from >= max {
+            return Err(format!("`max` {max} is not above `min` {from}"));
+        }
+        Ok(())
+    }
+}
+
+impl Discipline for Params {
+    fn build(&self, env: Env) -> Box<dyn Qdisc> {
+        Box::new(Ramp::new(*self, env))
     }
 }
 
 /// A FIFO under one ramp.
 #[derive(Debug)]
 pub struct Ramp {
-    settings: Settings,
-    /// Ends of the ramp.
+    params: Params,
+    /// Where the ramp begins.
     from: Dur,
-    to: Dur,
     queue: PlainQueue,
     tally: Tally,
     rng: Rng,
-    /// Largest frame of the device, in bytes.
-    frame: u32,
     /// Sum of the probabilities less the marks.
     phase: f64,
     /// Sojourn of the packet that left last, and its probability.
@@ -106,35 +88,24 @@ pub struct Ramp {
 }
 
 impl Ramp {
-    fn parse(args: &mut Args<'_>, env: Env) -> Result<Self, GrammarError> {
-        let settings = Settings {
-            limit: None,
-            bandwidth: Rate(10_000_000),
-            min: None,
-            max: Dur::from_millis(100),
-            tau: 64,
-            recurs: false,
-        }
-        .read(env.psched_mtu, args)?;
-        Ok(Self {
-            settings,
-            from: settings.from(env.psched_mtu),
-            to: settings.max,
-            queue: PlainQueue { limit: settings.limit, ..PlainQueue::default() },
-            tally: Tally::new(settings.tau),
+    fn new(params: Params, env: Env) -> Self {
+        Self {
+            params,
+            from: params.from(),
+            queue: PlainQueue::new(params.room.limit),
+            tally: Tally::new(params.tally.tau),
             rng: env.rng,
-            frame: env.psched_mtu,
             phase: 0.0,
             delay: Dur::ZERO,
             probability: 0.0,
-        })
+        }
     }
 
     #[inline]
     fn is_marked(&mut self) -> bool {
         let above = self.delay.saturating_sub(self.from).0 as f64;
-        self.probability = (above / self.to.saturating_sub(self.from).0 as f64).min(1.0);
-        if !self.settings.recurs {
+        self.probability = (above / self.params.max.saturating_sub(self.from).0 as f64).min(1.0);
+        if self.params.signal == Signal::Random {
             return self.probability > 0.0 && self.rng.unit() < self.probability;
         }
         self.phase += self.probability;
@@ -163,34 +134,19 @@ impl Qdisc for Ramp {
         }
     }
 
-    /// None: `bandwidth` is what its averages are reckoned with, not a shaper.
-    fn capacity(&self) -> Option<Rate> {
-        None
-    }
-
     #[inline]
     fn backlog(&self) -> Backlog {
         self.queue.backlog
     }
 
-    fn old_change(
-        &mut self,
-        _now: Time,
-        args: &mut Args<'_>,
-        _log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        self.settings = self.settings.read(self.frame, args)?;
-        (self.from, self.to) = (self.settings.from(self.frame), self.settings.max);
-        (self.queue.limit, self.tally.tau) = (self.settings.limit, self.settings.tau);
-        Ok(())
+    fn change(&mut self, _now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
+        self.params = to.params().copied().unwrap_or(self.params);
+        self.from = self.params.from();
+        (self.queue.limit, self.tally.tau) = (self.params.room.limit, self.params.tally.tau);
     }
 
-    fn describe(&self) -> String {
-        let Settings { bandwidth, min, max, tau, recurs, .. } = self.settings;
-        let limit = self.queue.describe();
-        let min = min.map_or(String::new(), |min| format!("min {min} "));
-        let signal = if recurs { "recur" } else { "random" };
-        format!("ramp {limit}bandwidth {bandwidth} {min}max {max} tau {tau} signal {signal}")
+    fn spec(&self) -> Spec {
+        spec(&ENTRY, self.params)
     }
 
     fn stats(&self, out: &mut Stats) {
@@ -220,7 +176,8 @@ mod tests {
     }
 
     fn make(words: &str) -> Ramp {
-        Ramp::parse(&mut Args::new(ENTRY.name, ENTRY.params, words), env()).unwrap()
+        let spec: Spec = format!("ramp {words}").parse().unwrap();
+        Ramp::new(*spec.params().unwrap(), env())
     }
 
     /// Codepoints of 20000 packets, each of which leaves after `delay` before another.
@@ -296,7 +253,7 @@ mod tests {
         for (words, why) in [
             ("max 1ms", "`max` 1ms is not above `min`"),
             ("min 7ms max 7ms", "`max` 7ms is not above `min` 7ms"),
-            ("bandwidth 0", "a rate above 0"),
+            ("bandwidth 0", "a rate of at least 1bit"),
             ("tau 0", "from 1 to 65535"),
         ] {
             let error = build(&format!("ramp {words}"), env()).err().unwrap().0;
@@ -304,7 +261,7 @@ mod tests {
         }
         let mut q = make("bandwidth 1Gbit");
         change(&mut q, Time::ZERO, "ramp max 50ms tau 8", &mut Log::default()).unwrap();
-        assert_eq!(q.describe(), "ramp bandwidth 1Gbit max 50ms tau 8 signal random");
-        assert_eq!((q.to, q.tally.tau), (Dur::from_millis(50), 8));
+        assert_eq!(q.describe(), "ramp bandwidth 1Gbit max 50ms signal random tau 8");
+        assert_eq!((q.params.max, q.tally.tau), (Dur::from_millis(50), 8));
     }
 }

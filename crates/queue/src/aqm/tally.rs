@@ -3,7 +3,9 @@
 
 use super::{Log, Reason, Stats};
 use sojourn_core::grammar::Param;
+use sojourn_core::grammar::forms::number;
 use sojourn_core::packet::Packet;
+use sojourn_core::parameters;
 
 pub(super) const LIMIT: Param =
     Param { name: "limit", value: "PACKETS", default: "none", doc: "Packets that may wait." };
@@ -13,6 +15,15 @@ pub(super) const TAU: Param = Param {
     default: "64",
     doc: "Of so many marks one is CE, or the drop of a packet that is not capable; the others are SCE.",
 };
+
+parameters! {
+    /// The exchange rate of the two kinds of marks.
+    #[derive(Copy, PartialEq)]
+    pub(super) struct TallyParams {
+        /// Of so many marks one is CE, or the drop of a packet that is not capable; the others are SCE.
+        pub(super) tau: u32 = 64 => number(1..=65_535);
+    }
+}
 
 /// Marks of both kinds, and how far the next CE is.
 #[derive(Clone, Copy, Debug)]

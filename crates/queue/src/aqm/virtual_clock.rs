@@ -1,8 +1,67 @@
 //! The shaper inside CAKE's relatives: a clock that runs ahead by each packet's time on the wire,
 //! and the framing by which that time is reckoned. chromi/sce, trees of 2019 to 2024.
 
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use sojourn_core::grammar::forms::{custom, keywords, maybe, whole};
+use sojourn_core::grammar::{Args, Given, GrammarError, Param, Parameters};
 use sojourn_core::units::{Rate, Time};
+use sojourn_core::{choices, parameters};
+
+parameters! {
+    /// Parameters of the shaper.
+    #[derive(Copy, PartialEq)]
+    pub(super) struct Shaping {
+        /// Rate of the built-in shaper.
+        pub(super) bandwidth: Option<Rate> = None, default "unlimited";
+    }
+    groups { pub(super) framing: Framing = Framing::default(); }
+    also {
+        /// No shaper.
+        "unlimited" => |shaping, _, _| {
+            shaping.bandwidth = None;
+            Ok(())
+        };
+    }
+}
+
+parameters! {
+    /// How long a packet is on the wire.
+    #[derive(Copy, PartialEq, Eq)]
+    pub(super) struct Framing {
+        /// Added to each network-layer packet, -64 to 256.
+        overhead: Option<i32> = None => maybe(custom("BYTES", read_overhead, i32::to_string)),
+            default "0";
+        /// Least size charged, 0 to 256.
+        mpu: u32 = 0 => whole("BYTES", 0..=256, "");
+        /// Whole cells of 53 bytes for 48, or one byte in 65 for the code words of PTM.
+        cells: Cells = Cells::None => keywords();
+    }
+    transient {
+        /// The overhead before a text; names in one text add up, and replace it.
+        before: Option<i32> = None;
+        /// Whether the text has a name.
+        is_named: bool = false;
+    }
+    also {
+        /// Framing by name; `raw` charges the frame as the device sees it.
+        "raw|conservative|ethernet|ether-vlan|docsis|pppoe-ptm|bridged-ptm|pppoa-vcmux|pppoa-llc\
+         |pppoe-vcmux|pppoe-llcsnap|bridged-vcmux|bridged-llcsnap|ipoa-vcmux|ipoa-llcsnap" =>
+            |framing, name, _| {
+                framing.set(name);
+                Ok(())
+            };
+    }
+    begin forget;
+    derive restore;
+}
+
+choices! {
+    /// What the wire makes of bytes.
+    enum Cells {
+        None = "noatm",
+        Atm = "atm",
+        Ptm = "ptm",
+    }
+}
 
 pub(super) const BANDWIDTH: Param = Param {
     name: "bandwidth",
@@ -37,14 +96,6 @@ pub(super) const CELLS: Param = Param {
 /// Bytes of an Ethernet header, which an explicit overhead replaces.
 const HEADER: u32 = 14;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Cells {
-    #[default]
-    None,
-    Atm,
-    Ptm,
-}
-
 /// Names, their overhead, least size if they set one, and cells if they set them.
 const FRAMES: [(&str, i32, Option<u32>, Option<Cells>); 13] = [
     ("ethernet", 38, Some(84), None),
@@ -62,62 +113,58 @@ const FRAMES: [(&str, i32, Option<u32>, Option<Cells>); 13] = [
     ("ipoa-llcsnap", 16, None, Some(Cells::Atm)),
 ];
 
-/// How long a packet is on the wire.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Framing {
-    /// Added to the network layer's length; absent: the frame's own length counts.
-    overhead: Option<i32>,
-    mpu: u32,
-    cells: Cells,
+fn read_overhead(args: &mut Args<'_>) -> Result<i32, GrammarError> {
+    args.value("a whole number from -64 to 256", |word| {
+        word.parse().ok().filter(|bytes| (-64..=256).contains(bytes))
+    })
 }
 
 impl Framing {
-    /// Reads one of the framing words; false if it is none. `sum` holds what the names of one
-    /// command add up to, as tc adds them, and begins at zero.
+    fn forget(&mut self) {
+        self.before = self.overhead.take();
+    }
+
+    fn restore(&mut self, given: &Given) {
+        if !self.is_named && !given.has("overhead") {
+            self.overhead = self.before;
+        }
+    }
+
+    /// A framing by its name.
+    fn set(&mut self, name: &str) {
+        self.is_named = true;
+        match name {
+            "raw" => (self.overhead, self.cells) = (None, Cells::None),
+            "conservative" => (self.overhead, self.cells) = (Some(48), Cells::Atm),
+            _ => {}
+        }
+        if let Some((_, bytes, mpu, cells)) = FRAMES.iter().find(|frame| frame.0 == name) {
+            // Names may be combined (`pppoe-ptm ether-vlan`) but not beyond what tc sends.
+            self.overhead = Some((self.overhead.unwrap_or(0) + bytes).min(256));
+            self.mpu = mpu.unwrap_or(self.mpu);
+            self.cells = cells.unwrap_or(self.cells);
+        }
+    }
+
+    /// As `read` of disciplines whose parameters are not declared yet.
     pub(super) fn read(
         &mut self,
         sum: &mut i32,
         key: &str,
         args: &mut Args<'_>,
     ) -> Result<bool, GrammarError> {
-        match key {
-            "raw" => *self = Self { mpu: self.mpu, ..Self::default() },
-            "conservative" => (*sum, self.overhead, self.cells) = (48, Some(48), Cells::Atm),
-            "overhead" => {
-                let in_range = |n: &i32| (-64..=256).contains(n);
-                let bytes = args
-                    .value("a whole number from -64 to 256", |w| w.parse().ok().filter(in_range))?;
-                (*sum, self.overhead) = (bytes, Some(bytes));
-            }
-            "mpu" => self.mpu = args.number(0..=256)? as u32,
-            "atm" => self.cells = Cells::Atm,
-            "ptm" => self.cells = Cells::Ptm,
-            "noatm" => self.cells = Cells::None,
-            _ => {
-                let Some((_, bytes, mpu, cells)) = FRAMES.iter().find(|f| f.0 == key) else {
-                    return Ok(false);
-                };
-                // Names may be combined (`pppoe-ptm ether-vlan`) but not beyond what tc sends.
-                *sum = (*sum + bytes).min(256);
-                self.overhead = Some(*sum);
-                self.mpu = mpu.unwrap_or(self.mpu);
-                self.cells = cells.unwrap_or(self.cells);
-            }
-        }
-        Ok(true)
+        let before = self.overhead;
+        self.overhead = Some(*sum);
+        let taken = self.take(key, args, &mut Given::default())?;
+        let is_set = taken && !["mpu", "atm", "ptm", "noatm"].contains(&key);
+        self.overhead = if is_set { self.overhead } else { before };
+        *sum = if is_set { self.overhead.unwrap_or(0) } else { *sum };
+        Ok(taken)
     }
 
     pub(super) fn describe(&self) -> String {
-        let mut text = match self.overhead {
-            None => String::from("raw"),
-            Some(bytes) => format!("overhead {bytes}"),
-        };
-        text += &format!(" mpu {}", self.mpu);
-        text + match self.cells {
-            Cells::None => " noatm",
-            Cells::Atm => " atm",
-            Cells::Ptm => " ptm",
-        }
+        let text = sojourn_core::grammar::text(&sojourn_core::grammar::written(self));
+        if self.overhead.is_none() { format!("raw {text}") } else { text }
     }
 
     /// Bytes charged for a frame of `len` bytes.
@@ -217,13 +264,12 @@ impl VirtualClock {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sojourn_core::grammar::{read, table};
 
     fn clock(rate: &str, words: &str) -> VirtualClock {
-        let mut args = Args::new("t", &[], words);
-        let (mut framing, mut sum) = (Framing::default(), 0);
-        while let Some(key) = args.key() {
-            assert!(framing.read(&mut sum, key, &mut args).unwrap());
-        }
+        let mut framing = Framing::default();
+        let lines = table::<Framing>;
+        read(&mut framing, &mut Args::of("t", &lines, words)).unwrap();
         VirtualClock::new(Rate::parse_tc(rate).unwrap(), framing)
     }
 
@@ -253,7 +299,20 @@ mod tests {
         assert_eq!(charged("docsis", 50), 64);
         assert_eq!(charged("pppoe-ptm", 1514), 1530 + 24);
         assert_eq!(charged("overhead -64", 40), 0);
+        assert_eq!(charged("overhead 10 ether-vlan", 1514), 1514);
         assert_eq!(charged("conservative raw", 1514), 1514);
+    }
+
+    #[test]
+    fn names_of_one_text_add_up_and_replace_the_overhead_before() {
+        let mut framing = Framing::default();
+        for (text, overhead) in
+            [("docsis", 18), ("mpu 84 ptm", 18), ("ethernet ether-vlan", 42), ("ether-vlan", 4)]
+        {
+            let lines = table::<Framing>;
+            read(&mut framing, &mut Args::of("t", &lines, text)).unwrap();
+            assert_eq!(framing.overhead, Some(overhead), "{text}");
+        }
     }
 
     #[test]

@@ -8,8 +8,8 @@ fn env() -> Env {
 }
 
 fn make(text: &str) -> Blue {
-    let words = text.split_once(' ').map_or("", |(_, words)| words);
-    Blue::parse(&mut Args::new("blue", ENTRY.params, words), env()).unwrap()
+    let spec: Spec = text.parse().unwrap();
+    Blue::new(*spec.params().unwrap(), env())
 }
 
 fn packet(id: u32, ecn: Ecn) -> Packet {

@@ -10,8 +10,8 @@ fn make() -> Quartz {
 }
 
 fn make_with(words: &str) -> Quartz {
-    let mut args = Args::new(ENTRY.name, ENTRY.params, words);
-    Quartz::parse(&mut args, Env::ethernet(Rng::named(1, "t"))).unwrap()
+    let spec: Spec = format!("quartz {words}").parse().unwrap();
+    Quartz::new(*spec.params().unwrap(), Env::ethernet(Rng::named(1, "t")))
 }
 
 fn packet(dscp: u8, ecn: Ecn) -> Packet {
