@@ -149,7 +149,7 @@ macro_rules! parameters {
         }
         $(groups { $($(#[doc = $gdoc:expr])* $gvis:vis $group:ident : $gtype:ty = $gdefault:expr;)* })?
         $(transient { $($(#[doc = $tdoc:expr])* $transient:ident : $ttype:ty = $tdefault:expr;)* })?
-        $(also { $($(#[doc = $adoc:expr])+ $akey:literal $($avalue:literal)? $(, tc $a_is_tc:literal)? => $act:expr;)* })?
+        $(also { $($(#[doc = $adoc:expr])+ $akey:literal $($avalue:literal)? $(, default $ashown:literal)? $(, tc $a_is_tc:literal)? => $act:expr;)* })?
         $(keeps { $($(#[doc = $kdoc:expr])* $kvis:vis $kept:ident : $ktype:ty = $kdefault:expr;)* })?
         $(begin $begin:ident;)?
         $(derive $derived:ident;)?
@@ -196,7 +196,7 @@ macro_rules! parameters {
                 $($(lines.push($crate::grammar::Parameter {
                     name: $akey,
                     value: concat!($($avalue)?),
-                    default: "off".to_owned(),
+                    default: $crate::parameters!(@shown $($ashown)?).to_owned(),
                     doc: concat!($($adoc),+).trim(),
                     is_tc: $crate::parameters!(@tc $($a_is_tc)?),
                 });)*)?
@@ -266,6 +266,8 @@ macro_rules! parameters {
     (@form $type:ty) => { <$type as $crate::grammar::forms::Value>::FORM };
     (@name $field:ident, $key:expr) => { $key };
     (@name $field:ident) => { stringify!($field) };
+    (@shown $shown:literal) => { $shown };
+    (@shown) => { "off" };
     (@tc $is_tc:literal) => { $is_tc };
     (@tc) => { true };
 }

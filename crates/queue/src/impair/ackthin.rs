@@ -5,8 +5,8 @@
 use std::collections::VecDeque;
 
 use crate::aqm::{
-    Backlog, Discipline, Entry, Env, Fifo, Kernel, Log, Qdisc, Reason, Spec, Stats, TXQUEUELEN, entry,
-    spec,
+    Backlog, Discipline, Entry, Env, Fifo, Kernel, Log, Qdisc, Reason, Spec, Stats, TXQUEUELEN,
+    entry, spec,
 };
 use sojourn_core::grammar::Given;
 use sojourn_core::grammar::forms::{maybe, number, time_from};
@@ -89,7 +89,7 @@ struct State {
 }
 
 /// The middlebox, in front of its queue.
-pub struct AckThin {
+struct AckThin {
     params: Params,
     flows: Box<[State]>,
     /// Places with a held ACK by the time it is due; one that has gone by then is passed over.

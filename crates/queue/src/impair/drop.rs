@@ -2,9 +2,7 @@
 
 use super::element::{Element, InPath};
 use super::select::{Action, RULE, Rule, Rules};
-use crate::aqm::{
-    Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec,
-};
+use crate::aqm::{Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec};
 use sojourn_core::grammar::{Args, Given, GrammarError};
 use sojourn_core::packet::Packet;
 use sojourn_core::rng::Rng;

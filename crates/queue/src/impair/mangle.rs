@@ -3,9 +3,7 @@
 
 use super::element::{Element, InPath};
 use super::select::{self, CODEPOINTS, RULE, Rule, Rules, small};
-use crate::aqm::{
-    Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec,
-};
+use crate::aqm::{Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec};
 use sojourn_core::ecn::Ecn;
 use sojourn_core::grammar::{Args, Given, GrammarError};
 use sojourn_core::packet::Packet;
@@ -70,7 +68,11 @@ impl select::Action for Action {
         ["bleach-ecn|bleach-dscp", "", "Zeroes the codepoint, or the DSCP."],
         ["ce-everything", "", "Turns ECT(0) and ECT(1) into CE."],
         ["sce-strip", "", "Turns ECT(1) into ECT(0), which SCE forbids."],
-        ["clear-flags", "ae,cwr,ece", "Clears these flags of TCP packets; AE was NS and is SCE's ESCE."],
+        [
+            "clear-flags",
+            "ae,cwr,ece",
+            "Clears these flags of TCP packets; AE was NS and is SCE's ESCE.",
+        ],
     ];
 
     fn read(key: &str, args: &mut Args<'_>) -> Result<Option<Self>, GrammarError> {

@@ -9,9 +9,7 @@
 use std::sync::{Arc, Mutex};
 
 use super::element::{Element, InPath};
-use crate::aqm::{
-    Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec,
-};
+use crate::aqm::{Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec};
 use sojourn_core::ecn::Ecn;
 use sojourn_core::grammar::Given;
 use sojourn_core::grammar::forms::{maybe, number};
