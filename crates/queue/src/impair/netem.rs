@@ -479,6 +479,10 @@ impl Qdisc for Netem {
         spec(&ENTRY, self.params.clone())
     }
 
+    fn delay(&self) -> Dur {
+        self.params.drawn().0
+    }
+
     fn stats(&self, out: &mut Stats) {
         let c = &self.counters;
         for (name, count) in [
