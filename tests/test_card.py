@@ -31,7 +31,12 @@ CUBIC = {"name": "cubic", "cc": "cubic"}
 
 def scenario(qdisc: str, *flows: dict[str, Any], **more: object) -> dict[str, Any]:
     link = {"name": "b", "rate": "50Mbit", "shaper": "htb", "qdisc": qdisc, "delay": "10ms", "ingress": []}
-    return {"link": [{**link, "reverse": {"delay": "10ms"}, **more}], "flow": list(flows)}
+    return {
+        "name": "x",
+        "duration": "10s",
+        "link": [{**link, "reverse": {"delay": "10ms"}, **more}],
+        "flow": list(flows),
+    }
 
 
 def run(folder: Path, name: str, document: dict[str, Any], rates: dict[str, float], **metrics: object) -> None:

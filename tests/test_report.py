@@ -172,9 +172,11 @@ def test_two_simulations_are_a_and_b_with_their_differences(tmp_path: Path) -> N
 
 
 def both_halves() -> compare.Comparison:
-    l4s = made_run("x/l4s-s2-two/cubic-vs-prague/dualpi2/20ms", {"cubic": 20.0, "prague": 27.0}, RTTS)
-    sce = made_run("x/sce-s2-two/cubic-vs-cubic-sce/cake/20ms", {"cubic": 23.0, "cubic-sce": 24.0}, RTTS)
-    lone = made_run("x/l4s-s2-two/cubic-vs-prague/pie/20ms", {"cubic": 1.0, "prague": 40.0}, RTTS)
+    l4s = made_run("ect1/l4s-s2-twoflow/cubic-vs-prague/dualpi2/20ms", {"cubic": 20.0, "prague": 27.0}, RTTS)
+    sce = made_run(
+        "ect1/sce-s2-twoflow/cubic-vs-cubic-sce/twin_codel_af/20ms", {"cubic": 23.0, "cubic-sce": 24.0}, RTTS
+    )
+    lone = made_run("ect1/l4s-s2-twoflow/cubic-vs-prague/pie/20ms", {"cubic": 1.0, "prague": 40.0}, RTTS)
     return compare.Comparison(lone=[l4s, sce, lone])
 
 
@@ -183,15 +185,18 @@ RTTS = {"cubic": 36.0, "prague": 20.4, "cubic-sce": 21.0}
 
 def test_both_architectures_of_a_scenario_stand_side_by_side() -> None:
     (section,) = sections.sections_of(sections.runs_of(both_halves()))
-    assert section.key == "x/s2-two"
-    assert section.sides == ["l4s", "sce"]
+    assert section.key == "ect1/s2-twoflow"
+    assert section.sides == ["L4S", "SCE"]
     rows = {name: [[run.id.split("/")[1] for run in column] for column in columns] for name, columns in section.rows()}
     assert rows == {
-        "cubic-vs-own/aqm/20ms": [["l4s-s2-two"], ["sce-s2-two"]],
-        "cubic-vs-own/pie/20ms": [["l4s-s2-two"], []],
+        "cubic-vs-own/aqm/20ms": [["l4s-s2-twoflow"], ["sce-s2-twoflow"]],
+        "cubic-vs-own/pie/20ms": [["l4s-s2-twoflow"], []],
     }
     (answer,) = answers.answers(section, compare.MEASURED)
-    assert answer.startswith("L4S: the flows' median RTT is 8.2 ms above the path's and their p99 up to 16 ms")
+    assert answer.startswith(
+        "L4S: the busiest link is 85.7 to 98.3 (median 92.0) % used, the flows' median RTT is 8.2 ms"
+    )
+    assert "8.2 ms above the path's and their p99 up to 16 ms" in answer
     assert "within a factor of 1.5 in 1 of 2 runs" in answer
     assert "where the second flow has 40.00 times the first's; SCE:" in answer
 

@@ -14,7 +14,8 @@ from sojourn.fidelity import scream as rows
 from sojourn.report import markdown, tables
 from sojourn.run import run
 from sojourn.scenario import Scenario
-from sojourn.suites import scream, scream_2024_10_28, scream_2024_10_31, scream_published
+from sojourn.suites import _scream as scream
+from sojourn.suites import scream_2024_10_28, scream_2024_10_31, scream_published
 from synthetic import Made
 
 if TYPE_CHECKING:

@@ -21,8 +21,9 @@ from sojourn import metrics
 from sojourn.fidelity import measures as m
 from sojourn.fidelity.row import Measure, Result, Row, Tolerance, above, at_least, at_most, below, between, t1, t2, t3
 from sojourn.metrics import Source, Window
-from sojourn.suites import scream, scream_2024_10_28, scream_2024_10_31, scream_published
-from sojourn.suites.scream import ACCECN, CUBIC, NO_ACCECN, PAYLOAD, Table
+from sojourn.suites import _scream as scream
+from sojourn.suites import scream_2024_10_28, scream_2024_10_31, scream_published
+from sojourn.suites._scream import ACCECN, CUBIC, NO_ACCECN, PAYLOAD, Table
 
 ACTIVITY = "test activity 2024-10-28, SCReAM repository"
 RECORD = "test record 2024-10-31, SCReAM repository"

@@ -213,7 +213,7 @@ def _axis(
     every = np.concatenate([values for _, values in drawn if values.size] or [np.zeros(1)])
     most = float(every.max())
     if panel == RATE:
-        fixed = style.rate_range(run.id)
+        fixed = style.rate_range(run.ours)
         return _rounded(fixed if fixed and most <= 1.5 * fixed[1] else (0.0, 1.05 * most)), None
     inside = [values[(t >= over[0]) & (t <= over[1])] for t, values in drawn]
     shown = np.concatenate([values for values in inside if values.size] or [every])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sojourn import compare, metrics, path
+from sojourn import compare, conditions, metrics, path
 from sojourn.compare import Difference
 from sojourn.compare.comparison import median
 from sojourn.groups import groups
@@ -103,7 +103,7 @@ def of(run: Run) -> list[FlowRow]:
         ratio = Difference(run.summary.ratio, None) if len(run.summary.flows) == 2 else None
     else:
         return []
-    ceiling = metrics.ceiling_mbps(run.id)
+    ceiling = conditions.ceiling_mbps(run.ours)
     rows = []
     extras = {key: texts(run) for _, key, texts in EXTRAS}
     for name, rate, delays in flows:

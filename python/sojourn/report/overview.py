@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import replace
 
-from sojourn import metrics
+from sojourn import conditions
 from sojourn.compare import Comparison
 from sojourn.plot import style
 from sojourn.report.model import Dot, Scatter
@@ -20,11 +20,12 @@ def scatters(comparison: Comparison) -> list[Scatter]:
     """Goodput as a share of the ceiling, and mean TCP RTT; nothing where there is none of either."""
     goodput, rtt = [], []
     for pair in comparison.pairs:
-        ceiling = metrics.ceiling_mbps(pair.id)
+        ceiling = conditions.ceiling_mbps(pair.a)
+        new = conditions.role(pair.a).new
         colours = style.colours(flow.name for flow in pair.flows)
         for flow in pair.flows:
             rate, mean = flow.goodput_mbps, flow.tcp_rtt_ms["mean"]
-            dot = Dot(f"{pair.id} {flow.name}", 0, 0, colours[flow.name], flow.name.startswith("prague"))
+            dot = Dot(f"{pair.id} {flow.name}", 0, 0, colours[flow.name], flow.name in new)
             if ceiling and rate.a is not None and rate.b is not None:
                 goodput.append(replace(dot, x=100 * rate.b / ceiling, y=100 * rate.a / ceiling))
             if mean.a and mean.b:
