@@ -5,8 +5,10 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use super::jiffies::Jiffies;
 use super::pfifo_fast::priority;
-use super::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
-use sojourn_core::grammar::{Args, GrammarError};
+use super::{
+    Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec,
+};
+use sojourn_core::grammar::Given;
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Time};
@@ -15,14 +17,12 @@ mod params;
 
 use params::Params;
 
-pub(crate) const ENTRY: OldEntry = OldEntry {
-    name: "fq",
-    summary: "Fair queuing between flows, each paced at a rate, in three weighted bands",
-    reference: "Linux 7.2 sch_fq; tc-fq(8)",
-    kernel: Kernel::Mainline("3.12"),
-    params: params::PARAMS,
-    build: |args, env| Ok(Box::new(Fq::parse(args, &env)?)),
-};
+pub(crate) const ENTRY: Entry = entry::<Params>(
+    "fq",
+    "Fair queuing between flows, each paced at a rate, in three weighted bands",
+    "Linux 7.2 sch_fq; tc-fq(8)",
+    Kernel::Mainline("3.12"),
+);
 
 const BANDS: usize = 3;
 /// Packets that may take the fast path while paced flows wait for their times.
@@ -97,9 +97,14 @@ pub struct Fq {
     counters: Counters,
 }
 
+impl Discipline for Params {
+    fn build(&self, env: Env) -> Box<dyn Qdisc> {
+        Box::new(Fq::new(*self, &env))
+    }
+}
+
 impl Fq {
-    fn parse(args: &mut Args<'_>, env: &Env) -> Result<Self, GrammarError> {
-        let params = Params::new(env).read(args)?;
+    fn new(params: Params, env: &Env) -> Self {
         let mut fq = Self {
             params,
             jiffies: Jiffies::new(env.hz),
@@ -113,7 +118,7 @@ impl Fq {
             counters: Counters::default(),
         };
         fq.restart();
-        Ok(fq)
+        fq
     }
 
     /// Room for all flows, full credit for all bands.
@@ -341,13 +346,8 @@ impl Qdisc for Fq {
         self.backlog
     }
 
-    fn old_change(
-        &mut self,
-        _now: Time,
-        args: &mut Args<'_>,
-        _log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        self.params = self.params.read(args)?;
+    fn change(&mut self, _now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
+        self.params = to.params().copied().unwrap_or(self.params);
         for band in &mut self.bands {
             band.packets = 0;
         }
@@ -357,11 +357,10 @@ impl Qdisc for Fq {
         // Flows beyond a smaller mask are served until they are empty.
         let flows = self.flows.len().max(self.params.orphan_mask as usize + 1);
         self.flows.resize_with(flows, Flow::default);
-        Ok(())
     }
 
-    fn describe(&self) -> String {
-        format!("fq {}", self.params.describe())
+    fn spec(&self) -> Spec {
+        spec(&ENTRY, self.params)
     }
 
     fn stats(&self, out: &mut Stats) {

@@ -5,25 +5,26 @@
 use std::collections::VecDeque;
 
 use super::jiffies::Jiffies;
-use super::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
-use sojourn_core::grammar::{Args, GrammarError};
+use super::{
+    Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec,
+};
+use sojourn_core::grammar::Given;
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::rng::Rng;
-use sojourn_core::units::{Rate, Time};
+use sojourn_core::units::Time;
 
 mod params;
 
-pub(super) use params::{Derived, Params};
+use params::Params;
+pub(super) use params::{Curve, default_burst, probability};
 
-pub(crate) const ENTRY: OldEntry = OldEntry {
-    name: "red",
-    summary: "Random early detection: signals by the average backlog in bytes",
-    reference: "Floyd and Jacobson 1993; Linux 6.12 sch_red",
-    kernel: Kernel::Mainline("2.2"),
-    params: params::PARAMS,
-    build: |args, env| Ok(Box::new(Red::parse(args, env)?)),
-};
+pub(crate) const ENTRY: Entry = entry::<Params>(
+    "red",
+    "Random early detection: signals by the average backlog in bytes",
+    "Floyd and Jacobson 1993; Linux 6.12 sch_red",
+    Kernel::Mainline("2.2"),
+);
 
 /// One percent, Q0.32.
 const ONE_PERCENT: u32 = 42_949_673;
@@ -73,20 +74,24 @@ pub(super) struct Law {
 }
 
 impl Law {
-    pub(super) fn new(d: &Derived, gentle: bool) -> Self {
-        let delta = (d.max - d.min).max(1);
-        let (min, fifth) = (u64::from(d.min), u64::from(delta / 5));
+    /// For a curve that passes [`Curve::check`].
+    pub(super) fn new(curve: &Curve) -> Self {
+        let wlog = curve.weight_log();
+        let (scell_log, stab) = curve.idle_table(wlog);
+        let delta = (curve.max - curve.min).max(1);
+        let max_p = (curve.probability * 4_294_967_296.0) as u32;
+        let (min, fifth) = (u64::from(curve.min), u64::from(delta / 5));
         Self {
-            wlog: d.wlog,
-            min: min << d.wlog,
-            max: u64::from(d.max) << d.wlog,
+            wlog,
+            min: min << wlog,
+            max: u64::from(curve.max) << wlog,
             delta,
             target: (min + 2 * fifth, min + 3 * fifth),
-            max_p: d.max_p,
-            max_p_delta: (d.max_p / delta).max(1),
-            scell_log: d.scell_log,
-            stab: d.stab,
-            gentle,
+            max_p,
+            max_p_delta: (max_p / delta).max(1),
+            scell_log,
+            stab,
+            gentle: curve.gentle,
             average: 0,
             count: -1,
             threshold: 0,
@@ -199,9 +204,10 @@ struct SceRamp {
 }
 
 impl SceRamp {
-    fn new(d: &Derived) -> Option<Self> {
-        let (min, max, max_p) = d.sce?;
-        Some(Self { min: u64::from(min) << d.wlog, max: u64::from(max) << d.wlog, max_p })
+    fn new(params: &Params, wlog: u32) -> Option<Self> {
+        let (min, max, probability) = params.sce_ramp()?;
+        let max_p = (probability * 4_294_967_296.0) as u64;
+        Some(Self { min: u64::from(min) << wlog, max: u64::from(max) << wlog, max_p })
     }
 
     // DEVIATION: independent draws. RED's uniform gaps would double the rate, which matters where
@@ -229,7 +235,6 @@ struct Counters {
 #[derive(Debug)]
 pub struct Red {
     params: Params,
-    derived: Derived,
     law: Law,
     sce: Option<SceRamp>,
     queue: VecDeque<Packet>,
@@ -240,15 +245,19 @@ pub struct Red {
     counters: Counters,
 }
 
+impl Discipline for Params {
+    fn build(&self, env: Env) -> Box<dyn Qdisc> {
+        Box::new(Red::new(*self, env))
+    }
+}
+
 impl Red {
-    fn parse(args: &mut Args<'_>, env: Env) -> Result<Self, GrammarError> {
-        let params = Params::read(args)?;
-        let derived = params.derive(args)?;
+    fn new(params: Params, env: Env) -> Self {
+        let law = Law::new(&params.curve());
         let mut red = Self {
             params,
-            law: Law::new(&derived, params.gentle),
-            sce: SceRamp::new(&derived),
-            derived,
+            sce: SceRamp::new(&params, law.wlog),
+            law,
             queue: VecDeque::new(),
             backlog: Backlog::default(),
             rng: env.rng,
@@ -257,7 +266,7 @@ impl Red {
             counters: Counters::default(),
         };
         red.restart(env.now);
-        Ok(red)
+        red
     }
 
     /// Idle from `now` on, as after a configuration; Adaptive RED's timer starts anew.
@@ -352,38 +361,22 @@ impl Qdisc for Red {
         }
     }
 
-    /// None: `bandwidth` is what its averages are reckoned with, not a shaper.
-    fn capacity(&self) -> Option<Rate> {
-        None
-    }
-
     #[inline]
     fn backlog(&self) -> Backlog {
         self.backlog
     }
 
-    fn old_change(
-        &mut self,
-        now: Time,
-        args: &mut Args<'_>,
-        log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        if args.peek().is_none() {
-            return Ok(());
-        }
-        let params = Params::read(args)?;
-        self.derived = params.derive(args)?;
-        self.params = params;
-        self.law = Law::new(&self.derived, params.gentle);
-        self.sce = SceRamp::new(&self.derived);
+    fn change(&mut self, now: Time, to: &Spec, _given: &Given, log: &mut Log) {
+        self.params = to.params().copied().unwrap_or(self.params);
+        self.law = Law::new(&self.params.curve());
+        self.sce = SceRamp::new(&self.params, self.law.wlog);
         // The FIFO is replaced.
         self.discard(log);
         self.restart(now);
-        Ok(())
     }
 
-    fn describe(&self) -> String {
-        format!("red {}", self.params.describe())
+    fn spec(&self) -> Spec {
+        spec(&ENTRY, self.params)
     }
 
     fn stats(&self, out: &mut Stats) {
@@ -398,16 +391,16 @@ impl Qdisc for Red {
         out.put("prob_mark", c.prob_mark as f64);
         out.put("forced_drop", c.forced_drop as f64);
         out.put("forced_mark", c.forced_mark as f64);
-        if let Some((min, max, _)) = self.derived.sce {
+        if let Some((min, max, _)) = self.params.sce_ramp() {
             out.put("sce_mark", c.sce_mark as f64);
             out.put("sce_min", min);
             out.put("sce_max", max);
         }
-        out.put("min", self.derived.min);
-        out.put("max", self.derived.max);
-        out.put("burst", self.derived.burst);
-        out.put("ewma", self.derived.wlog);
-        out.put("scell_log", self.derived.scell_log);
+        out.put("min", self.params.min);
+        out.put("max", self.params.max);
+        out.put("burst", self.params.burst);
+        out.put("ewma", self.law.wlog);
+        out.put("scell_log", self.law.scell_log);
         out.put("probability", f64::from(self.law.max_p) / 4_294_967_296.0);
     }
 

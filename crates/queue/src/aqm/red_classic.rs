@@ -3,25 +3,25 @@
 
 use std::collections::VecDeque;
 
-use super::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
-use sojourn_core::grammar::{Args, GrammarError};
+use super::{
+    Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec,
+};
+use sojourn_core::grammar::Given;
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::rng::Rng;
-use sojourn_core::units::{Dur, Rate, Time};
+use sojourn_core::units::{Dur, Time};
 
 mod params;
 
 use params::{Derived, Params};
 
-pub(crate) const ENTRY: OldEntry = OldEntry {
-    name: "red_classic",
-    summary: "Random early detection as published, by the average of packets or bytes",
-    reference: "Floyd and Jacobson 1993; Floyd 2000; Floyd, Gummadi and Shenker 2001",
-    kernel: Kernel::Nowhere,
-    params: params::PARAMS,
-    build: |args, env| Ok(Box::new(RedClassic::parse(args, env)?)),
-};
+pub(crate) const ENTRY: Entry = entry::<Params>(
+    "red_classic",
+    "Random early detection as published, by the average of packets or bytes",
+    "Floyd and Jacobson 1993; Floyd 2000; Floyd, Gummadi and Shenker 2001",
+    Kernel::Nowhere,
+);
 
 /// Adaptive RED's period, and its range, steps and factor of `max_p`.
 const PERIOD: Dur = Dur::from_millis(500);
@@ -56,10 +56,24 @@ pub struct RedClassic {
     counters: Counters,
 }
 
+impl Discipline for Params {
+    fn build(&self, env: Env) -> Box<dyn Qdisc> {
+        Box::new(RedClassic::new(*self, env))
+    }
+
+    fn accepts(&self, to: &Spec) -> Result<(), String> {
+        match to.params::<Self>() {
+            Some(to) if to.bytes != self.bytes => {
+                Err("`bytes` and `packets` are fixed at creation; use replace".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 impl RedClassic {
-    fn parse(args: &mut Args<'_>, env: Env) -> Result<Self, GrammarError> {
-        let params = Params::default().read(args)?;
-        Ok(Self {
+    fn new(params: Params, env: Env) -> Self {
+        Self {
             params,
             derived: params.derive(),
             queue: VecDeque::new(),
@@ -71,7 +85,7 @@ impl RedClassic {
             next_adapt: if params.adaptive { env.now + PERIOD } else { Time::NEVER },
             rng: env.rng,
             counters: Counters::default(),
-        })
+        }
     }
 
     /// What waits, in the unit of the thresholds.
@@ -223,26 +237,13 @@ impl Qdisc for RedClassic {
         }
     }
 
-    /// None: `bandwidth` is what its averages are reckoned with, not a shaper.
-    fn capacity(&self) -> Option<Rate> {
-        None
-    }
-
     #[inline]
     fn backlog(&self) -> Backlog {
         self.backlog
     }
 
-    fn old_change(
-        &mut self,
-        now: Time,
-        args: &mut Args<'_>,
-        _log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        let params = self.params.read(args)?;
-        if params.bytes != self.params.bytes {
-            return Err(args.invalid("`bytes` and `packets` are fixed at creation; use replace"));
-        }
+    fn change(&mut self, now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
+        let params = to.params().copied().unwrap_or(self.params);
         if params.max_p != self.params.max_p {
             self.max_p = params.max_p;
         }
@@ -250,11 +251,10 @@ impl Qdisc for RedClassic {
             self.next_adapt = if params.adaptive { now + PERIOD } else { Time::NEVER };
         }
         (self.params, self.derived) = (params, params.derive());
-        Ok(())
     }
 
-    fn describe(&self) -> String {
-        format!("red_classic {}", self.params.describe())
+    fn spec(&self) -> Spec {
+        spec(&ENTRY, self.params)
     }
 
     fn stats(&self, out: &mut Stats) {

@@ -4,136 +4,94 @@
 use std::collections::VecDeque;
 
 use super::jiffies::Jiffies;
-use super::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use super::{
+    Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, TXQUEUELEN, entry,
+    spec,
+};
+use sojourn_core::grammar::forms::{Form, custom, packets, whole};
+use sojourn_core::grammar::{Args, Given, GrammarError};
 use sojourn_core::packet::Packet;
+use sojourn_core::parameters;
 use sojourn_core::probe::Probe;
 use sojourn_core::rng::Rng;
 use sojourn_core::units::{Dur, Time};
 
-pub(crate) const ENTRY: OldEntry = OldEntry {
-    name: "sfb",
-    summary: "Stochastic fair BLUE: a Bloom filter of probabilities that finds greedy flows",
-    reference: "Feng, Kandlur, Saha and Shin 2001; Linux 6.12 sch_sfb",
-    kernel: Kernel::Mainline("2.6.39"),
-    params: &[
-        Param {
-            name: "rehash",
-            value: "MILLISECONDS",
-            default: "600000",
-            doc: "Time between changes of the hash, a bare number; 0 is never.",
-        },
-        Param {
-            name: "db",
-            value: "MILLISECONDS",
-            default: "60000",
-            doc: "Time before a change in which the next filter learns the greedy flows.",
-        },
-        Param {
-            name: "limit",
-            value: "PACKETS",
-            default: "1000p",
-            doc: "Packets that may wait; by default the device's txqueuelen.",
-        },
-        Param {
-            name: "max",
-            value: "PACKETS",
-            default: "(5*target+1)/4, or 25",
-            doc: "Packets of one flow that may wait.",
-        },
-        Param {
-            name: "target",
-            value: "PACKETS",
-            default: "(4*max+3)/5, or 20",
-            doc: "Packets in a bin that raise its probability.",
-        },
-        Param {
-            name: "increment",
-            value: "PROBABILITY",
-            default: "0.000503548",
-            doc: "Step up, rounded to 1/65535.",
-        },
-        Param {
-            name: "decrement",
-            value: "PROBABILITY",
-            default: "0.0000457771",
-            doc: "Step down, rounded to 1/65535.",
-        },
-        Param {
-            name: "penalty_rate",
-            value: "PPS",
-            default: "10",
-            doc: "Packets per second that all flows at probability 1 may send.",
-        },
-        Param {
-            name: "penalty_burst",
-            value: "PACKETS",
-            default: "20",
-            doc: "Burst of these packets.",
-        },
-    ],
-    build: |args, env| Ok(Box::new(Sfb::parse(args, env)?)),
-};
+pub(crate) const ENTRY: Entry = entry::<Params>(
+    "sfb",
+    "Stochastic fair BLUE: a Bloom filter of probabilities that finds greedy flows",
+    "Feng, Kandlur, Saha and Shin 2001; Linux 6.12 sch_sfb",
+    Kernel::Mainline("2.6.39"),
+);
 
 const LEVELS: usize = 8;
 const BINS: usize = 16;
 /// Probability 1.
 const MAX_PROB: u32 = 0xffff;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Params {
-    rehash: Dur,
-    db: Dur,
-    limit: u32,
-    max: u32,
-    target: u32,
-    increment: u32,
-    decrement: u32,
-    penalty_rate: u32,
-    penalty_burst: u32,
+parameters! {
+    /// Parameters of `sfb`. As in tc, nothing is taken over from an earlier configuration.
+    #[derive(Copy, PartialEq, Eq)]
+    struct Params {
+        /// Time between changes of the hash, a bare number; 0 is never.
+        rehash: Dur = Dur::from_secs(600) => milliseconds();
+        /// Time before a change in which the next filter learns the greedy flows.
+        db: Dur = Dur::from_secs(60) => milliseconds();
+        /// Packets that may wait; by default the device's txqueuelen.
+        limit: u32 = TXQUEUELEN => packets(1..=u32::MAX.into());
+        /// Packets of one flow that may wait.
+        max: u32 = 0 => packets(1..=MOST_IN_BIN.into()), default "(5*target+1)/4, or 25";
+        /// Packets in a bin that raise its probability.
+        target: u32 = 0 => packets(1..=MOST_IN_BIN.into()), default "(4*max+3)/5, or 20";
+        /// Step up, rounded to 1/65535.
+        increment: u32 = 33 => custom("PROBABILITY", read_step, write_step), default "0.000503548";
+        /// Step down, rounded to 1/65535.
+        decrement: u32 = 3 => custom("PROBABILITY", read_step, write_step), default "0.0000457771";
+        /// Packets per second that all flows at probability 1 may send.
+        penalty_rate: u32 = 10 => whole("PPS", 0..=u32::MAX.into(), "");
+        /// Burst of these packets.
+        penalty_burst: u32 = 20 => packets(0..=u32::MAX.into());
+    }
+    begin forget;
+    derive complete;
 }
 
+/// The kernel counts a bin's packets in 16 bits.
+const MOST_IN_BIN: u32 = 0xffff;
+
 impl Params {
-    /// Reads a whole configuration: as in tc, nothing is taken over from an earlier one.
-    fn read(args: &mut Args<'_>, txqueuelen: u32) -> Result<Self, GrammarError> {
-        let mut p = Self {
-            rehash: Dur::from_secs(600),
-            db: Dur::from_secs(60),
-            limit: txqueuelen.max(1),
-            max: 0,
-            target: 0,
-            increment: 33,
-            decrement: 3,
-            penalty_rate: 10,
-            penalty_burst: 20,
-        };
-        let most = u64::from(u32::MAX);
-        while let Some(key) = args.key() {
-            match key {
-                "rehash" => p.rehash = Dur::from_millis(args.number(0..=most)?),
-                "db" => p.db = Dur::from_millis(args.number(0..=most)?),
-                "limit" => p.limit = args.number(1..=most)? as u32,
-                "max" => p.max = args.number(1..=0xffff)? as u32,
-                "target" => p.target = args.number(1..=0xffff)? as u32,
-                "increment" => p.increment = probability(args)?,
-                "decrement" => p.decrement = probability(args)?,
-                "penalty_rate" => p.penalty_rate = args.number(0..=most)? as u32,
-                "penalty_burst" => p.penalty_burst = args.number(0..=most)? as u32,
-                _ => return Err(args.unknown()),
-            }
+    fn forget(&mut self) {
+        *self = Self::default();
+    }
+
+    /// As tc does (iproute2 7.3, `sfb_parse_opt`).
+    fn complete(&mut self, _given: &Given) {
+        if self.max == 0 {
+            self.max = if self.target > 0 { (self.target * 5 + 1) / 4 } else { 25 };
+            self.max = self.max.min(MOST_IN_BIN);
         }
-        if p.max == 0 {
-            p.max = if p.target > 0 { (p.target * 5 + 1) / 4 } else { 25 };
+        if self.target == 0 {
+            self.target = (self.max * 4 + 3) / 5;
         }
-        if p.target == 0 {
-            p.target = (p.max * 4 + 3) / 5;
-        }
-        Ok(p)
     }
 }
 
-fn probability(args: &mut Args<'_>) -> Result<u32, GrammarError> {
+fn milliseconds() -> impl Form<Dur> {
+    let read = |args: &mut Args<'_>| Ok(Dur::from_millis(args.number(0..=u32::MAX.into())?));
+    custom("MILLISECONDS", read, |time: &Dur| (time.0 / 1_000_000).to_string())
+}
+
+fn read_step(args: &mut Args<'_>) -> Result<u32, GrammarError> {
     Ok((args.decimal(0.0..=1.0)? * f64::from(MAX_PROB)).round() as u32)
+}
+
+fn write_step(step: &u32) -> String {
+    (f64::from(*step) / f64::from(MAX_PROB)).to_string()
+}
+
+impl Discipline for Params {
+    fn build(&self, env: Env) -> Box<dyn Qdisc> {
+        Box::new(Sfb::new(*self, env))
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -202,7 +160,6 @@ pub struct Sfb {
     backlog: Backlog,
     rng: Rng,
     jiffies: Jiffies,
-    txqueuelen: u32,
     counters: Counters,
 }
 
@@ -216,9 +173,9 @@ struct Counters {
 }
 
 impl Sfb {
-    fn parse(args: &mut Args<'_>, env: Env) -> Result<Self, GrammarError> {
+    fn new(params: Params, env: Env) -> Self {
         let mut sfb = Self {
-            params: Params::read(args, env.txqueuelen)?,
+            params,
             filters: [Filter::default(), Filter::default()],
             current: 0,
             learning: false,
@@ -229,11 +186,10 @@ impl Sfb {
             backlog: Backlog::default(),
             rng: env.rng,
             jiffies: Jiffies::new(env.hz),
-            txqueuelen: env.txqueuelen,
             counters: Counters::default(),
         };
         sfb.restart(env.now);
-        Ok(sfb)
+        sfb
     }
 
     /// Fresh filters and a full bucket of penalty tokens.
@@ -382,37 +338,14 @@ impl Qdisc for Sfb {
         self.backlog
     }
 
-    fn old_change(
-        &mut self,
-        now: Time,
-        args: &mut Args<'_>,
-        log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        if args.peek().is_none() {
-            return Ok(());
-        }
-        self.params = Params::read(args, self.txqueuelen)?;
+    fn change(&mut self, now: Time, to: &Spec, _given: &Given, log: &mut Log) {
+        self.params = to.params().copied().unwrap_or(self.params);
         self.discard(log);
         self.restart(now);
-        Ok(())
     }
 
-    fn describe(&self) -> String {
-        let p = &self.params;
-        let share = |n: u32| f64::from(n) / f64::from(MAX_PROB);
-        format!(
-            "sfb rehash {} db {} limit {}p max {}p target {}p increment {} decrement {} \
-             penalty_rate {} penalty_burst {}p",
-            p.rehash.0 / 1_000_000,
-            p.db.0 / 1_000_000,
-            p.limit,
-            p.max,
-            p.target,
-            share(p.increment),
-            share(p.decrement),
-            p.penalty_rate,
-            p.penalty_burst
-        )
+    fn spec(&self) -> Spec {
+        spec(&ENTRY, self.params)
     }
 
     fn stats(&self, out: &mut Stats) {

@@ -6,8 +6,10 @@ use std::collections::VecDeque;
 
 use super::jiffies::Jiffies;
 use super::red::{self, Action};
-use super::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
-use sojourn_core::grammar::{Args, GrammarError};
+use super::{
+    Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec,
+};
+use sojourn_core::grammar::Given;
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::rng::Rng;
@@ -17,14 +19,12 @@ mod params;
 
 use params::Params;
 
-pub(crate) const ENTRY: OldEntry = OldEntry {
-    name: "sfq",
-    summary: "Stochastic fairness queuing: round robin over hashed flows",
-    reference: "McKenney 1990; tc-sfq(8); Linux 7.2 sch_sfq",
-    kernel: Kernel::Mainline("2.2"),
-    params: params::PARAMS,
-    build: |args, env| Ok(Box::new(Sfq::parse(args, env)?)),
-};
+pub(crate) const ENTRY: Entry = entry::<Params>(
+    "sfq",
+    "Stochastic fairness queuing: round robin over hashed flows",
+    "McKenney 1990; tc-sfq(8); Linux 7.2 sch_sfq",
+    Kernel::Mainline("2.2"),
+);
 
 /// A bucket without a flow.
 const NONE: u16 = u16::MAX;
@@ -57,7 +57,8 @@ struct Counters {
 #[derive(Debug)]
 pub struct Sfq {
     params: Params,
-    psched_mtu: u32,
+    /// Packets in all flows.
+    limit: u32,
     red: Option<red::Law>,
     /// Slot of each hash bucket.
     table: Vec<u16>,
@@ -75,14 +76,28 @@ pub struct Sfq {
     counters: Counters,
 }
 
+impl Discipline for Params {
+    fn build(&self, env: Env) -> Box<dyn Qdisc> {
+        Box::new(Sfq::new(*self, env))
+    }
+
+    fn accepts(&self, to: &Spec) -> Result<(), String> {
+        match to.params::<Self>() {
+            Some(to) if to != self => {
+                Err("cannot be changed, on Linux neither; use replace".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 impl Sfq {
-    fn parse(args: &mut Args<'_>, mut env: Env) -> Result<Self, GrammarError> {
-        let (params, derived) = Params::read(args, env.psched_mtu)?;
+    fn new(params: Params, mut env: Env) -> Self {
         let mut sfq = Self {
             params,
-            psched_mtu: env.psched_mtu,
-            red: derived.map(|derived| red::Law::new(&derived, false)),
-            table: vec![NONE; params.divisor as usize],
+            limit: params.limit(),
+            red: params.red().as_ref().map(red::Law::new),
+            table: vec![NONE; params.divisor() as usize],
             slots: (0..params.flows).map(|_| Slot::default()).collect(),
             free: (0..params.flows as u16).collect(),
             round: VecDeque::with_capacity(params.flows as usize),
@@ -95,12 +110,12 @@ impl Sfq {
             counters: Counters::default(),
         };
         sfq.arm(env.now);
-        Ok(sfq)
+        sfq
     }
 
     fn arm(&mut self, now: Time) {
-        if self.params.perturb_s > 0 {
-            let period = Dur::from_secs(u64::from(self.params.perturb_s));
+        if self.params.perturb > 0 {
+            let period = Dur::from_secs(u64::from(self.params.perturb));
             self.perturbed = self.jiffies.expiry(now, self.jiffies.of(period));
         }
     }
@@ -111,7 +126,7 @@ impl Sfq {
         let mut h = pkt.hash ^ self.salt;
         h = (h ^ (h >> 16)).wrapping_mul(0x85eb_ca6b);
         h = (h ^ (h >> 13)).wrapping_mul(0xc2b2_ae35);
-        (h ^ (h >> 16)) & (self.params.divisor - 1)
+        (h ^ (h >> 16)) & (self.table.len() as u32 - 1)
     }
 
     /// A slot for a flow that has none; none is left where all are taken.
@@ -178,17 +193,16 @@ impl Sfq {
     fn signal(&mut self, slot: usize, pkt: &mut Packet, log: &mut Log) -> Option<Reason> {
         let own = &mut self.slots[slot];
         let action = self.red.as_mut()?.of_flow(&mut own.red, own.bytes, &mut self.rng);
-        let words = &self.params.red?.words;
         let c = &mut self.counters;
         let (reason, may_mark, marks, head_marks, drops) = match action {
             Action::Pass => return None,
             Action::Early => {
-                let may_mark = words.ecn;
+                let may_mark = self.params.ecn;
                 let counts = (&mut c.prob_mark, &mut c.prob_mark_head, &mut c.prob_drop);
                 (Reason::RedEarly, may_mark, counts.0, counts.1, counts.2)
             }
             Action::Forced => {
-                let may_mark = words.ecn && !words.harddrop;
+                let may_mark = self.params.ecn && !self.params.harddrop;
                 let counts = (&mut c.forced_mark, &mut c.forced_mark_head, &mut c.forced_drop);
                 (Reason::RedForced, may_mark, counts.0, counts.1, counts.2)
             }
@@ -277,7 +291,7 @@ impl Qdisc for Sfq {
             }
         };
         self.append(slot, pkt);
-        if self.backlog.packets > self.params.limit {
+        if self.backlog.packets > self.limit {
             self.make_room(log);
         }
     }
@@ -320,20 +334,10 @@ impl Qdisc for Sfq {
         self.backlog
     }
 
-    fn old_change(
-        &mut self,
-        _now: Time,
-        args: &mut Args<'_>,
-        _log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        if args.peek().is_none() || Params::read(args, self.psched_mtu)?.0 == self.params {
-            return Ok(());
-        }
-        Err(args.invalid("`sfq` cannot be changed, on Linux neither; use replace"))
-    }
+    fn change(&mut self, _now: Time, _to: &Spec, _given: &Given, _log: &mut Log) {}
 
-    fn describe(&self) -> String {
-        self.params.describe()
+    fn spec(&self) -> Spec {
+        spec(&ENTRY, self.params)
     }
 
     fn stats(&self, out: &mut Stats) {

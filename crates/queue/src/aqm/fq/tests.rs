@@ -10,8 +10,8 @@ use sojourn_core::rng::Rng;
 const LEN: u32 = 1028;
 
 fn make(words: &str) -> Fq {
-    let env = Env::ethernet(Rng::named(1, "t"));
-    Fq::parse(&mut Args::new("fq", ENTRY.params, words), &env).unwrap()
+    let spec: Spec = format!("fq {words}").parse().unwrap();
+    Fq::new(*spec.params().unwrap(), &Env::ethernet(Rng::named(1, "t")))
 }
 
 /// A flow's TOS byte and a packet's number stand in the packet.
@@ -327,10 +327,10 @@ fn change_keeps_what_it_does_not_name() {
     let env = || Env::ethernet(Rng::named(1, "t"));
     let mut q = build("fq maxrate 8Mbit buckets 3 orphan_mask 0xff", env()).unwrap();
     change(&mut *q, Time::ZERO, "fq quantum 0 horizon_cap", &mut Log::default()).unwrap();
-    let described = "fq limit 10000p flow_limit 100p buckets 4 orphan_mask 255 bands 3 priomap 1 2 \
-                     2 2 1 2 0 0 1 1 1 1 1 1 1 1 weights 589824 196608 65536 quantum 256b \
-                     initial_quantum 15140b maxrate 8Mbit low_rate_threshold 550kbit refill_delay \
-                     40ms timer_slack 10us horizon 10s horizon_cap";
+    let described = "fq limit 10000p flow_limit 100p quantum 256b initial_quantum 15140b maxrate \
+                     8Mbit low_rate_threshold 550kbit pacing refill_delay 40ms bands 3 priomap 1 2 2 \
+                     2 1 2 0 0 1 1 1 1 1 1 1 1 weights 589824 196608 65536 orphan_mask 255 buckets 4 \
+                     timer_slack 10us horizon 10s horizon_cap";
     assert_eq!(q.describe(), described);
     for words in [
         "weights 16383 16384 16384",

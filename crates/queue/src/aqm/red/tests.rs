@@ -12,8 +12,8 @@ fn env() -> Env {
 }
 
 fn make(text: &str) -> Red {
-    let (_, words) = text.split_once(' ').unwrap();
-    Red::parse(&mut Args::new("red", params::PARAMS, words), env()).unwrap()
+    let spec: Spec = text.parse().unwrap();
+    Red::new(*spec.params().unwrap(), env())
 }
 
 fn error(text: &str) -> String {
@@ -37,9 +37,9 @@ fn tc_derives_thresholds_burst_and_weight() {
         (SEED_150, 37_500, 12_500, 20, 4, 12, (22_500, 27_500)),
         (SEED_400, 100_000, 33_333, 55, 5, 13, (59_999, 73_332)),
     ] {
-        let Red { derived: d, law, .. } = make(text);
-        assert_eq!((d.max, d.min, d.burst), (max, min, burst), "{text}");
-        assert_eq!((d.wlog, d.scell_log, law.target), (wlog, scell_log, target), "{text}");
+        let Red { params, law, .. } = make(text);
+        assert_eq!((params.max, params.min, params.burst), (max, min, burst), "{text}");
+        assert_eq!((law.wlog, law.scell_log, law.target), (wlog, scell_log, target), "{text}");
     }
     let law = make(SEED_150).law;
     assert_eq!(u32::MAX / law.max_p_delta + 1, 1_250_355);
@@ -53,8 +53,8 @@ fn tc_derives_the_same_as_iproute2_from_either_threshold() {
         ("limit 60000 max 20000 avpkt 1000", 6666, 20_000, 3, 13),
         ("limit 150000 avpkt 1000", 12_500, 37_500, 4, 14),
     ] {
-        let d = make(&format!("red {words}")).derived;
-        let derived = (d.min, d.max, d.wlog, d.scell_log);
+        let Red { params, law, .. } = make(&format!("red {words}"));
+        let derived = (params.min, params.max, law.wlog, law.scell_log);
         assert_eq!(derived, (min, max, wlog, scell_log), "{words}");
     }
 }
@@ -313,8 +313,10 @@ fn change_is_a_whole_configuration_and_discards_what_waits() {
     change(&mut q, Time::ZERO, "red limit 200000 avpkt 1000", &mut log).unwrap();
     let dropped = log.drain().filter(|e| matches!(e, Event::Drop(_, Reason::Purge))).count();
     assert_eq!((dropped, q.backlog().packets), (3, 0));
-    assert_eq!(q.describe(), "red limit 200000b avpkt 1000b probability 0.02 bandwidth 10Mbit");
-    assert_eq!((q.wake(), q.law.average, q.derived.max), (Time::NEVER, 0, 50_000));
+    let described = "red limit 200000b min 16666b max 50000b avpkt 1000b burst 27 probability 0.02 \
+                     bandwidth 10Mbit idle linux";
+    assert_eq!(q.describe(), described);
+    assert_eq!((q.wake(), q.law.average, q.params.max), (Time::NEVER, 0, 50_000));
     q.enqueue(Time::ZERO, packet(3, Ecn::Ect0), &mut log);
     assert_eq!((log.is_empty(), q.backlog().packets), (true, 1));
 }

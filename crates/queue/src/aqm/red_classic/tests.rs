@@ -8,7 +8,8 @@ fn env() -> Env {
 }
 
 fn make(words: &str) -> RedClassic {
-    RedClassic::parse(&mut Args::new("red_classic", ENTRY.params, words), env()).unwrap()
+    let spec: Spec = format!("red_classic {words}").parse().unwrap();
+    RedClassic::new(*spec.params().unwrap(), env())
 }
 
 fn packet(id: u32, len: u32, ecn: Ecn) -> Packet {

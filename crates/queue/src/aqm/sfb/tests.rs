@@ -11,8 +11,8 @@ fn env() -> Env {
 }
 
 fn make(text: &str) -> Sfb {
-    let words = text.split_once(' ').map_or("", |(_, words)| words);
-    Sfb::parse(&mut Args::new("sfb", ENTRY.params, words), env()).unwrap()
+    let spec: Spec = text.parse().unwrap();
+    Sfb::new(*spec.params().unwrap(), env())
 }
 
 fn packet(id: u32, hash: u32, ecn: Ecn) -> Packet {

@@ -32,23 +32,24 @@ fn leave(q: &mut dyn Qdisc) -> Vec<u32> {
 #[test]
 fn bounds_follow_from_each_other_as_tc_shows_them_on_linux_7_2() {
     for (words, described) in [
-        ("", "quantum 1514 depth 127 flows 128 divisor 1024"),
-        ("limit 10", "limit 10 quantum 1514 depth 127 flows 10 divisor 1024"),
+        ("", "perturb 0 quantum 1514b divisor 1024 flows 128 depth 127"),
+        ("limit 10", "limit 10 perturb 0 quantum 1514b divisor 1024 flows 10 depth 127"),
         (
             "limit 100000 depth 200 flows 2000 divisor 2048",
-            "limit 100000 quantum 1514 depth 127 flows 2000 divisor 2048",
+            "limit 100000 perturb 0 quantum 1514b divisor 2048 flows 2000 depth 127",
         ),
-        ("flows 4096", "quantum 1514 depth 127 flows 4096"),
-        ("depth 10 flows 5", "quantum 1514 depth 10 flows 5 divisor 1024"),
-        ("quantum 0 depth 0 flows 0", "quantum 1514 depth 127 flows 128 divisor 1024"),
-        ("quantum 100 flows 70000", "quantum 256 depth 127 flows 65408"),
+        ("flows 4096", "perturb 0 quantum 1514b flows 4096 depth 127"),
+        ("depth 10 flows 5", "perturb 0 quantum 1514b divisor 1024 flows 5 depth 10"),
+        ("quantum 0 depth 0 flows 0", "perturb 0 quantum 1514b divisor 1024 flows 128 depth 127"),
+        ("quantum 100 flows 70000", "perturb 0 quantum 256b flows 65408 depth 127"),
         (
             "headdrop perturb 10",
-            "quantum 1514 depth 127 flows 128 divisor 1024 headdrop perturb 10",
+            "perturb 10 quantum 1514b divisor 1024 flows 128 depth 127 headdrop",
         ),
         (
             "redflowlimit 100000 ecn",
-            "quantum 1514 depth 127 flows 128 divisor 1024 redflowlimit 100000 avpkt 1000 probability 0.02 ecn",
+            "perturb 0 quantum 1514b divisor 1024 flows 128 depth 127 redflowlimit 100000 min 8333 \
+             max 25000 avpkt 1000 burst 13 probability 0.02 ecn",
         ),
     ] {
         let text = make(&format!("sfq {words}")).describe();
@@ -191,7 +192,7 @@ fn another_hash_keeps_every_packet_and_the_order_of_each_flow() {
 fn a_flow_without_a_place_is_turned_away() {
     let mut q = make("sfq flows 2 divisor 65536");
     let mut log = Log::default();
-    assert_eq!(q.describe(), "sfq quantum 1514 depth 127 flows 2 divisor 65536");
+    assert_eq!(q.describe(), "sfq perturb 0 quantum 1514b divisor 65536 flows 2 depth 127");
     for flow in 1..4 {
         fill(&mut *q, &mut log, flow, 10 * flow..10 * flow + 1);
     }
