@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from browser import Page, chromium
-from sojourn import compare, report
-from synthetic import made_run
+from sojourn import compare, report, suites
+from synthetic import Made, made_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,13 +21,25 @@ PLOT = "document.querySelector('.plot')"
 CANVASES = "document.querySelectorAll('.plot canvas').length"
 
 
+class Sided(Made):
+    """A run of one of two architectures."""
+
+    @property
+    def role(self) -> suites.Role:
+        return suites.role(self.id, "", counterparts={"prague": "own", "cubic-sce": "own"})
+
+
+def sided(run_id: str, rates: dict[str, float]) -> Sided:
+    made = made_run(run_id, rates, {"cubic": 36.0, "prague": 20.4, "cubic-sce": 21.0})
+    return Sided(run_id, {name: made.series(name) for name in made.names()})
+
+
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    rtts = {"cubic": 36.0, "prague": 20.4, "cubic-sce": 21.0}
     lone: list[Source] = []
     for n in range(12):
-        lone.append(made_run(f"x/l4s-s2-two/cubic-vs-prague/q{n}/20ms", {"cubic": 15.0, "prague": 30.0}, rtts))
-        lone.append(made_run(f"x/sce-s2-two/cubic-vs-cubic-sce/q{n}/20ms", {"cubic": 20.0, "cubic-sce": 24.0}, rtts))
+        lone.append(sided(f"x/l4s-s2-two/cubic-vs-prague/q{n}/20ms", {"cubic": 15.0, "prague": 30.0}))
+        lone.append(sided(f"x/sce-s2-two/cubic-vs-cubic-sce/q{n}/20ms", {"cubic": 20.0, "cubic-sce": 24.0}))
     out = tmp_path_factory.mktemp("browser") / "report.html"
     report.write_comparison(compare.Comparison(lone=lone), out, title="Browser")
     with Page(out.as_uri()) as opened:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from sojourn import _core, suites
 from sojourn.metrics import PAYLOAD_SHARE
-from sojourn.results import ResultsError, Run
 from sojourn.suites import Role
+from sojourn.text import harmless_lines
 
 if TYPE_CHECKING:
     from sojourn.metrics import Source, Window
@@ -73,11 +73,8 @@ class Conditions:
 
 def of(source: Source) -> Conditions:
     """Of a run with results, or of the case that a measurement is of."""
-    stated = getattr(run_of(source) or source, "conditions", None)
-    if isinstance(stated, Conditions):
-        return stated
-    case = suites.find(source.id)
-    return of_scenario(case.toml) if case else Conditions()
+    stated = getattr(_origin(source), "conditions", None)
+    return stated if isinstance(stated, Conditions) else of_scenario(_scenario(source))
 
 
 def of_scenario(text: str) -> Conditions:
@@ -90,19 +87,18 @@ def of_scenario(text: str) -> Conditions:
 
 def role(source: Source) -> Role:
     """What a run stands for; where results or a measurement do not tell, what the suite that has the run says."""
-    run = run_of(source)
-    if run is not None and run.role.section:
-        return run.role
+    stated = getattr(_origin(source), "role", None)
+    if isinstance(stated, Role) and stated.section:
+        return stated
     case = suites.find(source.id)
     return case.role if case else Role()
 
 
 def document(source: Source) -> dict[str, Any]:
     """The scenario of a run with results, or of the case that a measurement is of; empty if there is none to read."""
-    run, case = run_of(source), suites.find(source.id)
     try:
-        return run.document if run else tomllib.loads(case.toml) if case else {}
-    except ResultsError:
+        return tomllib.loads(_scenario(source))
+    except (ValueError, RecursionError):
         return {}
 
 
@@ -112,8 +108,19 @@ def ceiling_mbps(source: Source) -> float | None:
     return None if rate is None else rate * PAYLOAD_SHARE
 
 
-def run_of(source: Source) -> Run | None:
-    """The results of a source that has a folder with them."""
-    origin = getattr(source, "origin", source)
+def _origin(source: Source) -> Source:
+    """The run with results, or whatever else, that a source was read from."""
+    found: Source = getattr(source, "origin", source)
+    return found
+
+
+def _scenario(source: Source) -> str:
+    """The scenario in a source's folder, or of the case that a measurement is of; empty if there is none to read."""
     folder = getattr(source, "path", None)
-    return origin if isinstance(origin, Run) else Run(folder) if folder and folder.is_dir() else None
+    try:
+        if folder and folder.is_dir():
+            return harmless_lines((folder / "scenario.toml").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return ""
+    case = suites.find(source.id)
+    return case.toml if case else ""
