@@ -7,4 +7,8 @@
 
 pub mod aqm;
 pub mod impair;
+mod medium;
 pub mod qdiscs;
+pub mod traces;
+
+pub use medium::Medium;

@@ -4,8 +4,8 @@
 use sojourn_core::grammar::Parameter;
 use sojourn_core::{Rng, Time};
 use sojourn_queue::aqm::{Entry, Env, Log};
-use sojourn_queue::impair::trace::{DelaySteps, Opportunities, RateSteps, Traces};
 use sojourn_queue::qdiscs::{self, REGISTRY};
+use sojourn_queue::traces::{DelaySteps, Opportunities, RateSteps, Traces};
 
 /// What some words cannot do without; each word is read with at least one of these.
 fn contexts(name: &str) -> &'static [&'static str] {
@@ -87,9 +87,9 @@ fn values(param: &Parameter) -> Vec<&'static str> {
     if param.name == "digest" {
         let traces = env().traces;
         let digests = [
-            traces.digest_of_opportunities("t"),
-            traces.digest_of_rates("t"),
-            traces.digest_of_delays("t"),
+            traces.digest::<Opportunities>("t"),
+            traces.digest::<RateSteps>("t"),
+            traces.digest::<DelaySteps>("t"),
         ];
         return digests.into_iter().flatten().map(|digest| &*digest.leak()).collect();
     }
@@ -108,9 +108,9 @@ fn values(param: &Parameter) -> Vec<&'static str> {
 /// An Ethernet device that knows the traces `t`.
 fn env() -> Env {
     let mut traces = Traces::default();
-    traces.add_opportunities("t", Opportunities::parse("1\n2\n").unwrap());
-    traces.add_rates("t", RateSteps::parse("0 9000\n1 400\n").unwrap());
-    traces.add_delays("t", DelaySteps::parse("0 20\n0.2 31.5\n").unwrap());
+    traces.add("t", Opportunities::parse("1\n2\n").unwrap());
+    traces.add("t", RateSteps::parse("0 9000\n1 400\n").unwrap());
+    traces.add("t", DelaySteps::parse("0 20\n0.2 31.5\n").unwrap());
     Env { traces, ..Env::ethernet(Rng::named(1, "t")) }
 }
 

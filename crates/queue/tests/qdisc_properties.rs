@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use sojourn_core::{Bytes, Ecn, FlowId, Kind, Packet, Rate, Rng, Time};
 use sojourn_queue::aqm::psched::{self, LinkLayer, RateConfig};
 use sojourn_queue::aqm::{Backlog, Env, Event, Log, Qdisc, Stats};
-use sojourn_queue::impair::trace::{Opportunities, RateSteps, Traces};
 use sojourn_queue::qdiscs::{self, REGISTRY};
+use sojourn_queue::traces::{Opportunities, RateSteps, Traces};
 
 /// Configurations of each discipline: defaults, and small limits that make it act.
 fn configurations(name: &str) -> &'static [&'static str] {
@@ -224,8 +224,8 @@ fn configurations(name: &str) -> &'static [&'static str] {
 /// An Ethernet device that knows the traces `t`.
 fn env(rng: Rng) -> Env {
     let mut traces = Traces::default();
-    traces.add_opportunities("t", Opportunities::parse("0\n1\n1\n4\n9\n").unwrap());
-    traces.add_rates("t", RateSteps::parse("0 9000\n0.002 400\n0.004 30000\n").unwrap());
+    traces.add("t", Opportunities::parse("0\n1\n1\n4\n9\n").unwrap());
+    traces.add("t", RateSteps::parse("0 9000\n0.002 400\n0.004 30000\n").unwrap());
     Env { traces, ..Env::ethernet(rng) }
 }
 

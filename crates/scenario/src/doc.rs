@@ -1,7 +1,7 @@
 //! The TOML document as a tree that remembers where each value was written. Overrides and sweep
 //! values are put into it before anything is validated.
 
-use sojourn_queue::impair::trace::Traces;
+use sojourn_queue::traces::Traces;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 

@@ -5,8 +5,8 @@ use sojourn_cc as cc;
 use sojourn_core::grammar::Given;
 use sojourn_core::{Dur, Rate, Rng, Time};
 use sojourn_queue::aqm::Spec;
-use sojourn_queue::impair::trace::Traces;
 use sojourn_queue::impair::tunnel;
+use sojourn_queue::traces::Traces;
 use sojourn_transport::app::{self, App};
 use sojourn_transport::tcp;
 

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf, absolute};
 
 use sojourn_core::grammar::split_name;
-use sojourn_queue::impair::trace::{DelaySteps, Opportunities, RateSteps, Traces};
+use sojourn_queue::traces::{DelaySteps, Opportunities, RateSteps, Traces};
 
 use crate::check::{Key, words};
 use crate::doc::Doc;
@@ -70,21 +70,21 @@ fn localise(doc: &mut Doc, key: &Key, text: &mut String) -> Result<(), ScenarioE
     parts[at] = encoded(&path.to_string_lossy());
     let word = &parts[at];
     let digest = |traces: &Traces| match name {
-        "mahimahi" => traces.digest_of_opportunities(word),
-        "netem" => traces.digest_of_delays(word),
-        _ => traces.digest_of_rates(word),
+        "mahimahi" => traces.digest::<Opportunities>(word),
+        "netem" => traces.digest::<DelaySteps>(word),
+        _ => traces.digest::<RateSteps>(word),
     };
     if digest(&doc.traces).is_none() {
         let content = content(&path).map_err(|e| doc.fail(key, format!("{shown}: {e}")))?;
         let fail = |e| doc.fail(key, format!("{shown}:{e}"));
         if name == "mahimahi" {
             let trace = Opportunities::parse(&content).map_err(fail)?;
-            doc.traces.add_opportunities(word, trace);
+            doc.traces.add(word, trace);
         } else if name == "netem" {
-            doc.traces.add_delays(word, DelaySteps::parse(&content).map_err(fail)?);
+            doc.traces.add(word, DelaySteps::parse(&content).map_err(fail)?);
         } else {
             let trace = RateSteps::parse(&content).map_err(fail)?;
-            doc.traces.add_rates(word, trace);
+            doc.traces.add(word, trace);
         }
     }
     if !parts.iter().any(|word| word == "digest") {

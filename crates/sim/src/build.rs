@@ -1,8 +1,8 @@
 //! From the scenario to ports with queues that have been there for a while.
 
 use sojourn_core::{Dur, Rng, Time};
+use sojourn_queue::Medium;
 use sojourn_queue::aqm::{Env, Log, Qdisc};
-use sojourn_queue::impair::Medium;
 use sojourn_queue::impair::tunnel::{InnerHeaders, Tunnel};
 use sojourn_scenario::Scenario;
 use sojourn_scenario::topology::{PortSpec, Role, Topology};

@@ -2,8 +2,8 @@
 //! them, keeps the time, and balances the accounts.
 
 use sojourn_core::{Kind, Packet, Time};
+use sojourn_queue::Medium;
 use sojourn_queue::aqm::Log;
-use sojourn_queue::impair::Medium;
 use sojourn_queue::impair::tunnel::InnerHeaders;
 use sojourn_queue::qdiscs;
 use sojourn_scenario::topology::{Role, Topology};

@@ -215,6 +215,15 @@ pub fn whole<T: TryFrom<u64> + Display>(
     custom(value, read, move |number: &T| format!("{number}{suffix}"))
 }
 
+/// A whole number within `range` that may be negative, called `value` in usage texts.
+pub fn integer(value: &'static str, range: RangeInclusive<i32>) -> impl Form<i32> {
+    let read = move |args: &mut Args<'_>| {
+        let expected = format!("a whole number from {} to {}", range.start(), range.end());
+        args.value(&expected, |word| word.parse().ok().filter(|number| range.contains(number)))
+    };
+    custom(value, read, i32::to_string)
+}
+
 /// A decimal number within `range`, called `value` in usage texts.
 pub fn decimal(value: &'static str, range: RangeInclusive<f64>) -> impl Form<f64> {
     custom(value, move |args: &mut Args<'_>| args.decimal(range.clone()), f64::to_string)

@@ -149,9 +149,9 @@ pub fn written<P: Parameters>(params: &P) -> Vec<Written> {
 /// After the fields: `groups { law: Law = Law::default(); }` embeds other sets; `transient { sum: i32 = 0; }`
 /// adds fields that are no parameters and have this value before each text; `also { /// Doc.
 /// "unlimited" => |params, key, args| ...; }` declares keywords that set other fields; `keeps { /// Doc.
-/// trace: Option<Steps> = None; }` adds fields that no text states; `begin name;` names a method for
-/// [`Parameters::begin`], `derive name;` one that computes values from others after a text was read, and
-/// `settle name;` one that refuses combinations, which is called last.
+/// trace: Option<Steps> = None; }` adds fields that no text states or resets; `begin name;` names a
+/// method for [`Parameters::begin`], `derive name;` one that computes values from others after a text
+/// was read, and `settle name;` one that refuses combinations, which is called last.
 #[macro_export]
 macro_rules! parameters {
     (
@@ -165,7 +165,7 @@ macro_rules! parameters {
         }
         $(groups { $($(#[doc = $gdoc:expr])* $gvis:vis $group:ident : $gtype:ty = $gdefault:expr;)* })?
         $(transient { $($(#[doc = $tdoc:expr])* $tvis:vis $transient:ident : $ttype:ty = $tdefault:expr;)* })?
-        $(also { $($(#[doc = $adoc:expr])+ $akey:literal $($avalue:literal)? $(, tc $a_is_tc:literal)? => $act:expr;)* })?
+        $(also { $($(#[doc = $adoc:expr])+ $akey:literal $($avalue:literal)? $(, default $ashown:literal)? $(, tc $a_is_tc:literal)? => $act:expr;)* })?
         $(keeps { $($(#[doc = $kdoc:expr])* $kvis:vis $kept:ident : $ktype:ty = $kdefault:expr;)* })?
         $(begin $begin:ident;)?
         $(derive $derived:ident;)?
@@ -212,7 +212,7 @@ macro_rules! parameters {
                 $($(lines.push($crate::grammar::Parameter {
                     name: $akey,
                     value: concat!($($avalue)?),
-                    default: "off".to_owned(),
+                    default: $crate::parameters!(@shown $($ashown)?).to_owned(),
                     doc: concat!($($adoc),+).trim(),
                     is_tc: $crate::parameters!(@tc $($a_is_tc)?),
                 });)*)?
@@ -282,6 +282,8 @@ macro_rules! parameters {
     (@form $type:ty) => { <$type as $crate::grammar::forms::Value>::FORM };
     (@name $field:ident, $key:expr) => { $key };
     (@name $field:ident) => { stringify!($field) };
+    (@shown $shown:literal) => { $shown };
+    (@shown) => { "off" };
     (@tc $is_tc:literal) => { $is_tc };
     (@tc) => { true };
 }

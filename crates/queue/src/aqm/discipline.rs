@@ -1,5 +1,7 @@
 //! What is known of a discipline from its parameters, before and without packets.
 
+use sojourn_core::grammar::{Given, GrammarError, split_name};
+use sojourn_core::spec::Family;
 use sojourn_core::units::Rate;
 
 use super::{Env, Qdisc};
@@ -9,6 +11,12 @@ pub trait Discipline {
     /// What the surroundings must provide, as the traces that it names: looked for once, when a
     /// scenario is read. After it [`Discipline::build`] cannot fail.
     fn check(&mut self, _env: &Env) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Why these parameters do not suffice for a shaper around another discipline, or for a queue of
+    /// its own.
+    fn suits(&self, _around: bool) -> Result<(), String> {
         Ok(())
     }
 
@@ -53,3 +61,17 @@ pub trait Discipline {
 }
 
 sojourn_core::family!(Discipline, crate::qdiscs::LINES);
+
+/// What `spec` becomes by a change to `text`, which names the same discipline, and which parameters that
+/// states.
+pub(crate) fn changed(spec: &Spec, text: &str) -> Result<(Spec, Given), GrammarError> {
+    let (name, rest) = split_name(text);
+    <dyn Discipline>::lines().entry(name)?;
+    if spec.name() != name {
+        let of = spec.name();
+        return Err(GrammarError(format!("cannot change `{of}` into `{name}`; use replace")));
+    }
+    let (to, given) = spec.changed(rest)?;
+    spec.accepts(&to).map_err(|why| GrammarError(format!("{name}: {why}")))?;
+    Ok((to, given))
+}

@@ -4,10 +4,9 @@ use std::fmt;
 
 use sojourn_core::spec::Kernel;
 
-use super::log::Log;
 use super::qdisc::Qdisc;
-use crate::impair::Medium;
-use crate::impair::trace::Traces;
+use crate::medium::Medium;
+use crate::traces::Traces;
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::registry::Line;
 use sojourn_core::rng::Rng;
@@ -43,8 +42,6 @@ pub struct Env {
     pub traces: Traces,
     /// What the two directions of a half-duplex link share.
     pub medium: Medium,
-    /// Where the discipline finds those that its own words name: the registry that builds it.
-    pub registry: Registry,
 }
 
 impl Env {
@@ -61,7 +58,6 @@ impl Env {
             origin: Time::ZERO,
             traces: Traces::default(),
             medium: Medium::default(),
-            registry: Registry::EMPTY,
         }
     }
 
@@ -108,41 +104,5 @@ impl OldEntry {
     /// Reads `words` by this discipline's grammar.
     pub fn args<'a>(&self, words: &'a str) -> Args<'a> {
         Args::new(self.name, self.params, words)
-    }
-}
-
-/// Builds a discipline by its name. One that holds others which its own parameters name (`htb class ...
-/// leaf { fq_codel }`) gets it with its surroundings, and so depends on none of them.
-#[derive(Clone, Copy, Debug)]
-pub struct Registry {
-    /// The line for a name; the error lists the names and the nearest.
-    pub entry: fn(&str) -> Result<&'static super::Entry, GrammarError>,
-    #[allow(clippy::type_complexity)]
-    pub(crate) build: fn(&str, Env) -> Result<Box<dyn Qdisc>, GrammarError>,
-    pub(crate) change: fn(&mut dyn Qdisc, Time, &str, &mut Log) -> Result<(), GrammarError>,
-}
-
-impl Registry {
-    /// Knows no name.
-    pub const EMPTY: Self = Self {
-        entry: |name| Err(GrammarError(format!("unknown qdisc `{name}`"))),
-        build: |name, _| Err(GrammarError(format!("unknown qdisc `{name}`"))),
-        change: |_, _, name, _| Err(GrammarError(format!("unknown qdisc `{name}`"))),
-    };
-
-    /// Builds the discipline that `text` describes, such as `fq_codel flows 1 target 1ms ecn`.
-    pub fn build(self, text: &str, env: Env) -> Result<Box<dyn Qdisc>, GrammarError> {
-        (self.build)(text, env)
-    }
-
-    /// Applies `text` to a live discipline of the same name. Packets that it discards are in `log`.
-    pub fn change(
-        self,
-        qdisc: &mut dyn Qdisc,
-        now: Time,
-        text: &str,
-        log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        (self.change)(qdisc, now, text, log)
     }
 }

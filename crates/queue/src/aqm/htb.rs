@@ -10,63 +10,86 @@ mod params;
 mod tree;
 
 use self::class::Class;
-use self::params::{PARAMS, Params, Words};
+use self::params::{ClassParams, Own, Params};
 use self::tree::Tree;
-use super::{Backlog, Env, Fifo, Kernel, Log, OldEntry, Qdisc, Stats};
-use sojourn_core::grammar::{Args, GrammarError};
+use super::{
+    Backlog, Discipline, Entry, Env, Fifo, Kernel, Log, Qdisc, Spec, Stats, TXQUEUELEN, entry, spec,
+};
+use sojourn_core::grammar::Given;
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
-use sojourn_core::units::Time;
+use sojourn_core::units::{Rate, Time};
 
-pub(crate) const ENTRY: OldEntry = OldEntry {
-    name: "htb",
-    summary: "Token-bucket shaper around a leaf, or a tree of classes that lend to each other",
-    reference: "Linux 6.12 sch_htb",
-    kernel: Kernel::Mainline("2.4.20"),
-    params: PARAMS,
-    build: |args, env| {
-        let words = Words::read(args, |_| None)?;
-        if words.is_tree() {
-            return Ok(Box::new(Tree::new(words, args, env)?));
+pub(crate) const ENTRY: Entry = entry::<Params>(
+    "htb",
+    "Token-bucket shaper around a leaf, or a tree of classes that lend to each other",
+    "Linux 6.12 sch_htb",
+    Kernel::Mainline("2.4.20"),
+);
+
+impl Discipline for Params {
+    fn suits(&self, around: bool) -> Result<(), String> {
+        if around && self.is_tree() {
+            return Err("around a queue it has one class; a tree is a queue itself".to_owned());
         }
-        let leaf = Box::new(Fifo::pfifo(env.txqueuelen));
-        Ok(Box::new(Htb::new(words, args, &env, leaf)?))
-    },
-};
+        Ok(())
+    }
+
+    fn check(&mut self, env: &Env) -> Result<(), String> {
+        for class in &mut self.classes {
+            let Some(leaf) = &mut class.leaf else { continue };
+            leaf.check(env).map_err(|why| format!("class {}: {}: {why}", class.id, leaf.name()))?;
+        }
+        Ok(())
+    }
+
+    fn build(&self, env: Env) -> Box<dyn Qdisc> {
+        if self.is_tree() {
+            return Box::new(Tree::new(self.clone(), env));
+        }
+        self.around(env, Box::new(Fifo::pfifo(TXQUEUELEN)))
+    }
+
+    fn is_shaper(&self) -> bool {
+        true
+    }
+
+    fn around(&self, env: Env, leaf: Box<dyn Qdisc>) -> Box<dyn Qdisc> {
+        let params = self.lone.clone().unwrap_or_default();
+        let class = Class::new(&params, env.now);
+        Box::new(Htb { own: self.own, params, class, watchdog: Time::NEVER, leaf })
+    }
+
+    fn set_rate(&mut self, rate: Rate) -> Result<(), String> {
+        let Some(lone) = &mut self.lone else {
+            return Err(format!(
+                "a tree has no single rate; change the queue's classes, such as \
+                 `htb class 1:1 rate {rate}`"
+            ));
+        };
+        (lone.rate, lone.ceil) = (rate, lone.ceil.map(|_| rate));
+        if lone.is_valid() { Ok(()) } else { Err("`rate` must be at least 8bit".to_owned()) }
+    }
+
+    fn capacity(&self) -> Option<Rate> {
+        let roots = self.classes.iter().filter(|class| class.parent.is_none());
+        let least = |class: &ClassParams| class.rate.0.min(class.ceil().0);
+        let of_roots = || Rate(roots.map(|class| least(&class.params)).sum());
+        Some(self.lone.as_ref().map_or_else(of_roots, |lone| lone.rate))
+    }
+
+    fn delays(&self) -> bool {
+        self.classes.iter().filter_map(|class| class.leaf.as_ref()).any(|leaf| leaf.delays())
+    }
+}
 
 /// The shaper with one class. It asks its leaf for a packet only if the leaf has some, as Linux does.
-pub struct Htb {
-    params: Params,
-    r2q: Option<u32>,
+struct Htb {
+    own: Own,
+    params: ClassParams,
     class: Class,
     watchdog: Time,
     leaf: Box<dyn Qdisc>,
-}
-
-impl Htb {
-    /// The shaper that `args` describes (the words after `htb`), around `leaf`.
-    pub fn around(
-        args: &mut Args<'_>,
-        env: &Env,
-        leaf: Box<dyn Qdisc>,
-    ) -> Result<Self, GrammarError> {
-        let words = Words::read(args, |_| None)?;
-        if words.is_tree() {
-            return Err(args.invalid("around a queue it has one class; a tree is a queue itself"));
-        }
-        Self::new(words, args, env, leaf)
-    }
-
-    fn new(
-        words: Words<'_>,
-        args: &Args<'_>,
-        env: &Env,
-        leaf: Box<dyn Qdisc>,
-    ) -> Result<Self, GrammarError> {
-        let params = words.lone.ok_or_else(|| args.invalid("`rate` is required"))?;
-        let class = Class::new(&params, env.now);
-        Ok(Self { params, r2q: words.r2q, class, watchdog: Time::NEVER, leaf })
-    }
 }
 
 impl Qdisc for Htb {
@@ -112,27 +135,17 @@ impl Qdisc for Htb {
         self.leaf.backlog()
     }
 
-    fn old_change(
-        &mut self,
-        _now: Time,
-        args: &mut Args<'_>,
-        _log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        let words = Words::read(args, |_| Some(self.params.clone()))?;
-        if words.is_tree() {
-            return Err(args.invalid("this one has one class; use replace to make it a tree"));
+    fn change(&mut self, _now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
+        let Some(to) = to.params::<Params>() else { return };
+        self.own = to.own;
+        if let Some(params) = &to.lone {
+            self.params = params.clone();
+            self.class.configure(params);
         }
-        self.r2q = words.r2q.or(self.r2q);
-        if let Some(params) = words.lone {
-            self.params = params;
-            self.class.configure(&self.params);
-        }
-        Ok(())
     }
 
-    fn describe(&self) -> String {
-        let r2q = self.r2q.map_or(String::new(), |r2q| format!(" r2q {r2q}"));
-        format!("htb{}{r2q}", self.params)
+    fn spec(&self) -> Spec {
+        spec(&ENTRY, Params::lone(self.own, self.params.clone()))
     }
 
     fn stats(&self, out: &mut Stats) {
@@ -143,7 +156,7 @@ impl Qdisc for Htb {
         out.put("giants", 0);
         out.put("tokens", tokens);
         out.put("ctokens", ctokens);
-        out.put("quantum", self.params.quantum(self.r2q));
+        out.put("quantum", self.params.quantum(self.own.r2q));
     }
 
     fn probe(&self, out: &mut Probe<'_>) {

@@ -7,7 +7,6 @@ use sojourn_core::spec::Held;
 use sojourn_core::units::Rate;
 
 use super::{Discipline, Env, OldEntry, Qdisc};
-use crate::qdiscs;
 
 /// A line of the registry for an old one.
 #[macro_export]
@@ -44,32 +43,21 @@ impl Legacy {
     }
 
     pub fn try_build(&self, env: Env) -> Result<Box<dyn Qdisc>, GrammarError> {
-        (self.entry.build)(
-            &mut self.entry.args(&self.words),
-            Env { registry: qdiscs::BY_NAME, ..env },
-        )
-    }
-
-    fn text(&self) -> String {
-        format!("{} {}", self.entry.name, self.words)
+        (self.entry.build)(&mut self.entry.args(&self.words), env)
     }
 }
 
 impl Discipline for Legacy {
     fn check(&mut self, env: &Env) -> Result<(), String> {
-        self.try_build(env.clone()).map(drop).map_err(|e| e.0)
+        let why = |e: GrammarError| match e.0.strip_prefix(&format!("{}: ", self.entry.name)) {
+            Some(rest) => rest.to_owned(),
+            None => e.0,
+        };
+        self.try_build(env.clone()).map(drop).map_err(why)
     }
 
     fn build(&self, env: Env) -> Box<dyn Qdisc> {
         self.try_build(env).expect("checked")
-    }
-
-    fn is_shaper(&self) -> bool {
-        qdiscs::OLD_SHAPERS.contains(&self.entry.name)
-    }
-
-    fn around(&self, env: Env, leaf: Box<dyn Qdisc>) -> Box<dyn Qdisc> {
-        qdiscs::old_shaped(&self.text(), leaf, &env).expect("checked")
     }
 
     fn set_rate(&mut self, rate: Rate) -> Result<(), String> {
@@ -129,7 +117,7 @@ impl Held<dyn Discipline> for Legacy {
     }
 
     fn read(&mut self, args: &mut Args<'_>) -> Result<Given, GrammarError> {
-        args.remainder().clone_into(&mut self.words);
+        self.words = args.remainder().split_whitespace().collect::<Vec<_>>().join(" ");
         Ok(Given::default())
     }
 }

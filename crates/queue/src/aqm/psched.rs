@@ -1,6 +1,7 @@
 //! Rate arithmetic of the Linux packet schedulers: transmission times by multiply and shift, and
 //! tc's 64 ns ticks. Linux 6.12 `psched_ratecfg`, iproute2 7.3 `tc_calc_xmittime`.
 
+use sojourn_core::grammar::forms::{OneOf, Value};
 use sojourn_core::units::{Bytes, Dur, Rate};
 
 /// Nanoseconds in one tick of tc's bucket sizes.
@@ -16,22 +17,13 @@ pub enum LinkLayer {
     Atm,
 }
 
-impl LinkLayer {
-    /// tc's words, in the order of the variants (`adsl` is another name for `atm`).
-    pub const WORDS: [&'static str; 3] = ["ethernet", "atm", "adsl"];
-
-    /// The variant of the word at `index` in [`Self::WORDS`].
-    pub const fn from_index(index: usize) -> Self {
-        if index == 0 { Self::Ethernet } else { Self::Atm }
-    }
-
-    /// tc's word.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ethernet => "ethernet",
-            Self::Atm => "atm",
-        }
-    }
+impl Value for LinkLayer {
+    type Form = OneOf<Self>;
+    /// tc's names; `adsl` is another one for `atm`.
+    const FORM: OneOf<Self> = OneOf {
+        value: "ethernet|atm|adsl",
+        all: &[("ethernet", Self::Ethernet), ("atm", Self::Atm), ("adsl", Self::Atm)],
+    };
 }
 
 /// A rate prepared for length-to-time conversion without division.

@@ -7,6 +7,9 @@ mod wrapper;
 pub(crate) use self::wrapper::ENTRY;
 pub use self::wrapper::Stab;
 use super::psched::LinkLayer;
+use sojourn_core::grammar::Given;
+use sojourn_core::grammar::forms::{integer, number, whole};
+use sojourn_core::parameters;
 
 /// Framing of an access link, without a table's rounding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,19 +36,35 @@ impl Framing {
     }
 }
 
-/// Words of tc's `stab`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SizeTableParams {
-    /// Added to each frame.
-    pub overhead: i32,
-    /// Least size.
-    pub mpu: u32,
-    /// Largest size of a table entry of its own; zero means 2047.
-    pub mtu: u32,
-    /// Entries; zero means 512.
-    pub tsize: u32,
-    /// Framing.
-    pub layer: LinkLayer,
+parameters! {
+    /// Parameters of a size table.
+    #[derive(Copy, PartialEq, Eq)]
+    pub struct SizeTableParams {
+        /// Largest size with an entry of its own in the table.
+        pub mtu: u32 = DEFAULT_MTU => whole("BYTES", 0..=MAX, "");
+        /// Entries of the table.
+        pub tsize: u32 = DEFAULT_TSIZE => number(0..=1 << 16);
+        /// Least size.
+        pub mpu: u32 = 0 => whole("BYTES", 0..=MAX, "");
+        /// Added to each frame; may be negative.
+        pub overhead: i32 = 0 => integer("BYTES", -65_536..=65_536);
+        /// Framing: as it is, or cells of 53 bytes for each 48 begun.
+        pub linklayer: LinkLayer = LinkLayer::Ethernet;
+    }
+    derive fill;
+}
+
+/// Sizes in a table; more is a slip.
+const MAX: u64 = 1 << 24;
+const DEFAULT_MTU: u32 = 2047;
+const DEFAULT_TSIZE: u32 = 512;
+
+impl SizeTableParams {
+    /// Zero means the default, as in tc.
+    fn fill(&mut self, _given: &Given) {
+        self.mtu = if self.mtu == 0 { DEFAULT_MTU } else { self.mtu };
+        self.tsize = if self.tsize == 0 { DEFAULT_TSIZE } else { self.tsize };
+    }
 }
 
 /// A size table. It is empty if only an overhead is to be added.
@@ -60,10 +79,9 @@ pub struct SizeTable {
 impl SizeTable {
     /// The table that tc computes.
     pub fn new(p: SizeTableParams) -> Self {
-        let or = |value: u32, default: u32| if value == 0 { default } else { value };
-        let (mtu, tsize) = (or(p.mtu, 2047), or(p.tsize, 512));
+        let (mtu, tsize) = (p.mtu, p.tsize);
         let mut this = Self { overhead: p.overhead, cell_log: 0, size_log: 0, table: Vec::new() };
-        if p.layer == LinkLayer::Ethernet && p.mpu == 0 {
+        if p.linklayer == LinkLayer::Ethernet && p.mpu == 0 {
             return this;
         }
         while (mtu - 1) >> this.cell_log >= tsize {
@@ -71,7 +89,7 @@ impl SizeTable {
         }
         let adjusted = |slot: u32| {
             let size = ((u64::from(slot) + 1) << this.cell_log).max(u64::from(p.mpu));
-            match p.layer {
+            match p.linklayer {
                 LinkLayer::Ethernet => size,
                 LinkLayer::Atm => size.div_ceil(48) * 53,
             }
@@ -131,8 +149,11 @@ mod tests {
     fn tables_charge_what_linux_charges() {
         let plain = SizeTableParams { overhead: 24, ..SizeTableParams::default() };
         let wire = SizeTableParams { mpu: 84, ..plain };
-        let cells =
-            SizeTableParams { overhead: 10, layer: LinkLayer::Atm, ..SizeTableParams::default() };
+        let cells = SizeTableParams {
+            overhead: 10,
+            linklayer: LinkLayer::Atm,
+            ..SizeTableParams::default()
+        };
         let small = SizeTableParams { overhead: 0, tsize: 128, mtu: 1000, ..cells };
         let shorter = SizeTableParams { overhead: -10, mpu: 84, mtu: 1600, tsize: 64, ..plain };
         // Bytes that Linux 7.2 counts for frames of these lengths.

@@ -1,132 +1,128 @@
 //! `tbf`: a token bucket, optionally with a second one for the peak rate, around one leaf. Linux
 //! 6.12 `sch_tbf`; limits as iproute2 7.3 computes them.
 
-use super::token_bucket::{Bucket, Charge, LINKLAYER, MPU, OVERHEAD};
-use super::{Backlog, Env, Fifo, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use super::token_bucket::{Bucket, Charge};
+use super::{
+    Backlog, Discipline, Entry, Env, Fifo, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec,
+};
+use sojourn_core::grammar::forms::{custom, maybe};
+use sojourn_core::grammar::{Args, Given, GrammarError};
 use sojourn_core::packet::Packet;
+use sojourn_core::parameters;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Bytes, Dur, Rate, Time};
 
-pub(crate) const ENTRY: OldEntry = OldEntry {
-    name: "tbf",
-    summary: "Token bucket with optional peak rate",
-    reference: "Linux 6.12 sch_tbf",
-    kernel: Kernel::Mainline("2.2"),
-    params: &[
-        Param { name: "rate", value: "RATE", default: "(required)", doc: "Long-term rate." },
-        Param {
-            name: "burst|buffer|maxburst",
-            value: "SIZE",
-            default: "(required)",
-            doc: "Bucket of the rate, and the largest packet that may pass.",
-        },
-        Param {
-            name: "limit",
-            value: "SIZE",
-            default: "(this or latency)",
-            doc: "Bytes that may wait in the queue inside.",
-        },
-        Param {
-            name: "latency",
-            value: "TIME",
-            default: "(this or limit)",
-            doc: "Longest wait from which the limit is computed.",
-        },
-        Param {
-            name: "peakrate",
-            value: "RATE",
-            default: "none",
-            doc: "Rate at which the bucket may be emptied.",
-        },
-        Param {
-            name: "mtu|minburst",
-            value: "SIZE",
-            default: "(required with peakrate)",
-            doc: "Bucket of the peak rate.",
-        },
-        MPU,
-        OVERHEAD,
-        LINKLAYER,
-    ],
-    build: |args, env| {
-        let params = Params::default().read(args)?;
-        let limit = params
-            .limit()
-            .ok_or_else(|| args.invalid("either `limit` or `latency` is required"))?;
-        Ok(Box::new(Tbf::new(params, env.now, Box::new(Fifo::bfifo(limit)))))
-    },
-};
+pub(crate) const ENTRY: Entry = entry::<Params>(
+    "tbf",
+    "Token bucket with optional peak rate",
+    "Linux 6.12 sch_tbf",
+    Kernel::Mainline("2.2"),
+);
 
-/// How long the queue inside may be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Room {
-    Limit(Bytes),
-    Latency(Dur),
+parameters! {
+    /// Parameters of `tbf`.
+    #[derive(Copy)]
+    pub(crate) struct Params {
+        /// Long-term rate.
+        rate: Rate = Rate(0), default "(required)";
+        /// Bucket of the rate, and the largest packet that may pass.
+        burst: Bytes = Bytes(0) => custom("SIZE", read_bucket, Bytes::to_string),
+            name "burst|buffer|maxburst", default "(required)";
+        /// Bytes that may wait in the queue inside.
+        limit: Option<Bytes> = None, default "(this or latency)";
+        /// Longest wait from which the limit is computed.
+        latency: Option<Dur> = None, default "(this or limit)";
+        /// Rate at which the bucket may be emptied.
+        peakrate: Option<Rate> = None, default "none";
+        /// Bucket of the peak rate.
+        mtu: Option<Bytes> = None => maybe(custom("SIZE", read_bucket, Bytes::to_string)),
+            name "mtu|minburst", default "(required with peakrate)";
+    }
+    groups { charge: Charge = Charge::default(); }
+    derive choose;
+    settle combines;
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Params {
-    rate: Rate,
-    burst: Bytes,
-    room: Option<Room>,
-    peak: Option<Rate>,
-    mtu: Option<Bytes>,
-    charge: Charge,
+impl Discipline for Params {
+    fn suits(&self, around: bool) -> Result<(), String> {
+        if !around && self.limit().is_none() {
+            return Err("either `limit` or `latency` is required".to_owned());
+        }
+        Ok(())
+    }
+
+    fn build(&self, env: Env) -> Box<dyn Qdisc> {
+        self.around(env, Box::new(Fifo::bfifo(self.limit().unwrap_or_default())))
+    }
+
+    fn is_shaper(&self) -> bool {
+        true
+    }
+
+    fn around(&self, env: Env, leaf: Box<dyn Qdisc>) -> Box<dyn Qdisc> {
+        let mut tbf = Tbf {
+            params: *self,
+            max_size: 0,
+            bucket: self.bucket(self.rate, self.burst),
+            peak: None,
+            charged: env.now,
+            head: None,
+            watchdog: Time::NEVER,
+            overlimits: 0,
+            leaf,
+        };
+        tbf.configure(*self);
+        Box::new(tbf)
+    }
+
+    fn set_rate(&mut self, rate: Rate) -> Result<(), String> {
+        self.rate = rate;
+        self.combines(&Given::default())
+    }
+
+    fn capacity(&self) -> Option<Rate> {
+        Some(self.rate)
+    }
 }
 
 impl Params {
-    fn read(mut self, args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        let mut rooms = 0;
-        while let Some(key) = args.key() {
-            match key {
-                "rate" => self.rate = args.rate()?,
-                "burst" | "buffer" | "maxburst" => self.burst = bucket(args)?,
-                "limit" => {
-                    self.room = Some(Room::Limit(args.size()?));
-                    rooms |= 1;
-                }
-                "latency" => {
-                    self.room = Some(Room::Latency(args.time()?));
-                    rooms |= 2;
-                }
-                "peakrate" => self.peak = Some(args.rate()?),
-                "mtu" | "minburst" => self.mtu = Some(bucket(args)?),
-                _ if self.charge.read(key, args)? => {}
-                _ => return Err(args.unknown()),
-            }
+    /// Of limit and latency, the one that a text states.
+    fn choose(&mut self, given: &Given) {
+        if given.has("latency") {
+            self.limit = self.limit.filter(|_| given.has("limit"));
+        } else if given.has("limit") {
+            self.latency = None;
         }
-        if rooms == 3 {
-            return Err(args.invalid("`latency` and `limit` exclude each other"));
-        }
-        if self.rate < Rate(8) {
-            return Err(args.invalid("`rate` must be at least 8bit"));
-        }
-        if self.burst == Bytes(0) {
-            return Err(args.invalid("`burst` is required"));
-        }
-        match (self.peak, self.mtu) {
-            (Some(_), None) => Err(args.invalid("`peakrate` needs `mtu`")),
-            (Some(peak), _) if peak.bytes_per_sec() <= self.rate.bytes_per_sec() => {
-                Err(args.invalid("`peakrate` must be above `rate`"))
-            }
-            _ => Ok(self),
-        }
+    }
+
+    fn combines(&self, _given: &Given) -> Result<(), String> {
+        let wrong = if self.limit.is_some() && self.latency.is_some() {
+            "`latency` and `limit` exclude each other"
+        } else if self.rate < Rate(8) {
+            "`rate` must be at least 8bit"
+        } else if self.burst == Bytes(0) {
+            "`burst` is required"
+        } else if self.peakrate.is_some() && self.mtu.is_none() {
+            "`peakrate` needs `mtu`"
+        } else if self.peakrate.is_some_and(|p| p.bytes_per_sec() <= self.rate.bytes_per_sec()) {
+            "`peakrate` must be above `rate`"
+        } else {
+            return Ok(());
+        };
+        Err(wrong.to_owned())
     }
 
     /// Bytes that may wait: what the bucket and the latency hold, at the rate and at the peak.
     fn limit(&self) -> Option<u64> {
-        match self.room? {
-            Room::Limit(bytes) => Some(bytes.0),
-            Room::Latency(latency) => {
-                let room = |rate: Rate, bucket: Bytes| {
-                    Rate(rate.bytes_per_sec() * 8).bytes_in(latency) + bucket.0
-                };
-                let limit = room(self.rate, self.burst);
-                let peak = self.peak.zip(self.mtu).map(|(peak, mtu)| room(peak, mtu));
-                Some(peak.map_or(limit, |peak| limit.min(peak)))
-            }
-        }
+        let room = |rate: Rate, bucket: Bytes, latency| {
+            Rate(rate.bytes_per_sec() * 8).bytes_in(latency) + bucket.0
+        };
+        let of_latency = self.latency.map(|latency| {
+            let limit = room(self.rate, self.burst, latency);
+            let peak = self.peakrate.zip(self.mtu).map(|(peak, mtu)| room(peak, mtu, latency));
+            peak.map_or(limit, |peak| limit.min(peak))
+        });
+        self.limit.map(|limit| limit.0).or(of_latency)
     }
 
     /// A full bucket of `burst` bytes at `rate`.
@@ -137,7 +133,7 @@ impl Params {
 }
 
 /// A size, with a cell size behind a slash that only old kernels use.
-fn bucket(args: &mut Args<'_>) -> Result<Bytes, GrammarError> {
+fn read_bucket(args: &mut Args<'_>) -> Result<Bytes, GrammarError> {
     args.value("a size such as `5kb`", |word| {
         let (size, cell) = word.split_once('/').unwrap_or((word, "1"));
         let cell: u32 = cell.parse().ok()?;
@@ -148,7 +144,7 @@ fn bucket(args: &mut Args<'_>) -> Result<Bytes, GrammarError> {
 
 /// The shaper. A leaf that cannot show the length of its next packet gives it away to be held
 /// here until it may leave, as in Linux.
-pub struct Tbf {
+struct Tbf {
     params: Params,
     /// Largest packet.
     max_size: u64,
@@ -162,37 +158,11 @@ pub struct Tbf {
 }
 
 impl Tbf {
-    /// The shaper that `args` describes (the words after `tbf`), around `leaf`.
-    pub fn around(
-        args: &mut Args<'_>,
-        env: &Env,
-        leaf: Box<dyn Qdisc>,
-    ) -> Result<Self, GrammarError> {
-        Ok(Self::new(Params::default().read(args)?, env.now, leaf))
-    }
-
-    fn new(params: Params, now: Time, leaf: Box<dyn Qdisc>) -> Self {
-        let bucket = params.bucket(params.rate, params.burst);
-        let mut tbf = Self {
-            params,
-            max_size: 0,
-            bucket,
-            peak: None,
-            charged: now,
-            head: None,
-            watchdog: Time::NEVER,
-            overlimits: 0,
-            leaf,
-        };
-        tbf.configure(params);
-        tbf
-    }
-
     /// New buckets, which are full.
     fn configure(&mut self, p: Params) {
         self.params = p;
         self.bucket = p.bucket(p.rate, p.burst);
-        let peak = p.peak.zip(p.mtu);
+        let peak = p.peakrate.zip(p.mtu);
         self.peak = peak.map(|(peak, mtu)| p.bucket(peak, mtu));
         self.max_size = peak.map_or(p.burst.0, |(_, mtu)| p.burst.0.min(mtu.0));
     }
@@ -266,39 +236,19 @@ impl Qdisc for Tbf {
         backlog
     }
 
-    fn old_change(
-        &mut self,
-        now: Time,
-        args: &mut Args<'_>,
-        log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        let params = self.params.read(args)?;
-        if let (Some(limit), "bfifo") =
-            (params.limit(), self.leaf.describe().split(' ').next().unwrap_or_default())
+    fn change(&mut self, now: Time, to: &Spec, _given: &Given, log: &mut Log) {
+        let Some(to) = to.params::<Params>() else { return };
+        let leaf = self.leaf.spec();
+        if let (Some(limit), "bfifo") = (to.limit(), leaf.name())
+            && let Ok((to, given)) = leaf.changed(&format!("limit {limit}"))
         {
-            let (to, given) = self.leaf.spec().changed(&format!("limit {limit}"))?;
             self.leaf.change(now, &to, &given, log);
         }
-        self.configure(params);
-        Ok(())
+        self.configure(*to);
     }
 
-    fn describe(&self) -> String {
-        let p = &self.params;
-        let mut text = format!("tbf rate {} burst {}", p.rate, p.burst);
-        match p.room {
-            Some(Room::Limit(limit)) => text += &format!(" limit {limit}"),
-            Some(Room::Latency(latency)) => text += &format!(" latency {latency}"),
-            None => {}
-        }
-        let mut word = |name: &str, value: Option<String>| {
-            if let Some(value) = value {
-                text += &format!(" {name} {value}");
-            }
-        };
-        word("peakrate", p.peak.map(|v| v.to_string()));
-        word("mtu", p.mtu.map(|v| v.to_string()));
-        text + &p.charge.describe()
+    fn spec(&self) -> Spec {
+        spec(&ENTRY, self.params)
     }
 
     fn stats(&self, out: &mut Stats) {

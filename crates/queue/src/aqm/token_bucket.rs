@@ -1,58 +1,27 @@
-//! What the token buckets of Linux 6.12 `sch_tbf` and `act_police` share: the words that say what
+//! What the token buckets of Linux 6.12 `sch_tbf` and `act_police` share: the parameters that say what
 //! a frame is charged (tc's `tc_ratespec`), and the account of tokens in nanoseconds.
 
 use super::psched::{LinkLayer, RateConfig};
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use sojourn_core::grammar::forms::whole;
+use sojourn_core::parameters;
 use sojourn_core::units::Rate;
 
-pub(crate) const MPU: Param =
-    Param { name: "mpu", value: "BYTES", default: "0", doc: "Least size charged." };
-pub(crate) const OVERHEAD: Param =
-    Param { name: "overhead", value: "BYTES", default: "0", doc: "Added to each packet." };
-pub(crate) const LINKLAYER: Param = Param {
-    name: "linklayer",
-    value: "ethernet|atm|adsl",
-    default: "ethernet",
-    doc: "Framing below the packet.",
-};
-
-/// What a frame is charged beside its bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Charge {
-    mpu: u16,
-    overhead: u16,
-    layer: LinkLayer,
+parameters! {
+    /// What a frame is charged beside its bytes.
+    #[derive(Copy, PartialEq)]
+    pub(crate) struct Charge {
+        /// Least size charged.
+        mpu: u16 = 0 => whole("BYTES", 0..=0xffff, "");
+        /// Added to each packet.
+        overhead: u16 = 0 => whole("BYTES", 0..=0xffff, "");
+        /// Framing below the packet.
+        linklayer: LinkLayer = LinkLayer::Ethernet;
+    }
 }
 
 impl Charge {
-    /// Reads one of its words; false if `key` is none of them.
-    pub(crate) fn read(&mut self, key: &str, args: &mut Args<'_>) -> Result<bool, GrammarError> {
-        match key {
-            "mpu" => self.mpu = args.number(0..=0xffff)? as u16,
-            "overhead" => self.overhead = args.number(0..=0xffff)? as u16,
-            "linklayer" => self.layer = LinkLayer::from_index(args.choice(&LinkLayer::WORDS)?),
-            _ => return Ok(false),
-        }
-        Ok(true)
-    }
-
-    /// Its words other than the defaults, each after a space.
-    pub(crate) fn describe(self) -> String {
-        let mut text = String::new();
-        if self.mpu != 0 {
-            text += &format!(" mpu {}", self.mpu);
-        }
-        if self.overhead != 0 {
-            text += &format!(" overhead {}", self.overhead);
-        }
-        if self.layer != LinkLayer::Ethernet {
-            text += &format!(" linklayer {}", self.layer.name());
-        }
-        text
-    }
-
     pub(crate) fn config(self, rate: Rate) -> RateConfig {
-        RateConfig::new(rate, self.overhead, u32::from(self.mpu), self.layer)
+        RateConfig::new(rate, self.overhead, u32::from(self.mpu), self.linklayer)
     }
 }
 

@@ -89,7 +89,7 @@ struct State {
 }
 
 /// The middlebox, in front of its queue.
-pub struct AckThin {
+struct AckThin {
     params: Params,
     flows: Box<[State]>,
     /// Places with a held ACK by the time it is due; one that has gone by then is passed over.

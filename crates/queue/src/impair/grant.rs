@@ -3,31 +3,138 @@
 //! packets in order and turns loss into delay. After 3GPP TS 38.321 5.4 (HARQ, buffer status) and
 //! TS 38.322 (RLC), reduced to one process queue and one user.
 
-mod params;
-
 use std::collections::VecDeque;
 
-use self::params::{PARAMS, Params};
-use crate::aqm::{Backlog, Env, Fifo, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
+use crate::aqm::{
+    Backlog, Discipline, Entry, Env, Fifo, Kernel, Log, Qdisc, Reason, Spec, Stats, TXQUEUELEN,
+    entry, spec,
+};
 use crate::impair::shell::Shell;
-use crate::impair::trace::RateCursor;
-use sojourn_core::grammar::{Args, GrammarError};
+use crate::traces::{RateCursor, RateSteps, Steps, digest, file, unit};
+use sojourn_core::grammar::forms::{custom, maybe, number, percentage};
+use sojourn_core::grammar::{Args, Given, GrammarError};
 use sojourn_core::packet::Packet;
+use sojourn_core::parameters;
 use sojourn_core::probe::Probe;
 use sojourn_core::rng::Rng;
-use sojourn_core::units::{Dur, Time};
+use sojourn_core::units::{Dur, Rate, Time};
 
-pub(crate) const ENTRY: OldEntry = OldEntry {
-    name: "grant",
-    summary: "Cellular link: slots, block errors, HARQ, in-order release, grant delay",
-    reference: "3GPP TS 38.321 and 38.322, simplified",
-    kernel: Kernel::Nowhere,
-    params: PARAMS,
-    build: |args, env| {
-        let leaf = Box::new(Fifo::pfifo(env.txqueuelen));
-        Ok(Box::new(Grant::around(args, &env, leaf)?))
-    },
-};
+pub(crate) const ENTRY: Entry = entry::<Params>(
+    "grant",
+    "Cellular link: slots, block errors, HARQ, in-order release, grant delay",
+    "3GPP TS 38.321 and 38.322, simplified",
+    Kernel::Nowhere,
+);
+
+parameters! {
+    /// Parameters of `grant`.
+    pub(crate) struct Params {
+        /// Constant rate of the grants, layer-2 bytes.
+        rate: Option<Rate> = None, default "(required without file)";
+        /// Rate trace instead of `rate`, read as `rate_trace` does.
+        file: Option<String> = None => maybe(file()), default "none";
+        /// What the file's content must give; the resolved scenario states it.
+        digest: Option<String> = None => maybe(digest()), default "that of the file";
+        /// What a bandwidth of 1 in the file means.
+        unit: Rate = Rate(1000) => unit();
+        /// After the last step of the file, start over or keep its rate.
+        repeats: bool = true, name "repeat|hold";
+        /// Period of the grants: 1ms in LTE, 500us in NR at 30 kHz.
+        slot: Dur = Dur::from_millis(1) => custom("TIME", read_slot, Dur::to_string);
+        /// Probability that a block fails, in each attempt.
+        loss_percent: f64 = 0.0 => percentage(0.0..=99.0), name "loss";
+        /// From an attempt to the next, in whole slots.
+        harq: Dur = Dur::from_millis(8);
+        /// Attempts until HARQ gives a block up.
+        attempts: u32 = 4 => number(1..=1000);
+        /// From the arrival of bytes to the first grant for them (buffer status report).
+        request: Dur = Dur::ZERO;
+        /// Acknowledged mode: in order, and a block given up is sent as if it were new; or
+        /// unacknowledged: as they complete, and without those given up.
+        is_acknowledged: bool = true, name "am|um";
+    }
+    keeps {
+        /// The file's content, once checked.
+        steps: Option<Steps<Rate>> = None;
+    }
+    settle has_source;
+}
+
+fn read_slot(args: &mut Args<'_>) -> Result<Dur, GrammarError> {
+    let time = |word| Dur::parse_tc(word).filter(|d| d.0 >= 1000 && *d <= Dur::from_secs(1));
+    args.value("a time from 1us to 1s", time)
+}
+
+impl Params {
+    fn has_source(&self, _given: &Given) -> Result<(), String> {
+        if self.rate.is_some_and(|rate| rate > Rate(0)) == self.file.is_some() {
+            return Err("either `rate`, above zero, or `file` is required".to_owned());
+        }
+        Ok(())
+    }
+
+    fn constant(&self) -> Rate {
+        self.rate.unwrap_or_default()
+    }
+}
+
+impl Discipline for Params {
+    fn check(&mut self, env: &Env) -> Result<(), String> {
+        if let (Some(file), None) = (&self.file, &self.steps) {
+            let trace: RateSteps = env.traces.find("file", Some(file), &mut self.digest)?;
+            self.steps = Some(trace.in_unit(self.unit, self.repeats)?);
+        }
+        Ok(())
+    }
+
+    fn build(&self, env: Env) -> Box<dyn Qdisc> {
+        self.around(env, Box::new(Fifo::pfifo(TXQUEUELEN)))
+    }
+
+    fn is_shaper(&self) -> bool {
+        true
+    }
+
+    fn around(&self, env: Env, leaf: Box<dyn Qdisc>) -> Box<dyn Qdisc> {
+        let rate = |steps| RateCursor::new(steps, self.repeats, env.start());
+        Box::new(Grant {
+            params: self.clone(),
+            rate: self.steps.clone().map(rate),
+            anchor: (env.start(), 0),
+            rng: env.rng,
+            next_slot: 0,
+            on_air: None,
+            again: VecDeque::new(),
+            window: VecDeque::new(),
+            first: 0,
+            held: Backlog::default(),
+            reports: VecDeque::new(),
+            known: 0,
+            fraction: 0,
+            shell: Shell::new(leaf),
+            counters: Counters::default(),
+        })
+    }
+
+    fn accepts(&self, to: &Spec) -> Result<(), String> {
+        let source = |p: &Self| (p.file.clone(), p.digest.clone(), p.repeats, p.unit);
+        match to.params::<Self>() {
+            Some(to) if source(to) != source(self) => {
+                Err("another trace needs a replace".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn set_rate(&mut self, rate: Rate) -> Result<(), String> {
+        self.rate = Some(rate);
+        self.has_source(&Given::default())
+    }
+
+    fn capacity(&self) -> Option<Rate> {
+        self.rate
+    }
+}
 
 /// A packet of which at least one byte was granted.
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +175,7 @@ struct Counters {
 }
 
 /// The link, in front of its queue.
-pub struct Grant {
+struct Grant {
     params: Params,
     rng: Rng,
     rate: Option<RateCursor>,
@@ -96,37 +203,6 @@ pub struct Grant {
 }
 
 impl Grant {
-    /// The link that `args` describes (the words after `grant`), in front of `leaf`.
-    pub(crate) fn around(
-        args: &mut Args<'_>,
-        env: &Env,
-        leaf: Box<dyn Qdisc>,
-    ) -> Result<Self, GrammarError> {
-        let mut params = Params::default().read(args)?;
-        let rate = if params.trace.file.is_empty() {
-            None
-        } else {
-            Some(env.traces.rates(&mut params.trace, params.unit, args, env.start())?)
-        };
-        Ok(Self {
-            params,
-            rng: env.rng.clone(),
-            rate,
-            anchor: (env.start(), 0),
-            next_slot: 0,
-            on_air: None,
-            again: VecDeque::new(),
-            window: VecDeque::new(),
-            first: 0,
-            held: Backlog::default(),
-            reports: VecDeque::new(),
-            known: 0,
-            fraction: 0,
-            shell: Shell::new(leaf),
-            counters: Counters::default(),
-        })
-    }
-
     #[inline]
     fn time_of(&self, slot: u64) -> Time {
         self.anchor.0 + self.params.slot * (slot - self.anchor.1)
@@ -221,7 +297,7 @@ impl Grant {
                 trace.advance(now);
                 trace.rate()
             }
-            None => self.params.rate,
+            None => self.params.constant(),
         };
         let bits = u128::from(rate.0) * u128::from(self.params.slot.0) + self.fraction;
         let capacity = (bits / 8_000_000_000) as u64;
@@ -301,31 +377,19 @@ impl Qdisc for Grant {
         self.shell.backlog([]) + self.held
     }
 
-    fn old_change(
-        &mut self,
-        now: Time,
-        args: &mut Args<'_>,
-        _log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        let params = self.params.clone().read(args)?;
-        if !params.trace.is_same_file(&self.params.trace)
-            || params.trace.repeats != self.params.trace.repeats
-            || params.unit != self.params.unit
-        {
-            return Err(args.invalid("another trace needs a replace"));
-        }
+    fn change(&mut self, now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
+        let Some(to) = to.params::<Params>() else { return };
         // The slot that follows stays where it is; the new period begins with it.
         self.next_slot = self.next_slot.max(self.slot_at(now));
         self.anchor = (self.time_of(self.next_slot), self.next_slot);
-        self.params = params;
+        self.params = to.clone();
         // What waits is known from now on, so that no report is needed twice or never.
         self.reports.clear();
         self.known = self.ungranted();
-        Ok(())
     }
 
-    fn describe(&self) -> String {
-        format!("grant {}", self.params.describe())
+    fn spec(&self) -> Spec {
+        spec(&ENTRY, self.params.clone())
     }
 
     fn stats(&self, out: &mut Stats) {
@@ -338,7 +402,7 @@ impl Qdisc for Grant {
     }
 
     fn probe(&self, out: &mut Probe<'_>) {
-        let rate = self.rate.as_ref().map_or(self.params.rate, RateCursor::rate);
+        let rate = self.rate.as_ref().map_or(self.params.constant(), RateCursor::rate);
         out.put("rate", "Mbit/s", rate.as_mbps());
         out.put("reordering_packets", "packets", f64::from(self.held.packets));
         out.put("failed_blocks", "packets", self.counters.failed as f64);

@@ -2,72 +2,94 @@
 //! of mahimahi's `mm-link` (R. Netravali et al., USENIX ATC 2015): each opportunity carries up to
 //! 1504 bytes, unused ones are lost, unfinished packets go on in the next.
 
-use crate::aqm::{Backlog, Env, Fifo, Kernel, Log, OldEntry, Qdisc, Stats};
-use crate::impair::shell::{Overhead, Shell};
-use crate::impair::trace::{DIGEST, FILE, FileWords, Opportunities};
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use crate::aqm::{
+    Backlog, Discipline, Entry, Env, Fifo, Kernel, Log, Qdisc, Spec, Stats, TXQUEUELEN, entry, spec,
+};
+use crate::impair::shell::{Shell, overhead, size_on_link};
+use crate::traces::{Opportunities, digest, file};
+use sojourn_core::grammar::forms::{custom, maybe};
+use sojourn_core::grammar::{Args, Given, GrammarError};
 use sojourn_core::packet::Packet;
+use sojourn_core::parameters;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Bytes, Dur, Time};
 
-pub(crate) const ENTRY: OldEntry = OldEntry {
-    name: "mahimahi",
-    summary: "Link that delivers at the instants of a mahimahi trace",
-    reference: "mahimahi mm-link, USENIX ATC 2015",
-    kernel: Kernel::Nowhere,
-    params: &[
-        FILE,
-        DIGEST,
-        Param {
-            name: "repeat|once",
-            value: "",
-            default: "repeat",
-            doc: "At the end of the trace, start over or deliver nothing more.",
-        },
-        Param {
-            name: "packet_size",
-            value: "SIZE",
-            default: "1504b",
-            doc: "Bytes that one opportunity carries.",
-        },
-        Param {
-            default: "-10",
-            doc: "Added to each packet's layer-2 length, from -64 to 255: mahimahi counts IP bytes \
-                  and the 4 of its TUN device.",
-            ..Overhead::PARAM
-        },
-    ],
-    build: |args, env| {
-        let leaf = Box::new(Fifo::pfifo(env.txqueuelen));
-        Ok(Box::new(Mahimahi::around(args, &env, leaf)?))
-    },
-};
+pub(crate) const ENTRY: Entry = entry::<Params>(
+    "mahimahi",
+    "Link that delivers at the instants of a mahimahi trace",
+    "mahimahi mm-link, USENIX ATC 2015",
+    Kernel::Nowhere,
+);
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Params {
-    trace: FileWords,
-    packet_size: u32,
-    overhead: Overhead,
+parameters! {
+    /// Parameters of `mahimahi`.
+    pub(crate) struct Params {
+        /// Trace file, relative to the scenario file; a space in its name is written `%20`.
+        file: Option<String> = None => maybe(file()), default "(required)";
+        /// What the file's content must give; the resolved scenario states it.
+        digest: Option<String> = None => maybe(digest()), default "that of the file";
+        /// At the end of the trace, start over or deliver nothing more.
+        repeats: bool = true, name "repeat|once";
+        /// Bytes that one opportunity carries.
+        packet_size: u32 = 1504 => custom("SIZE", read_size, |size| Bytes((*size).into()).to_string());
+        /// Added to each packet's layer-2 length, from -64 to 255: mahimahi counts IP bytes
+        /// and the 4 of its TUN device.
+        overhead: i32 = -10 => overhead();
+    }
+    keeps {
+        /// The file's content, once checked.
+        trace: Option<Opportunities> = None;
+    }
 }
 
-impl Params {
-    fn read(mut self, args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        while let Some(key) = args.key() {
-            match key {
-                "packet_size" => {
-                    let size = |w| Bytes::parse_tc(w).filter(|b| (1..=1 << 20).contains(&b.0));
-                    self.packet_size = args.value("a size from 1b to 1Mb", size)?.0 as u32;
-                }
-                "overhead" => self.overhead = Overhead::read(args)?,
-                key => self.trace.read(key, "once", args)?,
-            }
+fn read_size(args: &mut Args<'_>) -> Result<u32, GrammarError> {
+    let size = |word| Bytes::parse_tc(word).filter(|bytes| (1..=1 << 20).contains(&bytes.0));
+    args.value("a size from 1b to 1Mb", size).map(|bytes| bytes.0 as u32)
+}
+
+impl Discipline for Params {
+    fn check(&mut self, env: &Env) -> Result<(), String> {
+        if self.trace.is_some() {
+            return Ok(()); // A change keeps it.
         }
-        Ok(self)
+        self.trace = Some(env.traces.find("file", self.file.as_deref(), &mut self.digest)?);
+        Ok(())
+    }
+
+    fn build(&self, env: Env) -> Box<dyn Qdisc> {
+        self.around(env, Box::new(Fifo::pfifo(TXQUEUELEN)))
+    }
+
+    fn is_shaper(&self) -> bool {
+        true
+    }
+
+    fn around(&self, env: Env, leaf: Box<dyn Qdisc>) -> Box<dyn Qdisc> {
+        Box::new(Mahimahi {
+            params: self.clone(),
+            trace: self.trace.clone().expect("checked"),
+            start: env.start(),
+            base_ms: 0,
+            index: 0,
+            transit: None,
+            shell: Shell::new(leaf),
+            opportunities: 0,
+            unused_bytes: 0,
+        })
+    }
+
+    fn accepts(&self, to: &Spec) -> Result<(), String> {
+        match to.params::<Self>() {
+            Some(to) if (&to.file, &to.digest) != (&self.file, &self.digest) => {
+                Err("another `file` needs a replace".to_owned())
+            }
+            _ => Ok(()),
+        }
     }
 }
 
 /// The link, in front of its queue.
-pub struct Mahimahi {
+struct Mahimahi {
     params: Params,
     trace: Opportunities,
     start: Time,
@@ -83,28 +105,6 @@ pub struct Mahimahi {
 }
 
 impl Mahimahi {
-    /// The link that `args` describes (the words after `mahimahi`), in front of `leaf`.
-    pub(crate) fn around(
-        args: &mut Args<'_>,
-        env: &Env,
-        leaf: Box<dyn Qdisc>,
-    ) -> Result<Self, GrammarError> {
-        let trace = FileWords::new(true);
-        let mut params = Params { trace, packet_size: 1504, overhead: Overhead(-10) }.read(args)?;
-        let trace = env.traces.opportunities(&mut params.trace, args)?;
-        Ok(Self {
-            params,
-            trace,
-            start: env.start(),
-            base_ms: 0,
-            index: 0,
-            transit: None,
-            shell: Shell::new(leaf),
-            opportunities: 0,
-            unused_bytes: 0,
-        })
-    }
-
     /// Instant of the next opportunity.
     #[inline]
     fn next(&self) -> Time {
@@ -123,7 +123,7 @@ impl Mahimahi {
     /// Starts the trace over if it is through and repeats.
     #[inline]
     fn wrap(&mut self) {
-        if self.params.trace.repeats && self.index == self.trace.ms().len() {
+        if self.params.repeats && self.index == self.trace.ms().len() {
             // The period is the last line, so that a first line of 0 falls on it.
             self.base_ms += self.trace.ms()[self.index - 1];
             self.index = 0;
@@ -164,7 +164,7 @@ impl Mahimahi {
     /// The next packet of the queue with its size on this link.
     fn fetch(&mut self, now: Time, log: &mut Log) -> Option<(Packet, u32)> {
         let pkt = self.shell.take(now, log)?;
-        Some((pkt, self.params.overhead.size(&pkt)))
+        Some((pkt, size_on_link(&pkt, self.params.overhead)))
     }
 }
 
@@ -208,26 +208,16 @@ impl Qdisc for Mahimahi {
     }
 
     /// Sizes and the end of the trace can be changed; another trace is another link.
-    fn old_change(
-        &mut self,
-        now: Time,
-        args: &mut Args<'_>,
-        _log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        let params = self.params.clone().read(args)?;
-        if !params.trace.is_same_file(&self.params.trace) {
-            return Err(args.invalid("another `file` needs a replace"));
+    fn change(&mut self, now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
+        if let Some(to) = to.params::<Params>() {
+            self.params = to.clone();
+            self.wrap();
+            self.skip(now);
         }
-        self.params = params;
-        self.wrap();
-        self.skip(now);
-        Ok(())
     }
 
-    fn describe(&self) -> String {
-        let Params { trace, packet_size, overhead: Overhead(overhead) } = &self.params;
-        let size = Bytes(u64::from(*packet_size));
-        format!("mahimahi {} packet_size {size} overhead {overhead}", trace.describe("once"))
+    fn spec(&self) -> Spec {
+        spec(&ENTRY, self.params.clone())
     }
 
     fn stats(&self, out: &mut Stats) {

@@ -10,24 +10,73 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use self::dist::sample;
 use self::loss::{Correlated, State};
-use self::params::{Given, Params, Slot, Spacing};
-use crate::aqm::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
-use crate::impair::trace::{DelayCursor, FileWords};
+use self::params::{CORRUPT, Chance, Delay, LOSS, Params, REORDER, SLOT, Slot, Spacing, share};
+use crate::aqm::{
+    Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec,
+};
+use crate::traces::DelayCursor;
 use sojourn_core::ecn::Ecn;
-use sojourn_core::grammar::{Args, GrammarError};
+use sojourn_core::grammar::Given;
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::rng::Rng;
-use sojourn_core::units::{Dur, Time};
+use sojourn_core::units::{Dur, Rate, Time};
 
-pub(crate) const ENTRY: OldEntry = OldEntry {
-    name: "netem",
-    summary: "Delay, loss and other impairments",
-    reference: "Linux 6.12 sch_netem",
-    kernel: Kernel::Mainline("2.6"),
-    params: params::PARAMS,
-    build: |args, env| Ok(Box::new(Netem::parse(args, env, None)?)),
-};
+pub(crate) const ENTRY: Entry = entry::<Params>(
+    "netem",
+    "Delay, loss and other impairments",
+    "Linux 6.12 sch_netem",
+    Kernel::Mainline("2.6"),
+);
+
+impl Discipline for Params {
+    fn check(&mut self, env: &Env) -> Result<(), String> {
+        if let (Some(Delay::Trace(name)), None) = (&self.delay, &self.trace) {
+            self.trace = Some(env.traces.find("delay trace", Some(name), &mut self.digest)?);
+        }
+        Ok(())
+    }
+
+    fn build(&self, env: Env) -> Box<dyn Qdisc> {
+        Box::new(Netem::new(self, env, None))
+    }
+
+    fn accepts(&self, to: &Spec) -> Result<(), String> {
+        match to.params::<Self>() {
+            Some(to)
+                if to.trace_name().is_some()
+                    && (to.trace_name(), &to.digest) != (self.trace_name(), &self.digest) =>
+            {
+                Err("another trace needs a replace".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn is_shaper(&self) -> bool {
+        true
+    }
+
+    fn around(&self, env: Env, leaf: Box<dyn Qdisc>) -> Box<dyn Qdisc> {
+        Box::new(Netem::new(self, env, Some(leaf)))
+    }
+
+    fn set_rate(&mut self, rate: Rate) -> Result<(), String> {
+        let Some(wire) = &mut self.rate else {
+            return Err("there is no rate to change".to_owned());
+        };
+        wire.rate = rate;
+        if rate < Rate(8) { Err("`rate` must be at least 8bit".to_owned()) } else { Ok(()) }
+    }
+
+    fn capacity(&self) -> Option<Rate> {
+        self.rate.map(|wire| wire.rate)
+    }
+
+    fn delays(&self) -> bool {
+        self.delay.is_some()
+    }
+}
 
 /// A packet with its time to send; equal times go in the order of arrival.
 #[derive(Clone, Copy, Debug)]
@@ -132,10 +181,12 @@ struct Counters {
 }
 
 /// The impairments, in front of an optional child that takes the packets when they are due.
-pub struct Netem {
+struct Netem {
     params: Params,
     /// The measured series that the delay follows.
-    series: Option<(FileWords, DelayCursor)>,
+    series: Option<DelayCursor>,
+    /// Mean and spread of the delay.
+    drawn: (i64, i32),
     /// Whether more than delay can happen to a packet.
     perturbs: bool,
     rng: Rng,
@@ -159,23 +210,11 @@ pub struct Netem {
 }
 
 impl Netem {
-    /// The impairments that `args` describes (the words after `netem`), in front of `child`.
-    pub(crate) fn parse(
-        args: &mut Args<'_>,
-        env: Env,
-        child: Option<Box<dyn Qdisc>>,
-    ) -> Result<Self, GrammarError> {
-        let (params, mut given) = Params::default().read(args)?;
-        let series = match given.trace.take() {
-            Some(mut words) => {
-                let cursor = env.traces.delays(&mut words, args, env.start())?;
-                Some((words, cursor))
-            }
-            None => None,
-        };
+    fn new(params: &Params, env: Env, child: Option<Box<dyn Qdisc>>) -> Self {
         let mut netem = Self {
-            params,
-            series,
+            params: params.clone(),
+            series: params.trace.as_ref().map(|trace| trace.cursor(env.start())),
+            drawn: (0, 0),
             perturbs: true,
             rng: params.seed.map_or(env.rng, Self::seeded),
             delays: Correlated::default(),
@@ -193,8 +232,10 @@ impl Netem {
             watchdog: Time::NEVER,
             counters: Counters::default(),
         };
-        netem.configure(env.now, params, &given);
-        Ok(netem)
+        let mut given = Given::default();
+        [CORRUPT, REORDER, SLOT].into_iter().for_each(|name| given.add(name));
+        netem.configure(env.now, params, &given, true);
+        netem
     }
 
     fn seeded(seed: u64) -> Rng {
@@ -202,29 +243,34 @@ impl Netem {
     }
 
     /// Takes over `params`; what was given starts afresh.
-    fn configure(&mut self, now: Time, params: Params, given: &Given) {
+    fn configure(&mut self, now: Time, params: &Params, given: &Given, correlates: bool) {
         // A seed that is only repeated does not repeat the numbers.
         if let Some(seed) = params.seed.filter(|_| params.seed != self.params.seed) {
             self.rng = Self::seeded(seed);
         }
-        self.params = params;
+        self.params = params.clone();
         self.perturbs = params.perturbs();
+        let (mean, jitter) = params.drawn();
+        self.drawn = (i64::try_from(mean.0).unwrap_or(i64::MAX), jitter);
         let rng = &mut self.rng;
-        if given.correlation {
-            self.delays = Correlated::new(params.delay_correlation, rng);
-            self.losses = Correlated::new(params.loss_correlation, rng);
-            self.duplicates = Correlated::new(params.duplicate_correlation, rng);
+        if correlates {
+            let [delay, loss, duplicate] = params.correlations;
+            self.delays = Correlated::new(delay, rng);
+            self.losses = Correlated::new(loss, rng);
+            self.duplicates = Correlated::new(duplicate, rng);
         }
-        if given.reorder || params.reorder_correlation == 0 {
-            self.reorders = Correlated::new(params.reorder_correlation, rng);
+        let of_reorder = params.ahead.correlation();
+        if given.has(REORDER) || of_reorder == 0 {
+            self.reorders = Correlated::new(of_reorder, rng);
         }
-        if given.corrupt {
-            self.corruptions = Correlated::new(params.corrupt_correlation, rng);
+        if given.has(CORRUPT) {
+            let correlation = params.corrupt.map_or(0, Chance::correlation);
+            self.corruptions = Correlated::new(correlation, rng);
         }
-        if given.loss {
+        if given.has(LOSS) {
             self.state = State::default();
         }
-        if let (true, Some(slot)) = (given.slot, params.slot) {
+        if let (true, Some(slot)) = (given.has(SLOT), params.slot) {
             self.open(&slot, now);
         }
     }
@@ -256,10 +302,11 @@ impl Netem {
     fn perturb(&mut self, now: Time, mut pkt: Packet, is_copy: bool, log: &mut Log) {
         let (p, rng) = (&self.params, &mut self.rng);
         let mut count = 1;
-        if !is_copy && self.duplicates.hits(p.duplicate, rng) {
+        if !is_copy && self.duplicates.hits(share(p.duplicate), rng) {
             count += 1;
         }
-        if p.loss.happens(&mut self.state, &mut self.losses, rng) {
+        let (state, losses) = (&mut self.state, &mut self.losses);
+        if p.loss.is_some_and(|loss| loss.happens(state, losses, rng)) {
             self.counters.dropped += 1;
             if p.ecn && pkt.ecn() != Ecn::NotEct {
                 self.counters.ecn_marked += 1;
@@ -273,7 +320,7 @@ impl Netem {
             return;
         }
         let copy = pkt;
-        if self.corruptions.hits(p.corrupt, rng) {
+        if self.corruptions.hits(share(p.corrupt), rng) {
             self.counters.corrupted += 1;
             pkt.set_corrupt();
         }
@@ -306,8 +353,9 @@ impl Netem {
         pkt.stamp = now;
         self.held.add(&pkt);
         let (p, rng) = (&self.params, &mut self.rng);
-        let is_delayed =
-            p.gap == 0 || self.counter < p.gap - 1 || p.reorder < self.reorders.draw(rng);
+        let is_delayed = p
+            .gap
+            .is_none_or(|gap| self.counter < gap - 1 || share(p.reorder) < self.reorders.draw(rng));
         if !is_delayed {
             self.counter = 0;
             self.counters.reordered += 1;
@@ -315,15 +363,15 @@ impl Netem {
             self.ahead.push_front(pkt);
             return;
         }
-        let mut delay = if let Some((_, series)) = &mut self.series {
+        let mut delay = if let Some(series) = &mut self.series {
             series.advance(now);
             series.value().0 as i64
         } else {
-            let mean = i64::try_from(p.delay.0).unwrap_or(i64::MAX);
-            sample(mean, p.jitter, p.shape, || self.delays.draw(rng))
+            let (mean, jitter) = self.drawn;
+            sample(mean, jitter, p.distribution, || self.delays.draw(rng))
         };
         let mut base = now;
-        if p.wire.rate.0 != 0 {
+        if let Some(wire) = &p.rate {
             // The wire is busy until the last packet has left; waiting for it uses up the delay.
             let last = self.line.last().max(self.ahead.back().map(|p| p.stamp));
             if let Some(last) = last {
@@ -331,7 +379,7 @@ impl Netem {
                 delay = delay.saturating_sub(ahead).max(0);
                 base = last;
             }
-            delay = delay.saturating_add(p.wire.time_for(pkt.len) as i64);
+            delay = delay.saturating_add(wire.time_for(pkt.len) as i64);
         }
         let mut to_send = Time(base.0.saturating_add_signed(delay));
         if let (Some(_), Some(last)) = (&self.series, self.line.last()) {
@@ -420,34 +468,19 @@ impl Qdisc for Netem {
         Backlog { packets: self.held.packets + inner.packets, bytes: self.held.bytes + inner.bytes }
     }
 
-    fn old_change(
-        &mut self,
-        now: Time,
-        args: &mut Args<'_>,
-        _log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        let (params, given) = self.params.read(args)?;
-        match (&given.trace, &self.series) {
-            (None, _) => self.series = None,
-            (Some(words), Some((own, _))) if words.is_same_file(own) => {}
-            _ => return Err(args.invalid("another trace needs a replace")),
+    fn change(&mut self, now: Time, to: &Spec, given: &Given, _log: &mut Log) {
+        if let Some(to) = to.params::<Params>() {
+            self.series = self.series.take().filter(|_| to.trace_name().is_some());
+            self.configure(now, to, given, to.is_correlated());
         }
-        self.configure(now, params, &given);
-        Ok(())
     }
 
-    fn describe(&self) -> String {
-        let trace =
-            |(words, _): &(FileWords, DelayCursor)| format!(" delay trace {}", words.stated());
-        format!(
-            "netem {}{}",
-            self.params.words(),
-            self.series.as_ref().map_or(String::new(), trace)
-        )
+    fn spec(&self) -> Spec {
+        spec(&ENTRY, self.params.clone())
     }
 
     fn delay(&self) -> Dur {
-        self.params.delay
+        self.params.drawn().0
     }
 
     fn stats(&self, out: &mut Stats) {
@@ -466,7 +499,7 @@ impl Qdisc for Netem {
     }
 
     fn probe(&self, out: &mut Probe<'_>) {
-        let delay = self.series.as_ref().map_or(self.params.delay, |(_, series)| series.value());
+        let delay = self.series.as_ref().map_or(self.params.drawn().0, DelayCursor::value);
         out.put("delay", "ms", delay.as_millis_f64());
         if let Some(child) = &self.child {
             child.probe(out);

@@ -2,83 +2,44 @@
 //! `act_police`; words and defaults of iproute2 7.3.
 
 use crate::aqm::psched::burst_time;
-use crate::aqm::token_bucket::{Bucket, Charge, LINKLAYER, MPU, OVERHEAD};
-use crate::aqm::{Backlog, Env, Fifo, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use crate::aqm::token_bucket::{Bucket, Charge};
+use crate::aqm::{
+    Backlog, Discipline, Entry, Env, Fifo, Kernel, Log, Qdisc, Reason, Spec, Stats, TXQUEUELEN,
+    entry, spec,
+};
+use sojourn_core::grammar::forms::{custom, maybe, number};
+use sojourn_core::grammar::{Args, Given, GrammarError};
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Bytes, Rate, Time};
+use sojourn_core::{choices, parameters};
 
-pub(crate) const ENTRY: OldEntry = OldEntry {
-    name: "police",
-    summary: "Policer: drops what exceeds a token bucket",
-    reference: "Linux 6.12 act_police",
-    kernel: Kernel::Mainline("2.6"),
-    params: &[
-        Param { name: "rate", value: "RATE", default: "none", doc: "Rate of the bucket." },
-        Param {
-            name: "burst|buffer|maxburst",
-            value: "SIZE",
-            default: "(required with rate)",
-            doc: "Depth of the bucket, which starts full.",
-        },
-        Param {
-            name: "pkts_rate",
-            value: "NUMBER",
-            default: "none",
-            doc: "Packets per second, instead of a rate.",
-        },
-        Param {
-            name: "pkts_burst",
-            value: "NUMBER",
-            default: "(required with pkts_rate)",
-            doc: "Depth of the packet bucket, which starts empty.",
-        },
-        Param {
-            name: "mtu|minburst",
-            value: "SIZE",
-            default: "2040b with rate, else none",
-            doc: "Largest packet that conforms, and the bucket of the peak rate.",
-        },
-        Param {
-            name: "peakrate",
-            value: "RATE",
-            default: "none",
-            doc: "Rate at which the bucket may be emptied.",
-        },
-        MPU,
-        OVERHEAD,
-        LINKLAYER,
-        Param {
-            name: "conform-exceed",
-            value: "EXCEED[/CONFORM]",
-            default: "reclassify/pass",
-            doc: "What happens to packets that exceed the bucket, and to those that conform: drop, \
-                  reclassify (which ends in a drop), or pass, ok, pipe, continue.",
-        },
-        Param {
-            name: "drop|reclassify|pass|ok|pipe|continue",
-            value: "",
-            default: "reclassify",
-            doc: "The same for packets that exceed.",
-        },
-    ],
-    build: |args, env| {
-        let leaf = Box::new(Fifo::pfifo(env.txqueuelen));
-        Ok(Box::new(Police::around(args, &env, leaf)?))
-    },
-};
+pub(crate) const ENTRY: Entry = entry::<Params>(
+    "police",
+    "Policer: drops what exceeds a token bucket",
+    "Linux 6.12 act_police",
+    Kernel::Mainline("2.6"),
+);
 
-/// tc's words for what happens to a packet, and whether it survives. A filter that is asked to
-/// classify again meets the same policer, until the kernel gives up and drops.
-const ACTIONS: [(&str, bool); 6] = [
-    ("drop", false),
-    ("reclassify", false),
-    ("pass", true),
-    ("ok", true),
-    ("pipe", true),
-    ("continue", true),
-];
+choices! {
+    /// tc's names for what happens to a packet.
+    pub(crate) enum Action {
+        Drop = "drop",
+        /// A filter that is asked to classify again meets the same policer, until the kernel gives up
+        /// and drops.
+        Reclassify = "reclassify",
+        Pass = "pass",
+        Ok = "ok",
+        Pipe = "pipe",
+        Continue = "continue",
+    }
+}
+
+impl Action {
+    fn of(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(text, _)| *text == name).map(|(_, action)| *action)
+    }
+}
 
 /// Bytes of a frame's header that the device has taken off before its ingress filters see the frame
 /// (Linux 7.2 `sch_handle_ingress`).
@@ -87,84 +48,123 @@ const ETHERNET_HEADER: u32 = 14;
 /// The packet size up to which tc's table of transmission times reaches.
 const DEFAULT_MTU: u64 = 2040;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Params {
-    rate: Rate,
-    burst: Bytes,
-    pkts_rate: u64,
-    pkts_burst: u64,
-    mtu: Option<Bytes>,
-    peak: Option<Rate>,
-    charge: Charge,
-    /// Places in [`ACTIONS`].
-    exceed: usize,
-    conform: usize,
+parameters! {
+    /// Parameters of `police`.
+    #[derive(Copy)]
+    pub(crate) struct Params {
+        /// Rate of the bucket.
+        rate: Option<Rate> = None, default "none";
+        /// Depth of the bucket, which starts full.
+        burst: Option<Bytes> = None, name "burst|buffer|maxburst", default "(required with rate)";
+        /// Packets per second, instead of a rate.
+        pkts_rate: Option<u64> = None => maybe(number(1..=1_000_000_000)), default "none";
+        /// Depth of the packet bucket, which starts empty.
+        pkts_burst: Option<u64> = None => maybe(number(1..=u32::MAX.into())),
+            default "(required with pkts_rate)";
+        /// Largest packet that conforms, and the bucket of the peak rate.
+        mtu: Option<Bytes> = None, name "mtu|minburst", default "2040b with rate, else none";
+        /// Rate at which the bucket may be emptied.
+        peakrate: Option<Rate> = None, default "none";
+        /// What happens to packets that exceed the bucket, and to those that conform: drop,
+        /// reclassify (which ends in a drop), or pass, ok, pipe, continue.
+        actions: (Action, Action) = (Action::Reclassify, Action::Pass) =>
+            custom("EXCEED[/CONFORM]", read_actions, write_actions), name "conform-exceed";
+    }
+    groups { charge: Charge = Charge::default(); }
+    also {
+        /// The same for packets that exceed.
+        "drop|reclassify|pass|ok|pipe|continue", default "reclassify" => |params, key, _| {
+            params.actions.0 = Action::of(key).unwrap_or(params.actions.0);
+            Ok(())
+        };
+    }
+    derive drop_zeros;
+    settle combines;
 }
 
-impl Default for Params {
-    fn default() -> Self {
-        Self {
-            rate: Rate(0),
-            burst: Bytes(0),
-            pkts_rate: 0,
-            pkts_burst: 0,
-            mtu: None,
+fn read_actions(args: &mut Args<'_>) -> Result<(Action, Action), GrammarError> {
+    args.value("such as `drop/pass`", |words| {
+        let (exceed, conform) = words.split_once('/').unwrap_or((words, "pass"));
+        Action::of(exceed).zip(Action::of(conform))
+    })
+}
+
+fn write_actions((exceed, conform): &(Action, Action)) -> String {
+    format!("{}/{}", exceed.text(), conform.text())
+}
+
+impl Discipline for Params {
+    fn build(&self, env: Env) -> Box<dyn Qdisc> {
+        self.around(env, Box::new(Fifo::pfifo(TXQUEUELEN)))
+    }
+
+    fn is_shaper(&self) -> bool {
+        true
+    }
+
+    fn around(&self, env: Env, leaf: Box<dyn Qdisc>) -> Box<dyn Qdisc> {
+        let mut police = Police {
+            params: *self,
+            unseen: if env.at_ingress { ETHERNET_HEADER } else { 0 },
+            mtu: 0,
+            bucket: None,
             peak: None,
-            charge: Charge::default(),
-            exceed: 1,
-            conform: 2,
+            charged: env.now,
+            overlimits: 0,
+            leaf,
+        };
+        police.configure(env.now, *self);
+        Box::new(police)
+    }
+
+    fn set_rate(&mut self, rate: Rate) -> Result<(), String> {
+        if self.rate.is_none() {
+            return Err("there is no rate to change".to_owned());
         }
+        self.rate = Some(rate);
+        self.combines(&Given::default())
+    }
+
+    fn capacity(&self) -> Option<Rate> {
+        self.rate
     }
 }
 
 impl Params {
-    fn read(mut self, args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        let action = |word: &str| ACTIONS.iter().position(|(name, _)| *name == word);
-        while let Some(key) = args.key() {
-            match key {
-                "rate" => self.rate = args.rate()?,
-                "burst" | "buffer" | "maxburst" => self.burst = args.size()?,
-                "pkts_rate" => self.pkts_rate = args.number(1..=1_000_000_000)?,
-                "pkts_burst" => self.pkts_burst = args.number(1..=u64::from(u32::MAX))?,
-                "mtu" | "minburst" => self.mtu = Some(args.size()?),
-                "peakrate" => self.peak = Some(args.rate()?),
-                _ if self.charge.read(key, args)? => {}
-                "conform-exceed" => {
-                    (self.exceed, self.conform) = args.value("such as `drop/pass`", |words| {
-                        let (exceed, conform) = words.split_once('/').unwrap_or((words, "pass"));
-                        action(exceed).zip(action(conform))
-                    })?;
-                }
-                word => self.exceed = action(word).ok_or_else(|| args.unknown())?,
-            }
-        }
-        let wrong = if (self.rate == Rate(0)) != (self.burst == Bytes(0)) {
+    /// A rate or burst of zero is none.
+    fn drop_zeros(&mut self, _given: &Given) {
+        self.rate = self.rate.filter(|rate| *rate > Rate(0));
+        self.burst = self.burst.filter(|burst| *burst > Bytes(0));
+    }
+
+    fn combines(&self, _given: &Given) -> Result<(), String> {
+        let wrong = if self.rate.is_some() != self.burst.is_some() {
             "`rate` and `burst` need each other"
-        } else if (self.pkts_rate == 0) != (self.pkts_burst == 0) {
+        } else if self.pkts_rate.is_some() != self.pkts_burst.is_some() {
             "`pkts_rate` and `pkts_burst` need each other"
-        } else if self.rate > Rate(0) && self.pkts_rate > 0 {
+        } else if self.rate.is_some() && self.pkts_rate.is_some() {
             "`rate` and `pkts_rate` exclude each other"
-        } else if self.rate == Rate(0) && self.pkts_rate == 0 && self.mtu.is_none() {
+        } else if self.rate.is_none() && self.pkts_rate.is_none() && self.mtu.is_none() {
             "one of `rate`, `pkts_rate` and `mtu` is required"
-        } else if self.rate > Rate(0) && self.rate < Rate(8) {
+        } else if self.rate.is_some_and(|rate| rate < Rate(8)) {
             "`rate` must be at least 8bit"
-        } else if self.peak.is_some_and(|peak| peak < Rate(8) || self.rate == Rate(0)) {
+        } else if self.peakrate.is_some_and(|peak| peak < Rate(8) || self.rate.is_none()) {
             "`peakrate` must be at least 8bit and needs `rate`"
         } else {
-            return Ok(self);
+            return Ok(());
         };
-        Err(args.invalid(wrong))
+        Err(wrong.to_owned())
     }
 
     /// The largest packet that conforms.
     fn mtu(&self) -> u64 {
-        let default = if self.rate > Rate(0) { DEFAULT_MTU } else { u64::MAX };
+        let default = if self.rate.is_some() { DEFAULT_MTU } else { u64::MAX };
         self.mtu.map_or(default, |mtu| mtu.0)
     }
 }
 
 /// The policer. What conforms goes straight to the leaf.
-pub struct Police {
+struct Police {
     params: Params,
     /// Bytes of a frame that it does not see.
     unseen: u32,
@@ -178,44 +178,22 @@ pub struct Police {
 }
 
 impl Police {
-    /// The policer that `args` describes (the words after `police`), in front of `leaf`.
-    pub fn around(
-        args: &mut Args<'_>,
-        env: &Env,
-        leaf: Box<dyn Qdisc>,
-    ) -> Result<Self, GrammarError> {
-        let params = Params::default().read(args)?;
-        let mut police = Self {
-            params,
-            unseen: if env.at_ingress { ETHERNET_HEADER } else { 0 },
-            mtu: 0,
-            bucket: None,
-            peak: None,
-            charged: env.now,
-            overlimits: 0,
-            leaf,
-        };
-        police.configure(env.now, params);
-        Ok(police)
-    }
-
     fn configure(&mut self, now: Time, p: Params) {
         self.params = p;
         self.charged = now;
         self.mtu = p.mtu();
-        self.bucket = if p.rate > Rate(0) {
-            let depth = burst_time(p.burst, p.rate).0 as i64;
-            Some(Bucket::full(p.charge.config(p.rate), depth))
-        } else {
-            // A packet counts as one byte of a rate in packets.
-            (p.pkts_rate > 0).then(|| {
-                let rate = Rate(p.pkts_rate * 8);
-                let depth = burst_time(Bytes(p.pkts_burst), rate).0 as i64;
-                let config = Charge::default().config(rate);
-                Bucket { config, depth, tokens: 0 }
-            })
-        };
-        self.peak = p.peak.map(|peak| {
+        let bytes = p.rate.zip(p.burst).map(|(rate, burst)| {
+            let depth = burst_time(burst, rate).0 as i64;
+            Bucket::full(p.charge.config(rate), depth)
+        });
+        // A packet counts as one byte of a rate in packets.
+        let packets = p.pkts_rate.zip(p.pkts_burst).map(|(rate, burst)| {
+            let rate = Rate(rate * 8);
+            let depth = burst_time(Bytes(burst), rate).0 as i64;
+            Bucket { config: Charge::default().config(rate), depth, tokens: 0 }
+        });
+        self.bucket = bytes.or(packets);
+        self.peak = p.peakrate.map(|peak| {
             let config = p.charge.config(peak);
             let depth = config.l2t(u32::try_from(self.mtu).unwrap_or(u32::MAX)) as i64;
             Bucket::full(config, depth)
@@ -230,7 +208,7 @@ impl Police {
         }
         let Some(bucket) = &mut self.bucket else { return true };
         let elapsed = (now.since(self.charged).0).min(bucket.depth as u64) as i64;
-        let units = if self.params.pkts_rate > 0 { 1 } else { len };
+        let units = if self.params.pkts_rate.is_some() { 1 } else { len };
         let tokens = bucket.after(elapsed, units);
         let peak_tokens = self.peak.as_ref().map_or(0, |peak| peak.after(elapsed, len));
         if tokens < 0 || peak_tokens < 0 {
@@ -250,11 +228,10 @@ impl Qdisc for Police {
     fn enqueue(&mut self, now: Time, pkt: Packet, log: &mut Log) {
         let conforms = self.conforms(now, pkt.len.saturating_sub(self.unseen));
         self.overlimits += u64::from(!conforms);
-        let action = if conforms { self.params.conform } else { self.params.exceed };
-        if ACTIONS[action].1 {
-            self.leaf.enqueue(now, pkt, log);
-        } else {
-            log.drop(&pkt, Reason::Police);
+        let (exceed, conform) = self.params.actions;
+        match if conforms { conform } else { exceed } {
+            Action::Drop | Action::Reclassify => log.drop(&pkt, Reason::Police),
+            _ => self.leaf.enqueue(now, pkt, log),
         }
     }
 
@@ -283,34 +260,14 @@ impl Qdisc for Police {
         self.leaf.backlog()
     }
 
-    fn old_change(
-        &mut self,
-        now: Time,
-        args: &mut Args<'_>,
-        _log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        let params = self.params.read(args)?;
-        self.configure(now, params);
-        Ok(())
+    fn change(&mut self, now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
+        if let Some(to) = to.params() {
+            self.configure(now, *to);
+        }
     }
 
-    fn describe(&self) -> String {
-        let p = &self.params;
-        let mut text = String::from("police");
-        let mut word = |name: &str, value: Option<String>| {
-            if let Some(value) = value {
-                text += &format!(" {name} {value}");
-            }
-        };
-        word("rate", (p.rate > Rate(0)).then(|| p.rate.to_string()));
-        word("burst", (p.rate > Rate(0)).then(|| p.burst.to_string()));
-        word("pkts_rate", (p.pkts_rate > 0).then(|| p.pkts_rate.to_string()));
-        word("pkts_burst", (p.pkts_rate > 0).then(|| p.pkts_burst.to_string()));
-        word("mtu", p.mtu.map(|v| v.to_string()));
-        word("peakrate", p.peak.map(|v| v.to_string()));
-        text += &p.charge.describe();
-        let [exceed, conform] = [p.exceed, p.conform].map(|action| ACTIONS[action].0);
-        text + &format!(" conform-exceed {exceed}/{conform}")
+    fn spec(&self) -> Spec {
+        spec(&ENTRY, self.params)
     }
 
     fn stats(&self, out: &mut Stats) {

@@ -2,60 +2,86 @@
 //! files of cellular and broadband measurements. One packet at a time is serialised, exactly over
 //! the steps that it spans, and is delivered when its last bit is through.
 
-use crate::aqm::{Backlog, Env, Fifo, Kernel, Log, OldEntry, Qdisc, Stats};
-use crate::impair::shell::{Overhead, Shell};
-use crate::impair::trace::{DIGEST, FILE, FileWords, RateCursor, UNIT, read_unit};
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use crate::aqm::{
+    Backlog, Discipline, Entry, Env, Fifo, Kernel, Log, Qdisc, Spec, Stats, TXQUEUELEN, entry, spec,
+};
+use crate::impair::shell::{Shell, overhead, size_on_link};
+use crate::traces::{RateCursor, RateSteps, Steps, digest, file, unit};
+use sojourn_core::grammar::forms::maybe;
+use sojourn_core::grammar::{Given, written};
 use sojourn_core::packet::Packet;
+use sojourn_core::parameters;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Rate, Time};
 
-pub(crate) const ENTRY: OldEntry = OldEntry {
-    name: "rate_trace",
-    summary: "Link whose rate follows a trace of times and bandwidths",
-    reference: "Piecewise constant \"time bandwidth\" traces",
-    kernel: Kernel::Nowhere,
-    params: &[
-        FILE,
-        DIGEST,
-        UNIT,
-        Param {
-            name: "repeat|hold",
-            value: "",
-            default: "repeat",
-            doc: "After the last step, which lasts as long as the one before, start over; or keep \
-                  its rate.",
-        },
-        Overhead::PARAM,
-    ],
-    build: |args, env| {
-        let leaf = Box::new(Fifo::pfifo(env.txqueuelen));
-        Ok(Box::new(RateTrace::around(args, &env, leaf)?))
-    },
-};
+pub(crate) const ENTRY: Entry = entry::<Params>(
+    "rate_trace",
+    "Link whose rate follows a trace of times and bandwidths",
+    "Piecewise constant \"time bandwidth\" traces",
+    Kernel::Nowhere,
+);
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Params {
-    trace: FileWords,
-    unit: Rate,
-    overhead: Overhead,
+parameters! {
+    /// Parameters of `rate_trace`.
+    pub(crate) struct Params {
+        /// Trace file, relative to the scenario file; a space in its name is written `%20`.
+        file: Option<String> = None => maybe(file()), default "(required)";
+        /// What the file's content must give; the resolved scenario states it.
+        digest: Option<String> = None => maybe(digest()), default "that of the file";
+        /// What a bandwidth of 1 in the file means.
+        unit: Rate = Rate(1000) => unit();
+        /// After the last step, which lasts as long as the one before, start over; or keep
+        /// its rate.
+        repeats: bool = true, name "repeat|hold";
+        /// Added to each packet's layer-2 length, from -64 to 255.
+        overhead: i32 = 0 => overhead();
+    }
+    keeps {
+        /// The file's content, once checked.
+        steps: Option<Steps<Rate>> = None;
+    }
 }
 
-impl Params {
-    fn read(mut self, args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        while let Some(key) = args.key() {
-            match key {
-                "unit" => self.unit = read_unit(args)?,
-                "overhead" => self.overhead = Overhead::read(args)?,
-                key => self.trace.read(key, "hold", args)?,
-            }
+impl Discipline for Params {
+    fn check(&mut self, env: &Env) -> Result<(), String> {
+        if self.steps.is_some() {
+            return Ok(()); // A change keeps them.
         }
-        Ok(self)
+        let trace: RateSteps = env.traces.find("file", self.file.as_deref(), &mut self.digest)?;
+        self.steps = Some(trace.in_unit(self.unit, self.repeats)?);
+        Ok(())
+    }
+
+    fn build(&self, env: Env) -> Box<dyn Qdisc> {
+        self.around(env, Box::new(Fifo::pfifo(TXQUEUELEN)))
+    }
+
+    fn is_shaper(&self) -> bool {
+        true
+    }
+
+    fn around(&self, env: Env, leaf: Box<dyn Qdisc>) -> Box<dyn Qdisc> {
+        let steps = self.steps.clone().expect("checked");
+        Box::new(RateTrace {
+            params: self.clone(),
+            rate: RateCursor::new(steps, self.repeats, env.start()),
+            transit: None,
+            shell: Shell::new(leaf),
+        })
+    }
+
+    fn accepts(&self, to: &Spec) -> Result<(), String> {
+        match to.params::<Self>() {
+            Some(to) if written(&Self { overhead: to.overhead, ..self.clone() }) != written(to) => {
+                Err("only `overhead` can be changed; another trace needs a replace".to_owned())
+            }
+            _ => Ok(()),
+        }
     }
 }
 
 /// The link, in front of its queue.
-pub struct RateTrace {
+struct RateTrace {
     params: Params,
     rate: RateCursor,
     /// The packet under way, and when its last bit is through.
@@ -64,25 +90,13 @@ pub struct RateTrace {
 }
 
 impl RateTrace {
-    /// The link that `args` describes (the words after `rate_trace`), in front of `leaf`.
-    pub(crate) fn around(
-        args: &mut Args<'_>,
-        env: &Env,
-        leaf: Box<dyn Qdisc>,
-    ) -> Result<Self, GrammarError> {
-        let trace = FileWords::new(true);
-        let mut params = Params { trace, unit: Rate(1000), overhead: Overhead(0) }.read(args)?;
-        let rate = env.traces.rates(&mut params.trace, params.unit, args, env.start())?;
-        Ok(Self { params, rate, transit: None, shell: Shell::new(leaf) })
-    }
-
     /// Starts the next packet if nothing is under way.
     #[inline]
     fn begin(&mut self, now: Time, log: &mut Log) {
         if self.transit.is_none()
             && let Some(pkt) = self.shell.take(now, log)
         {
-            let len = self.params.overhead.size(&pkt);
+            let len = size_on_link(&pkt, self.params.overhead);
             self.transit = Some((pkt, self.rate.serve(now, u64::from(len))));
         }
     }
@@ -129,26 +143,14 @@ impl Qdisc for RateTrace {
         self.shell.backlog(self.transit.as_ref().map(|(pkt, _)| pkt))
     }
 
-    /// Only the overhead can be changed: another trace is another link.
-    fn old_change(
-        &mut self,
-        _now: Time,
-        args: &mut Args<'_>,
-        _log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        let params = self.params.clone().read(args)?;
-        if params != (Params { overhead: params.overhead, ..self.params.clone() }) {
-            return Err(
-                args.invalid("only `overhead` can be changed; another trace needs a replace")
-            );
+    fn change(&mut self, _now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
+        if let Some(to) = to.params::<Params>() {
+            self.params = to.clone();
         }
-        self.params = params;
-        Ok(())
     }
 
-    fn describe(&self) -> String {
-        let Params { trace, unit, overhead: Overhead(overhead) } = &self.params;
-        format!("rate_trace {} unit {unit} overhead {overhead}", trace.describe("hold"))
+    fn spec(&self) -> Spec {
+        spec(&ENTRY, self.params.clone())
     }
 
     fn stats(&self, out: &mut Stats) {

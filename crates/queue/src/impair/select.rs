@@ -61,9 +61,9 @@ parameters! {
     }
     also {
         /// Selects every packet.
-        "all" => |_, _, _| Ok(());
+        "all", default "all" => |_, _, _| Ok(());
         /// Selects codepoints; several add up.
-        "not-ect|ect0|ect1|ce" => |select, key, _| {
+        "not-ect|ect0|ect1|ce", default "any" => |select, key, _| {
             let codepoint = CODEPOINTS.iter().find(|(name, _)| *name == key);
             select.codepoints |= codepoint.map_or(0, |(_, ecn)| 1 << *ecn as u8);
             Ok(())

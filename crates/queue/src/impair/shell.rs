@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use crate::aqm::{Backlog, Log, Qdisc, Reason};
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use sojourn_core::grammar::forms::{Form, integer};
 use sojourn_core::packet::Packet;
 use sojourn_core::units::Time;
 
@@ -80,26 +80,13 @@ impl Shell {
     }
 }
 
-/// What a link counts beside a packet's layer-2 bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Overhead(pub(crate) i32);
+/// What a link adds to each packet's layer-2 length.
+pub(crate) fn overhead() -> impl Form<i32> {
+    integer("BYTES", -64..=255)
+}
 
-impl Overhead {
-    pub(crate) const PARAM: Param = Param {
-        name: "overhead",
-        value: "BYTES",
-        default: "0",
-        doc: "Added to each packet's layer-2 length, from -64 to 255.",
-    };
-
-    pub(crate) fn read(args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        let bytes = |word: &str| word.parse().ok().filter(|n| (-64..=255).contains(n));
-        args.value("a whole number from -64 to 255", bytes).map(Self)
-    }
-
-    /// The size of `pkt` on the link.
-    #[inline]
-    pub(crate) fn size(self, pkt: &Packet) -> u32 {
-        pkt.len.saturating_add_signed(self.0).max(1)
-    }
+/// The size of `pkt` on a link with this overhead.
+#[inline]
+pub(crate) fn size_on_link(pkt: &Packet, overhead: i32) -> u32 {
+    pkt.len.saturating_add_signed(overhead).max(1)
 }

@@ -2,154 +2,145 @@
 //! access, then sends what it may gather as one burst (A-MPDU) that arrives as a whole. IEEE Std
 //! 802.11-2020 10.23 (EDCA) and 10.12 (A-MPDU), reduced to their timing: no collisions, no loss.
 
-use crate::aqm::{Backlog, Env, Fifo, Kernel, Log, OldEntry, Qdisc, Stats};
-use crate::impair::medium::{Medium, Wait};
+use crate::aqm::{
+    Backlog, Discipline, Entry, Env, Fifo, Kernel, Log, Qdisc, Spec, Stats, TXQUEUELEN, entry, spec,
+};
 use crate::impair::shell::Shell;
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use crate::medium::{Medium, Wait};
+use sojourn_core::grammar::forms::{custom, decimal, maybe, number, whole};
+use sojourn_core::grammar::{Args, Given, GrammarError};
 use sojourn_core::packet::Packet;
+use sojourn_core::parameters;
 use sojourn_core::probe::Probe;
 use sojourn_core::rng::Rng;
 use sojourn_core::units::{Bytes, Dur, Rate, Time};
 
-pub(crate) const ENTRY: OldEntry = OldEntry {
-    name: "wifi",
-    summary: "Radio link that waits for access and sends bursts",
-    reference: "IEEE 802.11-2020 EDCA and A-MPDU, timing only",
-    kernel: Kernel::Nowhere,
-    params: &[
-        Param { name: "rate", value: "RATE", default: "(required)", doc: "Rate on the air." },
-        Param {
-            name: "access",
-            value: "MIN [MAX]",
-            default: "43us 178us",
-            doc: "Wait for a free medium before each burst, uniform between the two.",
-        },
-        Param {
-            name: "poisson",
-            value: "MEAN",
-            default: "off",
-            doc: "Exponential wait with this mean, instead of `access`.",
-        },
-        Param { name: "packets", value: "NUMBER", default: "64", doc: "Most packets in a burst." },
-        Param {
-            name: "geometric",
-            value: "MEAN",
-            default: "off",
-            doc: "Most packets in a burst drawn anew for each, geometric with this mean, instead of \
-                  `packets`.",
-        },
-        Param {
-            name: "bytes",
-            value: "SIZE",
-            default: "65535b",
-            doc: "Most bytes in a burst, overhead included; a lone packet always goes.",
-        },
-        Param {
-            name: "airtime",
-            value: "TIME",
-            default: "5484us",
-            doc: "Longest burst, preamble included; a lone packet always goes.",
-        },
-        Param {
-            name: "preamble",
-            value: "TIME",
-            default: "84us",
-            doc: "Airtime of a burst beside its packets: preamble, SIFS and block ACK.",
-        },
-        Param {
-            name: "overhead",
-            value: "BYTES",
-            default: "0",
-            doc: "Added to each packet, from 0 to 255: delimiter, padding, MAC header.",
-        },
-        Param {
-            name: "half-duplex|full-duplex",
-            value: "",
-            default: "full-duplex",
-            doc: "Share one medium with the link's other direction, if that is half-duplex too.",
-        },
-    ],
-    build: |args, env| {
-        let leaf = Box::new(Fifo::pfifo(env.txqueuelen));
-        Ok(Box::new(Wifi::around(args, &env, leaf)?))
-    },
-};
+pub(crate) const ENTRY: Entry = entry::<Params>(
+    "wifi",
+    "Radio link that waits for access and sends bursts",
+    "IEEE 802.11-2020 EDCA and A-MPDU, timing only",
+    Kernel::Nowhere,
+);
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Access {
-    Uniform(Dur, Dur),
-    Poisson(Dur),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Most {
-    Packets(u64),
-    Geometric(f64),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Params {
-    rate: Rate,
-    access: Access,
-    most: Most,
-    bytes: Bytes,
-    airtime: Dur,
-    preamble: Dur,
-    overhead: u32,
-    half_duplex: bool,
-}
-
-impl Default for Params {
-    fn default() -> Self {
-        Self {
-            rate: Rate(0),
-            access: Access::Uniform(Dur::from_micros(43), Dur::from_micros(178)),
-            most: Most::Packets(64),
-            bytes: Bytes(65_535),
-            airtime: Dur::from_micros(5_484),
-            preamble: Dur::from_micros(84),
-            overhead: 0,
-            half_duplex: false,
-        }
+parameters! {
+    /// Parameters of `wifi`.
+    #[derive(Copy)]
+    pub(crate) struct Params {
+        /// Rate on the air.
+        rate: Rate = Rate(0), default "(required)";
+        /// Wait for a free medium before each burst, uniform between the two.
+        access: Option<(Dur, Dur)> = Some((Dur::from_micros(43), Dur::from_micros(178))) =>
+            maybe(custom("MIN [MAX]", read_access, |(min, max)| format!("{min} {max}")));
+        /// Exponential wait with this mean, instead of `access`.
+        poisson: Option<Dur> = None => maybe(custom("MEAN", read_mean, Dur::to_string));
+        /// Most packets in a burst.
+        packets: Option<u64> = Some(64) => maybe(number(1..=65_535));
+        /// Most packets in a burst drawn anew for each, geometric with this mean, instead of
+        /// `packets`.
+        geometric: Option<f64> = None => maybe(decimal("MEAN", 1.0..=65_535.0));
+        /// Most bytes in a burst, overhead included; a lone packet always goes.
+        bytes: Bytes = Bytes(65_535);
+        /// Longest burst, preamble included; a lone packet always goes.
+        airtime: Dur = Dur::from_micros(5_484);
+        /// Airtime of a burst beside its packets: preamble, SIFS and block ACK.
+        preamble: Dur = Dur::from_micros(84);
+        /// Added to each packet, from 0 to 255: delimiter, padding, MAC header.
+        overhead: u32 = 0 => whole("BYTES", 0..=255, "");
+        /// Share one medium with the link's other direction, if that is half-duplex too.
+        is_half_duplex: bool = false, name "half-duplex|full-duplex";
     }
+    derive choose;
+    settle combines;
+}
+
+fn read_access(args: &mut Args<'_>) -> Result<(Dur, Dur), GrammarError> {
+    let min = args.time()?;
+    let max = match args.peek().and_then(Dur::parse_tc) {
+        Some(_) => args.time()?,
+        None => min,
+    };
+    if max < min {
+        return Err(args.invalid("the longest `access` is below the shortest"));
+    }
+    Ok((min, max))
+}
+
+fn read_mean(args: &mut Args<'_>) -> Result<Dur, GrammarError> {
+    args.value("a time above zero such as `2ms`", |w| Dur::parse_tc(w).filter(|d| *d > Dur::ZERO))
 }
 
 impl Params {
-    fn read(mut self, args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        let positive = |w| Dur::parse_tc(w).filter(|d| *d > Dur::ZERO);
-        while let Some(key) = args.key() {
-            match key {
-                "rate" => self.rate = args.rate()?,
-                "access" => {
-                    let min = args.time()?;
-                    let max = match args.peek().and_then(Dur::parse_tc) {
-                        Some(_) => args.time()?,
-                        None => min,
-                    };
-                    if max < min {
-                        return Err(args.invalid("the longest `access` is below the shortest"));
-                    }
-                    self.access = Access::Uniform(min, max);
-                }
-                "poisson" => {
-                    let mean = args.value("a time above zero such as `2ms`", positive)?;
-                    self.access = Access::Poisson(mean);
-                }
-                "packets" => self.most = Most::Packets(args.number(1..=65_535)?),
-                "geometric" => self.most = Most::Geometric(args.decimal(1.0..=65_535.0)?),
-                "bytes" => self.bytes = args.size()?,
-                "airtime" => self.airtime = args.time()?,
-                "preamble" => self.preamble = args.time()?,
-                "overhead" => self.overhead = args.number(0..=255)? as u32,
-                "half-duplex" => self.half_duplex = true,
-                "full-duplex" => self.half_duplex = false,
-                _ => return Err(args.unknown()),
+    /// Of two laws that exclude each other, the one that a text states.
+    fn choose(&mut self, given: &Given) {
+        if given.has("poisson") {
+            self.access = None;
+        } else if given.has("access") {
+            self.poisson = None;
+        }
+        if given.has("geometric") {
+            self.packets = None;
+        } else if given.has("packets") {
+            self.geometric = None;
+        }
+    }
+
+    fn combines(&self, given: &Given) -> Result<(), String> {
+        for (one, other) in [("access", "poisson"), ("packets", "geometric")] {
+            if given.has(one) && given.has(other) {
+                return Err(format!("`{one}` and `{other}` exclude each other"));
             }
         }
+        self.has_rate()
+    }
+
+    fn has_rate(&self) -> Result<(), String> {
         if self.rate == Rate(0) {
-            return Err(args.invalid("`rate` is required and above zero"));
+            return Err("`rate` is required and above zero".to_owned());
         }
-        Ok(self)
+        Ok(())
+    }
+}
+
+impl Discipline for Params {
+    fn build(&self, env: Env) -> Box<dyn Qdisc> {
+        self.around(env, Box::new(Fifo::pfifo(TXQUEUELEN)))
+    }
+
+    fn is_shaper(&self) -> bool {
+        true
+    }
+
+    fn around(&self, env: Env, leaf: Box<dyn Qdisc>) -> Box<dyn Qdisc> {
+        let medium = if self.is_half_duplex { env.medium } else { Medium::default() };
+        Box::new(Wifi {
+            params: *self,
+            rng: env.rng,
+            medium,
+            state: State::Idle,
+            is_stalled: false,
+            burst: Vec::new(),
+            spare: None,
+            shell: Shell::new(leaf),
+            counters: Counters::default(),
+        })
+    }
+
+    fn accepts(&self, to: &Spec) -> Result<(), String> {
+        match to.params::<Self>() {
+            Some(to) if to.is_half_duplex != self.is_half_duplex => {
+                Err("`half-duplex` and `full-duplex` need a replace".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn set_rate(&mut self, rate: Rate) -> Result<(), String> {
+        self.rate = rate;
+        self.has_rate()
+    }
+
+    fn capacity(&self) -> Option<Rate> {
+        Some(self.rate)
     }
 }
 
@@ -173,7 +164,7 @@ struct Counters {
 }
 
 /// The link, in front of its queue.
-pub struct Wifi {
+struct Wifi {
     params: Params,
     rng: Rng,
     medium: Medium,
@@ -189,27 +180,6 @@ pub struct Wifi {
 }
 
 impl Wifi {
-    /// The link that `args` describes (the words after `wifi`), in front of `leaf`.
-    pub(crate) fn around(
-        args: &mut Args<'_>,
-        env: &Env,
-        leaf: Box<dyn Qdisc>,
-    ) -> Result<Self, GrammarError> {
-        let params = Params::default().read(args)?;
-        let medium = if params.half_duplex { env.medium.clone() } else { Medium::default() };
-        Ok(Self {
-            params,
-            rng: env.rng.clone(),
-            medium,
-            state: State::Idle,
-            is_stalled: false,
-            burst: Vec::new(),
-            spare: None,
-            shell: Shell::new(leaf),
-            counters: Counters::default(),
-        })
-    }
-
     #[inline]
     fn has_packets(&self) -> bool {
         self.spare.is_some() || self.shell.is_waiting()
@@ -220,13 +190,14 @@ impl Wifi {
         if !matches!(self.state, State::Idle) || self.is_stalled || !self.has_packets() {
             return;
         }
-        let wait = match self.params.access {
-            Access::Uniform(min, max) => {
-                min + Dur((self.rng.unit() * ((max.0 - min.0) as f64 + 1.0)) as u64)
-            }
-            Access::Poisson(mean) => {
+        let wait = match (self.params.poisson, self.params.access) {
+            (Some(mean), _) => {
                 let drawn = -(1.0 - self.rng.unit()).ln() * mean.0 as f64;
                 Dur(drawn.round() as u64)
+            }
+            (None, access) => {
+                let (min, max) = access.unwrap_or_default();
+                min + Dur((self.rng.unit() * ((max.0 - min.0) as f64 + 1.0)) as u64)
             }
         };
         let wait = self.medium.wait(now, wait);
@@ -235,14 +206,14 @@ impl Wifi {
 
     /// Most packets of the next burst.
     fn most_packets(&mut self) -> u64 {
-        match self.params.most {
-            Most::Packets(n) => n,
+        match self.params.geometric {
             // The number of trials up to a success of probability 1/mean.
-            Most::Geometric(mean) if mean > 1.0 => {
+            Some(mean) if mean > 1.0 => {
                 let trials = (1.0 - self.rng.unit()).ln() / (1.0 - 1.0 / mean).ln();
                 1 + trials as u64
             }
-            Most::Geometric(_) => 1,
+            Some(_) => 1,
+            None => self.params.packets.unwrap_or(1),
         }
     }
 
@@ -335,35 +306,12 @@ impl Qdisc for Wifi {
         self.shell.backlog(self.burst.iter().chain(&self.spare))
     }
 
-    fn old_change(
-        &mut self,
-        _now: Time,
-        args: &mut Args<'_>,
-        _log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        let params = self.params.read(args)?;
-        if params.half_duplex != self.params.half_duplex {
-            return Err(args.invalid("`half-duplex` and `full-duplex` need a replace"));
-        }
-        self.params = params;
-        Ok(())
+    fn change(&mut self, _now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
+        self.params = to.params().copied().unwrap_or(self.params);
     }
 
-    fn describe(&self) -> String {
-        let p = &self.params;
-        let access = match p.access {
-            Access::Uniform(min, max) => format!("access {min} {max}"),
-            Access::Poisson(mean) => format!("poisson {mean}"),
-        };
-        let most = match p.most {
-            Most::Packets(n) => format!("packets {n}"),
-            Most::Geometric(mean) => format!("geometric {mean}"),
-        };
-        let duplex = if p.half_duplex { "half-duplex" } else { "full-duplex" };
-        format!(
-            "wifi rate {} {access} {most} bytes {} airtime {} preamble {} overhead {} {duplex}",
-            p.rate, p.bytes, p.airtime, p.preamble, p.overhead
-        )
+    fn spec(&self) -> Spec {
+        spec(&ENTRY, self.params)
     }
 
     fn stats(&self, out: &mut Stats) {

@@ -1,6 +1,6 @@
 //! The two buckets of one class and the mode that they put it in, whatever tree it stands in.
 
-use super::params::Params;
+use super::params::ClassParams;
 use crate::aqm::psched::{LinkLayer, RateConfig, TICK_NS, burst_time};
 use sojourn_core::units::Time;
 
@@ -38,7 +38,7 @@ pub(super) struct Class {
 }
 
 impl Class {
-    pub(super) fn new(params: &Params, now: Time) -> Self {
+    pub(super) fn new(params: &ClassParams, now: Time) -> Self {
         let config = RateConfig::new(params.rate, 0, 0, LinkLayer::Ethernet);
         let mut class = Self {
             rate: config,
@@ -60,10 +60,10 @@ impl Class {
     }
 
     /// New rates and buckets; the tokens stay as they are, debts included.
-    pub(super) fn configure(&mut self, p: &Params) {
+    pub(super) fn configure(&mut self, p: &ClassParams) {
         let ceil = p.ceil();
-        self.rate = RateConfig::new(p.rate, p.overhead, p.mpu, p.layer);
-        self.ceil = RateConfig::new(ceil, p.overhead, p.mpu, p.layer);
+        self.rate = RateConfig::new(p.rate, p.overhead, p.mpu, p.linklayer);
+        self.ceil = RateConfig::new(ceil, p.overhead, p.mpu, p.linklayer);
         self.buffer = burst_time(p.burst_or_default(p.burst, p.rate), p.rate).0 as i64;
         self.cbuffer = burst_time(p.burst_or_default(p.cburst, ceil), ceil).0 as i64;
     }

@@ -1,123 +1,77 @@
-//! The words of `htb`: those of a class, and those of a tree of classes.
-
-use std::fmt;
+//! The parameters of `htb`: those of a class, and those of a tree of classes.
 
 use super::filter::Filter;
 use super::handle::{ClassId, hexadecimal};
 use crate::aqm::psched::LinkLayer;
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use crate::aqm::{Spec, TXQUEUELEN, changed};
+use sojourn_core::grammar::forms::{Form, custom, maybe, number, packets, whole};
+use sojourn_core::grammar::{
+    Args, Given, GrammarError, Parameter, Parameters, Written, text, written,
+};
+use sojourn_core::parameters;
 use sojourn_core::units::{Bytes, Rate};
 
-pub(super) const PARAMS: &[Param] = &[
-    Param { name: "rate", value: "RATE", default: "(required)", doc: "Guaranteed rate." },
-    Param { name: "ceil", value: "RATE", default: "rate", doc: "Rate never exceeded." },
-    Param {
-        name: "burst|buffer|maxburst",
-        value: "SIZE",
-        default: "mtu",
-        doc: "Bucket of the rate; computed as the bytes of one nanosecond plus mtu.",
-    },
-    Param {
-        name: "cburst|cbuffer|cmaxburst",
-        value: "SIZE",
-        default: "mtu",
-        doc: "Bucket of the ceiling.",
-    },
-    Param { name: "mtu", value: "SIZE", default: "1600b", doc: "Least computed burst." },
-    Param { name: "mpu", value: "SIZE", default: "0b", doc: "Least size charged." },
-    Param { name: "overhead", value: "BYTES", default: "0", doc: "Added to each packet." },
-    Param {
-        name: "linklayer",
-        value: "ethernet|atm|adsl",
-        default: "ethernet",
-        doc: "Framing below the packet.",
-    },
-    Param {
-        name: "quantum",
-        value: "SIZE",
-        default: "rate/r2q",
-        doc: "Bytes served before a sibling of equal priority; without effect on one class.",
-    },
-    Param {
-        name: "prio",
-        value: "NUMBER",
-        default: "0",
-        doc: "Priority among siblings, 0 to 7; without effect on one class.",
-    },
-    Param { name: "r2q", value: "NUMBER", default: "10", doc: "Divisor of computed quanta." },
-    Param {
-        name: "default",
-        value: "MINOR",
-        default: "0",
-        doc: "Class of what no filter selects, a hexadecimal minor number; 0 is the direct queue.",
-    },
-    Param {
-        name: "direct_qlen",
-        value: "PACKETS",
-        default: "1000",
-        doc: "Limit of the direct queue, which is not shaped; by default the device's txqueuelen.",
-    },
-    Param {
-        name: "class",
-        value: "MAJOR:MINOR",
-        default: "one class",
-        doc: "Begins a class; the class words after it, `parent` and `leaf` are its own.",
-    },
-    Param {
-        name: "parent",
-        value: "MAJOR:MINOR",
-        default: "a root class",
-        doc: "The class that lends to it, named before it.",
-    },
-    Param {
-        name: "leaf",
-        value: "{ QDISC }",
-        default: "pfifo",
-        doc: "The queue of a class without children.",
-    },
-    Param {
-        name: "filter",
-        value: "match ip FIELD ... flowid ID",
-        default: "none",
-        doc: "Sends packets to a class; the first filter that matches decides.",
-    },
-];
-
-/// Values of a class as written; what is absent follows from the others.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Params {
-    pub(super) rate: Rate,
-    pub(super) ceil: Option<Rate>,
-    pub(super) burst: Option<Bytes>,
-    pub(super) cburst: Option<Bytes>,
-    pub(super) mtu: Option<Bytes>,
-    pub(super) mpu: u32,
-    pub(super) overhead: u16,
-    pub(super) layer: LinkLayer,
-    pub(super) quantum: Option<u32>,
-    pub(super) prio: u8,
+parameters! {
+    /// Parameters of a class; what is absent follows from the others.
+    #[derive(PartialEq)]
+    pub(super) struct ClassParams {
+        /// Guaranteed rate.
+        pub(super) rate: Rate = Rate(0), default "(required)";
+        /// Rate never exceeded.
+        pub(super) ceil: Option<Rate> = None, default "rate";
+        /// Bucket of the rate; computed as the bytes of one nanosecond plus mtu.
+        pub(super) burst: Option<Bytes> = None, name "burst|buffer|maxburst", default "mtu";
+        /// Bucket of the ceiling.
+        pub(super) cburst: Option<Bytes> = None, name "cburst|cbuffer|cmaxburst", default "mtu";
+        /// Least computed burst.
+        mtu: Bytes = Bytes(1600);
+        /// Least size charged.
+        pub(super) mpu: u32 = 0 => small_size(0xffff);
+        /// Added to each packet.
+        pub(super) overhead: u16 = 0 => whole("BYTES", 0..=0xffff, "");
+        /// Framing below the packet.
+        pub(super) linklayer: LinkLayer = LinkLayer::Ethernet;
+        /// Bytes served before a sibling of equal priority; without effect on one class.
+        quantum: Option<u32> = None => maybe(small_size(u32::MAX)), default "rate/r2q";
+        /// Priority among siblings, 0 to 7; without effect on one class.
+        pub(super) prio: u8 = 0 => number(0..=7);
+    }
 }
 
-impl Params {
-    /// Reads the value of `key` if that is a word of a class.
-    fn word(&mut self, key: &str, args: &mut Args<'_>) -> Result<bool, GrammarError> {
-        match key {
-            "rate" => self.rate = args.rate()?,
-            "ceil" => self.ceil = Some(args.rate()?),
-            "burst" | "buffer" | "maxburst" => self.burst = Some(args.size()?),
-            "cburst" | "cbuffer" | "cmaxburst" => self.cburst = Some(args.size()?),
-            "mtu" => self.mtu = Some(args.size()?),
-            "mpu" => self.mpu = read_small(args, 0xffff)?,
-            "overhead" => self.overhead = args.number(0..=0xffff)? as u16,
-            "linklayer" => self.layer = LinkLayer::from_index(args.choice(&LinkLayer::WORDS)?),
-            "quantum" => self.quantum = Some(read_small(args, u32::MAX)?),
-            "prio" => self.prio = args.number(0..=7)? as u8,
-            _ => return Ok(false),
-        }
-        Ok(true)
+parameters! {
+    /// Parameters of the discipline itself.
+    #[derive(Copy)]
+    pub(super) struct Own {
+        /// Divisor of computed quanta.
+        pub(super) r2q: u32 = 10 => number(1..=u32::MAX.into());
+        /// Class of what no filter selects, a hexadecimal minor number; 0 is the direct queue.
+        pub(super) default: Option<u16> = None => maybe(custom("MINOR", read_minor, write_minor)),
+            default "0";
+        /// Limit of the direct queue, which is not shaped; by default the device's txqueuelen.
+        pub(super) direct_qlen: Option<u32> = None => maybe(packets(0..=u32::MAX.into())),
+            default "1000";
     }
+}
 
-    fn is_valid(&self) -> bool {
+fn small_size(most: u32) -> impl Form<u32> {
+    let read = move |args: &mut Args<'_>| {
+        args.value("a size such as `1500b`", |word| {
+            u32::try_from(Bytes::parse_tc(word)?.0).ok().filter(|bytes| *bytes <= most)
+        })
+    };
+    custom("SIZE", read, |bytes: &u32| format!("{bytes}b"))
+}
+
+fn read_minor(args: &mut Args<'_>) -> Result<u16, GrammarError> {
+    args.value("a hexadecimal minor number", hexadecimal)
+}
+
+fn write_minor(minor: &u16) -> String {
+    format!("{minor:#x}")
+}
+
+impl ClassParams {
+    pub(super) fn is_valid(&self) -> bool {
         self.rate >= Rate(8) && self.ceil() >= Rate(8)
     }
 
@@ -127,143 +81,284 @@ impl Params {
 
     /// Bucket size for `rate`: tc divides by a timer frequency of 1e9 and adds the MTU.
     pub(super) fn burst_or_default(&self, given: Option<Bytes>, rate: Rate) -> Bytes {
-        let mtu = self.mtu.unwrap_or(Bytes(1600));
-        given.unwrap_or_else(|| Bytes(rate.bytes_per_sec() / 1_000_000_000 + mtu.0))
+        given.unwrap_or_else(|| Bytes(rate.bytes_per_sec() / 1_000_000_000 + self.mtu.0))
     }
 
     /// The kernel's quantum of a leaf.
-    pub(super) fn quantum(&self, r2q: Option<u32>) -> u32 {
+    pub(super) fn quantum(&self, r2q: u32) -> u32 {
         self.quantum.unwrap_or_else(|| {
-            let r2q = u64::from(r2q.unwrap_or(10));
-            (self.rate.bytes_per_sec() / r2q).clamp(1000, 200_000) as u32
+            (self.rate.bytes_per_sec() / u64::from(r2q)).clamp(1000, 200_000) as u32
         })
     }
 }
 
-impl fmt::Display for Params {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut word = |name: &str, value: Option<String>| {
-            value.map_or(Ok(()), |value| write!(f, " {name} {value}"))
-        };
-        word("rate", Some(self.rate.to_string()))?;
-        word("ceil", self.ceil.map(|v| v.to_string()))?;
-        word("burst", self.burst.map(|v| v.to_string()))?;
-        word("cburst", self.cburst.map(|v| v.to_string()))?;
-        word("mtu", self.mtu.map(|v| v.to_string()))?;
-        word("mpu", (self.mpu != 0).then(|| format!("{}b", self.mpu)))?;
-        word("overhead", (self.overhead != 0).then(|| self.overhead.to_string()))?;
-        let layer = (self.layer != LinkLayer::Ethernet).then(|| self.layer.name().to_string());
-        word("linklayer", layer)?;
-        word("quantum", self.quantum.map(|v| format!("{v}b")))?;
-        word("prio", (self.prio != 0).then(|| self.prio.to_string()))
-    }
-}
-
-fn read_small(args: &mut Args<'_>, max: u32) -> Result<u32, GrammarError> {
-    args.value("a size such as `1500b`", |w| {
-        Bytes::parse_tc(w).and_then(|b| u32::try_from(b.0).ok()).filter(|b| *b <= max)
-    })
-}
-
-/// A class as written.
+/// A class of a tree.
 #[derive(Clone, Debug)]
-pub(super) struct ClassWords<'a> {
+pub(super) struct Member {
     pub(super) id: ClassId,
     pub(super) parent: Option<ClassId>,
-    pub(super) params: Params,
-    pub(super) leaf: Option<&'a str>,
+    pub(super) params: ClassParams,
+    /// The queue of a class without children.
+    pub(super) leaf: Option<Spec>,
+    /// Whether the text that was read last names the class, and what it states of the leaf.
+    pub(super) is_named: bool,
+    pub(super) stated: Option<Given>,
 }
 
-/// All words after `htb`.
-#[derive(Debug, Default)]
-pub(super) struct Words<'a> {
-    /// Words before any class: the only class, if there is no tree.
-    pub(super) lone: Option<Params>,
-    pub(super) r2q: Option<u32>,
-    pub(super) default: Option<u16>,
-    pub(super) direct_qlen: Option<u32>,
-    pub(super) classes: Vec<ClassWords<'a>>,
+/// What a text is read over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Before {
+    #[default]
+    Nothing,
+    Lone,
+    Tree,
+}
+
+/// All parameters.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Params {
+    pub(super) own: Own,
+    /// The only class, if there is no tree.
+    pub(super) lone: Option<ClassParams>,
+    /// Parents first.
+    pub(super) classes: Vec<Member>,
     pub(super) filters: Vec<Filter>,
+    before: Before,
+    /// The class to which the next parameters belong.
+    current: Option<usize>,
+    has_filters: bool,
 }
 
-impl<'a> Words<'a> {
-    /// Reads everything. A class begins with the values that `known` has for it, and so does the
-    /// only class of an htb without a tree (`known(None)`).
-    pub(super) fn read(
-        args: &mut Args<'a>,
-        known: impl Fn(Option<ClassId>) -> Option<Params>,
-    ) -> Result<Self, GrammarError> {
-        let mut words = Self::default();
-        while let Some(key) = args.key() {
-            match key {
-                "r2q" => words.r2q = Some(args.number(1..=u64::from(u32::MAX))? as u32),
-                "default" => {
-                    words.default = Some(args.value("a hexadecimal minor number", hexadecimal)?);
+impl Parameters for Params {
+    fn table(&self, lines: &mut Vec<Parameter>) {
+        ClassParams::default().table(lines);
+        self.own.table(lines);
+        for (name, value, default, doc) in [
+            (
+                "class",
+                "MAJOR:MINOR",
+                "one class",
+                "Begins a class; the parameters of a class after it, `parent` and `leaf` are its own.",
+            ),
+            (
+                "parent",
+                "MAJOR:MINOR",
+                "a root class",
+                "The class that lends to it, named before it.",
+            ),
+            ("leaf", "{ QDISC }", "pfifo", "The queue of a class without children."),
+            (
+                "filter",
+                "match ip FIELD ... flowid ID",
+                "none",
+                "Sends packets to a class; the first filter that matches decides.",
+            ),
+        ] {
+            lines.push(Parameter { name, value, default: default.to_owned(), doc, is_tc: true });
+        }
+    }
+
+    fn take(
+        &mut self,
+        key: &str,
+        args: &mut Args<'_>,
+        given: &mut Given,
+    ) -> Result<bool, GrammarError> {
+        let current = self.current.map(|at| &mut self.classes[at]);
+        match (key, current) {
+            ("class", _) => {
+                let id = ClassId::read(args)?;
+                self.enter(id).map_err(|why| args.invalid(why))?;
+            }
+            ("filter", _) => {
+                if !std::mem::replace(&mut self.has_filters, true) {
+                    self.filters.clear();
                 }
-                "direct_qlen" => {
-                    words.direct_qlen = Some(args.number(0..=u64::from(u32::MAX))? as u32);
+                self.filters.push(Filter::read(args)?);
+            }
+            ("parent" | "leaf", None) => {
+                return Err(args.invalid(format_args!("`{key}` belongs after a `class`")));
+            }
+            ("parent", Some(class)) => {
+                let parent = Some(ClassId::read(args)?);
+                if self.before == Before::Tree && parent != class.parent {
+                    return Err(args.invalid(format_args!("class {} keeps its parent", class.id)));
                 }
-                "class" => {
-                    let id = ClassId::read(args)?;
-                    let params = known(Some(id)).unwrap_or_default();
-                    words.begin(id, params).map_err(|why| args.invalid(why))?;
+                class.parent = parent;
+            }
+            ("leaf", Some(class)) => {
+                let inside = args.group()?;
+                let read = class.read_leaf(inside, self.before == Before::Tree);
+                read.map_err(|why| args.invalid(format_args!("class {}: {why}", class.id)))?;
+            }
+            (_, current) => {
+                if self.own.take(key, args, given)? {
+                    return Ok(true);
                 }
-                "filter" => words.filters.push(Filter::read(args)?),
-                "parent" | "leaf" => {
-                    let Some(class) = words.classes.last_mut() else {
-                        return Err(args.invalid(format_args!("`{key}` belongs after a `class`")));
-                    };
-                    if key == "parent" {
-                        class.parent = Some(ClassId::read(args)?);
-                    } else {
-                        class.leaf = Some(args.group()?);
-                    }
-                }
-                _ => {
-                    let params = match words.classes.last_mut() {
-                        Some(class) => &mut class.params,
-                        None => words.lone.get_or_insert_with(|| known(None).unwrap_or_default()),
-                    };
-                    if !params.word(key, args)? {
-                        return Err(args.unknown());
-                    }
+                let params = match current {
+                    Some(class) => &mut class.params,
+                    None => self.lone.get_or_insert_default(),
+                };
+                return params.take(key, args, given);
+            }
+        }
+        Ok(true)
+    }
+
+    fn write(&self, parts: &mut Vec<Written>) {
+        if let Some(lone) = &self.lone {
+            lone.write(parts);
+        }
+        self.own.write(parts);
+        for class in &self.classes {
+            let mut line = format!("class {}", class.id);
+            if let Some(parent) = class.parent {
+                line += &format!(" parent {parent}");
+            }
+            line += &format!(" {}", text(&written(&class.params)));
+            if let Some(leaf) = &class.leaf {
+                line += &format!(" leaf {{ {leaf} }}");
+            }
+            parts.push(Written { name: "class", text: line, is_tc: true });
+        }
+        let filters = self.filters.iter().map(Filter::to_string);
+        parts.extend(filters.map(|text| Written { name: "filter", text, is_tc: true }));
+    }
+
+    fn begin(&mut self) {
+        self.before = match (self.is_tree(), &self.lone) {
+            (true, _) => Before::Tree,
+            (false, Some(_)) => Before::Lone,
+            (false, None) => Before::Nothing,
+        };
+        (self.current, self.has_filters) = (None, false);
+        for class in &mut self.classes {
+            (class.is_named, class.stated) = (false, None);
+        }
+    }
+
+    fn settle(&mut self, _given: &Given) -> Result<(), String> {
+        if !self.is_tree() {
+            return match &self.lone {
+                None => Err("`rate` is required".to_owned()),
+                Some(lone) if !lone.is_valid() => Err("`rate` must be at least 8bit".to_owned()),
+                Some(_) => Ok(()),
+            };
+        }
+        let wrong = match (self.before, &self.lone) {
+            (Before::Lone, _) => "this one has one class; use replace to make it a tree",
+            (Before::Tree, Some(_)) => {
+                "this one is a tree; name the class: `class 1:10 rate 5Mbit`"
+            }
+            (Before::Nothing, Some(_)) => {
+                "a tree has no parameters of a class before its first `class`"
+            }
+            _ if self.classes.is_empty() => "a tree needs at least one `class`",
+            _ => "",
+        };
+        if !wrong.is_empty() {
+            return Err(wrong.to_owned());
+        }
+        if let Some(class) = self.classes.iter().find(|class| !class.params.is_valid()) {
+            return Err(format!("class {}: `rate` must be at least 8bit", class.id));
+        }
+        if self.before == Before::Nothing {
+            self.check_parents()?;
+            self.own.default.get_or_insert(0);
+            self.own.direct_qlen.get_or_insert(TXQUEUELEN);
+            let pfifo: Spec = "pfifo".parse().map_err(|why: GrammarError| why.0)?;
+            for at in 0..self.classes.len() {
+                if self.classes[at].leaf.is_none() && !self.has_children(self.classes[at].id) {
+                    self.classes[at].leaf = Some(pfifo.clone());
                 }
             }
         }
-        words.check().map_err(|why| args.invalid(why))?;
-        Ok(words)
+        Ok(())
+    }
+}
+
+impl Member {
+    fn read_leaf(&mut self, inside: &str, is_change: bool) -> Result<(), GrammarError> {
+        match &self.leaf {
+            Some(leaf) if is_change => {
+                let (leaf, stated) = changed(leaf, inside)?;
+                (self.leaf, self.stated) = (Some(leaf), Some(stated));
+            }
+            None if is_change => return Err(GrammarError("it has children, so no leaf".into())),
+            _ => self.leaf = Some(inside.parse()?),
+        }
+        Ok(())
+    }
+}
+
+/// Levels of a tree: leaves are at 0, a root class with children at 7, its children at 6.
+pub(super) const LEVELS: usize = 8;
+
+impl Params {
+    pub(super) fn lone(own: Own, params: ClassParams) -> Self {
+        Self { own, lone: Some(params), ..Self::default() }
     }
 
-    fn begin(&mut self, id: ClassId, params: Params) -> Result<(), String> {
+    /// Whether it has a parameter that only a tree of classes has.
+    pub(super) fn is_tree(&self) -> bool {
+        let tree = self.own.default.is_some() || self.own.direct_qlen.is_some();
+        tree || !self.classes.is_empty() || !self.filters.is_empty()
+    }
+
+    /// What follows belongs to class `id`.
+    fn enter(&mut self, id: ClassId) -> Result<(), String> {
         if id.minor == 0 {
             return Err(format!("class {id}: expected a minor number from 1 to ffff"));
         }
-        if self.classes.iter().any(|class| class.id == id) {
+        let at = self.classes.iter().position(|class| class.id == id);
+        if at.is_some_and(|at| self.classes[at].is_named) {
             return Err(format!("class {id} is given twice"));
         }
         if let Some(first) = self.classes.first().filter(|first| first.id.major != id.major) {
             return Err(format!("class {id}: expected the major number of class {}", first.id));
         }
-        self.classes.push(ClassWords { id, parent: None, params, leaf: None });
+        if at.is_none() && self.before == Before::Tree {
+            return Err(format!("there is no class {id} to change"));
+        }
+        if at.is_none() {
+            let (parent, leaf, stated) = (None, None, None);
+            let params = ClassParams::default();
+            self.classes.push(Member { id, parent, params, leaf, is_named: true, stated });
+        }
+        let at = at.unwrap_or(self.classes.len() - 1);
+        self.classes[at].is_named = true;
+        self.current = Some(at);
         Ok(())
     }
 
-    fn check(&self) -> Result<(), String> {
-        if self.lone.is_some() && self.is_tree() {
-            return Err("a tree has no class words before its first `class`".into());
-        }
-        if self.lone.as_ref().is_some_and(|params| !params.is_valid()) {
-            return Err("`rate` must be at least 8bit".into());
-        }
-        match self.classes.iter().find(|class| !class.params.is_valid()) {
-            Some(class) => Err(format!("class {}: `rate` must be at least 8bit", class.id)),
-            None => Ok(()),
-        }
+    fn has_children(&self, id: ClassId) -> bool {
+        self.classes.iter().any(|child| child.parent == Some(id))
     }
 
-    /// Whether a word stands there that only a tree of classes has.
-    pub(super) fn is_tree(&self) -> bool {
-        let tree = self.default.is_some() || self.direct_qlen.is_some();
-        tree || !self.classes.is_empty() || !self.filters.is_empty()
+    fn check_parents(&self) -> Result<(), String> {
+        for (at, Member { id, parent, leaf, .. }) in self.classes.iter().enumerate() {
+            if let Some(parent) = parent
+                && !self.classes[..at].iter().any(|class| class.id == *parent)
+            {
+                return Err(format!("class {id}: its parent {parent} is not a class before it"));
+            }
+            if self.depth(&self.classes[at]) >= LEVELS {
+                return Err(format!("class {id}: the tree is deeper than {LEVELS} classes"));
+            }
+            if self.has_children(*id) && leaf.is_some() {
+                return Err(format!("class {id}: a class with children has no leaf"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Ancestors of a class whose parents stand before it.
+    fn depth(&self, class: &Member) -> usize {
+        let parent = self.classes.iter().find(|other| Some(other.id) == class.parent);
+        parent.map_or(0, |parent| 1 + self.depth(parent))
+    }
+
+    pub(super) fn level(&self, class: &Member) -> usize {
+        if self.has_children(class.id) { LEVELS - 1 - self.depth(class) } else { 0 }
     }
 }

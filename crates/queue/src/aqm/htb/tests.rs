@@ -90,7 +90,10 @@ fn change_of_rate_keeps_the_debt_in_nanoseconds() {
     assert_eq!(q.backlog().packets, 8);
     let times = departures(&mut *q, Time::ZERO, 3);
     assert_eq!(times, [228_480, 228_480 + 2_422_400, 228_480 + 2 * 2_422_400]);
-    assert_eq!(q.describe(), "htb rate 5Mbit");
+    assert_eq!(
+        q.describe(),
+        "htb rate 5Mbit mtu 1600b mpu 0b overhead 0 linklayer ethernet prio 0 r2q 10"
+    );
 }
 
 #[test]
@@ -139,16 +142,11 @@ impl Qdisc for Picky {
     fn backlog(&self) -> Backlog {
         self.queue.backlog()
     }
-    fn old_change(
-        &mut self,
-        now: Time,
-        args: &mut Args<'_>,
-        log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        self.queue.old_change(now, args, log)
+    fn change(&mut self, now: Time, to: &Spec, given: &Given, log: &mut Log) {
+        self.queue.change(now, to, given, log);
     }
-    fn describe(&self) -> String {
-        "picky".into()
+    fn spec(&self) -> Spec {
+        self.queue.spec()
     }
     fn stats(&self, out: &mut Stats) {
         out.put("fired", self.fired as f64);

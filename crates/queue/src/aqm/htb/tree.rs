@@ -9,17 +9,14 @@ use std::collections::VecDeque;
 
 use self::feed::Feed;
 use super::class::Class;
-use super::filter::Filter;
 use super::handle::ClassId;
-use super::params::{Params, Words};
-use crate::aqm::{Backlog, Env, Event, Log, Qdisc, Reason, Stats};
-use sojourn_core::grammar::{Args, GrammarError};
+use super::params::{ClassParams, LEVELS, Params};
+use crate::aqm::{Backlog, Event, Log, Qdisc, Reason, Spec, Stats, spec};
+use sojourn_core::grammar::Given;
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
-use sojourn_core::units::{Rate, Time};
+use sojourn_core::units::Time;
 
-/// Levels of a tree: leaves are at 0, a root class with children at 7, its children at 6.
-const LEVELS: usize = 8;
 /// Priorities, 0 first.
 const PRIOS: usize = 8;
 
@@ -39,7 +36,7 @@ struct Node {
     id: ClassId,
     parent: Option<u16>,
     level: u8,
-    params: Params,
+    params: ClassParams,
     class: Class,
     leaf: Option<Leaf>,
     /// Borrowers by priority, empty for a leaf.
@@ -67,18 +64,14 @@ enum Target {
 
 /// The discipline.
 pub(super) struct Tree {
-    env: Env,
-    /// Minor number for what no filter selects.
-    default: u16,
-    r2q: Option<u32>,
-    direct_qlen: Option<u32>,
+    /// As they were last set; those of the classes are also in `nodes`, those of a leaf in its queue.
+    params: Params,
     /// In the order of their ids, which is that of their turns.
     nodes: Vec<Node>,
     /// `nodes` as they were written, parents first.
     order: Vec<u16>,
     levels: Vec<Level>,
-    filters: Vec<Filter>,
-    /// Where each of `filters` and, last, the default leads.
+    /// Where each filter and, last, the default leads.
     targets: Vec<Target>,
     direct: VecDeque<Packet>,
     direct_packets: u64,
@@ -91,12 +84,13 @@ pub(super) struct Tree {
 impl Tree {
     #[inline]
     fn target(&self, pkt: &Packet) -> Target {
-        let place = self.filters.iter().position(|filter| filter.matches(pkt));
-        self.targets[place.unwrap_or(self.filters.len())]
+        let filters = &self.params.filters;
+        let place = filters.iter().position(|filter| filter.matches(pkt));
+        self.targets[place.unwrap_or(filters.len())]
     }
 
     fn direct_limit(&self) -> u32 {
-        self.direct_qlen.unwrap_or(self.env.txqueuelen)
+        self.params.own.direct_qlen.unwrap_or(0)
     }
 
     fn leaf(&self, n: u16) -> &Leaf {
@@ -206,26 +200,19 @@ impl Qdisc for Tree {
         self.held
     }
 
-    fn capacity(&self) -> Option<Rate> {
-        let roots = self.nodes.iter().filter(|node| node.parent.is_none());
-        Some(Rate(roots.map(|node| node.params.rate.0.min(node.params.ceil().0)).sum()))
+    fn change(&mut self, now: Time, to: &Spec, _given: &Given, log: &mut Log) {
+        if let Some(to) = to.params() {
+            self.apply(now, to, log);
+        }
     }
 
-    fn old_change(
-        &mut self,
-        now: Time,
-        args: &mut Args<'_>,
-        log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        let words = Words::read(args, |id| {
-            let node = self.nodes.iter().find(|node| Some(node.id) == id)?;
-            Some(node.params.clone())
-        })?;
-        self.apply(now, words, log).map_err(|why| args.invalid(why))
-    }
-
-    fn describe(&self) -> String {
-        self.text()
+    fn spec(&self) -> Spec {
+        let mut params = self.params.clone();
+        for (class, n) in params.classes.iter_mut().zip(&self.order) {
+            let leaf = self.nodes[*n as usize].leaf.as_ref();
+            class.leaf = leaf.map(|leaf| leaf.qdisc.spec());
+        }
+        spec(&super::ENTRY, params)
     }
 
     fn stats(&self, out: &mut Stats) {

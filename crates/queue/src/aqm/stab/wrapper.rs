@@ -1,92 +1,134 @@
 //! The wrapper. Inside it a packet's length is what the table says, outside it the true one.
 
 use super::{SizeTable, SizeTableParams};
-use crate::aqm::psched::LinkLayer;
-use crate::aqm::{Backlog, Event, Kernel, Log, OldEntry, Qdisc, Registry, Stats};
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use crate::aqm::{
+    Backlog, Discipline, Entry, Env, Event, Fifo, Kernel, Log, Qdisc, Spec, Stats, TXQUEUELEN,
+    changed, entry, spec,
+};
+use sojourn_core::grammar::{Args, Given, GrammarError, Parameter, Parameters, Written};
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
+use sojourn_core::spec::Family as _;
 use sojourn_core::units::{Rate, Time};
 
-pub(crate) const ENTRY: OldEntry = OldEntry {
-    name: "stab",
-    summary: "Size table: lets the discipline inside count what a frame weighs on the link",
-    reference: "Linux 6.12 qdisc_calculate_pkt_len, tc-stab(8)",
-    kernel: Kernel::Mainline("2.6.27"),
-    params: &[
-        Param {
-            name: "mtu",
-            value: "BYTES",
-            default: "2047",
-            doc: "Largest size with an entry of its own in the table.",
-        },
-        Param { name: "tsize", value: "NUMBER", default: "512", doc: "Entries of the table." },
-        Param { name: "mpu", value: "BYTES", default: "0", doc: "Least size." },
-        Param {
-            name: "overhead",
-            value: "BYTES",
-            default: "0",
-            doc: "Added to each frame; may be negative.",
-        },
-        Param {
-            name: "linklayer",
-            value: "ethernet|atm|adsl",
-            default: "ethernet",
-            doc: "Framing: as it is, or cells of 53 bytes for each 48 begun.",
-        },
-        Param {
-            name: "QDISC",
-            value: "...",
-            default: "pfifo",
-            doc: "The discipline inside with its words; it comes last.",
-        },
-    ],
-    build: |args, env| {
-        let registry = env.registry;
-        let (params, inside) = read(SizeTableParams::default(), args, registry)?;
-        let inner = registry.build(&inside.unwrap_or_else(|| "pfifo".into()), env)?;
-        Ok(Box::new(Stab::new(params, registry, inner)))
-    },
-};
+pub(crate) const ENTRY: Entry = entry::<Params>(
+    "stab",
+    "Size table: lets the discipline inside count what a frame weighs on the link",
+    "Linux 6.12 qdisc_calculate_pkt_len, tc-stab(8)",
+    Kernel::Mainline("2.6.27"),
+);
 
-/// The table's words, and the text of the discipline after them.
-fn read(
-    mut params: SizeTableParams,
-    args: &mut Args<'_>,
-    registry: Registry,
-) -> Result<(SizeTableParams, Option<String>), GrammarError> {
-    let mut inside = None;
-    while let Some(key) = args.key() {
-        match key {
-            "mtu" => params.mtu = args.number(0..=MAX)? as u32,
-            "tsize" => params.tsize = args.number(0..=MAX_TSIZE)? as u32,
-            "mpu" => params.mpu = args.number(0..=MAX)? as u32,
-            "overhead" => {
-                params.overhead = args.value("a whole number from -65536 to 65536", |word| {
-                    word.parse().ok().filter(|n: &i32| n.unsigned_abs() <= 65536)
-                })?;
-            }
-            "linklayer" => {
-                params.layer = LinkLayer::from_index(args.choice(&LinkLayer::WORDS)?);
-            }
-            name if (registry.entry)(name).is_ok() => {
-                inside = Some(format!("{name} {}", args.remainder()));
-            }
-            _ => return Err(args.unknown()),
-        }
-    }
-    Ok((params, inside))
+/// A table's parameters and the discipline inside, which comes last.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Params {
+    table: SizeTableParams,
+    inside: Option<Spec>,
+    /// What the text that was read last states of the discipline inside.
+    stated: Option<Given>,
 }
 
-/// More is a slip.
-const MAX: u64 = 1 << 24;
-const MAX_TSIZE: u64 = 1 << 16;
+const QDISC: &str = "QDISC";
+
+impl Parameters for Params {
+    fn table(&self, lines: &mut Vec<Parameter>) {
+        self.table.table(lines);
+        lines.push(Parameter {
+            name: QDISC,
+            value: "...",
+            default: "pfifo".to_owned(),
+            doc: "The discipline inside with its parameters; it comes last.",
+            is_tc: true,
+        });
+    }
+
+    fn take(
+        &mut self,
+        key: &str,
+        args: &mut Args<'_>,
+        given: &mut Given,
+    ) -> Result<bool, GrammarError> {
+        if self.table.take(key, args, given)? {
+            return Ok(true);
+        }
+        if <dyn Discipline>::lines().entry(key).is_err() {
+            return Ok(false);
+        }
+        let text = format!("{key} {}", args.remainder());
+        let (inside, stated) = match &self.inside {
+            Some(inside) => changed(inside, &text)?,
+            None => (text.parse()?, Given::default()),
+        };
+        (self.inside, self.stated) = (Some(inside), Some(stated));
+        given.add(QDISC);
+        Ok(true)
+    }
+
+    fn write(&self, parts: &mut Vec<Written>) {
+        self.table.write(parts);
+        let inside = self.inside.as_ref().map(Spec::to_string);
+        parts.extend(inside.map(|text| Written { name: QDISC, text, is_tc: true }));
+    }
+
+    fn begin(&mut self) {
+        self.stated = None;
+    }
+
+    fn settle(&mut self, given: &Given) -> Result<(), String> {
+        self.table.settle(given)
+    }
+}
+
+impl Discipline for Params {
+    fn suits(&self, around: bool) -> Result<(), String> {
+        match &self.inside {
+            Some(inside) if around && self.stated.is_some() => {
+                Err(format!("`{}`: around a queue it names none itself", inside.name()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check(&mut self, env: &Env) -> Result<(), String> {
+        let Some(inside) = &mut self.inside else { return Ok(()) };
+        inside.check(env).map_err(|why| format!("{}: {why}", inside.name()))
+    }
+
+    fn build(&self, env: Env) -> Box<dyn Qdisc> {
+        let inner = match &self.inside {
+            Some(inside) => inside.build(env.clone()),
+            None => Box::new(Fifo::pfifo(TXQUEUELEN)),
+        };
+        self.around(env, inner)
+    }
+
+    fn around(&self, _env: Env, inner: Box<dyn Qdisc>) -> Box<dyn Qdisc> {
+        let (params, table) = (self.table, SizeTable::new(self.table));
+        Box::new(Stab { params, table, inner, lens: Vec::new(), held: Backlog::default() })
+    }
+
+    fn set_rate(&mut self, rate: Rate) -> Result<(), String> {
+        let Some(inside) = &mut self.inside else {
+            return Err("there is no rate to change".to_owned());
+        };
+        let mut stated = Given::default();
+        stated.add("rate");
+        self.stated = Some(stated);
+        inside.set_rate(rate)
+    }
+
+    fn capacity(&self) -> Option<Rate> {
+        self.inside.as_ref()?.capacity()
+    }
+
+    fn delays(&self) -> bool {
+        self.inside.as_ref().is_some_and(|inside| inside.delays())
+    }
+}
 
 /// A size table around a discipline.
 pub struct Stab {
     params: SizeTableParams,
     table: SizeTable,
-    registry: Registry,
     inner: Box<dyn Qdisc>,
     /// True lengths by packet id, which are small and dense.
     lens: Vec<u32>,
@@ -95,27 +137,6 @@ pub struct Stab {
 }
 
 impl Stab {
-    /// The wrapper that `args` describes (the words after `stab`), around `inner`.
-    pub fn around(
-        args: &mut Args<'_>,
-        registry: Registry,
-        inner: Box<dyn Qdisc>,
-    ) -> Result<Self, GrammarError> {
-        let (params, inside) = read(SizeTableParams::default(), args, registry)?;
-        match inside {
-            None => Ok(Self::new(params, registry, inner)),
-            Some(text) => Err(args.invalid(format_args!(
-                "`{}`: around a queue it names none itself",
-                text.trim_end()
-            ))),
-        }
-    }
-
-    fn new(params: SizeTableParams, registry: Registry, inner: Box<dyn Qdisc>) -> Self {
-        let table = SizeTable::new(params);
-        Self { params, table, registry, inner, lens: Vec::new(), held: Backlog::default() }
-    }
-
     #[inline]
     fn true_packet(&self, pkt: Packet) -> Packet {
         Packet { len: self.lens[pkt.id as usize], ..pkt }
@@ -186,40 +207,20 @@ impl Qdisc for Stab {
         self.inner.capacity()
     }
 
-    fn old_change(
-        &mut self,
-        now: Time,
-        args: &mut Args<'_>,
-        log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        let registry = self.registry;
-        let (params, inside) = read(self.params, args, registry)?;
-        if let Some(text) = inside {
-            self.inside(log, |inner, log| registry.change(inner.as_mut(), now, &text, log))?;
+    fn change(&mut self, now: Time, to: &Spec, _given: &Given, log: &mut Log) {
+        let Some(to) = to.params::<Params>() else { return };
+        if let (Some(inside), Some(stated)) = (&to.inside, &to.stated) {
+            self.inside(log, |inner, log| inner.change(now, inside, stated, log));
         }
-        if params != self.params {
-            self.params = params;
-            self.table = SizeTable::new(params);
+        if to.table != self.params {
+            self.params = to.table;
+            self.table = SizeTable::new(to.table);
         }
-        Ok(())
     }
 
-    fn describe(&self) -> String {
-        let p = &self.params;
-        let mut text = String::from("stab");
-        let mut word = |name: &str, value: i64| {
-            if value != 0 {
-                text += &format!(" {name} {value}");
-            }
-        };
-        word("mtu", p.mtu.into());
-        word("tsize", p.tsize.into());
-        word("mpu", p.mpu.into());
-        word("overhead", p.overhead.into());
-        if p.layer != LinkLayer::Ethernet {
-            text += &format!(" linklayer {}", p.layer.name());
-        }
-        format!("{text} {}", self.inner.describe())
+    fn spec(&self) -> Spec {
+        let inside = Some(self.inner.spec());
+        spec(&ENTRY, Params { table: self.params, inside, stated: None })
     }
 
     fn stats(&self, out: &mut Stats) {

@@ -88,7 +88,8 @@ fn limit_follows_from_latency_as_in_tc() {
 fn cells_fill_the_bucket_as_the_kernel_computes_it() {
     // Linux 7.2 shows a burst of 5565 bytes for these words: 105 cells.
     let text = "tbf rate 1Mbit burst 5000/64 limit 9000 overhead 10 linklayer atm mpu 64";
-    let params = Params::default().read(&mut Args::new("tbf", ENTRY.params, &text[4..])).unwrap();
+    let spec: Spec = text.parse().unwrap();
+    let params = spec.params::<Params>().unwrap();
     let bucket = params.bucket(params.rate, params.burst);
     assert_eq!(bucket.depth, 5565 * 8000);
 }
@@ -123,11 +124,17 @@ fn change_of_rate_keeps_the_queue_and_fills_the_bucket() {
     fill(&mut *q, 5, 1514, &mut log);
     assert_eq!(departures(&mut *q, 1, &mut log), [0]);
     change_rate(&mut *q, Time::ZERO, Rate(2_000_000), &mut Log::default()).unwrap();
-    assert_eq!(q.describe(), "tbf rate 2Mbit burst 1600b latency 100ms");
+    assert_eq!(
+        q.describe(),
+        "tbf rate 2Mbit burst 1600b latency 100ms mpu 0 overhead 0 linklayer ethernet"
+    );
     assert_eq!(q.leaf().map(Qdisc::describe), Some("bfifo limit 26600b".into()));
     assert_eq!(departures(&mut *q, 2, &mut log), [0, 5_712]);
     change(&mut *q, Time::ZERO, "tbf limit 9000", &mut Log::default()).unwrap();
-    assert_eq!(q.describe(), "tbf rate 2Mbit burst 1600b limit 9000b");
+    assert_eq!(
+        q.describe(),
+        "tbf rate 2Mbit burst 1600b limit 9000b mpu 0 overhead 0 linklayer ethernet"
+    );
     assert_eq!(q.backlog().packets, 2);
 }
 

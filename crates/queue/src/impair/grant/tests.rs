@@ -1,11 +1,11 @@
 use super::*;
 use crate::aqm::Event;
-use crate::impair::trace::{RateSteps, Traces};
 use crate::qdiscs::{build, change};
+use crate::traces::{RateSteps, Traces};
 
 fn env() -> Env {
     let mut traces = Traces::default();
-    traces.add_rates("t", RateSteps::parse("0 8000\n0.01 0\n0.02 16000\n").unwrap());
+    traces.add("t", RateSteps::parse("0 8000\n0.01 0\n0.02 16000\n").unwrap());
     Env { traces, ..Env::ethernet(Rng::named(1, "t")) }
 }
 
@@ -79,14 +79,13 @@ fn packets_span_blocks_and_blocks_carry_fractions_of_a_byte_over() {
 }
 
 /// A link whose blocks fail whenever `fails` says so for the n-th conclusion.
-fn rigged(words: &str, fails: &[bool]) -> Grant {
-    let text = format!("rate 8Mbit loss 50% {words}");
+fn rigged(words: &str, fails: &[bool]) -> Box<dyn Qdisc> {
+    let text = format!("grant rate 8Mbit loss 50% {words}");
     // The draws that follow `seed` are those wanted: below one half fails.
     let wanted = |rng: &mut Rng| fails.iter().all(|fail| (rng.unit() < 0.5) == *fail);
     let seed = (0..1_000_000).find(|seed| wanted(&mut Rng::named(*seed, "rigged"))).unwrap();
     let env = Env { rng: Rng::named(seed, "rigged"), ..env() };
-    let leaf = Box::new(Fifo::pfifo(1000));
-    Grant::around(&mut Args::new("grant", ENTRY.params, &text), &env, leaf).unwrap()
+    build(&text, env).unwrap()
 }
 
 // KAT aqm.md 14.8: a failed block is sent again after d, and in-order release delays the others
@@ -95,36 +94,36 @@ fn a_failed_block_is_sent_again_and_holds_back_what_follows() {
     // Block 0 fails once and is repeated in slot 8; block 8 moves to slot 9.
     let mut q =
         rigged("", &[true, false, false, false, false, false, false, false, false, false, false]);
-    fill(&mut q, Time::ZERO, 10, 1000);
-    let sent = run(&mut q, LONG).sent;
+    fill(&mut *q, Time::ZERO, 10, 1000);
+    let sent = run(&mut *q, LONG).sent;
     let expected = [9.0, 9.0, 9.0, 9.0, 9.0, 9.0, 9.0, 9.0, 10.0, 11.0];
     assert_eq!(sent.iter().map(|s| s.1).collect::<Vec<_>>(), expected);
     assert!(sent.iter().enumerate().all(|(n, (id, _))| *id == n as u32), "{sent:?}");
-    assert_eq!((stat(&q, "failed_blocks"), stat(&q, "retransmitted_blocks")), (1.0, 1.0));
+    assert_eq!((stat(&*q, "failed_blocks"), stat(&*q, "retransmitted_blocks")), (1.0, 1.0));
 }
 
 #[test]
 fn unacknowledged_mode_releases_what_is_complete_and_drops_what_is_given_up() {
     let once = [true, false, false, false];
     let mut q = rigged("um", &once);
-    fill(&mut q, Time::ZERO, 3, 1000);
-    let seen = run(&mut q, LONG);
+    fill(&mut *q, Time::ZERO, 3, 1000);
+    let seen = run(&mut *q, LONG);
     assert_eq!(seen, Seen { sent: vec![(1, 2.0), (2, 3.0), (0, 9.0)], lost: vec![] });
     // With a single attempt the block is lost, and with it both packets that it has a part of.
     let mut q = rigged("um attempts 1", &[false, true, false, false, false, false]);
-    fill(&mut q, Time::ZERO, 4, 800);
-    let seen = run(&mut q, LONG);
+    fill(&mut *q, Time::ZERO, 4, 800);
+    let seen = run(&mut *q, LONG);
     assert_eq!(seen, Seen { sent: vec![(0, 1.0), (3, 4.0)], lost: vec![1, 2] });
-    assert_eq!((stat(&q, "given_up_blocks"), q.backlog()), (1.0, Backlog::default()));
+    assert_eq!((stat(&*q, "given_up_blocks"), q.backlog()), (1.0, Backlog::default()));
 }
 
 #[test]
 fn acknowledged_mode_sends_a_block_given_up_as_if_it_were_new() {
     let mut q = rigged("attempts 2 harq 4ms", &[true, true, true, false, false]);
-    fill(&mut q, Time::ZERO, 1, 1000);
+    fill(&mut *q, Time::ZERO, 1, 1000);
     // Slots 0, 4, 8 and 12.
-    assert_eq!(run(&mut q, LONG), Seen { sent: vec![(0, 13.0)], lost: vec![] });
-    assert_eq!((stat(&q, "given_up_blocks"), stat(&q, "retransmitted_blocks")), (1.0, 3.0));
+    assert_eq!(run(&mut *q, LONG), Seen { sent: vec![(0, 13.0)], lost: vec![] });
+    assert_eq!((stat(&*q, "given_up_blocks"), stat(&*q, "retransmitted_blocks")), (1.0, 3.0));
 }
 
 #[test]

@@ -1,11 +1,11 @@
 use super::*;
-use crate::impair::trace::Traces;
 use crate::qdiscs::{build, build_shaped, change};
+use crate::traces::Traces;
 use sojourn_core::rng::Rng;
 
 fn env(trace: &str) -> Env {
     let mut traces = Traces::default();
-    traces.add_opportunities("t", Opportunities::parse(trace).unwrap());
+    traces.add("t", Opportunities::parse(trace).unwrap());
     Env { traces, ..Env::ethernet(Rng::named(1, "t")) }
 }
 

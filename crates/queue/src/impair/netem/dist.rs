@@ -3,41 +3,27 @@
 
 use std::sync::OnceLock;
 
+use sojourn_core::choices;
+
 /// One sigma in the units of a table.
 const SCALE: i64 = 8192;
 
 /// Samples in a table.
 const SIZE: usize = 4096;
 
-/// Shape of a random delay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
-    /// Gaussian.
-    Normal,
-    /// Pareto with exponent 3, shifted to mean zero and stretched by 4/3.
-    Pareto,
-    /// A quarter of the Gaussian quantile plus three quarters of the Pareto quantile.
-    ParetoNormal,
+choices! {
+    /// Shape of a random delay.
+    pub(super) enum Shape {
+        /// Gaussian.
+        Normal = "normal",
+        /// Pareto with exponent 3, shifted to mean zero and stretched by 4/3.
+        Pareto = "pareto",
+        /// A quarter of the Gaussian quantile plus three quarters of the Pareto quantile.
+        ParetoNormal = "paretonormal",
+    }
 }
 
 impl Shape {
-    /// tc's words, in the order of the variants.
-    pub(super) const WORDS: [&'static str; 3] = ["normal", "pareto", "paretonormal"];
-
-    /// The variant of the word at `index` in [`Self::WORDS`].
-    pub(super) const fn from_index(index: usize) -> Self {
-        match index {
-            0 => Self::Normal,
-            1 => Self::Pareto,
-            _ => Self::ParetoNormal,
-        }
-    }
-
-    /// tc's word.
-    pub(super) const fn name(self) -> &'static str {
-        Self::WORDS[self as usize]
-    }
-
     pub(super) fn table(self) -> &'static [i16; SIZE] {
         static TABLES: [OnceLock<Box<[i16; SIZE]>>; 3] = [const { OnceLock::new() }; 3];
         TABLES[self as usize].get_or_init(|| {

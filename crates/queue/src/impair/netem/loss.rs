@@ -1,5 +1,6 @@
 //! Correlated random numbers and the loss models that use them.
 
+use super::params::Chance;
 use sojourn_core::rng::Rng;
 
 /// A uniform 32-bit number that remembers its predecessor.
@@ -38,7 +39,7 @@ impl Correlated {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Loss {
     /// Independently, or with the correlation of the random numbers.
-    Random(u32),
+    Random(Chance),
     /// Markov chain: received in a gap (1), received in a burst (2), lost in a burst (3), lost
     /// alone (4).
     State { p13: u32, p31: u32, p32: u32, p23: u32, p14: u32 },
@@ -61,6 +62,11 @@ pub(super) enum State {
 }
 
 impl Loss {
+    /// Of random loss.
+    pub(super) fn share(self) -> u32 {
+        if let Self::Random(chance) = self { chance.share } else { 0 }
+    }
+
     /// Whether the next packet is lost.
     #[inline]
     pub(super) fn happens(
@@ -70,7 +76,7 @@ impl Loss {
         rng: &mut Rng,
     ) -> bool {
         match *self {
-            Self::Random(p) => correlated.hits(p, rng),
+            Self::Random(chance) => correlated.hits(chance.share, rng),
             Self::State { p13, p31, p32, p23, p14 } => {
                 let rnd = rng.u32();
                 let below = |a: u32, b: u32| u64::from(rnd) < u64::from(a) + u64::from(b);
@@ -105,6 +111,10 @@ mod tests {
 
     fn share(p: f64) -> u32 {
         (p * f64::from(u32::MAX)).round() as u32
+    }
+
+    fn random(p: f64) -> Loss {
+        Loss::Random(Chance { share: share(p), correlation: None })
     }
 
     /// Share of lost packets and mean length of a run of losses.
@@ -176,9 +186,9 @@ mod tests {
         let variance = draws.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / draws.len() as f64;
         assert!((mean - 0.5).abs() < 0.002, "{mean}");
         assert!((variance.sqrt() - 0.2236).abs() < 0.001, "{}", variance.sqrt());
-        let (lost, _) = measure(Loss::Random(share(0.01)), 0.25, 400_000);
+        let (lost, _) = measure(random(0.01), 0.25, 400_000);
         assert!(lost < 0.005, "{lost}");
-        let (plain, _) = measure(Loss::Random(share(0.01)), 0.0, 400_000);
+        let (plain, _) = measure(random(0.01), 0.0, 400_000);
         assert!((plain - 0.01).abs() < 0.001, "{plain}");
     }
 

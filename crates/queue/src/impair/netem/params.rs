@@ -1,90 +1,34 @@
-//! netem's grammar: what may be written, and how it is written again.
-
-use std::fmt::Write as _;
+//! netem's parameters.
 
 use super::dist::Shape;
 use super::loss::Loss;
-use crate::impair::trace::FileWords;
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use crate::traces::{DelaySteps, digest};
+use sojourn_core::grammar::forms::{Form, Value, custom, maybe, number, whole};
+use sojourn_core::grammar::{Args, Given, GrammarError};
+use sojourn_core::parameters;
 use sojourn_core::units::{Bytes, Dur, Rate};
 
-pub(super) const PARAMS: &[Param] = &[
-    Param {
-        name: "limit",
-        value: "PACKETS",
-        default: "1000",
-        doc: "Packets inside, delayed ones included.",
-    },
-    Param {
-        name: "delay|latency",
-        value: "TIME [JITTER [CORRELATION]] | trace NAME",
-        default: "0ns",
-        doc: "Delay of every packet, its spread, and the correlation of successive delays; a bare \
-              number is nanoseconds, as in tc. Or a measured series that it follows: a file of \
-              times in seconds and delays in milliseconds, which tc does not have.",
-    },
-    Param {
-        name: "digest",
-        value: "HEX",
-        default: "that of the trace",
-        doc: "What the trace's content must give; the resolved scenario states it. It is not a word of tc.",
-    },
-    Param {
-        name: "distribution",
-        value: "normal|pareto|paretonormal",
-        default: "uniform",
-        doc: "Distribution of the jitter.",
-    },
-    Param {
-        name: "loss|drop",
-        value: "[random] PERCENT [CORRELATION] | state P13 [P31 [P32 [P23 [P14]]]] | gemodel P [R [1-H [1-K]]]",
-        default: "0%",
-        doc: "Random loss, a four-state Markov chain, or Gilbert-Elliott.",
-    },
-    Param { name: "ecn", value: "", default: "off", doc: "CE mark instead of loss, if ECT." },
-    Param {
-        name: "duplicate",
-        value: "PERCENT [CORRELATION]",
-        default: "0%",
-        doc: "Packets sent twice.",
-    },
-    Param {
-        name: "corrupt",
-        value: "PERCENT [CORRELATION]",
-        default: "0%",
-        doc: "Packets that get a bit error, for the receiver to discard.",
-    },
-    Param {
-        name: "reorder",
-        value: "PERCENT [CORRELATION]",
-        default: "0%",
-        doc: "Packets sent at once, ahead of the delayed ones.",
-    },
-    Param {
-        name: "gap",
-        value: "NUMBER",
-        default: "1 with reorder",
-        doc: "Only every so many packets may be reordered; alone it means `reorder 100%`.",
-    },
-    Param {
-        name: "rate",
-        value: "RATE [PACKET_OVERHEAD [CELL_SIZE [CELL_OVERHEAD]]]",
-        default: "none",
-        doc: "Serialisation after the delay, with bytes added per packet, cells, and bytes per cell.",
-    },
-    Param {
-        name: "slot",
-        value: "MIN [MAX] | distribution NAME DELAY JITTER [packets N] [bytes N]",
-        default: "none",
-        doc: "Packets leave in bursts of at most `packets` and `bytes`, this long after each other.",
-    },
-    Param {
-        name: "seed",
-        value: "NUMBER",
-        default: "the element's stream",
-        doc: "A stream of random numbers of its own.",
-    },
-];
+pub(super) const DELAY: &str = "delay|latency";
+pub(super) const LOSS: &str = "loss|drop";
+pub(super) const CORRUPT: &str = "corrupt";
+pub(super) const REORDER: &str = "reorder";
+pub(super) const SLOT: &str = "slot";
+
+/// Of every packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Delay {
+    /// A mean, its spread and the correlation of successive ones.
+    Drawn { time: Dur, jitter: i32, correlation: Option<u32> },
+    /// A measured series, by its name.
+    Trace(String),
+}
+
+/// How often something happens to a packet, and the correlation of successive draws.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Chance {
+    pub(super) share: u32,
+    pub(super) correlation: Option<u32>,
+}
 
 /// When the next burst may leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,256 +70,270 @@ impl Wire {
     }
 }
 
-/// Probabilities and correlations are 32-bit fractions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Params {
-    pub(super) limit: u32,
-    pub(super) delay: Dur,
-    pub(super) jitter: i32,
-    pub(super) delay_correlation: u32,
-    pub(super) shape: Option<Shape>,
-    pub(super) loss: Loss,
-    pub(super) loss_correlation: u32,
-    pub(super) ecn: bool,
-    pub(super) duplicate: u32,
-    pub(super) duplicate_correlation: u32,
-    pub(super) corrupt: u32,
-    pub(super) corrupt_correlation: u32,
-    pub(super) reorder: u32,
-    pub(super) reorder_correlation: u32,
-    pub(super) gap: u32,
-    pub(super) wire: Wire,
-    pub(super) slot: Option<Slot>,
-    pub(super) seed: Option<u64>,
-}
-
-/// Which groups of words were there, and so restart their random sequence or slot.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Given {
-    pub(super) correlation: bool,
-    pub(super) reorder: bool,
-    pub(super) corrupt: bool,
-    pub(super) loss: bool,
-    pub(super) slot: bool,
-    pub(super) trace: Option<FileWords>,
-}
-
-impl Default for Params {
-    fn default() -> Self {
-        Self {
-            limit: 1000,
-            delay: Dur::ZERO,
-            jitter: 0,
-            delay_correlation: 0,
-            shape: None,
-            loss: Loss::Random(0),
-            loss_correlation: 0,
-            ecn: false,
-            duplicate: 0,
-            duplicate_correlation: 0,
-            corrupt: 0,
-            corrupt_correlation: 0,
-            reorder: 0,
-            reorder_correlation: 0,
-            gap: 0,
-            wire: Wire::default(),
-            slot: None,
-            seed: None,
-        }
+parameters! {
+    /// Parameters of `netem`. Probabilities and correlations are 32-bit fractions.
+    pub(crate) struct Params {
+        /// Packets inside, delayed ones included.
+        pub(super) limit: u32 = 1000 => whole("PACKETS", 0..=u32::MAX.into(), "");
+        /// Delay of every packet, its spread, and the correlation of successive delays; a bare
+        /// number is nanoseconds, as in tc. Or a measured series that it follows: a file of
+        /// times in seconds and delays in milliseconds, which tc does not have.
+        pub(super) delay: Option<Delay> = None =>
+            maybe(custom("TIME [JITTER [CORRELATION]] | trace NAME", read_delay, write_delay)),
+            name DELAY, default "0ns";
+        /// What the trace's content must give; the resolved scenario states it.
+        pub(super) digest: Option<String> = None => maybe(digest()),
+            default "that of the trace", tc false;
+        /// Distribution of the jitter.
+        pub(super) distribution: Option<Shape> = None, default "uniform";
+        /// Random loss, a four-state Markov chain, or Gilbert-Elliott.
+        pub(super) loss: Option<Loss> = None => maybe(custom(LOSS_VALUE, read_loss, write_loss)),
+            name LOSS, default "0%";
+        /// CE mark instead of loss, if ECT.
+        pub(super) ecn: bool = false;
+        /// Packets sent twice.
+        pub(super) duplicate: Option<Chance> = None => maybe(chance()), default "0%";
+        /// Packets that get a bit error, for the receiver to discard.
+        pub(super) corrupt: Option<Chance> = None => maybe(chance()), name CORRUPT, default "0%";
+        /// Packets sent at once, ahead of the delayed ones.
+        pub(super) reorder: Option<Chance> = None => maybe(chance()), name REORDER, default "0%";
+        /// Only every so many packets may be reordered; alone it means `reorder 100%`.
+        pub(super) gap: Option<u32> = None => maybe(number(0..=u32::MAX.into())),
+            default "1 with reorder";
+        /// Serialisation after the delay, with bytes added per packet, cells, and bytes per cell.
+        pub(super) rate: Option<Wire> = None => maybe(custom(
+            "RATE [PACKET_OVERHEAD [CELL_SIZE [CELL_OVERHEAD]]]", read_wire, write_wire)),
+            default "none";
+        /// Packets leave in bursts of at most `packets` and `bytes`, this long after each other.
+        pub(super) slot: Option<Slot> = None => maybe(custom(
+            "MIN [MAX] | distribution NAME DELAY JITTER [packets N] [bytes N]", read_slot, write_slot)),
+            name SLOT, default "none";
+        /// A stream of random numbers of its own.
+        pub(super) seed: Option<u64> = None => maybe(number(0..=u64::MAX)),
+            default "the element's stream";
     }
+    transient {
+        /// Whether the text states a correlation of delay, loss or duplication, which are set together.
+        is_correlated: bool = false;
+    }
+    keeps {
+        /// Of delay, loss and duplication.
+        pub(super) correlations: [u32; 3] = [0; 3];
+        /// What was last asked for, also while it has no effect.
+        shape: Option<Shape> = None;
+        marks: bool = false;
+        pub(super) ahead: Chance = Chance::default();
+        /// The trace's content, once checked.
+        pub(super) trace: Option<DelaySteps> = None;
+    }
+    begin set_anew;
+    derive combine;
+    settle combines;
 }
 
 impl Params {
-    /// Reads the words as the kernel takes them: limit, delay, jitter, loss, duplication and gap
-    /// are always set anew, everything else only if it is there.
-    pub(super) fn read(&self, args: &mut Args<'_>) -> Result<(Self, Given), GrammarError> {
-        let fresh = Self::default();
-        let mut p = Self {
-            limit: fresh.limit,
-            delay: fresh.delay,
-            jitter: fresh.jitter,
-            loss: fresh.loss,
-            duplicate: fresh.duplicate,
-            gap: fresh.gap,
-            ..*self
+    /// As the kernel takes a change: delay, jitter, loss, duplication, limit and gap are always set
+    /// anew, everything else only if it is there (Linux 6.12 `netem_change`).
+    fn set_anew(&mut self) {
+        let Self { limit, delay, loss, duplicate, gap, .. } = Self::default();
+        (self.limit, self.delay, self.loss) = (limit, delay, loss);
+        (self.duplicate, self.gap) = (duplicate, gap);
+    }
+
+    fn combine(&mut self, given: &Given) {
+        let mut stated = [None; 3];
+        if let Some(Delay::Drawn { correlation, .. }) = self.delay {
+            stated[0] = correlation;
+        }
+        if let Some(Loss::Random(Chance { correlation, .. })) = self.loss {
+            stated[1] = correlation;
+        }
+        stated[2] = self.duplicate.and_then(|chance| chance.correlation);
+        self.is_correlated = stated.iter().any(Option::is_some);
+        if self.is_correlated {
+            self.correlations = stated.map(Option::unwrap_or_default);
+        }
+        let [of_delay, of_loss, of_duplicate] = self.correlations;
+        if self.trace_name().is_none() {
+            let (time, jitter) = self.drawn();
+            let correlation = Some(of_delay);
+            let is_there = time > Dur::ZERO || jitter != 0 || of_delay != 0;
+            self.delay = is_there.then_some(Delay::Drawn { time, jitter, correlation });
+            (self.digest, self.trace) = (self.digest.take().filter(|_| given.has("digest")), None);
+        }
+        if matches!(self.loss, None | Some(Loss::Random(_))) {
+            let share = self.loss.map_or(0, Loss::share);
+            self.loss = Chance::of(share, of_loss).map(Loss::Random);
+        }
+        self.duplicate = Chance::of(share(self.duplicate), of_duplicate);
+        let of_corrupt = self.corrupt.and_then(|chance| chance.correlation);
+        self.corrupt = Chance::of(share(self.corrupt), of_corrupt.unwrap_or(0));
+        let mut gap = self.gap.unwrap_or(0);
+        if given.has(REORDER) {
+            self.ahead = self.reorder.unwrap_or_default();
+            gap += u32::from(gap == 0 && self.ahead.share > 0);
+        } else if gap > 0 {
+            self.ahead = Chance { share: u32::MAX, correlation: None };
+        }
+        self.gap = (gap > 0).then_some(gap);
+        // Even of 0%: a gap without it would be read as `reorder 100%`.
+        self.reorder = self.gap.map(|_| self.ahead);
+        self.rate = self.rate.filter(|wire| wire.rate > Rate(0));
+        self.slot = self.slot.filter(Slot::is_active);
+        let (time, jitter) = self.drawn();
+        self.shape = if given.has("distribution") { self.distribution } else { self.shape };
+        self.distribution = self.shape.filter(|_| time > Dur::ZERO && jitter != 0);
+        self.marks |= self.ecn;
+        self.ecn = self.marks && self.loses();
+    }
+
+    fn combines(&self, given: &Given) -> Result<(), String> {
+        let is_delayed = self.drawn().0 > Dur::ZERO || self.trace_name().is_some();
+        let wrong = if self.gap.is_some() && !is_delayed {
+            "`reorder` is not possible without some `delay`"
+        } else if given.has("ecn") && !self.ecn {
+            "`ecn` needs a `loss` model"
+        } else if given.has("distribution") && self.distribution.is_none() {
+            "`distribution` needs `delay` with a time and a jitter"
+        } else if self.digest.is_some() && self.trace_name().is_none() {
+            "`digest` needs `delay trace`"
+        } else {
+            return Ok(());
         };
-        let (mut given, mut correlations) = (Given::default(), [None; 3]);
-        let (mut shaped, mut marks) = (false, false);
-        while let Some(key) = args.key() {
-            match key {
-                "limit" => p.limit = args.number(0..=u64::from(u32::MAX))? as u32,
-                "delay" | "latency" if args.peek() == Some("trace") => {
-                    args.word()?;
-                    let mut words = FileWords::new(true);
-                    words.read("file", "", args)?;
-                    given.trace = Some(words);
-                }
-                "digest" => match &mut given.trace {
-                    Some(words) => words.read("digest", "", args)?,
-                    None => return Err(args.invalid("`digest` needs `delay trace` before it")),
-                },
-                "delay" | "latency" => {
-                    p.delay = args.time64()?;
-                    if is_number(args) {
-                        // The kernel keeps 31 bits of nanoseconds.
-                        p.jitter = args.time64()?.0.min(i32::MAX as u64) as i32;
-                        correlations[0] = optional(args)?.or(correlations[0]);
-                    }
-                }
-                "distribution" => {
-                    shaped = true;
-                    p.shape = Some(Shape::from_index(args.choice(&Shape::WORDS)?));
-                }
-                "loss" | "drop" => {
-                    given.loss = true;
-                    p.loss = read_loss(args, &mut correlations[1])?;
-                }
-                "ecn" => (p.ecn, marks) = (true, true),
-                "duplicate" => {
-                    p.duplicate = share(args)?;
-                    correlations[2] = optional(args)?.or(correlations[2]);
-                }
-                "corrupt" => {
-                    given.corrupt = true;
-                    p.corrupt = share(args)?;
-                    p.corrupt_correlation = optional(args)?.unwrap_or(0);
-                }
-                "reorder" => {
-                    given.reorder = true;
-                    p.reorder = share(args)?;
-                    p.reorder_correlation = optional(args)?.unwrap_or(0);
-                }
-                "gap" => p.gap = args.number(0..=u64::from(u32::MAX))? as u32,
-                "rate" => p.wire = read_wire(args)?,
-                "slot" => {
-                    given.slot = true;
-                    p.slot = read_slot(args)?;
-                }
-                "seed" => p.seed = Some(args.number(0..=u64::MAX)?),
-                _ => return Err(args.unknown()),
-            }
+        Err(wrong.to_owned())
+    }
+
+    /// Mean and spread of the delay.
+    pub(super) fn drawn(&self) -> (Dur, i32) {
+        match self.delay {
+            Some(Delay::Drawn { time, jitter, .. }) => (time, jitter),
+            _ => (Dur::ZERO, 0),
         }
-        if correlations.iter().any(Option::is_some) {
-            given.correlation = true;
-            [p.delay_correlation, p.loss_correlation, p.duplicate_correlation] =
-                correlations.map(|c| c.unwrap_or(0));
+    }
+
+    /// The name of the series that the delay follows.
+    pub(super) fn trace_name(&self) -> Option<&str> {
+        match &self.delay {
+            Some(Delay::Trace(name)) => Some(name),
+            _ => None,
         }
-        if given.reorder && p.reorder > 0 && p.gap == 0 {
-            p.gap = 1;
-        }
-        if p.gap > 0 && !given.reorder {
-            (p.reorder, p.reorder_correlation) = (u32::MAX, 0);
-        }
-        let is_delayed = p.delay > Dur::ZERO || given.trace.is_some();
-        if (p.gap > 0 || given.reorder && p.reorder > 0) && !is_delayed {
-            return Err(args.invalid("`reorder` is not possible without some `delay`"));
-        }
-        if marks && p.loss == Loss::Random(0) {
-            return Err(args.invalid("`ecn` needs a `loss` model"));
-        }
-        if shaped && (p.delay == Dur::ZERO || p.jitter == 0) {
-            return Err(args.invalid("`distribution` needs `delay` with a time and a jitter"));
-        }
-        if given.trace.is_some() && p.delay > Dur::ZERO {
-            return Err(args.invalid("`delay` is a time or a trace, not both"));
-        }
-        Ok((p, given))
+    }
+
+    fn loses(&self) -> bool {
+        self.loss.is_some_and(|loss| !matches!(loss, Loss::Random(Chance { share: 0, .. })))
     }
 
     /// Whether more than delay can happen to a packet.
     pub(super) fn perturbs(&self) -> bool {
-        self.loss != Loss::Random(0) || self.duplicate != 0 || self.corrupt != 0
+        self.loses() || share(self.duplicate) != 0 || share(self.corrupt) != 0
     }
 
-    /// The words after the name.
-    pub(super) fn words(&self) -> String {
-        let mut text = format!("limit {}", self.limit);
-        let jitter = Dur(self.jitter as u64);
-        if self.delay > Dur::ZERO || self.jitter != 0 || self.delay_correlation != 0 {
-            text += &format!(" delay {}", self.delay);
-            if self.jitter != 0 || self.delay_correlation != 0 {
-                text += &format!(" {jitter}");
-                put(&mut text, "", &[self.delay_correlation], 0);
-            }
-        }
-        if let (Some(shape), true) = (self.shape, self.delay > Dur::ZERO && self.jitter != 0) {
-            text += &format!(" distribution {}", shape.name());
-        }
-        match self.loss {
-            Loss::Random(0) if self.loss_correlation == 0 => {}
-            Loss::Random(p) => put(&mut text, " loss", &[p, self.loss_correlation], 1),
-            Loss::State { p13, p31, p32, p23, p14 } => {
-                put(&mut text, " loss state", &[p13, p31, p32, p23, p14], 5);
-            }
-            Loss::Gilbert { p, r, bad, good } => {
-                put(&mut text, " loss gemodel", &[p, r, bad, good], 4);
-            }
-        }
-        if self.ecn && self.loss != Loss::Random(0) {
-            text += " ecn";
-        }
-        let mut pair = |name: &str, p: u32, correlation: u32| {
-            if p != 0 || correlation != 0 {
-                put(&mut text, name, &[p, correlation], 1);
-            }
-        };
-        pair(" duplicate", self.duplicate, self.duplicate_correlation);
-        pair(" corrupt", self.corrupt, self.corrupt_correlation);
-        if self.gap != 0 {
-            // Even of 0%: a gap without it would read as `reorder 100%`.
-            put(&mut text, " reorder", &[self.reorder, self.reorder_correlation], 1);
-            text += &format!(" gap {}", self.gap);
-        }
-        if self.wire.rate > Rate(0) {
-            let Wire { rate, overhead, cell, cell_overhead } = self.wire;
-            text += &format!(" rate {rate} {overhead} {cell} {cell_overhead}");
-        }
-        if let Some(slot) = self.slot {
-            text += &match slot.spacing {
-                Spacing::Between(min, max) => format!(" slot {min} {max}"),
-                Spacing::Drawn(shape, delay, jitter) => {
-                    format!(" slot distribution {} {delay} {jitter}", shape.name())
-                }
-            };
-            if slot.packets != 0 {
-                text += &format!(" packets {}", slot.packets);
-            }
-            if slot.bytes != 0 {
-                text += &format!(" bytes {}", Bytes(slot.bytes));
-            }
-        }
-        if let Some(seed) = self.seed {
-            text += &format!(" seed {seed}");
-        }
-        text
+    /// Whether the text that was read last restarts the correlated random sequences.
+    pub(super) fn is_correlated(&self) -> bool {
+        self.is_correlated
     }
 }
 
-fn read_loss(args: &mut Args<'_>, correlation: &mut Option<u32>) -> Result<Loss, GrammarError> {
+impl Chance {
+    /// None if there is nothing to say of it.
+    fn of(share: u32, correlation: u32) -> Option<Self> {
+        let is_there = share != 0 || correlation != 0;
+        is_there.then_some(Self { share, correlation: Some(correlation) })
+    }
+
+    pub(super) fn correlation(self) -> u32 {
+        self.correlation.unwrap_or(0)
+    }
+}
+
+/// How often it happens.
+#[inline]
+pub(super) fn share(chance: Option<Chance>) -> u32 {
+    chance.map_or(0, |chance| chance.share)
+}
+
+impl Slot {
+    /// The kernel switches slots off if neither bound nor the jitter is set.
+    fn is_active(&self) -> bool {
+        match self.spacing {
+            Spacing::Between(_, max) => max > Dur::ZERO,
+            Spacing::Drawn(_, _, jitter) => jitter > Dur::ZERO,
+        }
+    }
+}
+
+fn read_delay(args: &mut Args<'_>) -> Result<Delay, GrammarError> {
+    if args.peek() == Some("trace") {
+        args.word()?;
+        return args.word().map(|name| Delay::Trace(name.to_owned()));
+    }
+    let (time, mut jitter, mut correlation) = (args.time64()?, 0, None);
+    if is_number(args) {
+        // The kernel keeps 31 bits of nanoseconds.
+        jitter = args.time64()?.0.min(i32::MAX as u64) as i32;
+        correlation = optional(args)?;
+    }
+    Ok(Delay::Drawn { time, jitter, correlation })
+}
+
+fn write_delay(delay: &Delay) -> String {
+    match delay {
+        Delay::Trace(name) => format!("trace {name}"),
+        Delay::Drawn { time, jitter: 0, correlation: None | Some(0) } => time.to_string(),
+        Delay::Drawn { time, jitter, correlation } => {
+            let correlation = shares(&[correlation.unwrap_or(0)], 0);
+            format!("{time} {} {correlation}", Dur(*jitter as u64)).trim_end().to_owned()
+        }
+    }
+}
+
+fn chance() -> impl Form<Chance> {
+    custom("PERCENT [CORRELATION]", read_chance, write_chance)
+}
+
+fn read_chance(args: &mut Args<'_>) -> Result<Chance, GrammarError> {
+    Ok(Chance { share: read_share(args)?, correlation: optional(args)? })
+}
+
+fn write_chance(chance: &Chance) -> String {
+    shares(&[chance.share, chance.correlation()], 1)
+}
+
+const LOSS_VALUE: &str = "[random] PERCENT [CORRELATION] | state P13 [P31 [P32 [P23 [P14]]]] | \
+                          gemodel P [R [1-H [1-K]]]";
+
+fn read_loss(args: &mut Args<'_>) -> Result<Loss, GrammarError> {
     let kind = args.peek().filter(|w| ["random", "state", "gemodel"].contains(w));
     if kind.is_some() {
         args.word()?;
     }
-    let first = share(args)?;
-    let or = |given: Option<u32>, default: u32| given.unwrap_or(default);
-    match kind {
-        Some("state") => Ok(Loss::State {
+    let Chance { share: first, correlation } = match kind {
+        Some("state" | "gemodel") => Chance { share: read_share(args)?, correlation: None },
+        _ => read_chance(args)?,
+    };
+    let mut or = |default: u32| Ok(optional(args)?.unwrap_or(default));
+    Ok(match kind {
+        Some("state") => Loss::State {
             p13: first,
-            p31: or(optional(args)?, u32::MAX - first),
-            p32: or(optional(args)?, 0),
-            p23: or(optional(args)?, u32::MAX),
-            p14: or(optional(args)?, 0),
-        }),
-        Some("gemodel") => Ok(Loss::Gilbert {
-            p: first,
-            r: or(optional(args)?, u32::MAX - first),
-            bad: or(optional(args)?, u32::MAX),
-            good: or(optional(args)?, 0),
-        }),
-        _ => {
-            *correlation = optional(args)?.or(*correlation);
-            Ok(Loss::Random(first))
+            p31: or(u32::MAX - first)?,
+            p32: or(0)?,
+            p23: or(u32::MAX)?,
+            p14: or(0)?,
+        },
+        Some("gemodel") => {
+            Loss::Gilbert { p: first, r: or(u32::MAX - first)?, bad: or(u32::MAX)?, good: or(0)? }
         }
+        _ => Loss::Random(Chance { share: first, correlation }),
+    })
+}
+
+fn write_loss(loss: &Loss) -> String {
+    match *loss {
+        Loss::Random(chance) => write_chance(&chance),
+        Loss::State { p13, p31, p32, p23, p14 } => {
+            format!("state {}", shares(&[p13, p31, p32, p23, p14], 5))
+        }
+        Loss::Gilbert { p, r, bad, good } => format!("gemodel {}", shares(&[p, r, bad, good], 4)),
     }
 }
 
@@ -398,10 +356,15 @@ fn read_wire(args: &mut Args<'_>) -> Result<Wire, GrammarError> {
     Ok(wire)
 }
 
-fn read_slot(args: &mut Args<'_>) -> Result<Option<Slot>, GrammarError> {
+fn write_wire(wire: &Wire) -> String {
+    let Wire { rate, overhead, cell, cell_overhead } = wire;
+    format!("{rate} {overhead} {cell} {cell_overhead}")
+}
+
+fn read_slot(args: &mut Args<'_>) -> Result<Slot, GrammarError> {
     let spacing = if args.peek() == Some("distribution") {
         args.word()?;
-        let shape = Shape::from_index(args.choice(&Shape::WORDS)?);
+        let shape = Shape::FORM.read("", "", args)?;
         Spacing::Drawn(shape, args.time64()?, args.time64()?)
     } else {
         let min = args.time64()?;
@@ -425,12 +388,23 @@ fn read_slot(args: &mut Args<'_>) -> Result<Option<Slot>, GrammarError> {
             _ => break,
         }
     }
-    // The kernel switches slots off if neither bound nor the jitter is set.
-    let active = match spacing {
-        Spacing::Between(_, max) => max > Dur::ZERO,
-        Spacing::Drawn(_, _, jitter) => jitter > Dur::ZERO,
+    Ok(slot)
+}
+
+fn write_slot(slot: &Slot) -> String {
+    let mut text = match slot.spacing {
+        Spacing::Between(min, max) => format!("{min} {max}"),
+        Spacing::Drawn(shape, delay, jitter) => {
+            format!("distribution {} {delay} {jitter}", shape.text())
+        }
     };
-    Ok(active.then_some(slot))
+    if slot.packets != 0 {
+        text += &format!(" packets {}", slot.packets);
+    }
+    if slot.bytes != 0 {
+        text += &format!(" bytes {}", Bytes(slot.bytes));
+    }
+    text
 }
 
 /// Whether the next word is a number, and so belongs to the current keyword.
@@ -439,11 +413,11 @@ fn is_number(args: &mut Args<'_>) -> bool {
 }
 
 fn optional(args: &mut Args<'_>) -> Result<Option<u32>, GrammarError> {
-    if is_number(args) { share(args).map(Some) } else { Ok(None) }
+    if is_number(args) { read_share(args).map(Some) } else { Ok(None) }
 }
 
 /// A percentage as a 32-bit fraction; the sign may be left out, as in tc.
-fn share(args: &mut Args<'_>) -> Result<u32, GrammarError> {
+fn read_share(args: &mut Args<'_>) -> Result<u32, GrammarError> {
     args.value("a percentage such as `10%`", |w| fraction(w.strip_suffix('%').unwrap_or(w)))
 }
 
@@ -461,11 +435,9 @@ fn percent(share: u32) -> String {
     right.next().unwrap_or_else(|| exact.to_string()) + "%"
 }
 
-/// Appends `name` and the shares; those at the end that are zero are left out beyond `least`.
-fn put(text: &mut String, name: &str, shares: &[u32], least: usize) {
-    text.push_str(name);
-    let used = shares.iter().rposition(|s| *s != 0).map_or(0, |last| last + 1);
-    for share in &shares[..used.max(least)] {
-        write!(text, " {}", percent(*share)).expect("text grows");
-    }
+/// The shares; those at the end that are zero are left out beyond `least`.
+fn shares(shares: &[u32], least: usize) -> String {
+    let used = shares.iter().rposition(|share| *share != 0).map_or(0, |last| last + 1);
+    let texts: Vec<String> = shares[..used.max(least)].iter().map(|s| percent(*s)).collect();
+    texts.join(" ")
 }

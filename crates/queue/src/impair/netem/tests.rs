@@ -1,7 +1,7 @@
 use super::*;
 use crate::aqm::Event;
-use crate::impair::trace::{DelaySteps, Traces};
 use crate::qdiscs::{build, build_shaped, change};
+use crate::traces::{DelaySteps, Traces};
 
 fn make(text: &str) -> Box<dyn Qdisc> {
     build(text, Env::ethernet(Rng::named(1, "t"))).unwrap()
@@ -366,7 +366,7 @@ fn combinations_that_tc_refuses_are_refused() {
 
 fn followed(trace: &str, words: &str) -> Box<dyn Qdisc> {
     let mut traces = Traces::default();
-    traces.add_delays("t", DelaySteps::parse(trace).unwrap());
+    traces.add("t", DelaySteps::parse(trace).unwrap());
     let env = Env { traces, ..Env::ethernet(Rng::named(7, "netem")) };
     build(&format!("netem delay trace t {words}"), env).unwrap()
 }
@@ -415,7 +415,7 @@ fn a_delay_that_falls_does_not_reorder() {
 fn a_trace_is_kept_by_a_change_that_names_it_and_ends_without() {
     let mut q = followed("0 20\n1 30\n", "loss 1%");
     let text = q.describe();
-    assert!(text.starts_with("netem limit 1000 loss 1% delay trace t digest "), "{text}");
+    assert!(text.starts_with("netem limit 1000 delay trace t digest "), "{text}");
     change(&mut *q, Time::ZERO, &text, &mut Log::default()).unwrap();
     assert_eq!(q.describe(), text);
     let other = "netem delay trace other";

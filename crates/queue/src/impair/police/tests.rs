@@ -87,7 +87,10 @@ fn change_fills_the_bucket_and_keeps_the_other_words() {
     let mut q = make("police rate 1Mbit burst 15140 drop");
     assert_eq!(passed(&mut *q, Time::ZERO, 10), 10);
     change(&mut *q, Time::ZERO, "police burst 3028", &mut Log::default()).unwrap();
-    assert_eq!(q.describe(), "police rate 1Mbit burst 3028b conform-exceed drop/pass");
+    assert_eq!(
+        q.describe(),
+        "police rate 1Mbit burst 3028b conform-exceed drop/pass mpu 0 overhead 0 linklayer ethernet"
+    );
     assert_eq!(passed(&mut *q, Time::ZERO, 10), 2);
 }
 

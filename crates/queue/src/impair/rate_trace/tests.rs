@@ -1,11 +1,11 @@
 use super::*;
-use crate::impair::trace::{RateSteps, Traces};
 use crate::qdiscs::{build, change};
+use crate::traces::{RateSteps, Traces};
 use sojourn_core::rng::Rng;
 
 fn env(trace: &str) -> Env {
     let mut traces = Traces::default();
-    traces.add_rates("t", RateSteps::parse(trace).unwrap());
+    traces.add("t", RateSteps::parse(trace).unwrap());
     Env { traces, ..Env::ethernet(Rng::named(1, "t")) }
 }
 

@@ -1,47 +1,32 @@
-//! From words to a tree and back, and what a change does to a live one.
-
-use std::fmt::Write as _;
+//! From parameters to a tree, and what a change does to a live one.
 
 use super::super::class::Class;
 use super::super::handle::ClassId;
-use super::super::params::{ClassWords, Words};
+use super::super::params::{LEVELS, Member, Params};
 use super::feed::Feed;
-use super::{LEVELS, Leaf, Level, Node, PRIOS, Target, Tree};
-use crate::aqm::{Backlog, Env, Fifo, Log, Qdisc};
-use sojourn_core::grammar::{Args, GrammarError};
+use super::{Leaf, Level, Node, PRIOS, Target, Tree};
+use crate::aqm::{Backlog, Env, Log, Spec};
 use sojourn_core::rng::Rng;
 use sojourn_core::units::Time;
 
 impl Tree {
-    /// The tree that `words` describe.
-    pub(in super::super) fn new(
-        words: Words<'_>,
-        args: &Args<'_>,
-        mut env: Env,
-    ) -> Result<Self, GrammarError> {
-        if words.classes.is_empty() {
-            return Err(args.invalid("a tree needs at least one `class`"));
-        }
-        check_parents(&words.classes).map_err(|why| args.invalid(why))?;
-        let mut ids: Vec<ClassId> = words.classes.iter().map(|class| class.id).collect();
+    /// The tree with these parameters.
+    pub(in super::super) fn new(params: Params, mut env: Env) -> Self {
+        let mut ids: Vec<ClassId> = params.classes.iter().map(|class| class.id).collect();
         ids.sort_unstable();
         let index = |id: ClassId| ids.binary_search(&id).expect("a class of this tree") as u16;
-        let order = words.classes.iter().map(|class| index(class.id)).collect();
+        let order = params.classes.iter().map(|class| index(class.id)).collect();
         let seed = env.rng.u64();
         let mut nodes = Vec::new();
-        for class in &words.classes {
-            let level = level(&words.classes, class);
-            let leaf = match level {
-                0 => Some(leaf(class, &words, args, &env, seed)?),
-                _ => None,
-            };
+        for class in &params.classes {
+            let leaf = class.leaf.as_ref();
             nodes.push(Node {
                 id: class.id,
                 parent: class.parent.map(index),
-                level: level as u8,
+                level: params.level(class) as u8,
                 params: class.params.clone(),
                 class: Class::new(&class.params, env.now),
-                leaf,
+                leaf: leaf.map(|spec| leaf_of(class, spec, params.own.r2q, &env, seed)),
                 feeds: Vec::new(),
                 active: 0,
                 sent_packets: 0,
@@ -62,14 +47,10 @@ impl Tree {
             Level { nodes: members, rows, due: Time::NEVER }
         });
         let mut tree = Self {
-            env,
-            default: words.default.unwrap_or(0),
-            r2q: words.r2q,
-            direct_qlen: words.direct_qlen,
+            params,
             levels: levels.collect(),
             nodes,
             order,
-            filters: words.filters,
             targets: Vec::new(),
             direct: std::collections::VecDeque::new(),
             direct_packets: 0,
@@ -80,7 +61,7 @@ impl Tree {
         let timers = tree.nodes.iter().filter_map(|node| node.leaf.as_ref());
         tree.timer = timers.map(|leaf| leaf.timer).min().unwrap_or(Time::NEVER);
         tree.aim();
-        Ok(tree)
+        tree
     }
 
     /// Resolves filters and default. As in Linux, a filter to the discipline itself means the
@@ -93,9 +74,9 @@ impl Tree {
             Some(Target::Leaf(n as u16))
         };
         let own = self.nodes[0].id.major;
-        let default = leaf(self.default, own).unwrap_or(Target::Direct);
+        let default = leaf(self.params.own.default.unwrap_or(0), own).unwrap_or(Target::Direct);
         let mut targets = Vec::new();
-        for filter in &self.filters {
+        for filter in &self.params.filters {
             let ClassId { major, minor } = filter.flowid;
             let is_self = major == own && minor == 0;
             let target = leaf(minor, major).unwrap_or(default);
@@ -105,41 +86,17 @@ impl Tree {
         self.targets = targets;
     }
 
-    /// New values for the classes that `words` name. An error changes nothing.
-    pub(super) fn apply(
-        &mut self,
-        now: Time,
-        words: Words<'_>,
-        log: &mut Log,
-    ) -> Result<(), String> {
-        if words.lone.is_some() {
-            return Err("this one is a tree; name the class: `class 1:10 rate 5Mbit`".into());
-        }
-        let mut changes = Vec::new();
-        for class in &words.classes {
-            let n = self.nodes.iter().position(|node| node.id == class.id);
-            let n = n.ok_or_else(|| format!("there is no class {} to change", class.id))?;
-            let parent = self.nodes[n].parent.map(|parent| self.nodes[parent as usize].id);
-            if class.parent.is_some_and(|given| Some(given) != parent) {
-                return Err(format!("class {} keeps its parent", class.id));
-            }
-            if let Some(text) = class.leaf {
-                self.rehearse(n, text).map_err(|why| format!("class {}: {why}", class.id))?;
-            }
-            changes.push((n as u16, class));
-        }
-        self.default = words.default.unwrap_or(self.default);
-        self.direct_qlen = words.direct_qlen.or(self.direct_qlen);
-        self.r2q = words.r2q.or(self.r2q);
-        if !words.filters.is_empty() {
-            self.filters = words.filters;
-        }
+    /// New values for the classes that the change names.
+    pub(super) fn apply(&mut self, now: Time, to: &Params, log: &mut Log) {
+        self.params = to.clone();
         self.aim();
-        let registry = self.env.registry;
-        for (n, class) in changes {
-            if let Some(text) = class.leaf {
-                self.with_leaf(n, log, |leaf, log| registry.change(leaf, now, text, log))
-                    .map_err(|why| why.0)?;
+        for at in 0..self.order.len() {
+            let (n, class) = (self.order[at], &to.classes[at]);
+            if !class.is_named {
+                continue;
+            }
+            if let (Some(leaf), Some(stated)) = (&class.leaf, &class.stated) {
+                self.with_leaf(n, log, |qdisc, log| qdisc.change(now, leaf, stated, log));
             }
             // It may be active at a priority that it has no more.
             self.deactivate(n);
@@ -152,103 +109,16 @@ impl Tree {
         }
         for node in &mut self.nodes {
             if let Some(leaf) = &mut node.leaf {
-                leaf.quantum = node.params.quantum(self.r2q);
+                leaf.quantum = node.params.quantum(to.own.r2q);
             }
         }
-        Ok(())
-    }
-
-    /// Tries a change of a leaf's queue on a copy of that queue.
-    fn rehearse(&self, n: usize, text: &str) -> Result<(), GrammarError> {
-        let leaf = self.nodes[n].leaf.as_ref();
-        let leaf = leaf.ok_or_else(|| GrammarError("it has children, so no leaf".into()))?;
-        let registry = self.env.registry;
-        let mut copy = registry.build(&leaf.qdisc.describe(), self.env.clone())?;
-        registry.change(copy.as_mut(), self.env.now, text, &mut Log::default())
-    }
-
-    /// The tree in tc's words.
-    pub(super) fn text(&self) -> String {
-        let mut text = String::from("htb");
-        let mut add = |words: std::fmt::Arguments<'_>| {
-            text.write_fmt(words).expect("a string takes all");
-        };
-        if self.default != 0 {
-            add(format_args!(" default {:#x}", self.default));
-        }
-        if let Some(r2q) = self.r2q {
-            add(format_args!(" r2q {r2q}"));
-        }
-        if let Some(limit) = self.direct_qlen {
-            add(format_args!(" direct_qlen {limit}"));
-        }
-        for node in self.order.iter().map(|n| &self.nodes[*n as usize]) {
-            add(format_args!(" class {}", node.id));
-            if let Some(parent) = node.parent {
-                add(format_args!(" parent {}", self.nodes[parent as usize].id));
-            }
-            add(format_args!("{}", node.params));
-            if let Some(leaf) = &node.leaf {
-                add(format_args!(" leaf {{ {} }}", leaf.qdisc.describe()));
-            }
-        }
-        for filter in &self.filters {
-            add(format_args!(" {filter}"));
-        }
-        text
     }
 }
 
-fn check_parents(classes: &[ClassWords<'_>]) -> Result<(), String> {
-    for (at, ClassWords { id, parent, .. }) in classes.iter().enumerate() {
-        if let Some(parent) = parent
-            && !classes[..at].iter().any(|class| class.id == *parent)
-        {
-            return Err(format!("class {id}: its parent {parent} is not a class before it"));
-        }
-        if depth(classes, &classes[at]) >= LEVELS {
-            return Err(format!("class {id}: the tree is deeper than {LEVELS} classes"));
-        }
-    }
-    for class in classes {
-        let has_children = classes.iter().any(|child| child.parent == Some(class.id));
-        if has_children && class.leaf.is_some() {
-            return Err(format!("class {}: a class with children has no leaf", class.id));
-        }
-    }
-    Ok(())
-}
-
-/// Ancestors of a class whose parents stand before it.
-fn depth(classes: &[ClassWords<'_>], class: &ClassWords<'_>) -> usize {
-    let parent = classes.iter().find(|other| Some(other.id) == class.parent);
-    parent.map_or(0, |parent| 1 + depth(classes, parent))
-}
-
-fn level(classes: &[ClassWords<'_>], class: &ClassWords<'_>) -> usize {
-    let has_children = classes.iter().any(|child| child.parent == Some(class.id));
-    if has_children { LEVELS - 1 - depth(classes, class) } else { 0 }
-}
-
-fn leaf(
-    class: &ClassWords<'_>,
-    words: &Words<'_>,
-    args: &Args<'_>,
-    env: &Env,
-    seed: u64,
-) -> Result<Leaf, GrammarError> {
-    let qdisc: Box<dyn Qdisc> = match class.leaf {
-        Some(text) => {
-            // Its own stream, so that one leaf does not disturb the dice of another.
-            let rng = Rng::named(seed, &class.id.to_string());
-            env.registry
-                .build(text, Env { rng, ..env.clone() })
-                .map_err(|why| args.invalid(format_args!("class {}: {why}", class.id)))?
-        }
-        None => Box::new(Fifo::pfifo(env.txqueuelen)),
-    };
-    let timer = qdisc.wake();
-    let quantum = class.params.quantum(words.r2q);
-    let deficit = [0; LEVELS];
-    Ok(Leaf { qdisc, quantum, deficit, held: Backlog::default(), timer, dropped: 0 })
+fn leaf_of(class: &Member, spec: &Spec, r2q: u32, env: &Env, seed: u64) -> Leaf {
+    // Its own stream, so that one leaf does not disturb the dice of another.
+    let rng = Rng::named(seed, &class.id.to_string());
+    let qdisc = spec.build(Env { rng, ..env.clone() });
+    let (timer, quantum) = (qdisc.wake(), class.params.quantum(r2q));
+    Leaf { qdisc, quantum, deficit: [0; LEVELS], held: Backlog::default(), timer, dropped: 0 }
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::aqm::{Env, Reason};
-use crate::qdiscs::{build, build_shaped, build_sized, change, change_rate, replace_at};
+use crate::qdiscs::{build, build_shaped, change, change_rate, read_size_table, replace_at};
 use sojourn_core::ecn::Ecn;
 use sojourn_core::rng::Rng;
 
@@ -14,6 +14,10 @@ fn make(text: &str) -> Box<dyn Qdisc> {
 
 fn packet(id: u32, len: u32) -> Packet {
     Packet { id, len, tos: Ecn::Ect0 as u8, ..Packet::default() }
+}
+
+fn sized(overhead: i32, inside: &str) -> String {
+    format!("stab mtu 2047 tsize 512 mpu 0 overhead {overhead} linklayer ethernet {inside}")
 }
 
 fn departures(q: &mut dyn Qdisc, len: u32, count: usize) -> Vec<u64> {
@@ -103,22 +107,22 @@ fn change_keeps_packets_whose_weight_is_that_of_their_arrival() {
         q.enqueue(Time::ZERO, packet(id, 1000), &mut log);
     }
     change(&mut *q, Time::ZERO, "stab overhead 48 htb rate 16Mbit", &mut Log::default()).unwrap();
-    assert_eq!(q.describe(), "stab overhead 48 htb rate 16Mbit");
+    assert!(q.describe().starts_with(&sized(48, "htb rate 16Mbit")), "{}", q.describe());
     assert_eq!(q.backlog(), Backlog { packets: 3, bytes: 3000 });
     let error = change(&mut *q, Time::ZERO, "stab overhead 99 htb rat 1Mbit", &mut Log::default())
         .unwrap_err()
         .0;
     assert!(error.starts_with("htb: unknown parameter `rat`"), "{error}");
-    assert_eq!(q.describe(), "stab overhead 48 htb rate 16Mbit");
+    assert!(q.describe().starts_with(&sized(48, "htb rate 16Mbit")), "{}", q.describe());
     change_rate(&mut *q, Time::ZERO, Rate(5_000_000), &mut Log::default()).unwrap();
-    assert_eq!(q.describe(), "stab overhead 48 htb rate 5Mbit");
+    assert!(q.describe().starts_with(&sized(48, "htb rate 5Mbit")), "{}", q.describe());
     assert_eq!(q.capacity(), Some(Rate(5_000_000)));
 }
 
 #[test]
 fn replaced_leaf_is_purged_with_true_lengths() {
     let shaped = build_shaped("htb rate 8Mbit", make("pfifo"), &env()).unwrap();
-    let mut q = build_sized("overhead 24", shaped).unwrap();
+    let mut q = read_size_table("overhead 24", &env()).unwrap().around(env(), shaped);
     let mut log = Log::default();
     for depth in [2, 1] {
         q.enqueue(Time::ZERO, packet(depth, 1000), &mut log);
@@ -127,7 +131,7 @@ fn replaced_leaf_is_purged_with_true_lengths() {
         assert!(matches!(dropped[..], [Event::Drop(Packet { len: 1000, .. }, Reason::Purge)]));
         assert_eq!(q.backlog(), Backlog::default());
     }
-    assert!(q.describe().starts_with("stab overhead 24 codel"), "{}", q.describe());
+    assert!(q.describe().starts_with(&sized(24, "codel")), "{}", q.describe());
 }
 
 #[test]
@@ -141,6 +145,6 @@ fn mistakes_are_named_in_one_line() {
         let got = build(text, env()).err().unwrap().0;
         assert!(got.starts_with(error) && got.lines().count() == 1, "{got}");
     }
-    let error = build_sized("overhead 24 codel", make("pfifo")).err().unwrap().0;
+    let error = read_size_table("overhead 24 codel", &env()).err().unwrap().0;
     assert_eq!(error, "stab: `codel`: around a queue it names none itself");
 }

@@ -1,13 +1,14 @@
 //! Traces of links: when a link may deliver (mahimahi), how fast it is or how long it takes
 //! (piecewise constant).
 //! Text is parsed here; whoever builds an element reads the file and hands it over in
-//! [`Env::traces`](crate::aqm::Env::traces).
+//! [`Env::traces`](crate::aqm::Env::traces), where its discipline finds it when it is checked.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use sojourn_core::grammar::Args;
+use sojourn_core::grammar::forms::{Form, custom};
 use sojourn_core::units::{Dur, Rate, Time};
 
 /// What is wrong with a trace, and in which line (from 1).
@@ -32,7 +33,7 @@ fn wrong<T>(line: usize, message: impl Into<String>) -> Result<T, TraceError> {
 }
 
 /// FNV-1a over a trace's text: stable over compiler and library versions.
-fn digest(text: &str) -> String {
+fn fnv(text: &str) -> String {
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
@@ -64,7 +65,7 @@ impl Opportunities {
         match ms.last() {
             None => wrong(1, "expected at least one line"),
             Some(0) => wrong(ms.len(), "the last line must be more than zero: it is the period"),
-            Some(_) => Ok(Self { digest: digest(text), ms: ms.into() }),
+            Some(_) => Ok(Self { digest: fnv(text), ms: ms.into() }),
         }
     }
 
@@ -93,7 +94,7 @@ impl RateSteps {
         if steps.iter().all(|(_, bandwidth)| *bandwidth == 0.0) {
             return wrong(1, "expected at least one line with a bandwidth above zero");
         }
-        Ok(Self { digest: digest(text), steps })
+        Ok(Self { digest: fnv(text), steps })
     }
 }
 
@@ -101,7 +102,7 @@ impl RateSteps {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DelaySteps {
     digest: String,
-    steps: Arc<[(Dur, Dur)]>,
+    steps: Steps<Dur>,
 }
 
 /// Milliseconds; the longest queue that anybody has reported is 40 s.
@@ -117,7 +118,7 @@ impl DelaySteps {
         }
         let delay = |ms: f64| Dur((ms * 1e6).round() as u64);
         let steps = steps.iter().map(|(at, ms)| (*at, delay(*ms))).collect();
-        Ok(Self { digest: digest(text), steps })
+        Ok(Self { digest: fnv(text), steps })
     }
 }
 
@@ -146,197 +147,129 @@ fn read_steps(text: &str, what: &str, most: f64) -> Result<Vec<(Dur, f64)>, Trac
     Ok(steps)
 }
 
-/// The traces that elements may name, by the word after their `file`.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Traces {
-    opportunities: Arc<BTreeMap<String, Opportunities>>,
-    rates: Arc<BTreeMap<String, RateSteps>>,
-    delays: Arc<BTreeMap<String, DelaySteps>>,
+/// A sort of trace.
+pub trait Trace: Clone {
+    /// Of the text.
+    fn digest(&self) -> &str;
+    /// Those of this sort.
+    fn of(traces: &Traces) -> &BTreeMap<String, Self>;
+    /// Those of this sort.
+    fn of_mut(traces: &mut Traces) -> &mut BTreeMap<String, Self>;
 }
+
+macro_rules! traces {
+    ($($field:ident: $sort:ty),*) => {
+        /// The traces that elements may name, by the name after their `file`.
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct Traces {
+            $($field: Arc<BTreeMap<String, $sort>>),*
+        }
+
+        $(impl Trace for $sort {
+            fn digest(&self) -> &str {
+                &self.digest
+            }
+
+            fn of(traces: &Traces) -> &BTreeMap<String, Self> {
+                &traces.$field
+            }
+
+            fn of_mut(traces: &mut Traces) -> &mut BTreeMap<String, Self> {
+                Arc::make_mut(&mut traces.$field)
+            }
+        })*
+    };
+}
+
+traces!(opportunities: Opportunities, rates: RateSteps, delays: DelaySteps);
 
 impl Traces {
-    /// Adds a trace for `mahimahi` under `name`.
-    pub fn add_opportunities(&mut self, name: &str, trace: Opportunities) {
-        Arc::make_mut(&mut self.opportunities).insert(name.to_owned(), trace);
+    /// Adds a trace under `name`.
+    pub fn add<T: Trace>(&mut self, name: &str, trace: T) {
+        T::of_mut(self).insert(name.to_owned(), trace);
     }
 
-    /// Adds a trace for `rate_trace` and `grant` under `name`.
-    pub fn add_rates(&mut self, name: &str, trace: RateSteps) {
-        Arc::make_mut(&mut self.rates).insert(name.to_owned(), trace);
+    /// The digest of the trace called `name`, as the parameter `digest` has it.
+    pub fn digest<T: Trace>(&self, name: &str) -> Option<String> {
+        T::of(self).get(name).map(|trace| trace.digest().to_owned())
     }
 
-    /// Adds a trace for `netem delay trace` under `name`.
-    pub fn add_delays(&mut self, name: &str, trace: DelaySteps) {
-        Arc::make_mut(&mut self.delays).insert(name.to_owned(), trace);
-    }
-
-    /// The digest of the delay trace called `name`, as its `digest` word has it.
-    pub fn digest_of_delays(&self, name: &str) -> Option<String> {
-        self.delays.get(name).map(|trace| trace.digest.clone())
-    }
-
-    /// The digest of the mahimahi trace called `name`, as its `digest` word has it.
-    pub fn digest_of_opportunities(&self, name: &str) -> Option<String> {
-        self.opportunities.get(name).map(|trace| trace.digest.clone())
-    }
-
-    /// The digest of the rate trace called `name`, as its `digest` word has it.
-    pub fn digest_of_rates(&self, name: &str) -> Option<String> {
-        self.rates.get(name).map(|trace| trace.digest.clone())
-    }
-
-    /// The mahimahi trace that `words` names, which state its digest from then on.
-    pub(crate) fn opportunities(
+    /// The trace that the parameter `key` names, whose digest is stated from then on.
+    pub(crate) fn find<T: Trace>(
         &self,
-        words: &mut FileWords,
-        args: &Args<'_>,
-    ) -> Result<Opportunities, GrammarError> {
-        let trace = self.opportunities.get(&words.file).ok_or_else(|| words.absent(args))?;
-        words.settle(&trace.digest, args)?;
-        Ok(trace.clone())
-    }
-
-    /// The rate trace that `words` names, which state its digest from then on, with rates in `unit`
-    /// and served from `start` on.
-    pub(crate) fn rates(
-        &self,
-        words: &mut FileWords,
-        unit: Rate,
-        args: &Args<'_>,
-        start: Time,
-    ) -> Result<RateCursor, GrammarError> {
-        let trace = self.rates.get(&words.file).ok_or_else(|| words.absent(args))?;
-        words.settle(&trace.digest, args)?;
-        let rate = |bandwidth: f64| Rate((bandwidth * unit.0 as f64).round() as u64);
-        let steps: Vec<_> = trace.steps.iter().map(|(at, b)| (*at, rate(*b))).collect();
-        if steps.iter().all(|(_, rate)| *rate == Rate(0)) {
-            return Err(args.invalid("the trace has no rate of at least 1bit"));
-        }
-        if words.repeats && steps.len() < 2 {
-            return Err(args.invalid("`repeat` needs a trace of at least two steps"));
-        }
-        Ok(RateCursor::new(steps.into(), words.repeats, start))
-    }
-
-    /// The delay trace that `words` names, which state its digest from then on, from `start` on and
-    /// over again.
-    pub(crate) fn delays(
-        &self,
-        words: &mut FileWords,
-        args: &Args<'_>,
-        start: Time,
-    ) -> Result<DelayCursor, GrammarError> {
-        let trace = self.delays.get(&words.file).ok_or_else(|| words.absent(args))?;
-        words.settle(&trace.digest, args)?;
-        Ok(DelayCursor::new(trace.steps.clone(), trace.steps.len() > 1, start))
-    }
-}
-
-/// The words that name a trace.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct FileWords {
-    pub(crate) file: String,
-    digest: String,
-    pub(crate) repeats: bool,
-}
-
-pub(crate) const FILE: Param = Param {
-    name: "file",
-    value: "NAME",
-    default: "(required)",
-    doc: "Trace file, relative to the scenario file; a space in its name is written `%20`.",
-};
-
-pub(crate) const DIGEST: Param = Param {
-    name: "digest",
-    value: "HEX",
-    default: "that of the file",
-    doc: "What the file's content must give; the resolved scenario states it.",
-};
-
-pub(crate) const UNIT: Param = Param {
-    name: "unit",
-    value: "RATE",
-    default: "1Kbit",
-    doc: "What a bandwidth of 1 in the file means.",
-};
-
-pub(crate) fn read_unit(args: &mut Args<'_>) -> Result<Rate, GrammarError> {
-    let rate = |w| Rate::parse_tc(w).filter(|r| (1..=1 << 30).contains(&r.0));
-    args.value("a rate from 1bit to 1Gbit", rate)
-}
-
-impl FileWords {
-    pub(crate) fn new(repeats: bool) -> Self {
-        Self { file: String::new(), digest: String::new(), repeats }
-    }
-
-    /// Reads the current word, which must be one of these; `once` is the word for not repeating.
-    pub(crate) fn read(
-        &mut self,
         key: &str,
-        once: &str,
-        args: &mut Args<'_>,
-    ) -> Result<(), GrammarError> {
-        match key {
-            "file" => args.word()?.clone_into(&mut self.file),
-            "digest" => {
-                let hex = |word: &&str| {
-                    word.len() == 16 && word.bytes().all(|b| b"0123456789abcdef".contains(&b))
-                };
-                self.digest = args.value("16 hexadecimal digits", |w| Some(w).filter(hex))?.into();
-            }
-            "repeat" => self.repeats = true,
-            word if word == once => self.repeats = false,
-            _ => return Err(args.unknown()),
-        }
-        Ok(())
-    }
-
-    /// Whether `other` names the same content.
-    pub(crate) fn is_same_file(&self, other: &Self) -> bool {
-        self.file == other.file && self.digest == other.digest
-    }
-
-    /// The name and the digest.
-    pub(crate) fn stated(&self) -> String {
-        format!("{} digest {}", self.file, self.digest)
-    }
-
-    /// The words, with `once` for not repeating.
-    pub(crate) fn describe(&self, once: &str) -> String {
-        let repeats = if self.repeats { "repeat" } else { once };
-        format!("file {} digest {} {repeats}", self.file, self.digest)
-    }
-
-    fn absent(&self, args: &Args<'_>) -> GrammarError {
-        if self.file.is_empty() {
-            args.invalid("`file` is required")
+        file: Option<&str>,
+        digest: &mut Option<String>,
+    ) -> Result<T, String> {
+        let file = file.ok_or_else(|| format!("`{key}` is required"))?;
+        let trace = T::of(self).get(file);
+        let trace =
+            trace.ok_or_else(|| format!("`{key} {file}`: no trace of this name was read"))?;
+        let (is, stated) =
+            (trace.digest(), digest.get_or_insert_with(|| trace.digest().to_owned()));
+        if stated == is {
+            Ok(trace.clone())
         } else {
-            args.invalid(format_args!("`file {}`: no trace of this name was read", self.file))
+            Err(format!("`{key} {file}` has changed: its digest is {is}, not {stated}"))
         }
-    }
-
-    /// States the digest, and refuses a file that is not the stated one.
-    fn settle(&mut self, digest: &str, args: &Args<'_>) -> Result<(), GrammarError> {
-        if self.digest.is_empty() || self.digest == digest {
-            digest.clone_into(&mut self.digest);
-            return Ok(());
-        }
-        let (file, stated) = (&self.file, &self.digest);
-        Err(args.invalid(format_args!(
-            "`file {file}` has changed: its digest is {digest}, not {stated}"
-        )))
     }
 }
 
+/// The name of a trace.
+pub(crate) fn file() -> impl Form<String> {
+    custom("NAME", |args: &mut Args<'_>| args.word().map(str::to_owned), String::clone)
+}
+
+/// What a trace's content must give.
+pub(crate) fn digest() -> impl Form<String> {
+    let is_hex =
+        |word: &&str| word.len() == 16 && word.bytes().all(|b| b"0123456789abcdef".contains(&b));
+    let read = move |args: &mut Args<'_>| {
+        args.value("16 hexadecimal digits", |word| Some(word).filter(is_hex)).map(str::to_owned)
+    };
+    custom("HEX", read, String::clone)
+}
+
+/// What a bandwidth of 1 means.
+pub(crate) fn unit() -> impl Form<Rate> {
+    let read = |args: &mut Args<'_>| {
+        let rate = |word| Rate::parse_tc(word).filter(|rate| (1..=1 << 30).contains(&rate.0));
+        args.value("a rate from 1bit to 1Gbit", rate)
+    };
+    custom("RATE", read, Rate::to_string)
+}
+
+impl RateSteps {
+    /// The steps with a bandwidth of 1 being `unit`.
+    pub(crate) fn in_unit(&self, unit: Rate, repeats: bool) -> Result<Steps<Rate>, String> {
+        let rate = |bandwidth: f64| Rate((bandwidth * unit.0 as f64).round() as u64);
+        let steps: Steps<Rate> = self.steps.iter().map(|(at, b)| (*at, rate(*b))).collect();
+        if steps.iter().all(|(_, rate)| *rate == Rate(0)) {
+            return Err("the trace has no rate of at least 1bit".to_owned());
+        }
+        if repeats && steps.len() < 2 {
+            return Err("`repeat` needs a trace of at least two steps".to_owned());
+        }
+        Ok(steps)
+    }
+}
+
+impl DelaySteps {
+    /// The delay from `start` on, and over again.
+    pub(crate) fn cursor(&self, start: Time) -> DelayCursor {
+        DelayCursor::new(self.steps.clone(), self.steps.len() > 1, start)
+    }
+}
+
+/// Values with the time since the start from which they hold.
+pub(crate) type Steps<T> = Arc<[(Dur, T)]>;
 pub(crate) type RateCursor = StepCursor<Rate>;
 pub(crate) type DelayCursor = StepCursor<Dur>;
 
 /// The value in force, walked forwards.
 #[derive(Clone, Debug)]
 pub(crate) struct StepCursor<T> {
-    steps: Arc<[(Dur, T)]>,
+    steps: Steps<T>,
     /// Length of the trace if it repeats: its last step lasts as long as the one before.
     period: Option<Dur>,
     /// Start of the current repetition.
@@ -345,7 +278,7 @@ pub(crate) struct StepCursor<T> {
 }
 
 impl<T: Copy> StepCursor<T> {
-    fn new(steps: Arc<[(Dur, T)]>, repeats: bool, start: Time) -> Self {
+    pub(crate) fn new(steps: Steps<T>, repeats: bool, start: Time) -> Self {
         let last = steps.len() - 1;
         let period = repeats.then(|| steps[last].0 * 2 - steps[last - 1].0);
         Self { steps, period, base: start, index: 0 }
