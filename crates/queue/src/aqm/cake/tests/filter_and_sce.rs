@@ -117,6 +117,7 @@ fn sce_words_select_the_tree_that_has_them() {
         ("", "no-sce version mainline fresh-root 0"),
         ("sce", "sce version chromi fresh-root 0"),
         ("sce-thresh 20 version mainline", "sce-thresh 20 version mainline fresh-root 0"),
+        ("version mainline sce", "sce version mainline fresh-root 0"),
         ("sce-single fresh-root max", "sce-single version chromi fresh-root max"),
     ] {
         let text = make(words).describe();
