@@ -16,9 +16,9 @@ use serde_json::{Value, json};
 use sojourn_cc as cc;
 use sojourn_core::grammar::{Param, Parameter, usage};
 use sojourn_linux::{Launch, Measured, Network};
-use sojourn_live::scream_tool::End;
 use sojourn_queue::aqm::Kernel;
 use sojourn_queue::qdiscs as queues;
+use sojourn_scream_tool::End;
 use sojourn_trace::Output;
 use sojourn_trace::fairness::{self, Better};
 use sojourn_transport::app;
@@ -186,7 +186,7 @@ fn scream_tool(py: Python<'_>, end: &str, args: Vec<String>) -> PyResult<u8> {
         other => return Err(PyValueError::new_err(format!("expected tx or rx, got `{other}`"))),
     };
     let args = std::iter::once(String::new()).chain(args).map(Into::into);
-    Ok(py.detach(|| sojourn_live::scream_tool::run(end, args)))
+    Ok(py.detach(|| sojourn_scream_tool::run(end, args)))
 }
 
 /// Tells Python of the progress now and then, and keeps its exception.
