@@ -22,7 +22,7 @@ use sojourn_scream_tool::End;
 use sojourn_trace::Output;
 use sojourn_trace::fairness::{self, Better};
 use sojourn_transport::app;
-use sojourn_transport::tcp::{Config, Overlay, PARAMETERS};
+use sojourn_transport::tcp::{Config, Overlay, Owner, PARAMETERS};
 
 create_exception!(_core, ScenarioError, PyValueError, "A line for the user: what, where, allowed.");
 
@@ -263,7 +263,7 @@ fn app_usage(name: &str) -> PyResult<String> {
 fn kernel_flags(era: &str) -> PyResult<String> {
     let era = serde_json::from_value(era.into()).map_err(refuse)?;
     let mut values = serde_json::to_value(Overlay::from(&Config::of(era))).map_err(refuse)?;
-    let flags = PARAMETERS.iter().filter(|parameter| parameter.of_kernel);
+    let flags = PARAMETERS.iter().filter(|parameter| parameter.owner == Owner::Kernel);
     let flags = flags.map(|flag| (flag.key.to_owned(), values[flag.key].take())).collect();
     Ok(Value::Object(flags).to_string())
 }

@@ -91,6 +91,22 @@ pub fn read<P: Parameters>(params: &mut P, args: &mut Args<'_>) -> Result<Given,
     Ok(given)
 }
 
+/// `base`, whose values depend on some parameter, with those values of `params` that a text stated.
+///
+/// # Panics
+/// If `params` does not read what it writes.
+pub fn stated_over<P: Parameters>(params: &P, given: &Given, mut base: P) -> P {
+    let mut parts = written(params);
+    parts.retain(|part| given.has(part.name));
+    let stated = super::text(&parts);
+    let mut args = Args::of("", &table::<P>, &stated);
+    while let Some(key) = args.key() {
+        let taken = base.take(key, &mut args, &mut Given::default());
+        assert_eq!(taken, Ok(true), "`{stated}` reads");
+    }
+    base
+}
+
 /// The values of `params` as they are written.
 pub fn written<P: Parameters>(params: &P) -> Vec<Written> {
     let mut parts = Vec::new();
@@ -148,7 +164,7 @@ macro_rules! parameters {
             )*
         }
         $(groups { $($(#[doc = $gdoc:expr])* $gvis:vis $group:ident : $gtype:ty = $gdefault:expr;)* })?
-        $(transient { $($(#[doc = $tdoc:expr])* $transient:ident : $ttype:ty = $tdefault:expr;)* })?
+        $(transient { $($(#[doc = $tdoc:expr])* $tvis:vis $transient:ident : $ttype:ty = $tdefault:expr;)* })?
         $(also { $($(#[doc = $adoc:expr])+ $akey:literal $($avalue:literal)? $(, tc $a_is_tc:literal)? => $act:expr;)* })?
         $(keeps { $($(#[doc = $kdoc:expr])* $kvis:vis $kept:ident : $ktype:ty = $kdefault:expr;)* })?
         $(begin $begin:ident;)?
@@ -160,7 +176,7 @@ macro_rules! parameters {
         $vis struct $name {
             $($(#[doc = $doc])+ $fvis $field: $type,)*
             $($($(#[doc = $gdoc])* $gvis $group: $gtype,)*)?
-            $($($(#[doc = $tdoc])* $transient: $ttype,)*)?
+            $($($(#[doc = $tdoc])* $tvis $transient: $ttype,)*)?
             $($($(#[doc = $kdoc])* $kvis $kept: $ktype,)*)?
         }
 
