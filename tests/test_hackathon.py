@@ -15,6 +15,7 @@ from sojourn import _core, suites
 from sojourn.report import answers, sections
 from sojourn.suites import hackathon
 from sojourn.suites.ect1 import WIFI_SLOTS
+from synthetic import Made
 
 CASES = {case.id: case for case in hackathon.cases()}
 
@@ -88,7 +89,7 @@ def test_a_section_compares_its_runs_in_one_sentence() -> None:
 
 def _run(name: str) -> sections.Run:
     flows = [SimpleNamespace(name=flow["name"], goodput_mbps=12.0, tcp_rtt_ms=None) for flow in document(name)["flow"]]
-    return sections.Run(name, None, SimpleNamespace(flows=flows, ratio=None), None)  # type: ignore[arg-type]
+    return sections.Run(name, Made(name, {}), SimpleNamespace(flows=flows, ratio=None), None)  # type: ignore[arg-type]
 
 
 @pytest.mark.engine

@@ -66,6 +66,12 @@ at = "2s"
 "link.bneck.reverse.qdisc" = "pie ecn"
 """
 
+DEFAULTS = (
+    "min_qlen_step 0 drop_on_overload drop_dequeue l4s_ect classic_protection 10% split_gso coupling_factor 2 "
+    "target 15ms tupdate 16ms alpha 0.16015625 beta 3.19921875"
+)
+DUALPI2 = f"dualpi2 limit 10000 memlimit 102400 step_thresh 2ms {DEFAULTS}"
+
 SLOT = "netem delay 200us slot 800us 10ms packets 42 limit 512"
 
 # Policers on what arrives and on what leaves, both ways.
@@ -128,13 +134,13 @@ def test_htb_holds_the_queue_and_ifbs_hold_what_comes_before_it() -> None:
     for command in (
         "mid-bneck tc qdisc add dev right root handle 1: htb default 1",
         "mid-bneck tc class add dev right parent 1: classid 1:1 htb burst 3000b rate 50Mbit ceil 50Mbit",
-        "mid-bneck tc qdisc add dev right parent 1:1 handle 2: dualpi2 memlimit 102400 step_thresh 2ms",
+        f"mid-bneck tc qdisc add dev right parent 1:1 handle 2: {DUALPI2}",
         "mid-bneck tc qdisc add dev left root handle 1: cake bandwidth 50Mbit besteffort",
         "srv tc qdisc add dev ifb-left root handle 1: netem delay 10ms limit 1000000",
         f"mid-access tc qdisc add dev ifb-left parent 1:1 handle 2: {SLOT}",
         "mid-bneck tc class change dev right parent 1: classid 1:1 htb burst 3000b rate 5Mbit ceil 5Mbit",
         "mid-bneck tc qdisc change dev right parent 1:1 handle 2: dualpi2 target 5ms",
-        "mid-bneck tc qdisc replace dev right parent 1:1 handle 3: dualpi2",
+        f"mid-bneck tc qdisc replace dev right parent 1:1 handle 3: dualpi2 limit 10000 step_thresh 1ms {DEFAULTS}",
         "srv tc qdisc change dev ifb-left root handle 1: netem delay 20ms limit 1000000",
     ):
         assert f"ip netns exec {command}\n" in text, command
@@ -235,14 +241,14 @@ def test_the_bottleneck_on_an_interface_is_what_arrives_at_it_with_the_whole_del
         "tc qdisc add dev eth0 root handle 1: netem delay 25ms limit 1000000",
         "tc qdisc add dev eth0 parent 1:1 handle 2: cake bandwidth 50Mbit besteffort",
         "tc class add dev ifb0 parent 1: classid 1:1 htb burst 3000b rate 50Mbit ceil 50Mbit",
-        "tc qdisc add dev ifb0 parent 1:1 handle 2: dualpi2 memlimit 102400 step_thresh 2ms",
+        f"tc qdisc add dev ifb0 parent 1:1 handle 2: {DUALPI2}",
         "tc filter add dev eth0 parent ffff: matchall action mirred egress redirect dev ifb0",
         "tc class change dev ifb0 parent 1: classid 1:1 htb burst 3000b rate 5Mbit ceil 5Mbit",
         "tc qdisc change dev eth0 root handle 1: netem delay 45ms limit 1000000",
     ):
         assert command in lines, command
     sending = build_on(resolved, "eth0").lines
-    assert "tc qdisc add dev eth0 parent 2:1 handle 3: dualpi2 memlimit 102400 step_thresh 2ms" in sending
+    assert f"tc qdisc add dev eth0 parent 2:1 handle 3: {DUALPI2}" in sending
     assert not any("ifb" in line for line in sending if not line.startswith("#"))
 
 

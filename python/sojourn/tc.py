@@ -149,7 +149,9 @@ def spell(text: str) -> Words:
         if (name, word) in DEFAULTS:
             continue
         if param and not param["tc"]:
-            left_out.append(f"{word} {next(rest, '')}".rstrip() if param["value"] else word)
+            value = next(rest, "") if param["value"] else ""
+            if value != param["default"]:
+                left_out.append(f"{word} {value}".rstrip())
             continue
         kept.append(word)
         if word in tree_words:

@@ -131,9 +131,9 @@ pub fn conditions(scenario: &Scenario) -> Conditions {
 fn paths<'t>(scenario: &Scenario, topology: &'t Topology) -> Vec<&'t [usize]> {
     let all_up = scenario.flows.iter().all(|flow| flow.up);
     let flows = scenario.flows.iter().zip(&topology.flows).filter(|(flow, _)| flow.up == all_up);
-    let data = flows.map(|(flow, route)| match flow.up == flow.opens_far {
-        true => route.forward.as_slice(),
-        false => &route.reverse,
+    let data = flows.map(|(flow, route)| {
+        let way = if flow.up == flow.opens_far { &route.forward } else { &route.reverse };
+        way.as_slice()
     });
     let pings = topology.pings.iter().map(|route| route.forward.as_slice());
     if scenario.flows.is_empty() { pings.collect() } else { data.collect() }

@@ -32,10 +32,6 @@ parameters! {
     /// algorithm that no tool makes an option are in its file.
     #[derive(PartialEq)]
     pub struct Config {
-        /// A tool: 2020-03-20, 2024-10-28, 2024-10-31 or 2026-06-30; `rfc8298` or `draft`.
-        pub version: Version = Version::V2026;
-        /// Keeps the tool's quirks, and the timing of its machine.
-        pub parity: bool = false;
         /// Queue delay that is aimed at without marks.
         pub delay_target: f32 = 0.06 => seconds(Dur::from_millis(1)..=Dur::from_secs(1)),
             default "60ms, 100ms in RFC 8298";
@@ -77,6 +73,10 @@ parameters! {
         pub least_packets_in_flight: u32 = 0 => number(0..=1000), name "packets_in_flight";
     }
     transient {
+        /// Text or tool.
+        pub version: Version = Version::V2026;
+        /// Keeps the tool's quirks.
+        pub parity: bool = false;
         /// Reacts to CE as L4S (ECT(1)), not as classic ECN.
         pub l4s: bool = false;
         /// Share of the window that a loss leaves.

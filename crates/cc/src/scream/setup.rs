@@ -23,6 +23,10 @@ parameters! {
     /// Parameters of both ends.
     #[derive(PartialEq)]
     pub struct Setup {
+        /// A tool: 2020-03-20, 2024-10-28, 2024-10-31 or 2026-06-30; `rfc8298` or `draft`.
+        version: Version = Version::V2026;
+        /// Keeps the tool's quirks, and the timing of its machine.
+        parity: bool = false;
         /// Codepoint of media packets; ect1 also reacts to marks as L4S asks.
         pub ecn: Ecn = Ecn::Ect1 => Keywords(one_of("ect1|ect0|noecn", CODEPOINTS));
         /// First rate; the first window is 100 ms of it.
@@ -74,6 +78,8 @@ impl Setup {
         let is_2024 = version <= Version::V2024b;
         let host = |time| if parity { Dur::from_micros(time) } else { Dur::ZERO };
         Self {
+            version,
+            parity,
             config: Config { parity, ..Config::new(version) },
             microburst: Dur::from_micros(if is_2024 { 1000 } else { 500 }),
             count: if parity { Count::LessOne } else { Count::Exact },
@@ -84,8 +90,8 @@ impl Setup {
     }
 
     fn complete(&mut self, given: &Given) {
-        let version = self.config.version;
-        *self = stated_over(self, given, Self::of(version, self.config.parity));
+        let version = self.version;
+        *self = stated_over(self, given, Self::of(version, self.parity));
         let Self { config, stream, .. } = self;
         config.l4s = self.ecn == Ecn::Ect1;
         match self.scale {

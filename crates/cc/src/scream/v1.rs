@@ -5,6 +5,7 @@
 
 mod competing;
 mod feedback;
+mod history;
 mod inflight;
 mod means;
 mod rfc8298;

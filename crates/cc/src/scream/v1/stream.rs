@@ -3,8 +3,8 @@
 
 use super::super::{Config, Rtp, Ticks};
 use super::Law;
+use super::history::RateHistory;
 use super::means::Means;
-use super::rfc8298::RateHistory;
 
 /// At most one discard of the queue in this time, ticks.
 const DISCARD_INTERVAL: u32 = 65_536;
