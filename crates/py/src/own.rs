@@ -18,9 +18,8 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTraceback};
 use sojourn_cc as cc;
-use sojourn_core::grammar::{Args, GrammarError, Param, Parameter};
+use sojourn_core::grammar::{Args, Param, Parameter};
 use sojourn_core::{Dur, Time};
-use sojourn_queue::aqm::legacy::Legacy;
 use sojourn_queue::aqm::{self, Kernel};
 use sojourn_queue::qdiscs;
 
@@ -35,7 +34,6 @@ struct Definition {
     file: String,
     params: &'static [Param],
     words: Vec<Kind>,
-    old: Option<&'static aqm::OldEntry>,
 }
 
 /// The definitions of one sort, by name.
@@ -57,7 +55,7 @@ pub(crate) fn define_controller(
     let (params, kinds) = words::params(words).map_err(PyValueError::new_err)?;
     let name: &'static str = name.leak();
     let (summary, reference) = (summary.leak(), file.clone().leak());
-    define(&CONTROLLERS, name, Definition { class, file, params, words: kinds, old: None });
+    define(&CONTROLLERS, name, Definition { class, file, params, words: kinds });
     let entry = cc::Entry {
         name,
         summary,
@@ -81,17 +79,14 @@ pub(crate) fn define_qdisc(
     let (params, kinds) = words::params(words).map_err(PyValueError::new_err)?;
     let name: &'static str = name.leak();
     let (summary, reference) = (summary.leak(), file.clone().leak());
-    let kernel = Kernel::Nowhere;
-    let old = aqm::OldEntry { name, summary, reference, kernel, params, build: qdisc::build };
-    let old = Some(&*Box::leak(Box::new(old)));
-    define(&QDISCS, name, Definition { class, file, params, words: kinds, old });
+    define(&QDISCS, name, Definition { class, file, params, words: kinds });
     let entry = aqm::Entry {
         name,
         summary,
         reference,
-        kernel,
-        table: |name| aqm::legacy::table(named(&QDISCS, name).old.expect("a queue").params),
-        parse: |args| Legacy::parse(named(&QDISCS, args.algorithm()).old.expect("a queue"), args),
+        kernel: Kernel::Nowhere,
+        table: |name| named(&QDISCS, name).params.iter().map(Parameter::from).collect(),
+        parse: qdisc::External::parse,
     };
     qdiscs::redefine(entry).map_err(crate::refuse)
 }
@@ -129,24 +124,6 @@ impl Definition {
         Ok(object)
     }
 
-    /// An object, or why there is none. In a run, where its words have made one before, the run
-    /// fails instead.
-    fn object(
-        &self,
-        words: &Words,
-        place: &str,
-        seed: u64,
-    ) -> Result<Option<Py<PyAny>>, GrammarError> {
-        Python::attach(|py| match self.instance(py, words, seed) {
-            Ok(object) => Ok(Some(object.unbind())),
-            Err(error) if in_run() => {
-                self.fail(py, place, "__init__", error);
-                Ok(None)
-            }
-            Err(error) => Err(GrammarError(self.line(py, words.name(), "__init__", &error))),
-        })
-    }
-
     /// Notes that `method` raised `error`.
     fn fail(&self, py: Python<'_>, place: &str, method: &str, error: PyErr) {
         let failure = if error.is_instance_of::<PyException>(py) {
@@ -156,8 +133,8 @@ impl Definition {
         } else {
             error // an interrupt or an exit stays what it is
         };
-        RUN.with_borrow_mut(|run| {
-            run.failure.get_or_insert(failure);
+        FAILURE.with_borrow_mut(|first| {
+            first.get_or_insert(failure);
         });
     }
 
@@ -246,15 +223,9 @@ impl Method {
     }
 }
 
-/// The run of this thread.
-#[derive(Default)]
-struct Run {
-    active: bool,
-    failure: Option<PyErr>,
-}
-
 thread_local! {
-    static RUN: RefCell<Run> = const { RefCell::new(Run { active: false, failure: None }) };
+    /// The first failure of this thread's run.
+    static FAILURE: RefCell<Option<PyErr>> = const { RefCell::new(None) };
 }
 
 /// Does a run in this thread; the first failure of its Python parts, if any, is its own.
@@ -263,24 +234,20 @@ pub(crate) fn watched<T>(run: impl FnOnce() -> T) -> Result<T, PyErr> {
     struct Guard;
     impl Drop for Guard {
         fn drop(&mut self) {
-            RUN.take();
+            FAILURE.take();
         }
     }
-    RUN.set(Run { active: true, failure: None });
+    FAILURE.take();
     let guard = Guard;
     let output = run();
-    let failure = RUN.with_borrow_mut(|run| run.failure.take());
+    let failure = FAILURE.take();
     drop(guard);
     failure.map_or(Ok(output), Err)
 }
 
 /// Whether a Python part of this thread's run has failed.
 pub(crate) fn has_failed() -> bool {
-    RUN.with_borrow(|run| run.failure.is_some())
-}
-
-fn in_run() -> bool {
-    RUN.with_borrow(|run| run.active)
+    FAILURE.with_borrow(Option::is_some)
 }
 
 /// Seconds since the start of the run. A double holds nanoseconds exactly for 104 days.

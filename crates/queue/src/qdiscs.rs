@@ -1,7 +1,6 @@
 //! The queue disciplines and impairments by tc name. It is above both; those that name others in their
 //! own parameters find them as every `Spec` does.
 
-use crate::aqm::legacy::Legacy;
 use crate::aqm::{self, Entry, Env, Log, Qdisc, Spec};
 use crate::impair;
 use sojourn_core::Rng;
@@ -128,12 +127,6 @@ pub fn build_shaped(
 /// What `spec` becomes by `tc qdisc change` with `text`, which names the same discipline, and which
 /// parameters that states.
 pub fn changed(spec: &Spec, text: &str, env: &Env) -> Result<(Spec, Given), GrammarError> {
-    if spec.held::<Legacy>().is_some() && split_name(text).0 == spec.name() {
-        let mut built = spec.build(env.clone());
-        let entry = spec.held::<Legacy>().expect("old").entry;
-        built.old_change(env.now, &mut entry.args(split_name(text).1), &mut Log::default())?;
-        return spec.changed(split_name(text).1);
-    }
     let (mut to, given) = aqm::changed(spec, text)?;
     to.check(env).map_err(|why| GrammarError(format!("{}: {why}", to.name())))?;
     Ok((to, given))
@@ -147,9 +140,6 @@ pub fn change(
     log: &mut Log,
 ) -> Result<(), GrammarError> {
     let spec = qdisc.spec();
-    if let Some(old) = spec.held::<Legacy>().filter(|_| split_name(text).0 == spec.name()) {
-        return qdisc.old_change(now, &mut old.entry.args(split_name(text).1), log);
-    }
     // As Linux's `qdisc_change`, which does nothing without options.
     if split_name(text) == (spec.name(), "") {
         return Ok(());

@@ -136,9 +136,7 @@ fn rehearse(doc: &Doc, plan: &[Planned], links: &[Link]) -> Result<Vec<Change>, 
                 Draft::Change(text) => {
                     let (to, given) =
                         qdiscs::changed(queue, text, &doc.env()).map_err(|e| fail(e.0))?;
-                    if to.held::<sojourn_queue::aqm::legacy::Legacy>().is_none() {
-                        *queue = to.clone();
-                    }
+                    *queue = to.clone();
                     Edit::Change(to, given)
                 }
                 Draft::Replace(text) => {

@@ -1,15 +1,18 @@
 //! A queue discipline in Python. The adapter keeps the accounts: a packet that the class neither
 //! returns nor drops is still in the queue.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use sojourn_core::grammar::{Args, GrammarError, nearest};
-use sojourn_core::{Ecn, Kind, Probe, Time};
-use sojourn_queue::aqm::{Backlog, Env, Log, Qdisc, Reason, Stats};
+use sojourn_core::grammar::{Args, Given, GrammarError, Written, nearest};
+use sojourn_core::spec::Held;
+use sojourn_core::{Ecn, Kind, Probe, Rate, Time};
+use sojourn_queue::aqm::{Backlog, Discipline, Env, Log, Qdisc, Reason, Spec, Stats};
+use sojourn_queue::qdiscs;
 
-use super::{Method, Part, QDISCS, Words, defined, instant, seconds, values};
+use super::{Definition, Method, Part, QDISCS, Words, defined, instant, seconds, values};
 
 /// Columns of the port itself, which a queue's own values must not be called.
 const TAKEN: [&str; 6] =
@@ -170,32 +173,121 @@ struct PyQdisc {
     probe: Method,
 }
 
-/// Builds the discipline whose line has these words.
-pub(super) fn build(args: &mut Args<'_>, mut env: Env) -> Result<Box<dyn Qdisc>, GrammarError> {
-    let definition = defined(&QDISCS, args);
-    let words = Words::read(args, &definition)?;
-    let origin = env.origin;
-    let place = if env.name.is_empty() { words.name().to_owned() } else { env.name };
-    let object = definition.object(&words, &place, env.rng.u64())?;
-    let part = Part { definition, place, object };
-    let method = |name| part.method(name);
-    Ok(Box::new(PyQdisc {
-        held: Vec::new(),
-        free: Vec::new(),
-        backlog: Backlog::default(),
-        deeds: Deeds::default(),
-        enqueue: method("enqueue"),
-        dequeue: method("dequeue"),
-        peek: method("peek"),
-        wake: method("wake"),
-        on_wake: method("on_wake"),
-        change: method("change"),
-        stats: method("stats"),
-        probe: method("probe"),
-        part,
-        words,
-        origin,
-    }))
+/// A class and its parameters.
+#[derive(Clone)]
+pub(super) struct External {
+    definition: Arc<Definition>,
+    words: Words,
+    /// What a change states.
+    fresh: Option<Words>,
+}
+
+impl fmt::Debug for External {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.words.fmt(f)
+    }
+}
+
+impl External {
+    /// Reads the parameters of the class that a line names.
+    pub(super) fn parse(
+        args: &mut Args<'_>,
+    ) -> Result<Box<dyn Held<dyn Discipline>>, GrammarError> {
+        let definition = defined(&QDISCS, args);
+        let words = Words::read(args, &definition)?;
+        Ok(Box::new(Self { definition, words, fresh: None }))
+    }
+
+    /// Whether the class takes this change, tried on an object of its own.
+    fn try_change(&self, fresh: &Words) -> Result<(), String> {
+        let name = fresh.name();
+        Python::attach(|py| {
+            let object = self.definition.instance(py, &self.words, 0);
+            let object = object.map_err(|e| self.definition.line(py, name, "__init__", &e))?;
+            let Ok(change) = object.getattr("change") else {
+                return Err(format!("{name}: it has no method `change`; use replace"));
+            };
+            let keywords = fresh.keywords(py);
+            let changed = keywords.and_then(|keywords| change.call((0.0,), Some(&keywords)));
+            changed.map(drop).map_err(|e| self.definition.line(py, name, "change", &e))
+        })
+    }
+}
+
+impl Held<dyn Discipline> for External {
+    fn get(&self) -> &(dyn Discipline + 'static) {
+        self
+    }
+
+    fn get_mut(&mut self) -> &mut (dyn Discipline + 'static) {
+        self
+    }
+
+    fn copy(&self) -> Box<dyn Held<dyn Discipline>> {
+        Box::new(self.clone())
+    }
+
+    fn written(&self) -> Vec<Written> {
+        self.words.written()
+    }
+
+    fn read(&mut self, args: &mut Args<'_>) -> Result<Given, GrammarError> {
+        let fresh = Words::read(args, &self.definition)?;
+        self.try_change(&fresh).map_err(GrammarError)?;
+        self.words = self.words.changed_by(&fresh);
+        let given = fresh.given();
+        self.fresh = Some(fresh);
+        Ok(given)
+    }
+}
+
+impl Discipline for External {
+    /// Makes an object, whose exception is the error.
+    fn check(&mut self, _env: &Env) -> Result<(), String> {
+        let name = self.words.name();
+        Python::attach(|py| match self.definition.instance(py, &self.words, 0) {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                let line = self.definition.line(py, name, "__init__", &error);
+                Err(line.strip_prefix(&format!("{name}: ")).unwrap_or(&line).to_owned())
+            }
+        })
+    }
+
+    fn build(&self, mut env: Env) -> Box<dyn Qdisc> {
+        let name = self.words.name();
+        let place = if env.name.is_empty() { name.to_owned() } else { env.name };
+        let seed = env.rng.u64();
+        let object = Python::attach(|py| {
+            let made = self.definition.instance(py, &self.words, seed).map(Bound::unbind);
+            made.map_err(|e| self.definition.fail(py, &place, "__init__", e)).ok()
+        });
+        let part = Part { definition: Arc::clone(&self.definition), place, object };
+        let method = |name| part.method(name);
+        Box::new(PyQdisc {
+            held: Vec::new(),
+            free: Vec::new(),
+            backlog: Backlog::default(),
+            deeds: Deeds::default(),
+            enqueue: method("enqueue"),
+            dequeue: method("dequeue"),
+            peek: method("peek"),
+            wake: method("wake"),
+            on_wake: method("on_wake"),
+            change: method("change"),
+            stats: method("stats"),
+            probe: method("probe"),
+            part,
+            words: self.words.clone(),
+            origin: env.origin,
+        })
+    }
+
+    fn capacity(&self) -> Option<Rate> {
+        let written = self.words.written();
+        let part = written.iter().find(|part| matches!(part.name, "rate" | "bandwidth"))?;
+        Rate::parse_tc(part.text.split(' ').nth(1)?)
+    }
 }
 
 impl PyQdisc {
@@ -316,33 +408,21 @@ impl Qdisc for PyQdisc {
         self.backlog
     }
 
-    fn old_change(
-        &mut self,
-        now: Time,
-        args: &mut Args<'_>,
-        log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        let fresh = Words::read(args, &self.part.definition)?;
-        let Some(change) = &self.change.bound else {
-            return Err(args.invalid("it has no method `change`; use replace"));
-        };
-        Python::attach(|py| {
-            let keywords = fresh.keywords(py);
-            keywords.and_then(|k| change.bind(py).call((self.seconds(now),), Some(&k))).map_err(
-                |e| {
-                    let name = fresh.name();
-                    GrammarError(self.part.definition.line(py, name, self.change.name, &e))
-                },
-            )?;
-            Ok::<_, GrammarError>(())
-        })?;
-        self.words = self.words.changed_by(&fresh);
+    fn change(&mut self, now: Time, to: &Spec, _given: &Given, log: &mut Log) {
+        let Some(External { words, fresh: Some(fresh), .. }) = to.held() else { return };
+        let at = self.seconds(now);
+        self.part.call(&self.change, |change| {
+            let keywords = fresh.keywords(change.py())?;
+            change.call((at,), Some(&keywords)).map(Bound::unbind)
+        });
+        self.words = words.clone();
         self.settle(log);
-        Ok(())
     }
 
-    fn describe(&self) -> String {
-        self.words.describe()
+    fn spec(&self) -> Spec {
+        let (definition, words) = (Arc::clone(&self.part.definition), self.words.clone());
+        let entry = qdiscs::entry(words.name()).expect("a line of the registry");
+        Spec::new(entry, External { definition, words, fresh: None })
     }
 
     fn stats(&self, out: &mut Stats) {

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sojourn_core::grammar::{Args, Given, GrammarError, Param, Written, text};
+use sojourn_core::grammar::{Args, Given, GrammarError, Param, Written};
 
 use super::Definition;
 
@@ -149,11 +149,6 @@ impl Words {
             is_tc: false,
         };
         self.set.iter().map(part).collect()
-    }
-
-    /// Name and words, as they would be written.
-    pub(super) fn describe(&self) -> String {
-        format!("{} {}", self.name, text(&self.written())).trim_end().to_owned()
     }
 }
 

@@ -1,14 +1,7 @@
-//! How a discipline is known by name and comes into being.
+//! What a discipline finds around it.
 
-use std::fmt;
-
-use sojourn_core::spec::Kernel;
-
-use super::qdisc::Qdisc;
 use crate::medium::Medium;
 use crate::traces::Traces;
-use sojourn_core::grammar::{Args, GrammarError, Param};
-use sojourn_core::registry::Line;
 use sojourn_core::rng::Rng;
 use sojourn_core::units::Time;
 
@@ -27,10 +20,6 @@ pub struct Env {
     pub rng: Rng,
     /// Kernel tick rate (jiffies per second), for timers that Linux counts in jiffies.
     pub hz: u32,
-    /// MTU plus layer-2 header: `psched_mtu`, 1514 on Ethernet.
-    pub psched_mtu: u32,
-    /// Transmit queue length of the device, the default limit of FIFOs, in packets.
-    pub txqueuelen: u32,
     /// Whether it stands before a queue, as an action of an ingress filter does, which sees frames
     /// without their Ethernet header.
     pub at_ingress: bool,
@@ -51,8 +40,6 @@ impl Env {
             name: String::new(),
             rng,
             hz: 1000,
-            psched_mtu: 1514,
-            txqueuelen: 1000,
             at_ingress: false,
             now: Time::ZERO,
             origin: Time::ZERO,
@@ -65,44 +52,5 @@ impl Env {
     /// or the scenario's start if it has been there before.
     pub fn start(&self) -> Time {
         self.now.max(self.origin)
-    }
-}
-
-/// Builds a discipline from the words after its name.
-pub type Build = fn(&mut Args<'_>, Env) -> Result<Box<dyn Qdisc>, GrammarError>;
-
-/// One line of the registry.
-#[derive(Clone, Copy)]
-pub struct OldEntry {
-    /// tc's name.
-    pub name: &'static str,
-    /// One sentence.
-    pub summary: &'static str,
-    /// Specification or kernel file, with version.
-    pub reference: &'static str,
-    /// The kernels that have it under this name.
-    pub kernel: Kernel,
-    /// The words it accepts.
-    pub params: &'static [Param],
-    /// Builds it from the words after its name.
-    pub build: Build,
-}
-
-impl fmt::Debug for OldEntry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OldEntry").field("name", &self.name).finish_non_exhaustive()
-    }
-}
-
-impl Line for OldEntry {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-}
-
-impl OldEntry {
-    /// Reads `words` by this discipline's grammar.
-    pub fn args<'a>(&self, words: &'a str) -> Args<'a> {
-        Args::new(self.name, self.params, words)
     }
 }

@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 
 use super::Spec;
-use super::legacy::Legacy;
 use super::log::Log;
-use sojourn_core::grammar::{Args, Given, GrammarError};
+use sojourn_core::grammar::Given;
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Rate, Time};
@@ -40,14 +39,7 @@ pub trait Qdisc: Send {
 
     /// The rate that bounds what leaves, for the utilisation: by default what the parameters say.
     fn capacity(&self) -> Option<Rate> {
-        let spec = self.spec();
-        if spec.held::<Legacy>().is_none() {
-            return spec.capacity();
-        }
-        let text = self.describe();
-        let mut words = text.split_whitespace().take_while(|w| *w != "{");
-        words.find(|w| matches!(*w, "rate" | "bandwidth"))?;
-        words.next().and_then(Rate::parse_tc)
+        self.spec().capacity()
     }
 
     /// What it delays every packet by, on the mean, without a queue; a shaper not for its leaf.
@@ -58,25 +50,10 @@ pub trait Qdisc: Send {
     /// `tc qdisc change`: new parameters, same packets and control state. `to` is this discipline's
     /// [`Qdisc::spec`] with the parameters that the text states, which are `given`. Where Linux
     /// discards packets on the occasion, they are in `log`.
-    fn change(&mut self, now: Time, to: &Spec, _given: &Given, log: &mut Log) {
-        let old: &Legacy = to.held().expect("parameters that are not declared");
-        self.old_change(now, &mut old.entry.args(&old.words), log).expect("checked");
-    }
-
-    /// `tc qdisc change` by text.
-    fn old_change(
-        &mut self,
-        _now: Time,
-        _args: &mut Args<'_>,
-        _log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        unreachable!("parameters are declared")
-    }
+    fn change(&mut self, now: Time, to: &Spec, given: &Given, log: &mut Log);
 
     /// Its name and parameters.
-    fn spec(&self) -> Spec {
-        self.describe().parse().expect("a description")
-    }
+    fn spec(&self) -> Spec;
 
     /// Name and parameters in tc's grammar; parsing it gives an equal discipline.
     fn describe(&self) -> String {
