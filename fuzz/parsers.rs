@@ -20,7 +20,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use sojourn_cc as cc;
-use sojourn_core::grammar::{Param, Parameter, split_name};
+use sojourn_core::grammar::{Parameter, split_name};
 use sojourn_core::{FlowId, Packet, Rng, Time};
 use sojourn_queue::aqm::{Env, Log};
 use sojourn_queue::qdiscs;
@@ -251,10 +251,10 @@ fn change(text: &str) -> Result<(), String> {
 }
 
 fn controller(text: &str) -> Result<(), String> {
-    let once = cc::build(text).map_err(|e| e.0)?.describe();
-    match cc::build(&once) {
-        Ok(again) if again.describe() == once => Ok(()),
-        Ok(again) => fault(&format!("`{once}` reads as `{}`", again.describe())),
+    let once = cc::read(text).map_err(|e| e.0)?.to_string();
+    match cc::read(&once) {
+        Ok(again) if again.to_string() == once => Ok(()),
+        Ok(again) => fault(&format!("`{once}` reads as `{again}`")),
         Err(error) => fault(&format!("`{once}` does not read: {error}")),
     }
 }
@@ -286,10 +286,6 @@ fn survives(scenario: &Scenario) -> Result<(), String> {
     }
 }
 
-fn table(params: &[Param]) -> Vec<Parameter> {
-    params.iter().map(Parameter::from).collect()
-}
-
 struct Fuzzer {
     rng: Rng,
     valid: Vec<String>,
@@ -302,7 +298,7 @@ impl Fuzzer {
     fn new(seed: u64, target: &str) -> Self {
         let mut words: BTreeSet<String> = PIECES.split(' ').map(str::to_owned).collect();
         let algorithms = qdiscs::REGISTRY.iter().map(|e| (e.name, e.table()));
-        let controllers = cc::REGISTRY.iter().map(|e| (e.name, table(e.params)));
+        let controllers = cc::REGISTRY.iter().map(|e| (e.name, e.table()));
         for (name, params) in algorithms.chain(controllers) {
             words.insert(name.to_owned());
             words.extend(params.iter().flat_map(|p| p.name.split('|')).map(str::to_owned));
@@ -349,9 +345,8 @@ impl Fuzzer {
                 let text = String::from_utf8_lossy(bytes).into_owned();
                 let name = split_name(text.lines().last().unwrap_or_default()).0;
                 let params = qdiscs::entry(name).map(|e| e.table());
-                let params = params
-                    .or_else(|_| cc::entry(name).map(|e| table(e.params)))
-                    .unwrap_or_default();
+                let params =
+                    params.or_else(|_| cc::entry(name).map(|e| e.table())).unwrap_or_default();
                 if params.is_empty() {
                     return self.edit_bytes(bytes, at);
                 }
@@ -459,7 +454,7 @@ fn corpus(target: &str) -> Vec<String> {
         "change" => queues().map(|text| format!("{text}\n{text}")).collect(),
         "controller" => cc::REGISTRY
             .iter()
-            .flat_map(|e| words(e.name, table(e.params)).into_iter().chain([e.name.to_owned()]))
+            .flat_map(|e| words(e.name, e.table()).into_iter().chain([e.name.to_owned()]))
             .collect(),
         "override" => [
             "link.l.rate=100Mbit",

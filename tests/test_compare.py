@@ -8,6 +8,7 @@ import pytest
 
 from sojourn import compare, metrics, reference
 from sojourn.cli import call
+from sojourn.compare import terminal
 from synthetic import S2, S2_STEM, Made, flent_document, made_run, write_flent
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ def sides(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def run(a: Path, b: Path | None, capsys: pytest.CaptureFixture[str], only: str | None = None) -> tuple[int, Any, str]:
-    code = compare.compare(a, b, as_json=True, only=only)
+    chosen = ["--only", only] if only else []
+    code = call(["compare", *map(str, filter(None, (a, b))), *chosen, "--json"])
     printed = capsys.readouterr()
     return code, json.loads(printed.out), printed.err
 
@@ -56,7 +58,7 @@ def test_a_broken_file_is_named_and_the_others_are_compared(
     (sides[1] / "broken.flent").write_text("{")
     code, document, err = run(*sides, capsys)
     assert code == 3
-    assert err.startswith("sojourn compare: broken.flent: file: expected JSON")
+    assert err.startswith("sojourn: broken.flent: file: expected JSON")
     assert len(err.splitlines()) == 1
     assert len(document["runs"]) == 1
 
@@ -65,13 +67,13 @@ def test_only_selects_runs_by_regular_expression(sides: tuple[Path, Path], capsy
     code, document, _ = run(*sides, capsys, only="pfifo")
     assert (code, document["runs"]) == (1, [])
     assert run(*sides, capsys, only="s2.*dualpi2")[0] == 0
-    assert compare.compare(*sides, as_json=False, only="(") == 2
+    assert call(["compare", *map(str, sides), "--only", "("]) == 2
     assert "expected a regular expression" in capsys.readouterr().err
 
 
 def test_a_missing_folder_is_misuse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert compare.compare(tmp_path / "none", None, as_json=False, only=None) == 2
-    assert "found nothing" in capsys.readouterr().err
+    assert call(["compare", str(tmp_path / "none")]) == 2
+    assert "no such results" in capsys.readouterr().err
 
 
 def test_without_a_second_side_the_measured_data_are_used(
@@ -88,7 +90,7 @@ def test_without_a_second_side_the_measured_data_are_used(
 
 
 def test_the_table_shows_both_sides(sides: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
-    assert compare.compare(*sides, as_json=False, only=None) == 0
+    assert call(["compare", *map(str, sides)]) == 0
     out = capsys.readouterr().out
     assert "30.00 / 32.00 (-2.00)" in out
     assert "1 run compared; median absolute error of goodput 3.1 % of the link ceiling" in out
@@ -108,7 +110,7 @@ def test_tables_keep_within_the_terminal_and_lose_no_number(
             made._series[f"flow.{name}.{key}"] = t, values * (rates[name] / 1000 if key == "goodput_bytes" else 1)
     pair = compare.pair_up("x", made, made)
     assert pair is not None
-    compare.show(compare.Comparison(pairs=[pair], sides=("a", "b")))
+    terminal.show(compare.Comparison(pairs=[pair], sides=("a", "b")))
     out = capsys.readouterr().out
     table, _, _ = out.partition("1 run compared")
     assert max(map(len, table.splitlines())) <= width
@@ -124,7 +126,7 @@ def test_it_is_said_which_runs_of_other_names_were_laid_beside_each_other(
     (match,) = compare.matches({"mine": a}, {"yours": b})
     pair = compare.pair_up(match.a, a, b, None, match.reason)
     assert pair is not None
-    compare.show(
+    terminal.show(
         compare.Comparison(pairs=[pair], sides=("A", "B"), only_a=["call"], only_b=[f"r{n}" for n in range(20)])
     )
     out = capsys.readouterr().out
@@ -183,7 +185,7 @@ def test_drops_marks_and_retransmits_of_the_whole_run_are_printed(capsys: pytest
     assert document["queues"] == {
         "bneck": {"drops": {"a": 88.0, "b": 80.0, "diff": 8.0}, "marks": {"a": 132.0, "b": 120.0, "diff": 12.0}}
     }
-    compare.show(result)
+    terminal.show(result)
     lines = capsys.readouterr().out.splitlines()
     assert [line.split() for line in lines if "whole run" in line] == [
         ["retransmits,", "whole", "run", "44.00", "/", "40.00", "(+4.00)"],
@@ -206,7 +208,7 @@ def test_median_errors_are_of_means_over_seeds(capsys: pytest.CaptureFixture[str
     errors = [row.goodput_error_percent for row in result.means]
     assert errors == pytest.approx([0.0, 8.0], abs=0.01)
     assert [row.retransmits_error_percent for row in result.means] == [pytest.approx(20.0), None]
-    compare.show(result)
+    terminal.show(result)
     assert capsys.readouterr().out.splitlines()[-3:] == [
         "Median absolute error of 2 flows, means over 1 to 2 seeds: goodput 4.00 % of the link ceiling",
         "Median absolute error of 2 flows, means over 1 to 2 seeds: mean TCP RTT 0.00 %",
@@ -242,7 +244,7 @@ def test_a_bias_is_larger_and_chance_as_large_as_what_lies_between_seeds(capsys:
     assert biased.another_seed.document() == right.another_seed.document()
     result = beside_one_run(spread, 40)
     assert [quantity["flows"] for quantity in result.document()["chance"][:1]] == [40]
-    compare.show(result)
+    terminal.show(result)
     line = capsys.readouterr().out.splitlines()[-2]
     assert line.startswith("Chance, 5 seeds of 40 flows: median absolute error of goodput, % of the link ceiling: ")
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sojourn import _core, fidelity, suites
-from sojourn.report import capacity, sections
+from sojourn.report import answers, capacity, sections
 from sojourn.suites import future
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def test_alpha_is_told_start_by_start() -> None:
     runs = [sections.Run(name, None, Summary(name), None) for name in CASES if "-alpha/" in name]  # type: ignore[arg-type]
     section = sections.Section("future/alpha", runs)
     assert not section.sides
-    (said, *_) = sections.answers(section, ("a", "b"))
+    (said, *_) = answers.answers(section, ("a", "b"))
     assert said.startswith("Goodput in Mbit/s: alone/alpha-0/80ms 10.0; alone/alpha-1/80ms 10.0; ")
     assert "Share of the goodput that the flows beside CUBIC get, in %: beside-cubic/alpha-0/20ms 50.0; " in said
 

@@ -12,7 +12,7 @@ import pytest
 
 import sojourn
 from sojourn import _core, suites
-from sojourn.report import sections
+from sojourn.report import answers, sections
 from sojourn.suites import hackathon
 from sojourn.suites.ect1 import WIFI_SLOTS
 
@@ -81,7 +81,7 @@ def test_a_section_compares_its_runs_in_one_sentence() -> None:
         section = sections.Section(key, [_run(name) for name in CASES if name.startswith(f"{key}/")])
         assert (section.heading, section.question) == hackathon.SCENARIOS[key.split("/")[1]]
         assert not section.sides
-        answer = sections.answers(section, ("a", "b"))[0]
+        answer = answers.answers(section, ("a", "b"))[0]
         assert answer.startswith(told)
         assert answer.count(";") == len(section.runs) - 1
 

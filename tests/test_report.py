@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from sojourn import compare, metrics, report
-from sojourn.report import overview, own, panels, sections
+from sojourn.cli import call
+from sojourn.report import across, answers, flow_rows, overview, own, panels, sections
 from synthetic import S2, S2_STEM, Made, flent_document, made_run, write_flent
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def test_numbers_carry_a_true_minus_and_no_signed_zero() -> None:
     assert own.number(-1.5, "+") == "\N{MINUS SIGN}1.50"
     assert own.number(-0.001, "+") == own.number(0.001, "+") == "0.00"
     assert own.number(0.01, "+") == "+0.01"
-    assert compare.conclusion(compare.Comparison()).startswith("Nothing to compare")
+    assert compare.Comparison().conclusion.startswith("Nothing to compare")
 
 
 def test_decimation_keeps_every_peak() -> None:
@@ -145,10 +146,7 @@ def test_compare_writes_the_page_with_broken_files_named(tmp_path: Path) -> None
     (a / "broken.flent").write_text("{")
     out = tmp_path / "deep" / "page.html"
 
-    def page(comparison: compare.Comparison) -> None:
-        report.write_comparison(comparison, out, title="broken")
-
-    assert compare.compare(a, a, as_json=True, only=None, page=page) == 3
+    assert call(["compare", str(a), str(a), "--json", "--report", str(out)]) == 3
     assert "broken.flent: file: expected JSON" in out.read_text()
 
 
@@ -194,7 +192,7 @@ def test_both_architectures_of_a_scenario_stand_side_by_side() -> None:
         "cubic-vs-own/aqm/20ms": [["l4s-s2-two"], ["sce-s2-two"]],
         "cubic-vs-own/pie/20ms": [["l4s-s2-two"], []],
     }
-    (answer,) = sections.answers(section, compare.MEASURED)
+    (answer,) = answers.answers(section, compare.MEASURED)
     assert answer.startswith("L4S: the flows' median RTT is 8.2 ms above the path's and their p99 up to 16 ms")
     assert "within a factor of 1.5 in 1 of 2 runs" in answer
     assert "where the second flow has 40.00 times the first's; SCE:" in answer
@@ -262,7 +260,7 @@ def test_runs_that_differ_in_one_parameter_are_columns_of_one_table_and_share_th
     ]
     (section,) = sections.sections_of(sections.runs_of(compare.Comparison(lone=lone)))
     assert (section.heading, section.columns()) == ("A home link", ["fq_codel", "cake", "dualpi2"])
-    table = own.table(section.runs)
+    table = across.table(section.runs)
     assert table.parameter == "link.bneck.qdisc"
     rows = {(subject.name, quantity): cells for subject in table.subjects for quantity, cells in subject.rows}
     assert rows["bulk", "goodput, Mbit/s"] == ["20.00", "21.00", "22.00"]
@@ -286,7 +284,7 @@ def test_every_ping_and_what_a_viewer_has_are_in_the_table(tmp_path: Path) -> No
         made._series[f"ping.rrul-udp-{name}.rtt"] = made._series["ping.icmp.rtt"]
     (run,) = sections.runs_of(compare.Comparison(lone=[made]))
     rows = {
-        (subject.name, quantity): cells for subject in own.table([run]).subjects for quantity, cells in subject.rows
+        (subject.name, quantity): cells for subject in across.table([run]).subjects for quantity, cells in subject.rows
     }
     assert rows["call", "frame delay p50 / p99, ms"] == ["29.00 / 60.00"]
     assert rows["call", "incomplete frames, %"] == ["5.00"]
@@ -296,9 +294,9 @@ def test_every_ping_and_what_a_viewer_has_are_in_the_table(tmp_path: Path) -> No
         "ping rrul-udp-be",
         "ping rrul-udp-ef",
     }
-    labels = [row["label"] for row in sections.table_rows(run)]
+    labels = [row["label"] for row in flow_rows.of(run)]
     assert {"ping icmp", "ping rrul-udp-be", "ping rrul-udp-ef"} <= set(labels)
-    kinds = [row["kind"] for row in sections.table_rows(run)]
+    kinds = [row["kind"] for row in flow_rows.of(run)]
     assert "frame delay (incomplete frames, % 5.00)" in kinds
 
 

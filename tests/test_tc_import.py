@@ -312,7 +312,7 @@ def test_a_scripts_sysctls_are_the_flows() -> None:
     done = read(RECEIVER + text, "a.sh")
     tcp: Any = Scenario(done.text).resolve().document()["tcp"]
     assert (tcp["ecn"], tcp["pacing_ca_ratio"], tcp["rmem_max"]) == ("rfc3168", 40, "1Mb")
-    assert "frto" not in tcp
+    assert tcp["frto"] is True
     assert 'line 18: left out tcp_sack: expected 1, which the model always does, got "0"' in done.notes
     assert "line 20: left out tcp_frto: it has several values" in done.notes
 

@@ -81,6 +81,9 @@ def controllers() -> str:
 def apps() -> str:
     """JSON array of the applications."""
 
+def kernel_flags(era: str) -> str:
+    """JSON object: what the kernels of an era do, as values of `[tcp]`."""
+
 def app_usage(name: str) -> str:
     """Usage text of one application."""
 

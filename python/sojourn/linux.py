@@ -42,27 +42,6 @@ LEAST_PING = {"icmp": 28, "udp": 30}
 APPLICATIONS = {"bulk", "short", "request", "cbr", "poisson", "onoff", "burst", "voip", "game", "video"}
 # Read by each connection on its own; everything else of `tcp` is set for both hosts at once.
 OF_ONE_CONNECTION = {"ecn", "era"}
-# Flags of the simulated end point's kernel, set beside its era: the kernel has its own.
-OF_THE_ERA = {
-    "hystart",
-    "prr",
-    "cwnd_limited",
-    "window_share",
-    "tso_rtt_log",
-    "comp_sack_rtt_percent",
-    "comp_sack_slack",
-    "ace",
-    "push_bursts",
-    "ack_pushed",
-    "accecn_edge_acks",
-    "reader_acks",
-    "tso_defer_soon",
-    "tso_buffers",
-    "drs_exact",
-    "paws",
-    "frto",
-    "undo",
-}
 # Loads the native module alone: the inside needs nothing else of Python.
 INSIDE = (
     "import sys; from importlib.util import module_from_spec as m, spec_from_file_location as s; "
@@ -185,11 +164,18 @@ def _check_controller(key: str, text: str) -> None:
         _refuse(key, f"the kernel's `{name}` takes no words, and does not know `{' '.join(words)}`")
 
 
+def of_the_era(era: str) -> dict[str, Any]:
+    """Flags of the simulated end point's kernel as this era has them: the real kernel has its own."""
+    flags: dict[str, Any] = json.loads(_core.kernel_flags(era))
+    return flags
+
+
 def _check_tcp(key: str, tcp: Mapping[str, Any]) -> None:
     if tcp["hz"] != HZ:
         _refuse(f"{key}.hz", f"the kernel is built with {HZ}")
-    if own := sorted(OF_THE_ERA & tcp.keys()):
-        _refuse(f"{key}.{own[0]}", "the kernel does what its version does")
+    for flag, value in of_the_era(tcp["era"]).items():
+        if tcp[flag] != value:
+            _refuse(f"{key}.{flag}", "the kernel does what its version does")
     for offload in ("gso", "gro"):
         if tcp[offload]:
             _refuse(f"{key}.{offload}", "its devices have no offloads")
@@ -206,7 +192,7 @@ def _check_alike(flows: list[dict[str, Any]], defaults: Mapping[str, Any]) -> No
     tables = [(flow["name"], flow.get("tcp", defaults)) for flow in flows]
     for name, table in tables[1:]:
         for word, value in table.items():
-            if word not in OF_ONE_CONNECTION | OF_THE_ERA and value != tables[0][1][word]:
+            if word not in OF_ONE_CONNECTION | of_the_era(table["era"]).keys() and value != tables[0][1][word]:
                 _refuse(f"flow.{name}.tcp.{word}", f"the kernel has one value for all flows, {tables[0][1][word]}")
 
 

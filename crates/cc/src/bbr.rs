@@ -9,10 +9,11 @@ mod v1;
 mod v2;
 mod v3;
 
-use super::{Controller, Entry};
+use super::Controller;
+use crate::legacy::OldEntry;
 use sojourn_core::grammar::{Args, GrammarError, Param};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: OldEntry = OldEntry {
     name: "bbr",
     summary: "Paces at the measured bandwidth with one bandwidth-delay product in flight.",
     reference: "draft-ietf-ccwg-bbr and google/bbr 001a430b (v3); \

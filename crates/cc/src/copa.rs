@@ -2,52 +2,34 @@
 //! flow in the queue on average, and imitates AIMD while somebody else holds the queue full.
 //! Facts: `cc.md` 3.11.
 
-use super::{Ack, Controller, Entry, Needs, Output, Path, Window};
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use super::algorithm::{Algorithm, Entry, entry};
+use super::{Ack, Controller, Kernel, Needs, Output, Path, Window};
+use sojourn_core::grammar::forms::decimal;
+use sojourn_core::parameters;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Rate, Time};
 
-pub(super) const ENTRY: Entry = Entry {
-    name: "copa",
-    summary: "Aims at a rate inverse to the queuing delay: two segments of queue per flow.",
-    reference: "Arun and Balakrishnan, Copa, NSDI 2018",
-    params: PARAMS,
-    build: |args| Ok(Box::new(Copa::new(Params::parse(args)?))),
-};
+pub(super) const ENTRY: Entry = entry::<Params>(
+    "copa",
+    "Aims at a rate inverse to the queuing delay: two segments of queue per flow.",
+    "Arun and Balakrishnan, Copa, NSDI 2018",
+    Kernel::Nowhere,
+);
 
-const PARAMS: &[Param] = &[
-    Param {
-        name: "delta",
-        value: "NUMBER",
-        default: "0.5",
-        doc: "Weight of delay: the inverse is the queue per flow in segments.",
-    },
-    Param {
-        name: "competitive|nocompetitive",
-        value: "",
-        default: "competitive",
-        doc: "Compete with flows that fill the queue.",
-    },
-];
-
-#[derive(Clone, Copy, Debug)]
-struct Params {
-    delta: f64,
-    competitive: bool,
+parameters! {
+    /// Parameters of `copa`.
+    #[derive(Copy)]
+    struct Params {
+        /// Weight of delay: the inverse is the queue per flow in segments.
+        delta: f64 = 0.5 => decimal("NUMBER", 0.001..=1.0);
+        /// Compete with flows that fill the queue.
+        competitive: bool = true, name "competitive|nocompetitive";
+    }
 }
 
-impl Params {
-    fn parse(args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        let mut p = Self { delta: 0.5, competitive: true };
-        while let Some(key) = args.key() {
-            match key {
-                "delta" => p.delta = args.decimal(0.001..=1.0)?,
-                "competitive" => p.competitive = true,
-                "nocompetitive" => p.competitive = false,
-                _ => return Err(args.unknown()),
-            }
-        }
-        Ok(p)
+impl Algorithm for Params {
+    fn build(&self) -> Box<dyn Controller> {
+        Box::new(Copa::new(*self))
     }
 }
 
@@ -250,11 +232,6 @@ impl Controller for Copa {
         Output { pacing_rate: Some(self.pacing), burst: Some(1), ..Output::default() }
     }
 
-    fn describe(&self) -> String {
-        let no = if self.params.competitive { "" } else { "no" };
-        format!("copa delta {} {no}competitive", self.params.delta)
-    }
-
     fn probe(&self, out: &mut Probe<'_>) {
         if self.standing.least() != Dur::MAX {
             out.put("queuing_delay", "ms", self.queuing_delay().as_millis_f64());
@@ -278,8 +255,7 @@ mod tests {
     }
 
     fn steady(cwnd: u32, rtt: Dur) -> (Copa, Window) {
-        let (mut copa, mut win) =
-            (Copa::new(Params { delta: 0.5, competitive: true }), Window::new(10));
+        let (mut copa, mut win) = (Copa::new(Params::default()), Window::new(10));
         copa.on_established(Time::ZERO, &path(), &mut win);
         copa.min_rtt.update(Time::ZERO, MIN_RTT_WINDOW, ms(100));
         copa.standing.update(Time::ZERO, ms(50), rtt);

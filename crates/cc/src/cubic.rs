@@ -2,198 +2,95 @@
 //! versions; the RFC's own numbers are in `cubic_rfc9438.rs`. With `abe` a mark costs less than a
 //! loss (RFC 8511). Facts: `cc.md` 2.3, 3.2, 3.3.
 
+use super::algorithm::{Algorithm, Entry, entry};
 use super::cubic_rfc9438::{self, Rfc9438};
 use super::hystart::{self, Era, Hystart};
 use super::hystart_pp::HystartPp;
-use super::reno::{ABE, abe_applies};
-use super::{Ack, Controller, Entry, Needs, Output, Path, State, StateChange, Window};
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use super::reno::Abe;
+use super::{Ack, Controller, Kernel, Path, State, StateChange, Window};
+use sojourn_core::grammar::forms::{Form, Value, custom, number};
+use sojourn_core::grammar::{Args, Given};
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Time};
+use sojourn_core::{choices, parameters};
 
-pub(super) const ENTRY: Entry = Entry {
-    name: "cubic",
-    summary: "Grows along a cubic of the time since the last reduction; Linux's default.",
-    reference: "RFC 9438; Linux net/ipv4/tcp_cubic.c with its HyStart; HyStart++: RFC 9406; abe: RFC \
-                8511",
-    params: PARAMS,
-    build: |args| {
-        let params = Params::parse(args)?;
-        Ok(match params.version {
-            Version::Linux => Box::new(Cubic::new(params)),
-            Version::Rfc9438 => Box::new(Rfc9438::new(params.rfc9438())),
-        })
-    },
-};
+pub(super) const ENTRY: Entry = entry::<Params>(
+    "cubic",
+    "Grows along a cubic of the time since the last reduction; Linux's default.",
+    "RFC 9438; Linux net/ipv4/tcp_cubic.c with its HyStart; HyStart++: RFC 9406; abe: RFC 8511",
+    Kernel::Mainline("2.6.13"),
+);
 
-const PARAMS: &[Param] = &[
-    Param {
-        name: "version",
-        value: "linux|rfc9438",
-        default: "linux",
-        doc: "Linux's integers, or RFC 9438 in real numbers.",
-    },
-    Param {
-        name: "beta",
-        value: "NUMBER",
-        default: "717",
-        doc: "Multiplier of cwnd on a reduction, in 1/1024.",
-    },
-    Param {
-        name: "bic_scale",
-        value: "NUMBER",
-        default: "41",
-        doc: "Steepness: C is ten times this, in 1/1024.",
-    },
-    Param {
-        name: "fast_convergence|nofast_convergence",
-        value: "",
-        default: "fast_convergence",
-        doc: "Remember less than cwnd if the flow lost again below its last maximum.",
-    },
-    Param {
-        name: "tcp_friendliness|notcp_friendliness",
-        value: "",
-        default: "tcp_friendliness",
-        doc: "Never grow slower than Reno with the same mean window.",
-    },
-    Param {
-        name: "hystart",
-        value: "linux|++|off",
-        default: "linux",
-        doc: "What leaves slow start before the first loss: Linux's HyStart, RFC 9406 (default of \
-              version rfc9438), or nothing, which is also `nohystart`.",
-    },
-    Param {
-        name: "hystart_detect",
-        value: "train|delay|both",
-        default: "both",
-        doc: "What HyStart looks at.",
-    },
-    Param {
-        name: "hystart_low_window",
-        value: "SEGMENTS",
-        default: "16",
-        doc: "Smallest cwnd at which HyStart acts.",
-    },
-    Param {
-        name: "hystart_ack_delta",
-        value: "TIME",
-        default: "2ms",
-        doc: "Largest gap between the ACKs of one train.",
-    },
-    Param {
-        name: "hystart_era",
-        value: "kernel|2020|5.15|newer",
-        default: "kernel",
-        doc: "The endpoint's era, or kernels up to 5.5 (milliseconds, half the delay), up to 5.15 \
-              (microseconds), from 5.16 (rounds advance whatever limits).",
-    },
-    ABE,
-];
-
-const DETECT: [&str; 3] = ["train", "delay", "both"];
-const ERA: [&str; 4] = ["kernel", "2020", "5.15", "newer"];
-const ERAS: [Option<Era>; 4] = [None, Some(Era::Until2020), Some(Era::Until5_15), Some(Era::Newer)];
-const VERSION: [&str; 2] = ["linux", "rfc9438"];
-const EXIT: [&str; 3] = ["linux", "++", "off"];
-
-/// Whose arithmetic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Version {
-    Linux,
-    Rfc9438,
+parameters! {
+    /// Parameters of `cubic`.
+    #[derive(Copy, PartialEq)]
+    pub(super) struct Params {
+        /// Linux's integers, or RFC 9438 in real numbers.
+        version: Version = Version::Linux;
+        /// Multiplier of cwnd on a reduction, in 1/1024.
+        // Below one half the Reno-friendly step would round to nothing.
+        beta: u32 = 717 => number(512..=1023);
+        /// Steepness: C is ten times this, in 1/1024.
+        pub(super) bic_scale: u32 = 41 => number(1..=1000);
+        /// Remember less than cwnd if the flow lost again below its last maximum.
+        fast_convergence: bool = true, name "fast_convergence|nofast_convergence";
+        /// Never grow slower than Reno with the same mean window.
+        tcp_friendliness: bool = true, name "tcp_friendliness|notcp_friendliness";
+        /// What leaves slow start before the first loss: Linux's HyStart, RFC 9406 (default of
+        /// version rfc9438), or nothing.
+        pub(super) hystart: Exit = Exit::Linux => exit();
+    }
+    groups {
+        pub(super) detect: hystart::Params = hystart::Params::default();
+        abe: Abe = Abe::default();
+    }
+    also {
+        /// The same as `hystart off`.
+        "nohystart" => |params, _, _| {
+            params.hystart = Exit::Off;
+            Ok(())
+        };
+    }
+    derive default_exit;
+    settle has_exit;
 }
 
-/// What leaves slow start before the first loss.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Exit {
-    Linux,
-    Rfc9406,
-    Off,
+choices! {
+    /// Whose arithmetic.
+    enum Version { Linux = "linux", Rfc9438 = "rfc9438" }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Params {
-    version: Version,
-    beta: u32,
-    pub(super) bic_scale: u32,
-    fast_convergence: bool,
-    tcp_friendliness: bool,
-    pub(super) hystart: Exit,
-    /// `None` follows the endpoint.
-    pub(super) hystart_era: Option<Era>,
-    detect: hystart::Params,
-    abe: bool,
+choices! {
+    /// What leaves slow start before the first loss.
+    pub(super) enum Exit { Linux = "linux", Rfc9406 = "++", Off = "off" }
+}
+
+/// One of the texts, or none for Linux's.
+fn exit() -> impl Form<Exit> {
+    let read = |args: &mut Args<'_>| {
+        let is_stated = Exit::ALL.iter().any(|(text, _)| args.peek() == Some(text));
+        if is_stated { Exit::FORM.read("", "", args) } else { Ok(Exit::Linux) }
+    };
+    custom(Exit::VALUE, read, |exit: &Exit| exit.text().to_owned())
 }
 
 impl Params {
-    pub(super) const DEFAULT: Self = Self {
-        version: Version::Linux,
-        beta: 717,
-        bic_scale: 41,
-        fast_convergence: true,
-        tcp_friendliness: true,
-        hystart: Exit::Linux,
-        hystart_era: None,
-        detect: hystart::Params {
-            era: Era::Newer,
-            train: true,
-            delay: true,
-            low_window: 16,
-            ack_delta: Dur::from_millis(2),
-        },
-        abe: false,
-    };
+    fn default_exit(&mut self, given: &Given) {
+        let is_given = given.has("hystart") || given.has("nohystart");
+        if self.version == Version::Rfc9438 && !is_given {
+            self.hystart = Exit::Rfc9406;
+        }
+    }
 
-    fn parse(args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        let mut p = Self::DEFAULT;
-        let mut hystart = None;
-        while let Some(key) = args.key() {
-            match key {
-                "version" => {
-                    p.version = [Version::Linux, Version::Rfc9438][args.choice(&VERSION)?];
-                }
-                // Below one half the Reno-friendly step would round to nothing.
-                "beta" => p.beta = args.number(512..=1023)? as u32,
-                "bic_scale" => p.bic_scale = args.number(1..=1000)? as u32,
-                "fast_convergence" => p.fast_convergence = true,
-                "nofast_convergence" => p.fast_convergence = false,
-                "tcp_friendliness" => p.tcp_friendliness = true,
-                "notcp_friendliness" => p.tcp_friendliness = false,
-                "hystart" if args.peek().is_none_or(|word| !EXIT.contains(&word)) => {
-                    hystart = Some(Exit::Linux);
-                }
-                "hystart" => {
-                    hystart = Some([Exit::Linux, Exit::Rfc9406, Exit::Off][args.choice(&EXIT)?]);
-                }
-                "nohystart" => hystart = Some(Exit::Off),
-                "hystart_detect" => {
-                    let detect = args.choice(&DETECT)?;
-                    p.detect.train = detect != 1;
-                    p.detect.delay = detect != 0;
-                }
-                "hystart_low_window" => p.detect.low_window = args.number(0..=1 << 30)? as u32,
-                "hystart_ack_delta" => p.detect.ack_delta = args.time()?,
-                "hystart_era" => p.hystart_era = ERAS[args.choice(&ERA)?],
-                "abe" => p.abe = true,
-                "noabe" => p.abe = false,
-                _ => return Err(args.unknown()),
-            }
+    fn has_exit(&self, _: &Given) -> Result<(), String> {
+        if (self.version, self.hystart) == (Version::Rfc9438, Exit::Linux) {
+            return Err("version rfc9438 takes `hystart ++` or `hystart off`".to_owned());
         }
-        if p.version == Version::Rfc9438 {
-            if hystart == Some(Exit::Linux) {
-                return Err(args.invalid("version rfc9438 takes `hystart ++` or `hystart off`"));
-            }
-            p.hystart = Exit::Rfc9406;
-        }
-        p.hystart = hystart.unwrap_or(p.hystart);
-        p.detect.era = p.hystart_era.unwrap_or_default();
-        Ok(p)
+        Ok(())
     }
 
     /// The same in real numbers: 717/1024 stands for 0.7, 410/1024 for 0.4.
-    fn rfc9438(self) -> cubic_rfc9438::Params {
+    fn rfc9438(&self) -> cubic_rfc9438::Params {
         let decimal = |binary: u32| (f64::from(binary) / 1.024).round() / 1000.0;
         cubic_rfc9438::Params {
             beta: decimal(self.beta),
@@ -202,29 +99,20 @@ impl Params {
             friendliness: self.tcp_friendliness,
             hystart: self.hystart == Exit::Rfc9406,
             abe: self.abe,
-            text: self.describe(),
+        }
+    }
+}
+
+impl Algorithm for Params {
+    fn build(&self) -> Box<dyn Controller> {
+        match self.version {
+            Version::Linux => Box::new(Cubic::new(*self)),
+            Version::Rfc9438 => Box::new(Rfc9438::new(self.rfc9438())),
         }
     }
 
-    fn describe(&self) -> String {
-        let no = |on: bool| if on { "" } else { "no" };
-        let d = &self.detect;
-        format!(
-            "cubic version {} beta {} bic_scale {} {}fast_convergence {}tcp_friendliness \
-             hystart {} hystart_detect {} hystart_low_window {} hystart_ack_delta {} hystart_era {} \
-             {}abe",
-            VERSION[self.version as usize],
-            self.beta,
-            self.bic_scale,
-            no(self.fast_convergence),
-            no(self.tcp_friendliness),
-            EXIT[self.hystart as usize],
-            DETECT[if d.train && d.delay { 2 } else { usize::from(d.delay) }],
-            d.low_window,
-            d.ack_delta,
-            ERA[ERAS.iter().position(|era| *era == self.hystart_era).unwrap_or(0)],
-            no(self.abe),
-        )
+    fn follows_hystart(&self) -> bool {
+        self.version == Version::Linux && self.detect.era.is_none()
     }
 }
 
@@ -265,12 +153,14 @@ pub(super) struct Cubic {
     /// Parts of a segment in which [`Curve::ack_cnt`] counts: 1, or bytes for CUBIC-SCE.
     pub(super) unit: i64,
     pub(super) curve: Curve,
+    era: Era,
     hystart: Hystart,
     hystart_pp: HystartPp,
 }
 
 impl Cubic {
     pub(super) fn new(params: Params) -> Self {
+        let era = params.detect.era.unwrap_or_default();
         Self {
             params,
             friendly_scale: 8 * (SCALE + params.beta) / 3 / (SCALE - params.beta),
@@ -278,7 +168,8 @@ impl Cubic {
             hz: 1000,
             unit: 1,
             curve: Curve::default(),
-            hystart: Hystart::new(params.detect),
+            era,
+            hystart: Hystart::new(params.detect, era),
             hystart_pp: HystartPp::new(),
         }
     }
@@ -295,7 +186,7 @@ impl Cubic {
         if self.curve.epoch.is_some_and(|e| self.jiffies(now).wrapping_sub(e) < self.hz) {
             return;
         }
-        let delay = self.params.detect.era.delay(rtt);
+        let delay = self.era.delay(rtt);
         if self.curve.delay_min == 0 || delay < self.curve.delay_min {
             self.curve.delay_min = delay;
         }
@@ -324,7 +215,7 @@ impl Cubic {
                 c.origin = c.last_max.max(cwnd);
                 jiffies
             });
-            let delay = self.params.detect.era.delay_jiffies(c.delay_min, self.hz);
+            let delay = self.era.delay_jiffies(c.delay_min, self.hz);
             let t = u64::from(jiffies.wrapping_sub(epoch)) + u64::from(delay);
             let t = (t << 10) / u64::from(self.hz);
             let k = u64::from(c.k);
@@ -369,14 +260,10 @@ fn cube_root(a: u64) -> u32 {
 }
 
 impl Controller for Cubic {
-    fn needs(&self) -> Needs {
-        Needs::default()
-    }
-
     fn on_established(&mut self, now: Time, path: &Path, _win: &mut Window) {
         self.hz = path.hz;
-        self.params.detect.era = self.params.hystart_era.unwrap_or(path.hystart);
-        self.hystart = Hystart::new(self.params.detect);
+        self.era = self.params.detect.era.unwrap_or(path.hystart);
+        self.hystart = Hystart::new(self.params.detect, self.era);
         self.hystart.reset(now, path.snd_nxt);
         self.hystart_pp.start(path.snd_nxt);
     }
@@ -409,7 +296,7 @@ impl Controller for Cubic {
         } else {
             win.cwnd
         };
-        let kept = if self.params.abe && abe_applies(path, win) {
+        let kept = if self.params.abe.applies(path, win) {
             cwnd * 17 / 20 // RFC 8511: beta_ecn of 0.85
         } else {
             cwnd * u64::from(beta) / u64::from(SCALE)
@@ -431,14 +318,6 @@ impl Controller for Cubic {
         if let Some(epoch) = &mut self.curve.epoch {
             *epoch += idle.min(now.wrapping_sub(*epoch));
         }
-    }
-
-    fn output(&self, _path: &Path, _win: &Window) -> Output {
-        Output::default()
-    }
-
-    fn describe(&self) -> String {
-        self.params.describe()
     }
 
     fn probe(&self, out: &mut Probe<'_>) {

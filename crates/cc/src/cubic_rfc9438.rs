@@ -3,8 +3,8 @@
 //! rfc9438`; Linux's integers are in `cubic.rs`. Facts: RFC 9438 §4, `cc.md` 3.2.
 
 use super::hystart_pp::HystartPp;
-use super::reno::abe_applies;
-use super::{Ack, Controller, Needs, Output, Path, State, StateChange, Window};
+use super::reno::Abe;
+use super::{Ack, Controller, Path, State, StateChange, Window};
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Time};
 
@@ -12,7 +12,7 @@ use sojourn_core::units::{Dur, Time};
 const ABE_BETA: f64 = 0.85;
 
 /// What RFC 9438 lets vary.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Params {
     /// Multiplicative decrease factor.
     pub(super) beta: f64,
@@ -24,9 +24,7 @@ pub(super) struct Params {
     /// RFC 9406 in the first slow start.
     pub(super) hystart: bool,
     /// RFC 8511.
-    pub(super) abe: bool,
-    /// The words that built it.
-    pub(super) text: String,
+    pub(super) abe: Abe,
 }
 
 /// Variables of RFC 9438 §4.1.2, in segments and seconds.
@@ -109,10 +107,6 @@ impl Rfc9438 {
 }
 
 impl Controller for Rfc9438 {
-    fn needs(&self) -> Needs {
-        Needs::default()
-    }
-
     fn on_established(&mut self, _now: Time, path: &Path, _win: &mut Window) {
         self.hystart.start(path.snd_nxt);
     }
@@ -146,7 +140,7 @@ impl Controller for Rfc9438 {
         };
         c.epoch = None;
         c.fraction = 0.0;
-        let abe = self.params.abe && abe_applies(path, win);
+        let abe = self.params.abe.applies(path, win);
         let beta = if abe { ABE_BETA } else { self.params.beta };
         // A whole number of segments that binary fractions miss by a hair is still whole.
         ((beta * cwnd + 1e-9) as u32).max(2)
@@ -171,14 +165,6 @@ impl Controller for Rfc9438 {
         }
     }
 
-    fn output(&self, _path: &Path, _win: &Window) -> Output {
-        Output::default()
-    }
-
-    fn describe(&self) -> String {
-        self.params.text.clone()
-    }
-
     fn probe(&self, out: &mut Probe<'_>) {
         let c = &self.curve;
         out.put("w_max", "segments", c.w_max);
@@ -200,8 +186,7 @@ mod tests {
             fast_convergence: true,
             friendliness: true,
             hystart: false,
-            abe: false,
-            text: String::new(),
+            abe: Abe::default(),
         })
     }
 
@@ -226,7 +211,7 @@ mod tests {
     fn abe_keeps_85_hundredths_after_a_mark_in_congestion_avoidance_only() {
         let mark = Path { signal: Signal::Mark, ..Path::default() };
         let asked = |abe, path: &Path, win: Window| {
-            let params = Params { abe, ..cubic().params };
+            let params = Params { abe: Abe { abe }, ..cubic().params };
             Rfc9438::new(params).ssthresh(Time::ZERO, path, &win)
         };
         for (cwnd, marked, lost) in [(100, 85, 70), (333, 283, 233), (10, 8, 7), (2, 2, 2)] {

@@ -8,86 +8,58 @@
 //! cubes a negative time before the plateau as an unsigned number: growth then runs at its limit.
 //! `response` puts one of scim's laws in place of the root; the curve turns as before.
 
+use super::algorithm::{Algorithm, Entry, entry};
 use super::cubic::{self, Cubic, Exit};
 use super::hystart::Era;
 use super::sce::response::{self, Response};
-use super::sce::{self, MIN_CWND, Quirks, half};
-use super::{Ack, AckEvent, Controller, Entry, Needs, Output, Path, StateChange, Window};
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use super::sce::{self, MIN_CWND, Mode, half};
+use super::{Ack, AckEvent, Controller, Kernel, Needs, Path, StateChange, Window};
+use sojourn_core::grammar::Given;
+use sojourn_core::grammar::forms::one_of;
+use sojourn_core::parameters;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Time};
 
-pub(super) const ENTRY: Entry = Entry {
-    name: "cubic-sce",
-    summary: "CUBIC that turns flat and leaves a root of cwnd per window of SCE marks.",
-    reference: "chromi/sce tcp_cubic_sce.c of 0139ea04; draft-grimes-tcpm-tcpsce",
-    params: PARAMS,
-    build: |args| Ok(Box::new(CubicSce::new(Params::parse(args)?))),
-};
+pub(super) const ENTRY: Entry = entry::<Params>(
+    "cubic-sce",
+    "CUBIC that turns flat and leaves a root of cwnd per window of SCE marks.",
+    "chromi/sce tcp_cubic_sce.c of 0139ea04; draft-grimes-tcpm-tcpsce",
+    Kernel::Tree("chromi/sce"),
+);
 
-const PARAMS: &[Param] = &[
-    sce::MODE,
-    sce::RCV_MSS,
-    Param {
-        name: "curve",
-        value: "intended|literal",
-        default: "intended",
-        doc: "Move the plateau by the ACK's share of a root, or all the way as the module does.",
-    },
-    Param {
-        name: "hystart|nohystart",
-        value: "",
-        default: "hystart",
-        doc: "Leave slow start before the first loss, as in Linux 5.4.",
-    },
-    response::RESPONSE,
-    response::md("0.7"),
-    response::TAU,
-    response::NOMINAL,
-];
-
-const CURVES: [&str; 2] = ["intended", "literal"];
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Params {
-    rcv_mss: Option<u32>,
-    literal_curve: bool,
-    hystart: bool,
-    response: response::Params,
+parameters! {
+    /// Parameters of `cubic-sce`.
+    #[derive(Copy)]
+    struct Params {
+        /// Move the plateau by the ACK's share of a root, or all the way as the module does.
+        literal_curve: bool = false =>
+            one_of("intended|literal", &[("intended", false), ("literal", true)]), name "curve";
+        /// Leave slow start before the first loss, as in Linux 5.4.
+        hystart: bool = true, name "hystart|nohystart";
+    }
+    groups {
+        mode: Mode = Mode::default();
+        response: response::Params = response::Params::new(0.7);
+    }
+    derive follow_mode;
 }
 
 impl Params {
-    const DEFAULT: Self = Self {
-        rcv_mss: None,
-        literal_curve: false,
-        hystart: true,
-        response: response::Params::new(0.7),
-    };
-
-    fn parse(args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        let mut p = Self::DEFAULT;
-        while let Some(key) = args.key() {
-            match key {
-                "mode" => {
-                    p.literal_curve = Quirks::read_mode(args)?;
-                    p.rcv_mss = p.literal_curve.then_some(sce::BULK_RCV_MSS);
-                }
-                "rcv_mss" => p.rcv_mss = Quirks::read_rcv_mss(args)?,
-                "curve" => p.literal_curve = args.choice(&CURVES)? == 1,
-                "hystart" => p.hystart = true,
-                "nohystart" => p.hystart = false,
-                _ if p.response.read(key, args)? => {}
-                _ => return Err(args.unknown()),
-            }
-        }
-        Ok(p)
+    fn follow_mode(&mut self, given: &Given) {
+        self.literal_curve |= self.mode.literal && !given.has("curve");
     }
 
-    fn cubic(self) -> cubic::Params {
-        let mut p = cubic::Params::DEFAULT;
+    fn cubic(&self) -> cubic::Params {
+        let mut p = cubic::Params::default();
         p.hystart = if self.hystart { Exit::Linux } else { Exit::Off };
-        p.hystart_era = Some(Era::Until2020);
+        p.detect.era = Some(Era::Until2020);
         p
+    }
+}
+
+impl Algorithm for Params {
+    fn build(&self) -> Box<dyn Controller> {
+        Box::new(CubicSce::new(*self))
     }
 }
 
@@ -110,7 +82,7 @@ impl CubicSce {
 
     /// Bytes of a segment in the count of ACKs.
     fn segment(&self, path: &Path) -> u32 {
-        self.params.rcv_mss.unwrap_or(path.mss).max(1)
+        self.params.mode.segment(path).max(1)
     }
 
     /// Height of the curve above its plateau after 1/1024 s times `offset`, in segments.
@@ -226,21 +198,6 @@ impl Controller for CubicSce {
 
     fn on_restart(&mut self, now: Time, idle: Dur, win: &mut Window) {
         self.cubic.on_restart(now, idle, win);
-    }
-
-    fn output(&self, _path: &Path, _win: &Window) -> Output {
-        Output::default()
-    }
-
-    fn describe(&self) -> String {
-        let p = &self.params;
-        format!(
-            "cubic-sce {} curve {} {}hystart{}",
-            Quirks::describe_rcv_mss(p.rcv_mss),
-            CURVES[usize::from(p.literal_curve)],
-            if p.hystart { "" } else { "no" },
-            p.response.describe(),
-        )
     }
 
     fn probe(&self, out: &mut Probe<'_>) {

@@ -12,8 +12,7 @@ fn at_ms(ms: u64) -> Time {
 }
 
 fn sce(words: &str) -> CubicSce {
-    let mut args = Args::new("cubic-sce", PARAMS, words);
-    let mut c = CubicSce::new(Params::parse(&mut args).expect("valid words"));
+    let mut c = CubicSce::new(crate::params(&format!("cubic-sce {words}")));
     c.on_established(Time::ZERO, &path(), &mut Window::new(10));
     c
 }

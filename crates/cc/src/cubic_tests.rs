@@ -3,8 +3,7 @@ use super::*;
 const HZ: u32 = 1000;
 
 fn cubic(words: &str) -> Cubic {
-    let mut args = Args::new("cubic", PARAMS, words);
-    Cubic::new(Params::parse(&mut args).expect("valid words"))
+    Cubic::new(crate::params(&format!("cubic {words}")))
 }
 
 fn path() -> Path {
@@ -199,7 +198,7 @@ fn the_clock_has_the_kernel_s_tick() {
 }
 
 #[test]
-fn description_builds_the_same_controller() {
+fn the_text_form_reads_as_the_same_parameters() {
     for words in [
         "",
         "nohystart nofast_convergence notcp_friendliness beta 870 bic_scale 50",
@@ -209,22 +208,9 @@ fn description_builds_the_same_controller() {
         "hystart hystart_low_window 20 hystart_era newer",
         "hystart off hystart_era kernel",
     ] {
-        let first = cubic(words).describe();
-        let rest = first.strip_prefix("cubic ").expect("starts with the name");
-        assert_eq!(cubic(rest).params, cubic(words).params);
-        assert_eq!(cubic(rest).describe(), first);
+        let text = crate::read(&format!("cubic {words}")).expect("valid").to_string();
+        assert_eq!(crate::params::<Params>(&text), cubic(words).params);
     }
-}
-
-#[test]
-fn table_of_parameters_states_the_defaults() {
-    let words: Vec<String> = PARAMS
-        .iter()
-        .map(|p| {
-            if p.value.is_empty() { p.default.into() } else { format!("{} {}", p.name, p.default) }
-        })
-        .collect();
-    assert_eq!(cubic(&words.join(" ")).params, Params::DEFAULT);
 }
 
 // KAT cc.md §9 #43
@@ -252,7 +238,7 @@ fn the_endpoint_s_era_decides_on_hystart_unless_a_word_does() {
         let mut c = cubic(words);
         let path = Path { hystart: kernel, ..path() };
         c.on_established(Time::ZERO, &path, &mut Window::new(10));
-        assert_eq!(c.params.detect.era, expected, "`{words}` on {kernel:?}");
+        assert_eq!(c.era, expected, "`{words}` on {kernel:?}");
     }
 }
 
@@ -276,7 +262,7 @@ fn hystart_plus_plus_slows_the_first_slow_start_when_delay_rises() {
 
 #[test]
 fn version_rfc9438_defaults_to_hystart_plus_plus_and_refuses_linux_s() {
-    let of = |text: &str| super::super::build(text).map(|c| c.describe());
+    let of = |text: &str| crate::read(text).map(|spec| spec.to_string());
     let text = of("cubic version rfc9438").expect("valid");
     assert!(text.contains("version rfc9438") && text.contains("hystart ++"), "{text}");
     assert_eq!(of(&text).as_ref(), Ok(&text));

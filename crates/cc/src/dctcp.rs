@@ -4,75 +4,50 @@
 //! The endpoint carries a reduction out, by PRR in state CWR, and its receiver reports every mark
 //! (feedback `dctcp`). RFC 3168 and AccECN feedback are read as they are; without ECN this is Reno.
 
+use super::algorithm::{Algorithm, Entry, entry};
 use super::{
-    Ack, AckEvent, Controller, Entry, Feedback, Needs, Output, Path, State, StateChange, Window,
-    reno,
+    Ack, AckEvent, Controller, Feedback, Kernel, Needs, Path, State, StateChange, Window, reno,
 };
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use sojourn_core::grammar::forms::number;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::Time;
+use sojourn_core::{choices, parameters};
 
-pub(super) const ENTRY: Entry = Entry {
-    name: "dctcp",
-    summary: "Cuts by half the marked share per window; for data centres and step marking.",
-    reference: "RFC 8257; Linux 5.4 net/ipv4/tcp_dctcp.c",
-    params: PARAMS,
-    build: |args| Ok(Box::new(Dctcp::new(Params::parse(args)?))),
-};
+pub(super) const ENTRY: Entry = entry::<Params>(
+    "dctcp",
+    "Cuts by half the marked share per window; for data centres and step marking.",
+    "RFC 8257; Linux 5.4 net/ipv4/tcp_dctcp.c",
+    Kernel::Mainline("3.18"),
+);
 
-const PARAMS: &[Param] = &[
-    Param {
-        name: "version",
-        value: "linux|rfc8257",
-        default: "linux",
-        doc: "linux: alpha in 1/1024 over segments; rfc8257: real numbers over bytes.",
-    },
-    Param { name: "shift_g", value: "NUMBER", default: "4", doc: "Gain of alpha, 2^-N." },
-    Param {
-        name: "alpha_on_init",
-        value: "NUMBER",
-        default: "1024",
-        doc: "Alpha before the first window, in 1/1024.",
-    },
-];
+parameters! {
+    /// Parameters of `dctcp`.
+    #[derive(Copy)]
+    struct Params {
+        /// linux: alpha in 1/1024 over segments; rfc8257: real numbers over bytes.
+        version: Version = Version::Linux;
+        /// Gain of alpha, 2^-N.
+        shift_g: u32 = 4 => number(0..=ONE_SHIFT.into());
+        /// Alpha before the first window, in 1/1024.
+        alpha_on_init: u32 = ONE => number(0..=ONE.into());
+    }
+}
 
-const VERSIONS: [&str; 2] = ["linux", "rfc8257"];
+choices! {
+    /// Whose arithmetic.
+    enum Version { Linux = "linux", Rfc8257 = "rfc8257" }
+}
+
+impl Algorithm for Params {
+    fn build(&self) -> Box<dyn Controller> {
+        Box::new(Dctcp::new(*self))
+    }
+}
+
 /// Alpha = 1 in Linux's integers.
 const ONE: u32 = 1024;
 const ONE_SHIFT: u32 = 10;
 const MIN_SSTHRESH: u32 = 2;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Version {
-    Linux,
-    Rfc8257,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Params {
-    version: Version,
-    shift_g: u32,
-    alpha_on_init: u32,
-}
-
-impl Params {
-    const DEFAULT: Self = Self { version: Version::Linux, shift_g: 4, alpha_on_init: ONE };
-
-    fn parse(args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        let mut p = Self::DEFAULT;
-        while let Some(key) = args.key() {
-            match key {
-                "version" => {
-                    p.version = [Version::Linux, Version::Rfc8257][args.choice(&VERSIONS)?];
-                }
-                "shift_g" => p.shift_g = args.number(0..=u64::from(ONE_SHIFT))? as u32,
-                "alpha_on_init" => p.alpha_on_init = args.number(0..=u64::from(ONE))? as u32,
-                _ => return Err(args.unknown()),
-            }
-        }
-        Ok(p)
-    }
-}
 
 /// The average of the marked share.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -271,18 +246,6 @@ impl Controller for Dctcp {
 
     fn undo_cwnd(&mut self, win: &Window) -> u32 {
         win.cwnd.max(if self.reno { win.prior_cwnd } else { self.loss_cwnd })
-    }
-
-    fn output(&self, _path: &Path, _win: &Window) -> Output {
-        Output::default()
-    }
-
-    fn describe(&self) -> String {
-        let p = &self.params;
-        format!(
-            "dctcp version {} shift_g {} alpha_on_init {}",
-            VERSIONS[p.version as usize], p.shift_g, p.alpha_on_init
-        )
     }
 
     fn probe(&self, out: &mut Probe<'_>) {

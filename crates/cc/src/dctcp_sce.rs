@@ -2,78 +2,40 @@
 //! marks per window hold it. SCE kernel tree (chromi/sce) net/ipv4/tcp_dctcp_sce.c of 09cf5620.
 //! Facts: `cc.md` 3.6, 3.13.4.
 
-use super::sce::{self, Credit, Quirks, Reductions, half};
-use super::{Ack, AckEvent, Controller, Entry, Needs, Output, Path, StateChange, Window};
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use super::algorithm::{Algorithm, Entry, entry};
+use super::sce::{self, Credit, Quirks, Reductions, Version, half};
+use super::{Ack, AckEvent, Controller, Kernel, Needs, Path, StateChange, Window};
+use sojourn_core::parameters;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::Time;
 
-pub(super) const ENTRY: Entry = Entry {
-    name: "dctcp-sce",
-    summary: "Half a segment less for every SCE mark, a quarter of cwnd for CE.",
-    reference: "chromi/sce tcp_dctcp_sce.c of 09cf5620; draft-grimes-tcpm-tcpsce",
-    params: PARAMS,
-    build: |args| Ok(Box::new(DctcpSce::new(Params::parse(args)?))),
-};
+pub(super) const ENTRY: Entry = entry::<Params>(
+    "dctcp-sce",
+    "Half a segment less for every SCE mark, a quarter of cwnd for CE.",
+    "chromi/sce tcp_dctcp_sce.c of 09cf5620; draft-grimes-tcpm-tcpsce",
+    Kernel::Tree("chromi/sce"),
+);
 
-const PARAMS: &[Param] = &[
-    Param {
-        name: "version",
-        value: "v2|v3",
-        default: "v3",
-        doc: "v2: SCE ends slow start, by inference from reno-sce v2 of the same tree; v3: it does not.",
-    },
-    sce::MODE,
-    sce::RCV_MSS,
-    sce::CE,
-    Param {
-        name: "pacing|nopacing",
-        value: "",
-        default: "nopacing",
-        doc: "Ask for pacing (the module's sysctl tcp_sce_pacing).",
-    },
-];
+parameters! {
+    /// Parameters of `dctcp-sce`.
+    #[derive(Copy)]
+    struct Params {
+        /// v2: SCE ends slow start, by inference from reno-sce v2 of the same tree; v3: it does not.
+        version: Version = Version::V3;
+        /// Ask for pacing (the module's sysctl tcp_sce_pacing).
+        pacing: bool = false, name "pacing|nopacing";
+    }
+    groups { quirks: Quirks = Quirks::default(); }
+}
 
-const VERSIONS: [&str; 2] = ["v2", "v3"];
+impl Algorithm for Params {
+    fn build(&self) -> Box<dyn Controller> {
+        Box::new(DctcpSce::new(*self))
+    }
+}
 
 /// The part of a segment left over from slow start that becomes credit is 1/5.
 const LEFT_OVER_SHARE: i64 = 5;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Version {
-    V2,
-    V3,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Params {
-    version: Version,
-    quirks: Quirks,
-    pacing: bool,
-}
-
-impl Params {
-    const DEFAULT: Self = Self { version: Version::V3, quirks: Quirks::INTENDED, pacing: false };
-
-    fn parse(args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        let mut p = Self::DEFAULT;
-        while let Some(key) = args.key() {
-            match key {
-                "version" => p.version = [Version::V2, Version::V3][args.choice(&VERSIONS)?],
-                "mode" => {
-                    let literal = Quirks::read_mode(args)?;
-                    p.quirks = if literal { Quirks::LITERAL } else { Quirks::INTENDED };
-                }
-                "rcv_mss" => p.quirks.rcv_mss = Quirks::read_rcv_mss(args)?,
-                "ce" => p.quirks.literal_ce = Quirks::read_ce(args)?,
-                "pacing" => p.pacing = true,
-                "nopacing" => p.pacing = false,
-                _ => return Err(args.unknown()),
-            }
-        }
-        Ok(p)
-    }
-}
 
 #[derive(Debug)]
 struct DctcpSce {
@@ -144,16 +106,6 @@ impl Controller for DctcpSce {
 
     fn undo_cwnd(&mut self, win: &Window) -> u32 {
         win.cwnd.max(self.reductions.loss_cwnd)
-    }
-
-    fn output(&self, _path: &Path, _win: &Window) -> Output {
-        Output::default()
-    }
-
-    fn describe(&self) -> String {
-        let no = if self.params.pacing { "" } else { "no" };
-        let version = VERSIONS[self.params.version as usize];
-        format!("dctcp-sce version {version} {} {no}pacing", self.params.quirks.describe())
     }
 
     fn probe(&self, out: &mut Probe<'_>) {

@@ -1,8 +1,7 @@
 use super::*;
 
 fn dctcp(words: &str) -> (Dctcp, Path, Window) {
-    let mut args = Args::new("dctcp", PARAMS, words);
-    let mut c = Dctcp::new(Params::parse(&mut args).expect("valid words"));
+    let mut c = Dctcp::new(crate::params(&format!("dctcp {words}")));
     let path = Path { mss: 1448, feedback: Feedback::Dctcp, ..Path::default() };
     let mut win = Window { ssthresh: 2, ..Window::new(100) };
     c.on_established(Time::ZERO, &path, &mut win);

@@ -1,27 +1,34 @@
 //! What an end point tells its controller: the path, the shared window, and what an acknowledgement
 //! or a loss says.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::hystart::Era as HystartEra;
 use sojourn_core::ecn::Ecn;
 use sojourn_core::units::{Dur, Rate, Time};
 
-/// Feedback that a controller works with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Feedback that a controller works with; those of TCP are negotiated.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Feedback {
+    /// Accurate ECN (RFC 9768), falling back as it says.
+    AccEcn,
+    /// Classic ECN of RFC 3168: ECE until CWR.
+    Rfc3168,
+    /// RFC 3168 negotiation with DCTCP's exact report of marks (RFC 8257).
+    Dctcp,
+    /// RFC 3168 with ESCE, the echo of SCE marks (draft-grimes-tcpm-tcpsce).
+    Sce,
     /// No ECN.
     #[default]
+    #[serde(rename = "off")]
     None,
-    /// RFC 3168: sticky ECE until CWR.
-    Rfc3168,
-    /// AccECN (RFC 9768).
-    AccEcn,
-    /// DCTCP's exact ECE state (RFC 8257).
-    Dctcp,
-    /// RFC 3168 plus ESCE (draft-grimes-tcpm-tcpsce).
-    Sce,
     /// Per-packet reports (RFC 8888).
+    #[serde(skip)]
     Ccfb,
     /// Running totals of packets received, marked and missing, over UDP (UDP Prague).
+    #[serde(skip)]
     Counters,
 }
 

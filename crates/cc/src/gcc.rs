@@ -12,14 +12,15 @@ use std::collections::VecDeque;
 
 use delay::{Detector, Estimator, Groups, Kalman, Signal, Trendline, ms_between};
 
-use super::{Ack, Controller, Entry, Feedback, Needs, Output, PacketReport, Path};
+use super::{Ack, Controller, Feedback, Needs, Output, PacketReport, Path};
 use super::{State, StateChange, Window};
+use crate::legacy::OldEntry;
 use sojourn_core::ecn::Ecn;
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Rate, Time};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: OldEntry = OldEntry {
     name: "gcc",
     summary: "Google Congestion Control for media: trend of the delay, and loss; knows no ECN.",
     reference: "draft-ietf-rmcat-gcc-02; libwebrtc (trendline, pacing)",

@@ -1,23 +1,32 @@
 //! HyStart as Linux's CUBIC runs it (Ha and Rhee 2011, not RFC 9406): leaves slow start when an
 //! ACK train spans the path's delay or when the delay rises. Facts: `cc.md` 1.11, 8 P9.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::{Path, Window};
+use sojourn_core::grammar::forms::{one_of, whole};
 use sojourn_core::units::{Dur, Time};
+use sojourn_core::{choices, parameters};
 
 /// RTT samples of a round before its minimum is compared.
 const MIN_SAMPLES: u8 = 8;
 
 /// Kernel generation of Linux's HyStart: units and thresholds differ.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[schemars(rename = "Hystart")]
 pub enum Era {
     /// Up to 5.5, so 5.3 and 5.4 too: millisecond clock, delays in eighths of a millisecond, train
     /// threshold half of the minimum delay, rounds advance only while cwnd limits.
+    #[serde(rename = "2020")]
     Until2020,
     /// From 5.8 to 5.15: microseconds, train threshold the whole minimum delay if the flow is
     /// paced, plus an allowance for ACK aggregation; rounds as before.
+    #[serde(rename = "5.15")]
     Until5_15,
     /// From 5.16: rounds advance whatever limits.
     #[default]
+    #[serde(rename = "newer")]
     Newer,
 }
 
@@ -60,24 +69,40 @@ impl Era {
     }
 }
 
-/// What may be configured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Params {
-    pub(super) era: Era,
-    /// Detect by ACK train.
-    pub(super) train: bool,
-    /// Detect by delay.
-    pub(super) delay: bool,
-    /// Smallest cwnd at which it acts.
-    pub(super) low_window: u32,
-    /// Largest gap between the ACKs of one train.
-    pub(super) ack_delta: Dur,
+parameters! {
+    /// What may be configured.
+    #[derive(Copy, PartialEq)]
+    pub(super) struct Params {
+        /// What HyStart looks at.
+        detect: Detect = Detect::Both, name "hystart_detect";
+        /// Smallest cwnd at which HyStart acts.
+        low_window: u32 = 16 => whole("SEGMENTS", 0..=1 << 30, ""), name "hystart_low_window";
+        /// Largest gap between the ACKs of one train.
+        ack_delta: Dur = Dur::from_millis(2), name "hystart_ack_delta";
+        /// The endpoint's era, or kernels up to 5.5 (milliseconds, half the delay), up to 5.15
+        /// (microseconds), from 5.16 (rounds advance whatever limits).
+        pub(super) era: Option<Era> = None => one_of("kernel|2020|5.15|newer", ERAS),
+            name "hystart_era";
+    }
+}
+
+const ERAS: &[(&str, Option<Era>)] = &[
+    ("kernel", None),
+    ("2020", Some(Era::Until2020)),
+    ("5.15", Some(Era::Until5_15)),
+    ("newer", Some(Era::Newer)),
+];
+
+choices! {
+    /// Which signs end slow start.
+    enum Detect { Train = "train", Delay = "delay", Both = "both" }
 }
 
 /// Detection state; a round is one window of data.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hystart {
     params: Params,
+    era: Era,
     found: bool,
     round_start: u64,
     last_ack: u64,
@@ -87,9 +112,10 @@ pub(super) struct Hystart {
 }
 
 impl Hystart {
-    pub(super) fn new(params: Params) -> Self {
+    pub(super) fn new(params: Params, era: Era) -> Self {
         Self {
             params,
+            era,
             found: false,
             round_start: 0,
             last_ack: 0,
@@ -113,7 +139,7 @@ impl Hystart {
     /// The growth step in slow start: up to 5.15 a round ends only here.
     #[inline]
     pub(super) fn on_growth(&mut self, now: Time, path: &Path) {
-        if self.params.era != Era::Newer && path.snd_una > self.end_seq {
+        if self.era != Era::Newer && path.snd_una > self.end_seq {
             self.start_round(now, path.snd_nxt);
         }
     }
@@ -128,7 +154,7 @@ impl Hystart {
         path: &Path,
         win: &mut Window,
     ) {
-        let Params { era, train, delay: by_delay, low_window, .. } = self.params;
+        let (Params { detect, low_window, .. }, era) = (self.params, self.era);
         if self.found {
             return;
         }
@@ -138,15 +164,15 @@ impl Hystart {
         if win.cwnd < low_window {
             return;
         }
-        let by_train = train && self.train_is_long(now, delay_min, path, win);
-        if by_train | (by_delay && self.delay_rose(delay, delay_min)) {
+        let by_train = detect != Detect::Delay && self.train_is_long(now, delay_min, path, win);
+        if by_train | (detect != Detect::Train && self.delay_rose(delay, delay_min)) {
             self.found = true;
             win.ssthresh = win.cwnd;
         }
     }
 
     fn start_round(&mut self, now: Time, snd_nxt: u64) {
-        self.round_start = self.params.era.clock(now);
+        self.round_start = self.era.clock(now);
         self.last_ack = self.round_start;
         self.end_seq = snd_nxt;
         self.curr_rtt = u32::MAX;
@@ -154,7 +180,7 @@ impl Hystart {
     }
 
     fn train_is_long(&mut self, now: Time, delay_min: u32, path: &Path, win: &Window) -> bool {
-        let era = self.params.era;
+        let era = self.era;
         let now = era.clock(now);
         let ack_delta = era.clock(Time(self.params.ack_delta.0));
         if now.saturating_sub(self.last_ack) > ack_delta {
@@ -171,7 +197,7 @@ impl Hystart {
     }
 
     fn delay_rose(&mut self, delay: u32, delay_min: u32) -> bool {
-        let era = self.params.era;
+        let era = self.era;
         // The minimum is frozen after eight samples up to 5.7, and follows the round later.
         if era != Era::Until2020 || self.samples < MIN_SAMPLES {
             self.curr_rtt = self.curr_rtt.min(delay);
@@ -195,13 +221,13 @@ fn ack_allowance(path: &Path, win: &Window) -> u32 {
 mod tests {
     use super::*;
 
-    fn params(era: Era) -> Params {
-        Params { era, train: true, delay: true, low_window: 16, ack_delta: Dur::from_millis(2) }
+    fn by(detect: Detect, era: Era) -> Hystart {
+        Hystart::new(Params { detect, ..Params::default() }, era)
     }
 
     /// Whether a round of nine samples of `delay` leaves slow start by delay.
     fn exits(era: Era, delay_min: Dur, delay: Dur) -> bool {
-        let mut hystart = Hystart::new(Params { train: false, ..params(era) });
+        let mut hystart = by(Detect::Delay, era);
         let mut win = Window::new(100);
         let path = Path { snd_nxt: 1, ..Path::default() };
         for n in 0..9 {
@@ -238,7 +264,7 @@ mod tests {
 
     /// When the train of ACKs every millisecond ends slow start.
     fn train_exit_ms(era: Era, paced: bool) -> u64 {
-        let mut hystart = Hystart::new(Params { delay: false, ..params(era) });
+        let mut hystart = by(Detect::Train, era);
         let mut win = Window::new(100);
         let min = era.delay(Dur::from_millis(80));
         // No RTT yet, so an unlimited pacing rate and no allowance for aggregation.
@@ -267,7 +293,7 @@ mod tests {
         for (era, rounds_end) in
             [(Era::Until2020, false), (Era::Until5_15, false), (Era::Newer, true)]
         {
-            let mut hystart = Hystart::new(Params { delay: false, ..params(era) });
+            let mut hystart = by(Detect::Train, era);
             let mut win = Window::new(100);
             let min = era.delay(Dur::from_millis(80));
             hystart.reset(Time::ZERO, 1);
@@ -292,7 +318,7 @@ mod tests {
 
     #[test]
     fn a_gap_longer_than_ack_delta_breaks_the_train_for_the_round() {
-        let mut hystart = Hystart::new(params(Era::Newer));
+        let mut hystart = by(Detect::Both, Era::Newer);
         let mut win = Window::new(100);
         let path = Path { snd_nxt: 1, ..Path::default() };
         hystart.reset(Time::ZERO, 1);
@@ -305,7 +331,7 @@ mod tests {
 
     #[test]
     fn windows_below_low_window_never_exit() {
-        let mut hystart = Hystart::new(params(Era::Newer));
+        let mut hystart = by(Detect::Both, Era::Newer);
         let mut win = Window::new(15);
         let path = Path { snd_nxt: 1, ..Path::default() };
         for _ in 0..20 {

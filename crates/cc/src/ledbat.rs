@@ -1,54 +1,40 @@
 //! LEDBAT (RFC 6817): fills the link only to a fixed queuing delay, and yields to whoever queues
 //! more. Facts: `cc.md` 3.11.
 
-use super::{Ack, Controller, Entry, Needs, Output, Path, Window};
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use super::algorithm::{Algorithm, Entry, entry};
+use super::{Ack, Controller, Kernel, Path, Window};
+use sojourn_core::grammar::forms::{Form, decimal, time_in};
+use sojourn_core::parameters;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Time};
 
-pub(super) const ENTRY: Entry = Entry {
-    name: "ledbat",
-    summary: "Background transport: grows until the queue delays it by a target, then yields.",
-    reference: "RFC 6817",
-    params: PARAMS,
-    build: |args| Ok(Box::new(Ledbat::new(Params::parse(args)?))),
-};
+pub(super) const ENTRY: Entry = entry::<Params>(
+    "ledbat",
+    "Background transport: grows until the queue delays it by a target, then yields.",
+    "RFC 6817",
+    Kernel::Nowhere,
+);
 
-const PARAMS: &[Param] = &[
-    Param { name: "target", value: "TIME", default: "100ms", doc: "Queuing delay to aim at." },
-    Param {
-        name: "gain",
-        value: "NUMBER",
-        default: "1",
-        doc: "Segments of growth per window and round trip without a queue.",
-    },
-];
-
-#[derive(Clone, Copy, Debug)]
-struct Params {
-    target: Dur,
-    gain: f64,
-}
-
-impl Params {
-    fn parse(args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        let mut p = Self { target: Dur::from_millis(100), gain: 1.0 };
-        while let Some(key) = args.key() {
-            match key {
-                "target" => p.target = target(args, Dur::from_millis(100))?,
-                "gain" => p.gain = args.decimal(0.001..=1.0)?,
-                _ => return Err(args.unknown()),
-            }
-        }
-        Ok(p)
+parameters! {
+    /// Parameters of `ledbat`.
+    #[derive(Copy)]
+    struct Params {
+        /// Queuing delay to aim at.
+        target: Dur = Dur::from_millis(100) => target();
+        /// Segments of growth per window and round trip without a queue.
+        gain: f64 = 1.0 => decimal("NUMBER", 0.001..=1.0);
     }
 }
 
-/// A target delay of at most `most`: RFC 6817 wants no more than 100 ms.
-pub(super) fn target(args: &mut Args<'_>, most: Dur) -> Result<Dur, GrammarError> {
-    args.value(&format!("a time from 1ms to {most}"), |word| {
-        Dur::parse_tc(word).filter(|t| (Dur::from_millis(1)..=most).contains(t))
-    })
+/// RFC 6817 wants no more than 100 ms.
+pub(super) fn target() -> impl Form<Dur> {
+    time_in(Dur::from_millis(1)..=Dur::from_millis(100))
+}
+
+impl Algorithm for Params {
+    fn build(&self) -> Box<dyn Controller> {
+        Box::new(Ledbat::new(*self))
+    }
 }
 
 /// `INIT_CWND` and `MIN_CWND`.
@@ -135,10 +121,6 @@ impl Ledbat {
 }
 
 impl Controller for Ledbat {
-    fn needs(&self) -> Needs {
-        Needs::default()
-    }
-
     fn on_established(&mut self, now: Time, _path: &Path, win: &mut Window) {
         win.cwnd = MIN_CWND;
         win.ssthresh = MIN_CWND; // no slow start
@@ -170,14 +152,6 @@ impl Controller for Ledbat {
         (win.cwnd / 2).max(MIN_CWND)
     }
 
-    fn output(&self, _path: &Path, _win: &Window) -> Output {
-        Output::default()
-    }
-
-    fn describe(&self) -> String {
-        format!("ledbat target {} gain {}", self.params.target, self.params.gain)
-    }
-
     fn probe(&self, out: &mut Probe<'_>) {
         out.put("queuing_delay", "ms", self.delay.get().as_millis_f64());
     }
@@ -193,7 +167,7 @@ mod tests {
 
     /// cwnd after one window of ACKs at this queuing delay.
     fn after_a_window(cwnd: u32, queuing: u64) -> f64 {
-        let mut ledbat = Ledbat::new(Params { target: ms(100), gain: 1.0 });
+        let mut ledbat = Ledbat::new(Params::default());
         let (path, mut win) = (Path::default(), Window::new(10));
         ledbat.on_established(Time::ZERO, &path, &mut win);
         ledbat.delay.sample(Time::ZERO, ms(50));
@@ -227,7 +201,7 @@ mod tests {
     // KAT cc.md §3.11
     #[test]
     fn starts_with_two_segments_and_never_exceeds_the_flight_by_more_than_one() {
-        let mut ledbat = Ledbat::new(Params { target: ms(100), gain: 1.0 });
+        let mut ledbat = Ledbat::new(Params::default());
         let (path, mut win) = (Path::default(), Window::new(10));
         ledbat.on_established(Time::ZERO, &path, &mut win);
         assert_eq!((win.cwnd, win.in_slow_start()), (2, false));

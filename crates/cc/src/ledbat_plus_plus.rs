@@ -2,32 +2,32 @@
 //! a multiplicative decrease, a delay-limited slow start, and regular pauses in which the base
 //! delay can be seen. Facts: `cc.md` 3.11.
 
+use super::algorithm::{Algorithm, Entry, entry};
 use super::ledbat::{Fraction, MIN_CWND, QueuingDelay, target};
-use super::{Ack, Controller, Entry, Needs, Output, Path, State, StateChange, Window};
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use super::{Ack, Controller, Kernel, Path, State, StateChange, Window};
+use sojourn_core::parameters;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Time};
 
-pub(super) const ENTRY: Entry = Entry {
-    name: "ledbat++",
-    summary: "LEDBAT without its drift and latecomer's advantage, by regular slowdowns.",
-    reference: "draft-irtf-iccrg-ledbat-plus-plus-01",
-    params: PARAMS,
-    build: |args| Ok(Box::new(LedbatPlusPlus::new(parse(args)?))),
-};
+pub(super) const ENTRY: Entry = entry::<Params>(
+    "ledbat++",
+    "LEDBAT without its drift and latecomer's advantage, by regular slowdowns.",
+    "draft-irtf-iccrg-ledbat-plus-plus-01",
+    Kernel::Nowhere,
+);
 
-const PARAMS: &[Param] =
-    &[Param { name: "target", value: "TIME", default: "60ms", doc: "Queuing delay to aim at." }];
-
-fn parse(args: &mut Args<'_>) -> Result<Dur, GrammarError> {
-    let mut aim = Dur::from_millis(60);
-    while let Some(key) = args.key() {
-        match key {
-            "target" => aim = target(args, Dur::from_millis(100))?,
-            _ => return Err(args.unknown()),
-        }
+parameters! {
+    /// Parameters of `ledbat++`.
+    struct Params {
+        /// Queuing delay to aim at.
+        target: Dur = Dur::from_millis(60) => target();
     }
-    Ok(aim)
+}
+
+impl Algorithm for Params {
+    fn build(&self) -> Box<dyn Controller> {
+        Box::new(LedbatPlusPlus::new(self.target))
+    }
 }
 
 /// Largest divisor of the gain.
@@ -135,10 +135,6 @@ impl LedbatPlusPlus {
 }
 
 impl Controller for LedbatPlusPlus {
-    fn needs(&self) -> Needs {
-        Needs::default()
-    }
-
     fn on_established(&mut self, _now: Time, _path: &Path, win: &mut Window) {
         win.cwnd = MIN_CWND;
     }
@@ -179,14 +175,6 @@ impl Controller for LedbatPlusPlus {
             Phase::Steady => {}
         }
         self.resume = win.ssthresh;
-    }
-
-    fn output(&self, _path: &Path, _win: &Window) -> Output {
-        Output::default()
-    }
-
-    fn describe(&self) -> String {
-        format!("ledbat++ target {}", self.target)
     }
 
     fn probe(&self, out: &mut Probe<'_>) {

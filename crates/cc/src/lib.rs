@@ -5,6 +5,7 @@
 //! runs proportional rate reduction and the RTO, and asks the controller for `ssthresh` once per
 //! reduction; a controller that sets [`Needs::owns_cwnd`] does all of that itself in `on_ack`.
 
+pub mod algorithm;
 mod bbr;
 mod classic_ecn;
 mod copa;
@@ -19,6 +20,8 @@ mod hystart;
 mod hystart_pp;
 mod ledbat;
 mod ledbat_plus_plus;
+#[doc(hidden)]
+pub mod legacy;
 mod nada;
 mod prague;
 mod reno;
@@ -29,18 +32,20 @@ pub mod scream;
 mod udp_prague;
 mod vegas;
 
-use std::fmt;
+use legacy::legacy;
 
+pub use algorithm::{Algorithm, Entry, Spec};
 pub use facts::{
     Ack, AckEvent, Feedback, Lost, PacketReport, Path, RateSample, Sent, Signal, State,
     StateChange, Window,
 };
 pub use hystart::Era as HystartEra;
+pub use sojourn_core::spec::Kernel;
 
 use sojourn_core::ecn::Ecn;
-use sojourn_core::grammar::{Args, GrammarError, Param, split_name};
+use sojourn_core::grammar::GrammarError;
 use sojourn_core::probe::Probe;
-use sojourn_core::registry::{Line, Lines};
+use sojourn_core::registry::Lines;
 use sojourn_core::rng::Rng;
 use sojourn_core::units::{Bytes, Dur, Rate, Time};
 
@@ -49,7 +54,9 @@ pub trait Controller: Send {
     /// What the endpoint must negotiate and run for it. Constant over the connection, except that
     /// a controller may give up a wish when [`Controller::on_established`] tells it that the peer
     /// refused.
-    fn needs(&self) -> Needs;
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
 
     /// Tells the flow's name, for messages.
     fn named(&mut self, _flow: &str) {}
@@ -119,10 +126,14 @@ pub trait Controller: Send {
     }
 
     /// What the endpoint may do now.
-    fn output(&self, path: &Path, win: &Window) -> Output;
+    fn output(&self, _path: &Path, _win: &Window) -> Output {
+        Output::default()
+    }
 
     /// Name and parameters in the grammar that built it.
-    fn describe(&self) -> String;
+    fn describe(&self) -> String {
+        String::new()
+    }
 
     /// State for the trace (cwnd, ssthresh and RTT come from the endpoint).
     fn probe(&self, _out: &mut Probe<'_>) {}
@@ -164,53 +175,26 @@ pub struct Output {
     pub app_limited: bool,
 }
 
-/// One line of the registry.
-#[derive(Clone, Copy)]
-pub struct Entry {
-    /// Linux's or the draft's name.
-    pub name: &'static str,
-    /// One sentence.
-    pub summary: &'static str,
-    /// Specification or kernel file, with version.
-    pub reference: &'static str,
-    /// The words it accepts.
-    pub params: &'static [Param],
-    /// Builds it from the words after its name.
-    pub build: fn(&mut Args<'_>) -> Result<Box<dyn Controller>, GrammarError>,
-}
-
-impl fmt::Debug for Entry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Entry").field("name", &self.name).finish_non_exhaustive()
-    }
-}
-
 /// The congestion controllers of this crate, sorted by name.
 pub const REGISTRY: &[Entry] = &[
-    bbr::ENTRY,
+    legacy!(bbr::ENTRY, Kernel::Mainline("4.9")),
     copa::ENTRY,
     cubic::ENTRY,
     cubic_sce::ENTRY,
     dctcp::ENTRY,
     dctcp_sce::ENTRY,
-    gcc::ENTRY,
+    legacy!(gcc::ENTRY, Kernel::Nowhere),
     ledbat::ENTRY,
     ledbat_plus_plus::ENTRY,
-    nada::ENTRY,
-    prague::ENTRY,
+    legacy!(nada::ENTRY, Kernel::Nowhere),
+    legacy!(prague::ENTRY, Kernel::Tree("L4STeam/linux")),
     reno::ENTRY,
     reno_sce::ENTRY,
     scalable::ENTRY,
-    scream::words::ENTRY,
-    udp_prague::ENTRY,
+    legacy!(scream::words::ENTRY, Kernel::Nowhere),
+    legacy!(udp_prague::ENTRY, Kernel::Nowhere),
     vegas::ENTRY,
 ];
-
-impl Line for Entry {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-}
 
 static LINES: Lines<Entry> = Lines::new("congestion controller", REGISTRY);
 
@@ -235,9 +219,20 @@ pub fn entry(name: &str) -> Result<&'static Entry, GrammarError> {
     LINES.entry(name)
 }
 
-/// Builds the controller that `text` describes, such as `prague version p2b`.
+/// Reads and checks the controller that `text` describes, such as `prague version p2b`.
+pub fn read(text: &str) -> Result<Spec, GrammarError> {
+    let mut spec: Spec = text.parse()?;
+    spec.check().map_err(GrammarError)?;
+    Ok(spec)
+}
+
+/// Builds the controller that `text` describes.
 pub fn build(text: &str) -> Result<Box<dyn Controller>, GrammarError> {
-    let (name, rest) = split_name(text);
-    let entry = entry(name)?;
-    (entry.build)(&mut Args::new(entry.name, entry.params, rest))
+    Ok(read(text)?.build())
+}
+
+/// The parameters that `text` gives an algorithm.
+#[cfg(test)]
+fn params<P: Clone + 'static>(text: &str) -> P {
+    read(text).expect("valid").params::<P>().expect("its own").clone()
 }

@@ -6,14 +6,15 @@
 
 use std::collections::VecDeque;
 
-use super::{Ack, Controller, Entry, Feedback, Needs, Output, PacketReport, Path};
+use super::{Ack, Controller, Feedback, Needs, Output, PacketReport, Path};
 use super::{State, StateChange, Window};
+use crate::legacy::OldEntry;
 use sojourn_core::ecn::Ecn;
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Rate, Time};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: OldEntry = OldEntry {
     name: "nada",
     summary: "NADA for media: delay, loss and ECN marks as one signal in milliseconds.",
     reference: "RFC 8698",

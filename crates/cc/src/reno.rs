@@ -1,51 +1,50 @@
 //! Reno as Linux runs it: RFC 5681 with segments counted instead of ACKs; NewReno's recovery is
 //! the endpoint's. With `abe` a mark costs less than a loss (RFC 8511). Facts: `cc.md` 2.3, 3.1, 3.13.1.
 
+use super::algorithm::{Algorithm, Entry, entry};
 use super::hystart_pp::HystartPp;
-use super::{Ack, Controller, Entry, Needs, Output, Path, Signal, Window};
-use sojourn_core::grammar::Param;
+use super::{Ack, Controller, Kernel, Path, Signal, Window};
+use sojourn_core::grammar::forms::one_of;
+use sojourn_core::parameters;
 use sojourn_core::units::Time;
 
-pub(super) const ENTRY: Entry = Entry {
-    name: "reno",
-    summary: "Halves on loss or ECN echo, grows by one segment per window.",
-    reference: "RFC 5681; Linux net/ipv4/tcp_cong.c; abe: RFC 8511; HyStart++: RFC 9406",
-    params: &[
-        Param {
-            name: "hystart",
-            value: "off|++",
-            default: "off",
-            doc: "What leaves slow start before the first loss: nothing, as in Linux, or RFC 9406.",
-        },
-        ABE,
-    ],
-    build: |args| {
-        let mut reno = Reno::default();
-        while let Some(key) = args.key() {
-            match key {
-                "hystart" => {
-                    reno.hystart = (args.choice(&["off", "++"])? == 1).then(HystartPp::new);
-                }
-                "abe" => reno.abe = true,
-                "noabe" => reno.abe = false,
-                _ => return Err(args.unknown()),
-            }
-        }
-        Ok(Box::new(reno))
-    },
-};
+pub(super) const ENTRY: Entry = entry::<Params>(
+    "reno",
+    "Halves on loss or ECN echo, grows by one segment per window.",
+    "RFC 5681; Linux net/ipv4/tcp_cong.c; abe: RFC 8511; HyStart++: RFC 9406",
+    Kernel::Mainline("2.2"),
+);
 
-/// Alternative Backoff with ECN, of Reno and of CUBIC.
-pub(super) const ABE: Param = Param {
-    name: "abe|noabe",
-    value: "",
-    default: "noabe",
-    doc: "Reduce less for a mark in congestion avoidance than for a loss (RFC 8511).",
-};
+parameters! {
+    /// Parameters of `reno`.
+    #[derive(Copy)]
+    struct Params {
+        /// What leaves slow start before the first loss: nothing, as in Linux, or RFC 9406.
+        hystart: bool = false => one_of("off|++", &[("off", false), ("++", true)]);
+    }
+    groups { abe: Abe = Abe::default(); }
+}
 
-/// Whether RFC 8511 replaces the factor of the reduction that starts now.
-pub(super) fn abe_applies(path: &Path, win: &Window) -> bool {
-    path.signal == Signal::Mark && !win.in_slow_start()
+parameters! {
+    /// Alternative Backoff with ECN, of Reno and of CUBIC.
+    #[derive(Copy, PartialEq)]
+    pub(super) struct Abe {
+        /// Reduce less for a mark in congestion avoidance than for a loss (RFC 8511).
+        pub(super) abe: bool = false, name "abe|noabe";
+    }
+}
+
+impl Abe {
+    /// Whether RFC 8511 replaces the factor of the reduction that starts now.
+    pub(super) fn applies(self, path: &Path, win: &Window) -> bool {
+        self.abe && path.signal == Signal::Mark && !win.in_slow_start()
+    }
+}
+
+impl Algorithm for Params {
+    fn build(&self) -> Box<dyn Controller> {
+        Box::new(Reno { hystart: self.hystart.then(HystartPp::new), abe: self.abe })
+    }
 }
 
 /// The smallest slow-start threshold, in segments.
@@ -77,14 +76,10 @@ pub(super) fn ssthresh(win: &Window) -> u32 {
 #[derive(Debug, Default)]
 struct Reno {
     hystart: Option<HystartPp>,
-    abe: bool,
+    abe: Abe,
 }
 
 impl Controller for Reno {
-    fn needs(&self) -> Needs {
-        Needs::default()
-    }
-
     fn on_established(&mut self, _now: Time, path: &Path, _win: &mut Window) {
         if let Some(hystart) = &mut self.hystart {
             hystart.start(path.snd_nxt);
@@ -106,20 +101,11 @@ impl Controller for Reno {
     }
 
     fn ssthresh(&mut self, _now: Time, path: &Path, win: &Window) -> u32 {
-        if self.abe && abe_applies(path, win) {
+        if self.abe.applies(path, win) {
             // RFC 8511: beta_ecn of 0.8.
             return (win.cwnd - win.cwnd.div_ceil(5)).max(MIN_SSTHRESH);
         }
         ssthresh(win)
-    }
-
-    fn output(&self, _path: &Path, _win: &Window) -> Output {
-        Output::default()
-    }
-
-    fn describe(&self) -> String {
-        let hystart = if self.hystart.is_some() { " hystart ++" } else { "" };
-        format!("reno{hystart}{}", if self.abe { " abe" } else { "" })
     }
 }
 
@@ -205,7 +191,7 @@ mod tests {
     #[test]
     fn abe_keeps_eight_tenths_after_a_mark_in_congestion_avoidance_only() {
         let mark = Path { signal: Signal::Mark, ..limited() };
-        let mut abe = Reno { abe: true, ..Reno::default() };
+        let mut abe = Reno { abe: Abe { abe: true }, ..Reno::default() };
         for (cwnd, expected) in [(100, 80), (101, 80), (37, 29), (10, 8), (3, 2), (2, 2)] {
             let avoiding = Window { ssthresh: 2, ..Window::new(cwnd) };
             let half = (cwnd / 2).max(2);
@@ -220,8 +206,12 @@ mod tests {
     fn takes_hystart_plus_plus_and_abe_and_nothing_else() {
         let error = super::super::build("reno fast").err().expect("refused");
         assert_eq!(error.0, "reno: unknown parameter `fast`; valid: hystart, abe, noabe");
-        for text in ["reno", "reno abe", "reno hystart ++", "reno hystart ++ abe"] {
-            assert_eq!(super::super::build(text).expect("valid").describe(), text);
+        for (text, full) in [
+            ("reno", "reno hystart off noabe"),
+            ("reno abe", "reno hystart off abe"),
+            ("reno hystart ++ abe noabe", "reno hystart ++ noabe"),
+        ] {
+            assert_eq!(crate::read(text).expect("valid").to_string(), full);
         }
         assert!(super::super::build("reno hystart linux").is_err());
     }

@@ -5,101 +5,62 @@
 //! A window of SCE marks costs sqrt(W)/2 segments (v2) or sqrt(W) (v3), against one segment of growth,
 //! so that p = 1/(1 + sqrt(W)/2) or 1/(1 + sqrt(W)). `response` puts one of scim's laws in their place.
 
+use super::algorithm::{Algorithm, Entry, entry};
 use super::sce::response::{self, Response};
-use super::sce::{self, Credit, Quirks, Reductions, Step, half};
-use super::{Ack, AckEvent, Controller, Entry, Needs, Output, Path, StateChange, Window};
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use super::sce::{self, Credit, Quirks, Reductions, Step, Version, half};
+use super::{Ack, AckEvent, Controller, Kernel, Needs, Path, StateChange, Window};
+use sojourn_core::grammar::Given;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::Time;
+use sojourn_core::{choices, parameters};
 
-pub(super) const ENTRY: Entry = Entry {
-    name: "reno-sce",
-    summary: "Reno that answers every SCE mark with a small cut of the square root of cwnd.",
-    reference: "chromi/sce tcp_reno_sce.c of 07bbe597 (v2, 2019) and 63982553 (v3); \
-                draft-grimes-tcpm-tcpsce",
-    params: PARAMS,
-    build: |args| Ok(Box::new(RenoSce::new(Params::parse(args)?))),
-};
+pub(super) const ENTRY: Entry = entry::<Params>(
+    "reno-sce",
+    "Reno that answers every SCE mark with a small cut of the square root of cwnd.",
+    "chromi/sce tcp_reno_sce.c of 07bbe597 (v2, 2019) and 63982553 (v3); draft-grimes-tcpm-tcpsce",
+    Kernel::Tree("chromi/sce"),
+);
 
-const PARAMS: &[Param] = &[
-    Param {
-        name: "version",
-        value: "v2|v3",
-        default: "v3",
-        doc: "v2: half a root per window, SCE ends slow start; v3: a root, and it does not.",
-    },
-    sce::MODE,
-    sce::RCV_MSS,
-    Param {
-        name: "sqrt",
-        value: "fresh|stale|exact",
-        default: "fresh",
-        doc: "An integer root that follows cwnd, or its own steps alone: after slow start it is still 1; \
-              or the root itself.",
-    },
-    sce::CE,
-    response::RESPONSE,
-    response::md("0.5"),
-    response::TAU,
-    response::NOMINAL,
-];
-
-const VERSIONS: [&str; 2] = ["v2", "v3"];
-const ROOTS: [&str; 3] = ["fresh", "stale", "exact"];
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Version {
-    V2,
-    V3,
+parameters! {
+    /// Parameters of `reno-sce`.
+    #[derive(Copy)]
+    struct Params {
+        /// v2: half a root per window, SCE ends slow start; v3: a root, and it does not.
+        version: Version = Version::V3;
+        /// An integer root that follows cwnd, or its own steps alone: after slow start it is still 1;
+        /// or the root itself.
+        sqrt: Root = Root::Fresh;
+    }
+    groups {
+        quirks: Quirks = Quirks::default();
+        response: response::Params = response::Params::new(0.5);
+    }
+    derive follow_mode;
 }
 
-/// The square root of cwnd.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Root {
-    /// An integer that moves with single steps of cwnd and is set anew when more than that moves it.
-    Fresh,
-    /// The module's: single steps alone.
-    Stale,
-    /// Of the closed forms: it lags nowhere.
-    Exact,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Params {
-    version: Version,
-    quirks: Quirks,
-    root: Root,
-    response: response::Params,
+choices! {
+    /// The square root of cwnd.
+    enum Root {
+        /// An integer that moves with single steps of cwnd and is set anew when more than that moves it.
+        Fresh = "fresh",
+        /// The module's: single steps alone.
+        Stale = "stale",
+        /// Of the closed forms: it lags nowhere.
+        Exact = "exact",
+    }
 }
 
 impl Params {
-    const DEFAULT: Self = Self {
-        version: Version::V3,
-        quirks: Quirks::INTENDED,
-        root: Root::Fresh,
-        response: response::Params::new(0.5),
-    };
-
-    fn parse(args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        let mut p = Self::DEFAULT;
-        while let Some(key) = args.key() {
-            match key {
-                "version" => p.version = [Version::V2, Version::V3][args.choice(&VERSIONS)?],
-                "mode" => {
-                    (p.root, p.quirks) = if Quirks::read_mode(args)? {
-                        (Root::Stale, Quirks::LITERAL)
-                    } else {
-                        (Root::Fresh, Quirks::INTENDED)
-                    };
-                }
-                "rcv_mss" => p.quirks.rcv_mss = Quirks::read_rcv_mss(args)?,
-                "sqrt" => p.root = [Root::Fresh, Root::Stale, Root::Exact][args.choice(&ROOTS)?],
-                "ce" => p.quirks.literal_ce = Quirks::read_ce(args)?,
-                _ if p.response.read(key, args)? => {}
-                _ => return Err(args.unknown()),
-            }
+    fn follow_mode(&mut self, given: &Given) {
+        if self.quirks.mode.literal && !given.has("sqrt") {
+            self.sqrt = Root::Stale;
         }
-        Ok(p)
+    }
+}
+
+impl Algorithm for Params {
+    fn build(&self) -> Box<dyn Controller> {
+        Box::new(RenoSce::new(*self))
     }
 }
 
@@ -135,7 +96,7 @@ impl RenoSce {
 
     /// Slow start and reductions change cwnd by more than single steps.
     fn refresh_root(&mut self, win: &Window) {
-        if self.params.root != Root::Stale && win.cwnd != self.root_of {
+        if self.params.sqrt != Root::Stale && win.cwnd != self.root_of {
             self.root = root_above(win.cwnd);
             self.root_of = win.cwnd;
         }
@@ -143,7 +104,7 @@ impl RenoSce {
 
     /// Bytes times the root of cwnd.
     fn times_root(&self, bytes: i64, win: &Window) -> i64 {
-        if self.params.root == Root::Exact {
+        if self.params.sqrt == Root::Exact {
             // 16 binary places.
             (bytes * (u64::from(win.cwnd) << 32).isqrt() as i64) >> 16
         } else {
@@ -248,17 +209,6 @@ impl Controller for RenoSce {
 
     fn undo_cwnd(&mut self, win: &Window) -> u32 {
         win.cwnd.max(self.reductions.loss_cwnd)
-    }
-
-    fn output(&self, _path: &Path, _win: &Window) -> Output {
-        Output::default()
-    }
-
-    fn describe(&self) -> String {
-        let p = &self.params;
-        let (version, root) = (VERSIONS[p.version as usize], ROOTS[p.root as usize]);
-        let (quirks, response) = (p.quirks.describe(), p.response.describe());
-        format!("reno-sce version {version} sqrt {root} {quirks}{response}")
     }
 
     fn probe(&self, out: &mut Probe<'_>) {

@@ -2,52 +2,39 @@
 //! rate. T. Kelly, "Scalable TCP: Improving Performance in Highspeed Wide Area Networks", CCR 33(2),
 //! 2003: a = 0.01, b = 0.125. In Linux's integers (net/ipv4/tcp_scalable.c).
 
-use super::{Ack, Controller, Entry, Needs, Output, Path, Window};
-use sojourn_core::grammar::Param;
+use super::algorithm::{Algorithm, Entry, entry};
+use super::{Ack, Controller, Kernel, Path, Window};
+use sojourn_core::grammar::forms::{number, whole};
+use sojourn_core::parameters;
 use sojourn_core::units::Time;
 
-pub(super) const ENTRY: Entry = Entry {
-    name: "scalable",
-    summary: "Grows by a hundredth of what is acknowledged, reduces by an eighth.",
-    reference: "Kelly, Scalable TCP, CCR 2003; Linux net/ipv4/tcp_scalable.c",
-    params: PARAMS,
-    build: |args| {
-        let mut scalable = Scalable { ai: 100, md_shift: 3 };
-        while let Some(key) = args.key() {
-            match key {
-                "ai" => scalable.ai = args.number(1..=65_535)? as u32,
-                "md_shift" => scalable.md_shift = args.number(1..=10)? as u32,
-                _ => return Err(args.unknown()),
-            }
-        }
-        Ok(Box::new(scalable))
-    },
-};
+pub(super) const ENTRY: Entry = entry::<Params>(
+    "scalable",
+    "Grows by a hundredth of what is acknowledged, reduces by an eighth.",
+    "Kelly, Scalable TCP, CCR 2003; Linux net/ipv4/tcp_scalable.c",
+    Kernel::Mainline("2.6.13"),
+);
 
-const PARAMS: &[Param] = &[
-    Param {
-        name: "ai",
-        value: "SEGMENTS",
-        default: "100",
-        doc: "Acknowledged segments per segment of growth; below this cwnd, growth is Reno's.",
-    },
-    Param { name: "md_shift", value: "NUMBER", default: "3", doc: "A reduction takes cwnd / 2^N." },
-];
+parameters! {
+    /// Parameters of `scalable`, which remembers everything else in [`Window`].
+    #[derive(Copy)]
+    struct Params {
+        /// Acknowledged segments per segment of growth; below this cwnd, growth is Reno's.
+        ai: u32 = 100 => whole("SEGMENTS", 1..=65_535, "");
+        /// A reduction takes cwnd / 2^N.
+        md_shift: u32 = 3 => number(1..=10);
+    }
+}
+
+impl Algorithm for Params {
+    fn build(&self) -> Box<dyn Controller> {
+        Box::new(*self)
+    }
+}
 
 const MIN_SSTHRESH: u32 = 2;
 
-/// Everything it remembers is in [`Window`].
-#[derive(Debug)]
-struct Scalable {
-    ai: u32,
-    md_shift: u32,
-}
-
-impl Controller for Scalable {
-    fn needs(&self) -> Needs {
-        Needs::default()
-    }
-
+impl Controller for Params {
     fn on_ack(&mut self, _now: Time, ack: &Ack<'_>, win: &mut Window) {
         if !ack.may_raise || !ack.path.cwnd_limited {
             return;
@@ -65,14 +52,6 @@ impl Controller for Scalable {
     fn ssthresh(&mut self, _now: Time, _path: &Path, win: &Window) -> u32 {
         (win.cwnd - (win.cwnd >> self.md_shift)).max(MIN_SSTHRESH)
     }
-
-    fn output(&self, _path: &Path, _win: &Window) -> Output {
-        Output::default()
-    }
-
-    fn describe(&self) -> String {
-        format!("scalable ai {} md_shift {}", self.ai, self.md_shift)
-    }
 }
 
 #[cfg(test)]
@@ -86,7 +65,7 @@ mod tests {
             let mut win = Window { ssthresh: 5, ..Window::new(cwnd) };
             for _ in 0..cwnd / 2 {
                 let ack = Ack { acked: 2, may_raise: true, ..Ack::new(&path) };
-                Scalable { ai: 100, md_shift: 3 }.on_ack(Time::ZERO, &ack, &mut win);
+                Params::default().on_ack(Time::ZERO, &ack, &mut win);
             }
             assert_eq!(win.cwnd, expected, "cwnd {cwnd}");
         }
@@ -95,7 +74,7 @@ mod tests {
     #[test]
     fn a_reduction_takes_an_eighth() {
         for (cwnd, expected) in [(1000, 875), (100, 88), (8, 7), (7, 7), (2, 2), (1, 2)] {
-            let mut scalable = Scalable { ai: 100, md_shift: 3 };
+            let mut scalable = Params::default();
             let kept = scalable.ssthresh(Time::ZERO, &Path::default(), &Window::new(cwnd));
             assert_eq!(kept, expected, "cwnd {cwnd}");
         }

@@ -9,74 +9,76 @@
 pub(super) mod response;
 
 use super::{Ack, AckEvent, Path, Signal, State, StateChange, Window};
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use sojourn_core::grammar::forms::{Form, custom, one_of};
+use sojourn_core::grammar::{Args, Given};
+use sojourn_core::{choices, parameters};
 
 /// What the modules' receive-side MSS estimate is at a sender of bulk data (`TCP_MSS_DEFAULT`).
-pub(super) const BULK_RCV_MSS: u32 = 536;
+const BULK_RCV_MSS: u32 = 536;
 pub(super) const MIN_CWND: u32 = 2;
 
-pub(super) const MODE: Param = Param {
-    name: "mode",
-    value: "intended|literal",
-    default: "intended",
-    doc: "All quirks off as documented, or on as in the modules; later words change single ones.",
-};
-pub(super) const RCV_MSS: Param = Param {
-    name: "rcv_mss",
-    value: "send|BYTES",
-    default: "send",
-    doc: "Segment size that the credit counts with: the MSS, or a number (modules: 536).",
-};
-pub(super) const CE: Param = Param {
-    name: "ce",
-    value: "documented|literal",
-    default: "documented",
-    doc: "CE keeps 3/4, 7/8 soon after SCE; or what module and kernel make of it together.",
-};
-
-const MODES: [&str; 2] = ["intended", "literal"];
-const CE_PATHS: [&str; 2] = ["documented", "literal"];
-
-/// The quirks of the credit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Quirks {
-    /// Bytes of a segment in the credit; `None` is the MSS.
-    pub(super) rcv_mss: Option<u32>,
-    pub(super) literal_ce: bool,
+choices! {
+    /// Generation of Reno-SCE and DCTCP-SCE.
+    pub(super) enum Version { V2 = "v2", V3 = "v3" }
 }
 
-impl Quirks {
-    pub(super) const INTENDED: Self = Self { rcv_mss: None, literal_ce: false };
-    pub(super) const LITERAL: Self = Self { rcv_mss: Some(BULK_RCV_MSS), literal_ce: true };
-
-    /// Whether `mode` names the modules as they are.
-    pub(super) fn read_mode(args: &mut Args<'_>) -> Result<bool, GrammarError> {
-        Ok(args.choice(&MODES)? == 1)
+parameters! {
+    /// Which of the modules' quirks there are. Text forms state each.
+    #[derive(Copy)]
+    pub(super) struct Mode {
+        /// All quirks off as documented, or on as in the modules; other parameters change single
+        /// ones.
+        pub(super) literal: bool = false =>
+            one_of("intended|literal", &[("intended", false), ("literal", true)]), name "mode";
+        /// Segment size that the credit counts with: the MSS, or a number (modules: 536).
+        rcv_mss: Option<u32> = None => rcv_mss();
     }
+    derive follow_mode;
+}
 
-    pub(super) fn read_rcv_mss(args: &mut Args<'_>) -> Result<Option<u32>, GrammarError> {
+parameters! {
+    /// The quirks of the credit.
+    #[derive(Copy)]
+    pub(super) struct Quirks {
+        /// CE keeps 3/4, 7/8 soon after SCE; or what module and kernel make of it together.
+        pub(super) literal_ce: bool = false =>
+            one_of("documented|literal", &[("documented", false), ("literal", true)]), name "ce";
+    }
+    groups { pub(super) mode: Mode = Mode::default(); }
+    derive follow_mode;
+}
+
+fn rcv_mss() -> impl Form<Option<u32>> {
+    let read = |args: &mut Args<'_>| {
         args.value("`send` or a number of bytes from 1 to 65535", |word| match word {
             "send" => Some(None),
             _ => word.parse().ok().filter(|n| (1..=65_535).contains(n)).map(Some),
         })
-    }
+    };
+    let write = |size: &Option<u32>| size.map_or_else(|| "send".to_owned(), |n| n.to_string());
+    custom("send|BYTES", read, write)
+}
 
-    pub(super) fn read_ce(args: &mut Args<'_>) -> Result<bool, GrammarError> {
-        Ok(args.choice(&CE_PATHS)? == 1)
-    }
-
-    pub(super) fn describe_rcv_mss(rcv_mss: Option<u32>) -> String {
-        rcv_mss.map_or_else(|| "rcv_mss send".into(), |n| format!("rcv_mss {n}"))
-    }
-
-    pub(super) fn describe(&self) -> String {
-        let ce = CE_PATHS[usize::from(self.literal_ce)];
-        format!("{} ce {ce}", Self::describe_rcv_mss(self.rcv_mss))
+impl Mode {
+    fn follow_mode(&mut self, given: &Given) {
+        if self.literal && !given.has("rcv_mss") {
+            self.rcv_mss = Some(BULK_RCV_MSS);
+        }
     }
 
     /// Bytes of a segment in the credit.
-    pub(super) fn segment(&self, path: &Path) -> i64 {
-        i64::from(self.rcv_mss.unwrap_or(path.mss))
+    pub(super) fn segment(&self, path: &Path) -> u32 {
+        self.rcv_mss.unwrap_or(path.mss)
+    }
+}
+
+impl Quirks {
+    fn follow_mode(&mut self, given: &Given) {
+        self.literal_ce |= self.mode.literal && !given.has("ce");
+    }
+
+    fn segment(&self, path: &Path) -> i64 {
+        self.mode.segment(path).into()
     }
 }
 

@@ -7,13 +7,14 @@
 //! Integers are those of the original: microseconds in a wrapping `i32`, the window in millionths
 //! of a byte (so that it is bytes per second times microseconds), probabilities in 2^-20.
 
-use super::{Ack, Controller, Entry, Feedback, Needs, Output, Path, State, StateChange, Window};
+use super::{Ack, Controller, Feedback, Needs, Output, Path, State, StateChange, Window};
+use crate::legacy::OldEntry;
 use sojourn_core::ecn::Ecn;
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Bytes, Dur, Rate, Time};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: OldEntry = OldEntry {
     name: "udp-prague",
     summary: "Prague over UDP: a rate that needs no slow start, feedback by three counters.",
     reference: "L4STeam/udp_prague e8e3435; draft-briscoe-iccrg-prague-congestion-control-04",

@@ -2,62 +2,48 @@
 //! moves by one segment per round trip to keep them between alpha and beta. Facts: `cc.md` 3.11;
 //! Brakmo and Peterson 1995.
 
-use super::{Ack, Controller, Entry, Needs, Output, Path, State, StateChange, Window, reno};
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use super::algorithm::{Algorithm, Entry, entry};
+use super::{Ack, Controller, Kernel, Path, State, StateChange, Window, reno};
+use sojourn_core::grammar::Given;
+use sojourn_core::grammar::forms::{Form, whole};
+use sojourn_core::parameters;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Time};
 
-pub(super) const ENTRY: Entry = Entry {
-    name: "vegas",
-    summary: "Keeps two to four segments of its own in the queue.",
-    reference: "Brakmo and Peterson 1995; Linux net/ipv4/tcp_vegas.c",
-    params: PARAMS,
-    build: |args| Ok(Box::new(Vegas::new(Params::parse(args)?))),
-};
+pub(super) const ENTRY: Entry = entry::<Params>(
+    "vegas",
+    "Keeps two to four segments of its own in the queue.",
+    "Brakmo and Peterson 1995; Linux net/ipv4/tcp_vegas.c",
+    Kernel::Mainline("2.6.13"),
+);
 
-const PARAMS: &[Param] = &[
-    Param {
-        name: "alpha",
-        value: "SEGMENTS",
-        default: "2",
-        doc: "Grows with fewer segments in the queue.",
-    },
-    Param {
-        name: "beta",
-        value: "SEGMENTS",
-        default: "4",
-        doc: "Shrinks with more segments in the queue.",
-    },
-    Param {
-        name: "gamma",
-        value: "SEGMENTS",
-        default: "1",
-        doc: "Leaves slow start with more segments in the queue.",
-    },
-];
+parameters! {
+    /// Parameters of `vegas`.
+    #[derive(Copy)]
+    struct Params {
+        /// Grows with fewer segments in the queue.
+        alpha: u32 = 2 => segments();
+        /// Shrinks with more segments in the queue.
+        beta: u32 = 4 => segments();
+        /// Leaves slow start with more segments in the queue.
+        gamma: u32 = 1 => segments();
+    }
+    settle in_order;
+}
 
-#[derive(Clone, Copy, Debug)]
-struct Params {
-    alpha: u32,
-    beta: u32,
-    gamma: u32,
+fn segments() -> impl Form<u32> {
+    whole("SEGMENTS", 0..=10_000, "")
 }
 
 impl Params {
-    fn parse(args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        let mut p = Self { alpha: 2, beta: 4, gamma: 1 };
-        while let Some(key) = args.key() {
-            match key {
-                "alpha" => p.alpha = args.number(0..=10_000)? as u32,
-                "beta" => p.beta = args.number(0..=10_000)? as u32,
-                "gamma" => p.gamma = args.number(0..=10_000)? as u32,
-                _ => return Err(args.unknown()),
-            }
-        }
-        if p.alpha > p.beta {
-            return Err(args.invalid("alpha is more than beta"));
-        }
-        Ok(p)
+    fn in_order(&self, _: &Given) -> Result<(), String> {
+        if self.alpha > self.beta { Err("alpha is more than beta".to_owned()) } else { Ok(()) }
+    }
+}
+
+impl Algorithm for Params {
+    fn build(&self) -> Box<dyn Controller> {
+        Box::new(Vegas::new(*self))
     }
 }
 
@@ -130,10 +116,6 @@ impl Vegas {
 }
 
 impl Controller for Vegas {
-    fn needs(&self) -> Needs {
-        Needs::default()
-    }
-
     fn on_established(&mut self, _now: Time, path: &Path, _win: &mut Window) {
         self.snd_nxt = path.snd_nxt;
         self.enable(path.snd_nxt);
@@ -182,15 +164,6 @@ impl Controller for Vegas {
         self.enable(self.snd_nxt);
     }
 
-    fn output(&self, _path: &Path, _win: &Window) -> Output {
-        Output::default()
-    }
-
-    fn describe(&self) -> String {
-        let Params { alpha, beta, gamma } = self.params;
-        format!("vegas alpha {alpha} beta {beta} gamma {gamma}")
-    }
-
     fn probe(&self, out: &mut Probe<'_>) {
         if self.base_rtt != Dur::MAX {
             out.put("base_rtt", "ms", self.base_rtt.as_millis_f64());
@@ -206,7 +179,7 @@ mod tests {
     /// One round trip of three ACKs with this RTT after a base RTT of 100 ms; cwnd before and after.
     fn round(win: Window, rtt_ms: f64) -> Window {
         let mut win = win;
-        let mut vegas = Vegas::new(Params { alpha: 2, beta: 4, gamma: 1 });
+        let mut vegas = Vegas::new(Params::default());
         vegas.base_rtt = Dur::from_millis(100);
         let mut path = Path { snd_nxt: 100, ..Path::default() };
         vegas.on_established(Time::ZERO, &path, &mut win);

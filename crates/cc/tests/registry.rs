@@ -4,13 +4,14 @@ use sojourn_cc::{self as cc, Path, REGISTRY, Window};
 use sojourn_core::{Dur, Rate};
 
 #[test]
-fn registry_is_sorted_and_every_description_builds_itself() {
+fn registry_is_sorted_and_every_text_form_reads_the_same() {
     assert!(REGISTRY.is_sorted_by(|a, b| a.name < b.name));
     for entry in REGISTRY {
-        let described = cc::build(entry.name).expect("defaults are valid").describe();
-        let again = cc::build(&described).expect("description is valid").describe();
-        assert_eq!(again, described);
-        assert!(described.starts_with(entry.name));
+        let defaults = cc::read(entry.name).expect("defaults are valid");
+        let again = cc::read(&defaults.to_string()).expect("the text form is valid");
+        assert_eq!(again, defaults);
+        assert!(defaults.to_string().starts_with(entry.name));
+        assert_eq!(defaults.needs(), defaults.build().needs());
     }
 }
 

@@ -19,4 +19,4 @@ pub use ecn::Ecn;
 pub use packet::{FlowId, Kind, Packet};
 pub use probe::Probe;
 pub use rng::Rng;
-pub use units::{Bytes, Dur, Rate, Time};
+pub use units::{Bytes, Dur, Quantity, Rate, Time};

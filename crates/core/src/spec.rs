@@ -243,6 +243,18 @@ impl<A: ?Sized> Spec<A> {
         self.held.written()
     }
 
+    /// The parameters without the name.
+    pub fn parameters(&self) -> String {
+        grammar::text(&self.written())
+    }
+
+    /// Name and those parameters that are `given`.
+    pub fn stating(&self, given: &Given) -> String {
+        let written = self.written().into_iter();
+        let parts = written.filter(|part| part.name.is_empty() || given.has(part.name));
+        format!("{} {}", self.name(), grammar::text(&parts.collect::<Vec<_>>()))
+    }
+
     /// The same algorithm after `parameters` were read over its values, and which they stated.
     pub fn changed(&self, parameters: &str) -> Result<(Self, Given), GrammarError> {
         let mut changed = self.clone();

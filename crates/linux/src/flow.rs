@@ -143,7 +143,7 @@ impl Sampled {
             cwnd_segments: in_window(".cwnd"),
             classic_detection: None,
             one_way: self.one_way(flow),
-            marks: Marks::of([&sender, &receiver], flow.tcp.ecn.feedback(), under_way),
+            marks: Marks::of([&sender, &receiver], flow.tcp.ecn, under_way),
             media: None,
             completions: self.completions(series.recorder, window, rate),
             sender,

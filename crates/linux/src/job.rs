@@ -1,8 +1,9 @@
 //! What both sides of the kernel's wall read and write: the job, and the lines of samples.
 
 use serde::{Deserialize, Serialize};
+use sojourn_cc::Feedback;
 use sojourn_core::{Dur, Rng};
-use sojourn_scenario::{EcnMode, Scenario};
+use sojourn_scenario::Scenario;
 
 /// Name of the job in the folder that both sides see.
 pub(crate) const JOB: &str = "job.json";
@@ -297,9 +298,9 @@ impl Job {
             name: flow.name.clone(),
             app: flow.app.clone(),
             ecn: match flow.tcp.ecn {
-                EcnMode::Off => 0,
-                EcnMode::Rfc3168 | EcnMode::Dctcp | EcnMode::Sce => 1,
-                EcnMode::AccEcn => 3,
+                Feedback::Rfc3168 | Feedback::Dctcp | Feedback::Sce => 1,
+                Feedback::AccEcn => 3,
+                Feedback::None | Feedback::Ccfb | Feedback::Counters => 0,
             },
             opener: ends(&flow.path)[usize::from(flow.opens_far)],
             peer: ends(&flow.path)[usize::from(!flow.opens_far)],

@@ -1,9 +1,8 @@
 //! A queue of the scenario as it was sampled.
 
 use serde_json::Value;
-use sojourn_core::{Rate, Rng, Time};
-use sojourn_queue::aqm::{Env, Reason};
-use sojourn_queue::qdiscs;
+use sojourn_core::{Rate, Time};
+use sojourn_queue::aqm::{Reason, Spec};
 use sojourn_scenario::{Edit, Measure, PortSpec, Role, Scenario};
 use sojourn_trace::summary::Totals;
 use sojourn_trace::{GroupId, QueueSummary, Recorder};
@@ -208,10 +207,10 @@ impl Queue {
     }
 }
 
-/// Words and rate of a port after all scheduled changes.
+/// Parameters and rate of a port after all scheduled changes.
 pub(crate) fn at_the_end(scenario: &Scenario, spec: &PortSpec) -> (String, Option<Rate>) {
-    let mut qdisc = spec.qdisc.clone();
-    let mut rate = spec.wire.or_else(|| shaped(spec.shaper.as_deref()?));
+    let mut qdisc = spec.qdisc.as_ref();
+    let mut rate = spec.wire.or_else(|| spec.shaper.as_ref()?.capacity());
     for change in &scenario.schedule {
         let is_way = if spec.forward { change.forward } else { change.reverse };
         if change.link != spec.link || !is_way {
@@ -219,24 +218,11 @@ pub(crate) fn at_the_end(scenario: &Scenario, spec: &PortSpec) -> (String, Optio
         }
         match (&change.edit, spec.role) {
             (Edit::Rate(new), Role::Egress) => rate = Some(*new),
-            (Edit::Change(text) | Edit::Replace(text), Role::Egress) => qdisc.clone_from(text),
-            (Edit::Ingress(n, text), Role::Ingress(own)) if *n == own => qdisc.clone_from(text),
+            (Edit::Change(to, _) | Edit::Replace(to), Role::Egress) => qdisc = Some(to),
+            (Edit::Ingress(n, to), Role::Ingress(own)) if *n == own => qdisc = Some(to),
             _ => {}
         }
     }
-    let rate = rate.or_else(|| own_rate(&qdisc));
-    (qdisc, rate)
-}
-
-/// The rate of a shaper's words: its ceiling if it has one.
-fn shaped(words: &str) -> Option<Rate> {
-    let words: Vec<&str> = words.split_whitespace().collect();
-    let after = |key: &str| words.iter().position(|w| *w == key).and_then(|at| words.get(at + 1));
-    Rate::parse_tc(after("ceil").or_else(|| after("rate"))?)
-}
-
-/// The rate of a discipline that shapes, such as CAKE's bandwidth.
-fn own_rate(words: &str) -> Option<Rate> {
-    // A tunnel's end has no words.
-    qdiscs::build(words, Env::ethernet(Rng::named(0, "rate"))).ok()?.capacity()
+    let rate = rate.or_else(|| qdisc?.capacity());
+    (qdisc.map_or_else(String::new, Spec::to_string), rate)
 }

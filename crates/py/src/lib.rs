@@ -22,6 +22,7 @@ use sojourn_queue::qdiscs as queues;
 use sojourn_trace::Output;
 use sojourn_trace::fairness::{self, Better};
 use sojourn_transport::app;
+use sojourn_transport::tcp::{Config, Overlay, PARAMETERS};
 
 create_exception!(_core, ScenarioError, PyValueError, "A line for the user: what, where, allowed.");
 
@@ -229,7 +230,11 @@ fn qdiscs() -> String {
 #[pyfunction]
 fn controllers() -> String {
     let entries = cc::entries().into_iter();
-    let list = entries.map(|e| describe(e.name, e.summary, e.reference, &old(e.params)));
+    let list = entries.map(|e| {
+        let mut row = describe(e.name, e.summary, e.reference, &e.table());
+        row["kernel"] = e.kernel.to_string().into();
+        row
+    });
     Value::Array(list.collect()).to_string()
 }
 
@@ -244,6 +249,16 @@ fn apps() -> String {
 fn app_usage(name: &str) -> PyResult<String> {
     let e = app::entry(name).map_err(refuse)?;
     Ok(page(e.summary, e.reference, e.name, &old(e.params)))
+}
+
+/// What the kernels of an era do, as values of `[tcp]`.
+#[pyfunction]
+fn kernel_flags(era: &str) -> PyResult<String> {
+    let era = serde_json::from_value(era.into()).map_err(refuse)?;
+    let mut values = serde_json::to_value(Overlay::from(&Config::of(era))).map_err(refuse)?;
+    let flags = PARAMETERS.iter().filter(|parameter| parameter.of_kernel);
+    let flags = flags.map(|flag| (flag.key.to_owned(), values[flag.key].take())).collect();
+    Ok(Value::Object(flags).to_string())
 }
 
 /// Harm that competition does: the lost share of what a flow has alone.
@@ -268,7 +283,8 @@ fn qdisc_usage(name: &str) -> PyResult<String> {
 #[pyfunction]
 fn cc_usage(name: &str) -> PyResult<String> {
     let e = cc::entry(name).map_err(refuse)?;
-    Ok(page(e.summary, e.reference, e.name, &old(e.params)))
+    let reference = format!("{}\nKernel: {}", e.reference, e.kernel);
+    Ok(page(e.summary, &reference, e.name, &e.table()))
 }
 
 fn old(params: &[Param]) -> Vec<Parameter> {
@@ -311,6 +327,7 @@ mod _core {
     #[pymodule_export]
     use super::{
         RunResult, ScenarioError, app_usage, apps, cc_usage, controllers, expand, harm, jain,
-        linux_inside, qdisc_usage, qdiscs, resolve, run, run_linux, schema, scream_tool, version,
+        kernel_flags, linux_inside, qdisc_usage, qdiscs, resolve, run, run_linux, schema,
+        scream_tool, version,
     };
 }

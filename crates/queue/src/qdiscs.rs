@@ -5,7 +5,8 @@ use crate::aqm::legacy::Legacy;
 use crate::aqm::{self, Entry, Env, Htb, Log, OldEntry, Qdisc, Registry, Spec, Stab, Tbf};
 use crate::impair::{self, AckThin, Grant, Mahimahi, Netem, Police, RateTrace, Wifi};
 use crate::legacy;
-use sojourn_core::grammar::{GrammarError, split_name};
+use sojourn_core::Rng;
+use sojourn_core::grammar::{Given, GrammarError, split_name};
 use sojourn_core::registry::Lines;
 use sojourn_core::units::{Rate, Time};
 
@@ -94,25 +95,40 @@ pub fn build(text: &str, env: Env) -> Result<Box<dyn Qdisc>, GrammarError> {
     Ok(read(text, &env)?.build(env))
 }
 
-/// Builds the shaper that `shaper` describes (`htb rate 50Mbit`) around an existing `leaf`.
+/// Reads the shaper that `text` describes (`htb rate 50Mbit`), as [`read`].
+pub fn read_shaper(text: &str, env: &Env) -> Result<Spec, GrammarError> {
+    let name = entry(split_name(text).0)?.name;
+    if !OLD_SHAPERS.contains(&name) {
+        let valid = OLD_SHAPERS.join(", ");
+        return Err(GrammarError(format!("`{name}` shapes nothing; valid shapers: {valid}")));
+    }
+    let mut spec: Spec = text.parse()?;
+    if spec.held::<Legacy>().is_some() {
+        old_shaped(text, Box::new(crate::aqm::Fifo::pfifo(1)), env)?;
+        return Ok(spec);
+    }
+    spec.check(env).map_err(GrammarError)?;
+    Ok(spec)
+}
+
+/// Reads a size table, such as `overhead 38 mpu 84`.
+pub fn read_size_table(parameters: &str, env: &Env) -> Result<Spec, GrammarError> {
+    let mut spec: Spec = format!("stab {parameters}").parse()?;
+    if spec.held::<Legacy>().is_some() {
+        build_sized(parameters, Box::new(crate::aqm::Fifo::pfifo(1)))?;
+        return Ok(spec);
+    }
+    spec.check(env).map_err(GrammarError)?;
+    Ok(spec)
+}
+
+/// Builds the shaper that `shaper` describes around an existing `leaf`.
 pub fn build_shaped(
     shaper: &str,
     leaf: Box<dyn Qdisc>,
     env: &Env,
 ) -> Result<Box<dyn Qdisc>, GrammarError> {
-    let spec: Spec = shaper.parse()?;
-    if spec.held::<Legacy>().is_some() {
-        return old_shaped(shaper, leaf, env);
-    }
-    let spec = read(shaper, env)?;
-    if !spec.is_shaper() {
-        return Err(GrammarError(format!(
-            "`{}` shapes nothing; valid shapers: ackthin, grant, htb, mahimahi, netem, police, \
-             rate_trace, tbf, wifi",
-            spec.name()
-        )));
-    }
-    Ok(spec.around(env.clone(), leaf))
+    Ok(read_shaper(shaper, env)?.around(env.clone(), leaf))
 }
 
 /// [`entry`] of old ones, for whoever takes a registry.
@@ -140,6 +156,7 @@ pub(crate) fn old_shaped(
         "tbf" => Ok(Box::new(Tbf::around(&mut args, env, leaf)?)),
         "netem" => Ok(Box::new(Netem::parse(&mut args, env.clone(), Some(leaf))?)),
         "wifi" => Ok(Box::new(Wifi::around(&mut args, env, leaf)?)),
+        "stab" => build_sized(rest, leaf),
         _ => Err(GrammarError(format!(
             "`{name}` shapes nothing; valid shapers: ackthin, grant, htb, mahimahi, netem, police, \
              rate_trace, tbf, wifi"
@@ -153,6 +170,27 @@ pub fn build_sized(words: &str, inner: Box<dyn Qdisc>) -> Result<Box<dyn Qdisc>,
     Ok(Box::new(Stab::around(&mut entry.args(words), BY_NAME, inner)?))
 }
 
+/// What `spec` becomes by `tc qdisc change` with `text`, which names the same discipline, and which
+/// parameters that states.
+pub fn changed(spec: &Spec, text: &str, env: &Env) -> Result<(Spec, Given), GrammarError> {
+    let (name, rest) = split_name(text);
+    entry(name)?;
+    if spec.name() != name {
+        let of = spec.name();
+        return Err(GrammarError(format!("cannot change `{of}` into `{name}`; use replace")));
+    }
+    if spec.held::<Legacy>().is_some() {
+        let mut built = spec.build(env.clone());
+        let entry = spec.held::<Legacy>().expect("old").entry;
+        built.old_change(env.now, &mut entry.args(rest), &mut Log::default())?;
+        return spec.changed(rest);
+    }
+    let (mut to, given) = spec.changed(rest)?;
+    to.check(env).map_err(|why| GrammarError(format!("{name}: {why}")))?;
+    spec.accepts(&to).map_err(|why| GrammarError(format!("{name}: {why}")))?;
+    Ok((to, given))
+}
+
 /// Applies `text` to a live discipline of the same name. Packets that it discards are in `log`.
 pub fn change(
     qdisc: &mut dyn Qdisc,
@@ -160,37 +198,30 @@ pub fn change(
     text: &str,
     log: &mut Log,
 ) -> Result<(), GrammarError> {
-    let (name, rest) = split_name(text);
-    entry(name)?;
     let spec = qdisc.spec();
-    if spec.name() != name {
-        let of = spec.name();
-        return Err(GrammarError(format!("cannot change `{of}` into `{name}`; use replace")));
-    }
-    if let Some(old) = spec.held::<Legacy>() {
-        return qdisc.old_change(now, &mut old.entry.args(rest), log);
+    if let Some(old) = spec.held::<Legacy>().filter(|_| split_name(text).0 == spec.name()) {
+        return qdisc.old_change(now, &mut old.entry.args(split_name(text).1), log);
     }
     // As Linux's `qdisc_change`, which does nothing without options.
-    if rest.is_empty() {
+    if split_name(text) == (spec.name(), "") {
         return Ok(());
     }
-    let (to, given) = spec.changed(rest)?;
-    spec.accepts(&to).map_err(|why| GrammarError(format!("{name}: {why}")))?;
+    let env = Env { now, ..Env::ethernet(Rng::named(0, "change")) };
+    let (to, given) = changed(&spec, text, &env)?;
     qdisc.change(now, &to, &given, log);
     Ok(())
 }
 
-/// [`change`] for the discipline that is `depth` wrappers below `qdisc` (1 is its leaf).
+/// [`Qdisc::change`] of the discipline that is `depth` wrappers below `qdisc` (1 is its leaf).
 pub fn change_at(
     qdisc: &mut Box<dyn Qdisc>,
     depth: usize,
     now: Time,
-    text: &str,
+    to: &Spec,
+    given: &Given,
     log: &mut Log,
-) -> Result<(), GrammarError> {
-    let mut result = Ok(());
-    reach(qdisc, depth, log, &mut |it, log| result = change(it.as_mut(), now, text, log));
-    result
+) {
+    reach(qdisc, depth, log, &mut |it, log| it.change(now, to, given, log));
 }
 
 /// Puts `fresh` in the place of the discipline that is `depth` wrappers below `qdisc` (1 is its

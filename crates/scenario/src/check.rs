@@ -2,12 +2,11 @@
 
 use sojourn_core::grammar::GrammarError;
 use sojourn_core::{Dur, Rate, Rng, Time};
-use sojourn_queue::aqm::{Env, Qdisc};
+use sojourn_queue::aqm::{Env, Spec};
 use sojourn_queue::qdiscs;
 
 use crate::doc::Doc;
 use crate::error::{ScenarioError, unknown};
-use crate::text::Quantity;
 
 /// A value's place in the document (array entries by index) and its name for the user (by name).
 #[derive(Clone, Debug)]
@@ -58,21 +57,12 @@ impl Doc {
         built.map_err(|e| self.fail(key, e.0))
     }
 
-    /// Builds the queue once, so that a bad text is found here.
-    pub(crate) fn qdisc(&self, key: &Key, text: &str) -> Result<Box<dyn Qdisc>, ScenarioError> {
-        self.grammar(key, qdiscs::build(text, self.env()))
+    /// The discipline that `text` describes, checked against its surroundings.
+    pub(crate) fn qdisc(&self, key: &Key, text: &str) -> Result<Spec, ScenarioError> {
+        self.grammar(key, qdiscs::read(text, &self.env()))
     }
 
-    pub(crate) fn shaper(
-        &self,
-        key: &Key,
-        text: &str,
-        leaf: Box<dyn Qdisc>,
-    ) -> Result<Box<dyn Qdisc>, ScenarioError> {
-        self.grammar(key, qdiscs::build_shaped(text, leaf, &self.env()))
-    }
-
-    fn env(&self) -> Env {
+    pub(crate) fn env(&self) -> Env {
         let rng = Rng::named(0, "scenario.validation");
         Env { traces: self.traces.clone(), ..Env::ethernet(rng) }
     }
@@ -110,8 +100,8 @@ pub(crate) fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-pub(crate) fn instant(offset: Quantity<Dur>) -> Time {
-    Time::ZERO + offset.0
+pub(crate) fn instant(offset: Dur) -> Time {
+    Time::ZERO + offset
 }
 
 /// A name must work as a part of a dotted name, of a file name and of a column.
@@ -173,8 +163,8 @@ pub(crate) fn path_of(
 pub(crate) fn start_stop(
     doc: &Doc,
     key: &Key,
-    start: Quantity<Dur>,
-    stop: Option<Quantity<Dur>>,
+    start: Dur,
+    stop: Option<Dur>,
     end: Time,
 ) -> Result<(Time, Option<Time>), ScenarioError> {
     let (start, stop) = (instant(start), stop.map(instant));

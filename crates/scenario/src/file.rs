@@ -6,14 +6,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sojourn_core::{Bytes, Dur};
+use sojourn_transport::tcp::{Config, Era, Overlay, PARAMETERS};
 
-use crate::kernel::{AceFlag, CwndLimitedFlag, HystartFlag, PrrFlag};
 use crate::sweep::Sweep;
-use crate::sysctl::Sysctls;
-use crate::text::{Quantity, RateOrNone, Tos};
-
-type Time = Quantity<Dur>;
-type Size = Quantity<Bytes>;
+use crate::text::{RateOrNone, Tos};
 
 /// One run of a network laboratory: links, flows, pings and scheduled changes.
 #[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
@@ -26,23 +22,23 @@ pub(crate) struct File {
     #[serde(default)]
     pub(crate) description: String,
     /// Length of the run, such as "60s".
-    pub(crate) duration: Time,
+    pub(crate) duration: Dur,
     /// Seed of all random streams.
     #[serde(default = "one")]
     pub(crate) seed: u64,
     /// Interval of the sampled series.
     #[serde(default = "fifty_ms")]
-    pub(crate) step: Time,
+    pub(crate) step: Dur,
     /// How long the queues have been there, without traffic, when the scenario starts; their timers
     /// have run since, with a phase drawn from the seed.
     #[serde(default = "ten_s")]
-    pub(crate) queue_age: Time,
+    pub(crate) queue_age: Dur,
     /// Window over which the summary is taken.
     #[serde(default)]
     pub(crate) measure: MeasureTable,
     /// Defaults of all flows' TCP endpoints.
     #[serde(default)]
-    pub(crate) tcp: TcpTable,
+    pub(crate) tcp: Overlay,
     /// Links in path order, from the senders to the receivers.
     #[serde(default)]
     pub(crate) link: Vec<LinkTable>,
@@ -68,9 +64,9 @@ pub(crate) struct File {
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 pub(crate) struct MeasureTable {
     /// Start of the window; default "0s".
-    pub(crate) from: Option<Time>,
+    pub(crate) from: Option<Dur>,
     /// End of the window; default the end of the run.
-    pub(crate) to: Option<Time>,
+    pub(crate) to: Option<Dur>,
     /// Further windows by name: letters, digits, `_` and `-`.
     #[serde(flatten)]
     pub(crate) windows: BTreeMap<String, WindowTable>,
@@ -81,9 +77,9 @@ pub(crate) struct MeasureTable {
 #[serde(deny_unknown_fields)]
 pub(crate) struct WindowTable {
     /// Start of the window; default "0s".
-    pub(crate) from: Option<Time>,
+    pub(crate) from: Option<Dur>,
     /// End of the window; default the end of the run.
-    pub(crate) to: Option<Time>,
+    pub(crate) to: Option<Dur>,
 }
 
 /// A hop between two nodes. Packets pass the ingress elements, the queue with its shaper, the
@@ -106,7 +102,7 @@ pub(crate) struct LinkTable {
     /// Elements before the queue in tc's words, such as `["netem delay 10ms"]`; default none.
     pub(crate) ingress: Option<Vec<String>>,
     /// Propagation delay, one way; default "0s".
-    pub(crate) delay: Option<Time>,
+    pub(crate) delay: Option<Dur>,
     /// What differs on the way back; every key defaults to the forward direction's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reverse: Option<DirectionTable>,
@@ -128,7 +124,7 @@ pub(crate) struct DirectionTable {
     /// Elements before the queue in tc's words.
     pub(crate) ingress: Option<Vec<String>>,
     /// Propagation delay, one way.
-    pub(crate) delay: Option<Time>,
+    pub(crate) delay: Option<Dur>,
 }
 
 /// A flow: what it carries, between whom, and when.
@@ -153,20 +149,20 @@ pub(crate) struct FlowTable {
     pub(crate) flows: Option<u32>,
     /// When it connects.
     #[serde(default = "zero")]
-    pub(crate) start: Time,
+    pub(crate) start: Dur,
     /// A uniform random time below this, drawn from the seed, is added to the start.
     #[serde(default = "zero")]
-    pub(crate) start_jitter: Time,
+    pub(crate) start_jitter: Dur,
     /// Round trips of the application's control connection before the data connection opens
     /// (netperf: 2).
     #[serde(default)]
     pub(crate) control_rtts: u32,
     /// When its application stops sending; default the end of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) stop: Option<Time>,
+    pub(crate) stop: Option<Dur>,
     /// How much it sends, such as "10Mb"; default unlimited.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) bytes: Option<Size>,
+    pub(crate) bytes: Option<Bytes>,
     /// Names of the links it crosses, in order; default all links.
     pub(crate) path: Option<Vec<String>>,
     /// TOS byte; of TCP its two ECN bits are zero.
@@ -177,8 +173,8 @@ pub(crate) struct FlowTable {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) hash_of: Option<String>,
     /// What differs from the file's `[tcp]`.
-    #[serde(default, skip_serializing_if = "TcpTable::is_empty")]
-    pub(crate) tcp: TcpTable,
+    #[serde(default, skip_serializing_if = "is_empty")]
+    pub(crate) tcp: Overlay,
 }
 
 /// Where the data of a flow travel.
@@ -192,188 +188,6 @@ pub(crate) enum DirectionName {
     Up,
 }
 
-/// Parameters of both TCP endpoints, under their sysctl names where there is one.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct TcpTable {
-    /// Kernel era of the endpoint; default "2020".
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) era: Option<EraName>,
-    /// Settings under the kernel's names, such as `{ tcp_ecn = 3 }`, which stand for keys of this table.
-    #[serde(skip_serializing)]
-    pub(crate) sysctl: Option<Sysctls>,
-    /// ECN negotiation and feedback; default what the controller needs, or else "accecn".
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) ecn: Option<EcnName>,
-    /// Send the AccECN option; default false.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) accecn_option: Option<bool>,
-    /// AccECN without option: take the least number of marks that an ACE field can mean, not the
-    /// greatest (`tcp_ecn_unsafe_cep`); default false.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) ecn_unsafe_cep: Option<bool>,
-    /// With ecn "sce": which ACKs carry ESCE; default "advanced".
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) sce_feedback: Option<SceName>,
-    /// ECN++: SYN, SYN/ACK and retransmissions are ECN-capable where the feedback allows; default
-    /// false.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) ecn_plus_plus: Option<bool>,
-    /// HyStart of CUBIC; default the era's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) hystart: Option<HystartFlag>,
-    /// Proportional rate reduction below ssthresh; default the era's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) prr: Option<PrrFlag>,
-    /// How long the sender remembers that cwnd limited it; default the era's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) cwnd_limited: Option<CwndLimitedFlag>,
-    /// Payload that a receive buffer holds, in 1/256 of its size; default the era's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) window_share: Option<u32>,
-    /// `tcp_tso_rtt_log`, 0 for none; default the era's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) tso_rtt_log: Option<u32>,
-    /// `tcp_comp_sack_rtt_percent`; default the era's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) comp_sack_rtt_percent: Option<u32>,
-    /// `tcp_comp_sack_slack_ns`; default the era's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) comp_sack_slack: Option<Time>,
-    /// What an ambiguous ACE field means; default the era's. `ecn_unsafe_cep` goes before it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) ace: Option<AceFlag>,
-    /// The last segment of a burst has PSH; default the era's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) push_bursts: Option<bool>,
-    /// A full segment with PSH is acknowledged as soon as it was read; default the era's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) ack_pushed: Option<bool>,
-    /// An AccECN receiver acknowledges a change of the ECN field at once; default the era's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) accecn_edge_acks: Option<bool>,
-    /// A second segment is acknowledged after all that arrived in the same instant; default the era's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) reader_acks: Option<bool>,
-    /// A burst waits to grow only if the next ACK is expected within 1 ms; default the era's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) tso_defer_soon: Option<bool>,
-    /// A burst that reaches the end of a buffer in the write queue does not wait; default the era's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) tso_buffers: Option<bool>,
-    /// Receive window tuning with the least RTT and without slack; default the era's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) drs_exact: Option<bool>,
-    /// Discard what its timestamp shows to be overtaken (PAWS, RFC 7323 5); default true.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) paws: Option<bool>,
-    /// Forward RTO recovery, `tcp_frto`; default true.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) frto: Option<bool>,
-    /// Take spurious reductions back; default true.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) undo: Option<bool>,
-    /// MTU of the path in IP bytes; default 1500.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) mtu: Option<u32>,
-    /// TCP timestamps; default true.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) timestamps: Option<bool>,
-    /// Initial window in segments; default 10.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) initial_cwnd: Option<u32>,
-    /// Initial receive buffer, `tcp_rmem[1]`; default "128Kb".
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) rmem_default: Option<Size>,
-    /// Largest receive buffer, `tcp_rmem[2]`; default "6Mb".
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) rmem_max: Option<Size>,
-    /// Largest send buffer, `tcp_wmem[2]`; default "4Mb".
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) wmem_max: Option<Size>,
-    /// Pacing rate in slow start, percent of cwnd per RTT; default 200.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) pacing_ss_ratio: Option<u32>,
-    /// Pacing rate in congestion avoidance, percent of cwnd per RTT; default 120.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) pacing_ca_ratio: Option<u32>,
-    /// Pace every controller, as with fq at the sender; default false.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) pacing: Option<bool>,
-    /// Segmentation offload: a burst is one packet to queues and receiver until a queue splits it; default
-    /// false.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) gso: Option<bool>,
-    /// Receive offload: the receiving host merges segments in order; default false.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) gro: Option<bool>,
-    /// How long the host holds a merged packet for more; default "20us".
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) gro_flush_timeout: Option<Time>,
-    /// TCP small queues: a sender has at most 1 ms, or two bursts, in the first queue of its path;
-    /// default false.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) tsq: Option<bool>,
-    /// With tsq and without pacing: the most there, `tcp_limit_output_bytes`; default "1Mb".
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) limit_output_bytes: Option<Size>,
-    /// Kernel tick rate (100, 250, 300 or 1000); default 1000.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) hz: Option<u32>,
-}
-
-impl TcpTable {
-    fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-/// Kernel era of a TCP endpoint.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
-pub(crate) enum EraName {
-    /// Linux 5.1 to 5.3, the kernels of the 2019 bakeoff.
-    #[serde(rename = "2019")]
-    E2019,
-    /// Linux 5.4, the kernel of the 2020 testbeds.
-    #[serde(rename = "2020")]
-    E2020,
-    /// Linux 5.15.
-    #[serde(rename = "5.15")]
-    E5_15,
-    /// Linux 6.6 to 6.12.
-    #[serde(rename = "6.x")]
-    E6,
-    /// Linux 7.0 to 7.2.
-    #[serde(rename = "7.x")]
-    E7,
-}
-
-/// ECN negotiation.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum EcnName {
-    /// Accurate ECN, falling back as its draft says.
-    AccEcn,
-    /// Classic ECN of RFC 3168.
-    Rfc3168,
-    /// RFC 3168 negotiation with DCTCP's exact report of marks (RFC 8257).
-    Dctcp,
-    /// RFC 3168 with ESCE, the echo of SCE marks.
-    Sce,
-    /// No ECN.
-    Off,
-}
-
-/// Which ACKs carry ESCE.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum SceName {
-    /// Those of marked segments; one is sent at once where marked and unmarked segments meet.
-    Advanced,
-    /// As many as cover the marked bytes, without additional ACKs.
-    Dithered,
-}
-
 /// An echo train, over ICMP or UDP.
 #[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -385,13 +199,13 @@ pub(crate) struct PingTable {
     pub(crate) protocol: ProtocolName,
     /// Time between requests.
     #[serde(default = "two_hundred_ms")]
-    pub(crate) interval: Time,
+    pub(crate) interval: Dur,
     /// First request.
     #[serde(default = "zero")]
-    pub(crate) start: Time,
+    pub(crate) start: Dur,
     /// No request after this; default the end of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) stop: Option<Time>,
+    pub(crate) stop: Option<Dur>,
     /// Names of the links it crosses, in order; default all links.
     pub(crate) path: Option<Vec<String>>,
     /// TOS byte of request and reply, ECN bits included.
@@ -482,14 +296,14 @@ pub(crate) enum TunnelEntropy {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ScheduleTable {
     /// When.
-    pub(crate) at: Time,
+    pub(crate) at: Dur,
     /// Approach the new `rate` or `delay` in equal steps over this time, from the value in force;
     /// default at once.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) over: Option<Time>,
+    pub(crate) over: Option<Dur>,
     /// Time between the steps; default "100ms".
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) step: Option<Time>,
+    pub(crate) step: Option<Dur>,
     /// Changes that keep the queued packets: `rate`, `delay`, and `qdisc` with words for the same
     /// discipline.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -497,6 +311,10 @@ pub(crate) struct ScheduleTable {
     /// New elements that discard the queued packets: `qdisc`, or `ingress0` and so on.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) replace: BTreeMap<String, String>,
+}
+
+fn is_empty(table: &Overlay) -> bool {
+    *table == Overlay::default()
 }
 
 fn bulk() -> String {
@@ -507,20 +325,20 @@ fn one() -> u64 {
     1
 }
 
-fn zero() -> Time {
-    Quantity(Dur::ZERO)
+fn zero() -> Dur {
+    Dur::ZERO
 }
 
-fn fifty_ms() -> Time {
-    Quantity(Dur::from_millis(50))
+fn fifty_ms() -> Dur {
+    Dur::from_millis(50)
 }
 
-fn ten_s() -> Time {
-    Quantity(Dur::from_secs(10))
+fn ten_s() -> Dur {
+    Dur::from_secs(10)
 }
 
-fn two_hundred_ms() -> Time {
-    Quantity(Dur::from_millis(200))
+fn two_hundred_ms() -> Dur {
+    Dur::from_millis(200)
 }
 
 fn tos_zero() -> Tos {
@@ -537,5 +355,22 @@ fn wireguard() -> u32 {
 
 /// The JSON Schema of the scenario file, for editors and other front ends.
 pub fn schema() -> String {
-    format!("{:#}\n", schemars::schema_for!(File).as_value())
+    let mut schema = schemars::schema_for!(File);
+    let of = |era| serde_json::to_value(Overlay::from(&Config::of(era))).expect("plain values");
+    let eras = Era::ALL.map(of);
+    for parameter in PARAMETERS {
+        let place = format!("/$defs/Tcp/properties/{}", parameter.key);
+        let property = schema.pointer_mut(&place).expect("a key of the table");
+        let [default, later @ ..] = eras.each_ref().map(|values| &values[parameter.key]);
+        if later.iter().all(|value| *value == default) {
+            property["default"] = default.clone();
+        } else {
+            let sentence = property["description"].as_str().unwrap_or_default();
+            property["description"] = format!("{sentence} Default: the era's.").into();
+        }
+        if let (Some((low, high)), true) = (parameter.bounds, default.is_number()) {
+            (property["minimum"], property["maximum"]) = (low.into(), high.into());
+        }
+    }
+    format!("{:#}\n", schema.as_value())
 }

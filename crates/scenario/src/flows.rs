@@ -1,16 +1,17 @@
 //! The `[[flow]]` tables: what each carries, copies, and tests that stand for several flows.
 
-use sojourn_cc as cc;
+use sojourn_cc::{self as cc, Feedback};
 use sojourn_core::grammar::split_name;
 use sojourn_core::{Dur, Time};
 use sojourn_transport::app::adaptive::ADAPTIVES;
 use sojourn_transport::app::{self, App, rrul};
 use sojourn_transport::media::Encoder;
+use sojourn_transport::tcp::Overlay;
 
 use crate::check::{Key, between, interval, name, path, start_stop, words};
 use crate::doc::Doc;
 use crate::error::{ScenarioError, unknown};
-use crate::file::{DirectionName, EcnName, File, FlowTable, TcpTable};
+use crate::file::{DirectionName, File, FlowTable};
 use crate::scenario::{Flow, Link, Ping};
 use crate::tcp::tcp;
 
@@ -83,7 +84,7 @@ pub(crate) fn flows(
 /// Whether a packet and its answer need any time on this link.
 fn takes_time(link: &Link) -> bool {
     [&link.forward, &link.reverse].into_iter().any(|way| {
-        let netem_delays = way.ingress.iter().any(|text| text.contains("delay"));
+        let netem_delays = way.ingress.iter().any(|element| element.delays());
         way.shaper.is_some() || way.wire.is_some() || way.delay > Dur::ZERO || netem_delays
     })
 }
@@ -92,7 +93,7 @@ fn flow(
     doc: &Doc,
     key: &Key,
     table: &FlowTable,
-    defaults: &TcpTable,
+    defaults: &Overlay,
     links: &[&str],
     end: Time,
 ) -> Result<(Flow, App), ScenarioError> {
@@ -100,15 +101,12 @@ fn flow(
     let text = application(&words(&table.app), table.cc.is_some());
     let app = doc.grammar(&key.field("app"), app::build(&text))?;
     let cc = table.cc.as_deref().map(words);
-    let mut feedback = EcnName::AccEcn;
+    let mut feedback = None;
     match &cc {
         Some(cc) => {
             let controller = doc.grammar(&key.field("cc"), cc::build(cc))?;
-            feedback = match controller.needs().feedback {
-                Some(cc::Feedback::Dctcp) => EcnName::Dctcp,
-                Some(cc::Feedback::Sce) => EcnName::Sce,
-                _ => EcnName::AccEcn,
-            };
+            let of_tcp = |feedback: &_| matches!(feedback, Feedback::Dctcp | Feedback::Sce);
+            feedback = controller.needs().feedback.filter(of_tcp);
             let message = match split_name(&text).0 {
                 "video" => "a `video` with `rate` follows no controller".to_owned(),
                 name => format!("`{name}` sends UDP, which has no controller"),
@@ -128,7 +126,7 @@ fn flow(
     let is_bulk = matches!(app, App::Bulk);
     doc.check(is_bulk || table.bytes.is_none(), &key.field("bytes"), &only_bulk)?;
     doc.check(is_bulk || table.control_rtts == 0, &key.field("control_rtts"), &only_bulk)?;
-    let bytes = table.bytes.map(|bytes| bytes.0.0);
+    let bytes = table.bytes.map(|bytes| bytes.0);
     doc.check(bytes != Some(0), &key.field("bytes"), "expected more than zero")?;
     let few = table.control_rtts <= MAX_CONTROL_RTTS;
     let most = format!("expected at most {MAX_CONTROL_RTTS} round trips");
@@ -149,7 +147,7 @@ fn flow(
         up,
         opens_far: up != app.pulls(),
         start,
-        start_jitter: table.start_jitter.0,
+        start_jitter: table.start_jitter,
         control_rtts: table.control_rtts,
         stop,
         bytes,
@@ -180,7 +178,7 @@ fn media(
     controller: &dyn cc::Controller,
 ) -> Result<(), ScenarioError> {
     let name = split_name(cc).0;
-    let reads_reports = controller.needs().feedback == Some(cc::Feedback::Ccfb);
+    let reads_reports = controller.needs().feedback == Some(Feedback::Ccfb);
     let is_media = matches!(app, App::Media(_));
     let message = format!(
         "`{name}` controls media: expected `app = \"video\"` without `rate`, \"voip\" or \"game\"{}",

@@ -2,21 +2,19 @@
 
 use sojourn_cc::{self as cc, Feedback, Needs};
 use sojourn_core::grammar::split_name;
-use sojourn_core::{Bytes, Dur};
 use sojourn_transport::app::{self, App};
+use sojourn_transport::tcp::{Config, Era, Overlay};
 
 use crate::check::Key;
 use crate::doc::Doc;
 use crate::error::place;
-use crate::file::{File, SceName, TcpTable};
-use crate::scenario::{EcnMode, Flow, Scenario, Tcp};
+use crate::file::File;
+use crate::scenario::{Flow, Scenario};
 
-/// A key of a `[tcp]` table.
+/// Keys of a `[tcp]` table, where they have another value than the era's.
 struct Rule {
-    key: &'static str,
-    /// Whether the table gives it another value than the default, which a resolved file writes out.
-    is_set: fn(&TcpTable) -> bool,
-    /// Whether a connection can feel it.
+    keys: &'static [&'static str],
+    /// Whether a connection can feel them.
     acts: fn(&Connection<'_>) -> bool,
     /// Why it does not.
     why: &'static str,
@@ -24,7 +22,7 @@ struct Rule {
 
 /// What decides whether a key acts.
 struct Connection<'s> {
-    tcp: &'s Tcp,
+    tcp: &'s Config,
     cc: &'s str,
     needs: Needs,
 }
@@ -33,91 +31,53 @@ impl Connection<'_> {
     fn is_paced(&self) -> bool {
         self.tcp.pacing || self.needs.pacing
     }
-
-    fn has_accecn(&self) -> bool {
-        self.tcp.ecn == EcnMode::AccEcn || self.needs.accecn_only
-    }
 }
 
 const UNPACED: &str = "nothing is paced, since `tcp.pacing` is off and no controller asks for it \
                        (bursts are sized by it)";
-const NO_ACCECN: &str = "no flow has `tcp.ecn = \"accecn\"`";
-
 const RULES: &[Rule] = &[
+    Rule { keys: &["pacing_ss_ratio", "pacing_ca_ratio"], acts: |on| on.is_paced(), why: UNPACED },
     Rule {
-        key: "pacing_ss_ratio",
-        is_set: |table| table.pacing_ss_ratio.is_some_and(|percent| percent != 200),
-        acts: |on| on.is_paced(),
-        why: UNPACED,
-    },
-    Rule {
-        key: "pacing_ca_ratio",
-        is_set: |table| table.pacing_ca_ratio.is_some_and(|percent| percent != 120),
-        acts: |on| on.is_paced(),
-        why: UNPACED,
-    },
-    Rule {
-        key: "limit_output_bytes",
-        is_set: |table| table.limit_output_bytes.is_some_and(|size| size.0.0 != Bytes(1 << 20).0),
+        keys: &["limit_output_bytes"],
         acts: |on| on.tcp.tsq && !on.is_paced(),
         why: "it bounds unpaced flows with `tcp.tsq`, and there is none",
     },
+    Rule { keys: &["gro_flush_timeout"], acts: |on| on.tcp.gro, why: "`tcp.gro` is off" },
     Rule {
-        key: "gro_flush_timeout",
-        is_set: |table| table.gro_flush_timeout.is_some_and(|time| time.0 != Dur::from_micros(20)),
-        acts: |on| on.tcp.gro,
-        why: "`tcp.gro` is off",
+        keys: &["accecn_option", "ecn_unsafe_cep", "ace", "accecn_edge_acks"],
+        acts: |on| on.tcp.ecn == Feedback::AccEcn || on.needs.accecn_only,
+        why: "no flow has `tcp.ecn = \"accecn\"`",
     },
     Rule {
-        key: "accecn_option",
-        is_set: |table| table.accecn_option == Some(true),
-        acts: |on| on.has_accecn(),
-        why: NO_ACCECN,
-    },
-    Rule {
-        key: "ecn_unsafe_cep",
-        is_set: |table| table.ecn_unsafe_cep == Some(true),
-        acts: |on| on.has_accecn(),
-        why: NO_ACCECN,
-    },
-    Rule {
-        key: "ace",
-        is_set: |table| table.ace.is_some(),
-        acts: |on| on.has_accecn(),
-        why: NO_ACCECN,
-    },
-    Rule {
-        key: "accecn_edge_acks",
-        is_set: |table| table.accecn_edge_acks.is_some(),
-        acts: |on| on.has_accecn(),
-        why: NO_ACCECN,
-    },
-    Rule {
-        key: "sce_feedback",
-        is_set: |table| table.sce_feedback == Some(SceName::Dithered),
-        acts: |on| on.tcp.ecn == EcnMode::Sce,
+        keys: &["sce_feedback"],
+        acts: |on| on.tcp.ecn == Feedback::Sce,
         why: "no flow has `tcp.ecn = \"sce\"`",
     },
     Rule {
-        key: "ecn_plus_plus",
-        is_set: |table| table.ecn_plus_plus == Some(true),
-        acts: |on| on.tcp.ecn != EcnMode::Off,
+        keys: &["ecn_plus_plus"],
+        acts: |on| on.tcp.ecn != Feedback::None,
         why: "`tcp.ecn` is \"off\"",
     },
     Rule {
-        key: "hystart",
-        is_set: |table| table.hystart.is_some(),
+        keys: &["hystart"],
         // Whether one from outside reads it is not known.
         acts: |on| on.cc.starts_with("cubic") || !cc::REGISTRY.iter().any(|e| e.name == on.cc),
         why: "it is CUBIC's, and no flow runs that",
     },
     Rule {
-        key: "prr",
-        is_set: |table| table.prr.is_some(),
+        keys: &["prr"],
         acts: |on| !on.needs.owns_cwnd,
         why: "the controllers set the window in recovery themselves",
     },
 ];
+
+/// The rules about keys to which the table gives another value than the era, which a resolved file writes
+/// out.
+fn rules(table: &Overlay, era: Era) -> impl Iterator<Item = (&'static str, &'static Rule)> {
+    let set = table.differing(&Config::of(era));
+    let all = RULES.iter().flat_map(|rule| rule.keys.iter().map(move |key| (*key, rule)));
+    all.filter(move |(key, _)| set.contains(key))
+}
 
 /// One line for each setting that nothing in the scenario can feel.
 pub(crate) fn idle(doc: &Doc, file: &File, scenario: &Scenario) -> Vec<String> {
@@ -128,11 +88,13 @@ pub(crate) fn idle(doc: &Doc, file: &File, scenario: &Scenario) -> Vec<String> {
         .filter_map(|(table, flow)| Some((&table.tcp, connection(flow.as_ref()?)?)))
         .collect();
     let mut found = Vec::new();
-    for rule in RULES {
-        let mut feel = connections.iter().filter(|(own, _)| !(rule.is_set)(own)).peekable();
-        if (rule.is_set)(&file.tcp) && feel.peek().is_some() && !feel.any(|(_, on)| (rule.acts)(on))
-        {
-            found.push(line(doc, &Key::top("tcp").field(rule.key), rule.why));
+    for (key, rule) in rules(&file.tcp, file.tcp.era.unwrap_or_default()) {
+        let is_own = |(own, on): &&(&Overlay, Connection<'_>)| {
+            rules(own, on.tcp.era).any(|(own, _)| own == key)
+        };
+        let mut feel = connections.iter().filter(|on| !is_own(on)).peekable();
+        if feel.peek().is_some() && !feel.any(|(_, on)| (rule.acts)(on)) {
+            found.push(line(doc, &Key::top("tcp").field(key), rule.why));
         }
     }
     for (index, (table, flow)) in flows.iter().enumerate() {
@@ -141,28 +103,28 @@ pub(crate) fn idle(doc: &Doc, file: &File, scenario: &Scenario) -> Vec<String> {
         let Some(on) = connection(flow) else {
             // Controllers over UDP read the MTU.
             let reads = flow.cc.is_some() && table.tcp.mtu.is_some();
-            if table.tcp != TcpTable::default() && !reads && !is_resolved(&table.tcp) {
+            if table.tcp != Overlay::default() && !reads && !is_resolved(&table.tcp) {
                 let why = format!("`{}` does not use TCP", split_name(&flow.app).0);
                 found.push(line(doc, &key, &why));
             }
             continue;
         };
-        let silent = RULES.iter().filter(|rule| (rule.is_set)(&table.tcp) && !(rule.acts)(&on));
-        found.extend(silent.map(|rule| line(doc, &key.field(rule.key), rule.why)));
+        let silent = rules(&table.tcp, on.tcp.era).filter(|(_, rule)| !(rule.acts)(&on));
+        found.extend(silent.map(|(field, rule)| line(doc, &key.field(field), rule.why)));
     }
     for (index, link) in scenario.links.iter().enumerate() {
         let key = Key::entry("link", index, &link.name);
         let own = file.link[index].reverse.as_ref().is_some_and(|way| way.qdisc.is_some());
         let back = own.then(|| (key.field("reverse"), &link.reverse));
         for (key, way) in [(key, &link.forward)].into_iter().chain(back) {
-            found.extend(queue(&way.qdisc).map(|why| line(doc, &key.field("qdisc"), &why)));
+            found.extend(way.qdisc.idle().map(|why| line(doc, &key.field("qdisc"), why)));
         }
     }
     found
 }
 
 /// A file that was written by us has all keys of the table.
-fn is_resolved(table: &TcpTable) -> bool {
+fn is_resolved(table: &Overlay) -> bool {
     table.era.is_some() && table.hz.is_some() && table.mtu.is_some()
 }
 
@@ -183,21 +145,6 @@ fn connection(flow: &Flow) -> Option<Connection<'_>> {
     let needs = cc::build(text).ok()?.needs();
     let over_udp = matches!(needs.feedback, Some(Feedback::Ccfb | Feedback::Counters));
     (!over_udp).then(|| Connection { tcp: &flow.tcp, cc: split_name(text).0, needs })
-}
-
-/// A parameter of a queue that another parameter, or its absence, switches off.
-fn queue(text: &str) -> Option<String> {
-    let (name, rest) = split_name(text);
-    let has = |word: &str| rest.split(' ').any(|w| w == word);
-    match name {
-        "fq_codel" if has("ce_threshold_selector") && !has("ce_threshold") => Some(
-            "`ce_threshold_selector` chooses packets for `ce_threshold`, which is not set".into(),
-        ),
-        "fq_pie" if has("ecn_prob") && !has("ecn") => {
-            Some("`ecn_prob` bounds marks, and `ecn` is not set".into())
-        }
-        _ => None,
-    }
 }
 
 fn line(doc: &Doc, key: &Key, why: &str) -> String {

@@ -13,7 +13,6 @@ mod error;
 mod file;
 mod flows;
 mod idle;
-pub mod kernel;
 mod links;
 mod load;
 mod measure;
@@ -33,10 +32,7 @@ mod write;
 pub use error::{Origin, ScenarioError};
 pub use file::schema;
 pub use load::{Parsed, SweepPoint, expand, load};
-pub use scenario::{
-    Change, Direction, EcnMode, Edit, Era, Flow, Link, Measure, Ping, SceMode, Scenario, Tcp,
-    Tunnel,
-};
+pub use scenario::{Change, Direction, Edit, Flow, Link, Measure, Ping, Scenario, Tunnel};
 pub use sweep::Axis;
 pub use topology::{PortSpec, Role, Route, Topology};
 pub use write::to_toml;

@@ -2,6 +2,7 @@
 
 use sojourn_core::grammar::split_name;
 use sojourn_core::{Dur, Rate};
+use sojourn_queue::aqm::Spec;
 use sojourn_queue::qdiscs;
 
 use crate::check::{Key, link_rate, name, words};
@@ -78,7 +79,7 @@ impl Way {
             way.ingress = ingress.iter().map(|text| words(text)).collect();
         }
         if let Some(delay) = own.delay {
-            way.delay = delay.0;
+            way.delay = delay;
         }
         way
     }
@@ -87,40 +88,43 @@ impl Way {
         if let Some(rate) = self.rate {
             link_rate(rate).map_err(|e| doc.fail(&key.field("rate"), e))?;
         }
+        let mut ingress = Vec::new();
         for (index, text) in self.ingress.iter().enumerate() {
-            doc.qdisc(&key.field("ingress").field(&index.to_string()), text)?;
+            ingress.push(doc.qdisc(&key.field("ingress").field(&index.to_string()), text)?);
         }
-        let leaf = doc.qdisc(&key.field("qdisc"), &self.qdisc)?;
-        let (shaper, inside) = match &self.shaper {
-            Some(text) => {
-                let key = key.field("shaper");
-                let text = shaper(doc, &key, text, self.rate)?;
-                let shaped = doc.shaper(&key, &text, leaf)?;
-                (Some(text), shaped)
-            }
-            None => (None, leaf),
-        };
-        if let Some(text) = &self.stab {
-            doc.grammar(&key.field("stab"), qdiscs::build_sized(text, inside))?;
-        }
+        let qdisc = doc.qdisc(&key.field("qdisc"), &self.qdisc)?;
+        let shaper = self.shaper.as_deref();
+        let shaper = shaper.map(|text| shaper_with(doc, &key.field("shaper"), text, self.rate));
+        let shaper = shaper.transpose()?;
+        let stab = self
+            .stab
+            .as_ref()
+            .map(|text| doc.grammar(&key.field("stab"), qdiscs::read_size_table(text, &doc.env())));
+        let (stab, delay) = (stab.transpose()?, self.delay);
         let wire = if shaper.is_none() { self.rate } else { None };
-        let Self { ingress, stab, qdisc, delay, .. } = self;
         Ok(Direction { ingress, shaper, stab, qdisc, wire, delay })
     }
 }
 
-/// The shaper's text with the link's rate in it, if it takes one.
-fn shaper(doc: &Doc, key: &Key, text: &str, rate: Option<Rate>) -> Result<String, ScenarioError> {
+/// The shaper, with the link's rate if it takes one.
+fn shaper_with(
+    doc: &Doc,
+    key: &Key,
+    text: &str,
+    rate: Option<Rate>,
+) -> Result<Spec, ScenarioError> {
     let (name, rest) = split_name(text);
-    if !takes_rate(text) {
+    let text = if takes_rate(text) {
+        let twice = rest.split(' ').any(|word| word == "rate");
+        doc.check(!twice, key, "the shaper's rate belongs into the link's `rate`")?;
+        let missing = "a shaper needs the link's `rate`";
+        let rate = rate.ok_or_else(|| doc.fail(key, missing))?;
+        words(&format!("{name} rate {rate} {rest}"))
+    } else {
         let message =
             format!("`{name}` takes no rate from the link; leave `rate` away or write \"none\"");
         doc.check(rate.is_none(), key, &message)?;
-        return Ok(text.to_owned());
-    }
-    let twice = rest.split(' ').any(|word| word == "rate");
-    doc.check(!twice, key, "the shaper's rate belongs into the link's `rate`")?;
-    let missing = "a shaper needs the link's `rate`";
-    let rate = rate.ok_or_else(|| doc.fail(key, missing))?;
-    Ok(words(&format!("{name} rate {rate} {rest}")))
+        text.to_owned()
+    };
+    doc.grammar(key, qdiscs::read_shaper(&text, &doc.env()))
 }

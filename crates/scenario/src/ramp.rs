@@ -1,13 +1,13 @@
 //! Changes that are spread over a time, as a row of plain changes in equal steps.
 
-use sojourn_core::grammar::split_name;
 use sojourn_core::{Dur, Rate, Time};
 
 use crate::check::Key;
 use crate::doc::Doc;
 use crate::error::ScenarioError;
 use crate::file::ScheduleTable;
-use crate::scenario::{Change, Direction, Edit, Link};
+use crate::scenario::{Direction, Link};
+use crate::schedule::{Draft, Planned};
 
 /// More steps than this are a slip of the unit.
 const MAX_STEPS: u64 = 10_000;
@@ -21,13 +21,6 @@ pub(crate) struct Ramp {
     step: Dur,
 }
 
-/// A change as the file has it.
-pub(crate) struct Planned {
-    pub(crate) change: Change,
-    pub(crate) key: Key,
-    pub(crate) ramp: Option<Ramp>,
-}
-
 impl Ramp {
     pub(crate) fn read(
         doc: &Doc,
@@ -36,11 +29,11 @@ impl Ramp {
         at: Time,
         end: Time,
     ) -> Result<Option<Self>, ScenarioError> {
-        let Some(over) = table.over.map(|over| over.0) else {
+        let Some(over) = table.over else {
             doc.check(table.step.is_none(), &key.field("step"), "`step` needs `over`")?;
             return Ok(None);
         };
-        let step = table.step.map_or(STEP, |step| step.0);
+        let step = table.step.unwrap_or(STEP);
         for (field, time) in [("over", over), ("step", step)] {
             doc.check(time > Dur::ZERO, &key.field(field), "expected more than zero")?;
         }
@@ -86,59 +79,58 @@ pub(crate) fn expand(
     doc: &Doc,
     mut planned: Vec<Planned>,
     links: &[Link],
-) -> Result<Vec<(Change, Key)>, ScenarioError> {
-    planned.sort_by_key(|planned| planned.change.at);
+) -> Result<Vec<Planned>, ScenarioError> {
+    planned.sort_by_key(|planned| planned.at);
     let ways = |link: &Link, value: fn(&Direction) -> u64| {
         [&link.forward, &link.reverse].map(|way| InForce::new(value(way)))
     };
     let mut rates: Vec<_> = links.iter().map(|link| ways(link, rate)).collect();
     let mut delays: Vec<_> = links.iter().map(|link| ways(link, |way| way.delay.0)).collect();
     let mut changes = Vec::new();
-    for Planned { change, key, ramp } in planned {
-        let (in_force, to, edit): (_, _, fn(u64) -> Edit) = match change.edit {
-            Edit::Rate(rate) => (&mut rates[change.link], rate.0, |v| Edit::Rate(Rate(v))),
-            Edit::Delay(delay) => (&mut delays[change.link], delay.0, |v| Edit::Delay(Dur(v))),
-            _ if ramp.is_some() => {
-                return Err(doc.fail(&key, "only `rate` and `delay` can be spread over a time"));
+    for change in planned {
+        let (in_force, to, draft): (_, _, fn(u64) -> Draft) = match change.draft {
+            Draft::Rate(rate) => (&mut rates[change.link], rate.0, |v| Draft::Rate(Rate(v))),
+            Draft::Delay(delay) => (&mut delays[change.link], delay.0, |v| Draft::Delay(Dur(v))),
+            _ if change.ramp.is_some() => {
+                let message = "only `rate` and `delay` can be spread over a time";
+                return Err(doc.fail(&change.key, message));
             }
             _ => {
-                changes.push((change, key));
+                changes.push(change);
                 continue;
             }
         };
-        let concerned = [change.forward, change.reverse];
         let mut starts = Vec::new();
-        for (on, own) in concerned.into_iter().zip(in_force) {
+        for (on, own) in change.ways.into_iter().zip(in_force) {
             if !on {
                 continue;
             }
             if change.at < own.until {
                 let message = format!("is within a change that is spread until {}", own.until);
-                return Err(doc.fail(&key, message));
+                return Err(doc.fail(&change.key, message));
             }
             starts.push(own.value);
             own.value = to;
-            own.until = change.at + ramp.map_or(Dur::ZERO, |ramp| ramp.over);
+            own.until = change.at + change.ramp.map_or(Dur::ZERO, |ramp| ramp.over);
         }
         // The rehearsal of the changes refuses a rate where there is none.
-        let has_none = matches!(change.edit, Edit::Rate(_)) && starts.contains(&0);
-        let Some(ramp) = ramp.filter(|_| !has_none) else {
-            changes.push((change, key));
+        let has_none = matches!(change.draft, Draft::Rate(_)) && starts.contains(&0);
+        let Some(ramp) = change.ramp.filter(|_| !has_none) else {
+            changes.push(change);
             continue;
         };
         // Directions that start from different values take different steps.
         let apart = starts.windows(2).any(|pair| pair[0] != pair[1]);
         for since in ramp.steps() {
-            let at = change.at + since;
-            let step = |forward, reverse, from| {
-                let edit = edit(ramp.between(from, to, since));
-                (Change { at, link: change.link, forward, reverse, edit }, key.clone())
+            let step = |ways, from| {
+                let draft = draft(ramp.between(from, to, since));
+                Planned { at: change.at + since, ways, draft, ramp: None, ..change.clone() }
             };
             if apart {
-                changes.push(step(true, false, starts[0]));
-                changes.push(step(false, true, starts[1]));
+                changes.push(step([true, false], starts[0]));
+                changes.push(step([false, true], starts[1]));
             } else {
-                changes.push(step(change.forward, change.reverse, starts[0]));
+                changes.push(step(change.ways, starts[0]));
             }
         }
     }
@@ -147,10 +139,6 @@ pub(crate) fn expand(
 
 /// The rate of a direction's shaper or wire in bit/s, zero if it has none.
 fn rate(way: &Direction) -> u64 {
-    let of_shaper = way.shaper.as_ref().and_then(|text| {
-        let mut words = split_name(text).1.split(' ');
-        words.find(|word| *word == "rate")?;
-        words.next().and_then(Rate::parse_tc)
-    });
+    let of_shaper = way.shaper.as_ref().and_then(|shaper| shaper.capacity());
     of_shaper.or(way.wire).map_or(0, |rate| rate.0)
 }

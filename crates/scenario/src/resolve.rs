@@ -5,7 +5,7 @@ use sojourn_core::{Dur, Time};
 use crate::check::{Key, MAX_EVENTS, between, interval, name, path, start_stop};
 use crate::doc::Doc;
 use crate::error::ScenarioError;
-use crate::file::{EcnName, File, PingTable, ProtocolName};
+use crate::file::{File, PingTable, ProtocolName};
 use crate::flows::flows;
 use crate::links::links;
 use crate::measure::measure;
@@ -24,21 +24,21 @@ pub(crate) fn resolve(doc: &Doc, file: &File) -> Result<Scenario, ScenarioError>
         let printable = !text.contains(char::is_control);
         doc.check(printable, &top(key), "expected one line without control characters")?;
     }
-    let duration = file.duration.0;
+    let duration = file.duration;
     let end = Time::ZERO + duration;
     doc.check(duration > Dur::ZERO, &top("duration"), "expected more than zero")?;
-    let step = file.step.0;
+    let step = file.step;
     doc.check(step > Dur::ZERO, &top("step"), "expected more than zero")?;
     let few = duration.0 / step.0 <= MAX_EVENTS;
     doc.check(few, &top("step"), &format!("expected at most {MAX_EVENTS} steps in the run"))?;
 
-    let queue_age = file.queue_age.0;
+    let queue_age = file.queue_age;
     let most = format!("expected at most {MAX_AGE}, got {queue_age}");
     doc.check(queue_age <= MAX_AGE, &top("queue_age"), &most)?;
 
     let links = links(doc, &file.link)?;
     let names: Vec<&str> = links.iter().map(|l| l.name.as_str()).collect();
-    tcp(doc, &top("tcp"), &[&file.tcp], EcnName::AccEcn)?;
+    tcp(doc, &top("tcp"), &[&file.tcp], None)?;
     let (flows, mut pings) = flows(doc, file, &links, &names, end)?;
     for (index, table) in file.ping.iter().enumerate() {
         let key = Key::entry("ping", index, &table.name);
@@ -76,12 +76,12 @@ fn ping(
     duration: Dur,
 ) -> Result<Ping, ScenarioError> {
     let (start, stop) = start_stop(doc, key, table.start, table.stop, Time::ZERO + duration)?;
-    interval(doc, &key.field("interval"), table.interval.0, duration)?;
+    interval(doc, &key.field("interval"), table.interval, duration)?;
     between(doc, key, "size", u64::from(table.size), 28, 65535)?;
     Ok(Ping {
         name: table.name.clone(),
         udp: matches!(table.protocol, ProtocolName::Udp),
-        interval: table.interval.0,
+        interval: table.interval,
         start,
         stop,
         path: path(doc, key, table.path.as_ref(), links)?,

@@ -1,13 +1,13 @@
 //! A validated scenario. After parsing there is no invalid state left for an engine to check:
 //! names are resolved to indices, every algorithm text has been built once, times are in order.
 
-use sojourn_cc::Feedback;
+use sojourn_core::grammar::Given;
 use sojourn_core::{Dur, Rate, Rng, Time};
+use sojourn_queue::aqm::Spec;
 use sojourn_queue::impair::trace::Traces;
 use sojourn_queue::impair::tunnel;
 use sojourn_transport::app::{self, App};
-
-use crate::kernel::KernelFlags;
+use sojourn_transport::tcp;
 
 /// One run, completely described.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,15 +80,15 @@ pub struct Link {
 /// queue with its shaper, the wire, propagation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Direction {
-    /// Elements before the queue, in tc's grammar, such as `netem delay 10ms limit 1000000`.
-    pub ingress: Vec<String>,
-    /// Shaper around the queue in tc's grammar with its rate, such as `htb rate 50Mbit`; `None`
-    /// leaves the serialisation to the wire.
-    pub shaper: Option<String>,
-    /// Size table around shaper and queue in tc's words, such as `overhead 38 mpu 84`.
-    pub stab: Option<String>,
-    /// The queue in tc's grammar.
-    pub qdisc: String,
+    /// Elements before the queue, such as `netem delay 10ms limit 1000000`.
+    pub ingress: Vec<Spec>,
+    /// Shaper around the queue with its rate, such as `htb rate 50Mbit`; `None` leaves the
+    /// serialisation to the wire.
+    pub shaper: Option<Spec>,
+    /// Size table around shaper and queue, such as `stab overhead 38 mpu 84`.
+    pub stab: Option<Spec>,
+    /// The queue.
+    pub qdisc: Spec,
     /// Rate of the wire; `None` is infinitely fast.
     pub wire: Option<Rate>,
     /// Propagation delay after the queue.
@@ -127,7 +127,7 @@ pub struct Flow {
     /// The flow, as an index into [`Scenario::flows`], whose hashes its packets carry.
     pub hash_of: Option<usize>,
     /// Parameters of both endpoints.
-    pub tcp: Tcp,
+    pub tcp: tcp::Config,
 }
 
 impl Flow {
@@ -141,107 +141,6 @@ impl Flow {
     pub fn is_greedy(&self) -> bool {
         self.bytes.is_none() && app::build(&self.app).is_ok_and(|app| app == App::Bulk)
     }
-}
-
-/// ECN negotiation, the `tcp_ecn` of both ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EcnMode {
-    /// 0: no ECN.
-    Off,
-    /// 1: RFC 3168.
-    Rfc3168,
-    /// 3: AccECN.
-    AccEcn,
-    /// RFC 3168 negotiation, and a receiver that reports every mark (RFC 8257).
-    Dctcp,
-    /// RFC 3168, and ESCE for packets marked ECT(1) (`tcp_sce`).
-    Sce,
-}
-
-impl EcnMode {
-    /// The feedback that it asks for.
-    pub fn feedback(self) -> Feedback {
-        match self {
-            Self::Off => Feedback::None,
-            Self::Rfc3168 => Feedback::Rfc3168,
-            Self::AccEcn => Feedback::AccEcn,
-            Self::Dctcp => Feedback::Dctcp,
-            Self::Sce => Feedback::Sce,
-        }
-    }
-}
-
-/// How a receiver with SCE chooses the ACKs that carry ESCE.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SceMode {
-    /// An ACK at once where marked and unmarked segments meet.
-    Advanced,
-    /// ACKs as without SCE, with ESCE in proportion to the marked bytes.
-    Dithered,
-}
-
-/// Kernel era of the TCP endpoint; each changes published results (`docs/architecture.md`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Era {
-    /// Linux 5.1 to 5.3: the bakeoff of 2019.
-    E2019,
-    /// Linux 5.4: the 2020 testbeds.
-    E2020,
-    /// Linux 5.15.
-    E5_15,
-    /// Linux 6.6 to 6.12.
-    E6,
-    /// Linux 7.0 to 7.2.
-    E7,
-}
-
-/// Parameters of a TCP connection (sysctl names where there is one).
-#[derive(Clone, Debug, PartialEq)]
-pub struct Tcp {
-    /// Kernel era.
-    pub era: Era,
-    /// ECN negotiation.
-    pub ecn: EcnMode,
-    /// Send the AccECN option (`tcp_ecn_option`).
-    pub accecn_option: bool,
-    /// Read the least number of marks from an ambiguous ACE field (`tcp_ecn_unsafe_cep`).
-    pub ecn_unsafe_cep: bool,
-    /// How ESCE is fed back under [`EcnMode::Sce`].
-    pub sce_feedback: SceMode,
-    /// ECN++: control packets and retransmissions are ECN-capable as well.
-    pub ecn_plus_plus: bool,
-    /// What differs from the era.
-    pub kernel: KernelFlags,
-    /// MTU of the path in IP bytes.
-    pub mtu: u32,
-    /// `tcp_timestamps`.
-    pub timestamps: bool,
-    /// Initial window in segments.
-    pub initial_cwnd: u32,
-    /// `tcp_rmem[1]`, bytes.
-    pub rmem_default: u64,
-    /// `tcp_rmem[2]`, bytes.
-    pub rmem_max: u64,
-    /// `tcp_wmem[2]`, bytes.
-    pub wmem_max: u64,
-    /// `tcp_pacing_ss_ratio`, percent.
-    pub pacing_ss_ratio: u32,
-    /// `tcp_pacing_ca_ratio`, percent.
-    pub pacing_ca_ratio: u32,
-    /// Pace every controller, as with sch_fq at the sender.
-    pub pacing: bool,
-    /// A burst leaves as one super-packet (generic segmentation offload).
-    pub gso: bool,
-    /// The receiving host merges segments (generic receive offload).
-    pub gro: bool,
-    /// How long it holds a merged packet.
-    pub gro_flush_timeout: Dur,
-    /// TCP small queues: what waits in the first queue of the path is bounded.
-    pub tsq: bool,
-    /// That bound of an unpaced connection, `tcp_limit_output_bytes`.
-    pub limit_output_bytes: u64,
-    /// `CONFIG_HZ`.
-    pub hz: u32,
 }
 
 /// An echo train.
@@ -308,12 +207,12 @@ pub struct Change {
 pub enum Edit {
     /// `tc class change` or a new wire rate: keeps packets and state.
     Rate(Rate),
-    /// `tc qdisc change`: keeps packets and state.
-    Change(String),
+    /// `tc qdisc change` to these parameters, of which the file states some: keeps packets and state.
+    Change(Spec, Given),
     /// `tc qdisc replace`: discards the queued packets.
-    Replace(String),
+    Replace(Spec),
     /// `tc qdisc replace` of an ingress element.
-    Ingress(usize, String),
+    Ingress(usize, Spec),
     /// New propagation delay.
     Delay(Dur),
 }

@@ -4,103 +4,55 @@
 //! Names and values: `Documentation/networking/ip-sysctl.rst` of Linux 7.2; `tcp_sce` and
 //! `tcp_sce_feedback` of the tree chromi/sce; `tcp_ecn_unsafe_cep` of L4STeam/linux.
 
-use std::borrow::Cow;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::IgnoredAny;
-use serde::{Deserialize, Deserializer, Serialize};
 use sojourn_core::Bytes;
 use sojourn_core::grammar::split_name;
 use sojourn_transport::app::{self, App};
+use sojourn_transport::tcp::{Form, PARAMETERS};
 
 use crate::check::words;
 use crate::doc::{Doc, Node, Value};
 use crate::error::{Origin, ScenarioError, unknown};
 
-/// What stands below `sysctl` has its own reader, [`lower`].
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(crate) struct Sysctls;
-
-impl<'de> Deserialize<'de> for Sysctls {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        IgnoredAny::deserialize(deserializer).map(|_| Self)
-    }
-}
-
-impl JsonSchema for Sysctls {
-    fn schema_name() -> Cow<'static, str> {
-        "Sysctls".into()
-    }
-
-    fn json_schema(_generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "description": "Settings under the kernel's names, with or without net.ipv4 before them",
-            "type": "object",
-            "additionalProperties": { "type": ["integer", "string", "boolean", "array", "object"] },
-        })
-    }
-}
-
-/// What a setting means here.
-#[derive(Clone, Copy)]
-enum Meaning {
-    /// ECN negotiation; with `tcp_sce` the feedback of SCE.
-    Ecn,
-    Sce,
-    /// The flow's `cc`.
-    Controller,
-    /// A key that is true for these numbers and false for those; others have no form.
-    Flag(&'static str, &'static [i128], &'static [i128]),
-    Number(&'static str),
-    Bytes(&'static str),
-    Nanoseconds(&'static str),
-    /// Least, first and largest buffer: keys of the last two.
-    Buffer(Option<&'static str>, &'static str),
-    SceFeedback,
-    /// `tcp_adv_win_scale`: the share of a buffer that is window.
-    WindowShare,
-    /// What the model always does.
-    Always(i128),
-}
-
-use Meaning::{
-    Always, Buffer, Bytes as Size, Controller, Ecn, Flag, Nanoseconds, Number, Sce, SceFeedback,
-    WindowShare,
-};
-
-const TABLE: [(&str, Meaning); 31] = [
-    ("tcp_adv_win_scale", WindowShare),
-    ("tcp_comp_sack_delay_ns", Always(1_000_000)),
-    ("tcp_comp_sack_nr", Always(44)),
-    ("tcp_comp_sack_rtt_percent", Number("comp_sack_rtt_percent")),
-    ("tcp_comp_sack_slack_ns", Nanoseconds("comp_sack_slack")),
-    ("tcp_congestion_control", Controller),
-    ("tcp_dsack", Always(1)),
-    ("tcp_early_retrans", Always(3)),
-    ("tcp_ecn", Ecn),
-    ("tcp_ecn_option", Flag("accecn_option", &[2, 3], &[0])),
-    ("tcp_ecn_unsafe_cep", Flag("ecn_unsafe_cep", &[1], &[0])),
-    ("tcp_frto", Flag("frto", &[1, 2], &[0])),
-    ("tcp_limit_output_bytes", Size("limit_output_bytes")),
-    ("tcp_min_tso_segs", Always(2)),
-    ("tcp_moderate_rcvbuf", Always(1)),
-    ("tcp_mtu_probing", Always(0)),
-    ("tcp_no_metrics_save", Always(1)),
-    ("tcp_notsent_lowat", Always(0xffff_ffff)),
-    ("tcp_pacing_ca_ratio", Number("pacing_ca_ratio")),
-    ("tcp_pacing_ss_ratio", Number("pacing_ss_ratio")),
-    ("tcp_recovery", Always(1)),
-    ("tcp_reordering", Always(3)),
-    ("tcp_rmem", Buffer(Some("rmem_default"), "rmem_max")),
-    ("tcp_sack", Always(1)),
-    ("tcp_sce", Sce),
-    ("tcp_sce_feedback", SceFeedback),
-    ("tcp_slow_start_after_idle", Always(1)),
-    ("tcp_timestamps", Flag("timestamps", &[1, 2], &[0])),
-    ("tcp_tso_rtt_log", Number("tso_rtt_log")),
-    ("tcp_window_scaling", Always(1)),
-    ("tcp_wmem", Buffer(None, "wmem_max")),
+/// The flow's `cc`.
+const CONTROLLER: &str = "tcp_congestion_control";
+/// With `tcp_ecn` the feedback of SCE.
+const SCE: &str = "tcp_sce";
+/// What the model always does.
+const FIXED: [(&str, i128); 14] = [
+    ("tcp_comp_sack_delay_ns", 1_000_000),
+    ("tcp_comp_sack_nr", 44),
+    ("tcp_dsack", 1),
+    ("tcp_early_retrans", 3),
+    ("tcp_min_tso_segs", 2),
+    ("tcp_moderate_rcvbuf", 1),
+    ("tcp_mtu_probing", 0),
+    ("tcp_no_metrics_save", 1),
+    ("tcp_notsent_lowat", 0xffff_ffff),
+    ("tcp_recovery", 1),
+    ("tcp_reordering", 3),
+    ("tcp_sack", 1),
+    ("tcp_slow_start_after_idle", 1),
+    ("tcp_window_scaling", 1),
 ];
+
+/// Keys of ours that a setting means, and how.
+fn keys(name: &str) -> impl Iterator<Item = (&'static str, Form)> {
+    let of = PARAMETERS.iter().filter_map(|p| p.sysctl.map(|(sysctl, form)| (sysctl, p.key, form)));
+    of.filter(move |(sysctl, ..)| *sysctl == name).map(|(_, key, form)| (key, form))
+}
+
+fn fixed(name: &str) -> Option<i128> {
+    FIXED.iter().find(|(fixed, _)| *fixed == name).map(|(_, value)| *value)
+}
+
+fn names() -> Vec<&'static str> {
+    let of_keys = PARAMETERS.iter().filter_map(|p| p.sysctl.map(|(name, _)| name));
+    let fixed = FIXED.iter().map(|(name, _)| *name);
+    let mut names: Vec<_> = of_keys.chain(fixed).chain([CONTROLLER, SCE]).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
 
 /// For a key that is a name of the kernel: what to write instead.
 pub(crate) fn hint(key: &str) -> Option<String> {
@@ -110,20 +62,17 @@ pub(crate) fn hint(key: &str) -> Option<String> {
             "the kernel's names go below `tcp`, as `{example}` or `-s tcp.sysctl.tcp_ecn=3`"
         ));
     }
-    let key = key.trim_start_matches("net.ipv4.");
-    let (name, meaning) = TABLE.iter().find(|(name, _)| *name == key)?;
-    let ours = match meaning {
-        Ecn => "`tcp.ecn`".to_owned(),
-        Sce => "`tcp.ecn = \"sce\"`".to_owned(),
-        Controller => "a flow's `cc`".to_owned(),
-        Flag(key, ..) | Number(key) | Size(key) | Nanoseconds(key) => format!("`tcp.{key}`"),
-        Buffer(Some(first), most) => format!("`tcp.{first}` and `tcp.{most}`"),
-        Buffer(None, most) => format!("`tcp.{most}`"),
-        SceFeedback => "`tcp.sce_feedback`".to_owned(),
-        WindowShare => "`tcp.window_share`".to_owned(),
-        Always(value) => return Some(format!("this setting of the kernel is always {value} here")),
+    let name = key.trim_start_matches("net.ipv4.");
+    if let Some(value) = fixed(name) {
+        return Some(format!("this setting of the kernel is always {value} here"));
+    }
+    let ours = match name {
+        SCE => "`tcp.ecn = \"sce\"`".to_owned(),
+        CONTROLLER => "a flow's `cc`".to_owned(),
+        _ => keys(name).map(|(key, _)| format!("`tcp.{key}`")).collect::<Vec<_>>().join(" and "),
     };
-    Some(format!("the kernel's name of {ours}; `tcp.sysctl.{name}` is read, too"))
+    let message = format!("the kernel's name of {ours}; `tcp.sysctl.{name}` is read, too");
+    (!ours.is_empty()).then_some(message)
 }
 
 /// Puts what `sysctl` says into the tables that have it, as keys of ours.
@@ -148,7 +97,7 @@ pub(crate) fn lower(doc: &mut Doc) -> Result<(), ScenarioError> {
         let fail = |origin, message| ScenarioError {
             file: file.clone(),
             origin,
-            key: format!("{shown}.sysctl.tcp_congestion_control"),
+            key: format!("{shown}.sysctl.{CONTROLLER}"),
             message,
         };
         let text = |key: &str| {
@@ -228,24 +177,22 @@ fn table(tcp: &mut Node, file: &str, shown: &str) -> Result<Lowered, ScenarioErr
         let (_, node) = settings.iter().find(|(name, _)| name == wanted)?;
         numbers(&node.value)?.first().copied()
     };
-    let (ecn, sce) = (number_of("tcp_ecn"), number_of("tcp_sce"));
+    let (ecn, sce) = (number_of("tcp_ecn"), number_of(SCE));
+    let known = names();
     for (name, node) in &settings {
-        let names = TABLE.map(|(name, _)| name);
-        let Some((_, meaning)) = TABLE.iter().find(|(known, _)| known == name) else {
-            return Err(fail(node.origin, "", unknown("setting", name, &names)));
-        };
-        let meant = match meaning {
-            Controller => {
-                let (Value::Text(text) | Value::Raw(text)) = &node.value else {
-                    return Err(fail(node.origin, name, "expected a controller's name".to_owned()));
-                };
-                lowered.controller = Some((node.origin, text.trim().to_owned()));
-                vec![]
-            }
-            meaning => meant(*meaning, &node.value, ecn, sce).map_err(|expected| {
-                fail(node.origin, name, format!("{expected}, got {}", node.value.shown()))
-            })?,
-        };
+        if !known.contains(&name.as_str()) {
+            return Err(fail(node.origin, "", unknown("setting", name, &known)));
+        }
+        if name == CONTROLLER {
+            let (Value::Text(text) | Value::Raw(text)) = &node.value else {
+                return Err(fail(node.origin, name, "expected a controller's name".to_owned()));
+            };
+            lowered.controller = Some((node.origin, text.trim().to_owned()));
+            continue;
+        }
+        let meant = meant(name, &node.value, ecn, sce).map_err(|expected| {
+            fail(node.origin, name, format!("{expected}, got {}", node.value.shown()))
+        })?;
         for (key, value) in meant {
             if key == "ecn" && value.is_text("rfc3168") {
                 lowered.classic = Some(node.origin);
@@ -309,7 +256,7 @@ fn numbers(value: &Value) -> Option<Vec<i128>> {
 
 /// Keys of ours and their values; the error is what was expected.
 fn meant(
-    meaning: Meaning,
+    name: &str,
     value: &Value,
     ecn: Option<i128>,
     sce: Option<i128>,
@@ -321,10 +268,25 @@ fn meant(
     };
     let size = |bytes: i128| Value::Text(format!("{bytes}b"));
     let text = |word: &str| Value::Text(word.to_owned());
-    Ok(match meaning {
-        Ecn => vec![(
-            "ecn",
-            text(match (one()?, sce) {
+    let either = |numbers: &[i128]| {
+        let list: Vec<_> = numbers.iter().map(ToString::to_string).collect();
+        format!("expected {}", list.join(" or "))
+    };
+    if let Some(fixed) = fixed(name) {
+        let message = || format!("expected {fixed}, which the model always does");
+        return if one()? == fixed { Ok(vec![]) } else { Err(message()) };
+    }
+    if name == SCE {
+        return match (one()?, ecn) {
+            (1, None) => Ok(vec![("ecn", text("sce"))]),
+            (0 | 1, Some(_)) => Ok(vec![]),
+            (0, None) => Err("expected tcp_ecn beside it".to_owned()),
+            _ => Err(either(&[0, 1])),
+        };
+    }
+    let of_form = |form| {
+        Ok(match form {
+            Form::Ecn => text(match (one()?, sce) {
                 (1, Some(1)) => "sce",
                 // 2 and 5 accept ECN and do not ask for it: where both ends do so, nobody asks.
                 (0 | 2 | 5, None | Some(0)) => "off",
@@ -334,57 +296,36 @@ fn meant(
                 (0..=5, Some(1)) => return Err("tcp_sce = 1 needs tcp_ecn = 1".to_owned()),
                 _ => return Err("expected 0 to 5".to_owned()),
             }),
-        )],
-        Sce => match (one()?, ecn) {
-            (1, None) => vec![("ecn", text("sce"))],
-            (0 | 1, Some(_)) => vec![],
-            (0, None) => return Err("expected tcp_ecn beside it".to_owned()),
-            _ => return Err("expected 0 or 1".to_owned()),
-        },
-        SceFeedback => vec![(
-            "sce_feedback",
-            text(match one()? {
-                0 => "dithered",
-                1 => "advanced",
-                _ => return Err("expected 0 or 1".to_owned()),
-            }),
-        )],
-        Flag(key, yes, no) => match one()? {
-            number if yes.contains(&number) => vec![(key, Value::Bool(true))],
-            number if no.contains(&number) => vec![(key, Value::Bool(false))],
-            _ => {
-                let list = |numbers: &[i128]| {
-                    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ")
-                };
-                return Err(format!("expected {} or {}", list(no), list(yes)));
+            Form::Choice(values) => {
+                let value = usize::try_from(one()?).ok().and_then(|number| values.get(number));
+                let numbers = || (0..values.len() as i128).collect::<Vec<_>>();
+                text(value.ok_or_else(|| either(&numbers()))?)
             }
-        },
-        Number(key) => vec![(key, Value::Integer(one()?))],
-        Size(key) => vec![(key, size(one()?))],
-        Nanoseconds(key) => vec![(key, Value::Text(format!("{}ns", one()?)))],
-        Buffer(first_key, most_key) => match given.as_deref() {
-            Some([least, first, most]) if least <= first && first <= most && *least >= 0 => {
-                let mut keys = vec![(most_key, size(*most))];
-                keys.extend(first_key.map(|key| (key, size(*first))));
-                keys
-            }
-            _ => {
-                return Err(
-                    "expected three sizes that grow, such as \"4096 131072 6291456\"".to_owned()
-                );
-            }
-        },
-        WindowShare => match one()? {
-            scale @ 1..=8 => vec![("window_share", Value::Integer(256 - (256 >> scale)))],
-            scale @ -8..=0 => vec![("window_share", Value::Integer(256 >> -scale))],
-            _ => return Err("expected -8 to 8".to_owned()),
-        },
-        Always(fixed) => match one()? {
-            number if number == fixed => vec![],
-            _ => return Err(format!("expected {fixed}, which the model always does")),
-        },
-        Controller => vec![],
-    })
+            Form::Flag(yes) => match one()? {
+                0 => Value::Bool(false),
+                number if yes.contains(&number) => Value::Bool(true),
+                _ => return Err(either(&[&[0], yes].concat())),
+            },
+            Form::Number => Value::Integer(one()?),
+            Form::Bytes => size(one()?),
+            Form::Nanoseconds => Value::Text(format!("{}ns", one()?)),
+            Form::Buffer(place) => match given.as_deref() {
+                Some(sizes @ [least, _, _]) if *least >= 0 && sizes.is_sorted() => {
+                    size(sizes[place])
+                }
+                _ => {
+                    let example = "such as \"4096 131072 6291456\"";
+                    return Err(format!("expected three sizes that grow, {example}"));
+                }
+            },
+            Form::WindowShare => match one()? {
+                scale @ 1..=8 => Value::Integer(256 - (256 >> scale)),
+                scale @ -8..=0 => Value::Integer(256 >> -scale),
+                _ => return Err("expected -8 to 8".to_owned()),
+            },
+        })
+    };
+    keys(name).map(|(key, form)| Ok((key, of_form(form)?))).collect()
 }
 
 /// Whether a key of ours says the same, in whatever spelling.

@@ -1,119 +1,16 @@
-//! Scalars of the file: quantities in tc's grammar, where a number without its unit is an error.
+//! Scalars of the file, and warnings about quantities in its texts.
 
 use std::borrow::Cow;
 use std::fmt;
-use std::marker::PhantomData;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::{Serialize, Serializer};
 use sojourn_cc as cc;
 use sojourn_core::grammar::{Bare, Param, Parameter, bare_numbers};
-use sojourn_core::{Bytes, Dur, Rate};
+use sojourn_core::{Quantity as _, Rate};
 use sojourn_queue::qdiscs;
 use sojourn_transport::app;
-
-/// A quantity that is written as a number and a unit.
-pub(crate) trait Unit: Copy + fmt::Display {
-    const NAME: &'static str;
-    /// What completes "expected ...".
-    const EXPECTED: &'static str;
-    /// The unit that a bare number most likely meant.
-    const LIKELY: &'static str;
-    const PATTERN: &'static str;
-    fn parse(text: &str) -> Option<Self>;
-}
-
-impl Unit for Dur {
-    const NAME: &'static str = "Time";
-    const EXPECTED: &'static str = "a time such as \"20ms\"";
-    const LIKELY: &'static str = "ms";
-    const PATTERN: &'static str = "^[0-9.]+([mun]?s(ecs?)?|secs?)$";
-    fn parse(text: &str) -> Option<Self> {
-        Self::parse_tc(text)
-    }
-}
-
-impl Unit for Rate {
-    const NAME: &'static str = "Rate";
-    const EXPECTED: &'static str = "a rate such as \"50Mbit\"";
-    const LIKELY: &'static str = "Mbit";
-    const PATTERN: &'static str = "^[0-9.]+([KkMmGgTt]i?)?(bit|bps)$";
-    fn parse(text: &str) -> Option<Self> {
-        Self::parse_tc(text)
-    }
-}
-
-impl Unit for Bytes {
-    const NAME: &'static str = "Size";
-    const EXPECTED: &'static str = "a size such as \"1600b\" or \"32Mb\"";
-    const LIKELY: &'static str = "b";
-    const PATTERN: &'static str = "^[0-9.]+([KkMmGg](b|bit)?|b)$";
-    fn parse(text: &str) -> Option<Self> {
-        Self::parse_tc(text)
-    }
-}
-
-/// A quantity as the file writes it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Quantity<U>(pub(crate) U);
-
-/// Reads `text`, which needs a unit; the error completes a message.
-pub(crate) fn quantity<U: Unit>(text: &str) -> Result<U, String> {
-    if text.parse::<f64>().is_ok() {
-        return Err(bare::<U>(text, &format!("{text:?}")));
-    }
-    U::parse(text).ok_or_else(|| format!("expected {}, got {text:?}", U::EXPECTED))
-}
-
-fn bare<U: Unit>(number: impl fmt::Display, shown: &str) -> String {
-    let likely = U::LIKELY;
-    format!("expected {}, got {shown} without a unit (write \"{number}{likely}\")", U::EXPECTED)
-}
-
-struct QuantityVisitor<U>(PhantomData<U>);
-
-impl<U: Unit> Visitor<'_> for QuantityVisitor<U> {
-    type Value = Quantity<U>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(U::EXPECTED)
-    }
-
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-        quantity(text).map(Quantity).map_err(E::custom)
-    }
-
-    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Self::Value, E> {
-        Err(E::custom(bare::<U>(number, &number.to_string())))
-    }
-
-    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Self::Value, E> {
-        Err(E::custom(bare::<U>(number, &number.to_string())))
-    }
-}
-
-impl<'de, U: Unit> Deserialize<'de> for Quantity<U> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(QuantityVisitor(PhantomData))
-    }
-}
-
-impl<U: Unit> Serialize for Quantity<U> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.0)
-    }
-}
-
-impl<U: Unit> JsonSchema for Quantity<U> {
-    fn schema_name() -> Cow<'static, str> {
-        U::NAME.into()
-    }
-
-    fn json_schema(_generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "pattern": U::PATTERN, "description": U::EXPECTED })
-    }
-}
 
 /// A rate, or `none` for infinitely fast.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -133,15 +30,15 @@ impl<'de> Deserialize<'de> for RateOrNone {
                 if text == "none" {
                     return Ok(RateOrNone(None));
                 }
-                quantity(text).map(|rate| RateOrNone(Some(rate))).map_err(E::custom)
+                Rate::read(text).map(|rate| RateOrNone(Some(rate))).map_err(E::custom)
             }
 
             fn visit_u64<E: de::Error>(self, number: u64) -> Result<Self::Value, E> {
-                QuantityVisitor::<Rate>(PhantomData).visit_u64(number).map(|_| RateOrNone(None))
+                Err(E::custom(Rate::bare(number, &number.to_string())))
             }
 
             fn visit_f64<E: de::Error>(self, number: f64) -> Result<Self::Value, E> {
-                QuantityVisitor::<Rate>(PhantomData).visit_f64(number).map(|_| RateOrNone(None))
+                Err(E::custom(Rate::bare(number, &number.to_string())))
             }
         }
         deserializer.deserialize_any(OrNone)
@@ -163,7 +60,7 @@ impl JsonSchema for RateOrNone {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let rate = generator.subschema_for::<Quantity<Rate>>();
+        let rate = generator.subschema_for::<Rate>();
         json_schema!({ "anyOf": [rate, { "const": "none" }] })
     }
 }
@@ -272,7 +169,7 @@ pub(crate) fn bare_number_warnings(key: &str, text: &str) -> Vec<String> {
     let found = match last {
         "qdisc" | "shaper" => bare_numbers(text, &queues),
         "stab" => bare_numbers(&format!("stab {text}"), &queues),
-        "cc" => bare_numbers(text, &|name| cc::entry(name).ok().map(|entry| old(entry.params))),
+        "cc" => bare_numbers(text, &|name| cc::entry(name).ok().map(|entry| entry.table())),
         "app" => bare_numbers(text, &|name| app::entry(name).ok().map(|entry| old(entry.params))),
         _ if before == "ingress" || last.starts_with("ingress") => bare_numbers(text, &queues),
         _ => vec![],

@@ -3,12 +3,13 @@
 use std::ops::Range;
 
 use sojourn_core::{Dur, Rate};
+use sojourn_queue::aqm::Spec;
 
 use crate::scenario::{Direction, Scenario, Tunnel};
 use crate::tunnels::crossed;
 
 /// All ports, and the route of every flow and ping.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Topology {
     /// Per link in file order: the forward direction's ingress elements and egress, then the
     /// reverse direction's. Then per tunnel: ingress and egress forward, ingress and egress back.
@@ -20,7 +21,7 @@ pub struct Topology {
 }
 
 /// A queue that packets pass.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PortSpec {
     /// `bneck`, `bneck.reverse`, `bneck.ingress0`, `bneck.reverse.ingress0`; `vpn.encap`,
     /// `vpn.decap`, `vpn.reverse.encap`, `vpn.reverse.decap`.
@@ -32,11 +33,11 @@ pub struct PortSpec {
     /// Its place in the direction.
     pub role: Role,
     /// Shaper around the queue; only at an egress.
-    pub shaper: Option<String>,
+    pub shaper: Option<Spec>,
     /// Size table around shaper and queue; only at an egress.
-    pub stab: Option<String>,
-    /// The queue.
-    pub qdisc: String,
+    pub stab: Option<Spec>,
+    /// The queue; none at a tunnel's end.
+    pub qdisc: Option<Spec>,
     /// Rate of the wire; `None` is infinitely fast. Only at an egress.
     pub wire: Option<Rate>,
     /// Propagation delay after the queue; zero at an ingress.
@@ -53,8 +54,8 @@ pub enum Role {
     Ingress(usize),
     /// The queue with its shaper, wire and propagation delay.
     Egress,
-    /// The ingress of the tunnel with this index into [`Scenario::tunnels`]. [`PortSpec::qdisc`]
-    /// of a tunnel's end is empty: the engine builds both ends of a direction as a pair.
+    /// The ingress of the tunnel with this index into [`Scenario::tunnels`]. The engine builds both
+    /// ends of a direction as a pair.
     Encap(usize),
     /// The egress of the tunnel with this index; stands directly behind its ingress in the list.
     Decap(usize),
@@ -169,7 +170,7 @@ fn tunnel_ends(ports: &mut Vec<PortSpec>, index: usize, tunnel: &Tunnel, forward
             role,
             shaper: None,
             stab: None,
-            qdisc: String::new(),
+            qdisc: None,
             wire: None,
             delay: Dur::ZERO,
             growth,
@@ -186,7 +187,7 @@ fn add(ports: &mut Vec<PortSpec>, link: usize, name: &str, forward: bool, way: &
             role: Role::Ingress(index),
             shaper: None,
             stab: None,
-            qdisc: qdisc.clone(),
+            qdisc: Some(qdisc.clone()),
             wire: None,
             delay: Dur::ZERO,
             growth: 0,
@@ -199,7 +200,7 @@ fn add(ports: &mut Vec<PortSpec>, link: usize, name: &str, forward: bool, way: &
         role: Role::Egress,
         shaper: way.shaper.clone(),
         stab: way.stab.clone(),
-        qdisc: way.qdisc.clone(),
+        qdisc: Some(way.qdisc.clone()),
         wire: way.wire,
         delay: way.delay,
         growth: 0,

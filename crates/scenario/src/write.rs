@@ -2,20 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use sojourn_core::grammar::split_name;
 use sojourn_core::{Bytes, Dur, Time};
+use sojourn_queue::aqm::Spec;
 use sojourn_queue::impair::tunnel::{Dscp, Entropy, Mode};
+use sojourn_transport::tcp::Overlay;
 
 use crate::file::{
-    DirectionName, DirectionTable, EcnName, EraName, File, FlowTable, LinkTable, MeasureTable,
-    PingTable, ProtocolName, SceName, ScheduleTable, TcpTable, TunnelDscp, TunnelEcn,
-    TunnelEntropy, TunnelTable, WindowTable,
+    DirectionName, DirectionTable, File, FlowTable, LinkTable, MeasureTable, PingTable,
+    ProtocolName, ScheduleTable, TunnelDscp, TunnelEcn, TunnelEntropy, TunnelTable, WindowTable,
 };
-use crate::scenario::{
-    Change, Direction, EcnMode, Edit, Era, Flow, Link, Measure, SceMode, Scenario, Tcp, Tunnel,
-};
+use crate::scenario::{Change, Direction, Edit, Flow, Link, Measure, Scenario, Tunnel};
 use crate::sweep::Sweep;
-use crate::text::{Quantity, RateOrNone, Tos};
+use crate::text::{RateOrNone, Tos};
 
 /// The scenario as a file that [`load`](crate::load) reads back as an equal scenario. Equal
 /// scenarios give equal bytes.
@@ -36,28 +34,28 @@ fn file(scenario: &Scenario) -> File {
         direction: if flow.up { DirectionName::Up } else { DirectionName::Down },
         flows: None,
         start: since_start(flow.start),
-        start_jitter: Quantity(flow.start_jitter),
+        start_jitter: flow.start_jitter,
         control_rtts: flow.control_rtts,
         stop: flow.stop.map(since_start),
-        bytes: flow.bytes.map(|bytes| Quantity(Bytes(bytes))),
+        bytes: flow.bytes.map(Bytes),
         path: Some(path(&flow.path)),
         tos: Tos(flow.tos),
         hash_of: flow.hash_of.map(|other| scenario.flows[other].name.clone()),
-        tcp: if Some(&flow.tcp) == common { TcpTable::default() } else { tcp(&flow.tcp) },
+        tcp: if Some(&flow.tcp) == common { Overlay::default() } else { (&flow.tcp).into() },
     };
     File {
         name: scenario.name.clone(),
         description: scenario.description.clone(),
-        duration: Quantity(scenario.duration),
+        duration: scenario.duration,
         seed: scenario.seed,
-        step: Quantity(scenario.step),
-        queue_age: Quantity(scenario.queue_age),
+        step: scenario.step,
+        queue_age: scenario.queue_age,
         measure: MeasureTable {
             from: Some(since_start(scenario.measure.from)),
             to: Some(since_start(scenario.measure.to)),
             windows: scenario.windows.iter().map(window).collect(),
         },
-        tcp: common.map_or_else(TcpTable::default, tcp),
+        tcp: common.map(Overlay::from).unwrap_or_default(),
         link: scenario.links.iter().map(link).collect(),
         flow: scenario.flows.iter().map(flow).collect(),
         ping: scenario
@@ -66,7 +64,7 @@ fn file(scenario: &Scenario) -> File {
             .map(|ping| PingTable {
                 name: ping.name.clone(),
                 protocol: if ping.udp { ProtocolName::Udp } else { ProtocolName::Icmp },
-                interval: Quantity(ping.interval),
+                interval: ping.interval,
                 start: since_start(ping.start),
                 stop: ping.stop.map(since_start),
                 path: Some(path(&ping.path)),
@@ -80,8 +78,8 @@ fn file(scenario: &Scenario) -> File {
     }
 }
 
-fn since_start(time: Time) -> Quantity<Dur> {
-    Quantity(time.since(Time::ZERO))
+fn since_start(time: Time) -> Dur {
+    time.since(Time::ZERO)
 }
 
 fn window((name, measure): &(String, Measure)) -> (String, WindowTable) {
@@ -131,9 +129,9 @@ fn link(link: &Link) -> LinkTable {
 
 fn direction(way: &Direction) -> DirectionTable {
     let (rate, shaper) = match &way.shaper {
-        Some(text) => {
-            let (name, rest) = split_name(text);
-            let mut words: Vec<&str> = std::iter::once(name).chain(rest.split(' ')).collect();
+        Some(shaper) => {
+            let text = shaper.to_string();
+            let mut words: Vec<&str> = text.split(' ').collect();
             let at = words.iter().position(|word| *word == "rate");
             let rate = at.and_then(|at| words.drain(at..words.len().min(at + 2)).nth(1));
             (rate.and_then(sojourn_core::Rate::parse_tc), words.join(" ").trim_end().to_owned())
@@ -143,71 +141,10 @@ fn direction(way: &Direction) -> DirectionTable {
     DirectionTable {
         rate: Some(RateOrNone(rate)),
         shaper: Some(shaper),
-        stab: Some(way.stab.clone().unwrap_or_else(|| "none".to_owned())),
-        qdisc: Some(way.qdisc.clone()),
-        ingress: Some(way.ingress.clone()),
-        delay: Some(Quantity(way.delay)),
-    }
-}
-
-fn tcp(tcp: &Tcp) -> TcpTable {
-    let size = |bytes| Some(Quantity(Bytes(bytes)));
-    TcpTable {
-        era: Some(match tcp.era {
-            Era::E2019 => EraName::E2019,
-            Era::E2020 => EraName::E2020,
-            Era::E5_15 => EraName::E5_15,
-            Era::E6 => EraName::E6,
-            Era::E7 => EraName::E7,
-        }),
-        sysctl: None,
-        ecn: Some(match tcp.ecn {
-            EcnMode::AccEcn => EcnName::AccEcn,
-            EcnMode::Rfc3168 => EcnName::Rfc3168,
-            EcnMode::Dctcp => EcnName::Dctcp,
-            EcnMode::Sce => EcnName::Sce,
-            EcnMode::Off => EcnName::Off,
-        }),
-        accecn_option: Some(tcp.accecn_option),
-        ecn_unsafe_cep: Some(tcp.ecn_unsafe_cep),
-        sce_feedback: Some(match tcp.sce_feedback {
-            SceMode::Advanced => SceName::Advanced,
-            SceMode::Dithered => SceName::Dithered,
-        }),
-        ecn_plus_plus: Some(tcp.ecn_plus_plus),
-        hystart: tcp.kernel.hystart,
-        prr: tcp.kernel.prr,
-        cwnd_limited: tcp.kernel.cwnd_limited,
-        window_share: tcp.kernel.window_share,
-        tso_rtt_log: tcp.kernel.tso_rtt_log,
-        comp_sack_rtt_percent: tcp.kernel.comp_sack_rtt_percent,
-        comp_sack_slack: tcp.kernel.comp_sack_slack.map(Quantity),
-        ace: tcp.kernel.ace,
-        push_bursts: tcp.kernel.push_bursts,
-        ack_pushed: tcp.kernel.ack_pushed,
-        tso_defer_soon: tcp.kernel.tso_defer_soon,
-        tso_buffers: tcp.kernel.tso_buffers,
-        drs_exact: tcp.kernel.drs_exact,
-        accecn_edge_acks: tcp.kernel.accecn_edge_acks,
-        reader_acks: tcp.kernel.reader_acks,
-        paws: tcp.kernel.paws,
-        frto: tcp.kernel.frto,
-        undo: tcp.kernel.undo,
-        mtu: Some(tcp.mtu),
-        timestamps: Some(tcp.timestamps),
-        initial_cwnd: Some(tcp.initial_cwnd),
-        rmem_default: size(tcp.rmem_default),
-        rmem_max: size(tcp.rmem_max),
-        wmem_max: size(tcp.wmem_max),
-        pacing_ss_ratio: Some(tcp.pacing_ss_ratio),
-        pacing_ca_ratio: Some(tcp.pacing_ca_ratio),
-        pacing: Some(tcp.pacing),
-        gso: Some(tcp.gso),
-        gro: Some(tcp.gro),
-        gro_flush_timeout: Some(Quantity(tcp.gro_flush_timeout)),
-        tsq: Some(tcp.tsq),
-        limit_output_bytes: size(tcp.limit_output_bytes),
-        hz: Some(tcp.hz),
+        stab: Some(way.stab.as_ref().map_or_else(|| "none".to_owned(), Spec::parameters)),
+        qdisc: Some(way.qdisc.to_string()),
+        ingress: Some(way.ingress.iter().map(Spec::to_string).collect()),
+        delay: Some(way.delay),
     }
 }
 
@@ -228,9 +165,9 @@ fn change(change: &Change, links: &[Link]) -> ScheduleTable {
     let (entries, field, value) = match &change.edit {
         Edit::Rate(rate) => (&mut table.set, name("rate"), rate.to_string()),
         Edit::Delay(delay) => (&mut table.set, name("delay"), delay.to_string()),
-        Edit::Change(text) => (&mut table.set, name("qdisc"), text.clone()),
-        Edit::Replace(text) => (&mut table.replace, name("qdisc"), text.clone()),
-        Edit::Ingress(i, text) => (&mut table.replace, name(&format!("ingress{i}")), text.clone()),
+        Edit::Change(to, given) => (&mut table.set, name("qdisc"), to.stating(given)),
+        Edit::Replace(to) => (&mut table.replace, name("qdisc"), to.to_string()),
+        Edit::Ingress(i, to) => (&mut table.replace, name(&format!("ingress{i}")), to.to_string()),
     };
     entries.insert(field, value);
     table

@@ -2,12 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use sojourn_core::{Dur, Rate, Time};
-use sojourn_scenario::kernel::KernelFlags;
+use sojourn_cc::Feedback;
+use sojourn_core::{Bytes, Dur, Rate, Time};
+use sojourn_queue::aqm::Spec;
 use sojourn_scenario::{
-    Change, EcnMode, Edit, Era, Measure, Parsed, Role, SceMode, Tcp, Topology, expand, load,
-    schema, to_toml,
+    Change, Edit, Measure, Parsed, Role, Topology, expand, load, schema, to_toml,
 };
+
+use sojourn_transport::tcp::{Config, Era, SceFeedback};
+
+fn spec(text: &str) -> Spec {
+    text.parse().unwrap()
+}
 
 const MINIMAL: &str = r#"
 name = "minimal"
@@ -44,38 +50,32 @@ fn defaults_are_the_documented_ones() {
     assert_eq!((s.seed, s.step), (1, Dur::from_millis(50)));
     assert_eq!(s.measure, Measure { from: Time::ZERO, to: Time(10_000_000_000) });
     assert_eq!(s.links[0].forward, s.links[0].reverse);
-    assert_eq!(s.links[0].forward.qdisc, "pfifo");
+    assert_eq!(s.links[0].forward.qdisc, spec("pfifo"));
     assert_eq!((s.links[0].forward.wire, s.links[0].forward.delay), (None, Dur::ZERO));
     let flow = &s.flows[0];
     assert_eq!((flow.start, flow.stop, flow.bytes, flow.tos), (Time::ZERO, None, None, 0));
     assert_eq!(flow.path, [0, 1]);
+    assert_eq!(flow.tcp, Config::default());
+    let tcp = &flow.tcp;
     assert_eq!(
-        flow.tcp,
-        Tcp {
-            era: Era::E2020,
-            ecn: EcnMode::AccEcn,
-            accecn_option: false,
-            ecn_unsafe_cep: false,
-            sce_feedback: SceMode::Advanced,
-            ecn_plus_plus: false,
-            kernel: KernelFlags::default(),
-            mtu: 1500,
-            timestamps: true,
-            initial_cwnd: 10,
-            rmem_default: 131072,
-            rmem_max: 6291456,
-            wmem_max: 4194304,
-            pacing_ss_ratio: 200,
-            pacing_ca_ratio: 120,
-            pacing: false,
-            gso: false,
-            gro: false,
-            gro_flush_timeout: Dur::from_micros(20),
-            tsq: false,
-            limit_output_bytes: 1 << 20,
-            hz: 1000,
-        }
+        (tcp.era, tcp.ecn, tcp.sce_feedback),
+        (Era::E2020, Feedback::AccEcn, SceFeedback::Advanced)
     );
+    assert_eq!((tcp.mtu, tcp.initial_cwnd, tcp.hz, tcp.timestamps), (1500, 10, 1000, true));
+    let buffers = [tcp.rmem_default, tcp.rmem_max, tcp.wmem_max, tcp.limit_output_bytes];
+    assert_eq!(buffers, [128 << 10, 6 << 20, 4 << 20, 1 << 20].map(Bytes));
+    assert_eq!((tcp.pacing_ss_ratio, tcp.pacing_ca_ratio), (200, 120));
+    assert_eq!(tcp.gro_flush_timeout, Dur::from_micros(20));
+    let off = [
+        tcp.accecn_option,
+        tcp.ecn_unsafe_cep,
+        tcp.ecn_plus_plus,
+        tcp.pacing,
+        tcp.gso,
+        tcp.gro,
+        tcp.tsq,
+    ];
+    assert!(!off.contains(&true));
     let ping = &s.pings[0];
     assert_eq!((ping.interval, ping.size, &ping.path[..]), (Dur::from_millis(200), 84, &[1][..]));
 }
@@ -85,7 +85,7 @@ fn rate_goes_to_the_shaper_or_to_the_wire() {
     let s = parsed(MINIMAL, &[("link.a.rate", "1gbit")]).scenario;
     assert_eq!(s.links[0].forward.wire, Some(Rate(1_000_000_000)));
     let (forward, reverse) = (&s.links[1].forward, &s.links[1].reverse);
-    assert_eq!(forward.shaper.as_deref(), Some("htb rate 50Mbit burst 1600b"));
+    assert_eq!(forward.shaper, Some(spec("htb rate 50Mbit burst 1600b")));
     assert_eq!(forward.wire, None);
     assert_eq!((&reverse.shaper, reverse.wire), (&None, None));
     assert_eq!((reverse.delay, reverse.ingress.len()), (Dur::from_millis(5), 0));
@@ -112,11 +112,11 @@ fn overrides_are_read_as_the_type_of_their_key() {
     let flow = &s.flows[0];
     assert_eq!(
         (flow.cc.as_deref().expect("TCP has one"), &flow.path[..], flow.tcp.ecn),
-        ("prague", &[1][..], EcnMode::Off)
+        ("prague", &[1][..], Feedback::None)
     );
     assert!(!flow.tcp.timestamps);
     assert_eq!(s.pings[0].tos, 1);
-    assert_eq!(s.links[1].reverse.shaper.as_deref(), Some("htb rate 9Mbit burst 1600b"));
+    assert_eq!(s.links[1].reverse.shaper, Some(spec("htb rate 9Mbit burst 1600b")));
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn size_table_is_inherited_with_the_rate_and_written() {
         parsed(MINIMAL, &all).scenario
     };
     let way = |way: &sojourn_scenario::Direction| way.stab.clone();
-    let words = Some("overhead 38 mpu 84".to_owned());
+    let words = Some(spec("stab overhead 38 mpu 84"));
     let s = with(&[("link.b.reverse.rate", "9Mbit")]);
     assert_eq!(
         (way(&s.links[1].forward), way(&s.links[1].reverse)),
@@ -290,7 +290,7 @@ set = {{ \"link.b.rate\" = \"40Mbit\" }}
                 link: 1,
                 forward: true,
                 reverse: false,
-                edit: Edit::Ingress(1, "netem delay 1ms".into()),
+                edit: Edit::Ingress(1, spec("netem delay 1ms")),
             },
         ]
     );
@@ -403,7 +403,7 @@ fn routes_pass_the_ports_in_order_and_return_backwards() {
     assert_eq!(names(&topology.pings[0].forward), ["b.ingress0", "b.ingress1", "b"]);
     let egress = &topology.ports[topology.egress(1, true).unwrap()];
     assert_eq!((egress.name.as_str(), egress.role), ("b", Role::Egress));
-    assert_eq!(egress.shaper.as_deref(), Some("htb rate 50Mbit burst 1600b"));
+    assert_eq!(egress.shaper, Some(spec("htb rate 50Mbit burst 1600b")));
     assert_eq!(topology.port(1, false, Role::Ingress(0)), None);
 }
 

@@ -3,7 +3,12 @@
 use std::path::PathBuf;
 
 use sojourn_core::{Dur, Rate, Time};
+use sojourn_queue::aqm::Spec;
 use sojourn_scenario::{Edit, Scenario, ScenarioError, expand, load, to_toml};
+
+fn spec(text: &str) -> Spec {
+    text.parse().unwrap()
+}
 
 /// A folder with files, removed at the end.
 struct Folder(PathBuf);
@@ -47,9 +52,10 @@ fn a_trace_is_found_beside_the_scenario_and_from_anywhere_by_the_resolved_file()
     let link = "shaper = \"mahimahi file x.up\"\n\
                 reverse = { shaper = \"grant file sub%20folder/y.txt slot 500us\" }\n";
     let scenario = folder.load(link).unwrap();
-    let shaper = scenario.links[0].forward.shaper.clone().unwrap();
+    let shaper = scenario.links[0].forward.shaper.as_ref().unwrap().to_string();
     assert!(shaper.starts_with("mahimahi file /") && shaper.contains("x.up digest "), "{shaper}");
-    assert!(scenario.links[0].reverse.shaper.as_ref().unwrap().contains("/sub%20folder/y.txt"));
+    let back = scenario.links[0].reverse.shaper.as_ref().unwrap().to_string();
+    assert!(back.contains("/sub%20folder/y.txt"));
     assert_eq!(scenario.links[0].forward.wire, None);
     let resolved = to_toml(&scenario);
     let again = load(&resolved, "elsewhere/scenario.toml", &[]).unwrap().scenario;
@@ -69,10 +75,10 @@ fn every_place_of_a_queue_may_name_a_trace() {
         )
         .unwrap();
     let texts = [&scenario.links[0].forward.qdisc, &scenario.links[0].forward.ingress[0]];
-    assert!(texts.iter().all(|text| text.contains(" digest ")), "{texts:?}");
+    assert!(texts.iter().all(|spec| spec.to_string().contains(" digest ")), "{texts:?}");
     for change in &scenario.schedule {
         let (Edit::Replace(text) | Edit::Ingress(_, text)) = &change.edit else { panic!() };
-        assert!(text.contains(" digest "), "{text}");
+        assert!(text.to_string().contains(" digest "), "{text}");
     }
 }
 
@@ -128,12 +134,12 @@ fn a_shaper_with_a_trace_excludes_a_rate_and_cannot_change_it() {
         // The way back has a rate of its own.
         let back = "reverse = { rate = \"2Mbit\", shaper = \"htb\" }\n";
         let scenario = folder.load(&format!("{link}{back}")).unwrap();
-        assert_eq!(scenario.links[0].reverse.shaper.as_deref(), Some("htb rate 2Mbit"));
+        assert_eq!(scenario.links[0].reverse.shaper, Some(spec("htb rate 2Mbit")));
     }
     let grant = folder.load("rate = \"5Mbit\"\nshaper = \"grant\"\n").unwrap();
-    assert_eq!(grant.links[0].forward.shaper.as_deref(), Some("grant rate 5Mbit"));
+    assert_eq!(grant.links[0].forward.shaper, Some(spec("grant rate 5Mbit")));
     let wifi = folder.load("rate = \"5Mbit\"\nshaper = \"wifi half-duplex\"\n").unwrap();
-    assert_eq!(wifi.links[0].forward.shaper.as_deref(), Some("wifi rate 5Mbit half-duplex"));
+    assert_eq!(wifi.links[0].forward.shaper, Some(spec("wifi rate 5Mbit half-duplex")));
 }
 
 #[test]
@@ -144,10 +150,10 @@ fn runs_of_a_sweep_share_a_trace_and_may_vary_it() {
                 \"link.a.shaper\" = [\"mahimahi file x.up\", \"mahimahi file y.up\"]\n\
                 seed = [1, 2]\n";
     let points = expand(text, folder.0.join("s.toml").to_str().unwrap(), &[]).unwrap();
-    let shapers: Vec<&str> =
-        points.iter().map(|p| p.scenario.links[0].forward.shaper.as_deref().unwrap()).collect();
-    assert_eq!(shapers.iter().filter(|s| s.contains("y.up")).count(), 2);
-    assert_eq!((shapers[0], shapers[2]), (shapers[1], shapers[3]));
+    let shaper = |scenario: &Scenario| scenario.links[0].forward.shaper.clone().unwrap();
+    let shapers: Vec<Spec> = points.iter().map(|point| shaper(&point.scenario)).collect();
+    assert_eq!(shapers.iter().filter(|s| s.to_string().contains("y.up")).count(), 2);
+    assert_eq!((&shapers[0], &shapers[2]), (&shapers[1], &shapers[3]));
 }
 
 const RAMP: &str = r#"name = "t"

@@ -1,6 +1,8 @@
 //! `tcp.sysctl`: the kernel's names mean keys of ours, and nothing else.
 
-use sojourn_scenario::{EcnMode, Parsed, SceMode, ScenarioError, load, to_toml};
+use sojourn_cc::Feedback;
+use sojourn_scenario::{Parsed, ScenarioError, load, to_toml};
+use sojourn_transport::tcp::SceFeedback;
 
 const BASE: &str =
     "name = \"base\"\nduration = \"30s\"\n[[link]]\nname = \"b\"\nrate = \"1Mbit\"\n";
@@ -41,28 +43,28 @@ fn every_setting_becomes_its_key() {
     let cc = "cc = \"cubic-sce\"";
     let (theirs, ours) = (with(&settings, cc, &[]).unwrap(), with(ours, cc, &[]).unwrap());
     assert_eq!(theirs.scenario, ours.scenario);
-    assert_eq!(theirs.scenario.flows[0].tcp.ecn, EcnMode::Sce);
-    assert_eq!(theirs.scenario.flows[0].tcp.sce_feedback, SceMode::Dithered);
+    assert_eq!(theirs.scenario.flows[0].tcp.ecn, Feedback::Sce);
+    assert_eq!(theirs.scenario.flows[0].tcp.sce_feedback, SceFeedback::Dithered);
     assert!(!to_toml(&theirs.scenario).contains("sysctl"));
 }
 
 #[test]
 fn ecn_is_what_two_ends_with_this_setting_negotiate() {
     for (number, mode) in [
-        (0, EcnMode::Off),
-        (1, EcnMode::Rfc3168),
-        (2, EcnMode::Off),
-        (3, EcnMode::AccEcn),
-        (4, EcnMode::Rfc3168),
-        (5, EcnMode::Off),
+        (0, Feedback::None),
+        (1, Feedback::Rfc3168),
+        (2, Feedback::None),
+        (3, Feedback::AccEcn),
+        (4, Feedback::Rfc3168),
+        (5, Feedback::None),
     ] {
         let given = with(&format!("sysctl.tcp_ecn = {number}"), "cc = \"cubic\"", &[]).unwrap();
         assert_eq!(given.scenario.flows[0].tcp.ecn, mode, "{number}");
     }
     let dctcp = with("sysctl.tcp_ecn = 1", "cc = \"dctcp\"", &[]).unwrap();
-    assert_eq!(dctcp.scenario.flows[0].tcp.ecn, EcnMode::Dctcp);
+    assert_eq!(dctcp.scenario.flows[0].tcp.ecn, Feedback::Dctcp);
     let own = with("", "cc = \"dctcp\"\ntcp.sysctl.tcp_ecn = 1", &[]).unwrap();
-    assert_eq!(own.scenario.flows[0].tcp.ecn, EcnMode::Dctcp);
+    assert_eq!(own.scenario.flows[0].tcp.ecn, Feedback::Dctcp);
 }
 
 #[test]
@@ -79,7 +81,7 @@ fn a_default_controller_is_for_flows_over_tcp_without_one() {
 fn an_override_may_use_the_kernels_dotted_name() {
     for key in ["tcp.sysctl.tcp_ecn", "tcp.sysctl.net.ipv4.tcp_ecn", "flow.a.tcp.sysctl.tcp_ecn"] {
         let parsed = with("", "cc = \"cubic\"", &[(key, "0")]).unwrap();
-        assert_eq!(parsed.scenario.flows[0].tcp.ecn, EcnMode::Off, "{key}");
+        assert_eq!(parsed.scenario.flows[0].tcp.ecn, Feedback::None, "{key}");
     }
     let sweep = format!(
         "{BASE}[[flow]]\nname = \"a\"\ncc = \"cubic\"\n[sweep]\n\"tcp.sysctl.tcp_ecn\" = [0, 3]\n"
@@ -89,13 +91,13 @@ fn an_override_may_use_the_kernels_dotted_name() {
         .iter()
         .map(|point| point.scenario.flows[0].tcp.ecn)
         .collect();
-    assert_eq!(modes, [EcnMode::Off, EcnMode::AccEcn]);
+    assert_eq!(modes, [Feedback::None, Feedback::AccEcn]);
 }
 
 #[test]
 fn a_flows_own_key_goes_before_the_common_setting() {
     let parsed = with("sysctl.tcp_ecn = 1", "cc = \"cubic\"\ntcp.ecn = \"accecn\"", &[]).unwrap();
-    assert_eq!(parsed.scenario.flows[0].tcp.ecn, EcnMode::AccEcn);
+    assert_eq!(parsed.scenario.flows[0].tcp.ecn, Feedback::AccEcn);
     let same = with(
         "rmem_max = \"6Mb\"\nsysctl.tcp_rmem = \"4096 131072 6291456\"",
         "cc = \"cubic\"",

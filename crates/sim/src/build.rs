@@ -4,7 +4,6 @@ use sojourn_core::{Dur, Rng, Time};
 use sojourn_queue::aqm::{Env, Log, Qdisc};
 use sojourn_queue::impair::Medium;
 use sojourn_queue::impair::tunnel::{InnerHeaders, Tunnel};
-use sojourn_queue::qdiscs;
 use sojourn_scenario::Scenario;
 use sojourn_scenario::topology::{PortSpec, Role, Topology};
 
@@ -74,13 +73,12 @@ fn link_queue(spec: &PortSpec, scenario: &Scenario, age: Dur, medium: &Medium) -
         let name = format!("link.{}.{part}", spec.name);
         env(scenario, &name, spec.role, Time::ZERO, age, medium)
     };
-    let leaf = qdiscs::build(&spec.qdisc, env("qdisc")).expect(CHECKED);
-    let mut qdisc = match &spec.shaper {
-        Some(shaper) => qdiscs::build_shaped(shaper, leaf, &env("shaper")).expect(CHECKED),
-        None => leaf,
-    };
-    if let Some(words) = &spec.stab {
-        qdisc = qdiscs::build_sized(words, qdisc).expect(CHECKED);
+    let mut qdisc = spec.qdisc.as_ref().expect("a queue, not a tunnel's end").build(env("qdisc"));
+    for (part, wrapper) in [("shaper", &spec.shaper), ("stab", &spec.stab)] {
+        qdisc = match wrapper {
+            Some(wrapper) => wrapper.around(env(part), qdisc),
+            None => qdisc,
+        };
     }
     idle_until(Time::ZERO + age, qdisc.as_mut());
     qdisc

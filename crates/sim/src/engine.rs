@@ -409,12 +409,12 @@ impl<'s> Engine<'s> {
             Edit::Rate(rate) => {
                 qdiscs::change_rate(port.qdisc.as_mut(), now, *rate, &mut self.log).expect(CHECKED);
             }
-            Edit::Change(text) => {
-                qdiscs::change_at(&mut port.qdisc, port.wrappers, now, text, &mut self.log)
-                    .expect(CHECKED);
+            Edit::Change(to, given) => {
+                let (depth, log) = (port.wrappers, &mut self.log);
+                qdiscs::change_at(&mut port.qdisc, depth, now, to, given, log);
             }
-            Edit::Replace(text) | Edit::Ingress(_, text) => {
-                let fresh = qdiscs::build(text, env).expect(CHECKED);
+            Edit::Replace(to) | Edit::Ingress(_, to) => {
+                let fresh = to.build(env);
                 qdiscs::replace_at(&mut port.qdisc, port.wrappers, fresh, &mut self.log);
             }
         }

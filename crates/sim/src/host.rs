@@ -5,16 +5,15 @@ use std::cell::Cell;
 use sojourn_cc as cc;
 use sojourn_cc::{Controller, Feedback};
 use sojourn_core::{FlowId, Kind, Packet, Rng, Time};
-use sojourn_scenario::{Flow, Measure, Ping, SceMode, Scenario};
+use sojourn_scenario::{Flow, Measure, Ping, Scenario};
 use sojourn_trace::{Frames, OneWay};
 use sojourn_transport::app::voip::Voice;
 use sojourn_transport::app::{self, App, MediaFlow, Tcp};
 use sojourn_transport::media::Encoder;
 use sojourn_transport::ping::{Requester, Responder};
-use sojourn_transport::tcp::{Config, SceFeedback};
+use sojourn_transport::tcp::Config;
 use sojourn_transport::{Body, Endpoint, Transmit, media, udp};
 
-use crate::kernel::kernel;
 use crate::link::Hop;
 use crate::slab::Slab;
 
@@ -194,34 +193,8 @@ fn controllers(flow: &Flow, seed: u64) -> impl Fn() -> Box<dyn Controller> + Sen
 fn tcp(flow: &Flow, seed: u64) -> Tcp {
     let controller = controllers(flow, seed);
     let needs = cc::build(flow.cc.as_deref().expect(READ)).expect(READ).needs();
-    let config = Config {
-        kernel: kernel(&flow.tcp),
-        ecn: flow.tcp.ecn.feedback(),
-        tos: flow.tos,
-        mtu: flow.tcp.mtu,
-        timestamps: flow.tcp.timestamps,
-        initial_cwnd: flow.tcp.initial_cwnd,
-        rmem_default: flow.tcp.rmem_default,
-        rmem_max: flow.tcp.rmem_max,
-        wmem_max: flow.tcp.wmem_max,
-        pacing_ss_ratio: flow.tcp.pacing_ss_ratio,
-        pacing_ca_ratio: flow.tcp.pacing_ca_ratio,
-        pacing: flow.tcp.pacing,
-        gso: flow.tcp.gso,
-        gro: flow.tcp.gro,
-        gro_flush_timeout: flow.tcp.gro_flush_timeout,
-        tsq: flow.tcp.tsq,
-        limit_output_bytes: flow.tcp.limit_output_bytes,
-        accecn_option: flow.tcp.accecn_option,
-        sce_feedback: match flow.tcp.sce_feedback {
-            SceMode::Advanced => SceFeedback::Advanced,
-            SceMode::Dithered => SceFeedback::Dithered,
-        },
-        ecn_plus_plus: flow.tcp.ecn_plus_plus,
-        hz: flow.tcp.hz,
-        control_rtts: flow.control_rtts,
-        bytes: flow.bytes,
-    };
+    let Flow { tos, control_rtts, bytes, .. } = *flow;
+    let config = Config { tos, control_rtts, bytes, ..flow.tcp.clone() };
     Tcp { config, controller: Box::new(controller), needs }
 }
 

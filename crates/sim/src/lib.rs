@@ -7,7 +7,6 @@ mod build;
 mod engine;
 mod events;
 mod host;
-mod kernel;
 mod link;
 mod slab;
 

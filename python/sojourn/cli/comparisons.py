@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from sojourn.cli.common import (
+    FAILED,
     LATEST,
     OK,
     SOME_FAILED,
@@ -22,6 +21,7 @@ from sojourn.cli.common import (
     agreed,
     expect,
     overrides,
+    print_json,
     say,
     slug,
     written,
@@ -61,8 +61,7 @@ def compare(
         yes: With --engines: do not ask before more than 50 runs or 10 minutes.
         as_json: Print one JSON document.
     """
-    from sojourn.compare import Comparison, names_of
-    from sojourn.compare import compare as compare_sets
+    from sojourn.compare import MEASURED, collect, names_of, terminal
 
     first: Path
     second: Path | None
@@ -74,17 +73,22 @@ def compare(
         first, second = Path(a) if a else LATEST, b
         other = b.resolve().name if b else "the testbed"
         expect(first)
-
-    def page(file: Path, comparison: Comparison) -> None:
+    comparison = collect(first, second, only=only)
+    comparison.sides = (names_of(first, second) if second else None) or MEASURED
+    for line in comparison.errors:
+        say(line)
+    if as_json:
+        print_json(comparison.document())
+    else:
+        terminal.show(comparison)
+    if report:
         from sojourn.report import write_comparison
 
-        title = harmless(f"Sojourn: {first.resolve().name} beside {other}")
-        write_comparison(comparison, file, title=title)
-        sys.stderr.write(f"report: {file}\n")
-
-    draw = partial(page, report) if report else None
-    sides = names_of(first, second) if second else None
-    return compare_sets(first, second, as_json=as_json, only=only, page=draw, sides=sides)
+        write_comparison(comparison, report, title=harmless(f"Sojourn: {first.resolve().name} beside {other}"))
+        say(f"report: {report}")
+    if comparison.errors:
+        return SOME_FAILED
+    return OK if comparison.pairs else FAILED
 
 
 def _both(

@@ -1,76 +1,100 @@
-"""What the flows of a section's runs get, in one sentence over all of them."""
+"""Runs of one scenario beside each other: a table with a column for each."""
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
-from sojourn import results
-from sojourn.report import capacity
+import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from sojourn.report.sections import Run
-
-#: Controllers that a new one is set beside; the first that a run has is the one.
-INCUMBENTS = {"cubic": "CUBIC", "prague": "Prague"}
-RATE = "Goodput in Mbit/s"
-WAYS = "Goodput down + up in Mbit/s"
-SHARE = "Share of the goodput that the flows beside {} get, in %"
-NOTHING = "\N{EN DASH}"
+from sojourn import metrics, path
+from sojourn.groups import groups
+from sojourn.metrics import FlowSummary
+from sojourn.report import own
+from sojourn.report.sections import Run
 
 
-def sentence(rows: Iterable[tuple[str, Sequence[Run | None]]], sides: str = "") -> str:
-    """By condition: in Mbit/s, each way where flows go both ways, or the share beside CUBIC or Prague.
+@dataclass
+class Subject:
+    """A group of rows: a flow, copies of one, a ping or a queue."""
 
-    A row is a condition and its runs, one for each side; `sides` names these.
-    """
-    said: dict[str, list[str]] = {RATE: [], WAYS: [], SHARE: []}
-    beside: set[str] = set()
-    for name, runs in rows:
-        cells = [_told(run, beside) if run else (RATE, NOTHING) for run in runs]
-        for what, texts in said.items():
-            if any(kind == what and text != NOTHING for kind, text in cells):
-                shown = " / ".join(text if kind == what else NOTHING for kind, text in cells)
-                texts.append(f"{name} {shown}")
-    incumbents = " or ".join(word for key, word in INCUMBENTS.items() if key in beside)
-    columns = f", {sides}" if sides else ""
-    return " ".join(f"{what.format(incumbents)}{columns}: {'; '.join(texts)}." for what, texts in said.items() if texts)
+    name: str
+    rows: list[tuple[str, list[str]]] = field(default_factory=list)
 
 
-def _told(run: Run, beside: set[str]) -> tuple[str, str]:
-    """What there is to say of a run, and the number; the incumbent of its flows goes to `beside`."""
-    flows = run.summary.flows if run.summary else []
-    rates = {flow.name: flow.goodput_mbps or 0.0 for flow in flows}
-    if not rates:
-        return RATE, NOTHING
-    kinds = {name: re.sub(r"-\d+$", "", name) for name in rates}
-    incumbent = next((key for key in INCUMBENTS if key in kinds.values()), None)
-    if incumbent and len(set(kinds.values())) > 1:
-        beside.add(incumbent)
-        total = sum(rates.values())
-        others = sum(rate for name, rate in rates.items() if kinds[name] != incumbent)
-        return SHARE, _number(100 * others / total) if total else NOTHING
-    up = _ways_up(run)
-    if up and not up >= rates.keys():
-        return WAYS, f"{_number(_sum(rates, rates.keys() - up))} + {_number(_sum(rates, up))}"
-    return RATE, _number(sum(rates.values()))
+@dataclass(frozen=True)
+class Table:
+    """The runs of a scenario, a column each."""
+
+    #: What the columns differ in, such as `link.home.qdisc`.
+    parameter: str
+    columns: list[str]
+    subjects: list[Subject]
 
 
-def _sum(rates: Mapping[str, float], names: Iterable[str]) -> float:
-    # In the order of the flows, so that the last digit is the same every time.
-    chosen = set(names)
-    return sum(rate for name, rate in rates.items() if name in chosen)
+def table(runs: Sequence[Run]) -> Table:
+    """Everything that was measured of the runs, with a column for each."""
+    columns = [_quantities(run) for run in runs]
+    subjects: list[Subject] = []
+    for name in dict.fromkeys(name for column in columns for name in column):
+        of_runs = [column.get(name, {}) for column in columns]
+        subject = Subject(name)
+        for quantity in dict.fromkeys(quantity for one in of_runs for quantity in one):
+            subject.rows.append((quantity, [one.get(quantity, own.NOTHING) for one in of_runs]))
+        subjects.append(subject)
+    sources = [run.ours for run in runs]
+    return Table(", ".join(own.differing(sources)), own.columns(sources), subjects)
 
 
-def _ways_up(run: Run) -> set[str]:
-    path = getattr(run.ours, "path", None)
-    try:
-        return capacity.ways_up(results.Run(path).scenario) if path else set()
-    except (OSError, AttributeError, KeyError, TypeError, ValueError):
-        return set()
+def _quantities(run: Run) -> dict[str, dict[str, str]]:
+    """Quantities as text, by subject; flows first, then pings and queues."""
+    document, queues = own.read(getattr(run.ours, "path", None))
+    found: dict[str, dict[str, str]] = {}
+    told = {str(flow.get("name")): flow for flow in path.objects(document.get("flows"))}
+    seen = {flow.name: flow for flow in run.summary.flows} if run.summary else {}
+    for label, members in groups(name for name in told or seen).items():
+        found[label] = dict(
+            _of_flows([seen[name] for name in members if name in seen], [told.get(name, {}) for name in members])
+        )
+    over = run.summary.window_s if run.summary else None
+    for series, label in path.pings(run.ours).items():
+        stats = metrics.Stats.of(metrics.inside(run.ours, series, over)) if over else None
+        if stats:
+            found[own.ping_label(label)] = {"RTT p50 / p99, ms": own.pair(stats.p50, stats.p99)}
+    for queue in queues:
+        median, tail = own.number_at(queue, "sojourn_ms", "p50"), own.number_at(queue, "sojourn_ms", "p99")
+        # A queue in which nothing ever waited says nothing.
+        if median is not None and (tail or queue.get("dropped") or queue.get("marked")):
+            rows = found.setdefault(f"queue {queue.get('name')}", {})
+            rows["sojourn p50 / p99, ms"] = own.pair(median, tail)
+            rows["drops / marks"] = f"{own.count(queue.get('dropped'))} / {own.count(queue.get('marked'))}"
+            used = own.number_at(queue, "utilisation")
+            if used is not None:
+                rows["utilisation, %"] = own.number(100 * used)
+    return {name: rows for name, rows in found.items() if rows}
 
 
-def _number(value: float) -> str:
-    return f"{value:.{1 if value >= 1 else 2}f}"
+def _of_flows(seen: Sequence[FlowSummary], told: Sequence[Mapping[str, Any]]) -> Iterable[tuple[str, str]]:
+    rates = [flow.goodput_mbps for flow in seen if flow.goodput_mbps is not None]
+    together = ", all" if len(seen) > 1 else ""
+    if rates:
+        yield f"goodput{together}, Mbit/s", own.number(sum(rates))
+    if text := own.over_time(seen):
+        yield f"goodput p05 / p50 / p95{', each' if len(seen) > 1 else ''}, Mbit/s", text
+    if text := own.classic(told):
+        yield "in classic mode", text
+    for kind in metrics.DELAYS:
+        stats = [flow.delays[kind] for flow in seen if kind in flow.delays]
+        if stats:
+            tails = [one.p99 for one in stats if one.p99 is not None]
+            yield (
+                f"{kind} p50 / p99, ms",
+                own.pair(float(np.median([one.p50 for one in stats])), max(tails, default=None)),
+            )
+    yield from own.media(told)
+    counts = [own.total(told, "receiver", "ce_received"), own.total(told, "sender", "retransmits")]
+    if any(count is not None for count in counts):
+        yield "marks / retransmits", " / ".join(own.count(count) for count in counts)
+    if any(isinstance(marks := one.get("marks"), Mapping) and "note" in marks for one in told):
+        yield "marks that the sender believes", own.count(own.total(told, "marks", "sender_believes_packets"))

@@ -10,7 +10,7 @@ from typing import Any
 
 from sojourn import path
 from sojourn.path import Document, objects
-from sojourn.report import own, sections
+from sojourn.report import answers, own, sections
 
 #: Controllers that are standard, or as widely used.
 STANDARD = ("cubic", "reno", "bbr")
@@ -145,7 +145,7 @@ class Evidence:
     @property
     def used(self) -> float | None:
         """Share of the busiest link, %."""
-        used = sections.utilisation(self.run)
+        used = answers.utilisation(self.run)
         return None if used is None else 100 * used
 
     @property

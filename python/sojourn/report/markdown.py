@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from sojourn import compare, effects, metrics
-from sojourn.report import own, sections
+from sojourn import compare, metrics
+from sojourn.report import answers, flow_rows, own, sections
 from sojourn.text import harmless
 
 if TYPE_CHECKING:
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 def render(comparison: Comparison, grouped: list[Section], score: dict[str, Any], *, title: str, out: Path) -> str:
     """The whole text."""
-    measured = comparison.sides == compare.MEASURED
+    measured = comparison.measured
     lines = [f"# {escape(title)}", ""]
-    lines += [escape(compare.conclusion(comparison)), ""] if comparison.pairs else []
+    lines += [escape(comparison.conclusion), ""] if comparison.pairs else []
     if not measured:
-        lines += [escape(effects.verdict(comparison.effects, comparison.sides)), ""]
+        lines += [escape(comparison.verdict), ""]
     if score["rows"]:
         lines += [*_scoreboard(score), ""]
     for section in grouped:
         lines += [f"## {escape(section.heading)}", ""]
         lines += [f"*{escape(section.question)}*", ""] if section.question else []
         lines += [
-            escape(" ".join(sections.answers(section, comparison.sides))),
+            escape(" ".join(answers.answers(section, comparison.sides))),
             "",
             *_table(section, comparison, out),
             "",
@@ -61,7 +61,7 @@ def _scoreboard(score: dict[str, Any]) -> Iterator[str]:
 def _table(section: Section, comparison: Comparison, out: Path) -> Iterator[str]:
     """A row a flow; both sides as `ours / measured` where there are two."""
     compared = any(run.pair is not None for run in section.runs)
-    extras = sections.extras_of(section)
+    extras = flow_rows.extras_of(section)
     of = f", {' / '.join(comparison.sides)}" if compared else ""
     yield (
         f"| Run | Flow | Goodput, Mbit/s{escape(of)} | Delay | "
@@ -79,7 +79,7 @@ def _table(section: Section, comparison: Comparison, out: Path) -> Iterator[str]
 def _rows(run: Run, name: str, out: Path, extras: Sequence[str]) -> Iterator[str]:
     link = sections.link(run.ours, out)
     label = f"[{escape(name)}]({link})" if link else escape(name)
-    for row in sections.table_rows(run):
+    for row in flow_rows.of(run):
         delays = row["rtt"] or [None] * len(compare.QUANTILES)
         cells = [escape(row["label"]), cell(row["goodput"]), row["kind"], *map(cell, delays)]
         cells += [row.get(key, "") for key in extras]

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 from markupsafe import Markup
 
-from sojourn import compare, effects, fidelity, metrics, reference
+from sojourn import compare, fidelity, metrics, reference
+from sojourn.compare import effects
 from sojourn.files import write_whole
-from sojourn.report import markdown, overview, own, panels, sections
+from sojourn.report import across, answers, flow_rows, markdown, overview, own, panels, sections
 from sojourn.text import harmless
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def write_comparison(comparison: Comparison, out: Path, *, title: str, as_markdo
 def _page(
     comparison: Comparison, grouped: list[Section], score: dict[str, Any], *, title: str, out: Path, extra: int
 ) -> str:
-    measured = comparison.sides == compare.MEASURED
+    measured = comparison.measured
     figures = {run.id: number for number, run in sections.numbered(grouped)}
     rows = [[run for column in columns for run in column] for section in grouped for _, columns in section.rows()]
     return (
@@ -70,8 +71,8 @@ def _page(
         .get_template("page.html.j2")
         .render(
             title=title,
-            conclusion=compare.conclusion(comparison) if comparison.pairs else "",
-            verdict=effects.verdict(comparison.effects, comparison.sides) if not measured else "",
+            conclusion=comparison.conclusion if comparison.pairs else "",
+            verdict=comparison.verdict if not measured else "",
             effects=comparison.effects[:EFFECTS] if not measured else [],
             all_effects=len(comparison.effects),
             method=effects.METHOD,
@@ -138,13 +139,13 @@ def _section(section: Section, comparison: Comparison, out: Path, figures: dict[
         "name": section.key,
         "heading": section.heading,
         "question": section.question,
-        "answers": sections.answers(section, comparison.sides),
-        "only_rtt": all(row["kind"] in ("", metrics.RTT) for run in section.runs for row in sections.table_rows(run)),
-        "extras": sections.extras_of(section),
-        "glances": sections.glances(section),
+        "answers": answers.answers(section, comparison.sides),
+        "only_rtt": all(row["kind"] in ("", metrics.RTT) for run in section.runs for row in flow_rows.of(run)),
+        "extras": flow_rows.extras_of(section),
+        "glances": answers.glances(section),
         "compared": compared,
         "sides": section.columns(),
-        "table": own.table(section.runs) if section.tabled else None,
+        "table": across.table(section.runs) if section.tabled else None,
         "runs": [document(run) for _, columns in section.rows() for column in columns for run in column],
         "rows": [
             {"name": name, "columns": [[document(run) for run in column] for column in columns]}
@@ -159,7 +160,7 @@ def _run(run: sections.Run, *, short: dict[str, str], figures: dict[str, int], o
         "short": short[run.id],
         "figure": figures[run.id],
         "window": run.summary.window_s if run.summary else None,
-        "rows": sections.table_rows(run),
+        "rows": flow_rows.of(run),
         "compared": run.pair is not None,
         "kinds": list(panels.kinds(run)),
         "data": sections.link(run.ours, out),

@@ -24,7 +24,7 @@ from markupsafe import Markup
 from sojourn import compare, logs, metrics, path, plot, results
 from sojourn.files import write_whole
 from sojourn.plot.upload_with_ping_and_tcp_rtt import Scale
-from sojourn.report import markdown, own, sections
+from sojourn.report import answers, flow_rows, markdown, own, sections
 from sojourn.text import harmless
 
 if TYPE_CHECKING:
@@ -119,9 +119,9 @@ class Page:
         compared = any(view._run.pair is not None for view in shown)
         of = f", {' / '.join(self.sides)}" if compared else ""
         heading = ["Run", "Flow", f"Goodput, Mbit/s{of}", "Delay", *(f"{name}, ms" for name in compare.QUANTILES)]
-        extras = sections.extras_of(sections.Section("", [view._run for view in shown]))
-        rows = [row for view in shown for row in view._cells([key for _, key in extras], plot, scale)]
-        return self.tabled([*heading, *(name for name, _ in extras), "Links"], rows)
+        extras = flow_rows.extras_of(sections.Section("", [view._run for view in shown]))
+        cells = [row for view in shown for row in view._cells([key for _, key in extras], plot, scale)]
+        return self.tabled([*heading, *(name for name, _ in extras), "Links"], cells)
 
     def tabled(self, heading: list[str], rows: list[list[str]]) -> Markup:
         """A table in the page's own markup; what is in a cell is text unless it is markup of ours."""
@@ -215,7 +215,7 @@ class View:
         The texts are `marks`, `spread` of goodput over time, and `mode`: the share in classic mode. A cell has `a`, `b`
         of the measured run where there is one, and `diff`.
         """
-        return sections.table_rows(self._run)
+        return flow_rows.of(self._run)
 
     def picture(self, plot: str = "", scale: str = "auto", form: str = "svg") -> Markup:
         """Address of a picture, drawn as by `sojourn plot`."""
@@ -284,7 +284,7 @@ class Part:
 
     def __init__(self, section: Section, page: Page, views: dict[str, View]) -> None:
         self.key, self.heading, self.question = section.key, section.heading, section.question
-        self.answer = " ".join(sections.answers(section, page.sides))
+        self.answer = " ".join(answers.answers(section, page.sides))
         self.runs = [views[run.id] for run in section.runs]
 
     def __str__(self) -> str:

@@ -6,12 +6,13 @@ mod draft;
 mod v2019;
 mod v2020;
 
-use super::{Entry, Feedback, Needs};
+use super::{Feedback, Needs};
+use crate::legacy::OldEntry;
 use sojourn_core::ecn::Ecn;
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::units::Dur;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: OldEntry = OldEntry {
     name: "prague",
     summary: "Cuts by half the marked share per round trip; the L4S controller for TCP.",
     reference: "draft-briscoe-iccrg-prague-congestion-control-04; L4STeam/linux tcp_prague.c of \

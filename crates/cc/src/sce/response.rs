@@ -8,89 +8,51 @@
 //! `sqrtp` takes a root of cwnd per mark and holds `cwnd = p^(-2/3)`.
 
 use crate::Path;
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use sojourn_core::grammar::Args;
+use sojourn_core::grammar::forms::{Form, custom, decimal, whole};
 use sojourn_core::units::{Dur, Time};
+use sojourn_core::{choices, parameters};
 
-pub(crate) const RESPONSE: Param = Param {
-    name: "response",
-    value: "module|md|ratefair|hybrid|mild|sqrtp",
-    default: "module",
-    doc: "What a mark takes: the module's law, or one of scim's.",
-};
-pub(crate) const fn md(default: &'static str) -> Param {
-    Param {
-        name: "md",
-        value: "FRACTION",
-        default,
-        doc: "What `tau` marks leave of cwnd, under all of scim's laws but `sqrtp`.",
+choices! {
+    /// What a mark takes.
+    enum Law {
+        /// The controller's own.
+        Module = "module",
+        Md = "md",
+        RateFair = "ratefair",
+        Hybrid = "hybrid",
+        Mild = "mild",
+        SqrtP = "sqrtp",
     }
 }
-pub(crate) const TAU: Param = Param {
-    name: "tau",
-    value: "MARKS",
-    default: "64",
-    doc: "Marks that cost one `md`; also the most answers per smoothed RTT.",
-};
-pub(crate) const NOMINAL: Param = Param {
-    name: "nominal",
-    value: "TIME",
-    default: "20ms",
-    doc: "Round-trip time at which `ratefair`, `hybrid` and `mild` are `md`.",
-};
 
-const NAMES: [&str; 6] = ["module", "md", "ratefair", "hybrid", "mild", "sqrtp"];
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Law {
-    /// The controller's own.
-    Module,
-    Md,
-    RateFair,
-    Hybrid,
-    Mild,
-    SqrtP,
+parameters! {
+    /// Parameters of a response.
+    #[derive(Copy)]
+    pub(crate) struct Params {
+        /// What a mark takes: the module's law, or one of scim's.
+        law: Law = Law::Module, name "response";
+        /// What `tau` marks leave of cwnd, under all of scim's laws but `sqrtp`.
+        md: f64 = 0.5 => decimal("FRACTION", 0.01..=0.99);
+        /// Marks that cost one `md`; also the most answers per smoothed RTT.
+        tau: u32 = 64 => whole("MARKS", 1..=1024, "");
+        /// Round-trip time at which `ratefair`, `hybrid` and `mild` are `md`.
+        nominal: Dur = Dur::from_millis(20) => nominal();
+    }
 }
 
-const LAWS: [Law; 6] = [Law::Module, Law::Md, Law::RateFair, Law::Hybrid, Law::Mild, Law::SqrtP];
-
-/// The words of a response.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Params {
-    law: Law,
-    /// What is left of cwnd after CE, or after `tau` marks.
-    md: f64,
-    tau: u32,
-    nominal: Dur,
+fn nominal() -> impl Form<Dur> {
+    let read = |args: &mut Args<'_>| {
+        let positive = |word: &str| Dur::parse_tc(word).filter(|t| *t > Dur::ZERO);
+        args.value("a time above zero, such as `20ms`", positive)
+    };
+    custom("TIME", read, Dur::to_string)
 }
 
 impl Params {
-    pub(crate) const fn new(md: f64) -> Self {
-        Self { law: Law::Module, md, tau: 64, nominal: Dur::from_millis(20) }
-    }
-
-    /// Reads the value of `key` if it is one of a response's words.
-    pub(crate) fn read(&mut self, key: &str, args: &mut Args<'_>) -> Result<bool, GrammarError> {
-        match key {
-            "response" => self.law = LAWS[args.choice(&NAMES)?],
-            "md" => self.md = args.decimal(0.01..=0.99)?,
-            "tau" => self.tau = args.number(1..=1024)? as u32,
-            "nominal" => {
-                let positive = |word: &str| Dur::parse_tc(word).filter(|t| *t > Dur::ZERO);
-                self.nominal = args.value("a time above zero, such as `20ms`", positive)?;
-            }
-            _ => return Ok(false),
-        }
-        Ok(true)
-    }
-
-    /// The words behind the controller's others; none for its own law.
-    pub(crate) fn describe(&self) -> String {
-        if self.law == Law::Module {
-            return String::new();
-        }
-        let Self { law, md, tau, nominal } = self;
-        let law = NAMES[*law as usize];
-        format!(" response {law} md {md} tau {tau} nominal {nominal}")
+    /// With this share of cwnd left after CE, or after `tau` marks.
+    pub(crate) fn new(md: f64) -> Self {
+        Self { md, ..Self::default() }
     }
 
     /// Number of marks that cost as much as one `md`.

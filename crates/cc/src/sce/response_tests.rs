@@ -1,12 +1,10 @@
 use super::*;
+use sojourn_core::grammar::{read, table};
 
 fn params(text: &str, md: f64) -> Params {
-    const PARAMS: &[Param] = &[RESPONSE, self::md("0.5"), TAU, NOMINAL];
     let mut p = Params::new(md);
-    let mut args = Args::new("response", PARAMS, text);
-    while let Some(key) = args.key() {
-        assert!(p.read(key, &mut args).expect("valid words"), "{key}");
-    }
+    let mut args = Args::of("response", &table::<Params>, text);
+    read(&mut p, &mut args).expect("valid words");
     p
 }
 

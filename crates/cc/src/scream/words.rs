@@ -2,13 +2,14 @@
 //! the tool's options (`scream.md` 2.2, 2.3) and say how sender, receiver and the machine behave.
 
 use super::{Config, Stream, Version};
-use crate::{Ack, Controller, Entry, Feedback, Needs, Output, Path, Window};
+use crate::legacy::OldEntry;
+use crate::{Ack, Controller, Feedback, Needs, Output, Path, Window};
 use sojourn_core::ecn::Ecn;
 use sojourn_core::grammar::{Args, GrammarError, Param};
 use sojourn_core::units::{Dur, Rate, Time};
 use sojourn_core::wire::ccfb::Count;
 
-pub(crate) const ENTRY: Entry = Entry {
+pub(crate) const ENTRY: OldEntry = OldEntry {
     name: "scream",
     summary: "SCReAM for media: a window, frames paced in bursts, L4S or classic marks, delay.",
     reference: "RFC 8298; draft-ietf-ccwg-rfc8298bis-screamv2; EricssonResearch/scream f9deed2, 994f9a4, 76a298a, c8f84c3",

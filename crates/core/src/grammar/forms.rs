@@ -112,6 +112,24 @@ pub fn time_from(least: Dur) -> impl Form<Dur> {
     custom("TIME", read, Dur::to_string)
 }
 
+/// A time within `range`.
+pub fn time_in(range: RangeInclusive<Dur>) -> impl Form<Dur> {
+    let read = move |args: &mut Args<'_>| {
+        let expected = format!("a time from {} to {}", range.start(), range.end());
+        args.value(&expected, |word| Dur::parse_tc(word).filter(|time| range.contains(time)))
+    };
+    custom("TIME", read, Dur::to_string)
+}
+
+/// A rate within `range`.
+pub fn rate_in(range: RangeInclusive<Rate>) -> impl Form<Rate> {
+    let read = move |args: &mut Args<'_>| {
+        let expected = format!("a rate from {} to {}", range.start(), range.end());
+        args.value(&expected, |word| Rate::parse_tc(word).filter(|rate| range.contains(rate)))
+    };
+    custom("RATE", read, Rate::to_string)
+}
+
 /// A rate that is at least this high.
 pub fn rate_from(least: Rate) -> impl Form<Rate> {
     let read = move |args: &mut Args<'_>| {
@@ -120,6 +138,11 @@ pub fn rate_from(least: Rate) -> impl Form<Rate> {
         })
     };
     custom("RATE", read, Rate::to_string)
+}
+
+/// One of some texts, of which `value` is the list as a usage line shows it.
+pub const fn one_of<T>(value: &'static str, all: &'static [(&'static str, T)]) -> OneOf<T> {
+    OneOf { value, all }
 }
 
 /// A number of bytes within `range`, with tc's units (`1500`, `20kb`).

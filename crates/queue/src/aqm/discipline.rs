@@ -20,6 +20,11 @@ pub trait Discipline {
         Ok(())
     }
 
+    /// Why a parameter has no effect: another one, or its absence, switches it off.
+    fn idle(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Whether it can stand around an existing discipline.
     fn is_shaper(&self) -> bool {
         false

@@ -111,6 +111,13 @@ impl Discipline for Params {
         })
     }
 
+    fn idle(&self) -> Option<&'static str> {
+        let has_selector = self.ce_threshold_selector != (0, 0) && self.law.ce_threshold.is_none();
+        has_selector.then_some(
+            "`ce_threshold_selector` chooses packets for `ce_threshold`, which is not set",
+        )
+    }
+
     fn accepts(&self, to: &Spec) -> Result<(), String> {
         match to.params::<Self>() {
             Some(to) if to.flows != self.flows => {

@@ -81,6 +81,9 @@ impl Discipline for Legacy {
                  `{name} class 1:1 rate {rate}`"
             ));
         }
+        if !words.contains(&"rate") {
+            return Err("there is no rate to change".to_owned());
+        }
         let mut is_rate = false;
         let mut changed = Vec::new();
         for word in words {
@@ -94,6 +97,12 @@ impl Discipline for Legacy {
     fn capacity(&self) -> Option<Rate> {
         let env = Env::ethernet(Rng::named(0, "rate"));
         self.try_build(env).ok()?.capacity()
+    }
+
+    fn idle(&self) -> Option<&'static str> {
+        let has = |word: &str| self.words.split(' ').any(|w| w == word);
+        (self.entry.name == "fq_pie" && has("ecn_prob") && !has("ecn"))
+            .then_some("`ecn_prob` bounds marks, and `ecn` is not set")
     }
 
     fn delays(&self) -> bool {

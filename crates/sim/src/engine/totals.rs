@@ -115,7 +115,7 @@ impl Engine<'_> {
         let columns = self.recorder.columns(self.flow_groups[n].0);
         let in_flight = columns.iter().find(|c| c.name.ends_with(".in_flight"));
         let under_way = in_flight.and_then(|c| c.v.last()).copied().unwrap_or(0.0);
-        Marks::of(ends, self.scenario.flows[n].tcp.ecn.feedback(), under_way)
+        Marks::of(ends, self.scenario.flows[n].tcp.ecn, under_way)
     }
 
     fn one_way(&self, n: usize, number: usize) -> Option<OneWaySummary> {

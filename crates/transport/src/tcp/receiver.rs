@@ -119,7 +119,7 @@ impl Receiver {
 
     fn on_syn(&mut self, segment: &Segment, ecn: Ecn) {
         let (mode, ace) = Negotiation::answer(self.config.ecn, segment.ace, ecn);
-        let (option, edges) = (self.config.accecn_option, self.config.kernel.accecn_edge_acks);
+        let (option, edges) = (self.config.accecn_option, self.config.accecn_edge_acks);
         self.ecn = EcnReceiver::new(mode, option, edges, self.config.sce_feedback);
         self.open = true;
         self.rcv_nxt = 1;
@@ -178,7 +178,7 @@ impl Receiver {
         if segment.seq > self.rcv_nxt {
             // A block that leaves these positions has been reported before (tcp_sack_new_ofo_skb). That ACK is
             // the answer to this segment too (tcp_ack_snd_check), and reports it only if it extends a block.
-            let certain = self.config.kernel.certain_sacks;
+            let certain = self.config.certain_sacks();
             let displaces = self.out_of_order.displaces(range, certain);
             if self.compressed_at != Time::NEVER && displaces {
                 self.out_of_order.extend(range);
@@ -204,11 +204,11 @@ impl Receiver {
         if had_holes && self.out_of_order.is_empty() {
             self.ack_now = true; // RFC 5681 §4.2: a filled gap is acknowledged at once
         }
-        let kernel = &self.config.kernel;
+        let config = &self.config;
         let second = self.rcv_nxt - self.acked > u64::from(self.mss);
         // From 6.6 on: the reader has emptied the queue, and the sender waits for nothing else.
-        let pushed = kernel.ack_pushed && segment.flags.psh;
-        let reader_acks = kernel.reader_acks;
+        let pushed = config.ack_pushed && segment.flags.psh;
+        let reader_acks = config.reader_acks;
         if self.ack_now || self.quick > 0 || (!reader_acks && (second || pushed)) {
             self.ack_now = true;
             return;
@@ -287,9 +287,9 @@ impl Receiver {
         if at_once || self.compressed >= COMPRESSED_SACKS {
             self.ack_now = true;
         } else if self.compressed_at == Time::NEVER {
-            let kernel = &self.config.kernel;
-            let share = self.window.rtt * u64::from(kernel.comp_sack_rtt_percent) / 100;
-            self.compressed_at = now + COMPRESSION_MAX.min(share) + kernel.comp_sack_slack;
+            let config = &self.config;
+            let share = self.window.rtt * u64::from(config.comp_sack_rtt_percent) / 100;
+            self.compressed_at = now + COMPRESSION_MAX.min(share) + config.comp_sack_slack;
         }
     }
 

@@ -129,7 +129,7 @@ impl Sender {
             prr: Prr::default(),
             undo: undo::Undo::default(),
             pacer: Pacer::default(),
-            accecn: AccEcnSender::new(0, config.kernel.ace),
+            accecn: AccEcnSender::new(0, config.ace_reading()),
             feedback: Feedback::None,
             established: false,
             syn_timeouts: 0,
@@ -249,7 +249,7 @@ impl Sender {
             pacing_ss_ratio: self.config.pacing_ss_ratio,
             pacing_ca_ratio: self.config.pacing_ca_ratio,
             hz: self.config.hz,
-            hystart: self.config.kernel.hystart,
+            hystart: self.config.hystart,
         }
     }
 
@@ -273,7 +273,7 @@ impl Sender {
 
     /// Linux `tcp_is_cwnd_limited`.
     fn is_cwnd_limited(&self) -> bool {
-        if self.config.kernel.cwnd_limited == CwndLimited::Sticky && self.cwnd_limited {
+        if self.config.cwnd_limited == CwndLimited::Sticky && self.cwnd_limited {
             return true;
         }
         if self.win.in_slow_start() {

@@ -98,7 +98,7 @@ fn a_timeout_answers_a_pending_ece_with_cwr() {
     // Linux tcp_enter_loss queues CWR: the timeout's reduction is the answer to the mark as well.
     // ACKs are lost too, so F-RTO would take the timeout back (what was sent once has arrived).
     let mut config = config(Feedback::Rfc3168, 2000);
-    config.kernel.frto = false;
+    config.frto = false;
     let mut pipe = Pipe::new("reno", config, ms(50))
         .rule(|p| match () {
             () if p.is_first_of(&[80]) => Fate::Mark,

@@ -1,7 +1,7 @@
 //! Super-packets and merged segments between two ends (cc.md 1.9, 1.10).
 
 use sojourn_cc::Feedback;
-use sojourn_core::Dur;
+use sojourn_core::{Bytes, Dur};
 use sojourn_transport::Endpoint;
 use sojourn_transport::tcp::Config;
 
@@ -91,9 +91,9 @@ fn a_lost_super_packet_comes_again_segment_by_segment() {
 fn merged_segments_have_one_ack_and_marks_break_them_up() {
     let acks = |mut config: Config, every: u64| {
         // A window that does not grow is not shown at once.
-        config.rmem_max = 131_072;
+        config.rmem_max = Bytes(131_072);
         // Nor does the end of a burst end a unit.
-        config.kernel.push_bursts = false;
+        config.push_bursts = false;
         let pipe = finished(config, move |p| {
             let mark = p.data && every > 0 && p.index % every == 0;
             if mark { Fate::Mark } else { Fate::Pass }

@@ -88,9 +88,8 @@ fn retransmissions_are_paced_too() {
 
 /// Of the bursts of an unpaced flow at 18 Mbit/s and 45 ms, whose ACKs are 1.35 ms apart, the share of one segment.
 fn lone_segments(tso_defer_soon: bool) -> f64 {
-    let mut config = config(Feedback::None, None);
-    config.kernel =
-        sojourn_transport::tcp::Kernel { tso_defer_soon, tso_buffers: false, ..Era::E7.kernel() };
+    let ecn = Feedback::None;
+    let config = Config { ecn, tso_defer_soon, tso_buffers: false, ..Config::of(Era::E7) };
     let mut pipe = Pipe::new("reno", config, ms(22)).bottleneck(Rate(18_000_000), 200).start();
     pipe.run_until(at_ms(6000));
     let late: Vec<u64> = pipe.data().map(|p| p.at.0).filter(|at| *at > 3_000_000_000).collect();
@@ -107,8 +106,8 @@ fn what_an_ack_releases_waits_only_for_an_ack_within_a_millisecond() {
 
 /// Bursts of paced slow start at 200 Mbit/s and 80 ms, in segments, while cwnd grows from 640 to 1280.
 fn slow_start_bursts(tso_buffers: bool) -> Vec<usize> {
-    let mut config = Config { pacing: true, ..config(Feedback::None, None) };
-    config.kernel = sojourn_transport::tcp::Kernel { tso_buffers, ..Era::E7.kernel() };
+    let ecn = Feedback::None;
+    let config = Config { ecn, pacing: true, tso_buffers, ..Config::of(Era::E7) };
     let mut pipe = Pipe::new("reno", config, ms(40)).bottleneck(Rate(200_000_000), 2000).start();
     pipe.run_until(at_ms(690));
     let late: Vec<u64> = pipe.data().map(|p| p.at.0).filter(|at| *at > 640_000_000).collect();

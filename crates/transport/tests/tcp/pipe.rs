@@ -109,7 +109,7 @@ impl Pipe {
             now: Time::ZERO,
             bytes: client.bytes,
             merges: server.gro,
-            paws: server.timestamps && server.kernel.paws,
+            paws: server.timestamps && server.paws,
             tx: Sender::new(client, controller),
             rx: Receiver::new(server, needs),
             log: Vec::new(),

@@ -200,8 +200,8 @@ prop_compose! {
     ) -> Case {
         let config = Config {
             ecn, accecn_option: option, timestamps, pacing, control_rtts, hz,
-            kernel: era.kernel(), gso, gro, gro_flush_timeout: Dur::from_micros(hold_us),
-            ecn_plus_plus, bytes: Some(bytes), ..Config::default()
+            gso, gro, gro_flush_timeout: Dur::from_micros(hold_us),
+            ecn_plus_plus, bytes: Some(bytes), ..Config::of(era)
         };
         Case { cc, config, delay: Dur::from_micros(delay_us), bottleneck, weather, middlebox }
     }

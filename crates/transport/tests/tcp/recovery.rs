@@ -2,7 +2,7 @@
 
 use sojourn_cc::{self as cc, Feedback};
 use sojourn_core::{Dur, Ecn, Rate, Time};
-use sojourn_transport::tcp::{Config, Flags, Kernel, SackBlocks, Segment, Sender};
+use sojourn_transport::tcp::{Config, Flags, SackBlocks, Segment, Sender};
 use sojourn_transport::{Body, Endpoint};
 
 use crate::pipe::{Fate, Pipe, at_ms, config, ms};
@@ -158,7 +158,7 @@ fn slight_reordering_retransmits_nothing_and_is_remembered() {
 fn an_ack_of_the_original_does_not_advance_rack_to_the_copy() {
     // With undo the first such ACK ends the recovery, and RACK is not asked.
     let mut config = config(Feedback::None, 4000);
-    config.kernel.undo = false;
+    config.undo = false;
     let mut pipe = Pipe::new("reno", config, ms(20))
         .bottleneck(RATE, 2000)
         .rule(|p| if p.is_first_of(&[2000]) { Fate::Late(ms(60)) } else { Fate::Pass })
@@ -208,7 +208,7 @@ fn compressed_sacks_acknowledge_a_long_hole_at_most_once_per_millisecond() {
 #[test]
 fn an_overtaken_ack_is_discarded_unless_it_repeats_the_last() {
     let flight_after = |paws: bool, ack: u64, sent_ms: u64| {
-        let config = Config { kernel: Kernel { paws, ..Kernel::default() }, ..Config::default() };
+        let config = Config { paws, ..Config::default() };
         let mut tx = Sender::new(config, cc::build("reno").expect("a registered controller"));
         let mut now = Time::ZERO;
         let mut answer =

@@ -1,7 +1,7 @@
 //! Opening, slow start, acknowledgement policy, windows and closing.
 
 use sojourn_cc::Feedback;
-use sojourn_core::{Ecn, Time};
+use sojourn_core::{Bytes, Ecn, Time};
 use sojourn_transport::Endpoint;
 use sojourn_transport::tcp::Config;
 
@@ -48,7 +48,7 @@ fn a_hundred_and_fifty_segments_take_five_round_trips() {
 
 #[test]
 fn sixteen_quick_acks_then_one_ack_for_two_segments() {
-    let config = Config { rmem_max: 131_072, ..config(Feedback::None, None) };
+    let config = Config { rmem_max: Bytes(131_072), ..config(Feedback::None, None) };
     let mut pipe = Pipe::new("reno", config, ms(50)).start();
     pipe.run_until(at_ms(690));
     let acked: Vec<u64> = pipe.acks().map(|a| (a.segment.ack - 1) / MSS).collect();
@@ -80,7 +80,7 @@ fn every_ack_carries_the_advertised_window_and_its_edge_never_recedes() {
 
 #[test]
 fn a_small_receive_buffer_limits_the_flight_and_freezes_cwnd() {
-    let small = Config { rmem_max: 131_072, ..config(Feedback::None, None) };
+    let small = Config { rmem_max: Bytes(131_072), ..config(Feedback::None, None) };
     let mut pipe = Pipe::new("reno", small, ms(50)).start();
     pipe.run_until(at_ms(1000));
     let cwnd = pipe.tx.window().cwnd;
@@ -92,7 +92,7 @@ fn a_small_receive_buffer_limits_the_flight_and_freezes_cwnd() {
 
 #[test]
 fn the_send_buffer_limits_the_flight_too() {
-    let small = Config { wmem_max: 30 * MSS, ..config(Feedback::None, None) };
+    let small = Config { wmem_max: Bytes(30 * MSS), ..config(Feedback::None, None) };
     let mut pipe = Pipe::new("reno", small, ms(50)).start();
     pipe.run_until(at_ms(5000));
     let flights = per_round(&pipe, 100);

@@ -2,7 +2,7 @@
 
 use sojourn_cc::{Feedback, State, Window};
 use sojourn_core::{Dur, Rate};
-use sojourn_transport::tcp::{Config, Kernel};
+use sojourn_transport::tcp::Config;
 
 use crate::pipe::{Fate, Pipe, at_ms, config, ms};
 
@@ -29,7 +29,7 @@ fn delay_spike(config: Config) -> Pipe {
 
 #[test]
 fn a_timeout_whose_originals_arrive_is_taken_back_by_timestamps_and_by_f_rto() {
-    let by_timestamps: fn(&mut Config) = |c| c.kernel.frto = false;
+    let by_timestamps: fn(&mut Config) = |c| c.frto = false;
     let by_frto: fn(&mut Config) = |c| c.timestamps = false;
     for change in [by_timestamps, by_frto] {
         let mut pipe = delay_spike(with(change, 4000));
@@ -48,13 +48,13 @@ fn a_timeout_whose_originals_arrive_is_taken_back_by_timestamps_and_by_f_rto() {
 
 #[test]
 fn without_f_rto_and_undo_the_same_timeout_costs_the_window_and_a_flight_of_copies() {
-    let copies = |kernel: Kernel| {
-        let mut pipe = delay_spike(with(|c| c.kernel = kernel, 4000));
+    let copies = |set: fn(&mut Config)| {
+        let mut pipe = delay_spike(with(set, 4000));
         pipe.finish(at_ms(30_000));
         (pipe.retransmissions().len(), pipe.tx.window().ssthresh, pipe.total("undone_reductions"))
     };
-    let off = Kernel { frto: false, undo: false, ..Kernel::default() };
-    let ((few, restored, undone), (many, reduced, none)) = (copies(Kernel::default()), copies(off));
+    let (few, restored, undone) = copies(|_| {});
+    let (many, reduced, none) = copies(|c| (c.frto, c.undo) = (false, false));
     assert!(undone >= 1 && none == 0);
     assert_eq!(restored, Window::INFINITE);
     assert!(reduced < 1000);
@@ -172,8 +172,8 @@ fn a_reduction_for_a_mark_stands_although_a_loss_beside_it_was_spurious() {
 #[test]
 fn held_back_sacks_follow_the_era() {
     // From one held-back SACK of a hole to the next, at an RTT of little more than 10 ms.
-    let gap = |kernel: Kernel| {
-        let mut pipe = Pipe::new("reno", with(|c| c.kernel = kernel, 3000), ms(5))
+    let gap = |set: fn(&mut Config)| {
+        let mut pipe = Pipe::new("reno", with(set, 3000), ms(5))
             .bottleneck(RATE, 2000)
             .rule(|p| if p.is_first_of(&[45]) { Fate::Drop } else { Fate::Pass })
             .start();
@@ -186,9 +186,9 @@ fn held_back_sacks_follow_the_era() {
             .collect();
         Dur(times[6] - times[5])
     };
-    let base = Kernel { comp_sack_rtt_percent: 1, ..Kernel::default() };
-    let (short, slack) = (gap(base), gap(Kernel { comp_sack_slack: ms(1), ..base }));
+    let short = gap(|c| c.comp_sack_rtt_percent = 1);
+    let slack = gap(|c| (c.comp_sack_rtt_percent, c.comp_sack_slack) = (1, ms(1)));
     assert!(slack >= short + Dur::from_micros(700), "{short} and {slack}");
-    let (five, all) = (gap(Kernel::default()), gap(Kernel { comp_sack_rtt_percent: 33, ..base }));
+    let (five, all) = (gap(|_| {}), gap(|c| c.comp_sack_rtt_percent = 33));
     assert!(five < all, "{five} and {all}: five percent of the RTT is less than 1 ms");
 }

@@ -57,12 +57,12 @@ fn the_newest_ack_takes_the_place_of_the_held_one() {
     let at = |us: u64| Time(us * 1000);
     assert_eq!(give(&mut *q, at(0), ack(0)), [0]);
     for (us, id) in [(1000, 1), (3000, 2), (5999, 3)] {
-        assert_eq!(give(&mut *q, at(us), ack(id)), []);
+        assert_eq!(give(&mut *q, at(us), ack(id)), [0_u32; 0]);
         assert_eq!(q.backlog(), Backlog { packets: 1, bytes: 66 });
     }
     assert_eq!(wake(&mut *q), (6, vec![3]), "5 ms after the first that was held");
     assert_eq!((q.wake(), q.backlog().packets), (Time::NEVER, 0));
-    assert_eq!(give(&mut *q, at(7000), ack(4)), []);
+    assert_eq!(give(&mut *q, at(7000), ack(4)), [0_u32; 0]);
     assert_eq!(wake(&mut *q), (12, vec![4]));
 }
 
@@ -84,7 +84,7 @@ fn changed_feedback_passes_at_once_behind_what_was_held() {
     let acks = [ack(0), ack(1), ace(ack(2), 1), ace(ack(3), 1), ace(ack(4), 1), ack(5)];
     assert_eq!(all(&mut *q, acks), [0, 1, 2, 4, 5]);
     let mut careless = make("hold 5ms careless");
-    assert_eq!(all(&mut *careless, acks), []);
+    assert_eq!(all(&mut *careless, acks), [0_u32; 0]);
     assert_eq!(wake(&mut *careless), (5, vec![5]));
 }
 
@@ -130,7 +130,7 @@ fn another_hold_releases_what_is_held_and_purge_drops_it() {
     assert_eq!(all(&mut *q, [ack(0), ack(1)]), [0]);
     change(&mut *q, Time(1_000_000), "ackthin hold 1ms", &mut Log::default()).unwrap();
     assert_eq!(wake(&mut *q), (1, vec![1]));
-    assert_eq!(give(&mut *q, Time(2_000_000), ack(2)), []);
+    assert_eq!(give(&mut *q, Time(2_000_000), ack(2)), [0_u32; 0]);
     let mut log = Log::default();
     q.purge(&mut log);
     assert!(matches!(log.events(), [Event::Drop(_, Reason::Purge)]));

@@ -43,7 +43,7 @@ fn random_drops_meet_their_probability_and_are_independent() {
     assert!(gone.len().abs_diff(5000) < 403, "{}", gone.len());
     let pairs = gone.windows(2).filter(|w| w[1] == w[0] + 1).count();
     assert!(pairs.abs_diff(500) < 135, "{pairs} follow one another");
-    assert_eq!(dropped("percent 0%", data(1000)), []);
+    assert_eq!(dropped("percent 0%", data(1000)), [0_usize; 0]);
     assert_eq!(dropped("percent 100%", data(9)).len(), 9);
 }
 

@@ -3,10 +3,13 @@
 //! SCE is ECT(1) on a packet that was sent with ECT(0). ESCE is the AE bit, formerly NS. CE is
 //! RFC 3168's business and leaves all of this alone.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use sojourn_core::Ecn;
 
 /// How the receiver chooses the ACKs that carry ESCE.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum SceFeedback {
     /// An ACK at once where marked and unmarked segments meet, so that each covers one kind only.
     #[default]

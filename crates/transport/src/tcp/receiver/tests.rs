@@ -2,7 +2,7 @@ use sojourn_core::Rng;
 
 use super::*;
 use crate::tcp::SceFeedback;
-use crate::tcp::era::{Era, Kernel};
+use crate::tcp::era::Era;
 use crate::tcp::segment::{AE, CWR, ECE};
 
 const L4S: Needs = Needs {
@@ -73,8 +73,7 @@ fn a_fresh_flow_gets_sixteen_quick_acks_then_one_for_two() {
 #[test]
 fn a_pushed_segment_is_acknowledged_at_once_where_the_kernel_does_so() {
     for (ack_pushed, psh, at_once) in [(false, true, 0), (true, false, 0), (true, true, 1)] {
-        let mut config = Config::default();
-        config.kernel.ack_pushed = ack_pushed;
+        let config = Config { ack_pushed, ..Config::default() };
         let mut rx = open_with(config);
         for n in 0..16 {
             let now = Time(1_000_000 * (n + 2));
@@ -260,8 +259,7 @@ fn an_accecn_receiver_of_7_x_acknowledges_a_change_of_the_ecn_field_at_once() {
     for (era, expected) in
         [(Era::E2020, vec![(2, 6), (2, 6), (1, 6)]), (Era::E7, vec![(2, 6), (1, 6), (2, 6)])]
     {
-        let mut config = Config { ecn: Feedback::AccEcn, ..Config::default() };
-        config.kernel = Kernel { ack_pushed: false, ..era.kernel() };
+        let config = Config { ecn: Feedback::AccEcn, ack_pushed: false, ..Config::of(era) };
         assert_eq!(answers_of(config, &[N, C, N, N, N]), expected, "{era:?}");
     }
 }
@@ -286,8 +284,7 @@ fn every_data_segment_with_cwr_is_acknowledged_at_once() {
 // Linux tcp_cleanup_rbuf; measured on 7.2: a pair that arrives behind a waiting segment makes one ACK of three.
 #[test]
 fn a_pair_of_one_instant_is_acknowledged_with_the_segment_that_waited() {
-    let mut config = Config::default();
-    config.kernel.reader_acks = true;
+    let config = Config { reader_acks: true, ..Config::default() };
     let mut rx = open_with(config);
     for n in 0..17 {
         let now = Time(1_000_000 * (n + 2));
@@ -333,8 +330,7 @@ fn a_segment_that_a_retransmission_has_overtaken_is_discarded_and_answered() {
         (2, 25, (6, vec![])),
     ];
     let run = |paws: bool| {
-        let mut rx =
-            open_with(Config { kernel: Kernel { paws, ..Kernel::default() }, ..Config::default() });
+        let mut rx = open_with(Config { paws, ..Config::default() });
         let now = Time(100_000_000);
         let answers = arrivals.iter().map(|(n, sent, _)| {
             rx.on_packet(now, &sent_at(*n, *sent), Ecn::Ect1);
@@ -355,7 +351,7 @@ fn a_held_back_sack_is_sent_before_its_block_leaves_the_first_two_positions() {
         (Era::E5_15, [1, 1, 1, 0, 1, 0]),
         (Era::E7, [1, 1, 1, 0, 1, 0]),
     ] {
-        let mut rx = open_with(Config { kernel: era.kernel(), ..Config::default() });
+        let mut rx = open_with(Config::of(era));
         let mut now = Time(0);
         for n in 0..40 {
             now += Dur::from_millis(5);

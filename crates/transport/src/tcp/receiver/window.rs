@@ -1,6 +1,6 @@
 //! The receive window.
 
-use sojourn_core::{Dur, Time};
+use sojourn_core::{Bytes, Dur, Time};
 
 use crate::tcp::Config;
 use crate::tcp::segment::Segment;
@@ -34,7 +34,7 @@ pub(super) struct DynamicWindow {
 impl DynamicWindow {
     pub(super) fn new(config: &Config, mss: u32) -> Self {
         let mss = u64::from(mss);
-        let held = |buffer: u64| buffer * u64::from(config.kernel.window_share) / 256;
+        let held = |buffer: Bytes| buffer.0 * u64::from(config.window_share) / 256;
         let clamp = held(config.rmem_default);
         let initial = clamp.min(65_535) / mss * mss;
         Self {
@@ -49,8 +49,8 @@ impl DynamicWindow {
             measured_from: Time::ZERO,
             measured_seq: 1,
             space: 10 * mss,
-            is_exact: config.kernel.drs_exact,
-            slack: if config.kernel.drs_exact { 0 } else { 16 * mss },
+            is_exact: config.drs_exact,
+            slack: if config.drs_exact { 0 } else { 16 * mss },
             rcv_nxt: 1,
         }
     }
@@ -117,7 +117,7 @@ mod tests {
     const MSS: u32 = 1448;
 
     fn window(era: Era) -> DynamicWindow {
-        DynamicWindow::new(&Config { kernel: era.kernel(), ..Config::default() }, MSS)
+        DynamicWindow::new(&Config::of(era), MSS)
     }
 
     fn sample(window: &mut DynamicWindow, sent_ms: u64, ms: u64) -> Dur {

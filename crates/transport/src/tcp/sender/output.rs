@@ -54,7 +54,7 @@ impl Sender {
         if self.burst_left > 0 {
             self.burst_left -= 1;
             let mut packet = self.send_new(now);
-            packet.psh |= self.burst_left == 0 && self.config.kernel.push_bursts;
+            packet.psh |= self.burst_left == 0 && self.config.push_bursts;
             return Some(packet);
         }
         self.begin_burst(now)
@@ -123,7 +123,7 @@ impl Sender {
         let window_end = self.snd_una + self.snd_wnd;
         let window_room = window_end.saturating_sub(self.snd_nxt);
         let write_room = self.send_end() - self.snd_nxt;
-        let buffer_room = (self.snd_una + self.config.wmem_max).saturating_sub(self.snd_nxt);
+        let buffer_room = (self.snd_una + self.config.wmem_max.0).saturating_sub(self.snd_nxt);
         if window_room < mss.min(write_room) || buffer_room < mss.min(write_room) {
             return None;
         }
@@ -139,7 +139,7 @@ impl Sender {
         let congestion_room = u64::from(self.win.cwnd - in_flight) * mss;
         let quota = (self.win.cwnd / 2).max(1).min(self.win.cwnd - in_flight);
         let mut buffer = write_room;
-        if self.config.kernel.tso_buffers {
+        if self.config.tso_buffers {
             let left = self.buffers.left(self.snd_nxt, self.snd_wnd, mss);
             buffer = buffer.min(left.max(u64::from(quota.min(max_segments)) * mss));
         }
@@ -168,7 +168,7 @@ impl Sender {
         let bytes = u64::from(burst) * (u64::from(self.mss) + HEADERS);
         let mut limit = (2 * bytes).max(self.pacing_rate.bytes_per_sec() >> 10);
         if !self.paced() {
-            limit = limit.min(self.config.limit_output_bytes);
+            limit = limit.min(self.config.limit_output_bytes.0);
         }
         self.queued > limit << shift
     }
@@ -188,14 +188,14 @@ impl Sender {
             packet.gso_size = size;
             packet.len += next.len;
             packet.fin |= next.fin;
-            packet.psh |= next.psh || self.config.kernel.push_bursts;
+            packet.psh |= next.psh || self.config.push_bursts;
             segments += 1;
         }
     }
 
     /// What a short path adds to a burst: aggregates cost no delay there that counts.
     fn short_path_bytes(&self) -> u64 {
-        match self.config.kernel.tso_rtt_log {
+        match self.config.tso_rtt_log {
             0 => 0,
             log => (self.rtt.min_rtt().as_micros() >> log)
                 .try_into()
@@ -224,7 +224,7 @@ impl Sender {
             return false;
         }
         let half = self.rtt.srtt() / 2;
-        let is_soon = self.config.kernel.tso_defer_soon;
+        let is_soon = self.config.tso_defer_soon;
         let age = if is_soon { self.rtt.srtt() - half.min(TSO_SOON) } else { half };
         self.board.head().is_some_and(|head| now.since(head.sent) >= age)
     }
@@ -347,12 +347,12 @@ impl Sender {
         let sent = std::mem::take(&mut self.sent_in_round);
         let full = self.board.in_flight() >= self.win.cwnd;
         let waits = self.snd_nxt < self.send_end() && (full || self.deferred);
-        if !sent && (!waits || self.config.kernel.cwnd_limited != CwndLimited::Sticky) {
+        if !sent && (!waits || self.config.cwnd_limited != CwndLimited::Sticky) {
             return;
         }
         let limited = full || std::mem::take(&mut self.deferred);
         let out = self.board.packets_out();
-        let renews = match self.config.kernel.cwnd_limited {
+        let renews = match self.config.cwnd_limited {
             CwndLimited::Latest => out > self.max_packets_out,
             CwndLimited::Sticky => limited || (!self.cwnd_limited && out > self.max_packets_out),
         };

@@ -118,8 +118,7 @@ impl Sender {
         self.win.prior_cwnd = self.win.cwnd;
         self.win.prior_ssthresh = self.win.ssthresh;
         let undelivered = self.board.packets_out() - self.board.sacked;
-        self.prr =
-            Prr::start(self.config.kernel.prr, self.win.cwnd, undelivered + fx.acked + fx.sacked);
+        self.prr = Prr::start(self.config.prr, self.win.cwnd, undelivered + fx.acked + fx.sacked);
         let path = Path { signal, ..self.path() };
         self.win.ssthresh = self.cc.ssthresh(now, &path, &self.win);
         self.cwr_pending = self.echoes_in_flags();

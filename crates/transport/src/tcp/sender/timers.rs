@@ -87,8 +87,7 @@ impl Sender {
             || self.snd_una >= self.high_seq
             || (self.state == State::Loss && self.timeout_streak == 0);
         self.timeout_streak += 1;
-        let watch =
-            self.config.kernel.frto && (self.state < State::Recovery || self.timeout_streak > 1);
+        let watch = self.config.frto && (self.state < State::Recovery || self.timeout_streak > 1);
         if first_of_episode {
             let prior = self.current_ssthresh();
             self.undo.begin(self.snd_una, self.board.retransmitted, Some(prior));

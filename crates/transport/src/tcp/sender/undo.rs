@@ -120,7 +120,7 @@ impl Sender {
     }
 
     fn may_undo(&self, fx: &Effects) -> bool {
-        self.config.kernel.undo && (self.undo.all_proven() || self.undo.original_acked(fx.echo))
+        self.config.undo && (self.undo.all_proven() || self.undo.original_acked(fx.echo))
     }
 
     /// Linux `tcp_undo_cwnd_reduction`.
@@ -150,7 +150,7 @@ impl Sender {
 
     /// D-SACKs have covered every retransmission (`tcp_try_undo_dsack`).
     pub(super) fn undo_by_duplicates(&mut self, now: Time) -> bool {
-        let spurious = self.config.kernel.undo && self.undo.all_proven();
+        let spurious = self.config.undo && self.undo.all_proven();
         if spurious {
             self.rack.saw_spurious_recovery();
             self.take_back(now, false);
@@ -161,7 +161,7 @@ impl Sender {
     /// In Recovery, an original fills the hole (`tcp_try_undo_partial`): nothing more is marked
     /// lost, and once no retransmission is in flight the reduction is taken back.
     pub(super) fn undo_partial(&mut self, now: Time, fx: &Effects) -> bool {
-        if !self.config.kernel.undo || !self.undo.original_acked(fx.echo) {
+        if !self.config.undo || !self.undo.original_acked(fx.echo) {
             return false;
         }
         if self.board.retransmitted == 0 {

@@ -7,23 +7,16 @@ a model that is right would have: it is as far from a measurement as from itself
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sojourn import metrics
-from sojourn.effects import base_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from numpy.typing import NDArray
-
-    from sojourn.compare import Pair
-
-    Errors = NDArray[np.float64]
+from sojourn.compare.pairs import Pair, base_of
+from sojourn.metrics import FloatArray
 
 #: Fewer seeds say nothing of their spread.
 LEAST_SEEDS = 5
@@ -94,8 +87,8 @@ def of(pairs: Iterable[Pair]) -> list[Chance]:
     return [chance for chance in found if chance is not None]
 
 
-def _goodput(seeds: list[Pair]) -> Iterator[Errors]:
-    """Errors of each flow of a run over its seeds, % of the ceiling."""
+def _goodput(seeds: list[Pair]) -> Iterator[FloatArray]:
+    """FloatArray of each flow of a run over its seeds, % of the ceiling."""
     ceiling = metrics.ceiling_mbps(base_of(seeds[0].id))
     for name in dict.fromkeys(flow.name for pair in seeds for flow in pair.flows):
         errors = _errors(flow.goodput_mbps.diff for pair in seeds for flow in pair.flows if flow.name == name)
@@ -103,11 +96,11 @@ def _goodput(seeds: list[Pair]) -> Iterator[Errors]:
             yield 100 * errors / ceiling
 
 
-def _errors(values: Iterable[float | None]) -> Errors:
+def _errors(values: Iterable[float | None]) -> FloatArray:
     return np.array([value for value in values if value is not None], dtype=np.float64)
 
 
-def _chance(quantity: str, unit: str, of: str, runs: list[list[Errors]]) -> Chance | None:
+def _chance(quantity: str, unit: str, of: str, runs: list[list[FloatArray]]) -> Chance | None:
     """Flows of a run share its draws; `runs` has the errors of each flow over the seeds."""
     runs = [run for run in runs if run]
     flows = [errors for run in runs for errors in run]
@@ -136,7 +129,7 @@ def _chance(quantity: str, unit: str, of: str, runs: list[list[Errors]]) -> Chan
     )
 
 
-def _interval(draws: list[Errors]) -> Interval:
+def _interval(draws: list[FloatArray]) -> Interval:
     """Of the median over the flows."""
     low, middle, high = np.percentile(np.median(draws, axis=0), [2.5, 50, 97.5])
     return Interval(float(middle), float(low), float(high))

@@ -8,21 +8,17 @@ of the paired differences stands beside it.
 
 from __future__ import annotations
 
-import math
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sojourn import metrics
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from sojourn.compare import Difference, Pair
-    from sojourn.metrics import Source, Window
+from sojourn.compare.pairs import Difference, Pair, base_of
+from sojourn.metrics import Source, Window
 
 CONFIDENCE = 0.95
 DISCOVERY_RATE = 0.05
@@ -80,12 +76,7 @@ class Effect:
         }
 
 
-def base_of(run_id: str) -> str:
-    """The id without its seed."""
-    return re.sub(r"@seed\d+$", "", run_id)
-
-
-def effects(pairs: Iterable[Pair]) -> list[Effect]:
+def of(pairs: Iterable[Pair]) -> list[Effect]:
     """All quantities of all runs: what seeds cannot explain first, then by effect size."""
     found: list[Effect] = []
     for run, group in groupby(sorted(pairs, key=lambda pair: base_of(pair.id)), key=lambda pair: base_of(pair.id)):
@@ -101,8 +92,6 @@ def effects(pairs: Iterable[Pair]) -> list[Effect]:
 
 def quantities(pair: Pair) -> Iterator[tuple[str, str, Difference]]:
     """Name, unit and both sides of everything that a run is compared by."""
-    from sojourn.compare import Difference
-
     for flow in pair.flows:
         yield f"{flow.name} goodput", "Mbit/s", flow.goodput_mbps
         if flow.retransmits.a or flow.retransmits.b:
@@ -143,39 +132,23 @@ def _effect(run: str, quantity: str, unit: str, values: metrics.FloatArray) -> E
     # Equal differences on all seeds are no evidence of a tiny one: rounding is no effect.
     if spread <= 1e-12 * max(abs(a), abs(b), 1e-300):
         return Effect(run, quantity, unit, n, a, b, 0.0, 0.0 if abs(mean) > 1e-9 * abs(b) else 1.0, None)
-    error = spread / math.sqrt(n)
-    margin = student_quantile(CONFIDENCE, n - 1) * error
-    return Effect(run, quantity, unit, n, a, b, margin, 1 - student_inside(mean / error, n - 1), mean / spread)
+    from scipy import stats  # a third of a second, which one seed a run does not need
+
+    test = stats.ttest_1samp(differences, 0.0)
+    margin = float(test.confidence_interval(CONFIDENCE).high) - mean
+    return Effect(run, quantity, unit, n, a, b, margin, float(test.pvalue), mean / spread)
 
 
 def _judged(found: list[Effect]) -> list[Effect]:
     """With `distinct` for those that the false discovery rate lets through."""
-    tested = sorted(effect.p for effect in found if effect.p is not None)
-    limit = max((p for rank, p in enumerate(tested, 1) if p <= DISCOVERY_RATE * rank / len(tested)), default=-1.0)
-    return [replace(effect, distinct=effect.p is not None and effect.p <= limit) for effect in found]
+    tested = [effect for effect in found if effect.p is not None]
+    if not tested:
+        return found
+    from scipy import stats
 
-
-def student_inside(t: float, freedom: int) -> float:
-    """Probability that Student's t of `freedom` degrees is within -|t| and |t|: the finite sums for whole degrees."""
-    angle = math.atan(abs(t) / math.sqrt(freedom))
-    sine, cosine2 = math.sin(angle), math.cos(angle) ** 2
-    odd = freedom % 2
-    term, total = (math.cos(angle) if odd else 1.0), 0.0
-    for step in range((freedom - odd) // 2):
-        total += term
-        term *= cosine2 * ((2 * step + 2) / (2 * step + 3) if odd else (2 * step + 1) / (2 * step + 2))
-    return 2 / math.pi * (angle + sine * total) if odd else sine * total
-
-
-def student_quantile(inside: float, freedom: int) -> float:
-    """The t within which Student's distribution has this probability, by bisection."""
-    low, high = 0.0, 1.0
-    while student_inside(high, freedom) < inside:
-        high *= 2
-    for _ in range(80):
-        middle = (low + high) / 2
-        low, high = (middle, high) if student_inside(middle, freedom) < inside else (low, middle)
-    return high
+    adjusted = stats.false_discovery_control([effect.p for effect in tested])
+    distinct = {id(effect) for effect, p in zip(tested, adjusted, strict=True) if p <= DISCOVERY_RATE}
+    return [replace(effect, distinct=id(effect) in distinct) for effect in found]
 
 
 def verdict(found: list[Effect], sides: tuple[str, str]) -> str:

@@ -6,20 +6,15 @@ most of them are of the start.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from rich.table import Table
 
 from sojourn import metrics
-from sojourn.effects import base_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from sojourn.compare import Difference, Pair
+from sojourn.compare.pairs import Difference, Pair, base_of, rounded
 
 #: Retransmits of a flow are compared where side B has this many: fewer are chance.
 LEAST_RETRANSMITS = 30.0
@@ -55,11 +50,11 @@ class FlowMeans:
             "flow": self.flow,
             "seeds": self.seeds,
             "goodput_mbps": self.goodput_mbps.document(),
-            "goodput_error_percent_of_ceiling": _round(self.goodput_error_percent),
+            "goodput_error_percent_of_ceiling": rounded(self.goodput_error_percent),
             "rtt_mean_ms": self.rtt_ms.document(),
-            "rtt_error_percent": _round(self.rtt_ms.percent),
+            "rtt_error_percent": rounded(self.rtt_ms.percent),
             "retransmits": self.retransmits.document(),
-            "retransmits_error_percent": _round(self.retransmits_error_percent),
+            "retransmits_error_percent": rounded(self.retransmits_error_percent),
         }
 
 
@@ -96,11 +91,11 @@ def summary(rows: list[FlowMeans]) -> dict[str, float | int | None]:
     rtt, of_rtt = median_error(rows, lambda row: row.rtt_ms.percent)
     retransmits, of_retransmits = median_error(rows, lambda row: row.retransmits_error_percent)
     return {
-        "goodput_percent_of_ceiling": _round(goodput),
+        "goodput_percent_of_ceiling": rounded(goodput),
         "goodput_flows": flows,
-        "rtt_mean_percent": _round(rtt),
+        "rtt_mean_percent": rounded(rtt),
         "rtt_flows": of_rtt,
-        "retransmits_percent": _round(retransmits),
+        "retransmits_percent": rounded(retransmits),
         "retransmits_flows": of_retransmits,
     }
 
@@ -121,51 +116,10 @@ def lines(rows: list[FlowMeans]) -> Iterator[str]:
             yield f"Median absolute error of {of_flows}{over}: {what} {found[key]:.2f} %{share}"
 
 
-def table(rows: list[FlowMeans], sides: tuple[str, str]) -> Table:
-    """A row a flow."""
-    shown = Table(title="Means over seeds", title_justify="left", title_style="bold", box=None)
-    for heading in ("run", "flow"):
-        shown.add_column(heading, no_wrap=True)
-    a, b = sides
-    for heading in ("Mbit/s", "RTT, ms", "retransmits"):
-        shown.add_column(f"{heading}: {a} / {b}", justify="right", no_wrap=True)
-        shown.add_column("error", justify="right", no_wrap=True)
-    previous = None
-    for row in rows:
-        shown.add_row(
-            "" if row.run == previous else row.run.replace("[", r"\["),
-            row.flow.replace("[", r"\["),
-            _both(row.goodput_mbps, 2),
-            _percent(row.goodput_error_percent),
-            _both(row.rtt_ms, 2),
-            _percent(row.rtt_ms.percent),
-            _both(row.retransmits, 0),
-            _percent(row.retransmits_error_percent),
-        )
-        previous = row.run
-    return shown
-
-
 def _mean(values: Iterable[Difference]) -> Difference:
     """Of the seeds that both sides have."""
-    from sojourn.compare import Difference
-
     both = [(value.a, value.b) for value in values if value.a is not None and value.b is not None]
     if not both:
         return Difference(None, None)
     a, b = np.array(both, dtype=np.float64).mean(axis=0)
     return Difference(float(a), float(b))
-
-
-def _both(value: Difference, digits: int) -> str:
-    if value.a is None or value.b is None:
-        return ""
-    return f"{value.a:.{digits}f} / {value.b:.{digits}f}"
-
-
-def _percent(value: float | None) -> str:
-    return "" if value is None else f"{value:+z.1f} %"
-
-
-def _round(value: float | None) -> float | None:
-    return None if value is None else round(value, 3)
