@@ -147,7 +147,7 @@ macro_rules! parameters {
             )*
         }
         $(groups { $($(#[doc = $gdoc:expr])* $gvis:vis $group:ident : $gtype:ty = $gdefault:expr;)* })?
-        $(transient { $($(#[doc = $tdoc:expr])* $transient:ident : $ttype:ty = $tdefault:expr;)* })?
+        $(transient { $($(#[doc = $tdoc:expr])* $tvis:vis $transient:ident : $ttype:ty = $tdefault:expr;)* })?
         $(also { $($(#[doc = $adoc:expr])+ $akey:literal $($avalue:literal)? $(, tc $a_is_tc:literal)? => $act:expr;)* })?
         $(begin $begin:ident;)?
         $(derive $derived:ident;)?
@@ -158,7 +158,7 @@ macro_rules! parameters {
         $vis struct $name {
             $($(#[doc = $doc])+ $fvis $field: $type,)*
             $($($(#[doc = $gdoc])* $gvis $group: $gtype,)*)?
-            $($($(#[doc = $tdoc])* $transient: $ttype,)*)?
+            $($($(#[doc = $tdoc])* $tvis $transient: $ttype,)*)?
         }
 
         impl Default for $name {
