@@ -11,6 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from sojourn.conditions import Conditions
     from sojourn.metrics import FloatArray
 
 T0 = 1_587_806_939.0
@@ -61,6 +62,7 @@ class Made:
     def __init__(self, run_id: str, series: dict[str, tuple[FloatArray, FloatArray]]) -> None:
         self.id = run_id
         self.path: Path | None = None
+        self.conditions: Conditions | None = None
         self._series = series
 
     def names(self) -> list[str]:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import sojourn
-from sojourn import fidelity, metrics, suites
+from sojourn import conditions, fidelity, metrics, suites
 from sojourn.fidelity import measures
 from sojourn.suites import bakeoff
+from synthetic import Made
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -160,10 +161,12 @@ def test_the_modules_arithmetic_is_the_sce_controllers_alone() -> None:
         assert re.sub(r"(-sce version v2)\b", r"\1 mode literal ce documented", case.toml) == other.toml
 
 
-def test_ids_tell_rate_and_rtt() -> None:
-    assert metrics.link_mbps("bakeoff/sce-s5-oneflow/cubic/80ms") == 47.5
-    assert metrics.link_mbps("bakeoff/sce-s6-oneflow/cubic/80ms") == 50
-    assert metrics.path_rtt_ms("bakeoff/sce-s6-oneflow/cubic/80ms~p0@seed2") == 80
+def test_the_case_of_a_run_tells_rate_and_rtt() -> None:
+    five, six = (Made(f"bakeoff/sce-s{number}-oneflow/cubic/80ms~p0@seed2", {}) for number in (5, 6))
+    assert conditions.of(five).rate_mbps == 47.5
+    assert conditions.of(six).rate_mbps == 50
+    assert conditions.of(six).base_rtts_ms == (80.3,)
+    assert conditions.role(six).rtt_ms == 80
 
 
 def judged(out: Path, *keys: str) -> dict[str, fidelity.Result]:

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from sojourn import results
-from sojourn.report import write_card
+from sojourn.report import of_controller, write
 from sojourn.report.card import CardError
 from sojourn.report.criteria import CRITERIA
 from sojourn.report.evidence import Facts
@@ -31,7 +31,12 @@ CUBIC = {"name": "cubic", "cc": "cubic"}
 
 def scenario(qdisc: str, *flows: dict[str, Any], **more: object) -> dict[str, Any]:
     link = {"name": "b", "rate": "50Mbit", "shaper": "htb", "qdisc": qdisc, "delay": "10ms", "ingress": []}
-    return {"link": [{**link, "reverse": {"delay": "10ms"}, **more}], "flow": list(flows)}
+    return {
+        "name": "x",
+        "duration": "10s",
+        "link": [{**link, "reverse": {"delay": "10ms"}, **more}],
+        "flow": list(flows),
+    }
 
 
 def run(folder: Path, name: str, document: dict[str, Any], rates: dict[str, float], **metrics: object) -> None:
@@ -48,10 +53,10 @@ def run(folder: Path, name: str, document: dict[str, Any], rates: dict[str, floa
 
 def card(folder: Path, controller: str = "prague", name: str = "card.md") -> dict[str, str]:
     """Text by the number of its heading."""
-    errors: list[str] = []
-    page = write_card(folder, controller, folder.parent / name, errors).read_text()
-    assert not errors
-    parts = re.split(r"^(?:## |<h2>)([\d.]+) ", page, flags=re.MULTILINE)
+    found = of_controller(folder, folder.parent, controller)
+    assert not found.errors
+    page = write(found, folder.parent / name).read_text()
+    parts = re.split(r"^(?:## |<h2 [^>]*>)([\d.]+) ", page, flags=re.MULTILINE)
     return {"": parts[0], **dict(zip(parts[1::2], parts[2::2], strict=True))}
 
 
@@ -102,7 +107,7 @@ def test_versions_are_controllers_of_their_own(tmp_path: Path) -> None:
     with pytest.raises(
         CardError, match="--card bbr: expected a controller of these results: prague, prague version p2b"
     ):
-        write_card(tmp_path / "out", "bbr", None, [])
+        of_controller(tmp_path / "out", tmp_path, "bbr")
 
 
 def test_a_name_stands_for_its_only_version(tmp_path: Path) -> None:
@@ -174,15 +179,14 @@ def test_what_a_scenario_sets_up_decides_which_headings_it_answers(document: dic
 def test_the_card_is_html_where_the_output_is(tmp_path: Path) -> None:
     run(tmp_path / "out", "one", scenario("codel", BULK), {"prague": 20.0})
     parts = card(tmp_path / "out", name="card.html")
-    assert parts[""].startswith("<!DOCTYPE html>")
-    assert "<meta name=viewport" in parts[""], "as wide as a telephone is"
+    assert parts[""].startswith("<!doctype html>")
+    assert '<meta name="viewport"' in parts[""], "as wide as a telephone is"
     assert '<a href="out/one/summary.json">one</a>' in parts["6.3"]
 
 
 def test_a_scenario_that_is_none_is_one_line(tmp_path: Path) -> None:
     run(tmp_path / "out", "one", scenario("codel", BULK), {"prague": 20.0})
     run(tmp_path / "out", "odd", {**scenario("codel", BULK), "schedule": [{"at": "1s", "set": 3}]}, {"prague": 20.0})
-    errors: list[str] = []
-    page = write_card(tmp_path / "out", "prague", tmp_path / "card.md", errors).read_text()
-    assert [line.split(":")[0] for line in errors] == ["odd"]
-    assert "and 1 run in out" in page
+    page = of_controller(tmp_path / "out", tmp_path, "prague")
+    assert [line.split(":")[0] for line in page.errors] == ["odd"]
+    assert "and 1 run in out" in page.lead

@@ -169,7 +169,7 @@ def test_clean_takes_runs_only(scenario: Write, capsys: Output) -> None:
         (["run", "../up.toml"], "No such file"),
         (["run", "escape.toml"], "run name '../../escape'"),
         (["run", "etc1"], "nearest is 'ect1'"),
-        (["run", "."], f"run ids of {len(NAMES)} suites; to run them, begin with the suite (ect1, bakeoff"),
+        (["run", "."], f"run ids of {len(NAMES)} suites; to run them, begin with the suite (bakeoff, ect1"),
         (["run", "prague/dualpi2/50Mbit", "--yes"], "'prague/dualpi2/50Mbit' is found in"),
         (["run", "ect1/("], "is no regular expression"),
         (["run", "ect1", "-s", "seed"], "expected KEY=VALUE"),
@@ -177,8 +177,8 @@ def test_clean_takes_runs_only(scenario: Write, capsys: Output) -> None:
         (["run", "ect1", "--nonsense"], "--nonsense"),
         (["show", "ect1"], "matches 123 runs"),
         (["list", "nothing-like-it"], "matches no run id"),
-        (["list", "--variants", "etc1"], "expected one of ect1, bakeoff, hackathon"),
-        (["run", "ect1", "--variant", "p9"], "--variant p9: expected p2b, p2a (ect1); as-intended"),
+        (["list", "--variants", "etc1"], "expected one of bakeoff, ect1, future"),
+        (["run", "ect1", "--variant", "p9"], "--variant p9: expected as-intended, as-published"),
         (["run", "ect1", "--variant", "as-published"], "suite ect1 has p2b, p2a"),
         (["show", "bakeoff/l4s-s1-oneflow/cubic/0ms", "--variant", "p2a"], "matches no run id"),
         (["qdisc", "codle"], "nearest is 'codel'"),
@@ -459,7 +459,7 @@ def test_the_habits_of_the_testbeds_script_get_a_hint(capsys: pytest.CaptureFixt
     assert call(["run", "l4s", "dry"]) == 2
     assert "dry: an option here: `sojourn run l4s --dry`" in capsys.readouterr().err
     assert call(["run", "l4s", "--dry"]) == 2
-    assert "such as ect1/l4s or with ^" in capsys.readouterr().err
+    assert "such as bakeoff/l4s or with ^" in capsys.readouterr().err
 
 
 def test_scales_of_each_run_are_separated_by_commas(capsys: pytest.CaptureFixture[str]) -> None:

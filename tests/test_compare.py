@@ -9,6 +9,7 @@ import pytest
 from sojourn import compare, metrics, reference
 from sojourn.cli import call
 from sojourn.compare import terminal
+from sojourn.conditions import Conditions
 from synthetic import S2, S2_STEM, Made, flent_document, made_run, write_flent
 
 if TYPE_CHECKING:
@@ -159,14 +160,16 @@ def test_flows_with_other_names_are_matched_by_their_order() -> None:
 
 
 def counted(run_id: str, rate: float, retransmits: float) -> Made:
-    """A run whose flow repeated this much, and whose queue dropped twice and marked thrice as much."""
+    """A run over 10 Mbit/s whose flow repeated this much, and whose queue dropped twice and marked thrice as much."""
     made = made_run(run_id, {"x": rate}, {"x": 20.0})
     t = np.array([0.0, 45.0])
     series = {name: made.series(name) for name in made.names()}
     series["flow.x.retransmits"] = t, np.array([0.0, retransmits])
     series["queue.bneck.drops"] = t, np.array([0.0, 2 * retransmits])
     series["queue.bneck.marks"] = t, np.array([0.0, 3 * retransmits])
-    return Made(run_id, series)
+    counts = Made(run_id, series)
+    counts.conditions = Conditions(capacity=((0.0, 10.0),))
+    return counts
 
 
 def compared(rows: list[tuple[str, float, float, float, float]]) -> compare.Comparison:

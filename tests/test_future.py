@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sojourn import _core, fidelity, suites
-from sojourn.report import answers, capacity, sections
+from sojourn import _core, conditions, fidelity, suites
+from sojourn.report import answers, sections
 from sojourn.suites import future
+from synthetic import Made
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,8 +102,10 @@ def test_impairments_meet_the_data_alone() -> None:
 
 def test_a_section_has_three_sides_and_its_heading() -> None:
     key = "future/capacity"
-    section = sections.Section(key, [sections.Run(name, None, None, None) for name in CASES if "-capacity/" in name])  # type: ignore[arg-type]
-    assert section.sides == ["l4s", "sce", "classic"]
+    section = sections.Section(
+        key, [sections.Run(name, Made(name, {}), None, None) for name in CASES if "-capacity/" in name]
+    )
+    assert section.sides == ["L4S", "SCE", "classic"]
     assert (section.heading, section.question) == future.SCENARIOS["capacity"]
     assert [(name, [len(column) for column in columns]) for name, columns in section.rows()] == [
         ("down-up/80ms", [1, 1, 1]),
@@ -111,7 +114,7 @@ def test_a_section_has_three_sides_and_its_heading() -> None:
 
 
 def test_alpha_is_told_start_by_start() -> None:
-    runs = [sections.Run(name, None, Summary(name), None) for name in CASES if "-alpha/" in name]  # type: ignore[arg-type]
+    runs = [sections.Run(name, Made(name, {}), Summary(name), None) for name in CASES if "-alpha/" in name]  # type: ignore[arg-type]
     section = sections.Section("future/alpha", runs)
     assert not section.sides
     (said, *_) = answers.answers(section, ("a", "b"))
@@ -130,9 +133,13 @@ class Summary:
 
 
 LINK = """
+name = "x"
+duration = "10s"
+flow = [{{ name = "f", cc = "cubic" }}]
 [[link]]
 name = "a"
 rate = "{rate}"
+delay = "5ms"
 qdisc = "{qdisc}"
 """
 STEP = """
@@ -152,14 +159,16 @@ def test_flow_queueing_delays_a_frame_by_the_turns_of_the_others_and_not_a_call(
 
 
 def test_capacity_follows_the_schedule_over_the_window() -> None:
-    plain = LINK.format(rate="10Mbit", qdisc="pfifo")
-    assert capacity.told_mbps(plain, (0, 10)) is None, "the link's own counters tell it"
-    up = plain + STEP.format(at="4s", what="forward.rate", value="50Mbit")
-    assert capacity.told_mbps(up, (0, 10)) == pytest.approx((4 * 10 + 6 * 50) / 10)
-    assert capacity.told_mbps(up, (5, 10)) == pytest.approx(50)
-    back = plain + STEP.format(at="4s", what="reverse.rate", value="1Mbit")
-    assert capacity.told_mbps(back, (0, 10)) is None
+    plain = conditions.of_scenario(text := LINK.format(rate="10Mbit", qdisc="pfifo"))
+    assert (plain.capacity, plain.base_rtts_ms, plain.bottlenecks) == (((0.0, 10.0),), (10.0,), ("a",))
+    up = conditions.of_scenario(text + STEP.format(at="4s", what="forward.rate", value="50Mbit"))
+    assert up.capacity == ((0.0, 10.0), (4.0, 50.0))
+    assert up.mean_mbps((0, 10)) == pytest.approx((4 * 10 + 6 * 50) / 10)
+    assert up.mean_mbps((5, 10)) == pytest.approx(50)
+    back = conditions.of_scenario(text + STEP.format(at="4s", what="reverse.rate", value="1Mbit"))
+    assert back == plain
     shaped = LINK.format(rate="none", qdisc="cake bandwidth 20Mbit sce")
-    assert capacity.told_mbps(shaped, (0, 10)) == pytest.approx(20)
+    assert conditions.of_scenario(shaped).queue_shapes
     down = shaped + STEP.format(at="2500ms", what="qdisc", value="cake bandwidth 500kbit sce")
-    assert capacity.told_mbps(down, (0, 10)) == pytest.approx((2.5 * 20 + 7.5 * 0.5) / 10)
+    assert conditions.of_scenario(down).mean_mbps((0, 10)) == pytest.approx((2.5 * 20 + 7.5 * 0.5) / 10)
+    assert conditions.of_scenario(LINK.format(rate="none", qdisc="pfifo")).mean_mbps((0, 10)) is None

@@ -12,14 +12,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SCENARIO = """
+name = "mine"
+duration = "10s"
+
 [[link]]
 name = "m1"
 rate = "10Gbit"
 shaper = "none"
 qdisc = "pfifo_fast"
 ingress = []
-delay = "37.5us"
-reverse = { rate = "10Gbit", shaper = "none", qdisc = "pfifo_fast", ingress = [], delay = "37.5us" }
+delay = "37500ns"
+reverse = { rate = "10Gbit", shaper = "none", qdisc = "pfifo_fast", ingress = [], delay = "37500ns" }
 
 [[link]]
 name = "m2"
@@ -27,8 +30,8 @@ rate = "50Mbit"
 shaper = "htb"
 qdisc = "fq_codel"
 ingress = ["netem delay 40ms limit 1000000"]
-delay = "0.1ms"
-reverse = { rate = "50Mbit", shaper = "htb", qdisc = "fq_codel", ingress = ["netem delay 40ms"], delay = "0.1ms" }
+delay = "100us"
+reverse = { rate = "50Mbit", shaper = "htb", qdisc = "fq_codel", ingress = ["netem delay 40ms"], delay = "100us" }
 
 [[link]]
 name = "m3"
@@ -50,10 +53,12 @@ reverse = { rate = "1Mbit", shaper = "htb", qdisc = "pie", ingress = [], delay =
 
 [[flow]]
 name = "a"
+cc = "cubic"
 path = ["m1", "m2", "m3"]
 
 [[flow]]
 name = "near"
+cc = "cubic"
 path = ["m1", "m3"]
 
 [[ping]]
@@ -96,7 +101,7 @@ def test_a_rate_that_changes_is_a_range(tmp_path: Path) -> None:
 def test_without_a_scenario_the_id_tells(tmp_path: Path) -> None:
     assert str(path.of(Made(S2, {}))) == "rate 50 Mbit/s, RTT 20 ms"
     assert str(path.of(Made("mine", {}))) == ""
-    broken = SCENARIO.replace('delay = "0.1ms"', 'delay = "soon"', 1)
+    broken = SCENARIO.replace('delay = "100us"', 'delay = "soon"', 1)
     assert str(path.of(run(tmp_path, broken))) == ""
 
 

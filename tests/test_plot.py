@@ -43,7 +43,7 @@ def test_axes_have_the_ranges_of_the_suite(ours: Source) -> None:
     right = ax.figure.axes[1]
     assert right.get_ylim() == (20, 70)
     fifo = "ect1/l4s-s2-twoflow/cubic-vs-prague/pfifo-1000/20ms"
-    assert style.rtt_range(fifo, 260.0) == (20, 20 + 3 * 240)
+    assert style.rtt_range(Made(fifo, {}), 260.0) == (20, 20 + 3 * 240)
 
 
 def test_the_suites_figure_has_a_fixed_and_a_variable_scale(ours: Source, tmp_path: Path) -> None:
@@ -196,6 +196,8 @@ def test_the_window_of_a_distribution_is_the_scenarios(ours: Source, tmp_path: P
 
 
 PINGED = """
+name = "mine"
+duration = "10s"
 [[link]]
 name = "bneck"
 rate = "50Mbit"
@@ -207,6 +209,7 @@ reverse = { rate = "50Mbit", shaper = "htb", qdisc = "dualpi2", ingress = ["nete
 
 [[flow]]
 name = "cubic"
+cc = "cubic"
 
 [[ping]]
 name = "icmp"

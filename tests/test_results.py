@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 
 import sojourn
 from conftest import FakeCore
-from sojourn import results
+from sojourn import conditions, results, suites
 from sojourn.results import ResultsError, ResultSet, Run, flatten
 
 
@@ -217,3 +218,36 @@ def test_a_figure_of_broken_series_is_refused_in_one_line(scenario: Callable[...
         broken.write_parquet(run.path / "series.parquet")
         with pytest.raises(ResultsError, match=r"series\.parquet: expected"):
             Run(run.path).plot()
+
+
+OLD = Path(__file__).parent / "format-1"
+
+
+def test_results_without_a_format_number_are_read_and_have_conditions() -> None:
+    (run,) = ResultSet.open(OLD)
+    assert "conditions" not in run.summary
+    assert run.conditions.capacity == ((0.0, 10.0), (4.0, 5.0), (6.0, 10.0))
+    assert (run.conditions.base_rtts_ms, run.conditions.bottlenecks) == ((20.0,), ("bneck",))
+    assert run.role == suites.Role()
+
+
+def test_results_of_a_later_format_are_refused_in_one_line(tmp_path: Path) -> None:
+    shutil.copytree(OLD / "two-queues", tmp_path / "later")
+    manifest = tmp_path / "later" / "manifest.json"
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "format": results.FORMAT + 1}))
+    errors: list[str] = []
+    assert not ResultSet.open(tmp_path, errors)
+    assert errors == [
+        f"{manifest}: format: expected at most {results.FORMAT}, got {results.FORMAT + 1}, written by version "
+        "0.1.0+9413fde4: run it again, or read it with that version"
+    ]
+
+
+def test_a_run_of_a_suite_says_what_it_stands_for(core: FakeCore) -> None:
+    name = "bakeoff/sce-s4-twoflow/reno-sce-vs-reno-sce-gamed/10ms"
+    (run,) = sojourn.run(f"^{name}$", out="out")
+    assert run.manifest["format"] == results.FORMAT
+    assert run.role == suites.Role.read(run.manifest["role"]) == conditions.role(run)
+    assert (run.role.section, run.role.side, run.role.sides) == ("bakeoff/s4-twoflow", "SCE", ("L4S", "SCE", "classic"))
+    assert (run.role.condition, run.role.rtt_ms) == ("own-vs-own-gamed/10ms", 10.0)
+    assert run.role.new == ("reno-sce", "reno-sce-gamed")

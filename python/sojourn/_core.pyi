@@ -40,6 +40,9 @@ def resolve(text: str, file: str, overrides: list[tuple[str, str]]) -> tuple[str
 def expand(text: str, file: str, overrides: list[tuple[str, str]]) -> list[tuple[list[tuple[str, str]], str]]:
     """The runs of a file's sweep, or its only one: names and values of the axes, and the resolved scenario."""
 
+def conditions(text: str) -> str:
+    """JSON: capacity, RTT of the empty path and bottlenecks of a scenario, as its run's summary has them."""
+
 def run(resolved_toml: str, progress: Callable[[float], bool] | None = None) -> RunResult:
     """Runs a resolved scenario without the GIL.
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
 FloatArray = npt.NDArray[np.float64]
@@ -63,7 +63,7 @@ DEFINITIONS: dict[str, str] = {
     "utilisation": "%, layer-2 bytes that left the busiest link over what its rate allows, in the measuring window; "
     "where a queue shapes below its link's rate, all goodput times 1514/1448 over that rate.",
     "RTT above the path's": "ms, TCP RTT (the mean of the flows' medians; the largest p99) less the RTT of the empty "
-    "path: the one the run's id tells, else the least ping.",
+    "path: the one that its suite states, else the least ping.",
     "link ceiling": "The bottleneck rate times 1448/1514, the payload share of a full frame.",
     "difference": "Ours minus measured, or side A minus side B.",
     "time": "Seconds since the start of the run. In the suites this is Flent time: the ping starts at 0, "
@@ -430,32 +430,6 @@ def thin(t: FloatArray, values: FloatArray, points: int) -> tuple[FloatArray, Fl
     }
     order = np.array(sorted(keep))
     return t[order], values[order]
-
-
-def first_label(run_id: str, pattern: str) -> float | None:
-    """Number in the first label of a run id that matches."""
-    labels: Iterable[re.Match[str]] = (m for label in run_id.split("/") if (m := re.fullmatch(pattern, label)))
-    return next((float(m[1]) for m in labels), None)
-
-
-def link_mbps(run_id: str) -> float | None:
-    """Bottleneck rate in Mbit/s that a run id tells, or its scenario where that has but one."""
-    if run_id.startswith(("bakeoff/l4s-s5-", "bakeoff/sce-s5-")):
-        return 47.5
-    if run_id.startswith(("ect1/l4s-s2-", "ect1/sce-s2-", "bakeoff/")):
-        return 50.0
-    return first_label(run_id, r"(\d+(?:\.\d+)?)Mbit")
-
-
-def path_rtt_ms(run_id: str) -> float | None:
-    """RTT of the empty path that a run id tells."""
-    return first_label(re.split("[@~]", run_id)[0], r"(\d+(?:\.\d+)?)ms")
-
-
-def ceiling_mbps(run_id: str) -> float | None:
-    """Link ceiling that a run id tells."""
-    rate = link_mbps(run_id)
-    return None if rate is None else rate * PAYLOAD_SHARE
 
 
 def harm(solo: float, competing: float, *, more_is_better: bool = True) -> float | None:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sojourn import metrics, results
+from sojourn import conditions, metrics, results
 
 if TYPE_CHECKING:
+    from sojourn.conditions import Conditions
     from sojourn.metrics import Source
 
 Document = Mapping[str, Any]
 
-SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
-MBPS = {"": 1e-6, "k": 1e-3, "M": 1.0, "G": 1e3, "T": 1e6}
-RATE = r"(\d+(?:\.\d+)?)([kMGT]?)bit"
-TIME = r"([\d.]+)(ns|us|ms|s)"
 #: Queues that nobody configures: what an interface has by itself.
 UNTOUCHED = ("pfifo_fast", "pfifo", "none")
 #: Between the queues of a path.
@@ -45,12 +42,8 @@ class Path:
 
 
 def of(source: Source) -> Path:
-    """What the scenario of a run tells, else what its id does."""
-    document = scenario(source)
-    if document.get("link"):
-        return told(document)
-    rate, rtt = metrics.link_mbps(source.id), metrics.path_rtt_ms(source.id)
-    return Path("", () if rate is None else (rate,), () if rtt is None else (rtt,))
+    """What the scenario of a run tells; of a measurement rate and RTT, if it is of a suite's run."""
+    return told(scenario(source), conditions.of(source))
 
 
 def scenario(source: Source) -> Document:
@@ -72,59 +65,20 @@ def pings(source: Source) -> dict[str, str]:
     }
 
 
-def rates(document: Document) -> list[tuple[float, float | None]]:
-    """When the least forward rate of all links changes, in seconds, and that rate in Mbit/s; the first is the start."""
-    links = {link["name"]: {key: str(link.get(key, "")) for key in ("rate", "qdisc")} for link in document["link"]}
-    changes = sorted(((seconds(change["at"]), change) for change in document.get("schedule", [])), key=lambda c: c[0])
-    steps = [(0.0, _least(links))]
-    for at, change in changes:
-        for dotted, value in {**change.get("set", {}), **change.get("replace", {})}.items():
-            _, name, *way, what = dotted.split(".")
-            if way != ["reverse"] and what in links.get(name, {}):
-                links[name][what] = str(value)
-        steps.append((at, _least(links)))
-    return steps
-
-
-def link_rates(link: Document) -> dict[str, float]:
-    """In Mbit/s: `rate` of a link, and `bandwidth` of a queue that shapes."""
-    found = {
-        "rate": re.fullmatch(RATE, str(link.get("rate", ""))),
-        "bandwidth": re.search(rf"\bbandwidth {RATE}", str(link.get("qdisc", ""))),
-    }
-    return {key: float(match[1]) * MBPS[match[2]] for key, match in found.items() if match}
-
-
-def seconds(text: str) -> float:
-    """Of a time with its unit."""
-    number, unit = re.fullmatch(TIME, text).groups()  # type: ignore[union-attr]
-    return float(number) * SECONDS[unit]
-
-
 def objects(value: Any) -> list[dict[str, Any]]:
     """The objects in an array that may be anything."""
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
-def told(document: Document) -> Path:
-    """What a scenario tells, resolved or as it was written; nothing where it was edited by hand."""
-    try:
-        return _told(document, objects(document.get("link")))
-    except (KeyError, TypeError, ValueError, AttributeError):
-        return Path()
-
-
-def _told(document: Document, links: list[dict[str, Any]]) -> Path:
-    every = [str(link["name"]) for link in links]
-    paths = [flow.get("path", every) for flow in objects(document.get("flow"))] or [every]
-    on_the_way = [link for link in links if any(link["name"] in path for path in paths)]
+def told(document: Document, met: Conditions) -> Path:
+    """What a scenario, resolved or as it was written, and its conditions tell."""
+    links = objects(document.get("link"))
+    every = [str(link.get("name")) for link in links]
+    passed = {name for flow in objects(document.get("flow")) for name in flow.get("path", every)} or set(every)
+    on_the_way = [link for link in links if link.get("name") in passed] if met.base_rtts_ms else []
     shown = [text for link in on_the_way if (text := _queue(link))]
-    least = [rate for _, rate in rates({**document, "link": on_the_way}) if rate is not None]
-    times = [sum(_round_trip_ms(link) for link in links if link["name"] in path) for path in paths]
     return Path(
-        NEXT.join(shown or [str(link.get("qdisc", "")) for link in on_the_way[:1]]),
-        tuple(dict.fromkeys((min(least), max(least)))) if least else (),
-        tuple(dict.fromkeys((min(times), max(times)))),
+        NEXT.join(shown or [str(link.get("qdisc", "")) for link in on_the_way[:1]]), met.rates_mbps, met.base_rtts_ms
     )
 
 
@@ -132,24 +86,8 @@ def _queue(link: Document) -> str:
     """A configured queue behind its shaper; empty for what nobody configured."""
     shaper, qdisc = str(link.get("shaper", "none")), str(link.get("qdisc", "none"))
     if shaper != "none":
-        return f"{shaper}({link['rate']})+{qdisc}"
+        return f"{shaper}({link.get('rate')})+{qdisc}"
     return "" if qdisc in UNTOUCHED else qdisc
-
-
-def _round_trip_ms(link: Document) -> float:
-    """Of a link and of the constant delays before its queues, both ways."""
-    ways = (link, {**link, **link.get("reverse", {})})
-    return round(sum(1e3 * (seconds(str(way.get("delay", "0s"))) + sum(_netem_s(way))) for way in ways), 6)
-
-
-def _netem_s(way: Document) -> Iterator[float]:
-    for text in way.get("ingress", ()):
-        if delay := re.search(rf"\bnetem\b.*?\bdelay {TIME}", str(text)):
-            yield float(delay[1]) * SECONDS[delay[2]]
-
-
-def _least(links: Mapping[str, Document]) -> float | None:
-    return min((rate for link in links.values() for rate in link_rates(link).values()), default=None)
 
 
 def _marking(ping: Document) -> str:

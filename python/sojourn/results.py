@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from sojourn import _core
+from sojourn.suites import Role
 from sojourn.text import harmless, harmless_lines
 
 if TYPE_CHECKING:
@@ -31,8 +32,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
+    from sojourn.conditions import Conditions
+
 MANIFEST = "manifest.json"
-SCHEMA = "sojourn/manifest/1"
+#: Of a run's folder. Format 2 has conditions in the summary and the role in the manifest; 1 had no number.
+FORMAT = 2
 IN_PROGRESS = ".in-progress"
 LATEST = ".latest-"
 #: What depends on scenario, seed and version only.
@@ -56,6 +60,11 @@ class Run:
     def manifest(self) -> dict[str, Any]:
         """Version, seed, hash, completeness, and when, where and how it was made."""
         document = self._json(MANIFEST)
+        written = document.get("format", 1)
+        if written not in range(1, FORMAT + 1):
+            by = f", written by version {document['version']}" if isinstance(document.get("version"), str) else ""
+            how = "run it again, or read it with that version"
+            raise ResultsError(f"{self.path / MANIFEST}: format: expected at most {FORMAT}, got {written}{by}: {how}")
         if not RUN_ID.fullmatch(str(document.get("id", ""))):
             raise ResultsError(f"{self.path / MANIFEST}: expected a key `id` with the name of a run")
         return document
@@ -75,6 +84,25 @@ class Run:
         """Swept names of the scenario and this run's values of them."""
         values = self.manifest.get("sweep")
         return {str(key): str(value) for key, value in values.items()} if isinstance(values, dict) else {}
+
+    @cached_property
+    def role(self) -> Role:
+        """What the run stands for in the suite that it is of."""
+        try:
+            return Role.read(self.manifest.get("role"))
+        except ResultsError:
+            return Role()
+
+    @cached_property
+    def conditions(self) -> Conditions:
+        """Capacity, RTT of the empty path and bottlenecks; of results before format 2 those of their scenario."""
+        from sojourn.conditions import Conditions, of_scenario
+
+        try:
+            told = self.summary.get("conditions") if (self.path / "summary.json").exists() else None
+            return of_scenario(self.scenario) if told is None else Conditions.read(told)
+        except ResultsError:
+            return Conditions()
 
     @cached_property
     def summary(self) -> dict[str, Any]:
@@ -345,7 +373,7 @@ def write(root: Path, manifest: Mapping[str, Any], files: Mapping[str, bytes]) -
     building = _building(root)
     try:
         digests = {name: _sha256(content) for name, content in files.items()}
-        told = _text(json.dumps({"schema": SCHEMA, **manifest, "files": digests}, indent=2))
+        told = _text(json.dumps({"format": FORMAT, **manifest, "files": digests}, indent=2))
         for name, content in {**files, MANIFEST: told}.items():
             (building / name).write_bytes(content)
             _sync(building / name)

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
@@ -34,6 +34,7 @@ class Job:
     id: str
     scenario: Resolved
     duration_s: float
+    role: suites.Role = field(default_factory=suites.Role)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +105,10 @@ def plan(
     if variant is not None:
         check_variant(variant, named=bool(overrides))
     found: dict[str, Job] = {}
-    for scenario, suite in _scenarios(targets, variant):
+    for scenario, case in _scenarios(targets, variant):
         # A suite's first variant needs no name in it; on a file of one's own every name is one.
-        is_default = variant is None or (suite is not None and variant == next(iter(suites.variants(suite))))
+        is_default = variant is None or (case is not None and variant == next(iter(suites.variants(case.suite))))
+        role = case.role if case else suites.Role()
         label = "" if is_default else f"~{variant}"
         settings = dict(overrides or {})
         if seed is not None:
@@ -125,7 +127,7 @@ def plan(
                 results.check_id(job_id)
                 if found.get(job_id, Job(job_id, resolved, 0)).scenario.text != resolved.text:
                     raise _core.ScenarioError(f"two different scenarios are named {job_id!r}")
-                found[job_id] = Job(job_id, resolved, duration_s(resolved))
+                found[job_id] = Job(job_id, resolved, duration_s(resolved), role)
     for job_id in found:
         above = next((part for part in map(str, PurePosixPath(job_id).parents) if part in found), None)
         if above:
@@ -295,8 +297,10 @@ def duration_s(scenario: Resolved) -> float:
     return float(match[1]) * scale[match[2]] if match else 1.0
 
 
-def _scenarios(targets: Iterable[Scenario | str | Path], variant: str | None) -> Iterable[tuple[Scenario, str | None]]:
-    """Scenarios, and the suite of each that is of one."""
+def _scenarios(
+    targets: Iterable[Scenario | str | Path], variant: str | None
+) -> Iterable[tuple[Scenario, suites.Case | None]]:
+    """Scenarios, and the case of each that is of a suite."""
     for target in targets:
         if isinstance(target, Scenario):
             yield target, None
@@ -305,14 +309,14 @@ def _scenarios(targets: Iterable[Scenario | str | Path], variant: str | None) ->
         else:
             cases = select(str(target), variant)
             _check_aim(str(target), cases)
-            yield from ((Scenario(case.toml, case.id), case.id.partition("/")[0]) for case in cases)
+            yield from ((Scenario(case.toml, case.id), case) for case in cases)
 
 
 def _check_aim(pattern: str, cases: Sequence[suites.Case]) -> None:
     """Raises `ScenarioError` for a pattern that may match far more than it was meant to."""
     if pattern.startswith(("^", *suites.NAMES)) or pattern.endswith("$") or cases[0].id == pattern:
         return
-    count = len({case.id.partition("/")[0] for case in cases})
+    count = len({case.suite for case in cases})
     near = next(
         (suite for suite in suites.NAMES if any(case.id.startswith(f"{suite}/{pattern}") for case in cases)), ""
     )
@@ -354,6 +358,7 @@ def _one(
         "hash": wanted,
         **({"algorithms": own} if own else {}),
         **({"sweep": dict(job.scenario.swept)} if job.scenario.swept else {}),
+        **({"role": role} if (role := job.role.document()) else {}),
         "complete": result.complete,
         "warnings": list(job.scenario.warnings),
         "started": started.isoformat(timespec="seconds"),

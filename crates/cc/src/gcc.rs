@@ -9,192 +9,97 @@
 mod delay;
 
 use std::collections::VecDeque;
+use std::ops::RangeInclusive;
 
 use delay::{Detector, Estimator, Groups, Kalman, Signal, Trendline, ms_between};
 
-use super::{Ack, Controller, Feedback, Needs, Output, PacketReport, Path};
+use super::algorithm::{Algorithm, Entry, entry};
+use super::{Ack, Controller, Feedback, Kernel, Needs, Output, PacketReport, Path};
 use super::{State, StateChange, Window};
-use crate::legacy::OldEntry;
 use sojourn_core::ecn::Ecn;
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use sojourn_core::grammar::Given;
+use sojourn_core::grammar::forms::{Form, decimal, number, one_of, time_in};
+use sojourn_core::parameters;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Rate, Time};
 
-pub(super) const ENTRY: OldEntry = OldEntry {
-    name: "gcc",
-    summary: "Google Congestion Control for media: trend of the delay, and loss; knows no ECN.",
-    reference: "draft-ietf-rmcat-gcc-02; libwebrtc (trendline, pacing)",
-    params: PARAMS,
-    build: |args| Ok(Box::new(Gcc::new(Params::parse(args)?))),
-};
+pub(super) const ENTRY: Entry = entry::<Params>(
+    "gcc",
+    "Google Congestion Control for media: trend of the delay, and loss; knows no ECN.",
+    "draft-ietf-rmcat-gcc-02; libwebrtc (trendline, pacing)",
+    Kernel::Nowhere,
+);
 
-const PARAMS: &[Param] = &[
-    Param { name: "init_rate", value: "RATE", default: "300Kbit", doc: "First rate." },
-    Param { name: "min_rate", value: "RATE", default: "30Kbit", doc: "Least rate." },
-    Param { name: "max_rate", value: "RATE", default: "30Mbit", doc: "Greatest rate." },
-    Param {
-        name: "estimator",
-        value: "trendline|kalman",
-        default: "trendline",
-        doc: "What estimates the delay variation.",
-    },
-    Param {
-        name: "feedback",
-        value: "TIME",
-        default: "50ms",
-        doc: "Interval of the receiver's reports.",
-    },
-    Param {
-        name: "pacing",
-        value: "NUMBER",
-        default: "2.5, with kalman 1",
-        doc: "Pacing rate over target rate, 1 to 10.",
-    },
-    Param {
-        name: "burst_time",
-        value: "TIME",
-        default: "5ms",
-        doc: "Packets sent within this time are a group; length of a paced burst.",
-    },
-    Param {
-        name: "window",
-        value: "TIME",
-        default: "500ms",
-        doc: "Time over which the incoming rate is measured.",
-    },
-    Param {
-        name: "beta",
-        value: "NUMBER",
-        default: "0.85",
-        doc: "Share of the incoming rate that is left after over-use.",
-    },
-    Param {
-        name: "threshold",
-        value: "TIME",
-        default: "12.5ms",
-        doc: "First threshold of the detector, 6 to 600 ms.",
-    },
-    Param {
-        name: "k_up",
-        value: "NUMBER",
-        default: "0.01",
-        doc: "Share of its distance by which the threshold rises per millisecond.",
-    },
-    Param {
-        name: "k_down",
-        value: "NUMBER",
-        default: "0.00018",
-        doc: "Share of its distance by which the threshold falls per millisecond.",
-    },
-    Param {
-        name: "overuse_time",
-        value: "TIME",
-        default: "10ms",
-        doc: "How long the estimate is above the threshold before it is over-use.",
-    },
-    Param {
-        name: "samples",
-        value: "NUMBER",
-        default: "20",
-        doc: "Groups in the trendline, 2 to 1000.",
-    },
-    Param {
-        name: "smoothing",
-        value: "NUMBER",
-        default: "0.9",
-        doc: "Weight of the past in the trendline's delay.",
-    },
-    Param { name: "gain", value: "NUMBER", default: "4", doc: "Gain of the trendline." },
-    Param {
-        name: "chi",
-        value: "NUMBER",
-        default: "0.01",
-        doc: "Filter coefficient of the Kalman filter's noise, 0.001 to 0.1.",
-    },
-];
+parameters! {
+    /// Parameters of `gcc`.
+    #[derive(Copy)]
+    struct Params {
+        /// First rate.
+        init_rate: Rate = Rate(300_000);
+        /// Least rate.
+        min_rate: Rate = Rate(30_000);
+        /// Greatest rate.
+        max_rate: Rate = Rate(30_000_000);
+        /// What estimates the delay variation.
+        kalman: bool = false =>
+            one_of("trendline|kalman", &[("trendline", false), ("kalman", true)]), name "estimator";
+        /// Interval of the receiver's reports.
+        feedback: Dur = Dur::from_millis(50) => millis(5..=1000);
+        /// Pacing rate over target rate, 1 to 10.
+        pacing: f64 = 2.5 => decimal("NUMBER", 1.0..=10.0), default "2.5, with kalman 1";
+        /// Packets sent within this time are a group; length of a paced burst.
+        burst_time: Dur = Dur::from_millis(5) => millis(1..=100);
+        /// Time over which the incoming rate is measured.
+        window: Dur = Dur::from_millis(500) => millis(100..=10_000);
+        /// Share of the incoming rate that is left after over-use.
+        beta: f64 = 0.85 => decimal("NUMBER", 0.1..=1.0);
+        /// First threshold of the detector, 6 to 600 ms.
+        threshold: Dur = Dur::from_micros(12_500) => millis(6..=600);
+        /// Share of its distance by which the threshold rises per millisecond.
+        k_up: f64 = 0.01 => decimal("NUMBER", 0.0..=0.1);
+        /// Share of its distance by which the threshold falls per millisecond.
+        k_down: f64 = 0.00018 => decimal("NUMBER", 0.0..=0.1);
+        /// How long the estimate is above the threshold before it is over-use.
+        overuse_time: Dur = Dur::from_millis(10) => millis(0..=1000);
+        /// Groups in the trendline, 2 to 1000.
+        samples: usize = 20 => number(2..=1000);
+        /// Weight of the past in the trendline's delay.
+        smoothing: f64 = 0.9 => decimal("NUMBER", 0.0..=0.999);
+        /// Gain of the trendline.
+        gain: f64 = 4.0 => decimal("NUMBER", 0.01..=100.0);
+        /// Filter coefficient of the Kalman filter's noise, 0.001 to 0.1.
+        chi: f64 = 0.01 => decimal("NUMBER", 0.001..=0.1);
+    }
+    derive pacing_of_the_estimator;
+    settle rates_in_order;
+}
 
-#[derive(Clone, Copy, Debug)]
-struct Params {
-    init_rate: Rate,
-    min_rate: Rate,
-    max_rate: Rate,
-    kalman: bool,
-    feedback: Dur,
-    /// `None` until all words are read: each estimator comes with the pacing of its source.
-    pacing: Option<f64>,
-    burst_time: Dur,
-    window: Dur,
-    beta: f64,
-    threshold: Dur,
-    k_up: f64,
-    k_down: f64,
-    overuse_time: Dur,
-    samples: u64,
-    smoothing: f64,
-    gain: f64,
-    chi: f64,
+fn millis(range: RangeInclusive<u64>) -> impl Form<Dur> {
+    time_in(Dur::from_millis(*range.start())..=Dur::from_millis(*range.end()))
 }
 
 impl Params {
-    const DEFAULT: Self = Self {
-        init_rate: Rate(300_000),
-        min_rate: Rate(30_000),
-        max_rate: Rate(30_000_000),
-        kalman: false,
-        feedback: Dur::from_millis(50),
-        pacing: None,
-        burst_time: Dur::from_millis(5),
-        window: Dur::from_millis(500),
-        beta: 0.85,
-        threshold: Dur::from_micros(12_500),
-        k_up: 0.01,
-        k_down: 0.00018,
-        overuse_time: Dur::from_millis(10),
-        samples: 20,
-        smoothing: 0.9,
-        gain: 4.0,
-        chi: 0.01,
-    };
+    /// Draft 4: a burst per burst_time at the target rate. libwebrtc: 2.5 times that.
+    fn pacing_of_the_estimator(&mut self, given: &Given) {
+        if self.kalman && !given.has("pacing") {
+            self.pacing = 1.0;
+        }
+    }
 
-    fn parse(args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        let mut p = Self::DEFAULT;
-        let times = |args: &mut Args<'_>, expected, from: u64, to: u64| {
-            args.value(expected, |w| {
-                let range = Dur::from_millis(from)..=Dur::from_millis(to);
-                Dur::parse_tc(w).filter(|t| range.contains(t))
-            })
-        };
-        while let Some(key) = args.key() {
-            match key {
-                "init_rate" => p.init_rate = args.rate()?,
-                "min_rate" => p.min_rate = args.rate()?,
-                "max_rate" => p.max_rate = args.rate()?,
-                "estimator" => p.kalman = args.choice(&["trendline", "kalman"])? == 1,
-                "feedback" => p.feedback = times(args, "a time from 5ms to 1s", 5, 1000)?,
-                "pacing" => p.pacing = Some(args.decimal(1.0..=10.0)?),
-                "burst_time" => p.burst_time = times(args, "a time from 1ms to 100ms", 1, 100)?,
-                "window" => p.window = times(args, "a time from 100ms to 10s", 100, 10_000)?,
-                "beta" => p.beta = args.decimal(0.1..=1.0)?,
-                "threshold" => p.threshold = times(args, "a time from 6ms to 600ms", 6, 600)?,
-                "k_up" => p.k_up = args.decimal(0.0..=0.1)?,
-                "k_down" => p.k_down = args.decimal(0.0..=0.1)?,
-                "overuse_time" => p.overuse_time = times(args, "a time up to 1s", 0, 1000)?,
-                "samples" => p.samples = args.number(2..=1000)?,
-                "smoothing" => p.smoothing = args.decimal(0.0..=0.999)?,
-                "gain" => p.gain = args.decimal(0.01..=100.0)?,
-                "chi" => p.chi = args.decimal(0.001..=0.1)?,
-                _ => return Err(args.unknown()),
-            }
+    fn rates_in_order(&self, _: &Given) -> Result<(), String> {
+        if self.min_rate < MIN_RATE || self.max_rate > MAX_RATE {
+            return Err("rates are from 5Kbit to 10Gbit".to_owned());
         }
-        // Draft 4: a burst per burst_time at the target rate. libwebrtc: 2.5 times that.
-        p.pacing = p.pacing.or(Some(if p.kalman { 1.0 } else { 2.5 }));
-        if p.min_rate < MIN_RATE || p.max_rate > MAX_RATE {
-            return Err(args.invalid("rates are from 5Kbit to 10Gbit"));
+        if ![self.min_rate, self.init_rate, self.max_rate].is_sorted() {
+            return Err("expected min_rate <= init_rate <= max_rate".to_owned());
         }
-        if ![p.min_rate, p.init_rate, p.max_rate].is_sorted() {
-            return Err(args.invalid("expected min_rate <= init_rate <= max_rate"));
-        }
-        Ok(p)
+        Ok(())
+    }
+}
+
+impl Algorithm for Params {
+    fn build(&self) -> Box<dyn Controller> {
+        Box::new(Gcc::new(*self))
     }
 }
 
@@ -345,7 +250,7 @@ impl Gcc {
             estimator: if p.kalman {
                 Estimator::Kalman(Kalman::new(p.chi))
             } else {
-                Estimator::Trendline(Trendline::new(p.samples as usize, p.smoothing, p.gain))
+                Estimator::Trendline(Trendline::new(p.samples, p.smoothing, p.gain))
             },
             detector: Detector::new(
                 p.threshold.as_millis_f64(),
@@ -371,10 +276,6 @@ impl Gcc {
             loss_ratio: 0.0,
             params,
         }
-    }
-
-    fn pacing(&self) -> f64 {
-        self.params.pacing.unwrap_or(1.0)
     }
 
     fn clamped(&self, rate: f64) -> f64 {
@@ -501,7 +402,7 @@ impl Controller for Gcc {
     }
 
     fn output(&self, path: &Path, _win: &Window) -> Output {
-        let pacing = Rate((self.target().0 as f64 * self.pacing()) as u64);
+        let pacing = Rate((self.target().0 as f64 * self.params.pacing) as u64);
         let burst = pacing.bytes_in(self.params.burst_time) / u64::from(path.mtu.max(1));
         Output {
             pacing_rate: Some(pacing),
@@ -509,32 +410,6 @@ impl Controller for Gcc {
             media_target: Some(self.target()),
             ..Output::default()
         }
-    }
-
-    fn describe(&self) -> String {
-        let p = &self.params;
-        let estimator = if p.kalman { "kalman" } else { "trendline" };
-        format!(
-            "gcc init_rate {} min_rate {} max_rate {} estimator {estimator} feedback {} \
-             pacing {} burst_time {} window {} beta {} threshold {} k_up {} k_down {} \
-             overuse_time {} samples {} smoothing {} gain {} chi {}",
-            p.init_rate,
-            p.min_rate,
-            p.max_rate,
-            p.feedback,
-            self.pacing(),
-            p.burst_time,
-            p.window,
-            p.beta,
-            p.threshold,
-            p.k_up,
-            p.k_down,
-            p.overuse_time,
-            p.samples,
-            p.smoothing,
-            p.gain,
-            p.chi,
-        )
     }
 
     fn probe(&self, out: &mut Probe<'_>) {

@@ -177,22 +177,22 @@ pub struct Output {
 
 /// The congestion controllers of this crate, sorted by name.
 pub const REGISTRY: &[Entry] = &[
-    legacy!(bbr::ENTRY, Kernel::Mainline("4.9")),
+    bbr::ENTRY,
     copa::ENTRY,
     cubic::ENTRY,
     cubic_sce::ENTRY,
     dctcp::ENTRY,
     dctcp_sce::ENTRY,
-    legacy!(gcc::ENTRY, Kernel::Nowhere),
+    gcc::ENTRY,
     ledbat::ENTRY,
     ledbat_plus_plus::ENTRY,
-    legacy!(nada::ENTRY, Kernel::Nowhere),
-    legacy!(prague::ENTRY, Kernel::Tree("L4STeam/linux")),
+    nada::ENTRY,
+    prague::ENTRY,
     reno::ENTRY,
     reno_sce::ENTRY,
     scalable::ENTRY,
     legacy!(scream::words::ENTRY, Kernel::Nowhere),
-    legacy!(udp_prague::ENTRY, Kernel::Nowhere),
+    udp_prague::ENTRY,
     vegas::ENTRY,
 ];
 

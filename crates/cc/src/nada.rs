@@ -6,165 +6,99 @@
 
 use std::collections::VecDeque;
 
-use super::{Ack, Controller, Feedback, Needs, Output, PacketReport, Path};
+use super::algorithm::{Algorithm, Entry, entry};
+use super::{Ack, Controller, Feedback, Kernel, Needs, Output, PacketReport, Path};
 use super::{State, StateChange, Window};
-use crate::legacy::OldEntry;
 use sojourn_core::ecn::Ecn;
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use sojourn_core::grammar::Given;
+use sojourn_core::grammar::forms::{Form, decimal, time_in};
+use sojourn_core::parameters;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Rate, Time};
 
-pub(super) const ENTRY: OldEntry = OldEntry {
-    name: "nada",
-    summary: "NADA for media: delay, loss and ECN marks as one signal in milliseconds.",
-    reference: "RFC 8698",
-    params: PARAMS,
-    build: |args| Ok(Box::new(Nada::new(Params::parse(args)?))),
-};
+pub(super) const ENTRY: Entry = entry::<Params>(
+    "nada",
+    "NADA for media: delay, loss and ECN marks as one signal in milliseconds.",
+    "RFC 8698",
+    Kernel::Nowhere,
+);
 
-const fn param(
-    name: &'static str,
-    value: &'static str,
-    default: &'static str,
-    doc: &'static str,
-) -> Param {
-    Param { name, value, default, doc }
+parameters! {
+    /// Parameters of `nada`, with the defaults of RFC 8698 figure 3, and `xmax`.
+    #[derive(Copy)]
+    struct Params {
+        /// Weight of the flow's priority.
+        prio: f64 = 1.0 => decimal("NUMBER", 0.01..=100.0);
+        /// Least rate of the encoder.
+        rmin: Rate = Rate(150_000);
+        /// Greatest rate of the encoder.
+        rmax: Rate = Rate(1_500_000);
+        /// Reference level of congestion.
+        xref: Dur = Dur::from_millis(10) => time();
+        /// Upper bound of the aggregate signal.
+        xmax: Dur = Dur::from_millis(500) => time();
+        /// Gain of the gradual update.
+        kappa: f64 = 0.5 => decimal("NUMBER", 0.0..=10.0);
+        /// Weight of the signal's change in the gradual update.
+        eta: f64 = 2.0 => decimal("NUMBER", 0.0..=100.0);
+        /// Upper bound of the RTT in the gradual update.
+        tau: Dur = Dur::from_millis(500) => time();
+        /// Interval of the receiver's reports.
+        delta: Dur = Dur::from_millis(100) => time();
+        /// Window of the packet statistics.
+        logwin: Dur = Dur::from_millis(500) => time();
+        /// Queuing delay below which the path counts as underused.
+        qeps: Dur = Dur::from_millis(10) => time();
+        /// Bound on the delay of the filters.
+        dfilt: Dur = Dur::from_millis(120) => time();
+        /// Greatest growth in the accelerated ramp-up.
+        gamma_max: f64 = 0.5 => decimal("NUMBER", 0.0..=10.0);
+        /// Bound on the delay that the ramp-up may cause.
+        qbound: Dur = Dur::from_millis(50) => time();
+        /// Mean intervals between losses until losses are forgotten.
+        multiloss: f64 = 7.0 => decimal("NUMBER", 0.0..=1000.0);
+        /// Delay above which it is warped in the presence of losses.
+        qth: Dur = Dur::from_millis(50) => time();
+        /// Exponent of the warping.
+        lambda: f64 = 0.5 => decimal("NUMBER", 0.0..=100.0);
+        /// Reference loss ratio.
+        plrref: f64 = 0.01 => decimal("NUMBER", 0.0001..=1.0);
+        /// Reference marking ratio.
+        pmrref: f64 = 0.01 => decimal("NUMBER", 0.0001..=1.0);
+        /// Delay that the reference loss ratio stands for.
+        dloss: Dur = Dur::from_millis(10) => time();
+        /// Delay that the reference marking ratio stands for.
+        dmark: Dur = Dur::from_millis(2) => time();
+        /// Frames per second by which the sender's queue counts.
+        fps: f64 = 30.0 => decimal("NUMBER", 1.0..=1000.0);
+        /// Weight of the sender's queue in the sending rate.
+        beta_s: f64 = 0.1 => decimal("NUMBER", 0.0..=10.0);
+        /// Weight of the sender's queue in the encoder's rate.
+        beta_v: f64 = 0.1 => decimal("NUMBER", 0.0..=10.0);
+        /// Smoothing of loss and marking ratio.
+        alpha: f64 = 0.1 => decimal("NUMBER", 0.001..=1.0);
+        /// Send ECT(0) and answer marks.
+        ecn: bool = true, name "ecn|noecn";
+    }
+    settle rates_in_order;
 }
 
-const PARAMS: &[Param] = &[
-    param("prio", "NUMBER", "1", "Weight of the flow's priority."),
-    param("rmin", "RATE", "150Kbit", "Least rate of the encoder."),
-    param("rmax", "RATE", "1500Kbit", "Greatest rate of the encoder."),
-    param("xref", "TIME", "10ms", "Reference level of congestion."),
-    param("xmax", "TIME", "500ms", "Upper bound of the aggregate signal."),
-    param("kappa", "NUMBER", "0.5", "Gain of the gradual update."),
-    param("eta", "NUMBER", "2", "Weight of the signal's change in the gradual update."),
-    param("tau", "TIME", "500ms", "Upper bound of the RTT in the gradual update."),
-    param("delta", "TIME", "100ms", "Interval of the receiver's reports."),
-    param("logwin", "TIME", "500ms", "Window of the packet statistics."),
-    param("qeps", "TIME", "10ms", "Queuing delay below which the path counts as underused."),
-    param("dfilt", "TIME", "120ms", "Bound on the delay of the filters."),
-    param("gamma_max", "NUMBER", "0.5", "Greatest growth in the accelerated ramp-up."),
-    param("qbound", "TIME", "50ms", "Bound on the delay that the ramp-up may cause."),
-    param("multiloss", "NUMBER", "7", "Mean intervals between losses until losses are forgotten."),
-    param("qth", "TIME", "50ms", "Delay above which it is warped in the presence of losses."),
-    param("lambda", "NUMBER", "0.5", "Exponent of the warping."),
-    param("plrref", "NUMBER", "0.01", "Reference loss ratio."),
-    param("pmrref", "NUMBER", "0.01", "Reference marking ratio."),
-    param("dloss", "TIME", "10ms", "Delay that the reference loss ratio stands for."),
-    param("dmark", "TIME", "2ms", "Delay that the reference marking ratio stands for."),
-    param("fps", "NUMBER", "30", "Frames per second by which the sender's queue counts."),
-    param("beta_s", "NUMBER", "0.1", "Weight of the sender's queue in the sending rate."),
-    param("beta_v", "NUMBER", "0.1", "Weight of the sender's queue in the encoder's rate."),
-    param("alpha", "NUMBER", "0.1", "Smoothing of loss and marking ratio."),
-    param("ecn|noecn", "", "ecn", "Send ECT(0) and answer marks."),
-];
-
-#[derive(Clone, Copy, Debug)]
-struct Params {
-    prio: f64,
-    rmin: Rate,
-    rmax: Rate,
-    xref: Dur,
-    xmax: Dur,
-    kappa: f64,
-    eta: f64,
-    tau: Dur,
-    delta: Dur,
-    logwin: Dur,
-    qeps: Dur,
-    dfilt: Dur,
-    gamma_max: f64,
-    qbound: Dur,
-    multiloss: f64,
-    qth: Dur,
-    lambda: f64,
-    plrref: f64,
-    pmrref: f64,
-    dloss: Dur,
-    dmark: Dur,
-    fps: f64,
-    beta_s: f64,
-    beta_v: f64,
-    alpha: f64,
-    ecn: bool,
+fn time() -> impl Form<Dur> {
+    time_in(Dur::from_millis(1)..=Dur::from_secs(10))
 }
 
 impl Params {
-    /// RFC 8698 figure 3, and `xmax`.
-    const DEFAULT: Self = Self {
-        prio: 1.0,
-        rmin: Rate(150_000),
-        rmax: Rate(1_500_000),
-        xref: Dur::from_millis(10),
-        xmax: Dur::from_millis(500),
-        kappa: 0.5,
-        eta: 2.0,
-        tau: Dur::from_millis(500),
-        delta: Dur::from_millis(100),
-        logwin: Dur::from_millis(500),
-        qeps: Dur::from_millis(10),
-        dfilt: Dur::from_millis(120),
-        gamma_max: 0.5,
-        qbound: Dur::from_millis(50),
-        multiloss: 7.0,
-        qth: Dur::from_millis(50),
-        lambda: 0.5,
-        plrref: 0.01,
-        pmrref: 0.01,
-        dloss: Dur::from_millis(10),
-        dmark: Dur::from_millis(2),
-        fps: 30.0,
-        beta_s: 0.1,
-        beta_v: 0.1,
-        alpha: 0.1,
-        ecn: true,
-    };
+    fn rates_in_order(&self, _: &Given) -> Result<(), String> {
+        if ![Rate(5_000), self.rmin, self.rmax, Rate(10_000_000_000)].is_sorted() {
+            return Err("expected 5Kbit <= rmin <= rmax <= 10Gbit".to_owned());
+        }
+        Ok(())
+    }
+}
 
-    fn parse(args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        let mut p = Self::DEFAULT;
-        let time = |args: &mut Args<'_>| {
-            args.value("a time from 1ms to 10s", |w| {
-                let range = Dur::from_millis(1)..=Dur::from_secs(10);
-                Dur::parse_tc(w).filter(|t| range.contains(t))
-            })
-        };
-        while let Some(key) = args.key() {
-            match key {
-                "prio" => p.prio = args.decimal(0.01..=100.0)?,
-                "rmin" => p.rmin = args.rate()?,
-                "rmax" => p.rmax = args.rate()?,
-                "xref" => p.xref = time(args)?,
-                "xmax" => p.xmax = time(args)?,
-                "kappa" => p.kappa = args.decimal(0.0..=10.0)?,
-                "eta" => p.eta = args.decimal(0.0..=100.0)?,
-                "tau" => p.tau = time(args)?,
-                "delta" => p.delta = time(args)?,
-                "logwin" => p.logwin = time(args)?,
-                "qeps" => p.qeps = time(args)?,
-                "dfilt" => p.dfilt = time(args)?,
-                "gamma_max" => p.gamma_max = args.decimal(0.0..=10.0)?,
-                "qbound" => p.qbound = time(args)?,
-                "multiloss" => p.multiloss = args.decimal(0.0..=1000.0)?,
-                "qth" => p.qth = time(args)?,
-                "lambda" => p.lambda = args.decimal(0.0..=100.0)?,
-                "plrref" => p.plrref = args.decimal(0.0001..=1.0)?,
-                "pmrref" => p.pmrref = args.decimal(0.0001..=1.0)?,
-                "dloss" => p.dloss = time(args)?,
-                "dmark" => p.dmark = time(args)?,
-                "fps" => p.fps = args.decimal(1.0..=1000.0)?,
-                "beta_s" => p.beta_s = args.decimal(0.0..=10.0)?,
-                "beta_v" => p.beta_v = args.decimal(0.0..=10.0)?,
-                "alpha" => p.alpha = args.decimal(0.001..=1.0)?,
-                "ecn" => p.ecn = true,
-                "noecn" => p.ecn = false,
-                _ => return Err(args.unknown()),
-            }
-        }
-        if p.rmin < Rate(5_000) || p.rmax > Rate(10_000_000_000) || p.rmin > p.rmax {
-            return Err(args.invalid("expected 5Kbit <= rmin <= rmax <= 10Gbit"));
-        }
-        Ok(p)
+impl Algorithm for Params {
+    fn build(&self) -> Box<dyn Controller> {
+        Box::new(Nada::new(*self))
     }
 }
 
@@ -448,41 +382,6 @@ impl Controller for Nada {
             media_target: Some(Rate(encoder as u64)),
             ..Output::default()
         }
-    }
-
-    fn describe(&self) -> String {
-        let p = &self.params;
-        format!(
-            "nada prio {} rmin {} rmax {} xref {} xmax {} kappa {} eta {} tau {} delta {} logwin {} \
-             qeps {} dfilt {} gamma_max {} qbound {} multiloss {} qth {} lambda {} plrref {} \
-             pmrref {} dloss {} dmark {} fps {} beta_s {} beta_v {} alpha {} {}",
-            p.prio,
-            p.rmin,
-            p.rmax,
-            p.xref,
-            p.xmax,
-            p.kappa,
-            p.eta,
-            p.tau,
-            p.delta,
-            p.logwin,
-            p.qeps,
-            p.dfilt,
-            p.gamma_max,
-            p.qbound,
-            p.multiloss,
-            p.qth,
-            p.lambda,
-            p.plrref,
-            p.pmrref,
-            p.dloss,
-            p.dmark,
-            p.fps,
-            p.beta_s,
-            p.beta_v,
-            p.alpha,
-            if p.ecn { "ecn" } else { "noecn" },
-        )
     }
 
     fn probe(&self, out: &mut Probe<'_>) {

@@ -4,8 +4,7 @@ use super::*;
 use crate::build;
 
 fn nada(words: &str) -> Nada {
-    let mut args = Args::new("nada", PARAMS, words);
-    Nada::new(Params::parse(&mut args).expect("valid words"))
+    Nada::new(crate::params(&format!("nada {words}")))
 }
 
 /// Packets 10 ms apart, each of 1250 bytes, with this queuing delay beyond 30 ms.

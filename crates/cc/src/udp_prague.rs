@@ -7,61 +7,54 @@
 //! Integers are those of the original: microseconds in a wrapping `i32`, the window in millionths
 //! of a byte (so that it is bytes per second times microseconds), probabilities in 2^-20.
 
-use super::{Ack, Controller, Feedback, Needs, Output, Path, State, StateChange, Window};
-use crate::legacy::OldEntry;
+use super::algorithm::{Algorithm, Entry, entry};
+use super::{Ack, Controller, Feedback, Kernel, Needs, Output, Path, State, StateChange, Window};
 use sojourn_core::ecn::Ecn;
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use sojourn_core::grammar::Given;
+use sojourn_core::grammar::forms::whole;
+use sojourn_core::parameters;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Bytes, Dur, Rate, Time};
 
-pub(super) const ENTRY: OldEntry = OldEntry {
-    name: "udp-prague",
-    summary: "Prague over UDP: a rate that needs no slow start, feedback by three counters.",
-    reference: "L4STeam/udp_prague e8e3435; draft-briscoe-iccrg-prague-congestion-control-04",
-    params: PARAMS,
-    build: |args| Ok(Box::new(UdpPrague::new(Params::parse(args)?))),
-};
+pub(super) const ENTRY: Entry = entry::<Params>(
+    "udp-prague",
+    "Prague over UDP: a rate that needs no slow start, feedback by three counters.",
+    "L4STeam/udp_prague e8e3435; draft-briscoe-iccrg-prague-congestion-control-04",
+    Kernel::Nowhere,
+);
 
-const PARAMS: &[Param] = &[
-    Param { name: "max_packet", value: "BYTES", default: "1400", doc: "Largest UDP payload." },
-    Param { name: "init_rate", value: "RATE", default: "100Kbit", doc: "First rate." },
-    Param { name: "min_rate", value: "RATE", default: "100Kbit", doc: "Least rate." },
-    Param { name: "max_rate", value: "RATE", default: "100Gbit", doc: "Greatest rate." },
-];
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Params {
-    max_packet: u64,
-    /// Rates in bytes per second.
-    init_rate: u64,
-    min_rate: u64,
-    max_rate: u64,
+parameters! {
+    /// Parameters of `udp-prague`.
+    #[derive(Copy)]
+    struct Params {
+        /// Largest UDP payload.
+        max_packet: u64 = 1400 => whole("BYTES", MIN_PACKET..=65_507, "");
+        /// First rate.
+        init_rate: Rate = Rate(8 * MIN_RATE);
+        /// Least rate.
+        min_rate: Rate = Rate(8 * MIN_RATE);
+        /// Greatest rate.
+        max_rate: Rate = Rate(8 * MAX_RATE);
+    }
+    settle rates_in_order;
 }
 
 impl Params {
-    const DEFAULT: Self =
-        Self { max_packet: 1400, init_rate: MIN_RATE, min_rate: MIN_RATE, max_rate: MAX_RATE };
-
-    fn parse(args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        let mut p = Self::DEFAULT;
-        while let Some(key) = args.key() {
-            match key {
-                "max_packet" => p.max_packet = args.number(MIN_PACKET..=65_507)?,
-                "init_rate" => p.init_rate = args.rate()?.bytes_per_sec(),
-                "min_rate" => p.min_rate = args.rate()?.bytes_per_sec(),
-                "max_rate" => p.max_rate = args.rate()?.bytes_per_sec(),
-                _ => return Err(args.unknown()),
-            }
-        }
-        let range = MIN_RATE..=MAX_RATE;
-        let rates = [p.min_rate, p.init_rate, p.max_rate];
-        if rates.iter().any(|rate| !range.contains(rate)) {
-            return Err(args.invalid("rates are from 100Kbit to 100Gbit"));
+    fn rates_in_order(&self, _: &Given) -> Result<(), String> {
+        let rates = [self.min_rate, self.init_rate, self.max_rate].map(Rate::bytes_per_sec);
+        if rates.iter().any(|rate| !(MIN_RATE..=MAX_RATE).contains(rate)) {
+            return Err("rates are from 100Kbit to 100Gbit".to_owned());
         }
         if !rates.is_sorted() {
-            return Err(args.invalid("expected min_rate <= init_rate <= max_rate"));
+            return Err("expected min_rate <= init_rate <= max_rate".to_owned());
         }
-        Ok(p)
+        Ok(())
+    }
+}
+
+impl Algorithm for Params {
+    fn build(&self) -> Box<dyn Controller> {
+        Box::new(UdpPrague::new(*self))
     }
 }
 
@@ -179,9 +172,9 @@ impl UdpPrague {
             loss_mark: Mark::default(),
             cwr_mark: Mark::default(),
             loss_cut: None,
-            rtts_to_growth: params.init_rate / RATE_STEP + MIN_STEP,
+            rtts_to_growth: params.init_rate.bytes_per_sec() / RATE_STEP + MIN_STEP,
             last: Counts::default(),
-            rate: params.init_rate,
+            rate: params.init_rate.bytes_per_sec(),
             window: params.max_packet * US_PER_S,
             packet_size: 0,
             packet_burst: 1,
@@ -347,7 +340,8 @@ impl UdpPrague {
         if !self.rate_mode {
             self.rate = self.window / srtt;
         }
-        self.rate = self.rate.clamp(self.params.min_rate, self.params.max_rate);
+        let (least, most) = (self.params.min_rate, self.params.max_rate);
+        self.rate = self.rate.clamp(least.bytes_per_sec(), most.bytes_per_sec());
         self.window = self.rate * srtt;
         self.packet_size = self.fitting_packet();
         self.packet_burst = (self.rate * BURST_TIME / US_PER_S / self.packet_size).max(1);
@@ -433,17 +427,6 @@ impl Controller for UdpPrague {
             app_limited: false,
             media_target: None,
         }
-    }
-
-    fn describe(&self) -> String {
-        let rate = |bytes: u64| Rate(bytes * 8);
-        format!(
-            "udp-prague max_packet {} init_rate {} min_rate {} max_rate {}",
-            self.params.max_packet,
-            rate(self.params.init_rate),
-            rate(self.params.min_rate),
-            rate(self.params.max_rate),
-        )
     }
 
     fn probe(&self, out: &mut Probe<'_>) {

@@ -2,8 +2,7 @@ use super::*;
 use sojourn_core::rng::Rng;
 
 fn udp_prague(words: &str) -> UdpPrague {
-    let mut args = Args::new("udp-prague", PARAMS, words);
-    UdpPrague::new(Params::parse(&mut args).expect("valid words"))
+    UdpPrague::new(crate::params(&format!("udp-prague {words}")))
 }
 
 /// A path of constant RTT whose every packet is acknowledged at once when it was paced out.
@@ -287,19 +286,10 @@ fn a_dead_path_starts_again_at_the_first_rate() {
 
 #[test]
 fn wrong_rates_are_refused() {
-    let error = |words| {
-        let mut args = Args::new("udp-prague", PARAMS, words);
-        Params::parse(&mut args).unwrap_err().0
-    };
+    let error = |words| crate::read(&format!("udp-prague {words}")).unwrap_err().0;
     assert_eq!(error("init_rate 1kbit"), "udp-prague: rates are from 100Kbit to 100Gbit");
     assert_eq!(
         error("max_rate 1Mbit init_rate 2Mbit"),
         "udp-prague: expected min_rate <= init_rate <= max_rate"
     );
-}
-
-#[test]
-fn table_of_parameters_states_the_defaults() {
-    let words: Vec<String> = PARAMS.iter().map(|p| format!("{} {}", p.name, p.default)).collect();
-    assert_eq!(udp_prague(&words.join(" ")).params, Params::DEFAULT);
 }

@@ -248,6 +248,23 @@ impl<A: ?Sized> Spec<A> {
         grammar::text(&self.written())
     }
 
+    /// The name and those parameters that say more than the defaults do, for people: `prague version
+    /// p2b`. It means something else after a default has changed; [`fmt::Display`] does not.
+    pub fn short(&self) -> String {
+        let all = self.written();
+        let mut stated = String::new();
+        for _ in 0..all.len() {
+            let table = || self.entry.table();
+            let parsed = (self.entry.parse)(&mut Args::of(self.entry.name, &table, &stated));
+            // Without what it requires there is no short text.
+            let Ok(held) = parsed else { return self.to_string() };
+            let usual = held.written();
+            let Some(own) = all.iter().find(|part| !usual.contains(part)) else { break };
+            stated += &format!(" {}", own.text);
+        }
+        format!("{}{stated}", self.name())
+    }
+
     /// Name and those parameters that are `given`.
     pub fn stating(&self, given: &Given) -> String {
         let written = self.written().into_iter();

@@ -187,6 +187,7 @@ impl<'s> Collector<'s> {
             duration_s,
             complete,
             measure: Window { from_s: window.from.as_secs_f64(), to_s: window.to.as_secs_f64() },
+            conditions: sojourn_scenario::conditions(self.scenario),
             events: 0,
             data_packets: self.flows.iter().map(Sampled::segments).sum(),
             flows,

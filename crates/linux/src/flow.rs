@@ -1,5 +1,6 @@
 //! A flow of the scenario as it was sampled: its series and totals, under the names of the simulator.
 
+use sojourn_cc as cc;
 use sojourn_core::{Dur, Rate, Time};
 use sojourn_scenario::{Flow, Measure};
 use sojourn_trace::summary::{FlowWindow, Totals};
@@ -130,7 +131,7 @@ impl Sampled {
         FlowSummary {
             name: flow.name.clone(),
             app: (flow.app != "bulk").then(|| flow.app.clone()),
-            cc: flow.cc.clone(),
+            cc: flow.cc.as_ref().map(cc::Spec::short),
             start_s: flow.start.as_secs_f64(),
             goodput_mbps: goodput.mbps(window.from, window.to),
             goodput_over_time_mbps: goodput.over_time(

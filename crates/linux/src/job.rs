@@ -304,7 +304,7 @@ impl Job {
             },
             opener: ends(&flow.path)[usize::from(flow.opens_far)],
             peer: ends(&flow.path)[usize::from(!flow.opens_far)],
-            cc: flow.cc.iter().flat_map(|cc| cc.split(' ')).next().unwrap_or_default().to_owned(),
+            cc: flow.cc.as_ref().map_or("", |cc| cc.name()).to_owned(),
             start_ns: flow.opens(scenario.seed).0,
             stop_ns: flow.stop.map(|at| at.0),
             bytes: flow.bytes,

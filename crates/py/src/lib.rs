@@ -118,6 +118,13 @@ fn expand(
     Ok(points.into_iter().map(|p| (p.values, sojourn_scenario::to_toml(&p.scenario))).collect())
 }
 
+/// `conditions` of the summary of a run of this scenario, which need not have been made.
+#[pyfunction]
+fn conditions(text: &str) -> PyResult<String> {
+    let parsed = sojourn_scenario::load(text, "scenario.toml", &[]).map_err(refuse)?;
+    Ok(json!(sojourn_scenario::conditions(&parsed.scenario)).to_string())
+}
+
 #[pyfunction]
 #[pyo3(signature = (resolved_toml, progress=None))]
 fn run(py: Python<'_>, resolved_toml: &str, progress: Option<Py<PyAny>>) -> PyResult<RunResult> {
@@ -322,8 +329,8 @@ mod _core {
     use super::scream::{PyReceiver, PySender};
     #[pymodule_export]
     use super::{
-        RunResult, ScenarioError, app_usage, apps, cc_usage, controllers, expand, harm, jain,
-        kernel_flags, linux_inside, qdisc_usage, qdiscs, resolve, run, run_linux, schema,
+        RunResult, ScenarioError, app_usage, apps, cc_usage, conditions, controllers, expand, harm,
+        jain, kernel_flags, linux_inside, qdisc_usage, qdiscs, resolve, run, run_linux, schema,
         scream_tool, version,
     };
 }

@@ -3,7 +3,7 @@
 
 use crate::aqm::legacy::Legacy;
 use crate::aqm::{self, Entry, Env, Htb, Log, OldEntry, Qdisc, Registry, Spec, Stab, Tbf};
-use crate::impair::{self, AckThin, Grant, Mahimahi, Netem, Police, RateTrace, Wifi};
+use crate::impair::{self, Grant, Mahimahi, Netem, Police, RateTrace, Wifi};
 use crate::legacy;
 use sojourn_core::Rng;
 use sojourn_core::grammar::{Given, GrammarError, split_name};
@@ -12,7 +12,7 @@ use sojourn_core::units::{Rate, Time};
 
 /// The queue disciplines of this crate, sorted by name.
 pub const REGISTRY: &[Entry] = &[
-    legacy!(impair::ackthin::ENTRY),
+    impair::ackthin::ENTRY,
     aqm::fifo::BFIFO,
     aqm::blue::ENTRY,
     aqm::brickwall::ENTRY,
@@ -28,7 +28,7 @@ pub const REGISTRY: &[Entry] = &[
     legacy!(aqm::deltim::ENTRY),
     legacy!(aqm::docsis_ll::ENTRY),
     legacy!(aqm::docsis_pie::ENTRY),
-    legacy!(impair::drop::ENTRY),
+    impair::drop::ENTRY,
     legacy!(aqm::dualpi2::ENTRY),
     legacy!(aqm::dualq::ENTRY),
     aqm::fq::ENTRY,
@@ -38,7 +38,7 @@ pub const REGISTRY: &[Entry] = &[
     legacy!(aqm::htb::ENTRY),
     legacy!(aqm::lfq_cobalt::ENTRY),
     legacy!(impair::mahimahi::ENTRY),
-    legacy!(impair::mangle::ENTRY),
+    impair::mangle::ENTRY,
     legacy!(impair::netem::ENTRY),
     aqm::fifo::PFIFO,
     aqm::pfifo_fast::ENTRY,
@@ -134,8 +134,8 @@ pub fn build_shaped(
 /// [`entry`] of old ones, for whoever takes a registry.
 pub const BY_NAME: Registry = Registry { entry, build, change };
 
-pub(crate) const OLD_SHAPERS: [&str; 9] =
-    ["ackthin", "grant", "htb", "mahimahi", "netem", "police", "rate_trace", "tbf", "wifi"];
+pub(crate) const OLD_SHAPERS: [&str; 8] =
+    ["grant", "htb", "mahimahi", "netem", "police", "rate_trace", "tbf", "wifi"];
 
 pub(crate) fn old_shaped(
     shaper: &str,
@@ -147,7 +147,6 @@ pub(crate) fn old_shaped(
     let entry: &OldEntry = spec.held::<Legacy>().expect("old").entry;
     let mut args = entry.args(rest);
     match name {
-        "ackthin" => Ok(Box::new(AckThin::around(&mut args, leaf)?)),
         "grant" => Ok(Box::new(Grant::around(&mut args, env, leaf)?)),
         "htb" => Ok(Box::new(Htb::around(&mut args, env, leaf)?)),
         "mahimahi" => Ok(Box::new(Mahimahi::around(&mut args, env, leaf)?)),

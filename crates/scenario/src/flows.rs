@@ -100,19 +100,19 @@ fn flow(
     let (start, stop) = start_stop(doc, key, table.start, table.stop, end)?;
     let text = application(&words(&table.app), table.cc.is_some());
     let app = doc.grammar(&key.field("app"), app::build(&text))?;
-    let cc = table.cc.as_deref().map(words);
+    let cc = table.cc.as_deref().map(|text| doc.grammar(&key.field("cc"), cc::read(text)));
+    let cc = cc.transpose()?;
     let mut feedback = None;
     match &cc {
         Some(cc) => {
-            let controller = doc.grammar(&key.field("cc"), cc::build(cc))?;
             let of_tcp = |feedback: &_| matches!(feedback, Feedback::Dctcp | Feedback::Sce);
-            feedback = controller.needs().feedback.filter(of_tcp);
+            feedback = cc.needs().feedback.filter(of_tcp);
             let message = match split_name(&text).0 {
                 "video" => "a `video` with `rate` follows no controller".to_owned(),
                 name => format!("`{name}` sends UDP, which has no controller"),
             };
             doc.check(app.has_controller(), &key.field("cc"), &message)?;
-            media(doc, &key.field("cc"), &app, cc, controller.as_ref())?;
+            media(doc, &key.field("cc"), &app, cc)?;
         }
         None if matches!(app, App::Media(_)) => {
             let name = split_name(&text).0;
@@ -170,19 +170,12 @@ fn application(text: &str, has_controller: bool) -> String {
 }
 
 /// Media and the controllers that read reports of each packet belong together.
-fn media(
-    doc: &Doc,
-    key: &Key,
-    app: &App,
-    cc: &str,
-    controller: &dyn cc::Controller,
-) -> Result<(), ScenarioError> {
-    let name = split_name(cc).0;
-    let reads_reports = controller.needs().feedback == Some(Feedback::Ccfb);
+fn media(doc: &Doc, key: &Key, app: &App, cc: &cc::Spec) -> Result<(), ScenarioError> {
+    let (name, reads_reports) = (cc.name(), cc.controls_media());
     let is_media = matches!(app, App::Media(_));
     let message = format!(
         "`{name}` controls media: expected `app = \"video\"` without `rate`, \"voip\" or \"game\"{}",
-        if controller.scream().is_some() { ", or `app = \"scream-bw\"`" } else { "" }
+        if cc.scream().is_some() { ", or `app = \"scream-bw\"`" } else { "" }
     );
     doc.check(is_media || !reads_reports, key, &message)?;
     let message = format!("`{name}` controls no media: expected gcc, nada or scream");
@@ -190,7 +183,7 @@ fn media(
     let App::Media(flow) = app else { return Ok(()) };
     let is_tool = matches!(flow.encoder, Encoder::Tool(_));
     let message = format!("`{name}` does not control `scream-bw`: expected scream");
-    doc.check(!is_tool || controller.scream().is_some(), key, &message)
+    doc.check(!is_tool || cc.scream().is_some(), key, &message)
 }
 
 /// A copy of `flow` under its name with a part added.

@@ -23,7 +23,7 @@ struct Rule {
 /// What decides whether a key acts.
 struct Connection<'s> {
     tcp: &'s Config,
-    cc: &'s str,
+    cc: &'s cc::Spec,
     needs: Needs,
 }
 
@@ -60,8 +60,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         keys: &["hystart"],
-        // Whether one from outside reads it is not known.
-        acts: |on| on.cc.starts_with("cubic") || !cc::REGISTRY.iter().any(|e| e.name == on.cc),
+        acts: |on| on.cc.follows_hystart(),
         why: "it is CUBIC's, and no flow runs that",
     },
     Rule {
@@ -138,13 +137,11 @@ fn made<'s>(name: &str, scenario: &'s Scenario) -> Option<&'s Flow> {
 }
 
 fn connection(flow: &Flow) -> Option<Connection<'_>> {
-    let text = flow.cc.as_deref()?;
+    let cc = flow.cc.as_ref()?;
     if matches!(app::build(&flow.app), Ok(App::Media(_) | App::Udp(_)) | Err(_)) {
         return None;
     }
-    let needs = cc::build(text).ok()?.needs();
-    let over_udp = matches!(needs.feedback, Some(Feedback::Ccfb | Feedback::Counters));
-    (!over_udp).then(|| Connection { tcp: &flow.tcp, cc: split_name(text).0, needs })
+    (!cc.over_udp()).then(|| Connection { tcp: &flow.tcp, cc, needs: cc.needs() })
 }
 
 fn line(doc: &Doc, key: &Key, why: &str) -> String {

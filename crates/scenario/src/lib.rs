@@ -7,6 +7,7 @@
 #![warn(missing_docs)]
 
 mod check;
+mod conditions;
 mod de;
 mod doc;
 mod error;
@@ -29,6 +30,7 @@ mod traces;
 mod tunnels;
 mod write;
 
+pub use conditions::conditions;
 pub use error::{Origin, ScenarioError};
 pub use file::schema;
 pub use load::{Parsed, SweepPoint, expand, load};

@@ -1,6 +1,7 @@
 //! A validated scenario. After parsing there is no invalid state left for an engine to check:
 //! names are resolved to indices, every algorithm text has been built once, times are in order.
 
+use sojourn_cc as cc;
 use sojourn_core::grammar::Given;
 use sojourn_core::{Dur, Rate, Rng, Time};
 use sojourn_queue::aqm::Spec;
@@ -102,9 +103,8 @@ pub struct Flow {
     pub name: String,
     /// Application in its grammar, such as `bulk` or `cbr rate 2Mbit size 1200`.
     pub app: String,
-    /// Congestion controller in its grammar, such as `prague version p2b`; an application over UDP
-    /// has none.
-    pub cc: Option<String>,
+    /// Congestion controller, such as `prague version p2b`; an application over UDP has none.
+    pub cc: Option<cc::Spec>,
     /// Whether its data cross the links backward.
     pub up: bool,
     /// Whether the end that opens it stands at the far end of the path.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use sojourn_cc as cc;
 use sojourn_core::{Bytes, Dur, Time};
 use sojourn_queue::aqm::Spec;
 use sojourn_queue::impair::tunnel::{Dscp, Entropy, Mode};
@@ -29,7 +30,7 @@ fn file(scenario: &Scenario) -> File {
     };
     let flow = |flow: &Flow| FlowTable {
         name: flow.name.clone(),
-        cc: flow.cc.clone(),
+        cc: flow.cc.as_ref().map(cc::Spec::to_string),
         app: flow.app.clone(),
         direction: if flow.up { DirectionName::Up } else { DirectionName::Down },
         flows: None,

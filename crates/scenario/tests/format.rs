@@ -1,5 +1,6 @@
 //! What files mean: defaults, overrides, sweeps, the resolved file, the schema, the examples.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use sojourn_cc::Feedback;
@@ -9,7 +10,7 @@ use sojourn_scenario::{
     Change, Edit, Measure, Parsed, Role, Topology, expand, load, schema, to_toml,
 };
 
-use sojourn_transport::tcp::{Config, Era, SceFeedback};
+use sojourn_transport::tcp::{Config, Era, Overlay, PARAMETERS, Parameter, SceFeedback};
 
 fn spec(text: &str) -> Spec {
     text.parse().unwrap()
@@ -80,6 +81,52 @@ fn defaults_are_the_documented_ones() {
     assert_eq!((ping.interval, ping.size, &ping.path[..]), (Dur::from_millis(200), 84, &[1][..]));
 }
 
+/// A value as the table of eras shows it.
+fn shown(value: &serde_json::Value) -> String {
+    match value.as_str() {
+        Some(time) if time.ends_with("us") => format!("{} µs", &time[..time.len() - 2]),
+        Some("0ns") => "0".to_owned(),
+        Some(name) => format!("`{name}`"),
+        None => {
+            value.as_bool().map_or(value.to_string(), |on| if on { "on" } else { "off" }.into())
+        }
+    }
+}
+
+#[test]
+fn tables_of_the_documents_are_the_declarations() {
+    let read = |path: &str| fs::read_to_string(root().join(path)).expect("a document");
+    let (guide, algorithm) = (read("docs/guide/scenario.md"), read("docs/algorithms/tcp.md"));
+    let row = |text: &str, key: &str| -> Vec<String> {
+        let rows = text.lines().map(|line| line.split('|').map(str::trim).collect::<Vec<_>>());
+        let key = format!("`{key}`");
+        let mut own =
+            rows.filter(|cells| cells.len() > 3 && cells[1].split(", ").any(|k| k == key));
+        own.next()
+            .unwrap_or_else(|| panic!("no row for {key}"))
+            .into_iter()
+            .map(Into::into)
+            .collect()
+    };
+    let eras = Era::ALL.map(|era| serde_json::to_value(Overlay::from(&Config::of(era))).unwrap());
+    for Parameter { key, of_kernel, bounds, sysctl } in PARAMETERS {
+        let cells = row(&guide, key);
+        let defaults = eras.each_ref().map(|values| &values[key]);
+        if *of_kernel {
+            assert_eq!(row(&algorithm, key)[2..7], defaults.map(shown), "{key}");
+        } else if *key != "ecn" {
+            assert_eq!(cells[3], format!("`{}`", defaults[0]), "{key}");
+        }
+        if let (Some((low, high)), true) = (bounds, defaults[0].is_number()) {
+            let range = format!("{low} to {high}");
+            assert!(cells.iter().any(|cell| cell.starts_with(&range)), "{key}: {range}");
+        }
+        if let Some((name, _)) = sysctl {
+            assert!(guide.contains(&format!("`{name}`")), "{name}");
+        }
+    }
+}
+
 #[test]
 fn rate_goes_to_the_shaper_or_to_the_wire() {
     let s = parsed(MINIMAL, &[("link.a.rate", "1gbit")]).scenario;
@@ -111,7 +158,7 @@ fn overrides_are_read_as_the_type_of_their_key() {
     assert_eq!((s.seed, s.name.as_str(), s.measure.from), (u64::MAX, "7", Time(2_000_000_000)));
     let flow = &s.flows[0];
     assert_eq!(
-        (flow.cc.as_deref().expect("TCP has one"), &flow.path[..], flow.tcp.ecn),
+        (flow.cc.as_ref().expect("TCP has one").name(), &flow.path[..], flow.tcp.ecn),
         ("prague", &[1][..], Feedback::None)
     );
     assert!(!flow.tcp.timestamps);

@@ -71,10 +71,11 @@ fn ecn_is_what_two_ends_with_this_setting_negotiate() {
 fn a_default_controller_is_for_flows_over_tcp_without_one() {
     let flows = "[[flow]]\nname = \"b\"\ncc = \"reno\"\n[[flow]]\nname = \"c\"\napp = \"voip\"";
     let parsed = with("sysctl.tcp_congestion_control = \"prague\"", flows, &[]).unwrap();
-    let cc: Vec<_> = parsed.scenario.flows.iter().map(|flow| flow.cc.as_deref()).collect();
+    let cc: Vec<_> =
+        parsed.scenario.flows.iter().map(|flow| flow.cc.as_ref().map(|cc| cc.name())).collect();
     assert_eq!(cc, [Some("prague"), Some("reno"), None]);
     let own = with("", "tcp.sysctl = { tcp_congestion_control = \"bbr\" }", &[]).unwrap();
-    assert_eq!(own.scenario.flows[0].cc.as_deref(), Some("bbr"));
+    assert_eq!(own.scenario.flows[0].cc.as_ref().map(|cc| cc.name()), Some("bbr"));
 }
 
 #[test]

@@ -505,6 +505,7 @@ impl<'s> Engine<'s> {
             duration_s: self.now.as_secs_f64(),
             complete,
             measure: Window { from_s: window.from.as_secs_f64(), to_s: window.to.as_secs_f64() },
+            conditions: sojourn_scenario::conditions(self.scenario),
             events: self.handled,
             data_packets: self.data_packets,
             flows,

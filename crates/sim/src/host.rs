@@ -175,15 +175,19 @@ fn media_ends(flow: &Flow, media: &MediaFlow, seed: u64, dice: Rng) -> [Box<dyn 
     [Box::new(sender), Box::new(receiver)]
 }
 
+fn algorithm(flow: &Flow) -> &cc::Spec {
+    flow.cc.as_ref().expect("an application over TCP has a controller")
+}
+
 /// Makes the controllers of a flow's connections, each with a random stream of its own.
 fn controllers(flow: &Flow, seed: u64) -> impl Fn() -> Box<dyn Controller> + Send + 'static {
-    let text = flow.cc.clone().expect("an application over TCP has a controller");
+    let cc = algorithm(flow).clone();
     let (flow, made) = (format!("flow.{}", flow.name), Cell::new(0));
     let stream = format!("{flow}.cc");
     move || {
         let number = made.replace(made.get() + 1);
         let name = if number == 0 { stream.clone() } else { format!("{stream}.{number}") };
-        let mut controller = cc::build(&text).expect(READ);
+        let mut controller = cc.build();
         controller.named(&flow);
         controller.seed(Rng::named(seed, &name));
         controller
@@ -192,7 +196,7 @@ fn controllers(flow: &Flow, seed: u64) -> impl Fn() -> Box<dyn Controller> + Sen
 
 fn tcp(flow: &Flow, seed: u64) -> Tcp {
     let controller = controllers(flow, seed);
-    let needs = cc::build(flow.cc.as_deref().expect(READ)).expect(READ).needs();
+    let needs = algorithm(flow).needs();
     let Flow { tos, control_rtts, bytes, .. } = *flow;
     let config = Config { tos, control_rtts, bytes, ..flow.tcp.clone() };
     Tcp { config, controller: Box::new(controller), needs }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::record::Column;
 use crate::rfc5166::Metrics;
-use crate::summary::{FlowSummary, PingSummary, QueueSummary, WindowSummary};
+use crate::summary::{Conditions, FlowSummary, PingSummary, QueueSummary, WindowSummary};
 
 /// The measuring window in seconds.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -41,6 +41,8 @@ pub struct Summary {
     pub complete: bool,
     /// Window of the statistics.
     pub measure: Window,
+    /// Capacity, RTT of the empty path, bottlenecks.
+    pub conditions: Conditions,
     /// Events that the engine handled.
     pub events: u64,
     /// TCP data packets that left a bottleneck queue, the unit of the speed figures.

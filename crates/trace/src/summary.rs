@@ -38,6 +38,38 @@ impl Serialize for Totals {
     }
 }
 
+/// What a run was made under, from its topology and schedule alone.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Conditions {
+    /// What the way of the flows' data carries, from each change on; of several ways the least.
+    pub capacity: Vec<Capacity>,
+    /// RTT of the empty path at the start, over the flows: propagation and the mean delay of
+    /// elements, without serialisation.
+    pub base_rtt_ms: Span,
+    /// Queues whose rate is the least on the way of some flow's data, at some time.
+    pub bottlenecks: Vec<String>,
+    /// Whether a queue holds a rate below its link's.
+    pub queue_shapes: bool,
+}
+
+/// A capacity, from an instant on.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Capacity {
+    /// Start.
+    pub from_s: f64,
+    /// Rate on the link layer; none if nothing bounds it.
+    pub mbps: Option<f64>,
+}
+
+/// Least and greatest of several values.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Span {
+    /// Least.
+    pub least: f64,
+    /// Greatest.
+    pub greatest: f64,
+}
+
 /// One flow.
 #[derive(Debug, Serialize)]
 pub struct FlowSummary {

@@ -56,7 +56,7 @@ def compare(
         set_: With --engines: change a value of every scenario; repeatable.
         out: With --engines: folder of the results, one below it for each engine; default a new one.
         seeds: With --engines: repeat with this number of consecutive seeds, and compare means.
-        report: HTML report to write.
+        report: Report to write: HTML, Markdown or JSON, as its name ends.
         only: Regular expression over run ids.
         yes: With --engines: do not ask before more than 50 runs or 10 minutes.
         as_json: Print one JSON document.
@@ -130,7 +130,7 @@ def report(
     card: str | None = None,
     as_json: Json = False,
 ) -> int:
-    """Write results as one self-contained HTML file, over measured data where there are any.
+    """Write results as one self-contained HTML file, Markdown or JSON, over measured data where there are any.
 
     Examples: `sojourn report results/latest -o report.html`, `sojourn report --markdown -o README.md`,
     `sojourn report results/latest --template examples/README.md.j2 -o README.md`,
@@ -138,30 +138,34 @@ def report(
 
     Args:
         results_: Results folder.
-        output: File to write; default report.html, or report.md.
+        output: File to write; .html, .md or .json says what it becomes; default report.html, or report.md.
         reference: Folder of Flent files; default the measured data.
         markdown: Write Markdown tables instead.
         template: Page of your own, in Jinja, that is filled in; the output's ending decides: .html is HTML, all
             else Markdown. Pictures and logs that it asks for are in a folder NAME_files beside the output.
         card: Write instead the report card of a controller, such as prague or 'prague version p2b': the criteria of
-            RFC 9743 with the runs that answer each; default card.md, HTML if the output ends in .html.
-        as_json: Print one JSON document.
+            RFC 9743 with the runs that answer each; default card.md, HTML or JSON if the output ends so.
+        as_json: Print the page as one JSON document, without markup; with --output, only the file's name.
     """
     expect(results_)
-    from sojourn.report import write, write_card, write_template
+    from sojourn.report import of_controller, of_results, to_json, write, write_template
 
     options = {"--template": template, "--card": card, "--markdown": markdown}
     if len(given := [name for name, value in options.items() if value]) > 1:
         raise UsageError(f"{given[1]}: not with {given[0]}; the output's ending decides between HTML and Markdown")
     errors: list[str] = []
-    if card:
-        page = write_card(results_, card, output, errors)
-    elif template:
-        page = write_template(results_, template, output, reference, errors)
+    if template:
+        written(write_template(results_, template, output, reference, errors), as_json=as_json)
     else:
-        target = output or Path("report.md" if markdown else "report.html")
-        page = write(results_, target, reference, as_markdown=markdown, errors=errors)
-    written(page, as_json=as_json)
+        name = "card.md" if card else "report.md" if markdown else "report.html"
+        target = output or Path("report.json" if as_json else name)
+        page = of_controller(results_, target.parent, card) if card else of_results(results_, target.parent, reference)
+        errors += page.errors
+        if as_json and not output:
+            print(to_json(page), end="")
+        else:
+            as_text = markdown or bool(card and target.suffix not in (".html", ".htm"))
+            written(write(page, target, as_markdown=as_text), as_json=as_json)
     for line in errors:
         say(line)
     return SOME_FAILED if errors else OK

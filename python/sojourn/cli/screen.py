@@ -13,7 +13,7 @@ from rich.text import Text
 
 from sojourn.glance import FlowRow, Glance, QueueRow
 from sojourn.results import flatten
-from sojourn.suites import scream
+from sojourn.suites import _scream as scream
 from sojourn.text import harmless
 
 if TYPE_CHECKING:

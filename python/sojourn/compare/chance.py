@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sojourn import metrics
+from sojourn import conditions
 from sojourn.compare.pairs import Pair, base_of
 from sojourn.metrics import FloatArray
 
@@ -89,7 +89,7 @@ def of(pairs: Iterable[Pair]) -> list[Chance]:
 
 def _goodput(seeds: list[Pair]) -> Iterator[FloatArray]:
     """FloatArray of each flow of a run over its seeds, % of the ceiling."""
-    ceiling = metrics.ceiling_mbps(base_of(seeds[0].id))
+    ceiling = conditions.ceiling_mbps(seeds[0].a)
     for name in dict.fromkeys(flow.name for pair in seeds for flow in pair.flows):
         errors = _errors(flow.goodput_mbps.diff for pair in seeds for flow in pair.flows if flow.name == name)
         if ceiling and errors.size >= LEAST_SEEDS:

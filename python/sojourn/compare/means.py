@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sojourn import metrics
+from sojourn import conditions
 from sojourn.compare.pairs import Difference, Pair, base_of, rounded
 
 #: Retransmits of a flow are compared where side B has this many: fewer are chance.
@@ -70,7 +70,7 @@ def of(pairs: Iterable[Pair]) -> list[FlowMeans]:
                     run,
                     flow,
                     len(seeds),
-                    metrics.ceiling_mbps(run),
+                    conditions.ceiling_mbps(of_run[0].a),
                     _mean(own.goodput_mbps for _, own in seeds),
                     _mean(own.tcp_rtt_ms["mean"] for _, own in seeds),
                     _mean(own.retransmits for _, own in seeds),

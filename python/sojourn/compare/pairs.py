@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sojourn import metrics, reference
+from sojourn import conditions, metrics, reference
 from sojourn.metrics import FlowSummary, RunSummary, Source, Stats
 
 QUANTILES = ("mean", "p50", "p95", "p99")
@@ -87,7 +87,7 @@ class Pair:
 
     def goodput_error_percent(self) -> Iterator[float]:
         """Of each flow: the absolute goodput error as a share of the link ceiling."""
-        ceiling = metrics.ceiling_mbps(self.id)
+        ceiling = conditions.ceiling_mbps(self.a)
         for flow in self.flows:
             if ceiling and flow.goodput_mbps.diff is not None:
                 yield 100 * abs(flow.goodput_mbps.diff) / ceiling
@@ -98,7 +98,7 @@ class Pair:
             "id": self.id,
             **({"id_b": self.b.id, "paired_as": self.reason} if self.reason else {}),
             "window_s": [round(edge, 2) for edge in self.summary_b.window_s],
-            "ceiling_mbps": rounded(metrics.ceiling_mbps(self.id)),
+            "ceiling_mbps": rounded(conditions.ceiling_mbps(self.a)),
             "flows": [
                 {
                     "name": flow.name,

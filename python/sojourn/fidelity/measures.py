@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sojourn import metrics
+from sojourn import conditions, metrics
 from sojourn.fidelity.row import Measure
 from sojourn.metrics import Source, Window
 
@@ -39,7 +39,7 @@ def utilisation(flow: str, over: Window | None = None) -> Measure:
     """Goodput over a window, by default H2, as a share of the ceiling."""
 
     def measure(run: Source) -> float | None:
-        ceiling, rate = metrics.ceiling_mbps(run.id), mean_goodput(flow, over)(run)
+        ceiling, rate = conditions.ceiling_mbps(run), mean_goodput(flow, over)(run)
         return rate / ceiling if ceiling and rate is not None else None
 
     return measure
@@ -57,7 +57,7 @@ def rtt(flow: str, reduce: Callable[[Any], Any], over: Window | None = None, *, 
     def measure(run: Source) -> float | None:
         span = over or metrics.second_half(run)
         values = metrics.inside(run, f"flow.{flow}.rtt", span) if span else np.empty(0)
-        base = metrics.path_rtt_ms(run.id) if above_path else 0.0
+        base = conditions.role(run).rtt_ms if above_path else 0.0
         return float(reduce(values)) - base if values.size and base is not None else None
 
     return measure
@@ -77,7 +77,7 @@ def variation(flow: str, over: Window | None = None) -> Measure:
 
 def delivered_share(run: Source) -> float | None:
     """Bytes of all flows, first start to last delivery, as a share of what the ceiling allows."""
-    ceiling, total, ends = metrics.ceiling_mbps(run.id), 0.0, []
+    ceiling, total, ends = conditions.ceiling_mbps(run), 0.0, []
     for flow in metrics.flows(run):
         t, received = metrics.finite(run, f"flow.{flow}.goodput_bytes")
         grows = np.flatnonzero(np.diff(received) > 0)
@@ -90,7 +90,7 @@ def delivered_share(run: Source) -> float | None:
 def climb(run: Source) -> float | None:
     """Slope of the delivery rate on its way from 25 to 85 % of the ceiling, Mbit/s per s."""
     t, rate = metrics.finite(run, "flow.prague.delivery_rate")
-    ceiling = metrics.ceiling_mbps(run.id)
+    ceiling = conditions.ceiling_mbps(run)
     if ceiling is None or not (rate >= 0.85 * ceiling).any():
         return None
     full = int(np.argmax(rate >= 0.85 * ceiling))
@@ -102,7 +102,7 @@ def climb(run: Source) -> float | None:
 def time_to_fill(run: Source) -> float | None:
     """Flent time at which the delivery rate first reaches 98 % of the ceiling."""
     t, rate = metrics.finite(run, "flow.prague.delivery_rate")
-    ceiling = metrics.ceiling_mbps(run.id)
+    ceiling = conditions.ceiling_mbps(run)
     reached = rate >= 0.98 * ceiling if ceiling else np.zeros(0, dtype=bool)
     return float(t[int(np.argmax(reached))]) if reached.any() else None
 
@@ -138,7 +138,7 @@ def recovery(flow: str, event: float, share: float = 0.9) -> Measure:
     """Seconds after the event until a one-second mean of the goodput reaches a share of the ceiling."""
 
     def measure(run: Source) -> float | None:
-        ceiling = metrics.ceiling_mbps(run.id)
+        ceiling = conditions.ceiling_mbps(run)
         if ceiling is None:
             return None
         full = (start - event for start, rate in _seconds(run, flow) if start >= event and rate >= share * ceiling)
@@ -412,7 +412,7 @@ def convergence(one: str, other: str, event: float) -> Measure:
 
 def _above_path(run: Source, names: Iterable[str], over: Window) -> tuple[Any, Any] | None:
     """Times and TCP RTT above the path's of several flows, the larger where both have a sample."""
-    base = metrics.path_rtt_ms(run.id)
+    base = conditions.role(run).rtt_ms
     grid = np.arange(over[0], over[1], 0.05)
     rows = []
     for flow in names:
@@ -446,7 +446,7 @@ def rtt_variation(flow: str, over: Window) -> Measure:
     """Deviation over mean of the TCP RTT above the path's."""
 
     def measure(run: Source) -> float | None:
-        base = metrics.path_rtt_ms(run.id)
+        base = conditions.role(run).rtt_ms
         values = metrics.inside(run, f"flow.{flow}.rtt", over)
         if base is None or not values.size or values.mean() <= base:
             return None
@@ -497,7 +497,7 @@ def ping(name: str, percentile: float, over: Window, *, above_path: bool = False
 
     def measure(run: Source) -> float | None:
         values = metrics.inside(run, f"ping.{name}.rtt", over)
-        base = metrics.path_rtt_ms(run.id) if above_path else 0.0
+        base = conditions.role(run).rtt_ms if above_path else 0.0
         return float(np.percentile(values, percentile)) - base if values.size and base is not None else None
 
     return measure
@@ -508,7 +508,7 @@ def last_of_a_burst(flow: str, over: Window) -> Measure:
 
     def measure(run: Source) -> float | None:
         values = metrics.inside(run, f"flow.{flow}.one_way_max", over)
-        base = metrics.path_rtt_ms(run.id)
+        base = conditions.role(run).rtt_ms
         return float(np.median(values)) - base / 2 if values.size and base is not None else None
 
     return measure

@@ -21,8 +21,9 @@ from sojourn import metrics
 from sojourn.fidelity import measures as m
 from sojourn.fidelity.row import Measure, Result, Row, Tolerance, above, at_least, at_most, below, between, t1, t2, t3
 from sojourn.metrics import Source, Window
-from sojourn.suites import scream, scream_2024_10_28, scream_2024_10_31, scream_published
-from sojourn.suites.scream import ACCECN, CUBIC, NO_ACCECN, PAYLOAD, Table
+from sojourn.suites import _scream as scream
+from sojourn.suites import scream_2024_10_28, scream_2024_10_31, scream_published
+from sojourn.suites._scream import ACCECN, CUBIC, NO_ACCECN, PAYLOAD, Table
 
 ACTIVITY = "test activity 2024-10-28, SCReAM repository"
 RECORD = "test record 2024-10-31, SCReAM repository"
@@ -500,12 +501,6 @@ class Grid:
     heading: str
     columns: tuple[str, ...]
     lines: tuple[tuple[str, ...], ...]
-
-    def markdown(self) -> list[str]:
-        """Lines of Markdown."""
-        rule = "|---|" + "--:|" * (len(self.columns) - 1)
-        table = [f"| {' | '.join(cells)} |" for cells in (self.columns, *self.lines)]
-        return [f"**{self.heading}**", "", table[0], rule, *table[1:]]
 
 
 def grids(judged: Iterable[Result]) -> list[Grid]:

@@ -184,7 +184,6 @@ def import_file(path: Path, out: Path) -> Path:
     building = Path(tempfile.mkdtemp(prefix=".in-progress-", dir=folder.parent))
     try:
         manifest = {
-            "schema": "sojourn/manifest/1",
             "id": source.id,
             "origin": "flent",
             "file": path.name,

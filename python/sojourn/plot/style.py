@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sojourn import metrics
+from sojourn import conditions, metrics
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,20 +56,21 @@ def sides(ours: Source, measured: Source | None) -> list[tuple[str, Source, dict
     return [(", measured", measured, MEASURED), (", ours", ours, OURS)]
 
 
-def rate_range(run_id: str) -> tuple[float, float] | None:
-    """Of the delivery rate axis, by link rate."""
+def rate_range(run: Source) -> tuple[float, float] | None:
+    """Of the delivery rate axis, by link rate: that figures of a suite's runs can be laid side by side."""
     tops = {1: 1.2, 5: 6, 10: 12, 25: 30, 50: 55, 250: 260}
-    rate = metrics.link_mbps(run_id)
+    rate = conditions.of(run).rate_mbps if conditions.role(run).section else None
     return (0, tops.get(int(rate), 1.1 * rate)) if rate else None
 
 
-def rtt_range(run_id: str, longest_ping_ms: float | None) -> tuple[float, float] | None:
-    """Of the RTT axis, by path RTT; queues without an AQM scale with the longest ping."""
+def rtt_range(run: Source, longest_ping_ms: float | None) -> tuple[float, float] | None:
+    """Of the RTT axis, by path RTT; queues that only drop scale with the longest ping."""
     tops = {10: 60, 20: 70, 80: 150, 160: 260, 500: 1000}
-    rtt = metrics.path_rtt_ms(run_id)
+    rtt = conditions.role(run).rtt_ms
     if rtt is None:
         return None
-    unbounded = "-s2-" in run_id and ("/pfifo" in run_id or "/pie-noecn" in run_id)
+    queues = [str(link.get("qdisc")) for link in conditions.document(run).get("link", ())]
+    unbounded = any(queue.startswith("pfifo ") or queue.endswith(" noecn") for queue in queues)
     if unbounded and longest_ping_ms is not None and longest_ping_ms > rtt:
         return rtt, rtt + 3 * (longest_ping_ms - rtt)
     return rtt, tops.get(int(rtt), 2 * rtt)

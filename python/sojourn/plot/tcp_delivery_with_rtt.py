@@ -31,9 +31,9 @@ def draw(ours: Source, measured: Source | None, ax: Axes) -> Axes:
                 colour = colours.get(curve.name, style.INK)
                 curve.draw(axis, color=colour, label=f"{curve.label} {of}{side}", **form)
         curves.draw_pings(right, source, side, **{**line, "linewidth": line["linewidth"] * 0.7})
-    if (limits := style.rate_range(ours.id)) is not None:
+    if (limits := style.rate_range(ours)) is not None:
         ax.set_ylim(*limits)
-    if (limits := style.rtt_range(ours.id, style.longest_ping(measured or ours))) is not None:
+    if (limits := style.rtt_range(ours, style.longest_ping(measured or ours))) is not None:
         right.set_ylim(*limits)
     handles = [*ax.get_lines(), *right.get_lines()]
     ax.legend(

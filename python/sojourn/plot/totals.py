@@ -37,7 +37,7 @@ def draw(ours: Source, measured: Source | None, ax: Axes) -> Axes:
                 label=f"sum{side}",
                 **line,
             )
-    if (limits := style.rate_range(ours.id)) is not None:
+    if (limits := style.rate_range(ours)) is not None:
         ax.set_ylim(*limits)
     ax.legend(frameon=False, fontsize="small", ncols=2)
     return ax

@@ -47,7 +47,7 @@ def draw(ours: Source, measured: Source | None, ax: Axes, scale: Scale = "auto")
             longest = max(longest, float(curve.values.max()))
     told = path.of(ours)
     top = RATE_HEADROOM * (max(told.rates_mbps) if told.rates_mbps else max(fastest, 1e-3))
-    ax.set_ylim(*(style.rate_range(ours.id) or (0, top)))
+    ax.set_ylim(*(style.rate_range(ours) or (0, top)))
     base = _least_rtt_ms(ours)
     if told.rtts_ms:  # jitter can go below it
         base = float(min(int(min(told.rtts_ms)), round(base)))

@@ -1,7 +1,11 @@
-"""One self-contained offline HTML page: tables first, then plots that zoom; or a page by a template of the user's."""
+"""The report: `page` makes it as data (`model`), and `html`, `markdown` and JSON print it.
 
-from sojourn.report.card import write as write_card
-from sojourn.report.report import write, write_comparison
+`card` is the report card of a controller, the same data; `template` fills in a page of the user's.
+"""
+
+from sojourn.report.card import of_controller
+from sojourn.report.model import to_json
+from sojourn.report.page import of_comparison, of_results, write, write_comparison
 from sojourn.report.template import write as write_template
 
-__all__ = ["write", "write_card", "write_comparison", "write_template"]
+__all__ = ["of_comparison", "of_controller", "of_results", "to_json", "write", "write_comparison", "write_template"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,39 +11,31 @@ from sojourn import metrics, path
 from sojourn.groups import groups
 from sojourn.metrics import FlowSummary
 from sojourn.report import own
+from sojourn.report.model import NOTHING, Cell, Column, Group, Table, number
 from sojourn.report.sections import Run
 
-
-@dataclass
-class Subject:
-    """A group of rows: a flow, copies of one, a ping or a queue."""
-
-    name: str
-    rows: list[tuple[str, list[str]]] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Table:
-    """The runs of a scenario, a column each."""
-
-    #: What the columns differ in, such as `link.home.qdisc`.
-    parameter: str
-    columns: list[str]
-    subjects: list[Subject]
+CAPTION = (
+    "Over the measuring window of each run; marks, retransmits and drops over the whole run. Copies of a flow are one "
+    "entry: the sum of their goodputs, the median of their p50, the largest p99."
+)
 
 
 def table(runs: Sequence[Run]) -> Table:
     """Everything that was measured of the runs, with a column for each."""
-    columns = [_quantities(run) for run in runs]
-    subjects: list[Subject] = []
-    for name in dict.fromkeys(name for column in columns for name in column):
-        of_runs = [column.get(name, {}) for column in columns]
-        subject = Subject(name)
-        for quantity in dict.fromkeys(quantity for one in of_runs for quantity in one):
-            subject.rows.append((quantity, [one.get(quantity, own.NOTHING) for one in of_runs]))
-        subjects.append(subject)
+    measured = [_quantities(run) for run in runs]
+    groups_ = []
+    for name in dict.fromkeys(name for one in measured for name in one):
+        of_runs = [one.get(name, {}) for one in measured]
+        rows: list[list[Cell | None]] = [
+            [Cell(quantity), *(Cell(one.get(quantity, NOTHING)) for one in of_runs)]
+            for quantity in dict.fromkeys(quantity for one in of_runs for quantity in one)
+        ]
+        groups_.append(Group(rows, [Cell(name)]))
     sources = [run.ours for run in runs]
-    return Table(", ".join(own.differing(sources)), own.columns(sources), subjects)
+    columns = [Column("Flow, ping, queue", "name"), Column("Quantity", "soft")]
+    columns += [Column(name, "value", run=run.id) for name, run in zip(own.columns(sources), runs, strict=True)]
+    differing = ", ".join(own.differing(sources))
+    return Table("runs", columns, groups_, f"The runs differ in {differing}. {CAPTION}" if differing else CAPTION)
 
 
 def _quantities(run: Run) -> dict[str, dict[str, str]]:
@@ -71,7 +62,7 @@ def _quantities(run: Run) -> dict[str, dict[str, str]]:
             rows["drops / marks"] = f"{own.count(queue.get('dropped'))} / {own.count(queue.get('marked'))}"
             used = own.number_at(queue, "utilisation")
             if used is not None:
-                rows["utilisation, %"] = own.number(100 * used)
+                rows["utilisation, %"] = number(100 * used)
     return {name: rows for name, rows in found.items() if rows}
 
 
@@ -79,7 +70,7 @@ def _of_flows(seen: Sequence[FlowSummary], told: Sequence[Mapping[str, Any]]) ->
     rates = [flow.goodput_mbps for flow in seen if flow.goodput_mbps is not None]
     together = ", all" if len(seen) > 1 else ""
     if rates:
-        yield f"goodput{together}, Mbit/s", own.number(sum(rates))
+        yield f"goodput{together}, Mbit/s", number(sum(rates))
     if text := own.over_time(seen):
         yield f"goodput p05 / p50 / p95{', each' if len(seen) > 1 else ''}, Mbit/s", text
     if text := own.classic(told):

@@ -8,18 +8,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sojourn import compare, metrics, results
+from sojourn import compare, conditions, metrics, path, results
 from sojourn.compare import Comparison
-from sojourn.report import capacity
-from sojourn.report.own import number
-from sojourn.report.sections import COMPARING, SIDE_BY_SIDE, SIDES, Run, Section, short_names
+from sojourn.report.model import NOTHING, number
+from sojourn.report.sections import SIDE_BY_SIDE, Run, Section, short_names
 
 #: Controllers that a new one is set beside; the first that a run has is the one.
 INCUMBENTS = {"cubic": "CUBIC", "prague": "Prague"}
 RATE = "Goodput in Mbit/s"
 WAYS = "Goodput down + up in Mbit/s"
 SHARE = "Share of the goodput that the flows beside {} get, in %"
-NOTHING = "\N{EN DASH}"
 
 
 @dataclass(frozen=True)
@@ -44,8 +42,7 @@ def glances(section: Section) -> list[Glance]:
     if section.beside:
         return [_glance(name, [run]) for name, run in zip(section.columns(), section.runs, strict=True)]
     return [
-        _glance(SIDES[side] if side else "", [run for run in section.runs if not side or run.side == side])
-        for side in section.sides or [""]
+        _glance(side, [run for run in section.runs if not side or run.side == side]) for side in section.sides or [""]
     ]
 
 
@@ -70,18 +67,20 @@ def _glance(side: str, runs: list[Run]) -> Glance:
 
 def utilisation(run: Run) -> float | None:
     """Of the busiest link, from its counters; from goodput where a queue shapes below its link or a rate changes."""
-    path = getattr(run.ours, "path", None)
+    finished = conditions.run_of(run.ours)
     rates = [flow.goodput_mbps for flow in run.summary.flows if flow.goodput_mbps] if run.summary else []
-    if path is None:
-        ceiling = metrics.ceiling_mbps(run.id)
+    if finished is None:
+        ceiling = conditions.ceiling_mbps(run.ours)
         return sum(rates) / ceiling if ceiling and rates else None
     try:
-        finished = results.Run(path)
-        told = capacity.told_mbps(finished.scenario, run.summary.window_s) if run.summary else None
+        met, told = finished.conditions, None
+        # A rate that changes can move the bottleneck from one link to another.
+        if run.summary and (met.queue_shapes or len(met.capacity) > 1):
+            told = met.mean_mbps(run.summary.window_s)
         if run.summary is None or told is None:
             used = finished.summary["metrics"]["throughput"]["utilisation"]
             return max(float(value) for value in used.values())
-        up = capacity.ways_up(finished.scenario)
+        up = _ways_up(run)
         rates = [flow.goodput_mbps for flow in run.summary.flows if flow.goodput_mbps and flow.name not in up]
         return sum(rates) / metrics.PAYLOAD_SHARE / told if rates else None
     except (OSError, results.ResultsError, AttributeError, KeyError, TypeError, ValueError):
@@ -89,9 +88,9 @@ def utilisation(run: Run) -> float | None:
 
 
 def _path_rtt_ms(run: Run) -> float | None:
-    """The empty path's RTT: what the id tells, else the least ping or RTT of the run."""
-    if (told := metrics.path_rtt_ms(run.id)) is not None:
-        return told
+    """The empty path's RTT: what its suite states, else the least ping or RTT of the run."""
+    if (stated := run.role.rtt_ms) is not None:
+        return stated
     series = metrics.pings(run.ours) or [f"flow.{flow}.rtt" for flow in metrics.flows(run.ours)]
     least = [float(values.min()) for name in series if (values := metrics.finite(run.ours, name)[1]).size]
     return min(least) if least else None
@@ -112,8 +111,8 @@ def _across(section: Section) -> str:
     """What the flows get in each condition, all sides in one sentence; empty where runs are not to be compared."""
     if len(section.sides) > SIDE_BY_SIDE:
         rows = [(name, [column[0] if column else None for column in columns]) for name, columns in section.rows()]
-        return _sentence(rows, " / ".join(SIDES[side] for side in section.sides))
-    if section.key.split("/")[0] not in COMPARING or section.sides:
+        return _sentence(rows, " / ".join(section.sides))
+    if section.sides or not any(run.role.compares for run in section.runs):
         return ""
     names = short_names(section)
     return _sentence((names[run.id], [run]) for run in section.runs)
@@ -233,11 +232,9 @@ def _sum(rates: Mapping[str, float], names: Iterable[str]) -> float:
 
 
 def _ways_up(run: Run) -> set[str]:
-    path = getattr(run.ours, "path", None)
-    try:
-        return capacity.ways_up(results.Run(path).scenario) if path else set()
-    except (OSError, AttributeError, KeyError, TypeError, ValueError):
-        return set()
+    """Names of the flows whose data travel backward."""
+    flows = path.objects(path.scenario(run.ours).get("flow"))
+    return {str(flow.get("name")) for flow in flows if flow.get("direction") == "up"}
 
 
 def _goodput(value: float) -> str:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from statistics import median
 
 from sojourn import path
-from sojourn.report import own
 from sojourn.report.evidence import REAL_TIME, SHORT, Evidence, Facts
+from sojourn.report.model import number
 
 FIFOS = ("pfifo", "pfifo_fast", "bfifo", "pfifo_head_drop")
 #: What stands at bottlenecks today, none of it made for L4S or SCE.
@@ -37,8 +37,8 @@ class Measure:
         worst = self.worst(value for value, _ in found)
         where = next(run_id for value, run_id in found if value == worst)
         if len(found) == 1:
-            return f"{self.name}: {own.number(worst)}{self.unit} ({where})."
-        middle, most = (f"{own.number(value)}{self.unit}" for value in (median(value for value, _ in found), worst))
+            return f"{self.name}: {number(worst)}{self.unit} ({where})."
+        middle, most = (f"{number(value)}{self.unit}" for value in (median(value for value, _ in found), worst))
         return f"{self.name}: {middle} in the median of {len(found)}, at worst {most} ({where})."
 
 

@@ -9,8 +9,10 @@ from functools import cached_property
 from typing import Any
 
 from sojourn import path
+from sojourn.conditions import Conditions, of_scenario
 from sojourn.path import Document, objects
 from sojourn.report import answers, own, sections
+from sojourn.scenario import to_toml
 
 #: Controllers that are standard, or as widely used.
 STANDARD = ("cubic", "reno", "bbr")
@@ -29,9 +31,14 @@ class Facts:
     controller: str
 
     @cached_property
+    def conditions(self) -> Conditions:
+        """Capacity, RTT and bottlenecks."""
+        return of_scenario(to_toml(self.document))
+
+    @cached_property
     def path(self) -> path.Path:
         """Queues, rates and RTTs."""
-        return path.told(self.document)
+        return path.told(self.document, self.conditions)
 
     @property
     def concerned(self) -> bool:
@@ -67,9 +74,11 @@ class Facts:
     @cached_property
     def discipline(self) -> str:
         """The same, with the words that make another queue of it."""
-        links = objects(self.document.get("link"))
-        rates = [(min(path.link_rates(link).values(), default=float("inf")), n) for n, link in enumerate(links)]
-        words = str(links[min(rates)[1]].get("qdisc", "")).split(" ") if rates else [""]
+        links = {str(link.get("name")): link for link in objects(self.document.get("link"))}
+        slowest = next(
+            (links[name] for name in self.conditions.bottlenecks if name in links), next(iter(links.values()), {})
+        )
+        words = str(slowest.get("qdisc", "")).split(" ")
         return " ".join([words[0], *re.findall(r"flows 1\b|flowblind|noecn|ce_threshold\b", " ".join(words[1:]))])
 
     @cached_property

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sojourn import compare, metrics, path
+from sojourn import compare, conditions, metrics, path
 from sojourn.compare import Difference
 from sojourn.compare.comparison import median
 from sojourn.groups import groups
 from sojourn.metrics import Stats
 from sojourn.report import own
-from sojourn.report.sections import Run, Section
+from sojourn.report.model import NOTHING, Cell, Column, Group, Mark, Table
+from sojourn.report.sections import Run
 
 
 def marks_of(run: Run) -> dict[str, str]:
@@ -41,7 +43,7 @@ def spreads_of(run: Run) -> dict[str, str]:
     else:
         seen = {flow.name: flow for flow in run.summary.flows} if run.summary else {}
         texts = {label: [own.over_time([seen[name] for name in names])] for label, names in groups(seen).items()}
-    return {name: "; ".join(text or own.NOTHING for text in both) for name, both in texts.items() if any(both)}
+    return {name: "; ".join(text or NOTHING for text in both) for name, both in texts.items() if any(both)}
 
 
 def modes_of(run: Run) -> dict[str, str]:
@@ -61,17 +63,33 @@ EXTRAS = (
 )
 
 
-def extras_of(section: Section) -> list[tuple[str, str]]:
-    """Heading and key of those that the section has."""
-    return [(heading, key) for heading, key, texts in EXTRAS if any(texts(run) for run in section.runs)]
+def extras_of(runs: Sequence[Run]) -> list[tuple[str, str]]:
+    """Heading and key of those that any of the runs has."""
+    return [(heading, key) for heading, key, texts in EXTRAS if any(texts(run) for run in runs)]
 
 
-def of(run: Run) -> list[dict[str, Any]]:
-    """A row for each flow and kind of delay, one for the ratio, one for each ping: label, kind and cells.
+@dataclass(frozen=True)
+class FlowRow:
+    """A flow or ping and a kind of its delay."""
+
+    label: str
+    """Name of the flow; empty in its further rows."""
+    kind: str = ""
+    goodput: Cell | None = None
+    rtt: list[Cell] | None = None
+    """Mean, p50, p95 and p99 of the delay."""
+    marks: str = ""
+    spread: str = ""
+    """Of the goodput over time."""
+    mode: str = ""
+    """The share in classic mode."""
+
+
+def of(run: Run) -> list[FlowRow]:
+    """A row for each flow and kind of delay, one for the ratio, one for each ping.
 
     Copies of a flow are one row: the sum of their goodputs, and the median of each statistic of their delays.
     """
-    ceiling = metrics.ceiling_mbps(run.id)
     flows: list[tuple[str, Difference, dict[str, list[Difference]]]]
     pings: dict[str, list[Difference]]
     if run.pair is not None:
@@ -85,26 +103,57 @@ def of(run: Run) -> list[dict[str, Any]]:
         ratio = Difference(run.summary.ratio, None) if len(run.summary.flows) == 2 else None
     else:
         return []
-    rows: list[dict[str, Any]] = []
+    ceiling = conditions.ceiling_mbps(run.ours)
+    rows = []
     extras = {key: texts(run) for _, key, texts in EXTRAS}
     for name, rate, delays in flows:
+        first = {key: texts.get(name, "") for key, texts in extras.items()}
+        goodput: Cell | None = _cell(rate, ceiling, (2, 5))
         for index, (kind, delay) in enumerate((delays or {"": []}).items()):
-            rows.append(
-                {
-                    "label": name if index == 0 else "",
-                    "kind": kind,
-                    **{key: texts.get(name, "") if index == 0 else "" for key, texts in extras.items()},
-                    "goodput": _cell(rate, ceiling, (2, 5)) if index == 0 else None,
-                    "rtt": [_cell(x, x.b, (5, 15)) for x in delay] or None,
-                }
-            )
+            rtt = [_cell(x, x.b, (5, 15)) for x in delay] or None
+            rows.append(FlowRow("", kind, None, rtt) if index else FlowRow(name, kind, goodput, rtt, **first))
     if ratio is not None:
-        rows.append({"label": "ratio 2nd/1st", "kind": "", "goodput": _cell(ratio, ratio.b, (15, 50)), "rtt": None})
+        rows.append(FlowRow("ratio 2nd/1st", goodput=_cell(ratio, ratio.b, (15, 50))))
     for label, ping in pings.items():
         if any(x.a is not None for x in ping):
-            rtt = [_cell(x, x.b, (5, 15)) for x in ping]
-            rows.append({"label": label, "kind": metrics.RTT, "goodput": None, "rtt": rtt})
+            rows.append(FlowRow(label, metrics.RTT, rtt=[_cell(x, x.b, (5, 15)) for x in ping]))
     return rows
+
+
+def table(runs: Sequence[Run], names: Mapping[str, str], sides: tuple[str, str]) -> Table:
+    """A group for each run with a row for each flow; `sides` are shown where a run has both."""
+    rows = {run.id: of(run) for run in runs}
+    compared = any(run.pair is not None for run in runs)
+    only_rtt = all(row.kind in ("", metrics.RTT) for of_run in rows.values() for row in of_run)
+    extras = extras_of(runs)
+    word = "RTT " if only_rtt else ""
+    columns = [Column("Run and window", "name"), Column("Flow", "name"), Column("Goodput, Mbit/s", main=True)]
+    columns += [] if only_rtt else [Column("Delay", "soft")]
+    columns += [Column(f"{word}{name}, ms", main=True) for name in compare.QUANTILES]
+    columns += [Column(heading, "value") for heading, _ in extras]
+    keys = [key for _, key in extras]
+    groups_ = [
+        Group(
+            [_cells(row, keys, kind=not only_rtt) for row in rows[run.id]],
+            [Cell(names[run.id], note=_window(run))],
+            run.id,
+            "" if rows[run.id] else "no flow lives long enough for a window",
+        )
+        for run in runs
+    ]
+    caption = f"Goodput in Mbit/s, {'RTT' if only_rtt else 'delay'} in ms, over the window of each run."
+    return Table("flows", columns, groups_, caption, sides if compared else None)
+
+
+def _window(run: Run) -> str:
+    return "{:.1f}\N{EN DASH}{:.1f} s".format(*run.summary.window_s) if run.summary else ""
+
+
+def _cells(row: FlowRow, extras: Sequence[str], *, kind: bool) -> list[Cell | None]:
+    """The cells of a row behind the run's name."""
+    delays: Sequence[Cell | None] = row.rtt or [None] * len(compare.QUANTILES)
+    texts = [Cell(getattr(row, key)) for key in extras]
+    return [Cell(row.label), row.goodput, *([Cell(row.kind)] if kind else []), *delays, *texts]
 
 
 def _lone_flows(run: Run) -> Iterator[tuple[str, Difference, dict[str, list[Difference]]]]:
@@ -157,9 +206,11 @@ def _alone(stats: Stats | None) -> list[Difference]:
     return list(compare.spread(stats, None).values())
 
 
-def _cell(value: Difference, scale: float | None, limits: tuple[float, float]) -> dict[str, Any]:
-    """Numbers, and how far apart they are: "" (near), "some" or "far", with the direction."""
+def _cell(value: Difference, scale: float | None, limits: tuple[float, float]) -> Cell:
+    """Numbers, and how far apart they are: near, or over or under by more than the limits, in percent of `scale`."""
     percent = 100 * value.diff / scale if value.diff is not None and scale else 0.0
-    size = "far" if abs(percent) > limits[1] else "some" if abs(percent) > limits[0] else ""
-    direction = "over" if percent > 0 else "under"
-    return {"a": value.a, "b": value.b, "diff": value.diff, "mark": f"{size} {direction}" if size else ""}
+    far = abs(percent) > limits[1]
+    mark: Mark = ""
+    if abs(percent) > limits[0]:
+        mark = ("far over" if far else "over") if percent > 0 else ("far under" if far else "under")
+    return Cell(a=value.a, b=value.b, mark=mark)

@@ -1,99 +1,81 @@
-"""The report as Markdown tables, as the suites' own READMEs have them."""
+"""The page as Markdown."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
 
-from sojourn import compare, metrics
-from sojourn.report import answers, flow_rows, own, sections
-from sojourn.text import harmless
+from sojourn.report.model import Cell, Column, Group, Page, Section, Table, number
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from sojourn.compare import Comparison
-    from sojourn.report.sections import Run, Section
+RIGHT = ("value", "number", "change")
 
 
-def render(comparison: Comparison, grouped: list[Section], score: dict[str, Any], *, title: str, out: Path) -> str:
+def render(page: Page) -> str:
     """The whole text."""
-    measured = comparison.measured
-    lines = [f"# {escape(title)}", ""]
-    lines += [escape(comparison.conclusion), ""] if comparison.pairs else []
-    if not measured:
-        lines += [escape(comparison.verdict), ""]
-    if score["rows"]:
-        lines += [*_scoreboard(score), ""]
-    for section in grouped:
-        lines += [f"## {escape(section.heading)}", ""]
-        lines += [f"*{escape(section.question)}*", ""] if section.question else []
-        lines += [
-            escape(" ".join(answers.answers(section, comparison.sides))),
-            "",
-            *_table(section, comparison, out),
-            "",
-        ]
-    if comparison.errors:
-        lines += ["## Left out", "", *(f"- {escape(harmless(line))}" for line in comparison.errors), ""]
-    lines += ["## Definitions", ""]
-    lines += [f"- **{term}**: {escape(meaning)}" for term, meaning in metrics.DEFINITIONS.items()]
-    return "\n".join(lines) + "\n"
+    data = {figure.run: figure.data for figure in page.figures if figure.data}
+    blocks = [f"# {escape(page.title)}", *map(escape, filter(None, (page.lead, page.intro)))]
+    for section in page.sections:
+        blocks += _section(section, data)
+    if page.errors:
+        blocks += ["## Left out", "\n".join(f"- {escape(line)}" for line in page.errors)]
+    return "\n\n".join(blocks) + "\n"
 
 
-def _scoreboard(score: dict[str, Any]) -> Iterator[str]:
-    count = score["count"]
-    yield f"## Fidelity: {count['pass']} pass, {count['fail']} fail"
-    yield ""
-    yield "| Row | Verdict | Ours | Expected | Tolerance | Quantity |"
-    yield "|---|---|--:|--:|---|---|"
-    for row in score["rows"]:
-        unit = "" if row["unit"] == "1" else f", {row['unit']}"
-        cells = (row["key"], row["verdict"], row["ours"], row["expected"], row["tolerance"], f"{row['quantity']}{unit}")
-        yield "| " + " | ".join(escape(str(cell)) for cell in cells) + " |"
-    if score["hypotheses"]:
-        yield from ("", f"{score['hypotheses']}.")
-    for grid in score["grids"]:
-        yield from ("", *grid.markdown())
+def _section(section: Section, data: Mapping[str, str]) -> Iterator[str]:
+    yield f"## {escape(section.heading)}"
+    if section.question:
+        yield f"*{escape(section.question)}*"
+    if section.tally:
+        yield ", ".join(f"{count} {verdict}" for verdict, count in section.tally.items())
+    yield from map(escape, section.text)
+    for one in section.tables:
+        if one.caption:
+            yield escape(one.caption)
+        yield table(one, data)
+    if section.terms:
+        yield "\n".join(f"- **{escape(term)}**: {escape(meaning)}" for term, meaning in section.terms.items())
+    yield from map(escape, section.notes)
 
 
-def _table(section: Section, comparison: Comparison, out: Path) -> Iterator[str]:
-    """A row a flow; both sides as `ours / measured` where there are two."""
-    compared = any(run.pair is not None for run in section.runs)
-    extras = flow_rows.extras_of(section)
-    of = f", {' / '.join(comparison.sides)}" if compared else ""
-    yield (
-        f"| Run | Flow | Goodput, Mbit/s{escape(of)} | Delay | "
-        + " | ".join(f"{name}, ms" for name in compare.QUANTILES)
-        + "".join(f" | {heading}" for heading, _ in extras)
-        + " |"
-    )
-    yield "|---|---|--:|---|" + "--:|" * (len(compare.QUANTILES) + len(extras))
-    short = sections.short_names(section)
-    for _, columns in section.rows():
-        for run in (run for column in columns for run in column):
-            yield from _rows(run, short[run.id], out, [key for _, key in extras])
+def table(shown: Table, data: Mapping[str, str] | None = None) -> str:
+    """A table; runs lead to their file in `data`."""
+    headings = [escape(column.heading) for column in shown.columns]
+    numbers = [index for index, column in enumerate(shown.columns) if column.kind == "number"]
+    if shown.sides and numbers:
+        headings[numbers[0]] += f", {' / '.join(map(escape, shown.sides))}"
+    rule = ["--:" if column.kind in RIGHT else "---" for column in shown.columns]
+    lines = [headings, rule, *(line for group in shown.groups for line in _group(group, shown.columns, data or {}))]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _rows(run: Run, name: str, out: Path, extras: Sequence[str]) -> Iterator[str]:
-    link = sections.link(run.ours, out)
-    label = f"[{escape(name)}]({link})" if link else escape(name)
-    for row in flow_rows.of(run):
-        delays = row["rtt"] or [None] * len(compare.QUANTILES)
-        cells = [escape(row["label"]), cell(row["goodput"]), row["kind"], *map(cell, delays)]
-        cells += [row.get(key, "") for key in extras]
-        yield f"| {label} | " + " | ".join(cells) + " |"
-        label = ""
+def _group(group: Group, columns: list[Column], data: Mapping[str, str]) -> Iterator[list[str]]:
+    first = [_text(cell) for cell in group.head]
+    if group.run in data:
+        first[0] = link(group.head[0].text, data[group.run])
+    for row in group.rows or [[Cell(group.note), *[None] * (len(columns) - len(first) - 1)]]:
+        cells = zip(row, columns[len(first) :], strict=True)
+        yield [*first, *(_cell(cell, column) for cell, column in cells)]
+        first = [""] * len(first)
 
 
-def cell(value: dict[str, Any] | None) -> str:
-    """A number, or both sides'."""
-    if value is None:
+def _cell(cell: Cell | None, column: Column) -> str:
+    if cell is None:
         return ""
-    if value["b"] is None:
-        return own.number(value["a"])
-    return f"{own.number(value['a'])} / {own.number(value['b'])}"
+    if column.kind not in ("number", "change"):
+        return _text(cell)
+    sign = "+" if column.kind == "change" else ""
+    return number(cell.a, sign) if cell.b is None else f"{number(cell.a)} / {number(cell.b)}"
+
+
+def _text(cell: Cell) -> str:
+    links = [link(label, address) for label, address in cell.links.items()]
+    parts = [*filter(None, [escape(cell.text)]), *([" - ".join(links)] if links else [])]
+    return " ".join([*parts, *([f"({escape(cell.note)})"] if cell.note else [])])
+
+
+def link(label: str, address: str) -> str:
+    """A link to an address that is quoted."""
+    return f"[{escape(label)}]({address})"
 
 
 def escape(text: str) -> str:

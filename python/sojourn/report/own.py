@@ -10,13 +10,12 @@ import numpy as np
 from sojourn import path, results
 from sojourn.metrics import FlowSummary, Source
 from sojourn.path import objects
+from sojourn.report.model import NOTHING, number
 
 #: Keys that tell no run from another.
 NAMES = ("name", "description", "seed")
 #: More runs than these do not fit beside each other.
 MOST = 6
-#: What stands in a cell for a quantity that a run does not have.
-NOTHING = "\N{EN DASH}"
 
 
 def differing(sources: Sequence[Source]) -> dict[str, list[str]]:
@@ -137,14 +136,6 @@ def total(told: Sequence[Mapping[str, Any]], *keys: str) -> float | None:
 
 def pair(low: float | None, high: float | None) -> str:
     return f"{number(low)} / {number(high)}"
-
-
-def number(value: float | None, sign: str = "") -> str:
-    """Two decimals, one from 100 on; a true minus sign, and no sign for what rounds to nothing."""
-    if value is None:
-        return NOTHING
-    text = format(value, f"{sign}.{1 if abs(value) >= 100 else 2}f")
-    return text.lstrip("+-") if float(text) == 0 else text.replace("-", "\N{MINUS SIGN}")
 
 
 def count(value: Any) -> str:

@@ -6,51 +6,22 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from sojourn import compare, metrics, results, suites
+from sojourn import compare, conditions, metrics, results
 from sojourn.compare import Comparison, Pair
 from sojourn.report import own
-from sojourn.suites import future, hackathon, scream
+from sojourn.suites import Role
 
 if TYPE_CHECKING:
     from sojourn.metrics import RunSummary, Source
 
-#: Headings and questions of scenarios whose runs ask each their own.
-SCENARIOS = {
-    "ect1/s1-oneflow": ("One flow alone over the new queue", "Is the link full, and how deep is the queue?"),
-    "ect1/s2-twoflow": (
-        "Two flows: CUBIC, joined 10 s later by the new controller, 50 Mbit/s",
-        "How do they share each queue, and at what delay?",
-    ),
-    "ect1/s3-bottleneck-shift": (
-        "The bottleneck moves from the new queue to a classic one and back",
-        "How long does the flow take to notice?",
-    ),
-    "ect1/s4-capacity-reduction": (
-        "The link's rate falls and rises again",
-        "What does the step cost in delay, and how fast is the way back?",
-    ),
-    "ect1/s5-burstiness": ("Packets arrive in Wi-Fi-like bursts", "What is left of the link's rate?"),
-    "ect1/s6-jitter": ("The path's delay jitters", "How much jitter is taken for congestion?"),
-    **{f"hackathon/{key}": asked for key, asked in hackathon.SCENARIOS.items()},
-    **{f"future/{key}": asked for key, asked in future.SCENARIOS.items()},
-    **scream.SCENARIOS,
-}
-#: Suites whose questions ask how the runs of a scenario differ, even without sides.
-COMPARING = ("hackathon", "future")
-SIDES = {"l4s": "L4S", "sce": "SCE", "classic": "classic"}
+#: More questions than these are those of single runs.
+MOST_QUESTIONS = 3
 #: With more sides than these a sentence with all of them is easier to read than one after the other.
 SIDE_BY_SIDE = 2
-#: Words of run ids that mean the same on both sides: each side's own controllers and queues.
-COUNTERPARTS = {
-    **dict.fromkeys(("prague", "cubic-sce", "reno-sce"), "own"),
-    **dict.fromkeys(("dctcp", "dctcp-sce"), "dctcp"),
-    **dict.fromkeys(("dualpi2", "twin_codel_af", "lfq_cobalt", "cake"), "aqm"),
-}
 
 
 @dataclass(frozen=True)
@@ -68,11 +39,19 @@ class Run:
         return self.pair.b if self.pair else None
 
     @property
+    def role(self) -> Role:
+        """What it stands for beside others."""
+        return conditions.role(self.ours)
+
+    @property
+    def condition(self) -> str:
+        """What it shares with its counterparts on the other sides, and its variant."""
+        return self.role.condition + "".join(self.id.partition("~")[1:])
+
+    @property
     def side(self) -> str:
-        """`l4s`, `sce`, `classic` or nothing."""
-        parts = self.id.split("/")
-        found = re.match(rf"({'|'.join(SIDES)})-", parts[1]) if len(parts) > 2 else None
-        return found[1] if found else ""
+        """`L4S`, `SCE`, `classic` or nothing."""
+        return self.role.side
 
 
 @dataclass
@@ -85,14 +64,13 @@ class Section:
     @property
     def heading(self) -> str:
         """What happens in it."""
-        if self.key in SCENARIOS:
-            return SCENARIOS[self.key][0]
-        return (_description(self.runs[0].ours) if self.own and self.runs else "") or self.key
+        stated = next((run.role.heading for run in self.runs if run.role.heading), "")
+        return stated or (_description(self.runs[0].ours) if self.own and self.runs else "") or self.key
 
     @property
     def own(self) -> bool:
-        """Whether its runs are of one scenario of the user's: no suite's, and of no architecture's half."""
-        return self.key.split("/")[0] not in suites.NAMES and not any(run.side for run in self.runs)
+        """Whether its runs are of one scenario of the user's, and of no suite."""
+        return not any(run.role.section for run in self.runs)
 
     @property
     def tabled(self) -> bool:
@@ -107,20 +85,19 @@ class Section:
     @property
     def question(self) -> str:
         """What its runs are there to find out: one question, or one for each side."""
-        if self.key in SCENARIOS:
-            return SCENARIOS[self.key][1]
-        asked = dict.fromkeys(text for run in self.runs if (text := _questions().get(run.id)))
-        return " ".join(asked) if len(asked) <= len(SIDES) else ""
+        asked = dict.fromkeys(run.role.question for run in self.runs if run.role.question)
+        return " ".join(asked) if len(asked) <= MOST_QUESTIONS else ""
 
     @property
     def sides(self) -> list[str]:
         """The architectures that stand side by side in it."""
-        present = [side for side in SIDES if any(run.side == side for run in self.runs)]
+        order = dict.fromkeys(side for run in self.runs for side in run.role.sides)
+        present = [side for side in order if any(run.side == side for run in self.runs)]
         return present if len(present) > 1 else []
 
     def columns(self) -> list[str]:
         """What stands above the figures of a row; empty where each has a row of its own."""
-        return own.columns([run.ours for run in self.runs]) if self.beside else [SIDES[side] for side in self.sides]
+        return own.columns([run.ours for run in self.runs]) if self.beside else self.sides
 
     def rows(self) -> list[tuple[str, list[list[Run]]]]:
         """What stands side by side: a name of the condition, and the runs of each column."""
@@ -130,25 +107,9 @@ class Section:
             return [("", [[run]]) for run in self.runs]
         found: dict[str, list[Run]] = {}
         for run in self.runs:
-            found.setdefault(condition(run.id), []).append(run)
+            found.setdefault(run.condition, []).append(run)
         ordered = sorted(found.items(), key=lambda item: compare.natural(item[0]))
         return [(name, [[run for run in runs if run.side == side] for side in self.sides]) for name, runs in ordered]
-
-
-def condition(run_id: str) -> str:
-    """What a run shares with its counterpart on the other side."""
-    labels = ["-vs-".join(_counterpart(word) for word in label.split("-vs-")) for label in run_id.split("/")[2:]]
-    return "/".join(labels)
-
-
-def _counterpart(word: str) -> str:
-    stem, gamed, _ = word.partition("-gamed")
-    return COUNTERPARTS.get(stem, stem) + gamed
-
-
-@cache
-def _questions() -> dict[str, str]:
-    return {case.id: case.question for case in suites.every()}
 
 
 def _description(source: Source) -> str:
@@ -166,17 +127,17 @@ def runs_of(comparison: Comparison) -> list[Run]:
     runs += [
         Run(source.id, source, metrics.summarise(source, metrics.measuring_window(source)), None)
         for source in comparison.lone
-        if not any(shorter in ids for shorter in _shorter(source.id))
+        if not any(shorter in ids for shorter in _shorter(source))
     ]
     return sorted(runs, key=lambda run: compare.natural(run.id))
 
 
-def _shorter(run_id: str) -> Iterator[str]:
+def _shorter(source: Source) -> Iterator[str]:
     """Ids of the runs that stand for this one: its first seed, and of a suite's variant the suite's own run."""
-    if "@" in run_id:
-        yield run_id.partition("@")[0]
-    if "~" in run_id and run_id.split("/")[0] in suites.NAMES:
-        yield re.split("[@~]", run_id)[0]
+    if "@" in source.id:
+        yield source.id.partition("@")[0]
+    if "~" in source.id and conditions.role(source).section:
+        yield re.split("[@~]", source.id)[0]
 
 
 def sections_of(runs: Iterable[Run]) -> list[Section]:
@@ -184,8 +145,7 @@ def sections_of(runs: Iterable[Run]) -> list[Section]:
     found: dict[str, Section] = {}
     for run in runs:
         parts = run.id.split("/")
-        scenario = re.sub(rf"^({'|'.join(SIDES)})-", "", parts[1]) if len(parts) > 2 else ""
-        key = f"{parts[0]}/{scenario}" if scenario else re.split("[@~]", parts[0])[0]
+        key = run.role.section or ("/".join(parts[:2]) if len(parts) > 2 else re.split("[@~]", parts[0])[0])
         found.setdefault(key, Section(key)).runs.append(run)
     return sorted(found.values(), key=lambda section: compare.natural(section.key))
 
@@ -199,14 +159,12 @@ def short_names(section: Section) -> dict[str, str]:
     return {run.id: "/".join(parts[shared:]) or run.id for run, parts in zip(section.runs, split, strict=True)}
 
 
-def link(source: Source, out: Path) -> str | None:
-    """Relative link to the run's full series, if it has a folder."""
-    folder = getattr(source, "path", None)
-    if folder is None or not (file := Path(folder) / "series.parquet").is_file():
-        return None
-    return quote(Path(os.path.relpath(file.resolve(), out.parent.resolve())).as_posix())
+def link(source: Source, folder: Path) -> str:
+    """The run's full series, relative to a folder; empty if there are none."""
+    place = getattr(source, "path", None)
+    return relative(file, folder) if place and (file := Path(place) / "series.parquet").is_file() else ""
 
 
-def numbered(sections: list[Section]) -> Iterator[tuple[int, Run]]:
-    """Figures in the order of the page."""
-    yield from enumerate((run for s in sections for _, columns in s.rows() for column in columns for run in column), 1)
+def relative(file: Path, folder: Path) -> str:
+    """A file's address in a page in this folder."""
+    return quote(Path(os.path.relpath(file.resolve(), folder.resolve())).as_posix())

@@ -7,15 +7,14 @@ after it has been rendered whole, into `NAME_files` beside the page.
 
 from __future__ import annotations
 
-import os
 import re
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
-from urllib.parse import quote
 
 import jinja2
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -24,7 +23,9 @@ from markupsafe import Markup
 from sojourn import compare, logs, metrics, path, plot, results
 from sojourn.files import write_whole
 from sojourn.plot.upload_with_ping_and_tcp_rtt import Scale
-from sojourn.report import answers, flow_rows, markdown, own, sections
+from sojourn.report import answers, flow_rows, html, markdown, own, sections
+from sojourn.report.flow_rows import FlowRow
+from sojourn.report.model import Cell, Column, number
 from sojourn.text import harmless
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def write(results_: Path, template: Path, out: Path | None, measured: Path | Non
     comparison = compare.collect(results_, measured)
     errors += comparison.errors
     comparison.sides = (compare.names_of(results_, measured) if measured else None) or compare.MEASURED
-    page = Page(comparison, target, as_html=as_html)
+    page = Target(comparison, target, as_html=as_html)
     content = page.render(text, template, harmless(results_.resolve().name))
     for file, make in page.files.items():
         try:
@@ -68,7 +69,7 @@ def write(results_: Path, template: Path, out: Path | None, measured: Path | Non
     return target
 
 
-class Page:
+class Target:
     """What a template is rendered into: the runs that it shows, and the files that it refers to."""
 
     def __init__(self, comparison: Comparison, target: Path, *, as_html: bool) -> None:
@@ -90,7 +91,7 @@ class Page:
             lstrip_blocks=True,
             keep_trailing_newline=True,
         )
-        environment.filters["number"] = own.number
+        environment.filters["number"] = number
         try:
             return environment.from_string(text).render(self._names(name))
         except WRONG as error:
@@ -115,39 +116,25 @@ class Page:
 
     def table(self, runs: Iterable[View], *, plot: str = "", scale: str = "auto") -> Markup:
         """A row for each flow, with links to a picture of the run (`plot` and `scale` choose it), logs and data."""
-        shown = list(runs)
-        compared = any(view._run.pair is not None for view in shown)
-        of = f", {' / '.join(self.sides)}" if compared else ""
-        heading = ["Run", "Flow", f"Goodput, Mbit/s{of}", "Delay", *(f"{name}, ms" for name in compare.QUANTILES)]
-        extras = flow_rows.extras_of(sections.Section("", [view._run for view in shown]))
-        cells = [row for view in shown for row in view._cells([key for _, key in extras], plot, scale)]
-        return self.tabled([*heading, *(name for name, _ in extras), "Links"], cells)
-
-    def tabled(self, heading: list[str], rows: list[list[str]]) -> Markup:
-        """A table in the page's own markup; what is in a cell is text unless it is markup of ours."""
-        if not self.html:
-            lines = [heading, ["---"] * len(heading), *rows]
-            return Markup("\n".join(f"| {' | '.join(map(_finalize, line))} |" for line in lines))  # noqa: S704 - escaped
-        head = Markup("").join(Markup("<th>{}</th>").format(cell) for cell in heading)
-        body = [Markup("").join(Markup("<td>{}</td>").format(cell) for cell in row) for row in rows]
-        every = Markup("\n").join(Markup("<tr>{}</tr>").format(line) for line in (head, *body))
-        return Markup("<table>\n{}\n</table>").format(every)
-
-    def heading(self, level: int, text: str) -> Markup:
-        """A heading in the page's own markup."""
-        if self.html:
-            return Markup("<h{0}>{1}</h{0}>").format(level, text)
-        return Markup(f"{'#' * level} {_finalize(text)}")  # noqa: S704 - escaped
-
-    def paragraph(self, text: str) -> Markup:
-        """A paragraph in the page's own markup."""
-        return Markup("<p>{}</p>").format(text) if self.html else Markup(_finalize(text))  # noqa: S704 - escaped
+        views = {view.id: view for view in runs}
+        found = flow_rows.table([view._run for view in views.values()], {name: name for name in views}, self.sides)
+        groups = []
+        for group in found.groups:
+            first, *others = group.rows or [
+                [None if column.kind == "number" else Cell() for column in found.columns[1:]]
+            ]
+            links = Cell(links=views[group.run]._links(plot, scale))
+            rows = [[*first, links], *([*row, Cell()] for row in others)]
+            groups.append(replace(group, head=[Cell(group.run)], rows=rows))
+        columns = [Column("Run", "name"), *found.columns[1:], Column("Links", "text")]
+        shown = replace(found, columns=columns, groups=groups)
+        return html.table(shown) if self.html else Markup(markdown.table(shown))  # noqa: S704 - escaped
 
     def link(self, label: str, address: str) -> Markup:
         """A link in the page's own markup."""
         if self.html:
             return Markup('<a href="{}">{}</a>').format(address, label)
-        return Markup(f"[{markdown.escape(label)}]({address})")  # noqa: S704 - the address is quoted, the label escaped
+        return Markup(markdown.link(label, address))  # noqa: S704 - the address is quoted, the label escaped
 
     def image(self, label: str, address: str) -> Markup:
         """A picture in the page's own markup, which leads to its file."""
@@ -162,14 +149,13 @@ class Page:
 
     def address(self, file: Path) -> Markup:
         """Of a file, relative to the page."""
-        place = os.path.relpath(file.resolve(), self.folder.resolve())
-        return Markup(quote(Path(place).as_posix()))  # noqa: S704 - quoted
+        return Markup(sections.relative(file, self.folder))  # noqa: S704 - quoted
 
 
 class View:
     """A run as a template sees it: text and numbers, and links."""
 
-    def __init__(self, run: sections.Run, page: Page) -> None:
+    def __init__(self, run: sections.Run, page: Target) -> None:
         self._run, self._page = run, page
         place: Path | None = getattr(run.ours, "path", None)
         self._folder = place if place and place.is_dir() else None
@@ -209,7 +195,7 @@ class View:
         return dict(results.Run(self._folder).manifest) if self._folder else {}
 
     @property
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[FlowRow]:
         """The rows of the report's table: `label`, `kind` of delay, `goodput`, `rtt` (mean, p50, p95, p99), texts.
 
         The texts are `marks`, `spread` of goodput over time, and `mode`: the share in classic mode. A cell has `a`, `b`
@@ -251,6 +237,9 @@ class View:
 
     def links(self, plot: str = "", scale: str = "auto") -> Markup:
         """Links to the picture and to what else there is of the run."""
+        return Markup(" - ").join(self._page.link(label, at) for label, at in self._links(plot, scale).items())
+
+    def _links(self, plot: str, scale: str) -> dict[str, str]:
         addresses = {
             "plot": self.picture(plot, scale),
             "setup": self.setup,
@@ -258,7 +247,7 @@ class View:
             "qdisc": self.qdisc,
             "series": self.series,
         }
-        return Markup(" - ").join(self._page.link(label, at) for label, at in addresses.items() if at)
+        return {label: at for label, at in addresses.items() if at}
 
     def _log(self, which: logs.Log) -> Markup:
         if self._folder is None:
@@ -270,19 +259,11 @@ class View:
         file = self._folder / name if self._folder else None
         return self._page.address(file) if file and file.is_file() else NOTHING
 
-    def _cells(self, extras: list[str], plot: str, scale: str) -> Iterator[list[str]]:
-        name, links = self.id, self.links(plot, scale)
-        for row in self.rows or [{"label": "", "goodput": None, "kind": "", "rtt": None}]:
-            delays = row["rtt"] or [None] * len(compare.QUANTILES)
-            cells = [name, row["label"], markdown.cell(row["goodput"]), row["kind"], *map(markdown.cell, delays)]
-            yield [*cells, *(row.get(key, "") for key in extras), links]
-            name, links = "", NOTHING
-
 
 class Part:
     """A section of the report: the runs of one scenario, its question, and the answer from the numbers."""
 
-    def __init__(self, section: Section, page: Page, views: dict[str, View]) -> None:
+    def __init__(self, section: Section, page: Target, views: dict[str, View]) -> None:
         self.key, self.heading, self.question = section.key, section.heading, section.question
         self.answer = " ".join(answers.answers(section, page.sides))
         self.runs = [views[run.id] for run in section.runs]

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from sojourn.scenario import to_toml
-from sojourn.suites import Case
+from sojourn.suites import Case, role
 
 #: What `cases` takes, the default first.
 VARIANTS = {
@@ -40,6 +40,10 @@ NIC_RATE = "10Gbit"
 HOP_DELAY = "37500ns"
 
 DUALPI2 = "dualpi2 version 2019"
+#: Controllers of both sides.
+CLASSIC = ("cubic", "reno")
+#: What stands for the other side's controller.
+COUNTERPARTS = {"prague": "own", "reno-sce": "own", "dctcp-sce": "dctcp"}
 #: A queue nobody has configured: the kernel's default.
 UNTOUCHED = "pfifo_fast"
 #: "No offload settings are changed on the VMs": what Linux switches on by itself.
@@ -215,7 +219,7 @@ def _batch(side: str, number: int, flows: int, variant: str) -> Iterator[Case]:
                 },
                 "tcp": architecture.tcp,
                 "link": [_link(node, scenario, rtt, flows) for node in CHAIN],
-                "flow": list(_flows(names, architecture, variant)),
+                "flow": (run := list(_flows(names, architecture, variant))),
                 "ping": _pings(flows, variant),
             }
             yield Case(
@@ -224,7 +228,12 @@ def _batch(side: str, number: int, flows: int, variant: str) -> Iterator[Case]:
                 question=scenario.question,
                 duration_s=LENGTH_S + 10,
                 toml=to_toml(document),
-                reference=None,
+                role=role(
+                    name,
+                    scenario.question,
+                    new=[str(flow["name"]) for flow in run if flow["cc"] not in CLASSIC],
+                    counterparts=COUNTERPARTS,
+                ),
             )
 
 

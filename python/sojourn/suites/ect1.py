@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from sojourn.scenario import to_toml
-from sojourn.suites import Case
+from sojourn.suites import Case, role
 
 #: What `cases` takes, the default first.
 VARIANTS = {
@@ -41,6 +41,29 @@ CAKE = "cake bandwidth 50Mbit sce"
 #: As the modules were, with their arithmetic of 536-byte segments.
 CUBIC_SCE = "cubic-sce"
 RENO_SCE = "reno-sce"
+#: What stands for the other side's controller or queue.
+COUNTERPARTS = {
+    **dict.fromkeys(("prague", CUBIC_SCE, RENO_SCE), "own"),
+    **dict.fromkeys(("dualpi2", "twin_codel_af", "lfq_cobalt", "cake"), "aqm"),
+}
+#: Heading and question of each scenario, whatever its side.
+SCENARIOS = {
+    "s1-oneflow": ("One flow alone over the new queue", "Is the link full, and how deep is the queue?"),
+    "s2-twoflow": (
+        "Two flows: CUBIC, joined 10 s later by the new controller, 50 Mbit/s",
+        "How do they share each queue, and at what delay?",
+    ),
+    "s3-bottleneck-shift": (
+        "The bottleneck moves from the new queue to a classic one and back",
+        "How long does the flow take to notice?",
+    ),
+    "s4-capacity-reduction": (
+        "The link's rate falls and rises again",
+        "What does the step cost in delay, and how fast is the way back?",
+    ),
+    "s5-burstiness": ("Packets arrive in Wi-Fi-like bursts", "What is left of the link's rate?"),
+    "s6-jitter": ("The path's delay jitters", "How much jitter is taken for congestion?"),
+}
 #: TOS byte that leads to the low-latency class of `twin_codel_af`; set at 20 ms only.
 LOW_LATENCY = "0x10"
 LOW_LATENCY_RTT_MS = 20
@@ -361,6 +384,7 @@ def _case(
     }
     if schedule:
         document["schedule"] = list(schedule)
+    heading, asked = SCENARIOS[label.split("/")[0].partition("-")[2]]
     return Case(
         id=name,
         description=about,
@@ -368,4 +392,11 @@ def _case(
         duration_s=length + 10,
         toml=to_toml(document),
         reference=published if rtt in MEASURED_RTTS_MS else None,
+        role=role(
+            name,
+            asked,
+            heading,
+            new=[flow for flow in flows if flow != "cubic"],
+            counterparts=COUNTERPARTS,
+        ),
     )

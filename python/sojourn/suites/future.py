@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sojourn.scenario import to_toml
-from sojourn.suites import Case
+from sojourn.suites import Case, role
 from sojourn.suites.ect1 import WIFI_SLOTS
 
 #: What `cases` takes.
@@ -498,4 +498,7 @@ def _case(
         "ping": [{"name": "ping"}],
         **({"schedule": [{"at": f"{at}s", "set": change} for at, change in schedule]} if schedule else {}),
     }
-    return Case(name, about, SCENARIOS[scenario][1], length, to_toml(document), None)
+    heading, question = SCENARIOS[scenario]
+    new = [str(flow["name"]) for flow in flows if flow.get("cc") not in (None, "cubic")]
+    place = role(name, question, heading, new=new, compares=True, counterparts={"dualpi2": "aqm"})
+    return Case(name, about, question, length, to_toml(document), role=place)

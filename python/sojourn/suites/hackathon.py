@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from sojourn.scenario import to_toml
-from sojourn.suites import Case
+from sojourn.suites import Case, role
 from sojourn.suites.bakeoff import NETPERF_CONTROL_RTTS, OFFLOADS, RENO_SCE, SCE_TCP, START_JITTER
 from sojourn.suites.ect1 import WIFI_SLOTS
 
@@ -298,5 +298,7 @@ def _case(
         "flow": list(flows),
         "ping": [{"name": "ping", "interval": "200ms"}],
     }
-    question = SCENARIOS[label.split("/")[0]][1]
-    return Case(name, about, question, LENGTH_S + 10, to_toml(document), None)
+    heading, question = SCENARIOS[label.split("/")[0]]
+    new = [str(flow["name"]) for flow in flows if "sce" in str(flow.get("cc"))]
+    place = role(name, question, heading, new=new, compares=True)
+    return Case(name, about, question, LENGTH_S + 10, to_toml(document), role=place)

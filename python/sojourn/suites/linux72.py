@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sojourn.scenario import to_toml
-from sojourn.suites import Case
+from sojourn.suites import Case, role
 
 VARIANTS = {"grid": "the only one"}
 
@@ -135,5 +135,6 @@ def case(
         question=question,
         duration_s=length,
         toml=to_toml(document),
+        role=role(name, question, new=[flow for flow in flow_names(controllers) if flow.startswith("prague")]),
         reference=f"{queue}_{rate}mbit_{rtt}ms_{versus.join(controllers)}{'_noecn' if ecn == 'off' else ''}",
     )

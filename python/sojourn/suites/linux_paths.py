@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sojourn.scenario import to_toml
-from sojourn.suites import Case
+from sojourn.suites import Case, role
 
 VARIANTS = {"paths": "the only one"}
 
@@ -99,7 +99,7 @@ def _case(
     if schedule:
         document["schedule"] = [{"at": at, "set": dict(changes)} for at, changes in schedule]
     question = "Does the simulator do what Linux 7.2 does on this path?"
-    return Case(name, about, question, LENGTH_S, to_toml(document), None)
+    return Case(name, about, question, LENGTH_S, to_toml(document), role=role(name, question))
 
 
 def _queues() -> Iterator[Case]:

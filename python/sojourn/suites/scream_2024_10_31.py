@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sojourn.suites import Case, scream
+from sojourn.suites import Case
+from sojourn.suites import _scream as scream
 
 VARIANTS = scream.VARIANTS
 

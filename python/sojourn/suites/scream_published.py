@@ -14,8 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sojourn.suites import Case
-from sojourn.suites import scream as questions
-from sojourn.suites.scream import case, laptops, loads, scream
+from sojourn.suites._scream import ALONE, case, laptops, loads, scream
 
 #: The tool's is 1.5, "the 50% pacing headroom".
 HEADROOMS = ("1", "1.5", "3")
@@ -52,7 +51,8 @@ def _traces() -> Iterator[Case]:
         yield case(
             f"{NAME}/trace/{side}/50Mbit/25ms",
             f"SCReAM alone over dualpi2, 50 Mbit/s, 25 ms, {side}",
-            questions.TRACE,
+            "SCReAM alone, 50 Mbit/s, 25 ms, with and without L4S",
+            "What do marks change in rate and delay?",
             links=laptops("25ms", "50Mbit"),
             flows=[scream("2026-06-30", ecn=ecn)],
             window=(5, 60),
@@ -66,7 +66,8 @@ def _marking() -> Iterator[Case]:
         yield case(
             f"{NAME}/marking/{every}/25ms",
             f"SCReAM on a path of 25 ms that marks one packet in {every}",
-            questions.MARKED,
+            "SCReAM on a path that marks one packet in N",
+            "Is the rate two marks per RTT?",
             links=links,
             flows=[scream("2024-10-28")],
             window=(20, 60),
@@ -83,10 +84,11 @@ def _headrooms() -> Iterator[Case]:
         yield case(
             headroom_id(headroom),
             f"SCReAM alone over dualpi2, 100 Mbit/s, 25 ms, paced {headroom} times as fast as its target",
-            questions.HEADROOM,
+            "SCReAM alone, 100 Mbit/s, 25 ms, by its pacing headroom",
+            "Is it the pacing headroom that leaves a part of the link unused?",
             links=laptops("25ms"),
             flows=[scream("2024-10-28", words=f"pace_headroom {headroom}")],
-            window=questions.ALONE,
+            window=ALONE,
         )
 
 
@@ -94,7 +96,8 @@ def _start() -> Case:
     return case(
         f"{NAME}/start/10ms",
         "SCReAM on a path of 10 ms with a greatest rate of 100 Mbit/s",
-        questions.START,
+        "SCReAM's ramp-up to its greatest rate",
+        "How fast is the ramp-up?",
         links=laptops("10ms", "1Gbit", "dualpi2"),
         flows=[scream("2026-06-30", words="max_rate 100Mbit")],
         window=(2, 20),
@@ -108,7 +111,8 @@ def _docsis() -> Iterator[Case]:
         yield case(
             f"{NAME}/docsis/{label}/{rate}/{rtt}",
             f"SCReAM and {flows} Prague flows over low-latency DOCSIS, {direction}, {rate}, {rtt}, -rand {rand}",
-            questions.DOCSIS,
+            "SCReAM and Prague over low-latency DOCSIS",
+            "Does SCReAM share a cable modem's queue with Prague?",
             links=links,
             flows=[scream("2024-10-31", rand=rand), *loads(flows, DOCSIS_FIRST_S, 0)],
             window=DOCSIS_WINDOW,

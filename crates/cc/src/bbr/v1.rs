@@ -474,10 +474,6 @@ impl Controller for V1 {
         }
     }
 
-    fn describe(&self) -> String {
-        "bbr version v1".into()
-    }
-
     fn probe(&self, out: &mut Probe<'_>) {
         out.put("bw", "Mbit/s", self.bw().as_mbps(self.mss));
         if self.min_rtt != Dur::MAX {

@@ -263,5 +263,5 @@ fn words_are_checked() {
     let error = |text| build(text).err().expect("refused").0;
     assert_eq!(error("bbr version v1 ecn"), "bbr: version v1 does not respond to ECN");
     assert_eq!(error("bbr version v4"), "bbr: `version v4`: expected one of v1, v2, v3");
-    assert_eq!(build("bbr").expect("valid").describe(), "bbr version v3 noecn");
+    assert_eq!(crate::read("bbr").expect("valid").to_string(), "bbr version v3 noecn");
 }

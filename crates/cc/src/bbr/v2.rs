@@ -5,7 +5,6 @@ use super::model::UNIT;
 use super::v3::{Profile, Rules};
 
 pub(super) const PROFILE: Profile = Profile {
-    name: "v2",
     startup_pacing: UNIT * 2885 / 1000 + 1,
     startup_cwnd: UNIT * 2885 / 1000 + 1,
     down_pacing: UNIT * 3 / 4,

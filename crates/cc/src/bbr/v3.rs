@@ -28,7 +28,6 @@ pub(super) enum Rules {
 /// Constants of a version, gains in 1/256.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Profile {
-    pub(super) name: &'static str,
     pub(super) startup_pacing: u32,
     pub(super) startup_cwnd: u32,
     pub(super) down_pacing: u32,
@@ -41,7 +40,6 @@ pub(super) struct Profile {
 }
 
 pub(super) const PROFILE: Profile = Profile {
-    name: "v3",
     startup_pacing: UNIT * 277 / 100 + 1,
     startup_cwnd: 2 * UNIT,
     down_pacing: UNIT * 91 / 100,
@@ -472,10 +470,6 @@ impl Controller for V3 {
             app_limited: self.mode == Mode::ProbeRtt,
             ..Output::default()
         }
-    }
-
-    fn describe(&self) -> String {
-        format!("bbr version {} {}", self.profile.name, if self.ecn { "ecn" } else { "noecn" })
     }
 
     fn probe(&self, out: &mut Probe<'_>) {

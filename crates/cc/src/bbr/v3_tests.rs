@@ -242,7 +242,7 @@ fn losses_in_six_acks_of_a_round_of_recovery_end_startup_and_eight_in_v2() {
                 v3.loss_round_started = n + 1 == events;
                 v3.check_startup_loss(&Ack { lost: 1, rate, ..Ack::new(&path) });
             }
-            assert_eq!(v3.full_pipe, events == needed, "{events} ACKs in {}", profile.name);
+            assert_eq!(v3.full_pipe, events == needed, "{events} ACKs in {:?}", profile.rules);
             if v3.full_pipe {
                 let v2 = profile.rules == Rules::V2;
                 assert_eq!(v3.inflight_hi, if v2 { 333 } else { 400 });

@@ -5,8 +5,7 @@ use super::*;
 use crate::build;
 
 fn gcc(words: &str) -> Gcc {
-    let mut args = Args::new("gcc", PARAMS, words);
-    Gcc::new(Params::parse(&mut args).expect("valid words"))
+    Gcc::new(crate::params(&format!("gcc {words}")))
 }
 
 fn at(ms: f64) -> Time {

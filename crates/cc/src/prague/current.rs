@@ -8,57 +8,18 @@
 use super::super::{
     Ack, Controller, Feedback, Needs, Output, Path, State, StateChange, Window, reno,
 };
-use super::NEEDS;
+use super::{Law, NEEDS};
+use sojourn_core::choices;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Rate, Time};
 
-/// What growth and cuts act upon.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
-    Window,
-    Rate,
-    /// The rate while cwnd is small, else the window.
-    Switch,
-}
-
-pub(super) const MODES: [&str; 3] = ["window", "rate", "switch"];
-pub(super) const BURSTS: [&str; 2] = ["module", "kernel"];
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Params {
-    pub(super) mode: Mode,
-    pub(super) alpha_starts_at_one: bool,
-    /// RTT that shorter ones imitate.
-    pub(super) rtt_target: Dur,
-    /// Rounds after slow start before they do.
-    pub(super) rtt_transition: u32,
-    pub(super) burst_shift: u32,
-    /// The kernel has no `tso_segs` callback, so that bursts are those of its TSO autosizing.
-    pub(super) kernel_bursts: bool,
-}
-
-impl Params {
-    /// What the module loads with.
-    pub(super) const DEFAULT: Self = Self {
-        mode: Mode::Switch,
-        alpha_starts_at_one: false,
-        rtt_target: Dur::from_millis(25),
-        rtt_transition: 4,
-        burst_shift: 12,
-        kernel_bursts: false,
-    };
-
-    fn describe(&self) -> String {
-        format!(
-            "prague version current cwnd_mode {} alpha_init {} rtt_target {} rtt_transition {} \
-             burst_shift {} bursts {}",
-            MODES[self.mode as usize],
-            u8::from(self.alpha_starts_at_one),
-            self.rtt_target,
-            self.rtt_transition,
-            self.burst_shift,
-            BURSTS[usize::from(self.kernel_bursts)],
-        )
+choices! {
+    /// What growth and cuts act upon.
+    pub(super) enum Mode {
+        Window = "window",
+        Rate = "rate",
+        /// The rate while cwnd is small, else the window.
+        Switch = "switch",
     }
 }
 
@@ -93,7 +54,7 @@ const SHIFTED_SECOND_US: u128 = 1 << 20;
 
 #[derive(Debug)]
 pub(super) struct Prague {
-    params: Params,
+    law: Law,
     /// The peer has no AccECN: everything is Reno.
     reno: bool,
     /// Alpha in 2^-28.
@@ -127,16 +88,16 @@ pub(super) struct Prague {
 }
 
 impl Prague {
-    pub(super) fn new(params: Params) -> Self {
+    pub(super) fn new(law: Law) -> Self {
         Self {
-            params,
+            law,
             reno: false,
-            alpha: if params.alpha_starts_at_one { ALPHA_ONE << SHIFT_G } else { 0 },
+            alpha: if law.alpha_starts_at_one { ALPHA_ONE << SHIFT_G } else { 0 },
             saw_ce: false,
             in_loss: false,
             window: 0,
             rate: MIN_RATE,
-            on_rate: params.mode == Mode::Rate,
+            on_rate: law.mode == Mode::Rate,
             mtu: 0,
             long_rtt: 0,
             next_seq: 0,
@@ -154,7 +115,7 @@ impl Prague {
     }
 
     fn rtt_independent(&self, win: &Window) -> bool {
-        !win.in_slow_start() && self.rounds >= self.params.rtt_transition
+        !win.in_slow_start() && self.rounds >= self.law.rtt_transition
     }
 
     /// Whether the rate rules now.
@@ -163,7 +124,7 @@ impl Prague {
     }
 
     fn virtual_rtt(&self, path: &Path) -> Dur {
-        path.srtt.max(self.params.rtt_target)
+        path.srtt.max(self.law.rtt_target)
     }
 
     /// cwnd that the window stands for.
@@ -186,8 +147,8 @@ impl Prague {
 
     /// Segments of growth per round trip, in 2^-20: below the target as if the RTT were as long.
     fn increase(&self, path: &Path) -> u64 {
-        let (srtt, target) = (path.srtt.as_micros(), self.params.rtt_target.as_micros());
-        if self.rounds < self.params.rtt_transition || srtt >= target {
+        let (srtt, target) = (path.srtt.as_micros(), self.law.rtt_target.as_micros());
+        if self.rounds < self.law.rtt_transition || srtt >= target {
             return ONE;
         }
         let square = u128::from(target) * u128::from(target);
@@ -198,7 +159,7 @@ impl Prague {
         let path = ack.path;
         if ack.ce > 0 && !std::mem::replace(&mut self.saw_ce, true) {
             // Alpha knows nothing yet: the first mark halves by itself.
-            if !self.params.alpha_starts_at_one {
+            if !self.law.alpha_starts_at_one {
                 self.window = self.window.div_ceil(2);
             }
         }
@@ -249,7 +210,7 @@ impl Prague {
     fn end_round(&mut self, now: Time, path: &Path, win: &mut Window) {
         let independent = self.rtt_independent(win);
         if path.snd_una < self.next_seq
-            || (independent && now.since(self.alpha_stamp) < self.params.rtt_target)
+            || (independent && now.since(self.alpha_stamp) < self.law.rtt_target)
         {
             return;
         }
@@ -303,7 +264,7 @@ impl Prague {
     }
 
     fn enter_cwr(&mut self, now: Time, path: &Path, win: &Window) {
-        let recent = self.cwr_stamp.is_some_and(|cut| now.since(cut) < self.params.rtt_target);
+        let recent = self.cwr_stamp.is_some_and(|cut| now.since(cut) < self.law.rtt_target);
         if recent && self.rtt_independent(win) {
             return;
         }
@@ -349,12 +310,12 @@ impl Prague {
             rate = rate.saturating_mul(2);
         }
         self.pacing = Rate(rate.saturating_mul(8));
-        let burst = (rate / u64::from(self.mtu.max(1))) >> self.params.burst_shift;
+        let burst = (rate / u64::from(self.mtu.max(1))) >> self.law.burst_shift;
         self.burst = burst.clamp(1, u64::from(u32::MAX)) as u32;
     }
 
     fn choose_mode(&mut self, path: &Path, win: &Window) {
-        if self.params.mode != Mode::Switch {
+        if self.law.mode != Mode::Switch {
             return;
         }
         let small = u64::from(win.cwnd) * u64::from(self.mtu) <= SMALL_WINDOW;
@@ -442,14 +403,10 @@ impl Controller for Prague {
         }
         Output {
             pacing_rate: Some(self.pacing),
-            burst: (!self.params.kernel_bursts).then_some(self.burst),
+            burst: (!self.law.kernel_bursts).then_some(self.burst),
             mss: (self.mtu < path.mtu).then(|| self.mtu - (path.mtu - path.mss)),
             ..Output::default()
         }
-    }
-
-    fn describe(&self) -> String {
-        self.params.describe()
     }
 
     fn probe(&self, out: &mut Probe<'_>) {

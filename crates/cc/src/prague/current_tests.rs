@@ -1,9 +1,10 @@
+use super::super::Version;
 use super::*;
 
-const DEFAULT: Params = Params::DEFAULT;
+const DEFAULT: Law = Law::of(Version::Current);
 
 /// A connection after slow start whose RTT mode acts, unless told otherwise.
-fn started(params: Params, srtt: Dur, cwnd: u32) -> (Prague, Path, Window) {
+fn started(params: Law, srtt: Dur, cwnd: u32) -> (Prague, Path, Window) {
     let mut p = Prague::new(params);
     let path = Path {
         mss: 1448,
@@ -40,7 +41,7 @@ fn change(p: &mut Prague, now: Time, to: State, path: &Path, win: &mut Window) {
 
 /// Mean rate in Mbit/s of a flow that is marked where `mark` says, over 100 s after 40 s. As in the
 /// endpoint a mark begins CWR, which lasts until what was in flight then is acknowledged.
-fn steady(params: Params, srtt: Dur, mut mark: impl FnMut(Time) -> bool) -> f64 {
+fn steady(params: Law, srtt: Dur, mut mark: impl FnMut(Time) -> bool) -> f64 {
     let (mut p, mut path, mut win) = started(params, srtt, 20);
     let (mut now, mut open_at) = (Time::ZERO, Time::ZERO);
     let (mut bits, mut from) = (0.0, Time::ZERO);
@@ -89,7 +90,7 @@ fn law(p: f64) -> f64 {
 // KAT cc.md §9 #29. Pacing takes whole segments only, so that small windows are a little slower; a rate is not.
 #[test]
 fn steady_rate_is_0_96_times_unmarked_per_marked_megabit_where_every_virtual_rtt_has_a_cut() {
-    let rate_mode = Params { mode: Mode::Rate, ..DEFAULT };
+    let rate_mode = Law { mode: Mode::Rate, ..DEFAULT };
     for (params, p, ms) in [
         (DEFAULT, 0.01, 5),
         (DEFAULT, 0.01, 24),
@@ -149,7 +150,7 @@ fn rate_does_not_depend_on_the_rtt_below_25_ms_and_is_inverse_to_it_above() {
         let marks = marks_at_the_start_of_each_virtual_rtt(p, ms);
         steady(params, Dur::from_millis(ms), marks)
     };
-    let rate_mode = Params { mode: Mode::Rate, ..DEFAULT };
+    let rate_mode = Law { mode: Mode::Rate, ..DEFAULT };
     for p in [0.02, 0.05, 0.1] {
         let ratio = of(rate_mode, p, 5) / of(rate_mode, p, 24);
         assert!((ratio - 1.0).abs() < 0.03, "p {p}: {ratio:.3}");
@@ -174,7 +175,7 @@ fn growth_per_round_trip_is_the_square_of_the_rtt_ratio() {
 // The module counts 2^20 us to a second there.
 #[test]
 fn rate_mode_grows_by_1500_bytes_per_virtual_rtt_squared() {
-    let mode = Params { mode: Mode::Rate, ..DEFAULT };
+    let mode = Law { mode: Mode::Rate, ..DEFAULT };
     for ms in [5_u64, 10, 25] {
         let (mut p, mut path, mut win) = started(mode, Dur::from_millis(ms), 200);
         let before = p.rate;
@@ -204,7 +205,7 @@ fn the_rate_rules_up_to_a_cwnd_of_6000_bytes_once_a_mark_was_seen() {
     ack(&mut p, Time::ZERO, &mut path, &mut win, 1, 0);
     assert!(!p.on_rate);
     let (mut window, mut path, mut win) =
-        started(Params { mode: Mode::Window, ..DEFAULT }, Dur::from_millis(20), 4);
+        started(Law { mode: Mode::Window, ..DEFAULT }, Dur::from_millis(20), 4);
     window.saw_ce = true;
     ack(&mut window, Time::ZERO, &mut path, &mut win, 1, 0);
     assert!(!window.on_rate);
@@ -213,7 +214,7 @@ fn the_rate_rules_up_to_a_cwnd_of_6000_bytes_once_a_mark_was_seen() {
 // Module 0.7 (L4STeam/linux 893e1479): paced 4/128 faster in the first half of a virtual RTT, slower in the second
 #[test]
 fn rate_mode_alternates_its_pacing_within_a_virtual_rtt() {
-    let mode = Params { mode: Mode::Rate, ..DEFAULT };
+    let mode = Law { mode: Mode::Rate, ..DEFAULT };
     let (mut p, path, win) = started(mode, Dur::from_millis(10), 128);
     let paced_at = |p: &mut Prague, ms| {
         p.update_pacing(Time::ZERO + Dur::from_millis(ms), &path, &win);
@@ -227,7 +228,7 @@ fn rate_mode_alternates_its_pacing_within_a_virtual_rtt() {
 // Module 0.7 (L4STeam/linux 893e1479): the first cut is W/2 both ways; what differs is the next alpha.
 #[test]
 fn first_mark_halves_and_only_alpha_init_1_remembers_it() {
-    let one = Params { alpha_starts_at_one: true, ..DEFAULT };
+    let one = Law { alpha_starts_at_one: true, ..DEFAULT };
     for (params, next_alpha) in [(DEFAULT, 0.0), (one, 15.0 / 16.0)] {
         let (mut p, mut path, mut win) = started(params, Dur::from_millis(50), 100);
         win.ssthresh = Window::INFINITE;
@@ -361,8 +362,7 @@ fn pacing_follows_window_and_flight_and_doubles_early_in_slow_start() {
 
 #[test]
 fn a_mainline_kernel_chooses_the_bursts_itself() {
-    let (p, path, win) =
-        started(Params { kernel_bursts: true, ..DEFAULT }, Dur::from_millis(80), 100);
+    let (p, path, win) = started(Law { kernel_bursts: true, ..DEFAULT }, Dur::from_millis(80), 100);
     assert_eq!(p.output(&path, &win).burst, None);
     let (p, path, win) = started(DEFAULT, Dur::from_millis(80), 100);
     assert_eq!(p.output(&path, &win).burst, Some(1));

@@ -6,20 +6,9 @@
 use super::super::{
     Ack, Controller, Feedback, Needs, Output, Path, State, StateChange, Window, reno,
 };
-use super::NEEDS;
+use super::{Law, NEEDS};
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Rate, Time};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Params {
-    /// Least virtual RTT.
-    pub(super) rtt_target: Dur,
-    pub(super) burst_shift: u32,
-}
-
-impl Params {
-    pub(super) const DEFAULT: Self = Self { rtt_target: Dur::from_millis(25), burst_shift: 12 };
-}
 
 /// Fraction bits of alpha and of the window in bytes.
 const BITS: u32 = 24;
@@ -31,7 +20,7 @@ const US_PER_S: u64 = 1_000_000;
 
 #[derive(Debug)]
 pub(super) struct Prague {
-    params: Params,
+    law: Law,
     /// The peer has no AccECN: everything is Reno.
     reno: bool,
     /// Alpha in 2^-24.
@@ -60,9 +49,9 @@ pub(super) struct Prague {
 }
 
 impl Prague {
-    pub(super) fn new(params: Params) -> Self {
+    pub(super) fn new(law: Law) -> Self {
         Self {
-            params,
+            law,
             reno: false,
             alpha: 0,
             saw_ce: false,
@@ -85,7 +74,7 @@ impl Prague {
     }
 
     fn virtual_rtt(&self, path: &Path) -> Dur {
-        path.srtt.max(self.params.rtt_target)
+        path.srtt.max(self.law.rtt_target)
     }
 
     fn bytes(segments: u32, mtu: u32) -> u64 {
@@ -192,7 +181,7 @@ impl Prague {
         let rate = (bytes * u128::from(US_PER_S) / us) >> BITS;
         let bytes_per_sec = u64::try_from(rate).unwrap_or(u64::MAX);
         self.pacing = Rate(bytes_per_sec.saturating_mul(8));
-        let burst = (bytes_per_sec >> self.params.burst_shift) / u64::from(self.mtu.max(1));
+        let burst = (bytes_per_sec >> self.law.burst_shift) / u64::from(self.mtu.max(1));
         self.burst = burst.clamp(1, u64::from(u32::MAX)) as u32;
     }
 }
@@ -273,11 +262,6 @@ impl Controller for Prague {
             return Output::default();
         }
         Output { pacing_rate: Some(self.pacing), burst: Some(self.burst), ..Output::default() }
-    }
-
-    fn describe(&self) -> String {
-        let Params { rtt_target, burst_shift } = self.params;
-        format!("prague version draft04 rtt_target {rtt_target} burst_shift {burst_shift}")
     }
 
     fn probe(&self, out: &mut Probe<'_>) {

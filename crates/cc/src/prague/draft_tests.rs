@@ -1,7 +1,8 @@
+use super::super::Version;
 use super::*;
 
 fn started(srtt: Dur, cwnd: u32) -> (Prague, Path, Window) {
-    let mut p = Prague::new(Params::DEFAULT);
+    let mut p = Prague::new(Law::of(Version::Draft04));
     let path = Path {
         mss: 1448,
         mtu: 1500,

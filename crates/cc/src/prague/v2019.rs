@@ -182,10 +182,6 @@ impl Controller for Prague {
         }
     }
 
-    fn describe(&self) -> String {
-        format!("prague version {}", self.version.word())
-    }
-
     fn probe(&self, out: &mut Probe<'_>) {
         out.put("alpha", "1", self.alpha as f64 / ONE as f64);
     }

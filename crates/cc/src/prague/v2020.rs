@@ -9,61 +9,23 @@ use super::super::classic_ecn::{BITS, Detector};
 use super::super::{
     Ack, Controller, Feedback, Needs, Output, Path, State, StateChange, Window, reno,
 };
-use super::{NEEDS, Version};
+use super::{Law, NEEDS, Version};
+use sojourn_core::choices;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Rate, Time};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fallback {
-    Off,
-    Respond,
-    DetectOnly,
+choices! {
+    /// What is done about a classic ECN queue.
+    pub(super) enum Fallback { Off = "0", Respond = "1", DetectOnly = "2" }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RttMode {
-    None,
-    Rate,
-    Scalable,
-    Additive,
-}
-
-pub(super) const RTT_MODES: [&str; 4] = ["none", "rate", "scalable", "additive"];
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Params {
-    pub(super) version: Version,
-    pub(super) fallback: Fallback,
-    pub(super) rtt_mode: RttMode,
-    pub(super) rtt_target: Dur,
-    pub(super) rtt_transition: u32,
-    pub(super) burst_shift: u32,
-}
-
-impl Params {
-    /// What the module of this version loads with. Sources: `docs/algorithms/prague.md`.
-    pub(super) const fn default_of(version: Version) -> Self {
-        let (fallback, rtt_mode, target_ms, rtt_transition) = match version {
-            Version::P2b => (Fallback::Respond, RttMode::None, 15, 100),
-            Version::P2c => (Fallback::Off, RttMode::None, 15, 100),
-            Version::P3 => (Fallback::Off, RttMode::Rate, 25, 500),
-            _ => (Fallback::Respond, RttMode::Rate, 10, 100),
-        };
-        let rtt_target = Dur::from_millis(target_ms);
-        Self { version, fallback, rtt_mode, rtt_target, rtt_transition, burst_shift: 12 }
-    }
-
-    fn describe(&self) -> String {
-        format!(
-            "prague version {} ecn_fallback {} rtt_mode {} rtt_target {} rtt_transition {} \
-             burst_shift {}",
-            self.version.word(),
-            self.fallback as u8,
-            RTT_MODES[self.rtt_mode as usize],
-            self.rtt_target,
-            self.rtt_transition,
-            self.burst_shift,
-        )
+choices! {
+    /// How growth depends on the RTT.
+    pub(super) enum RttMode {
+        None = "none",
+        Rate = "rate",
+        Scalable = "scalable",
+        Additive = "additive",
     }
 }
 
@@ -84,7 +46,7 @@ const SCALABLE_R1: u64 = 12;
 
 #[derive(Debug)]
 pub(super) struct Prague {
-    params: Params,
+    law: Law,
     /// The peer has no AccECN: everything is Reno.
     reno: bool,
     /// Alpha in 2^-24: four bits below the kernel's 20 carry the average's remainder.
@@ -117,9 +79,9 @@ pub(super) struct Prague {
 }
 
 impl Prague {
-    pub(super) fn new(params: Params) -> Self {
+    pub(super) fn new(law: Law) -> Self {
         Self {
-            params,
+            law,
             reno: false,
             alpha: (ONE as u64) << SHIFT_G,
             carry: 0,
@@ -146,23 +108,23 @@ impl Prague {
     /// Alpha for the next cut, in 2^-20.
     fn alpha_used(&self) -> u64 {
         let alpha = self.alpha >> SHIFT_G;
-        match self.params.fallback {
+        match self.law.fallback {
             Fallback::Respond => alpha.max(self.detector.alpha_floor()),
             Fallback::Off | Fallback::DetectOnly => alpha,
         }
     }
 
     fn rtt_mode_acts(&self, win: &Window) -> bool {
-        self.params.rtt_mode != RttMode::None
+        self.law.rtt_mode != RttMode::None
             && !win.in_slow_start()
-            && self.rounds >= self.params.rtt_transition
+            && self.rounds >= self.law.rtt_transition
     }
 
     /// Least time between cuts and between updates of alpha while the RTT mode acts.
     fn target(&self, path: &Path) -> Dur {
-        match self.params.rtt_mode {
-            RttMode::Additive => self.params.rtt_target + path.srtt,
-            _ => self.params.rtt_target,
+        match self.law.rtt_mode {
+            RttMode::Additive => self.law.rtt_target + path.srtt,
+            _ => self.law.rtt_target,
         }
     }
 
@@ -174,7 +136,7 @@ impl Prague {
         if !self.rtt_mode_acts(win) || rtt > MAX_SCALED_RTT {
             return one;
         }
-        match self.params.rtt_mode {
+        match self.law.rtt_mode {
             RttMode::Scalable => {
                 let offset = rtt.saturating_sub(SCALABLE_R1).min(SCALABLE_R0);
                 (one * (SCALABLE_R0 / 8 + offset) * rtt) / (SCALABLE_R0 * SCALABLE_R0)
@@ -195,11 +157,11 @@ impl Prague {
     }
 
     fn enter_loss(&mut self, cwnd: u32, win: &Window) {
-        self.ignores_loss = self.params.version == Version::P2a && win.in_slow_start();
+        self.ignores_loss = self.law.version == Version::P2a && win.in_slow_start();
         self.loss_cwnd = cwnd;
         self.loss_carry = self.carry;
         self.carry -= i64::from(cwnd) * (ONE / 2) + (self.carry >> 1);
-        self.in_loss = self.params.version != Version::P2a;
+        self.in_loss = self.law.version != Version::P2a;
     }
 
     /// Module 0.6 as of 2021 asks whether cwnd limits. Those of 2020 let a paced flow with unsent
@@ -207,7 +169,7 @@ impl Prague {
     fn may_grow(&self, path: &Path, win: &Window) -> bool {
         // DEVIATION: their authors note that this fails where the receive window limits; growth is
         // without end there. It ends here where Linux ends slow start's, at twice the flight.
-        let paced = self.params.version != Version::P3 && path.paced && path.backlogged;
+        let paced = self.law.version != Version::P3 && path.paced && path.backlogged;
         path.cwnd_limited || (paced && win.cwnd < 2 * path.max_packets_out)
     }
 
@@ -217,7 +179,7 @@ impl Prague {
         let mut acked = u64::from(delivered);
         if ack.ce > 0 {
             self.saw_ce = true;
-            let ce = match self.params.version {
+            let ce = match self.law.version {
                 Version::P2a => path.delivered_ce - self.acked_ce,
                 _ => u64::from(ack.ce),
             };
@@ -269,7 +231,7 @@ impl Prague {
         }
         // Alpha keeps its first value, 1, until the first mark.
         if self.saw_ce {
-            if self.params.fallback != Fallback::Off {
+            if self.law.fallback != Fallback::Off {
                 self.detector.on_round(path.min_rtt);
             }
             let delivered = (path.delivered - self.round_delivered).max(1);
@@ -294,9 +256,9 @@ impl Prague {
     fn update_pacing(&mut self, path: &Path, win: &Window) {
         let percent = if win.cwnd < win.ssthresh / 2 { 200 } else { 100 };
         self.pacing = path.window_rate(win.cwnd.max(path.in_flight), path.mtu, percent);
-        let burst = self.pacing.bytes_per_sec() >> self.params.burst_shift;
+        let burst = self.pacing.bytes_per_sec() >> self.law.burst_shift;
         let segments = burst.checked_div(u64::from(path.mtu)).unwrap_or(1);
-        let least = if self.params.version == Version::P3 { MIN_TSO_SEGMENTS } else { 1 };
+        let least = if self.law.version == Version::P3 { MIN_TSO_SEGMENTS } else { 1 };
         self.burst = segments.clamp(least, u64::from(u32::MAX)) as u32;
     }
 }
@@ -338,7 +300,7 @@ impl Controller for Prague {
         }
         self.asked_cwnd = Some(win.cwnd);
         self.detector.on_ssthresh(win.ssthresh);
-        match self.params.version {
+        match self.law.version {
             Version::P2a => win.ssthresh.max(win.cwnd),
             _ => win.ssthresh,
         }
@@ -379,17 +341,13 @@ impl Controller for Prague {
         Output { pacing_rate: Some(self.pacing), burst: Some(self.burst), ..Output::default() }
     }
 
-    fn describe(&self) -> String {
-        self.params.describe()
-    }
-
     fn probe(&self, out: &mut Probe<'_>) {
         let one = ONE as f64;
         out.put("alpha", "1", self.alpha as f64 / (one * f64::from(1 << SHIFT_G)));
         out.put("carry", "segments", self.carry as f64 / one);
         out.put("increase", "segments", self.ai as f64 / one);
         // A detector that does not look has found nothing, which is not the same as an L4S path.
-        if self.params.fallback != Fallback::Off && !self.reno {
+        if self.law.fallback != Fallback::Off && !self.reno {
             self.detector.probe(out);
         }
         out.put("in_loss", "1", f64::from(u8::from(self.in_loss)));

@@ -1,4 +1,4 @@
-use super::super::{Variant, parsed};
+use super::super::Params;
 use super::*;
 
 const RTT: Dur = Dur::from_millis(80);
@@ -6,10 +6,7 @@ const RTT: Dur = Dur::from_millis(80);
 fn prague(words: &str) -> Prague {
     let words =
         if words.contains("version") { words.into() } else { format!("version p2b {words}") };
-    match parsed(&words) {
-        Ok(Variant::V2020(params)) => Prague::new(params),
-        other => panic!("a version of 2020: {other:?}"),
-    }
+    Prague::new(crate::params::<Params>(&format!("prague {words}")).law())
 }
 
 fn path() -> Path {
@@ -268,7 +265,7 @@ fn rate_mode_scales_growth_by_the_square_of_the_rtt_ratio() {
     assert_eq!(p.scaled_increase(&path, &win), 167_772);
     path.srtt = Dur::from_millis(25);
     assert_eq!(p.scaled_increase(&path, &win), 1 << 20);
-    p.params.rtt_transition = 1;
+    p.law.rtt_transition = 1;
     path.srtt = Dur::from_millis(10);
     assert_eq!(p.scaled_increase(&path, &win), 1 << 20, "before the transition");
 }
@@ -286,7 +283,7 @@ fn scalable_mode_follows_its_formula() {
 #[test]
 fn each_module_loads_with_its_own_rtt_mode() {
     let words = |version| {
-        let text = prague(&format!("version {version}")).describe();
+        let text = crate::read(&format!("prague version {version}")).expect("valid").to_string();
         text[text.find("ecn_fallback").expect("a word")..].to_owned()
     };
     let of = |fallback, mode, target, rounds| {
@@ -400,17 +397,15 @@ fn slow_start_ends_after_an_isolated_mark_where_cwnd_is_not_the_limit() {
 }
 
 #[test]
-fn description_builds_the_same_controller() {
+fn the_text_form_reads_as_the_same_parameters() {
     for words in [
-        "",
+        "version p2b",
         "version p2a ecn_fallback 0 rtt_mode none burst_shift 11",
-        "ecn_fallback 2 rtt_mode additive rtt_target 25ms rtt_transition 500",
+        "version p2b ecn_fallback 2 rtt_mode additive rtt_target 25ms rtt_transition 500",
         "version p3",
     ] {
-        let first = prague(words).describe();
-        let rest = first.strip_prefix("prague ").expect("starts with the name");
-        assert_eq!(prague(rest).params, prague(words).params);
-        assert_eq!(prague(rest).describe(), first);
+        let spec = crate::read(&format!("prague {words}")).expect("valid");
+        assert_eq!(crate::params::<Params>(&spec.to_string()).law(), prague(words).law);
     }
 }
 
@@ -418,7 +413,7 @@ fn description_builds_the_same_controller() {
 #[test]
 fn p3_targets_25_ms_after_500_rounds_without_a_detector_and_bursts_by_two() {
     let (mut p, mut path, mut win) = started("version p3", 100);
-    assert_eq!(p.params.fallback, Fallback::Off);
+    assert_eq!(p.law.fallback, Fallback::Off);
     path.srtt = Dur::from_millis(10);
     p.rounds = 499;
     assert_eq!(p.scaled_increase(&path, &win), 1 << 20);

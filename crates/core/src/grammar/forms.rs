@@ -191,6 +191,17 @@ pub fn percent() -> impl Form<f64> {
     custom("PERCENT", |args: &mut Args<'_>| args.percent(), write)
 }
 
+/// A percentage within `range` such as `10%`, kept as the number before the sign.
+pub fn percentage(range: RangeInclusive<f64>) -> impl Form<f64> {
+    let read = move |args: &mut Args<'_>| {
+        let expected = format!("a percentage from {}% to {}%", range.start(), range.end());
+        args.value(&expected, |word| {
+            word.strip_suffix('%')?.parse().ok().filter(|number| range.contains(number))
+        })
+    };
+    custom("PERCENT", read, |number: &f64| format!("{number}%"))
+}
+
 /// A flag: `ecn|noecn` is true and false, a single keyword is true, and left away if false.
 pub struct Flag;
 

@@ -132,9 +132,10 @@ pub fn written<P: Parameters>(params: &P) -> Vec<Written> {
 ///
 /// After the fields: `groups { law: Law = Law::default(); }` embeds other sets; `transient { sum: i32 = 0; }`
 /// adds fields that are no parameters and have this value before each text; `also { /// Doc.
-/// "unlimited" => |params, key, args| ...; }` declares keywords that set other fields; `begin name;`
-/// names a method for [`Parameters::begin`], `derive name;` one that computes values from others after a
-/// text was read, and `settle name;` one that refuses combinations, which is called last.
+/// "unlimited" => |params, key, args| ...; }` declares keywords that set other fields; `keeps { /// Doc.
+/// trace: Option<Steps> = None; }` adds fields that no text states; `begin name;` names a method for
+/// [`Parameters::begin`], `derive name;` one that computes values from others after a text was read, and
+/// `settle name;` one that refuses combinations, which is called last.
 #[macro_export]
 macro_rules! parameters {
     (
@@ -149,6 +150,7 @@ macro_rules! parameters {
         $(groups { $($(#[doc = $gdoc:expr])* $gvis:vis $group:ident : $gtype:ty = $gdefault:expr;)* })?
         $(transient { $($(#[doc = $tdoc:expr])* $tvis:vis $transient:ident : $ttype:ty = $tdefault:expr;)* })?
         $(also { $($(#[doc = $adoc:expr])+ $akey:literal $($avalue:literal)? $(, tc $a_is_tc:literal)? => $act:expr;)* })?
+        $(keeps { $($(#[doc = $kdoc:expr])* $kvis:vis $kept:ident : $ktype:ty = $kdefault:expr;)* })?
         $(begin $begin:ident;)?
         $(derive $derived:ident;)?
         $(settle $settle:ident;)?
@@ -159,6 +161,7 @@ macro_rules! parameters {
             $($(#[doc = $doc])+ $fvis $field: $type,)*
             $($($(#[doc = $gdoc])* $gvis $group: $gtype,)*)?
             $($($(#[doc = $tdoc])* $tvis $transient: $ttype,)*)?
+            $($($(#[doc = $kdoc])* $kvis $kept: $ktype,)*)?
         }
 
         impl Default for $name {
@@ -167,6 +170,7 @@ macro_rules! parameters {
                     $($field: $default,)*
                     $($($group: $gdefault,)*)?
                     $($($transient: $tdefault,)*)?
+                    $($($kept: $kdefault,)*)?
                 }
             }
         }

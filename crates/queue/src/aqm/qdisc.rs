@@ -8,7 +8,7 @@ use super::log::Log;
 use sojourn_core::grammar::{Args, Given, GrammarError};
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
-use sojourn_core::units::{Rate, Time};
+use sojourn_core::units::{Dur, Rate, Time};
 
 /// A queue discipline: owns packets between `enqueue` and `dequeue`, never a clock.
 ///
@@ -48,6 +48,11 @@ pub trait Qdisc: Send {
         let mut words = text.split_whitespace().take_while(|w| *w != "{");
         words.find(|w| matches!(*w, "rate" | "bandwidth"))?;
         words.next().and_then(Rate::parse_tc)
+    }
+
+    /// What it delays every packet by, on the mean, without a queue; a shaper not for its leaf.
+    fn delay(&self) -> Dur {
+        Dur::ZERO
     }
 
     /// `tc qdisc change`: new parameters, same packets and control state. `to` is this discipline's

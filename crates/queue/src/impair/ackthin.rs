@@ -4,79 +4,76 @@
 
 use std::collections::VecDeque;
 
-use crate::aqm::{Backlog, Fifo, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use crate::aqm::{
+    Backlog, Discipline, Entry, Env, Fifo, Kernel, Log, Qdisc, Reason, Spec, Stats, TXQUEUELEN,
+    entry, spec,
+};
+use sojourn_core::grammar::Given;
+use sojourn_core::grammar::forms::{maybe, number, time_from};
 use sojourn_core::packet::{FlowId, Kind, Packet};
+use sojourn_core::parameters;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Time};
 
-pub(crate) const ENTRY: OldEntry = OldEntry {
-    name: "ackthin",
-    summary: "Thins pure ACKs: one in N, or the newest of a flow per time",
-    reference: "RFC 3449 5.2",
-    kernel: Kernel::Nowhere,
-    params: &[
-        Param {
-            name: "every",
-            value: "NUMBER",
-            default: "2 without hold",
-            doc: "Of so many ACKs of a flow in a row, only the last passes.",
-        },
-        Param {
-            name: "hold",
-            value: "TIME",
-            default: "off",
-            doc: "An ACK waits this long, and a newer one takes its place; with `every`, until \
-                  whichever comes first.",
-        },
-        Param {
-            name: "careful|careless",
-            value: "",
-            default: "careful",
-            doc: "Pass at once, behind what is held, an ACK with other ECN feedback flags or TOS \
-                  than the one before, with other SACK blocks, or that acknowledges nothing new; \
-                  or thin it as any other.",
-        },
-    ],
-    build: |args, env| {
-        let leaf = Box::new(Fifo::pfifo(env.txqueuelen));
-        Ok(Box::new(AckThin::around(args, leaf)?))
-    },
-};
+pub(crate) const ENTRY: Entry = entry::<Params>(
+    "ackthin",
+    "Thins pure ACKs: one in N, or the newest of a flow per time",
+    "RFC 3449 5.2",
+    Kernel::Nowhere,
+);
 
 /// The default of `every`.
 const EVERY: u32 = 2;
 
-/// Flows that are told apart by hash; one that meets another's place takes it over.
-const BUCKETS: usize = 1024;
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Params {
-    every: Option<u32>,
-    hold: Option<Dur>,
-    careless: bool,
+parameters! {
+    /// Parameters of `ackthin`.
+    #[derive(Copy, PartialEq)]
+    pub(crate) struct Params {
+        /// Of so many ACKs of a flow in a row, only the last passes.
+        every: Option<u32> = None => maybe(number(1..=10_000)), default "2 without hold";
+        /// An ACK waits this long, and a newer one takes its place; with `every`, until
+        /// whichever comes first.
+        hold: Option<Dur> = None => maybe(time_from(Dur(1)));
+        /// Pass at once, behind what is held, an ACK with other ECN feedback flags or TOS
+        /// than the one before, with other SACK blocks, or that acknowledges nothing new;
+        /// or thin it as any other.
+        is_careful: bool = true, name "careful|careless";
+    }
+    derive fill;
 }
 
 impl Params {
-    fn read(mut self, args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        while let Some(key) = args.key() {
-            match key {
-                "every" => self.every = Some(args.number(1..=10_000)? as u32),
-                "hold" => {
-                    let time = |w| Dur::parse_tc(w).filter(|d| *d > Dur::ZERO);
-                    self.hold = Some(args.value("a time above zero such as `5ms`", time)?);
-                }
-                "careful" => self.careless = false,
-                "careless" => self.careless = true,
-                _ => return Err(args.unknown()),
-            }
-        }
+    fn fill(&mut self, _given: &Given) {
         if self.every.is_none() && self.hold.is_none() {
             self.every = Some(EVERY);
         }
-        Ok(self)
     }
 }
+
+impl Discipline for Params {
+    fn build(&self, env: Env) -> Box<dyn Qdisc> {
+        self.around(env, Box::new(Fifo::pfifo(TXQUEUELEN)))
+    }
+
+    fn is_shaper(&self) -> bool {
+        true
+    }
+
+    fn around(&self, _env: Env, leaf: Box<dyn Qdisc>) -> Box<dyn Qdisc> {
+        Box::new(AckThin {
+            params: *self,
+            flows: vec![State::default(); BUCKETS].into(),
+            timers: VecDeque::new(),
+            held: Backlog::default(),
+            leaf,
+            acks: 0,
+            thinned: 0,
+        })
+    }
+}
+
+/// Flows that are told apart by hash; one that meets another's place takes it over.
+const BUCKETS: usize = 1024;
 
 /// One direction of a flow.
 #[derive(Clone, Copy, Debug, Default)]
@@ -104,19 +101,6 @@ pub struct AckThin {
 }
 
 impl AckThin {
-    /// The middlebox that `args` describes (the words after `ackthin`), in front of `leaf`.
-    pub(crate) fn around(args: &mut Args<'_>, leaf: Box<dyn Qdisc>) -> Result<Self, GrammarError> {
-        Ok(Self {
-            params: Params::default().read(args)?,
-            flows: vec![State::default(); BUCKETS].into(),
-            timers: VecDeque::new(),
-            held: Backlog::default(),
-            leaf,
-            acks: 0,
-            thinned: 0,
-        })
-    }
-
     /// Lets the held ACK of a place go.
     fn flush(&mut self, place: usize, now: Time, log: &mut Log) {
         let state = &mut self.flows[place];
@@ -145,7 +129,7 @@ impl AckThin {
         let last = std::mem::replace(&mut state.last, pkt);
         // The first ACK of a flow has no predecessor that it could repeat.
         let is_first = state.flow.replace(pkt.connection()).is_none();
-        if !p.careless && (is_first || Self::is_news(&pkt, &last)) {
+        if p.is_careful && (is_first || Self::is_news(&pkt, &last)) {
             self.flush(place, now, log);
             self.leaf.enqueue(now, pkt, log);
             return;
@@ -229,28 +213,19 @@ impl Qdisc for AckThin {
     }
 
     /// What is held when `hold` changes goes at once.
-    fn old_change(
-        &mut self,
-        now: Time,
-        args: &mut Args<'_>,
-        _log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        let params = self.params.read(args)?;
-        if params.hold != self.params.hold {
+    fn change(&mut self, now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
+        let Some(to) = to.params::<Params>() else { return };
+        if to.hold != self.params.hold {
             for (due, place) in &mut self.timers {
                 *due = now;
                 self.flows[*place as usize].due = now;
             }
         }
-        self.params = params;
-        Ok(())
+        self.params = *to;
     }
 
-    fn describe(&self) -> String {
-        let p = &self.params;
-        let every = p.every.map_or(String::new(), |n| format!(" every {n}"));
-        let hold = p.hold.map_or(String::new(), |time| format!(" hold {time}"));
-        format!("ackthin{every}{hold} {}", if p.careless { "careless" } else { "careful" })
+    fn spec(&self) -> Spec {
+        spec(&ENTRY, self.params)
     }
 
     fn stats(&self, out: &mut Stats) {

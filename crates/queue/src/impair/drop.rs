@@ -1,39 +1,48 @@
-//! `drop`: loses chosen packets: at random, periodically, by number, in bursts. aqm.md 14.4.
-
-use std::convert::Infallible;
+//! `drop`: loses chosen packets: at random, periodically, by number, in bursts.
 
 use super::element::{Element, InPath};
-use super::select::{Rule, describe_rules, read_rules, rule_params};
-use crate::aqm::{Kernel, Log, OldEntry, Reason, Stats};
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use super::select::{Action, RULE, Rule, Rules};
+use crate::aqm::{Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec};
+use sojourn_core::grammar::{Args, Given, GrammarError};
 use sojourn_core::packet::Packet;
 use sojourn_core::rng::Rng;
 
-pub(crate) const ENTRY: OldEntry = OldEntry {
-    name: "drop",
-    summary: "Drops selected packets: at random, periodically, by number or in bursts",
-    reference: "This project",
-    kernel: Kernel::Nowhere,
-    params: rule_params![],
-    build: |args, env| {
-        let drop = Drop { rules: read(args)?, rng: env.rng, dropped: 0 };
-        Ok(Box::new(InPath::new(drop, env.txqueuelen)))
-    },
-};
+pub(crate) const ENTRY: Entry = entry::<Rules<Nothing>>(
+    "drop",
+    "Drops selected packets: at random, periodically, by number or in bursts",
+    "This project",
+    Kernel::Nowhere,
+);
 
 /// A rule of this element has no other action.
-type Rules = Vec<Rule<Infallible>>;
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Nothing {}
 
-fn read(args: &mut Args<'_>) -> Result<Rules, GrammarError> {
-    let rules = read_rules(args, |_, _| Ok(None))?;
-    if rules.is_empty() {
-        return Err(args.invalid("expected what to drop, such as `percent 1%` or `all`"));
+impl Action for Nothing {
+    const TABLE: &'static [[&'static str; 3]] = &[];
+
+    fn read(_: &str, _: &mut Args<'_>) -> Result<Option<Self>, GrammarError> {
+        Ok(None)
     }
-    Ok(rules)
+
+    fn text(&self) -> String {
+        match *self {}
+    }
+
+    fn check(rules: &[Rule<Self>]) -> Result<(), String> {
+        let nothing = "expected what to drop, such as `percent 1%` or `all`";
+        if rules.is_empty() { Err(nothing.to_owned()) } else { Ok(()) }
+    }
+}
+
+impl Discipline for Rules<Nothing> {
+    fn build(&self, env: Env) -> Box<dyn Qdisc> {
+        Box::new(InPath::new(Drop { rules: self.clone(), rng: env.rng, dropped: 0 }))
+    }
 }
 
 struct Drop {
-    rules: Rules,
+    rules: Rules<Nothing>,
     rng: Rng,
     dropped: u64,
 }
@@ -42,20 +51,19 @@ impl Element for Drop {
     #[inline]
     fn pass(&mut self, pkt: &mut Packet, _log: &mut Log) -> Option<Reason> {
         // A packet that one rule drops is not counted by the next, as in a firewall's chain.
-        let taken = self.rules.iter_mut().any(|rule| rule.select.takes(pkt, &mut self.rng));
+        let taken = self.rules.rules.iter_mut().any(|rule| rule.takes(pkt, &mut self.rng));
         self.dropped += u64::from(taken);
         taken.then_some(Reason::Loss)
     }
 
-    fn old_change(&mut self, args: &mut Args<'_>) -> Result<(), GrammarError> {
-        if args.peek().is_some() {
-            self.rules = read(args)?;
+    fn change(&mut self, to: &Spec, given: &Given) {
+        if let Some(to) = to.params::<Rules<Nothing>>().filter(|_| given.has(RULE)) {
+            self.rules = to.clone();
         }
-        Ok(())
     }
 
-    fn describe(&self) -> String {
-        describe_rules("drop", &self.rules, |action| match *action {})
+    fn spec(&self) -> Spec {
+        spec(&ENTRY, self.rules.clone())
     }
 
     fn stats(&self, out: &mut Stats) {

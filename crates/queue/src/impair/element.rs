@@ -1,8 +1,8 @@
 //! The shell of path elements that take no time: each packet is judged on arrival and leaves at
 //! the same instant, unless the port's wire is busy.
 
-use crate::aqm::{Backlog, Fifo, Log, Qdisc, Reason, Stats};
-use sojourn_core::grammar::{Args, GrammarError};
+use crate::aqm::{Backlog, Fifo, Log, Qdisc, Reason, Spec, Stats, TXQUEUELEN};
+use sojourn_core::grammar::Given;
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::Time;
@@ -12,11 +12,11 @@ pub(super) trait Element: Send {
     /// Rewrites `pkt`, or says why it goes no further.
     fn pass(&mut self, pkt: &mut Packet, log: &mut Log) -> Option<Reason>;
 
-    /// As [`Qdisc::change`]. An element keeps its words if there are none, else takes the new.
-    fn old_change(&mut self, args: &mut Args<'_>) -> Result<(), GrammarError>;
+    /// As [`Qdisc::change`].
+    fn change(&mut self, to: &Spec, given: &Given);
 
-    /// As [`Qdisc::describe`].
-    fn describe(&self) -> String;
+    /// As [`Qdisc::spec`].
+    fn spec(&self) -> Spec;
 
     /// As [`Qdisc::stats`].
     fn stats(&self, out: &mut Stats);
@@ -37,9 +37,9 @@ pub(super) struct InPath<E> {
 }
 
 impl<E: Element> InPath<E> {
-    /// `limit` packets may wait for a busy wire.
-    pub(super) fn new(element: E, limit: u32) -> Self {
-        Self { element, queue: Fifo::pfifo(limit) }
+    /// The FIFO holds what waits for a busy wire.
+    pub(super) fn new(element: E) -> Self {
+        Self { element, queue: Fifo::pfifo(TXQUEUELEN) }
     }
 }
 
@@ -68,17 +68,12 @@ impl<E: Element> Qdisc for InPath<E> {
         self.queue.backlog()
     }
 
-    fn old_change(
-        &mut self,
-        _now: Time,
-        args: &mut Args<'_>,
-        _log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        self.element.old_change(args)
+    fn change(&mut self, _now: Time, to: &Spec, given: &Given, _log: &mut Log) {
+        self.element.change(to, given);
     }
 
-    fn describe(&self) -> String {
-        self.element.describe()
+    fn spec(&self) -> Spec {
+        self.element.spec()
     }
 
     fn stats(&self, out: &mut Stats) {

@@ -1,81 +1,34 @@
-//! `mangle`: rewrites TOS byte and TCP ECN flags as middleboxes do. aqm.md 1.1 (the mangler of
-//! scenario S4), 14.1 to 14.3; after iptables' TOS and DSCP targets and nftables' `ip dscp set`.
+//! `mangle`: rewrites TOS byte and TCP ECN flags as middleboxes do, after iptables' TOS and DSCP
+//! targets and nftables' `ip dscp set`.
 
 use super::element::{Element, InPath};
-use super::select::{CODEPOINTS, Rule, describe_rules, read_rules, rule_params, small};
-use crate::aqm::{Kernel, Log, OldEntry, Reason, Stats};
+use super::select::{self, CODEPOINTS, RULE, Rule, Rules, small};
+use crate::aqm::{Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec};
 use sojourn_core::ecn::Ecn;
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use sojourn_core::grammar::{Args, Given, GrammarError};
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::rng::Rng;
 
-pub(crate) const ENTRY: OldEntry = OldEntry {
-    name: "mangle",
-    summary: "Rewrites DSCP, ECN and TCP's ECN flags of selected packets",
-    reference: "iptables TOS and DSCP targets; RFC 3168, RFC 9768",
-    kernel: Kernel::Nowhere,
-    params: rule_params![
-        Param {
-            name: "set-tos",
-            value: "BYTE",
-            default: "none",
-            doc: "Replaces the whole TOS byte, DSCP and ECN.",
-        },
-        Param {
-            name: "tos-mask",
-            value: "BYTE",
-            default: "none",
-            doc: "Clears the bits of the TOS byte that the mask lacks.",
-        },
-        Param {
-            name: "set-ecn",
-            value: "not-ect|ect0|ect1|ce",
-            default: "none",
-            doc: "Sets the codepoint and keeps the DSCP.",
-        },
-        Param {
-            name: "set-dscp",
-            value: "NUMBER",
-            default: "none",
-            doc: "Sets the DSCP, 0 to 63, and keeps the codepoint.",
-        },
-        Param {
-            name: "bleach-ecn|bleach-dscp",
-            value: "",
-            default: "none",
-            doc: "Zeroes the codepoint, or the DSCP.",
-        },
-        Param {
-            name: "ce-everything",
-            value: "",
-            default: "none",
-            doc: "Turns ECT(0) and ECT(1) into CE.",
-        },
-        Param {
-            name: "sce-strip",
-            value: "",
-            default: "none",
-            doc: "Turns ECT(1) into ECT(0), which SCE forbids.",
-        },
-        Param {
-            name: "clear-flags",
-            value: "ae,cwr,ece",
-            default: "none",
-            doc: "Clears these flags of TCP packets; AE was NS and is SCE's ESCE.",
-        },
-    ],
-    build: |args, env| {
-        let mangle = Mangle { rules: read(args)?, rng: env.rng, matched: 0, rewritten: 0 };
-        Ok(Box::new(InPath::new(mangle, env.txqueuelen)))
-    },
-};
+pub(crate) const ENTRY: Entry = entry::<Rules<Action>>(
+    "mangle",
+    "Rewrites DSCP, ECN and TCP's ECN flags of selected packets",
+    "iptables TOS and DSCP targets; RFC 3168, RFC 9768",
+    Kernel::Nowhere,
+);
+
+impl Discipline for Rules<Action> {
+    fn build(&self, env: Env) -> Box<dyn Qdisc> {
+        let (rules, rng) = (self.clone(), env.rng);
+        Box::new(InPath::new(Mangle { rules, rng, matched: 0, rewritten: 0 }))
+    }
+}
 
 /// TCP's ECN flags in [`Packet::ace`].
 const FLAGS: [(&str, u8); 3] = [("ae", 0b100), ("cwr", 0b010), ("ece", 0b001)];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Action {
+pub(crate) enum Action {
     SetTos(u8),
     TosMask(u8),
     SetEcn(Ecn),
@@ -89,6 +42,39 @@ enum Action {
 }
 
 impl Action {
+    #[inline]
+    fn apply(self, pkt: &mut Packet) {
+        match self {
+            Self::SetTos(tos) => pkt.tos = tos,
+            Self::TosMask(mask) => pkt.tos &= mask,
+            Self::SetEcn(ecn) => pkt.set_ecn(ecn),
+            Self::SetDscp(dscp) => pkt.tos = pkt.ecn().on_tos(dscp << 2),
+            Self::BleachEcn => pkt.set_ecn(Ecn::NotEct),
+            Self::BleachDscp => pkt.tos = pkt.ecn() as u8,
+            Self::CeEverything if pkt.ecn().is_capable() => pkt.set_ecn(Ecn::Ce),
+            Self::SceStrip if pkt.ecn() == Ecn::Ect1 => pkt.set_ecn(Ecn::Ect0),
+            Self::CeEverything | Self::SceStrip => {}
+            Self::ClearFlags(flags) => pkt.ace &= !flags,
+        }
+    }
+}
+
+impl select::Action for Action {
+    const TABLE: &'static [[&'static str; 3]] = &[
+        ["set-tos", "BYTE", "Replaces the whole TOS byte, DSCP and ECN."],
+        ["tos-mask", "BYTE", "Clears the bits of the TOS byte that the mask lacks."],
+        ["set-ecn", "not-ect|ect0|ect1|ce", "Sets the codepoint and keeps the DSCP."],
+        ["set-dscp", "NUMBER", "Sets the DSCP, 0 to 63, and keeps the codepoint."],
+        ["bleach-ecn|bleach-dscp", "", "Zeroes the codepoint, or the DSCP."],
+        ["ce-everything", "", "Turns ECT(0) and ECT(1) into CE."],
+        ["sce-strip", "", "Turns ECT(1) into ECT(0), which SCE forbids."],
+        [
+            "clear-flags",
+            "ae,cwr,ece",
+            "Clears these flags of TCP packets; AE was NS and is SCE's ESCE.",
+        ],
+    ];
+
     fn read(key: &str, args: &mut Args<'_>) -> Result<Option<Self>, GrammarError> {
         Ok(Some(match key {
             "set-tos" => Self::SetTos(small(args, 255)?),
@@ -109,24 +95,8 @@ impl Action {
         }))
     }
 
-    #[inline]
-    fn apply(self, pkt: &mut Packet) {
-        match self {
-            Self::SetTos(tos) => pkt.tos = tos,
-            Self::TosMask(mask) => pkt.tos &= mask,
-            Self::SetEcn(ecn) => pkt.set_ecn(ecn),
-            Self::SetDscp(dscp) => pkt.tos = pkt.ecn().on_tos(dscp << 2),
-            Self::BleachEcn => pkt.set_ecn(Ecn::NotEct),
-            Self::BleachDscp => pkt.tos = pkt.ecn() as u8,
-            Self::CeEverything if pkt.ecn().is_capable() => pkt.set_ecn(Ecn::Ce),
-            Self::SceStrip if pkt.ecn() == Ecn::Ect1 => pkt.set_ecn(Ecn::Ect0),
-            Self::CeEverything | Self::SceStrip => {}
-            Self::ClearFlags(flags) => pkt.ace &= !flags,
-        }
-    }
-
-    fn describe(self) -> String {
-        match self {
+    fn text(&self) -> String {
+        match *self {
             Self::SetTos(tos) => format!("set-tos {tos:#04x}"),
             Self::TosMask(mask) => format!("tos-mask {mask:#04x}"),
             Self::SetEcn(ecn) => {
@@ -144,18 +114,16 @@ impl Action {
             }
         }
     }
-}
-
-fn read(args: &mut Args<'_>) -> Result<Vec<Rule<Action>>, GrammarError> {
-    let rules = read_rules(args, Action::read)?;
-    if rules.iter().any(|rule| rule.actions.is_empty()) {
-        return Err(args.invalid("a rule needs an action such as `set-tos 0x01`"));
+    fn check(rules: &[Rule<Self>]) -> Result<(), String> {
+        if rules.iter().any(|rule| rule.actions.is_empty()) {
+            return Err("a rule needs an action such as `set-tos 0x01`".to_owned());
+        }
+        Ok(())
     }
-    Ok(rules)
 }
 
 struct Mangle {
-    rules: Vec<Rule<Action>>,
+    rules: Rules<Action>,
     rng: Rng,
     /// Packets on which a rule acted.
     matched: u64,
@@ -168,8 +136,8 @@ impl Element for Mangle {
     fn pass(&mut self, pkt: &mut Packet, log: &mut Log) -> Option<Reason> {
         let (tos, ace, ecn) = (pkt.tos, pkt.ace, pkt.ecn());
         let mut matched = false;
-        for rule in &mut self.rules {
-            if rule.select.takes(pkt, &mut self.rng) {
+        for rule in &mut self.rules.rules {
+            if rule.takes(pkt, &mut self.rng) {
                 matched = true;
                 rule.actions.iter().for_each(|action| action.apply(pkt));
             }
@@ -182,15 +150,14 @@ impl Element for Mangle {
         None
     }
 
-    fn old_change(&mut self, args: &mut Args<'_>) -> Result<(), GrammarError> {
-        if args.peek().is_some() {
-            self.rules = read(args)?;
+    fn change(&mut self, to: &Spec, given: &Given) {
+        if let Some(to) = to.params::<Rules<Action>>().filter(|_| given.has(RULE)) {
+            self.rules = to.clone();
         }
-        Ok(())
     }
 
-    fn describe(&self) -> String {
-        describe_rules("mangle", &self.rules, |action| action.describe())
+    fn spec(&self) -> Spec {
+        spec(&ENTRY, self.rules.clone())
     }
 
     fn stats(&self, out: &mut Stats) {

@@ -446,6 +446,10 @@ impl Qdisc for Netem {
         )
     }
 
+    fn delay(&self) -> Dur {
+        self.params.delay
+    }
+
     fn stats(&self, out: &mut Stats) {
         let c = &self.counters;
         for (name, count) in [

@@ -9,72 +9,86 @@
 use std::sync::{Arc, Mutex};
 
 use super::element::{Element, InPath};
-use crate::aqm::{Log, Qdisc, Reason, Stats};
+use crate::aqm::{Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec};
 use sojourn_core::ecn::Ecn;
-use sojourn_core::grammar::{Args, GrammarError};
+use sojourn_core::grammar::Given;
+use sojourn_core::grammar::forms::{maybe, number};
 use sojourn_core::packet::{Kind, Packet};
+use sojourn_core::{choices, parameters};
 
-/// How the ingress sets the outer codepoint.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// Copies the inner codepoint (RFC 6040 4.1).
-    #[default]
-    Normal,
-    /// Not-ECT, for an egress that knows no ECN (RFC 6040 4.1).
-    Compatibility,
-    /// Copies ECT and turns CE into ECT(0): the full-functionality mode of RFC 3168 9.1.1, which
-    /// RFC 6040 replaced and Linux 7.2 still has.
-    FullFunctionality,
-}
-
-impl Mode {
-    /// The name in scenarios.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Normal => "normal",
-            Self::Compatibility => "compat",
-            Self::FullFunctionality => "rfc3168",
-        }
+choices! {
+    /// How the ingress sets the outer codepoint.
+    #[derive(Default)]
+    pub enum Mode {
+        /// Copies the inner codepoint (RFC 6040 4.1).
+        #[default]
+        Normal = "normal",
+        /// Not-ECT, for an egress that knows no ECN (RFC 6040 4.1).
+        Compatibility = "compat",
+        /// Copies ECT and turns CE into ECT(0): the full-functionality mode of RFC 3168 9.1.1, which
+        /// RFC 6040 replaced and Linux 7.2 still has.
+        FullFunctionality = "rfc3168",
     }
 }
 
-/// The outer DSCP.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Dscp {
-    /// The inner DSCP (RFC 2983's uniform model at the ingress).
-    #[default]
-    Copy,
-    /// Zero.
-    Zero,
-}
-
-impl Dscp {
-    /// The name in scenarios.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Copy => "copy",
-            Self::Zero => "zero",
-        }
+choices! {
+    /// The outer DSCP.
+    #[derive(Default)]
+    pub enum Dscp {
+        /// The inner DSCP (RFC 2983's uniform model at the ingress).
+        #[default]
+        Copy = "copy",
+        /// Zero.
+        Zero = "zero",
     }
 }
 
-/// What flow queues find to tell inner flows apart.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Entropy {
-    /// Nothing: one 5-tuple for the whole tunnel (WireGuard, IPsec, IP in IP).
-    #[default]
-    One,
-    /// A source port made of the inner hash (VXLAN, RFC 7348; MPLS in UDP, RFC 7510).
-    Inner,
+choices! {
+    /// What flow queues find to tell inner flows apart.
+    #[derive(Default)]
+    pub enum Entropy {
+        /// Nothing: one 5-tuple for the whole tunnel (WireGuard, IPsec, IP in IP).
+        #[default]
+        One = "one",
+        /// A source port made of the inner hash (VXLAN, RFC 7348; MPLS in UDP, RFC 7510).
+        Inner = "inner",
+    }
 }
 
-impl Entropy {
-    /// The name in scenarios.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::One => "one",
-            Self::Inner => "inner",
-        }
+const ENCAP: Entry =
+    entry::<EncapParams>("encap", "A tunnel's ingress", "RFC 6040", Kernel::Nowhere);
+const DECAP: Entry =
+    entry::<DecapParams>("decap", "A tunnel's egress", "RFC 6040", Kernel::Nowhere);
+
+parameters! {
+    /// Parameters of the ingress.
+    struct EncapParams {
+        /// Outer codepoint.
+        ecn: Mode = Mode::Normal;
+        /// Outer DSCP.
+        dscp: Dscp = Dscp::Copy;
+        /// Outer flow hash.
+        entropy: Entropy = Entropy::One;
+    }
+}
+
+parameters! {
+    /// Parameters of the egress.
+    struct DecapParams {
+        /// Packets behind the highest sequence number that are still taken, each once.
+        replay_window: Option<u32> = None => maybe(number(1..=u32::MAX.into()));
+    }
+}
+
+impl Discipline for EncapParams {
+    fn build(&self, _env: Env) -> Box<dyn Qdisc> {
+        unreachable!("an engine builds the two ends as a pair")
+    }
+}
+
+impl Discipline for DecapParams {
+    fn build(&self, _env: Env) -> Box<dyn Qdisc> {
+        unreachable!("an engine builds the two ends as a pair")
     }
 }
 
@@ -96,9 +110,6 @@ pub struct Tunnel {
     pub replay_window: Option<u32>,
 }
 
-/// Packets that may wait at either end for a busy wire: a device's transmit queue.
-const LIMIT: u32 = 1000;
-
 impl Tunnel {
     /// Ingress and egress, and the inner headers of the packets between them, which they share.
     pub fn ends(self) -> (Box<dyn Qdisc>, Box<dyn Qdisc>, InnerHeaders) {
@@ -106,7 +117,7 @@ impl Tunnel {
         let encap = Encap { tunnel: self, inner: inner.clone(), sequence: 0 };
         let replay = self.replay_window.map(ReplayWindow::new);
         let decap = Decap { inner: inner.clone(), replay, counters: Counters::default() };
-        (Box::new(InPath::new(encap, LIMIT)), Box::new(InPath::new(decap, LIMIT)), inner)
+        (Box::new(InPath::new(encap)), Box::new(InPath::new(decap)), inner)
     }
 }
 
@@ -188,14 +199,11 @@ impl Element for Encap {
         None
     }
 
-    fn old_change(&mut self, args: &mut Args<'_>) -> Result<(), GrammarError> {
-        no_words(args)
-    }
+    fn change(&mut self, _to: &Spec, _given: &Given) {}
 
-    fn describe(&self) -> String {
-        let Tunnel { mode, dscp, entropy, .. } = self.tunnel;
-        let [mode, dscp, entropy] = [mode.name(), dscp.name(), entropy.name()];
-        format!("encap ecn {mode} dscp {dscp} entropy {entropy}")
+    fn spec(&self) -> Spec {
+        let Tunnel { mode: ecn, dscp, entropy, .. } = self.tunnel;
+        spec(&ENCAP, EncapParams { ecn, dscp, entropy })
     }
 
     fn stats(&self, out: &mut Stats) {
@@ -207,10 +215,6 @@ impl Element for Encap {
     fn splits(&self) -> bool {
         self.tunnel.replay_window.is_some()
     }
-}
-
-fn no_words(args: &mut Args<'_>) -> Result<(), GrammarError> {
-    if args.key().is_some() { Err(args.unknown()) } else { Ok(()) }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -254,15 +258,11 @@ impl Element for Decap {
         None
     }
 
-    fn old_change(&mut self, args: &mut Args<'_>) -> Result<(), GrammarError> {
-        no_words(args)
-    }
+    fn change(&mut self, _to: &Spec, _given: &Given) {}
 
-    fn describe(&self) -> String {
-        match &self.replay {
-            Some(replay) => format!("decap replay_window {}", replay.size),
-            None => "decap".to_owned(),
-        }
+    fn spec(&self) -> Spec {
+        let replay_window = self.replay.as_ref().map(|replay| replay.size);
+        spec(&DECAP, DecapParams { replay_window })
     }
 
     fn stats(&self, out: &mut Stats) {

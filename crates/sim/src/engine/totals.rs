@@ -1,5 +1,6 @@
 //! What a run amounts to: statistics of its series over the measuring window, and metrics.
 
+use sojourn_cc as cc;
 use sojourn_core::{Dur, Rate};
 use sojourn_scenario::Measure;
 use sojourn_trace::metrics::Statistics;
@@ -44,7 +45,7 @@ impl Engine<'_> {
         FlowSummary {
             name: main.name,
             app: (flow.app != "bulk").then(|| flow.app.clone()),
-            cc: flow.cc.clone(),
+            cc: flow.cc.as_ref().map(cc::Spec::short),
             start_s: flow.start.as_secs_f64(),
             goodput_mbps: main.goodput_mbps,
             goodput_over_time_mbps: main.goodput_over_time_mbps,

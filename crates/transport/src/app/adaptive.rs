@@ -25,7 +25,7 @@ parameters! {
 }
 
 impl Adaptive {
-    fn check(&mut self, _given: &Given) -> Result<(), String> {
+    fn check(&self, _given: &Given) -> Result<(), String> {
         if self.least.or(self.most).is_some() && !self.adaptive {
             return Err("`least` and `most` are of `adaptive`".to_owned());
         }

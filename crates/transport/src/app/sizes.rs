@@ -69,7 +69,7 @@ fn bytes(word: &str) -> Option<Bytes> {
 }
 
 impl Sizes {
-    fn check(&mut self, _given: &Given) -> Result<(), String> {
+    fn check(&self, _given: &Given) -> Result<(), String> {
         if self.distribution == Distribution::Pareto && self.min >= self.max {
             return Err("expected `min` below `max`".to_owned());
         }

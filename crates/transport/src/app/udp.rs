@@ -27,7 +27,7 @@ parameters! {
 
 impl Stream {
     /// Refuses a rate at which packets have no gap between them.
-    fn check(&mut self, _given: &Given) -> Result<(), String> {
+    fn check(&self, _given: &Given) -> Result<(), String> {
         if self.rate == Rate(0) {
             return Err("`rate` is missing".to_owned());
         }

@@ -18,19 +18,10 @@ pub struct Parameter {
     pub key: &'static str,
     /// Whether it is a behaviour of the kernel's code, which an era chooses.
     pub of_kernel: bool,
-    /// Least and greatest value.
+    /// Least and greatest value, if it has bounds.
     pub bounds: Option<(u64, u64)>,
-    /// The setting of a kernel that means it, and how.
+    /// The setting of a kernel that means it, and how, if there is one.
     pub sysctl: Option<(&'static str, Form)>,
-}
-
-macro_rules! option {
-    () => {
-        None
-    };
-    ($value:expr) => {
-        Some($value)
-    };
 }
 
 macro_rules! parameters {
@@ -76,8 +67,8 @@ macro_rules! parameters {
         pub const PARAMETERS: &[Parameter] = &[$($(Parameter {
             key: stringify!($key),
             of_kernel: $of_kernel,
-            bounds: option!($(($low, $high))?),
-            sysctl: option!($((stringify!($name), $form))?),
+            bounds: [$(($low, $high))?].first().copied(),
+            sysctl: [$((stringify!($name), $form))?].first().copied(),
         },)*)*];
 
         impl Config {

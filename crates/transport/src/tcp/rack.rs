@@ -39,8 +39,8 @@ pub(crate) struct Detection {
     pub(crate) wait: Option<Dur>,
 }
 
-impl Rack {
-    pub(crate) fn new() -> Self {
+impl Default for Rack {
+    fn default() -> Self {
         Self {
             newest: 0,
             rtt: Dur::ZERO,
@@ -52,7 +52,9 @@ impl Rack {
             grown_at: 0,
         }
     }
+}
 
+impl Rack {
     /// A segment was delivered.
     #[inline]
     pub(crate) fn delivered(&mut self, now: Time, segment: &Outstanding, min_rtt: Dur) {
@@ -192,7 +194,7 @@ mod tests {
     // KAT cc.md §9 #16
     #[test]
     fn reordering_window_is_a_quarter_of_min_rtt_once_reordering_was_seen() {
-        let mut rack = Rack::new();
+        let mut rack = Rack::default();
         assert_eq!(rack.window(false, 3, RTT, RTT), Dur::ZERO);
         assert_eq!(rack.window(false, 2, RTT, RTT), Dur::from_millis(20));
         rack.saw_reordering(5);
@@ -201,7 +203,7 @@ mod tests {
 
     #[test]
     fn segments_sent_before_a_delivered_one_are_lost_without_a_window() {
-        let (mut rack, mut board) = (Rack::new(), board());
+        let (mut rack, mut board) = (Rack::default(), board());
         let now = Time(3_000_000) + RTT;
         let last = *board.get(3);
         rack.delivered(now, &last, RTT);
@@ -212,7 +214,7 @@ mod tests {
 
     #[test]
     fn inside_the_window_a_timer_is_asked_for_instead() {
-        let (mut rack, mut board) = (Rack::new(), board());
+        let (mut rack, mut board) = (Rack::default(), board());
         let now = Time(3_000_000) + RTT;
         let last = *board.get(3);
         rack.delivered(now, &last, RTT);
@@ -224,7 +226,7 @@ mod tests {
 
     #[test]
     fn timeout_gives_up_the_head_and_everything_older_than_an_rtt() {
-        let (mut rack, mut board) = (Rack::new(), board());
+        let (mut rack, mut board) = (Rack::default(), board());
         rack.rtt = RTT;
         board.tag_sacked(&[(20, 30)], |_| {});
         rack.mark_on_timeout(Time(1_000_000) + RTT, &mut board, |_| {});
@@ -235,7 +237,7 @@ mod tests {
 
     #[test]
     fn duplicates_widen_the_window_once_per_round_trip_for_sixteen_recoveries() {
-        let mut rack = Rack::new();
+        let mut rack = Rack::default();
         rack.saw_reordering(5);
         rack.saw_duplicate(100, 0);
         rack.saw_duplicate(150, 50);

@@ -145,7 +145,7 @@ fn description_is_canonical_and_a_change_replaces_all_rules() {
         make("mangle set-tos 1 non-syn dscp 0x2e ect1 ce nth 3 burst 2 rule clear-flags ece,ae");
     assert_eq!(
         q.describe(),
-        "mangle rule dscp 46 ect1 ce non-syn nth 3 burst 2 set-tos 0x01 rule all clear-flags ae,ece"
+        "mangle rule dscp 46 non-syn nth 3 burst 2 ect1 ce set-tos 0x01 rule all clear-flags ae,ece"
     );
     change(&mut *q, Time::ZERO, "mangle data percent 0.1% bleach-ecn", &mut Log::default())
         .unwrap();
@@ -156,8 +156,8 @@ fn description_is_canonical_and_a_change_replaces_all_rules() {
 fn mistakes_are_named() {
     for (text, error) in [
         ("proto tcp", "mangle: a rule needs an action such as `set-tos 0x01`"),
-        ("rule rule set-tos 1", "mangle: `rule` needs words"),
-        ("set-tos 0x01 rule", "mangle: `rule` needs words"),
+        ("rule rule set-tos 1", "mangle: `rule` needs a selector or an action"),
+        ("set-tos 0x01 rule", "mangle: `rule` needs a selector or an action"),
         (
             "set-tos 0x100",
             "mangle: `set-tos 0x100`: expected a number from 0 to 255, such as 46 or 0x2e",
@@ -176,9 +176,9 @@ fn mistakes_are_named() {
         ("every 3 burst 4 bleach-ecn", "mangle: `burst` is at most `every`"),
         (
             "proto udp non-syn bleach-ecn",
-            "mangle: `syn`, `non-syn`, `syn-ack` and `ack` are words for TCP",
+            "mangle: `syn`, `non-syn`, `syn-ack` and `ack` are for TCP",
         ),
-        ("percent 5 bleach-ecn", "mangle: `percent 5`: expected a percentage such as `10%`"),
+        ("percent 5 bleach-ecn", "mangle: `percent 5`: expected a percentage from 0% to 100%"),
         ("list 3,0 bleach-ecn", "mangle: `list 3,0`: expected packet numbers such as `3,7,9`"),
     ] {
         let env = Env::ethernet(Rng::named(1, "t"));

@@ -66,7 +66,7 @@ impl Sender {
         if !old {
             fx.una_advanced = segment.ack > self.snd_una;
             if fx.una_advanced {
-                self.timeout_streak = 0;
+                self.recovery.timeout_streak = 0;
             }
             // Linux tcp_may_update_window: an overtaken ACK does not shrink it.
             let window_update = fx.una_advanced || u64::from(segment.window) > self.snd_wnd;
@@ -86,7 +86,7 @@ impl Sender {
         self.read_ecn(segment, old, &mut fx);
         self.update_rtt(now, segment, &mut fx);
         if fx.duplicate {
-            self.rack.saw_duplicate(self.rate.delivered, self.sampled_delivered);
+            self.recovery.rack.saw_duplicate(self.rate.delivered, self.recovery.sampled_delivered);
         }
         self.process_probe_ack(now, segment.ack, &fx);
         let dubious = !fx.una_advanced
@@ -102,7 +102,7 @@ impl Sender {
         }
         let newly = fx.acked + fx.sacked;
         if let Some(sampled) = self.rate.sampled_delivered() {
-            self.sampled_delivered = sampled;
+            self.recovery.sampled_delivered = sampled;
         }
         let sample = self.rate.finish(now, newly, self.rtt.min_rtt(), fx.ack_delayed);
         self.control_congestion(now, &fx, sample, prior_in_flight);
@@ -129,7 +129,7 @@ impl Sender {
             acked_bytes,
             window_update,
             ece: self.echoes_in_flags() && segment.ace & ECE != 0,
-            esce: self.feedback == Feedback::Sce && segment.ace & AE != 0,
+            esce: self.ecn.feedback == Feedback::Sce && segment.ace & AE != 0,
         };
         self.cc.on_ack_event(now, &event, &mut self.win);
     }
@@ -140,8 +140,8 @@ impl Sender {
         }
         let before = self.board.highest_sacked();
         let min_rtt = self.rtt.min_rtt();
-        let high_seq = self.high_seq;
-        let (rack, rate) = (&mut self.rack, &mut self.rate);
+        let high_seq = self.recovery.high_seq;
+        let (rack, rate) = (&mut self.recovery.rack, &mut self.rate);
         self.board.tag_sacked(segment.sack.holes_above(), |s| {
             rate.segment_delivered(&s.tx, s.sent);
             s.tx.consumed = true;
@@ -175,11 +175,11 @@ impl Sender {
             } else if !s.sacked {
                 fx.rtt_first.get_or_insert_with(|| now.since(s.sent));
                 fx.rtt_last = Some(now.since(s.sent));
-                fx.original_delivered |= s.end() <= self.high_seq;
+                fx.original_delivered |= s.end() <= self.recovery.high_seq;
                 if s.end() < highest_sacked {
                     // Linux tcp_check_sack_reordering: an original filled the hole.
                     let distance = (highest_sacked - s.seq) / u64::from(s.len.max(1));
-                    self.rack.saw_reordering(distance as u32);
+                    self.recovery.rack.saw_reordering(distance as u32);
                 }
             }
             if !s.sacked {
@@ -192,7 +192,7 @@ impl Sender {
                     && s.ever_retransmitted
                     && echoes_before(fx.echo, s.sent);
                 if !by_original {
-                    self.rack.delivered(now, s, min_rtt);
+                    self.recovery.rack.delivered(now, s, min_rtt);
                 }
             }
             self.board.pop();
@@ -206,7 +206,7 @@ impl Sender {
     }
 
     pub(super) fn read_ecn(&mut self, segment: &Segment, old: bool, fx: &mut Effects) {
-        match self.feedback {
+        match self.ecn.feedback {
             Feedback::AccEcn => {
                 let segments = fx.acked + fx.sacked;
                 if segments == 0 {
@@ -214,10 +214,12 @@ impl Sender {
                 }
                 // RFC 9768 3.2.2.4: the first ACE after the handshake is not 0. It may be where more
                 // segments could have been marked than the counter counts to.
-                let zeroed =
-                    *self.ace_is_zeroed.get_or_insert(segment.ace == 0 && segments < MARKS_TO_ZERO);
+                let zeroed = *self
+                    .ecn
+                    .ace_is_zeroed
+                    .get_or_insert(segment.ace == 0 && segments < MARKS_TO_ZERO);
                 if zeroed {
-                    self.not_ect = true;
+                    self.ecn.not_ect = true;
                     return;
                 }
                 let progress = Progress {
@@ -227,9 +229,9 @@ impl Sender {
                         && matches!(self.state, State::Open | State::Cwr),
                     mss: self.mss,
                 };
-                fx.ce = self.accecn.decode(segment.ace, segment.accecn, progress);
+                fx.ce = self.ecn.accecn.decode(segment.ace, segment.accecn, progress);
                 self.rate.delivered_ce += u64::from(fx.ce);
-                self.ce += u64::from(fx.ce);
+                self.ecn.ce += u64::from(fx.ce);
                 fx.congestion = fx.ce > 0;
             }
             Feedback::Rfc3168 | Feedback::Dctcp | Feedback::Sce => {
@@ -238,11 +240,11 @@ impl Sender {
                 if fx.congestion {
                     fx.ce = fx.acked + fx.sacked;
                     self.rate.delivered_ce += u64::from(fx.ce);
-                    self.ce += u64::from(fx.ce);
+                    self.ecn.ce += u64::from(fx.ce);
                 }
-                if self.feedback == Feedback::Sce && segment.ace & AE != 0 && !old {
+                if self.ecn.feedback == Feedback::Sce && segment.ace & AE != 0 && !old {
                     fx.some_congestion = true;
-                    self.sce += u64::from(fx.acked + fx.sacked);
+                    self.ecn.sce += u64::from(fx.acked + fx.sacked);
                 }
             }
             Feedback::None | Feedback::Ccfb | Feedback::Counters => {}
@@ -266,18 +268,18 @@ impl Sender {
 
     /// Linux `tcp_process_tlp_ack`: a probe that repaired a loss costs one reduction.
     pub(super) fn process_probe_ack(&mut self, now: Time, ack: u64, fx: &Effects) {
-        if self.tlp_high_seq == 0 || ack < self.tlp_high_seq {
+        if self.recovery.tlp_high_seq == 0 || ack < self.recovery.tlp_high_seq {
             return;
         }
         if fx.duplicate {
-            self.tlp_high_seq = 0; // both copies arrived: nothing was lost
-        } else if ack > self.tlp_high_seq {
+            self.recovery.tlp_high_seq = 0; // both copies arrived: nothing was lost
+        } else if ack > self.recovery.tlp_high_seq {
             self.begin_reduction(now, Signal::Loss, fx);
             self.set_state(now, State::Cwr);
             self.end_reduction();
             self.keep_open(now);
         } else if !fx.una_advanced && !fx.data_sacked {
-            self.tlp_high_seq = 0; // a pure duplicate: the probe was redundant
+            self.recovery.tlp_high_seq = 0; // a pure duplicate: the probe was redundant
         }
     }
 }

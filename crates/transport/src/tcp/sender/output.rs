@@ -51,32 +51,33 @@ impl Outgoing {
 impl Sender {
     #[inline]
     pub(super) fn next_packet(&mut self, now: Time) -> Option<Outgoing> {
-        if self.burst_left > 0 {
-            self.burst_left -= 1;
+        if self.pacing.burst_left > 0 {
+            self.pacing.burst_left -= 1;
             let mut packet = self.send_new(now);
-            packet.psh |= self.burst_left == 0 && self.config.push_bursts;
+            packet.psh |= self.pacing.burst_left == 0 && self.config.push_bursts;
             return Some(packet);
         }
         self.begin_burst(now)
     }
 
     fn begin_burst(&mut self, now: Time) -> Option<Outgoing> {
-        self.pacing_blocked = false;
-        if self.undo.new_data_first && self.snd_nxt >= self.send_end() {
-            self.undo.give_up_frto();
+        self.pacing.blocked = false;
+        if self.recovery.undo.new_data_first && self.snd_nxt >= self.send_end() {
+            self.recovery.undo.give_up_frto();
         }
-        let wants_retransmit =
-            self.board.waiting > 0 && self.state >= State::Recovery && !self.undo.new_data_first;
-        if !wants_retransmit && !self.probe_due && self.snd_nxt >= self.send_end() {
+        let wants_retransmit = self.board.waiting > 0
+            && self.state >= State::Recovery
+            && !self.recovery.undo.new_data_first;
+        if !wants_retransmit && !self.recovery.probe_due && self.snd_nxt >= self.send_end() {
             self.rate.app_limited(self.board.in_flight());
             return None;
         }
-        if self.paced() && !self.pacer.ready(now) {
-            self.pacing_blocked = true;
+        if self.paced() && !self.pacing.pacer.ready(now) {
+            self.pacing.blocked = true;
             return None;
         }
-        if self.probe_due {
-            self.probe_due = false;
+        if self.recovery.probe_due {
+            self.recovery.probe_due = false;
             return Some(self.send_probe(now));
         }
         if wants_retransmit && self.board.in_flight() < self.win.cwnd {
@@ -84,11 +85,11 @@ impl Sender {
                 return None;
             }
             let id = self.board.next_retransmit()?;
-            self.undo.retransmitted(now);
+            self.recovery.undo.retransmitted(now);
             return Some(self.send_again(now, id));
         }
         let Some(burst) = self.burst_size(now) else {
-            if self.undo.new_data_first && self.snd_nxt <= self.high_seq {
+            if self.recovery.undo.new_data_first && self.snd_nxt <= self.recovery.high_seq {
                 return self.begin_without_frto(now);
             }
             return None;
@@ -96,20 +97,20 @@ impl Sender {
         if self.host_queue_is_full(burst, 0) {
             return None;
         }
-        self.pacer.departed(
+        self.pacing.pacer.departed(
             now,
             u64::from(burst) * u64::from(self.mss),
-            self.paced().then_some(self.pacing_rate),
-            self.segments_sent,
+            self.paced().then_some(self.pacing.rate),
+            self.sent.segments,
         );
-        self.burst_left = burst - 1;
+        self.pacing.burst_left = burst - 1;
         Some(self.send_new(now))
     }
 
     #[cold]
     #[inline(never)]
     fn begin_without_frto(&mut self, now: Time) -> Option<Outgoing> {
-        self.undo.give_up_frto();
+        self.recovery.undo.give_up_frto();
         self.begin_burst(now)
     }
 
@@ -129,9 +130,10 @@ impl Sender {
         }
         let gso_max = (GSO_MAX_BYTES / mss) as u32;
         let max_segments = self
+            .pacing
             .burst
             .unwrap_or_else(|| {
-                let bytes = (self.pacing_rate.bytes_per_sec() >> 10) + self.short_path_bytes();
+                let bytes = (self.pacing.rate.bytes_per_sec() >> 10) + self.short_path_bytes();
                 let bytes = bytes.min(GSO_MAX_BYTES);
                 ((bytes / mss) as u32).max(MIN_TSO_SEGMENTS)
             })
@@ -140,7 +142,7 @@ impl Sender {
         let quota = (self.win.cwnd / 2).max(1).min(self.win.cwnd - in_flight);
         let mut buffer = write_room;
         if self.config.tso_buffers {
-            let left = self.buffers.left(self.snd_nxt, self.snd_wnd, mss);
+            let left = self.app.buffers.left(self.snd_nxt, self.snd_wnd, mss);
             buffer = buffer.min(left.max(u64::from(quota.min(max_segments)) * mss));
         }
         let is_last = buffer == write_room;
@@ -149,10 +151,10 @@ impl Sender {
             && (is_last || window_room.min(congestion_room) < buffer)
             && self.defers(now, window_room, congestion_room, max_segments)
         {
-            self.deferred |= congestion_room < window_room && congestion_room <= buffer;
+            self.usage.deferred |= congestion_room < window_room && congestion_room <= buffer;
             return None;
         }
-        let data = (self.write_end - self.snd_nxt).max(1); // a FIN rides on the last segment
+        let data = (self.app.write_end - self.snd_nxt).max(1); // a FIN rides on the last segment
         let room = window_room.min(data).min(buffer_room).div_ceil(mss) as u32;
         let whole = (window_room / mss).max(1) as u32;
         Some(quota.min(max_segments).min(room).min(whole).max(1))
@@ -166,22 +168,22 @@ impl Sender {
             return false;
         }
         let bytes = u64::from(burst) * (u64::from(self.mss) + HEADERS);
-        let mut limit = (2 * bytes).max(self.pacing_rate.bytes_per_sec() >> 10);
+        let mut limit = (2 * bytes).max(self.pacing.rate.bytes_per_sec() >> 10);
         if !self.paced() {
             limit = limit.min(self.config.limit_output_bytes.0);
         }
-        self.queued > limit << shift
+        self.pacing.queued > limit << shift
     }
 
     /// Takes the rest of the burst into the packet that its first segment began.
     pub(super) fn complete_super_packet(&mut self, now: Time, packet: &mut Outgoing) {
         let size = packet.payload();
         let mut segments = 1;
-        while self.burst_left > 0
+        while self.pacing.burst_left > 0
             && segments < MAX_SUPER_PACKET
             && packet.payload() == segments * size
         {
-            self.burst_left -= 1;
+            self.pacing.burst_left -= 1;
             let next = self.send_new(now);
             debug_assert!(next.seq == packet.seq + u64::from(packet.len));
             debug_assert!(next.payload() <= size && !next.cwr);
@@ -214,7 +216,7 @@ impl Sender {
         congestion: u64,
         max_segments: u32,
     ) -> bool {
-        if self.state >= State::Recovery || now.since(self.pacer.next()) > TSO_RECENT {
+        if self.state >= State::Recovery || now.since(self.pacing.pacer.next()) > TSO_RECENT {
             return false;
         }
         let mss = u64::from(self.mss);
@@ -231,19 +233,19 @@ impl Sender {
 
     pub(super) fn send_new(&mut self, now: Time) -> Outgoing {
         let idle = self.board.packets_out() == 0;
-        if idle && self.segments_sent > 0 {
-            self.restart(now, now.since(self.last_sent));
+        if idle && self.sent.segments > 0 {
+            self.restart(now, now.since(self.sent.last));
         }
-        let left = self.write_end - self.snd_nxt;
-        let fin = self.closing && left <= u64::from(self.mss); // the FIN rides on the last segment
+        let left = self.app.write_end - self.snd_nxt;
+        let fin = self.app.closing && left <= u64::from(self.mss); // the FIN rides on the last segment
         let len = u64::from(self.mss).min(left) as u32 + u32::from(fin);
         let tx = self.rate.sent(now, idle, self.board.in_flight());
         let seq = self.snd_nxt;
         self.board.push(Outstanding::new(seq, len, now, tx));
         self.snd_nxt += u64::from(len);
-        self.prr.sent(1);
-        self.sent_in_round = true;
-        let cwr = std::mem::take(&mut self.cwr_pending);
+        self.recovery.prr.sent(1);
+        self.usage.sent_in_round = true;
+        let cwr = std::mem::take(&mut self.ecn.cwr_pending);
         self.note_sent(now, len, false, idle);
         if self.timer != Timer::Reorder && !self.schedule_probe(now) && self.timer == Timer::None {
             self.rearm_rto(now);
@@ -257,8 +259,8 @@ impl Sender {
         if idle > rto && !self.needs.owns_cwnd {
             self.win.ssthresh = self.win.ssthresh.max(three_quarters(self.win.cwnd));
             self.win.cwnd = cwnd_after_idle(self.win.cwnd, self.config.initial_cwnd, idle, rto);
-            self.cwnd_stamp = now;
-            self.cwnd_used = 0;
+            self.usage.stamp = now;
+            self.usage.cwnd_used = 0;
         }
         self.cc.on_restart(now, idle, &mut self.win);
     }
@@ -271,13 +273,13 @@ impl Sender {
             let s = self.board.get(id);
             (s.seq, s.len)
         };
-        self.prr.sent(1);
-        self.retransmits += 1;
-        self.pacer.departed(
+        self.recovery.prr.sent(1);
+        self.sent.again += 1;
+        self.pacing.pacer.departed(
             now,
             u64::from(len),
-            self.paced().then_some(self.pacing_rate),
-            self.segments_sent,
+            self.paced().then_some(self.pacing.rate),
+            self.sent.segments,
         );
         self.note_sent(now, len, true, idle);
         if self.timer == Timer::None || seq == self.snd_una {
@@ -288,7 +290,7 @@ impl Sender {
 
     /// A tail-loss probe: new data if the receiver has room, else the last segment again.
     pub(super) fn send_probe(&mut self, now: Time) -> Outgoing {
-        self.probes += 1;
+        self.sent.probes += 1;
         let room = (self.snd_una + self.snd_wnd).saturating_sub(self.snd_nxt);
         if self.snd_nxt < self.send_end() && room >= u64::from(self.mss) {
             let packet = self.send_new(now);
@@ -296,24 +298,24 @@ impl Sender {
             return packet;
         }
         let id = self.board.last_id().expect("a probe is armed only with data outstanding");
-        self.tlp_high_seq = self.snd_nxt;
+        self.recovery.tlp_high_seq = self.snd_nxt;
         let packet = self.send_again(now, id);
         self.rearm_rto(now);
         packet
     }
 
     pub(super) fn note_sent(&mut self, now: Time, len: u32, retransmit: bool, from_idle: bool) {
-        self.segments_sent += 1;
-        self.sends_new = !retransmit;
-        self.last_sent = now;
+        self.sent.segments += 1;
+        self.sent.is_new = !retransmit;
+        self.sent.last = now;
         let sent = Sent { bytes: len, segments: 1, retransmit, from_idle };
         self.cc.on_send(now, &sent, &mut self.win);
     }
 
     /// The segment that occupies `len` sequence numbers from `seq`, the FIN among them.
     fn outgoing(&self, seq: u64, len: u32, cwr: bool) -> Outgoing {
-        let fin = self.closing && seq + u64::from(len) > self.write_end;
-        let psh = seq + u64::from(len) >= self.write_end; // the end of a write
+        let fin = self.app.closing && seq + u64::from(len) > self.app.write_end;
+        let psh = seq + u64::from(len) >= self.app.write_end; // the end of a write
         Outgoing { seq, len, gso_size: 0, fin, psh, cwr }
     }
 
@@ -326,7 +328,7 @@ impl Sender {
             gso_size,
             ack: 1,
             flags: Flags { ack: true, fin, psh, ..Flags::default() },
-            ace: match self.feedback {
+            ace: match self.ecn.feedback {
                 Feedback::AccEcn => 5,
                 _ if cwr => CWR,
                 _ => 0,
@@ -344,46 +346,48 @@ impl Sender {
     /// Linux `tcp_cwnd_validate`, once per transmission opportunity that sent something; 6.1 and
     /// later also where cwnd left no room to.
     pub(super) fn validate_cwnd(&mut self, now: Time) {
-        let sent = std::mem::take(&mut self.sent_in_round);
+        let sent = std::mem::take(&mut self.usage.sent_in_round);
         let full = self.board.in_flight() >= self.win.cwnd;
-        let waits = self.snd_nxt < self.send_end() && (full || self.deferred);
+        let waits = self.snd_nxt < self.send_end() && (full || self.usage.deferred);
         if !sent && (!waits || self.config.cwnd_limited != CwndLimited::Sticky) {
             return;
         }
-        let limited = full || std::mem::take(&mut self.deferred);
+        let limited = full || std::mem::take(&mut self.usage.deferred);
         let out = self.board.packets_out();
         let renews = match self.config.cwnd_limited {
-            CwndLimited::Latest => out > self.max_packets_out,
-            CwndLimited::Sticky => limited || (!self.cwnd_limited && out > self.max_packets_out),
+            CwndLimited::Latest => out > self.usage.max_packets_out,
+            CwndLimited::Sticky => {
+                limited || (!self.usage.cwnd_limited && out > self.usage.max_packets_out)
+            }
         };
-        if self.snd_una >= self.max_packets_seq || renews {
-            self.max_packets_out = out;
-            self.max_packets_seq = self.snd_nxt;
-            self.cwnd_limited = limited;
+        if self.snd_una >= self.usage.max_packets_seq || renews {
+            self.usage.max_packets_out = out;
+            self.usage.max_packets_seq = self.snd_nxt;
+            self.usage.cwnd_limited = limited;
         }
         if self.is_cwnd_limited() {
-            self.cwnd_used = 0;
-            self.cwnd_stamp = now;
+            self.usage.cwnd_used = 0;
+            self.usage.stamp = now;
             return;
         }
-        self.cwnd_used = self.cwnd_used.max(out);
-        if now.since(self.cwnd_stamp) >= self.rtt.rto() && !self.needs.owns_cwnd {
+        self.usage.cwnd_used = self.usage.cwnd_used.max(out);
+        if now.since(self.usage.stamp) >= self.rtt.rto() && !self.needs.owns_cwnd {
             // RFC 2861 as Linux does it: the window decays towards what was used.
             if self.state == State::Open && self.snd_nxt >= self.send_end() {
-                let used = self.cwnd_used.max(self.config.initial_cwnd);
+                let used = self.usage.cwnd_used.max(self.config.initial_cwnd);
                 if used < self.win.cwnd {
                     self.win.ssthresh = self.win.ssthresh.max(three_quarters(self.win.cwnd));
                     self.win.cwnd = u32::midpoint(self.win.cwnd, used);
                 }
             }
-            self.cwnd_used = 0;
-            self.cwnd_stamp = now;
+            self.usage.cwnd_used = 0;
+            self.usage.stamp = now;
         }
     }
 
     #[cold]
     pub(super) fn send_control(&mut self) -> Option<Transmit> {
-        let segment = self.control.take()?;
+        let segment = self.handshake.segment.take()?;
         Some(self.transmit(segment))
     }
 
@@ -391,14 +395,14 @@ impl Sender {
     pub(super) fn transmit(&self, segment: Segment) -> Transmit {
         let (role, mode) = if segment.flags.syn {
             (Role::Syn, self.wish())
-        } else if self.sends_new {
-            (Role::Data, self.feedback)
+        } else if self.sent.is_new {
+            (Role::Data, self.ecn.feedback)
         } else if segment.len > 0 || segment.flags.fin {
-            (Role::Retransmission, self.feedback)
+            (Role::Retransmission, self.ecn.feedback)
         } else {
-            (Role::PureAck, self.feedback)
+            (Role::PureAck, self.ecn.feedback)
         };
-        let ecn = if self.not_ect {
+        let ecn = if self.ecn.not_ect {
             Ecn::NotEct
         } else {
             codepoint(role, mode, self.needs, self.config.ecn_plus_plus)

@@ -12,15 +12,15 @@ use crate::tcp::segment::ACCECN_OPTION;
 impl Sender {
     /// Linux `tcp_fastretrans_alert` with RACK.
     pub(super) fn state_machine(&mut self, now: Time, fx: &mut Effects) {
-        if self.state != State::Open && self.snd_una >= self.high_seq {
+        if self.state != State::Open && self.snd_una >= self.recovery.high_seq {
             match self.state {
                 // CWR lasts until something beyond high_seq is acknowledged.
-                State::Cwr if self.snd_una > self.high_seq => {
+                State::Cwr if self.snd_una > self.recovery.high_seq => {
                     self.end_reduction();
                     self.set_state(now, State::Open);
                 }
                 State::Recovery => {
-                    self.rack.recovered();
+                    self.recovery.rack.recovered();
                     self.undo_at_end(now, fx);
                     self.end_reduction();
                     self.set_state(now, State::Open);
@@ -68,7 +68,7 @@ impl Sender {
     pub(super) fn identify_losses(&mut self, now: Time, fx: &mut Effects) {
         let window = self.reordering_window();
         let (cc, win, rate) = (&mut self.cc, &self.win, &mut self.rate);
-        let found = self.rack.detect_if_advanced(now, &mut self.board, window, |tx| {
+        let found = self.recovery.rack.detect_if_advanced(now, &mut self.board, window, |tx| {
             cc.on_lost(now, &rate.segment_lost(tx), win);
         });
         self.await_reordering(now, found.wait);
@@ -77,7 +77,7 @@ impl Sender {
     }
 
     pub(super) fn reordering_window(&self) -> Dur {
-        self.rack.window(
+        self.recovery.rack.window(
             self.state >= State::Recovery,
             self.board.sacked,
             self.rtt.min_rtt(),
@@ -93,7 +93,7 @@ impl Sender {
     }
 
     pub(super) fn enter_cwr(&mut self, now: Time, fx: &Effects) {
-        self.undo.forbid();
+        self.recovery.undo.forbid();
         if self.state < State::Cwr {
             self.begin_reduction(now, Signal::Mark, fx);
             self.set_state(now, State::Cwr);
@@ -103,7 +103,7 @@ impl Sender {
     pub(super) fn enter_recovery(&mut self, now: Time, fx: &Effects) {
         let reduces = self.state < State::Cwr;
         let prior = (reduces && !fx.congestion).then(|| self.current_ssthresh());
-        self.undo.begin(self.snd_una, self.board.retransmitted, prior);
+        self.recovery.undo.begin(self.snd_una, self.board.retransmitted, prior);
         if reduces {
             self.begin_reduction(now, Signal::Loss, fx);
         }
@@ -112,21 +112,22 @@ impl Sender {
 
     /// Linux `tcp_init_cwnd_reduction`.
     pub(super) fn begin_reduction(&mut self, now: Time, signal: Signal, fx: &Effects) {
-        self.high_seq = self.snd_nxt;
-        self.tlp_high_seq = 0;
+        self.recovery.high_seq = self.snd_nxt;
+        self.recovery.tlp_high_seq = 0;
         self.win.cwnd_cnt = 0;
         self.win.prior_cwnd = self.win.cwnd;
         self.win.prior_ssthresh = self.win.ssthresh;
         let undelivered = self.board.packets_out() - self.board.sacked;
-        self.prr = Prr::start(self.config.prr, self.win.cwnd, undelivered + fx.acked + fx.sacked);
+        self.recovery.prr =
+            Prr::start(self.config.prr, self.win.cwnd, undelivered + fx.acked + fx.sacked);
         let path = Path { signal, ..self.path() };
         self.win.ssthresh = self.cc.ssthresh(now, &path, &self.win);
-        self.cwr_pending = self.echoes_in_flags();
+        self.ecn.cwr_pending = self.echoes_in_flags();
     }
 
     /// Linux `tcp_end_cwnd_reduction`.
     pub(super) fn end_reduction(&mut self) {
-        let stands = self.state == State::Cwr || self.undo.is_possible();
+        let stands = self.state == State::Cwr || self.recovery.undo.is_possible();
         if stands && !self.needs.owns_cwnd && self.win.ssthresh < Window::INFINITE {
             self.win.cwnd = self.win.ssthresh;
         }
@@ -165,12 +166,15 @@ impl Sender {
                 retransmit_lost: fx.retransmission_lost,
                 safe: fx.una_advanced && fx.lost == 0,
             };
-            if let Some(cwnd) = self.prr.cwnd(ack, self.win.ssthresh) {
+            if let Some(cwnd) = self.recovery.prr.cwnd(ack, self.win.ssthresh) {
                 self.win.cwnd = cwnd;
             }
         }
-        let raises =
-            if self.rack.reordering > 3 { fx.data_acked || fx.data_sacked } else { fx.data_acked };
+        let raises = if self.recovery.rack.reordering > 3 {
+            fx.data_acked || fx.data_sacked
+        } else {
+            fx.data_acked
+        };
         let mut path = self.path();
         let ack = Ack {
             path: &path,
@@ -201,8 +205,8 @@ impl Sender {
 
     fn apply_output(&mut self, path: &Path) {
         let out = self.cc.output(path, &self.win);
-        self.pacing_rate = out.pacing_rate.unwrap_or_else(|| path.linux_pacing_rate(&self.win));
-        self.burst = out.burst;
+        self.pacing.rate = out.pacing_rate.unwrap_or_else(|| path.linux_pacing_rate(&self.win));
+        self.pacing.burst = out.burst;
         self.mss = out.mss.unwrap_or(path.mss).min(path.mss);
         if self.sends_accecn_option() {
             self.mss -= ACCECN_OPTION;

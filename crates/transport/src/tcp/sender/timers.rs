@@ -57,7 +57,7 @@ impl Sender {
     /// Linux `tcp_schedule_loss_probe`.
     pub(super) fn schedule_probe(&mut self, now: Time) -> bool {
         let allowed = matches!(self.state, State::Open | State::Cwr)
-            && self.tlp_high_seq == 0
+            && self.recovery.tlp_high_seq == 0
             && self.board.packets_out() > 0
             && self.board.sacked == 0;
         if !allowed {
@@ -76,41 +76,42 @@ impl Sender {
     }
 
     pub(super) fn on_retransmission_timeout(&mut self, now: Time) {
-        if !self.established {
+        if !self.handshake.done {
             self.rtt.back_off();
-            self.syn_timeouts += u32::from(self.control_left == 0);
+            self.handshake.syn_timeouts += u32::from(self.handshake.control_left == 0);
             self.open(now);
             return;
         }
-        self.timeouts += 1;
+        self.recovery.timeouts += 1;
         let first_of_episode = self.state <= State::Disorder
-            || self.snd_una >= self.high_seq
-            || (self.state == State::Loss && self.timeout_streak == 0);
-        self.timeout_streak += 1;
-        let watch = self.config.frto && (self.state < State::Recovery || self.timeout_streak > 1);
+            || self.snd_una >= self.recovery.high_seq
+            || (self.state == State::Loss && self.recovery.timeout_streak == 0);
+        self.recovery.timeout_streak += 1;
+        let watch =
+            self.config.frto && (self.state < State::Recovery || self.recovery.timeout_streak > 1);
         if first_of_episode {
             let prior = self.current_ssthresh();
-            self.undo.begin(self.snd_una, self.board.retransmitted, Some(prior));
+            self.recovery.undo.begin(self.snd_una, self.board.retransmitted, Some(prior));
             self.win.prior_cwnd = self.win.cwnd;
             self.win.prior_ssthresh = self.win.ssthresh;
             let path = self.path();
             self.win.ssthresh = self.cc.ssthresh(now, &path, &self.win);
         }
         let (cc, win, rate) = (&mut self.cc, &self.win, &mut self.rate);
-        self.rack.mark_on_timeout(now, &mut self.board, |tx| {
+        self.recovery.rack.mark_on_timeout(now, &mut self.board, |tx| {
             cc.on_lost(now, &rate.segment_lost(tx), win);
         });
         self.win.cwnd = self.board.in_flight() + 1;
         self.win.cwnd_cnt = 0;
-        self.cwnd_stamp = now;
+        self.usage.stamp = now;
         let change = StateChange { from: self.state, to: State::Loss };
         self.state = State::Loss; // a repeated timeout is an event of its own
         let path = self.path();
         self.cc.on_state(now, change, &path, &mut self.win);
-        self.high_seq = self.snd_nxt;
-        self.tlp_high_seq = 0;
-        self.undo.timed_out(watch);
-        self.cwr_pending = self.echoes_in_flags(); // tcp_enter_loss
+        self.recovery.high_seq = self.snd_nxt;
+        self.recovery.tlp_high_seq = 0;
+        self.recovery.undo.timed_out(watch);
+        self.ecn.cwr_pending = self.echoes_in_flags(); // tcp_enter_loss
         self.rtt.back_off();
         self.arm(Timer::Retransmit, now + self.rtt.rto());
     }
@@ -118,7 +119,7 @@ impl Sender {
     pub(super) fn on_reorder_timeout(&mut self, now: Time) {
         let window = self.reordering_window();
         let (cc, win, rate) = (&mut self.cc, &self.win, &mut self.rate);
-        let found = self.rack.detect(now, &mut self.board, window, |tx| {
+        let found = self.recovery.rack.detect(now, &mut self.board, window, |tx| {
             cc.on_lost(now, &rate.segment_lost(tx), win);
         });
         self.await_reordering(now, found.wait);
@@ -131,7 +132,7 @@ impl Sender {
                     retransmit_lost: found.retransmission_lost,
                     ..PrrAck::default()
                 };
-                if let Some(cwnd) = self.prr.cwnd(ack, self.win.ssthresh) {
+                if let Some(cwnd) = self.recovery.prr.cwnd(ack, self.win.ssthresh) {
                     self.win.cwnd = cwnd;
                 }
             }

@@ -10,14 +10,14 @@ use super::input::{Effects, echoes_before};
 use crate::tcp::segment::Segment;
 
 /// What must be known to take a reduction back.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Undo {
     /// `snd_una` when the episode began; `None` if nothing can be taken back.
     marker: Option<u64>,
     /// Retransmissions that no D-SACK has proved spurious; `None` before the first.
     unproven: Option<u32>,
     /// When the first retransmission of the episode left.
-    first_retransmit: Time,
+    first_retransmit: Option<Time>,
     /// ssthresh to return to; `None` if an ECN mark has justified the reduction anyway.
     prior_ssthresh: Option<u32>,
     /// F-RTO watches whether originals arrive after a timeout.
@@ -30,22 +30,6 @@ pub(super) struct Undo {
     pub(super) spurious_retransmits: u64,
 }
 
-impl Default for Undo {
-    fn default() -> Self {
-        Self {
-            marker: None,
-            unproven: None,
-            first_retransmit: Time::NEVER,
-            prior_ssthresh: None,
-            frto: false,
-            new_data_first: false,
-            undone: 0,
-            spurious_timeouts: 0,
-            spurious_retransmits: 0,
-        }
-    }
-}
-
 impl Undo {
     /// A recovery or a timeout begins at `snd_una` with `in_flight` retransmissions of before.
     pub(super) fn begin(&mut self, snd_una: u64, in_flight: u32, prior_ssthresh: Option<u32>) {
@@ -55,7 +39,7 @@ impl Undo {
         // Recovery also repairs losses beyond its end, so retransmissions may outlive their episode:
         // their ACKs echo times before this one's first.
         if in_flight == 0 {
-            self.first_retransmit = Time::NEVER;
+            self.first_retransmit = None;
         }
     }
 
@@ -71,9 +55,7 @@ impl Undo {
 
     /// A retransmission leaves.
     pub(super) fn retransmitted(&mut self, now: Time) {
-        if self.first_retransmit == Time::NEVER {
-            self.first_retransmit = now;
-        }
+        self.first_retransmit.get_or_insert(now);
         self.unproven = Some(self.unproven.unwrap_or(0) + 1);
     }
 
@@ -105,9 +87,8 @@ impl Undo {
 
     /// The ACK echoes a time before the first retransmission: an original triggered it.
     fn original_acked(&self, echo: Time) -> bool {
-        self.marker.is_some()
-            && self.first_retransmit != Time::NEVER
-            && echoes_before(echo, self.first_retransmit)
+        let answers_earlier = |first| echoes_before(echo, first);
+        self.marker.is_some() && self.first_retransmit.is_some_and(answers_earlier)
     }
 }
 
@@ -115,12 +96,13 @@ impl Sender {
     /// Notes a D-SACK, and the time that the ACK echoes.
     pub(super) fn note_duplicate(&mut self, segment: &Segment) {
         if segment.sack.duplicate {
-            self.undo.saw_duplicate(segment.sack.as_slice()[0], self.mss);
+            self.recovery.undo.saw_duplicate(segment.sack.as_slice()[0], self.mss);
         }
     }
 
     fn may_undo(&self, fx: &Effects) -> bool {
-        self.config.undo && (self.undo.all_proven() || self.undo.original_acked(fx.echo))
+        self.config.undo
+            && (self.recovery.undo.all_proven() || self.recovery.undo.original_acked(fx.echo))
     }
 
     /// Linux `tcp_undo_cwnd_reduction`.
@@ -128,17 +110,17 @@ impl Sender {
         if forget_losses {
             self.board.forget_losses();
         }
-        if let Some(prior) = self.undo.prior_ssthresh {
+        if let Some(prior) = self.recovery.undo.prior_ssthresh {
             self.win.cwnd = self.cc.undo_cwnd(&self.win);
             if prior > self.win.ssthresh {
                 self.win.ssthresh = prior;
-                self.cwr_pending = false;
+                self.ecn.cwr_pending = false;
             }
         }
-        self.cwnd_stamp = now;
-        self.undo.marker = None;
-        self.undo.undone += 1;
-        self.rack.reexamine();
+        self.usage.stamp = now;
+        self.recovery.undo.marker = None;
+        self.recovery.undo.undone += 1;
+        self.recovery.rack.reexamine();
     }
 
     /// All of the episode is acknowledged: was it spurious? (`tcp_try_undo_recovery`)
@@ -150,9 +132,9 @@ impl Sender {
 
     /// D-SACKs have covered every retransmission (`tcp_try_undo_dsack`).
     pub(super) fn undo_by_duplicates(&mut self, now: Time) -> bool {
-        let spurious = self.config.undo && self.undo.all_proven();
+        let spurious = self.config.undo && self.recovery.undo.all_proven();
         if spurious {
-            self.rack.saw_spurious_recovery();
+            self.recovery.rack.saw_spurious_recovery();
             self.take_back(now, false);
         }
         spurious
@@ -161,7 +143,7 @@ impl Sender {
     /// In Recovery, an original fills the hole (`tcp_try_undo_partial`): nothing more is marked
     /// lost, and once no retransmission is in flight the reduction is taken back.
     pub(super) fn undo_partial(&mut self, now: Time, fx: &Effects) -> bool {
-        if !self.config.undo || !self.undo.original_acked(fx.echo) {
+        if !self.config.undo || !self.recovery.undo.original_acked(fx.echo) {
             return false;
         }
         if self.board.retransmitted == 0 {
@@ -174,40 +156,40 @@ impl Sender {
     /// After a timeout, originals turn up (`tcp_try_undo_loss`).
     fn undo_timeout(&mut self, now: Time, by_frto: bool) {
         self.take_back(now, true);
-        self.undo.spurious_timeouts += 1;
+        self.recovery.undo.spurious_timeouts += 1;
         if by_frto {
-            self.timeout_streak = 0;
+            self.recovery.timeout_streak = 0;
         }
-        self.undo.give_up_frto();
+        self.recovery.undo.give_up_frto();
         self.set_state(now, State::Open);
     }
 
     /// An ACK in state Loss (`tcp_process_loss`). Returns whether the state has been left.
     pub(super) fn process_loss(&mut self, now: Time, fx: &Effects) -> bool {
-        let recovered = self.snd_una >= self.high_seq;
-        self.undo.new_data_first = false;
+        let recovered = self.snd_una >= self.recovery.high_seq;
+        self.recovery.undo.new_data_first = false;
         if fx.una_advanced && self.may_undo(fx) {
             self.undo_timeout(now, false);
             return true;
         }
-        if self.undo.frto {
+        if self.recovery.undo.frto {
             // RFC 5682 step 3b: data that was sent once and before the timeout arrives.
             if fx.original_delivered {
                 self.undo_timeout(now, true);
                 return true;
             }
-            if self.snd_nxt > self.high_seq {
+            if self.snd_nxt > self.recovery.high_seq {
                 if fx.data_sacked {
-                    self.undo.frto = false; // step 3a: the loss was real
+                    self.recovery.undo.frto = false; // step 3a: the loss was real
                 }
             } else if fx.una_advanced && !recovered {
-                self.high_seq = self.snd_nxt;
-                self.undo.new_data_first = true;
+                self.recovery.high_seq = self.snd_nxt;
+                self.recovery.undo.new_data_first = true;
             }
         }
         if recovered {
             self.undo_at_end(now, fx);
-            self.undo.give_up_frto();
+            self.recovery.undo.give_up_frto();
             self.set_state(now, State::Open);
         }
         recovered

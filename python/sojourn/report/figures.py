@@ -1,22 +1,21 @@
-"""The curves of the page: what is drawn of a run, thinned to what the page can carry."""
+"""The figures of the page: what is drawn of a run, thinned to what a page can carry."""
 
 from __future__ import annotations
 
-import base64
-import json
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
-from markupsafe import Markup
 
 from sojourn import metrics, path
 from sojourn.groups import groups
+from sojourn.metrics import FloatArray, Source
 from sojourn.plot import style
-
-if TYPE_CHECKING:
-    from sojourn.metrics import FloatArray, Source
-    from sojourn.report.sections import Run
+from sojourn.report import sections
+from sojourn.report.model import Figure, Plot, Series
+from sojourn.report.sections import Run
 
 #: What all series together may take in the page, in base64: a page of 60 runs stays below 1 MB, one
 #: of all runs of a large suite below 2.5 MB.
@@ -27,7 +26,17 @@ BYTES_PER_POINT = 4 * 4 / 3
 MAX_POINTS = 600
 MIN_POINTS = 60
 
-RATE, DELAY, COMPLETION = "rate", "rtt", "completion"
+Panel = Literal["rate", "rtt", "completion"]
+RATE: Final = "rate"
+DELAY: Final = "rtt"
+COMPLETION: Final = "completion"
+#: Title and unit of each kind of plot; of delays that are RTTs alone another title.
+TITLES: dict[Panel, tuple[str, str]] = {
+    RATE: ("Rate, Mbit/s", "Mbit/s"),
+    DELAY: ("Delay, ms", "ms"),
+    COMPLETION: ("Completion time, ms", "ms"),
+}
+RTT_TITLE = "RTT, ms"
 
 #: Room between the curves and the edges of their panel, as a share of what they span.
 MARGIN = 0.06
@@ -42,7 +51,7 @@ class Curve(NamedTuple):
     their goodputs the sum.
     """
 
-    panel: str
+    panel: Panel
     label: str
     flow: str
     series: tuple[str, ...] = ()
@@ -54,6 +63,7 @@ class Curve(NamedTuple):
 MOST_CURVES = 8
 #: What is drawn of copies of a flow: a band, and the median in it.
 BAND = (0.1, 0.5, 0.9)
+EDGES: dict[float | None, Literal["low", "high"]] = {BAND[0]: "low", BAND[-1]: "high"}
 GROUP_STEP_S = 0.5
 
 
@@ -70,7 +80,8 @@ def curves(source: Source) -> list[Curve]:
         else:
             word = "goodput, all" if len(members) > 1 else "goodput"
             found.append(Curve(RATE, f"{label} {word}", label, (), tuple(members)))
-    for kind, panel in ((metrics.RTT, DELAY), (metrics.ONE_WAY, DELAY), (metrics.COMPLETION, COMPLETION)):
+    panels: dict[str, Panel] = {metrics.RTT: DELAY, metrics.ONE_WAY: DELAY, metrics.COMPLETION: COMPLETION}
+    for kind, panel in panels.items():
         for label, members in flows.items():
             every = [f"flow.{flow}.{metrics.DELAYS[kind]}" for flow in members]
             series = tuple(name for name in every if name in names)
@@ -126,22 +137,15 @@ def _quantile(source: Source, series: Sequence[str], q: float) -> tuple[FloatArr
     return (edges[:-1] + GROUP_STEP_S / 2)[alive], np.nanquantile(means[:, alive], q, axis=0)
 
 
-def payload(rows: Iterable[Sequence[Run]]) -> Markup:
-    """The panels of all runs, by id, as JSON for the page; runs of one row share their axes."""
+def figures(rows: Iterable[Sequence[Run]], folder: Path) -> dict[str, Figure]:
+    """The figure of every run, by id, for a page in `folder`; runs of one row share their axes."""
     rows = list(rows)
     points = _points([run for row in rows for run in row])
-    panels: dict[str, Any] = {}
+    found: dict[str, Figure] = {}
     for row in rows:
-        beside = {run.id: _panels(run, points) for run in row}
-        if len(beside) > 1:
-            _share_axes(list(beside.values()))
-        panels |= beside
-    for panel in (plot for run in panels.values() for plot in run["plots"].values()):
-        for series in panel["series"]:
-            series["data"] = _packed(series["data"])
-    # JSON that cannot end the script element it stands in.
-    text = json.dumps(panels, separators=(",", ":"), allow_nan=False)
-    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))  # noqa: S704
+        beside = [_figure(run, points, folder) for run in row]
+        found |= {one.run: one for one in (_with_shared_axes(beside) if len(beside) > 1 else beside)}
+    return found
 
 
 def _points(runs: list[Run]) -> int:
@@ -151,36 +155,38 @@ def _points(runs: list[Run]) -> int:
     return max(MIN_POINTS, min(MAX_POINTS, int(budget / BYTES_PER_POINT / max(count, 1)))) // 2 * 2
 
 
-def _panels(run: Run, points: int) -> dict[str, Any]:
+def _figure(run: Run, points: int, folder: Path) -> Figure:
+    sides: tuple[tuple[Literal[0, 1], Source | None], ...] = ((0, run.ours), (1, run.measured))
     drawn = [
         (side, curve, *samples(source, curve))
-        for side, source in ((0, run.ours), (1, run.measured))
+        for side, source in sides
         if source is not None
         for curve in curves(source)
     ]
     end = max((float(t[-1]) for _, _, t, _ in drawn if t.size), default=1.0)
-    looks = _looks([curve for side, curve, _, _ in drawn if side == 0])
-    plots: dict[str, Any] = {}
-    for side, curve, t, values in drawn:
-        if not t.size:
-            continue
-        plot = plots.setdefault(curve.panel, {"series": []})
-        colour, dash = looks.get(curve.flow, (style.INK, 0))
-        plot["series"].append(
-            {
-                "label": curve.label,
-                "measured": side,
-                "colour": colour,
-                "dash": dash,
-                "edge": {BAND[0]: "low", BAND[-1]: "high"}.get(curve.quantile or 0, ""),
-                "data": decimate(t, values, end, points),
-            }
-        )
+    ours = [curve for side, curve, _, _ in drawn if side == 0]
+    looks = _looks(ours)
+    only_rtt = not any(curve.label.endswith(" one-way") for curve in ours)
     over = run.summary.window_s if run.summary else (0.0, end)
-    for kind, plot in plots.items():
-        plot["range"], plot["peak"] = _axis(run, kind, [(t, v) for _, c, t, v in drawn if c.panel == kind], over)
-    window = [round(edge, 2) for edge in run.summary.window_s] if run.summary else None
-    return {"end": round(end, 3), "window": window, "plots": plots}
+    plots = []
+    for kind in (kind for kind in TITLES if any(curve.panel == kind for curve in ours)):
+        of_kind = [(side, curve, t, values) for side, curve, t, values in drawn if curve.panel == kind and t.size]
+        series = []
+        for side, curve, t, values in of_kind:
+            colour, dash = looks.get(curve.flow, (style.INK, 0))
+            edge: Literal["", "low", "high"] = EDGES.get(curve.quantile, "")
+            series.append(Series(curve.label, colour, _plain(decimate(t, values, end, points)), side, dash, edge))
+        ends, peak = _axis(run, kind, [(t, values) for _, _, t, values in of_kind], over)
+        title, unit = (RTT_TITLE, "ms") if kind == DELAY and only_rtt else TITLES[kind]
+        plots.append(Plot(kind, title, unit, series, ends, peak))
+    window = (round(over[0], 2), round(over[1], 2)) if run.summary else None
+    data = sections.link(run.ours, folder)
+    return Figure(run.id, round(end, 3), plots, window, run.pair is not None, data)
+
+
+def _plain(values: FloatArray) -> list[float | None]:
+    """To six digits, as many as a curve can show; None for gaps."""
+    return [None if value != value else float(f"{value:.6g}") for value in values.tolist()]
 
 
 def _looks(drawn: list[Curve]) -> dict[str, tuple[str, int]]:
@@ -198,7 +204,7 @@ def _looks(drawn: list[Curve]) -> dict[str, tuple[str, int]]:
 
 def _axis(
     run: Run, panel: str, drawn: Sequence[tuple[FloatArray, FloatArray]], over: metrics.Window
-) -> tuple[list[float], float | None]:
+) -> tuple[tuple[float, float], float | None]:
     """The range of an axis, and the largest value if it lies beyond.
 
     Rates start at zero. Delays show what happens in the measuring window: a start-up far above it would
@@ -207,7 +213,7 @@ def _axis(
     every = np.concatenate([values for _, values in drawn if values.size] or [np.zeros(1)])
     most = float(every.max())
     if panel == RATE:
-        fixed = style.rate_range(run.id)
+        fixed = style.rate_range(run.ours)
         return _rounded(fixed if fixed and most <= 1.5 * fixed[1] else (0.0, 1.05 * most)), None
     inside = [values[(t >= over[0]) & (t <= over[1])] for t, values in drawn]
     shown = np.concatenate([values for values in inside if values.size] or [every])
@@ -218,19 +224,23 @@ def _axis(
     return _rounded((max(low - margin, 0.0), high + margin)), most if most > high + margin else None
 
 
-def _rounded(edges: tuple[float, float]) -> list[float]:
+def _rounded(edges: tuple[float, float]) -> tuple[float, float]:
     low, high = edges
-    return [round(low, 3), round(max(high, low + 1e-3), 3)]
+    return round(float(low), 3), round(float(max(high, low + 1e-3)), 3)
 
 
-def _share_axes(beside: list[dict[str, Any]]) -> None:
+def _with_shared_axes(beside: Sequence[Figure]) -> list[Figure]:
     """Runs that stand side by side get one range for each kind of plot."""
-    for kind in {kind for panels in beside for kind in panels["plots"]}:
-        plots = [panels["plots"][kind] for panels in beside if kind in panels["plots"]]
-        shared = [min(plot["range"][0] for plot in plots), max(plot["range"][1] for plot in plots)]
-        for plot in plots:
-            plot["range"] = shared
-            plot["peak"] = plot["peak"] if plot["peak"] and plot["peak"] > shared[1] else None
+    shared: dict[str, tuple[float, float]] = {}
+    for plot in (plot for figure in beside for plot in figure.plots):
+        low, high = shared.get(plot.kind, plot.range)
+        shared[plot.kind] = min(low, plot.range[0]), max(high, plot.range[1])
+
+    def stretched(plot: Plot) -> Plot:
+        ends = shared[plot.kind]
+        return replace(plot, range=ends, peak=plot.peak if plot.peak and plot.peak > ends[1] else None)
+
+    return [replace(figure, plots=list(map(stretched, figure.plots))) for figure in beside]
 
 
 def decimate(t: FloatArray, values: FloatArray, end: float, points: int) -> FloatArray:
@@ -246,22 +256,3 @@ def decimate(t: FloatArray, values: FloatArray, end: float, points: int) -> Floa
         least, most = int(np.argmin(stretch)), int(np.argmax(stretch))
         grid[index[low]] = stretch[[min(least, most), max(least, most)]]
     return grid.ravel()
-
-
-def _packed(values: FloatArray) -> str:
-    return base64.b64encode(values.astype("<f4").tobytes()).decode("ascii")
-
-
-def kinds(run: Run) -> Iterator[tuple[str, str]]:
-    """The plots of a run, and what each shows."""
-    present = {curve.panel for curve in curves(run.ours)}
-    if RATE in present:
-        yield RATE, "Rate, Mbit/s"
-    if DELAY in present:
-        yield DELAY, "RTT, ms" if _only_rtt(run) else "Delay, ms"
-    if COMPLETION in present:
-        yield COMPLETION, "Completion time, ms"
-
-
-def _only_rtt(run: Run) -> bool:
-    return not any(curve.label.endswith(" one-way") for curve in curves(run.ours))

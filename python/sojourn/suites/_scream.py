@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sojourn.scenario import to_toml
-from sojourn.suites import Case
+from sojourn.suites import Case, role
 
 RATE = "100Mbit"
 FIRST_LOAD_S = 22
@@ -46,11 +46,6 @@ LOADS: dict[str, tuple[str, dict[str, object]]] = {
     CUBIC: ("cubic", {"cc": "cubic", "tcp": {"ecn": "off"}}),
 }
 QUESTION = "How much of the link does SCReAM take alone, and beside TCP?"
-TRACE = "What do marks change in rate and delay?"
-HEADROOM = "Is it the pacing headroom that leaves a part of the link unused?"
-MARKED = "Is the rate two marks per RTT?"
-START = "How fast is the ramp-up?"
-DOCSIS = "Does SCReAM share a cable modem's queue with Prague?"
 #: Bytes of IP, UDP and RTP headers, and of payload in a full packet.
 HEADERS, PAYLOAD = 40, 1360
 IP_PER_PAYLOAD = (PAYLOAD + HEADERS) / PAYLOAD
@@ -127,20 +122,6 @@ OCTOBER_31 = (
     }, rand=50),
 )  # fmt: skip
 
-#: Heading and question of the sections of a report.
-SCENARIOS = {
-    **{
-        f"scream-2024-10-{day}/{table.key}": (table.heading, QUESTION)
-        for day, tables in ((28, OCTOBER_28), (31, OCTOBER_31))
-        for table in tables
-    },
-    "scream-published/trace": ("SCReAM alone, 50 Mbit/s, 25 ms, with and without L4S", TRACE),
-    "scream-published/marking": ("SCReAM on a path that marks one packet in N", MARKED),
-    "scream-published/headroom": ("SCReAM alone, 100 Mbit/s, 25 ms, by its pacing headroom", HEADROOM),
-    "scream-published/start": ("SCReAM's ramp-up to its greatest rate", START),
-    "scream-published/docsis": ("SCReAM and Prague over low-latency DOCSIS", DOCSIS),
-}
-
 
 def cells(suite: str, version: str, tables: Sequence[Table], variant: str) -> Iterator[Case]:
     """A run for each number of the tables."""
@@ -153,6 +134,7 @@ def cells(suite: str, version: str, tables: Sequence[Table], variant: str) -> It
                 yield case(
                     table.run_id(suite, label, flows),
                     f"SCReAM {beside} over dualpi2, 100 Mbit/s, {rtt}, microbursts of {microburst}, -rand {table.rand}",
+                    table.heading,
                     QUESTION,
                     links=laptops(rtt),
                     flows=[
@@ -224,6 +206,7 @@ def loads(
 def case(
     name: str,
     about: str,
+    heading: str,
     question: str,
     *,
     links: Sequence[Mapping[str, object]],
@@ -241,4 +224,4 @@ def case(
         "link": list(links),
         "flow": list(flows),
     }
-    return Case(name, about, question, window[1], to_toml(document), None)
+    return Case(name, about, question, window[1], to_toml(document), role=role(name, question, heading, new=["scream"]))

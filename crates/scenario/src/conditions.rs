@@ -1,0 +1,140 @@
+//! What a run is made under, from topology and schedule alone: capacity, RTT of the empty path,
+//! bottlenecks.
+
+use sojourn_core::{Dur, Rate, Rng, Time};
+use sojourn_queue::aqm::{Env, Log, Qdisc, Spec};
+use sojourn_queue::qdiscs;
+use sojourn_trace::summary::{Capacity, Conditions, Span};
+
+use crate::scenario::{Change, Edit, Scenario};
+use crate::topology::{PortSpec, Role, Route, Topology};
+
+/// A port as its rate goes, with its disciplines built for this purpose; a tunnel's end has none.
+struct Port<'s> {
+    spec: &'s PortSpec,
+    wire: Option<Rate>,
+    qdisc: Option<Box<dyn Qdisc>>,
+    wrappers: usize,
+    env: Env,
+}
+
+impl<'s> Port<'s> {
+    fn new(spec: &'s PortSpec, scenario: &Scenario) -> Self {
+        let at_ingress = matches!(spec.role, Role::Ingress(_));
+        let rng = Rng::named(scenario.seed, "conditions");
+        let env = Env { at_ingress, traces: scenario.traces.clone(), ..Env::ethernet(rng) };
+        let wrappers: Vec<_> = spec.shaper.iter().chain(&spec.stab).collect();
+        let around = |leaf, wrapper: &&Spec| wrapper.around(env.clone(), leaf);
+        let leaf = spec.qdisc.as_ref().map(|leaf| leaf.build(env.clone()));
+        let qdisc = leaf.map(|leaf| wrappers.iter().fold(leaf, around));
+        Self { spec, wire: spec.wire, qdisc, wrappers: wrappers.len(), env }
+    }
+
+    /// The disciplines of the port, from the outermost to the leaf.
+    fn layers(&self) -> impl Iterator<Item = &dyn Qdisc> {
+        std::iter::successors(self.qdisc.as_deref(), |outer| outer.leaf())
+    }
+
+    /// The least rate of the wire, a shaper and a queue that shapes.
+    fn capacity(&self) -> Option<Rate> {
+        self.wire.into_iter().chain(self.layers().filter_map(Qdisc::capacity)).min()
+    }
+
+    /// Whether the queue holds a rate below that of wire and shaper.
+    fn shapes(&self) -> bool {
+        let shaper = usize::from(self.spec.shaper.is_some());
+        // A size table has the rate of what is inside.
+        let outer = self.layers().skip(self.wrappers - shaper).take(shaper);
+        let link = outer.filter_map(Qdisc::capacity).chain(self.wire).min();
+        let inner = self.layers().skip(self.wrappers).filter_map(Qdisc::capacity).min();
+        inner.is_some_and(|rate| link.is_none_or(|link| rate < link))
+    }
+
+    /// What the port adds to the RTT: propagation, and the mean delay of its elements.
+    fn delay(&self) -> Dur {
+        self.layers().map(Qdisc::delay).fold(self.spec.delay, |sum, delay| sum + delay)
+    }
+
+    fn concerns(&self, change: &Change) -> bool {
+        let wanted = if self.spec.forward { change.forward } else { change.reverse };
+        let role = match change.edit {
+            Edit::Ingress(index, _) => Role::Ingress(index),
+            _ => Role::Egress,
+        };
+        wanted && self.spec.link == change.link && self.spec.role == role
+    }
+
+    fn edit(&mut self, change: &Change) {
+        let (Some(qdisc), mut log) = (&mut self.qdisc, Log::default()) else { return };
+        match (&change.edit, &mut self.wire) {
+            (Edit::Delay(_), _) => {}
+            (Edit::Rate(rate), Some(wire)) => *wire = *rate,
+            (Edit::Rate(rate), None) => {
+                let changed = qdiscs::change_rate(qdisc.as_mut(), change.at, *rate, &mut log);
+                changed.expect("the scenario's check has rehearsed it");
+            }
+            (Edit::Change(to, given), _) => {
+                qdiscs::change_at(qdisc, self.wrappers, change.at, to, given, &mut log);
+            }
+            (Edit::Replace(to) | Edit::Ingress(_, to), _) => {
+                let fresh = to.build(self.env.clone());
+                qdiscs::replace_at(qdisc, self.wrappers, fresh, &mut log);
+            }
+        }
+    }
+}
+
+/// The conditions of a scenario.
+pub fn conditions(scenario: &Scenario) -> Conditions {
+    let topology = Topology::new(scenario);
+    let mut ports: Vec<_> = topology.ports.iter().map(|p| Port::new(p, scenario)).collect();
+    let paths = paths(scenario, &topology);
+    let round_trip = |route: &Route| {
+        let crossed = route.forward.iter().chain(&route.reverse);
+        crossed.fold(Dur::ZERO, |sum, port| sum + ports[*port].delay()).as_millis_f64()
+    };
+    let routes = if topology.flows.is_empty() { &topology.pings } else { &topology.flows };
+    let rtts: Vec<f64> = routes.iter().map(round_trip).collect();
+    let base_rtt_ms = Span {
+        least: rtts.iter().copied().reduce(f64::min).unwrap_or(0.0),
+        greatest: rtts.iter().copied().fold(0.0, f64::max),
+    };
+    let mut egresses = ports.iter().filter(|port| port.spec.role == Role::Egress);
+    let queue_shapes = egresses.any(|port| port.spec.forward && port.shapes());
+    let mut bottlenecks = vec![false; ports.len()];
+    let mut capacity: Vec<Capacity> = vec![];
+    let starts = scenario.schedule.iter().map(|change| change.at);
+    let mut changes = scenario.schedule.iter().peekable();
+    for at in std::iter::once(Time::ZERO).chain(starts) {
+        while let Some(change) = changes.next_if(|change| change.at <= at) {
+            ports.iter_mut().filter(|p| p.concerns(change)).for_each(|p| p.edit(change));
+        }
+        let rates: Vec<_> = ports.iter().map(Port::capacity).collect();
+        let leasts = paths.iter().map(|path| {
+            let least = path.iter().filter_map(|port| rates[*port]).min();
+            for port in path.iter().filter(|port| least.is_some() && rates[**port] == least) {
+                bottlenecks[*port] = true;
+            }
+            least
+        });
+        let mbps = leasts.flatten().min().map(|rate| rate.0 as f64 / 1e6);
+        if capacity.last().is_none_or(|last| last.mbps != mbps) {
+            capacity.push(Capacity { from_s: at.as_secs_f64(), mbps });
+        }
+    }
+    let named = topology.ports.iter().zip(bottlenecks).filter(|(_, is)| *is);
+    let bottlenecks = named.map(|(port, _)| port.name.clone()).collect();
+    Conditions { capacity, base_rtt_ms, bottlenecks, queue_shapes }
+}
+
+/// The ways of the flows' data: of those forward if there are any, else of those back.
+fn paths<'t>(scenario: &Scenario, topology: &'t Topology) -> Vec<&'t [usize]> {
+    let all_up = scenario.flows.iter().all(|flow| flow.up);
+    let flows = scenario.flows.iter().zip(&topology.flows).filter(|(flow, _)| flow.up == all_up);
+    let data = flows.map(|(flow, route)| match flow.up == flow.opens_far {
+        true => route.forward.as_slice(),
+        false => &route.reverse,
+    });
+    let pings = topology.pings.iter().map(|route| route.forward.as_slice());
+    if scenario.flows.is_empty() { pings.collect() } else { data.collect() }
+}

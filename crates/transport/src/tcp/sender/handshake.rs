@@ -1,0 +1,96 @@
+//! From the first message to the open connection: a control connection's round trips, SYN, SYN/ACK.
+
+use sojourn_cc::Feedback;
+use sojourn_core::{Ecn, Time};
+
+use super::buffers::Buffers;
+use super::{Sender, Timer};
+use crate::tcp::ecn::{Negotiation, Role, codepoint};
+use crate::tcp::segment::{Flags, Segment};
+
+/// SYNs that ask for ECN before one does not.
+const SYNS_WITH_ECN: u32 = 2;
+
+impl Sender {
+    /// The next step towards an open connection: a message of the control connection, or the SYN.
+    pub(super) fn open(&mut self, now: Time) {
+        if self.handshake.control_left == 0 {
+            self.send_syn(now);
+            return;
+        }
+        self.handshake.segment = Some(Segment {
+            seq: u64::from(self.handshake.control_left),
+            flags: Flags { control: true, ..Flags::default() },
+            tsval: now,
+            tsecr: Time::NEVER,
+            ..Segment::default()
+        });
+        self.arm(Timer::Retransmit, now + self.rtt.rto());
+    }
+
+    /// The feedback that a SYN asks for now. Where two were lost, a middlebox may be the reason that drops
+    /// those with ECN (`tcp_ecn_fallback`).
+    pub(super) fn wish(&self) -> Feedback {
+        match self.config.ecn {
+            _ if self.handshake.syn_timeouts >= SYNS_WITH_ECN => Feedback::None,
+            Feedback::Rfc3168 if self.needs.accecn_only => Feedback::AccEcn,
+            configured => configured,
+        }
+    }
+
+    fn send_syn(&mut self, now: Time) {
+        self.handshake.segment = Some(Segment {
+            flags: Flags { syn: true, ..Flags::default() },
+            ace: Negotiation::syn(self.wish()),
+            tsval: now,
+            tsecr: Time::NEVER,
+            ..Segment::default()
+        });
+        self.arm(Timer::Retransmit, now + self.rtt.rto());
+    }
+
+    pub(super) fn on_syn_ack(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
+        if self.handshake.done {
+            return;
+        }
+        self.handshake.done = true;
+        self.ecn.feedback = match Negotiation::conclude(self.wish(), segment.ace) {
+            Feedback::Rfc3168 if self.needs.accecn_only => Feedback::None,
+            agreed => agreed,
+        };
+        let sent = codepoint(Role::Syn, self.wish(), self.needs, self.config.ecn_plus_plus);
+        self.ecn.not_ect =
+            self.ecn.feedback == Feedback::AccEcn && !Negotiation::is_plausible(sent, segment.ace);
+        self.snd_una = 1;
+        self.snd_nxt = 1;
+        self.recovery.high_seq = 1;
+        self.snd_wnd = segment.window.into();
+        self.app.buffers = Buffers::new(self.snd_nxt, self.snd_wnd);
+        self.tsecr = segment.tsval;
+        let rtt = now.since(segment.tsecr);
+        self.rtt.sample(rtt, 1, 1);
+        self.rtt.sample_min(rtt, now.0 / 1000);
+        self.timer = Timer::None;
+        self.timer_at = Time::NEVER;
+        self.usage.stamp = now;
+        let syn_marked =
+            self.ecn.feedback == Feedback::AccEcn && segment.ace == Negotiation::reflect(Ecn::Ce);
+        if self.config.ecn_plus_plus && syn_marked {
+            self.win.cwnd = 1; // the start is not clean (draft-ietf-tcpm-generalized-ecn)
+        }
+        let path = self.path();
+        self.cc.on_established(now, &path, &mut self.win);
+        self.needs = self.cc.needs();
+        self.update_output();
+        // The third ACK reflects the codepoint of the SYN/ACK.
+        self.handshake.segment = Some(Segment {
+            seq: 1,
+            ack: 1,
+            flags: Flags { ack: true, ..Flags::default() },
+            ace: if self.ecn.feedback == Feedback::AccEcn { Negotiation::reflect(ecn) } else { 0 },
+            tsval: now,
+            tsecr: segment.tsval,
+            ..Segment::default()
+        });
+    }
+}
