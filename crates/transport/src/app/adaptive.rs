@@ -15,7 +15,7 @@ parameters! {
     #[derive(Copy)]
     pub(super) struct Adaptive {
         /// Packets are as large as the flow's media controller allows.
-        pub(super) adaptive: bool = false, default "with a controller";
+        pub(super) on: bool = false, name "adaptive", default "with a controller";
         /// Least rate of IP bytes under a controller.
         least: Option<Rate> = None => maybe(positive_rate()), default "see below";
         /// Greatest rate of IP bytes under a controller.
@@ -26,7 +26,7 @@ parameters! {
 
 impl Adaptive {
     fn check(&self, _given: &Given) -> Result<(), String> {
-        if self.least.or(self.most).is_some() && !self.adaptive {
+        if self.least.or(self.most).is_some() && !self.on {
             return Err("`least` and `most` are of `adaptive`".to_owned());
         }
         Ok(())
@@ -34,7 +34,7 @@ impl Adaptive {
 
     /// Sets the rates that are not given.
     pub(super) fn complete(&mut self, rates: [Rate; 2]) -> Result<(), String> {
-        if self.adaptive {
+        if self.on {
             let least = *self.least.get_or_insert(rates[0]);
             let most = *self.most.get_or_insert(rates[1]);
             if least > most {

@@ -70,7 +70,7 @@ const BUFFER: Dur = Dur::from_millis(60);
 
 impl Params {
     fn complete(&mut self, _given: &Given) -> Result<(), String> {
-        if !self.adaptive.adaptive {
+        if !self.adaptive.on {
             self.codec.get_or_insert(CODEC);
             self.buffer.get_or_insert(BUFFER);
         } else if self.codec.is_some() || self.buffer.is_some() {
