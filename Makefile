@@ -46,7 +46,7 @@ check: lint demo fuzz test ## everything that CI does
 bench: build ## speed of the engine, of every queue and of the SCReAM tool
 	cargo bench --locked -p sojourn-sim --bench engine
 	cargo bench --locked -p sojourn-queue --bench qdisc
-	cargo bench --locked -p sojourn-cli --bench scream_tool
+	cargo bench --locked -p sojourn-scream-tool --bench scream_tool
 
 report: build ## report.html of the latest results
 	$(BIN)/sojourn report --output report.html
@@ -65,6 +65,6 @@ $(BIN)/maturin:
 
 $(VENV)/.built: $(SOURCES) | $(BIN)/maturin
 	$(BIN)/maturin develop --release --locked --group dev $(if $(UV),--uv)
-	cargo build --release --locked -p sojourn-cli
+	cargo build --release --locked -p sojourn-scream-tool
 	install $(SCREAM_TOOL) $(BIN)
 	@touch $@

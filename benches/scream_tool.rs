@@ -1,7 +1,7 @@
 //! The SCReAM tool over a veth between two namespaces: CPU and memory of each end, rate and loss,
 //! beside the floor and the goal of the design. Needs root, for namespaces of its own.
 //!
-//! `cargo bench -p sojourn-cli`, or `make bench`. Other load on the machine is in the numbers: a
+//! `cargo bench -p sojourn-scream-tool`, or `make bench`. Other load on the machine is in the numbers: a
 //! sender pays for the receiver's half of the veth, too.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints")]

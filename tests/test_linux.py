@@ -76,6 +76,7 @@ def kernel(monkeypatch: pytest.MonkeyPatch) -> linux.Kernel:
         ('cc = "cubic"', 'cc = "prague"', "flow.a.cc: not on --engine linux: `prague` is in only the tree L4STeam"),
         ('name = "bneck"\n', 'name = "bneck"\ningress = ["ackthin"]\n', "link.bneck.ingress0: not on --engine linux: "),
         ('cc = "cubic"', 'cc = "cubic"\ntcp = { hz = 250 }', "flow.a.tcp.hz: not on --engine linux: "),
+        ('cc = "cubic"', 'cc = "cubic"\ntcp = { frto = false }', "flow.a.tcp.frto: not on --engine linux: the kernel"),
         ('cc = "cubic"', 'cc = "gcc"\napp = "video"', "flow.a.cc: not on --engine linux: `gcc` is in no kernel, only "),
         ('cc = "cubic"', 'cc = "udp-prague"', "flow.a.cc: not on --engine linux: `udp-prague` is in no kernel, only "),
         (

@@ -54,7 +54,7 @@ def test_shipped_data_are_small_and_named_with_their_source() -> None:
 def test_shipped_summaries_are_those_of_the_grid() -> None:
     suite, made = reference.make_grid(GRID)
     assert suite == linux72_prague.SUITE
-    assert made == resources.files("sojourn").joinpath("data", suite, "grid.json.gz").read_bytes()
+    assert made == resources.files("sojourn").joinpath("data", suite, reference.FILE).read_bytes()
 
 
 def test_a_grid_of_other_cases_is_refused(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from sojourn import plot
+from sojourn import pictures, plot
 from sojourn.plot import style, upload_with_ping_and_tcp_rtt
 from sojourn.plot.curves import gathered
 from synthetic import S2, S2_STEM, Made, flent_document, made_run, write_flent
@@ -56,7 +56,7 @@ def test_the_suites_figure_has_a_fixed_and_a_variable_scale(ours: Source, tmp_pa
     assert limits("fixed") == (20, 120)
     assert limits("var") == pytest.approx((20, 20 + 3 * 16))
     with pytest.raises(plot.PlotError, match="--scale fixed: expected with the plot"):
-        plot.plot("x", plot="totals", scale="fixed")
+        pictures.plot("x", plot="totals", scale="fixed")
 
 
 def test_a_ping_has_no_controller_s_colour_nor_one_near_it() -> None:
@@ -91,7 +91,7 @@ def test_svg_has_text_as_text_and_a_title(tmp_path: Path, ours: Source) -> None:
 @pytest.mark.parametrize(("ending", "magic"), [(".png", b"\x89PNG"), (".pdf", b"%PDF")])
 def test_the_ending_decides_the_format(tmp_path: Path, ending: str, magic: bytes) -> None:
     path = write_flent(tmp_path / f"{S2_STEM}.flent.gz", flent_document())
-    target = plot.plot(str(path), plot="totals", output=tmp_path / f"x{ending}", title="")
+    target = pictures.plot(str(path), plot="totals", output=tmp_path / f"x{ending}", title="")
     assert target.read_bytes().startswith(magic)
 
 
@@ -272,18 +272,18 @@ def test_axes_end_where_the_user_says(ours: Source, tmp_path: Path) -> None:
 def test_each_run_has_a_picture_for_each_scale(tmp_path: Path) -> None:
     near, far = S2_STEM, S2_STEM.replace("20ms", "80ms")
     files = [write_flent(tmp_path / f"{stem}.flent.gz", flent_document()) for stem in (near, far)]
-    made = plot.plot_each(tmp_path, tmp_path / "out", scales=["fixed", "var"])
+    made = pictures.plot_each(tmp_path, tmp_path / "out", scales=["fixed", "var"])
     stem = "ect1-l4s-s2-twoflow-cubic-vs-prague-dualpi2"
     names = [f"{stem}-{ms}ms_{kind}.png" for ms in (20, 80) for kind in ("fixed", "var")]
     assert [path.name for path in made if not isinstance(path, plot.PlotError)] == names
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(names)
     limits = plot.Limits(delay_ms=70)
     figure = "tcp_delivery_with_rtt"
-    good, bad = plot.plot_each(list(map(str, files)), tmp_path / "out", plot=figure, limits=limits, form="svg")
+    good, bad = pictures.plot_each(list(map(str, files)), tmp_path / "out", plot=figure, limits=limits, form="svg")
     assert not isinstance(good, plot.PlotError)
     assert str(bad).endswith("80ms: --max-delay 70: expected more than 80 ms, where the axis begins")
     with pytest.raises(plot.PlotError, match="expected one run for each picture, found ect1/.* and ect1/"):
-        next(plot.plot_each([str(files[0])] * 2, tmp_path / "out"))
+        next(pictures.plot_each([str(files[0])] * 2, tmp_path / "out"))
 
 
 def with_queue(run: Source) -> Made:
@@ -297,9 +297,9 @@ def with_queue(run: Source) -> Made:
 
 def test_misuse_is_told_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(plot.PlotError, match="expected one of rate, rtt, queue_delay, cwnd, marks_drops, tcp_delivery"):
-        plot.plot("x", plot="nope")
+        pictures.plot("x", plot="nope")
     with pytest.raises(plot.PlotError, match="expected a run folder or a Flent file"):
-        plot.plot(str(tmp_path / "none"))
+        pictures.plot(str(tmp_path / "none"))
     path = write_flent(tmp_path / "a.flent.gz", flent_document())
     with pytest.raises(plot.PlotError, match=r"expected a name that ends in \.svg"):
-        plot.plot(str(path), output=tmp_path / "x.gif")
+        pictures.plot(str(path), output=tmp_path / "x.gif")

@@ -11,12 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from sojourn.groups import groups
-
-if TYPE_CHECKING:
-    from sojourn.results import Run
 
 PING = "ping"
 #: What a flow's delay is, and where it stands in the summary: the first that it has.
@@ -27,6 +24,23 @@ DELAYS = (
     ("one-way", ("one_way", "delay_ms")),
     ("RTT", ("tcp_rtt_ms",)),  # of an imported Flent file
 )
+
+
+class Run(Protocol):
+    """What a glance is taken at: `sojourn.results.Run`."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def complete(self) -> bool: ...
+    @property
+    def manifest(self) -> dict[str, Any]: ...
+    @property
+    def summary(self) -> dict[str, Any]: ...
+    @property
+    def queues(self) -> list[dict[str, Any]]: ...
+    @property
+    def scenario(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ def again(run_id: str) -> dict[str, dict[str, Any]]:
 
 @cache
 def _prague() -> dict[str, Any]:
-    return reference.entries(f"{linux72_prague.SUITE}/grid.json.gz")
+    return reference.entries(linux72_prague.SUITE)
 
 
 def cwnd(run_id: str) -> tuple[FloatArray, FloatArray]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from sojourn import conditions, metrics, results
+from sojourn import conditions, metrics
+from sojourn.text import harmless, harmless_lines
 
 if TYPE_CHECKING:
     from sojourn.conditions import Conditions
@@ -50,8 +52,9 @@ def scenario(source: Source) -> Document:
     """The resolved scenario of a simulated run; empty if there is none to read."""
     folder = getattr(source, "path", None)
     try:
-        return results.Run(folder).document if folder else {}
-    except results.ResultsError:
+        text = (folder / "scenario.toml").read_text(encoding="utf-8") if folder else ""
+        return cast("Document", harmless(tomllib.loads(harmless_lines(text))))
+    except (OSError, ValueError, RecursionError):
         return {}
 
 

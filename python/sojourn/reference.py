@@ -2,8 +2,7 @@
 
 The full Flent files are used where they can be found: `SOJOURN_REFERENCE`, or `../shared/reference`
 beside the repository or the current folder. Otherwise the summaries and thinned series that are
-shipped in `data/ect1` stand in for them; the numbers are the same, the curves have fewer points.
-Runs of the suites linux72 and linux72-prague have theirs in the folders of `data` with their names.
+shipped in `data/SUITE` stand in for them; the numbers are the same, the curves have fewer points.
 
 `python -m sojourn.reference FOLDER` makes the shipped file of ect1 again from a folder of Flent files,
 `python -m sojourn.reference GRID.json` that of the suite whose cases the grid has, as it was measured.
@@ -23,29 +22,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sojourn import metrics
+from sojourn import metrics, suites
 from sojourn.interop import flent
 from sojourn.metrics import FloatArray, FlowSummary, RunSummary, Source, Stats
-from sojourn.suites import ect1, linux72, linux72_prague
+from sojourn.suites import linux72
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-SOURCE = "L4STeam/l4steam.github.io, ect1-tests: sce-l4s-ect1 suite, Linux 5.4 with TCP Prague, 25 April 2020"
-#: By the suite that has run them again; `ect1` otherwise.
-GRID_SOURCES = {
-    "linux72": "Linux 7.2.13 in virtual time (User-Mode Linux), iperf3 and ss, one run per case",
-    linux72_prague.SUITE: "TCP Prague (module 0.7, L4STeam/linux 893e1479) built into Linux 7.2.13, in virtual time "
-    "(User-Mode Linux), iperf3 and ss, medians of three runs per case",
-}
-GRID_CASES = {"linux72": linux72.cases(), linux72_prague.SUITE: linux72_prague.cases()}
+#: Of the measurements that are shipped, by the suite that has run them again.
+SOURCES: dict[str, str] = {name: text for name in suites.NAMES if (text := getattr(suites.module(name), "SOURCE", ""))}
 SCHEMA = "sojourn/measured/1"
+FILE = "measured.json.gz"
 POINTS = 300
 #: Payload of a segment on the wires of the grid, bytes.
 MSS = 1448
 
-#: The measured runs: shipped with the package.
-RUN_IDS: tuple[str, ...] = tuple(case.id for case in ect1.cases() if case.reference)
+#: The measured runs that are shipped, and have Flent files.
+RUN_IDS: tuple[str, ...] = tuple(case.id for case in suites.suite("ect1") if case.reference)
 
 
 class Shipped:
@@ -101,30 +95,29 @@ def folder() -> Path | None:
 def shipped() -> dict[str, Shipped]:
     """The measured runs of the package by id."""
     runs: dict[str, Shipped] = {}
-    for name in ("ect1/measured.json.gz", *(f"{suite}/grid.json.gz" for suite in GRID_CASES)):
-        runs |= {run_id: Shipped(run_id, entry) for run_id, entry in entries(name).items()}
+    for suite in SOURCES:
+        runs |= {run_id: Shipped(run_id, entry) for run_id, entry in entries(suite).items()}
     return runs
 
 
-def entries(name: str) -> dict[str, Any]:
-    """The measured runs of a file of the package, as they are written there."""
-    packed = resources.files("sojourn").joinpath("data", name).read_bytes()
+def entries(suite: str) -> dict[str, Any]:
+    """The measured runs of a suite's file, as they are written there."""
+    packed = resources.files("sojourn").joinpath("data", suite, FILE).read_bytes()
     runs: dict[str, Any] = json.loads(gzip.decompress(packed))["runs"]
     return runs
 
 
 def sources(run_ids: Iterable[str]) -> str:
     """Where the measurements of these runs come from."""
-    told = {GRID_SOURCES.get(run_id.partition("/")[0], SOURCE) for run_id in run_ids}
-    return "; ".join(sorted(told)) or SOURCE
+    told = {SOURCES.get(run_id.partition("/")[0], "") for run_id in run_ids}
+    return "; ".join(sorted(filter(None, told))) or "source not known"
 
 
 def find(run_id: str) -> Source | None:
     """The measurement of a run: the full file if there is one, else the shipped data, else None."""
-    base = folder()
-    name = flent.stem_of(run_id)
-    if base is not None and name is not None:
-        path = base / "ect1" / "flent" / f"{name}.flent.gz"
+    base, case = folder(), suites.find(run_id)
+    if base is not None and case is not None and case.id == run_id:
+        path = base / case.suite / "flent" / f"{case.reference}.flent.gz"
         if path.is_file():
             return flent.FlentFile(path)
     return shipped().get(run_id)
@@ -132,18 +125,17 @@ def find(run_id: str) -> Source | None:
 
 def make(files: Path) -> bytes:
     """The content of `data/ect1/measured.json.gz`, from the Flent files of a folder."""
-    return _packed(SOURCE, dict(_entries(files)))
+    return _packed(SOURCES["ect1"], dict(_entries(files)))
 
 
 def make_grid(grid: Path) -> tuple[str, bytes]:
-    """A suite and the content of its `grid.json.gz`, from the grid as it was measured."""
+    """A suite and the content of its file, from the grid as it was measured."""
     measured = {case["case"]: case for case in json.loads(grid.read_text())}
-    for suite, cases in GRID_CASES.items():
-        if {case.reference for case in cases} == set(measured):
-            return suite, _packed(
-                GRID_SOURCES[suite], {case.id: _grid_entry(measured[str(case.reference)]) for case in cases}
-            )
-    raise ValueError(f"{grid}: case: expected the cases of one of {', '.join(GRID_CASES)}")
+    for suite, source in SOURCES.items():
+        cases = {str(case.reference): case.id for case in suites.suite(suite)}
+        if cases.keys() == measured.keys():
+            return suite, _packed(source, {run_id: _grid_entry(measured[name]) for name, run_id in cases.items()})
+    raise ValueError(f"{grid}: case: expected the cases of one of {', '.join(SOURCES)}")
 
 
 def _packed(source: str, runs: dict[str, Any]) -> bytes:
@@ -225,9 +217,9 @@ if __name__ == "__main__":
         sys.exit("usage: python -m sojourn.reference FOLDER-OF-FLENT-FILES | GRID.json")
     given, data = Path(sys.argv[1]), Path(__file__).parent / "data"
     if given.is_dir():
-        target, content = data / "ect1/measured.json.gz", make(given)
+        suite, content = "ect1", make(given)
     else:
         suite, content = make_grid(given)
-        target = data / suite / "grid.json.gz"
+    target = data / suite / FILE
     target.write_bytes(content)
     sys.stdout.write(f"{target}: {target.stat().st_size} bytes\n")

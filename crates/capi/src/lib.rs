@@ -59,8 +59,8 @@ fn made<T>(
 ) -> *mut T {
     let built = catch_unwind(AssertUnwindSafe(|| {
         let words = text(words).ok_or_else(|| "words: expected UTF-8".to_owned())?;
-        let controller = cc::build(&format!("scream {words}")).map_err(|e| e.0)?;
-        let setup = controller.scream().ok_or_else(|| "words: not SCReAM's".to_owned())?;
+        let spec = cc::read(&format!("scream {words}")).map_err(|e| e.0)?;
+        let setup = spec.scream().ok_or_else(|| "words: not SCReAM's".to_owned())?;
         Ok(make(setup))
     }));
     match built {

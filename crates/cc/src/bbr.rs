@@ -39,7 +39,7 @@ choices! {
 }
 
 impl Params {
-    fn knows_ecn(&self, _: &Given) -> Result<(), String> {
+    fn knows_ecn(self, _: &Given) -> Result<(), String> {
         if self.ecn && self.version == Version::V1 {
             return Err("version v1 does not respond to ECN".to_owned());
         }

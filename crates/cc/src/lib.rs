@@ -20,8 +20,6 @@ mod hystart;
 mod hystart_pp;
 mod ledbat;
 mod ledbat_plus_plus;
-#[doc(hidden)]
-pub mod legacy;
 mod nada;
 mod prague;
 mod reno;
@@ -31,8 +29,6 @@ mod sce;
 pub mod scream;
 mod udp_prague;
 mod vegas;
-
-use legacy::legacy;
 
 pub use algorithm::{Algorithm, Entry, Spec};
 pub use facts::{
@@ -120,19 +116,9 @@ pub trait Controller: Send {
         Dur::from_millis(100)
     }
 
-    /// SCReAM's parameters, if it is SCReAM, which end points of its own run.
-    fn scream(&self) -> Option<&scream::Setup> {
-        None
-    }
-
     /// What the endpoint may do now.
     fn output(&self, _path: &Path, _win: &Window) -> Output {
         Output::default()
-    }
-
-    /// Name and parameters in the grammar that built it.
-    fn describe(&self) -> String {
-        String::new()
     }
 
     /// State for the trace (cwnd, ssthresh and RTT come from the endpoint).
@@ -191,7 +177,7 @@ pub const REGISTRY: &[Entry] = &[
     reno::ENTRY,
     reno_sce::ENTRY,
     scalable::ENTRY,
-    legacy!(scream::words::ENTRY, Kernel::Nowhere),
+    scream::setup::ENTRY,
     udp_prague::ENTRY,
     vegas::ENTRY,
 ];

@@ -14,21 +14,21 @@ mod rates;
 mod report;
 mod schedule;
 mod sender;
+pub(super) mod setup;
 mod snapshot;
 mod stats;
 mod stream;
 mod transmitter;
 mod v1;
 mod v2;
-pub(super) mod words;
 
 pub use config::{Config, Stream, Version};
 pub use sender::Sender;
+pub use setup::Setup;
 pub use snapshot::{Snapshot, StreamRates, StreamSnapshot};
 pub use sojourn_core::wire::ccfb::Metric;
 pub use sojourn_core::wire::ticks::{self, Ticks};
 pub use stats::{Extremes, Shares, Summary};
-pub use words::Setup;
 
 /// Streams of a sender, at most.
 pub const STREAMS: usize = 10;

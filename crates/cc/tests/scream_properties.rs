@@ -50,8 +50,8 @@ fn calls() -> impl Strategy<Value = Call> {
 }
 
 fn configs() -> impl Strategy<Value = Config> {
-    let versions = prop::sample::select(Version::ALL.to_vec());
-    (versions, any::<[bool; 9]>(), 0.1..1.0_f32).prop_map(|(version, flags, beta)| {
+    let versions = prop::sample::select(Version::ALL);
+    (versions, any::<[bool; 9]>(), 0.1..1.0_f32).prop_map(|((_, version), flags, beta)| {
         let [parity, l4s, pacing, open, relaxed, drift, bottleneck, policer, tune] = flags;
         Config {
             parity,

@@ -7,7 +7,7 @@ mod parameters;
 
 use std::fmt;
 
-pub use parameters::{Given, Parameter, Parameters, Written, read, table, written};
+pub use parameters::{Given, Parameter, Parameters, Written, read, stated_over, table, written};
 
 use crate::units::{Bytes, Dur, Rate};
 

@@ -24,12 +24,12 @@ impl Clock {
 }
 
 /// Nanoseconds of Unix time.
-pub(crate) fn unix_ns() -> u64 {
+pub fn unix_ns() -> u64 {
     nanoseconds(clock_gettime(ClockId::Realtime))
 }
 
 /// User and system time of this process, s.
-pub(crate) fn cpu_seconds() -> f64 {
+pub fn cpu_seconds() -> f64 {
     nanoseconds(clock_gettime(ClockId::ProcessCPUTime)) as f64 / 1e9
 }
 

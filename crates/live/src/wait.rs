@@ -11,17 +11,21 @@ use crate::clock::Clock;
 
 /// What came.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Woken {
-    pub(crate) is_readable: bool,
-    pub(crate) is_writable: bool,
-    pub(crate) is_stopped: bool,
+pub struct Woken {
+    /// The socket has something to read.
+    pub is_readable: bool,
+    /// It has room to write.
+    pub is_writable: bool,
+    /// A signal asks for the end.
+    pub is_stopped: bool,
 }
 
 /// What a socket is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Interest {
+pub enum Interest {
     /// Only its errors.
     Nothing,
+    /// Something to read.
     Reading,
     /// Something to read, or room to write.
     Both,
@@ -29,7 +33,7 @@ pub(crate) enum Interest {
 
 /// Waits until the socket has what it is waited for, a signal is there, or it is `until`; `None` waits
 /// for ever.
-pub(crate) fn wait(
+pub fn wait(
     socket: BorrowedFd<'_>,
     stop: Option<&StopSignal>,
     interest: Interest,
@@ -68,14 +72,15 @@ pub(crate) fn wait(
 /// lives they do nothing else in this thread; after it they end the program as usual, so that a second
 /// one ends a slow farewell.
 #[derive(Debug)]
-pub(crate) struct StopSignal {
+pub struct StopSignal {
     fd: OwnedFd,
     before: libc::sigset_t,
 }
 
 impl StopSignal {
+    /// Takes the signals from this thread on.
     #[expect(unsafe_code, reason = "no crate here has signalfd")]
-    pub(crate) fn new() -> io::Result<Self> {
+    pub fn new() -> io::Result<Self> {
         // SAFETY: sets and action are ours and written before they are read; no handler is set.
         unsafe {
             let mut set: libc::sigset_t = std::mem::zeroed();
@@ -122,7 +127,7 @@ impl Drop for StopSignal {
 }
 
 /// Wakes this thread when asked, not up to 50 us later.
-pub(crate) fn exact_timers() {
+pub fn exact_timers() {
     // Without it waiting is only coarser.
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
 }

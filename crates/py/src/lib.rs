@@ -16,13 +16,13 @@ use serde_json::{Value, json};
 use sojourn_cc as cc;
 use sojourn_core::grammar::{Parameter, usage};
 use sojourn_linux::{Launch, Measured, Network};
-use sojourn_live::scream_tool::End;
 use sojourn_queue::aqm::Kernel;
 use sojourn_queue::qdiscs as queues;
+use sojourn_scream_tool::End;
 use sojourn_trace::Output;
 use sojourn_trace::fairness::{self, Better};
 use sojourn_transport::app;
-use sojourn_transport::tcp::{Config, Overlay, PARAMETERS};
+use sojourn_transport::tcp::{Config, Overlay, Owner, PARAMETERS};
 
 create_exception!(_core, ScenarioError, PyValueError, "A line for the user: what, where, allowed.");
 
@@ -186,7 +186,7 @@ fn scream_tool(py: Python<'_>, end: &str, args: Vec<String>) -> PyResult<u8> {
         other => return Err(PyValueError::new_err(format!("expected tx or rx, got `{other}`"))),
     };
     let args = std::iter::once(String::new()).chain(args).map(Into::into);
-    Ok(py.detach(|| sojourn_live::scream_tool::run(end, args)))
+    Ok(py.detach(|| sojourn_scream_tool::run(end, args)))
 }
 
 /// Tells Python of the progress now and then, and keeps its exception.
@@ -263,7 +263,7 @@ fn app_usage(name: &str) -> PyResult<String> {
 fn kernel_flags(era: &str) -> PyResult<String> {
     let era = serde_json::from_value(era.into()).map_err(refuse)?;
     let mut values = serde_json::to_value(Overlay::from(&Config::of(era))).map_err(refuse)?;
-    let flags = PARAMETERS.iter().filter(|parameter| parameter.of_kernel);
+    let flags = PARAMETERS.iter().filter(|parameter| parameter.owner == Owner::Kernel);
     let flags = flags.map(|flag| (flag.key.to_owned(), values[flag.key].take())).collect();
     Ok(Value::Object(flags).to_string())
 }

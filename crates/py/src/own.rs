@@ -18,8 +18,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTraceback};
 use sojourn_cc as cc;
-use sojourn_cc::legacy::OldEntry as OldController;
-use sojourn_core::grammar::{Args, GrammarError};
+use sojourn_core::grammar::{Args, GrammarError, Param, Parameter};
 use sojourn_core::{Dur, Time};
 use sojourn_queue::aqm::legacy::Legacy;
 use sojourn_queue::aqm::{self, Kernel};
@@ -34,9 +33,9 @@ struct Definition {
     class: Py<PyAny>,
     /// The file that defines it, as Python's tracebacks name it.
     file: String,
+    params: &'static [Param],
     words: Vec<Kind>,
     old: Option<&'static aqm::OldEntry>,
-    controller: Option<&'static OldController>,
 }
 
 /// The definitions of one sort, by name.
@@ -58,16 +57,14 @@ pub(crate) fn define_controller(
     let (params, kinds) = words::params(words).map_err(PyValueError::new_err)?;
     let name: &'static str = name.leak();
     let (summary, reference) = (summary.leak(), file.clone().leak());
-    let old = OldController { name, summary, reference, params, build: controller::build };
-    let controller = Some(&*Box::leak(Box::new(old)));
-    define(&CONTROLLERS, name, Definition { class, file, words: kinds, old: None, controller });
+    define(&CONTROLLERS, name, Definition { class, file, params, words: kinds, old: None });
     let entry = cc::Entry {
         name,
         summary,
         reference,
         kernel: Kernel::Nowhere,
-        table: |name| cc::legacy::table(old_controller(name).params),
-        parse: |args| cc::legacy::Legacy::parse(old_controller(args.algorithm()), args),
+        table: |name| named(&CONTROLLERS, name).params.iter().map(Parameter::from).collect(),
+        parse: controller::External::parse,
     };
     cc::redefine(entry).map_err(crate::refuse)
 }
@@ -87,7 +84,7 @@ pub(crate) fn define_qdisc(
     let kernel = Kernel::Nowhere;
     let old = aqm::OldEntry { name, summary, reference, kernel, params, build: qdisc::build };
     let old = Some(&*Box::leak(Box::new(old)));
-    define(&QDISCS, name, Definition { class, file, words: kinds, old, controller: None });
+    define(&QDISCS, name, Definition { class, file, params, words: kinds, old });
     let entry = aqm::Entry {
         name,
         summary,
@@ -97,10 +94,6 @@ pub(crate) fn define_qdisc(
         parse: |args| Legacy::parse(named(&QDISCS, args.algorithm()).old.expect("a queue"), args),
     };
     qdiscs::redefine(entry).map_err(crate::refuse)
-}
-
-fn old_controller(name: &str) -> &'static OldController {
-    named(&CONTROLLERS, name).controller.expect("a controller")
 }
 
 fn define(table: &Table, name: &'static str, definition: Definition) {

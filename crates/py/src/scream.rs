@@ -10,8 +10,8 @@ use sojourn_transport::media::scream_front::{Front, Next, Refusal, State};
 use sojourn_transport::media::scream_rx::{Params, REPORT_BYTES, Receiver};
 
 fn setup<T>(words: &str, make: impl FnOnce(&scream::Setup) -> T) -> PyResult<T> {
-    let controller = cc::build(&format!("scream {words}")).map_err(super::refuse)?;
-    let setup = controller.scream().ok_or_else(|| super::refuse("words: not SCReAM's"))?;
+    let spec = cc::read(&format!("scream {words}")).map_err(super::refuse)?;
+    let setup = spec.scream().ok_or_else(|| super::refuse("words: not SCReAM's"))?;
     Ok(make(setup))
 }
 

@@ -16,35 +16,35 @@ pub const REGISTRY: &[Entry] = &[
     aqm::fifo::BFIFO,
     aqm::blue::ENTRY,
     aqm::brickwall::ENTRY,
-    legacy!(aqm::cake::ENTRY),
-    legacy!(aqm::cnq_cobalt::ENTRY),
-    legacy!(aqm::cnq_codel_af::ENTRY),
-    legacy!(aqm::sch_cobalt::ENTRY),
+    aqm::cake::ENTRY,
+    aqm::cnq_cobalt::ENTRY,
+    aqm::cnq_codel_af::ENTRY,
+    aqm::sch_cobalt::ENTRY,
     aqm::codel::ENTRY,
-    legacy!(aqm::curvy_red::ENTRY),
-    legacy!(aqm::deltic::ENTRY),
-    legacy!(aqm::deltic_boroshne::ENTRY),
-    legacy!(aqm::deltic_polya::ENTRY),
-    legacy!(aqm::deltim::ENTRY),
-    legacy!(aqm::docsis_ll::ENTRY),
-    legacy!(aqm::docsis_pie::ENTRY),
+    aqm::curvy_red::ENTRY,
+    aqm::deltic::ENTRY,
+    aqm::deltic_boroshne::ENTRY,
+    aqm::deltic_polya::ENTRY,
+    aqm::deltim::ENTRY,
+    aqm::docsis_ll::ENTRY,
+    aqm::docsis_pie::ENTRY,
     impair::drop::ENTRY,
-    legacy!(aqm::dualpi2::ENTRY),
-    legacy!(aqm::dualq::ENTRY),
+    aqm::dualpi2::ENTRY,
+    aqm::dualq::ENTRY,
     aqm::fq::ENTRY,
     aqm::fq_codel::ENTRY,
-    legacy!(aqm::fq_pie::ENTRY),
+    aqm::fq_pie::ENTRY,
     legacy!(impair::grant::ENTRY),
     legacy!(aqm::htb::ENTRY),
-    legacy!(aqm::lfq_cobalt::ENTRY),
+    aqm::lfq_cobalt::ENTRY,
     legacy!(impair::mahimahi::ENTRY),
     impair::mangle::ENTRY,
     legacy!(impair::netem::ENTRY),
     aqm::fifo::PFIFO,
     aqm::pfifo_fast::ENTRY,
     aqm::fifo::PFIFO_HEAD_DROP,
-    legacy!(aqm::pi2::ENTRY),
-    legacy!(aqm::pie::ENTRY),
+    aqm::pi2::ENTRY,
+    aqm::pie::ENTRY,
     legacy!(impair::police::ENTRY),
     aqm::quartz::ENTRY,
     aqm::ramp::ENTRY,
@@ -55,7 +55,7 @@ pub const REGISTRY: &[Entry] = &[
     aqm::sfq::ENTRY,
     legacy!(aqm::stab::ENTRY),
     legacy!(aqm::tbf::ENTRY),
-    legacy!(aqm::twin_codel_af::ENTRY),
+    aqm::twin_codel_af::ENTRY,
     legacy!(impair::wifi::ENTRY),
 ];
 
@@ -97,12 +97,14 @@ pub fn build(text: &str, env: Env) -> Result<Box<dyn Qdisc>, GrammarError> {
 
 /// Reads the shaper that `text` describes (`htb rate 50Mbit`), as [`read`].
 pub fn read_shaper(text: &str, env: &Env) -> Result<Spec, GrammarError> {
-    let name = entry(split_name(text).0)?.name;
-    if !OLD_SHAPERS.contains(&name) {
-        let valid = OLD_SHAPERS.join(", ");
-        return Err(GrammarError(format!("`{name}` shapes nothing; valid shapers: {valid}")));
-    }
     let mut spec: Spec = text.parse()?;
+    if !spec.is_shaper() {
+        return Err(GrammarError(format!(
+            "`{}` shapes nothing; valid shapers: ackthin, grant, htb, mahimahi, netem, police, \
+             rate_trace, tbf, wifi",
+            spec.name()
+        )));
+    }
     if spec.held::<Legacy>().is_some() {
         old_shaped(text, Box::new(crate::aqm::Fifo::pfifo(1)), env)?;
         return Ok(spec);

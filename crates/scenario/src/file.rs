@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sojourn_core::{Bytes, Dur};
+use sojourn_queue::impair::tunnel::{Dscp, Entropy, Mode};
 use sojourn_transport::tcp::{Config, Era, Overlay, PARAMETERS};
 
 use crate::sweep::Sweep;
@@ -16,6 +17,9 @@ use crate::text::{RateOrNone, Tos};
 #[serde(deny_unknown_fields)]
 #[schemars(title = "Sojourn scenario")]
 pub(crate) struct File {
+    /// Number of the format; default 1, the only one so far.
+    #[serde(default = "one")]
+    pub(crate) format: u64,
     /// Name of the run.
     pub(crate) name: String,
     /// One sentence for lists and reports.
@@ -243,51 +247,16 @@ pub(crate) struct TunnelTable {
     pub(crate) overhead: u32,
     /// Outer codepoint; default "normal".
     #[serde(default)]
-    pub(crate) ecn: TunnelEcn,
+    pub(crate) ecn: Mode,
     /// Outer DSCP; default "copy".
     #[serde(default)]
-    pub(crate) dscp: TunnelDscp,
+    pub(crate) dscp: Dscp,
     /// What flow queues find to tell inner flows apart; default "one".
     #[serde(default)]
-    pub(crate) entropy: TunnelEntropy,
+    pub(crate) entropy: Entropy,
     /// Packets behind the highest sequence number that the egress still takes; default all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) replay_window: Option<u32>,
-}
-
-/// Outer codepoint of a tunnel.
-#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum TunnelEcn {
-    /// That of the inner packet (RFC 6040).
-    #[default]
-    Normal,
-    /// Not-ECT.
-    Compat,
-    /// That of the inner packet, but ECT(0) for CE (RFC 3168, Linux).
-    Rfc3168,
-}
-
-/// Outer DSCP of a tunnel.
-#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum TunnelDscp {
-    /// That of the inner packet.
-    #[default]
-    Copy,
-    /// Zero.
-    Zero,
-}
-
-/// Outer flow hash of a tunnel.
-#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum TunnelEntropy {
-    /// One for all packets.
-    #[default]
-    One,
-    /// That of the inner packet.
-    Inner,
 }
 
 /// Changes at one instant, or spread over a time. A name such as `link.bneck.rate` means both directions,

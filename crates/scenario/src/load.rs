@@ -12,6 +12,9 @@ use crate::sysctl;
 use crate::text::{bare_number_warnings, byte_rate_warnings};
 use crate::traces::read_traces;
 
+/// The format of scenario files that is written and read.
+pub(crate) const FORMAT: u64 = 1;
+
 /// A scenario file that was understood.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parsed {
@@ -101,11 +104,27 @@ fn prepare(
     for (key, value) in overrides {
         doc.set(key, Node::raw(value))?;
     }
+    format_number(&doc)?;
     quoted_names(&doc)?;
     let is_swept = !read::<File>(&doc)?.sweep.is_empty();
     let swept = doc.take("sweep").filter(|_| is_swept);
     let axes = swept.map_or(Ok(vec![]), |node| sweep::axes(&doc, node, overrides))?;
     Ok((doc, axes))
+}
+
+/// Refuses a later format before its keys are looked at. Another type is refused with them.
+fn format_number(doc: &Doc) -> Result<(), ScenarioError> {
+    let Value::Table(entries) = &doc.root.value else { return Ok(()) };
+    let format = entries.iter().find(|(key, _)| key == "format").map(|(_, node)| node);
+    match format.map(|node| (node.origin, node.value.plain())) {
+        Some((origin, number)) if number.parse::<u64>().is_ok_and(|n| n != FORMAT) => {
+            let message = format!(
+                "expected {FORMAT}, got {number}: the file is for another version of Sojourn"
+            );
+            Err(doc.error(origin, "format", message))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// An unquoted dotted name in `[sweep]`, `set` or `replace` is a tree of tables in TOML.

@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 use sojourn_cc as cc;
 use sojourn_core::grammar::{Bare, bare_numbers};
 use sojourn_core::{Quantity as _, Rate};
-use sojourn_queue::qdiscs;
+use sojourn_queue::{aqm, qdiscs};
 use sojourn_transport::app;
 
 /// A rate, or `none` for infinitely fast.
@@ -130,12 +130,6 @@ impl<'de> Deserialize<'de> for AxisValue {
     }
 }
 
-impl Serialize for AxisValue {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_unit()
-    }
-}
-
 impl JsonSchema for AxisValue {
     fn schema_name() -> Cow<'static, str> {
         "AxisValue".into()
@@ -162,14 +156,14 @@ pub(crate) fn byte_rate_warnings(text: &str) -> impl Iterator<Item = String> {
 /// Warnings about times and rates without a unit in the parameters of an algorithm, if the value with
 /// this dotted name is one.
 pub(crate) fn bare_number_warnings(key: &str, text: &str) -> Vec<String> {
-    let queues = |name: &str| qdiscs::entry(name).ok().map(|entry| entry.table());
+    let queues = |name: &str| qdiscs::entry(name).ok().map(aqm::Entry::table);
     let mut parts = key.rsplit('.');
     let (last, before) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
     let found = match last {
         "qdisc" | "shaper" => bare_numbers(text, &queues),
         "stab" => bare_numbers(&format!("stab {text}"), &queues),
-        "cc" => bare_numbers(text, &|name| cc::entry(name).ok().map(|entry| entry.table())),
-        "app" => bare_numbers(text, &|name| app::entry(name).ok().map(|entry| entry.table())),
+        "cc" => bare_numbers(text, &|name| cc::entry(name).ok().map(cc::Entry::table)),
+        "app" => bare_numbers(text, &|name| app::entry(name).ok().map(app::Entry::table)),
         _ if before == "ingress" || last.starts_with("ingress") => bare_numbers(text, &queues),
         _ => vec![],
     };

@@ -2,12 +2,10 @@
 
 use std::ops::Range;
 
-use sojourn_queue::impair::tunnel::{Dscp, Entropy, Mode};
-
 use crate::check::{Key, between, name, path_of};
 use crate::doc::Doc;
 use crate::error::{ScenarioError, unknown};
-use crate::file::{TunnelDscp, TunnelEcn, TunnelEntropy, TunnelTable};
+use crate::file::TunnelTable;
 use crate::scenario::{Flow, Link, Ping, Tunnel};
 
 /// More outer header bytes than any stack of protocols has.
@@ -64,19 +62,9 @@ pub(crate) fn tunnels(
             flows: within,
             pings: pinging.into_iter().map(|member| member - flows.len()).collect(),
             overhead: table.overhead,
-            ecn: match table.ecn {
-                TunnelEcn::Normal => Mode::Normal,
-                TunnelEcn::Compat => Mode::Compatibility,
-                TunnelEcn::Rfc3168 => Mode::FullFunctionality,
-            },
-            dscp: match table.dscp {
-                TunnelDscp::Copy => Dscp::Copy,
-                TunnelDscp::Zero => Dscp::Zero,
-            },
-            entropy: match table.entropy {
-                TunnelEntropy::One => Entropy::One,
-                TunnelEntropy::Inner => Entropy::Inner,
-            },
+            ecn: table.ecn,
+            dscp: table.dscp,
+            entropy: table.entropy,
             replay_window: table.replay_window,
         });
     }

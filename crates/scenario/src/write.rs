@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use sojourn_cc as cc;
 use sojourn_core::{Bytes, Dur, Time};
 use sojourn_queue::aqm::Spec;
-use sojourn_queue::impair::tunnel::{Dscp, Entropy, Mode};
 use sojourn_transport::tcp::Overlay;
 
 use crate::file::{
     DirectionName, DirectionTable, File, FlowTable, LinkTable, MeasureTable, PingTable,
-    ProtocolName, ScheduleTable, TunnelDscp, TunnelEcn, TunnelEntropy, TunnelTable, WindowTable,
+    ProtocolName, ScheduleTable, TunnelTable, WindowTable,
 };
+use crate::load::FORMAT;
 use crate::scenario::{Change, Direction, Edit, Flow, Link, Measure, Scenario, Tunnel};
 use crate::sweep::Sweep;
 use crate::text::{RateOrNone, Tos};
@@ -45,6 +45,7 @@ fn file(scenario: &Scenario) -> File {
         tcp: if Some(&flow.tcp) == common { Overlay::default() } else { (&flow.tcp).into() },
     };
     File {
+        format: FORMAT,
         name: scenario.name.clone(),
         description: scenario.description.clone(),
         duration: scenario.duration,
@@ -97,19 +98,9 @@ fn tunnel(tunnel: &Tunnel, scenario: &Scenario) -> TunnelTable {
         links: tunnel.links.iter().map(|link| scenario.links[*link].name.clone()).collect(),
         flows: Some(flows.chain(pings).cloned().collect()),
         overhead: tunnel.overhead,
-        ecn: match tunnel.ecn {
-            Mode::Normal => TunnelEcn::Normal,
-            Mode::Compatibility => TunnelEcn::Compat,
-            Mode::FullFunctionality => TunnelEcn::Rfc3168,
-        },
-        dscp: match tunnel.dscp {
-            Dscp::Copy => TunnelDscp::Copy,
-            Dscp::Zero => TunnelDscp::Zero,
-        },
-        entropy: match tunnel.entropy {
-            Entropy::One => TunnelEntropy::One,
-            Entropy::Inner => TunnelEntropy::Inner,
-        },
+        ecn: tunnel.ecn,
+        dscp: tunnel.dscp,
+        entropy: tunnel.entropy,
         replay_window: tunnel.replay_window,
     }
 }

@@ -490,3 +490,12 @@ fn size_table_names_no_queue() {
         "my.toml:8: link.bneck.stab: stab: `codel`: around a queue it names none itself",
     );
 }
+
+#[test]
+fn a_later_format_is_refused_before_its_keys() {
+    edited(
+        "name = \"base\"",
+        "new_key = 1\nformat = 2\nname = \"base\"",
+        "my.toml:2: format: expected 1, got 2: the file is for another version of Sojourn",
+    );
+}

@@ -10,7 +10,7 @@ use sojourn_scenario::{
     Change, Edit, Measure, Parsed, Role, Topology, expand, load, schema, to_toml,
 };
 
-use sojourn_transport::tcp::{Config, Era, Overlay, PARAMETERS, Parameter, SceFeedback};
+use sojourn_transport::tcp::{Config, Era, Overlay, Owner, PARAMETERS, Parameter, SceFeedback};
 
 fn spec(text: &str) -> Spec {
     text.parse().unwrap()
@@ -87,9 +87,11 @@ fn shown(value: &serde_json::Value) -> String {
         Some(time) if time.ends_with("us") => format!("{} µs", &time[..time.len() - 2]),
         Some("0ns") => "0".to_owned(),
         Some(name) => format!("`{name}`"),
-        None => {
-            value.as_bool().map_or(value.to_string(), |on| if on { "on" } else { "off" }.into())
-        }
+        None => match value.as_bool() {
+            Some(true) => "on".to_owned(),
+            Some(false) => "off".to_owned(),
+            None => value.to_string(),
+        },
     }
 }
 
@@ -109,10 +111,10 @@ fn tables_of_the_documents_are_the_declarations() {
             .collect()
     };
     let eras = Era::ALL.map(|era| serde_json::to_value(Overlay::from(&Config::of(era))).unwrap());
-    for Parameter { key, of_kernel, bounds, sysctl } in PARAMETERS {
+    for Parameter { key, owner, bounds, sysctl } in PARAMETERS {
         let cells = row(&guide, key);
         let defaults = eras.each_ref().map(|values| &values[key]);
-        if *of_kernel {
+        if *owner == Owner::Kernel {
             assert_eq!(row(&algorithm, key)[2..7], defaults.map(shown), "{key}");
         } else if *key != "ecn" {
             assert_eq!(cells[3], format!("`{}`", defaults[0]), "{key}");
@@ -608,4 +610,6 @@ fn checked_in_schema_is_current() {
         std::fs::write(&path, schema()).unwrap();
     }
     assert_eq!(std::fs::read_to_string(&path).unwrap(), schema());
+    let schema: serde_json::Value = serde_json::from_str(&schema()).unwrap();
+    assert!(schema["$defs"]["Tcp"]["required"].is_null(), "a table may set any of the parameters");
 }

@@ -161,8 +161,7 @@ fn flow_ends(flow: &Flow, index: usize, seed: u64) -> [End; 2] {
 
 /// The two ends of a media flow: SCReAM's own, or those of the controllers that read reports.
 fn media_ends(flow: &Flow, media: &MediaFlow, seed: u64, dice: Rng) -> [Box<dyn Endpoint>; 2] {
-    let controller = controllers(flow, seed)();
-    if let Some(setup) = controller.scream() {
+    if let Some(setup) = algorithm(flow).scream() {
         let sender = media::ScreamSender::new(setup, media, flow.tos, dice);
         let receiver = media::ScreamReceiver::new(setup, media.priorities.len(), flow.tos);
         return [Box::new(sender), Box::new(receiver)];
@@ -170,6 +169,7 @@ fn media_ends(flow: &Flow, media: &MediaFlow, seed: u64, dice: Rng) -> [Box<dyn 
     let Encoder::Video(params) = media.encoder else {
         unreachable!("the scenario has checked that SCReAM controls its tool's encoder")
     };
+    let controller = controllers(flow, seed)();
     let receiver = media::Receiver::new(flow.tos, controller.report_interval());
     let sender = media::Sender::new(params, flow.tos, flow.tcp.mtu, controller, dice);
     [Box::new(sender), Box::new(receiver)]

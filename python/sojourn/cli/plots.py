@@ -57,8 +57,9 @@ def plot(
         format_: Format of the pictures of --each.
         as_json: Print one JSON document.
     """
-    from sojourn.plot import Limits, plot_each
-    from sojourn.plot import plot as draw
+    from sojourn.pictures import plot as draw
+    from sojourn.pictures import plot_each
+    from sojourn.plot import Limits
 
     scales = _scales(scale)
     if not each and len(scales) > 1:

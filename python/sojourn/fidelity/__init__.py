@@ -14,16 +14,15 @@ import math
 import re
 import sys
 from collections.abc import Iterable, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from sojourn import metrics
-from sojourn.fidelity import bakeoff, ect1, hackathon, linux72, scream
-from sojourn.fidelity.row import Result, Row
-from sojourn.fidelity.scream import grids, hypotheses
+from sojourn import metrics, suites
+from sojourn.fidelity.row import Grid, Result, Row
 from sojourn.metrics import Source
 
 __all__ = [
@@ -31,26 +30,29 @@ __all__ = [
     "select", "simulate",
 ]  # fmt: skip
 
+#: What suites name as the module of their rows: `rows()`, and if there are any `EXPLANATIONS`, `VARIANTS`, `grids()`
+#: and `hypotheses()`.
+MODULES = [
+    import_module(name)
+    for name in dict.fromkeys(getattr(suites.module(suite), "FIDELITY", None) for suite in suites.NAMES)
+    if name
+]
 #: Variants that no suite has: what each changes.
-VARIANTS = {**ect1.VARIANTS, **bakeoff.OVERRIDES}
+VARIANTS: dict[str, dict[str, str]] = {}
+#: Why a row misses its tolerance or cannot be run, by key or by id.
+EXPLANATIONS: dict[str, str] = {}
+for _module in MODULES:
+    VARIANTS |= getattr(_module, "VARIANTS", {})
+    EXPLANATIONS |= getattr(_module, "EXPLANATIONS", {})
 SCHEMA = "sojourn/fidelity/1"
-#: Letters of the ids: analytic, bakeoff, ect1, hackathon, kernel, SCReAM.
-LETTERS = "XBEHKS"
 
 
 def _in_order(rows: Iterable[Row]) -> tuple[Row, ...]:
-    return tuple(sorted(rows, key=lambda row: (LETTERS.index(row.id[0]), int(row.id[1:]))))
+    """Analytic rows (X) first, then by letter and number."""
+    return tuple(sorted(rows, key=lambda row: (row.id[0] != "X", row.id[0], int(row.id[1:]))))
 
 
-ROWS = _in_order([*ect1.rows(), *bakeoff.rows(), *hackathon.rows(), *linux72.ROWS, *scream.rows()])
-#: Why a row misses its tolerance or cannot be run, by key or by id.
-EXPLANATIONS = {
-    **ect1.EXPLANATIONS,
-    **bakeoff.EXPLANATIONS,
-    **hackathon.EXPLANATIONS,
-    **linux72.EXPLANATIONS,
-    **scream.EXPLANATIONS,
-}
+ROWS = _in_order(row for module in MODULES for row in module.rows())
 SCORE_FOLDER = Path("results/fidelity")
 
 
@@ -87,7 +89,6 @@ def judge(rows: Iterable[Row], runs: Mapping[str, Source]) -> list[Result]:
 
 def simulate(rows: list[Row], *, seeds: int, out: Path = SCORE_FOLDER) -> dict[str, Source]:
     """Run what the rows need, each run once."""
-    from sojourn import suites
     from sojourn.run import run
 
     built = {case.id for case in suites.every()}
@@ -142,6 +143,19 @@ def document(judged: list[Result]) -> dict[str, Any]:
         "rows": [result.document() for result in judged],
         "summary": score(judged),
     }
+
+
+def grids(judged: Iterable[Result]) -> list[Grid]:
+    """The published tables of which cells were judged."""
+    told = list(judged)
+    return [grid for module in MODULES if hasattr(module, "grids") for grid in module.grids(told)]
+
+
+def hypotheses(judged: Iterable[Result]) -> str | None:
+    """What rows of rival assumptions say together, a line each; None: nothing of the kind was run."""
+    told = list(judged)
+    lines = (module.hypotheses(told) for module in MODULES if hasattr(module, "hypotheses"))
+    return "\n".join(filter(None, lines)) or None
 
 
 def score(judged: Iterable[Result]) -> dict[str, int]:

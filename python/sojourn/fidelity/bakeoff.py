@@ -83,7 +83,7 @@ EXPLANATIONS: dict[str, str] = {
 }
 
 #: Variants that are changes to runs of this suite.
-OVERRIDES: dict[str, dict[str, str]] = {
+VARIANTS: dict[str, dict[str, str]] = {
     "stray": {"link.m1.forward.ingress": '["netem loss 0.02% limit 1000000"]'},
     "no-hystart": {f"flow.cubic-{number}.cc": "cubic nohystart" for number in (1, 2)},
 }

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from sojourn import linux_runs, metrics, reference
+from sojourn import conditions, linux_runs, metrics, reference
 from sojourn.fidelity import measures as m
 from sojourn.fidelity.row import Measure, Row, Tolerance, at_most, between
 from sojourn.metrics import Source
@@ -53,11 +52,8 @@ RTT_MS, RTT_SHARE = 1.0, 0.05
 LEAST_RETRANSMITS, RETRANSMITS_SHARE = 30, 0.1
 
 
-def _link_mbit(run_id: str) -> int:
-    found = re.search(r"/(\d+)Mbit/", run_id)
-    if found is None:
-        raise ValueError(run_id)
-    return int(found[1])
+def _link_mbit(run_id: str) -> float:
+    return conditions.of(reference.shipped()[run_id]).rate_mbps or 0.0
 
 
 def _errors(runs: tuple[Source, ...], *, rtt: bool) -> list[float]:
@@ -115,7 +111,13 @@ def _of_flows(ids: list[str], goodput: str, rtt: str, source: str) -> Iterable[R
                       m.rtt(flow.name, np.mean, window))  # fmt: skip
 
 
-def _rows() -> Iterable[Row]:
+def rows() -> Iterable[Row]:
+    """All of them."""
+    yield from _grid_rows()
+    yield from _prague_rows()
+
+
+def _grid_rows() -> Iterable[Row]:
     ids = [case.id for case in linux72.cases()]
     first, others = ids[0], tuple(ids[1:])
     yield Row("K1", "goodput", "A", SOURCE, first,
@@ -146,6 +148,3 @@ def _prague_rows() -> Iterable[Row]:
               "mean RTT beside TCP Prague 0.7, 22 runs: median absolute error of all flows", "ms",
               0.0, at_most(1), _error(np.median, rtt=True), others=others)  # fmt: skip
     yield from _of_flows(ids, "K6", "K7", PRAGUE_SOURCE)
-
-
-ROWS: tuple[Row, ...] = (*_rows(), *_prague_rows())

@@ -159,3 +159,12 @@ class Result:
             "verdict": self.verdict,
             "explanation": self.explanation,
         }
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table as it was published, with ours and the difference in each cell."""
+
+    heading: str
+    columns: tuple[str, ...]
+    lines: tuple[tuple[str, ...], ...]

@@ -19,7 +19,21 @@ import numpy as np
 
 from sojourn import metrics
 from sojourn.fidelity import measures as m
-from sojourn.fidelity.row import Measure, Result, Row, Tolerance, above, at_least, at_most, below, between, t1, t2, t3
+from sojourn.fidelity.row import (
+    Grid,
+    Measure,
+    Result,
+    Row,
+    Tolerance,
+    above,
+    at_least,
+    at_most,
+    below,
+    between,
+    t1,
+    t2,
+    t3,
+)
 from sojourn.metrics import Source, Window
 from sojourn.suites import _scream as scream
 from sojourn.suites import scream_2024_10_28, scream_2024_10_31, scream_published
@@ -492,15 +506,6 @@ def hypotheses(judged: Iterable[Result]) -> str | None:
             mean = f" (mean error {' and '.join(errors)} Mbit/s)" if errors else ""
             parts.append(f"{what}: {passed} of {len(cells)} cells within 15 %{mean}")
     return f"SCReAM beside TCP, where the load's queue is not known: {'; '.join(parts)}" if parts else None
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A table as it was published, with ours and the difference in each cell."""
-
-    heading: str
-    columns: tuple[str, ...]
-    lines: tuple[tuple[str, ...], ...]
 
 
 def grids(judged: Iterable[Result]) -> list[Grid]:

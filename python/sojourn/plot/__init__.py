@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
@@ -97,75 +97,12 @@ class Limits:
 NO_LIMITS = Limits()
 
 
-def plot(
-    runs: str | Path | Sequence[str | Path],
-    *,
-    plot: str | Sequence[str] = (),
-    output: Path | None = None,
-    title: str = "",
-    scale: Scale = "auto",
-    limits: Limits = NO_LIMITS,
-) -> Path:
-    """Draws runs or Flent files in one figure, one alone over its measurement if there is one.
-
-    `plot` names panels, recorded series, or one of Flent's figures; the default is every panel, with a scale other
-    than `auto` the figure that has one. Raises `PlotError`, one line that says what was expected.
-    """
-    names = chosen(plot, scale)
-    sources = sources_of(runs)
-    ending = ("panels" if not names else "-".join(names)) if scale == "auto" else scale
-    of = sources[0].id + (f"-and-{len(sources) - 1}-more" if len(sources) > 1 else "")
-    target = picture(output, of, ending)
-    write(sources, names, target, title=title, scale=scale, limits=limits)
-    return target
-
-
-def plot_each(
-    runs: str | Path | Sequence[str | Path],
-    folder: Path,
-    *,
-    plot: str | Sequence[str] = (),
-    title: str = "",
-    scales: Sequence[Scale] = ("auto",),
-    limits: Limits = NO_LIMITS,
-    form: str = "png",
-) -> Iterator[Path | PlotError]:
-    """Draws every run by itself into `folder`, once for each scale: `ID_fixed.png`, `ID_var.png`, for `auto` `ID.png`.
-
-    Gives the file of each picture, or what was wrong with it; raises `PlotError` before the first one for what
-    concerns all.
-    """
-    wanted = {scale: chosen(plot, scale) for scale in scales}
-    pictures: dict[Path, tuple[Source, Scale]] = {}
-    for source in sources_of(runs):
-        for scale in scales:
-            ending = "" if scale == "auto" else f"_{scale}"
-            target = picture(folder / f"{source.id.replace('/', '-')}{ending}.{form}", "", "")
-            if target in pictures:
-                both = f"{pictures[target][0].id} and {source.id}"
-                raise PlotError(f"{target}: expected one run for each picture, found {both}")
-            pictures[target] = source, scale
-    for target, (source, scale) in pictures.items():
-        try:
-            write([source], wanted[scale], target, title=title, scale=scale, limits=limits)
-        except PlotError as error:
-            yield PlotError(f"{source.id}: {error}".replace(f"{source.id}: {source.id}:", f"{source.id}:"))
-        else:
-            yield target
-
-
 def chosen(plot: str | Sequence[str], scale: Scale = "auto") -> list[str]:
     """What to draw, checked: with a scale and nothing named, the figure that has scales."""
     names = [plot] if isinstance(plot, str) else list(plot)
     names = names or ([SCALED] if scale != "auto" else [])
     check(names, scale)
     return names
-
-
-def sources_of(runs: str | Path | Sequence[str | Path]) -> list[Source]:
-    """The runs of all these folders and files."""
-    paths = [runs] if isinstance(runs, str | Path) else list(runs)
-    return [source for each in paths for source in load(Path(each))]
 
 
 def write(
@@ -241,21 +178,6 @@ def picture(output: Path | None, of: str, ending: str) -> Path:
     if target.suffix not in FORMATS:
         raise PlotError(f"{target}: expected a name that ends in {', '.join(FORMATS)}")
     return target
-
-
-def load(path: Path) -> list[Source]:
-    """The runs that a path names."""
-    if path.is_file():
-        return [flent.FlentFile(path)]
-    if not path.is_dir():
-        raise PlotError(f"{path}: expected a run folder or a Flent file")
-    from sojourn.results import ResultSet
-
-    runs: list[Source] = list(ResultSet.open(path).runs.values())
-    runs = runs or [flent.FlentFile(file) for file in flent.files(path)]
-    if not runs:
-        raise PlotError(f"{path}: expected the folder of a run, of several or of Flent files, found none")
-    return runs
 
 
 def styled() -> AbstractContextManager[None]:

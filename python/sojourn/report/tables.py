@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sojourn import fidelity
 from sojourn.compare import Comparison, effects
 from sojourn.fidelity import Result
-from sojourn.fidelity.scream import Grid
+from sojourn.fidelity.row import Grid
 from sojourn.report import answers
 from sojourn.report.answers import Glance
 from sojourn.report.model import NOTHING, Cell, Column, Group, Table, number

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from sojourn.scenario import to_toml
 from sojourn.suites import Case, role
 
+#: Module with the rows of the scoreboard.
+FIDELITY = "sojourn.fidelity.bakeoff"
 #: What `cases` takes, the default first.
 VARIANTS = {
     "as-intended": "the configuration that the suite's authors describe",

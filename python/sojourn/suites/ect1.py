@@ -14,6 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from sojourn.scenario import to_toml
 from sojourn.suites import Case, role
 
+#: Of the measurements that are shipped in `data`.
+SOURCE = "L4STeam/l4steam.github.io, ect1-tests: sce-l4s-ect1 suite, Linux 5.4 with TCP Prague, 25 April 2020"
+#: Module with the rows of the scoreboard.
+FIDELITY = "sojourn.fidelity.ect1"
 #: What `cases` takes, the default first.
 VARIANTS = {
     "p2b": "Prague of 24 April 2020, as in the published rerun",

@@ -14,6 +14,8 @@ from sojourn.suites import Case, role
 from sojourn.suites.bakeoff import NETPERF_CONTROL_RTTS, OFFLOADS, RENO_SCE, SCE_TCP, START_JITTER
 from sojourn.suites.ect1 import WIFI_SLOTS
 
+#: Module with the rows of the scoreboard.
+FIDELITY = "sojourn.fidelity.hackathon"
 #: What `cases` takes.
 VARIANTS = {"deck": "the only one"}
 

@@ -12,6 +12,10 @@ from collections.abc import Iterator, Sequence
 from sojourn.scenario import to_toml
 from sojourn.suites import Case, role
 
+#: Of the measurements that are shipped in `data`.
+SOURCE = "Linux 7.2.13 in virtual time (User-Mode Linux), iperf3 and ss, one run per case"
+#: Module with the rows of the scoreboard.
+FIDELITY = "sojourn.fidelity.linux72"
 VARIANTS = {"grid": "the only one"}
 
 RATE_MBIT = 50

@@ -5,6 +5,8 @@ from __future__ import annotations
 from sojourn.suites import Case
 from sojourn.suites import _scream as scream
 
+#: Module with the rows of the scoreboard.
+FIDELITY = "sojourn.fidelity.scream"
 VARIANTS = scream.VARIANTS
 
 NAME = "scream-2024-10-31"

@@ -18,6 +18,8 @@ from sojourn.suites._scream import ALONE, case, laptops, loads, scream
 
 #: The tool's is 1.5, "the 50% pacing headroom".
 HEADROOMS = ("1", "1.5", "3")
+#: Module with the rows of the scoreboard.
+FIDELITY = "sojourn.fidelity.scream"
 VARIANTS = {"tool": "the only one"}
 
 NAME = "scream-published"

@@ -79,6 +79,41 @@ where
     }
 }
 
+/// A value that says without its keyword what it is, as `unlimited` instead of `bandwidth 0`.
+#[derive(Clone)]
+pub struct Spelled<R, W> {
+    value: &'static str,
+    read: R,
+    write: W,
+}
+
+/// A value that `read` reads, and of which `write`, given the keyword, writes all.
+pub const fn spelled<T, R, W>(value: &'static str, read: R, write: W) -> Spelled<R, W>
+where
+    R: Fn(&mut Args<'_>) -> Result<T, GrammarError>,
+    W: Fn(&'static str, &T) -> String,
+{
+    Spelled { value, read, write }
+}
+
+impl<T, R, W> Form<T> for Spelled<R, W>
+where
+    R: Fn(&mut Args<'_>) -> Result<T, GrammarError>,
+    W: Fn(&'static str, &T) -> String,
+{
+    fn value(&self) -> &'static str {
+        self.value
+    }
+
+    fn read(&self, _: &'static str, _: &str, args: &mut Args<'_>) -> Result<T, GrammarError> {
+        (self.read)(args)
+    }
+
+    fn write(&self, name: &'static str, value: &T) -> Option<String> {
+        Some((self.write)(name, value))
+    }
+}
+
 type Reader<T> = fn(&mut Args<'_>) -> Result<T, GrammarError>;
 
 macro_rules! values {

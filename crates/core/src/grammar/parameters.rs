@@ -91,6 +91,22 @@ pub fn read<P: Parameters>(params: &mut P, args: &mut Args<'_>) -> Result<Given,
     Ok(given)
 }
 
+/// `base`, whose values depend on some parameter, with those values of `params` that a text stated.
+///
+/// # Panics
+/// If `params` does not read what it writes.
+pub fn stated_over<P: Parameters>(params: &P, given: &Given, mut base: P) -> P {
+    let mut parts = written(params);
+    parts.retain(|part| given.has(part.name));
+    let stated = super::text(&parts);
+    let mut args = Args::of("", &table::<P>, &stated);
+    while let Some(key) = args.key() {
+        let taken = base.take(key, &mut args, &mut Given::default());
+        assert_eq!(taken, Ok(true), "`{stated}` reads");
+    }
+    base
+}
+
 /// The values of `params` as they are written.
 pub fn written<P: Parameters>(params: &P) -> Vec<Written> {
     let mut parts = Vec::new();

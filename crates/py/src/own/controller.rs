@@ -1,16 +1,22 @@
 //! A congestion controller in Python: each hook of the core's interface that the class has is
 //! called with light objects, and the GIL is held in these calls alone.
 
+use std::fmt;
 use std::sync::Arc;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use sojourn_cc::{self as cc, Controller, Feedback, Needs, Output, Signal, State, StateChange};
-use sojourn_core::grammar::{Args, GrammarError};
+use sojourn_cc::{
+    self as cc, Algorithm, Controller, Feedback, Needs, Output, Signal, State, StateChange,
+};
+use sojourn_core::grammar::{Args, Given, GrammarError, Written};
+use sojourn_core::spec::Held;
 use sojourn_core::{Dur, Ecn, Probe, Rate, Rng, Time};
 
-use super::{CONTROLLERS, Method, Part, Words, defined, instant, known, seconds, values};
+use super::{
+    CONTROLLERS, Definition, Method, Part, Words, defined, instant, known, seconds, values,
+};
 
 /// The most segments that a window may have: far above any path, far below an overflow.
 const MOST: u32 = 1 << 30;
@@ -370,7 +376,6 @@ impl Ack {
 /// A controller whose hooks are Python's.
 struct PyController {
     part: Part,
-    words: Words,
     needs: Needs,
     /// One object for all calls; what it holds between them is of no account.
     window: Py<Window>,
@@ -390,40 +395,104 @@ struct PyController {
     probe: Method,
 }
 
-/// Builds the controller whose line has these words.
-pub(super) fn build(args: &mut Args<'_>) -> Result<Box<dyn Controller>, GrammarError> {
-    let definition = defined(&CONTROLLERS, args);
-    let words = Words::read(args, &definition.words)?;
-    let object = definition.object(&words, words.name(), 0)?;
-    let needs = match &object {
-        Some(object) => Python::attach(|py| needs(object.bind(py)))
-            .map_err(|e| GrammarError(format!("{}: {e}", words.name())))?,
-        None => Needs::default(),
-    };
-    let window = Python::attach(|py| Py::new(py, Window(cc::Window::new(1))));
-    let window = window.map_err(|e| GrammarError(e.to_string()))?;
-    let part = Part { definition: Arc::clone(&definition), place: words.name().to_owned(), object };
-    let method = |name| part.method(name);
-    Ok(Box::new(PyController {
-        needs,
-        window,
-        on_established: method("on_established"),
-        on_send: method("on_send"),
-        on_ack_event: method("on_ack_event"),
-        on_ack: method("on_ack"),
-        on_loss: method("on_loss"),
-        ssthresh: method("ssthresh"),
-        on_state: method("on_state"),
-        undo_cwnd: method("undo_cwnd"),
-        on_restart: method("on_restart"),
-        wake: method("wake"),
-        on_wake: method("on_wake"),
-        pacing_rate: method("pacing_rate"),
-        burst: method("burst"),
-        probe: method("probe"),
-        part,
-        words,
-    }))
+/// A class with its parameters.
+#[derive(Clone)]
+pub(super) struct External {
+    definition: Arc<Definition>,
+    words: Words,
+    /// Found by the check.
+    needs: Needs,
+}
+
+impl fmt::Debug for External {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.words.fmt(f)
+    }
+}
+
+impl External {
+    /// Reads the parameters of the class that a line names.
+    pub(super) fn parse(args: &mut Args<'_>) -> Result<Box<dyn Held<dyn Algorithm>>, GrammarError> {
+        let definition = defined(&CONTROLLERS, args);
+        let words = Words::read(args, &definition)?;
+        Ok(Box::new(Self { definition, words, needs: Needs::default() }))
+    }
+
+    fn object<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.definition.instance(py, &self.words, 0)
+    }
+}
+
+impl Held<dyn Algorithm> for External {
+    fn get(&self) -> &(dyn Algorithm + 'static) {
+        self
+    }
+
+    fn get_mut(&mut self) -> &mut (dyn Algorithm + 'static) {
+        self
+    }
+
+    fn copy(&self) -> Box<dyn Held<dyn Algorithm>> {
+        Box::new(self.clone())
+    }
+
+    fn written(&self) -> Vec<Written> {
+        self.words.written()
+    }
+
+    fn read(&mut self, args: &mut Args<'_>) -> Result<Given, GrammarError> {
+        let fresh = Words::read(args, &self.definition)?;
+        self.words = self.words.changed_by(&fresh);
+        Ok(fresh.given())
+    }
+}
+
+impl Algorithm for External {
+    fn check(&mut self) -> Result<(), String> {
+        let name = self.words.name();
+        self.needs = Python::attach(|py| {
+            let object = self.object(py);
+            let object = object.map_err(|e| self.definition.line(py, name, "__init__", &e))?;
+            needs(&object).map_err(|e| format!("{name}: {e}"))
+        })?;
+        Ok(())
+    }
+
+    fn needs(&self) -> Needs {
+        self.needs
+    }
+
+    fn build(&self) -> Box<dyn Controller> {
+        let place = self.words.name().to_owned();
+        let (object, needs, window) = Python::attach(|py| {
+            let made = self.object(py).and_then(|object| Ok((needs(&object)?, object.unbind())));
+            let made = made.map_err(|e| self.definition.fail(py, &place, "__init__", e)).ok();
+            let (needs, object) = made.unzip();
+            let window = Py::new(py, Window(cc::Window::new(1))).expect("memory for a window");
+            (object, needs.unwrap_or_default(), window)
+        });
+        let part = Part { definition: Arc::clone(&self.definition), place, object };
+        let method = |name| part.method(name);
+        Box::new(PyController {
+            needs,
+            window,
+            on_established: method("on_established"),
+            on_send: method("on_send"),
+            on_ack_event: method("on_ack_event"),
+            on_ack: method("on_ack"),
+            on_loss: method("on_loss"),
+            ssthresh: method("ssthresh"),
+            on_state: method("on_state"),
+            undo_cwnd: method("undo_cwnd"),
+            on_restart: method("on_restart"),
+            wake: method("wake"),
+            on_wake: method("on_wake"),
+            pacing_rate: method("pacing_rate"),
+            burst: method("burst"),
+            probe: method("probe"),
+            part,
+        })
+    }
 }
 
 /// What the object asks of its end point, by its attributes.
@@ -619,10 +688,6 @@ impl Controller for PyController {
             whole.map(|burst| segments("burst", burst, 1)).transpose()
         });
         Output { pacing_rate: pacing_rate.flatten(), burst: burst.flatten(), ..Output::default() }
-    }
-
-    fn describe(&self) -> String {
-        self.words.describe()
     }
 
     fn probe(&self, out: &mut Probe<'_>) {

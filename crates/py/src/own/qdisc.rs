@@ -173,7 +173,7 @@ struct PyQdisc {
 /// Builds the discipline whose line has these words.
 pub(super) fn build(args: &mut Args<'_>, mut env: Env) -> Result<Box<dyn Qdisc>, GrammarError> {
     let definition = defined(&QDISCS, args);
-    let words = Words::read(args, &definition.words)?;
+    let words = Words::read(args, &definition)?;
     let origin = env.origin;
     let place = if env.name.is_empty() { words.name().to_owned() } else { env.name };
     let object = definition.object(&words, &place, env.rng.u64())?;
@@ -322,7 +322,7 @@ impl Qdisc for PyQdisc {
         args: &mut Args<'_>,
         log: &mut Log,
     ) -> Result<(), GrammarError> {
-        let fresh = Words::read(args, &self.part.definition.words)?;
+        let fresh = Words::read(args, &self.part.definition)?;
         let Some(change) = &self.change.bound else {
             return Err(args.invalid("it has no method `change`; use replace"));
         };

@@ -4,7 +4,9 @@ use std::ops::RangeInclusive;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use sojourn_core::grammar::{Args, Given, GrammarError, Param, Written, text};
+
+use super::Definition;
 
 /// How the value of a word is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,22 +67,24 @@ pub(super) fn params(
 #[derive(Clone, Debug)]
 pub(super) struct Words {
     name: &'static str,
-    /// Keyword argument, value, and the words as written; each keyword once.
+    /// Name in the table, value, and the words as written; each once.
     set: Vec<(&'static str, Word, String)>,
 }
 
 impl Words {
-    /// Reads the words of `args`, whose table has these kinds.
-    pub(super) fn read(args: &mut Args<'_>, kinds: &[Kind]) -> Result<Self, GrammarError> {
+    /// Reads the words of `args`, by the table of a definition.
+    pub(super) fn read(
+        args: &mut Args<'_>,
+        Definition { params, words: kinds, .. }: &Definition,
+    ) -> Result<Self, GrammarError> {
         let mut words = Self { name: args.algorithm(), set: Vec::new() };
         while let Some(key) = args.key() {
-            let params = args.params();
             let place = params.iter().position(|p| p.name.split('|').any(|name| name == key));
             let place = place.ok_or_else(|| args.unknown())?;
-            let keyword = params[place].name.split('|').next().expect("one at least");
+            let name = params[place].name;
             let text = args.peek().unwrap_or_default();
             let value = match kinds[place] {
-                Kind::Flag => Word::Flag(key == keyword),
+                Kind::Flag => Word::Flag(key == keyword(name)),
                 Kind::Whole => Word::Whole(args.value("a whole number", |w| w.parse().ok())?),
                 Kind::Decimal => Word::Decimal(args.decimal(NUMBERS)?),
                 Kind::Time => Word::Decimal(args.time()?.as_secs_f64()),
@@ -90,7 +94,7 @@ impl Words {
             };
             let written =
                 if kinds[place] == Kind::Flag { key.to_owned() } else { format!("{key} {text}") };
-            words.put(keyword, value, written);
+            words.put(name, value, written);
         }
         Ok(words)
     }
@@ -116,12 +120,19 @@ impl Words {
         self.name
     }
 
+    /// Which parameters they state.
+    pub(super) fn given(&self) -> Given {
+        let mut given = Given::default();
+        self.set.iter().for_each(|(name, ..)| given.add(name));
+        given
+    }
+
     /// Keyword arguments for Python.
     pub(super) fn keywords<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let keywords = PyDict::new(py);
         for (name, value, _) in &self.set {
             match value {
-                Word::Flag(on) => keywords.set_item(name, on)?,
+                Word::Flag(on) => keywords.set_item(keyword(name), on)?,
                 Word::Whole(n) => keywords.set_item(name, n)?,
                 Word::Decimal(x) => keywords.set_item(name, x)?,
                 Word::Text(text) => keywords.set_item(name, text)?,
@@ -130,9 +141,23 @@ impl Words {
         Ok(keywords)
     }
 
+    /// The words, as they would be written.
+    pub(super) fn written(&self) -> Vec<Written> {
+        let part = |(name, _, text): &(&'static str, Word, String)| Written {
+            name,
+            text: text.clone(),
+            is_tc: false,
+        };
+        self.set.iter().map(part).collect()
+    }
+
     /// Name and words, as they would be written.
     pub(super) fn describe(&self) -> String {
-        let words = self.set.iter().map(|(.., written)| written.as_str());
-        std::iter::once(self.name).chain(words).collect::<Vec<_>>().join(" ")
+        format!("{} {}", self.name, text(&self.written())).trim_end().to_owned()
     }
+}
+
+/// The keyword argument that a name of the table stands for.
+fn keyword(name: &str) -> &str {
+    name.split('|').next().unwrap_or(name)
 }

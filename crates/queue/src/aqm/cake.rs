@@ -6,44 +6,43 @@ mod flows;
 mod hash;
 mod heap;
 mod hosts;
-mod link;
 mod params;
 mod priority;
 mod sce;
 mod shaper;
+mod sizes;
 mod stats;
 mod tins;
-mod version;
 
 use self::flows::{List, Queued};
 use self::heap::Longest;
-use self::link::Sizes;
-use self::params::{PARAMS, Params};
+use self::params::{Bandwidth, Params};
 use self::shaper::{Autorate, Shaper};
+use self::sizes::Sizes;
 use self::tins::Tin;
 use super::psched::truesize;
-use super::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
-use sojourn_core::grammar::{Args, GrammarError};
+use super::{
+    Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec,
+};
+use sojourn_core::grammar::Given;
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::rng::Rng;
 use sojourn_core::units::{Rate, Time};
 
-pub(crate) const ENTRY: OldEntry = OldEntry {
-    name: "cake",
-    summary: "Shaper, priority tins, fair queuing between hosts and flows, COBALT on each queue",
-    reference: "Linux 6.12 sch_cake; chromi/sce 2019 for SCE",
-    kernel: Kernel::Mainline("4.19"),
-    params: PARAMS,
-    build: |args, env| Ok(Box::new(Cake::parse(args, env)?)),
-};
+pub(crate) const ENTRY: Entry = entry::<Params>(
+    "cake",
+    "Shaper, priority tins, fair queuing between hosts and flows, COBALT on each queue",
+    "Linux 6.12 sch_cake; chromi/sce 2019 for SCE",
+    Kernel::Mainline("4.19"),
+);
 
 /// Queues per tin.
 const QUEUES: u16 = 1024;
 
 /// The discipline.
 #[derive(Debug)]
-pub struct Cake {
+struct Cake {
     params: Params,
     tins: Vec<Tin>,
     shaper: Shaper,
@@ -57,15 +56,28 @@ pub struct Cake {
     watchdog: Time,
     /// Tin and queue served last.
     current: (usize, u16),
-    mtu: u32,
     rng: Rng,
     overlimits: u64,
     drop_overlimit: u64,
 }
 
+impl Discipline for Params {
+    fn build(&self, env: Env) -> Box<dyn Qdisc> {
+        Box::new(Cake::new(*self, env))
+    }
+
+    fn set_rate(&mut self, rate: Rate) -> Result<(), String> {
+        self.bandwidth = Bandwidth::of(rate);
+        Ok(())
+    }
+
+    fn capacity(&self) -> Option<Rate> {
+        (self.bandwidth.rate > Rate(0)).then_some(self.bandwidth.rate)
+    }
+}
+
 impl Cake {
-    fn parse(args: &mut Args<'_>, env: Env) -> Result<Self, GrammarError> {
-        let params = Params::default().read(args)?;
+    fn new(params: Params, env: Env) -> Self {
         let mut cake = Self {
             params,
             tins: Vec::new(),
@@ -79,26 +91,25 @@ impl Cake {
             memory_limit: 0,
             watchdog: Time::NEVER,
             current: (0, 0),
-            mtu: env.psched_mtu,
             rng: env.rng,
             overlimits: 0,
             drop_overlimit: 0,
         };
         cake.reconfigure();
-        Ok(cake)
+        cake
     }
 
     /// Derives everything from the parameters.
     fn reconfigure(&mut self) {
         let count = self.params.tins.count();
         while self.tins.len() < count {
-            self.tins.push(Tin::new(self.params.fresh_root));
+            self.tins.push(Tin::new(self.params.fresh_root.root()));
         }
         for (index, tin) in self.tins.iter_mut().enumerate().take(count) {
-            tin.configure(index, &self.params, self.mtu);
+            tin.configure(index, &self.params);
         }
         self.shaper.rate = self.tins[0].time;
-        self.memory_limit = self.params.memory_limit(self.mtu);
+        self.memory_limit = self.params.memory_limit();
     }
 
     /// Discards the packets of tins that a `change` has abolished.
@@ -183,7 +194,7 @@ impl Cake {
     /// a rate, in deficit round robin.
     #[inline]
     fn pick_tin(&mut self, now: Time) -> Option<usize> {
-        let best = if self.params.bandwidth == Rate(0) {
+        let best = if self.params.bandwidth.rate == Rate(0) {
             self.tins.iter().any(Tin::is_active).then(|| self.next_in_turn())
         } else {
             let (mut best, mut earliest) = (None, i64::MAX);
@@ -230,7 +241,7 @@ impl Cake {
     fn take_deficit(&mut self, t: usize, index: u16, adjusted: u32) {
         let tin = &mut self.tins[t];
         tin.flows[usize::from(index)].deficit -= adjusted as i32;
-        if self.params.bandwidth == Rate(0) {
+        if self.params.bandwidth.rate == Rate(0) {
             tin.deficit -= adjusted as i32;
         }
     }
@@ -271,10 +282,10 @@ impl Qdisc for Cake {
             added = added.saturating_sub(u64::from(self.filter_ack(t, index, now, log)));
         }
         self.longest.grown(&self.tins, t, index);
-        if !self.params.autorate {
+        if !self.params.bandwidth.is_auto {
             self.autorate.idle(now);
         } else if let Some(rate) = self.autorate.arrival(now, added) {
-            self.params.bandwidth = Rate(rate * 8);
+            self.params.bandwidth.rate = Rate(rate * 8);
             self.reconfigure();
         }
         self.tins[t].activate(index, &self.params, &mut self.rng);
@@ -366,14 +377,9 @@ impl Qdisc for Cake {
         self.backlog
     }
 
-    fn old_change(
-        &mut self,
-        now: Time,
-        args: &mut Args<'_>,
-        log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        let before = self.params;
-        self.params = before.read(args)?;
+    fn change(&mut self, now: Time, to: &Spec, _given: &Given, log: &mut Log) {
+        let Some(params) = to.params::<Params>() else { return };
+        let before = std::mem::replace(&mut self.params, *params);
         if self.params.link != before.link {
             self.sizes = Sizes::default();
         }
@@ -394,11 +400,10 @@ impl Qdisc for Cake {
         if self.backlog.packets > 0 {
             self.watchdog = self.shaper.due().max(now);
         }
-        Ok(())
     }
 
-    fn describe(&self) -> String {
-        self.params.describe()
+    fn spec(&self) -> Spec {
+        spec(&ENTRY, self.params)
     }
 
     fn stats(&self, out: &mut Stats) {
@@ -409,7 +414,7 @@ impl Qdisc for Cake {
         let count = |f: fn(&Tin) -> u32| f64::from(self.tins.iter().map(f).sum::<u32>());
         let (t, index) = self.current;
         let control = &self.tins[t].flows[usize::from(index)].control;
-        out.put("rate", "Mbit/s", self.params.bandwidth.as_mbps());
+        out.put("rate", "Mbit/s", self.params.bandwidth.rate.as_mbps());
         out.put("sparse_flows", "1", count(|tin| tin.sparse));
         out.put("bulk_flows", "1", count(|tin| tin.bulk));
         out.put("av_delay", "ms", self.tins[t].counters.avg_delay as f64 / 1e6);

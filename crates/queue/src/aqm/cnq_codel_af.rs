@@ -3,24 +3,27 @@
 //! draft-morton-tsvwg-codel-approx-fair-01.
 
 use super::cnq::Cnq;
-use super::cobalt2::{Cobalt2, Judged, Params};
-use super::sce_shell::{FLOWS, Shell, flow_of, params};
-use super::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Stats};
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use super::cobalt2::{Cobalt2, Judged, Law};
+use super::sce_shell::{Common, FLOWS, Inside, Shell, Shelled, flow_of};
+use super::{Entry, Kernel, Log, entry};
 use sojourn_core::packet::Packet;
+use sojourn_core::parameters;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Time};
 
-const PARAMS: [Param; 14] = params("no-sce");
+pub(crate) const ENTRY: Entry = entry::<Params>(
+    "cnq_codel_af",
+    "Sparse and bulk FIFO with a COBALT2 per flow that judges its share, and a shaper",
+    "chromi/sce sch_cnq_codel_af, 2020",
+    Kernel::Tree("chromi/sce"),
+);
 
-pub(crate) const ENTRY: OldEntry = OldEntry {
-    name: "cnq_codel_af",
-    summary: "Sparse and bulk FIFO with a COBALT2 per flow that judges its share, and a shaper",
-    reference: "chromi/sce sch_cnq_codel_af, 2020",
-    kernel: Kernel::Tree("chromi/sce"),
-    params: &PARAMS,
-    build: |args, env| Ok(Box::new(CnqCodelAf::parse(args, env)?)),
-};
+parameters! {
+    /// Parameters of `cnq_codel_af`.
+    #[derive(Copy, PartialEq)]
+    pub(super) struct Params {}
+    groups { common: Common = Common::default(); }
+}
 
 /// The control laws of all flows.
 #[derive(Debug)]
@@ -42,15 +45,10 @@ impl FlowStates {
 
     /// Relaxes the next flow if `is_idle` says so of its number.
     #[inline]
-    pub(super) fn relax_one(
-        &mut self,
-        params: &Params,
-        clock: u64,
-        is_idle: impl FnOnce(usize) -> bool,
-    ) {
+    pub(super) fn relax_one(&mut self, law: &Law, clock: u64, is_idle: impl FnOnce(usize) -> bool) {
         let flow = usize::from(self.turn);
         if is_idle(flow) {
-            self.flows[flow].queue_empty(params, clock);
+            self.flows[flow].queue_empty(law, clock);
         }
         self.turn = self.turn.wrapping_add(1);
     }
@@ -71,110 +69,85 @@ pub(super) fn weight(queue: &Cnq, flow: usize, others: u32) -> (u64, u64) {
 
 /// Two FIFOs, a control law per flow.
 #[derive(Debug)]
-pub struct CnqCodelAf {
-    shell: Shell,
+pub(super) struct CnqCodelAf {
+    shell: Shell<Params>,
     queue: Cnq,
     states: FlowStates,
     /// Sojourn of the packet that left last.
     delay: Dur,
 }
 
-impl CnqCodelAf {
-    fn parse(args: &mut Args<'_>, env: Env) -> Result<Self, GrammarError> {
-        Ok(Self {
-            shell: Shell::parse(Dur::ZERO, args, env, |_, _| Ok(false))?,
-            queue: Cnq::new(),
-            states: FlowStates::new(),
-            delay: Dur::ZERO,
-        })
+impl Shelled for Params {
+    const ENTRY: &'static Entry = &ENTRY;
+    type Queue = CnqCodelAf;
+
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    fn common_mut(&mut self) -> &mut Common {
+        &mut self.common
+    }
+
+    fn queue(shell: Shell<Self>) -> CnqCodelAf {
+        CnqCodelAf { shell, queue: Cnq::new(), states: FlowStates::new(), delay: Dur::ZERO }
     }
 }
 
-impl Qdisc for CnqCodelAf {
+impl Inside for CnqCodelAf {
+    type Params = Params;
+
+    fn shell(&self) -> &Shell<Params> {
+        &self.shell
+    }
+
+    fn shell_mut(&mut self) -> &mut Shell<Params> {
+        &mut self.shell
+    }
+
     #[inline]
-    fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
+    fn push(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
         if self.shell.admit(now, &mut pkt, log) {
             self.queue.enqueue(pkt);
         }
     }
 
     #[inline]
-    fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
-        if self.shell.clock.is_blocked(now) {
-            return None;
-        }
+    fn pop(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
         let clock = self.shell.kernel_time(now);
         loop {
             let (mut pkt, is_bulk) = self.queue.pop()?;
             self.shell.backlog.remove(&pkt);
             self.delay = now.since(pkt.stamp);
-            let (params, flow) = (*self.shell.params(), flow_of(&pkt));
+            let flow = flow_of(&pkt);
             let cobalt = self.states.of(flow);
             if is_bulk {
                 let weight = weight(&self.queue, flow, self.shell.backlog.packets);
                 let judged = Judged { now: clock, sojourn: self.delay.0, weight };
-                let rng = &mut self.shell.rng;
-                if let Some(why) = cobalt.should_drop(&params, &judged, &mut pkt, rng, log)
+                let Shell { law, rng, .. } = &mut self.shell;
+                if let Some(why) = cobalt.should_drop(law, &judged, &mut pkt, rng, log)
                     && self.queue.count(flow) > 0
                 {
                     log.drop(&pkt, why);
                     continue;
                 }
             } else {
-                cobalt.queue_empty(&params, clock);
+                cobalt.queue_empty(&self.shell.law, clock);
             }
-            self.shell.clock.charge(pkt.len);
             let queue = &self.queue;
-            self.states.relax_one(&params, clock, |flow| queue.count(flow) == 0);
+            self.states.relax_one(&self.shell.law, clock, |flow| queue.count(flow) == 0);
             return Some(pkt);
         }
     }
 
-    #[inline]
-    fn wake(&self) -> Time {
-        self.shell.clock.wake()
-    }
-
-    #[inline]
-    fn on_wake(&mut self, now: Time, _log: &mut Log) {
-        self.shell.clock.on_wake(now);
-    }
-
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.shell.backlog
-    }
-
-    fn old_change(
-        &mut self,
-        _now: Time,
-        args: &mut Args<'_>,
-        _log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        self.shell.change(args, |_, _| Ok(false))
-    }
-
-    fn describe(&self) -> String {
-        format!("cnq_codel_af {}", self.shell.describe())
-    }
-
-    fn stats(&self, out: &mut Stats) {
-        out.put("overlimits", self.shell.clock.overlimits as f64);
-    }
-
-    fn probe(&self, out: &mut Probe<'_>) {
+    fn state(&self, out: &mut Probe<'_>) {
         out.put("delay", "ms", self.delay.as_millis_f64());
         out.put("active_flows", "1", f64::from(self.queue.sending_flows()));
     }
 
-    fn splits(&self, _pkt: &Packet) -> bool {
-        true
-    }
-
-    fn purge(&mut self, log: &mut Log) {
+    fn clear(&mut self, log: &mut Log) {
         self.queue.purge(log);
         self.states.reset();
-        self.shell.backlog = Backlog::default();
     }
 }
 

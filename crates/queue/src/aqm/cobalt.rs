@@ -1,70 +1,27 @@
 //! COBALT: CoDel that counts back down through time, and BLUE for what does not respond. One
 //! instance per queue of CAKE. Linux 6.12 `sch_cake`; COBALT2, with SCE, is another law.
 
+use super::control_law::{Roots, distance, refreshed};
 use sojourn_core::ecn::Ecn;
 use sojourn_core::packet::Packet;
 use sojourn_core::rng::Rng;
 use sojourn_core::units::Time;
 
 /// BLUE's step up: 1/256.
-const P_INC: u32 = 1 << 24;
+pub(super) const P_INC: u32 = 1 << 24;
 /// BLUE's step down: 1/4096.
-const P_DEC: u32 = 1 << 20;
-/// Counts whose reciprocal square root is tabled.
-const CACHED: usize = 16;
+pub(super) const P_DEC: u32 = 1 << 20;
 /// Instants of fresh state lie this long before the run, as a machine that has been up for a while.
 const BOOT_NS: i64 = 1 << 34;
 
-/// Where the reciprocal square roots of small counts come from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Roots {
-    /// The rounded exact values: recent Linux.
-    #[default]
-    Exact,
-    /// Four Newton steps per entry from its predecessor: older Linux, and all trees with SCE.
-    /// Differs at 2, 3 and 6.
-    Newton,
-}
-
-#[rustfmt::skip]
-const EXACT: [u32; CACHED] = [
-    u32::MAX, u32::MAX, 3037000500, 2479700525, 2147483647, 1920767767, 1753413056, 1623345051,
-    1518500250, 1431655765, 1358187914, 1294981364, 1239850263, 1191209601, 1147878294, 1108955788,
-];
-const NEWTON: [u32; CACHED] = newton_roots();
-
-const fn newton_roots() -> [u32; CACHED] {
-    let mut table = [u32::MAX; CACHED];
-    let mut root = u32::MAX;
-    let mut count = 1;
-    while count < CACHED {
-        let mut step = 0;
-        while step < 4 {
-            root = newton_step(root, count as u32);
-            step += 1;
-        }
-        table[count] = root;
-        count += 1;
-    }
-    table
-}
-
-/// One step towards `1 / sqrt(count)`.
-const fn newton_step(root: u32, count: u32) -> u32 {
-    let root = root as u64;
-    let square = (root * root) >> 32;
-    let factor = (3_u64 << 32).wrapping_sub((count as u64).wrapping_mul(square)) >> 2;
-    (factor.wrapping_mul(root) >> 31) as u32
-}
-
-/// What the law is told; times in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// The law's parameters, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Params {
     pub(super) target: u64,
     pub(super) interval: u64,
     /// Time of a full frame, below four of which nothing counts as delay.
     pub(super) mtu_time: u64,
-    pub(super) roots: Roots,
+    pub(super) roots: &'static Roots,
 }
 
 /// What the law says of a packet.
@@ -107,21 +64,9 @@ impl Cobalt {
         }
     }
 
-    fn refresh_root(&mut self, roots: Roots) {
-        let table = match roots {
-            Roots::Exact => &EXACT,
-            Roots::Newton => &NEWTON,
-        };
-        self.root = match table.get(self.count as usize) {
-            Some(root) => *root,
-            None => newton_step(self.root, self.count),
-        };
-    }
-
-    /// Both factors are cut to 32 bits, so that an interval of 4.3 s or more wraps.
     #[inline]
     fn control(&self, t: i64, p: &Params) -> i64 {
-        t + ((u64::from(p.interval as u32) * u64::from(self.root)) >> 32) as i64
+        t + distance(p.interval, self.root) as i64
     }
 
     /// A packet was dropped because the buffer is full. True if BLUE was off and now acts.
@@ -157,7 +102,7 @@ impl Cobalt {
 
     fn decay(&mut self, p: &Params) {
         self.count -= 1;
-        self.refresh_root(p.roots);
+        self.root = refreshed(p.roots, self.root, self.count);
         self.drop_next = self.control(self.drop_next, p);
     }
 
@@ -199,7 +144,7 @@ impl Cobalt {
             verdict.marked = pkt.ecn() == Ecn::Ce || pkt.set_ce();
             verdict.drop = !verdict.marked;
             self.count = self.count.saturating_add(1);
-            self.refresh_root(p.roots);
+            self.root = refreshed(p.roots, self.root, self.count);
             self.drop_next = self.control(self.drop_next, p);
             schedule = now - self.drop_next;
         } else {

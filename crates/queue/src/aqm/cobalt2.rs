@@ -1,71 +1,123 @@
 //! COBALT2: a CoDel that marks CE or drops, a CoDel that marks SCE, and a BLUE for both, in the
 //! three laws that its SCE part has had. chromi/sce, trees of 2019, 2020 and 2022.
 
+use super::cobalt::{P_DEC, P_INC};
+use super::control_law::{NEWTON, distance, refreshed};
 use super::{Log, Reason};
+use sojourn_core::grammar::forms::{Form, custom, maybe, spelled};
+use sojourn_core::grammar::{Args, Given};
 use sojourn_core::packet::Packet;
 use sojourn_core::rng::Rng;
 use sojourn_core::units::Dur;
+use sojourn_core::{choices, parameters};
 
-/// How the SCE controller schedules its next mark when the delay crosses its target.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Law {
-    /// Entering restarts the schedule, leaving keeps it.
-    V2019,
-    /// Entering and leaving reflect the distance to the next mark about the present.
-    #[default]
-    V2020,
-    /// Entering and leaving restart the schedule.
-    V2022,
+choices! {
+    /// How the SCE controller schedules its next mark when the delay crosses its target.
+    pub(super) enum Version {
+        /// Entering restarts the schedule, leaving keeps it.
+        V2019 = "2019",
+        /// Entering and leaving reflect the distance to the next mark about the present.
+        V2020 = "2020",
+        /// Entering and leaving restart the schedule.
+        V2022 = "2022",
+    }
+}
+
+parameters! {
+    /// Parameters of COBALT2.
+    #[derive(Copy, PartialEq)]
+    pub(super) struct LawParams {
+        /// CE interval; BLUE acts above four times as much delay.
+        rtt: Dur = Dur::from_millis(100) => whole_micros();
+        /// CE target; SCE's is half.
+        target: Dur = Dur::from_millis(5) => whole_micros();
+        /// Marks SCE with the CE interval divided by this, 1 to 1024, as SCE interval.
+        divisor: Option<u16> = Some(0) => maybe(divisor()), name "sce-thresh";
+        /// SCE interval itself.
+        sce_interval: Option<Dur> = None, name "sce-interval", tc false;
+    }
+    also {
+        /// `sce` is `sce-thresh 1`, `no-sce` marks none.
+        "sce|no-sce" => |law, key, _| {
+            law.divisor = Some(u16::from(key == "sce"));
+            Ok(())
+        };
+    }
+    begin keep_interval;
+    derive prefer_divisor;
+}
+
+/// Whole microseconds, as tc hands times to the kernel.
+fn whole_micros() -> impl Form<Dur> {
+    let read = |args: &mut Args<'_>| Ok(Dur::from_micros(args.time()?.as_micros()).max(Dur(1)));
+    custom("TIME", read, Dur::to_string)
+}
+
+fn divisor() -> impl Form<u16> {
+    let read = |args: &mut Args<'_>| Ok(args.number(1..=1024)? as u16);
+    spelled("NUMBER", read, |name, divisor| match divisor {
+        0 => "no-sce".to_owned(),
+        divisor => format!("{name} {divisor}"),
+    })
+}
+
+impl LawParams {
+    /// With this `sce-thresh`.
+    pub(super) fn with_divisor(divisor: u16) -> Self {
+        Self { divisor: Some(divisor), ..Self::default() }
+    }
+
+    fn interval(&self) -> Dur {
+        let divisor = u64::from(self.divisor.unwrap_or(0));
+        let divided = || self.rtt.0.checked_div(divisor).map_or(0, |ns| ns.max(1));
+        self.sce_interval.unwrap_or_else(|| Dur(divided()))
+    }
+
+    /// The kernel knows only the interval, which another round-trip time leaves as it is.
+    fn keep_interval(&mut self) {
+        self.sce_interval = Some(self.interval());
+    }
+
+    /// Whatever the order of the parameters, the round-trip time comes first.
+    fn prefer_divisor(&mut self, given: &Given) {
+        let is_divided = given.has("sce-thresh") || given.has("sce|no-sce");
+        if !is_divided || given.has("sce-interval") {
+            let interval = self.interval().0;
+            let divisor = self.rtt.0.checked_div(interval).unwrap_or(0);
+            let is_exact = self.rtt.0.checked_div(divisor).unwrap_or(0) == interval;
+            self.divisor = (divisor <= 1024 && is_exact).then_some(divisor as u16);
+        }
+        if self.divisor.is_some() {
+            self.sce_interval = None;
+        }
+    }
+}
+
+/// The parameters as the law uses them, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Law {
+    pub(super) version: Version,
+    ce_interval: u64,
+    ce_target: u64,
+    /// 0: no SCE.
+    pub(super) sce_interval: u64,
+    sce_target: u64,
+    blue_thresh: u64,
+    /// Time of a full frame, for a guard at low rates. The kernel never sets it.
+    mtu_time: u64,
 }
 
 impl Law {
-    /// The words, in the order of the variants.
-    pub(super) const WORDS: [&'static str; 3] = ["2019", "2020", "2022"];
-
-    pub(super) const fn from_index(index: usize) -> Self {
-        match index {
-            0 => Self::V2019,
-            1 => Self::V2020,
-            _ => Self::V2022,
-        }
-    }
-}
-
-/// Times in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Params {
-    pub(super) law: Law,
-    pub(super) ce_interval: u64,
-    pub(super) ce_target: u64,
-    /// 0: no SCE.
-    pub(super) sce_interval: u64,
-    pub(super) sce_target: u64,
-    pub(super) blue_thresh: u64,
-    /// Time of a full frame, for a guard at low rates. The kernel never sets it.
-    pub(super) mtu_time: u64,
-}
-
-impl Params {
-    pub(super) const fn new(law: Law, sce_interval: Dur) -> Self {
+    pub(super) fn new(params: &LawParams, version: Version) -> Self {
         Self {
-            law,
-            ce_interval: 100_000_000,
-            ce_target: 5_000_000,
-            sce_interval: sce_interval.0,
-            sce_target: 2_500_000,
-            blue_thresh: 400_000_000,
+            version,
+            ce_interval: params.rtt.0,
+            ce_target: params.target.0,
+            sce_interval: params.interval().0,
+            sce_target: params.target.0.div_ceil(2),
+            blue_thresh: params.rtt.0.saturating_mul(4),
             mtu_time: 0,
         }
-    }
-
-    pub(super) fn set_rtt(&mut self, rtt: Dur) {
-        self.ce_interval = rtt.0.max(1);
-        self.blue_thresh = rtt.0.saturating_mul(4).max(1);
-    }
-
-    pub(super) fn set_target(&mut self, target: Dur) {
-        self.ce_target = target.0.max(1);
-        self.sce_target = target.0.div_ceil(2).max(1);
     }
 
     /// All times divided by five: the low-latency class. An SCE that is off stays off.
@@ -82,43 +134,10 @@ impl Params {
     }
 }
 
-/// Steps of BLUE's probability, in units of 2^-32.
-const P_INC: u32 = 1 << 24;
-const P_DEC: u32 = 1 << 20;
-
-/// One Newton iteration towards `1 / sqrt(count)` in Q0.32.
-const fn newton(count: u32, x: u32) -> u32 {
-    let x = x as u64;
-    let square = (x * x) >> 32;
-    let v = (3_u64 << 32).wrapping_sub((count as u64).wrapping_mul(square)) >> 2;
-    (v.wrapping_mul(x) >> 31) as u32
-}
-
-/// Reciprocal square roots of 0 to 15: four iterations each, begun at the entry before.
-const CACHE: [u32; 16] = {
-    let mut cache = [u32::MAX; 16];
-    let (mut i, mut x) = (1, u32::MAX);
-    while i < 16 {
-        let mut step = 0;
-        while step < 4 {
-            x = newton(i as u32, x);
-            step += 1;
-        }
-        cache[i] = x;
-        i += 1;
-    }
-    cache
-};
-
-#[inline]
-fn refreshed(count: u32, x: u32) -> u32 {
-    CACHE.get(count as usize).copied().unwrap_or_else(|| newton(count, x))
-}
-
-/// `t` plus the distance to the next signal; the interval counts modulo 2^32 ns.
+/// `t` plus the distance to the next signal.
 #[inline]
 const fn control(t: u64, interval: u64, isqrt: u32) -> u64 {
-    t.wrapping_add(((interval as u32 as u64) * (isqrt as u64)) >> 32)
+    t.wrapping_add(distance(interval, isqrt))
 }
 
 /// As [`control`], from the mirror image of `t` about `now`.
@@ -169,25 +188,25 @@ impl Cobalt2 {
     /// Decides over `pkt`, which is leaving: marks it, or says why it should be dropped.
     pub(super) fn should_drop(
         &mut self,
-        params: &Params,
+        law: &Law,
         judged: &Judged,
         pkt: &mut Packet,
         rng: &mut Rng,
         log: &mut Log,
     ) -> Option<Reason> {
-        if params.sce_interval != 0 {
-            self.sce(params, judged, pkt, log);
+        if law.sce_interval != 0 {
+            self.sce(law, judged, pkt, log);
         }
-        let (mut drop, late) = self.ce(params, judged, pkt, log);
+        let (mut drop, late) = self.ce(law, judged, pkt, log);
         let now = judged.now;
-        if judged.exceeds(params.blue_thresh) {
-            self.queue_full(params, now);
+        if judged.exceeds(law.blue_thresh) {
+            self.queue_full(law, now);
         }
         if self.p_drop != 0 && rng.u32() < self.p_drop {
             drop = drop.or(Some(Reason::Blue));
         }
         if self.ce_count == 0 {
-            self.ce_next = now.wrapping_add(params.ce_interval);
+            self.ce_next = now.wrapping_add(law.ce_interval);
         } else if late && drop.is_none() {
             self.ce_next = now;
         }
@@ -195,18 +214,18 @@ impl Cobalt2 {
     }
 
     #[inline]
-    fn sce(&mut self, params: &Params, judged: &Judged, pkt: &mut Packet, log: &mut Log) {
-        let (now, interval) = (judged.now, params.sce_interval);
-        let over = judged.exceeds(params.sce_target) && judged.sojourn > 2 * params.mtu_time;
+    fn sce(&mut self, law: &Law, judged: &Judged, pkt: &mut Packet, log: &mut Log) {
+        let (now, interval) = (judged.now, law.sce_interval);
+        let over = judged.exceeds(law.sce_target) && judged.sojourn > 2 * law.mtu_time;
         let mut due = self.sce_due(now);
         if over != self.sce_dropping {
-            if params.law == Law::V2020 && !due {
+            if law.version == Version::V2020 && !due {
                 self.sce_next = reflect(now, self.sce_next, interval, self.sce_isqrt);
-            } else if params.law != Law::V2019 || over {
+            } else if law.version != Version::V2019 || over {
                 self.sce_next = control(now, interval, self.sce_isqrt);
             }
             self.sce_dropping = over;
-            if over && params.law != Law::V2019 {
+            if over && law.version != Version::V2019 {
                 due = false;
             }
         }
@@ -221,7 +240,7 @@ impl Cobalt2 {
                 self.sce_next = control(self.sce_next, interval, self.sce_isqrt);
             }
         } else if due {
-            self.decay_sce(params, now);
+            self.decay_sce(law, now);
         }
     }
 
@@ -229,22 +248,22 @@ impl Cobalt2 {
     #[inline]
     fn ce(
         &mut self,
-        params: &Params,
+        law: &Law,
         judged: &Judged,
         pkt: &mut Packet,
         log: &mut Log,
     ) -> (Option<Reason>, bool) {
-        let (now, interval) = (judged.now, params.ce_interval);
-        let over = judged.exceeds(params.ce_target) && judged.sojourn > 4 * params.mtu_time;
+        let (now, interval) = (judged.now, law.ce_interval);
+        let over = judged.exceeds(law.ce_target) && judged.sojourn > 4 * law.mtu_time;
         let mut due = self.ce_due(now);
         // Whether time has passed is judged before a change of state moves the schedule.
         let mut late = elapsed(now, self.ce_next) > 0;
         if over != self.ce_dropping {
-            if params.law != Law::V2019 || over {
+            if law.version != Version::V2019 || over {
                 self.ce_next = control(now, interval, self.ce_isqrt);
             }
             self.ce_dropping = over;
-            if over && params.law != Law::V2019 {
+            if over && law.version != Version::V2019 {
                 due = false;
             }
         }
@@ -261,7 +280,7 @@ impl Cobalt2 {
             self.ce_next = control(self.ce_next, interval, self.ce_isqrt);
             late = elapsed(now, self.ce_next) > 0;
         } else if due {
-            self.decay_ce(params, now);
+            self.decay_ce(law, now);
             late = elapsed(now, self.ce_next) > 0;
         }
         (drop, late)
@@ -269,15 +288,15 @@ impl Cobalt2 {
 
     /// The delay is far beyond what CoDel can hold.
     #[cold]
-    fn queue_full(&mut self, params: &Params, now: u64) {
-        if elapsed(now, self.blue_timer) > params.ce_target as i64 {
+    fn queue_full(&mut self, law: &Law, now: u64) {
+        if elapsed(now, self.blue_timer) > law.ce_target as i64 {
             self.p_drop = self.p_drop.saturating_add(P_INC);
             self.blue_timer = now;
         }
         self.ce_dropping = true;
         self.ce_next = now;
         self.ce_count = self.ce_count.max(1);
-        if params.sce_interval != 0 {
+        if law.sce_interval != 0 {
             self.sce_dropping = true;
             self.sce_next = now;
             self.sce_count = self.sce_count.max(1);
@@ -285,25 +304,25 @@ impl Cobalt2 {
     }
 
     /// Nothing waits any more: all controllers relax.
-    pub(super) fn queue_empty(&mut self, params: &Params, now: u64) {
-        if self.p_drop != 0 && elapsed(now, self.blue_timer) > params.ce_target as i64 {
+    pub(super) fn queue_empty(&mut self, law: &Law, now: u64) {
+        if self.p_drop != 0 && elapsed(now, self.blue_timer) > law.ce_target as i64 {
             self.p_drop = self.p_drop.saturating_sub(P_DEC);
             self.blue_timer = now;
         }
-        self.decay_ce(params, now);
+        self.decay_ce(law, now);
         if self.ce_dropping {
-            if params.law != Law::V2019 {
-                self.ce_next = control(now, params.ce_interval, self.ce_isqrt);
+            if law.version != Version::V2019 {
+                self.ce_next = control(now, law.ce_interval, self.ce_isqrt);
             }
             self.ce_dropping = false;
         }
-        self.decay_sce(params, now);
+        self.decay_sce(law, now);
         if self.sce_dropping {
-            let (interval, isqrt) = (params.sce_interval, self.sce_isqrt);
-            match params.law {
-                Law::V2019 => {}
-                Law::V2020 => self.sce_next = reflect(now, self.sce_next, interval, isqrt),
-                Law::V2022 => self.sce_next = control(now, interval, isqrt),
+            let (interval, isqrt) = (law.sce_interval, self.sce_isqrt);
+            match law.version {
+                Version::V2019 => {}
+                Version::V2020 => self.sce_next = reflect(now, self.sce_next, interval, isqrt),
+                Version::V2022 => self.sce_next = control(now, interval, isqrt),
             }
             self.sce_dropping = false;
         }
@@ -311,8 +330,8 @@ impl Cobalt2 {
 
     /// Both roots, so that each controller's signals refine the other's.
     fn refresh(&mut self) {
-        self.ce_isqrt = refreshed(self.ce_count, self.ce_isqrt);
-        self.sce_isqrt = refreshed(self.sce_count, self.sce_isqrt);
+        self.ce_isqrt = refreshed(&NEWTON, self.ce_isqrt, self.ce_count);
+        self.sce_isqrt = refreshed(&NEWTON, self.sce_isqrt, self.sce_count);
     }
 
     #[inline]
@@ -326,20 +345,20 @@ impl Cobalt2 {
     }
 
     #[inline]
-    fn decay_ce(&mut self, params: &Params, now: u64) {
+    fn decay_ce(&mut self, law: &Law, now: u64) {
         while self.ce_due(now) {
             self.ce_count -= 1;
             self.refresh();
-            self.ce_next = control(self.ce_next, params.ce_interval, self.ce_isqrt);
+            self.ce_next = control(self.ce_next, law.ce_interval, self.ce_isqrt);
         }
     }
 
     #[inline]
-    fn decay_sce(&mut self, params: &Params, now: u64) {
+    fn decay_sce(&mut self, law: &Law, now: u64) {
         while self.sce_due(now) {
             self.sce_count -= 1;
             self.refresh();
-            self.sce_next = control(self.sce_next, params.sce_interval, self.sce_isqrt);
+            self.sce_next = control(self.sce_next, law.sce_interval, self.sce_isqrt);
         }
     }
 }

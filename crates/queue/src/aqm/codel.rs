@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use super::control_law::{distance, newton_step};
 use super::{
     Backlog, Discipline, Entry, Env, Kernel, Log, PSCHED_MTU, Qdisc, Reason, Spec, Stats, entry,
     spec,
@@ -241,16 +242,12 @@ impl Control {
 
     #[inline]
     fn next_after(&self, t: u32, law: &Law) -> u32 {
-        let inv = u64::from(self.inv_sqrt) << 16;
-        t.wrapping_add(((u64::from(law.interval_units) * inv) >> 32) as u32)
+        t.wrapping_add(distance(law.interval_units.into(), u32::from(self.inv_sqrt) << 16) as u32)
     }
 
     /// One Newton iteration towards `1 / sqrt(count)` in Q0.32, kept in 16 bits.
     fn newton_step(&mut self) {
-        let x = u64::from(self.inv_sqrt) << 16;
-        let square = (x * x) >> 32;
-        let v = (3_u64 << 32).wrapping_sub(u64::from(self.count).wrapping_mul(square)) >> 2;
-        self.inv_sqrt = ((v.wrapping_mul(x) >> 31) >> 16) as u16;
+        self.inv_sqrt = (newton_step(u32::from(self.inv_sqrt) << 16, self.count) >> 16) as u16;
     }
 
     /// Sojourn of the packet seen last.

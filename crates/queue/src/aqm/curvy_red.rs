@@ -1,99 +1,59 @@
 //! `curvy_red`: the coupled dual queue with Curvy RED, RFC 9332 Appendix B. The Classic queue's
 //! average delay gives a probability whose square drops and whose double marks L4S.
 
-use super::dual_queue::{self, DualQueue, Room, Scheduler, Side};
-use super::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use super::dual_queue::{DualQueue, Link, Order, Scheduler, Side};
+use super::{
+    Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec,
+};
+use sojourn_core::grammar::forms::{custom, number};
+use sojourn_core::grammar::{Args, Given, GrammarError};
 use sojourn_core::packet::Packet;
+use sojourn_core::parameters;
 use sojourn_core::probe::Probe;
 use sojourn_core::rng::Rng;
-use sojourn_core::units::{Dur, Time};
+use sojourn_core::units::{Dur, Rate, Time};
 
-pub(crate) const ENTRY: OldEntry = OldEntry {
-    name: "curvy_red",
-    summary: "L4S: a dual queue coupled by the square root of a RED law on averaged delay",
-    reference: "RFC 9332 Appendix B",
-    kernel: Kernel::Nowhere,
-    params: &[
-        dual_queue::LIMIT,
-        dual_queue::RATE,
-        Param {
-            name: "min_th",
-            value: "TIME",
-            default: "500ms",
-            doc: "Average Classic delay below which nothing is signalled (as the RFC prints it).",
-        },
-        Param {
-            name: "g_c",
-            value: "NUMBER",
-            default: "5",
-            doc: "The average moves by 2^-g_c of the difference at each Classic departure, 0 to 30.",
-        },
-        Param {
-            name: "s_c",
-            value: "NUMBER",
-            default: "-1",
-            doc: "The Classic ramp is 2^s_c seconds long, -20 to 6.",
-        },
-        Param {
-            name: "coupling_exponent",
-            value: "NUMBER",
-            default: "1",
-            doc: "k': the L4S ramp is 2^k' times steeper, 0 to 8.",
-        },
-        Param {
-            name: "curviness",
-            value: "NUMBER",
-            default: "1",
-            doc: "U: the largest of U draws decides for L4S, of 2 U for Classic, 1 to 8.",
-        },
-        Param {
-            name: "step_thresh",
-            value: "TIME",
-            default: "1ms",
-            doc: "T: sojourn above which an L4S packet is marked.",
-        },
-        dual_queue::scheduler_param("tsfifo"),
-        dual_queue::CLASSIC_WEIGHT,
-        dual_queue::TSHIFT,
-    ],
-    build: |args, env| Ok(Box::new(CurvyRed::parse(args, env)?)),
-};
+pub(crate) const ENTRY: Entry = entry::<Params>(
+    "curvy_red",
+    "L4S: a dual queue coupled by the square root of a RED law on averaged delay",
+    "RFC 9332 Appendix B",
+    Kernel::Nowhere,
+);
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Params {
-    room: Room,
-    min_th: Dur,
-    g_c: i32,
-    s_c: i32,
-    coupling_exponent: i32,
-    curviness: u32,
-    step_thresh: Dur,
-    scheduler: Scheduler,
+parameters! {
+    /// Parameters of `curvy_red`.
+    #[derive(Copy, PartialEq)]
+    struct Params {
+        /// Average Classic delay below which nothing is signalled (as the RFC prints it).
+        min_th: Dur = Dur::from_millis(500);
+        /// The average moves by 2^-g_c of the difference at each Classic departure, 0 to 30.
+        g_c: i32 = 5 => number(0..=30);
+        /// The Classic ramp is 2^s_c seconds long, -20 to 6.
+        s_c: i32 = -1 => custom("NUMBER", read_scale, i32::to_string);
+        /// k': the L4S ramp is 2^k' times steeper, 0 to 8.
+        coupling_exponent: i32 = 1 => number(0..=8);
+        /// U: the largest of U draws decides for L4S, of 2 U for Classic, 1 to 8.
+        curviness: u32 = 1 => number(1..=8);
+        /// T: sojourn above which an L4S packet is marked.
+        step_thresh: Dur = Dur::from_millis(1);
+    }
+    groups {
+        link: Link = Link::default();
+        scheduler: Scheduler = Scheduler { order: Order::Tsfifo, ..Scheduler::default() };
+    }
 }
 
-impl Params {
-    fn read(mut self, args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        while let Some(key) = args.key() {
-            match key {
-                "min_th" => self.min_th = args.time()?,
-                "g_c" => self.g_c = args.number(0..=30)? as i32,
-                "s_c" => {
-                    self.s_c = args.value("a whole number from -20 to 6", |w| {
-                        w.parse().ok().filter(|n| (-20..=6).contains(n))
-                    })?;
-                }
-                "coupling_exponent" => self.coupling_exponent = args.number(0..=8)? as i32,
-                "curviness" => self.curviness = args.number(1..=8)? as u32,
-                "step_thresh" => self.step_thresh = args.time()?,
-                _ => {
-                    if !self.room.read(key, args)? && !self.scheduler.read(key, args)? {
-                        return Err(args.unknown());
-                    }
-                }
-            }
-        }
-        Ok(self)
+fn read_scale(args: &mut Args<'_>) -> Result<i32, GrammarError> {
+    args.value("a whole number from -20 to 6", |w| w.parse().ok().filter(|n| (-20..=6).contains(n)))
+}
+
+impl Discipline for Params {
+    fn build(&self, env: Env) -> Box<dyn Qdisc> {
+        Box::new(CurvyRed::new(*self, env))
+    }
+
+    fn capacity(&self) -> Option<Rate> {
+        self.link.rate
     }
 }
 
@@ -110,22 +70,9 @@ pub struct CurvyRed {
 }
 
 impl CurvyRed {
-    fn parse(args: &mut Args<'_>, env: Env) -> Result<Self, GrammarError> {
-        let params = Params {
-            room: Room::default(),
-            min_th: Dur::from_millis(500),
-            g_c: 5,
-            s_c: -1,
-            coupling_exponent: 1,
-            curviness: 1,
-            step_thresh: Dur::from_millis(1),
-            scheduler: Scheduler::TSFIFO,
-        }
-        .read(args)?;
-        let mut queue = DualQueue::new(&env);
-        queue.reset_credit(&params.scheduler);
-        let (clock, rng) = (env.now, env.rng);
-        Ok(Self { params, queue, average: 0.0, rng, clock })
+    fn new(params: Params, env: Env) -> Self {
+        let queue = DualQueue::new(&params.scheduler);
+        Self { params, queue, average: 0.0, rng: env.rng, clock: env.now }
     }
 
     /// The root of p_C; p_C itself with curviness 1 is its square.
@@ -169,7 +116,7 @@ impl Qdisc for CurvyRed {
     #[inline]
     fn enqueue(&mut self, now: Time, pkt: Packet, log: &mut Log) {
         self.clock = now;
-        self.queue.enqueue(now, pkt, self.params.room.limit(), log);
+        self.queue.enqueue(now, pkt, self.params.link.limit(), log);
     }
 
     #[inline]
@@ -194,37 +141,21 @@ impl Qdisc for CurvyRed {
         self.queue.backlog()
     }
 
-    fn old_change(
-        &mut self,
-        _now: Time,
-        args: &mut Args<'_>,
-        _log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        let params = self.params.read(args)?;
-        self.queue.reschedule(&self.params.scheduler, &params.scheduler);
-        self.params = params;
-        Ok(())
+    fn change(&mut self, _now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
+        if let Some(params) = to.params::<Params>() {
+            self.queue.reschedule(&self.params.scheduler, &params.scheduler);
+            self.params = *params;
+        }
     }
 
-    fn describe(&self) -> String {
-        let p = &self.params;
-        format!(
-            "curvy_red{} min_th {} g_c {} s_c {} coupling_exponent {} curviness {} step_thresh {} {}",
-            p.room.describe(),
-            p.min_th,
-            p.g_c,
-            p.s_c,
-            p.coupling_exponent,
-            p.curviness,
-            p.step_thresh,
-            p.scheduler.describe()
-        )
+    fn spec(&self) -> Spec {
+        spec(&ENTRY, self.params)
     }
 
     fn stats(&self, out: &mut Stats) {
         out.put("overlimits", self.queue.overlimits as f64);
         out.put("average", (self.average * 1e6).trunc());
-        self.queue.stats(self.delays(), self.params.room.limit(), out);
+        self.queue.stats(self.delays(), self.params.link.limit(), out);
     }
 
     fn probe(&self, out: &mut Probe<'_>) {
@@ -255,7 +186,8 @@ mod tests {
     }
 
     fn make(words: &str) -> CurvyRed {
-        CurvyRed::parse(&mut Args::new("curvy_red", ENTRY.params, words), env()).unwrap()
+        let spec: Spec = format!("curvy_red {words}").parse().unwrap();
+        CurvyRed::new(*spec.params().unwrap(), env())
     }
 
     const N: u32 = 200_000;

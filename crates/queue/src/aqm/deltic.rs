@@ -1,53 +1,75 @@
 //! `deltic`: a FIFO under three controllers of "Delay Time Control". chromi/sce sch_deltic, 2022;
 //! its interim arithmetic of 2023 and 2024, and that of the later core, as `version`.
 
-use super::plain_queue::PlainQueue;
-use super::sce_shell::LIMIT;
-use super::{Backlog, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use super::plain_queue::{Limit, PlainQueue};
+use super::{
+    Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec,
+};
+use sojourn_core::grammar::Given;
 use sojourn_core::packet::Packet;
+use sojourn_core::parameters;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Time};
 
 pub(super) mod law;
 
-use law::{DROP_RESONANCE, ECN_RESONANCE, Law, OFF, Resonances, SCE_RESONANCE, Settings, Trio};
+use law::{Law, Resonances, Trio};
 
-const VERSION: Param = Param {
-    name: "version",
-    value: "2022|2023a|2024a|2024",
-    default: "2022",
-    doc: "Arithmetic of the controllers; 2024 takes fractions of a hertz. Not a word of tc.",
-};
+pub(crate) const ENTRY: Entry = entry::<Params>(
+    "deltic",
+    "Delta-sigma control of the delay by SCE, CE and drops at three frequencies",
+    "chromi/sce sch_deltic, 2022",
+    Kernel::Tree("chromi/sce"),
+);
 
-pub(crate) const ENTRY: OldEntry = OldEntry {
-    name: "deltic",
-    summary: "Delta-sigma control of the delay by SCE, CE and drops at three frequencies",
-    reference: "chromi/sce sch_deltic, 2022",
-    kernel: Kernel::Tree("chromi/sce"),
-    params: &[LIMIT, SCE_RESONANCE, ECN_RESONANCE, DROP_RESONANCE, OFF, VERSION],
-    build: |args, _| Ok(Box::new(Deltic::parse(args)?)),
-};
+parameters! {
+    /// Parameters of `deltic`.
+    #[derive(Copy, PartialEq)]
+    pub(super) struct Params {
+        /// Arithmetic of the controllers; 2024 takes fractions of a hertz.
+        version: Law = Law::V2022, tc false;
+    }
+    groups {
+        limit: Limit = Limit::default();
+        resonances: Resonances = Resonances::default();
+    }
+    settle whole_hertz;
+}
 
-/// What `version` offers.
-const LAWS: &[Law] = &[Law::V2022, Law::V2023a, Law::V2024a, Law::V2024];
+impl Params {
+    fn whole_hertz(&self, _given: &Given) -> Result<(), String> {
+        self.resonances.check(self.version)
+    }
+}
 
 /// A FIFO under three controllers.
 #[derive(Debug)]
-pub struct Deltic {
-    resonances: Resonances,
-    law: Law,
+pub(super) struct Deltic {
+    params: Params,
     queue: PlainQueue,
     trio: Trio,
     delay: Dur,
 }
 
 impl Deltic {
-    fn parse(args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        let defaults = Settings { limit: None, resonances: Resonances::new(), law: Law::V2022 };
-        let Settings { limit, resonances, law } = defaults.read(LAWS, args)?;
-        let queue = PlainQueue { limit, ..PlainQueue::default() };
-        Ok(Self { resonances, law, queue, trio: Trio::NEW, delay: Dur::ZERO })
+    fn new(params: Params) -> Self {
+        let queue = PlainQueue::new(params.limit.limit);
+        Self { params, queue, trio: Trio::NEW, delay: Dur::ZERO }
+    }
+}
+
+impl Discipline for Params {
+    fn build(&self, _env: Env) -> Box<dyn Qdisc> {
+        Box::new(Deltic::new(*self))
+    }
+
+    fn accepts(&self, to: &Spec) -> Result<(), String> {
+        match to.params::<Self>() {
+            Some(to) if to.version != self.version => {
+                Err("`version` is fixed at creation; use replace".to_owned())
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -62,7 +84,8 @@ impl Qdisc for Deltic {
         loop {
             let mut pkt = self.queue.pop()?;
             self.delay = now.since(pkt.stamp);
-            let verdict = self.trio.judge(self.law, &self.resonances, now, self.delay);
+            let Params { version, resonances, .. } = &self.params;
+            let verdict = self.trio.judge(*version, resonances, now, self.delay);
             if verdict.sce {
                 let _ = log.set_sce(&mut pkt, Reason::Sce);
             }
@@ -79,28 +102,21 @@ impl Qdisc for Deltic {
         self.queue.backlog
     }
 
-    fn old_change(
-        &mut self,
-        _now: Time,
-        args: &mut Args<'_>,
-        _log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        let old = Settings { limit: self.queue.limit, resonances: self.resonances, law: self.law };
-        let new = old.changed(LAWS, args)?;
-        (self.queue.limit, self.resonances) = (new.limit, new.resonances);
-        Ok(())
+    fn change(&mut self, _now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
+        if let Some(params) = to.params::<Params>() {
+            (self.params, self.queue.limit) = (*params, params.limit.limit);
+        }
     }
 
-    fn describe(&self) -> String {
-        let (limit, resonances) = (self.queue.describe(), self.resonances.describe());
-        format!("deltic {limit}{resonances} version {}", Law::WORDS[self.law as usize])
+    fn spec(&self) -> Spec {
+        spec(&ENTRY, self.params)
     }
 
     fn stats(&self, _out: &mut Stats) {}
 
     fn probe(&self, out: &mut Probe<'_>) {
         out.put("delay", "ms", self.delay.as_millis_f64());
-        self.trio.probe(self.law, &self.resonances, out);
+        self.trio.probe(self.params.version, &self.params.resonances, out);
     }
 
     fn splits(&self, _pkt: &Packet) -> bool {

@@ -3,49 +3,58 @@
 
 use std::collections::VecDeque;
 
-use super::deltic::law::{
-    DROP_RESONANCE, ECN_RESONANCE, Law, OFF, Resonances, SCE_RESONANCE, Trio,
-};
+use super::deltic::law::{Law, Resonances, Trio};
 use super::deltic_polya::{Jitter, Marks};
-use super::sce_shell::LIMIT;
-use super::virtual_clock::{
-    BANDWIDTH, CELLS, FRAME, Framing, MPU, OVERHEAD, UNLIMITED, VirtualClock,
+use super::plain_queue::Limit;
+use super::virtual_clock::{Shaping, VirtualClock};
+use super::{
+    Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec,
 };
-use super::{Backlog, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use sojourn_core::grammar::Given;
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Rate, Time};
+use sojourn_core::{choices, parameters};
 
-const VERSION: Param = Param {
-    name: "version",
-    value: "early|later",
-    default: "later",
-    doc: "Build of 2024: early replenishes by doubling and migrates at 1.25 and 1.5 times the \
-          targets, later by the greatest debt and at 1 and 2 times. Not a word of tc.",
-};
+pub(crate) const ENTRY: Entry = entry::<Params>(
+    "deltic_boroshne",
+    "Four queues from sparse to hog, DelTiC per flow, and a shaper",
+    "chromi/sce sch_deltic-boroshne, 2024",
+    Kernel::Tree("chromi/sce"),
+);
 
-pub(crate) const ENTRY: OldEntry = OldEntry {
-    name: "deltic_boroshne",
-    summary: "Four queues from sparse to hog, DelTiC per flow, and a shaper",
-    reference: "chromi/sce sch_deltic-boroshne, 2024",
-    kernel: Kernel::Tree("chromi/sce"),
-    params: &[
-        LIMIT,
-        SCE_RESONANCE,
-        ECN_RESONANCE,
-        DROP_RESONANCE,
-        OFF,
-        BANDWIDTH,
-        UNLIMITED,
-        FRAME,
-        OVERHEAD,
-        MPU,
-        CELLS,
-        VERSION,
-    ],
-    build: |args, _| Ok(Box::new(DelticBoroshne::parse(args)?)),
-};
+parameters! {
+    /// Parameters of `deltic_boroshne`.
+    #[derive(Copy, PartialEq)]
+    pub(super) struct Params {
+        /// Build of 2024: early replenishes by doubling and migrates at 1.25 and 1.5 times the
+        /// targets, later by the greatest debt and at 1 and 2 times.
+        version: Version = Version::Later, tc false;
+    }
+    groups {
+        limit: Limit = Limit::default();
+        resonances: Resonances = Resonances::default();
+        shaping: Shaping = Shaping::default();
+    }
+}
+
+choices! {
+    /// Which build.
+    enum Version {
+        Early = "early",
+        Later = "later",
+    }
+}
+
+impl Version {
+    /// Delays of a target up to which a flow moves to a faster queue, and from which to a slower.
+    const fn thresholds(self, target: u64) -> (u64, u64) {
+        match self {
+            Self::Early => (target + target / 4, target + target / 2),
+            Self::Later => (target, 2 * target),
+        }
+    }
+}
 
 /// Buckets of the flow hash.
 const FLOWS: usize = 4096;
@@ -78,66 +87,15 @@ struct Queue {
     sojourn: u64,
 }
 
-/// Which build.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Version {
-    Early,
-    #[default]
-    Later,
-}
-
-impl Version {
-    /// The words, in the order of the variants.
-    const WORDS: [&'static str; 2] = ["early", "later"];
-
-    /// Delays of a target up to which a flow moves to a faster queue, and from which to a slower.
-    const fn thresholds(self, target: u64) -> (u64, u64) {
-        match self {
-            Self::Early => (target + target / 4, target + target / 2),
-            Self::Later => (target, 2 * target),
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Settings {
-    limit: Option<u32>,
-    resonances: Resonances,
-    rate: Rate,
-    framing: Framing,
-    version: Version,
-}
-
-impl Settings {
-    fn read(mut self, args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        let mut sum = 0;
-        while let Some(key) = args.key() {
-            match key {
-                "limit" => self.limit = Some(args.number(1..=u64::from(u32::MAX))? as u32),
-                "bandwidth" => self.rate = args.rate()?,
-                "unlimited" => self.rate = Rate(0),
-                "version" => {
-                    self.version =
-                        [Version::Early, Version::Later][args.choice(&Version::WORDS)?];
-                }
-                _ if self.resonances.read(key, args)? => {}
-                _ if self.framing.read(&mut sum, key, args)? => {}
-                _ => return Err(args.unknown()),
-            }
-        }
-        Ok(self)
-    }
-}
-
 /// The period of a resonance; without one there is no delay that is too long.
-const fn period(hertz: u32) -> u64 {
-    if hertz == 0 { u64::MAX / 8 } else { (1_000_000_000 << 16) / hertz as u64 }
+fn period(hertz: Option<u32>) -> u64 {
+    hertz.map_or(u64::MAX / 8, |hertz| (1_000_000_000 << 16) / u64::from(hertz))
 }
 
 /// Four queues, three controllers per flow.
 #[derive(Debug)]
-pub struct DelticBoroshne {
-    settings: Settings,
+pub(super) struct DelticBoroshne {
+    params: Params,
     clock: VirtualClock,
     queues: [Queue; 4],
     flows: Vec<Flow>,
@@ -147,24 +105,16 @@ pub struct DelticBoroshne {
 }
 
 impl DelticBoroshne {
-    fn parse(args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        let settings = Settings {
-            limit: None,
-            resonances: Resonances::new(),
-            rate: Rate(0),
-            framing: Framing::default(),
-            version: Version::default(),
-        }
-        .read(args)?;
-        Ok(Self {
-            settings,
-            clock: VirtualClock::new(settings.rate, settings.framing),
+    fn new(params: Params) -> Self {
+        Self {
+            clock: VirtualClock::new(&params.shaping),
+            params,
             queues: Default::default(),
             flows: vec![Self::FRESH; FLOWS],
             backlog: Backlog::default(),
             jitter: Jitter::default(),
             marks: Marks::default(),
-        })
+        }
     }
 
     const FRESH: Flow = Flow { bytes: [0; 4], target: QUICK, trio: Trio::NEW };
@@ -184,7 +134,7 @@ impl DelticBoroshne {
         let needs =
             |q: &Queue| if waits(q) { q.deficit.unsigned_abs().div_ceil(q.flows) } else { 0 };
         let most = served.iter().map(needs).max().unwrap_or(0);
-        let rounds = match self.settings.version {
+        let rounds = match self.params.version {
             Version::Early => most.next_power_of_two(),
             Version::Later => most,
         } as i64;
@@ -235,8 +185,8 @@ impl DelticBoroshne {
     /// Moves the flow's later packets to a faster or slower queue.
     #[inline]
     fn migrate(&mut self, flow: usize, sojourn: u64) {
-        let Resonances { sce, ecn, .. } = self.settings.resonances;
-        let version = self.settings.version;
+        let Resonances { sce, ecn, .. } = self.params.resonances;
+        let version = self.params.version;
         let (to_quick, from_quick) = version.thresholds(period(sce));
         let (from_hog, to_hog) = version.thresholds(period(ecn));
         let target = &mut self.flows[flow].target;
@@ -255,10 +205,25 @@ impl DelticBoroshne {
     }
 }
 
+impl Discipline for Params {
+    fn build(&self, _env: Env) -> Box<dyn Qdisc> {
+        Box::new(DelticBoroshne::new(*self))
+    }
+
+    fn set_rate(&mut self, rate: Rate) -> Result<(), String> {
+        self.shaping.bandwidth = Some(rate);
+        Ok(())
+    }
+
+    fn capacity(&self) -> Option<Rate> {
+        self.shaping.capacity()
+    }
+}
+
 impl Qdisc for DelticBoroshne {
     #[inline]
     fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
-        if self.settings.limit.is_some_and(|limit| self.backlog.packets >= limit) {
+        if self.params.limit.limit.is_some_and(|limit| self.backlog.packets >= limit) {
             log.drop(&pkt, Reason::TailLimit);
             return;
         }
@@ -294,7 +259,7 @@ impl Qdisc for DelticBoroshne {
             }
             self.migrate(flow, sojourn.0);
             let state = &mut self.flows[flow];
-            let resonances = &self.settings.resonances;
+            let resonances = &self.params.resonances;
             let verdict = state.trio.judge(Law::V2024, resonances, now, sojourn);
             let drop = self.marks.apply(verdict, &mut pkt, log);
             if !drop || state.bytes == [0; 4] {
@@ -320,27 +285,15 @@ impl Qdisc for DelticBoroshne {
         self.backlog
     }
 
-    fn old_change(
-        &mut self,
-        _now: Time,
-        args: &mut Args<'_>,
-        _log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        self.settings = self.settings.read(args)?;
-        self.clock.set(self.settings.rate, self.settings.framing);
-        Ok(())
+    fn change(&mut self, _now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
+        if let Some(params) = to.params::<Params>() {
+            self.params = *params;
+            self.clock.set(&params.shaping);
+        }
     }
 
-    fn describe(&self) -> String {
-        let Settings { limit, resonances, rate, framing, version } = &self.settings;
-        let limit = limit.map_or_else(String::new, |limit| format!("limit {limit}p "));
-        let rate = match rate {
-            Rate(0) => "unlimited".into(),
-            rate => format!("bandwidth {rate}"),
-        };
-        let (resonances, framing) = (resonances.describe(), framing.describe());
-        let version = Version::WORDS[*version as usize];
-        format!("deltic_boroshne {limit}{resonances} {rate} {framing} version {version}")
+    fn spec(&self) -> Spec {
+        spec(&ENTRY, self.params)
     }
 
     fn stats(&self, out: &mut Stats) {

@@ -1,33 +1,44 @@
 //! `deltic_polya`: DelTiC without the delay that jitter of the service adds. chromi/sce
 //! sch_deltic-polya, 2024.
 
-use super::deltic::law::{
-    DROP_RESONANCE, ECN_RESONANCE, Law, OFF, Resonances, SCE_RESONANCE, Settings, Trio, Verdict,
+use super::deltic::law::{Law, Resonances, Trio, Verdict};
+use super::plain_queue::{Limit, PlainQueue};
+use super::{
+    Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec,
 };
-use super::plain_queue::PlainQueue;
-use super::sce_shell::LIMIT;
-use super::{Backlog, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use sojourn_core::grammar::Given;
 use sojourn_core::packet::Packet;
+use sojourn_core::parameters;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Time};
 
-const VERSION: Param = Param {
-    name: "version",
-    value: "2024a|2024",
-    default: "2024",
-    doc: "2024a is the first build: whole hertz, and intervals of the jitter estimate that run from \
-          the last arrival at an empty queue. Not a word of tc.",
-};
+pub(crate) const ENTRY: Entry = entry::<Params>(
+    "deltic_polya",
+    "DelTiC that discounts the jitter of the service",
+    "chromi/sce sch_deltic-polya, 2024",
+    Kernel::Tree("chromi/sce"),
+);
 
-pub(crate) const ENTRY: OldEntry = OldEntry {
-    name: "deltic_polya",
-    summary: "DelTiC that discounts the jitter of the service",
-    reference: "chromi/sce sch_deltic-polya, 2024",
-    kernel: Kernel::Tree("chromi/sce"),
-    params: &[LIMIT, SCE_RESONANCE, ECN_RESONANCE, DROP_RESONANCE, OFF, VERSION],
-    build: |args, _| Ok(Box::new(DelticPolya::parse(args)?)),
-};
+parameters! {
+    /// Parameters of `deltic_polya`.
+    #[derive(Copy, PartialEq)]
+    pub(super) struct Params {
+        /// 2024a is the first build: whole hertz, and intervals of the jitter estimate that run from
+        /// the last arrival at an empty queue.
+        version: Law = Law::V2024 => Law::since_2024(), tc false;
+    }
+    groups {
+        limit: Limit = Limit::default();
+        resonances: Resonances = Resonances::default();
+    }
+    settle whole_hertz;
+}
+
+impl Params {
+    fn whole_hertz(&self, _given: &Given) -> Result<(), String> {
+        self.resonances.check(self.version)
+    }
+}
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -96,14 +107,10 @@ impl Marks {
     }
 }
 
-/// What `version` offers.
-const LAWS: &[Law] = &[Law::V2024a, Law::V2024];
-
 /// A FIFO under three controllers and the jitter estimator.
 #[derive(Debug)]
-pub struct DelticPolya {
-    resonances: Resonances,
-    law: Law,
+pub(super) struct DelticPolya {
+    params: Params,
     queue: PlainQueue,
     trio: Trio,
     jitter: Jitter,
@@ -113,18 +120,30 @@ pub struct DelticPolya {
 }
 
 impl DelticPolya {
-    fn parse(args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        let defaults = Settings { limit: None, resonances: Resonances::new(), law: Law::V2024 };
-        let Settings { limit, resonances, law } = defaults.read(LAWS, args)?;
-        Ok(Self {
-            resonances,
-            law,
-            queue: PlainQueue { limit, ..PlainQueue::default() },
+    fn new(params: Params) -> Self {
+        Self {
+            params,
+            queue: PlainQueue::new(params.limit.limit),
             trio: Trio::NEW,
             jitter: Jitter::default(),
             marks: Marks::default(),
             delay: Dur::ZERO,
-        })
+        }
+    }
+}
+
+impl Discipline for Params {
+    fn build(&self, _env: Env) -> Box<dyn Qdisc> {
+        Box::new(DelticPolya::new(*self))
+    }
+
+    fn accepts(&self, to: &Spec) -> Result<(), String> {
+        match to.params::<Self>() {
+            Some(to) if to.version != self.version => {
+                Err("`version` is fixed at creation; use replace".to_owned())
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -142,12 +161,13 @@ impl Qdisc for DelticPolya {
         loop {
             let mut pkt = self.queue.pop()?;
             let raw = now.since(pkt.stamp);
-            self.delay = if self.law == Law::V2024 {
+            let Params { version, resonances, .. } = &self.params;
+            self.delay = if *version == Law::V2024 {
                 self.jitter.correct(now, raw)
             } else {
                 self.jitter.correct_and_forget(now, raw)
             };
-            let verdict = self.trio.judge(self.law, &self.resonances, now, self.delay);
+            let verdict = self.trio.judge(*version, resonances, now, self.delay);
             let drop = self.marks.apply(verdict, &mut pkt, log);
             if !drop || self.queue.packets.is_empty() {
                 return Some(pkt);
@@ -161,21 +181,14 @@ impl Qdisc for DelticPolya {
         self.queue.backlog
     }
 
-    fn old_change(
-        &mut self,
-        _now: Time,
-        args: &mut Args<'_>,
-        _log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        let old = Settings { limit: self.queue.limit, resonances: self.resonances, law: self.law };
-        let new = old.changed(LAWS, args)?;
-        (self.queue.limit, self.resonances) = (new.limit, new.resonances);
-        Ok(())
+    fn change(&mut self, _now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
+        if let Some(params) = to.params::<Params>() {
+            (self.params, self.queue.limit) = (*params, params.limit.limit);
+        }
     }
 
-    fn describe(&self) -> String {
-        let (limit, resonances) = (self.queue.describe(), self.resonances.describe());
-        format!("deltic_polya {limit}{resonances} version {}", Law::WORDS[self.law as usize])
+    fn spec(&self) -> Spec {
+        spec(&ENTRY, self.params)
     }
 
     fn stats(&self, out: &mut Stats) {
@@ -185,7 +198,7 @@ impl Qdisc for DelticPolya {
     fn probe(&self, out: &mut Probe<'_>) {
         out.put("delay", "ms", self.delay.as_millis_f64());
         out.put("jitter", "ms", Dur(self.jitter.estimate).as_millis_f64());
-        self.trio.probe(self.law, &self.resonances, out);
+        self.trio.probe(self.params.version, &self.params.resonances, out);
     }
 
     fn splits(&self, _pkt: &Packet) -> bool {

@@ -4,71 +4,45 @@
 
 use std::collections::VecDeque;
 
-use super::plain_queue::PlainQueue;
-use super::tally::{LIMIT, TAU, Tally};
-use super::{Backlog, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use super::plain_queue::{PlainQueue, Room};
+use super::tally::{Tally, TallyParams};
+use super::{
+    Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec,
+};
+use sojourn_core::grammar::Given;
+use sojourn_core::grammar::forms::time_from;
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Time};
+use sojourn_core::{choices, parameters};
 
-pub(crate) const ENTRY: OldEntry = OldEntry {
-    name: "deltim",
-    summary: "Delta-sigma control towards no delay, by SCE, CE and drops in one currency",
-    reference: "scim, SCE team",
-    kernel: Kernel::Nowhere,
-    params: &[
-        LIMIT,
-        Param {
-            name: "version",
-            value: "1|2",
-            default: "1",
-            doc: "What is integrated: the delay of the next packet, or its least of a burst.",
-        },
-        Param {
-            name: "burst",
-            value: "TIME",
-            default: "5ms",
-            doc: "Period of the resonance, idle time that forgets all, and window of version 2.",
-        },
-        TAU,
-    ],
-    build: |args, _| Ok(Box::new(Deltim::parse(args)?)),
-};
+pub(crate) const ENTRY: Entry = entry::<Params>(
+    "deltim",
+    "Delta-sigma control towards no delay, by SCE, CE and drops in one currency",
+    "scim, SCE team",
+    Kernel::Nowhere,
+);
 
-/// What is integrated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Version {
-    Next,
-    Least,
+parameters! {
+    /// Parameters of `deltim`.
+    #[derive(Copy, PartialEq)]
+    pub(super) struct Params {
+        /// What is integrated: the delay of the next packet, or its least of a burst.
+        version: Version = Version::Next;
+        /// Period of the resonance, idle time that forgets all, and window of version 2.
+        burst: Dur = Dur::from_millis(5) => time_from(Dur(1));
+    }
+    groups {
+        room: Room = Room::default();
+        tally: TallyParams = TallyParams::default();
+    }
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Settings {
-    limit: Option<u32>,
-    version: Version,
-    burst: Dur,
-    tau: u32,
-}
-
-impl Settings {
-    fn read(mut self, args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        while let Some(key) = args.key() {
-            match key {
-                "limit" => self.limit = Some(args.number(1..=u64::from(u32::MAX))? as u32),
-                "version" => {
-                    self.version = [Version::Next, Version::Least][args.choice(&["1", "2"])?];
-                }
-                "burst" => {
-                    self.burst = args.value("a time above 0 such as `5ms`", |w| {
-                        Dur::parse_tc(w).filter(|time| *time > Dur::ZERO)
-                    })?;
-                }
-                "tau" => self.tau = args.number(1..=65_535)? as u32,
-                _ => return Err(args.unknown()),
-            }
-        }
-        Ok(self)
+choices! {
+    /// What is integrated.
+    enum Version {
+        Next = "1",
+        Least = "2",
     }
 }
 
@@ -137,8 +111,8 @@ impl Control {
 
 /// A FIFO under the controller.
 #[derive(Debug)]
-pub struct Deltim {
-    settings: Settings,
+pub(super) struct Deltim {
+    params: Params,
     queue: PlainQueue,
     control: Control,
     window: Window,
@@ -148,28 +122,31 @@ pub struct Deltim {
 }
 
 impl Deltim {
-    fn parse(args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        let burst = Dur::from_millis(5);
-        let settings =
-            Settings { limit: None, version: Version::Next, burst, tau: 64 }.read(args)?;
-        Ok(Self {
-            settings,
-            queue: PlainQueue { limit: settings.limit, ..PlainQueue::default() },
+    fn new(params: Params) -> Self {
+        Self {
+            params,
+            queue: PlainQueue::new(params.room.limit),
             control: Control::NEW,
             window: Window::default(),
-            tally: Tally::new(settings.tau),
+            tally: Tally::new(params.tally.tau),
             delay: Dur::ZERO,
-        })
+        }
     }
 
     /// Delay of the packet that is next, as this version sees it; none waits, none delayed.
     #[inline]
     fn error(&mut self, now: Time) -> Dur {
         let next = self.queue.packets.front().map_or(Dur::ZERO, |pkt| now.since(pkt.stamp));
-        match self.settings.version {
+        match self.params.version {
             Version::Next => next,
-            Version::Least => self.window.least(now, next, self.settings.burst),
+            Version::Least => self.window.least(now, next, self.params.burst),
         }
+    }
+}
+
+impl Discipline for Params {
+    fn build(&self, _env: Env) -> Box<dyn Qdisc> {
+        Box::new(Deltim::new(*self))
     }
 }
 
@@ -177,7 +154,7 @@ impl Qdisc for Deltim {
     #[inline]
     fn enqueue(&mut self, now: Time, pkt: Packet, log: &mut Log) {
         if self.queue.backlog.packets == 0 {
-            self.control.resume(now, self.settings.burst);
+            self.control.resume(now, self.params.burst);
             // Until now there was no delay.
             let _ = self.error(now);
         }
@@ -190,9 +167,9 @@ impl Qdisc for Deltim {
             let mut pkt = self.queue.pop()?;
             self.delay = now.since(pkt.stamp);
             let error = self.error(now);
-            self.control.step(now, error, self.settings.burst);
+            self.control.step(now, error, self.params.burst);
             let is_last = self.queue.packets.is_empty();
-            if !is_last && self.control.take(f64::from(self.settings.tau)) {
+            if !is_last && self.control.take(f64::from(self.params.tally.tau)) {
                 log.drop(&pkt, Reason::Overload);
                 continue;
             }
@@ -208,21 +185,15 @@ impl Qdisc for Deltim {
         self.queue.backlog
     }
 
-    fn old_change(
-        &mut self,
-        _now: Time,
-        args: &mut Args<'_>,
-        _log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        self.settings = self.settings.read(args)?;
-        (self.queue.limit, self.tally.tau) = (self.settings.limit, self.settings.tau);
-        Ok(())
+    fn change(&mut self, _now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
+        if let Some(params) = to.params::<Params>() {
+            self.params = *params;
+            (self.queue.limit, self.tally.tau) = (params.room.limit, params.tally.tau);
+        }
     }
 
-    fn describe(&self) -> String {
-        let Settings { version, burst, tau, .. } = self.settings;
-        let version = if version == Version::Next { 1 } else { 2 };
-        format!("deltim {}version {version} burst {burst} tau {tau}", self.queue.describe())
+    fn spec(&self) -> Spec {
+        spec(&ENTRY, self.params)
     }
 
     fn stats(&self, out: &mut Stats) {

@@ -2,16 +2,21 @@
 //! law couples it to the Classic one, both on arrival, and queue protection ejects flows that
 //! build a queue. RFC 8034, RFC 9332, RFC 9957.
 
-use super::dual_queue::{self, DualQueue, Room, Scheduler, Side};
+use super::dual_queue::{DualQueue, Room, Scheduler, Side};
 use super::queue_protection::{self, QueueProtection, Sanction};
-use super::recur::{self, Signal};
+use super::recur::Signal;
 use super::update_timer::UpdateTimer;
-use super::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use super::{
+    Backlog, Discipline, Entry, Env, Kernel, Log, PSCHED_MTU, Qdisc, Reason, Spec, Stats, entry,
+    spec,
+};
+use sojourn_core::grammar::Given;
+use sojourn_core::grammar::forms::{decimal, maybe, number, rate_from, time_from};
 use sojourn_core::packet::Packet;
+use sojourn_core::parameters;
 use sojourn_core::probe::Probe;
 use sojourn_core::rng::Rng;
-use sojourn_core::units::{Dur, Time};
+use sojourn_core::units::{Dur, Rate, Time};
 
 mod base;
 mod classic;
@@ -19,154 +24,66 @@ mod classic;
 use base::{BaseProbability, Law};
 use classic::Spacing;
 
-pub(crate) const ENTRY: OldEntry = OldEntry {
-    name: "docsis_ll",
-    summary: "L4S in cable modems: coupled low-latency and Classic queues with queue protection",
-    reference: "DOCSIS 3.1 Low Latency; RFC 8034, RFC 9332, RFC 9957",
-    kernel: Kernel::Nowhere,
-    params: &[
-        dual_queue::LIMIT,
-        Param {
-            name: "rate",
-            value: "RATE",
-            default: "unknown",
-            doc: "Rate of the service flow, by which low-latency bytes are a delay and the ramp has a floor.",
-        },
-        Param { name: "target", value: "TIME", default: "10ms", doc: "Delay aimed at." },
-        Param { name: "interval", value: "TIME", default: "16ms", doc: "Period of the PI law." },
-        Param { name: "a", value: "HZ", default: "0.25", doc: "Integral gain per interval." },
-        Param { name: "b", value: "HZ", default: "2.5", doc: "Proportional gain per interval." },
-        Param {
-            name: "coupling_factor",
-            value: "NUMBER",
-            default: "2",
-            doc: "Ratio of the coupled low-latency probability to the base one, 1 to 255.",
-        },
-        Param {
-            name: "min_th",
-            value: "TIME",
-            default: "475us",
-            doc: "MINTH, where the ramp starts, at least the time of two full frames at rate.",
-        },
-        Param {
-            name: "lg_range",
-            value: "NUMBER",
-            default: "19",
-            doc: "LG_RANGE: the ramp is 2^lg_range nanoseconds long, 0 to 40.",
-        },
-        recur::SIGNAL,
-        Param {
-            name: "nqb|nonqb",
-            value: "",
-            default: "nqb",
-            doc: "Whether DSCP 45 (non-queue-building) enters the low-latency queue too.",
-        },
-        Param {
-            name: "classic_weight",
-            value: "FRACTION",
-            default: "0.1015625",
-            doc: "Share of the Classic queue when both are backlogged: 26/256.",
-        },
-        queue_protection::QPROTECT,
-        queue_protection::SANCTION,
-        queue_protection::BI_SIZE,
-        queue_protection::ATTEMPTS,
-        queue_protection::LG_AGING,
-        queue_protection::CRITICAL_QL,
-        queue_protection::CRITICAL_QL_SCORE,
-        queue_protection::MAX_SCORE,
-    ],
-    build: |args, env| Ok(Box::new(DocsisLl::parse(args, env)?)),
-};
+pub(crate) const ENTRY: Entry = entry::<Params>(
+    "docsis_ll",
+    "L4S in cable modems: coupled low-latency and Classic queues with queue protection",
+    "DOCSIS 3.1 Low Latency; RFC 8034, RFC 9332, RFC 9957",
+    Kernel::Nowhere,
+);
 
 /// DSCP of the non-queue-building per-hop behaviour.
 const NQB: u8 = 45;
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Params {
-    room: Room,
-    law: Law,
-    interval: Dur,
-    /// 1 to 255, whole.
-    coupling: f64,
-    min_th: Dur,
-    lg_range: u32,
-    signal: Signal,
-    nqb: bool,
-    scheduler: Scheduler,
-    protection: queue_protection::Params,
-}
-
-impl Default for Params {
-    fn default() -> Self {
-        Self {
-            room: Room::default(),
-            law: Law { a: 0.25, b: 2.5, target: Dur::from_millis(10) },
-            interval: Dur::from_millis(16),
-            coupling: 2.0,
-            min_th: Dur::from_micros(475),
-            lg_range: 19,
-            signal: Signal::Recur,
-            nqb: true,
-            scheduler: Scheduler { classic_weight: 26.0 / 256.0, ..Scheduler::WRR },
-            protection: queue_protection::Params::default(),
-        }
+parameters! {
+    /// Parameters of `docsis_ll`.
+    #[derive(Copy, PartialEq)]
+    struct Params {
+        /// Rate of the service flow, by which low-latency bytes are a delay and the ramp has a floor.
+        rate: Option<Rate> = None => maybe(rate_from(Rate(1000))), default "unknown";
+        /// Period of the PI law.
+        interval: Dur = Dur::from_millis(16) => time_from(Dur::from_micros(1));
+        /// Ratio of the coupled low-latency probability to the base one, 1 to 255.
+        coupling_factor: u8 = 2 => number(1..=255);
+        /// MINTH, where the ramp starts, at least the time of two full frames at rate.
+        min_th: Dur = Dur::from_micros(475);
+        /// LG_RANGE: the ramp is 2^lg_range nanoseconds long, 0 to 40.
+        lg_range: u32 = 19 => number(0..=40);
+        /// Whether DSCP 45 (non-queue-building) enters the low-latency queue too.
+        nqb: bool = true, name "nqb|nonqb";
+        /// Share of the Classic queue when both are backlogged: 26/256.
+        classic_weight: f64 = 26.0 / 256.0 => decimal("FRACTION", 0.0..=1.0);
+    }
+    groups {
+        room: Room = Room::default();
+        law: Law = Law::default();
+        signal: Signal = Signal::default();
+        protection: queue_protection::Params = queue_protection::Params::default();
     }
 }
 
 impl Params {
-    fn read(mut self, args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        while let Some(key) = args.key() {
-            match key {
-                "target" => self.law.target = args.time()?,
-                "interval" => {
-                    let expected = "a time from 1us such as `16ms`";
-                    self.interval =
-                        args.value(expected, |w| Dur::parse_tc(w).filter(|d| d.0 >= 1000))?;
-                }
-                "a" => self.law.a = args.decimal(0.0..=1e6)?,
-                "b" => self.law.b = args.decimal(0.0..=1e6)?,
-                "coupling_factor" => self.coupling = args.number(1..=255)? as f64,
-                "min_th" => self.min_th = args.time()?,
-                "lg_range" => self.lg_range = args.number(0..=40)? as u32,
-                "signal" => self.signal = Signal::read(args)?,
-                "nqb" => self.nqb = true,
-                "nonqb" => self.nqb = false,
-                "classic_weight" => self.scheduler.classic_weight = args.decimal(0.0..=1.0)?,
-                _ => {
-                    if !self.room.read(key, args)? && !self.protection.read(key, args)? {
-                        return Err(args.unknown());
-                    }
-                }
-            }
-        }
-        self.protection.check(args)?;
-        Ok(self)
+    /// MINTH after its floor.
+    fn floored(&self) -> Dur {
+        let frames = |rate: Rate| rate.time_for(2 * u64::from(PSCHED_MTU));
+        self.min_th.max(self.rate.map_or(Dur::ZERO, frames))
     }
 
-    fn describe(&self) -> String {
-        format!(
-            "{} target {} interval {} a {} b {} coupling_factor {} min_th {} lg_range {} signal {} \
-             {} classic_weight {}{}",
-            self.room.describe(),
-            self.law.target,
-            self.interval,
-            self.law.a,
-            self.law.b,
-            self.coupling,
-            self.min_th,
-            self.lg_range,
-            self.signal.name(),
-            if self.nqb { "nqb" } else { "nonqb" },
-            self.scheduler.classic_weight,
-            self.protection.describe(),
-        )
+    fn limit(&self) -> u64 {
+        self.room.limit(self.rate)
     }
 
-    /// MINTH after its floor, for frames of up to `mtu` bytes.
-    fn floored(&self, mtu: u32) -> Dur {
-        let frames = |rate: sojourn_core::units::Rate| rate.time_for(2 * u64::from(mtu));
-        self.min_th.max(self.room.rate.map_or(Dur::ZERO, frames))
+    fn scheduler(&self) -> Scheduler {
+        Scheduler { classic_weight: self.classic_weight, ..Scheduler::default() }
+    }
+}
+
+impl Discipline for Params {
+    fn build(&self, env: Env) -> Box<dyn Qdisc> {
+        Box::new(DocsisLl::new(*self, env))
+    }
+
+    fn capacity(&self) -> Option<Rate> {
+        self.rate
     }
 }
 
@@ -174,7 +91,7 @@ impl Params {
 #[derive(Debug)]
 pub struct DocsisLl {
     params: Params,
-    mtu: u32,
+    scheduler: Scheduler,
     /// The ramp's start, MINTH after its floor, and its length.
     min_th: Dur,
     range: Dur,
@@ -191,40 +108,40 @@ pub struct DocsisLl {
 }
 
 impl DocsisLl {
-    fn parse(args: &mut Args<'_>, env: Env) -> Result<Self, GrammarError> {
-        let params = Params::default().read(args)?;
+    fn new(params: Params, env: Env) -> Self {
+        let scheduler = params.scheduler();
         let mut q = Self {
             params,
-            mtu: env.psched_mtu,
+            scheduler,
             min_th: Dur::ZERO,
             range: Dur::ZERO,
-            queue: DualQueue::new(&env),
+            queue: DualQueue::new(&scheduler),
             protection: QueueProtection::new(params.protection, Dur::ZERO),
             base: BaseProbability::default(),
             count: 0.0,
             spacing: Spacing::default(),
             rng: env.rng,
-            timer: UpdateTimer::new(env.now, params.interval),
+            timer: UpdateTimer::new(env.now + params.interval, params.interval),
             clock: env.now,
         };
-        q.queue.reset_credit(&params.scheduler);
         q.configure();
-        Ok(q)
+        q
     }
 
     /// What follows from the parameters.
     fn configure(&mut self) {
-        self.min_th = self.params.floored(self.mtu);
+        self.min_th = self.params.floored();
         self.range = Dur(1 << self.params.lg_range);
         self.protection.change(self.params.protection, self.min_th + self.range);
         self.timer.set_period(self.params.interval);
+        self.scheduler = self.params.scheduler();
     }
 
     /// The age of the head; for the low-latency queue its bytes at the configured rate, if there
     /// is one. The Classic queue's part of that rate is not known beforehand.
     #[inline]
     fn delay(&self, side: Side, now: Time) -> Dur {
-        match (self.params.room.rate, side) {
+        match (self.params.rate, side) {
             (Some(rate), Side::L4s) => rate.time_for(self.queue.bytes(side)),
             _ => self.queue.age(side, now),
         }
@@ -243,7 +160,7 @@ impl DocsisLl {
     }
 
     fn coupled(&self) -> f64 {
-        (self.base.value * self.params.coupling).min(1.0)
+        (self.base.value * f64::from(self.params.coupling_factor)).min(1.0)
     }
 
     /// The Classic probability per MEAN_PKTSIZE bytes.
@@ -293,7 +210,7 @@ impl Qdisc for DocsisLl {
     #[inline]
     fn enqueue(&mut self, now: Time, pkt: Packet, log: &mut Log) {
         self.clock = now;
-        if !self.queue.admits(&pkt, self.params.room.limit(), log) {
+        if !self.queue.admits(&pkt, self.params.limit(), log) {
             return;
         }
         self.timer.arm(now);
@@ -307,8 +224,8 @@ impl Qdisc for DocsisLl {
     #[inline]
     fn dequeue(&mut self, now: Time, _log: &mut Log) -> Option<Packet> {
         self.clock = now;
-        let (side, pkt) = self.queue.pop(now, &self.params.scheduler)?;
-        self.queue.sent(side, &pkt, &self.params.scheduler);
+        let (side, pkt) = self.queue.pop(now, &self.scheduler)?;
+        self.queue.sent(side, &pkt, &self.scheduler);
         Some(pkt)
     }
 
@@ -333,27 +250,22 @@ impl Qdisc for DocsisLl {
         self.queue.backlog()
     }
 
-    fn old_change(
-        &mut self,
-        _now: Time,
-        args: &mut Args<'_>,
-        _log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        let params = self.params.read(args)?;
-        self.queue.reschedule(&self.params.scheduler, &params.scheduler);
-        self.params = params;
-        self.configure();
-        Ok(())
+    fn change(&mut self, _now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
+        if let Some(params) = to.params::<Params>() {
+            self.queue.reschedule(&self.scheduler, &params.scheduler());
+            self.params = *params;
+            self.configure();
+        }
     }
 
-    fn describe(&self) -> String {
-        format!("docsis_ll{}", self.params.describe())
+    fn spec(&self) -> Spec {
+        spec(&ENTRY, self.params)
     }
 
     fn stats(&self, out: &mut Stats) {
         out.put("overlimits", self.queue.overlimits as f64);
         out.put("prob", self.base.value);
-        self.queue.stats(self.delays(self.clock), self.params.room.limit(), out);
+        self.queue.stats(self.delays(self.clock), self.params.limit(), out);
         self.protection.stats(out);
     }
 
@@ -369,7 +281,7 @@ impl Qdisc for DocsisLl {
 
     fn purge(&mut self, log: &mut Log) {
         self.queue.purge(log);
-        self.queue.reset_credit(&self.params.scheduler);
+        self.queue.reset_credit(&self.scheduler);
         self.protection.purge();
         (self.base, self.count) = (BaseProbability::default(), 0.0);
         self.spacing = Spacing::default();

@@ -2,25 +2,122 @@
 
 use std::collections::VecDeque;
 
-use super::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
-use sojourn_core::grammar::{Args, GrammarError};
+use super::update_timer::UpdateTimer;
+use super::{
+    Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec,
+};
+use sojourn_core::grammar::forms::{Form, custom, decimal, maybe, rate_from, time_from};
+use sojourn_core::grammar::{Args, Given, GrammarError};
 use sojourn_core::packet::Packet;
+use sojourn_core::parameters;
 use sojourn_core::probe::Probe;
 use sojourn_core::rng::Rng;
-use sojourn_core::units::{Dur, Time};
+use sojourn_core::units::{Bytes, Dur, Rate, Time};
 
-mod params;
+pub(crate) const ENTRY: Entry = entry::<Params>(
+    "docsis_pie",
+    "PIE of cable modems: delay from the service flow's rates, drops only",
+    "RFC 8034",
+    Kernel::Nowhere,
+);
 
-use params::Params;
+parameters! {
+    /// Parameters of `docsis_pie`, by default RFC 8034's constants.
+    #[derive(Copy, PartialEq)]
+    struct Params {
+        /// Maximum sustained rate of the service flow.
+        msr: Rate = Rate(0) => rate_from(Rate(8)), default "(required)";
+        /// Rate while the token bucket lasts, at least msr.
+        peak_rate: Option<Rate> = None => maybe(rate_from(Rate(8))), default "msr";
+        /// Depth of the token bucket: DOCSIS's maximum traffic burst.
+        max_burst_bytes: Bytes = Bytes(3044);
+        /// Bytes that may wait: BUFFER_SIZE.
+        limit: Option<Bytes> = None, default "250ms of msr";
+        /// LATENCY_TARGET; DOCSIS allows 10 to 100 ms.
+        target: Dur = Dur::from_millis(10) => time_from(Dur::from_micros(1));
+        /// Period of the controller.
+        interval: Dur = Dur::from_millis(16) => time_from(Dur::from_micros(1));
+        /// Integral gain A per update, above 0 up to 100.
+        alpha: f64 = 0.25 => gain();
+        /// Proportional gain B per update, above 0 up to 100.
+        beta: f64 = 2.5 => gain();
+        /// How long nothing is dropped after the drop that ends a quiet time.
+        max_burst: Dur = Dur::from_millis(142);
+        /// Quiet time after which the queue may fill to a third without a drop.
+        burst_reset_timeout: Dur = Dur::from_secs(1);
+        /// Packet size for which the probability holds.
+        mean_pktsize: u32 = 1024 => pktsize();
+        /// Smallest packet size, which bounds the probability.
+        min_pktsize: u32 = 64 => pktsize();
+        /// No drop below this accumulated probability; also the largest for one packet.
+        prob_low: f64 = 0.85 => decimal("NUMBER", 0.0..=1.0);
+        /// A certain drop from this accumulated probability.
+        prob_high: f64 = 8.5 => decimal("NUMBER", 0.0..=1000.0);
+        /// The probability decays while two delays are below.
+        latency_low: Dur = Dur::from_millis(5);
+        /// The probability rises by another 2 % per update above.
+        latency_high: Dur = Dur::from_millis(200);
+    }
+    settle refuse;
+}
 
-pub(crate) const ENTRY: OldEntry = OldEntry {
-    name: "docsis_pie",
-    summary: "PIE of cable modems: delay from the service flow's rates, drops only",
-    reference: "RFC 8034",
-    kernel: Kernel::Nowhere,
-    params: params::PARAMS,
-    build: |args, env| Ok(Box::new(DocsisPie::parse(args, env)?)),
-};
+fn gain() -> impl Form<f64> {
+    let read = |args: &mut Args<'_>| -> Result<f64, GrammarError> {
+        let in_range = |gain: &f64| *gain > 0.0 && *gain <= 100.0;
+        args.value("a number above 0 up to 100", |w| w.parse().ok().filter(in_range))
+    };
+    custom("HZ", read, f64::to_string)
+}
+
+fn pktsize() -> impl Form<u32> {
+    let read = |args: &mut Args<'_>| -> Result<u32, GrammarError> {
+        args.value("a size from 1b to 64Kb", |w| {
+            Bytes::parse_tc(w).filter(|b| (1..=65_536).contains(&b.0)).map(|b| b.0 as u32)
+        })
+    };
+    custom("BYTES", read, |bytes: &u32| format!("{bytes}b"))
+}
+
+impl Params {
+    fn refuse(&self, _given: &Given) -> Result<(), String> {
+        if self.msr == Rate(0) {
+            return Err("`msr` is required: the rate of the link, such as `20Mbit`".to_owned());
+        }
+        let peak_rate = self.peak_rate();
+        if peak_rate < self.msr {
+            return Err(format!("`peak_rate {peak_rate}` is below `msr {}`", self.msr));
+        }
+        if self.min_pktsize > self.mean_pktsize || self.prob_low > self.prob_high {
+            return Err(
+                "`min_pktsize` and `prob_low` cannot exceed `mean_pktsize` and `prob_high`"
+                    .to_owned(),
+            );
+        }
+        Ok(())
+    }
+
+    fn peak_rate(&self) -> Rate {
+        self.peak_rate.unwrap_or(self.msr)
+    }
+
+    /// Bytes that may wait.
+    #[inline]
+    fn buffer_size(&self) -> u64 {
+        self.limit.map_or_else(|| self.msr.bytes_in(Dur::from_millis(250)), |limit| limit.0)
+    }
+
+    /// The largest probability: that of a packet of the mean size when one of the smallest size
+    /// has `prob_low`.
+    fn max_prob(&self) -> f64 {
+        self.prob_low * f64::from(self.mean_pktsize) / f64::from(self.min_pktsize)
+    }
+}
+
+impl Discipline for Params {
+    fn build(&self, env: Env) -> Box<dyn Qdisc> {
+        Box::new(DocsisPie::new(*self, env))
+    }
+}
 
 /// Whether the controller may act.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,8 +142,8 @@ impl Bucket {
     #[inline]
     fn refill(&mut self, p: &Params, now: Time) {
         let bytes = p.msr.bytes_in(now.since(self.filled));
-        if self.tokens + bytes >= p.bucket.0 {
-            (self.tokens, self.filled) = (p.bucket.0, now);
+        if self.tokens + bytes >= p.max_burst_bytes.0 {
+            (self.tokens, self.filled) = (p.max_burst_bytes.0, now);
         } else {
             // The fraction of a byte stays for the next time.
             self.tokens += bytes;
@@ -79,9 +176,7 @@ pub struct DocsisPie {
     /// For how long it has been quiet.
     burst_reset: Dur,
     rng: Rng,
-    next_update: Time,
-    /// `next_update`, or never while an update could change nothing.
-    wake: Time,
+    timer: UpdateTimer,
     counters: Counters,
 }
 
@@ -94,13 +189,12 @@ struct Counters {
 }
 
 impl DocsisPie {
-    fn parse(args: &mut Args<'_>, env: Env) -> Result<Self, GrammarError> {
-        let params = Params::RFC.read(args)?;
-        Ok(Self {
+    fn new(params: Params, env: Env) -> Self {
+        Self {
             params,
             queue: VecDeque::new(),
             backlog: Backlog::default(),
-            bucket: Bucket { tokens: params.bucket.0, filled: env.now },
+            bucket: Bucket { tokens: params.max_burst_bytes.0, filled: env.now },
             state: State::Inactive,
             drop_prob: 0.0,
             accu_prob: 0.0,
@@ -108,10 +202,9 @@ impl DocsisPie {
             burst_allowance: Dur::ZERO,
             burst_reset: Dur::ZERO,
             rng: env.rng,
-            next_update: env.now + params.interval,
-            wake: Time::NEVER,
+            timer: UpdateTimer::new(env.now + params.interval, params.interval),
             counters: Counters::default(),
-        })
+        }
     }
 
     /// RFC 8034 A: whether an arrival of `len` bytes is to be dropped.
@@ -227,13 +320,7 @@ impl Qdisc for DocsisPie {
             log.drop(&pkt, if full { Reason::TailLimit } else { Reason::Pi });
             return;
         }
-        if self.wake == Time::NEVER {
-            if self.next_update <= now {
-                let period = self.params.interval.0;
-                self.next_update.0 += (now.since(self.next_update).0 / period + 1) * period;
-            }
-            self.wake = self.next_update;
-        }
+        self.timer.arm(now);
         self.counters.packets_in += 1;
         pkt.stamp = now;
         self.backlog.add(&pkt);
@@ -256,18 +343,15 @@ impl Qdisc for DocsisPie {
 
     #[inline]
     fn wake(&self) -> Time {
-        self.wake
+        self.timer.wake()
     }
 
     fn on_wake(&mut self, now: Time, _log: &mut Log) {
-        if self.wake > now {
+        if self.timer.wake() > now {
             return;
         }
         self.update(now);
-        while self.next_update <= now {
-            self.next_update += self.params.interval;
-        }
-        self.wake = if self.rests() { Time::NEVER } else { self.next_update };
+        self.timer.fired(now, self.rests());
     }
 
     #[inline]
@@ -275,18 +359,15 @@ impl Qdisc for DocsisPie {
         self.backlog
     }
 
-    fn old_change(
-        &mut self,
-        _now: Time,
-        args: &mut Args<'_>,
-        _log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        self.params = self.params.read(args)?;
-        Ok(())
+    fn change(&mut self, _now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
+        if let Some(params) = to.params::<Params>() {
+            self.params = *params;
+            self.timer.set_period(params.interval);
+        }
     }
 
-    fn describe(&self) -> String {
-        format!("docsis_pie {}", self.params.describe())
+    fn spec(&self) -> Spec {
+        spec(&ENTRY, self.params)
     }
 
     fn stats(&self, out: &mut Stats) {
@@ -312,7 +393,7 @@ impl Qdisc for DocsisPie {
         self.backlog = Backlog::default();
         (self.state, self.drop_prob, self.accu_prob) = (State::Inactive, 0.0, 0.0);
         (self.qdelay, self.burst_allowance, self.burst_reset) = (Dur::ZERO, Dur::ZERO, Dur::ZERO);
-        self.wake = Time::NEVER;
+        self.timer.sleep();
     }
 }
 

@@ -1,113 +1,66 @@
-//! An L4S and a Classic FIFO behind one scheduler, and the words that its users share. RFC 9332
+//! An L4S and a Classic FIFO behind one scheduler, and the parameters that its users share. RFC 9332
 //! section 2 and A.1.
 
 use std::collections::VecDeque;
 
-use super::{Backlog, Env, Log, Reason, Stats};
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use super::{Backlog, Log, PSCHED_MTU, Reason, Stats};
+use sojourn_core::grammar::forms::{decimal, maybe, rate_from};
 use sojourn_core::packet::{self, Packet};
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Bytes, Dur, Rate, Time};
+use sojourn_core::{choices, parameters};
 
-pub(super) const LIMIT: Param = Param {
-    name: "limit",
-    value: "BYTES",
-    default: "250ms of rate",
-    doc: "Bytes in both queues, and room for one more full frame.",
-};
-pub(super) const RATE: Param = Param {
-    name: "rate",
-    value: "RATE",
-    default: "100Mbit",
-    doc: "Highest rate of the link, from which the default limit follows.",
-};
-pub(super) const CLASSIC_WEIGHT: Param = Param {
-    name: "classic_weight",
-    value: "FRACTION",
-    default: "0.0625",
-    doc: "Share of the Classic queue when both are backlogged (wrr).",
-};
-pub(super) const TSHIFT: Param = Param {
-    name: "tshift",
-    value: "TIME",
-    default: "50ms",
-    doc: "Head start of the L4S queue in the order of arrival (tsfifo).",
-};
-
-/// The word `scheduler` of a discipline that has this default.
-pub(super) const fn scheduler_param(default: &'static str) -> Param {
-    Param {
-        name: "scheduler",
-        value: "wrr|tsfifo",
-        default,
-        doc: "Weighted round robin, or the older head after the time shift.",
+parameters! {
+    /// How much may wait.
+    #[derive(Copy, PartialEq, Eq)]
+    pub(super) struct Room {
+        /// Bytes in both queues, and room for one more full frame.
+        limit: Option<Bytes> = None, default "250ms of rate";
     }
-}
-
-/// How much may wait.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Room {
-    pub(super) rate: Option<Rate>,
-    limit: Option<Bytes>,
 }
 
 impl Room {
-    /// Reads one of its words; false if `key` is none of them.
-    pub(super) fn read(&mut self, key: &str, args: &mut Args<'_>) -> Result<bool, GrammarError> {
-        match key {
-            "limit" => self.limit = Some(args.size()?),
-            "rate" => {
-                let expected = "a rate from 1kbit such as `50Mbit`";
-                let rate = |w: &str| Rate::parse_tc(w).filter(|r| r.0 >= 1000);
-                self.rate = Some(args.value(expected, rate)?);
-            }
-            _ => return Ok(false),
-        }
-        Ok(true)
-    }
-
-    /// RFC 9332 A.1: a quarter of a second at the highest rate.
-    pub(super) fn limit(&self) -> u64 {
-        let rate = self.rate.unwrap_or(Rate(100_000_000));
+    /// RFC 9332 A.1: a quarter of a second at the highest rate, by default 100 Mbit/s.
+    pub(super) fn limit(&self, rate: Option<Rate>) -> u64 {
+        let rate = rate.unwrap_or(Rate(100_000_000));
         self.limit.map_or_else(|| rate.bytes_in(Dur::from_millis(250)), |bytes| bytes.0)
     }
+}
 
-    /// Its words, each after a space.
-    pub(super) fn describe(&self) -> String {
-        let rate = self.rate.map_or(String::new(), |rate| format!(" rate {rate}"));
-        rate + &self.limit.map_or(String::new(), |limit| format!(" limit {limit}"))
+parameters! {
+    /// How much may wait before this link.
+    #[derive(Copy, PartialEq, Eq)]
+    pub(super) struct Link {
+        /// Highest rate of the link, from which the default limit follows.
+        pub(super) rate: Option<Rate> = None => maybe(rate_from(Rate(1000))), default "100Mbit";
+    }
+    groups { room: Room = Room::default(); }
+}
+
+impl Link {
+    pub(super) fn limit(&self) -> u64 {
+        self.room.limit(self.rate)
     }
 }
 
-/// Who is served when both queues hold packets.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Scheduler {
-    /// Whether the time-shifted FIFO decides, or the weight.
-    pub(super) tsfifo: bool,
-    pub(super) classic_weight: f64,
-    pub(super) tshift: Dur,
+parameters! {
+    /// Who is served when both queues hold packets.
+    #[derive(Copy, PartialEq)]
+    pub(super) struct Scheduler {
+        /// Weighted round robin, or the older head after the time shift.
+        pub(super) order: Order = Order::Wrr, name "scheduler";
+        /// Share of the Classic queue when both are backlogged (wrr).
+        pub(super) classic_weight: f64 = 0.0625 => decimal("FRACTION", 0.0..=1.0);
+        /// Head start of the L4S queue in the order of arrival (tsfifo).
+        pub(super) tshift: Dur = Dur::from_millis(50);
+    }
 }
 
-impl Scheduler {
-    pub(super) const WRR: Self =
-        Self { tsfifo: false, classic_weight: 0.0625, tshift: Dur::from_millis(50) };
-    pub(super) const TSFIFO: Self = Self { tsfifo: true, ..Self::WRR };
-
-    /// Reads one of its words; false if `key` is none of them.
-    pub(super) fn read(&mut self, key: &str, args: &mut Args<'_>) -> Result<bool, GrammarError> {
-        match key {
-            "scheduler" => self.tsfifo = args.choice(&["wrr", "tsfifo"])? == 1,
-            "classic_weight" => self.classic_weight = args.decimal(0.0..=1.0)?,
-            "tshift" => self.tshift = args.time()?,
-            _ => return Ok(false),
-        }
-        Ok(true)
-    }
-
-    pub(super) fn describe(&self) -> String {
-        let name = if self.tsfifo { "tsfifo" } else { "wrr" };
-        let (weight, shift) = (self.classic_weight, self.tshift);
-        format!("scheduler {name} classic_weight {weight} tshift {shift}")
+choices! {
+    /// What decides.
+    pub(super) enum Order {
+        Wrr = "wrr",
+        Tsfifo = "tsfifo",
     }
 }
 
@@ -126,13 +79,12 @@ impl Side {
 }
 
 /// The two queues.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct DualQueue {
     l4s: VecDeque<Packet>,
     classic: VecDeque<Packet>,
     backlog: Backlog,
     classic_bytes: u64,
-    mtu: u64,
     /// Bytes owed to the Classic queue times the weights; it is served while this is positive.
     credit: f64,
     /// The largest backlog that an arrival found, in packets.
@@ -146,20 +98,11 @@ pub(super) struct DualQueue {
 }
 
 impl DualQueue {
-    pub(super) fn new(env: &Env) -> Self {
-        Self {
-            l4s: VecDeque::new(),
-            classic: VecDeque::new(),
-            backlog: Backlog::default(),
-            classic_bytes: 0,
-            mtu: u64::from(env.psched_mtu),
-            credit: 0.0,
-            max_queue: 0,
-            packets_in: [0; 2],
-            overlimits: 0,
-            ecn_mark: 0,
-            step_mark: 0,
-        }
+    /// Empty, at the start of a round.
+    pub(super) fn new(by: &Scheduler) -> Self {
+        let mut queue = Self::default();
+        queue.reset_credit(by);
+        queue
     }
 
     #[inline]
@@ -197,7 +140,7 @@ impl DualQueue {
     #[inline]
     pub(super) fn admits(&mut self, pkt: &Packet, limit: u64, log: &mut Log) -> bool {
         // Longer than the device's MTU only if somebody put it there by hand.
-        let fits = self.backlog.bytes + self.mtu.max(u64::from(pkt.len)) <= limit;
+        let fits = self.backlog.bytes + u64::from(PSCHED_MTU.max(pkt.len)) <= limit;
         if !fits {
             self.overlimits += 1;
             log.drop(pkt, Reason::TailLimit);
@@ -241,7 +184,7 @@ impl DualQueue {
             (Some(_), None) => Side::L4s,
             (None, Some(_)) => Side::Classic,
             (Some(l4s), Some(classic)) => {
-                let prefers_l4s = if by.tsfifo {
+                let prefers_l4s = if by.order == Order::Tsfifo {
                     now.since(l4s.stamp) + by.tshift >= now.since(classic.stamp)
                 } else {
                     self.credit <= 0.0
@@ -279,10 +222,10 @@ impl DualQueue {
 
     /// The start of a round in which the L4S queue goes first.
     pub(super) fn reset_credit(&mut self, by: &Scheduler) {
-        self.credit = (2.0 * by.classic_weight - 1.0) * self.mtu as f64;
+        self.credit = (2.0 * by.classic_weight - 1.0) * f64::from(PSCHED_MTU);
     }
 
-    /// The scheduler's words have changed from `old` to `new`.
+    /// The scheduler's parameters have changed from `old` to `new`.
     pub(super) fn reschedule(&mut self, old: &Scheduler, new: &Scheduler) {
         if new.classic_weight != old.classic_weight {
             self.reset_credit(new);

@@ -6,45 +6,41 @@
 use std::collections::VecDeque;
 
 use super::psched::truesize;
-use super::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
-use sojourn_core::grammar::{Args, GrammarError};
+use super::update_timer::UpdateTimer;
+use super::{
+    Backlog, Discipline, Entry, Env, Kernel, Log, PSCHED_MTU, Qdisc, Reason, Spec, Stats, entry,
+    spec,
+};
+use sojourn_core::grammar::Given;
 use sojourn_core::packet::{Packet, Side};
 use sojourn_core::probe::Probe;
 use sojourn_core::rng::Rng;
 use sojourn_core::units::{Dur, Time};
 
+pub(super) mod controller;
 mod params;
 
+use controller::{Controller, MAX_PROB, Verdict};
 use params::{Params, Step, Version};
 
-pub(crate) const ENTRY: OldEntry = OldEntry {
-    name: "dualpi2",
-    summary: "L4S: a low-latency and a classic queue under one coupled PI controller",
-    reference: "RFC 9332; Linux 6.17 sch_dualpi2",
-    kernel: Kernel::Mainline("6.17"),
-    params: params::PARAMS,
-    build: |args, env| Ok(Box::new(DualPi2::parse(args, env)?)),
-};
+pub(crate) const ENTRY: Entry = entry::<Params>(
+    "dualpi2",
+    "L4S: a low-latency and a classic queue under one coupled PI controller",
+    "RFC 9332; Linux 6.17 sch_dualpi2",
+    Kernel::Mainline("6.17"),
+);
 
-/// Probability 1, the unit of `prob`.
-const MAX_PROB: u32 = u32::MAX;
+/// Bytes below which the PI controller does not signal.
+const GUARD: u64 = 2 * PSCHED_MTU as u64;
 
 /// The coupled queues.
 #[derive(Debug)]
 pub struct DualPi2 {
     params: Params,
-    /// Gains times 2^32 per 2^6 ns of delay.
-    alpha: i64,
-    beta: i64,
-    weight_c: i32,
-    weight_l: i32,
     credit_init: i32,
-    /// Bytes below which the PI controller does not signal.
-    guard: u64,
     /// Scheduler: positive serves the classic queue first.
     credit: i32,
-    prob: u32,
-    last_delay: Dur,
+    controller: Controller,
     /// Sojourn times of the heads (classic, L4S) when a packet was last asked for.
     sampled: (Dur, Dur),
     classic: VecDeque<Packet>,
@@ -55,10 +51,7 @@ pub struct DualPi2 {
     memory_limit: u64,
     rng: Rng,
     hz: u32,
-    period: Dur,
-    next_update: Time,
-    /// `next_update`, or never while an update could change nothing.
-    wake: Time,
+    timer: UpdateTimer,
     /// The latest instant seen, for statistics.
     clock: Time,
     counters: Counters,
@@ -75,27 +68,28 @@ struct Counters {
     max_memory: u64,
 }
 
-/// What the AQM does with a packet.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Verdict {
-    Pass,
-    Drop(Reason),
+impl Discipline for Params {
+    fn build(&self, env: Env) -> Box<dyn Qdisc> {
+        Box::new(DualPi2::new(*self, env))
+    }
+
+    fn accepts(&self, to: &Spec) -> Result<(), String> {
+        match to.params::<Self>() {
+            Some(to) if to.version != self.version => {
+                Err("`version` is fixed at creation; use replace".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 impl DualPi2 {
-    fn parse(args: &mut Args<'_>, env: Env) -> Result<Self, GrammarError> {
-        let params = Params::default().read(args)?;
+    fn new(params: Params, env: Env) -> Self {
         let mut q = Self {
             params,
-            alpha: 0,
-            beta: 0,
-            weight_c: 0,
-            weight_l: 0,
             credit_init: 0,
-            guard: 2 * u64::from(env.psched_mtu),
             credit: 0,
-            prob: 0,
-            last_delay: Dur::ZERO,
+            controller: Controller::default(),
             sampled: (Dur::ZERO, Dur::ZERO),
             classic: VecDeque::new(),
             l4s: VecDeque::new(),
@@ -104,43 +98,35 @@ impl DualPi2 {
             memory_limit: 0,
             rng: env.rng,
             hz: env.hz,
-            period: Dur::ZERO,
-            next_update: Time::ZERO,
-            wake: Time::NEVER,
+            timer: UpdateTimer::new(env.now + params.law.tupdate, params.law.tupdate),
             clock: env.now,
             counters: Counters::default(),
         };
+        if params.version == Version::Y2019 {
+            // That timer runs on jiffies and first fires half a second after the start.
+            let tick = 1_000_000_000 / u64::from(env.hz);
+            let first = Time((env.now.0 / tick + u64::from(env.hz) / 2) * tick);
+            q.timer = UpdateTimer::new(first, params.law.tupdate);
+        }
         q.configure();
-        q.next_update = match params.version {
-            Version::Y2020 | Version::L4steam | Version::Mainline => env.now + q.period,
-            // The old timer runs on jiffies and first fires half a second after the start.
-            Version::Y2019 => {
-                let tick = 1_000_000_000 / u64::from(env.hz);
-                Time((env.now.0 / tick + u64::from(env.hz) / 2) * tick)
-            }
-        };
-        Ok(q)
+        q
     }
 
     /// What follows from the parameters; a new share starts the scheduler anew, as in Linux.
     fn configure(&mut self) {
         let p = &self.params;
-        let gain = |g: u32| (u64::from(g) * u64::from(MAX_PROB) / 4 / 1_000_000_000) as i64;
-        (self.alpha, self.beta) = (gain(p.alpha), gain(p.beta));
-        self.weight_c = i32::from(p.protection);
-        self.weight_l = 100 - self.weight_c;
-        let credit_init = (self.guard / 2) as i32 * (self.weight_c - self.weight_l);
+        let credit_init = PSCHED_MTU as i32 * (2 * i32::from(p.classic_protection) - 100);
         if self.credit_init != credit_init {
             (self.credit_init, self.credit) = (credit_init, credit_init);
         }
-        self.memory_limit = p.memory_limit(self.guard);
-        self.period = match p.version {
-            Version::Y2020 | Version::L4steam | Version::Mainline => p.tupdate,
+        self.memory_limit = p.memory_limit(GUARD);
+        self.timer.set_period(match p.version {
+            Version::Y2020 | Version::L4steam | Version::Mainline => p.law.tupdate,
             Version::Y2019 => {
                 let tick = 1_000_000_000 / u64::from(self.hz);
-                Dur(p.tupdate.0.div_ceil(tick) * tick)
+                Dur(p.law.tupdate.0.div_ceil(tick) * tick)
             }
-        };
+        });
     }
 
     /// Sojourn times at `now` of the heads of the classic and the L4S queue.
@@ -163,104 +149,53 @@ impl DualPi2 {
 
     /// The PI controller's step.
     fn update(&mut self, now: Time) {
-        let delay = self.observed(now);
-        let error = (delay.0 as i64 - self.params.target.0 as i64).saturating_mul(self.alpha);
-        let growth = (delay.0 as i64 - self.last_delay.0 as i64).saturating_mul(self.beta);
-        let delta = match self.params.version {
-            Version::Y2020 | Version::L4steam | Version::Mainline => {
-                error.saturating_add(growth) / 64
-            }
-            // DEVIATION: that tree divides each term by 2^7 - 1, which halves the gains.
-            Version::Y2019 => error / 127 + growth / 127,
-        };
-        self.last_delay = delay;
+        let (delay, law) = (self.observed(now), &self.params.law);
         let most = if self.params.drop_on_overload {
             MAX_PROB
         } else {
-            MAX_PROB / u32::from(self.params.coupling)
+            MAX_PROB / u32::from(law.coupling_factor)
         };
-        let prob = i64::from(self.prob).saturating_add(delta);
-        self.prob = prob.clamp(0, i64::from(most)) as u32;
-    }
-
-    /// An update of an empty queue at probability 0 changes nothing, so it needs no timer. An
-    /// update that coincides with the first arrival sees the same delay, so that skipping up to
-    /// and including `now` is exact.
-    #[inline]
-    fn arm(&mut self, now: Time) {
-        if self.wake == Time::NEVER {
-            self.skip_to_after(now);
-            self.wake = self.next_update;
+        match self.params.version {
+            Version::Y2020 | Version::L4steam | Version::Mainline => {
+                self.controller.update(law, delay, most);
+            }
+            Version::Y2019 => self.controller.update_of_2019(law, delay, most),
         }
     }
 
-    /// Moves the timer to its first multiple after `now`.
+    /// The coupled signal on `pkt`; gives the reason if it is to be dropped.
     #[inline]
-    fn skip_to_after(&mut self, now: Time) {
-        if self.next_update <= now {
-            let periods = now.since(self.next_update).0 / self.period.0 + 1;
-            self.next_update += self.period * periods;
+    fn signal(&mut self, pkt: &mut Packet, is_l4s: bool, log: &mut Log) -> Option<Reason> {
+        if self.backlog.bytes < GUARD {
+            return None;
         }
-    }
-
-    #[inline]
-    fn roll(&mut self, prob: u32) -> bool {
-        self.rng.u32() <= prob
-    }
-
-    /// The coupled signal on `pkt`, by the current probability.
-    #[inline]
-    fn signal(&mut self, pkt: &mut Packet, is_l4s: bool, log: &mut Log) -> Verdict {
-        if self.backlog.bytes < self.guard {
-            return Verdict::Pass;
-        }
-        let prob = self.prob;
-        let coupled = u64::from(prob) * u64::from(self.params.coupling);
-        let overload = coupled > u64::from(MAX_PROB);
-        let reason = if is_l4s {
-            if overload {
-                if self.params.drop_on_overload && self.roll(prob) && self.roll(prob) {
-                    return Verdict::Drop(Reason::Overload);
-                }
-                Reason::Overload
-            } else if self.roll(coupled as u32) {
-                Reason::Coupled
-            } else {
-                return Verdict::Pass;
+        let Params { law, drop_on_overload, .. } = &self.params;
+        match self.controller.judge(law, is_l4s, *drop_on_overload, &mut self.rng) {
+            Verdict::Pass => None,
+            Verdict::Mark(reason) if log.set_ce(pkt, reason) => {
+                self.counters.ecn_mark += 1;
+                None
             }
-        } else {
-            if !(self.roll(prob) && self.roll(prob)) {
-                return Verdict::Pass;
-            }
-            if overload {
-                return Verdict::Drop(Reason::Overload);
-            }
-            Reason::Pi
-        };
-        if log.set_ce(pkt, reason) {
-            self.counters.ecn_mark += 1;
-            Verdict::Pass
-        } else {
-            Verdict::Drop(reason)
+            Verdict::Mark(reason) | Verdict::Drop(reason) => Some(reason),
         }
     }
 
     /// The L4S queue's own threshold.
     #[inline]
-    fn step(&mut self, now: Time, pkt: &mut Packet, log: &mut Log) -> Verdict {
-        let over = match self.params.step {
+    fn step(&mut self, now: Time, pkt: &mut Packet, log: &mut Log) -> Option<Reason> {
+        let over = match self.params.step_thresh {
             Step::Time(threshold) => now.since(pkt.stamp) > threshold,
             Step::Packets(threshold) => self.l4s.len() > threshold as usize,
         };
         if !over {
-            return Verdict::Pass;
+            return None;
         }
         if !log.set_ce(pkt, Reason::Step) {
-            return Verdict::Drop(Reason::Step);
+            return Some(Reason::Step);
         }
         self.counters.step_mark += 1;
         self.counters.ecn_mark += 1;
-        Verdict::Pass
+        None
     }
 }
 
@@ -276,14 +211,14 @@ impl Qdisc for DualPi2 {
             log.drop(&pkt, reason);
             return;
         }
-        let is_l4s = pkt.tos & self.params.ecn_mask != 0;
+        let is_l4s = pkt.tos & if self.params.l4s_ect { 1 } else { 3 } != 0;
         if self.params.drop_enqueue
-            && let Verdict::Drop(reason) = self.signal(&mut pkt, is_l4s, log)
+            && let Some(reason) = self.signal(&mut pkt, is_l4s, log)
         {
             log.drop(&pkt, reason);
             return;
         }
-        self.arm(now);
+        self.timer.arm(now);
         pkt.stamp = now;
         self.counters.max_queue = self.counters.max_queue.max(self.backlog.packets);
         self.memory = memory;
@@ -331,19 +266,20 @@ impl Qdisc for DualPi2 {
             } else {
                 (has_c, has_l)
             };
+            let share = i32::from(self.params.classic_protection);
             let credit = match is_l4s {
-                true if waits_c => self.weight_c * len,
-                false if waits_l => -self.weight_l * len,
+                true if waits_c => share * len,
+                false if waits_l => (share - 100) * len,
                 _ => 0,
             };
-            let mut verdict = Verdict::Pass;
+            let mut dropped = None;
             if !self.params.drop_enqueue {
-                verdict = self.signal(&mut pkt, is_l4s, log);
+                dropped = self.signal(&mut pkt, is_l4s, log);
             }
-            if step && verdict == Verdict::Pass {
-                verdict = self.step(now, &mut pkt, log);
+            if step && dropped.is_none() {
+                dropped = self.step(now, &mut pkt, log);
             }
-            if let Verdict::Drop(reason) = verdict {
+            if let Some(reason) = dropped {
                 log.drop(&pkt, reason);
                 continue;
             }
@@ -355,20 +291,19 @@ impl Qdisc for DualPi2 {
 
     #[inline]
     fn wake(&self) -> Time {
-        self.wake
+        self.timer.wake()
     }
 
     fn on_wake(&mut self, now: Time, _log: &mut Log) {
         self.clock = now;
-        if self.wake > now {
+        if self.timer.wake() > now {
             return;
         }
         self.update(now);
-        self.skip_to_after(now);
-        let settled =
-            self.last_delay == self.observed(now) && self.last_delay <= self.params.target;
-        let idle = self.backlog.packets == 0 && self.prob == 0 && settled;
-        self.wake = if idle { Time::NEVER } else { self.next_update };
+        // An update of empty queues at probability 0 changes nothing, so that it needs no timer.
+        let Controller { prob, last_delay } = self.controller;
+        let settled = last_delay == self.observed(now) && last_delay <= self.params.law.target;
+        self.timer.fired(now, self.backlog.packets == 0 && prob == 0 && settled);
     }
 
     #[inline]
@@ -376,31 +311,23 @@ impl Qdisc for DualPi2 {
         self.backlog
     }
 
-    fn old_change(
-        &mut self,
-        now: Time,
-        args: &mut Args<'_>,
-        _log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        let params = self.params.read(args)?;
-        if params.version != self.params.version {
-            return Err(args.invalid("`version` is fixed at creation; use replace"));
+    fn change(&mut self, now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
+        if let Some(params) = to.params::<Params>() {
+            self.params = *params;
+            self.configure();
+            // A delay that was within the old target may exceed the new one.
+            self.timer.arm(now);
         }
-        self.params = params;
-        self.configure();
-        // A delay that was within the old target may exceed the new one.
-        self.arm(now);
-        Ok(())
     }
 
-    fn describe(&self) -> String {
-        format!("dualpi2 {}", self.params.describe())
+    fn spec(&self) -> Spec {
+        spec(&ENTRY, self.params)
     }
 
     fn stats(&self, out: &mut Stats) {
         let (classic, l4s) = self.delays(self.clock);
         out.put("overlimits", self.counters.overlimits as f64);
-        out.put("prob", f64::from(self.prob) / f64::from(MAX_PROB));
+        out.put("prob", self.controller.probability());
         out.put("delay_c", classic.as_micros() as f64);
         out.put("delay_l", l4s.as_micros() as f64);
         out.put("pkts_in_c", self.counters.packets_c as f64);
@@ -417,11 +344,8 @@ impl Qdisc for DualPi2 {
     }
 
     fn probe(&self, out: &mut Probe<'_>) {
-        let prob = f64::from(self.prob) / f64::from(MAX_PROB);
         let (classic, l4s) = self.delays(self.clock);
-        out.put("prob", "1", prob);
-        out.put("prob_c", "1", prob * prob);
-        out.put("prob_l", "1", (prob * f64::from(self.params.coupling)).min(1.0));
+        self.controller.probe(&self.params.law, out);
         out.put("delay_c", "ms", classic.as_millis_f64());
         out.put("delay_l", "ms", l4s.as_millis_f64());
         out.put("packets_c", "packets", self.classic.len() as f64);
@@ -437,9 +361,9 @@ impl Qdisc for DualPi2 {
             log.drop(&pkt, Reason::Purge);
         }
         (self.backlog, self.memory) = (Backlog::default(), 0);
-        (self.prob, self.last_delay, self.credit) = (0, Dur::ZERO, self.credit_init);
+        (self.controller, self.credit) = (Controller::default(), self.credit_init);
         self.sampled = (Dur::ZERO, Dur::ZERO);
-        self.wake = Time::NEVER;
+        self.timer.sleep();
     }
 }
 

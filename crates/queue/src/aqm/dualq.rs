@@ -1,27 +1,108 @@
 //! `dualq`: the coupled dual queue as RFC 9332 writes it, DualPI2 of Appendix A with its overload
 //! rules, in floating point. Linux's form of it is `dualpi2`.
 
-use super::dual_queue::{DualQueue, Side};
+use super::dual_queue::{DualQueue, Link, Scheduler, Side};
+use super::recur::Signal;
 use super::update_timer::UpdateTimer;
-use super::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
-use sojourn_core::grammar::{Args, GrammarError};
+use super::{
+    Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec,
+};
+use sojourn_core::grammar::Given;
+use sojourn_core::grammar::forms::{decimal, maybe, number, packets, time_from};
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::rng::Rng;
-use sojourn_core::units::{Dur, Time};
+use sojourn_core::units::{Dur, Rate, Time};
+use sojourn_core::{choices, parameters};
 
-mod params;
+pub(crate) const ENTRY: Entry = entry::<Params>(
+    "dualq",
+    "L4S: the dual queue with coupled PI2 of RFC 9332's pseudocode",
+    "RFC 9332 Appendix A",
+    Kernel::Nowhere,
+);
 
-use params::{LaqmKind, Params};
+parameters! {
+    /// Parameters of `dualq`: RFC 9332 A.1, `dualpi2_params_init`.
+    #[derive(Copy, PartialEq)]
+    struct Params {
+        /// Delay aimed at.
+        target: Dur = Dur::from_millis(15);
+        /// Longest usual round-trip time, from which period and gains follow.
+        max_rtt: Dur = Dur::from_millis(100) => time_from(Dur::from_micros(1));
+        /// Period of the controller.
+        tupdate: Option<Dur> = None => maybe(time_from(Dur::from_micros(1))),
+            default "min(target, max_rtt / 3), at least 1ms";
+        /// Integral gain per update: 0.15 with the other defaults.
+        alpha: Option<f64> = None => maybe(decimal("HZ", 0.0..=1e6)),
+            default "0.1 * tupdate / max_rtt^2";
+        /// Proportional gain per update: 3 with the other defaults.
+        beta: Option<f64> = None => maybe(decimal("HZ", 0.0..=1e6)), default "0.3 / max_rtt";
+        /// k, the ratio of the coupled L4S probability to the controller's, 1 to 255.
+        coupling_factor: u8 = 2 => number(1..=255);
+        /// The L4S queue's own law: a ramp from min_th, or a step above step_thresh.
+        l_aqm: LaqmKind = LaqmKind::Ramp;
+        /// Sojourn where the ramp starts.
+        min_th: Dur = Dur::from_micros(800);
+        /// Length of the ramp.
+        range: Dur = Dur::from_micros(400);
+        /// Sojourn above which the step marks.
+        step_thresh: Dur = Dur::from_millis(1);
+        /// Packets in the L4S queue, the leaving one included, that its own law spares.
+        th_len: u32 = 1 => packets(0..=u32::MAX.into());
+        /// Coupled probability from which the overload rules hold.
+        p_lmax: f64 = 1.0 => decimal("FRACTION", 0.0..=1.0);
+        /// Classic probability from which ECN-capable packets are dropped too.
+        p_cmax: Option<f64> = None => maybe(decimal("FRACTION", 0.0..=1.0)),
+            default "1 / coupling_factor^2";
+    }
+    groups {
+        link: Link = Link::default();
+        signal: Signal = Signal::default();
+        scheduler: Scheduler = Scheduler::default();
+    }
+}
 
-pub(crate) const ENTRY: OldEntry = OldEntry {
-    name: "dualq",
-    summary: "L4S: the dual queue with coupled PI2 of RFC 9332's pseudocode",
-    reference: "RFC 9332 Appendix A",
-    kernel: Kernel::Nowhere,
-    params: params::PARAMS,
-    build: |args, env| Ok(Box::new(DualQ::parse(args, env)?)),
-};
+choices! {
+    enum LaqmKind {
+        Ramp = "ramp",
+        Step = "step",
+    }
+}
+
+impl Params {
+    /// RFC 9332 A.1, with a floor, since a target of zero would ask for endless updates.
+    fn tupdate(&self) -> Dur {
+        let derived = self.target.min(self.max_rtt / 3).max(Dur::from_millis(1));
+        self.tupdate.unwrap_or(derived)
+    }
+
+    /// In Hz.
+    fn alpha(&self) -> f64 {
+        let rtt = self.max_rtt.as_secs_f64();
+        self.alpha.unwrap_or_else(|| 0.1 * self.tupdate().as_secs_f64() / (rtt * rtt))
+    }
+
+    /// In Hz.
+    fn beta(&self) -> f64 {
+        self.beta.unwrap_or_else(|| 0.3 / self.max_rtt.as_secs_f64())
+    }
+
+    fn p_cmax(&self) -> f64 {
+        let k = f64::from(self.coupling_factor);
+        self.p_cmax.unwrap_or(1.0 / (k * k))
+    }
+}
+
+impl Discipline for Params {
+    fn build(&self, env: Env) -> Box<dyn Qdisc> {
+        Box::new(DualQ::new(*self, env))
+    }
+
+    fn capacity(&self) -> Option<Rate> {
+        self.link.rate
+    }
+}
 
 /// The coupled queues.
 #[derive(Debug)]
@@ -48,20 +129,18 @@ enum Verdict {
 }
 
 impl DualQ {
-    fn parse(args: &mut Args<'_>, env: Env) -> Result<Self, GrammarError> {
-        let params = Params::default().read(args)?;
-        let mut queue = DualQueue::new(&env);
-        queue.reset_credit(&params.scheduler);
-        Ok(Self {
+    fn new(params: Params, env: Env) -> Self {
+        let period = params.tupdate();
+        Self {
             params,
-            queue,
+            queue: DualQueue::new(&params.scheduler),
             prob: 0.0,
             last_delay: Dur::ZERO,
             counts: [0.0; 2],
             rng: env.rng,
-            timer: UpdateTimer::new(env.now, params.tupdate()),
+            timer: UpdateTimer::new(env.now + period, period),
             clock: env.now,
-        })
+        }
     }
 
     /// p_C, the Classic queue's probability.
@@ -71,7 +150,7 @@ impl DualQ {
 
     /// p_CL, which the controller asks of the L4S queue; above 1 in overload.
     fn coupled(&self) -> f64 {
-        self.prob * self.params.coupling
+        self.prob * f64::from(self.params.coupling_factor)
     }
 
     /// The delays of the Classic and of the L4S queue's head.
@@ -152,7 +231,7 @@ impl Qdisc for DualQ {
     #[inline]
     fn enqueue(&mut self, now: Time, pkt: Packet, log: &mut Log) {
         self.clock = now;
-        if self.queue.enqueue(now, pkt, self.params.room.limit(), log) {
+        if self.queue.enqueue(now, pkt, self.params.link.limit(), log) {
             self.timer.arm(now);
         }
     }
@@ -205,27 +284,22 @@ impl Qdisc for DualQ {
         self.queue.backlog()
     }
 
-    fn old_change(
-        &mut self,
-        _now: Time,
-        args: &mut Args<'_>,
-        _log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        let params = self.params.read(args)?;
-        self.queue.reschedule(&self.params.scheduler, &params.scheduler);
-        self.params = params;
-        self.timer.set_period(params.tupdate());
-        Ok(())
+    fn change(&mut self, _now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
+        if let Some(params) = to.params::<Params>() {
+            self.queue.reschedule(&self.params.scheduler, &params.scheduler);
+            self.params = *params;
+            self.timer.set_period(params.tupdate());
+        }
     }
 
-    fn describe(&self) -> String {
-        format!("dualq{}", self.params.describe())
+    fn spec(&self) -> Spec {
+        spec(&ENTRY, self.params)
     }
 
     fn stats(&self, out: &mut Stats) {
         out.put("overlimits", self.queue.overlimits as f64);
         out.put("prob", self.prob);
-        self.queue.stats(self.delays(self.clock), self.params.room.limit(), out);
+        self.queue.stats(self.delays(self.clock), self.params.link.limit(), out);
     }
 
     fn probe(&self, out: &mut Probe<'_>) {

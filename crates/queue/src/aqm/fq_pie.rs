@@ -5,88 +5,56 @@ use std::collections::VecDeque;
 
 use super::drr::Rotation;
 use super::jiffies::Jiffies;
-use super::pie::law::{self, Control, Law, MAX_PROB};
+use super::pie::law::{Control, Law, MAX_PROB};
 use super::psched::truesize;
-use super::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use super::update_timer::{UpdateTimer, Wheel};
+use super::{
+    Backlog, Discipline, Entry, Env, Kernel, Log, PSCHED_MTU, Qdisc, Reason, Spec, Stats, entry,
+    spec,
+};
+use sojourn_core::grammar::Given;
+use sojourn_core::grammar::forms::{number, packets, whole};
 use sojourn_core::packet::Packet;
+use sojourn_core::parameters;
 use sojourn_core::probe::Probe;
 use sojourn_core::rng::Rng;
-use sojourn_core::units::{Bytes, Time};
+use sojourn_core::units::{Bytes, Dur, Time};
 
-pub(crate) const ENTRY: OldEntry = OldEntry {
-    name: "fq_pie",
-    summary: "Fair queuing between flows with PIE on each",
-    reference: "RFC 8033; Linux 6.12 sch_fq_pie",
-    kernel: Kernel::Mainline("5.6"),
-    params: &[
-        Param { name: "limit", value: "PACKETS", default: "10240p", doc: "Packets in all flows." },
-        Param {
-            name: "flows",
-            value: "NUMBER",
-            default: "1024",
-            doc: "Hash buckets, 1 to 65536; fixed at creation.",
-        },
-        law::TARGET,
-        law::TUPDATE,
-        law::ALPHA,
-        law::BETA,
-        Param {
-            name: "quantum",
-            value: "BYTES",
-            default: "1514",
-            doc: "Bytes per flow and round, at least 256.",
-        },
-        Param {
-            name: "memory_limit",
-            value: "SIZE",
-            default: "32Mb",
-            doc: "Memory above which arrivals are counted (not dropped), by `psched::truesize`.",
-        },
-        Param {
-            name: "ecn_prob",
-            value: "PERCENT",
-            default: "10",
-            doc: "Probability up to which ecn marks, 1 to 100.",
-        },
-        law::ECN,
-        law::BYTEMODE,
-        law::ESTIMATOR,
-        law::VERSION,
-    ],
-    build: |args, env| Ok(Box::new(FqPie::parse(args, env)?)),
-};
+pub(crate) const ENTRY: Entry = entry::<Params>(
+    "fq_pie",
+    "Fair queuing between flows with PIE on each",
+    "RFC 8033; Linux 6.12 sch_fq_pie",
+    Kernel::Mainline("5.6"),
+);
 
-/// Flows that one run of the timer updates.
-const BATCH: u32 = 2048;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Params {
-    limit: u32,
-    flows: u32,
-    quantum: u32,
-    memory_limit: Bytes,
-    ecn_prob: u32,
-    law: Law,
+parameters! {
+    /// Parameters of `fq_pie`.
+    #[derive(Copy, PartialEq, Eq)]
+    struct Params {
+        /// Packets in all flows.
+        limit: u32 = 10240 => packets(1..=u32::MAX.into());
+        /// Hash buckets, 1 to 65536; fixed at creation.
+        flows: u32 = 1024 => number(1..=65536);
+        /// Bytes per flow and round, at least 256.
+        quantum: u32 = PSCHED_MTU => whole("BYTES", 1..=1 << 20, "");
+        /// Memory above which arrivals are counted (not dropped), by `psched::truesize`.
+        memory_limit: Bytes = Bytes(32 << 20);
+        /// Probability up to which ecn marks, 1 to 100.
+        ecn_prob: u32 = 10 => whole("PERCENT", 1..=100, "");
+    }
+    groups { law: Law = Law::default(); }
+    derive round;
 }
 
 impl Params {
-    fn read(mut self, args: &mut Args<'_>) -> Result<Self, GrammarError> {
-        while let Some(key) = args.key() {
-            match key {
-                "limit" => self.limit = args.number(1..=u64::from(u32::MAX))? as u32,
-                "flows" => self.flows = args.number(1..=65536)? as u32,
-                "quantum" => self.quantum = args.number(1..=1 << 20)?.max(256) as u32,
-                "memory_limit" => self.memory_limit = args.size()?,
-                "ecn_prob" => self.ecn_prob = args.number(1..=100)? as u32,
-                _ if self.law.read(key, args)? => {}
-                _ => return Err(args.unknown()),
-            }
-        }
-        self.law.check(args)?;
-        Ok(self)
+    /// Linux raises a smaller quantum without a word (`fq_pie_change`).
+    fn round(&mut self, _given: &Given) {
+        self.quantum = self.quantum.max(256);
     }
 }
+
+/// Flows that one run of the timer updates.
+const BATCH: u32 = 2048;
 
 #[derive(Debug, Default)]
 struct Flow {
@@ -108,12 +76,10 @@ pub struct FqPie {
     backlog: Backlog,
     memory: u64,
     rng: Rng,
-    jiffies: Jiffies,
     /// The first flow of the timer's next run.
     cursor: u32,
-    next_update: Time,
-    /// `next_update`, or never while an update could change nothing.
-    wake: Time,
+    /// Rests only with a table of one batch.
+    timer: UpdateTimer<Wheel>,
     counters: Counters,
 }
 
@@ -126,48 +92,38 @@ struct Counters {
     ecn_mark: u64,
 }
 
-impl FqPie {
-    fn parse(args: &mut Args<'_>, env: Env) -> Result<Self, GrammarError> {
-        let params = Params {
-            limit: 10240,
-            flows: 1024,
-            quantum: env.psched_mtu,
-            memory_limit: Bytes(32 << 20),
-            ecn_prob: 10,
-            law: Law::new(env.psched_mtu),
-        }
-        .read(args)?;
+impl Discipline for Params {
+    fn build(&self, env: Env) -> Box<dyn Qdisc> {
         let jiffies = Jiffies::new(env.hz);
-        Ok(Self {
-            params,
-            flows: (0..params.flows).map(|_| Flow::default()).collect(),
-            rotation: Rotation::new(params.flows),
-            active: Vec::with_capacity(params.flows as usize),
+        let first = jiffies.expiry(env.now, jiffies.half_second());
+        Box::new(FqPie {
+            params: *self,
+            flows: (0..self.flows).map(|_| Flow::default()).collect(),
+            rotation: Rotation::new(self.flows),
+            active: Vec::with_capacity(self.flows as usize),
             backlog: Backlog::default(),
             memory: 0,
             rng: env.rng,
-            jiffies,
             cursor: 0,
-            next_update: jiffies.expiry(env.now, jiffies.half_second()),
-            wake: Time::NEVER,
+            timer: UpdateTimer::new(first, Wheel(jiffies, self.law.tupdate)),
             counters: Counters::default(),
         })
     }
 
-    /// The timer's next instant after `next_update`.
-    fn after(&self, update: Time) -> Time {
-        // The rest of a large table follows without pause, which is the next jiffy.
-        let pause = if self.cursor > 0 { 0 } else { self.jiffies.of(self.params.law.tupdate) };
-        self.jiffies.expiry(update, pause)
-    }
-
-    /// Moves a timer that rested to its first instant after `now`. Only a table of one batch
-    /// rests.
-    fn skip_to_after(&mut self, now: Time) {
-        if self.next_update <= now {
-            let period = self.after(self.next_update).0 - self.next_update.0;
-            self.next_update.0 += (now.since(self.next_update).0 / period + 1) * period;
+    fn accepts(&self, to: &Spec) -> Result<(), String> {
+        match to.params::<Self>() {
+            Some(to) if to.flows != self.flows => {
+                Err("`flows` is fixed at creation; use replace".to_owned())
+            }
+            _ => Ok(()),
         }
+    }
+}
+
+impl FqPie {
+    /// The rest of a large table follows without pause, which is the next jiffy.
+    fn pace(&mut self) {
+        self.timer.set_tupdate(if self.cursor > 0 { Dur::ZERO } else { self.params.law.tupdate });
     }
 }
 
@@ -213,10 +169,7 @@ impl Qdisc for FqPie {
         if !flow.active {
             flow.active = true;
             self.active.push(index);
-            if self.wake == Time::NEVER {
-                self.skip_to_after(now);
-                self.wake = self.next_update;
-            }
+            self.timer.arm(now);
         }
     }
 
@@ -239,11 +192,11 @@ impl Qdisc for FqPie {
 
     #[inline]
     fn wake(&self) -> Time {
-        self.wake
+        self.timer.wake()
     }
 
     fn on_wake(&mut self, now: Time, _log: &mut Log) {
-        if self.wake > now {
+        if self.timer.wake() > now {
             return;
         }
         let batch = self.cursor..self.cursor.saturating_add(BATCH);
@@ -258,9 +211,8 @@ impl Qdisc for FqPie {
             flow.active
         });
         self.cursor = if batch.end < self.params.flows { batch.end } else { 0 };
-        self.next_update = self.after(self.next_update.max(now));
-        let rests = self.active.is_empty() && self.params.flows <= BATCH;
-        self.wake = if rests { Time::NEVER } else { self.next_update };
+        self.pace();
+        self.timer.fired(now, self.active.is_empty() && self.params.flows <= BATCH);
     }
 
     #[inline]
@@ -268,27 +220,15 @@ impl Qdisc for FqPie {
         self.backlog
     }
 
-    fn old_change(
-        &mut self,
-        _now: Time,
-        args: &mut Args<'_>,
-        _log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        let params = self.params.read(args)?;
-        if params.flows != self.params.flows {
-            return Err(args.invalid("`flows` is fixed at creation; use replace"));
+    fn change(&mut self, _now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
+        if let Some(params) = to.params::<Params>() {
+            self.params = *params;
+            self.pace();
         }
-        self.params = params;
-        Ok(())
     }
 
-    fn describe(&self) -> String {
-        let Params { limit, flows, quantum, memory_limit, ecn_prob, law } = &self.params;
-        format!(
-            "fq_pie limit {limit}p flows {flows} quantum {quantum} memory_limit {memory_limit} \
-             ecn_prob {ecn_prob} {}",
-            law.describe()
-        )
+    fn spec(&self) -> Spec {
+        spec(&ENTRY, self.params)
     }
 
     fn stats(&self, out: &mut Stats) {
@@ -328,7 +268,7 @@ impl Qdisc for FqPie {
         self.active.clear();
         (self.backlog, self.memory) = (Backlog::default(), 0);
         if self.params.flows <= BATCH {
-            self.wake = Time::NEVER;
+            self.timer.sleep();
         }
     }
 }

@@ -5,33 +5,31 @@
 use std::collections::VecDeque;
 
 use super::cnq_codel_af::FlowStates;
-use super::cobalt2::{Judged, Law};
+use super::cobalt2::{Judged, Version};
 use super::psched::truesize;
-use super::sce_shell::{FLOWS, Shell, flow_of, is_low_latency, params_and};
-use super::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Reason, Stats};
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use super::sce_shell::{Common, FLOWS, Inside, Shell, Shelled, flow_of, is_low_latency};
+use super::{Entry, Kernel, Log, Reason, Stats, entry};
 use sojourn_core::packet::Packet;
+use sojourn_core::parameters;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Bytes, Dur, Time};
 
-const PARAMS: [Param; 15] = params_and(
-    "no-sce",
-    Param {
-        name: "memlimit",
-        value: "SIZE",
-        default: "0b",
-        doc: "Memory of all packets, by the model of `psched::truesize`; 0 is no limit.",
-    },
+pub(crate) const ENTRY: Entry = entry::<Params>(
+    "lfq_cobalt",
+    "Fair queuing by rounds over one list with a COBALT2 per flow, and a shaper",
+    "chromi/sce sch_lfq_cobalt, 2019 and 2020",
+    Kernel::Tree("chromi/sce"),
 );
 
-pub(crate) const ENTRY: OldEntry = OldEntry {
-    name: "lfq_cobalt",
-    summary: "Fair queuing by rounds over one list with a COBALT2 per flow, and a shaper",
-    reference: "chromi/sce sch_lfq_cobalt, 2019 and 2020",
-    kernel: Kernel::Tree("chromi/sce"),
-    params: &PARAMS,
-    build: |args, env| Ok(Box::new(LfqCobalt::parse(args, env)?)),
-};
+parameters! {
+    /// Parameters of `lfq_cobalt`.
+    #[derive(Copy, PartialEq)]
+    pub(super) struct Params {
+        /// Memory of all packets, by the model of `psched::truesize`; 0 is no limit.
+        memlimit: Bytes = Bytes(0);
+    }
+    groups { common: Common = Common::default(); }
+}
 
 /// Bytes that a flow may send per round.
 const QUANTUM: i32 = 1514;
@@ -117,9 +115,8 @@ impl Bulk {
 
 /// Sparse FIFO, bulk list, a control law per flow.
 #[derive(Debug)]
-pub struct LfqCobalt {
-    shell: Shell,
-    memlimit: Bytes,
+pub(super) struct LfqCobalt {
+    shell: Shell<Params>,
     memory: u64,
     sparse: VecDeque<Packet>,
     bulk: Bulk,
@@ -134,21 +131,21 @@ pub struct LfqCobalt {
     bulk_sent: u64,
 }
 
-fn read_memlimit(key: &str, args: &mut Args<'_>, to: &mut Bytes) -> Result<bool, GrammarError> {
-    if key == "memlimit" {
-        *to = args.size()?;
-    }
-    Ok(key == "memlimit")
-}
+impl Shelled for Params {
+    const ENTRY: &'static Entry = &ENTRY;
+    type Queue = LfqCobalt;
 
-impl LfqCobalt {
-    fn parse(args: &mut Args<'_>, env: Env) -> Result<Self, GrammarError> {
-        let mut memlimit = Bytes(0);
-        let extra = |key: &str, args: &mut Args<'_>| read_memlimit(key, args, &mut memlimit);
-        let shell = Shell::parse(Dur::ZERO, args, env, extra)?;
-        Ok(Self {
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    fn common_mut(&mut self) -> &mut Common {
+        &mut self.common
+    }
+
+    fn queue(shell: Shell<Self>) -> LfqCobalt {
+        LfqCobalt {
             shell,
-            memlimit,
             memory: 0,
             sparse: VecDeque::new(),
             bulk: Bulk::new(),
@@ -159,9 +156,11 @@ impl LfqCobalt {
             delay: Dur::ZERO,
             sparse_sent: 0,
             bulk_sent: 0,
-        })
+        }
     }
+}
 
+impl LfqCobalt {
     #[inline]
     fn mark_dirty(&mut self, flow: usize) {
         if !self.flows[flow].dirty {
@@ -172,7 +171,7 @@ impl LfqCobalt {
 
     /// Makes room for a packet of `len` bytes: oldest bulk packets go first, then sparse ones.
     fn fits(&mut self, len: u32, log: &mut Log) -> bool {
-        let most = self.memlimit.0;
+        let most = self.shell.params.memlimit.0;
         while most > 0 && self.memory + u64::from(truesize(len)) > most {
             let oldest = if self.bulk.head == NIL {
                 self.sparse.pop_front()
@@ -262,9 +261,19 @@ impl LfqCobalt {
     }
 }
 
-impl Qdisc for LfqCobalt {
+impl Inside for LfqCobalt {
+    type Params = Params;
+
+    fn shell(&self) -> &Shell<Params> {
+        &self.shell
+    }
+
+    fn shell_mut(&mut self) -> &mut Shell<Params> {
+        &mut self.shell
+    }
+
     #[inline]
-    fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
+    fn push(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
         if !self.fits(pkt.len, log) {
             log.drop(&pkt, Reason::MemoryLimit);
             return;
@@ -290,29 +299,26 @@ impl Qdisc for LfqCobalt {
     }
 
     #[inline]
-    fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
-        if self.shell.clock.is_blocked(now) {
-            return None;
-        }
+    fn pop(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
         let clock = self.shell.kernel_time(now);
         loop {
             let (mut pkt, is_bulk) = self.select()?;
             self.delay = now.since(pkt.stamp);
             let is_low = is_low_latency(&pkt);
-            let mut params = if is_low { self.shell.low } else { *self.shell.params() };
+            let mut law = if is_low { self.shell.low } else { self.shell.law };
             if is_low {
-                params.sce_interval = 0;
+                law.sce_interval = 0;
             }
             // The oldest build has one control law for all packets.
-            let is_single = params.law == Law::V2019;
+            let is_single = law.version == Version::V2019;
             let flow = flow_of(&pkt);
             let cobalt = self.states.of(if is_single { 0 } else { flow });
             if self.shell.backlog.bytes == 0 {
-                cobalt.queue_empty(&params, clock);
+                cobalt.queue_empty(&law, clock);
             } else if is_bulk || is_single {
                 let judged = Judged::plain(clock, self.delay.0);
                 let rng = &mut self.shell.rng;
-                if let Some(why) = cobalt.should_drop(&params, &judged, &mut pkt, rng, log)
+                if let Some(why) = cobalt.should_drop(&law, &judged, &mut pkt, rng, log)
                     && self.flows[flow].backlog > 0
                 {
                     log.drop(&pkt, why);
@@ -324,64 +330,27 @@ impl Qdisc for LfqCobalt {
             } else {
                 self.sparse_sent += 1;
             }
-            self.shell.clock.charge(pkt.len);
             if !is_single {
                 let flows = &self.flows;
                 let is_idle = |flow: usize| flows[flow].backlog == 0;
-                self.states.relax_one(self.shell.params(), clock, is_idle);
+                self.states.relax_one(&self.shell.law, clock, is_idle);
             }
             return Some(pkt);
         }
     }
 
-    #[inline]
-    fn wake(&self) -> Time {
-        self.shell.clock.wake()
-    }
-
-    #[inline]
-    fn on_wake(&mut self, now: Time, _log: &mut Log) {
-        self.shell.clock.on_wake(now);
-    }
-
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.shell.backlog
-    }
-
-    fn old_change(
-        &mut self,
-        _now: Time,
-        args: &mut Args<'_>,
-        _log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        let mut memlimit = self.memlimit;
-        self.shell.change(args, |key, args| read_memlimit(key, args, &mut memlimit))?;
-        self.memlimit = memlimit;
-        Ok(())
-    }
-
-    fn describe(&self) -> String {
-        format!("lfq_cobalt {} memlimit {}", self.shell.describe(), self.memlimit)
-    }
-
-    fn stats(&self, out: &mut Stats) {
-        out.put("overlimits", self.shell.clock.overlimits as f64);
+    fn counters(&self, out: &mut Stats) {
         out.put("memory_used", self.memory as f64);
         out.put("sparse_sent", self.sparse_sent as f64);
         out.put("bulk_sent", self.bulk_sent as f64);
     }
 
-    fn probe(&self, out: &mut Probe<'_>) {
+    fn state(&self, out: &mut Probe<'_>) {
         out.put("delay", "ms", self.delay.as_millis_f64());
         out.put("sparse", "packets", self.sparse.len() as f64);
     }
 
-    fn splits(&self, _pkt: &Packet) -> bool {
-        true
-    }
-
-    fn purge(&mut self, log: &mut Log) {
+    fn clear(&mut self, log: &mut Log) {
         for pkt in self.sparse.drain(..) {
             log.drop(&pkt, Reason::Purge);
         }
@@ -394,7 +363,6 @@ impl Qdisc for LfqCobalt {
         self.eligible = 0;
         self.states.reset();
         self.memory = 0;
-        self.shell.backlog = Backlog::default();
     }
 }
 

@@ -17,6 +17,16 @@ parameters! {
     }
 }
 
+parameters! {
+    /// Room in a queue whose kernel module states a limit.
+    #[derive(Copy, PartialEq)]
+    pub(super) struct Limit {
+        /// Packets that may wait; the kernel's 10240 is never enforced.
+        pub(super) limit: Option<u32> = None => maybe(packets(1..=u32::MAX.into())), default "none",
+            tc false;
+    }
+}
+
 /// A FIFO that can be limited.
 #[derive(Debug, Default)]
 pub(super) struct PlainQueue {
@@ -53,9 +63,5 @@ impl PlainQueue {
             log.drop(&pkt, Reason::Purge);
         }
         self.backlog = Backlog::default();
-    }
-
-    pub(super) fn describe(&self) -> String {
-        self.limit.map_or_else(String::new, |limit| format!("limit {limit}p "))
     }
 }

@@ -2,137 +2,51 @@
 //! flow has caused more than its part of a standing delay. RFC 9957.
 
 use super::Stats;
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use sojourn_core::grammar::Given;
+use sojourn_core::grammar::forms::number;
 use sojourn_core::packet::{FlowId, Packet};
 use sojourn_core::units::{Dur, Time};
+use sojourn_core::{choices, parameters};
 
-pub(super) const QPROTECT: Param = Param {
-    name: "qprotect|noqprotect",
-    value: "",
-    default: "qprotect",
-    doc: "Whether flows that build a queue are sanctioned.",
-};
-pub(super) const SANCTION: Param = Param {
-    name: "sanction",
-    value: "reclassify|drop",
-    default: "reclassify",
-    doc: "A sanctioned packet moves to the Classic queue, or is dropped.",
-};
-pub(super) const BI_SIZE: Param = Param {
-    name: "bi_size",
-    value: "NUMBER",
-    default: "5",
-    doc: "Bits of the index of a bucket: 2^bi_size buckets and the default one, 0 to 16.",
-};
-pub(super) const ATTEMPTS: Param = Param {
-    name: "attempts",
-    value: "NUMBER",
-    default: "2",
-    doc: "Buckets that a flow tries, 1 to 8; bi_size times attempts is at most 32.",
-};
-pub(super) const LG_AGING: Param = Param {
-    name: "lg_aging",
-    value: "NUMBER",
-    default: "19",
-    doc: "A score drains at 2^lg_aging bytes per 2^30 ns, 0 to 30.",
-};
-pub(super) const CRITICAL_QL: Param = Param {
-    name: "critical_ql",
-    value: "TIME",
-    default: "end of the ramp",
-    doc: "Delay of the queue up to which nobody is sanctioned.",
-};
-pub(super) const CRITICAL_QL_SCORE: Param = Param {
-    name: "critical_ql_score",
-    value: "TIME",
-    default: "4ms",
-    doc: "Score that is sanctioned at critical_ql; the longer the delay, the lower.",
-};
-pub(super) const MAX_SCORE: Param = Param {
-    name: "max_score",
-    value: "TIME",
-    default: "5s",
-    doc: "Largest score, which bounds the time to be forgiven.",
-};
-
-/// What becomes of a packet that is sanctioned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sanction {
-    Reclassify,
-    Drop,
+parameters! {
+    /// Parameters of queue protection.
+    #[derive(Copy, PartialEq, Eq)]
+    pub(super) struct Params {
+        /// Whether flows that build a queue are sanctioned.
+        pub(super) enabled: bool = true, name "qprotect|noqprotect";
+        /// A sanctioned packet moves to the Classic queue, or is dropped.
+        pub(super) sanction: Sanction = Sanction::Reclassify;
+        /// Bits of the index of a bucket: 2^bi_size buckets and the default one, 0 to 16.
+        bi_size: u32 = 5 => number(0..=16);
+        /// Buckets that a flow tries, 1 to 8; bi_size times attempts is at most 32.
+        attempts: u32 = 2 => number(1..=8);
+        /// A score drains at 2^lg_aging bytes per 2^30 ns, 0 to 30.
+        lg_aging: u32 = 19 => number(0..=30);
+        /// Delay of the queue up to which nobody is sanctioned.
+        critical_ql: Option<Dur> = None, default "end of the ramp";
+        /// Score that is sanctioned at critical_ql; the longer the delay, the lower.
+        critical_ql_score: Dur = Dur::from_millis(4);
+        /// Largest score, which bounds the time to be forgiven.
+        max_score: Dur = Dur::from_secs(5);
+    }
+    settle refuse;
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Params {
-    pub(super) enabled: bool,
-    pub(super) sanction: Sanction,
-    bi_size: u32,
-    attempts: u32,
-    lg_aging: u32,
-    critical_ql: Option<Dur>,
-    critical_ql_score: Dur,
-    max_score: Dur,
-}
-
-impl Default for Params {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            sanction: Sanction::Reclassify,
-            bi_size: 5,
-            attempts: 2,
-            lg_aging: 19,
-            critical_ql: None,
-            critical_ql_score: Dur::from_millis(4),
-            max_score: Dur::from_secs(5),
-        }
+choices! {
+    /// What becomes of a packet that is sanctioned.
+    pub(super) enum Sanction {
+        Reclassify = "reclassify",
+        Drop = "drop",
     }
 }
 
 impl Params {
-    /// Reads one of its words; false if `key` is none of them.
-    pub(super) fn read(&mut self, key: &str, args: &mut Args<'_>) -> Result<bool, GrammarError> {
-        match key {
-            "qprotect" => self.enabled = true,
-            "noqprotect" => self.enabled = false,
-            "sanction" => {
-                let drop = args.choice(&["reclassify", "drop"])? == 1;
-                self.sanction = if drop { Sanction::Drop } else { Sanction::Reclassify };
-            }
-            "bi_size" => self.bi_size = args.number(0..=16)? as u32,
-            "attempts" => self.attempts = args.number(1..=8)? as u32,
-            "lg_aging" => self.lg_aging = args.number(0..=30)? as u32,
-            "critical_ql" => self.critical_ql = Some(args.time()?),
-            "critical_ql_score" => self.critical_ql_score = args.time()?,
-            "max_score" => self.max_score = args.time()?,
-            _ => return Ok(false),
-        }
-        Ok(true)
-    }
-
     /// Whether the hash has bits for all attempts.
-    pub(super) fn check(&self, args: &Args<'_>) -> Result<(), GrammarError> {
+    fn refuse(&self, _given: &Given) -> Result<(), String> {
         if self.bi_size * self.attempts > 32 {
-            return Err(args.invalid("`bi_size` times `attempts` exceeds the 32 bits of the hash"));
+            return Err("`bi_size` times `attempts` exceeds the 32 bits of the hash".to_owned());
         }
         Ok(())
-    }
-
-    /// Its words, each after a space.
-    pub(super) fn describe(&self) -> String {
-        let enabled = if self.enabled { "qprotect" } else { "noqprotect" };
-        let sanction = if self.sanction == Sanction::Drop { "drop" } else { "reclassify" };
-        let mut text = format!(
-            " {enabled} sanction {sanction} bi_size {} attempts {} lg_aging {}",
-            self.bi_size, self.attempts, self.lg_aging
-        );
-        if let Some(delay) = self.critical_ql {
-            text += &format!(" critical_ql {delay}");
-        }
-        text + &format!(
-            " critical_ql_score {} max_score {}",
-            self.critical_ql_score, self.max_score
-        )
     }
 }
 
@@ -252,26 +166,13 @@ impl QueueProtection {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sojourn_core::grammar::{Args, read, table};
 
     const MAX_TH: Dur = Dur::from_micros(1000);
 
     fn make(words: &str) -> QueueProtection {
-        let table = &[
-            QPROTECT,
-            SANCTION,
-            BI_SIZE,
-            ATTEMPTS,
-            LG_AGING,
-            CRITICAL_QL,
-            CRITICAL_QL_SCORE,
-            MAX_SCORE,
-        ];
-        let mut args = Args::new("test", table, words);
-        let mut params = Params::default();
-        while let Some(key) = args.key() {
-            assert!(params.read(key, &mut args).unwrap());
-        }
-        params.check(&args).unwrap();
+        let (mut params, lines) = (Params::default(), table::<Params>);
+        read(&mut params, &mut Args::of("test", &lines, words)).unwrap();
         QueueProtection::new(params, MAX_TH)
     }
 

@@ -1,95 +1,41 @@
-//! What the SCE team's queues have in common: words, shaper, admission, and COBALT2's parameters
-//! for both classes. chromi/sce, trees of 2019 and 2020.
+//! What the SCE team's queues have in common: parameters, shaper, admission, and COBALT2's law for
+//! both classes. chromi/sce, trees of 2019 and 2020.
 
-use super::cobalt2::{Law, Params};
-use super::virtual_clock::{
-    BANDWIDTH, CELLS, FRAME, Framing, MPU, OVERHEAD, UNLIMITED, VirtualClock,
-};
-use super::{Backlog, Env, Log, Reason};
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use std::fmt::Debug;
+
+use super::cobalt2::{Law, LawParams, Version};
+use super::plain_queue::Limit;
+use super::virtual_clock::{Shaping, VirtualClock};
+use super::{Backlog, Discipline, Entry, Env, Log, Qdisc, Reason, Spec, Stats, spec};
+use sojourn_core::grammar::{Given, Parameters};
 use sojourn_core::packet::Packet;
+use sojourn_core::parameters;
+use sojourn_core::probe::Probe;
 use sojourn_core::rng::Rng;
 use sojourn_core::units::{Dur, Rate, Time};
 
-/// The common words; `sce` is the default of SCE's interval.
-pub(super) const fn params(sce: &'static str) -> [Param; 14] {
-    let [rtt, target, divisor, switch, interval] = law_params(sce);
-    [
-        LIMIT,
-        BANDWIDTH,
-        UNLIMITED,
-        rtt,
-        target,
-        divisor,
-        switch,
-        interval,
-        FRAME,
-        OVERHEAD,
-        MPU,
-        CELLS,
-        Param {
-            name: "law",
-            value: "2019|2020|2022",
-            default: "2020",
-            doc: "Version of COBALT2; not a word of tc.",
-        },
-        UPTIME,
-    ]
-}
-
-/// The words of COBALT2 itself.
-pub(super) const fn law_params(sce: &'static str) -> [Param; 5] {
-    [
-        Param {
-            name: "rtt",
-            value: "TIME",
-            default: "100ms",
-            doc: "CE interval; BLUE acts above four times as much delay.",
-        },
-        Param { name: "target", value: "TIME", default: "5ms", doc: "CE target; SCE's is half." },
-        Param {
-            name: "sce-thresh",
-            value: "NUMBER",
-            default: sce,
-            doc: "Marks SCE with the CE interval divided by this, 1 to 1024, as SCE interval.",
-        },
-        Param {
-            name: "sce|no-sce",
-            value: "",
-            default: sce,
-            doc: "`sce` is `sce-thresh 1`, `no-sce` marks none.",
-        },
-        Param {
-            name: "sce-interval",
-            value: "TIME",
-            default: sce,
-            doc: "SCE interval itself; not a word of tc.",
-        },
-    ]
-}
-
-/// The common words and one of the queue's own.
-pub(super) const fn params_and(sce: &'static str, own: Param) -> [Param; 15] {
-    let (mut all, common, mut i) = ([own; 15], params(sce), 0);
-    while i < common.len() {
-        all[i] = common[i];
-        i += 1;
+parameters! {
+    /// Parameters of every one of these queues.
+    #[derive(Copy, PartialEq)]
+    pub(super) struct Common {
+        /// Version of COBALT2.
+        version: Version = Version::V2020, name "law", tc false;
+        /// Age of the kernel when the run starts, seen by fresh state.
+        uptime: Dur = Dur::from_secs(1000), tc false;
     }
-    all
+    groups {
+        law: LawParams = LawParams::default();
+        limit: Limit = Limit::default();
+        shaping: Shaping = Shaping::default();
+    }
 }
 
-const UPTIME: Param = Param {
-    name: "uptime",
-    value: "TIME",
-    default: "1000s",
-    doc: "Age of the kernel when the run starts, seen by fresh state; not a word of tc.",
-};
-pub(super) const LIMIT: Param = Param {
-    name: "limit",
-    value: "PACKETS",
-    default: "none",
-    doc: "Packets that may wait; the kernel's 10240 is never enforced. Not a word of tc.",
-};
+impl Common {
+    /// With SCE at this `sce-thresh`.
+    pub(super) fn with_sce(divisor: u16) -> Self {
+        Self { law: LawParams::with_divisor(divisor), ..Self::default() }
+    }
+}
 
 /// Buckets of the flow hash.
 pub(super) const FLOWS: usize = 1 << 16;
@@ -106,91 +52,78 @@ pub(super) const fn is_low_latency(pkt: &Packet) -> bool {
     pkt.tos >> 2 == 4
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Settings {
-    limit: Option<u32>,
-    rate: Rate,
-    framing: Framing,
-    cobalt: Params,
-    uptime: Dur,
+/// Parameters of one of these queues.
+pub(super) trait Shelled: Parameters + Copy + Debug + Send + Sync + 'static {
+    /// The line of the registry.
+    const ENTRY: &'static Entry;
+    /// The queue.
+    type Queue: Inside<Params = Self>;
+
+    fn common(&self) -> &Common;
+    fn common_mut(&mut self) -> &mut Common;
+    /// The queue, empty.
+    fn queue(shell: Shell<Self>) -> Self::Queue;
 }
 
-/// Whole microseconds, as tc hands times to the kernel.
-const fn micros(d: Dur) -> Dur {
-    Dur::from_micros(d.as_micros())
+/// One of these queues, which its shell makes a discipline.
+pub(super) trait Inside: Debug + Send + 'static {
+    /// Its parameters.
+    type Params: Shelled<Queue = Self>;
+
+    fn shell(&self) -> &Shell<Self::Params>;
+    fn shell_mut(&mut self) -> &mut Shell<Self::Params>;
+    /// Takes a packet, if [`Shell::admit`] does.
+    fn push(&mut self, now: Time, pkt: Packet, log: &mut Log);
+    /// The next packet; the shaper's clock allows one.
+    fn pop(&mut self, now: Time, log: &mut Log) -> Option<Packet>;
+    /// Whether super-packets are queued segment by segment.
+    fn is_splitting(&self) -> bool {
+        true
+    }
+    /// Counters beside the shaper's.
+    fn counters(&self, _out: &mut Stats) {}
+    /// Control state for the trace.
+    fn state(&self, out: &mut Probe<'_>);
+    /// Discards packets and state.
+    fn clear(&mut self, log: &mut Log);
 }
 
-/// Shaper, admission and parameters of one queue.
+/// Shaper, admission and laws of one queue.
 #[derive(Debug)]
-pub(super) struct Shell {
-    settings: Settings,
-    /// Parameters of the low-latency class.
-    pub(super) low: Params,
-    pub(super) clock: VirtualClock,
+pub(super) struct Shell<P> {
+    pub(super) params: P,
+    /// Laws of the ordinary and of the low-latency class.
+    pub(super) law: Law,
+    pub(super) low: Law,
+    clock: VirtualClock,
     pub(super) backlog: Backlog,
     pub(super) rng: Rng,
 }
 
-impl Shell {
-    pub(super) fn parse(
-        sce_interval: Dur,
-        args: &mut Args<'_>,
-        env: Env,
-        extra: impl FnMut(&str, &mut Args<'_>) -> Result<bool, GrammarError>,
-    ) -> Result<Self, GrammarError> {
-        let settings = Settings {
-            limit: None,
-            rate: Rate(0),
-            framing: Framing::default(),
-            cobalt: Params::new(Law::V2020, sce_interval),
-            uptime: Dur::from_secs(1000),
-        }
-        .read(args, extra)?;
-        Ok(Self {
-            settings,
-            low: settings.cobalt.fifth(),
-            clock: VirtualClock::new(settings.rate, settings.framing),
+impl<P: Shelled> Shell<P> {
+    pub(super) fn new(params: P, env: Env) -> Self {
+        let common = params.common();
+        let law = Law::new(&common.law, common.version);
+        Self {
+            law,
+            low: law.fifth(),
+            clock: VirtualClock::new(&common.shaping),
+            params,
             backlog: Backlog::default(),
             rng: env.rng,
-        })
-    }
-
-    pub(super) fn change(
-        &mut self,
-        args: &mut Args<'_>,
-        extra: impl FnMut(&str, &mut Args<'_>) -> Result<bool, GrammarError>,
-    ) -> Result<(), GrammarError> {
-        let settings = self.settings.read(args, extra)?;
-        if settings.uptime != self.settings.uptime {
-            return Err(args.invalid("`uptime` is fixed at creation; use replace"));
         }
-        self.settings = settings;
-        self.low = settings.cobalt.fifth();
-        self.clock.set(settings.rate, settings.framing);
-        Ok(())
-    }
-
-    /// The common words after the queue's name.
-    pub(super) fn describe(&self) -> String {
-        self.settings.describe()
-    }
-
-    /// Parameters of the ordinary class.
-    #[inline]
-    pub(super) const fn params(&self) -> &Params {
-        &self.settings.cobalt
     }
 
     /// Nanoseconds since the kernel's start.
     #[inline]
-    pub(super) const fn kernel_time(&self, now: Time) -> u64 {
-        now.0.wrapping_add(self.settings.uptime.0)
+    pub(super) fn kernel_time(&self, now: Time) -> u64 {
+        now.0.wrapping_add(self.params.common().uptime.0)
     }
 
     /// Takes account of an arrival; false if it was dropped at the limit.
     #[inline]
     pub(super) fn admit(&mut self, now: Time, pkt: &mut Packet, log: &mut Log) -> bool {
-        if self.settings.limit.is_some_and(|limit| self.backlog.packets >= limit) {
+        if self.params.common().limit.limit.is_some_and(|limit| self.backlog.packets >= limit) {
             log.drop(pkt, Reason::TailLimit);
             return false;
         }
@@ -203,89 +136,90 @@ impl Shell {
     }
 }
 
-impl Settings {
-    fn read(
-        mut self,
-        args: &mut Args<'_>,
-        mut extra: impl FnMut(&str, &mut Args<'_>) -> Result<bool, GrammarError>,
-    ) -> Result<Self, GrammarError> {
-        let (mut sum, mut law) = (0, LawWords::default());
-        while let Some(key) = args.key() {
-            match key {
-                "limit" => self.limit = Some(args.number(1..=u64::from(u32::MAX))? as u32),
-                "bandwidth" => self.rate = args.rate()?,
-                "unlimited" => self.rate = Rate(0),
-                "law" => self.cobalt.law = Law::from_index(args.choice(&Law::WORDS)?),
-                "uptime" => self.uptime = args.time()?,
-                _ if law.read(&mut self.cobalt, key, args)?
-                    || self.framing.read(&mut sum, key, args)?
-                    || extra(key, args)? => {}
-                _ => return Err(args.unknown()),
+impl<P: Shelled> Discipline for P {
+    fn build(&self, env: Env) -> Box<dyn Qdisc> {
+        Box::new(P::queue(Shell::new(*self, env)))
+    }
+
+    fn accepts(&self, to: &Spec) -> Result<(), String> {
+        match to.params::<P>() {
+            Some(to) if to.common().uptime != self.common().uptime => {
+                Err("`uptime` is fixed at creation; use replace".to_owned())
             }
+            _ => Ok(()),
         }
-        law.apply(&mut self.cobalt);
-        Ok(self)
     }
 
-    fn describe(&self) -> String {
-        let mut text = String::new();
-        if let Some(limit) = self.limit {
-            text += &format!("limit {limit}p ");
-        }
-        text += &match self.rate {
-            Rate(0) => "unlimited".into(),
-            rate => format!("bandwidth {rate}"),
-        };
-        let (law, version) = (describe_law(&self.cobalt), Law::WORDS[self.cobalt.law as usize]);
-        text += &format!(" {law} {} law {version}", self.framing.describe());
-        text + &format!(" uptime {}", self.uptime)
+    fn set_rate(&mut self, rate: Rate) -> Result<(), String> {
+        self.common_mut().shaping.bandwidth = Some(rate);
+        Ok(())
+    }
+
+    fn capacity(&self) -> Option<Rate> {
+        self.common().shaping.capacity()
     }
 }
 
-/// Reads the words of [`law_params`].
-#[derive(Debug, Default)]
-pub(super) struct LawWords {
-    divisor: Option<u64>,
-}
-
-impl LawWords {
-    /// Reads one word; false if it is none of these.
-    pub(super) fn read(
-        &mut self,
-        p: &mut Params,
-        key: &str,
-        args: &mut Args<'_>,
-    ) -> Result<bool, GrammarError> {
-        match key {
-            "rtt" => p.set_rtt(micros(args.time()?)),
-            "target" => p.set_target(micros(args.time()?)),
-            "sce-thresh" => self.divisor = Some(args.number(1..=1024)?),
-            "sce" => self.divisor = Some(1),
-            "no-sce" => self.divisor = Some(0),
-            "sce-interval" => (p.sce_interval, self.divisor) = (args.time()?.0, None),
-            _ => return Ok(false),
-        }
-        Ok(true)
+impl<Q: Inside> Qdisc for Q {
+    #[inline]
+    fn enqueue(&mut self, now: Time, pkt: Packet, log: &mut Log) {
+        self.push(now, pkt, log);
     }
 
-    /// Whatever the order of the words, the round-trip time comes first.
-    pub(super) fn apply(self, p: &mut Params) {
-        if let Some(divisor) = self.divisor {
-            p.sce_interval = p.ce_interval.checked_div(divisor).map_or(0, |ns| ns.max(1));
+    #[inline]
+    fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
+        if self.shell_mut().clock.is_blocked(now) {
+            return None;
+        }
+        let pkt = self.pop(now, log)?;
+        self.shell_mut().clock.charge(pkt.len);
+        Some(pkt)
+    }
+
+    #[inline]
+    fn wake(&self) -> Time {
+        self.shell().clock.wake()
+    }
+
+    #[inline]
+    fn on_wake(&mut self, now: Time, _log: &mut Log) {
+        self.shell_mut().clock.on_wake(now);
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.shell().backlog
+    }
+
+    fn change(&mut self, _now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
+        if let Some(params) = to.params::<Q::Params>() {
+            let (shell, common) = (self.shell_mut(), params.common());
+            shell.params = *params;
+            shell.law = Law::new(&common.law, common.version);
+            shell.low = shell.law.fifth();
+            shell.clock.set(&common.shaping);
         }
     }
-}
 
-/// The words of [`law_params`] that give `p`.
-pub(super) fn describe_law(p: &Params) -> String {
-    let Params { ce_interval, ce_target, sce_interval, .. } = *p;
-    let divisor = ce_interval.checked_div(sce_interval).unwrap_or(0);
-    let sce = if sce_interval == 0 {
-        "no-sce".into()
-    } else if (1..=1024).contains(&divisor) && ce_interval / divisor == sce_interval {
-        format!("sce-thresh {divisor}")
-    } else {
-        format!("sce-interval {}", Dur(sce_interval))
-    };
-    format!("rtt {} target {} {sce}", Dur(ce_interval), Dur(ce_target))
+    fn spec(&self) -> Spec {
+        spec(Q::Params::ENTRY, self.shell().params)
+    }
+
+    fn stats(&self, out: &mut Stats) {
+        out.put("overlimits", self.shell().clock.overlimits as f64);
+        self.counters(out);
+    }
+
+    fn probe(&self, out: &mut Probe<'_>) {
+        self.state(out);
+    }
+
+    fn splits(&self, _pkt: &Packet) -> bool {
+        self.is_splitting()
+    }
+
+    fn purge(&mut self, log: &mut Log) {
+        self.clear(log);
+        self.shell_mut().backlog = Backlog::default();
+    }
 }

@@ -1,37 +1,41 @@
 //! `cobalt`: one FIFO under one COBALT2, with SCE. chromi/sce sch_cobalt, 2022. The law is in
 //! `cobalt2`; CAKE's COBALT, without SCE, is in `cobalt`.
 
-use super::cobalt2::{Cobalt2, Judged, Law, Params};
-use super::plain_queue::PlainQueue;
-use super::sce_shell::{LIMIT, LawWords, describe_law, law_params};
-use super::{Backlog, Env, Kernel, Log, OldEntry, Qdisc, Stats};
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use super::cobalt2::{Cobalt2, Judged, Law, LawParams, Version};
+use super::plain_queue::{Limit, PlainQueue};
+use super::{Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Spec, Stats, entry, spec};
+use sojourn_core::grammar::Given;
 use sojourn_core::packet::Packet;
+use sojourn_core::parameters;
 use sojourn_core::probe::Probe;
 use sojourn_core::rng::Rng;
 use sojourn_core::units::{Dur, Time};
 
-const PARAMS: [Param; 6] = {
-    let [rtt, target, divisor, switch, interval] = law_params("sce-thresh 4");
-    [LIMIT, rtt, target, divisor, switch, interval]
-};
+pub(crate) const ENTRY: Entry = entry::<Params>(
+    "cobalt",
+    "FIFO under COBALT2: CoDel for CE and for SCE, and BLUE",
+    "chromi/sce sch_cobalt, 2022",
+    Kernel::Tree("chromi/sce"),
+);
 
-pub(crate) const ENTRY: OldEntry = OldEntry {
-    name: "cobalt",
-    summary: "FIFO under COBALT2: CoDel for CE and for SCE, and BLUE",
-    reference: "chromi/sce sch_cobalt, 2022",
-    kernel: Kernel::Tree("chromi/sce"),
-    params: &PARAMS,
-    build: |args, env| Ok(Box::new(SchCobalt::parse(args, env)?)),
-};
+parameters! {
+    /// Parameters of `cobalt`.
+    #[derive(Copy, PartialEq)]
+    pub(super) struct Params {}
+    groups {
+        limit: Limit = Limit::default();
+        law: LawParams = LawParams::with_divisor(4);
+    }
+}
 
 /// Age of the kernel when the run starts: fresh instants, all zero, lie in the past.
 const UPTIME: Dur = Dur::from_secs(1000);
 
 /// A FIFO under one control law.
 #[derive(Debug)]
-pub struct SchCobalt {
+pub(super) struct SchCobalt {
     params: Params,
+    law: Law,
     queue: PlainQueue,
     cobalt: Cobalt2,
     rng: Rng,
@@ -40,30 +44,21 @@ pub struct SchCobalt {
 }
 
 impl SchCobalt {
-    fn parse(args: &mut Args<'_>, env: Env) -> Result<Self, GrammarError> {
-        let mut cobalt = Self {
-            params: Params::new(Law::V2022, Dur::from_millis(25)),
-            queue: PlainQueue::default(),
+    fn new(params: Params, env: Env) -> Self {
+        Self {
+            params,
+            law: Law::new(&params.law, Version::V2022),
+            queue: PlainQueue::new(params.limit.limit),
             cobalt: Cobalt2::default(),
             rng: env.rng,
             delay: Dur::ZERO,
-        };
-        cobalt.read(args)?;
-        Ok(cobalt)
-    }
-
-    fn read(&mut self, args: &mut Args<'_>) -> Result<(), GrammarError> {
-        let (mut limit, mut params, mut law) = (self.queue.limit, self.params, LawWords::default());
-        while let Some(key) = args.key() {
-            if key == "limit" {
-                limit = Some(args.number(1..=u64::from(u32::MAX))? as u32);
-            } else if !law.read(&mut params, key, args)? {
-                return Err(args.unknown());
-            }
         }
-        law.apply(&mut params);
-        (self.queue.limit, self.params) = (limit, params);
-        Ok(())
+    }
+}
+
+impl Discipline for Params {
+    fn build(&self, env: Env) -> Box<dyn Qdisc> {
+        Box::new(SchCobalt::new(*self, env))
     }
 }
 
@@ -81,12 +76,12 @@ impl Qdisc for SchCobalt {
             self.delay = now.since(pkt.stamp);
             // The last packet is not judged.
             if self.queue.backlog.bytes == 0 {
-                self.cobalt.queue_empty(&self.params, clock);
+                self.cobalt.queue_empty(&self.law, clock);
                 return Some(pkt);
             }
             let judged = Judged::plain(clock, self.delay.0);
             let (cobalt, rng) = (&mut self.cobalt, &mut self.rng);
-            match cobalt.should_drop(&self.params, &judged, &mut pkt, rng, log) {
+            match cobalt.should_drop(&self.law, &judged, &mut pkt, rng, log) {
                 Some(why) => log.drop(&pkt, why),
                 None => return Some(pkt),
             }
@@ -98,17 +93,16 @@ impl Qdisc for SchCobalt {
         self.queue.backlog
     }
 
-    fn old_change(
-        &mut self,
-        _now: Time,
-        args: &mut Args<'_>,
-        _log: &mut Log,
-    ) -> Result<(), GrammarError> {
-        self.read(args)
+    fn change(&mut self, _now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
+        if let Some(params) = to.params::<Params>() {
+            self.params = *params;
+            self.law = Law::new(&params.law, Version::V2022);
+            self.queue.limit = params.limit.limit;
+        }
     }
 
-    fn describe(&self) -> String {
-        format!("cobalt {}{}", self.queue.describe(), describe_law(&self.params))
+    fn spec(&self) -> Spec {
+        spec(&ENTRY, self.params)
     }
 
     /// The kernel counts nothing.

@@ -2,19 +2,9 @@
 //! queues.
 
 use super::{Log, Reason, Stats};
-use sojourn_core::grammar::Param;
 use sojourn_core::grammar::forms::number;
 use sojourn_core::packet::Packet;
 use sojourn_core::parameters;
-
-pub(super) const LIMIT: Param =
-    Param { name: "limit", value: "PACKETS", default: "none", doc: "Packets that may wait." };
-pub(super) const TAU: Param = Param {
-    name: "tau",
-    value: "NUMBER",
-    default: "64",
-    doc: "Of so many marks one is CE, or the drop of a packet that is not capable; the others are SCE.",
-};
 
 parameters! {
     /// The exchange rate of the two kinds of marks.

@@ -1,17 +1,17 @@
 //! The shaper inside CAKE's relatives: a clock that runs ahead by each packet's time on the wire,
 //! and the framing by which that time is reckoned. chromi/sce, trees of 2019 to 2024.
 
-use sojourn_core::grammar::forms::{custom, keywords, maybe, whole};
-use sojourn_core::grammar::{Args, Given, GrammarError, Param, Parameters};
+use super::framing::Framing;
+use sojourn_core::grammar::forms::{Value as _, or_off};
+use sojourn_core::parameters;
 use sojourn_core::units::{Rate, Time};
-use sojourn_core::{choices, parameters};
 
 parameters! {
-    /// Parameters of the shaper.
-    #[derive(Copy, PartialEq)]
+    /// Parameters of the built-in shaper.
+    #[derive(Copy, PartialEq, Eq)]
     pub(super) struct Shaping {
         /// Rate of the built-in shaper.
-        pub(super) bandwidth: Option<Rate> = None, default "unlimited";
+        pub(super) bandwidth: Option<Rate> = None => or_off(Rate::FORM, "unlimited");
     }
     groups { pub(super) framing: Framing = Framing::default(); }
     also {
@@ -23,163 +23,37 @@ parameters! {
     }
 }
 
-parameters! {
-    /// How long a packet is on the wire.
-    #[derive(Copy, PartialEq, Eq)]
-    pub(super) struct Framing {
-        /// Added to each network-layer packet, -64 to 256.
-        overhead: Option<i32> = None => maybe(custom("BYTES", read_overhead, i32::to_string)),
-            default "0";
-        /// Least size charged, 0 to 256.
-        mpu: u32 = 0 => whole("BYTES", 0..=256, "");
-        /// Whole cells of 53 bytes for 48, or one byte in 65 for the code words of PTM.
-        cells: Cells = Cells::None => keywords();
-    }
-    transient {
-        /// The overhead before a text; names in one text add up, and replace it.
-        before: Option<i32> = None;
-        /// Whether the text has a name.
-        is_named: bool = false;
-    }
-    also {
-        /// Framing by name; `raw` charges the frame as the device sees it.
-        "raw|conservative|ethernet|ether-vlan|docsis|pppoe-ptm|bridged-ptm|pppoa-vcmux|pppoa-llc\
-         |pppoe-vcmux|pppoe-llcsnap|bridged-vcmux|bridged-llcsnap|ipoa-vcmux|ipoa-llcsnap" =>
-            |framing, name, _| {
-                framing.set(name);
-                Ok(())
-            };
-    }
-    begin forget;
-    derive restore;
-}
-
-choices! {
-    /// What the wire makes of bytes.
-    enum Cells {
-        None = "noatm",
-        Atm = "atm",
-        Ptm = "ptm",
+impl Shaping {
+    pub(super) fn capacity(&self) -> Option<Rate> {
+        self.bandwidth.filter(|rate| rate.0 > 0)
     }
 }
 
-pub(super) const BANDWIDTH: Param = Param {
-    name: "bandwidth",
-    value: "RATE",
-    default: "unlimited",
-    doc: "Rate of the built-in shaper.",
-};
-pub(super) const UNLIMITED: Param =
-    Param { name: "unlimited", value: "", default: "unlimited", doc: "No shaper." };
-pub(super) const FRAME: Param = Param {
-    name: "raw|conservative|ethernet|ether-vlan|docsis|pppoe-ptm|bridged-ptm|pppoa-vcmux|pppoa-llc\
-           |pppoe-vcmux|pppoe-llcsnap|bridged-vcmux|bridged-llcsnap|ipoa-vcmux|ipoa-llcsnap",
-    value: "",
-    default: "raw",
-    doc: "Framing by name; `raw` charges the frame as the device sees it.",
-};
-pub(super) const OVERHEAD: Param = Param {
-    name: "overhead",
-    value: "BYTES",
-    default: "0",
-    doc: "Added to each network-layer packet, -64 to 256.",
-};
-pub(super) const MPU: Param =
-    Param { name: "mpu", value: "BYTES", default: "0", doc: "Least size charged, 0 to 256." };
-pub(super) const CELLS: Param = Param {
-    name: "noatm|atm|ptm",
-    value: "",
-    default: "noatm",
-    doc: "Whole cells of 53 bytes for 48, or one byte in 65 for the code words of PTM.",
-};
-
-/// Bytes of an Ethernet header, which an explicit overhead replaces.
-const HEADER: u32 = 14;
-
-/// Names, their overhead, least size if they set one, and cells if they set them.
-const FRAMES: [(&str, i32, Option<u32>, Option<Cells>); 13] = [
-    ("ethernet", 38, Some(84), None),
-    ("ether-vlan", 4, None, None),
-    ("docsis", 18, Some(64), Some(Cells::None)),
-    ("pppoe-ptm", 30, None, Some(Cells::Ptm)),
-    ("bridged-ptm", 22, None, Some(Cells::Ptm)),
-    ("pppoa-vcmux", 10, None, Some(Cells::Atm)),
-    ("pppoa-llc", 14, None, Some(Cells::Atm)),
-    ("pppoe-vcmux", 32, None, Some(Cells::Atm)),
-    ("pppoe-llcsnap", 40, None, Some(Cells::Atm)),
-    ("bridged-vcmux", 24, None, Some(Cells::Atm)),
-    ("bridged-llcsnap", 32, None, Some(Cells::Atm)),
-    ("ipoa-vcmux", 8, None, Some(Cells::Atm)),
-    ("ipoa-llcsnap", 16, None, Some(Cells::Atm)),
-];
-
-fn read_overhead(args: &mut Args<'_>) -> Result<i32, GrammarError> {
-    args.value("a whole number from -64 to 256", |word| {
-        word.parse().ok().filter(|bytes| (-64..=256).contains(bytes))
-    })
+/// Nanoseconds per byte as a fraction of a power of two; zero is no rate at all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct ByteTime {
+    pub(super) ns: u64,
+    pub(super) shift: u32,
 }
 
-impl Framing {
-    fn forget(&mut self) {
-        self.before = self.overhead.take();
-    }
-
-    fn restore(&mut self, given: &Given) {
-        if !self.is_named && !given.has("overhead") {
-            self.overhead = self.before;
+impl ByteTime {
+    /// Of a rate in bytes per second; 0 is unlimited, and less than 64 counts as 64.
+    pub(super) fn new(rate: u64) -> Self {
+        if rate == 0 {
+            return Self::default();
         }
-    }
-
-    /// A framing by its name.
-    fn set(&mut self, name: &str) {
-        self.is_named = true;
-        match name {
-            "raw" => (self.overhead, self.cells) = (None, Cells::None),
-            "conservative" => (self.overhead, self.cells) = (Some(48), Cells::Atm),
-            _ => {}
+        let mut time = Self { ns: (1_000_000_000 << 34) / rate.max(64), shift: 34 };
+        while time.ns >> 34 != 0 {
+            time.ns >>= 1;
+            time.shift -= 1;
         }
-        if let Some((_, bytes, mpu, cells)) = FRAMES.iter().find(|frame| frame.0 == name) {
-            // Names may be combined (`pppoe-ptm ether-vlan`) but not beyond what tc sends.
-            self.overhead = Some((self.overhead.unwrap_or(0) + bytes).min(256));
-            self.mpu = mpu.unwrap_or(self.mpu);
-            self.cells = cells.unwrap_or(self.cells);
-        }
+        time
     }
 
-    /// As `read` of disciplines whose parameters are not declared yet.
-    pub(super) fn read(
-        &mut self,
-        sum: &mut i32,
-        key: &str,
-        args: &mut Args<'_>,
-    ) -> Result<bool, GrammarError> {
-        let before = self.overhead;
-        self.overhead = Some(*sum);
-        let taken = self.take(key, args, &mut Given::default())?;
-        let is_set = taken && !["mpu", "atm", "ptm", "noatm"].contains(&key);
-        self.overhead = if is_set { self.overhead } else { before };
-        *sum = if is_set { self.overhead.unwrap_or(0) } else { *sum };
-        Ok(taken)
-    }
-
-    pub(super) fn describe(&self) -> String {
-        let text = sojourn_core::grammar::text(&sojourn_core::grammar::written(self));
-        if self.overhead.is_none() { format!("raw {text}") } else { text }
-    }
-
-    /// Bytes charged for a frame of `len` bytes.
+    /// Time that `len` bytes take.
     #[inline]
-    fn charged(&self, len: u32) -> u32 {
-        let len = match self.overhead {
-            None => len,
-            Some(bytes) => len.saturating_sub(HEADER).saturating_add_signed(bytes),
-        }
-        .max(self.mpu);
-        match self.cells {
-            Cells::None => len,
-            Cells::Atm => len.div_ceil(48) * 53,
-            Cells::Ptm => len + len.div_ceil(64),
-        }
+    pub(super) const fn of(self, len: u32) -> u64 {
+        (len as u64 * self.ns) >> self.shift
     }
 }
 
@@ -188,8 +62,7 @@ impl Framing {
 /// made up for in full.
 #[derive(Debug)]
 pub(super) struct VirtualClock {
-    rate_ns: u64,
-    shift: u32,
+    byte_time: ByteTime,
     framing: Framing,
     time_next: Time,
     watchdog: Time,
@@ -197,31 +70,23 @@ pub(super) struct VirtualClock {
 }
 
 impl VirtualClock {
-    /// `rate` zero is unlimited.
-    pub(super) fn new(rate: Rate, framing: Framing) -> Self {
+    pub(super) fn new(shaping: &Shaping) -> Self {
         let mut clock = Self {
-            rate_ns: 0,
-            shift: 0,
-            framing,
+            byte_time: ByteTime::default(),
+            framing: shaping.framing,
             time_next: Time::ZERO,
             watchdog: Time::NEVER,
             overlimits: 0,
         };
-        clock.set(rate, framing);
+        clock.set(shaping);
         clock
     }
 
     /// Another rate and framing from now on; what was charged stays charged.
-    pub(super) fn set(&mut self, rate: Rate, framing: Framing) {
-        self.framing = framing;
-        (self.rate_ns, self.shift) = (0, 34);
-        if rate > Rate(0) {
-            self.rate_ns = (1_000_000_000 << 34) / rate.bytes_per_sec().max(64);
-            while self.rate_ns >= 1 << 34 {
-                self.rate_ns >>= 1;
-                self.shift -= 1;
-            }
-        }
+    pub(super) fn set(&mut self, shaping: &Shaping) {
+        self.framing = shaping.framing;
+        let rate = shaping.capacity().map_or(0, |rate| rate.bytes_per_sec().max(1));
+        self.byte_time = ByteTime::new(rate);
     }
 
     /// A packet arrives at an empty queue.
@@ -244,8 +109,8 @@ impl VirtualClock {
     /// A packet of `len` bytes leaves.
     #[inline]
     pub(super) fn charge(&mut self, len: u32) {
-        let len = u64::from(self.framing.charged(len));
-        self.time_next.0 += (len * self.rate_ns) >> self.shift;
+        let len = self.framing.on_wire(self.framing.counted(len));
+        self.time_next.0 += self.byte_time.of(len);
     }
 
     #[inline]
@@ -264,13 +129,12 @@ impl VirtualClock {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sojourn_core::grammar::{read, table};
+    use sojourn_core::grammar::{Args, read, table};
 
     fn clock(rate: &str, words: &str) -> VirtualClock {
-        let mut framing = Framing::default();
-        let lines = table::<Framing>;
-        read(&mut framing, &mut Args::of("t", &lines, words)).unwrap();
-        VirtualClock::new(Rate::parse_tc(rate).unwrap(), framing)
+        let mut shaping = Shaping { bandwidth: Rate::parse_tc(rate), ..Shaping::default() };
+        read(&mut shaping, &mut Args::of("t", &table::<Shaping>, words)).unwrap();
+        VirtualClock::new(&shaping)
     }
 
     // KAT aqm.md 9.4
@@ -282,14 +146,17 @@ mod tests {
             ("100kbit", 10_485_760_000, 17),
         ] {
             let clock = clock(rate, "");
-            assert_eq!((clock.rate_ns, clock.shift), (rate_ns, shift), "{rate}");
+            assert_eq!(clock.byte_time, ByteTime { ns: rate_ns, shift }, "{rate}");
         }
     }
 
     // KAT aqm.md 9.7
     #[test]
     fn framing_charges_the_wire() {
-        let charged = |words, len| clock("1Gbit", words).framing.charged(len);
+        let charged = |words, len| {
+            let framing = clock("1Gbit", words).framing;
+            framing.on_wire(framing.counted(len))
+        };
         assert_eq!(charged("overhead 48 atm", 1514), 1749);
         assert_eq!(charged("conservative", 1514), 1749);
         assert_eq!(charged("", 1514), 1514);
@@ -299,20 +166,7 @@ mod tests {
         assert_eq!(charged("docsis", 50), 64);
         assert_eq!(charged("pppoe-ptm", 1514), 1530 + 24);
         assert_eq!(charged("overhead -64", 40), 0);
-        assert_eq!(charged("overhead 10 ether-vlan", 1514), 1514);
         assert_eq!(charged("conservative raw", 1514), 1514);
-    }
-
-    #[test]
-    fn names_of_one_text_add_up_and_replace_the_overhead_before() {
-        let mut framing = Framing::default();
-        for (text, overhead) in
-            [("docsis", 18), ("mpu 84 ptm", 18), ("ethernet ether-vlan", 42), ("ether-vlan", 4)]
-        {
-            let lines = table::<Framing>;
-            read(&mut framing, &mut Args::of("t", &lines, text)).unwrap();
-            assert_eq!(framing.overhead, Some(overhead), "{text}");
-        }
     }
 
     #[test]

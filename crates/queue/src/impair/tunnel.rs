@@ -8,6 +8,9 @@
 
 use std::sync::{Arc, Mutex};
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::element::{Element, InPath};
 use crate::aqm::{Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec};
 use sojourn_core::ecn::Ecn;
@@ -18,22 +21,28 @@ use sojourn_core::{choices, parameters};
 
 choices! {
     /// How the ingress sets the outer codepoint.
-    #[derive(Default)]
+    #[derive(Default, Deserialize, JsonSchema, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    #[schemars(rename = "TunnelEcn")]
     pub enum Mode {
         /// Copies the inner codepoint (RFC 6040 4.1).
         #[default]
         Normal = "normal",
         /// Not-ECT, for an egress that knows no ECN (RFC 6040 4.1).
+        #[serde(rename = "compat")]
         Compatibility = "compat",
         /// Copies ECT and turns CE into ECT(0): the full-functionality mode of RFC 3168 9.1.1, which
         /// RFC 6040 replaced and Linux 7.2 still has.
+        #[serde(rename = "rfc3168")]
         FullFunctionality = "rfc3168",
     }
 }
 
 choices! {
     /// The outer DSCP.
-    #[derive(Default)]
+    #[derive(Default, Deserialize, JsonSchema, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    #[schemars(rename = "TunnelDscp")]
     pub enum Dscp {
         /// The inner DSCP (RFC 2983's uniform model at the ingress).
         #[default]
@@ -45,7 +54,9 @@ choices! {
 
 choices! {
     /// What flow queues find to tell inner flows apart.
-    #[derive(Default)]
+    #[derive(Default, Deserialize, JsonSchema, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    #[schemars(rename = "TunnelEntropy")]
     pub enum Entropy {
         /// Nothing: one 5-tuple for the whole tunnel (WireGuard, IPsec, IP in IP).
         #[default]

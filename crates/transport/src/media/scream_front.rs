@@ -318,8 +318,8 @@ mod tests {
     }
 
     fn front(words: &str) -> Front {
-        let controller = cc::build(words).expect("valid words");
-        let mut front = Front::new(controller.scream().expect("SCReAM"), Time::ZERO);
+        let spec = cc::read(words).expect("valid");
+        let mut front = Front::new(spec.scream().expect("SCReAM"), Time::ZERO);
         let stream = Stream { ssrc: SSRC, ..front.template() };
         front.add_stream(stream).expect("a place");
         front

@@ -1,7 +1,8 @@
 //! Parameters of both ends of a connection. The table declares each of them: what it is, its type, its
 //! default and the eras since which it is another, its bounds, and the setting of a kernel that means it.
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use sojourn_cc::{Feedback, HystartEra};
 use sojourn_core::{Bytes, Dur};
@@ -9,15 +10,24 @@ use sojourn_core::{Bytes, Dur};
 use super::ecn::SceFeedback;
 use super::era::{AceReading, CwndLimited, Era, PrrRule};
 use super::reassembly::REMEMBERED;
-use super::sysctl::{Form, Sysctls};
+use super::sysctl::Form;
+
+/// Who chooses the value of a parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// Whoever sets up the host.
+    Host,
+    /// The code of the kernel: an era is a row of these.
+    Kernel,
+}
 
 /// What is known of a parameter besides its value.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
     /// Name in `[tcp]`.
     pub key: &'static str,
-    /// Whether it is a behaviour of the kernel's code, which an era chooses.
-    pub of_kernel: bool,
+    /// Who chooses its value.
+    pub owner: Owner,
     /// Least and greatest value, if it has bounds.
     pub bounds: Option<(u64, u64)>,
     /// The setting of a kernel that means it, and how, if there is one.
@@ -25,7 +35,7 @@ pub struct Parameter {
 }
 
 macro_rules! parameters {
-    ($($of_kernel:literal {$(
+    ($($owner:ident {$(
         $(#[doc = $doc:literal])+
         $key:ident: $type:ty = $default:expr $(, $since:ident => $later:expr)*;
         $(in $low:literal..=$high:literal;)?
@@ -50,12 +60,13 @@ macro_rules! parameters {
         #[serde(deny_unknown_fields)]
         #[schemars(rename = "Tcp")]
         pub struct Overlay {
-            /// Kernel era of the endpoint.
+            /// Kernel era of the endpoint; default "2020".
             #[serde(skip_serializing_if = "Option::is_none")]
             pub era: Option<Era>,
             /// Settings under the kernel's names, such as `{ tcp_ecn = 3 }`, which mean keys of this table.
-            #[serde(skip_serializing)]
-            pub sysctl: Option<Sysctls>,
+            #[serde(default, skip_serializing)]
+            #[schemars(schema_with = "sysctls")]
+            pub sysctl: Option<IgnoredAny>,
             $($(
                 $(#[doc = $doc])+
                 #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,7 +77,7 @@ macro_rules! parameters {
         /// All parameters but the era.
         pub const PARAMETERS: &[Parameter] = &[$($(Parameter {
             key: stringify!($key),
-            of_kernel: $of_kernel,
+            owner: Owner::$owner,
             bounds: [$(($low, $high))?].first().copied(),
             sysctl: [$((stringify!($name), $form))?].first().copied(),
         },)*)*];
@@ -87,7 +98,7 @@ macro_rules! parameters {
                 }
             }
 
-            /// The first key whose value is out of its bounds, and what was expected of it.
+            /// Refuses the first key whose value is out of its bounds, with what was expected of it.
             pub fn check(&self) -> Result<(), (&'static str, String)> {
                 $($($(between(stringify!($key), self.$key.into(), $low, $high)?;)?)*)*
                 self.check_others()
@@ -132,7 +143,7 @@ macro_rules! parameters {
 }
 
 parameters! {
-    false {
+    Host {
         /// ECN negotiation and feedback; without it what the controller needs, or else "accecn".
         ecn: Feedback = Feedback::AccEcn; sysctl tcp_ecn = Form::Ecn;
         /// Send the AccECN option.
@@ -178,7 +189,7 @@ parameters! {
         /// Kernel tick rate (100, 250, 300 or 1000).
         hz: u32 = 1000;
     }
-    true {
+    Kernel {
         /// Clock, thresholds and rounds of CUBIC's HyStart.
         hystart: HystartEra = HystartEra::Until2020,
             E5_15 => HystartEra::Until5_15, E6 => HystartEra::Newer;
@@ -226,6 +237,14 @@ parameters! {
         /// Take back reductions that prove spurious (RFC 4015 by timestamps, RFC 3708 by D-SACK).
         undo: bool = true;
     }
+}
+
+/// The scenario turns these into keys before anything reads them.
+fn sysctls(_generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "additionalProperties": { "type": ["integer", "string", "boolean", "array", "object"] },
+    })
 }
 
 fn between(
@@ -304,7 +323,8 @@ mod tests {
         ];
         assert_eq!(changed(Era::E6, Era::E7), v7);
         assert_eq!(Era::ALL.map(|era| Config::of(era).certain_sacks()), [4, 4, 2, 2, 2]);
-        let of_kernel = |key: &str| PARAMETERS.iter().any(|p| p.key == key && p.of_kernel);
+        let of_kernel =
+            |key: &str| PARAMETERS.iter().any(|p| p.key == key && p.owner == Owner::Kernel);
         assert!(v6.into_iter().chain(v7).chain(["push_bursts", "paws"]).all(of_kernel));
     }
 

@@ -19,7 +19,7 @@ mod segment;
 mod sender;
 mod sysctl;
 
-pub use config::{Config, Overlay, PARAMETERS, Parameter};
+pub use config::{Config, Overlay, Owner, PARAMETERS, Parameter};
 pub use ecn::{AccEcnSender, Negotiation, SceFeedback};
 pub use era::{AceReading, CwndLimited, Era, PrrRule};
 pub use prr::Prr;

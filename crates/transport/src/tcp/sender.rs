@@ -423,7 +423,6 @@ impl Endpoint for Sender {
 impl std::fmt::Debug for Sender {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Sender")
-            .field("cc", &self.cc.describe())
             .field("win", &self.win)
             .field("state", &self.state)
             .finish_non_exhaustive()

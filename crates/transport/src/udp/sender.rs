@@ -275,7 +275,6 @@ impl Endpoint for Sender {
 impl std::fmt::Debug for Sender {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Sender")
-            .field("cc", &self.cc.describe())
             .field("sent", &self.sent)
             .field("seen", &self.seen)
             .finish_non_exhaustive()

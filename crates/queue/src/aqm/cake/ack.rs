@@ -3,32 +3,19 @@
 use std::collections::VecDeque;
 
 use super::flows::Queued;
-use super::version::Version;
+use super::params::Version;
+use sojourn_core::choices;
 use sojourn_core::packet::{Kind, Packet};
 
-/// How many acknowledgements may go.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum AckFilter {
-    #[default]
-    Off,
-    /// The older of two that are superfluous.
-    On,
-    /// Also a single one directly before the new one.
-    Aggressive,
-}
-
-impl AckFilter {
-    /// tc's words, in the order of the variants.
-    pub(super) const WORDS: [&'static str; 3] =
-        ["no-ack-filter", "ack-filter", "ack-filter-aggressive"];
-
-    pub(super) fn from_word(word: &str) -> Option<Self> {
-        match word {
-            "no-ack-filter" => Some(Self::Off),
-            "ack-filter" => Some(Self::On),
-            "ack-filter-aggressive" => Some(Self::Aggressive),
-            _ => None,
-        }
+choices! {
+    /// How many acknowledgements may go.
+    pub(super) enum AckFilter {
+        /// None.
+        Off = "no-ack-filter",
+        /// The older of two that are superfluous.
+        On = "ack-filter",
+        /// Also a single one directly before the new one.
+        Aggressive = "ack-filter-aggressive",
     }
 }
 

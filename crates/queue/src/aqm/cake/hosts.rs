@@ -2,39 +2,29 @@
 
 use super::QUEUES;
 use super::flows::Flow;
+use sojourn_core::choices;
 use sojourn_core::packet::Packet;
 
 /// Queues among which a flow finds a place of its own.
 const WAYS: u32 = 8;
 
-/// What makes packets belong together, as bits: 1 source, 2 destination, 4 flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FlowMode(u8);
+choices! {
+    /// What makes packets belong together, as bits: 1 source, 2 destination, 4 flow.
+    pub(super) enum FlowMode {
+        Blind = "flowblind",
+        SrcHost = "srchost",
+        DstHost = "dsthost",
+        Hosts = "hosts",
+        Flows = "flows",
+        DualSrcHost = "dual-srchost",
+        DualDstHost = "dual-dsthost",
+        TripleIsolate = "triple-isolate",
+    }
+}
 
 impl FlowMode {
-    /// tc's words; the position is the combination of bits.
-    pub(super) const WORDS: [&'static str; 8] = [
-        "flowblind",
-        "srchost",
-        "dsthost",
-        "hosts",
-        "flows",
-        "dual-srchost",
-        "dual-dsthost",
-        "triple-isolate",
-    ];
-    pub(super) const TRIPLE_ISOLATE: Self = Self(7);
-
-    pub(super) fn from_word(word: &str) -> Option<Self> {
-        Self::WORDS.iter().position(|w| *w == word).map(|bits| Self(bits as u8))
-    }
-
-    pub(super) const fn word(self) -> &'static str {
-        Self::WORDS[self.0 as usize]
-    }
-
     pub(super) const fn is_blind(self) -> bool {
-        self.0 == 0
+        matches!(self, Self::Blind)
     }
 
     /// What the packet's queue is chosen by.
@@ -43,13 +33,13 @@ impl FlowMode {
         if self.flows() {
             return pkt.hash;
         }
-        let src = if self.0 & 1 != 0 { src_hash(pkt) } else { 0 };
-        let dst = if self.0 & 2 != 0 { dst_hash(pkt) } else { 0 };
+        let src = if self as u8 & 1 != 0 { src_hash(pkt) } else { 0 };
+        let dst = if self as u8 & 2 != 0 { dst_hash(pkt) } else { 0 };
         src ^ dst
     }
 
     const fn flows(self) -> bool {
-        self.0 & 4 != 0
+        self as u8 & 4 != 0
     }
 
     /// Whether hosts share turns at all.
@@ -59,12 +49,12 @@ impl FlowMode {
 
     /// Whether flows of one source share a turn.
     const fn dual_src(self) -> bool {
-        self.0 & 5 == 5
+        self as u8 & 5 == 5
     }
 
     /// Whether flows to one destination share a turn.
     const fn dual_dst(self) -> bool {
-        self.0 & 6 == 6
+        self as u8 & 6 == 6
     }
 }
 

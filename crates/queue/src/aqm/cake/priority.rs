@@ -1,16 +1,17 @@
 //! Which DSCP goes to which tin, and what share of the rate each tin gets.
 
-use super::version::Version;
+use super::params::Version;
+use sojourn_core::choices;
 
-/// How traffic is divided by priority.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum TinMode {
-    Besteffort,
-    Precedence,
-    #[default]
-    Diffserv3,
-    Diffserv4,
-    Diffserv8,
+choices! {
+    /// How traffic is divided by priority.
+    pub(super) enum TinMode {
+        Besteffort = "besteffort",
+        Precedence = "precedence",
+        Diffserv8 = "diffserv8",
+        Diffserv4 = "diffserv4",
+        Diffserv3 = "diffserv3",
+    }
 }
 
 /// DSCP 0 to 63 to the tin of `diffserv8`.
@@ -27,21 +28,6 @@ const DIFFSERV8: [u8; 64] = [
 ];
 
 impl TinMode {
-    /// tc's words, in the order of the variants (`diffserv` is another name for `diffserv4`).
-    pub(super) const WORDS: [&'static str; 5] =
-        ["besteffort", "precedence", "diffserv3", "diffserv4", "diffserv8"];
-
-    pub(super) fn from_word(word: &str) -> Option<Self> {
-        Some(match word {
-            "besteffort" => Self::Besteffort,
-            "precedence" => Self::Precedence,
-            "diffserv3" => Self::Diffserv3,
-            "diffserv4" | "diffserv" => Self::Diffserv4,
-            "diffserv8" => Self::Diffserv8,
-            _ => return None,
-        })
-    }
-
     pub(super) const fn count(self) -> usize {
         match self {
             Self::Besteffort => 1,

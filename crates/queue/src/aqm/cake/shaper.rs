@@ -1,40 +1,14 @@
 //! Virtual clocks: rates as time per byte, the shaper's two clocks, and the estimate of the
 //! incoming rate.
 
+use crate::aqm::PSCHED_MTU;
+use crate::aqm::virtual_clock::ByteTime;
 use sojourn_core::units::{Dur, Time};
 
 /// Moves `average` by `2^-shift` of the way to `sample`, rounded down on both sides.
 #[inline]
 pub(super) const fn ewma(average: u64, sample: u64, shift: u32) -> u64 {
     average - (average >> shift) + (sample >> shift)
-}
-
-/// Nanoseconds per byte as a fraction of a power of two; zero is no rate at all.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct ByteTime {
-    pub(super) ns: u64,
-    pub(super) shift: u32,
-}
-
-impl ByteTime {
-    /// Of a rate in bytes per second; 0 is unlimited, and less than 64 counts as 64.
-    pub(super) fn new(rate: u64) -> Self {
-        if rate == 0 {
-            return Self::default();
-        }
-        let mut time = Self { ns: (1_000_000_000 << 34) / rate.max(64), shift: 34 };
-        while time.ns >> 34 != 0 {
-            time.ns >>= 1;
-            time.shift -= 1;
-        }
-        time
-    }
-
-    /// Time that `len` bytes take.
-    #[inline]
-    pub(super) const fn of(self, len: u32) -> u64 {
-        (len as u64 * self.ns) >> self.shift
-    }
 }
 
 /// The clock of the whole shaper, and a slower one of what was delivered, which lets packets out
@@ -142,10 +116,10 @@ pub(super) struct RateTargets {
 }
 
 impl RateTargets {
-    /// For `rate` in bytes per second: at least one and a half frames of `mtu` bytes are no delay.
-    pub(super) fn new(rate: u64, mtu: u32, target: u64, rtt: u64) -> Self {
+    /// For `rate` in bytes per second: at least one and a half full frames are no delay.
+    pub(super) fn new(rate: u64, target: u64, rtt: u64) -> Self {
         let time = ByteTime::new(rate);
-        let mtu_time = time.of(mtu);
+        let mtu_time = time.of(PSCHED_MTU);
         let least = target;
         let target = target.max(mtu_time * 3 / 2);
         Self {

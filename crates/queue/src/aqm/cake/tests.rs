@@ -1,9 +1,10 @@
 use super::super::Event;
 use super::hosts::FlowMode;
+use super::params::Version;
 use super::priority::TinMode;
-use super::shaper::{ByteTime, RateTargets};
-use super::version::Version;
+use super::shaper::RateTargets;
 use super::*;
+use crate::aqm::virtual_clock::ByteTime;
 use crate::qdiscs::{build, change};
 use sojourn_core::packet::FlowId;
 
@@ -17,7 +18,8 @@ fn make(words: &str) -> Box<dyn Qdisc> {
 }
 
 fn concrete(words: &str) -> Cake {
-    Cake::parse(&mut Args::new("cake", PARAMS, words), Env::ethernet(Rng::named(1, "t"))).unwrap()
+    let spec: Spec = format!("cake {words}").parse().unwrap();
+    Cake::new(*spec.params().unwrap(), Env::ethernet(Rng::named(1, "t")))
 }
 
 fn packet(flow: u32, id: u32) -> Packet {
@@ -82,7 +84,7 @@ fn rates_give_the_kernels_targets_and_quanta() {
         ("10Mbit", 13421772800, 24, 1_211_200, 5_000_000, 100_000_000, 305),
     ] {
         let rate = Rate::parse_tc(text).unwrap().bytes_per_sec();
-        let t = RateTargets::new(rate, 1514, 5 * MS, 100 * MS);
+        let t = RateTargets::new(rate, 5 * MS, 100 * MS);
         assert_eq!((t.time.ns, t.time.shift), (ns, shift), "{text}");
         assert_eq!((t.mtu_time, t.target, t.interval), (mtu_time, target, interval), "{text}");
         // 50 Mbit exceeds a frame: 6250000 >> 12 = 1525.
@@ -257,14 +259,8 @@ fn ninth_flow_of_a_set_collides() {
 
 #[test]
 fn flow_keeps_the_other_place_of_its_set_while_it_is_in_use() {
-    let mut tin = Cake::parse(
-        &mut Args::new("cake", PARAMS, "besteffort flows"),
-        Env::ethernet(Rng::named(1, "t")),
-    )
-    .unwrap()
-    .tins
-    .remove(0);
-    let (mode, params) = (FlowMode::from_word("flows").unwrap(), Params::default());
+    let mut tin = concrete("besteffort flows").tins.remove(0);
+    let (mode, params) = (FlowMode::Flows, Params::default());
     let mut rng = Rng::named(1, "t");
     let pkt = |hash| Packet { hash, ..packet(0, 0) };
     for (hash, place) in [(1029, 5), (2053, 6), (2053, 6), (1029, 5)] {

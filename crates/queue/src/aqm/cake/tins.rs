@@ -3,11 +3,12 @@
 use super::QUEUES;
 use super::flows::{Flow, List, Lists, SetState};
 use super::hosts::Hosts;
-use super::params::Params;
+use super::params::{Params, Version};
 use super::sce::Ramp;
-use super::shaper::{ByteTime, RateTargets};
-use super::version::Version;
-use crate::aqm::cobalt::{self, Roots};
+use super::shaper::RateTargets;
+use crate::aqm::cobalt;
+use crate::aqm::control_law::{EXACT, NEWTON};
+use crate::aqm::virtual_clock::ByteTime;
 use sojourn_core::rng::Rng;
 use sojourn_core::units::Time;
 
@@ -62,7 +63,7 @@ impl Tin {
             bulk: 0,
             decaying: 0,
             backlog: 0,
-            law: cobalt::Params::default(),
+            law: cobalt::Params { target: 0, interval: 0, mtu_time: 0, roots: &EXACT },
             ramp: Ramp::default(),
             rate: 0,
             time: ByteTime::default(),
@@ -75,14 +76,14 @@ impl Tin {
     }
 
     /// New rate, delays and ramp; packets and control state stay.
-    pub(super) fn configure(&mut self, index: usize, p: &Params, mtu: u32) {
+    pub(super) fn configure(&mut self, index: usize, p: &Params) {
         let (rate, quantum) = p.tins.share(index, p.bytes_per_sec());
-        let t = RateTargets::new(rate, mtu, p.target().0, p.rtt.0);
+        let t = RateTargets::new(rate, p.target().0, p.rtt.0);
         (self.rate, self.quantum, self.time) = (rate, quantum, t.time);
         self.flow_quantum = t.flow_quantum;
         let roots = match p.version {
-            Version::Mainline => Roots::Exact,
-            Version::Chromi => Roots::Newton,
+            Version::Mainline => &EXACT,
+            Version::Chromi => &NEWTON,
         };
         self.law =
             cobalt::Params { target: t.target, interval: t.interval, mtu_time: t.mtu_time, roots };

@@ -1,3 +1,4 @@
+use super::super::{Env, Qdisc, Spec};
 use super::*;
 use crate::qdiscs::{build, change};
 use sojourn_core::ecn::Ecn;
@@ -6,8 +7,8 @@ use sojourn_core::rng::Rng;
 const MS: u64 = 1_000_000;
 
 fn make(words: &str) -> CnqCobalt {
-    let mut args = Args::new(ENTRY.name, ENTRY.params, words);
-    CnqCobalt::parse(&mut args, Env::ethernet(Rng::named(1, "t"))).unwrap()
+    let spec: Spec = format!("cnq_cobalt {words}").parse().unwrap();
+    Params::queue(Shell::new(*spec.params().unwrap(), Env::ethernet(Rng::named(1, "t"))))
 }
 
 fn packet(id: u32, flow: u32, ecn: Ecn) -> Packet {
@@ -112,7 +113,7 @@ fn rtt_comes_before_sce_whatever_the_order_and_alone_leaves_sce_as_it_was() {
     change(&mut *q, Time::ZERO, "cnq_cobalt rtt 101ms", &mut Log::default()).unwrap();
     assert!(text(&*q).contains("sce-interval 10ms"), "{}", text(&*q));
     change(&mut *q, Time::ZERO, "cnq_cobalt no-sce bandwidth 40Mbit", &mut Log::default()).unwrap();
-    assert!(text(&*q).contains("bandwidth 40Mbit rtt 101ms target 5ms no-sce"), "{}", text(&*q));
+    assert!(text(&*q).contains("rtt 101ms target 5ms no-sce bandwidth 40Mbit"), "{}", text(&*q));
     assert!(change(&mut *q, Time::ZERO, "cnq_cobalt uptime 3s", &mut Log::default()).is_err());
     assert!(build("cnq_cobalt sce-thresh 1025", env()).is_err());
     assert!(build("cnq_cobalt sce-thresh 0", env()).is_err());

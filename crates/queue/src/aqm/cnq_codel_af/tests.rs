@@ -1,4 +1,5 @@
 use super::super::Event;
+use super::super::{Env, Qdisc, Spec};
 use super::*;
 use sojourn_core::ecn::Ecn;
 use sojourn_core::rng::Rng;
@@ -6,8 +7,8 @@ use sojourn_core::rng::Rng;
 const MS: u64 = 1_000_000;
 
 fn make(words: &str) -> CnqCodelAf {
-    let mut args = Args::new(ENTRY.name, ENTRY.params, words);
-    CnqCodelAf::parse(&mut args, Env::ethernet(Rng::named(1, "t"))).unwrap()
+    let spec: Spec = format!("cnq_codel_af {words}").parse().unwrap();
+    Params::queue(Shell::new(*spec.params().unwrap(), Env::ethernet(Rng::named(1, "t"))))
 }
 
 fn packet(id: u32, flow: u32, ecn: Ecn) -> Packet {

@@ -1,9 +1,10 @@
+use super::super::control_law::{EXACT, NEWTON};
 use super::*;
 
 const MS: u64 = 1_000_000;
 
 fn params() -> Params {
-    Params { target: 5 * MS, interval: 100 * MS, mtu_time: 0, roots: Roots::Exact }
+    Params { target: 5 * MS, interval: 100 * MS, mtu_time: 0, roots: &EXACT }
 }
 
 /// Judges an ECT(0) packet that has waited `sojourn`.

@@ -1,57 +1,70 @@
 //! The delta-sigma controller of "Delay Time Control", for every discipline that uses it.
 //! chromi/sce sch_deltic, 2022 to 2024, and net/deltic.h, 2024.
 
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use sojourn_core::grammar::Args;
+use sojourn_core::grammar::forms::{Form, OneOf, custom, or_off};
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Time};
+use sojourn_core::{choices, parameters};
 
-pub(in super::super) const SCE_RESONANCE: Param = Param {
-    name: "sce-resonance",
-    value: "HERTZ",
-    default: "200",
-    doc: "Frequency of the SCE controller; its target is the period.",
-};
-pub(in super::super) const ECN_RESONANCE: Param = Param {
-    name: "ecn-resonance",
-    value: "HERTZ",
-    default: "40",
-    doc: "Frequency of the CE controller; its target is the period.",
-};
-pub(in super::super) const DROP_RESONANCE: Param = Param {
-    name: "drop-resonance",
-    value: "HERTZ",
-    default: "8",
-    doc: "Frequency of the dropping controller; its target is the period.",
-};
-pub(in super::super) const OFF: Param = Param {
-    name: "no-sce|no-ecn|no-drop",
-    value: "",
-    default: "all on",
-    doc: "Controllers that do not act.",
-};
+parameters! {
+    /// Frequencies of the three controllers in units of 2^-16 Hz.
+    #[derive(Copy, PartialEq, Eq)]
+    pub(in super::super) struct Resonances {
+        /// Frequency of the SCE controller; its target is the period.
+        pub(in super::super) sce: Option<u32> = Some(200 << 16) => or_off(hertz(), "no-sce"),
+            name "sce-resonance";
+        /// Frequency of the CE controller; its target is the period.
+        pub(in super::super) ecn: Option<u32> = Some(40 << 16) => or_off(hertz(), "no-ecn"),
+            name "ecn-resonance";
+        /// Frequency of the dropping controller; its target is the period.
+        pub(in super::super) drop: Option<u32> = Some(8 << 16) => or_off(hertz(), "no-drop"),
+            name "drop-resonance";
+    }
+    also {
+        /// Controllers that do not act.
+        "no-sce|no-ecn|no-drop" => |resonances, key, _| {
+            match key {
+                "no-sce" => resonances.sce = None,
+                "no-ecn" => resonances.ecn = None,
+                _ => resonances.drop = None,
+            }
+            Ok(())
+        };
+    }
+}
+
+fn hertz() -> impl Form<u32> {
+    let read = |args: &mut Args<'_>| Ok((args.decimal(0.01..=10_000.0)? * 65_536.0).round() as u32);
+    custom("HERTZ", read, |hertz| (f64::from(*hertz) / 65_536.0).to_string())
+}
 
 const SECOND: i64 = 1_000_000_000;
 
 /// The kernel's age at the start of the run. More than a second makes no difference.
 const BOOT_NS: u64 = 1 << 40;
 
-/// Version of the controller's arithmetic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
-pub(in super::super) enum Law {
-    /// Whole hertz; the oscillator counts by the square of the frequency.
-    V2022,
-    /// The excess, but not the change of the delay, counts by the frequency; the accumulator
-    /// bleeds when the oscillator falls behind.
-    V2023a,
-    /// The accumulator as a whole counts by the frequency, and so does the oscillator.
-    V2024a,
-    /// The same in fractions of a hertz.
-    V2024,
+choices! {
+    /// Version of the controller's arithmetic.
+    #[derive(PartialOrd)]
+    pub(in super::super) enum Law {
+        /// Whole hertz; the oscillator counts by the square of the frequency.
+        V2022 = "2022",
+        /// The excess, but not the change of the delay, counts by the frequency; the accumulator
+        /// bleeds when the oscillator falls behind.
+        V2023a = "2023a",
+        /// The accumulator as a whole counts by the frequency, and so does the oscillator.
+        V2024a = "2024a",
+        /// The same in fractions of a hertz.
+        V2024 = "2024",
+    }
 }
 
 impl Law {
-    /// The words, in the order of the variants.
-    pub(in super::super) const WORDS: [&'static str; 4] = ["2022", "2023a", "2024a", "2024"];
+    /// Those that take the corrected delay.
+    pub(in super::super) fn since_2024() -> OneOf<Self> {
+        OneOf { value: "2024a|2024", all: &Self::ALL[2..] }
+    }
 }
 
 /// `a * b` of fractions of 10^9.
@@ -127,102 +140,14 @@ impl Controller {
     }
 }
 
-/// Frequencies of the three controllers in units of 2^-16 Hz; zero is off.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) struct Resonances {
-    pub(in super::super) sce: u32,
-    pub(in super::super) ecn: u32,
-    pub(in super::super) drop: u32,
-}
-
 impl Resonances {
-    pub(in super::super) const fn new() -> Self {
-        Self { sce: 200 << 16, ecn: 40 << 16, drop: 8 << 16 }
-    }
-
-    /// Reads one of the frequencies' words; false if it is none.
-    pub(in super::super) fn read(
-        &mut self,
-        key: &str,
-        args: &mut Args<'_>,
-    ) -> Result<bool, GrammarError> {
-        let mut hertz = || -> Result<u32, GrammarError> {
-            Ok((args.decimal(0.01..=10_000.0)? * 65_536.0).round() as u32)
-        };
-        match key {
-            "sce-resonance" => self.sce = hertz()?,
-            "ecn-resonance" => self.ecn = hertz()?,
-            "drop-resonance" => self.drop = hertz()?,
-            "no-sce" => self.sce = 0,
-            "no-ecn" => self.ecn = 0,
-            "no-drop" => self.drop = 0,
-            _ => return Ok(false),
-        }
-        Ok(true)
-    }
-
     /// Refuses frequencies with which the arithmetic of `law` cannot count.
-    pub(in super::super) fn check(&self, law: Law, args: &Args<'_>) -> Result<(), GrammarError> {
-        let fractional = [self.sce, self.ecn, self.drop].iter().any(|f| f & 0xFFFF != 0);
+    pub(in super::super) fn check(&self, law: Law) -> Result<(), String> {
+        let fractional = [self.sce, self.ecn, self.drop].iter().flatten().any(|f| f & 0xFFFF != 0);
         if fractional && law < Law::V2024 {
-            let version = Law::WORDS[law as usize];
-            return Err(args.invalid(format_args!("`version {version}` takes whole hertz only")));
+            return Err(format!("`version {}` takes whole hertz only", law.text()));
         }
         Ok(())
-    }
-
-    pub(in super::super) fn describe(&self) -> String {
-        let words = [("sce", self.sce), ("ecn", self.ecn), ("drop", self.drop)];
-        let words = words.map(|(name, f)| match f {
-            0 => format!("no-{name}"),
-            f => format!("{name}-resonance {}", f64::from(f) / 65_536.0),
-        });
-        words.join(" ")
-    }
-}
-
-/// Parameters of a FIFO under the three controllers.
-#[derive(Clone, Copy, Debug)]
-pub(in super::super) struct Settings {
-    pub(in super::super) limit: Option<u32>,
-    pub(in super::super) resonances: Resonances,
-    pub(in super::super) law: Law,
-}
-
-impl Settings {
-    /// Reads all words; `version` is one of `laws`.
-    pub(in super::super) fn read(
-        mut self,
-        laws: &[Law],
-        args: &mut Args<'_>,
-    ) -> Result<Self, GrammarError> {
-        while let Some(key) = args.key() {
-            match key {
-                "limit" => self.limit = Some(args.number(1..=u64::from(u32::MAX))? as u32),
-                "version" => {
-                    let words: Vec<&str> =
-                        laws.iter().map(|law| Law::WORDS[*law as usize]).collect();
-                    self.law = laws[args.choice(&words)?];
-                }
-                _ if self.resonances.read(key, args)? => {}
-                _ => return Err(args.unknown()),
-            }
-        }
-        self.resonances.check(self.law, args)?;
-        Ok(self)
-    }
-
-    /// The same for a live discipline, which keeps its law.
-    pub(in super::super) fn changed(
-        self,
-        laws: &[Law],
-        args: &mut Args<'_>,
-    ) -> Result<Self, GrammarError> {
-        let new = self.read(laws, args)?;
-        if new.law != self.law {
-            return Err(args.invalid("`version` is fixed at creation; use replace"));
-        }
-        Ok(new)
     }
 }
 
@@ -255,8 +180,8 @@ impl Trio {
         sojourn: Dur,
     ) -> Verdict {
         let clock = now.0.wrapping_add(BOOT_NS);
-        let step = |controller: &mut Controller, hertz| {
-            hertz != 0 && controller.step(law, hertz, clock, sojourn.0 as i64)
+        let step = |controller: &mut Controller, hertz: Option<u32>| {
+            hertz.is_some_and(|hertz| controller.step(law, hertz, clock, sojourn.0 as i64))
         };
         Verdict {
             sce: step(&mut self.sce, f.sce),
@@ -267,8 +192,9 @@ impl Trio {
 
     /// The accumulators, for the trace: fractions of the resonance at which each marks.
     pub(in super::super) fn probe(&self, law: Law, f: &Resonances, out: &mut Probe<'_>) {
-        let level = |acc: i64, hertz: u32| {
-            let scale = if law < Law::V2024a { f64::from(hertz) / 65_536.0 } else { 1.0 };
+        let level = |acc: i64, hertz: Option<u32>| {
+            let hertz = f64::from(hertz.unwrap_or(0)) / 65_536.0;
+            let scale = if law < Law::V2024a { hertz } else { 1.0 };
             acc as f64 * scale / SECOND as f64
         };
         out.put("sce_level", "1", level(self.sce.acc, f.sce));

@@ -4,7 +4,8 @@ use sojourn_core::ecn::Ecn;
 const MS: u64 = 1_000_000;
 
 fn make(words: &str) -> Deltic {
-    Deltic::parse(&mut Args::new(ENTRY.name, ENTRY.params, words)).unwrap()
+    let spec: Spec = format!("deltic {words}").parse().unwrap();
+    Deltic::new(*spec.params().unwrap())
 }
 
 /// Counts of codepoints that leave a queue with 60 ms of standing delay, and drops.

@@ -4,7 +4,8 @@ use sojourn_core::ecn::Ecn;
 const MS: u64 = 1_000_000;
 
 fn make(words: &str) -> DelticBoroshne {
-    DelticBoroshne::parse(&mut Args::new(ENTRY.name, ENTRY.params, words)).unwrap()
+    let spec: Spec = format!("deltic_boroshne {words}").parse().unwrap();
+    DelticBoroshne::new(*spec.params().unwrap())
 }
 
 fn packet(id: u32, flow: u32) -> Packet {
@@ -99,7 +100,7 @@ fn contest(version: &str) -> ([u32; 4], usize) {
 
 #[test]
 fn greedy_flow_becomes_a_hog_and_gets_its_share() {
-    for version in Version::WORDS {
+    for (version, _) in Version::ALL {
         let (served, target) = contest(version);
         assert_eq!(target, HOG);
         for share in served {

@@ -4,7 +4,8 @@ use sojourn_core::ecn::Ecn;
 const MS: u64 = 1_000_000;
 
 fn make(words: &str) -> DelticPolya {
-    DelticPolya::parse(&mut Args::new(ENTRY.name, ENTRY.params, words)).unwrap()
+    let spec: Spec = format!("deltic_polya {words}").parse().unwrap();
+    DelticPolya::new(*spec.params().unwrap())
 }
 
 fn packet(ecn: Ecn) -> Packet {
@@ -89,17 +90,17 @@ fn last_packet_is_not_dropped() {
 #[test]
 fn fractions_of_a_hertz_survive_description() {
     let q = make("sce-resonance 12.5 ecn-resonance 0.3 no-drop");
-    assert_eq!(q.resonances, Resonances { sce: 819_200, ecn: 19_661, drop: 0 });
+    assert_eq!(
+        q.params.resonances,
+        Resonances { sce: Some(819_200), ecn: Some(19_661), drop: None }
+    );
     let again = make(q.describe().split_once(' ').unwrap().1);
-    assert_eq!(again.resonances, q.resonances);
+    assert_eq!(again.params.resonances, q.params.resonances);
 }
 
 #[test]
 fn first_build_counts_in_whole_hertz() {
-    let error = |words: &str| {
-        let mut args = Args::new(ENTRY.name, ENTRY.params, words);
-        DelticPolya::parse(&mut args).unwrap_err().0
-    };
+    let error = |words: &str| format!("deltic_polya {words}").parse::<Spec>().unwrap_err().0;
     let expected = "deltic_polya: `version 2024a` takes whole hertz only";
     assert_eq!(error("sce-resonance 12.5 version 2024a"), expected);
     assert_eq!(error("version 2024a ecn-resonance 0.5"), expected);

@@ -9,7 +9,8 @@ const MS: u64 = 1_000_000;
 const BURST: Dur = Dur::from_millis(5);
 
 fn make(words: &str) -> Deltim {
-    Deltim::parse(&mut Args::new(ENTRY.name, ENTRY.params, words)).unwrap()
+    let spec: Spec = format!("deltim {words}").parse().unwrap();
+    Deltim::new(*spec.params().unwrap())
 }
 
 fn packet(id: u32, ecn: Ecn) -> Packet {
@@ -157,14 +158,14 @@ fn oscillator_that_owes_a_ce_mark_drops_but_not_the_last_packet() {
 #[test]
 fn words_round_trip_and_errors_name_what_is_allowed() {
     let mut q = make("limit 50");
-    assert_eq!(q.describe(), "deltim limit 50p version 1 burst 5ms tau 64");
+    assert_eq!(q.describe(), "deltim version 1 burst 5ms limit 50p tau 64");
     change(&mut q, Time::ZERO, "deltim version 2 burst 10ms tau 7", &mut Log::default()).unwrap();
-    assert_eq!(q.describe(), "deltim limit 50p version 2 burst 10ms tau 7");
+    assert_eq!(q.describe(), "deltim version 2 burst 10ms limit 50p tau 7");
     let error = |words: &str| {
         let env = Env::ethernet(Rng::named(1, "t"));
         build(&format!("deltim {words}"), env).err().unwrap().0
     };
     assert!(error("version 3").contains("one of 1, 2"), "{}", error("version 3"));
-    assert!(error("burst 0ms").contains("a time above 0"), "{}", error("burst 0ms"));
+    assert!(error("burst 0ms").contains("a time of at least"), "{}", error("burst 0ms"));
     assert!(error("tau 0").contains("from 1 to 65535"), "{}", error("tau 0"));
 }

@@ -1,18 +1,25 @@
 //! The base probability p' of DOCSIS's coupled AQMs: the PI law of RFC 8034 without its table of
 //! gains, which the square of the Classic probability replaces.
 
+use sojourn_core::grammar::forms::decimal;
+use sojourn_core::parameters;
 use sojourn_core::units::Dur;
 
 /// RFC 8034's LATENCY_LOW, and the latency above which the probability is pushed up.
 const LATENCY_LOW: Dur = Dur::from_millis(5);
 const LATENCY_HIGH: Dur = Dur::from_millis(200);
 
-/// Gains in Hz per update, and the delay aimed at.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Law {
-    pub(super) a: f64,
-    pub(super) b: f64,
-    pub(super) target: Dur,
+parameters! {
+    /// Parameters of the law.
+    #[derive(Copy, PartialEq)]
+    pub(super) struct Law {
+        /// Delay aimed at.
+        target: Dur = Dur::from_millis(10);
+        /// Integral gain per interval.
+        a: f64 = 0.25 => decimal("HZ", 0.0..=1e6);
+        /// Proportional gain per interval.
+        b: f64 = 2.5 => decimal("HZ", 0.0..=1e6);
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

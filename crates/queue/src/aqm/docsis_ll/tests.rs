@@ -9,7 +9,8 @@ fn env() -> Env {
 }
 
 fn make(words: &str) -> DocsisLl {
-    DocsisLl::parse(&mut Args::new("docsis_ll", ENTRY.params, words), env()).unwrap()
+    let spec: Spec = format!("docsis_ll {words}").parse().unwrap();
+    DocsisLl::new(*spec.params().unwrap(), env())
 }
 
 fn packet(flow: u32, tos: u8) -> Packet {

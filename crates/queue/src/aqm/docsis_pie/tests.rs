@@ -8,7 +8,8 @@ fn env() -> Env {
 }
 
 fn make(words: &str) -> DocsisPie {
-    DocsisPie::parse(&mut Args::new("docsis_pie", ENTRY.params, words), env()).unwrap()
+    let spec: Spec = format!("docsis_pie {words}").parse().unwrap();
+    DocsisPie::new(*spec.params().unwrap(), env())
 }
 
 fn packet(id: u32, len: u32, ecn: Ecn) -> Packet {
@@ -244,7 +245,7 @@ fn rates_that_contradict_each_other_are_refused() {
         error("msr 10Mbit peak_rate 5Mbit").contains("`peak_rate 5Mbit` is below `msr 10Mbit`")
     );
     assert!(error("msr 10Mbit min_pktsize 2000b").contains("cannot exceed"));
-    assert!(error("msr 10Mbit interval 0").contains("from 1us"));
+    assert!(error("msr 10Mbit interval 0").contains("at least 1us"));
     let mut q = make("msr 10Mbit target 20ms");
     change(&mut q, Time::ZERO, "docsis_pie msr 5Mbit", &mut Log::default()).unwrap();
     assert!(q.describe().starts_with("docsis_pie msr 5Mbit max_burst_bytes 3044b target 20ms "));

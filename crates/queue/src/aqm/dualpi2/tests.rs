@@ -8,8 +8,11 @@ fn env() -> Env {
 }
 
 fn make(text: &str) -> DualPi2 {
-    let (_, words) = sojourn_core::grammar::split_name(text);
-    DualPi2::parse(&mut Args::new("dualpi2", ENTRY.params, words), env()).unwrap()
+    make_in(env(), text)
+}
+
+fn make_in(env: Env, text: &str) -> DualPi2 {
+    DualPi2::new(*text.parse::<Spec>().unwrap().params().unwrap(), env)
 }
 
 fn packet(ecn: Ecn) -> Packet {
@@ -30,7 +33,7 @@ fn update_at(q: &mut DualPi2, delay: Dur) -> u32 {
     q.classic.clear();
     q.classic.push_back(Packet { stamp: now - delay, ..packet(Ecn::Ect0) });
     q.update(now);
-    q.prob
+    q.controller.prob
 }
 
 // KAT aqm.md 8.8 (1)
@@ -60,17 +63,17 @@ fn controller_of_2019_moves_by_half_and_that_of_march_2020_by_as_much_as_mainlin
 /// Fractions marked and dropped among many packets of `ecn` at probability `prob`.
 fn signals(words: &str, prob: f64, ecn: Ecn) -> (f64, f64) {
     let mut q = make(&format!("dualpi2 step_thresh 10s {words}"));
-    q.prob = (prob * f64::from(MAX_PROB)) as u32;
+    q.controller.prob = (prob * f64::from(MAX_PROB)) as u32;
     let (mut log, rounds) = (Log::default(), 40_000);
     fill(&mut q, Time::ZERO, ecn, 50);
     for id in 50..rounds + 50 {
         q.enqueue(Time::ZERO, Packet { id, ..packet(ecn) }, &mut log);
         q.dequeue(Time::ZERO, &mut log);
         if q.backlog.packets < 20 {
-            let held = q.prob;
-            q.prob = 0;
+            let held = q.controller.prob;
+            q.controller.prob = 0;
             fill(&mut q, Time::ZERO, ecn, 30);
-            q.prob = held;
+            q.controller.prob = held;
         }
     }
     let (mut marks, mut drops) = (0, 0);
@@ -201,11 +204,14 @@ fn round_trip_times_derive_target_period_and_gains() {
         ("typical_rtt 20ms max_rtt 100ms", 20_000, 20_000, 51, 768),
         ("alpha 0.16 beta 3.21", 15_000, 16_000, 40, 821),
     ] {
-        let p = make(&format!("dualpi2 {words}")).params;
+        let p = make(&format!("dualpi2 {words}")).params.law;
         assert_eq!((p.target.as_micros(), p.tupdate.as_micros()), (target_us, tupdate_us));
         assert_eq!((p.alpha, p.beta), (alpha, beta), "{words}");
     }
-    assert_eq!((make("dualpi2").alpha, make("dualpi2").beta), (44, 879));
+    assert_eq!((controller::scaled(41), controller::scaled(819)), (44, 879));
+    let text = make("dualpi2 beta 2 typical_rtt 20ms target 5ms").describe();
+    assert!(text.ends_with("target 5ms tupdate 20ms alpha 0.13671875 beta 2"), "{text}");
+    assert!(!text.contains("rtt"), "{text}");
 }
 
 // KAT aqm.md 8.6, 8.7 (a)
@@ -220,14 +226,14 @@ fn timer_runs_in_multiples_from_creation() {
             assert_eq!(q.wake(), now);
             q.on_wake(now, &mut Log::default());
         }
-        assert!(q.prob > 0);
+        assert!(q.controller.prob > 0);
     }
-    let q = DualPi2::parse(
-        &mut Args::new("dualpi2", ENTRY.params, "version 2019"),
-        Env { hz: 250, now: Time(1_500_000), ..env() },
-    )
-    .unwrap();
-    assert_eq!((q.next_update, q.period), (Time(500_000_000), Dur::from_millis(16)));
+    let later = Env { hz: 250, now: Time(1_500_000), ..env() };
+    let mut q = make_in(later, "dualpi2 version 2019");
+    fill(&mut q, Time(1_500_000), Ecn::Ect0, 100);
+    assert_eq!(q.wake(), Time(500_000_000));
+    q.on_wake(Time(500_000_000), &mut Log::default());
+    assert_eq!(q.wake(), Time(516_000_000));
 }
 
 // KAT aqm.md 8.7 (b): gains and timer are mainline's, the delay is that of the last dequeue.
@@ -237,14 +243,14 @@ fn l4steam_updates_with_the_delay_of_the_last_dequeue() {
     fill(&mut q, Time::ZERO, Ecn::Ect0, 2);
     q.dequeue(Time(16_000_000), &mut log);
     q.update(Time(200_000_000));
-    assert_eq!(q.prob, 220_437_500);
+    assert_eq!(q.controller.prob, 220_437_500);
     // A leaf whose last packet has left under HTB is not asked again: the delay goes stale.
     q.dequeue(Time(16_000_000), &mut log);
     q.update(Time(300_000_000));
-    assert_eq!((q.prob, q.backlog.packets), (220_437_500 + 687_500, 0));
+    assert_eq!((q.controller.prob, q.backlog.packets), (220_437_500 + 687_500, 0));
     q.dequeue(Time(300_000_000), &mut log);
     q.update(Time(316_000_000));
-    assert!(q.prob < 1_000_000, "{}", q.prob);
+    assert!(q.controller.prob < 1_000_000, "{}", q.controller.prob);
 }
 
 // KAT aqm.md 8.7 (b): "non-empty" in the credit rule is an age other than 0.
@@ -266,7 +272,8 @@ fn timer_that_sleeps_while_idle_gives_what_a_running_one_gives() {
         let (mut lazy, mut eager) =
             (make(&format!("dualpi2 {words}")), make(&format!("dualpi2 {words}")));
         let (mut rng, mut log) = (Rng::named(9, "t"), Log::default());
-        let (mut next, mut now, mut slept) = (eager.next_update, 0, false);
+        let first = if words == "version 2019" { 500 } else { 16 };
+        let (mut next, mut now, mut slept) = (Time(first * 1_000_000), 0, false);
         for burst in 0..60 {
             // Bursts that build delay, then pauses; some arrivals coincide with updates.
             now += 16_000_000 * u64::from(rng.below(100)) + u64::from(rng.below(2)) * 7_000_000;
@@ -275,7 +282,7 @@ fn timer_that_sleeps_while_idle_gives_what_a_running_one_gives() {
                 let at = Time(now);
                 while next <= at {
                     eager.update(next);
-                    next += eager.period;
+                    next += Dur::from_millis(16);
                 }
                 while lazy.wake() <= at {
                     let due = lazy.wake();
@@ -292,7 +299,10 @@ fn timer_that_sleeps_while_idle_gives_what_a_running_one_gives() {
                     let b = eager.dequeue(at, &mut log).map(|p| (p.stamp, p.tos));
                     assert_eq!(a, b, "burst {burst} step {step}");
                 }
-                assert_eq!(lazy.prob, eager.prob, "burst {burst} step {step}");
+                assert_eq!(
+                    lazy.controller.prob, eager.controller.prob,
+                    "burst {burst} step {step}"
+                );
                 now += 1_000_000;
             }
         }
@@ -305,11 +315,11 @@ fn change_keeps_packets_probability_and_credit() {
     let mut q = make("dualpi2");
     fill(&mut q, Time::ZERO, Ecn::Ect1, 10);
     fill(&mut q, Time::ZERO, Ecn::Ect0, 10);
-    q.prob = 12345;
+    q.controller.prob = 12345;
     q.dequeue(Time::ZERO, &mut Log::default());
     let credit = q.credit;
     change(&mut q, Time::ZERO, "dualpi2 target 5ms overflow", &mut Log::default()).unwrap();
-    assert_eq!((q.backlog.packets, q.prob, q.credit), (19, 12345, credit));
+    assert_eq!((q.backlog.packets, q.controller.prob, q.credit), (19, 12345, credit));
     assert!(change(&mut q, Time::ZERO, "dualpi2 version 2020", &mut Log::default()).is_err());
     change(&mut q, Time::ZERO, "dualpi2 classic_protection 25%", &mut Log::default()).unwrap();
     assert_eq!(q.credit, 1514 * (25 - 75));

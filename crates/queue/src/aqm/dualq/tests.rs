@@ -8,7 +8,8 @@ fn env() -> Env {
 }
 
 fn make(words: &str) -> DualQ {
-    DualQ::parse(&mut Args::new("dualq", ENTRY.params, words), env()).unwrap()
+    let spec: Spec = format!("dualq {words}").parse().unwrap();
+    DualQ::new(*spec.params().unwrap(), env())
 }
 
 fn packet(ecn: Ecn) -> Packet {
@@ -101,8 +102,8 @@ fn defaults_are_those_that_the_rfc_derives() {
     let p = make("").params;
     assert_eq!(p.tupdate(), Dur::from_millis(15));
     assert!((p.alpha() - 0.15).abs() < 1e-12 && (p.beta() - 3.0).abs() < 1e-12);
-    assert_eq!((p.p_cmax(), p.room.limit()), (0.25, 3_125_000));
-    assert_eq!(make("rate 1Gbit").params.room.limit(), 31_250_000);
+    assert_eq!((p.p_cmax(), p.link.limit()), (0.25, 3_125_000));
+    assert_eq!(make("rate 1Gbit").params.link.limit(), 31_250_000);
     let p = make("max_rtt 30ms").params;
     assert_eq!(p.tupdate(), Dur::from_millis(10));
     assert!((p.beta() - 10.0).abs() < 1e-9, "{}", p.beta());
@@ -201,7 +202,7 @@ fn oldest_linux_tree_is_a_line_of_words() {
     let p = q.params;
     assert_eq!((p.alpha(), p.beta()), (80.0 / 256.0, 800.0 / 256.0));
     assert_eq!((p.target, p.tupdate()), (Dur::from_millis(20), Dur::from_millis(32)));
-    assert!(p.scheduler.tsfifo && p.scheduler.tshift == Dur::from_millis(40));
+    assert_eq!((p.scheduler.order.text(), p.scheduler.tshift), ("tsfifo", Dur::from_millis(40)));
 }
 
 #[test]

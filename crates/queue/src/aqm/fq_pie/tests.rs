@@ -132,6 +132,6 @@ fn number_of_flows_cannot_change() {
     assert_eq!(
         q.describe(),
         "fq_pie limit 5p flows 1024 quantum 1514 memory_limit 32Mb ecn_prob 10 target 5ms \
-         tupdate 15ms alpha 2 beta 20 ecn"
+         tupdate 15ms alpha 2 beta 20 ecn nobytemode no_dq_rate_estimator version mainline"
     );
 }

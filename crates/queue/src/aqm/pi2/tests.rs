@@ -8,15 +8,14 @@ fn env() -> Env {
 }
 
 fn make(text: &str) -> Pi2 {
-    let words = text.split_once(' ').map_or("", |(_, words)| words);
-    Pi2::parse(&mut Args::new("pi2", ENTRY.params, words), env()).unwrap()
+    Pi2::new(*text.parse::<Spec>().unwrap().params().unwrap(), env())
 }
 
 /// Shares of 200,000 packets that were marked and dropped at the controller's output `prob`.
 fn shares(text: &str, prob: f64, ecn: Ecn) -> (f64, f64) {
     const N: u32 = 200_000;
     let (mut q, mut log) = (make(text), Log::default());
-    q.prob = (prob * f64::from(MAX_PROB)) as u32;
+    q.controller.prob = (prob * f64::from(MAX_PROB)) as u32;
     q.backlog = Backlog { packets: 10, bytes: 15_140 };
     let (mut marks, mut drops) = (0, 0);
     for id in 0..N {
@@ -78,7 +77,7 @@ fn noecn_drops_everything_by_the_square() {
 #[test]
 fn step_of_the_controller_is_alpha_times_error_and_beta_times_growth() {
     let mut q = make("pi2");
-    let prob = |q: &Pi2| f64::from(q.prob) / f64::from(MAX_PROB);
+    let prob = |q: &Pi2| f64::from(q.controller.prob) / f64::from(MAX_PROB);
     q.update(Dur::from_millis(30));
     assert!((prob(&q) - (0.3125 * 0.010 + 3.125 * 0.030)).abs() < 0.006 * prob(&q));
     let before = prob(&q);
@@ -89,13 +88,13 @@ fn step_of_the_controller_is_alpha_times_error_and_beta_times_growth() {
     q.update(Dur::ZERO);
     assert!(prob(&q) < 0.001);
     q.update(Dur::ZERO);
-    assert_eq!(q.prob, 0);
+    assert_eq!(q.controller.prob, 0);
 }
 
 #[test]
 fn last_two_frames_are_never_signalled() {
     let (mut q, mut log) = (make("pi2"), Log::default());
-    q.prob = MAX_PROB;
+    q.controller.prob = MAX_PROB;
     for id in 0..5 {
         q.enqueue(Time::ZERO, Packet { id, len: 1514, ..Packet::default() }, &mut log);
     }
@@ -108,7 +107,7 @@ fn change_keeps_what_it_does_not_name() {
     let mut q = build("pi2 target 15ms noecn", env()).unwrap();
     change(&mut *q, Time::ZERO, "pi2 alpha 0.5 ecn", &mut Log::default()).unwrap();
     let described =
-        "pi2 limit 1000p target 15ms tupdate 32ms alpha 0.5 beta 3.125 coupling_factor 2 ecn";
+        "pi2 limit 1000p ecn coupling_factor 2 target 15ms tupdate 32ms alpha 0.5 beta 3.125";
     assert_eq!(q.describe(), described);
     assert!(build("pi2 tupdate 0", env()).is_err() && build("pi2 alpha -1", env()).is_err());
 }

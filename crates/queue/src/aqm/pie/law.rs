@@ -1,54 +1,48 @@
 //! PIE's controller, for every discipline that uses it. Linux 6.12 `pie.h`, `sch_pie`.
 
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use super::super::PSCHED_MTU;
+use sojourn_core::grammar::Given;
+use sojourn_core::grammar::forms::{number, time_from};
 use sojourn_core::packet::Packet;
 use sojourn_core::rng::Rng;
 use sojourn_core::units::{Dur, Time};
+use sojourn_core::{choices, parameters};
 
-pub(in super::super) const TARGET: Param =
-    Param { name: "target", value: "TIME", default: "15ms", doc: "Delay aimed at." };
-pub(in super::super) const TUPDATE: Param = Param {
-    name: "tupdate",
-    value: "TIME",
-    default: "15ms",
-    doc: "Period of the controller, in jiffies rounded up and one more.",
-};
-pub(in super::super) const ALPHA: Param = Param {
-    name: "alpha",
-    value: "NUMBER",
-    default: "2",
-    doc: "Integral gain in 1/16 Hz per update, 1 to 32.",
-};
-pub(in super::super) const BETA: Param = Param {
-    name: "beta",
-    value: "NUMBER",
-    default: "20",
-    doc: "Proportional gain in 1/16 Hz per update, 1 to 32.",
-};
-pub(in super::super) const ECN: Param = Param {
-    name: "ecn|noecn",
-    value: "",
-    default: "noecn",
-    doc: "Whether ECN-capable packets are marked instead of dropped at low probability.",
-};
-pub(in super::super) const BYTEMODE: Param = Param {
-    name: "bytemode|nobytemode",
-    value: "",
-    default: "nobytemode",
-    doc: "Whether the probability is in proportion to the packet's length.",
-};
-pub(in super::super) const ESTIMATOR: Param = Param {
-    name: "dq_rate_estimator|no_dq_rate_estimator",
-    value: "",
-    default: "no_dq_rate_estimator",
-    doc: "Delay from backlog and departure rate, or from the packets' timestamps.",
-};
-pub(in super::super) const VERSION: Param = Param {
-    name: "version",
-    value: "5.4|mainline",
-    default: "mainline",
-    doc: "Linux 6.12, or 5.1 to 5.4, which only has the rate estimator; not a word of tc.",
-};
+parameters! {
+    /// Parameters of the controller, in every discipline that uses it.
+    #[derive(Copy, PartialEq, Eq)]
+    pub(in super::super) struct Law {
+        /// Delay aimed at.
+        pub(super) target: Dur = Dur::from_millis(15) => time_from(Dur::from_micros(1));
+        /// Period of the controller, in jiffies rounded up and one more.
+        pub(in super::super) tupdate: Dur = Dur::from_millis(15) => time_from(Dur::from_micros(1));
+        /// Integral gain in 1/16 Hz per update, 1 to 32.
+        pub(super) alpha: u32 = 2 => number(1..=32);
+        /// Proportional gain in 1/16 Hz per update, 1 to 32.
+        pub(super) beta: u32 = 20 => number(1..=32);
+        /// Whether ECN-capable packets are marked instead of dropped at low probability.
+        pub(in super::super) ecn: bool = false, name "ecn|noecn";
+        /// Whether the probability is in proportion to the packet's length.
+        pub(super) bytemode: bool = false, name "bytemode|nobytemode";
+        /// Delay from backlog and departure rate, or from the packets' timestamps.
+        pub(super) estimates: bool = false, name ESTIMATOR;
+        /// Linux 6.12, or 5.1 to 5.4, which only has the rate estimator.
+        pub(super) version: Version = Version::Mainline, tc false;
+    }
+    derive choose_estimator;
+    settle refuse;
+}
+
+choices! {
+    /// Which kernel's.
+    pub(super) enum Version {
+        /// Linux 5.1 to 5.4.
+        Old = "5.4",
+        Mainline = "mainline",
+    }
+}
+
+const ESTIMATOR: &str = "dq_rate_estimator|no_dq_rate_estimator";
 
 /// Probability 1.
 pub(in super::super) const MAX_PROB: u64 = u64::MAX >> 8;
@@ -63,96 +57,18 @@ const fn ticks(ns: u64) -> u64 {
     ns >> 6
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in super::super) enum Version {
-    /// Linux 5.1 to 5.4.
-    Old,
-    #[default]
-    Mainline,
-}
-
-/// What the controller is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) struct Law {
-    pub(in super::super) target: Dur,
-    pub(in super::super) tupdate: Dur,
-    pub(in super::super) alpha: u32,
-    pub(in super::super) beta: u32,
-    pub(in super::super) ecn: bool,
-    pub(in super::super) bytemode: bool,
-    /// Given by the user, otherwise by the version.
-    pub(super) estimator: Option<bool>,
-    pub(in super::super) version: Version,
-    pub(in super::super) mtu: u32,
-}
-
 impl Law {
-    pub(in super::super) fn new(mtu: u32) -> Self {
-        Self {
-            target: Dur::from_millis(15),
-            tupdate: Dur::from_millis(15),
-            alpha: 2,
-            beta: 20,
-            ecn: false,
-            bytemode: false,
-            estimator: None,
-            version: Version::Mainline,
-            mtu,
+    fn choose_estimator(&mut self, given: &Given) {
+        if given.has("version") && !given.has(ESTIMATOR) {
+            self.estimates = self.version == Version::Old;
         }
     }
 
-    /// Reads one of the words that all PIE disciplines share; false if it is none of them.
-    pub(in super::super) fn read(
-        &mut self,
-        key: &str,
-        args: &mut Args<'_>,
-    ) -> Result<bool, GrammarError> {
-        match key {
-            "target" => self.target = time(args)?,
-            "tupdate" => self.tupdate = time(args)?,
-            "alpha" => self.alpha = args.number(1..=32)? as u32,
-            "beta" => self.beta = args.number(1..=32)? as u32,
-            "ecn" => self.ecn = true,
-            "noecn" => self.ecn = false,
-            "bytemode" => self.bytemode = true,
-            "nobytemode" => self.bytemode = false,
-            "dq_rate_estimator" => self.estimator = Some(true),
-            "no_dq_rate_estimator" => self.estimator = Some(false),
-            "version" => {
-                let old = args.choice(&["5.4", "mainline"])? == 0;
-                self.version = if old { Version::Old } else { Version::Mainline };
-            }
-            _ => return Ok(false),
-        }
-        Ok(true)
-    }
-
-    pub(in super::super) fn check(&self, args: &Args<'_>) -> Result<(), GrammarError> {
-        if self.version == Version::Old && self.estimator == Some(false) {
-            return Err(args.invalid("version 5.4 has only `dq_rate_estimator`"));
+    fn refuse(&self, _given: &Given) -> Result<(), String> {
+        if self.version == Version::Old && !self.estimates {
+            return Err("version 5.4 has only `dq_rate_estimator`".to_owned());
         }
         Ok(())
-    }
-
-    /// Whether the delay comes from the departure rate.
-    #[inline]
-    pub(in super::super) fn estimates(&self) -> bool {
-        self.estimator.unwrap_or(self.version == Version::Old)
-    }
-
-    pub(in super::super) fn describe(&self) -> String {
-        let mut text = format!(
-            "target {} tupdate {} alpha {} beta {}",
-            self.target, self.tupdate, self.alpha, self.beta
-        );
-        text += if self.ecn { " ecn" } else { " noecn" };
-        text += if self.bytemode { " bytemode" } else { "" };
-        match self.estimator {
-            Some(true) => text += " dq_rate_estimator",
-            Some(false) => text += " no_dq_rate_estimator",
-            None => {}
-        }
-        text + if self.version == Version::Old { " version 5.4" } else { "" }
     }
 
     /// The kernel's target: whole microseconds in ticks.
@@ -164,12 +80,6 @@ impl Law {
     pub(super) const fn gain(sixteenths: u32) -> u64 {
         (sixteenths as u64 * (MAX_PROB / TICKS_PER_SEC)) >> 4
     }
-}
-
-fn time(args: &mut Args<'_>) -> Result<Dur, GrammarError> {
-    args.value("a time from 1us such as `5ms`", |w| {
-        Dur::parse_tc(w).filter(|d| d.0 >= 1000 && u32::try_from(d.as_micros()).is_ok())
-    })
 }
 
 /// State of one controller. Delays are in ticks of 64 ns.
@@ -214,11 +124,11 @@ impl Control {
         rng: &mut Rng,
     ) -> bool {
         let calm = self.qdelay < law.target_ticks() / 2 && self.prob < MAX_PROB / 5;
-        if self.burst_time > 0 || calm || backlog < 2 * u64::from(law.mtu) {
+        if self.burst_time > 0 || calm || backlog < 2 * u64::from(PSCHED_MTU) {
             return false;
         }
-        let prob = if law.bytemode && len <= law.mtu {
-            u64::from(len) * (self.prob / u64::from(law.mtu))
+        let prob = if law.bytemode && len <= PSCHED_MTU {
+            u64::from(len) * (self.prob / u64::from(PSCHED_MTU))
         } else {
             self.prob
         };
@@ -246,7 +156,7 @@ impl Control {
     #[inline]
     pub(in super::super) fn departed(&mut self, law: &Law, now: Time, pkt: &Packet, backlog: u64) {
         let now = ticks(now.0);
-        let elapsed = if law.estimates() {
+        let elapsed = if law.estimates {
             let Some(elapsed) = self.measure(now, u64::from(pkt.len), backlog) else { return };
             elapsed
         } else {
@@ -283,7 +193,7 @@ impl Control {
 
     /// The controller's step, with `backlog` bytes waiting.
     pub(in super::super) fn update(&mut self, law: &Law, backlog: u64) {
-        let estimates = law.estimates();
+        let estimates = law.estimates;
         let (delay, old) = if estimates {
             let rate = u64::from(self.avg_dq_rate);
             ((backlog << 8).checked_div(rate).unwrap_or(0), self.qdelay)

@@ -10,8 +10,7 @@ fn env() -> Env {
 }
 
 fn make(text: &str) -> Pie {
-    let words = text.split_once(' ').map_or("", |(_, words)| words);
-    Pie::parse(&mut Args::new("pie", ENTRY.params, words), env()).unwrap()
+    Pie::new(*text.parse::<Spec>().unwrap().params().unwrap(), env())
 }
 
 fn packet(id: u32, ecn: Ecn) -> Packet {
@@ -32,7 +31,7 @@ fn control(prob: f64) -> Control {
 }
 
 fn law() -> Law {
-    Law::new(1514)
+    Law::default()
 }
 
 /// One update that sees `us` of delay.
@@ -344,10 +343,11 @@ fn change_keeps_what_it_does_not_name_and_purge_starts_anew() {
     let mut q = make("pie ecn target 5ms bytemode");
     q.control.prob = 12345;
     change(&mut q, Time::ZERO, "pie limit 5", &mut Log::default()).unwrap();
-    let described = "pie limit 5p target 5ms tupdate 15ms alpha 2 beta 20 ecn bytemode";
+    let described = "pie limit 5p target 5ms tupdate 15ms alpha 2 beta 20 ecn bytemode \
+                     no_dq_rate_estimator version mainline";
     assert_eq!((q.describe().as_str(), q.control.prob), (described, 12345));
     change(&mut q, Time::ZERO, "pie noecn dq_rate_estimator", &mut Log::default()).unwrap();
-    assert!(q.describe().ends_with("beta 20 noecn bytemode dq_rate_estimator"));
+    assert!(q.describe().ends_with("beta 20 noecn bytemode dq_rate_estimator version mainline"));
     q.purge(&mut Log::default());
     assert_eq!(q.control.prob, 0);
 }
@@ -357,6 +357,7 @@ fn what_tc_or_the_old_kernel_refuses_is_refused() {
     for words in ["alpha 33", "beta 0", "target 0", "tupdate 0", "limit 0"] {
         assert!(build(&format!("pie {words}"), env()).is_err(), "{words}");
     }
+    assert!(make("pie version 5.4").describe().contains(" dq_rate_estimator version 5.4"));
     let text = build("pie version 5.4 no_dq_rate_estimator", env()).err().unwrap().0;
     assert_eq!(text, "pie: version 5.4 has only `dq_rate_estimator`");
 }

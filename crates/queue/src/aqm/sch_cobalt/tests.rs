@@ -10,7 +10,8 @@ fn env() -> Env {
 }
 
 fn make(words: &str) -> SchCobalt {
-    SchCobalt::parse(&mut Args::new("cobalt", ENTRY.params, words), env()).unwrap()
+    let spec: Spec = format!("cobalt {words}").parse().unwrap();
+    SchCobalt::new(*spec.params().unwrap(), env())
 }
 
 fn packet(id: u32, ecn: Ecn) -> Packet {

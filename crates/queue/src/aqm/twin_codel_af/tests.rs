@@ -1,3 +1,4 @@
+use super::super::{Env, Qdisc, Spec};
 use super::*;
 use crate::qdiscs::{build, change};
 use sojourn_core::ecn::Ecn;
@@ -6,8 +7,8 @@ use sojourn_core::rng::Rng;
 const MS: u64 = 1_000_000;
 
 fn make(words: &str) -> TwinCodelAf {
-    let mut args = Args::new(ENTRY.name, ENTRY.params, words);
-    TwinCodelAf::parse(&mut args, Env::ethernet(Rng::named(1, "t"))).unwrap()
+    let spec: Spec = format!("twin_codel_af {words}").parse().unwrap();
+    Params::queue(Shell::new(*spec.params().unwrap(), Env::ethernet(Rng::named(1, "t"))))
 }
 
 fn packet(flow: u32, tos: u8) -> Packet {

@@ -1,9 +1,9 @@
 //! The sender's options, in the order of the help.
 
 use super::{Gso, TxOptions};
-use crate::scream_tool::args::{self, Group, Opt, Values, flag, opt};
-use crate::scream_tool::generation::Generation;
-use crate::scream_tool::{Count, PORT};
+use crate::args::{self, Group, Opt, Values, flag, opt};
+use crate::generation::Generation;
+use crate::{Count, PORT};
 
 /// Rates that the arithmetic in 32-bit floats carries, kbit/s.
 const GREATEST_KBPS: f64 = 100e6;

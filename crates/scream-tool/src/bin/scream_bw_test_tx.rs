@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use sojourn_live::scream_tool::{End, run};
+use sojourn_scream_tool::{End, run};
 
 fn main() -> ExitCode {
     run(End::Sender, std::env::args_os()).into()

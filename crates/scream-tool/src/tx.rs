@@ -19,9 +19,9 @@ use super::told;
 use super::tx_options::{Gso, TxOptions};
 use super::view::{Sample, View};
 use super::{Failure, Generation};
-use crate::clock::{Clock, cpu_seconds, unix_ns};
-use crate::udp::{self, Inbox, Opening, Outbox, Socket};
-use crate::wait::{Interest, StopSignal, exact_timers, wait};
+use sojourn_live::clock::{Clock, cpu_seconds, unix_ns};
+use sojourn_live::udp::{self, Inbox, Opening, Outbox, Socket};
+use sojourn_live::wait::{Interest, StopSignal, exact_timers, wait};
 
 /// The original's main loop: what is printed is looked at so often.
 const TICK: Dur = Dur::from_millis(50);

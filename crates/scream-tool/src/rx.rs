@@ -16,9 +16,9 @@ use super::peer::{Peer, Source};
 use super::rx_options::RxOptions;
 use super::screen::{Screen, harmless};
 use super::{Count, Failure};
-use crate::clock::{Clock, cpu_seconds};
-use crate::udp::{self, Inbox, Opening, Socket};
-use crate::wait::{Interest, StopSignal, exact_timers, wait};
+use sojourn_live::clock::{Clock, cpu_seconds};
+use sojourn_live::udp::{self, Inbox, Opening, Socket};
+use sojourn_live::wait::{Interest, StopSignal, exact_timers, wait};
 
 /// A byte keeps NATs open when nothing else was sent for so long.
 const KEEP_ALIVE: Dur = Dur::from_millis(500);
