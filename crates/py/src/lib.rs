@@ -14,7 +14,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use sojourn_cc as cc;
-use sojourn_core::grammar::{Param, Parameter, usage};
+use sojourn_core::grammar::{Parameter, usage};
 use sojourn_linux::{Launch, Measured, Network};
 use sojourn_queue::aqm::Kernel;
 use sojourn_queue::qdiscs as queues;
@@ -248,14 +248,14 @@ fn controllers() -> String {
 #[pyfunction]
 fn apps() -> String {
     let entries = app::REGISTRY.iter();
-    let list = entries.map(|e| describe(e.name, e.summary, e.reference, &old(e.params)));
+    let list = entries.map(|e| describe(e.name, e.summary, e.reference, &e.table()));
     Value::Array(list.collect()).to_string()
 }
 
 #[pyfunction]
 fn app_usage(name: &str) -> PyResult<String> {
     let e = app::entry(name).map_err(refuse)?;
-    Ok(page(e.summary, e.reference, e.name, &old(e.params)))
+    Ok(page(e.summary, e.reference, e.name, &e.table()))
 }
 
 /// What the kernels of an era do, as values of `[tcp]`.
@@ -292,10 +292,6 @@ fn cc_usage(name: &str) -> PyResult<String> {
     let e = cc::entry(name).map_err(refuse)?;
     let reference = format!("{}\nKernel: {}", e.reference, e.kernel);
     Ok(page(e.summary, &reference, e.name, &e.table()))
-}
-
-fn old(params: &[Param]) -> Vec<Parameter> {
-    params.iter().map(Parameter::from).collect()
 }
 
 fn page(summary: &str, reference: &str, name: &str, params: &[Parameter]) -> String {

@@ -7,7 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::{Serialize, Serializer};
 use sojourn_cc as cc;
-use sojourn_core::grammar::{Bare, Param, Parameter, bare_numbers};
+use sojourn_core::grammar::{Bare, bare_numbers};
 use sojourn_core::{Quantity as _, Rate};
 use sojourn_queue::{aqm, qdiscs};
 use sojourn_transport::app;
@@ -157,14 +157,13 @@ pub(crate) fn byte_rate_warnings(text: &str) -> impl Iterator<Item = String> {
 /// this dotted name is one.
 pub(crate) fn bare_number_warnings(key: &str, text: &str) -> Vec<String> {
     let queues = |name: &str| qdiscs::entry(name).ok().map(aqm::Entry::table);
-    let old = |params: &[Param]| params.iter().map(Parameter::from).collect();
     let mut parts = key.rsplit('.');
     let (last, before) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
     let found = match last {
         "qdisc" | "shaper" => bare_numbers(text, &queues),
         "stab" => bare_numbers(&format!("stab {text}"), &queues),
         "cc" => bare_numbers(text, &|name| cc::entry(name).ok().map(cc::Entry::table)),
-        "app" => bare_numbers(text, &|name| app::entry(name).ok().map(|entry| old(entry.params))),
+        "app" => bare_numbers(text, &|name| app::entry(name).ok().map(app::Entry::table)),
         _ if before == "ingress" || last.starts_with("ingress") => bare_numbers(text, &queues),
         _ => vec![],
     };

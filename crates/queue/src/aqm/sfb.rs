@@ -9,7 +9,7 @@ use super::{
     spec,
 };
 use sojourn_core::grammar::forms::{Form, custom, packets, whole};
-use sojourn_core::grammar::{Args, Given, GrammarError};
+use sojourn_core::grammar::{Args, Given};
 use sojourn_core::packet::Packet;
 use sojourn_core::parameters;
 use sojourn_core::probe::Probe;
@@ -43,9 +43,9 @@ parameters! {
         /// Packets in a bin that raise its probability.
         target: u32 = 0 => packets(1..=MOST_IN_BIN.into()), default "(4*max+3)/5, or 20";
         /// Step up, rounded to 1/65535.
-        increment: u32 = 33 => custom("PROBABILITY", read_step, write_step), default "0.000503548";
+        increment: u32 = 33 => step(), default "0.000503548";
         /// Step down, rounded to 1/65535.
-        decrement: u32 = 3 => custom("PROBABILITY", read_step, write_step), default "0.0000457771";
+        decrement: u32 = 3 => step(), default "0.0000457771";
         /// Packets per second that all flows at probability 1 may send.
         penalty_rate: u32 = 10 => whole("PPS", 0..=u32::MAX.into(), "");
         /// Burst of these packets.
@@ -80,12 +80,10 @@ fn milliseconds() -> impl Form<Dur> {
     custom("MILLISECONDS", read, |time: &Dur| (time.0 / 1_000_000).to_string())
 }
 
-fn read_step(args: &mut Args<'_>) -> Result<u32, GrammarError> {
-    Ok((args.decimal(0.0..=1.0)? * f64::from(MAX_PROB)).round() as u32)
-}
-
-fn write_step(step: &u32) -> String {
-    (f64::from(*step) / f64::from(MAX_PROB)).to_string()
+fn step() -> impl Form<u32> {
+    let one = f64::from(MAX_PROB);
+    let read = move |args: &mut Args<'_>| Ok((args.decimal(0.0..=1.0)? * one).round() as u32);
+    custom("PROBABILITY", read, move |step: &u32| (f64::from(*step) / one).to_string())
 }
 
 impl Discipline for Params {

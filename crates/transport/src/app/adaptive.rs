@@ -2,72 +2,51 @@
 //! controller's target allows between two rates. Audio codecs choose among rates (RFC 6716 2.1.1); how
 //! a game's or a haptic device's updates shrink is not standardised.
 
-use sojourn_core::grammar::{Args, GrammarError, Param};
-use sojourn_core::{Dur, Rate};
+use sojourn_core::grammar::Given;
+use sojourn_core::grammar::forms::maybe;
+use sojourn_core::{Dur, Rate, parameters};
 
 use super::udp::positive_rate;
 use super::{App, MediaFlow};
 use crate::media::{Encoder, HEADERS, source};
 
-pub(super) const ADAPTIVE: Param = Param {
-    name: "adaptive",
-    value: "",
-    default: "with a controller",
-    doc: "Packets are as large as the flow's media controller allows.",
-};
-pub(super) const LEAST: Param = Param {
-    name: "least",
-    value: "RATE",
-    default: "see below",
-    doc: "Least rate of IP bytes under a controller.",
-};
-pub(super) const MOST: Param = Param {
-    name: "most",
-    value: "RATE",
-    default: "see below",
-    doc: "Greatest rate of IP bytes under a controller.",
-};
-
-/// The words that only make sense under a controller.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Words {
-    pub(super) adaptive: bool,
-    least: Option<Rate>,
-    most: Option<Rate>,
+parameters! {
+    /// What makes packets follow a media controller.
+    #[derive(Copy)]
+    pub(super) struct Adaptive {
+        /// Packets are as large as the flow's media controller allows.
+        pub(super) on: bool = false, name "adaptive", default "with a controller";
+        /// Least rate of IP bytes under a controller.
+        least: Option<Rate> = None => maybe(positive_rate()), default "see below";
+        /// Greatest rate of IP bytes under a controller.
+        most: Option<Rate> = None => maybe(positive_rate()), default "see below";
+    }
+    settle check;
 }
 
-impl Words {
-    /// Reads one of them; false if it is none.
-    pub(super) fn read(&mut self, key: &str, args: &mut Args<'_>) -> Result<bool, GrammarError> {
-        match key {
-            "adaptive" => self.adaptive = true,
-            "least" => self.least = Some(positive_rate(args)?),
-            "most" => self.most = Some(positive_rate(args)?),
-            _ => return Ok(false),
-        }
-        Ok(true)
-    }
-
-    /// Refuses rates without a controller.
-    pub(super) fn check(&self, args: &Args<'_>) -> Result<(), GrammarError> {
-        if self.least.or(self.most).is_some() && !self.adaptive {
-            return Err(args.invalid("`least` and `most` are of `adaptive`"));
+impl Adaptive {
+    fn check(&self, _given: &Given) -> Result<(), String> {
+        if self.least.or(self.most).is_some() && !self.on {
+            return Err("`least` and `most` are of `adaptive`".to_owned());
         }
         Ok(())
     }
 
-    /// The source: a packet of a size about its mean (`sigma`, of the logarithm) in every `interval`.
-    pub(super) fn media(
-        &self,
-        args: &Args<'_>,
-        interval: Dur,
-        sigma: f64,
-        rates: [Rate; 2],
-    ) -> Result<App, GrammarError> {
-        let (least, most) = (self.least.unwrap_or(rates[0]), self.most.unwrap_or(rates[1]));
-        if least > most {
-            return Err(args.invalid(format_args!("`least` {least} is more than `most` {most}")));
+    /// Sets the rates that are not given.
+    pub(super) fn complete(&mut self, rates: [Rate; 2]) -> Result<(), String> {
+        if self.on {
+            let least = *self.least.get_or_insert(rates[0]);
+            let most = *self.most.get_or_insert(rates[1]);
+            if least > most {
+                return Err(format!("`least` {least} is more than `most` {most}"));
+            }
         }
+        Ok(())
+    }
+
+    /// The source, if it is adaptive: a packet of a size about its mean (`sigma`, of the logarithm) in
+    /// every `interval`.
+    pub(super) fn media(&self, interval: Dur, sigma: f64) -> Option<App> {
         let params = source::Params {
             fps: 1e9 / interval.0 as f64,
             gop: 1,
@@ -76,10 +55,10 @@ impl Words {
             packet: 1500,
             delay: Dur::ZERO,
             queue: Dur::from_secs(1),
-            least,
-            most,
+            least: self.least?,
+            most: self.most?,
         };
-        Ok(App::Media(MediaFlow { encoder: Encoder::Video(params), priorities: vec![1.0] }))
+        Some(App::Media(MediaFlow { encoder: Encoder::Video(params), priorities: vec![1.0] }))
     }
 }
 

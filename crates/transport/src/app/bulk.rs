@@ -1,16 +1,24 @@
 //! One TCP connection that always has data to send, as netperf's TCP_STREAM and iperf3, or as much
 //! as the flow's `bytes` say.
 
-use super::{App, Entry};
+use sojourn_core::parameters;
 
-/// Registry line.
-pub(super) const ENTRY: Entry = Entry {
-    name: "bulk",
-    summary: "One TCP connection that always has data, or as much as `bytes` say",
-    reference: "netperf TCP_STREAM",
-    params: &[],
-    build: |args| match args.key() {
-        Some(_) => Err(args.unknown()),
-        None => Ok(App::Bulk),
-    },
-};
+use super::application::line;
+use super::{App, Application, Entry};
+
+pub(super) const ENTRY: Entry = line::<Params>(
+    "bulk",
+    "One TCP connection that always has data, or as much as `bytes` say",
+    "netperf TCP_STREAM",
+);
+
+parameters! {
+    /// Parameters of `bulk`, of which there are none.
+    struct Params {}
+}
+
+impl Application for Params {
+    fn build(&self) -> App {
+        App::Bulk
+    }
+}

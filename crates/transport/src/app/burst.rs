@@ -1,60 +1,49 @@
 //! Bursts of UDP packets back to back, at equal distances: the unresponsive bursts of the SCE tests.
 
-use sojourn_core::grammar::{Args, GrammarError, Param};
-use sojourn_core::{Dur, Rng};
+use sojourn_core::grammar::forms::number;
+use sojourn_core::{Dur, Rng, parameters};
 
-use super::udp::{Departure, SIZE, positive_time, size};
-use super::{App, Entry, Source};
+use super::application::line;
+use super::udp::{Departure, positive_time, size};
+use super::{App, Application, Entry, Source};
 
-/// Registry line.
-pub(super) const ENTRY: Entry = Entry {
-    name: "burst",
-    summary: "Unresponsive UDP in bursts of packets back to back",
-    reference: "sce-l4s-ect1, UDP bursts",
-    params: &[
-        Param {
-            name: "packets",
-            value: "NUMBER",
-            default: "32",
-            doc: "Packets of a burst, 1 to 100000.",
-        },
-        SIZE,
-        Param {
-            name: "interval",
-            value: "TIME",
-            default: "100ms",
-            doc: "From one burst to the next.",
-        },
-    ],
-    build,
-};
+pub(super) const ENTRY: Entry = line::<Params>(
+    "burst",
+    "Unresponsive UDP in bursts of packets back to back",
+    "sce-l4s-ect1, UDP bursts",
+);
 
-fn build(args: &mut Args<'_>) -> Result<App, GrammarError> {
-    let (mut packets, mut bytes, mut interval) = (32, 1200, Dur::from_millis(100));
-    while let Some(key) = args.key() {
-        match key {
-            "packets" => packets = args.number(1..=100_000)?,
-            "size" => bytes = size(args)?,
-            "interval" => interval = positive_time(args)?,
-            _ => return Err(args.unknown()),
-        }
+parameters! {
+    /// Parameters of `burst`.
+    #[derive(Copy)]
+    struct Params {
+        /// Packets of a burst, 1 to 100000.
+        packets: u64 = 32 => number(1..=100_000);
+        /// IP bytes of a packet, 29 to 65535.
+        size: u32 = 1200 => size();
+        /// From one burst to the next.
+        interval: Dur = Dur::from_millis(100) => positive_time();
     }
-    Ok(App::Udp(Box::new(Burst { packets, size: bytes, interval, sent: 0 })))
+}
+
+impl Application for Params {
+    fn build(&self) -> App {
+        App::Udp(Box::new(Burst { params: *self, sent: 0 }))
+    }
 }
 
 #[derive(Debug)]
 struct Burst {
-    packets: u64,
-    size: u32,
-    interval: Dur,
+    params: Params,
     sent: u64,
 }
 
 impl Source for Burst {
     fn next(&mut self, _rng: &mut Rng) -> Departure {
-        let first = self.sent > 0 && self.sent.is_multiple_of(self.packets);
+        let Params { packets, size, interval } = self.params;
+        let first = self.sent > 0 && self.sent.is_multiple_of(packets);
         self.sent += 1;
-        Departure { after: if first { self.interval } else { Dur::ZERO }, size: self.size }
+        Departure { after: if first { interval } else { Dur::ZERO }, size }
     }
 
     fn fresh(&self) -> Box<dyn Source> {

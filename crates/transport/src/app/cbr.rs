@@ -1,57 +1,48 @@
 //! Constant bit rate: packets of one size at equal distances, like `iperf3 -u`, for unresponsive
 //! traffic beside a queue's other flows (RFC 7928 5.3).
 
-use sojourn_core::grammar::{Args, GrammarError, Param};
-use sojourn_core::{Rate, Rng};
+use sojourn_core::{Rng, parameters};
 
-use super::udp::{Departure, Pacing, SIZE, gaps, positive_rate, size};
-use super::{App, Entry, Source};
+use super::application::line;
+use super::udp::{Departure, Pacing, Stream};
+use super::{App, Application, Entry, Source};
 
-/// Registry line.
-pub(super) const ENTRY: Entry = Entry {
-    name: "cbr",
-    summary: "Unresponsive UDP at a constant bit rate",
-    reference: "RFC 7928 5.3",
-    params: &[
-        Param {
-            name: "rate",
-            value: "RATE",
-            default: "none, required",
-            doc: "Bits of IP packets per second.",
-        },
-        SIZE,
-    ],
-    build,
-};
+pub(super) const ENTRY: Entry =
+    line::<Params>("cbr", "Unresponsive UDP at a constant bit rate", "RFC 7928 5.3");
 
-fn build(args: &mut Args<'_>) -> Result<App, GrammarError> {
-    let (mut rate, mut bytes) = (None, 1200);
-    while let Some(key) = args.key() {
-        match key {
-            "rate" => rate = Some(positive_rate(args)?),
-            "size" => bytes = size(args)?,
-            _ => return Err(args.unknown()),
-        }
+parameters! {
+    /// Parameters of `cbr`.
+    #[derive(Copy)]
+    struct Params {}
+    groups { stream: Stream = Stream::default(); }
+}
+
+impl Application for Params {
+    fn build(&self) -> App {
+        App::Udp(Box::new(Cbr::new(self.stream)))
     }
-    let rate = rate.ok_or_else(|| args.invalid("`rate` is missing"))?;
-    gaps(args, rate, bytes)?;
-    Ok(App::Udp(Box::new(Cbr { rate, size: bytes, pacing: Pacing::default() })))
 }
 
 #[derive(Debug)]
 struct Cbr {
-    rate: Rate,
-    size: u32,
+    stream: Stream,
     pacing: Pacing,
+}
+
+impl Cbr {
+    fn new(stream: Stream) -> Self {
+        Self { stream, pacing: Pacing::default() }
+    }
 }
 
 impl Source for Cbr {
     fn next(&mut self, _rng: &mut Rng) -> Departure {
-        Departure { after: self.pacing.gap(self.rate, self.size), size: self.size }
+        let Stream { rate, size } = self.stream;
+        Departure { after: self.pacing.gap(rate, size), size }
     }
 
     fn fresh(&self) -> Box<dyn Source> {
-        Box::new(Self { pacing: Pacing::default(), ..*self })
+        Box::new(Self::new(self.stream))
     }
 }
 

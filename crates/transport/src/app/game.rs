@@ -3,74 +3,64 @@
 //! distributed, which is simpler than what was measured. Under a media controller
 //! ([`super::adaptive`]) they shrink with its target, as those of a haptic device might.
 
-use sojourn_core::grammar::{Args, GrammarError, Param};
-use sojourn_core::{Dur, Rng};
+use sojourn_core::grammar::Given;
+use sojourn_core::grammar::forms::whole;
+use sojourn_core::{Dur, Rng, parameters};
 
-use super::adaptive::{ADAPTIVE, LEAST, MOST, SMALLEST, Words, rate};
+use super::adaptive::{Adaptive, SMALLEST, rate};
+use super::application::line;
 use super::udp::{Departure, HEADERS, normal, positive_time, size};
-use super::{App, Entry, Source};
+use super::{App, Application, Entry, Source};
 
-/// Registry line.
-pub(super) const ENTRY: Entry = Entry {
-    name: "game",
-    summary: "Isochronous small UDP packets of varying size, as of an online game",
-    reference: "Färber, NetGames 2002",
-    params: &[
-        Param {
-            name: "tick",
-            value: "TIME",
-            default: "16.667ms",
-            doc: "From one packet to the next.",
-        },
-        Param { name: "size", value: "BYTES", default: "120", doc: "Mean IP bytes of a packet." },
-        Param {
-            name: "spread",
-            value: "BYTES",
-            default: "20",
-            doc: "Standard deviation of the size, 0 to 1000.",
-        },
-        ADAPTIVE,
-        LEAST,
-        MOST,
-    ],
-    build,
-};
+pub(super) const ENTRY: Entry = line::<Params>(
+    "game",
+    "Isochronous small UDP packets of varying size, as of an online game",
+    "Färber, NetGames 2002",
+);
 
-fn build(args: &mut Args<'_>) -> Result<App, GrammarError> {
-    let mut game = Game { tick: Dur::from_micros(16_667), size: 120, spread: 20, started: false };
-    let mut words = Words::default();
-    while let Some(key) = args.key() {
-        match key {
-            "tick" => game.tick = positive_time(args)?,
-            "size" => game.size = size(args)?,
-            "spread" => game.spread = args.number(0..=1000)? as u32,
-            _ if words.read(key, args)? => {}
-            _ => return Err(args.unknown()),
-        }
+parameters! {
+    /// Parameters of `game`.
+    #[derive(Copy)]
+    struct Params {
+        /// From one packet to the next.
+        tick: Dur = Dur::from_micros(16_667) => positive_time();
+        /// Mean IP bytes of a packet.
+        size: u32 = 120 => size();
+        /// Standard deviation of the size, 0 to 1000.
+        spread: u32 = 20 => whole("BYTES", 0..=1000, "");
     }
-    words.check(args)?;
-    if words.adaptive {
-        let Game { tick, size, spread, .. } = game;
-        // Whole updates if the path takes them, and hardly more than headers if it does not.
-        let rates = [SMALLEST, size.max(SMALLEST)].map(|size| rate(size, tick));
-        return words.media(args, tick, f64::from(spread) / f64::from(size), rates);
+    groups { adaptive: Adaptive = Adaptive::default(); }
+    settle complete;
+}
+
+impl Params {
+    /// Whole updates if the path takes them, and hardly more than headers if it does not.
+    fn complete(&mut self, _given: &Given) -> Result<(), String> {
+        let sizes = [SMALLEST, self.size.max(SMALLEST)];
+        self.adaptive.complete(sizes.map(|size| rate(size, self.tick)))
     }
-    Ok(App::Udp(Box::new(game)))
+}
+
+impl Application for Params {
+    fn build(&self) -> App {
+        let sigma = f64::from(self.spread) / f64::from(self.size);
+        let media = self.adaptive.media(self.tick, sigma);
+        media.unwrap_or_else(|| App::Udp(Box::new(Game { params: *self, started: false })))
+    }
 }
 
 #[derive(Debug)]
 struct Game {
-    tick: Dur,
-    size: u32,
-    spread: u32,
+    params: Params,
     started: bool,
 }
 
 impl Source for Game {
     fn next(&mut self, rng: &mut Rng) -> Departure {
-        let drawn = f64::from(self.size) + f64::from(self.spread) * normal(rng);
-        let size = drawn.clamp(f64::from(HEADERS + 1), 1500.0_f64.max(f64::from(self.size))) as u32;
-        let after = if std::mem::replace(&mut self.started, true) { self.tick } else { Dur::ZERO };
+        let Params { tick, size, spread, .. } = self.params;
+        let drawn = f64::from(size) + f64::from(spread) * normal(rng);
+        let size = drawn.clamp(f64::from(HEADERS + 1), 1500.0_f64.max(f64::from(size))) as u32;
+        let after = if std::mem::replace(&mut self.started, true) { tick } else { Dur::ZERO };
         Departure { after, size }
     }
 

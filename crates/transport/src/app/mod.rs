@@ -16,6 +16,7 @@ pub mod udp;
 pub mod video;
 pub mod voip;
 
+mod application;
 mod bulk;
 mod multiplex;
 
@@ -23,13 +24,16 @@ use std::fmt;
 
 use sojourn_cc::{Controller, Needs};
 use sojourn_core::Rng;
-use sojourn_core::grammar::{Args, GrammarError, Param, nearest, split_name};
+use sojourn_core::grammar::GrammarError;
+use sojourn_core::registry::Lines;
 
 use crate::endpoint::Endpoint;
 use crate::media::Encoder;
 use crate::tcp::{Config, Receiver, Sender};
 
-/// An application.
+pub use application::{Application, Entry, Spec, spec};
+
+/// What a flow carries.
 #[derive(Clone, Debug, PartialEq)]
 pub enum App {
     /// One TCP connection with endless or given data.
@@ -150,27 +154,6 @@ pub fn tcp_ends(
     }
 }
 
-/// One line of the registry.
-#[derive(Clone, Copy)]
-pub struct Entry {
-    /// Name.
-    pub name: &'static str,
-    /// One sentence.
-    pub summary: &'static str,
-    /// Where its pattern comes from.
-    pub reference: &'static str,
-    /// The words it accepts.
-    pub params: &'static [Param],
-    /// Reads the words after its name.
-    pub build: fn(&mut Args<'_>) -> Result<App, GrammarError>,
-}
-
-impl fmt::Debug for Entry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Entry").field("name", &self.name).finish_non_exhaustive()
-    }
-}
-
 /// All applications, sorted by name.
 pub const REGISTRY: &[Entry] = &[
     bulk::ENTRY,
@@ -188,21 +171,16 @@ pub const REGISTRY: &[Entry] = &[
     voip::ENTRY,
 ];
 
+pub(crate) static LINES: Lines<Entry> = Lines::new("application", REGISTRY);
+
 /// The registry's line for `name`; the error lists the names and the nearest.
 pub fn entry(name: &str) -> Result<&'static Entry, GrammarError> {
-    REGISTRY.iter().find(|e| e.name == name).ok_or_else(|| {
-        let near = nearest(name, REGISTRY.iter().map(|e| e.name))
-            .map_or(String::new(), |n| format!(" (did you mean `{n}`?)"));
-        let all: Vec<&str> = REGISTRY.iter().map(|e| e.name).collect();
-        GrammarError(format!("unknown application `{name}`{near}; valid: {}", all.join(", ")))
-    })
+    LINES.entry(name)
 }
 
-/// The application that `text` describes, such as `cbr rate 2Mbit size 1200`.
+/// What a flow carries whose application is `text`, such as `cbr rate 2Mbit size 1200`.
 pub fn build(text: &str) -> Result<App, GrammarError> {
-    let (name, rest) = split_name(text);
-    let entry = entry(name)?;
-    (entry.build)(&mut Args::new(entry.name, entry.params, rest))
+    Ok(text.parse::<Spec>()?.build())
 }
 
 #[cfg(test)]
@@ -217,10 +195,35 @@ mod tests {
                 "cbr" | "onoff" | "poisson" => format!("{} rate 1Mbit", e.name),
                 name => name.to_owned(),
             };
-            assert_eq!(build(&text), build(&text), "{text}");
-            assert!(build(&text).is_ok(), "{text}");
+            let spec: Spec = text.parse().unwrap();
+            assert_eq!(spec.to_string().parse(), Ok(spec.clone()), "{spec}");
+            assert_eq!(build(&spec.to_string()), Ok(spec.build()), "{spec}");
             let error = build(&format!("{text} nonsense")).unwrap_err().0;
             assert!(error.contains("unknown parameter `nonsense`"), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_reads_the_same() {
+        for (text, written) in [
+            ("onoff rate 2Mbit exponential", "onoff on 1s off 1s exponential rate 2Mbit size 1200"),
+            (
+                "short load 1Mbit sizes 10kb,1500",
+                "short load 1Mbit limit 10000 sizes 10Kb,1500b median 10Kb sigma 1.5 shape 1.2 \
+                 min 1Kb max 10Mb",
+            ),
+            ("video", "video fps 30 gop 60 key 4 sigma 0.15 size 1200 delay 100ms queue 1s"),
+            ("voip", "voip codec g711 frame 20ms buffer 60ms"),
+            ("voip adaptive", "voip frame 20ms adaptive least 24kbit most 80kbit"),
+            (
+                "scream-bw key 10s 3 burst 5s 2s priorities 1,0.5",
+                "scream-bw fps 50 rand 0 key 10s 3 burst 5s 2s priorities 1,0.5",
+            ),
+        ] {
+            let spec: Spec = text.parse().unwrap();
+            assert_eq!(spec.to_string(), written);
+            assert_eq!(written.parse(), Ok(spec.clone()));
+            assert_eq!(build(written), Ok(spec.build()));
         }
     }
 

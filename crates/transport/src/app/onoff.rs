@@ -1,62 +1,40 @@
 //! Unresponsive UDP that sends at a constant rate while it is on, and nothing while it is off.
 
-use sojourn_core::grammar::{Args, GrammarError, Param};
-use sojourn_core::{Dur, Rate, Rng};
+use sojourn_core::{Dur, Rng, parameters};
 
-use super::udp::{Departure, Pacing, SIZE, exponential, gaps, positive_rate, positive_time, size};
-use super::{App, Entry, Source};
+use super::application::line;
+use super::udp::{Departure, Pacing, Stream, exponential, positive_time};
+use super::{App, Application, Entry, Source};
 
-/// Registry line.
-pub(super) const ENTRY: Entry = Entry {
-    name: "onoff",
-    summary: "Unresponsive UDP that alternates between a constant rate and silence",
-    reference: "RFC 7928 5.3",
-    params: &[
-        Param {
-            name: "rate",
-            value: "RATE",
-            default: "none, required",
-            doc: "Bits of IP packets per second while on.",
-        },
-        SIZE,
-        Param { name: "on", value: "TIME", default: "1s", doc: "Length of an on period." },
-        Param { name: "off", value: "TIME", default: "1s", doc: "Length of an off period." },
-        Param {
-            name: "fixed|exponential",
-            value: "",
-            default: "fixed",
-            doc: "Whether the periods have these lengths, or these means.",
-        },
-    ],
-    build,
-};
+pub(super) const ENTRY: Entry = line::<Params>(
+    "onoff",
+    "Unresponsive UDP that alternates between a constant rate and silence",
+    "RFC 7928 5.3",
+);
 
-fn build(args: &mut Args<'_>) -> Result<App, GrammarError> {
-    let (mut rate, mut bytes, mut random) = (None, 1200, false);
-    let [mut on, mut off] = [Dur::from_millis(1000); 2];
-    while let Some(key) = args.key() {
-        match key {
-            "rate" => rate = Some(positive_rate(args)?),
-            "size" => bytes = size(args)?,
-            "on" => on = positive_time(args)?,
-            "off" => off = positive_time(args)?,
-            "fixed" => random = false,
-            "exponential" => random = true,
-            _ => return Err(args.unknown()),
-        }
+parameters! {
+    /// Parameters of `onoff`.
+    #[derive(Copy)]
+    struct Params {
+        /// Length of an on period.
+        on: Dur = Dur::from_millis(1000) => positive_time();
+        /// Length of an off period.
+        off: Dur = Dur::from_millis(1000) => positive_time();
+        /// Whether the periods have these lengths, or these means.
+        fixed: bool = true, name "fixed|exponential";
     }
-    let rate = rate.ok_or_else(|| args.invalid("`rate` is missing"))?;
-    gaps(args, rate, bytes)?;
-    Ok(App::Udp(Box::new(OnOff::new(rate, bytes, on, off, random))))
+    groups { stream: Stream = Stream::default(); }
+}
+
+impl Application for Params {
+    fn build(&self) -> App {
+        App::Udp(Box::new(OnOff::new(*self)))
+    }
 }
 
 #[derive(Debug)]
 struct OnOff {
-    rate: Rate,
-    size: u32,
-    on: Dur,
-    off: Dur,
-    random: bool,
+    params: Params,
     pacing: Pacing,
     /// Since the start of this on period.
     at: Dur,
@@ -65,36 +43,36 @@ struct OnOff {
 }
 
 impl OnOff {
-    fn new(rate: Rate, size: u32, on: Dur, off: Dur, random: bool) -> Self {
-        let (pacing, at, length) = (Pacing::default(), Dur::ZERO, Dur::ZERO);
-        Self { rate, size, on, off, random, pacing, at, length }
+    fn new(params: Params) -> Self {
+        Self { params, pacing: Pacing::default(), at: Dur::ZERO, length: Dur::ZERO }
     }
 
     fn period(&self, mean: Dur, rng: &mut Rng) -> Dur {
-        if self.random { exponential(mean, rng) } else { mean }
+        if self.params.fixed { mean } else { exponential(mean, rng) }
     }
 }
 
 impl Source for OnOff {
     fn next(&mut self, rng: &mut Rng) -> Departure {
-        let gap = self.pacing.gap(self.rate, self.size);
+        let Stream { rate, size } = self.params.stream;
+        let gap = self.pacing.gap(rate, size);
         if self.length > Dur::ZERO && self.at + gap < self.length {
             self.at += gap;
-            return Departure { after: gap, size: self.size };
+            return Departure { after: gap, size };
         }
         // The rest of this on period, silence, and the first packet of the next on period.
         let mut after = Dur::ZERO;
         if self.length > Dur::ZERO {
-            after = self.length.saturating_sub(self.at) + self.period(self.off, rng);
+            after = self.length.saturating_sub(self.at) + self.period(self.params.off, rng);
         }
-        self.length = self.period(self.on, rng).max(Dur(1));
+        self.length = self.period(self.params.on, rng).max(Dur(1));
         (self.pacing, self.at) = (Pacing::default(), Dur::ZERO);
-        self.pacing.gap(self.rate, self.size);
-        Departure { after, size: self.size }
+        self.pacing.gap(rate, size);
+        Departure { after, size }
     }
 
     fn fresh(&self) -> Box<dyn Source> {
-        Box::new(Self::new(self.rate, self.size, self.on, self.off, self.random))
+        Box::new(Self::new(self.params))
     }
 }
 

@@ -1,41 +1,30 @@
 //! Unresponsive UDP whose packets leave at exponentially distributed distances.
 
-use sojourn_core::grammar::{Args, GrammarError, Param};
-use sojourn_core::{Dur, Rng};
+use sojourn_core::{Dur, Rng, parameters};
 
-use super::udp::{Departure, SIZE, exponential, gaps, positive_rate, size};
-use super::{App, Entry, Source};
+use super::application::line;
+use super::udp::{Departure, Stream, exponential};
+use super::{App, Application, Entry, Source};
 
-/// Registry line.
-pub(super) const ENTRY: Entry = Entry {
-    name: "poisson",
-    summary: "Unresponsive UDP at exponentially distributed distances",
-    reference: "Poisson process",
-    params: &[
-        Param {
-            name: "rate",
-            value: "RATE",
-            default: "none, required",
-            doc: "Mean bits of IP packets per second.",
-        },
-        SIZE,
-    ],
-    build,
-};
+pub(super) const ENTRY: Entry = line::<Params>(
+    "poisson",
+    "Unresponsive UDP at exponentially distributed distances",
+    "Poisson process",
+);
 
-fn build(args: &mut Args<'_>) -> Result<App, GrammarError> {
-    let (mut rate, mut bytes) = (None, 1200);
-    while let Some(key) = args.key() {
-        match key {
-            "rate" => rate = Some(positive_rate(args)?),
-            "size" => bytes = size(args)?,
-            _ => return Err(args.unknown()),
-        }
+parameters! {
+    /// Parameters of `poisson`.
+    #[derive(Copy)]
+    struct Params {}
+    groups { stream: Stream = Stream::default(); }
+}
+
+impl Application for Params {
+    fn build(&self) -> App {
+        let Stream { rate, size } = self.stream;
+        let gap = Dur((u128::from(size) * 8_000_000_000 / u128::from(rate.0)) as u64);
+        App::Udp(Box::new(Poisson { gap, size }))
     }
-    let rate = rate.ok_or_else(|| args.invalid("`rate` is missing"))?;
-    gaps(args, rate, bytes)?;
-    let gap = Dur((u128::from(bytes) * 8_000_000_000 / u128::from(rate.0)) as u64);
-    Ok(App::Udp(Box::new(Poisson { gap, size: bytes })))
 }
 
 #[derive(Clone, Debug)]

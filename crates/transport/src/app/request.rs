@@ -5,63 +5,46 @@
 //! DEVIATION: each direction is a half of its own with its own handshake, both at the same time,
 //! and acknowledgements are never piggybacked on data.
 
-use sojourn_core::grammar::{Args, GrammarError, Param};
-use sojourn_core::{Dur, Ecn, Probe, Rng, Time};
+use sojourn_core::grammar::Args;
+use sojourn_core::grammar::forms::custom;
+use sojourn_core::{Bytes, Dur, Ecn, Probe, Rng, Time, parameters};
 
-use super::sizes::{self, Sizes, Words};
+use super::application::line;
+use super::sizes::Sizes;
 use super::udp::exponential;
-use super::{App, Entry, Tcp};
+use super::{App, Application, Entry, Tcp};
 use crate::endpoint::{Body, Endpoint, FlowProbe, Transmit};
 use crate::tcp::{Receiver, Sender};
 
-/// Registry line.
-pub(super) const ENTRY: Entry = Entry {
-    name: "request",
-    summary: "Requests and responses over one TCP connection, with time to think between them",
-    reference: "netperf TCP_RR with sizes and think time",
-    params: &[
-        Param { name: "query", value: "SIZE", default: "400b", doc: "Bytes of a request." },
-        Param {
-            name: "think",
-            value: "TIME",
-            default: "1s",
-            doc: "Mean time from a response to the next request.",
-        },
-        sizes::PARAMS[0],
-        sizes::PARAMS[1],
-        sizes::PARAMS[2],
-        sizes::PARAMS[3],
-        sizes::PARAMS[4],
-        sizes::PARAMS[5],
-    ],
-    build,
-};
+pub(super) const ENTRY: Entry = line::<Params>(
+    "request",
+    "Requests and responses over one TCP connection, with time to think between them",
+    "netperf TCP_RR with sizes and think time",
+);
 
-/// Parameters.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Params {
-    /// Bytes of a request.
-    pub query: u64,
-    /// Mean time to think.
-    pub think: Dur,
-    /// Sizes of the responses.
-    pub sizes: Sizes,
+parameters! {
+    /// Parameters of `request`.
+    #[derive(PartialEq)]
+    pub struct Params {
+        /// Bytes of a request.
+        pub query: u64 = 400 => custom(
+            "SIZE",
+            |args: &mut Args<'_>| Ok(args.size()?.0.max(1)),
+            |bytes: &u64| Bytes(*bytes).to_string(),
+        );
+        /// Mean time from a response to the next request.
+        pub think: Dur = Dur::from_millis(1000);
+    }
+    groups {
+        /// Sizes of the responses.
+        pub sizes: Sizes = Sizes::default();
+    }
 }
 
-fn build(args: &mut Args<'_>) -> Result<App, GrammarError> {
-    let (mut query, mut think, mut words) = (400, Dur::from_millis(1000), Words::default());
-    while let Some(key) = args.key() {
-        match key {
-            "query" => query = args.size()?.0.max(1),
-            "think" => think = args.time()?,
-            key => {
-                if !words.read(key, args)? {
-                    return Err(args.unknown());
-                }
-            }
-        }
+impl Application for Params {
+    fn build(&self) -> App {
+        App::Request(self.clone())
     }
-    Ok(App::Request(Params { query, think, sizes: words.finish(args)? }))
 }
 
 fn response(mut tx: Transmit) -> Transmit {

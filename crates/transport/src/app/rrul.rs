@@ -2,38 +2,58 @@
 //! packets beside them. `rrul` gives each flow a class of its own, `rrul_be` is all best effort.
 //! Flent's test definitions `rrul` and `rrul_be` (UDP measured by irtt).
 
-use sojourn_core::Dur;
-use sojourn_core::grammar::{Args, GrammarError, Param};
+use sojourn_core::{Dur, parameters};
 
+use super::application::line;
 use super::udp::positive_time;
-use super::{App, Entry};
+use super::{App, Application, Entry};
 
-const INTERVAL: Param = Param {
-    name: "interval",
-    value: "TIME",
-    default: "200ms",
-    doc: "Between the small packets of a round-trip measurement.",
-};
+pub(super) const ENTRY: Entry = line::<Classes>(
+    "rrul",
+    "Four TCP flows up, four down, and pings, in the classes BE, BK, CS5 and EF",
+    "Flent, rrul",
+);
 
-/// Registry line.
-pub(super) const ENTRY: Entry = Entry {
-    name: "rrul",
-    summary: "Four TCP flows up, four down, and pings, in the classes BE, BK, CS5 and EF",
-    reference: "Flent, rrul",
-    params: &[INTERVAL],
-    build: |args| build(args, true),
-};
+pub(super) const ENTRY_BE: Entry = line::<BestEffort>(
+    "rrul_be",
+    "Four TCP flows up, four down, and pings, all best effort",
+    "Flent, rrul_be",
+);
 
-/// Registry line.
-pub(super) const ENTRY_BE: Entry = Entry {
-    name: "rrul_be",
-    summary: "Four TCP flows up, four down, and pings, all best effort",
-    reference: "Flent, rrul_be",
-    params: &[INTERVAL],
-    build: |args| build(args, false),
-};
+parameters! {
+    /// Parameters of both tests.
+    #[derive(Copy)]
+    struct Pings {
+        /// Between the small packets of a round-trip measurement.
+        interval: Dur = Dur::from_millis(200) => positive_time();
+    }
+}
 
-/// Parameters.
+parameters! {
+    /// Parameters of `rrul`.
+    struct Classes {}
+    groups { pings: Pings = Pings::default(); }
+}
+
+parameters! {
+    /// Parameters of `rrul_be`.
+    struct BestEffort {}
+    groups { pings: Pings = Pings::default(); }
+}
+
+impl Application for Classes {
+    fn build(&self) -> App {
+        App::Rrul(Params { classes: true, interval: self.pings.interval })
+    }
+}
+
+impl Application for BestEffort {
+    fn build(&self) -> App {
+        App::Rrul(Params { classes: false, interval: self.pings.interval })
+    }
+}
+
+/// What a test is made of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Params {
     /// Whether flows and pings have classes.
@@ -60,15 +80,4 @@ impl Params {
             [("udp-be1", 0), ("udp-be2", 0), ("udp-be3", 0)]
         }
     }
-}
-
-fn build(args: &mut Args<'_>, classes: bool) -> Result<App, GrammarError> {
-    let mut interval = Dur::from_millis(200);
-    while let Some(key) = args.key() {
-        match key {
-            "interval" => interval = positive_time(args)?,
-            _ => return Err(args.unknown()),
-        }
-    }
-    Ok(App::Rrul(Params { classes, interval }))
 }

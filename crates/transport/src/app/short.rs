@@ -5,91 +5,65 @@
 //! A flow keeps its name and path for all its connections; each has a hash of its own, so queues
 //! that tell flows apart tell them apart.
 
-use sojourn_core::grammar::{Args, GrammarError, Param};
-use sojourn_core::{Dur, Ecn, Probe, Rng, Time};
+use sojourn_core::grammar::Given;
+use sojourn_core::grammar::forms::{decimal, maybe, number};
+use sojourn_core::{Dur, Ecn, Probe, Rate, Rng, Time, parameters};
 
+use super::application::line;
 use super::multiplex::{MAX_SLOTS, Multiplex, Sum};
-use super::sizes::{self, Sizes, Words};
+use super::sizes::Sizes;
 use super::udp::{exponential, positive_rate};
-use super::{App, Entry, Tcp};
+use super::{App, Application, Entry, Tcp};
 use crate::endpoint::{Body, Endpoint, FlowProbe, Transmit};
 use crate::tcp::{Receiver, Sender};
 
-const ARRIVALS: Param = Param {
-    name: "arrivals",
-    value: "NUMBER",
-    default: "10",
-    doc: "Mean connections per second, 0.001 to 1000000.",
-};
-const LOAD: Param = Param {
-    name: "load",
-    value: "RATE",
-    default: "none",
-    doc: "Mean payload offered, instead of `arrivals`.",
-};
-const LIMIT: Param = Param {
-    name: "limit",
-    value: "NUMBER",
-    default: "10000",
-    doc: "Most connections at once, 1 to 65536; what arrives above is turned away and counted.",
-};
+pub(super) const ENTRY: Entry = line::<Params>(
+    "short",
+    "TCP connections that arrive at random, each with a size of its own",
+    "RFC 7928 7",
+);
 
-/// Registry line.
-pub(super) const ENTRY: Entry = Entry {
-    name: "short",
-    summary: "TCP connections that arrive at random, each with a size of its own",
-    reference: "RFC 7928 7",
-    params: &[
-        ARRIVALS,
-        LOAD,
-        sizes::PARAMS[0],
-        sizes::PARAMS[1],
-        sizes::PARAMS[2],
-        sizes::PARAMS[3],
-        sizes::PARAMS[4],
-        sizes::PARAMS[5],
-        LIMIT,
-    ],
-    build,
-};
-
-/// Parameters.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Params {
-    /// Mean time between arrivals.
-    pub gap: Dur,
-    /// Sizes of the transfers.
-    pub sizes: Sizes,
-    /// Most connections at once.
-    pub limit: u32,
+parameters! {
+    /// Parameters of `short`.
+    #[derive(PartialEq)]
+    pub struct Params {
+        /// Mean connections per second, 0.001 to 1000000.
+        arrivals: Option<f64> = None => maybe(decimal("NUMBER", 0.001..=1e6)), default "10";
+        /// Mean payload offered, instead of `arrivals`.
+        load: Option<Rate> = None => maybe(positive_rate()), default "none";
+        /// Most connections at once, 1 to 65536; what arrives above is turned away and counted.
+        pub limit: u32 = 10_000 => number(1..=MAX_SLOTS.into());
+    }
+    groups {
+        /// Sizes of the transfers.
+        pub sizes: Sizes = Sizes::default();
+    }
+    transient {
+        /// Mean time between arrivals.
+        pub gap: Dur = Dur::ZERO;
+    }
+    settle complete;
 }
 
-fn build(args: &mut Args<'_>) -> Result<App, GrammarError> {
-    let (mut words, mut limit) = (Words::default(), 10_000);
-    let (mut arrivals, mut load) = (None, None);
-    while let Some(key) = args.key() {
-        match key {
-            "arrivals" => arrivals = Some(args.decimal(0.001..=1e6)?),
-            "load" => load = Some(positive_rate(args)?),
-            "limit" => limit = args.number(1..=u64::from(MAX_SLOTS))? as u32,
-            key => {
-                if !words.read(key, args)? {
-                    return Err(args.unknown());
-                }
-            }
+impl Params {
+    fn complete(&mut self, _given: &Given) -> Result<(), String> {
+        let per_second = match (self.arrivals, self.load) {
+            (Some(_), Some(_)) => return Err("expected `arrivals` or `load`, not both".to_owned()),
+            (_, None) => *self.arrivals.get_or_insert(10.0),
+            (None, Some(load)) => load.0 as f64 / 8.0 / self.sizes.mean(),
+        };
+        self.gap = Dur((1e9 / per_second) as u64);
+        if self.gap == Dur::ZERO {
+            return Err("expected at most a connection per nanosecond".to_owned());
         }
+        Ok(())
     }
-    let sizes = words.finish(args)?;
-    let per_second = match (arrivals, load) {
-        (Some(_), Some(_)) => return Err(args.invalid("expected `arrivals` or `load`, not both")),
-        (arrivals, None) => arrivals.unwrap_or(10.0),
-        (None, Some(load)) => load.0 as f64 / 8.0 / sizes.mean(),
-    };
-    let gap = Dur((1e9 / per_second) as u64);
-    if gap == Dur::ZERO {
-        return Err(args.invalid("expected at most a connection per nanosecond"));
+}
+
+impl Application for Params {
+    fn build(&self) -> App {
+        App::Short(self.clone())
     }
-    Ok(App::Short(Params { gap, sizes, limit }))
 }
 
 /// When a connection opened and what it is to send.

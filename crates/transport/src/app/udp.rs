@@ -1,8 +1,9 @@
 //! The two ends of a one-way UDP flow that answers no congestion signal: the sender asks its
 //! [`Source`] for one packet after the other, the receiver counts.
 
-use sojourn_core::grammar::{Args, GrammarError, Param};
-use sojourn_core::{Dur, Ecn, Kind, Probe, Rate, Rng, Time};
+use sojourn_core::grammar::Given;
+use sojourn_core::grammar::forms::{Form, rate_from, time_from, whole};
+use sojourn_core::{Dur, Ecn, Kind, Probe, Rate, Rng, Time, parameters};
 
 use super::Source;
 use crate::endpoint::{Body, Datagram, Endpoint, FlowProbe, Transmit};
@@ -12,34 +13,44 @@ const L2_HEADER: u32 = 14;
 /// IPv4 and UDP headers.
 pub(crate) const HEADERS: u32 = 28;
 
-pub(super) const SIZE: Param = Param {
-    name: "size",
-    value: "BYTES",
-    default: "1200",
-    doc: "IP bytes of a packet, 29 to 65535.",
-};
-
-/// Reads the value of [`SIZE`].
-pub(super) fn size(args: &mut Args<'_>) -> Result<u32, GrammarError> {
-    Ok(args.number(u64::from(HEADERS) + 1..=65_535)? as u32)
-}
-
-/// Reads a positive time.
-pub(super) fn positive_time(args: &mut Args<'_>) -> Result<Dur, GrammarError> {
-    args.value("a time above zero such as `5ms`", |w| Dur::parse_tc(w).filter(|t| *t > Dur::ZERO))
-}
-
-/// Reads a positive rate.
-pub(super) fn positive_rate(args: &mut Args<'_>) -> Result<Rate, GrammarError> {
-    args.value("a rate above zero such as `2Mbit`", |w| Rate::parse_tc(w).filter(|r| r.0 > 0))
-}
-
-/// Refuses a rate at which packets of `size` IP bytes have no gap between them.
-pub(super) fn gaps(args: &Args<'_>, rate: Rate, size: u32) -> Result<(), GrammarError> {
-    if rate.time_for(u64::from(size)) == Dur::ZERO {
-        return Err(args.invalid("expected at most a packet per nanosecond"));
+parameters! {
+    /// Parameters of a stream of equal packets.
+    #[derive(Copy)]
+    pub(super) struct Stream {
+        /// Bits of IP packets per second: while `onoff` is on, and on average in `poisson`.
+        pub(super) rate: Rate = Rate(0) => positive_rate(), default "none, required";
+        /// IP bytes of a packet, 29 to 65535.
+        pub(super) size: u32 = 1200 => size();
     }
-    Ok(())
+    settle check;
+}
+
+impl Stream {
+    /// Refuses a rate at which packets have no gap between them.
+    fn check(&self, _given: &Given) -> Result<(), String> {
+        if self.rate == Rate(0) {
+            return Err("`rate` is missing".to_owned());
+        }
+        if self.rate.time_for(u64::from(self.size)) == Dur::ZERO {
+            return Err("expected at most a packet per nanosecond".to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// IP bytes of a packet that has a byte of payload.
+pub(super) fn size() -> impl Form<u32> {
+    whole("BYTES", u64::from(HEADERS) + 1..=65_535, "")
+}
+
+/// A time above zero.
+pub(super) fn positive_time() -> impl Form<Dur> {
+    time_from(Dur(1))
+}
+
+/// A rate above zero.
+pub(super) fn positive_rate() -> impl Form<Rate> {
+    rate_from(Rate(1))
 }
 
 /// A packet of a source.

@@ -2,121 +2,101 @@
 //! lognormal about their mean. With `rate` it adapts to nothing, and each frame leaves as packets
 //! back to back; without, it is the encoder of [`crate::media`] and follows a controller.
 
-use sojourn_core::grammar::{Args, GrammarError, Param};
-use sojourn_core::{Dur, Rate, Rng};
+use sojourn_core::grammar::Given;
+use sojourn_core::grammar::forms::{decimal, maybe, number, time_in};
+use sojourn_core::{Dur, Rate, Rng, parameters};
 
-use super::udp::{Departure, HEADERS, SIZE, normal, positive_rate, positive_time, size};
-use super::{App, Entry, MediaFlow, Source};
+use super::application::line;
+use super::udp::{Departure, HEADERS, normal, positive_rate, positive_time, size};
+use super::{App, Application, Entry, MediaFlow, Source};
 use crate::media;
 
-/// Registry line.
-pub(super) const ENTRY: Entry = Entry {
-    name: "video",
-    summary: "UDP in frames of varying size with key frames, unresponsive or under a media controller",
-    reference: "RFC 8593 (frames of varying size, key frames)",
-    params: &[
-        Param {
-            name: "rate",
-            value: "RATE",
-            default: "the controller's",
-            doc: "Mean bits of payload per second; without, it follows the flow's controller.",
-        },
-        Param { name: "fps", value: "NUMBER", default: "30", doc: "Frames per second, 1 to 1000." },
-        Param {
-            name: "gop",
-            value: "NUMBER",
-            default: "60",
-            doc: "Frames from one key frame to the next.",
-        },
-        Param {
-            name: "key",
-            value: "NUMBER",
-            default: "4",
-            doc: "Size of a key frame over that of another, 1 to 100.",
-        },
-        Param {
-            name: "sigma",
-            value: "NUMBER",
-            default: "0.15",
-            doc: "Standard deviation of the logarithm of sizes, 0 to 2.",
-        },
-        SIZE,
-        Param {
-            name: "delay",
-            value: "TIME",
-            default: "100ms",
-            doc: "Time from a controller's new rate to the first frame that has it, up to 10s.",
-        },
-        Param {
-            name: "queue",
-            value: "TIME",
-            default: "1s",
-            doc: "The sender's queue is emptied when its oldest packet is older.",
-        },
-    ],
-    build,
-};
+pub(super) const ENTRY: Entry = line::<Params>(
+    "video",
+    "UDP in frames of varying size with key frames, unresponsive or under a media controller",
+    "RFC 8593 (frames of varying size, key frames)",
+);
+
+parameters! {
+    /// Parameters of `video`.
+    #[derive(Copy)]
+    struct Params {
+        /// Mean bits of payload per second; without, it follows the flow's controller.
+        rate: Option<Rate> = None => maybe(positive_rate()), default "the controller's";
+        /// Frames per second, 1 to 1000.
+        fps: f64 = 30.0 => decimal("NUMBER", 1.0..=1000.0);
+        /// Frames from one key frame to the next.
+        gop: u64 = 60 => number(1..=1_000_000);
+        /// Size of a key frame over that of another, 1 to 100.
+        key: f64 = 4.0 => decimal("NUMBER", 1.0..=100.0);
+        /// Standard deviation of the logarithm of sizes, 0 to 2.
+        sigma: f64 = 0.15 => decimal("NUMBER", 0.0..=2.0);
+        /// IP bytes of a packet, 29 to 65535.
+        size: u32 = 1200 => size();
+        /// Time from a controller's new rate to the first frame that has it, up to 10s.
+        delay: Option<Dur> = None => maybe(time_in(Dur::ZERO..=Dur::from_secs(10))), default "100ms";
+        /// The sender's queue is emptied when its oldest packet is older.
+        queue: Option<Dur> = None => maybe(positive_time()), default "1s";
+    }
+    settle complete;
+}
 
 /// Headers below which no media packet is worth its while.
 const MIN_MEDIA_PACKET: u32 = 100;
 
-fn build(args: &mut Args<'_>) -> Result<App, GrammarError> {
-    let (mut rate, mut fps, mut gop, mut key_size, mut sigma, mut packet) =
-        (None, 30.0, 60, 4.0, 0.15, 1200);
-    let (mut delay, mut queue) = (None, None);
-    while let Some(key) = args.key() {
-        match key {
-            "rate" => rate = Some(positive_rate(args)?),
-            "fps" => fps = args.decimal(1.0..=1000.0)?,
-            "gop" => gop = args.number(1..=1_000_000)?,
-            "key" => key_size = args.decimal(1.0..=100.0)?,
-            "sigma" => sigma = args.decimal(0.0..=2.0)?,
-            "size" => packet = size(args)?,
-            "delay" => {
-                delay = Some(args.value("a time up to 10s", |w| {
-                    Dur::parse_tc(w).filter(|t| *t <= Dur::from_secs(10))
-                })?);
+impl Params {
+    fn complete(&mut self, _given: &Given) -> Result<(), String> {
+        if self.rate.is_none() {
+            if self.size < MIN_MEDIA_PACKET {
+                return Err(format!("without `rate`, `size` is at least {MIN_MEDIA_PACKET}"));
             }
-            "queue" => queue = Some(positive_time(args)?),
-            _ => return Err(args.unknown()),
+            self.delay.get_or_insert(Dur::from_millis(100));
+            self.queue.get_or_insert(Dur::from_secs(1));
+        } else if self.delay.is_some() || self.queue.is_some() {
+            return Err("`delay` and `queue` are of a video without `rate`".to_owned());
         }
+        Ok(())
     }
-    let Some(rate): Option<Rate> = rate else {
-        if packet < MIN_MEDIA_PACKET {
-            return Err(args.invalid("without `rate`, `size` is at least 100"));
-        }
-        let params = media::source::Params {
-            fps,
-            gop,
-            key: key_size,
-            sigma,
-            packet,
-            delay: delay.unwrap_or(Dur::from_millis(100)),
-            queue: queue.unwrap_or(Dur::from_secs(1)),
+
+    /// The encoder, if it follows a controller.
+    fn encoder(&self) -> Option<media::Encoder> {
+        Some(media::Encoder::Video(media::source::Params {
+            fps: self.fps,
+            gop: self.gop,
+            key: self.key,
+            sigma: self.sigma,
+            packet: self.size,
+            delay: self.delay?,
+            queue: self.queue?,
             least: Rate(0),
             most: Rate(u64::MAX),
-        };
-        let encoder = media::Encoder::Video(params);
-        return Ok(App::Media(MediaFlow { encoder, priorities: vec![1.0] }));
-    };
-    if delay.is_some() || queue.is_some() {
-        return Err(args.invalid("`delay` and `queue` are of a video without `rate`"));
+        }))
     }
-    // A group of pictures has one frame of `key` units and gop - 1 of one unit.
-    let units = key_size + (gop - 1) as f64;
-    let unit = rate.0 as f64 / 8.0 / fps * gop as f64 / units;
-    let interval = Dur((1e9 / fps).round() as u64);
-    let payload = packet - HEADERS;
-    Ok(App::Udp(Box::new(Video {
-        interval,
-        gop,
-        key_size,
-        unit,
-        sigma,
-        payload,
-        frame: 0,
-        left: 0,
-    })))
+}
+
+impl Application for Params {
+    fn build(&self) -> App {
+        let Self { fps, gop, key, sigma, size, .. } = *self;
+        if let Some(encoder) = self.encoder() {
+            return App::Media(MediaFlow { encoder, priorities: vec![1.0] });
+        }
+        // A group of pictures has one frame of `key` units and gop - 1 of one unit.
+        let units = key + (gop - 1) as f64;
+        let rate = self.rate.map_or(0.0, |rate| rate.0 as f64);
+        let unit = rate / 8.0 / fps * gop as f64 / units;
+        let interval = Dur((1e9 / fps).round() as u64);
+        let payload = size - HEADERS;
+        App::Udp(Box::new(Video {
+            interval,
+            gop,
+            key_size: key,
+            unit,
+            sigma,
+            payload,
+            frame: 0,
+            left: 0,
+        }))
+    }
 }
 
 #[derive(Debug)]

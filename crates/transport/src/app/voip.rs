@@ -6,41 +6,101 @@
 //! over IP performance monitoring", ACM CCR 31(2), 2001. MOS from R: ITU-T G.107 annex B. Under a media
 //! controller ([`super::adaptive`]) frames are as large as its target allows, and are not judged.
 
-use sojourn_core::grammar::{Args, GrammarError, Param};
-use sojourn_core::{Dur, Rng};
+use sojourn_core::grammar::Given;
+use sojourn_core::grammar::forms::{maybe, time_in};
+use sojourn_core::{Dur, Rng, choices, parameters};
 
-use super::adaptive::{ADAPTIVE, LEAST, MOST, Words, rate};
+use super::adaptive::{Adaptive, rate};
+use super::application::line;
 use super::udp::{Departure, HEADERS, positive_time};
-use super::{App, Entry, Source};
+use super::{App, Application, Entry, Source};
 
 /// RTP header.
 const RTP: u32 = 12;
 
-/// Registry line.
-pub(super) const ENTRY: Entry = Entry {
-    name: "voip",
-    summary: "A call over RTP and UDP at constant rate, with its E-model quality",
-    reference: "RFC 3551; Cole and Rosenbluth 2001; ITU-T G.107",
-    params: &[
-        Param { name: "codec", value: "g711|g729", default: "g711", doc: "64 or 8 kbit/s." },
-        Param {
-            name: "frame",
-            value: "TIME",
-            default: "20ms",
-            doc: "Speech in a packet, 1ms to 200ms.",
-        },
-        Param {
-            name: "buffer",
-            value: "TIME",
-            default: "60ms",
-            doc: "Playout buffer: what comes later than this after the fastest packet is lost to the listener.",
-        },
-        ADAPTIVE,
-        LEAST,
-        MOST,
-    ],
-    build,
-};
+pub(super) const ENTRY: Entry = line::<Params>(
+    "voip",
+    "A call over RTP and UDP at constant rate, with its E-model quality",
+    "RFC 3551; Cole and Rosenbluth 2001; ITU-T G.107",
+);
+
+choices! {
+    enum Codec {
+        G711 = "g711",
+        G729 = "g729",
+    }
+}
+
+impl Codec {
+    /// Bits of speech per second.
+    const fn rate(self) -> u128 {
+        match self {
+            Self::G711 => 64_000,
+            Self::G729 => 8_000,
+        }
+    }
+
+    /// a, b and c of the loss term.
+    const fn impairment(self) -> [f64; 3] {
+        match self {
+            Self::G711 => [0.0, 30.0, 15.0],
+            Self::G729 => [11.0, 40.0, 10.0],
+        }
+    }
+}
+
+parameters! {
+    /// Parameters of `voip`.
+    #[derive(Copy)]
+    struct Params {
+        /// 64 or 8 kbit/s.
+        codec: Option<Codec> = None, default "g711";
+        /// Speech in a packet, 1ms to 200ms.
+        frame: Dur = Dur::from_millis(20) => time_in(Dur::from_millis(1)..=Dur::from_millis(200));
+        /// Playout buffer: what comes later than this after the fastest packet is lost to the listener.
+        buffer: Option<Dur> = None => maybe(positive_time()), default "60ms";
+    }
+    groups { adaptive: Adaptive = Adaptive::default(); }
+    settle complete;
+}
+
+/// Defaults of a call.
+const CODEC: Codec = Codec::G711;
+const BUFFER: Dur = Dur::from_millis(60);
+
+impl Params {
+    fn complete(&mut self, _given: &Given) -> Result<(), String> {
+        if !self.adaptive.on {
+            self.codec.get_or_insert(CODEC);
+            self.buffer.get_or_insert(BUFFER);
+        } else if self.codec.is_some() || self.buffer.is_some() {
+            let why = "`codec` and `buffer` are of a call that follows no controller";
+            return Err(why.to_owned());
+        }
+        // From G.729's rate to G.711's; how good it sounds in between is not known.
+        let sizes = [Codec::G729, Codec::G711].map(|codec| self.packet(codec));
+        self.adaptive.complete(sizes.map(|size| rate(size, self.frame)))
+    }
+
+    /// IP bytes of a packet.
+    fn packet(&self, codec: Codec) -> u32 {
+        let speech = (u128::from(self.frame.0) * codec.rate() / 8_000_000_000) as u32;
+        HEADERS + RTP + speech.max(1)
+    }
+
+    fn call(&self) -> Voip {
+        let (codec, buffer) = (self.codec.unwrap_or(CODEC), self.buffer.unwrap_or(BUFFER));
+        let voice = Voice { frame: self.frame, buffer, impairment: codec.impairment() };
+        Voip { voice, size: self.packet(codec), started: false }
+    }
+}
+
+impl Application for Params {
+    fn build(&self) -> App {
+        let media = self.adaptive.media(self.frame, 0.0);
+        media.unwrap_or_else(|| App::Udp(Box::new(self.call())))
+    }
+}
 
 /// What a listener needs to judge a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -71,44 +131,6 @@ impl Voice {
             r => (1.0 + 0.035 * r + 7e-6 * r * (r - 60.0) * (100.0 - r)).max(1.0),
         }
     }
-}
-
-fn build(args: &mut Args<'_>) -> Result<App, GrammarError> {
-    let (mut codec, mut frame, mut buffer) = (None, Dur::from_millis(20), None);
-    let mut words = Words::default();
-    while let Some(key) = args.key() {
-        match key {
-            "codec" => codec = Some(args.choice(&["g711", "g729"])?),
-            "frame" => {
-                frame = args.value("a time from 1ms to 200ms", |w| {
-                    let fits = Dur::from_millis(1)..=Dur::from_millis(200);
-                    Dur::parse_tc(w).filter(|t| fits.contains(t))
-                })?;
-            }
-            "buffer" => buffer = Some(positive_time(args)?),
-            _ if words.read(key, args)? => {}
-            _ => return Err(args.unknown()),
-        }
-    }
-    words.check(args)?;
-    let packet =
-        |bps: u128| HEADERS + RTP + ((u128::from(frame.0) * bps / 8_000_000_000) as u32).max(1);
-    if words.adaptive {
-        if codec.is_some() || buffer.is_some() {
-            return Err(
-                args.invalid("`codec` and `buffer` are of a call that follows no controller")
-            );
-        }
-        // From G.729's rate to G.711's; how good it sounds in between is not known.
-        let rates = [packet(8_000), packet(64_000)].map(|size| rate(size, frame));
-        return words.media(args, frame, 0.0, rates);
-    }
-    let buffer = buffer.unwrap_or(Dur::from_millis(60));
-    let (bps, impairment) =
-        [(64_000, [0.0, 30.0, 15.0]), (8_000, [11.0, 40.0, 10.0])][codec.unwrap_or(0)];
-    let voice = Voice { frame, buffer, impairment };
-    let size = packet(bps);
-    Ok(App::Udp(Box::new(Voip { voice, size, started: false })))
 }
 
 #[derive(Debug)]

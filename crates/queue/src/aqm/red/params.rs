@@ -103,7 +103,7 @@ impl Params {
         }
     }
 
-    fn check(&mut self, _given: &Given) -> Result<(), String> {
+    fn check(&self, _given: &Given) -> Result<(), String> {
         if self.limit == 0 || self.avpkt == 0 {
             return Err("`limit` and `avpkt` are required".to_owned());
         }

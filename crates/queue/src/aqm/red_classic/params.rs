@@ -71,7 +71,7 @@ pub(super) struct Derived {
 }
 
 impl Params {
-    fn check(&mut self, _given: &Given) -> Result<(), String> {
+    fn check(&self, _given: &Given) -> Result<(), String> {
         if self.bandwidth == Rate(0) {
             return Err(
                 "`bandwidth` is required: the rate of the link, such as `20Mbit`".to_owned()
@@ -90,14 +90,14 @@ impl Params {
     }
 
     pub(super) fn limit(&self) -> u64 {
-        self.limit.unwrap_or(1000 * u64::from(self.unit()))
+        self.limit.unwrap_or_else(|| 1000 * u64::from(self.unit()))
     }
 
     /// Adaptive RED 2001, section 4: thresholds from the target delay, the weight from the link's rate.
     pub(super) fn derive(&self) -> Derived {
         let packets_per_sec = self.bandwidth.0 as f64 / 8.0 / f64::from(self.avpkt);
         let auto = (self.target.as_secs_f64() * packets_per_sec / 2.0).max(5.0);
-        let min_th = self.min_th.unwrap_or(auto * f64::from(self.unit()));
+        let min_th = self.min_th.unwrap_or_else(|| auto * f64::from(self.unit()));
         let fallback = if self.adaptive { Weight::Auto } else { Weight::Given(0.002) };
         let w = match self.weight.unwrap_or(fallback) {
             Weight::Auto => -(-1.0 / packets_per_sec).exp_m1(),

@@ -106,13 +106,13 @@ impl Params {
             let max = or(self.max.unwrap_or(0), limit / 4);
             let min = or(self.min.unwrap_or(0), max / 3);
             let avpkt = *self.avpkt.get_or_insert(1000);
-            self.burst.get_or_insert(default_burst(min, max, avpkt));
+            self.burst.get_or_insert_with(|| default_burst(min, max, avpkt));
             self.probability.get_or_insert(0.02);
             (self.min, self.max) = (Some(min), Some(max));
         }
     }
 
-    fn check(&mut self, given: &Given) -> Result<(), String> {
+    fn check(&self, given: &Given) -> Result<(), String> {
         if self.limit() < 2 {
             return Err("`depth` times `flows` must be at least 2 with `limit`".to_owned());
         }
