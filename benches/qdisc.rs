@@ -147,7 +147,7 @@ struct Line {
 
 impl Line {
     fn new(text: &str, backlog: u32) -> Self {
-        let env = Env { txqueuelen: 100_000, ..Env::ethernet(Rng::named(1, "bench")) };
+        let env = Env::ethernet(Rng::named(1, "bench"));
         let qdisc = qdiscs::build(text, env).expect("a valid configuration");
         Self { qdisc, backlog, log: Log::default(), drops: 0, now: Time::ZERO, id: 0 }
     }
