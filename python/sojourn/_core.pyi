@@ -99,6 +99,9 @@ def jain(shares: list[float]) -> float | None:
 def qdisc_usage(name: str) -> str:
     """Usage text of one queue discipline."""
 
+def cc_short(text: str) -> str:
+    """Name of a controller and what its text states beside the defaults."""
+
 def cc_usage(name: str) -> str:
     """Usage text of one congestion controller."""
 

@@ -287,6 +287,12 @@ fn qdisc_usage(name: &str) -> PyResult<String> {
     Ok(page(e.summary, &reference, e.name, &e.table()))
 }
 
+/// The controller's name and what it states beside its defaults, such as `prague version p2b`.
+#[pyfunction]
+fn cc_short(text: &str) -> PyResult<String> {
+    Ok(text.parse::<cc::Spec>().map_err(refuse)?.short())
+}
+
 #[pyfunction]
 fn cc_usage(name: &str) -> PyResult<String> {
     let e = cc::entry(name).map_err(refuse)?;
@@ -329,8 +335,8 @@ mod _core {
     use super::scream::{PyReceiver, PySender};
     #[pymodule_export]
     use super::{
-        RunResult, ScenarioError, app_usage, apps, cc_usage, conditions, controllers, expand, harm,
-        jain, kernel_flags, linux_inside, qdisc_usage, qdiscs, resolve, run, run_linux, schema,
-        scream_tool, version,
+        RunResult, ScenarioError, app_usage, apps, cc_short, cc_usage, conditions, controllers,
+        expand, harm, jain, kernel_flags, linux_inside, qdisc_usage, qdiscs, resolve, run,
+        run_linux, schema, scream_tool, version,
     };
 }

@@ -1,5 +1,6 @@
 //! `tcp.sysctl`: the kernel's names mean keys of ours, and nothing else.
 
+use sojourn_cc as cc;
 use sojourn_cc::Feedback;
 use sojourn_scenario::{Parsed, ScenarioError, load, to_toml};
 use sojourn_transport::tcp::SceFeedback;
@@ -72,10 +73,10 @@ fn a_default_controller_is_for_flows_over_tcp_without_one() {
     let flows = "[[flow]]\nname = \"b\"\ncc = \"reno\"\n[[flow]]\nname = \"c\"\napp = \"voip\"";
     let parsed = with("sysctl.tcp_congestion_control = \"prague\"", flows, &[]).unwrap();
     let cc: Vec<_> =
-        parsed.scenario.flows.iter().map(|flow| flow.cc.as_ref().map(|cc| cc.name())).collect();
+        parsed.scenario.flows.iter().map(|flow| flow.cc.as_ref().map(cc::Spec::name)).collect();
     assert_eq!(cc, [Some("prague"), Some("reno"), None]);
     let own = with("", "tcp.sysctl = { tcp_congestion_control = \"bbr\" }", &[]).unwrap();
-    assert_eq!(own.scenario.flows[0].cc.as_ref().map(|cc| cc.name()), Some("bbr"));
+    assert_eq!(own.scenario.flows[0].cc.as_ref().map(cc::Spec::name), Some("bbr"));
 }
 
 #[test]
