@@ -1,6 +1,6 @@
 //! Copa (NSDI 2018): aims at the rate 1/(delta · queuing delay), which keeps 1/delta segments per
 //! flow in the queue on average, and imitates AIMD while somebody else holds the queue full.
-//! Facts: `cc.md` 3.11.
+//! Arun and Balakrishnan, "Copa: Practical Delay-Based Congestion Control for the Internet".
 
 use super::algorithm::{Algorithm, Entry, entry};
 use super::{Ack, Controller, Kernel, Needs, Output, Path, Window};

@@ -1,6 +1,6 @@
-//! CUBIC in Linux's integers (RFC 9438's curve; net/ipv4/tcp_cubic.c), and the words of both
-//! versions; the RFC's own numbers are in `cubic_rfc9438.rs`. With `abe` a mark costs less than a
-//! loss (RFC 8511). Facts: `cc.md` 2.3, 3.2, 3.3.
+//! CUBIC in Linux's integers (RFC 9438's curve; net/ipv4/tcp_cubic.c), and the parameters of
+//! both versions; the RFC's own numbers are in `cubic_rfc9438.rs`. With `abe` a mark costs less than
+//! a loss (RFC 8511).
 
 use super::algorithm::{Algorithm, Entry, entry};
 use super::cubic_rfc9438::{self, Rfc9438};

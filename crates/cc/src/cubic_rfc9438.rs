@@ -1,6 +1,6 @@
 //! CUBIC as RFC 9438 writes it: segments and seconds as real numbers, an additive increase of the
 //! Reno-friendly window that becomes 1, and a state that a spurious loss restores. `cubic version
-//! rfc9438`; Linux's integers are in `cubic.rs`. Facts: RFC 9438 §4, `cc.md` 3.2.
+//! rfc9438`; Linux's integers are in `cubic.rs`. Section numbers are RFC 9438's.
 
 use super::hystart_pp::HystartPp;
 use super::reno::Abe;

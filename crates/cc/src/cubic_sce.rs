@@ -1,6 +1,6 @@
 //! CUBIC-SCE: CUBIC whose curve turns flat at every SCE mark and whose window leaves a little, in
 //! proportion to its square root. SCE kernel tree (chromi/sce) net/ipv4/tcp_cubic_sce.c of 0139ea04, on
-//! the CUBIC of Linux 5.x with HyStart of that time. Facts: `cc.md` 3.6.
+//! the CUBIC of Linux 5.x with HyStart of that time.
 //!
 //! A mark moves the curve's plateau towards the present: the time to it, or since it, shrinks by the
 //! share `A/sqrt(W)` that the ACK has of a root of cwnd; the height is kept. `literal` takes A in bytes

@@ -1,5 +1,5 @@
 //! DCTCP: once per window, cwnd loses half of the share of it that was marked, averaged. RFC 8257 and
-//! Linux 5.4 net/ipv4/tcp_dctcp.c. Facts: `cc.md` 2.5, 3.4.
+//! Linux 5.4 net/ipv4/tcp_dctcp.c.
 //!
 //! The endpoint carries a reduction out, by PRR in state CWR, and its receiver reports every mark
 //! (feedback `dctcp`). RFC 3168 and AccECN feedback are read as they are; without ECN this is Reno.

@@ -1,6 +1,5 @@
 //! DCTCP-SCE: half a segment less for every SCE mark, so that a fully marked window halves and two
 //! marks per window hold it. SCE kernel tree (chromi/sce) net/ipv4/tcp_dctcp_sce.c of 09cf5620.
-//! Facts: `cc.md` 3.6, 3.13.4.
 
 use super::algorithm::{Algorithm, Entry, entry};
 use super::sce::{self, Credit, Quirks, Reductions, Version, half};

@@ -1,5 +1,5 @@
 //! Google Congestion Control for real-time media: draft-ietf-rmcat-gcc-02, with libwebrtc's
-//! trendline beside the draft's Kalman filter. Facts: `cc.md` 3.10.
+//! trendline beside the draft's Kalman filter.
 //!
 //! Both controllers run at the sender, on reports of each packet (RFC 8888). One follows the delay:
 //! it grows until the variation of the delay between groups of packets says over-use, and then takes

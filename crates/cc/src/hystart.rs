@@ -1,5 +1,6 @@
 //! HyStart as Linux's CUBIC runs it (Ha and Rhee 2011, not RFC 9406): leaves slow start when an
-//! ACK train spans the path's delay or when the delay rises. Facts: `cc.md` 1.11, 8 P9.
+//! ACK train spans the path's delay or when the delay rises. Linux
+//! net/ipv4/tcp_cubic.c hystart_update().
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

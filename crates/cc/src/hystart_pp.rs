@@ -1,5 +1,5 @@
 //! HyStart++ (RFC 9406): a rise of the round-trip time starts Conservative Slow Start, which either
-//! proves spurious and is left for slow start, or ends it after five rounds. Facts: `cc.md` 1.12.
+//! proves spurious and is left for slow start, or ends it after five rounds.
 
 use super::{Ack, Window};
 use sojourn_core::units::Dur;

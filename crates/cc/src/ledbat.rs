@@ -1,5 +1,5 @@
 //! LEDBAT (RFC 6817): fills the link only to a fixed queuing delay, and yields to whoever queues
-//! more. Facts: `cc.md` 3.11.
+//! more.
 
 use super::algorithm::{Algorithm, Entry, entry};
 use super::{Ack, Controller, Kernel, Path, Window};

@@ -1,6 +1,6 @@
 //! LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus): LEDBAT with a gain that depends on the base delay,
 //! a multiplicative decrease, a delay-limited slow start, and regular pauses in which the base
-//! delay can be seen. Facts: `cc.md` 3.11.
+//! delay can be seen.
 
 use super::algorithm::{Algorithm, Entry, entry};
 use super::ledbat::{Fraction, MIN_CWND, QueuingDelay, target};

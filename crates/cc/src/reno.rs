@@ -1,5 +1,5 @@
 //! Reno as Linux runs it: RFC 5681 with segments counted instead of ACKs; NewReno's recovery is
-//! the endpoint's. With `abe` a mark costs less than a loss (RFC 8511). Facts: `cc.md` 2.3, 3.1, 3.13.1.
+//! the endpoint's. With `abe` a mark costs less than a loss (RFC 8511).
 
 use super::algorithm::{Algorithm, Entry, entry};
 use super::hystart_pp::HystartPp;

@@ -1,4 +1,4 @@
-//! UDP Prague: L4STeam/udp_prague at e8e3435, bulk mode. Facts: `cc.md` 3.9, 3.13.7.
+//! UDP Prague: L4STeam/udp_prague at e8e3435, bulk mode (prague_cc.cpp).
 //!
 //! It reads three running totals of its receiver (packets received, marked, missing) and acts on
 //! what moved since the last acknowledgement. There is no slow start: the rate starts at

@@ -1,6 +1,6 @@
 //! TCP Vegas as Linux runs it: counts the segments that the flow itself keeps in the queue and
-//! moves by one segment per round trip to keep them between alpha and beta. Facts: `cc.md` 3.11;
-//! Brakmo and Peterson 1995.
+//! moves by one segment per round trip to keep them between alpha and beta. Linux
+//! net/ipv4/tcp_vegas.c; Brakmo and Peterson 1995.
 
 use super::algorithm::{Algorithm, Entry, entry};
 use super::{Ack, Controller, Kernel, Path, State, StateChange, Window, reno};

@@ -1,6 +1,6 @@
 //! BBRv1, as in mainline Linux since 4.20: model of the path from the largest delivery rate of ten
-//! rounds and the least RTT of ten seconds; loss moves no rate. Facts: `cc.md` 3.7,
-//! draft-cardwell-iccrg-bbr-congestion-control-00.
+//! rounds and the least RTT of ten seconds; loss moves no rate. Linux
+//! net/ipv4/tcp_bbr.c; draft-cardwell-iccrg-bbr-congestion-control-00.
 
 use super::model::{
     Aggregation, Bw, Conservation, FULL_BW_GROWTH, FULL_BW_ROUNDS, MIN_CWND, MIN_RTT_AGE, ProbeRtt,

@@ -1,7 +1,7 @@
 //! BBRv3 (and, by its [`Profile`], v2): the model of v1 with bounds. Probing for bandwidth learns
 //! how much flight the path bears before 2 % of it is lost or half of it marked (`inflight_hi`);
 //! congestion outside a probe sets short-term bounds (`bw_lo`, `inflight_lo`) until the next one.
-//! Facts: `cc.md` 3.8, 3.13.6 (google/bbr 001a430b), draft-ietf-ccwg-bbr.
+//! Sources: google/bbr net/ipv4/tcp_bbr.c of 001a430b (branch v3); draft-ietf-ccwg-bbr.
 
 mod cycle;
 mod output;

@@ -1,5 +1,5 @@
 //! TCP Prague of 2019: `p0` is the module of the summer, `p1` the tag testing/5-11-2019 that the
-//! SCE-L4S bakeoff used. Facts: `cc.md` 3.5 A and B, 3.12.1.
+//! SCE-L4S bakeoff used (dboru/linux and L4STeam/linux, net/ipv4/tcp_prague.c).
 //!
 //! Both are DCTCP with Reno's growth that owns cwnd, so a cut takes effect at once. They differ in
 //! what the first mark costs: `p0` starts with alpha 0 and cuts at the end of a round, `p1` starts

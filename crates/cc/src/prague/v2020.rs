@@ -1,6 +1,6 @@
 //! TCP Prague, the kernel modules of 2020 and 2021: `p2a` (March and early April 2020) ignores
 //! losses in slow start, `p2b` is the module after the fix, `p2c` that of August 2020, `p3` is module 0.6.
-//! The law is the same, the parameters that they load with are not. Facts: `cc.md` 3.5 C, D and E, 3.13.2.
+//! The law is the same, the parameters that they load with are not. L4STeam tcp_prague.c.
 //!
 //! The module owns cwnd: a cut goes into a signed carry and leaves cwnd one segment per ACK. The
 //! endpoint's CWR state is what limits cuts to one per round trip.
