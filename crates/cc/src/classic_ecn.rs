@@ -69,6 +69,7 @@ impl Detector {
     }
 
     /// Adapts the filters to the sawtooth that `ssthresh` stands for.
+    /// arXiv 1911.00710: filters slower than a sawtooth, whose length follows from ssthresh.
     pub(super) fn on_ssthresh(&mut self, ssthresh: u32) {
         let lg = ssthresh.max(1).ilog2();
         let shift = (lg + lg / 2 + 1).min(MAX_SHIFT);
@@ -87,6 +88,7 @@ impl Detector {
     }
 
     /// One round: moves the score by what the filters show.
+    /// arXiv 1911.00710: half the logarithms of the deviation over V0 and of the depth over D0.
     pub(super) fn on_round(&mut self, min_rtt: Dur) {
         let mdev = (self.mdev >> (self.shift + 1)) as u64;
         let mut score = self.score + self.mdev_log.half_lg(mdev, self.shift + 1) - HALF_LG_V0;

@@ -66,6 +66,7 @@ impl Controller for DctcpSce {
         }
         let step = Credit::step(&quirks, event, win);
         if event.esce && !event.ece {
+            // tcp_dctcp_sce.c, in_ack_event: half a segment per marked segment.
             self.credit.bytes -= step.acked * i64::from(win.cwnd) / 2;
             self.credit.saw_sce(win);
             self.reductions.loss_cwnd = win.cwnd;

@@ -112,6 +112,8 @@ impl RenoSce {
         }
     }
 
+    /// tcp_reno_sce.c, in_ack_event: v2 (07bbe597) takes half a root of cwnd per marked window and
+    /// ends slow start; v3 (63982553) a whole root, and leaves an infinite ssthresh alone.
     fn answer_sce(&mut self, now: Time, path: &Path, step: Step, win: &mut Window) {
         self.credit.saw_sce(win);
         self.reductions.loss_cwnd = win.cwnd;

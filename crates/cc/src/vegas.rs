@@ -91,7 +91,8 @@ impl Vegas {
         self.min_rtt = Dur::MAX;
     }
 
-    /// Once per round trip: compares what is in flight with what the empty path would hold.
+    /// Once per round trip: compares what is in flight with what the empty path would hold (Linux
+    /// tcp_vegas_cong_avoid()).
     fn compare(&mut self, acked: u32, win: &mut Window) {
         let (rtt, base) = (u128::from(self.min_rtt.0), u128::from(self.base_rtt.0));
         let cwnd = u128::from(win.cwnd);

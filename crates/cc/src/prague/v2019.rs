@@ -60,13 +60,14 @@ impl Prague {
         }
     }
 
-    /// The window less alpha/2 of it, rounded to the nearest segment.
+    /// The window less alpha/2 of it, rounded to the nearest segment (tcp_prague.c of 2019).
     fn cut(&self, win: &mut Window) {
         let cut = (self.alpha * u64::from(win.cwnd) + ONE) >> (BITS + 1);
         win.cwnd = win.cwnd.saturating_sub(cut as u32).max(MIN_CWND);
         win.ssthresh = win.cwnd;
     }
 
+    /// tcp_prague.c of 2019: DCTCP's average (RFC 8257 3.3), of bytes in p0 and of segments in p1.
     fn end_round(&mut self, path: &Path, win: &mut Window) {
         if path.snd_una < self.next_seq {
             return;

@@ -1,7 +1,8 @@
-//! SCReAM version 1: RFC 8298 and the tool of 2020-03-20 (EricssonResearch/scream f9deed2, ScreamTx.cpp). A
-//! window that holds the queue delay near its target, and a rate per stream that follows what the path carries and what waits
-//! in the RTP queue. Here is what it decides for packets that leave; reports are in [`feedback`], the
-//! laws of the window and of the targets in [`rfc8298`] and [`y2020`].
+//! SCReAM version 1: RFC 8298 and the tool of 2020-03-20 (EricssonResearch/scream f9deed2, ScreamTx.cpp).
+//! A window that holds the queue delay near its target, and a rate per stream that follows what the
+//! path carries and what waits in the RTP queue. Here is what it decides for packets that leave;
+//! reports are in [`feedback`], the laws of the window and of the targets in [`rfc8298`] and
+//! [`y2020`].
 
 mod competing;
 mod feedback;
