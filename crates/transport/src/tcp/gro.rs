@@ -78,7 +78,8 @@ impl Gro {
 }
 
 impl Held {
-    /// Same flags and options, next in sequence, no larger than the first, and room for it.
+    /// Same flags and options, next in sequence, no larger than the first, and room for it (Linux
+    /// `tcp_gro_receive`); a change of the ECN codepoint or of ACE ends a merge, so no mark is lost.
     fn is_continued_by(&self, next: &Segment, timestamps: bool) -> bool {
         let tick = |t: Time| if t == Time::NEVER { u64::MAX } else { t.0 / TIMESTAMP_TICK };
         let held = &self.segment;
