@@ -118,7 +118,7 @@ impl Credit {
         if self.recent > 0 { 8 } else { 4 }
     }
 
-    /// Moves whole segments into cwnd; `moved` is told cwnd after each and whether it grew.
+    /// Moves whole segments into cwnd; `moved` gets cwnd after each and whether it grew.
     pub(super) fn settle(
         &mut self,
         step: Step,

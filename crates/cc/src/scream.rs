@@ -57,7 +57,7 @@ pub struct Rtp {
 pub enum Permit {
     /// No packet waits, or the window is full.
     No,
-    /// This stream's oldest packet may leave, now or after so many seconds.
+    /// This stream's oldest packet may leave, now or after a wait.
     Send {
         /// Index of the stream.
         stream: usize,

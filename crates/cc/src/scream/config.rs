@@ -176,7 +176,7 @@ impl Config {
     pub fn new(version: Version) -> Self {
         let tool = Self { version, ..Self::default() };
         match version {
-            // RFC 8298 4.1.1.1 and 4.1.1.2, tables of constants and state variables.
+            // RFC 8298 4.1.1.
             Version::Rfc8298 => Self {
                 loss_beta: 0.8,
                 ecn_beta: 0.9,

@@ -20,7 +20,7 @@ const SLOT_SECONDS: u32 = 10;
 /// The queue on the way there is part of the RTT: its delay is not above what the RTT is above its
 /// least by more than this, ticks (10 ms: reports wait, and queues on the way back change).
 const SLACK: u32 = 655;
-/// A base that contradicts the RTT for so long is wrong, ticks.
+/// Time for which a base has to contradict the RTT to be wrong, ticks.
 const WRONG: u32 = 65_536;
 
 /// What a sample asks of its owner.
@@ -173,7 +173,7 @@ mod tests {
 
     const SECOND: u32 = 65_536;
 
-    /// Queue delays at 10 per second for so many seconds with an empty queue and a clock that runs
+    /// Queue delays at 10 per second for `seconds` with an empty queue and a clock that runs
     /// faster by this share, ticks.
     fn delays(base: &mut BaseDelay, seconds: u32, drift: f64) -> Vec<u32> {
         (0..seconds * 10)

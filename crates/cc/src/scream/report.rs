@@ -7,7 +7,7 @@ use super::transmitter::Transmitter;
 use super::{AckLine, Metric, Ticks};
 use sojourn_core::ecn::Ecn;
 
-/// Blocks that end so many packets behind the highest that was acknowledged are dropped.
+/// Blocks that end this many packets behind the highest that was acknowledged are dropped.
 pub(super) const OLDEST: u16 = 512;
 /// Greatest RTT that counts, ticks: 15 s.
 const MAX_RTT: u32 = 1_000_000;

@@ -31,7 +31,7 @@ const WINDOW_INTERVAL: u32 = 655;
 /// Seconds of the history of bytes in flight: RFC 8298, and the tool.
 const HISTORY: usize = 5;
 const HISTORY_2020: usize = 20;
-/// Without feedback for so long targets stay, ticks.
+/// Time without feedback after which targets stay, ticks.
 const FEEDBACK: u32 = 32_768;
 /// Trend from which streams give way, and what that leaves of their targets.
 const YIELD_TREND: f32 = 0.02;
