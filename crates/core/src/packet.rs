@@ -112,7 +112,8 @@ impl Packet {
         capable
     }
 
-    /// SCE's mark, ECT(0) to ECT(1): false, without change, for every other codepoint.
+    /// SCE's mark (draft-morton-tsvwg-sce), ECT(0) to ECT(1): false, without change, for every
+    /// other codepoint.
     #[inline]
     #[must_use]
     pub fn set_sce(&mut self) -> bool {

@@ -2,7 +2,7 @@
 
 use sojourn_core::{Dur, Time};
 
-/// Packets go without an answer for so long: the receiver is not heard.
+/// Time without an answer to packets after which the receiver is not heard.
 const SILENCE: Dur = Dur::from_secs(1);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

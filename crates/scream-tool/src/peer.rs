@@ -13,7 +13,7 @@ use super::gaps::Allowance;
 
 /// Packets in sequence that an address proves itself with.
 const PROOF: u32 = 5;
-/// A new address may go on with the session when the old one has been silent for so long.
+/// Silence of the old address after which a new one may continue the session.
 const SILENCE: Dur = Dur::from_millis(200);
 /// A new session may begin then,
 const END: Dur = Dur::from_secs(2);
@@ -86,7 +86,7 @@ struct Candidate {
     last: Time,
     /// Its first packet fits behind the session's last.
     continues: bool,
-    /// When it was told that the receiver is busy.
+    /// When it was informed that the receiver is busy.
     told: Option<Time>,
     /// It gave the challenge back.
     answered: bool,

@@ -13,7 +13,7 @@ pub(super) struct RxOptions {
     pub(super) port: u16,
     pub(super) local: Local,
     pub(super) count: Count,
-    /// A report is due after so many new packets.
+    /// New packets after which a report is due.
     pub(super) ack_diff: u16,
     /// Sequence numbers in a report.
     pub(super) reported: u16,

@@ -74,7 +74,7 @@ impl Count {
     }
 }
 
-/// How a peer counts: told, or found out and remembered.
+/// How a peer counts: given, or found out and remembered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counting {
     told: Option<Count>,
@@ -82,7 +82,7 @@ pub struct Counting {
 }
 
 impl Counting {
-    /// A peer that is known to count so, whatever its reports look like.
+    /// A peer that is known to count this way, whatever its reports look like.
     pub const fn told(count: Count) -> Self {
         Self { told: Some(count), seen: None }
     }
@@ -327,7 +327,7 @@ impl<'a> Writer<'a> {
         self.len == HEADER_BYTES
     }
 
-    /// Bytes that a block of so many words takes.
+    /// Bytes that a block of `words` metric words takes.
     pub const fn block_bytes(words: usize) -> usize {
         BLOCK_HEADER_BYTES + 2 * words.next_multiple_of(2)
     }

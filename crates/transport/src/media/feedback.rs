@@ -32,7 +32,7 @@ fn from_ticks(ticks: u64) -> Time {
     Time(((u128::from(ticks) * u128::from(NS_PER_S)) >> 16) as u64)
 }
 
-/// One report of one stream. Its words stand elsewhere, so that it makes no packet's
+/// One report of one stream. Its metric words are stored elsewhere, so that it makes no packet's
 /// [`crate::Body`] larger.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
@@ -70,7 +70,7 @@ pub struct Recorder {
     highest: Option<u64>,
     /// First number that no report has covered.
     unreported: u64,
-    /// Arrivals that no report has told of.
+    /// Arrivals that no report has covered.
     fresh: u32,
 }
 
@@ -108,7 +108,7 @@ impl Recorder {
         self.fresh > 0
     }
 
-    /// Whether so much is new that a report should not wait.
+    /// Whether enough is new that a report should not wait.
     pub fn is_full(&self) -> bool {
         self.fresh >= FULL
     }
@@ -145,7 +145,7 @@ enum Fate {
     InFlight,
     Received,
     Missing,
-    /// No report told of it while it was in flight.
+    /// No report covered it while it was in flight.
     Untold,
 }
 

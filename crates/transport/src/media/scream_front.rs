@@ -142,7 +142,7 @@ pub struct Front {
 }
 
 impl Front {
-    /// A sender without streams, with what the words of `cc = "scream ..."` say; its clock starts now.
+    /// A sender without streams, with the parameters of `cc = "scream ..."`; its clock starts now.
     pub fn new(setup: &Setup, now: Time) -> Self {
         Self {
             sender: Sender::new(setup.config.clone(), Ticks::at(now, now)),
@@ -175,7 +175,7 @@ impl Front {
         &mut self.sender
     }
 
-    /// The stream that the words describe, for [`Front::add_stream`].
+    /// The stream that the parameters describe, for [`Front::add_stream`].
     pub const fn template(&self) -> Stream {
         self.template
     }

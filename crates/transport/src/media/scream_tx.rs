@@ -20,7 +20,7 @@ const POLL: Dur = Dur::from_micros(10);
 const IDLE_POLL: Dur = Dur::from_millis(1);
 /// Without news a full window is looked at again.
 const BLOCKED_POLL: Dur = Dur::from_millis(50);
-/// The tool allows for so much that a sleep takes longer than asked, and never sleeps for less than
+/// What the tool allows for a sleep to take longer than asked; it never sleeps for less than
 /// [`POLL`].
 const ALLOWANCE: Dur = Dur::from_micros(100);
 /// The tool of 2020 bursts for 1 ms.
@@ -31,7 +31,7 @@ const MICROBURST_2020: Dur = Dur::from_millis(1);
 pub struct Host {
     /// Sleeps last longer by this.
     pub timer_slack: Dur,
-    /// Sending a packet takes so long.
+    /// Time that sending a packet takes.
     pub packet_cost: Dur,
 }
 

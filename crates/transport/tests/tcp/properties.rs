@@ -108,7 +108,7 @@ struct Middlebox {
     codepoints: [Ecn; 4],
     drops_ecn_syn: bool,
     strips_option: bool,
-    /// One ACK of so many passes, except those that report loss.
+    /// One ACK of this number passes, besides all that report loss.
     thins_to_one_of: u64,
 }
 
