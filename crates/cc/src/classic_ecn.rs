@@ -93,7 +93,7 @@ impl Detector {
         let mdev = (self.mdev >> (self.shift + 1)) as u64;
         let mut score = self.score + self.mdev_log.half_lg(mdev, self.shift + 1) - HALF_LG_V0;
         let depth = ((self.srtt >> self.shift) as u64).saturating_sub(min_rtt.as_micros());
-        // A shallow queue says nothing: the depth can only raise the score.
+        // A shallow queue is no evidence either way: the depth can only raise the score.
         if depth > D0_US {
             score += (self.depth_log.half_lg(depth, self.shift) - HALF_LG_D0).max(0);
         }

@@ -271,7 +271,8 @@ pub struct PacketReport {
     pub ecn: Ecn,
 }
 
-/// What an acknowledgement says at first sight, for [`Controller::on_ack_event`](super::Controller::on_ack_event).
+/// What an acknowledgement says before it is processed, for
+/// [`Controller::on_ack_event`](super::Controller::on_ack_event).
 #[derive(Clone, Copy, Debug)]
 pub struct AckEvent<'a> {
     /// The path; `snd_una` is the new one, `delivered` and `in_flight` count SACKs only.

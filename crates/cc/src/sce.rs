@@ -99,6 +99,8 @@ pub(super) struct Credit {
 }
 
 impl Credit {
+    /// chromi/sce, in_ack_event of its modules: an ACK that acknowledges nothing and is no window
+    /// update counts as one segment.
     pub(super) fn step(quirks: &Quirks, event: &AckEvent<'_>, win: &Window) -> Step {
         let segment = quirks.segment(event.path);
         let acked = match event.acked_bytes {

@@ -139,7 +139,7 @@ impl FinalSummary {
     }
 }
 
-/// A value and whether it was measured; a dash stands for one that was not, null in JSON.
+/// A value and whether it was measured; a dash if it was not, null in JSON.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Known(f32, bool);
 

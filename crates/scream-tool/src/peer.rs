@@ -22,9 +22,9 @@ const END_IF_ANSWERED: Dur = Dur::from_millis(300);
 /// and after a sender that said that it ends. Its last packets may still come, and who only pretended
 /// to be it is proven wrong by the next one.
 const END_IF_TOLD: Dur = Dur::from_millis(100);
-/// So far behind the newest, packets of a sender that ended are its last ones.
+/// How far behind the newest a packet may be to count as one of the last of a sender that ended.
 const STRAGGLERS: u16 = 512;
-/// An address hears again that the receiver is busy no earlier.
+/// Least time between two notices to an address that the receiver is busy.
 const BUSY_INTERVAL: Dur = Dur::from_millis(500);
 /// Sequence numbers that may lie between the session's last packet and the first from elsewhere.
 const LEAP: u16 = 4096;

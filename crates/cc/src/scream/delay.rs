@@ -85,8 +85,9 @@ impl BaseDelay {
         now.since(self.last_slot) >= SLOT
     }
 
-    /// Takes a one-way delay (receiver's clock minus sender's), ticks. Without a `trip` all delays are
-    /// believed, as the original does.
+    /// Takes a one-way delay (receiver's clock minus sender's), ticks. The queue delay is what is above
+    /// the least of the history, as in LEDBAT (RFC 6817 2.4.2). Without a `trip` all delays are
+    /// accepted, as the original does.
     pub(super) fn sample(&mut self, now: Ticks, one_way: u32, trip: Option<Trip>) -> Sample {
         let offset = *self.offset.get_or_insert_with(|| CENTRE.wrapping_sub(one_way));
         let one_way = one_way.wrapping_add(offset);
@@ -117,8 +118,8 @@ impl BaseDelay {
         Sample::Restarted
     }
 
-    /// The queue delay as far as the RTT allows it. Forged times of arrival, and steps of the
-    /// receiver's clock, would else stand as a queue for as long as the history lasts.
+    /// The queue delay as far as the RTT allows it. Otherwise forged times of arrival, and steps of the
+    /// receiver's clock, would look like a queue for as long as the history lasts.
     fn bound(&mut self, now: Ticks, one_way: u32, above: u32, trip: Trip) -> u32 {
         self.least_rtt = self.least_rtt.min(trip.smoothed);
         let least = self.rtts.iter().fold(self.least_rtt, |least, &rtt| least.min(rtt));

@@ -113,7 +113,8 @@ impl Recorder {
         self.fresh >= FULL
     }
 
-    /// The next report: up to the newest packet, or the next part of the way there.
+    /// The next report: up to the newest packet, or the next part of the way there. Reports
+    /// overlap, so that little depends on a single one.
     pub fn report(&mut self, now: Time) -> Option<Report> {
         let highest = self.highest.filter(|_| self.has_news())?;
         let recent = (highest + 1).saturating_sub(REPORTED as u64);
@@ -274,7 +275,7 @@ impl History {
                 news.ect1 += u32::from(ecn == Ecn::Ect1);
                 news.late += u32::from(was == Fate::Missing);
                 if offset >= NO_OFFSET {
-                    continue; // it came at a time that the word cannot say
+                    continue; // RFC 8888 3.1: its arrival is unknown or too long ago
                 }
                 let held = Dur(u64::from(offset) * NS_PER_S / 1024);
                 news.rtt = Some(now.since(entry.sent + held));

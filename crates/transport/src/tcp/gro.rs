@@ -1,8 +1,8 @@
 //! Generic receive offload: the host merges what arrives in order within one poll of its network
 //! device, and TCP sees one packet (Linux `tcp_gro_receive`).
 //!
-//! A poll takes no time here, so a timeout stands for it: what was merged waits so long from its first
-//! segment on, as interrupt moderation or `gro_flush_timeout` makes it wait.
+//! A poll takes no time here, so a timeout takes its place: what was merged waits that long from its
+//! first segment on, as interrupt moderation or `gro_flush_timeout` makes it wait.
 
 use sojourn_core::{Dur, Ecn, Time};
 
