@@ -50,7 +50,7 @@ fn guarded(what: impl FnOnce() -> Result<c_int, c_int>) -> c_int {
     }
 }
 
-/// Makes an object from words; a NULL and a line are what C gets otherwise.
+/// Makes an object from its text. On an error C gets NULL, and a line in `error`.
 fn made<T>(
     words: *const c_char,
     error: *mut c_char,

@@ -221,7 +221,7 @@ pub struct Sent {
     pub from_idle: bool,
 }
 
-/// A delivery-rate sample (`cc.md` 1.7).
+/// A delivery-rate sample (draft-cheng-iccrg-delivery-rate-estimation; Linux `struct rate_sample`).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RateSample {
     /// Segments delivered over the interval.
@@ -271,7 +271,8 @@ pub struct PacketReport {
     pub ecn: Ecn,
 }
 
-/// What an acknowledgement says at first sight, for [`Controller::on_ack_event`](super::Controller::on_ack_event).
+/// What an acknowledgement says before it is processed, for
+/// [`Controller::on_ack_event`](super::Controller::on_ack_event).
 #[derive(Clone, Copy, Debug)]
 pub struct AckEvent<'a> {
     /// The path; `snd_una` is the new one, `delivered` and `in_flight` count SACKs only.

@@ -1,6 +1,5 @@
 //! What the SCE controllers share: a credit of bytes that moves cwnd by single segments before the
 //! state machine runs, and the answer to CE and loss. SCE kernel tree of 2019 and 2020 (chromi/sce).
-//! Facts: `cc.md` 3.6.
 //!
 //! Each ACK adds to or takes from the credit in bytes; every `T = m * cwnd` bytes are one segment of
 //! cwnd. `m` should be the MSS. The modules take the *receive* side's estimate instead, which stays
@@ -100,6 +99,8 @@ pub(super) struct Credit {
 }
 
 impl Credit {
+    /// chromi/sce, in_ack_event of its modules: an ACK that acknowledges nothing and is no window
+    /// update counts as one segment.
     pub(super) fn step(quirks: &Quirks, event: &AckEvent<'_>, win: &Window) -> Step {
         let segment = quirks.segment(event.path);
         let acked = match event.acked_bytes {
@@ -119,7 +120,7 @@ impl Credit {
         if self.recent > 0 { 8 } else { 4 }
     }
 
-    /// Moves whole segments into cwnd; `moved` is told cwnd after each and whether it grew.
+    /// Moves whole segments into cwnd; `moved` gets cwnd after each and whether it grew.
     pub(super) fn settle(
         &mut self,
         step: Step,

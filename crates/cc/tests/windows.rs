@@ -97,7 +97,7 @@ impl Sender {
         self.mean_window_hit_by(|_| rng.unit() < p, segments, reaction)
     }
 
-    /// The same with hits of one's own choice; the first tenth is left out.
+    /// The same with hits that the caller chooses; the first tenth is left out.
     fn mean_window_hit_by(
         mut self,
         mut hit: impl FnMut(u64) -> bool,

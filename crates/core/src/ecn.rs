@@ -1,5 +1,5 @@
 //! The ECN field of the IP header (RFC 3168 §5), named by wire codepoint, not by meaning: L4S and
-//! SCE read ECT(1) differently, and that reading belongs to whoever does it.
+//! SCE read ECT(1) differently, and the marking discipline or controller decides which.
 
 /// An ECN codepoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

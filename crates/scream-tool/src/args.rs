@@ -1,4 +1,4 @@
-//! The command line: words after one dash (two are taken as well), matched exactly, each with a
+//! The command line: options after one dash (two are accepted as well), matched exactly, each with a
 //! fixed number of values, and positional arguments before, between or behind them.
 
 use sojourn_core::grammar::nearest;
@@ -75,7 +75,7 @@ impl<'a> Values<'a> {
         self.number(at, f64::MIN, 1e9).map(|s| (s >= 0.0).then_some(s))
     }
 
-    /// One of `words`, by its place.
+    /// Which of `words` it is, by index.
     pub(super) fn word(&self, at: usize, words: &[&str]) -> Result<usize, String> {
         let text = self.text(at);
         words

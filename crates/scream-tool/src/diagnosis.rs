@@ -18,7 +18,7 @@ const SHALLOW: f32 = 0.0035;
 const SHARE: f32 = 0.1;
 /// Share of the time that this machine was late.
 const LATE: f64 = 0.02;
-/// A wait that ends so much later than it should is a missed deadline.
+/// Delay of the end of a wait that counts as a missed deadline.
 const MISSED: Dur = Dur::from_millis(5);
 
 /// What is known at a moment.
@@ -105,7 +105,7 @@ impl Diagnosis {
         }
     }
 
-    /// A wait ended so much later than it should.
+    /// A wait ended this much later than it should.
     pub(super) fn woke(&mut self, late: Dur) {
         if late >= MISSED {
             self.missed += 1;

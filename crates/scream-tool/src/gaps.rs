@@ -9,11 +9,11 @@ const BURST: u32 = 100;
 /// A further line may come after each of these.
 const REFILL: Dur = Dur::from_millis(100);
 
-/// Tells of gaps in the sequence numbers.
+/// Reports gaps in the sequence numbers.
 #[derive(Debug, Default)]
 pub(super) struct Gaps {
     lines: Allowance,
-    /// Gaps that were not told, and the packets in them.
+    /// Gaps that were not reported, and the packets in them.
     untold: (u64, u64),
 }
 
@@ -57,7 +57,7 @@ impl Gaps {
         None
     }
 
-    /// What was left out since it was last told.
+    /// What was left out since the last report.
     pub(super) fn untold(&mut self) -> Option<String> {
         let (gaps, packets) = std::mem::take(&mut self.untold);
         (gaps > 0)

@@ -1,8 +1,8 @@
-//! Whether the sender hears of its packets, and since when not.
+//! Whether the sender gets reports of its packets, and since when not.
 
 use sojourn_core::{Dur, Time};
 
-/// Packets go without an answer for so long: the receiver is not heard.
+/// Time without an answer to packets after which the receiver is not heard.
 const SILENCE: Dur = Dur::from_secs(1);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl Hearing {
         self.past + first.map_or(Dur::ZERO, |first| now.since(first))
     }
 
-    /// Why nothing is heard, as far as that is known.
+    /// Why no reports arrive, as far as that is known.
     pub(super) fn reason(&self) -> Option<&'static str> {
         if self.is_busy {
             Some("it is busy with another sender")

@@ -49,7 +49,7 @@ impl Ledger {
         was_open
     }
 
-    /// A block of a report, at `now`; `fate` hears of each packet with a log.
+    /// A block of a report, at `now`; `fate` is called for each packet with a log.
     pub(super) fn on_block(
         &mut self,
         now: Ticks,

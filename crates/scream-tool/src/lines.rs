@@ -1,4 +1,5 @@
-//! The lines of the original's builds, to the byte (`scream.md` 2.8, in C's printf notation).
+//! The lines of the original's builds, to the byte (EricssonResearch/scream, scream_sender.cpp and
+//! ScreamV2Tx.cpp).
 
 use std::fmt::{self, Write as _};
 
@@ -138,7 +139,7 @@ impl FinalSummary {
     }
 }
 
-/// A value and whether it was measured; a dash stands for one that was not, null in JSON.
+/// A value and whether it was measured; a dash if it was not, null in JSON.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Known(f32, bool);
 

@@ -17,7 +17,7 @@ pub(super) struct Logs {
     json: Option<LogFile>,
     tx_rx: Option<LogFile>,
     unwrap: Unwrap,
-    /// Unix time is told instead of the session's.
+    /// Unix time is written instead of the session's.
     is_unix: bool,
     text: String,
 }

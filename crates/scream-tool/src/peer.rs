@@ -13,7 +13,7 @@ use super::gaps::Allowance;
 
 /// Packets in sequence that an address proves itself with.
 const PROOF: u32 = 5;
-/// A new address may go on with the session when the old one has been silent for so long.
+/// Silence of the old address after which a new one may continue the session.
 const SILENCE: Dur = Dur::from_millis(200);
 /// A new session may begin then,
 const END: Dur = Dur::from_secs(2);
@@ -22,9 +22,9 @@ const END_IF_ANSWERED: Dur = Dur::from_millis(300);
 /// and after a sender that said that it ends. Its last packets may still come, and who only pretended
 /// to be it is proven wrong by the next one.
 const END_IF_TOLD: Dur = Dur::from_millis(100);
-/// So far behind the newest, packets of a sender that ended are its last ones.
+/// How far behind the newest a packet may be to count as one of the last of a sender that ended.
 const STRAGGLERS: u16 = 512;
-/// An address hears again that the receiver is busy no earlier.
+/// Least time between two notices to an address that the receiver is busy.
 const BUSY_INTERVAL: Dur = Dur::from_millis(500);
 /// Sequence numbers that may lie between the session's last packet and the first from elsewhere.
 const LEAP: u16 = 4096;
@@ -86,7 +86,7 @@ struct Candidate {
     last: Time,
     /// Its first packet fits behind the session's last.
     continues: bool,
-    /// When it was told that the receiver is busy.
+    /// When it was informed that the receiver is busy.
     told: Option<Time>,
     /// It gave the challenge back.
     answered: bool,

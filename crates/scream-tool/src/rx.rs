@@ -20,9 +20,9 @@ use sojourn_live::clock::{Clock, cpu_seconds};
 use sojourn_live::udp::{self, Inbox, Opening, Socket};
 use sojourn_live::wait::{Interest, StopSignal, exact_timers, wait};
 
-/// A byte keeps NATs open when nothing else was sent for so long.
+/// Silence after which a byte is sent to keep NATs open.
 const KEEP_ALIVE: Dur = Dur::from_millis(500);
-/// A sender that was not named is not kept alive after so much silence.
+/// Silence after which a sender that was not named is not kept alive.
 const FORGOTTEN: Dur = Dur::from_secs(30);
 /// The longest report that the receiver makes without parity, bytes.
 const LONGEST_REPORT: usize = 1200;
@@ -125,7 +125,7 @@ struct Rx<'a> {
     totals: Totals,
     /// When something was sent last.
     sent: Time,
-    /// When the next JSON object, or count of what was not told, is due.
+    /// When the next JSON object, or count of what was left out, is due.
     interval: Time,
     hinted: bool,
     /// Packets that overflowed the socket's buffer at the last look, and before this session.

@@ -1,4 +1,4 @@
-//! The receiver's options (`scream.md` 2.3).
+//! The receiver's options (EricssonResearch/scream, scream_receiver.cpp).
 
 use super::args::{self, Group, Opt, Parsed, flag, opt};
 use super::generation::Generation;
@@ -13,7 +13,7 @@ pub(super) struct RxOptions {
     pub(super) port: u16,
     pub(super) local: Local,
     pub(super) count: Count,
-    /// A report is due after so many new packets.
+    /// New packets after which a report is due.
     pub(super) ack_diff: u16,
     /// Sequence numbers in a report.
     pub(super) reported: u16,

@@ -23,7 +23,7 @@ use sojourn_live::clock::{Clock, cpu_seconds, unix_ns};
 use sojourn_live::udp::{self, Inbox, Opening, Outbox, Socket};
 use sojourn_live::wait::{Interest, StopSignal, exact_timers, wait};
 
-/// The original's main loop: what is printed is looked at so often.
+/// Interval of the original's main loop, which prints.
 const TICK: Dur = Dur::from_millis(50);
 const SUMMARY: Dur = Dur::from_secs(2);
 const VERBOSE: Dur = Dur::from_millis(200);
@@ -75,7 +75,7 @@ struct Tx<'a> {
     due: Due,
 }
 
-/// Packets that never left: how many of them were told of.
+/// Packets that never left: how many of them were reported.
 #[derive(Default)]
 struct Discards {
     /// On the screen.

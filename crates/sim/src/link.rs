@@ -76,7 +76,7 @@ pub(crate) struct Port {
     pub(crate) next: Vec<Hop>,
     /// Whether a flow direction begins here whose sender wants to know what has left; empty if none.
     pub(crate) watched: Vec<bool>,
-    /// What of those has left and was not yet told.
+    /// Packets of those that have left and were not reported yet.
     pub(crate) departures: Vec<Departure>,
     pub(crate) received: Count,
     pub(crate) sent: Count,

@@ -54,7 +54,7 @@ pub struct FrameSummary {
 }
 
 impl Frames {
-    /// A packet of frame `number`, which has so many `packets`, arrives for the first time. The
+    /// A packet of frame `number`, which has this number of `packets`, arrives for the first time. The
     /// frame counts for the summary if it was encoded within the window, which `measured` says.
     pub fn record(&mut self, now: Time, number: u64, packets: u32, captured: Time, measured: bool) {
         if measured {

@@ -49,7 +49,7 @@ fn percentile(sorted: &[f64], q: f64) -> f64 {
     sorted[below] + (sorted[above] - sorted[below]) * (rank - below as f64)
 }
 
-/// Delays are told apart up to 2^40 ns, 18 minutes.
+/// Delays are distinguished up to 2^40 ns, 18 minutes.
 const RANGE_BITS: u32 = 40;
 
 /// Buckets of a histogram that tells delays apart by 2^-`fine` of their size.

@@ -68,7 +68,7 @@ pub trait Endpoint: Send {
     fn on_packet(&mut self, now: Time, body: &Body, ecn: Ecn);
 
     /// What this end has sent on this connection of the flow left the first queue of the path, or was
-    /// dropped there: so many layer-2 bytes.
+    /// dropped there: `bytes` layer-2 bytes.
     fn on_departed(&mut self, _now: Time, _connection: u32, _bytes: u32) {}
 
     /// The next packet to send now.

@@ -3,7 +3,7 @@ use super::*;
 
 const DEFAULT: Law = Law::of(Version::Current);
 
-/// A connection after slow start whose RTT mode acts, unless told otherwise.
+/// A connection after slow start whose RTT mode acts, unless `params` say otherwise.
 fn started(params: Law, srtt: Dur, cwnd: u32) -> (Prague, Path, Window) {
     let mut p = Prague::new(params);
     let path = Path {

@@ -1,9 +1,9 @@
 //! What a mark takes from cwnd by the laws of scim, the simulator of the SCE team (heistp/scim), instead
-//! of the modules' own. Facts: `cc.md` 5.
+//! of the modules' own.
 //!
 //! MD-scaling divides the reduction for CE, `md`, among `tau` marks: each multiplies cwnd by
 //! `md^(1/tau)`. With growth of one segment per round trip it holds `cwnd = sqrt(tau / (p ln(1/md)))`.
-//! The other words scale `tau` with the round-trip time, so that cwnd does: `ratefair` by its square
+//! The other laws scale `tau` with the round-trip time, so that cwnd does: `ratefair` by its square
 //! (cwnd in proportion to it, the rate the same for all), `hybrid` in proportion, `mild` by its root.
 //! `sqrtp` takes a root of cwnd per mark and holds `cwnd = p^(-2/3)`.
 

@@ -1,7 +1,7 @@
 //! Queue delay from one-way delays with an arbitrary offset: what is above the least of the last
-//! 500 s (`scream.md` 4.4 2a, 2b), and the compensation of a receiver's clock that runs faster
-//! (4.4.15). The times of arrival are the receiver's word; what the sender's own clock rules out is not
-//! believed.
+//! 500 s (EricssonResearch/scream c8f84c3, ScreamV2Tx.cpp), and the compensation of a receiver's
+//! clock that runs faster. The times of arrival are the receiver's claim; what the sender's own
+//! clock rules out is not believed.
 
 use super::Ticks;
 
@@ -20,7 +20,7 @@ const SLOT_SECONDS: u32 = 10;
 /// The queue on the way there is part of the RTT: its delay is not above what the RTT is above its
 /// least by more than this, ticks (10 ms: reports wait, and queues on the way back change).
 const SLACK: u32 = 655;
-/// A base that contradicts the RTT for so long is wrong, ticks.
+/// Time for which a base has to contradict the RTT to be wrong, ticks.
 const WRONG: u32 = 65_536;
 
 /// What a sample asks of its owner.
@@ -85,8 +85,9 @@ impl BaseDelay {
         now.since(self.last_slot) >= SLOT
     }
 
-    /// Takes a one-way delay (receiver's clock minus sender's), ticks. Without a `trip` all delays are
-    /// believed, as the original does.
+    /// Takes a one-way delay (receiver's clock minus sender's), ticks. The queue delay is what is above
+    /// the least of the history, as in LEDBAT (RFC 6817 2.4.2). Without a `trip` all delays are
+    /// accepted, as the original does.
     pub(super) fn sample(&mut self, now: Ticks, one_way: u32, trip: Option<Trip>) -> Sample {
         let offset = *self.offset.get_or_insert_with(|| CENTRE.wrapping_sub(one_way));
         let one_way = one_way.wrapping_add(offset);
@@ -117,8 +118,8 @@ impl BaseDelay {
         Sample::Restarted
     }
 
-    /// The queue delay as far as the RTT allows it. Forged times of arrival, and steps of the
-    /// receiver's clock, would else stand as a queue for as long as the history lasts.
+    /// The queue delay as far as the RTT allows it. Otherwise forged times of arrival, and steps of the
+    /// receiver's clock, would look like a queue for as long as the history lasts.
     fn bound(&mut self, now: Ticks, one_way: u32, above: u32, trip: Trip) -> u32 {
         self.least_rtt = self.least_rtt.min(trip.smoothed);
         let least = self.rtts.iter().fold(self.least_rtt, |least, &rtt| least.min(rtt));
@@ -173,7 +174,7 @@ mod tests {
 
     const SECOND: u32 = 65_536;
 
-    /// Queue delays at 10 per second for so many seconds with an empty queue and a clock that runs
+    /// Queue delays at 10 per second for `seconds` with an empty queue and a clock that runs
     /// faster by this share, ticks.
     fn delays(base: &mut BaseDelay, seconds: u32, drift: f64) -> Vec<u32> {
         (0..seconds * 10)

@@ -1,4 +1,4 @@
-//! What the two-second line and the summary of a session say (`scream.md` 2.8).
+//! What the two-second line and the summary of a session say (EricssonResearch/scream, ScreamV2Tx.cpp).
 
 use super::Ticks;
 use super::ticks::seconds;
@@ -7,7 +7,7 @@ use sojourn_core::ecn::Ecn;
 const GAIN: f32 = 0.02;
 const SLOT_SAMPLES: u32 = 10;
 const SLOTS: usize = 10;
-/// No lasting share before so much was sent, sum of rates in bit/s.
+/// What has to be sent before a lasting share is shown, sum of rates in bit/s.
 const ENOUGH: f64 = 100e3;
 /// Least and greatest rate are those after, s.
 const SETTLED: f32 = 5.0;

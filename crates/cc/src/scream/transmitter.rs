@@ -16,7 +16,7 @@ const MAX_PACKET: u32 = 65_535;
 /// How long the largest packet is remembered at least, and statistics go on without a report, ticks:
 /// 1 s.
 const SECOND: u32 = 65_536;
-/// Without a packet for so long everything in flight is forgotten, ticks.
+/// Time without a packet after which everything in flight is forgotten, ticks.
 const TIMEOUT: u32 = 32_768;
 
 /// What a version decides by itself; `S` is what it keeps of a stream.
@@ -49,7 +49,7 @@ pub(super) trait Policy<S> {
     /// A second passed.
     fn second_passed(&mut self) {}
 
-    /// Whether so many bytes may be in flight.
+    /// Whether `flight` bytes may be in flight.
     fn allows(&self, flight: i32) -> bool;
 
     /// A packet left.
@@ -178,7 +178,7 @@ impl<C, S> Transmitter<C, S> {
         self.raise_floor(2);
     }
 
-    /// The window holds at least so many packets.
+    /// The window holds at least this number of packets.
     pub(super) fn raise_floor(&mut self, packets: i32) {
         self.cwnd_min = self.least_cwnd.max(packets * self.packet_bytes());
         self.cwnd = self.cwnd.max(self.cwnd_min);

@@ -31,10 +31,10 @@ const FIRST_RTT: f32 = 0.05;
 const FIRST_RTT_TICKS: u32 = 3277;
 /// What the clock shows at the start of a tool: times that never were are zero there.
 const START: u32 = 65;
-/// At most one time of half the rate in this time, and its least length, ticks.
+/// Least time between two periods of half the rate, and the least length of one, ticks.
 const HALVING_INTERVAL: u32 = 60 * 65_536;
 const HALVING_LEAST: u32 = 6_554;
-/// After the last mark the queue is an L4S queue for so long, ticks.
+/// Time after the last mark for which the queue counts as an L4S queue, ticks.
 const L4S_ACTIVE: u32 = 5 * 65_535;
 /// The window may be exceeded by this factor (2024).
 const SEND_HEADROOM: f32 = 1.5;
@@ -70,7 +70,7 @@ impl V2 {
     }
 
     /// A queue that always stands is in all samples and is not seen: now and then half the rate lets
-    /// it drain (`scream.md` 4.4.12).
+    /// it drain (EricssonResearch/scream c8f84c3 and 994f9a4, ScreamV2Tx.cpp, getTargetBitrate()).
     fn halves_rate(&mut self, now: Ticks) -> bool {
         let eighth = self.config.delay_target / 8.0;
         let control = &mut self.control;

@@ -32,7 +32,7 @@ fn from_ticks(ticks: u64) -> Time {
     Time(((u128::from(ticks) * u128::from(NS_PER_S)) >> 16) as u64)
 }
 
-/// One report of one stream. Its words stand elsewhere, so that it makes no packet's
+/// One report of one stream. Its metric words are stored elsewhere, so that it makes no packet's
 /// [`crate::Body`] larger.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
@@ -70,7 +70,7 @@ pub struct Recorder {
     highest: Option<u64>,
     /// First number that no report has covered.
     unreported: u64,
-    /// Arrivals that no report has told of.
+    /// Arrivals that no report has covered.
     fresh: u32,
 }
 
@@ -108,12 +108,13 @@ impl Recorder {
         self.fresh > 0
     }
 
-    /// Whether so much is new that a report should not wait.
+    /// Whether enough is new that a report should not wait.
     pub fn is_full(&self) -> bool {
         self.fresh >= FULL
     }
 
-    /// The next report: up to the newest packet, or the next part of the way there.
+    /// The next report: up to the newest packet, or the next part of the way there. Reports
+    /// overlap, so that little depends on a single one.
     pub fn report(&mut self, now: Time) -> Option<Report> {
         let highest = self.highest.filter(|_| self.has_news())?;
         let recent = (highest + 1).saturating_sub(REPORTED as u64);
@@ -145,7 +146,7 @@ enum Fate {
     InFlight,
     Received,
     Missing,
-    /// No report told of it while it was in flight.
+    /// No report covered it while it was in flight.
     Untold,
 }
 
@@ -274,7 +275,7 @@ impl History {
                 news.ect1 += u32::from(ecn == Ecn::Ect1);
                 news.late += u32::from(was == Fate::Missing);
                 if offset >= NO_OFFSET {
-                    continue; // it came at a time that the word cannot say
+                    continue; // RFC 8888 3.1: its arrival is unknown or too long ago
                 }
                 let held = Dur(u64::from(offset) * NS_PER_S / 1024);
                 news.rtt = Some(now.since(entry.sent + held));

@@ -211,7 +211,7 @@ pub struct ScreamReceiver {
 }
 
 impl ScreamReceiver {
-    /// The other end of a flow of so many streams.
+    /// The other end of a flow of `streams` streams.
     pub fn new(setup: &Setup, streams: usize, tos: u8) -> Self {
         let mut params = scream_rx::Params::new(setup.config.version, setup.config.parity);
         params.reported = setup.reported;

@@ -1,6 +1,7 @@
-//! SCReAM in front of an encoder of one's own: RTP packets go in, leave when the algorithm lets them,
+//! SCReAM in front of an application's own encoder: RTP packets go in, leave when the algorithm lets them,
 //! and RTCP comes back. For programs that have sockets, an encoder and a clock; the C library and the
-//! Python class are this. Facts: `scream.md` 6.1, 6.2.
+//! Python class are this, as EricssonResearch/scream's
+//! code/wrapper_lib is for the original.
 
 use std::fmt;
 
@@ -141,7 +142,7 @@ pub struct Front {
 }
 
 impl Front {
-    /// A sender without streams, with what the words of `cc = "scream ..."` say; its clock starts now.
+    /// A sender without streams, with the parameters of `cc = "scream ..."`; its clock starts now.
     pub fn new(setup: &Setup, now: Time) -> Self {
         Self {
             sender: Sender::new(setup.config.clone(), Ticks::at(now, now)),
@@ -174,7 +175,7 @@ impl Front {
         &mut self.sender
     }
 
-    /// The stream that the words describe, for [`Front::add_stream`].
+    /// The stream that the parameters describe, for [`Front::add_stream`].
     pub const fn template(&self) -> Stream {
         self.template
     }

@@ -1,7 +1,7 @@
-//! The receiver of SCReAM's tool: when and what it reports (RFC 8888). Facts: `scream.md` 3.3 to 3.5,
-//! versions 2020-03-20, 2024-10-28 and 2026-06-30.
+//! The receiver of SCReAM's tool: when and what it reports (RFC 8888). EricssonResearch/scream,
+//! ScreamRx.cpp and scream_receiver.cpp, versions 2020-03-20, 2024-10-28 and 2026-06-30.
 //!
-//! Every report covers the newest [`Params::reported`] numbers, so that most are told twice. It
+//! Every report covers the newest [`Params::reported`] numbers, so that most are reported twice. It
 //! leaves with the last packet of a frame, with [`Params::ackdiff`] new numbers, or when the last one
 //! is too old. Late packets that a report does not cover have reports of their own.
 //!
@@ -20,7 +20,7 @@ use stream::{News, Stream};
 /// Bytes that the longest report has.
 pub const REPORT_BYTES: usize = 2048;
 
-/// Numbers that a report covers unless told.
+/// Numbers that a report covers by default.
 const REPORTED: u16 = 64;
 /// Numbers that are remembered: the tool of 2020, and later ones.
 const HISTORY_2020: u16 = 128;
@@ -49,7 +49,7 @@ pub enum Timer {
     /// At once when they are due.
     #[default]
     Exact,
-    /// At multiples of 33 ticks, when the tool looks for them (`scream.md` Appendix A).
+    /// At multiples of 33 ticks, when the tool looks for them (every 0.5 ms).
     Grid,
 }
 
@@ -95,7 +95,7 @@ impl Params {
         if self.rules() == Rules::V2020 { HISTORY_2020 } else { HISTORY }
     }
 
-    /// What is wrong with `ackdiff` and `reported`, in the words of their options.
+    /// What is wrong with `ackdiff` and `reported`, by the names of their options.
     pub fn check(&self) -> Result<(), String> {
         let most = self.history();
         let range = |name, value: u16| {
@@ -168,7 +168,7 @@ pub struct Receiver {
     epoch: Time,
     streams: Vec<Stream>,
     trigger: Option<Trigger>,
-    /// Timestamp of the report whose late packets are told next.
+    /// Timestamp of the report whose late packets are reported next.
     late: Option<Ticks>,
     /// Ticks of the last packet, the last report, and the start of the rate's measurement.
     arrived: u64,
@@ -338,7 +338,7 @@ impl Receiver {
         u32::from(few.min(self.ackdiff))
     }
 
-    /// The next report to send now, in so many bytes of `out`, which has room for [`REPORT_BYTES`].
+    /// Writes the next report to send now into `out`, which has room for [`REPORT_BYTES`]; its length.
     /// To be called until there is none: after every packet, and at [`Receiver::deadline`].
     pub fn next_report(&mut self, now: Time, out: &mut [u8]) -> Option<usize> {
         let ticks = Ticks::count(now, self.epoch);

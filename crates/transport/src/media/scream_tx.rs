@@ -1,5 +1,5 @@
 //! The sender of SCReAM's tool: encoders that follow the target, packets from their frames, and when
-//! those leave. Facts: `scream.md` 2.4 to 2.6 and Appendix A, model M.
+//! those leave. EricssonResearch/scream, scream_sender.cpp.
 //!
 //! The tool paces in microbursts: packets leave back to back until their shares of the pacing rate
 //! add up to [`Params::microburst`], then it sleeps for that time. [`Host`] is the machine on which it
@@ -20,7 +20,7 @@ const POLL: Dur = Dur::from_micros(10);
 const IDLE_POLL: Dur = Dur::from_millis(1);
 /// Without news a full window is looked at again.
 const BLOCKED_POLL: Dur = Dur::from_millis(50);
-/// The tool allows for so much that a sleep takes longer than asked, and never sleeps for less than
+/// What the tool allows for a sleep to take longer than asked; it never sleeps for less than
 /// [`POLL`].
 const ALLOWANCE: Dur = Dur::from_micros(100);
 /// The tool of 2020 bursts for 1 ms.
@@ -31,16 +31,16 @@ const MICROBURST_2020: Dur = Dur::from_millis(1);
 pub struct Host {
     /// Sleeps last longer by this.
     pub timer_slack: Dur,
-    /// Sending a packet takes so long.
+    /// Time that sending a packet takes.
     pub packet_cost: Dur,
 }
 
 impl Host {
-    /// `scream.md` 7.4: what makes a simulation match measurements.
+    /// What makes a simulation match the rates in the tool's test record.
     pub const MODEL: Self =
         Self { timer_slack: Dur::from_micros(60), packet_cost: Dur::from_micros(5) };
 
-    /// Whether the tool's loop runs, with its polls and sleeps, in steps of 1/65536 s as in Appendix A;
+    /// Whether the tool's loop runs, with its polls and sleeps, in steps of 1/65536 s, its clock's resolution;
     /// else timers are exact.
     fn is_modelled(self) -> bool {
         self != Self::default()

@@ -106,7 +106,8 @@ impl EcnReceiver {
         Asks { quick, now: false }
     }
 
-    /// AE, CWR, ECE of an ACK that leaves now and covers this many new bytes.
+    /// AE, CWR, ECE of an ACK that leaves now and covers this many new bytes: the ACE field (RFC 9768
+    /// 3.2.2), ECE until CWR (RFC 3168 6.1.3), DCTCP's state (RFC 8257 3.2) or ESCE.
     pub(crate) fn ace(&mut self, covered: u64) -> u8 {
         let ece = if self.demand_cwr { ECE } else { 0 };
         match self.mode {
@@ -118,7 +119,8 @@ impl EcnReceiver {
         }
     }
 
-    /// Byte counters of the AccECN option, ECT(0), CE, ECT(1), from their initial values.
+    /// Byte counters of the AccECN option, ECT(0), CE, ECT(1), from their initial values (RFC 9768 3.2.1
+    /// and 3.2.3).
     pub(crate) fn option(&self) -> Option<[u32; 3]> {
         let counters = [self.bytes[0] + 1, self.bytes[1], self.bytes[2] + 1];
         self.option.then(|| counters.map(|c| (c & 0x00ff_ffff) as u32))

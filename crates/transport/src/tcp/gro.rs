@@ -1,8 +1,8 @@
 //! Generic receive offload: the host merges what arrives in order within one poll of its network
-//! device, and TCP sees one packet (Linux `tcp_gro_receive`). Facts: `cc.md` 1.10.
+//! device, and TCP sees one packet (Linux `tcp_gro_receive`).
 //!
-//! A poll takes no time here, so a timeout stands for it: what was merged waits so long from its first
-//! segment on, as interrupt moderation or `gro_flush_timeout` makes it wait.
+//! A poll takes no time here, so a timeout takes its place: what was merged waits that long from its
+//! first segment on, as interrupt moderation or `gro_flush_timeout` makes it wait.
 
 use sojourn_core::{Dur, Ecn, Time};
 
@@ -78,7 +78,8 @@ impl Gro {
 }
 
 impl Held {
-    /// Same flags and options, next in sequence, no larger than the first, and room for it.
+    /// Same flags and options, next in sequence, no larger than the first, and room for it (Linux
+    /// `tcp_gro_receive`); a change of the ECN codepoint or of ACE ends a merge, so no mark is lost.
     fn is_continued_by(&self, next: &Segment, timestamps: bool) -> bool {
         let tick = |t: Time| if t == Time::NEVER { u64::MAX } else { t.0 / TIMESTAMP_TICK };
         let held = &self.segment;

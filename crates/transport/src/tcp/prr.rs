@@ -46,10 +46,15 @@ impl Prr {
         }
         self.delivered += ack.newly_delivered;
         let mut quota = if ack.in_flight > ssthresh {
+            // Proportional part (RFC 9937 and RFC 6937): what left is to what was delivered as
+            // ssthresh is to the flight at the start.
             let target =
                 (u64::from(ssthresh) * u64::from(self.delivered)).div_ceil(u64::from(self.flight));
             i64::from(target as u32) - i64::from(self.out)
         } else {
+            // Below ssthresh the flight grows back: Linux 5 by the slow-start bound of RFC 6937
+            // after a good retransmission, else by its conservation bound; Linux 6 and RFC 9937 one
+            // segment faster where SafeACK holds.
             let room = i64::from(ssthresh - ack.in_flight);
             let newly = i64::from(ack.newly_delivered);
             let behind = (i64::from(self.delivered) - i64::from(self.out)).max(newly);

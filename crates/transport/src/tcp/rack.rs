@@ -55,7 +55,7 @@ impl Default for Rack {
 }
 
 impl Rack {
-    /// A segment was delivered.
+    /// A segment was delivered (RFC 8985 6.2, step 2; Linux tcp_rack_advance()).
     #[inline]
     pub(crate) fn delivered(&mut self, now: Time, segment: &Outstanding, min_rtt: Dur) {
         let rtt = now.since(segment.sent);
@@ -84,7 +84,8 @@ impl Rack {
     }
 
     /// Marks every segment lost that was sent before the most recently delivered one and is
-    /// overdue by the reordering window, and tells `on_lost` of each.
+    /// overdue by the reordering window, and calls `on_lost` for each (RFC 8985 6.2, step 5; Linux
+    /// tcp_rack_detect_loss()).
     pub(crate) fn detect(
         &self,
         now: Time,
@@ -114,7 +115,7 @@ impl Rack {
     }
 
     /// Marks what a retransmission timeout gives up: the head, and all that was sent more than the
-    /// latest RTT ago (Linux since 4.20 spares what left recently).
+    /// latest RTT ago (RFC 8985 6.3; Linux tcp_timeout_mark_lost() since 4.20).
     pub(crate) fn mark_on_timeout(
         &self,
         now: Time,
@@ -134,7 +135,8 @@ impl Rack {
     }
 
     /// The reordering window: nothing while recovering or with three SACKs and no reordering ever
-    /// seen, else a quarter of the minimum RTT per step.
+    /// seen, else a quarter of the minimum RTT per step (RFC 8985 6.2, step 4; Linux
+    /// tcp_rack_reo_wnd()).
     pub(crate) fn window(&self, recovering: bool, sacked: u32, min_rtt: Dur, srtt: Dur) -> Dur {
         if !self.reordering_seen && (recovering || sacked >= self.reordering) {
             return Dur::ZERO;
@@ -170,7 +172,8 @@ impl Rack {
         self.persist = PERSISTENCE.min(self.persist + 1);
     }
 
-    /// A segment that was never retransmitted arrived `distance` segments late.
+    /// A segment that was never retransmitted arrived `distance` segments late (Linux
+    /// tcp_check_sack_reordering(), with tcp_max_reordering of 300).
     pub(crate) fn saw_reordering(&mut self, distance: u32) {
         self.reordering_seen = true;
         self.reordering = self.reordering.max(distance.min(300));

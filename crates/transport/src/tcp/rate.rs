@@ -35,7 +35,8 @@ pub(crate) struct RateEstimator {
 }
 
 impl RateEstimator {
-    /// A segment leaves; `idle` if nothing was outstanding. `in_flight` is without it.
+    /// A segment leaves; `idle` if nothing was outstanding. `in_flight` is without it (Linux
+    /// tcp_rate_skb_sent()).
     pub(crate) fn sent(&mut self, now: Time, idle: bool, in_flight: u32) -> TxSnapshot {
         if idle {
             self.first_tx = now;
@@ -53,7 +54,8 @@ impl RateEstimator {
         }
     }
 
-    /// A segment sent at `sent` was acknowledged or SACKed.
+    /// A segment sent at `sent` was acknowledged or SACKed: the one sent last is the sample (Linux
+    /// tcp_rate_skb_delivered()).
     #[inline]
     pub(crate) fn segment_delivered(&mut self, snapshot: &TxSnapshot, sent: Time) {
         if snapshot.consumed {
@@ -76,7 +78,8 @@ impl RateEstimator {
         }
     }
 
-    /// The application had nothing to send with `in_flight` outstanding.
+    /// The application had nothing to send with `in_flight` outstanding (Linux
+    /// tcp_rate_check_app_limited()).
     pub(crate) fn app_limited(&mut self, in_flight: u32) {
         self.app_limited_until = (self.delivered + u64::from(in_flight)).max(1);
     }
@@ -86,7 +89,9 @@ impl RateEstimator {
         self.pending.map(|(snapshot, _)| snapshot.delivered)
     }
 
-    /// Ends an acknowledgement that delivered `newly` segments; a valid sample, if any.
+    /// Ends an acknowledgement that delivered `newly` segments; a valid sample, if any (Linux
+    /// tcp_rate_gen()): the longer of send and ACK time, so that neither bursts nor aggregated ACKs
+    /// show a rate that the path does not have; none below the minimum RTT.
     pub(crate) fn finish(
         &mut self,
         now: Time,

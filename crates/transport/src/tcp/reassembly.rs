@@ -44,7 +44,8 @@ impl Reassembly {
         }
     }
 
-    /// Keeps `range` and makes its block the first one to be reported.
+    /// Keeps `range` and makes its block the first one to be reported (RFC 2018 4; Linux
+    /// `tcp_sack_new_ofo_skb`).
     pub(crate) fn store(&mut self, range: Range) {
         insert(&mut self.held, range);
         let mut block = range;

@@ -205,6 +205,7 @@ impl Receiver {
             self.ack_now = true; // RFC 5681 §4.2: a filled gap is acknowledged at once
         }
         let config = &self.config;
+        // RFC 5681 4.2, RFC 9293 3.8.6.3: every second full segment is acknowledged.
         let second = self.rcv_nxt - self.acked > u64::from(self.mss);
         // From 6.6 on: the reader has emptied the queue, and the sender waits for nothing else.
         let pushed = config.ack_pushed && segment.flags.psh;
@@ -245,7 +246,8 @@ impl Receiver {
         }
     }
 
-    /// Linux's adaptive delayed-ACK timeout, and quick ACKs at the start and after a pause.
+    /// Linux `tcp_event_data_recv`: the adaptive delayed-ACK timeout, and quick ACKs at the start and after
+    /// a pause, where the sender's window is small and waits for them.
     fn track_arrivals(&mut self, now: Time) {
         let gap = now.since(self.last_arrival);
         if self.ato == Dur::ZERO {
@@ -261,22 +263,26 @@ impl Receiver {
         self.last_arrival = now;
     }
 
+    /// Linux `tcp_incr_quickack`.
     fn quickack_credit(&self, most: u32) -> u32 {
         let half_window = (self.window.advertised / (2 * u64::from(self.mss))) as u32;
         half_window.max(2).min(most)
     }
 
+    /// Linux `tcp_enter_quickack_mode`.
     fn enter_quickack(&mut self, most: u32) {
         self.quick = self.quick.max(self.quickack_credit(most));
         self.ato = ATO_MIN;
     }
 
+    /// Linux `tcp_send_delayed_ack`.
     fn max_ato(&self) -> Dur {
         (self.window.rtt).max(ATO_MIN).min(DELACK_MAX)
     }
 
     /// While data is missing, every arrival is acknowledged; after a few, SACKs are held back for
-    /// 5 % of the RTT, at most 1 ms.
+    /// 5 % of the RTT (33 % in newer kernels), at most 1 ms: SACK compression, Linux
+    /// `__tcp_ack_snd_check` with `tcp_comp_sack_*`.
     fn schedule_sack(&mut self, now: Time) {
         if self.compressed_for != self.rcv_nxt {
             self.compressed_for = self.rcv_nxt;

@@ -50,7 +50,9 @@ impl RttEstimator {
         }
     }
 
-    /// Feeds one sample; `snd_una` and `snd_nxt` delimit windows.
+    /// Feeds one sample; `snd_una` and `snd_nxt` delimit windows. RFC 6298 2.2 and 2.3 with Linux's
+    /// changes (`tcp_rtt_estimator`): the deviation is the greatest of the window, at least 200 ms, and
+    /// falls by a quarter per window.
     pub fn sample(&mut self, rtt: Dur, snd_una: u64, snd_nxt: u64) {
         let mut m = (rtt.as_micros() as i64).max(1);
         if self.srtt == 0 {
@@ -90,7 +92,7 @@ impl RttEstimator {
         self.double_srtt = self.jiffies(self.srtt() * 2);
     }
 
-    /// Feeds the windowed minimum (300 s).
+    /// Feeds the windowed minimum (300 s; Linux tcp_update_rtt_min()).
     pub fn sample_min(&mut self, rtt: Dur, now_us: u64) {
         let (m, now) = ((rtt.as_micros() as i64).max(1), now_us as i64);
         if self.min_rtt == 0 || m <= self.min_rtt || now - self.min_rtt_at > MIN_RTT_WINDOW_US {
@@ -114,7 +116,7 @@ impl RttEstimator {
         Dur::from_micros(self.min_rtt as u64)
     }
 
-    /// The timeout with back-off, rounded up to jiffies.
+    /// The timeout with back-off, rounded up to jiffies (RFC 6298 2.3, 2.5 and 5.5).
     pub fn rto(&self) -> Dur {
         Dur(self.base_rto.0.checked_shl(self.backoff).unwrap_or(u64::MAX)).min(RTO_MAX)
     }

@@ -99,7 +99,8 @@ impl Scoreboard {
         self.segments.len() as u32
     }
 
-    /// Segments in the network: out, less those SACKed or lost, plus retransmissions.
+    /// Segments in the network: out, less those SACKed or lost, plus retransmissions (Linux
+    /// `tcp_packets_in_flight`).
     pub(crate) fn in_flight(&self) -> u32 {
         self.packets_out() + self.retransmitted - self.sacked - self.lost
     }

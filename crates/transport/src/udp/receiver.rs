@@ -24,8 +24,10 @@ impl Receiver {
         let counts = &mut self.counts;
         counts.received += 1;
         counts.ce += u64::from(ecn == Ecn::Ce);
+        // Any other codepoint says that the path spoils ECN: L4S is over for the flow.
         counts.error |= !matches!(ecn, Ecn::Ect1 | Ecn::Ce);
-        // A gap up to this packet is missing; a packet from within the known ones was late.
+        // udp_prague, DataReceivedSequence(): a gap up to this packet is missing; a packet from within
+        // the known ones was late.
         let known = counts.received + counts.lost;
         counts.lost = if data.seq >= known {
             counts.lost + (data.seq - known)
@@ -93,7 +95,7 @@ mod tests {
         rx.counts
     }
 
-    // cc.md §3.9
+    // L4STeam/udp_prague prague_cc.cpp, DataReceivedSequence().
     #[test]
     fn gaps_are_missing_until_the_late_packet_comes() {
         let counts = |seqs: &[u64]| {

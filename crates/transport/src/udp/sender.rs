@@ -112,7 +112,7 @@ impl Sender {
     fn on_report(&mut self, now: Time, report: &Report) {
         let old = self.seen;
         if report.received < old.received || report.ce < old.ce {
-            return; // overtaken
+            return; // overtaken (udp_prague, ACKReceived())
         }
         self.seen = Report { error: old.error | report.error, ..*report };
         let rtt = now.since(report.echo);
@@ -145,6 +145,7 @@ impl Sender {
         }
     }
 
+    /// The path counts as dead: the controller starts again (udp_prague, ResetCCInfo()).
     fn on_timeout(&mut self, now: Time) {
         self.timeouts += 1;
         self.timeout_at = Time::NEVER;

@@ -16,7 +16,7 @@ const FIRST: u32 = 65;
 pub(crate) enum Transmit {
     /// Each at its time.
     Paced,
-    /// In bursts of so many seconds, on a machine with slack.
+    /// In bursts of this length in seconds, on a machine with slack.
     Bursts(f64),
 }
 

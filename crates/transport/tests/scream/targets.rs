@@ -1,11 +1,11 @@
-//! Numbers that the original tools gave in the models (`scream.md` 7.4), without their logs.
+//! Numbers that the original tools gave in the models, without their logs.
 
 use sojourn_cc::scream::Version::{self, V2024, V2024b, V2026};
 
 use crate::golden::text;
 use crate::model::{Model, Outcome, Transmit, model, run};
 
-/// Mean of the transmitted rate on the log's lines after so many seconds, Mbit/s.
+/// Mean of the transmitted rate on the log's lines after `from` seconds, Mbit/s.
 fn rate(out: &Outcome, from: f32) -> f32 {
     let lines = out.lines.iter().filter(|line| line.time.as_secs() > from);
     let (sum, count) = lines.fold((0.0, 0), |(sum, n), line| (sum + line.sent_rate, n + 1));
@@ -63,7 +63,7 @@ fn a_step_and_losses_are_the_originals_line_by_line() {
     }
 }
 
-/// Model M: microbursts of so many seconds, RTT in ms, variation of the frames in percent.
+/// Model M: microbursts in seconds, RTT in ms, variation of the frames in percent.
 fn tool(version: Version, burst: f64, rtt: u32, variation: f32) -> f32 {
     let model = Model {
         seconds: 60,

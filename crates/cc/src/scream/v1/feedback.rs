@@ -1,4 +1,5 @@
-//! What a report says of each packet, and the events that follow from it (`scream.md` 5.2).
+//! What a report says of each packet, and the events that follow from it (EricssonResearch/scream
+//! f9deed2, ScreamTx.cpp).
 
 use super::super::delay::Sample;
 use super::super::flight::{Sent, is_after};
@@ -8,7 +9,7 @@ use super::super::{AckLine, Ticks};
 use super::{Law, V1};
 use sojourn_core::ecn::Ecn;
 
-/// The original looks for losses so far behind.
+/// How far behind the newest packet the original looks for losses.
 const LOSS_WINDOW: u16 = 256;
 /// Weight of a share of marks in alpha; a larger one counts twice.
 const ALPHA_GAIN: f32 = 0.125;

@@ -1,5 +1,5 @@
 //! How much was in flight in the last seconds, which bounds the window: one that the encoder does not
-//! use says nothing of the path (`scream.md` 5.1, 5.2).
+//! use tells nothing about the path (RFC 8298 4.1.2; the tool of 2020-03-20).
 
 const SLOTS: usize = 20;
 
@@ -18,13 +18,13 @@ pub(super) struct InFlight {
 }
 
 impl InFlight {
-    /// A history of so many seconds.
+    /// A history of `slots` seconds.
     pub(super) fn new(slots: usize) -> Self {
         debug_assert!((1..=SLOTS).contains(&slots));
         Self { slots, high: [0; SLOTS], mean: [0; SLOTS], at: 0, highest: 0, sum: 0, count: 0 }
     }
 
-    /// So much is in flight.
+    /// `bytes` are in flight.
     pub(super) fn see(&mut self, bytes: i32) {
         self.highest = self.highest.max(bytes);
         self.sum += i64::from(bytes);

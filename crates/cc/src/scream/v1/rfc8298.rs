@@ -1,4 +1,4 @@
-//! Window and targets of RFC 8298 (sections 4.1.2 and 4.1.3; `scream.md` 5.1).
+//! Window and targets of RFC 8298 (sections 4.1.2 and 4.1.3).
 
 use super::super::{Config, Ticks};
 use super::V1;
@@ -26,6 +26,9 @@ const RTP_DELAY: f32 = 0.02;
 const RTP_DELAY_SCALE: f32 = 0.95;
 
 impl V1 {
+    /// RFC 8298 4.1.2, window update and pacing: multiplicative decrease on loss and mark, growth
+    /// by what is acknowledged in fast increase, else LEDBAT's step towards the target delay,
+    /// bounded by what was in flight.
     pub(super) fn update_window_rfc8298(&mut self, now: Ticks) {
         let fraction = self.queue_delay / self.delay_target;
         self.control.trend.smooth(fraction);
@@ -70,11 +73,14 @@ impl V1 {
 }
 
 impl Media {
+    /// RFC 8298 4.1.3: a loss or mark, and the rate at which it came.
     pub(super) fn back_off_rfc8298(&mut self) {
         self.own.inflection = Some(self.target);
         self.target *= BETA_RATE;
     }
 
+    /// RFC 8298 4.1.3: slower near the rate of the last congestion; at most what the path carries
+    /// or the encoder makes, less with a lasting trend.
     pub(super) fn adjust_rfc8298(&mut self, now: Ticks, config: &Config, cues: Cues) {
         self.own.history.add(self.rates.media);
         let ramp = config.ramp_up_speed.min(self.target * config.ramp_up_scale);

@@ -78,6 +78,7 @@ impl Media {
         self.queue.bytes().saturating_sub(self.own.last_frame) as f32 * 8.0
     }
 
+    /// RFC 8298 4.1.3: events act at once, growth at intervals of 200 ms.
     pub(super) fn update_target(&mut self, now: Ticks, law: Law, config: &Config, cues: Cues) {
         if self.own.loss_event || self.own.ce_event {
             match law {

@@ -1,5 +1,6 @@
 //! Where the queue delay is going: the correlation of neighbouring samples, weighted by how near the
-//! delay is to its target (`scream.md` 5.1, 5.2). A queue that grows shows before it is long.
+//! delay is to its target (RFC 8298 4.1.2; the tool of 2020-03-20), so that a queue shows
+//! while it grows and before it is long.
 
 use super::super::Ticks;
 
@@ -50,7 +51,8 @@ impl Trend {
         }
     }
 
-    /// What the samples say.
+    /// Autocorrelation at a lag of one sample times the smoothed fraction: `qdelay_trend` and
+    /// `qdelay_trend_mem` of RFC 8298 4.1.2.
     pub(super) fn update(&mut self) {
         let mean = self.samples.iter().sum::<f32>() / SAMPLES as f32;
         let (mut square, mut product, mut before) = (0.0, 0.0, 0.0);

@@ -1,4 +1,4 @@
-//! Window and targets of the tool of 2020-03-20 (`scream.md` 5.2).
+//! Window and targets of the tool of 2020-03-20: EricssonResearch/scream f9deed2, ScreamTx.cpp.
 
 use super::super::ticks::seconds;
 use super::super::{Config, Ticks};
@@ -8,14 +8,15 @@ use super::stream::{ADJUST_SECONDS, Cues, Media};
 /// The window follows the rate that is carried above this rate, by this factor at most; bit/s.
 const MEASURABLE: f32 = 100e3;
 const RATE_HEADROOM: f32 = 1.25;
-/// Trend that is congestion, and without it for so long the window grows fast again, ticks.
+/// Trend that counts as congestion, and the time without it after which the window grows fast again,
+/// ticks.
 const TREND: f32 = 0.2;
 const RESUME: u32 = 65_536;
 /// Slack of the window in fast increase and later.
 const FAST_SLACK: f32 = 1.5;
 const SLACK: f32 = 1.2;
 const GAIN_UP: f32 = 1.0;
-/// The history bounds the window from so many bytes on.
+/// Least bound by the history that is applied, bytes.
 const BOUNDED_FROM: f32 = 5000.0;
 /// On paths shorter than this (s) and with less trend the window stays above the rate times that RTT.
 const SHORT_RTT: f32 = 0.01;
@@ -44,6 +45,8 @@ const PROBE: f32 = 0.05;
 const LITTLE_ALPHA: f32 = 0.001;
 
 impl V1 {
+    /// As RFC 8298 4.1.2 with the tool's changes: growth bounded by the carried rate, alpha for
+    /// L4S, a floor on short paths.
     pub(super) fn update_window_2020(&mut self, now: Ticks) {
         let passed = seconds(now.since(self.last_cwnd));
         let carried = self.sum(|media| media.rates.carried());
@@ -149,6 +152,7 @@ impl V1 {
 }
 
 impl Media {
+    /// RFC 8298 4.1.3 with the tool's scaling; under L4S half of what the window loses.
     pub(super) fn back_off_2020(&mut self, now: Ticks, config: &Config, alpha: f32) {
         if now.since(self.own.last_inflection) > INFLECTION {
             self.own.last_inflection = now;
@@ -167,6 +171,8 @@ impl Media {
         };
     }
 
+    /// RFC 8298 4.1.3 with the tool's changes: what waits in the RTP queue counts smoothed and only
+    /// without L4S marks.
     pub(super) fn adjust_2020(&mut self, now: Ticks, config: &Config, cues: Cues) {
         let distance = self.own.inflection.map_or(1.0, |inflection| {
             (4.0 * (self.target - inflection) / inflection).powi(2).clamp(0.05, 1.0)

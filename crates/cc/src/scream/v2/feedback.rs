@@ -1,4 +1,5 @@
-//! What a report says of each packet (`scream.md` 4.4, steps 1 to 4).
+//! What a report says of each packet: delays, losses and marks (EricssonResearch/scream c8f84c3,
+//! ScreamV2Tx.cpp).
 
 use super::super::delay::Sample;
 use super::super::flight::{Sent, is_after};
@@ -12,7 +13,7 @@ use sojourn_core::ecn::Ecn;
 
 /// The original gives up at most that many packets below the oldest that it looks at.
 const GIVEN_UP: u16 = 32;
-/// Without a low queue for so long the base delay is not believed any more, ticks.
+/// Time without a low queue after which the base delay is not trusted any more, ticks.
 const NO_LOW_QUEUE: u32 = 49 * 655_360;
 /// s.
 const LOW_QUEUE: f32 = 0.001;

@@ -1,5 +1,5 @@
-//! What follows from a report as a whole: alpha, delay averages and events (`scream.md` 4.4, steps 5
-//! to 12).
+//! What follows from a report as a whole: alpha, delay averages and events
+//! (EricssonResearch/scream c8f84c3, ScreamV2Tx.cpp).
 
 use super::super::Ticks;
 use super::V2;
@@ -21,7 +21,7 @@ const JITTER_MEMORY: f32 = 31.0 / 32.0;
 /// Width of the envelope that counts, and the mean width that leaves no headroom, s.
 const MAX_JITTER: f32 = 0.02;
 const JITTER_THRESHOLD: f32 = 0.01;
-/// A policer's limit is lifted by this share at a time, and forgotten above so many bytes.
+/// Factor by which a policer's limit is lifted at a time, and the bytes above which it is forgotten.
 const POLICED_LIFT: f32 = 1.001;
 const POLICED_MOST: f32 = 1e8;
 
@@ -75,6 +75,8 @@ impl V2 {
         }
     }
 
+    /// DCTCP's average of the marked share (RFC 8257 3.3), faster up than down; 994f9a4 has one
+    /// gain.
     fn update_alpha(&mut self, now: Ticks) {
         let control = &mut self.control;
         if !self.config.pacing {
@@ -111,6 +113,8 @@ impl V2 {
         control.fraction_marked = fraction;
     }
 
+    /// Queue delay above what always stands, and its jitter, which lessens growth and headroom
+    /// (c8f84c3).
     fn average_delay(&mut self, now: Ticks) {
         let control = &mut self.control;
         if control.rules.law == Law::Y2026

@@ -32,7 +32,7 @@ pub(super) struct Rules {
     pub(super) forgives_rare_losses: bool,
     /// Weights of a larger and of a smaller share of marks in alpha.
     pub(super) alpha_gains: (f32, f32),
-    /// Without congestion for so long, growth is full: s, or RTTs.
+    /// Time without congestion after which growth is full: s, or RTTs.
     pub(super) recovery: Recovery,
     /// Greatest target of the queue delay beside flows that fill the queue, s.
     pub(super) max_delay_target: f32,

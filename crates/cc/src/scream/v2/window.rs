@@ -1,4 +1,5 @@
-//! Window, pacing and the rates of the streams (`scream.md` 4.4.13).
+//! Window, pacing and the rates of the streams (EricssonResearch/scream c8f84c3, ScreamV2Tx.cpp,
+//! updateCwnd()).
 
 use super::super::schedule::{self, Share};
 use super::super::ticks::seconds;
@@ -58,6 +59,7 @@ impl V2 {
         self.share_rate(rate);
     }
 
+    /// The pacing headroom over the larger of target and media rate, so that frames leave early.
     fn update_pace(&mut self) {
         let sum_target = self.sum_target();
         let media: f32 = self.streams.iter().map(|media| media.rates.media).sum();
@@ -134,7 +136,7 @@ impl V2 {
         }
     }
 
-    /// CUBIC's idea: 0.1 at the last inflection point, 1 far from it.
+    /// CUBIC's idea (RFC 9438 4.2): 0.1 at the last inflection point, 1 far from it.
     pub(super) fn distance(&self, gain: f32) -> f32 {
         let inflection = self.control.inflection as f32;
         let relative = gain * (self.cwnd as f32 - inflection) / inflection;
@@ -169,8 +171,9 @@ impl V2 {
         1.0 + (gain - 1.0) * self.control.post_congestion * distance
     }
 
+    /// The window grows only as far as it is used: up to a multiple of what was in flight.
     fn increase(&mut self, increment: f32) {
-        // DEVIATION: a fixed rate needs its window, too (`scream.md` 2.4, the stuck `-fixedrate`).
+        // DEVIATION: a fixed rate needs its window, too; `-fixedrate` of c8f84c3 stays at 3 to 5 Mbit/s.
         let fixed = self.streams.iter().all(|media| media.about.min_rate >= media.about.max_rate);
         let wants_more =
             self.control.rules.law == Law::Y2024 || fixed || self.sum_target() < self.sum_max();

@@ -1,4 +1,5 @@
-//! Window and rate of the tool of 2024-10-28 (`scream.md` 4.5), and of 2024-10-31.
+//! Window and rate of the tool of 2024-10-28 (EricssonResearch/scream 994f9a4, ScreamV2Tx.cpp), and of
+//! 2024-10-31 (76a298a).
 
 use super::super::Ticks;
 use super::V2;
@@ -6,7 +7,7 @@ use super::window::VIRTUAL_RTT;
 
 /// Least time between two inflection points after losses, ticks.
 const LOSS_INFLECTION: u32 = 32_768;
-/// Without congestion for so long the first marks count more, ticks.
+/// Time without congestion after which the first marks count more, ticks.
 const LONG_AGO: u32 = 5 * 65_536;
 const LEAST_ALPHA: f32 = 0.25;
 /// The rate falls when more than this share of the window is in flight, by this factor at most.
@@ -14,6 +15,7 @@ const FULL_WINDOW: f32 = 0.9;
 const MAX_COMPENSATION: f32 = 1.5;
 
 impl V2 {
+    /// A queue delay above a quarter of the target counts as marks where marks say little.
     pub(super) fn delay_event_2024(&mut self) {
         let packet = 2.0 * 8.0 * self.packet_bytes() as f32;
         let limit = packet / (self.sum_target() * self.srtt);
@@ -27,6 +29,7 @@ impl V2 {
         }
     }
 
+    /// ScreamV2Tx.cpp of 994f9a4, updateCwnd(): delay goes before marks.
     pub(super) fn decrease_2024(&mut self, now: Ticks) {
         let congested = self.is_congested();
         let control = &mut self.control;
@@ -51,6 +54,8 @@ impl V2 {
         self.measure_ratio();
     }
 
+    /// DCTCP's alpha/2 (RFC 8257 3.3), less in small windows and, from 76a298a, near the inflection
+    /// point.
     fn back_off_2024(&mut self, now: Ticks) {
         let distance = self.distance(4.0);
         let control = &mut self.control;
@@ -66,6 +71,7 @@ impl V2 {
         self.shrink(now, 1.0 - backoff);
     }
 
+    /// ScreamV2Tx.cpp of 994f9a4, updateCwnd(): a packet per round trip of at least 25 ms, scaled.
     pub(super) fn increment_2024(&self) -> f32 {
         let distance = self.distance(4.0);
         let mut increment = self.additive();
@@ -79,6 +85,7 @@ impl V2 {
         increment * self.multiplicative(distance)
     }
 
+    /// The window's rate less what large frames need.
     pub(super) fn rate_2024(&self) -> f32 {
         let control = &self.control;
         let mut rate = self.window_rate();

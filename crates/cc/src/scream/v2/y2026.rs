@@ -1,4 +1,4 @@
-//! Window and rate of the tool of 2026-06-30 (`scream.md` 4.4).
+//! Window and rate of the tool of 2026-06-30: EricssonResearch/scream c8f84c3, ScreamV2Tx.cpp.
 
 use super::super::Ticks;
 use super::V2;
@@ -11,7 +11,7 @@ const LEAST_DISTANCE: f32 = 0.25;
 /// A target below this share of what arrives says that the window is small enough.
 const ACKED_SHARE: f32 = 0.8;
 const FEW_SENT: f32 = 0.25;
-/// Without congestion for so many RTTs the window is cut down to what was in flight.
+/// RTTs without congestion after which the window is cut down to what was in flight.
 const LONG_AGO_RTTS: u32 = 100;
 /// What a loss leaves of a policed window.
 const POLICED_BETA: f32 = 0.95;
@@ -21,6 +21,7 @@ const LEAST_HEADROOM: f32 = 1.5;
 const RATE_DIVISOR: f32 = 1.1;
 
 impl V2 {
+    /// A queue delay above half the target counts as marks, less on long paths.
     pub(super) fn delay_event_2026(&mut self) {
         let control = &mut self.control;
         let half = self.delay_target / 2.0;
@@ -31,6 +32,7 @@ impl V2 {
         }
     }
 
+    /// ScreamV2Tx.cpp of c8f84c3, updateCwnd(): marks go before delay.
     pub(super) fn decrease_2026(&mut self, now: Ticks) {
         self.measure_ratio();
         self.control.distance = self.distance(DISTANCE_GAIN);
@@ -79,6 +81,8 @@ impl V2 {
         self.shrink(now, 1.0 - backoff);
     }
 
+    /// ScreamV2Tx.cpp of c8f84c3, updateCwnd(): a packet per round trip of at least 25 ms, less
+    /// near the inflection point and with jitter.
     pub(super) fn increment_2026(&self) -> f32 {
         let control = &self.control;
         let mut increment = self.additive();

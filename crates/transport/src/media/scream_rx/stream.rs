@@ -6,7 +6,7 @@ use sojourn_core::wire::ccfb::Writer;
 
 use super::{Params, Rules};
 
-/// A packet so far behind the newest, at most, has a report of its own.
+/// How far behind the newest a late packet may be to have a report of its own.
 const LATE: u16 = 479;
 /// Numbers in such a report.
 const LATE_WORDS: u16 = 32;
@@ -27,7 +27,7 @@ pub(super) enum News {
 struct Slot {
     seq: u16,
     known: bool,
-    /// It came behind a newer one, and no report has told of it.
+    /// It came behind a newer one, and no report has covered it.
     late: bool,
     ecn: Ecn,
     at: Ticks,
@@ -237,7 +237,7 @@ impl Stream {
         self.flush = !self.is_told();
     }
 
-    /// Whether there are packets that came late and of which no report told.
+    /// Whether there are packets that came late and that no report has covered.
     pub(super) fn has_late(&self) -> bool {
         self.late > 0
     }

@@ -9,7 +9,7 @@ use crate::media::source::{self, Source};
 
 /// Frames that are remembered until their packets have left: more than a queue holds.
 const REMEMBERED: usize = 4096;
-/// Queues drain for so long, with frames of so many bytes.
+/// How long queues drain, and the size of frames meanwhile, bytes.
 const DRAIN: Dur = Dur::from_millis(100);
 const DRAIN_FRAME: f32 = 10.0;
 /// Largest frame, bytes: more than a queue holds.
@@ -44,12 +44,12 @@ pub struct OnOff {
     pub off: Dur,
 }
 
-/// The tool's encoder (`scream.md` 2.5).
+/// The tool's encoder (EricssonResearch/scream, scream_sender.cpp).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tool {
     /// Frames per second.
     pub fps: f64,
-    /// Sizes are uniform within so many percent of their mean; in parity within half of it.
+    /// Sizes are uniform within this percentage of their mean; in parity within half of it.
     pub rand: f32,
     /// Key frames.
     pub key: Option<Key>,

@@ -36,7 +36,7 @@ impl AccEcnSender {
     }
 
     /// Newly reported CE packets of an ACK with this ACE field and option (RFC 9768 appendix A.2;
-    /// without an option as [`AccEcnSender::new`] was told).
+    /// Linux `__tcp_accecn_process`; without an option by the `reading` of [`AccEcnSender::new`]).
     pub fn decode(&mut self, ace: u8, option: Option<[u32; 3]>, progress: Progress) -> u32 {
         let ce = self.delta(ace, option, progress);
         self.delivered_ce += u64::from(ce);
@@ -60,6 +60,7 @@ impl AccEcnSender {
         if segments <= 7 || segments < delta {
             return delta;
         }
+        // The most marks that the counter's remainder allows: an ACK may hide a wrap.
         let safe = segments - ((segments - delta) & 7);
         match new_ce_bytes {
             None if optimistic => delta,

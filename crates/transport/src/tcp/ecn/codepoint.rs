@@ -20,7 +20,7 @@ pub(crate) fn codepoint(role: Role, mode: Feedback, needs: Needs, ecn_plus_plus:
     let wide = needs.ect_on_control || ecn_plus_plus;
     let capable = match mode {
         Feedback::None | Feedback::Ccfb | Feedback::Counters => false,
-        // RFC 3168 excludes all but new data. ECN++ adds what follows the SYN, but no ACKs.
+        // RFC 3168 6.1.1, 6.1.4 to 6.1.6: new data only. ECN++ adds what follows the SYN, but no ACKs.
         Feedback::Rfc3168 | Feedback::Sce => match role {
             Role::Data => true,
             Role::SynAck | Role::Retransmission => ecn_plus_plus,

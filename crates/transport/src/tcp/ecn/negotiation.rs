@@ -39,7 +39,8 @@ impl Negotiation {
         }
     }
 
-    /// What a client that asked for `wish` makes of the SYN/ACK's bits.
+    /// What a client that asked for `wish` makes of the SYN/ACK's bits (RFC 9768 3.1.1 and 3.1.2; RFC 3168
+    /// 6.1.1).
     pub fn conclude(wish: Feedback, synack_ace: u8) -> Feedback {
         match (wish, synack_ace) {
             (Feedback::AccEcn, 0b000 | 0b111) => Feedback::None,

@@ -55,6 +55,7 @@ impl DynamicWindow {
         }
     }
 
+    /// Linux `tcp_rcv_rtt_measure_ts` and `tcp_rcv_rtt_update`.
     pub(super) fn measure_rtt(&mut self, now: Time, segment: &Segment) {
         if segment.tsecr == Time::NEVER || segment.tsecr == self.rtt_echo {
             return;
@@ -75,7 +76,8 @@ impl DynamicWindow {
     }
 
     /// In-order data up to `rcv_nxt` was read, the last `len` bytes of one packet. Returns whether
-    /// the window grew.
+    /// the window grew. Linux `tcp_grow_window`, and once per RTT `tcp_rcv_space_adjust`: a sender in slow
+    /// start doubles, so twice what was read in the last RTT has to fit, and more while that grows.
     pub(super) fn on_data(&mut self, now: Time, rcv_nxt: u64, len: u32) -> bool {
         self.rcv_nxt = rcv_nxt;
         let grows = self.ssthresh < self.clamp;
@@ -96,7 +98,8 @@ impl DynamicWindow {
         grows
     }
 
-    /// The window of an ACK that leaves now.
+    /// The window of an ACK that leaves now (Linux `tcp_select_window`): it never shrinks, RFC 9293
+    /// 3.8.6.
     pub(super) fn advertise(&mut self) -> u32 {
         self.edge = self.edge.max(self.rcv_nxt + self.ssthresh);
         self.advertised = self.edge - self.rcv_nxt;

@@ -8,7 +8,7 @@ use super::{Sender, Timer};
 use crate::tcp::ecn::{Negotiation, Role, codepoint};
 use crate::tcp::segment::{Flags, Segment};
 
-/// SYNs that ask for ECN before one does not.
+/// SYNs that ask for ECN before one does not (RFC 3168 6.1.1.1, RFC 9768 3.1.4).
 const SYNS_WITH_ECN: u32 = 2;
 
 impl Sender {

@@ -134,6 +134,8 @@ impl Sender {
         self.cc.on_ack_event(now, &event, &mut self.win);
     }
 
+    /// Linux `tcp_sacktag_write_queue`; an original delivered below a SACK was reordered
+    /// (`tcp_check_sack_reordering`).
     pub(super) fn tag_sacked(&mut self, now: Time, segment: &Segment, fx: &mut Effects) {
         if segment.sack.is_empty() {
             return;
@@ -162,6 +164,8 @@ impl Sender {
         self.rate.delivered += u64::from(fx.sacked);
     }
 
+    /// Linux `tcp_clean_rtx_queue`. Karn's rule (RFC 6298 3): no RTT sample from what was
+    /// retransmitted.
     pub(super) fn clean_acked(&mut self, now: Time, ack: u64, fx: &mut Effects) {
         let in_flight_before = self.board.in_flight();
         let min_rtt = self.rtt.min_rtt();
@@ -205,6 +209,8 @@ impl Sender {
         fx.ack_delayed = popped == 1 && in_flight_before == 1;
     }
 
+    /// The marks that an ACK reports: ACE (RFC 9768 3.2.2), ECE (RFC 3168 6.1.2, RFC 8257 3.3) or
+    /// ESCE (draft-grimes-tcpm-tcpsce).
     pub(super) fn read_ecn(&mut self, segment: &Segment, old: bool, fx: &mut Effects) {
         match self.ecn.feedback {
             Feedback::AccEcn => {
@@ -251,6 +257,8 @@ impl Sender {
         }
     }
 
+    /// Linux `tcp_ack_update_rtt`: from the segments themselves, else from the echoed timestamp,
+    /// which counts milliseconds.
     pub(super) fn update_rtt(&mut self, now: Time, segment: &Segment, fx: &mut Effects) {
         let timestamp = || {
             (fx.una_advanced && segment.tsecr != Time::NEVER && self.config.timestamps)
@@ -266,7 +274,7 @@ impl Sender {
         }
     }
 
-    /// Linux `tcp_process_tlp_ack`: a probe that repaired a loss costs one reduction.
+    /// RFC 8985 7.4, Linux `tcp_process_tlp_ack`: a probe that repaired a loss costs one reduction.
     pub(super) fn process_probe_ack(&mut self, now: Time, ack: u64, fx: &Effects) {
         if self.recovery.tlp_high_seq == 0 || ack < self.recovery.tlp_high_seq {
             return;

@@ -60,6 +60,8 @@ impl Sender {
         self.begin_burst(now)
     }
 
+    /// Linux `tcp_write_xmit` and `tcp_xmit_retransmit_queue`: retransmissions first, one at a
+    /// time.
     fn begin_burst(&mut self, now: Time) -> Option<Outgoing> {
         self.pacing.blocked = false;
         if self.recovery.undo.new_data_first && self.snd_nxt >= self.send_end() {
@@ -133,12 +135,14 @@ impl Sender {
             .pacing
             .burst
             .unwrap_or_else(|| {
+                // Linux `tcp_tso_autosize`: a millisecond (2⁻¹⁰ s) of the pacing rate.
                 let bytes = (self.pacing.rate.bytes_per_sec() >> 10) + self.short_path_bytes();
                 let bytes = bytes.min(GSO_MAX_BYTES);
                 ((bytes / mss) as u32).max(MIN_TSO_SEGMENTS)
             })
             .min(gso_max);
         let congestion_room = u64::from(self.win.cwnd - in_flight) * mss;
+        // Linux `tcp_cwnd_test`: a burst is at most half of cwnd, so that ACKs keep coming.
         let quota = (self.win.cwnd / 2).max(1).min(self.win.cwnd - in_flight);
         let mut buffer = write_room;
         if self.config.tso_buffers {
@@ -195,7 +199,8 @@ impl Sender {
         }
     }
 
-    /// What a short path adds to a burst: aggregates cost no delay there that counts.
+    /// What a short path adds to a burst, since aggregates cost no delay there that counts (Linux
+    /// `tcp_tso_autosize` from 5.18, `tcp_tso_rtt_log`).
     fn short_path_bytes(&self) -> u64 {
         match self.config.tso_rtt_log {
             0 => 0,
@@ -288,7 +293,8 @@ impl Sender {
         self.outgoing(seq, len, false)
     }
 
-    /// A tail-loss probe: new data if the receiver has room, else the last segment again.
+    /// A tail-loss probe: new data if the receiver has room, else the last segment again (RFC 8985 7.3;
+    /// Linux `tcp_send_loss_probe`).
     pub(super) fn send_probe(&mut self, now: Time) -> Outgoing {
         self.sent.probes += 1;
         let room = (self.snd_una + self.snd_wnd).saturating_sub(self.snd_nxt);

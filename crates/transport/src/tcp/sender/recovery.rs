@@ -65,6 +65,7 @@ impl Sender {
         }
     }
 
+    /// Linux `tcp_identify_packet_loss`.
     pub(super) fn identify_losses(&mut self, now: Time, fx: &mut Effects) {
         let window = self.reordering_window();
         let (cc, win, rate) = (&mut self.cc, &self.win, &mut self.rate);
@@ -85,13 +86,15 @@ impl Sender {
         )
     }
 
-    /// Looks again when the next segment is overdue.
+    /// Looks again when the next segment is overdue (RFC 8985 6.2, step 5; Linux `tcp_rack_mark_lost`).
     pub(super) fn await_reordering(&mut self, now: Time, wait: Option<Dur>) {
         if let Some(wait) = wait {
             self.arm(Timer::Reorder, now + self.rtt.jiffies(wait) + self.timeout_min());
         }
     }
 
+    /// Linux `tcp_enter_cwr`, RFC 3168 6.1.2: one reduction per window of data, and none for a mark
+    /// while a loss is repaired.
     pub(super) fn enter_cwr(&mut self, now: Time, fx: &Effects) {
         self.recovery.undo.forbid();
         if self.state < State::Cwr {
@@ -100,6 +103,7 @@ impl Sender {
         }
     }
 
+    /// Linux `tcp_enter_recovery`: a mark in the same window has paid for the loss.
     pub(super) fn enter_recovery(&mut self, now: Time, fx: &Effects) {
         let reduces = self.state < State::Cwr;
         let prior = (reduces && !fx.congestion).then(|| self.current_ssthresh());
@@ -133,6 +137,7 @@ impl Sender {
         }
     }
 
+    /// Linux `tcp_try_keep_open`.
     pub(super) fn keep_open(&mut self, now: Time) {
         let quiet = self.board.sacked + self.board.lost == 0;
         self.set_state(now, if quiet { State::Open } else { State::Disorder });
@@ -170,6 +175,7 @@ impl Sender {
                 self.win.cwnd = cwnd;
             }
         }
+        // Linux `tcp_may_raise_cwnd`: with much reordering, SACKs are progress too.
         let raises = if self.recovery.rack.reordering > 3 {
             fx.data_acked || fx.data_sacked
         } else {

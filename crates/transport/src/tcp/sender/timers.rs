@@ -46,6 +46,7 @@ impl Sender {
         }
     }
 
+    /// RFC 6298 5.1 to 5.3.
     pub(super) fn rearm_rto(&mut self, now: Time) {
         if self.board.packets_out() == 0 {
             self.arm(Timer::None, Time::NEVER);
@@ -54,7 +55,7 @@ impl Sender {
         }
     }
 
-    /// Linux `tcp_schedule_loss_probe`.
+    /// RFC 8985 7.2; Linux `tcp_schedule_loss_probe`.
     pub(super) fn schedule_probe(&mut self, now: Time) -> bool {
         let allowed = matches!(self.state, State::Open | State::Cwr)
             && self.recovery.tlp_high_seq == 0
@@ -75,6 +76,8 @@ impl Sender {
         true
     }
 
+    /// RFC 6298 5.4 to 5.7 and RFC 5681 3.1; Linux `tcp_retransmit_timer` and `tcp_enter_loss`.
+    /// ssthresh falls once per episode: repeated timeouts say nothing new.
     pub(super) fn on_retransmission_timeout(&mut self, now: Time) {
         if !self.handshake.done {
             self.rtt.back_off();
@@ -87,6 +90,7 @@ impl Sender {
             || self.snd_una >= self.recovery.high_seq
             || (self.state == State::Loss && self.recovery.timeout_streak == 0);
         self.recovery.timeout_streak += 1;
+        // RFC 5682 3, step 1.
         let watch =
             self.config.frto && (self.state < State::Recovery || self.recovery.timeout_streak > 1);
         if first_of_episode {
@@ -116,6 +120,7 @@ impl Sender {
         self.arm(Timer::Retransmit, now + self.rtt.rto());
     }
 
+    /// Linux `tcp_rack_reo_timeout`.
     pub(super) fn on_reorder_timeout(&mut self, now: Time) {
         let window = self.reordering_window();
         let (cc, win, rate) = (&mut self.cc, &self.win, &mut self.rate);
