@@ -152,7 +152,7 @@ mod tests {
         (first.id == 0).then(|| first.ecn())
     }
 
-    // aqm.md 12.5
+    // scim's brickwall.
     #[test]
     fn every_packet_beyond_a_threshold_is_marked_or_dropped() {
         for (us, ect0, ect1, not_ect) in [

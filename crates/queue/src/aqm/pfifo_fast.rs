@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(order, [2, 1, 3, 0]);
     }
 
-    // aqm.md 2.2
+    // Linux 6.12 sch_generic.c (default prio2band), route.c ip_tos2prio.
     #[test]
     fn ecn_never_changes_the_band() {
         for tos in (0..=255_u8).step_by(4) {

@@ -144,7 +144,7 @@ mod tests {
         }
     }
 
-    // aqm.md 0.7
+    // Linux 6.12 sch_api.c __qdisc_calculate_pkt_len().
     #[test]
     fn tables_charge_what_linux_charges() {
         let plain = SizeTableParams { overhead: 24, ..SizeTableParams::default() };

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
     use sojourn_core::ecn::Ecn;
 
-    // aqm.md 12.5
+    // scim: one CE for every Tau marks.
     #[test]
     fn every_tau_th_mark_is_ce_or_a_drop_that_spares_the_last_packet() {
         let (mut tally, mut log) = (Tally::new(4), Log::default());

@@ -1,5 +1,5 @@
 //! The two ends of an IP tunnel: what an AQM between them sees, and what of its marks survives.
-//! ECN by RFC 6040 (aqm.md 0.2), sequence numbers and replay window by RFC 4303 3.4.3 and RFC 6479.
+//! ECN by RFC 6040, sequence numbers and replay window by RFC 4303 3.4.3 and RFC 6479.
 //!
 //! Between the ends a packet is UDP between two hosts, with no flags and no acknowledgement in
 //! sight; [`Packet::flow`] stays, since it routes the packet and no queue takes it for a header.

@@ -1,4 +1,5 @@
-//! Who sends next: activity, modes and turns of the classes (aqm.md 17.10).
+//! Who sends next: activity, modes and turns of the classes. Linux 6.12 sch_htb.c htb_activate_prios(),
+//! htb_class_mode(), htb_dequeue_tree().
 //!
 //! A class that may send on its own tokens stands in the row of its level; one that would have to
 //! borrow stands in the feed of its parent, which for its part stands wherever its mode puts it.
