@@ -76,6 +76,7 @@ impl Qdisc for Brickwall {
         self.queue.push(now, pkt, log);
     }
 
+    // scim's Brickwall: the highest wall that the delay has passed decides.
     #[inline]
     fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
         loop {

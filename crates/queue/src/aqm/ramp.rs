@@ -101,6 +101,7 @@ impl Ramp {
         }
     }
 
+    // scim's Ramp.
     #[inline]
     fn is_marked(&mut self) -> bool {
         let above = self.delay.saturating_sub(self.from).0 as f64;
@@ -121,6 +122,7 @@ impl Qdisc for Ramp {
         self.queue.push(now, pkt, log);
     }
 
+    // scim's Ramp.
     #[inline]
     fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
         loop {

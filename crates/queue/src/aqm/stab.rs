@@ -105,6 +105,7 @@ impl SizeTable {
     }
 
     /// The length that replaces `len` for every discipline below.
+    /// Linux 6.12 `__qdisc_calculate_pkt_len`.
     #[inline]
     pub fn map(&self, len: u32) -> u32 {
         let len = i64::from(len) + i64::from(self.overhead);

@@ -32,6 +32,7 @@ impl Tally {
 
     /// Marks `pkt` as its turn demands, CE for `reason`; false if it is to be dropped instead,
     /// which the last packet of a queue is not: then the next one has to pay.
+    /// scim: one CE is worth `tau` SCE marks.
     #[inline]
     pub(super) fn mark(
         &mut self,

@@ -181,6 +181,7 @@ struct Encap {
 }
 
 impl Element for Encap {
+    // RFC 6040 4.1.
     #[inline]
     fn pass(&mut self, pkt: &mut Packet, _log: &mut Log) -> Option<Reason> {
         put(&mut self.inner.0.lock().expect(UNPOISONED), *pkt);
@@ -244,6 +245,7 @@ struct Decap {
 }
 
 impl Element for Decap {
+    // RFC 6040 4.2; RFC 4303 3.4.3.
     #[inline]
     fn pass(&mut self, pkt: &mut Packet, _log: &mut Log) -> Option<Reason> {
         if self.replay.as_mut().is_some_and(|replay| !replay.accepts(pkt.ack)) {
