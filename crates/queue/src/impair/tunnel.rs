@@ -300,6 +300,7 @@ impl ReplayWindow {
     }
 
     /// Whether this number, from 1, is within the window and new; from now on it is not.
+    /// RFC 6479; RFC 4303 3.4.3.
     fn accepts(&mut self, number: u32) -> bool {
         if self.highest.saturating_sub(number) >= self.size {
             return false;
