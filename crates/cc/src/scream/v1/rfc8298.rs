@@ -1,4 +1,4 @@
-//! Window and targets of RFC 8298 (sections 4.1.2 and 4.1.3; `scream.md` 5.1).
+//! Window and targets of RFC 8298 (sections 4.1.2 and 4.1.3).
 
 use super::super::{Config, Ticks};
 use super::V1;

@@ -1,4 +1,4 @@
-//! Window and targets of the tool of 2020-03-20 (`scream.md` 5.2).
+//! Window and targets of the tool of 2020-03-20: EricssonResearch/scream f9deed2, ScreamTx.cpp.
 
 use super::super::ticks::seconds;
 use super::super::{Config, Ticks};

@@ -1,4 +1,4 @@
-//! Window and rate of draft-johansson-ccwg-rfc8298bis-screamv2 as of late 2025 (`scream.md` 4.6). What
+//! Window and rate of draft-johansson-ccwg-rfc8298bis-screamv2 as of late 2025. What
 //! the draft leaves open is as in the tool of 2026-06-30.
 
 use super::super::Ticks;

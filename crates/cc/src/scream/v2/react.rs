@@ -1,5 +1,5 @@
-//! What follows from a report as a whole: alpha, delay averages and events (`scream.md` 4.4, steps 5
-//! to 12).
+//! What follows from a report as a whole: alpha, delay averages and events
+//! (EricssonResearch/scream c8f84c3, ScreamV2Tx.cpp).
 
 use super::super::Ticks;
 use super::V2;

@@ -1,4 +1,4 @@
-//! Window and rate of the tool of 2026-06-30 (`scream.md` 4.4).
+//! Window and rate of the tool of 2026-06-30: EricssonResearch/scream c8f84c3, ScreamV2Tx.cpp.
 
 use super::super::Ticks;
 use super::V2;
