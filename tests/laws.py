@@ -18,12 +18,15 @@ LIST = ROOT / "docs/laws.toml"
 CRATES = ("cc", "queue")
 ENTRY = re.compile(r"\b(?:const|static) \w+: Entry =\s*entry::<.*?>\(\s*\"([^\"]+)\"", re.DOTALL)
 ABOVE = re.compile(r"^\s*(?://|#\[)")
-# An RFC or draft, a kernel, tool or tree by name, a standard, or a paper by author and year.
+# An RFC or draft, a kernel function or file, a tool or tree by name, a standard, or a paper by author or
+# conference and year.
 CITATION = re.compile(
-    r"\bRFC \d{4}\b|\bdraft-[a-z]+-|\bLinux \d|\bLinux `|\b(?:tcp|sch)_\w+|\biproute2\b|\biptables\b"
+    r"\bRFC \d{4}\b|\bdraft-[a-z]+-|\bLinux (?:\d|`?\w+_\w+|net/)|\b(?:sch|tcp)_\w+\.c\b|\biproute2\b|\biptables\b"
     r"|\bchromi/sce\b|\bL4STeam\b|\bscim\b|\bmahimahi\b|\bgoogle/bbr\b|\blibwebrtc\b|\bEricssonResearch\b"
-    r"|\bdtaht/|\b3GPP TS \d|\bIEEE Std \d|\b[A-Z][\w-]+(?: et al\.)?,? \(?(?:19|20)\d\d\b"
+    r"|\b3GPP TS \d|\bIEEE Std \d|\b(?!In )[A-Z][\w-]+(?: et al\.)?,? (?:19|20)\d\d\b"
 )
+# What counts where the head of the file names the text that is meant.
+SHORT = re.compile(r"\b(?:[Dd]raft \d|[Tt]he (?:draft|paper)'s\b)|§\d")
 
 
 def citations(source: str, function: str) -> list[str] | None:
@@ -31,6 +34,7 @@ def citations(source: str, function: str) -> list[str] | None:
     lines = source.split("\n#[cfg(test)]\n")[0].splitlines()
     head = re.compile(rf"^(\s*)(?:pub(?:\([^)]*\))? )?(?:const )?fn {re.escape(function)}\b")
     starts = [n for n, line in enumerate(lines) if head.match(line)]
+    head_names_text = any(line.startswith("//!") and CITATION.search(line) for line in lines)
     cited = []
     for start in starts:
         first = start
@@ -39,7 +43,9 @@ def citations(source: str, function: str) -> list[str] | None:
         indent = len(lines[start]) - len(lines[start].lstrip())
         end = next((n for n in range(start, len(lines)) if lines[n] == " " * indent + "}"), start)
         comments = (line.partition("//")[2] for line in lines[first : end + 1] if "//" in line)
-        cited += [found[0] for comment in comments if (found := CITATION.search(comment))]
+        text = re.sub(r"\s+/?\s*", " ", " ".join(comments))
+        if found := CITATION.search(text) or (head_names_text and SHORT.search(text)):
+            cited.append(found[0])
     return cited if starts else None
 
 

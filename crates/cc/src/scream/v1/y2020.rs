@@ -44,6 +44,7 @@ const PROBE: f32 = 0.05;
 const LITTLE_ALPHA: f32 = 0.001;
 
 impl V1 {
+    // EricssonResearch/scream f9deed2, ScreamTx.cpp.
     pub(super) fn update_window_2020(&mut self, now: Ticks) {
         let passed = seconds(now.since(self.last_cwnd));
         let carried = self.sum(|media| media.rates.carried());

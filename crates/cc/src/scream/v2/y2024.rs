@@ -28,6 +28,7 @@ impl V2 {
         }
     }
 
+    // EricssonResearch/scream 994f9a4, ScreamV2Tx.cpp.
     pub(super) fn decrease_2024(&mut self, now: Ticks) {
         let congested = self.is_congested();
         let control = &mut self.control;
