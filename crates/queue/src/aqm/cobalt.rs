@@ -24,7 +24,7 @@ pub(super) struct Params {
     pub(super) roots: &'static Roots,
 }
 
-/// What the law says of a packet.
+/// The law's decision on a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Verdict {
     /// Signalled in its ECN field, which now holds CE.
@@ -108,7 +108,7 @@ impl Cobalt {
         self.drop_next = self.control(self.drop_next, p);
     }
 
-    /// Whether the state of an empty queue says nothing any more.
+    /// Whether the state of an empty queue has decayed.
     #[inline]
     pub(super) fn at_rest(&self, now: Time) -> bool {
         self.p_drop == 0 && self.count == 0 && now.0 as i64 >= self.drop_next

@@ -100,7 +100,7 @@ impl Control {
         self.at = now;
     }
 
-    /// Takes `marks` from the oscillator if it has so many.
+    /// Takes `marks` from the oscillator if that many are due.
     #[inline]
     fn take(&mut self, marks: f64) -> bool {
         let due = self.oscillator >= marks;

@@ -257,7 +257,7 @@ impl Qdisc for DualQ {
                     continue;
                 }
             };
-            // Only ECN-capable packets are told to be marked.
+            // Only ECN-capable packets get the verdict to be marked.
             let marked = reason.is_none_or(|reason| log.set_ce(&mut pkt, reason));
             debug_assert!(marked);
             self.queue.sent(side, &pkt, &self.params.scheduler);

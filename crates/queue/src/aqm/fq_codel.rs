@@ -49,7 +49,7 @@ parameters! {
 }
 
 impl Params {
-    /// Linux raises a smaller quantum without a word (`fq_codel_change`).
+    /// Linux silently raises a smaller quantum (`fq_codel_change`).
     fn round(&mut self, _given: &Given) {
         self.quantum = self.quantum.max(256);
     }

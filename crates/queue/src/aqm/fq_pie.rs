@@ -47,7 +47,7 @@ parameters! {
 }
 
 impl Params {
-    /// Linux raises a smaller quantum without a word (`fq_pie_change`).
+    /// Linux silently raises a smaller quantum (`fq_pie_change`).
     fn round(&mut self, _given: &Given) {
         self.quantum = self.quantum.max(256);
     }

@@ -58,7 +58,7 @@ struct Node {
     prev: u32,
 }
 
-/// A doubly linked list with a place where the scan stands; [`NIL`] is beyond its tail.
+/// A doubly linked list with the position of the scan; [`NIL`] is beyond its tail.
 #[derive(Debug)]
 struct Bulk {
     nodes: Vec<Node>,
@@ -91,7 +91,7 @@ impl Bulk {
         self.tail = at;
     }
 
-    /// Takes out the packet at `at`; a scan that stands there moves on.
+    /// Takes out the packet at `at`; a scan at that position moves on.
     #[inline]
     fn unlink(&mut self, at: u32) -> Packet {
         let Node { pkt, next, prev } = self.nodes[at as usize];

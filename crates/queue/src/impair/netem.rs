@@ -1,5 +1,5 @@
 //! `netem`: delay, jitter, loss, duplication, corruption, reordering, rate and slots. Linux 6.12
-//! `sch_netem`; the words follow iproute2 7.3.
+//! `sch_netem`; the syntax is that of iproute2 7.3.
 
 mod dist;
 mod loss;

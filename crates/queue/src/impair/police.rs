@@ -1,5 +1,5 @@
 //! `police`: a token bucket that drops instead of delaying, in front of one leaf. Linux 6.12
-//! `act_police`; words and defaults of iproute2 7.3.
+//! `act_police`; syntax and defaults of iproute2 7.3.
 
 use crate::aqm::psched::burst_time;
 use crate::aqm::token_bucket::{Bucket, Charge};

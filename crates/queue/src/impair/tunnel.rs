@@ -143,7 +143,7 @@ pub const fn decapsulated(inner: Ecn, outer: Ecn) -> Option<Ecn> {
 }
 
 /// Inner headers by [`Packet::id`]. Copies of one packet have equal headers, except for what was
-/// rewritten on one of them before the tunnel: the last copy's stands for all.
+/// rewritten on one of them before the tunnel: the last copy's header is used for all.
 #[derive(Clone, Default)]
 pub struct InnerHeaders(Arc<Mutex<Vec<Packet>>>);
 

@@ -108,7 +108,7 @@ impl Autorate {
     }
 }
 
-/// What follows for one tin from its rate, as COBALT is told.
+/// COBALT's parameters in one tin, as they follow from its rate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RateTargets {
     pub(super) time: ByteTime,

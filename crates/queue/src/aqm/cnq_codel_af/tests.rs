@@ -33,7 +33,7 @@ fn delay_weighs_as_it_is_for_a_fair_share_and_in_proportion_beyond() {
     for _ in 0..3 {
         queue.pop().unwrap();
     }
-    // Flow 0: nine in the bulk. Flow 1: its dummy still stands before its ten packets.
+    // Flow 0: nine in the bulk. Flow 1: its dummy is still queued before its ten packets.
     assert_eq!((queue.count(0), queue.count(1), queue.busy_flows()), (9, 11, 1));
     assert_eq!(weight(&queue, 0, 19), (10, 20));
     let mut queue = bulk(&[30, 1]);

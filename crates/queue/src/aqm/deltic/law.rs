@@ -151,7 +151,7 @@ impl Resonances {
     }
 }
 
-/// What the three controllers say of one packet.
+/// The three controllers' decisions on one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) struct Verdict {
     pub(in super::super) sce: bool,

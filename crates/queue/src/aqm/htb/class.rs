@@ -1,4 +1,4 @@
-//! The two buckets of one class and the mode that they put it in, whatever tree it stands in.
+//! The two buckets of one class and the mode that they put it in, with or without a tree around it.
 
 use super::params::ClassParams;
 use crate::aqm::psched::{LinkLayer, RateConfig, TICK_NS, burst_time};

@@ -354,7 +354,7 @@ impl Params {
         Ok(())
     }
 
-    /// Ancestors of a class whose parents stand before it.
+    /// Ancestors of a class whose parents precede it.
     fn depth(&self, class: &Member) -> usize {
         let parent = self.classes.iter().find(|other| Some(other.id) == class.parent);
         parent.map_or(0, |parent| 1 + self.depth(parent))

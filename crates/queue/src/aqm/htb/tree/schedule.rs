@@ -1,9 +1,9 @@
 //! Who sends next: activity, modes and turns of the classes. Linux 6.12 sch_htb.c htb_activate_prios(),
 //! htb_class_mode(), htb_dequeue_tree().
 //!
-//! A class that may send on its own tokens stands in the row of its level; one that would have to
-//! borrow stands in the feed of its parent, which for its part stands wherever its mode puts it.
-//! So the rows hold the lenders, and the feeds below a lender lead to the leaf that it pays for.
+//! A class that may send on its own tokens is in the row of its level; one that would have to borrow
+//! is in the feed of its parent, and the parent, by its own mode, in a row or in a feed. So the rows
+//! hold the lenders, and the feeds below a lender lead to the leaf that its tokens pay for.
 
 use super::super::class::Mode;
 use super::{Feed, Node, PRIOS, Tree};
