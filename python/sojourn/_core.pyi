@@ -99,8 +99,8 @@ def jain(shares: list[float]) -> float | None:
 def qdisc_usage(name: str) -> str:
     """Usage text of one queue discipline."""
 
-def cc_short(text: str) -> str:
-    """Name of a controller and what its text states beside the defaults."""
+def brief(text: str) -> str:
+    """A scenario without the parameters of algorithms that have their defaults; ScenarioError if it is none."""
 
 def cc_usage(name: str) -> str:
     """Usage text of one congestion controller."""

@@ -34,6 +34,9 @@ class Conditions:
     queue_shapes: bool = False
     """Whether a queue holds a rate below its link's, so that the link's counters do not tell what it allows."""
 
+    queues: tuple[str, ...] = ()
+    """Forward queues on the way that somebody configured, as `htb(50Mbit)+dualpi2`."""
+
     @classmethod
     def read(cls, told: Any) -> Conditions:
         """`conditions` of a summary; empty where it came from elsewhere and is of another kind."""
@@ -44,6 +47,7 @@ class Conditions:
                 tuple(dict.fromkeys((float(rtt["least"]), float(rtt["greatest"])))),
                 tuple(map(str, told["bottlenecks"])),
                 bool(told["queue_shapes"]),
+                tuple(map(str, told.get("queues", ()))),
             )
         except (KeyError, TypeError, ValueError):
             return cls()

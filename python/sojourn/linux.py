@@ -155,7 +155,7 @@ def _check_flow(key: str, flow: Mapping[str, Any], defaults: Mapping[str, Any], 
 
 
 def _check_controller(key: str, text: str) -> None:
-    name, *words = _core.cc_short(text).split()
+    name, *words = text.split()
     if name not in STOCK_CONTROLLERS:
         _refuse(key, f"`{name}` is in {CONTROLLERS.get(name, 'no kernel, only Sojourn')}")
     if name == "bbr" and words != OF_MAINLINE[name]:

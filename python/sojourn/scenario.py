@@ -78,8 +78,8 @@ class Resolved:
     swept: Mapping[str, str] = field(default_factory=dict)
 
     def document(self) -> dict[str, object]:
-        """The text as dictionaries and lists."""
-        return tomllib.loads(self.text)
+        """As dictionaries and lists, without the parameters of algorithms that have their defaults."""
+        return tomllib.loads(_core.brief(self.text))
 
 
 def load(path: str | Path) -> Scenario:

@@ -565,8 +565,7 @@ def _flow(
     if (app := flow.get("app", "bulk").split()[0]) != "bulk":
         script.warn(f"flow {flow['name']} is left out: application `{app}` has no form in iperf3")
         return
-    named, tcp = _core.cc_short(flow["cc"]), flow.get("tcp", defaults)
-    cc = named.split()
+    cc, tcp = flow["cc"].split(), flow.get("tcp", defaults)
     if list(flow["path"]) != names:
         script.warn(
             f"flow {flow['name']} crosses {', '.join(flow['path'])} only; the script has one path over all links"
@@ -589,7 +588,7 @@ def _flow(
     tos = f" -S {flow['tos']}" if int(str(flow["tos"]), 0) else ""
     back = " -R" if is_up else ""
     script.say(
-        f"flow {flow['name']}, {named}, at {flow['start']}:",
+        f"flow {flow['name']}, {flow['cc']}, at {flow['start']}:",
         f"  ip netns exec srv iperf3 -s -1 -D -p {flow['port']}",
         f"  ip netns exec cli iperf3 -c {server} -p {flow['port']} -C {cc[0]} {amount}{tos}{back}",
     )

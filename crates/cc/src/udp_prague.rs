@@ -258,6 +258,7 @@ impl UdpPrague {
     }
 
     /// Step 2. The division truncates, so alpha stalls within 15 units of what it follows.
+    /// L4STeam/udp_prague e8e3435, prague_cc.cpp.
     fn update_alpha(&mut self, time: Time, now: i32, seen: Counts, mark: Mark) {
         if !self.passed(now, self.alpha_mark, seen) {
             return;
@@ -301,7 +302,7 @@ impl UdpPrague {
     }
 
     /// Step 6: additive increase by a packet per virtual RTT, or by a millisecond of the rate where no
-    /// mark has come for long.
+    /// mark has come for long. L4STeam/udp_prague e8e3435, prague_cc.cpp.
     fn grow(&mut self, unmarked: u64) {
         let mut increase = self.params.max_packet;
         if self.rtts_to_growth == 0 {
@@ -326,6 +327,7 @@ impl UdpPrague {
     }
 
     /// Step 8: alpha/2 of window or rate, once per round.
+    /// L4STeam/udp_prague e8e3435, prague_cc.cpp.
     fn cut_for_mark(&mut self) {
         self.rtts_to_growth = self.rate / RATE_STEP + MIN_STEP;
         let cut = |of: u64| ((u128::from(of) * self.alpha as u128) >> (PROB_BITS + 1)) as u64;

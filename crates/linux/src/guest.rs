@@ -99,7 +99,7 @@ fn open(crew: &Crew, index: usize, job: &FlowJob) -> Result<Arc<dyn Watched>, St
     }
 }
 
-/// Why a thread ended before it was ready, if it has said so.
+/// Why a thread ended before it was ready, if it reported a reason.
 fn cause(failures: &mpsc::Receiver<String>, error: String) -> String {
     failures.try_recv().unwrap_or(error)
 }
@@ -138,7 +138,7 @@ impl Lines {
     }
 }
 
-/// Runs commands; the error names the one that failed and what it said.
+/// Runs commands; the error names the one that failed and its output.
 fn shell(text: &str) -> Outcome {
     const HEAD: &str = "set -e -o pipefail; trap 'echo \"failed: $BASH_COMMAND\" >&2' ERR\n";
     let done = Command::new("bash")
@@ -152,6 +152,6 @@ fn shell(text: &str) -> Outcome {
     }
     let said = String::from_utf8_lossy(&done.stderr);
     let lines: Vec<&str> = said.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
-    // The reason stands before the line of the trap; warnings of earlier commands before that.
+    // The reason is the line before that of the trap; earlier lines are warnings of other commands.
     Err(lines[lines.len().saturating_sub(3)..].join("; "))
 }

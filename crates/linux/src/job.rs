@@ -57,7 +57,7 @@ pub struct Device {
     pub queues: Vec<QueuePlace>,
 }
 
-/// Where a queue stands on its device.
+/// Where a queue is attached to its device.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct QueuePlace {
     /// Name of the port, as in [`PortSpec`](sojourn_scenario::PortSpec).
@@ -194,7 +194,7 @@ pub struct Sending {
     pub pacing_rate: u64,
     /// Segments, whole life.
     pub retransmits: u32,
-    /// Segments that had arrived before, as the receiver told (DSACK), whole life.
+    /// Segments that had arrived before, as the receiver reported (DSACK), whole life.
     pub dsack_dups: u32,
     /// Segments delivered with CE, whole life.
     pub delivered_ce: u32,

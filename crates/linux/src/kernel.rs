@@ -22,9 +22,9 @@ const GRACE: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug)]
 pub struct Launch {
     /// `run`, which takes `--out DIR SCRIPT ARG...` and sees `DIR` inside as `/run/out`, with the
-    /// words that stand before these.
+    /// arguments that precede these.
     pub launcher: Vec<String>,
-    /// What calls [`inside`](crate::inside) there; the folder is its last word.
+    /// What calls [`inside`](crate::inside) there; the folder is its last argument.
     pub agent: Vec<String>,
     /// Wall time without progress after which a guest is ended.
     pub stall: Duration,
@@ -33,7 +33,7 @@ pub struct Launch {
 }
 
 /// Runs a scenario on a kernel, with `folder` for what passes between inside and outside.
-/// `progress` is told the fraction of the run and returns false to stop it. The error is one line.
+/// `progress` receives the fraction of the run and returns false to stop it. The error is one line.
 pub fn run(
     scenario: &Scenario,
     network: &Network,
@@ -163,7 +163,7 @@ impl Guest {
         let _ = self.child.wait();
     }
 
-    /// Why there are no results, from what it said last.
+    /// Why there are no results, from its last output.
     fn failure(&self, folder: &Path, limit: Duration) -> String {
         const TIMED_OUT: i32 = 124;
         if self.status == Some(TIMED_OUT) {

@@ -13,7 +13,7 @@ use crate::tc::{Accounts, Below, action_at, add, at_depth, count, counters, dela
 #[derive(Debug)]
 pub(crate) struct Queue {
     port: String,
-    /// Its words at the end of the run.
+    /// Its text at the end of the run.
     qdisc: String,
     group: GroupId,
     /// Device and depth of its discipline; none of a policer alone.

@@ -152,7 +152,7 @@ fn marks(row: &Value) -> Vec<(&'static str, u64)> {
     counts
 }
 
-/// The discipline with so many others above it on its device; one that was added last stands last.
+/// The discipline with `depth` others above it on its device; of several the one added last.
 pub(crate) fn at_depth(rows: &[Value], depth: usize) -> Option<&Value> {
     let mut row = rows.iter().find(|r| r["root"] == true)?;
     for _ in 0..depth {
@@ -193,7 +193,7 @@ fn normal(key: &str) -> String {
     key.replace('-', "_")
 }
 
-/// What a discipline itself says of its delay, by series name; JSON has it in microseconds.
+/// The delays that a discipline reports, by series name; JSON has it in microseconds.
 pub(crate) fn delay_ms(row: &Value) -> impl Iterator<Item = (&'static str, f64)> {
     let names =
         [("delay", "delay"), ("delay-c", "delay_c"), ("delay-l", "delay_l"), ("ldelay", "ldelay")];

@@ -59,7 +59,7 @@ fn what_no_counter_tells_apart_keeps_tcs_own_name() {
     let tins = json!([{"ecn_mark": 2, "ack_drops": 1, "drops": 3}, {"ecn_mark": 3, "ack_drops": 0, "drops": 1}]);
     let cake = json!({"kind": "cake", "drops": 5, "tins": tins});
     assert_eq!(of(cake), (vec![("ack_filter", 1), ("drops", 4)], vec![("codel", 5)]));
-    // Before its counters came, netem told of all drops alike.
+    // Before its counters came, netem counted all drops alike.
     assert_eq!(of(json!({"kind": "netem", "drops": 12})), (vec![("drops", 12)], vec![]));
     let other = json!({"kind": "new", "drops": 1, "ecn_mark": 2});
     assert_eq!(of(other), (vec![("drops", 1)], vec![("ecn_mark", 2)]));

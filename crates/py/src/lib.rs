@@ -287,10 +287,11 @@ fn qdisc_usage(name: &str) -> PyResult<String> {
     Ok(page(e.summary, &reference, e.name, &e.table()))
 }
 
-/// The controller's name and what it states beside its defaults, such as `prague version p2b`.
+/// A scenario without the parameters of algorithms that have their defaults.
 #[pyfunction]
-fn cc_short(text: &str) -> PyResult<String> {
-    Ok(text.parse::<cc::Spec>().map_err(refuse)?.short())
+fn brief(text: &str) -> PyResult<String> {
+    let parsed = sojourn_scenario::load(text, "scenario.toml", &[]).map_err(refuse)?;
+    Ok(sojourn_scenario::to_brief_toml(&parsed.scenario))
 }
 
 #[pyfunction]
@@ -335,7 +336,7 @@ mod _core {
     use super::scream::{PyReceiver, PySender};
     #[pymodule_export]
     use super::{
-        RunResult, ScenarioError, app_usage, apps, cc_short, cc_usage, conditions, controllers,
+        RunResult, ScenarioError, app_usage, apps, brief, cc_usage, conditions, controllers,
         expand, harm, jain, kernel_flags, linux_inside, qdisc_usage, qdiscs, resolve, run,
         run_linux, schema, scream_tool, version,
     };

@@ -1,6 +1,6 @@
 //! Algorithms that the user wrote in Python: their definitions, and what happens when they fail.
 //!
-//! A definition is a class with its words. The registries of the core know it as a line like any
+//! A definition is a class with its parameters. In the registries of the core it is an entry like any
 //! other, whose function finds the class here by name. One run is one thread: the first failure
 //! of its Python parts waits in that thread, all of them are still from then on, and the run ends
 //! at its next sample.
@@ -43,8 +43,8 @@ type Table = Mutex<BTreeMap<&'static str, Arc<Definition>>>;
 static CONTROLLERS: Table = Mutex::new(BTreeMap::new());
 static QDISCS: Table = Mutex::new(BTreeMap::new());
 
-/// Makes the class the controller of this name. A word is its name, what follows it, how that is
-/// read, and the default as it would be written.
+/// Makes the class the controller of this name. A parameter is its name, the kind of its value, how
+/// that is read, and the default as it would be written.
 #[pyfunction]
 pub(crate) fn define_controller(
     name: String,
@@ -68,7 +68,7 @@ pub(crate) fn define_controller(
     cc::redefine(entry).map_err(crate::refuse)
 }
 
-/// Makes the class the queue discipline of this name; words as of a controller.
+/// Makes the class the queue discipline of this name; parameters as of a controller.
 #[pyfunction]
 pub(crate) fn define_qdisc(
     name: String,

@@ -79,7 +79,7 @@ impl PySender {
         self.0.ecn().on_tos(0)
     }
 
-    /// Names and values; NaN for what no feedback has told yet.
+    /// Names and values; NaN for what no feedback has reported yet.
     fn stats(&self) -> Vec<(&'static str, f64)> {
         let State { counts, lost, ce_percent, now } = self.0.state();
         vec![

@@ -1,4 +1,4 @@
-//! Every word of every registered discipline, tried through its table of parameters: what is read
+//! Every parameter of every registered discipline, tried through its table of parameters: what is read
 //! is written so that it reads the same, and what is refused is refused in one line.
 
 use sojourn_core::grammar::Parameter;
@@ -7,7 +7,7 @@ use sojourn_queue::aqm::{Entry, Env, Log};
 use sojourn_queue::qdiscs::{self, REGISTRY};
 use sojourn_queue::traces::{DelaySteps, Opportunities, RateSteps, Traces};
 
-/// What some words cannot do without; each word is read with at least one of these.
+/// What some parameters require; each parameter is read with at least one of these.
 fn contexts(name: &str) -> &'static [&'static str] {
     match name {
         "docsis_pie" => &["msr 5Mbit", "msr 1kbit"],
@@ -35,7 +35,7 @@ fn contexts(name: &str) -> &'static [&'static str] {
     }
 }
 
-/// Values for what stands after a word in the table; for a kind not listed here, all of them.
+/// Values for the kinds that the table names; for a kind not listed here, all of them.
 fn values(param: &Parameter) -> Vec<&'static str> {
     const KINDS: &[(&str, &[&str])] = &[
         ("", &[""]),
@@ -82,7 +82,7 @@ fn values(param: &Parameter) -> Vec<&'static str> {
         ),
     ];
     if param.name == param.name.to_uppercase() {
-        return vec!["pfifo limit 7", "fq_codel flows 4"]; // a discipline with its words
+        return vec!["pfifo limit 7", "fq_codel flows 4"]; // a discipline with its parameters
     }
     if param.name == "digest" {
         let traces = env().traces;
@@ -118,7 +118,7 @@ fn build(text: &str) -> Result<String, String> {
     qdiscs::build(text, env()).map(|q| q.describe()).map_err(|e| e.0)
 }
 
-/// The words that stand for a parameter in a text.
+/// The keywords of a parameter.
 fn words(param: &Parameter) -> Vec<&'static str> {
     if param.name == param.name.to_uppercase() { vec![""] } else { param.name.split('|').collect() }
 }

@@ -1,4 +1,4 @@
-//! Invariants of every registered discipline under random traffic (aqm.md 16).
+//! Invariants of every registered discipline under random traffic.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -294,7 +294,7 @@ struct Bench {
     qdisc: Box<dyn Qdisc>,
     is_fifo: bool,
     marks_sce: bool,
-    /// A mangler writes what it is told to.
+    /// A mangler writes what its rules say.
     rewrites: bool,
     /// tc prints the peak under the name of the current memory.
     shows_peak_memory: bool,
@@ -513,7 +513,7 @@ fn change_without_words_or_to_an_error_changes_nothing() {
             let text = format!("{} {words}", entry.name);
             let mut q = qdiscs::build(&text, env(Rng::named(1, "t"))).unwrap();
             let before = q.describe();
-            // tc sets most of netem's words anew with each change, so that one repeats them.
+            // A change sets most of netem's parameters anew, so that this one repeats them.
             let same = if entry.name == "netem" { &before } else { entry.name };
             let mut log = Log::default();
             for id in 0..5 {

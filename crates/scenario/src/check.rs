@@ -95,7 +95,7 @@ pub(crate) fn interval(
     doc.check(few, key, &format!("expected at most {MAX_EVENTS} requests in the run"))
 }
 
-/// The words of an algorithm's text with single spaces.
+/// An algorithm's text with single spaces.
 pub(crate) fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

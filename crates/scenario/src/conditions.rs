@@ -8,6 +8,7 @@ use sojourn_trace::summary::{Capacity, Conditions, Span};
 
 use crate::scenario::{Change, Edit, Scenario};
 use crate::topology::{PortSpec, Role, Route, Topology};
+use crate::write::Style;
 
 /// A port as its rate goes, with its disciplines built for this purpose; a tunnel's end has none.
 struct Port<'s> {
@@ -124,7 +125,27 @@ pub fn conditions(scenario: &Scenario) -> Conditions {
     }
     let named = topology.ports.iter().zip(bottlenecks).filter(|(_, is)| *is);
     let bottlenecks = named.map(|(port, _)| port.name.clone()).collect();
-    Conditions { capacity, base_rtt_ms, bottlenecks, queue_shapes }
+    let queues = queues(scenario);
+    Conditions { capacity, base_rtt_ms, bottlenecks, queue_shapes, queues }
+}
+
+/// Queues that no device has by itself, each with its shaper, on the links that a flow crosses.
+fn queues(scenario: &Scenario) -> Vec<String> {
+    let crossed = |link: &usize| scenario.flows.iter().any(|flow| flow.path.contains(link));
+    let all = scenario.flows.is_empty();
+    let links = (0..scenario.links.len()).filter(|link| all || crossed(link));
+    let shown = links.filter_map(|link| {
+        let way = &scenario.links[link].forward;
+        let qdisc = way.qdisc.short();
+        match &way.shaper {
+            Some(shaper) => {
+                let rate = shaper.capacity().map_or_else(|| "none".to_owned(), |r| r.to_string());
+                Some(format!("{}({rate})+{qdisc}", Style::Brief.shaper(shaper)))
+            }
+            None => (!matches!(qdisc.as_str(), "pfifo" | "pfifo_fast")).then_some(qdisc),
+        }
+    });
+    shown.collect()
 }
 
 /// The ways of the flows' data: of those forward if there are any, else of those back.

@@ -100,7 +100,7 @@ impl serde::de::Error for Error {
     }
 }
 
-/// serde's names of types in a user's words.
+/// serde's names of types in plain English.
 fn plain(expected: &dyn Expected) -> String {
     match expected.to_string().as_str() {
         "u8" => "a whole number from 0 to 255".to_owned(),

@@ -95,15 +95,15 @@ pub(crate) struct LinkTable {
     pub(crate) name: String,
     /// Rate of the shaper if there is one, else of the wire; "none" (default) is infinitely fast.
     pub(crate) rate: Option<RateOrNone>,
-    /// Shaper around the queue, in tc's words without the rate: "htb", "htb burst 1600b"; "none"
+    /// Shaper around the queue, in tc's syntax without the rate: "htb", "htb burst 1600b"; "none"
     /// (default) leaves the serialisation to the wire.
     pub(crate) shaper: Option<String>,
-    /// Size table around shaper and queue in tc's words, such as "overhead 38 mpu 84": what they
+    /// Size table around shaper and queue in tc's syntax, such as "overhead 38 mpu 84": what they
     /// count for a frame; "none" (default) is its length.
     pub(crate) stab: Option<String>,
-    /// Queue in tc's words, such as "dualpi2 step_thresh 1ms"; default "pfifo".
+    /// Queue in tc's syntax, such as "dualpi2 step_thresh 1ms"; default "pfifo".
     pub(crate) qdisc: Option<String>,
-    /// Elements before the queue in tc's words, such as `["netem delay 10ms"]`; default none.
+    /// Elements before the queue in tc's syntax, such as `["netem delay 10ms"]`; default none.
     pub(crate) ingress: Option<Vec<String>>,
     /// Propagation delay, one way; default "0s".
     pub(crate) delay: Option<Dur>,
@@ -119,13 +119,13 @@ pub(crate) struct DirectionTable {
     /// Rate of the shaper if there is one, else of the wire. "none" also removes an inherited
     /// shaper and size table.
     pub(crate) rate: Option<RateOrNone>,
-    /// Shaper in tc's words without the rate, or "none".
+    /// Shaper in tc's syntax without the rate, or "none".
     pub(crate) shaper: Option<String>,
-    /// Size table in tc's words, or "none".
+    /// Size table in tc's syntax, or "none".
     pub(crate) stab: Option<String>,
-    /// Queue in tc's words.
+    /// Queue in tc's syntax.
     pub(crate) qdisc: Option<String>,
-    /// Elements before the queue in tc's words.
+    /// Elements before the queue in tc's syntax.
     pub(crate) ingress: Option<Vec<String>>,
     /// Propagation delay, one way.
     pub(crate) delay: Option<Dur>,
@@ -137,11 +137,11 @@ pub(crate) struct DirectionTable {
 pub(crate) struct FlowTable {
     /// Name, unique among flows and pings: letters, digits, `_` and `-`.
     pub(crate) name: String,
-    /// Congestion controller and its words, such as "prague" or "prague version p2b"; an
+    /// Congestion controller and its parameters, such as "prague" or "prague version p2b"; an
     /// application over UDP without congestion control has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cc: Option<String>,
-    /// Application and its words, such as "short load 5Mbit" or "cbr rate 2Mbit size 1200";
+    /// Application and its parameters, such as "short load 5Mbit" or "cbr rate 2Mbit size 1200";
     /// default "bulk".
     #[serde(default = "bulk")]
     pub(crate) app: String,
@@ -273,7 +273,7 @@ pub(crate) struct ScheduleTable {
     /// Time between the steps; default "100ms".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) step: Option<Dur>,
-    /// Changes that keep the queued packets: `rate`, `delay`, and `qdisc` with words for the same
+    /// Changes that keep the queued packets: `rate`, `delay`, and `qdisc` with parameters of the same
     /// discipline.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) set: BTreeMap<String, String>,

@@ -1,4 +1,4 @@
-//! The `[[flow]]` tables: what each carries, copies, and tests that stand for several flows.
+//! The `[[flow]]` tables: what each carries, copies, and tests that consist of several flows.
 
 use sojourn_cc::{self as cc, Feedback};
 use sojourn_core::grammar::split_name;
@@ -30,7 +30,7 @@ pub(crate) fn flows(
     end: Time,
 ) -> Result<(Vec<Flow>, Vec<Ping>), ScenarioError> {
     let (mut flows, mut pings) = (Vec::<Flow>::new(), Vec::<Ping>::new());
-    // Per table: the first of the flows that it stands for.
+    // Per table: the first of its flows.
     let mut firsts = Vec::new();
     for (index, table) in file.flow.iter().enumerate() {
         let key = Key::entry("flow", index, &table.name);
@@ -70,7 +70,7 @@ pub(crate) fn flows(
         for flow in &mut flows[firsts[index]..after] {
             flow.hash_of = lender;
         }
-        // A table stands for names of its own making, which may meet another's.
+        // The names of a table's copies are derived, and may be those of another table.
         for made in firsts[index]..after {
             let taken = flows[..firsts[index]].iter().any(|f| f.name == flows[made].name);
             let message =
@@ -192,7 +192,7 @@ fn named(flow: &Flow, part: &str) -> Flow {
     Flow { name: format!("{}-{part}", flow.name), ..flow.clone() }
 }
 
-/// The flows and pings that `rrul` or `rrul_be` stands for.
+/// The flows and pings of `rrul` or `rrul_be`.
 fn expand_rrul(app: rrul::Params, whole: &Flow, flows: &mut Vec<Flow>, pings: &mut Vec<Ping>) {
     let bulk: app::Spec = "bulk".parse().expect("the application without parameters");
     for (way, up) in [("up", true), ("down", false)] {

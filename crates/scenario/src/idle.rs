@@ -126,7 +126,7 @@ fn is_resolved(table: &Overlay) -> bool {
     table.era.is_some() && table.hz.is_some() && table.mtu.is_some()
 }
 
-/// The first flow that a table stands for.
+/// The first flow of a table.
 fn made<'s>(name: &str, scenario: &'s Scenario) -> Option<&'s Flow> {
     let is_part = |flow: &&Flow| {
         flow.name.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))

@@ -37,4 +37,4 @@ pub use load::{Parsed, SweepPoint, expand, load};
 pub use scenario::{Change, Direction, Edit, Flow, Link, Measure, Ping, Scenario, Tunnel};
 pub use sweep::Axis;
 pub use topology::{PortSpec, Role, Route, Topology};
-pub use write::to_toml;
+pub use write::{to_brief_toml, to_toml};

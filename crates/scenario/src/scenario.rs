@@ -107,7 +107,7 @@ pub struct Flow {
     pub cc: Option<cc::Spec>,
     /// Whether its data cross the links backward.
     pub up: bool,
-    /// Whether the end that opens it stands at the far end of the path.
+    /// Whether the end that opens it is at the far end of the path.
     pub opens_far: bool,
     /// When it connects.
     pub start: Time,

@@ -89,8 +89,8 @@ pub(crate) fn steps(axis: &[Column]) -> usize {
 const MAX_RUNS: usize = 100_000;
 
 /// An override of a swept name is that axis's only value, under which a run has the same name as
-/// beside the others. Of names that advance together it picks the step with that value; one that no
-/// step has stands in all.
+/// beside the others. Of names that advance together it picks the step with that value; a value that
+/// no step has replaces that of all steps.
 fn fix(axis: &mut Vec<Column>, key: &str, value: &str) {
     let Some(at) = axis.iter().position(|(name, _)| name == key) else { return };
     let given = Node::raw(value);

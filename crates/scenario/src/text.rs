@@ -140,7 +140,7 @@ impl JsonSchema for AxisValue {
     }
 }
 
-/// Warnings about words that mean bytes per second to tc: `50mbps` is 400Mbit.
+/// Warnings about units that mean bytes per second to tc: `50mbps` is 400Mbit.
 pub(crate) fn byte_rate_warnings(text: &str) -> impl Iterator<Item = String> {
     text.split_whitespace().filter_map(|word| {
         let bits = word.get(..word.len().checked_sub(3)?)?;

@@ -57,7 +57,7 @@ pub enum Role {
     /// The ingress of the tunnel with this index into [`Scenario::tunnels`]. The engine builds both
     /// ends of a direction as a pair.
     Encap(usize),
-    /// The egress of the tunnel with this index; stands directly behind its ingress in the list.
+    /// The egress of the tunnel with this index; follows its ingress directly in the list.
     Decap(usize),
 }
 
@@ -116,7 +116,7 @@ impl Topology {
     }
 }
 
-/// Where the ports of links and tunnels stand in the list.
+/// The positions of the ports of links and tunnels in the list.
 struct Routes {
     /// Per link: ports of the forward and of the reverse direction.
     spans: Vec<(Range<usize>, Range<usize>)>,

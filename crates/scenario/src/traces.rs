@@ -1,5 +1,5 @@
-//! Trace files of links: the words `file NAME`, of netem `trace NAME`, in an element's text become an absolute name and a
-//! digest of the content, which the resolved file states, and the content is read.
+//! Trace files of links: `file NAME`, of netem `trace NAME`, in an element's text becomes an absolute name
+//! and a digest of the content, which the resolved file states, and the content is read.
 
 use std::fs::File as TraceFile;
 use std::io::Read;
@@ -115,7 +115,7 @@ fn content(path: &Path) -> Result<String, String> {
     }
 }
 
-/// A file name as one word of tc's grammar.
+/// A file name as one token of tc's grammar.
 fn encoded(name: &str) -> String {
     name.chars().fold(String::new(), |mut word, c| {
         if c == '%' || c.is_whitespace() {
@@ -128,7 +128,7 @@ fn encoded(name: &str) -> String {
     })
 }
 
-/// What [`encoded`] encoded; a `%` without two digits stands for itself.
+/// What [`encoded`] encoded; a `%` without two digits is kept.
 fn decoded(word: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = word.as_bytes();

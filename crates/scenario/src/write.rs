@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use sojourn_cc as cc;
-use sojourn_core::{Bytes, Dur, Time};
+use sojourn_core::spec::{self, Family};
+use sojourn_core::{Bytes, Dur, Rate, Time};
 use sojourn_queue::aqm::Spec;
 use sojourn_transport::tcp::Overlay;
 
@@ -19,10 +20,46 @@ use crate::text::{RateOrNone, Tos};
 /// The scenario as a file that [`load`](crate::load) reads back as an equal scenario. Equal
 /// scenarios give equal bytes.
 pub fn to_toml(scenario: &Scenario) -> String {
-    toml::to_string(&file(scenario)).expect("the file's types are all TOML types")
+    write(scenario, Style::Full)
 }
 
-fn file(scenario: &Scenario) -> File {
+/// The same without the parameters of algorithms that have their defaults, for people and for commands of
+/// a kernel, which has the same defaults.
+pub fn to_brief_toml(scenario: &Scenario) -> String {
+    write(scenario, Style::Brief)
+}
+
+fn write(scenario: &Scenario, style: Style) -> String {
+    toml::to_string(&file(scenario, style)).expect("the file's types are all TOML types")
+}
+
+/// How much of an algorithm's text is written.
+#[derive(Clone, Copy)]
+pub(crate) enum Style {
+    Full,
+    Brief,
+}
+
+impl Style {
+    pub(crate) fn text<A: ?Sized + Family>(self, spec: &spec::Spec<A>) -> String {
+        match self {
+            Self::Full => spec.to_string(),
+            Self::Brief => spec.short(),
+        }
+    }
+
+    /// A shaper's text without its rate, which the link states.
+    pub(crate) fn shaper(self, spec: &Spec) -> String {
+        let text = self.text(spec);
+        let mut words: Vec<&str> = text.split(' ').collect();
+        if let Some(at) = words.iter().position(|word| *word == "rate") {
+            words.drain(at..words.len().min(at + 2));
+        }
+        words.join(" ")
+    }
+}
+
+fn file(scenario: &Scenario, style: Style) -> File {
     // The first flow's parameters are the file's; the others state all of theirs if they differ.
     let common = scenario.flows.first().map(|flow| &flow.tcp);
     let path = |path: &[usize]| -> Vec<String> {
@@ -30,8 +67,8 @@ fn file(scenario: &Scenario) -> File {
     };
     let flow = |flow: &Flow| FlowTable {
         name: flow.name.clone(),
-        cc: flow.cc.as_ref().map(cc::Spec::to_string),
-        app: flow.app.to_string(),
+        cc: flow.cc.as_ref().map(|cc| style.text(cc)),
+        app: style.text(&flow.app),
         direction: if flow.up { DirectionName::Up } else { DirectionName::Down },
         flows: None,
         start: since_start(flow.start),
@@ -58,7 +95,7 @@ fn file(scenario: &Scenario) -> File {
             windows: scenario.windows.iter().map(window).collect(),
         },
         tcp: common.map(Overlay::from).unwrap_or_default(),
-        link: scenario.links.iter().map(link).collect(),
+        link: scenario.links.iter().map(|l| link(l, style)).collect(),
         flow: scenario.flows.iter().map(flow).collect(),
         ping: scenario
             .pings
@@ -75,7 +112,7 @@ fn file(scenario: &Scenario) -> File {
             })
             .collect(),
         tunnel: scenario.tunnels.iter().map(|t| tunnel(t, scenario)).collect(),
-        schedule: scenario.schedule.iter().map(|c| change(c, &scenario.links)).collect(),
+        schedule: scenario.schedule.iter().map(|c| change(c, &scenario.links, style)).collect(),
         sweep: Sweep::default(),
     }
 }
@@ -105,8 +142,8 @@ fn tunnel(tunnel: &Tunnel, scenario: &Scenario) -> TunnelTable {
     }
 }
 
-fn link(link: &Link) -> LinkTable {
-    let forward = direction(&link.forward);
+fn link(link: &Link, style: Style) -> LinkTable {
+    let forward = direction(&link.forward, style);
     LinkTable {
         name: link.name.clone(),
         rate: forward.rate,
@@ -115,32 +152,36 @@ fn link(link: &Link) -> LinkTable {
         qdisc: forward.qdisc,
         ingress: forward.ingress,
         delay: forward.delay,
-        reverse: Some(direction(&link.reverse)),
+        reverse: Some(direction(&link.reverse, style)),
     }
 }
 
-fn direction(way: &Direction) -> DirectionTable {
+/// The rate that a shaper's parameters state.
+fn rate(shaper: &Spec) -> Option<Rate> {
+    let parts = shaper.written();
+    let part = parts.iter().find(|part| part.name == "rate")?;
+    Rate::parse_tc(part.text.strip_prefix("rate ")?)
+}
+
+fn direction(way: &Direction, style: Style) -> DirectionTable {
     let (rate, shaper) = match &way.shaper {
-        Some(shaper) => {
-            let text = shaper.to_string();
-            let mut words: Vec<&str> = text.split(' ').collect();
-            let at = words.iter().position(|word| *word == "rate");
-            let rate = at.and_then(|at| words.drain(at..words.len().min(at + 2)).nth(1));
-            (rate.and_then(sojourn_core::Rate::parse_tc), words.join(" ").trim_end().to_owned())
-        }
+        Some(shaper) => (rate(shaper), style.shaper(shaper)),
         None => (way.wire, "none".to_owned()),
     };
     DirectionTable {
         rate: Some(RateOrNone(rate)),
         shaper: Some(shaper),
-        stab: Some(way.stab.as_ref().map_or_else(|| "none".to_owned(), Spec::parameters)),
-        qdisc: Some(way.qdisc.to_string()),
-        ingress: Some(way.ingress.iter().map(Spec::to_string).collect()),
+        stab: Some(way.stab.as_ref().map_or_else(
+            || "none".to_owned(),
+            |stab| style.text(stab).trim_start_matches("stab").trim_start().to_owned(),
+        )),
+        qdisc: Some(style.text(&way.qdisc)),
+        ingress: Some(way.ingress.iter().map(|element| style.text(element)).collect()),
         delay: Some(way.delay),
     }
 }
 
-fn change(change: &Change, links: &[Link]) -> ScheduleTable {
+fn change(change: &Change, links: &[Link], style: Style) -> ScheduleTable {
     let mut table = ScheduleTable {
         at: since_start(change.at),
         over: None,
@@ -158,8 +199,8 @@ fn change(change: &Change, links: &[Link]) -> ScheduleTable {
         Edit::Rate(rate) => (&mut table.set, name("rate"), rate.to_string()),
         Edit::Delay(delay) => (&mut table.set, name("delay"), delay.to_string()),
         Edit::Change(to, given) => (&mut table.set, name("qdisc"), to.stating(given)),
-        Edit::Replace(to) => (&mut table.replace, name("qdisc"), to.to_string()),
-        Edit::Ingress(i, to) => (&mut table.replace, name(&format!("ingress{i}")), to.to_string()),
+        Edit::Replace(to) => (&mut table.replace, name("qdisc"), style.text(to)),
+        Edit::Ingress(i, to) => (&mut table.replace, name(&format!("ingress{i}")), style.text(to)),
     };
     entries.insert(field, value);
     table

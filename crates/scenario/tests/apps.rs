@@ -1,4 +1,4 @@
-//! Applications of flows: what is refused, and what a test of several flows stands for.
+//! Applications of flows: what is refused, and the flows of a test of several.
 
 use sojourn_scenario::{load, to_toml};
 
@@ -156,7 +156,7 @@ protocol = "udp"
     let find = |name: &str| first.flows.iter().position(|f| f.name == name).unwrap();
     assert_eq!(first.flows[find("c-3")].hash_of, Some(find("w")));
     assert_eq!(first.flows[find("w")].app.short(), "short load 1Mbit");
-    // The client of a request stands where the data go.
+    // The client of a request is where the data go.
     let far: Vec<&str> =
         first.flows.iter().filter(|f| f.opens_far).map(|f| f.name.as_str()).collect();
     let up = ["r-up-be1", "r-up-be2", "r-up-be3", "r-up-be4", "c-1", "c-2", "c-3", "q", "v"];

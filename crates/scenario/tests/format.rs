@@ -396,7 +396,7 @@ fn names_in_one_table_of_a_sweep_advance_together() {
     let all =
         ["9Mbit 1ms 3", "9Mbit 1ms 1", "9Mbit 1ms 2", "4Mbit 2ms 3", "4Mbit 2ms 1", "4Mbit 2ms 2"];
     assert_eq!(seen(&[]), all);
-    // An override picks a step; what no step has stands in all.
+    // An override picks a step; a value that no step has replaces that of all.
     let given = |value: &str| seen(&[("link.b.rate".to_owned(), value.to_owned())]);
     assert_eq!(given("4Mbit"), ["4Mbit 2ms 3", "4Mbit 2ms 1", "4Mbit 2ms 2"]);
     assert_eq!(given("7Mbit")[..4], ["7Mbit 1ms 3", "7Mbit 1ms 1", "7Mbit 1ms 2", "7Mbit 2ms 3"]);

@@ -1,4 +1,4 @@
-//! Which settings are said to have no effect, and which are not.
+//! Which settings are reported to have no effect, and which are not.
 
 use sojourn_scenario::load;
 

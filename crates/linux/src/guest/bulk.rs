@@ -1,4 +1,4 @@
-//! One connection that always has data, or so many bytes.
+//! One connection that always has data, or a given number of bytes.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

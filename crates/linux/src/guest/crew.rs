@@ -23,7 +23,7 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// The run starts so many ns from now.
+    /// The run starts `ns` from now.
     pub(super) fn starting_in(ns: u64) -> Self {
         Self { start: monotonic() + ns }
     }
@@ -110,8 +110,8 @@ impl Crew {
         });
     }
 
-    /// Starts a thread on a host, and returns when it has said that it is ready. If it fails before,
-    /// it has said why.
+    /// Starts a thread on a host, and returns when it is ready. A thread that fails before has
+    /// reported why.
     pub(super) fn start_ready(
         &self,
         what: &str,

@@ -91,7 +91,7 @@ fn ask(crew: &Crew, job: &FlowJob, params: &Params, dialogue: &Dialogue) -> Outc
     Ok(())
 }
 
-/// Reads so many bytes and tells of each piece; false if the other end closes before.
+/// Reads `left` bytes and reports each piece to `count`; false if the other end closes before.
 fn read(fd: &OwnedFd, mut left: u64, count: &mut dyn FnMut(u64)) -> Result<bool, String> {
     let mut buffer = vec![0_u8; left.min(CHUNK as u64) as usize];
     while left > 0 {

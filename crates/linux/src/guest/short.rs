@@ -167,7 +167,7 @@ fn arrive(crew: &Crew, job: &FlowJob, params: &Params, sizes: &mut Rng, short: &
     Ok(())
 }
 
-/// Sends what there is room for; true once the other end has closed.
+/// Sends as much as there is room for; true once the other end has closed.
 fn go_on(transfer: &mut Transfer, buffer: &[u8]) -> Result<bool, String> {
     if !transfer.is_made {
         is_made(&transfer.fd)?;
@@ -218,7 +218,7 @@ fn take(crew: &Crew, listener: &OwnedFd, short: &Short) -> Outcome {
     }
 }
 
-/// Reads what there is: bytes, and whether the other end has closed.
+/// Reads what has arrived: its bytes, and whether the other end has closed.
 fn drain(fd: &OwnedFd, buffer: &mut [u8]) -> Result<(u64, bool), String> {
     let mut total = 0;
     loop {

@@ -106,7 +106,7 @@ pub(super) fn settle(fd: &OwnedFd, clock: Clock) -> Outcome {
     ioctl_fionbio(fd, false).map_err(said("connect"))
 }
 
-/// Sends so many bytes, however long it takes.
+/// Sends `left` bytes, however long it takes.
 pub(super) fn send_all(fd: &OwnedFd, mut left: u64) -> Outcome {
     let buffer = vec![0_u8; left.min(CHUNK as u64) as usize];
     while left > 0 {

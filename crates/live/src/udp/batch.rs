@@ -39,7 +39,7 @@ pub struct Datagram<'a> {
     pub at: Time,
 }
 
-/// What the kernel told of one buffer.
+/// What the kernel reported of one buffer.
 #[derive(Clone, Copy)]
 struct Told {
     len: usize,
@@ -129,7 +129,7 @@ impl Inbox {
         Ok(filled as usize)
     }
 
-    /// Reads what the kernel said of one buffer.
+    /// Reads what the kernel reported of one buffer.
     fn note(&mut self, head: &libc::mmsghdr, now: Time, unix: u64) {
         let len = head.msg_len as usize;
         let mut told = Told {
@@ -408,7 +408,7 @@ impl Outbox {
     /// socket is full, and some wait still.
     ///
     /// # Errors
-    /// What the kernel says of a packet, which then counts as dropped.
+    /// The kernel's error for a packet, which then counts as dropped.
     pub fn send(&mut self, fd: BorrowedFd<'_>, gso: usize) -> io::Result<bool> {
         let mut said = Ok(());
         while !self.is_empty() {

@@ -1,4 +1,4 @@
-//! The words of an algorithm in Python: keyword arguments of its class, read in tc's grammar.
+//! The parameters of an algorithm in Python: keyword arguments of its class, read in tc's grammar.
 
 use std::ops::RangeInclusive;
 
@@ -8,10 +8,10 @@ use sojourn_core::grammar::{Args, Given, GrammarError, Parameter, Written};
 
 use super::Definition;
 
-/// How the value of a word is read.
+/// How the value of a parameter is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// The word alone: `ecn` and `noecn`.
+    /// A flag without value: `ecn` and `noecn`.
     Flag,
     /// A whole number.
     Whole,
@@ -27,7 +27,7 @@ pub(super) enum Kind {
     Text,
 }
 
-/// The value of a word.
+/// The value of a parameter.
 #[derive(Clone, Debug, PartialEq)]
 enum Word {
     Flag(bool),
@@ -38,7 +38,7 @@ enum Word {
 
 const NUMBERS: RangeInclusive<f64> = f64::MIN..=f64::MAX;
 
-/// Name, value, kind and default of each word as a table of the registry. It lives as long as the
+/// Name, value, kind and default of each parameter as a table of the registry. It lives as long as the
 /// program: there is one for each definition.
 pub(super) fn params(
     words: Vec<(String, String, String, String)>,
@@ -64,11 +64,11 @@ pub(super) fn params(
     Ok((params, kinds))
 }
 
-/// What stands after an algorithm's name.
+/// The parameters after an algorithm's name.
 #[derive(Clone, Debug)]
 pub(super) struct Words {
     name: &'static str,
-    /// Name in the table, value, and the words as written; each once.
+    /// Name in the table, value, and the text as written; each once.
     set: Vec<(&'static str, Word, String)>,
 }
 
@@ -78,7 +78,7 @@ impl Words {
         Self { name, set: Vec::new() }
     }
 
-    /// Reads the words of `args`, by the table of a definition.
+    /// Reads the parameters in `args`, by the table of a definition.
     pub(super) fn read(
         args: &mut Args<'_>,
         Definition { params, words: kinds, .. }: &Definition,
@@ -112,7 +112,7 @@ impl Words {
         }
     }
 
-    /// These words, and the others where they say something else.
+    /// These parameters, overridden by those that `others` state.
     pub(super) fn changed_by(&self, others: &Self) -> Self {
         let mut words = self.clone();
         for (keyword, value, written) in &others.set {
@@ -147,7 +147,7 @@ impl Words {
         Ok(keywords)
     }
 
-    /// The words, as they would be written.
+    /// The parameters as they would be written.
     pub(super) fn written(&self) -> Vec<Written> {
         let part = |(name, _, text): &(&'static str, Word, String)| Written {
             name,
@@ -158,7 +158,7 @@ impl Words {
     }
 }
 
-/// The keyword argument that a name of the table stands for.
+/// The keyword argument of a name in the table.
 fn keyword(name: &str) -> &str {
     name.split('|').next().unwrap_or(name)
 }

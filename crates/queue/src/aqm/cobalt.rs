@@ -24,7 +24,7 @@ pub(super) struct Params {
     pub(super) roots: &'static Roots,
 }
 
-/// What the law says of a packet.
+/// The law's decision on a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Verdict {
     /// Signalled in its ECN field, which now holds CE.
@@ -64,12 +64,14 @@ impl Cobalt {
         }
     }
 
+    // Linux 6.12 `cobalt_control`.
     #[inline]
     fn control(&self, t: i64, p: &Params) -> i64 {
         t + distance(p.interval, self.root) as i64
     }
 
     /// A packet was dropped because the buffer is full. True if BLUE was off and now acts.
+    /// Linux 6.12 `cobalt_queue_full`.
     pub(super) fn queue_full(&mut self, p: &Params, now: Time) -> bool {
         let now = now.0 as i64;
         let mut up = false;
@@ -84,7 +86,7 @@ impl Cobalt {
         up
     }
 
-    /// The queue was found empty. True if BLUE has ceased to act.
+    /// The queue was found empty. True if BLUE has ceased to act. Linux 6.12 `cobalt_queue_empty`.
     pub(super) fn queue_empty(&mut self, p: &Params, now: Time) -> bool {
         let now = now.0 as i64;
         let mut down = false;
@@ -106,7 +108,7 @@ impl Cobalt {
         self.drop_next = self.control(self.drop_next, p);
     }
 
-    /// Whether the state of an empty queue says nothing any more.
+    /// Whether the state of an empty queue has decayed.
     #[inline]
     pub(super) fn at_rest(&self, now: Time) -> bool {
         self.p_drop == 0 && self.count == 0 && now.0 as i64 >= self.drop_next
@@ -114,6 +116,7 @@ impl Cobalt {
 
     /// Judges a packet that leaves at `now` and may set CE on it. `sharers` is the number of flows
     /// whose two frames each are no delay (0: the guard is off). Draws once if BLUE acts.
+    /// Linux 6.12 `cobalt_should_drop`.
     #[inline]
     pub(super) fn judge(
         &mut self,

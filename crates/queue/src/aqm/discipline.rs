@@ -33,7 +33,7 @@ pub trait Discipline {
         None
     }
 
-    /// Whether it can stand around an existing discipline.
+    /// Whether it can wrap an existing discipline.
     fn is_shaper(&self) -> bool {
         false
     }

@@ -20,7 +20,7 @@ pub struct Env {
     pub rng: Rng,
     /// Kernel tick rate (jiffies per second), for timers that Linux counts in jiffies.
     pub hz: u32,
-    /// Whether it stands before a queue, as an action of an ingress filter does, which sees frames
+    /// Whether it precedes a queue, as an action of an ingress filter does, which sees frames
     /// without their Ethernet header.
     pub at_ingress: bool,
     /// Instant of creation, on the queue's clock.

@@ -20,7 +20,7 @@ pub trait Qdisc: Send {
     /// The next packet that may leave at `now`. Packets dropped on the way are in `log`.
     fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet>;
 
-    /// Bytes of the packet that the next `dequeue` gives, if that can be told without taking it.
+    /// Bytes of the packet that the next `dequeue` gives, if that is known without taking it.
     fn next_len(&self) -> Option<u32> {
         None
     }

@@ -72,7 +72,7 @@ impl Discipline for Params {
     }
 }
 
-/// Flows that are told apart by hash; one that meets another's place takes it over.
+/// Flows that the hash keeps apart; of two with the same place the later one takes it over.
 const BUCKETS: usize = 1024;
 
 /// One direction of a flow.
@@ -116,12 +116,14 @@ impl AckThin {
         log.drop(pkt, Reason::AckFilter);
     }
 
-    /// Whether a later ACK cannot stand for `pkt`, which follows `last`.
+    /// Whether a later ACK cannot replace `pkt`, which follows `last`.
+    /// RFC 9768 3.3 for the counter; RFC 3449 5.2.
     fn is_news(pkt: &Packet, last: &Packet) -> bool {
         let advances = pkt.ack.wrapping_sub(last.ack).cast_signed() > 0;
         pkt.ace != last.ace || pkt.tos != last.tos || pkt.sacked != last.sacked || !advances
     }
 
+    // RFC 3449 5.2.
     fn ack(&mut self, place: usize, now: Time, pkt: Packet, log: &mut Log) {
         self.acks += 1;
         let p = self.params;

@@ -1,6 +1,6 @@
 //! What happens to packets on the way beside queuing: delay, loss, policing, rewriting, tunnels, and
 //! links whose rate is not a constant. Each element is a [`Qdisc`](crate::aqm::Qdisc) too, so that
-//! it can stand before a queue or around one, and is registered by name in
+//! it can precede a queue or wrap one, and is registered by name in
 //! [`qdiscs::REGISTRY`](crate::qdiscs::REGISTRY), except for [`tunnel`], whose two ends an engine builds
 //! as a pair. One element, one file.
 

@@ -1,5 +1,5 @@
 //! `police`: a token bucket that drops instead of delaying, in front of one leaf. Linux 6.12
-//! `act_police`; words and defaults of iproute2 7.3.
+//! `act_police`; syntax and defaults of iproute2 7.3.
 
 use crate::aqm::psched::burst_time;
 use crate::aqm::token_bucket::{Bucket, Charge};
@@ -202,6 +202,7 @@ impl Police {
     }
 
     /// Whether a packet of `len` bytes conforms; if so, it is charged.
+    /// Linux 6.12 `tcf_police_act`: nothing is charged unless both buckets hold enough.
     #[inline]
     fn conforms(&mut self, now: Time, len: u32) -> bool {
         if u64::from(len) > self.mtu {

@@ -1,4 +1,4 @@
-//! What link elements have in common: each stands between a queue and a port, takes packets from
+//! What link elements have in common: each is between a queue and a port, takes packets from
 //! the one when it can carry them, and puts out what it has carried for the other to fetch.
 
 use std::collections::VecDeque;

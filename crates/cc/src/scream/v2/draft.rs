@@ -31,6 +31,7 @@ impl V2 {
         }
     }
 
+    // draft-johansson-ccwg-rfc8298bis-screamv2.
     pub(super) fn decrease_draft(&mut self, now: Ticks) {
         self.measure_ratio();
         self.control.distance = self.distance(DISTANCE_GAIN);
@@ -62,6 +63,7 @@ impl V2 {
         }
     }
 
+    // draft-johansson-ccwg-rfc8298bis-screamv2.
     pub(super) fn increment_draft(&self) -> f32 {
         let control = &self.control;
         let shorter = (self.srtt / VIRTUAL_RTT).min(1.0);

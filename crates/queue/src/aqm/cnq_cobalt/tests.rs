@@ -38,7 +38,7 @@ fn flow_is_sparse_again_only_when_its_dummy_has_passed() {
     }
     assert_eq!(q.dequeue(Time::ZERO, &mut log).unwrap().id, 1);
     assert_eq!(q.dequeue(Time::ZERO, &mut log).unwrap().id, 11);
-    // Flow 8 has nothing waiting, but its dummy stands behind flow 7.
+    // Flow 8 has nothing waiting, but its dummy is queued behind flow 7.
     q.enqueue(Time::ZERO, packet(12, 8, Ecn::Ect0), &mut log);
     assert_eq!(ids(&mut q, Time::ZERO), [2, 3, 12]);
     q.enqueue(Time::ZERO, packet(4, 7, Ecn::Ect0), &mut log);

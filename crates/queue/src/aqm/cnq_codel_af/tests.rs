@@ -26,14 +26,14 @@ fn bulk(backlogs: &[u32]) -> Cnq {
     queue
 }
 
-// aqm.md 11.8
+// chromi/sce 2020 sch_cnq_codel_af.
 #[test]
 fn delay_weighs_as_it_is_for_a_fair_share_and_in_proportion_beyond() {
     let mut queue = bulk(&[10, 10]);
     for _ in 0..3 {
         queue.pop().unwrap();
     }
-    // Flow 0: nine in the bulk. Flow 1: its dummy still stands before its ten packets.
+    // Flow 0: nine in the bulk. Flow 1: its dummy is still queued before its ten packets.
     assert_eq!((queue.count(0), queue.count(1), queue.busy_flows()), (9, 11, 1));
     assert_eq!(weight(&queue, 0, 19), (10, 20));
     let mut queue = bulk(&[30, 1]);
@@ -71,7 +71,7 @@ fn only_the_flow_beyond_its_share_is_marked() {
     assert!(fat > 20 && thin == 0, "{fat} {thin}");
 }
 
-// aqm.md 11.8
+// chromi/sce 2020 sch_cnq_codel_af.
 #[test]
 fn last_packet_of_a_flow_is_not_dropped() {
     let (mut q, mut log) = (make("target 1ms rtt 1ms"), Log::default());

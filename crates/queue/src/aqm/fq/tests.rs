@@ -14,7 +14,7 @@ fn make(words: &str) -> Fq {
     Fq::new(*spec.params().unwrap(), &Env::ethernet(Rng::named(1, "t")))
 }
 
-/// A flow's TOS byte and a packet's number stand in the packet.
+/// The packet carries its flow's TOS byte and its own number.
 fn packet(flow: u32, number: u32, tos: u8) -> Packet {
     Packet { id: number, hash: flow, len: LEN, tos, ..Packet::default() }
 }

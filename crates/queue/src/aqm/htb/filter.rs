@@ -10,7 +10,7 @@ use sojourn_core::packet::{Kind, Packet};
 enum Field {
     Tos,
     Protocol,
-    /// Number of the source or destination host, which stands for its address.
+    /// Number of the source or destination host, used as its address.
     Src,
     Dst,
 }
@@ -52,7 +52,7 @@ pub(super) struct Filter {
 }
 
 impl Filter {
-    /// Reads what follows the word `filter`, up to and with `flowid ID`.
+    /// Reads what follows the keyword `filter`, up to and with `flowid ID`.
     pub(super) fn read(args: &mut Args<'_>) -> Result<Self, GrammarError> {
         let mut matches = Vec::new();
         loop {

@@ -86,7 +86,7 @@ fn limit_follows_from_latency_as_in_tc() {
 
 #[test]
 fn cells_fill_the_bucket_as_the_kernel_computes_it() {
-    // Linux 7.2 shows a burst of 5565 bytes for these words: 105 cells.
+    // Linux 7.2 shows a burst of 5565 bytes for these parameters: 105 cells.
     let text = "tbf rate 1Mbit burst 5000/64 limit 9000 overhead 10 linklayer atm mpu 64";
     let spec: Spec = text.parse().unwrap();
     let params = spec.params::<Params>().unwrap();

@@ -57,7 +57,7 @@ pub(super) struct Wire {
 }
 
 impl Wire {
-    /// Nanoseconds that a packet of `len` bytes takes.
+    /// Nanoseconds that a packet of `len` bytes takes. Linux 6.12 `packet_time_ns`.
     #[inline]
     pub(super) fn time_for(&self, len: u32) -> u64 {
         let mut bytes = i64::from(len) + i64::from(self.overhead);
@@ -235,7 +235,7 @@ impl Params {
 }
 
 impl Chance {
-    /// None if there is nothing to say of it.
+    /// None if both are 0.
     fn of(share: u32, correlation: u32) -> Option<Self> {
         let is_there = share != 0 || correlation != 0;
         is_there.then_some(Self { share, correlation: Some(correlation) })
@@ -407,7 +407,7 @@ fn write_slot(slot: &Slot) -> String {
     text
 }
 
-/// Whether the next word is a number, and so belongs to the current keyword.
+/// Whether the next token is a number, and so belongs to the current keyword.
 fn is_number(args: &mut Args<'_>) -> bool {
     args.peek().is_some_and(|w| w.starts_with(|c: char| c.is_ascii_digit() || c == '.'))
 }
