@@ -120,7 +120,8 @@ EXPLANATIONS: dict[str, str] = {
 #: RTP bytes over payload bytes of a full packet: what the tool's own transmit rate counts.
 RTP = (PAYLOAD + 12) / PAYLOAD
 IP = scream.IP_PER_PAYLOAD
-#: The tool alone on model M (`scream.md` 7.4): Mbit/s of RTP, by table and row.
+#: The tool alone in a model: its sender and receiver, one FIFO of 100 Mbit/s that marks above 1.007 ms, the RTT on the
+#: way back, 60 us of slack a sleep and 5 us a packet; means of 5 to 60 s. Mbit/s of RTP, by table and row.
 MODEL_M = {
     (scream_2024_10_28.NAME, "test1"): {"0.25ms": 70.1, "0.5ms": 71.8, "1ms": 65.8, "2ms": 43.5},
     (scream_2024_10_28.NAME, "test2"): {"5ms": 77.1, "10ms": 71.4, "25ms": 71.5, "50ms": 68.3},

@@ -1,6 +1,7 @@
 """Logs of the SCReAM BW test tool, the original of any generation or ours: read as untrusted input.
 
-Facts: `scream.md` 2.8. A per-ACK log (`-log`) is one line a feedback packet, without units or names:
+Source: what the logger of each generation of the tool prints (EricssonResearch/scream). A per-ACK log (`-log`) is one
+line a feedback packet, without units or names:
 
 - 2020: 13 columns, then the logger's own text, which may be empty. Times have three decimals.
 - 2024: 20 columns, of which the last follows a blank instead of a comma. Times have four decimals, or
