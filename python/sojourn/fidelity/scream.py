@@ -4,7 +4,7 @@ Tolerances were chosen before the first run. Alone: 6 %. Beside TCP: T2, because
 one run a cell and expects 5 %, and a share depends on a second controller too, whose build is not told. The whole
 table: a mean absolute error of 5 Mbit/s.
 
-They are the same for all variants. Which queue the load was in is open (`docs/guide/scream-suites.md`): both answers
+They are the same for all variants. Which queue the load was in is open (`docs/results/scream.md`): both answers
 are judged alike, and `hypotheses` lays their results side by side. The rows that read delays and marks from the
 record's figures came later, with ours known; their tolerances are what a pixel and the figures among themselves leave
 open.
