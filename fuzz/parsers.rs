@@ -21,6 +21,7 @@ use std::time::{Duration, Instant};
 
 use sojourn_cc as cc;
 use sojourn_core::grammar::{Parameter, split_name};
+use sojourn_core::spec::Entry;
 use sojourn_core::{FlowId, Packet, Rng, Time};
 use sojourn_queue::aqm::{Env, Log};
 use sojourn_queue::qdiscs;
@@ -344,9 +345,9 @@ impl Fuzzer {
                 // Words of its own discipline, if the text begins with one.
                 let text = String::from_utf8_lossy(bytes).into_owned();
                 let name = split_name(text.lines().last().unwrap_or_default()).0;
-                let params = qdiscs::entry(name).map(|e| e.table());
+                let params = qdiscs::entry(name).map(Entry::table);
                 let params =
-                    params.or_else(|_| cc::entry(name).map(|e| e.table())).unwrap_or_default();
+                    params.or_else(|_| cc::entry(name).map(Entry::table)).unwrap_or_default();
                 if params.is_empty() {
                     return self.edit_bytes(bytes, at);
                 }

@@ -11,38 +11,10 @@ pub use parameters::{Given, Parameter, Parameters, Written, read, stated_over, t
 
 use crate::units::{Bytes, Dur, Rate};
 
-/// One word of an algorithm's grammar.
-#[derive(Clone, Copy, Debug)]
-pub struct Param {
-    /// The keyword; alternatives of a switch are separated by `|` (`ecn|noecn`).
-    pub name: &'static str,
-    /// What follows it in tc's style (`TIME`, `RATE`, `PACKETS`, `NUMBER`), empty for a flag.
-    pub value: &'static str,
-    /// The default, as it would be written.
-    pub default: &'static str,
-    /// One sentence.
-    pub doc: &'static str,
-}
-
-impl From<&Param> for Parameter {
-    fn from(p: &Param) -> Self {
-        let default = p.default.to_owned();
-        Self { name: p.name, value: p.value, default, doc: p.doc, is_tc: p.is_tc() }
-    }
-}
-
 impl Parameter {
     /// What its value words are, in their order; an optional one is written in brackets.
     fn kinds(&self) -> impl Iterator<Item = &'static str> {
         self.value.split_whitespace().map(|word| word.trim_matches(['[', ']']))
-    }
-}
-
-impl Param {
-    /// Whether tc knows the word. The sentence that a reader sees decides: it ends in "not a word
-    /// of tc." for what only this project has, such as versions of an algorithm.
-    pub fn is_tc(&self) -> bool {
-        !self.doc.to_lowercase().ends_with("not a word of tc.")
     }
 }
 
@@ -61,51 +33,25 @@ impl std::error::Error for GrammarError {}
 /// The words of one algorithm's argument string, read from left to right.
 pub struct Args<'a> {
     algorithm: &'static str,
-    table: Table<'a>,
+    table: &'a dyn Fn() -> Vec<Parameter>,
     /// What has not been read yet.
     rest: &'a str,
     key: &'a str,
 }
 
-#[derive(Clone, Copy)]
-enum Table<'a> {
-    Constant(&'static [Param]),
-    Made(&'a dyn Fn() -> Vec<Parameter>),
-}
-
 impl<'a> Args<'a> {
-    /// Reads `text`, the part after the algorithm's name.
-    pub fn new(algorithm: &'static str, params: &'static [Param], text: &'a str) -> Self {
-        Self { algorithm, table: Table::Constant(params), rest: text, key: "" }
-    }
-
     /// Reads `text`, the part after the algorithm's name, by the parameters of `table`.
     pub fn of(
         algorithm: &'static str,
         table: &'a dyn Fn() -> Vec<Parameter>,
         text: &'a str,
     ) -> Self {
-        Self { algorithm, table: Table::Made(table), rest: text, key: "" }
+        Self { algorithm, table, rest: text, key: "" }
     }
 
     /// The name before the words.
     pub fn algorithm(&self) -> &'static str {
         self.algorithm
-    }
-
-    /// The table of the words.
-    pub fn params(&self) -> &'static [Param] {
-        match self.table {
-            Table::Constant(params) => params,
-            Table::Made(_) => &[],
-        }
-    }
-
-    fn names(&self) -> Vec<&'static str> {
-        match self.table {
-            Table::Constant(params) => params.iter().map(|p| p.name).collect(),
-            Table::Made(table) => table().iter().map(|p| p.name).collect(),
-        }
     }
 
     /// The next keyword, remembered for the messages of the value readers.
@@ -216,7 +162,7 @@ impl<'a> Args<'a> {
 
     /// The error for the current keyword: lists the valid ones and the nearest.
     pub fn unknown(&self) -> GrammarError {
-        let names = self.names();
+        let names: Vec<&str> = (self.table)().iter().map(|p| p.name).collect();
         let words: Vec<&str> = names.iter().flat_map(|name| name.split('|')).collect();
         let mut text = format!("{}: unknown parameter `{}`", self.algorithm, self.key);
         if let Some(near) = nearest(self.key, words.iter().copied()) {
@@ -348,14 +294,15 @@ pub fn usage(name: &str, params: &[Parameter]) -> String {
 mod tests {
     use super::*;
 
-    const PARAMS: &[Param] = &[
-        Param { name: "limit", value: "PACKETS", default: "1000", doc: "." },
-        Param { name: "ecn|noecn", value: "", default: "noecn", doc: "." },
-    ];
+    fn table() -> Vec<Parameter> {
+        let row =
+            |name, value| Parameter { name, value, default: String::new(), doc: ".", is_tc: true };
+        vec![row("limit", "PACKETS"), row("ecn|noecn", "")]
+    }
 
     #[test]
     fn unknown_word_names_the_nearest_and_the_valid_ones() {
-        let mut args = Args::new("pfifo", PARAMS, "limt 3");
+        let mut args = Args::of("pfifo", &table, "limt 3");
         args.key();
         assert_eq!(
             args.unknown().0,
@@ -365,7 +312,7 @@ mod tests {
 
     #[test]
     fn out_of_range_number_says_what_is_allowed() {
-        let mut args = Args::new("pfifo", PARAMS, "limit 0");
+        let mut args = Args::of("pfifo", &table, "limit 0");
         args.key();
         assert_eq!(
             args.number(1..=10).unwrap_err().0,
@@ -375,18 +322,19 @@ mod tests {
 
     #[test]
     fn missing_value_is_named() {
-        let mut args = Args::new("pfifo", PARAMS, "limit");
+        let mut args = Args::of("pfifo", &table, "limit");
         args.key();
         assert_eq!(args.number(1..=10).unwrap_err().0, "pfifo: `limit` needs a value");
     }
     #[test]
     fn group_is_what_stands_between_matching_braces() {
-        let mut args = Args::new("t", &[], "leaf { htb class 1:1 leaf {pfifo limit 3} } rate 5 {");
+        let mut args =
+            Args::of("t", &Vec::new, "leaf { htb class 1:1 leaf {pfifo limit 3} } rate 5 {");
         args.key();
         assert_eq!(args.group().unwrap(), "htb class 1:1 leaf {pfifo limit 3}");
         assert_eq!((args.key(), args.word()), (Some("rate"), Ok("5")));
         assert_eq!(args.group().unwrap_err().0, "t: the `{` after `rate` is never closed");
-        let mut args = Args::new("t", &[], "leaf pfifo");
+        let mut args = Args::of("t", &Vec::new, "leaf pfifo");
         args.key();
         assert_eq!(args.group().unwrap_err().0, "t: `leaf` needs a text in `{ }`");
         assert_eq!((args.remainder(), args.key()), ("pfifo", None));

@@ -44,12 +44,10 @@ pub struct Entry<A: ?Sized + 'static> {
     pub kernel: Kernel,
     /// The table of its parameters; the argument is the name.
     pub table: fn(&str) -> Vec<Parameter>,
-    /// Reads the parameters.
-    pub parse: Parse<A>,
+    /// Its parameters before a text is read over them, some of which it may require; the argument is the
+    /// name.
+    pub default: fn(&str) -> Box<dyn Held<A>>,
 }
-
-/// Reads the parameters of an algorithm.
-pub type Parse<A> = fn(&mut Args<'_>) -> Result<Box<dyn Held<A>>, GrammarError>;
 
 impl<A: ?Sized> Clone for Entry<A> {
     fn clone(&self) -> Self {
@@ -75,6 +73,18 @@ impl<A: ?Sized> Entry<A> {
     /// The table of its parameters.
     pub fn table(&self) -> Vec<Parameter> {
         (self.table)(self.name)
+    }
+
+    /// Its parameters before a text is read over them.
+    pub fn default(&self) -> Box<dyn Held<A>> {
+        (self.default)(self.name)
+    }
+
+    /// The parameters that a text states, and defaults.
+    fn read(&self, parameters: &str) -> Result<Box<dyn Held<A>>, GrammarError> {
+        let (mut held, table) = (self.default(), || self.table());
+        held.read(&mut Args::of(self.name, &table, parameters))?;
+        Ok(held)
     }
 }
 
@@ -169,14 +179,12 @@ macro_rules! family {
                 reference,
                 kernel,
                 table: |_| $crate::grammar::table::<P>(),
-                parse: |args| {
-                    let mut params = P::default();
-                    $crate::grammar::read(&mut params, args)?;
-                    Ok(Box::new($crate::spec::Declared::<P, dyn $sort> {
-                        params,
+                default: |_| {
+                    Box::new($crate::spec::Declared::<P, dyn $sort> {
+                        params: P::default(),
                         get: |params| params,
                         get_mut: |params| params,
-                    }))
+                    })
                 },
             }
         }
@@ -254,11 +262,7 @@ impl<A: ?Sized> Spec<A> {
         let all = self.written();
         let mut stated = String::new();
         for _ in 0..all.len() {
-            let table = || self.entry.table();
-            let parsed = (self.entry.parse)(&mut Args::of(self.entry.name, &table, &stated));
-            // Without what it requires there is no short text.
-            let Ok(held) = parsed else { return self.to_string() };
-            let usual = held.written();
+            let usual = self.entry.read(&stated).unwrap_or_else(|_| self.entry.default()).written();
             let Some(own) = all.iter().find(|part| !usual.contains(part)) else { break };
             stated += &format!(" {}", own.text);
         }
@@ -326,9 +330,7 @@ impl<A: ?Sized + Family> FromStr for Spec<A> {
     fn from_str(text: &str) -> Result<Self, GrammarError> {
         let (name, parameters) = split_name(text);
         let entry = A::lines().entry(name)?;
-        let table = || entry.table();
-        let held = (entry.parse)(&mut Args::of(entry.name, &table, parameters))?;
-        Ok(Self { entry, held })
+        Ok(Self { entry, held: entry.read(parameters)? })
     }
 }
 

@@ -8,7 +8,7 @@ use sojourn_trace::{
     Completions, FlowSummary, Goodput, GroupId, Marks, OneWay, OneWaySummary, Recorder, Statistics,
     Voice,
 };
-use sojourn_transport::app::{self, App, voip};
+use sojourn_transport::app::{App, voip};
 
 use crate::job::{Arrival, FlowSample, Receiving, Sending, ShortSample, UdpSample};
 
@@ -130,7 +130,7 @@ impl Sampled {
         let under_way = f64::from(self.last.tx.in_flight);
         FlowSummary {
             name: flow.name.clone(),
-            app: (flow.app != "bulk").then(|| flow.app.clone()),
+            app: (flow.app.name() != "bulk").then(|| flow.app.short()),
             cc: flow.cc.as_ref().map(cc::Spec::short),
             start_s: flow.start.as_secs_f64(),
             goodput_mbps: goodput.mbps(window.from, window.to),
@@ -181,7 +181,7 @@ impl Sampled {
 
     fn one_way(&self, flow: &Flow) -> Option<OneWaySummary> {
         let mut summary = self.one_way.summary()?;
-        if let Ok(App::Udp(source)) = app::build(&flow.app)
+        if let App::Udp(source) = flow.app.build()
             && let Some(voice) = source.voice()
         {
             let lost_or_late = self.one_way.missed(voice.buffer)?;

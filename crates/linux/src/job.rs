@@ -296,7 +296,7 @@ impl Job {
         };
         let flows = scenario.flows.iter().zip(FIRST_PORT..).map(|(flow, port)| FlowJob {
             name: flow.name.clone(),
-            app: flow.app.clone(),
+            app: flow.app.to_string(),
             ecn: match flow.tcp.ecn {
                 Feedback::Rfc3168 | Feedback::Dctcp | Feedback::Sce => 1,
                 Feedback::AccEcn => 3,

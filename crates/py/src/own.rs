@@ -18,7 +18,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTraceback};
 use sojourn_cc as cc;
-use sojourn_core::grammar::{Args, Param, Parameter};
+use sojourn_core::grammar::Parameter;
 use sojourn_core::{Dur, Time};
 use sojourn_queue::aqm::{self, Kernel};
 use sojourn_queue::qdiscs;
@@ -29,10 +29,11 @@ use words::{Kind, Words};
 
 /// A class that stands for an algorithm.
 struct Definition {
+    name: &'static str,
     class: Py<PyAny>,
     /// The file that defines it, as Python's tracebacks name it.
     file: String,
-    params: &'static [Param],
+    params: Vec<Parameter>,
     words: Vec<Kind>,
 }
 
@@ -55,14 +56,14 @@ pub(crate) fn define_controller(
     let (params, kinds) = words::params(words).map_err(PyValueError::new_err)?;
     let name: &'static str = name.leak();
     let (summary, reference) = (summary.leak(), file.clone().leak());
-    define(&CONTROLLERS, name, Definition { class, file, params, words: kinds });
+    define(&CONTROLLERS, name, Definition { name, class, file, params, words: kinds });
     let entry = cc::Entry {
         name,
         summary,
         reference,
         kernel: Kernel::Nowhere,
-        table: |name| named(&CONTROLLERS, name).params.iter().map(Parameter::from).collect(),
-        parse: controller::External::parse,
+        table: |name| named(&CONTROLLERS, name).params.clone(),
+        default: controller::External::default,
     };
     cc::redefine(entry).map_err(crate::refuse)
 }
@@ -79,14 +80,14 @@ pub(crate) fn define_qdisc(
     let (params, kinds) = words::params(words).map_err(PyValueError::new_err)?;
     let name: &'static str = name.leak();
     let (summary, reference) = (summary.leak(), file.clone().leak());
-    define(&QDISCS, name, Definition { class, file, params, words: kinds });
+    define(&QDISCS, name, Definition { name, class, file, params, words: kinds });
     let entry = aqm::Entry {
         name,
         summary,
         reference,
         kernel: Kernel::Nowhere,
-        table: |name| named(&QDISCS, name).params.iter().map(Parameter::from).collect(),
-        parse: qdisc::External::parse,
+        table: |name| named(&QDISCS, name).params.clone(),
+        default: qdisc::External::default,
     };
     qdiscs::redefine(entry).map_err(crate::refuse)
 }
@@ -96,11 +97,7 @@ fn define(table: &Table, name: &'static str, definition: Definition) {
     table.insert(name, Arc::new(definition));
 }
 
-/// The definition behind the line whose words are read.
-fn defined(table: &Table, args: &Args<'_>) -> Arc<Definition> {
-    named(table, args.algorithm())
-}
-
+/// The definition behind a line.
 fn named(table: &Table, name: &str) -> Arc<Definition> {
     let table = table.lock().unwrap_or_else(PoisonError::into_inner);
     Arc::clone(table.get(name).expect("it was put before its line"))

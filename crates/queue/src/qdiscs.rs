@@ -88,15 +88,13 @@ pub fn read(text: &str, env: &Env) -> Result<Spec, GrammarError> {
 
 /// Reads the shaper that `text` describes (`htb rate 50Mbit`), as [`read`].
 pub fn read_shaper(text: &str, env: &Env) -> Result<Spec, GrammarError> {
-    let spec: Spec = text.parse()?;
-    if !spec.is_shaper() {
-        return Err(GrammarError(format!(
-            "`{}` shapes nothing; valid shapers: ackthin, grant, htb, mahimahi, netem, police, \
-             rate_trace, tbf, wifi",
-            spec.name()
-        )));
+    let name = split_name(text).0;
+    if !entry(name)?.default().get().is_shaper() {
+        let shapers = entries().into_iter().filter(|entry| entry.default().get().is_shaper());
+        let valid = shapers.map(|entry| entry.name).collect::<Vec<_>>().join(", ");
+        return Err(GrammarError(format!("`{name}` shapes nothing; valid shapers: {valid}")));
     }
-    checked(spec, env, true)
+    checked(text.parse()?, env, true)
 }
 
 /// Reads a size table, such as `overhead 38 mpu 84`.

@@ -99,7 +99,8 @@ fn flow(
 ) -> Result<(Flow, App), ScenarioError> {
     let (start, stop) = start_stop(doc, key, table.start, table.stop, end)?;
     let text = application(&words(&table.app), table.cc.is_some());
-    let app = doc.grammar(&key.field("app"), app::build(&text))?;
+    let spec: app::Spec = doc.grammar(&key.field("app"), text.parse())?;
+    let app = spec.build();
     let cc = table.cc.as_deref().map(|text| doc.grammar(&key.field("cc"), cc::read(text)));
     let cc = cc.transpose()?;
     let mut feedback = None;
@@ -107,7 +108,7 @@ fn flow(
         Some(cc) => {
             let of_tcp = |feedback: &_| matches!(feedback, Feedback::Dctcp | Feedback::Sce);
             feedback = cc.needs().feedback.filter(of_tcp);
-            let message = match split_name(&text).0 {
+            let message = match spec.name() {
                 "video" => "a `video` with `rate` follows no controller".to_owned(),
                 name => format!("`{name}` sends UDP, which has no controller"),
             };
@@ -115,14 +116,14 @@ fn flow(
             media(doc, &key.field("cc"), &app, cc)?;
         }
         None if matches!(app, App::Media(_)) => {
-            let name = split_name(&text).0;
+            let name = spec.name();
             let without = if name == "video" { " without `rate`" } else { "" };
             let message = format!("missing key \"cc\": a `{name}`{without} follows a controller");
             return Err(doc.fail(key, message));
         }
         None => doc.check(!app.has_controller(), key, "missing key \"cc\"")?,
     }
-    let only_bulk = format!("`{}` has no such key, only `bulk`", split_name(&text).0);
+    let only_bulk = format!("`{}` has no such key, only `bulk`", spec.name());
     let is_bulk = matches!(app, App::Bulk);
     doc.check(is_bulk || table.bytes.is_none(), &key.field("bytes"), &only_bulk)?;
     doc.check(is_bulk || table.control_rtts == 0, &key.field("control_rtts"), &only_bulk)?;
@@ -142,7 +143,7 @@ fn flow(
     }
     let flow = Flow {
         name: table.name.clone(),
-        app: text,
+        app: spec,
         cc,
         up,
         opens_far: up != app.pulls(),
@@ -193,10 +194,11 @@ fn named(flow: &Flow, part: &str) -> Flow {
 
 /// The flows and pings that `rrul` or `rrul_be` stands for.
 fn expand_rrul(app: rrul::Params, whole: &Flow, flows: &mut Vec<Flow>, pings: &mut Vec<Ping>) {
+    let bulk: app::Spec = "bulk".parse().expect("the application without parameters");
     for (way, up) in [("up", true), ("down", false)] {
         flows.extend(app.flows().map(|(part, tos)| {
             let flow = named(whole, &format!("{way}-{part}"));
-            Flow { app: "bulk".to_owned(), up, opens_far: up, tos, ..flow }
+            Flow { app: bulk.clone(), up, opens_far: up, tos, ..flow }
         }));
     }
     let icmp = ("icmp", 0, false);

@@ -1,8 +1,7 @@
 //! Settings that cannot act because another one switches them off: valid, and perhaps not meant.
 
 use sojourn_cc::{self as cc, Feedback, Needs};
-use sojourn_core::grammar::split_name;
-use sojourn_transport::app::{self, App};
+use sojourn_transport::app::App;
 use sojourn_transport::tcp::{Config, Era, Overlay};
 
 use crate::check::Key;
@@ -103,7 +102,7 @@ pub(crate) fn idle(doc: &Doc, file: &File, scenario: &Scenario) -> Vec<String> {
             // Controllers over UDP read the MTU.
             let reads = flow.cc.is_some() && table.tcp.mtu.is_some();
             if table.tcp != Overlay::default() && !reads && !is_resolved(&table.tcp) {
-                let why = format!("`{}` does not use TCP", split_name(&flow.app).0);
+                let why = format!("`{}` does not use TCP", flow.app.name());
                 found.push(line(doc, &key, &why));
             }
             continue;
@@ -138,7 +137,7 @@ fn made<'s>(name: &str, scenario: &'s Scenario) -> Option<&'s Flow> {
 
 fn connection(flow: &Flow) -> Option<Connection<'_>> {
     let cc = flow.cc.as_ref()?;
-    if matches!(app::build(&flow.app), Ok(App::Media(_) | App::Udp(_)) | Err(_)) {
+    if matches!(flow.app.build(), App::Media(_) | App::Udp(_)) {
         return None;
     }
     (!cc.over_udp()).then(|| Connection { tcp: &flow.tcp, cc, needs: cc.needs() })

@@ -101,8 +101,8 @@ pub struct Direction {
 pub struct Flow {
     /// Name, unique among flows and pings.
     pub name: String,
-    /// Application in its grammar, such as `bulk` or `cbr rate 2Mbit size 1200`.
-    pub app: String,
+    /// Application, such as `bulk` or `cbr rate 2Mbit size 1200`.
+    pub app: app::Spec,
     /// Congestion controller, such as `prague version p2b`; an application over UDP has none.
     pub cc: Option<cc::Spec>,
     /// Whether its data cross the links backward.
@@ -139,7 +139,7 @@ impl Flow {
 
     /// Whether it wants all that it can get to the end, so that its share tells of fairness.
     pub fn is_greedy(&self) -> bool {
-        self.bytes.is_none() && app::build(&self.app).is_ok_and(|app| app == App::Bulk)
+        self.bytes.is_none() && self.app.build() == App::Bulk
     }
 }
 

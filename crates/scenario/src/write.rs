@@ -31,7 +31,7 @@ fn file(scenario: &Scenario) -> File {
     let flow = |flow: &Flow| FlowTable {
         name: flow.name.clone(),
         cc: flow.cc.as_ref().map(cc::Spec::to_string),
-        app: flow.app.clone(),
+        app: flow.app.to_string(),
         direction: if flow.up { DirectionName::Up } else { DirectionName::Down },
         flows: None,
         start: since_start(flow.start),

@@ -499,3 +499,12 @@ fn a_later_format_is_refused_before_its_keys() {
         "my.toml:2: format: expected 1, got 2: the file is for another version of Sojourn",
     );
 }
+
+#[test]
+fn a_delay_of_nothing_is_no_delay() {
+    let link = "[[link]]\nname = \"l\"\ningress = [\"netem delay 0ms\"]\n";
+    let text =
+        format!("name = \"t\"\nduration = \"1s\"\n{link}[[flow]]\nname = \"f\"\ncc = \"cubic\"\n");
+    let error = sojourn_scenario::load(&text, "t.toml", &[]).unwrap_err().to_string();
+    assert!(error.contains("expected a link with a rate or a delay"), "{error}");
+}

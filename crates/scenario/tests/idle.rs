@@ -54,7 +54,7 @@ fn a_setting_is_idle_until_what_it_needs_is_there() {
         ("ace", "least", ("flow.g.tcp.ecn", "accecn")),
         ("sce_feedback", "dithered", ("tcp.ecn", "sce")),
         ("ecn_plus_plus", "true", ("flow.g.tcp.ecn", "rfc3168")),
-        ("hystart", "newer", ("flow.f.cc", "cubic-sce")),
+        ("hystart", "newer", ("flow.f.cc", "cubic")),
         ("prr", "rfc9937", ("flow.f.cc", "cubic")),
     ] {
         let key = format!("tcp.{key}");

@@ -129,14 +129,11 @@ fn spread(mut n: u32) -> u32 {
     n ^ (n >> 16)
 }
 
-/// Why reading a text again cannot fail here.
-const READ: &str = "the scenario has read it once";
-
 /// The two ends of flow number `index`: UDP for an application over UDP, for media and for a
 /// controller that reads its receiver's counters, else TCP.
 fn flow_ends(flow: &Flow, index: usize, seed: u64) -> [End; 2] {
     let stream = |part: &str| Rng::named(seed, &format!("flow.{}.{part}", flow.name));
-    let app = app::build(&flow.app).expect(READ);
+    let app = flow.app.build();
     let pair = |ends| pair(&flow.name, index, seed, flow.opens_far, ends);
     if let App::Media(media) = &app {
         let mut ends = pair(media_ends(flow, media, seed, stream("source")));

@@ -14,9 +14,7 @@ use sojourn_core::grammar::{Args, Given, GrammarError, Written};
 use sojourn_core::spec::Held;
 use sojourn_core::{Dur, Ecn, Probe, Rate, Rng, Time};
 
-use super::{
-    CONTROLLERS, Definition, Method, Part, Words, defined, instant, known, seconds, values,
-};
+use super::{CONTROLLERS, Definition, Method, Part, Words, instant, known, named, seconds, values};
 
 /// The most segments that a window may have: far above any path, far below an overflow.
 const MOST: u32 = 1 << 30;
@@ -411,11 +409,10 @@ impl fmt::Debug for External {
 }
 
 impl External {
-    /// Reads the parameters of the class that a line names.
-    pub(super) fn parse(args: &mut Args<'_>) -> Result<Box<dyn Held<dyn Algorithm>>, GrammarError> {
-        let definition = defined(&CONTROLLERS, args);
-        let words = Words::read(args, &definition)?;
-        Ok(Box::new(Self { definition, words, needs: Needs::default() }))
+    /// The class that a line names, without parameters.
+    pub(super) fn default(name: &str) -> Box<dyn Held<dyn Algorithm>> {
+        let definition = named(&CONTROLLERS, name);
+        Box::new(Self { words: Words::none(definition.name), definition, needs: Needs::default() })
     }
 
     fn object<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

@@ -12,7 +12,7 @@ use sojourn_core::{Ecn, Kind, Probe, Rate, Time};
 use sojourn_queue::aqm::{Backlog, Discipline, Env, Log, Qdisc, Reason, Spec, Stats};
 use sojourn_queue::qdiscs;
 
-use super::{Definition, Method, Part, QDISCS, Words, defined, instant, seconds, values};
+use super::{Definition, Method, Part, QDISCS, Words, instant, named, seconds, values};
 
 /// Columns of the port itself, which a queue's own values must not be called.
 const TAKEN: [&str; 6] =
@@ -178,6 +178,8 @@ struct PyQdisc {
 pub(super) struct External {
     definition: Arc<Definition>,
     words: Words,
+    /// Whether a text was read: one that is read after it changes the discipline.
+    is_read: bool,
     /// What a change states.
     fresh: Option<Words>,
 }
@@ -189,13 +191,15 @@ impl fmt::Debug for External {
 }
 
 impl External {
-    /// Reads the parameters of the class that a line names.
-    pub(super) fn parse(
-        args: &mut Args<'_>,
-    ) -> Result<Box<dyn Held<dyn Discipline>>, GrammarError> {
-        let definition = defined(&QDISCS, args);
-        let words = Words::read(args, &definition)?;
-        Ok(Box::new(Self { definition, words, fresh: None }))
+    /// The class that a line names, without parameters.
+    pub(super) fn default(name: &str) -> Box<dyn Held<dyn Discipline>> {
+        let definition = named(&QDISCS, name);
+        Box::new(Self {
+            words: Words::none(definition.name),
+            definition,
+            is_read: false,
+            fresh: None,
+        })
     }
 
     /// Whether the class takes this change, tried on an object of its own.
@@ -233,6 +237,11 @@ impl Held<dyn Discipline> for External {
 
     fn read(&mut self, args: &mut Args<'_>) -> Result<Given, GrammarError> {
         let fresh = Words::read(args, &self.definition)?;
+        if !std::mem::replace(&mut self.is_read, true) {
+            let given = fresh.given();
+            self.words = fresh;
+            return Ok(given);
+        }
         self.try_change(&fresh).map_err(GrammarError)?;
         self.words = self.words.changed_by(&fresh);
         let given = fresh.given();
@@ -422,7 +431,7 @@ impl Qdisc for PyQdisc {
     fn spec(&self) -> Spec {
         let (definition, words) = (Arc::clone(&self.part.definition), self.words.clone());
         let entry = qdiscs::entry(words.name()).expect("a line of the registry");
-        Spec::new(entry, External { definition, words, fresh: None })
+        Spec::new(entry, External { definition, words, is_read: true, fresh: None })
     }
 
     fn stats(&self, out: &mut Stats) {

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sojourn_core::grammar::{Args, Given, GrammarError, Param, Written};
+use sojourn_core::grammar::{Args, Given, GrammarError, Parameter, Written};
 
 use super::Definition;
 
@@ -42,7 +42,7 @@ const NUMBERS: RangeInclusive<f64> = f64::MIN..=f64::MAX;
 /// program: there is one for each definition.
 pub(super) fn params(
     words: Vec<(String, String, String, String)>,
-) -> Result<(&'static [Param], Vec<Kind>), String> {
+) -> Result<(Vec<Parameter>, Vec<Kind>), String> {
     let mut params = Vec::new();
     let mut kinds = Vec::new();
     for (name, kind, default, doc) in words {
@@ -57,10 +57,11 @@ pub(super) fn params(
             _ => return Err(format!("{name}: no kind of word is called {kind:?}")),
         };
         let name = if kind == Kind::Flag { format!("{name}|no{name}") } else { name };
-        params.push(Param { name: name.leak(), value, default: default.leak(), doc: doc.leak() });
+        let (name, doc) = (name.leak(), doc.leak());
+        params.push(Parameter { name, value, default, doc, is_tc: true });
         kinds.push(kind);
     }
-    Ok((params.leak(), kinds))
+    Ok((params, kinds))
 }
 
 /// What stands after an algorithm's name.
@@ -72,6 +73,11 @@ pub(super) struct Words {
 }
 
 impl Words {
+    /// None.
+    pub(super) fn none(name: &'static str) -> Self {
+        Self { name, set: Vec::new() }
+    }
+
     /// Reads the words of `args`, by the table of a definition.
     pub(super) fn read(
         args: &mut Args<'_>,

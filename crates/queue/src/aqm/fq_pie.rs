@@ -110,6 +110,11 @@ impl Discipline for Params {
         })
     }
 
+    fn idle(&self) -> Option<&'static str> {
+        let is_set = self.ecn_prob != Self::default().ecn_prob;
+        (is_set && !self.law.ecn).then_some("`ecn_prob` bounds marks, and `ecn` is not set")
+    }
+
     fn accepts(&self, to: &Spec) -> Result<(), String> {
         match to.params::<Self>() {
             Some(to) if to.flows != self.flows => {

@@ -127,6 +127,9 @@ impl Discipline for Params {
     }
 
     fn set_rate(&mut self, rate: Rate) -> Result<(), String> {
+        if self.rate.is_none() {
+            return Err("there is no rate to change".to_owned());
+        }
         self.rate = Some(rate);
         self.has_source(&Given::default())
     }
@@ -402,7 +405,7 @@ impl Qdisc for Grant {
     }
 
     fn probe(&self, out: &mut Probe<'_>) {
-        let rate = self.rate.as_ref().map_or(self.params.constant(), RateCursor::rate);
+        let rate = self.rate.as_ref().map_or_else(|| self.params.constant(), RateCursor::rate);
         out.put("rate", "Mbit/s", rate.as_mbps());
         out.put("reordering_packets", "packets", f64::from(self.held.packets));
         out.put("failed_blocks", "packets", self.counters.failed as f64);

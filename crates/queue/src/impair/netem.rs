@@ -233,7 +233,9 @@ impl Netem {
             counters: Counters::default(),
         };
         let mut given = Given::default();
-        [CORRUPT, REORDER, SLOT].into_iter().for_each(|name| given.add(name));
+        for name in [CORRUPT, REORDER, SLOT] {
+            given.add(name);
+        }
         netem.configure(env.now, params, &given, true);
         netem
     }
@@ -499,7 +501,7 @@ impl Qdisc for Netem {
     }
 
     fn probe(&self, out: &mut Probe<'_>) {
-        let delay = self.series.as_ref().map_or(self.params.drawn().0, DelayCursor::value);
+        let delay = self.series.as_ref().map_or_else(|| self.params.drawn().0, DelayCursor::value);
         out.put("delay", "ms", delay.as_millis_f64());
         if let Some(child) = &self.child {
             child.probe(out);

@@ -89,6 +89,7 @@ fn read_actions(args: &mut Args<'_>) -> Result<(Action, Action), GrammarError> {
     })
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "a form writes what it is lent")]
 fn write_actions((exceed, conform): &(Action, Action)) -> String {
     format!("{}/{}", exceed.text(), conform.text())
 }

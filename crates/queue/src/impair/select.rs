@@ -86,6 +86,7 @@ fn read_list(args: &mut Args<'_>) -> Result<Vec<u64>, GrammarError> {
     Ok(list)
 }
 
+#[expect(clippy::ptr_arg, reason = "a form writes what it is lent")]
 fn write_list(list: &Vec<u64>) -> String {
     list.iter().map(u64::to_string).collect::<Vec<_>>().join(",")
 }

@@ -44,7 +44,7 @@ impl Engine<'_> {
         let window = (measure.from, measure.to);
         FlowSummary {
             name: main.name,
-            app: (flow.app != "bulk").then(|| flow.app.clone()),
+            app: (flow.app.name() != "bulk").then(|| flow.app.short()),
             cc: flow.cc.as_ref().map(cc::Spec::short),
             start_s: flow.start.as_secs_f64(),
             goodput_mbps: main.goodput_mbps,

@@ -24,13 +24,6 @@ fn a_path_that_loses_its_delay_ends_the_run_and_is_named() {
 }
 
 #[test]
-fn a_delay_of_nothing_is_named() {
-    let ingress = "ingress = [\"netem delay 0ms\"]\n";
-    let message = refused(&format!("[[link]]\nname = \"l\"\n{ingress}{FLOW}"));
-    assert!(message.contains("cross link.l in no time"), "{message}");
-}
-
-#[test]
 fn a_source_that_sends_too_much_at_once_is_named() {
     let link = "[[link]]\nname = \"l\"\nrate = \"1Mbit\"\n";
     let app = "[[flow]]\nname = \"f\"\napp = \"video rate 10Tbit fps 1\"\n";

@@ -208,6 +208,12 @@ prop_compose! {
 }
 
 impl Case {
+    /// draft-briscoe-iccrg-prague-congestion-control-04 has no least rate: where every packet is marked,
+    /// each cut doubles the time to the next segment, and a transfer takes as long as one waits.
+    fn starves(&self) -> bool {
+        self.cc == "prague version draft04" && self.middlebox.codepoints[1] == Ecn::Ce
+    }
+
     fn pipe(&self) -> Pipe {
         let pipe = Pipe::new(self.cc, self.config.clone(), self.delay)
             .mangler(self.middlebox.mangler())
@@ -224,6 +230,7 @@ proptest! {
 
     #[test]
     fn every_transfer_completes(case in case()) {
+        prop_assume!(!case.starves());
         let mut pipe = case.pipe();
         // A loss may cost two minutes by law, and without timestamps the timeout stays there.
         pipe.finish(at_ms(1_000_000_000));
@@ -255,6 +262,7 @@ proptest! {
         case.weather = Weather { loss: 0, ack_loss: 0, twice: 0, late: 0, ..case.weather };
         case.bottleneck = None;
         case.middlebox = Middlebox { drops_ecn_syn: false, thins_to_one_of: 1, ..case.middlebox };
+        prop_assume!(!case.starves());
         let mut pipe = case.pipe();
         pipe.finish(at_ms(1_000_000));
         prop_assert_eq!(pipe.retransmissions().len(), 0);

@@ -66,6 +66,7 @@ fn read_minor(args: &mut Args<'_>) -> Result<u16, GrammarError> {
     args.value("a hexadecimal minor number", hexadecimal)
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "a form writes what it is lent")]
 fn write_minor(minor: &u16) -> String {
     format!("{minor:#x}")
 }
