@@ -44,7 +44,7 @@ class Path:
 
 
 def of(source: Source) -> Path:
-    """What the scenario of a run tells; of a measurement rate and RTT, if it is of a suite's run."""
+    """What the scenario of a run states; of a measurement rate and RTT, if it is of a suite's run."""
     return told(scenario(source), conditions.of(source))
 
 

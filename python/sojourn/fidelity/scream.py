@@ -334,7 +334,7 @@ def _mean_error(runs: Sequence[tuple[str, int, int]]) -> Measure:
 #: the columns of the RTT's upper less its lower edge, less the pen's width. Beside three and four flows all have 0.2,
 #: alone they have 0.6, 0.9 and 1.1; a pixel is 0.2.
 REACHED_BESIDE, REACHED_ALONE = (0.2, between(0.0, 0.4)), (0.9, between(0.4, 1.3))
-#: Tenths of a second in which a report tells of marks, %: columns of the figures' marks that are not empty. Beside
+#: Tenths of a second in which a report has marks, %: columns of the figures' marks that are not empty. Beside
 #: three and four flows 99 to 100, alone 29, 47 and 49.
 MARKED_BESIDE, MARKED_ALONE = (100.0, above(95)), (47.0, between(25, 55))
 

@@ -78,7 +78,7 @@ def _pattern(name: str) -> str:
     return _TIME if name == "time" else _INT if name in _WHOLE else _FLOAT
 
 
-# What stands after the last column is the application's text.
+# What follows the last column is the application's text.
 _LINE_2020 = re.compile(rf"(?=\d+\.\d{{3}},)({_columns(_2020)})(),.*", re.ASCII)
 _LINE_2024 = re.compile(rf"({_columns(_2024[:-1])})(,? )({_INT})(?:,.*)?", re.ASCII)
 _TICK = r" *(\d{1,18}\.\d{4,5})"
