@@ -1,7 +1,7 @@
-"""Known answers of the specification and their tests: writes docs/kat.md, or with --check judges it.
+"""Known answers, their origins and their tests: writes docs/kat.md, or with --check judges it.
 
-A test names its answers in a comment directly above: `// KAT aqm.md 5.4 (2)`, several with commas.
-Text after the ids is a note. The answers of aqm.md, all of which need a test, are in kat.toml.
+A test names its answers in a comment directly above: `// KAT red 2`, several with commas, a note after a colon.
+tests/kat.toml lists the answers by subject, each with its claim and its origin.
 """
 
 from __future__ import annotations
@@ -15,61 +15,56 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs/kat.md"
-COMMENT = re.compile(r"^\s*(?://|#) KAT (aqm|cc|scream|suites|live)\.md (.*)$")
+COMMENT = re.compile(r"^\s*(?://|#) KAT (.*)$")
+ID = r"[a-z][a-z0-9_+-]* \d+"
+IDS = re.compile(rf"({ID}(?:, {ID})*)(?:: .+)?")
 TEST = re.compile(r"^\s*(?:fn|def) (\w+)\(")
 # Attributes and further comments may stand between a comment and its test; nothing else.
 BETWEEN = re.compile(r"^\s*(?:#|//|@)")
-AQM_ID = re.compile(r"(?P<section>\d+(?:\.\d+)?)?\s*(?P<answer>\(\w\))?")
-CC_ID = re.compile(r"§?(?P<section>\d+(?:\.\d+)*(?: [A-D]\b)?)?\s*(?P<answer>#\d+)?")
-SEPARATOR = re.compile(r",? and |, ")
-CHAPTERS = {"cc": "Controllers and endpoints", "scream": "SCReAM", "suites": "Suites", "live": "Live"}
 HEAD = """\
 # Known answers
 
-Written by `tests/kat.py` from the comments above the tests; do not edit. The sections are those of the project's
-specification (see [README.md](README.md)).
-
-## Queues, shapers and impairments (aqm.md)
-
-Every answer has a test: `make lint` refuses one without.
-
-| answer | claim | tests |
-|---|---|---|
+Values and rules that tests compare with, each with the text, program or derivation that it comes from. Written by
+`tests/kat.py` from `tests/kat.toml` and the comments above the tests; do not edit. `make lint` refuses an answer
+without test or origin.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is claimed, in our own words, and where it comes from."""
+
+    claim: str
+    origin: str
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
     """An answer that a comment names, and the test below it."""
 
-    chapter: str
     id: str
     test: str
     file: Path
     line: int
 
 
-def ids(text: str, pattern: re.Pattern[str]) -> Iterator[str]:
-    """The ids at the start of `text`: `6.8 (2), (3): note` has `6.8 (2)` and `6.8 (3)`."""
-    at, section = 0, ""
-    while (found := pattern.match(text, at)) and found[0]:
-        section = found["section"] or section
-        if not section:
-            return
-        yield f"{section} {found['answer']}" if found["answer"] else section
-        separator = SEPARATOR.match(text, found.end())
-        if not separator:
-            return
-        at = separator.end()
+Subjects = dict[str, dict[str, Answer]]
+
+
+def subjects(text: str) -> Subjects:
+    """The answers of kat.toml by subject and id; what an entry leaves out is empty."""
+    return {
+        subject: {id_: Answer(entry.get("claim", ""), entry.get("origin", "")) for id_, entry in entries.items()}
+        for subject, entries in tomllib.loads(text).items()
+    }
 
 
 def mentions(path: Path, text: str) -> Iterator[Mention | str]:
-    """What the comments of a file name; a comment without test or id as a line of complaint."""
+    """What the comments of a file name; a comment without test or id as a line that says so."""
     lines = text.splitlines()
     for number, line in enumerate(lines):
         if not (comment := COMMENT.match(line)):
             continue
-        chapter, rest = comment.groups()
         place = f"{path}:{number + 1}"
         below = number + 1
         while below < len(lines) and not TEST.match(lines[below]) and BETWEEN.match(lines[below]):
@@ -77,12 +72,11 @@ def mentions(path: Path, text: str) -> Iterator[Mention | str]:
         test = TEST.match(lines[below]) if below < len(lines) else None
         if not test:
             yield f"{place}: no test directly below this comment"
-            continue
-        named = list(ids(rest, AQM_ID if chapter == "aqm" else CC_ID))
-        if not named:
-            yield f"{place}: expected the number of a section, such as `KAT aqm.md 5.4 (2)`"
-        for answer in named:
-            yield Mention(chapter, answer, test[1], path, below + 1)
+        elif not (ids := IDS.fullmatch(comment[1])):
+            yield f"{place}: expected ids and perhaps a note, such as `KAT red 2, red 3: both limits`"
+        else:
+            for id_ in ids[1].split(", "):
+                yield Mention(id_, test[1], path, below + 1)
 
 
 def sources() -> Iterator[Path]:
@@ -93,72 +87,46 @@ def sources() -> Iterator[Path]:
                 yield path.relative_to(ROOT)
 
 
-def order(answer: str) -> tuple[list[tuple[int, str]], str]:
-    """Sections by their numbers, answers by theirs."""
-    section, _, rest = answer.partition(" ")
-    number = re.search(r"\d+", rest)
-    return [(int(part), "") for part in section.split(".")], f"{int(number[0]):03}" if number else rest
-
-
-def links(found: list[Mention]) -> str:
-    tests = {(m.test, m.file.as_posix()): m for m in found}
-    return "<br>".join(f"[{test}](../{file})" for test, file in tests)
-
-
-def page(answers: dict[str, str], found: list[Mention]) -> str:
-    by_id: dict[tuple[str, str], list[Mention]] = {}
-    for mention in found:
-        by_id.setdefault((mention.chapter, mention.id), []).append(mention)
-    without = without_test(found)
+def page(answers: Subjects, found: list[Mention]) -> str:
+    """The page: a table for each subject."""
+    # A dictionary, since a test that names an answer in two comments is listed once.
+    tests: dict[str, dict[str, None]] = {}
+    for m in found:
+        tests.setdefault(m.id, {})[f"[{m.test}](../{m.file.as_posix()})"] = None
     text = HEAD
-    for answer, claim in answers.items():
-        text += f"| {answer} | {claim} | {links(by_id.get(('aqm', answer), [])) or '**missing**'} |\n"
-    others = sorted({m.id for m in found if m.chapter == "aqm" and m.id not in answers}, key=order)
-    if others:
-        text += "\n## Other sentences of aqm.md\n\n| section | tests |\n|---|---|\n"
-        text += "".join(f"| {section} | {links(by_id['aqm', section])} |\n" for section in others)
-    for chapter, title in CHAPTERS.items():
-        named = sorted({m.id for m in found if m.chapter == chapter}, key=order)
-        if named:
-            text += f"\n## {title} ({chapter}.md)\n\n| answer | tests |\n|---|---|\n"
-            text += "".join(f"| {answer} | {links(by_id[chapter, answer])} |\n" for answer in named)
-        if chapter == "cc":
-            text += "".join(f"| 9 #{row} | no test: {reason} |\n" for row, reason in without.items() if reason)
+    for subject, entries in answers.items():
+        text += f"\n## {subject}\n\n| answer | claim | origin | tests |\n|---|---|---|---|\n"
+        for id_, answer in entries.items():
+            cells = f"| {id_} | {answer.claim} | {answer.origin} |".replace("*", r"\*")
+            text += f"{cells} {'<br>'.join(tests.get(id_, ())) or '**missing**'} |\n"
     return text
 
 
-def without_test(found: list[Mention]) -> dict[int, str]:
-    """Rows of the master table of cc.md that no comment names, and the reason, empty if there is none."""
-    table = tomllib.loads((ROOT / "tests/kat.toml").read_text(encoding="utf-8"))["cc"]
-    tested = {m.id for m in found if m.chapter == "cc"}
-    rows = range(1, table["rows"] + 1)
-    return {row: table["without_test"].get(str(row), "") for row in rows if f"9 #{row}" not in tested}
-
-
-def judge(answers: dict[str, str], sections: list[str], scanned: list[Mention | str]) -> list[str]:
-    """One line for each answer without test and each comment that names what is not there."""
+def judge(answers: Subjects, scanned: list[Mention | str]) -> list[str]:
+    """One line for each answer without test, claim or origin and each comment that names what is not there."""
     found = [m for m in scanned if isinstance(m, Mention)]
     faults = [m for m in scanned if isinstance(m, str)]
-    unknown = (m for m in found if m.chapter == "aqm" and m.id not in answers and m.id.split(" ")[0] not in sections)
+    listed = {id_: answer for entries in answers.values() for id_, answer in entries.items()}
     faults += [
-        f"{m.file}:{m.line}: `{m.test}` names aqm.md {m.id}, which tests/kat.toml does not list" for m in unknown
+        f"{m.file}:{m.line}: `{m.test}` names {m.id}, which tests/kat.toml does not list"
+        for m in found
+        if m.id not in listed
     ]
-    tested = {m.id for m in found if m.chapter == "aqm"}
-    faults += [f"aqm.md {answer} has no test: {claim}" for answer, claim in answers.items() if answer not in tested]
+    tested = {m.id for m in found}
+    for id_, answer in listed.items():
+        if id_ not in tested:
+            faults.append(f"tests/kat.toml: {id_} has no test: {answer.claim}")
+        for key in ("claim", "origin"):
+            if not getattr(answer, key).strip():
+                faults.append(f"tests/kat.toml: {id_} has no {key}")
     return faults
 
 
 def main(arguments: list[str]) -> int:
-    document = tomllib.loads((ROOT / "tests/kat.toml").read_text(encoding="utf-8"))
-    answers, sections = document["answers"], document["sections"]["ids"]
+    answers = subjects((ROOT / "tests/kat.toml").read_text(encoding="utf-8"))
     scanned = [m for path in sources() for m in mentions(path, (ROOT / path).read_text(encoding="utf-8"))]
-    found = [m for m in scanned if isinstance(m, Mention)]
-    faults = judge(answers, sections, scanned)
-    rows = without_test(found)
-    faults += [f"cc.md 9 #{row} has no test, and tests/kat.toml no reason" for row, why in rows.items() if not why]
-    idle = [row for row in document["cc"]["without_test"] if int(row) not in rows]
-    faults += [f"tests/kat.toml excuses cc.md 9 #{row}, which has a test" for row in idle]
-    text = page(answers, found)
+    faults = judge(answers, scanned)
+    text = page(answers, [m for m in scanned if isinstance(m, Mention)])
     if arguments == ["--check"]:
         if not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text:
             faults.append("docs/kat.md is stale: run `python tests/kat.py`")

@@ -49,7 +49,7 @@ def one(key: str, *runs: Source) -> fidelity.Result:
     return fidelity.judge(found, {run.id: run for run in runs})[0]
 
 
-# KAT scream.md 1.1: corners of the five tables, and how many cells they have
+# KAT published 1: corners of the five tables, and how many cells they have
 def test_the_tables_are_the_published_ones() -> None:
     sums = [[sum(row) for row in table.published.values()] for module in OCTOBER for table in module.TABLES]
     assert sums == [

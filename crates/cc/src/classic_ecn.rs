@@ -162,7 +162,7 @@ mod tests {
             .expect("score rises")
     }
 
-    // KAT cc.md §9 #27, #28 and the table of §3.13.3: the integer logs step by halves, so two
+    // KAT prague 4: the integer logs step by halves, so two
     // rounds of slack.
     #[test]
     fn rounds_to_the_transition_match_the_table() {
@@ -182,7 +182,7 @@ mod tests {
         }
     }
 
-    // KAT cc.md §9 #27, #28 and §3.5 D
+    // KAT prague 5
     #[test]
     fn mean_step_per_round_is_half_the_log_ratios_at_every_filter_shift() {
         for ssthresh in [20, 100, 333, u32::MAX] {
@@ -251,7 +251,7 @@ mod tests {
         assert_eq!(round(750, 0, L_STICKY + ONE / 2), (false, false, 2));
     }
 
-    // KAT cc.md §3.13.3
+    // KAT prague 7
     #[test]
     fn filter_shift_follows_one_and_a_half_logs_of_ssthresh_and_keeps_the_values() {
         let (mut d, _) = showing(3000, 0);
@@ -275,7 +275,7 @@ mod tests {
         assert!(((d.mdev >> (d.shift + 1)) - 1_000).abs() < 50);
     }
 
-    // KAT cc.md §3.5 D
+    // KAT prague 6
     #[test]
     fn alpha_floor_interpolates_over_the_transition() {
         let mut d = Detector::new();

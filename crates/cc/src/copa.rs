@@ -266,7 +266,7 @@ mod tests {
         (copa, win)
     }
 
-    // KAT cc.md §3.11: 1/delta = 2 segments in the queue, W·dq/RTT = 2.
+    // KAT copa 1: 1/delta = 2 segments in the queue, W·dq/RTT = 2.
     #[test]
     fn window_grows_below_two_segments_of_queue_and_shrinks_above() {
         let path = path();
@@ -282,7 +282,7 @@ mod tests {
         }
     }
 
-    // KAT cc.md §3.11
+    // KAT copa 2
     #[test]
     fn velocity_doubles_after_three_round_trips_in_one_direction() {
         let (mut copa, _) = steady(100, ms(100));
@@ -298,7 +298,7 @@ mod tests {
         assert_eq!(copa.velocity, 1.0);
     }
 
-    // KAT cc.md §3.11
+    // KAT copa 3
     #[test]
     fn it_competes_after_five_round_trips_without_a_nearly_empty_queue() {
         let (mut copa, _) = steady(100, ms(100));

@@ -199,7 +199,7 @@ mod tests {
         (c, win)
     }
 
-    // KAT cc.md §9 #5: the RFC's column
+    // KAT cubic 1: the RFC's column
     #[test]
     fn a_reduction_keeps_seven_tenths() {
         for (cwnd, expected) in [(100, 70), (10, 7), (1000, 700), (2, 2), (1, 2)] {
@@ -223,7 +223,7 @@ mod tests {
         }
     }
 
-    // KAT cc.md §9 #6 and §3.2
+    // KAT cubic 2
     #[test]
     fn time_to_the_plateau_is_the_cube_root() {
         for (cwnd, seconds) in [(10, 1.957), (100, 4.217), (1000, 9.086)] {
@@ -232,7 +232,7 @@ mod tests {
         }
     }
 
-    // KAT cc.md §3.2: 0.7, 1 and 1.3 of the maximum at 0, K and 2K
+    // KAT cubic 7: 0.7, 1 and 1.3 of the maximum at 0, K and 2K
     #[test]
     fn the_curve_passes_through_its_plateau_at_k() {
         let (c, _) = reduced(100);
@@ -244,7 +244,7 @@ mod tests {
         assert!((half - 85.0).abs() < 1e-9, "{half}");
     }
 
-    // KAT cc.md §9 #7 by the RFC's rule: 80 · 1.7 / 2 = 68, 80 · 0.7 = 56
+    // KAT cubic 3: by the RFC's rule: 80 · 1.7 / 2 = 68, 80 · 0.7 = 56
     #[test]
     fn fast_convergence_remembers_less() {
         let mut c = cubic();
@@ -254,7 +254,7 @@ mod tests {
         assert!((c.curve.w_max - 68.0).abs() < 1e-9);
     }
 
-    // KAT cc.md §9 #8: 0.5294 by the RFC
+    // KAT cubic 4: 0.5294 by the RFC
     #[test]
     fn the_friendly_window_grows_by_0_5294_and_by_one_beyond_the_old_maximum() {
         let (mut c, mut win) = reduced(20);

@@ -74,7 +74,7 @@ fn a_mark_moves_the_plateau_and_keeps_the_height() {
     }
 }
 
-// KAT cc.md §5: CUBIC's share is the 64th root of 0.7
+// KAT scim 5: CUBIC's share is the 64th root of 0.7
 #[test]
 fn sixty_four_marks_cost_one_reduction_under_md() {
     let (mut c, mut win) = reduced("response md");
@@ -96,7 +96,7 @@ fn a_fully_marked_window_costs_a_root_of_cwnd() {
     assert_eq!(start - win.cwnd, 8);
 }
 
-// KAT cc.md §3.6: A in bytes exceeds the root, so K becomes 0 or the time since the plateau
+// KAT cubic-sce 3: A in bytes exceeds the root, so K becomes 0 or the time since the plateau
 #[test]
 fn the_literal_module_moves_the_plateau_to_the_present() {
     let (mut c, mut win) = reduced("curve literal");
@@ -107,7 +107,7 @@ fn the_literal_module_moves_the_plateau_to_the_present() {
     assert!((f64::from(c.cubic.curve.origin) - height).abs() < 1.5);
 }
 
-// KAT cc.md §3.6: before the plateau the module's origin jumps by about 2^24: cnt is 2
+// KAT cubic-sce 2: before the plateau the module's origin jumps by about 2^24: cnt is 2
 #[test]
 fn the_literal_module_grows_without_bound_after_a_mark_before_the_plateau() {
     let grown = |words| {
@@ -127,7 +127,7 @@ fn the_literal_module_grows_without_bound_after_a_mark_before_the_plateau() {
     assert!(origin < 1e-5 && segments <= 2, "{origin} {segments}");
 }
 
-// KAT cc.md §3.6: each segment that SCE takes lowers the origin by one
+// KAT cubic-sce 1: each segment that SCE takes lowers the origin by one
 #[test]
 fn a_steady_window_sinks_the_plateau_to_nothing_and_in_the_literal_module_below() {
     let steady = |words| {

@@ -21,7 +21,7 @@ fn reduce(c: &mut Cubic, cwnd: u32) -> u32 {
     ssthresh
 }
 
-// KAT cc.md §9 #5 and §3.3
+// KAT cubic 1
 #[test]
 fn a_reduction_keeps_717_of_1024_rounded_down() {
     for (cwnd, expected) in [(100, 70), (42, 29), (333, 233), (667, 467), (2, 2), (1, 2)] {
@@ -29,7 +29,7 @@ fn a_reduction_keeps_717_of_1024_rounded_down() {
     }
 }
 
-// KAT cc.md §9 #6 and §3.3
+// KAT cubic 2
 #[test]
 fn time_to_the_plateau_matches_the_cube_root_within_a_fifth_of_a_percent() {
     for (cwnd, seconds) in [(100, 4.2158), (42, 3.190), (333, 6.2976), (667, 7.9344)] {
@@ -51,7 +51,7 @@ fn cube_root_is_the_floor_of_the_real_one() {
     assert_eq!(cube_root(u64::MAX), 2_642_245);
 }
 
-// KAT cc.md §9 #7
+// KAT cubic 3
 #[test]
 fn fast_convergence_remembers_less_than_the_window_that_lost_below_the_maximum() {
     let reduce_twice = |words| {
@@ -64,7 +64,7 @@ fn fast_convergence_remembers_less_than_the_window_that_lost_below_the_maximum()
     assert_eq!(reduce_twice("nofast_convergence"), (80, 56));
 }
 
-// KAT cc.md §9 #8
+// KAT cubic 4
 #[test]
 fn friendly_window_grows_by_eight_fifteenths_per_window() {
     let mut c = cubic("");
@@ -79,7 +79,7 @@ fn friendly_window_grows_by_eight_fifteenths_per_window() {
     assert!((alpha / 0.5333 - 1.0).abs() < 0.002, "{alpha}");
 }
 
-// KAT cc.md §3.3
+// KAT cubic 8
 #[test]
 fn without_a_loss_growth_is_at_least_one_segment_per_twenty() {
     let mut c = cubic("");
@@ -87,7 +87,7 @@ fn without_a_loss_growth_is_at_least_one_segment_per_twenty() {
     assert_eq!(c.curve.cnt, 20);
 }
 
-// KAT cc.md §3.2: 0.7 of the maximum at once, the maximum at K, 1.3 of it at 2 K.
+// KAT cubic 7: 0.7 of the maximum at once, the maximum at K, 1.3 of it at 2 K.
 #[test]
 fn curve_passes_its_three_points() {
     let mut c = cubic("notcp_friendliness");
@@ -213,7 +213,7 @@ fn the_text_form_reads_as_the_same_parameters() {
     }
 }
 
-// KAT cc.md §9 #43
+// KAT abe 1
 #[test]
 fn abe_keeps_85_hundredths_after_a_mark_in_congestion_avoidance_only() {
     let mark = Path { signal: super::super::Signal::Mark, ..path() };

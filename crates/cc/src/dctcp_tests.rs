@@ -22,7 +22,7 @@ fn window(c: &mut Dctcp, path: &mut Path, win: &mut Window, delivered: u64, mark
     }
 }
 
-// KAT cc.md §9 #21: (15/16)^n holds of real numbers, version rfc8257
+// KAT dctcp 1: (15/16)^n holds of real numbers, version rfc8257
 #[test]
 fn alpha_without_marks_shrinks_by_a_sixteenth_per_window() {
     let (mut c, mut path, mut win) = dctcp("version rfc8257");
@@ -34,7 +34,7 @@ fn alpha_without_marks_shrinks_by_a_sixteenth_per_window() {
     assert!((c.alpha.as_f64() / 0.356 - 1.0).abs() < 1e-3);
 }
 
-// KAT cc.md §9 #21 in Linux's integers: each step rounds the decrement down, so that 16 windows leave
+// KAT dctcp 2: in Linux's integers: each step rounds the decrement down, so that 16 windows leave
 // 370/1024 = 0.3613, 1.5 % more than (15/16)^16; below 16 nothing is left at once.
 #[test]
 fn linux_alpha_shrinks_in_integers_and_drops_from_fifteen_to_zero() {
@@ -67,7 +67,7 @@ fn a_marked_window_adds_a_sixteenth_of_its_share() {
     assert_eq!(c.alpha, Alpha::Linux(1024), "alpha is at most 1");
 }
 
-// KAT cc.md §9 #22
+// KAT dctcp 3
 #[test]
 fn a_cut_is_half_of_alpha() {
     for words in ["alpha_on_init 512", "version rfc8257 alpha_on_init 512"] {
@@ -103,7 +103,7 @@ fn without_ecn_it_is_reno() {
     assert_eq!(c.ssthresh(Time::ZERO, &path, &win), 50);
 }
 
-// KAT cc.md §9 #23 and §3.4, of four step-marking queues. A window above W* is marked whole and cut in
+// KAT dctcp 4: four step-marking queues. A window above W* is marked whole and cut in
 // the next round trip. The closed form takes alpha as constant, so the gain is 2^-10 here; 2^-4 swings
 // about it with each cycle (0.126 to 0.154 and 6.5 to 7.9 segments at W* = 100). At W* = 10 a cycle of
 // whole round trips is too short for it: 0.417 instead of 0.4417.
@@ -135,7 +135,7 @@ fn alpha_over_a_step_marking_queue_is_the_closed_form_s() {
     }
 }
 
-// KAT cc.md §9 #57, and 3.4 for the other two: flows over one step threshold, marked together, whose
+// KAT dctcp 6: flows over one step threshold, marked together, whose
 // windows differ by half at first
 #[test]
 fn the_difference_of_two_windows_over_a_step_halves_in_the_published_number_of_round_trips() {

@@ -238,7 +238,7 @@ mod tests {
         hystart.found()
     }
 
-    // KAT cc.md §9 #10, #11 and §1.11
+    // KAT hystart 1
     #[test]
     fn delay_exit_needs_an_eighth_clamped_to_4_and_16_ms() {
         for (min_us, threshold_us) in [
@@ -279,7 +279,7 @@ mod tests {
             .expect("train ends slow start")
     }
 
-    // KAT cc.md §1.11
+    // KAT hystart 2
     #[test]
     fn ack_train_exits_after_the_delay_if_paced_and_after_half_of_it_otherwise() {
         assert_eq!(train_exit_ms(Era::Newer, true), 81);

@@ -147,7 +147,7 @@ mod tests {
         Dur::from_millis(n)
     }
 
-    // KAT cc.md §9 #12 and §1.12: ×1.25 per round, five rounds, 305 from 100.
+    // KAT hystart++ 1: ×1.25 per round, five rounds, 305 from 100.
     #[test]
     fn conservative_slow_start_grows_by_a_quarter_for_five_rounds() {
         let (mut h, mut win, mut seq) = (HystartPp::new(), Window::new(100), 1);

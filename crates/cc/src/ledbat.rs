@@ -187,7 +187,7 @@ mod tests {
         f64::from(win.cwnd) + ledbat.fraction.0
     }
 
-    // KAT cc.md §3.11
+    // KAT ledbat 2
     #[test]
     fn a_window_moves_by_the_share_of_the_target_that_is_left() {
         // Every ACK adds share/W, so W² grows by twice the share times the ACKs.
@@ -198,7 +198,7 @@ mod tests {
         }
     }
 
-    // KAT cc.md §3.11
+    // KAT ledbat 3
     #[test]
     fn starts_with_two_segments_and_never_exceeds_the_flight_by_more_than_one() {
         let mut ledbat = Ledbat::new(Params::default());

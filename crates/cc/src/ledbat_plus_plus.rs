@@ -207,7 +207,7 @@ mod tests {
         cc
     }
 
-    // KAT cc.md §3.11
+    // KAT ledbat++ 1
     #[test]
     fn gain_is_the_inverse_of_two_targets_per_base_delay_and_at_least_a_sixteenth() {
         for (base, divisor) in [(200, 1.0), (120, 1.0), (119, 2.0), (20, 6.0), (8, 15.0), (2, 16.0)]

@@ -19,7 +19,7 @@ fn feed(cc: &mut Nada, from: u64, delays_ms: &[Option<f64>], ecn: Ecn) {
     cc.aggregate();
 }
 
-// KAT cc.md §3.10, §9 #49: x = PRIO XREF RMAX / r is where the gradual update rests
+// KAT nada 1: x = PRIO XREF RMAX / r is where the gradual update rests
 #[test]
 fn gradual_update_rests_where_the_signal_is_xref_times_rmax_over_the_rate() {
     for (share, x) in [(1.0, 10.0), (0.5, 20.0), (0.25, 40.0)] {
@@ -39,7 +39,7 @@ fn gradual_update_rests_where_the_signal_is_xref_times_rmax_over_the_rate() {
     }
 }
 
-// KAT cc.md §3.10
+// KAT nada 2
 #[test]
 fn ramp_up_is_bounded_by_the_delay_that_it_may_cause() {
     let mut cc = nada("rmax 10Mbit");
@@ -92,7 +92,7 @@ fn clocks_of_the_ends_need_not_agree() {
     assert_eq!(cc.d_queue, 25.0);
 }
 
-// KAT cc.md §3.10
+// KAT nada 3
 #[test]
 fn marks_and_losses_add_the_square_of_their_ratio() {
     let mut cc = nada("alpha 1");
@@ -133,7 +133,7 @@ fn mode_is_gradual_for_logwin_after_a_loss_a_mark_or_a_queue() {
     }
 }
 
-// KAT cc.md §3.10
+// KAT nada 4
 #[test]
 fn long_delay_is_warped_while_losses_are_recent() {
     let mut cc = nada("dloss 1ms plrref 1");

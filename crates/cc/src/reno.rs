@@ -121,7 +121,7 @@ mod tests {
         reno.on_ack(Time::ZERO, &Ack { acked, may_raise: true, ..Ack::new(path) }, win);
     }
 
-    // KAT cc.md §9 #2
+    // KAT reno 3
     #[test]
     fn ssthresh_is_half_of_cwnd_rounded_down_and_at_least_two() {
         for (cwnd, expected) in [(37, 18), (5, 2), (3, 2), (1, 2)] {
@@ -131,7 +131,7 @@ mod tests {
         }
     }
 
-    // KAT cc.md §9 #3
+    // KAT reno 4
     #[test]
     fn a_window_of_single_acks_adds_one_segment() {
         let mut win = Window { ssthresh: 5, ..Window::new(10) };
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(win.cwnd, 11);
     }
 
-    // KAT cc.md §9 #4
+    // KAT reno 5
     #[test]
     fn a_stretch_ack_adds_every_whole_window_and_carries_the_rest() {
         let mut win = Window { ssthresh: 5, ..Window::new(10) };
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!((win.cwnd, win.cwnd_cnt), (12, 5));
     }
 
-    // KAT cc.md §9 #13
+    // KAT reno 6
     #[test]
     fn slow_start_doubles_per_round_with_single_and_with_delayed_acks() {
         for per_ack in [1, 2, 5] {
@@ -164,7 +164,7 @@ mod tests {
         }
     }
 
-    // KAT cc.md §3.1
+    // KAT reno 7
     #[test]
     fn slow_start_stops_at_ssthresh_and_the_rest_counts_for_congestion_avoidance() {
         let mut win = Window { ssthresh: 12, ..Window::new(10) };
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(Reno::default().undo_cwnd(&Window { prior_cwnd: 80, ..Window::new(90) }), 90);
     }
 
-    // KAT cc.md §9 #43
+    // KAT abe 1
     #[test]
     fn abe_keeps_eight_tenths_after_a_mark_in_congestion_avoidance_only() {
         let mark = Path { signal: Signal::Mark, ..limited() };

@@ -85,7 +85,7 @@ fn grown_to_100(text: &str) -> Flow {
     flow
 }
 
-// KAT cc.md §9 #36 (and §3.13.4)
+// KAT sce 6
 #[test]
 fn a_fully_marked_window_of_100_leaves_the_published_windows() {
     for (text, expected) in [(V2, 96), (V3, 91), (DCTCP, 50)] {
@@ -102,7 +102,7 @@ fn a_fully_marked_window_of_100_leaves_the_published_windows() {
     assert_eq!(Flow::new(DCTCP_LITERAL, 100).after(10, true, false), 73);
 }
 
-// KAT cc.md §9 #36: the literal tracker reaches a root of 10 by single steps.
+// KAT sce 7: the literal tracker reaches a root of 10 by single steps.
 #[test]
 fn the_stale_root_is_fresh_where_cwnd_moved_by_single_steps() {
     for (text, expected) in [(V2_LITERAL, 87), (V3_LITERAL, 73)] {
@@ -114,7 +114,7 @@ fn the_stale_root_is_fresh_where_cwnd_moved_by_single_steps() {
     }
 }
 
-// KAT cc.md §3.13.4
+// KAT sce 11
 #[test]
 fn ce_only_windows_of_v2_leave_three_quarters_or_seven_eighths() {
     for (text, plain, recent) in [
@@ -131,7 +131,7 @@ fn ce_only_windows_of_v2_leave_three_quarters_or_seven_eighths() {
     }
 }
 
-// KAT cc.md §3.13.4
+// KAT sce 9
 #[test]
 fn a_clean_window_adds_one_segment_or_kappa() {
     for text in [V2, V3, DCTCP] {
@@ -152,7 +152,7 @@ fn a_clean_window_adds_one_segment_or_kappa() {
     }
 }
 
-// KAT cc.md §3.13.4
+// KAT sce 10
 #[test]
 fn a_stale_root_hardly_answers_the_burst_after_slow_start() {
     for (words, expected) in
@@ -178,7 +178,7 @@ fn balance(text: &str, cwnd: u32) -> f64 {
     up / (up + down)
 }
 
-// KAT cc.md §9 #33, #34, #35
+// KAT sce 1, sce 2, sce 3
 #[test]
 fn the_window_of_100_balances_at_the_published_marking() {
     for (text, p) in [(V2, 0.1667), (V3, 0.0909), (DCTCP, 0.0196)] {
@@ -187,7 +187,7 @@ fn the_window_of_100_balances_at_the_published_marking() {
     }
 }
 
-// KAT cc.md §3.6: p of W = 33 and 333 as well. The integer root of 33 is 6 going up, 5 going down.
+// KAT sce 4: p of W = 33 and 333 as well. The integer root of 33 is 6 going up, 5 going down.
 #[test]
 fn windows_of_33_and_333_balance_at_the_published_marking() {
     for (text, cwnd, p) in [
@@ -203,7 +203,7 @@ fn windows_of_33_and_333_balance_at_the_published_marking() {
     }
 }
 
-// KAT cc.md §5: the 64th root of a half, so that 64 marks halve; growth pauses on ESCE
+// KAT scim 5: the 64th root of a half, so that 64 marks halve; growth pauses on ESCE
 #[test]
 fn sixty_four_marks_cost_one_reduction_under_md() {
     for version in [V2, V3] {
@@ -234,7 +234,7 @@ fn the_laws_of_scim_balance_at_their_closed_forms() {
     }
 }
 
-// KAT cc.md §3.6: p = 1/(1 + sqrt(W)/2) and 1/(1 + sqrt(W)), of the root itself
+// KAT sce 4: p = 1/(1 + sqrt(W)/2) and 1/(1 + sqrt(W)), of the root itself
 #[test]
 fn an_exact_root_balances_at_the_closed_form() {
     for cwnd in [30, 111, 333, 1000_u32] {
@@ -255,7 +255,7 @@ fn marked_throughout(text: &str) -> u32 {
     flow.win.cwnd
 }
 
-// KAT cc.md §9 #37: exact for v2, also of DCTCP-SCE; DCTCP-SCE with the module's segment swings up to 4
+// KAT sce 8: exact for v2, also of DCTCP-SCE; DCTCP-SCE with the module's segment swings up to 4
 #[test]
 fn sce_on_every_packet_ends_at_two_segments() {
     for text in [V2, V2_LITERAL, "dctcp-sce version v2"] {
@@ -264,7 +264,7 @@ fn sce_on_every_packet_ends_at_two_segments() {
     assert!((2..=4).contains(&marked_throughout(DCTCP_LITERAL)));
 }
 
-// KAT cc.md §9 #37 does not hold for these: SCE raises ssthresh to half of cwnd (§3.6), below which
+// KAT sce 8: two segments do not hold for these: SCE raises ssthresh to half of cwnd, below which
 // every ACK grows by what it acknowledges, more than these cuts.
 #[test]
 fn slow_start_below_half_holds_v3_and_intended_dctcp_sce_above_the_minimum() {
@@ -296,7 +296,7 @@ fn what_slow_start_leaves_over_counts_for_growth() {
     }
 }
 
-// KAT cc.md §3.6: documented intention of all
+// KAT sce 12: documented intention of all
 #[test]
 fn ce_keeps_three_quarters_or_seven_eighths_and_loss_a_half() {
     for text in [V2, V3, DCTCP] {
@@ -317,7 +317,7 @@ fn ce_keeps_three_quarters_or_seven_eighths_and_loss_a_half() {
     }
 }
 
-// KAT cc.md §3.6: literal CE path
+// KAT sce 13: literal CE path
 #[test]
 fn literal_ce_cuts_once_before_any_loss_and_twice_after() {
     for text in ["reno-sce ce literal", "dctcp-sce ce literal"] {

@@ -61,7 +61,7 @@ impl Run {
     }
 }
 
-// KAT cc.md §3.9 and §9 #32
+// KAT udp-prague 1
 #[test]
 fn packets_fit_twice_into_25_ms_between_150_and_1400_bytes() {
     let mut cc = udp_prague("");
@@ -72,7 +72,7 @@ fn packets_fit_twice_into_25_ms_between_150_and_1400_bytes() {
     assert_eq!(125_000_u64 * 25_000 / 1_000_000 / 2, 1562, "before the limit");
 }
 
-// KAT cc.md §3.9
+// KAT udp-prague 6
 #[test]
 fn it_starts_with_ten_large_packets_worth_of_small_ones_at_100_kilobits() {
     let cc = udp_prague("");
@@ -82,7 +82,7 @@ fn it_starts_with_ten_large_packets_worth_of_small_ones_at_100_kilobits() {
     assert_eq!(run.cc.phase, Phase::Avoidance);
 }
 
-// KAT cc.md §9 #60
+// KAT udp-prague 2
 #[test]
 fn a_mark_at_alpha_a_quarter_leaves_seven_of_eight_packets() {
     let mut run = Run::at(20_000, 8);
@@ -96,7 +96,7 @@ fn a_mark_at_alpha_a_quarter_leaves_seven_of_eight_packets() {
     assert_eq!(run.cc.window, 7 * 1400 * US_PER_S);
 }
 
-// KAT cc.md §3.9
+// KAT udp-prague 7
 #[test]
 fn packets_that_were_only_late_give_the_window_back_exactly() {
     let mut run = Run::at(20_000, 100);
@@ -114,7 +114,7 @@ fn packets_that_were_only_late_give_the_window_back_exactly() {
     assert_eq!(run.cc.window, before, "only once");
 }
 
-// KAT cc.md §3.9
+// KAT udp-prague 4
 #[test]
 fn bursts_last_250_us() {
     for (mbit, burst) in [(50, 1), (100, 2), (1000, 22)] {
@@ -148,7 +148,7 @@ fn steady(p: f64, rtt_us: i32) -> f64 {
     sum / run.now.since(from.expect("it runs on")).as_secs_f64() / 1e6
 }
 
-// KAT cc.md §3.9: 0.896 (1 - p)/p Mbit/s
+// KAT udp-prague 8: 0.896 (1 - p)/p Mbit/s
 #[test]
 fn steady_rate_is_0_896_times_unmarked_per_marked_megabit_below_25_ms() {
     for p in [0.02, 0.05, 0.1] {
@@ -159,7 +159,7 @@ fn steady_rate_is_0_896_times_unmarked_per_marked_megabit_below_25_ms() {
     }
 }
 
-// KAT cc.md §3.9: 17.9 Mbit/s per second at any RTT up to 25 ms, while rtts_to_growth lasts and up to 11.2
+// KAT udp-prague 5: 17.9 Mbit/s per second at any RTT up to 25 ms, while rtts_to_growth lasts and up to 11.2
 // Mbit/s
 #[test]
 fn growth_is_a_packet_per_virtual_rtt_squared() {
@@ -182,7 +182,7 @@ fn growth_is_a_packet_per_virtual_rtt_squared() {
     }
 }
 
-// KAT cc.md §3.9
+// KAT udp-prague 3
 #[test]
 fn alpha_stalls_within_fifteen_units_of_the_share() {
     let mut run = Run::at(20_000, 50);

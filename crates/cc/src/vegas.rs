@@ -192,7 +192,7 @@ mod tests {
         win
     }
 
-    // KAT cc.md §9 #51
+    // KAT vegas 1
     #[test]
     fn two_to_four_segments_in_the_queue_are_left_alone() {
         let steady = Window { ssthresh: 10, ..Window::new(100) };
@@ -203,7 +203,7 @@ mod tests {
         }
     }
 
-    // KAT cc.md §3.11
+    // KAT vegas 2
     #[test]
     fn slow_start_ends_with_more_than_one_segment_in_the_queue() {
         let start = Window::new(100);

@@ -48,7 +48,7 @@ fn path(ss_ratio: u32, ca_ratio: u32) -> Path {
     }
 }
 
-// KAT cc.md §9 #18, #19, #20
+// KAT pacing 1, pacing 2, pacing 3
 #[test]
 fn default_pacing_rate_is_the_window_per_rtt_times_the_ratio_of_the_phase() {
     let win = Window { ssthresh: 100, ..Window::new(100) };

@@ -123,7 +123,7 @@ fn assert_mean(mean: f64, expected: f64, tolerance: f64) {
     assert!(error.abs() <= tolerance, "mean window {mean:.1}, expected {expected}: {error:+.3}");
 }
 
-// KAT cc.md §9 #1. 1.22/sqrt(p) is the law of periodic losses (120.9 here); for independent ones
+// KAT reno 1: 1.22/sqrt(p) is the law of periodic losses (120.9 here); for independent ones
 // Ott, Kemperman and Mathis have 1.31, 7 % more.
 #[test]
 fn reno_s_mean_window_under_random_loss_follows_the_square_root_law() {
@@ -135,7 +135,7 @@ fn reno_s_mean_window_under_random_loss_follows_the_square_root_law() {
     }
 }
 
-// KAT cc.md §3.1: 1.2247/sqrt(p) under periodic losses, less the round trip without growth in each cycle
+// KAT reno 2: 1.2247/sqrt(p) under periodic losses, less the round trip without growth in each cycle
 #[test]
 fn reno_s_mean_window_under_periodic_loss_is_the_sawtooth_s() {
     for every in [1000, 4000, 10_000, 40_000] {
@@ -146,7 +146,7 @@ fn reno_s_mean_window_under_periodic_loss_is_the_sawtooth_s() {
     }
 }
 
-// KAT cc.md §9 #9: the formula averages over a fixed cycle. Distances uniform from 0 to 2/p keep
+// KAT cubic 5: the formula averages over a fixed cycle. Distances uniform from 0 to 2/p keep
 // that regular enough; exponential ones (independent losses) give 184.
 #[test]
 fn cubic_s_mean_window_follows_its_response_function() {
@@ -179,7 +179,7 @@ fn cubic_under_periodic_loss_stays_on_the_side_of_the_response_function_it_came_
     assert!((158.0..200.0).contains(&above), "{above}");
 }
 
-// KAT cc.md §3.2: at 0.1 % the Reno-friendly region is the larger one.
+// KAT cubic 6: at 0.1 % the Reno-friendly region is the larger one.
 #[test]
 fn cubic_is_reno_friendly_where_its_curve_is_slower() {
     for (p, expected) in [(1e-3, 38.7), (2e-3, 27.4), (4e-3, 19.4)] {
@@ -188,7 +188,7 @@ fn cubic_is_reno_friendly_where_its_curve_is_slower() {
     }
 }
 
-// KAT cc.md §3.5 says 2/p for a cut in every round trip. A cut needs a new mark after the CWR state
+// KAT prague 16: 2/p is for a cut in every round trip. A cut needs a new mark after the CWR state
 // of the last one: with x = p W, x/2 = 1 + 1/x, so x = 1 + sqrt(3).
 #[test]
 fn prague_s_window_is_inverse_to_the_marking_probability() {
@@ -221,7 +221,7 @@ fn prague_cut_in_every_round_trip(p: f64) -> f64 {
     (sender.area - from.0) / sender.now.since(from.1).as_secs_f64()
 }
 
-// KAT cc.md §9 #61: the textbook laws, 1.2247/sqrt(p_C) over 2/p_L with p_C = (p_L/2)^2; Prague's has
+// KAT coupling 1: the textbook laws, 1.2247/sqrt(p_C) over 2/p_L with p_C = (p_L/2)^2; Prague's has
 // a factor 1 - p_L that the value leaves out. Flows in a real DualQ, where cuts wait for marks, have
 // 0.897: crates/sim/tests/runs/windows.rs.
 #[test]
@@ -244,7 +244,7 @@ fn dctcp(version: &str, p: f64) -> f64 {
     Sender::new(&text, RTT, (1.0 / p) as u32, Feedback::Dctcp).mean_window(p, 2_000_000, State::Cwr)
 }
 
-// KAT cc.md §9 #24 says 2/p = 100 for p = 0.02: a cut and a segment of growth in every round trip. A cut
+// KAT dctcp 5: 2/p = 100 for p = 0.02 is for a cut and a segment of growth in every round trip. A cut
 // suspends growth for a round trip and the next one waits for a mark: x/2 = 1/x for x = p W, so
 // x = sqrt(2).
 #[test]
@@ -254,7 +254,7 @@ fn dctcp_s_window_is_inverse_to_the_marking_probability() {
     }
 }
 
-// KAT cc.md §9 #24 at p = 0.05 and 0.1 in Linux's integers, by rounding: a cut of less than a whole
+// KAT dctcp 5: at p = 0.05 and 0.1 in Linux's integers, by rounding: a cut of less than a whole
 // segment is none, so that W rises until W alpha = 2. At 0.02 alpha is near 16/1024, where it
 // falls to zero at once, and the window with it is not 100 (Linux 7.2 over 20 ms: 160; 36.9 and 19.8
 // at 0.05 and 0.1).
@@ -266,7 +266,7 @@ fn linux_s_dctcp_rounds_cuts_down_to_two_over_p() {
     assert!(dctcp("linux", 0.02) > 140.0);
 }
 
-// KAT cc.md §3.6: W of p = .05, .1, .2, compared as the p of the window that comes out
+// KAT sce 5: W of p = .05, .1, .2, compared as the p of the window that comes out
 #[test]
 fn sce_windows_follow_their_laws() {
     type Law = fn(f64) -> f64;

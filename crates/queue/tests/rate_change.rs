@@ -4,7 +4,7 @@ use sojourn_core::{Packet, Rate, Rng, Time};
 use sojourn_queue::aqm::{Env, Log};
 use sojourn_queue::qdiscs;
 
-// KAT aqm.md 14.5: from 50 to 5 Mbit/s with 100 packets queued
+// KAT rate-change 1: from 50 to 5 Mbit/s with 100 packets queued
 #[test]
 fn a_queue_of_a_hundred_drains_at_the_new_rate() {
     let mut q = qdiscs::build("htb rate 50Mbit", Env::ethernet(Rng::named(1, "t"))).unwrap();

@@ -324,7 +324,7 @@ mod tests {
         mtu: 1200,
     };
 
-    // KAT scream.md 2.8: the 2 s line of the three formats
+    // KAT scream-lines 1: the 2 s line of the three formats
     #[test]
     fn the_summary_has_the_columns_of_each_build() {
         assert_eq!(
@@ -339,7 +339,7 @@ mod tests {
         assert_eq!(SUMMARY.text(V2026), SUMMARY.text(V2024) + ", MTU = 1200");
     }
 
-    // KAT scream.md 2.8: the 200 ms line, with values of the slides
+    // KAT scream-lines 2: the 200 ms line, with values of the slides
     #[test]
     fn the_verbose_line_has_the_columns_of_each_build() {
         let line = VerboseLine {
@@ -366,7 +366,7 @@ mod tests {
         );
     }
 
-    // KAT scream.md 2.8: the end
+    // KAT scream-lines 3: the end
     #[test]
     fn the_final_summary_is_that_of_2026() {
         let last = FinalSummary {
@@ -434,7 +434,7 @@ mod tests {
         text
     }
 
-    // KAT scream.md 2.8: lines of the slides and of a golden run
+    // KAT scream-lines 4: lines of the slides and of a golden run
     #[test]
     fn the_log_has_the_columns_of_each_build() {
         let (slide, golden) = acks();
@@ -470,7 +470,7 @@ mod tests {
         assert_eq!(read.as_object().unwrap().len(), CSV_HEAD.split(',').count());
     }
 
-    // KAT scream.md 2.8: times with four decimals, a packet that was given up
+    // KAT scream-lines 5: times with four decimals, a packet that was given up
     #[test]
     fn the_tx_rx_log_rounds_into_the_seconds() {
         let mut a = AckLine { seq: 7, sent: Ticks(65_535), ..AckLine::default() };
@@ -484,7 +484,7 @@ mod tests {
         assert_eq!(text, "1.5000, 7, 1.0000, -1.0, -1.0\n");
     }
 
-    // KAT scream.md 2.8: the receiver's line
+    // KAT scream-lines 6: the receiver's line
     #[test]
     fn a_gap_is_told_as_the_original_does() {
         assert_eq!(

@@ -117,7 +117,7 @@ mod tests {
         RxOptions::parse(&args::words(line))
     }
 
-    // KAT scream.md 2.3: half of the reported numbers, a quarter in 2020, at least one
+    // KAT scream-rx 5: half of the reported numbers, a quarter in 2020, at least one
     #[test]
     fn a_report_is_due_after_half_of_what_it_reports() {
         let due = |line: &str| read(line).map(|o| (o.ack_diff, o.reported)).unwrap();

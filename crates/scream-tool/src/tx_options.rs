@@ -246,7 +246,7 @@ mod tests {
         read(line).err().unwrap_or_else(|| panic!("`{line}` was taken"))
     }
 
-    // KAT scream.md 2.2: defaults of the three columns
+    // KAT scream-tx 2: defaults of the three columns
     #[test]
     fn each_build_has_its_defaults() {
         let [v2020, v2024, newest] =
@@ -315,7 +315,7 @@ mod tests {
         assert_eq!(read("-generation 2020 -rateinc 1000 h 1").unwrap(), long);
     }
 
-    // KAT scream.md 2.1: limits of ect, microburstinterval and hysteresis, pushtraffic without rate
+    // KAT scream-tx 1: limits of ect, microburstinterval and hysteresis, pushtraffic without rate
     #[test]
     fn what_the_original_refuses_is_refused_in_one_line() {
         assert_eq!(refused("-ect 2 h 1"), "-ect: ect must be -1, 0, 1 or 3, got `2`");

@@ -61,13 +61,13 @@ pub fn goodput_factor(mss: u32, frame: u32) -> f64 {
 mod tests {
     use super::*;
 
-    // KAT cc.md §9 #54
+    // KAT completion 1
     #[test]
     fn a_transfer_of_150_segments_takes_five_round_trips() {
         assert_eq!(slow_start_rounds(150, 10), 5);
     }
 
-    // KAT cc.md §4.5
+    // KAT completion 2
     #[test]
     fn rounds_double_from_the_initial_window_as_the_closed_form_says() {
         assert_eq!([10, 11, 150, 310].map(|n| slow_start_rounds(n, 10)), [2, 3, 5, 6]);
@@ -77,14 +77,14 @@ mod tests {
         }
     }
 
-    // KAT cc.md §9 #55
+    // KAT path 1
     #[test]
     fn fifty_megabits_over_eighty_milliseconds_hold_333_packets() {
         let packets = bdp_packets(Rate(50_000_000), Dur::from_millis(80), 1500);
         assert_eq!(packets as u64, 333);
     }
 
-    // KAT cc.md §9 #56
+    // KAT path 2
     #[test]
     fn goodput_is_at_most_0_956_of_the_rate() {
         assert!((goodput_factor(1448, 1514) - 0.956).abs() < 0.001);

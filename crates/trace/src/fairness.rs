@@ -70,7 +70,7 @@ mod tests {
         assert!((value - expected).abs() <= tolerance, "{value} instead of {expected}");
     }
 
-    // KAT cc.md §9 #52
+    // KAT fairness 1
     #[test]
     fn jain_index_of_the_published_prague_and_cubic_medians() {
         close(jain(&[44.25, 5.78]), 0.628, 0.001);
@@ -86,7 +86,7 @@ mod tests {
         close(jain(&[5.0, 0.0, 0.0, 0.0]), 0.25, 1e-12);
     }
 
-    // KAT cc.md §9 #53
+    // KAT fairness 2
     #[test]
     fn harm_of_prague_to_cubic_exceeds_that_of_another_cubic() {
         close(harm(47.8, 5.78, Better::More), 0.879, 0.001);

@@ -191,7 +191,7 @@ mod tests {
         one_way
     }
 
-    // KAT cc.md §4.4
+    // KAT delay 1
     #[test]
     fn pdv_is_delay_less_the_smallest_and_ipdv_the_difference_of_neighbours() {
         let s = stream(&[(0, 5), (1, 9), (2, 6), (3, 5)]).summary().expect("four packets");

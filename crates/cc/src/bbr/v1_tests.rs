@@ -29,14 +29,14 @@ fn sample(path: &Path, prior_delivered: u64, delivered: u32) -> RateSample {
     RateSample { delivered, interval: path.srtt, prior_delivered, ..RateSample::default() }
 }
 
-// KAT cc.md §9 #44
+// KAT bbr1 1
 #[test]
 fn gains_of_a_probing_cycle_average_to_one() {
     assert_eq!(CYCLE.iter().sum::<u32>(), CYCLE.len() as u32 * UNIT);
     assert_eq!((HIGH_GAIN, DRAIN_GAIN), (739, 88));
 }
 
-// KAT cc.md §9 #45: bursts at 333 segments per 80 ms and 99 % are 4 segments.
+// KAT bbr1 2: bursts at 333 segments per 80 ms and 99 % are 4 segments.
 #[test]
 fn cwnd_is_capped_at_two_bdp_and_three_bursts_rounded_to_even() {
     let (mut v1, mut win) = cruising(bdp_333(), 2);
@@ -52,7 +52,7 @@ fn cwnd_is_capped_at_two_bdp_and_three_bursts_rounded_to_even() {
     assert_eq!(win.cwnd, 2 * 333 + 3 * 4 + 2);
 }
 
-// KAT cc.md §3.7: 50 Mbit/s of 1500-byte packets over 80 ms.
+// KAT bbr1 3: 50 Mbit/s of 1500-byte packets over 80 ms.
 #[test]
 fn two_bdp_of_a_real_rate_are_rounded_up() {
     let bw = Bw::of(50_000_000 / 8 / 15, Dur::from_secs(100));
@@ -61,7 +61,7 @@ fn two_bdp_of_a_real_rate_are_rounded_up() {
     assert_eq!(v1.inflight(bw, CWND_GAIN), 680); // 667 + 12, made even
 }
 
-// KAT cc.md §3.7
+// KAT bbr1 4
 #[test]
 fn first_pacing_rate_is_the_initial_window_per_rtt_at_the_high_gain() {
     let (mut v1, mut win) = (V1::new(), Window::new(10));
@@ -73,7 +73,7 @@ fn first_pacing_rate_is_the_initial_window_per_rtt_at_the_high_gain() {
     assert!((unknown.pacing.0 as f64 / (80.0 * ideal) - 1.0).abs() < 2e-3, "{:?}", unknown.pacing);
 }
 
-// KAT cc.md §3.7
+// KAT bbr1 5
 #[test]
 fn three_rounds_without_a_quarter_more_bandwidth_fill_the_pipe() {
     let (mut v1, mut win) = (V1::new(), Window::new(10));
@@ -95,7 +95,7 @@ fn three_rounds_without_a_quarter_more_bandwidth_fill_the_pipe() {
     assert_eq!(v1.pacing_gain, DRAIN_GAIN);
 }
 
-// KAT cc.md §3.7
+// KAT bbr1 10
 #[test]
 fn rate_samples_that_the_application_limited_count_only_if_they_raise_the_maximum() {
     let (mut v1, mut win) = (V1::new(), Window::new(10));
@@ -112,7 +112,7 @@ fn rate_samples_that_the_application_limited_count_only_if_they_raise_the_maximu
     }
 }
 
-// KAT cc.md §3.7
+// KAT bbr1 7
 #[test]
 fn a_cycle_begins_in_any_phase_but_the_draining_one() {
     let mut seen = [false; 8];
@@ -125,7 +125,7 @@ fn a_cycle_begins_in_any_phase_but_the_draining_one() {
     assert_eq!(seen, [true, false, true, true, true, true, true, true]);
 }
 
-// KAT cc.md §3.7
+// KAT bbr1 6
 #[test]
 fn phases_last_a_minimum_rtt_but_wait_for_the_probe_and_end_with_the_drain() {
     let advanced = |phase: usize, after_ms: u64, in_flight: u32, lost: u32| {
@@ -151,7 +151,7 @@ fn phases_last_a_minimum_rtt_but_wait_for_the_probe_and_end_with_the_drain() {
     assert!(advanced(4, 81, 9999, 0) && !advanced(4, 80, 0, 0));
 }
 
-// KAT cc.md §3.7
+// KAT bbr1 8
 #[test]
 fn minimum_rtt_is_probed_after_ten_seconds_with_four_segments_for_200_ms_and_a_round() {
     let (mut v1, mut win) = cruising(bdp_333(), 2);
@@ -175,7 +175,7 @@ fn minimum_rtt_is_probed_after_ten_seconds_with_four_segments_for_200_ms_and_a_r
     assert!(cwnd >= 600, "{cwnd}");
 }
 
-// KAT cc.md §3.7
+// KAT bbr1 9
 #[test]
 fn recovery_conserves_packets_for_a_round_and_returns_to_the_window_before() {
     let (mut v1, mut win) = cruising(bdp_333(), 2);
@@ -197,7 +197,7 @@ fn recovery_conserves_packets_for_a_round_and_returns_to_the_window_before() {
     assert_eq!(ack(1003, State::Open, 0, &mut win), 602);
 }
 
-// KAT cc.md §3.7: two intervals of at least 4 rounds with 20 % lost and the same throughput.
+// KAT bbr1 11: two intervals of at least 4 rounds with 20 % lost and the same throughput.
 #[test]
 fn a_policer_is_recognised_and_believed_for_48_rounds() {
     let (mut v1, mut win) = cruising(bdp_333(), 2);

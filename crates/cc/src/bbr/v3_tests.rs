@@ -74,7 +74,7 @@ impl Flow {
     }
 }
 
-// KAT cc.md §3.13.6
+// KAT bbr3 9
 #[test]
 fn constants_are_the_fixed_point_ones() {
     let p = PROFILE;
@@ -84,7 +84,7 @@ fn constants_are_the_fixed_point_ones() {
     assert_eq!((ECN_FACTOR, ECN_LIMIT, ECN_GAIN), (85, 128, 16));
 }
 
-// KAT cc.md §9 #46
+// KAT bbr3 1
 #[test]
 fn seven_lost_of_a_flight_of_333_are_too_many_and_six_are_not() {
     let (v3, _) = filled(PROFILE, Mode::Up);
@@ -92,7 +92,7 @@ fn seven_lost_of_a_flight_of_333_are_too_many_and_six_are_not() {
     assert!(v3.is_too_high(333, 7, None));
 }
 
-// KAT cc.md §3.8
+// KAT bbr3 6
 #[test]
 fn the_seventh_loss_of_a_flight_of_333_ends_the_probe() {
     let (mut v3, win) = filled(PROFILE, Mode::Up);
@@ -106,7 +106,7 @@ fn the_seventh_loss_of_a_flight_of_333_ends_the_probe() {
     assert_eq!(v3.inflight_hi, 333);
 }
 
-// KAT cc.md §9 #47
+// KAT bbr3 2
 #[test]
 fn a_fully_marked_round_takes_a_third_of_inflight_lo() {
     assert_eq!(after_ecn(256, UNIT), 171);
@@ -114,7 +114,7 @@ fn a_fully_marked_round_takes_a_third_of_inflight_lo() {
     assert_eq!(after_ecn(1000, UNIT), 1000 * 171 / 256);
 }
 
-// KAT cc.md §3.13.6: and §3.8
+// KAT bbr3 10
 #[test]
 fn cruising_leaves_15_percent_of_inflight_hi_to_others() {
     let (mut v3, mut win) = filled(PROFILE, Mode::Cruise);
@@ -130,14 +130,14 @@ fn cruising_leaves_15_percent_of_inflight_hi_to_others() {
     }
 }
 
-// KAT cc.md §3.13.6
+// KAT bbr3 11
 #[test]
 fn flight_at_loss_is_where_losses_made_up_two_percent() {
     assert_eq!(flight_at_loss(301, 1), 306);
     assert_eq!(flight_at_loss(301, 8), 300, "the budget was spent before");
 }
 
-// KAT cc.md §3.8: 0.49; 0.494 in integers.
+// KAT bbr3 4: 0.49; 0.494 in integers.
 #[test]
 fn two_rounds_of_loss_cut_the_bandwidth_bound_to_0_494() {
     let (mut v3, win) = filled(PROFILE, Mode::Cruise);
@@ -156,8 +156,8 @@ fn two_rounds_of_loss_cut_the_bandwidth_bound_to_0_494() {
     assert_eq!((v3.bw_lo, v3.inflight_lo), (Bw::of(300, RTT), 300));
 }
 
-// KAT cc.md §3.8: which says 166. It is 167: the product is rounded up, as that of the window is
-// (667 for 2·333.3 in §3.7); rounded down, it would be 166.
+// KAT bbr3 5: 167 segments: the product is rounded up, as that of the window is
+// (667 for 2·333.3); rounded down, it would be 166.
 #[test]
 fn probe_rtt_keeps_half_a_bdp_rounded_up_and_at_least_four() {
     let (mut v3, _) = filled(PROFILE, Mode::ProbeRtt);
@@ -168,7 +168,7 @@ fn probe_rtt_keeps_half_a_bdp_rounded_up_and_at_least_four() {
     assert_eq!(v3.probe_rtt_cwnd(), 4);
 }
 
-// KAT cc.md §3.13.6
+// KAT bbr3 12
 #[test]
 fn probing_raises_inflight_hi_by_one_two_four_per_round() {
     let (mut v3, mut win) = filled(PROFILE, Mode::Refill);
@@ -191,7 +191,7 @@ fn probing_raises_inflight_hi_by_one_two_four_per_round() {
     assert_eq!(rounds, [1, 2, 4, 8, 16]);
 }
 
-// KAT cc.md §3.8
+// KAT bbr3 3
 #[test]
 fn alpha_moves_by_a_sixteenth_per_round_from_one() {
     let (mut v3, _) = filled(PROFILE, Mode::Cruise);
@@ -211,7 +211,7 @@ fn alpha_moves_by_a_sixteenth_per_round_from_one() {
     assert!(!v3.ecn_eligible, "marks of longer paths do not count");
 }
 
-// KAT cc.md §3.8
+// KAT bbr3 7
 #[test]
 fn two_rounds_with_half_of_the_segments_marked_end_startup() {
     let (mut v3, mut win) = (V3::new(PROFILE, true), Window::new(10));
@@ -228,7 +228,7 @@ fn two_rounds_with_half_of_the_segments_marked_end_startup() {
     assert_eq!(v3.inflight_hi, v3.inflight(v3.max_bw(), UNIT));
 }
 
-// KAT cc.md §3.13.6
+// KAT bbr3 15
 #[test]
 fn losses_in_six_acks_of_a_round_of_recovery_end_startup_and_eight_in_v2() {
     for (profile, needed) in [(PROFILE, 6), (v2::PROFILE, 8)] {
@@ -251,7 +251,7 @@ fn losses_in_six_acks_of_a_round_of_recovery_end_startup_and_eight_in_v2() {
     }
 }
 
-// KAT cc.md §3.13.6
+// KAT bbr3 17
 #[test]
 fn a_safe_probe_goes_from_refill_through_up_to_down_after_three_flat_rounds() {
     let (mut v3, win) = filled(PROFILE, Mode::Down);
@@ -268,7 +268,7 @@ fn a_safe_probe_goes_from_refill_through_up_to_down_after_three_flat_rounds() {
     assert_eq!(flow.v3.bw_hi[1], flow.v3.bw_hi[0], "the running cycle has samples again");
 }
 
-// KAT cc.md §3.13.6
+// KAT bbr3 16
 #[test]
 fn a_probe_that_loses_too_much_keeps_what_the_path_bore() {
     let (mut v3, win) = filled(PROFILE, Mode::Down);
@@ -286,7 +286,7 @@ fn a_probe_that_loses_too_much_keeps_what_the_path_bore() {
     assert!(flow.win.cwnd <= flow.v3.inflight_hi);
 }
 
-// KAT cc.md §3.13.6
+// KAT bbr3 13
 #[test]
 fn the_next_probe_is_due_after_two_to_three_seconds_or_63_rounds() {
     let (mut v3, win) = filled(PROFILE, Mode::Cruise);
@@ -308,7 +308,7 @@ fn the_next_probe_is_due_after_two_to_three_seconds_or_63_rounds() {
     assert_eq!(v3.mode, Mode::Refill);
 }
 
-// KAT cc.md §3.8
+// KAT bbr3 8
 #[test]
 fn marks_without_losses_let_v3_probe_again_at_once_and_v2_not() {
     for (profile, probes) in [(PROFILE, true), (v2::PROFILE, false)] {
@@ -322,7 +322,7 @@ fn marks_without_losses_let_v3_probe_again_at_once_and_v2_not() {
     }
 }
 
-// KAT cc.md §3.13.6
+// KAT bbr3 14
 #[test]
 fn minimum_rtt_is_probed_every_five_seconds_and_cruising_resumes() {
     let (mut v3, win) = filled(PROFILE, Mode::Cruise);
@@ -345,7 +345,7 @@ fn minimum_rtt_is_probed_every_five_seconds_and_cruising_resumes() {
     assert!(flow.win.cwnd >= 400, "{}", flow.win.cwnd);
 }
 
-// KAT cc.md §3.13.6
+// KAT bbr3 18
 #[test]
 fn after_a_timeout_the_bound_starts_from_the_window_before_it() {
     let (mut v3, mut win) = filled(PROFILE, Mode::Cruise);

@@ -27,7 +27,7 @@ fn reports(from: u64, n: u64, loss_of: u64) -> Vec<PacketReport> {
         .collect()
 }
 
-// KAT cc.md §3.10, §9 #48
+// KAT gcc 1
 #[test]
 fn twenty_percent_loss_takes_a_tenth_and_five_percent_nothing() {
     for (loss_of, factor) in [(5, 0.9), (20, 1.0), (100, 1.05)] {
@@ -54,7 +54,7 @@ fn losses_of_one_reaction_time_cut_once_and_twenty_packets_are_needed() {
     assert_eq!(lossy(&mut cc, 350.0, 20), 0.5625e6);
 }
 
-// KAT cc.md §3.10
+// KAT gcc 2
 #[test]
 fn over_use_leaves_beta_of_what_arrives() {
     let mut cc = gcc("init_rate 2Mbit");
@@ -68,7 +68,7 @@ fn over_use_leaves_beta_of_what_arrives() {
     assert_eq!(cc.target(), Rate(850_000));
 }
 
-// KAT cc.md §3.10: from 0.85 to 1 in ln(1/0.85)/ln(1.08) = 2.11 s
+// KAT gcc 3: from 0.85 to 1 in ln(1/0.85)/ln(1.08) = 2.11 s
 #[test]
 fn far_from_convergence_it_grows_by_eight_percent_per_second() {
     let mut cc = gcc("init_rate 850Kbit");
@@ -121,7 +121,7 @@ fn phases_follow_the_drafts_table() {
     }
 }
 
-// KAT cc.md §3.10
+// KAT gcc 4
 #[test]
 fn threshold_moves_by_k_of_its_distance_per_millisecond() {
     let mut d = Detector::new(12.5, 0.01, 0.00018, 10.0);

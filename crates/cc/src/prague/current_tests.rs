@@ -87,7 +87,7 @@ fn law(p: f64) -> f64 {
     2.0 * 12_000.0 / 0.025 * (1.0 - p) / p / 1e6
 }
 
-// KAT cc.md §9 #29. Pacing takes whole segments only, so that small windows are a little slower; a rate is not.
+// KAT prague 8: pacing takes whole segments only, so that small windows are a little slower; a rate is not.
 #[test]
 fn steady_rate_is_0_96_times_unmarked_per_marked_megabit_where_every_virtual_rtt_has_a_cut() {
     let rate_mode = Law { mode: Mode::Rate, ..DEFAULT };
@@ -143,7 +143,7 @@ fn before_the_transition_every_round_trip_cuts_and_growth_is_whole() {
     assert!((segments(&q) - 101.0).abs() < 0.01, "{}", segments(&q));
 }
 
-// KAT cc.md §3.5: above 25 ms the rate falls as 25 ms / R.
+// KAT prague 18: above 25 ms the rate falls as 25 ms / R.
 #[test]
 fn rate_does_not_depend_on_the_rtt_below_25_ms_and_is_inverse_to_it_above() {
     let of = |params, p, ms| {
@@ -159,7 +159,7 @@ fn rate_does_not_depend_on_the_rtt_below_25_ms_and_is_inverse_to_it_above() {
     }
 }
 
-// KAT cc.md §9 #30 and the slope MSS * 8 / RTT^2
+// KAT prague 9: and the slope MSS * 8 / RTT^2
 #[test]
 fn growth_per_round_trip_is_the_square_of_the_rtt_ratio() {
     for (ms, expected) in [(5_u64, 0.04), (10, 0.16), (25, 1.0), (100, 1.0)] {
@@ -306,7 +306,7 @@ fn a_timeout_halves_the_window_it_found() {
 }
 
 // Module 0.7 (L4STeam/linux 893e1479): below two segments per virtual RTT the segments shrink, down to 150 bytes.
-// KAT cc.md §9 #32: two of 156 bytes per 25 ms are 100 kbit/s.
+// KAT prague 11: two of 156 bytes per 25 ms are 100 kbit/s.
 #[test]
 fn segments_shrink_to_keep_two_in_a_virtual_rtt() {
     for (mbit, mss) in [(2.0, None), (0.5, Some(781 - 52)), (0.1, Some(150))] {

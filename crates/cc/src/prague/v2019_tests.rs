@@ -40,7 +40,7 @@ fn alpha(p: &Prague) -> f64 {
     p.alpha as f64 / ONE as f64
 }
 
-// KAT cc.md §3.5: one mark per round trip and a share of about 0, from a window of 333
+// KAT prague 14: one mark per round trip and a share of about 0, from a window of 333
 #[test]
 fn p1_spirals_down_while_alpha_decays_from_one() {
     let (mut p, path, mut win) = started(Version::P1, 333);
@@ -53,7 +53,7 @@ fn p1_spirals_down_while_alpha_decays_from_one() {
     }
 }
 
-// KAT cc.md §3.5: the first cut is W/2, then alpha is 15/16 + F/16
+// KAT prague 13: the first cut is W/2, then alpha is 15/16 + F/16
 #[test]
 fn p1_keeps_alpha_at_one_until_the_first_mark() {
     let (mut p, mut path, mut win) = started(Version::P1, 20);

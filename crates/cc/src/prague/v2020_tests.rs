@@ -53,7 +53,7 @@ fn alpha(p: &Prague) -> f64 {
     p.alpha as f64 / f64::from(1 << 24)
 }
 
-// KAT cc.md §9 #25
+// KAT prague 2
 #[test]
 fn a_cut_leaves_the_window_one_segment_per_ack() {
     for version in ["version p2a", "version p2b"] {
@@ -69,7 +69,7 @@ fn a_cut_leaves_the_window_one_segment_per_ack() {
     }
 }
 
-// KAT cc.md §9 #26 and §3.13.3
+// KAT prague 3
 #[test]
 fn full_fallback_cuts_by_0_3125_unless_alpha_asks_for_more() {
     let cut = |fallback, alpha: f64| {
@@ -93,7 +93,7 @@ fn full_fallback_cuts_by_0_3125_unless_alpha_asks_for_more() {
     assert_eq!(cut("ecn_fallback 0", 0.25), -12.5);
 }
 
-// KAT cc.md §9 #21
+// KAT prague 1
 #[test]
 fn alpha_decays_by_a_sixteenth_per_round_after_the_first_mark() {
     let (mut p, mut path, mut win) = started("", 10);
@@ -114,7 +114,7 @@ fn alpha_decays_by_a_sixteenth_per_round_after_the_first_mark() {
     assert!((alpha(&p) - 0.356).abs() < 0.0005, "{}", alpha(&p));
 }
 
-// KAT cc.md §3.12.3: alpha 0.1 and a fully marked window give 0.1 + 0.9/16.
+// KAT prague 19: alpha 0.1 and a fully marked window give 0.1 + 0.9/16.
 #[test]
 fn a_fully_marked_round_moves_alpha_a_sixteenth_of_the_way_to_one() {
     let (mut p, mut path, mut win) = started("", 10);
@@ -257,7 +257,7 @@ fn undo_restores_the_window_of_the_loss() {
     assert_eq!(segments(&p), -20.0);
 }
 
-// KAT cc.md §9 #30
+// KAT prague 9
 #[test]
 fn rate_mode_scales_growth_by_the_square_of_the_rtt_ratio() {
     let (mut p, mut path, win) = started("version p3 rtt_transition 0", 100);
@@ -270,7 +270,7 @@ fn rate_mode_scales_growth_by_the_square_of_the_rtt_ratio() {
     assert_eq!(p.scaled_increase(&path, &win), 1 << 20, "before the transition");
 }
 
-// KAT cc.md §9 #31
+// KAT prague 10
 #[test]
 fn scalable_mode_follows_its_formula() {
     let (p, mut path, win) = started("rtt_mode scalable rtt_transition 0", 100);
@@ -425,7 +425,7 @@ fn p3_targets_25_ms_after_500_rounds_without_a_detector_and_bursts_by_two() {
     assert!(p.in_loss);
 }
 
-// KAT cc.md §3.5 E: additive growth is that of a path 25 ms longer.
+// KAT prague 12: additive growth is that of a path 25 ms longer.
 #[test]
 fn additive_mode_imitates_a_path_longer_by_the_target() {
     for (ms, ratio) in [(5_u64, 5.0 / 30.0), (25, 0.5), (100, 0.8_f64)] {

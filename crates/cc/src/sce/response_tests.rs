@@ -17,7 +17,7 @@ fn close(value: f64, expected: f64, tolerance: f64) {
     assert!((value - expected).abs() <= tolerance, "{value} instead of {expected}");
 }
 
-// KAT cc.md §9 #59 (and §5: CUBIC's)
+// KAT scim 1: a half's and CUBIC's
 #[test]
 fn a_mark_multiplies_cwnd_by_the_64th_root_of_the_reduction() {
     close(params("response md", 0.5).kept(100, Dur::ZERO), 0.989_228, 1e-6);
@@ -25,7 +25,7 @@ fn a_mark_multiplies_cwnd_by_the_64th_root_of_the_reduction() {
     close(kept("response md md 0.8 tau 16", 80).powi(16), 0.8, 1e-9);
 }
 
-// KAT cc.md §5
+// KAT scim 2
 #[test]
 fn marks_per_reduction_follow_the_round_trip_time() {
     for law in ["md", "ratefair", "hybrid", "mild"] {
@@ -45,7 +45,7 @@ fn marks_per_reduction_follow_the_round_trip_time() {
     close(kept("response ratefair", 1), 0.5, 1e-9);
 }
 
-// KAT cc.md §5
+// KAT scim 3
 #[test]
 fn sqrtp_takes_a_root_of_cwnd_per_mark() {
     for (cwnd, left) in [(100, 0.9), (400, 0.95), (1, 0.0)] {
@@ -53,7 +53,7 @@ fn sqrtp_takes_a_root_of_cwnd_per_mark() {
     }
 }
 
-// KAT cc.md §5: 64 responses per smoothed RTT
+// KAT scim 4: 64 responses per smoothed RTT
 #[test]
 fn at_most_tau_marks_are_answered_per_smoothed_rtt() {
     for (text, most) in [("response md", 64), ("response sqrtp", 64), ("response md tau 5", 5)] {

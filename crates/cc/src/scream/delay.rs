@@ -191,7 +191,7 @@ mod tests {
             .collect()
     }
 
-    // KAT scream.md 4.4.15: a clock that is 0.02 % fast reads as 100 ms after 500 s
+    // KAT scream2 11: a clock that is 0.02 % fast reads as 100 ms after 500 s
     #[test]
     fn a_fast_clock_is_compensated_for() {
         let mut plain = BaseDelay::new(Ticks(0), false);
@@ -202,7 +202,7 @@ mod tests {
         assert!(delays[6990] < SECOND / 200, "{}", delays[6990]);
     }
 
-    // KAT scream.md 4.4 2a, 2b: a slow clock lowers the base all the time
+    // KAT scream2 7: a slow clock lowers the base all the time
     #[test]
     fn a_slow_clock_and_one_that_started_later_show_no_queue() {
         let mut base = BaseDelay::new(Ticks(0), false);
@@ -262,7 +262,7 @@ mod tests {
         }
     }
 
-    // KAT scream.md 4.1: fifty slots of ten seconds
+    // KAT scream2 2: fifty slots of ten seconds
     #[test]
     fn the_base_is_forgotten_after_500_seconds() {
         let mut base = BaseDelay::new(Ticks(0), false);

@@ -176,7 +176,7 @@ mod tests {
         assert_eq!((flight.oldest(), flight.forget_before(2)), (2, 0));
     }
 
-    // KAT scream.md 4.4 3: correction by the media's timestamps
+    // KAT scream2 8: correction by the media's timestamps
     #[test]
     fn timestamps_count_over_their_wrap_and_from_anywhere() {
         let mut flight = Flight::new(8);

@@ -99,7 +99,7 @@ mod tests {
         shares.map(|share| share.rate)
     }
 
-    // KAT scream.md 4.4.13: rates by priority, surplus redistributed
+    // KAT scream2 9: rates by priority, surplus redistributed
     #[test]
     fn rates_go_by_priority_and_a_full_stream_leaves_the_rest_to_others() {
         assert_eq!(rates(6e6, [open(1.0, 50e6), open(0.5, 50e6)]), [4e6, 2e6]);
@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(rates(12e6, [open(1.0, 1e6), open(0.5, 3e6)]), [1e6, 3e6]);
     }
 
-    // KAT scream.md 6.1: highest priority without credit, most credit first
+    // KAT scream-streams 1: highest priority without credit, most credit first
     #[test]
     fn credit_goes_before_priority() {
         let turn = |credit, last| Turn { credit, lost: 0.0, last: Ticks(last) };

@@ -198,7 +198,7 @@ impl Stats {
 mod tests {
     use super::*;
 
-    // KAT scream.md 2.8: averages and shares
+    // KAT scream-stats 1: averages and shares
     #[test]
     fn averages_begin_with_the_first_rate_and_shares_need_enough() {
         let mut stats = Stats::new(Ticks(0));
@@ -218,7 +218,7 @@ mod tests {
         assert_eq!(stats.summary(1200).rates.min, 150e3);
     }
 
-    // KAT scream.md 2.8: ring of ten times ten samples
+    // KAT scream-stats 2: ring of ten times ten samples
     #[test]
     fn recent_shares_are_those_of_a_hundred_samples() {
         let mut stats = Stats::new(Ticks(0));

@@ -172,7 +172,7 @@ fn every_version_fills_a_link_with_little_delay() {
     }
 }
 
-// KAT scream.md 4.4.13 and 6.1: rates by priority
+// KAT scream2 9: rates by priority
 #[test]
 fn streams_share_a_link_by_priority() {
     let streams = [stream(0), Stream { priority: 0.5, ..stream(1) }];
@@ -203,7 +203,7 @@ fn ten_streams_of_one_priority_get_the_same_and_there_is_no_eleventh() {
     assert!(rates.iter().all(|rate| (rate / sum - 0.1).abs() < 0.0002), "{rates:?}");
 }
 
-// KAT scream.md 6.1: credits
+// KAT scream-streams 2: credits
 #[test]
 fn full_queues_are_served_by_priority() {
     let mut sender = Sender::new(Config::fixed_rate(Version::V2026, 1200), Ticks(FIRST));
@@ -233,7 +233,7 @@ fn the_sum_of_the_rates_can_be_bounded() {
     assert!((4e6..6.6e6).contains(&sum), "{sum}");
 }
 
-// KAT scream.md 2.4: the tool of 2026 is stuck at 3 to 5 Mbit/s
+// KAT scream-tx 12: the tool of 2026 is stuck at 3 to 5 Mbit/s
 #[test]
 fn a_fixed_rate_is_sent_with_every_version() {
     for &(_, version) in Version::ALL {
@@ -258,7 +258,7 @@ fn a_fixed_rate_is_sent_with_every_version() {
     }
 }
 
-// KAT scream.md 4.4.14: the window of the original is its least for ever after about 100 s
+// KAT scream2 10: the window of the original is its least for ever after about 100 s
 #[test]
 fn the_window_survives_a_long_session() {
     for parity in [false, true] {
@@ -269,7 +269,7 @@ fn the_window_survives_a_long_session() {
     }
 }
 
-// KAT scream.md 8: a random first timestamp freezes the original's view of losses (issue 76)
+// KAT scream2 15: a random first timestamp freezes the original's view of losses (issue 76)
 #[test]
 fn losses_are_seen_from_any_first_number_and_timestamp() {
     for origin in [(0, 0), (65_500, u32::MAX - 45_000), (1000, 3_000_000_000)] {
@@ -283,7 +283,7 @@ fn losses_are_seen_from_any_first_number_and_timestamp() {
     }
 }
 
-// KAT scream.md 3.6: the original's control loop runs only if the last word of a block has R = 1
+// KAT scream2 1: the original's control loop runs only if the last word of a block has R = 1
 #[test]
 fn blocks_may_end_in_packets_that_did_not_arrive() {
     for (parity, runs) in [(true, false), (false, true)] {
@@ -294,7 +294,7 @@ fn blocks_may_end_in_packets_that_did_not_arrive() {
     }
 }
 
-// KAT scream.md 4.2: the original forgets the first rate with its first packet
+// KAT scream2 3: the original forgets the first rate with its first packet
 #[test]
 fn the_first_rate_lasts_until_the_first_report() {
     for (parity, then) in [(true, 100e3), (false, 500e3)] {
@@ -307,7 +307,7 @@ fn the_first_rate_lasts_until_the_first_report() {
     }
 }
 
-// KAT scream.md 2.5: after a discard the original's source skips one frame, never two
+// KAT scream-tx 13: after a discard the original's source skips one frame, never two
 #[test]
 fn a_queue_that_is_too_old_is_thrown_away() {
     for parity in [true, false] {
@@ -327,7 +327,7 @@ fn a_queue_that_is_too_old_is_thrown_away() {
     }
 }
 
-// KAT scream.md 4.3.2: 0.5 s without a packet empties the table
+// KAT scream2 6: 0.5 s without a packet empties the table
 #[test]
 fn silence_of_the_receiver_opens_the_window_again_and_again() {
     let mut sender = Sender::new(config(Version::V2026), Ticks(FIRST));
@@ -349,7 +349,7 @@ fn silence_of_the_receiver_opens_the_window_again_and_again() {
     assert_eq!(leave(FIRST + SECOND / 2 + 2), 52);
 }
 
-// KAT scream.md 4.4.16: payload sizes
+// KAT scream2 12: payload sizes
 #[test]
 fn a_slow_path_gets_small_packets() {
     let config = Config {
@@ -366,7 +366,7 @@ fn a_slow_path_gets_small_packets() {
     assert_eq!(bench.sender.payload(), 1200);
 }
 
-// KAT scream.md 4.4.17: quality index
+// KAT scream2 13: quality index
 #[test]
 fn quality_is_rate_queue_and_rtt() {
     let mut bench = Bench::new(config(Version::V2026), &[stream(0)], 20e6);

@@ -207,7 +207,7 @@ mod tests {
         assert!((share - expected).abs() <= tolerance, "{share} {expected}");
     }
 
-    // KAT aqm.md 8.5: range_C 1/2 s, range_L 1/4 s, k = 2.
+    // KAT curvy-red 1: range_C 1/2 s, range_L 1/4 s, k = 2.
     #[test]
     fn classic_is_signalled_by_the_square_and_l4s_by_twice_the_root() {
         let at = Dur::from_millis(550);
@@ -220,7 +220,7 @@ mod tests {
         near(share("min_th 0 curviness 2", Side::Classic, 250, Dur::from_millis(250)), 0.0625);
     }
 
-    // KAT aqm.md 8.5: minTh as printed lets half a second of Classic delay pass.
+    // KAT curvy-red 2: minTh as printed lets half a second of Classic delay pass.
     #[test]
     fn nothing_is_signalled_up_to_the_threshold() {
         for side in [Side::Classic, Side::L4s] {
@@ -229,7 +229,7 @@ mod tests {
         }
     }
 
-    // KAT aqm.md 8.5: the average moves by 1/32 at each Classic departure.
+    // KAT curvy-red 3: the average moves by 1/32 at each Classic departure.
     #[test]
     fn average_moves_with_classic_departures_only() {
         let (mut q, mut log) = (make(""), Log::default());
@@ -247,7 +247,7 @@ mod tests {
         assert!((q.average - 0.002).abs() < 1e-15);
     }
 
-    // KAT aqm.md 8.5: an L4S packet is marked above 1 ms.
+    // KAT curvy-red 4: an L4S packet is marked above 1 ms.
     #[test]
     fn step_is_strictly_above_its_threshold() {
         let mut q = make("");
@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(q.signal(Side::L4s, Dur(1_000_001)), Some(Reason::Step));
     }
 
-    // KAT aqm.md 8.5: Not-ECT is dropped, ECT marked.
+    // KAT curvy-red 5: Not-ECT is dropped, ECT marked.
     #[test]
     fn signal_marks_who_is_capable_and_drops_the_others() {
         for (ecn, marked) in [(Ecn::Ect0, true), (Ecn::NotEct, false)] {

@@ -192,7 +192,7 @@ mod tests {
         Packet { id, len, ..Packet::default() }
     }
 
-    // KAT aqm.md 2.3 (1)
+    // KAT fifo 1
     #[test]
     fn pfifo_drops_only_the_arrival_beyond_its_limit() {
         let (mut q, mut log) = (make("pfifo limit 1000"), Log::default());
@@ -206,7 +206,7 @@ mod tests {
         assert_eq!(q.backlog(), Backlog { packets: 1000, bytes: 1_514_000 });
     }
 
-    // KAT aqm.md 2.3 (2)
+    // KAT fifo 2
     #[test]
     fn bfifo_accepts_what_fits_to_the_byte() {
         let (mut q, mut log) = (make("bfifo limit 15140"), Log::default());
@@ -221,7 +221,7 @@ mod tests {
         assert!(log.is_empty());
     }
 
-    // KAT aqm.md 2.3 (3)
+    // KAT fifo 3
     #[test]
     fn head_drop_keeps_the_youngest() {
         let (mut q, mut log) = (make("pfifo_head_drop limit 3"), Log::default());
@@ -248,7 +248,7 @@ mod tests {
         assert!(matches!(log.events(), [super::super::Event::Drop(_, Reason::TailLimit)]));
     }
 
-    // KAT aqm.md 2.3 (5)
+    // KAT fifo 5
     #[test]
     fn full_pfifo_delays_by_its_packets_at_the_rate() {
         let frame = sojourn_core::units::Rate(50_000_000).time_for(1514);

@@ -125,7 +125,7 @@ mod tests {
         Packet { id, tos, len: 100, ..Packet::default() }
     }
 
-    // KAT aqm.md 2.3 (4)
+    // KAT fifo 4
     #[test]
     fn interactive_packet_overtakes_an_ordinary_one() {
         let (mut q, mut log) = (make(), Log::default());

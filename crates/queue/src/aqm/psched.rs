@@ -93,7 +93,7 @@ mod tests {
         RateConfig::new(Rate::parse_tc(rate).unwrap(), 0, 0, LinkLayer::Ethernet)
     }
 
-    // KAT aqm.md 3.1
+    // KAT rate 2
     #[test]
     fn multiplier_and_shift_are_the_kernels() {
         for (rate, mult, shift) in [
@@ -107,7 +107,7 @@ mod tests {
         }
     }
 
-    // KAT aqm.md 0.5
+    // KAT rate 1
     #[test]
     fn full_frames_take_the_kernels_time() {
         for (rate, ns) in [
@@ -123,7 +123,7 @@ mod tests {
         }
     }
 
-    // KAT aqm.md 3.1
+    // KAT rate 2
     #[test]
     fn bursts_are_whole_ticks() {
         for (rate, ns) in [("50Mbit", 256_000), ("47.5Mbit", 269_504)] {

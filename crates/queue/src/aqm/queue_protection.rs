@@ -182,7 +182,7 @@ mod tests {
 
     const PACKET: Dur = Dur(1514 * 2048);
 
-    // KAT aqm.md 8.11: 2^19 bytes per 2^30 ns are 2^11 ns per byte.
+    // KAT queue-protection 2: 2^19 bytes per 2^30 ns are 2^11 ns per byte.
     #[test]
     fn score_is_the_congestion_weighted_bytes_over_the_aging_rate() {
         let mut q = make("");
@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(q.fill(7, t, 1514, 1.0), Dur::from_secs(5));
     }
 
-    // KAT aqm.md 8.11: sanction iff the delay exceeds CRITICALqL and delay times score the product.
+    // KAT queue-protection 3: sanction iff the delay exceeds CRITICALqL and delay times score the product.
     #[test]
     fn sanction_needs_a_critical_delay_and_a_critical_product() {
         let t = Time(1_000_000_000);
@@ -221,7 +221,7 @@ mod tests {
         assert!(q.sanctions(t, &packet(0, 0), 1.0, Dur(1_000_001)));
     }
 
-    // KAT aqm.md 8.11: only congestion-weighted bytes accrue.
+    // KAT queue-protection 4: only congestion-weighted bytes accrue.
     #[test]
     fn flow_that_never_meets_a_queue_is_never_sanctioned() {
         let mut q = make("");
@@ -231,7 +231,7 @@ mod tests {
         assert_eq!((q.occupied(Time(10_000_000)), q.defaulted), (0, 0));
     }
 
-    // KAT aqm.md 8.11: own bucket, else the first that has expired, else the default one.
+    // KAT queue-protection 5: own bucket, else the first that has expired, else the default one.
     #[test]
     fn bucket_is_the_own_the_first_free_or_the_default_one() {
         let mut q = make("");

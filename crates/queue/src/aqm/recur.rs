@@ -40,7 +40,7 @@ impl Signal {
 mod tests {
     use super::*;
 
-    // KAT aqm.md 8.8 (8)
+    // KAT dualpi2 8
     #[test]
     fn recur_signals_when_its_counter_exceeds_one() {
         let (mut count, mut rng) = (0.0, Rng::named(1, "t"));

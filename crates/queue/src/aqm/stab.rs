@@ -126,7 +126,7 @@ impl SizeTable {
 mod tests {
     use super::*;
 
-    // KAT aqm.md 3.5
+    // KAT framing 1
     #[test]
     fn framings_weigh_what_the_link_carries() {
         for (framing, len, wire) in [

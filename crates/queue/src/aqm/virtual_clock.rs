@@ -137,7 +137,7 @@ mod tests {
         VirtualClock::new(&shaping)
     }
 
-    // KAT aqm.md 9.4
+    // KAT cake 1
     #[test]
     fn rate_becomes_the_kernels_multiplier_and_shift() {
         for (rate, rate_ns, shift) in [
@@ -150,7 +150,7 @@ mod tests {
         }
     }
 
-    // KAT aqm.md 9.7
+    // KAT cake 4
     #[test]
     fn framing_charges_the_wire() {
         let charged = |words, len| {

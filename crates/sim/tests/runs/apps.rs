@@ -74,7 +74,7 @@ fn rrul_loads_both_directions_and_measures_four_round_trips() {
     }
 }
 
-// KAT cc.md §9 #54: as the connections of a run do it
+// KAT completion 1: as the connections of a run do it
 #[test]
 fn slow_start_without_bottleneck_takes_a_handshake_and_a_round_trip_per_doubling() {
     for (segments, rounds) in [(1, 2), (10, 2), (11, 3), (150, 5)] {

@@ -185,7 +185,7 @@ cc = "cubic"
     }
 }
 
-// KAT cc.md §3.7: from IW 10 to a BDP of 330 segments takes 5.06 doublings, and three flat rounds
+// KAT bbr1 12: from IW 10 to a BDP of 330 segments takes 5.06 doublings, and three flat rounds
 // tell. A round's rate is known one round later, and the overshoot queues.
 #[test]
 fn bbr_startup_doubles_per_round_trip_and_takes_three_more_to_notice() {
@@ -201,7 +201,7 @@ fn bbr_startup_doubles_per_round_trip_and_takes_three_more_to_notice() {
     }
 }
 
-// KAT cc.md §3.7: 200 ms and a round trip in ten seconds.
+// KAT bbr1 13: 200 ms and a round trip in ten seconds.
 #[test]
 fn bbr_v1_spends_two_percent_of_the_time_on_the_minimum_rtt() {
     let out = fifo(50.0, 20, 250, &["bbr version v1"], (10, 91));
@@ -211,7 +211,7 @@ fn bbr_v1_spends_two_percent_of_the_time_on_the_minimum_rtt() {
     close(share, 0.24 / 10.24, 20.0);
 }
 
-// KAT cc.md §3.7: alone the queue is what a probe adds, a quarter of a BDP, and the bursts; two
+// KAT bbr1 14: alone the queue is what a probe adds, a quarter of a BDP, and the bursts; two
 // flows hold one BDP by their gain of 2, and what their bursts and the maximum filter add: Linux
 // 7.2.13 has a mean RTT of 86.1 to 87.4 ms here, 1.17 BDP.
 #[test]
@@ -224,7 +224,7 @@ fn bbr_v1_alone_queues_a_quarter_of_a_bdp_and_two_flows_one_and_bursts() {
     close(mean(&two, "flow.f0.rtt", 20.0), 86.8, 2.0);
 }
 
-// KAT cc.md §3.7: loss in a buffer far below the BDP, at most what a probe exceeds the link by.
+// KAT bbr1 15: loss in a buffer far below the BDP, at most what a probe exceeds the link by.
 #[test]
 fn bbr_v1_flows_lose_steadily_in_a_shallow_buffer_and_v3_flows_hardly() {
     let lost = |version: &str| {
@@ -283,7 +283,7 @@ fn random_phases_follow_the_seed() {
     assert_ne!(goodputs(1), goodputs(2));
 }
 
-// KAT cc.md §9 #50
+// KAT ledbat 1
 #[test]
 fn ledbat_alone_queues_its_target() {
     let out = fifo(20.0, 40, 1000, &["ledbat"], (100, 160));
@@ -300,7 +300,7 @@ fn ledbat_alone_queues_its_target() {
     close(steady.iter().sum::<f64>() / steady.len() as f64, 60.0, 5.0);
 }
 
-// KAT cc.md §9 #51: what is in flight beyond the path's own segments.
+// KAT vegas 1: what is in flight beyond the path's own segments.
 #[test]
 fn vegas_keeps_two_to_four_segments_in_the_queue() {
     let out = fifo(20.0, 40, 1000, &["vegas"], (30, 40));
@@ -310,7 +310,7 @@ fn vegas_keeps_two_to_four_segments_in_the_queue() {
     close(out.flow("f0").goodput_mbps, 20.0 * CEILING, 1.0);
 }
 
-// KAT cc.md §3.11: 1/delta = 2 per flow.
+// KAT copa 4: 1/delta = 2 per flow.
 #[test]
 fn copa_flows_share_evenly_with_two_segments_each_in_the_queue() {
     for n in [4, 8] {

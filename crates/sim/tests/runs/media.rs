@@ -47,7 +47,7 @@ fn mean(output: &Output, series: &str) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-// KAT cc.md §3.10, §9 #49: x = PRIO XREF RMAX / r, in a closed loop
+// KAT nada 1: x = PRIO XREF RMAX / r, in a closed loop
 #[test]
 fn nada_alone_fills_the_link_at_the_delay_of_its_law() {
     for ratio in [1.0, 2.0, 4.0] {

@@ -38,7 +38,7 @@ fn per_packet(qdisc: &str) -> f64 {
     sent / queue.received_packets as f64
 }
 
-// KAT cc.md §1.9: the AQM sees frames or super-packets
+// KAT offload 1: the AQM sees frames or super-packets
 #[test]
 fn a_queue_sees_super_packets_unless_it_splits_them() {
     for whole in ["pfifo", "fq_codel", "dualpi2 no_split_gso", "cake no-split-gso", "codel"] {
@@ -51,7 +51,7 @@ fn a_queue_sees_super_packets_unless_it_splits_them() {
     }
 }
 
-// KAT cc.md §2.4: an ACK that covers many segments without option reads as marks that nobody made
+// KAT accecn 3: an ACK that covers many segments without option reads as marks that nobody made
 #[test]
 fn merged_acks_without_option_are_phantom_marks_to_the_safe_reading() {
     let reported = |tcp: &str| {
@@ -118,7 +118,7 @@ fn a_host_that_merges_acknowledges_less_the_longer_it_holds() {
     assert!((1.7..2.01).contains(&slow), "{slow}");
 }
 
-// KAT cc.md §1.9: TSQ
+// KAT offload 2: TSQ
 #[test]
 fn small_queues_keep_the_hosts_backlog_within_a_millisecond_or_two_bursts() {
     let most = |tcp: &str| {

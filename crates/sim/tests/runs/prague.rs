@@ -82,7 +82,7 @@ fn every_version_fills_a_dualq_without_a_queue() {
     }
 }
 
-// KAT cc.md §3.5: flows of 5 and 20 ms have equal rates at equal marking. The queue marks the two
+// KAT prague 17: flows of 5 and 20 ms have equal rates at equal marking. The queue marks the two
 // unequally, so the law itself is compared: rate times marked per unmarked. Module 0.7 falls short of it:
 // its cuts come with the first CWR after 25 ms, and CWR lasts a round trip, so that cuts are 30 ms apart at
 // 5 ms and 40 at 20.

@@ -132,7 +132,7 @@ fn ect1_on_every_packet_starves_an_sce_flow_of_2019() {
     close(output.flow("a").goodput_mbps, 2.0 * 1448.0 * 8.0 / 20_500.0, 5.0);
 }
 
-// KAT cc.md §9 #58: two flows, 50 Mbit/s, 80 ms, the second 10 s later. The time constant is that of the
+// KAT sce 14: two flows, 50 Mbit/s, 80 ms, the second 10 s later. The time constant is that of the
 // difference of the windows over half of a published constant, from 5 s after the second start, the mean of six
 // runs: one run is 20 % off either way, and a small difference stops at the integer root's steps. (10.6 s, v3 with
 // the module's segment, cannot be seen this way: the second flow's slow start takes its whole share.)
@@ -240,7 +240,7 @@ start = "{start:.3}s"
     reach(share / std::f64::consts::E) - reach(share)
 }
 
-// KAT cc.md §9 #58: the closed form itself at other rates and round-trip times. Growth and cuts give
+// KAT sce 14: the closed form itself at other rates and round-trip times. Growth and cuts give
 // dW/dt = ((1 - p) - p s)/R with s = sqrt(W)/2 (v2) or sqrt(W) (v3), so that with one p for both flows the
 // gap d falls by d' = -(p/R)(s1 - s2), which is -d/tau with tau = 4 sqrt(W)/p or 2 sqrt(W)/p round trips.
 // This holds while the link is full (else p = 0 and the gap stays), for the root itself (the integer one

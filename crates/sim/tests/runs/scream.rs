@@ -42,7 +42,7 @@ fn accounts_agree(out: &Output) {
     assert!(acked > 0.9 && acked < 1.0, "{acked}");
 }
 
-// KAT scream.md 7.4: model M, RTT 25 ms, bursts of 0.25, 0.5, 1 and 2 ms
+// KAT scream-model 2: model M, RTT 25 ms, bursts of 0.25, 0.5, 1 and 2 ms
 #[test]
 fn alone_it_has_the_rate_of_the_model_whatever_the_burst() {
     for (burst, model) in [("250us", 70.1), ("500us", 71.8), ("1ms", 65.8), ("2ms", 43.5)] {
@@ -59,7 +59,7 @@ fn alone_it_has_the_rate_of_the_model_whatever_the_burst() {
     }
 }
 
-// KAT scream.md 7.4: model M, frames of varying size
+// KAT scream-model 3: model M, frames of varying size
 #[test]
 fn frames_of_varying_size_cost_rate() {
     for (rtt, model) in [(5, 65.9), (25, 60.9), (50, 59.8)] {

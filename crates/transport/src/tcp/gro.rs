@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(seen(&all(&thirty)), [(20, 21 * MSS), (41, 9 * MSS)]);
     }
 
-    // KAT cc.md §1.10: what ends a merged packet
+    // KAT gro 1: what ends a merged packet
     #[test]
     fn marks_flags_options_gaps_and_short_segments_flush() {
         let plain = [data(0), data(1), data(2), data(3)];

@@ -101,7 +101,7 @@ mod tests {
         run(prr, window + 2 - 3 - 1, ssthresh, window - 3)
     }
 
-    // KAT cc.md §9 #14, KAT-PRR of 1.4: (sent, in flight at the end)
+    // KAT prr 1: (sent, in flight at the end)
     #[test]
     fn prr_releases_the_published_number_of_segments() {
         for rule in RULES {
@@ -111,7 +111,7 @@ mod tests {
         }
     }
 
-    // KAT cc.md §1.4: KAT-PRR-ECN, 70 segments in the round trip of a reduction from 100
+    // KAT prr 2: 70 segments in the round trip of a reduction from 100
     #[test]
     fn an_ecn_reduction_sends_its_threshold_within_the_window() {
         for rule in RULES {

@@ -191,7 +191,7 @@ mod tests {
 
     const RTT: Dur = Dur::from_millis(80);
 
-    // KAT cc.md §9 #16
+    // KAT rack 1
     #[test]
     fn reordering_window_is_a_quarter_of_min_rtt_once_reordering_was_seen() {
         let mut rack = Rack::default();

@@ -152,7 +152,7 @@ mod tests {
         rtt
     }
 
-    // KAT cc.md §9 #15
+    // KAT rto 1
     #[test]
     fn first_rto_is_srtt_plus_the_200_ms_floor() {
         assert_eq!(after(&[100]).rto(), Dur::from_millis(300));

@@ -96,56 +96,56 @@ fn compare(name: char, version: Version) {
     assert_eq!(lines.next(), Some(counts.as_str()));
 }
 
-// KAT scream.md 7.4: golden log of A, every line and column
+// KAT scream-golden 1: golden log of A, every line and column
 #[test]
 #[cfg_attr(not(reference), ignore = "SOJOURN_REFERENCE does not point to the originals' logs")]
 fn l4s_is_the_original_of_2024_line_by_line() {
     compare('A', Version::V2024);
 }
 
-// KAT scream.md 7.4: golden log of A, every line and column
+// KAT scream-golden 1: golden log of A, every line and column
 #[test]
 #[cfg_attr(not(reference), ignore = "SOJOURN_REFERENCE does not point to the originals' logs")]
 fn l4s_is_the_original_of_2026_line_by_line() {
     compare('A', Version::V2026);
 }
 
-// KAT scream.md 7.4: golden log of B, every line and column
+// KAT scream-golden 2: golden log of B, every line and column
 #[test]
 #[cfg_attr(not(reference), ignore = "SOJOURN_REFERENCE does not point to the originals' logs")]
 fn delay_alone_is_the_original_of_2024_line_by_line() {
     compare('B', Version::V2024);
 }
 
-// KAT scream.md 7.4: golden log of B, every line and column
+// KAT scream-golden 2: golden log of B, every line and column
 #[test]
 #[cfg_attr(not(reference), ignore = "SOJOURN_REFERENCE does not point to the originals' logs")]
 fn delay_alone_is_the_original_of_2026_line_by_line() {
     compare('B', Version::V2026);
 }
 
-// KAT scream.md 7.4: golden log of C, every line and column
+// KAT scream-golden 3: golden log of C, every line and column
 #[test]
 #[cfg_attr(not(reference), ignore = "SOJOURN_REFERENCE does not point to the originals' logs")]
 fn classic_marks_are_the_original_of_2024_line_by_line() {
     compare('C', Version::V2024);
 }
 
-// KAT scream.md 7.4: golden log of C, every line and column
+// KAT scream-golden 3: golden log of C, every line and column
 #[test]
 #[cfg_attr(not(reference), ignore = "SOJOURN_REFERENCE does not point to the originals' logs")]
 fn classic_marks_are_the_original_of_2026_line_by_line() {
     compare('C', Version::V2026);
 }
 
-// KAT scream.md 7.4: golden log of F, every line and column
+// KAT scream-golden 4: golden log of F, every line and column
 #[test]
 #[cfg_attr(not(reference), ignore = "SOJOURN_REFERENCE does not point to the originals' logs")]
 fn microbursts_are_the_original_of_2024_line_by_line() {
     compare('F', Version::V2024);
 }
 
-// KAT scream.md 7.4: golden log of F, every line and column
+// KAT scream-golden 4: golden log of F, every line and column
 #[test]
 #[cfg_attr(not(reference), ignore = "SOJOURN_REFERENCE does not point to the originals' logs")]
 fn microbursts_are_the_original_of_2026_line_by_line() {

@@ -17,7 +17,7 @@ fn near(ours: f32, theirs: f32, tolerance: f32, what: &str) {
     assert!(off <= tolerance, "{what}: {ours} beside {theirs}");
 }
 
-// KAT scream.md 7.4: models D and E, and E's drops of Appendix A
+// KAT scream-model 6: models D and E, and E's drops
 #[test]
 fn a_rate_that_changes_and_a_short_queue_are_as_in_the_originals() {
     for (name, version, mbps, drops) in [
@@ -41,7 +41,7 @@ fn fingerprint(lines: &[String]) -> u64 {
     })
 }
 
-// KAT scream.md 7.4: models D and E, every line and column, from the originals' own sources
+// KAT scream-model 6: models D and E, every line and column, from the originals' own sources
 #[test]
 fn a_step_and_losses_are_the_originals_line_by_line() {
     for (name, version, lines, acked, lost, hash) in [
@@ -75,7 +75,7 @@ fn tool(version: Version, burst: f64, rtt: u32, variation: f32) -> f32 {
     rate(&run(&model), 5.0)
 }
 
-// KAT scream.md 7.4: model M, microburst intervals
+// KAT scream-model 2: model M, microburst intervals
 #[test]
 fn microburst_intervals_cost_what_they_cost_the_original() {
     for (burst, mbps) in [(0.25e-3, 70.1), (0.5e-3, 71.8), (1e-3, 65.8), (2e-3, 43.5)] {
@@ -83,7 +83,7 @@ fn microburst_intervals_cost_what_they_cost_the_original() {
     }
 }
 
-// KAT scream.md 7.4: model M, RTTs
+// KAT scream-model 4: model M, RTTs
 #[test]
 fn rates_over_rtts_are_the_originals() {
     // The original of 2026 falls to its least rate after 35 s at 5 ms; ours must not.
@@ -99,7 +99,7 @@ fn rates_over_rtts_are_the_originals() {
     }
 }
 
-// KAT scream.md 7.4: model M with frames that vary
+// KAT scream-model 3: model M with frames that vary
 #[test]
 fn varying_frames_cost_what_they_cost_the_original() {
     let rows =
@@ -126,7 +126,7 @@ fn marked(version: Version, percent: f64) -> f32 {
     rate(&run(&model), 60.0)
 }
 
-// KAT scream.md 7.4: fixed marking law. Below 2 % of marks the tool of 2026 needs minutes to settle
+// KAT scream-model 5: fixed marking law. Below 2 % of marks the tool of 2026 needs minutes to settle
 #[test]
 fn the_rate_follows_the_share_of_marks() {
     for (percent, mbps) in [(20.0, 4.2), (5.0, 19.6), (2.0, 52.1), (1.5, 65.8), (1.0, 98.7)] {

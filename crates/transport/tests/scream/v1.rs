@@ -123,7 +123,7 @@ fn rfc_8298_fills_a_slow_link() {
 
 /// The slides of 2020: an LTE-like link of 22 to 23 Mbit/s with an RTT above 60 ms. Theirs is a radio
 /// link, so this is its shape: as fast, all of it, no losses.
-// KAT scream.md 7.3: 2020 slides
+// KAT scream-model 1: 2020 slides
 #[test]
 fn the_slides_of_2020_are_of_this_shape() {
     let printed = [652.0, 2087.0, 5575.0, 13_093.0, 17_277.0, 18_941.0, 20_192.0, 21_269.0];

@@ -19,7 +19,7 @@ fn marked(cc: &str, feedback: Feedback, indices: &'static [u64]) -> Pipe {
     pipe
 }
 
-// KAT cc.md §9 #42
+// KAT ecn 1
 #[test]
 fn marks_within_one_window_cost_one_reduction() {
     for feedback in [Feedback::Rfc3168, Feedback::AccEcn, Feedback::Dctcp, Feedback::Sce] {
@@ -255,7 +255,7 @@ fn marked_at_random(
     (pipe, bytes)
 }
 
-// KAT cc.md §9 #39: "±1 ACK", here of the last ACK, because each run is acknowledged by itself
+// KAT esce 2: "±1 ACK", here of the last ACK, because each run is acknowledged by itself
 #[test]
 fn bytes_acknowledged_with_esce_are_those_marked() {
     for p in [0.02, 0.3, 0.5, 0.9] {
@@ -270,7 +270,7 @@ fn bytes_acknowledged_with_esce_are_those_marked() {
     }
 }
 
-// KAT cc.md §2.5
+// KAT dctcp-feedback 2
 #[test]
 fn bytes_acknowledged_with_ece_under_dctcp_are_those_marked() {
     for p in [0.02, 0.5, 0.9] {
@@ -281,7 +281,7 @@ fn bytes_acknowledged_with_ece_under_dctcp_are_those_marked() {
     }
 }
 
-// KAT cc.md §2.5: SYN, SYN/ACK, ACKs and retransmissions, and none of them under another controller
+// KAT dctcp-feedback 3: SYN, SYN/ACK, ACKs and retransmissions, and none of them under another controller
 #[test]
 fn dctcp_sends_every_packet_with_ect0() {
     for (cc, all) in [("dctcp", true), ("reno", false)] {
@@ -295,7 +295,7 @@ fn dctcp_sends_every_packet_with_ect0() {
     }
 }
 
-// KAT cc.md §2.5
+// KAT dctcp-feedback 4
 #[test]
 fn dctcp_without_ecn_at_the_peer_is_reno() {
     let run = |cc: &str| {
@@ -310,7 +310,7 @@ fn dctcp_without_ecn_at_the_peer_is_reno() {
     assert_eq!(run("dctcp"), run("reno"));
 }
 
-// KAT cc.md §2.7
+// KAT ecn++ 1
 #[test]
 fn ecn_plus_plus_marks_what_the_feedback_can_report() {
     let kinds = |feedback, ecn_plus_plus| {
@@ -338,7 +338,7 @@ fn ecn_plus_plus_marks_what_the_feedback_can_report() {
     assert_eq!(kinds(Feedback::Rfc3168, false), [false; 4]);
 }
 
-// KAT cc.md §2.7
+// KAT ecn++ 2
 #[test]
 fn a_mark_on_an_ecn_plus_plus_syn_costs_the_initial_window() {
     let first_flight = |ecn_plus_plus, mark| {

@@ -50,7 +50,7 @@ fn an_honest_path_keeps_what_was_asked_for() {
     assert!(ce > 0);
 }
 
-// KAT cc.md §3.5 F: needs AccECN, no RFC 3168 fallback; the modules before and the draft send ECT(0) as Reno
+// KAT prague 15: needs AccECN, no RFC 3168 fallback; the modules before and the draft send ECT(0) as Reno
 #[test]
 fn prague_of_module_0_7_has_no_ecn_with_a_receiver_of_rfc_3168() {
     for (cc, asks, capable) in [
@@ -65,7 +65,7 @@ fn prague_of_module_0_7_has_no_ecn_with_a_receiver_of_rfc_3168() {
     }
 }
 
-// KAT cc.md §2.2, §2.4: the first retransmission of a SYN keeps ECN, the second goes without
+// KAT ecn 3: the first retransmission of a SYN keeps ECN, the second goes without
 #[test]
 fn a_path_that_drops_syns_with_ecn_costs_two_timeouts_and_ecn() {
     for (cc, ecn) in [
@@ -86,7 +86,7 @@ fn a_path_that_drops_syns_with_ecn_costs_two_timeouts_and_ecn() {
     }
 }
 
-// KAT cc.md §2.4: what each set of flags that arrives means to the other end
+// KAT accecn 4: what each set of flags that arrives means to the other end
 #[test]
 fn stripped_flags_fall_back_to_what_both_ends_can_know() {
     let strip = |on: fn(&Passing) -> bool, left: u8| {
@@ -105,7 +105,7 @@ fn stripped_flags_fall_back_to_what_both_ends_can_know() {
     assert_eq!(strip(is_syn_ack, 0).1, Ecn::NotEct, "and the server sees it by the third ACK");
 }
 
-// KAT cc.md §2.4: a codepoint that the SYN cannot have arrived with
+// KAT accecn 5: a codepoint that the SYN cannot have arrived with
 #[test]
 fn an_impossible_reflection_ends_capable_data() {
     let bent = |to: Ecn| {
@@ -122,7 +122,7 @@ fn an_impossible_reflection_ends_capable_data() {
     assert_eq!(bent(Ecn::Ect1).0, Ecn::Ect1);
 }
 
-// KAT cc.md §2.4, §3.13.5: zeroed ACE fields
+// KAT accecn 6: zeroed ACE fields
 #[test]
 fn a_zeroed_ace_is_no_count_of_marks() {
     let third = |p: &mut Passing| {
@@ -143,7 +143,7 @@ fn a_zeroed_ace_is_no_count_of_marks() {
     assert_eq!(through("prague", Feedback::AccEcn, all_acks), (Ecn::NotEct, Ecn::Ect1, 0));
 }
 
-// KAT cc.md §2.2: a SYN of RFC 3168 that arrives ECN-capable was made so on the way
+// KAT ecn 4: a SYN of RFC 3168 that arrives ECN-capable was made so on the way
 #[test]
 fn a_capable_syn_of_rfc_3168_ends_ecn_except_dctcp_s() {
     let capable = |cc, ecn| {

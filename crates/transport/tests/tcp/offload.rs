@@ -86,7 +86,7 @@ fn a_lost_super_packet_comes_again_segment_by_segment() {
     assert_eq!(pipe.total("timeouts"), 0);
 }
 
-// KAT cc.md §1.10: one ACK per merged unit; marks break it up and raise the rate of ACKs
+// KAT gro 2: one ACK per merged unit; marks break it up and raise the rate of ACKs
 #[test]
 fn merged_segments_have_one_ack_and_marks_break_them_up() {
     let acks = |mut config: Config, every: u64| {

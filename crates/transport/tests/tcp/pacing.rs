@@ -22,7 +22,7 @@ fn paced(ratio: u32) -> Config {
     }
 }
 
-// KAT cc.md §9 #18, #19 and #20: a window of 100 over 80 ms at 120 and 40 percent; both are below
+// KAT pacing 1, pacing 2, pacing 3: a window of 100 over 80 ms at 120 and 40 percent; both are below
 // two segments per millisecond, so two segments leave together. The first ten are not paced, the
 // burst that starts with the eleventh is.
 #[test]

@@ -18,7 +18,7 @@ fn per_round(pipe: &Pipe, rtt: u64) -> Vec<usize> {
     rounds
 }
 
-// KAT cc.md §9 #13
+// KAT reno 6
 #[test]
 fn slow_start_doubles_from_ten_segments_each_round_trip() {
     for cc in [
@@ -36,7 +36,7 @@ fn slow_start_doubles_from_ten_segments_each_round_trip() {
     }
 }
 
-// KAT cc.md §9 #54: handshake and four rounds of data carry 150 segments; the last ACK returns at
+// KAT completion 1: handshake and four rounds of data carry 150 segments; the last ACK returns at
 // the fifth round's end.
 #[test]
 fn a_hundred_and_fifty_segments_take_five_round_trips() {

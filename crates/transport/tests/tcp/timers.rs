@@ -16,7 +16,7 @@ fn repairs(rtt: u64, config: Config, until: Time) -> Vec<f64> {
     pipe.data().filter(|p| p.at > sent).map(|p| p.at.since(sent).as_millis_f64()).collect()
 }
 
-// KAT cc.md §9 #17. With one segment outstanding 2·srtt + 200 ms exceeds the RTO of 280 ms at
+// KAT tlp 1: with one segment outstanding 2·srtt + 200 ms exceeds the RTO of 280 ms at
 // srtt 80, and Linux takes the earlier of the two; from srtt 200 the formula stands.
 #[test]
 fn probe_timeout_is_two_rtts_and_two_jiffies_or_the_delayed_ack_allowance() {
@@ -33,7 +33,7 @@ fn a_slower_tick_rounds_the_probe_up_to_its_jiffies() {
     assert_eq!(repairs(82, config, at_ms(400))[0], 164.0 + 8.0);
 }
 
-// KAT cc.md §9 #15: the first RTO at srtt 100 is 300 ms; it starts at the probe.
+// KAT rto 1: the first RTO at srtt 100 is 300 ms; it starts at the probe.
 #[test]
 fn timeouts_follow_the_probe_and_double() {
     let times = repairs(100, config(Feedback::None, 4), at_ms(20_000));

@@ -73,7 +73,7 @@ mod tests {
         (0..LONG).fold(0.1, |target, n| competing.target(delay(n), 0.1, target))
     }
 
-    // KAT scream.md 4.6: competing flows, target of steady, lossy and wild delays
+    // KAT scream1 1: competing flows, target of steady, lossy and wild delays
     #[test]
     fn the_target_rises_above_a_queue_that_others_keep() {
         assert!((settled(|_| 0.2, false) - 0.2).abs() < 1e-6);

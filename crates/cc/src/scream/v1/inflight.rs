@@ -54,7 +54,7 @@ impl InFlight {
 mod tests {
     use super::*;
 
-    // KAT scream.md 5.2: hi and lo of maxInFlight
+    // KAT scream1 9: hi and lo of maxInFlight
     #[test]
     fn the_history_keeps_maxima_and_means_for_its_time() {
         let mut history = InFlight::new(2);

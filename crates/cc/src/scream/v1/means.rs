@@ -40,7 +40,7 @@ mod tests {
     use super::super::super::rates::Window;
     use super::*;
 
-    // KAT scream.md 5.2: ring of 8 -> means
+    // KAT scream1 18: ring of 8 -> means
     #[test]
     fn a_rate_is_whole_after_eight_windows() {
         let (mut means, mut window) = (Means::default(), Window::new(Ticks(0)));

@@ -42,7 +42,7 @@ fn updated(version: Version, change: impl FnOnce(&mut V1)) -> V1 {
     v1
 }
 
-// KAT scream.md 5.1: window
+// KAT scream1 2: window
 #[test]
 fn rfc_8298s_window_follows_the_distance_from_the_delay_target() {
     let cwnd = |change: fn(&mut V1)| updated(Version::Rfc8298, change).cwnd;
@@ -79,7 +79,7 @@ fn rfc_8298s_window_follows_the_distance_from_the_delay_target() {
     );
 }
 
-// KAT scream.md 5.1: loss and ECN, fast increase
+// KAT scream1 3: loss and ECN, fast increase
 #[test]
 fn rfc_8298_reacts_to_losses_marks_and_trends() {
     let lost = updated(Version::Rfc8298, |v1| {
@@ -108,7 +108,7 @@ fn rfc_8298_reacts_to_losses_marks_and_trends() {
     assert!(!resumes(Version::V2020, 0) && resumes(Version::V2020, 1));
 }
 
-// KAT scream.md 5.1: pacing and send window
+// KAT scream1 4: pacing and send window
 #[test]
 fn rfc_8298_paces_at_the_windows_rate() {
     let v1 = updated(Version::Rfc8298, |v1| v1.queue_delay = 0.1);
@@ -154,7 +154,7 @@ fn rtp(bytes: u32, queued: Ticks) -> Rtp {
     Rtp { seq: 0, bytes, timestamp: 0, marker: true, queued, handle: 0 }
 }
 
-// KAT scream.md 5.1: rate
+// KAT scream1 5: rate
 #[test]
 fn rfc_8298s_target_rises_by_its_ramp_and_falls_with_the_rtp_queue() {
     let target = |cues, change: fn(&mut Media, &mut f32)| {
@@ -193,7 +193,7 @@ fn rfc_8298s_target_rises_by_its_ramp_and_falls_with_the_rtp_queue() {
     }
 }
 
-// KAT scream.md 5.2: updateCwnd
+// KAT scream1 8: updateCwnd
 #[test]
 fn the_window_of_2020_follows_the_distance_from_the_delay_target() {
     let cwnd = |change: fn(&mut V1)| {
@@ -240,7 +240,7 @@ fn the_window_of_2020_follows_the_distance_from_the_delay_target() {
     );
 }
 
-// KAT scream.md 5.2: maxInFlight, short RTTs
+// KAT scream1 9: maxInFlight, short RTTs
 #[test]
 fn the_window_of_2020_stays_near_what_was_in_flight() {
     let with = |trend, srtt| {
@@ -264,7 +264,7 @@ fn the_window_of_2020_stays_near_what_was_in_flight() {
     assert_eq!(with(0.0, 0.009), 36_000);
 }
 
-// KAT scream.md 5.2: queueDelayMinAvg
+// KAT scream1 10: queueDelayMinAvg
 #[test]
 fn the_tool_of_2020_forgets_a_base_that_hides_a_standing_queue() {
     for (standing, restarts) in [(0.014, false), (0.016, true)] {
@@ -279,7 +279,7 @@ fn the_tool_of_2020_forgets_a_base_that_hides_a_standing_queue() {
     }
 }
 
-// KAT scream.md 5.2: paceInterval
+// KAT scream1 11: paceInterval
 #[test]
 fn the_tool_of_2020_paces_once_there_is_a_queue() {
     let pace = |fraction, l4s| {
@@ -297,7 +297,7 @@ fn the_tool_of_2020_paces_once_there_is_a_queue() {
     }
 }
 
-// KAT scream.md 5.2: updateTarget
+// KAT scream1 12: updateTarget
 #[test]
 fn the_target_of_2020_follows_what_the_path_carries() {
     let config = Config::new(Version::V2020);
@@ -333,7 +333,7 @@ fn the_target_of_2020_follows_what_the_path_carries() {
     near(with(cues(), queued), 1e6);
 }
 
-// KAT scream.md 5.2: target after a loss or mark, inflection point
+// KAT scream1 13: target after a loss or mark, inflection point
 #[test]
 fn the_target_of_2020_backs_off_once_per_event() {
     let with = |loss, ce, l4s, alpha| {
@@ -377,7 +377,7 @@ fn report(v1: &mut V1, marks: &[Ecn]) -> u32 {
     lines
 }
 
-// KAT scream.md 10: the tool of 2020 saw marks of the last packet of a report only
+// KAT scream1 19: the tool of 2020 saw marks of the last packet of a report only
 #[test]
 fn a_mark_of_any_packet_of_a_report_counts() {
     for parity in [false, true] {
@@ -389,7 +389,7 @@ fn a_mark_of_any_packet_of_a_report_counts() {
     }
 }
 
-// KAT scream.md 5.2: alpha per RTT, up twice as fast
+// KAT scream1 14: alpha per RTT, up twice as fast
 #[test]
 fn alpha_rises_twice_as_fast_as_it_falls() {
     let alpha = |marks: &[Ecn]| {
@@ -403,7 +403,7 @@ fn alpha_rises_twice_as_fast_as_it_falls() {
     assert!((alpha(&[not; 4]) - 0.875 * 0.1).abs() < 1e-6);
 }
 
-// KAT scream.md 5.2: loss after 10 ms
+// KAT scream1 15: loss after 10 ms
 #[test]
 fn a_gap_is_a_loss_after_ten_milliseconds() {
     for (later, lost) in [(655, 0), (656, 1)] {
@@ -423,7 +423,7 @@ fn a_gap_is_a_loss_after_ten_milliseconds() {
     }
 }
 
-// KAT scream.md 6.1: adjustPriorities
+// KAT scream-streams 3: adjustPriorities
 #[test]
 fn streams_that_want_more_than_they_make_give_way() {
     for (trend, expected) in [(0.03, [0.9e6, 1e6]), (0.01, [1e6, 1e6])] {
@@ -439,7 +439,7 @@ fn streams_that_want_more_than_they_make_give_way() {
     }
 }
 
-// KAT scream.md 5.2: sRtt starts at 0
+// KAT scream1 16: sRtt starts at 0
 #[test]
 fn the_first_rtt_counts_whole_but_in_parity() {
     for (parity, srtt) in [(true, 0.1 / 8.0 / 8.0), (false, 0.1)] {

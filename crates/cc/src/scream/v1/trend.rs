@@ -83,7 +83,7 @@ mod tests {
         trend
     }
 
-    // KAT scream.md 5.1: a = R(1)/R(0), trend = a * fraction
+    // KAT scream1 6: a = R(1)/R(0), trend = a * fraction
     #[test]
     fn a_step_has_nearly_all_of_its_neighbours_on_its_side() {
         // Ten of -0.5 and ten of 0.5: of 19 products 18 are positive and one negative, and there are 20
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(trend((0..20).map(|_| 0.7), 1.0).now, 0.0);
     }
 
-    // KAT scream.md 5.1: trend_mem
+    // KAT scream1 7: trend_mem
     #[test]
     fn the_lasting_trend_falls_by_a_hundredth() {
         let step = (0..20).map(|n| if n < 10 { 0.0 } else { 1.0 });
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!((trend.now, trend.lasting), (0.0, LASTING * first));
     }
 
-    // KAT scream.md 5.2: history of fractions (repeat if late)
+    // KAT scream1 17: history of fractions (repeat if late)
     #[test]
     fn a_late_sample_stands_for_those_left_out() {
         let mut late = Trend::new(Ticks(0));

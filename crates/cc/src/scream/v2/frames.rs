@@ -128,7 +128,7 @@ mod tests {
         frames
     }
 
-    // KAT scream.md 4.3.1: large frames over the mean, bins of 0.04
+    // KAT scream2 4: large frames over the mean, bins of 0.04
     #[test]
     fn large_frames_are_those_above_the_percentile() {
         let frames = encode(Version::V2024, false, std::iter::repeat_n(10_000, 200));
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(encode(Version::V2024, false, sizes.take(50)).large, 1.0);
     }
 
-    // KAT scream.md 4.3.1: pacing by the frame's size, and the rate behind a queue
+    // KAT scream2 5: pacing by the frame's size, and the rate behind a queue
     #[test]
     fn a_large_frame_is_paced_faster_and_a_queue_lowers_the_target() {
         let sizes = std::iter::repeat_n(10_000, 20).chain([14_000]);
@@ -153,7 +153,7 @@ mod tests {
         assert!((frames.adjust - 0.05).abs() < 1e-6, "{}", frames.adjust);
     }
 
-    // KAT scream.md 10: the period's weights are reversed in the original
+    // KAT scream2 16: the period's weights are reversed in the original
     #[test]
     fn the_period_of_frames_is_smoothed_and_in_the_original_hardly_so() {
         let late = |parity| {

@@ -112,7 +112,7 @@ mod tests {
         })
     }
 
-    // KAT scream.md 4.4.17: target beside flows that fill the queue, and back
+    // KAT scream2 14: target beside flows that fill the queue, and back
     #[test]
     fn the_delay_target_rises_beside_a_full_queue_and_falls_after_it() {
         for version in [Version::V2024, Version::V2026, Version::Draft] {

@@ -37,7 +37,7 @@ fn read(bytes: &[u8], counting: &mut Counting) -> Result<Vec<(u16, usize)>, Erro
     Ok(report.blocks().map(|block| (block.begin, block.metrics().len())).collect())
 }
 
-// KAT scream.md 3.4: wire sample
+// KAT rfc8888 1: wire sample
 #[test]
 fn the_tools_sample_is_read_and_written_byte_by_byte() {
     let bytes = sample();
@@ -59,7 +59,7 @@ fn the_tools_sample_is_read_and_written_byte_by_byte() {
     assert_eq!(written(LEGACY, &[(942, &arrivals)]), bytes);
 }
 
-// KAT scream.md 3.4: R, ECN and arrival time offset
+// KAT rfc8888 2: R, ECN and arrival time offset
 #[test]
 fn a_word_holds_codepoint_and_1024ths_of_a_second() {
     for (ecn, bits) in
@@ -82,7 +82,7 @@ fn a_word_holds_codepoint_and_1024ths_of_a_second() {
     assert_eq!(metric(0x9fff, Ticks(9)).received, Some(Ticks(9)), "not known: about now");
 }
 
-// KAT scream.md 3.7: ambiguity rule
+// KAT rfc8888 4: ambiguity rule
 #[test]
 fn the_count_is_found_out_from_the_length_or_the_last_word() {
     let arrivals = [came(0); 8];

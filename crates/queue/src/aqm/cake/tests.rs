@@ -72,7 +72,7 @@ fn saturate(q: &mut dyn Qdisc, flows: &[Packet], until: u64) -> Vec<usize> {
     counts
 }
 
-// KAT aqm.md 9.4
+// KAT cake 1
 #[test]
 fn rates_give_the_kernels_targets_and_quanta() {
     for (text, ns, shift, mtu_time, target, interval, quantum) in [
@@ -94,7 +94,7 @@ fn rates_give_the_kernels_targets_and_quanta() {
     assert_eq!(ByteTime::new(1), ByteTime::new(64));
 }
 
-// KAT aqm.md 9.5
+// KAT cake 2
 #[test]
 fn memory_limit_follows_from_rate_and_rtt() {
     for (words, limit) in [
@@ -109,7 +109,7 @@ fn memory_limit_follows_from_rate_and_rtt() {
     }
 }
 
-// KAT aqm.md 9.15 (1)
+// KAT cake 6
 #[test]
 fn saturated_shaper_departs_exactly_every_frame_time() {
     let mut q = make("bandwidth 50Mbit");
@@ -134,7 +134,7 @@ fn pause_earns_no_burst() {
     assert_eq!(times, [0, 1, 2].map(|i| 1000 * MS + i * FULL));
 }
 
-// KAT aqm.md 9.6
+// KAT cake 3
 #[test]
 fn late_service_is_made_up_without_bound() {
     let mut q = make("bandwidth 50Mbit");
@@ -147,7 +147,7 @@ fn late_service_is_made_up_without_bound() {
     assert_eq!(serve(&mut *q, late, late, 100).len(), 1 + 41);
 }
 
-// KAT aqm.md 9.7
+// KAT cake 4
 #[test]
 fn sizes_on_the_wire_follow_the_keywords() {
     for (words, wire) in [
@@ -199,7 +199,7 @@ fn eight_tins_fall_by_an_eighth_each() {
     assert_eq!(shares, [256, 224, 196, 98]);
 }
 
-// KAT aqm.md 9.15 (2)
+// KAT cake 7
 #[test]
 fn dual_srchost_halves_between_hosts_of_one_and_four_flows() {
     let flows: Vec<Packet> =
@@ -233,7 +233,7 @@ fn isolation_counts_the_hosts_that_its_mode_names() {
     }
 }
 
-// KAT aqm.md 9.15 (3)
+// KAT cake 8
 #[test]
 fn flowblind_is_one_fifo() {
     let mut q = make("flowblind besteffort");
@@ -244,7 +244,7 @@ fn flowblind_is_one_fifo() {
     assert_eq!(order, (0..200).collect::<Vec<_>>());
 }
 
-// KAT aqm.md 9.15 (4)
+// KAT cake 9
 #[test]
 fn ninth_flow_of_a_set_collides() {
     let mut q = make("besteffort flows");
@@ -271,7 +271,7 @@ fn flow_keeps_the_other_place_of_its_set_while_it_is_in_use() {
     assert_eq!((tin.counters.way_misses, tin.counters.way_hits), (2, 1));
 }
 
-// KAT aqm.md 9.15 (5)
+// KAT cake 10
 #[test]
 fn voice_is_held_to_a_quarter_and_bulk_to_a_sixteenth() {
     for (tos, share) in [(46 << 2, 0.25), (8 << 2, 1.0 / 16.0)] {

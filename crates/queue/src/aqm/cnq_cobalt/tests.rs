@@ -20,7 +20,7 @@ fn ids(q: &mut CnqCobalt, now: Time) -> Vec<u32> {
     std::iter::from_fn(|| q.dequeue(now, &mut log)).map(|pkt| pkt.id).collect()
 }
 
-// KAT aqm.md 11.12 (3)
+// KAT cnq 1
 #[test]
 fn first_packets_of_idle_flows_overtake_the_bulk() {
     let (mut q, mut log) = (make(""), Log::default());
@@ -47,7 +47,7 @@ fn flow_is_sparse_again_only_when_its_dummy_has_passed() {
     assert_eq!(ids(&mut q, Time::ZERO), [4, 13, 5]);
 }
 
-// KAT aqm.md 11.12 (7)
+// KAT sce-queues 1
 #[test]
 fn twenty_thousand_packets_wait_without_a_limit_and_a_given_limit_holds() {
     for (words, held) in [("", 20_000), ("limit 300", 300)] {
@@ -59,7 +59,7 @@ fn twenty_thousand_packets_wait_without_a_limit_and_a_given_limit_holds() {
     }
 }
 
-// KAT aqm.md 9.15 (1): the same shaper
+// KAT cake 6: the same shaper
 #[test]
 fn saturated_departures_are_one_frame_time_apart() {
     let (mut q, mut log) = (make("bandwidth 50Mbit"), Log::default());

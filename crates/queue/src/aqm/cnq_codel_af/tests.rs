@@ -90,7 +90,7 @@ fn last_packet_of_a_flow_is_not_dropped() {
     assert!(dropped > 20, "{dropped}");
 }
 
-// KAT aqm.md 11.12 (7)
+// KAT sce-queues 1
 #[test]
 fn twenty_thousand_packets_wait() {
     let (mut q, mut log) = (make(""), Log::default());

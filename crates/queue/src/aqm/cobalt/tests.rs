@@ -13,7 +13,7 @@ fn judge(q: &mut Cobalt, p: &Params, now: u64, sojourn: u64, rng: &mut Rng) -> V
     q.judge(p, Time(now), &mut pkt, 0, rng)
 }
 
-// KAT aqm.md 9.1
+// KAT cobalt 1
 #[test]
 fn exact_table_is_the_reciprocal_square_root_of_its_index() {
     for (count, root) in EXACT.iter().enumerate().skip(1) {
@@ -23,7 +23,7 @@ fn exact_table_is_the_reciprocal_square_root_of_its_index() {
     assert_eq!((EXACT[0], EXACT[2], EXACT[15]), (u32::MAX, 3037000500, 1108955788));
 }
 
-// KAT aqm.md 9.1, 11.12 (2)
+// KAT cobalt 1, cobalt2 2
 #[test]
 fn newton_table_differs_at_two_three_and_six() {
     for (count, (newton, exact)) in NEWTON.iter().zip(EXACT).enumerate() {
@@ -36,7 +36,7 @@ fn newton_table_differs_at_two_three_and_six() {
     }
 }
 
-// KAT aqm.md 9.3
+// KAT cobalt 2
 #[test]
 fn fresh_state_signals_the_second_packet_over_target() {
     let (mut q, mut rng) = (Cobalt::new(0), Rng::named(1, "t"));

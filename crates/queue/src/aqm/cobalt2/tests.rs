@@ -29,7 +29,7 @@ fn marks(version: Version, codepoint: Ecn, last: u64, sojourn_ms: impl Fn(u64) -
         .collect()
 }
 
-// KAT aqm.md 11.12 (2), 9.1
+// KAT cobalt2 2, cobalt 1
 #[test]
 fn dynamic_cache_differs_from_the_exact_one_in_three_places() {
     let expected = [
@@ -53,7 +53,7 @@ fn dynamic_cache_differs_from_the_exact_one_in_three_places() {
     assert_eq!(NEWTON, expected);
 }
 
-// KAT aqm.md 11.4, 11.12 (1)
+// KAT cobalt2 1
 #[test]
 fn sce_marks_after_a_short_leave_follow_each_law() {
     let delay = |ms| if ms == 1 { 2 } else { 3 };
@@ -64,7 +64,7 @@ fn sce_marks_after_a_short_leave_follow_each_law() {
     assert_eq!(marks(Version::V2022, Ecn::Ect1, 103, delay), restarted);
 }
 
-// KAT aqm.md 11.4, 11.12 (1)
+// KAT cobalt2 1
 #[test]
 fn sce_marks_of_a_steady_first_episode_follow_each_law() {
     let expected = [1, 18, 33, 45, 56, 66, 76, 85, 93];
@@ -73,7 +73,7 @@ fn sce_marks_of_a_steady_first_episode_follow_each_law() {
     assert_eq!(marks(Version::V2020, Ecn::Ect1, 1000, |_| 3), [0; 0]);
 }
 
-// KAT aqm.md 11.4 (b)
+// KAT cobalt2 4
 #[test]
 fn reflection_of_fresh_state_is_twice_the_uptime() {
     let law = law(Version::V2020, 4);
@@ -84,7 +84,7 @@ fn reflection_of_fresh_state_is_twice_the_uptime() {
     assert_eq!((drop, cobalt.sce_next), (None, 2 * START));
 }
 
-// KAT aqm.md 11.4, 11.12 (1)
+// KAT cobalt2 1
 #[test]
 fn ce_marks_are_the_same_in_every_law() {
     for version in [Version::V2019, Version::V2020, Version::V2022] {
@@ -93,7 +93,7 @@ fn ce_marks_are_the_same_in_every_law() {
     }
 }
 
-// KAT aqm.md 11.12 (6)
+// KAT cobalt2 3
 #[test]
 fn unmarkable_packets_leave_the_sce_mark_to_the_next_ect0_packet() {
     let law = law(Version::V2022, 4);

@@ -38,7 +38,7 @@ fn mark_times(start: u64, step: u64, marks: usize) -> Vec<u64> {
     times
 }
 
-// KAT aqm.md 6.8 (1)
+// KAT codel 2
 #[test]
 fn marks_follow_the_kernels_schedule_at_every_tick() {
     let start = 20_000;
@@ -52,7 +52,7 @@ fn marks_follow_the_kernels_schedule_at_every_tick() {
     }
 }
 
-// KAT aqm.md 6.8 (1)
+// KAT codel 2
 #[test]
 fn marks_follow_the_kernels_schedule_at_coarse_dequeues() {
     let times = mark_times(1000, 1000, 12);
@@ -63,7 +63,7 @@ fn marks_follow_the_kernels_schedule_at_coarse_dequeues() {
     assert_eq!(times, expected);
 }
 
-// KAT aqm.md 6.2
+// KAT codel 1
 #[test]
 fn newton_series_is_the_kernels() {
     let mut control = Control { inv_sqrt: u16::MAX, count: 1, ..Control::default() };
@@ -77,7 +77,7 @@ fn newton_series_is_the_kernels() {
     assert_eq!(series, expected);
 }
 
-// KAT aqm.md 6.8 (2), (3)
+// KAT codel 3, codel 4
 #[test]
 fn equal_to_target_counts_as_above_and_one_packet_of_backlog_does_not() {
     for (units, remaining, signalled) in
@@ -95,7 +95,7 @@ fn equal_to_target_counts_as_above_and_one_packet_of_backlog_does_not() {
     }
 }
 
-// KAT aqm.md 6.8 (4)
+// KAT codel 5
 #[test]
 fn episode_resumes_where_a_recent_one_ended() {
     let recent = ctime(Time(0)).wrapping_sub(15 * 97_656);

@@ -12,7 +12,7 @@ fn packet(ecn: Ecn) -> Packet {
     Packet { len: 1514, tos: ecn as u8, ..Packet::default() }
 }
 
-// KAT aqm.md 12.7 (b)
+// KAT deltic 3
 #[test]
 fn jitter_of_a_constant_service_approaches_its_period() {
     let mut jitter = Jitter::default();

@@ -27,7 +27,7 @@ fn fill(q: &mut DocsisLl, now: Time, pkt: Packet, packets: u32) -> Vec<Event> {
     log.drain().collect()
 }
 
-// KAT aqm.md 8.10: MINTH 475 us, range 2^19 ns, and the floor of two frames.
+// KAT docsis-ll 3: MINTH 475 us, range 2^19 ns, and the floor of two frames.
 #[test]
 fn ramp_rises_over_two_to_the_nineteen_nanoseconds() {
     let q = make("");
@@ -43,7 +43,7 @@ fn ramp_rises_over_two_to_the_nineteen_nanoseconds() {
     assert_eq!(q.native(Dur(2_422_400 + (1 << 18))), 0.5);
 }
 
-// KAT aqm.md 7.7: A 0.25, B 2.5, target 10 ms; decay below 5 ms; +2 % above 200 ms.
+// KAT docsis-ll 1: A 0.25, B 2.5, target 10 ms; decay below 5 ms; +2 % above 200 ms.
 #[test]
 fn base_probability_follows_the_docsis_law() {
     let law = Params::default().law;
@@ -64,7 +64,7 @@ fn base_probability_follows_the_docsis_law() {
     assert!((base.value - (0.25 * 0.191 + 2.5 * 0.201 + 0.02)).abs() < 1e-12, "{}", base.value);
 }
 
-// KAT aqm.md 8.10: the coupling factor is 2, and Classic has the square, for packets of 1024 bytes.
+// KAT docsis-ll 4: the coupling factor is 2, and Classic has the square, for packets of 1024 bytes.
 #[test]
 fn classic_drops_by_the_square_and_low_latency_is_marked_by_twice_the_base() {
     const N: u32 = 100_000;
@@ -84,7 +84,7 @@ fn classic_drops_by_the_square_and_low_latency_is_marked_by_twice_the_base() {
     assert!(drops.iter().all(|e| matches!(e, Event::Drop(_, Reason::Pi))));
 }
 
-// KAT aqm.md 7.7: de-randomisation; the probability is scaled by size and capped at 0.85.
+// KAT docsis-ll 2: de-randomisation; the probability is scaled by size and capped at 0.85.
 #[test]
 fn no_drop_before_eighty_five_percent_has_accrued_and_one_at_eight_and_a_half() {
     let mut rng = Rng::named(1, "t");
@@ -100,7 +100,7 @@ fn no_drop_before_eighty_five_percent_has_accrued_and_one_at_eight_and_a_half() 
     assert!((43..=426).contains(&first), "{first}");
 }
 
-// KAT aqm.md 8.10: the low-latency queue has 230 of 256 parts.
+// KAT docsis-ll 5: the low-latency queue has 230 of 256 parts.
 #[test]
 fn low_latency_has_230_of_256_parts_of_a_busy_link() {
     let (mut q, mut log) = (make("limit 1Gb noqprotect"), Log::default());
@@ -111,7 +111,7 @@ fn low_latency_has_230_of_256_parts_of_a_busy_link() {
     assert!(low_latency.abs_diff(2300) <= 1, "{low_latency}");
 }
 
-// KAT aqm.md 8.11: the sanction is reclassification or a drop.
+// KAT queue-protection 1: the sanction is reclassification or a drop.
 #[test]
 fn flow_that_builds_a_queue_is_moved_to_classic_and_a_quiet_one_stays() {
     let mut q = make("rate 100Mbit");

@@ -23,7 +23,7 @@ fn step(q: &mut DocsisPie, before_us: u64, us: u64) -> f64 {
     q.drop_prob
 }
 
-// KAT aqm.md 7.7
+// KAT docsis-pie 1
 #[test]
 fn delay_is_that_of_the_token_bucket() {
     let q = make("msr 10Mbit peak_rate 20Mbit max_burst_bytes 10000b");
@@ -56,7 +56,7 @@ fn tokens_return_at_the_sustained_rate_to_the_bucket_s_depth() {
     assert_eq!(q.bucket.tokens, 10_000);
 }
 
-// KAT aqm.md 7.7: gains, their scale below 1e-6 to above 10, and the bounds of a step
+// KAT docsis-pie 2: gains, their scale below 1e-6 to above 10, and the bounds of a step
 #[test]
 fn probability_follows_rfc_8034_at_every_magnitude() {
     let mut q = make("msr 10Mbit");

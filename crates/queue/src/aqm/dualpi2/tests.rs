@@ -36,7 +36,7 @@ fn update_at(q: &mut DualPi2, delay: Dur) -> u32 {
     q.controller.prob
 }
 
-// KAT aqm.md 8.8 (1)
+// KAT dualpi2 1
 #[test]
 fn mainline_controller_moves_by_the_kernels_steps() {
     let mut q = make("dualpi2");
@@ -44,7 +44,7 @@ fn mainline_controller_moves_by_the_kernels_steps() {
     assert_eq!(update_at(&mut q, Dur::from_millis(16)), 220_437_500 + 687_500);
 }
 
-// KAT aqm.md 8.8 (2)
+// KAT dualpi2 2
 #[test]
 fn controller_of_2019_moves_by_half_and_that_of_march_2020_by_as_much_as_mainline_s() {
     let moved = |words: &str| {
@@ -92,7 +92,7 @@ fn near(value: f64, expected: f64) -> bool {
     (value - expected).abs() < 0.01
 }
 
-// KAT aqm.md 8.8 (3)
+// KAT dualpi2 3
 #[test]
 fn classic_is_signalled_by_the_square_and_l4s_by_twice_the_probability() {
     let (marks, drops) = signals("", 0.1, Ecn::Ect0);
@@ -103,7 +103,7 @@ fn classic_is_signalled_by_the_square_and_l4s_by_twice_the_probability() {
     assert!(near(marks, 0.2) && drops == 0.0, "{marks} {drops}");
 }
 
-// KAT aqm.md 8.8 (6)
+// KAT dualpi2 6
 #[test]
 fn overload_drops_by_the_square_and_marks_the_rest() {
     let (marks, drops) = signals("", 0.6, Ecn::Ect1);
@@ -114,7 +114,7 @@ fn overload_drops_by_the_square_and_marks_the_rest() {
     assert!(near(marks, 1.0) && drops == 0.0, "{marks} {drops}");
 }
 
-// KAT aqm.md 8.8 (4)
+// KAT dualpi2 4
 #[test]
 fn step_is_strictly_above_its_threshold() {
     for (sojourn, ecn) in [(1_000_000, Ecn::Ect1), (1_000_001, Ecn::Ce)] {
@@ -125,7 +125,7 @@ fn step_is_strictly_above_its_threshold() {
     }
 }
 
-// KAT aqm.md 8.8 (5)
+// KAT dualpi2 5
 #[test]
 fn versions_2019_and_2020_exempt_the_first_two_in_the_queue_from_the_step() {
     for (words, marked) in [
@@ -150,7 +150,7 @@ fn step_in_packets_looks_at_what_remains() {
     assert_eq!(seen, [true, false, false, false]);
 }
 
-// KAT aqm.md 8.8 (7)
+// KAT dualpi2 7
 #[test]
 fn nine_l4s_packets_leave_for_one_classic() {
     let (mut q, mut log) = (make("dualpi2 step_thresh 10s"), Log::default());
@@ -214,7 +214,7 @@ fn round_trip_times_derive_target_period_and_gains() {
     assert!(!text.contains("rtt"), "{text}");
 }
 
-// KAT aqm.md 8.6, 8.7 (a)
+// KAT dualpi2 7, dualpi2 9
 #[test]
 fn timer_runs_in_multiples_from_creation() {
     for (words, first) in [("", 16), ("version 2020", 16), ("version 2019", 500)] {
@@ -236,7 +236,7 @@ fn timer_runs_in_multiples_from_creation() {
     assert_eq!(q.wake(), Time(516_000_000));
 }
 
-// KAT aqm.md 8.7 (b): gains and timer are mainline's, the delay is that of the last dequeue.
+// KAT dualpi2 10: gains and timer are mainline's, the delay is that of the last dequeue.
 #[test]
 fn l4steam_updates_with_the_delay_of_the_last_dequeue() {
     let (mut q, mut log) = (make("dualpi2 version l4steam step_thresh 10s"), Log::default());
@@ -253,7 +253,7 @@ fn l4steam_updates_with_the_delay_of_the_last_dequeue() {
     assert!(q.controller.prob < 1_000_000, "{}", q.controller.prob);
 }
 
-// KAT aqm.md 8.7 (b): "non-empty" in the credit rule is an age other than 0.
+// KAT dualpi2 10: "non-empty" in the credit rule is an age other than 0.
 #[test]
 fn l4steam_charges_no_credit_while_the_other_head_has_no_age() {
     let (mut q, mut log) = (make("dualpi2 version l4steam step_thresh 10s"), Log::default());

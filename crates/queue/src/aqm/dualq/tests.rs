@@ -50,7 +50,7 @@ fn near(count: u32, share: f64) {
     assert!((f64::from(count) - expected).abs() <= 1.5, "{count} {expected}");
 }
 
-// KAT aqm.md 8.8 (3)
+// KAT dualpi2 3
 #[test]
 fn classic_is_signalled_by_the_square_and_l4s_by_twice_the_probability() {
     for (ecn, marked, dropped) in
@@ -62,7 +62,7 @@ fn classic_is_signalled_by_the_square_and_l4s_by_twice_the_probability() {
     }
 }
 
-// KAT aqm.md 8.3: N Reno flows of W packets each need p_C = 1.5 / W^2, and p_CL = 2 sqrt(p_C).
+// KAT pi2 3: N Reno flows of W packets each need p_C = 1.5 / W^2, and p_CL = 2 sqrt(p_C).
 #[test]
 fn probabilities_that_reno_flows_need_give_those_shares_exactly() {
     for (mbit, flows, rtt_ms, p_c, p_cl) in
@@ -76,7 +76,7 @@ fn probabilities_that_reno_flows_need_give_those_shares_exactly() {
     }
 }
 
-// KAT aqm.md 8.4: overload drops the L4S share p_C, marks the rest, and drops Classic ECT too.
+// KAT dualq 1: overload drops the L4S share p_C, marks the rest, and drops Classic ECT too.
 #[test]
 fn overload_drops_by_the_square_and_marks_the_rest() {
     let (marks, drops) = signals("", 0.6, Ecn::Ect1);
@@ -96,7 +96,7 @@ fn overload_drops_by_the_square_and_marks_the_rest() {
     assert_eq!(signals("p_lmax 0.7", 0.3, Ecn::Ect1).1, 0);
 }
 
-// KAT aqm.md 8.4: Tupdate 15 ms, alpha 0.15 Hz, beta 3 Hz, limit 250 ms of the link's rate.
+// KAT dualq 2: Tupdate 15 ms, alpha 0.15 Hz, beta 3 Hz, limit 250 ms of the link's rate.
 #[test]
 fn defaults_are_those_that_the_rfc_derives() {
     let p = make("").params;
@@ -110,7 +110,7 @@ fn defaults_are_those_that_the_rfc_derives() {
     assert_eq!(make("coupling_factor 4").params.p_cmax(), 0.0625);
 }
 
-// KAT aqm.md 8.4: alpha (curq - target) + beta (curq - prevq), per update.
+// KAT dualq 3: alpha (curq - target) + beta (curq - prevq), per update.
 #[test]
 fn controller_moves_by_alpha_times_error_and_beta_times_growth() {
     let mut q = make("");
@@ -124,7 +124,7 @@ fn controller_moves_by_alpha_times_error_and_beta_times_growth() {
     assert!((q.prob - first - 0.0015).abs() < 1e-12, "{}", q.prob);
 }
 
-// KAT aqm.md 8.4: the ramp from 800 to 1200 us.
+// KAT dualq 4: the ramp from 800 to 1200 us.
 #[test]
 fn ramp_rises_from_its_threshold_to_one() {
     let q = make("");
@@ -136,14 +136,14 @@ fn ramp_rises_from_its_threshold_to_one() {
     assert_eq!((q.laqm(Dur::from_micros(800)), q.laqm(Dur(800_001))), (0.0, 1.0));
 }
 
-// KAT aqm.md 8.8 (4): as `l_aqm step`.
+// KAT dualpi2 4: as `l_aqm step`.
 #[test]
 fn step_is_strictly_above_its_threshold() {
     let q = make("l_aqm step");
     assert_eq!((q.laqm(Dur(1_000_000)), q.laqm(Dur(1_000_001))), (0.0, 1.0));
 }
 
-// KAT aqm.md 8.8 (5): the RFC exempts a packet that is alone in its queue.
+// KAT dualpi2 5: the RFC exempts a packet that is alone in its queue.
 #[test]
 fn single_l4s_packet_is_not_marked_by_the_ramp() {
     for (words, marked) in
@@ -165,7 +165,7 @@ fn order(q: &mut DualQ, now: Time, packets: usize) -> Vec<Ecn> {
     (0..packets).map(|_| q.dequeue(now, &mut log).unwrap().ecn()).collect()
 }
 
-// KAT aqm.md 8.4: WRR with weight 1/16 for the Classic queue.
+// KAT dualq 5: WRR with weight 1/16 for the Classic queue.
 #[test]
 fn fifteen_l4s_packets_leave_for_one_classic() {
     let mut q = make("min_th 10s");
@@ -177,7 +177,7 @@ fn fifteen_l4s_packets_leave_for_one_classic() {
     }
 }
 
-// KAT aqm.md 8.4: TS-FIFO serves L4S iff its head's age and the shift reach that of Classic.
+// KAT dualq 6: TS-FIFO serves L4S iff its head's age and the shift reach that of Classic.
 #[test]
 fn time_shifted_fifo_serves_the_older_after_the_shift() {
     for (words, shift) in
@@ -192,7 +192,7 @@ fn time_shifted_fifo_serves_the_older_after_the_shift() {
     }
 }
 
-// KAT aqm.md 8.7 (c): the words of the page for the tree before L4STeam's.
+// KAT dualq 8: the page's options for the tree before L4STeam's.
 #[test]
 fn oldest_linux_tree_is_a_line_of_words() {
     let q = make(
@@ -212,7 +212,7 @@ fn random_signals_have_the_same_shares() {
     assert!(marks.abs_diff(20_000) < 5 * 127 && drops.abs_diff(1000) < 5 * 32, "{marks} {drops}");
 }
 
-// KAT aqm.md 8.4: no arrival is taken unless a full frame would fit.
+// KAT dualq 7: no arrival is taken unless a full frame would fit.
 #[test]
 fn arrival_needs_room_for_a_full_frame() {
     let (mut q, mut log) = (make("limit 5000"), Log::default());

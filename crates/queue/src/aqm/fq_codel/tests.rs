@@ -19,7 +19,7 @@ fn stat(q: &dyn Qdisc, name: &str) -> f64 {
     stats.value(name).unwrap()
 }
 
-// KAT aqm.md 6.8 (5)
+// KAT fq_codel 1
 #[test]
 fn overflow_drops_a_batch_or_half_from_the_head_of_the_fattest_flow() {
     for (fat, thin, limit, lost) in [(200, 10, 209, 64), (100, 10, 109, 50)] {
@@ -43,7 +43,7 @@ fn overflow_drops_a_batch_or_half_from_the_head_of_the_fattest_flow() {
     }
 }
 
-// KAT aqm.md 6.8 (6)
+// KAT fq_codel 2
 #[test]
 fn flows_get_equal_bytes_whatever_their_packet_size() {
     let (mut q, mut log) = (make("fq_codel quantum 1514"), Log::default());

@@ -33,7 +33,7 @@ fn departures(q: &mut dyn Qdisc, mut now: Time, count: usize) -> Vec<u64> {
     times
 }
 
-// KAT aqm.md 3.3
+// KAT htb 1
 #[test]
 fn saturated_htb_departs_at_the_kernel_times() {
     let mut q = make("htb rate 50Mbit");
@@ -43,7 +43,7 @@ fn saturated_htb_departs_at_the_kernel_times() {
     assert!(times[2..].windows(2).all(|w| w[1] - w[0] == 242_240));
 }
 
-// KAT aqm.md 3.3
+// KAT htb 1
 #[test]
 fn pause_recreates_a_burst_of_two_but_never_three() {
     let mut q = make("htb rate 50Mbit");
@@ -64,7 +64,7 @@ fn pause_recreates_a_burst_of_two_but_never_three() {
     assert!(departures(&mut *q, now, 2)[1] > now.0);
 }
 
-// KAT aqm.md 3.3
+// KAT htb 1
 #[test]
 fn late_service_is_made_good_up_to_the_bucket() {
     for (late, lost) in [(0, 0), (256_000, 0), (300_000, 44_000)] {
@@ -80,7 +80,7 @@ fn late_service_is_made_good_up_to_the_bucket() {
     }
 }
 
-// KAT aqm.md 3.3
+// KAT htb 1
 #[test]
 fn change_of_rate_keeps_the_debt_in_nanoseconds() {
     let mut q = make("htb rate 50Mbit");
@@ -156,7 +156,7 @@ impl Qdisc for Picky {
     }
 }
 
-// KAT aqm.md 0.8
+// KAT htb 2
 #[test]
 fn leaf_is_never_asked_while_empty_and_woken_only_at_its_time() {
     let leaf = Picky { queue: Fifo::pfifo(100), timer: Time(1_000_000), fired: 0 };

@@ -15,7 +15,7 @@ fn packet(id: u32, flow: u32, len: u32) -> Packet {
     Packet { id, hash: flow, len, tos: Ecn::Ect0 as u8, ..Packet::default() }
 }
 
-// KAT aqm.md 11.12 (4)
+// KAT lfq 2
 #[test]
 fn one_full_packet_per_flow_and_round() {
     let (mut q, mut log) = (make(""), Log::default());
@@ -29,7 +29,7 @@ fn one_full_packet_per_flow_and_round() {
     assert_eq!((q.sparse_sent, q.bulk_sent), (2, 2));
 }
 
-// KAT aqm.md 11.12 (4)
+// KAT lfq 2
 #[test]
 fn first_packet_of_a_flow_takes_the_next_quantum_and_its_round() {
     let (mut q, mut log) = (make(""), Log::default());
@@ -60,8 +60,8 @@ fn saturating_flows_get_equal_bytes_whatever_their_packet_sizes() {
     assert!(most - least < most / 100, "{bytes:?}");
 }
 
-// KAT aqm.md 11.11: the shares. The mean sojourn of its sparse flow depends on arrivals that the
-// section does not give; here that flow is served at once.
+// KAT lfq 1: the shares. The mean sojourn of its sparse flow depends on arrivals that the
+// published run does not give; here that flow is served at once.
 #[test]
 fn sparse_flow_beside_four_saturating_ones_is_always_sparse() {
     let (mut q, mut log) = (make(""), Log::default());
@@ -156,7 +156,7 @@ fn oldest_law_is_one_for_all_flows_and_judges_sparse_packets_too() {
     }
 }
 
-// KAT aqm.md 11.12 (7)
+// KAT sce-queues 1
 #[test]
 fn twenty_thousand_packets_wait() {
     let (mut q, mut log) = (make(""), Log::default());

@@ -33,7 +33,7 @@ fn near(share: f64, expected: f64) {
     assert!((share - expected).abs() <= tolerance, "{share} {expected}");
 }
 
-// KAT aqm.md 8.1, 8.3: N Reno flows of W packets each need p_C = 1.5 / W^2.
+// KAT pi2 1, pi2 3: N Reno flows of W packets each need p_C = 1.5 / W^2.
 #[test]
 fn classic_share_is_the_square_and_scalable_share_the_double() {
     for (mbit, flows, rtt_ms, window, p_c, p, p_cl) in [
@@ -73,7 +73,7 @@ fn noecn_drops_everything_by_the_square() {
     near(shares("pi2 coupling_factor 3", 0.2, Ecn::Ect1).0, 0.6);
 }
 
-// KAT aqm.md 8.1, 8.2: the gains are per update.
+// KAT pi2 2: the gains are per update.
 #[test]
 fn step_of_the_controller_is_alpha_times_error_and_beta_times_growth() {
     let mut q = make("pi2");

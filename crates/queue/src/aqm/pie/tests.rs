@@ -41,13 +41,13 @@ fn update(c: &mut Control, us: u64) -> f64 {
     c.probability()
 }
 
-// KAT aqm.md 7.8 (1)
+// KAT pie 1
 #[test]
 fn gains_per_tick_are_the_kernels() {
     assert_eq!((Law::gain(2), Law::gain(20)), (576_460_752, 5_764_607_522));
 }
 
-// KAT aqm.md 7.8 (2)
+// KAT pie 2
 #[test]
 fn standing_delay_of_20_ms_raises_the_probability_by_the_tuned_gains() {
     let mut c = Control::default();
@@ -67,7 +67,7 @@ fn standing_delay_of_20_ms_raises_the_probability_by_the_tuned_gains() {
     assert_eq!(reached, [181, 469]);
 }
 
-// KAT aqm.md 7.8 (3)
+// KAT pie 3
 #[test]
 fn probability_decays_by_a_64th_beyond_its_integral_without_delay() {
     let mut c = control(0.5);
@@ -89,7 +89,7 @@ fn decay_to_zero_is_the_kernels() {
     }
 }
 
-// KAT aqm.md 7.8 (4)
+// KAT pie 4
 #[test]
 fn delay_above_250_ms_adds_two_percent_to_the_cap_of_two() {
     let mut c = control(0.2);
@@ -146,7 +146,7 @@ fn arrivals(text: &str, percent: f64, ecn: Ecn, n: u32) -> (Vec<u32>, Vec<u32>) 
     (marks, drops)
 }
 
-// KAT aqm.md 7.8 (5)
+// KAT pie 5
 #[test]
 fn above_ten_percent_ect_packets_are_dropped() {
     for (text, percent, ecn, is_marked) in [
@@ -165,7 +165,7 @@ fn above_ten_percent_ect_packets_are_dropped() {
     }
 }
 
-// KAT aqm.md 7.8 (6)
+// KAT pie 6
 #[test]
 fn distances_between_drops_are_bounded_on_both_sides() {
     let (_, drops) = arrivals("pie limit 1000000", 1.0, Ecn::NotEct, 300_000);

@@ -18,7 +18,7 @@ fn packet(dscp: u8, ecn: Ecn) -> Packet {
     Packet { len: 1514, tos: dscp | ecn as u8, ..Packet::default() }
 }
 
-// KAT aqm.md 12.6
+// KAT quartz 1
 #[test]
 fn slope_rises_by_half_octaves() {
     let mut q = make();

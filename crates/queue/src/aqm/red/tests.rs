@@ -30,7 +30,7 @@ fn pinned(q: &mut Red, bytes: u64) {
     q.law.average = bytes << q.law.wlog;
 }
 
-// KAT aqm.md 5.4 (1)
+// KAT red 1
 #[test]
 fn tc_derives_thresholds_burst_and_weight() {
     for (text, max, min, burst, wlog, scell_log, target) in [
@@ -79,7 +79,7 @@ fn what_tc_or_the_kernel_refuses_is_refused() {
     }
 }
 
-// KAT aqm.md 5.4 (2)
+// KAT red 2
 #[test]
 fn average_follows_a_constant_backlog_with_its_weight() {
     for (wlog, arrivals) in [(5, 10), (6, 19), (7, 37), (8, 74), (9, 148)] {
@@ -94,7 +94,7 @@ fn average_follows_a_constant_backlog_with_its_weight() {
     }
 }
 
-// KAT aqm.md 5.4 (3)
+// KAT red 3
 #[test]
 fn gaps_between_marks_are_uniform_so_that_the_rate_is_twice_the_nominal() {
     let mut q = make("red limit 150000 avpkt 1000 ecn");
@@ -117,7 +117,7 @@ fn gaps_between_marks_are_uniform_so_that_the_rate_is_twice_the_nominal() {
     assert!(gaps[0] == 0 && gaps[101] < 20);
 }
 
-// KAT aqm.md 5.4 (4)
+// KAT red 4
 #[test]
 fn adaptive_raises_by_a_quarter_up_to_one_percent_and_lowers_by_a_tenth() {
     let mut q = make(SEED_150);
@@ -180,7 +180,7 @@ fn outcomes(text: &str, bytes: u64, ecn: Ecn) -> (u32, u32) {
     (marks, drops)
 }
 
-// KAT aqm.md 5.4 (5)
+// KAT red 5
 #[test]
 fn above_max_every_ect_packet_is_marked_and_every_other_dropped() {
     let red = "red limit 150000 avpkt 1000 burst 50";
@@ -199,7 +199,7 @@ fn above_max_every_ect_packet_is_marked_and_every_other_dropped() {
     }
 }
 
-// KAT aqm.md 5.4 (6)
+// KAT red 6
 #[test]
 fn under_htb_an_idle_period_is_one_sample_of_an_empty_queue() {
     let run = |shaped: bool| {

@@ -35,7 +35,7 @@ fn marks(words: &str, delay_ms: u64, last: u64, ecn: Ecn, codepoint: Ecn) -> Vec
     marked
 }
 
-// KAT aqm.md 11.12 (1): steady first episodes, law 2022
+// KAT cobalt2 1: steady first episodes, law 2022
 #[test]
 fn sce_and_ce_marks_of_a_steady_first_episode_are_those_of_2022() {
     let sce = [1, 18, 33, 45, 56, 66, 76, 85, 93];
@@ -45,7 +45,7 @@ fn sce_and_ce_marks_of_a_steady_first_episode_are_those_of_2022() {
     assert_eq!(marks("no-sce", 3, 93, Ecn::Ect0, Ecn::Ect1), [0; 0]);
 }
 
-// KAT aqm.md 11.12 (6)
+// KAT cobalt2 3
 #[test]
 fn mark_that_not_ect_packets_cannot_carry_waits_for_the_next_ect0() {
     let (mut q, mut log) = (make(""), Log::default());
@@ -61,7 +61,7 @@ fn mark_that_not_ect_packets_cannot_carry_waits_for_the_next_ect0() {
     }
 }
 
-// KAT aqm.md 11.12 (7)
+// KAT sce-queues 1
 #[test]
 fn twenty_thousand_packets_wait_without_a_limit_and_a_given_limit_holds() {
     for (words, held) in [("", 20_000), ("limit 300", 300)] {

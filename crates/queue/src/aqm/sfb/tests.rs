@@ -30,7 +30,7 @@ fn fill(q: &mut Sfb, prob: u32, packets: u32) {
     q.filters[q.current].bins = [[Bin { prob, packets }; BINS]; LEVELS];
 }
 
-// KAT aqm.md 5.6
+// KAT sfb 1
 #[test]
 fn arrivals_at_empty_bins_cost_eleven_and_993_at_full_ones_saturate() {
     let p = make(KERNEL).params;

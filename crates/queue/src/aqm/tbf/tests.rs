@@ -36,7 +36,7 @@ fn departures(q: &mut dyn Qdisc, n: usize, log: &mut Log) -> Vec<u64> {
     left
 }
 
-// KAT aqm.md 3.2
+// KAT tbf 1
 #[test]
 fn saturated_tbf_departs_at_the_kernel_times() {
     let (mut q, mut log) = (make("tbf rate 1Mbit burst 5000 limit 100kb"), Log::default());
@@ -45,7 +45,7 @@ fn saturated_tbf_departs_at_the_kernel_times() {
     assert_eq!(left, [0, 0, 0, 8_448, 20_560, 32_672, 44_784]);
 }
 
-// KAT aqm.md 3.2
+// KAT tbf 1
 #[test]
 fn packet_larger_than_the_bucket_is_dropped_on_arrival() {
     let (mut q, mut log) = (make("tbf rate 1Mbit burst 1500 latency 1s"), Log::default());

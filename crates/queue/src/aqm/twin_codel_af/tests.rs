@@ -41,7 +41,7 @@ fn served(words: &str) -> [u32; 2] {
     served
 }
 
-// KAT aqm.md 11.12 (5)
+// KAT twin 1
 #[test]
 fn classes_share_by_their_numbers_of_flows() {
     for words in ["", "chooser early"] {
@@ -125,7 +125,7 @@ fn change_keeps_packets_of_both_classes_and_shapes_at_the_new_rate() {
     assert!(log.is_empty() && now < Time(20 * MS));
 }
 
-// KAT aqm.md 11.12 (7)
+// KAT sce-queues 1
 #[test]
 fn twenty_thousand_packets_wait() {
     let (mut q, mut log) = (make(""), Log::default());

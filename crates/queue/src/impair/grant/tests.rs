@@ -53,7 +53,7 @@ fn stat(q: &dyn Qdisc, name: &str) -> f64 {
 const MS: u64 = 1_000_000;
 const LONG: Time = Time(1 << 50);
 
-// KAT aqm.md 14.8: a block per slot, delivered at its end
+// KAT grant 1: a block per slot, delivered at its end
 #[test]
 fn a_slot_carries_its_share_of_the_rate_and_delivers_at_its_end() {
     let mut q = link("");
@@ -88,7 +88,7 @@ fn rigged(words: &str, fails: &[bool]) -> Box<dyn Qdisc> {
     build(&text, env).unwrap()
 }
 
-// KAT aqm.md 14.8: a failed block is sent again after d, and in-order release delays the others
+// KAT grant 2: a failed block is sent again after d, and in-order release delays the others
 #[test]
 fn a_failed_block_is_sent_again_and_holds_back_what_follows() {
     // Block 0 fails once and is repeated in slot 8; block 8 moves to slot 9.

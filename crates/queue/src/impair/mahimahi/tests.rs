@@ -39,7 +39,7 @@ fn burst(q: &mut dyn Qdisc, now: Time, n: u32, len: u32) {
 
 const MS: u64 = 1_000_000;
 
-// KAT aqm.md 14.7: trace "1" is 1504 bytes per millisecond, 12.032 Mbit/s
+// KAT mahimahi 1: trace "1" is 1504 bytes per millisecond, 12.032 Mbit/s
 #[test]
 fn one_opportunity_per_millisecond_is_twelve_megabit() {
     let mut q = link("overhead 0", "1\n");
@@ -53,7 +53,7 @@ fn one_opportunity_per_millisecond_is_twelve_megabit() {
     assert_eq!(deliveries(&mut *q, Time(10 * MS)).len(), 10);
 }
 
-// KAT aqm.md 14.7: trace "1 1 2" is two at 1 ms and one at 2 ms, repeated every 2 ms
+// KAT mahimahi 2: trace "1 1 2" is two at 1 ms and one at 2 ms, repeated every 2 ms
 #[test]
 fn a_repeated_line_is_a_second_opportunity() {
     let mut q = link("", "1\n1\n2\n");
@@ -64,7 +64,7 @@ fn a_repeated_line_is_a_second_opportunity() {
     assert_eq!(sent.len(), 900, "1.5 opportunities per ms: 18.048 Mbit/s");
 }
 
-// KAT aqm.md 14.7: the 4 bytes that the first packet leaves go to the second
+// KAT mahimahi 3: the 4 bytes that the first packet leaves go to the second
 #[test]
 fn surplus_bytes_of_an_opportunity_start_the_next_packet() {
     let mut q = link("overhead 0", "1\n");

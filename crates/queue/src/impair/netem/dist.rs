@@ -118,7 +118,7 @@ mod tests {
         assert!(table.iter().zip(table.iter().rev()).all(|(a, b)| *a == -*b));
     }
 
-    // KAT aqm.md 4.10 (5)
+    // KAT netem 10
     #[test]
     fn uniform_delay_includes_its_least_and_excludes_its_greatest_value() {
         let at = |rnd| sample(10, 5, None, || rnd);

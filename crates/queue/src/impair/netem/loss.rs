@@ -131,7 +131,7 @@ mod tests {
         (f64::from(lost) / f64::from(n), f64::from(lost) / f64::from(runs.max(1)))
     }
 
-    // KAT aqm.md 4.4, 4.10 (6): Gilbert-Elliott
+    // KAT netem 2: Gilbert-Elliott
     #[test]
     fn gilbert_loses_three_percent_in_bursts_of_three() {
         let loss = Loss::Gilbert { p: share(0.01), r: share(0.3), bad: u32::MAX, good: 0 };
@@ -149,7 +149,7 @@ mod tests {
         assert!((lost - expected).abs() < 0.004, "{lost} instead of {expected}");
     }
 
-    // KAT aqm.md 4.4, 4.10 (6): two-state use and degeneration
+    // KAT netem 2: two-state use and degeneration
     #[test]
     fn two_of_the_four_states_are_a_simple_burst_model() {
         let two = |p13, p31| Loss::State {
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(burst, 1.0);
     }
 
-    // KAT aqm.md 4.3
+    // KAT netem 1
     #[test]
     fn correlation_narrows_the_distribution_and_loses_less() {
         let mut rng = Rng::named(1, "c");

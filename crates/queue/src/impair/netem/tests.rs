@@ -49,7 +49,7 @@ fn offered(text: &str, n: u32) -> (Box<dyn Qdisc>, Log) {
     (q, log)
 }
 
-// KAT aqm.md 4.10 (1)
+// KAT netem 6
 #[test]
 fn constant_delay_is_exact_and_keeps_order() {
     let mut log = Log::default();
@@ -67,7 +67,7 @@ fn constant_delay_is_exact_and_keeps_order() {
     assert_eq!((q.wake(), log.is_empty()), (Time::NEVER, true));
 }
 
-// KAT aqm.md 4.10 (2)
+// KAT netem 7
 #[test]
 fn full_loss_loses_everything_and_queues_nothing() {
     let (q, mut log) = offered("netem loss 100%", 100);
@@ -75,7 +75,7 @@ fn full_loss_loses_everything_and_queues_nothing() {
     assert!(log.drain().all(|e| matches!(e, Event::Drop(_, Reason::Loss))));
 }
 
-// KAT aqm.md 4.10 (3)
+// KAT netem 8
 #[test]
 fn full_duplication_gives_two_copies_of_one_id_and_never_three() {
     let (mut q, mut log) = offered("netem duplicate 100%", 3);
@@ -95,14 +95,14 @@ fn loss_of_a_duplicated_packet_leaves_one() {
     assert_eq!(departures(&mut *q, Time::ZERO, &mut log).len(), 5);
 }
 
-// KAT aqm.md 4.10 (4)
+// KAT netem 9
 #[test]
 fn eleventh_packet_does_not_fit_into_ten() {
     let (q, log) = offered("netem limit 10 delay 1s", 11);
     assert_eq!((q.backlog().packets, log.events().len()), (10, 1));
 }
 
-// KAT aqm.md 4.6, 4.10 (6)
+// KAT netem 3
 #[test]
 fn every_fifth_packet_jumps_the_delay() {
     let (mut q, mut log) = offered("netem delay 10ms gap 5 reorder 100%", 10);
@@ -114,7 +114,7 @@ fn every_fifth_packet_jumps_the_delay() {
     assert_eq!((stat(&*q, "reordered"), stat(&*q, "delayed")), (2.0, 8.0));
 }
 
-// KAT aqm.md 4.7, 4.10 (6)
+// KAT netem 4
 #[test]
 fn rate_serialises_after_the_delay() {
     let (mut q, mut log) = (make("netem rate 8Mbit delay 10ms"), Log::default());
@@ -188,7 +188,7 @@ fn slot_ends_when_its_bytes_are_used_up() {
     assert_eq!(left, [(0, 5_000), (1, 5_000), (2, 6_000), (3, 6_000)]);
 }
 
-// KAT aqm.md 4.8: the numbers of seed S5
+// KAT netem 5: the slots of the ECT(1) tests' scenario S5
 #[test]
 fn uniform_slots_delay_a_lone_packet_between_their_bounds() {
     let (mut q, mut log) = (make("netem delay 200us slot 800us 10ms packets 42"), Log::default());

@@ -19,7 +19,7 @@ fn passed(q: &mut dyn Qdisc, now: Time, n: u32) -> u32 {
     left as u32
 }
 
-// KAT aqm.md 3.4
+// KAT police 1
 #[test]
 fn ten_packets_pass_at_once_and_one_more_per_frame_time() {
     let mut q = make("police rate 1Mbit burst 15140 drop");

@@ -33,7 +33,7 @@ fn bursts(q: &mut dyn Qdisc, end: Time) -> Vec<(u64, usize)> {
     bursts
 }
 
-// KAT aqm.md 14.6 (b): the burst ends when a bound on packets, bytes or airtime does
+// KAT wifi 1: the burst ends when a bound on packets, bytes or airtime does
 #[test]
 fn a_burst_waits_for_access_and_arrives_as_a_whole() {
     // A packet takes 100 us at 80 Mbit/s.
@@ -78,7 +78,7 @@ fn access_is_uniform_between_its_bounds() {
     assert!((spread.sqrt() - 57.735).abs() < 2.0, "{}", spread.sqrt());
 }
 
-// KAT aqm.md 14.6 (c): exponential gaps and geometric bursts
+// KAT wifi 2: exponential gaps and geometric bursts
 #[test]
 fn poisson_bursts_have_exponential_gaps_and_geometric_sizes() {
     let mut q = link("poisson 2ms geometric 5 preamble 0 airtime 1s bytes 1Mb");

@@ -43,7 +43,7 @@ fn came(block: &(u32, u16, Vec<Metric>)) -> Vec<u16> {
     numbered.filter(|(m, _)| m.received.is_some()).map(|(_, n)| block.1.wrapping_add(n)).collect()
 }
 
-// KAT scream.md 3.4: 148 bytes, the 64 numbers that end at the newest, SSRC 100 from 10
+// KAT rfc8888 3: 148 bytes, the 64 numbers that end at the newest, SSRC 100 from 10
 #[test]
 fn a_report_covers_the_newest_64_numbers() {
     let mut rx = receiver(Version::V2024, true);
@@ -68,7 +68,7 @@ fn outside_parity_a_report_begins_at_the_first_packet_and_names_its_source() {
     assert_eq!(came(&blocks[0]), [40_000, 40_002]);
 }
 
-// KAT scream.md 3.3: catch-up from 1 (964, 964 and 284 bytes)
+// KAT scream-rx 1: catch-up from 1 (964, 964 and 284 bytes)
 #[test]
 fn in_parity_alone_numbers_that_were_never_sent_are_reported() {
     let mut rx = receiver(Version::V2026, true);
@@ -82,7 +82,7 @@ fn in_parity_alone_numbers_that_were_never_sent_are_reported() {
     assert_eq!(made.iter().map(|(len, _)| *len).collect::<Vec<_>>(), [8 + 8 + 4 + 4]);
 }
 
-// KAT scream.md 3.5: 32 packets, 16 in 2020
+// KAT scream-rx 2: 32 packets, 16 in 2020
 #[test]
 fn many_packets_and_the_end_of_a_frame_do_not_wait() {
     for (version, every) in [(Version::V2020, 16), (Version::V2024, 32), (Version::V2026, 32)] {
@@ -98,7 +98,7 @@ fn many_packets_and_the_end_of_a_frame_do_not_wait() {
     }
 }
 
-// KAT scream.md 3.5: 5 ms in 2024, 40 ms in 2026
+// KAT scream-rx 3: 5 ms in 2024, 40 ms in 2026
 #[test]
 fn a_single_packet_is_reported_when_the_last_report_is_old() {
     for (version, after) in [(Version::V2024, 328), (Version::V2026, 2622)] {
@@ -138,7 +138,7 @@ fn on_the_grid_reports_wait_for_a_multiple_of_33_ticks() {
     assert_eq!(at, Ticks::count(ms(191), rx.epoch).next_multiple_of(33));
 }
 
-// KAT scream.md 3.5: 2020's interval follows the rate, 2 to 100 ms
+// KAT scream-rx 4: 2020's interval follows the rate, 2 to 100 ms
 #[test]
 fn in_2020_reports_are_as_often_as_two_percent_of_the_rate_allow() {
     let mut rx = receiver(Version::V2020, true);

@@ -72,7 +72,7 @@ fn frames(sent: &[(Time, Outgoing)]) -> Vec<u64> {
     frames
 }
 
-// KAT scream.md 2.5: frames of rate / fps, packets of 1200 bytes, one timestamp, a marker
+// KAT scream-tx 5: frames of rate / fps, packets of 1200 bytes, one timestamp, a marker
 #[test]
 fn a_frame_is_the_rate_over_the_frame_rate_in_packets() {
     let mut session = session(params(Version::V2026, false, 2e6, Tool::default()));
@@ -94,7 +94,7 @@ fn a_frame_is_the_rate_over_the_frame_rate_in_packets() {
     assert_eq!((last.frame.packets, last.frame.captured), (5, ms(980)));
 }
 
-// KAT scream.md 2.5: -rand 50 is plus or minus 25 percent
+// KAT scream-tx 6: -rand 50 is plus or minus 25 percent
 #[test]
 fn in_parity_frames_vary_by_half_of_what_is_asked() {
     for (parity, low, high) in [(true, 3750, 6250), (false, 2500, 7500)] {
@@ -110,7 +110,7 @@ fn in_parity_frames_vary_by_half_of_what_is_asked() {
     }
 }
 
-// KAT scream.md 2.2, 2.5: -key
+// KAT scream-tx 3: -key
 #[test]
 fn a_key_frame_comes_after_its_time_and_others_keep_their_size() {
     let key = Key { every: Dur::from_millis(500), times: 3.0 };
@@ -125,7 +125,7 @@ fn a_key_frame_comes_after_its_time_and_others_keep_their_size() {
     assert_eq!(large, [ms(500), ms(1000), ms(1500), ms(2000)]);
 }
 
-// KAT scream.md 2.2: -burst
+// KAT scream-tx 4: -burst
 #[test]
 fn media_come_and_go() {
     let burst = OnOff { on: Dur::from_millis(300), off: Dur::from_millis(200) };
@@ -138,7 +138,7 @@ fn media_come_and_go() {
     assert_eq!(halves, 3 * 15);
 }
 
-// KAT scream.md 2.6: bursts of 0.5 ms at 1.5 times the rate
+// KAT scream-tx 9: bursts of 0.5 ms at 1.5 times the rate
 #[test]
 fn bursts_leave_back_to_back_and_the_next_when_their_time_is_over() {
     let mut session = session(params(Version::V2026, false, 20e6, Tool::default()));
@@ -162,7 +162,7 @@ fn bursts_leave_back_to_back_and_the_next_when_their_time_is_over() {
     }
 }
 
-// KAT scream.md 2.6, Appendix A model M: a sleep is shorter by 100 us and longer by the slack
+// KAT scream-tx 10: a sleep is shorter by 100 us and longer by the slack
 #[test]
 fn a_modelled_machine_steps_in_ticks_and_sleeps_with_slack() {
     let host = Host::MODEL;
@@ -281,7 +281,7 @@ proptest! {
     }
 }
 
-// KAT scream.md 2.5: v2020 drops every 30 s, frames of 10 bytes for 100 ms
+// KAT scream-tx 7: v2020 drops every 30 s, frames of 10 bytes for 100 ms
 #[test]
 fn the_tool_of_2020_makes_tiny_frames_once_in_thirty_seconds() {
     for (drain, tiny) in [(Some(30.0), 10), (None, 0)] {
@@ -297,7 +297,7 @@ fn the_tool_of_2020_makes_tiny_frames_once_in_thirty_seconds() {
     }
 }
 
-// KAT scream.md 2.5: v2020's frame clock sleeps
+// KAT scream-tx 8: v2020's frame clock sleeps
 #[test]
 fn the_frame_clock_of_2020_loses_what_its_sleeps_take_longer() {
     for (version, interval) in [(Version::V2020, 20_060_000), (Version::V2024, 20_000_000)] {
@@ -310,7 +310,7 @@ fn the_frame_clock_of_2020_loses_what_its_sleeps_take_longer() {
     }
 }
 
-// KAT scream.md 2.6: v2020 adds up what isOkToTransmit says, to 1 ms
+// KAT scream-tx 11: v2020 adds up what isOkToTransmit says, to 1 ms
 #[test]
 fn the_tool_of_2020_bursts_for_a_millisecond() {
     let mut params = params(Version::V2020, false, 10e6, Tool::default());

@@ -90,7 +90,7 @@ mod tests {
         )
     }
 
-    // KAT cc.md §9 #40 (vectors of 2.4)
+    // KAT accecn 1
     #[test]
     fn ace_decodes_to_the_published_vectors() {
         assert_eq!(decode(1, 2, None), 2);

@@ -55,7 +55,7 @@ mod tests {
         ROLES.map(|role| codepoint(role, mode, needs, ecn_plus_plus) != Ecn::NotEct)
     }
 
-    // KAT cc.md §2.2, §2.5, §2.7: SYN, SYN/ACK, data, retransmission, pure ACK
+    // KAT ecn 2: SYN, SYN/ACK, data, retransmission, pure ACK
     #[test]
     fn each_scheme_marks_its_own_kinds_of_packet() {
         let plain = Needs::default();

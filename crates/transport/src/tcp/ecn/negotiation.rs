@@ -77,7 +77,7 @@ mod tests {
 
     use super::*;
 
-    // KAT cc.md §9 #41
+    // KAT accecn 2
     #[test]
     fn syn_ack_reflects_the_codepoint_of_the_syn() {
         let syn = Negotiation::syn(Feedback::AccEcn);

@@ -136,13 +136,13 @@ fn sce(arrivals: &[Ecn]) -> Vec<(u64, u8)> {
     answers(Feedback::Sce, SceFeedback::Advanced, arrivals)
 }
 
-// KAT cc.md §9 #38
+// KAT esce 1
 #[test]
 fn two_marked_segments_between_unmarked_ones_make_one_esce_ack() {
     assert_eq!(sce(&[N, N, S, S, N, N]), [(2, 0), (2, AE), (2, 0)]);
 }
 
-// KAT cc.md §2.6
+// KAT esce 3
 #[test]
 fn alternate_marks_make_an_ack_of_each_segment_and_steady_ones_none() {
     assert_eq!(sce(&[N, S, N, S]), [(1, 0), (1, AE), (1, 0), (1, AE)]);
@@ -150,14 +150,14 @@ fn alternate_marks_make_an_ack_of_each_segment_and_steady_ones_none() {
     assert_eq!(sce(&[N, N, N, N]), [(2, 0), (2, 0)]);
 }
 
-// KAT cc.md §2.6: CE is sticky ECE until CWR and two quick ACKs, whatever ESCE does
+// KAT esce 4: CE is sticky ECE until CWR and two quick ACKs, whatever ESCE does
 #[test]
 fn ce_and_esce_are_independent() {
     assert_eq!(sce(&[N, N, C, N, N, N]), [(2, 0), (1, ECE), (1, ECE), (2, ECE)]);
     assert_eq!(sce(&[S, C, N, N]), [(2, AE | ECE), (1, ECE), (1, ECE)]);
 }
 
-// KAT cc.md §2.6: the dithered branch keeps one ACK per two segments
+// KAT esce 5: the dithered branch keeps one ACK per two segments
 #[test]
 fn dithered_esce_covers_as_many_bytes_as_were_marked() {
     let dithered = |arrivals: &[Ecn]| answers(Feedback::Sce, SceFeedback::Dithered, arrivals);
@@ -177,7 +177,7 @@ fn dithered_esce_covers_as_many_bytes_as_were_marked() {
     }
 }
 
-// KAT cc.md §2.5
+// KAT dctcp-feedback 1
 #[test]
 fn dctcp_divides_the_runs_and_tells_each_ack_s_state() {
     let dctcp = |arrivals: &[Ecn]| answers(Feedback::Dctcp, SceFeedback::Advanced, arrivals);

@@ -436,7 +436,7 @@ fn cwnd_after_idle(mut cwnd: u32, initial: u32, idle: Dur, rto: Dur) -> u32 {
 mod tests {
     use super::*;
 
-    // KAT cc.md §9 #62
+    // KAT idle 1
     #[test]
     fn idle_restart_halves_once_per_timeout_down_to_the_initial_window() {
         let rto = Dur::from_millis(300);

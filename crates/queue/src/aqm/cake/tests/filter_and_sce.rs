@@ -61,7 +61,7 @@ fn third_flag_protects_in_mainline_and_delimits_runs_where_sce_is_known() {
     assert_eq!(filtered("ack-filter sce", &mixed), [0; 0]);
 }
 
-// KAT aqm.md 9.14
+// KAT cake 5
 #[test]
 fn sce_ramps_have_the_published_slopes() {
     let p = |ramp: &sce::Ramp, us: u64, target: u64| {

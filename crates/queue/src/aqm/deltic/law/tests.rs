@@ -14,7 +14,7 @@ fn marks(law: Law, hertz: u32, sojourn_ms: u64) -> (Vec<u64>, i64) {
     (marks, controller.acc)
 }
 
-// KAT aqm.md 12.7
+// KAT deltic 1
 #[test]
 fn marks_of_a_constant_delay_come_at_the_published_times() {
     for law in [Law::V2022, Law::V2024a, Law::V2024] {
@@ -30,7 +30,7 @@ fn marks_of_a_constant_delay_come_at_the_published_times() {
     }
 }
 
-// KAT aqm.md 12.7
+// KAT deltic 1
 #[test]
 fn delay_at_the_target_marks_at_the_resonance() {
     for (law, expected) in [
@@ -45,7 +45,7 @@ fn delay_at_the_target_marks_at_the_resonance() {
     }
 }
 
-// KAT aqm.md 12.7 (a)
+// KAT deltic 2
 #[test]
 fn delay_below_half_the_target_marks_nothing_though_the_accumulator_holds_it() {
     for law in [Law::V2022, Law::V2024a, Law::V2024] {

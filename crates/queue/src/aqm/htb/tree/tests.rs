@@ -79,7 +79,7 @@ fn close(value: f64, expected: f64, tolerance: f64) {
     assert!((value - expected).abs() <= tolerance, "{value} instead of {expected}");
 }
 
-// KAT aqm.md 3.3: two siblings of rate 10 and ceil 50 under a parent of 50 get 25 each
+// KAT htb 1: two siblings of rate 10 and ceil 50 under a parent of 50 get 25 each
 #[test]
 fn siblings_of_equal_quantum_share_the_parent_equally() {
     let mut q = make(SIBLINGS);
@@ -91,7 +91,7 @@ fn siblings_of_equal_quantum_share_the_parent_equally() {
     assert_eq!(both, stat(&*q, "1:1.sent_bytes"));
 }
 
-// KAT aqm.md 3.3: with quanta of 3000 and 1500 what exceeds 10 Mbit/s splits 2:1
+// KAT htb 1: with quanta of 3000 and 1500 what exceeds 10 Mbit/s splits 2:1
 #[test]
 fn excess_is_split_as_the_quanta() {
     let text = SIBLINGS.replace("ceil 50Mbit class 1:20", "ceil 50Mbit quantum 3000 class 1:20");
@@ -149,7 +149,7 @@ fn lent_tokens_come_from_every_level_of_a_deep_tree() {
     assert!(shares[0] > 9.3 && shares[1] > 5.9, "{shares:?}");
 }
 
-// KAT aqm.md 3.3
+// KAT htb 1
 #[test]
 fn one_leaf_of_a_tree_departs_as_the_only_class() {
     let mut tree = make("htb default 1 class 1:1 rate 50Mbit");
@@ -158,7 +158,7 @@ fn one_leaf_of_a_tree_departs_as_the_only_class() {
     assert_eq!(times, [0, 0, 228_480, 470_720, 712_960]);
 }
 
-// KAT aqm.md 3.3: pause
+// KAT htb 1: pause
 #[test]
 fn pause_gives_a_leaf_that_borrows_two_packets_at_once() {
     let mut q = make(SIBLINGS);
@@ -176,7 +176,7 @@ fn pause_gives_a_leaf_that_borrows_two_packets_at_once() {
     assert_eq!(sent.iter().filter(|(at, ..)| *at == later).count(), 2);
 }
 
-// KAT aqm.md 3.3: class change keeps tokens; aqm.md 14.5
+// KAT htb 1: class change keeps tokens
 #[test]
 fn change_of_one_class_keeps_tokens_packets_and_the_other_classes() {
     let mut q = make(SIBLINGS);
@@ -195,7 +195,7 @@ fn change_of_one_class_keeps_tokens_packets_and_the_other_classes() {
     close(mbps(&sent, Kind::TcpData, Time(2 * S), Time(3 * S)), 45.0, 0.05);
 }
 
-// KAT aqm.md 14.5: 100 packets queued drain in 242.24 ms after 50 to 5 Mbit/s
+// KAT rate-change 1: 100 packets queued drain in 242.24 ms after 50 to 5 Mbit/s
 #[test]
 fn queue_drains_at_the_new_rate_after_a_change() {
     let mut q = make("htb default 1 class 1:1 rate 50Mbit");

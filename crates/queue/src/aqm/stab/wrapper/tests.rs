@@ -37,7 +37,7 @@ fn departures(q: &mut dyn Qdisc, len: u32, count: usize) -> Vec<u64> {
     times
 }
 
-// KAT aqm.md 0.7
+// KAT stab 1
 #[test]
 fn shaper_inside_spaces_packets_by_their_weight() {
     for (words, len, weight) in [
