@@ -26,13 +26,14 @@ demo: build ## run the 59 L4S runs of ect1 and write report.html beside measured
 test: build ## all Rust and Python tests, with their counts
 	@$(BIN)/python tests/counts.py
 
-lint: build ## formatting, clippy, ruff, mypy, known answers, man pages, table of documents
+lint: build ## formatting, clippy, ruff, mypy, known answers, laws, man pages, table of documents
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/python tests/kat.py --check
+	$(BIN)/python tests/laws.py --check
 	$(BIN)/python tests/man.py --check
 	$(BIN)/python tests/documents.py --check
 	@if command -v cargo-deny >/dev/null; then cargo deny --offline check licenses bans sources; \

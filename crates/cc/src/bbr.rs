@@ -1,8 +1,8 @@
 //! BBR: paces at the bandwidth that the path has shown and keeps about one bandwidth-delay product
 //! in flight. One file per version; [`v3`] is the default.
 //!
-//! Facts: `cc.md` 3.7, 3.8, 3.13.6; the drafts draft-cardwell-iccrg-bbr-congestion-control-00 (v1)
-//! and -02 (v2), draft-ietf-ccwg-bbr (v3).
+//! Sources: v1, Linux net/ipv4/tcp_bbr.c and draft-cardwell-iccrg-bbr-congestion-control-00; v2,
+//! draft -02 of that name; v3, google/bbr (branch v3, 001a430b) and draft-ietf-ccwg-bbr.
 
 mod model;
 mod v1;

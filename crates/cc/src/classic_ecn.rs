@@ -1,6 +1,6 @@
 //! Prague's detector of a classic ECN AQM (Briscoe and Ahmed, arXiv 1911.00710, as in the kernel
 //! modules of 2020, 20-bit scale): RTT that varies or stands high over its minimum raises a score,
-//! and a high score asks for a classic response. Facts: `cc.md` 3.5 D, 3.13.3.
+//! and a high score asks for a classic response.
 
 use sojourn_core::probe::Probe;
 use sojourn_core::units::Dur;
@@ -69,6 +69,7 @@ impl Detector {
     }
 
     /// Adapts the filters to the sawtooth that `ssthresh` stands for.
+    /// arXiv 1911.00710: filters slower than a sawtooth, whose length follows from ssthresh.
     pub(super) fn on_ssthresh(&mut self, ssthresh: u32) {
         let lg = ssthresh.max(1).ilog2();
         let shift = (lg + lg / 2 + 1).min(MAX_SHIFT);
@@ -87,6 +88,7 @@ impl Detector {
     }
 
     /// One round: moves the score by what the filters show.
+    /// arXiv 1911.00710: half the logarithms of the deviation over V0 and of the depth over D0.
     pub(super) fn on_round(&mut self, min_rtt: Dur) {
         let mdev = (self.mdev >> (self.shift + 1)) as u64;
         let mut score = self.score + self.mdev_log.half_lg(mdev, self.shift + 1) - HALF_LG_V0;

@@ -1,6 +1,6 @@
 //! Copa (NSDI 2018): aims at the rate 1/(delta · queuing delay), which keeps 1/delta segments per
 //! flow in the queue on average, and imitates AIMD while somebody else holds the queue full.
-//! Facts: `cc.md` 3.11.
+//! Arun and Balakrishnan, "Copa: Practical Delay-Based Congestion Control for the Internet".
 
 use super::algorithm::{Algorithm, Entry, entry};
 use super::{Ack, Controller, Kernel, Needs, Output, Path, Window};
@@ -130,6 +130,8 @@ impl Copa {
         self.standing.least().saturating_sub(self.min_rtt.least())
     }
 
+    /// The paper's standing and minimum RTT, and its mode switch: who sees no nearly empty queue
+    /// for five round trips competes with a buffer-filling flow.
     fn measure(&mut self, now: Time, rtt: Dur, srtt: Dur) {
         self.standing.update(now, srtt / 2, rtt);
         self.min_rtt.update(now, MIN_RTT_WINDOW, rtt);
@@ -147,7 +149,7 @@ impl Copa {
         }
     }
 
-    /// Once per round trip: velocity, and AIMD on 1/delta in competition.
+    /// Once per round trip: the paper's velocity, and AIMD on 1/delta in competition.
     fn end_round(&mut self, path: &Path) {
         let up = self.cwnd > self.round_cwnd;
         if up == self.up {
@@ -170,6 +172,8 @@ impl Copa {
         self.round_cwnd = self.cwnd;
     }
 
+    /// The paper's update per ACK: v / (delta * cwnd) towards the target rate 1 / (delta * queuing
+    /// delay).
     fn steer(&mut self, ack: &Ack<'_>) {
         let acked = f64::from(ack.delivered());
         let standing = self.standing.least().as_secs_f64();

@@ -1,6 +1,6 @@
-//! CUBIC in Linux's integers (RFC 9438's curve; net/ipv4/tcp_cubic.c), and the words of both
-//! versions; the RFC's own numbers are in `cubic_rfc9438.rs`. With `abe` a mark costs less than a
-//! loss (RFC 8511). Facts: `cc.md` 2.3, 3.2, 3.3.
+//! CUBIC in Linux's integers (RFC 9438's curve; net/ipv4/tcp_cubic.c), and the parameters of
+//! both versions; the RFC's own numbers are in `cubic_rfc9438.rs`. With `abe` a mark costs less than
+//! a loss (RFC 8511).
 
 use super::algorithm::{Algorithm, Entry, entry};
 use super::cubic_rfc9438::{self, Rfc9438};
@@ -163,6 +163,7 @@ impl Cubic {
         let era = params.detect.era.unwrap_or_default();
         Self {
             params,
+            // Linux cubictcp_register(): the same constants, computed once.
             friendly_scale: 8 * (SCALE + params.beta) / 3 / (SCALE - params.beta),
             cube_factor: (1 << 40) / u64::from(params.bic_scale * 10),
             hz: 1000,
@@ -180,7 +181,7 @@ impl Cubic {
         (now.0 / 1_000_000_000 * hz + now.0 % 1_000_000_000 * hz / 1_000_000_000) as u32
     }
 
-    /// Linux's `pkts_acked`: minimum delay and HyStart.
+    /// Linux cubictcp_acked(): minimum delay and HyStart.
     fn on_rtt(&mut self, now: Time, rtt: Dur, path: &Path, win: &mut Window) {
         // Samples of the first second of an epoch still show the queue before the reduction.
         if self.curve.epoch.is_some_and(|e| self.jiffies(now).wrapping_sub(e) < self.hz) {
@@ -195,6 +196,7 @@ impl Cubic {
         }
     }
 
+    /// RFC 9438 4.2 (the curve) and 4.3 (Reno-friendly region) as Linux bictcp_update() has them.
     fn update(&mut self, now: Time, cwnd: u32, acked: u32) {
         let jiffies = self.jiffies(now);
         let c = &mut self.curve;
@@ -210,26 +212,32 @@ impl Cubic {
             let epoch = *c.epoch.get_or_insert_with(|| {
                 c.ack_cnt = acked;
                 c.friendly_cwnd = cwnd;
+                // K of RFC 9438 4.2, from the cwnd that the epoch begins with.
                 let deficit = u64::from(c.last_max.saturating_sub(cwnd));
                 c.k = cube_root(self.cube_factor * deficit);
                 c.origin = c.last_max.max(cwnd);
                 jiffies
             });
             let delay = self.era.delay_jiffies(c.delay_min, self.hz);
+            // The curve one minimum RTT ahead; RFC 9438 4.2 takes the smoothed RTT.
             let t = u64::from(jiffies.wrapping_sub(epoch)) + u64::from(delay);
             let t = (t << 10) / u64::from(self.hz);
             let k = u64::from(c.k);
             let offset = u128::from(t.abs_diff(k));
+            // W_cubic of RFC 9438 4.2.
             let delta = (u128::from(self.params.bic_scale * 10) * offset.pow(3)) >> 40;
             let delta = delta.min(u128::from(u32::MAX)) as u32;
             let target =
                 if t < k { c.origin.saturating_sub(delta) } else { c.origin.saturating_add(delta) };
             c.cnt = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
+            // Without a maximum to aim at the curve starts flat: at least 5 % per round trip.
             if c.last_max == 0 {
                 c.cnt = c.cnt.min(20);
             }
         }
         if self.params.tcp_friendliness {
+            // W_est of RFC 9438 4.3: alpha of 3 (1 - beta) / (1 + beta), which Linux keeps below
+            // the old maximum and above it.
             let step = i64::from((cwnd * self.friendly_scale) >> 3) * self.unit;
             while c.ack_cnt > step {
                 c.ack_cnt -= step;
@@ -239,6 +247,7 @@ impl Cubic {
                 c.cnt = c.cnt.min(cwnd / (c.friendly_cwnd - cwnd));
             }
         }
+        // RFC 9438 4.2: at most half of cwnd per round trip.
         c.cnt = c.cnt.max(2);
     }
 }
@@ -288,6 +297,7 @@ impl Controller for Cubic {
     }
 
     fn ssthresh(&mut self, _now: Time, path: &Path, win: &Window) -> u32 {
+        // Linux cubictcp_recalc_ssthresh(); RFC 9438 4.6 (decrease) and 4.7 (fast convergence).
         let Params { beta, fast_convergence, .. } = self.params;
         let cwnd = u64::from(win.cwnd);
         self.curve.epoch = None;
@@ -297,7 +307,7 @@ impl Controller for Cubic {
             win.cwnd
         };
         let kept = if self.params.abe.applies(path, win) {
-            cwnd * 17 / 20 // RFC 8511: beta_ecn of 0.85
+            cwnd * 17 / 20 // RFC 8511 3: beta_ecn of 0.85
         } else {
             cwnd * u64::from(beta) / u64::from(SCALE)
         };
@@ -305,6 +315,7 @@ impl Controller for Cubic {
     }
 
     fn on_state(&mut self, now: Time, change: StateChange, path: &Path, _win: &mut Window) {
+        // Linux cubictcp_state(): a timeout says that nothing known of the path holds.
         if change.to == State::Loss {
             self.curve = Curve::default();
             self.hystart.reset(now, path.snd_nxt);
@@ -312,7 +323,7 @@ impl Controller for Cubic {
     }
 
     fn on_restart(&mut self, now: Time, idle: Dur, _win: &mut Window) {
-        // Idle time is no time on the curve.
+        // Idle time is no time on the curve (Linux CA_EVENT_TX_START; RFC 9438 5.8).
         let now = self.jiffies(now);
         let idle = self.jiffies(Time(idle.0));
         if let Some(epoch) = &mut self.curve.epoch {

@@ -1,6 +1,6 @@
 //! CUBIC as RFC 9438 writes it: segments and seconds as real numbers, an additive increase of the
 //! Reno-friendly window that becomes 1, and a state that a spurious loss restores. `cubic version
-//! rfc9438`; Linux's integers are in `cubic.rs`. Facts: RFC 9438 §4, `cc.md` 3.2.
+//! rfc9438`; Linux's integers are in `cubic.rs`. Section numbers are RFC 9438's.
 
 use super::hystart_pp::HystartPp;
 use super::reno::Abe;
@@ -61,7 +61,7 @@ impl Rfc9438 {
         }
     }
 
-    /// RFC 9438 §4.2, `t` seconds into the stage.
+    /// W_cubic of §4.2, `t` seconds into the stage.
     fn w_cubic(&self, t: f64) -> f64 {
         self.params.c * (t - self.curve.k).powi(3) + self.curve.w_max
     }
@@ -75,6 +75,7 @@ impl Rfc9438 {
             c.w_max = cwnd;
             c.k = 0.0;
         } else {
+            // §4.2: K.
             c.k = ((c.w_max - cwnd) / self.params.c).cbrt();
         }
     }
@@ -88,16 +89,19 @@ impl Rfc9438 {
         let t = now.since(self.curve.epoch.unwrap_or(now)).as_secs_f64();
         let acked = f64::from(acked);
         let beta = self.params.beta;
+        // §4.3: alpha_cubic, 1 once the window before the reduction is reached again.
         let alpha = if self.curve.w_est < self.curve.cwnd_prior {
             3.0 * (1.0 - beta) / (1.0 + beta)
         } else {
             1.0
         };
+        // §4.3: W_est.
         self.curve.w_est += alpha * acked / cwnd;
         let friendly = self.params.friendliness && self.w_cubic(t) < self.curve.w_est;
         let next = if friendly {
             cwnd.max(self.curve.w_est)
         } else {
+            // §4.2, the target one RTT ahead; §4.4 and 4.5, the share of it per ACK.
             let target = self.w_cubic(t + srtt.as_secs_f64()).clamp(cwnd, 1.5 * cwnd);
             cwnd + (target - cwnd) * acked / cwnd
         };
@@ -141,6 +145,7 @@ impl Controller for Rfc9438 {
         c.epoch = None;
         c.fraction = 0.0;
         let abe = self.params.abe.applies(path, win);
+        // §4.6; with ABE, RFC 8511 3.
         let beta = if abe { ABE_BETA } else { self.params.beta };
         // A whole number of segments that binary fractions miss by a hair is still whole.
         ((beta * cwnd + 1e-9) as u32).max(2)
@@ -155,6 +160,7 @@ impl Controller for Rfc9438 {
     }
 
     fn undo_cwnd(&mut self, win: &Window) -> u32 {
+        // §4.9.2: after a spurious loss the curve continues.
         self.curve = self.before;
         win.cwnd.max(win.prior_cwnd)
     }

@@ -1,6 +1,6 @@
 //! CUBIC-SCE: CUBIC whose curve turns flat at every SCE mark and whose window leaves a little, in
 //! proportion to its square root. SCE kernel tree (chromi/sce) net/ipv4/tcp_cubic_sce.c of 0139ea04, on
-//! the CUBIC of Linux 5.x with HyStart of that time. Facts: `cc.md` 3.6.
+//! the CUBIC of Linux 5.x with HyStart of that time.
 //!
 //! A mark moves the curve's plateau towards the present: the time to it, or since it, shrinks by the
 //! share `A/sqrt(W)` that the ACK has of a root of cwnd; the height is kept. `literal` takes A in bytes
@@ -91,7 +91,8 @@ impl CubicSce {
         scale.wrapping_mul(offset).wrapping_mul(offset).wrapping_mul(offset) >> 40
     }
 
-    /// Moves the plateau towards the present by `acked` parts of a root; the height now stays.
+    /// Moves the plateau towards the present by `acked` parts of a root; the height now stays
+    /// (tcp_cubic_sce.c of 0139ea04).
     fn flatten(&mut self, now: Time, acked: u64) {
         let now = self.cubic.jiffies(now);
         let hz = u64::from(self.cubic.hz);
@@ -132,6 +133,8 @@ impl CubicSce {
         };
     }
 
+    /// tcp_cubic_sce.c, in_ack_event: a mark flattens the curve and takes a root of cwnd per
+    /// window.
     fn answer_sce(&mut self, now: Time, event: &AckEvent<'_>, win: &mut Window) {
         win.ssthresh = half(win.cwnd);
         if self.cubic.curve.epoch.is_none() {
@@ -188,6 +191,7 @@ impl Controller for CubicSce {
     }
 
     fn ssthresh(&mut self, now: Time, path: &Path, win: &Window) -> u32 {
+        // tcp_cubic_sce.c: 7/8 of cwnd for CE or loss soon after SCE, else CUBIC's share.
         let kept = self.cubic.ssthresh(now, path, win);
         if self.recent > 0 { (win.cwnd - win.cwnd.div_ceil(8)).max(MIN_CWND) } else { kept }
     }

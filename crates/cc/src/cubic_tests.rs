@@ -154,7 +154,7 @@ fn delay_samples_of_an_epoch_s_first_second_are_ignored() {
     assert_eq!(c.curve.delay_min, 10_000);
 }
 
-// cc.md §8 P10: convex growth starts at once after HyStart's exit.
+// Linux bictcp_update() with no last maximum: K = 0, so convex growth starts at once.
 #[test]
 fn after_hystart_s_exit_the_curve_starts_at_its_plateau() {
     let mut c = cubic("");

@@ -1,5 +1,5 @@
 //! DCTCP: once per window, cwnd loses half of the share of it that was marked, averaged. RFC 8257 and
-//! Linux 5.4 net/ipv4/tcp_dctcp.c. Facts: `cc.md` 2.5, 3.4.
+//! Linux 5.4 net/ipv4/tcp_dctcp.c.
 //!
 //! The endpoint carries a reduction out, by PRR in state CWR, and its receiver reports every mark
 //! (feedback `dctcp`). RFC 3168 and AccECN feedback are read as they are; without ECN this is Reno.
@@ -65,7 +65,8 @@ impl Alpha {
         }
     }
 
-    /// A window of `delivered` ended, of which `marked`.
+    /// A window of `delivered` ended, of which `marked`: DCTCP.Alpha of RFC 8257 3.3; Linux
+    /// dctcp_update_alpha().
     fn update(&mut self, marked: u64, delivered: u64, shift_g: u32) {
         match self {
             Self::Linux(alpha) => {
@@ -87,7 +88,8 @@ impl Alpha {
         }
     }
 
-    /// What a cut leaves of cwnd, in whole segments; `carry` keeps what RFC 8257's bytes have more.
+    /// What a cut leaves of cwnd, in whole segments (RFC 8257 3.3; Linux dctcp_ssthresh());
+    /// `carry` keeps what RFC 8257's bytes have more.
     fn cut(self, cwnd: u32, carry: &mut f64) -> u32 {
         match self {
             // Below two segments marked per window the cut rounds to nothing.
@@ -171,7 +173,7 @@ impl Dctcp {
         }
     }
 
-    /// Linux `dctcp_react_to_loss`: a loss halves, whatever alpha says.
+    /// Linux `dctcp_react_to_loss`, RFC 8257 3.5: a loss halves, whatever alpha says.
     fn react_to_loss(&mut self, cwnd: u32, win: &mut Window) {
         self.loss_cwnd = cwnd;
         win.ssthresh = (cwnd / 2).max(MIN_SSTHRESH);

@@ -1,6 +1,5 @@
 //! DCTCP-SCE: half a segment less for every SCE mark, so that a fully marked window halves and two
 //! marks per window hold it. SCE kernel tree (chromi/sce) net/ipv4/tcp_dctcp_sce.c of 09cf5620.
-//! Facts: `cc.md` 3.6, 3.13.4.
 
 use super::algorithm::{Algorithm, Entry, entry};
 use super::sce::{self, Credit, Quirks, Reductions, Version, half};
@@ -67,6 +66,7 @@ impl Controller for DctcpSce {
         }
         let step = Credit::step(&quirks, event, win);
         if event.esce && !event.ece {
+            // tcp_dctcp_sce.c, in_ack_event: half a segment per marked segment.
             self.credit.bytes -= step.acked * i64::from(win.cwnd) / 2;
             self.credit.saw_sce(win);
             self.reductions.loss_cwnd = win.cwnd;

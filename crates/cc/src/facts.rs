@@ -221,7 +221,7 @@ pub struct Sent {
     pub from_idle: bool,
 }
 
-/// A delivery-rate sample (`cc.md` 1.7).
+/// A delivery-rate sample (draft-cheng-iccrg-delivery-rate-estimation; Linux `struct rate_sample`).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RateSample {
     /// Segments delivered over the interval.

@@ -1,5 +1,5 @@
 //! Google Congestion Control for real-time media: draft-ietf-rmcat-gcc-02, with libwebrtc's
-//! trendline beside the draft's Kalman filter. Facts: `cc.md` 3.10.
+//! trendline beside the draft's Kalman filter.
 //!
 //! Both controllers run at the sender, on reports of each packet (RFC 8888). One follows the delay:
 //! it grows until the variation of the delay between groups of packets says over-use, and then takes
@@ -304,6 +304,7 @@ impl Gcc {
         }
     }
 
+    /// Draft 5.5: the state decides on growth, or on beta of what arrives.
     fn control_delay(&mut self, now: Time, rtt: Dur) {
         let since = self.updated.replace(now).map_or(0.0, |at| ms_between(now, at));
         let signal = self.detector.signal;
@@ -322,6 +323,8 @@ impl Gcc {
         self.delay_rate = self.clamped(rate);
     }
 
+    /// Draft 5.5: additive near the average rate of earlier over-use, else 8 % per second, and
+    /// never above 1.5 times the incoming rate.
     fn grown(&mut self, since_ms: f64, rtt_ms: f64, incoming: Option<f64>) -> f64 {
         let position = incoming.and_then(|rate| self.capacity.position(rate));
         if position == Some(std::cmp::Ordering::Greater) {
@@ -342,7 +345,7 @@ impl Gcc {
         grown.min(limit.max(rate))
     }
 
-    /// Draft 6, for each so many packets in place of each report of unknown length.
+    /// Draft 6, for every [`LOSS_PACKETS`] packets instead of every report, whose length varies.
     fn control_loss(&mut self, now: Time, rtt: Dur) {
         let packets = self.received + self.lost;
         if packets < LOSS_PACKETS {

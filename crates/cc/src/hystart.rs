@@ -1,5 +1,6 @@
 //! HyStart as Linux's CUBIC runs it (Ha and Rhee 2011, not RFC 9406): leaves slow start when an
-//! ACK train spans the path's delay or when the delay rises. Facts: `cc.md` 1.11, 8 P9.
+//! ACK train spans the path's delay or when the delay rises. Linux
+//! net/ipv4/tcp_cubic.c hystart_update().
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -59,7 +60,8 @@ impl Era {
         }
     }
 
-    /// Rise over the minimum delay that ends slow start: an eighth of it, from 4 to 16 ms.
+    /// Rise over the minimum delay that ends slow start: an eighth of it, from 4 to 16 ms (Linux
+    /// HYSTART_DELAY_THRESH()).
     fn delay_threshold(self, delay_min: u32) -> u32 {
         let ms = match self {
             Self::Until2020 => 8,
@@ -179,6 +181,9 @@ impl Hystart {
         self.samples = 0;
     }
 
+    /// Linux hystart_update(), HYSTART_ACK_TRAIN: ACKs without gaps that last as long as the path's
+    /// delay say that the window fills it. A sender that is not paced bursts, and its train of ACKs
+    /// covers half of that (from 5.8 on; before, always half).
     fn train_is_long(&mut self, now: Time, delay_min: u32, path: &Path, win: &Window) -> bool {
         let era = self.era;
         let now = era.clock(now);
@@ -196,6 +201,7 @@ impl Hystart {
         now.saturating_sub(self.round_start) > u64::from(threshold)
     }
 
+    /// Linux hystart_update(), HYSTART_DELAY: the least RTT of the round against the least of all.
     fn delay_rose(&mut self, delay: u32, delay_min: u32) -> bool {
         let era = self.era;
         // The minimum is frozen after eight samples up to 5.7, and follows the round later.
@@ -210,7 +216,8 @@ impl Hystart {
     }
 }
 
-/// Microseconds that four 64 KiB aggregates take at the pacing rate, at most 1 ms.
+/// Microseconds that four 64 KiB aggregates take at the pacing rate, at most 1 ms (Linux
+/// hystart_ack_delay()): ACKs of aggregates come that much later.
 fn ack_allowance(path: &Path, win: &Window) -> u32 {
     const AGGREGATES: u64 = 4 * 65_536 * 1_000_000;
     let rate = path.linux_pacing_rate(win).bytes_per_sec();

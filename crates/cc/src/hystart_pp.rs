@@ -1,5 +1,5 @@
 //! HyStart++ (RFC 9406): a rise of the round-trip time starts Conservative Slow Start, which either
-//! proves spurious and is left for slow start, or ends it after five rounds. Facts: `cc.md` 1.12.
+//! proves spurious and is left for slow start, or ends it after five rounds.
 
 use super::{Ack, Window};
 use sojourn_core::units::Dur;
@@ -86,6 +86,8 @@ impl HystartPp {
         }
     }
 
+    /// RFC 9406 4.2: after N_RTT_SAMPLE samples the round's minimum decides, into Conservative Slow
+    /// Start or back.
     fn sample(&mut self, rtt: Dur) {
         let round = self.round_min.map_or(rtt, |m| m.min(rtt));
         self.round_min = Some(round);
@@ -112,6 +114,8 @@ impl HystartPp {
         }
     }
 
+    /// RFC 9406 4.2: a round is a window of data; CSS_ROUNDS of them in Conservative Slow Start end
+    /// slow start.
     fn end_round(&mut self, snd_nxt: u64, win: &mut Window) {
         if self.is_conservative() {
             // The round in which it began counts too.

@@ -1,5 +1,5 @@
 //! LEDBAT (RFC 6817): fills the link only to a fixed queuing delay, and yields to whoever queues
-//! more. Facts: `cc.md` 3.11.
+//! more.
 
 use super::algorithm::{Algorithm, Entry, entry};
 use super::{Ack, Controller, Kernel, Path, Window};
@@ -47,7 +47,8 @@ const MINUTE: Dur = Dur::from_secs(60);
 /// Samples of which the least is the current delay.
 const CURRENT_FILTER: usize = 4;
 
-/// Queuing delay: the least of the latest samples over the least of the last ten minutes.
+/// Queuing delay: the least of the latest samples over the least of the last ten minutes
+/// (RFC 6817 2.4.2, current_delay() and base_delay()).
 // DEVIATION: RFC 6817 measures one-way delay; TCP's RTT holds the way back as well.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct QueuingDelay {
@@ -135,6 +136,7 @@ impl Controller for Ledbat {
             return;
         }
         let target = self.params.target.as_secs_f64();
+        // RFC 6817 2.4.2: gain * off_target * bytes_newly_acked * MSS / cwnd.
         let off_target = (target - self.delay.get().as_secs_f64()) / target;
         let acked = f64::from(ack.delivered());
         let delta = self.params.gain * off_target * acked / self.fraction.cwnd(win);
@@ -149,6 +151,7 @@ impl Controller for Ledbat {
     }
 
     fn ssthresh(&mut self, _now: Time, _path: &Path, win: &Window) -> u32 {
+        // RFC 6817 2.4.2: a loss halves, as in standard TCP.
         (win.cwnd / 2).max(MIN_CWND)
     }
 

@@ -1,6 +1,6 @@
 //! LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus): LEDBAT with a gain that depends on the base delay,
 //! a multiplicative decrease, a delay-limited slow start, and regular pauses in which the base
-//! delay can be seen. Facts: `cc.md` 3.11.
+//! delay can be seen.
 
 use super::algorithm::{Algorithm, Entry, entry};
 use super::ledbat::{Fraction, MIN_CWND, QueuingDelay, target};
@@ -77,13 +77,14 @@ impl LedbatPlusPlus {
         }
     }
 
-    /// 1 / min(16, ceil(2 target / base)).
+    /// 1 / min(16, ceil(2 target / base)): the draft's "slower than Reno" increase.
     fn gain(&self) -> f64 {
         let base = self.delay.base().0.max(1);
         1.0 / (2 * self.target.0).div_ceil(base).clamp(1, MAX_DIVISOR) as f64
     }
 
-    /// Segments per round trip in congestion avoidance.
+    /// Segments per round trip in congestion avoidance: the draft's additive increase and
+    /// multiplicative decrease, at most half of the window.
     fn step(&self, cwnd: f64) -> f64 {
         let over = self.delay.get().as_secs_f64() / self.target.as_secs_f64() - 1.0;
         if over <= 0.0 {
@@ -92,6 +93,8 @@ impl LedbatPlusPlus {
         (self.gain() - DECREASE * cwnd * over).max(-cwnd / 2.0)
     }
 
+    /// The draft's periodic slowdown: for two round trips the queue is empty, and the base delay
+    /// shows.
     fn slow_down(&mut self, now: Time, path: &Path, win: &mut Window) {
         self.resume = win.cwnd;
         self.slowdown_began = now;

@@ -67,8 +67,8 @@ pub trait Controller: Send {
     /// A packet left.
     fn on_send(&mut self, _now: Time, _sent: &Sent, _win: &mut Window) {}
 
-    /// An acknowledgement that is not older than `snd_una` arrived (Linux `in_ack_event`, `cc.md`
-    /// 0.3 step 3): `snd_una` has advanced and SACKs are tagged, but neither are segments
+    /// An acknowledgement that is not older than `snd_una` arrived (Linux `in_ack_event`, called by
+    /// `tcp_ack()`): `snd_una` has advanced and SACKs are tagged, but neither are segments
     /// cumulatively acknowledged nor the state machine has run. Whoever sets cwnd here does so in
     /// every state. Called only if [`Controller::hears_ack_events`].
     fn on_ack_event(&mut self, _now: Time, _event: &AckEvent<'_>, _win: &mut Window) {}
@@ -80,7 +80,7 @@ pub trait Controller: Send {
     }
 
     /// An acknowledgement was processed: scoreboard, loss marking and state machine are done
-    /// (`cc.md` 0.3 steps 1-7). This is the growth step, and for owners of cwnd everything.
+    /// (Linux `tcp_cong_control()`). This is the growth step, and for owners of cwnd everything.
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>, win: &mut Window);
 
     /// A segment was marked lost, by an acknowledgement (before its [`Controller::on_ack`]) or by a

@@ -1,4 +1,4 @@
-//! NADA, Network-Assisted Dynamic Adaptation for real-time media: RFC 8698. Facts: `cc.md` 3.10.
+//! NADA, Network-Assisted Dynamic Adaptation for real-time media: RFC 8698.
 //!
 //! Delay, loss and ECN marks become one signal in milliseconds, x; the rate settles where
 //! x = PRIO · XREF · RMAX / rate. The rules of RFC 8698's receiver (4.2) run at the sender as well,

@@ -1,5 +1,5 @@
 //! Reno as Linux runs it: RFC 5681 with segments counted instead of ACKs; NewReno's recovery is
-//! the endpoint's. With `abe` a mark costs less than a loss (RFC 8511). Facts: `cc.md` 2.3, 3.1, 3.13.1.
+//! the endpoint's. With `abe` a mark costs less than a loss (RFC 8511).
 
 use super::algorithm::{Algorithm, Entry, entry};
 use super::hystart_pp::HystartPp;
@@ -52,6 +52,7 @@ const MIN_SSTHRESH: u32 = 2;
 
 /// Growth step of one ACK, slow start and its remainder in congestion avoidance; nothing happens
 /// while the application or the receiver, not cwnd, is the limit.
+/// Linux tcp_reno_cong_avoid(); RFC 5681 3.1, with segments counted instead of ACKs.
 #[inline]
 pub(super) fn cong_avoid(ack: &Ack<'_>, win: &mut Window) {
     if !ack.path.cwnd_limited {
@@ -67,7 +68,7 @@ pub(super) fn cong_avoid(ack: &Ack<'_>, win: &mut Window) {
     win.additive_increase(win.cwnd, acked);
 }
 
-/// Half of cwnd.
+/// Half of cwnd: RFC 5681 3.1, equation 4; Linux tcp_reno_ssthresh() takes cwnd for the flight.
 pub(super) fn ssthresh(win: &Window) -> u32 {
     (win.cwnd / 2).max(MIN_SSTHRESH)
 }
@@ -102,7 +103,7 @@ impl Controller for Reno {
 
     fn ssthresh(&mut self, _now: Time, path: &Path, win: &Window) -> u32 {
         if self.abe.applies(path, win) {
-            // RFC 8511: beta_ecn of 0.8.
+            // RFC 8511 3: beta_ecn of 0.8.
             return (win.cwnd - win.cwnd.div_ceil(5)).max(MIN_SSTHRESH);
         }
         ssthresh(win)

@@ -1,6 +1,6 @@
 //! Reno-SCE: Reno that leaves a little for every SCE mark, in proportion to the square root of cwnd.
 //! SCE kernel tree (chromi/sce) net/ipv4/tcp_reno_sce.c: v2 of 07bbe597 (the 2019 tests), v3 of
-//! 63982553. Facts: `cc.md` 3.6, 3.13.4.
+//! 63982553.
 //!
 //! A window of SCE marks costs sqrt(W)/2 segments (v2) or sqrt(W) (v3), against one segment of growth,
 //! so that p = 1/(1 + sqrt(W)/2) or 1/(1 + sqrt(W)). `response` puts one of scim's laws in their place.
@@ -112,6 +112,8 @@ impl RenoSce {
         }
     }
 
+    /// tcp_reno_sce.c, in_ack_event: v2 (07bbe597) takes half a root of cwnd per marked window and
+    /// ends slow start; v3 (63982553) a whole root, and leaves an infinite ssthresh alone.
     fn answer_sce(&mut self, now: Time, path: &Path, step: Step, win: &mut Window) {
         self.credit.saw_sce(win);
         self.reductions.loss_cwnd = win.cwnd;

@@ -46,10 +46,12 @@ impl Controller for Params {
                 return;
             }
         }
+        // Linux tcp_scalable_cong_avoid().
         win.additive_increase(win.cwnd.min(self.ai), acked);
     }
 
     fn ssthresh(&mut self, _now: Time, _path: &Path, win: &Window) -> u32 {
+        // Linux tcp_scalable_ssthresh().
         (win.cwnd - (win.cwnd >> self.md_shift)).max(MIN_SSTHRESH)
     }
 }

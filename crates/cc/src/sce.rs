@@ -1,6 +1,5 @@
 //! What the SCE controllers share: a credit of bytes that moves cwnd by single segments before the
 //! state machine runs, and the answer to CE and loss. SCE kernel tree of 2019 and 2020 (chromi/sce).
-//! Facts: `cc.md` 3.6.
 //!
 //! Each ACK adds to or takes from the credit in bytes; every `T = m * cwnd` bytes are one segment of
 //! cwnd. `m` should be the MSS. The modules take the *receive* side's estimate instead, which stays

@@ -221,7 +221,7 @@ fn sixty_four_marks_cost_one_reduction_under_md() {
     }
 }
 
-// cc.md §5: a segment per window against W(1 - kept) per mark holds W = sqrt(64/(p ln 2)) and p^(-2/3).
+// heistp/scim: a segment per window against W(1 - kept) per mark holds W = sqrt(64/(p ln 2)) and p^(-2/3).
 #[test]
 fn the_laws_of_scim_balance_at_their_closed_forms() {
     for cwnd in [100, 300, 1000_u32] {

@@ -1,6 +1,8 @@
 //! SCReAM: self-clocked rate adaptation for media. One window for up to ten streams, an RTP queue
 //! for each, and the rates that encoders should have. Versions 1 (RFC 8298 and the tool of 2020) and
-//! 2 (the tool of 2024 and later, draft-ietf-ccwg-rfc8298bis-screamv2). Facts: `scream.md` 4 to 6.
+//! 2 (the tool of 2024 and later, draft-ietf-ccwg-rfc8298bis-screamv2). The tool is
+//! EricssonResearch/scream: f9deed2 is its version 2020-03-20, 994f9a4 2024-10-28, 76a298a 2024-10-31
+//! and c8f84c3 2026-06-30.
 //!
 //! The sender is more than a [`Controller`](super::Controller): it chooses the next packet, discards
 //! old ones and looks at every word of a report. Whoever drives it (the simulated end point, the tool
@@ -75,7 +77,7 @@ pub struct Departure {
     pub pace: f32,
 }
 
-/// A line of the per-ACK log: the columns of all generations (`scream.md` 2.8).
+/// A line of the per-ACK log: the columns of all generations of the tool.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AckLine {
     /// When.

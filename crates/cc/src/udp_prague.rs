@@ -1,4 +1,4 @@
-//! UDP Prague: L4STeam/udp_prague at e8e3435, bulk mode. Facts: `cc.md` 3.9, 3.13.7.
+//! UDP Prague: L4STeam/udp_prague at e8e3435, bulk mode (prague_cc.cpp).
 //!
 //! It reads three running totals of its receiver (packets received, marked, missing) and acts on
 //! what moved since the last acknowledgement. There is no slow start: the rate starts at
@@ -206,6 +206,7 @@ impl UdpPrague {
         accounted.wrapping_sub(mark.sent) > 0 && elapsed(now, mark.at) >= self.virtual_rtt
     }
 
+    /// PragueCC::ACKReceived() of udp_prague e8e3435, in its order, which the steps number.
     fn on_counts(&mut self, time: Time, seen: Counts) {
         let now = micros(time);
         let before = self.last;
@@ -257,6 +258,7 @@ impl UdpPrague {
     }
 
     /// Step 2. The division truncates, so alpha stalls within 15 units of what it follows.
+    /// L4STeam/udp_prague e8e3435, prague_cc.cpp.
     fn update_alpha(&mut self, time: Time, now: i32, seen: Counts, mark: Mark) {
         if !self.passed(now, self.alpha_mark, seen) {
             return;
@@ -299,7 +301,8 @@ impl UdpPrague {
         self.rate -= rate;
     }
 
-    /// Step 6.
+    /// Step 6: additive increase by a packet per virtual RTT, or by a millisecond of the rate where no
+    /// mark has come for long. L4STeam/udp_prague e8e3435, prague_cc.cpp.
     fn grow(&mut self, unmarked: u64) {
         let mut increase = self.params.max_packet;
         if self.rtts_to_growth == 0 {
@@ -323,7 +326,8 @@ impl UdpPrague {
         }
     }
 
-    /// Step 8.
+    /// Step 8: alpha/2 of window or rate, once per round.
+    /// L4STeam/udp_prague e8e3435, prague_cc.cpp.
     fn cut_for_mark(&mut self) {
         self.rtts_to_growth = self.rate / RATE_STEP + MIN_STEP;
         let cut = |of: u64| ((u128::from(of) * self.alpha as u128) >> (PROB_BITS + 1)) as u64;
@@ -349,6 +353,8 @@ impl UdpPrague {
         self.packet_window = window.max(MIN_PACKET_WINDOW);
     }
 
+    /// PragueCC::GetCCInfo(): 3 % above the rate in the first half of a virtual RTT, then 3 %
+    /// below.
     fn pacing_rate(&self) -> u64 {
         if self.offset_until == Time::NEVER {
             self.rate * 100 / (100 + RATE_OFFSET)

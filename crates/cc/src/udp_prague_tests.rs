@@ -196,7 +196,7 @@ fn alpha_stalls_within_fifteen_units_of_the_share() {
     assert!((share - run.cc.alpha) <= 15 && run.cc.alpha < share, "{}", share - run.cc.alpha);
 }
 
-// cc.md §3.9 step 5: the half of 50 Mbit/s at one packet per virtual RTT takes 55 of them.
+// prague_cc.cpp, ACKReceived(): the half of 50 Mbit/s at one packet per virtual RTT takes 55 of them.
 #[test]
 fn a_loss_halves_once_and_delays_fast_growth() {
     let mut run = Run::at(20_000, 1);
@@ -208,7 +208,7 @@ fn a_loss_halves_once_and_delays_fast_growth() {
     assert_eq!(run.cc.rate, 3_125_000);
 }
 
-// cc.md §3.9
+// prague_cc.cpp, GetCCInfo().
 #[test]
 fn pacing_is_three_percent_up_and_then_down_within_a_virtual_rtt() {
     let mut run = Run::at(20_000, 50);

@@ -1,6 +1,6 @@
 //! TCP Vegas as Linux runs it: counts the segments that the flow itself keeps in the queue and
-//! moves by one segment per round trip to keep them between alpha and beta. Facts: `cc.md` 3.11;
-//! Brakmo and Peterson 1995.
+//! moves by one segment per round trip to keep them between alpha and beta. Linux
+//! net/ipv4/tcp_vegas.c; Brakmo and Peterson 1995.
 
 use super::algorithm::{Algorithm, Entry, entry};
 use super::{Ack, Controller, Kernel, Path, State, StateChange, Window, reno};
@@ -91,7 +91,8 @@ impl Vegas {
         self.min_rtt = Dur::MAX;
     }
 
-    /// Once per round trip: compares what is in flight with what the empty path would hold.
+    /// Once per round trip: compares what is in flight with what the empty path would hold (Linux
+    /// tcp_vegas_cong_avoid()).
     fn compare(&mut self, acked: u32, win: &mut Window) {
         let (rtt, base) = (u128::from(self.min_rtt.0), u128::from(self.base_rtt.0));
         let cwnd = u128::from(win.cwnd);

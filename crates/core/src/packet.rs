@@ -245,7 +245,7 @@ mod tests {
         assert_eq!((answer.is_syn(), answer.is_syn_ack(), answer.ecn_flags()), (false, true, 0));
     }
 
-    // aqm.md 0.2, the table of ECN helpers.
+    // Linux include/net/inet_ecn.h INET_ECN_set_ce(); chromi/sce INET_ECN_set_ect1().
     #[test]
     fn set_ce_and_set_sce_follow_the_linux_table() {
         for (tos, ce, after_ce, sce, after_sce) in [

@@ -1,4 +1,4 @@
-//! Invariants of every registered discipline under random traffic (aqm.md 16).
+//! Invariants of every registered discipline under random traffic.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,4 +1,4 @@
-//! A changed rate keeps the queue: aqm.md 14.5.
+//! A changed rate keeps the queue.
 
 use sojourn_core::{Packet, Rate, Rng, Time};
 use sojourn_queue::aqm::{Env, Log};

@@ -1,4 +1,4 @@
-//! Which build of the original is followed: algorithm, defaults, columns (`scream.md` 2.2, 2.8).
+//! Which build of the original is followed: algorithm, defaults, columns.
 
 use sojourn_cc::scream::Version;
 

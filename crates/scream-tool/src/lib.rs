@@ -1,6 +1,6 @@
 //! The SCReAM bandwidth test tool on real UDP: a sender of generated media under SCReAM, and the
-//! receiver that reports to it. Options, lines and logs are those of the original's builds; facts
-//! are in `scream.md` 2 and 3.
+//! receiver that reports to it. Options, lines and logs are those of the original's builds
+//! (EricssonResearch/scream f9deed2, 994f9a4 and c8f84c3).
 
 mod args;
 #[cfg(target_os = "linux")]
@@ -88,7 +88,7 @@ impl Local {
     }
 }
 
-/// How reports count what they report (`scream.md` 3.7).
+/// How reports count what they report: RFC 8888 with erratum 8166, or one less as the original does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Count {
     /// As the peer does; the original's as long as none is known.

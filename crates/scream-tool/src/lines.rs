@@ -1,4 +1,5 @@
-//! The lines of the original's builds, to the byte (`scream.md` 2.8, in C's printf notation).
+//! The lines of the original's builds, to the byte (EricssonResearch/scream, scream_sender.cpp and
+//! ScreamV2Tx.cpp).
 
 use std::fmt::{self, Write as _};
 

@@ -232,7 +232,7 @@ fn microburst(o: &TxOptions) -> Dur {
     Dur((o.microburst_ms * 1e6) as u64)
 }
 
-/// The session's parameters (`scream.md` 2.4).
+/// The session's parameters, as scream_sender.cpp sets up its sender.
 fn params(o: &TxOptions, counting: Counting) -> Params {
     let fixed = o.fixed_kbps;
     let bits = |kbps: f64| (kbps * 1e3) as f32;

@@ -1,4 +1,4 @@
-//! The receiver's options (`scream.md` 2.3).
+//! The receiver's options (EricssonResearch/scream, scream_receiver.cpp).
 
 use super::args::{self, Group, Opt, Parsed, flag, opt};
 use super::generation::Generation;

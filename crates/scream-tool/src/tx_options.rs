@@ -1,5 +1,5 @@
 //! The sender's options: those of the original's builds with their names and meaning
-//! (`scream.md` 2.2), and a few of our own.
+//! (EricssonResearch/scream, scream_sender.cpp), and a few of our own.
 
 mod table;
 
@@ -85,7 +85,7 @@ pub(super) enum Gso {
 const FIXED_MICROBURST_MS: f64 = 1.0;
 
 impl TxOptions {
-    /// The defaults of a build (`scream.md` 2.2).
+    /// The defaults of a build.
     pub(super) fn new(generation: Generation) -> Self {
         let is_v1 = generation == Generation::V2020;
         let is_newest = generation == Generation::V2026;

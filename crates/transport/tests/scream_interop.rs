@@ -1,5 +1,5 @@
 //! Datagrams that both ends of the SCReAM BW test tool sent each other, three builds of it: its
-//! reports are read as it means them, and our receiver tells its sender the same. `scream.md` 3.
+//! reports are read as it means them, and our receiver tells its sender the same.
 
 use std::collections::BTreeMap;
 use std::fs;

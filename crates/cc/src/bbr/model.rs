@@ -62,6 +62,7 @@ impl Bw {
     }
 
     /// The rate of segments of `mss` bytes at `gain`, less the margin.
+    /// Linux bbr_rate_bytes_per_sec().
     pub(super) fn pacing_rate(self, mss: u32, gain: u32) -> Rate {
         let bytes = (u128::from(self.0) * u128::from(mss) * u128::from(gain)) >> SCALE;
         let per_sec = (bytes * (10_000 * (100 - PACING_MARGIN_PERCENT))) >> Self::SCALE;
@@ -86,7 +87,7 @@ pub(super) fn tso_goal(segments: u32) -> u32 {
 }
 
 /// What will be in flight when the pacer lets the next burst go: segments are delivered while it
-/// waits, and a burst that speeds up is counted in already.
+/// waits, and a burst that speeds up is counted in already (Linux bbr_packets_in_net_at_edt()).
 pub(super) fn in_flight_at_departure(
     now: Time,
     path: &Path,
@@ -98,7 +99,8 @@ pub(super) fn in_flight_at_departure(
     (in_flight + burst.unwrap_or(0)).saturating_sub(delivered)
 }
 
-/// The best three samples of a window: Kathleen Nichols' running maximum. Time counts rounds.
+/// The best three samples of a window: Kathleen Nichols' running maximum (Linux
+/// lib/win_minmax.c). Time counts rounds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RunningMax([(u32, Bw); 3]);
 
@@ -135,7 +137,8 @@ impl RunningMax {
     }
 }
 
-/// How many more segments than the bandwidth explains an aggregate of ACKs reports.
+/// How many more segments than the bandwidth explains an aggregate of ACKs reports (Linux
+/// bbr_update_ack_aggregation()).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Aggregation {
     /// Maxima of the running and the previous window of rounds.
@@ -252,7 +255,8 @@ impl ProbeRtt {
     }
 }
 
-/// Recovery of versions 1 and 2: one round sends what was delivered; the window returns at the end.
+/// Recovery of versions 1 and 2: one round sends what was delivered; the window returns at the
+/// end (Linux bbr_set_cwnd_to_recover_or_restore()).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Conservation {
     pub(super) active: bool,

@@ -1,6 +1,6 @@
 //! BBRv1, as in mainline Linux since 4.20: model of the path from the largest delivery rate of ten
-//! rounds and the least RTT of ten seconds; loss moves no rate. Facts: `cc.md` 3.7,
-//! draft-cardwell-iccrg-bbr-congestion-control-00.
+//! rounds and the least RTT of ten seconds; loss moves no rate. Linux
+//! net/ipv4/tcp_bbr.c; draft-cardwell-iccrg-bbr-congestion-control-00.
 
 use super::model::{
     Aggregation, Bw, Conservation, FULL_BW_GROWTH, FULL_BW_ROUNDS, MIN_CWND, MIN_RTT_AGE, ProbeRtt,
@@ -69,6 +69,7 @@ impl LongTerm {
     }
 
     /// An interval ended with throughput `bw`; whether it confirms the previous one.
+    /// Linux bbr_lt_bw_interval_done().
     fn conclude(&mut self, bw: Bw, mss: u32) -> bool {
         let old = self.bw.0;
         let difference = Bw(bw.0.abs_diff(old));
@@ -152,6 +153,7 @@ impl V1 {
         if self.long_term.used { self.long_term.bw } else { self.max_bw.get() }
     }
 
+    /// Linux bbr_bdp(): the initial window before the first RTT sample.
     fn bdp(&self, bw: Bw, gain: u32) -> u32 {
         if self.min_rtt == Dur::MAX { self.initial_cwnd } else { bw.bdp(self.min_rtt, gain) }
     }
@@ -164,7 +166,8 @@ impl V1 {
         tso_goal(tso_segments(self.pacing, 0, self.mss, self.min_burst()))
     }
 
-    /// Room for bursts at both ends, even for delayed ACKs, and for the probe to be seen.
+    /// Room for bursts at both ends, even for delayed ACKs, and for the probe to be seen (Linux
+    /// bbr_quantization_budget()).
     fn quantized(&self, cwnd: u32) -> u32 {
         let even = cwnd.saturating_add(3 * self.goal()).saturating_add(1) & !1;
         even + if self.mode == Mode::ProbeBw && self.phase == 0 { 2 } else { 0 }
@@ -187,6 +190,7 @@ impl V1 {
 
     // ---- model ------------------------------------------------------------------------------
 
+    /// Linux bbr_update_bw(): an application-limited sample counts only if it raises the maximum.
     fn update_bw(&mut self, now: Time, ack: &Ack<'_>, sample: Option<&RateSample>) {
         self.rounds.update(sample, self.delivered);
         let Some(sample) = sample else { return };
@@ -200,6 +204,8 @@ impl V1 {
         }
     }
 
+    /// Linux bbr_lt_bw_sampling(): two intervals of 4 to 16 rounds with 20 % of loss and equal
+    /// throughput are a policer's.
     fn sample_long_term(&mut self, now: Time, losses: bool, app_limited: bool) {
         let (delivered, lost) = (self.delivered, self.lost);
         let lt = &mut self.long_term;
@@ -249,6 +255,7 @@ impl V1 {
         }
     }
 
+    /// Linux bbr_is_next_cycle_phase(): up until the probe is in flight, down until it is drained.
     fn update_phase(&mut self, now: Time, ack: &Ack<'_>) {
         if self.mode != Mode::ProbeBw {
             return;
@@ -271,12 +278,14 @@ impl V1 {
         self.phase_stamp = now;
     }
 
+    /// Linux bbr_reset_probe_bw_mode(): a random phase, so that flows do not probe together.
     fn enter_probe_bw(&mut self, now: Time) {
         self.mode = Mode::ProbeBw;
         self.phase = CYCLE.len() - 1 - self.rng.below(RANDOM_PHASES) as usize;
         self.advance_phase(now);
     }
 
+    /// Linux bbr_check_full_bw_reached().
     fn check_full_pipe(&mut self, sample: Option<&RateSample>) {
         if self.full_pipe || !self.rounds.started || sample.is_some_and(|s| s.app_limited) {
             return;
@@ -291,6 +300,7 @@ impl V1 {
         self.full_pipe = self.full_bw_count >= FULL_BW_ROUNDS;
     }
 
+    /// Linux bbr_check_drain().
     fn check_drain(&mut self, now: Time, path: &Path, win: &mut Window) {
         let full = self.inflight(self.max_bw.get(), UNIT);
         if self.mode == Mode::Startup && self.full_pipe {
@@ -304,6 +314,7 @@ impl V1 {
         }
     }
 
+    /// Linux bbr_update_min_rtt(): PROBE_RTT after ten seconds without a lower sample.
     fn update_min_rtt(&mut self, now: Time, ack: &Ack<'_>, win: &mut Window) {
         let expired = now > self.min_rtt_stamp + MIN_RTT_AGE;
         let delayed = ack.rate.is_some_and(|s| s.ack_delayed);
@@ -360,6 +371,7 @@ impl V1 {
         self.pacing = Bw::of(win.cwnd, rtt).pacing_rate(path.mss, HIGH_GAIN);
     }
 
+    /// Linux bbr_set_pacing_rate(): until the pipe is full the rate only rises.
     fn set_pacing_rate(&mut self, path: &Path, bw: Bw, gain: u32, win: &Window) {
         if !self.seen_rtt && path.srtt > Dur::ZERO {
             self.set_first_pacing_rate(path, win);
@@ -370,6 +382,7 @@ impl V1 {
         }
     }
 
+    /// Linux bbr_set_cwnd().
     fn set_cwnd(&mut self, ack: &Ack<'_>, win: &mut Window) {
         let acked = ack.delivered();
         if acked > 0 && !self.conservation.adjust(ack, self.prior_cwnd, &mut self.rounds, win) {

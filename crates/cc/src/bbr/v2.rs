@@ -1,4 +1,4 @@
-//! BBRv2 is the procedure of [`super::v3`] with these constants and differences: `cc.md` 3.8,
+//! BBRv2 is the procedure of [`super::v3`] with these constants and differences:
 //! draft-cardwell-iccrg-bbr-congestion-control-02.
 
 use super::model::UNIT;

@@ -1,7 +1,7 @@
 //! BBRv3 (and, by its [`Profile`], v2): the model of v1 with bounds. Probing for bandwidth learns
 //! how much flight the path bears before 2 % of it is lost or half of it marked (`inflight_hi`);
 //! congestion outside a probe sets short-term bounds (`bw_lo`, `inflight_lo`) until the next one.
-//! Facts: `cc.md` 3.8, 3.13.6 (google/bbr 001a430b), draft-ietf-ccwg-bbr.
+//! Sources: google/bbr net/ipv4/tcp_bbr.c of 001a430b (branch v3); draft-ietf-ccwg-bbr.
 
 mod cycle;
 mod output;
@@ -233,7 +233,7 @@ impl V3 {
         matches!(self.mode, Mode::Down | Mode::Cruise | Mode::Refill | Mode::Up)
     }
 
-    /// What is lost or marked now is the price of the question.
+    /// Losses and marks are expected now, since the flow sends more than it knows to fit.
     fn is_probing(&self) -> bool {
         matches!(self.mode, Mode::Startup | Mode::Refill | Mode::Up)
     }
@@ -268,7 +268,7 @@ impl V3 {
         self.inflight(self.bw(), UNIT).min(win.cwnd)
     }
 
-    /// `inflight_hi` less what is left to others.
+    /// `inflight_hi` less what is left to others (google/bbr, bbr_inflight_with_headroom()).
     fn with_headroom(&self) -> u32 {
         if self.inflight_hi == NONE {
             return NONE;
@@ -277,12 +277,14 @@ impl V3 {
         self.inflight_hi.saturating_sub(headroom).max(MIN_CWND)
     }
 
+    /// bbr_probe_rtt_cwnd() (google/bbr).
     fn probe_rtt_cwnd(&self) -> u32 {
         self.bdp(self.bw(), PROBE_RTT_GAIN).max(MIN_CWND)
     }
 
     // ---- minimum RTT ------------------------------------------------------------------------
 
+    /// bbr_update_min_rtt(): PROBE_RTT every five seconds, the filter of ten (google/bbr).
     fn update_min_rtt(&mut self, now: Time, ack: &Ack<'_>, win: &mut Window) {
         let due = now > self.probe_rtt_min_stamp + PROBE_RTT_PERIOD;
         let delayed = ack.rate.is_some_and(|s| s.ack_delayed);
@@ -316,6 +318,7 @@ impl V3 {
         }
     }
 
+    /// bbr_check_probe_rtt_done() (google/bbr).
     fn check_probe_rtt_done(&mut self, now: Time, win: &mut Window) {
         if !self.probe_rtt.is_over(now) {
             return;

@@ -96,7 +96,8 @@ impl Groups {
     }
 }
 
-/// Slope of the accumulated delay over time, by least squares over the last groups.
+/// Slope of the accumulated delay over time, by least squares over the last groups (libwebrtc,
+/// TrendlineEstimator).
 #[derive(Debug)]
 pub(super) struct Trendline {
     samples: usize,
@@ -284,6 +285,8 @@ impl Detector {
         self.adapt(estimate.abs(), at);
     }
 
+    /// Draft 5.4: a threshold that follows the estimate, so that GCC holds its own beside flows
+    /// that fill the queue.
     fn adapt(&mut self, size: f64, at: Time) {
         let since = self.updated.replace(at);
         if size - self.threshold > MAX_EXCESS_MS {

@@ -123,6 +123,7 @@ impl Prague {
         self.on_rate && self.rtt_independent(win)
     }
 
+    /// The draft's rtt_virt (draft-briscoe-iccrg-prague-congestion-control-04 2.4.4).
     fn virtual_rtt(&self, path: &Path) -> Dur {
         path.srtt.max(self.law.rtt_target)
     }
@@ -155,6 +156,8 @@ impl Prague {
         ((u128::from(ONE) * u128::from(srtt) * u128::from(srtt) + square / 2) / square) as u64
     }
 
+    /// Module 0.7 (L4STeam/linux 893e1479): per ACK growth for unmarked segments, then a step of
+    /// cwnd.
     fn update_window(&mut self, ack: &Ack<'_>, win: &mut Window) {
         let path = ack.path;
         if ack.ce > 0 && !std::mem::replace(&mut self.saw_ce, true) {
@@ -178,6 +181,8 @@ impl Prague {
         self.settle(win);
     }
 
+    /// Module 0.7: (srtt / virtual RTT)^2 segments of 1500 bytes per round trip, on the rate or the
+    /// window.
     fn grow(&mut self, unmarked: u64, path: &Path, win: &Window) {
         let mtu = u64::from(self.mtu);
         if self.acts_on_rate(win) {
@@ -207,6 +212,8 @@ impl Prague {
         }
     }
 
+    /// Module 0.7, the average of the marked share once per RTT and, after slow start, virtual RTT
+    /// (draft 2.3.2).
     fn end_round(&mut self, now: Time, path: &Path, win: &mut Window) {
         let independent = self.rtt_independent(win);
         if path.snd_una < self.next_seq
@@ -263,6 +270,7 @@ impl Prague {
         }
     }
 
+    /// Module 0.7: alpha/2 of rate or window, once per CWR state and RTT target (draft 2.4.2).
     fn enter_cwr(&mut self, now: Time, path: &Path, win: &Window) {
         let recent = self.cwr_stamp.is_some_and(|cut| now.since(cut) < self.law.rtt_target);
         if recent && self.rtt_independent(win) {
@@ -281,6 +289,7 @@ impl Prague {
         }
     }
 
+    /// Module 0.7: a loss halves rate or window (draft 2.4.1).
     fn enter_loss(&mut self, cwnd: u32, path: &Path, win: &Window) {
         self.loss_cwnd = cwnd;
         self.loss_rate = self.rate;
@@ -294,6 +303,8 @@ impl Prague {
         self.in_loss = true;
     }
 
+    /// Module 0.7: the rate, in rate mode 1/32 above and below it in the halves of a virtual RTT,
+    /// or the window per smoothed RTT; twice that early in slow start.
     fn update_pacing(&mut self, now: Time, path: &Path, win: &Window) {
         let mut rate = if self.acts_on_rate(win) {
             let offset = self.rate * PACING_OFFSET / PACING_UNIT;
@@ -314,6 +325,7 @@ impl Prague {
         self.burst = burst.clamp(1, u64::from(u32::MAX)) as u32;
     }
 
+    /// Module 0.7, cwnd_mode 2: the rate rules windows of up to four segments of 1500 bytes.
     fn choose_mode(&mut self, path: &Path, win: &Window) {
         if self.law.mode != Mode::Switch {
             return;

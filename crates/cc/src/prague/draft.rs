@@ -95,6 +95,8 @@ impl Prague {
         win.ssthresh = self.target();
     }
 
+    /// Draft 2.4.2: alpha/2 of the window, once per virtual RTT; the first mark acts as if alpha
+    /// were 1.
     fn on_mark(&mut self, now: Time, path: &Path, win: &mut Window) {
         let first = !std::mem::replace(&mut self.saw_ce, true);
         let gate = self.virtual_rtt(path);
@@ -108,6 +110,7 @@ impl Prague {
         self.reduce(now, cut as u64, win);
     }
 
+    /// Draft 2.4.1: a loss halves, as in Reno.
     fn on_loss(&mut self, now: Time, cwnd: u32, path: &Path, win: &mut Window) {
         self.loss_window = self.window;
         self.loss_cwnd = cwnd;
@@ -122,6 +125,8 @@ impl Prague {
         self.reduce(now, by, win);
     }
 
+    /// Draft 2.4.3: additive increase on unmarked segments, also in CWR; 2.4.4: scaled by
+    /// (srtt / virtual RTT)^2, so that flows with RTTs below the virtual one have equal rates.
     fn grow(&mut self, ack: &Ack<'_>, win: &mut Window) {
         let path = ack.path;
         let mut unmarked = ack.delivered().saturating_sub(ack.ce);
@@ -154,6 +159,7 @@ impl Prague {
         }
     }
 
+    /// Draft 2.3.2: the moving average of the marked share, once per virtual RTT.
     fn end_round(&mut self, now: Time, path: &Path) {
         if path.snd_una < self.next_seq || now.since(self.alpha_stamp) < self.virtual_rtt(path) {
             return;
@@ -174,7 +180,7 @@ impl Prague {
         self.alpha_stamp = now;
     }
 
-    /// Gain 1 throughout.
+    /// Draft 2.5.1: the window per smoothed RTT, gain 1 throughout.
     fn update_pacing(&mut self, path: &Path) {
         let bytes = u128::from(self.window.max(Self::bytes(path.in_flight, self.mtu)));
         let us = u128::from(path.srtt.as_micros().max(1));

@@ -1,5 +1,6 @@
-//! TCP Prague, each published generation under its own law. This file holds the words and picks
-//! the law; [`v2019`], [`v2020`], [`draft`] and [`current`] are one controller each. Facts: `cc.md` 3.5.
+//! TCP Prague, each published generation under its own law. This file holds the parameters and
+//! picks the law; [`v2019`], [`v2020`], [`draft`] and [`current`] are one controller each. Sources: the
+//! modules net/ipv4/tcp_prague.c of L4STeam, and draft-briscoe-iccrg-prague-congestion-control-04.
 
 mod current;
 mod draft;

@@ -1,5 +1,5 @@
 //! TCP Prague of 2019: `p0` is the module of the summer, `p1` the tag testing/5-11-2019 that the
-//! SCE-L4S bakeoff used. Facts: `cc.md` 3.5 A and B, 3.12.1.
+//! SCE-L4S bakeoff used (dboru/linux and L4STeam/linux, net/ipv4/tcp_prague.c).
 //!
 //! Both are DCTCP with Reno's growth that owns cwnd, so a cut takes effect at once. They differ in
 //! what the first mark costs: `p0` starts with alpha 0 and cuts at the end of a round, `p1` starts
@@ -60,13 +60,14 @@ impl Prague {
         }
     }
 
-    /// The window less alpha/2 of it, rounded to the nearest segment.
+    /// The window less alpha/2 of it, rounded to the nearest segment (tcp_prague.c of 2019).
     fn cut(&self, win: &mut Window) {
         let cut = (self.alpha * u64::from(win.cwnd) + ONE) >> (BITS + 1);
         win.cwnd = win.cwnd.saturating_sub(cut as u32).max(MIN_CWND);
         win.ssthresh = win.cwnd;
     }
 
+    /// tcp_prague.c of 2019: DCTCP's average (RFC 8257 3.3), of bytes in p0 and of segments in p1.
     fn end_round(&mut self, path: &Path, win: &mut Window) {
         if path.snd_una < self.next_seq {
             return;

@@ -72,7 +72,7 @@ fn p1_keeps_alpha_at_one_until_the_first_mark() {
     assert!((alpha(&p) - (15.0 + 0.1) / 16.0).abs() < 1e-6, "{}", alpha(&p));
 }
 
-// cc.md §3.5 B: Reno's growth for all segments, in CWR too
+// L4STeam/linux testing/5-11-2019 tcp_prague.c: Reno's growth for all segments, in CWR too
 #[test]
 fn p1_grows_on_marked_segments_and_in_cwr_and_p0_does_not() {
     let grown = |version, state| {
@@ -95,7 +95,7 @@ fn p1_grows_on_marked_segments_and_in_cwr_and_p0_does_not() {
     }
 }
 
-// cc.md §3.5 A
+// dboru/linux tcp_prague.c of mid-2019.
 #[test]
 fn p0_cuts_by_the_new_alpha_where_a_round_with_marks_ends() {
     let (mut p, mut path, mut win) = started(Version::P0, 100);
@@ -138,7 +138,7 @@ fn cuts_stop_at_two_segments() {
     assert_eq!(win.cwnd, 2);
 }
 
-// cc.md §3.5 A and B
+// tcp_prague.c of mid-2019 (dboru/linux) and of testing/5-11-2019 (L4STeam/linux).
 #[test]
 fn p0_paces_two_segments_more_and_p1_by_the_sysctl_ratios() {
     let paced = |version, ssthresh| {

@@ -1,6 +1,6 @@
 //! TCP Prague, the kernel modules of 2020 and 2021: `p2a` (March and early April 2020) ignores
 //! losses in slow start, `p2b` is the module after the fix, `p2c` that of August 2020, `p3` is module 0.6.
-//! The law is the same, the parameters that they load with are not. Facts: `cc.md` 3.5 C, D and E, 3.13.2.
+//! The law is the same, the parameters that they load with are not. L4STeam tcp_prague.c.
 //!
 //! The module owns cwnd: a cut goes into a signed carry and leaves cwnd one segment per ACK. The
 //! endpoint's CWR state is what limits cuts to one per round trip.
@@ -128,6 +128,8 @@ impl Prague {
         }
     }
 
+    /// tcp_prague.c of 2020, RTT independence: growth as if the RTT were the target (`rate`,
+    /// `additive`), or the polynomial of `scalable`; only after slow start and a transition.
     fn scaled_increase(&self, path: &Path, win: &Window) -> u64 {
         let one = ONE as u64;
         let units = |time: Dur| time.as_micros() / RTT_UNIT_US;
@@ -146,6 +148,7 @@ impl Prague {
         }
     }
 
+    /// tcp_prague.c of 2020: alpha/2 of cwnd goes into the carry, once per CWR state.
     fn enter_cwr(&mut self, now: Time, path: &Path, win: &Window) {
         let target = self.target(path);
         if self.rtt_mode_acts(win) && self.cwr_stamp.is_some_and(|cut| now.since(cut) < target) {
@@ -156,6 +159,8 @@ impl Prague {
         self.carry -= (cut.div_ceil(2)) as i64;
     }
 
+    /// tcp_prague.c of 2020: half of cwnd goes into the carry. In p2a slow start never reads it;
+    /// later modules set `in_loss`, which suspends growth until the state is Open.
     fn enter_loss(&mut self, cwnd: u32, win: &Window) {
         self.ignores_loss = self.law.version == Version::P2a && win.in_slow_start();
         self.loss_cwnd = cwnd;
@@ -223,6 +228,8 @@ impl Prague {
         }
     }
 
+    /// tcp_prague.c of 2020: detector (arXiv 1911.00710), average of the marked share, scale of the
+    /// growth.
     fn end_round(&mut self, now: Time, path: &Path, win: &Window) {
         if path.snd_una < self.next_seq
             || (self.rtt_mode_acts(win) && now.since(self.alpha_stamp) < self.target(path))
@@ -253,6 +260,8 @@ impl Prague {
         self.alpha_stamp = now;
     }
 
+    /// tcp_prague.c of 2020: cwnd or the flight per smoothed RTT, twice that early in slow start;
+    /// bursts of 1/4096 s.
     fn update_pacing(&mut self, path: &Path, win: &Window) {
         let percent = if win.cwnd < win.ssthresh / 2 { 200 } else { 100 };
         self.pacing = path.window_rate(win.cwnd.max(path.in_flight), path.mtu, percent);

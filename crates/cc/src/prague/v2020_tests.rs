@@ -124,7 +124,7 @@ fn a_fully_marked_round_moves_alpha_a_sixteenth_of_the_way_to_one() {
     assert!((alpha(&p) - 0.15625).abs() < 1e-6, "{}", alpha(&p));
 }
 
-// suites.md §2.6: the law behind the slopes that were measured at 20, 80 and 160 ms.
+// The law behind the slopes that the published ECT(1) tests (heistp/sce-l4s-ect1) show at 20, 80 and 160 ms.
 #[test]
 fn additive_increase_is_one_segment_per_round_trip() {
     let (mut p, mut path, mut win) = started("rtt_mode none", 100);
@@ -163,7 +163,7 @@ fn loss_in_slow_start(words: &str, acks: u32) -> (u32, f64) {
     (win.cwnd, segments(&p))
 }
 
-// cc.md §3.5 C, §8 P2
+// L4STeam tcp_prague.c of testing/01-03-2020 (p2a) and after the fix (p2b).
 #[test]
 fn p2a_ignores_a_loss_in_slow_start_and_p2b_halves() {
     assert_eq!(loss_in_slow_start("version p2a", 60), (160, -50.0));
@@ -209,7 +209,8 @@ fn ssthresh_query_leaves_slow_start_to_the_marks() {
     assert_eq!(ask("version p2b", &grown), 80);
 }
 
-// cc.md §3.5 C: a partly marked ACK keeps slow-starting, a fully marked one ends slow start.
+// L4STeam tcp_prague.c of testing/01-03-2020: a partly marked ACK keeps slow-starting, a fully
+// marked one ends slow start.
 #[test]
 fn slow_start_ends_on_the_first_ack_whose_segments_are_all_marked() {
     let (mut p, mut path, mut win) = started("", 20);
@@ -308,7 +309,7 @@ fn short_paths_cut_at_most_once_per_target_once_the_rtt_mode_acts() {
     }
 }
 
-// cc.md §3.5 C: mtu * max(W, in flight) / srtt, twice that in early slow start.
+// L4STeam tcp_prague.c of testing/01-03-2020: mtu * max(W, in flight) / srtt, twice that in early slow start.
 #[test]
 fn pacing_and_burst_follow_window_flight_and_phase() {
     let (mut p, mut path, mut win) = started("", 100);
@@ -409,7 +410,7 @@ fn the_text_form_reads_as_the_same_parameters() {
     }
 }
 
-// cc.md §3.5 E
+// L4STeam tcp_prague.c, module 0.6.
 #[test]
 fn p3_targets_25_ms_after_500_rounds_without_a_detector_and_bursts_by_two() {
     let (mut p, mut path, mut win) = started("version p3", 100);

@@ -1,5 +1,5 @@
 //! What a mark takes from cwnd by the laws of scim, the simulator of the SCE team (heistp/scim), instead
-//! of the modules' own. Facts: `cc.md` 5.
+//! of the modules' own.
 //!
 //! MD-scaling divides the reduction for CE, `md`, among `tau` marks: each multiplies cwnd by
 //! `md^(1/tau)`. With growth of one segment per round trip it holds `cwnd = sqrt(tau / (p ln(1/md)))`.

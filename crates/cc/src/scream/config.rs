@@ -176,7 +176,7 @@ impl Config {
     pub fn new(version: Version) -> Self {
         let tool = Self { version, ..Self::default() };
         match version {
-            // scream.md 5.1
+            // RFC 8298 4.1.1.1 and 4.1.1.2, tables of constants and state variables.
             Version::Rfc8298 => Self {
                 loss_beta: 0.8,
                 ecn_beta: 0.9,
@@ -190,7 +190,7 @@ impl Config {
                 ramp_up_speed: 200e3,
                 ..tool
             },
-            // scream.md 5.2
+            // EricssonResearch/scream f9deed2, scream_sender.cpp and ScreamTx.h.
             Version::V2020 => Self {
                 loss_beta: 0.9,
                 ecn_beta: 0.9,

@@ -1,7 +1,7 @@
 //! Queue delay from one-way delays with an arbitrary offset: what is above the least of the last
-//! 500 s (`scream.md` 4.4 2a, 2b), and the compensation of a receiver's clock that runs faster
-//! (4.4.15). The times of arrival are the receiver's word; what the sender's own clock rules out is not
-//! believed.
+//! 500 s (EricssonResearch/scream c8f84c3, ScreamV2Tx.cpp), and the compensation of a receiver's
+//! clock that runs faster. The times of arrival are the receiver's claim; what the sender's own
+//! clock rules out is not believed.
 
 use super::Ticks;
 

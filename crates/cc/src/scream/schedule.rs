@@ -1,4 +1,5 @@
-//! Whose turn it is, and who gets how much (`scream.md` 6.1).
+//! Whose turn it is, and who gets how much: streams by priority as in EricssonResearch/scream c8f84c3,
+//! ScreamV2Tx.cpp.
 
 use super::Ticks;
 

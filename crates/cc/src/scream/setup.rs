@@ -1,5 +1,6 @@
 //! SCReAM in the grammar of controllers: `scream version 2024-10-28 max_rate 50Mbit`. The parameters
-//! are the tool's options (`scream.md` 2.2, 2.3) and say how sender, receiver and the machine behave.
+//! are the tool's options (EricssonResearch/scream, scream_sender.cpp and scream_receiver.cpp) and
+//! say how sender, receiver and the machine behave.
 
 use super::config::{Config, Stream, Version, rate, ratio};
 use crate::algorithm::{Algorithm, Entry, entry};
@@ -115,7 +116,7 @@ impl Setup {
             config.least_cwnd = 2 * (largest + RTP_HEADER);
         }
         if let Some(fixed) = self.fixed_rate {
-            // scream.md 2.4
+            // As the tool sets up its sender for `-fixedrate` (scream_sender.cpp).
             let rate = fixed.0 as f32;
             (stream.min_rate, stream.init_rate, stream.max_rate) = (rate, rate, rate);
             stream.max_queue_delay = 10.0;
@@ -187,7 +188,7 @@ mod tests {
         cc::read(text).expect_err("refused").0
     }
 
-    // scream.md 2.2, 2.4
+    // EricssonResearch/scream c8f84c3, scream_sender.cpp.
     #[test]
     fn words_are_the_tools_options() {
         let plain = setup("scream");

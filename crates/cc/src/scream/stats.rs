@@ -1,4 +1,4 @@
-//! What the two-second line and the summary of a session say (`scream.md` 2.8).
+//! What the two-second line and the summary of a session say (EricssonResearch/scream, ScreamV2Tx.cpp).
 
 use super::Ticks;
 use super::ticks::seconds;

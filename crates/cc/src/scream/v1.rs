@@ -1,7 +1,8 @@
-//! SCReAM version 1: RFC 8298 and the tool of 2020-03-20 (`scream.md` 5.1, 5.2). A window that holds the
-//! queue delay near its target, and a rate per stream that follows what the path carries and what waits
-//! in the RTP queue. Here is what it decides for packets that leave; reports are in [`feedback`], the
-//! laws of the window and of the targets in [`rfc8298`] and [`y2020`].
+//! SCReAM version 1: RFC 8298 and the tool of 2020-03-20 (EricssonResearch/scream f9deed2, ScreamTx.cpp).
+//! A window that holds the queue delay near its target, and a rate per stream that follows what the
+//! path carries and what waits in the RTP queue. Here is what it decides for packets that leave;
+//! reports are in [`feedback`], the laws of the window and of the targets in [`rfc8298`] and
+//! [`y2020`].
 
 mod competing;
 mod feedback;
@@ -101,7 +102,7 @@ impl V1 {
     }
 
     /// With congestion ahead, streams that want more than they make and leave fewer of their turns
-    /// unused than others give way (`scream.md` 6.1).
+    /// unused than others give way (EricssonResearch/scream f9deed2, ScreamTx.cpp).
     fn adjust_priorities(&mut self) {
         let active = self.streams.iter().filter(|media| media.active).count();
         let mean = self.sum(|media| media.turn.lost) / active.max(1) as f32;

@@ -70,7 +70,7 @@ impl V2 {
     }
 
     /// A queue that always stands is in all samples and is not seen: now and then half the rate lets
-    /// it drain (`scream.md` 4.4.12).
+    /// it drain (EricssonResearch/scream c8f84c3 and 994f9a4, ScreamV2Tx.cpp, getTargetBitrate()).
     fn halves_rate(&mut self, now: Ticks) -> bool {
         let eighth = self.config.delay_target / 8.0;
         let control = &mut self.control;

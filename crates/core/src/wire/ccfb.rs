@@ -1,5 +1,5 @@
-//! Congestion control feedback (RFC 8888 with erratum 8166, and the count that SCReAM's tool writes).
-//! Facts: `scream.md` 3.4, 3.6, 3.7.
+//! Congestion control feedback (RFC 8888 with erratum 8166, and the count that SCReAM's tool,
+//! EricssonResearch/scream ScreamRx.cpp, writes).
 //!
 //! A report says of runs of sequence numbers which packets came, with which ECN codepoint and how
 //! long before the report. RFC 8888's text as it was first printed gives the length of a run as its
@@ -92,7 +92,7 @@ impl Counting {
         if self.told.is_some() { self.told } else { self.seen }
     }
 
-    /// Decides for the blocks of a report. `scream.md` 3.7: only one reading may fit the length. If
+    /// Decides for the blocks of a report: only one reading may fit the length. If
     /// both do, a last word that is not zero is no padding; one that is zero may be either.
     fn decide(&mut self, blocks: &[u8]) -> Result<Count, Error> {
         if let Some(told) = self.told {

@@ -1,4 +1,4 @@
-//! RTP headers (RFC 3550 5.1) as SCReAM's tool writes and reads them. Facts: `scream.md` 3.2.
+//! RTP headers (RFC 3550 5.1) as SCReAM's tool writes and reads them.
 //!
 //! On the tool's port travel besides RTP: keep-alives of one byte, and texts for the receiver's
 //! screen that look like RTP but for their second byte.
@@ -157,7 +157,7 @@ mod tests {
         payload: 3,
     };
 
-    // scream.md 3.2
+    // RFC 3550 5.1.
     #[test]
     fn a_header_is_twelve_bytes_in_network_order() {
         let bytes = FRAME_END.write();
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(Datagram::parse(&packet), Ok(Datagram::Media(FRAME_END)));
     }
 
-    // scream.md 3.2
+    // EricssonResearch/scream, scream_receiver.cpp.
     #[test]
     fn keep_alives_and_texts_are_told_from_media() {
         assert_eq!(Datagram::parse(&[0]), Ok(Datagram::KeepAlive));

@@ -80,6 +80,8 @@ impl Blue {
     }
 
     /// A step up or down, unless the last one is too recent.
+    /// Feng et al. 1999: `freeze_time` separates steps in either direction, so that one shows
+    /// before the next.
     #[inline]
     fn step(&mut self, now: Time, up: bool) {
         if self.last_update.is_some_and(|last| now.since(last) <= self.params.freeze) {
@@ -96,6 +98,8 @@ impl Blue {
 }
 
 impl Qdisc for Blue {
+    // Feng et al. 1999: overflow, or a queue above L, raises the probability, and an idle link
+    // lowers it.
     #[inline]
     fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
         // A shaper does not ask an empty queue for packets, so an arrival also shows idleness.

@@ -76,6 +76,7 @@ impl Qdisc for Brickwall {
         self.queue.push(now, pkt, log);
     }
 
+    // scim's Brickwall: the highest wall that the delay has passed decides.
     #[inline]
     fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
         loop {
@@ -152,7 +153,7 @@ mod tests {
         (first.id == 0).then(|| first.ecn())
     }
 
-    // aqm.md 12.5
+    // scim's brickwall.
     #[test]
     fn every_packet_beyond_a_threshold_is_marked_or_dropped() {
         for (us, ect0, ect1, not_ect) in [

@@ -99,7 +99,7 @@ impl Cake {
         cake
     }
 
-    /// Derives everything from the parameters.
+    /// Derives everything from the parameters. Linux 6.12 `cake_reconfigure`.
     fn reconfigure(&mut self) {
         let count = self.params.tins.count();
         while self.tins.len() < count {
@@ -127,7 +127,7 @@ impl Cake {
         self.current = (0, 0);
     }
 
-    /// Charges a packet to the clocks.
+    /// Charges a packet to the clocks. Linux 6.12 `cake_advance_shaper`.
     #[inline]
     fn charge(&mut self, tin: usize, now: Time, len: u32, dropped: bool) {
         if self.shaper.rate.ns != 0 {
@@ -136,7 +136,7 @@ impl Cake {
         }
     }
 
-    /// Drops the head of the longest queue.
+    /// Drops the head of the longest queue. Linux 6.12 `cake_drop`.
     #[cold]
     fn drop_longest(&mut self, now: Time, log: &mut Log) {
         let (t, index) = self.longest.find(&self.tins);
@@ -191,7 +191,7 @@ impl Cake {
     }
 
     /// The tin to serve: shaped, the highest within its share, or else the one due first; without
-    /// a rate, in deficit round robin.
+    /// a rate, in deficit round robin. Linux 6.12 `cake_dequeue`.
     #[inline]
     fn pick_tin(&mut self, now: Time) -> Option<usize> {
         let best = if self.params.bandwidth.rate == Rate(0) {
@@ -210,6 +210,7 @@ impl Cake {
         best
     }
 
+    // Linux 6.12 `cake_dequeue`, without a rate.
     fn next_in_turn(&mut self) -> usize {
         let mut t = self.current.0;
         loop {
@@ -248,6 +249,7 @@ impl Cake {
 }
 
 impl Qdisc for Cake {
+    // Linux 6.12 `cake_enqueue`.
     #[inline]
     fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
         let t = self.params.tins.tin(pkt.tos >> 2, self.params.version);
@@ -295,6 +297,7 @@ impl Qdisc for Cake {
         }
     }
 
+    // Linux 6.12 `cake_dequeue`.
     #[inline]
     fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
         self.watchdog = Time::NEVER;

@@ -42,6 +42,7 @@ impl Cnq {
         }
     }
 
+    // chromi/sce sch_cnq_cobalt; draft-morton-tsvwg-cheap-nasty-queueing-01.
     #[inline]
     pub(super) fn enqueue(&mut self, pkt: Packet) {
         let flow = flow_of(&pkt);
@@ -62,6 +63,7 @@ impl Cnq {
     }
 
     /// The next packet, and whether it waited in the bulk FIFO.
+    /// chromi/sce sch_cnq_cobalt: the sparse FIFO in strict priority.
     #[inline]
     pub(super) fn pop(&mut self) -> Option<(Packet, bool)> {
         let (pkt, is_bulk) = match self.sparse.pop_front() {

@@ -72,6 +72,7 @@ impl Inside for CnqCobalt {
         }
     }
 
+    // chromi/sce sch_cnq_cobalt: sparse packets are not judged, and neither is the last one.
     #[inline]
     fn pop(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
         let clock = self.shell.kernel_time(now);

@@ -61,6 +61,7 @@ impl FlowStates {
 
 /// How the delay of a bulk packet that just left `queue` counts, with `others` packets left in the
 /// whole discipline: in proportion to its flow's entries over the average flow's.
+/// chromi/sce sch_cnq_codel_af; draft-morton-tsvwg-codel-approx-fair-01.
 #[inline]
 pub(super) fn weight(queue: &Cnq, flow: usize, others: u32) -> (u64, u64) {
     let entries = u64::from(queue.count(flow)) + 1;
@@ -112,6 +113,7 @@ impl Inside for CnqCodelAf {
         }
     }
 
+    // chromi/sce sch_cnq_codel_af: the last packet of a flow is not dropped.
     #[inline]
     fn pop(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
         let clock = self.shell.kernel_time(now);

@@ -64,12 +64,14 @@ impl Cobalt {
         }
     }
 
+    // Linux 6.12 `cobalt_control`.
     #[inline]
     fn control(&self, t: i64, p: &Params) -> i64 {
         t + distance(p.interval, self.root) as i64
     }
 
     /// A packet was dropped because the buffer is full. True if BLUE was off and now acts.
+    /// Linux 6.12 `cobalt_queue_full`.
     pub(super) fn queue_full(&mut self, p: &Params, now: Time) -> bool {
         let now = now.0 as i64;
         let mut up = false;
@@ -84,7 +86,7 @@ impl Cobalt {
         up
     }
 
-    /// The queue was found empty. True if BLUE has ceased to act.
+    /// The queue was found empty. True if BLUE has ceased to act. Linux 6.12 `cobalt_queue_empty`.
     pub(super) fn queue_empty(&mut self, p: &Params, now: Time) -> bool {
         let now = now.0 as i64;
         let mut down = false;
@@ -114,6 +116,7 @@ impl Cobalt {
 
     /// Judges a packet that leaves at `now` and may set CE on it. `sharers` is the number of flows
     /// whose two frames each are no delay (0: the guard is off). Draws once if BLUE acts.
+    /// Linux 6.12 `cobalt_should_drop`.
     #[inline]
     pub(super) fn judge(
         &mut self,

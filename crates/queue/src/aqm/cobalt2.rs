@@ -186,6 +186,7 @@ pub(super) struct Cobalt2 {
 
 impl Cobalt2 {
     /// Decides over `pkt`, which is leaving: marks it, or says why it should be dropped.
+    /// chromi/sce COBALT2: the order is SCE, CE, BLUE.
     pub(super) fn should_drop(
         &mut self,
         law: &Law,
@@ -213,6 +214,7 @@ impl Cobalt2 {
         drop
     }
 
+    // chromi/sce COBALT2, in the trees of 2019, 2020 and 2022.
     #[inline]
     fn sce(&mut self, law: &Law, judged: &Judged, pkt: &mut Packet, log: &mut Log) {
         let (now, interval) = (judged.now, law.sce_interval);
@@ -287,6 +289,7 @@ impl Cobalt2 {
     }
 
     /// The delay is far beyond what CoDel can hold.
+    /// BLUE steps at most once per CE target; chromi/sce COBALT2.
     #[cold]
     fn queue_full(&mut self, law: &Law, now: u64) {
         if elapsed(now, self.blue_timer) > law.ce_target as i64 {
@@ -303,7 +306,7 @@ impl Cobalt2 {
         }
     }
 
-    /// Nothing waits any more: all controllers relax.
+    /// Nothing waits any more: all controllers relax. chromi/sce COBALT2.
     pub(super) fn queue_empty(&mut self, law: &Law, now: u64) {
         if self.p_drop != 0 && elapsed(now, self.blue_timer) > law.ce_target as i64 {
             self.p_drop = self.p_drop.saturating_sub(P_DEC);

@@ -126,6 +126,8 @@ pub(super) struct Control {
 impl Control {
     /// The next packet to deliver. `pop` takes the oldest packet out of the queue and says how many
     /// bytes then remain.
+    /// RFC 8289 5.5; Linux 6.12 `codel_dequeue`. One mark per packet, since a second would say
+    /// nothing.
     #[inline]
     pub(super) fn dequeue(
         &mut self,
@@ -200,6 +202,7 @@ impl Control {
     }
 
     /// Whether the delay has been above the target for more than an interval.
+    /// RFC 8289 5.6 (`dodequeue`); Linux 6.12 `codel_should_drop`.
     #[inline]
     fn is_above(
         &mut self,
@@ -224,6 +227,8 @@ impl Control {
     }
 
     /// Starts an episode, at the old rate if the last one ended a short time ago.
+    /// RFC 8289 5.5; Linux 6.12 `codel_dequeue`: the rate that was found lately is a better start
+    /// than 1.
     fn enter_dropping(&mut self, law: &Law, now: u32) {
         self.dropping = true;
         let delta = self.count.wrapping_sub(self.last_count);
@@ -240,12 +245,14 @@ impl Control {
         self.drop_next = self.next_after(now, law);
     }
 
+    // RFC 8289 5.6 (`control_law`); Linux 6.12 `codel_control_law`.
     #[inline]
     fn next_after(&self, t: u32, law: &Law) -> u32 {
         t.wrapping_add(distance(law.interval_units.into(), u32::from(self.inv_sqrt) << 16) as u32)
     }
 
     /// One Newton iteration towards `1 / sqrt(count)` in Q0.32, kept in 16 bits.
+    /// Linux 6.12 `codel_Newton_step`.
     fn newton_step(&mut self) {
         self.inv_sqrt = (newton_step(u32::from(self.inv_sqrt) << 16, self.count) >> 16) as u16;
     }
@@ -294,6 +301,7 @@ impl Discipline for Params {
 }
 
 impl Qdisc for Codel {
+    // Linux 6.12 `codel_qdisc_enqueue`.
     #[inline]
     fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
         if self.backlog.packets >= self.params.limit {

@@ -29,7 +29,7 @@ pub(super) const NEWTON: Roots = {
     table
 };
 
-/// One step towards `1 / sqrt(count)`, Q0.32.
+/// One step towards `1 / sqrt(count)`, Q0.32. Linux 6.12 `codel_Newton_step`, `cobalt_newton_step`.
 #[inline]
 pub(super) const fn newton_step(root: u32, count: u32) -> u32 {
     let root = root as u64;
@@ -38,14 +38,14 @@ pub(super) const fn newton_step(root: u32, count: u32) -> u32 {
     (factor.wrapping_mul(root) >> 31) as u32
 }
 
-/// The root for a `count` that has moved by one.
+/// The root for a `count` that has moved by one. Linux 6.12 `cobalt_invsqrt`.
 #[inline]
 pub(super) fn refreshed(roots: &Roots, root: u32, count: u32) -> u32 {
     roots.get(count as usize).copied().unwrap_or_else(|| newton_step(root, count))
 }
 
 /// Distance to the next signal. Both factors have 32 bits, so that an interval in nanoseconds wraps at
-/// 4.3 s.
+/// 4.3 s. Linux 6.12 `reciprocal_scale`.
 #[inline]
 pub(super) const fn distance(interval: u64, root: u32) -> u64 {
     ((interval as u32 as u64) * (root as u64)) >> 32

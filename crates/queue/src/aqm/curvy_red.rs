@@ -75,12 +75,12 @@ impl CurvyRed {
         Self { params, queue, average: 0.0, rng: env.rng, clock: env.now }
     }
 
-    /// The root of p_C; p_C itself with curviness 1 is its square.
+    /// The root of p_C; p_C itself with curviness 1 is its square. RFC 9332 B.
     fn root(&self) -> f64 {
         (self.average - self.params.min_th.as_secs_f64()) / 2_f64.powi(self.params.s_c)
     }
 
-    /// p_CL, on a range that is 2^k' times shorter.
+    /// p_CL, on a range that is 2^k' times shorter. RFC 9332 B.
     fn coupled(&self) -> f64 {
         self.root() * 2_f64.powi(self.params.coupling_exponent)
     }

@@ -79,6 +79,7 @@ impl Qdisc for Deltic {
         self.queue.push(now, pkt, log);
     }
 
+    // chromi/sce sch_deltic: all three controllers see every packet.
     #[inline]
     fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
         loop {

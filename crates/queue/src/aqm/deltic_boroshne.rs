@@ -125,6 +125,7 @@ impl DelticBoroshne {
     }
 
     /// Grants service in proportion to the numbers of flows, once all that wait are in debt.
+    /// chromi/sce sch_deltic-boroshne.
     fn replenish(&mut self) {
         let waits = |q: &Queue| q.bytes > 0;
         let served = &mut self.queues[QUICK..];
@@ -143,7 +144,7 @@ impl DelticBoroshne {
         }
     }
 
-    /// The next packet by the rules of service, and its queue.
+    /// The next packet by the rules of service, and its queue. chromi/sce sch_deltic-boroshne.
     #[inline]
     fn select(&mut self) -> Option<(Packet, usize)> {
         if self.queues[SPARSE].bytes == 0 {
@@ -170,6 +171,7 @@ impl DelticBoroshne {
     }
 
     /// The delay that counts for `flow`: for what it still holds, in proportion to its share.
+    /// chromi/sce sch_deltic-boroshne.
     #[inline]
     fn fair_sojourn(&self, flow: usize) -> u64 {
         let mut sum = 0_u64;
@@ -182,7 +184,7 @@ impl DelticBoroshne {
         sum
     }
 
-    /// Moves the flow's later packets to a faster or slower queue.
+    /// Moves the flow's later packets to a faster or slower queue. chromi/sce sch_deltic-boroshne.
     #[inline]
     fn migrate(&mut self, flow: usize, sojourn: u64) {
         let Resonances { sce, ecn, .. } = self.params.resonances;
@@ -244,6 +246,7 @@ impl Qdisc for DelticBoroshne {
         queue.packets.push_back(pkt);
     }
 
+    // chromi/sce sch_deltic-boroshne: no drop where it would empty the flow.
     #[inline]
     fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
         if self.clock.is_blocked(now) {

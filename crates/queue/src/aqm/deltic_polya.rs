@@ -57,7 +57,7 @@ impl Jitter {
         self.timestamp = now;
     }
 
-    /// The delay of a packet that leaves, less the estimate.
+    /// The delay of a packet that leaves, less the estimate. chromi/sce sch_deltic-polya.
     #[inline]
     pub(super) fn correct(&mut self, now: Time, delay: Dur) -> Dur {
         let corrected = self.correct_and_forget(now, delay);
@@ -83,7 +83,7 @@ pub(super) struct Marks {
 
 impl Marks {
     /// Carries out `verdict`, of which only the strongest part counts; true if the packet is to be
-    /// dropped.
+    /// dropped. chromi/sce sch_deltic-polya.
     #[inline]
     pub(super) fn apply(&mut self, verdict: Verdict, pkt: &mut Packet, log: &mut Log) -> bool {
         if verdict.drop {
@@ -156,6 +156,7 @@ impl Qdisc for DelticPolya {
         self.queue.push(now, pkt, log);
     }
 
+    // chromi/sce sch_deltic-polya: drops only while others wait.
     #[inline]
     fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
         loop {

@@ -51,6 +51,7 @@ choices! {
 struct Window(VecDeque<(Time, Dur)>);
 
 impl Window {
+    // scim's DelTiM2.
     #[inline]
     fn least(&mut self, now: Time, value: Dur, period: Dur) -> Dur {
         while self.0.back().is_some_and(|(_, last)| *last >= value) {
@@ -79,6 +80,7 @@ struct Control {
 impl Control {
     const NEW: Self = Self { accumulator: 0.0, oscillator: 0.5, error: 0.0, at: Time::ZERO };
 
+    // scim's DelTiM.
     #[inline]
     fn step(&mut self, now: Time, error: Dur, burst: Dur) {
         let resonance = 1.0 / burst.as_secs_f64();
@@ -90,7 +92,7 @@ impl Control {
         (self.error, self.at) = (error, now);
     }
 
-    /// Forgets in proportion to the idle time that ends `now`.
+    /// Forgets in proportion to the idle time that ends `now`. scim's DelTiM.
     #[inline]
     fn resume(&mut self, now: Time, burst: Dur) {
         let idle = now.since(self.at).as_secs_f64() / burst.as_secs_f64();

@@ -153,17 +153,19 @@ impl DocsisLl {
     }
 
     /// IAQM, the low-latency queue's own probability at this delay: probNative.
+    /// RFC 9957 calls it so; the ramp is that of RFC 9332 A.1 (`laqm`).
     #[inline]
     fn native(&self, delay: Dur) -> f64 {
         let over = delay.saturating_sub(self.min_th);
         (over.0 as f64 / self.range.0 as f64).min(1.0)
     }
 
+    // RFC 9332 2.1: `p_CL = k p'`.
     fn coupled(&self) -> f64 {
         (self.base.value * f64::from(self.params.coupling_factor)).min(1.0)
     }
 
-    /// The Classic probability per MEAN_PKTSIZE bytes.
+    /// The Classic probability per MEAN_PKTSIZE bytes. RFC 9332 2.1: `p_C = p'^2`.
     fn classic(&self) -> f64 {
         self.base.value * self.base.value
     }

@@ -107,7 +107,7 @@ impl Params {
     }
 
     /// The largest probability: that of a packet of the mean size when one of the smallest size
-    /// has `prob_low`.
+    /// has `prob_low`. RFC 8034 A.
     fn max_prob(&self) -> f64 {
         self.prob_low * f64::from(self.mean_pktsize) / f64::from(self.min_pktsize)
     }
@@ -233,7 +233,7 @@ impl DocsisPie {
         self.accu_prob >= p.prob_low && (self.accu_prob >= p.prob_high || self.rng.unit() < prob)
     }
 
-    /// The controller's step.
+    /// The controller's step. RFC 8034 A.
     fn update(&mut self, now: Time) {
         let p = self.params;
         self.bucket.refill(&p, now);
@@ -266,6 +266,7 @@ impl DocsisPie {
     }
 
     /// The probability after an update that finds `qdelay`.
+    /// RFC 8034 A.
     fn next_prob(&self, qdelay: Dur) -> f64 {
         let p = &self.params;
         let (new, old) = (qdelay.as_secs_f64(), self.qdelay.as_secs_f64());

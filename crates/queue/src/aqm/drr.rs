@@ -30,7 +30,7 @@ impl Rotation {
         }
     }
 
-    /// A packet of `flow` was queued: a flow that was idle becomes a new one.
+    /// A packet of `flow` was queued: a flow that was idle becomes a new one. RFC 8290 4.1.
     #[inline]
     pub(super) fn arrived(&mut self, flow: u32, quantum: u32) {
         let turn = &mut self.turns[flow as usize];
@@ -42,7 +42,7 @@ impl Rotation {
     }
 
     /// The flow whose turn it is. Flows that have used up their deficit get a quantum and go to
-    /// the end of the old ones.
+    /// the end of the old ones. RFC 8290 4.2.
     #[inline]
     pub(super) fn next(&mut self, quantum: u32) -> Option<u32> {
         loop {
@@ -65,7 +65,7 @@ impl Rotation {
     }
 
     /// The flow of [`Rotation::next`] had nothing to send. A new one waits a round behind the old
-    /// ones, so that it cannot stay new.
+    /// ones, so that it cannot stay new. RFC 8290 4.2.
     #[inline]
     pub(super) fn emptied(&mut self) {
         if let Some(flow) = self.new.pop_front() {

@@ -174,6 +174,7 @@ impl DualQueue {
     }
 
     /// The head that the scheduler prefers; call [`DualQueue::sent`] if it leaves.
+    /// RFC 9332 A.1 (`scheduler`).
     #[inline]
     pub(super) fn pop(&mut self, now: Time, by: &Scheduler) -> Option<(Side, Packet)> {
         let side = match (self.l4s.front(), self.classic.front()) {

@@ -147,7 +147,7 @@ impl DualPi2 {
         classic.max(l4s)
     }
 
-    /// The PI controller's step.
+    /// The PI controller's step. Linux 6.17 `dualpi2_timer`; RFC 9332 A.1 (`dualpi2_update`).
     fn update(&mut self, now: Time) {
         let (delay, law) = (self.observed(now), &self.params.law);
         let most = if self.params.drop_on_overload {
@@ -164,6 +164,7 @@ impl DualPi2 {
     }
 
     /// The coupled signal on `pkt`; gives the reason if it is to be dropped.
+    /// Linux 6.17 `must_drop`: no signal below two frames, as in PIE.
     #[inline]
     fn signal(&mut self, pkt: &mut Packet, is_l4s: bool, log: &mut Log) -> Option<Reason> {
         if self.backlog.bytes < GUARD {
@@ -180,7 +181,7 @@ impl DualPi2 {
         }
     }
 
-    /// The L4S queue's own threshold.
+    /// The L4S queue's own threshold. Linux 6.17 `do_step_aqm`.
     #[inline]
     fn step(&mut self, now: Time, pkt: &mut Packet, log: &mut Log) -> Option<Reason> {
         let over = match self.params.step_thresh {
@@ -200,6 +201,7 @@ impl DualPi2 {
 }
 
 impl Qdisc for DualPi2 {
+    // Linux 6.17 `dualpi2_qdisc_enqueue`, `dualpi2_skb_classify`.
     #[inline]
     fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
         self.clock = now;
@@ -238,6 +240,7 @@ impl Qdisc for DualPi2 {
         }
     }
 
+    // Linux 6.17 `dualpi2_qdisc_dequeue`; the credit is that of `dequeue_packet`.
     #[inline]
     fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
         self.clock = now;

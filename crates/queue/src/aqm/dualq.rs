@@ -143,12 +143,12 @@ impl DualQ {
         }
     }
 
-    /// p_C, the Classic queue's probability.
+    /// p_C, the Classic queue's probability. RFC 9332 2.1, A.1.
     fn classic(&self) -> f64 {
         self.prob * self.prob
     }
 
-    /// p_CL, which the controller asks of the L4S queue; above 1 in overload.
+    /// p_CL, which the controller asks of the L4S queue; above 1 in overload. RFC 9332 2.1, A.1.
     fn coupled(&self) -> f64 {
         self.prob * f64::from(self.params.coupling_factor)
     }
@@ -171,6 +171,7 @@ impl DualQ {
     }
 
     /// p'_L: the L4S queue's own law for a packet that has waited `delay`.
+    /// RFC 9332 A.1 (`laqm`); a step as in Linux.
     #[inline]
     fn laqm(&self, delay: Dur) -> f64 {
         let p = &self.params;

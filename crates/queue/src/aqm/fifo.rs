@@ -112,6 +112,7 @@ impl Fifo {
 }
 
 impl Qdisc for Fifo {
+    // Linux 6.12 `pfifo_enqueue`, `bfifo_enqueue`, `pfifo_tail_enqueue`.
     #[inline]
     fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
         let fits = match self.unit {

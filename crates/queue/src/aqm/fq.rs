@@ -136,6 +136,7 @@ impl Fq {
     }
 
     /// Whether an arrival may go past the flow queues: nothing that waits could leave before it.
+    /// Linux 7.2 `fq_fastpath_check`.
     #[inline]
     fn is_fast(&self, now: Time) -> bool {
         self.params.max_rate.is_none()
@@ -145,7 +146,7 @@ impl Fq {
                     && self.throttled.peek().is_none_or(|Reverse((due, ..))| *due > now))
     }
 
-    /// Returns flows whose times have come to their bands.
+    /// Returns flows whose times have come to their bands. Linux 7.2 `fq_check_throttled`.
     #[inline]
     fn release(&mut self, now: Time) {
         let Some(Reverse((first, ..))) = self.throttled.peek() else { return };
@@ -166,7 +167,7 @@ impl Fq {
     }
 
     /// The flow at the head of the band whose turn it is, and whether that is a new one. A band
-    /// without flows or credit passes the turn on.
+    /// without flows or credit passes the turn on. Linux 7.2 `fq_dequeue`.
     #[inline]
     fn head(&mut self) -> Option<(u32, bool)> {
         let mut empty = 0;
@@ -202,7 +203,7 @@ impl Fq {
         };
     }
 
-    /// Charges a departure to flow and band, and sets the flow's next time.
+    /// Charges a departure to flow and band, and sets the flow's next time. Linux 7.2 `fq_dequeue`.
     #[inline]
     fn charge(&mut self, now: Time, index: u32, len: u32) {
         let flow = &mut self.flows[index as usize];
@@ -231,6 +232,7 @@ impl Fq {
 }
 
 impl Qdisc for Fq {
+    // Linux 7.2 `fq_enqueue`.
     #[inline]
     fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
         let number = self.params.band_of[priority(&pkt)];
@@ -275,6 +277,7 @@ impl Qdisc for Fq {
         flow.queue.push_back(pkt);
     }
 
+    // Linux 7.2 `fq_dequeue`.
     #[inline]
     fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
         if let Some(pkt) = self.fast.pop_front() {

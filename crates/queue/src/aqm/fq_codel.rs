@@ -130,6 +130,7 @@ impl Discipline for Params {
 
 impl FqCodel {
     /// Drops from the head of the flow with the most bytes: half of them, at most a batch.
+    /// Linux 6.12 `fq_codel_drop`: a batch, since every overflow costs a search.
     #[cold]
     fn drop_batch(&mut self, log: &mut Log, reason: Reason) -> u32 {
         let mut fattest = 0;
@@ -158,6 +159,7 @@ impl FqCodel {
 }
 
 impl Qdisc for FqCodel {
+    // RFC 8290 4.1; Linux 6.12 `fq_codel_enqueue`.
     #[inline]
     fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
         let index = ((u64::from(pkt.hash) * u64::from(self.params.flows)) >> 32) as u32;
@@ -179,6 +181,7 @@ impl Qdisc for FqCodel {
         }
     }
 
+    // RFC 8290 4.2; Linux 6.12 `fq_codel_dequeue`.
     #[inline]
     fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
         loop {

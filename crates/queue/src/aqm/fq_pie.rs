@@ -133,6 +133,7 @@ impl FqPie {
 }
 
 impl Qdisc for FqPie {
+    // Linux 6.12 `fq_pie_qdisc_enqueue`.
     #[inline]
     fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
         let index = ((u64::from(pkt.hash) * u64::from(self.params.flows)) >> 32) as u32;
@@ -178,6 +179,7 @@ impl Qdisc for FqPie {
         }
     }
 
+    // Linux 6.12 `fq_pie_qdisc_dequeue`.
     #[inline]
     fn dequeue(&mut self, now: Time, _log: &mut Log) -> Option<Packet> {
         loop {
@@ -200,6 +202,7 @@ impl Qdisc for FqPie {
         self.timer.wake()
     }
 
+    // Linux 6.12 `fq_pie_timer`.
     fn on_wake(&mut self, now: Time, _log: &mut Log) {
         if self.timer.wake() > now {
             return;

@@ -121,7 +121,7 @@ impl Framing {
         if self.overhead.is_some() { len.saturating_sub(NETWORK_OFFSET) } else { len }
     }
 
-    /// Bytes on the wire for a [`Self::counted`] length.
+    /// Bytes on the wire for a [`Self::counted`] length. Linux 6.12 `cake_calc_overhead`.
     #[inline]
     pub(super) fn on_wire(&self, counted: u32) -> u32 {
         let added = self.overhead.map_or(0, |overhead| overhead.bytes);

@@ -98,6 +98,7 @@ impl Qdisc for Htb {
         self.leaf.enqueue(now, pkt, log);
     }
 
+    // Linux 6.12 `htb_dequeue`: what the tokens allow before the packet is charged may leave.
     #[inline]
     fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
         self.watchdog = Time::NEVER;

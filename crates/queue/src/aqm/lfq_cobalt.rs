@@ -170,6 +170,7 @@ impl LfqCobalt {
     }
 
     /// Makes room for a packet of `len` bytes: oldest bulk packets go first, then sparse ones.
+    /// chromi/sce sch_lfq_cobalt.
     fn fits(&mut self, len: u32, log: &mut Log) -> bool {
         let most = self.shell.params.memlimit.0;
         while most > 0 && self.memory + u64::from(truesize(len)) > most {
@@ -190,6 +191,7 @@ impl LfqCobalt {
     }
 
     /// The next packet by the rules of service, and whether it was in the bulk list.
+    /// chromi/sce sch_lfq_cobalt; draft-morton-tsvwg-lightweight-fair-queueing-00.
     #[inline]
     fn select(&mut self) -> Option<(Packet, bool)> {
         let (pkt, is_bulk) = match self.sparse.pop_front() {
@@ -247,6 +249,7 @@ impl LfqCobalt {
         pkt
     }
 
+    // chromi/sce sch_lfq_cobalt: who has used up the round may send again.
     fn sweep(&mut self) {
         for flow in self.dirty.drain(..) {
             let flow = &mut self.flows[usize::from(flow)];
@@ -272,6 +275,7 @@ impl Inside for LfqCobalt {
         &mut self.shell
     }
 
+    // chromi/sce sch_lfq_cobalt: sparse is a flow without packets and without debt.
     #[inline]
     fn push(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
         if !self.fits(pkt.len, log) {
@@ -298,6 +302,7 @@ impl Inside for LfqCobalt {
         self.mark_dirty(flow);
     }
 
+    // chromi/sce sch_lfq_cobalt.
     #[inline]
     fn pop(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
         let clock = self.shell.kernel_time(now);

@@ -52,13 +52,14 @@ impl PfifoFast {
     }
 }
 
-/// Priority of a forwarded packet, 0 to 15.
+/// Priority of a forwarded packet, 0 to 15. Linux 6.12 `rt_tos2priority`.
 #[inline]
 pub(super) fn priority(pkt: &Packet) -> usize {
     usize::from(PRIORITY_OF_TOS[usize::from(pkt.tos & 0x1E) >> 1])
 }
 
 impl Qdisc for PfifoFast {
+    // Linux 6.12 `pfifo_fast_enqueue`.
     #[inline]
     fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
         let band = &mut self.bands[Self::band(&pkt)];
@@ -71,6 +72,7 @@ impl Qdisc for PfifoFast {
         band.push_back(pkt);
     }
 
+    // Linux 6.12 `pfifo_fast_dequeue`: strict priority.
     #[inline]
     fn dequeue(&mut self, _now: Time, _log: &mut Log) -> Option<Packet> {
         let pkt = self.bands.iter_mut().find_map(VecDeque::pop_front)?;
@@ -138,7 +140,7 @@ mod tests {
         assert_eq!(order, [2, 1, 3, 0]);
     }
 
-    // aqm.md 2.2
+    // Linux 6.12 sch_generic.c (default prio2band), route.c ip_tos2prio.
     #[test]
     fn ecn_never_changes_the_band() {
         for tos in (0..=255_u8).step_by(4) {

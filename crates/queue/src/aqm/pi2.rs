@@ -89,12 +89,13 @@ impl Pi2 {
         }
     }
 
-    /// The controller's step with this delay of the oldest packet.
+    /// The controller's step with this delay of the oldest packet. De Schepper et al. 2016.
     fn update(&mut self, delay: Dur) {
         self.controller.update(&self.params.law, delay, MAX_PROB);
     }
 
     /// Marks `pkt` if it is its turn; gives the reason if it is to be dropped instead.
+    /// De Schepper et al. 2016: the square for Classic traffic, k times the output for scalable.
     #[inline]
     fn signal(&mut self, pkt: &mut Packet, log: &mut Log) -> Option<Reason> {
         if self.backlog.bytes < GUARD {

@@ -81,6 +81,7 @@ impl Pie {
 }
 
 impl Qdisc for Pie {
+    // RFC 8033 4.1 and, for ECN, 5.1; Linux 6.12 `pie_qdisc_enqueue`.
     #[inline]
     fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
         let mut reason = Reason::TailLimit;

@@ -51,7 +51,7 @@ impl RateConfig {
         Self { mult: mult as u32, shift, overhead: u32::from(overhead), mpu, layer }
     }
 
-    /// Nanoseconds that a frame of `len` bytes takes.
+    /// Nanoseconds that a frame of `len` bytes takes. Linux 6.12 `psched_l2t_ns`.
     #[inline]
     pub fn l2t(&self, len: u32) -> u64 {
         // DEVIATION: the kernel's length wraps at 4 GB, which a `mtu` may come to with its cells.

@@ -125,6 +125,7 @@ impl Quartz {
     }
 
     /// Steeper if the queue was busy for too long, or never idle; flatter if too short.
+    /// chromi/sce sch_quartz.
     fn adapt(&mut self, now: Time) {
         if self.over > self.under.saturating_mul(2) || (self.over, self.under) == (0, 0) {
             self.ramp = if self.ramp >= STEEPEST { INFINITE } else { self.ramp + 1 };
@@ -135,6 +136,7 @@ impl Quartz {
     }
 
     /// What `delta` of busy time counts at the present slope.
+    /// chromi/sce sch_quartz: half octaves by adding half of the lower octave.
     #[inline]
     const fn weigh(&self, delta: Dur) -> u64 {
         if delta.0 == 0 {
@@ -147,6 +149,7 @@ impl Quartz {
         if self.ramp & 1 == 0 { octaves.wrapping_sub(delta.0 >> 1) } else { octaves }
     }
 
+    // chromi/sce sch_quartz.
     #[inline]
     fn wants_sce(&mut self, pkt: &Packet) -> bool {
         matches!(pkt.tos >> 2, 3 | 7 | 11)
@@ -168,6 +171,7 @@ impl Qdisc for Quartz {
         self.queue.push(now, pkt, log);
     }
 
+    // chromi/sce sch_quartz.
     #[inline]
     fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
         loop {

@@ -104,7 +104,7 @@ impl QueueProtection {
     }
 
     /// Charges `pkt`, which arrives at a queue with delay `delay` and marking probability `native`
-    /// of that queue's own law (0 to 1), to its flow; true if it is to be sanctioned.
+    /// of that queue's own law (0 to 1), to its flow; true if it is to be sanctioned. RFC 9957.
     #[inline]
     pub(super) fn sanctions(&mut self, now: Time, pkt: &Packet, native: f64, delay: Dur) -> bool {
         let bucket = self.pick(now, pkt);
@@ -116,7 +116,7 @@ impl QueueProtection {
     }
 
     /// The flow's own bucket while it holds a score, else the first that has drained, else the
-    /// default one.
+    /// default one. RFC 9957 (`pick_bucket`).
     #[inline]
     fn pick(&mut self, now: Time, pkt: &Packet) -> usize {
         let default = self.buckets.len() - 1;
@@ -137,7 +137,7 @@ impl QueueProtection {
         index
     }
 
-    /// Adds the congestion-weighted bytes to a bucket; gives its score.
+    /// Adds the congestion-weighted bytes to a bucket; gives its score. RFC 9957 (`fill_bucket`).
     #[inline]
     fn fill(&mut self, bucket: usize, now: Time, len: u32, native: f64) -> Dur {
         // The RFC takes 10^9 ns for 2^30, so that the drain rate is a shift.

@@ -101,6 +101,7 @@ impl Ramp {
         }
     }
 
+    // scim's Ramp.
     #[inline]
     fn is_marked(&mut self) -> bool {
         let above = self.delay.saturating_sub(self.from).0 as f64;
@@ -121,6 +122,7 @@ impl Qdisc for Ramp {
         self.queue.push(now, pkt, log);
     }
 
+    // scim's Ramp.
     #[inline]
     fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
         loop {
@@ -204,7 +206,7 @@ mod tests {
         }
     }
 
-    // aqm.md 12.5
+    // scim's ramp.
     #[test]
     fn share_of_marks_is_linear_from_one_frame_time_to_a_hundred_milliseconds() {
         // One frame of 1514 bytes takes 1.2112 ms at 10 Mbit/s.
@@ -223,7 +225,7 @@ mod tests {
         }
     }
 
-    // aqm.md 12.5
+    // scim's ramp.
     #[test]
     fn one_mark_in_tau_is_ce() {
         let [_, sce, none, ce] = counts("", Dur::from_millis(200), Ecn::Ect0);

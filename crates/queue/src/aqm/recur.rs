@@ -22,6 +22,7 @@ choices! {
 
 impl Signal {
     /// Whether it is this packet's turn at `probability`; `count` is the queue's counter.
+    /// RFC 9332 A.1 (`recur`): even gaps, for less variation than random draws.
     #[inline]
     pub(super) fn turn(self, count: &mut f64, probability: f64, rng: &mut Rng) -> bool {
         if self.signal == Draw::Random {

@@ -100,6 +100,7 @@ impl Law {
     }
 
     /// The average after the queue has been idle from `since` to `now`.
+    /// Linux 6.12 `red_calc_qavg_from_idle_time`; Floyd and Jacobson 1993.
     fn after_idle(&self, since: Time, now: Time) -> u64 {
         let us = now.since(since).as_micros().min(255 << self.scell_log);
         let shift = self.stab[(us >> self.scell_log) as usize & 255];
@@ -110,7 +111,7 @@ impl Law {
         if decay < self.average / 2 { self.average - decay } else { self.average >> 1 }
     }
 
-    /// Takes the sample of an arrival that finds `backlog` bytes.
+    /// Takes the sample of an arrival that finds `backlog` bytes. Linux 6.12 `red_calc_qavg`.
     #[inline]
     fn sample(&mut self, now: Time, backlog: u64) {
         match self.idle_since.take() {
@@ -120,6 +121,7 @@ impl Law {
         }
     }
 
+    // Linux 6.12 `red_action`.
     #[inline]
     fn action(&mut self, rng: &mut Rng) -> Action {
         if self.average < self.min {
@@ -174,12 +176,13 @@ impl Law {
         self.wlog
     }
 
+    // Linux 6.12 `red_random`.
     #[inline]
     fn draw(&mut self, rng: &mut Rng) {
         self.threshold = rng.u32() / self.max_p_delta;
     }
 
-    /// Adaptive RED's step, every half second.
+    /// Adaptive RED's step, every half second. Linux 6.12 `red_adaptative_algo`; Adaptive RED 2001.
     fn adapt(&mut self, now: Time) {
         let average = self.idle_since.map_or(self.average, |since| self.after_idle(since, now));
         let average = average >> self.wlog;
@@ -287,7 +290,7 @@ impl Red {
         self.backlog = Backlog::default();
     }
 
-    /// Marks `pkt` or says that it is to be dropped.
+    /// Marks `pkt` or says that it is to be dropped. Linux 6.12 `red_enqueue`.
     #[inline]
     fn survives(&mut self, action: Action, pkt: &mut Packet, log: &mut Log) -> bool {
         let (reason, may_mark) = match action {
@@ -315,6 +318,7 @@ impl Red {
 }
 
 impl Qdisc for Red {
+    // Linux 6.12 `red_enqueue`.
     #[inline]
     fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
         self.law.sample(now, self.backlog.bytes);

@@ -95,14 +95,14 @@ impl RedClassic {
     }
 
     /// The average, as if one small packet could have arrived per transmission time since the
-    /// queue became empty.
+    /// queue became empty. Floyd and Jacobson 1993.
     fn average_at(&self, now: Time) -> f64 {
         let Some(since) = self.idle_since else { return self.average };
         let packets = now.since(since).as_secs_f64() * self.derived.packets_per_sec;
         self.average * (1.0 - self.derived.w).powf(packets)
     }
 
-    /// Takes the sample of an arrival.
+    /// Takes the sample of an arrival. Floyd and Jacobson 1993.
     #[inline]
     fn sample(&mut self, now: Time) {
         self.average = if self.idle_since.is_some() {
@@ -114,7 +114,7 @@ impl RedClassic {
     }
 
     /// The probability before it is corrected for the arrivals since the last signal; 1 where
-    /// every packet is dropped.
+    /// every packet is dropped. Floyd and Jacobson 1993; above the upper threshold gentle RED 2000.
     #[inline]
     fn base(&self) -> f64 {
         let (average, Derived { min_th, max_th, .. }) = (self.average, self.derived);
@@ -127,7 +127,7 @@ impl RedClassic {
         }
     }
 
-    /// Why an arrival of `len` bytes is to be signalled, if it is.
+    /// Why an arrival of `len` bytes is to be signalled, if it is. Floyd and Jacobson 1993.
     #[inline]
     fn judge(&mut self, len: u32) -> Option<Reason> {
         if self.average < self.derived.min_th {
@@ -152,6 +152,7 @@ impl RedClassic {
         Some(Reason::RedEarly)
     }
 
+    // Adaptive RED 2001.
     fn adapt(&mut self, now: Time) {
         let Derived { min_th, max_th, .. } = self.derived;
         let place = (self.average_at(now) - min_th) / (max_th - min_th);

@@ -121,6 +121,7 @@ impl<P: Shelled> Shell<P> {
     }
 
     /// Takes account of an arrival; false if it was dropped at the limit.
+    /// chromi/sce, trees of 2019 and 2020.
     #[inline]
     pub(super) fn admit(&mut self, now: Time, pkt: &mut Packet, log: &mut Log) -> bool {
         if self.params.common().limit.limit.is_some_and(|limit| self.backlog.packets >= limit) {

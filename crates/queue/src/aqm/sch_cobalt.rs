@@ -68,6 +68,7 @@ impl Qdisc for SchCobalt {
         self.queue.push(now, pkt, log);
     }
 
+    // chromi/sce sch_cobalt.
     #[inline]
     fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
         let clock = now.0.wrapping_add(UPTIME.0);

@@ -124,6 +124,7 @@ impl Filter {
     }
 
     /// BLUE's step on each bin of an arrival; gives the least probability and occupancy.
+    /// Feng et al. 2001; Linux 6.12 `sfb_enqueue`.
     #[inline]
     fn arrive(&mut self, hash: u32, p: &Params) -> (u32, u32) {
         let mut least = (MAX_PROB, u32::MAX);
@@ -209,6 +210,7 @@ impl Sfb {
     }
 
     /// Changes the generation when it is time.
+    /// Linux 6.12 `sfb_enqueue`: flows that share bins with a bad one are parted by another hash.
     #[inline]
     fn rehash(&mut self, jiffy: u64) {
         if self.params.rehash == Dur::ZERO {
@@ -226,7 +228,7 @@ impl Sfb {
         }
     }
 
-    /// Whether a flow at probability 1 must wait for a token.
+    /// Whether a flow at probability 1 must wait for a token. Linux 6.12 `sfb_rate_limit`.
     fn is_penalised(&mut self, jiffy: u64) -> bool {
         let p = &self.params;
         if p.penalty_rate == 0 || p.penalty_burst == 0 {
@@ -246,7 +248,7 @@ impl Sfb {
         false
     }
 
-    /// BLUE's signal; gives false if the packet is to be dropped.
+    /// BLUE's signal; gives false if the packet is to be dropped. Linux 6.12 `sfb_enqueue`.
     #[inline]
     fn survives(&mut self, prob: u32, pkt: &mut Packet, log: &mut Log) -> bool {
         let drawn = self.rng.u32() >> 16;
@@ -264,7 +266,7 @@ impl Sfb {
         false
     }
 
-    /// The counter and reason of what refuses `pkt`, or its hashes.
+    /// The counter and reason of what refuses `pkt`, or its hashes. Linux 6.12 `sfb_enqueue`.
     #[inline]
     fn admit(&mut self, jiffy: u64, pkt: &mut Packet, log: &mut Log) -> Result<[u32; 2], Reason> {
         if self.backlog.packets >= self.params.limit {
@@ -297,6 +299,7 @@ impl Sfb {
     }
 
     /// Adds `change` to the occupancy of a packet's bins.
+    /// Linux 6.12 `increment_qlen`, `decrement_qlen`.
     #[inline]
     fn count(&mut self, hashes: [u32; 2], arrival: bool) {
         for (filter, hash) in self.filters.iter_mut().zip(hashes) {

@@ -171,7 +171,7 @@ impl Sfq {
     }
 
     /// Drops a packet of the longest flow, of equal ones that which became so last. Where no flow has
-    /// two packets, the next to be served loses its only one.
+    /// two packets, the next to be served loses its only one. Linux 7.2 `sfq_drop`.
     fn make_room(&mut self, log: &mut Log) {
         let length = |slot: &u16| {
             let own = &self.slots[usize::from(*slot)];
@@ -189,6 +189,7 @@ impl Sfq {
     }
 
     /// What RED says about a packet of a flow that has others; none where it may be queued.
+    /// Linux 7.2 `sfq_enqueue`.
     #[inline]
     fn signal(&mut self, slot: usize, pkt: &mut Packet, log: &mut Log) -> Option<Reason> {
         let own = &mut self.slots[slot];
@@ -224,6 +225,7 @@ impl Sfq {
     }
 
     /// Every packet into the bucket of the new salt, slot by slot; what finds no room is dropped.
+    /// Linux 7.2 `sfq_rehash`.
     #[cold]
     fn rehash(&mut self, log: &mut Log) {
         self.salt = self.rng.u32();
@@ -258,6 +260,7 @@ impl Sfq {
 }
 
 impl Qdisc for Sfq {
+    // Linux 7.2 `sfq_enqueue`.
     #[inline]
     fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
         pkt.stamp = now;
@@ -296,6 +299,7 @@ impl Qdisc for Sfq {
         }
     }
 
+    // McKenney 1990; Linux 7.2 `sfq_dequeue`.
     #[inline]
     fn dequeue(&mut self, _now: Time, _log: &mut Log) -> Option<Packet> {
         let slot = loop {

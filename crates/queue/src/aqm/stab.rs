@@ -105,6 +105,7 @@ impl SizeTable {
     }
 
     /// The length that replaces `len` for every discipline below.
+    /// Linux 6.12 `__qdisc_calculate_pkt_len`.
     #[inline]
     pub fn map(&self, len: u32) -> u32 {
         let len = i64::from(len) + i64::from(self.overhead);
@@ -144,7 +145,7 @@ mod tests {
         }
     }
 
-    // aqm.md 0.7
+    // Linux 6.12 sch_api.c __qdisc_calculate_pkt_len().
     #[test]
     fn tables_charge_what_linux_charges() {
         let plain = SizeTableParams { overhead: 24, ..SizeTableParams::default() };

@@ -32,6 +32,7 @@ impl Tally {
 
     /// Marks `pkt` as its turn demands, CE for `reason`; false if it is to be dropped instead,
     /// which the last packet of a queue is not: then the next one has to pay.
+    /// scim: one CE is worth `tau` SCE marks.
     #[inline]
     pub(super) fn mark(
         &mut self,
@@ -68,7 +69,7 @@ mod tests {
     use super::*;
     use sojourn_core::ecn::Ecn;
 
-    // aqm.md 12.5
+    // scim: one CE for every Tau marks.
     #[test]
     fn every_tau_th_mark_is_ce_or_a_drop_that_spares_the_last_packet() {
         let (mut tally, mut log) = (Tally::new(4), Log::default());

@@ -181,6 +181,7 @@ impl Tbf {
 }
 
 impl Qdisc for Tbf {
+    // Linux 6.12 `tbf_enqueue`.
     #[inline]
     fn enqueue(&mut self, now: Time, pkt: Packet, log: &mut Log) {
         if u64::from(pkt.len) > self.max_size {
@@ -190,6 +191,7 @@ impl Qdisc for Tbf {
         self.leaf.enqueue(now, pkt, log);
     }
 
+    // Linux 6.12 `tbf_dequeue`: nothing is charged unless both buckets hold enough.
     #[inline]
     fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
         self.watchdog = Time::NEVER;

@@ -39,6 +39,7 @@ impl Bucket {
     }
 
     /// What would be left after `elapsed` and a packet of `len` bytes; negative is a debt.
+    /// Linux 6.12 `tbf_dequeue`, `tcf_police_act`.
     #[inline]
     pub(crate) fn after(&self, elapsed: i64, len: u32) -> i64 {
         (elapsed + self.tokens).min(self.depth) - self.config.l2t(len) as i64

@@ -74,6 +74,7 @@ impl Shelled for Params {
 }
 
 impl TwinCodelAf {
+    // chromi/sce sch_twin_codel_af.
     #[inline]
     fn choose(&self) -> usize {
         let is_turn = self.deficits[0] >= self.deficits[1];
@@ -84,6 +85,7 @@ impl TwinCodelAf {
         usize::from(low)
     }
 
+    // chromi/sce sch_twin_codel_af: a service costs as many units as the other class has flows.
     #[inline]
     fn account(&mut self, served: usize) {
         self.deficits[served] += u64::from(self.classes[1 - served].sending_flows());
@@ -110,6 +112,7 @@ impl Inside for TwinCodelAf {
         }
     }
 
+    // chromi/sce sch_twin_codel_af.
     #[inline]
     fn pop(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
         let clock = self.shell.kernel_time(now);

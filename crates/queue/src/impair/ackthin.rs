@@ -117,11 +117,13 @@ impl AckThin {
     }
 
     /// Whether a later ACK cannot stand for `pkt`, which follows `last`.
+    /// RFC 9768 3.3 for the counter; RFC 3449 5.2.
     fn is_news(pkt: &Packet, last: &Packet) -> bool {
         let advances = pkt.ack.wrapping_sub(last.ack).cast_signed() > 0;
         pkt.ace != last.ace || pkt.tos != last.tos || pkt.sacked != last.sacked || !advances
     }
 
+    // RFC 3449 5.2.
     fn ack(&mut self, place: usize, now: Time, pkt: Packet, log: &mut Log) {
         self.acks += 1;
         let p = self.params;

@@ -48,6 +48,7 @@ struct Drop {
 }
 
 impl Element for Drop {
+    // As rules of iptables' `statistic` match (Linux 6.12 xt_statistic).
     #[inline]
     fn pass(&mut self, pkt: &mut Packet, _log: &mut Log) -> Option<Reason> {
         // A packet that one rule drops is not counted by the next, as in a firewall's chain.

@@ -230,6 +230,7 @@ impl Grant {
     }
 
     /// One slot: the fate of the block before, then a retransmission or new data.
+    /// After 3GPP TS 38.321 5.4: a retransmission goes before new data.
     fn serve(&mut self, now: Time, log: &mut Log) {
         let slot = self.next_slot;
         self.next_slot += 1;
@@ -252,7 +253,7 @@ impl Grant {
         self.counters.blocks += u64::from(self.on_air.is_some());
     }
 
-    /// The end of the slot in which `block` was sent.
+    /// The end of the slot in which `block` was sent. After 3GPP TS 38.321 5.4 (HARQ).
     fn conclude(&mut self, block: Block, slot: u64, log: &mut Log) {
         let percent = self.params.loss_percent;
         let fails = percent > 0.0 && self.rng.unit() * 100.0 < percent;
@@ -281,6 +282,7 @@ impl Grant {
         }
     }
 
+    // After 3GPP TS 38.322 (RLC AM).
     fn release(packet: &mut Segmented, held: &mut Backlog, shell: &mut Shell, log: &mut Log) {
         if std::mem::replace(&mut packet.is_gone, true) {
             return;

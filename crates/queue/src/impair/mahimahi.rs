@@ -120,7 +120,7 @@ impl Mahimahi {
         self.wrap();
     }
 
-    /// Starts the trace over if it is through and repeats.
+    /// Starts the trace over if it is through and repeats. mahimahi's `mm-link`.
     #[inline]
     fn wrap(&mut self) {
         if self.params.repeats && self.index == self.trace.ms().len() {
@@ -143,7 +143,7 @@ impl Mahimahi {
         self.transit.is_none() && !self.shell.is_waiting()
     }
 
-    /// Carries the bytes of one opportunity.
+    /// Carries the bytes of one opportunity. mahimahi's `mm-link`.
     fn deliver(&mut self, now: Time, log: &mut Log) {
         let mut left = self.params.packet_size;
         while left > 0 {

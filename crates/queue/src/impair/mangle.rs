@@ -42,6 +42,7 @@ pub(crate) enum Action {
 }
 
 impl Action {
+    // As Linux 6.12 xt_DSCP (iptables' TOS and DSCP targets) and nftables' `ip dscp set`.
     #[inline]
     fn apply(self, pkt: &mut Packet) {
         match self {

@@ -284,6 +284,7 @@ impl Netem {
         self.opening = Opening { at, packets_left, bytes_left };
     }
 
+    // Linux 6.12 `get_slot_next`.
     fn open_next(&mut self, slot: &Slot, now: Time) {
         let rng = &mut self.rng;
         let wait = match slot.spacing {
@@ -300,7 +301,7 @@ impl Netem {
         self.open(slot, now + wait);
     }
 
-    /// One copy of an arrival; `is_copy` exempts it from duplication.
+    /// One copy of an arrival; `is_copy` exempts it from duplication. Linux 6.12 `netem_enqueue`.
     fn perturb(&mut self, now: Time, mut pkt: Packet, is_copy: bool, log: &mut Log) {
         let (p, rng) = (&self.params, &mut self.rng);
         let mut count = 1;
@@ -350,6 +351,7 @@ impl Netem {
         }
     }
 
+    // Linux 6.12 `netem_enqueue`.
     #[inline]
     fn delay(&mut self, now: Time, mut pkt: Packet) {
         pkt.stamp = now;
@@ -394,6 +396,7 @@ impl Netem {
     }
 
     /// The next packet that is due and has its burst open; else sets the watchdog.
+    /// Linux 6.12 `netem_dequeue`.
     #[inline]
     fn release(&mut self, now: Time) -> Option<Packet> {
         let to_send = self.line.next()?;

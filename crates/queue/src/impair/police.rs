@@ -202,6 +202,7 @@ impl Police {
     }
 
     /// Whether a packet of `len` bytes conforms; if so, it is charged.
+    /// Linux 6.12 `tcf_police_act`: nothing is charged unless both buckets hold enough.
     #[inline]
     fn conforms(&mut self, now: Time, len: u32) -> bool {
         if u64::from(len) > self.mtu {

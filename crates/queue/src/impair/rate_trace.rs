@@ -91,6 +91,8 @@ struct RateTrace {
 
 impl RateTrace {
     /// Starts the next packet if nothing is under way.
+    /// Linux 6.12 `packet_time_ns` serialises at one rate; this does over the steps that a packet
+    /// spans.
     #[inline]
     fn begin(&mut self, now: Time, log: &mut Log) {
         if self.transit.is_none()

@@ -1,5 +1,5 @@
 //! The two ends of an IP tunnel: what an AQM between them sees, and what of its marks survives.
-//! ECN by RFC 6040 (aqm.md 0.2), sequence numbers and replay window by RFC 4303 3.4.3 and RFC 6479.
+//! ECN by RFC 6040, sequence numbers and replay window by RFC 4303 3.4.3 and RFC 6479.
 //!
 //! Between the ends a packet is UDP between two hosts, with no flags and no acknowledgement in
 //! sight; [`Packet::flow`] stays, since it routes the packet and no queue takes it for a header.
@@ -181,6 +181,7 @@ struct Encap {
 }
 
 impl Element for Encap {
+    // RFC 6040 4.1.
     #[inline]
     fn pass(&mut self, pkt: &mut Packet, _log: &mut Log) -> Option<Reason> {
         put(&mut self.inner.0.lock().expect(UNPOISONED), *pkt);
@@ -244,6 +245,7 @@ struct Decap {
 }
 
 impl Element for Decap {
+    // RFC 6040 4.2; RFC 4303 3.4.3.
     #[inline]
     fn pass(&mut self, pkt: &mut Packet, _log: &mut Log) -> Option<Reason> {
         if self.replay.as_mut().is_some_and(|replay| !replay.accepts(pkt.ack)) {
@@ -298,6 +300,7 @@ impl ReplayWindow {
     }
 
     /// Whether this number, from 1, is within the window and new; from now on it is not.
+    /// RFC 6479; RFC 4303 3.4.3.
     fn accepts(&mut self, number: u32) -> bool {
         if self.highest.saturating_sub(number) >= self.size {
             return false;

@@ -186,6 +186,7 @@ impl Wifi {
     }
 
     /// Begins to wait for access if there is something to send and nothing is under way.
+    /// IEEE Std 802.11-2020 10.23: AIFS and backoff.
     fn contend(&mut self, now: Time) {
         if !matches!(self.state, State::Idle) || self.is_stalled || !self.has_packets() {
             return;
@@ -218,6 +219,7 @@ impl Wifi {
     }
 
     /// Gathers a burst and puts it on the air.
+    /// IEEE Std 802.11-2020 10.12: an A-MPDU ends where packets, bytes or airtime do.
     fn send(&mut self, now: Time, log: &mut Log) {
         let p = self.params;
         let most = self.most_packets();

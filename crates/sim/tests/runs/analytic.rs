@@ -1,4 +1,4 @@
-//! Rates and delays that follow from arithmetic (suites.md 5.2).
+//! Rates and delays that follow from arithmetic.
 
 use crate::lab::{Named, close, run, run_with};
 

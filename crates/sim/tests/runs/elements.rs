@@ -1,4 +1,4 @@
-//! Manglers, bleaches and chosen drops on the path of real flows (aqm.md 1.1, 14.1 to 14.4).
+//! Manglers, bleaches and chosen drops on the path of real flows.
 
 use sojourn_trace::{Output, QueueSummary};
 

@@ -1,4 +1,4 @@
-//! Super-packets, merged segments and small queues in whole runs (cc.md 1.9, 1.10).
+//! Super-packets, merged segments and small queues in whole runs (Linux TSO, GRO and TSQ).
 
 use crate::lab::{Named, close, run, total};
 

@@ -31,7 +31,7 @@ tcp = {{ ecn = "rfc3168" }}
     (output.flow("prague").goodput_mbps, output.flow("cubic").goodput_mbps)
 }
 
-// cc.md §7.1: in the bakeoff p1 had 44.25 Mbit/s against Cubic's 5.78 (7.7 times), and its predecessor
+// heistp/sce-l4s-bakeoff: p1 had 44.25 Mbit/s against Cubic's 5.78 (7.7 times), and its predecessor
 // 40.55 against 9.81 (4.1 times): alpha from 1 costs Cubic about half of its share. That order and
 // factor are asserted; both ratios are some 2.3 times higher here (docs/algorithms/prague.md).
 #[test]
@@ -129,7 +129,8 @@ cc = "{cc}"
     assert!(law("prague version p2b rtt_mode none ecn_fallback 0") > 2.0);
 }
 
-// cc.md §3.5 F: below two full segments per 25 ms the segments shrink. Ten flows of 400 kbit/s.
+// Module 0.7 (L4STeam/linux 893e1479): below two full segments per 25 ms the segments
+// shrink. Ten flows of 400 kbit/s.
 #[test]
 fn current_prague_sends_small_segments_where_two_full_ones_exceed_its_share() {
     let mean_segment = |cc: &str| {
@@ -162,7 +163,7 @@ delay = "1ms"
     assert!(full > 1440.0, "{full:.0} bytes");
 }
 
-// cc.md §3.9: 17.9 Mbit/s per second up to 11.2 Mbit/s, from 100 kbit/s.
+// L4STeam/udp_prague e8e3435: 17.9 Mbit/s per second up to 11.2 Mbit/s, from 100 kbit/s.
 #[test]
 fn udp_prague_probes_linearly_from_100_kilobits() {
     let output = run(r#"

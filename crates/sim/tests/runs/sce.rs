@@ -276,7 +276,7 @@ fn sce_flows_converge_by_the_closed_form_at_three_more_points() {
     }
 }
 
-// cc.md §5: with one p for both flows, windows are in proportion to the square root of the marks per
+// heistp/scim: with one p for both flows, windows are in proportion to the square root of the marks per
 // reduction, and these to a power of the RTT: rates go with RTT^-1 (md), ^-3/4, ^-1/2 and ^0 (ratefair).
 #[test]
 fn responses_of_scim_divide_a_link_by_their_power_of_the_rtt() {

@@ -5,7 +5,7 @@ use sojourn_trace::Output;
 
 use crate::lab::{Named, run, total};
 
-/// `scream.md` 1.1: 100 Mbit/s, the RTT on the way back, IP packets of 1400 bytes.
+/// The tool's test record of 2024-10-28: 100 Mbit/s, the RTT on the way back, IP packets of 1400 bytes.
 fn activity(rtt_ms: u32, cc: &str, app: &str, more: &str) -> Output {
     run(&format!(
         r#"

@@ -1,4 +1,4 @@
-//! What a tunnel does to the flows inside it (aqm.md 0.2, RFC 6040).
+//! What a tunnel does to the flows inside it (RFC 6040).
 
 use sojourn_trace::{Output, QueueSummary};
 

@@ -91,7 +91,7 @@ set = {{ "link.bneck.forward.rate" = "1Gbit" }}
     }
 }
 
-/// cc.md §9 #61 gives 1.22 for the ratio of the windows: Reno's sqrt(1.5/p_C) over Prague's 2/p_CL
+/// The laws give 1.22 for the ratio of the windows: Reno's sqrt(1.5/p_C) over Prague's 2/p_CL
 /// with the coupling p_CL = 2 sqrt(p_C). Its 2/p holds where every round trip has its reduction.
 /// Under random marks a reduction lasts one round trip and the next mark is 1/p segments later, so
 /// with x = W p each takes 1 + 1/x round trips: x = 2 (1 + 1/x), x = 1 + sqrt(3), and the ratio is

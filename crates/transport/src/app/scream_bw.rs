@@ -1,5 +1,5 @@
 //! The encoder of SCReAM's bandwidth test tool: frames of the target rate at equal distances, all of
-//! one size or uniform about it. Facts: `scream.md` 2.5.
+//! one size or uniform about it. EricssonResearch/scream, scream_sender.cpp.
 
 use sojourn_core::grammar::forms::{Form, custom, decimal, maybe, time_in};
 use sojourn_core::grammar::{Args, GrammarError};

@@ -1,6 +1,7 @@
 //! SCReAM in front of an encoder of one's own: RTP packets go in, leave when the algorithm lets them,
 //! and RTCP comes back. For programs that have sockets, an encoder and a clock; the C library and the
-//! Python class are this. Facts: `scream.md` 6.1, 6.2.
+//! Python class are this, as EricssonResearch/scream's
+//! code/wrapper_lib is for the original.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! The receiver of SCReAM's tool: when and what it reports (RFC 8888). Facts: `scream.md` 3.3 to 3.5,
-//! versions 2020-03-20, 2024-10-28 and 2026-06-30.
+//! The receiver of SCReAM's tool: when and what it reports (RFC 8888). EricssonResearch/scream,
+//! ScreamRx.cpp and scream_receiver.cpp, versions 2020-03-20, 2024-10-28 and 2026-06-30.
 //!
 //! Every report covers the newest [`Params::reported`] numbers, so that most are told twice. It
 //! leaves with the last packet of a frame, with [`Params::ackdiff`] new numbers, or when the last one
@@ -49,7 +49,7 @@ pub enum Timer {
     /// At once when they are due.
     #[default]
     Exact,
-    /// At multiples of 33 ticks, when the tool looks for them (`scream.md` Appendix A).
+    /// At multiples of 33 ticks, when the tool looks for them (every 0.5 ms).
     Grid,
 }
 

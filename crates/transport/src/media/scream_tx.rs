@@ -1,5 +1,5 @@
 //! The sender of SCReAM's tool: encoders that follow the target, packets from their frames, and when
-//! those leave. Facts: `scream.md` 2.4 to 2.6 and Appendix A, model M.
+//! those leave. EricssonResearch/scream, scream_sender.cpp.
 //!
 //! The tool paces in microbursts: packets leave back to back until their shares of the pacing rate
 //! add up to [`Params::microburst`], then it sleeps for that time. [`Host`] is the machine on which it
@@ -36,11 +36,11 @@ pub struct Host {
 }
 
 impl Host {
-    /// `scream.md` 7.4: what makes a simulation match measurements.
+    /// What makes a simulation match the rates in the tool's test record.
     pub const MODEL: Self =
         Self { timer_slack: Dur::from_micros(60), packet_cost: Dur::from_micros(5) };
 
-    /// Whether the tool's loop runs, with its polls and sleeps, in steps of 1/65536 s as in Appendix A;
+    /// Whether the tool's loop runs, with its polls and sleeps, in steps of 1/65536 s, its clock's resolution;
     /// else timers are exact.
     fn is_modelled(self) -> bool {
         self != Self::default()

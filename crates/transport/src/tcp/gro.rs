@@ -1,5 +1,5 @@
 //! Generic receive offload: the host merges what arrives in order within one poll of its network
-//! device, and TCP sees one packet (Linux `tcp_gro_receive`). Facts: `cc.md` 1.10.
+//! device, and TCP sees one packet (Linux `tcp_gro_receive`).
 //!
 //! A poll takes no time here, so a timeout stands for it: what was merged waits so long from its first
 //! segment on, as interrupt moderation or `gro_flush_timeout` makes it wait.

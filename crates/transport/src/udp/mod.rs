@@ -1,5 +1,5 @@
 //! Congestion control over UDP as in L4STeam/udp_prague: data packets with a sequence number and a
-//! timestamp, each answered by a report of running totals (`cc.md` 3.9, 3.13.7). Nothing is sent
+//! timestamp, each answered by a report of running totals. Nothing is sent
 //! again. Messages are metadata; their headers are part of the payload length.
 
 mod receiver;

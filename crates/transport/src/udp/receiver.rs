@@ -93,7 +93,7 @@ mod tests {
         rx.counts
     }
 
-    // cc.md §3.9
+    // L4STeam/udp_prague prague_cc.cpp, DataReceivedSequence().
     #[test]
     fn gaps_are_missing_until_the_late_packet_comes() {
         let counts = |seqs: &[u64]| {

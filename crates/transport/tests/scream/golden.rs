@@ -21,7 +21,7 @@ fn unpacked(path: &Path) -> String {
     String::from_utf8(out.stdout).unwrap()
 }
 
-/// `scream.md` 2.8: twenty columns.
+/// The tool's log (option `-log`): twenty columns.
 pub(crate) fn text(line: &AckLine) -> String {
     let columns = [
         format!("{:.4}", line.time.as_secs()),

@@ -1,4 +1,4 @@
-//! Numbers that the original tools gave in the models (`scream.md` 7.4), without their logs.
+//! Numbers that the original tools gave in the models, without their logs.
 
 use sojourn_cc::scream::Version::{self, V2024, V2024b, V2026};
 

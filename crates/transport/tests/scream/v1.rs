@@ -1,5 +1,5 @@
 //! Version 1 in the models: there are no logs of the tool of 2020, so these are the behaviour that
-//! `scream.md` 5 and 7.3 state.
+//! RFC 8298 and the published slides of 2020 state.
 
 use sojourn_cc::scream::Version::{Rfc8298, V2020};
 use sojourn_cc::scream::{AckLine, Config, Version};

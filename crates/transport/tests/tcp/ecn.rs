@@ -44,7 +44,7 @@ fn marks_in_windows_far_apart_cost_one_reduction_each() {
 fn a_mark_and_a_loss_in_one_window_cost_one_reduction() {
     for feedback in [Feedback::Rfc3168, Feedback::AccEcn] {
         // At this rate no SACK reports more than seven segments: with more, AccECN without its
-        // option assumes marks (cc.md 2.4, safe estimate).
+        // option assumes marks (RFC 9768 A.2, the safe estimate).
         let mut pipe = Pipe::new("reno", config(feedback, 2000), ms(50))
             .bottleneck(Rate(20_000_000), 1000)
             .rule(|p| match () {
@@ -180,7 +180,7 @@ fn the_accecn_option_takes_the_place_of_payload_in_data_segments() {
     }
 }
 
-// RFC 3168 6.1.5 and RFC 9768 3.2.1 (cc.md 2.2, P23)
+// RFC 3168 6.1.5 and RFC 9768 3.2.1
 #[test]
 fn retransmissions_are_capable_under_accecn_and_dctcp_only() {
     for (cc, feedback, expected) in [

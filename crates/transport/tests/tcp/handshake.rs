@@ -1,5 +1,5 @@
-//! ECN's negotiation through middleboxes that spoil it (cc.md 2.2, 2.4): no deadlock, and what the ends
-//! fall back to.
+//! ECN's negotiation through middleboxes that spoil it (RFC 3168 6.1.1, RFC 9768 3.1): no
+//! deadlock, and what the ends fall back to.
 
 use sojourn_cc::Feedback;
 use sojourn_core::Ecn;

@@ -1,4 +1,4 @@
-//! Super-packets and merged segments between two ends (cc.md 1.9, 1.10).
+//! Super-packets and merged segments between two ends (Linux TSO and GRO).
 
 use sojourn_cc::Feedback;
 use sojourn_core::{Bytes, Dur};

@@ -54,7 +54,7 @@ fn pacing_in_slow_start_leaves_at_twice_the_rate_of_the_window() {
 
 #[test]
 fn no_burst_exceeds_a_quarter_of_a_millisecond_of_prague() {
-    // Prague's bursts: pacing_rate/4096 bytes, at least one segment (cc.md 1.9).
+    // Prague's bursts: pacing_rate/4096 bytes, at least one segment (module 0.7, prague_tso_segs).
     let mut pipe = Pipe::new("prague", config(Feedback::AccEcn, None), ms(10))
         .bottleneck(Rate(40_000_000), 100)
         .rule(|p| if p.data && p.index % 20 == 0 { Fate::Mark } else { Fate::Pass })

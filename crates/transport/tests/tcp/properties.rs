@@ -236,7 +236,7 @@ proptest! {
         pipe.finish(at_ms(1_000_000_000));
         prop_assert_eq!(pipe.rx.delivered(), case.config.bytes.unwrap_or(0));
         prop_assert_eq!(pipe.total("acked_bytes"), pipe.rx.delivered());
-        // One segment is the window of a timeout; reductions stop at two (cc.md 3.12.2).
+        // One segment is the window of a timeout; reductions stop at two (Linux).
         prop_assert!(pipe.reductions.iter().all(|(_, ssthresh)| *ssthresh >= 2));
         prop_assert!(pipe.smallest_cwnd >= 1);
         let floor = if case.cc.starts_with("bbr") { 4 } else { 2 };

@@ -14,12 +14,14 @@ const PROBE_ROUNDS: u32 = 63;
 const MAX_UP_ROUNDS: u32 = 30;
 
 impl V3 {
+    /// bbr_pick_probe_wait() (google/bbr).
     pub(super) fn pick_probe_wait(&mut self) {
         self.rounds_since_probe = self.rng.below(2);
         let random = self.rng.below(PROBE_WAIT_RANDOM_MS);
         self.probe_wait = PROBE_WAIT + Dur::from_millis(u64::from(random));
     }
 
+    /// bbr_start_bw_probe_down() (google/bbr).
     pub(super) fn start_down(&mut self, now: Time) {
         self.reset_congestion();
         self.up_count = NONE;
@@ -30,6 +32,7 @@ impl V3 {
         self.mode = Mode::Down;
     }
 
+    /// bbr_start_bw_probe_cruise() (google/bbr).
     pub(super) fn start_cruise(&mut self) {
         if self.inflight_lo != NONE {
             self.inflight_lo = self.inflight_lo.min(self.inflight_hi);
@@ -37,6 +40,8 @@ impl V3 {
         self.mode = Mode::Cruise;
     }
 
+    /// bbr_start_bw_probe_refill(): one round at the estimated rate fills the pipe before the probe
+    /// (google/bbr).
     pub(super) fn start_refill(&mut self, up_rounds: u32) {
         self.reset_lower_bounds();
         self.up_rounds = up_rounds;
@@ -47,6 +52,7 @@ impl V3 {
         self.mode = Mode::Refill;
     }
 
+    /// bbr_start_bw_probe_up() (google/bbr).
     pub(super) fn start_up(&mut self, now: Time, bw: Bw, win: &Window) {
         self.ack_phase = AckPhase::Starting;
         self.rounds.begin(self.delivered);
@@ -57,13 +63,15 @@ impl V3 {
         self.raise_slope(win);
     }
 
-    /// `inflight_hi` grows by 1, 2, 4, ... segments per round.
+    /// `inflight_hi` grows by 1, 2, 4, ... segments per round (google/bbr,
+    /// bbr_raise_inflight_hi_slope()).
     pub(super) fn raise_slope(&mut self, win: &Window) {
         let growth = 1 << self.up_rounds;
         self.up_rounds = (self.up_rounds + 1).min(MAX_UP_ROUNDS);
         self.up_count = (win.cwnd / growth).max(1);
     }
 
+    /// bbr_probe_inflight_hi_upward() (google/bbr).
     pub(super) fn probe_upward(&mut self, ack: &Ack<'_>, win: &Window) {
         if !ack.path.cwnd_limited || win.cwnd < self.inflight_hi {
             self.up_acked = 0; // the bound does not bind
@@ -80,6 +88,8 @@ impl V3 {
         }
     }
 
+    /// bbr_handle_inflight_too_high(): keeps what was in flight, at least beta of the target
+    /// (google/bbr).
     pub(super) fn too_high(
         &mut self,
         now: Time,
@@ -98,7 +108,8 @@ impl V3 {
         }
     }
 
-    /// Learns from the ACKs of a probe; whether that decided the next phase.
+    /// Learns from the ACKs of a probe; whether that decided the next phase (google/bbr,
+    /// bbr_adapt_upper_bounds()).
     pub(super) fn adapt_upper_bounds(&mut self, now: Time, ack: &Ack<'_>, win: &Window) -> bool {
         let app_limited = ack.rate.is_some_and(|s| s.app_limited);
         if self.ack_phase == AckPhase::Starting && self.rounds.started {
@@ -129,6 +140,7 @@ impl V3 {
         false
     }
 
+    /// bbr_check_time_to_probe_bw() (google/bbr).
     pub(super) fn check_time_to_probe(&mut self, now: Time, state: State, win: &Window) -> bool {
         let marks_only = self.ecn_in_cycle && !self.loss_in_cycle && state == State::Open;
         if self.profile.ecn_reprobe > 0 && self.ecn_eligible && marks_only {
@@ -144,6 +156,7 @@ impl V3 {
         false
     }
 
+    /// bbr_update_cycle_phase() (google/bbr).
     pub(super) fn update_cycle(&mut self, now: Time, ack: &Ack<'_>, bw: Bw, win: &Window) {
         if !self.full_pipe || self.adapt_upper_bounds(now, ack, win) {
             return;

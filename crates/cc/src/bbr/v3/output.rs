@@ -6,6 +6,7 @@ use crate::{Ack, Path, Window};
 use sojourn_core::units::Dur;
 
 impl V3 {
+    /// bbr_update_gains() (google/bbr).
     pub(super) fn update_gains(&mut self) {
         let p = &self.profile;
         (self.pacing_gain, self.cwnd_gain) = match self.mode {
@@ -18,12 +19,14 @@ impl V3 {
         };
     }
 
+    /// bbr_init_pacing_rate_from_rtt() (google/bbr).
     pub(super) fn set_first_pacing_rate(&mut self, path: &Path, win: &Window) {
         self.seen_rtt = path.srtt > Dur::ZERO;
         let rtt = if self.seen_rtt { path.srtt } else { Dur::from_millis(1) };
         self.pacing = Bw::of(win.cwnd, rtt).pacing_rate(path.mss, self.profile.startup_pacing);
     }
 
+    /// bbr_set_pacing_rate() (google/bbr).
     pub(super) fn set_pacing_rate(&mut self, path: &Path, win: &Window) {
         if !self.seen_rtt && path.srtt > Dur::ZERO {
             self.set_first_pacing_rate(path, win);
@@ -34,6 +37,7 @@ impl V3 {
         }
     }
 
+    /// bbr_set_cwnd() (google/bbr).
     pub(super) fn set_cwnd(&mut self, ack: &Ack<'_>, win: &mut Window) {
         let acked = ack.delivered();
         let settled = self.profile.rules == Rules::V2
@@ -57,6 +61,7 @@ impl V3 {
         self.bound_cwnd(win);
     }
 
+    /// bbr_bound_cwnd_for_inflight_model() (google/bbr).
     pub(super) fn bound_cwnd(&self, win: &mut Window) {
         let cap = match self.mode {
             Mode::Down | Mode::Refill | Mode::Up => self.inflight_hi,

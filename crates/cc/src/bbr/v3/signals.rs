@@ -20,6 +20,7 @@ pub(super) const ECN_MAX_RTT: Dur = Dur::from_millis(5);
 pub(super) const ECN_STARTUP_ROUNDS: u32 = 2;
 
 impl V3 {
+    /// bbr_update_ecn_alpha() and bbr_check_ecn_too_high_in_startup() (google/bbr).
     pub(super) fn update_ecn_alpha(&mut self, path: &Path) {
         if !self.ecn_eligible && self.ecn_usable && self.min_rtt <= ECN_MAX_RTT {
             self.ecn_eligible = true;
@@ -45,6 +46,7 @@ impl V3 {
         }
     }
 
+    /// bbr_update_latest_delivery_signals() (google/bbr).
     pub(super) fn update_latest(&mut self, ack: &Ack<'_>, bw: Bw) {
         self.loss_round_started = false;
         let Some(sample) = ack.rate.filter(|_| ack.delivered() > 0) else { return };
@@ -56,6 +58,7 @@ impl V3 {
         }
     }
 
+    /// bbr_advance_latest_delivery_signals() (google/bbr).
     pub(super) fn advance_latest(&mut self, sample: Option<&RateSample>, bw: Bw) {
         if let Some(sample) = sample.filter(|_| self.loss_round_started) {
             self.bw_latest = bw;
@@ -63,6 +66,7 @@ impl V3 {
         }
     }
 
+    /// bbr_update_congestion_signals() (google/bbr).
     pub(super) fn update_congestion(&mut self, ack: &Ack<'_>, bw: Bw, win: &Window) {
         let Some(sample) = ack.rate.filter(|_| ack.delivered() > 0) else { return };
         if !sample.app_limited || bw >= self.max_bw() {
@@ -77,6 +81,7 @@ impl V3 {
         self.ecn_in_round = false;
     }
 
+    /// bbr_adapt_lower_bounds(): a probe expects losses and marks, so they set no bound (google/bbr).
     pub(super) fn adapt_lower_bounds(&mut self, win: &Window) {
         if self.is_probing() {
             return;
@@ -111,7 +116,7 @@ impl V3 {
         self.inflight_latest = 0;
     }
 
-    /// Whether the flight of a sample suffered too much.
+    /// Whether the flight of a sample suffered too much (google/bbr, bbr_is_inflight_too_high()).
     pub(super) fn is_too_high(
         &self,
         tx_in_flight: u32,
@@ -127,6 +132,7 @@ impl V3 {
 
     // ---- the end of STARTUP -----------------------------------------------------------------
 
+    /// bbr_check_loss_too_high_in_startup() (google/bbr).
     pub(super) fn check_startup_loss(&mut self, ack: &Ack<'_>) {
         if self.full_pipe {
             return;
@@ -146,6 +152,7 @@ impl V3 {
         }
     }
 
+    /// bbr_handle_queue_too_high_in_startup() (google/bbr).
     pub(super) fn queue_too_high_in_startup(&mut self) {
         self.full_pipe = true;
         let bdp = self.inflight(self.max_bw(), UNIT);
@@ -161,6 +168,7 @@ impl V3 {
         self.full_bw_now = false;
     }
 
+    /// bbr_check_full_bw_reached() (google/bbr).
     pub(super) fn check_full_bw(&mut self, sample: Option<&RateSample>, bw: Bw) {
         if sample.is_none_or(|s| s.app_limited) {
             return;
@@ -183,6 +191,7 @@ impl V3 {
         }
     }
 
+    /// bbr_check_drain() (google/bbr).
     pub(super) fn check_drain(&mut self, now: Time, path: &Path, win: &mut Window) {
         let full = self.inflight(self.max_bw(), UNIT);
         if self.mode == Mode::Startup && self.full_pipe {
@@ -208,7 +217,8 @@ pub(super) fn after_ecn(inflight_lo: u32, alpha: u32) -> u32 {
 }
 
 /// The flight at which the loss limit was crossed: of a segment sent with `tx_in_flight` (itself
-/// included) and `lost` since, how much was in flight when losses made up 2 %.
+/// included) and `lost` since, how much was in flight when losses made up 2 % (google/bbr,
+/// bbr_inflight_hi_from_lost_skb()).
 pub(super) fn flight_at_loss(tx_in_flight: u32, lost: u32) -> u32 {
     let (flight, lost) = (tx_in_flight.saturating_sub(1), lost.saturating_sub(1));
     let budget = (u64::from(flight) * u64::from(LOSS_LIMIT)).div_ceil(u64::from(UNIT));

@@ -1,5 +1,4 @@
-//! Beside flows that fill the queue the delay target rises (RFC 8298, section 4.1.2.2; `scream.md` 5.1
-//! and the last line of 4.6). Off in the tool of 2020.
+//! Beside flows that fill the queue the delay target rises (RFC 8298 4.1.2.2). Off in the tool of 2020.
 
 use super::super::Ticks;
 

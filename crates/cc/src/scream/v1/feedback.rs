@@ -1,4 +1,5 @@
-//! What a report says of each packet, and the events that follow from it (`scream.md` 5.2).
+//! What a report says of each packet, and the events that follow from it (EricssonResearch/scream
+//! f9deed2, ScreamTx.cpp).
 
 use super::super::delay::Sample;
 use super::super::flight::{Sent, is_after};

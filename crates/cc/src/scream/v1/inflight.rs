@@ -1,5 +1,5 @@
 //! How much was in flight in the last seconds, which bounds the window: one that the encoder does not
-//! use says nothing of the path (`scream.md` 5.1, 5.2).
+//! use says nothing of the path (RFC 8298 4.1.2.1; the tool of 2020-03-20).
 
 const SLOTS: usize = 20;
 

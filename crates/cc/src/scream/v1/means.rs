@@ -1,4 +1,5 @@
-//! Rates of a stream over the last eight windows of 50 or 100 ms (`scream.md` 5.2).
+//! Rates of a stream over the last eight windows of 50 or 100 ms (EricssonResearch/scream
+//! f9deed2, ScreamTx.cpp).
 
 use super::super::rates::Rates;
 

@@ -1,4 +1,4 @@
-//! Window and targets of RFC 8298 (sections 4.1.2 and 4.1.3; `scream.md` 5.1).
+//! Window and targets of RFC 8298 (sections 4.1.2 and 4.1.3).
 
 use super::super::{Config, Ticks};
 use super::V1;
@@ -26,6 +26,7 @@ const RTP_DELAY: f32 = 0.02;
 const RTP_DELAY_SCALE: f32 = 0.95;
 
 impl V1 {
+    // RFC 8298 4.1.2.
     pub(super) fn update_window_rfc8298(&mut self, now: Ticks) {
         let fraction = self.queue_delay / self.delay_target;
         self.control.trend.smooth(fraction);
@@ -70,6 +71,7 @@ impl V1 {
 }
 
 impl Media {
+    // RFC 8298 4.1.3.
     pub(super) fn back_off_rfc8298(&mut self) {
         self.own.inflection = Some(self.target);
         self.target *= BETA_RATE;

@@ -1,5 +1,6 @@
 //! Where the queue delay is going: the correlation of neighbouring samples, weighted by how near the
-//! delay is to its target (`scream.md` 5.1, 5.2). A queue that grows shows before it is long.
+//! delay is to its target (RFC 8298 4.1.2.1; the tool of 2020-03-20). A queue that grows
+//! shows before it is long.
 
 use super::super::Ticks;
 

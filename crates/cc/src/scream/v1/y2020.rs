@@ -1,4 +1,4 @@
-//! Window and targets of the tool of 2020-03-20 (`scream.md` 5.2).
+//! Window and targets of the tool of 2020-03-20: EricssonResearch/scream f9deed2, ScreamTx.cpp.
 
 use super::super::ticks::seconds;
 use super::super::{Config, Ticks};
@@ -44,6 +44,7 @@ const PROBE: f32 = 0.05;
 const LITTLE_ALPHA: f32 = 0.001;
 
 impl V1 {
+    // EricssonResearch/scream f9deed2, ScreamTx.cpp.
     pub(super) fn update_window_2020(&mut self, now: Ticks) {
         let passed = seconds(now.since(self.last_cwnd));
         let carried = self.sum(|media| media.rates.carried());

@@ -1,4 +1,4 @@
-//! Window and rate of draft-johansson-ccwg-rfc8298bis-screamv2 as of late 2025 (`scream.md` 4.6). What
+//! Window and rate of draft-johansson-ccwg-rfc8298bis-screamv2 as of late 2025. What
 //! the draft leaves open is as in the tool of 2026-06-30.
 
 use super::super::Ticks;
@@ -31,6 +31,7 @@ impl V2 {
         }
     }
 
+    // draft-johansson-ccwg-rfc8298bis-screamv2.
     pub(super) fn decrease_draft(&mut self, now: Ticks) {
         self.measure_ratio();
         self.control.distance = self.distance(DISTANCE_GAIN);
@@ -62,6 +63,7 @@ impl V2 {
         }
     }
 
+    // draft-johansson-ccwg-rfc8298bis-screamv2.
     pub(super) fn increment_draft(&self) -> f32 {
         let control = &self.control;
         let shorter = (self.srtt / VIRTUAL_RTT).min(1.0);

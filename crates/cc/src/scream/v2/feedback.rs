@@ -1,4 +1,5 @@
-//! What a report says of each packet (`scream.md` 4.4, steps 1 to 4).
+//! What a report says of each packet: delays, losses and marks (EricssonResearch/scream c8f84c3,
+//! ScreamV2Tx.cpp).
 
 use super::super::delay::Sample;
 use super::super::flight::{Sent, is_after};

@@ -1,5 +1,5 @@
 //! Sizes of an encoder's frames: how much larger than the mean the large ones are, and how far the
-//! RTP queue is behind (`scream.md` 4.3.1).
+//! RTP queue is behind (EricssonResearch/scream c8f84c3, ScreamV2TxStream.cpp, newMediaFrame()).
 
 use super::super::Ticks;
 use super::super::ticks::seconds;

@@ -1,5 +1,5 @@
 //! Choice of the RTP payload: smaller packets on slow paths, so that enough of them are in flight to be
-//! marked (`scream.md` 4.4.16).
+//! marked (EricssonResearch/scream c8f84c3, options `-mtu` and `-minpktsinflight`).
 
 use super::super::{Config, Ticks};
 

@@ -1,5 +1,5 @@
-//! What follows from a report as a whole: alpha, delay averages and events (`scream.md` 4.4, steps 5
-//! to 12).
+//! What follows from a report as a whole: alpha, delay averages and events
+//! (EricssonResearch/scream c8f84c3, ScreamV2Tx.cpp).
 
 use super::super::Ticks;
 use super::V2;
@@ -31,6 +31,7 @@ impl V2 {
         MIN_INTERVAL.min(self.srtt_ticks)
     }
 
+    // EricssonResearch/scream c8f84c3, ScreamV2Tx.cpp.
     pub(super) fn react(&mut self, now: Ticks) {
         let interval = self.reaction_interval();
         let active = |last| now.since(last) < super::L4S_ACTIVE;

@@ -1,5 +1,5 @@
 //! Shared bottleneck detection: beside flows that fill the queue the delay target rises, so that the
-//! window survives (`scream.md` 4.4.17). Off in the tools.
+//! window survives (EricssonResearch/scream c8f84c3, ScreamV2Tx.cpp). Off in the tools.
 
 use super::super::Ticks;
 use super::rules::{Law, Rules};

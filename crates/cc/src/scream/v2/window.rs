@@ -1,4 +1,5 @@
-//! Window, pacing and the rates of the streams (`scream.md` 4.4.13).
+//! Window, pacing and the rates of the streams (EricssonResearch/scream c8f84c3, ScreamV2Tx.cpp,
+//! updateCwnd()).
 
 use super::super::schedule::{self, Share};
 use super::super::ticks::seconds;
@@ -170,7 +171,7 @@ impl V2 {
     }
 
     fn increase(&mut self, increment: f32) {
-        // DEVIATION: a fixed rate needs its window, too (`scream.md` 2.4, the stuck `-fixedrate`).
+        // DEVIATION: a fixed rate needs its window, too; `-fixedrate` of c8f84c3 stays at 3 to 5 Mbit/s.
         let fixed = self.streams.iter().all(|media| media.about.min_rate >= media.about.max_rate);
         let wants_more =
             self.control.rules.law == Law::Y2024 || fixed || self.sum_target() < self.sum_max();

@@ -1,4 +1,5 @@
-//! Window and rate of the tool of 2024-10-28 (`scream.md` 4.5), and of 2024-10-31.
+//! Window and rate of the tool of 2024-10-28 (EricssonResearch/scream 994f9a4, ScreamV2Tx.cpp), and of
+//! 2024-10-31 (76a298a).
 
 use super::super::Ticks;
 use super::V2;
@@ -27,6 +28,7 @@ impl V2 {
         }
     }
 
+    // EricssonResearch/scream 994f9a4, ScreamV2Tx.cpp.
     pub(super) fn decrease_2024(&mut self, now: Ticks) {
         let congested = self.is_congested();
         let control = &mut self.control;

@@ -1,4 +1,4 @@
-//! Window and rate of the tool of 2026-06-30 (`scream.md` 4.4).
+//! Window and rate of the tool of 2026-06-30: EricssonResearch/scream c8f84c3, ScreamV2Tx.cpp.
 
 use super::super::Ticks;
 use super::V2;
@@ -31,6 +31,7 @@ impl V2 {
         }
     }
 
+    // EricssonResearch/scream c8f84c3, ScreamV2Tx.cpp.
     pub(super) fn decrease_2026(&mut self, now: Ticks) {
         self.measure_ratio();
         self.control.distance = self.distance(DISTANCE_GAIN);

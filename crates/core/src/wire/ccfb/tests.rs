@@ -2,7 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// `scream.md` 3.4: 942 to 1005, of which the last six came, five with ECT(1) and one with CE.
+/// A datagram of the tool's version 2024-10-28: 942 to 1005, of which the last six came, five with
+/// ECT(1) and one with CE.
 fn sample() -> Vec<u8> {
     let mut bytes =
         vec![0x8b, 0xcd, 0x00, 0x24, 0, 0, 0, 0x0a, 0, 0, 0, 0x64, 0x03, 0xae, 0x00, 0x3f];
@@ -146,7 +147,7 @@ fn other_rtcp_before_a_report_and_padding_are_skipped() {
     padded.extend([0, 0, 0, 4]);
     assert_eq!(read(&padded, &mut Counting::default()), Ok(vec![(942, 64)]));
     let mut early = sample();
-    early[0] = 0x80; // scream.md 3.4: until 2023-12
+    early[0] = 0x80; // the tool until 2023-12
     assert_eq!(read(&early, &mut Counting::default()), Ok(vec![(942, 64)]));
 }
 

@@ -26,7 +26,7 @@ fn percent(q: &dyn Qdisc) -> f64 {
     (stats.value("prob").unwrap() * 1e4).round() / 100.0
 }
 
-// aqm.md 5.5
+// Feng, Kandlur, Saha and Shin 1999.
 #[test]
 fn overflow_raises_the_probability_once_per_freeze_time() {
     let (mut q, mut log) = (make("blue limit 5"), Log::default());
@@ -40,7 +40,7 @@ fn overflow_raises_the_probability_once_per_freeze_time() {
     assert_eq!(dropped, 4);
 }
 
-// aqm.md 5.5
+// Feng, Kandlur, Saha and Shin 1999.
 #[test]
 fn idleness_lowers_it_with_and_without_a_shaper() {
     for shaped in [false, true] {

@@ -38,7 +38,7 @@ fn superfluous(old: &Packet, new: &Packet, mask: u8) -> bool {
         && (old.ack != new.ack || old.sacked != new.sacked)
 }
 
-/// The position of the packet that the last one in `queue` lets go.
+/// The position of the packet that the last one in `queue` lets go. Linux 6.12 `cake_ack_filter`.
 pub(super) fn victim(
     queue: &VecDeque<Queued>,
     filter: AckFilter,

@@ -7,7 +7,7 @@ use super::tins::Tin;
 use sojourn_core::packet::Packet;
 
 impl Tin {
-    /// The queue for `pkt`, reserved for its flow as long as it is in use.
+    /// The queue for `pkt`, reserved for its flow as long as it is in use. Linux 6.12 `cake_hash`.
     #[inline]
     pub(super) fn queue_of(&mut self, pkt: &Packet, mode: FlowMode) -> u16 {
         if mode.is_blind() {

@@ -24,7 +24,7 @@ impl Longest {
         Self { place: order.clone(), heap: order, keep: 0 }
     }
 
-    /// Tin and flow of the longest queue.
+    /// Tin and flow of the longest queue. Linux 6.12 `cake_heapify`, called by `cake_drop`.
     pub(super) fn find(&mut self, tins: &[Tin]) -> (usize, u16) {
         if self.keep == 0 {
             for i in (0..SIZE / 2).rev() {

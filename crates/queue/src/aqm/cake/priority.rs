@@ -38,6 +38,7 @@ impl TinMode {
     }
 
     /// The tin of a packet; the lower-effort codepoint had none of its own at first.
+    /// Linux 6.12 `cake_select_tin` and the tables of `cake_config_diffserv3` and its siblings.
     #[inline]
     pub(super) fn tin(self, dscp: u8, version: Version) -> usize {
         let lower_effort = dscp == 1 && version == Version::Chromi;
@@ -62,6 +63,7 @@ impl TinMode {
     }
 
     /// Rate threshold and DRR quantum of tin `index` for the whole's `rate` in bytes per second.
+    /// Linux 6.12 `cake_config_diffserv3` and its siblings.
     pub(super) fn share(self, index: usize, rate: u64) -> (u64, i32) {
         match (self, index) {
             (Self::Besteffort, _) => (rate, 65535),

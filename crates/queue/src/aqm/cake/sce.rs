@@ -34,6 +34,7 @@ impl Ramp {
 
     /// Probability after waiting `sojourn`, 2^32 and more being certain. Where COBALT's guard
     /// still denies that the delay is above the target, the lower slope goes on.
+    /// chromi/sce sch_cake.
     #[inline]
     pub(super) fn probability(&self, sojourn: u64, over: bool) -> u64 {
         if sojourn <= self.target / 2 {

@@ -22,6 +22,7 @@ pub(super) struct Shaper {
 
 impl Shaper {
     /// Until when nothing may leave at `now`.
+    /// Linux 6.12 `cake_dequeue`: both clocks must lie ahead.
     #[inline]
     pub(super) fn blocked(&self, now: Time) -> Option<Time> {
         (self.next > now && self.failsafe > now).then(|| self.due())
@@ -42,6 +43,8 @@ impl Shaper {
     }
 
     /// Charges `len` bytes; `dropped` ones, as `ingress` does, to the first clock only.
+    /// Linux 6.12 `cake_advance_shaper`: the second clock advances by half as much again, and
+    /// not for drops.
     #[inline]
     pub(super) fn charge(&mut self, len: u32, dropped: bool) {
         let time = self.rate.of(len);
@@ -82,7 +85,7 @@ impl Autorate {
     }
 
     /// Counts an arrival that added `bytes` to the queue. The rate to shape to, in bytes per
-    /// second, at most every 250 ms.
+    /// second, at most every 250 ms. Linux 6.12 `cake_enqueue`, `autorate-ingress`.
     pub(super) fn arrival(&mut self, now: Time, bytes: u64) -> Option<u64> {
         self.window_bytes += bytes;
         let gap = now.since(self.last_packet).0.min(1_000_000_000);
@@ -117,6 +120,7 @@ pub(super) struct RateTargets {
 
 impl RateTargets {
     /// For `rate` in bytes per second: at least one and a half full frames are no delay.
+    /// Linux 6.12 `cake_set_rate`.
     pub(super) fn new(rate: u64, target: u64, rtt: u64) -> Self {
         let time = ByteTime::new(rate);
         let mtu_time = time.of(PSCHED_MTU);

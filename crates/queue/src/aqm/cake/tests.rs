@@ -121,7 +121,7 @@ fn saturated_shaper_departs_exactly_every_frame_time() {
     assert_eq!(times, (0..100).map(|i| 77 + i * FULL).collect::<Vec<_>>());
 }
 
-// aqm.md 9.6
+// Linux 6.12 sch_cake.c cake_enqueue(), cake_advance_shaper().
 #[test]
 fn pause_earns_no_burst() {
     let mut q = make("bandwidth 50Mbit");
@@ -171,7 +171,7 @@ fn sizes_on_the_wire_follow_the_keywords() {
     assert_eq!((stat(&*q, "min_network_size"), stat(&*q, "min_adj_size")), (40.0, 84.0));
 }
 
-// aqm.md 9.8
+// Linux 6.12 sch_cake.c cake_config_diffserv3() and its siblings.
 #[test]
 fn codepoints_find_their_tins() {
     let tin = |mode: TinMode, dscp| mode.tin(dscp, Version::Mainline);
@@ -357,7 +357,7 @@ fn wash_clears_the_codepoint_after_its_use() {
     assert!(q.describe().contains(" wash "));
 }
 
-// aqm.md 9.12
+// Linux 6.12 sch_cake.c cake_enqueue(), autorate-ingress.
 #[test]
 fn autorate_settles_near_the_rate_of_arrivals() {
     let (mut q, mut log) = (make("bandwidth 100Mbit autorate-ingress besteffort"), Log::default());

@@ -106,7 +106,7 @@ impl Tin {
         ((self.flow_quantum * (65535 / u32::from(load)) + dither) >> 16) as i32
     }
 
-    /// Charges `len` bytes to the tin's clock.
+    /// Charges `len` bytes to the tin's clock. Linux 6.12 `cake_advance_shaper`.
     #[inline]
     pub(super) fn charge(&mut self, now: Time, len: u32) {
         let time = sojourn_core::units::Dur(self.time.of(len));
@@ -117,7 +117,7 @@ impl Tin {
         }
     }
 
-    /// An arrival for flow `index` gives it a place in the rotation.
+    /// An arrival for flow `index` gives it a place in the rotation. Linux 6.12 `cake_enqueue`.
     #[inline]
     pub(super) fn activate(&mut self, index: u16, p: &Params, rng: &mut Rng) {
         match self.flows[usize::from(index)].state {
@@ -144,6 +144,7 @@ impl Tin {
     }
 
     /// A flow without deficit left goes to the end of the rotation with a new one.
+    /// Linux 6.12 `cake_dequeue`.
     #[inline]
     pub(super) fn rotate(&mut self, index: u16, p: &Params, rng: &mut Rng) {
         let flow = &mut self.flows[usize::from(index)];
@@ -160,7 +161,7 @@ impl Tin {
     }
 
     /// Flow `index` was found empty: it leaves the rotation, remembered while its law's state
-    /// means something.
+    /// means something. Linux 6.12 `cake_dequeue`.
     #[inline]
     pub(super) fn retire(&mut self, index: u16, p: &Params, now: Time) {
         let flow = &mut self.flows[usize::from(index)];

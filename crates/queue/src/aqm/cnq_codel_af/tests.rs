@@ -26,7 +26,7 @@ fn bulk(backlogs: &[u32]) -> Cnq {
     queue
 }
 
-// aqm.md 11.8
+// chromi/sce 2020 sch_cnq_codel_af.
 #[test]
 fn delay_weighs_as_it_is_for_a_fair_share_and_in_proportion_beyond() {
     let mut queue = bulk(&[10, 10]);
@@ -71,7 +71,7 @@ fn only_the_flow_beyond_its_share_is_marked() {
     assert!(fat > 20 && thin == 0, "{fat} {thin}");
 }
 
-// aqm.md 11.8
+// chromi/sce 2020 sch_cnq_codel_af.
 #[test]
 fn last_packet_of_a_flow_is_not_dropped() {
     let (mut q, mut log) = (make("target 1ms rtt 1ms"), Log::default());

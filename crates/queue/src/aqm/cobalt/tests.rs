@@ -51,7 +51,7 @@ fn fresh_state_signals_the_second_packet_over_target() {
     assert_eq!(signals, expected);
 }
 
-// aqm.md 16, row 5
+// Linux 6.12 sch_cake.c cobalt_vars_init() leaves the root at zero.
 #[test]
 fn with_a_root_of_one_the_first_episode_waits_an_interval() {
     for (root, first) in [(0, 1), (u32::MAX, 10_000)] {
@@ -86,7 +86,7 @@ fn delay_within_four_frames_or_two_per_sharer_is_none() {
     }
 }
 
-// aqm.md 9.2
+// Linux 6.12 sch_cake.c cobalt_queue_full(), cobalt_queue_empty().
 #[test]
 fn blue_rises_once_per_target_and_falls_sixteen_times_slower() {
     let (mut q, p) = (Cobalt::new(0), params());
@@ -116,7 +116,7 @@ fn blue_drops_ecn_capable_packets_with_its_probability() {
     assert!((2300..2700).contains(&hits), "{hits}");
 }
 
-// aqm.md 0.4
+// Linux 6.12 reciprocal_scale() takes both arguments as 32 bits.
 #[test]
 fn an_interval_beyond_32_bits_of_nanoseconds_wraps() {
     let q = Cobalt::new(u32::MAX);

@@ -138,14 +138,14 @@ fn delay_counts_by_the_share_of_the_flow() {
     assert!(!Judged { weight: (0, 1), ..judged }.exceeds(0));
 }
 
-// aqm.md 0.4
+// Linux 6.12 reciprocal_scale() takes both arguments as 32 bits.
 #[test]
 fn intervals_of_four_seconds_wrap() {
     assert_eq!(control(0, 1 << 32, u32::MAX), 0);
     assert_eq!(control(7, (1 << 32) + 10, u32::MAX), 7 + 9);
 }
 
-// aqm.md 11.2, 11.9
+// chromi/sce 2020: COBALT2's parameters, sch_twin_codel_af.
 #[test]
 fn one_instance_takes_48_bytes_and_the_low_latency_class_a_fifth_of_each_time() {
     assert_eq!(std::mem::size_of::<Cobalt2>(), 48);

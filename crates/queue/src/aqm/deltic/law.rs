@@ -86,7 +86,7 @@ impl Controller {
     const NEW: Self = Self { acc: 0, history: 0, timestamp: 0, osc: 0 };
 
     /// Whether the packet that leaves at `clock` after `sojourn` ns is marked. `hertz` is in units
-    /// of 2^-16, not zero.
+    /// of 2^-16, not zero. chromi/sce sch_deltic of 2022 to 2024, net/deltic.h.
     #[inline]
     pub(in super::super) fn step(
         &mut self,

@@ -25,7 +25,7 @@ fn outcome(words: &str, ecn: Ecn) -> ([usize; 4], usize) {
     (counts, drops)
 }
 
-// aqm.md 12.2
+// chromi/sce 2022 sch_deltic.
 #[test]
 fn three_controllers_act_by_the_codepoint() {
     let (counts, drops) = outcome("", Ecn::Ect0);

@@ -12,7 +12,7 @@ fn packet(id: u32, flow: u32) -> Packet {
     Packet { id, hash: flow, len: 1514, tos: Ecn::Ect0 as u8, ..Packet::default() }
 }
 
-// aqm.md 12.4
+// chromi/sce 2024 sch_deltic-boroshne.
 #[test]
 fn flow_without_bytes_is_sparse_and_overtakes() {
     let (mut q, mut log) = (make(""), Log::default());
@@ -26,7 +26,7 @@ fn flow_without_bytes_is_sparse_and_overtakes() {
     assert!(q.queues.iter().all(|queue| (queue.bytes, queue.flows) == (0, 0)));
 }
 
-// aqm.md 12.4
+// chromi/sce 2024 sch_deltic-boroshne.
 #[test]
 fn flows_migrate_by_their_delay() {
     // SCE's target is 5 ms, CE's 25 ms. Delays in us that still keep a flow where it is.
@@ -48,7 +48,7 @@ fn flows_migrate_by_their_delay() {
     }
 }
 
-// aqm.md 12.4
+// chromi/sce 2024 sch_deltic-boroshne.
 #[test]
 fn replenishing_takes_all_that_wait_out_of_debt() {
     for (version, rounds) in [("early", 128), ("later", 100)] {
@@ -67,7 +67,7 @@ fn replenishing_takes_all_that_wait_out_of_debt() {
     }
 }
 
-// aqm.md 12.4
+// chromi/sce 2024 sch_deltic-boroshne.
 #[test]
 fn delay_counts_by_the_share_in_every_queue_that_holds_bytes() {
     let mut q = make("");
@@ -109,7 +109,7 @@ fn greedy_flow_becomes_a_hog_and_gets_its_share() {
     }
 }
 
-// aqm.md 12.4
+// chromi/sce 2024 sch_deltic-boroshne.
 #[test]
 fn shaper_is_not_charged_for_drops_and_last_packets_stay() {
     let (mut q, mut log) = (make("bandwidth 50Mbit drop-resonance 1000"), Log::default());

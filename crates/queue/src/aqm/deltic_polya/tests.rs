@@ -36,7 +36,7 @@ fn idle_time_before_an_arrival_is_no_jitter() {
     assert_eq!(q.jitter.estimate, 0);
 }
 
-// aqm.md 12.3
+// chromi/sce 2024 sch_deltic-polya.
 #[test]
 fn first_build_takes_a_busy_second_for_jitter_of_a_second() {
     for (version, estimate_ms, delay_ms) in [("2024a", 1000, 0), ("2024", 1, 99)] {
@@ -52,7 +52,7 @@ fn first_build_takes_a_busy_second_for_jitter_of_a_second() {
     }
 }
 
-// aqm.md 12.3
+// chromi/sce 2024 sch_deltic-polya.
 #[test]
 fn strongest_signal_alone_is_carried_out() {
     let (mut marks, mut log) = (Marks::default(), Log::default());
@@ -69,7 +69,7 @@ fn strongest_signal_alone_is_carried_out() {
     assert_eq!((marks.sce, marks.ce), (1, 1));
 }
 
-// aqm.md 12.3
+// chromi/sce 2024 sch_deltic-polya.
 #[test]
 fn last_packet_is_not_dropped() {
     let (mut q, mut log) = (make("drop-resonance 1000"), Log::default());

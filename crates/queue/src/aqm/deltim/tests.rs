@@ -17,7 +17,7 @@ fn packet(id: u32, ecn: Ecn) -> Packet {
     Packet { id, len: 1514, tos: ecn as u8, ..Packet::default() }
 }
 
-// aqm.md 12.5
+// scim's DelticMDS.
 #[test]
 fn constant_delay_is_marked_at_a_rate_that_grows_with_time() {
     let mut control = Control::NEW;
@@ -36,7 +36,7 @@ fn constant_delay_is_marked_at_a_rate_that_grows_with_time() {
     assert!((control.accumulator - 11.0 / 5.0).abs() < 1e-9);
 }
 
-// aqm.md 12.5
+// scim's DelticMDS.
 #[test]
 fn error_is_the_delay_of_the_packet_that_is_next() {
     let (mut q, mut log) = (make(""), Log::default());
@@ -49,7 +49,7 @@ fn error_is_the_delay_of_the_packet_that_is_next() {
     }
 }
 
-// aqm.md 12.5
+// scim's DelticMDS.
 #[test]
 fn accumulator_fades_over_the_idle_time_of_a_burst() {
     for (idle_us, left) in [(0, 1.0), (1_000, 0.8), (2_500, 0.5), (5_000, 0.0), (900_000, 0.0)] {
@@ -65,7 +65,7 @@ fn accumulator_fades_over_the_idle_time_of_a_burst() {
     }
 }
 
-// aqm.md 12.5
+// scim's DelticMDS.
 #[test]
 fn second_version_takes_the_least_delay_of_a_burst() {
     let mut window = Window::default();
@@ -117,7 +117,7 @@ fn outcome(words: &str, ecn: Ecn) -> ([usize; 4], usize) {
     (counts, drops)
 }
 
-// aqm.md 12.5
+// scim's DelTiM2.
 #[test]
 fn one_currency_pays_for_sce_ce_and_drops() {
     for version in [1, 2] {

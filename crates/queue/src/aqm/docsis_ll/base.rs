@@ -30,6 +30,7 @@ pub(super) struct BaseProbability {
 
 impl BaseProbability {
     /// One INTERVAL has passed, with this delay at its end.
+    /// RFC 8034 A, with its decay and its push above LATENCY_HIGH.
     pub(super) fn update(&mut self, law: &Law, delay: Dur) {
         let seconds = Dur::as_secs_f64;
         let mut p = self.value;

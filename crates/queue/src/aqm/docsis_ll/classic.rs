@@ -14,7 +14,7 @@ pub(super) struct Spacing {
 }
 
 impl Spacing {
-    /// Whether an arrival of `len` bytes is dropped, with `held` bytes before it.
+    /// Whether an arrival of `len` bytes is dropped, with `held` bytes before it. RFC 8034 A.
     #[inline]
     pub(super) fn drops(&mut self, probability: f64, len: u32, held: u64, rng: &mut Rng) -> bool {
         if probability == 0.0 {

@@ -40,6 +40,7 @@ pub(super) fn to_gain(hz: f64) -> u32 {
 }
 
 /// A gain times 2^32 per 2^6 ns of delay, with the loss of the kernel's integers.
+/// Linux 6.17 `dualpi2_scale_alpha_beta`.
 pub(super) const fn scaled(gain: u32) -> i64 {
     (gain as u64 * MAX_PROB as u64 / 4 / 1_000_000_000) as i64
 }
@@ -75,6 +76,7 @@ impl Controller {
         self.add(error / 127 + growth / 127, most);
     }
 
+    // RFC 9332 A.1 (`dualpi2_update`).
     fn terms(&mut self, law: &Law, delay: Dur) -> [i64; 2] {
         let error = delay.0 as i64 - law.target.0 as i64;
         let growth = delay.0 as i64 - self.last_delay.0 as i64;
@@ -87,6 +89,7 @@ impl Controller {
         self.prob = prob.clamp(0, i64::from(most)) as u32;
     }
 
+    // Linux 6.17 `dualpi2_roll`: 0 signals one packet in 2^32.
     #[inline]
     fn roll(&self, rng: &mut Rng) -> bool {
         rng.u32() <= self.prob
@@ -94,6 +97,7 @@ impl Controller {
 
     /// The coupled signal. In overload, where the L4S probability would exceed 1, L4S packets are
     /// dropped as Classic ones are if `drops_l4s`.
+    /// Linux 6.17 `dualpi2_classic_marking`, `dualpi2_scalable_marking`.
     #[inline]
     pub(in super::super) fn judge(
         &self,

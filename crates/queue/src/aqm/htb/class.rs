@@ -74,6 +74,7 @@ impl Class {
     }
 
     /// The mode at `now`, and when it is to be looked at again.
+    /// Linux 6.12 `htb_class_mode`, with its hysteresis off.
     #[inline]
     pub(super) fn mode_at(&self, now: Time) -> (Mode, Time) {
         let elapsed = self.elapsed(now);
@@ -104,7 +105,7 @@ impl Class {
         self.mode == Mode::CanSend
     }
 
-    /// Charges both buckets. The mode is the caller's to set.
+    /// Charges both buckets. The mode is the caller's to set. Linux 6.12 `htb_charge_class`.
     #[inline]
     pub(super) fn charge(&mut self, now: Time, len: u32) {
         let elapsed = self.elapsed(now);
@@ -114,6 +115,7 @@ impl Class {
     }
 
     /// Charges the ceiling only: an ancestor has lent the tokens of the rate.
+    /// Linux 6.12 `htb_charge_class`.
     #[inline]
     pub(super) fn charge_borrowed(&mut self, now: Time, len: u32) {
         let elapsed = self.elapsed(now);
@@ -130,6 +132,7 @@ impl Class {
 }
 
 /// What is left in a bucket of depth `buffer` after a packet of `len` bytes.
+/// Linux 6.12 `htb_accnt_tokens`, `htb_accnt_ctokens`.
 #[inline]
 fn settle(tokens: i64, buffer: i64, config: &RateConfig, len: u32) -> i64 {
     let tokens = tokens.min(buffer) - config.l2t(len) as i64;

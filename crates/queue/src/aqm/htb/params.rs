@@ -81,11 +81,12 @@ impl ClassParams {
     }
 
     /// Bucket size for `rate`: tc divides by a timer frequency of 1e9 and adds the MTU.
+    /// iproute2 7.3 `htb_parse_class_opt`.
     pub(super) fn burst_or_default(&self, given: Option<Bytes>, rate: Rate) -> Bytes {
         given.unwrap_or_else(|| Bytes(rate.bytes_per_sec() / 1_000_000_000 + self.mtu.0))
     }
 
-    /// The kernel's quantum of a leaf.
+    /// The kernel's quantum of a leaf. Linux 6.12 `htb_change_class`.
     pub(super) fn quantum(&self, r2q: u32) -> u32 {
         self.quantum.unwrap_or_else(|| {
             (self.rate.bytes_per_sec() / u64::from(r2q)).clamp(1000, 200_000) as u32

@@ -82,6 +82,7 @@ pub(super) struct Tree {
 }
 
 impl Tree {
+    // Linux 6.12 `htb_classify`.
     #[inline]
     fn target(&self, pkt: &Packet) -> Target {
         let filters = &self.params.filters;
@@ -138,6 +139,7 @@ impl Tree {
 }
 
 impl Qdisc for Tree {
+    // Linux 6.12 `htb_enqueue`.
     #[inline]
     fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
         match self.target(&pkt) {
@@ -157,6 +159,7 @@ impl Qdisc for Tree {
         }
     }
 
+    // Linux 6.12 `htb_dequeue`.
     #[inline]
     fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
         self.watchdog = Time::NEVER;

@@ -105,7 +105,7 @@ fn codepoints(words: &str, tos: u8) -> [u32; 4] {
     counts
 }
 
-// aqm.md 11.10
+// chromi/sce 2020 sch_lfq_cobalt.
 #[test]
 fn low_latency_class_has_a_fifth_of_the_times_and_no_sce() {
     let ordinary = codepoints("sce-thresh 8 law 2022", 0);

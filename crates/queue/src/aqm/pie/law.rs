@@ -115,6 +115,7 @@ impl Default for Control {
 
 impl Control {
     /// Whether an arrival of `len` bytes at a queue of `backlog` bytes is to be signalled.
+    /// RFC 8033 4.1, 4.4 and 5.4; Linux 6.12 `pie_drop_early`.
     #[inline]
     pub(in super::super) fn drop_early(
         &mut self,
@@ -153,6 +154,7 @@ impl Control {
     }
 
     /// A packet left and `backlog` bytes remain.
+    /// RFC 8033 4.3 and 5.2; Linux 6.12 `pie_process_dequeue`.
     #[inline]
     pub(in super::super) fn departed(&mut self, law: &Law, now: Time, pkt: &Packet, backlog: u64) {
         let now = ticks(now.0);
@@ -167,6 +169,7 @@ impl Control {
     }
 
     /// Counts a departure; gives the duration of a measurement that it completes.
+    /// RFC 8033 5.2; Linux 6.12 `pie_process_dequeue`.
     #[inline]
     fn measure(&mut self, now: u64, len: u64, backlog: u64) -> Option<u64> {
         if backlog >= QUEUE_THRESHOLD && self.dq_count.is_none() {
@@ -192,6 +195,7 @@ impl Control {
     }
 
     /// The controller's step, with `backlog` bytes waiting.
+    /// RFC 8033 4.2; Linux 6.12 `pie_calculate_probability`.
     pub(in super::super) fn update(&mut self, law: &Law, backlog: u64) {
         let estimates = law.estimates;
         let (delay, old) = if estimates {

@@ -31,7 +31,7 @@ fn slope_rises_by_half_octaves() {
     assert_eq!(q.weigh(Dur(1)), u64::MAX);
 }
 
-// aqm.md 12.6
+// chromi/sce 2023 sch_quartz.
 #[test]
 fn slope_follows_the_balance_of_busy_times() {
     for (over, under, from, to) in [
@@ -68,7 +68,7 @@ fn busy_period_is_weighed_when_it_ends_and_clears_the_level() {
     assert_eq!((q.over, q.under), (3 * MS, 6 * MS));
 }
 
-// aqm.md 12.6
+// chromi/sce 2023 sch_quartz.
 #[test]
 fn only_three_dscps_are_marked_sce() {
     for (dscp, marked) in [(3, true), (7, true), (11, true), (0, false), (4, false), (46, false)] {
@@ -93,7 +93,7 @@ fn share_of_marks_is_the_level() {
     assert!((2300..2700).contains(&marks), "{marks}");
 }
 
-// aqm.md 12.6
+// chromi/sce 2023 sch_quartz.
 #[test]
 fn beyond_fifty_milliseconds_all_are_marked_or_dropped_but_the_last() {
     let (mut q, mut log) = (make(), Log::default());
@@ -109,7 +109,7 @@ fn beyond_fifty_milliseconds_all_are_marked_or_dropped_but_the_last() {
     assert_eq!(q.dequeue(Time(50 * MS), &mut log).unwrap().ecn(), Ecn::Ect0);
 }
 
-// aqm.md 12.6
+// chromi/sce 2023 sch_quartz.
 #[test]
 fn builds_differ_in_limit_and_busy_target() {
     for (words, held, over, under) in
@@ -127,7 +127,7 @@ fn builds_differ_in_limit_and_busy_target() {
     }
 }
 
-// aqm.md 12.6
+// chromi/sce 2023 sch_quartz.
 #[test]
 fn queue_that_falls_to_its_floor_is_idle_but_not_free_of_the_limit() {
     let (mut q, mut log) = (make_with("floor 2"), Log::default());

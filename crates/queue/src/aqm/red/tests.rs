@@ -337,7 +337,7 @@ fn codepoints(text: &str, bytes: u64, ecn: Ecn) -> ([u32; 4], u32) {
     (counts, drops as u32)
 }
 
-// aqm.md 5.3, 10.1
+// draft-morton-taht-tsvwg-sce-00.
 #[test]
 fn sce_has_a_ramp_of_its_own_below_that_of_ce() {
     // CE from 12500 to 37500 bytes, SCE from a third of 12500 to 12500.
@@ -355,7 +355,7 @@ fn sce_has_a_ramp_of_its_own_below_that_of_ce() {
     assert_eq!(codepoints(&half, 12_000, Ecn::Ect0).0, [0, 20_000, 0, 0]);
 }
 
-// aqm.md 5.3, 10.1
+// draft-morton-taht-tsvwg-sce-00.
 #[test]
 fn decision_for_ce_or_a_drop_wins_over_sce() {
     let red = "red limit 150000 avpkt 1000 sce probability 0.1";
@@ -367,7 +367,7 @@ fn decision_for_ce_or_a_drop_wins_over_sce() {
     assert!(drops > 1000 && counts == [0, 20_000 - drops, 0, 0], "{counts:?}");
 }
 
-// aqm.md 10.1, 10.3
+// draft-morton-taht-tsvwg-sce-00.
 #[test]
 fn sce_marks_nothing_but_ect0_and_only_if_asked_for() {
     for ecn in [Ecn::NotEct, Ecn::Ect1, Ecn::Ce] {

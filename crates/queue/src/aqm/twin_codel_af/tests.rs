@@ -50,7 +50,7 @@ fn classes_share_by_their_numbers_of_flows() {
     }
 }
 
-// aqm.md 11.9
+// chromi/sce 2020 sch_twin_codel_af.
 #[test]
 fn early_chooser_stalls_when_the_ordinary_class_runs_empty_in_its_turn() {
     for (chooser, expected) in [("early", 2), ("later", 11)] {

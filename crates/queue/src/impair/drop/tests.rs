@@ -23,7 +23,7 @@ fn data(n: usize) -> impl Iterator<Item = Packet> {
     std::iter::repeat_n(Packet { len: 1514, tos: 2, ..Packet::default() }, n)
 }
 
-// aqm.md 14.4: periodic, Nth packet, list, burst
+// Periodic, Nth packet, list, burst.
 #[test]
 fn numbered_drops_hit_exactly_the_packets_that_they_name() {
     assert_eq!(dropped("every 4", data(13)), [4, 8, 12]);
@@ -35,7 +35,7 @@ fn numbered_drops_hit_exactly_the_packets_that_they_name() {
     assert_eq!(dropped("all", data(3)), [1, 2, 3]);
 }
 
-// aqm.md 14.4: Bernoulli
+// Bernoulli.
 #[test]
 fn random_drops_meet_their_probability_and_are_independent() {
     let gone = dropped("percent 10%", data(50_000));
@@ -47,7 +47,7 @@ fn random_drops_meet_their_probability_and_are_independent() {
     assert_eq!(dropped("percent 100%", data(9)).len(), 9);
 }
 
-// aqm.md 14.4: selectable by codepoint and payload
+// Selectable by codepoint and payload.
 #[test]
 fn only_selected_packets_are_counted_and_dropped() {
     let kinds = [Kind::TcpAck, Kind::TcpData, Kind::Icmp, Kind::TcpControl, Kind::Udp];

@@ -30,7 +30,7 @@ fn data(tos: u8) -> Packet {
     Packet { tos, len: 1514, ..Packet::default() }
 }
 
-// aqm.md 1.1: the mangler of S4, one flow and two
+// The mangler of scenario 4 of the SCE-L4S bakeoff of 2019, one flow and two.
 #[test]
 fn seed_mangler_writes_the_whole_byte_of_tcp_but_not_of_syn_and_ping() {
     let one = "mangle proto tcp non-syn set-tos 0x01";
@@ -53,7 +53,7 @@ fn seed_mangler_writes_the_whole_byte_of_tcp_but_not_of_syn_and_ping() {
     assert_eq!(tos_after(two, Kind::TcpData, 0x02), 0x02);
 }
 
-// aqm.md 14.1: marks made upstream are destroyed; the variants keep the DSCP
+// Marks made upstream are destroyed; the variants keep the DSCP.
 #[test]
 fn set_tos_destroys_marks_and_set_ecn_keeps_the_dscp() {
     assert_eq!(through(&mut *make("mangle set-tos 0x01"), data(0x2b)).0.tos, 0x01);
@@ -71,7 +71,6 @@ fn set_tos_destroys_marks_and_set_ecn_keeps_the_dscp() {
     }
 }
 
-// aqm.md 14.2
 #[test]
 fn bleaches_and_forbidden_changes_do_what_their_names_say() {
     for (text, after) in [
@@ -91,7 +90,7 @@ fn bleaches_and_forbidden_changes_do_what_their_names_say() {
     }
 }
 
-// aqm.md 14.2: for a percentage
+// For a percentage.
 #[test]
 fn percentage_is_met_and_repeats_with_its_seed() {
     let bleached = || {
@@ -104,7 +103,6 @@ fn percentage_is_met_and_repeats_with_its_seed() {
     assert_eq!(count, bleached());
 }
 
-// aqm.md 14.3
 #[test]
 fn flags_are_cleared_where_the_selector_says() {
     let with = |kind, ace| Packet { kind, ace, ..Packet::default() };

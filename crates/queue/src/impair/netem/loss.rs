@@ -16,6 +16,7 @@ impl Correlated {
         Self { rho, last: if rho == 0 { 0 } else { rng.u32() } }
     }
 
+    // Linux 6.12 `get_crandom`.
     #[inline]
     pub(super) fn draw(&mut self, rng: &mut Rng) -> u32 {
         let fresh = rng.u32();
@@ -67,7 +68,7 @@ impl Loss {
         if let Self::Random(chance) = self { chance.share } else { 0 }
     }
 
-    /// Whether the next packet is lost.
+    /// Whether the next packet is lost. Linux 6.12 `loss_event`, `loss_4state`, `loss_gilb_ell`.
     #[inline]
     pub(super) fn happens(
         &self,

@@ -57,7 +57,7 @@ pub(super) struct Wire {
 }
 
 impl Wire {
-    /// Nanoseconds that a packet of `len` bytes takes.
+    /// Nanoseconds that a packet of `len` bytes takes. Linux 6.12 `packet_time_ns`.
     #[inline]
     pub(super) fn time_for(&self, len: u32) -> u64 {
         let mut bytes = i64::from(len) + i64::from(self.overhead);

@@ -86,7 +86,7 @@ fn full_duplication_gives_two_copies_of_one_id_and_never_three() {
     assert_eq!((ids, stat(&*q, "duplicated")), (vec![0, 0, 1, 1, 2, 2], 3.0));
 }
 
-// aqm.md 4.2
+// Linux 6.12 sch_netem.c netem_enqueue().
 #[test]
 fn loss_of_a_duplicated_packet_leaves_one() {
     let (mut q, mut log) = offered("netem duplicate 100% loss 100%", 5);
@@ -125,7 +125,7 @@ fn rate_serialises_after_the_delay() {
     assert_eq!(left, [(0, 11_000), (1, 12_000), (2, 16_000)]);
 }
 
-// aqm.md 4.7
+// Linux 6.12 sch_netem.c netem_enqueue(), packet_time_ns().
 #[test]
 fn rate_counts_overhead_and_whole_cells() {
     for (words, bytes) in [("20", 1020), ("-14", 986), ("0 48 5", 21 * 53), ("-40 48", 20 * 48)] {
@@ -164,7 +164,7 @@ fn late_and_early_packets_with_equal_times_keep_the_order_of_arrival() {
     assert_eq!(ids, [1, 2, 6, 0, 3, 5, 4]);
 }
 
-// aqm.md 4.8
+// Linux 6.12 sch_netem.c get_slot_next(), netem_dequeue().
 #[test]
 fn slot_releases_only_what_was_due_when_it_opened() {
     let (mut q, mut log) = (make("netem delay 1ms slot 10ms packets 3"), Log::default());
@@ -234,7 +234,7 @@ fn corruption_flags_the_packet_but_not_its_copy() {
     assert!((25..80).contains(&both), "each copy has dice of its own: {both}");
 }
 
-// aqm.md 4.9
+// Linux 6.12 sch_netem.c netem_dequeue().
 #[test]
 fn child_takes_packets_when_they_are_due() {
     let env = Env::ethernet(Rng::named(1, "t"));
@@ -253,7 +253,7 @@ fn child_takes_packets_when_they_are_due() {
     assert_eq!(q.leaf().map(Qdisc::describe), Some("pfifo limit 2p".into()));
 }
 
-// aqm.md 14.5
+// Linux 6.12 sch_netem.c netem_change().
 #[test]
 fn change_resets_what_linux_resets_and_keeps_the_rest() {
     let mut q = make(

@@ -34,7 +34,7 @@ fn pass(q: &mut dyn Qdisc, pkt: Packet) -> Result<Packet, Reason> {
     }
 }
 
-// aqm.md 0.2: every cell of RFC 6040 figure 4, as also measured with Linux 7.2 (ipip).
+// Every cell of RFC 6040 figure 4, as also measured with Linux 7.2 (ipip).
 #[test]
 fn egress_combines_the_codepoints_by_rfc_6040() {
     use Ecn::{Ce, Ect0, Ect1, NotEct};

@@ -116,7 +116,7 @@ fn a_single_packet_is_reported_when_the_last_report_is_old() {
     }
 }
 
-// scream.md Appendix A: n mod 33
+// The tool's timer thread wakes every 0.5 ms, 33 ticks.
 #[test]
 fn on_the_grid_reports_wait_for_a_multiple_of_33_ticks() {
     let grid = Params { timer: Timer::Grid, ..Params::new(Version::V2024, true) };
@@ -178,7 +178,7 @@ fn late_packets_that_no_report_covers_have_one_of_their_own() {
     assert!(!rx.streams[0].has_late());
 }
 
-// scream.md 3.4: the tool hangs here.
+// The tool hangs here (EricssonResearch/scream 994f9a4 and c8f84c3).
 #[test]
 fn copies_of_old_packets_end_in_reports_in_both_modes() {
     for parity in [false, true] {

@@ -44,7 +44,7 @@ pub struct OnOff {
     pub off: Dur,
 }
 
-/// The tool's encoder (`scream.md` 2.5).
+/// The tool's encoder (EricssonResearch/scream, scream_sender.cpp).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tool {
     /// Frames per second.

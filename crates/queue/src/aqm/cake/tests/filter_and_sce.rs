@@ -21,7 +21,7 @@ fn filtered(words: &str, acks: &[Packet]) -> Vec<u32> {
         .collect()
 }
 
-// aqm.md 9.11
+// Linux 6.12 sch_cake.c cake_ack_filter().
 #[test]
 fn ack_filter_keeps_one_superfluous_ack_and_the_aggressive_one_none() {
     let acks: Vec<Packet> = (0..4).map(|i| ack(i, 1000 * i)).collect();

@@ -74,7 +74,7 @@ fn silence_of_a_second_forgets_if_the_delay_is_short_and_counts_once_if_it_is_lo
     assert_eq!(controller.acc, before + 25 * MS as i64);
 }
 
-// aqm.md 12.1
+// chromi/sce 2024 net/deltic.h.
 #[test]
 fn interim_law_of_2023_integrates_the_excess_faster_by_the_frequency() {
     let excess = |law: Law, hertz: u32| {
@@ -91,7 +91,7 @@ fn interim_law_of_2023_integrates_the_excess_faster_by_the_frequency() {
     assert_eq!(excess(Law::V2023a, 40), 40 * 250_000);
 }
 
-// aqm.md 12.1
+// chromi/sce 2024 net/deltic.h.
 #[test]
 fn accumulator_bleeds_since_2023_when_the_oscillator_falls_behind() {
     let after = |law: Law| {

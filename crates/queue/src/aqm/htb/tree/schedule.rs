@@ -1,4 +1,5 @@
-//! Who sends next: activity, modes and turns of the classes (aqm.md 17.10).
+//! Who sends next: activity, modes and turns of the classes. Linux 6.12 sch_htb.c htb_activate_prios(),
+//! htb_class_mode(), htb_dequeue_tree().
 //!
 //! A class that may send on its own tokens stands in the row of its level; one that would have to
 //! borrow stands in the feed of its parent, which for its part stands wherever its mode puts it.
@@ -11,7 +12,7 @@ use sojourn_core::packet::Packet;
 use sojourn_core::units::Time;
 
 impl Tree {
-    /// The next packet of a leaf.
+    /// The next packet of a leaf. Linux 6.12 `htb_dequeue`.
     pub(super) fn serve(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
         for level in 0..self.levels.len() {
             if now >= self.levels[level].due {
@@ -26,7 +27,7 @@ impl Tree {
         None
     }
 
-    /// Looks at the modes again that may have changed by now.
+    /// Looks at the modes again that may have changed by now. Linux 6.12 `htb_do_events`.
     fn update_modes(&mut self, level: usize, now: Time) {
         let mut next = Time::NEVER;
         for at in 0..self.levels[level].nodes.len() {
@@ -39,6 +40,7 @@ impl Tree {
         self.levels[level].due = next;
     }
 
+    // Linux 6.12 `htb_change_class_mode`.
     fn update_mode(&mut self, n: u16, now: Time) {
         let node = &self.nodes[n as usize];
         let (before, after) = (node.class.mode, node.class.mode_at(now));
@@ -52,6 +54,7 @@ impl Tree {
         }
     }
 
+    // Linux 6.12 `htb_dequeue_tree`.
     fn serve_row(&mut self, level: usize, prio: usize, now: Time, log: &mut Log) -> Option<Packet> {
         // A leaf may hold packets that it does not give away yet.
         let mut held_back = None;
@@ -85,7 +88,7 @@ impl Tree {
     }
 
     /// The leaf whose turn it is in a row that is not empty. The end of a round among children
-    /// passes the turn of their parent.
+    /// passes the turn of their parent. Linux 6.12 `htb_lookup_leaf`.
     fn pick(&mut self, level: usize, prio: usize) -> u16 {
         let mut lender = None;
         loop {
@@ -119,6 +122,7 @@ impl Tree {
     }
 
     /// Charges a leaf and its ancestors for a packet that the tokens of `level` pay.
+    /// Linux 6.12 `htb_charge_class`.
     fn charge(&mut self, leaf: u16, level: usize, now: Time, pkt: &Packet) {
         let mut next = Some(leaf);
         while let Some(n) = next {
@@ -139,7 +143,7 @@ impl Tree {
         }
     }
 
-    /// A leaf has packets again.
+    /// A leaf has packets again. Linux 6.12 `htb_activate`.
     pub(super) fn activate(&mut self, n: u16) {
         let node = &mut self.nodes[n as usize];
         if node.active == 0 {
@@ -150,7 +154,7 @@ impl Tree {
         }
     }
 
-    /// A leaf has no packets.
+    /// A leaf has no packets. Linux 6.12 `htb_deactivate`.
     pub(super) fn deactivate(&mut self, n: u16) {
         let node = &self.nodes[n as usize];
         if node.active != 0 {
@@ -162,6 +166,7 @@ impl Tree {
     }
 
     /// Puts an active class where its mode says, and every ancestor that it wakes.
+    /// Linux 6.12 `htb_activate_prios`.
     fn attach(&mut self, n: u16) {
         let (mut n, mut prios) = (n, self.nodes[n as usize].active);
         while let (Node { class, parent: Some(parent), .. }, 1..) = (&self.nodes[n as usize], prios)
@@ -187,7 +192,7 @@ impl Tree {
     }
 
     /// Takes an active class from where its mode has put it, and every ancestor that thereby has
-    /// nothing left to lend to.
+    /// nothing left to lend to. Linux 6.12 `htb_deactivate_prios`.
     fn detach(&mut self, n: u16) {
         let (mut n, mut prios) = (n, self.nodes[n as usize].active);
         while let (Node { class, parent: Some(parent), .. }, 1..) = (&self.nodes[n as usize], prios)
