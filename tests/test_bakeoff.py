@@ -65,7 +65,7 @@ def test_the_delay_is_half_the_rtt_on_one_machine_in_both_directions() -> None:
         assert "reverse" not in delayed[0], "the way back inherits it"
 
 
-# Where each queue stands: aqm.md 1.1, suites.md 1.3.
+# Where each queue is: the batch files of the bakeoff (heistp/sce-l4s-bakeoff).
 @pytest.mark.parametrize(
     ("batch", "queues", "delay"),
     [

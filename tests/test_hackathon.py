@@ -105,7 +105,7 @@ def test_ace_counts_ce_and_esce_counts_sce_over_the_same_queue(tmp_path: Path) -
     cubic, reno = ends("cubic-vs-reno-sce")
     assert 0 < cubic["ce_reported"] == cubic["ce_received"] < 0.01 * cubic["segments_received"]
     assert "sce_reported" not in cubic, "AE is a bit of ACE"
-    # cc.md 2.6: the bytes under ESCE are those marked, but for one ACK at each edge.
+    # draft-grimes-tcpm-tcpsce: the bytes under ESCE are those marked, but for one ACK at each edge.
     assert reno["sce_reported"] == pytest.approx(reno["sce_received"], rel=0.01)
     assert reno["sce_reported"] > 0.3 * reno["segments_received"]
     cubic, deaf = ends("cubic-vs-reno-sce-over-accecn")

@@ -50,7 +50,7 @@ def test_four_panels_with_the_columns_and_units_of_the_script(tmp_path: Path) ->
     assert [ax.get_ylim()[1] for ax in axes] == [50, 200, 110, 0.2]
     for label in ("transmitted", "RTP", "acknowledged", "target"):
         assert line(axes[0], label)[-1] == pytest.approx(39.95)
-    # A lossy line's dot stands at the lost kbit/s less one, at most a tenth up the axis.
+    # A lossy line's dot is at the lost kbit/s less one, at most a tenth up the axis.
     dots = line(axes[0], "loss")
     assert dots[100] == pytest.approx(1.5)
     assert np.isfinite(dots).sum() == 1

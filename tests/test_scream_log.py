@@ -15,7 +15,7 @@ from sojourn.interop.scream_log import ScreamLogError
 if TYPE_CHECKING:
     from pathlib import Path
 
-#: As the tools print them (`scream.md` 2.8).
+#: As the tools print them (EricssonResearch/scream, generations 2020, 2024 and 2026).
 OF_2020 = (
     "0.281,0.010,0.174, 12500,112,25343,0,15104,0,126715,25343,0,0,\n"
     "0.349,0.016,0.068, 21106,8820,240232,0,12792,12,253449,240232,126734,7,\n"

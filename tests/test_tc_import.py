@@ -185,7 +185,7 @@ def test_a_tree_of_classes_comes_with_its_filters_in_the_kernels_order() -> None
     document = imported(text)
     assert document["link"][0]["stab"] == "overhead 38 mpu 84"
     matches = re.findall(r"filter match ip (\w+ \w+)", document["link"][0]["qdisc"])
-    # Without a priority each new filter stands before the older ones.
+    # Without a priority each new filter comes before the older ones.
     assert matches == ["tos 0xb8", "protocol 17", "tos 0x10"]
     assert "class 1:10 parent 1:1 rate 5mbit ceil 50mbit leaf { codel }" in document["link"][0]["qdisc"]
     (change,) = document["schedule"]

@@ -1,4 +1,4 @@
-"""README and tutorial: what a newcomer types works, and prints what stands there."""
+"""README and tutorial: what a newcomer types works, and prints what they show."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 TUTORIAL = (ROOT / "docs/guide/tutorial.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-#: Results move by less than this when a mechanism is mended; what stands on the page is then still what a reader sees.
+#: Results move by less than this when a mechanism is fixed; the page then still shows what a reader sees.
 NEAR = 0.25
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(600)]

@@ -5,7 +5,7 @@
         def on_ack(self, now, ack, win): ...
 
 The class is then a name like any other in scenarios, overrides and sweeps; the arguments of its
-constructor are its words. docs/guide/add-a-controller.md lists the methods.
+constructor are its parameters. docs/guide/add-a-controller.md lists the methods.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a run was made under, and what it stands for beside others: facts of its results, not of its name.
+"""What a run was made under, and its role beside others: facts of its results, not of its name.
 
 `summary.json` has the conditions, which the engine takes from topology and schedule; the manifest has the role, which
 a suite gives its runs. A measurement has those of the run of a suite that it is of.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Conditions:
-    """What topology and schedule make of a run's path; empty where nothing tells."""
+    """What topology and schedule make of a run's path; empty where nothing says."""
 
     capacity: tuple[tuple[float, float | None], ...] = ()
     """From each instant (s) on, what the way of the data carries, Mbit/s; None where nothing bounds it."""
@@ -90,7 +90,7 @@ def of_scenario(text: str) -> Conditions:
 
 
 def role(source: Source) -> Role:
-    """What a run stands for; where results or a measurement do not tell, what the suite that has the run says."""
+    """The role of a run; where results or a measurement do not state it, that of the suite's run."""
     stated = getattr(_origin(source), "role", None)
     if isinstance(stated, Role) and stated.section:
         return stated

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from sojourn.groups import groups
 
 PING = "ping"
-#: What a flow's delay is, and where it stands in the summary: the first that it has.
+#: What a flow's delay is, and where it is in the summary: the first that it has.
 DELAYS = (
     ("transfer", ("completions", "fct_ms")),
     ("frame", ("media", "frames", "delay_ms")),
@@ -53,7 +53,7 @@ class FlowRow:
 
     name: str
     what: str
-    """Application and controller, without their words; the protocol of a ping."""
+    """Application and controller, without their parameters; the protocol of a ping."""
     goodput_mbps: float | None
     delay: str
     """What the percentiles are of: `RTT`, `one-way`, `frame` (encoder to last packet) or `transfer`."""
@@ -89,7 +89,7 @@ class QueueRow:
 
     @property
     def busy(self) -> bool:
-        """Whether it did anything worth a line: dropped, marked or delayed, other than by what stands at an ingress."""
+        """Whether it did anything worth a line: dropped, marked or delayed, other than at an ingress."""
         return bool(self.drops or self.marks or (self.p99_ms and ".ingress" not in self.name))
 
 

@@ -55,7 +55,7 @@ class LinuxError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A kernel in virtual time: the words that start it, and what tells it from others."""
+    """A kernel in virtual time: the command that starts it, and what distinguishes it from others."""
 
     launcher: tuple[str, ...]
     identity: str

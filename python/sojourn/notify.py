@@ -1,4 +1,4 @@
-"""A command of the user's that is told how a long run ended."""
+"""A command of the user's that gets how a long run ended."""
 
 from __future__ import annotations
 

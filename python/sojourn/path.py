@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 Document = Mapping[str, Any]
 
-#: Queues that nobody configures: what an interface has by itself.
-UNTOUCHED = ("pfifo_fast", "pfifo", "none")
 #: Between the queues of a path.
 NEXT = " \N{RIGHTWARDS ARROW} "
 #: ECN field of an IP header by its value (RFC 3168 5, RFC 9331 2).
@@ -44,8 +42,8 @@ class Path:
 
 
 def of(source: Source) -> Path:
-    """What the scenario of a run tells; of a measurement rate and RTT, if it is of a suite's run."""
-    return told(scenario(source), conditions.of(source))
+    """What the scenario of a run states; of a measurement rate and RTT, if it is of a suite's run."""
+    return told(conditions.of(source))
 
 
 def scenario(source: Source) -> Document:
@@ -73,24 +71,9 @@ def objects(value: Any) -> list[dict[str, Any]]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
-def told(document: Document, met: Conditions) -> Path:
-    """What a scenario, resolved or as it was written, and its conditions tell."""
-    links = objects(document.get("link"))
-    every = [str(link.get("name")) for link in links]
-    passed = {name for flow in objects(document.get("flow")) for name in flow.get("path", every)} or set(every)
-    on_the_way = [link for link in links if link.get("name") in passed] if met.base_rtts_ms else []
-    shown = [text for link in on_the_way if (text := _queue(link))]
-    return Path(
-        NEXT.join(shown or [str(link.get("qdisc", "")) for link in on_the_way[:1]]), met.rates_mbps, met.base_rtts_ms
-    )
-
-
-def _queue(link: Document) -> str:
-    """A configured queue behind its shaper; empty for what nobody configured."""
-    shaper, qdisc = str(link.get("shaper", "none")), str(link.get("qdisc", "none"))
-    if shaper != "none":
-        return f"{shaper}({link.get('rate')})+{qdisc}"
-    return "" if qdisc in UNTOUCHED else qdisc
+def told(met: Conditions) -> Path:
+    """What the conditions of a run tell."""
+    return Path(NEXT.join(met.queues), met.rates_mbps, met.base_rtts_ms)
 
 
 def _marking(ping: Document) -> str:

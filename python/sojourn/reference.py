@@ -60,7 +60,7 @@ class Shipped:
             ),
             _stats(entry["ping_ms"]),
         )
-        #: Segments of the whole run, of flows whose measurement tells.
+        #: Segments of the whole run, of flows whose measurement has them.
         self.retransmits = {f["name"]: f["retransmits"] for f in entry["flows"] if "retransmits" in f}
         self._series = entry["series"]
 

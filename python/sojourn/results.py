@@ -87,7 +87,7 @@ class Run:
 
     @cached_property
     def role(self) -> Role:
-        """What the run stands for in the suite that it is of."""
+        """The role of the run in its suite."""
         try:
             return Role.read(self.manifest.get("role"))
         except ResultsError:

@@ -70,7 +70,7 @@ class Stats:
 
 
 class Sender:
-    """The sending side; `words` are those of `cc = "scream ..."` (`sojourn cc scream`)."""
+    """The sending side; `words` are the parameters of `cc = "scream ..."` (`sojourn cc scream`)."""
 
     def __init__(self, words: str = "", *, now_ns: int) -> None:
         """Raises ScenarioError with one line about a word that cannot be used."""
@@ -123,7 +123,7 @@ class Sender:
 
 
 class Receiver:
-    """The receiving side, with the same words (`version`, `reported`, `ackdiff`, `count`)."""
+    """The receiving side, with the same parameters (`version`, `reported`, `ackdiff`, `count`)."""
 
     def __init__(self, words: str = "", *, now_ns: int) -> None:
         """Raises ScenarioError with one line about a word that cannot be used."""

@@ -129,7 +129,8 @@ pub fn conditions(scenario: &Scenario) -> Conditions {
     Conditions { capacity, base_rtt_ms, bottlenecks, queue_shapes, queues }
 }
 
-/// Queues that no device has by itself, each with its shaper, on the links that a flow crosses.
+/// Queues that no device has by itself, each with its shaper, on the links that a flow crosses; without
+/// any the first link's.
 fn queues(scenario: &Scenario) -> Vec<String> {
     let crossed = |link: &usize| scenario.flows.iter().any(|flow| flow.path.contains(link));
     let all = scenario.flows.is_empty();
@@ -145,7 +146,9 @@ fn queues(scenario: &Scenario) -> Vec<String> {
             None => (!matches!(qdisc.as_str(), "pfifo" | "pfifo_fast")).then_some(qdisc),
         }
     });
-    shown.collect()
+    let shown: Vec<_> = shown.collect();
+    let first = scenario.links.first().map(|link| link.forward.qdisc.short());
+    if shown.is_empty() { first.into_iter().collect() } else { shown }
 }
 
 /// The ways of the flows' data: of those forward if there are any, else of those back.

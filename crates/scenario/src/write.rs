@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use sojourn_cc as cc;
 use sojourn_core::spec::{self, Family};
 use sojourn_core::{Bytes, Dur, Rate, Time};
 use sojourn_queue::aqm::Spec;

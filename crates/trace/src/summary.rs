@@ -50,7 +50,8 @@ pub struct Conditions {
     pub bottlenecks: Vec<String>,
     /// Whether a queue holds a rate below its link's.
     pub queue_shapes: bool,
-    /// Forward queues that the flows pass and somebody configured, as `htb(50Mbit)+dualpi2`, in file order.
+    /// Forward queues that the flows pass and somebody configured, as `htb(50Mbit)+dualpi2`, in file
+    /// order; without any the first.
     pub queues: Vec<String>,
 }
 

@@ -119,7 +119,7 @@ def show_runs(runs: Sequence[Run], *, full: bool = False) -> None:
     screen.line(f"{len(runs)} runs{f' of {common}' if common else ''}", "bold")
     screen.line("all flows together, and the busiest queue; delays in ms")
     glances = [Glance.of(run) for run in shown]
-    # What the SCReAM test activity expected stands beside what SCReAM got, in IP Mbit/s.
+    # What the SCReAM test activity expected, beside what SCReAM got, in IP Mbit/s.
     fair = ("SCReAM", "fair share") if any(map(_fair, glances)) else ()
     rows = [_run(name, glance, full=full, fair=bool(fair)) for name, glance in zip(names, glances, strict=False)]
     over_time = ("p05", "p50", "p95") if full else ()

@@ -11,7 +11,7 @@ from sojourn.cli.common import OK, Json, Load, print_json
 
 
 def qdisc(name: str | None = None, /, *, load: Load = None, as_json: Json = False) -> int:
-    """List the queue disciplines, or print the words that one of them takes.
+    """List the queue disciplines, or print the parameters that one of them takes.
 
     Example: `sojourn qdisc dualpi2`
 
@@ -25,7 +25,7 @@ def qdisc(name: str | None = None, /, *, load: Load = None, as_json: Json = Fals
 
 
 def cc(name: str | None = None, /, *, load: Load = None, as_json: Json = False) -> int:
-    """List the congestion controllers, or print the words that one of them takes.
+    """List the congestion controllers, or print the parameters that one of them takes.
 
     Example: `sojourn cc prague`
 
@@ -39,7 +39,7 @@ def cc(name: str | None = None, /, *, load: Load = None, as_json: Json = False) 
 
 
 def app_(name: str | None = None, /, *, as_json: Json = False) -> int:
-    """List the applications that a flow can carry, or print the words that one of them takes.
+    """List the applications that a flow can carry, or print the parameters that one of them takes.
 
     Example: `sojourn app short`
 

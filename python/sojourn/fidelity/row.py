@@ -17,7 +17,7 @@ Measure = Callable[..., float | None]
 
 @dataclass(frozen=True)
 class Tolerance:
-    """An interval, with the words of the specification."""
+    """An interval, with the wording of its source."""
 
     text: str
     low: float = -math.inf
@@ -29,7 +29,7 @@ class Tolerance:
 
 
 def share(name: str, expected: float, percent: float) -> Tolerance:
-    """Within so many percent of the expected value."""
+    """Within this percentage of the expected value."""
     return Tolerance(f"{name} ±{percent:g} %", expected * (1 - percent / 100), expected * (1 + percent / 100))
 
 

@@ -4,7 +4,7 @@ Tolerances were chosen before the first run. Alone: 6 %. Beside TCP: T2, because
 one run a cell and expects 5 %, and a share depends on a second controller too, whose build is not told. The whole
 table: a mean absolute error of 5 Mbit/s.
 
-They are the same for all variants. Which queue the load was in is open (`docs/guide/scream-suites.md`): both answers
+They are the same for all variants. Which queue the load was in is open (`docs/results/scream.md`): both answers
 are judged alike, and `hypotheses` lays their results side by side. The rows that read delays and marks from the
 record's figures came later, with ours known; their tolerances are what a pixel and the figures among themselves leave
 open.
@@ -120,7 +120,8 @@ EXPLANATIONS: dict[str, str] = {
 #: RTP bytes over payload bytes of a full packet: what the tool's own transmit rate counts.
 RTP = (PAYLOAD + 12) / PAYLOAD
 IP = scream.IP_PER_PAYLOAD
-#: The tool alone on model M (`scream.md` 7.4): Mbit/s of RTP, by table and row.
+#: The tool alone in a model: its sender and receiver, one FIFO of 100 Mbit/s that marks above 1.007 ms, the RTT on the
+#: way back, 60 us of slack a sleep and 5 us a packet; means of 5 to 60 s. Mbit/s of RTP, by table and row.
 MODEL_M = {
     (scream_2024_10_28.NAME, "test1"): {"0.25ms": 70.1, "0.5ms": 71.8, "1ms": 65.8, "2ms": 43.5},
     (scream_2024_10_28.NAME, "test2"): {"5ms": 77.1, "10ms": 71.4, "25ms": 71.5, "50ms": 68.3},
@@ -333,7 +334,7 @@ def _mean_error(runs: Sequence[tuple[str, int, int]]) -> Measure:
 #: the columns of the RTT's upper less its lower edge, less the pen's width. Beside three and four flows all have 0.2,
 #: alone they have 0.6, 0.9 and 1.1; a pixel is 0.2.
 REACHED_BESIDE, REACHED_ALONE = (0.2, between(0.0, 0.4)), (0.9, between(0.4, 1.3))
-#: Tenths of a second in which a report tells of marks, %: columns of the figures' marks that are not empty. Beside
+#: Tenths of a second in which a report has marks, %: columns of the figures' marks that are not empty. Beside
 #: three and four flows 99 to 100, alone 29, 47 and 49.
 MARKED_BESIDE, MARKED_ALONE = (100.0, above(95)), (47.0, between(25, 55))
 

@@ -381,7 +381,7 @@ def _is_flow(name: str, points: list[dict[str, float]] | None, grid: tuple[Float
 
 
 def _flow_names(metadata: dict[str, Any], series: list[str]) -> list[str]:
-    """Flows are called by their congestion control where the file tells one for each."""
+    """Flows are called by their congestion control where the file names one for each."""
     parameters = metadata.get("TEST_PARAMETERS")
     told = parameters if isinstance(parameters, dict) else {}
     spoken = told.get("cc_algos") or told.get("cc_algo") or told.get("tcp_cong_control") or ""

@@ -1,6 +1,7 @@
 """Logs of the SCReAM BW test tool, the original of any generation or ours: read as untrusted input.
 
-Facts: `scream.md` 2.8. A per-ACK log (`-log`) is one line a feedback packet, without units or names:
+Source: what the logger of each generation of the tool prints (EricssonResearch/scream). A per-ACK log (`-log`) is one
+line a feedback packet, without units or names:
 
 - 2020: 13 columns, then the logger's own text, which may be empty. Times have three decimals.
 - 2024: 20 columns, of which the last follows a blank instead of a comma. Times have four decimals, or
@@ -77,7 +78,7 @@ def _pattern(name: str) -> str:
     return _TIME if name == "time" else _INT if name in _WHOLE else _FLOAT
 
 
-# What stands after the last column is the application's text.
+# What follows the last column is the application's text.
 _LINE_2020 = re.compile(rf"(?=\d+\.\d{{3}},)({_columns(_2020)})(),.*", re.ASCII)
 _LINE_2024 = re.compile(rf"({_columns(_2024[:-1])})(,? )({_INT})(?:,.*)?", re.ASCII)
 _TICK = r" *(\d{1,18}\.\d{4,5})"

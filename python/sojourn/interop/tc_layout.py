@@ -42,7 +42,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """An element of a link in the scenario's words, and the discipline that it was."""
+    """An element of a link as the scenario writes it, and the discipline that it was."""
 
     text: str
     of: Discipline
@@ -366,7 +366,7 @@ def _rateless(of: Discipline) -> str:
 
 
 def _without(words: Sequence[str], key: str) -> list[str]:
-    """The words without one option and its value."""
+    """The arguments without one option and its value."""
     if key not in words:
         return list(words)
     at = list(words).index(key)

@@ -14,7 +14,7 @@ PLAIN = frozenset({"noqueue", "mq"})
 HOOKS = frozenset({"ingress", "clsact"})
 STAB = frozenset({"mtu", "tsize", "mpu", "overhead", "linklayer", "cell_log", "align", "data_size"})
 HANDLE = re.compile(r"([0-9a-fA-F]{0,4}):([0-9a-fA-F]{0,4})")
-#: What precedes a filter's own words, and takes a word after it.
+#: What precedes a filter's own parameters, and takes a value.
 FILTER_KEYS = frozenset({"protocol", "prio", "pref", "preference", "handle", "chain"})
 #: Matches of u32 that every packet has.
 EVERYTHING = frozenset(f"ip {end} {address}/0" for end in ("src", "dst") for address in ("0", ".".join("0000"))) | {
@@ -30,7 +30,7 @@ class TcError(ValueError):
 
 @dataclass(slots=True)
 class Discipline:
-    """A queue discipline on a device, with the words that built it and those that changed it since."""
+    """A queue discipline on a device, with the parameters that built it and those that changed it since."""
 
     id: int
     line: int
@@ -273,7 +273,7 @@ class Machine:
 def _options(
     words: Sequence[str], valued: set[str], flags: set[str], tables: dict[str, frozenset[str]] | None = None
 ) -> tuple[dict[str, str], list[str]]:
-    """The options before a kind's own words, and the rest."""
+    """The options before a kind's own parameters, and the rest."""
     options: dict[str, str] = {}
     rest = list(words)
     while rest:

@@ -1,4 +1,4 @@
-"""Distributions over the measuring window, which stands below them."""
+"""Distributions over the measuring window, which is stated below them."""
 
 from __future__ import annotations
 

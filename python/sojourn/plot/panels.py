@@ -232,7 +232,7 @@ def _panel(name: str, held: Sequence[Held]) -> tuple[str, list[list[Curve]]]:
 
 
 def _stem(pattern: str, series: str) -> str:
-    """What stands for the only * of a pattern, such as the flow in `flow.*.cwnd`; else the whole name."""
+    """What matches the only * of a pattern, such as the flow in `flow.*.cwnd`; else the whole name."""
     parts, found = pattern.split("."), series.split(".")
     stars = [n for n, part in enumerate(parts) if re.search(r"[*?[]", part)]
     return found[stars[0]] if len(stars) == 1 and parts[stars[0]] == "*" and len(parts) == len(found) else series
@@ -251,7 +251,7 @@ def busiest(curves: Sequence[Curve], most: int) -> list[Curve]:
 
 
 def ports(source: Source) -> list[str]:
-    """Queues in their order, without what stands at an ingress."""
+    """Queues in their order, without those at an ingress."""
     names = (match[1] for name in source.names() if (match := re.fullmatch(r"queue\.(.+)\.sojourn", name)))
     return [port for port in names if ".ingress" not in port]
 

@@ -1,4 +1,4 @@
-"""Figures of the SCReAM BW test tool's logs, with the panels, columns and units of its scripts (`scream.md` 7.1).
+"""Figures of the SCReAM BW test tool's logs, with the panels, columns and units of its Matlab scripts.
 
 `thp_delay` has four panels: rates with losses, window, share of CE, delays; for a log of 2020, which has
 fewer columns, two. `smooth` gives the panels of `plot_thp_delay_new`. Several logs stand side by side.

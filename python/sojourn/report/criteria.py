@@ -12,7 +12,7 @@ from sojourn.report.evidence import REAL_TIME, SHORT, Evidence, Facts
 from sojourn.report.model import number
 
 FIFOS = ("pfifo", "pfifo_fast", "bfifo", "pfifo_head_drop")
-#: What stands at bottlenecks today, none of it made for L4S or SCE.
+#: Queues at bottlenecks today, none of it made for L4S or SCE.
 DEPLOYED = (*FIFOS, "red", "pie", "codel", "fq_codel", "fq_pie", "cake")
 HIGH_FIDELITY = re.compile(r"\b(sce|sce-thresh|ce_threshold)\b")
 #: Share of data lost, %, from which on a run says something of extreme congestion.

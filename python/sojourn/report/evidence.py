@@ -38,7 +38,7 @@ class Facts:
     @cached_property
     def path(self) -> path.Path:
         """Queues, rates and RTTs."""
-        return path.told(self.document, self.conditions)
+        return path.told(self.conditions)
 
     @property
     def concerned(self) -> bool:
@@ -73,7 +73,7 @@ class Facts:
 
     @cached_property
     def discipline(self) -> str:
-        """The same, with the words that make another queue of it."""
+        """The same, with the parameters that make another queue of it."""
         links = {str(link.get("name")): link for link in objects(self.document.get("link"))}
         slowest = next(
             (links[name] for name in self.conditions.bottlenecks if name in links), next(iter(links.values()), {})

@@ -230,7 +230,7 @@ def _rounded(edges: tuple[float, float]) -> tuple[float, float]:
 
 
 def _with_shared_axes(beside: Sequence[Figure]) -> list[Figure]:
-    """Runs that stand side by side get one range for each kind of plot."""
+    """Runs that are shown side by side get one range for each kind of plot."""
     shared: dict[str, tuple[float, float]] = {}
     for plot in (plot for figure in beside for plot in figure.plots):
         low, high = shared.get(plot.kind, plot.range)

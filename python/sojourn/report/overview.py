@@ -54,6 +54,6 @@ def _named(dots: Iterable[Dot], *, log: bool) -> list[Dot]:
 
 
 def _name(label: str) -> str:
-    """The last labels of a run id and the flow: what tells a dot from the others."""
+    """The last labels of a run id and the flow: what distinguishes a dot from the others."""
     run_id, _, flow = label.rpartition(" ")
     return f"{' '.join(run_id.split('/')[-2:])} {flow}"

@@ -41,7 +41,7 @@ def labels(sources: Sequence[Source]) -> list[str]:
 
 
 def _shortened(values: Sequence[str]) -> list[str]:
-    """Of texts in tc's grammar the name, if that tells them apart; else without the parameters that all share."""
+    """Of texts in tc's grammar the name, if that distinguishes them; else without the parameters that all share."""
     split = [value.split() for value in values]
     heads = [words[0] if words else "" for words in split]
     if len(set(heads)) == len(set(values)):
@@ -53,7 +53,7 @@ def _shortened(values: Sequence[str]) -> list[str]:
 
 
 def columns(sources: Sequence[Source]) -> list[str]:
-    """What tells runs apart, or their ids where nothing does."""
+    """What distinguishes runs, or their ids where nothing does."""
     return [label or source.id for label, source in zip(labels(sources), sources, strict=True)]
 
 

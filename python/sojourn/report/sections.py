@@ -40,7 +40,7 @@ class Run:
 
     @property
     def role(self) -> Role:
-        """What it stands for beside others."""
+        """Its role beside others."""
         return conditions.role(self.ours)
 
     @property
@@ -79,7 +79,7 @@ class Section:
 
     @property
     def beside(self) -> bool:
-        """Whether the figures of its runs stand beside each other."""
+        """Whether the figures of its runs are shown beside each other."""
         return self.tabled and len(self.runs) > 1
 
     @property
@@ -90,17 +90,17 @@ class Section:
 
     @property
     def sides(self) -> list[str]:
-        """The architectures that stand side by side in it."""
+        """The architectures that are shown side by side in it."""
         order = dict.fromkeys(side for run in self.runs for side in run.role.sides)
         present = [side for side in order if any(run.side == side for run in self.runs)]
         return present if len(present) > 1 else []
 
     def columns(self) -> list[str]:
-        """What stands above the figures of a row; empty where each has a row of its own."""
+        """The heading of the figures of a row; empty where each has a row of its own."""
         return own.columns([run.ours for run in self.runs]) if self.beside else self.sides
 
     def rows(self) -> list[tuple[str, list[list[Run]]]]:
-        """What stands side by side: a name of the condition, and the runs of each column."""
+        """What is shown side by side: a name of the condition, and the runs of each column."""
         if self.beside:
             return [("", [[run] for run in self.runs])]
         if not self.sides:
@@ -133,7 +133,7 @@ def runs_of(comparison: Comparison) -> list[Run]:
 
 
 def _shorter(source: Source) -> Iterator[str]:
-    """Ids of the runs that stand for this one: its first seed, and of a suite's variant the suite's own run."""
+    """Ids of the runs that represent this one: its first seed, and of a suite's variant the suite's own run."""
     if "@" in source.id:
         yield source.id.partition("@")[0]
     if "~" in source.id and conditions.role(source).section:

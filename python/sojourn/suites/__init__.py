@@ -19,7 +19,7 @@ NAMES = tuple(name.replace("_", "-") for _, name, _ in iter_modules(__path__) if
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """What a run stands for beside others: written with its results, so that reports know no suite."""
+    """The role of a run beside others: written with its results, so that reports know no suite."""
 
     section: str = ""
     """Key of the runs that are read together, both sides of a comparison among them, such as `ect1/s2-twoflow`."""
@@ -79,7 +79,7 @@ class Case:
         return self.id.partition("/")[0]
 
 
-#: Names of the architectures, by what ids call them, in the order in which they stand beside each other.
+#: Names of the architectures, by what ids call them, in the order in which they are shown.
 SIDES = {"l4s": "L4S", "sce": "SCE", "classic": "classic"}
 
 

@@ -1,7 +1,8 @@
 """What Ericsson published of the SCReAM BW test tool beside TCP flows: the tables, and their set-up as scenarios.
 
 Two laptops on Gigabit Ethernet; on the receiving one, HTB at 100 Mbit/s with dualpi2 as its leaf on what arrives, and
-netem with the whole RTT on what leaves. Kernel 5.15 of the L4S team, iperf with Prague. Facts: `scream.md` 1.1.
+netem with the whole RTT on what leaves. Kernel 5.15 of the L4S team, iperf with Prague.
+Source: the repository's "Test activity 2024-10-28" (EricssonResearch/scream).
 
 Which queue iperf's flows were in is not known: iperf was configured "to use L4S and Prague", and the script that the
 report prints, of queues only, does not set `tcp_ecn`. So there are variants of equal weight, and flows are called what

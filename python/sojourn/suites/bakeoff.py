@@ -44,7 +44,7 @@ HOP_DELAY = "37500ns"
 DUALPI2 = "dualpi2 version 2019"
 #: Controllers of both sides.
 CLASSIC = ("cubic", "reno")
-#: What stands for the other side's controller.
+#: The counterpart of the other side's controller.
 COUNTERPARTS = {"prague": "own", "reno-sce": "own", "dctcp-sce": "dctcp"}
 #: A queue nobody has configured: the kernel's default.
 UNTOUCHED = "pfifo_fast"
@@ -61,7 +61,7 @@ class Node:
 
     qdisc: str
     rate: str | None = None
-    """Of an htb around the queue; without it the queue stands at the rate of the network card."""
+    """Of an htb around the queue; without it the queue is at the rate of the network card."""
 
     def link(self) -> dict[str, object]:
         """The keys of the machine's link."""

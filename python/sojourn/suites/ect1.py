@@ -45,7 +45,7 @@ CAKE = "cake bandwidth 50Mbit sce"
 #: As the modules were, with their arithmetic of 536-byte segments.
 CUBIC_SCE = "cubic-sce"
 RENO_SCE = "reno-sce"
-#: What stands for the other side's controller or queue.
+#: The counterpart of the other side's controller or queue.
 COUNTERPARTS = {
     **dict.fromkeys(("prague", CUBIC_SCE, RENO_SCE), "own"),
     **dict.fromkeys(("dualpi2", "twin_codel_af", "lfq_cobalt", "cake"), "aqm"),

@@ -35,7 +35,7 @@ DOCSIS_SLOTS = "netem slot 2500us 12ms limit 10000"
 
 @dataclass(frozen=True)
 class Side:
-    """An architecture: its controller, and its queue by tc's words, which shapes itself or stands behind htb."""
+    """An architecture: its controller, and its queue in tc's grammar, which shapes itself or is behind htb."""
 
     key: str
     cc: str

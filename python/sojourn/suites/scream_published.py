@@ -1,10 +1,10 @@
-"""scream-published: what else was published of SCReAM's versions 2 and a scenario can say (`scream.md` 7.2, 7.3).
+"""scream-published: what else was published of SCReAM's versions 2 and a scenario can say.
 
 - `trace`: the example traces of May 2025, 50 Mbit/s, 25 ms, dualpi2, with and without L4S. No version here is that of
   the traces; the current one runs.
 - `marking`: one packet in N marked on a path of 25 ms without bottleneck, the figure in the README. Marks are periodic.
 - `headroom`: the test activity's laptops with other pacing headrooms, to which its summary puts the unused capacity.
-- `start`: the screenshot in the user guide, about 10 ms, greatest rate 100 Mbit/s; the link is not told.
+- `start`: the screenshot in the user guide, about 10 ms, greatest rate 100 Mbit/s; the link is not stated.
 - `docsis`: CableLabs' graphs of November 2024, low-latency DOCSIS with 100 Mbit/s down and 10 up; Prague flows
   start together with SCReAM's tenth second.
 """
