@@ -128,6 +128,7 @@ impl Qdisc for Blue {
         self.queue.push_back(pkt);
     }
 
+    // Feng et al. 1999: an idle link lowers the probability.
     #[inline]
     fn dequeue(&mut self, now: Time, _log: &mut Log) -> Option<Packet> {
         let Some(pkt) = self.queue.pop_front() else {

@@ -156,6 +156,7 @@ impl Cake {
         }
     }
 
+    // Linux 6.12 `cake_dequeue_one`.
     #[inline]
     fn pop(&mut self, t: usize, index: u16) -> Option<Queued> {
         let tin = &mut self.tins[t];

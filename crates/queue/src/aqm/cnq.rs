@@ -83,6 +83,7 @@ impl Cnq {
     }
 
     /// Removes the dummies at the head of the bulk, if no sparse packet waits.
+    /// chromi/sce sch_twin_codel_af, the later build.
     pub(super) fn drop_leading_dummies(&mut self) {
         while self.sparse.is_empty()
             && let Some(Slot::Dummy(flow)) = self.bulk.front().copied()

@@ -44,6 +44,7 @@ impl FlowStates {
     }
 
     /// Relaxes the next flow if `is_idle` says so of its number.
+    /// chromi/sce sch_cnq_codel_af: idle flows decay in turn, one per departure.
     #[inline]
     pub(super) fn relax_one(&mut self, law: &Law, clock: u64, is_idle: impl FnOnce(usize) -> bool) {
         let flow = usize::from(self.turn);

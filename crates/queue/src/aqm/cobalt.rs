@@ -102,6 +102,8 @@ impl Cobalt {
         down
     }
 
+    // Linux 6.12 `cobalt_should_drop`, `cobalt_queue_empty`: signals are forgotten at the pace at
+    // which they came.
     fn decay(&mut self, p: &Params) {
         self.count -= 1;
         self.root = refreshed(p.roots, self.root, self.count);

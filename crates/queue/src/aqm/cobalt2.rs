@@ -220,6 +220,8 @@ impl Cobalt2 {
         let (now, interval) = (judged.now, law.sce_interval);
         let over = judged.exceeds(law.sce_target) && judged.sojourn > 2 * law.mtu_time;
         let mut due = self.sce_due(now);
+        // Three builds: 2019 restarts the schedule on entry only, 2020 mirrors what is not due,
+        // 2022 restarts both ways.
         if over != self.sce_dropping {
             if law.version == Version::V2020 && !due {
                 self.sce_next = reflect(now, self.sce_next, interval, self.sce_isqrt);
@@ -247,6 +249,7 @@ impl Cobalt2 {
     }
 
     /// Why the packet should be dropped, and whether the next signal's time has passed.
+    /// chromi/sce COBALT2; Linux 6.12 `cobalt_should_drop` is its origin.
     #[inline]
     fn ce(
         &mut self,
@@ -260,6 +263,7 @@ impl Cobalt2 {
         let mut due = self.ce_due(now);
         // Whether time has passed is judged before a change of state moves the schedule.
         let mut late = elapsed(now, self.ce_next) > 0;
+        // 2020 and 2022 restart the schedule both ways, 2019 on entry only.
         if over != self.ce_dropping {
             if law.version != Version::V2019 || over {
                 self.ce_next = control(now, interval, self.ce_isqrt);
@@ -331,7 +335,7 @@ impl Cobalt2 {
         }
     }
 
-    /// Both roots, so that each controller's signals refine the other's.
+    /// Both roots, so that each controller's signals refine the other's. chromi/sce COBALT2.
     fn refresh(&mut self) {
         self.ce_isqrt = refreshed(&NEWTON, self.ce_isqrt, self.ce_count);
         self.sce_isqrt = refreshed(&NEWTON, self.sce_isqrt, self.sce_count);

@@ -52,6 +52,7 @@ parameters! {
 const BOOT_NS: u64 = 1 << 34;
 
 /// The instant in CoDel's wrapping units of 1024 ns.
+/// Linux 6.12 `codel_get_time`: a shift instead of a division.
 #[inline]
 const fn ctime(now: Time) -> u32 {
     (now.0.wrapping_add(BOOT_NS) >> 10) as u32
@@ -183,6 +184,7 @@ impl Control {
     }
 
     /// Drops `pkt`; gives the packet after it and whether the delay is still too long.
+    /// Linux 6.12 `codel_dequeue`.
     fn replace(
         &mut self,
         pkt: &Packet,

@@ -170,6 +170,7 @@ impl DocsisLl {
         self.base.value * self.base.value
     }
 
+    // RFC 9331 5.1 (`Side::of`); RFC 9956 for DSCP 45.
     fn is_low_latency(&self, pkt: &Packet) -> bool {
         Side::of(pkt) == Side::L4s || (self.params.nqb && pkt.tos >> 2 == NQB)
     }
@@ -198,6 +199,7 @@ impl DocsisLl {
         self.queue.push(Side::L4s, now, pkt);
     }
 
+    // RFC 8034 A.
     fn enqueue_classic(&mut self, now: Time, pkt: Packet, log: &mut Log) {
         let (probability, held) = (self.classic(), self.queue.bytes(Side::Classic));
         if self.spacing.drops(probability, pkt.len, held, &mut self.rng) {

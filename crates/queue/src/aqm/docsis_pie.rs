@@ -223,6 +223,7 @@ impl DocsisPie {
             }
             self.state = State::Quiescent;
         }
+        // RFC 8034 A: the probability is that of a packet of the mean size.
         let prob = self.drop_prob * f64::from(len) / f64::from(p.mean_pktsize);
         let prob = prob.min(p.prob_low);
         self.accu_prob += prob;
@@ -244,6 +245,7 @@ impl DocsisPie {
         } else {
             self.drop_prob = self.next_prob(qdelay);
         }
+        // RFC 8034 A: a controller at rest becomes inactive only after BURST_RESET_TIMEOUT.
         let is_low = |delay: Dur| delay < p.target / 2;
         let quiet = is_low(qdelay)
             && is_low(self.qdelay)

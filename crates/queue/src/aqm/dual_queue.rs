@@ -209,6 +209,7 @@ impl DualQueue {
     }
 
     /// Charges a packet that leaves while the other queue waits.
+    /// A credit in bytes, as Linux 6.17 `dequeue_packet` has it.
     #[inline]
     pub(super) fn sent(&mut self, side: Side, pkt: &Packet, by: &Scheduler) {
         let len = f64::from(pkt.len);

@@ -150,6 +150,8 @@ impl DualPi2 {
     /// The PI controller's step. Linux 6.17 `dualpi2_timer`; RFC 9332 A.1 (`dualpi2_update`).
     fn update(&mut self, now: Time) {
         let (delay, law) = (self.observed(now), &self.params.law);
+        // Linux 6.17 `calculate_probability`: without drops of L4S packets the coupled probability
+        // ends at 1, and overload is left to the queue's limit.
         let most = if self.params.drop_on_overload {
             MAX_PROB
         } else {

@@ -161,6 +161,7 @@ impl DualQ {
     /// RFC 9332 A.1: `dualpi2_update`. The gains are per update.
     fn update(&mut self, now: Time) {
         let [classic, l4s] = self.delays(now);
+        // The longer delay, so that an L4S queue beyond its own control drives the controller, too.
         let delay = classic.max(l4s);
         let seconds = Dur::as_secs_f64;
         let error = seconds(delay) - seconds(self.params.target);
@@ -188,7 +189,7 @@ impl DualQ {
         self.params.signal.turn(&mut self.counts[side as usize], probability, &mut self.rng)
     }
 
-    /// RFC 9332 A.1: the L4S branch of `dualpi2_dequeue`.
+    /// RFC 9332 A.2: the L4S branch of `dualpi2_dequeue`, with its overload rules.
     #[inline]
     fn judge_l4s(&mut self, now: Time, pkt: &Packet) -> Verdict {
         let coupled = self.coupled();
@@ -212,7 +213,7 @@ impl DualQ {
         }
     }
 
-    /// RFC 9332 A.1: the Classic branch of `dualpi2_dequeue`.
+    /// RFC 9332 A.2: the Classic branch of `dualpi2_dequeue`, with its overload rules.
     #[inline]
     fn judge_classic(&mut self, pkt: &Packet) -> Verdict {
         let probability = self.classic();

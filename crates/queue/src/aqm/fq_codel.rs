@@ -153,6 +153,7 @@ impl FqCodel {
             }
         }
         flow.bytes -= bytes;
+        // Each of these drops was a signal to the flow.
         flow.control.count = flow.control.count.wrapping_add(dropped);
         dropped
     }

@@ -37,7 +37,7 @@ impl Jiffies {
 
     /// When a timer that is set at `now` to fire `jiffies` later does fire. So as never to fire
     /// early, the timer wheel adds a jiffy to delays below 64, and rounds longer ones up to the
-    /// next multiple of 8, 64, ... jiffies.
+    /// next multiple of 8, 64, ... jiffies. Linux 6.12 `calc_wheel_index`.
     pub(super) fn expiry(self, now: Time, jiffies: u64) -> Time {
         let (mut shift, mut most) = (0, 63);
         while jiffies > most && shift < 24 {

@@ -133,6 +133,8 @@ impl Law {
             self.count = -1;
             return Action::Forced;
         }
+        // Floyd and Jacobson 1993: gaps are spread uniformly, by a random number drawn once per
+        // gap.
         self.count += 1;
         if self.count > 0 {
             let hit = if above {
@@ -186,6 +188,8 @@ impl Law {
     fn adapt(&mut self, now: Time) {
         let average = self.idle_since.map_or(self.average, |since| self.after_idle(since, now));
         let average = average >> self.wlog;
+        // Adaptive RED 2001: slow and additive upwards, multiplicative downwards, between 1 % and
+        // 50 %.
         if average > self.target.1 && self.max_p <= 50 * ONE_PERCENT {
             self.max_p += (self.max_p / 4).min(ONE_PERCENT);
         } else if average < self.target.0 && self.max_p >= ONE_PERCENT {
@@ -215,6 +219,7 @@ impl SceRamp {
 
     // DEVIATION: independent draws. RED's uniform gaps would double the rate, which matters where
     // the probability rises to 1.
+    // draft-morton-taht-tsvwg-sce-00: a second, lower ramp.
     #[inline]
     fn hits(&self, average: u64, rng: &mut Rng) -> bool {
         average >= self.max

@@ -46,7 +46,7 @@ pub(super) const fn flow_of(pkt: &Packet) -> usize {
     pkt.hash as usize % FLOWS
 }
 
-/// Whether the packet asks for the low-latency class: DSCP 4.
+/// Whether the packet asks for the low-latency class: DSCP 4. chromi/sce sch_twin_codel_af.
 #[inline]
 pub(super) const fn is_low_latency(pkt: &Packet) -> bool {
     pkt.tos >> 2 == 4

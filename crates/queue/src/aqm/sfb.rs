@@ -326,6 +326,7 @@ impl Qdisc for Sfb {
         }
     }
 
+    // Linux 6.12 `sfb_dequeue`.
     #[inline]
     fn dequeue(&mut self, _now: Time, _log: &mut Log) -> Option<Packet> {
         let (pkt, hashes) = self.queue.pop_front()?;

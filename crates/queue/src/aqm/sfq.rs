@@ -120,7 +120,7 @@ impl Sfq {
         }
     }
 
-    /// A flow's bucket. The finaliser of MurmurHash3 makes salts independent.
+    /// A flow's bucket. The finaliser of MurmurHash3 makes salts independent. Linux 7.2 `sfq_hash`.
     #[inline]
     fn bucket(&self, pkt: &Packet) -> u32 {
         let mut h = pkt.hash ^ self.salt;

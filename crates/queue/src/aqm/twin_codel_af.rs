@@ -105,6 +105,7 @@ impl Inside for TwinCodelAf {
         &mut self.shell
     }
 
+    // chromi/sce sch_twin_codel_af.
     #[inline]
     fn push(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
         if self.shell.admit(now, &mut pkt, log) {

@@ -96,6 +96,7 @@ impl VirtualClock {
     }
 
     /// Whether the wire is still busy at `now`; then the watchdog is set.
+    /// chromi/sce: CAKE's virtual clock without its second one.
     #[inline]
     pub(super) fn is_blocked(&mut self, now: Time) -> bool {
         let blocked = self.time_next > now;
@@ -106,7 +107,7 @@ impl VirtualClock {
         blocked
     }
 
-    /// A packet of `len` bytes leaves.
+    /// A packet of `len` bytes leaves. chromi/sce, after Linux 6.12 `cake_advance_shaper`.
     #[inline]
     pub(super) fn charge(&mut self, len: u32) {
         let len = self.framing.on_wire(self.framing.counted(len));

@@ -124,6 +124,7 @@ struct DelayLine {
 }
 
 impl DelayLine {
+    // Linux 6.12 `tfifo_enqueue`.
     #[inline]
     fn insert(&mut self, to_send: Time, pkt: Packet) {
         self.numbers += 1;
@@ -309,6 +310,8 @@ impl Netem {
             count += 1;
         }
         let (state, losses) = (&mut self.state, &mut self.losses);
+        // A packet both lost and duplicated leaves once. With `ecn` a marked packet counts as
+        // dropped, too.
         if p.loss.is_some_and(|loss| loss.happens(state, losses, rng)) {
             self.counters.dropped += 1;
             if p.ecn && pkt.ecn() != Ecn::NotEct {
@@ -342,6 +345,7 @@ impl Netem {
         self.backlog().packets >= self.params.limit
     }
 
+    // Linux 6.12 `netem_enqueue`.
     #[inline]
     fn admit(&mut self, now: Time, pkt: Packet, log: &mut Log) {
         if self.is_full() {
@@ -407,6 +411,7 @@ impl Netem {
             }
             return self.line.pop();
         };
+        // A packet that was not ready when the slot opened waits for a fresh one.
         if self.opening.at < to_send {
             self.open_next(&slot, now);
         }
@@ -434,6 +439,7 @@ impl Qdisc for Netem {
         }
     }
 
+    // Linux 6.12 `netem_dequeue`: what was sent ahead goes first.
     #[inline]
     fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
         self.watchdog = Time::NEVER;

@@ -226,6 +226,7 @@ impl Police {
 }
 
 impl Qdisc for Police {
+    // Linux 6.12 `tcf_police_act`.
     #[inline]
     fn enqueue(&mut self, now: Time, pkt: Packet, log: &mut Log) {
         let conforms = self.conforms(now, pkt.len.saturating_sub(self.unseen));

@@ -205,7 +205,7 @@ impl Wifi {
         self.state = State::Contending(wait, wait.earliest());
     }
 
-    /// Most packets of the next burst.
+    /// Most packets of the next burst. IEEE Std 802.11-2020 10.12.
     fn most_packets(&mut self) -> u64 {
         match self.params.geometric {
             // The number of trials up to a success of probability 1/mean.

@@ -29,6 +29,8 @@ const fn mask(version: Version) -> u8 {
 }
 
 /// Whether `old` says nothing that `new` does not say.
+/// Linux 6.12 `cake_ack_filter`: not newer, nothing selectively acknowledged beyond the new one, and
+/// no exact duplicate, which loss recovery counts.
 fn superfluous(old: &Packet, new: &Packet, mask: u8) -> bool {
     // Mainline takes the third flag for reserved and leaves such packets alone.
     old.kind == Kind::TcpAck

@@ -22,6 +22,7 @@ impl Tin {
         self.search(hash, direct, pkt, mode)
     }
 
+    // Linux 6.12 `cake_hash`: sets of eight ways; a full set shares the direct queue.
     fn search(&mut self, hash: u32, direct: u16, pkt: &Packet, mode: FlowMode) -> u16 {
         let flows = &self.flows;
         let reserved = ways(hash).find(|i| flows[usize::from(*i)].tag == hash);

@@ -91,6 +91,7 @@ impl Hosts {
     }
 
     /// How many flows share the turn of `flow`'s host, the busier of the two.
+    /// Linux 6.12 `cake_dequeue`, dual and triple isolation.
     #[inline]
     pub(super) fn load(&self, flow: &Flow, mode: FlowMode) -> u16 {
         let mut load = 1;

@@ -35,6 +35,7 @@ impl Shaper {
     }
 
     /// Forgets unused time: the first packet after a pause gives no credit to the second.
+    /// Linux 6.12 `cake_enqueue`.
     #[inline]
     pub(super) fn refresh(&mut self, now: Time) {
         if self.next < now {

@@ -75,7 +75,7 @@ impl Tin {
         }
     }
 
-    /// New rate, delays and ramp; packets and control state stay.
+    /// New rate, delays and ramp; packets and control state stay. Linux 6.12 `cake_set_rate`.
     pub(super) fn configure(&mut self, index: usize, p: &Params) {
         let (rate, quantum) = p.tins.share(index, p.bytes_per_sec());
         let t = RateTargets::new(rate, p.target().0, p.rtt.0);
@@ -97,7 +97,7 @@ impl Tin {
     }
 
     /// Bytes that flow `index` may send in this round; dithered, so that a share is exact on
-    /// average.
+    /// average. Linux 6.12 `cake_dequeue`.
     #[inline]
     pub(super) fn flow_share(&self, index: u16, p: &Params, rng: &mut Rng) -> i32 {
         let flow = &self.flows[usize::from(index)];
@@ -187,7 +187,7 @@ impl Tin {
         }
     }
 
-    /// Follows the delay of a delivered packet.
+    /// Follows the delay of a delivered packet. Linux 6.12 `cake_dequeue`: averages for `tc -s`.
     #[inline]
     pub(super) fn observe(&mut self, delay: u64) {
         use super::shaper::ewma;

@@ -98,6 +98,7 @@ impl Controller {
         let f = i64::from(hertz);
         let target = (SECOND << 16) / f;
         let mut dt = clock.wrapping_sub(self.timestamp) as i64;
+        // A step is at most a second; after an idle time without delay nothing is carried over.
         if dt > SECOND {
             if sojourn < target {
                 (dt, self.acc) = (0, 0);

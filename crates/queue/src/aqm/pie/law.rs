@@ -124,6 +124,8 @@ impl Control {
         len: u32,
         rng: &mut Rng,
     ) -> bool {
+        // RFC 8033 4.1: nothing is dropped while the delay is well below the target, or fewer than two
+        // frames wait; 4.4: nor in a burst.
         let calm = self.qdelay < law.target_ticks() / 2 && self.prob < MAX_PROB / 5;
         if self.burst_time > 0 || calm || backlog < 2 * u64::from(PSCHED_MTU) {
             return false;
@@ -133,6 +135,8 @@ impl Control {
         } else {
             self.prob
         };
+        // RFC 8033 5.4: the accrued probability keeps drops from coming too close (0.85) or too far
+        // apart (8.5).
         self.accu_prob = if prob == 0 { 0 } else { self.accu_prob.wrapping_add(prob) };
         if self.accu_prob < MAX_PROB / 100 * 85 {
             return false;
@@ -207,6 +211,8 @@ impl Control {
         // No delay with a backlog is a backlog too small to measure.
         let mut may_decay = delay != 0 || backlog == 0;
         let (mut alpha, mut beta) = (Law::gain(law.alpha), Law::gain(law.beta));
+        // RFC 8033 4.2: gains follow the magnitude of the probability, since the loop's gain falls
+        // with it.
         if self.prob < MAX_PROB / 10 {
             (alpha, beta) = (alpha >> 1, beta >> 1);
             let mut power = 100;
@@ -219,9 +225,11 @@ impl Control {
         let growth = (delay as i64).wrapping_sub(old as i64);
         let mut delta =
             (alpha as i64).wrapping_mul(error).wrapping_add((beta as i64).wrapping_mul(growth));
+        // RFC 8033 5.5: cautious steps once a tenth is dropped.
         if delta > (MAX_PROB / 50) as i64 && self.prob >= MAX_PROB / 10 {
             delta = (MAX_PROB / 100 * 2) as i64;
         }
+        // Linux only: above 250 ms the probability rises by another 2 %.
         if delay > LONG_DELAY {
             delta = delta.wrapping_add((MAX_PROB / 50) as i64);
         }
@@ -238,10 +246,12 @@ impl Control {
         } else {
             self.prob = self.prob.saturating_sub(delta.unsigned_abs());
         }
+        // RFC 8033 4.2; Linux decays by 1/64, the RFC by 0.02.
         if delay == 0 && old == 0 && may_decay {
             self.prob -= self.prob / 64;
         }
         (self.qdelay, self.qdelay_old) = (delay, if estimates { old } else { delay });
+        // RFC 8033 4.4: a controller at rest grants another burst.
         let half = law.target_ticks() / 2;
         if delay < half && old < half && self.prob == 0 && (!estimates || self.avg_dq_rate > 0) {
             let (qdelay, qdelay_old) = (self.qdelay, self.qdelay_old);
