@@ -29,7 +29,7 @@ impl V2 {
         }
     }
 
-    /// ScreamV2Tx.cpp of 994f9a4, updateCwnd(): delay goes before marks.
+    /// EricssonResearch/scream 994f9a4, ScreamV2Tx.cpp updateCwnd(): delay goes before marks.
     pub(super) fn decrease_2024(&mut self, now: Ticks) {
         let congested = self.is_congested();
         let control = &mut self.control;
@@ -71,7 +71,7 @@ impl V2 {
         self.shrink(now, 1.0 - backoff);
     }
 
-    /// ScreamV2Tx.cpp of 994f9a4, updateCwnd(): a packet per round trip of at least 25 ms, scaled.
+    /// EricssonResearch/scream 994f9a4, ScreamV2Tx.cpp updateCwnd(): a packet per round trip of at least 25 ms, scaled.
     pub(super) fn increment_2024(&self) -> f32 {
         let distance = self.distance(4.0);
         let mut increment = self.additive();

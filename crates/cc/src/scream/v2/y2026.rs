@@ -32,7 +32,7 @@ impl V2 {
         }
     }
 
-    /// ScreamV2Tx.cpp of c8f84c3, updateCwnd(): marks go before delay.
+    /// EricssonResearch/scream c8f84c3, ScreamV2Tx.cpp updateCwnd(): marks go before delay.
     pub(super) fn decrease_2026(&mut self, now: Ticks) {
         self.measure_ratio();
         self.control.distance = self.distance(DISTANCE_GAIN);
@@ -81,7 +81,7 @@ impl V2 {
         self.shrink(now, 1.0 - backoff);
     }
 
-    /// ScreamV2Tx.cpp of c8f84c3, updateCwnd(): a packet per round trip of at least 25 ms, less
+    /// EricssonResearch/scream c8f84c3, ScreamV2Tx.cpp updateCwnd(): a packet per round trip of at least 25 ms, less
     /// near the inflection point and with jitter.
     pub(super) fn increment_2026(&self) -> f32 {
         let control = &self.control;
