@@ -586,7 +586,7 @@ def test_a_policer_is_counted_where_it_stands() -> None:
     ]
     replaced = [command for at, command in commands(POLICED) if at == 2.0]
     assert replaced == [
-        "ip netns exec mid-bneck tc actions replace action police rate 2Mbit burst 20kb "
+        "ip netns exec mid-bneck tc actions replace action police rate 2Mbit burst 20Kb "
         "conform-exceed drop/pipe index 1"
     ]
 

@@ -37,7 +37,7 @@ reverse = { rate = "50Mbit", shaper = "htb", qdisc = "fq_codel", ingress = ["net
 name = "m3"
 rate = "10Gbit"
 shaper = "none"
-qdisc = "cake bandwidth 200Mbit sce flows"
+qdisc = "cake bandwidth 200Mbit flows sce"
 ingress = []
 delay = "0ns"
 reverse = { rate = "10Gbit", shaper = "none", qdisc = "pfifo_fast", ingress = [], delay = "0ns" }
@@ -87,7 +87,7 @@ def run(folder: Path, text: str, *pings: str) -> Made:
 
 def test_a_path_is_the_configured_queues_on_the_way_of_the_flows(tmp_path: Path) -> None:
     told = path.of(run(tmp_path, SCENARIO))
-    assert told.queues == "htb(50Mbit)+fq_codel → cake bandwidth 200Mbit sce flows"
+    assert told.queues == "htb(50Mbit)+fq_codel → cake bandwidth 200Mbit flows sce"
     assert str(told).endswith(", rate 50 Mbit/s, RTT 0.075 to 80.28 ms")  # 2 x (37.5 us + 100 us + 40 ms)
 
 

@@ -47,7 +47,7 @@ sudo tc qdisc add dev ifb0 parent 1:10 dualpi2
 
 
 def imported(text: str, **variables: str) -> dict[str, Any]:
-    document: dict[str, Any] = Scenario(read(text, "a.sh", variables).text).resolve().document()
+    document: dict[str, Any] = Scenario(read(text, "a.sh", variables).text).resolve().brief()
     return document
 
 
@@ -62,7 +62,7 @@ def shipped() -> Iterator[Resolved]:
     runs += [scenario.resolve() for suite in suites.NAMES for scenario in find(suite, None)]
     networks = {repr([run.document().get(key) for key in ("link", "schedule")]): run for run in runs}
     for run in networks.values():
-        document: dict[str, Any] = run.document()
+        document: dict[str, Any] = run.brief()
         ways = [direction(each, side) for each in document["link"] for side in SIDES]
         texts = [text for way in ways for text in (way["shaper"], way["qdisc"], *way["ingress"]) if text != "none"]
         if all(spell(text).exists for text in texts):
@@ -112,7 +112,7 @@ def words(text: str) -> str:
 def test_every_shipped_bottleneck_comes_back_from_its_scripts() -> None:
     count = 0
     for run in shipped():
-        document: dict[str, Any] = run.document()
+        document: dict[str, Any] = run.brief()
         names = [each["name"] for each in document["link"]]
         on_interface = build_on(run, "eth0", "ifb0")
         tight = re.findall(r"Link (\S+):", on_interface.text())
@@ -141,7 +141,7 @@ def test_the_receivers_script_of_screams_record_is_one_link_with_all_of_the_dela
 
 def link_of(keys: str) -> dict[str, Any]:
     scenario = Scenario(f'name = "a"\nduration = "1s"\n[[link]]\nname = "bneck"\n{keys}')
-    document: dict[str, Any] = scenario.resolve().document()
+    document: dict[str, Any] = scenario.resolve().brief()
     way: dict[str, Any] = document["link"][0]
     return way
 
@@ -164,9 +164,9 @@ END
     tc qdisc add dev eth7 root fq_codel
     """
     way = link(text)
-    assert way["qdisc"] == "tbf rate 50mbit burst 20kb latency 50ms"
-    assert way["ingress"] == ["netem delay 5ms 1ms limit 5000"]
-    assert link(text, RATE="20mbit")["qdisc"] == "tbf rate 20mbit burst 20kb latency 50ms"
+    assert way["qdisc"] == "tbf rate 50Mbit burst 20Kb latency 50ms"
+    assert way["ingress"] == ["netem limit 5000 delay 5ms 1ms"]
+    assert link(text, RATE="20mbit")["qdisc"] == "tbf rate 20Mbit burst 20Kb latency 50ms"
 
 
 def test_a_tree_of_classes_comes_with_its_filters_in_the_kernels_order() -> None:
@@ -183,14 +183,16 @@ def test_a_tree_of_classes_comes_with_its_filters_in_the_kernels_order() -> None
     tc class change dev eth0 parent 1:1 classid 1:10 htb rate 2mbit ceil 10mbit
     """
     document = imported(text)
-    assert document["link"][0]["stab"] == "overhead 38 mpu 84"
+    assert document["link"][0]["stab"] == "mpu 84 overhead 38"
     matches = re.findall(r"filter match ip (\w+ \w+)", document["link"][0]["qdisc"])
     # Without a priority each new filter comes before the older ones.
     assert matches == ["tos 0xb8", "protocol 17", "tos 0x10"]
-    assert "class 1:10 parent 1:1 rate 5mbit ceil 50mbit leaf { codel }" in document["link"][0]["qdisc"]
+    assert "class 1:10 parent 1:1 rate 5Mbit ceil 50Mbit leaf { codel " in document["link"][0]["qdisc"]
     (change,) = document["schedule"]
     assert change["at"] == "20s"
-    assert change["set"] == {"link.bneck.forward.qdisc": "htb class 1:10 rate 2mbit ceil 10mbit"}
+    assert change["set"] == {
+        "link.bneck.forward.qdisc": "htb class 1:10 parent 1:1 rate 2Mbit ceil 10Mbit leaf { codel limit 1000p target 5ms interval 100ms noecn }"
+    }
 
 
 def test_a_router_with_two_interfaces_has_a_direction_on_each() -> None:
@@ -199,8 +201,8 @@ def test_a_router_with_two_interfaces_has_a_direction_on_each() -> None:
     tc qdisc replace dev eth0 root cake bandwidth 10mbit ack-filter
     """
     way = link(text)
-    assert way["qdisc"].startswith("cake bandwidth 50mbit")
-    assert way["reverse"]["qdisc"].startswith("cake bandwidth 10mbit ack-filter")
+    assert way["qdisc"].startswith("cake bandwidth 50Mbit")
+    assert way["reverse"]["qdisc"].startswith("cake bandwidth 10Mbit ack-filter")
     assert way["delay"] == "10ms", "and a path that no command describes has some delay"
 
 
@@ -323,7 +325,7 @@ def test_what_arrives_may_be_policed_without_an_ifb() -> None:
     tc qdisc add dev eth0 root netem delay 10ms
     """
     way = link(text)
-    assert way["ingress"] == ["police rate 10mbit burst 10k drop"]
+    assert way["ingress"] == ["police rate 10Mbit burst 10Kb conform-exceed drop/pass"]
     assert way["reverse"]["ingress"] == ["netem delay 10ms"]
     with pytest.raises(TcScriptError, match="a.sh:2: expected a policer of all packets"):
         read(text.replace("ip src 0.0.0.0/0", "ip protocol 17 0xff"), "a.sh")
@@ -336,6 +338,10 @@ def test_a_leaf_that_borrows_nothing_is_the_shaper_whatever_its_wider_parents() 
     tc qdisc add dev eth0 parent 1:12 handle 12: netem delay 20ms limit 5000
     """
     way = link(text)
-    assert (way["rate"], way["shaper"], way["qdisc"]) == ("50Mbit", "htb", "netem delay 20ms limit 5000")
-    assert link(text.replace("rate 100mbit", "rate 30mbit"))["qdisc"].startswith("htb default 12 class 1:1 rate 30mbit")
-    assert link(text.replace("rate 50mbit", "rate 10mbit"))["qdisc"].startswith("htb default 12 class 1:1 rate 100mbit")
+    assert (way["rate"], way["shaper"], way["qdisc"]) == ("50Mbit", "htb", "netem limit 5000 delay 20ms")
+    assert link(text.replace("rate 100mbit", "rate 30mbit"))["qdisc"].startswith(
+        "htb default 0x12 class 1:1 rate 30Mbit"
+    )
+    assert link(text.replace("rate 50mbit", "rate 10mbit"))["qdisc"].startswith(
+        "htb default 0x12 class 1:1 rate 100Mbit"
+    )

@@ -82,7 +82,7 @@ def find() -> Kernel:
 
 def check(resolved: Resolved) -> None:
     """Raises `LinuxError` with key and reason if a mainline kernel cannot do this scenario."""
-    document: dict[str, Any] = resolved.document()
+    document = resolved.brief()
     for tunnel in document.get("tunnel", []):
         _refuse(f"tunnel.{tunnel['name']}", "tunnels are in the simulator only")
     for link in document["link"]:
@@ -202,7 +202,7 @@ def _refuse(key: str, reason: str) -> NoReturn:
 
 def network(resolved: Resolved) -> dict[str, Any]:
     """The network as commands, and where its queues are: what the native module wants."""
-    document: dict[str, Any] = resolved.document()
+    document = resolved.brief()
     script = script_of(resolved, has_flows=False)
     hosts = linux_hosts.hosts(document, _mtu(document))
     joins = [_now(command) for host in hosts for command in host.commands]

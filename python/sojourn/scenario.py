@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from sojourn import _core
 
@@ -78,7 +79,11 @@ class Resolved:
     swept: Mapping[str, str] = field(default_factory=dict)
 
     def document(self) -> dict[str, object]:
-        """As dictionaries and lists, without the parameters of algorithms that have their defaults."""
+        """The text as dictionaries and lists."""
+        return tomllib.loads(self.text)
+
+    def brief(self) -> dict[str, Any]:
+        """The same without the parameters of algorithms that have their defaults, which a kernel has too."""
         return tomllib.loads(_core.brief(self.text))
 
 

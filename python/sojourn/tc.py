@@ -279,7 +279,7 @@ class Way:
 
 def build(resolved: Resolved, *, has_flows: bool = True) -> Script:
     """The script of a resolved scenario; without flows it has the network and its schedule only."""
-    document: dict[str, Any] = resolved.document()
+    document = resolved.brief()
     script = Script()
     links = document["link"]
     middles = [f"mid-{link['name']}" for link in links]

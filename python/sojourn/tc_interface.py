@@ -29,7 +29,7 @@ from sojourn.tc import (
 #: What a Linux interface may be called, as far as a shell takes it without quotes.
 DEVICE = re.compile(r"(?!-)(?!\.{1,2}$)[A-Za-z0-9_.:@+-]{1,15}")
 BITS = {"bit": 1, "kbit": 1e3, "Mbit": 1e6, "Gbit": 1e9, "Tbit": 1e12}
-CONSTANT = re.compile(r"netem delay (\d[\d.]*[mun]?s)(?: limit \d+p?)?")
+CONSTANT = re.compile(r"netem(?: limit \d+p?)? delay (\d[\d.]*[mun]?s)")
 EMPTY = {"rate": "none", "shaper": "none", "stab": "none", "qdisc": "pfifo", "ingress": []}
 
 
@@ -44,7 +44,7 @@ def build_on(resolved: Resolved, device: str, ingress: str | None = None) -> Scr
             raise InterfaceError(f"{option} {name}: expected the name of an interface, such as eth0")
     if device == ingress:
         raise InterfaceError(f"--ingress {ingress}: expected an ifb such as ifb0, not the interface itself")
-    document: dict[str, Any] = resolved.document()
+    document = resolved.brief()
     script = Script()
     link = _bottleneck(document["link"])
     _head(script, document, link["name"], device, ingress)

@@ -259,12 +259,13 @@ impl<A: ?Sized> Spec<A> {
     /// The name and those parameters that say more than the defaults do, for people: `prague version
     /// p2b`. It means something else after a default has changed; [`fmt::Display`] does not.
     pub fn short(&self) -> String {
-        let all = self.written();
+        let mut rest = self.written();
         let mut stated = String::new();
-        for _ in 0..all.len() {
+        while !rest.is_empty() {
+            // As long as something is missing that it requires, what differs from the bare defaults.
             let usual = self.entry.read(&stated).unwrap_or_else(|_| self.entry.default()).written();
-            let Some(own) = all.iter().find(|part| !usual.contains(part)) else { break };
-            stated += &format!(" {}", own.text);
+            let Some(own) = rest.iter().position(|part| !usual.contains(part)) else { break };
+            stated += &format!(" {}", rest.remove(own).text);
         }
         format!("{}{stated}", self.name())
     }

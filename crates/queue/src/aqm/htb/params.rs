@@ -107,6 +107,9 @@ pub(super) struct Member {
     pub(super) stated: Option<Given>,
 }
 
+/// The keyword that begins a class.
+const CLASS: &str = "class";
+
 /// What a text is read over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Before {
@@ -171,12 +174,14 @@ impl Parameters for Params {
             ("class", _) => {
                 let id = ClassId::read(args)?;
                 self.enter(id).map_err(|why| args.invalid(why))?;
+                given.add(CLASS);
             }
             ("filter", _) => {
                 if !std::mem::replace(&mut self.has_filters, true) {
                     self.filters.clear();
                 }
                 self.filters.push(Filter::read(args)?);
+                given.add("filter");
             }
             ("parent" | "leaf", None) => {
                 return Err(args.invalid(format_args!("`{key}` belongs after a `class`")));
@@ -212,16 +217,23 @@ impl Parameters for Params {
             lone.write(parts);
         }
         self.own.write(parts);
+        // What a class has from the kernel's own defaults is left out: a tree would fill a page.
+        let usual = format!("direct_qlen {TXQUEUELEN}p");
+        parts.retain(|part| part.text != usual);
+        let usual = written(&ClassParams::default());
         for class in &self.classes {
             let mut line = format!("class {}", class.id);
             if let Some(parent) = class.parent {
                 line += &format!(" parent {parent}");
             }
-            line += &format!(" {}", text(&written(&class.params)));
+            let own = written(&class.params).into_iter().filter(|part| !usual.contains(part));
+            line += &format!(" {}", text(&own.collect::<Vec<_>>()));
             if let Some(leaf) = &class.leaf {
                 line += &format!(" leaf {{ {leaf} }}");
             }
-            parts.push(Written { name: "class", text: line, is_tc: true });
+            // A change is written with the classes that it names.
+            let name = if class.is_named { CLASS } else { "class as before" };
+            parts.push(Written { name, text: line, is_tc: true });
         }
         let filters = self.filters.iter().map(Filter::to_string);
         parts.extend(filters.map(|text| Written { name: "filter", text, is_tc: true }));

@@ -188,8 +188,8 @@ fn change_of_one_class_keeps_tokens_packets_and_the_other_classes() {
     let after: Vec<f64> =
         ["1:10.tokens", "1:10.ctokens", "1:20.tokens"].iter().map(|n| stat(&*q, n)).collect();
     assert_eq!((before, held), (after, q.backlog()));
-    assert!(q.describe().contains("class 1:10 parent 1:1 rate 5Mbit ceil 5Mbit mtu"));
-    assert!(q.describe().contains("class 1:20 parent 1:1 rate 10Mbit ceil 50Mbit mtu"));
+    assert!(q.describe().contains("class 1:10 parent 1:1 rate 5Mbit ceil 5Mbit "));
+    assert!(q.describe().contains("class 1:20 parent 1:1 rate 10Mbit ceil 50Mbit "));
     let sent = saturate(&mut *q, &[TCP, UDP], Time(S), Time(3 * S));
     close(mbps(&sent, Kind::Udp, Time(2 * S), Time(3 * S)), 5.0, 0.05);
     close(mbps(&sent, Kind::TcpData, Time(2 * S), Time(3 * S)), 45.0, 0.05);
@@ -326,11 +326,9 @@ fn quanta_follow_from_r2q_within_the_kernels_bounds() {
 #[test]
 fn description_is_tcs_and_parses_to_the_same_tree() {
     let text = "htb r2q 5 default 0x20 direct_qlen 50p \
-        class 1:1 rate 50Mbit mtu 1600b mpu 0b overhead 0 linklayer ethernet prio 0 \
-        class 1:20 parent 1:1 rate 10Mbit ceil 50Mbit mtu 1600b mpu 0b overhead 0 \
-        linklayer ethernet quantum 3000b prio 2 leaf { pfifo limit 9p } \
-        class 1:a parent 1:1 rate 5Mbit burst 3000b mtu 1600b mpu 64b overhead 0 \
-        linklayer atm prio 0 leaf { htb rate 4Mbit mtu 1600b mpu 0b overhead 0 \
+        class 1:1 rate 50Mbit \
+        class 1:20 parent 1:1 rate 10Mbit ceil 50Mbit quantum 3000b prio 2 leaf { pfifo limit 9p } \
+        class 1:a parent 1:1 rate 5Mbit burst 3000b mpu 64b linklayer atm leaf { htb rate 4Mbit mtu 1600b mpu 0b overhead 0 \
         linklayer ethernet prio 0 r2q 10 } \
         filter match ip tos 0x10 0xfc match ip protocol 17 0xff flowid 1:20 \
         filter match ip src 7 flowid 1:a";
