@@ -190,9 +190,9 @@ def test_a_tree_of_classes_comes_with_its_filters_in_the_kernels_order() -> None
     assert "class 1:10 parent 1:1 rate 5Mbit ceil 50Mbit leaf { codel " in document["link"][0]["qdisc"]
     (change,) = document["schedule"]
     assert change["at"] == "20s"
-    assert change["set"] == {
-        "link.bneck.forward.qdisc": "htb class 1:10 parent 1:1 rate 2Mbit ceil 10Mbit leaf { codel limit 1000p target 5ms interval 100ms noecn }"
-    }
+    (changed,) = change["set"].values()
+    assert list(change["set"]) == ["link.bneck.forward.qdisc"]
+    assert changed.startswith("htb class 1:10 parent 1:1 rate 2Mbit ceil 10Mbit leaf { codel ")
 
 
 def test_a_router_with_two_interfaces_has_a_direction_on_each() -> None:
