@@ -281,7 +281,14 @@ impl<A: ?Sized> Spec<A> {
     pub fn changed(&self, parameters: &str) -> Result<(Self, Given), GrammarError> {
         let mut changed = self.clone();
         let table = || self.entry.table();
-        let given = changed.held.read(&mut Args::of(self.entry.name, &table, parameters))?;
+        let stated = changed.held.read(&mut Args::of(self.entry.name, &table, parameters))?;
+        // A text may state a parameter that only others follow from: those are what is written.
+        let (before, mut given) = (self.written(), Given::default());
+        for part in changed.written() {
+            if stated.has(part.name) || !before.contains(&part) {
+                given.add(part.name);
+            }
+        }
         Ok((changed, given))
     }
 }

@@ -1,6 +1,8 @@
 //! One declaration per parameter: [`parameters!`](crate::parameters) makes of it the field, its
 //! default, its line in the table, its reader and its writer.
 
+use std::collections::BTreeSet;
+
 use super::{Args, GrammarError};
 
 /// A parameter in the table of an algorithm, from which usage texts, documentation and the JSON
@@ -33,17 +35,17 @@ pub struct Written {
 
 /// The parameters that a text states, by their names in the table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Given(Vec<&'static str>);
+pub struct Given(BTreeSet<&'static str>);
 
 impl Given {
     /// Whether the text states the parameter that the table calls `name`.
     pub fn has(&self, name: &str) -> bool {
-        self.0.contains(&name)
+        self.0.contains(name)
     }
 
     /// Notes that it states this one.
     pub fn add(&mut self, name: &'static str) {
-        self.0.push(name);
+        self.0.insert(name);
     }
 }
 
