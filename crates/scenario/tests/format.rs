@@ -613,3 +613,13 @@ fn checked_in_schema_is_current() {
     let schema: serde_json::Value = serde_json::from_str(&schema()).unwrap();
     assert!(schema["$defs"]["Tcp"]["required"].is_null(), "a table may set any of the parameters");
 }
+
+#[test]
+fn a_change_is_written_with_what_follows_from_it() {
+    let text = "name = \"t\"\nduration = \"9s\"\n[[link]]\nname = \"l\"\nrate = \"9Mbit\"\nqdisc = \"dualpi2\"\n\
+                [[schedule]]\nat = \"1s\"\nset = { \"link.l.qdisc\" = \"dualpi2 max_rtt 50ms\" }\n";
+    let scenario = parsed(text, &[]).scenario;
+    let written = to_toml(&scenario);
+    assert!(written.contains("dualpi2 target ") && !written.contains("max_rtt"), "{written}");
+    assert_eq!(parsed(&written, &[]).scenario, scenario);
+}
