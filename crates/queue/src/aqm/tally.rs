@@ -10,7 +10,7 @@ parameters! {
     /// The exchange rate of the two kinds of marks.
     #[derive(Copy, PartialEq)]
     pub(super) struct TallyParams {
-        /// Of so many marks one is CE, or the drop of a packet that is not capable; the others are SCE.
+        /// One mark in this number is CE, or the drop of a packet that is not capable; the others are SCE.
         pub(super) tau: u32 = 64 => number(1..=65_535);
     }
 }

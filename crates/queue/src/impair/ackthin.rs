@@ -29,7 +29,7 @@ parameters! {
     /// Parameters of `ackthin`.
     #[derive(Copy, PartialEq)]
     pub(crate) struct Params {
-        /// Of so many ACKs of a flow in a row, only the last passes.
+        /// Of this number of consecutive ACKs of a flow only the last passes.
         every: Option<u32> = None => maybe(number(1..=10_000)), default "2 without hold";
         /// An ACK waits this long, and a newer one takes its place; with `every`, until
         /// whichever comes first.

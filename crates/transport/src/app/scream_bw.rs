@@ -23,7 +23,7 @@ parameters! {
         fps: f64 = 50.0 => decimal("NUMBER", 1.0..=1000.0);
         /// Sizes are uniform within so much of the mean; under `parity` within half of it.
         rand: f64 = 0.0 => decimal("PERCENT", 0.0..=100.0);
-        /// Once in this time a frame is so many times larger.
+        /// Time between key frames, and their size as a multiple of the others.
         key: Option<Key> = None => maybe(custom("TIME NUMBER", read_key, |key: &Key| {
             format!("{} {}", key.every, key.times)
         })), default "none";

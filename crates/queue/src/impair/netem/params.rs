@@ -97,7 +97,7 @@ parameters! {
         pub(super) corrupt: Option<Chance> = None => maybe(chance()), name CORRUPT, default "0%";
         /// Packets sent at once, ahead of the delayed ones.
         pub(super) reorder: Option<Chance> = None => maybe(chance()), name REORDER, default "0%";
-        /// Only every so many packets may be reordered; alone it means `reorder 100%`.
+        /// Distance in packets between those that may be reordered; alone it means `reorder 100%`.
         pub(super) gap: Option<u32> = None => maybe(number(0..=u32::MAX.into())),
             default "1 with reorder";
         /// Serialisation after the delay, with bytes added per packet, cells, and bytes per cell.
