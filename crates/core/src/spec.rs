@@ -285,7 +285,7 @@ impl<A: ?Sized> Spec<A> {
         // A text may state a parameter that only others follow from: those are what is written.
         let (before, mut given) = (self.written(), Given::default());
         for part in changed.written() {
-            if stated.has(part.name) || !before.contains(&part) {
+            if stated.has(part.name) || before.iter().all(|was| was.text != part.text) {
                 given.add(part.name);
             }
         }
