@@ -22,6 +22,7 @@ pub use job::{
     Receiving, Sending, ShortSample, UdpSample,
 };
 pub use kernel::{Launch, run};
+pub use tc::Spelled;
 
 /// What runs inside the kernel, with the folder that holds the job; the error is one line.
 #[cfg(target_os = "linux")]

@@ -1,0 +1,114 @@
+//! A discipline of the simulator in the syntax of tc (iproute2 7.3).
+
+use std::fmt;
+
+use sojourn_core::Bytes;
+use sojourn_core::grammar::{Given, Written};
+use sojourn_queue::aqm::{Kernel, Spec};
+
+/// The parameter with which a kernel tree beside mainline extends a mainline discipline: discipline,
+/// the parameter's name in its table, the tree.
+const OF_A_TREE: [(&str, &str, &str); 1] = [("cake", "sce-thresh", "chromi/sce")];
+
+/// A discipline as tc writes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spelled {
+    /// tc's name of the discipline.
+    pub kind: &'static str,
+    /// Parameters in the syntax of tc.
+    pub parameters: String,
+    /// Parameters that tc does not have and whose values are not the defaults.
+    pub left_out: Vec<Written>,
+    /// Which Linux has the discipline with these parameters.
+    pub kernel: Kernel,
+    /// The parameter because of which it is in a tree beside mainline.
+    pub of_tree: Option<String>,
+}
+
+impl Spelled {
+    /// A discipline with all its parameters.
+    pub fn of(spec: &Spec) -> Self {
+        Self::with(spec, |_| true)
+    }
+
+    /// A change of a discipline to `spec`: the `given` parameters alone.
+    pub fn change(spec: &Spec, given: &Given) -> Self {
+        Self::with(spec, |part| part.name.is_empty() || given.has(part.name))
+    }
+
+    fn with(spec: &Spec, is_wanted: impl Fn(&Written) -> bool) -> Self {
+        let entry = spec.entry();
+        let (table, usual) = (entry.table(), entry.default().written());
+        let mut spelled = Self {
+            kind: entry.name,
+            parameters: String::new(),
+            left_out: Vec::new(),
+            kernel: entry.kernel,
+            of_tree: None,
+        };
+        let mut kept = Vec::new();
+        for part in spec.written().into_iter().filter(is_wanted) {
+            let is_usual = usual.contains(&part);
+            // The only value that a parameter of tc cannot have there.
+            let is_series = spelled.kind == "netem" && part.text.starts_with("delay trace ");
+            if !part.is_tc || is_series {
+                spelled.left_out.extend((!is_usual).then_some(part));
+                continue;
+            }
+            let of_a_tree = |(kind, name, _): &&_| (*kind, *name) == (spelled.kind, part.name);
+            if let Some((.., tree)) = OF_A_TREE.iter().find(of_a_tree) {
+                if is_usual {
+                    continue;
+                }
+                spelled.kernel = Kernel::Tree(tree);
+                spelled.of_tree = part.text.split(' ').next().map(str::to_owned);
+            }
+            let value = table.iter().find(|row| row.name == part.name).map_or("", |row| row.value);
+            kept.push(written(spelled.kind, &part, value));
+        }
+        spelled.parameters = kept.join(" ");
+        spelled
+    }
+
+    /// Whether any Linux has it.
+    pub fn exists(&self) -> bool {
+        self.kernel != Kernel::Nowhere
+    }
+
+    /// Whether mainline has it, with all that its parameters say.
+    pub fn is_mainline(&self) -> bool {
+        matches!(self.kernel, Kernel::Mainline(_))
+    }
+
+    /// Which Linux has it, for messages: `only the tree chromi/sce`.
+    pub fn origin(&self) -> String {
+        let with = self.of_tree.as_ref().map(|name| format!(" with `{name}`"));
+        format!("{}{}", self.kernel, with.unwrap_or_default())
+    }
+}
+
+impl fmt::Display for Spelled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, parameters, .. } = self;
+        f.write_str(format!("{kind} {parameters}").trim_end())
+    }
+}
+
+/// A parameter in the syntax of tc; `value` is what its table says of the value.
+fn written(kind: &str, part: &Written, value: &str) -> String {
+    let Some((key, number)) = part.text.split_once(' ') else { return part.text.clone() };
+    match (kind, key) {
+        // `dualpi2_parse_opt` reads a bare number of bytes.
+        ("dualpi2", "memlimit") => match Bytes::parse_tc(number) {
+            Some(Bytes(bytes)) => format!("{key} {bytes}"),
+            None => part.text.clone(),
+        },
+        // `fq_pie_parse_opt` accepts 1 to 99 although the kernel's range ends at 100.
+        ("fq_pie", "ecn_prob") if number == "100" => format!("{key} 99"),
+        _ if value == "PACKETS" => part.text.trim_end_matches('p').to_owned(),
+        _ => part.text.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests;
