@@ -26,7 +26,7 @@ demo: build ## run the 59 L4S runs of ect1 and write report.html beside measured
 test: build ## all Rust and Python tests, with their counts
 	@$(BIN)/python tests/counts.py
 
-lint: build ## formatting, clippy, ruff, mypy, known answers, laws, man pages, table of documents
+lint: build ## formatting, clippy, ruff, mypy, known answers, laws, places of tests, man pages, table of documents
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	$(BIN)/ruff check
@@ -34,6 +34,7 @@ lint: build ## formatting, clippy, ruff, mypy, known answers, laws, man pages, t
 	$(BIN)/mypy
 	$(BIN)/python tests/kat.py --check
 	$(BIN)/python tests/laws.py --check
+	$(BIN)/python tests/layout.py
 	$(BIN)/python tests/man.py --check
 	$(BIN)/python tests/documents.py --check
 	@if command -v cargo-deny >/dev/null; then cargo deny --offline check licenses bans sources; \

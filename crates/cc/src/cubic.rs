@@ -343,5 +343,4 @@ impl Controller for Cubic {
 }
 
 #[cfg(test)]
-#[path = "cubic_tests.rs"]
 mod tests;

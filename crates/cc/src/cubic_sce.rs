@@ -211,5 +211,4 @@ impl Controller for CubicSce {
 }
 
 #[cfg(test)]
-#[path = "cubic_sce_tests.rs"]
 mod tests;

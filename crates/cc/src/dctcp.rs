@@ -256,5 +256,4 @@ impl Controller for Dctcp {
 }
 
 #[cfg(test)]
-#[path = "dctcp_tests.rs"]
 mod tests;

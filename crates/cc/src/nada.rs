@@ -397,5 +397,4 @@ impl Controller for Nada {
 }
 
 #[cfg(test)]
-#[path = "nada_tests.rs"]
 mod tests;

@@ -220,5 +220,4 @@ impl Controller for RenoSce {
 }
 
 #[cfg(test)]
-#[path = "sce_tests.rs"]
 mod tests;

@@ -445,5 +445,4 @@ impl Controller for UdpPrague {
 }
 
 #[cfg(test)]
-#[path = "udp_prague_tests.rs"]
 mod tests;

@@ -225,5 +225,4 @@ impl<'s> Collector<'s> {
 }
 
 #[cfg(test)]
-#[path = "collect_tests.rs"]
 mod tests;

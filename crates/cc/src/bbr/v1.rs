@@ -500,5 +500,4 @@ impl Controller for V1 {
 }
 
 #[cfg(test)]
-#[path = "v1_tests.rs"]
 mod tests;

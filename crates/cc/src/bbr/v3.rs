@@ -491,5 +491,4 @@ impl Controller for V3 {
 }
 
 #[cfg(test)]
-#[path = "v3_tests.rs"]
 mod tests;

@@ -430,5 +430,4 @@ impl Controller for Prague {
 }
 
 #[cfg(test)]
-#[path = "current_tests.rs"]
 mod tests;

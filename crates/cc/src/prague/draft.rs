@@ -279,5 +279,4 @@ impl Controller for Prague {
 }
 
 #[cfg(test)]
-#[path = "draft_tests.rs"]
 mod tests;

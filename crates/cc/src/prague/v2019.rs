@@ -189,5 +189,4 @@ impl Controller for Prague {
 }
 
 #[cfg(test)]
-#[path = "v2019_tests.rs"]
 mod tests;

@@ -364,5 +364,4 @@ impl Controller for Prague {
 }
 
 #[cfg(test)]
-#[path = "v2020_tests.rs"]
 mod tests;

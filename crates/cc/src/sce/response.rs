@@ -113,5 +113,4 @@ impl Response {
 }
 
 #[cfg(test)]
-#[path = "response_tests.rs"]
 mod tests;

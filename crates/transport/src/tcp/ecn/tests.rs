@@ -1,0 +1,33 @@
+use super::*;
+
+fn receiver(mode: Feedback) -> EcnReceiver {
+    EcnReceiver::new(mode, false, true, SceFeedback::Advanced)
+}
+
+#[test]
+fn counter_wraps_and_every_mark_is_seen_once() {
+    let mut receiver = receiver(Feedback::AccEcn);
+    let mut sender = AccEcnSender::default();
+    let (mut marked, mut seen) = (0, 0);
+    for i in 0..1000_u32 {
+        for ecn in [Ecn::Ect1, if i % 3 == 0 { Ecn::Ce } else { Ecn::Ect1 }] {
+            receiver.on_data(ecn, 1448, 1);
+            marked += u32::from(ecn == Ecn::Ce);
+        }
+        let progress = Progress { segments: 2, bytes: 2896, regular: true, mss: 1448 };
+        seen += sender.decode(receiver.ace(2896), None, progress);
+    }
+    assert_eq!(seen, marked);
+}
+
+#[test]
+fn rfc3168_repeats_ece_until_cwr() {
+    let mut receiver = receiver(Feedback::Rfc3168);
+    let quick = |receiver: &mut EcnReceiver, ecn| receiver.on_data(ecn, 1448, 1).quick;
+    assert!(quick(&mut receiver, Ecn::Ce));
+    assert!(!quick(&mut receiver, Ecn::Ce));
+    assert!(!quick(&mut receiver, Ecn::Ect0));
+    assert_eq!(receiver.ace(2896), ECE);
+    assert!(receiver.on_arrival(Ecn::Ect0, CWR), "CWR is acknowledged at once");
+    assert_eq!(receiver.ace(2896), 0);
+}

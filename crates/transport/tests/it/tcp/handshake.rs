@@ -1,0 +1,159 @@
+//! ECN's negotiation through middleboxes that spoil it (RFC 3168 6.1.1, RFC 9768 3.1): no
+//! deadlock, and what the ends fall back to.
+
+use sojourn_cc::Feedback;
+use sojourn_core::Ecn;
+
+use super::pipe::{Passing, Pipe, at_ms, config, ms};
+
+const ECE: u8 = 1;
+const CWR: u8 = 2;
+const AE: u8 = 4;
+
+/// Codepoints of data and of ACKs, and reported marks, behind this mangler; every tenth segment that can
+/// carry a mark gets one.
+fn through(
+    cc: &str,
+    ecn: Feedback,
+    mut mangler: impl FnMut(&mut Passing) -> bool + 'static,
+) -> (Ecn, Ecn, u64) {
+    let mark = move |p: &mut Passing| {
+        let passes = mangler(p);
+        if p.data && p.index % 10 == 9 && p.ecn.is_capable() {
+            p.ecn = Ecn::Ce;
+        }
+        passes
+    };
+    let mut pipe = Pipe::new(cc, config(ecn, 300), ms(10)).mangler(mark).start();
+    pipe.finish(at_ms(60_000));
+    assert_eq!(pipe.rx.delivered(), 300 * 1448);
+    let data = pipe.data().last().expect("data").ecn;
+    let ack = pipe.acks().last().expect("ACKs").ecn;
+    (data, ack, pipe.total("ce_reported"))
+}
+
+fn is_syn(p: &Passing) -> bool {
+    p.segment.flags.syn && !p.segment.flags.ack
+}
+
+fn is_syn_ack(p: &Passing) -> bool {
+    p.segment.flags.syn && p.segment.flags.ack
+}
+
+#[test]
+fn an_honest_path_keeps_what_was_asked_for() {
+    let (data, ack, ce) = through("prague", Feedback::AccEcn, |_| true);
+    assert_eq!((data, ack), (Ecn::Ect1, Ecn::Ect1));
+    assert!(ce >= 30, "{ce}");
+    let (data, ack, ce) = through("cubic", Feedback::Rfc3168, |_| true);
+    assert_eq!((data, ack), (Ecn::Ect0, Ecn::NotEct));
+    assert!(ce > 0);
+}
+
+// KAT prague 15: needs AccECN, no RFC 3168 fallback; the modules before and the draft send ECT(0) as Reno
+#[test]
+fn prague_of_module_0_7_has_no_ecn_with_a_receiver_of_rfc_3168() {
+    for (cc, asks, capable) in [
+        ("prague", AE | CWR | ECE, Ecn::NotEct),
+        ("prague version draft04", CWR | ECE, Ecn::Ect0),
+        ("prague version p3", CWR | ECE, Ecn::Ect0),
+    ] {
+        let mut pipe = Pipe::new(cc, config(Feedback::Rfc3168, 300), ms(10)).start();
+        pipe.finish(at_ms(60_000));
+        assert_eq!(pipe.log.iter().find(|p| is_syn(p)).expect("a SYN").segment.ace, asks, "{cc}");
+        assert!(pipe.data().all(|p| p.ecn == capable), "{cc}");
+    }
+}
+
+// KAT ecn 3: the first retransmission of a SYN keeps ECN, the second goes without
+#[test]
+fn a_path_that_drops_syns_with_ecn_costs_two_timeouts_and_ecn() {
+    for (cc, ecn) in [
+        ("prague", Feedback::AccEcn),
+        ("cubic", Feedback::Rfc3168),
+        ("dctcp", Feedback::Dctcp),
+        ("reno-sce", Feedback::Sce),
+    ] {
+        let drops = |p: &mut Passing| !is_syn(p) || p.segment.ace == 0;
+        assert_eq!(through(cc, ecn, drops), (Ecn::NotEct, Ecn::NotEct, 0), "{cc}");
+        let mut pipe = Pipe::new(cc, config(ecn, 10), ms(10)).mangler(drops).start();
+        pipe.finish(at_ms(60_000));
+        let syns: Vec<_> = pipe.log.iter().filter(|p| is_syn(p)).collect();
+        let times: Vec<u64> = syns.iter().map(|p| p.at.0 / 1_000_000_000).collect();
+        assert_eq!(times, [0, 1, 3]);
+        assert!(syns[..2].iter().all(|p| p.segment.ace != 0));
+        assert_eq!((syns[2].segment.ace, syns[2].ecn), (0, Ecn::NotEct));
+    }
+}
+
+// KAT accecn 4: what each set of flags that arrives means to the other end
+#[test]
+fn stripped_flags_fall_back_to_what_both_ends_can_know() {
+    let strip = |on: fn(&Passing) -> bool, left: u8| {
+        through("cubic", Feedback::AccEcn, move |p| {
+            if on(p) {
+                p.segment.ace &= left;
+            }
+            true
+        })
+    };
+    assert_eq!(strip(is_syn, 0), (Ecn::NotEct, Ecn::NotEct, 0), "a SYN without flags");
+    let (data, ack, ce) = strip(is_syn, 0b011);
+    assert_eq!((data, ack), (Ecn::Ect0, Ecn::NotEct), "RFC 3168 without AE");
+    assert!(ce > 0);
+    assert_eq!(strip(is_syn_ack, 0).0, Ecn::NotEct, "a SYN/ACK without flags");
+    assert_eq!(strip(is_syn_ack, 0).1, Ecn::NotEct, "and the server sees it by the third ACK");
+}
+
+// KAT accecn 5: a codepoint that the SYN cannot have arrived with
+#[test]
+fn an_impossible_reflection_ends_capable_data() {
+    let bent = |to: Ecn| {
+        through("prague", Feedback::AccEcn, move |p| {
+            if is_syn(p) {
+                p.ecn = to;
+            }
+            true
+        })
+    };
+    assert_eq!(bent(Ecn::NotEct).0, Ecn::NotEct, "bleached");
+    assert_eq!(bent(Ecn::Ect0).0, Ecn::NotEct, "ECT(1) to ECT(0)");
+    assert_eq!(bent(Ecn::Ce).0, Ecn::Ect1, "a mark is no fault");
+    assert_eq!(bent(Ecn::Ect1).0, Ecn::Ect1);
+}
+
+// KAT accecn 6: zeroed ACE fields
+#[test]
+fn a_zeroed_ace_is_no_count_of_marks() {
+    let third = |p: &mut Passing| {
+        if p.forward && !p.data && !p.segment.flags.syn {
+            p.segment.ace = 0;
+        }
+        true
+    };
+    let (data, ack, ce) = through("prague", Feedback::AccEcn, third);
+    assert_eq!((data, ack), (Ecn::Ect1, Ecn::NotEct), "only the server's half is without");
+    assert!(ce >= 30);
+    let all_acks = |p: &mut Passing| {
+        if !p.forward && !p.segment.flags.syn {
+            p.segment.ace = 0;
+        }
+        true
+    };
+    assert_eq!(through("prague", Feedback::AccEcn, all_acks), (Ecn::NotEct, Ecn::Ect1, 0));
+}
+
+// KAT ecn 4: a SYN of RFC 3168 that arrives ECN-capable was made so on the way
+#[test]
+fn a_capable_syn_of_rfc_3168_ends_ecn_except_dctcp_s() {
+    let capable = |cc, ecn| {
+        through(cc, ecn, |p| {
+            if is_syn(p) {
+                p.ecn = Ecn::Ect0;
+            }
+            true
+        })
+    };
+    assert_eq!(capable("cubic", Feedback::Rfc3168), (Ecn::NotEct, Ecn::NotEct, 0));
+    assert_eq!(capable("dctcp", Feedback::Dctcp).0, Ecn::Ect0);
+}
