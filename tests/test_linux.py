@@ -134,6 +134,65 @@ def test_a_binary_is_started_by_our_own_run(monkeypatch: pytest.MonkeyPatch, tmp
     assert Path(words[1]).read_text().startswith("#!/usr/bin/env bash\n")
 
 
+#: What Linux 7.2 has, as far as these tests need it.
+LINUX72 = {
+    "release": "7.2.13",
+    "hz": 1000,
+    "controllers": {"bbr": "", "cubic": "2.3", "dctcp": "", "reno": ""},
+    "qdiscs": {"cake": ["sce-thresh"], "dualpi2": [], "fq_codel": [], "htb": [], "netem": [], "pfifo": []},
+    "actions": ["csum", "mirred", "pedit", "police"],
+    "settings": ["tcp_ecn", "tcp_ecn_option"],
+    "accecn": True,
+}
+
+
+@pytest.fixture
+def stub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A folder with a `run` that says what `LINUX72` says, and counts in `asked` how often."""
+    folder = tmp_path / "stub"
+    folder.mkdir()
+    (folder / "answer").write_text(json.dumps(LINUX72))
+    run = folder / "run"
+    asked = tmp_path / "asked"
+    run.write_text(f'#!/bin/sh\necho >> {asked}\ncp {folder}/answer "$2/capabilities.json"\n')
+    run.chmod(0o755)
+    monkeypatch.setenv(linux.VARIABLE, str(folder))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return asked
+
+
+def test_a_kernel_is_asked_once_what_it_has(stub: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(["kernel", "show"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("Linux 7.2.13, 1000 Hz, with AccECN\ncontrollers: bbr, cubic 2.3, dctcp, reno\n")
+    assert "queue cake without sce-thresh\n" in shown
+    assert call(["kernel", "show", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"schema": "sojourn/kernel/1", **LINUX72}
+    assert stub.read_text().count("\n") == 1
+    assert call(["kernel", "show", "--fresh"]) == 0
+    assert stub.read_text().count("\n") == 2
+    (kept,) = (tmp_path / "cache" / "sojourn" / "linux").iterdir()
+    kept.write_text(kept.read_text()[:-9])
+    assert call(["kernel", "show"]) == 0
+    assert stub.read_text().count("\n") == 3
+    assert json.loads(kept.read_text()) == LINUX72
+
+
+def test_a_kernel_that_does_not_answer_is_reported(stub: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path(os.environ[linux.VARIABLE], "run").write_text("#!/bin/sh\necho no memory >&2\nexit 3\n")
+    assert call(["kernel", "show"]) == 2
+    assert capsys.readouterr().err == "sojourn: the kernel failed: no memory\n"
+    assert not stub.exists()
+
+
+def test_a_real_kernel_says_what_it_has(kernel: linux.Kernel) -> None:
+    found = json.loads(linux.capabilities(kernel, fresh=True).json)
+    assert {"cubic", "reno"} <= found["controllers"].keys()
+    assert found["hz"] == linux.HZ
+    assert {"htb", "netem", "pfifo"} <= found["qdiscs"].keys()
+    assert not found["qdiscs"]["netem"]
+
+
 def commands(text: str) -> list[tuple[float, str]]:
     return [(row["at_s"], row["command"]) for row in linux.network(resolved(text))["commands"]]
 

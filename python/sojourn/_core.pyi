@@ -1,7 +1,7 @@
 """Types of the native module; its Rust source is `crates/py`."""
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +71,17 @@ def scream_tool(end: Literal["tx", "rx"], args: list[str]) -> int:
     Raises:
         ValueError: `end` is neither.
     """
+
+class Capabilities:
+    """What a kernel in virtual time and the tc inside it have; ValueError for a text that is not its JSON."""
+
+    def __new__(cls, text: str) -> Self: ...
+    @staticmethod
+    def ask(launcher: list[str], agent: list[str], folder: str, limit_s: int) -> Capabilities:
+        """Starts the kernel and asks it, with an empty `folder`; RuntimeError if the kernel fails."""
+
+    @property
+    def json(self) -> str: ...
 
 def linux_inside(folder: str) -> None:
     """What runs inside the kernel."""

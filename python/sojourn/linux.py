@@ -16,7 +16,7 @@ import sys
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from sojourn import _core, linux_hosts
+from sojourn.files import write_whole
 from sojourn.scenario import Resolved
 from sojourn.tc import CONTROLLERS, OF_MAINLINE, STOCK_CONTROLLERS, spell
 from sojourn.tc import build as script_of
@@ -78,6 +79,37 @@ def find() -> Kernel:
     if not (place.is_file() and os.access(place, os.X_OK)):
         raise LinuxError(f"{VARIABLE}={named}: expected a folder that holds `run`, or a User-Mode Linux binary")
     return Kernel(("bash", str(_data("run")), "--kernel", str(place)), _identity(place))
+
+
+def capabilities(kernel: Kernel, *, fresh: bool = False) -> _core.Capabilities:
+    """What the kernel has: asked once per kernel, or again if `fresh`, and kept in the user's cache.
+
+    Raises `LinuxError` with one line if the kernel fails.
+    """
+    kept = _cache() / f"{kernel.identity}-{_core.version()}.json"
+    if not fresh:
+        with suppress(OSError, ValueError):
+            return _core.Capabilities(kept.read_text())
+    _sweep()
+    with _folder() as folder:
+        try:
+            found = _core.Capabilities.ask(list(kernel.launcher), _agent(), folder, _limit_s())
+        except RuntimeError as error:
+            raise LinuxError(str(error)) from None
+    # Without a place to keep it, the next run asks again.
+    with suppress(OSError):
+        write_whole(kept, found.json)
+    return found
+
+
+def _cache() -> Path:
+    """Where capabilities are kept (XDG Base Directory Specification: a relative path does not count)."""
+    named = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (named if named.is_absolute() else Path.home() / ".cache") / "sojourn" / "linux"
+
+
+def _agent() -> list[str]:
+    return [sys.executable, "-I", "-S", "-c", INSIDE, _core.__file__]
 
 
 def check(resolved: Resolved) -> None:
@@ -247,14 +279,13 @@ def _now(command: str) -> dict[str, Any]:
 
 def run(resolved: Resolved, kernel: Kernel, advance: Callable[[float], bool]) -> _core.RunResult:
     """Runs a scenario on the kernel; raises `RuntimeError` with one line if that fails."""
-    agent = [sys.executable, "-I", "-S", "-c", INSIDE, _core.__file__]
     _sweep()
     with _folder() as folder:
         return _core.run_linux(
             resolved.text,
             json.dumps(network(resolved)),
             list(kernel.launcher),
-            agent,
+            _agent(),
             folder,
             STALL_S,
             _limit_s(),

@@ -5,6 +5,7 @@
 mod bulk;
 mod crew;
 mod echo;
+mod probe;
 mod queues;
 mod request;
 mod short;
@@ -26,13 +27,17 @@ use sojourn_transport::app::{self, App};
 use self::crew::{Clock, Crew, Outcome, Schedule, Watched};
 use self::queues::Queues;
 use self::socket::said;
+use crate::capabilities::PROBE;
 use crate::job::{self, FlowJob, JOB, Job, Line, SAMPLES};
 
 /// Connections at once, with room for other files.
 const FILES: u64 = 1 << 18;
 
-/// Runs the job of `folder` and writes its samples there.
+/// Runs the job of `folder` and writes its samples there, or what the kernel has, if that is asked.
 pub(crate) fn run(folder: &Path) -> Outcome {
+    if folder.join(PROBE).exists() {
+        return probe::run(folder);
+    }
     let text = fs::read_to_string(folder.join(JOB)).map_err(said("job"))?;
     let job: Job = serde_json::from_str(&text).map_err(said("job"))?;
     let file = File::create(folder.join(SAMPLES)).map_err(said("samples"))?;
@@ -46,8 +51,7 @@ pub(crate) fn run(folder: &Path) -> Outcome {
 }
 
 fn carry_out(job: Job, out: &mut Lines) -> Outcome {
-    let release = fs::read_to_string("/proc/sys/kernel/osrelease").map_err(said("release"))?;
-    out.put(&Line::Kernel(release.trim().to_owned()))?;
+    out.put(&Line::Kernel(release()?))?;
     // Without it the kernel may be 50 us late; threads inherit it.
     set_current_timer_slack(Some(NonZeroU64::MIN)).map_err(said("timer slack"))?;
     let files = Rlimit { current: Some(FILES), maximum: Some(FILES) };
@@ -86,6 +90,11 @@ fn carry_out(job: Job, out: &mut Lines) -> Outcome {
         out.flush()?;
     }
     Ok(())
+}
+
+fn release() -> Result<String, String> {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").map_err(said("release"))?;
+    Ok(release.trim().to_owned())
 }
 
 /// Starts the threads of a flow.

@@ -14,7 +14,7 @@ use crate::collect::{Collector, Measured};
 use crate::job::{JOB, Job, Line, Network, SAMPLES};
 
 const SCRIPT: &str = "guest.sh";
-const POLL: Duration = Duration::from_millis(50);
+pub(crate) const POLL: Duration = Duration::from_millis(50);
 /// From the polite end of a guest to the other.
 const GRACE: Duration = Duration::from_secs(5);
 
@@ -43,7 +43,7 @@ pub fn run(
 ) -> Result<Measured, String> {
     let job = serde_json::to_string(&Job::new(scenario, network)).expect("plain data serialises");
     write(folder, JOB, &job)?;
-    let script = write(folder, SCRIPT, "#!/bin/bash\nexec \"$@\"\n")?;
+    let script = guest_script(folder)?;
     let samples = write(folder, SAMPLES, "")?;
     let mut guest = Guest::start(launch, folder, &script)?;
     let total = scenario.duration.as_secs_f64();
@@ -90,7 +90,12 @@ pub fn run(
     Ok(collector.finish(complete))
 }
 
-fn write(folder: &Path, name: &str, text: &str) -> Result<PathBuf, String> {
+/// The script that calls the agent.
+pub(crate) fn guest_script(folder: &Path) -> Result<PathBuf, String> {
+    write(folder, SCRIPT, "#!/bin/bash\nexec \"$@\"\n")
+}
+
+pub(crate) fn write(folder: &Path, name: &str, text: &str) -> Result<PathBuf, String> {
     let path = folder.join(name);
     fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
     Ok(path)
@@ -110,14 +115,14 @@ fn clock_s(samples: &Path) -> Option<f64> {
     }
 }
 
-struct Guest {
+pub(crate) struct Guest {
     child: Child,
     stopped: bool,
     status: Option<i32>,
 }
 
 impl Guest {
-    fn start(launch: &Launch, folder: &Path, script: &Path) -> Result<Self, String> {
+    pub(crate) fn start(launch: &Launch, folder: &Path, script: &Path) -> Result<Self, String> {
         let log = |name: &str| File::create(folder.join(name)).map_err(|e| format!("{name}: {e}"));
         // `timeout` holds the bound, and ends the guest when this process is no more, however it ended.
         let child = Command::new("setpriv")
@@ -138,7 +143,7 @@ impl Guest {
     }
 
     /// Whether it ended well, once it has ended.
-    fn ended(&mut self) -> Result<Option<bool>, String> {
+    pub(crate) fn ended(&mut self) -> Result<Option<bool>, String> {
         let status = self.child.try_wait().map_err(|e| format!("the kernel: {e}"))?;
         self.status = status.and_then(|s| s.code());
         Ok(status.map(|s| s.success()))
@@ -164,7 +169,7 @@ impl Guest {
     }
 
     /// Why there are no results, from its last output.
-    fn failure(&self, folder: &Path, limit: Duration) -> String {
+    pub(crate) fn failure(&self, folder: &Path, limit: Duration) -> String {
         const TIMED_OUT: i32 = 124;
         if self.status == Some(TIMED_OUT) {
             return format!("the kernel did not end within {} s", limit.as_secs());

@@ -7,6 +7,7 @@
 
 #![warn(missing_docs)]
 
+mod capabilities;
 mod collect;
 mod flow;
 #[cfg(target_os = "linux")]
@@ -16,6 +17,7 @@ mod kernel;
 mod queue;
 mod tc;
 
+pub use capabilities::Capabilities;
 pub use collect::Measured;
 pub use job::{
     Arrival, Command, Device, FlowJob, FlowSample, Host, Job, Line, Network, PingJob, QueuePlace,

@@ -2,6 +2,7 @@
 
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 hands values over")]
 
+mod linux;
 mod own;
 mod scream;
 
@@ -327,6 +328,8 @@ fn refuse(error: impl std::fmt::Display) -> PyErr {
 
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::linux::Capabilities;
     #[pymodule_export]
     use super::own::{
         Ack, AckEvent, Lost, Packet, Path, RateSample, Sent, Window, define_controller,

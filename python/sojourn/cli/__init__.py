@@ -57,8 +57,9 @@ importers.command(tools.import_delay, name="delay")
 app.command(exporters := App(name="export", help="Write runs in the formats of other tools."))
 exporters.command(tools.export_flent, name="flent")
 exporters.command(tools.export_csv, name="csv")
-app.command(kernel := App(name="kernel", help="Make the Linux kernel of the engine `linux`."))
+app.command(kernel := App(name="kernel", help="The Linux kernel of the engine `linux`: make one, show what it has."))
 kernel.command(tools.kernel_build, name="build")
+kernel.command(tools.kernel_show, name="show")
 
 
 @app.command(name="--install-completion")

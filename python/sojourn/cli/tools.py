@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from textwrap import fill
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -242,3 +244,32 @@ def kernel_build(
     from sojourn.linux import build
 
     return written(build(source, output, jobs=jobs, say=say), as_json=as_json)
+
+
+def kernel_show(*, fresh: bool = False, as_json: Json = False) -> int:
+    """Show what the kernel that `SOJOURN_LINUX` names has: controllers, disciplines, settings.
+
+    It is asked once, and after a change of its files; after one of the host's `tc` only with `--fresh`.
+
+    Example: `sojourn kernel show`
+
+    Args:
+        fresh: Ask again.
+        as_json: Print one JSON document.
+    """
+    from sojourn import linux
+
+    found = json.loads(linux.capabilities(linux.find(), fresh=fresh).json)
+    if as_json:
+        print_json({"schema": "sojourn/kernel/1", **found})
+        return OK
+    print(f"Linux {found['release']}, {found['hz']} Hz, {'with' if found['accecn'] else 'without'} AccECN")
+    controllers = [f"{name} {version}".rstrip() for name, version in found["controllers"].items()]
+    lists = {"controllers": controllers, "actions": found["actions"], "settings": found["settings"]}
+    lists["queues"] = [name for name, refused in found["qdiscs"].items() if not refused]
+    for what, names in lists.items():
+        print(fill(f"{what}: {', '.join(names)}", 100, subsequent_indent="  ", break_on_hyphens=False))
+    for name, refused in found["qdiscs"].items():
+        if refused:
+            print(f"queue {name} without {', '.join(refused)}")
+    return OK

@@ -24,7 +24,7 @@ pub(super) const CHUNK: usize = 128 << 10;
 const BACKLOG: i32 = 4096;
 /// Of a UDP socket: packets that arrive at one instant wait there for their application.
 const UDP_BUFFER: usize = 64 << 20;
-const TCP_ECN: &str = "/proc/sys/net/ipv4/tcp_ecn";
+pub(super) const TCP_ECN: &str = "/proc/sys/net/ipv4/tcp_ecn";
 
 pub(super) fn said<E: Display>(what: &'static str) -> impl Fn(E) -> String {
     move |error| format!("{what}: {error}")

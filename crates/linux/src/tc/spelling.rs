@@ -10,13 +10,24 @@ use sojourn_queue::aqm::{Kernel, Spec};
 /// the parameter's name in its table, the tree.
 const OF_A_TREE: [(&str, &str, &str); 1] = [("cake", "sce-thresh", "chromi/sce")];
 
+/// A parameter in the syntax of tc.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Its name in the discipline's table.
+    pub name: &'static str,
+    /// Keyword and value.
+    pub text: String,
+    /// Whether it says no more than the default does.
+    pub is_default: bool,
+}
+
 /// A discipline as tc writes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spelled {
     /// tc's name of the discipline.
     pub kind: &'static str,
-    /// Parameters in the syntax of tc.
-    pub parameters: String,
+    /// Parameters that tc has.
+    pub parts: Vec<Part>,
     /// Parameters that tc does not have and whose values are not the defaults.
     pub left_out: Vec<Written>,
     /// Which Linux has the discipline with these parameters.
@@ -41,12 +52,11 @@ impl Spelled {
         let (table, usual) = (entry.table(), entry.default().written());
         let mut spelled = Self {
             kind: entry.name,
-            parameters: String::new(),
+            parts: Vec::new(),
             left_out: Vec::new(),
             kernel: entry.kernel,
             of_tree: None,
         };
-        let mut kept = Vec::new();
         for part in spec.written().into_iter().filter(is_wanted) {
             let is_usual = usual.contains(&part);
             // The only value that a parameter of tc cannot have there.
@@ -64,10 +74,15 @@ impl Spelled {
                 spelled.of_tree = part.text.split(' ').next().map(str::to_owned);
             }
             let value = table.iter().find(|row| row.name == part.name).map_or("", |row| row.value);
-            kept.push(written(spelled.kind, &part, value));
+            let text = written(spelled.kind, &part, value);
+            spelled.parts.push(Part { name: part.name, text, is_default: is_usual });
         }
-        spelled.parameters = kept.join(" ");
         spelled
+    }
+
+    /// The parameters in the syntax of tc.
+    pub fn parameters(&self) -> String {
+        self.parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join(" ")
     }
 
     /// Whether any Linux has it.
@@ -89,8 +104,7 @@ impl Spelled {
 
 impl fmt::Display for Spelled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kind, parameters, .. } = self;
-        f.write_str(format!("{kind} {parameters}").trim_end())
+        f.write_str(format!("{} {}", self.kind, self.parameters()).trim_end())
     }
 }
 
@@ -103,6 +117,8 @@ fn written(kind: &str, part: &Written, value: &str) -> String {
             Some(Bytes(bytes)) => format!("{key} {bytes}"),
             None => part.text.clone(),
         },
+        // `fq_parse_opt` reads bare numbers of bytes here, and sizes elsewhere.
+        ("fq", "quantum" | "initial_quantum") => part.text.trim_end_matches('b').to_owned(),
         // `fq_pie_parse_opt` accepts 1 to 99 although the kernel's range ends at 100.
         ("fq_pie", "ecn_prob") if number == "100" => format!("{key} 99"),
         _ if value == "PACKETS" => part.text.trim_end_matches('p').to_owned(),

@@ -1,0 +1,105 @@
+//! What a kernel, and the tc inside it, have: asked of them, once per kernel.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use sojourn_queue::aqm::Spec;
+
+use crate::kernel::{Guest, Launch, POLL, guest_script, write};
+use crate::tc::Spelled;
+
+/// Name of the file that asks for them, in the folder that both sides see.
+pub(crate) const PROBE: &str = "probe";
+/// Name of the file that has them.
+pub(crate) const CAPABILITIES: &str = "capabilities.json";
+/// Wall time after which the question is given up.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// What a kernel, and the tc inside it, have.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Capabilities {
+    /// Release, such as `7.2.13`.
+    pub release: String,
+    /// Ticks per second.
+    pub hz: u32,
+    /// Congestion controllers, and the version that the module states, if any.
+    pub controllers: BTreeMap<String, String>,
+    /// Disciplines, and which of their parameters are refused, by the names in their tables.
+    pub qdiscs: BTreeMap<String, BTreeSet<String>>,
+    /// Actions of filters; `random` is the random choice of `gact`.
+    pub actions: BTreeSet<String>,
+    /// Settings below `net.ipv4`, of those that mean a parameter of `[tcp]`.
+    pub settings: BTreeSet<String>,
+    /// Whether `tcp_ecn` may be 3 (RFC 9768).
+    pub accecn: bool,
+}
+
+impl Capabilities {
+    /// Starts a kernel that tells, with `folder` for what passes between inside and outside. The
+    /// error is one line.
+    pub fn ask(launch: &Launch, folder: &Path) -> Result<Self, String> {
+        write(folder, PROBE, "")?;
+        let launch = Launch { limit: launch.limit.min(LIMIT), ..launch.clone() };
+        let mut guest = Guest::start(&launch, folder, &guest_script(folder)?)?;
+        let is_good = loop {
+            match guest.ended()? {
+                Some(is_good) => break is_good,
+                None => thread::sleep(POLL),
+            }
+        };
+        let text = fs::read_to_string(folder.join(CAPABILITIES)).unwrap_or_default();
+        match serde_json::from_str(&text) {
+            Ok(found) if is_good => Ok(found),
+            _ => Err(guest.failure(folder, launch.limit)),
+        }
+    }
+
+    /// Whether the release is before `major.minor`.
+    fn is_before(&self, major: u32, minor: u32) -> bool {
+        let mut numbers = self.release.split(|c: char| !c.is_ascii_digit()).map(|n| n.parse().ok());
+        let mut next = || numbers.next().flatten().unwrap_or(0);
+        (next(), next()) < (major, minor)
+    }
+
+    /// Whether the kernel's own discipline is this version of it, as far as a release or a parameter
+    /// tells. Of a tree beside mainline whoever built it has chosen the version.
+    pub fn has_version(&self, kind: &str, version: &str) -> bool {
+        let is_mainline = version == "mainline";
+        match kind {
+            // Out of the tree before Linux 6.17.
+            "dualpi2" => is_mainline != self.is_before(6, 17),
+            // `dq_rate_estimator` is a choice since Linux 5.5 (`pie_params`).
+            "pie" | "fq_pie" => is_mainline != self.is_before(5, 5),
+            // The tree chromi/sce has CAKE with SCE.
+            "cake" => is_mainline == self.refuses(kind, "sce-thresh"),
+            _ => true,
+        }
+    }
+
+    /// The version of BBR that the kernel has; mainline's module states none.
+    pub fn bbr(&self) -> String {
+        let stated = self.controllers.get("bbr").map(String::as_str).filter(|v| !v.is_empty());
+        format!("v{}", stated.unwrap_or("1"))
+    }
+
+    /// A discipline in the syntax of tc, without those defaults that tc or the kernel has no parameter for.
+    pub fn spell(&self, spec: &Spec) -> Spelled {
+        let mut spelled = Spelled::of(spec);
+        let kind = spelled.kind;
+        spelled.parts.retain(|part| !(part.is_default && self.refuses(kind, part.name)));
+        spelled
+    }
+
+    /// Whether tc or the kernel refuses a parameter, named as in its table.
+    pub fn refuses(&self, kind: &str, parameter: &str) -> bool {
+        self.qdiscs.get(kind).is_none_or(|refused| refused.contains(parameter))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,40 @@
+//! What a kernel has, as Python holds it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use sojourn_linux::Launch;
+
+/// What a kernel and the tc inside it have.
+#[pyclass(frozen)]
+pub(crate) struct Capabilities(sojourn_linux::Capabilities);
+
+#[pymethods]
+impl Capabilities {
+    #[new]
+    fn read(text: &str) -> PyResult<Self> {
+        serde_json::from_str(text).map(Self).map_err(crate::refuse)
+    }
+
+    #[staticmethod]
+    fn ask(
+        py: Python<'_>,
+        launcher: Vec<String>,
+        agent: Vec<String>,
+        folder: PathBuf,
+        limit_s: u64,
+    ) -> PyResult<Self> {
+        let limit = Duration::from_secs(limit_s);
+        let launch = Launch { launcher, agent, stall: limit, limit };
+        let found = py.detach(|| sojourn_linux::Capabilities::ask(&launch, &folder));
+        found.map(Self).map_err(PyRuntimeError::new_err)
+    }
+
+    /// As JSON, which `read` takes.
+    #[getter]
+    fn json(&self) -> PyResult<String> {
+        serde_json::to_string(&self.0).map_err(|e| PyValueError::new_err(e.to_string()))
+    }
+}
