@@ -62,7 +62,7 @@ fn measure(text: &str) -> Measured {
     let mut data_packets = 0;
     for run in 0..=RUNS {
         let start = Instant::now();
-        let output = sojourn_sim::run(&scenario, &mut |_| true).expect("time moves");
+        let output = sojourn_sim::run(&scenario).expect("time moves");
         if run > 0 {
             seconds.push(start.elapsed().as_secs_f64());
         }

@@ -29,6 +29,8 @@ class ScenarioError(ValueError):
 
 
 class Result:
+    kernel = None
+
     def __init__(self, seed: int, *, complete: bool) -> None:
         self.complete = complete
         self.summary = json.dumps(
@@ -42,11 +44,32 @@ class Result:
         ]
 
 
+class FakeRun:
+    """A run that ends at once, fails, or never ends."""
+
+    duration_s = 2.0
+
+    def __init__(self, what: str | None, seed: int) -> None:
+        self.what, self.seed, self.now_s = what, seed, 1.0
+
+    def advance(self) -> str:
+        if self.what == "fail":
+            raise RuntimeError("the engine\nfell over")
+        if self.what == "endless":
+            threading.Event().wait(0.01)
+            return "going"
+        self.now_s = self.duration_s
+        return "ended"
+
+    def finish(self) -> Result:
+        return Result(self.seed, complete=self.now_s == self.duration_s)
+
+
 class FakeCore(ModuleType):
     """`_core` with scripted behaviour: a scenario's `description` says what its run does."""
 
     ScenarioError = ScenarioError
-    RunResult = Result
+    RunResult, Run = Result, FakeRun
     Ack = AckEvent = Lost = Packet = Path = RateSample = Sent = Window = object
 
     def __init__(self) -> None:
@@ -83,21 +106,21 @@ class FakeCore(ModuleType):
         points = [list(zip(axes, map(str, values), strict=True)) for values in itertools.product(*axes.values())]
         return [(point, self.resolve(text, file, [*overrides, *point])[0]) for point in points]
 
-    def run(self, resolved_toml: str, progress: Callable[[float], bool] | None = None) -> Result:
+    @property
+    def Engine(self) -> FakeCore:  # noqa: N802
+        return self
+
+    def simulator(self) -> FakeCore:
+        return self
+
+    def start(self, resolved_toml: str) -> FakeRun:
         document = tomllib.loads(resolved_toml)
         self.runs.append(document["name"])
         self.started.set()
         what = document.get("description")
-        if what == "fail":
-            raise RuntimeError("the engine\nfell over")
-        if what == "endless":
-            assert progress is not None
-            while progress(0.5):
-                threading.Event().wait(0.01)
-            return Result(document["seed"], complete=False)
         if what == "drift":
             self.drift += 1
-        return Result(document["seed"] + self.drift, complete=True)
+        return FakeRun(what, document["seed"] + self.drift)
 
     def qdiscs(self) -> str:
         row = {"name": "codel", "summary": "Controlled delay", "reference": "RFC 8289"}
@@ -130,11 +153,13 @@ def core(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeCore:
     """The stand-in, in an empty working directory."""
     from sojourn import cli
     from sojourn.cli import words
+    from sojourn.engines import sim
 
     fake = FakeCore()
     for module in (
         cli,
         words,
+        sim,
         *(sys.modules[f"sojourn.{name}"] for name in ("scenario", "results", "run")),
     ):
         monkeypatch.setattr(module, "_core", fake)

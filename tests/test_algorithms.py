@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import sojourn
-from sojourn import _core, algorithms
+from sojourn import _core, algorithms, engines
 from sojourn.cli import call
 
 pytestmark = pytest.mark.engine
@@ -58,7 +58,7 @@ def write(text: str, name: str = "own.py") -> str:
 
 def ran(*overrides: tuple[str, str]) -> _core.RunResult:
     resolved, _ = _core.resolve(SCENARIO, "own.toml", list(overrides))
-    return _core.run(resolved)
+    return engines.complete(_core.Engine.simulator().start(resolved))
 
 
 def same(ours: _core.RunResult, theirs: _core.RunResult) -> bool:
@@ -351,12 +351,12 @@ def test_a_scheduled_change_reaches_the_class_and_a_replaced_queue_is_purged() -
     link = ("link.bneck.qdisc", "changeable limit 30")
     change = 'schedule = [{ at = "4s", set = { "link.bneck.forward.qdisc" = "changeable limit 90" } }]\n'
     text, _ = _core.resolve(change + SCENARIO, "own.toml", [link])
-    result = _core.run(text)
+    result = engines.complete(_core.Engine.simulator().start(text))
     limits = next(values for name, _, _, values in result.series if name == "queue.bneck.limit")
     assert set(np.unique(limits)) == {30.0, 90.0}
     replace = change.replace("set", "replace").replace("changeable limit 90", "pfifo")
     text, _ = _core.resolve(replace + SCENARIO, "own.toml", [link])
-    queues = json.loads(_core.run(text).queues)
+    queues = json.loads(engines.complete(_core.Engine.simulator().start(text)).queues)
     assert any("purge" in queue["drops"] for queue in queues)
 
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sojourn import Scenario, _core, linux
+from sojourn import Scenario, _core, engines, linux
 from sojourn.cli import call
+from sojourn.engines.linux import Linux
 from sojourn.results import Run
 from sojourn.scenario import Resolved
 
@@ -332,31 +333,29 @@ def test_queues_have_the_ports_of_the_simulator() -> None:
     }
 
 
-def start(tmp_path: Path, launcher: list[str], *, stall_s: int = 30, limit_s: int = 30) -> _core.RunResult:
-    scenario = resolved(LINE)
-    return _core.run_linux(
-        scenario.text, json.dumps(linux.network(scenario)), launcher, ["true"], str(tmp_path), stall_s, limit_s
-    )
+def start(*launcher: str, stall_s: int = 30, limit_s: int = 30) -> _core.RunResult:
+    engine = Linux(linux.Kernel(launcher, "none"), stall_s, limit_s)
+    return engines.complete(engine.start(resolved(LINE)))
 
 
-def test_a_guest_that_fails_says_why(tmp_path: Path) -> None:
+def test_a_guest_that_fails_says_why() -> None:
     with pytest.raises(RuntimeError, match="the kernel failed: no memory"):
-        start(tmp_path, ["sh", "-c", "echo no memory >&2; exit 1"])
+        start("sh", "-c", "echo no memory >&2; exit 1")
 
 
-def test_a_guest_that_ends_without_results_is_a_failure(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError, match="the kernel failed: it said nothing"):
-        start(tmp_path, ["sh", "-c", "exit 0"])
+def test_a_guest_that_ends_without_results_is_a_failure() -> None:
+    with pytest.raises(RuntimeError, match="the kernel failed: it printed nothing"):
+        start("sh", "-c", "exit 0")
 
 
-def test_a_guest_that_stands_still_is_ended(tmp_path: Path) -> None:
+def test_a_guest_that_stands_still_is_ended() -> None:
     with pytest.raises(RuntimeError, match="clock stands at"):
-        start(tmp_path, ["sh", "-c", "exec sleep 60"], stall_s=1)
+        start("sh", "-c", "exec sleep 60", stall_s=1)
 
 
-def test_a_guest_has_a_bound_in_any_case(tmp_path: Path) -> None:
+def test_a_guest_has_a_bound_in_any_case() -> None:
     with pytest.raises(RuntimeError, match="did not end within 1 s"):
-        start(tmp_path, ["sh", "-c", "exec sleep 60"], limit_s=1)
+        start("sh", "-c", "exec sleep 60", limit_s=1)
 
 
 def test_an_archive_without_user_mode_linux_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

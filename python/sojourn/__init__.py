@@ -9,8 +9,9 @@ The functions here are the verbs of the command line:
 
 from sojourn._core import Ack, AckEvent, Lost, Packet, Path, RateSample, ScenarioError, Sent, Window, version
 from sojourn.algorithms import AlgorithmError, BitsPerSecond, Bytes, Seconds, controller, load_algorithms, qdisc
+from sojourn.engines import EngineError
 from sojourn.results import ResultSet, Run
-from sojourn.run import RunError, run
+from sojourn.run import RunError, run, start
 from sojourn.scenario import Scenario, load
 
 __version__ = version()
@@ -20,6 +21,7 @@ __all__ = [
     "AlgorithmError",
     "BitsPerSecond",
     "Bytes",
+    "EngineError",
     "Lost",
     "Packet",
     "Path",
@@ -37,4 +39,5 @@ __all__ = [
     "load_algorithms",
     "qdisc",
     "run",
+    "start",
 ]

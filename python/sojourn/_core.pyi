@@ -1,13 +1,15 @@
 """Types of the native module; its Rust source is `crates/py`."""
 
-from collections.abc import Callable
-from typing import Literal, Self
+from typing import Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 class ScenarioError(ValueError):
     """A scenario or an algorithm text that cannot be used; the message is one line for the user."""
+
+#: Name, unit, times in seconds and values.
+Series: TypeAlias = tuple[str, str, NDArray[np.float64], NDArray[np.float64]]
 
 class RunResult:
     """What one run left behind."""
@@ -19,7 +21,7 @@ class RunResult:
     def queues(self) -> str:
         """Statistics of every queue as JSON text."""
     @property
-    def series(self) -> list[tuple[str, str, NDArray[np.float64], NDArray[np.float64]]]:
+    def series(self) -> list[Series]:
         """Name, unit, times in seconds and values of every series, in a fixed order."""
     @property
     def complete(self) -> bool:
@@ -27,6 +29,45 @@ class RunResult:
     @property
     def kernel(self) -> str | None:
         """Release of the kernel that it ran on; None for the simulator."""
+
+class Engine:
+    """What carries out scenarios."""
+
+    @staticmethod
+    def simulator() -> Engine:
+        """The simulator."""
+    @staticmethod
+    def linux(identity: str, network: str, launcher: list[str], agent: list[str], stall_s: int, limit_s: int) -> Engine:
+        """A kernel in virtual time. `network` is the JSON of `sojourn.linux.network` of the scenario that it will run.
+
+        A guest is ended after `stall_s` of wall time without progress, or `limit_s` in all.
+        """
+    @property
+    def version(self) -> str:
+        """What results are recognised by."""
+    def check(self, text: str) -> None:
+        """Raises ValueError with key and reason if it cannot run this resolved scenario."""
+    def start(self, text: str) -> Run:
+        """A run of a resolved scenario, at 0 s; RuntimeError with one line if it cannot begin."""
+
+class Run:
+    """A run under way; it keeps the GIL free while it works."""
+
+    @property
+    def duration_s(self) -> float:
+        """Length of the scenario."""
+    @property
+    def now_s(self) -> float:
+        """Seconds of the scenario up to which it has come."""
+    def advance(self, until_s: float | None = None, budget_s: float = 0.05) -> Literal["going", "paused", "ended"]:
+        """Goes on to `until_s`, to the end, or for `budget_s` of wall time.
+
+        RuntimeError if it fails, after which it is over.
+        """
+    def drain(self) -> list[Series]:
+        """What was sampled since the last call."""
+    def finish(self) -> RunResult:
+        """The results so far; after that the run is over."""
 
 def version() -> str:
     """Version of the engine; results of different versions are never mixed."""
@@ -43,28 +84,6 @@ def expand(text: str, file: str, overrides: list[tuple[str, str]]) -> list[tuple
 def conditions(text: str) -> str:
     """JSON: capacity, RTT of the empty path and bottlenecks of a scenario, as its run's summary has them."""
 
-def run(resolved_toml: str, progress: Callable[[float], bool] | None = None) -> RunResult:
-    """Runs a resolved scenario without the GIL.
-
-    `progress` gets the simulated fraction now and then; returning False ends the run early.
-    """
-
-def run_linux(
-    resolved_toml: str,
-    network: str,
-    launcher: list[str],
-    agent: list[str],
-    folder: str,
-    stall_s: int,
-    limit_s: int,
-    progress: Callable[[float], bool] | None = None,
-) -> RunResult:
-    """Runs a resolved scenario on a kernel in virtual time; RuntimeError if the kernel fails.
-
-    `network` is the JSON of `sojourn.linux.network`, `folder` an empty one; a guest is ended after
-    `stall_s` of wall time without progress, or `limit_s` in all.
-    """
-
 def scream_tool(end: Literal["tx", "rx"], args: list[str]) -> int:
     """One end of the SCReAM bandwidth test tool until it is over; its exit code.
 
@@ -77,8 +96,8 @@ class Capabilities:
 
     def __new__(cls, text: str) -> Self: ...
     @staticmethod
-    def ask(launcher: list[str], agent: list[str], folder: str, limit_s: int) -> Capabilities:
-        """Starts the kernel and asks it, with an empty `folder`; RuntimeError if the kernel fails."""
+    def ask(launcher: list[str], agent: list[str], limit_s: int) -> Capabilities:
+        """Starts the kernel and asks it; RuntimeError if the kernel fails."""
 
     @property
     def json(self) -> str: ...

@@ -7,12 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sojourn.engines import Engine
     from sojourn.run import Job
 
-#: Full-sized packets of the bottleneck a second on one core: of the simulator, and of a kernel in virtual time.
-SPEED = {"sim": 300_000, "linux": 2_000}
-#: What a run takes that sends nothing: starting, and writing its files.
-LEAST_S = {"sim": 0.05, "linux": 3.0}
 #: Of a path that names no rate.
 UNKNOWN_BPS = 100e6
 PACKET_BITS = 12_000
@@ -20,9 +17,9 @@ RATE = re.compile(r"(\d+(?:\.\d+)?)([kMGT]?)bit")
 SCALE = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 
-def wall_s(jobs: Iterable[Job], engine: str, cores: int) -> float:
+def wall_s(jobs: Iterable[Job], engine: Engine, cores: int) -> float:
     """Seconds on this many cores, within a factor of three or so."""
-    alone = [max(LEAST_S[engine], _packets(job) / SPEED[engine]) for job in jobs]
+    alone = [max(engine.least_s, _packets(job) / engine.packets_per_s) for job in jobs]
     return max([sum(alone) / cores, *alone])
 
 

@@ -16,7 +16,7 @@ import sys
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from sojourn import _core, linux_hosts
+from sojourn.engines import EngineError
 from sojourn.files import write_whole
 from sojourn.scenario import Resolved
 from sojourn.tc import CONTROLLERS, OF_MAINLINE, STOCK_CONTROLLERS, spell
@@ -32,9 +33,6 @@ from sojourn.tc import build as script_of
 VARIABLE = "SOJOURN_LINUX"
 LIMIT_VARIABLE = "SOJOURN_LINUX_LIMIT_S"
 BINARY = "linux"
-STALL_S = 120
-PREFIX = "sojourn-linux-"
-LOCK = "lock"
 LIMIT_S = 3600
 HZ = 1000
 # An echo request without payload, in IP bytes; over UDP its number has to be in the payload.
@@ -43,6 +41,8 @@ LEAST_PING = {"icmp": 28, "udp": 30}
 APPLICATIONS = {"bulk", "short", "request", "cbr", "poisson", "onoff", "burst", "voip", "game", "video"}
 # Read by each connection on its own; everything else of `tcp` is set for both hosts at once.
 OF_ONE_CONNECTION = {"ecn", "era"}
+
+
 # Loads the native module alone: the inside needs nothing else of Python.
 INSIDE = (
     "import sys; from importlib.util import module_from_spec as m, spec_from_file_location as s; "
@@ -50,7 +50,7 @@ INSIDE = (
 )
 
 
-class LinuxError(ValueError):
+class LinuxError(EngineError):
     """What the kernel cannot do, or that there is none; one line for the user."""
 
 
@@ -70,7 +70,7 @@ def find() -> Kernel:
             f"no Linux kernel in virtual time: set {VARIABLE} to a folder that holds `run`, or to a User-Mode Linux "
             "binary; `sojourn kernel build SOURCE.tar.xz` makes one"
         )
-    _limit_s()
+    limit_s()
     place = Path(named).resolve()
     if place.is_dir():
         if not (place / "run").is_file():
@@ -90,12 +90,10 @@ def capabilities(kernel: Kernel, *, fresh: bool = False) -> _core.Capabilities:
     if not fresh:
         with suppress(OSError, ValueError):
             return _core.Capabilities(kept.read_text())
-    _sweep()
-    with _folder() as folder:
-        try:
-            found = _core.Capabilities.ask(list(kernel.launcher), _agent(), folder, _limit_s())
-        except RuntimeError as error:
-            raise LinuxError(str(error)) from None
+    try:
+        found = _core.Capabilities.ask(list(kernel.launcher), agent(), limit_s())
+    except RuntimeError as error:
+        raise LinuxError(str(error)) from None
     # Without a place to keep it, the next run asks again.
     with suppress(OSError):
         write_whole(kept, found.json)
@@ -108,7 +106,8 @@ def _cache() -> Path:
     return (named if named.is_absolute() else Path.home() / ".cache") / "sojourn" / "linux"
 
 
-def _agent() -> list[str]:
+def agent() -> list[str]:
+    """The command that calls the native module inside; the folder is its last argument."""
     return [sys.executable, "-I", "-S", "-c", INSIDE, _core.__file__]
 
 
@@ -277,60 +276,12 @@ def _now(command: str) -> dict[str, Any]:
     return {"at_s": 0.0, "command": command}
 
 
-def run(resolved: Resolved, kernel: Kernel, advance: Callable[[float], bool]) -> _core.RunResult:
-    """Runs a scenario on the kernel; raises `RuntimeError` with one line if that fails."""
-    _sweep()
-    with _folder() as folder:
-        return _core.run_linux(
-            resolved.text,
-            json.dumps(network(resolved)),
-            list(kernel.launcher),
-            _agent(),
-            folder,
-            STALL_S,
-            _limit_s(),
-            advance,
-        )
-
-
-@contextmanager
-def _folder() -> Iterator[str]:
-    """A folder for what passes between inside and outside, with a lock that says whether its owner lives."""
-    import fcntl  # not there on every platform that simulates
-
-    with tempfile.TemporaryDirectory(prefix=PREFIX) as folder:
-        making = Path(folder, f".{LOCK}")
-        with making.open("wb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            # Nobody can take the lock before it has its name.
-            making.rename(making.with_name(LOCK))
-            yield folder
-
-
-def _sweep() -> None:
-    """Removes the folders of processes that were killed."""
-    import fcntl
-
-    for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*/{LOCK}"):
-        try:
-            with path.open("rb") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(path.parent, ignore_errors=True)
-        except OSError:
-            # Its owner lives, or it is somebody else's.
-            continue
-
-
-def _limit_s() -> int:
+def limit_s() -> int:
+    """Wall time after which a guest is ended; raises `LinuxError` if `SOJOURN_LINUX_LIMIT_S` is no number."""
     text = os.environ.get(LIMIT_VARIABLE, str(LIMIT_S))
     if not (text.isdecimal() and int(text) > 0):
         raise LinuxError(f"{LIMIT_VARIABLE}={text}: expected seconds, a whole number above 0")
     return int(text)
-
-
-def version(kernel: Kernel) -> str:
-    """What results of this kernel are recognised by, in place of the engine's version alone."""
-    return f"{_core.version()} linux {kernel.identity}"
 
 
 @cache

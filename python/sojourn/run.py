@@ -17,14 +17,14 @@ from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
-from sojourn import _core, algorithms, linux, results, suites
+from sojourn import _core, algorithms, engines, results, suites
+from sojourn.engines import Engine
 from sojourn.progress import Progress
 from sojourn.results import ResultsError, ResultSet, Run
 from sojourn.scenario import Resolved, Scenario, load
 from sojourn.text import harmless, shortened
 
 RESULTS = Path("results")
-Engine = Literal["sim", "linux"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,23 +68,36 @@ def run(
     seeds: int = 1,
     variant: str | None = None,
     fresh: bool = False,
-    engine: Engine = "sim",
+    engine: engines.Name = "sim",
 ) -> ResultSet:
     """Runs a scenario, files, suites or regular expressions over run ids, as `sojourn run` does; of a sweep all runs.
 
     `overrides` are dotted names of the scenario (`{"link.bneck.rate": "100Mbit"}`), `variant` is one of
     the suite's or a name for what they change. Raises
-    `ScenarioError` before anything is written, and `RunError` after all runs if any failed. With the
-    engine `linux` it also raises `LinuxError` before anything is written, for what no kernel can do.
+    `ScenarioError` before anything is written, `EngineError` likewise for what the engine cannot do, and
+    `RunError` after all runs if any failed.
     """
     targets = [target] if isinstance(target, Scenario | str | Path) else list(target)
     todo = plan(targets, overrides, seed=seed, seeds=seeds, variant=variant)
-    kernel = on_linux(todo) if engine == "linux" else None
+    chosen = able(engine, todo)
     folder = Path(out) if out else new_folder(todo[0].id.split("/")[0])
-    outcomes = execute(todo, folder, jobs=jobs, fresh=fresh, kernel=kernel)
+    outcomes = execute(todo, folder, jobs=jobs, fresh=fresh, engine=chosen)
     if any(o.status == "failed" for o in outcomes):
         raise RunError(outcomes)
     return ResultSet(folder, (o.run for o in outcomes if o.run))
+
+
+def start(
+    scenario: Scenario | str | Path, overrides: Mapping[str, str] | None = None, *, engine: engines.Name = "sim"
+) -> engines.Run:
+    """Begins one run that its holder advances, and that writes no files; of a sweep, an error.
+
+    Raises `ScenarioError`, or `EngineError` for what the engine cannot do.
+    """
+    job, *others = plan([scenario], overrides)
+    if others:
+        raise _core.ScenarioError(f"{scenario}: {1 + len(others)} runs; expected one")
+    return able(engine, [job]).start(job.scenario)
 
 
 def plan(
@@ -204,21 +217,23 @@ def execute(
     fresh: bool = False,
     verify: bool = False,
     quiet: bool = False,
-    kernel: linux.Kernel | None = None,
+    engine: Engine | None = None,
 ) -> list[Outcome]:
     """Runs jobs into `out`, skipping those already there; a failing run does not stop the others.
 
-    They run in the simulator, or each on a `kernel` of its own. With `quiet` only failures are reported.
+    They run on an engine that can do them (`able`), the simulator unless it is given. With `quiet` only failures
+    are reported.
 
     Raises `ResultsError` before the first one if `out` cannot hold results. An interrupt ends the
     running ones early, writes what they have, and is raised again. With `verify` every job runs
     twice and fails if one byte differs.
     """
+    engine = engine or engines.named("sim")
     try:
         results.check_folder(out)
     except ResultsError:
         # Results on a read-only disk are still good for what is there.
-        if fresh or verify or not all(results.existing(out, job.id, _identity(job, kernel)[2]) for job in todo):
+        if fresh or verify or not all(results.existing(out, job.id, _identity(job, engine)[2]) for job in todo):
             raise
     go, stop = threading.Event(), threading.Event()
     done_s = {job.id: 0.0 for job in todo}
@@ -234,7 +249,7 @@ def execute(
         try:
             if stop.is_set():
                 return Outcome(job.id, "partial")
-            return _one(job, out, fresh=fresh, verify=verify, kernel=kernel, advance=advance)
+            return _one(job, out, fresh=fresh, verify=verify, engine=engine, advance=advance)
         # A panic of the engine arrives as a BaseException; it is this run's failure.
         except BaseException as error:
             text = shortened(harmless(" ".join(str(error).split()))) or type(error).__name__
@@ -275,18 +290,19 @@ def execute(
     return [future.result() for future in futures]
 
 
-def _identity(job: Job, kernel: linux.Kernel | None) -> tuple[str, dict[str, str], str]:
+def _identity(job: Job, engine: Engine) -> tuple[str, dict[str, str], str]:
     """Version of the engine, digests of algorithms from outside, and the hash of both and the scenario."""
-    version = linux.version(kernel) if kernel else _core.version()
+    version = engine.version
     own = algorithms.digests(job.scenario.text)
     return version, own, results.digest(job.scenario.text, version, own)
 
 
-def on_linux(todo: Iterable[Job]) -> linux.Kernel:
-    """The kernel for these jobs; raises `LinuxError` if there is none or it cannot do one of them."""
+def able(name: engines.Name, todo: Iterable[Job]) -> Engine:
+    """The engine for these jobs; raises `EngineError` if it is not there or cannot do one of them."""
+    engine = engines.named(name)
     for job in todo:
-        linux.check(job.scenario)
-    return linux.find()
+        engine.check(job.scenario)
+    return engine
 
 
 def duration_s(scenario: Resolved) -> float:
@@ -333,27 +349,27 @@ def _one(
     *,
     fresh: bool,
     verify: bool,
-    kernel: linux.Kernel | None,
+    engine: Engine,
     advance: Callable[[float], bool],
 ) -> Outcome:
     text = job.scenario.text
-    version, own, wanted = _identity(job, kernel)
+    version, own, wanted = _identity(job, engine)
     if not fresh and not verify and (run := results.existing(out, job.id, wanted)):
         return Outcome(job.id, "cached", run=run)
     results.check_place(out, job.id)
     started, clock = datetime.now(UTC), time.monotonic()
-    result = linux.run(job.scenario, kernel, advance) if kernel else _core.run(text, advance)
+    result = engines.complete(engine.start(job.scenario), advance)
     wall_s = time.monotonic() - clock
     files = results.deterministic_files(text, result)
     if verify and result.complete:
-        again = results.deterministic_files(text, second := _core.run(text, advance))
+        again = results.deterministic_files(text, second := engines.complete(engine.start(job.scenario), advance))
         differ = [name for name in files if files[name] != again[name]]
         if second.complete and differ:
             raise RuntimeError(f"two runs differ in {', '.join(differ)}")
     manifest = {
         "id": job.id,
         "version": version,
-        **({"engine": "linux", "kernel": result.kernel} if kernel else {}),
+        **({"engine": engine.name, "kernel": result.kernel} if result.kernel else {}),
         "seed": results.seed_of(text),
         "hash": wanted,
         **({"algorithms": own} if own else {}),

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use sojourn_queue::aqm::Spec;
 
-use crate::kernel::{Guest, Launch, POLL, guest_script, write};
+use crate::kernel::{Guest, Launch, POLL};
+use crate::scratch::Scratch;
 use crate::tc::Spelled;
 
 /// Name of the file that asks for them, in the folder that both sides see.
@@ -40,22 +40,22 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
-    /// Starts a kernel that tells, with `folder` for what passes between inside and outside. The
-    /// error is one line.
-    pub fn ask(launch: &Launch, folder: &Path) -> Result<Self, String> {
-        write(folder, PROBE, "")?;
+    /// Starts a kernel that reports them. The error is one line.
+    pub fn ask(launch: &Launch) -> Result<Self, String> {
+        let scratch = Scratch::new().map_err(|e| format!("a temporary folder: {e}"))?;
+        scratch.write(PROBE, "")?;
         let launch = Launch { limit: launch.limit.min(LIMIT), ..launch.clone() };
-        let mut guest = Guest::start(&launch, folder, &guest_script(folder)?)?;
+        let mut guest = Guest::start(&launch, &scratch)?;
         let is_good = loop {
             match guest.ended()? {
                 Some(is_good) => break is_good,
                 None => thread::sleep(POLL),
             }
         };
-        let text = fs::read_to_string(folder.join(CAPABILITIES)).unwrap_or_default();
+        let text = fs::read_to_string(scratch.path().join(CAPABILITIES)).unwrap_or_default();
         match serde_json::from_str(&text) {
             Ok(found) if is_good => Ok(found),
-            _ => Err(guest.failure(folder, launch.limit)),
+            _ => Err(guest.failure(&scratch, launch.limit)),
         }
     }
 

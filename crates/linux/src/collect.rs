@@ -1,44 +1,21 @@
 //! From the lines that the inside wrote to series, statistics and totals, under the names of the
 //! simulator.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use sojourn_core::{Dur, Rate, Time};
 use sojourn_scenario::{Flow, Measure, Scenario, Topology};
 use sojourn_trace::rfc5166::{Bins, Metrics};
 use sojourn_trace::summary::{PingWindow, WindowSummary};
 use sojourn_trace::{
-    FlowSummary, Goodput, GroupId, Output, PingSummary, QueueSummary, Recorder, Share, Statistics,
-    Summary, Window,
+    Column, Cursor, FlowSummary, Goodput, GroupId, Output, PingSummary, QueueSummary, Recorder,
+    Share, Statistics, Summary, Window,
 };
 
 use crate::flow::{Sampled, Series, samples};
 use crate::job::{Device, Line};
 use crate::queue::{Queue, at_the_end};
-
-/// What a run on the kernel left behind.
-#[derive(Debug)]
-pub struct Measured {
-    /// Series, statistics and totals.
-    pub output: Output,
-    /// The kernel's release, such as `7.2.13`.
-    pub kernel: String,
-}
-
-impl Measured {
-    /// `queue.json`. `tc` counts no bytes of dropped packets, so that what depends on them is null: what a queue got,
-    /// and what a policer let through.
-    pub fn queues_json(&self) -> String {
-        let mut rows = serde_json::to_value(&self.output.queues).expect("plain data serialises");
-        for row in rows.as_array_mut().into_iter().flatten() {
-            if row["dropped"] != 0 {
-                row["dropped_bytes"] = Value::Null;
-                let is_policer = row["qdisc"].as_str().is_some_and(|q| q.starts_with("police "));
-                row[if is_policer { "sent_bytes" } else { "received_bytes" }] = Value::Null;
-            }
-        }
-        serde_json::to_string_pretty(&rows).expect("plain data serialises")
-    }
-}
 
 /// A ping as it was sampled: its series, requests and replies.
 #[derive(Debug)]
@@ -50,18 +27,21 @@ struct Echoes {
 
 /// Reads the lines one by one.
 #[derive(Debug)]
-pub(crate) struct Collector<'s> {
-    scenario: &'s Scenario,
+pub(crate) struct Collector {
+    scenario: Arc<Scenario>,
     recorder: Recorder,
+    drained: Cursor,
     flows: Vec<Sampled>,
     pings: Vec<Echoes>,
     queues: Vec<Queue>,
+    /// The instant of the last whole sample.
     clock: Time,
-    kernel: String,
+    /// The kernel's release.
+    kernel: Option<String>,
 }
 
-impl<'s> Collector<'s> {
-    pub(crate) fn new(scenario: &'s Scenario, devices: &[Device]) -> Self {
+impl Collector {
+    pub(crate) fn new(scenario: Arc<Scenario>, devices: &[Device]) -> Self {
         let mut recorder = Recorder::default();
         let flows = scenario.flows.iter();
         let flows = flows.map(|f| Sampled::new(recorder.group(format!("flow.{}.", f.name))));
@@ -73,16 +53,17 @@ impl<'s> Collector<'s> {
         }
         let mut queues = Vec::new();
         // In the order of the simulator's queues.
-        for spec in Topology::new(scenario).ports {
+        for spec in Topology::new(&scenario).ports {
             let is_there =
                 devices.iter().any(|device| device.queues.iter().any(|q| q.port == spec.name));
             if is_there {
                 let group = recorder.group(format!("queue.{}.", spec.name));
-                queues.push(Queue::new(scenario, &spec, group, devices));
+                queues.push(Queue::new(&scenario, &spec, group, devices));
             }
         }
-        let kernel = String::new();
-        Self { scenario, recorder, flows, pings, queues, clock: Time::ZERO, kernel }
+        let drained = Cursor::default();
+        let (clock, kernel) = (Time::ZERO, None);
+        Self { scenario, recorder, drained, flows, pings, queues, clock, kernel }
     }
 
     /// Takes one line; the error is what stopped the run.
@@ -90,7 +71,7 @@ impl<'s> Collector<'s> {
         let line: Line = serde_json::from_str(text).map_err(|e| format!("samples: {e}"))?;
         let (flows, recorder) = (&mut self.flows, &mut self.recorder);
         match line {
-            Line::Kernel(release) => self.kernel = release,
+            Line::Kernel(release) => self.kernel = Some(release),
             Line::Clock(at) => self.clock = Time(at),
             Line::Failed(error) => return Err(error),
             Line::Flow(index, at, sample) => flows[index].connection(Time(at), sample, recorder),
@@ -117,6 +98,21 @@ impl<'s> Collector<'s> {
         Ok(())
     }
 
+    /// The instant of the last whole sample.
+    pub(crate) fn clock(&self) -> Time {
+        self.clock
+    }
+
+    /// Whether it has got any line.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.kernel.is_some()
+    }
+
+    /// What was sampled since the last call.
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = Column> {
+        self.recorder.since(&mut self.drained)
+    }
+
     fn queues_at(
         &mut self,
         device: usize,
@@ -135,7 +131,7 @@ impl<'s> Collector<'s> {
 
     /// The windows with a name; the kernel counts no packets in them.
     fn windows(&self) -> Vec<WindowSummary> {
-        let scenario = self.scenario;
+        let scenario = &self.scenario;
         let summary = |(name, window): &(String, Measure)| WindowSummary {
             name: name.clone(),
             from_s: window.from.as_secs_f64(),
@@ -159,7 +155,7 @@ impl<'s> Collector<'s> {
     }
 
     /// The results, whether or not the run came to its end.
-    pub(crate) fn finish(self, complete: bool) -> Measured {
+    pub(crate) fn finish(self, complete: bool) -> Output {
         let window = self.scenario.measure;
         let duration_s = self.clock.as_secs_f64();
         let length = window.to.min(self.clock).since(window.from).as_secs_f64();
@@ -187,7 +183,7 @@ impl<'s> Collector<'s> {
             duration_s,
             complete,
             measure: Window { from_s: window.from.as_secs_f64(), to_s: window.to.as_secs_f64() },
-            conditions: sojourn_scenario::conditions(self.scenario),
+            conditions: sojourn_scenario::conditions(&self.scenario),
             events: 0,
             data_packets: self.flows.iter().map(Sampled::segments).sum(),
             flows,
@@ -196,7 +192,7 @@ impl<'s> Collector<'s> {
             windows: self.windows(),
         };
         let series = self.recorder.into_columns();
-        Measured { output: Output { summary, queues, series }, kernel: self.kernel }
+        Output { summary, queues, series, kernel: self.kernel }
     }
 
     fn bins(&self) -> Bins {
@@ -218,9 +214,9 @@ impl<'s> Collector<'s> {
 
     /// The smallest rate on the way of a flow's data, as it is at the end of the run.
     fn path_rate(&self, flow: &Flow) -> Option<Rate> {
-        let ports = Topology::new(self.scenario).ports;
+        let ports = Topology::new(&self.scenario).ports;
         let crossed = ports.iter().filter(|p| p.forward != flow.up && flow.path.contains(&p.link));
-        crossed.filter_map(|port| at_the_end(self.scenario, port).1).min()
+        crossed.filter_map(|port| at_the_end(&self.scenario, port).1).min()
     }
 }
 

@@ -1,21 +1,16 @@
-//! Outside of the kernel: starts one for a run, watches its clock, and ends it when it has stood
-//! still or run for too long.
+//! The process of a kernel: started for a run, and ended with it.
 
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use sojourn_scenario::Scenario;
-
-use crate::collect::{Collector, Measured};
-use crate::job::{JOB, Job, Line, Network, SAMPLES};
+use crate::scratch::Scratch;
 
 const SCRIPT: &str = "guest.sh";
-pub(crate) const POLL: Duration = Duration::from_millis(50);
-/// From the polite end of a guest to the other.
+/// Between two looks at what a kernel has written.
+pub(crate) const POLL: Duration = Duration::from_millis(10);
+/// From the signal that asks a guest to end to the one that ends it.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// How a kernel is started.
@@ -32,97 +27,16 @@ pub struct Launch {
     pub limit: Duration,
 }
 
-/// Runs a scenario on a kernel, with `folder` for what passes between inside and outside.
-/// `progress` receives the fraction of the run and returns false to stop it. The error is one line.
-pub fn run(
-    scenario: &Scenario,
-    network: &Network,
-    launch: &Launch,
-    folder: &Path,
-    progress: &mut dyn FnMut(f64) -> bool,
-) -> Result<Measured, String> {
-    let job = serde_json::to_string(&Job::new(scenario, network)).expect("plain data serialises");
-    write(folder, JOB, &job)?;
-    let script = guest_script(folder)?;
-    let samples = write(folder, SAMPLES, "")?;
-    let mut guest = Guest::start(launch, folder, &script)?;
-    let total = scenario.duration.as_secs_f64();
-    // Its clock, and for how long that has stood still.
-    let mut seen = (0.0, Duration::ZERO);
-    let complete = loop {
-        if let Some(ok) = guest.ended()? {
-            break ok;
-        }
-        let now = clock_s(&samples).unwrap_or(seen.0);
-        if now > seen.0 {
-            seen = (now, Duration::ZERO);
-        }
-        if seen.1 > launch.stall {
-            guest.stop();
-            return Err(format!(
-                "the kernel's clock stands at {now:.2} s since {} s",
-                launch.stall.as_secs()
-            ));
-        }
-        if !progress(now / total) {
-            guest.stop();
-            break false;
-        }
-        thread::sleep(POLL);
-        seen.1 += POLL;
-    };
-    let mut collector = Collector::new(scenario, &network.devices);
-    let file = File::open(&samples).map_err(|e| format!("{SAMPLES}: {e}"))?;
-    let mut has_lines = false;
-    for line in BufReader::new(file).split(b'\n') {
-        let line = line.map_err(|e| format!("{SAMPLES}: {e}"))?;
-        // A guest that was ended may have left half a line.
-        let Ok(text) = str::from_utf8(&line) else { break };
-        if !complete && serde_json::from_str::<Line>(text).is_err() {
-            break;
-        }
-        collector.take(text)?;
-        has_lines = true;
-    }
-    if !has_lines || (!complete && !guest.stopped) {
-        return Err(guest.failure(folder, launch.limit));
-    }
-    Ok(collector.finish(complete))
-}
-
-/// The script that calls the agent.
-pub(crate) fn guest_script(folder: &Path) -> Result<PathBuf, String> {
-    write(folder, SCRIPT, "#!/bin/bash\nexec \"$@\"\n")
-}
-
-pub(crate) fn write(folder: &Path, name: &str, text: &str) -> Result<PathBuf, String> {
-    let path = folder.join(name);
-    fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
-    Ok(path)
-}
-
-/// The instant of the last whole sample, seconds.
-fn clock_s(samples: &Path) -> Option<f64> {
-    let mut file = File::open(samples).ok()?;
-    let end = file.seek(SeekFrom::End(0)).ok()?;
-    file.seek(SeekFrom::Start(end.saturating_sub(64))).ok()?;
-    let mut tail = String::new();
-    file.read_to_string(&mut tail).ok()?;
-    let line = tail.lines().last()?;
-    match serde_json::from_str(line) {
-        Ok(Line::Clock(ns)) => Some(ns as f64 / 1e9),
-        _ => None,
-    }
-}
-
+#[derive(Debug)]
 pub(crate) struct Guest {
     child: Child,
-    stopped: bool,
     status: Option<i32>,
 }
 
 impl Guest {
-    pub(crate) fn start(launch: &Launch, folder: &Path, script: &Path) -> Result<Self, String> {
+    pub(crate) fn start(launch: &Launch, scratch: &Scratch) -> Result<Self, String> {
+        let folder = scratch.path();
+        let script = scratch.write(SCRIPT, "#!/bin/bash\nexec \"$@\"\n")?;
         let log = |name: &str| File::create(folder.join(name)).map_err(|e| format!("{name}: {e}"));
         // `timeout` holds the bound, and ends the guest when this process is no more, however it ended.
         let child = Command::new("setpriv")
@@ -139,7 +53,7 @@ impl Guest {
             .stderr(log("stderr")?)
             .spawn()
             .map_err(|e| format!("setpriv: {e}"))?;
-        Ok(Self { child, stopped: false, status: None })
+        Ok(Self { child, status: None })
     }
 
     /// Whether it ended well, once it has ended.
@@ -150,8 +64,7 @@ impl Guest {
     }
 
     /// Ends it, first by the signal on which `run` takes the whole guest with it.
-    fn stop(&mut self) {
-        self.stopped = true;
+    pub(crate) fn stop(&mut self) {
         #[cfg(target_os = "linux")]
         {
             use rustix::process::{Pid, Signal, kill_process};
@@ -169,17 +82,17 @@ impl Guest {
     }
 
     /// Why there are no results, from its last output.
-    pub(crate) fn failure(&self, folder: &Path, limit: Duration) -> String {
+    pub(crate) fn failure(&self, scratch: &Scratch, limit: Duration) -> String {
         const TIMED_OUT: i32 = 124;
         if self.status == Some(TIMED_OUT) {
             return format!("the kernel did not end within {} s", limit.as_secs());
         }
-        let said = ["stderr", "stdout"]
+        let last = ["stderr", "stdout"]
             .into_iter()
-            .filter_map(|name| fs::read_to_string(folder.join(name)).ok())
+            .filter_map(|name| fs::read_to_string(scratch.path().join(name)).ok())
             .flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>())
             .rfind(|line| !line.trim().is_empty());
-        format!("the kernel failed: {}", said.unwrap_or_else(|| "it said nothing".into()))
+        format!("the kernel failed: {}", last.unwrap_or_else(|| "it printed nothing".into()))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The engine that is a real Linux kernel in virtual time (User-Mode Linux in time-travel mode).
 //!
-//! [`run`] starts one kernel for one scenario and turns what it leaves behind into the same
+//! [`Kernel`] starts one kernel for one scenario and turns what it samples into the same
 //! [`Output`](sojourn_trace::Output) that the simulator gives; [`inside`] is the program that the
 //! kernel runs: it builds the network, sends, receives, carries out the schedule and samples.
 //! Both meet in one folder with a [`Job`] and a file of [`Line`]s.
@@ -15,15 +15,17 @@ mod guest;
 mod job;
 mod kernel;
 mod queue;
+mod run;
+mod scratch;
 mod tc;
 
 pub use capabilities::Capabilities;
-pub use collect::Measured;
 pub use job::{
     Arrival, Command, Device, FlowJob, FlowSample, Host, Job, Line, Network, PingJob, QueuePlace,
     Receiving, Sending, ShortSample, UdpSample,
 };
-pub use kernel::{Launch, run};
+pub use kernel::Launch;
+pub use run::Kernel;
 pub use tc::Spelled;
 
 /// What runs inside the kernel, with the folder that holds the job; the error is one line.

@@ -168,7 +168,8 @@ impl Queue {
     }
 
     /// The accounts at the end; `window_s` is the length of the measuring window, seconds. `tc` counts
-    /// no bytes of dropped packets.
+    /// no bytes of dropped packets, so that what depends on them is unknown: what a queue got, and what
+    /// a policer let through.
     pub(crate) fn summary(&self, window_s: f64) -> QueueSummary {
         let accounts = self.accounts();
         let (held, held_bytes) = self.held();
@@ -179,17 +180,19 @@ impl Queue {
         let named = |counts: &[(&'static str, u64)]| -> Totals {
             counts.iter().map(|(name, n)| (*name, *n as f64)).collect()
         };
+        let counted = |bytes: u64, is_counted: bool| (is_counted || dropped == 0).then_some(bytes);
+        let is_policer = self.qdisc.starts_with("police ");
         QueueSummary {
             name: self.port.clone(),
             qdisc: self.qdisc.clone(),
             received_packets: (sent + dropped + held).saturating_sub(accounts.duplicated),
-            received_bytes: accounts.sent_bytes + held_bytes,
+            received_bytes: counted(accounts.sent_bytes + held_bytes, is_policer),
             duplicated: accounts.duplicated,
             duplicated_bytes: 0,
             sent_packets: sent,
-            sent_bytes: accounts.sent_bytes,
+            sent_bytes: counted(accounts.sent_bytes, !is_policer),
             dropped,
-            dropped_bytes: 0,
+            dropped_bytes: counted(0, false),
             marked: accounts.marked(),
             backlog_packets: held,
             backlog_bytes: held_bytes,

@@ -1,6 +1,5 @@
 //! What a kernel has, as Python holds it.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -23,12 +22,11 @@ impl Capabilities {
         py: Python<'_>,
         launcher: Vec<String>,
         agent: Vec<String>,
-        folder: PathBuf,
         limit_s: u64,
     ) -> PyResult<Self> {
         let limit = Duration::from_secs(limit_s);
         let launch = Launch { launcher, agent, stall: limit, limit };
-        let found = py.detach(|| sojourn_linux::Capabilities::ask(&launch, &folder));
+        let found = py.detach(|| sojourn_linux::Capabilities::ask(&launch));
         found.map(Self).map_err(PyRuntimeError::new_err)
     }
 

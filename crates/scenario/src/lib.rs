@@ -10,6 +10,7 @@ mod check;
 mod conditions;
 mod de;
 mod doc;
+pub mod engine;
 mod error;
 mod file;
 mod flows;
@@ -31,6 +32,7 @@ mod tunnels;
 mod write;
 
 pub use conditions::conditions;
+pub use engine::{Engine, Run, Status, complete};
 pub use error::{Origin, ScenarioError};
 pub use file::schema;
 pub use load::{Parsed, SweepPoint, expand, load};

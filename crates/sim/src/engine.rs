@@ -1,14 +1,16 @@
 //! The event loop. Ports and end points never see each other: the engine carries packets between
 //! them, keeps the time, and balances the accounts.
 
+use std::sync::Arc;
+
 use sojourn_core::{Kind, Packet, Time};
 use sojourn_queue::Medium;
 use sojourn_queue::aqm::Log;
 use sojourn_queue::impair::tunnel::InnerHeaders;
 use sojourn_queue::qdiscs;
 use sojourn_scenario::topology::{Role, Topology};
-use sojourn_scenario::{Change, Edit, Scenario};
-use sojourn_trace::{Frames, GroupId, Metrics, Output, Recorder, Summary, Window};
+use sojourn_scenario::{Change, Edit, Scenario, Status};
+use sojourn_trace::{Column, Cursor, Frames, GroupId, Metrics, Output, Recorder, Summary, Window};
 use sojourn_transport::Body;
 
 mod standstill;
@@ -23,30 +25,19 @@ use crate::host::{End, ends};
 use crate::link::{Departure, Hop, Port};
 use crate::slab::Slab;
 
-/// Called with the simulated fraction of the run at every sample and after every few thousand
-/// events; returns false to stop there.
-pub type Progress<'a> = &'a mut dyn FnMut(f64) -> bool;
-
-/// Events between two calls of [`Progress`]: a few milliseconds of work.
-const EVENTS_PER_CALL: u64 = 4096;
+/// Events of a turn, besides those that an event sets off: a few milliseconds of work.
+const EVENTS_PER_TURN: u32 = 2048;
 
 /// Timers per port: queue's wake-up, wire free, head of the line.
 const PORT_SLOTS: u32 = 3;
 
-/// Runs a scenario to its end, or until `progress` says stop.
-///
-/// # Errors
-/// If time stands still.
-///
-/// # Panics
-/// If the accounts of a queue or of the network do not balance, which is a defect of the engine.
-pub fn run(scenario: &Scenario, progress: Progress<'_>) -> Result<Output, Standstill> {
-    Engine::new(scenario).run(progress)
-}
-
-struct Engine<'s> {
-    scenario: &'s Scenario,
+/// A scenario under way in virtual time.
+pub struct Simulation {
+    scenario: Arc<Scenario>,
     now: Time,
+    /// The next event, if it comes after the instant at which the last turn ended.
+    due: Option<(Time, Slot)>,
+    has_ended: bool,
     ports: Vec<Port>,
     /// Headers of the packets in each tunnel's directions.
     inner: Vec<InnerHeaders>,
@@ -68,6 +59,7 @@ struct Engine<'s> {
     agenda: Vec<(Time, Item)>,
     agenda_at: usize,
     recorder: Recorder,
+    drained: Cursor,
     flow_groups: Vec<(GroupId, GroupId)>,
     port_groups: Vec<GroupId>,
     /// Whether each flow was open at the last sample: its end is sampled once more.
@@ -82,12 +74,13 @@ struct Engine<'s> {
     delivered: u64,
 }
 
-impl<'s> Engine<'s> {
-    fn new(scenario: &'s Scenario) -> Self {
-        let topology = Topology::new(scenario);
-        let mut ends = ends(scenario);
+impl Simulation {
+    /// The network of `scenario` at 0 s.
+    pub fn new(scenario: Arc<Scenario>) -> Self {
+        let topology = Topology::new(&scenario);
+        let mut ends = ends(&scenario);
         let media: Vec<Medium> = scenario.links.iter().map(|_| Medium::default()).collect();
-        let (mut ports, inner) = ports(&topology, scenario, ends.len(), &media);
+        let (mut ports, inner) = ports(&topology, &scenario, ends.len(), &media);
         for (n, route) in topology.flows.iter().chain(&topology.pings).enumerate() {
             for (direction, hops) in [&route.forward, &route.reverse].into_iter().enumerate() {
                 let sender = 2 * n + direction;
@@ -115,9 +108,14 @@ impl<'s> Engine<'s> {
         let port_groups =
             ports.iter().map(|p| recorder.group(format!("queue.{}.", p.name))).collect();
         let slots = ports.len() * PORT_SLOTS as usize + ends.len() + 2;
-        Self {
+        let mut simulation = Self {
+            agenda: agenda(&scenario),
+            was_alive: vec![false; scenario.flows.len()],
+            open: vec![false; 1 + scenario.windows.len()],
             scenario,
             now: Time::ZERO,
+            due: None,
+            has_ended: false,
             ports,
             inner,
             media,
@@ -130,20 +128,58 @@ impl<'s> Engine<'s> {
             most: standstill::limit(slots),
             flooding: None,
             log: Log::default(),
-            agenda: agenda(scenario),
             agenda_at: 0,
             recorder,
+            drained: Cursor::default(),
             flow_groups,
             port_groups,
-            was_alive: vec![false; scenario.flows.len()],
             sampled_at: None,
-            open: vec![false; 1 + scenario.windows.len()],
             measuring: false,
             handled: 0,
             data_packets: 0,
             injected: 0,
             delivered: 0,
+        };
+        for port in 0..simulation.ports.len() {
+            simulation.ports[port].note_capacity(Time::ZERO);
+            rearm(&simulation.ports[port], port, Time::ZERO, &mut simulation.events);
         }
+        simulation.arm_agenda();
+        simulation.events.set(simulation.sample_slot(), Time::ZERO);
+        simulation
+    }
+
+    /// The instant up to which it has come.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Goes on for one turn, as [`Run::advance`](sojourn_scenario::Run::advance) does.
+    ///
+    /// # Errors
+    /// If time stands still.
+    ///
+    /// # Panics
+    /// If the accounts of a queue do not balance, which is a defect of the engine.
+    pub fn advance(&mut self, until: Time) -> Result<Status, Standstill> {
+        let end = Time::ZERO + self.scenario.duration;
+        let until = until.min(end);
+        for _ in 0..EVENTS_PER_TURN {
+            let due = self.due.take().or_else(|| self.events.next());
+            match due {
+                Some((at, slot)) if at <= until => self.handle(at, slot)?,
+                later => {
+                    (self.now, self.due, self.has_ended) = (until, later, until == end);
+                    return Ok(if self.has_ended { Status::Ended } else { Status::Paused });
+                }
+            }
+        }
+        Ok(Status::Going)
+    }
+
+    /// What was sampled since the last call.
+    pub fn drain(&mut self) -> impl Iterator<Item = Column> {
+        self.recorder.since(&mut self.drained)
     }
 
     fn end_slot(&self, end: usize) -> Slot {
@@ -158,54 +194,32 @@ impl<'s> Engine<'s> {
         self.agenda_slot() + 1
     }
 
-    fn run(mut self, progress: Progress<'_>) -> Result<Output, Standstill> {
-        let end = Time::ZERO + self.scenario.duration;
-        for port in 0..self.ports.len() {
-            self.ports[port].note_capacity(self.now);
-            rearm(&self.ports[port], port, self.now, &mut self.events);
-        }
-        self.arm_agenda();
-        self.events.set(self.sample_slot(), Time::ZERO);
-        let mut complete = true;
-        while let Some((at, slot)) = self.events.next() {
-            if at > end {
-                break;
-            }
-            if at > self.now {
-                (self.now, self.crowd) = (at, 0);
-            } else {
-                assert!(at == self.now, "time does not run backwards");
-                self.crowd += 1;
-                if self.crowd > self.most {
-                    return Err(self.standstill_of(slot));
-                }
-            }
-            self.handled += 1;
-            let mut is_due = self.handled.is_multiple_of(EVENTS_PER_CALL);
-            if slot < self.ports.len() as u32 * PORT_SLOTS {
-                self.on_port((slot / PORT_SLOTS) as usize, slot % PORT_SLOTS);
-            } else if slot < self.agenda_slot() {
-                self.on_deadline((slot - self.end_slot(0)) as usize);
-            } else if slot == self.agenda_slot() {
-                self.on_agenda();
-            } else {
-                self.sample();
-                self.events.set(slot, at + self.scenario.step);
-                is_due = true;
-            }
-            self.carry();
-            if let Some(end) = self.flooding {
-                return Err(self.standstill_by(end));
-            }
-            if is_due && !progress(at.as_secs_f64() / self.scenario.duration.as_secs_f64()) {
-                complete = false;
-                break;
+    fn handle(&mut self, at: Time, slot: Slot) -> Result<(), Standstill> {
+        if at > self.now {
+            (self.now, self.crowd) = (at, 0);
+        } else {
+            assert!(at == self.now, "time does not run backwards");
+            self.crowd += 1;
+            if self.crowd > self.most {
+                return Err(self.standstill_of(slot));
             }
         }
-        if complete {
-            self.now = end;
+        self.handled += 1;
+        if slot < self.ports.len() as u32 * PORT_SLOTS {
+            self.on_port((slot / PORT_SLOTS) as usize, slot % PORT_SLOTS);
+        } else if slot < self.agenda_slot() {
+            self.on_deadline((slot - self.end_slot(0)) as usize);
+        } else if slot == self.agenda_slot() {
+            self.on_agenda();
+        } else {
+            self.sample();
+            self.events.set(slot, at + self.scenario.step);
         }
-        Ok(self.finish(complete))
+        self.carry();
+        match self.flooding {
+            Some(end) => Err(self.standstill_by(end)),
+            None => Ok(()),
+        }
     }
 
     // ---- movement -------------------------------------------------------------------------
@@ -318,7 +332,7 @@ impl<'s> Engine<'s> {
             let body = self.slab.arrived(pkt);
             let end = &mut self.ends[e];
             if let Some(arrivals) = &mut end.arrivals {
-                arrivals.record(self.now, body, self.scenario);
+                arrivals.record(self.now, body, &self.scenario);
             }
             end.endpoint.on_packet(self.now, body, pkt.ecn());
         }
@@ -374,7 +388,7 @@ impl<'s> Engine<'s> {
                     self.poll(2 * n);
                 }
                 Item::Change(i) => {
-                    let scenario = self.scenario;
+                    let scenario = Arc::clone(&self.scenario);
                     self.apply(&scenario.schedule[i], i);
                 }
             }
@@ -402,7 +416,7 @@ impl<'s> Engine<'s> {
         let name = format!("{}.change{index}", port.name);
         // What is new has no age.
         let now = port.clock(self.now);
-        let env = env(self.scenario, &name, port.role, now, port.age, &self.media[port.link]);
+        let env = env(&self.scenario, &name, port.role, now, port.age, &self.media[port.link]);
         match edit {
             Edit::Delay(delay) => port.delay = *delay,
             Edit::Rate(rate) if port.wire.is_some() => port.wire = Some(*rate),
@@ -484,7 +498,12 @@ impl<'s> Engine<'s> {
         self.ports.iter_mut().for_each(|port| port.close(&self.open));
     }
 
-    fn finish(mut self, complete: bool) -> Output {
+    /// The results so far, which are complete if the run has ended.
+    ///
+    /// # Panics
+    /// If the accounts of a queue or of the network do not balance, which is a defect of the engine.
+    pub fn finish(mut self) -> Output {
+        let complete = self.has_ended;
         if complete {
             self.sample();
         }
@@ -505,7 +524,7 @@ impl<'s> Engine<'s> {
             duration_s: self.now.as_secs_f64(),
             complete,
             measure: Window { from_s: window.from.as_secs_f64(), to_s: window.to.as_secs_f64() },
-            conditions: sojourn_scenario::conditions(self.scenario),
+            conditions: sojourn_scenario::conditions(&self.scenario),
             events: self.handled,
             data_packets: self.data_packets,
             flows,
@@ -513,7 +532,7 @@ impl<'s> Engine<'s> {
             metrics,
             windows: self.window_summaries(),
         };
-        Output { summary, queues, series: self.recorder.into_columns() }
+        Output { summary, queues, series: self.recorder.into_columns(), kernel: None }
     }
 
     /// Panics unless every packet that was sent or duplicated is delivered, dropped, queued or on a line.

@@ -8,6 +8,8 @@ mod engine;
 mod events;
 mod host;
 mod link;
+mod simulator;
 mod slab;
 
-pub use engine::{Progress, Standstill, run};
+pub use engine::{Simulation, Standstill};
+pub use simulator::{Simulator, run};

@@ -24,7 +24,7 @@ pub use marks::Marks;
 pub use metrics::{DelayHistogram, Statistics};
 pub use one_way::{OneWay, OneWaySummary, Voice};
 pub use output::{Output, Summary, Window};
-pub use record::{Column, GroupId, Recorder};
+pub use record::{Column, Cursor, GroupId, Recorder};
 pub use rfc5166::Metrics;
 pub use sojourn::Sojourn;
 pub use summary::{FlowSummary, PingSummary, QueueSummary, WindowSummary};

@@ -24,6 +24,8 @@ pub struct Output {
     pub queues: Vec<QueueSummary>,
     /// All series.
     pub series: Vec<Column>,
+    /// Release of the kernel that it ran on, such as `7.2.13`; none for the simulator.
+    pub kernel: Option<String>,
 }
 
 /// The run as a whole.

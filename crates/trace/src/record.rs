@@ -27,6 +27,10 @@ struct Group {
     columns: Vec<Column>,
 }
 
+/// How far somebody has read the series of a [`Recorder`]: samples per group and column.
+#[derive(Clone, Debug, Default)]
+pub struct Cursor(Vec<Vec<usize>>);
+
 /// Collects series.
 #[derive(Debug, Default)]
 pub struct Recorder {
@@ -69,6 +73,25 @@ impl Recorder {
     /// The columns of a group, in the order in which they were put.
     pub fn columns(&self, group: GroupId) -> &[Column] {
         &self.groups[group.0].columns
+    }
+
+    /// What was sampled after the place of `cursor`, which moves to the end: a column per series that
+    /// has anything.
+    pub fn since(&self, cursor: &mut Cursor) -> impl Iterator<Item = Column> {
+        cursor.0.resize_with(self.groups.len(), Vec::new);
+        self.groups.iter().zip(&mut cursor.0).flat_map(|(group, places)| {
+            places.resize(group.columns.len(), 0);
+            group.columns.iter().zip(places).filter_map(|(column, place)| {
+                let start = std::mem::replace(place, column.t.len());
+                let (t, v) = (column.t[start..].to_vec(), column.v[start..].to_vec());
+                (!t.is_empty()).then(|| Column {
+                    name: column.name.clone(),
+                    unit: column.unit,
+                    t,
+                    v,
+                })
+            })
+        })
     }
 
     /// All columns, group by group.

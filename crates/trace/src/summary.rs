@@ -152,8 +152,8 @@ pub struct QueueSummary {
     pub qdisc: String,
     /// Packets that entered.
     pub received_packets: u64,
-    /// Bytes that entered.
-    pub received_bytes: u64,
+    /// Bytes that entered; none if the engine does not know them.
+    pub received_bytes: Option<u64>,
     /// Packets that the queue has added, netem's duplicates: what entered and what was added is
     /// what left, was dropped or is held.
     pub duplicated: u64,
@@ -161,12 +161,12 @@ pub struct QueueSummary {
     pub duplicated_bytes: u64,
     /// Packets that left.
     pub sent_packets: u64,
-    /// Bytes that left.
-    pub sent_bytes: u64,
+    /// Bytes that left, likewise.
+    pub sent_bytes: Option<u64>,
     /// Packets dropped.
     pub dropped: u64,
-    /// Bytes dropped.
-    pub dropped_bytes: u64,
+    /// Bytes dropped, likewise.
+    pub dropped_bytes: Option<u64>,
     /// Marks.
     pub marked: u64,
     /// Packets held at the end.

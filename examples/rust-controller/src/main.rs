@@ -29,7 +29,7 @@ fn run(file: &str, overrides: &[(String, String)]) -> Result<String, String> {
     cc::register(rust_controller::ENTRY).map_err(|e| e.to_string())?;
     let text = fs::read_to_string(file).map_err(|e| format!("{file}: {e}"))?;
     let parsed = sojourn_scenario::load(&text, file, overrides).map_err(|e| e.to_string())?;
-    let output = sojourn_sim::run(&parsed.scenario, &mut |_| true).map_err(|e| e.to_string())?;
+    let output = sojourn_sim::run(&parsed.scenario).map_err(|e| e.to_string())?;
     Ok(output.summary_json())
 }
 

@@ -13,6 +13,7 @@ from typing import Annotated
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from sojourn.engines import Engine
 from sojourn.estimate import shown, wall_s
 from sojourn.run import Job, check_variant, find
 from sojourn.scenario import Resolved, Scenario
@@ -66,7 +67,7 @@ def one_run(target: str, settings: dict[str, str]) -> Resolved:
     return runs[0]
 
 
-def agreed(todo: Sequence[Job], *, engine: str, jobs: int | None, yes: bool) -> bool:
+def agreed(todo: Sequence[Job], *, engine: Engine, jobs: int | None, yes: bool) -> bool:
     """Announces many or long runs; asks where somebody is there to answer."""
     cores = jobs or os.cpu_count() or 1
     time_s = wall_s(todo, engine, cores)

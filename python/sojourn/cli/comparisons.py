@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 from cyclopts import Parameter
 
@@ -26,7 +26,8 @@ from sojourn.cli.common import (
     slug,
     written,
 )
-from sojourn.run import Job, execute, new_folder, on_linux, plan
+from sojourn.engines import Engine, Name
+from sojourn.run import Job, able, execute, new_folder, plan
 from sojourn.text import harmless
 
 
@@ -108,12 +109,13 @@ def _both(
     if target is None or b is not None:
         raise UsageError("--engines: expected one suite, TOML file or regular expression to run")
     todo: list[Job] = plan([target], settings, seeds=seeds)
-    kernel = on_linux(todo)
-    if not agreed(todo, engine="linux", jobs=None, yes=yes):
+    chosen: dict[str, Engine] = {name: able(name, todo) for name in get_args(Name)}
+    slowest = min(chosen.values(), key=lambda engine: engine.packets_per_s)
+    if not agreed(todo, engine=slowest, jobs=None, yes=yes):
         raise KeyboardInterrupt
     folder = out or new_folder(slug(target))
     for name in names:
-        outcomes = execute(todo, folder / name, kernel=kernel if name == "linux" else None)
+        outcomes = execute(todo, folder / name, engine=chosen[name])
         if failed := [outcome for outcome in outcomes if outcome.status == "failed"]:
             raise UsageError(f"{failed[0].id} failed on {name}: {failed[0].error}")
     return folder / names[0], folder / names[1], names[1]

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from sojourn import results, suites
+from sojourn import engines, results, suites
 from sojourn.algorithms import load_algorithms
 from sojourn.cli import screen
 from sojourn.cli.common import (
@@ -32,7 +32,7 @@ from sojourn.cli.common import (
 )
 from sojourn.notify import Notifier
 from sojourn.results import Run
-from sojourn.run import RESULTS, Engine, Outcome, execute, is_file, new_folder, on_linux, plan, select
+from sojourn.run import RESULTS, Outcome, able, execute, is_file, new_folder, plan, select
 from sojourn.scenario import Resolved, Scenario, to_toml
 from sojourn.text import harmless
 
@@ -47,7 +47,7 @@ def run(
     seeds: Annotated[int, AtLeastOne] = 1,
     fresh: bool = False,
     verify: bool = False,
-    engine: Engine = "sim",
+    engine: engines.Name = "sim",
     variant: str | None = None,
     dry: bool = False,
     notify: str | None = None,
@@ -87,12 +87,12 @@ def run(
     if "dry" in targets:
         others = " ".join(target for target in targets if target != "dry")
         raise UsageError(f"dry: an option here: `sojourn run {others or 'ect1'} --dry`")
-    if verify and engine == "linux":
-        raise UsageError("--verify: the kernel draws its own random numbers, so that no two runs are the same")
     notifier = Notifier(notify) if notify else None
     load_algorithms(load or ())
     todo = plan(targets, overrides(set_), seed=seed, seeds=seeds, variant=variant)
-    kernel = on_linux(todo) if engine == "linux" else None
+    chosen = able(engine, todo)
+    if verify and not chosen.repeats:
+        raise UsageError("--verify: the kernel draws its own random numbers, so that no two runs are the same")
     if not quiet:
         _warn(job.scenario for job in todo)
     if dry:
@@ -102,10 +102,10 @@ def run(
             print("\n".join(job.id for job in todo))
         return OK
     folder = out or new_folder(slug(targets[0]))
-    if not (quiet or agreed(todo, engine=engine, jobs=jobs, yes=yes)):
+    if not (quiet or agreed(todo, engine=chosen, jobs=jobs, yes=yes)):
         return INTERRUPTED
     try:
-        outcomes = execute(todo, folder, jobs=jobs, fresh=fresh, verify=verify, quiet=quiet, kernel=kernel)
+        outcomes = execute(todo, folder, jobs=jobs, fresh=fresh, verify=verify, quiet=quiet, engine=chosen)
     except KeyboardInterrupt:
         _tell(notifier, folder, "interrupted", {})
         raise

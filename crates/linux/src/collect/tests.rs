@@ -51,13 +51,13 @@ fn dualpi2(bytes: u64, drops: u64) -> String {
     .to_string()
 }
 
-fn lines(text: &[Line]) -> Measured {
-    lines_of(&scenario(), text)
+fn lines(text: &[Line]) -> Output {
+    lines_of(scenario(), text)
 }
 
-fn lines_of(scenario: &Scenario, lines: &[Line]) -> Measured {
+fn lines_of(scenario: Scenario, lines: &[Line]) -> Output {
     let devices = devices();
-    let mut collector = Collector::new(scenario, &devices);
+    let mut collector = Collector::new(Arc::new(scenario), &devices);
     for line in lines {
         collector.take(&serde_json::to_string(line).expect("plain data")).expect("a good line");
     }
@@ -72,10 +72,10 @@ fn goodput_is_what_the_receiver_read_within_the_window() {
         let sample = FlowSample { read: s * s * 1_000_000, ..FlowSample::default() };
         Line::Flow(0, s * SECOND, sample)
     };
-    let measured = lines(&(1..10).map(at).collect::<Vec<_>>());
+    let output = lines(&(1..10).map(at).collect::<Vec<_>>());
     // (64 - 4) MB in 6 s.
-    assert_eq!(measured.output.summary.flows[0].goodput_mbps, 80.0);
-    assert_eq!(measured.output.summary.flows[0].receiver.0[0], ("delivered_bytes".into(), 81e6));
+    assert_eq!(output.summary.flows[0].goodput_mbps, 80.0);
+    assert_eq!(output.summary.flows[0].receiver.0[0], ("delivered_bytes".into(), 81e6));
 }
 
 #[test]
@@ -88,9 +88,9 @@ fn tcp_info_is_told_in_the_units_of_the_series() {
         ..Sending::default()
     };
     let sample = FlowSample { tx, ..FlowSample::default() };
-    let measured = lines(&[Line::Flow(0, 3 * SECOND, sample)]);
+    let output = lines(&[Line::Flow(0, 3 * SECOND, sample)]);
     let value = |name: &str| {
-        let mut columns = measured.output.series.iter();
+        let mut columns = output.series.iter();
         let column = columns.find(|c| c.name == format!("flow.f.{name}")).expect("a series");
         (column.t[0], column.v[0])
     };
@@ -98,7 +98,7 @@ fn tcp_info_is_told_in_the_units_of_the_series() {
     assert_eq!(value("rtt"), (3.0, 20.5));
     assert_eq!(value("pacing_rate"), (3.0, 0.0));
     assert!(value("ssthresh").1.is_nan());
-    let summary = &measured.output.summary.flows[0];
+    let summary = &output.summary.flows[0];
     assert_eq!(summary.rtt_ms.map(|s| (s.n, s.mean)), Some((1, 20.5)));
 }
 
@@ -108,23 +108,23 @@ fn an_rtt_that_was_not_measured_yet_is_absent() {
         let tx = Sending { rtt_us, ..Sending::default() };
         Line::Flow(0, s * SECOND, FlowSample { tx, ..FlowSample::default() })
     };
-    let measured = lines(&[at(2, 0), at(3, 20_500)]);
-    let mut columns = measured.output.series.iter();
+    let output = lines(&[at(2, 0), at(3, 20_500)]);
+    let mut columns = output.series.iter();
     let rtt = columns.find(|c| c.name == "flow.f.rtt").expect("it was measured");
     assert_eq!((&rtt.t[..], &rtt.v[..]), (&[3.0][..], &[20.5][..]));
-    let summary = &lines(&[at(2, 0)]).output.summary.flows[0];
+    let summary = &lines(&[at(2, 0)]).summary.flows[0];
     assert!(summary.rtt_ms.is_none());
 }
 
 #[test]
 fn a_queue_is_found_below_its_shaper_and_keeps_its_accounts() {
-    let measured = lines(&[
+    let output = lines(&[
         Line::Queues(1, 2 * SECOND, dualpi2(1_000_000, 0)),
         Line::Queues(1, 8 * SECOND, dualpi2(4_000_000, 0)),
         Line::Queues(1, 9 * SECOND, dualpi2(5_000_000, 0)),
         Line::Clock(9 * SECOND),
     ]);
-    let queue = &measured.output.queues[0];
+    let queue = &output.queues[0];
     assert!(queue.name == "bneck" && queue.qdisc.starts_with("dualpi2 "), "{}", queue.qdisc);
     assert_eq!((queue.received_packets, queue.sent_packets, queue.backlog_packets), (9, 7, 2));
     assert_eq!(queue.marked, 5, "step marks are among the marks");
@@ -132,7 +132,7 @@ fn a_queue_is_found_below_its_shaper_and_keeps_its_accounts() {
     assert_eq!(queue.utilisation, Some(0.5));
     assert!(queue.stats.0.contains(&("step_mark".into(), 3.0)));
     assert_eq!(queue.marks.0, [("step".into(), 3.0), ("ecn_mark".into(), 2.0)]);
-    let json: Value = serde_json::from_str(&measured.queues_json()).expect("JSON");
+    let json: Value = serde_json::from_str(&output.queues_json()).expect("JSON");
     assert_eq!(json[0]["received_bytes"], 5_003_028);
 }
 
@@ -146,17 +146,17 @@ fn a_replaced_queue_keeps_its_accounts_and_drops_what_waited() {
         ])
         .to_string()
     };
-    let measured = lines(&[
+    let output = lines(&[
         Line::Queues(1, SECOND, row("2:", 10, 1)),
         Line::Before(1, 2 * SECOND, row("2:", 20, 2)),
         Line::Queues(1, 2 * SECOND, row("3:", 5, 4)),
         Line::Clock(2 * SECOND),
     ]);
-    let queue = &measured.output.queues[0];
-    assert_eq!((queue.sent_packets, queue.sent_bytes, queue.backlog_packets), (25, 2500, 3));
+    let queue = &output.queues[0];
+    assert_eq!((queue.sent_packets, queue.sent_bytes, queue.backlog_packets), (25, Some(2500), 3));
     assert_eq!(queue.drops.0, [("tail_limit".into(), 6.0), ("purge".into(), 3.0)]);
     assert_eq!(queue.received_packets, 25 + 9 + 3);
-    let drops = measured.output.series.iter().find(|c| c.name == "queue.bneck.drops");
+    let drops = output.series.iter().find(|c| c.name == "queue.bneck.drops");
     assert_eq!(drops.map(|c| c.v.clone()), Some(vec![1.0, 9.0]), "no sample before a change");
 }
 
@@ -179,14 +179,14 @@ fn queues_in_a_row_have_accounts_of_their_own() {
         .to_string()
     };
     let devices = [device];
-    let mut collector = Collector::new(&scenario, &devices);
-    let take = |collector: &mut Collector<'_>, line: Line| {
+    let mut collector = Collector::new(Arc::new(scenario), &devices);
+    let take = |collector: &mut Collector, line: Line| {
         collector.take(&serde_json::to_string(&line).expect("plain data")).expect("a good line");
     };
     take(&mut collector, Line::Before(0, SECOND, row("3:", [25, 20], [10, 4])));
     // The lower one is replaced: its four packets are gone, which the upper one counts too.
     take(&mut collector, Line::Queues(0, SECOND, row("4:", [30, 1], [10, 2])));
-    let queues = collector.finish(true).output.queues;
+    let queues = collector.finish(true).queues;
     let of = |n: usize| {
         let q: &QueueSummary = &queues[n];
         (q.sent_packets, q.dropped, q.backlog_packets)
@@ -214,7 +214,7 @@ fn a_policer_has_an_account_of_its_own_or_drops_before_its_queue() {
         device("right", "egress", "bneck", 0),
         device("right", "", "bneck", 1),
     ];
-    let mut collector = Collector::new(&scenario, &devices);
+    let mut collector = Collector::new(Arc::new(scenario), &devices);
     let filter = |drops: u64| {
         let stats = |drops| json!({"stats": {"bytes": 150_000, "packets": 100, "drops": drops}});
         json!([
@@ -232,18 +232,18 @@ fn a_policer_has_an_account_of_its_own_or_drops_before_its_queue() {
     for line in lines {
         collector.take(&serde_json::to_string(&line).expect("plain data")).expect("a good line");
     }
-    let measured = collector.finish(true);
-    let [ingress, bottleneck] = &measured.output.queues[..] else { panic!("two queues") };
+    let output = collector.finish(true);
+    let [ingress, bottleneck] = &output.queues[..] else { panic!("two queues") };
     assert_eq!(ingress.name, "bneck.ingress0");
     assert_eq!((ingress.received_packets, ingress.sent_packets, ingress.dropped), (100, 60, 40));
     assert_eq!(ingress.drops.0, [("police".into(), 40.0)]);
     assert_eq!(ingress.utilisation, None);
-    let drops = |name| measured.output.series.iter().find(|c| c.name == name).map(|c| c.v.clone());
+    let drops = |name| output.series.iter().find(|c| c.name == name).map(|c| c.v.clone());
     assert_eq!(drops("queue.bneck.ingress0.drops"), Some(vec![30.0, 40.0]));
     assert_eq!(drops("queue.bneck.drops"), Some(vec![5.0]), "one sample, of both");
     assert_eq!(bottleneck.drops.0, [("drops".into(), 4.0), ("police".into(), 1.0)]);
     assert_eq!(bottleneck.received_packets, 7 + 5 + 2);
-    let rows: Value = serde_json::from_str(&measured.queues_json()).expect("JSON");
+    let rows: Value = serde_json::from_str(&output.queues_json()).expect("JSON");
     assert_eq!(
         (&rows[0]["received_bytes"], &rows[0]["sent_bytes"]),
         (&json!(150_000), &Value::Null)
@@ -252,8 +252,8 @@ fn a_policer_has_an_account_of_its_own_or_drops_before_its_queue() {
 
 #[test]
 fn bytes_that_the_kernel_does_not_count_are_null() {
-    let measured = lines(&[Line::Queues(1, SECOND, dualpi2(1_000_000, 4))]);
-    let json: Value = serde_json::from_str(&measured.queues_json()).expect("JSON");
+    let output = lines(&[Line::Queues(1, SECOND, dualpi2(1_000_000, 4))]);
+    let json: Value = serde_json::from_str(&output.queues_json()).expect("JSON");
     assert_eq!(json[0]["dropped"], 4);
     assert_eq!(json[0]["dropped_bytes"], Value::Null);
     assert_eq!(json[0]["received_bytes"], Value::Null);
@@ -262,7 +262,7 @@ fn bytes_that_the_kernel_does_not_count_are_null() {
 #[test]
 fn what_stopped_the_inside_is_the_error() {
     let scenario = scenario();
-    let mut collector = Collector::new(&scenario, &[]);
+    let mut collector = Collector::new(Arc::new(scenario), &[]);
     let line = serde_json::to_string(&Line::Failed("no tc".into())).expect("plain data");
     assert_eq!(collector.take(&line), Err("no tc".into()));
     assert!(collector.take("{").is_err());
@@ -270,8 +270,8 @@ fn what_stopped_the_inside_is_the_error() {
 
 #[test]
 fn pings_keep_the_instant_at_which_the_reply_came() {
-    let measured = lines(&[Line::Pings(0, 3, 1), Line::Ping(0, 2 * SECOND + 1, 20_000_000)]);
-    let ping = &measured.output.summary.pings[0];
+    let output = lines(&[Line::Pings(0, 3, 1), Line::Ping(0, 2 * SECOND + 1, 20_000_000)]);
+    let ping = &output.summary.pings[0];
     assert_eq!(ping.rtt_ms.map(|s| s.mean), Some(20.0));
     assert_eq!(ping.totals.0, [("sent".into(), 3.0), ("received".into(), 1.0)]);
 }
@@ -310,8 +310,8 @@ fn transfers_have_completion_times_and_totals_over_all_connections() {
     let rx = Receiving { segments_received: 38, received_ce: 19, ..Receiving::default() };
     let sums = FlowSample { read: 20_480, tx, rx };
     let sample = ShortSample { open: 1, arrived: 4, turned_away: 1, completed: 2, sums };
-    let measured = lines_of(
-        &mixed(),
+    let output = lines_of(
+        mixed(),
         &[
             Line::Done(1, SECOND, 90_000_000, 10_240),
             Line::Done(1, 3 * SECOND, 40_480_000, 10_240),
@@ -319,7 +319,7 @@ fn transfers_have_completion_times_and_totals_over_all_connections() {
             Line::Clock(4 * SECOND),
         ],
     );
-    let flow = &measured.output.summary.flows[1];
+    let flow = &output.summary.flows[1];
     let completions = flow.completions.expect("one within the window");
     assert_eq!((completions.fct_ms.n, completions.fct_ms.mean), (1, 40.48));
     // 10 240 bytes at 8 Mbit/s and a round trip of 10 ms.
@@ -331,7 +331,7 @@ fn transfers_have_completion_times_and_totals_over_all_connections() {
     );
     assert_eq!((total("segments_sent"), total("min_rtt_ms")), (Some(40.0), Some(10.0)));
     assert_eq!(flow.receiver.0[0], ("delivered_bytes".into(), 20_480.0));
-    let loss = &measured.output.summary.metrics.loss.flows[0];
+    let loss = &output.summary.metrics.loss.flows[0];
     assert_eq!((loss.name.as_str(), loss.retransmit_rate, loss.ce_rate), ("web", 0.05, 0.5));
 }
 
@@ -339,12 +339,12 @@ fn transfers_have_completion_times_and_totals_over_all_connections() {
 fn the_server_of_requests_is_the_end_that_sends_the_data() {
     let tx = Sending { segments_sent: 40, dsack_dups: 1, retransmits: 4, ..Sending::default() };
     let sample = FlowSample { read: 51_200, tx, ..FlowSample::default() };
-    let measured = lines_of(&mixed(), &[Line::Answers(2, 6, 5), Line::Flow(2, 3 * SECOND, sample)]);
-    let flow = &measured.output.summary.flows[2];
+    let output = lines_of(mixed(), &[Line::Answers(2, 6, 5), Line::Flow(2, 3 * SECOND, sample)]);
+    let flow = &output.summary.flows[2];
     assert!(flow.sender.0.contains(&("asked".into(), 6.0)));
     assert!(flow.sender.0.contains(&("completed".into(), 5.0)));
     assert_eq!(flow.receiver.0[0], ("segments_sent".into(), 40.0));
-    let loss = &measured.output.summary.metrics.loss.flows[0];
+    let loss = &output.summary.metrics.loss.flows[0];
     assert_eq!((loss.retransmit_rate, loss.spurious_rate), (0.1, 0.025));
 }
 
@@ -361,17 +361,17 @@ fn a_call_has_one_way_delays_and_a_listener() {
         received_bytes: 17_200,
         codepoints: [90, 1, 2, 7],
     };
-    let measured = lines_of(
-        &mixed(),
+    let output = lines_of(
+        mixed(),
         &[Line::Arrivals(3, arrivals.collect()), Line::Udp(3, 6 * SECOND, sample)],
     );
-    let flow = &measured.output.summary.flows[3];
+    let flow = &output.summary.flows[3];
     let one_way = flow.one_way.expect("packets of the window");
     assert_eq!((one_way.received, one_way.min_ms, one_way.loss), (100, 30.0, 0.0));
     assert!(one_way.voice.is_some_and(|v| v.mos > 4.0 && v.lost_or_late == 0.0));
     assert!(flow.receiver.0.contains(&("ect0_received".into(), 2.0)));
     assert!(flow.receiver.0.contains(&("ce_received".into(), 7.0)));
-    let names: Vec<&str> = measured.output.series.iter().map(|c| c.name.as_str()).collect();
+    let names: Vec<&str> = output.series.iter().map(|c| c.name.as_str()).collect();
     assert_eq!(
         names,
         ["goodput_bytes", "ce_received", "one_way", "one_way_max"]
@@ -389,7 +389,7 @@ fn greedy_flows_are_compared_over_time() {
     let mut text: Vec<Line> = (0..10).map(|s| at(0, s, s + s.min(4) * 7)).collect();
     text.extend((2..10).map(|s| at(4, s, s.saturating_sub(4))));
     text.push(Line::Clock(10 * SECOND));
-    let metrics = lines_of(&mixed(), &text).output.summary.metrics;
+    let metrics = lines_of(mixed(), &text).summary.metrics;
     let fairness = metrics.fairness.expect("two flows that take what they get");
     assert_eq!((fairness.flows, fairness.convergence_s), (2, Some(2.0)));
     assert_eq!(metrics.oscillation.len(), 2);

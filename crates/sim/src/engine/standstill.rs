@@ -4,7 +4,7 @@ use std::fmt;
 
 use sojourn_core::{Dur, Time};
 
-use super::{Engine, PORT_SLOTS};
+use super::{PORT_SLOTS, Simulation};
 use crate::events::Slot;
 use crate::link::{Hop, Port};
 
@@ -34,7 +34,7 @@ impl fmt::Display for Standstill {
 
 impl std::error::Error for Standstill {}
 
-impl Engine<'_> {
+impl Simulation {
     /// The owner of an event that never ends.
     pub(super) fn standstill_of(&self, slot: Slot) -> Standstill {
         if slot >= self.end_slot(0) {

@@ -14,10 +14,10 @@ use sojourn_trace::{
 };
 use sojourn_transport::app::voip;
 
-use super::Engine;
+use super::Simulation;
 use crate::link::Hop;
 
-impl Engine<'_> {
+impl Simulation {
     /// Samples of one series of a group within a window.
     fn samples(&self, window: Measure, group: GroupId, name: &str) -> impl Iterator<Item = f64> {
         let (from, to) = (window.from.as_secs_f64(), window.to.as_secs_f64());

@@ -14,6 +14,7 @@ mod measuring;
 mod media;
 mod netem;
 mod offloads;
+mod pauses;
 mod prague;
 mod registry;
 mod rtt;

@@ -34,7 +34,7 @@ set = {{ "link.bneck.rate" = "10Mbit" }}
 "#
     );
     let scenario = sojourn_scenario::load(&text, "impaired.toml", &[]).unwrap().scenario;
-    sojourn_sim::run(&scenario, &mut |_| true).expect("time moves")
+    sojourn_sim::run(&scenario).expect("time moves")
 }
 
 fn stat(queue: &QueueSummary, name: &str) -> f64 {

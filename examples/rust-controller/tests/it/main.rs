@@ -12,7 +12,7 @@ fn goodput(controller: &str) -> f64 {
     let text = include_str!("../../scenario.toml");
     let overrides = [("flow.prague.cc".to_owned(), controller.to_owned())];
     let parsed = sojourn_scenario::load(text, "scenario.toml", &overrides).expect("valid");
-    let output = run(&parsed.scenario, &mut |_| true).expect("time moves");
+    let output = run(&parsed.scenario).expect("time moves");
     output.summary.flows.iter().find(|flow| flow.name == "prague").expect("it").goodput_mbps
 }
 

@@ -1,0 +1,150 @@
+//! A kernel in virtual time as one of the engines. It runs ahead of whoever reads what it samples: a
+//! pause is one of the reader.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use sojourn_core::Time;
+use sojourn_scenario::{Engine, Run, Scenario, Status};
+use sojourn_trace::{Column, Output};
+
+use crate::collect::Collector;
+use crate::job::{JOB, Job, Network, SAMPLES};
+use crate::kernel::{Guest, Launch, POLL};
+use crate::scratch::Scratch;
+
+/// A few milliseconds of work.
+const LINES_PER_TURN: usize = 512;
+
+/// The engine that is a Linux kernel.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// Version of the build, and what distinguishes this kernel from others.
+    pub version: String,
+    /// How it is started.
+    pub launch: Launch,
+    /// The network of the scenario.
+    pub network: Network,
+}
+
+impl Engine for Kernel {
+    fn version(&self) -> String {
+        self.version.clone()
+    }
+
+    fn check(&self, _scenario: &Scenario) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn start(&self, scenario: Arc<Scenario>) -> Result<Box<dyn Run>, String> {
+        let scratch = Scratch::new().map_err(|e| format!("a temporary folder: {e}"))?;
+        let job = Job::new(&scenario, &self.network);
+        scratch.write(JOB, &serde_json::to_string(&job).expect("plain data serialises"))?;
+        let samples = scratch.write(SAMPLES, "")?;
+        let samples = File::open(samples).map_err(|e| format!("{SAMPLES}: {e}"))?;
+        let guest = Guest::start(&self.launch, &scratch)?;
+        Ok(Box::new(KernelRun {
+            end: Time::ZERO + scenario.duration,
+            collector: Collector::new(scenario, &self.network.devices),
+            samples: BufReader::new(samples),
+            line: Vec::new(),
+            idle: Duration::ZERO,
+            has_ended: false,
+            launch: self.launch.clone(),
+            guest,
+            scratch,
+        }))
+    }
+}
+
+struct KernelRun {
+    end: Time,
+    collector: Collector,
+    samples: BufReader<File>,
+    /// What has been written of a line.
+    line: Vec<u8>,
+    /// For how long its clock has stood still.
+    idle: Duration,
+    has_ended: bool,
+    launch: Launch,
+    /// Ends before its folder goes.
+    guest: Guest,
+    scratch: Scratch,
+}
+
+impl KernelRun {
+    /// Takes some of the lines that are whole, up to `until`; whether there was any.
+    fn read(&mut self, until: Time) -> Result<bool, String> {
+        let mut has_read = false;
+        for _ in 0..LINES_PER_TURN {
+            if self.collector.clock() >= until {
+                break;
+            }
+            let read = self.samples.read_until(b'\n', &mut self.line);
+            read.map_err(|e| format!("{SAMPLES}: {e}"))?;
+            if self.line.pop_if(|end| *end == b'\n').is_none() {
+                break;
+            }
+            let text = str::from_utf8(&self.line).map_err(|e| format!("{SAMPLES}: {e}"))?;
+            self.collector.take(text)?;
+            self.line.clear();
+            has_read = true;
+        }
+        Ok(has_read)
+    }
+}
+
+impl Run for KernelRun {
+    fn now(&self) -> Time {
+        self.collector.clock()
+    }
+
+    fn advance(&mut self, until: Time) -> Result<Status, String> {
+        if self.has_ended {
+            return Ok(Status::Ended);
+        }
+        // Asked before it is read: what it wrote until then is there.
+        let ended = self.guest.ended()?;
+        // Lines follow the last sample.
+        let until = if until < self.end { until } else { Time::NEVER };
+        let has_read = self.read(until)?;
+        if self.collector.clock() >= until {
+            return Ok(Status::Paused);
+        }
+        match ended {
+            _ if has_read => self.idle = Duration::ZERO,
+            Some(true) if self.collector.has_begun() => {
+                self.has_ended = true;
+                return Ok(Status::Ended);
+            }
+            Some(_) => return Err(self.guest.failure(&self.scratch, self.launch.limit)),
+            None if self.idle > self.launch.stall => {
+                self.guest.stop();
+                let (now, stall) = (self.now().as_secs_f64(), self.launch.stall.as_secs());
+                return Err(format!("the kernel's clock stands at {now:.2} s since {stall} s"));
+            }
+            None => {
+                thread::sleep(POLL);
+                self.idle += POLL;
+            }
+        }
+        Ok(Status::Going)
+    }
+
+    fn drain(&mut self, columns: &mut Vec<Column>) {
+        columns.extend(self.collector.drain());
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Output, String> {
+        if !self.has_ended {
+            self.guest.stop();
+            if !self.collector.has_begun() {
+                return Err(self.guest.failure(&self.scratch, self.launch.limit));
+            }
+        }
+        Ok(self.collector.finish(self.has_ended))
+    }
+}

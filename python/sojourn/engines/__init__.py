@@ -1,0 +1,95 @@
+"""The engines that carry out a scenario: one interface, and a file for each.
+
+A run goes on in short turns, so that its holder may show what it measures, pause, or stop:
+
+    run = sojourn.start("my.toml")
+    while run.advance(run.now_s + 1) != "ended":
+        for name, unit, t, v in run.drain():
+            ...
+    result = run.finish()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    from sojourn._core import RunResult, Series
+    from sojourn.scenario import Resolved
+
+Name = Literal["sim", "linux"]
+Status = Literal["going", "paused", "ended"]
+
+
+class EngineError(ValueError):
+    """What an engine cannot do, or that it is not there; one line for the user."""
+
+
+class Run(Protocol):
+    """One scenario under way."""
+
+    @property
+    def duration_s(self) -> float:
+        """Length of the scenario."""
+
+    @property
+    def now_s(self) -> float:
+        """Seconds of the scenario up to which it has come."""
+
+    def advance(self, until_s: float | None = None, budget_s: float = 0.05) -> Status:
+        """Goes on to `until_s`, to the end, or for `budget_s` of wall time; raises `RuntimeError` if it fails."""
+
+    def drain(self) -> list[Series]:
+        """Name, unit, times and values of what was sampled since the last call."""
+
+    def finish(self) -> RunResult:
+        """The results so far, complete if the run has ended. Nothing can be asked of it afterwards."""
+
+
+class Engine(Protocol):
+    """Carries out scenarios."""
+
+    @property
+    def name(self) -> Name:
+        """As `--engine` has it."""
+
+    @property
+    def version(self) -> str:
+        """What results are recognised by: those of two versions are never mixed."""
+
+    @property
+    def repeats(self) -> bool:
+        """Whether the same scenario gives the same bytes each time."""
+
+    @property
+    def packets_per_s(self) -> float:
+        """Full-sized packets of the bottleneck that one core handles in a second, roughly."""
+
+    @property
+    def least_s(self) -> float:
+        """Wall time of a run that sends nothing, seconds."""
+
+    def check(self, scenario: Resolved) -> None:
+        """Raises `EngineError` with key and reason if it cannot run this."""
+
+    def start(self, scenario: Resolved) -> Run:
+        """A run that stands at 0 s; raises `RuntimeError` with one line if it cannot begin."""
+
+
+def named(name: Name) -> Engine:
+    """The engine of this name; raises `EngineError` if it is not there."""
+    if name == "linux":
+        from sojourn.engines.linux import Linux
+
+        return Linux()
+    from sojourn.engines.sim import Simulator
+
+    return Simulator()
+
+
+def complete(run: Run, go_on: Callable[[float], bool] | None = None) -> RunResult:
+    """Runs to the end, or until `go_on`, which gets the fraction that is done now and then, returns False."""
+    while run.advance() != "ended" and (go_on is None or go_on(run.now_s / run.duration_s)):
+        pass
+    return run.finish()

@@ -1,0 +1,39 @@
+"""A real Linux kernel in virtual time; a kernel of its own for each run."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from sojourn import _core, linux
+from sojourn.engines import Name
+from sojourn.scenario import Resolved
+
+STALL_S = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Linux:
+    """The kernel that `SOJOURN_LINUX` names. It draws its own random numbers."""
+
+    name: ClassVar[Name] = "linux"
+    repeats: ClassVar[bool] = False
+    packets_per_s: ClassVar[float] = 2_000
+    least_s: ClassVar[float] = 3.0
+    kernel: linux.Kernel = field(default_factory=linux.find)
+    stall_s: int = STALL_S
+    limit_s: int = field(default_factory=linux.limit_s)
+
+    @property
+    def version(self) -> str:
+        return f"{_core.version()} linux {self.kernel.identity}"
+
+    def check(self, scenario: Resolved) -> None:
+        linux.check(scenario)
+
+    def start(self, scenario: Resolved) -> _core.Run:
+        network = json.dumps(linux.network(scenario))
+        launcher = list(self.kernel.launcher)
+        engine = _core.Engine.linux(self.kernel.identity, network, launcher, linux.agent(), self.stall_s, self.limit_s)
+        return engine.start(scenario.text)

@@ -1,0 +1,30 @@
+"""The simulator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sojourn import _core
+from sojourn.engines import Name
+from sojourn.scenario import Resolved
+
+
+@dataclass(frozen=True, slots=True)
+class Simulator:
+    """Runs every scenario in virtual time, and gives the same bytes each time."""
+
+    name: ClassVar[Name] = "sim"
+    repeats: ClassVar[bool] = True
+    packets_per_s: ClassVar[float] = 300_000
+    least_s: ClassVar[float] = 0.05
+
+    @property
+    def version(self) -> str:
+        return _core.version()
+
+    def check(self, scenario: Resolved) -> None:
+        """A valid scenario has nothing that it cannot do."""
+
+    def start(self, scenario: Resolved) -> _core.Run:
+        return _core.Engine.simulator().start(scenario.text)
