@@ -117,6 +117,8 @@ def check(resolved: Resolved) -> None:
     for tunnel in document.get("tunnel", []):
         _refuse(f"tunnel.{tunnel['name']}", "tunnels are in the simulator only")
     for link in document["link"]:
+        if "from" in link:
+            _refuse(f"link.{link['name']}.from", "graphs of links are in the simulator only")
         _check_link(f"link.{link['name']}", link)
         if link.get("reverse"):
             _check_link(f"link.{link['name']}.reverse", link["reverse"])

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use sojourn_core::{Dur, Rate, Time};
-use sojourn_scenario::{Flow, Measure, Scenario, Topology};
+use sojourn_scenario::topology::carried;
+use sojourn_scenario::{Measure, Scenario, Topology};
 use sojourn_trace::rfc5166::{Bins, Metrics};
 use sojourn_trace::summary::{PingWindow, WindowSummary};
 use sojourn_trace::{
@@ -136,8 +137,10 @@ impl Collector {
             name: name.clone(),
             from_s: window.from.as_secs_f64(),
             to_s: window.to.as_secs_f64(),
-            flows: (scenario.flows.iter().zip(&self.flows))
-                .map(|(f, sampled)| sampled.window(f, self.series(), *window, self.path_rate(f)))
+            flows: (scenario.flows.iter().zip(&self.flows).enumerate())
+                .map(|(n, (flow, sampled))| {
+                    sampled.window(flow, self.series(), *window, self.path_rate(n))
+                })
                 .collect(),
             pings: (scenario.pings.iter().zip(&self.pings))
                 .map(|(ping, echoes)| PingWindow {
@@ -159,9 +162,9 @@ impl Collector {
         let window = self.scenario.measure;
         let duration_s = self.clock.as_secs_f64();
         let length = window.to.min(self.clock).since(window.from).as_secs_f64();
-        let flows = self.scenario.flows.iter().zip(&self.flows);
-        let flows = flows.map(|(flow, sampled)| {
-            sampled.summary(flow, self.series(), window, self.path_rate(flow))
+        let flows = self.scenario.flows.iter().zip(&self.flows).enumerate();
+        let flows = flows.map(|(n, (flow, sampled))| {
+            sampled.summary(flow, self.series(), window, self.path_rate(n))
         });
         let flows: Vec<FlowSummary> = flows.collect();
         let pings = self.scenario.pings.iter().zip(&self.pings);
@@ -212,11 +215,11 @@ impl Collector {
         )
     }
 
-    /// The smallest rate on the way of a flow's data, as it is at the end of the run.
-    fn path_rate(&self, flow: &Flow) -> Option<Rate> {
-        let ports = Topology::new(&self.scenario).ports;
-        let crossed = ports.iter().filter(|p| p.forward != flow.up && flow.path.contains(&p.link));
-        crossed.filter_map(|port| at_the_end(&self.scenario, port).1).min()
+    /// What the way of the data of flow number `n` carries, as it is at the end of the run.
+    fn path_rate(&self, n: usize) -> Option<Rate> {
+        let topology = Topology::new(&self.scenario);
+        let ways = topology.data_ways(&self.scenario.flows[n], n);
+        carried(&ways, |port| at_the_end(&self.scenario, &topology.ports[port]).1, |_| {})
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use sojourn_cc::Feedback;
 use sojourn_core::{Dur, Rng};
-use sojourn_scenario::Scenario;
+use sojourn_scenario::{Hop, Path, Scenario};
 
 /// Name of the job in the folder that both sides see.
 pub(crate) const JOB: &str = "job.json";
@@ -288,11 +288,11 @@ impl Job {
     /// The job of a scenario in a network.
     pub fn new(scenario: &Scenario, network: &Network) -> Self {
         let end = scenario.duration.0;
-        let ends = |path: &[usize]| {
-            let host = |of: &[usize], link: Option<&usize>| {
-                link.and_then(|link| of.get(*link)).copied().unwrap_or_default()
+        let ends = |path: &Path| {
+            let host = |of: &[usize], hop: Option<&Hop>| {
+                hop.and_then(|hop| of.get(hop.link)).copied().unwrap_or_default()
             };
-            [host(&network.near, path.first()), host(&network.far, path.last())]
+            [host(&network.near, path.hops.first()), host(&network.far, path.hops.last())]
         };
         let flows = scenario.flows.iter().zip(FIRST_PORT..).map(|(flow, port)| FlowJob {
             name: flow.name.clone(),
@@ -302,8 +302,8 @@ impl Job {
                 Feedback::AccEcn => 3,
                 Feedback::None | Feedback::Ccfb | Feedback::Counters => 0,
             },
-            opener: ends(&flow.path)[usize::from(flow.opens_far)],
-            peer: ends(&flow.path)[usize::from(!flow.opens_far)],
+            opener: ends(flow.path())[usize::from(flow.opens_far)],
+            peer: ends(flow.path())[usize::from(!flow.opens_far)],
             cc: flow.cc.as_ref().map_or("", |cc| cc.name()).to_owned(),
             start_ns: flow.opens(scenario.seed).0,
             stop_ns: flow.stop.map(|at| at.0),
@@ -318,7 +318,7 @@ impl Job {
             stop_ns: ping.stop.map_or(end, |at| at.0),
             tos: ping.tos,
             size: ping.size,
-            hosts: ends(&ping.path),
+            hosts: ends(&ping.paths[0]),
             // Behind those of the flows.
             udp: ping.udp.then_some(port.saturating_add(scenario.flows.len() as u16)),
         });

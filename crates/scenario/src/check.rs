@@ -6,7 +6,7 @@ use sojourn_queue::aqm::{Env, Spec};
 use sojourn_queue::qdiscs;
 
 use crate::doc::Doc;
-use crate::error::{ScenarioError, unknown};
+use crate::error::ScenarioError;
 
 /// A value's place in the document (array entries by index) and its name for the user (by name).
 #[derive(Clone, Debug)]
@@ -105,6 +105,13 @@ pub(crate) fn instant(offset: Dur) -> Time {
 }
 
 /// A name must work as a part of a dotted name, of a file name and of a column.
+pub(crate) fn word(doc: &Doc, key: &Key, name: &str) -> Result<(), ScenarioError> {
+    let good = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let valid = name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(good);
+    doc.check(valid, key, &format!("expected letters, digits, `_` and `-`, got {name:?}"))
+}
+
+/// Refuses a name that is taken.
 pub(crate) fn name<'n>(
     doc: &Doc,
     key: &Key,
@@ -112,10 +119,7 @@ pub(crate) fn name<'n>(
     mut before: impl Iterator<Item = &'n str>,
 ) -> Result<(), ScenarioError> {
     let key = key.field("name");
-    let good = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    let valid = name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(good);
-    let allowed = format!("expected letters, digits, `_` and `-`, got {name:?}");
-    doc.check(valid, &key, &allowed)?;
+    word(doc, &key, name)?;
     doc.check(before.all(|b| b != name), &key, &format!("the name {name:?} is already taken"))
 }
 
@@ -129,35 +133,6 @@ pub(crate) fn between(
 ) -> Result<(), ScenarioError> {
     let message = format!("expected {low} to {high}, got {value}");
     doc.check((low..=high).contains(&value), &key.field(field), &message)
-}
-
-/// The links that `path` names; all of them if it is absent.
-pub(crate) fn path(
-    doc: &Doc,
-    key: &Key,
-    path: Option<&Vec<String>>,
-    links: &[&str],
-) -> Result<Vec<usize>, ScenarioError> {
-    let Some(path) = path else { return Ok((0..links.len()).collect()) };
-    path_of(doc, &key.field("path"), path, links)
-}
-
-/// The links of these names, at least one and each once.
-pub(crate) fn path_of(
-    doc: &Doc,
-    key: &Key,
-    path: &[String],
-    links: &[&str],
-) -> Result<Vec<usize>, ScenarioError> {
-    doc.check(!path.is_empty(), key, "expected at least one link")?;
-    let mut indices = Vec::new();
-    for name in path {
-        let index = links.iter().position(|link| link == name);
-        let index = index.ok_or_else(|| doc.fail(key, unknown("link", name, links)))?;
-        doc.check(!indices.contains(&index), key, &format!("link {name:?} is named twice"))?;
-        indices.push(index);
-    }
-    Ok(indices)
 }
 
 pub(crate) fn start_stop(

@@ -1,13 +1,15 @@
 //! What a run is made under, from topology and schedule alone: capacity, RTT of the empty path,
 //! bottlenecks.
 
+use std::collections::BTreeSet;
+
 use sojourn_core::{Dur, Rate, Rng, Time};
 use sojourn_queue::aqm::{Env, Log, Qdisc, Spec};
 use sojourn_queue::qdiscs;
 use sojourn_trace::summary::{Capacity, Conditions, Span};
 
 use crate::scenario::{Change, Edit, Scenario};
-use crate::topology::{PortSpec, Role, Route, Topology};
+use crate::topology::{PortSpec, Role, Route, Topology, carried};
 use crate::write::Style;
 
 /// A port as its rate goes, with its disciplines built for this purpose; a tunnel's end has none.
@@ -90,9 +92,12 @@ pub fn conditions(scenario: &Scenario) -> Conditions {
     let topology = Topology::new(scenario);
     let mut ports: Vec<_> = topology.ports.iter().map(|p| Port::new(p, scenario)).collect();
     let paths = paths(scenario, &topology);
-    let round_trip = |route: &Route| {
-        let crossed = route.forward.iter().chain(&route.reverse);
-        crossed.fold(Dur::ZERO, |sum, port| sum + ports[*port].delay()).as_millis_f64()
+    // Of several routes, the shortest there and the shortest back.
+    let round_trip = |routes: &Vec<Route>| {
+        let delay = |way: &[usize]| way.iter().fold(Dur::ZERO, |sum, n| sum + ports[*n].delay());
+        let least = |is_forward| routes.iter().map(|route| delay(route.way(is_forward))).min();
+        let least = [true, false].map(|is_forward| least(is_forward).unwrap_or(Dur::ZERO));
+        (least[0] + least[1]).as_millis_f64()
     };
     let routes = if topology.flows.is_empty() { &topology.pings } else { &topology.flows };
     let rtts: Vec<f64> = routes.iter().map(round_trip).collect();
@@ -101,7 +106,9 @@ pub fn conditions(scenario: &Scenario) -> Conditions {
         greatest: rtts.iter().copied().fold(0.0, f64::max),
     };
     let mut egresses = ports.iter().filter(|port| port.spec.role == Role::Egress);
-    let queue_shapes = egresses.any(|port| port.spec.forward && port.shapes());
+    let is_crossed =
+        |port: &PortSpec| is_forward(scenario, port.link).unwrap_or(true) == port.forward;
+    let queue_shapes = egresses.any(|port| is_crossed(port.spec) && port.shapes());
     let mut bottlenecks = vec![false; ports.len()];
     let mut capacity: Vec<Capacity> = vec![];
     let starts = scenario.schedule.iter().map(|change| change.at);
@@ -111,13 +118,8 @@ pub fn conditions(scenario: &Scenario) -> Conditions {
             ports.iter_mut().filter(|p| p.concerns(change)).for_each(|p| p.edit(change));
         }
         let rates: Vec<_> = ports.iter().map(Port::capacity).collect();
-        let leasts = paths.iter().map(|path| {
-            let least = path.iter().filter_map(|port| rates[*port]).min();
-            for port in path.iter().filter(|port| least.is_some() && rates[**port] == least) {
-                bottlenecks[*port] = true;
-            }
-            least
-        });
+        let leasts =
+            paths.iter().map(|ways| carried(ways, |n| rates[n], |port| bottlenecks[port] = true));
         let mbps = leasts.flatten().min().map(|rate| rate.0 as f64 / 1e6);
         if capacity.last().is_none_or(|last| last.mbps != mbps) {
             capacity.push(Capacity { from_s: at.as_secs_f64(), mbps });
@@ -132,11 +134,13 @@ pub fn conditions(scenario: &Scenario) -> Conditions {
 /// Queues that no device has by itself, each with its shaper, on the links that a flow crosses; without
 /// any the first link's.
 fn queues(scenario: &Scenario) -> Vec<String> {
-    let crossed = |link: &usize| scenario.flows.iter().any(|flow| flow.path.contains(link));
     let all = scenario.flows.is_empty();
-    let links = (0..scenario.links.len()).filter(|link| all || crossed(link));
-    let shown = links.filter_map(|link| {
-        let way = &scenario.links[link].forward;
+    let shown = scenario.links.iter().enumerate().filter_map(|(index, link)| {
+        let way = match is_forward(scenario, index) {
+            Some(false) => &link.reverse,
+            Some(true) => &link.forward,
+            None => all.then_some(&link.forward)?,
+        };
         let qdisc = way.qdisc.short();
         match &way.shaper {
             Some(shaper) => {
@@ -151,14 +155,20 @@ fn queues(scenario: &Scenario) -> Vec<String> {
     if shown.is_empty() { first.into_iter().collect() } else { shown }
 }
 
-/// The ways of the flows' data: of those forward if there are any, else of those back.
-fn paths<'t>(scenario: &Scenario, topology: &'t Topology) -> Vec<&'t [usize]> {
+/// Whether the first flow over a link crosses it forward from the near end of its path; none if no flow
+/// crosses it.
+fn is_forward(scenario: &Scenario, link: usize) -> Option<bool> {
+    let mut hops = scenario.flows.iter().flat_map(|flow| &flow.paths).flat_map(|path| &path.hops);
+    hops.find(|hop| hop.link == link).map(|hop| hop.forward)
+}
+
+/// The ways of the flows' data, of each flow one or several: of those forward if there are any, else of
+/// those back.
+fn paths<'t>(scenario: &Scenario, topology: &'t Topology) -> BTreeSet<Vec<&'t [usize]>> {
     let all_up = scenario.flows.iter().all(|flow| flow.up);
-    let flows = scenario.flows.iter().zip(&topology.flows).filter(|(flow, _)| flow.up == all_up);
-    let data = flows.map(|(flow, route)| {
-        let way = if flow.up == flow.opens_far { &route.forward } else { &route.reverse };
-        way.as_slice()
-    });
-    let pings = topology.pings.iter().map(|route| route.forward.as_slice());
+    let flows = scenario.flows.iter().enumerate().filter(|(_, flow)| flow.up == all_up);
+    let data = flows.map(|(n, flow)| topology.data_ways(flow, n));
+    let pings = topology.pings.iter();
+    let pings = pings.map(|routes| routes.iter().map(|route| route.way(true)).collect());
     if scenario.flows.is_empty() { pings.collect() } else { data.collect() }
 }

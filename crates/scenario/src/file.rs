@@ -9,6 +9,8 @@ use sojourn_core::{Bytes, Dur};
 use sojourn_queue::impair::tunnel::{Dscp, Entropy, Mode};
 use sojourn_transport::tcp::{Config, Era, Overlay, PARAMETERS};
 
+use crate::paths::PathTable;
+use crate::scenario::Spread;
 use crate::sweep::Sweep;
 use crate::text::{RateOrNone, Tos};
 
@@ -43,7 +45,7 @@ pub(crate) struct File {
     /// Defaults of all flows' TCP endpoints.
     #[serde(default)]
     pub(crate) tcp: Overlay,
-    /// Links in path order, from the senders to the receivers.
+    /// Links: between nodes, or else a chain in path order, from the senders to the receivers.
     #[serde(default)]
     pub(crate) link: Vec<LinkTable>,
     /// Flows.
@@ -93,6 +95,12 @@ pub(crate) struct WindowTable {
 pub(crate) struct LinkTable {
     /// Name, unique among links: letters, digits, `_` and `-`.
     pub(crate) name: String,
+    /// The node from which it runs forward. The links of a file have nodes, or they are a chain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) from: Option<String>,
+    /// The node to which it runs forward.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) to: Option<String>,
     /// Rate of the shaper if there is one, else of the wire; "none" (default) is infinitely fast.
     pub(crate) rate: Option<RateOrNone>,
     /// Shaper around the queue, in tc's syntax without the rate: "htb", "htb burst 1600b"; "none"
@@ -167,8 +175,24 @@ pub(crate) struct FlowTable {
     /// How much it sends, such as "10Mb"; default unlimited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) bytes: Option<Bytes>,
-    /// Names of the links it crosses, in order; default all links.
-    pub(crate) path: Option<Vec<String>>,
+    /// The node at which it begins, if the links are between nodes: needed without `path`, and there to
+    /// say from which end a single link is crossed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) from: Option<String>,
+    /// The node at which it ends. Without `path` it takes the fewest links from `from`; of several such
+    /// paths the one whose links come first in the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) to: Option<String>,
+    /// Names of the links it crosses, in order; default all links of a chain. `[["a"], ["b"]]`: several
+    /// paths between the same two nodes.
+    pub(crate) path: Option<PathTable>,
+    /// Which of several paths is taken: by "flow" (default), all packets of a direction take one, drawn
+    /// from the seed; by "packet", they take them in turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) multipath: Option<Spread>,
+    /// Shares of several paths, such as `[2, 1]`; default equal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) weights: Option<Vec<u32>>,
     /// TOS byte; of TCP its two ECN bits are zero.
     #[serde(default = "tos_zero")]
     pub(crate) tos: Tos,
@@ -210,8 +234,24 @@ pub(crate) struct PingTable {
     /// No request after this; default the end of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) stop: Option<Dur>,
-    /// Names of the links it crosses, in order; default all links.
-    pub(crate) path: Option<Vec<String>>,
+    /// The node at which it begins, if the links are between nodes: needed without `path`, and there to
+    /// say from which end a single link is crossed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) from: Option<String>,
+    /// The node at which it ends. Without `path` it takes the fewest links from `from`; of several such
+    /// paths the one whose links come first in the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) to: Option<String>,
+    /// Names of the links it crosses, in order; default all links of a chain. `[["a"], ["b"]]`: several
+    /// paths between the same two nodes.
+    pub(crate) path: Option<PathTable>,
+    /// Which of several paths is taken: by "flow" (default), all packets of a direction take one, drawn
+    /// from the seed; by "packet", they take them in turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) multipath: Option<Spread>,
+    /// Shares of several paths, such as `[2, 1]`; default equal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) weights: Option<Vec<u32>>,
     /// TOS byte of request and reply, ECN bits included.
     #[serde(default = "tos_zero")]
     pub(crate) tos: Tos,

@@ -8,11 +8,12 @@ use sojourn_transport::app::{self, App, rrul};
 use sojourn_transport::media::Encoder;
 use sojourn_transport::tcp::Overlay;
 
-use crate::check::{Key, between, interval, name, path, start_stop, words};
+use crate::check::{Key, between, interval, name, start_stop, words};
 use crate::doc::Doc;
 use crate::error::{ScenarioError, unknown};
 use crate::file::{DirectionName, File, FlowTable};
-use crate::scenario::{Flow, Link, Ping};
+use crate::paths::Network;
+use crate::scenario::{Flow, Link, Path, Ping};
 use crate::tcp::tcp;
 
 /// More than any application needs, and enough to see the effect.
@@ -25,8 +26,7 @@ const MAX_COPIES: u64 = 10_000;
 pub(crate) fn flows(
     doc: &Doc,
     file: &File,
-    links: &[Link],
-    names: &[&str],
+    network: &Network<'_>,
     end: Time,
 ) -> Result<(Vec<Flow>, Vec<Ping>), ScenarioError> {
     let (mut flows, mut pings) = (Vec::<Flow>::new(), Vec::<Ping>::new());
@@ -35,8 +35,9 @@ pub(crate) fn flows(
     for (index, table) in file.flow.iter().enumerate() {
         let key = Key::entry("flow", index, &table.name);
         name(doc, &key, &table.name, file.flow[..index].iter().map(|f| f.name.as_str()))?;
-        let (flow, app) = flow(doc, &key, table, &file.tcp, names, end)?;
-        let paced_by_path = flow.path.iter().any(|link| takes_time(&links[*link]));
+        let (flow, app) = flow(doc, &key, table, &file.tcp, network, end)?;
+        let takes_time = |path: &Path| path.links().any(|link| takes_time(&network.links[link]));
+        let paced_by_path = flow.paths.iter().all(takes_time);
         doc.check(
             flow.bytes.is_some() || app.is_bounded() || paced_by_path,
             &key.field("path"),
@@ -94,7 +95,7 @@ fn flow(
     key: &Key,
     table: &FlowTable,
     defaults: &Overlay,
-    links: &[&str],
+    network: &Network<'_>,
     end: Time,
 ) -> Result<(Flow, App), ScenarioError> {
     let (start, stop) = start_stop(doc, key, table.start, table.stop, end)?;
@@ -141,6 +142,9 @@ fn flow(
         doc.check(!up, &key.field("direction"), message)?;
         doc.check(tos == 0, &key.field("tos"), "the flows of this test have their own classes")?;
     }
+    let ends = [table.from.as_deref(), table.to.as_deref()];
+    let several = (table.multipath, table.weights.as_deref());
+    let (paths, spread) = network.paths(doc, key, ends, table.path.as_ref(), several)?;
     let flow = Flow {
         name: table.name.clone(),
         app: spec,
@@ -152,7 +156,8 @@ fn flow(
         control_rtts: table.control_rtts,
         stop,
         bytes,
-        path: path(doc, key, table.path.as_ref(), links)?,
+        paths,
+        spread,
         tos,
         hash_of: None,
         tcp: tcp(doc, &key.field("tcp"), &[&table.tcp, defaults], feedback)?,
@@ -209,7 +214,8 @@ fn expand_rrul(app: rrul::Params, whole: &Flow, flows: &mut Vec<Flow>, pings: &m
         interval: app.interval,
         start: whole.start,
         stop: whole.stop,
-        path: whole.path.clone(),
+        paths: whole.paths.clone(),
+        spread: whole.spread,
         tos,
         size: 84,
     }));

@@ -18,6 +18,7 @@ mod idle;
 mod links;
 mod load;
 mod measure;
+mod paths;
 mod ramp;
 mod resolve;
 pub mod scenario;
@@ -36,7 +37,9 @@ pub use engine::{Engine, Run, Status, complete};
 pub use error::{Origin, ScenarioError};
 pub use file::schema;
 pub use load::{Parsed, SweepPoint, expand, load};
-pub use scenario::{Change, Direction, Edit, Flow, Link, Measure, Ping, Scenario, Tunnel};
+pub use scenario::{
+    Change, Direction, Edit, Flow, Hop, Link, Measure, Path, Ping, Scenario, Spread, Tunnel,
+};
 pub use sweep::Axis;
 pub use topology::{PortSpec, Role, Route, Topology};
 pub use write::{to_brief_toml, to_toml};

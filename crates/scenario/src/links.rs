@@ -5,7 +5,7 @@ use sojourn_core::{Dur, Rate};
 use sojourn_queue::aqm::Spec;
 use sojourn_queue::qdiscs;
 
-use crate::check::{Key, link_rate, name, words};
+use crate::check::{Key, link_rate, name, word, words};
 use crate::doc::Doc;
 use crate::error::ScenarioError;
 use crate::file::{DirectionTable, LinkTable};
@@ -23,10 +23,15 @@ struct Way {
     delay: Dur,
 }
 
-pub(crate) fn links(doc: &Doc, tables: &[LinkTable]) -> Result<Vec<Link>, ScenarioError> {
+/// The links, and the names of the nodes between them.
+pub(crate) fn links(
+    doc: &Doc,
+    tables: &[LinkTable],
+) -> Result<(Vec<Link>, Vec<String>), ScenarioError> {
     let message = "at least one [[link]] is needed";
     doc.check(!tables.is_empty(), &Key::top("link"), message)?;
-    let mut links = Vec::new();
+    let is_graph = tables[0].from.is_some() || tables[0].to.is_some();
+    let (mut links, mut nodes) = (Vec::new(), Vec::new());
     for (index, table) in tables.iter().enumerate() {
         let key = Key::entry("link", index, &table.name);
         name(doc, &key, &table.name, tables[..index].iter().map(|l| l.name.as_str()))?;
@@ -52,9 +57,34 @@ pub(crate) fn links(doc: &Doc, tables: &[LinkTable]) -> Result<Vec<Link>, Scenar
             Some(own) => way.overridden(own).direction(doc, &key.field("reverse"))?,
             None => forward.clone(),
         };
-        links.push(Link { name: table.name.clone(), forward, reverse });
+        let ends = ends(doc, &key, table, is_graph, &mut nodes)?;
+        links.push(Link { name: table.name.clone(), ends, forward, reverse });
     }
-    Ok(links)
+    Ok((links, nodes))
+}
+
+/// The nodes of a link, which are added to `nodes` if they are new.
+fn ends(
+    doc: &Doc,
+    key: &Key,
+    table: &LinkTable,
+    is_graph: bool,
+    nodes: &mut Vec<String>,
+) -> Result<Option<[usize; 2]>, ScenarioError> {
+    let (from, to) = match (&table.from, &table.to) {
+        (None, None) if !is_graph => return Ok(None),
+        (Some(from), Some(to)) if is_graph => (from, to),
+        _ => return Err(doc.fail(key, "expected `from` and `to`, of all links or of none")),
+    };
+    doc.check(from != to, &key.field("to"), "expected another node than `from`")?;
+    let mut place = |field, node: &String| {
+        word(doc, &key.field(field), node)?;
+        Ok(nodes.iter().position(|known| known == node).unwrap_or_else(|| {
+            nodes.push(node.clone());
+            nodes.len() - 1
+        }))
+    };
+    Ok(Some([place("from", from)?, place("to", to)?]))
 }
 
 impl Way {

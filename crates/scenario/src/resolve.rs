@@ -2,13 +2,14 @@
 
 use sojourn_core::{Dur, Time};
 
-use crate::check::{Key, MAX_EVENTS, between, interval, name, path, start_stop};
+use crate::check::{Key, MAX_EVENTS, between, interval, name, start_stop};
 use crate::doc::Doc;
 use crate::error::ScenarioError;
 use crate::file::{File, PingTable, ProtocolName};
 use crate::flows::flows;
 use crate::links::links;
 use crate::measure::measure;
+use crate::paths::Network;
 use crate::scenario::{Ping, Scenario};
 use crate::schedule::schedule;
 use crate::tcp::tcp;
@@ -36,19 +37,19 @@ pub(crate) fn resolve(doc: &Doc, file: &File) -> Result<Scenario, ScenarioError>
     let most = format!("expected at most {MAX_AGE}, got {queue_age}");
     doc.check(queue_age <= MAX_AGE, &top("queue_age"), &most)?;
 
-    let links = links(doc, &file.link)?;
-    let names: Vec<&str> = links.iter().map(|l| l.name.as_str()).collect();
+    let (links, nodes) = links(doc, &file.link)?;
+    let network = Network::new(&links, &nodes);
     tcp(doc, &top("tcp"), &[&file.tcp], None)?;
-    let (flows, mut pings) = flows(doc, file, &links, &names, end)?;
+    let (flows, mut pings) = flows(doc, file, &network, end)?;
     for (index, table) in file.ping.iter().enumerate() {
         let key = Key::entry("ping", index, &table.name);
         let before = flows.iter().map(|f| f.name.as_str());
         let before = before.chain(file.flow.iter().map(|f| f.name.as_str()));
         let before = before.chain(pings.iter().map(|p| p.name.as_str()));
         name(doc, &key, &table.name, before)?;
-        pings.push(ping(doc, &key, table, &names, duration)?);
+        pings.push(ping(doc, &key, table, &network, duration)?);
     }
-    let tunnels = tunnels(doc, &file.tunnel, &links, &flows, &pings)?;
+    let tunnels = tunnels(doc, &file.tunnel, &network, &flows, &pings)?;
     let (main, windows) = measure(doc, file, end)?;
     Ok(Scenario {
         name: file.name.clone(),
@@ -61,6 +62,7 @@ pub(crate) fn resolve(doc: &Doc, file: &File) -> Result<Scenario, ScenarioError>
         windows,
         schedule: schedule(doc, &file.schedule, &links, end)?,
         traces: doc.traces.clone(),
+        nodes,
         links,
         flows,
         pings,
@@ -72,19 +74,23 @@ fn ping(
     doc: &Doc,
     key: &Key,
     table: &PingTable,
-    links: &[&str],
+    network: &Network<'_>,
     duration: Dur,
 ) -> Result<Ping, ScenarioError> {
     let (start, stop) = start_stop(doc, key, table.start, table.stop, Time::ZERO + duration)?;
     interval(doc, &key.field("interval"), table.interval, duration)?;
     between(doc, key, "size", u64::from(table.size), 28, 65535)?;
+    let ends = [table.from.as_deref(), table.to.as_deref()];
+    let several = (table.multipath, table.weights.as_deref());
+    let (paths, spread) = network.paths(doc, key, ends, table.path.as_ref(), several)?;
     Ok(Ping {
         name: table.name.clone(),
         udp: matches!(table.protocol, ProtocolName::Udp),
         interval: table.interval,
         start,
         stop,
-        path: path(doc, key, table.path.as_ref(), links)?,
+        paths,
+        spread,
         tos: table.tos.0,
         size: table.size,
     })

@@ -1,6 +1,8 @@
 //! A validated scenario. After parsing there is no invalid state left for an engine to check:
 //! names are resolved to indices, every algorithm text has been built once, times are in order.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use sojourn_cc as cc;
 use sojourn_core::grammar::Given;
 use sojourn_core::{Dur, Rate, Rng, Time};
@@ -29,7 +31,9 @@ pub struct Scenario {
     pub measure: Measure,
     /// Further windows, by name.
     pub windows: Vec<(String, Measure)>,
-    /// Links in path order.
+    /// Names of the nodes between which the links run, in order of appearance; empty for a chain.
+    pub nodes: Vec<String>,
+    /// Links in file order: in a chain, that of the paths.
     pub links: Vec<Link>,
     /// Flows in file order.
     pub flows: Vec<Flow>,
@@ -44,6 +48,26 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// The nodes at the near and at the far end of a path; none in a chain.
+    pub fn ends(&self, path: &Path) -> Option<[usize; 2]> {
+        let ends = |hop: Hop| self.links[hop.link].ends;
+        let (first, last) = (path.hops[0], path.hops[path.hops.len() - 1]);
+        Some([ends(first)?[usize::from(!first.forward)], ends(last)?[usize::from(last.forward)]])
+    }
+
+    /// The nodes at which paths begin or end, each once, in order of appearance; empty for a chain.
+    pub fn hosts(&self) -> Vec<usize> {
+        let flows = self.flows.iter().map(Flow::path);
+        let paths = flows.chain(self.pings.iter().map(|ping| &ping.paths[0]));
+        let mut hosts = Vec::new();
+        for node in paths.filter_map(|path| self.ends(path)).flatten() {
+            if !hosts.contains(&node) {
+                hosts.push(node);
+            }
+        }
+        hosts
+    }
+
     /// The window of the summary, then those with a name.
     pub fn all_windows(&self) -> impl Iterator<Item = Measure> {
         std::iter::once(self.measure).chain(self.windows.iter().map(|(_, window)| *window))
@@ -71,7 +95,10 @@ impl Measure {
 pub struct Link {
     /// Name, unique among links.
     pub name: String,
-    /// From the flows' senders to their receivers.
+    /// The nodes from and to which it runs forward, as indices into [`Scenario::nodes`]; `None` in a
+    /// chain.
+    pub ends: Option<[usize; 2]>,
+    /// From its first node to its second; in a chain, from the near ends of the paths to the far ones.
     pub forward: Direction,
     /// The way back.
     pub reverse: Direction,
@@ -94,6 +121,51 @@ pub struct Direction {
     pub wire: Option<Rate>,
     /// Propagation delay after the queue.
     pub delay: Dur,
+}
+
+/// A link as a path crosses it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hop {
+    /// Index into [`Scenario::links`].
+    pub link: usize,
+    /// Whether what travels from the near to the far end of the path crosses the link forward.
+    pub forward: bool,
+}
+
+impl Hop {
+    /// The same link, crossed the other way.
+    #[must_use]
+    pub fn reversed(self) -> Self {
+        Self { forward: !self.forward, ..self }
+    }
+}
+
+/// Links from the near end of a flow or ping to the far one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Path {
+    /// In the order in which they are crossed; each link once.
+    pub hops: Vec<Hop>,
+    /// Its share beside the other paths; above zero.
+    pub weight: u32,
+}
+
+impl Path {
+    /// Indices of the links, in order.
+    pub fn links(&self) -> impl Iterator<Item = usize> + '_ {
+        self.hops.iter().map(|hop| hop.link)
+    }
+}
+
+/// How packets are spread over several paths.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Hash, JsonSchema, PartialEq, Serialize)]
+pub enum Spread {
+    /// All packets of a flow in one direction take one path, drawn from the seed by weight.
+    #[default]
+    #[serde(rename = "flow")]
+    ByFlow,
+    /// Packets take the paths in turn, by weight.
+    #[serde(rename = "packet")]
+    ByPacket,
 }
 
 /// A flow.
@@ -120,8 +192,10 @@ pub struct Flow {
     pub stop: Option<Time>,
     /// Bytes to send; `None` is unlimited.
     pub bytes: Option<u64>,
-    /// Links it crosses, as indices into [`Scenario::links`], in order.
-    pub path: Vec<usize>,
+    /// Paths that it may take, at least one; all between the same two nodes.
+    pub paths: Vec<Path>,
+    /// How its packets are spread over them.
+    pub spread: Spread,
     /// DSCP in the TOS byte; of TCP the ECN bits are zero.
     pub tos: u8,
     /// The flow, as an index into [`Scenario::flows`], whose hashes its packets carry.
@@ -135,6 +209,11 @@ impl Flow {
     pub fn opens(&self, seed: u64) -> Time {
         let mut rng = Rng::named(seed, &format!("flow.{}.start", self.name));
         self.start + Dur((rng.unit() * self.start_jitter.0 as f64) as u64)
+    }
+
+    /// Its only path, or the first of several.
+    pub fn path(&self) -> &Path {
+        &self.paths[0]
     }
 
     /// Whether it wants all that it can get to the end, so that its share tells of fairness.
@@ -156,8 +235,10 @@ pub struct Ping {
     pub start: Time,
     /// No request after this; `None` at the end of the run.
     pub stop: Option<Time>,
-    /// Links it crosses, in order.
-    pub path: Vec<usize>,
+    /// Paths that it may take, at least one; all between the same two nodes.
+    pub paths: Vec<Path>,
+    /// How its packets are spread over them.
+    pub spread: Spread,
     /// TOS byte of request and reply, ECN bits included.
     pub tos: u8,
     /// IP bytes of a packet (84 for the usual 56 bytes of payload).
@@ -169,8 +250,8 @@ pub struct Ping {
 pub struct Tunnel {
     /// Name, unique among tunnels and links.
     pub name: String,
-    /// Links between its ends, as indices into [`Scenario::links`], in the order of the paths.
-    pub links: Vec<usize>,
+    /// Links between its ends.
+    pub links: Vec<Hop>,
     /// Flows inside it, as indices into [`Scenario::flows`].
     pub flows: Vec<usize>,
     /// Pings inside it, as indices into [`Scenario::pings`].

@@ -12,7 +12,8 @@ use crate::file::{
     ProtocolName, ScheduleTable, TunnelTable, WindowTable,
 };
 use crate::load::FORMAT;
-use crate::scenario::{Change, Direction, Edit, Flow, Link, Measure, Scenario, Tunnel};
+use crate::paths::PathTable;
+use crate::scenario::{Change, Direction, Edit, Flow, Link, Measure, Path, Scenario, Tunnel};
 use crate::sweep::Sweep;
 use crate::text::{RateOrNone, Tos};
 
@@ -61,9 +62,17 @@ impl Style {
 fn file(scenario: &Scenario, style: Style) -> File {
     // The first flow's parameters are the file's; the others state all of theirs if they differ.
     let common = scenario.flows.first().map(|flow| &flow.tcp);
-    let path = |path: &[usize]| -> Vec<String> {
-        path.iter().map(|link| scenario.links[*link].name.clone()).collect()
+    let names = |path: &Path| path.links().map(|l| scenario.links[l].name.clone()).collect();
+    // The near node tells from which end a single link is crossed.
+    let from = |paths: &[Path]| Some(scenario.nodes[scenario.ends(&paths[0])?[0]].clone());
+    let path = |paths: &[Path]| {
+        Some(match paths {
+            [path] => PathTable::One(names(path)),
+            paths => PathTable::Several(paths.iter().map(names).collect()),
+        })
     };
+    let weights =
+        |paths: &[Path]| (paths.len() > 1).then(|| paths.iter().map(|path| path.weight).collect());
     let flow = |flow: &Flow| FlowTable {
         name: flow.name.clone(),
         cc: flow.cc.as_ref().map(|cc| style.text(cc)),
@@ -75,7 +84,11 @@ fn file(scenario: &Scenario, style: Style) -> File {
         control_rtts: flow.control_rtts,
         stop: flow.stop.map(since_start),
         bytes: flow.bytes.map(Bytes),
-        path: Some(path(&flow.path)),
+        from: from(&flow.paths),
+        to: None,
+        path: path(&flow.paths),
+        multipath: (flow.paths.len() > 1).then_some(flow.spread),
+        weights: weights(&flow.paths),
         tos: Tos(flow.tos),
         hash_of: flow.hash_of.map(|other| scenario.flows[other].name.clone()),
         tcp: if Some(&flow.tcp) == common { Overlay::default() } else { (&flow.tcp).into() },
@@ -94,7 +107,7 @@ fn file(scenario: &Scenario, style: Style) -> File {
             windows: scenario.windows.iter().map(window).collect(),
         },
         tcp: common.map(Overlay::from).unwrap_or_default(),
-        link: scenario.links.iter().map(|l| link(l, style)).collect(),
+        link: scenario.links.iter().map(|l| link(l, &scenario.nodes, style)).collect(),
         flow: scenario.flows.iter().map(flow).collect(),
         ping: scenario
             .pings
@@ -105,7 +118,11 @@ fn file(scenario: &Scenario, style: Style) -> File {
                 interval: ping.interval,
                 start: since_start(ping.start),
                 stop: ping.stop.map(since_start),
-                path: Some(path(&ping.path)),
+                from: from(&ping.paths),
+                to: None,
+                path: path(&ping.paths),
+                multipath: (ping.paths.len() > 1).then_some(ping.spread),
+                weights: weights(&ping.paths),
                 tos: Tos(ping.tos),
                 size: ping.size,
             })
@@ -131,7 +148,7 @@ fn tunnel(tunnel: &Tunnel, scenario: &Scenario) -> TunnelTable {
     let pings = tunnel.pings.iter().map(|ping| &scenario.pings[*ping].name);
     TunnelTable {
         name: tunnel.name.clone(),
-        links: tunnel.links.iter().map(|link| scenario.links[*link].name.clone()).collect(),
+        links: tunnel.links.iter().map(|hop| scenario.links[hop.link].name.clone()).collect(),
         flows: Some(flows.chain(pings).cloned().collect()),
         overhead: tunnel.overhead,
         ecn: tunnel.ecn,
@@ -141,10 +158,13 @@ fn tunnel(tunnel: &Tunnel, scenario: &Scenario) -> TunnelTable {
     }
 }
 
-fn link(link: &Link, style: Style) -> LinkTable {
+fn link(link: &Link, nodes: &[String], style: Style) -> LinkTable {
+    let node = |end: usize| link.ends.map(|ends| nodes[ends[end]].clone());
     let forward = direction(&link.forward, style);
     LinkTable {
         name: link.name.clone(),
+        from: node(0),
+        to: node(1),
         rate: forward.rate,
         shaper: forward.shaper,
         stab: forward.stab,

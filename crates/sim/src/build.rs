@@ -101,8 +101,10 @@ fn tunnel(scenario: &Scenario, index: usize, forward: bool) -> Tunnel {
     let spec = &scenario.tunnels[index];
     let mut hashes = Rng::named(scenario.seed, &format!("tunnel.{}.hash", spec.name));
     let hashes = [hashes.u32(), hashes.u32()];
-    // Flows run between hosts 0 and 1; each tunnel has two of its own.
-    let [near, far] = [2 * index + 2, 2 * index + 3].map(|host| host as u16);
+    // Flows run between hosts 0 and 1, in a graph between those of the nodes; each tunnel has two of its
+    // own.
+    let first = scenario.hosts().len().max(2);
+    let [near, far] = [2 * index, 2 * index + 1].map(|host| (first + host) as u16);
     Tunnel {
         mode: spec.ecn,
         dscp: spec.dscp,

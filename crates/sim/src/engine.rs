@@ -24,6 +24,7 @@ use crate::events::{EventQueue, Slot};
 use crate::host::{End, ends};
 use crate::link::{Departure, Hop, Port};
 use crate::slab::Slab;
+use crate::split::{Split, hops};
 
 /// Events of a turn, besides those that an event sets off: a few milliseconds of work.
 const EVENTS_PER_TURN: u32 = 2048;
@@ -34,11 +35,14 @@ const PORT_SLOTS: u32 = 3;
 /// A scenario under way in virtual time.
 pub struct Simulation {
     scenario: Arc<Scenario>,
+    topology: Topology,
     now: Time,
     /// The next event, if it comes after the instant at which the last turn ended.
     due: Option<(Time, Slot)>,
     has_ended: bool,
     ports: Vec<Port>,
+    /// Where packets of one sender take several paths in turn.
+    splits: Vec<Split>,
     /// Headers of the packets in each tunnel's directions.
     inner: Vec<InnerHeaders>,
     /// What the two directions of each link may share.
@@ -81,19 +85,20 @@ impl Simulation {
         let mut ends = ends(&scenario);
         let media: Vec<Medium> = scenario.links.iter().map(|_| Medium::default()).collect();
         let (mut ports, inner) = ports(&topology, &scenario, ends.len(), &media);
-        for (n, route) in topology.flows.iter().chain(&topology.pings).enumerate() {
-            for (direction, hops) in [&route.forward, &route.reverse].into_iter().enumerate() {
+        let mut splits = Vec::new();
+        for (n, routes) in topology.flows.iter().chain(&topology.pings).enumerate() {
+            let limited = scenario.flows.get(n).is_some_and(|flow| flow.tcp.tsq);
+            for (direction, is_forward) in [true, false].into_iter().enumerate() {
                 let sender = 2 * n + direction;
-                let receiver = Hop::End((sender ^ 1) as u32);
-                let mut next = receiver;
-                for &port in hops.iter().rev() {
-                    ports[port].next[sender] = next;
-                    next = Hop::Port(port as u32);
+                for (port, next) in hops(routes, is_forward, sender, &mut splits) {
+                    match port {
+                        Some(port) => ports[port].next[sender] = next,
+                        None => ends[sender].first = next,
+                    }
                 }
-                ends[sender].first = next;
-                let limited = scenario.flows.get(n).is_some_and(|flow| flow.tcp.tsq);
-                if let (true, Hop::Port(p)) = (limited, next) {
-                    let watched = &mut ports[p as usize].watched;
+                let firsts = routes.iter().filter_map(|route| route.way(is_forward).first());
+                for &port in firsts.filter(|_| limited) {
+                    let watched = &mut ports[port].watched;
                     watched.resize(ends.len(), false);
                     watched[sender] = true;
                 }
@@ -113,10 +118,12 @@ impl Simulation {
             was_alive: vec![false; scenario.flows.len()],
             open: vec![false; 1 + scenario.windows.len()],
             scenario,
+            topology,
             now: Time::ZERO,
             due: None,
             has_ended: false,
             ports,
+            splits,
             inner,
             media,
             ends,
@@ -239,6 +246,7 @@ impl Simulation {
                     self.pump(p);
                 }
                 Hop::End(e) => self.deliver(e as usize, &pkt),
+                Hop::Split(s) => self.arriving.push((self.splits[s as usize].next(), pkt)),
             }
         }
         self.arriving.clear();

@@ -247,5 +247,21 @@ pub(crate) fn ends(scenario: &Scenario) -> Vec<End> {
             }
         }
     }
+    name_hosts(scenario, &mut ends);
     ends
+}
+
+/// In a graph each node at which a path begins or ends is a host; in a chain all paths are between the
+/// same two.
+fn name_hosts(scenario: &Scenario, ends: &mut [End]) {
+    let hosts = scenario.hosts();
+    let flows = scenario.flows.iter().map(|flow| (flow.path(), flow.opens_far));
+    let paths = flows.chain(scenario.pings.iter().map(|ping| (&ping.paths[0], false)));
+    for (pair, (path, opens_far)) in ends.chunks_exact_mut(2).zip(paths) {
+        let Some(nodes) = scenario.ends(path) else { continue };
+        let host = |node| hosts.iter().position(|host| *host == node).expect("an end of a path");
+        let [near, far] = nodes.map(|node| host(node) as u16);
+        let (opener, peer) = if opens_far { (far, near) } else { (near, far) };
+        (pair[0].hosts, pair[1].hosts) = ((opener, peer), (peer, opener));
+    }
 }

@@ -10,6 +10,7 @@ mod host;
 mod link;
 mod simulator;
 mod slab;
+mod split;
 
 pub use engine::{Simulation, Standstill};
 pub use simulator::{Simulator, run};

@@ -20,6 +20,8 @@ pub(crate) enum Hop {
     Port(u32),
     /// To this end point.
     End(u32),
+    /// Where this split sends it.
+    Split(u32),
 }
 
 /// Counters of one kind of event.

@@ -71,7 +71,7 @@ fn unknown_key_names_the_nearest() {
     edited(
         "rate =",
         "rte =",
-        "my.toml:6: link.bneck: unknown key \"rte\" (did you mean \"rate\"?); valid: name, rate, \
+        "my.toml:6: link.bneck: unknown key \"rte\" (did you mean \"rate\"?); valid: name, from, to, rate, \
          shaper, stab, qdisc, ingress, delay, reverse",
     );
 }
@@ -339,7 +339,7 @@ fn overrides_are_named_as_such() {
     );
     assert_eq!(
         error(BASE, &[("link.bneck.rte", "5Mbit")]).to_string(),
-        "-s link.bneck: unknown key \"rte\" (did you mean \"rate\"?); valid: name, rate, shaper, stab, \
+        "-s link.bneck: unknown key \"rte\" (did you mean \"rate\"?); valid: name, from, to, rate, shaper, stab, \
          qdisc, ingress, delay, reverse"
     );
     assert_eq!(

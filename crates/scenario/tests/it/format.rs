@@ -55,7 +55,7 @@ fn defaults_are_the_documented_ones() {
     assert_eq!((s.links[0].forward.wire, s.links[0].forward.delay), (None, Dur::ZERO));
     let flow = &s.flows[0];
     assert_eq!((flow.start, flow.stop, flow.bytes, flow.tos), (Time::ZERO, None, None, 0));
-    assert_eq!(flow.path, [0, 1]);
+    assert!(flow.path().links().eq([0, 1]));
     assert_eq!(flow.tcp, Config::default());
     let tcp = &flow.tcp;
     assert_eq!(
@@ -78,7 +78,8 @@ fn defaults_are_the_documented_ones() {
     ];
     assert!(!off.contains(&true));
     let ping = &s.pings[0];
-    assert_eq!((ping.interval, ping.size, &ping.path[..]), (Dur::from_millis(200), 84, &[1][..]));
+    assert_eq!((ping.interval, ping.size), (Dur::from_millis(200), 84));
+    assert!(ping.paths[0].links().eq([1]));
 }
 
 /// A value as the table of eras shows it.
@@ -160,8 +161,12 @@ fn overrides_are_read_as_the_type_of_their_key() {
     assert_eq!((s.seed, s.name.as_str(), s.measure.from), (u64::MAX, "7", Time(2_000_000_000)));
     let flow = &s.flows[0];
     assert_eq!(
-        (flow.cc.as_ref().expect("TCP has one").name(), &flow.path[..], flow.tcp.ecn),
-        ("prague", &[1][..], Feedback::None)
+        (
+            flow.cc.as_ref().expect("TCP has one").name(),
+            flow.path().links().collect::<Vec<_>>(),
+            flow.tcp.ecn
+        ),
+        ("prague", vec![1], Feedback::None)
     );
     assert!(!flow.tcp.timestamps);
     assert_eq!(s.pings[0].tos, 1);
@@ -447,9 +452,9 @@ fn routes_pass_the_ports_in_order_and_return_backwards() {
     let names = |route: &[usize]| -> Vec<&str> {
         route.iter().map(|port| topology.ports[*port].name.as_str()).collect()
     };
-    assert_eq!(names(&topology.flows[0].forward), ["a", "b.ingress0", "b.ingress1", "b"]);
-    assert_eq!(names(&topology.flows[0].reverse), ["b.reverse", "a.reverse"]);
-    assert_eq!(names(&topology.pings[0].forward), ["b.ingress0", "b.ingress1", "b"]);
+    assert_eq!(names(&topology.flows[0][0].forward), ["a", "b.ingress0", "b.ingress1", "b"]);
+    assert_eq!(names(&topology.flows[0][0].reverse), ["b.reverse", "a.reverse"]);
+    assert_eq!(names(&topology.pings[0][0].forward), ["b.ingress0", "b.ingress1", "b"]);
     let egress = &topology.ports[topology.egress(1, true).unwrap()];
     assert_eq!((egress.name.as_str(), egress.role), ("b", Role::Egress));
     assert_eq!(egress.shaper, Some(spec("htb rate 50Mbit burst 1600b")));
@@ -499,7 +504,7 @@ fn tunnels_nest_and_only_their_flows_pass_their_ends() {
     let names = |route: &[usize]| {
         route.iter().map(|port| topology.ports[*port].name.as_str()).collect::<Vec<_>>().join(" ")
     };
-    let [inside, outside] = [0, 1].map(|flow| &topology.flows[flow]);
+    let [inside, outside] = [0, 1].map(|flow| &topology.flows[flow][0]);
     assert_eq!(
         names(&inside.forward),
         "a long.encap short.encap b.ingress0 b short.decap c long.decap"
@@ -510,7 +515,7 @@ fn tunnels_nest_and_only_their_flows_pass_their_ends() {
          short.reverse.decap long.reverse.decap a.reverse"
     );
     assert_eq!(names(&outside.forward), "short.encap b.ingress0 b short.decap c");
-    assert_eq!(names(&topology.pings[0].forward), "a long.encap b.ingress0 b c long.decap");
+    assert_eq!(names(&topology.pings[0][0].forward), "a long.encap b.ingress0 b c long.decap");
     let growth: i32 = inside.forward.iter().map(|port| topology.ports[*port].growth).sum();
     assert_eq!(growth, 0);
     assert_eq!(topology.egress(1, true).map(|port| &topology.ports[port].name[..]), Some("b"));
@@ -568,6 +573,7 @@ fn shipped_scenarios_are_valid() {
         "scream.toml",
         "short-flows.toml",
         "telepresence.toml",
+        "two-bottlenecks.toml",
         "voip.toml",
     ];
     assert_eq!(seen, shipped);

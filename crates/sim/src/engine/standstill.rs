@@ -6,7 +6,7 @@ use sojourn_core::{Dur, Time};
 
 use super::{PORT_SLOTS, Simulation};
 use crate::events::Slot;
-use crate::link::{Hop, Port};
+use crate::link::Port;
 
 /// Events at one instant, or packets that one event sets off, of a run with this many sources of
 /// events. A flow may open with a full send buffer, a few thousand packets.
@@ -76,18 +76,13 @@ impl Simulation {
         Standstill { element, at: self.now, reason }
     }
 
-    /// The links that an end point's packets cross, if they take no time now.
+    /// The links that an end point's packets cross on a way that takes no time now, if there is one.
     fn timeless_path(&self, end: usize) -> Option<Vec<String>> {
-        let (mut links, mut hop) = (Vec::new(), self.ends[end].first);
-        while let Hop::Port(p) = hop {
-            let port = &self.ports[p as usize];
-            if !is_timeless(port) {
-                return None;
-            }
-            links.push(format!("link.{}", self.scenario.links[port.link].name));
-            hop = port.next[end];
-        }
-        Some(links)
+        let mut routes = self.topology.flows.iter().chain(&self.topology.pings);
+        let mut ways = routes.nth(end / 2)?.iter().map(|route| route.way(end.is_multiple_of(2)));
+        let way = ways.find(|way| way.iter().all(|port| is_timeless(&self.ports[*port])))?;
+        let link = |port: &usize| &self.scenario.links[self.ports[*port].link].name;
+        Some(way.iter().map(|port| format!("link.{}", link(port))).collect())
     }
 }
 

@@ -3,6 +3,7 @@
 use sojourn_cc as cc;
 use sojourn_core::{Dur, Rate};
 use sojourn_scenario::Measure;
+use sojourn_scenario::topology::carried;
 use sojourn_trace::metrics::Statistics;
 use sojourn_trace::rfc5166::Bins;
 use sojourn_trace::summary::{
@@ -15,7 +16,6 @@ use sojourn_trace::{
 use sojourn_transport::app::voip;
 
 use super::Simulation;
-use crate::link::Hop;
 
 impl Simulation {
     /// Samples of one series of a group within a window.
@@ -154,17 +154,10 @@ impl Simulation {
         Completions::of(&done, rate, Dur((rtt * 1e6) as u64))
     }
 
-    /// The smallest capacity on the way of a flow's data, as it is at the end of the run.
+    /// What the way of a flow's data carries, as it is at the end of the run.
     fn path_rate(&self, n: usize) -> Option<Rate> {
-        let flow = &self.scenario.flows[n];
-        let source = 2 * n + usize::from(flow.up != flow.opens_far);
-        let (mut hop, mut least) = (self.ends[source].first, None);
-        while let Hop::Port(p) = hop {
-            let port = &self.ports[p as usize];
-            least = least.into_iter().chain(port.capacity()).min();
-            hop = port.next[source];
-        }
-        least
+        let ways = self.topology.data_ways(&self.scenario.flows[n], n);
+        carried(&ways, |port| self.ports[port].capacity(), |_| {})
     }
 
     fn ping_window(&self, n: usize, window: Measure) -> PingWindow {

@@ -7,6 +7,7 @@ mod changes;
 mod controllers;
 mod elements;
 mod eras;
+mod graphs;
 mod invariants;
 mod lab;
 mod links;

@@ -1,0 +1,313 @@
+//! Where flows and pings go: over links by name in a chain, between nodes in a graph.
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::value::SeqAccessDeserializer;
+use serde::de::{self, Deserialize, Deserializer, Error as _, SeqAccess, Visitor};
+
+use crate::check::{Key, between};
+use crate::doc::Doc;
+use crate::error::{ScenarioError, unknown};
+use crate::scenario::{Hop, Link, Path, Spread};
+
+/// More paths of a flow than this are a slip.
+const MAX_PATHS: u64 = 64;
+
+/// A path with more than this beside one of weight 1 has all but a trace of the packets.
+const MAX_WEIGHT: u64 = 1000;
+
+/// The links and the nodes between them.
+pub(crate) struct Network<'n> {
+    pub(crate) links: &'n [Link],
+    /// Of the links.
+    pub(crate) names: Vec<&'n str>,
+    /// Of the nodes; empty for a chain.
+    pub(crate) nodes: Vec<&'n str>,
+}
+
+impl<'n> Network<'n> {
+    pub(crate) fn new(links: &'n [Link], nodes: &'n [String]) -> Self {
+        let names = links.iter().map(|link| link.name.as_str()).collect();
+        Self { links, names, nodes: nodes.iter().map(String::as_str).collect() }
+    }
+
+    /// The paths of the flow or ping `key`, and how its packets are spread over them, as its keys `from`
+    /// and `to`, `path`, `multipath` and `weights` state it.
+    pub(crate) fn paths(
+        &self,
+        doc: &Doc,
+        key: &Key,
+        ends: [Option<&str>; 2],
+        path: Option<&PathTable>,
+        (multipath, weights): (Option<Spread>, Option<&[u32]>),
+    ) -> Result<(Vec<Path>, Spread), ScenarioError> {
+        let field = key.field("path");
+        let lists = match path {
+            Some(PathTable::One(links)) => std::slice::from_ref(links),
+            Some(PathTable::Several(lists)) => lists,
+            None => &[],
+        };
+        let are_several = matches!(path, Some(PathTable::Several(_)));
+        for (name, is_stated) in
+            [("multipath", multipath.is_some()), ("weights", weights.is_some())]
+        {
+            let message = "it is for several paths: expected `path = [[\"a\"], [\"b\"]]`";
+            doc.check(are_several || !is_stated, &key.field(name), message)?;
+        }
+        let paths = if self.nodes.is_empty() {
+            for (name, node) in ["from", "to"].into_iter().zip(ends) {
+                let message = "the links are a chain: only links with `from` and `to` have nodes";
+                doc.check(node.is_none(), &key.field(name), message)?;
+            }
+            let message = "several paths are between nodes: the links need `from` and `to`";
+            doc.check(!are_several, &field, message)?;
+            let all =
+                || Ok((0..self.links.len()).map(|link| Hop { link, forward: true }).collect());
+            vec![lists.first().map_or_else(all, |names| self.walk(doc, &field, names, None))?]
+        } else {
+            let node = |name, node: Option<&str>| {
+                node.map(|node| self.node(doc, &key.field(name), node)).transpose()
+            };
+            match (node("from", ends[0])?, node("to", ends[1])?, path) {
+                (Some(from), Some(to), None) => vec![self.shortest(doc, key, from, to)?],
+                (_, _, None) => {
+                    let message = "expected `path`, or `from` and `to`: the links are a graph";
+                    return Err(doc.fail(key, message));
+                }
+                (from, to, Some(_)) => self.between(doc, &field, lists, from, to)?,
+            }
+        };
+        between(doc, key, "path", paths.len() as u64, 1, MAX_PATHS)?;
+        let weights = read_weights(doc, key, weights, paths.len())?;
+        let paths: Vec<Path> =
+            paths.into_iter().zip(weights).map(|(hops, weight)| Path { hops, weight }).collect();
+        let spread = multipath.unwrap_or_default();
+        if let (Spread::ByPacket, Some(hop)) = (spread, mixed(&paths)) {
+            let message = format!(
+                "paths meet in link {:?} and part again behind it, where a packet's path is not known: \
+                 expected paths that keep apart once they have parted, or stay together once they meet",
+                self.names[hop.link]
+            );
+            return Err(doc.fail(&field, message));
+        }
+        Ok((paths, spread))
+    }
+
+    fn node(&self, doc: &Doc, key: &Key, name: &str) -> Result<usize, ScenarioError> {
+        let place = self.nodes.iter().position(|node| *node == name);
+        place.ok_or_else(|| doc.fail(key, unknown("node", name, &self.nodes)))
+    }
+
+    /// The links of these names, at least one and each once.
+    fn named(&self, doc: &Doc, key: &Key, names: &[String]) -> Result<Vec<usize>, ScenarioError> {
+        doc.check(!names.is_empty(), key, "expected at least one link")?;
+        let mut indices = Vec::new();
+        for name in names {
+            let index = self.names.iter().position(|link| link == name);
+            let index = index.ok_or_else(|| doc.fail(key, unknown("link", name, &self.names)))?;
+            doc.check(!indices.contains(&index), key, &format!("link {name:?} is named twice"))?;
+            indices.push(index);
+        }
+        Ok(indices)
+    }
+
+    /// The links of these names as a path crosses them; in a graph from the node `start`, else from
+    /// the end of the first link that the second does not touch.
+    pub(crate) fn walk(
+        &self,
+        doc: &Doc,
+        key: &Key,
+        names: &[String],
+        start: Option<usize>,
+    ) -> Result<Vec<Hop>, ScenarioError> {
+        let links = self.named(doc, key, names)?;
+        let ends = |link: usize| self.links[link].ends;
+        let Some(first) = ends(links[0]) else {
+            return Ok(links.into_iter().map(|link| Hop { link, forward: true }).collect());
+        };
+        let next = links.get(1).and_then(|link| ends(*link));
+        let is_backward =
+            next.is_some_and(|next| next.contains(&first[0]) && !next.contains(&first[1]));
+        let mut at = start.unwrap_or_else(|| first[usize::from(is_backward)]);
+        let mut visited = vec![at];
+        let mut hops = Vec::new();
+        for link in links {
+            let place = ends(link).and_then(|ends| ends.iter().position(|end| *end == at));
+            let Some(place) = place else {
+                let (link, node) = (self.names[link], self.nodes[at]);
+                let message =
+                    format!("link {link:?} does not touch node {node:?}, where the path is");
+                return Err(doc.fail(key, message));
+            };
+            hops.push(Hop { link, forward: place == 0 });
+            at = self.far_end(hops[hops.len() - 1]);
+            let message = format!("it comes to node {:?} twice", self.nodes[at]);
+            doc.check(!visited.contains(&at), key, &message)?;
+            visited.push(at);
+        }
+        Ok(hops)
+    }
+
+    /// The node to which a hop leads in a graph.
+    fn far_end(&self, hop: Hop) -> usize {
+        self.links[hop.link].ends.expect("the links of a graph have nodes")
+            [usize::from(hop.forward)]
+    }
+
+    /// The paths over these links, all between the same two nodes.
+    fn between(
+        &self,
+        doc: &Doc,
+        key: &Key,
+        lists: &[Vec<String>],
+        mut from: Option<usize>,
+        mut to: Option<usize>,
+    ) -> Result<Vec<Vec<Hop>>, ScenarioError> {
+        let mut paths = Vec::new();
+        for names in lists {
+            let path = self.walk(doc, key, names, from)?;
+            let first = path[0];
+            from.get_or_insert_with(|| self.far_end(first.reversed()));
+            let end = self.far_end(path[path.len() - 1]);
+            let wanted = *to.get_or_insert(end);
+            let [end_name, wanted_name] = [end, wanted].map(|node| self.nodes[node]);
+            let message = format!("it ends at node {end_name:?}, expected {wanted_name:?}");
+            doc.check(end == wanted, key, &message)?;
+            doc.check(!paths.contains(&path), key, "a path is there twice")?;
+            paths.push(path);
+        }
+        Ok(paths)
+    }
+
+    /// The path with the fewest links; of several the one whose links come first in the file.
+    fn shortest(
+        &self,
+        doc: &Doc,
+        key: &Key,
+        from: usize,
+        to: usize,
+    ) -> Result<Vec<Hop>, ScenarioError> {
+        let message = "expected another node than `from`";
+        doc.check(from != to, &key.field("to"), message)?;
+        // Of each node: the hop by which it was found, after the hops to that one's beginning.
+        let mut found: Vec<Option<Vec<Hop>>> = vec![None; self.nodes.len()];
+        found[from] = Some(vec![]);
+        let mut queue = VecDeque::from([from]);
+        while let Some(node) = queue.pop_front() {
+            for (link, Link { ends, .. }) in self.links.iter().enumerate() {
+                let place = ends.iter().flatten().position(|end| *end == node);
+                let Some(hop) = place.map(|place| Hop { link, forward: place == 0 }) else {
+                    continue;
+                };
+                let next = self.far_end(hop);
+                if found[next].is_none() {
+                    let path = found[node].iter().flatten().copied().chain([hop]).collect();
+                    found[next] = Some(path);
+                    queue.push_back(next);
+                }
+            }
+        }
+        let [from, end] = [from, to].map(|node| self.nodes[node]);
+        let message = format!("no links lead from node {from:?} to {end:?}");
+        found.swap_remove(to).ok_or_else(|| doc.fail(&key.field("to"), message))
+    }
+}
+
+/// The weights of so many paths.
+fn read_weights(
+    doc: &Doc,
+    key: &Key,
+    stated: Option<&[u32]>,
+    paths: usize,
+) -> Result<Vec<u32>, ScenarioError> {
+    let Some(weights) = stated else { return Ok(vec![1; paths]) };
+    let message = format!("expected {paths} numbers, one for each path, got {}", weights.len());
+    doc.check(weights.len() == paths, &key.field("weights"), &message)?;
+    for weight in weights {
+        between(doc, key, "weights", u64::from(*weight), 1, MAX_WEIGHT)?;
+    }
+    Ok(weights.to_vec())
+}
+
+/// A hop that two paths share although they differ both before and behind it. A port knows the packet,
+/// not the path that it has come, so it could not send it on along its own.
+fn mixed(paths: &[Path]) -> Option<Hop> {
+    let pairs = paths.iter().enumerate().flat_map(|(n, a)| paths[..n].iter().map(move |b| (a, b)));
+    pairs.into_iter().find_map(|(Path { hops: a, .. }, Path { hops: b, .. })| {
+        a.iter().enumerate().find_map(|(i, hop)| {
+            let j = b.iter().position(|other| other == hop)?;
+            (a[..i] != b[..j] && a[i..] != b[j..]).then_some(*hop)
+        })
+    })
+}
+
+/// The links of a path, or of each of several paths.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[serde(untagged)]
+pub(crate) enum PathTable {
+    One(Vec<String>),
+    Several(Vec<Vec<String>>),
+}
+
+impl<'de> Deserialize<'de> for PathTable {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Lists;
+        impl<'de> Visitor<'de> for Lists {
+            type Value = PathTable;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an array")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<PathTable, A::Error> {
+                let (mut links, mut paths) = (vec![], vec![]);
+                while let Some(item) = seq.next_element()? {
+                    match item {
+                        Item::Link(link) => links.push(link),
+                        Item::Path(path) => paths.push(path),
+                    }
+                }
+                match (links.is_empty(), paths.is_empty()) {
+                    (_, true) => Ok(PathTable::One(links)),
+                    (true, false) => Ok(PathTable::Several(paths)),
+                    _ => Err(A::Error::custom("expected links, or arrays of links, not both")),
+                }
+            }
+        }
+        deserializer.deserialize_seq(Lists)
+    }
+}
+
+/// An element of a [`PathTable`].
+enum Item {
+    Link(String),
+    Path(Vec<String>),
+}
+
+impl<'de> Deserialize<'de> for Item {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = Item;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_str<E: de::Error>(self, link: &str) -> Result<Item, E> {
+                Ok(Item::Link(link.to_owned()))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Item, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(seq)).map(Item::Path)
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
+#[cfg(test)]
+mod tests;
