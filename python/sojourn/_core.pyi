@@ -135,14 +135,14 @@ def brief(text: str) -> str:
 def cc_usage(name: str) -> str:
     """Usage text of one congestion controller."""
 
-def define_controller(name: str, cls: type, file: str, summary: str, words: list[tuple[str, str, str, str]]) -> None:
+def define_controller(name: str, cls: type, file: str, summary: str, parameters: list[tuple[str, str, str, str]]) -> None:
     """Makes a class the congestion controller of this name; ScenarioError if an own one has it.
 
     A word is its name, its kind (flag, int, float, time, rate, size, text), its default as a text
     and a description; `file` is that of the class in tracebacks.
     """
 
-def define_qdisc(name: str, cls: type, file: str, summary: str, words: list[tuple[str, str, str, str]]) -> None:
+def define_qdisc(name: str, cls: type, file: str, summary: str, parameters: list[tuple[str, str, str, str]]) -> None:
     """Makes a class the queue discipline of this name, as `define_controller`."""
 
 class Path:
@@ -407,7 +407,7 @@ class Packet:
 class ScreamSender:
     """What `sojourn.scream.Sender` wraps."""
 
-    def __init__(self, words: str, now_ns: int) -> None: ...
+    def __init__(self, parameters: str, now_ns: int) -> None: ...
     def add_stream(self, ssrc: int, priority: float, min_rate: float, init_rate: float, max_rate: float) -> None: ...
     def push(self, now_ns: int, packet: bytes) -> bool: ...
     def target(self, now_ns: int, ssrc: int) -> tuple[int, bool]: ...
@@ -420,6 +420,6 @@ class ScreamSender:
 class ScreamReceiver:
     """What `sojourn.scream.Receiver` wraps."""
 
-    def __init__(self, words: str, now_ns: int) -> None: ...
+    def __init__(self, parameters: str, now_ns: int) -> None: ...
     def arrived(self, now_ns: int, packet: bytes, tos: int) -> None: ...
     def report(self, now_ns: int) -> tuple[bytes | None, int | None]: ...

@@ -1,13 +1,16 @@
 //! Inside the kernel. Nothing here polls: a loop that does not sleep would stop virtual time for
-//! ever. Computing takes no virtual time, so a clock that is read after a wake-up tells when the
+//! ever. Computing takes no virtual time, so a clock that is read after a wake-up says when the
 //! event came.
 
 mod bulk;
-mod crew;
+mod clock;
+mod context;
 mod echo;
+mod outcome;
 mod probe;
 mod queues;
 mod request;
+mod shell;
 mod short;
 mod socket;
 mod tcp_info;
@@ -17,16 +20,17 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::num::NonZeroU64;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::{Arc, mpsc};
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 use rustix::thread::set_current_timer_slack;
 use sojourn_transport::app::{self, App};
 
-use self::crew::{Clock, Crew, Outcome, Schedule, Watched};
+use self::clock::Clock;
+use self::context::{Context, Schedule, Watched};
+use self::outcome::{Outcome, failed};
 use self::queues::Queues;
-use self::socket::said;
+use self::shell::{release, shell};
 use crate::capabilities::PROBE;
 use crate::job::{self, FlowJob, JOB, Job, Line, SAMPLES};
 
@@ -38,9 +42,9 @@ pub(crate) fn run(folder: &Path) -> Outcome {
     if folder.join(PROBE).exists() {
         return probe::run(folder);
     }
-    let text = fs::read_to_string(folder.join(JOB)).map_err(said("job"))?;
-    let job: Job = serde_json::from_str(&text).map_err(said("job"))?;
-    let file = File::create(folder.join(SAMPLES)).map_err(said("samples"))?;
+    let text = fs::read_to_string(folder.join(JOB)).map_err(failed("job"))?;
+    let job: Job = serde_json::from_str(&text).map_err(failed("job"))?;
+    let file = File::create(folder.join(SAMPLES)).map_err(failed("samples"))?;
     let mut out = Lines(BufWriter::new(file));
     let outcome = carry_out(job, &mut out);
     if let Err(error) = &outcome {
@@ -53,26 +57,26 @@ pub(crate) fn run(folder: &Path) -> Outcome {
 fn carry_out(job: Job, out: &mut Lines) -> Outcome {
     out.put(&Line::Kernel(release()?))?;
     // Without it the kernel may be 50 us late; threads inherit it.
-    set_current_timer_slack(Some(NonZeroU64::MIN)).map_err(said("timer slack"))?;
+    set_current_timer_slack(Some(NonZeroU64::MIN)).map_err(failed("timer slack"))?;
     let files = Rlimit { current: Some(FILES), maximum: Some(FILES) };
-    setrlimit(Resource::Nofile, files).map_err(said("open files"))?;
+    setrlimit(Resource::Nofile, files).map_err(failed("open files"))?;
     let commands = job.network.commands;
     let (build, later): (Vec<_>, Vec<_>) = commands.into_iter().partition(|c| c.at_s <= 0.0);
     let build: Vec<&str> = build.iter().map(|c| c.command.as_str()).collect();
     shell(&build.join("\n"))?;
     let clock = Clock::starting_in(job.lead_ns);
     let times = later.iter().map(|c| nanoseconds(c.at_s)).collect();
-    let (crew, failures, told) =
-        Crew::new(clock, job.network.hosts, Schedule::new(times), job.seed);
+    let (context, failures, lines) =
+        Context::new(clock, job.network.hosts, Schedule::new(times), job.seed);
     let mut flows = Vec::new();
     for (index, flow) in job.flows.iter().enumerate() {
-        flows.push(open(&crew, index, flow).map_err(|error| cause(&failures, error))?);
+        flows.push(open(&context, index, flow).map_err(|error| cause(&failures, error))?);
     }
     for (index, ping) in job.pings.iter().enumerate() {
-        echo::open(&crew, index, ping).map_err(|error| cause(&failures, error))?;
+        echo::open(&context, index, ping).map_err(|error| cause(&failures, error))?;
     }
     let mut before = Queues::open(&job.network.devices)?;
-    crew.start("schedule".into(), move |crew| carry_out_later(crew, later, &mut before));
+    context.start("schedule".into(), move |context| carry_out_later(context, later, &mut before));
     let mut queues = Queues::open(&job.network.devices)?;
     let steps = job.duration_ns.div_ceil(job.step_ns);
     for step in 0..=steps {
@@ -84,7 +88,7 @@ fn carry_out(job: Job, out: &mut Lines) -> Outcome {
         for flow in &flows {
             flow.sample(at, &mut |line| out.put(&line))?;
         }
-        told.try_iter().try_for_each(|line| out.put(&line))?;
+        lines.try_iter().try_for_each(|line| out.put(&line))?;
         queues.ask(|index, rows| out.put(&Line::Queues(index, at, rows)))?;
         out.put(&Line::Clock(at))?;
         out.flush()?;
@@ -92,18 +96,13 @@ fn carry_out(job: Job, out: &mut Lines) -> Outcome {
     Ok(())
 }
 
-fn release() -> Result<String, String> {
-    let release = fs::read_to_string("/proc/sys/kernel/osrelease").map_err(said("release"))?;
-    Ok(release.trim().to_owned())
-}
-
 /// Starts the threads of a flow.
-fn open(crew: &Crew, index: usize, job: &FlowJob) -> Result<Arc<dyn Watched>, String> {
-    match app::build(&job.app).map_err(said("application"))? {
-        App::Bulk => Ok(bulk::open(crew, index, job)?),
-        App::Short(params) => short::open(crew, index, job, &params),
-        App::Request(params) => request::open(crew, index, job, &params),
-        App::Udp(source) => udp::open(crew, index, job, source),
+fn open(context: &Context, index: usize, job: &FlowJob) -> Result<Arc<dyn Watched>, String> {
+    match app::build(&job.app).map_err(failed("application"))? {
+        App::Bulk => Ok(bulk::open(context, index, job)?),
+        App::Short(params) => short::open(context, index, job, &params),
+        App::Request(params) => request::open(context, index, job, &params),
+        App::Udp(source) => udp::open(context, index, job, source),
         App::Media(_) | App::Rrul(_) => Err(format!("no application `{}` here", job.app)),
     }
 }
@@ -114,17 +113,17 @@ fn cause(failures: &mpsc::Receiver<String>, error: String) -> String {
 }
 
 /// The commands of the schedule, each at its instant.
-fn carry_out_later(crew: &Crew, later: Vec<job::Command>, queues: &mut Queues) -> Outcome {
+fn carry_out_later(context: &Context, later: Vec<job::Command>, queues: &mut Queues) -> Outcome {
     let mut last = None;
     for row in later {
         let at = nanoseconds(row.at_s);
-        crew.clock.sleep_until(at);
+        context.clock.sleep_until(at);
         // A discipline that is replaced takes its counters with it.
         if last.replace(at) != Some(at) {
-            queues.before(at, &mut |line| crew.tell(line))?;
+            queues.before(at, &mut |line| context.report(line))?;
         }
         shell(&row.command)?;
-        crew.schedule.advance();
+        context.schedule.advance();
     }
     Ok(())
 }
@@ -138,29 +137,11 @@ struct Lines(BufWriter<File>);
 
 impl Lines {
     fn put(&mut self, line: &Line) -> Outcome {
-        serde_json::to_writer(&mut self.0, line).map_err(said("samples"))?;
-        self.0.write_all(b"\n").map_err(said("samples"))
+        serde_json::to_writer(&mut self.0, line).map_err(failed("samples"))?;
+        self.0.write_all(b"\n").map_err(failed("samples"))
     }
 
     fn flush(&mut self) -> Outcome {
-        self.0.flush().map_err(said("samples"))
+        self.0.flush().map_err(failed("samples"))
     }
-}
-
-/// Runs commands; the error names the one that failed and its output.
-fn shell(text: &str) -> Outcome {
-    const HEAD: &str = "set -e -o pipefail; trap 'echo \"failed: $BASH_COMMAND\" >&2' ERR\n";
-    let done = Command::new("bash")
-        .arg("-c")
-        .arg(format!("{HEAD}{text}"))
-        .stdin(Stdio::null())
-        .output()
-        .map_err(said("bash"))?;
-    if done.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&done.stderr);
-    let lines: Vec<&str> = said.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
-    // The reason is the line before that of the trap; earlier lines are warnings of other commands.
-    Err(lines[lines.len().saturating_sub(3)..].join("; "))
 }

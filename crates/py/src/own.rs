@@ -5,9 +5,9 @@
 //! of its Python parts waits in that thread, all of them are still from then on, and the run ends
 //! at its next sample.
 
+mod arguments;
 mod controller;
 mod qdisc;
-mod words;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -23,9 +23,9 @@ use sojourn_core::{Dur, Time};
 use sojourn_queue::aqm::{self, Kernel};
 use sojourn_queue::qdiscs;
 
+use arguments::{Arguments, Kind};
 pub(crate) use controller::{Ack, AckEvent, Lost, Path, RateSample, Sent, Window};
 pub(crate) use qdisc::Packet;
-use words::{Kind, Words};
 
 /// A class that stands for an algorithm.
 struct Definition {
@@ -34,7 +34,7 @@ struct Definition {
     /// The file that defines it, as Python's tracebacks name it.
     file: String,
     params: Vec<Parameter>,
-    words: Vec<Kind>,
+    kinds: Vec<Kind>,
 }
 
 /// The definitions of one sort, by name.
@@ -51,12 +51,12 @@ pub(crate) fn define_controller(
     class: Py<PyAny>,
     file: String,
     summary: String,
-    words: Vec<(String, String, String, String)>,
+    parameters: Vec<(String, String, String, String)>,
 ) -> PyResult<()> {
-    let (params, kinds) = words::params(words).map_err(PyValueError::new_err)?;
+    let (params, kinds) = arguments::params(parameters).map_err(PyValueError::new_err)?;
     let name: &'static str = name.leak();
     let (summary, reference) = (summary.leak(), file.clone().leak());
-    define(&CONTROLLERS, name, Definition { name, class, file, params, words: kinds });
+    define(&CONTROLLERS, name, Definition { name, class, file, params, kinds });
     let entry = cc::Entry {
         name,
         summary,
@@ -75,12 +75,12 @@ pub(crate) fn define_qdisc(
     class: Py<PyAny>,
     file: String,
     summary: String,
-    words: Vec<(String, String, String, String)>,
+    parameters: Vec<(String, String, String, String)>,
 ) -> PyResult<()> {
-    let (params, kinds) = words::params(words).map_err(PyValueError::new_err)?;
+    let (params, kinds) = arguments::params(parameters).map_err(PyValueError::new_err)?;
     let name: &'static str = name.leak();
     let (summary, reference) = (summary.leak(), file.clone().leak());
-    define(&QDISCS, name, Definition { name, class, file, params, words: kinds });
+    define(&QDISCS, name, Definition { name, class, file, params, kinds });
     let entry = aqm::Entry {
         name,
         summary,
@@ -108,7 +108,7 @@ impl Definition {
     fn instance<'py>(
         &self,
         py: Python<'py>,
-        words: &Words,
+        arguments: &Arguments,
         seed: u64,
     ) -> PyResult<Bound<'py, PyAny>> {
         let class = self.class.bind(py);
@@ -116,7 +116,7 @@ impl Definition {
         let random = py.import(intern!(py, "random"))?.call_method1("Random", (seed,))?;
         // A class with slots has chosen to do without.
         let _ = object.setattr(intern!(py, "random"), random);
-        let keywords = words.keywords(py)?;
+        let keywords = arguments.keywords(py)?;
         object.call_method("__init__", (), Some(&keywords))?;
         Ok(object)
     }

@@ -9,9 +9,9 @@ use sojourn_core::{Ecn, Time};
 use sojourn_transport::media::scream_front::{Front, Next, Refusal, State};
 use sojourn_transport::media::scream_rx::{Params, REPORT_BYTES, Receiver};
 
-fn setup<T>(words: &str, make: impl FnOnce(&scream::Setup) -> T) -> PyResult<T> {
-    let spec = cc::read(&format!("scream {words}")).map_err(super::refuse)?;
-    let setup = spec.scream().ok_or_else(|| super::refuse("words: not SCReAM's"))?;
+fn setup<T>(parameters: &str, make: impl FnOnce(&scream::Setup) -> T) -> PyResult<T> {
+    let spec = cc::read(&format!("scream {parameters}")).map_err(super::refuse)?;
+    let setup = spec.scream().ok_or_else(|| super::refuse("parameters: not SCReAM's"))?;
     Ok(make(setup))
 }
 
@@ -32,8 +32,8 @@ pub(crate) struct PySender(Front);
 #[pymethods]
 impl PySender {
     #[new]
-    fn new(words: &str, now_ns: u64) -> PyResult<Self> {
-        setup(words, |setup| Self(Front::new(setup, Time(now_ns))))
+    fn new(parameters: &str, now_ns: u64) -> PyResult<Self> {
+        setup(parameters, |setup| Self(Front::new(setup, Time(now_ns))))
     }
 
     fn add_stream(
@@ -105,8 +105,8 @@ pub(crate) struct PyReceiver(Receiver);
 #[pymethods]
 impl PyReceiver {
     #[new]
-    fn new(words: &str, now_ns: u64) -> PyResult<Self> {
-        setup(words, |setup| {
+    fn new(parameters: &str, now_ns: u64) -> PyResult<Self> {
+        setup(parameters, |setup| {
             let params = Params {
                 ackdiff: setup.ackdiff,
                 reported: setup.reported,

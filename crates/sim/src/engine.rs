@@ -274,9 +274,9 @@ impl Simulation {
         self.slab.release(pkt.id);
     }
 
-    /// Tells senders what has left the first queue of their path.
+    /// Reports to senders what has left the first queue of their path.
     #[cold]
-    fn tell_departures(&mut self, p: usize) {
+    fn report_departures(&mut self, p: usize) {
         let mut departures = std::mem::take(&mut self.ports[p].departures);
         for Departure { flow, connection, bytes } in departures.drain(..) {
             let e = flow.0 as usize;
@@ -309,7 +309,7 @@ impl Simulation {
         }
         rearm(port, p, self.now, &mut self.events);
         if !port.departures.is_empty() {
-            self.tell_departures(p);
+            self.report_departures(p);
         }
     }
 

@@ -326,9 +326,9 @@ impl Port {
         let mut inside = self.qdisc.leaf();
         for _ in 0..self.wrappers.max(1) {
             let Some(leaf) = inside else { break };
-            let words = leaf.describe();
-            if !text.ends_with(&words) {
-                text = format!("{text}; {words}");
+            let own = leaf.describe();
+            if !text.ends_with(&own) {
+                text = format!("{text}; {own}");
             }
             inside = leaf.leaf();
         }

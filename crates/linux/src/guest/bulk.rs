@@ -8,8 +8,9 @@ use rustix::event::PollFlags;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, accept, recv, send, shutdown};
 
-use super::crew::{Crew, Outcome, Watched};
-use super::socket::{CHUNK, enter, knock, knock_plain, listener, said, settle, wait_for};
+use super::context::{Context, Watched};
+use super::outcome::{Outcome, failed};
+use super::socket::{CHUNK, connect_flow, connect_plainly, enter, listener, settle, wait_for};
 use super::tcp_info::{receiving, sending};
 use crate::job::{FlowJob, FlowSample, Line};
 
@@ -53,17 +54,17 @@ impl Watched for Pair {
 }
 
 /// Starts the threads of a flow.
-pub(super) fn open(crew: &Crew, index: usize, job: &FlowJob) -> Result<Arc<Pair>, String> {
+pub(super) fn open(context: &Context, index: usize, job: &FlowJob) -> Result<Arc<Pair>, String> {
     let pair = Arc::new(Pair::new(index));
     let (rx, wanted) = (Arc::clone(&pair), job.clone());
     let what = format!("receiver of flow `{}`", job.name);
-    crew.start_ready(&what, job.peer, move |_, ready| {
+    context.start_ready(&what, job.peer, move |_, ready| {
         let listener = listener(&wanted)?;
-        ready.send(()).map_err(said("start"))?;
+        ready.send(()).map_err(failed("start"))?;
         receive(&wanted, &listener, &rx)
     })?;
     let (tx, wanted) = (Arc::clone(&pair), job.clone());
-    crew.start(format!("flow `{}`", job.name), move |crew| transmit(crew, &wanted, &tx));
+    context.start(format!("flow `{}`", job.name), move |context| transmit(context, &wanted, &tx));
     Ok(pair)
 }
 
@@ -71,7 +72,7 @@ fn receive(job: &FlowJob, listener: &OwnedFd, pair: &Pair) -> Outcome {
     let mut buffer = vec![0; CHUNK];
     // Held open as long as the test: its end is no part of the run.
     let _control = (job.control_rtts > 0).then(|| control_answers(listener, job)).transpose()?;
-    let data = accept(listener).map_err(said("accept"))?;
+    let data = accept(listener).map_err(failed("accept"))?;
     let data = pair.rx.get_or_init(|| data);
     loop {
         match recv(data, &mut buffer[..], RecvFlags::empty()) {
@@ -87,37 +88,37 @@ fn receive(job: &FlowJob, listener: &OwnedFd, pair: &Pair) -> Outcome {
 
 /// The receiver's half of the control connection: every byte is answered by one.
 fn control_answers(listener: &OwnedFd, job: &FlowJob) -> Result<OwnedFd, String> {
-    let control = accept(listener).map_err(said("accept"))?;
+    let control = accept(listener).map_err(failed("accept"))?;
     for _ in 1..job.control_rtts {
         let mut byte = [0_u8; 1];
-        recv(&control, &mut byte[..], RecvFlags::empty()).map_err(said("control"))?;
-        send(&control, &byte, SendFlags::NOSIGNAL).map_err(said("control"))?;
+        recv(&control, &mut byte[..], RecvFlags::empty()).map_err(failed("control"))?;
+        send(&control, &byte, SendFlags::NOSIGNAL).map_err(failed("control"))?;
     }
     Ok(control)
 }
 
 /// The sender's half.
-fn control_asks(crew: &Crew, job: &FlowJob) -> Result<OwnedFd, String> {
-    let control = knock_plain(job, crew.address(job.peer)?)?;
-    settle(&control, crew.clock)?;
+fn control_asks(context: &Context, job: &FlowJob) -> Result<OwnedFd, String> {
+    let control = connect_plainly(job, context.adset_options(job.peer)?)?;
+    settle(&control, context.clock)?;
     for _ in 1..job.control_rtts {
         let mut byte = [0_u8; 1];
-        send(&control, &byte, SendFlags::NOSIGNAL).map_err(said("control"))?;
-        recv(&control, &mut byte[..], RecvFlags::empty()).map_err(said("control"))?;
+        send(&control, &byte, SendFlags::NOSIGNAL).map_err(failed("control"))?;
+        recv(&control, &mut byte[..], RecvFlags::empty()).map_err(failed("control"))?;
     }
     Ok(control)
 }
 
-fn transmit(crew: &Crew, job: &FlowJob, pair: &Pair) -> Outcome {
-    enter(crew.host(job.opener)?)?;
-    crew.wait_until(job.start_ns);
-    let _control = (job.control_rtts > 0).then(|| control_asks(crew, job)).transpose()?;
-    let data = knock(job, crew.address(job.peer)?)?;
-    settle(&data, crew.clock)?;
+fn transmit(context: &Context, job: &FlowJob, pair: &Pair) -> Outcome {
+    enter(context.host(job.opener)?)?;
+    context.wait_until(job.start_ns);
+    let _control = (job.control_rtts > 0).then(|| control_asks(context, job)).transpose()?;
+    let data = connect_flow(job, context.adset_options(job.peer)?)?;
+    settle(&data, context.clock)?;
     let data = pair.tx.get_or_init(|| data);
     let buffer = vec![0_u8; CHUNK];
     let mut left = job.bytes.unwrap_or(u64::MAX);
-    while left > 0 && wait_for(data.as_fd(), PollFlags::OUT, job.stop_ns, crew.clock)? {
+    while left > 0 && wait_for(data.as_fd(), PollFlags::OUT, job.stop_ns, context.clock)? {
         let chunk = &buffer[..left.min(CHUNK as u64) as usize];
         match send(data, chunk, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
             Ok(sent) => left -= sent as u64,
@@ -125,5 +126,5 @@ fn transmit(crew: &Crew, job: &FlowJob, pair: &Pair) -> Outcome {
             Err(error) => return Err(format!("send: {error}")),
         }
     }
-    shutdown(data, Shutdown::Write).map_err(said("shutdown"))
+    shutdown(data, Shutdown::Write).map_err(failed("shutdown"))
 }

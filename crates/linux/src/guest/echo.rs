@@ -12,8 +12,9 @@ use rustix::net::{
     sendto, socket,
 };
 
-use super::crew::{Crew, Outcome};
-use super::socket::{enter, said, udp, wait_for};
+use super::context::Context;
+use super::outcome::{Outcome, failed};
+use super::socket::{enter, udp, wait_for};
 use crate::job::{Line, PingJob};
 
 const IP_HEADER: usize = 20;
@@ -22,40 +23,46 @@ const ECHO_REPLY: u8 = 0;
 const ECHO_REQUEST: u8 = 8;
 
 /// Starts the threads of a ping.
-pub(super) fn open(crew: &Crew, index: usize, job: &PingJob) -> Outcome {
+pub(super) fn open(context: &Context, index: usize, job: &PingJob) -> Outcome {
     let [near, far] = job.hosts;
     if let Some(port) = job.udp {
         let tos = job.tos;
-        crew.start_ready(&format!("responder of ping {index}"), far, move |_, ready| {
+        context.start_ready(&format!("responder of ping {index}"), far, move |_, ready| {
             let fd = udp(tos)?;
-            bind(&fd, &SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port)).map_err(said("bind"))?;
-            ready.send(()).map_err(said("start"))?;
+            bind(&fd, &SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port)).map_err(failed("bind"))?;
+            ready.send(()).map_err(failed("start"))?;
             respond(&fd)
         })?;
     }
     let job = job.clone();
-    crew.start(format!("ping {index}"), move |crew| {
-        enter(crew.host(near)?)?;
-        let server = crew.address(far)?;
+    context.start(format!("ping {index}"), move |context| {
+        enter(context.host(near)?)?;
+        let server = context.adset_options(far)?;
         let (fd, packets) = match job.udp {
             None => {
                 let raw = socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP));
-                let raw = raw.map_err(said("socket"))?;
-                set_ip_tos(&raw, job.tos).map_err(said("tos"))?;
+                let raw = raw.map_err(failed("socket"))?;
+                set_ip_tos(&raw, job.tos).map_err(failed("tos"))?;
                 (raw, Packets::icmp(index, job.size))
             }
             Some(_) => (udp(job.tos)?, Packets::udp(job.size)),
         };
         let to = SocketAddrV4::new(server, job.udp.unwrap_or(0));
-        connect(&fd, &to).map_err(said("connect"))?;
-        crew.wait_until(job.start_ns);
-        ask(crew, index, &job, &fd, packets)
+        connect(&fd, &to).map_err(failed("connect"))?;
+        context.wait_until(job.start_ns);
+        ask(context, index, &job, &fd, packets)
     });
     Ok(())
 }
 
-fn ask(crew: &Crew, index: usize, job: &PingJob, fd: &OwnedFd, mut packets: Packets) -> Outcome {
-    let clock = crew.clock;
+fn ask(
+    context: &Context,
+    index: usize,
+    job: &PingJob,
+    fd: &OwnedFd,
+    mut packets: Packets,
+) -> Outcome {
+    let clock = context.clock;
     let (mut buffer, mut under_way) = (vec![0_u8; 1 << 16], HashMap::new());
     let (mut sent, mut received, mut next) = (0_u64, 0_u64, job.start_ns);
     loop {
@@ -67,7 +74,7 @@ fn ask(crew: &Crew, index: usize, job: &PingJob, fd: &OwnedFd, mut packets: Pack
                 Ok(_) | Err(Errno::CONNREFUSED | Errno::NOBUFS) => {}
                 Err(error) => return Err(format!("send: {error}")),
             }
-            crew.tell(Line::Pings(index, sent, received))?;
+            context.report(Line::Pings(index, sent, received))?;
             next = if next + job.interval_ns < job.stop_ns {
                 next + job.interval_ns
             } else {
@@ -87,8 +94,8 @@ fn ask(crew: &Crew, index: usize, job: &PingJob, fd: &OwnedFd, mut packets: Pack
         let now = clock.now();
         if let Some(then) = packets.number(&buffer[..len]).and_then(|n| under_way.remove(&n)) {
             received += 1;
-            crew.tell(Line::Ping(index, now, now - then))?;
-            crew.tell(Line::Pings(index, sent, received))?;
+            context.report(Line::Ping(index, now, now - then))?;
+            context.report(Line::Pings(index, sent, received))?;
         }
     }
 }
@@ -99,7 +106,7 @@ fn respond(fd: &OwnedFd) -> Outcome {
     loop {
         match recvfrom(fd, &mut buffer[..], RecvFlags::empty()) {
             Ok((len, _, Some(from))) => {
-                sendto(fd, &buffer[..len], SendFlags::empty(), &from).map_err(said("send"))?;
+                sendto(fd, &buffer[..len], SendFlags::empty(), &from).map_err(failed("send"))?;
             }
             Ok((_, _, None)) | Err(Errno::INTR) => {}
             Err(error) => return Err(format!("recv: {error}")),

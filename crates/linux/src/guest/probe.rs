@@ -11,9 +11,9 @@ use sojourn_queue::aqm::{Entry, Spec};
 use sojourn_queue::qdiscs;
 use sojourn_transport::tcp;
 
-use super::crew::Outcome;
-use super::socket::{TCP_ECN, said};
-use super::{release, shell};
+use super::outcome::{Outcome, failed};
+use super::shell::{release, shell};
+use super::socket::TCP_ECN;
 use crate::capabilities::{CAPABILITIES, Capabilities};
 use crate::tc::Spelled;
 
@@ -53,8 +53,8 @@ const ACTIONS: [(&str, &str); 5] = [
 
 /// Writes what was found into `folder`.
 pub(super) fn run(folder: &Path) -> Outcome {
-    let found = serde_json::to_string(&ask()?).map_err(said("capabilities"))?;
-    fs::write(folder.join(CAPABILITIES), found).map_err(said("capabilities"))
+    let found = serde_json::to_string(&ask()?).map_err(failed("capabilities"))?;
+    fs::write(folder.join(CAPABILITIES), found).map_err(failed("capabilities"))
 }
 
 fn ask() -> Result<Capabilities, String> {
@@ -86,7 +86,7 @@ fn tick_rate() -> u32 {
 /// The controllers, and what version each module states.
 fn controllers() -> Result<BTreeMap<String, String>, String> {
     let path = format!("{SETTINGS}/tcp_available_congestion_control");
-    let names = fs::read_to_string(path).map_err(said("controllers"))?;
+    let names = fs::read_to_string(path).map_err(failed("controllers"))?;
     let version = |name: &str| {
         let module = format!("/sys/module/tcp_{}/version", name.replace('-', "_"));
         fs::read_to_string(module).unwrap_or_default().trim().to_owned()

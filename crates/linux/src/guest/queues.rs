@@ -1,10 +1,9 @@
-//! What `tc` tells of the queues.
+//! What `tc` reports of the queues.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 
-use super::crew::Outcome;
-use super::socket::said;
+use super::outcome::{Outcome, failed};
 use crate::job::{Device, Line};
 
 /// One `tc` per device that answers all questions: starting one for each would be slow.
@@ -18,7 +17,7 @@ impl Queues {
                 .stdin(Stdio::piped())
                 .stdout(Stdio::piped())
                 .spawn()
-                .map_err(said("tc"))?;
+                .map_err(failed("tc"))?;
             let (Some(questions), Some(answers)) = (child.stdin, child.stdout) else {
                 return Err("tc: no pipes".to_owned());
             };
@@ -34,9 +33,9 @@ impl Queues {
     /// Asks for every device and puts the answers.
     pub(super) fn ask(&mut self, mut put: impl FnMut(usize, String) -> Outcome) -> Outcome {
         for (index, (question, questions, answers)) in self.0.iter_mut().enumerate() {
-            writeln!(questions, "{question}").map_err(said("tc"))?;
+            writeln!(questions, "{question}").map_err(failed("tc"))?;
             let mut answer = String::new();
-            if answers.read_line(&mut answer).map_err(said("tc"))? == 0 {
+            if answers.read_line(&mut answer).map_err(failed("tc"))? == 0 {
                 return Err(format!("tc: no answer to {question}"));
             }
             put(index, answer.trim_end().to_owned())?;
@@ -44,7 +43,7 @@ impl Queues {
         Ok(())
     }
 
-    /// Asks for every device; the lines tell of what was just before a change.
+    /// Asks for every device; the lines report what was just before a change.
     pub(super) fn before(&mut self, at: u64, put: &mut dyn FnMut(Line) -> Outcome) -> Outcome {
         self.ask(|index, rows| put(Line::Before(index, at, rows)))
     }

@@ -11,8 +11,9 @@ use sojourn_transport::app::request::Params;
 use sojourn_transport::app::udp::exponential;
 
 use super::bulk::Pair;
-use super::crew::{Crew, Outcome, Watched};
-use super::socket::{CHUNK, enter, knock, listener, said, send_all, settle};
+use super::context::{Context, Watched};
+use super::outcome::{Outcome, failed};
+use super::socket::{CHUNK, connect_flow, enter, listener, send_all, settle};
 use crate::job::{FlowJob, Line};
 
 struct Dialogue {
@@ -32,7 +33,7 @@ impl Watched for Dialogue {
 
 /// Starts the threads of a flow.
 pub(super) fn open(
-    crew: &Crew,
+    context: &Context,
     index: usize,
     job: &FlowJob,
     params: &Params,
@@ -41,12 +42,12 @@ pub(super) fn open(
     let dialogue = Arc::new(Dialogue { index, pair: Pair::new(index), asked, answered });
     let (server, wanted, answers) = (Arc::clone(&dialogue), job.clone(), params.clone());
     let what = format!("server of flow `{}`", job.name);
-    crew.start_ready(&what, job.peer, move |crew, ready| {
+    context.start_ready(&what, job.peer, move |context, ready| {
         let listener = listener(&wanted)?;
-        ready.send(()).map_err(said("start"))?;
-        let data = accept(&listener).map_err(said("accept"))?;
+        ready.send(()).map_err(failed("start"))?;
+        let data = accept(&listener).map_err(failed("accept"))?;
         let data = server.pair.tx.get_or_init(|| data);
-        let (mut sizes, mut answered) = (crew.stream(&wanted.name, "sizes"), 0);
+        let (mut sizes, mut answered) = (context.stream(&wanted.name, "sizes"), 0);
         while read(data, answers.query, &mut |_| ())? {
             send_all(data, answers.sizes.draw(answered, &mut sizes))?;
             answered += 1;
@@ -55,17 +56,17 @@ pub(super) fn open(
     })?;
     let (client, wanted, params) = (Arc::clone(&dialogue), job.clone(), params.clone());
     let what = format!("flow `{}`", job.name);
-    crew.start(what, move |crew| ask(crew, &wanted, &params, &client));
+    context.start(what, move |context| ask(context, &wanted, &params, &client));
     Ok(dialogue)
 }
 
-fn ask(crew: &Crew, job: &FlowJob, params: &Params, dialogue: &Dialogue) -> Outcome {
-    let clock = crew.clock;
-    enter(crew.host(job.opener)?)?;
+fn ask(context: &Context, job: &FlowJob, params: &Params, dialogue: &Dialogue) -> Outcome {
+    let clock = context.clock;
+    enter(context.host(job.opener)?)?;
     let (mut sizes, mut thoughts) =
-        (crew.stream(&job.name, "sizes"), crew.stream(&job.name, "thoughts"));
-    crew.wait_until(job.start_ns);
-    let data = knock(job, crew.address(job.peer)?)?;
+        (context.stream(&job.name, "sizes"), context.stream(&job.name, "thoughts"));
+    context.wait_until(job.start_ns);
+    let data = connect_flow(job, context.adset_options(job.peer)?)?;
     settle(&data, clock)?;
     let data = dialogue.pair.rx.get_or_init(|| data);
     let stop = job.stop_ns.unwrap_or(u64::MAX);
@@ -85,7 +86,7 @@ fn ask(crew: &Crew, job: &FlowJob, params: &Params, dialogue: &Dialogue) -> Outc
         }
         dialogue.answered.fetch_add(1, Ordering::Relaxed);
         let now = clock.now();
-        crew.tell(Line::Done(dialogue.index, now, now - asked_at, size))?;
+        context.report(Line::Done(dialogue.index, now, now - asked_at, size))?;
         clock.sleep_until(now.saturating_add(exponential(params.think, &mut thoughts).0).min(stop));
     }
     Ok(())

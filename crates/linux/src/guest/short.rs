@@ -11,8 +11,9 @@ use sojourn_core::{Dur, Rng};
 use sojourn_transport::app::short::Params;
 use sojourn_transport::app::udp::exponential;
 
-use super::crew::{Crew, Outcome, Watched};
-use super::socket::{CHUNK, enter, is_made, knock, listener, said, wait_for_any};
+use super::context::{Context, Watched};
+use super::outcome::{Outcome, failed};
+use super::socket::{CHUNK, connect_flow, enter, is_made, listener, wait_for_any};
 use super::tcp_info::{receiving, sending};
 use crate::job::{FlowJob, Line, Receiving, Sending, ShortSample};
 
@@ -87,7 +88,7 @@ impl Watched for Short {
 
 /// Starts the threads of a flow.
 pub(super) fn open(
-    crew: &Crew,
+    context: &Context,
     index: usize,
     job: &FlowJob,
     params: &Params,
@@ -96,30 +97,30 @@ pub(super) fn open(
     let short = Arc::new(Short { index, start: job.start_ns, opener, acceptor });
     let (far, wanted) = (Arc::clone(&short), job.clone());
     let what = format!("receiver of flow `{}`", job.name);
-    crew.start_ready(&what, job.peer, move |crew, ready| {
+    context.start_ready(&what, job.peer, move |context, ready| {
         let listener = listener(&wanted)?;
-        ready.send(()).map_err(said("start"))?;
-        take(crew, &listener, &far)
+        ready.send(()).map_err(failed("start"))?;
+        take(context, &listener, &far)
     })?;
     let (near, wanted, params) = (Arc::clone(&short), job.clone(), params.clone());
     let what = format!("flow `{}`", job.name);
-    crew.start(what, move |crew| give(crew, &wanted, &params, &near));
+    context.start(what, move |context| give(context, &wanted, &params, &near));
     Ok(short)
 }
 
-fn give(crew: &Crew, job: &FlowJob, params: &Params, short: &Short) -> Outcome {
-    let clock = crew.clock;
-    enter(crew.host(job.opener)?)?;
+fn give(context: &Context, job: &FlowJob, params: &Params, short: &Short) -> Outcome {
+    let clock = context.clock;
+    enter(context.host(job.opener)?)?;
     let (mut arrivals, mut sizes) =
-        (crew.stream(&job.name, "arrivals"), crew.stream(&job.name, "sizes"));
+        (context.stream(&job.name, "arrivals"), context.stream(&job.name, "sizes"));
     let stop = job.stop_ns.unwrap_or(u64::MAX);
     let mut next = job.start_ns + exponential(params.gap, &mut arrivals).0;
-    crew.wait_until(job.start_ns);
+    context.wait_until(job.start_ns);
     let buffer = vec![0_u8; CHUNK];
     loop {
         let now = clock.now();
         while next <= now && next < stop {
-            arrive(crew, job, params, &mut sizes, short)?;
+            arrive(context, job, params, &mut sizes, short)?;
             next += exponential(params.gap, &mut arrivals).max(Dur(1)).0;
         }
         let watched: Vec<(Arc<OwnedFd>, PollFlags)> = {
@@ -140,20 +141,26 @@ fn give(crew: &Crew, job: &FlowJob, params: &Params, short: &Short) -> Outcome {
         for place in ready.iter().enumerate().filter_map(|(n, is)| is.then_some(n)).rev() {
             if go_on(&mut opener.open[place], &buffer)? {
                 let done = opener.open.swap_remove(place);
-                let told = sending(done.fd.as_fd())?;
-                opener.closed.add(&told);
+                let info = sending(done.fd.as_fd())?;
+                opener.closed.add(&info);
                 let least = opener.closed.min_rtt_us;
                 opener.closed.min_rtt_us =
-                    if least == 0 { told.min_rtt_us } else { least.min(told.min_rtt_us) };
+                    if least == 0 { info.min_rtt_us } else { least.min(info.min_rtt_us) };
                 opener.completed += 1;
                 let now = clock.now();
-                crew.tell(Line::Done(short.index, now, now - done.opened, done.bytes))?;
+                context.report(Line::Done(short.index, now, now - done.opened, done.bytes))?;
             }
         }
     }
 }
 
-fn arrive(crew: &Crew, job: &FlowJob, params: &Params, sizes: &mut Rng, short: &Short) -> Outcome {
+fn arrive(
+    context: &Context,
+    job: &FlowJob,
+    params: &Params,
+    sizes: &mut Rng,
+    short: &Short,
+) -> Outcome {
     let mut opener = short.opener();
     let bytes = params.sizes.draw(opener.arrived, sizes);
     opener.arrived += 1;
@@ -161,8 +168,8 @@ fn arrive(crew: &Crew, job: &FlowJob, params: &Params, sizes: &mut Rng, short: &
         opener.turned_away += 1;
         return Ok(());
     }
-    let fd = Arc::new(knock(job, crew.address(job.peer)?)?);
-    let opened = crew.clock.now();
+    let fd = Arc::new(connect_flow(job, context.adset_options(job.peer)?)?);
+    let opened = context.clock.now();
     opener.open.push(Transfer { fd, opened, bytes, left: bytes, is_made: false });
     Ok(())
 }
@@ -189,17 +196,17 @@ fn go_on(transfer: &mut Transfer, buffer: &[u8]) -> Result<bool, String> {
             Err(error) => return Err(format!("send: {error}")),
         }
     }
-    shutdown(&transfer.fd, Shutdown::Write).map_err(said("shutdown"))?;
+    shutdown(&transfer.fd, Shutdown::Write).map_err(failed("shutdown"))?;
     Ok(false)
 }
 
-fn take(crew: &Crew, listener: &OwnedFd, short: &Short) -> Outcome {
+fn take(context: &Context, listener: &OwnedFd, short: &Short) -> Outcome {
     let mut buffer = vec![0_u8; CHUNK];
     loop {
         let watched = short.acceptor().open.clone();
         let mut fds = vec![PollFd::new(listener, PollFlags::IN)];
         fds.extend(watched.iter().map(|fd| PollFd::new(fd.as_ref(), PollFlags::IN)));
-        wait_for_any(&mut fds, None, crew.clock)?;
+        wait_for_any(&mut fds, None, context.clock)?;
         let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
         let mut acceptor = short.acceptor();
         for place in ready[1..].iter().enumerate().filter_map(|(n, is)| is.then_some(n)).rev() {
@@ -207,12 +214,12 @@ fn take(crew: &Crew, listener: &OwnedFd, short: &Short) -> Outcome {
             acceptor.read += read;
             if is_over {
                 let fd = acceptor.open.swap_remove(place);
-                let told = receiving(fd.as_fd())?;
-                acceptor.closed.add(&told);
+                let info = receiving(fd.as_fd())?;
+                acceptor.closed.add(&info);
             }
         }
         if ready[0] {
-            let fd = accept(listener).map_err(said("accept"))?;
+            let fd = accept(listener).map_err(failed("accept"))?;
             acceptor.open.push(Arc::new(fd));
         }
     }

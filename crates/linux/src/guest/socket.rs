@@ -1,6 +1,5 @@
 //! Sockets of the two hosts.
 
-use std::fmt::Display;
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -15,7 +14,8 @@ use rustix::net::sockopt::{
 use rustix::net::{AddressFamily, SendFlags, SocketType, bind, connect, listen, send, socket};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
-use super::crew::{Clock, Outcome, timespec};
+use super::clock::{Clock, timespec};
+use super::outcome::{Outcome, failed};
 use crate::job::FlowJob;
 
 /// What an application hands over or takes at once.
@@ -26,25 +26,21 @@ const BACKLOG: i32 = 4096;
 const UDP_BUFFER: usize = 64 << 20;
 pub(super) const TCP_ECN: &str = "/proc/sys/net/ipv4/tcp_ecn";
 
-pub(super) fn said<E: Display>(what: &'static str) -> impl Fn(E) -> String {
-    move |error| format!("{what}: {error}")
-}
-
 /// Moves this thread into a namespace.
 pub(super) fn enter(namespace: &str) -> Outcome {
-    let file = File::open(format!("/run/netns/{namespace}")).map_err(said("namespace"))?;
+    let file = File::open(format!("/run/netns/{namespace}")).map_err(failed("namespace"))?;
     move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))
-        .map_err(said("namespace"))
+        .map_err(failed("namespace"))
 }
 
 fn tcp() -> Result<OwnedFd, String> {
-    socket(AddressFamily::INET, SocketType::STREAM, None).map_err(said("socket"))
+    socket(AddressFamily::INET, SocketType::STREAM, None).map_err(failed("socket"))
 }
 
 /// The controller and the TOS byte of a flow.
-fn dress(fd: &OwnedFd, job: &FlowJob) -> Outcome {
+fn set_options(fd: &OwnedFd, job: &FlowJob) -> Outcome {
     set_tcp_congestion(fd, &job.cc).map_err(|e| format!("controller `{}`: {e}", job.cc))?;
-    set_ip_tos(fd, job.tos).map_err(said("tos"))
+    set_ip_tos(fd, job.tos).map_err(failed("tos"))
 }
 
 /// Where a flow's connections arrive.
@@ -52,41 +48,41 @@ pub(super) fn listener(job: &FlowJob) -> Result<OwnedFd, String> {
     let listener = tcp()?;
     // Both ends, as `iperf3 -C` has it: a DCTCP receiver echoes each mark, and only to such a listener does an
     // ECN-capable SYN not look as if the network had set its bits.
-    dress(&listener, job)?;
-    bind(&listener, &SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, job.port)).map_err(said("bind"))?;
-    listen(&listener, BACKLOG).map_err(said("listen"))?;
+    set_options(&listener, job)?;
+    bind(&listener, &SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, job.port)).map_err(failed("bind"))?;
+    listen(&listener, BACKLOG).map_err(failed("listen"))?;
     Ok(listener)
 }
 
 /// Begins to connect to the other end of a flow: writable when connected or failed, and not blocking
 /// until [`settle`].
-pub(super) fn knock(job: &FlowJob, to: Ipv4Addr) -> Result<OwnedFd, String> {
+pub(super) fn connect_flow(job: &FlowJob, to: Ipv4Addr) -> Result<OwnedFd, String> {
     let data = tcp()?;
     // Before it connects, since the controller decides what ECN it asks for.
-    dress(&data, job)?;
-    knock_with(data, job, to)
+    set_options(&data, job)?;
+    begin_to_connect(data, job, to)
 }
 
 /// The same without controller and TOS byte: a control connection.
-pub(super) fn knock_plain(job: &FlowJob, to: Ipv4Addr) -> Result<OwnedFd, String> {
-    knock_with(tcp()?, job, to)
+pub(super) fn connect_plainly(job: &FlowJob, to: Ipv4Addr) -> Result<OwnedFd, String> {
+    begin_to_connect(tcp()?, job, to)
 }
 
 /// Connections of a host may differ in what ECN they ask for, which is a setting of the host: it holds
 /// for the instant of the SYN. At rest a host accepts whatever any flow asks for.
-fn knock_with(fd: OwnedFd, job: &FlowJob, to: Ipv4Addr) -> Result<OwnedFd, String> {
+fn begin_to_connect(fd: OwnedFd, job: &FlowJob, to: Ipv4Addr) -> Result<OwnedFd, String> {
     static SETTING: Mutex<()> = Mutex::new(());
-    ioctl_fionbio(&fd, true).map_err(said("connect"))?;
+    ioctl_fionbio(&fd, true).map_err(failed("connect"))?;
     let _alone = SETTING.lock().unwrap_or_else(PoisonError::into_inner);
-    let rest = fs::read_to_string(TCP_ECN).map_err(said("tcp_ecn"))?;
+    let rest = fs::read_to_string(TCP_ECN).map_err(failed("tcp_ecn"))?;
     let wanted = job.ecn.to_string();
     let differs = rest.trim() != wanted;
     if differs {
-        fs::write(TCP_ECN, wanted).map_err(said("tcp_ecn"))?;
+        fs::write(TCP_ECN, wanted).map_err(failed("tcp_ecn"))?;
     }
     let begun = connect(&fd, &SocketAddrV4::new(to, job.port));
     if differs {
-        fs::write(TCP_ECN, rest).map_err(said("tcp_ecn"))?;
+        fs::write(TCP_ECN, rest).map_err(failed("tcp_ecn"))?;
     }
     match begun {
         Ok(()) | Err(Errno::INPROGRESS) => Ok(fd),
@@ -96,14 +92,14 @@ fn knock_with(fd: OwnedFd, job: &FlowJob, to: Ipv4Addr) -> Result<OwnedFd, Strin
 
 /// Whether a connection that has become writable was made.
 pub(super) fn is_made(fd: &OwnedFd) -> Outcome {
-    socket_error(fd).and_then(|outcome| outcome).map_err(said("connect"))
+    socket_error(fd).and_then(|outcome| outcome).map_err(failed("connect"))
 }
 
 /// Waits until a connection is made; from then on it blocks.
 pub(super) fn settle(fd: &OwnedFd, clock: Clock) -> Outcome {
     wait_for(fd.as_fd(), PollFlags::OUT, None, clock)?;
     is_made(fd)?;
-    ioctl_fionbio(fd, false).map_err(said("connect"))
+    ioctl_fionbio(fd, false).map_err(failed("connect"))
 }
 
 /// Sends `left` bytes, however long it takes.
@@ -122,10 +118,10 @@ pub(super) fn send_all(fd: &OwnedFd, mut left: u64) -> Outcome {
 
 /// A UDP socket that loses nothing to its own buffers.
 pub(super) fn udp(tos: u8) -> Result<OwnedFd, String> {
-    let fd = socket(AddressFamily::INET, SocketType::DGRAM, None).map_err(said("socket"))?;
-    set_ip_tos(&fd, tos).map_err(said("tos"))?;
-    set_socket_recv_buffer_size_force(&fd, UDP_BUFFER).map_err(said("buffer"))?;
-    set_socket_send_buffer_size_force(&fd, UDP_BUFFER).map_err(said("buffer"))?;
+    let fd = socket(AddressFamily::INET, SocketType::DGRAM, None).map_err(failed("socket"))?;
+    set_ip_tos(&fd, tos).map_err(failed("tos"))?;
+    set_socket_recv_buffer_size_force(&fd, UDP_BUFFER).map_err(failed("buffer"))?;
+    set_socket_send_buffer_size_force(&fd, UDP_BUFFER).map_err(failed("buffer"))?;
     Ok(fd)
 }
 

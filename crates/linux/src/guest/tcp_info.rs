@@ -1,4 +1,4 @@
-//! What the kernel tells of a connection.
+//! What the kernel reports of a connection.
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 

@@ -11,8 +11,9 @@ use rustix::net::sockopt::set_ip_recvtos;
 use rustix::net::{SendFlags, bind, connect, send};
 use sojourn_transport::app::Source;
 
-use super::crew::{Crew, Outcome, Watched};
-use super::socket::{enter, said, udp};
+use super::context::{Context, Watched};
+use super::outcome::{Outcome, failed};
+use super::socket::{enter, udp};
 use crate::job::{Arrival, FlowJob, Line, UdpSample};
 
 /// IPv4 and UDP headers.
@@ -66,7 +67,7 @@ impl Watched for Stream {
 
 /// Starts the threads of a flow.
 pub(super) fn open(
-    crew: &Crew,
+    context: &Context,
     index: usize,
     job: &FlowJob,
     source: Box<dyn Source>,
@@ -75,27 +76,32 @@ pub(super) fn open(
     let stream = Arc::new(Stream { index, is_open, state });
     let (far, port) = (Arc::clone(&stream), job.port);
     let what = format!("receiver of flow `{}`", job.name);
-    crew.start_ready(&what, job.peer, move |crew, ready| {
+    context.start_ready(&what, job.peer, move |context, ready| {
         let fd = udp(0)?;
-        set_ip_recvtos(&fd, true).map_err(said("tos"))?;
-        bind(&fd, &SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port)).map_err(said("bind"))?;
-        ready.send(()).map_err(said("start"))?;
-        receive(crew, &fd, &far)
+        set_ip_recvtos(&fd, true).map_err(failed("tos"))?;
+        bind(&fd, &SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port)).map_err(failed("bind"))?;
+        ready.send(()).map_err(failed("start"))?;
+        receive(context, &fd, &far)
     })?;
     let (near, wanted) = (Arc::clone(&stream), job.clone());
     let what = format!("flow `{}`", job.name);
-    crew.start(what, move |crew| transmit(crew, &wanted, source, &near));
+    context.start(what, move |context| transmit(context, &wanted, source, &near));
     Ok(stream)
 }
 
-fn transmit(crew: &Crew, job: &FlowJob, mut source: Box<dyn Source>, stream: &Stream) -> Outcome {
-    enter(crew.host(job.opener)?)?;
+fn transmit(
+    context: &Context,
+    job: &FlowJob,
+    mut source: Box<dyn Source>,
+    stream: &Stream,
+) -> Outcome {
+    enter(context.host(job.opener)?)?;
     let fd = udp(job.tos)?;
-    let to = SocketAddrV4::new(crew.address(job.peer)?, job.port);
-    connect(&fd, &to).map_err(said("connect"))?;
-    let mut rng = crew.stream(&job.name, "source");
+    let to = SocketAddrV4::new(context.adset_options(job.peer)?, job.port);
+    connect(&fd, &to).map_err(failed("connect"))?;
+    let mut rng = context.stream(&job.name, "source");
     let mut buffer = vec![0_u8; LARGEST];
-    crew.wait_until(job.start_ns);
+    context.wait_until(job.start_ns);
     stream.is_open.store(true, Ordering::Relaxed);
     let mut at = job.start_ns;
     for seq in 0_u64.. {
@@ -104,13 +110,13 @@ fn transmit(crew: &Crew, job: &FlowJob, mut source: Box<dyn Source>, stream: &St
         if at >= job.stop_ns.unwrap_or(u64::MAX) {
             break;
         }
-        crew.clock.sleep_until(at);
+        context.clock.sleep_until(at);
         let payload = packet.size.saturating_sub(HEADERS);
         let number = seq.to_le_bytes();
         let width = number.len().min(payload as usize);
         buffer[..width].copy_from_slice(&number[..width]);
         let mut state = stream.state();
-        state.sent.push(Sent { at: crew.clock.now(), payload, has_arrived: false });
+        state.sent.push(Sent { at: context.clock.now(), payload, has_arrived: false });
         state.sample.sent += 1;
         state.sample.sent_bytes += u64::from(payload);
         drop(state);
@@ -123,7 +129,7 @@ fn transmit(crew: &Crew, job: &FlowJob, mut source: Box<dyn Source>, stream: &St
     Ok(())
 }
 
-fn receive(crew: &Crew, fd: &OwnedFd, stream: &Stream) -> Outcome {
+fn receive(context: &Context, fd: &OwnedFd, stream: &Stream) -> Outcome {
     let mut buffer = vec![0_u8; LARGEST];
     loop {
         let (len, tos) = match receive_one(fd, &mut buffer) {
@@ -131,7 +137,7 @@ fn receive(crew: &Crew, fd: &OwnedFd, stream: &Stream) -> Outcome {
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(format!("recv: {error}")),
         };
-        let at = crew.clock.now();
+        let at = context.clock.now();
         let mut state = stream.state();
         state.sample.received += 1;
         state.sample.received_bytes += len as u64;

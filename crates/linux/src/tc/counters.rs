@@ -1,4 +1,4 @@
-//! What `tc -s -j qdisc show` tells, under the names of the simulator.
+//! What `tc -s -j qdisc show` prints, under the names of the simulator.
 
 use std::borrow::Cow;
 

@@ -14,7 +14,9 @@ use sojourn_core::grammar::{Args, Given, GrammarError, Written};
 use sojourn_core::spec::Held;
 use sojourn_core::{Dur, Ecn, Probe, Rate, Rng, Time};
 
-use super::{CONTROLLERS, Definition, Method, Part, Words, instant, known, named, seconds, values};
+use super::{
+    Arguments, CONTROLLERS, Definition, Method, Part, instant, known, named, seconds, values,
+};
 
 /// The most segments that a window may have: far above any path, far below an overflow.
 const MOST: u32 = 1 << 30;
@@ -397,14 +399,14 @@ struct PyController {
 #[derive(Clone)]
 pub(super) struct External {
     definition: Arc<Definition>,
-    words: Words,
+    arguments: Arguments,
     /// Found by the check.
     needs: Needs,
 }
 
 impl fmt::Debug for External {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.words.fmt(f)
+        self.arguments.fmt(f)
     }
 }
 
@@ -412,11 +414,15 @@ impl External {
     /// The class that a line names, without parameters.
     pub(super) fn default(name: &str) -> Box<dyn Held<dyn Algorithm>> {
         let definition = named(&CONTROLLERS, name);
-        Box::new(Self { words: Words::none(definition.name), definition, needs: Needs::default() })
+        Box::new(Self {
+            arguments: Arguments::none(definition.name),
+            definition,
+            needs: Needs::default(),
+        })
     }
 
     fn object<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.definition.instance(py, &self.words, 0)
+        self.definition.instance(py, &self.arguments, 0)
     }
 }
 
@@ -434,19 +440,19 @@ impl Held<dyn Algorithm> for External {
     }
 
     fn written(&self) -> Vec<Written> {
-        self.words.written()
+        self.arguments.written()
     }
 
     fn read(&mut self, args: &mut Args<'_>) -> Result<Given, GrammarError> {
-        let fresh = Words::read(args, &self.definition)?;
-        self.words = self.words.changed_by(&fresh);
+        let fresh = Arguments::read(args, &self.definition)?;
+        self.arguments = self.arguments.changed_by(&fresh);
         Ok(fresh.given())
     }
 }
 
 impl Algorithm for External {
     fn check(&mut self) -> Result<(), String> {
-        let name = self.words.name();
+        let name = self.arguments.name();
         self.needs = Python::attach(|py| {
             let object = self.object(py);
             let object = object.map_err(|e| self.definition.line(py, name, "__init__", &e))?;
@@ -460,7 +466,7 @@ impl Algorithm for External {
     }
 
     fn build(&self) -> Box<dyn Controller> {
-        let place = self.words.name().to_owned();
+        let place = self.arguments.name().to_owned();
         let (object, needs, window) = Python::attach(|py| {
             let made = self.object(py).and_then(|object| Ok((needs(&object)?, object.unbind())));
             let made = made.map_err(|e| self.definition.fail(py, &place, "__init__", e)).ok();

@@ -12,7 +12,7 @@ use sojourn_core::{Ecn, Kind, Probe, Rate, Time};
 use sojourn_queue::aqm::{Backlog, Discipline, Env, Log, Qdisc, Reason, Spec, Stats};
 use sojourn_queue::qdiscs;
 
-use super::{Definition, Method, Part, QDISCS, Words, instant, named, seconds, values};
+use super::{Arguments, Definition, Method, Part, QDISCS, instant, named, seconds, values};
 
 /// Columns of the port itself, which a queue's own values must not be called.
 const TAKEN: [&str; 6] =
@@ -155,7 +155,7 @@ impl Packet {
 /// A queue discipline whose methods are Python's.
 struct PyQdisc {
     part: Part,
-    words: Words,
+    arguments: Arguments,
     /// When the scenario starts, from which Python counts.
     origin: Time,
     /// The packets held, by place; none once the run has failed.
@@ -177,16 +177,16 @@ struct PyQdisc {
 #[derive(Clone)]
 pub(super) struct External {
     definition: Arc<Definition>,
-    words: Words,
+    arguments: Arguments,
     /// Whether a text was read: one that is read after it changes the discipline.
     is_read: bool,
     /// What a change states.
-    fresh: Option<Words>,
+    fresh: Option<Arguments>,
 }
 
 impl fmt::Debug for External {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.words.fmt(f)
+        self.arguments.fmt(f)
     }
 }
 
@@ -195,7 +195,7 @@ impl External {
     pub(super) fn default(name: &str) -> Box<dyn Held<dyn Discipline>> {
         let definition = named(&QDISCS, name);
         Box::new(Self {
-            words: Words::none(definition.name),
+            arguments: Arguments::none(definition.name),
             definition,
             is_read: false,
             fresh: None,
@@ -203,10 +203,10 @@ impl External {
     }
 
     /// Whether the class takes this change, tried on an object of its own.
-    fn try_change(&self, fresh: &Words) -> Result<(), String> {
+    fn try_change(&self, fresh: &Arguments) -> Result<(), String> {
         let name = fresh.name();
         Python::attach(|py| {
-            let object = self.definition.instance(py, &self.words, 0);
+            let object = self.definition.instance(py, &self.arguments, 0);
             let object = object.map_err(|e| self.definition.line(py, name, "__init__", &e))?;
             let Ok(change) = object.getattr("change") else {
                 return Err(format!("{name}: it has no method `change`; use replace"));
@@ -232,18 +232,18 @@ impl Held<dyn Discipline> for External {
     }
 
     fn written(&self) -> Vec<Written> {
-        self.words.written()
+        self.arguments.written()
     }
 
     fn read(&mut self, args: &mut Args<'_>) -> Result<Given, GrammarError> {
-        let fresh = Words::read(args, &self.definition)?;
+        let fresh = Arguments::read(args, &self.definition)?;
         if !std::mem::replace(&mut self.is_read, true) {
             let given = fresh.given();
-            self.words = fresh;
+            self.arguments = fresh;
             return Ok(given);
         }
         self.try_change(&fresh).map_err(GrammarError)?;
-        self.words = self.words.changed_by(&fresh);
+        self.arguments = self.arguments.changed_by(&fresh);
         let given = fresh.given();
         self.fresh = Some(fresh);
         Ok(given)
@@ -253,8 +253,8 @@ impl Held<dyn Discipline> for External {
 impl Discipline for External {
     /// Makes an object, whose exception is the error.
     fn check(&mut self, _env: &Env) -> Result<(), String> {
-        let name = self.words.name();
-        Python::attach(|py| match self.definition.instance(py, &self.words, 0) {
+        let name = self.arguments.name();
+        Python::attach(|py| match self.definition.instance(py, &self.arguments, 0) {
             Ok(_) => Ok(()),
             Err(error) => {
                 let line = self.definition.line(py, name, "__init__", &error);
@@ -264,11 +264,11 @@ impl Discipline for External {
     }
 
     fn build(&self, mut env: Env) -> Box<dyn Qdisc> {
-        let name = self.words.name();
+        let name = self.arguments.name();
         let place = if env.name.is_empty() { name.to_owned() } else { env.name };
         let seed = env.rng.u64();
         let object = Python::attach(|py| {
-            let made = self.definition.instance(py, &self.words, seed).map(Bound::unbind);
+            let made = self.definition.instance(py, &self.arguments, seed).map(Bound::unbind);
             made.map_err(|e| self.definition.fail(py, &place, "__init__", e)).ok()
         });
         let part = Part { definition: Arc::clone(&self.definition), place, object };
@@ -287,13 +287,13 @@ impl Discipline for External {
             stats: method("stats"),
             probe: method("probe"),
             part,
-            words: self.words.clone(),
+            arguments: self.arguments.clone(),
             origin: env.origin,
         })
     }
 
     fn capacity(&self) -> Option<Rate> {
-        let written = self.words.written();
+        let written = self.arguments.written();
         let part = written.iter().find(|part| matches!(part.name, "rate" | "bandwidth"))?;
         Rate::parse_tc(part.text.split(' ').nth(1)?)
     }
@@ -418,20 +418,20 @@ impl Qdisc for PyQdisc {
     }
 
     fn change(&mut self, now: Time, to: &Spec, _given: &Given, log: &mut Log) {
-        let Some(External { words, fresh: Some(fresh), .. }) = to.held() else { return };
+        let Some(External { arguments, fresh: Some(fresh), .. }) = to.held() else { return };
         let at = self.seconds(now);
         self.part.call(&self.change, |change| {
             let keywords = fresh.keywords(change.py())?;
             change.call((at,), Some(&keywords)).map(Bound::unbind)
         });
-        self.words = words.clone();
+        self.arguments = arguments.clone();
         self.settle(log);
     }
 
     fn spec(&self) -> Spec {
-        let (definition, words) = (Arc::clone(&self.part.definition), self.words.clone());
-        let entry = qdiscs::entry(words.name()).expect("a line of the registry");
-        Spec::new(entry, External { definition, words, is_read: true, fresh: None })
+        let (definition, arguments) = (Arc::clone(&self.part.definition), self.arguments.clone());
+        let entry = qdiscs::entry(arguments.name()).expect("a line of the registry");
+        Spec::new(entry, External { definition, arguments, is_read: true, fresh: None })
     }
 
     fn stats(&self, out: &mut Stats) {

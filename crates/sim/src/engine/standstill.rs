@@ -45,8 +45,8 @@ impl Simulation {
         }
         let (element, reason) = match self.ports.get((slot / PORT_SLOTS) as usize) {
             Some(port) => {
-                let words = port.qdisc.describe();
-                (format!("link.{}", port.name), format!("`{words}` serves packets in no time"))
+                let text = port.qdisc.describe();
+                (format!("link.{}", port.name), format!("`{text}` serves packets in no time"))
             }
             None => ("schedule".to_owned(), "too many changes, starts or stops".to_owned()),
         };

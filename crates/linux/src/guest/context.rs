@@ -4,48 +4,12 @@ use std::net::Ipv4Addr;
 use std::sync::{Arc, Condvar, Mutex, PoisonError, mpsc};
 use std::thread;
 
-use rustix::io::Errno;
-use rustix::thread::clock_nanosleep_absolute;
-use rustix::time::{ClockId, Timespec, clock_gettime};
 use sojourn_core::Rng;
 
-use super::socket::{enter, said};
+use super::clock::Clock;
+use super::outcome::{Outcome, failed};
+use super::socket::enter;
 use crate::job::{Host, Line};
-
-pub(super) type Outcome = Result<(), String>;
-
-const SECOND: u64 = 1_000_000_000;
-
-/// Time since the start of the run, ns.
-#[derive(Clone, Copy)]
-pub(super) struct Clock {
-    start: u64,
-}
-
-impl Clock {
-    /// The run starts `ns` from now.
-    pub(super) fn starting_in(ns: u64) -> Self {
-        Self { start: monotonic() + ns }
-    }
-
-    pub(super) fn now(self) -> u64 {
-        monotonic().saturating_sub(self.start)
-    }
-
-    pub(super) fn sleep_until(self, at: u64) {
-        let at = timespec(self.start.saturating_add(at));
-        while clock_nanosleep_absolute(ClockId::Monotonic, &at) == Err(Errno::INTR) {}
-    }
-}
-
-fn monotonic() -> u64 {
-    let t = clock_gettime(ClockId::Monotonic);
-    t.tv_sec as u64 * SECOND + t.tv_nsec as u64
-}
-
-pub(super) fn timespec(ns: u64) -> Timespec {
-    Timespec { tv_sec: (ns / SECOND) as i64, tv_nsec: (ns % SECOND) as i64 }
-}
 
 /// The commands of the schedule: a flow opens after those of its instant.
 #[derive(Default)]
@@ -76,16 +40,16 @@ impl Schedule {
 
 /// Handed to every thread.
 #[derive(Clone)]
-pub(super) struct Crew {
+pub(super) struct Context {
     pub(super) clock: Clock,
     hosts: Arc<Vec<Host>>,
     pub(super) schedule: Arc<Schedule>,
     seed: u64,
-    failed: mpsc::Sender<String>,
+    failures: mpsc::Sender<String>,
     lines: mpsc::Sender<Line>,
 }
 
-impl Crew {
+impl Context {
     /// With where failures and lines arrive.
     pub(super) fn new(
         clock: Clock,
@@ -93,19 +57,19 @@ impl Crew {
         schedule: Schedule,
         seed: u64,
     ) -> (Self, mpsc::Receiver<String>, mpsc::Receiver<Line>) {
-        let (failed, failures) = mpsc::channel();
-        let (lines, told) = mpsc::channel();
+        let (failures, failed) = mpsc::channel();
+        let (lines, samples) = mpsc::channel();
         let (hosts, schedule) = (Arc::new(hosts), Arc::new(schedule));
-        (Self { clock, hosts, schedule, seed, failed, lines }, failures, told)
+        (Self { clock, hosts, schedule, seed, failures, lines }, failed, samples)
     }
 
     /// Starts a thread; its failure ends the run.
     pub(super) fn start(&self, what: String, work: impl FnOnce(&Self) -> Outcome + Send + 'static) {
-        let crew = self.clone();
+        let context = self.clone();
         thread::spawn(move || {
-            if let Err(error) = work(&crew) {
+            if let Err(error) = work(&context) {
                 // Nobody listens any more after the end.
-                let _ = crew.failed.send(format!("{what}: {error}"));
+                let _ = context.failures.send(format!("{what}: {error}"));
             }
         });
     }
@@ -119,9 +83,9 @@ impl Crew {
         work: impl FnOnce(&Self, &mpsc::Sender<()>) -> Outcome + Send + 'static,
     ) -> Outcome {
         let (ready, is_ready) = mpsc::channel();
-        self.start(what.to_owned(), move |crew| {
-            enter(crew.host(host)?)?;
-            work(crew, &ready)
+        self.start(what.to_owned(), move |context| {
+            enter(context.host(host)?)?;
+            work(context, &ready)
         });
         is_ready.recv().map_err(|_| format!("{what} ended"))
     }
@@ -132,9 +96,9 @@ impl Crew {
     }
 
     /// The address of a host.
-    pub(super) fn address(&self, index: usize) -> Result<Ipv4Addr, String> {
+    pub(super) fn adset_options(&self, index: usize) -> Result<Ipv4Addr, String> {
         let host = self.hosts.get(index).ok_or("no such host")?;
-        host.address.parse().map_err(said("address"))
+        host.address.parse().map_err(failed("address"))
     }
 
     /// Waits until an instant, and for the commands of that instant.
@@ -144,7 +108,7 @@ impl Crew {
     }
 
     /// A line for the file of samples.
-    pub(super) fn tell(&self, line: Line) -> Outcome {
+    pub(super) fn report(&self, line: Line) -> Outcome {
         self.lines.send(line).map_err(|e| format!("samples: {e}"))
     }
 

@@ -29,7 +29,7 @@ pub(super) enum Kind {
 
 /// The value of a parameter.
 #[derive(Clone, Debug, PartialEq)]
-enum Word {
+enum Value {
     Flag(bool),
     Whole(i64),
     Decimal(f64),
@@ -41,11 +41,11 @@ const NUMBERS: RangeInclusive<f64> = f64::MIN..=f64::MAX;
 /// Name, value, kind and default of each parameter as a table of the registry. It lives as long as the
 /// program: there is one for each definition.
 pub(super) fn params(
-    words: Vec<(String, String, String, String)>,
+    parameters: Vec<(String, String, String, String)>,
 ) -> Result<(Vec<Parameter>, Vec<Kind>), String> {
     let mut params = Vec::new();
     let mut kinds = Vec::new();
-    for (name, kind, default, doc) in words {
+    for (name, kind, default, doc) in parameters {
         let (kind, value) = match kind.as_str() {
             "flag" => (Kind::Flag, ""),
             "int" => (Kind::Whole, "NUMBER"),
@@ -54,7 +54,7 @@ pub(super) fn params(
             "rate" => (Kind::Rate, "RATE"),
             "size" => (Kind::Size, "BYTES"),
             "text" => (Kind::Text, "WORD"),
-            _ => return Err(format!("{name}: no kind of word is called {kind:?}")),
+            _ => return Err(format!("{name}: no kind of value is called {kind:?}")),
         };
         let name = if kind == Kind::Flag { format!("{name}|no{name}") } else { name };
         let (name, doc) = (name.leak(), doc.leak());
@@ -64,15 +64,15 @@ pub(super) fn params(
     Ok((params, kinds))
 }
 
-/// The parameters after an algorithm's name.
+/// The parameters that a text states after an algorithm's name.
 #[derive(Clone, Debug)]
-pub(super) struct Words {
+pub(super) struct Arguments {
     name: &'static str,
     /// Name in the table, value, and the text as written; each once.
-    set: Vec<(&'static str, Word, String)>,
+    set: Vec<(&'static str, Value, String)>,
 }
 
-impl Words {
+impl Arguments {
     /// None.
     pub(super) fn none(name: &'static str) -> Self {
         Self { name, set: Vec::new() }
@@ -81,31 +81,31 @@ impl Words {
     /// Reads the parameters in `args`, by the table of a definition.
     pub(super) fn read(
         args: &mut Args<'_>,
-        Definition { params, words: kinds, .. }: &Definition,
+        Definition { params, kinds, .. }: &Definition,
     ) -> Result<Self, GrammarError> {
-        let mut words = Self { name: args.algorithm(), set: Vec::new() };
+        let mut arguments = Self { name: args.algorithm(), set: Vec::new() };
         while let Some(key) = args.key() {
             let place = params.iter().position(|p| p.name.split('|').any(|name| name == key));
             let place = place.ok_or_else(|| args.unknown())?;
             let name = params[place].name;
             let text = args.peek().unwrap_or_default();
             let value = match kinds[place] {
-                Kind::Flag => Word::Flag(key == keyword(name)),
-                Kind::Whole => Word::Whole(args.value("a whole number", |w| w.parse().ok())?),
-                Kind::Decimal => Word::Decimal(args.decimal(NUMBERS)?),
-                Kind::Time => Word::Decimal(args.time()?.as_secs_f64()),
-                Kind::Rate => Word::Decimal(args.rate()?.0 as f64),
-                Kind::Size => Word::Whole(args.size()?.0 as i64),
-                Kind::Text => Word::Text(args.word()?.to_owned()),
+                Kind::Flag => Value::Flag(key == keyword(name)),
+                Kind::Whole => Value::Whole(args.value("a whole number", |w| w.parse().ok())?),
+                Kind::Decimal => Value::Decimal(args.decimal(NUMBERS)?),
+                Kind::Time => Value::Decimal(args.time()?.as_secs_f64()),
+                Kind::Rate => Value::Decimal(args.rate()?.0 as f64),
+                Kind::Size => Value::Whole(args.size()?.0 as i64),
+                Kind::Text => Value::Text(args.word()?.to_owned()),
             };
             let written =
                 if kinds[place] == Kind::Flag { key.to_owned() } else { format!("{key} {text}") };
-            words.put(name, value, written);
+            arguments.put(name, value, written);
         }
-        Ok(words)
+        Ok(arguments)
     }
 
-    fn put(&mut self, keyword: &'static str, value: Word, written: String) {
+    fn put(&mut self, keyword: &'static str, value: Value, written: String) {
         match self.set.iter_mut().find(|(name, ..)| *name == keyword) {
             Some(earlier) => *earlier = (keyword, value, written),
             None => self.set.push((keyword, value, written)),
@@ -114,11 +114,11 @@ impl Words {
 
     /// These parameters, overridden by those that `others` state.
     pub(super) fn changed_by(&self, others: &Self) -> Self {
-        let mut words = self.clone();
+        let mut arguments = self.clone();
         for (keyword, value, written) in &others.set {
-            words.put(keyword, value.clone(), written.clone());
+            arguments.put(keyword, value.clone(), written.clone());
         }
-        words
+        arguments
     }
 
     /// The algorithm's name.
@@ -138,10 +138,10 @@ impl Words {
         let keywords = PyDict::new(py);
         for (name, value, _) in &self.set {
             match value {
-                Word::Flag(on) => keywords.set_item(keyword(name), on)?,
-                Word::Whole(n) => keywords.set_item(name, n)?,
-                Word::Decimal(x) => keywords.set_item(name, x)?,
-                Word::Text(text) => keywords.set_item(name, text)?,
+                Value::Flag(on) => keywords.set_item(keyword(name), on)?,
+                Value::Whole(n) => keywords.set_item(name, n)?,
+                Value::Decimal(x) => keywords.set_item(name, x)?,
+                Value::Text(text) => keywords.set_item(name, text)?,
             }
         }
         Ok(keywords)
@@ -149,7 +149,7 @@ impl Words {
 
     /// The parameters as they would be written.
     pub(super) fn written(&self) -> Vec<Written> {
-        let part = |(name, _, text): &(&'static str, Word, String)| Written {
+        let part = |(name, _, text): &(&'static str, Value, String)| Written {
             name,
             text: text.clone(),
             is_tc: false,
