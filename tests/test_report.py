@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sojourn import compare, metrics, report
+from sojourn import compare, metrics, report, results
 from sojourn.cli import call
-from sojourn.report import across, answers, figures, flow_rows, overview, own, sections
+from sojourn.report import across, answers, figures, flow_rows, overview, own, page, sections
 from sojourn.report.model import Table, number
 from synthetic import S2, S2_STEM, Made, flent_document, made_run, write_flent
 
@@ -360,3 +360,30 @@ def test_a_variant_alone_is_on_the_page(tmp_path: Path) -> None:
     base = made_run(S2, {"cubic": 15.0, "prague": 31.0}, rtts)
     assert [run.id for run in sections.runs_of(compare.Comparison(lone=[variant]))] == [variant.id]
     assert [run.id for run in sections.runs_of(compare.Comparison(lone=[variant, base]))] == [base.id]
+
+
+def test_the_same_runs_on_a_kernel_are_a_column() -> None:
+    ours = made_run(S2, {"cubic": 16.0, "prague": 32.0}, {"cubic": 36.0, "prague": 20.4})
+    kernel = made_run(S2, {"cubic": 15.0, "prague": 33.0}, {"cubic": 37.0, "prague": 20.4})
+    (run,) = sections.runs_of(compare.Comparison(lone=[ours], kernel={S2: kernel}))
+    assert {row.label: row.kernel for row in flow_rows.of(run) if row.kernel} == {
+        "cubic": "15.00; 37.00 / 37.00",
+        "prague": "33.00; 20.40 / 20.40",
+    }
+    (alone,) = sections.runs_of(compare.Comparison(lone=[ours]))
+    assert not any(heading.startswith("Linux") for heading, _ in flow_rows.extras_of([alone]))
+
+
+def test_what_a_kernel_had_instead_is_noted(tmp_path: Path) -> None:
+    made = made_run(S2, {"cubic": 16.0}, {"cubic": 36.0})
+    folder = tmp_path / "run"
+    folder.mkdir()
+    difference = {"key": "link.b.qdisc", "wanted": "dualpi2 version 2020", "used": "dualpi2", "why": "it has its own"}
+    (folder / "manifest.json").write_text(
+        json.dumps({"id": S2, "engine": "linux", "kernel": "7.2.13", "nearest": [difference]})
+    )
+    runs = sections.runs_of(compare.Comparison(lone=[made], kernel={S2: results.Run(folder)}))
+    assert list(page._on_the_kernel(runs)) == [
+        "Linux is the kernel 7.2.13 in virtual time, with the same scenarios.",
+        "It had in place of what they ask for: dualpi2 version 2020 \N{RIGHTWARDS ARROW} dualpi2 (1)",
+    ]

@@ -135,10 +135,12 @@ def brief(text: str) -> str:
 def cc_usage(name: str) -> str:
     """Usage text of one congestion controller."""
 
-def define_controller(name: str, cls: type, file: str, summary: str, parameters: list[tuple[str, str, str, str]]) -> None:
+def define_controller(
+    name: str, cls: type, file: str, summary: str, parameters: list[tuple[str, str, str, str]]
+) -> None:
     """Makes a class the congestion controller of this name; ScenarioError if an own one has it.
 
-    A word is its name, its kind (flag, int, float, time, rate, size, text), its default as a text
+    A parameter is its name, its kind (flag, int, float, time, rate, size, text), its default as a text
     and a description; `file` is that of the class in tracebacks.
     """
 

@@ -27,6 +27,7 @@ from sojourn.cli.common import (
     written,
 )
 from sojourn.engines import Engine, Name
+from sojourn.results import ResultSet
 from sojourn.run import Job, able, execute, new_folder, plan
 from sojourn.text import harmless
 
@@ -130,13 +131,14 @@ def report(
     markdown: bool = False,
     template: Path | None = None,
     card: str | None = None,
+    kernel: Path | None = None,
     as_json: Json = False,
 ) -> int:
     """Write results as one self-contained HTML file, Markdown or JSON, over measured data where there are any.
 
     Examples: `sojourn report results/latest -o report.html`, `sojourn report --markdown -o README.md`,
     `sojourn report results/latest --template examples/README.md.j2 -o README.md`,
-    `sojourn report results/latest --card prague -o prague.md`
+    `sojourn report results/latest --card prague -o prague.md`, `sojourn report results/sim --kernel results/linux`
 
     Args:
         results_: Results folder.
@@ -147,6 +149,7 @@ def report(
             else Markdown. Pictures and logs that it asks for are in a folder NAME_files beside the output.
         card: Write instead the report card of a controller, such as prague or 'prague version p2b': the criteria of
             RFC 9743 with the runs that answer each; default card.md, HTML or JSON if the output ends so.
+        kernel: Folder of the same runs made with `--engine linux`: goodput and RTT there are one more column.
         as_json: Print the page as one JSON document, without markup; with --output, only the file's name.
     """
     expect(results_)
@@ -155,13 +158,20 @@ def report(
     options = {"--template": template, "--card": card, "--markdown": markdown}
     if len(given := [name for name, value in options.items() if value]) > 1:
         raise UsageError(f"{given[1]}: not with {given[0]}; the output's ending decides between HTML and Markdown")
+    if kernel:
+        expect(kernel)
+        if template or card:
+            raise UsageError(f"--kernel: not with {'--template' if template else '--card'}")
+        if not any(run.manifest.get("engine") == "linux" for run in ResultSet.open(kernel)):
+            raise UsageError(f"--kernel {kernel}: expected results of `sojourn run --engine linux`")
     errors: list[str] = []
     if template:
         written(write_template(results_, template, output, reference, errors), as_json=as_json)
     else:
         name = "card.md" if card else "report.md" if markdown else "report.html"
         target = output or Path("report.json" if as_json else name)
-        page = of_controller(results_, target.parent, card) if card else of_results(results_, target.parent, reference)
+        folder = target.parent
+        page = of_controller(results_, folder, card) if card else of_results(results_, folder, reference, kernel)
         errors += page.errors
         if as_json and not output:
             print(to_json(page), end="")

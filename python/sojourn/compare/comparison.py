@@ -33,6 +33,8 @@ class Comparison:
     #: What the scenarios of the pairs differ in: the values of both sides, and in how many runs.
     parameters: dict[tuple[str, str, str], int] = field(default_factory=dict)
     sides: tuple[str, str] = MEASURED
+    #: The runs of side A on a real kernel, by id, for one more column.
+    kernel: dict[str, Source] = field(default_factory=dict)
 
     @cached_property
     def effects(self) -> list[Effect]:

@@ -12,9 +12,9 @@ from sojourn import compare, conditions, metrics, path
 from sojourn.compare import Difference
 from sojourn.compare.comparison import median
 from sojourn.groups import groups
-from sojourn.metrics import Stats
+from sojourn.metrics import FlowSummary, Stats
 from sojourn.report import own
-from sojourn.report.model import NOTHING, Cell, Column, Group, Mark, Table
+from sojourn.report.model import NOTHING, Cell, Column, Group, Mark, Table, number
 from sojourn.report.sections import Run
 
 
@@ -55,11 +55,28 @@ def modes_of(run: Run) -> dict[str, str]:
     return {name: text for name, text in found.items() if text}
 
 
+def kernel_of(run: Run) -> dict[str, str]:
+    """Goodput and RTT of each flow or group of copies on a real kernel, over the same window."""
+    summary = metrics.summarise(run.kernel, run.summary.window_s) if run.kernel and run.summary else None
+    seen = {flow.name: flow for flow in summary.flows} if summary else {}
+    alike = groups(seen) if run.pair is None else {name: [name] for name in seen}
+    return {label: _goodput_and_rtt([seen[name] for name in names]) for label, names in alike.items()}
+
+
+def _goodput_and_rtt(flows: Sequence[FlowSummary]) -> str:
+    rates = [flow.goodput_mbps for flow in flows if flow.goodput_mbps is not None]
+    rtt = [flow.tcp_rtt_ms for flow in flows if flow.tcp_rtt_ms is not None]
+    tails = [stats.p99 for stats in rtt if stats.p99 is not None]
+    delay = own.pair(median([stats.p50 for stats in rtt]), max(tails, default=None)) if rtt else NOTHING
+    return f"{number(sum(rates) if rates else None)}; {delay}"
+
+
 #: Columns of text behind the numbers, where a run of the section has them: heading, key of the row, texts by flow.
 EXTRAS = (
     ("Marks", "marks", marks_of),
     ("Goodput p05 / p50 / p95, Mbit/s", "spread", spreads_of),
     ("In classic mode", "mode", modes_of),
+    ("Linux: Mbit/s; RTT p50 / p99, ms", "kernel", kernel_of),
 )
 
 
@@ -83,6 +100,8 @@ class FlowRow:
     """Of the goodput over time."""
     mode: str = ""
     """The share in classic mode."""
+    kernel: str = ""
+    """Goodput and RTT on a real kernel."""
 
 
 def of(run: Run) -> list[FlowRow]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from sojourn import compare, fidelity, metrics, reference
+from sojourn import compare, fidelity, metrics, path, reference, results
 from sojourn.compare import Comparison
 from sojourn.files import write_whole
 from sojourn.report import across, answers, figures, flow_rows, html, markdown, overview, sections, tables
@@ -34,14 +35,17 @@ def write_comparison(comparison: Comparison, out: Path, *, title: str) -> Path:
     return write(of_comparison(comparison, out.parent, title=title), out)
 
 
-def of_results(results: Path, folder: Path, reference: Path | None) -> Page:
+def of_results(place: Path, folder: Path, reference: Path | None, kernel: Path | None = None) -> Page:
     """The report of a results folder, for a file in `folder`, beside `reference` or the measured data.
+
+    `kernel` is a folder of the same runs on the engine `linux`, which become one more column.
 
     Runs that cannot be read are left out, and get a line in `errors` of the page.
     """
-    comparison = compare.collect(results, reference)
-    comparison.sides = (compare.names_of(results, reference) if reference else None) or compare.MEASURED
-    return of_comparison(comparison, folder, title=f"Sojourn report: {harmless(results.resolve().name)}")
+    comparison = compare.collect(place, reference)
+    comparison.sides = (compare.names_of(place, reference) if reference else None) or compare.MEASURED
+    comparison.kernel = {run.id: run for run in results.ResultSet.open(kernel) if run.complete} if kernel else {}
+    return of_comparison(comparison, folder, title=f"Sojourn report: {harmless(place.resolve().name)}")
 
 
 def of_comparison(comparison: Comparison, folder: Path, *, title: str) -> Page:
@@ -135,10 +139,25 @@ def _section(
         answers.answers(section, comparison.sides),
         tables=[table],
         sides=section.columns(),
+        notes=list(_on_the_kernel(section.runs)),
         figures=[
             Row([[drawn[run.id] for run in column] for column in columns], name) for name, columns in section.rows()
         ],
     )
+
+
+def _on_the_kernel(runs: Iterable[sections.Run]) -> Iterator[str]:
+    """Which kernel it was, and what it had in place of what the scenarios ask for."""
+    found = [run.manifest for one in runs if isinstance(run := one.kernel, results.Run)]
+    for release in dict.fromkeys(str(manifest.get("kernel")) for manifest in found):
+        yield f"Linux is the kernel {release} in virtual time, with the same scenarios."
+    differences = Counter(
+        f"{one.get('wanted')} \N{RIGHTWARDS ARROW} {one.get('used')}"
+        for manifest in found
+        for one in path.objects(manifest.get("nearest"))
+    )
+    if differences:
+        yield "It had in place of what they ask for: " + "; ".join(f"{what} ({n})" for what, n in differences.items())
 
 
 def _definitions(further: int) -> Section:

@@ -32,6 +32,8 @@ class Run:
     ours: Source
     summary: RunSummary | None
     pair: Pair | None
+    kernel: Source | None = None
+    """The same run on a real kernel, if there is one."""
 
     @property
     def measured(self) -> Source | None:
@@ -122,10 +124,15 @@ def _description(source: Source) -> str:
 
 def runs_of(comparison: Comparison) -> list[Run]:
     """The runs of a page: the first seed of each, and of a suite its first variant."""
-    runs = [Run(pair.id, pair.a, pair.summary_a, pair) for pair in comparison.pairs if "@" not in pair.id]
+    kernel = comparison.kernel
+    runs = [
+        Run(pair.id, pair.a, pair.summary_a, pair, kernel.get(pair.id))
+        for pair in comparison.pairs
+        if "@" not in pair.id
+    ]
     ids = {source.id for source in comparison.lone} | {run.id for run in runs}
     runs += [
-        Run(source.id, source, metrics.summarise(source, metrics.measuring_window(source)), None)
+        Run(source.id, source, metrics.summarise(source, metrics.measuring_window(source)), None, kernel.get(source.id))
         for source in comparison.lone
         if not any(shorter in ids for shorter in _shorter(source))
     ]
