@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.engine
 ROOT = Path(__file__).parent.parent
+#: What Linux 7.2 has.
+LINUX72 = (ROOT / "crates/linux/src/check/linux72.json").read_text()
 
 LINE = """
 name = "line"
@@ -61,61 +63,6 @@ def kernel(monkeypatch: pytest.MonkeyPatch) -> linux.Kernel:
         pytest.skip(str(error))
 
 
-@pytest.mark.parametrize(
-    ("ours", "theirs", "line"),
-    [
-        ('cc = "cubic"', 'cc = "bbr"', "flow.a.cc: not on --engine linux: mainline has `bbr version v1` only"),
-        ('qdisc = "fq_codel flows 1"', 'qdisc = "deltic"', "link.bneck.qdisc: not on --engine linux: `deltic` is in "),
-        ('ecn = "rfc3168"', 'gso = true', "flow.a.tcp.gso: not on --engine linux: its devices have no offloads"),
-        ('ecn = "rfc3168"', 'gro = true', "flow.a.tcp.gro: not on --engine linux: its devices have no offloads"),
-        ('qdisc = "fq_codel flows 1"', 'qdisc = "cake sce"', "link.bneck.qdisc: not on --engine linux: `cake` is in "),
-        (
-            'qdisc = "fq_codel flows 1"',
-            'qdisc = "dualpi2 version 2020"',
-            "link.bneck.qdisc: not on --engine linux: no kernel knows `version 2020` of `dualpi2`",
-        ),
-        ('cc = "cubic"', 'cc = "prague"', "flow.a.cc: not on --engine linux: `prague` is in only the tree L4STeam"),
-        ('name = "bneck"\n', 'name = "bneck"\ningress = ["ackthin"]\n', "link.bneck.ingress0: not on --engine linux: "),
-        ('cc = "cubic"', 'cc = "cubic"\ntcp = { hz = 250 }', "flow.a.tcp.hz: not on --engine linux: "),
-        ('cc = "cubic"', 'cc = "cubic"\ntcp = { frto = false }', "flow.a.tcp.frto: not on --engine linux: the kernel"),
-        ('cc = "cubic"', 'cc = "gcc"\napp = "video"', "flow.a.cc: not on --engine linux: `gcc` is in no kernel, only "),
-        ('cc = "cubic"', 'cc = "udp-prague"', "flow.a.cc: not on --engine linux: `udp-prague` is in no kernel, only "),
-        (
-            'cc = "cubic"',
-            'app = "cbr rate 1Mbit size 1600"',
-            "flow.a.app: not on --engine linux: the kernel would send more than the MTU of 1500 bytes in fragments",
-        ),
-        (
-            'name = "p"',
-            'name = "p"\nprotocol = "udp"\nsize = 28',
-            "ping.p.size: not on --engine linux: an echo request over UDP has 30 bytes at least",
-        ),
-        (
-            'name = "p"',
-            'name = "p"\nsize = 2000',
-            "ping.p.size: not on --engine linux: the kernel would send more than the MTU of 1500 bytes in fragments",
-        ),
-        ("[[ping]]", '[[tunnel]]\nname = "vpn"\nlinks = ["bneck"]\n[[ping]]', "tunnel.vpn: not on --engine linux: "),
-        (
-            "[[ping]]",
-            '[[flow]]\nname = "b"\ncc = "reno"\ntcp = { initial_cwnd = 4 }\n[[ping]]',
-            "flow.b.tcp.initial_cwnd: not on --engine linux: the kernel has one value for all flows, 10",
-        ),
-    ],
-)  # fmt: skip
-def test_what_no_kernel_can_do_is_refused_before_anything_starts(
-    ours: str, theirs: str, line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "line.toml"
-    file.write_text(LINE.replace(ours, theirs, 1))
-    out = tmp_path / "out"
-    assert call(["run", str(file), "--engine", "linux", "--out", str(out)]) == 2
-    said = capsys.readouterr().err.strip().splitlines()
-    assert len(said) == 1
-    assert said[0].startswith(f"sojourn: {line}"), said
-    assert not out.exists()
-
-
 def test_a_kernel_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv(linux.VARIABLE, raising=False)
     with pytest.raises(linux.LinuxError, match="set SOJOURN_LINUX"):
@@ -135,24 +82,12 @@ def test_a_binary_is_started_by_our_own_run(monkeypatch: pytest.MonkeyPatch, tmp
     assert Path(words[1]).read_text().startswith("#!/usr/bin/env bash\n")
 
 
-#: What Linux 7.2 has, as far as these tests need it.
-LINUX72 = {
-    "release": "7.2.13",
-    "hz": 1000,
-    "controllers": {"bbr": "", "cubic": "2.3", "dctcp": "", "reno": ""},
-    "qdiscs": {"cake": ["sce-thresh"], "dualpi2": [], "fq_codel": [], "htb": [], "netem": [], "pfifo": []},
-    "actions": ["csum", "mirred", "pedit", "police"],
-    "settings": ["tcp_ecn", "tcp_ecn_option"],
-    "accecn": True,
-}
-
-
 @pytest.fixture
 def stub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A folder with a `run` that says what `LINUX72` says, and counts in `asked` how often."""
     folder = tmp_path / "stub"
     folder.mkdir()
-    (folder / "answer").write_text(json.dumps(LINUX72))
+    (folder / "answer").write_text(LINUX72)
     run = folder / "run"
     asked = tmp_path / "asked"
     run.write_text(f'#!/bin/sh\necho >> {asked}\ncp {folder}/answer "$2/capabilities.json"\n')
@@ -165,10 +100,10 @@ def stub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 def test_a_kernel_is_asked_once_what_it_has(stub: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call(["kernel", "show"]) == 0
     shown = capsys.readouterr().out
-    assert shown.startswith("Linux 7.2.13, 1000 Hz, with AccECN\ncontrollers: bbr, cubic 2.3, dctcp, reno\n")
-    assert "queue cake without sce-thresh\n" in shown
+    assert shown.startswith("Linux 7.2.13, 1000 Hz, with AccECN\ncontrollers: bbr, cdg, cubic 2.3, dctcp, ")
+    assert "queue cake without nat|nonat, sce-thresh\n" in shown
     assert call(["kernel", "show", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"schema": "sojourn/kernel/1", **LINUX72}
+    assert json.loads(capsys.readouterr().out) == {"schema": "sojourn/kernel/1", **json.loads(LINUX72)}
     assert stub.read_text().count("\n") == 1
     assert call(["kernel", "show", "--fresh"]) == 0
     assert stub.read_text().count("\n") == 2
@@ -176,7 +111,31 @@ def test_a_kernel_is_asked_once_what_it_has(stub: Path, tmp_path: Path, capsys: 
     kept.write_text(kept.read_text()[:-9])
     assert call(["kernel", "show"]) == 0
     assert stub.read_text().count("\n") == 3
-    assert json.loads(kept.read_text()) == LINUX72
+    assert json.loads(kept.read_text()) == json.loads(LINUX72)
+
+
+@pytest.mark.usefixtures("stub")
+@pytest.mark.parametrize(
+    ("ours", "theirs", "line"),
+    [
+        ('cc = "cubic"', 'cc = "bbr"', "flow.a.cc: not on --engine linux: Linux 7.2.13 has `bbr version v1` only"),
+        (
+            'delay = "10ms"',
+            'delay = "10ms"\ningress = ["netem loss 1%", "police rate 9Mbit burst 9kb"]',
+            "line: not on ",
+        ),
+    ],
+)
+def test_what_the_kernel_cannot_do_is_refused_before_anything_is_written(
+    ours: str, theirs: str, line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "line.toml"
+    file.write_text(LINE.replace(ours, theirs, 1))
+    out = tmp_path / "out"
+    assert call(["run", str(file), "--engine", "linux", "--out", str(out)]) == 2
+    (reported,) = capsys.readouterr().err.strip().splitlines()
+    assert reported.startswith(f"sojourn: {line}")
+    assert not out.exists()
 
 
 def test_a_kernel_that_does_not_answer_is_reported(stub: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -318,7 +277,7 @@ def test_a_path_over_some_links_has_hosts_of_its_own() -> None:
 )  # fmt: skip
 def test_a_path_that_the_network_cannot_have_is_refused(ours: str, theirs: str, line: str) -> None:
     with pytest.raises(linux.LinuxError, match="not on --engine linux") as refused:
-        linux.check(resolved(THREE.replace(ours, theirs, 1)))
+        linux.check(resolved(THREE.replace(ours, theirs, 1)), _core.Capabilities(LINUX72))
     assert str(refused.value).startswith(line)
 
 
@@ -334,7 +293,7 @@ def test_queues_have_the_ports_of_the_simulator() -> None:
 
 
 def start(*launcher: str, stall_s: int = 30, limit_s: int = 30) -> _core.RunResult:
-    engine = Linux(linux.Kernel(launcher, "none"), stall_s, limit_s)
+    engine = Linux(linux.Kernel(launcher, "none"), _core.Capabilities(LINUX72), stall_s, limit_s)
     return engines.complete(engine.start(resolved(LINE)))
 
 
@@ -652,7 +611,7 @@ def test_a_policer_is_counted_where_it_stands() -> None:
 def test_a_policer_is_no_place_for_a_queue() -> None:
     text = POLICED.replace('"police rate 2Mbit burst 20kb drop"', '"netem loss 1%"')
     with pytest.raises(linux.LinuxError, match="a policer is an action, which no discipline can replace"):
-        linux.check(resolved(text))
+        linux.check(resolved(text), _core.Capabilities(LINUX72))
 
 
 @pytest.mark.timeout(300)

@@ -37,7 +37,15 @@ class Engine:
     def simulator() -> Engine:
         """The simulator."""
     @staticmethod
-    def linux(identity: str, network: str, launcher: list[str], agent: list[str], stall_s: int, limit_s: int) -> Engine:
+    def linux(
+        identity: str,
+        capabilities: Capabilities,
+        network: str,
+        launcher: list[str],
+        agent: list[str],
+        stall_s: int,
+        limit_s: int,
+    ) -> Engine:
         """A kernel in virtual time. `network` is the JSON of `sojourn.linux.network` of the scenario that it will run.
 
         A guest is ended after `stall_s` of wall time without progress, or `limit_s` in all.
@@ -101,6 +109,8 @@ class Capabilities:
 
     @property
     def json(self) -> str: ...
+    def check(self, text: str) -> None:
+        """ValueError with key and reason if the kernel cannot do this scenario."""
 
 def linux_inside(folder: str) -> None:
     """What runs inside the kernel."""
@@ -113,9 +123,6 @@ def controllers() -> str:
 
 def apps() -> str:
     """JSON array of the applications."""
-
-def kernel_flags(era: str) -> str:
-    """JSON object: what the kernels of an era do, as values of `[tcp]`."""
 
 def app_usage(name: str) -> str:
     """Usage text of one application."""

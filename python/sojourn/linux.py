@@ -7,7 +7,6 @@ ARG...` runs a script inside, with the host's files to read and `DIR` to write a
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import shutil
@@ -27,7 +26,6 @@ from sojourn import _core, linux_hosts
 from sojourn.engines import EngineError
 from sojourn.files import write_whole
 from sojourn.scenario import Resolved
-from sojourn.tc import CONTROLLERS, OF_MAINLINE, STOCK_CONTROLLERS, spell
 from sojourn.tc import build as script_of
 
 VARIABLE = "SOJOURN_LINUX"
@@ -35,14 +33,6 @@ LIMIT_VARIABLE = "SOJOURN_LINUX_LIMIT_S"
 BINARY = "linux"
 LIMIT_S = 3600
 HZ = 1000
-# An echo request without payload, in IP bytes; over UDP its number has to be in the payload.
-LEAST_PING = {"icmp": 28, "udp": 30}
-# What is driven there, of the applications; the parts of `rrul` are flows of their own.
-APPLICATIONS = {"bulk", "short", "request", "cbr", "poisson", "onoff", "burst", "voip", "game", "video"}
-# Read by each connection on its own; everything else of `tcp` is set for both hosts at once.
-OF_ONE_CONNECTION = {"ecn", "era"}
-
-
 # Loads the native module alone: the inside needs nothing else of Python.
 INSIDE = (
     "import sys; from importlib.util import module_from_spec as m, spec_from_file_location as s; "
@@ -111,34 +101,19 @@ def agent() -> list[str]:
     return [sys.executable, "-I", "-S", "-c", INSIDE, _core.__file__]
 
 
-def check(resolved: Resolved) -> None:
-    """Raises `LinuxError` with key and reason if a mainline kernel cannot do this scenario."""
+def check(resolved: Resolved, found: _core.Capabilities) -> None:
+    """Raises `LinuxError` with key and reason if the kernel that has these capabilities cannot do this scenario."""
+    try:
+        found.check(resolved.text)
+    except ValueError as error:
+        raise LinuxError(str(error)) from None
     document = resolved.brief()
-    for tunnel in document.get("tunnel", []):
-        _refuse(f"tunnel.{tunnel['name']}", "tunnels are in the simulator only")
-    for link in document["link"]:
-        if "from" in link:
-            _refuse(f"link.{link['name']}.from", "graphs of links are in the simulator only")
-        _check_link(f"link.{link['name']}", link)
-        if link.get("reverse"):
-            _check_link(f"link.{link['name']}.reverse", link["reverse"])
-    flows = document.get("flow", [])
-    for flow in flows:
-        _check_path(f"flow.{flow['name']}.path", list(flow["path"]), document["link"])
-        _check_flow(f"flow.{flow['name']}", flow, document["tcp"], _mtu(document))
-    _check_alike(flows, document["tcp"])
-    for ping in document.get("ping", []):
-        key = f"ping.{ping['name']}"
-        _check_path(f"{key}.path", list(ping["path"]), document["link"])
-        protocol = ping.get("protocol", "icmp")
-        if int(ping["size"]) < (least := LEAST_PING[protocol]):
-            _refuse(f"{key}.size", f"an echo request over {protocol.upper()} has {least} bytes at least")
-        if int(ping["size"]) > (mtu := _mtu(document)):
-            _refuse(f"{key}.size", f"the kernel would send more than the MTU of {mtu} bytes in fragments")
-    for change in document.get("schedule", []):
-        for name, value in {**change.get("set", {}), **change.get("replace", {})}.items():
-            if name.rpartition(".")[2] not in ("rate", "delay"):
-                _check_words(f"schedule at {change['at']}: {name}", value)
+    for what in ("flow", "ping"):
+        for way in document.get(what, []):
+            try:
+                linux_hosts.check_path(list(way["path"]), document["link"])
+            except linux_hosts.PathError as error:
+                _refuse(f"{what}.{way['name']}.path", str(error))
     for limit in script_of(resolved, has_flows=False).limits:
         _refuse(str(document["name"]), limit)
 
@@ -147,86 +122,6 @@ def _mtu(document: Mapping[str, Any]) -> int:
     """The MTU of all devices."""
     tcp = document["tcp"]
     return max(int(flow.get("tcp", tcp).get("mtu", 1500)) for flow in document.get("flow") or [{}])
-
-
-def _check_link(key: str, way: Mapping[str, Any]) -> None:
-    for name in ("shaper", "qdisc"):
-        if way.get(name, "none") != "none":
-            _check_words(f"{key}.{name}", way[name])
-    for number, element in enumerate(way.get("ingress", [])):
-        _check_words(f"{key}.ingress{number}", element)
-
-
-def _check_words(key: str, text: str) -> None:
-    words = spell(text)
-    if not words.is_stock:
-        _refuse(key, f"`{words.name}` is in {words.kernel}")
-    if words.left_out:
-        _refuse(key, f"no kernel knows `{words.left_out[0]}` of `{words.name}`")
-
-
-def _check_path(key: str, path: list[str], links: list[dict[str, Any]]) -> None:
-    try:
-        linux_hosts.check_path(path, links)
-    except linux_hosts.PathError as error:
-        _refuse(key, str(error))
-
-
-def _check_flow(key: str, flow: Mapping[str, Any], defaults: Mapping[str, Any], mtu: int) -> None:
-    app, *words = str(flow.get("app", "bulk")).split()
-    if app not in APPLICATIONS:
-        _refuse(f"{key}.app", f"`{app}` is not built there")
-    sizes = dict(zip(words[::2], words[1::2], strict=False))
-    # Of `short` and `request` these are bytes of transfers.
-    if app not in ("short", "request") and int(sizes.get("size", "0")) > mtu:
-        _refuse(f"{key}.app", f"the kernel would send more than the MTU of {mtu} bytes in fragments")
-    if "hash_of" in flow:
-        _refuse(f"{key}.hash_of", "the kernel chooses its own hashes")
-    if "cc" in flow:
-        _check_controller(f"{key}.cc", str(flow["cc"]))
-        _check_tcp(f"{key}.tcp", flow.get("tcp", defaults))
-
-
-def _check_controller(key: str, text: str) -> None:
-    name, *words = text.split()
-    if name not in STOCK_CONTROLLERS:
-        _refuse(key, f"`{name}` is in {CONTROLLERS.get(name, 'no kernel, only Sojourn')}")
-    if name == "bbr" and words != OF_MAINLINE[name]:
-        _refuse(key, "mainline has `bbr version v1` only")
-    if words and words != OF_MAINLINE.get(name):
-        _refuse(key, f"the kernel's `{name}` takes no words, and does not know `{' '.join(words)}`")
-
-
-def of_the_era(era: str) -> dict[str, Any]:
-    """Flags of the simulated end point's kernel as this era has them: the real kernel has its own."""
-    flags: dict[str, Any] = json.loads(_core.kernel_flags(era))
-    return flags
-
-
-def _check_tcp(key: str, tcp: Mapping[str, Any]) -> None:
-    if tcp["hz"] != HZ:
-        _refuse(f"{key}.hz", f"the kernel is built with {HZ}")
-    for flag, value in of_the_era(tcp["era"]).items():
-        if tcp[flag] != value:
-            _refuse(f"{key}.{flag}", "the kernel does what its version does")
-    for offload in ("gso", "gro"):
-        if tcp[offload]:
-            _refuse(f"{key}.{offload}", "its devices have no offloads")
-    if tcp.get("ecn_plus_plus"):
-        _refuse(f"{key}.ecn_plus_plus", "no mainline kernel has it")
-    if tcp["ecn"] == "sce":
-        _refuse(f"{key}.ecn", "no mainline kernel has it")
-    if tcp["ecn_unsafe_cep"]:
-        _refuse(f"{key}.ecn_unsafe_cep", "no mainline kernel has it")
-
-
-def _check_alike(flows: list[dict[str, Any]], defaults: Mapping[str, Any]) -> None:
-    """Both hosts have one set of sysctls."""
-    tables = [(flow["name"], flow.get("tcp", defaults)) for flow in flows]
-    for name, table in tables[1:]:
-        for word, value in table.items():
-            if word not in OF_ONE_CONNECTION | of_the_era(table["era"]).keys() and value != tables[0][1][word]:
-                _refuse(f"flow.{name}.tcp.{word}", f"the kernel has one value for all flows, {tables[0][1][word]}")
 
 
 def _refuse(key: str, reason: str) -> NoReturn:

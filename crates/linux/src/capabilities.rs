@@ -40,8 +40,8 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
-    /// Starts a kernel that reports them. The error is one line.
-    pub fn ask(launch: &Launch) -> Result<Self, String> {
+    /// Starts a kernel that reports them; it is ended when `goes_on` returns false. The error is one line.
+    pub fn ask(launch: &Launch, goes_on: &mut dyn FnMut() -> bool) -> Result<Self, String> {
         let scratch = Scratch::new().map_err(|e| format!("a temporary folder: {e}"))?;
         scratch.write(PROBE, "")?;
         let launch = Launch { limit: launch.limit.min(LIMIT), ..launch.clone() };
@@ -49,7 +49,11 @@ impl Capabilities {
         let is_good = loop {
             match guest.ended()? {
                 Some(is_good) => break is_good,
-                None => thread::sleep(POLL),
+                None if goes_on() => thread::sleep(POLL),
+                None => {
+                    guest.stop();
+                    return Err("interrupted".to_owned());
+                }
             }
         };
         let text = fs::read_to_string(scratch.path().join(CAPABILITIES)).unwrap_or_default();
@@ -97,7 +101,7 @@ impl Capabilities {
 
     /// Whether tc or the kernel refuses a parameter, named as in its table.
     pub fn refuses(&self, kind: &str, parameter: &str) -> bool {
-        self.qdiscs.get(kind).is_none_or(|refused| refused.contains(parameter))
+        self.qdiscs.get(kind).is_some_and(|refused| refused.contains(parameter))
     }
 }
 

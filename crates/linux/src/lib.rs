@@ -8,6 +8,7 @@
 #![warn(missing_docs)]
 
 mod capabilities;
+mod check;
 mod collect;
 mod flow;
 #[cfg(target_os = "linux")]
@@ -20,6 +21,7 @@ mod scratch;
 mod tc;
 
 pub use capabilities::Capabilities;
+pub use check::{Refusal, check};
 pub use job::{
     Arrival, Command, Device, FlowJob, FlowSample, Host, Job, Line, Network, PingJob, QueuePlace,
     Receiving, Sending, ShortSample, UdpSample,

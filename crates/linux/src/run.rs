@@ -11,6 +11,8 @@ use sojourn_core::Time;
 use sojourn_scenario::{Engine, Run, Scenario, Status};
 use sojourn_trace::{Column, Output};
 
+use crate::capabilities::Capabilities;
+use crate::check::check;
 use crate::collect::Collector;
 use crate::job::{JOB, Job, Network, SAMPLES};
 use crate::kernel::{Guest, Launch, POLL};
@@ -26,6 +28,8 @@ pub struct Kernel {
     pub version: String,
     /// How it is started.
     pub launch: Launch,
+    /// What it has.
+    pub capabilities: Capabilities,
     /// The network of the scenario.
     pub network: Network,
 }
@@ -35,8 +39,8 @@ impl Engine for Kernel {
         self.version.clone()
     }
 
-    fn check(&self, _scenario: &Scenario) -> Result<(), String> {
-        Ok(())
+    fn check(&self, scenario: &Scenario) -> Result<(), String> {
+        check(scenario, &self.capabilities).map_err(|refusal| refusal.to_string())
     }
 
     fn start(&self, scenario: Arc<Scenario>) -> Result<Box<dyn Run>, String> {

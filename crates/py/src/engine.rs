@@ -13,6 +13,7 @@ use sojourn_scenario::{self as scenario, Status};
 use sojourn_sim::Simulator;
 use sojourn_trace::{Column, Output};
 
+use crate::linux::Capabilities;
 use crate::own;
 
 /// One series: name, unit, times in seconds, values.
@@ -69,6 +70,7 @@ impl Engine {
     #[staticmethod]
     fn linux(
         identity: &str,
+        capabilities: &Capabilities,
         network: &str,
         launcher: Vec<String>,
         agent: Vec<String>,
@@ -79,7 +81,12 @@ impl Engine {
         let [stall, limit] = [stall_s, limit_s].map(Duration::from_secs);
         let launch = Launch { launcher, agent, stall, limit };
         let version = format!("{} linux {identity}", crate::version());
-        Ok(Self(Box::new(Kernel { version, launch, network })))
+        Ok(Self(Box::new(Kernel {
+            version,
+            launch,
+            capabilities: capabilities.0.clone(),
+            network,
+        })))
     }
 
     #[getter]

@@ -18,7 +18,6 @@ use sojourn_queue::qdiscs as queues;
 use sojourn_scream_tool::End;
 use sojourn_trace::fairness::{self, Better};
 use sojourn_transport::app;
-use sojourn_transport::tcp::{Config, Overlay, Owner, PARAMETERS};
 
 create_exception!(_core, ScenarioError, PyValueError, "A line for the user: what, where, allowed.");
 
@@ -111,16 +110,6 @@ fn app_usage(name: &str) -> PyResult<String> {
     Ok(page(e.summary, e.reference, e.name, &e.table()))
 }
 
-/// What the kernels of an era do, as values of `[tcp]`.
-#[pyfunction]
-fn kernel_flags(era: &str) -> PyResult<String> {
-    let era = serde_json::from_value(era.into()).map_err(refuse)?;
-    let mut values = serde_json::to_value(Overlay::from(&Config::of(era))).map_err(refuse)?;
-    let flags = PARAMETERS.iter().filter(|parameter| parameter.owner == Owner::Kernel);
-    let flags = flags.map(|flag| (flag.key.to_owned(), values[flag.key].take())).collect();
-    Ok(Value::Object(flags).to_string())
-}
-
 /// Harm that competition does: the lost share of what a flow has alone.
 #[pyfunction]
 fn harm(solo: f64, competing: f64, more_is_better: bool) -> Option<f64> {
@@ -194,6 +183,6 @@ mod _core {
     #[pymodule_export]
     use super::{
         ScenarioError, app_usage, apps, brief, cc_usage, conditions, controllers, expand, harm,
-        jain, kernel_flags, qdisc_usage, qdiscs, resolve, schema, scream_tool, version,
+        jain, qdisc_usage, qdiscs, resolve, schema, scream_tool, version,
     };
 }

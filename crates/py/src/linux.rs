@@ -8,7 +8,7 @@ use sojourn_linux::Launch;
 
 /// What a kernel and the tc inside it have.
 #[pyclass(frozen)]
-pub(crate) struct Capabilities(sojourn_linux::Capabilities);
+pub(crate) struct Capabilities(pub(crate) sojourn_linux::Capabilities);
 
 #[pymethods]
 impl Capabilities {
@@ -26,8 +26,23 @@ impl Capabilities {
     ) -> PyResult<Self> {
         let limit = Duration::from_secs(limit_s);
         let launch = Launch { launcher, agent, stall: limit, limit };
-        let found = py.detach(|| sojourn_linux::Capabilities::ask(&launch));
+        let mut signal = Ok(());
+        let found = py.detach(|| {
+            let mut goes_on = || {
+                signal = Python::attach(Python::check_signals);
+                signal.is_ok()
+            };
+            sojourn_linux::Capabilities::ask(&launch, &mut goes_on)
+        });
+        signal?;
         found.map(Self).map_err(PyRuntimeError::new_err)
+    }
+
+    /// Refuses the first key of a scenario that the kernel cannot do.
+    fn check(&self, text: &str) -> PyResult<()> {
+        let parsed = sojourn_scenario::load(text, "scenario.toml", &[]).map_err(crate::refuse)?;
+        sojourn_linux::check(&parsed.scenario, &self.0)
+            .map_err(|refusal| PyValueError::new_err(refusal.to_string()))
     }
 
     /// As JSON, which `read` takes.

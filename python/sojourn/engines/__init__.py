@@ -82,7 +82,7 @@ def named(name: Name) -> Engine:
     if name == "linux":
         from sojourn.engines.linux import Linux
 
-        return Linux()
+        return Linux.find()
     from sojourn.engines.sim import Simulator
 
     return Simulator()

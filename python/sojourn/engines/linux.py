@@ -21,19 +21,26 @@ class Linux:
     repeats: ClassVar[bool] = False
     packets_per_s: ClassVar[float] = 2_000
     least_s: ClassVar[float] = 3.0
-    kernel: linux.Kernel = field(default_factory=linux.find)
+    kernel: linux.Kernel
+    capabilities: _core.Capabilities
     stall_s: int = STALL_S
     limit_s: int = field(default_factory=linux.limit_s)
+
+    @classmethod
+    def find(cls) -> Linux:
+        """The kernel that `SOJOURN_LINUX` names; raises `LinuxError` if there is none, or it does not answer."""
+        kernel = linux.find()
+        return cls(kernel, linux.capabilities(kernel))
 
     @property
     def version(self) -> str:
         return f"{_core.version()} linux {self.kernel.identity}"
 
     def check(self, scenario: Resolved) -> None:
-        linux.check(scenario)
+        linux.check(scenario, self.capabilities)
 
     def start(self, scenario: Resolved) -> _core.Run:
         network = json.dumps(linux.network(scenario))
-        launcher = list(self.kernel.launcher)
-        engine = _core.Engine.linux(self.kernel.identity, network, launcher, linux.agent(), self.stall_s, self.limit_s)
+        launcher, bounds = list(self.kernel.launcher), (self.stall_s, self.limit_s)
+        engine = _core.Engine.linux(self.kernel.identity, self.capabilities, network, launcher, linux.agent(), *bounds)
         return engine.start(scenario.text)
