@@ -3,8 +3,11 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PYTHON ?= python3
 UV     := $(shell command -v uv)
+# What the module and the tools are compiled with; tests/gate.py says `gate` (Cargo.toml).
+PROFILE ?= release
+BUILT  := $(VENV)/.built-$(PROFILE)
 # In the place of the console scripts of the same names, which load Python first.
-SCREAM_TOOL = $(addprefix $(or $(CARGO_TARGET_DIR),target)/release/scream-bw-test-,tx rx)
+SCREAM_TOOL = $(addprefix $(or $(CARGO_TARGET_DIR),target)/$(PROFILE)/scream-bw-test-,tx rx)
 SOURCES := $(shell find crates -type f) Cargo.toml Cargo.lock pyproject.toml
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
@@ -16,7 +19,7 @@ unexport CONDA_PREFIX
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "make %-7s %s\n", $$1, $$2 }'
 
-build: $(VENV)/.built ## .venv with the sojourn command (release build)
+build: $(BUILT) ## .venv with the sojourn command (release build)
 
 demo: build ## run the 59 L4S runs of ect1 and write report.html beside measured data
 	$(BIN)/sojourn run '^ect1/l4s' --out results/demo --fresh
@@ -24,11 +27,11 @@ demo: build ## run the 59 L4S runs of ect1 and write report.html beside measured
 	@echo "open report.html"
 
 test: build ## all Rust and Python tests, with their counts
-	@$(BIN)/python tests/counts.py
+	@$(BIN)/python tests/gate.py rust python
 
 lint: build ## formatting, clippy, ruff, mypy, known answers, laws, places of tests, man pages, table of documents
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy --profile gate --workspace --all-targets --locked -- -D warnings
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -41,9 +44,11 @@ lint: build ## formatting, clippy, ruff, mypy, known answers, laws, places of te
 	 else echo "skipped: cargo deny (not installed)"; fi
 
 fuzz: ## ten million hostile datagrams, and a minute of random texts for every parser
-	cargo run -q --locked -p sojourn-scenario --example fuzz -- 60
+	cargo build -q --profile gate --locked --workspace --example fuzz
+	$(or $(CARGO_TARGET_DIR),target)/gate/examples/fuzz 60
 
-check: lint demo fuzz test ## everything that CI does
+check: ## everything that CI does, with the seconds of each stage
+	@$(PYTHON) tests/gate.py
 
 bench: build ## speed of the engine, of every queue and of the SCReAM tool
 	cargo bench --locked -p sojourn-sim --bench engine
@@ -65,8 +70,9 @@ $(BIN)/maturin:
 	$(if $(UV),uv venv -q --allow-existing --python $(PYTHON),$(PYTHON) -m venv) $(VENV)
 	$(if $(UV),uv pip install -q,$(BIN)/python -m pip install -q --disable-pip-version-check 'pip>=25.1') 'maturin>=1.9,<2'
 
-$(VENV)/.built: $(SOURCES) | $(BIN)/maturin
-	$(BIN)/maturin develop --release --locked --group dev $(if $(UV),--uv)
-	cargo build --release --locked -p sojourn-scream-tool
+# Both packages are named, since features of what they depend on would be others for one alone, and all compiled again.
+$(BUILT): $(SOURCES) | $(BIN)/maturin
+	$(BIN)/maturin develop --profile $(PROFILE) --locked --group dev $(if $(UV),--uv)
+	cargo build --profile $(PROFILE) --locked -p sojourn-scream-tool -p sojourn-py --bins
 	install $(SCREAM_TOOL) $(BIN)
-	@touch $@
+	@rm -f $(VENV)/.built-* && touch $@

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-JUDGE = ROOT / "target" / "debug" / "kernel-judge"
+JUDGE = ROOT / "target/gate/kernel-judge"
 NO_KERNEL = 3
 # The longest first, so that no core waits for the last one.
 DISCIPLINES = ["netem", "dualpi2", "pie", "red", "fq_pie", "cake", "htb", "fq_codel", "codel", "pfifo", "sfq", "tbf"]
 # Enough for a verdict; the table of the documentation has more.
-SHORT = ["--runs", "6", "--short", "--json"]
+SHORT = ["--runs", "5", "--short", "--json"]
 
 
 def judge(*words: str) -> list[dict[str, str]]:
@@ -31,8 +31,9 @@ def judge(*words: str) -> list[dict[str, str]]:
 
 @pytest.fixture(scope="session", autouse=True)
 def binary() -> None:
-    command = ["cargo", "build", "--quiet", "--locked", "-p", "sojourn-kernel-judge"]
-    subprocess.run(command, cwd=ROOT, check=True)
+    # Of the workspace, with whose features the Rust tests have compiled it.
+    command = ["cargo", "build", "--quiet", "--profile", "gate", "--locked", "--workspace"]
+    subprocess.run([*command, "--bin", "kernel-judge", "--bin", "udp-train"], cwd=ROOT, check=True)
 
 
 @pytest.mark.timeout(600)
