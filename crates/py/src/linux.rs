@@ -29,8 +29,10 @@ impl Capabilities {
         let mut signal = Ok(());
         let found = py.detach(|| {
             let mut goes_on = || {
-                signal = Python::attach(Python::check_signals);
-                signal.is_ok()
+                Python::attach(|py| {
+                    signal = py.check_signals();
+                    signal.is_ok()
+                })
             };
             sojourn_linux::Capabilities::ask(&launch, &mut goes_on)
         });
