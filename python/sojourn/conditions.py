@@ -35,7 +35,7 @@ class Conditions:
     """Whether a queue holds a rate below its link's, so that the link's counters do not tell what it allows."""
 
     queues: tuple[str, ...] = ()
-    """Forward queues on the way that somebody configured, as `htb(50Mbit)+dualpi2`."""
+    """Forward queues on the way that somebody configured, as `htb(50Mbit)+dualpi2`; of several paths one text."""
 
     @classmethod
     def read(cls, told: Any) -> Conditions:

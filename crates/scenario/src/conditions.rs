@@ -8,7 +8,7 @@ use sojourn_queue::aqm::{Env, Log, Qdisc, Spec};
 use sojourn_queue::qdiscs;
 use sojourn_trace::summary::{Capacity, Conditions, Span};
 
-use crate::scenario::{Change, Edit, Scenario};
+use crate::scenario::{Change, Edit, Link, Scenario};
 use crate::topology::{PortSpec, Role, Route, Topology, carried};
 use crate::write::Style;
 
@@ -132,25 +132,41 @@ pub fn conditions(scenario: &Scenario) -> Conditions {
 }
 
 /// Queues that no device has by itself, each with its shaper, on the links that a flow crosses; without
-/// any the first link's.
+/// any the first link's. In a graph where flows take different paths, one text of all these links with
+/// their nodes.
 fn queues(scenario: &Scenario) -> Vec<String> {
     let all = scenario.flows.is_empty();
-    let shown = scenario.links.iter().enumerate().filter_map(|(index, link)| {
-        let way = match is_forward(scenario, index) {
-            Some(false) => &link.reverse,
-            Some(true) => &link.forward,
-            None => all.then_some(&link.forward)?,
-        };
+    let is_graph = !scenario.nodes.is_empty();
+    let mut paths = scenario.flows.iter().flat_map(|flow| &flow.paths);
+    let only = paths.next().filter(|first| paths.all(|path| path.hops == first.hops));
+    let links: Vec<usize> = match only {
+        Some(path) if is_graph => path.links().collect(),
+        _ => (0..scenario.links.len()).collect(),
+    };
+    let crossed = links.into_iter().filter_map(|index| {
+        let link = &scenario.links[index];
+        let is_forward = is_forward(scenario, index).or_else(|| all.then_some(true))?;
+        let way = if is_forward { &link.forward } else { &link.reverse };
         let qdisc = way.qdisc.short();
-        match &way.shaper {
+        let queue = match &way.shaper {
             Some(shaper) => {
                 let rate = shaper.capacity().map_or_else(|| "none".to_owned(), |r| r.to_string());
                 Some(format!("{}({rate})+{qdisc}", Style::Brief.shaper(shaper)))
             }
             None => (!matches!(qdisc.as_str(), "pfifo" | "pfifo_fast")).then_some(qdisc),
-        }
+        };
+        Some((link, is_forward, queue))
     });
-    let shown: Vec<_> = shown.collect();
+    if is_graph && only.is_none() {
+        let drawn = crossed.map(|(Link { name, ends, .. }, is_forward, queue)| {
+            let node = |end: usize| ends.map_or("", |ends| &scenario.nodes[ends[end]]);
+            let [from, to] = [!is_forward, is_forward].map(|end| node(usize::from(end)));
+            let queue = queue.map_or_else(String::new, |queue| format!(": {queue}"));
+            format!("{name} from {from} to {to}{queue}")
+        });
+        return vec![drawn.collect::<Vec<_>>().join("; ")];
+    }
+    let shown: Vec<_> = crossed.filter_map(|(_, _, queue)| queue).collect();
     let first = scenario.links.first().map(|link| link.forward.qdisc.short());
     if shown.is_empty() { first.into_iter().collect() } else { shown }
 }

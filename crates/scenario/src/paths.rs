@@ -44,12 +44,6 @@ impl<'n> Network<'n> {
         path: Option<&PathTable>,
         (multipath, weights): (Option<Spread>, Option<&[u32]>),
     ) -> Result<(Vec<Path>, Spread), ScenarioError> {
-        let field = key.field("path");
-        let lists = match path {
-            Some(PathTable::One(links)) => std::slice::from_ref(links),
-            Some(PathTable::Several(lists)) => lists,
-            None => &[],
-        };
         let are_several = matches!(path, Some(PathTable::Several(_)));
         for (name, is_stated) in
             [("multipath", multipath.is_some()), ("weights", weights.is_some())]
@@ -58,27 +52,9 @@ impl<'n> Network<'n> {
             doc.check(are_several || !is_stated, &key.field(name), message)?;
         }
         let paths = if self.nodes.is_empty() {
-            for (name, node) in ["from", "to"].into_iter().zip(ends) {
-                let message = "the links are a chain: only links with `from` and `to` have nodes";
-                doc.check(node.is_none(), &key.field(name), message)?;
-            }
-            let message = "several paths are between nodes: the links need `from` and `to`";
-            doc.check(!are_several, &field, message)?;
-            let all =
-                || Ok((0..self.links.len()).map(|link| Hop { link, forward: true }).collect());
-            vec![lists.first().map_or_else(all, |names| self.walk(doc, &field, names, None))?]
+            vec![self.in_chain(doc, key, ends, path)?]
         } else {
-            let node = |name, node: Option<&str>| {
-                node.map(|node| self.node(doc, &key.field(name), node)).transpose()
-            };
-            match (node("from", ends[0])?, node("to", ends[1])?, path) {
-                (Some(from), Some(to), None) => vec![self.shortest(doc, key, from, to)?],
-                (_, _, None) => {
-                    let message = "expected `path`, or `from` and `to`: the links are a graph";
-                    return Err(doc.fail(key, message));
-                }
-                (from, to, Some(_)) => self.between(doc, &field, lists, from, to)?,
-            }
+            self.in_graph(doc, key, ends, path)?
         };
         between(doc, key, "path", paths.len() as u64, 1, MAX_PATHS)?;
         let weights = read_weights(doc, key, weights, paths.len())?;
@@ -91,9 +67,54 @@ impl<'n> Network<'n> {
                  expected paths that keep apart once they have parted, or stay together once they meet",
                 self.names[hop.link]
             );
-            return Err(doc.fail(&field, message));
+            return Err(doc.fail(&key.field("path"), message));
         }
         Ok((paths, spread))
+    }
+
+    fn in_chain(
+        &self,
+        doc: &Doc,
+        key: &Key,
+        ends: [Option<&str>; 2],
+        path: Option<&PathTable>,
+    ) -> Result<Vec<Hop>, ScenarioError> {
+        for (name, node) in ["from", "to"].into_iter().zip(ends) {
+            let message = "the links are a chain: only links with `from` and `to` have nodes";
+            doc.check(node.is_none(), &key.field(name), message)?;
+        }
+        let key = key.field("path");
+        match path {
+            None => Ok((0..self.links.len()).map(|link| Hop { link, forward: true }).collect()),
+            Some(PathTable::One(names)) => self.walk(doc, &key, names, None),
+            Some(PathTable::Several(_)) => {
+                let message = "several paths are between nodes: the links need `from` and `to`";
+                Err(doc.fail(&key, message))
+            }
+        }
+    }
+
+    fn in_graph(
+        &self,
+        doc: &Doc,
+        key: &Key,
+        [from, to]: [Option<&str>; 2],
+        path: Option<&PathTable>,
+    ) -> Result<Vec<Vec<Hop>>, ScenarioError> {
+        let node = |field, name: Option<&str>| {
+            name.map(|name| self.node(doc, &key.field(field), name)).transpose()
+        };
+        let (from, to) = (node("from", from)?, node("to", to)?);
+        let lists = match (from, to, path) {
+            (_, _, Some(PathTable::One(names))) => std::slice::from_ref(names),
+            (_, _, Some(PathTable::Several(lists))) => lists,
+            (Some(from), Some(to), None) => return Ok(vec![self.shortest(doc, key, from, to)?]),
+            _ => {
+                let message = "expected `path`, or `from` and `to`: the links are a graph";
+                return Err(doc.fail(key, message));
+            }
+        };
+        self.between(doc, &key.field("path"), lists, from, to)
     }
 
     fn node(&self, doc: &Doc, key: &Key, name: &str) -> Result<usize, ScenarioError> {
@@ -192,27 +213,27 @@ impl<'n> Network<'n> {
     ) -> Result<Vec<Hop>, ScenarioError> {
         let message = "expected another node than `from`";
         doc.check(from != to, &key.field("to"), message)?;
-        // Of each node: the hop by which it was found, after the hops to that one's beginning.
-        let mut found: Vec<Option<Vec<Hop>>> = vec![None; self.nodes.len()];
-        found[from] = Some(vec![]);
-        let mut queue = VecDeque::from([from]);
-        while let Some(node) = queue.pop_front() {
+        let mut reached = vec![from];
+        let mut queue = VecDeque::from([(from, vec![])]);
+        while let Some((node, path)) = queue.pop_front() {
+            if node == to {
+                return Ok(path);
+            }
             for (link, Link { ends, .. }) in self.links.iter().enumerate() {
                 let place = ends.iter().flatten().position(|end| *end == node);
                 let Some(hop) = place.map(|place| Hop { link, forward: place == 0 }) else {
                     continue;
                 };
                 let next = self.far_end(hop);
-                if found[next].is_none() {
-                    let path = found[node].iter().flatten().copied().chain([hop]).collect();
-                    found[next] = Some(path);
-                    queue.push_back(next);
+                if !reached.contains(&next) {
+                    reached.push(next);
+                    queue.push_back((next, [&path[..], &[hop]].concat()));
                 }
             }
         }
-        let [from, end] = [from, to].map(|node| self.nodes[node]);
-        let message = format!("no links lead from node {from:?} to {end:?}");
-        found.swap_remove(to).ok_or_else(|| doc.fail(&key.field("to"), message))
+        let [from, to] = [from, to].map(|node| self.nodes[node]);
+        let message = format!("no links lead from node {from:?} to {to:?}");
+        Err(doc.fail(&key.field("to"), message))
     }
 }
 

@@ -51,7 +51,8 @@ pub struct Conditions {
     /// Whether a queue holds a rate below its link's.
     pub queue_shapes: bool,
     /// Forward queues that the flows pass and somebody configured, as `htb(50Mbit)+dualpi2`, in file
-    /// order; without any the first.
+    /// order; without any the first. In a graph where they take
+    /// different paths, one text: the links that they cross, with their nodes.
     pub queues: Vec<String>,
 }
 

@@ -77,7 +77,9 @@ def tables(run: Run, flows: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[s
 def egress(run: Run, flow: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, Any] | None:
     """The first queue of a flow's path, which its packets meet as they leave the simulated sender."""
     path = flow.get("path")
-    links = [str(name) for name in path] if isinstance(path, list) else []
+    links = list(path) if isinstance(path, list) else []
+    if links and isinstance(links[0], list):  # the first of several paths
+        links = links[0]
     if not links:
         return None
     port = f"{links[-1]}.reverse" if str(flow.get("direction")) == "up" else links[0]
