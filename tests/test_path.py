@@ -1,15 +1,12 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from sojourn import path
 from synthetic import S2, Made
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SCENARIO = """
 name = "mine"
@@ -89,6 +86,13 @@ def test_a_path_is_the_configured_queues_on_the_way_of_the_flows(tmp_path: Path)
     told = path.of(run(tmp_path, SCENARIO))
     assert told.queues == "htb(50Mbit)+fq_codel → cake bandwidth 200Mbit flows sce"
     assert str(told).endswith(", rate 50 Mbit/s, RTT 0.075 to 80.28 ms")  # 2 x (37.5 us + 100 us + 40 ms)
+
+
+def test_a_graph_is_its_links_with_their_nodes(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[1] / "scenarios/two-bottlenecks.toml").read_text(encoding="utf-8")
+    assert path.of(run(tmp_path, text)).queues == (
+        "near from client to server: fq_codel; far from client to relay: fq_codel; onward from relay to server"
+    )
 
 
 def test_a_rate_that_changes_is_a_range(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-use crate::{Hop, Scenario, Spread, Topology, load, to_toml};
+use crate::{Hop, Scenario, Spread, Topology, expand, load, to_toml};
 
 /// Two ways from `s` to `t` over `m` and over `n`, with a short cut `x` between these and a direct link
 /// `d` that is written from its far end.
@@ -95,6 +95,22 @@ fn several_paths_start_at_the_node_of_the_first() {
         (path("path = ['x', 'd']"), path("path = ['b']"))
     );
     assert_eq!(detour.flows[0].spread, Spread::ByFlow);
+}
+
+#[test]
+fn overrides_and_sweeps_set_paths() {
+    let text = format!("{GRAPH}from = 's'\nto = 't'");
+    let set = [("flow.f.path", "[['a', 'b'], ['c', 'd']]"), ("flow.f.weights", "[2, 1]")];
+    let overrides = set.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let set = load(&text, "g.toml", &overrides).expect("a scenario").scenario;
+    assert_eq!((set.flows[0].paths[0].weight, hops(&set, 1)), (2, path("path = ['c', 'd']")));
+    let swept = format!("{text}\n[sweep]\n'flow.f.path' = [['a', 'b'], [['a', 'b'], ['c', 'd']]]");
+    let points = expand(&swept, "g.toml", &[]).expect("a sweep");
+    let paths: Vec<_> = points.iter().map(|point| point.scenario.flows[0].paths.len()).collect();
+    assert_eq!(paths, [1, 2]);
+    let moved = [("link.d.to".to_owned(), "m".to_owned())];
+    let error = load(&format!("{GRAPH}path = ['c', 'd']"), "g.toml", &moved).unwrap_err();
+    assert!(error.to_string().contains("link \"d\" does not touch node \"n\""), "{error}");
 }
 
 #[test]

@@ -164,8 +164,39 @@ fn link(name: &str, [from, to]: [&str; 2], is_backward: bool, rate_mbps: u32) ->
     )
 }
 
+/// A connected graph: each node but the first has a link with one before it; some links are written
+/// backward. Then further links, and the pairs of nodes between which flows run.
+type Graph = (Vec<(usize, bool)>, Vec<(usize, usize)>, Vec<(usize, usize)>);
+
+fn connected() -> impl Strategy<Value = Graph> {
+    let pairs = |most| prop::collection::vec((0_usize..6, 0_usize..6), 1..most);
+    (prop::collection::vec((0_usize..6, any::<bool>()), 5), pairs(5), pairs(6))
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_node_of_a_connected_graph_is_reached((tree, more, flows) in connected()) {
+        let trunk = tree.iter().zip(1..).map(|((to, is_backward), from)| (from, to % from, *is_backward));
+        let more = more.iter().map(|(from, to)| (*from, *to, false));
+        let links = trunk.chain(more).filter(|(from, to, _)| from != to).enumerate();
+        let node = |n: usize| format!("n{n}");
+        let mut text: String = links
+            .map(|(n, (from, to, is_backward))| {
+                link(&format!("l{n}"), [&node(from), &node(to)], is_backward, 10)
+            })
+            .collect();
+        let flows: Vec<_> = flows.into_iter().filter(|(from, to)| from != to).collect();
+        for (n, (from, to)) in flows.iter().enumerate() {
+            text += &format!("[[flow]]\nname = \"f{n}\"\ncc = \"cubic\"\nbytes = \"10kb\"\n");
+            text += &format!("from = \"n{from}\"\nto = \"n{to}\"\n");
+        }
+        let output = run(&format!("duration = \"5s\"\nqueue_age = \"0s\"\n{text}"));
+        for flow in &output.summary.flows {
+            prop_assert_eq!(total(&flow.sender, "acked_bytes"), 10_240.0, "{}", flow.name);
+        }
+    }
 
     /// The engine checks at every sample that no packet is lost or made; see `Engine::assert_balanced`.
     #[test]
