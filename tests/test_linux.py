@@ -138,6 +138,43 @@ def test_what_the_kernel_cannot_do_is_refused_before_anything_is_written(
     assert not out.exists()
 
 
+@pytest.mark.usefixtures("stub")
+def test_differences_of_the_nearest_scenario_are_printed_once_per_class(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [tmp_path / "one.toml", tmp_path / "two.toml"]
+    wanted = LINE.replace("fq_codel flows 1", "dualpi2 version 2020").replace("[tcp]", "[tcp]\ngso = true")
+    for file in files:
+        file.write_text(wanted.replace('name = "line"', f'name = "{file.stem}"'))
+    run = ["run", *map(str, files), "--engine", "linux", "--dry"]
+    assert call(run) == 2
+    capsys.readouterr()
+    assert call([*run, "--nearest"]) == 0
+    printed = capsys.readouterr().err.splitlines()
+    assert printed == [
+        "sojourn: nearest: qdisc: dualpi2 for dualpi2 no_split_gso version 2020: what Linux 7.2.13 has of `dualpi2` "
+        "(2 runs)",
+        "sojourn: nearest: gso: false for true: as the kernel is built (2 runs)",
+    ]
+    files[0].write_text(LINE.replace("cubic", "prague"))
+    assert call([*run, "--nearest"]) == 2
+    assert "flow.a.cc: not on --engine linux: `prague` is in only the tree" in capsys.readouterr().err
+
+
+def test_the_manifest_states_what_differs(kernel: linux.Kernel, tmp_path: Path) -> None:
+    file = tmp_path / "line.toml"
+    file.write_text(LINE.replace('duration = "4s"', 'duration = "2s"').replace("[tcp]", "[tcp]\ngso = true"))
+    run = ["run", str(file), "--engine", "linux", "--nearest", "--out", str(tmp_path / "out"), "--quiet"]
+    assert call(run) == 0
+    ran = Run(tmp_path / "out" / "line")
+    why = "as the kernel is built"
+    assert ran.manifest["nearest"] == [{"key": "flow.a.tcp.gso", "wanted": "true", "used": "false", "why": why}]
+    assert ran.manifest["kernel"] == json.loads(linux.capabilities(kernel).json)["release"]
+    started = ran.manifest["started"]
+    assert call(run) == 0
+    assert Run(tmp_path / "out" / "line").manifest["started"] == started
+
+
 def test_a_kernel_that_does_not_answer_is_reported(stub: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path(os.environ[linux.VARIABLE], "run").write_text("#!/bin/sh\necho no memory >&2\nexit 3\n")
     assert call(["kernel", "show"]) == 2

@@ -112,6 +112,9 @@ class Capabilities:
     def check(self, text: str) -> None:
         """ValueError with key and reason if the kernel cannot do this scenario."""
 
+    def nearest(self, text: str) -> tuple[str, str]:
+        """The nearest resolved scenario that the kernel can do, and a JSON array of what differs in it."""
+
 def linux_inside(folder: str) -> None:
     """What runs inside the kernel."""
 

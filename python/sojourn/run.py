@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
@@ -35,6 +35,8 @@ class Job:
     scenario: Resolved
     duration_s: float
     role: suites.Role = field(default_factory=suites.Role)
+    #: What the engine does otherwise than was asked for.
+    differences: tuple[engines.Difference, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,6 +307,16 @@ def able(name: engines.Name, todo: Iterable[Job]) -> Engine:
     return engine
 
 
+def nearest(engine: Engine, todo: Iterable[Job]) -> list[Job]:
+    """The jobs with the nearest scenarios that the engine can run; raises `EngineError` for one that has none."""
+    found = []
+    for job in todo:
+        scenario, differences = engine.nearest(job.scenario)
+        engine.check(scenario)
+        found.append(replace(job, scenario=scenario, differences=differences))
+    return found
+
+
 def duration_s(scenario: Resolved) -> float:
     """Length of a resolved scenario; 1 if its text is in no known unit (progress only)."""
     text = str(scenario.document().get("duration", ""))
@@ -374,6 +386,7 @@ def _one(
         "hash": wanted,
         **({"algorithms": own} if own else {}),
         **({"sweep": dict(job.scenario.swept)} if job.scenario.swept else {}),
+        **({"nearest": [asdict(row) for row in job.differences]} if job.differences else {}),
         **({"role": role} if (role := job.role.document()) else {}),
         "complete": result.complete,
         "warnings": list(job.scenario.warnings),

@@ -256,18 +256,25 @@ impl<A: ?Sized> Spec<A> {
         grammar::text(&self.written())
     }
 
-    /// The name and those parameters that say more than the defaults do, for people: `prague version
-    /// p2b`. It means something else after a default has changed; [`fmt::Display`] does not.
-    pub fn short(&self) -> String {
+    /// Those parameters that say more than the defaults do.
+    pub fn brief(&self) -> Vec<Written> {
         let mut rest = self.written();
-        let mut stated = String::new();
+        let mut stated = Vec::new();
         while !rest.is_empty() {
             // As long as something is missing that it requires, what differs from the bare defaults.
-            let usual = self.entry.read(&stated).unwrap_or_else(|_| self.entry.default()).written();
+            let usual = self.entry.read(&grammar::text(&stated));
+            let usual = usual.unwrap_or_else(|_| self.entry.default()).written();
             let Some(own) = rest.iter().position(|part| !usual.contains(part)) else { break };
-            stated += &format!(" {}", rest.remove(own).text);
+            stated.push(rest.remove(own));
         }
-        format!("{}{stated}", self.name())
+        stated
+    }
+
+    /// The name and the parameters of [`Spec::brief`], for people: `prague version p2b`. It means
+    /// something else after a default has changed; [`fmt::Display`] does not.
+    pub fn short(&self) -> String {
+        let name = self.name().to_owned();
+        self.brief().iter().fold(name, |text, part| text + " " + &part.text)
     }
 
     /// Name and those parameters that are `given`.

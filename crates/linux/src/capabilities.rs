@@ -85,6 +85,18 @@ impl Capabilities {
         }
     }
 
+    /// The version of a discipline that the kernel has, if it is not mainline's.
+    pub(crate) fn own_version(&self, kind: &str) -> Option<&'static str> {
+        let version = match kind {
+            // The one with which L4STeam's tree was published and measured.
+            "dualpi2" => "2020",
+            "pie" | "fq_pie" => "5.4",
+            "cake" => "chromi",
+            _ => return None,
+        };
+        self.has_version(kind, version).then_some(version)
+    }
+
     /// The version of BBR that the kernel has; mainline's module states none.
     pub fn bbr(&self) -> String {
         let stated = self.controllers.get("bbr").map(String::as_str).filter(|v| !v.is_empty());

@@ -36,7 +36,7 @@ impl fmt::Display for Refusal {
 }
 
 /// Parameters with which an algorithm says which version of it is meant.
-const VERSIONS: [&str; 2] = ["version", "law"];
+pub(crate) const VERSIONS: [&str; 2] = ["version", "law"];
 
 /// Refuses the first key of a scenario that the kernel cannot do.
 pub fn check(scenario: &Scenario, kernel: &Capabilities) -> Result<(), Refusal> {
@@ -190,10 +190,7 @@ fn check_controller(key: &str, spec: &cc::Spec, kernel: &Capabilities) -> Result
 }
 
 fn check_tcp(key: &str, tcp: &Config, kernel: &Capabilities) -> Result<(), Refusal> {
-    let own =
-        |owner: Owner, name: &&str| PARAMETERS.iter().any(|p| p.key == *name && p.owner == owner);
-    let usual = Overlay::from(tcp).differing(&Config::of(tcp.era));
-    let flag = usual.into_iter().find(|name| own(Owner::Kernel, name));
+    let flag = own_flags(tcp).next();
     let lacks = |setting: &str| !kernel.settings.contains(setting);
     let of_trees = "no mainline kernel has it";
     let reasons = [
@@ -218,6 +215,12 @@ fn check_tcp(key: &str, tcp: &Config, kernel: &Capabilities) -> Result<(), Refus
         Some((_, name, reason)) => Err(Refusal::new(format!("{key}.{name}"), reason)),
         None => Ok(()),
     }
+}
+
+/// Keys in which it differs from what the kernels of its era do.
+pub(crate) fn own_flags(tcp: &Config) -> impl Iterator<Item = &'static str> {
+    let differing = Overlay::from(tcp).differing(&Config::of(tcp.era)).into_iter();
+    differing.filter(|name| PARAMETERS.iter().any(|p| p.key == *name && p.owner == Owner::Kernel))
 }
 
 /// Both hosts have one set of settings; each connection reads its own ECN, and an era none.
@@ -257,4 +260,4 @@ fn check_ping(ping: &Ping, mtu: u32) -> Result<(), Refusal> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

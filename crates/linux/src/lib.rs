@@ -15,6 +15,7 @@ mod flow;
 mod guest;
 mod job;
 mod kernel;
+mod nearest;
 mod queue;
 mod run;
 mod scratch;
@@ -27,6 +28,7 @@ pub use job::{
     Receiving, Sending, ShortSample, UdpSample,
 };
 pub use kernel::Launch;
+pub use nearest::{Difference, nearest};
 pub use run::Kernel;
 pub use tc::Spelled;
 

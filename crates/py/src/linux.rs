@@ -47,6 +47,13 @@ impl Capabilities {
             .map_err(|refusal| PyValueError::new_err(refusal.to_string()))
     }
 
+    /// The nearest scenario that the kernel can do, and a JSON array of what differs.
+    fn nearest(&self, text: &str) -> PyResult<(String, String)> {
+        let parsed = sojourn_scenario::load(text, "scenario.toml", &[]).map_err(crate::refuse)?;
+        let (used, differences) = sojourn_linux::nearest(&parsed.scenario, &self.0);
+        Ok((sojourn_scenario::to_toml(&used), serde_json::json!(differences).to_string()))
+    }
+
     /// As JSON, which `read` takes.
     #[getter]
     fn json(&self) -> PyResult<String> {

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -32,9 +34,13 @@ from sojourn.cli.common import (
 )
 from sojourn.notify import Notifier
 from sojourn.results import Run
-from sojourn.run import RESULTS, Outcome, able, execute, is_file, new_folder, plan, select
+from sojourn.run import RESULTS, Job, Outcome, able, execute, is_file, new_folder, plan, select
+from sojourn.run import nearest as nearest_of
 from sojourn.scenario import Resolved, Scenario, to_toml
 from sojourn.text import harmless
+
+#: Classes of differences of the nearest scenarios that are printed.
+DIFFERENCES = 20
 
 
 def run(
@@ -48,6 +54,7 @@ def run(
     fresh: bool = False,
     verify: bool = False,
     engine: engines.Name = "sim",
+    nearest: bool = False,
     variant: str | None = None,
     dry: bool = False,
     notify: str | None = None,
@@ -73,6 +80,7 @@ def run(
         fresh: Do runs again that are already there.
         verify: Do every run twice and fail if one byte differs.
         engine: The simulator, or a real Linux kernel in virtual time (`SOJOURN_LINUX` names it).
+        nearest: Run the nearest scenario that the kernel can do, and print what differs from what was asked for.
         variant: Variant of the suite, such as `as-published`, or a name for what --set changes; ids end in ~NAME.
         dry: Resolve and list the runs, and write nothing.
         notify: Command to run at the end, with a sentence about it as its last argument and `SOJOURN_STATUS`
@@ -90,11 +98,16 @@ def run(
     notifier = Notifier(notify) if notify else None
     load_algorithms(load or ())
     todo = plan(targets, overrides(set_), seed=seed, seeds=seeds, variant=variant)
-    chosen = able(engine, todo)
+    if nearest:
+        chosen = engines.named(engine)
+        todo = nearest_of(chosen, todo)
+    else:
+        chosen = able(engine, todo)
     if verify and not chosen.repeats:
         raise UsageError("--verify: the kernel draws its own random numbers, so that no two runs are the same")
     if not quiet:
         _warn(job.scenario for job in todo)
+        _say_differences(todo)
     if dry:
         if as_json:
             print_json([{"id": job.id, "duration_s": job.duration_s} for job in todo])
@@ -241,6 +254,19 @@ def _warn(runs: Iterable[Resolved]) -> None:
     for found in files.values():
         more = f" (and in {len(found) - 1} more)" if len(found) > 1 else ""
         say(f"warning: {found[0]}{more}")
+
+
+def _say_differences(todo: Sequence[Job]) -> None:
+    """Each class of differences once, the most frequent first, as many as fit a screen."""
+    rows = Counter(
+        (row.key.rpartition(".")[2], row.wanted, row.used, row.why)
+        for job in todo
+        for row in dict.fromkeys(replace(row, key=row.key.rpartition(".")[2]) for row in job.differences)
+    )
+    for (key, wanted, used, why), count in rows.most_common(DIFFERENCES):
+        say(f"nearest: {key}: {used} for {wanted}: {why} ({count} run{'s' if count > 1 else ''})")
+    if len(rows) > DIFFERENCES:
+        say(f"nearest: {len(rows) - DIFFERENCES} more differences; each run's are in its manifest")
 
 
 def _newest() -> Path:

@@ -12,6 +12,7 @@ A run goes on in short turns, so that its holder may show what it measures, paus
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
@@ -47,6 +48,16 @@ class Run(Protocol):
         """The results so far, complete if the run has ended. Nothing can be asked of it afterwards."""
 
 
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What an engine does otherwise than a scenario says, by the scenario's key."""
+
+    key: str
+    wanted: str
+    used: str
+    why: str
+
+
 class Engine(Protocol):
     """Carries out scenarios."""
 
@@ -72,6 +83,9 @@ class Engine(Protocol):
 
     def check(self, scenario: Resolved) -> None:
         """Raises `EngineError` with key and reason if it cannot run this."""
+
+    def nearest(self, scenario: Resolved) -> tuple[Resolved, tuple[Difference, ...]]:
+        """The nearest scenario that it can run, and what differs; for what has none, `check` refuses that one."""
 
     def start(self, scenario: Resolved) -> Run:
         """A run that stands at 0 s; raises `RuntimeError` with one line if it cannot begin."""

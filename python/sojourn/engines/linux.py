@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from sojourn import _core, linux
-from sojourn.engines import Name
+from sojourn.engines import Difference, Name
 from sojourn.scenario import Resolved
 
 STALL_S = 120
@@ -38,6 +38,10 @@ class Linux:
 
     def check(self, scenario: Resolved) -> None:
         linux.check(scenario, self.capabilities)
+
+    def nearest(self, scenario: Resolved) -> tuple[Resolved, tuple[Difference, ...]]:
+        text, differences = self.capabilities.nearest(scenario.text)
+        return replace(scenario, text=text), tuple(Difference(**row) for row in json.loads(differences))
 
     def start(self, scenario: Resolved) -> _core.Run:
         network = json.dumps(linux.network(scenario))

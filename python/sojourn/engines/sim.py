@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sojourn import _core
-from sojourn.engines import Name
+from sojourn.engines import Difference, Name
 from sojourn.scenario import Resolved
 
 
@@ -25,6 +25,10 @@ class Simulator:
 
     def check(self, scenario: Resolved) -> None:
         """A valid scenario has nothing that it cannot do."""
+
+    def nearest(self, scenario: Resolved) -> tuple[Resolved, tuple[Difference, ...]]:
+        """Itself."""
+        return scenario, ()
 
     def start(self, scenario: Resolved) -> _core.Run:
         return _core.Engine.simulator().start(scenario.text)
