@@ -307,14 +307,23 @@ def able(name: engines.Name, todo: Iterable[Job]) -> Engine:
     return engine
 
 
-def nearest(engine: Engine, todo: Iterable[Job]) -> list[Job]:
-    """The jobs with the nearest scenarios that the engine can run; raises `EngineError` for one that has none."""
-    found = []
+def nearest(engine: Engine, todo: Iterable[Job]) -> tuple[list[Job], list[str]]:
+    """The jobs with the nearest scenarios that the engine can run, and why it cannot run the others.
+
+    Raises `EngineError` if it can run none.
+    """
+    found, refused = [], []
     for job in todo:
         scenario, differences = engine.nearest(job.scenario)
-        engine.check(scenario)
-        found.append(replace(job, scenario=scenario, differences=differences))
-    return found
+        try:
+            engine.check(scenario)
+        except engines.EngineError as error:
+            refused.append(str(error))
+        else:
+            found.append(replace(job, scenario=scenario, differences=differences))
+    if refused and not found:
+        raise engines.EngineError(refused[0] + (f" ({len(refused)} runs, none of which can run)" * (len(refused) > 1)))
+    return found, refused
 
 
 def duration_s(scenario: Resolved) -> float:

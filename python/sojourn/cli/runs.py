@@ -39,8 +39,8 @@ from sojourn.run import nearest as nearest_of
 from sojourn.scenario import Resolved, Scenario, to_toml
 from sojourn.text import harmless
 
-#: Classes of differences of the nearest scenarios that are printed.
-DIFFERENCES = 20
+#: Classes of differences of the nearest scenarios, and of reasons for leaving runs out, that are printed.
+CLASSES = 20
 
 
 def run(
@@ -98,9 +98,10 @@ def run(
     notifier = Notifier(notify) if notify else None
     load_algorithms(load or ())
     todo = plan(targets, overrides(set_), seed=seed, seeds=seeds, variant=variant)
+    refused: list[str] = []
     if nearest:
         chosen = engines.named(engine)
-        todo = nearest_of(chosen, todo)
+        todo, refused = nearest_of(chosen, todo)
     else:
         chosen = able(engine, todo)
     if verify and not chosen.repeats:
@@ -108,6 +109,7 @@ def run(
     if not quiet:
         _warn(job.scenario for job in todo)
         _say_differences(todo)
+        _say_refused(refused)
     if dry:
         if as_json:
             print_json([{"id": job.id, "duration_s": job.duration_s} for job in todo])
@@ -263,10 +265,17 @@ def _say_differences(todo: Sequence[Job]) -> None:
         for job in todo
         for row in dict.fromkeys(replace(row, key=row.key.rpartition(".")[2]) for row in job.differences)
     )
-    for (key, wanted, used, why), count in rows.most_common(DIFFERENCES):
+    for (key, wanted, used, why), count in rows.most_common(CLASSES):
         say(f"nearest: {key}: {used} for {wanted}: {why} ({count} run{'s' if count > 1 else ''})")
-    if len(rows) > DIFFERENCES:
-        say(f"nearest: {len(rows) - DIFFERENCES} more differences; each run's are in its manifest")
+    if len(rows) > CLASSES:
+        say(f"nearest: {len(rows) - CLASSES} more differences; each run's are in its manifest")
+
+
+def _say_refused(refused: Sequence[str]) -> None:
+    """Each reason why runs are left out once, the most frequent first."""
+    rows = Counter(reason.partition(": ")[2] for reason in refused)
+    for reason, count in rows.most_common(CLASSES):
+        say(f"left out: {count} run{'s' if count > 1 else ''}: {reason}")
 
 
 def _newest() -> Path:
