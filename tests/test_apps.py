@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sojourn import Run, Scenario, metrics, run
+from sojourn import Run, Scenario, _core, metrics, run
 from sojourn.cli import call
-from sojourn.tc import build
 
 pytestmark = pytest.mark.engine
 
@@ -108,8 +107,7 @@ def test_harm_is_the_lost_share_of_what_a_flow_has_alone() -> None:
 
 
 def test_a_script_for_linux_reverses_uploads_and_leaves_out_what_iperf3_cannot_do() -> None:
-    made = build(Scenario(MIX, "mix.toml").resolve())
-    limits, text = made.limits, made.text()
+    text, _, limits = _core.tc_script(Scenario(MIX, "mix.toml").resolve().text)
     assert "flow web is left out: application `short` has no form in iperf3" in limits
     assert "flow call is left out: application `voip` has no form in iperf3" in limits
     assert "ping p goes over UDP; the script sends ICMP" in limits

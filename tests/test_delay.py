@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sojourn
-import sojourn.tc
 from sojourn import _core
 from sojourn.cli import call
 from sojourn.interop.delay import DelayError, read
@@ -145,9 +144,9 @@ def test_tc_says_that_it_has_no_such_delay(tmp_path: Path) -> None:
     trace.write_text("0 20\n1 30\n")
     file = tmp_path / "a.toml"
     file.write_text(SCENARIO.format(trace="t.delay"))
-    script = sojourn.tc.build(sojourn.scenario.load(file).resolve())
-    assert any("left out `delay trace" in limit for limit in script.limits)
-    assert not any("trace" in line for line in script.lines if not line.startswith("#"))
+    _, commands, limits = _core.tc_script(sojourn.scenario.load(file).resolve().text)
+    assert any("left out `delay trace" in limit for limit in limits)
+    assert not any("trace" in command for _, command in commands)
 
 
 def test_a_file_that_cannot_be_written_is_named_as_it_was_asked_for(

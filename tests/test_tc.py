@@ -6,13 +6,12 @@ import json
 import os
 import subprocess
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
-from sojourn import Scenario
+from sojourn import Scenario, _core
 from sojourn.cli import call
-from sojourn.tc import Script, build, spell
-from sojourn.tc_interface import build_on
 
 pytestmark = pytest.mark.engine
 ROOT = Path(__file__).parent.parent
@@ -92,7 +91,7 @@ MAINLINE = [
     "codel limit 30p ecn target 200us interval 2ms", "dualpi2 version 2020 limit 60",
     "dualpi2 any_ect overflow drop_enqueue memlimit 60kb step_thresh 3p classic_protection 20%",
     "fq_codel limit 50p ce_threshold 1ms ce_threshold_selector 0x1/0x3 memory_limit 60kb drop_batch 3",
-    "fq_pie flows 3000 ecn ecn_prob 100% quantum 300 tupdate 2ms", "htb rate 50Mbit ceil 50Mbit overhead 24",
+    "fq_pie flows 3000 ecn ecn_prob 100 quantum 300 tupdate 2ms", "htb rate 50Mbit ceil 50Mbit overhead 24",
     "netem delay 5ms 4ms 30% distribution paretonormal limit 25",
     "netem delay 4ms loss gemodel 5% 30% 90% 1% reorder 20% 10% gap 3",
     "netem loss state 10% 30% 5% 60% 2% delay 1ms rate 20Mbit -14 48 5", "pfifo limit 20p", "pfifo_fast",
@@ -104,8 +103,14 @@ MAINLINE = [
 ]  # fmt: skip
 
 
-def script(text: str) -> Script:
-    return build(Scenario(text).resolve())
+class Script(NamedTuple):
+    text: str
+    commands: list[tuple[float, str]]
+    limits: list[str]
+
+
+def script(text: str, on: str | None = None, ingress: str | None = None) -> Script:
+    return Script(*_core.tc_script(Scenario(text).resolve().text, on, ingress))
 
 
 def linux() -> Path:
@@ -126,7 +131,7 @@ def inside(tmp_path: Path, text: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_htb_holds_the_queue_and_ifbs_hold_what_comes_before_it() -> None:
-    text = script(EVERYTHING).text()
+    text = script(EVERYTHING).text
     for command in (
         "mid-bneck tc qdisc add dev right root handle 1: htb default 1",
         "mid-bneck tc class add dev right parent 1: classid 1:1 htb burst 3000b rate 50Mbit ceil 50Mbit",
@@ -144,7 +149,7 @@ def test_htb_holds_the_queue_and_ifbs_hold_what_comes_before_it() -> None:
 
 
 def test_a_tree_of_classes_becomes_commands_for_each_class_leaf_and_filter() -> None:
-    text = script(EVERYTHING).text()
+    text = script(EVERYTHING).text
     for command in (
         "tc qdisc add dev right root handle 1: stab mpu 84 overhead 38 htb default 0x20",
         "tc class add dev right parent 1:1 classid 1:10 htb rate 5Mbit ceil 60Mbit",
@@ -155,7 +160,7 @@ def test_a_tree_of_classes_becomes_commands_for_each_class_leaf_and_filter() -> 
 
 
 def test_a_replaced_element_gets_those_below_it_back() -> None:
-    lines = script(EVERYTHING).text().splitlines()
+    lines = script(EVERYTHING).text.splitlines()
     at = next(i for i, line in enumerate(lines) if "replace dev ifb-left root" in line)
     again = f"parent 3:1 handle 4: {SLOT}"
     assert again in lines[at + 2], lines[at : at + 3]
@@ -172,13 +177,6 @@ def test_what_a_stock_kernel_lacks_is_summed_up() -> None:
     assert not [limit for limit in script(EVERYTHING).limits if "police" not in limit]
 
 
-def test_words_of_tc_are_kept_and_versions_left_out() -> None:
-    assert str(spell("red limit 4000 avpkt 100 gentle idle exact ecn")) == "red limit 4000 avpkt 100 ecn"
-    assert spell("twin_codel_af bandwidth 50Mbit law 2019 sce-thresh 4").args == "bandwidth 50Mbit sce-thresh 4"
-    assert spell("fq_pie ecn_prob 100%").args == "ecn_prob 99"
-    assert spell("codel limit 30p target 5ms").args == "limit 30 target 5ms"
-
-
 def test_command_writes_the_script_and_its_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, out = tmp_path / "a.toml", tmp_path / "a.sh"
     file.write_text(EVERYTHING.replace("fq_codel flows 16", "deltic"))
@@ -188,12 +186,12 @@ def test_command_writes_the_script_and_its_commands(tmp_path: Path, capsys: pyte
     assert document["schema"] == "sojourn/tc/1"
     assert {command["at_s"] for command in document["commands"]} == {0.0, 1.0, 2.0}
     assert "stock kernel: link access forward, queue: `deltic` is in only the tree chromi/sce" in stderr
-    assert out.read_text() == script(file.read_text()).text()
+    assert out.read_text() == script(file.read_text()).text
     assert subprocess.run(["/bin/bash", "-n", str(out)], check=False).returncode == 0
 
 
 def test_a_real_kernel_takes_every_command_and_carries_the_flow(tmp_path: Path) -> None:
-    text = script(EVERYTHING).text()
+    text = script(EVERYTHING).text
     server, client = (line.removeprefix("#   ") for line in text.splitlines() if "iperf3" in line)
     flow = f"{server} >/dev/null; sleep 0.5; {client} -J"
     show = "echo QUEUES; ip netns exec mid-bneck tc qdisc show"
@@ -211,12 +209,9 @@ def test_a_real_kernel_takes_every_command_and_carries_the_flow(tmp_path: Path) 
 def test_a_real_tc_reads_every_spelling(tmp_path: Path) -> None:
     lines = ["set -e", "ip link add v0 type veth peer name v1"]
     for text in MAINLINE:
-        words = spell(text)
-        if words.name == "htb":
-            lines += ["tc qdisc add dev v0 root handle 1: htb", f"tc class add dev v0 parent 1: classid 1:1 {words}"]
-        else:
-            lines.append(f"tc qdisc add dev v0 root handle 1: {words}")
-        lines += [f"echo read {words.name}", "tc qdisc del dev v0 root"]
+        scenario = f'name = "a"\nduration = "1s"\n[[link]]\nname = "bneck"\nqdisc = "{text}"\n'
+        lines += [command for _, command in script(scenario, "v0").commands]
+        lines += [f"echo read {text}", "tc qdisc del dev v0 root"]
     done = inside(tmp_path, "\n".join(lines) + "\n")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("read ") == len(MAINLINE)
@@ -224,14 +219,13 @@ def test_a_real_tc_reads_every_spelling(tmp_path: Path) -> None:
 
 def test_a_size_table_stands_at_the_root() -> None:
     text = EVERYTHING.replace('shaper = "htb burst 3000b"', 'shaper = "htb burst 3000b"\nstab = "overhead 38 mpu 84"')
-    commands = script(text).text()
+    commands = script(text).text
     assert "mid-bneck tc qdisc add dev right root handle 1: stab mpu 84 overhead 38 htb default 1\n" in commands
     assert "parent 1:1 handle 2: stab" not in commands
 
 
 def test_the_bottleneck_on_an_interface_is_what_arrives_at_it_with_the_whole_delay_on_its_egress() -> None:
-    resolved = Scenario(EVERYTHING).resolve()
-    lines = build_on(resolved, "eth0", "ifb0").lines
+    lines = script(EVERYTHING, "eth0", "ifb0").text.splitlines()
     for command in (
         # 10 ms each way at the bottleneck, 5 ms before the access link.
         "tc qdisc add dev eth0 root handle 1: netem delay 25ms limit 1000000",
@@ -243,7 +237,7 @@ def test_the_bottleneck_on_an_interface_is_what_arrives_at_it_with_the_whole_del
         "tc qdisc change dev eth0 root handle 1: netem delay 45ms limit 1000000",
     ):
         assert command in lines, command
-    sending = build_on(resolved, "eth0").lines
+    sending = script(EVERYTHING, "eth0").text.splitlines()
     assert f"tc qdisc add dev eth0 parent 2:1 handle 3: {DUALPI2}" in sending
     assert not any("ifb" in line for line in sending if not line.startswith("#"))
 
@@ -253,14 +247,14 @@ def test_a_real_kernel_takes_the_commands_for_an_interface(tmp_path: Path) -> No
     text = setup
     for scenario in (EVERYTHING, POLICED):
         for ingress in ("ifb9", None):
-            built = build_on(Scenario(scenario).resolve(), "eth9", ingress).text()
+            built = script(scenario, "eth9", ingress).text
             text += "\n".join(line for line in built.splitlines() if "then exit" not in line) + "\n"
             text += "tc qdisc show dev eth9\n" + ("tc qdisc show dev ifb9\n" if ingress else "") + "echo BUILT\n"
     # A policer on what leaves a device, and an ifb for what arrives at it.
     both = POLICED.replace('rate = "100Mbit"\nshaper = "htb"', "").replace(
         "pfifo limit 1000", "police rate 9Mbit burst 9kb"
     )
-    text += script(both).text().replace('if [ "${1-}" = build ]; then exit; fi', "echo BUILT")
+    text += script(both).text.replace('if [ "${1-}" = build ]; then exit; fi', "echo BUILT")
     done = inside(tmp_path, text)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("BUILT") == 5

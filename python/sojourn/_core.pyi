@@ -40,13 +40,12 @@ class Engine:
     def linux(
         identity: str,
         capabilities: Capabilities,
-        network: str,
         launcher: list[str],
         agent: list[str],
         stall_s: int,
         limit_s: int,
     ) -> Engine:
-        """A kernel in virtual time. `network` is the JSON of `sojourn.linux.network` of the scenario that it will run.
+        """A kernel in virtual time.
 
         A guest is ended after `stall_s` of wall time without progress, or `limit_s` in all.
         """
@@ -114,6 +113,15 @@ class Capabilities:
 
     def nearest(self, text: str) -> tuple[str, str]:
         """The nearest resolved scenario that the kernel can do, and a JSON array of what differs in it."""
+
+def tc_script(
+    text: str, on: str | None = None, ingress: str | None = None
+) -> tuple[str, list[tuple[float, str]], list[str]]:
+    """The script that builds a resolved scenario on Linux, its commands with their times in seconds, and its limits.
+
+    With `on` it puts the bottleneck on that interface, with `ingress` on an ifb for what arrives there. Raises
+    `ScenarioError` with one line about these.
+    """
 
 def linux_inside(folder: str) -> None:
     """What runs inside the kernel."""

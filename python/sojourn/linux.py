@@ -14,19 +14,17 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any, NoReturn
 
-from sojourn import _core, linux_hosts
+from sojourn import _core
 from sojourn.engines import EngineError
 from sojourn.files import write_whole
 from sojourn.scenario import Resolved
-from sojourn.tc import build as script_of
 
 VARIABLE = "SOJOURN_LINUX"
 LIMIT_VARIABLE = "SOJOURN_LINUX_LIMIT_S"
@@ -107,70 +105,6 @@ def check(resolved: Resolved, found: _core.Capabilities) -> None:
         found.check(resolved.text)
     except ValueError as error:
         raise LinuxError(str(error)) from None
-    document = resolved.brief()
-    for what in ("flow", "ping"):
-        for way in document.get(what, []):
-            try:
-                linux_hosts.check_path(list(way["path"]), document["link"])
-            except linux_hosts.PathError as error:
-                _refuse(f"{what}.{way['name']}.path", str(error))
-    for limit in script_of(resolved, has_flows=False).limits:
-        _refuse(str(document["name"]), limit)
-
-
-def _mtu(document: Mapping[str, Any]) -> int:
-    """The MTU of all devices."""
-    tcp = document["tcp"]
-    return max(int(flow.get("tcp", tcp).get("mtu", 1500)) for flow in document.get("flow") or [{}])
-
-
-def _refuse(key: str, reason: str) -> NoReturn:
-    raise LinuxError(f"{key}: not on --engine linux: {reason}")
-
-
-def network(resolved: Resolved) -> dict[str, Any]:
-    """The network as commands, and where its queues are: what the native module wants."""
-    document = resolved.brief()
-    script = script_of(resolved, has_flows=False)
-    hosts = linux_hosts.hosts(document, _mtu(document))
-    joins = [_now(command) for host in hosts for command in host.commands]
-    commands = [*_quiet([*script.commands, *joins]), *map(_now, linux_hosts.tuned(document, hosts))]
-    commands.sort(key=lambda command: command["at_s"])
-    devices: dict[tuple[str | None, str, str], list[dict[str, Any]]] = {}
-    # A policer's count comes before that of the queue behind it.
-    for queue in sorted(script.queues, key=lambda queue: not queue.hook):
-        places = devices.setdefault((queue.namespace, queue.device, queue.hook), [])
-        places.append({"port": queue.port, "depth": queue.depth})
-    return {
-        "commands": commands,
-        "devices": [
-            {"namespace": n, "name": d, "hook": hook, "queues": queues} for (n, d, hook), queues in devices.items()
-        ],
-        "hosts": [{"namespace": host.namespace, "address": host.address} for host in hosts],
-        **linux_hosts.ends(document, hosts),
-    }
-
-
-def _quiet(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Commands that build a network, and those after which nothing is on its wires but the flows."""
-    for row in rows:
-        command = str(row["command"])
-        yield {"at_s": row["at_s"], "command": command}
-        if created := re.fullmatch(r"ip netns add (\S+)", command):
-            ipv6 = "/proc/sys/net/ipv6/conf/*/disable_ipv6"
-            yield _now(f"ip netns exec {created[1]} sh -c 'for f in {ipv6}; do [ ! -e $f ] || echo 1 >$f; done'")
-        # The two ends of a wire come one after the other; no ARP between them.
-        if address := re.fullmatch(r"ip netns exec (\S+) ip addr add 10\.9\.(\d+)\.(\d)/24 dev (\S+)", command):
-            space, wire, host, device = address.groups()
-            own, other = (f"02:00:00:00:{int(wire):02x}:0{end}" for end in (int(host), 3 - int(host)))
-            yield _now(f"ip netns exec {space} ip link set dev {device} address {own}")
-            yield _now(f"ip netns exec {space} ip link set dev {device} up")
-            peer = f"10.9.{wire}.{3 - int(host)} lladdr {other}"
-            yield _now(f"ip netns exec {space} ip neigh replace {peer} dev {device} nud permanent")
-
-
-def _now(command: str) -> dict[str, Any]:
-    return {"at_s": 0.0, "command": command}
 
 
 def limit_s() -> int:

@@ -8,7 +8,6 @@ from typing import Any, Literal
 from sojourn import _core, metrics
 from sojourn.results import ResultsError, Run, flatten
 from sojourn.scenario import Scenario
-from sojourn.tc import build
 from sojourn.text import harmless
 
 Log = Literal["setup", "teardown"]
@@ -36,7 +35,8 @@ def _setup(run: Run) -> Iterator[str]:
     try:
         # Read as any scenario is: a script for root takes no word from a file that was not checked.
         resolved = Scenario(run.scenario, str(run.path / "scenario.toml")).resolve()
-        yield from build(resolved).text().rstrip("\n").split("\n")
+        script, _, _ = _core.tc_script(resolved.text)
+        yield from script.rstrip("\n").split("\n")
     except (_core.ScenarioError, ResultsError) as error:
         yield f"# not to be built: {harmless(str(error))}"
     yield ""

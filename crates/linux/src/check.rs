@@ -12,6 +12,7 @@ use sojourn_transport::app::App;
 use sojourn_transport::tcp::{Config, Overlay, Owner, PARAMETERS};
 
 use crate::capabilities::Capabilities;
+use crate::network::Network;
 use crate::tc::{Part, Spelled};
 
 /// What a kernel cannot do of a scenario.
@@ -45,10 +46,6 @@ pub fn check(scenario: &Scenario, kernel: &Capabilities) -> Result<(), Refusal> 
         return Err(Refusal::new(key, "tunnels are in the simulator only"));
     }
     for link in &scenario.links {
-        if link.ends.is_some() {
-            let key = format!("link.{}.from", link.name);
-            return Err(Refusal::new(key, "graphs of links are in the simulator only"));
-        }
         check_direction(&format!("link.{}", link.name), &link.forward, kernel)?;
         check_direction(&format!("link.{}.reverse", link.name), &link.reverse, kernel)?;
     }
@@ -61,7 +58,7 @@ pub fn check(scenario: &Scenario, kernel: &Capabilities) -> Result<(), Refusal> 
             check_queue(&key_of(change, scenario), to, kernel)?;
         }
     }
-    Ok(())
+    Network::of(scenario).map(drop)
 }
 
 /// The key of a scheduled change, as the file names it.

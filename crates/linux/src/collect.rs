@@ -15,7 +15,8 @@ use sojourn_trace::{
 };
 
 use crate::flow::{Sampled, Series, samples};
-use crate::job::{Device, Line};
+use crate::job::Line;
+use crate::network::Device;
 use crate::queue::{Queue, at_the_end};
 
 /// A ping as it was sampled: its series, requests and replies.

@@ -32,7 +32,8 @@ use self::outcome::{Outcome, failed};
 use self::queues::Queues;
 use self::shell::{release, shell};
 use crate::capabilities::PROBE;
-use crate::job::{self, FlowJob, JOB, Job, Line, SAMPLES};
+use crate::job::{FlowJob, JOB, Job, Line, SAMPLES};
+use crate::network;
 
 /// Connections at once, with room for other files.
 const FILES: u64 = 1 << 18;
@@ -61,11 +62,11 @@ fn carry_out(job: Job, out: &mut Lines) -> Outcome {
     let files = Rlimit { current: Some(FILES), maximum: Some(FILES) };
     setrlimit(Resource::Nofile, files).map_err(failed("open files"))?;
     let commands = job.network.commands;
-    let (build, later): (Vec<_>, Vec<_>) = commands.into_iter().partition(|c| c.at_s <= 0.0);
-    let build: Vec<&str> = build.iter().map(|c| c.command.as_str()).collect();
+    let (build, later): (Vec<_>, Vec<_>) = commands.into_iter().partition(|c| c.at_ns == 0);
+    let build: Vec<String> = build.iter().map(network::Command::to_string).collect();
     shell(&build.join("\n"))?;
     let clock = Clock::starting_in(job.lead_ns);
-    let times = later.iter().map(|c| nanoseconds(c.at_s)).collect();
+    let times = later.iter().map(|c| c.at_ns).collect();
     let (context, failures, lines) =
         Context::new(clock, job.network.hosts, Schedule::new(times), job.seed);
     let mut flows = Vec::new();
@@ -113,23 +114,23 @@ fn cause(failures: &mpsc::Receiver<String>, error: String) -> String {
 }
 
 /// The commands of the schedule, each at its instant.
-fn carry_out_later(context: &Context, later: Vec<job::Command>, queues: &mut Queues) -> Outcome {
+fn carry_out_later(
+    context: &Context,
+    later: Vec<network::Command>,
+    queues: &mut Queues,
+) -> Outcome {
     let mut last = None;
     for row in later {
-        let at = nanoseconds(row.at_s);
+        let at = row.at_ns;
         context.clock.sleep_until(at);
         // A discipline that is replaced takes its counters with it.
         if last.replace(at) != Some(at) {
             queues.before(at, &mut |line| context.report(line))?;
         }
-        shell(&row.command)?;
+        shell(&row.to_string())?;
         context.schedule.advance();
     }
     Ok(())
-}
-
-fn nanoseconds(seconds: f64) -> u64 {
-    (seconds.max(0.0) * 1e9).round() as u64
 }
 
 /// Lines to the file that the other side reads.

@@ -1,70 +1,15 @@
 //! What both sides of the kernel's wall read and write: the job, and the lines of samples.
 
 use serde::{Deserialize, Serialize};
-use sojourn_cc::Feedback;
 use sojourn_core::{Dur, Rng};
-use sojourn_scenario::{Hop, Path, Scenario};
+use sojourn_scenario::Scenario;
+
+use crate::network::{Network, tcp_ecn};
 
 /// Name of the job in the folder that both sides see.
 pub(crate) const JOB: &str = "job.json";
 /// Name of the file of samples.
 pub(crate) const SAMPLES: &str = "samples";
-
-/// The network of a scenario as commands of a Linux machine.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-pub struct Network {
-    /// Commands in order; those at 0 and before are done before the run starts.
-    pub commands: Vec<Command>,
-    /// Devices whose queues are sampled.
-    pub devices: Vec<Device>,
-    /// Hosts.
-    pub hosts: Vec<Host>,
-    /// Of each link, the host at which paths begin whose first link it is.
-    pub near: Vec<usize>,
-    /// Of each link, the host at which paths end whose last link it is.
-    pub far: Vec<usize>,
-}
-
-/// A host.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-pub struct Host {
-    /// Its namespace.
-    pub namespace: String,
-    /// Its IPv4 address.
-    pub address: String,
-}
-
-/// A command of the shell.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-pub struct Command {
-    /// Seconds since the start of the run.
-    pub at_s: f64,
-    /// Text for the shell.
-    pub command: String,
-}
-
-/// A device, and which of the disciplines on it are queues of the scenario.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-pub struct Device {
-    /// Its namespace.
-    pub namespace: String,
-    /// Its name there.
-    pub name: String,
-    /// Of policers, which are actions of a filter: `ingress` or `egress`, where that filter is. Empty for disciplines.
-    #[serde(default)]
-    pub hook: String,
-    /// Queues on it.
-    pub queues: Vec<QueuePlace>,
-}
-
-/// Where a queue is attached to its device.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-pub struct QueuePlace {
-    /// Name of the port, as in [`PortSpec`](sojourn_scenario::PortSpec).
-    pub port: String,
-    /// Disciplines above it: 0 at the root. Of a policer: actions before it.
-    pub depth: usize,
-}
 
 /// All that the inside needs.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -286,24 +231,15 @@ const FIRST_PORT: u16 = 5201;
 
 impl Job {
     /// The job of a scenario in a network.
-    pub fn new(scenario: &Scenario, network: &Network) -> Self {
+    pub fn new(scenario: &Scenario, network: Network) -> Self {
         let end = scenario.duration.0;
-        let ends = |path: &Path| {
-            let host = |of: &[usize], hop: Option<&Hop>| {
-                hop.and_then(|hop| of.get(hop.link)).copied().unwrap_or_default()
-            };
-            [host(&network.near, path.hops.first()), host(&network.far, path.hops.last())]
-        };
-        let flows = scenario.flows.iter().zip(FIRST_PORT..).map(|(flow, port)| FlowJob {
+        let flows = scenario.flows.iter().zip(&network.flows).zip(FIRST_PORT..);
+        let flows = flows.map(|((flow, [opener, peer]), port)| FlowJob {
             name: flow.name.clone(),
             app: flow.app.to_string(),
-            ecn: match flow.tcp.ecn {
-                Feedback::Rfc3168 | Feedback::Dctcp | Feedback::Sce => 1,
-                Feedback::AccEcn => 3,
-                Feedback::None | Feedback::Ccfb | Feedback::Counters => 0,
-            },
-            opener: ends(flow.path())[usize::from(flow.opens_far)],
-            peer: ends(flow.path())[usize::from(!flow.opens_far)],
+            ecn: tcp_ecn(flow.tcp.ecn),
+            opener: *opener,
+            peer: *peer,
             cc: flow.cc.as_ref().map_or("", |cc| cc.name()).to_owned(),
             start_ns: flow.opens(scenario.seed).0,
             stop_ns: flow.stop.map(|at| at.0),
@@ -312,24 +248,25 @@ impl Job {
             control_rtts: flow.control_rtts,
             port,
         });
-        let pings = scenario.pings.iter().zip(FIRST_PORT..).map(|(ping, port)| PingJob {
+        let pings = scenario.pings.iter().zip(&network.pings).zip(FIRST_PORT..);
+        let pings = pings.map(|((ping, hosts), port)| PingJob {
             interval_ns: ping.interval.0,
             start_ns: ping.start.0,
             stop_ns: ping.stop.map_or(end, |at| at.0),
             tos: ping.tos,
             size: ping.size,
-            hosts: ends(&ping.paths[0]),
+            hosts: *hosts,
             // Behind those of the flows.
             udp: ping.udp.then_some(port.saturating_add(scenario.flows.len() as u16)),
         });
         Self {
-            network: network.clone(),
+            flows: flows.collect(),
+            pings: pings.collect(),
             seed: scenario.seed,
             lead_ns: lead(scenario),
             step_ns: scenario.step.0,
             duration_ns: end,
-            flows: flows.collect(),
-            pings: pings.collect(),
+            network,
         }
     }
 }

@@ -16,6 +16,7 @@ mod guest;
 mod job;
 mod kernel;
 mod nearest;
+pub mod network;
 mod queue;
 mod run;
 mod scratch;
@@ -24,13 +25,11 @@ mod tc;
 pub use capabilities::Capabilities;
 pub use check::{Refusal, check};
 pub use job::{
-    Arrival, Command, Device, FlowJob, FlowSample, Host, Job, Line, Network, PingJob, QueuePlace,
-    Receiving, Sending, ShortSample, UdpSample,
+    Arrival, FlowJob, FlowSample, Job, Line, PingJob, Receiving, Sending, ShortSample, UdpSample,
 };
 pub use kernel::Launch;
 pub use nearest::{Difference, nearest};
 pub use run::Kernel;
-pub use tc::Spelled;
 
 /// What runs inside the kernel, with the folder that holds the job; the error is one line.
 #[cfg(target_os = "linux")]

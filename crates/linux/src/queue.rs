@@ -7,7 +7,7 @@ use sojourn_scenario::{Edit, Measure, PortSpec, Role, Scenario};
 use sojourn_trace::summary::Totals;
 use sojourn_trace::{GroupId, QueueSummary, Recorder};
 
-use crate::job::Device;
+use crate::network::Device;
 use crate::tc::{Accounts, Below, action_at, add, at_depth, count, counters, delay_ms};
 
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl Queue {
         let (mut place, mut has_below, mut policers) = (None, false, Vec::new());
         for (number, device) in devices.iter().enumerate() {
             for own in device.queues.iter().filter(|queue| queue.port == spec.name) {
-                if device.hook.is_empty() {
+                if device.hook.is_none() {
                     place = Some((number, own.depth));
                     has_below = device.queues.iter().any(|other| other.depth == own.depth + 1);
                 } else {

@@ -14,8 +14,9 @@ use sojourn_trace::{Column, Output};
 use crate::capabilities::Capabilities;
 use crate::check::check;
 use crate::collect::Collector;
-use crate::job::{JOB, Job, Network, SAMPLES};
+use crate::job::{JOB, Job, SAMPLES};
 use crate::kernel::{Guest, Launch, POLL};
+use crate::network::Network;
 use crate::scratch::Scratch;
 
 /// A few milliseconds of work.
@@ -30,8 +31,6 @@ pub struct Kernel {
     pub launch: Launch,
     /// What it has.
     pub capabilities: Capabilities,
-    /// The network of the scenario.
-    pub network: Network,
 }
 
 impl Engine for Kernel {
@@ -45,14 +44,15 @@ impl Engine for Kernel {
 
     fn start(&self, scenario: Arc<Scenario>) -> Result<Box<dyn Run>, String> {
         let scratch = Scratch::new().map_err(|e| format!("a temporary folder: {e}"))?;
-        let job = Job::new(&scenario, &self.network);
+        let network = Network::of(&scenario).map_err(|refusal| refusal.to_string())?;
+        let job = Job::new(&scenario, network);
         scratch.write(JOB, &serde_json::to_string(&job).expect("plain data serialises"))?;
         let samples = scratch.write(SAMPLES, "")?;
         let samples = File::open(samples).map_err(|e| format!("{SAMPLES}: {e}"))?;
         let guest = Guest::start(&self.launch, &scratch)?;
         Ok(Box::new(KernelRun {
             end: Time::ZERO + scenario.duration,
-            collector: Collector::new(scenario, &self.network.devices),
+            collector: Collector::new(scenario, &job.network.devices),
             samples: BufReader::new(samples),
             line: Vec::new(),
             idle: Duration::ZERO,

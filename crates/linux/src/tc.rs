@@ -5,4 +5,4 @@ mod spelling;
 
 pub(crate) use counters::{Accounts, Below, action_at, add, at_depth, count, counters, delay_ms};
 pub(crate) use spelling::Part;
-pub use spelling::Spelled;
+pub(crate) use spelling::Spelled;

@@ -71,22 +71,15 @@ impl Engine {
     fn linux(
         identity: &str,
         capabilities: &Capabilities,
-        network: &str,
         launcher: Vec<String>,
         agent: Vec<String>,
         stall_s: u64,
         limit_s: u64,
-    ) -> PyResult<Self> {
-        let network = serde_json::from_str(network).map_err(crate::refuse)?;
+    ) -> Self {
         let [stall, limit] = [stall_s, limit_s].map(Duration::from_secs);
         let launch = Launch { launcher, agent, stall, limit };
         let version = format!("{} linux {identity}", crate::version());
-        Ok(Self(Box::new(Kernel {
-            version,
-            launch,
-            capabilities: capabilities.0.clone(),
-            network,
-        })))
+        Self(Box::new(Kernel { version, launch, capabilities: capabilities.0.clone() }))
     }
 
     #[getter]

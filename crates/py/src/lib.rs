@@ -172,7 +172,7 @@ mod _core {
     #[pymodule_export]
     use super::engine::{Engine, Run, RunResult, linux_inside};
     #[pymodule_export]
-    use super::linux::Capabilities;
+    use super::linux::{Capabilities, tc_script};
     #[pymodule_export]
     use super::own::{
         Ack, AckEvent, Lost, Packet, Path, RateSample, Sent, Window, define_controller,

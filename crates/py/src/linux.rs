@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use sojourn_linux::Launch;
+use sojourn_linux::{Launch, network};
 
 /// What a kernel and the tc inside it have.
 #[pyclass(frozen)]
@@ -42,8 +42,7 @@ impl Capabilities {
 
     /// Refuses the first key of a scenario that the kernel cannot do.
     fn check(&self, text: &str) -> PyResult<()> {
-        let parsed = sojourn_scenario::load(text, "scenario.toml", &[]).map_err(crate::refuse)?;
-        sojourn_linux::check(&parsed.scenario, &self.0)
+        sojourn_linux::check(&load(text)?, &self.0)
             .map_err(|refusal| PyValueError::new_err(refusal.to_string()))
     }
 
@@ -59,4 +58,25 @@ impl Capabilities {
     fn json(&self) -> PyResult<String> {
         serde_json::to_string(&self.0).map_err(|e| PyValueError::new_err(e.to_string()))
     }
+}
+
+/// A script, its commands with their times in seconds, and what a stock kernel cannot do.
+type Script = (String, Vec<(f64, String)>, Vec<String>);
+
+/// The script that builds a scenario on a Linux machine, from namespaces or on a real interface.
+#[pyfunction]
+#[pyo3(signature = (text, on=None, ingress=None))]
+pub(crate) fn tc_script(text: &str, on: Option<&str>, ingress: Option<&str>) -> PyResult<Script> {
+    let scenario = load(text)?;
+    let script = match on {
+        Some(device) => network::script_on(&scenario, device, ingress),
+        None => network::script(&scenario),
+    };
+    let script = script.map_err(crate::refuse)?;
+    let row = |own: &network::Command| (own.at_ns as f64 / 1e9, own.to_string());
+    Ok((script.to_string(), script.commands().map(row).collect(), script.limits().to_vec()))
+}
+
+fn load(text: &str) -> PyResult<sojourn_scenario::Scenario> {
+    Ok(sojourn_scenario::load(text, "scenario.toml", &[]).map_err(crate::refuse)?.scenario)
 }

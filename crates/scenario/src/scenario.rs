@@ -168,6 +168,16 @@ pub enum Spread {
     ByPacket,
 }
 
+impl Direction {
+    /// The rate that the shaper's parameters state, or else that of the wire.
+    pub fn rate(&self) -> Option<Rate> {
+        let Some(shaper) = &self.shaper else { return self.wire };
+        let parts = shaper.written();
+        let part = parts.iter().find(|part| part.name == "rate")?;
+        Rate::parse_tc(part.text.strip_prefix("rate ")?)
+    }
+}
+
 /// A flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sojourn_core::spec::{self, Family};
-use sojourn_core::{Bytes, Dur, Rate, Time};
+use sojourn_core::{Bytes, Dur, Time};
 use sojourn_queue::aqm::Spec;
 use sojourn_transport::tcp::Overlay;
 
@@ -175,20 +175,10 @@ fn link(link: &Link, nodes: &[String], style: Style) -> LinkTable {
     }
 }
 
-/// The rate that a shaper's parameters state.
-fn rate(shaper: &Spec) -> Option<Rate> {
-    let parts = shaper.written();
-    let part = parts.iter().find(|part| part.name == "rate")?;
-    Rate::parse_tc(part.text.strip_prefix("rate ")?)
-}
-
 fn direction(way: &Direction, style: Style) -> DirectionTable {
-    let (rate, shaper) = match &way.shaper {
-        Some(shaper) => (rate(shaper), style.shaper(shaper)),
-        None => (way.wire, "none".to_owned()),
-    };
+    let shaper = way.shaper.as_ref().map_or_else(|| "none".to_owned(), |spec| style.shaper(spec));
     DirectionTable {
-        rate: Some(RateOrNone(rate)),
+        rate: Some(RateOrNone(way.rate())),
         shaper: Some(shaper),
         stab: Some(way.stab.as_ref().map_or_else(
             || "none".to_owned(),

@@ -10,6 +10,7 @@ from typing import Annotated
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from sojourn import _core
 from sojourn.algorithms import load_algorithms
 from sojourn.cli.common import (
     OK,
@@ -199,26 +200,24 @@ def tc(
         output: Script to write; default: print it.
         as_json: Print one JSON document.
     """
-    from sojourn.tc import build
-    from sojourn.tc_interface import build_on
-
     if ingress and not on:
         raise UsageError(f"--ingress {ingress}: expected --on and the interface that it belongs to, too")
     load_algorithms(load or ())
     resolved = one_run(target, overrides(set_))
-    script = build_on(resolved, on, ingress) if on else build(resolved)
+    script, commands, limits = _core.tc_script(resolved.text, on or None, ingress)
     if output:
-        write_whole(output, script.text())
+        write_whole(output, script)
         if output.is_file():
             output.chmod(0o755)
     if as_json:
-        document = {"script": str(output) if output else script.text()}
-        print_json({"schema": "sojourn/tc/1", **document, "commands": script.commands, "limits": script.limits})
+        rows = [{"at_s": at_s, "command": command} for at_s, command in commands]
+        document = {"script": str(output) if output else script, "commands": rows, "limits": limits}
+        print_json({"schema": "sojourn/tc/1", **document})
     elif output:
         print(output)
     else:
-        print(script.text(), end="")
-    for limit in script.limits:
+        print(script, end="")
+    for limit in limits:
         say(f"{on or 'stock kernel'}: {limit}")
     return OK
 

@@ -44,7 +44,6 @@ class Linux:
         return replace(scenario, text=text), tuple(Difference(**row) for row in json.loads(differences))
 
     def start(self, scenario: Resolved) -> _core.Run:
-        network = json.dumps(linux.network(scenario))
         launcher, bounds = list(self.kernel.launcher), (self.stall_s, self.limit_s)
-        engine = _core.Engine.linux(self.kernel.identity, self.capabilities, network, launcher, linux.agent(), *bounds)
+        engine = _core.Engine.linux(self.kernel.identity, self.capabilities, launcher, linux.agent(), *bounds)
         return engine.start(scenario.text)

@@ -9,9 +9,12 @@ from typing import Any
 from sojourn import _core
 from sojourn.logs import statistics
 from sojourn.results import ResultsError, Run
-from sojourn.tc import settings
 
 OFFLOADS = (("segmentation", "gso"), ("receive", "gro"))
+#: `tcp_ecn` of a host by the feedback that its connections ask for.
+ECN = {"off": 0, "rfc3168": 1, "dctcp": 1, "sce": 1, "accecn": 3}
+#: Bytes of the units of sizes.
+SIZE = {"b": 1, "Kb": 1 << 10, "Mb": 1 << 20, "Gb": 1 << 30}
 #: The kernel that an era of `tcp` is modelled after.
 ERAS = {
     "2019": "Linux 5.1 to 5.3",
@@ -47,10 +50,16 @@ def _sysctls(table: Mapping[str, Any]) -> dict[str, Any]:
     if not table:
         return {}
     try:
-        found: dict[str, Any] = dict(settings(table))
+        found: dict[str, Any] = {
+            "tcp_ecn": ECN[table["ecn"]],
+            "tcp_timestamps": int(table["timestamps"]),
+            "tcp_rmem": f"4096\t{_bytes(table['rmem_default'])}\t{_bytes(table['rmem_max'])}",
+            "tcp_wmem": f"4096\t16384\t{_bytes(table['wmem_max'])}",
+            "tcp_pacing_ss_ratio": table["pacing_ss_ratio"],
+            "tcp_pacing_ca_ratio": table["pacing_ca_ratio"],
+        }
     except (KeyError, ValueError, TypeError, AttributeError):
         return {}  # a table that no reader has checked
-    found |= {key: value.strip('"').replace(" ", "\t") for key, value in found.items() if isinstance(value, str)}
     # What the model always does.
     found |= {"tcp_no_metrics_save": 1, "tcp_sack": 1, "tcp_window_scaling": 1}
     if table.get("ecn") == "sce":
@@ -58,6 +67,12 @@ def _sysctls(table: Mapping[str, Any]) -> dict[str, Any]:
     if "cc" in table:
         found["tcp_congestion_control"] = str(table["cc"]).split(" ")[0]
     return {f"net.ipv4.{key}": value for key, value in sorted(found.items())}
+
+
+def _bytes(size: str) -> int:
+    """A resolved size."""
+    unit = size.lstrip("0123456789.")
+    return round(float(size.removesuffix(unit)) * SIZE[unit])
 
 
 def tables(run: Run, flows: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:

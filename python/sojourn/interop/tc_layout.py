@@ -13,10 +13,11 @@ from itertools import pairwise
 from typing import Any
 
 from sojourn.interop.tc_state import Class, Device, Discipline, Filter, Machine, Place, after
-from sojourn.tc import NETEM_LIMIT
 from sojourn.text import harmless
 
 SIDES = ("forward", "reverse")
+#: Packets of a netem that is there for the delay alone, in the scripts of `sojourn tc`.
+NETEM_LIMIT = 1_000_000
 RATE = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)([kmgt]?)(i?)(bit|bps|)")
 DELAY = re.compile(r"(?:delay|latency) (\S+)(?: limit (\d+)p?)?|limit (\d+)p? (?:delay|latency) (\S+)")
 

@@ -3,9 +3,9 @@ use sojourn_scenario::load;
 
 use super::*;
 use crate::job::{
-    Arrival, FlowJob, FlowSample, Job, Network, PingJob, QueuePlace, Receiving, Sending,
-    ShortSample, UdpSample,
+    Arrival, FlowJob, FlowSample, Job, PingJob, Receiving, Sending, ShortSample, UdpSample,
 };
+use crate::network::{Hook, Network, QueuePlace};
 
 const SCENARIO: &str = r#"
 name = "line"
@@ -36,7 +36,7 @@ fn devices() -> Vec<Device> {
     let device = |name: &str, port: &str, depth| Device {
         namespace: "mid-bneck".into(),
         name: name.into(),
-        hook: String::new(),
+        hook: None,
         queues: vec![QueuePlace { port: port.into(), depth }],
     };
     vec![device("left", "bneck.reverse", 0), device("right", "bneck", 1)]
@@ -166,7 +166,7 @@ fn queues_in_a_row_have_accounts_of_their_own() {
     let scenario = load(&text, "line.toml", &[]).expect("a valid scenario").scenario;
     let place = |port: &str, depth| QueuePlace { port: port.into(), depth };
     let queues = vec![place("bneck.ingress0", 1), place("bneck.ingress1", 2)];
-    let hook = String::new();
+    let hook = None;
     let device = Device { namespace: "mid".into(), name: "ifb-left".into(), hook, queues };
     let row = |handle: &str, drops: [u64; 2], qlen: [u64; 2]| {
         json!([
@@ -203,16 +203,16 @@ fn a_policer_has_an_account_of_its_own_or_drops_before_its_queue() {
         "qdisc = \"dualpi2\"\ningress = [\"police rate 1Mbit burst 10kb drop\"]",
     );
     let scenario = load(&text, "line.toml", &[]).expect("a valid scenario").scenario;
-    let device = |name: &str, hook: &str, port: &str, depth| Device {
+    let device = |name: &str, hook, port: &str, depth| Device {
         namespace: "mid".into(),
         name: name.into(),
-        hook: hook.into(),
+        hook,
         queues: vec![QueuePlace { port: port.into(), depth }],
     };
     let devices = [
-        device("left", "ingress", "bneck.ingress0", 1),
-        device("right", "egress", "bneck", 0),
-        device("right", "", "bneck", 1),
+        device("left", Some(Hook::Ingress), "bneck.ingress0", 1),
+        device("right", Some(Hook::Egress), "bneck", 0),
+        device("right", None, "bneck", 1),
     ];
     let mut collector = Collector::new(Arc::new(scenario), &devices);
     let filter = |drops: u64| {
@@ -397,8 +397,8 @@ fn greedy_flows_are_compared_over_time() {
 
 #[test]
 fn the_jobs_ends_are_the_scenarios() {
-    let network = Network { near: vec![0], far: vec![1], ..Network::default() };
-    let job = Job::new(&mixed(), &network);
+    let scenario = mixed();
+    let job = Job::new(&scenario, Network::of(&scenario).expect("a network"));
     let ends: Vec<([usize; 2], u8, u16)> =
         job.flows.iter().map(|f| ([f.opener, f.peer], f.ecn, f.port)).collect();
     // The client of requests is where the data go.
@@ -420,7 +420,7 @@ fn the_jobs_ends_are_the_scenarios() {
 #[test]
 fn the_job_has_the_scenarios_times() {
     let scenario = scenario();
-    let job = Job::new(&scenario, &Network::default());
+    let job = Job::new(&scenario, Network::of(&scenario).expect("a network"));
     let FlowJob { start_ns, stop_ns, port, .. } = job.flows[0];
     assert_eq!(start_ns, scenario.flows[0].opens(scenario.seed).0);
     assert!((SECOND..2 * SECOND).contains(&start_ns), "the jitter is drawn");

@@ -99,7 +99,7 @@ fn control_answers(listener: &OwnedFd, job: &FlowJob) -> Result<OwnedFd, String>
 
 /// The sender's half.
 fn control_asks(context: &Context, job: &FlowJob) -> Result<OwnedFd, String> {
-    let control = connect_plainly(job, context.adset_options(job.peer)?)?;
+    let control = connect_plainly(job, context.address(job.peer)?)?;
     settle(&control, context.clock)?;
     for _ in 1..job.control_rtts {
         let mut byte = [0_u8; 1];
@@ -113,7 +113,7 @@ fn transmit(context: &Context, job: &FlowJob, pair: &Pair) -> Outcome {
     enter(context.host(job.opener)?)?;
     context.wait_until(job.start_ns);
     let _control = (job.control_rtts > 0).then(|| control_asks(context, job)).transpose()?;
-    let data = connect_flow(job, context.adset_options(job.peer)?)?;
+    let data = connect_flow(job, context.address(job.peer)?)?;
     settle(&data, context.clock)?;
     let data = pair.tx.get_or_init(|| data);
     let buffer = vec![0_u8; CHUNK];

@@ -7,9 +7,10 @@ use std::thread;
 use sojourn_core::Rng;
 
 use super::clock::Clock;
-use super::outcome::{Outcome, failed};
+use super::outcome::Outcome;
 use super::socket::enter;
-use crate::job::{Host, Line};
+use crate::job::Line;
+use crate::network::Host;
 
 /// The commands of the schedule: a flow opens after those of its instant.
 #[derive(Default)]
@@ -96,9 +97,8 @@ impl Context {
     }
 
     /// The address of a host.
-    pub(super) fn adset_options(&self, index: usize) -> Result<Ipv4Addr, String> {
-        let host = self.hosts.get(index).ok_or("no such host")?;
-        host.address.parse().map_err(failed("address"))
+    pub(super) fn address(&self, index: usize) -> Result<Ipv4Addr, String> {
+        self.hosts.get(index).map(|host| host.address).ok_or_else(|| "no such host".into())
     }
 
     /// Waits until an instant, and for the commands of that instant.

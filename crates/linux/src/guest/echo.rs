@@ -37,7 +37,7 @@ pub(super) fn open(context: &Context, index: usize, job: &PingJob) -> Outcome {
     let job = job.clone();
     context.start(format!("ping {index}"), move |context| {
         enter(context.host(near)?)?;
-        let server = context.adset_options(far)?;
+        let server = context.address(far)?;
         let (fd, packets) = match job.udp {
             None => {
                 let raw = socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP));

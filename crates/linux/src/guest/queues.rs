@@ -4,7 +4,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 
 use super::outcome::{Outcome, failed};
-use crate::job::{Device, Line};
+use crate::job::Line;
+use crate::network::Device;
 
 /// One `tc` per device that answers all questions: starting one for each would be slow.
 pub(super) struct Queues(Vec<(String, ChildStdin, BufReader<ChildStdout>)>);
@@ -21,9 +22,9 @@ impl Queues {
             let (Some(questions), Some(answers)) = (child.stdin, child.stdout) else {
                 return Err("tc: no pipes".to_owned());
             };
-            let question = match device.hook.as_str() {
-                "" => format!("qdisc show dev {}", device.name),
-                hook => format!("filter show dev {} {hook}", device.name),
+            let question = match device.hook {
+                None => format!("qdisc show dev {}", device.name),
+                Some(hook) => format!("filter show dev {} {hook}", device.name),
             };
             Ok((question, questions, BufReader::new(answers)))
         };

@@ -66,7 +66,7 @@ fn ask(context: &Context, job: &FlowJob, params: &Params, dialogue: &Dialogue) -
     let (mut sizes, mut thoughts) =
         (context.stream(&job.name, "sizes"), context.stream(&job.name, "thoughts"));
     context.wait_until(job.start_ns);
-    let data = connect_flow(job, context.adset_options(job.peer)?)?;
+    let data = connect_flow(job, context.address(job.peer)?)?;
     settle(&data, clock)?;
     let data = dialogue.pair.rx.get_or_init(|| data);
     let stop = job.stop_ns.unwrap_or(u64::MAX);

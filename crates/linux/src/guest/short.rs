@@ -168,7 +168,7 @@ fn arrive(
         opener.turned_away += 1;
         return Ok(());
     }
-    let fd = Arc::new(connect_flow(job, context.adset_options(job.peer)?)?);
+    let fd = Arc::new(connect_flow(job, context.address(job.peer)?)?);
     let opened = context.clock.now();
     opener.open.push(Transfer { fd, opened, bytes, left: bytes, is_made: false });
     Ok(())

@@ -97,7 +97,7 @@ fn transmit(
 ) -> Outcome {
     enter(context.host(job.opener)?)?;
     let fd = udp(job.tos)?;
-    let to = SocketAddrV4::new(context.adset_options(job.peer)?, job.port);
+    let to = SocketAddrV4::new(context.address(job.peer)?, job.port);
     connect(&fd, &to).map_err(failed("connect"))?;
     let mut rng = context.stream(&job.name, "source");
     let mut buffer = vec![0_u8; LARGEST];

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use sojourn_core::Bytes;
 use sojourn_core::grammar::{Given, Written};
-use sojourn_queue::aqm::{Kernel, Spec};
+use sojourn_core::{Bytes, Rate};
+use sojourn_queue::aqm::{Entry, Kernel, Spec, htb};
 
 /// The parameter with which a kernel tree beside mainline extends a mainline discipline: discipline,
 /// the parameter's name in its table, the tree.
@@ -39,16 +39,37 @@ pub struct Spelled {
 impl Spelled {
     /// A discipline with all its parameters.
     pub fn of(spec: &Spec) -> Self {
-        Self::with(spec, |_| true)
+        Self::with(spec.entry(), spec.written())
+    }
+
+    /// A discipline whose other parameters have their defaults, which a kernel has too; some of them
+    /// follow from the device's MTU there.
+    pub fn brief(spec: &Spec) -> Self {
+        Self::with(spec.entry(), spec.brief())
     }
 
     /// A change of a discipline to `spec`: the `given` parameters alone.
     pub fn change(spec: &Spec, given: &Given) -> Self {
-        Self::with(spec, |part| part.name.is_empty() || given.has(part.name))
+        let mut parts = spec.written();
+        parts.retain(|part| part.name.is_empty() || given.has(part.name));
+        Self::with(spec.entry(), parts)
     }
 
-    fn with(spec: &Spec, is_wanted: impl Fn(&Written) -> bool) -> Self {
-        let entry = spec.entry();
+    /// A shaper at this rate, or the htb that gives a device the rate of a wire.
+    pub fn shaper(spec: Option<&Spec>, rate: Rate) -> Self {
+        let entry = spec.map_or(&htb::ENTRY, Spec::entry);
+        let part = |name| Written { name, text: format!("{name} {rate}"), is_tc: true };
+        let mut parts = spec.map_or_else(Vec::new, Spec::brief);
+        parts.retain(|part| part.name != "rate");
+        parts.push(part("rate"));
+        if entry.name == htb::ENTRY.name && parts.iter().all(|part| part.name != "ceil") {
+            parts.push(part("ceil"));
+        }
+        Self::with(entry, parts)
+    }
+
+    /// A discipline with these parameters.
+    pub fn with(entry: &Entry, parts: Vec<Written>) -> Self {
         let (table, usual) = (entry.table(), entry.default().written());
         let mut spelled = Self {
             kind: entry.name,
@@ -57,10 +78,16 @@ impl Spelled {
             kernel: entry.kernel,
             of_tree: None,
         };
-        for part in spec.written().into_iter().filter(is_wanted) {
+        for part in parts {
             let is_usual = usual.contains(&part);
             // The only value that a parameter of tc cannot have there.
             let is_series = spelled.kind == "netem" && part.text.starts_with("delay trace ");
+            if part.name == "digest"
+                && let Some(series) = spelled.left_out.last_mut()
+            {
+                series.text += &format!(" {}", part.text);
+                continue;
+            }
             if !part.is_tc || is_series {
                 spelled.left_out.extend((!is_usual).then_some(part));
                 continue;

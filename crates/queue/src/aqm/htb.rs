@@ -7,10 +7,12 @@ mod class;
 mod filter;
 mod handle;
 mod params;
+mod parts;
 mod tree;
 
 use self::class::Class;
 use self::params::{ClassParams, Own, Params};
+pub use self::parts::{ClassPart, FilterPart, Parts, parts};
 use self::tree::Tree;
 use super::{
     Backlog, Discipline, Entry, Env, Fifo, Kernel, Log, Qdisc, Spec, Stats, TXQUEUELEN, entry, spec,
@@ -20,7 +22,8 @@ use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Rate, Time};
 
-pub(crate) const ENTRY: Entry = entry::<Params>(
+/// The line of the registry.
+pub const ENTRY: Entry = entry::<Params>(
     "htb",
     "Token-bucket shaper around a leaf, or a tree of classes that lend to each other",
     "Linux 6.12 sch_htb",

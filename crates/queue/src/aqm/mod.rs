@@ -29,7 +29,7 @@ pub(crate) mod fq;
 pub(crate) mod fq_codel;
 pub(crate) mod fq_pie;
 mod framing;
-pub(crate) mod htb;
+pub mod htb;
 mod jiffies;
 pub(crate) mod lfq_cobalt;
 mod log;

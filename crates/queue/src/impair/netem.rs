@@ -10,24 +10,37 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use self::dist::sample;
 use self::loss::{Correlated, State};
-use self::params::{CORRUPT, Chance, Delay, LOSS, Params, REORDER, SLOT, Slot, Spacing, share};
+use self::params::{
+    CORRUPT, Chance, DELAY, Delay, LOSS, Params, REORDER, SLOT, Slot, Spacing, share,
+};
 use crate::aqm::{
     Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec,
 };
 use crate::traces::DelayCursor;
 use sojourn_core::ecn::Ecn;
-use sojourn_core::grammar::Given;
+use sojourn_core::grammar::{Given, Written};
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::rng::Rng;
 use sojourn_core::units::{Dur, Rate, Time};
 
-pub(crate) const ENTRY: Entry = entry::<Params>(
+/// The line of the registry.
+pub const ENTRY: Entry = entry::<Params>(
     "netem",
     "Delay, loss and other impairments",
     "Linux 6.12 sch_netem",
     Kernel::Mainline("2.6"),
 );
+
+/// The delay of a netem that does nothing else.
+pub fn constant_delay(spec: &Spec) -> Option<Dur> {
+    let does_more = |part: &Written| part.name != DELAY && part.name != "limit";
+    let params = spec.params::<Params>().filter(|_| !spec.brief().iter().any(does_more))?;
+    match params.delay {
+        Some(Delay::Drawn { time, jitter: 0, correlation: None | Some(0) }) => Some(time),
+        _ => None,
+    }
+}
 
 impl Discipline for Params {
     fn check(&mut self, env: &Env) -> Result<(), String> {

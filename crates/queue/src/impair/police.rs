@@ -14,7 +14,8 @@ use sojourn_core::probe::Probe;
 use sojourn_core::units::{Bytes, Rate, Time};
 use sojourn_core::{choices, parameters};
 
-pub(crate) const ENTRY: Entry = entry::<Params>(
+/// The line of the registry.
+pub const ENTRY: Entry = entry::<Params>(
     "police",
     "Policer: drops what exceeds a token bucket",
     "Linux 6.12 act_police",

@@ -104,15 +104,26 @@ fn mask(args: &mut Args<'_>) -> Result<u16, GrammarError> {
 
 impl fmt::Display for Filter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("filter")?;
-        for Match { field, value, mask } in &self.matches {
+        write!(f, "filter {} flowid {}", self.selector(), self.flowid)
+    }
+}
+
+impl Filter {
+    /// What it selects, such as `match ip tos 0x10 0xfc`.
+    pub(super) fn selector(&self) -> String {
+        let text = |Match { field, value, mask }: &Match| {
             let name = Field::WORDS[*field as usize];
             match field {
-                Field::Tos => write!(f, " match ip {name} {value:#x} {mask:#x}")?,
-                Field::Protocol => write!(f, " match ip {name} {value} {mask:#x}")?,
-                Field::Src | Field::Dst => write!(f, " match ip {name} {value}")?,
+                Field::Tos => format!("match ip {name} {value:#x} {mask:#x}"),
+                Field::Protocol => format!("match ip {name} {value} {mask:#x}"),
+                Field::Src | Field::Dst => format!("match ip {name} {value}"),
             }
-        }
-        write!(f, " flowid {}", self.flowid)
+        };
+        self.matches.iter().map(text).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Whether it selects by the number of a host, which has no address here.
+    pub(super) fn is_by_host(&self) -> bool {
+        self.matches.iter().any(|m| matches!(m.field, Field::Src | Field::Dst))
     }
 }

@@ -76,6 +76,13 @@ impl ClassParams {
         self.rate >= Rate(8) && self.ceil() >= Rate(8)
     }
 
+    /// Without what a class has from the kernel's own defaults: a tree would fill a page.
+    pub(super) fn brief(&self) -> String {
+        let usual = written(&Self::default());
+        let own = written(self).into_iter().filter(|part| !usual.contains(part));
+        text(&own.collect::<Vec<_>>())
+    }
+
     pub(super) fn ceil(&self) -> Rate {
         self.ceil.unwrap_or(self.rate)
     }
@@ -217,17 +224,14 @@ impl Parameters for Params {
             lone.write(parts);
         }
         self.own.write(parts);
-        // What a class has from the kernel's own defaults is left out: a tree would fill a page.
         let usual = format!("direct_qlen {TXQUEUELEN}p");
         parts.retain(|part| part.text != usual);
-        let usual = written(&ClassParams::default());
         for class in &self.classes {
             let mut line = format!("class {}", class.id);
             if let Some(parent) = class.parent {
                 line += &format!(" parent {parent}");
             }
-            let own = written(&class.params).into_iter().filter(|part| !usual.contains(part));
-            line += &format!(" {}", text(&own.collect::<Vec<_>>()));
+            line += &format!(" {}", class.params.brief());
             if let Some(leaf) = &class.leaf {
                 line += &format!(" leaf {{ {leaf} }}");
             }
