@@ -1,10 +1,8 @@
 //! `brickwall`: fixed thresholds of the delay, the plainest of markers. scim's experimental queues.
 
-use super::plain_queue::{PlainQueue, Room};
-use super::{
-    Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec,
-};
-use sojourn_core::grammar::Given;
+use super::judged_fifo::{Judge, JudgedFifo, JudgedQueue};
+use super::plain_queue::Room;
+use super::{Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Stats, entry};
 use sojourn_core::grammar::forms::{Value as _, or_off};
 use sojourn_core::packet::Packet;
 use sojourn_core::parameters;
@@ -47,73 +45,53 @@ parameters! {
 }
 
 impl Discipline for Params {
-    fn build(&self, _env: Env) -> Box<dyn Qdisc> {
-        Box::new(Brickwall::new(*self))
+    fn build(&self, env: Env) -> Box<dyn Qdisc> {
+        Box::new(JudgedFifo::<Brickwall>::new(*self, env))
     }
 }
 
-/// A FIFO with three thresholds.
-#[derive(Debug)]
-pub struct Brickwall {
-    params: Params,
-    queue: PlainQueue,
-    /// Sojourn of the packet that left last.
-    delay: Dur,
+/// Marks by three thresholds.
+#[derive(Debug, Default)]
+struct Brickwall {
     sce_marks: u64,
     ce_marks: u64,
 }
 
-impl Brickwall {
-    fn new(params: Params) -> Self {
-        let queue = PlainQueue::new(params.room.limit);
-        Self { params, queue, delay: Dur::ZERO, sce_marks: 0, ce_marks: 0 }
-    }
-}
+impl Judge for Brickwall {
+    type Params = Params;
+    const ENTRY: &'static Entry = &ENTRY;
 
-impl Qdisc for Brickwall {
-    #[inline]
-    fn enqueue(&mut self, now: Time, pkt: Packet, log: &mut Log) {
-        self.queue.push(now, pkt, log);
+    fn new(_params: &Params, _env: Env) -> Self {
+        Self::default()
+    }
+
+    fn limit(params: &Params) -> Option<u32> {
+        params.room.limit
     }
 
     // scim's Brickwall: the highest wall that the delay has passed decides.
     #[inline]
-    fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
-        loop {
-            let mut pkt = self.queue.pop()?;
-            self.delay = now.since(pkt.stamp);
-            let is_beyond = |wall: Option<Dur>| wall.is_some_and(|wall| self.delay > wall);
-            let is_last = self.queue.packets.is_empty();
-            if is_beyond(self.params.drop) && !is_last {
-                log.drop(&pkt, Reason::Overload);
-                continue;
-            }
-            if is_beyond(self.params.ecn) {
-                let marked = log.set_ce(&mut pkt, Reason::CeThreshold);
-                self.ce_marks += u64::from(marked);
-                if !marked && !is_last {
-                    log.drop(&pkt, Reason::CeThreshold);
-                    continue;
-                }
-            } else if is_beyond(self.params.sce) && log.set_sce(&mut pkt, Reason::Sce) {
-                self.sce_marks += 1;
-            }
-            return Some(pkt);
+    fn judge(
+        &mut self,
+        fifo: &mut JudgedQueue<Params>,
+        _now: Time,
+        pkt: &mut Packet,
+        log: &mut Log,
+    ) -> Option<Reason> {
+        let is_beyond = |wall: Option<Dur>| wall.is_some_and(|wall| fifo.delay > wall);
+        let is_last = fifo.is_empty();
+        if is_beyond(fifo.params.drop) && !is_last {
+            return Some(Reason::Overload);
         }
-    }
-
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog
-    }
-
-    fn change(&mut self, _now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
-        self.params = to.params().copied().unwrap_or(self.params);
-        self.queue.limit = self.params.room.limit;
-    }
-
-    fn spec(&self) -> Spec {
-        spec(&ENTRY, self.params)
+        if is_beyond(fifo.params.ecn) {
+            let marked = log.set_ce(pkt, Reason::CeThreshold);
+            self.ce_marks += u64::from(marked);
+            return (!marked && !is_last).then_some(Reason::CeThreshold);
+        }
+        if is_beyond(fifo.params.sce) && log.set_sce(pkt, Reason::Sce) {
+            self.sce_marks += 1;
+        }
+        None
     }
 
     fn stats(&self, out: &mut Stats) {
@@ -121,13 +99,9 @@ impl Qdisc for Brickwall {
         out.put("ce_marks", self.ce_marks as f64);
     }
 
-    fn probe(&self, out: &mut Probe<'_>) {
-        out.put("delay", "ms", self.delay.as_millis_f64());
-    }
+    fn probe(&self, _params: &Params, _out: &mut Probe<'_>) {}
 
-    fn purge(&mut self, log: &mut Log) {
-        self.queue.purge(log);
-    }
+    fn reset(&mut self) {}
 }
 
 #[cfg(test)]

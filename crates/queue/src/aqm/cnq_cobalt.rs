@@ -30,7 +30,6 @@ parameters! {
 /// Two FIFOs, one control law.
 #[derive(Debug)]
 pub(super) struct CnqCobalt {
-    shell: Shell<Params>,
     queue: Cnq,
     cobalt: Cobalt2,
     /// Sojourn of the packet that left last.
@@ -48,43 +47,33 @@ impl Shelled for Params {
     fn common_mut(&mut self) -> &mut Common {
         &mut self.common
     }
-
-    fn queue(shell: Shell<Self>) -> CnqCobalt {
-        CnqCobalt { shell, queue: Cnq::new(), cobalt: Cobalt2::default(), delay: Dur::ZERO }
-    }
 }
 
 impl Inside for CnqCobalt {
     type Params = Params;
 
-    fn shell(&self) -> &Shell<Params> {
-        &self.shell
-    }
-
-    fn shell_mut(&mut self) -> &mut Shell<Params> {
-        &mut self.shell
+    fn new() -> Self {
+        Self { queue: Cnq::new(), cobalt: Cobalt2::default(), delay: Dur::ZERO }
     }
 
     #[inline]
-    fn push(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
-        if self.shell.admit(now, &mut pkt, log) {
-            self.queue.enqueue(pkt);
-        }
+    fn push(&mut self, pkt: Packet) {
+        self.queue.enqueue(pkt);
     }
 
     // chromi/sce sch_cnq_cobalt: sparse packets are not judged, and neither is the last one.
     #[inline]
-    fn pop(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
-        let clock = self.shell.kernel_time(now);
+    fn pop(&mut self, shell: &mut Shell<Params>, now: Time, log: &mut Log) -> Option<Packet> {
+        let clock = shell.kernel_time(now);
         loop {
             let (mut pkt, is_bulk) = self.queue.pop()?;
-            self.shell.backlog.remove(&pkt);
+            shell.backlog.remove(&pkt);
             self.delay = now.since(pkt.stamp);
             if self.queue.is_empty() {
-                self.cobalt.queue_empty(&self.shell.law, clock);
+                self.cobalt.queue_empty(&shell.law, clock);
             } else if is_bulk {
                 let judged = Judged::plain(clock, self.delay.0);
-                let Shell { law, rng, .. } = &mut self.shell;
+                let Shell { law, rng, .. } = &mut *shell;
                 if let Some(why) = self.cobalt.should_drop(law, &judged, &mut pkt, rng, log) {
                     log.drop(&pkt, why);
                     continue;
@@ -96,14 +85,12 @@ impl Inside for CnqCobalt {
 
     fn state(&self, out: &mut Probe<'_>) {
         out.put("delay", "ms", self.delay.as_millis_f64());
-        out.put("ce_count", "1", f64::from(self.cobalt.ce_count));
-        out.put("sce_count", "1", f64::from(self.cobalt.sce_count));
-        out.put("p_blue", "1", f64::from(self.cobalt.p_drop) / 4_294_967_296.0);
+        self.cobalt.probe(out);
         out.put("active_flows", "1", f64::from(self.queue.sending_flows()));
     }
 
-    fn is_splitting(&self) -> bool {
-        self.shell.params.split_gso
+    fn splits(params: &Params) -> bool {
+        params.split_gso
     }
 
     fn clear(&mut self, log: &mut Log) {

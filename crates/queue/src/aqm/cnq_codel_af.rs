@@ -72,7 +72,6 @@ pub(super) fn weight(queue: &Cnq, flow: usize, others: u32) -> (u64, u64) {
 /// Two FIFOs, a control law per flow.
 #[derive(Debug)]
 pub(super) struct CnqCodelAf {
-    shell: Shell<Params>,
     queue: Cnq,
     states: FlowStates,
     /// Sojourn of the packet that left last.
@@ -90,44 +89,34 @@ impl Shelled for Params {
     fn common_mut(&mut self) -> &mut Common {
         &mut self.common
     }
-
-    fn queue(shell: Shell<Self>) -> CnqCodelAf {
-        CnqCodelAf { shell, queue: Cnq::new(), states: FlowStates::new(), delay: Dur::ZERO }
-    }
 }
 
 impl Inside for CnqCodelAf {
     type Params = Params;
 
-    fn shell(&self) -> &Shell<Params> {
-        &self.shell
-    }
-
-    fn shell_mut(&mut self) -> &mut Shell<Params> {
-        &mut self.shell
+    fn new() -> Self {
+        Self { queue: Cnq::new(), states: FlowStates::new(), delay: Dur::ZERO }
     }
 
     #[inline]
-    fn push(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
-        if self.shell.admit(now, &mut pkt, log) {
-            self.queue.enqueue(pkt);
-        }
+    fn push(&mut self, pkt: Packet) {
+        self.queue.enqueue(pkt);
     }
 
     // chromi/sce sch_cnq_codel_af: the last packet of a flow is not dropped.
     #[inline]
-    fn pop(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
-        let clock = self.shell.kernel_time(now);
+    fn pop(&mut self, shell: &mut Shell<Params>, now: Time, log: &mut Log) -> Option<Packet> {
+        let clock = shell.kernel_time(now);
         loop {
             let (mut pkt, is_bulk) = self.queue.pop()?;
-            self.shell.backlog.remove(&pkt);
+            shell.backlog.remove(&pkt);
             self.delay = now.since(pkt.stamp);
             let flow = flow_of(&pkt);
             let cobalt = self.states.of(flow);
             if is_bulk {
-                let weight = weight(&self.queue, flow, self.shell.backlog.packets);
+                let weight = weight(&self.queue, flow, shell.backlog.packets);
                 let judged = Judged { now: clock, sojourn: self.delay.0, weight };
-                let Shell { law, rng, .. } = &mut self.shell;
+                let Shell { law, rng, .. } = &mut *shell;
                 if let Some(why) = cobalt.should_drop(law, &judged, &mut pkt, rng, log)
                     && self.queue.count(flow) > 0
                 {
@@ -135,10 +124,10 @@ impl Inside for CnqCodelAf {
                     continue;
                 }
             } else {
-                cobalt.queue_empty(&self.shell.law, clock);
+                cobalt.queue_empty(&shell.law, clock);
             }
             let queue = &self.queue;
-            self.states.relax_one(&self.shell.law, clock, |flow| queue.count(flow) == 0);
+            self.states.relax_one(&shell.law, clock, |flow| queue.count(flow) == 0);
             return Some(pkt);
         }
     }

@@ -7,6 +7,7 @@ use super::{Log, Reason};
 use sojourn_core::grammar::forms::{Form, custom, maybe, spelled};
 use sojourn_core::grammar::{Args, Given};
 use sojourn_core::packet::Packet;
+use sojourn_core::probe::Probe;
 use sojourn_core::rng::Rng;
 use sojourn_core::units::Dur;
 use sojourn_core::{choices, parameters};
@@ -333,6 +334,13 @@ impl Cobalt2 {
             }
             self.sce_dropping = false;
         }
+    }
+
+    /// Control state for the trace.
+    pub(super) fn probe(&self, out: &mut Probe<'_>) {
+        out.put("ce_count", "1", f64::from(self.ce_count));
+        out.put("sce_count", "1", f64::from(self.sce_count));
+        out.put("p_blue", "1", f64::from(self.p_drop) / 4_294_967_296.0);
     }
 
     /// Both roots, so that each controller's signals refine the other's. chromi/sce COBALT2.

@@ -1,15 +1,14 @@
 //! `deltic`: a FIFO under three controllers of "Delay Time Control". chromi/sce sch_deltic, 2022;
 //! its interim arithmetic of 2023 and 2024, and that of the later core, as `version`.
 
-use super::plain_queue::{Limit, PlainQueue};
-use super::{
-    Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec,
-};
+use super::judged_fifo::{Judge, JudgedFifo, JudgedQueue, fixed};
+use super::plain_queue::Limit;
+use super::{Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, entry};
 use sojourn_core::grammar::Given;
 use sojourn_core::packet::Packet;
 use sojourn_core::parameters;
 use sojourn_core::probe::Probe;
-use sojourn_core::units::{Dur, Time};
+use sojourn_core::units::Time;
 
 pub(super) mod law;
 
@@ -42,91 +41,57 @@ impl Params {
     }
 }
 
-/// A FIFO under three controllers.
-#[derive(Debug)]
-pub(super) struct Deltic {
-    params: Params,
-    queue: PlainQueue,
-    trio: Trio,
-    delay: Dur,
-}
-
-impl Deltic {
-    fn new(params: Params) -> Self {
-        let queue = PlainQueue::new(params.limit.limit);
-        Self { params, queue, trio: Trio::NEW, delay: Dur::ZERO }
-    }
-}
-
 impl Discipline for Params {
-    fn build(&self, _env: Env) -> Box<dyn Qdisc> {
-        Box::new(Deltic::new(*self))
+    fn build(&self, env: Env) -> Box<dyn Qdisc> {
+        Box::new(JudgedFifo::<Deltic>::new(*self, env))
     }
 
     fn accepts(&self, to: &Spec) -> Result<(), String> {
-        match to.params::<Self>() {
-            Some(to) if to.version != self.version => {
-                Err("`version` is fixed at creation; use replace".to_owned())
-            }
-            _ => Ok(()),
-        }
+        to.params::<Self>().map_or(Ok(()), |to| fixed("version", to.version == self.version))
     }
 }
 
-impl Qdisc for Deltic {
-    #[inline]
-    fn enqueue(&mut self, now: Time, pkt: Packet, log: &mut Log) {
-        self.queue.push(now, pkt, log);
+/// Three controllers.
+#[derive(Debug)]
+struct Deltic(Trio);
+
+impl Judge for Deltic {
+    type Params = Params;
+    const ENTRY: &'static Entry = &ENTRY;
+    const SPLITS: bool = true;
+
+    fn new(_params: &Params, _env: Env) -> Self {
+        Self(Trio::NEW)
+    }
+
+    fn limit(params: &Params) -> Option<u32> {
+        params.limit.limit
     }
 
     // chromi/sce sch_deltic: all three controllers see every packet.
     #[inline]
-    fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
-        loop {
-            let mut pkt = self.queue.pop()?;
-            self.delay = now.since(pkt.stamp);
-            let Params { version, resonances, .. } = &self.params;
-            let verdict = self.trio.judge(*version, resonances, now, self.delay);
-            if verdict.sce {
-                let _ = log.set_sce(&mut pkt, Reason::Sce);
-            }
-            let unmarkable = verdict.ecn && !log.set_ce(&mut pkt, Reason::Deltic);
-            if !unmarkable && !verdict.drop {
-                return Some(pkt);
-            }
-            log.drop(&pkt, Reason::Deltic);
+    fn judge(
+        &mut self,
+        fifo: &mut JudgedQueue<Params>,
+        now: Time,
+        pkt: &mut Packet,
+        log: &mut Log,
+    ) -> Option<Reason> {
+        let Params { version, resonances, .. } = &fifo.params;
+        let verdict = self.0.judge(*version, resonances, now, fifo.delay);
+        if verdict.sce {
+            let _ = log.set_sce(pkt, Reason::Sce);
         }
+        let unmarkable = verdict.ecn && !log.set_ce(pkt, Reason::Deltic);
+        (unmarkable || verdict.drop).then_some(Reason::Deltic)
     }
 
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog
+    fn probe(&self, params: &Params, out: &mut Probe<'_>) {
+        self.0.probe(params.version, &params.resonances, out);
     }
 
-    fn change(&mut self, _now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
-        if let Some(params) = to.params::<Params>() {
-            (self.params, self.queue.limit) = (*params, params.limit.limit);
-        }
-    }
-
-    fn spec(&self) -> Spec {
-        spec(&ENTRY, self.params)
-    }
-
-    fn stats(&self, _out: &mut Stats) {}
-
-    fn probe(&self, out: &mut Probe<'_>) {
-        out.put("delay", "ms", self.delay.as_millis_f64());
-        self.trio.probe(self.params.version, &self.params.resonances, out);
-    }
-
-    fn splits(&self, _pkt: &Packet) -> bool {
-        true
-    }
-
-    fn purge(&mut self, log: &mut Log) {
-        self.queue.purge(log);
-        self.trio = Trio::NEW;
+    fn reset(&mut self) {
+        self.0 = Trio::NEW;
     }
 }
 

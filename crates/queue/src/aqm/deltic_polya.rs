@@ -2,10 +2,9 @@
 //! sch_deltic-polya, 2024.
 
 use super::deltic::law::{Law, Resonances, Trio, Verdict};
-use super::plain_queue::{Limit, PlainQueue};
-use super::{
-    Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec,
-};
+use super::judged_fifo::{Judge, JudgedFifo, JudgedQueue, fixed};
+use super::plain_queue::Limit;
+use super::{Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry};
 use sojourn_core::grammar::Given;
 use sojourn_core::packet::Packet;
 use sojourn_core::parameters;
@@ -107,107 +106,74 @@ impl Marks {
     }
 }
 
-/// A FIFO under three controllers and the jitter estimator.
-#[derive(Debug)]
-pub(super) struct DelticPolya {
-    params: Params,
-    queue: PlainQueue,
-    trio: Trio,
-    jitter: Jitter,
-    marks: Marks,
-    /// Corrected delay of the packet that left last.
-    delay: Dur,
-}
-
-impl DelticPolya {
-    fn new(params: Params) -> Self {
-        Self {
-            params,
-            queue: PlainQueue::new(params.limit.limit),
-            trio: Trio::NEW,
-            jitter: Jitter::default(),
-            marks: Marks::default(),
-            delay: Dur::ZERO,
-        }
-    }
-}
-
 impl Discipline for Params {
-    fn build(&self, _env: Env) -> Box<dyn Qdisc> {
-        Box::new(DelticPolya::new(*self))
+    fn build(&self, env: Env) -> Box<dyn Qdisc> {
+        Box::new(JudgedFifo::<DelticPolya>::new(*self, env))
     }
 
     fn accepts(&self, to: &Spec) -> Result<(), String> {
-        match to.params::<Self>() {
-            Some(to) if to.version != self.version => {
-                Err("`version` is fixed at creation; use replace".to_owned())
-            }
-            _ => Ok(()),
-        }
+        to.params::<Self>().map_or(Ok(()), |to| fixed("version", to.version == self.version))
     }
 }
 
-impl Qdisc for DelticPolya {
+/// Three controllers and the jitter estimator, which corrects the delay that they see.
+#[derive(Debug)]
+struct DelticPolya {
+    trio: Trio,
+    jitter: Jitter,
+    marks: Marks,
+}
+
+impl Judge for DelticPolya {
+    type Params = Params;
+    const ENTRY: &'static Entry = &ENTRY;
+    const SPLITS: bool = true;
+
+    fn new(_params: &Params, _env: Env) -> Self {
+        Self { trio: Trio::NEW, jitter: Jitter::default(), marks: Marks::default() }
+    }
+
+    fn limit(params: &Params) -> Option<u32> {
+        params.limit.limit
+    }
+
     #[inline]
-    fn enqueue(&mut self, now: Time, pkt: Packet, log: &mut Log) {
-        if self.queue.backlog.packets == 0 {
+    fn arrive(&mut self, fifo: &mut JudgedQueue<Params>, now: Time) {
+        if fifo.is_empty() {
             self.jitter.restart(now);
         }
-        self.queue.push(now, pkt, log);
     }
 
     // chromi/sce sch_deltic-polya: drops only while others wait.
     #[inline]
-    fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
-        loop {
-            let mut pkt = self.queue.pop()?;
-            let raw = now.since(pkt.stamp);
-            let Params { version, resonances, .. } = &self.params;
-            self.delay = if *version == Law::V2024 {
-                self.jitter.correct(now, raw)
-            } else {
-                self.jitter.correct_and_forget(now, raw)
-            };
-            let verdict = self.trio.judge(*version, resonances, now, self.delay);
-            let drop = self.marks.apply(verdict, &mut pkt, log);
-            if !drop || self.queue.packets.is_empty() {
-                return Some(pkt);
-            }
-            log.drop(&pkt, Reason::Deltic);
-        }
-    }
-
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog
-    }
-
-    fn change(&mut self, _now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
-        if let Some(params) = to.params::<Params>() {
-            (self.params, self.queue.limit) = (*params, params.limit.limit);
-        }
-    }
-
-    fn spec(&self) -> Spec {
-        spec(&ENTRY, self.params)
+    fn judge(
+        &mut self,
+        fifo: &mut JudgedQueue<Params>,
+        now: Time,
+        pkt: &mut Packet,
+        log: &mut Log,
+    ) -> Option<Reason> {
+        let Params { version, resonances, .. } = &fifo.params;
+        fifo.delay = if *version == Law::V2024 {
+            self.jitter.correct(now, fifo.delay)
+        } else {
+            self.jitter.correct_and_forget(now, fifo.delay)
+        };
+        let verdict = self.trio.judge(*version, resonances, now, fifo.delay);
+        let drop = self.marks.apply(verdict, pkt, log);
+        (drop && !fifo.is_empty()).then_some(Reason::Deltic)
     }
 
     fn stats(&self, out: &mut Stats) {
         self.marks.stats(&self.jitter, out);
     }
 
-    fn probe(&self, out: &mut Probe<'_>) {
-        out.put("delay", "ms", self.delay.as_millis_f64());
+    fn probe(&self, params: &Params, out: &mut Probe<'_>) {
         out.put("jitter", "ms", Dur(self.jitter.estimate).as_millis_f64());
-        self.trio.probe(self.params.version, &self.params.resonances, out);
+        self.trio.probe(params.version, &params.resonances, out);
     }
 
-    fn splits(&self, _pkt: &Packet) -> bool {
-        true
-    }
-
-    fn purge(&mut self, log: &mut Log) {
-        self.queue.purge(log);
+    fn reset(&mut self) {
         (self.trio, self.jitter) = (Trio::NEW, Jitter::default());
     }
 }

@@ -4,12 +4,10 @@
 
 use std::collections::VecDeque;
 
-use super::plain_queue::{PlainQueue, Room};
+use super::judged_fifo::{Judge, JudgedFifo, JudgedQueue};
+use super::plain_queue::Room;
 use super::tally::{Tally, TallyParams};
-use super::{
-    Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec,
-};
-use sojourn_core::grammar::Given;
+use super::{Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Stats, entry};
 use sojourn_core::grammar::forms::time_from;
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
@@ -111,106 +109,87 @@ impl Control {
     }
 }
 
-/// A FIFO under the controller.
+impl Discipline for Params {
+    fn build(&self, env: Env) -> Box<dyn Qdisc> {
+        Box::new(JudgedFifo::<Deltim>::new(*self, env))
+    }
+}
+
+/// The controller with its marks.
 #[derive(Debug)]
-pub(super) struct Deltim {
-    params: Params,
-    queue: PlainQueue,
+struct Deltim {
     control: Control,
     window: Window,
     tally: Tally,
-    /// Sojourn of the packet that left last.
-    delay: Dur,
 }
 
 impl Deltim {
-    fn new(params: Params) -> Self {
-        Self {
-            params,
-            queue: PlainQueue::new(params.room.limit),
-            control: Control::NEW,
-            window: Window::default(),
-            tally: Tally::new(params.tally.tau),
-            delay: Dur::ZERO,
-        }
-    }
-
     /// Delay of the packet that is next, as this version sees it; none waits, none delayed.
     #[inline]
-    fn error(&mut self, now: Time) -> Dur {
-        let next = self.queue.packets.front().map_or(Dur::ZERO, |pkt| now.since(pkt.stamp));
-        match self.params.version {
+    fn error(&mut self, fifo: &JudgedQueue<Params>, now: Time) -> Dur {
+        let next = fifo.queue.packets.front().map_or(Dur::ZERO, |pkt| now.since(pkt.stamp));
+        match fifo.params.version {
             Version::Next => next,
-            Version::Least => self.window.least(now, next, self.params.burst),
+            Version::Least => self.window.least(now, next, fifo.params.burst),
         }
     }
 }
 
-impl Discipline for Params {
-    fn build(&self, _env: Env) -> Box<dyn Qdisc> {
-        Box::new(Deltim::new(*self))
-    }
-}
+impl Judge for Deltim {
+    type Params = Params;
+    const ENTRY: &'static Entry = &ENTRY;
 
-impl Qdisc for Deltim {
+    fn new(params: &Params, _env: Env) -> Self {
+        let tally = Tally::new(params.tally.tau);
+        Self { control: Control::NEW, window: Window::default(), tally }
+    }
+
+    fn limit(params: &Params) -> Option<u32> {
+        params.room.limit
+    }
+
     #[inline]
-    fn enqueue(&mut self, now: Time, pkt: Packet, log: &mut Log) {
-        if self.queue.backlog.packets == 0 {
-            self.control.resume(now, self.params.burst);
+    fn arrive(&mut self, fifo: &mut JudgedQueue<Params>, now: Time) {
+        if fifo.is_empty() {
+            self.control.resume(now, fifo.params.burst);
             // Until now there was no delay.
-            let _ = self.error(now);
-        }
-        self.queue.push(now, pkt, log);
-    }
-
-    #[inline]
-    fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
-        loop {
-            let mut pkt = self.queue.pop()?;
-            self.delay = now.since(pkt.stamp);
-            let error = self.error(now);
-            self.control.step(now, error, self.params.burst);
-            let is_last = self.queue.packets.is_empty();
-            if !is_last && self.control.take(f64::from(self.params.tally.tau)) {
-                log.drop(&pkt, Reason::Overload);
-                continue;
-            }
-            if !self.control.take(1.0) || self.tally.mark(&mut pkt, is_last, Reason::Deltic, log) {
-                return Some(pkt);
-            }
-            log.drop(&pkt, Reason::Deltic);
+            let _ = self.error(fifo, now);
         }
     }
 
     #[inline]
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog
-    }
-
-    fn change(&mut self, _now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
-        if let Some(params) = to.params::<Params>() {
-            self.params = *params;
-            (self.queue.limit, self.tally.tau) = (params.room.limit, params.tally.tau);
+    fn judge(
+        &mut self,
+        fifo: &mut JudgedQueue<Params>,
+        now: Time,
+        pkt: &mut Packet,
+        log: &mut Log,
+    ) -> Option<Reason> {
+        let error = self.error(fifo, now);
+        self.control.step(now, error, fifo.params.burst);
+        let is_last = fifo.is_empty();
+        if !is_last && self.control.take(f64::from(fifo.params.tally.tau)) {
+            return Some(Reason::Overload);
         }
+        let drop = self.control.take(1.0) && !self.tally.mark(pkt, is_last, Reason::Deltic, log);
+        drop.then_some(Reason::Deltic)
     }
 
-    fn spec(&self) -> Spec {
-        spec(&ENTRY, self.params)
+    fn change(&mut self, to: &Params) {
+        self.tally.tau = to.tally.tau;
     }
 
     fn stats(&self, out: &mut Stats) {
         self.tally.stats(out);
     }
 
-    fn probe(&self, out: &mut Probe<'_>) {
-        out.put("delay", "ms", self.delay.as_millis_f64());
+    fn probe(&self, _params: &Params, out: &mut Probe<'_>) {
         out.put("error", "ms", self.control.error * 1000.0);
         out.put("accumulator", "1", self.control.accumulator);
         out.put("oscillator", "1", self.control.oscillator);
     }
 
-    fn purge(&mut self, log: &mut Log) {
-        self.queue.purge(log);
+    fn reset(&mut self) {
         self.tally.restart();
         self.window.0.clear();
         self.control = Control::NEW;

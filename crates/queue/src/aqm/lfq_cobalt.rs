@@ -116,7 +116,6 @@ impl Bulk {
 /// Sparse FIFO, bulk list, a control law per flow.
 #[derive(Debug)]
 pub(super) struct LfqCobalt {
-    shell: Shell<Params>,
     memory: u64,
     sparse: VecDeque<Packet>,
     bulk: Bulk,
@@ -142,22 +141,6 @@ impl Shelled for Params {
     fn common_mut(&mut self) -> &mut Common {
         &mut self.common
     }
-
-    fn queue(shell: Shell<Self>) -> LfqCobalt {
-        LfqCobalt {
-            shell,
-            memory: 0,
-            sparse: VecDeque::new(),
-            bulk: Bulk::new(),
-            eligible: 0,
-            flows: vec![Flow::default(); FLOWS],
-            dirty: Vec::new(),
-            states: FlowStates::new(),
-            delay: Dur::ZERO,
-            sparse_sent: 0,
-            bulk_sent: 0,
-        }
-    }
 }
 
 impl LfqCobalt {
@@ -169,31 +152,10 @@ impl LfqCobalt {
         }
     }
 
-    /// Makes room for a packet of `len` bytes: oldest bulk packets go first, then sparse ones.
-    /// chromi/sce sch_lfq_cobalt.
-    fn fits(&mut self, len: u32, log: &mut Log) -> bool {
-        let most = self.shell.params.memlimit.0;
-        while most > 0 && self.memory + u64::from(truesize(len)) > most {
-            let oldest = if self.bulk.head == NIL {
-                self.sparse.pop_front()
-            } else {
-                Some(self.take(self.bulk.head))
-            };
-            let Some(pkt) = oldest else {
-                return false;
-            };
-            self.flows[flow_of(&pkt)].backlog -= 1;
-            self.memory -= u64::from(truesize(pkt.len));
-            self.shell.backlog.remove(&pkt);
-            log.drop(&pkt, Reason::MemoryLimit);
-        }
-        true
-    }
-
     /// The next packet by the rules of service, and whether it was in the bulk list.
     /// chromi/sce sch_lfq_cobalt; draft-morton-tsvwg-lightweight-fair-queueing-00.
     #[inline]
-    fn select(&mut self) -> Option<(Packet, bool)> {
+    fn select(&mut self, shell: &mut Shell<Params>) -> Option<(Packet, bool)> {
         let (pkt, is_bulk) = match self.sparse.pop_front() {
             Some(pkt) => (pkt, false),
             None => (self.scan()?, true),
@@ -212,7 +174,7 @@ impl LfqCobalt {
             flow.deficit += QUANTUM;
         }
         self.memory -= u64::from(truesize(pkt.len));
-        self.shell.backlog.remove(&pkt);
+        shell.backlog.remove(&pkt);
         Some((pkt, is_bulk))
     }
 
@@ -267,24 +229,46 @@ impl LfqCobalt {
 impl Inside for LfqCobalt {
     type Params = Params;
 
-    fn shell(&self) -> &Shell<Params> {
-        &self.shell
+    fn new() -> Self {
+        Self {
+            memory: 0,
+            sparse: VecDeque::new(),
+            bulk: Bulk::new(),
+            eligible: 0,
+            flows: vec![Flow::default(); FLOWS],
+            dirty: Vec::new(),
+            states: FlowStates::new(),
+            delay: Dur::ZERO,
+            sparse_sent: 0,
+            bulk_sent: 0,
+        }
     }
 
-    fn shell_mut(&mut self) -> &mut Shell<Params> {
-        &mut self.shell
+    // chromi/sce sch_lfq_cobalt: oldest bulk packets go first, then sparse ones.
+    #[inline]
+    fn fits(&mut self, shell: &mut Shell<Params>, pkt: &Packet, log: &mut Log) -> bool {
+        let most = shell.params.memlimit.0;
+        while most > 0 && self.memory + u64::from(truesize(pkt.len)) > most {
+            let oldest = if self.bulk.head == NIL {
+                self.sparse.pop_front()
+            } else {
+                Some(self.take(self.bulk.head))
+            };
+            let Some(oldest) = oldest else {
+                log.drop(pkt, Reason::MemoryLimit);
+                return false;
+            };
+            self.flows[flow_of(&oldest)].backlog -= 1;
+            self.memory -= u64::from(truesize(oldest.len));
+            shell.backlog.remove(&oldest);
+            log.drop(&oldest, Reason::MemoryLimit);
+        }
+        true
     }
 
     // chromi/sce sch_lfq_cobalt: sparse is a flow without packets and without debt.
     #[inline]
-    fn push(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
-        if !self.fits(pkt.len, log) {
-            log.drop(&pkt, Reason::MemoryLimit);
-            return;
-        }
-        if !self.shell.admit(now, &mut pkt, log) {
-            return;
-        }
+    fn push(&mut self, pkt: Packet) {
         self.memory += u64::from(truesize(pkt.len));
         let flow = flow_of(&pkt);
         let Flow { deficit, backlog, skip, .. } = self.flows[flow];
@@ -304,13 +288,13 @@ impl Inside for LfqCobalt {
 
     // chromi/sce sch_lfq_cobalt.
     #[inline]
-    fn pop(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
-        let clock = self.shell.kernel_time(now);
+    fn pop(&mut self, shell: &mut Shell<Params>, now: Time, log: &mut Log) -> Option<Packet> {
+        let clock = shell.kernel_time(now);
         loop {
-            let (mut pkt, is_bulk) = self.select()?;
+            let (mut pkt, is_bulk) = self.select(shell)?;
             self.delay = now.since(pkt.stamp);
             let is_low = is_low_latency(&pkt);
-            let mut law = if is_low { self.shell.low } else { self.shell.law };
+            let mut law = if is_low { shell.low } else { shell.law };
             if is_low {
                 law.sce_interval = 0;
             }
@@ -318,11 +302,11 @@ impl Inside for LfqCobalt {
             let is_single = law.version == Version::V2019;
             let flow = flow_of(&pkt);
             let cobalt = self.states.of(if is_single { 0 } else { flow });
-            if self.shell.backlog.bytes == 0 {
+            if shell.backlog.bytes == 0 {
                 cobalt.queue_empty(&law, clock);
             } else if is_bulk || is_single {
                 let judged = Judged::plain(clock, self.delay.0);
-                let rng = &mut self.shell.rng;
+                let rng = &mut shell.rng;
                 if let Some(why) = cobalt.should_drop(&law, &judged, &mut pkt, rng, log)
                     && self.flows[flow].backlog > 0
                 {
@@ -338,7 +322,7 @@ impl Inside for LfqCobalt {
             if !is_single {
                 let flows = &self.flows;
                 let is_idle = |flow: usize| flows[flow].backlog == 0;
-                self.states.relax_one(&self.shell.law, clock, is_idle);
+                self.states.relax_one(&shell.law, clock, is_idle);
             }
             return Some(pkt);
         }

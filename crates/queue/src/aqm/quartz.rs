@@ -1,11 +1,8 @@
 //! `quartz`: SCE marks in proportion to the busy time of the queue. Heist 2023, chromi/sce
 //! sch_quartz.
 
-use super::plain_queue::PlainQueue;
-use super::{
-    Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec,
-};
-use sojourn_core::grammar::Given;
+use super::judged_fifo::{Judge, JudgedFifo, JudgedQueue, fixed};
+use super::{Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, entry};
 use sojourn_core::grammar::forms::whole;
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
@@ -41,16 +38,11 @@ parameters! {
 
 impl Discipline for Params {
     fn build(&self, env: Env) -> Box<dyn Qdisc> {
-        Box::new(Quartz::new(*self, env))
+        Box::new(JudgedFifo::<Quartz>::new(*self, env))
     }
 
     fn accepts(&self, to: &Spec) -> Result<(), String> {
-        match to.params::<Self>() {
-            Some(to) if to.version != self.version => {
-                Err("`version` is fixed at creation; use replace".to_owned())
-            }
-            _ => Ok(()),
-        }
+        to.params::<Self>().map_or(Ok(()), |to| fixed("version", to.version == self.version))
     }
 }
 
@@ -81,12 +73,9 @@ impl Version {
     }
 }
 
-/// A FIFO whose marking level grows with busy time and delay, at a slope that seeks a mean busy
-/// time.
+/// A marking level that grows with busy time and delay, at a slope that seeks a mean busy time.
 #[derive(Debug)]
-pub struct Quartz {
-    params: Params,
-    queue: PlainQueue,
+struct Quartz {
     rng: Rng,
     /// The slope in half octaves.
     ramp: u8,
@@ -99,26 +88,9 @@ pub struct Quartz {
     /// Busy time beyond the target, and short of it, in this interval.
     over: u64,
     under: u64,
-    delay: Dur,
 }
 
 impl Quartz {
-    fn new(params: Params, env: Env) -> Self {
-        Self {
-            params,
-            queue: PlainQueue::new(Some(params.version.limit())),
-            rng: env.rng,
-            ramp: 0,
-            level: 0,
-            busy_start: Time::ZERO,
-            busy_prior: Time::ZERO,
-            interval_end: None,
-            over: 0,
-            under: 0,
-            delay: Dur::ZERO,
-        }
-    }
-
     fn open_interval(&mut self, now: Time) {
         self.interval_end = Some(now + Dur(INTERVAL_NS));
         (self.over, self.under) = (0, 0);
@@ -158,75 +130,77 @@ impl Quartz {
     }
 }
 
-impl Qdisc for Quartz {
+impl Judge for Quartz {
+    type Params = Params;
+    const ENTRY: &'static Entry = &ENTRY;
+
+    fn new(_params: &Params, env: Env) -> Self {
+        Self {
+            rng: env.rng,
+            ramp: 0,
+            level: 0,
+            busy_start: Time::ZERO,
+            busy_prior: Time::ZERO,
+            interval_end: None,
+            over: 0,
+            under: 0,
+        }
+    }
+
+    fn limit(params: &Params) -> Option<u32> {
+        Some(params.version.limit())
+    }
+
     #[inline]
-    fn enqueue(&mut self, now: Time, pkt: Packet, log: &mut Log) {
-        let (before, limit) = (self.queue.backlog.packets, self.params.version.limit());
-        if before == self.params.floor && before < limit {
+    fn arrive(&mut self, fifo: &mut JudgedQueue<Params>, now: Time) {
+        let before = fifo.queue.backlog.packets;
+        if before == fifo.params.floor && before < fifo.params.version.limit() {
             (self.busy_start, self.busy_prior) = (now, now);
             if self.interval_end.is_none() {
                 self.open_interval(now);
             }
         }
-        self.queue.push(now, pkt, log);
     }
 
     // chromi/sce sch_quartz.
     #[inline]
-    fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
-        loop {
-            let mut pkt = self.queue.pop()?;
-            self.delay = now.since(pkt.stamp);
-            let waiting = self.queue.backlog.packets;
-            if waiting >= self.params.floor {
-                if self.interval_end.is_some_and(|end| now > end) {
-                    self.adapt(now);
-                }
-                let growth = self.weigh(now.since(self.busy_prior)).wrapping_mul(self.delay.0);
-                self.level = self.level.saturating_add(growth);
-                self.busy_prior = now;
+    fn judge(
+        &mut self,
+        fifo: &mut JudgedQueue<Params>,
+        now: Time,
+        pkt: &mut Packet,
+        log: &mut Log,
+    ) -> Option<Reason> {
+        let Params { version, floor } = fifo.params;
+        let waiting = fifo.queue.backlog.packets;
+        if waiting >= floor {
+            if self.interval_end.is_some_and(|end| now > end) {
+                self.adapt(now);
             }
-            if self.wants_sce(&pkt) {
-                let _ = log.set_sce(&mut pkt, Reason::Sce);
-            }
-            if waiting == self.params.floor {
-                let busy = now.since(self.busy_start).0;
-                let target = self.params.version.target_ns();
-                self.over += busy.saturating_sub(target);
-                self.under += target.saturating_sub(busy);
-                self.level = 0;
-            }
-            let too_late = self.delay.0 > SOJOURN_LIMIT_NS;
-            if !too_late || log.set_ce(&mut pkt, Reason::CeThreshold) || waiting == 0 {
-                return Some(pkt);
-            }
-            log.drop(&pkt, Reason::CeThreshold);
+            let growth = self.weigh(now.since(self.busy_prior)).wrapping_mul(fifo.delay.0);
+            self.level = self.level.saturating_add(growth);
+            self.busy_prior = now;
         }
+        if self.wants_sce(pkt) {
+            let _ = log.set_sce(pkt, Reason::Sce);
+        }
+        if waiting == floor {
+            let (busy, target) = (now.since(self.busy_start).0, version.target_ns());
+            self.over += busy.saturating_sub(target);
+            self.under += target.saturating_sub(busy);
+            self.level = 0;
+        }
+        let too_late = fifo.delay.0 > SOJOURN_LIMIT_NS;
+        let drop = too_late && !log.set_ce(pkt, Reason::CeThreshold) && waiting > 0;
+        drop.then_some(Reason::CeThreshold)
     }
 
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog
-    }
-
-    fn change(&mut self, _now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
-        self.params = to.params().copied().unwrap_or(self.params);
-    }
-
-    fn spec(&self) -> Spec {
-        spec(&ENTRY, self.params)
-    }
-
-    fn stats(&self, _out: &mut Stats) {}
-
-    fn probe(&self, out: &mut Probe<'_>) {
-        out.put("delay", "ms", self.delay.as_millis_f64());
+    fn probe(&self, _params: &Params, out: &mut Probe<'_>) {
         out.put("ramp", "1", f64::from(self.ramp));
         out.put("level", "1", self.level as f64 / (1_u64 << (64 - RAMP_SHIFT)) as f64);
     }
 
-    fn purge(&mut self, log: &mut Log) {
-        self.queue.purge(log);
+    fn reset(&mut self) {
         (self.level, self.ramp, self.interval_end) = (0, 0, None);
     }
 }

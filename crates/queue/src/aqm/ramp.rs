@@ -1,12 +1,10 @@
 //! `ramp`: SCE marks with a probability that rises in proportion to the delay. scim's experimental
 //! queues.
 
-use super::plain_queue::{PlainQueue, Room};
+use super::judged_fifo::{Judge, JudgedFifo, JudgedQueue};
+use super::plain_queue::Room;
 use super::tally::{Tally, TallyParams};
-use super::{
-    Backlog, Discipline, Entry, Env, Kernel, Log, PSCHED_MTU, Qdisc, Reason, Spec, Stats, entry,
-    spec,
-};
+use super::{Discipline, Entry, Env, Kernel, Log, PSCHED_MTU, Qdisc, Reason, Stats, entry};
 use sojourn_core::grammar::Given;
 use sojourn_core::grammar::forms::rate_from;
 use sojourn_core::packet::Packet;
@@ -67,46 +65,30 @@ impl Params {
 
 impl Discipline for Params {
     fn build(&self, env: Env) -> Box<dyn Qdisc> {
-        Box::new(Ramp::new(*self, env))
+        Box::new(JudgedFifo::<Ramp>::new(*self, env))
     }
 }
 
-/// A FIFO under one ramp.
+/// The ramp, and how its probability becomes marks.
 #[derive(Debug)]
-pub struct Ramp {
-    params: Params,
+struct Ramp {
     /// Where the ramp begins.
     from: Dur,
-    queue: PlainQueue,
     tally: Tally,
     rng: Rng,
     /// Sum of the probabilities less the marks.
     phase: f64,
-    /// Sojourn of the packet that left last, and its probability.
-    delay: Dur,
+    /// Of the packet that left last.
     probability: f64,
 }
 
 impl Ramp {
-    fn new(params: Params, env: Env) -> Self {
-        Self {
-            params,
-            from: params.from(),
-            queue: PlainQueue::new(params.room.limit),
-            tally: Tally::new(params.tally.tau),
-            rng: env.rng,
-            phase: 0.0,
-            delay: Dur::ZERO,
-            probability: 0.0,
-        }
-    }
-
     // scim's Ramp.
     #[inline]
-    fn is_marked(&mut self) -> bool {
-        let above = self.delay.saturating_sub(self.from).0 as f64;
-        self.probability = (above / self.params.max.saturating_sub(self.from).0 as f64).min(1.0);
-        if self.params.signal == Signal::Random {
+    fn is_marked(&mut self, params: &Params, delay: Dur) -> bool {
+        let above = delay.saturating_sub(self.from).0 as f64;
+        self.probability = (above / params.max.saturating_sub(self.from).0 as f64).min(1.0);
+        if params.signal == Signal::Random {
             return self.probability > 0.0 && self.rng.unit() < self.probability;
         }
         self.phase += self.probability;
@@ -116,52 +98,46 @@ impl Ramp {
     }
 }
 
-impl Qdisc for Ramp {
-    #[inline]
-    fn enqueue(&mut self, now: Time, pkt: Packet, log: &mut Log) {
-        self.queue.push(now, pkt, log);
+impl Judge for Ramp {
+    type Params = Params;
+    const ENTRY: &'static Entry = &ENTRY;
+
+    fn new(params: &Params, env: Env) -> Self {
+        let tally = Tally::new(params.tally.tau);
+        Self { from: params.from(), tally, rng: env.rng, phase: 0.0, probability: 0.0 }
+    }
+
+    fn limit(params: &Params) -> Option<u32> {
+        params.room.limit
     }
 
     // scim's Ramp.
     #[inline]
-    fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
-        loop {
-            let mut pkt = self.queue.pop()?;
-            self.delay = now.since(pkt.stamp);
-            let is_last = self.queue.packets.is_empty();
-            if !self.is_marked() || self.tally.mark(&mut pkt, is_last, Reason::Sce, log) {
-                return Some(pkt);
-            }
-            log.drop(&pkt, Reason::Sce);
-        }
+    fn judge(
+        &mut self,
+        fifo: &mut JudgedQueue<Params>,
+        _now: Time,
+        pkt: &mut Packet,
+        log: &mut Log,
+    ) -> Option<Reason> {
+        let drop = self.is_marked(&fifo.params, fifo.delay)
+            && !self.tally.mark(pkt, fifo.is_empty(), Reason::Sce, log);
+        drop.then_some(Reason::Sce)
     }
 
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog
-    }
-
-    fn change(&mut self, _now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
-        self.params = to.params().copied().unwrap_or(self.params);
-        self.from = self.params.from();
-        (self.queue.limit, self.tally.tau) = (self.params.room.limit, self.params.tally.tau);
-    }
-
-    fn spec(&self) -> Spec {
-        spec(&ENTRY, self.params)
+    fn change(&mut self, to: &Params) {
+        (self.from, self.tally.tau) = (to.from(), to.tally.tau);
     }
 
     fn stats(&self, out: &mut Stats) {
         self.tally.stats(out);
     }
 
-    fn probe(&self, out: &mut Probe<'_>) {
-        out.put("delay", "ms", self.delay.as_millis_f64());
+    fn probe(&self, _params: &Params, out: &mut Probe<'_>) {
         out.put("probability", "1", self.probability);
     }
 
-    fn purge(&mut self, log: &mut Log) {
-        self.queue.purge(log);
+    fn reset(&mut self) {
         self.tally.restart();
         self.phase = 0.0;
     }

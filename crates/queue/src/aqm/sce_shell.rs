@@ -4,6 +4,7 @@
 use std::fmt::Debug;
 
 use super::cobalt2::{Law, LawParams, Version};
+use super::judged_fifo::fixed;
 use super::plain_queue::Limit;
 use super::virtual_clock::{Shaping, VirtualClock};
 use super::{Backlog, Discipline, Entry, Env, Log, Qdisc, Reason, Spec, Stats, spec};
@@ -61,8 +62,6 @@ pub(super) trait Shelled: Parameters + Copy + Debug + Send + Sync + 'static {
 
     fn common(&self) -> &Common;
     fn common_mut(&mut self) -> &mut Common;
-    /// The queue, empty.
-    fn queue(shell: Shell<Self>) -> Self::Queue;
 }
 
 /// One of these queues, which its shell makes a discipline.
@@ -70,14 +69,19 @@ pub(super) trait Inside: Debug + Send + 'static {
     /// Its parameters.
     type Params: Shelled<Queue = Self>;
 
-    fn shell(&self) -> &Shell<Self::Params>;
-    fn shell_mut(&mut self) -> &mut Shell<Self::Params>;
-    /// Takes a packet, if [`Shell::admit`] does.
-    fn push(&mut self, now: Time, pkt: Packet, log: &mut Log);
+    /// Empty.
+    fn new() -> Self;
+    /// Makes room for a packet; false if there is none and it is dropped.
+    #[inline]
+    fn fits(&mut self, _shell: &mut Shell<Self::Params>, _pkt: &Packet, _log: &mut Log) -> bool {
+        true
+    }
+    /// Takes a packet, of which the shell has taken account.
+    fn push(&mut self, pkt: Packet);
     /// The next packet; the shaper's clock allows one.
-    fn pop(&mut self, now: Time, log: &mut Log) -> Option<Packet>;
+    fn pop(&mut self, shell: &mut Shell<Self::Params>, now: Time, log: &mut Log) -> Option<Packet>;
     /// Whether super-packets are queued segment by segment.
-    fn is_splitting(&self) -> bool {
+    fn splits(_params: &Self::Params) -> bool {
         true
     }
     /// Counters beside the shaper's.
@@ -86,6 +90,13 @@ pub(super) trait Inside: Debug + Send + 'static {
     fn state(&self, out: &mut Probe<'_>);
     /// Discards packets and state.
     fn clear(&mut self, log: &mut Log);
+}
+
+/// A queue in its shell.
+#[derive(Debug)]
+pub(super) struct InShell<Q: Inside> {
+    pub(super) shell: Shell<Q::Params>,
+    pub(super) inside: Q,
 }
 
 /// Shaper, admission and laws of one queue.
@@ -139,16 +150,12 @@ impl<P: Shelled> Shell<P> {
 
 impl<P: Shelled> Discipline for P {
     fn build(&self, env: Env) -> Box<dyn Qdisc> {
-        Box::new(P::queue(Shell::new(*self, env)))
+        Box::new(InShell::<P::Queue>::new(*self, env))
     }
 
     fn accepts(&self, to: &Spec) -> Result<(), String> {
-        match to.params::<P>() {
-            Some(to) if to.common().uptime != self.common().uptime => {
-                Err("`uptime` is fixed at creation; use replace".to_owned())
-            }
-            _ => Ok(()),
-        }
+        let same = |to: &P| to.common().uptime == self.common().uptime;
+        to.params().map_or(Ok(()), |to| fixed("uptime", same(to)))
     }
 
     fn set_rate(&mut self, rate: Rate) -> Result<(), String> {
@@ -161,40 +168,57 @@ impl<P: Shelled> Discipline for P {
     }
 }
 
-impl<Q: Inside> Qdisc for Q {
+impl<Q: Inside> InShell<Q> {
+    pub(super) fn new(params: Q::Params, env: Env) -> Self {
+        Self { shell: Shell::new(params, env), inside: Q::new() }
+    }
+
+    /// The discipline with these options, for tests of its state.
+    #[cfg(test)]
+    pub(super) fn read(options: &str) -> Self {
+        let spec: Spec =
+            format!("{} {options}", Q::Params::ENTRY.name).parse().expect("valid options");
+        let env = Env::ethernet(Rng::named(1, "t"));
+        Self::new(*spec.params().expect("its own parameters"), env)
+    }
+}
+
+impl<Q: Inside> Qdisc for InShell<Q> {
     #[inline]
-    fn enqueue(&mut self, now: Time, pkt: Packet, log: &mut Log) {
-        self.push(now, pkt, log);
+    fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
+        if self.inside.fits(&mut self.shell, &pkt, log) && self.shell.admit(now, &mut pkt, log) {
+            self.inside.push(pkt);
+        }
     }
 
     #[inline]
     fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
-        if self.shell_mut().clock.is_blocked(now) {
+        if self.shell.clock.is_blocked(now) {
             return None;
         }
-        let pkt = self.pop(now, log)?;
-        self.shell_mut().clock.charge(pkt.len);
+        let pkt = self.inside.pop(&mut self.shell, now, log)?;
+        self.shell.clock.charge(pkt.len);
         Some(pkt)
     }
 
     #[inline]
     fn wake(&self) -> Time {
-        self.shell().clock.wake()
+        self.shell.clock.wake()
     }
 
     #[inline]
     fn on_wake(&mut self, now: Time, _log: &mut Log) {
-        self.shell_mut().clock.on_wake(now);
+        self.shell.clock.on_wake(now);
     }
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        self.shell().backlog
+        self.shell.backlog
     }
 
     fn change(&mut self, _now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
         if let Some(params) = to.params::<Q::Params>() {
-            let (shell, common) = (self.shell_mut(), params.common());
+            let (shell, common) = (&mut self.shell, params.common());
             shell.params = *params;
             shell.law = Law::new(&common.law, common.version);
             shell.low = shell.law.fifth();
@@ -203,24 +227,24 @@ impl<Q: Inside> Qdisc for Q {
     }
 
     fn spec(&self) -> Spec {
-        spec(Q::Params::ENTRY, self.shell().params)
+        spec(Q::Params::ENTRY, self.shell.params)
     }
 
     fn stats(&self, out: &mut Stats) {
-        out.put("overlimits", self.shell().clock.overlimits as f64);
-        self.counters(out);
+        out.put("overlimits", self.shell.clock.overlimits as f64);
+        self.inside.counters(out);
     }
 
     fn probe(&self, out: &mut Probe<'_>) {
-        self.state(out);
+        self.inside.state(out);
     }
 
     fn splits(&self, _pkt: &Packet) -> bool {
-        self.is_splitting()
+        Q::splits(&self.shell.params)
     }
 
     fn purge(&mut self, log: &mut Log) {
-        self.clear(log);
-        self.shell_mut().backlog = Backlog::default();
+        self.inside.clear(log);
+        self.shell.backlog = Backlog::default();
     }
 }

@@ -2,9 +2,9 @@
 //! `cobalt2`; CAKE's COBALT, without SCE, is in `cobalt`.
 
 use super::cobalt2::{Cobalt2, Judged, Law, LawParams, Version};
-use super::plain_queue::{Limit, PlainQueue};
-use super::{Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Spec, Stats, entry, spec};
-use sojourn_core::grammar::Given;
+use super::judged_fifo::{Judge, JudgedFifo, JudgedQueue};
+use super::plain_queue::Limit;
+use super::{Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, entry};
 use sojourn_core::packet::Packet;
 use sojourn_core::parameters;
 use sojourn_core::probe::Probe;
@@ -31,97 +31,61 @@ parameters! {
 /// Age of the kernel when the run starts: fresh instants, all zero, lie in the past.
 const UPTIME: Dur = Dur::from_secs(1000);
 
-/// A FIFO under one control law.
+/// The kernel counts nothing.
 #[derive(Debug)]
-pub(super) struct SchCobalt {
-    params: Params,
+struct SchCobalt {
     law: Law,
-    queue: PlainQueue,
     cobalt: Cobalt2,
     rng: Rng,
-    /// Sojourn of the packet that left last.
-    delay: Dur,
-}
-
-impl SchCobalt {
-    fn new(params: Params, env: Env) -> Self {
-        Self {
-            params,
-            law: Law::new(&params.law, Version::V2022),
-            queue: PlainQueue::new(params.limit.limit),
-            cobalt: Cobalt2::default(),
-            rng: env.rng,
-            delay: Dur::ZERO,
-        }
-    }
 }
 
 impl Discipline for Params {
     fn build(&self, env: Env) -> Box<dyn Qdisc> {
-        Box::new(SchCobalt::new(*self, env))
+        Box::new(JudgedFifo::<SchCobalt>::new(*self, env))
     }
 }
 
-impl Qdisc for SchCobalt {
-    #[inline]
-    fn enqueue(&mut self, now: Time, pkt: Packet, log: &mut Log) {
-        self.queue.push(now, pkt, log);
+impl Judge for SchCobalt {
+    type Params = Params;
+    const ENTRY: &'static Entry = &ENTRY;
+    const SPLITS: bool = true;
+
+    fn new(params: &Params, env: Env) -> Self {
+        let law = Law::new(&params.law, Version::V2022);
+        Self { law, cobalt: Cobalt2::default(), rng: env.rng }
     }
 
-    // chromi/sce sch_cobalt.
+    fn limit(params: &Params) -> Option<u32> {
+        params.limit.limit
+    }
+
+    // chromi/sce sch_cobalt: the last packet is not judged.
     #[inline]
-    fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
+    fn judge(
+        &mut self,
+        fifo: &mut JudgedQueue<Params>,
+        now: Time,
+        pkt: &mut Packet,
+        log: &mut Log,
+    ) -> Option<Reason> {
         let clock = now.0.wrapping_add(UPTIME.0);
-        loop {
-            let mut pkt = self.queue.pop()?;
-            self.delay = now.since(pkt.stamp);
-            // The last packet is not judged.
-            if self.queue.backlog.bytes == 0 {
-                self.cobalt.queue_empty(&self.law, clock);
-                return Some(pkt);
-            }
-            let judged = Judged::plain(clock, self.delay.0);
-            let (cobalt, rng) = (&mut self.cobalt, &mut self.rng);
-            match cobalt.should_drop(&self.law, &judged, &mut pkt, rng, log) {
-                Some(why) => log.drop(&pkt, why),
-                None => return Some(pkt),
-            }
+        if fifo.queue.backlog.bytes == 0 {
+            self.cobalt.queue_empty(&self.law, clock);
+            return None;
         }
+        let judged = Judged::plain(clock, fifo.delay.0);
+        self.cobalt.should_drop(&self.law, &judged, pkt, &mut self.rng, log)
     }
 
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog
+    fn change(&mut self, to: &Params) {
+        self.law = Law::new(&to.law, Version::V2022);
     }
 
-    fn change(&mut self, _now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
-        if let Some(params) = to.params::<Params>() {
-            self.params = *params;
-            self.law = Law::new(&params.law, Version::V2022);
-            self.queue.limit = params.limit.limit;
-        }
+    fn probe(&self, _params: &Params, out: &mut Probe<'_>) {
+        self.cobalt.probe(out);
     }
 
-    fn spec(&self) -> Spec {
-        spec(&ENTRY, self.params)
-    }
-
-    /// The kernel counts nothing.
-    fn stats(&self, _out: &mut Stats) {}
-
-    fn probe(&self, out: &mut Probe<'_>) {
-        out.put("delay", "ms", self.delay.as_millis_f64());
-        out.put("ce_count", "1", f64::from(self.cobalt.ce_count));
-        out.put("sce_count", "1", f64::from(self.cobalt.sce_count));
-        out.put("p_blue", "1", f64::from(self.cobalt.p_drop) / 4_294_967_296.0);
-    }
-
-    fn splits(&self, _pkt: &Packet) -> bool {
-        true
-    }
-
-    fn purge(&mut self, log: &mut Log) {
-        self.queue.purge(log);
+    fn reset(&mut self) {
         self.cobalt = Cobalt2::default();
     }
 }

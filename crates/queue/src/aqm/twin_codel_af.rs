@@ -41,7 +41,6 @@ choices! {
 /// Two classes of two FIFOs, a control law per flow.
 #[derive(Debug)]
 pub(super) struct TwinCodelAf {
-    shell: Shell<Params>,
     classes: [Cnq; 2],
     /// What each class has been served beyond the other, in flows of the other.
     deficits: [u64; 2],
@@ -61,24 +60,14 @@ impl Shelled for Params {
     fn common_mut(&mut self) -> &mut Common {
         &mut self.common
     }
-
-    fn queue(shell: Shell<Self>) -> TwinCodelAf {
-        TwinCodelAf {
-            shell,
-            classes: [Cnq::new(), Cnq::new()],
-            deficits: [0; 2],
-            states: FlowStates::new(),
-            delays: [Dur::ZERO; 2],
-        }
-    }
 }
 
 impl TwinCodelAf {
     // chromi/sce sch_twin_codel_af.
     #[inline]
-    fn choose(&self) -> usize {
+    fn choose(&self, chooser: Chooser) -> usize {
         let is_turn = self.deficits[0] >= self.deficits[1];
-        let low = match self.shell.params.chooser {
+        let low = match chooser {
             Chooser::Early => !self.classes[1].is_empty() && is_turn,
             Chooser::Later => self.classes[0].is_empty() || !self.classes[1].is_empty() && is_turn,
         };
@@ -97,45 +86,44 @@ impl TwinCodelAf {
 impl Inside for TwinCodelAf {
     type Params = Params;
 
-    fn shell(&self) -> &Shell<Params> {
-        &self.shell
-    }
-
-    fn shell_mut(&mut self) -> &mut Shell<Params> {
-        &mut self.shell
-    }
-
-    // chromi/sce sch_twin_codel_af.
-    #[inline]
-    fn push(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
-        if self.shell.admit(now, &mut pkt, log) {
-            self.classes[usize::from(is_low_latency(&pkt))].enqueue(pkt);
+    fn new() -> Self {
+        Self {
+            classes: [Cnq::new(), Cnq::new()],
+            deficits: [0; 2],
+            states: FlowStates::new(),
+            delays: [Dur::ZERO; 2],
         }
     }
 
     // chromi/sce sch_twin_codel_af.
     #[inline]
-    fn pop(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
-        let clock = self.shell.kernel_time(now);
+    fn push(&mut self, pkt: Packet) {
+        self.classes[usize::from(is_low_latency(&pkt))].enqueue(pkt);
+    }
+
+    // chromi/sce sch_twin_codel_af.
+    #[inline]
+    fn pop(&mut self, shell: &mut Shell<Params>, now: Time, log: &mut Log) -> Option<Packet> {
+        let (clock, chooser) = (shell.kernel_time(now), shell.params.chooser);
         loop {
-            if self.shell.params.chooser == Chooser::Later {
+            if chooser == Chooser::Later {
                 self.classes.iter_mut().for_each(Cnq::drop_leading_dummies);
             }
-            let class = self.choose();
-            if self.shell.params.chooser == Chooser::Later && !self.classes[class].is_empty() {
+            let class = self.choose(chooser);
+            if chooser == Chooser::Later && !self.classes[class].is_empty() {
                 self.account(class);
             }
             let (mut pkt, is_bulk) = self.classes[class].pop()?;
-            self.shell.backlog.remove(&pkt);
+            shell.backlog.remove(&pkt);
             self.delays[class] = now.since(pkt.stamp);
-            let law = if class == 0 { self.shell.law } else { self.shell.low };
+            let law = if class == 0 { shell.law } else { shell.low };
             let flow = flow_of(&pkt);
             let cobalt = self.states.of(flow);
             if is_bulk {
                 let queue = &self.classes[class];
-                let weight = weight(queue, flow, self.shell.backlog.packets);
+                let weight = weight(queue, flow, shell.backlog.packets);
                 let judged = Judged { now: clock, sojourn: self.delays[class].0, weight };
-                let rng = &mut self.shell.rng;
+                let rng = &mut shell.rng;
                 if let Some(why) = cobalt.should_drop(&law, &judged, &mut pkt, rng, log)
                     && queue.count(flow) > 0
                 {
@@ -145,12 +133,12 @@ impl Inside for TwinCodelAf {
             } else {
                 cobalt.queue_empty(&law, clock);
             }
-            if self.shell.params.chooser == Chooser::Early {
+            if chooser == Chooser::Early {
                 self.account(class);
             }
             let classes = &self.classes;
             let is_idle = |flow| classes.iter().all(|class| class.count(flow) == 0);
-            self.states.relax_one(&self.shell.law, clock, is_idle);
+            self.states.relax_one(&shell.law, clock, is_idle);
             return Some(pkt);
         }
     }

@@ -3,9 +3,8 @@ use super::*;
 use crate::qdiscs::change;
 use sojourn_core::ecn::Ecn;
 
-fn make(words: &str) -> Brickwall {
-    let spec: Spec = format!("brickwall {words}").parse().unwrap();
-    Brickwall::new(*spec.params().unwrap())
+fn make(words: &str) -> JudgedFifo<Brickwall> {
+    JudgedFifo::read(words)
 }
 
 /// The codepoint of the first of two packets that leave after `delay`; none if it is dropped.

@@ -1,4 +1,5 @@
-use super::super::{Env, Qdisc, Spec};
+use super::super::sce_shell::InShell;
+use super::super::{Env, Qdisc};
 use super::*;
 use crate::qdiscs::{build, change};
 use sojourn_core::ecn::Ecn;
@@ -6,16 +7,15 @@ use sojourn_core::rng::Rng;
 
 const MS: u64 = 1_000_000;
 
-fn make(words: &str) -> CnqCobalt {
-    let spec: Spec = format!("cnq_cobalt {words}").parse().unwrap();
-    Params::queue(Shell::new(*spec.params().unwrap(), Env::ethernet(Rng::named(1, "t"))))
+fn make(options: &str) -> InShell<CnqCobalt> {
+    InShell::read(options)
 }
 
 fn packet(id: u32, flow: u32, ecn: Ecn) -> Packet {
     Packet { id, hash: flow, len: 1514, tos: ecn as u8, ..Packet::default() }
 }
 
-fn ids(q: &mut CnqCobalt, now: Time) -> Vec<u32> {
+fn ids(q: &mut InShell<CnqCobalt>, now: Time) -> Vec<u32> {
     let mut log = Log::default();
     std::iter::from_fn(|| q.dequeue(now, &mut log)).map(|pkt| pkt.id).collect()
 }

@@ -1,14 +1,13 @@
 use super::super::Event;
-use super::super::{Env, Qdisc, Spec};
+use super::super::sce_shell::InShell;
+use super::super::Qdisc;
 use super::*;
 use sojourn_core::ecn::Ecn;
-use sojourn_core::rng::Rng;
 
 const MS: u64 = 1_000_000;
 
-fn make(words: &str) -> CnqCodelAf {
-    let spec: Spec = format!("cnq_codel_af {words}").parse().unwrap();
-    Params::queue(Shell::new(*spec.params().unwrap(), Env::ethernet(Rng::named(1, "t"))))
+fn make(options: &str) -> InShell<CnqCodelAf> {
+    InShell::read(options)
 }
 
 fn packet(id: u32, flow: u32, ecn: Ecn) -> Packet {

@@ -3,9 +3,8 @@ use sojourn_core::ecn::Ecn;
 
 const MS: u64 = 1_000_000;
 
-fn make(words: &str) -> Deltic {
-    let spec: Spec = format!("deltic {words}").parse().unwrap();
-    Deltic::new(*spec.params().unwrap())
+fn make(words: &str) -> JudgedFifo<Deltic> {
+    JudgedFifo::read(words)
 }
 
 /// Counts of codepoints that leave a queue with 60 ms of standing delay, and drops.

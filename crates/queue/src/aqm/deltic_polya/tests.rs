@@ -3,9 +3,8 @@ use sojourn_core::ecn::Ecn;
 
 const MS: u64 = 1_000_000;
 
-fn make(words: &str) -> DelticPolya {
-    let spec: Spec = format!("deltic_polya {words}").parse().unwrap();
-    DelticPolya::new(*spec.params().unwrap())
+fn make(words: &str) -> JudgedFifo<DelticPolya> {
+    JudgedFifo::read(words)
 }
 
 fn packet(ecn: Ecn) -> Packet {
@@ -33,7 +32,7 @@ fn idle_time_before_an_arrival_is_no_jitter() {
         q.enqueue(now, packet(Ecn::Ect0), &mut log);
         assert!(q.dequeue(now, &mut log).is_some());
     }
-    assert_eq!(q.jitter.estimate, 0);
+    assert_eq!(q.judge.jitter.estimate, 0);
 }
 
 // chromi/sce 2024 sch_deltic-polya.
@@ -48,7 +47,10 @@ fn first_build_takes_a_busy_second_for_jitter_of_a_second() {
             }
         }
         let rounded = |ns: u64| (ns + MS / 2) / MS;
-        assert_eq!((rounded(q.jitter.estimate), rounded(q.delay.0)), (estimate_ms, delay_ms));
+        assert_eq!(
+            (rounded(q.judge.jitter.estimate), rounded(q.fifo.delay.0)),
+            (estimate_ms, delay_ms)
+        );
     }
 }
 
@@ -91,11 +93,11 @@ fn last_packet_is_not_dropped() {
 fn fractions_of_a_hertz_survive_description() {
     let q = make("sce-resonance 12.5 ecn-resonance 0.3 no-drop");
     assert_eq!(
-        q.params.resonances,
+        q.fifo.params.resonances,
         Resonances { sce: Some(819_200), ecn: Some(19_661), drop: None }
     );
     let again = make(q.describe().split_once(' ').unwrap().1);
-    assert_eq!(again.params.resonances, q.params.resonances);
+    assert_eq!(again.fifo.params.resonances, q.fifo.params.resonances);
 }
 
 #[test]

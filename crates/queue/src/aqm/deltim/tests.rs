@@ -8,9 +8,8 @@ use sojourn_core::rng::Rng;
 const MS: u64 = 1_000_000;
 const BURST: Dur = Dur::from_millis(5);
 
-fn make(words: &str) -> Deltim {
-    let spec: Spec = format!("deltim {words}").parse().unwrap();
-    Deltim::new(*spec.params().unwrap())
+fn make(words: &str) -> JudgedFifo<Deltim> {
+    JudgedFifo::read(words)
 }
 
 fn packet(id: u32, ecn: Ecn) -> Packet {
@@ -45,7 +44,7 @@ fn error_is_the_delay_of_the_packet_that_is_next() {
     }
     for (ms, error_ms) in [(10, 7.0), (11, 2.0), (12, 0.0)] {
         assert!(q.dequeue(Time(ms * MS), &mut log).is_some());
-        assert!((q.control.error * 1000.0 - error_ms).abs() < 1e-9, "{ms}");
+        assert!((q.judge.control.error * 1000.0 - error_ms).abs() < 1e-9, "{ms}");
     }
 }
 
@@ -54,14 +53,14 @@ fn error_is_the_delay_of_the_packet_that_is_next() {
 fn accumulator_fades_over_the_idle_time_of_a_burst() {
     for (idle_us, left) in [(0, 1.0), (1_000, 0.8), (2_500, 0.5), (5_000, 0.0), (900_000, 0.0)] {
         let (mut q, mut log) = (make(""), Log::default());
-        q.control = Control { accumulator: 3.0, at: Time(MS), ..Control::NEW };
+        q.judge.control = Control { accumulator: 3.0, at: Time(MS), ..Control::NEW };
         q.enqueue(Time(MS + idle_us * 1000), packet(1, Ecn::Ect0), &mut log);
-        assert!((q.control.accumulator - 3.0 * left).abs() < 1e-9, "{idle_us}");
-        assert_eq!(q.control.oscillator, 0.5);
+        assert!((q.judge.control.accumulator - 3.0 * left).abs() < 1e-9, "{idle_us}");
+        assert_eq!(q.judge.control.oscillator, 0.5);
         // While packets wait nothing fades.
-        let before = q.control.accumulator;
+        let before = q.judge.control.accumulator;
         q.enqueue(Time(5000 * MS), packet(2, Ecn::Ect0), &mut log);
-        assert_eq!(q.control.accumulator, before);
+        assert_eq!(q.judge.control.accumulator, before);
     }
 }
 
@@ -142,9 +141,9 @@ fn oscillator_that_owes_a_ce_mark_drops_but_not_the_last_packet() {
     for id in 0..3 {
         q.enqueue(Time::ZERO, packet(id, Ecn::Ect0), &mut log);
     }
-    q.control.oscillator = 3.0 * 64.0;
+    q.judge.control.oscillator = 3.0 * 64.0;
     assert_eq!(q.dequeue(Time::ZERO, &mut log).unwrap().id, 2);
-    assert_eq!(q.control.oscillator, 63.0);
+    assert_eq!(q.judge.control.oscillator, 63.0);
     let reasons: Vec<Reason> = log
         .drain()
         .map(|event| match event {

@@ -1,14 +1,14 @@
 use super::super::Event;
-use super::super::{Backlog, Env, Qdisc, Spec};
+use super::super::sce_shell::InShell;
+use super::super::{Backlog, Qdisc};
 use super::*;
 use sojourn_core::ecn::Ecn;
 use sojourn_core::rng::Rng;
 
 const MS: u64 = 1_000_000;
 
-fn make(words: &str) -> LfqCobalt {
-    let spec: Spec = format!("lfq_cobalt {words}").parse().unwrap();
-    Params::queue(Shell::new(*spec.params().unwrap(), Env::ethernet(Rng::named(1, "t"))))
+fn make(options: &str) -> InShell<LfqCobalt> {
+    InShell::read(options)
 }
 
 fn packet(id: u32, flow: u32, len: u32) -> Packet {
@@ -26,7 +26,7 @@ fn one_full_packet_per_flow_and_round() {
     let sent: Vec<u32> =
         std::iter::from_fn(|| q.dequeue(Time::ZERO, &mut log)).map(|pkt| pkt.id).collect();
     assert_eq!(sent, [1, 11, 2, 3]);
-    assert_eq!((q.sparse_sent, q.bulk_sent), (2, 2));
+    assert_eq!((q.inside.sparse_sent, q.inside.bulk_sent), (2, 2));
 }
 
 // KAT lfq 2
@@ -35,12 +35,12 @@ fn first_packet_of_a_flow_takes_the_next_quantum_and_its_round() {
     let (mut q, mut log) = (make(""), Log::default());
     q.enqueue(Time::ZERO, packet(11, 8, 100), &mut log);
     q.dequeue(Time::ZERO, &mut log).unwrap();
-    assert_eq!((q.flows[8].deficit, q.flows[8].skip), (1414, true));
+    assert_eq!((q.inside.flows[8].deficit, q.inside.flows[8].skip), (1414, true));
     // Until the round ends the flow is not sparse.
     q.enqueue(Time::ZERO, packet(12, 8, 100), &mut log);
     q.dequeue(Time::ZERO, &mut log).unwrap();
-    assert_eq!((q.sparse_sent, q.bulk_sent), (1, 1));
-    assert_eq!(q.flows[8].deficit, 1314);
+    assert_eq!((q.inside.sparse_sent, q.inside.bulk_sent), (1, 1));
+    assert_eq!(q.inside.flows[8].deficit, 1314);
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn oldest_law_is_one_for_all_flows_and_judges_sparse_packets_too() {
             ce += u32::from(sent.ecn() == Ecn::Ce);
         }
         assert_eq!(ce > 0, marked, "{law}: {ce}");
-        assert_eq!(q.sparse_sent, 99);
+        assert_eq!(q.inside.sparse_sent, 99);
     }
 }
 
@@ -177,9 +177,9 @@ fn shortcut_to_the_end_of_the_round_counts_the_flows_that_may_send() {
             q.dequeue(now, &mut log);
         }
         let may_send = |f: &&Flow| f.bulk > 0 && !f.skip;
-        assert_eq!(q.eligible as usize, q.flows[..6].iter().filter(may_send).count());
-        let held: u32 = q.flows[..6].iter().map(|f| f.backlog).sum();
+        assert_eq!(q.inside.eligible as usize, q.inside.flows[..6].iter().filter(may_send).count());
+        let held: u32 = q.inside.flows[..6].iter().map(|f| f.backlog).sum();
         assert_eq!(held, q.backlog().packets);
     }
-    assert!(q.bulk_sent > 5000);
+    assert!(q.inside.bulk_sent > 5000);
 }

@@ -5,13 +5,12 @@ use sojourn_core::ecn::Ecn;
 const MS: u64 = 1_000_000;
 const DSCP_3: u8 = 3 << 2;
 
-fn make() -> Quartz {
+fn make() -> JudgedFifo<Quartz> {
     make_with("")
 }
 
-fn make_with(words: &str) -> Quartz {
-    let spec: Spec = format!("quartz {words}").parse().unwrap();
-    Quartz::new(*spec.params().unwrap(), Env::ethernet(Rng::named(1, "t")))
+fn make_with(words: &str) -> JudgedFifo<Quartz> {
+    JudgedFifo::read(words)
 }
 
 fn packet(dscp: u8, ecn: Ecn) -> Packet {
@@ -23,12 +22,12 @@ fn packet(dscp: u8, ecn: Ecn) -> Packet {
 fn slope_rises_by_half_octaves() {
     let mut q = make();
     for (ramp, expected) in [(0, 500_000), (1, 1_000_000), (2, 1_500_000), (3, 2_000_000)] {
-        q.ramp = ramp;
-        assert_eq!(q.weigh(Dur(MS)), expected);
-        assert_eq!(q.weigh(Dur::ZERO), 0);
+        q.judge.ramp = ramp;
+        assert_eq!(q.judge.weigh(Dur(MS)), expected);
+        assert_eq!(q.judge.weigh(Dur::ZERO), 0);
     }
-    q.ramp = INFINITE;
-    assert_eq!(q.weigh(Dur(1)), u64::MAX);
+    q.judge.ramp = INFINITE;
+    assert_eq!(q.judge.weigh(Dur(1)), u64::MAX);
 }
 
 // chromi/sce 2023 sch_quartz.
@@ -46,10 +45,10 @@ fn slope_follows_the_balance_of_busy_times() {
         (0, 1, INFINITE, STEEPEST),
     ] {
         let mut q = make();
-        (q.over, q.under, q.ramp) = (over, under, from);
-        q.adapt(Time(7));
-        assert_eq!((q.ramp, q.over, q.under), (to, 0, 0));
-        assert_eq!(q.interval_end, Some(Time(7 + INTERVAL_NS)));
+        (q.judge.over, q.judge.under, q.judge.ramp) = (over, under, from);
+        q.judge.adapt(Time(7));
+        assert_eq!((q.judge.ramp, q.judge.over, q.judge.under), (to, 0, 0));
+        assert_eq!(q.judge.interval_end, Some(Time(7 + INTERVAL_NS)));
     }
 }
 
@@ -60,12 +59,12 @@ fn busy_period_is_weighed_when_it_ends_and_clears_the_level() {
     q.enqueue(Time::ZERO, packet(0, Ecn::Ect0), &mut log);
     q.dequeue(Time(4 * MS), &mut log).unwrap();
     // Half of 4 ms at the flattest slope, times a delay of 4 ms.
-    assert_eq!((q.level, q.over, q.under), (2 * MS * 4 * MS, 0, 0));
+    assert_eq!((q.judge.level, q.judge.over, q.judge.under), (2 * MS * 4 * MS, 0, 0));
     q.dequeue(Time(13 * MS), &mut log).unwrap();
-    assert_eq!((q.level, q.over, q.under), (0, 3 * MS, 0));
+    assert_eq!((q.judge.level, q.judge.over, q.judge.under), (0, 3 * MS, 0));
     q.enqueue(Time(20 * MS), packet(0, Ecn::Ect0), &mut log);
     q.dequeue(Time(24 * MS), &mut log).unwrap();
-    assert_eq!((q.over, q.under), (3 * MS, 6 * MS));
+    assert_eq!((q.judge.over, q.judge.under), (3 * MS, 6 * MS));
 }
 
 // chromi/sce 2023 sch_quartz.
@@ -73,7 +72,7 @@ fn busy_period_is_weighed_when_it_ends_and_clears_the_level() {
 fn only_three_dscps_are_marked_sce() {
     for (dscp, marked) in [(3, true), (7, true), (11, true), (0, false), (4, false), (46, false)] {
         let (mut q, mut log) = (make(), Log::default());
-        q.ramp = INFINITE;
+        q.judge.ramp = INFINITE;
         q.enqueue(Time::ZERO, packet(dscp << 2, Ecn::Ect0), &mut log);
         q.enqueue(Time::ZERO, packet(dscp << 2, Ecn::NotEct), &mut log);
         let expected = if marked { Ecn::Ect1 } else { Ecn::Ect0 };
@@ -86,9 +85,9 @@ fn only_three_dscps_are_marked_sce() {
 fn share_of_marks_is_the_level() {
     let (mut q, mut marks) = (make(), 0);
     // A quarter of the range of shifted random numbers.
-    q.level = 1 << (64 - RAMP_SHIFT - 2);
+    q.judge.level = 1 << (64 - RAMP_SHIFT - 2);
     for _ in 0..10_000 {
-        marks += u32::from(q.wants_sce(&packet(DSCP_3, Ecn::Ect0)));
+        marks += u32::from(q.judge.wants_sce(&packet(DSCP_3, Ecn::Ect0)));
     }
     assert!((2300..2700).contains(&marks), "{marks}");
 }
@@ -118,7 +117,7 @@ fn builds_differ_in_limit_and_busy_target() {
         let (mut q, mut log) = (make_with(words), Log::default());
         q.enqueue(Time::ZERO, packet(0, Ecn::Ect0), &mut log);
         q.dequeue(Time(6 * MS), &mut log).unwrap();
-        assert_eq!((q.over, q.under), (over, under), "{words}");
+        assert_eq!((q.judge.over, q.judge.under), (over, under), "{words}");
         for _ in 0..1001 {
             q.enqueue(Time(7 * MS), packet(0, Ecn::Ect0), &mut log);
         }
@@ -135,12 +134,12 @@ fn queue_that_falls_to_its_floor_is_idle_but_not_free_of_the_limit() {
         q.enqueue(Time::ZERO, packet(0, Ecn::NotEct), &mut log);
     }
     q.dequeue(Time(4 * MS), &mut log).unwrap();
-    assert_eq!((q.level, q.under), (2 * MS * 4 * MS, 0));
+    assert_eq!((q.judge.level, q.judge.under), (2 * MS * 4 * MS, 0));
     q.dequeue(Time(6 * MS), &mut log).unwrap();
-    assert_eq!((q.level, q.under), (0, 4 * MS));
+    assert_eq!((q.judge.level, q.judge.under), (0, 4 * MS));
     // Below the floor neither level nor busy time grows, yet late packets go.
     assert!(q.dequeue(Time(60 * MS), &mut log).is_some());
-    assert_eq!((q.level, q.under, log.events().len()), (0, 4 * MS, 1));
+    assert_eq!((q.judge.level, q.judge.under, log.events().len()), (0, 4 * MS, 1));
 }
 
 #[test]

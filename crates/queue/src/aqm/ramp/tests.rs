@@ -6,9 +6,8 @@ fn env() -> Env {
     Env::ethernet(Rng::named(1, "t"))
 }
 
-fn make(words: &str) -> Ramp {
-    let spec: Spec = format!("ramp {words}").parse().unwrap();
-    Ramp::new(*spec.params().unwrap(), env())
+fn make(words: &str) -> JudgedFifo<Ramp> {
+    JudgedFifo::read(words)
 }
 
 /// Codepoints of 20000 packets, each of which leaves after `delay` before another.
@@ -23,16 +22,10 @@ fn counts(words: &str, delay: Dur, ecn: Ecn) -> [u32; 4] {
         now += delay;
         let sent = q.dequeue(now, &mut log).unwrap();
         counts[usize::from(sent.tos & 3)] += 1;
-        q.purge_rest();
+        // The rest goes, the law's state stays.
+        while q.fifo.queue.pop().is_some() {}
     }
     counts
-}
-
-impl Ramp {
-    /// Empties the queue, but keeps the law's state.
-    fn purge_rest(&mut self) {
-        while self.queue.pop().is_some() {}
-    }
 }
 
 // scim's ramp.
@@ -78,7 +71,7 @@ fn drop_of_the_incapable_leaves_the_next_packet() {
 
 #[test]
 fn ramp_begins_where_it_is_told_and_has_a_width() {
-    let from = |words| make(words).from;
+    let from = |words| make(words).judge.from;
     assert_eq!(from("bandwidth 100Mbit"), Dur(121_120));
     assert_eq!(from("bandwidth 100Mbit min 2ms"), Dur::from_millis(2));
     for (words, why) in [
@@ -93,5 +86,5 @@ fn ramp_begins_where_it_is_told_and_has_a_width() {
     let mut q = make("bandwidth 1Gbit");
     change(&mut q, Time::ZERO, "ramp max 50ms tau 8", &mut Log::default()).unwrap();
     assert_eq!(q.describe(), "ramp bandwidth 1Gbit max 50ms signal random tau 8");
-    assert_eq!((q.params.max, q.tally.tau), (Dur::from_millis(50), 8));
+    assert_eq!((q.fifo.params.max, q.judge.tally.tau), (Dur::from_millis(50), 8));
 }

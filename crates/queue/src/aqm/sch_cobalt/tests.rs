@@ -9,9 +9,8 @@ fn env() -> Env {
     Env::ethernet(Rng::named(1, "t"))
 }
 
-fn make(words: &str) -> SchCobalt {
-    let spec: Spec = format!("cobalt {words}").parse().unwrap();
-    SchCobalt::new(*spec.params().unwrap(), env())
+fn make(words: &str) -> JudgedFifo<SchCobalt> {
+    JudgedFifo::read(words)
 }
 
 fn packet(id: u32, ecn: Ecn) -> Packet {
@@ -56,7 +55,7 @@ fn mark_that_not_ect_packets_cannot_carry_waits_for_the_next_ect0() {
         if id >= 3 {
             let sent = q.dequeue(now, &mut log).unwrap();
             assert_eq!(sent.ecn() == Ecn::Ect1, sent.id == 197, "{}", sent.id);
-            assert_eq!(q.cobalt.sce_count > 1, sent.id >= 197, "{}", sent.id);
+            assert_eq!(q.judge.cobalt.sce_count > 1, sent.id >= 197, "{}", sent.id);
         }
     }
 }
@@ -90,7 +89,7 @@ fn blue_drops_ect_packets_after_400_ms_of_delay() {
         let (mut q, mut log) = (make(""), Log::default());
         for ms in 0..delay_ms + 2000 {
             q.enqueue(Time(ms * MS), packet(ms as u32, Ecn::Ect0), &mut log);
-            if ms >= delay_ms && q.queue.packets.len() as u64 > delay_ms {
+            if ms >= delay_ms && q.fifo.queue.packets.len() as u64 > delay_ms {
                 q.dequeue(Time(ms * MS), &mut log);
             }
         }

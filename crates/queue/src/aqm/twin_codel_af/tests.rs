@@ -1,4 +1,5 @@
-use super::super::{Env, Qdisc, Spec};
+use super::super::sce_shell::InShell;
+use super::super::{Env, Qdisc};
 use super::*;
 use crate::qdiscs::{build, change};
 use sojourn_core::ecn::Ecn;
@@ -6,9 +7,8 @@ use sojourn_core::rng::Rng;
 
 const MS: u64 = 1_000_000;
 
-fn make(words: &str) -> TwinCodelAf {
-    let spec: Spec = format!("twin_codel_af {words}").parse().unwrap();
-    Params::queue(Shell::new(*spec.params().unwrap(), Env::ethernet(Rng::named(1, "t"))))
+fn make(options: &str) -> InShell<TwinCodelAf> {
+    InShell::read(options)
 }
 
 fn packet(flow: u32, tos: u8) -> Packet {
@@ -26,11 +26,11 @@ fn served(words: &str) -> [u32; 2] {
     // From the state in which no dummy waits; the early chooser counts a flow with one as idle.
     for class in 0..2 {
         for _ in 0..[1, 3][class] {
-            let (pkt, is_bulk) = q.classes[class].pop().unwrap();
+            let (pkt, is_bulk) = q.inside.classes[class].pop().unwrap();
             assert!(!is_bulk);
             q.shell.backlog.remove(&pkt);
         }
-        q.classes[class].drop_leading_dummies();
+        q.inside.classes[class].drop_leading_dummies();
     }
     let mut served = [0; 2];
     for _ in 0..4000 {
