@@ -16,7 +16,7 @@ use sojourn_transport::media::scream_tx::{Encoder, Host, Key, OnOff, Params, Ses
 
 /// More packets or reports than this at one instant are a loop without end.
 const ENDLESS: u32 = 20_000;
-/// Memory may grow by so much after the first sessions, bytes.
+/// Memory may grow by this much after the first sessions, bytes.
 const GROWTH: u64 = 64 << 20;
 /// Length of a session: some seconds among strangers, then some in peace.
 const HOSTILE: Time = Time(4_000_000_000);
@@ -30,19 +30,19 @@ const LIMIT: usize = 300;
 /// Datagrams that the network remembers for replays.
 const REPLAYS: usize = 256;
 
-/// Runs sessions until there were so many datagrams or the time is over; tells of each before it starts.
+/// Runs sessions until there were `goal` datagrams or the time is over; announces each before it starts.
 /// Gives sessions and datagrams.
 pub(crate) fn run(
     goal: u64,
     limit: Duration,
     seed: u64,
-    mut tell: impl FnMut(String),
+    mut announce: impl FnMut(String),
 ) -> Result<(u64, u64), String> {
     let start = Instant::now();
     let (mut sessions, mut datagrams) = (0, 0);
     let mut memory = None;
     while (datagrams < goal && start.elapsed() < limit) || sessions < 2 {
-        tell(format!("session {sessions} of seed {seed}"));
+        announce(format!("session {sessions} of seed {seed}"));
         let rng = Rng::named(seed, &format!("datagrams.{sessions}"));
         datagrams += Lab::new(rng).run().map_err(|fault| format!("session {sessions}: {fault}"))?;
         sessions += 1;
@@ -296,8 +296,8 @@ impl Lab {
         let mut out = [0; REPORT_BYTES];
         let mut made = 0;
         while let Some(len) = self.receiver.next_report(now, &mut out) {
-            let told = Counting::told(self.receiver.params().count);
-            if let Err(error) = Report::parse(&out[..len], &mut { told }) {
+            let counting = Counting::fixed(self.receiver.params().count);
+            if let Err(error) = Report::parse(&out[..len], &mut { counting }) {
                 return Err(format!("own report: {error}"));
             }
             self.back.send(now, &out[..len], &mut self.rng);

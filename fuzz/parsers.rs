@@ -129,11 +129,11 @@ fn main() {
 
 /// SCReAM's ends and datagrams from anybody.
 fn strangers(limit: Duration, seed: u64, current: &Mutex<(u64, String)>) {
-    let tell = |what: String| {
+    let announce = |what: String| {
         let mut current = current.lock().unwrap_or_else(PoisonError::into_inner);
         *current = (current.0 + 1, what);
     };
-    match catch_unwind(AssertUnwindSafe(|| datagrams::run(DATAGRAMS, limit, seed, tell))) {
+    match catch_unwind(AssertUnwindSafe(|| datagrams::run(DATAGRAMS, limit, seed, announce))) {
         Ok(Ok((sessions, datagrams))) => {
             println!("{:>10}: {datagrams} datagrams in {sessions} sessions", "datagrams");
         }

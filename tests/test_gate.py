@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -31,9 +32,10 @@ def test_stages_are_printed_with_their_sum_and_the_counts_last(
 ) -> None:
     script(monkeypatch, lint="print('fine')", rust=f"print({RUST!r})", python="print('1 passed in 2.00s')")
     assert gate.main([]) == 1
-    lines = capfd.readouterr().out.splitlines()
-    assert {"fine", "stage lint: 0 s", "SKIPPED b: no kernel"} <= set(lines)
-    assert lines[-2:] == ["stages: lint 0 s, rust 0 s, python 0 s; 0 s in all", "4 passed, 3 failed, 1 skipped"]
+    # How long they take is the machine's affair.
+    lines = re.sub(r"\d+ s\b", "N s", capfd.readouterr().out).splitlines()
+    assert {"fine", "stage lint: N s", "SKIPPED b: no kernel"} <= set(lines)
+    assert lines[-2:] == ["stages: lint N s, rust N s, python N s; N s in all", "4 passed, 3 failed, 1 skipped"]
 
 
 def test_a_failed_stage_ends_the_gate_and_failed_tests_do_not(

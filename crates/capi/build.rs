@@ -1,4 +1,4 @@
-//! Tells the tests whether there is a C compiler, so that without one they are skipped by name.
+//! Lets the tests know whether there is a C compiler, so that without one they are skipped by name.
 
 use std::env;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! Tells the tests whether there is IPv6 on loopback, so that without it they are skipped by name.
+//! Lets the tests know whether there is IPv6 on loopback, so that without it they are skipped by name.
 
 use std::net::UdpSocket;
 

@@ -1,4 +1,4 @@
-//! Tells the tests whether the measurements of others are here, so that without them they are skipped
+//! Lets the tests know whether the measurements of others are here, so that without them they are skipped
 //! by name.
 
 use std::env;

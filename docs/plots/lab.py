@@ -116,7 +116,7 @@ def goodput(source: Run, name: str, bin_s: float) -> tuple[FloatArray, FloatArra
 
 def dress(ax: Axes, title: str, x: str, y: str) -> Axes:
     """Labels, a light frame, and a title that says what the panel shows."""
-    style.dress(ax, x, y)
+    style.label_axes(ax, x, y)
     ax.set_title(title, loc="left", fontsize="medium")
     return ax
 

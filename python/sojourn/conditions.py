@@ -32,22 +32,22 @@ class Conditions:
     bottlenecks: tuple[str, ...] = ()
     """Queues whose rate is the least on the way of some flow's data, at some time."""
     queue_shapes: bool = False
-    """Whether a queue holds a rate below its link's, so that the link's counters do not tell what it allows."""
+    """Whether a queue holds a rate below its link's, so that the link's counters do not show what it allows."""
 
     queues: tuple[str, ...] = ()
     """Forward queues on the way that somebody configured, as `htb(50Mbit)+dualpi2`; of several paths one text."""
 
     @classmethod
-    def read(cls, told: Any) -> Conditions:
+    def read(cls, document: Any) -> Conditions:
         """`conditions` of a summary; empty where it came from elsewhere and is of another kind."""
         try:
-            rtt, steps = told["base_rtt_ms"], ((step["from_s"], step["mbps"]) for step in told["capacity"])
+            rtt, steps = document["base_rtt_ms"], ((step["from_s"], step["mbps"]) for step in document["capacity"])
             return cls(
                 tuple((float(at), None if rate is None else float(rate)) for at, rate in steps),
                 tuple(dict.fromkeys((float(rtt["least"]), float(rtt["greatest"])))),
-                tuple(map(str, told["bottlenecks"])),
-                bool(told["queue_shapes"]),
-                tuple(map(str, told.get("queues", ()))),
+                tuple(map(str, document["bottlenecks"])),
+                bool(document["queue_shapes"]),
+                tuple(map(str, document.get("queues", ()))),
             )
         except (KeyError, TypeError, ValueError):
             return cls()

@@ -41,7 +41,7 @@ DEFINITIONS: dict[str, str] = {
     "least multiple of the sampling step above that. Measured side: netperf's interim results.",
     "classic mode": "Share of the window in which the flow's controller takes its path for a classic queue's: since its"
     " score reached the classic side, until it is back on the L4S side; the time from the flow's start to the first "
-    "such moment, and the changes of mode in the whole run. Prague's versions p2a to p3 tell.",
+    "such moment, and the changes of mode in the whole run. Prague's versions p2a to p3 report it.",
     "delivery rate": "Mbit/s as `ss` reports it: the sender's most recent rate sample.",
     "TCP RTT": "ms, the sender's smoothed RTT as `ss` reports it, sampled about every 50 ms.",
     "one-way delay": "ms, of UDP and media flows, which have no TCP RTT: from sender to receiver, the mean of "
@@ -125,7 +125,7 @@ class Stats:
     p50: float
     p95: float
     p99: float | None
-    """None where a measurement does not tell it."""
+    """None where a measurement does not have it."""
     max: float
 
     @classmethod

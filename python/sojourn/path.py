@@ -25,7 +25,7 @@ CODEPOINTS = ("Not-ECT", "ECT(1)", "ECT(0)", "CE")
 
 @dataclass(frozen=True)
 class Path:
-    """The forward path of a run; what its scenario does not tell is empty."""
+    """The forward path of a run; what its scenario does not state is empty."""
 
     queues: str = ""
     """As `htb(50Mbit)+dualpi2`, one after the other; without those that nobody configured."""
@@ -43,7 +43,7 @@ class Path:
 
 def of(source: Source) -> Path:
     """What the scenario of a run states; of a measurement rate and RTT, if it is of a suite's run."""
-    met = told(conditions.of(source))
+    met = of_conditions(conditions.of(source))
     return met if scenario(source) else Path("", met.rates_mbps, met.rtts_ms)
 
 
@@ -59,11 +59,11 @@ def scenario(source: Source) -> Document:
 
 def pings(source: Source) -> dict[str, str]:
     """The series of all pings in the scenario's order, each with its label: the name, and how it is marked if it is."""
-    told = {f"ping.{ping.get('name')}.rtt": ping for ping in objects(scenario(source).get("ping"))}
+    sent = {f"ping.{ping.get('name')}.rtt": ping for ping in objects(scenario(source).get("ping"))}
     recorded = metrics.pings(source)
-    ordered = [*(series for series in told if series in recorded), *(one for one in recorded if one not in told)]
+    ordered = [*(series for series in sent if series in recorded), *(one for one in recorded if one not in sent)]
     return {
-        series: series.removeprefix("ping.").removesuffix(".rtt") + _marking(told.get(series, {})) for series in ordered
+        series: series.removeprefix("ping.").removesuffix(".rtt") + _marking(sent.get(series, {})) for series in ordered
     }
 
 
@@ -72,8 +72,8 @@ def objects(value: Any) -> list[dict[str, Any]]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
-def told(met: Conditions) -> Path:
-    """What the conditions of a run tell."""
+def of_conditions(met: Conditions) -> Path:
+    """The forward path that the conditions of a run describe."""
     return Path(NEXT.join(met.queues), met.rates_mbps, met.base_rtts_ms)
 
 

@@ -2,7 +2,7 @@
 
 The full Flent files are used where they can be found: `SOJOURN_REFERENCE`, or `../shared/reference`
 beside the repository or the current folder. Otherwise the summaries and thinned series that are
-shipped in `data/SUITE` stand in for them; the numbers are the same, the curves have fewer points.
+shipped in `data/SUITE` take their place; the numbers are the same, the curves have fewer points.
 
 `python -m sojourn.reference FOLDER` makes the shipped file of ect1 again from a folder of Flent files,
 `python -m sojourn.reference GRID.json` that of the suite whose cases the grid has, as it was measured.
@@ -85,9 +85,9 @@ def summary_of(source: Source, over: metrics.Window | None = None) -> RunSummary
 
 def folder() -> Path | None:
     """Where the full reference data are; None if they are not on this machine."""
-    told = os.environ.get("SOJOURN_REFERENCE")
+    named = os.environ.get("SOJOURN_REFERENCE")
     repository = Path(__file__).resolve().parents[2]
-    places = [Path(told)] if told else [base.parent / "shared" / "reference" for base in (repository, Path.cwd())]
+    places = [Path(named)] if named else [base.parent / "shared" / "reference" for base in (repository, Path.cwd())]
     return next((place for place in places if (place / "ect1" / "flent").is_dir()), None)
 
 
@@ -109,8 +109,8 @@ def entries(suite: str) -> dict[str, Any]:
 
 def sources(run_ids: Iterable[str]) -> str:
     """Where the measurements of these runs come from."""
-    told = {SOURCES.get(run_id.partition("/")[0], "") for run_id in run_ids}
-    return "; ".join(sorted(filter(None, told))) or "source not known"
+    sources = {SOURCES.get(run_id.partition("/")[0], "") for run_id in run_ids}
+    return "; ".join(sorted(filter(None, sources))) or "source not known"
 
 
 def find(run_id: str) -> Source | None:

@@ -99,8 +99,8 @@ class Run:
         from sojourn.conditions import Conditions, of_scenario
 
         try:
-            told = self.summary.get("conditions") if (self.path / "summary.json").exists() else None
-            return of_scenario(self.scenario) if told is None else Conditions.read(told)
+            stored = self.summary.get("conditions") if (self.path / "summary.json").exists() else None
+            return of_scenario(self.scenario) if stored is None else Conditions.read(stored)
         except ResultsError:
             return Conditions()
 
@@ -373,8 +373,8 @@ def write(root: Path, manifest: Mapping[str, Any], files: Mapping[str, bytes]) -
     building = _building(root)
     try:
         digests = {name: _sha256(content) for name, content in files.items()}
-        told = _text(json.dumps({"format": FORMAT, **manifest, "files": digests}, indent=2))
-        for name, content in {**files, MANIFEST: told}.items():
+        text = _text(json.dumps({"format": FORMAT, **manifest, "files": digests}, indent=2))
+        for name, content in {**files, MANIFEST: text}.items():
             (building / name).write_bytes(content)
             _sync(building / name)
         _sync(building)

@@ -50,10 +50,10 @@ typedef struct sojourn_scream_stats {
 const char *sojourn_scream_version(void);
 
 /*
- * A sender with the words of `cc = "scream ..."` (`sojourn cc scream` lists them), "" for the defaults. NULL if they
+ * A sender with the parameters of `cc = "scream ..."` (`sojourn cc scream` lists them), "" for the defaults. NULL if they
  * are wrong; `error` (may be NULL) then has one line, cut to `error_size` bytes with its final zero.
  */
-sojourn_scream_sender *sojourn_scream_sender_new(const char *words, uint64_t now_ns, char *error, size_t error_size);
+sojourn_scream_sender *sojourn_scream_sender_new(const char *options, uint64_t now_ns, char *error, size_t error_size);
 void sojourn_scream_sender_free(sojourn_scream_sender *sender);
 
 /* Adds a stream, at most ten. Rates in bit/s of payload, 1000 <= min <= init <= max <= 1e11; priority 0.001 to 1. */
@@ -85,8 +85,8 @@ int sojourn_scream_ecn(const sojourn_scream_sender *sender);
 
 int sojourn_scream_get_stats(const sojourn_scream_sender *sender, sojourn_scream_stats *stats);
 
-/* The receiving side, with the same words (`version`, `reported`, `ackdiff`, `count`). */
-sojourn_scream_receiver *sojourn_scream_receiver_new(const char *words, uint64_t now_ns, char *error,
+/* The receiving side, with the same parameters (`version`, `reported`, `ackdiff`, `count`). */
+sojourn_scream_receiver *sojourn_scream_receiver_new(const char *options, uint64_t now_ns, char *error,
                                                      size_t error_size);
 void sojourn_scream_receiver_free(sojourn_scream_receiver *receiver);
 

@@ -52,15 +52,15 @@ fn guarded(what: impl FnOnce() -> Result<c_int, c_int>) -> c_int {
 
 /// Makes an object from its text. On an error C gets NULL, and a line in `error`.
 fn made<T>(
-    words: *const c_char,
+    options: *const c_char,
     error: *mut c_char,
     error_size: usize,
     make: impl FnOnce(&scream::Setup) -> T,
 ) -> *mut T {
     let built = catch_unwind(AssertUnwindSafe(|| {
-        let words = text(words).ok_or_else(|| "words: expected UTF-8".to_owned())?;
-        let spec = cc::read(&format!("scream {words}")).map_err(|e| e.0)?;
-        let setup = spec.scream().ok_or_else(|| "words: not SCReAM's".to_owned())?;
+        let options = text(options).ok_or_else(|| "options: expected UTF-8".to_owned())?;
+        let spec = cc::read(&format!("scream {options}")).map_err(|e| e.0)?;
+        let setup = spec.scream().ok_or_else(|| "options: not SCReAM's".to_owned())?;
         Ok(make(setup))
     }));
     match built {
@@ -95,12 +95,12 @@ pub extern "C" fn sojourn_scream_version() -> *const c_char {
 /// See the header.
 #[unsafe(no_mangle)]
 pub extern "C" fn sojourn_scream_sender_new(
-    words: *const c_char,
+    options: *const c_char,
     now_ns: u64,
     error: *mut c_char,
     error_size: usize,
 ) -> *mut Front {
-    made(words, error, error_size, |setup| Front::new(setup, Time(now_ns)))
+    made(options, error, error_size, |setup| Front::new(setup, Time(now_ns)))
 }
 
 /// See the header.
@@ -252,12 +252,12 @@ pub extern "C" fn sojourn_scream_get_stats(sender: *const Front, stats: *mut Sta
 /// See the header.
 #[unsafe(no_mangle)]
 pub extern "C" fn sojourn_scream_receiver_new(
-    words: *const c_char,
+    options: *const c_char,
     now_ns: u64,
     error: *mut c_char,
     error_size: usize,
 ) -> *mut Receiver {
-    made(words, error, error_size, |setup| {
+    made(options, error, error_size, |setup| {
         let params = Params {
             ackdiff: setup.ackdiff,
             reported: setup.reported,

@@ -1,5 +1,5 @@
 //! Prague's detector of a classic ECN AQM (Briscoe and Ahmed, arXiv 1911.00710, as in the kernel
-//! modules of 2020, 20-bit scale): RTT that varies or stands high over its minimum raises a score,
+//! modules of 2020, 20-bit scale): RTT that varies or stays far above its minimum raises a score,
 //! and a high score asks for a classic response.
 
 use sojourn_core::probe::Probe;

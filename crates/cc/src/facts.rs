@@ -1,4 +1,4 @@
-//! What an end point tells its controller: the path, the shared window, and what an acknowledgement
+//! What an end point reports to its controller: the path, the shared window, and what an acknowledgement
 //! or a loss says.
 
 use schemars::JsonSchema;

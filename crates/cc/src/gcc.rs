@@ -117,11 +117,11 @@ const MIN_GROWTH: f64 = 1000.0;
 /// Growth ends at this much of the incoming rate, and these bit/s.
 const MAX_OVER_INCOMING: f64 = 1.5;
 const MAX_OVER_INCOMING_BPS: f64 = 10_000.0;
-/// Loss ratios between which the loss-based rate stands still.
+/// Loss ratios between which the loss-based rate does not change.
 const LOW_LOSS: f64 = 0.02;
 const HIGH_LOSS: f64 = 0.1;
 const LOSS_GROWTH: f64 = 1.05;
-/// Fewer packets tell no loss ratio (libwebrtc).
+/// Fewer packets give no loss ratio (libwebrtc).
 const LOSS_PACKETS: u32 = 20;
 /// The loss-based rate falls once in this and an RTT (libwebrtc).
 const LOSS_REACTION: Dur = Dur::from_millis(300);

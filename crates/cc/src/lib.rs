@@ -48,13 +48,13 @@ use sojourn_core::units::{Bytes, Dur, Rate, Time};
 /// A congestion controller: reacts to facts, owns no clock, sends nothing.
 pub trait Controller: Send {
     /// What the endpoint must negotiate and run for it. Constant over the connection, except that
-    /// a controller may give up a wish when [`Controller::on_established`] tells it that the peer
+    /// a controller may give up a wish when [`Controller::on_established`] reports that the peer
     /// refused.
     fn needs(&self) -> Needs {
         Needs::default()
     }
 
-    /// Tells the flow's name, for messages.
+    /// Gives the flow's name, for messages.
     fn named(&mut self, _flow: &str) {}
 
     /// Hands over the flow's own random stream, before anything else. Without it a controller that

@@ -182,7 +182,7 @@ impl<'a> Args<'a> {
     }
 }
 
-/// A number without a unit where a time or a rate stands, which is read in tc's own unit.
+/// A number without a unit in the place of a time or a rate, which is read in tc's own unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bare {
     /// The words, such as `target 5`.

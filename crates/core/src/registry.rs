@@ -1,4 +1,4 @@
-//! Names and what they stand for: the lines of this crate, and those that a program adds before its
+//! Names and what they mean: the lines of this crate, and those that a program adds before its
 //! runs. An added line never hides one of this crate, so that a text means the same everywhere.
 
 use std::sync::{PoisonError, RwLock};
@@ -38,7 +38,7 @@ impl<E: Line> Lines<E> {
 
     fn add(&self, line: E, replaces: bool) -> Result<(), GrammarError> {
         let (kind, name) = (self.kind, line.name());
-        // Texts are split at white space, and nested ones stand in braces and quotes.
+        // Texts are split at white space, and nested ones are in braces and quotes.
         let is_word = |c: char| c.is_ascii_alphanumeric() || "_+.-".contains(c);
         if name.is_empty() || !name.chars().all(is_word) {
             let rule = "expected letters, digits and _ + . -";

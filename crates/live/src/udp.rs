@@ -2,7 +2,7 @@
 //! batches, arrival times of the kernel.
 //!
 //! A library would be `quinn-udp`; 0.6 loses the ECN field of bundles (its control buffer is too
-//! small for all that the kernel tells), 0.5 has neither arrival times nor `sendmmsg`.
+//! small for all that the kernel reports), 0.5 has neither arrival times nor `sendmmsg`.
 
 mod batch;
 

@@ -75,13 +75,13 @@ impl<'a> Values<'a> {
         self.number(at, f64::MIN, 1e9).map(|s| (s >= 0.0).then_some(s))
     }
 
-    /// Which of `words` it is, by index.
-    pub(super) fn word(&self, at: usize, words: &[&str]) -> Result<usize, String> {
+    /// Which of `choices` it is, by index.
+    pub(super) fn choice(&self, at: usize, choices: &[&str]) -> Result<usize, String> {
         let text = self.text(at);
-        words
+        choices
             .iter()
             .position(|w| *w == text)
-            .ok_or_else(|| format!("expected {}, got `{text}`", words.join(", ")))
+            .ok_or_else(|| format!("expected {}, got `{text}`", choices.join(", ")))
     }
 }
 
@@ -194,7 +194,7 @@ pub(super) fn help<O>(groups: &[Group<O>]) -> String {
         for opt in *options {
             let head = format!("  -{} {}", opt.name(), opt.values().join(" "));
             let head = head.trim_end();
-            // A head that fills its column stands on a line of its own.
+            // A head that fills its column is on a line of its own.
             let gap = if head.len() < 30 { String::new() } else { format!("\n{:30}", "") };
             let help = opt.help.replace('\n', &format!("\n{:31}", ""));
             text.push_str(&format!("{head:30}{gap} {help}\n"));
@@ -205,7 +205,7 @@ pub(super) fn help<O>(groups: &[Group<O>]) -> String {
 
 /// The arguments in a line.
 #[cfg(test)]
-pub(super) fn words(line: &str) -> Vec<String> {
+pub(super) fn split(line: &str) -> Vec<String> {
     line.split_whitespace().map(String::from).collect()
 }
 

@@ -5,14 +5,14 @@ use sojourn_core::{Dur, Ecn};
 
 use super::ecn_path::Arrived;
 
-/// Samples before anything is said: 2 s.
+/// Samples before there is a diagnosis: 2 s.
 const ENOUGH: u32 = 40;
 /// A target that reaches this share of the greatest rate is the encoder's limit.
 const AT_MOST: f32 = 0.95;
 /// A queue that is a bottleneck's, s.
 const QUEUE: f32 = 0.01;
 /// Marks that come with less queue than this on average are those of an L4S queue, whose threshold is
-/// near 1 ms; classic AQMs let 5 ms and more stand (RFC 8289 4.2, RFC 8033 4.2). s.
+/// near 1 ms; classic AQMs let 5 ms and more wait (RFC 8289 4.2, RFC 8033 4.2). s.
 const SHALLOW: f32 = 0.0035;
 /// Share of the samples, or of the time, that is no accident.
 const SHARE: f32 = 0.1;

@@ -14,7 +14,7 @@ const REFILL: Dur = Dur::from_millis(100);
 pub(super) struct Gaps {
     lines: Allowance,
     /// Gaps that were not reported, and the packets in them.
-    untold: (u64, u64),
+    unreported: (u64, u64),
 }
 
 /// A bucket of lines.
@@ -47,19 +47,22 @@ impl Gaps {
     pub(super) fn on(&mut self, now: Time, seq: u16, previous: u16) -> Option<String> {
         let line = gap_line(seq, previous);
         if self.lines.take(now) {
-            let untold = self.untold();
-            return Some(untold.map_or_else(|| line.clone(), |untold| format!("{untold}\n{line}")));
+            let unreported = self.unreported();
+            return Some(
+                unreported
+                    .map_or_else(|| line.clone(), |unreported| format!("{unreported}\n{line}")),
+            );
         }
         let step = seq.wrapping_sub(previous);
         // A late packet makes a step of nearly all numbers: a gap, but nothing lost by it.
         let lost = if step < 1 << 15 { u64::from(step) - 1 } else { 0 };
-        self.untold = (self.untold.0 + 1, self.untold.1 + lost);
+        self.unreported = (self.unreported.0 + 1, self.unreported.1 + lost);
         None
     }
 
     /// What was left out since the last report.
-    pub(super) fn untold(&mut self) -> Option<String> {
-        let (gaps, packets) = std::mem::take(&mut self.untold);
+    pub(super) fn unreported(&mut self) -> Option<String> {
+        let (gaps, packets) = std::mem::take(&mut self.unreported);
         (gaps > 0)
             .then(|| format!("... and {gaps} more lines of this kind, {packets} packets lost"))
     }

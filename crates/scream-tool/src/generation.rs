@@ -11,7 +11,7 @@ pub enum Generation {
     V2024,
     /// 2024-10-31: emulates CUBIC with L4S, too; a microburst is 0.5 ms.
     V2024b,
-    /// 2026-06-30, with its defects mended; a comma before the last column.
+    /// 2026-06-30, with its defects fixed; a comma before the last column.
     #[default]
     V2026,
 }

@@ -13,7 +13,7 @@ pub(super) struct Hearing {
     unanswered: Option<(Time, Time)>,
     /// Silences that are over.
     past: Dur,
-    /// Nobody listens at the receiver's port, as far as its host said.
+    /// Nobody listens at the receiver's port, as far as its host reported.
     is_refused: bool,
     /// The receiver answers another sender.
     is_busy: bool,
@@ -39,7 +39,7 @@ impl Hearing {
         self.is_refused = true;
     }
 
-    /// The receiver said that it is busy; false if that is known.
+    /// The receiver reported that it is busy; false if that is known.
     pub(super) fn busy(&mut self) -> bool {
         !std::mem::replace(&mut self.is_busy, true)
     }

@@ -62,7 +62,7 @@ impl Ledger {
             let Some(received) = metric.received else { continue };
             if self.close(seq) {
                 self.arrived.add(metric.ecn);
-                self.tell(now, seq, Some(received), fate);
+                self.pass_on(now, seq, Some(received), fate);
             }
         }
         if self.sent.is_none() {
@@ -78,12 +78,12 @@ impl Ledger {
             let seq = self.settled;
             self.settled = seq.wrapping_add(1);
             if self.close(seq) {
-                self.tell(now, seq, None, fate);
+                self.pass_on(now, seq, None, fate);
             }
         }
     }
 
-    fn tell(&self, now: Ticks, seq: u16, received: Option<Ticks>, fate: Fate<'_>) {
+    fn pass_on(&self, now: Ticks, seq: u16, received: Option<Ticks>, fate: Fate<'_>) {
         if let Some(sent) = &self.sent {
             let sent = sent[usize::from(seq)];
             fate(&AckLine { time: now, seq, sent, received, ..AckLine::default() });

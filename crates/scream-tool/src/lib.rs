@@ -18,13 +18,13 @@ mod logs;
 mod media;
 #[cfg(target_os = "linux")]
 mod notice;
+mod objects;
 mod peer;
 mod push;
 #[cfg(target_os = "linux")]
 mod rx;
 mod rx_options;
 mod screen;
-mod told;
 #[cfg(target_os = "linux")]
 mod tx;
 mod tx_options;
@@ -48,7 +48,7 @@ pub enum End {
 const PORT: u64 = 65_535;
 
 const HELP_HEAD_TX: &str = "\
-scream-bw-test-tx sends generated media under SCReAM to scream-bw-test-rx and tells what the path gives.
+scream-bw-test-tx sends generated media under SCReAM to scream-bw-test-rx and reports what the path gives.
 
 Usage:   scream-bw-test-tx [options] receiver port
 Example: scream-bw-test-tx -ect 1 -time 30 receiver.example 30122

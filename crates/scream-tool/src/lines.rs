@@ -92,7 +92,7 @@ impl VerboseLine {
     }
 }
 
-/// What is said at the end.
+/// What is printed at the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct FinalSummary {
     /// Least, greatest and mean.
@@ -159,7 +159,7 @@ impl From<Known> for serde_json::Value {
     }
 }
 
-/// How a log tells the time.
+/// How a log writes the time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Stamp {
     /// Since the start, s.

@@ -38,8 +38,8 @@ impl Media {
     pub(super) fn new(o: &TxOptions, now: Time) -> Result<Self, String> {
         let counting = match o.count {
             Count::Auto => Counting::default(),
-            Count::Legacy => Counting::told(ccfb::Count::LessOne),
-            Count::Rfc8888 => Counting::told(ccfb::Count::Exact),
+            Count::Legacy => Counting::fixed(ccfb::Count::LessOne),
+            Count::Rfc8888 => Counting::fixed(ccfb::Count::Exact),
         };
         let mtu = o.mtus.last().copied().unwrap_or(1200);
         let source = if let Some(kbps) = o.fixed_kbps.filter(|_| o.push_traffic) {

@@ -1,4 +1,4 @@
-//! What the two ends tell each other beside media and reports, so that the original's ends are not
+//! What the two ends send each other beside media and reports, so that the original's ends are not
 //! disturbed: its receiver prints texts on its screen and does nothing else with them, its sender looks
 //! for report blocks behind eight bytes and finds none in an RTCP packet of twelve.
 
@@ -10,12 +10,12 @@ const HEAD: [u8; 4] = [0x80, 204, 0, 2];
 const BUSY: [u8; 4] = *b"BUSY";
 const FULL: [u8; 4] = *b"FULL";
 
-/// Bytes of what the receiver tells: no more than any packet of a sender has.
-pub(super) const TOLD_BYTES: usize = 12;
+/// Bytes of a reply: no more than any packet of a sender has.
+pub(super) const REPLY_BYTES: usize = 12;
 
-/// What the receiver tells a sender.
+/// What the receiver sends a sender beside reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum Reply {
     /// It has another sender. Who gives the challenge back ([`Notice::Answer`]) has the address that
     /// its packets come from.
     Busy(u32),
@@ -23,13 +23,13 @@ pub(super) enum Told {
     Full(u32),
 }
 
-impl Told {
-    pub(super) fn bytes(self) -> [u8; TOLD_BYTES] {
+impl Reply {
+    pub(super) fn bytes(self) -> [u8; REPLY_BYTES] {
         let (number, name) = match self {
             Self::Busy(challenge) => (challenge, BUSY),
             Self::Full(packets) => (packets, FULL),
         };
-        let mut out = [0; TOLD_BYTES];
+        let mut out = [0; REPLY_BYTES];
         for (to, part) in out.chunks_exact_mut(4).zip([HEAD, number.to_be_bytes(), name]) {
             to.copy_from_slice(&part);
         }
@@ -38,7 +38,7 @@ impl Told {
 
     /// Reads a datagram; none: it is something else, a report most likely.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
-        let bytes: &[u8; TOLD_BYTES] = bytes.try_into().ok()?;
+        let bytes: &[u8; REPLY_BYTES] = bytes.try_into().ok()?;
         let part = |at: usize| [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
         let number = u32::from_be_bytes(part(4));
         match (part(0), part(8)) {
@@ -49,7 +49,7 @@ impl Told {
     }
 }
 
-/// What the sender tells the receiver in a text.
+/// What the sender sends the receiver as a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Notice {
     /// The run is over.

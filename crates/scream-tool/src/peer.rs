@@ -19,7 +19,7 @@ const SILENCE: Dur = Dur::from_millis(200);
 const END: Dur = Dur::from_secs(2);
 /// of a sender that answered its challenge,
 const END_IF_ANSWERED: Dur = Dur::from_millis(300);
-/// and after a sender that said that it ends. Its last packets may still come, and who only pretended
+/// and after a sender that announced its end. Its last packets may still come, and who only pretended
 /// to be it is proven wrong by the next one.
 const END_IF_TOLD: Dur = Dur::from_millis(100);
 /// How far behind the newest a packet may be to count as one of the last of a sender that ended.
@@ -73,7 +73,7 @@ struct Session {
     highest: u16,
     packets: u32,
     last: Time,
-    /// It said that it ends.
+    /// It announced its end.
     ended: bool,
 }
 
@@ -87,7 +87,7 @@ struct Candidate {
     /// Its first packet fits behind the session's last.
     continues: bool,
     /// When it was informed that the receiver is busy.
-    told: Option<Time>,
+    notified: Option<Time>,
     /// It gave the challenge back.
     answered: bool,
 }
@@ -186,14 +186,16 @@ impl Peer {
             return None;
         }
         let known = self.candidates.iter_mut().find(|c| c.addr == from)?;
-        if known.told.is_some_and(|told| now.since(told) < BUSY_INTERVAL) || !self.busy.take(now) {
+        if known.notified.is_some_and(|notified| now.since(notified) < BUSY_INTERVAL)
+            || !self.busy.take(now)
+        {
             return None;
         }
-        known.told = Some(now);
+        known.notified = Some(now);
         Some(self.expected(from))
     }
 
-    /// Whether the session's sender said that it ends.
+    /// Whether the session's sender announced its end.
     pub(super) fn is_leaving(&self) -> bool {
         self.session.is_some_and(|s| s.ended)
     }
@@ -235,7 +237,7 @@ impl Peer {
             proof: 1,
             last: now,
             continues,
-            told: None,
+            notified: None,
             answered: false,
         };
         if self.candidates.len() < CANDIDATES {

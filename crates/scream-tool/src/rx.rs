@@ -11,7 +11,7 @@ use sojourn_transport::media::scream_rx::{Params, REPORT_BYTES, Receiver};
 
 use super::ecn_path::Arrived;
 use super::gaps::{Allowance, Gaps};
-use super::notice::{Notice, TOLD_BYTES, Told};
+use super::notice::{Notice, REPLY_BYTES, Reply};
 use super::peer::{Peer, Source};
 use super::rx_options::RxOptions;
 use super::screen::{Screen, harmless};
@@ -339,17 +339,17 @@ impl Rx<'_> {
         }));
     }
 
-    /// Tells somebody else who sends that there is a session.
+    /// Notifies somebody else who sends that there is a session.
     fn turn_away(&mut self, d: &udp::Datagram<'_>) {
         if self.peer.is_leaving() {
             return; // its packets count in a moment
         }
         self.hint(d.from);
         if let Some(challenge) = self.peer.challenge(d.at, d.from)
-            && d.bytes.len() >= TOLD_BYTES
+            && d.bytes.len() >= REPLY_BYTES
         {
             // It may be lost, as any packet may be.
-            let _ = self.socket.send_to(&Told::Busy(challenge).bytes(), d.from);
+            let _ = self.socket.send_to(&Reply::Busy(challenge).bytes(), d.from);
         }
     }
 
@@ -360,7 +360,7 @@ impl Rx<'_> {
         }
         let why = match self.named {
             Some(named) if named.ip() != from.ip() => format!(
-                "the sender was said to be {}; leave the address out to answer whoever sends",
+                "the sender was expected to be {}; leave the address out to answer whoever sends",
                 named.ip()
             ),
             _ => "another sender is being answered".into(),
@@ -410,15 +410,15 @@ impl Rx<'_> {
         self.interval = now + INTERVAL;
         let has_news = overflowed > std::mem::replace(&mut self.overflowed, overflowed);
         if has_news
-            && self.peer.can_pay(TOLD_BYTES)
+            && self.peer.can_pay(REPLY_BYTES)
             && let Some(to) = self.peer.addr()
         {
-            self.peer.pay(TOLD_BYTES);
-            let told = Told::Full(overflowed - self.overflowed_before);
-            let _ = self.socket.send_to(&told.bytes(), to);
+            self.peer.pay(REPLY_BYTES);
+            let reply = Reply::Full(overflowed - self.overflowed_before);
+            let _ = self.socket.send_to(&reply.bytes(), to);
         }
-        if let Some(untold) = self.gaps.untold() {
-            self.screen.note(&untold);
+        if let Some(unreported) = self.gaps.unreported() {
+            self.screen.note(&unreported);
         }
         if self.screen.is_json() {
             let object = self.object("interval", now);
@@ -442,8 +442,8 @@ impl Rx<'_> {
     }
 
     fn farewell(&mut self, inbox: &Inbox) {
-        if let Some(untold) = self.gaps.untold() {
-            self.screen.note(&untold);
+        if let Some(unreported) = self.gaps.unreported() {
+            self.screen.note(&unreported);
         }
         let now = self.clock.now();
         if !self.o.no_summary {

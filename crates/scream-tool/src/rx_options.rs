@@ -72,7 +72,7 @@ const FEEDBACK: &[Opt<RxOptions>] = &[
         "feedback coding",
         "how reports count: legacy (count minus 1, as the original; default) or rfc8888",
         |o, v| {
-            v.word(0, &["legacy", "rfc8888"])
+            v.choice(0, &["legacy", "rfc8888"])
                 .map(|at| o.count = [Count::Legacy, Count::Rfc8888][at])
         },
     ),

@@ -13,9 +13,9 @@ use super::diagnosis::{Diagnosis, Facts};
 use super::hearing::Hearing;
 use super::logs::Logs;
 use super::media::Media;
-use super::notice::{Notice, Told};
+use super::notice::{Notice, Reply};
+use super::objects;
 use super::screen::Screen;
-use super::told;
 use super::tx_options::{Gso, TxOptions};
 use super::view::{Sample, View};
 use super::{Failure, Generation};
@@ -32,7 +32,7 @@ const FLUSH: Dur = Dur::from_secs(1);
 const BATCH: usize = 64;
 /// Batches between two looks at the feedback.
 const BATCHES: usize = 8;
-/// A burst of so many packets leaves in larger pieces that the kernel cuts, of so many packets. A
+/// A burst of this many packets leaves in larger pieces that the kernel cuts, of this many packets. A
 /// queue on this machine may take a piece for one packet and mark all of it, which a fixed rate does
 /// not answer to; an adaptive one has pieces from some 250 Mbit/s on, where it needs them.
 const LONG_BURST: usize = 16;
@@ -83,7 +83,7 @@ struct Discards {
     /// When the receiver was first heard: before that it does not miss them.
     unmissed: u64,
     /// To the receiver.
-    told: u64,
+    notified: u64,
 }
 
 /// When what is printed next.
@@ -276,9 +276,9 @@ impl Tx<'_> {
                     self.foreign += 1;
                     continue;
                 }
-                match Told::parse(d.bytes) {
-                    Some(Told::Busy(challenge)) => self.on_busy(d.from, challenge),
-                    Some(Told::Full(packets)) => self.hearing.overflowed = packets,
+                match Reply::parse(d.bytes) {
+                    Some(Reply::Busy(challenge)) => self.on_busy(d.from, challenge),
+                    Some(Reply::Full(packets)) => self.hearing.overflowed = packets,
                     None => self.on_feedback(d.at, d.bytes),
                 }
             }
@@ -295,7 +295,7 @@ impl Tx<'_> {
             return;
         }
         self.due.answer = now + ANSWER;
-        self.tell_receiver(&Notice::Answer(challenge).to_string());
+        self.notify_receiver(&Notice::Answer(challenge).to_string());
         if self.hearing.busy() {
             if self.view.is_none() {
                 let to = self.to;
@@ -403,7 +403,7 @@ impl Tx<'_> {
             self.on_tick_of_push(now);
             return;
         }
-        self.tell_discards(now);
+        self.report_discards(now);
         if self.hearing.is_fresh()
             && let Some(moment) = self.media.moment()
         {
@@ -412,12 +412,12 @@ impl Tx<'_> {
         if self.hearing.is_silent() {
             if now >= self.due.silence {
                 self.due.silence = now + SUMMARY;
-                self.complain();
+                self.report_silence();
             }
         } else if now > self.due.summary && self.hearing.has_heard() {
             self.due.summary = now + SUMMARY;
             self.summary(now);
-            self.tell_receiver_of_discards();
+            self.notify_discards();
         }
         if now > self.due.verbose && (self.o.verbose || self.view.is_some()) {
             self.due.verbose = now + VERBOSE;
@@ -449,12 +449,12 @@ impl Tx<'_> {
         self.media.discarded() + self.outbox.dropped()
     }
 
-    fn tell_discards(&mut self, now: Time) {
+    fn report_discards(&mut self, now: Time) {
         let discarded = self.media.discarded();
         let before = std::mem::replace(&mut self.discards.shown, discarded);
         // Without any feedback this is no news.
         if discarded > before && self.hearing.has_heard() && self.view.is_none() {
-            // The original tells more of it, and without bound.
+            // The original reports more of it, and without bound.
             let (t, n) = (now.as_secs_f64(), discarded - before);
             self.screen
                 .note(&format!(" {t:.3} RTP queue {n} packets discarded for SSRC {TOOL_SSRC}"));
@@ -462,10 +462,10 @@ impl Tx<'_> {
     }
 
     /// The receiver sees gaps where packets never left.
-    fn tell_receiver_of_discards(&mut self) {
+    fn notify_discards(&mut self) {
         let discarded = self.never_left() - self.discards.unmissed;
-        if std::mem::replace(&mut self.discards.told, discarded) < discarded {
-            self.tell_receiver(&Notice::Discarded(discarded).to_string());
+        if std::mem::replace(&mut self.discards.notified, discarded) < discarded {
+            self.notify_receiver(&Notice::Discarded(discarded).to_string());
         }
     }
 
@@ -483,7 +483,7 @@ impl Tx<'_> {
         }
     }
 
-    fn complain(&self) {
+    fn report_silence(&self) {
         if self.view.is_some() {
             return;
         }
@@ -506,7 +506,7 @@ impl Tx<'_> {
             return;
         }
         self.screen.line(&line.text(self.columns));
-        self.screen.object(&told::summary(&line));
+        self.screen.object(&objects::summary(&line));
     }
 
     fn verbose(&mut self, now: Time) {
@@ -538,13 +538,13 @@ impl Tx<'_> {
         let text = line.text(self.columns);
         if self.view.is_none() {
             self.screen.line(&text);
-            self.screen.object(&told::verbose(&line));
+            self.screen.object(&objects::verbose(&line));
         }
-        self.tell_receiver(&text);
+        self.notify_receiver(&text);
     }
 
     /// The line for the receiver's screen.
-    fn tell_receiver(&self, text: &str) {
+    fn notify_receiver(&self, text: &str) {
         let mut datagram = [0; 452];
         let len = write_statistics(&mut datagram, text);
         // It is lost as any packet may be.
@@ -571,16 +571,16 @@ impl Tx<'_> {
     fn farewell(&mut self) -> Result<(), Failure> {
         self.view = None; // gives the terminal back
         let now = self.clock.now();
-        self.tell_receiver_of_discards();
-        self.tell_receiver(&Notice::Ends.to_string());
+        self.notify_discards();
+        self.notify_receiver(&Notice::Ends.to_string());
         std::thread::sleep(REPEAT);
-        self.tell_receiver(&Notice::Ends.to_string());
+        self.notify_receiver(&Notice::Ends.to_string());
         self.flush_logs();
         let missing = self.hearing.missing(now).as_secs_f64();
         if let Some(last) = self.media.final_summary() {
             let discarded = self.never_left() - self.discards.unmissed;
             self.screen.block(&last.text(discarded));
-            let mut object = told::last(&last);
+            let mut object = objects::last(&last);
             if self.hearing.has_heard() {
                 let facts = self.facts(now);
                 let line = self.diagnosis.line(&facts);

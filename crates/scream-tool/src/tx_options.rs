@@ -223,7 +223,7 @@ const PARITY: &str = "
 Comparing with the original's figures
   Name the build that made them with -generation, and add -parity: it keeps the quirks of that build that change
   results (frames left out after a loss, a small RTP queue, half of -rand, an RTT that starts at 50 ms and falls
-  slowly). Without it these are mended, and rates are often higher. Take the same -mtu, -fps, -rand, -maxrate and
+  slowly). Without it these are fixed, and rates are often higher. Take the same -mtu, -fps, -rand, -maxrate and
   -microburstinterval; -log writes that build's columns. The rate is RTP, 2 to 4 % below that of IP packets; the 2 s
   lines are means with a memory of 50 samples, so leave out the first 10 s. Example, October 2024:
     scream-bw-test-tx -generation 2024-10-28 -parity -ect 1 -mtu 1360 -microburstinterval 0.5 -log tx.csv HOST PORT

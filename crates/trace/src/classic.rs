@@ -1,4 +1,4 @@
-//! What a controller that tells classic queues from L4S ones (Prague's modules of 2020 and 2021) took its path for.
+//! What a controller that distinguishes classic queues from L4S ones (Prague's modules of 2020 and 2021) took its path for.
 
 use serde::Serialize;
 use sojourn_core::Time;

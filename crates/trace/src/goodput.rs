@@ -64,7 +64,7 @@ pub struct Share<'c> {
     pub start: Time,
     /// When it stops, if before the end.
     pub stop: Option<Time>,
-    /// Whether its share tells of fairness: it wants all that it can get.
+    /// Whether its share counts for fairness: it wants all that it can get.
     pub is_compared: bool,
 }
 

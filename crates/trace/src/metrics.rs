@@ -52,7 +52,7 @@ fn percentile(sorted: &[f64], q: f64) -> f64 {
 /// Delays are distinguished up to 2^40 ns, 18 minutes.
 const RANGE_BITS: u32 = 40;
 
-/// Buckets of a histogram that tells delays apart by 2^-`fine` of their size.
+/// Buckets of a histogram that distinguishes delays by 2^-`fine` of their size.
 pub(crate) const fn buckets(fine: u32) -> usize {
     ((RANGE_BITS - fine + 1) as usize) << fine
 }
@@ -111,7 +111,7 @@ impl Counted<'_> {
     }
 }
 
-/// Low bits of a delay that a bucket tells apart: 2^-10 of it.
+/// Low bits of a delay that a bucket distinguishes: 2^-10 of it.
 const FINE_BITS: u32 = 10;
 const BUCKETS: usize = buckets(FINE_BITS);
 

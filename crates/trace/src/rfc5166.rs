@@ -178,7 +178,7 @@ fn flow_loss(flow: &FlowSummary) -> Option<FlowLoss> {
     let total = |name| get(&flow.sender, name).or_else(|| get(&flow.receiver, name));
     let (sent, again) = (total("segments_sent")?, total("retransmits")?);
     let (received, ce) = (total("segments_received")?, total("ce_received")?);
-    // A kernel's receiver keeps no count of its own, but tells the sender of each (DSACK).
+    // A kernel's receiver keeps no count of its own, but reports each to the sender (DSACK).
     let spurious = total("duplicates_received").or_else(|| total("dsack_dups"))?.min(again);
     (again + ce > 0.0).then(|| FlowLoss {
         name: flow.name.clone(),

@@ -7,7 +7,7 @@ use sojourn_core::{Dur, FlowId};
 
 use crate::metrics::{Counted, DelayHistogram, DelayStatistics, bucket, buckets};
 
-/// Low bits that a flow's buckets tell apart: 2^-6 of a delay, 1.6 %.
+/// Low bits that a flow's buckets distinguish: 2^-6 of a delay, 1.6 %.
 const FINE_BITS: u32 = 6;
 const BUCKETS: usize = buckets(FINE_BITS);
 

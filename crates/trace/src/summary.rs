@@ -1,4 +1,4 @@
-//! Totals and statistics of flows, pings and queues, as they stand in `summary.json` and
+//! Totals and statistics of flows, pings and queues, as they are in `summary.json` and
 //! `queue.json`.
 
 use std::borrow::Cow;

@@ -92,7 +92,7 @@ def call(arguments: Sequence[str] | None = None) -> int:
     except SystemExit:
         return OK  # rich's way to say that the reader has seen enough; nothing here exits by itself
     except BrokenPipeError:
-        # The reader has seen enough. Python would complain once more when it flushes at exit.
+        # The reader has seen enough. Python would report an error once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
     except KeyboardInterrupt:
@@ -106,7 +106,7 @@ def call(arguments: Sequence[str] | None = None) -> int:
 
 def main() -> None:
     """Entry point of the console script."""
-    if not sys.warnoptions:  # what libraries warn of is ours to mend; PYTHONWARNINGS=default shows it
+    if not sys.warnoptions:  # what libraries warn of is ours to fix; PYTHONWARNINGS=default shows it
         warnings.simplefilter("ignore")
         logging.disable(logging.WARNING)
     signal.signal(signal.SIGTERM, _interrupt)

@@ -35,7 +35,7 @@ def plot(
     """Draw runs, simulated or Flent files, in one figure, or each in its own, and print the names of the pictures.
 
     Without -p: rate, RTT, queue delay, congestion window, marks and drops, one above the other. More than eight
-    flows are drawn as groups, with a band of the flows from 10 to 90 %. Above a run stand its queues, rate and RTT.
+    flows are drawn as groups, with a band of the flows from 10 to 90 %. Above a run are its queues, rate and RTT.
 
     Examples: `sojourn plot results/latest/my-run -o my-run.svg`, `sojourn plot results/a results/b -p rate -p rtt`,
     `sojourn plot results/latest -p 'flow.*.cc.alpha' -p queue.bneck.prob`,

@@ -3,7 +3,7 @@
 Each quantity of a run is paired seed by seed. Its interval is Student's t of the paired differences;
 over all quantities the false discovery rate is held at 5 % (Benjamini and Hochberg 1995). The
 effect size that orders the list is the difference as a share of the mean of both sides; Cohen's d
-of the paired differences stands beside it.
+of the paired differences is beside it.
 """
 
 from __future__ import annotations

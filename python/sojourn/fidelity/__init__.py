@@ -147,14 +147,14 @@ def document(judged: list[Result]) -> dict[str, Any]:
 
 def grids(judged: Iterable[Result]) -> list[Grid]:
     """The published tables of which cells were judged."""
-    told = list(judged)
-    return [grid for module in MODULES if hasattr(module, "grids") for grid in module.grids(told)]
+    rows = list(judged)
+    return [grid for module in MODULES if hasattr(module, "grids") for grid in module.grids(rows)]
 
 
 def hypotheses(judged: Iterable[Result]) -> str | None:
     """What rows of rival assumptions say together, a line each; None: nothing of the kind was run."""
-    told = list(judged)
-    lines = (module.hypotheses(told) for module in MODULES if hasattr(module, "hypotheses"))
+    rows = list(judged)
+    lines = (module.hypotheses(rows) for module in MODULES if hasattr(module, "hypotheses"))
     return "\n".join(filter(None, lines)) or None
 
 

@@ -71,10 +71,10 @@ def _competing() -> Iterable[Row]:
     for queue, _, _ in L4S_QUEUES:
         for rtt in RTTS_MS:
             grade, source, mode = _expected(queue, rtt)
-            said = {None: "-", L4S: "L4S mode", CLASSIC: "classic mode"}[mode]
+            answer = {None: "-", L4S: "L4S mode", CLASSIC: "classic mode"}[mode]
             yield Row("E32", f"{queue}-{rtt}ms", grade, source, _s2(queue, rtt),
                       f"share of H2 in which Prague takes {queue} for a classic queue, {rtt} ms", "1",
-                      said, mode, m.classic_share("prague"))  # fmt: skip
+                      answer, mode, m.classic_share("prague"))  # fmt: skip
             yield Row("E32", f"{queue}-{rtt}ms-after", "B", "not reported", _s2(queue, rtt),
                       f"time from Prague's start until it first does, {queue}, {rtt} ms "
                       f"({m.NO_MODE_S:g}: never)", "s",

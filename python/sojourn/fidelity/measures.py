@@ -530,7 +530,7 @@ def correlation_with_ping(flow: str, over: Window) -> Measure:
 
 
 def marks(reason: str) -> Measure:
-    """Marks of all queues for one reason; None where the run does not tell reasons."""
+    """Marks of all queues for one reason; None where the run has no reasons."""
 
     def measure(run: Source) -> float | None:
         queues = getattr(getattr(run, "origin", run), "queues", None)

@@ -11,7 +11,7 @@ import numpy as np
 
 Verdict = Literal["pass", "fail", "not-run", "report-only"]
 
-#: A quantity of the row's run, followed by those it is compared with; None if it cannot be told.
+#: A quantity of the row's run, followed by those it is compared with; None if there is none.
 Measure = Callable[..., float | None]
 
 

@@ -1,7 +1,7 @@
 """Rows of the SCReAM suites: Ericsson's tables and figures, and its own algorithm in virtual time.
 
 Tolerances were chosen before the first run. Alone: 6 %. Beside TCP: T2, because the source gives
-one run a cell and expects 5 %, and a share depends on a second controller too, whose build is not told. The whole
+one run a cell and expects 5 %, and a share depends on a second controller too, whose build is not stated. The whole
 table: a mean absolute error of 5 Mbit/s.
 
 They are the same for all variants. Which queue the load was in is open (`docs/results/scream.md`): both answers
@@ -496,10 +496,10 @@ def _smoothed(at: float) -> Measure:
 
 def hypotheses(judged: Iterable[Result]) -> str | None:
     """Both answers to the question which queue the load of the tables was in, in one line; None: neither was run."""
-    told = list(judged)
+    rows = list(judged)
     parts = []
     for variant, what in QUEUES.items():
-        of = [r for r in told if (r.row.variant or NO_ACCECN) == variant]
+        of = [r for r in rows if (r.row.variant or NO_ACCECN) == variant]
         cells = [r for r in of if r.row.id in IDS.values() and not r.row.part.endswith("/0") and r.ours is not None]
         errors = [f"{r.ours:.1f}" for r in of if r.row.id in ("S4", "S7") and r.ours is not None]
         if cells:

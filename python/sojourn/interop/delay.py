@@ -20,7 +20,7 @@ REPLY = re.compile(
     r"(?:\[(\d{1,12}\.\d{1,9})\] )?.*?\bicmp_seq[=:](\d{1,10})\b.*?\btime[=<](\d{1,9}(?:\.\d{1,9})?) ?(ms|us|s)\b"
 )
 IN_MS = {"s": 1e3, "ms": 1.0, "us": 1e-3}
-#: What ping waits between requests unless told.
+#: What ping waits between requests unless an option states it.
 INTERVAL_S = 1.0
 
 

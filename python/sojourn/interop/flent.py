@@ -368,8 +368,8 @@ def _origin(metadata: dict[str, Any], points: dict[str, list[dict[str, float]]],
     if last - first > 7 * 86400:
         raise fail("raw_values", "points within one week")
     try:
-        said = datetime.fromisoformat(str(metadata.get("T0")))
-        origin = said.replace(tzinfo=said.tzinfo or UTC).timestamp()
+        stated = datetime.fromisoformat(str(metadata.get("T0")))
+        origin = stated.replace(tzinfo=stated.tzinfo or UTC).timestamp()
     except (ValueError, OverflowError):
         return first
     return origin if 0 <= first - origin + 1e-3 <= 60 else first
@@ -383,8 +383,8 @@ def _is_flow(name: str, points: list[dict[str, float]] | None, grid: tuple[Float
 def _flow_names(metadata: dict[str, Any], series: list[str]) -> list[str]:
     """Flows are called by their congestion control where the file names one for each."""
     parameters = metadata.get("TEST_PARAMETERS")
-    told = parameters if isinstance(parameters, dict) else {}
-    spoken = told.get("cc_algos") or told.get("cc_algo") or told.get("tcp_cong_control") or ""
+    given = parameters if isinstance(parameters, dict) else {}
+    spoken = given.get("cc_algos") or given.get("cc_algo") or given.get("tcp_cong_control") or ""
     algorithms = [_slug(part) for part in str(spoken).split(",")] if spoken else []
     names = algorithms if len(algorithms) == len(series) else [_slug(name.removeprefix("TCP ")) for name in series]
     seen: dict[str, int] = {}

@@ -52,13 +52,13 @@ class Stream:
     tos: int
 
 
-def export(source: Path, out: Path | None, tell: Callable[[str], None] | None = None) -> list[Path]:
+def export(source: Path, out: Path | None, notify: Callable[[str], None] | None = None) -> list[Path]:
     """Write the run of a folder, or every run of a result set, as Flent files; returns them.
 
-    `out` is a file for one run, or a folder; by default the files are beside the series. `tell` gets a line about what
-    each file leaves out, and about each of several runs that no file can hold.
+    `out` is a file for one run, or a folder; by default the files are beside the series. `notify` gets a line about
+    what each file leaves out, and about each of several runs that no file can hold.
     """
-    tell = tell or (lambda _: None)
+    notify = notify or (lambda _: None)
     if not source.is_dir():
         raise FlentError(f"{source}: expected the folder of a run or of results")
     runs = list(ResultSet.open(source))
@@ -74,10 +74,10 @@ def export(source: Path, out: Path | None, tell: Callable[[str], None] | None = 
         except FlentError as error:
             if len(runs) == 1:
                 raise
-            tell(str(error))
+            notify(str(error))
             continue
         if missing := left_out(run):
-            tell(f"{run.id}: left out, as a Flent file has no place for it: {missing}")
+            notify(f"{run.id}: left out, as a Flent file has no place for it: {missing}")
         target = out if as_file and out else (out or run.path) / file_name(run, document["metadata"]["NAME"])
         text = json.dumps(document, indent=2, sort_keys=True, allow_nan=False).encode("ascii")
         write_whole(target, gzip.compress(text, mtime=0) if target.name.endswith(".gz") else text)
@@ -230,9 +230,9 @@ def _called(way: str, label: str) -> str:
 
 
 def _stream(series: str, flow: str, flows: dict[str, dict[str, Any]]) -> Stream:
-    told = flows.get(flow, {})
-    tos = str(told.get("tos", "0x00"))
-    return Stream(series, flow, str(told.get("cc", flow)).split(" ")[0], int(tos, 16) if TOS.fullmatch(tos) else 0)
+    entry = flows.get(flow, {})
+    tos = str(entry.get("tos", "0x00"))
+    return Stream(series, flow, str(entry.get("cc", flow)).split(" ")[0], int(tos, 16) if TOS.fullmatch(tos) else 0)
 
 
 def _has_ss(run: Run, flow: str) -> bool:

@@ -106,7 +106,7 @@ class _Reader:
             self.variables[name] = value
 
     def piece(self) -> tuple[int, str, bool] | None:
-        """The next command's first line, its text for `shlex`, and whether it stands after `||`."""
+        """The next command's first line, its text for `shlex`, and whether it comes after `||`."""
         if self.at >= len(self.text):
             return None
         out: list[str] = []
@@ -175,7 +175,7 @@ class _Reader:
         self.at = matched.end() if matched else self.at + 1
 
     def _part(self, quote: str) -> str:
-        """The next character, or what stands for it."""
+        """The next character, or what takes its place."""
         char = self.text[self.at]
         self.at += 1
         if char == "\n":
@@ -198,7 +198,7 @@ class _Reader:
         return re.sub(r"([^\w\s])", r"\\\1", value)
 
     def _value(self, char: str) -> str:
-        """What a `$` or a backtick, just passed, stands for; itself if that is not known."""
+        """What a `$` or a backtick, just passed, means; itself if that is not known."""
         if char == "`":
             return self._output(self._until("`"), "`")
         following = self.text[self.at : self.at + 1]

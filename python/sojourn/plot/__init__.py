@@ -197,8 +197,8 @@ def save(figure: Figure, target: Path, *, heading: str, description: str) -> Non
     figure.savefig(buffer, format=form, dpi=150, metadata=undated[form])
     content = buffer.getvalue()
     if form == "svg":
-        said = f"<title>{escape(heading)}</title>\n <desc>{escape(description)}</desc>".encode()
+        labels = f"<title>{escape(heading)}</title>\n <desc>{escape(description)}</desc>".encode()
         head, tag, rest = content.partition(b"<svg")
         opening, bracket, body = rest.partition(b">")
-        content = head + tag + opening + bracket + b"\n " + said + body
+        content = head + tag + opening + bracket + b"\n " + labels + body
     write_whole(target, content)

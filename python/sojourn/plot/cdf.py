@@ -33,7 +33,7 @@ def draw(ax: Axes, sources: Sequence[Source], measured: Source | None, *, of: st
         _several(ax, sources, each, read)
     if not ax.get_lines():
         raise PlotError(f"{sources[0].id}: expected {of} in the measuring window, found none")
-    style.dress(ax, f"{of}, ms, {_said(windows)}", "share of samples at or below")
+    style.label_axes(ax, f"{of}, ms, {_window_text(windows)}", "share of samples at or below")
     ax.set_ylim(0, 1.02)
     ax.legend(frameon=False, fontsize="small", loc="lower right")
     return ax
@@ -52,8 +52,8 @@ def _several(ax: Axes, sources: Sequence[Source], windows: Sequence[Window], rea
         values = _together(read(source, over), -(-MOST // len(sources)))
         for name, column in values.items():
             dash = dashes.setdefault(name, DASHES[len(dashes) % len(DASHES)])
-            said = f"{label}: {name}"
-            style.cumulative(ax, column, color=RUNS[run % len(RUNS)], linestyle=dash, linewidth=1.4, label=said)
+            entry = f"{label}: {name}"
+            style.cumulative(ax, column, color=RUNS[run % len(RUNS)], linestyle=dash, linewidth=1.4, label=entry)
 
 
 def _together(values: dict[str, FloatArray], most: int) -> dict[str, FloatArray]:
@@ -61,7 +61,7 @@ def _together(values: dict[str, FloatArray], most: int) -> dict[str, FloatArray]
     return {label: np.concatenate([values[n] for n in names]) for label, names in gathered(list(values), most).items()}
 
 
-def _said(windows: set[Window]) -> str:
+def _window_text(windows: set[Window]) -> str:
     if len(windows) > 1:
         return "each in its measuring window (" + ", ".join(f"{a:.4g} to {b:.4g} s" for a, b in sorted(windows)) + ")"
     opens, closes = next(iter(windows))

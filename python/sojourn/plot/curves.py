@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Samples = tuple["FloatArray", "FloatArray"]
 
-#: More lines than these in one pair of axes are not told apart.
+#: More lines than these in one pair of axes are not distinguished.
 MOST = 8
 #: Percentiles of a group's flows: its band, and in it the median.
 LOW, HIGH = 10, 90
@@ -101,8 +101,8 @@ def pings(source: Source) -> list[Curve]:
     found = []
     for series, label in path.pings(source).items():
         name, comma, marking = label.partition(",")
-        told = name if PING in name else f"{name} {PING}"
-        found.append(Curve(f"{told}{comma}{marking}", *metrics.finite(source, series), kind=PING))
+        title = name if PING in name else f"{name} {PING}"
+        found.append(Curve(f"{title}{comma}{marking}", *metrics.finite(source, series), kind=PING))
     return [curve for curve in found if curve.t.size]
 
 
@@ -110,11 +110,11 @@ def draw_pings(ax: Axes, source: Source, side: str, **line: Any) -> list[Curve]:
     """Draws the RTT of every ping, one that is alone and not marked without its name; returns what was drawn."""
     every = grouped(pings(source))
     for number, curve in enumerate(every):
-        told = "" if len(every) == 1 and "," not in curve.name else f" {curve.label}"
+        suffix = "" if len(every) == 1 and "," not in curve.name else f" {curve.label}"
         look = {**line, "color": style.PINGS[number % len(style.PINGS)]}
         if number:  # that of another ping shows through where both are the same
             look["linestyle"] = style.PING_DASHES[number % len(style.PING_DASHES)]
-        curve.draw(ax, label=f"ICMP RTT{told}{side}", **look)
+        curve.draw(ax, label=f"ICMP RTT{suffix}{side}", **look)
     return every
 
 

@@ -122,7 +122,7 @@ def draw(figure: Figure, sources: Sequence[Source], measured: Source | None = No
     beneath = Held(measured) if measured and len(held) == 1 else None
     flows_look = Look(RUNS)
     for ax, (name, label, curves) in zip(rows, shown, strict=True):
-        style.dress(ax, "", label)
+        style.label_axes(ax, "", label)
         of_queues = name in OF_QUEUES
         look = Look(QUEUES) if of_queues else flows_look
         most = -(-MOST // len(held))
@@ -146,13 +146,13 @@ def draw(figure: Figure, sources: Sequence[Source], measured: Source | None = No
 
 
 class Look:
-    """Colours and dashes that a name keeps in the panels of a figure, and what legends said already."""
+    """Colours and dashes that a name keeps in the panels of a figure, and what legends have already."""
 
     def __init__(self, palette: Sequence[str]) -> None:
         self.palette = palette
         self.colours: dict[str, str] = {}
         self.dashes: dict[str, Any] = {}
-        self.told: set[str] = set()
+        self.in_legend: set[str] = set()
 
     def colour(self, curve: Curve) -> str:
         """Of a flow by its controller, if that colour is still free."""
@@ -168,8 +168,8 @@ class Look:
 
     def fresh(self, curve: Curve) -> bool:
         """Whether no legend has it yet."""
-        fresh = curve.label not in self.told
-        self.told.add(curve.label)
+        fresh = curve.label not in self.in_legend
+        self.in_legend.add(curve.label)
         return fresh
 
 
@@ -189,14 +189,14 @@ def _one(ax: Axes, curves: list[Curve], measured: list[Curve], look: Look) -> No
 
 
 def _several(ax: Axes, curves: list[list[Curve]], look: Look) -> None:
-    told: list[Line2D] = []
+    handles: list[Line2D] = []
     for run, of_run in enumerate(curves):
         for curve in of_run:
             line = {"linestyle": look.dash(curve), "linewidth": 1.3}
             curve.draw(ax, color=RUNS[run % len(RUNS)], **line)
             if look.fresh(curve):
-                told.append(Line2D([], [], color="#666666", label=curve.label, **line))
-    _legend(ax, told)
+                handles.append(Line2D([], [], color="#666666", label=curve.label, **line))
+    _legend(ax, handles)
 
 
 def _legend(ax: Axes, lines: Sequence[Line2D]) -> None:

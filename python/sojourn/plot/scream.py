@@ -1,7 +1,7 @@
 """Figures of the SCReAM BW test tool's logs, with the panels, columns and units of its Matlab scripts.
 
 `thp_delay` has four panels: rates with losses, window, share of CE, delays; for a log of 2020, which has
-fewer columns, two. `smooth` gives the panels of `plot_thp_delay_new`. Several logs stand side by side.
+fewer columns, two. `smooth` gives the panels of `plot_thp_delay_new`. Several logs are side by side.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Numbers:
 
 @dataclass(frozen=True)
 class OneWay:
-    """What a tx/rx log says: delays are above the least, which the clocks do not tell."""
+    """What a tx/rx log says: delays are above the least, which the clocks do not give."""
 
     log: str
     packets: int
@@ -113,15 +113,15 @@ class OneWay:
         return f"{text}, above the least: p50 {self.p50_ms} ms, p90 {self.p90_ms}, p99 {self.p99_ms}, max {self.max_ms}"
 
 
-Said = TypeVar("Said", Numbers, OneWay)
+Content = TypeVar("Content", Numbers, OneWay)
 
 
 @dataclass(frozen=True)
-class Drawn(Generic[Said]):
+class Drawn(Generic[Content]):
     """A picture and what it says in numbers."""
 
     path: Path
-    logs: tuple[Said, ...]
+    logs: tuple[Content, ...]
 
 
 def numbers(log: AckLog, stream: int | None = None) -> Numbers:
@@ -195,7 +195,7 @@ def _thp_delay_2020(log: AckLog, panels: Sequence[Axes], limits: Limits) -> None
 
 def cdf(logs: Sequence[AckLog], ax: Axes, limits: Limits) -> None:
     """Distributions of queue delay and RTT."""
-    style.dress(ax, "delay, s", "share of lines at or below")
+    style.label_axes(ax, "delay, s", "share of lines at or below")
     for number, log in enumerate(logs):
         colour = style.SPARE[number % len(style.SPARE)] if len(logs) > 1 else BLUE
         of = f", {log.name}" if len(logs) > 1 else ""
@@ -211,7 +211,7 @@ def cdf(logs: Sequence[AckLog], ax: Axes, limits: Limits) -> None:
 
 def txrx(logs: Sequence[TxRxLog], ax: Axes, limits: Limits) -> None:
     """One-way delay of each packet above the least, lost packets as circles."""
-    style.dress(ax, "time, s", "one-way delay above the least, s")
+    style.label_axes(ax, "time, s", "one-way delay above the least, s")
     for number, log in enumerate(logs):
         colour = style.SPARE[number % len(style.SPARE)] if len(logs) > 1 else BLUE
         of = f", {log.name}" if len(logs) > 1 else ""
@@ -345,7 +345,7 @@ def _losses(ax: Axes, t: FloatArray, heights: FloatArray) -> None:
 
 
 def _axis(ax: Axes, label: str, top: float | None) -> None:
-    style.dress(ax, ax.get_xlabel(), label)
+    style.label_axes(ax, ax.get_xlabel(), label)
     ax.set_ylim(0, top)
     if ax.get_lines():
         ax.legend(

@@ -83,7 +83,7 @@ def longest_ping(source: Source) -> float | None:
     return max(tops) if tops else None
 
 
-def dress(ax: Axes, x: str, y: str) -> Axes:
+def label_axes(ax: Axes, x: str, y: str) -> Axes:
     """Label the axes and lighten the frame."""
     ax.set_xlabel(x)
     ax.set_ylabel(y)

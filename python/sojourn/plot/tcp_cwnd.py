@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def draw(ours: Source, measured: Source | None, ax: Axes) -> Axes:
     """Draw the run, and the measured one if there is one."""
-    style.dress(ax, "time, s", "cwnd, segments")
+    style.label_axes(ax, "time, s", "cwnd, segments")
     colours = style.colours(curves.gathered(metrics.flows(ours)))
     for side, source, line in style.sides(ours, measured):
         for curve in curves.grouped(curves.of_series(source, "cwnd")):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def draw(ours: Source, measured: Source | None, ax: Axes) -> Axes:
     """Draw the run, and the measured one if there is one."""
-    style.dress(ax, "time, s", "delivery rate, Mbit/s")
+    style.label_axes(ax, "time, s", "delivery rate, Mbit/s")
     right = ax.twinx()
     right.set_ylabel("RTT, ms")
     right.spines["top"].set_visible(False)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def draw(ours: Source, measured: Source | None, ax: Axes) -> Axes:
     """Draw the run, and the measured one if there is one."""
-    style.dress(ax, "time, s", "goodput, Mbit/s (1-s means)")
+    style.label_axes(ax, "time, s", "goodput, Mbit/s (1-s means)")
     colours = style.colours(curves.gathered(metrics.flows(ours)))
     for side, source, line in style.sides(ours, measured):
         total: dict[float, float] = {}

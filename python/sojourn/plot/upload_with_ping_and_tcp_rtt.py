@@ -26,7 +26,7 @@ RATE_HEADROOM = 1.2
 
 def draw(ours: Source, measured: Source | None, ax: Axes, scale: Scale = "auto") -> Axes:
     """Draw the run, and the measured one if there is one."""
-    style.dress(ax, "Time, s", "Throughput, Mbit/s")
+    style.label_axes(ax, "Time, s", "Throughput, Mbit/s")
     right = ax.twinx()
     right.set_ylabel("RTT, ms")
     right.spines["top"].set_visible(False)
@@ -45,12 +45,12 @@ def draw(ours: Source, measured: Source | None, ax: Axes, scale: Scale = "auto")
                 curve.draw(right, color=colour, label=label, **{**line, "linestyle": dash, "linewidth": 1.0})
         for curve in curves.draw_pings(right, source, side, **{**line, "linewidth": 0.9}):
             longest = max(longest, float(curve.values.max()))
-    told = path.of(ours)
-    top = RATE_HEADROOM * (max(told.rates_mbps) if told.rates_mbps else max(fastest, 1e-3))
+    route = path.of(ours)
+    top = RATE_HEADROOM * (max(route.rates_mbps) if route.rates_mbps else max(fastest, 1e-3))
     ax.set_ylim(*(style.rate_range(ours) or (0, top)))
     base = _least_rtt_ms(ours)
-    if told.rtts_ms:  # jitter can go below it
-        base = float(min(int(min(told.rtts_ms)), round(base)))
+    if route.rtts_ms:  # jitter can go below it
+        base = float(min(int(min(route.rtts_ms)), round(base)))
     if scale == "fixed":
         right.set_ylim(base, base + FIXED_RTT_MS)
     elif scale == "var":

@@ -42,11 +42,11 @@ def _quantities(run: Run) -> dict[str, dict[str, str]]:
     """Quantities as text, by subject; flows first, then pings and queues."""
     document, queues = own.read(getattr(run.ours, "path", None))
     found: dict[str, dict[str, str]] = {}
-    told = {str(flow.get("name")): flow for flow in path.objects(document.get("flows"))}
+    summaries = {str(flow.get("name")): flow for flow in path.objects(document.get("flows"))}
     seen = {flow.name: flow for flow in run.summary.flows} if run.summary else {}
-    for label, members in groups(name for name in told or seen).items():
+    for label, members in groups(name for name in summaries or seen).items():
         found[label] = dict(
-            _of_flows([seen[name] for name in members if name in seen], [told.get(name, {}) for name in members])
+            _of_flows([seen[name] for name in members if name in seen], [summaries.get(name, {}) for name in members])
         )
     over = run.summary.window_s if run.summary else None
     for series, label in path.pings(run.ours).items():
@@ -66,14 +66,14 @@ def _quantities(run: Run) -> dict[str, dict[str, str]]:
     return {name: rows for name, rows in found.items() if rows}
 
 
-def _of_flows(seen: Sequence[FlowSummary], told: Sequence[Mapping[str, Any]]) -> Iterable[tuple[str, str]]:
+def _of_flows(seen: Sequence[FlowSummary], summaries: Sequence[Mapping[str, Any]]) -> Iterable[tuple[str, str]]:
     rates = [flow.goodput_mbps for flow in seen if flow.goodput_mbps is not None]
     together = ", all" if len(seen) > 1 else ""
     if rates:
         yield f"goodput{together}, Mbit/s", number(sum(rates))
     if text := own.over_time(seen):
         yield f"goodput p05 / p50 / p95{', each' if len(seen) > 1 else ''}, Mbit/s", text
-    if text := own.classic(told):
+    if text := own.classic(summaries):
         yield "in classic mode", text
     for kind in metrics.DELAYS:
         stats = [flow.delays[kind] for flow in seen if kind in flow.delays]
@@ -83,9 +83,9 @@ def _of_flows(seen: Sequence[FlowSummary], told: Sequence[Mapping[str, Any]]) ->
                 f"{kind} p50 / p99, ms",
                 own.pair(float(np.median([one.p50 for one in stats])), max(tails, default=None)),
             )
-    yield from own.media(told)
-    counts = [own.total(told, "receiver", "ce_received"), own.total(told, "sender", "retransmits")]
+    yield from own.media(summaries)
+    counts = [own.total(summaries, "receiver", "ce_received"), own.total(summaries, "sender", "retransmits")]
     if any(count is not None for count in counts):
         yield "marks / retransmits", " / ".join(own.count(count) for count in counts)
-    if any(isinstance(marks := one.get("marks"), Mapping) and "note" in marks for one in told):
-        yield "marks that the sender believes", own.count(own.total(told, "marks", "sender_believes_packets"))
+    if any(isinstance(marks := one.get("marks"), Mapping) and "note" in marks for one in summaries):
+        yield "marks that the sender believes", own.count(own.total(summaries, "marks", "sender_believes_packets"))

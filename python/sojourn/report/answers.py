@@ -74,16 +74,16 @@ def utilisation(run: Run) -> float | None:
         ceiling = conditions.ceiling_mbps(run.ours)
         return sum(rates) / ceiling if ceiling and rates else None
     try:
-        met, told = finished.conditions, None
+        met, capacity = finished.conditions, None
         # A rate that changes can move the bottleneck from one link to another.
         if run.summary and (met.queue_shapes or len(met.capacity) > 1):
-            told = met.mean_mbps(run.summary.window_s)
-        if run.summary is None or told is None:
+            capacity = met.mean_mbps(run.summary.window_s)
+        if run.summary is None or capacity is None:
             used = finished.summary["metrics"]["throughput"]["utilisation"]
             return max(float(value) for value in used.values())
         up = _ways_up(run)
         rates = [flow.goodput_mbps for flow in run.summary.flows if flow.goodput_mbps and flow.name not in up]
-        return sum(rates) / metrics.PAYLOAD_SHARE / told if rates else None
+        return sum(rates) / metrics.PAYLOAD_SHARE / capacity if rates else None
     except (OSError, results.ResultsError, AttributeError, KeyError, TypeError, ValueError):
         return None
 
@@ -99,13 +99,13 @@ def _path_rtt_ms(run: Run) -> float | None:
 
 def answers(section: Section, sides: tuple[str, str]) -> list[str]:
     """A sentence that the numbers of a section give, and one about the other side of the comparison."""
-    parts = [text for glance in glances(section) if (text := _said(glance))]
-    said = [text] if (text := _across(section)) else []
+    parts = [text for glance in glances(section) if (text := _glance_text(glance))]
+    sentences = [text] if (text := _across(section)) else []
     joined = "; ".join(parts)
-    said += [(joined if section.beside else _capital(joined)) + "."] if parts else []
+    sentences += [(joined if section.beside else _capital(joined)) + "."] if parts else []
     if beside := _beside(section.runs, sides):
-        said.append(beside)
-    return said or [f"{_count(len(section.runs), 'run')}, none with a flow that lives long enough for a window."]
+        sentences.append(beside)
+    return sentences or [f"{_count(len(section.runs), 'run')}, none with a flow that lives long enough for a window."]
 
 
 def _across(section: Section) -> str:
@@ -119,7 +119,7 @@ def _across(section: Section) -> str:
     return _sentence((names[run.id], [run]) for run in section.runs)
 
 
-def _said(glance: Glance) -> str:
+def _glance_text(glance: Glance) -> str:
     words = []
     if glance.utilisation:
         words.append(f"the busiest link is {_spread(glance.utilisation, '.1f')} % used")
@@ -194,17 +194,19 @@ def _sentence(rows: Iterable[tuple[str, Sequence[Run | None]]], sides: str = "")
 
     A row is a condition and its runs, one for each side; `sides` names these.
     """
-    said: dict[str, list[str]] = {RATE: [], WAYS: [], SHARE: []}
+    kinds: dict[str, list[str]] = {RATE: [], WAYS: [], SHARE: []}
     beside: set[str] = set()
     for name, runs in rows:
         cells = [_got(run, beside) if run else (RATE, NOTHING) for run in runs]
-        for what, texts in said.items():
+        for what, texts in kinds.items():
             if any(kind == what and text != NOTHING for kind, text in cells):
                 shown = " / ".join(text if kind == what else NOTHING for kind, text in cells)
                 texts.append(f"{name} {shown}")
     incumbents = " or ".join(word for key, word in INCUMBENTS.items() if key in beside)
     columns = f", {sides}" if sides else ""
-    return " ".join(f"{what.format(incumbents)}{columns}: {'; '.join(texts)}." for what, texts in said.items() if texts)
+    return " ".join(
+        f"{what.format(incumbents)}{columns}: {'; '.join(texts)}." for what, texts in kinds.items() if texts
+    )
 
 
 def _got(run: Run, beside: set[str]) -> tuple[str, str]:

@@ -31,7 +31,7 @@ class CardError(ValueError):
 def of_controller(results_: Path, folder: Path, controller: str) -> Page:
     """The card of a controller from a results folder, for a file in `folder`.
 
-    A name without a version stands for the only version of it that the results have.
+    A name without a version means the only version of it that the results have.
     """
     errors: list[str] = []
     wanted = named({"cc": controller})
@@ -42,8 +42,8 @@ def of_controller(results_: Path, folder: Path, controller: str) -> Page:
     versions = [name for name in there if name.startswith(f"{wanted} version ")]
     if wanted not in there and len(versions) == 1:
         (wanted,) = versions
-    told = [Evidence(Facts(run.id, path.scenario(run.ours), wanted), run) for run in every]
-    runs = [run for run in told if _is_readable(run, errors)]
+    evidence = [Evidence(Facts(run.id, path.scenario(run.ours), wanted), run) for run in every]
+    runs = [run for run in evidence if _is_readable(run, errors)]
     concerned = [run for run in runs if wanted and run.facts.concerned]
     if not concerned:
         raise CardError(f"--card {controller}: expected a controller of these results: {', '.join(there) or 'none'}")
@@ -77,14 +77,14 @@ def _card(controller: str, runs: list[Evidence], name: str, folder: Path) -> Pag
 
 def _section(criterion: Criterion, found: list[Evidence], cases: list[Facts], folder: Path) -> Section:
     if found:
-        said = [f"{_count(found)}.", *(measure.said(found) for measure in criterion.measures)]
+        sentences = [f"{_count(found)}.", *(measure.sentence(found) for measure in criterion.measures)]
     else:
-        said = [_nowhere(criterion, cases)]
+        sentences = [_nowhere(criterion, cases)]
     return Section(
         f"criterion-{criterion.number}",
         f"{criterion.number} {criterion.heading}",
         criterion.asks,
-        [" ".join(filter(None, [*said, criterion.note]))],
+        [" ".join(filter(None, [*sentences, criterion.note]))],
         tables=[_table(criterion, found, folder)] if found else [],
     )
 

@@ -29,11 +29,11 @@ class Measure:
     of: Callable[[Evidence], float | None]
     worst: Callable[[Iterable[float]], float] = max
 
-    def said(self, runs: Sequence[Evidence]) -> str:
+    def sentence(self, runs: Sequence[Evidence]) -> str:
         """The median over the runs and the worst, in a sentence."""
         found = [(value, run.facts.id) for run in runs if (value := self.of(run)) is not None]
         if not found:
-            return f"{self.name}: no run tells."
+            return f"{self.name}: no run has it."
         worst = self.worst(value for value, _ in found)
         where = next(run_id for value, run_id in found if value == worst)
         if len(found) == 1:

@@ -38,7 +38,7 @@ class Facts:
     @cached_property
     def path(self) -> path.Path:
         """Queues, rates and RTTs."""
-        return path.told(self.conditions)
+        return path.of_conditions(self.conditions)
 
     @property
     def concerned(self) -> bool:

@@ -190,7 +190,7 @@ def _plain(values: FloatArray) -> list[float | None]:
 
 
 def _looks(drawn: list[Curve]) -> dict[str, tuple[str, int]]:
-    """Colour and dash pattern of every flow and ping: dashes tell apart what shares a colour."""
+    """Colour and dash pattern of every flow and ping: dashes distinguish what shares a colour."""
     pings = [curve.flow for curve in drawn if curve.series and curve.series[0].startswith("ping.")]
     flows = list(dict.fromkeys(curve.flow for curve in drawn if curve.flow not in pings))
     colours = style.colours(flows)

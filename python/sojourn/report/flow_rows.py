@@ -48,10 +48,10 @@ def spreads_of(run: Run) -> dict[str, str]:
 
 def modes_of(run: Run) -> dict[str, str]:
     """What each flow or group of copies that looks for classic queues found."""
-    told = {
+    summaries = {
         str(one.get("name")): one for one in path.objects(own.read(getattr(run.ours, "path", None))[0].get("flows"))
     }
-    found = {label: own.classic([told[name] for name in names]) for label, names in groups(told).items()}
+    found = {label: own.classic([summaries[name] for name in names]) for label, names in groups(summaries).items()}
     return {name: text for name, text in found.items() if text}
 
 
@@ -178,7 +178,7 @@ def _cells(row: FlowRow, extras: Sequence[str], *, kind: bool) -> list[Cell | No
 def _lone_flows(run: Run) -> Iterator[tuple[str, Difference, dict[str, list[Difference]]]]:
     """Goodput and delays of each flow or group of copies, and what a viewer or listener has of a media flow."""
     seen = {flow.name: flow for flow in run.summary.flows} if run.summary else {}
-    told = own.flows_of(run.ours)
+    summaries = own.flows_of(run.ours)
     for label, members in groups(seen).items():
         rates = [rate for name in members if (rate := seen[name].goodput_mbps) is not None]
         delays = {
@@ -186,20 +186,20 @@ def _lone_flows(run: Run) -> Iterator[tuple[str, Difference, dict[str, list[Diff
             for kind in metrics.DELAYS
             if any(kind in seen[name].delays for name in members)
         }
-        delays |= _media_rows([told.get(name, {}) for name in members])
+        delays |= _media_rows([summaries.get(name, {}) for name in members])
         yield label, Difference(sum(rates) if rates else None, None), delays
 
 
-def _media_rows(told: list[dict[str, Any]]) -> dict[str, list[Difference]]:
+def _media_rows(summaries: list[dict[str, Any]]) -> dict[str, list[Difference]]:
     """Frame delays, under a label that also has the other figures of quality."""
-    frames = [own.number_at(one, "media", "frames", "delay_ms", "mean") for one in told]
+    frames = [own.number_at(one, "media", "frames", "delay_ms", "mean") for one in summaries]
     keys = ("mean", "p50", "p95", "p99")
-    quality = "; ".join(f"{name} {value}" for name, value in own.quality(told))
+    quality = "; ".join(f"{name} {value}" for name, value in own.quality(summaries))
     if not any(mean is not None for mean in frames):
         return {quality: []} if quality else {}
     delay = []
     for key in keys:
-        values = [x for one in told if (x := own.number_at(one, "media", "frames", "delay_ms", key)) is not None]
+        values = [x for one in summaries if (x := own.number_at(one, "media", "frames", "delay_ms", key)) is not None]
         delay.append(Difference(float(np.median(values)) if values else None, None))
     return {f"frame delay ({quality})" if quality else "frame delay": delay}
 

@@ -71,7 +71,7 @@ def _panels(page: Page) -> Markup:
         }
         for figure in page.figures
     }
-    # JSON that cannot end the script element it stands in.
+    # JSON that cannot end the script element around it.
     text = json.dumps(runs, separators=(",", ":"), allow_nan=False)
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))  # noqa: S704
 

@@ -12,7 +12,7 @@ from sojourn.metrics import FlowSummary, Source
 from sojourn.path import objects
 from sojourn.report.model import NOTHING, number
 
-#: Keys that tell no run from another.
+#: Keys that distinguish no run from another.
 NAMES = ("name", "description", "seed")
 #: More runs than these do not fit beside each other.
 MOST = 6
@@ -30,7 +30,7 @@ def differing(sources: Sequence[Source]) -> dict[str, list[str]]:
 
 
 def labels(sources: Sequence[Source]) -> list[str]:
-    """A short name for each run: the values that tell it from the others; empty where nothing does."""
+    """A short name for each run: the values that distinguish it from the others; empty where nothing does."""
     parts: list[list[str]] = [[] for _ in sources]
     keys = differing(sources)
     for key, values in keys.items():
@@ -64,38 +64,38 @@ def over_time(seen: Sequence[FlowSummary]) -> str:
     return " / ".join(number(float(np.median(values))) for values in zip(*each, strict=True))
 
 
-def classic(told: Sequence[Mapping[str, Any]]) -> str:
+def classic(summaries: Sequence[Mapping[str, Any]]) -> str:
     """How long, since when and how often flows took their path for classic: mean, least and sum of several."""
-    shares = [x for one in told if (x := number_at(one, "classic_detection", "share")) is not None]
+    shares = [x for one in summaries if (x := number_at(one, "classic_detection", "share")) is not None]
     if not shares:
         return ""
-    flips = total(told, "classic_detection", "flips")
-    afters = [x for one in told if (x := number_at(one, "classic_detection", "after_s")) is not None]
+    flips = total(summaries, "classic_detection", "flips")
+    afters = [x for one in summaries if (x := number_at(one, "classic_detection", "after_s")) is not None]
     if not afters:
         return "never"
     changes = f"{count(flips)} change{'' if flips == 1 else 's'}"
     return f"{number(100 * float(np.mean(shares)))} %, first after {min(afters):.1f} s, {changes}"
 
 
-def media(told: Sequence[Mapping[str, Any]]) -> Iterable[tuple[str, str]]:
+def media(summaries: Sequence[Mapping[str, Any]]) -> Iterable[tuple[str, str]]:
     """What a viewer or a listener has of a flow: frame delay, incomplete frames, voice quality."""
     frames = [
         (number_at(one, "media", "frames", "delay_ms", "p50"), number_at(one, "media", "frames", "delay_ms", "p99"))
-        for one in told
+        for one in summaries
     ]
     medians = [p50 for p50, _ in frames if p50 is not None]
     if medians:
         tails = [p99 for _, p99 in frames if p99 is not None]
         yield "frame delay p50 / p99, ms", pair(float(np.median(medians)), max(tails, default=None))
-    yield from quality(told)
+    yield from quality(summaries)
 
 
-def quality(told: Sequence[Mapping[str, Any]]) -> Iterable[tuple[str, str]]:
+def quality(summaries: Sequence[Mapping[str, Any]]) -> Iterable[tuple[str, str]]:
     """Of media flows, what is no delay: the mean share of incomplete frames, and the worst voice quality."""
-    lost = [x for one in told if (x := number_at(one, "media", "frames", "incomplete")) is not None]
+    lost = [x for one in summaries if (x := number_at(one, "media", "frames", "incomplete")) is not None]
     if lost:
         yield "incomplete frames, %", number(100 * float(np.mean(lost)))
-    scores = [x for one in told if (x := number_at(one, "one_way", "voice", "mos")) is not None]
+    scores = [x for one in summaries if (x := number_at(one, "one_way", "voice", "mos")) is not None]
     if scores:
         yield "voice quality, MOS", number(min(scores))
 
@@ -129,8 +129,8 @@ def number_at(document: Any, *keys: str) -> float | None:
     return float(document) if fits else None
 
 
-def total(told: Sequence[Mapping[str, Any]], *keys: str) -> float | None:
-    values = [value for one in told if (value := number_at(one, *keys)) is not None]
+def total(summaries: Sequence[Mapping[str, Any]], *keys: str) -> float | None:
+    values = [value for one in summaries if (value := number_at(one, *keys)) is not None]
     return sum(values) if values else None
 
 

@@ -97,8 +97,8 @@ class Target:
         except WRONG as error:
             line = getattr(error, "lineno", None) or _line(error)
             where = f"{template}: line {line}" if line else str(template)
-            said = " ".join(str(error).split()) or type(error).__name__
-            raise TemplateError(f"{where}: {harmless(said)}") from None
+            message = " ".join(str(error).split()) or type(error).__name__
+            raise TemplateError(f"{where}: {harmless(message)}") from None
 
     def _names(self, name: str) -> dict[str, Any]:
         runs = sections.runs_of(self._comparison)
@@ -162,8 +162,8 @@ class View:
         self.id = run.id
         self.labels = run.id.split("/")
         self.side = run.side
-        told = path.of(run.ours)
-        self.queues, self.rates_mbps, self.rtts_ms, self.path = told.queues, told.rates_mbps, told.rtts_ms, str(told)
+        way = path.of(run.ours)
+        self.queues, self.rates_mbps, self.rtts_ms, self.path = way.queues, way.rates_mbps, way.rtts_ms, str(way)
         self.window_s = run.summary.window_s if run.summary else None
 
     def __str__(self) -> str:

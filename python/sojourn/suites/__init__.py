@@ -43,14 +43,14 @@ class Role:
     @classmethod
     def read(cls, document: object) -> Role:
         """The role in a manifest; what is of another kind there counts as absent."""
-        told: Any = document if isinstance(document, Mapping) else {}
-        texts = {key: told[key] for key in ("section", "heading", "question", "side", "condition") if key in told}
+        fields: Any = document if isinstance(document, Mapping) else {}
+        texts = {key: fields[key] for key in ("section", "heading", "question", "side", "condition") if key in fields}
         return cls(
             **{key: text for key, text in texts.items() if isinstance(text, str)},
-            sides=tuple(map(str, told.get("sides") or ())),
-            new=tuple(map(str, told.get("new") or ())),
-            compares=told.get("compares") is True,
-            rtt_ms=float(rtt) if isinstance(rtt := told.get("rtt_ms"), int | float) else None,
+            sides=tuple(map(str, fields.get("sides") or ())),
+            new=tuple(map(str, fields.get("new") or ())),
+            compares=fields.get("compares") is True,
+            rtt_ms=float(rtt) if isinstance(rtt := fields.get("rtt_ms"), int | float) else None,
         )
 
     def document(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ report prints, of queues only, does not set `tcp_ecn`. So there are variants of 
 they are: `reno`, which Prague's module 0.7 becomes with a receiver that takes RFC 3168 only (no ECN, the classic
 queue), `prague` (AccECN at both ends, the L4S queue), and `cubic`, the kernel's default.
 
-What the numbers were read from is not said. Here they are Mbit/s of IP packets that arrived (1400 bytes a full one,
+What the numbers were read from is not stated. Here they are Mbit/s of IP packets that arrived (1400 bytes a full one,
 which is how the report counts them), in a steady window. The record's figure shows how the runs went: SCReAM
 alone, the first TCP flow at 22 s, and convergence 18 s later. So flow k starts at 22 s + 20 s (k - 1), and the window
 begins 20 s after the last start. Alone it begins at 5 s, when the ramp-up is over.

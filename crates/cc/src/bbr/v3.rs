@@ -73,7 +73,7 @@ pub(super) enum Mode {
     ProbeRtt,
 }
 
-/// Where the ACKs stand in a probe: they answer what was sent a round trip ago.
+/// Where the ACKs are in a probe: they answer what was sent a round trip ago.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AckPhase {
     Init,

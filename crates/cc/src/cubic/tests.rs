@@ -2,8 +2,8 @@ use super::*;
 
 const HZ: u32 = 1000;
 
-fn cubic(words: &str) -> Cubic {
-    Cubic::new(crate::params(&format!("cubic {words}")))
+fn cubic(options: &str) -> Cubic {
+    Cubic::new(crate::params(&format!("cubic {options}")))
 }
 
 fn path() -> Path {
@@ -54,8 +54,8 @@ fn cube_root_is_the_floor_of_the_real_one() {
 // KAT cubic 3
 #[test]
 fn fast_convergence_remembers_less_than_the_window_that_lost_below_the_maximum() {
-    let reduce_twice = |words| {
-        let mut c = cubic(words);
+    let reduce_twice = |options| {
+        let mut c = cubic(options);
         c.ssthresh(Time::ZERO, &path(), &Window::new(100));
         let ssthresh = c.ssthresh(Time::ZERO, &path(), &Window::new(80));
         (c.curve.last_max, ssthresh)
@@ -70,7 +70,7 @@ fn friendly_window_grows_by_eight_fifteenths_per_window() {
     let mut c = cubic("");
     reduce(&mut c, 1000);
     let (cwnd, start) = (700, c.curve.friendly_cwnd);
-    // All within one jiffy: the curve stands still, the friendly window does not.
+    // All within one jiffy: the curve does not move, the friendly window does.
     for _ in 0..1000 {
         c.update(at_ms(1), cwnd, cwnd);
         c.curve.last_cwnd = 0;
@@ -199,7 +199,7 @@ fn the_clock_has_the_kernel_s_tick() {
 
 #[test]
 fn the_text_form_reads_as_the_same_parameters() {
-    for words in [
+    for options in [
         "",
         "nohystart nofast_convergence notcp_friendliness beta 870 bic_scale 50",
         "hystart_detect train hystart_low_window 8 hystart_ack_delta 1500us hystart_era 2020",
@@ -208,8 +208,8 @@ fn the_text_form_reads_as_the_same_parameters() {
         "hystart hystart_low_window 20 hystart_era newer",
         "hystart off hystart_era kernel",
     ] {
-        let text = crate::read(&format!("cubic {words}")).expect("valid").to_string();
-        assert_eq!(crate::params::<Params>(&text), cubic(words).params);
+        let text = crate::read(&format!("cubic {options}")).expect("valid").to_string();
+        assert_eq!(crate::params::<Params>(&text), cubic(options).params);
     }
 }
 
@@ -217,7 +217,7 @@ fn the_text_form_reads_as_the_same_parameters() {
 #[test]
 fn abe_keeps_85_hundredths_after_a_mark_in_congestion_avoidance_only() {
     let mark = Path { signal: super::super::Signal::Mark, ..path() };
-    let asked = |words, path: &Path, win: Window| cubic(words).ssthresh(Time::ZERO, path, &win);
+    let asked = |options, path: &Path, win: Window| cubic(options).ssthresh(Time::ZERO, path, &win);
     for (cwnd, marked, lost) in [(100, 85, 70), (333, 283, 233), (10, 8, 7), (2, 2, 2)] {
         let avoiding = Window { ssthresh: 2, ..Window::new(cwnd) };
         assert_eq!(asked("abe", &mark, avoiding), marked, "cwnd {cwnd}");
@@ -229,16 +229,16 @@ fn abe_keeps_85_hundredths_after_a_mark_in_congestion_avoidance_only() {
 
 #[test]
 fn the_endpoint_s_era_decides_on_hystart_unless_a_word_does() {
-    for (words, kernel, expected) in [
+    for (options, kernel, expected) in [
         ("", Era::Until2020, Era::Until2020),
         ("", Era::Until5_15, Era::Until5_15),
         ("hystart_era newer", Era::Until2020, Era::Newer),
         ("hystart_era 2020", Era::Newer, Era::Until2020),
     ] {
-        let mut c = cubic(words);
+        let mut c = cubic(options);
         let path = Path { hystart: kernel, ..path() };
         c.on_established(Time::ZERO, &path, &mut Window::new(10));
-        assert_eq!(c.era, expected, "`{words}` on {kernel:?}");
+        assert_eq!(c.era, expected, "`{options}` on {kernel:?}");
     }
 }
 

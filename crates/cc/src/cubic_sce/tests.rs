@@ -11,8 +11,8 @@ fn at_ms(ms: u64) -> Time {
     Time::ZERO + Dur::from_millis(ms)
 }
 
-fn sce(words: &str) -> CubicSce {
-    let mut c = CubicSce::new(crate::params(&format!("cubic-sce {words}")));
+fn sce(options: &str) -> CubicSce {
+    let mut c = CubicSce::new(crate::params(&format!("cubic-sce {options}")));
     c.on_established(Time::ZERO, &path(), &mut Window::new(10));
     c
 }
@@ -31,8 +31,8 @@ fn mark(c: &mut CubicSce, now: Time, segments: u32, win: &mut Window) {
 }
 
 /// After a reduction from 100 segments, the epoch begun at time zero.
-fn reduced(words: &str) -> (CubicSce, Window) {
-    let mut c = sce(words);
+fn reduced(options: &str) -> (CubicSce, Window) {
+    let mut c = sce(options);
     let mut win = Window { ssthresh: 2, ..Window::new(100) };
     win.ssthresh = c.ssthresh(Time::ZERO, &path(), &win);
     win.cwnd = win.ssthresh;
@@ -110,8 +110,8 @@ fn the_literal_module_moves_the_plateau_to_the_present() {
 // KAT cubic-sce 2: before the plateau the module's origin jumps by about 2^24: cnt is 2
 #[test]
 fn the_literal_module_grows_without_bound_after_a_mark_before_the_plateau() {
-    let grown = |words| {
-        let (mut c, mut win) = reduced(words);
+    let grown = |options| {
+        let (mut c, mut win) = reduced(options);
         mark(&mut c, at_ms(20), 2, &mut win);
         let (origin, before) = (c.cubic.curve.origin, win.cwnd);
         for n in 0..before {
@@ -130,8 +130,8 @@ fn the_literal_module_grows_without_bound_after_a_mark_before_the_plateau() {
 // KAT cubic-sce 1: each segment that SCE takes lowers the origin by one
 #[test]
 fn a_steady_window_sinks_the_plateau_to_nothing_and_in_the_literal_module_below() {
-    let steady = |words| {
-        let (mut c, mut win) = reduced(words);
+    let steady = |options| {
+        let (mut c, mut win) = reduced(options);
         let from = win.cwnd;
         for n in 0..4000 {
             mark(&mut c, at_ms(10_000 + n), 2, &mut win);

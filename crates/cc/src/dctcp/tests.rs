@@ -1,7 +1,7 @@
 use super::*;
 
-fn dctcp(words: &str) -> (Dctcp, Path, Window) {
-    let mut c = Dctcp::new(crate::params(&format!("dctcp {words}")));
+fn dctcp(options: &str) -> (Dctcp, Path, Window) {
+    let mut c = Dctcp::new(crate::params(&format!("dctcp {options}")));
     let path = Path { mss: 1448, feedback: Feedback::Dctcp, ..Path::default() };
     let mut win = Window { ssthresh: 2, ..Window::new(100) };
     c.on_established(Time::ZERO, &path, &mut win);
@@ -55,12 +55,12 @@ fn linux_alpha_shrinks_in_integers_and_drops_from_fifteen_to_zero() {
 #[test]
 fn a_marked_window_adds_a_sixteenth_of_its_share() {
     // The ACK that ends a window is counted in the next by Linux, which updates before it counts.
-    for (words, expected) in
+    for (options, expected) in
         [("alpha_on_init 0", 16.0 / 1024.0), ("version rfc8257 alpha_on_init 0", 0.25 / 16.0)]
     {
-        let (mut c, mut path, mut win) = dctcp(words);
+        let (mut c, mut path, mut win) = dctcp(options);
         window(&mut c, &mut path, &mut win, 100, 25);
-        assert!((c.alpha.as_f64() - expected).abs() < 1e-9, "{words}: {}", c.alpha.as_f64());
+        assert!((c.alpha.as_f64() - expected).abs() < 1e-9, "{options}: {}", c.alpha.as_f64());
     }
     let (mut c, mut path, mut win) = dctcp("");
     window(&mut c, &mut path, &mut win, 100, 100);
@@ -70,9 +70,9 @@ fn a_marked_window_adds_a_sixteenth_of_its_share() {
 // KAT dctcp 3
 #[test]
 fn a_cut_is_half_of_alpha() {
-    for words in ["alpha_on_init 512", "version rfc8257 alpha_on_init 512"] {
-        let (mut c, path, win) = dctcp(words);
-        assert_eq!(c.ssthresh(Time::ZERO, &path, &win), 75, "{words}");
+    for options in ["alpha_on_init 512", "version rfc8257 alpha_on_init 512"] {
+        let (mut c, path, win) = dctcp(options);
+        assert_eq!(c.ssthresh(Time::ZERO, &path, &win), 75, "{options}");
     }
     let (mut c, path, _) = dctcp("");
     for (cwnd, kept) in [(100, 50), (3, 2), (2, 2)] {

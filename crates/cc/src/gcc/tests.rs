@@ -4,8 +4,8 @@ use super::delay::Delta;
 use super::*;
 use crate::build;
 
-fn gcc(words: &str) -> Gcc {
-    Gcc::new(crate::params(&format!("gcc {words}")))
+fn gcc(options: &str) -> Gcc {
+    Gcc::new(crate::params(&format!("gcc {options}")))
 }
 
 fn at(ms: f64) -> Time {
@@ -243,8 +243,8 @@ fn pacing_multiplies_the_target_in_bursts_of_five_milliseconds() {
 #[test]
 fn rates_stay_in_their_bounds_whatever_is_reported() {
     let mut rng = sojourn_core::rng::Rng::named(3, "gcc");
-    for words in ["max_rate 5Mbit", "max_rate 5Mbit estimator kalman"] {
-        let mut cc = gcc(words);
+    for options in ["max_rate 5Mbit", "max_rate 5Mbit estimator kalman"] {
+        let mut cc = gcc(options);
         let (mut now, mut seq) = (Time::ZERO, 0_u64);
         for _ in 0..2000 {
             let weather = rng.below(4);
@@ -267,7 +267,7 @@ fn rates_stay_in_their_bounds_whatever_is_reported() {
 }
 
 #[test]
-fn wrong_words_are_refused_with_what_is_allowed() {
+fn wrong_parameters_are_refused_with_what_is_allowed() {
     let error = |text| build(text).err().expect("refused").0;
     assert_eq!(error("gcc min_rate 1Mbit"), "gcc: expected min_rate <= init_rate <= max_rate");
     assert_eq!(error("gcc estimator k"), "gcc: `estimator k`: expected one of trendline, kalman");

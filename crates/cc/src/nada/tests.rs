@@ -3,8 +3,8 @@
 use super::*;
 use crate::build;
 
-fn nada(words: &str) -> Nada {
-    Nada::new(crate::params(&format!("nada {words}")))
+fn nada(options: &str) -> Nada {
+    Nada::new(crate::params(&format!("nada {options}")))
 }
 
 /// Packets 10 ms apart, each of 1250 bytes, with this queuing delay beyond 30 ms.
@@ -237,7 +237,7 @@ fn rates_stay_between_rmin_and_rmax_whatever_is_reported() {
 }
 
 #[test]
-fn wrong_words_are_refused_with_what_is_allowed() {
+fn wrong_parameters_are_refused_with_what_is_allowed() {
     let error = |text| build(text).err().expect("refused").0;
     assert_eq!(error("nada rmin 2Mbit"), "nada: expected 5Kbit <= rmin <= rmax <= 10Gbit");
     assert!(error("nada tau 0ms").contains("expected a time from 1ms to 10s"));

@@ -388,7 +388,7 @@ impl Controller for Prague {
         match change.to {
             State::Cwr => self.enter_cwr(now, path, win),
             State::Recovery => self.enter_loss(win.cwnd, path, win),
-            // Linux tells of a timeout only where it also asks for ssthresh; cwnd as of then.
+            // Linux reports a timeout only where it also asks for ssthresh; cwnd as of then.
             State::Loss => {
                 if let Some(cwnd) = asked {
                     self.enter_loss(cwnd, path, win);

@@ -1,7 +1,7 @@
 use super::*;
 
-fn text(words: &str) -> Result<String, String> {
-    crate::read(&format!("prague {words}")).map(|spec| spec.to_string()).map_err(|e| e.0)
+fn text(options: &str) -> Result<String, String> {
+    crate::read(&format!("prague {options}")).map(|spec| spec.to_string()).map_err(|e| e.0)
 }
 
 #[test]
@@ -17,12 +17,12 @@ fn defaults_are_those_of_the_version_wherever_it_stands() {
 
 #[test]
 fn a_parameter_of_another_version_is_refused() {
-    for (words, error) in [
+    for (options, error) in [
         ("rtt_mode none", "prague: version current has no `rtt_mode`"),
         ("version p1 burst_shift 11", "prague: version p1 has no `burst_shift`"),
         ("cwnd_mode rate version p2b", "prague: version p2b has no `cwnd_mode`"),
         ("version draft04 alpha_init 1", "prague: version draft04 has no `alpha_init`"),
     ] {
-        assert_eq!(text(words), Err(error.to_owned()));
+        assert_eq!(text(options), Err(error.to_owned()));
     }
 }

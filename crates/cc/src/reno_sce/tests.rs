@@ -13,7 +13,7 @@ struct Flow {
 impl Flow {
     /// In congestion avoidance at `cwnd`.
     fn new(text: &str, cwnd: u32) -> Self {
-        let mut cc = build(text).expect("valid words");
+        let mut cc = build(text).expect("valid options");
         let path = Path { mss: MSS, cwnd_limited: true, hz: 1000, ..Path::default() };
         let mut win = Window { ssthresh: 2, ..Window::new(cwnd) };
         cc.on_established(Time::ZERO, &path, &mut win);
@@ -155,11 +155,11 @@ fn a_clean_window_adds_one_segment_or_kappa() {
 // KAT sce 10
 #[test]
 fn a_stale_root_hardly_answers_the_burst_after_slow_start() {
-    for (words, expected) in
+    for (options, expected) in
         [("mode literal", 332), ("rcv_mss 536", 309), ("sqrt stale", 333), ("", 324)]
     {
-        let flow = Flow::new(&format!("reno-sce version v2 {words}"), 333);
-        assert_eq!(flow.after(166, true, false), expected, "`{words}`");
+        let flow = Flow::new(&format!("reno-sce version v2 {options}"), 333);
+        assert_eq!(flow.after(166, true, false), expected, "`{options}`");
     }
 }
 

@@ -20,18 +20,18 @@ enum Law {
     V2(Box<V2>),
 }
 
-/// What either version says.
+/// The same call on either version.
 macro_rules! law {
-    ($sender:expr, $law:ident => $said:expr) => {
+    ($sender:expr, $law:ident => $result:expr) => {
         match &$sender.law {
-            Law::V1($law) => $said,
-            Law::V2($law) => $said,
+            Law::V1($law) => $result,
+            Law::V2($law) => $result,
         }
     };
-    (mut $sender:expr, $law:ident => $said:expr) => {
+    (mut $sender:expr, $law:ident => $result:expr) => {
         match &mut $sender.law {
-            Law::V1($law) => $said,
-            Law::V2($law) => $said,
+            Law::V1($law) => $result,
+            Law::V2($law) => $result,
         }
     };
 }

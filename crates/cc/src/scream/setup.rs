@@ -158,7 +158,7 @@ impl Algorithm for Setup {
     }
 }
 
-/// Stands for SCReAM where a controller is asked for. It controls nothing: the end points of a media
+/// Takes the place of SCReAM where a controller is asked for. It controls nothing: the end points of a media
 /// flow run [`Sender`](super::Sender) with what [`Algorithm::scream`] says.
 struct Elsewhere(Needs);
 

@@ -10,7 +10,7 @@ use super::{Summary, Ticks};
 pub struct Snapshot {
     /// Of the last packet acknowledged, s.
     pub queue_delay: f32,
-    /// Averaged, without what always stands, s.
+    /// Averaged, without the standing part, s.
     pub queue_delay_mean: f32,
     /// Its target, s.
     pub delay_target: f32,
@@ -39,7 +39,7 @@ pub struct Snapshot {
     pub rates: StreamRates,
 }
 
-/// Rates, bit/s: the last window's, if nothing else is said.
+/// Rates, bit/s: the last window's, unless stated otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StreamRates {
     /// Target.

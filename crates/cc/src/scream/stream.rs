@@ -99,8 +99,8 @@ impl<S> Media<S> {
         (self.repair, self.loss_epoch) = (true, true);
     }
 
-    /// Tells this target, bit/s, unless it hardly changed.
-    pub(super) fn tell(&mut self, target: f32) {
+    /// Announces this target, bit/s, unless it hardly changed.
+    pub(super) fn announce(&mut self, target: f32) {
         let change = (target - self.steady_target) / self.steady_target;
         if change > self.about.hysteresis || change < -self.about.hysteresis / 4.0 {
             self.steady_target = target;

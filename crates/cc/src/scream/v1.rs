@@ -53,7 +53,7 @@ pub(super) type V1 = Transmitter<Control, Own>;
 #[derive(Debug)]
 pub(super) struct Control {
     law: Law,
-    /// Least of the last 50 ms, and what always stands, s.
+    /// Least of the last 50 ms, and the standing part, s.
     delay_min: f32,
     delay_min_mean: f32,
     last_base: Ticks,

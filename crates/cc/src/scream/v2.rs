@@ -69,17 +69,17 @@ impl V2 {
         self.loss_event || self.ce_event || self.control.virtual_event
     }
 
-    /// A queue that always stands is in all samples and is not seen: now and then half the rate lets
+    /// A standing queue is in all samples and is not seen: now and then half the rate lets
     /// it drain (EricssonResearch/scream c8f84c3 and 994f9a4, ScreamV2Tx.cpp, getTargetBitrate()).
     fn halves_rate(&mut self, now: Ticks) -> bool {
         let eighth = self.config.delay_target / 8.0;
         let control = &mut self.control;
-        let stands = match control.rules.law {
+        let is_standing = match control.rules.law {
             Law::Y2024 => !control.l4s_active || control.queue_delay_min_mean > eighth,
             Law::Y2026 => control.queue_delay_slow > eighth,
             Law::Draft => false,
         };
-        if !stands {
+        if !is_standing {
             return false;
         }
         if now.since(control.last_halving) > HALVING_INTERVAL {

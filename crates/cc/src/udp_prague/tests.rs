@@ -1,8 +1,8 @@
 use super::*;
 use sojourn_core::rng::Rng;
 
-fn udp_prague(words: &str) -> UdpPrague {
-    UdpPrague::new(crate::params(&format!("udp-prague {words}")))
+fn udp_prague(options: &str) -> UdpPrague {
+    UdpPrague::new(crate::params(&format!("udp-prague {options}")))
 }
 
 /// A path of constant RTT whose every packet is acknowledged at once when it was paced out.
@@ -286,7 +286,7 @@ fn a_dead_path_starts_again_at_the_first_rate() {
 
 #[test]
 fn wrong_rates_are_refused() {
-    let error = |words| crate::read(&format!("udp-prague {words}")).unwrap_err().0;
+    let error = |options| crate::read(&format!("udp-prague {options}")).unwrap_err().0;
     assert_eq!(error("init_rate 1kbit"), "udp-prague: rates are from 100Kbit to 100Gbit");
     assert_eq!(
         error("max_rate 1Mbit init_rate 2Mbit"),

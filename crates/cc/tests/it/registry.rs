@@ -16,7 +16,7 @@ fn registry_is_sorted_and_every_text_form_reads_the_same() {
 }
 
 #[test]
-fn wrong_words_are_answered_with_the_valid_ones() {
+fn wrong_parameters_are_answered_with_the_valid_ones() {
     let error = |text| cc::build(text).err().expect("refused").0;
     assert_eq!(
         error("cubik"),

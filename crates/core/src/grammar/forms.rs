@@ -19,7 +19,7 @@ pub trait Form<T> {
     /// Reads the value after `key`, one of `names`.
     fn read(&self, names: &'static str, key: &str, args: &mut Args<'_>) -> Result<T, GrammarError>;
 
-    /// Keyword and value; none if this value is said by leaving the parameter away.
+    /// Keyword and value; none if this value is written by leaving the parameter out.
     fn write(&self, names: &'static str, value: &T) -> Option<String>;
 
     /// The value alone, for the table.
@@ -325,7 +325,7 @@ impl<T: Copy + PartialEq> Form<T> for Keywords<T> {
     }
 }
 
-/// A value that may be absent, which is said by leaving the parameter away.
+/// A value that may be absent, which is written by leaving the parameter out.
 pub struct Maybe<F>(pub F);
 
 /// `form`, or absent.
@@ -356,7 +356,7 @@ impl<T, F: Form<T>> Form<Option<T>> for Maybe<F> {
     }
 }
 
-/// A value that may be absent, which is said by a keyword of its own. The keyword is declared apart, as
+/// A value that may be absent, which is written as a keyword of its own. The keyword is declared apart, as
 /// one that takes no value.
 pub struct OrOff<F>(F, &'static str);
 

@@ -24,7 +24,7 @@ fn corruption_leaves_the_flags_alone() {
 }
 
 #[test]
-fn syn_and_its_answer_are_told_apart_and_leave_the_flags_alone() {
+fn syn_and_its_answer_are_distinguished_and_leave_the_flags_alone() {
     let (mut syn, mut answer) = (Packet { ace: 0b111, ..Packet::default() }, Packet::default());
     syn.set_syn(false);
     answer.set_syn(true);

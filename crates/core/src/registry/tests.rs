@@ -41,7 +41,7 @@ fn a_name_is_taken_once_and_only_an_added_line_is_redefined() {
 #[test]
 fn a_name_is_one_word() {
     for name in ["", "two words", "bra{ce", "quo\"te"] {
-        let said = error(lines().register((name, 0)));
-        assert!(said.ends_with("expected letters, digits and _ + . -"), "{said}");
+        let message = error(lines().register((name, 0)));
+        assert!(message.ends_with("expected letters, digits and _ + . -"), "{message}");
     }
 }

@@ -77,26 +77,26 @@ impl Count {
 /// How a peer counts: given, or found out and remembered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counting {
-    told: Option<Count>,
+    fixed: Option<Count>,
     seen: Option<Count>,
 }
 
 impl Counting {
     /// A peer that is known to count this way, whatever its reports look like.
-    pub const fn told(count: Count) -> Self {
-        Self { told: Some(count), seen: None }
+    pub const fn fixed(count: Count) -> Self {
+        Self { fixed: Some(count), seen: None }
     }
 
     /// What is known of the peer.
     pub const fn known(&self) -> Option<Count> {
-        if self.told.is_some() { self.told } else { self.seen }
+        if self.fixed.is_some() { self.fixed } else { self.seen }
     }
 
     /// Decides for the blocks of a report: only one reading may fit the length. If
     /// both do, a last word that is not zero is no padding; one that is zero may be either.
     fn decide(&mut self, blocks: &[u8]) -> Result<Count, Error> {
-        if let Some(told) = self.told {
-            return if fits(blocks, told).is_some() { Ok(told) } else { Err(Error::Blocks) };
+        if let Some(fixed) = self.fixed {
+            return if fits(blocks, fixed).is_some() { Ok(fixed) } else { Err(Error::Blocks) };
         }
         let seen = match (fits(blocks, Count::Exact), fits(blocks, Count::LessOne)) {
             (None, None) => return Err(Error::Blocks),
@@ -205,7 +205,7 @@ impl<'a> Report<'a> {
         Ok(Self { sender, stamp: Ticks(u32::from_be_bytes(*stamp)), count, blocks })
     }
 
-    /// What is said of each stream; several blocks may be about one.
+    /// The reports of the streams; several blocks may be about one.
     pub const fn blocks(&self) -> Blocks<'a> {
         Blocks { rest: self.blocks, count: self.count, stamp: self.stamp }
     }
@@ -260,7 +260,7 @@ pub struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// What is said of `begin` and its successors.
+    /// The metrics of `begin` and its successors.
     pub fn metrics(&self) -> impl ExactSizeIterator<Item = Metric> + use<'a> {
         let stamp = self.stamp;
         self.words

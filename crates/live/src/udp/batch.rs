@@ -41,7 +41,7 @@ pub struct Datagram<'a> {
 
 /// What the kernel reported of one buffer.
 #[derive(Clone, Copy)]
-struct Told {
+struct Message {
     len: usize,
     /// Bytes of each datagram in the buffer; the last may be shorter.
     stride: usize,
@@ -56,7 +56,7 @@ pub struct Inbox {
     bytes: Vec<u8>,
     names: Vec<libc::sockaddr_storage>,
     controls: Vec<Control>,
-    told: Vec<Told>,
+    messages: Vec<Message>,
     /// What the kernel dropped for want of a buffer since the socket was opened.
     overflowed: u32,
     truncated: u64,
@@ -72,7 +72,7 @@ impl Inbox {
             bytes: vec![0; count * size],
             names: vec![no_name(); count],
             controls: vec![Control([0; CONTROL]); count],
-            told: Vec::with_capacity(count),
+            messages: Vec::with_capacity(count),
             overflowed: 0,
             truncated: 0,
             last: Time::ZERO,
@@ -81,7 +81,7 @@ impl Inbox {
 
     /// Fills the buffers with what has come, and says how many it filled; none is no error.
     pub fn receive(&mut self, fd: BorrowedFd<'_>, clock: Clock) -> io::Result<usize> {
-        self.told.clear();
+        self.messages.clear();
         let count = self.names.len().min(BATCH);
         let mut pieces = [EMPTY_IOVEC; BATCH];
         let mut heads = [const { MaybeUninit::<libc::mmsghdr>::zeroed() }; BATCH];
@@ -132,7 +132,7 @@ impl Inbox {
     /// Reads what the kernel reported of one buffer.
     fn note(&mut self, head: &libc::mmsghdr, now: Time, unix: u64) {
         let len = head.msg_len as usize;
-        let mut told = Told {
+        let mut message = Message {
             len,
             stride: len,
             from: (Ipv4Addr::UNSPECIFIED, 0).into(),
@@ -141,18 +141,18 @@ impl Inbox {
         };
         if head.msg_hdr.msg_flags & libc::MSG_TRUNC != 0 {
             self.truncated += 1;
-            told.len = 0;
+            message.len = 0;
         }
-        if let Some(from) = address(&self.names[self.told.len()]) {
-            told.from = canonical(from);
+        if let Some(from) = address(&self.names[self.messages.len()]) {
+            message.from = canonical(from);
         }
         for (level, kind, data) in Controls::of(&head.msg_hdr) {
             match (level, kind) {
-                (libc::IPPROTO_IP, libc::IP_TOS) => told.ecn = Ecn::from_tos(data[0]),
+                (libc::IPPROTO_IP, libc::IP_TOS) => message.ecn = Ecn::from_tos(data[0]),
                 (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) => {
-                    told.ecn = Ecn::from_tos(first_int(data) as u8);
+                    message.ecn = Ecn::from_tos(first_int(data) as u8);
                 }
-                (libc::SOL_UDP, libc::UDP_GRO) => told.stride = first_int(data).max(1) as usize,
+                (libc::SOL_UDP, libc::UDP_GRO) => message.stride = first_int(data).max(1) as usize,
                 (libc::SOL_SOCKET, libc::SO_RXQ_OVFL) => self.overflowed = first_int(data) as u32,
                 (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) if data.len() >= 16 => {
                     let word = |at: usize| {
@@ -160,28 +160,33 @@ impl Inbox {
                     };
                     let stamp = word(0).saturating_mul(1_000_000_000).saturating_add(word(8));
                     let age = unix.saturating_sub(stamp);
-                    told.at = if age < OLDEST { now - Dur(age) } else { now };
+                    message.at = if age < OLDEST { now - Dur(age) } else { now };
                 }
                 _ => {}
             }
         }
-        told.at = told.at.max(self.last);
-        self.last = told.at;
-        self.told.push(told);
+        message.at = message.at.max(self.last);
+        self.last = message.at;
+        self.messages.push(message);
     }
 
     /// The datagrams of the last call, in order of arrival.
     pub fn datagrams(&self) -> impl Iterator<Item = Datagram<'_>> {
         let buffers = self.bytes.chunks_exact(self.size);
-        self.told.iter().zip(buffers).flat_map(|(told, buffer)| {
-            let cut = buffer[..told.len].chunks(told.stride.max(1));
-            cut.map(|bytes| Datagram { bytes, from: told.from, ecn: told.ecn, at: told.at })
+        self.messages.iter().zip(buffers).flat_map(|(message, buffer)| {
+            let cut = buffer[..message.len].chunks(message.stride.max(1));
+            cut.map(|bytes| Datagram {
+                bytes,
+                from: message.from,
+                ecn: message.ecn,
+                at: message.at,
+            })
         })
     }
 
     /// Whether the last call filled all buffers, so that there may be more.
     pub fn is_full(&self) -> bool {
-        self.told.len() == self.names.len().min(BATCH)
+        self.messages.len() == self.names.len().min(BATCH)
     }
 
     /// Datagrams that the kernel dropped because the receive buffer was full.
@@ -410,34 +415,34 @@ impl Outbox {
     /// # Errors
     /// The kernel's error for a packet, which then counts as dropped.
     pub fn send(&mut self, fd: BorrowedFd<'_>, gso: usize) -> io::Result<bool> {
-        let mut said = Ok(());
+        let mut result = Ok(());
         while !self.is_empty() {
             let gso = if self.is_gso_refused { 1 } else { gso };
             let (trains, count) = self.trains(gso);
             match self.hand_over(fd, &trains[..count]) {
                 Ok(taken) => self.sent += trains[..taken].iter().map(|t| t.packets).sum::<usize>(),
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return said.map(|()| false),
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return result.map(|()| false),
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 // The answer to an earlier packet: nobody listened there.
-                Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => said = Err(e),
+                Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => result = Err(e),
                 Err(e) if trains[0].packets > 1 && !self.is_gso_refused => {
                     let cannot = [libc::EIO, libc::EINVAL, libc::EMSGSIZE, libc::ENOPROTOOPT];
                     self.is_gso_refused = e.raw_os_error().is_some_and(|n| cannot.contains(&n));
                     if !self.is_gso_refused {
                         self.give_up(trains[0].packets);
-                        said = Err(e);
+                        result = Err(e);
                     }
                 }
                 Err(e) => {
                     self.give_up(1);
-                    said = Err(e);
+                    result = Err(e);
                 }
             }
         }
         self.heads.clear();
         self.lens.clear();
         self.sent = 0;
-        said.map(|()| true)
+        result.map(|()| true)
     }
 
     fn give_up(&mut self, packets: usize) {
@@ -513,7 +518,7 @@ impl Outbox {
     }
 }
 
-/// The control message that tells the size to cut: its head, two bytes, and padding.
+/// The control message with the size to cut: its head, two bytes, and padding.
 #[repr(C, align(8))]
 struct SegmentControl {
     head: libc::cmsghdr,

@@ -37,7 +37,7 @@ parameters! {
         /// Who is subject to ce_threshold: DS field and mask equal value; `0x1/0x3` is L4S.
         ce_threshold_selector: (u8, u8) = (0, 0) =>
             custom("VALUE/MASK", read_selector, |(value, mask)| format!("{value:#x}/{mask:#x}"));
-        /// SCE on every packet that waited longer, and super-packets are split; not a word of tc.
+        /// SCE on every packet that waited longer, and super-packets are split; tc has no such parameter.
         sce_threshold: Option<Dur> = None, tc false;
         /// Memory of all packets, by the model of `psched::truesize`.
         memory_limit: Bytes = Bytes(32 << 20);

@@ -119,7 +119,7 @@ fn build(text: &str) -> Result<String, String> {
 }
 
 /// The keywords of a parameter.
-fn words(param: &Parameter) -> Vec<&'static str> {
+fn keywords(param: &Parameter) -> Vec<&'static str> {
     if param.name == param.name.to_uppercase() { vec![""] } else { param.name.split('|').collect() }
 }
 
@@ -147,7 +147,7 @@ fn reads_the_same_or_is_refused_in_one_line(entry: &Entry, text: &str) -> bool {
 fn every_word_of_the_tables_is_read_and_written() {
     for entry in REGISTRY {
         for param in &entry.table() {
-            for word in words(param) {
+            for word in keywords(param) {
                 let mut accepted = 0;
                 for context in contexts(entry.name) {
                     for value in values(param) {
@@ -163,7 +163,7 @@ fn every_word_of_the_tables_is_read_and_written() {
 }
 
 #[test]
-fn random_words_of_the_tables_read_the_same_or_are_refused_in_one_line() {
+fn random_parameters_of_the_tables_read_the_same_or_are_refused_in_one_line() {
     let mut rng = Rng::named(1, "grammar");
     let mut below = |n: usize| rng.below(n as u32) as usize;
     for entry in REGISTRY {
@@ -174,9 +174,10 @@ fn random_words_of_the_tables_read_the_same_or_are_refused_in_one_line() {
             let mut text = format!("{} {context}", entry.name);
             for _ in 0..below(6).min(table.len()) {
                 let param = &table[below(table.len())];
-                let words = words(param);
+                let options = keywords(param);
                 let values = values(param);
-                text += &format!(" {} {}", words[below(words.len())], values[below(values.len())]);
+                text +=
+                    &format!(" {} {}", options[below(options.len())], values[below(values.len())]);
             }
             accepted += u32::from(reads_the_same_or_is_refused_in_one_line(entry, &text));
         }
@@ -189,7 +190,7 @@ fn a_wrong_value_names_its_word_and_what_is_allowed() {
     for entry in REGISTRY {
         let context = contexts(entry.name)[0];
         for param in entry.table().iter().filter(|param| !param.value.is_empty()) {
-            for word in words(param) {
+            for word in keywords(param) {
                 for wrong in ["frobnicate", "-99999999999999999999", "1e999", "%", "5 5 5 x"] {
                     let text = format!("{} {context} {word} {wrong}", entry.name);
                     let error = build(&text).expect_err(&text);

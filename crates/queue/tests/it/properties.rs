@@ -233,9 +233,9 @@ fn env(rng: Rng) -> Env {
 fn limit(text: &str) -> Backlog {
     // The limit of a leaf in a tree is not that of the tree.
     let own = text.split(" class ").next().unwrap_or_default();
-    let mut words = own.split_whitespace().skip_while(|w| *w != "limit").skip(1);
+    let mut options = own.split_whitespace().skip_while(|w| *w != "limit").skip(1);
     let mut most = Backlog { packets: u32::MAX, bytes: u64::MAX };
-    if let Some(word) = words.next() {
+    if let Some(word) = options.next() {
         let in_bytes = ["bfifo", "curvy_red", "docsis_ll", "docsis_pie", "dualq", "red ", "tbf"];
         if in_bytes.iter().any(|name| text.starts_with(name)) {
             most.bytes = Bytes::parse_tc(word).unwrap().0;
@@ -263,7 +263,7 @@ fn is_fifo_within_flows(text: &str) -> bool {
     let duals = ["curvy_red", "docsis_ll", "dualpi2", "dualq"];
     !(duals.iter().any(|name| text.contains(name))
         || text.contains("deltic_boroshne")
-        || reorders.iter().any(|words| text.contains(words)))
+        || reorders.iter().any(|options| text.contains(options)))
 }
 
 /// Whether the discipline may turn ECT(0) into ECT(1), SCE's mark.
@@ -479,9 +479,9 @@ fn every_parameter_and_default_is_on_its_page() {
 #[test]
 fn description_parses_to_the_same_discipline() {
     for entry in REGISTRY {
-        for words in configurations(entry.name) {
+        for options in configurations(entry.name) {
             let env = || env(Rng::named(1, "t"));
-            let text = format!("{} {words}", entry.name);
+            let text = format!("{} {options}", entry.name);
             let once = qdiscs::build(&text, env()).unwrap().describe();
             let twice = qdiscs::build(&once, env()).unwrap().describe();
             assert_eq!(once, twice, "{text}");
@@ -490,7 +490,7 @@ fn description_parses_to_the_same_discipline() {
 }
 
 #[test]
-fn unknown_words_and_missing_values_are_one_line_errors() {
+fn unknown_parameters_and_missing_values_are_one_line_errors() {
     for entry in REGISTRY {
         let rate = match entry.name {
             "htb" => "rate 1Mbit",
@@ -498,8 +498,8 @@ fn unknown_words_and_missing_values_are_one_line_errors() {
             "tbf" => "rate 1Mbit burst 5kb latency 1s",
             _ => "",
         };
-        for words in ["frobnicate", "limit", "rate", "5ms"] {
-            let text = format!("{} {rate} {words}", entry.name);
+        for options in ["frobnicate", "limit", "rate", "5ms"] {
+            let text = format!("{} {rate} {options}", entry.name);
             let error = qdiscs::build(&text, env(Rng::named(1, "t"))).err().expect(&text).0;
             assert!(error.starts_with(entry.name) && error.lines().count() == 1, "{error}");
         }
@@ -507,10 +507,10 @@ fn unknown_words_and_missing_values_are_one_line_errors() {
 }
 
 #[test]
-fn change_without_words_or_to_an_error_changes_nothing() {
+fn change_without_parameters_or_to_an_error_changes_nothing() {
     for entry in REGISTRY {
-        for words in configurations(entry.name) {
-            let text = format!("{} {words}", entry.name);
+        for options in configurations(entry.name) {
+            let text = format!("{} {options}", entry.name);
             let mut q = qdiscs::build(&text, env(Rng::named(1, "t"))).unwrap();
             let before = q.describe();
             // A change sets most of netem's parameters anew, so that this one repeats them.
@@ -541,8 +541,8 @@ proptest! {
         seed in any::<u64>(),
     ) {
         for entry in REGISTRY {
-            for words in configurations(entry.name) {
-                let text = format!("{} {words}", entry.name);
+            for options in configurations(entry.name) {
+                let text = format!("{} {options}", entry.name);
                 let mut first = Bench::new(&text, seed);
                 first.run(&steps);
                 prop_assert!(first.inside.is_empty());
@@ -556,8 +556,8 @@ proptest! {
     #[test]
     fn leaf_under_a_shaper_keeps_the_same_invariants(steps in traffic(), seed in any::<u64>()) {
         for entry in REGISTRY {
-            for words in configurations(entry.name) {
-                let text = format!("{} {words}", entry.name);
+            for options in configurations(entry.name) {
+                let text = format!("{} {options}", entry.name);
                 let env = env(Rng::named(seed, "qdisc"));
                 let mut bench = Bench::new(&text, seed);
                 bench.qdisc = qdiscs::build_shaped("htb rate 20Mbit", bench.qdisc, &env).unwrap();
@@ -584,8 +584,8 @@ proptest! {
     #[test]
     fn purge_discards_everything_and_leaves_a_usable_queue(steps in traffic()) {
         for entry in REGISTRY {
-            for words in configurations(entry.name) {
-                let text = format!("{} {words}", entry.name);
+            for options in configurations(entry.name) {
+                let text = format!("{} {options}", entry.name);
                 let mut bench = Bench::new(&text, 1);
                 let last = Packet { len: 1000, ..Packet::default() };
                 for (id, (flow, tos, len)) in steps.iter().flat_map(|s| &s.arrivals).enumerate() {

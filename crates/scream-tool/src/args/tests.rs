@@ -20,7 +20,7 @@ const GROUPS: &[Group<Chosen>] = &[(
 )];
 
 fn read(line: &str) -> Result<(Chosen, Vec<String>), String> {
-    let parsed = Parsed::new(&words(line), GROUPS)?;
+    let parsed = Parsed::new(&split(line), GROUPS)?;
     let mut chosen = Chosen::default();
     parsed.apply(&mut chosen)?;
     Ok((chosen, parsed.others))
@@ -36,8 +36,8 @@ fn options_stand_anywhere_with_one_dash_or_two() {
 #[test]
 fn names_are_matched_exactly_and_the_nearest_is_offered() {
     // The original takes an argument that merely contains an option's name.
-    let said = read("x-maxrate 5").err();
-    assert_eq!(said, None, "no option, so two positional arguments");
+    let expected = read("x-maxrate 5").err();
+    assert_eq!(expected, None, "no option, so two positional arguments");
     assert_eq!(
         read("-maxrat 5").err().unwrap(),
         "unknown option -maxrat (did you mean -maxrate?); -help lists all"
@@ -47,7 +47,7 @@ fn names_are_matched_exactly_and_the_nearest_is_offered() {
 
 #[test]
 fn values_are_read_strictly() {
-    for (line, said) in [
+    for (line, expected) in [
         ("-maxrate", "-maxrate: expected kbit/s"),
         ("-maxrate fast", "-maxrate: expected a number of at least 0, got `fast`"),
         ("-maxrate 5x", "-maxrate: expected a number of at least 0, got `5x`"),
@@ -59,7 +59,7 @@ fn values_are_read_strictly() {
         ("-pair=1", "-pair: takes 2 values, not ="),
         ("-loud=yes", "-loud: takes no value, not ="),
     ] {
-        assert_eq!(read(line).err().as_deref(), Some(said), "{line}");
+        assert_eq!(read(line).err().as_deref(), Some(expected), "{line}");
     }
 }
 

@@ -27,13 +27,13 @@ fn line(m: Moment, marks: bool, change: impl FnOnce(&mut Diagnosis, &mut Facts<'
 fn each_limit_has_its_evidence() {
     let queued = Moment { queue_delay_s: 0.03, ..CLEAR };
     let full = Moment { target_kbps: 5e5, ..CLEAR };
-    for (m, said) in [
+    for (m, expected) in [
         (queued, "limited by the path;"),
         (full, "limited by the encoder;"),
         (CLEAR, "limited by nothing yet, the rate was still rising;"),
     ] {
         let line = line(m, false, |_, _| ());
-        assert!(line.starts_with(said), "{line}");
+        assert!(line.starts_with(expected), "{line}");
     }
     let fixed = line(CLEAR, false, |_, f| f.is_fixed = true);
     assert!(fixed.starts_with("limited by the encoder;"), "{fixed}");
@@ -51,14 +51,14 @@ fn each_limit_has_its_evidence() {
 #[test]
 fn the_queue_is_known_by_its_marks_and_their_delay() {
     let at = |queue_delay_s| Moment { queue_delay_s, ..CLEAR };
-    for (m, marks, said) in [
+    for (m, marks, expected) in [
         (at(0.001), true, "ECN intact; L4S queue seen (2.00 % marked, at 1.0 ms)"),
         (at(0.006), true, "ECN intact; classic ECN seen (2.00 % marked, at 6.0 ms)"),
         (at(0.04), false, "ECN intact; a bottleneck without ECN (queue grew to 40 ms, no marks)"),
         (at(0.002), false, "ECN intact; no queue seen"),
     ] {
         let line = line(m, marks, |_, _| ());
-        assert!(line.ends_with(said), "{line}");
+        assert!(line.ends_with(expected), "{line}");
     }
     // A mark on ECT(0) is no L4S queue's answer to this flow.
     let line = line(at(0.001), true, |_, f| f.sent_as = Ecn::Ect0);

@@ -34,7 +34,7 @@ fn the_fate_of_the_field_is_a_word() {
 
 #[test]
 fn each_way_to_lose_the_field_is_named() {
-    for (sent, arrived, said) in [
+    for (sent, arrived, expected) in [
         (
             Ect1,
             NotEct,
@@ -71,7 +71,7 @@ fn each_way_to_lose_the_field_is_named() {
             "something marks every packet, which tells nothing of congestion: of the packets sent as ECT(1) 100 % arrive as CE",
         ),
     ] {
-        assert_eq!(warning(sent, &[(arrived, 500)]).as_deref(), Some(said));
+        assert_eq!(warning(sent, &[(arrived, 500)]).as_deref(), Some(expected));
     }
     let half = warning(Ect1, &[(Ect1, 500), (NotEct, 500)]).expect("a warning");
     assert!(half.ends_with("50 % arrive as Not-ECT"), "{half}");

@@ -29,12 +29,12 @@ fn silences_add_up_and_a_pause_of_the_sender_is_none() {
 }
 
 #[test]
-fn what_the_receivers_host_said_holds_until_a_report_comes() {
+fn what_the_receivers_host_reported_holds_until_a_report_comes() {
     let mut hearing = Hearing::default();
     hearing.refused();
     send(&mut hearing, 0, 5000);
     assert_eq!(hearing.reason(), Some("nobody listens there"));
-    assert!(hearing.busy() && !hearing.busy(), "told once");
+    assert!(hearing.busy() && !hearing.busy(), "reported once");
     assert_eq!(hearing.reason(), Some("it is busy with another sender"));
     hearing.heard(ms(5000));
     assert_eq!(hearing.reason(), None);

@@ -6,13 +6,13 @@ fn metrics(received: &[bool]) -> impl ExactSizeIterator<Item = Metric> + '_ {
     received.iter().map(|r| Metric { received: r.then_some(Ticks(9)), ecn: Ecn::Ect1 })
 }
 
-/// Tells the ledger of a report; numbers that it tells of, and whether they arrived.
+/// Gives the ledger a report; the numbers that it passes on, and whether they arrived.
 fn report(ledger: &mut Ledger, begin: u16, received: &[bool]) -> Vec<(u16, bool)> {
-    let mut told = Vec::new();
+    let mut fates = Vec::new();
     ledger.on_block(Ticks(10), begin, metrics(received), &mut |a| {
-        told.push((a.seq, a.received.is_some()));
+        fates.push((a.seq, a.received.is_some()));
     });
-    told
+    fates
 }
 
 #[test]
@@ -31,8 +31,8 @@ fn what_is_a_window_behind_is_given_up_over_the_wrap() {
     let mut lost = Vec::new();
     for seq in (0..=u16::MAX).chain(0..1000) {
         ledger.on_sent(seq, Ticks(1));
-        let told = report(&mut ledger, seq, &[seq != 700 && seq != 5]);
-        lost.extend(told.into_iter().filter(|(_, arrived)| !arrived).map(|(seq, _)| seq));
+        let fates = report(&mut ledger, seq, &[seq != 700 && seq != 5]);
+        lost.extend(fates.into_iter().filter(|(_, arrived)| !arrived).map(|(seq, _)| seq));
     }
     assert_eq!(lost, [5, 700, 5], "the second 5 is of the next round");
 }

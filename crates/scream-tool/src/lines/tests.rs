@@ -173,7 +173,7 @@ fn the_tx_rx_log_rounds_into_the_seconds() {
 
 // KAT scream-lines 6: the receiver's line
 #[test]
-fn a_gap_is_told_as_the_original_does() {
+fn a_gap_is_reported_as_by_the_original() {
     assert_eq!(
         gap_line(49_873, 869),
         "Packet(s) lost or reordered : 49873 was received, previous rcvd is   869 "

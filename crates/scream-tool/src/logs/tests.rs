@@ -1,7 +1,7 @@
 use super::*;
 
-fn options(folder: &std::path::Path, words: &str) -> TxOptions {
-    let line = words.replace('@', &format!("{}/", folder.display()));
+fn options(folder: &std::path::Path, given: &str) -> TxOptions {
+    let line = given.replace('@', &format!("{}/", folder.display()));
     let args: Vec<String> = line.split_whitespace().map(String::from).collect();
     TxOptions::parse(&args).expect("options")
 }
@@ -15,11 +15,11 @@ fn folder(name: &str) -> std::path::PathBuf {
 #[test]
 fn each_log_has_its_lines_and_a_continued_one_no_second_head() {
     let dir = folder("lines");
-    let words = "-log @l -csv @c -jsonlog @j -txrxlog @t h 1";
+    let given = "-log @l -csv @c -jsonlog @j -txrxlog @t h 1";
     for round in 0..2 {
-        let words =
-            if round == 0 { format!("-itemlist {words}") } else { format!("-append {words}") };
-        let o = options(&dir, &words);
+        let given =
+            if round == 0 { format!("-itemlist {given}") } else { format!("-append {given}") };
+        let o = options(&dir, &given);
         let mut logs = Logs::open(&o, Generation::V2024).expect("files");
         let line = AckLine { time: Ticks(65_536), ..AckLine::default() };
         logs.ack(&line, 0.0).expect("written");
@@ -51,10 +51,13 @@ fn a_full_disk_closes_its_file_and_no_other() {
     let mut logs = Logs::open(&o, Generation::V2026).expect("files");
     let line = AckLine::default();
     logs.ack(&line, 0.0).expect("buffered");
-    let said = logs.flush();
-    assert!(said.len() == 1 && said[0].starts_with("/dev/full: No space left"), "{said:?}");
+    let expected = logs.flush();
+    assert!(
+        expected.len() == 1 && expected[0].starts_with("/dev/full: No space left"),
+        "{expected:?}"
+    );
     logs.ack(&line, 0.0).expect("the other file");
-    assert_eq!(logs.flush(), [""; 0], "told once");
+    assert_eq!(logs.flush(), [""; 0], "reported once");
     assert_eq!(std::fs::read_to_string(dir.join("c")).expect("a log").lines().count(), 3);
     std::fs::remove_dir_all(dir).expect("removed");
 }

@@ -10,15 +10,15 @@ fn notices_are_read_as_they_are_written() {
     for other in ["sender", "sender ends now", "sender answers x", "\u{1b}", ""] {
         assert_eq!(Notice::parse(other.as_bytes()), None, "{other}");
     }
-    for told in [Told::Busy(0x0102_0304), Told::Full(u32::MAX)] {
-        assert_eq!(Told::parse(&told.bytes()), Some(told));
-        assert_eq!(Told::parse(&told.bytes()[..TOLD_BYTES - 1]), None);
+    for reply in [Reply::Busy(0x0102_0304), Reply::Full(u32::MAX)] {
+        assert_eq!(Reply::parse(&reply.bytes()), Some(reply));
+        assert_eq!(Reply::parse(&reply.bytes()[..REPLY_BYTES - 1]), None);
     }
 }
 
 #[test]
-fn what_the_receiver_tells_is_no_report_and_has_no_room_for_the_originals_blocks() {
-    let bytes = Told::Busy(7).bytes();
+fn a_reply_is_no_report_and_has_no_room_for_the_originals_blocks() {
+    let bytes = Reply::Busy(7).bytes();
     assert!(Report::parse(&bytes, &mut Counting::default()).is_err());
     // The original reads blocks from byte 8 to the four bytes of the time stamp.
     assert_eq!(bytes.len(), 8 + 4);

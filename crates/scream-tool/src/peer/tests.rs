@@ -108,7 +108,7 @@ fn follows(mut peer: Peer, mut on: impl FnMut(&mut Peer, Time)) -> u64 {
 }
 
 #[test]
-fn a_sender_that_said_that_it_ends_is_followed_at_once() {
+fn a_sender_that_announced_its_end_is_followed_at_once() {
     let mut peer = session();
     peer.ends(addr(1));
     assert_eq!(follows(peer, |_, _| ()), 100);
@@ -178,15 +178,15 @@ fn who_answers_the_challenge_waits_for_300_ms() {
 #[test]
 fn challenges_are_few_however_many_addresses_send() {
     let mut peer = session();
-    let mut told = 0;
+    let mut notified = 0;
     for n in 0..10_000_u16 {
         let now = ms(100 + u64::from(n) / 10);
         let from = SocketAddr::from(([192, 0, 2, n as u8], n));
         assert_eq!(peer.judge(now, addr(1), 100, 100 + n), Source::Peer);
         assert_eq!(peer.judge(now, from, 100, n), Source::Unknown);
-        told += u32::from(peer.challenge(now, from).is_some());
+        notified += u32::from(peer.challenge(now, from).is_some());
     }
-    assert!(told <= 120, "{told} in a second: a burst of 100, then 10 a second");
+    assert!(notified <= 120, "{notified} in a second: a burst of 100, then 10 a second");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 use super::*;
 
 fn read(line: &str) -> Result<RxOptions, String> {
-    RxOptions::parse(&args::words(line))
+    RxOptions::parse(&args::split(line))
 }
 
 // KAT scream-rx 5: half of the reported numbers, a quarter in 2020, at least one
@@ -24,7 +24,7 @@ fn the_sender_may_be_left_out() {
 
 #[test]
 fn what_would_break_the_original_is_refused_in_one_line() {
-    for (line, said) in [
+    for (line, expected) in [
         ("", "expected sender's address or name (may be left out), port; got nothing"),
         ("1 2 3", "expected sender's address or name (may be left out), port; got `1 2 3`"),
         ("-nreported 513 1", "-nreported: expected a whole number between 1 and 512, got `513`"),
@@ -32,7 +32,7 @@ fn what_would_break_the_original_is_refused_in_one_line() {
         ("-nreport 1 1", "unknown option -nreport (did you mean -nreported?); -help lists all"),
         ("-feedback new 1", "-feedback: expected legacy, rfc8888, got `new`"),
     ] {
-        assert_eq!(read(line).unwrap_err(), said, "{line}");
+        assert_eq!(read(line).unwrap_err(), expected, "{line}");
     }
 }
 

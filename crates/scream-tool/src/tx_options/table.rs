@@ -56,14 +56,14 @@ const NETWORK: &[Opt<TxOptions>] = &[
     opt(
         "feedback coding",
         "how the receiver counts reports: auto (default), legacy (count minus 1), rfc8888",
-        |o, v| v.word(0, &Count::NAMES).map(|at| o.count = Count::ALL[at]),
+        |o, v| v.choice(0, &Count::NAMES).map(|at| o.count = Count::ALL[at]),
     ),
     opt(
         "gso when",
         "lets the kernel cut packets out of larger pieces: auto (default: fixed rates,\n\
          and adaptive ones above some 250 Mbit/s), on, off",
         |o, v| {
-            v.word(0, &["auto", "on", "off"]).map(|at| o.gso = [Gso::Auto, Gso::On, Gso::Off][at])
+            v.choice(0, &["auto", "on", "off"]).map(|at| o.gso = [Gso::Auto, Gso::On, Gso::Off][at])
         },
     ),
 ];
@@ -100,7 +100,7 @@ const MEDIA: &[Opt<TxOptions>] = &[
     ),
     opt(
         "minpktsinflight n",
-        "chooses the size so that so many packets are in flight; 0: the largest (default)",
+        "chooses the size so that this many packets are in flight; 0: the largest (default)",
         |o, v| {
             o.only_v2()?;
             v.whole(0, 0, 4096).map(|n| o.least_packets_in_flight = n)
@@ -115,10 +115,14 @@ const MEDIA: &[Opt<TxOptions>] = &[
         "frame sizes vary by plus and minus this (with -parity by half of it), default 0",
         |o, v| v.number(0, 0.0, 100.0).map(|n| o.rand_pct = n),
     ),
-    opt("burst on off", "media for so many seconds, then none for so many, and again", |o, v| {
-        o.burst = Some((v.number(0, 0.001, 1e9)?, v.number(1, 0.0, 1e9)?));
-        Ok(())
-    }),
+    opt(
+        "burst on off",
+        "media for the first number of seconds, none for the second, and again",
+        |o, v| {
+            o.burst = Some((v.number(0, 0.001, 1e9)?, v.number(1, 0.0, 1e9)?));
+            Ok(())
+        },
+    ),
 ];
 
 const CONGESTION_CONTROL: &[Opt<TxOptions>] = &[
@@ -165,7 +169,7 @@ const CONGESTION_CONTROL: &[Opt<TxOptions>] = &[
     ),
     opt(
         "inflightheadroom|infligtheadroom f",
-        "the window grows to so many times the bytes in flight, default 2",
+        "the window grows to this many times the bytes in flight, default 2",
         |o, v| {
             o.only_v2()?;
             v.number(0, 1.0, 100.0).map(|n| o.inflight_headroom = n)
@@ -260,7 +264,7 @@ const OUTPUT: &[Opt<TxOptions>] = &[
         |o, _| flag(&mut o.detailed),
     ),
     opt("itemlist", "heads the -log with the names of its columns", |o, _| flag(&mut o.item_list)),
-    opt("ntp", "logs tell Unix time", |o, _| flag(&mut o.ntp)),
+    opt("ntp", "logs have Unix time", |o, _| flag(&mut o.ntp)),
     opt("append", "logs are continued, not begun anew", |o, _| flag(&mut o.append)),
 ];
 
@@ -315,7 +319,7 @@ fn file(slot: &mut Option<String>, v: &Values<'_>) -> Result<(), String> {
 fn sizes(text: &str) -> Result<Vec<u32>, String> {
     let sizes: Result<Vec<u32>, _> =
         text.split(',').map(|word| args::whole(word, LEAST_MTU, GREATEST_MTU)).collect();
-    let sizes = sizes.map_err(|e| format!("{e} (sizes stand with commas: 500,1000,1400)"))?;
+    let sizes = sizes.map_err(|e| format!("{e} (sizes are separated by commas: 500,1000,1400)"))?;
     if sizes.len() > 10 || !sizes.is_sorted_by(|a, b| a < b) {
         return Err(format!("expected at most ten increasing sizes, got `{text}`"));
     }

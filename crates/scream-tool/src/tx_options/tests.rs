@@ -1,7 +1,7 @@
 use super::*;
 
 fn read(line: &str) -> Result<TxOptions, String> {
-    TxOptions::parse(&args::words(line))
+    TxOptions::parse(&args::split(line))
 }
 
 fn refused(line: &str) -> String {
@@ -99,7 +99,7 @@ fn what_the_original_refuses_is_refused_in_one_line() {
 
 #[test]
 fn a_command_line_that_makes_no_sense_is_refused_in_one_line() {
-    for (line, said) in [
+    for (line, expected) in [
         ("", "expected receiver's address or name, port; got nothing"),
         ("h", "expected receiver's address or name, port; got `h`"),
         ("h 1 2", "expected receiver's address or name, port; got `h 1 2`"),
@@ -109,7 +109,7 @@ fn a_command_line_that_makes_no_sense_is_refused_in_one_line() {
         ("-mtu 90,80 h 1", "-mtu: expected at most ten increasing sizes, got `90,80`"),
         (
             "-mtu 10;20 h 1",
-            "-mtu: expected a whole number between 50 and 65495, got `10;20` (sizes stand with \
+            "-mtu: expected a whole number between 50 and 65495, got `10;20` (sizes are separated by \
              commas: 500,1000,1400)",
         ),
         ("-dscale 5 h 1", "-dscale: an option of SCReAM version 1: add -generation 2020"),
@@ -120,7 +120,7 @@ fn a_command_line_that_makes_no_sense_is_refused_in_one_line() {
         ("-view -json h 1", "-view: not together with -json"),
         ("-ipv4 -ipv6 h 1", "-ipv6: not together with -ipv4"),
     ] {
-        assert_eq!(refused(line), said, "{line}");
+        assert_eq!(refused(line), expected, "{line}");
     }
     assert_eq!(
         refused("-sierralog h 1"),

@@ -14,7 +14,7 @@ fn object(program: &Program, kind: &str) -> serde_json::Value {
 }
 
 #[test]
-fn without_feedback_nothing_is_told_as_measured() {
+fn without_feedback_nothing_is_reported_as_measured() {
     let port = port();
     let mut text = tx(&format!("-time 1.3 -verbose 127.0.0.1 {port}"));
     let mut json = tx(&format!("-time 1.3 -json -verbose 127.0.0.1 {port}"));

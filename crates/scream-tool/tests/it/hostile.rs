@@ -166,7 +166,7 @@ fn feedback_from_elsewhere_does_not_reach_the_sender() {
 }
 
 #[test]
-fn a_stranger_beside_a_session_is_told_that_the_receiver_is_busy_and_gets_no_reports() {
+fn a_stranger_beside_a_session_learns_that_the_receiver_is_busy_and_gets_no_reports() {
     let port = port();
     let mut rx = rx(&format!("{port}"));
     let mut tx = tx(&format!("-fixedrate 1000 -verbose 127.0.0.1 {port}"));

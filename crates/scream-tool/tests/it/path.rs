@@ -65,15 +65,15 @@ impl Drop for Relay {
 }
 
 #[test]
-fn a_path_that_bleaches_is_told_once_and_at_the_end() {
+fn a_path_that_bleaches_is_reported_once_and_at_the_end() {
     let port = port();
     let mut rx = rx(&format!("{port}"));
     let relay = Relay::to(port);
     let mut tx = tx(&format!("-fixedrate 2000 -ect 1 127.0.0.1 {}", relay.port));
     tx.wait_for("warning: the path bleaches the ECN field");
     assert_eq!(tx.interrupt(), 0);
-    let said = tx.err.iter().filter(|l| l.contains("sent as ECT(1) 100 % arrive as Not-ECT"));
-    assert_eq!(said.count(), 2, "{:#?}", tx.err);
+    let warnings = tx.err.iter().filter(|l| l.contains("sent as ECT(1) 100 % arrive as Not-ECT"));
+    assert_eq!(warnings.count(), 2, "{:#?}", tx.err);
     let diagnosis = tx.out.iter().find(|l| l.starts_with("Diagnosis: ")).expect("a line");
     assert!(diagnosis.contains("; ECN bleached; "), "{diagnosis}");
     rx.interrupt();
@@ -84,8 +84,8 @@ fn packets_that_the_sender_discards_have_a_line_at_both_ends_and_are_no_loss() {
     let port = port();
     let mut rx = rx(&format!("{port}"));
     let relay = Relay::to(port);
-    let words = "-minrate 8000 -initrate 8000 -maxrate 8000 -delaytarget 1";
-    let mut tx = tx(&format!("{words} 127.0.0.1 {}", relay.port));
+    let options = "-minrate 8000 -initrate 8000 -maxrate 8000 -delaytarget 1";
+    let mut tx = tx(&format!("{options} 127.0.0.1 {}", relay.port));
     tx.wait_for(" summary ");
     // Reports wait: the window closes, and what waits behind it grows old.
     for _ in 0..3 {

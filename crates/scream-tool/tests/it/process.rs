@@ -57,22 +57,22 @@ impl Program {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the program");
-        let (told, lines) = channel();
+        let (sender, lines) = channel();
         let err = child.stderr.take().expect("piped");
         if let Some(out) = child.stdout.take() {
-            let tell = told.clone();
+            let sender = sender.clone();
             std::thread::spawn(move || {
                 BufReader::new(out)
                     .lines()
                     .map_while(Result::ok)
-                    .all(|l| tell.send((Stream::Out, l)).is_ok())
+                    .all(|l| sender.send((Stream::Out, l)).is_ok())
             });
         }
         std::thread::spawn(move || {
             BufReader::new(err)
                 .lines()
                 .map_while(Result::ok)
-                .all(|l| told.send((Stream::Err, l)).is_ok())
+                .all(|l| sender.send((Stream::Err, l)).is_ok())
         });
         Self { child, lines, out: Vec::new(), err: Vec::new() }
     }

@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use crate::process::{Program, folder, port, rx, tx};
 
 #[test]
-fn both_ends_on_one_host_and_port_tell_the_same_of_a_run() {
+fn both_ends_on_one_host_and_port_report_the_same_of_a_run() {
     let port = port();
     let dir = folder("run");
     let file = |name: &str| dir.join(name).display().to_string();
@@ -100,8 +100,8 @@ fn each_signal_ends_both_ends_with_their_summaries() {
 fn a_run_that_ignores_hangups_goes_on() {
     let port = port();
     let _rx = rx(&format!("{port}"));
-    let words = format!("-fixedrate 1000 -verbose 127.0.0.1 {port}");
-    let script = format!("trap '' HUP; exec {} {words}", env!("CARGO_BIN_EXE_scream-bw-test-tx"));
+    let options = format!("-fixedrate 1000 -verbose 127.0.0.1 {port}");
+    let script = format!("trap '' HUP; exec {} {options}", env!("CARGO_BIN_EXE_scream-bw-test-tx"));
     let mut tx = Program::spawn(Command::new("sh").args(["-c", &script]));
     tx.wait_for(",  ");
     tx.signal(Signal::HUP);
@@ -122,8 +122,8 @@ fn a_full_disk_loses_the_log_and_not_the_measurement() {
     // What stdout does not take is on stderr at the end.
     let full = std::fs::File::options().write(true).open("/dev/full").expect("Linux");
     let mut command = Command::new(env!("CARGO_BIN_EXE_scream-bw-test-tx"));
-    let words = format!("-verbose {args}");
-    let mut tx = Program::spawn_to(command.args(words.split_whitespace()), full.into());
+    let options = format!("-verbose {args}");
+    let mut tx = Program::spawn_to(command.args(options.split_whitespace()), full.into());
     assert_eq!(tx.end(), 0, "{:#?}", tx.err);
     assert_eq!(tx.err.iter().filter(|l| l.starts_with("warning: stdout: ")).count(), 1);
     assert!(tx.err.iter().any(|l| l.contains("Bitrate min/max/avg")), "{:#?}", tx.err);
@@ -161,7 +161,7 @@ fn a_closed_stdout_ends_quietly() {
 
 #[test]
 fn a_wrong_command_line_is_one_line_and_code_two() {
-    for (end, args, said) in [
+    for (end, args, expected) in [
         ("tx", "-maxrat 5 h 1", "unknown option -maxrat (did you mean -maxrate?); -help lists all"),
         ("tx", "-mtu x 127.0.0.1 1", "-mtu: expected a whole number between 50 and 65495, got `x`"),
         ("tx", "-log /no/such/x 127.0.0.1 1", "-log: /no/such/x: No such file"),
@@ -174,7 +174,7 @@ fn a_wrong_command_line_is_one_line_and_code_two() {
         assert_eq!(program.err.len(), 1, "{:#?}", program.err);
         let line = &program.err[0];
         assert!(
-            line.starts_with(&format!("scream-bw-test-{end}: ")) && line.contains(said),
+            line.starts_with(&format!("scream-bw-test-{end}: ")) && line.contains(expected),
             "{line}"
         );
     }

@@ -56,7 +56,7 @@ impl App {
         !matches!(self, Self::Udp(_))
     }
 
-    /// Whether its sources make so much and no more, whatever the path takes.
+    /// Whether its sources make a given amount and no more, whatever the path takes.
     pub fn is_bounded(&self) -> bool {
         matches!(self, Self::Udp(_) | Self::Media(_))
     }

@@ -21,7 +21,7 @@ parameters! {
     struct Params {
         /// Frames per second, 1 to 1000.
         fps: f64 = 50.0 => decimal("NUMBER", 1.0..=1000.0);
-        /// Sizes are uniform within so much of the mean; under `parity` within half of it.
+        /// Sizes are uniform within this share of the mean; under `parity` within half of it.
         rand: f64 = 0.0 => decimal("PERCENT", 0.0..=100.0);
         /// Time between key frames, and their size as a multiple of the others.
         key: Option<Key> = None => maybe(custom("TIME NUMBER", read_key, |key: &Key| {

@@ -3,7 +3,7 @@
 //! (and FIN). RFC 7928 7 (web traffic in bursts), RFC 5166 2.1 (completion times).
 //!
 //! A flow keeps its name and path for all its connections; each has a hash of its own, so queues
-//! that tell flows apart tell them apart.
+//! that distinguish flows distinguish them.
 
 use sojourn_core::grammar::Given;
 use sojourn_core::grammar::forms::{decimal, maybe, number};

@@ -47,7 +47,7 @@ pub struct ScreamSender {
     last: AckLine,
     acked: u64,
     acked_ce: u64,
-    /// Lines of the log tell the same bytes again (version 1 in parity).
+    /// Lines of the log repeat the same bytes (version 1 in parity).
     acked_repeats: bool,
 }
 

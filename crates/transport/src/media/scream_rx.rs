@@ -386,14 +386,14 @@ impl Receiver {
                 let block = stream.window();
                 let end = writer.len() + Writer::block_bytes(usize::from(block.words));
                 let room = writer.is_empty() || end + ccfb::STAMP_BYTES <= limit;
-                if writer.len() >= LONG || !room || !stream.tell(block, &mut writer) {
+                if writer.len() >= LONG || !room || !stream.write_block(block, &mut writer) {
                     left = true;
                     break;
                 }
-                stream.told_to(block);
+                stream.mark_reported(block);
                 // The tool of 2024 sees no new packets behind its first block.
                 let is_single = self.params.parity && self.rules == Rules::V2024;
-                if stream.is_told() || is_single {
+                if stream.is_reported() || is_single {
                     stream.fresh = 0;
                     break;
                 }
@@ -423,7 +423,7 @@ impl Receiver {
         let block = stream.late_window()?;
         let format = self.params.format(self.rules);
         let mut writer = Writer::new(out, format, self.params.ssrc, stamp)?;
-        if !stream.tell(block, &mut writer) {
+        if !stream.write_block(block, &mut writer) {
             return None;
         }
         self.counts.reports += 1;

@@ -159,7 +159,7 @@ impl Receiver {
         }
         let asked = self.ecn.on_arrival(ecn, segment.ace);
         if range.1 <= self.rcv_nxt || self.out_of_order.holds(range) {
-            // RFC 2883: report the duplicate, and tell the sender quickly.
+            // RFC 2883: report the duplicate, and notify the sender quickly.
             self.report_duplicate(range);
             return;
         }
@@ -219,7 +219,7 @@ impl Receiver {
         } else if self.delayed_at == Time::NEVER {
             self.delayed_at = now + self.ato.min(self.max_ato());
         }
-        // Linux tcp_cleanup_rbuf: where the window stands still the reader acknowledges, once all that
+        // Linux tcp_cleanup_rbuf: where the window does not move the reader acknowledges, once all that
         // arrived in this instant is in the queue. Token buckets release pairs; longer trains come in
         // one instant only where no wire has spaced them, and are acknowledged two by two.
         if second && (self.read_at != Time::NEVER || self.waiting_since == now) {

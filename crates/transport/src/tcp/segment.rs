@@ -29,7 +29,7 @@ pub struct Flags {
 /// AccECN option with three counters and padding.
 pub(crate) const ACCECN_OPTION: u32 = 12;
 
-/// SACK blocks, newest first; a duplicate report (RFC 2883) stands first.
+/// SACK blocks, newest first; a duplicate report (RFC 2883) comes first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks {
     blocks: [(u64, u64); 3],
@@ -52,7 +52,7 @@ impl SackBlocks {
         &self.blocks[usize::from(self.duplicate)..usize::from(self.len)]
     }
 
-    /// All blocks as they stand in the option.
+    /// All blocks as they are in the option.
     pub fn as_slice(&self) -> &[(u64, u64)] {
         &self.blocks[..usize::from(self.len)]
     }

@@ -1,5 +1,5 @@
 //! Datagrams that both ends of the SCReAM BW test tool sent each other, three builds of it: its
-//! reports are read as it means them, and our receiver tells its sender the same.
+//! reports are read as it means them, and our receiver reports the same to its sender.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -58,15 +58,15 @@ fn datagram(line: &str) -> Option<(Time, Datagram)> {
 
 /// What reports say of each number: how often, and the first time of arrival, in 1/65536 s of the
 /// receiver's clock.
-type Told = BTreeMap<u16, (u32, u32)>;
+type Metrics = BTreeMap<u16, (u32, u32)>;
 
-fn listen(told: &mut Told, report: &Report<'_>) {
+fn listen(metrics: &mut Metrics, report: &Report<'_>) {
     for block in report.blocks() {
         assert_eq!(block.ssrc, 100);
         for (index, metric) in block.metrics().enumerate() {
             let Some(received) = metric.received else { continue };
             assert_eq!(metric.ecn, Ecn::Ect1);
-            let entry = told.entry(block.begin.wrapping_add(index as u16));
+            let entry = metrics.entry(block.begin.wrapping_add(index as u16));
             entry.or_insert((0, received.0)).0 += 1;
         }
     }
@@ -75,7 +75,7 @@ fn listen(told: &mut Told, report: &Report<'_>) {
 #[test]
 fn the_tools_reports_are_read_as_it_counts_and_name_what_was_sent() {
     for (build, _) in BUILDS {
-        let (mut counting, mut told) = (Counting::default(), Told::new());
+        let (mut counting, mut metrics) = (Counting::default(), Metrics::new());
         let (mut sent, mut reports) = (0, 0);
         for (time, datagram) in recorded(build) {
             match datagram {
@@ -88,8 +88,8 @@ fn the_tools_reports_are_read_as_it_counts_and_name_what_was_sent() {
                     let report = report.unwrap_or_else(|e| panic!("{build} {time:?}: {e}"));
                     assert_eq!((report.sender, report.count), (10, Count::LessOne), "{build}");
                     assert!(report.blocks().all(|b| b.metrics().len() == 64), "{build}");
-                    listen(&mut told, &report);
-                    let newest = *told.keys().next_back().expect("a report names a packet");
+                    listen(&mut metrics, &report);
+                    let newest = *metrics.keys().next_back().expect("a report names a packet");
                     assert!(newest < sent, "{build}: {newest} is reported before it was sent");
                     reports += 1;
                 }
@@ -98,20 +98,20 @@ fn the_tools_reports_are_read_as_it_counts_and_name_what_was_sent() {
         }
         assert_eq!(counting.known(), Some(Count::LessOne));
         // Nothing was lost, so that the numbers up to the newest that is reported are all there.
-        assert!(told.keys().copied().eq(0..told.len() as u16), "{build}");
-        assert!(reports > 20 && told.len() > 300, "{build}: {reports} of {}", told.len());
+        assert!(metrics.keys().copied().eq(0..metrics.len() as u16), "{build}");
+        assert!(reports > 20 && metrics.len() > 300, "{build}: {reports} of {}", metrics.len());
     }
 }
 
 #[test]
-fn our_receiver_tells_the_tools_sender_what_the_tools_receiver_told() {
+fn our_receiver_reports_what_the_tools_receiver_reports() {
     for (build, version) in BUILDS {
         let rows = recorded(build);
         let mut rx = Receiver::new(Params::new(version, true), Time::ZERO);
-        let (mut ours, mut theirs) = (Told::new(), Told::new());
+        let (mut ours, mut theirs) = (Metrics::new(), Metrics::new());
         let (mut our_reports, mut their_reports) = (0_i32, 0_i32);
         let mut out = [0; REPORT_BYTES];
-        let mut counting = Counting::told(Count::LessOne);
+        let mut counting = Counting::fixed(Count::LessOne);
         for (time, datagram) in rows {
             let mut now = rx.deadline().min(time);
             loop {
@@ -145,7 +145,8 @@ fn our_receiver_tells_the_tools_sender_what_the_tools_receiver_told() {
             "{build}: {our_reports}, {their_reports}"
         );
         assert!(ours.len().abs_diff(theirs.len()) <= 16, "{build}: the end");
-        let after_first = |told: &Told, seq: u16| told[&seq].1.wrapping_sub(told[&0].1) as i32;
+        let after_first =
+            |metrics: &Metrics, seq: u16| metrics[&seq].1.wrapping_sub(metrics[&0].1) as i32;
         for seq in theirs.keys().filter(|seq| ours.contains_key(seq)) {
             let late = after_first(&ours, *seq) - after_first(&theirs, *seq);
             // 2 of the 1/1024 s of the wire format for rounding, 1 for the threads.
@@ -161,7 +162,7 @@ fn our_sender_takes_the_tools_reports_as_its_own_would() {
         let mut tx = Sender::new(Config { l4s: true, ..Config::new(version) }, at(Time::ZERO));
         let stream = tx.add_stream(Stream::new(100)).expect("a place");
         let mut counting = Counting::default();
-        let (mut told, mut acked) = (Told::new(), Vec::new());
+        let (mut metrics, mut acked) = (Metrics::new(), Vec::new());
         for (time, datagram) in recorded(build) {
             let now = at(time);
             match datagram {
@@ -181,7 +182,7 @@ fn our_sender_takes_the_tools_reports_as_its_own_would() {
                 }
                 Datagram::Report(bytes) => {
                     let report = Report::parse(&bytes, &mut counting).expect("a report");
-                    listen(&mut told, &report);
+                    listen(&mut metrics, &report);
                     let mut note =
                         |line: &AckLine| acked.push((line.seq, line.rtt, line.lost_rate));
                     for block in report.blocks() {
@@ -193,7 +194,7 @@ fn our_sender_takes_the_tools_reports_as_its_own_would() {
             }
         }
         // One line per packet, in order; what is on the wire's own side is answered at once.
-        assert!(acked.iter().map(|(seq, ..)| *seq).eq(told.keys().copied()), "{build}");
+        assert!(acked.iter().map(|(seq, ..)| *seq).eq(metrics.keys().copied()), "{build}");
         assert!(acked.iter().all(|(_, rtt, lost)| *rtt < 0.1 && *lost == 0.0), "{build}");
         let mut rtts: Vec<f32> = acked.iter().map(|(_, rtt, _)| *rtt).collect();
         rtts.sort_by(f32::total_cmp);

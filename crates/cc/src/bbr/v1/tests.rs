@@ -259,7 +259,7 @@ fn aggregates_of_acks_widen_the_window_by_what_exceeds_the_bandwidth() {
 }
 
 #[test]
-fn words_are_checked() {
+fn parameters_are_checked() {
     let error = |text| build(text).err().expect("refused").0;
     assert_eq!(error("bbr version v1 ecn"), "bbr: version v1 does not respond to ECN");
     assert_eq!(error("bbr version v4"), "bbr: `version v4`: expected one of v1, v2, v3");

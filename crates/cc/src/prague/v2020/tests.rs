@@ -3,10 +3,10 @@ use super::*;
 
 const RTT: Dur = Dur::from_millis(80);
 
-fn prague(words: &str) -> Prague {
-    let words =
-        if words.contains("version") { words.into() } else { format!("version p2b {words}") };
-    Prague::new(crate::params::<Params>(&format!("prague {words}")).law())
+fn prague(options: &str) -> Prague {
+    let options =
+        if options.contains("version") { options.into() } else { format!("version p2b {options}") };
+    Prague::new(crate::params::<Params>(&format!("prague {options}")).law())
 }
 
 fn path() -> Path {
@@ -22,8 +22,8 @@ fn path() -> Path {
 }
 
 /// A controller in congestion avoidance at `cwnd`.
-fn started(words: &str, cwnd: u32) -> (Prague, Path, Window) {
-    let (mut p, path) = (prague(words), path());
+fn started(options: &str, cwnd: u32) -> (Prague, Path, Window) {
+    let (mut p, path) = (prague(options), path());
     let mut win = Window { ssthresh: cwnd, ..Window::new(cwnd) };
     p.on_established(Time::ZERO, &path, &mut win);
     (p, path, win)
@@ -153,8 +153,8 @@ fn growth_continues_during_cwr_on_unmarked_acks() {
 }
 
 /// cwnd after a loss in slow start at 100 and as many ACKs as it then takes, with its carry.
-fn loss_in_slow_start(words: &str, acks: u32) -> (u32, f64) {
-    let (mut p, mut path, mut win) = started(words, 100);
+fn loss_in_slow_start(options: &str, acks: u32) -> (u32, f64) {
+    let (mut p, mut path, mut win) = started(options, 100);
     win.ssthresh = Window::INFINITE;
     change(&mut p, State::Recovery, &path, &mut win);
     for _ in 0..acks {
@@ -202,7 +202,7 @@ fn a_loss_halves_in_congestion_avoidance_in_both_versions() {
 fn ssthresh_query_leaves_slow_start_to_the_marks() {
     let slow_start = Window::new(100);
     let grown = Window { ssthresh: 80, ..Window::new(100) };
-    let ask = |words, win: &Window| prague(words).ssthresh(Time::ZERO, &path(), win);
+    let ask = |options, win: &Window| prague(options).ssthresh(Time::ZERO, &path(), win);
     assert_eq!(ask("version p2a", &slow_start), Window::INFINITE);
     assert_eq!(ask("version p2b", &slow_start), Window::INFINITE);
     assert_eq!(ask("version p2a", &grown), 100);
@@ -283,7 +283,7 @@ fn scalable_mode_follows_its_formula() {
 // L4STeam/linux: testing/01-03-2020, 0e7cf8ac, b256daed, and module 0.6.
 #[test]
 fn each_module_loads_with_its_own_rtt_mode() {
-    let words = |version| {
+    let options = |version| {
         let text = crate::read(&format!("prague version {version}")).expect("valid").to_string();
         text[text.find("ecn_fallback").expect("a word")..].to_owned()
     };
@@ -293,10 +293,10 @@ fn each_module_loads_with_its_own_rtt_mode() {
              burst_shift 12"
         )
     };
-    assert_eq!(words("p2a"), of(1, "rate", "10ms", 100));
-    assert_eq!(words("p2b"), of(1, "none", "15ms", 100));
-    assert_eq!(words("p2c"), of(0, "none", "15ms", 100));
-    assert_eq!(words("p3"), of(0, "rate", "25ms", 500));
+    assert_eq!(options("p2a"), of(1, "rate", "10ms", 100));
+    assert_eq!(options("p2b"), of(1, "none", "15ms", 100));
+    assert_eq!(options("p2c"), of(0, "none", "15ms", 100));
+    assert_eq!(options("p3"), of(0, "rate", "25ms", 500));
 }
 
 #[test]
@@ -349,15 +349,15 @@ fn without_accecn_it_is_reno() {
 
 #[test]
 fn only_a_detector_that_looks_has_series() {
-    let looks = |words: &str, feedback| {
-        let (mut p, path) = (prague(words), Path { feedback, ..path() });
+    let looks = |options: &str, feedback| {
+        let (mut p, path) = (prague(options), Path { feedback, ..path() });
         p.on_established(Time::ZERO, &path, &mut Window::new(10));
         let mut names = Vec::new();
         p.probe(&mut Probe::new(&mut |name, _, _| names.push(name.to_owned())));
         names.iter().any(|name| name == "classic_mode")
     };
     assert!(looks("ecn_fallback 1", Feedback::AccEcn) && looks("ecn_fallback 2", Feedback::AccEcn));
-    assert!(!looks("ecn_fallback 0", Feedback::AccEcn), "not told to look");
+    assert!(!looks("ecn_fallback 0", Feedback::AccEcn), "not asked to look");
     assert!(!looks("ecn_fallback 1", Feedback::Rfc3168), "Reno");
 }
 
@@ -399,14 +399,14 @@ fn slow_start_ends_after_an_isolated_mark_where_cwnd_is_not_the_limit() {
 
 #[test]
 fn the_text_form_reads_as_the_same_parameters() {
-    for words in [
+    for options in [
         "version p2b",
         "version p2a ecn_fallback 0 rtt_mode none burst_shift 11",
         "version p2b ecn_fallback 2 rtt_mode additive rtt_target 25ms rtt_transition 500",
         "version p3",
     ] {
-        let spec = crate::read(&format!("prague {words}")).expect("valid");
-        assert_eq!(crate::params::<Params>(&spec.to_string()).law(), prague(words).law);
+        let spec = crate::read(&format!("prague {options}")).expect("valid");
+        assert_eq!(crate::params::<Params>(&spec.to_string()).law(), prague(options).law);
     }
 }
 

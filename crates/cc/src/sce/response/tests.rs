@@ -4,7 +4,7 @@ use sojourn_core::grammar::{read, table};
 fn params(text: &str, md: f64) -> Params {
     let mut p = Params::new(md);
     let mut args = Args::of("response", &table::<Params>, text);
-    read(&mut p, &mut args).expect("valid words");
+    read(&mut p, &mut args).expect("valid options");
     p
 }
 
@@ -73,15 +73,15 @@ fn at_most_tau_marks_are_answered_per_smoothed_rtt() {
 
 #[test]
 fn a_word_that_is_no_law_and_a_number_out_of_range_are_refused() {
-    for (words, expected) in [
+    for (options, expected) in [
         ("response cubic", "one of module, md, ratefair, hybrid, mild, sqrtp"),
         ("md 1", "a number from 0.01 to 0.99"),
         ("tau 0", "a whole number from 1 to 1024"),
         ("nominal 0ms", "a time above zero"),
     ] {
         for cc in ["reno-sce", "cubic-sce"] {
-            let Err(error) = crate::build(&format!("{cc} {words}")) else {
-                panic!("{cc} {words} is accepted");
+            let Err(error) = crate::build(&format!("{cc} {options}")) else {
+                panic!("{cc} {options} is accepted");
             };
             assert!(error.to_string().contains(expected), "{error}");
         }

@@ -12,7 +12,7 @@ fn error(text: &str) -> String {
 
 // EricssonResearch/scream c8f84c3, scream_sender.cpp.
 #[test]
-fn words_are_the_tools_options() {
+fn parameters_are_the_tools_options() {
     let plain = setup("scream");
     assert_eq!((plain.config.version, plain.ecn), (Version::V2026, Ecn::Ect1));
     assert_eq!((plain.stream.max_rate, plain.microburst), (500e6, Dur::from_micros(500)));

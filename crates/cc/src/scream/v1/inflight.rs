@@ -1,5 +1,5 @@
 //! How much was in flight in the last seconds, which bounds the window: one that the encoder does not
-//! use tells nothing about the path (RFC 8298 4.1.2; the tool of 2020-03-20).
+//! use says nothing about the path (RFC 8298 4.1.2; the tool of 2020-03-20).
 
 const SLOTS: usize = 20;
 

@@ -100,6 +100,6 @@ impl Media {
     /// Keeps the target within its rates.
     pub(super) fn bound_target(&mut self) {
         self.target = self.target.max(self.about.min_rate).min(self.about.max_rate);
-        self.tell(self.target);
+        self.announce(self.target);
     }
 }

@@ -41,11 +41,11 @@ pub(in super::super) struct Control {
     pub(super) max_in_flight_previous: i32,
     pub(super) max_in_flight_ring: [i32; FLIGHTS],
     pub(super) ring_at: usize,
-    /// Queue delay without what always stands, s.
+    /// Queue delay without the standing part, s.
     pub(super) queue_delay_mean: f32,
     pub(super) queue_delay_min: f32,
     pub(super) queue_delay_min_mean: f32,
-    /// Slow minimum: what always stands, s.
+    /// Slow minimum: the standing part, s.
     pub(super) queue_delay_slow: f32,
     /// Envelope of the queue delay, s, and its mean width.
     pub(super) delay_high: f32,

@@ -36,8 +36,8 @@ impl Listener for V2 {
         control.previous_in_flight = self.in_flight;
         control.max_in_flight = control.max_in_flight.max(self.in_flight);
         let packet = self.acknowledge(now, arrival);
-        let told = last || detailed || packet.as_ref().is_some_and(|packet| packet.marker);
-        if told {
+        let counts = last || detailed || packet.as_ref().is_some_and(|packet| packet.marker);
+        if counts {
             self.pass(now, stream, seq);
         }
         let delay = self.queue_delay;
@@ -47,7 +47,7 @@ impl Listener for V2 {
         if last {
             self.react(now);
         }
-        let packet = packet.as_ref().filter(|_| told)?;
+        let packet = packet.as_ref().filter(|_| counts)?;
         let cwnd_i = self.control.inflection as u32;
         Some(AckLine { cwnd_i, ..self.line(now, arrival, packet) })
     }

@@ -114,7 +114,7 @@ impl V2 {
         control.fraction_marked = fraction;
     }
 
-    /// Queue delay above what always stands, and its jitter, which lessens growth and headroom
+    /// Queue delay above the standing part, and its jitter, which lessens growth and headroom
     /// (c8f84c3).
     fn average_delay(&mut self, now: Ticks) {
         let control = &mut self.control;

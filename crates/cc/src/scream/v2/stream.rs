@@ -65,7 +65,7 @@ impl Media {
             self.own.share
         };
         self.target = adjusted.max(self.about.min_rate).min(self.about.max_rate);
-        self.tell(self.target * self.own.scale);
+        self.announce(self.target * self.own.scale);
     }
 
     /// Takes the rates of a window: the media's is averaged, the transmitted one is smoothed with these

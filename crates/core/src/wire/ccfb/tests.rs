@@ -115,17 +115,17 @@ fn a_peer_that_was_seen_to_count_so_is_believed_when_in_doubt() {
 }
 
 #[test]
-fn a_count_that_was_told_is_not_questioned() {
+fn a_fixed_count_is_not_questioned() {
     let legacy = written(LEGACY, &[(7, &[came(0)])]);
-    let mut told = Counting::told(Count::Exact);
-    assert_eq!(read(&legacy, &mut told), Err(Error::Blocks));
+    let mut fixed = Counting::fixed(Count::Exact);
+    assert_eq!(read(&legacy, &mut fixed), Err(Error::Blocks));
     let doubtful = written(LEGACY, &[(9, &[came(0), came(0)])]);
-    assert_eq!(read(&doubtful, &mut told), Ok(vec![(9, 1)]));
-    assert_eq!(told.known(), Some(Count::Exact));
+    assert_eq!(read(&doubtful, &mut fixed), Ok(vec![(9, 1)]));
+    assert_eq!(fixed.known(), Some(Count::Exact));
 }
 
 #[test]
-fn several_blocks_of_either_count_are_told_apart() {
+fn several_blocks_of_either_count_are_distinguished() {
     let (odd, even) = ([came(0); 3], [came(0); 4]);
     let mixed: [(u16, &[_]); 3] = [(7, &odd), (65_530, &even), (1, &odd)];
     for format in [Format::default(), LEGACY] {
@@ -213,7 +213,7 @@ proptest! {
         let runs: Vec<Vec<_>> = runs.into_iter().map(|r| r.into_iter().map(|ago| ago.map_or(MISSING, came)).collect()).collect();
         let blocks: Vec<(u16, &[_])> = runs.iter().enumerate().map(|(n, r)| (n as u16 * 70, &r[..])).collect();
         let bytes = written(format, &blocks);
-        let report = Report::parse(&bytes, &mut Counting::told(format.count)).expect("own report");
+        let report = Report::parse(&bytes, &mut Counting::fixed(format.count)).expect("own report");
         for (block, run) in report.blocks().zip(&runs) {
             let read: Vec<_> = block.metrics().map(|m| m.received.map(|at| STAMP.since(at) >> 6)).collect();
             let sent: Vec<_> = run.iter().map(|m| m.received.map(|at| STAMP.since(at) >> 6)).collect();

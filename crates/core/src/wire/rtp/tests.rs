@@ -22,7 +22,7 @@ fn a_header_is_twelve_bytes_in_network_order() {
 
 // EricssonResearch/scream, scream_receiver.cpp.
 #[test]
-fn keep_alives_and_texts_are_told_from_media() {
+fn keep_alives_and_texts_are_distinguished_from_media() {
     assert_eq!(Datagram::parse(&[0]), Ok(Datagram::KeepAlive));
     let mut out = [0; 64];
     let len = write_statistics(&mut out, "1.0, 2");

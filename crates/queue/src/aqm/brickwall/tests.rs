@@ -3,13 +3,13 @@ use super::*;
 use crate::qdiscs::change;
 use sojourn_core::ecn::Ecn;
 
-fn make(words: &str) -> JudgedFifo<Brickwall> {
-    JudgedFifo::read(words)
+fn make(options: &str) -> JudgedFifo<Brickwall> {
+    JudgedFifo::read(options)
 }
 
 /// The codepoint of the first of two packets that leave after `delay`; none if it is dropped.
-fn outcome(words: &str, delay: Dur, ecn: Ecn) -> Option<Ecn> {
-    let (mut q, mut log) = (make(words), Log::default());
+fn outcome(options: &str, delay: Dur, ecn: Ecn) -> Option<Ecn> {
+    let (mut q, mut log) = (make(options), Log::default());
     for id in 0..2 {
         let pkt = Packet { id, len: 1514, tos: ecn as u8, ..Packet::default() };
         q.enqueue(Time::ZERO, pkt, &mut log);

@@ -13,12 +13,12 @@ mod filter_and_sce;
 const MS: u64 = 1_000_000;
 const FULL: u64 = 242_240;
 
-fn make(words: &str) -> Box<dyn Qdisc> {
-    build(&format!("cake {words}"), Env::ethernet(Rng::named(1, "t"))).unwrap()
+fn make(options: &str) -> Box<dyn Qdisc> {
+    build(&format!("cake {options}"), Env::ethernet(Rng::named(1, "t"))).unwrap()
 }
 
-fn concrete(words: &str) -> Cake {
-    let spec: Spec = format!("cake {words}").parse().unwrap();
+fn concrete(options: &str) -> Cake {
+    let spec: Spec = format!("cake {options}").parse().unwrap();
     Cake::new(*spec.params().unwrap(), Env::ethernet(Rng::named(1, "t")))
 }
 
@@ -97,7 +97,7 @@ fn rates_give_the_kernels_targets_and_quanta() {
 // KAT cake 2
 #[test]
 fn memory_limit_follows_from_rate_and_rtt() {
-    for (words, limit) in [
+    for (options, limit) in [
         ("bandwidth 50Mbit", 4_194_304),
         ("bandwidth 200Mbit", 10_000_000),
         ("", 15_503_360),
@@ -105,7 +105,7 @@ fn memory_limit_follows_from_rate_and_rtt() {
         ("memlimit 32Mb", 32 << 20),
         ("memlimit 100kb", 100 << 10),
     ] {
-        assert_eq!(stat(&*make(words), "memory_limit"), f64::from(limit), "{words}");
+        assert_eq!(stat(&*make(options), "memory_limit"), f64::from(limit), "{options}");
     }
 }
 
@@ -150,7 +150,7 @@ fn late_service_is_made_up_without_bound() {
 // KAT cake 4
 #[test]
 fn sizes_on_the_wire_follow_the_keywords() {
-    for (words, wire) in [
+    for (options, wire) in [
         ("raw", 1514),
         ("overhead 0", 1500),
         ("conservative", 1749),
@@ -162,9 +162,9 @@ fn sizes_on_the_wire_follow_the_keywords() {
         ("pppoa-vcmux", 32 * 53),
         ("overhead -20 noatm", 1480),
     ] {
-        let mut q = make(words);
+        let mut q = make(options);
         q.enqueue(Time::ZERO, packet(1, 0), &mut Log::default());
-        assert_eq!(stat(&*q, "max_adj_size"), f64::from(wire), "{words}");
+        assert_eq!(stat(&*q, "max_adj_size"), f64::from(wire), "{options}");
     }
     let mut q = make("ethernet");
     q.enqueue(Time::ZERO, Packet { len: 54, ..packet(1, 0) }, &mut Log::default());
@@ -226,8 +226,8 @@ fn isolation_counts_the_hosts_that_its_mode_names() {
         ("hosts", 0.5),
         ("srchost", 0.2),
     ] {
-        let words = format!("bandwidth 50Mbit {mode}");
-        let counts = saturate(&mut *make(&words), &flows, 2_000 * MS);
+        let options = format!("bandwidth 50Mbit {mode}");
+        let counts = saturate(&mut *make(&options), &flows, 2_000 * MS);
         let share = counts[0] as f64 / counts.iter().sum::<usize>() as f64;
         assert!((share - expected).abs() < 0.01, "{mode} {counts:?}");
     }
@@ -399,16 +399,16 @@ fn change_of_rate_keeps_packets_and_fewer_tins_drop_theirs() {
 
 #[test]
 fn every_keyword_round_trips() {
-    for words in [
+    for options in [
         "wash nat ingress ack-filter no-split-gso fwmark 0xff datacentre",
         "docsis diffserv dual-dsthost rtt 37ms memlimit 3Mb",
         "overhead -14 atm mpu 64 precedence autorate-ingress",
         "bandwidth 1001bit interplanetary pppoe-llcsnap ether-vlan",
         "bandwidth 10Mbit autorate-ingress raw ptm hosts",
     ] {
-        let text = make(words).describe();
+        let text = make(options).describe();
         let again = make(text.strip_prefix("cake ").unwrap()).describe();
-        assert_eq!(text, again, "{words}");
+        assert_eq!(text, again, "{options}");
     }
 }
 
@@ -425,7 +425,7 @@ fn presets_of_the_round_trip_time_set_target_and_interval() {
 
 #[test]
 fn values_out_of_range_are_refused() {
-    for (words, message) in [
+    for (options, message) in [
         ("sce-thresh 0", "cake: `sce-thresh 0`: expected a whole number from 1 to 1024"),
         (
             "ethernet ethernet ethernet ethernet ethernet ethernet ethernet",
@@ -434,7 +434,7 @@ fn values_out_of_range_are_refused() {
         ("overhead 300", "cake: `overhead 300`: expected a whole number from -64 to 256"),
         ("rtt 5000s", "cake: `rtt 5000s`: expected a time such as `100ms`, up to 4294s"),
     ] {
-        let error = build(&format!("cake {words}"), Env::ethernet(Rng::named(1, "t"))).err();
+        let error = build(&format!("cake {options}"), Env::ethernet(Rng::named(1, "t"))).err();
         assert_eq!(error.unwrap().0, message);
     }
 }

@@ -50,8 +50,8 @@ fn flow_is_sparse_again_only_when_its_dummy_has_passed() {
 // KAT sce-queues 1
 #[test]
 fn twenty_thousand_packets_wait_without_a_limit_and_a_given_limit_holds() {
-    for (words, held) in [("", 20_000), ("limit 300", 300)] {
-        let (mut q, mut log) = (make(words), Log::default());
+    for (options, held) in [("", 20_000), ("limit 300", 300)] {
+        let (mut q, mut log) = (make(options), Log::default());
         for id in 0..20_000 {
             q.enqueue(Time::ZERO, packet(id, 7, Ecn::Ect0), &mut log);
         }
@@ -77,8 +77,8 @@ fn saturated_departures_are_one_frame_time_apart() {
 }
 
 /// Marks of a queue that is 10 packets deep for a second; 1 ms per packet.
-fn marks(words: &str, ecn: Ecn) -> (u32, u32) {
-    let (mut q, mut log) = (make(words), Log::default());
+fn marks(options: &str, ecn: Ecn) -> (u32, u32) {
+    let (mut q, mut log) = (make(options), Log::default());
     let (mut sce, mut ce) = (0, 0);
     for id in 0..1010 {
         let now = Time(u64::from(id) * MS);
@@ -136,12 +136,13 @@ fn change_of_bandwidth_keeps_packets_and_state() {
 }
 
 #[test]
-fn super_packets_are_split_unless_the_words_say_otherwise() {
+fn super_packets_are_split_unless_the_parameters_say_otherwise() {
     let pkt = packet(1, 7, Ecn::Ect0);
-    for (words, splits) in [("", true), ("no_split_gso", false), ("no_split_gso split_gso", true)] {
-        let q = make(words);
-        assert_eq!(q.splits(&pkt), splits, "{words}");
-        assert_eq!(q.describe().contains("no_split_gso"), !splits, "{words}");
+    for (options, splits) in [("", true), ("no_split_gso", false), ("no_split_gso split_gso", true)]
+    {
+        let q = make(options);
+        assert_eq!(q.splits(&pkt), splits, "{options}");
+        assert_eq!(q.describe().contains("no_split_gso"), !splits, "{options}");
     }
     let mut q = make("");
     change(&mut q, Time::ZERO, "cnq_cobalt no_split_gso", &mut Log::default()).unwrap();

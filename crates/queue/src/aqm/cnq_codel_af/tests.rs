@@ -1,6 +1,6 @@
 use super::super::Event;
-use super::super::sce_shell::InShell;
 use super::super::Qdisc;
+use super::super::sce_shell::InShell;
 use super::*;
 use sojourn_core::ecn::Ecn;
 

@@ -7,16 +7,16 @@ fn env() -> Env {
     Env::ethernet(Rng::named(1, "t"))
 }
 
-fn make(words: &str) -> CurvyRed {
-    let spec: Spec = format!("curvy_red {words}").parse().unwrap();
+fn make(options: &str) -> CurvyRed {
+    let spec: Spec = format!("curvy_red {options}").parse().unwrap();
     CurvyRed::new(*spec.params().unwrap(), env())
 }
 
 const N: u32 = 200_000;
 
 /// Share of packets signalled at this average delay, which a Classic sojourn keeps.
-fn share(words: &str, side: Side, average_ms: u64, sojourn: Dur) -> f64 {
-    let mut q = make(words);
+fn share(options: &str, side: Side, average_ms: u64, sojourn: Dur) -> f64 {
+    let mut q = make(options);
     q.average = Dur::from_millis(average_ms).as_secs_f64();
     let hits = (0..N).filter(|_| q.signal(side, sojourn).is_some()).count();
     hits as f64 / f64::from(N)
@@ -92,7 +92,7 @@ fn signal_marks_who_is_capable_and_drops_the_others() {
 }
 
 #[test]
-fn wrong_words_are_refused() {
+fn wrong_parameters_are_refused() {
     for wrong in ["s_c 7", "s_c -21", "g_c 31", "curviness 0", "coupling_exponent 9"] {
         assert!(build(&format!("curvy_red {wrong}"), env()).is_err(), "{wrong}");
     }

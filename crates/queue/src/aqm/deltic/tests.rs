@@ -3,13 +3,13 @@ use sojourn_core::ecn::Ecn;
 
 const MS: u64 = 1_000_000;
 
-fn make(words: &str) -> JudgedFifo<Deltic> {
-    JudgedFifo::read(words)
+fn make(options: &str) -> JudgedFifo<Deltic> {
+    JudgedFifo::read(options)
 }
 
 /// Counts of codepoints that leave a queue with 60 ms of standing delay, and drops.
-fn outcome(words: &str, ecn: Ecn) -> ([usize; 4], usize) {
-    let (mut q, mut log) = (make(words), Log::default());
+fn outcome(options: &str, ecn: Ecn) -> ([usize; 4], usize) {
+    let (mut q, mut log) = (make(options), Log::default());
     let mut counts = [0; 4];
     for i in 0..1060 {
         let now = Time(i * MS);
@@ -37,8 +37,8 @@ fn three_controllers_act_by_the_codepoint() {
 
 #[test]
 fn limit_is_none_unless_given() {
-    for (words, held) in [("", 20_000), ("limit 100", 100)] {
-        let (mut q, mut log) = (make(words), Log::default());
+    for (options, held) in [("", 20_000), ("limit 100", 100)] {
+        let (mut q, mut log) = (make(options), Log::default());
         for _ in 0..20_000 {
             q.enqueue(Time::ZERO, Packet { len: 100, ..Packet::default() }, &mut log);
         }

@@ -3,8 +3,8 @@ use sojourn_core::ecn::Ecn;
 
 const MS: u64 = 1_000_000;
 
-fn make(words: &str) -> DelticBoroshne {
-    let spec: Spec = format!("deltic_boroshne {words}").parse().unwrap();
+fn make(options: &str) -> DelticBoroshne {
+    let spec: Spec = format!("deltic_boroshne {options}").parse().unwrap();
     DelticBoroshne::new(*spec.params().unwrap())
 }
 
@@ -82,8 +82,8 @@ fn delay_counts_by_the_share_in_every_queue_that_holds_bytes() {
 /// Packets served of a flow that keeps 200 waiting and of three that keep 4, over 8 s at 1 ms per
 /// packet; and where the first ends.
 fn contest(version: &str) -> ([u32; 4], usize) {
-    let words = format!("bandwidth 12112kbit no-drop version {version}");
-    let (mut q, mut log) = (make(&words), Log::default());
+    let options = format!("bandwidth 12112kbit no-drop version {version}");
+    let (mut q, mut log) = (make(&options), Log::default());
     for flow in 0..4 {
         for _ in 0..[200, 4, 4, 4][flow as usize] {
             q.enqueue(Time::ZERO, packet(0, flow), &mut log);

@@ -3,8 +3,8 @@ use sojourn_core::ecn::Ecn;
 
 const MS: u64 = 1_000_000;
 
-fn make(words: &str) -> JudgedFifo<DelticPolya> {
-    JudgedFifo::read(words)
+fn make(options: &str) -> JudgedFifo<DelticPolya> {
+    JudgedFifo::read(options)
 }
 
 fn packet(ecn: Ecn) -> Packet {
@@ -102,7 +102,7 @@ fn fractions_of_a_hertz_survive_description() {
 
 #[test]
 fn first_build_counts_in_whole_hertz() {
-    let error = |words: &str| format!("deltic_polya {words}").parse::<Spec>().unwrap_err().0;
+    let error = |options: &str| format!("deltic_polya {options}").parse::<Spec>().unwrap_err().0;
     let expected = "deltic_polya: `version 2024a` takes whole hertz only";
     assert_eq!(error("sce-resonance 12.5 version 2024a"), expected);
     assert_eq!(error("version 2024a ecn-resonance 0.5"), expected);

@@ -8,8 +8,8 @@ use sojourn_core::rng::Rng;
 const MS: u64 = 1_000_000;
 const BURST: Dur = Dur::from_millis(5);
 
-fn make(words: &str) -> JudgedFifo<Deltim> {
-    JudgedFifo::read(words)
+fn make(options: &str) -> JudgedFifo<Deltim> {
+    JudgedFifo::read(options)
 }
 
 fn packet(id: u32, ecn: Ecn) -> Packet {
@@ -74,8 +74,8 @@ fn second_version_takes_the_least_delay_of_a_burst() {
 }
 
 /// Marks of a queue that is filled to `depth` packets every `period` ms, at one packet per ms.
-fn bursts(words: &str, depth: u32, period: u64) -> usize {
-    let (mut q, mut log) = (make(words), Log::default());
+fn bursts(options: &str, depth: u32, period: u64) -> usize {
+    let (mut q, mut log) = (make(options), Log::default());
     for ms in 0..1000 {
         let now = Time(ms * MS);
         if ms % period == 0 {
@@ -98,8 +98,8 @@ fn burst_that_is_gone_in_time_is_marked_by_the_first_version_only() {
 }
 
 /// Codepoints that leave a queue with 10 ms of standing delay in two seconds, and drops.
-fn outcome(words: &str, ecn: Ecn) -> ([usize; 4], usize) {
-    let (mut q, mut log) = (make(words), Log::default());
+fn outcome(options: &str, ecn: Ecn) -> ([usize; 4], usize) {
+    let (mut q, mut log) = (make(options), Log::default());
     let mut counts = [0; 4];
     let mut id = 0;
     for ms in 0..2000 {
@@ -155,14 +155,14 @@ fn oscillator_that_owes_a_ce_mark_drops_but_not_the_last_packet() {
 }
 
 #[test]
-fn words_round_trip_and_errors_name_what_is_allowed() {
+fn parameters_round_trip_and_errors_name_what_is_allowed() {
     let mut q = make("limit 50");
     assert_eq!(q.describe(), "deltim version 1 burst 5ms limit 50p tau 64");
     change(&mut q, Time::ZERO, "deltim version 2 burst 10ms tau 7", &mut Log::default()).unwrap();
     assert_eq!(q.describe(), "deltim version 2 burst 10ms limit 50p tau 7");
-    let error = |words: &str| {
+    let error = |options: &str| {
         let env = Env::ethernet(Rng::named(1, "t"));
-        build(&format!("deltim {words}"), env).err().unwrap().0
+        build(&format!("deltim {options}"), env).err().unwrap().0
     };
     assert!(error("version 3").contains("one of 1, 2"), "{}", error("version 3"));
     assert!(error("burst 0ms").contains("a time of at least"), "{}", error("burst 0ms"));

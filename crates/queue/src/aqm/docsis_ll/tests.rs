@@ -8,8 +8,8 @@ fn env() -> Env {
     Env::ethernet(Rng::named(1, "t"))
 }
 
-fn make(words: &str) -> DocsisLl {
-    let spec: Spec = format!("docsis_ll {words}").parse().unwrap();
+fn make(options: &str) -> DocsisLl {
+    let spec: Spec = format!("docsis_ll {options}").parse().unwrap();
     DocsisLl::new(*spec.params().unwrap(), env())
 }
 
@@ -140,7 +140,7 @@ fn flow_that_builds_a_queue_is_moved_to_classic_and_a_quiet_one_stays() {
 
 #[test]
 fn ecn_and_the_dscp_of_non_queue_building_select_the_queue() {
-    for (words, nqb_side) in [("", Side::L4s), ("nonqb", Side::Classic)] {
+    for (options, nqb_side) in [("", Side::L4s), ("nonqb", Side::Classic)] {
         for (tos, side) in [
             (0, Side::Classic),
             (ECT0, Side::Classic),
@@ -148,9 +148,9 @@ fn ecn_and_the_dscp_of_non_queue_building_select_the_queue() {
             (Ecn::Ce as u8, Side::L4s),
             (NOT_ECT_NQB, nqb_side),
         ] {
-            let mut q = make(words);
+            let mut q = make(options);
             fill(&mut q, Time::ZERO, packet(2, tos), 1);
-            assert_eq!(q.queue.packets(side), 1, "{words} {tos}");
+            assert_eq!(q.queue.packets(side), 1, "{options} {tos}");
         }
     }
 }
@@ -166,13 +166,13 @@ fn traffic_without_ecn_in_the_low_latency_queue_is_never_signalled() {
 #[test]
 fn low_latency_delay_is_an_age_without_a_rate_and_bytes_with_one() {
     let now = Time(3_000_000);
-    for (words, low_latency) in [("", 3_000), ("rate 10Mbit", 1_211)] {
-        let mut q = make(words);
+    for (options, low_latency) in [("", 3_000), ("rate 10Mbit", 1_211)] {
+        let mut q = make(options);
         fill(&mut q, Time::ZERO, packet(2, ECT1), 1);
         assert_eq!(q.delay(Side::Classic, now), Dur::ZERO);
         fill(&mut q, Time::ZERO, packet(4, ECT0), 2);
-        assert_eq!(q.delay(Side::L4s, now).as_micros(), low_latency, "{words}");
-        assert_eq!(q.delay(Side::Classic, now).as_micros(), 3_000, "{words}");
+        assert_eq!(q.delay(Side::L4s, now).as_micros(), low_latency, "{options}");
+        assert_eq!(q.delay(Side::Classic, now).as_micros(), 3_000, "{options}");
     }
 }
 

@@ -7,8 +7,8 @@ fn env() -> Env {
     Env::ethernet(Rng::named(1, "t"))
 }
 
-fn make(words: &str) -> DocsisPie {
-    let spec: Spec = format!("docsis_pie {words}").parse().unwrap();
+fn make(options: &str) -> DocsisPie {
+    let spec: Spec = format!("docsis_pie {options}").parse().unwrap();
     DocsisPie::new(*spec.params().unwrap(), env())
 }
 
@@ -239,7 +239,7 @@ fn updates_rest_when_all_is_quiet() {
 
 #[test]
 fn rates_that_contradict_each_other_are_refused() {
-    let error = |words: &str| build(&format!("docsis_pie {words}"), env()).err().unwrap().0;
+    let error = |options: &str| build(&format!("docsis_pie {options}"), env()).err().unwrap().0;
     assert!(error("").contains("`msr` is required"));
     assert!(
         error("msr 10Mbit peak_rate 5Mbit").contains("`peak_rate 5Mbit` is below `msr 10Mbit`")

@@ -108,18 +108,18 @@ impl Params {
         let rtt = max.as_micros() as f64;
         let alpha = to_gain(0.1e6 * tupdate.as_micros() as f64 / (rtt * rtt));
         let law = Law { target: typical, tupdate, alpha, beta: to_gain(0.3e6 / rtt), ..self.law };
-        let said = std::mem::replace(&mut self.law, law);
+        let stated = std::mem::replace(&mut self.law, law);
         if given.has("target") {
-            self.law.target = said.target;
+            self.law.target = stated.target;
         }
         if given.has("tupdate") {
-            self.law.tupdate = said.tupdate;
+            self.law.tupdate = stated.tupdate;
         }
         if given.has("alpha") {
-            self.law.alpha = said.alpha;
+            self.law.alpha = stated.alpha;
         }
         if given.has("beta") {
-            self.law.beta = said.beta;
+            self.law.beta = stated.beta;
         }
     }
 

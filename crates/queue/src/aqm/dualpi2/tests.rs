@@ -47,8 +47,8 @@ fn mainline_controller_moves_by_the_kernels_steps() {
 // KAT dualpi2 2
 #[test]
 fn controller_of_2019_moves_by_half_and_that_of_march_2020_by_as_much_as_mainline_s() {
-    let moved = |words: &str| {
-        let mut q = make(words);
+    let moved = |options: &str| {
+        let mut q = make(options);
         update_at(&mut q, Dur::from_millis(16))
     };
     assert_eq!(moved("dualpi2 version 2020"), moved("dualpi2"));
@@ -61,8 +61,8 @@ fn controller_of_2019_moves_by_half_and_that_of_march_2020_by_as_much_as_mainlin
 }
 
 /// Fractions marked and dropped among many packets of `ecn` at probability `prob`.
-fn signals(words: &str, prob: f64, ecn: Ecn) -> (f64, f64) {
-    let mut q = make(&format!("dualpi2 step_thresh 10s {words}"));
+fn signals(options: &str, prob: f64, ecn: Ecn) -> (f64, f64) {
+    let mut q = make(&format!("dualpi2 step_thresh 10s {options}"));
     q.controller.prob = (prob * f64::from(MAX_PROB)) as u32;
     let (mut log, rounds) = (Log::default(), 40_000);
     fill(&mut q, Time::ZERO, ecn, 50);
@@ -128,17 +128,17 @@ fn step_is_strictly_above_its_threshold() {
 // KAT dualpi2 5
 #[test]
 fn versions_2019_and_2020_exempt_the_first_two_in_the_queue_from_the_step() {
-    for (words, marked) in [
+    for (options, marked) in [
         ("", [true, true, true, true]),
         ("min_qlen_step 1", [false, true, true, true]),
         ("version 2019", [false, false, true, true]),
         ("version 2020", [false, false, true, true]),
         ("version l4steam", [false, false, true, true]),
     ] {
-        let (mut q, mut log) = (make(&format!("dualpi2 {words}")), Log::default());
+        let (mut q, mut log) = (make(&format!("dualpi2 {options}")), Log::default());
         fill(&mut q, Time::ZERO, Ecn::Ect1, 4);
         let seen = [(); 4].map(|()| q.dequeue(Time(2_000_000), &mut log).unwrap().ecn());
-        assert_eq!(seen.map(|ecn| ecn == Ecn::Ce), marked, "{words}");
+        assert_eq!(seen.map(|ecn| ecn == Ecn::Ce), marked, "{options}");
     }
 }
 
@@ -166,14 +166,14 @@ fn nine_l4s_packets_leave_for_one_classic() {
 
 #[test]
 fn l4s_identifier_selects_the_queue() {
-    for (words, l4s) in
+    for (options, l4s) in
         [("l4s_ect", [false, true, false, true]), ("any_ect", [false, true, true, true])]
     {
-        let mut q = make(&format!("dualpi2 {words}"));
+        let mut q = make(&format!("dualpi2 {options}"));
         for (ecn, expected) in [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce].into_iter().zip(l4s) {
             let before = q.l4s.len();
             fill(&mut q, Time::ZERO, ecn, 1);
-            assert_eq!(q.l4s.len() > before, expected, "{words} {ecn:?}");
+            assert_eq!(q.l4s.len() > before, expected, "{options} {ecn:?}");
         }
     }
 }
@@ -198,15 +198,15 @@ fn packet_and_memory_limits_are_those_of_the_version() {
 // Values that tc of iproute2 7.3 derives.
 #[test]
 fn round_trip_times_derive_target_period_and_gains() {
-    for (words, target_us, tupdate_us, alpha, beta) in [
+    for (options, target_us, tupdate_us, alpha, beta) in [
         ("typical_rtt 20ms", 20_000, 20_000, 35, 640),
         ("max_rtt 100ms", 16_666, 16_666, 42, 768),
         ("typical_rtt 20ms max_rtt 100ms", 20_000, 20_000, 51, 768),
         ("alpha 0.16 beta 3.21", 15_000, 16_000, 40, 821),
     ] {
-        let p = make(&format!("dualpi2 {words}")).params.law;
+        let p = make(&format!("dualpi2 {options}")).params.law;
         assert_eq!((p.target.as_micros(), p.tupdate.as_micros()), (target_us, tupdate_us));
-        assert_eq!((p.alpha, p.beta), (alpha, beta), "{words}");
+        assert_eq!((p.alpha, p.beta), (alpha, beta), "{options}");
     }
     assert_eq!((controller::scaled(41), controller::scaled(819)), (44, 879));
     let text = make("dualpi2 beta 2 typical_rtt 20ms target 5ms").describe();
@@ -217,8 +217,8 @@ fn round_trip_times_derive_target_period_and_gains() {
 // KAT dualpi2 7, dualpi2 9
 #[test]
 fn timer_runs_in_multiples_from_creation() {
-    for (words, first) in [("", 16), ("version 2020", 16), ("version 2019", 500)] {
-        let mut q = make(&format!("dualpi2 {words}"));
+    for (options, first) in [("", 16), ("version 2020", 16), ("version 2019", 500)] {
+        let mut q = make(&format!("dualpi2 {options}"));
         assert_eq!(q.wake(), Time::NEVER);
         fill(&mut q, Time(1), Ecn::Ect0, 100);
         for n in 0..10 {
@@ -267,12 +267,13 @@ fn l4steam_charges_no_credit_while_the_other_head_has_no_age() {
 
 #[test]
 fn timer_that_sleeps_while_idle_gives_what_a_running_one_gives() {
-    for words in ["", "version 2019", "version 2020", "version l4steam", "version l4steam target 0"]
+    for options in
+        ["", "version 2019", "version 2020", "version l4steam", "version l4steam target 0"]
     {
         let (mut lazy, mut eager) =
-            (make(&format!("dualpi2 {words}")), make(&format!("dualpi2 {words}")));
+            (make(&format!("dualpi2 {options}")), make(&format!("dualpi2 {options}")));
         let (mut rng, mut log) = (Rng::named(9, "t"), Log::default());
-        let first = if words == "version 2019" { 500 } else { 16 };
+        let first = if options == "version 2019" { 500 } else { 16 };
         let (mut next, mut now, mut slept) = (Time(first * 1_000_000), 0, false);
         for burst in 0..60 {
             // Bursts that build delay, then pauses; some arrivals coincide with updates.
@@ -328,7 +329,7 @@ fn change_keeps_packets_probability_and_credit() {
 #[test]
 fn super_packets_are_split_except_by_the_version_of_2020() {
     let whole = Packet { segs: 4, ..packet(Ecn::Ect1) };
-    for (words, splits) in [
+    for (options, splits) in [
         ("dualpi2", true),
         ("dualpi2 no_split_gso", false),
         ("dualpi2 version 2020", false),
@@ -336,6 +337,6 @@ fn super_packets_are_split_except_by_the_version_of_2020() {
         ("dualpi2 split_gso version 2020", true),
         ("dualpi2 version l4steam", true),
     ] {
-        assert_eq!(make(words).splits(&whole), splits, "{words}");
+        assert_eq!(make(options).splits(&whole), splits, "{options}");
     }
 }

@@ -7,8 +7,8 @@ fn env() -> Env {
     Env::ethernet(Rng::named(1, "t"))
 }
 
-fn make(words: &str) -> DualQ {
-    let spec: Spec = format!("dualq {words}").parse().unwrap();
+fn make(options: &str) -> DualQ {
+    let spec: Spec = format!("dualq {options}").parse().unwrap();
     DualQ::new(*spec.params().unwrap(), env())
 }
 
@@ -27,8 +27,8 @@ fn fill(q: &mut DualQ, now: Time, ecn: Ecn, packets: u32) {
 const N: u32 = 100_000;
 
 /// Packets of `N` that were marked and dropped at the controller's output `prob`.
-fn signals(words: &str, prob: f64, ecn: Ecn) -> (u32, u32) {
-    let mut q = make(&format!("{words} limit 10Mb"));
+fn signals(options: &str, prob: f64, ecn: Ecn) -> (u32, u32) {
+    let mut q = make(&format!("{options} limit 10Mb"));
     q.prob = prob;
     let (mut marks, mut drops) = (0, 0);
     for _ in 0..N {
@@ -146,15 +146,15 @@ fn step_is_strictly_above_its_threshold() {
 // KAT dualpi2 5: the RFC exempts a packet that is alone in its queue.
 #[test]
 fn single_l4s_packet_is_not_marked_by_the_ramp() {
-    for (words, marked) in
+    for (options, marked) in
         [("", [true, true, false]), ("th_len 0", [true; 3]), ("th_len 2", [true, false, false])]
     {
-        let (mut q, mut log) = (make(words), Log::default());
+        let (mut q, mut log) = (make(options), Log::default());
         // The counter exceeds one from the second certain mark on, so it starts with some.
         q.counts[Side::L4s as usize] = 0.5;
         fill(&mut q, Time::ZERO, Ecn::Ect1, 3);
         let seen = [(); 3].map(|()| q.dequeue(Time(5_000_000), &mut log).unwrap().ecn());
-        assert_eq!(seen.map(|ecn| ecn == Ecn::Ce), marked, "{words}");
+        assert_eq!(seen.map(|ecn| ecn == Ecn::Ce), marked, "{options}");
         assert!(log.events().iter().all(|e| matches!(e, Event::Mark(_, Reason::Step))));
     }
 }
@@ -180,21 +180,21 @@ fn fifteen_l4s_packets_leave_for_one_classic() {
 // KAT dualq 6: TS-FIFO serves L4S iff its head's age and the shift reach that of Classic.
 #[test]
 fn time_shifted_fifo_serves_the_older_after_the_shift() {
-    for (words, shift) in
+    for (options, shift) in
         [("scheduler tsfifo", 50_000_000), ("scheduler tsfifo tshift 40ms", 40_000_000)]
     {
         for (l4s_arrival, first) in [(shift, Ecn::Ect1), (shift + 1, Ecn::Ect0)] {
-            let mut q = make(&format!("{words} min_th 10s"));
+            let mut q = make(&format!("{options} min_th 10s"));
             fill(&mut q, Time::ZERO, Ecn::Ect0, 1);
             fill(&mut q, Time(l4s_arrival), Ecn::Ect1, 1);
-            assert_eq!(order(&mut q, Time(l4s_arrival + 5), 1), [first], "{words}");
+            assert_eq!(order(&mut q, Time(l4s_arrival + 5), 1), [first], "{options}");
         }
     }
 }
 
 // KAT dualq 8: the page's options for the tree before L4STeam's.
 #[test]
-fn oldest_linux_tree_is_a_line_of_words() {
+fn oldest_linux_tree_is_a_line_of_parameters() {
     let q = make(
         "target 20ms tupdate 32ms alpha 0.3125 beta 3.125 l_aqm step signal random \
          scheduler tsfifo tshift 40ms",

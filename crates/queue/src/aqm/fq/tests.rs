@@ -9,8 +9,8 @@ use sojourn_core::rng::Rng;
 
 const LEN: u32 = 1028;
 
-fn make(words: &str) -> Fq {
-    let spec: Spec = format!("fq {words}").parse().unwrap();
+fn make(options: &str) -> Fq {
+    let spec: Spec = format!("fq {options}").parse().unwrap();
     Fq::new(*spec.params().unwrap(), &Env::ethernet(Rng::named(1, "t")))
 }
 
@@ -90,9 +90,9 @@ fn two_flows_are_paced_each_at_maxrate_a_quantum_at_a_time() {
 // Linux 7.2
 #[test]
 fn slack_delays_a_release_and_the_next_pause_makes_up_for_it() {
-    let words = "maxrate 8mbit quantum 2056 initial_quantum 4112 timer_slack";
+    let options = "maxrate 8mbit quantum 2056 initial_quantum 4112 timer_slack";
     let run = |slack: &str| {
-        let mut q = make(&format!("{words} {slack}"));
+        let mut q = make(&format!("{options} {slack}"));
         let sent = drive(&mut q, &burst(&[(0, 0)], 0, 16, 0), 1_000_000);
         (sent, stat(&q, "latency"))
     };
@@ -332,7 +332,7 @@ fn change_keeps_what_it_does_not_name() {
                      2 1 2 0 0 1 1 1 1 1 1 1 1 weights 589824 196608 65536 orphan_mask 255 buckets 4 \
                      timer_slack 10us horizon 10s horizon_cap";
     assert_eq!(q.describe(), described);
-    for words in [
+    for options in [
         "weights 16383 16384 16384",
         "bands 2 priomap 0",
         "bands 3 0",
@@ -343,6 +343,6 @@ fn change_keeps_what_it_does_not_name() {
         "timer_slack 8s",
         "offload_horizon 1s",
     ] {
-        assert!(build(&format!("fq {words}"), env()).is_err(), "{words}");
+        assert!(build(&format!("fq {options}"), env()).is_err(), "{options}");
     }
 }

@@ -91,8 +91,8 @@ fn sparse_flow_beside_four_saturating_ones_is_always_sparse() {
 }
 
 /// Codepoints out of a queue with 4 ms of standing delay in the class of `tos`.
-fn codepoints(words: &str, tos: u8) -> [u32; 4] {
-    let (mut q, mut log) = (make(words), Log::default());
+fn codepoints(options: &str, tos: u8) -> [u32; 4] {
+    let (mut q, mut log) = (make(options), Log::default());
     let mut counts = [0; 4];
     for i in 0..2004 {
         let now = Time(i * MS);

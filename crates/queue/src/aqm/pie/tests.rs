@@ -354,8 +354,8 @@ fn change_keeps_what_it_does_not_name_and_purge_starts_anew() {
 
 #[test]
 fn what_tc_or_the_old_kernel_refuses_is_refused() {
-    for words in ["alpha 33", "beta 0", "target 0", "tupdate 0", "limit 0"] {
-        assert!(build(&format!("pie {words}"), env()).is_err(), "{words}");
+    for options in ["alpha 33", "beta 0", "target 0", "tupdate 0", "limit 0"] {
+        assert!(build(&format!("pie {options}"), env()).is_err(), "{options}");
     }
     assert!(make("pie version 5.4").describe().contains(" dq_rate_estimator version 5.4"));
     let text = build("pie version 5.4 no_dq_rate_estimator", env()).err().unwrap().0;

@@ -9,8 +9,8 @@ fn make() -> JudgedFifo<Quartz> {
     make_with("")
 }
 
-fn make_with(words: &str) -> JudgedFifo<Quartz> {
-    JudgedFifo::read(words)
+fn make_with(options: &str) -> JudgedFifo<Quartz> {
+    JudgedFifo::read(options)
 }
 
 fn packet(dscp: u8, ecn: Ecn) -> Packet {
@@ -111,18 +111,18 @@ fn beyond_fifty_milliseconds_all_are_marked_or_dropped_but_the_last() {
 // chromi/sce 2023 sch_quartz.
 #[test]
 fn builds_differ_in_limit_and_busy_target() {
-    for (words, held, over, under) in
+    for (options, held, over, under) in
         [("", 1000, 0, 4 * MS), ("version early", 25, MS, 0), ("version later", 1000, 0, 4 * MS)]
     {
-        let (mut q, mut log) = (make_with(words), Log::default());
+        let (mut q, mut log) = (make_with(options), Log::default());
         q.enqueue(Time::ZERO, packet(0, Ecn::Ect0), &mut log);
         q.dequeue(Time(6 * MS), &mut log).unwrap();
-        assert_eq!((q.judge.over, q.judge.under), (over, under), "{words}");
+        assert_eq!((q.judge.over, q.judge.under), (over, under), "{options}");
         for _ in 0..1001 {
             q.enqueue(Time(7 * MS), packet(0, Ecn::Ect0), &mut log);
         }
         let limit = q.backlog().packets;
-        assert_eq!((limit, log.events().len()), (held, 1001 - held as usize), "{words}");
+        assert_eq!((limit, log.events().len()), (held, 1001 - held as usize), "{options}");
     }
 }
 
@@ -143,7 +143,7 @@ fn queue_that_falls_to_its_floor_is_idle_but_not_free_of_the_limit() {
 }
 
 #[test]
-fn limit_is_no_word() {
+fn limit_is_no_parameter() {
     let error = build("quartz limit 5", Env::ethernet(Rng::named(1, "t"))).err().unwrap().0;
     assert_eq!(error, "quartz: unknown parameter `limit`; valid: version, floor");
 }

@@ -3,9 +3,9 @@ use sojourn_core::grammar::{Args, read, table};
 
 const MAX_TH: Dur = Dur::from_micros(1000);
 
-fn make(words: &str) -> QueueProtection {
+fn make(options: &str) -> QueueProtection {
     let (mut params, lines) = (Params::default(), table::<Params>);
-    read(&mut params, &mut Args::of("test", &lines, words)).unwrap();
+    read(&mut params, &mut Args::of("test", &lines, options)).unwrap();
     QueueProtection::new(params, MAX_TH)
 }
 

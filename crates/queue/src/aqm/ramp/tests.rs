@@ -6,13 +6,13 @@ fn env() -> Env {
     Env::ethernet(Rng::named(1, "t"))
 }
 
-fn make(words: &str) -> JudgedFifo<Ramp> {
-    JudgedFifo::read(words)
+fn make(options: &str) -> JudgedFifo<Ramp> {
+    JudgedFifo::read(options)
 }
 
 /// Codepoints of 20000 packets, each of which leaves after `delay` before another.
-fn counts(words: &str, delay: Dur, ecn: Ecn) -> [u32; 4] {
-    let (mut q, mut log) = (make(words), Log::default());
+fn counts(options: &str, delay: Dur, ecn: Ecn) -> [u32; 4] {
+    let (mut q, mut log) = (make(options), Log::default());
     let mut counts = [0; 4];
     let mut now = Time::ZERO;
     for _ in 0..20_000 {
@@ -37,9 +37,9 @@ fn share_of_marks_is_linear_from_one_frame_time_to_a_hundred_milliseconds() {
         let expected = ((f64::from(us) - frame_us) / (100_000.0 - frame_us)).max(0.0);
         assert!((expected - share).abs() < 1e-4);
         for (signal, spread) in [("random", 0.011), ("recur", 0.0001)] {
-            let words = format!("tau 65535 signal {signal}");
+            let options = format!("tau 65535 signal {signal}");
             let delay = Dur::from_micros(us as u64);
-            let [_, sce, none, ce] = counts(&words, delay, Ecn::Ect0);
+            let [_, sce, none, ce] = counts(&options, delay, Ecn::Ect0);
             assert_eq!((sce + none, ce), (20_000, 0));
             let marked = f64::from(sce) / 20_000.0;
             assert!((marked - expected).abs() <= spread, "{us} us {signal}: {marked}");
@@ -70,18 +70,18 @@ fn drop_of_the_incapable_leaves_the_next_packet() {
 }
 
 #[test]
-fn ramp_begins_where_it_is_told_and_has_a_width() {
-    let from = |words| make(words).judge.from;
+fn ramp_begins_where_its_parameters_say_and_has_a_width() {
+    let from = |options| make(options).judge.from;
     assert_eq!(from("bandwidth 100Mbit"), Dur(121_120));
     assert_eq!(from("bandwidth 100Mbit min 2ms"), Dur::from_millis(2));
-    for (words, why) in [
+    for (options, why) in [
         ("max 1ms", "`max` 1ms is not above `min`"),
         ("min 7ms max 7ms", "`max` 7ms is not above `min` 7ms"),
         ("bandwidth 0", "a rate of at least 1bit"),
         ("tau 0", "from 1 to 65535"),
     ] {
-        let error = build(&format!("ramp {words}"), env()).err().unwrap().0;
-        assert!(error.contains(why), "{words}: {error}");
+        let error = build(&format!("ramp {options}"), env()).err().unwrap().0;
+        assert!(error.contains(why), "{options}: {error}");
     }
     let mut q = make("bandwidth 1Gbit");
     change(&mut q, Time::ZERO, "ramp max 50ms tau 8", &mut Log::default()).unwrap();

@@ -47,21 +47,21 @@ fn tc_derives_thresholds_burst_and_weight() {
 
 #[test]
 fn tc_derives_the_same_as_iproute2_from_either_threshold() {
-    for (words, min, max, wlog, scell_log) in [
+    for (options, min, max, wlog, scell_log) in [
         ("limit 60000 min 5000 max 20000 avpkt 1000 burst 20", 5000, 20_000, 6, 16),
         ("limit 60000 min 5000 avpkt 1000", 5000, 15_000, 3, 13),
         ("limit 60000 max 20000 avpkt 1000", 6666, 20_000, 3, 13),
         ("limit 150000 avpkt 1000", 12_500, 37_500, 4, 14),
     ] {
-        let Red { params, law, .. } = make(&format!("red {words}"));
+        let Red { params, law, .. } = make(&format!("red {options}"));
         let derived = (params.min, params.max, law.wlog, law.scell_log);
-        assert_eq!(derived, (min, max, wlog, scell_log), "{words}");
+        assert_eq!(derived, (min, max, wlog, scell_log), "{options}");
     }
 }
 
 #[test]
 fn what_tc_or_the_kernel_refuses_is_refused() {
-    for (words, why) in [
+    for (options, why) in [
         ("limit 150000", "required"),
         ("avpkt 1000", "required"),
         ("limit 0 avpkt 1000", "size from 1b"),
@@ -74,8 +74,8 @@ fn what_tc_or_the_kernel_refuses_is_refused() {
         ("limit 4gb avpkt 1000", "size from 1b"),
         ("limit 4000mb avpkt 1000", "too large"),
     ] {
-        let text = error(&format!("red {words}"));
-        assert!(text.contains(why), "{words}: {text}");
+        let text = error(&format!("red {options}"));
+        assert!(text.contains(why), "{options}: {text}");
     }
 }
 
@@ -390,7 +390,7 @@ fn sce_marks_nothing_but_ect0_and_only_if_asked_for() {
 
 #[test]
 fn sce_ramp_that_is_not_lower_is_refused() {
-    for (words, why) in [
+    for (options, why) in [
         ("sce_min 12500", "`sce_min` 12500 is not below `min` 12500"),
         ("sce_min 9000 sce_max 8000", "`sce_max` 8000 is not from 9000 to 37500"),
         ("sce_max 37501", "is not below `min`"),
@@ -398,7 +398,7 @@ fn sce_ramp_that_is_not_lower_is_refused() {
         ("sce_probability 0", "above 0 and at most 1"),
         ("sce_probability 1.1", "above 0 and at most 1"),
     ] {
-        let text = error(&format!("red limit 150000 avpkt 1000 {words}"));
-        assert!(text.contains(why), "{words}: {text}");
+        let text = error(&format!("red limit 150000 avpkt 1000 {options}"));
+        assert!(text.contains(why), "{options}: {text}");
     }
 }

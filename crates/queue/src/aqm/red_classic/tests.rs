@@ -7,8 +7,8 @@ fn env() -> Env {
     Env::ethernet(Rng::named(1, "t"))
 }
 
-fn make(words: &str) -> RedClassic {
-    let spec: Spec = format!("red_classic {words}").parse().unwrap();
+fn make(options: &str) -> RedClassic {
+    let spec: Spec = format!("red_classic {options}").parse().unwrap();
     RedClassic::new(*spec.params().unwrap(), env())
 }
 
@@ -108,17 +108,17 @@ fn gaps_are_uniform_from_one_to_the_reciprocal_of_the_base_probability() {
 
 #[test]
 fn by_bytes_long_packets_are_signalled_in_proportion() {
-    let words = "bandwidth 50Mbit bytes min_th 10000 max_th 30000 max_p 0.02";
-    let at = |len| mean(&gaps(&mut make(words), 20_000.0, len, 10_000));
+    let options = "bandwidth 50Mbit bytes min_th 10000 max_th 30000 max_p 0.02";
+    let at = |len| mean(&gaps(&mut make(options), 20_000.0, len, 10_000));
     assert!((at(1000) / at(250) - 0.25).abs() < 0.02);
     assert!((at(1000) / at(1500) - 1.5).abs() < 0.05);
 }
 
 #[test]
 fn above_max_th_all_are_dropped_unless_gentle_up_to_twice_that() {
-    let run = |words: &str, average: f64, ecn: Ecn| {
+    let run = |options: &str, average: f64, ecn: Ecn| {
         let (mut q, mut log) =
-            (make(&format!("bandwidth 50Mbit min_th 10 max_th 30 {words}")), Log::default());
+            (make(&format!("bandwidth 50Mbit min_th 10 max_th 30 {options}")), Log::default());
         let (mut marks, mut early, mut forced) = (0_u32, 0_u32, 0_u32);
         for id in 0..10_000 {
             (q.average, q.idle_since) = (average, None);
@@ -208,13 +208,13 @@ fn adaptive_holds_the_average_between_the_thresholds_against_unresponsive_load()
 
 #[test]
 fn limit_counts_packets_or_bytes() {
-    for (words, held) in [("limit 7", 7), ("bytes limit 7500", 7), ("bytes", 1000), ("", 1000)] {
-        let text = format!("bandwidth 1Gbit min_th 1000000 max_th 2000000 {words}");
+    for (options, held) in [("limit 7", 7), ("bytes limit 7500", 7), ("bytes", 1000), ("", 1000)] {
+        let text = format!("bandwidth 1Gbit min_th 1000000 max_th 2000000 {options}");
         let (mut q, mut log) = (make(&text), Log::default());
         for id in 0..1100 {
             q.enqueue(Time::ZERO, packet(id, 1000, Ecn::Ect0), &mut log);
         }
-        assert_eq!(q.backlog().packets, held, "{words}");
+        assert_eq!(q.backlog().packets, held, "{options}");
         let tail = |e: &Event| matches!(e, Event::Drop(_, Reason::TailLimit));
         assert!(log.events().len() == 1100 - held as usize && log.events().iter().all(tail));
     }
@@ -222,7 +222,7 @@ fn limit_counts_packets_or_bytes() {
 
 #[test]
 fn what_makes_no_sense_is_refused_and_change_keeps_the_average() {
-    let error = |words: &str| build(&format!("red_classic {words}"), env()).err().unwrap().0;
+    let error = |options: &str| build(&format!("red_classic {options}"), env()).err().unwrap().0;
     assert!(error("").contains("`bandwidth` is required"));
     assert!(error("bandwidth 1Mbit max_th 4").contains("`max_th 4` is not above `min_th 5`"));
     assert!(error("bandwidth 1Mbit w 0").contains("above 0"));

@@ -9,8 +9,8 @@ fn env() -> Env {
     Env::ethernet(Rng::named(1, "t"))
 }
 
-fn make(words: &str) -> JudgedFifo<SchCobalt> {
-    JudgedFifo::read(words)
+fn make(options: &str) -> JudgedFifo<SchCobalt> {
+    JudgedFifo::read(options)
 }
 
 fn packet(id: u32, ecn: Ecn) -> Packet {
@@ -19,8 +19,8 @@ fn packet(id: u32, ecn: Ecn) -> Packet {
 
 /// Milliseconds since the first departure at which packets that waited `delay_ms` each, one per
 /// millisecond, leave with `codepoint`.
-fn marks(words: &str, delay_ms: u64, last: u64, ecn: Ecn, codepoint: Ecn) -> Vec<u64> {
-    let (mut q, mut log) = (make(words), Log::default());
+fn marks(options: &str, delay_ms: u64, last: u64, ecn: Ecn, codepoint: Ecn) -> Vec<u64> {
+    let (mut q, mut log) = (make(options), Log::default());
     let mut marked = Vec::new();
     for ms in 0..=delay_ms + last {
         q.enqueue(Time(ms * MS), packet(ms as u32, ecn), &mut log);
@@ -63,8 +63,8 @@ fn mark_that_not_ect_packets_cannot_carry_waits_for_the_next_ect0() {
 // KAT sce-queues 1
 #[test]
 fn twenty_thousand_packets_wait_without_a_limit_and_a_given_limit_holds() {
-    for (words, held) in [("", 20_000), ("limit 300", 300)] {
-        let (mut q, mut log) = (make(words), Log::default());
+    for (options, held) in [("", 20_000), ("limit 300", 300)] {
+        let (mut q, mut log) = (make(options), Log::default());
         for id in 0..20_000 {
             q.enqueue(Time::ZERO, packet(id, Ecn::Ect0), &mut log);
         }
@@ -100,15 +100,15 @@ fn blue_drops_ect_packets_after_400_ms_of_delay() {
 }
 
 #[test]
-fn words_are_those_of_the_family_and_sce_is_on() {
-    let text = |words: &str| build(&format!("cobalt {words}"), env()).unwrap().describe();
+fn parameters_are_those_of_the_family_and_sce_is_on() {
+    let text = |options: &str| build(&format!("cobalt {options}"), env()).unwrap().describe();
     assert_eq!(text(""), "cobalt rtt 100ms target 5ms sce-thresh 4");
     assert_eq!(text("sce rtt 40ms"), "cobalt rtt 40ms target 5ms sce-thresh 1");
     assert_eq!(text("rtt 40ms"), "cobalt rtt 40ms target 5ms sce-interval 25ms");
     let mut q = build("cobalt limit 7 no-sce", env()).unwrap();
     change(&mut *q, Time::ZERO, "cobalt target 1ms", &mut Log::default()).unwrap();
     assert_eq!(q.describe(), "cobalt limit 7p rtt 100ms target 1ms no-sce");
-    for words in ["bandwidth 1Mbit", "sce-thresh 0", "law 2020", "overhead 4"] {
-        assert!(build(&format!("cobalt {words}"), env()).is_err(), "{words}");
+    for options in ["bandwidth 1Mbit", "sce-thresh 0", "law 2020", "overhead 4"] {
+        assert!(build(&format!("cobalt {options}"), env()).is_err(), "{options}");
     }
 }

@@ -50,7 +50,7 @@ fn arrivals_at_empty_bins_cost_eleven_and_993_at_full_ones_saturate() {
 
 #[test]
 fn max_and_target_follow_from_each_other_as_in_tc() {
-    for (words, max, target) in [
+    for (options, max, target) in [
         ("", 25, 20),
         (" target 30", 37, 30),
         (" target 1", 1, 1),
@@ -60,14 +60,14 @@ fn max_and_target_follow_from_each_other_as_in_tc() {
         (" max 4", 4, 3),
         (" max 30 target 10", 30, 10),
     ] {
-        let p = make(&format!("sfb{words}")).params;
-        assert_eq!((p.max, p.target), (max, target), "{words}");
+        let p = make(&format!("sfb{options}")).params;
+        assert_eq!((p.max, p.target), (max, target), "{options}");
     }
     let p = make("sfb").params;
     assert_eq!((p.increment, p.decrement, p.limit), (33, 3, 1000));
     assert_eq!(make("sfb increment 0.01").params.increment, 655);
-    for words in ["increment 1.5", "rehash 1s", "limit 0"] {
-        assert!(build(&format!("sfb {words}"), env()).is_err(), "{words}");
+    for options in ["increment 1.5", "rehash 1s", "limit 0"] {
+        assert!(build(&format!("sfb {options}"), env()).is_err(), "{options}");
     }
 }
 

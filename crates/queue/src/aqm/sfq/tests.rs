@@ -31,7 +31,7 @@ fn leave(q: &mut dyn Qdisc) -> Vec<u32> {
 
 #[test]
 fn bounds_follow_from_each_other_as_tc_shows_them_on_linux_7_2() {
-    for (words, described) in [
+    for (options, described) in [
         ("", "perturb 0 quantum 1514b divisor 1024 flows 128 depth 127"),
         ("limit 10", "limit 10 perturb 0 quantum 1514b divisor 1024 flows 10 depth 127"),
         (
@@ -52,24 +52,24 @@ fn bounds_follow_from_each_other_as_tc_shows_them_on_linux_7_2() {
              max 25000 avpkt 1000 burst 13 probability 0.02 ecn",
         ),
     ] {
-        let text = make(&format!("sfq {words}")).describe();
-        assert_eq!(text, format!("sfq {described}"), "{words}");
+        let text = make(&format!("sfq {options}")).describe();
+        assert_eq!(text, format!("sfq {described}"), "{options}");
         assert_eq!(make(&text).describe(), text, "reads the same");
     }
-    for (words, ewma) in [
+    for (options, ewma) in [
         ("redflowlimit 100000", 3.0),
         ("redflowlimit 100000 avpkt 500", 4.0),
         ("redflowlimit 100000 min 8000 max 60000", 6.0),
     ] {
         let mut stats = Stats::default();
-        make(&format!("sfq {words}")).stats(&mut stats);
-        assert_eq!(stats.value("ewma"), Some(ewma), "{words}");
+        make(&format!("sfq {options}")).stats(&mut stats);
+        assert_eq!(stats.value("ewma"), Some(ewma), "{options}");
     }
 }
 
 #[test]
-fn words_that_tc_refuses_are_refused() {
-    for (words, why) in [
+fn parameters_that_tc_refuses_are_refused() {
+    for (options, why) in [
         ("limit 1", "2"),
         ("divisor 1000", "power of two"),
         ("divisor 131072", "power of two"),
@@ -80,9 +80,9 @@ fn words_that_tc_refuses_are_refused() {
         ("redflowlimit 50000 min 8000 max 6000", "smaller"),
         ("redflowlimit 100000 burst 2", "too small"),
     ] {
-        let refused = build(&format!("sfq {words}"), Env::ethernet(Rng::named(1, "t")));
-        let Err(error) = refused else { panic!("{words}") };
-        assert!(error.0.contains(why), "{words}: {error}");
+        let refused = build(&format!("sfq {options}"), Env::ethernet(Rng::named(1, "t")));
+        let Err(error) = refused else { panic!("{options}") };
+        assert!(error.0.contains(why), "{options}: {error}");
     }
     let mut q = make("sfq");
     let refused = change(&mut *q, Time::ZERO, "sfq limit 60", &mut Log::default());
@@ -102,13 +102,14 @@ fn flows_send_a_quantum_in_turn_and_a_new_one_joins_at_the_end() {
 
 #[test]
 fn room_is_taken_from_the_tail_of_the_longest_flow_or_from_its_head() {
-    for (words, id, reason) in [("", 14, Reason::TailLimit), ("headdrop", 10, Reason::HeadLimit)] {
-        let mut q = make(&format!("sfq limit 6 divisor 65536 {words}"));
+    for (options, id, reason) in [("", 14, Reason::TailLimit), ("headdrop", 10, Reason::HeadLimit)]
+    {
+        let mut q = make(&format!("sfq limit 6 divisor 65536 {options}"));
         let mut log = Log::default();
         fill(&mut *q, &mut log, 1, 10..15);
         fill(&mut *q, &mut log, 2, 20..21);
         fill(&mut *q, &mut log, 3, 30..31);
-        assert_eq!(dropped(&mut log), [(id, reason)], "{words}");
+        assert_eq!(dropped(&mut log), [(id, reason)], "{options}");
     }
     // Of two equally long ones that which became so last loses.
     let mut q = make("sfq limit 4 divisor 65536");
@@ -128,24 +129,25 @@ fn room_is_taken_from_the_tail_of_the_longest_flow_or_from_its_head() {
 
 #[test]
 fn a_flow_holds_its_depth_and_with_headdrop_its_newest_packets() {
-    for (words, gone, kept) in [("", [13, 14], [10, 11, 12]), ("headdrop", [10, 11], [12, 13, 14])]
+    for (options, gone, kept) in
+        [("", [13, 14], [10, 11, 12]), ("headdrop", [10, 11], [12, 13, 14])]
     {
-        let mut q = make(&format!("sfq depth 3 {words}"));
+        let mut q = make(&format!("sfq depth 3 {options}"));
         let mut log = Log::default();
         fill(&mut *q, &mut log, 1, 10..15);
         let drops = gone.map(|id| (id, Reason::FlowOverlimit));
-        assert_eq!(dropped(&mut log), drops, "{words}");
-        assert_eq!(leave(&mut *q), kept, "{words}");
+        assert_eq!(dropped(&mut log), drops, "{options}");
+        assert_eq!(leave(&mut *q), kept, "{options}");
     }
 }
 
 #[test]
 fn red_marks_the_head_first_where_heads_are_dropped() {
-    for (words, first, head) in
+    for (options, first, head) in
         [("headdrop", Some(0), true), ("", None, false), ("headdrop harddrop", None, false)]
     {
         let text = "sfq redflowlimit 100000 min 4000 max 9000 burst 7 ecn";
-        let mut q = make(&format!("{text} {words}"));
+        let mut q = make(&format!("{text} {options}"));
         let mut log = Log::default();
         // Beyond the maximum every arrival is signalled.
         fill(&mut *q, &mut log, 1, 0..40);
@@ -157,9 +159,9 @@ fn red_marks_the_head_first_where_heads_are_dropped() {
         q.stats(&mut stats);
         let value = |name: &str| stats.value(name).unwrap_or(0.0);
         if head {
-            assert_eq!(marked.first().copied(), first, "{words}");
-            assert!(value("forced_mark_head") > 20.0 && value("forced_mark") == 0.0, "{words}");
-        } else if words.is_empty() {
+            assert_eq!(marked.first().copied(), first, "{options}");
+            assert!(value("forced_mark_head") > 20.0 && value("forced_mark") == 0.0, "{options}");
+        } else if options.is_empty() {
             assert!(value("forced_mark") > 20.0 && value("forced_mark_head") == 0.0);
             assert!(marked[0] > 3, "the arrival, not the head");
         } else {

@@ -71,16 +71,16 @@ fn peak_rate_spaces_the_burst() {
 
 #[test]
 fn limit_follows_from_latency_as_in_tc() {
-    for (words, limit) in [
+    for (options, limit) in [
         // tc shows 40 ms for 10000 bytes, and the reverse.
         ("latency 40ms", 10_000),
         ("limit 10000", 10_000),
         ("latency 50ms peakrate 2Mbit mtu 1600", 11_250),
         ("latency 50ms peakrate 1100kbit mtu 1600", 8_475),
     ] {
-        let q = make(&format!("tbf rate 1Mbit burst 5000 {words}"));
+        let q = make(&format!("tbf rate 1Mbit burst 5000 {options}"));
         let leaf = q.leaf().map(Qdisc::describe);
-        assert_eq!(leaf, Some(format!("bfifo limit {}", Bytes(limit))), "{words}");
+        assert_eq!(leaf, Some(format!("bfifo limit {}", Bytes(limit))), "{options}");
     }
 }
 
@@ -140,7 +140,7 @@ fn change_of_rate_keeps_the_queue_and_fills_the_bucket() {
 
 #[test]
 fn combinations_that_tc_refuses_are_refused() {
-    for (words, why) in [
+    for (options, why) in [
         ("burst 5000 latency 50ms limit 4000", "exclude each other"),
         ("burst 5000", "either `limit` or `latency`"),
         ("limit 5000", "`burst` is required"),
@@ -148,7 +148,7 @@ fn combinations_that_tc_refuses_are_refused() {
         ("burst 1500 limit 5000 peakrate 500kbit mtu 1600", "must be above"),
         ("burst 1500/3 limit 5000", "expected a size"),
     ] {
-        let error = refused(&format!("tbf rate 1Mbit {words}"));
+        let error = refused(&format!("tbf rate 1Mbit {options}"));
         assert!(error.starts_with("tbf: ") && error.contains(why), "{error}");
     }
 }

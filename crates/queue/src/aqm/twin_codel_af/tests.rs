@@ -17,8 +17,8 @@ fn packet(flow: u32, tos: u8) -> Packet {
 
 /// Packets of each class served out of 4000, with three flows of class 1 and one of class 0, each
 /// with always 20 packets waiting.
-fn served(words: &str) -> [u32; 2] {
-    let (mut q, mut log) = (make(words), Log::default());
+fn served(options: &str) -> [u32; 2] {
+    let (mut q, mut log) = (make(options), Log::default());
     for i in 0..80 {
         let flow = i % 4;
         q.enqueue(Time::ZERO, packet(flow, if flow == 0 { 0 } else { 0x10 }), &mut log);
@@ -44,8 +44,8 @@ fn served(words: &str) -> [u32; 2] {
 // KAT twin 1
 #[test]
 fn classes_share_by_their_numbers_of_flows() {
-    for words in ["", "chooser early"] {
-        let [ordinary, low] = served(words);
+    for options in ["", "chooser early"] {
+        let [ordinary, low] = served(options);
         assert!(ordinary.abs_diff(1000) <= 10 && low.abs_diff(3000) <= 10, "{ordinary} {low}");
     }
 }
@@ -69,8 +69,8 @@ fn early_chooser_stalls_when_the_ordinary_class_runs_empty_in_its_turn() {
 
 /// Codepoints that leave a queue of one flow in the class of `tos`, one packet per millisecond
 /// with a standing delay of `delay_us`.
-fn marks(words: &str, tos: u8, delay_us: u64) -> [u32; 4] {
-    let (mut q, mut log) = (make(words), Log::default());
+fn marks(options: &str, tos: u8, delay_us: u64) -> [u32; 4] {
+    let (mut q, mut log) = (make(options), Log::default());
     let (mut now, mut marks) = (0, [0; 4]);
     q.enqueue(Time(now), packet(7, tos), &mut log);
     for _ in 0..1000 {

@@ -1,9 +1,9 @@
 use super::*;
 use sojourn_core::grammar::{Args, read, table};
 
-fn clock(rate: &str, words: &str) -> VirtualClock {
+fn clock(rate: &str, options: &str) -> VirtualClock {
     let mut shaping = Shaping { bandwidth: Rate::parse_tc(rate), ..Shaping::default() };
-    read(&mut shaping, &mut Args::of("t", &table::<Shaping>, words)).unwrap();
+    read(&mut shaping, &mut Args::of("t", &table::<Shaping>, options)).unwrap();
     VirtualClock::new(&shaping)
 }
 
@@ -23,8 +23,8 @@ fn rate_becomes_the_kernels_multiplier_and_shift() {
 // KAT cake 4
 #[test]
 fn framing_charges_the_wire() {
-    let charged = |words, len| {
-        let framing = clock("1Gbit", words).framing;
+    let charged = |options, len| {
+        let framing = clock("1Gbit", options).framing;
         framing.on_wire(framing.counted(len))
     };
     assert_eq!(charged("overhead 48 atm", 1514), 1749);

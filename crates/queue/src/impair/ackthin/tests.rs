@@ -3,8 +3,8 @@ use crate::aqm::Event;
 use crate::qdiscs::{build, change};
 use sojourn_core::rng::Rng;
 
-fn make(words: &str) -> Box<dyn Qdisc> {
-    build(&format!("ackthin {words}"), crate::aqm::Env::ethernet(Rng::named(1, "t"))).unwrap()
+fn make(options: &str) -> Box<dyn Qdisc> {
+    build(&format!("ackthin {options}"), crate::aqm::Env::ethernet(Rng::named(1, "t"))).unwrap()
 }
 
 /// ACK number `id` of flow 1, which acknowledges 1000 bytes more than the one before.

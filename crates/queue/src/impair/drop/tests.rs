@@ -5,8 +5,8 @@ use sojourn_core::packet::Kind;
 use sojourn_core::units::Time;
 
 /// Numbers from 1 of those of `packets` that the element drops.
-fn dropped(words: &str, packets: impl IntoIterator<Item = Packet>) -> Vec<usize> {
-    let mut q = build(&format!("drop {words}"), Env::ethernet(Rng::named(1, "t"))).unwrap();
+fn dropped(options: &str, packets: impl IntoIterator<Item = Packet>) -> Vec<usize> {
+    let mut q = build(&format!("drop {options}"), Env::ethernet(Rng::named(1, "t"))).unwrap();
     let (mut log, mut gone) = (Log::default(), Vec::new());
     for (n, pkt) in (1..).zip(packets) {
         q.enqueue(Time::ZERO, pkt, &mut log);

@@ -10,8 +10,8 @@ fn env() -> Env {
 }
 
 /// 8 Mbit/s: 1000 bytes per slot of 1 ms.
-fn link(words: &str) -> Box<dyn Qdisc> {
-    build(&format!("grant rate 8Mbit {words}"), env()).unwrap()
+fn link(options: &str) -> Box<dyn Qdisc> {
+    build(&format!("grant rate 8Mbit {options}"), env()).unwrap()
 }
 
 fn fill(q: &mut dyn Qdisc, now: Time, n: u32, len: u32) {
@@ -79,8 +79,8 @@ fn packets_span_blocks_and_blocks_carry_fractions_of_a_byte_over() {
 }
 
 /// A link whose blocks fail whenever `fails` says so for the n-th conclusion.
-fn rigged(words: &str, fails: &[bool]) -> Box<dyn Qdisc> {
-    let text = format!("grant rate 8Mbit loss 50% {words}");
+fn rigged(options: &str, fails: &[bool]) -> Box<dyn Qdisc> {
+    let text = format!("grant rate 8Mbit loss 50% {options}");
     // The draws that follow `seed` are those wanted: below one half fails.
     let wanted = |rng: &mut Rng| fails.iter().all(|fail| (rng.unit() < 0.5) == *fail);
     let seed = (0..1_000_000).find(|seed| wanted(&mut Rng::named(*seed, "rigged"))).unwrap();
@@ -183,8 +183,8 @@ fn a_new_slot_length_begins_with_the_next_slot() {
 }
 
 #[test]
-fn rate_and_file_exclude_each_other_and_words_are_bounded() {
-    let refused = |words: &str| build(&format!("grant {words}"), env()).err().unwrap().0;
+fn rate_and_file_exclude_each_other_and_parameters_are_bounded() {
+    let refused = |options: &str| build(&format!("grant {options}"), env()).err().unwrap().0;
     let either = "grant: either `rate`, above zero, or `file` is required";
     assert_eq!(refused(""), either);
     assert_eq!(refused("rate 1Mbit file t"), either);

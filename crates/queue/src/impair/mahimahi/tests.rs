@@ -9,8 +9,8 @@ fn env(trace: &str) -> Env {
     Env { traces, ..Env::ethernet(Rng::named(1, "t")) }
 }
 
-fn link(words: &str, trace: &str) -> Box<dyn Qdisc> {
-    build(&format!("mahimahi file t {words}"), env(trace)).unwrap()
+fn link(options: &str, trace: &str) -> Box<dyn Qdisc> {
+    build(&format!("mahimahi file t {options}"), env(trace)).unwrap()
 }
 
 fn packet(id: u32, len: u32) -> Packet {
@@ -112,7 +112,7 @@ fn a_first_line_of_zero_falls_on_the_last_of_the_repetition_before() {
 }
 
 #[test]
-fn a_trace_that_is_read_once_ends_for_good_unless_told_to_repeat() {
+fn a_trace_that_is_read_once_ends_for_good_unless_asked_to_repeat() {
     let mut q = link("once", "1\n2\n");
     burst(&mut *q, Time::ZERO, 5, 1514);
     assert_eq!(deliveries(&mut *q, Time(u64::MAX - 1)).len(), 2);
@@ -134,7 +134,8 @@ fn the_queue_behind_the_link_keeps_its_own_discipline() {
 
 #[test]
 fn the_file_must_be_known_and_as_its_digest_says() {
-    let refused = |words: &str| build(&format!("mahimahi {words}"), env("1\n")).err().unwrap().0;
+    let refused =
+        |options: &str| build(&format!("mahimahi {options}"), env("1\n")).err().unwrap().0;
     assert_eq!(refused(""), "mahimahi: `file` is required");
     assert_eq!(refused("file u"), "mahimahi: `file u`: no trace of this name was read");
     let described = link("", "1\n").describe();

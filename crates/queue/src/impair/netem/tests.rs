@@ -128,10 +128,10 @@ fn rate_serialises_after_the_delay() {
 // Linux 6.12 sch_netem.c netem_enqueue(), packet_time_ns().
 #[test]
 fn rate_counts_overhead_and_whole_cells() {
-    for (words, bytes) in [("20", 1020), ("-14", 986), ("0 48 5", 21 * 53), ("-40 48", 20 * 48)] {
-        let (mut q, mut log) = (make(&format!("netem rate 8Mbit {words}")), Log::default());
+    for (options, bytes) in [("20", 1020), ("-14", 986), ("0 48 5", 21 * 53), ("-40 48", 20 * 48)] {
+        let (mut q, mut log) = (make(&format!("netem rate 8Mbit {options}")), Log::default());
         q.enqueue(Time::ZERO, Packet { len: 1000, ..packet(0) }, &mut log);
-        assert_eq!(departures(&mut *q, Time::ZERO, &mut log), [(0, bytes)], "{words}");
+        assert_eq!(departures(&mut *q, Time::ZERO, &mut log), [(0, bytes)], "{options}");
     }
 }
 
@@ -325,7 +325,7 @@ fn change_with_the_same_seed_goes_on_and_with_another_starts_afresh() {
 }
 
 #[test]
-fn words_are_written_as_tc_reads_them() {
+fn parameters_are_written_as_tc_reads_them() {
     for (given, written) in [
         ("delay 1000", "limit 1000 delay 1us"),
         ("loss 1", "limit 1000 loss 1%"),
@@ -348,7 +348,7 @@ fn words_are_written_as_tc_reads_them() {
 
 #[test]
 fn combinations_that_tc_refuses_are_refused() {
-    for (words, why) in [
+    for (options, why) in [
         ("ecn", "needs a `loss` model"),
         ("reorder 25%", "not possible without some `delay`"),
         ("distribution normal delay 5ms", "needs `delay` with a time and a jitter"),
@@ -359,16 +359,16 @@ fn combinations_that_tc_refuses_are_refused() {
         ("slot 800us 100us", "not below the least"),
         ("frobnicate", "unknown parameter"),
     ] {
-        let error = refused(&format!("netem {words}"));
+        let error = refused(&format!("netem {options}"));
         assert!(error.starts_with("netem: ") && error.contains(why), "{error}");
     }
 }
 
-fn followed(trace: &str, words: &str) -> Box<dyn Qdisc> {
+fn followed(trace: &str, options: &str) -> Box<dyn Qdisc> {
     let mut traces = Traces::default();
     traces.add("t", DelaySteps::parse(trace).unwrap());
     let env = Env { traces, ..Env::ethernet(Rng::named(7, "netem")) };
-    build(&format!("netem delay trace t {words}"), env).unwrap()
+    build(&format!("netem delay trace t {options}"), env).unwrap()
 }
 
 /// Departures in us of packets that arrive one by one at these us.

@@ -46,7 +46,7 @@ fn before_a_queue_the_ethernet_header_is_not_charged() {
 #[test]
 fn actions_decide_as_in_the_kernel() {
     // Linux 7.2, 14 packets of 1514 bytes at once.
-    for (words, pass) in [
+    for (options, pass) in [
         ("rate 1Mbit burst 15140", 10),
         ("rate 1Mbit burst 15140 drop", 10),
         ("rate 1Mbit burst 15140 continue", 14),
@@ -58,7 +58,11 @@ fn actions_decide_as_in_the_kernel() {
         ("mtu 1514 drop", 14),
         ("pkts_rate 100 pkts_burst 5 drop", 0),
     ] {
-        assert_eq!(passed(&mut *make(&format!("police {words}")), Time::ZERO, 14), pass, "{words}");
+        assert_eq!(
+            passed(&mut *make(&format!("police {options}")), Time::ZERO, 14),
+            pass,
+            "{options}"
+        );
     }
 }
 
@@ -83,7 +87,7 @@ fn large_packets_exceed_the_default_mtu_only_with_a_rate() {
 }
 
 #[test]
-fn change_fills_the_bucket_and_keeps_the_other_words() {
+fn change_fills_the_bucket_and_keeps_the_other_parameters() {
     let mut q = make("police rate 1Mbit burst 15140 drop");
     assert_eq!(passed(&mut *q, Time::ZERO, 10), 10);
     change(&mut *q, Time::ZERO, "police burst 3028", &mut Log::default()).unwrap();
@@ -95,8 +99,8 @@ fn change_fills_the_bucket_and_keeps_the_other_words() {
 }
 
 #[test]
-fn incomplete_words_are_refused() {
-    for (words, why) in [
+fn incomplete_parameters_are_refused() {
+    for (options, why) in [
         ("rate 1Mbit", "`rate` and `burst` need each other"),
         ("burst 1Mb", "`rate` and `burst` need each other"),
         ("pkts_rate 5", "need each other"),
@@ -105,7 +109,7 @@ fn incomplete_words_are_refused() {
         ("mtu 1500 conform-exceed frobnicate", "such as `drop/pass`"),
         ("mtu 1500 drip", "did you mean `drop`?"),
     ] {
-        let built = build(&format!("police {words}"), Env::ethernet(Rng::named(1, "t")));
+        let built = build(&format!("police {options}"), Env::ethernet(Rng::named(1, "t")));
         let error = built.err().expect("refused").0;
         assert!(error.starts_with("police: ") && error.contains(why), "{error}");
     }

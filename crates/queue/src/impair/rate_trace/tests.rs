@@ -61,7 +61,7 @@ fn overhead_takes_its_time_and_can_be_changed() {
 
 #[test]
 fn a_trace_below_one_bit_or_of_one_repeated_step_is_refused() {
-    let refused = |words: &str, trace| build(words, env(trace)).err().unwrap().0;
+    let refused = |options: &str, trace| build(options, env(trace)).err().unwrap().0;
     let none = refused("rate_trace file t unit 1bit", "0 0.1\n1 0.2\n");
     assert_eq!(none, "rate_trace: the trace has no rate of at least 1bit");
     let one = refused("rate_trace file t", "0 5\n");

@@ -7,8 +7,8 @@ fn env(name: &str) -> Env {
     Env::ethernet(Rng::named(1, name))
 }
 
-fn link(words: &str) -> Box<dyn Qdisc> {
-    build(&format!("wifi rate 80Mbit {words}"), env("t")).unwrap()
+fn link(options: &str) -> Box<dyn Qdisc> {
+    build(&format!("wifi rate 80Mbit {options}"), env("t")).unwrap()
 }
 
 fn fill(q: &mut dyn Qdisc, now: Time, n: u32) {
@@ -37,17 +37,17 @@ fn bursts(q: &mut dyn Qdisc, end: Time) -> Vec<(u64, usize)> {
 #[test]
 fn a_burst_waits_for_access_and_arrives_as_a_whole() {
     // A packet takes 100 us at 80 Mbit/s.
-    for (words, expected) in [
+    for (options, expected) in [
         ("packets 4", [(640, 4), (1280, 4), (1720, 2)]),
         ("bytes 4999b", [(640, 4), (1280, 4), (1720, 2)]),
         ("airtime 579us", [(640, 4), (1280, 4), (1720, 2)]),
         ("packets 4 preamble 180us", [(740, 4), (1480, 4), (2020, 2)]),
         ("packets 4 overhead 100", [(680, 4), (1360, 4), (1820, 2)]),
     ] {
-        let preamble = if words.contains("preamble") { "" } else { "preamble 80us" };
-        let mut q = link(&format!("access 160us {preamble} {words}"));
+        let preamble = if options.contains("preamble") { "" } else { "preamble 80us" };
+        let mut q = link(&format!("access 160us {preamble} {options}"));
         fill(&mut *q, Time::ZERO, 10);
-        assert_eq!(bursts(&mut *q, Time(1 << 40)), expected, "{words}");
+        assert_eq!(bursts(&mut *q, Time(1 << 40)), expected, "{options}");
     }
 }
 
@@ -110,10 +110,10 @@ fn poisson_bursts_have_exponential_gaps_and_geometric_sizes() {
 }
 
 /// Two directions with their wakes in order of time, until `end`: busy intervals of both.
-fn duplex(words: [&str; 2], n: u32, end: Time) -> [Vec<(u64, usize)>; 2] {
+fn duplex(options: [&str; 2], n: u32, end: Time) -> [Vec<(u64, usize)>; 2] {
     let env = env("a");
     let other = Env { rng: Rng::named(1, "b"), ..env.clone() };
-    let mut ways = [build(words[0], env).unwrap(), build(words[1], other).unwrap()];
+    let mut ways = [build(options[0], env).unwrap(), build(options[1], other).unwrap()];
     for q in &mut ways {
         fill(&mut **q, Time::ZERO, n);
     }
@@ -130,8 +130,8 @@ fn duplex(words: [&str; 2], n: u32, end: Time) -> [Vec<(u64, usize)>; 2] {
 
 #[test]
 fn half_duplex_directions_take_turns_on_one_medium() {
-    let words = "wifi rate 80Mbit access 100us 200us preamble 0 packets 10 half-duplex";
-    let seen = duplex([words, words], 1000, Time(1 << 40));
+    let options = "wifi rate 80Mbit access 100us 200us preamble 0 packets 10 half-duplex";
+    let seen = duplex([options, options], 1000, Time(1 << 40));
     let mut ends: Vec<u64> = seen.iter().flatten().map(|(end, _)| *end).collect();
     ends.sort_unstable();
     // Each burst of 1 ms ends at least its own length after the one before, whoever sent it.
@@ -156,8 +156,8 @@ fn a_wait_is_frozen_while_the_other_direction_sends() {
 
 #[test]
 fn full_duplex_directions_do_not_see_each_other() {
-    let words = "wifi rate 80Mbit access 100us preamble 0 packets 1";
-    let seen = duplex([words, words], 3, Time(1 << 40));
+    let options = "wifi rate 80Mbit access 100us preamble 0 packets 1";
+    let seen = duplex([options, options], 3, Time(1 << 40));
     assert_eq!(seen[0], [(200, 1), (400, 1), (600, 1)]);
     assert_eq!(seen[0], seen[1]);
 }

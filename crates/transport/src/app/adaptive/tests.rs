@@ -18,8 +18,8 @@ fn a_call_is_between_the_rates_of_its_codecs_and_a_game_shrinks_to_its_headers()
 }
 
 #[test]
-fn words_of_the_other_kind_are_refused() {
-    for (text, said) in [
+fn parameters_of_the_other_kind_are_refused() {
+    for (text, expected) in [
         ("voip adaptive codec g729", "`codec` and `buffer` are of a call"),
         ("voip least 9kbit", "`least` and `most` are of `adaptive`"),
         ("game most 9kbit", "`least` and `most` are of `adaptive`"),
@@ -27,7 +27,7 @@ fn words_of_the_other_kind_are_refused() {
     ] {
         let error = build(text).unwrap_err().0;
         assert!(
-            error.contains(said) || error.to_lowercase().contains(&said.to_lowercase()),
+            error.contains(expected) || error.to_lowercase().contains(&expected.to_lowercase()),
             "{error}"
         );
     }

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn words_are_the_tools_options() {
+fn parameters_are_the_tools_options() {
     let app =
         super::super::build("scream-bw fps 25 rand 50 key 10s 3 burst 5s 2s priorities 1,0.5");
     let tool = Tool {

@@ -56,7 +56,7 @@ fn arrival_times_are_within_a_unit_and_the_rtt_leaves_out_the_wait() {
 }
 
 #[test]
-fn each_fate_is_told_once_and_a_late_packet_again() {
+fn each_fate_is_reported_once_and_a_late_packet_again() {
     let mut history = sent(5);
     let mut recorder = Recorder::default();
     for seq in [0, 1, 3] {
@@ -66,8 +66,8 @@ fn each_fate_is_told_once_and_a_late_packet_again() {
     assert!(recorder.report(ms(60)).is_none(), "nothing is new");
     let (news, out) = read(&mut history, ms(60), &first);
     assert_eq!((news.received, news.missing, news.late), (3, 1, 0));
-    let told: Vec<_> = out.iter().map(|r| (r.seq, r.received.is_some())).collect();
-    assert_eq!(told, [(0, true), (1, true), (2, false), (3, true)]);
+    let reported: Vec<_> = out.iter().map(|r| (r.seq, r.received.is_some())).collect();
+    assert_eq!(reported, [(0, true), (1, true), (2, false), (3, true)]);
     assert_eq!(history.packets(), 1);
     assert_eq!(read(&mut history, ms(61), &first).0, News::default(), "a copy");
     recorder.on_packet(ms(70), 2, Ecn::NotEct);
@@ -129,7 +129,7 @@ fn numbers_and_times_wrap() {
             let report = recorder.report(ms(start + seq + 6)).expect("news");
             let (news, out) = read(&mut history, ms(start + seq + 8), &report);
             assert_eq!((news.received, news.missing), (20, 0));
-            // The first report's clock is taken as it stands, in 32 bits.
+            // The first report's clock is taken as it is, in 32 bits.
             let span = out[19].received.expect("it came").since(out[0].received.expect("too"));
             assert!((18.0..20.0).contains(&span.as_millis_f64()), "{span}");
         }

@@ -13,8 +13,8 @@ fn ms(n: u64) -> Time {
     Time(n * 1_000_000)
 }
 
-fn front(words: &str) -> Front {
-    let spec = cc::read(words).expect("valid");
+fn front(options: &str) -> Front {
+    let spec = cc::read(options).expect("valid");
     let mut front = Front::new(spec.scream().expect("SCReAM"), Time::ZERO);
     let stream = Stream { ssrc: SSRC, ..front.template() };
     front.add_stream(stream).expect("a place");

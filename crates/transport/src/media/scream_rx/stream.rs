@@ -64,7 +64,7 @@ pub(super) struct Stream {
     /// Newest number; none before the first packet.
     highest: Option<u16>,
     /// Newest number that a report covered.
-    told: u16,
+    reported: u16,
     /// Numbers from the first packet to the newest, as far as they are remembered.
     span: u16,
     late: u32,
@@ -84,7 +84,7 @@ impl Stream {
             most: params.reported,
             ring: vec![EMPTY; usize::from(params.history())].into_boxed_slice(),
             highest: None,
-            told: 0,
+            reported: 0,
             span: 0,
             late: 0,
             astray: None,
@@ -101,7 +101,7 @@ impl Stream {
         let before = seq.wrapping_sub(1);
         if self.highest.is_none() {
             // DEVIATION: the tool reports all numbers from 1 on, whether they were sent or not.
-            self.told = if self.parity { 0 } else { before };
+            self.reported = if self.parity { 0 } else { before };
         }
         let highest = self.highest.unwrap_or(before);
         if !self.parity && self.highest.is_some() && self.is_astray(seq, highest) {
@@ -168,36 +168,36 @@ impl Stream {
     }
 
     /// Numbers that no report has covered; in parity less than none behind the numbers' wrap.
-    fn untold(&self) -> i32 {
+    fn unreported(&self) -> i32 {
         let Some(highest) = self.highest else { return 0 };
         if self.parity {
-            i32::from(highest) - i32::from(self.told)
+            i32::from(highest) - i32::from(self.reported)
         } else {
-            i32::from(highest.wrapping_sub(self.told))
+            i32::from(highest.wrapping_sub(self.reported))
         }
     }
 
     /// Whether the next report should not wait.
     pub(super) fn wants(&self, ackdiff: u16) -> bool {
         // The tool's difference has no sign here: behind the numbers' wrap it is far ahead.
-        ackdiff == 1 || self.untold() as u32 >= u32::from(ackdiff) || self.flush
+        ackdiff == 1 || self.unreported() as u32 >= u32::from(ackdiff) || self.flush
     }
 
     /// Whether reports have reached the newest packet.
-    pub(super) fn is_told(&self) -> bool {
-        self.highest == Some(self.told)
+    pub(super) fn is_reported(&self) -> bool {
+        self.highest == Some(self.reported)
     }
 
     /// What the next block covers: the newest packets, or the next part of the way there.
     pub(super) fn window(&self) -> Window {
-        let highest = self.highest.unwrap_or(self.told);
+        let highest = self.highest.unwrap_or(self.reported);
         let history = self.ring.len() as i32;
-        let mut untold = self.untold();
+        let mut unreported = self.unreported();
         if !self.parity {
-            untold = untold.min(history); // older ones are forgotten
+            unreported = unreported.min(history); // older ones are forgotten
         }
-        let on = !self.skips && untold > i32::from(self.most);
-        let short = if on { (untold - i32::from(self.most)) as u16 } else { 0 };
+        let on = !self.skips && unreported > i32::from(self.most);
+        let short = if on { (unreported - i32::from(self.most)) as u16 } else { 0 };
         let end = highest.wrapping_sub(short);
         let known = if self.parity { self.most } else { self.span.saturating_sub(short).max(1) };
         let words = self.most.min(known);
@@ -205,7 +205,7 @@ impl Stream {
     }
 
     /// Writes a block; false, without effect, if there is no room.
-    pub(super) fn tell(&mut self, window: Window, writer: &mut Writer<'_>) -> bool {
+    pub(super) fn write_block(&mut self, window: Window, writer: &mut Writer<'_>) -> bool {
         let size = self.ring.len();
         let ring = &self.ring;
         let metrics = (0..window.words).map(|n| {
@@ -232,9 +232,9 @@ impl Stream {
     }
 
     /// Reports have covered all up to the end of this window.
-    pub(super) fn told_to(&mut self, window: Window) {
-        self.told = window.end();
-        self.flush = !self.is_told();
+    pub(super) fn mark_reported(&mut self, window: Window) {
+        self.reported = window.end();
+        self.flush = !self.is_reported();
     }
 
     /// Whether there are packets that came late and that no report has covered.

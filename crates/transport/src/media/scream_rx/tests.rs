@@ -16,12 +16,12 @@ fn header(seq: u16, marker: bool) -> Header {
     Header { marker, payload_type: 98, seq, timestamp: 0, ssrc: 7, payload: 1000 }
 }
 
-/// Blocks of a report: SSRC, first number, and what is said of each.
-type Told = Vec<(u32, u16, Vec<Metric>)>;
+/// Blocks of a report: SSRC, first number, and the metrics of each.
+type Reported = Vec<(u32, u16, Vec<Metric>)>;
 
-fn reports(rx: &mut Receiver, now: Time) -> Vec<(usize, Told)> {
+fn reports(rx: &mut Receiver, now: Time) -> Vec<(usize, Reported)> {
     let mut out = [0; REPORT_BYTES];
-    let mut counting = Counting::told(rx.params.count);
+    let mut counting = Counting::fixed(rx.params.count);
     std::iter::from_fn(|| {
         let len = rx.next_report(now, &mut out)?;
         let report = Report::parse(&out[..len], &mut counting).expect("own report");
@@ -32,12 +32,12 @@ fn reports(rx: &mut Receiver, now: Time) -> Vec<(usize, Told)> {
     .collect()
 }
 
-fn arrive(rx: &mut Receiver, now: Time, seq: u16, marker: bool) -> Vec<(usize, Told)> {
+fn arrive(rx: &mut Receiver, now: Time, seq: u16, marker: bool) -> Vec<(usize, Reported)> {
     rx.on_rtp(now, &header(seq, marker), 1012, Ecn::Ect1);
     reports(rx, now)
 }
 
-/// Numbers that a block tells came.
+/// Numbers that a block reports as received.
 fn came(block: &(u32, u16, Vec<Metric>)) -> Vec<u16> {
     let numbered = block.2.iter().zip(0_u16..);
     numbered.filter(|(m, _)| m.received.is_some()).map(|(_, n)| block.1.wrapping_add(n)).collect()
@@ -213,7 +213,7 @@ fn of_copies_the_first_time_and_any_mark_count_but_in_parity_the_last() {
 }
 
 #[test]
-fn a_lost_stretch_longer_than_a_report_is_told_in_several_blocks() {
+fn a_lost_stretch_longer_than_a_report_is_reported_in_several_blocks() {
     let mut rx = receiver(Version::V2024, false);
     for seq in 0..100 {
         arrive(&mut rx, ms(1000), seq, seq == 99);
@@ -231,11 +231,11 @@ fn a_lost_stretch_longer_than_a_report_is_told_in_several_blocks() {
 #[test]
 fn numbers_wrap() {
     let mut rx = receiver(Version::V2024, false);
-    let mut told = 0;
+    let mut reports = 0;
     for n in 0..200_u16 {
-        told += arrive(&mut rx, ms(1000), 65_436_u16.wrapping_add(n), false).len();
+        reports += arrive(&mut rx, ms(1000), 65_436_u16.wrapping_add(n), false).len();
     }
-    assert_eq!(told, 200 / 32 + 1);
+    assert_eq!(reports, 200 / 32 + 1);
     // The tool's difference of numbers is large behind the wrap: a report at once.
     let mut rx = receiver(Version::V2024, true);
     for seq in 65_000..65_536_u32 {

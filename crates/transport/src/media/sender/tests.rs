@@ -8,8 +8,8 @@ fn ms(n: u64) -> Time {
     Time(n * 1_000_000)
 }
 
-fn sender(params: Params, words: &str) -> Sender {
-    let cc = cc::build(words).expect("a known controller");
+fn sender(params: Params, options: &str) -> Sender {
+    let cc = cc::build(options).expect("a known controller");
     let mut tx = Sender::new(params, 0, 1500, cc, Rng::named(1, "media"));
     tx.start(Time::ZERO);
     tx

@@ -179,7 +179,7 @@ fn dithered_esce_covers_as_many_bytes_as_were_marked() {
 
 // KAT dctcp-feedback 1
 #[test]
-fn dctcp_divides_the_runs_and_tells_each_ack_s_state() {
+fn dctcp_divides_the_runs_and_signals_each_ack_s_state() {
     let dctcp = |arrivals: &[Ecn]| answers(Feedback::Dctcp, SceFeedback::Advanced, arrivals);
     assert_eq!(dctcp(&[N, N, C, C, C, N, N, N]), [(2, 0), (1, ECE), (2, ECE), (1, 0), (2, 0)]);
     assert_eq!(dctcp(&[N, C, C, N, C]), [(1, 0), (1, ECE), (1, ECE), (1, 0), (1, ECE)]);

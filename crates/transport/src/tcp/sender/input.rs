@@ -76,7 +76,7 @@ impl Sender {
             let acked_bytes = segment.ack - self.snd_una;
             self.snd_una = segment.ack;
             if self.ack_events {
-                self.tell_controller(now, segment, acked_bytes, window_update);
+                self.notify_controller(now, segment, acked_bytes, window_update);
             }
             self.clean_acked(now, segment.ack, &mut fx);
         }
@@ -109,14 +109,14 @@ impl Sender {
     }
 
     /// RFC 7323 5.3, except for duplicate ACKs that do not move the window (Linux `tcp_disordered_ack`).
-    /// The answers, two a second at most, tell the peer nothing and are left out.
+    /// The answers, two a second at most, bring the peer nothing and are left out.
     fn is_overtaken(&self, segment: &Segment) -> bool {
         let repeats = segment.ack == self.snd_una && u64::from(segment.window) <= self.snd_wnd;
         self.config.checks_timestamps() && !repeats && segment.is_before(self.tsecr)
     }
 
     /// Linux `tcp_in_ack_event`.
-    fn tell_controller(
+    fn notify_controller(
         &mut self,
         now: Time,
         segment: &Segment,

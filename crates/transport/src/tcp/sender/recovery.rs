@@ -131,8 +131,8 @@ impl Sender {
 
     /// Linux `tcp_end_cwnd_reduction`.
     pub(super) fn end_reduction(&mut self) {
-        let stands = self.state == State::Cwr || self.recovery.undo.is_possible();
-        if stands && !self.needs.owns_cwnd && self.win.ssthresh < Window::INFINITE {
+        let is_reduced = self.state == State::Cwr || self.recovery.undo.is_possible();
+        if is_reduced && !self.needs.owns_cwnd && self.win.ssthresh < Window::INFINITE {
             self.win.cwnd = self.win.ssthresh;
         }
     }

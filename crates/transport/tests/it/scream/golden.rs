@@ -63,7 +63,7 @@ fn summary_text(time: f32, summary: &Summary) -> String {
 }
 
 /// The shares of the last samples depend on where their ring begins, which the specification does not
-/// say; the rest of the line stands.
+/// say; the rest of the line stays.
 fn without_recent(line: &str) -> String {
     ["PLR = ", "CE = "].iter().fold(line.trim().to_owned(), |line, key| {
         let (before, after) = line.split_once(key).unwrap();

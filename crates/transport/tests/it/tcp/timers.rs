@@ -17,7 +17,7 @@ fn repairs(rtt: u64, config: Config, until: Time) -> Vec<f64> {
 }
 
 // KAT tlp 1: with one segment outstanding 2·srtt + 200 ms exceeds the RTO of 280 ms at
-// srtt 80, and Linux takes the earlier of the two; from srtt 200 the formula stands.
+// srtt 80, and Linux takes the earlier of the two; from srtt 200 the formula holds.
 #[test]
 fn probe_timeout_is_two_rtts_and_two_jiffies_or_the_delayed_ack_allowance() {
     let one = config(Feedback::None, 0);

@@ -1,4 +1,4 @@
-//! Reductions that prove spurious are taken back; those that do not, stand.
+//! Reductions that prove spurious are taken back; those that do not, stay.
 
 use sojourn_cc::{Feedback, State, Window};
 use sojourn_core::{Dur, Rate};

@@ -8,8 +8,8 @@ fn ack(id: u32, ack: u32) -> Packet {
 }
 
 /// Ids of the acknowledgements that the filter takes out of `acks` queued at once.
-fn filtered(words: &str, acks: &[Packet]) -> Vec<u32> {
-    let (mut q, mut log) = (make(words), Log::default());
+fn filtered(options: &str, acks: &[Packet]) -> Vec<u32> {
+    let (mut q, mut log) = (make(options), Log::default());
     for pkt in acks {
         q.enqueue(Time::ZERO, *pkt, &mut log);
     }
@@ -88,7 +88,7 @@ fn sce_ramps_have_the_published_slopes() {
 }
 
 #[test]
-fn sce_marks_only_ect0_and_tells_the_trace() {
+fn sce_marks_only_ect0_and_reports_it_to_the_trace() {
     for (tos, after) in [(0, 0), (1, 1), (2, 1), (3, 3)] {
         let (mut q, mut log) = (make("sce besteffort"), Log::default());
         q.enqueue(Time(0), Packet { tos, ..packet(1, 0) }, &mut log);
@@ -112,15 +112,15 @@ fn ce_wins_over_sce_and_both_come_from_a_queue_above_target() {
 }
 
 #[test]
-fn sce_words_select_the_tree_that_has_them() {
-    for (words, part) in [
+fn sce_parameters_select_the_tree_that_has_them() {
+    for (options, part) in [
         ("", "no-sce version mainline fresh-root 0"),
         ("sce", "sce version chromi fresh-root 0"),
         ("sce-thresh 20 version mainline", "sce-thresh 20 version mainline fresh-root 0"),
         ("version mainline sce", "sce version mainline fresh-root 0"),
         ("sce-single fresh-root max", "sce-single version chromi fresh-root max"),
     ] {
-        let text = make(words).describe();
+        let text = make(options).describe();
         assert!(text.contains(&format!(" {part} ")), "{text}");
     }
 }

@@ -6,7 +6,7 @@ use sojourn_core::packet::Kind;
 use sojourn_core::rng::Rng;
 use sojourn_core::units::{Bytes, Dur, Rate};
 
-/// Two siblings that may borrow all of their parent, told apart by protocol.
+/// Two siblings that may borrow all of their parent, distinguished by protocol.
 const SIBLINGS: &str = "htb default 20 class 1:1 rate 50Mbit \
     class 1:10 parent 1:1 rate 10Mbit ceil 50Mbit class 1:20 parent 1:1 rate 10Mbit ceil 50Mbit \
     filter match ip protocol 17 0xff flowid 1:10";
@@ -269,7 +269,7 @@ fn filters_lead_where_linux_leads() {
 }
 
 #[test]
-fn hosts_are_told_apart_and_all_matches_of_a_filter_must_hold() {
+fn hosts_are_distinguished_and_all_matches_of_a_filter_must_hold() {
     let mut q = make(
         "htb class 1:1 rate 1Mbit class 1:2 rate 1Mbit \
          filter match ip src 3 match ip dst 0x4 flowid 1:1 filter match ip src 3 flowid 1:2",

@@ -40,7 +40,7 @@ fn departures(q: &mut dyn Qdisc, len: u32, count: usize) -> Vec<u64> {
 // KAT stab 1
 #[test]
 fn shaper_inside_spaces_packets_by_their_weight() {
-    for (words, len, weight) in [
+    for (options, len, weight) in [
         ("overhead 24", 1514, 1538),
         ("overhead 24 mpu 84", 1514, 1540),
         ("overhead 24 mpu 84", 60, 84),
@@ -49,9 +49,9 @@ fn shaper_inside_spaces_packets_by_their_weight() {
         ("overhead -14 linklayer adsl", 62, 53),
         ("overhead -10 mpu 84 mtu 1600 tsize 64", 1514, 1504),
     ] {
-        let mut q = make(&format!("stab {words} htb rate 8Mbit"));
+        let mut q = make(&format!("stab {options} htb rate 8Mbit"));
         let times = departures(&mut *q, len, 60);
-        assert_eq!(times[59] - times[58], weight * 1000, "{words}");
+        assert_eq!(times[59] - times[58], weight * 1000, "{options}");
     }
 }
 
