@@ -158,9 +158,9 @@ def test_differences_of_the_nearest_scenario_are_printed_once_per_class(
     ]
     files[0].write_text(LINE.replace("cubic", "prague"))
     assert call([*run, "--nearest"]) == 0
-    printed = capsys.readouterr()
-    assert "sojourn: left out: 1 run: not on --engine linux: `prague` is in only the tree" in printed.err
-    assert printed.out == "two\n"
+    both = capsys.readouterr()
+    assert "sojourn: left out: 1 run: not on --engine linux: `prague` is in only the tree" in both.err
+    assert both.out == "two\n"
     assert call(["run", str(files[0]), "--engine", "linux", "--nearest", "--dry"]) == 2
     assert "flow.a.cc: not on --engine linux: `prague` is in only the tree" in capsys.readouterr().err
 
