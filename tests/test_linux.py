@@ -515,6 +515,63 @@ def test_engines_are_compared_over_the_scenarios_window(
     assert run["flows"][0]["retransmits"]["b"] is not None
 
 
+# Two paths between the same nodes, of which the longer one has the smaller rate.
+RING = """
+name = "ring"
+duration = "4s"
+measure.from = "1s"
+[tcp]
+era = "7.x"
+ecn = "off"
+[[link]]
+name = "direct"
+from = "x"
+to = "y"
+rate = "20Mbit"
+shaper = "htb"
+qdisc = "fq_codel"
+delay = "10ms"
+[[link]]
+name = "first"
+from = "x"
+to = "m"
+rate = "8Mbit"
+shaper = "htb"
+qdisc = "fq_codel"
+delay = "5ms"
+[[link]]
+name = "second"
+from = "m"
+to = "y"
+delay = "15ms"
+[[flow]]
+name = "short"
+cc = "cubic"
+path = ["direct"]
+[[flow]]
+name = "long"
+cc = "cubic"
+path = ["first", "second"]
+[[ping]]
+name = "p"
+from = "x"
+to = "y"
+path = ["first", "second"]
+"""
+
+
+@pytest.mark.timeout(300)
+def test_flows_between_nodes_take_their_own_path(kernel: linux.Kernel, tmp_path: Path) -> None:
+    file = tmp_path / "ring.toml"
+    file.write_text(RING)
+    assert call(["run", str(file), "--engine", "linux", "--out", str(tmp_path), "--quiet"]) == 0
+    summary = Run(tmp_path / "ring").summary
+    goodput = {flow["name"]: flow["goodput_mbps"] for flow in summary["flows"]}
+    assert 17.0 < goodput["short"] < 20.0
+    assert 6.5 < goodput["long"] < 8.0
+    assert 40.0 <= summary["pings"][0]["rtt_ms"]["p05"] < 41.0
+
+
 POLICED = """
 name = "policed"
 duration = "4s"
