@@ -267,6 +267,18 @@ impl<A: ?Sized> Spec<A> {
             let Some(own) = rest.iter().position(|part| !usual.contains(part)) else { break };
             stated.push(rest.remove(own));
         }
+        // What follows from a later one, as `no_split_gso` does from `version 2020`.
+        let mut place = 0;
+        while place < stated.len() {
+            let mut fewer = stated.clone();
+            fewer.remove(place);
+            let same = self.entry.read(&grammar::text(&fewer));
+            if same.is_ok_and(|held| held.written() == self.written()) {
+                stated = fewer;
+            } else {
+                place += 1;
+            }
+        }
         stated
     }
 
