@@ -7,6 +7,7 @@ use sojourn_core::Dur;
 use sojourn_core::grammar::{Written, text};
 use sojourn_core::spec::Kernel;
 use sojourn_queue::aqm;
+use sojourn_queue::impair::mangle;
 use sojourn_scenario::{Change, Direction, Edit, Flow, Ping, Scenario};
 use sojourn_transport::app::App;
 use sojourn_transport::tcp::{Config, Overlay, Owner, PARAMETERS};
@@ -91,6 +92,17 @@ fn check_direction(key: &str, way: &Direction, kernel: &Capabilities) -> Result<
 fn check_queue(key: &str, spec: &aqm::Spec, kernel: &Capabilities) -> Result<(), Refusal> {
     let (kind, release) = (spec.name(), &kernel.release);
     let refuse = |reason: String| Err(Refusal::new(key, reason));
+    if let Some(rewrites) = mangle::rewrites(spec) {
+        let missing =
+            ["pedit", "csum"].into_iter().find(|action| !kernel.actions.contains(*action));
+        return match (rewrites, missing) {
+            (Err(why), _) => refuse(format!("`mangle`: {why}")),
+            (_, Some(action)) => {
+                refuse(format!("Linux {release} or its tc has no action `{action}`"))
+            }
+            _ => Ok(()),
+        };
+    }
     let spelled = Spelled::of(spec);
     let is_there = match kind {
         "police" => kernel.actions.contains(kind),

@@ -113,7 +113,7 @@ impl Built {
                 self.queues.add_ingress(&mut self.script, chain, elements, &policers, 0, &what);
             self.ways[link][usize::from(!forward)].ingress = spots;
         }
-        redirect(&mut self.script, &at, &ifb, &policers, &police);
+        redirect(&mut self.script, &at, &ifb, &policers, elements);
     }
 
     /// A scheduled change, at its time.

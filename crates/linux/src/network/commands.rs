@@ -191,6 +191,23 @@ pub enum Tc {
     AddIngress(String),
     /// Gives a device both places where packets are filtered.
     AddClsact(String),
+    /// Adds a filter that rewrites the TOS byte of some packets, which go on to the next filter.
+    Rewrite {
+        /// The device.
+        device: String,
+        /// Where.
+        hook: Hook,
+        /// Whether the place is that of `clsact`.
+        in_clsact: bool,
+        /// Its place among the filters, from 1.
+        priority: usize,
+        /// What it selects, as flower has it: `ip_proto tcp ip_tos 0x4/0xfc`.
+        selector: String,
+        /// Bits of the TOS byte that it sets.
+        set: u8,
+        /// Bits that it changes.
+        changes: u8,
+    },
     /// Adds a filter for all packets.
     AddFilter {
         /// The device.
@@ -319,12 +336,20 @@ impl Display for Verb {
     }
 }
 
-impl Display for Hook {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Hook {
+    /// As a filter of a device names it; a plain ingress has one place only.
+    fn place(self, in_clsact: bool) -> &'static str {
+        match self {
+            _ if !in_clsact => "parent ffff:",
             Self::Ingress => "ingress",
             Self::Egress => "egress",
-        })
+        }
+    }
+}
+
+impl Display for Hook {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(self.place(true))
     }
 }
 
@@ -365,12 +390,14 @@ impl Display for Tc {
             }
             Self::AddIngress(device) => write!(f, "tc qdisc add dev {device} handle ffff: ingress"),
             Self::AddClsact(device) => write!(f, "tc qdisc add dev {device} clsact"),
+            Self::Rewrite { device, hook, in_clsact, priority, selector, set, changes } => {
+                let place = hook.place(*in_clsact);
+                write!(f, "tc filter add dev {device} {place} protocol ip prio {priority} flower")?;
+                write!(f, "{selector} action pedit ex munge ip tos set {set:#04x}")?;
+                write!(f, " retain {changes:#04x} pipe action csum ip4h continue")
+            }
             Self::AddFilter { device, hook, in_clsact, policers, redirect } => {
-                write!(f, "tc filter add dev {device} ")?;
-                match in_clsact {
-                    true => write!(f, "{hook} matchall")?,
-                    false => f.write_str("parent ffff: matchall")?,
-                }
+                write!(f, "tc filter add dev {device} {} matchall", hook.place(*in_clsact))?;
                 policers.iter().try_for_each(|police| write!(f, " {police}"))?;
                 match redirect {
                     Some(ifb) => write!(f, " action mirred egress redirect dev {ifb}"),

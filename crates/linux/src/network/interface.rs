@@ -10,7 +10,9 @@ use sojourn_scenario::{Change, Direction, Edit, Scenario};
 
 use super::built::{concerns, named, way};
 use super::commands::{Action, Hook};
-use super::queues::{Device, Policer, Queues, Spot, Way, is_police, police_of, policers, redirect};
+use super::queues::{
+    Device, Policer, Queues, Spot, Way, is_police, police_of, policers, redirect, rewrite,
+};
 use super::script::{Script, decimal};
 use crate::tc::Spelled;
 
@@ -171,8 +173,8 @@ impl Placed<'_> {
         ifb.add_ifb(&mut self.script);
         let chain = self.queues.open(ifb.clone());
         let policers = self.add_way(chain, true);
-        let police = police_of(&self.scenario.links[self.link].forward.ingress);
-        redirect(&mut self.script, &self.device, &ifb, &policers, &police);
+        let elements = &self.scenario.links[self.link].forward.ingress;
+        redirect(&mut self.script, &self.device, &ifb, &policers, elements);
     }
 
     /// The elements of a direction, then its shaper and queue; gives back the policers before an ifb.
@@ -198,6 +200,9 @@ impl Placed<'_> {
         } else {
             self.queues.add_egress(script, chain, way, before, &what)
         };
+        if !arrives {
+            rewrite(script, &self.device, Hook::Egress, &way.ingress);
+        }
         let places = ingress.iter_mut().zip(&way.ingress).filter(|(_, spec)| is_police(spec));
         for ((spot, _), policer) in places.zip(at_egress) {
             *spot = Spot::Police(policer);

@@ -4,7 +4,7 @@ use sojourn_core::Rate;
 use sojourn_core::grammar::{Given, Written, text};
 use sojourn_queue::aqm::Spec;
 use sojourn_queue::aqm::htb::{self, Parts};
-use sojourn_queue::impair::{netem, police};
+use sojourn_queue::impair::{mangle, netem, police};
 use sojourn_scenario::{Direction, Edit};
 
 use super::commands::{Action, Handle, Hook, Link, Police, Tc, Verb};
@@ -305,6 +305,13 @@ impl Queues {
         let mut policers = policers.iter();
         let spot = |(number, spec)| {
             let (element, what) = (Element::of(spec), format!("{what}, ingress{number}"));
+            if let Some(rewrites) = mangle::rewrites(spec) {
+                match rewrites {
+                    Ok(_) => script.comment(&format!("{what}: mangle, as filters with pedit")),
+                    Err(why) => script.limit(&format!("{what}: mangle is left out: {why}")),
+                }
+                return Spot::Nowhere;
+            }
             if !element.is_police() {
                 return self.add(script, chain, element, &what);
             }
@@ -491,16 +498,50 @@ pub(super) fn policers(
     (0..count).map(numbered).collect()
 }
 
-/// Sends what arrives at a device through policers and then an ifb.
+/// Rewrites packets at a device as the manglers among `elements` do. Elements before them delay and lose
+/// packets, which makes no difference.
+pub(super) fn rewrite(script: &mut Script, device: &Device, hook: Hook, elements: &[Spec]) {
+    let rewrites = elements.iter().filter_map(mangle::rewrites).filter_map(Result::ok).flatten();
+    for (priority, rewrite) in (1..).zip(rewrites) {
+        let in_clsact = match hook {
+            Hook::Ingress => script.has_clsact(device),
+            Hook::Egress => {
+                script.add_clsact(device);
+                true
+            }
+        };
+        let mut selector = String::new();
+        if let Some(protocol) = rewrite.protocol {
+            selector += &format!(" ip_proto {protocol}");
+        }
+        if let Some([value, mask]) = rewrite.flags {
+            selector += &format!(" tcp_flags {value:#x}/{mask:#x}");
+        }
+        let [value, mask] = rewrite.tos;
+        if mask > 0 {
+            selector += &format!(" ip_tos {value:#x}/{mask:#x}");
+        }
+        let (device_name, set) = (device.name.clone(), rewrite.set);
+        let changes = !rewrite.keep;
+        script.tc(
+            device,
+            Tc::Rewrite { device: device_name, hook, in_clsact, priority, selector, set, changes },
+        );
+    }
+}
+
+/// Sends what arrives at a device through the manglers among `elements`, policers, and then an ifb.
 pub(super) fn redirect(
     script: &mut Script,
     device: &Device,
     ifb: &Device,
     policers: &[Policer],
-    police: &[Spec],
+    elements: &[Spec],
 ) {
-    let actions = policers.iter().zip(police).map(|(own, spec)| own.action(&Spelled::brief(spec)));
+    let police = police_of(elements);
+    let actions = policers.iter().zip(&police).map(|(own, spec)| own.action(&Spelled::brief(spec)));
     let in_clsact = script.add_ingress(device);
+    rewrite(script, device, Hook::Ingress, elements);
     script.tc(
         device,
         Tc::AddFilter {

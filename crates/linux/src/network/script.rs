@@ -145,9 +145,14 @@ impl Script {
         }
     }
 
+    /// Whether a device has these places.
+    pub(super) fn has_clsact(&self, device: &Device) -> bool {
+        self.clsact.contains(device)
+    }
+
     /// Whether what arrives at a device is filtered at its clsact, and a plain ingress if there is none.
     pub(super) fn add_ingress(&mut self, device: &Device) -> bool {
-        let in_clsact = self.clsact.contains(device);
+        let in_clsact = self.has_clsact(device);
         if !in_clsact {
             self.tc(device, Tc::AddIngress(device.name.clone()));
         }

@@ -293,3 +293,23 @@ fn times_are_exact() {
         assert_eq!(script::seconds(sojourn_core::Dur(ns)), text);
     }
 }
+
+#[test]
+fn a_mangler_is_filters_before_the_redirection() {
+    let element =
+        r#"ingress = ["netem delay 5ms", "mangle proto tcp non-syn dscp 1 set-tos 0x01"]"#;
+    let text =
+        LINE.replace(r#"delay = "10ms" }"#, &format!("{element}, reverse = {{ ingress = [] }} }}"));
+    let commands = commands(&text);
+    let filters: Vec<_> = commands.iter().filter(|(_, c)| c.contains("tc filter add")).collect();
+    let end = "action pedit ex munge ip tos set 0x01 retain 0xff pipe action csum ip4h continue";
+    for (number, flags) in ["0x0/0x2", "0x12/0x12"].into_iter().enumerate() {
+        let wanted = format!(
+            "prio {} flower ip_proto tcp tcp_flags {flags} ip_tos 0x4/0xfc {end}",
+            number + 1
+        );
+        assert!(filters[number].1.ends_with(&wanted), "{:?}", filters[number]);
+    }
+    assert!(filters[2].1.contains("matchall action mirred egress redirect dev ifb-left"));
+    assert_eq!(filters.len(), 3);
+}

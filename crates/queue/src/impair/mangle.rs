@@ -123,6 +123,10 @@ impl select::Action for Action {
     }
 }
 
+mod rewrites;
+
+pub use rewrites::{Rewrite, rewrites};
+
 struct Mangle {
     rules: Rules<Action>,
     rng: Rng,

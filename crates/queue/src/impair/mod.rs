@@ -9,7 +9,7 @@ pub(crate) mod drop;
 mod element;
 pub(crate) mod grant;
 pub(crate) mod mahimahi;
-pub(crate) mod mangle;
+pub mod mangle;
 pub mod netem;
 pub mod police;
 pub(crate) mod rate_trace;

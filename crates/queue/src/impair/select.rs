@@ -12,7 +12,7 @@ use sojourn_core::{choices, parameters};
 
 choices! {
     /// A protocol.
-    enum Protocol {
+    pub(super) enum Protocol {
         Tcp = "tcp",
         Udp = "udp",
         Icmp = "icmp",
@@ -21,7 +21,7 @@ choices! {
 
 choices! {
     /// A kind of TCP packet.
-    enum Flags {
+    pub(super) enum Flags {
         Syn = "syn",
         NonSyn = "non-syn",
         SynAck = "syn-ack",
@@ -40,22 +40,22 @@ parameters! {
         /// Selects a protocol.
         proto: Option<Protocol> = None, default "any";
         /// Selects a DSCP from 0 to 63, such as 46 or 0x2e.
-        dscp: Option<u8> = None =>
+        pub(super) dscp: Option<u8> = None =>
             maybe(custom("NUMBER", |args: &mut Args<'_>| small(args, 63), u8::to_string)),
             default "any";
         /// Selects TCP packets: with SYN and without ACK (iptables' --syn), all others
         /// (! --syn), with SYN and ACK, or pure acknowledgements.
-        flags: Option<Flags> = None => maybe(keywords()), default "any";
+        pub(super) flags: Option<Flags> = None => maybe(keywords()), default "any";
         /// Selects TCP and UDP packets with payload, or all others.
-        data: Option<bool> = None, name "data|no-data", default "any";
+        pub(super) data: Option<bool> = None, name "data|no-data", default "any";
         /// Takes each selected packet with this probability.
-        percent: Option<f64> = None => maybe(percentage(0.0..=100.0)), default "100%";
+        pub(super) percent: Option<f64> = None => maybe(percentage(0.0..=100.0)), default "100%";
         /// Takes the selected packets number N, 2N, 3N ...
-        every: Option<u64> = None => maybe(whole("N", 1..=u64::MAX, "")), default "1";
+        pub(super) every: Option<u64> = None => maybe(whole("N", 1..=u64::MAX, "")), default "1";
         /// Takes the selected packet number N, the first being 1.
-        nth: Option<u64> = None => maybe(whole("N", 1..=u64::MAX, "")), default "none";
+        pub(super) nth: Option<u64> = None => maybe(whole("N", 1..=u64::MAX, "")), default "none";
         /// Takes the selected packets with these numbers.
-        list: Option<Vec<u64>> = None => maybe(custom("N,N,...", read_list, write_list)), default "none";
+        pub(super) list: Option<Vec<u64>> = None => maybe(custom("N,N,...", read_list, write_list)), default "none";
         /// Takes that many in a row, beginning where `every` or `nth` says.
         burst: Option<u64> = None => maybe(whole("PACKETS", 1..=u64::MAX, "")), default "1";
     }
@@ -117,7 +117,7 @@ impl Select {
             Protocol::Udp => pkt.kind == Kind::Udp,
             Protocol::Icmp => pkt.kind == Kind::Icmp,
         }) && self.dscp.is_none_or(|dscp| dscp == pkt.tos >> 2)
-            && (self.codepoints == 0 || self.codepoints & 1 << pkt.ecn() as u8 != 0)
+            && self.has(pkt.ecn())
             && self.data.is_none_or(|data| data == matches!(pkt.kind, Kind::TcpData | Kind::Udp))
             && self.flags.is_none_or(|flags| match flags {
                 Flags::Syn => is_tcp && pkt.is_syn(),
@@ -125,6 +125,16 @@ impl Select {
                 Flags::SynAck => is_tcp && pkt.is_syn_ack(),
                 Flags::Ack => pkt.kind == Kind::TcpAck,
             })
+    }
+
+    /// Keyword of the protocol, if it selects one.
+    pub(super) fn protocol(&self) -> Option<&'static str> {
+        self.proto.map(Protocol::text)
+    }
+
+    /// Whether it selects packets of this codepoint.
+    pub(super) fn has(&self, ecn: Ecn) -> bool {
+        self.codepoints == 0 || self.codepoints & 1 << ecn as u8 != 0
     }
 
     /// As it is read.
@@ -170,7 +180,7 @@ pub(super) trait Action: Clone + Debug {
 /// What is done to which packets.
 #[derive(Clone, Debug)]
 pub(super) struct Rule<A> {
-    select: Select,
+    pub(super) select: Select,
     /// How many packets have matched.
     seen: u64,
     pub(super) actions: Vec<A>,
