@@ -152,8 +152,7 @@ def test_differences_of_the_nearest_scenario_are_printed_once_per_class(
     assert call([*run, "--nearest"]) == 0
     printed = capsys.readouterr().err.splitlines()
     assert printed == [
-        "sojourn: nearest: qdisc: dualpi2 for dualpi2 version 2020: what Linux 7.2.13 has of `dualpi2` "
-        "(2 runs)",
+        "sojourn: nearest: qdisc: dualpi2 for dualpi2 version 2020: what Linux 7.2.13 has of `dualpi2` (2 runs)",
         "sojourn: nearest: gso: false for true: as the kernel is built (2 runs)",
     ]
     files[0].write_text(LINE.replace("cubic", "prague"))
