@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sojourn import Scenario, _core, engines, linux
+from sojourn import Scenario, _core, engines, kernel_build
 from sojourn.cli import call
+from sojourn.engines import linux
 from sojourn.engines.linux import Linux
 from sojourn.results import Run
 from sojourn.scenario import Resolved
@@ -25,6 +26,8 @@ pytestmark = pytest.mark.engine
 ROOT = Path(__file__).parent.parent
 #: What Linux 7.2 has.
 LINUX72 = (ROOT / "crates/linux/src/check/linux72.json").read_text()
+#: A kernel that is only asked what it would refuse.
+MAINLINE = Linux(linux.Kernel((), "none"), _core.Capabilities(LINUX72))
 
 LINE = """
 name = "line"
@@ -188,7 +191,7 @@ def test_a_kernel_that_does_not_answer_is_reported(stub: Path, capsys: pytest.Ca
 def test_a_real_kernel_says_what_it_has(kernel: linux.Kernel) -> None:
     found = json.loads(linux.capabilities(kernel, fresh=True).json)
     assert {"cubic", "reno"} <= found["controllers"].keys()
-    assert found["hz"] == linux.HZ
+    assert found["hz"] == kernel_build.HZ
     assert {"htb", "netem", "pfifo"} <= found["qdiscs"].keys()
     assert not found["qdiscs"]["netem"]
 
@@ -239,7 +242,7 @@ protocol = "udp"
 
 def test_a_path_that_the_network_cannot_have_is_refused() -> None:
     with pytest.raises(linux.LinuxError) as refused:
-        linux.check(resolved(THREE.replace('path = ["b", "c"]', 'path = ["a", "c"]', 1)), _core.Capabilities(LINUX72))
+        MAINLINE.check(resolved(THREE.replace('path = ["b", "c"]', 'path = ["a", "c"]', 1)))
     assert str(refused.value) == "flow.down.path: not on --engine linux: expected links that follow one another"
 
 
@@ -601,7 +604,7 @@ replace = { "link.bneck.forward.ingress0" = "police rate 2Mbit burst 20kb drop" 
 def test_a_policer_is_no_place_for_a_queue() -> None:
     text = POLICED.replace('"police rate 2Mbit burst 20kb drop"', '"netem loss 1%"')
     with pytest.raises(linux.LinuxError, match="a policer is an action, which no discipline can replace"):
-        linux.check(resolved(text), _core.Capabilities(LINUX72))
+        MAINLINE.check(resolved(text))
 
 
 @pytest.mark.timeout(300)

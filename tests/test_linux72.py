@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sojourn import _core, compare, fidelity, linux, linux_runs, reference
+from sojourn import _core, compare, fidelity, linux_runs, reference
+from sojourn.engines.linux import Kernel, Linux
 from sojourn.fidelity import row
 from sojourn.run import run
 from sojourn.scenario import Scenario
@@ -38,9 +39,9 @@ def test_every_case_is_there_once_and_was_measured() -> None:
 
 def test_a_mainline_kernel_can_run_every_case() -> None:
     answer = Path(__file__).parent.parent / "crates/linux/src/check/linux72.json"
-    linux72_has = _core.Capabilities(answer.read_text())
+    mainline = Linux(Kernel((), "none"), _core.Capabilities(answer.read_text()))
     for case in CASES.values():
-        linux.check(Scenario(case.toml).resolve(), linux72_has)
+        mainline.check(Scenario(case.toml).resolve())
 
 
 def test_shipped_data_are_small() -> None:

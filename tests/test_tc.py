@@ -170,7 +170,7 @@ def test_what_a_stock_kernel_lacks_is_summed_up() -> None:
     text = EVERYTHING.replace("dualpi2 memlimit 100kb", "dualpi2 version 2020").replace("pfifo limit 100", "blue")
     text = text.replace("besteffort no-sce", "besteffort sce-thresh 4").replace('"cubic"', '"prague version p2b"')
     limits = script(text).limits
-    assert "link bneck forward, queue: left out `version 2020`, which is not a word of tc" in limits
+    assert "link bneck forward, queue: left out `version 2020`, which is not a parameter of tc" in limits
     assert "link access reverse, queue: `blue` is in no kernel, only Sojourn; left out" in limits
     assert "link bneck reverse, queue: `cake` is in only the tree chromi/sce with `sce-thresh`" in limits
     assert "flow f: `prague` is in only the tree L4STeam/linux" in limits

@@ -362,3 +362,19 @@ def test_a_leaf_that_borrows_nothing_is_the_shaper_whatever_its_wider_parents() 
     assert link(text.replace("rate 50mbit", "rate 10mbit"))["qdisc"].startswith(
         "htb default 0x12 class 1:1 rate 100Mbit"
     )
+
+
+def test_filters_that_rewrite_the_tos_byte_are_a_mangler() -> None:
+    text = """\
+    tc qdisc add dev eth0 handle ffff: ingress
+    tc filter add dev eth0 parent ffff: protocol ip prio 2 flower ip_tos 0x2/0x3 action pedit ex munge ip tos set 1 retain 3 pipe action csum ip4h continue
+    tc filter add dev eth0 parent ffff: protocol ip prio 1 flower ip_proto udp ip_tos 0xb8/0xfc action pedit ex munge ip tos set 0 retain 0xfc pipe action csum ip4h continue
+    tc filter add dev eth0 parent ffff: protocol ip prio 3 flower src_ip 10.0.0.1 action pedit ex munge ip tos set 3 retain 3 pipe action csum ip4h continue
+    tc filter add dev eth0 parent ffff: matchall action mirred egress redirect dev ifb0
+    tc qdisc add dev ifb0 root fq_codel
+    tc qdisc add dev eth0 root netem delay 5ms
+    """  # noqa: E501
+    script = read(text, "a.sh", {})
+    (element,) = Scenario(script.text).resolve().brief()["link"][0]["ingress"]
+    assert element == "mangle rule proto udp dscp 46 set-dscp 0 rule ect0 set-ecn ect1"
+    assert any("src_ip 10.0.0.1" in note for note in script.notes)

@@ -108,9 +108,6 @@ class Capabilities:
 
     @property
     def json(self) -> str: ...
-    def check(self, text: str) -> None:
-        """ValueError with key and reason if the kernel cannot do this scenario."""
-
     def nearest(self, text: str) -> tuple[str, str]:
         """The nearest resolved scenario that the kernel can do, and a JSON array of what differs in it."""
 

@@ -5,12 +5,9 @@ use std::fs;
 use std::thread;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-use sojourn_queue::aqm::Spec;
-
 use crate::kernel::{Guest, Launch, POLL};
 use crate::scratch::Scratch;
-use crate::tc::Spelled;
+use serde::{Deserialize, Serialize};
 
 /// Name of the file that asks for them, in the folder that both sides see.
 pub(crate) const PROBE: &str = "probe";
@@ -101,14 +98,6 @@ impl Capabilities {
     pub fn bbr(&self) -> String {
         let stated = self.controllers.get("bbr").map(String::as_str).filter(|v| !v.is_empty());
         format!("v{}", stated.unwrap_or("1"))
-    }
-
-    /// A discipline in the syntax of tc, without those defaults that tc or the kernel has no parameter for.
-    pub fn spell(&self, spec: &Spec) -> Spelled {
-        let mut spelled = Spelled::of(spec);
-        let kind = spelled.kind;
-        spelled.parts.retain(|part| !(part.is_default && self.refuses(kind, part.name)));
-        spelled
     }
 
     /// Whether tc or the kernel refuses a parameter, named as in its table.

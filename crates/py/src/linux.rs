@@ -40,12 +40,6 @@ impl Capabilities {
         found.map(Self).map_err(PyRuntimeError::new_err)
     }
 
-    /// Refuses the first key of a scenario that the kernel cannot do.
-    fn check(&self, text: &str) -> PyResult<()> {
-        sojourn_linux::check(&load(text)?, &self.0)
-            .map_err(|refusal| PyValueError::new_err(refusal.to_string()))
-    }
-
     /// The nearest scenario that the kernel can do, and a JSON array of what differs.
     fn nearest(&self, text: &str) -> PyResult<(String, String)> {
         let parsed = sojourn_scenario::load(text, "scenario.toml", &[]).map_err(crate::refuse)?;

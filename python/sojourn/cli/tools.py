@@ -240,7 +240,7 @@ def kernel_build(
         jobs: Compilations at a time; default one a core.
         as_json: Print one JSON document.
     """
-    from sojourn.linux import build
+    from sojourn.kernel_build import build
 
     return written(build(source, output, jobs=jobs, say=say), as_json=as_json)
 
@@ -256,7 +256,7 @@ def kernel_show(*, fresh: bool = False, as_json: Json = False) -> int:
         fresh: Ask again.
         as_json: Print one JSON document.
     """
-    from sojourn import linux
+    from sojourn.engines import linux
 
     found = json.loads(linux.capabilities(linux.find(), fresh=fresh).json)
     if as_json:

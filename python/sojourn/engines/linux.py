@@ -1,19 +1,123 @@
-"""A real Linux kernel in virtual time; a kernel of its own for each run."""
+"""A real Linux kernel in virtual time; a kernel of its own for each run.
+
+`SOJOURN_LINUX` names a folder that holds `run`, or a User-Mode Linux binary. `run --out DIR SCRIPT
+ARG...` runs a script inside, with the host's files to read and `DIR` to write as `/run/out`.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
+import sys
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from importlib import resources
+from pathlib import Path
 from typing import ClassVar
 
-from sojourn import _core, linux
-from sojourn.engines import Difference, Name
+from sojourn import _core
+from sojourn.engines import Difference, EngineError, Name
+from sojourn.files import write_whole
 from sojourn.scenario import Resolved
 
+VARIABLE = "SOJOURN_LINUX"
+LIMIT_VARIABLE = "SOJOURN_LINUX_LIMIT_S"
 STALL_S = 120
+LIMIT_S = 3600
+# Loads the native module alone: the inside needs nothing else of Python.
+INSIDE = (
+    "import sys; from importlib.util import module_from_spec as m, spec_from_file_location as s; "
+    "p = s('_core', sys.argv[1]); c = m(p); p.loader.exec_module(c); c.linux_inside(sys.argv[2])"
+)
+
+
+class LinuxError(EngineError):
+    """What the kernel cannot do, or that there is none; one line for the user."""
 
 
 @dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kernel in virtual time: the command that starts it, and what distinguishes it from others."""
+
+    launcher: tuple[str, ...]
+    identity: str
+
+
+def find() -> Kernel:
+    """The kernel that `SOJOURN_LINUX` names; raises `LinuxError` if there is none."""
+    named = os.environ.get(VARIABLE)
+    if not named:
+        raise LinuxError(
+            f"no Linux kernel in virtual time: set {VARIABLE} to a folder that holds `run`, or to a User-Mode Linux "
+            "binary; `sojourn kernel build SOURCE.tar.xz` makes one"
+        )
+    limit_s()
+    place = Path(named).resolve()
+    if place.is_dir():
+        if not (place / "run").is_file():
+            raise LinuxError(f"{VARIABLE}={named}: expected a folder that holds `run`, or a User-Mode Linux binary")
+        return Kernel((str(place / "run"),), _identity(place))
+    if not (place.is_file() and os.access(place, os.X_OK)):
+        raise LinuxError(f"{VARIABLE}={named}: expected a folder that holds `run`, or a User-Mode Linux binary")
+    return Kernel(("bash", str(data("run")), "--kernel", str(place)), _identity(place))
+
+
+def capabilities(kernel: Kernel, *, fresh: bool = False) -> _core.Capabilities:
+    """What the kernel has: asked once per kernel, or again if `fresh`, and kept in the user's cache.
+
+    Raises `LinuxError` with one line if the kernel fails.
+    """
+    kept = _cache() / f"{kernel.identity}-{_core.version()}.json"
+    if not fresh:
+        with suppress(OSError, ValueError):
+            return _core.Capabilities(kept.read_text())
+    try:
+        found = _core.Capabilities.ask(list(kernel.launcher), agent(), limit_s())
+    except RuntimeError as error:
+        raise LinuxError(str(error)) from None
+    # Without a place to keep it, the next run asks again.
+    with suppress(OSError):
+        write_whole(kept, found.json)
+    return found
+
+
+def _cache() -> Path:
+    """Where capabilities are kept (XDG Base Directory Specification: a relative path does not count)."""
+    named = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (named if named.is_absolute() else Path.home() / ".cache") / "sojourn" / "linux"
+
+
+def agent() -> list[str]:
+    """The command that calls the native module inside; the folder is its last argument."""
+    return [sys.executable, "-I", "-S", "-c", INSIDE, _core.__file__]
+
+
+def limit_s() -> int:
+    """Wall time after which a guest is ended; raises `LinuxError` if `SOJOURN_LINUX_LIMIT_S` is no number."""
+    text = os.environ.get(LIMIT_VARIABLE, str(LIMIT_S))
+    if not (text.isdecimal() and int(text) > 0):
+        raise LinuxError(f"{LIMIT_VARIABLE}={text}: expected seconds, a whole number above 0")
+    return int(text)
+
+
+@cache
+def _identity(place: Path) -> str:
+    """A hash of the kernel's files."""
+    files = [place] if place.is_file() else sorted(file for file in place.iterdir() if file.is_file())
+    sums = hashlib.sha256()
+    for file in files:
+        sums.update(file.name.encode() + b"\0" + file.read_bytes())
+    return sums.hexdigest()[:16]
+
+
+def data(name: str) -> Path:
+    """A file of the package that goes with a kernel."""
+    return Path(str(resources.files("sojourn").joinpath("data/linux", name)))
+
+
+@dataclass(frozen=True)
 class Linux:
     """The kernel that `SOJOURN_LINUX` names. It draws its own random numbers."""
 
@@ -21,29 +125,35 @@ class Linux:
     repeats: ClassVar[bool] = False
     packets_per_s: ClassVar[float] = 2_000
     least_s: ClassVar[float] = 3.0
-    kernel: linux.Kernel
+    kernel: Kernel
     capabilities: _core.Capabilities
     stall_s: int = STALL_S
-    limit_s: int = field(default_factory=linux.limit_s)
+    limit_s: int = field(default_factory=limit_s)
 
     @classmethod
     def find(cls) -> Linux:
         """The kernel that `SOJOURN_LINUX` names; raises `LinuxError` if there is none, or it does not answer."""
-        kernel = linux.find()
-        return cls(kernel, linux.capabilities(kernel))
+        kernel = find()
+        return cls(kernel, capabilities(kernel))
+
+    @cached_property
+    def _engine(self) -> _core.Engine:
+        kernel, bounds = self.kernel, (self.stall_s, self.limit_s)
+        return _core.Engine.linux(kernel.identity, self.capabilities, list(kernel.launcher), agent(), *bounds)
 
     @property
     def version(self) -> str:
-        return f"{_core.version()} linux {self.kernel.identity}"
+        return self._engine.version
 
     def check(self, scenario: Resolved) -> None:
-        linux.check(scenario, self.capabilities)
+        try:
+            self._engine.check(scenario.text)
+        except ValueError as error:
+            raise LinuxError(str(error)) from None
 
     def nearest(self, scenario: Resolved) -> tuple[Resolved, tuple[Difference, ...]]:
         text, differences = self.capabilities.nearest(scenario.text)
         return replace(scenario, text=text), tuple(Difference(**row) for row in json.loads(differences))
 
     def start(self, scenario: Resolved) -> _core.Run:
-        launcher, bounds = list(self.kernel.launcher), (self.stall_s, self.limit_s)
-        engine = _core.Engine.linux(self.kernel.identity, self.capabilities, launcher, linux.agent(), *bounds)
-        return engine.start(scenario.text)
+        return self._engine.start(scenario.text)

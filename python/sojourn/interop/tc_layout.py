@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
+from sojourn.interop import tc_mangle
 from sojourn.interop.tc_state import Class, Device, Discipline, Filter, Machine, Place, after
 from sojourn.text import harmless
 
@@ -92,7 +93,7 @@ class Layout:
         devices = self.machine.devices
         for device in devices.values():
             for each in device.filters:
-                for action in each.actions:
+                for action in () if tc_mangle.rewrites(each) else each.actions:
                     if action[:1] not in (["police"], ["mirred"]):
                         self.report.note(each.line, f"left out `action {' '.join(action)}`")
         if any(device.peer in devices for device in devices.values()) and len(spaces := self._line()) > 1:
@@ -104,7 +105,7 @@ class Layout:
         ifbs = {place: target for place in list(self.machine.devices) if (target := self._ifb(place))}
         used = [
             place for place, device in self.machine.devices.items()
-            if place not in ifbs.values() and (device.below("root") or place in ifbs or self._policers(place))
+            if place not in ifbs.values() and (device.below("root") or place in ifbs or self._actions(place))
         ]  # fmt: skip
         if not used:
             raise self.fail(1, "expected a `tc qdisc add` that puts a discipline on a device")
@@ -119,11 +120,11 @@ class Layout:
             self.report.note(self.machine.devices[used[1]].line, names)
             return {"bneck": {"forward": out, "reverse": back}}
         name, device = used[0][1], self.machine.devices[used[0]]
-        policers = self._policers(used[0])
-        if not ifbs and not policers:
+        actions = self._actions(used[0])
+        if not ifbs and not actions:
             return {"bneck": {"forward": out, "reverse": Way()}}
         arriving = self._way(ifbs[used[0]]) if ifbs else Way(line=device.line)
-        arriving.ingress[:0] = policers
+        arriving.ingress[:0] = actions
         if out.rate != "none" and arriving.rate == "none":
             self.report.note(device.line, f"forward leaves {name}; what arrives at it is the way back")
             return {"bneck": {"forward": out, "reverse": arriving}}
@@ -191,7 +192,7 @@ class Layout:
             previous.delay = arriving.delay
         elif previous and parts and is_delay(parts[0].of) and limit(parts[0].of) >= NETEM_LIMIT:
             previous.delay = parts.pop(0)
-        parts = [*self._policers(place), *parts]
+        parts = [*self._actions(place), *parts]
         if way is not None:
             way.ingress = [*parts, *way.ingress]
         elif parts:
@@ -215,8 +216,21 @@ class Layout:
                     return target
         return None
 
-    def _policers(self, place: Place, hook: str = "ffff:") -> list[Part]:
+    def _actions(self, place: Place, hook: str = "ffff:") -> list[Part]:
+        """What filters do with packets at a device: one mangler, and policers."""
         found = []
+        rewrites = [
+            each for each in self.machine.devices[place].filters if each.parent == hook and tc_mangle.rewrites(each)
+        ]
+        rules = []
+        for rule in tc_mangle.rules(rewrites):
+            if rule.startswith("?"):
+                self.report.note(rewrites[0].line, f"left out the rewriting of `{rule[1:]}`")
+            else:
+                rules.append(rule)
+        if rules:
+            of = Discipline(-rewrites[0].line, rewrites[0].line, "mangle", " ".join(rules).split(), "", "")
+            found.append(Part(of.text(), of))
         for each in self.machine.devices[place].filters:
             for action in each.actions:
                 if action[:1] == ["police"] and each.parent == hook:
@@ -232,7 +246,7 @@ class Layout:
         """The disciplines of a device, from the root down."""
         device = self.machine.devices[place]
         way = Way(line=device.line)
-        way.ingress += self._policers(place, "egress")
+        way.ingress += self._actions(place, "egress")
         node = device.below("root")
         while node is not None:
             way.line = max(way.line, node.line)

@@ -39,16 +39,3 @@ fn bbr_is_what_its_module_states() {
     assert_eq!(stating("").bbr(), "v1");
     assert_eq!(stating("3").bbr(), "v3");
 }
-
-#[test]
-fn defaults_are_not_written_to_a_kernel_that_refuses_them() {
-    let spell = |text: &str| kernel("7.2").spell(&text.parse().expect("a queue")).parameters();
-    assert!(spell("cake nat").contains(" nat "));
-    let refusing = |name: &str| Capabilities {
-        qdiscs: [("cake".to_owned(), [name.to_owned()].into())].into(),
-        ..kernel("7.2")
-    };
-    let nat = refusing("nat|nonat");
-    assert!(!nat.spell(&"cake".parse().expect("a queue")).parameters().contains("nat"));
-    assert!(nat.spell(&"cake nat".parse().expect("a queue")).parameters().contains(" nat "));
-}

@@ -308,7 +308,8 @@ impl Queues {
             if let Some(rewrites) = mangle::rewrites(spec) {
                 match rewrites {
                     Ok(_) => script.comment(&format!("{what}: mangle, as filters with pedit")),
-                    Err(why) => script.limit(&format!("{what}: mangle is left out: {why}")),
+                    Err(why) => script
+                        .limit(&format!("{what}: `mangle` is in no kernel; left out, since {why}")),
                 }
                 return Spot::Nowhere;
             }

@@ -57,7 +57,10 @@ impl Script {
         }
         let is_checked = self.is_checked;
         for part in spelled.left_out.iter().filter(|_| !is_checked) {
-            self.limit(&format!("{what}: left out `{}`, which is not a word of tc", part.text));
+            self.limit(&format!(
+                "{what}: left out `{}`, which is not a parameter of tc",
+                part.text
+            ));
         }
     }
 

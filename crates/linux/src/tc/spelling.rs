@@ -12,51 +12,51 @@ const OF_A_TREE: [(&str, &str, &str); 1] = [("cake", "sce-thresh", "chromi/sce")
 
 /// A parameter in the syntax of tc.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub(crate) struct Part {
     /// Its name in the discipline's table.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// Keyword and value.
-    pub text: String,
+    pub(crate) text: String,
     /// Whether it says no more than the default does.
-    pub is_default: bool,
+    pub(crate) is_default: bool,
 }
 
 /// A discipline as tc writes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spelled {
+pub(crate) struct Spelled {
     /// tc's name of the discipline.
-    pub kind: &'static str,
+    pub(crate) kind: &'static str,
     /// Parameters that tc has.
-    pub parts: Vec<Part>,
+    pub(crate) parts: Vec<Part>,
     /// Parameters that tc does not have and whose values are not the defaults.
-    pub left_out: Vec<Written>,
+    pub(crate) left_out: Vec<Written>,
     /// Which Linux has the discipline with these parameters.
-    pub kernel: Kernel,
+    pub(crate) kernel: Kernel,
     /// The parameter because of which it is in a tree beside mainline.
-    pub of_tree: Option<String>,
+    pub(crate) of_tree: Option<String>,
 }
 
 impl Spelled {
     /// A discipline with all its parameters.
-    pub fn of(spec: &Spec) -> Self {
+    pub(crate) fn of(spec: &Spec) -> Self {
         Self::with(spec.entry(), spec.written())
     }
 
     /// A discipline whose other parameters have their defaults, which a kernel has too; some of them
     /// follow from the device's MTU there.
-    pub fn brief(spec: &Spec) -> Self {
+    pub(crate) fn brief(spec: &Spec) -> Self {
         Self::with(spec.entry(), spec.brief())
     }
 
     /// A change of a discipline to `spec`: the `given` parameters alone.
-    pub fn change(spec: &Spec, given: &Given) -> Self {
+    pub(crate) fn change(spec: &Spec, given: &Given) -> Self {
         let mut parts = spec.written();
         parts.retain(|part| part.name.is_empty() || given.has(part.name));
         Self::with(spec.entry(), parts)
     }
 
     /// A shaper at this rate, or the htb that gives a device the rate of a wire.
-    pub fn shaper(spec: Option<&Spec>, rate: Rate) -> Self {
+    pub(crate) fn shaper(spec: Option<&Spec>, rate: Rate) -> Self {
         let entry = spec.map_or(&htb::ENTRY, Spec::entry);
         let part = |name| Written { name, text: format!("{name} {rate}"), is_tc: true };
         let mut parts = spec.map_or_else(Vec::new, Spec::brief);
@@ -69,7 +69,7 @@ impl Spelled {
     }
 
     /// A discipline with these parameters.
-    pub fn with(entry: &Entry, parts: Vec<Written>) -> Self {
+    pub(crate) fn with(entry: &Entry, parts: Vec<Written>) -> Self {
         let (table, usual) = (entry.table(), entry.default().written());
         let mut spelled = Self {
             kind: entry.name,
@@ -108,22 +108,22 @@ impl Spelled {
     }
 
     /// The parameters in the syntax of tc.
-    pub fn parameters(&self) -> String {
+    pub(crate) fn parameters(&self) -> String {
         self.parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join(" ")
     }
 
     /// Whether any Linux has it.
-    pub fn exists(&self) -> bool {
+    pub(crate) fn exists(&self) -> bool {
         self.kernel != Kernel::Nowhere
     }
 
     /// Whether mainline has it, with all that its parameters say.
-    pub fn is_mainline(&self) -> bool {
+    pub(crate) fn is_mainline(&self) -> bool {
         matches!(self.kernel, Kernel::Mainline(_))
     }
 
     /// Which Linux has it, for messages: `only the tree chromi/sce`.
-    pub fn origin(&self) -> String {
+    pub(crate) fn origin(&self) -> String {
         let with = self.of_tree.as_ref().map(|name| format!(" with `{name}`"));
         format!("{}{}", self.kernel, with.unwrap_or_default())
     }
