@@ -13,6 +13,7 @@ import pytest
 import sojourn
 from sojourn import _core, algorithms, engines
 from sojourn.cli import call
+from sojourn.engines.linux import Kernel, Linux
 
 pytestmark = pytest.mark.engine
 
@@ -405,10 +406,11 @@ def test_a_missing_file_and_a_name_of_two_files_are_refused(capsys: Output) -> N
     assert "controller 'myaimd' is already defined in" in capsys.readouterr().err
 
 
-def test_the_engine_linux_refuses_it(capsys: Output) -> None:
-    command = ["run", "own.toml", "--load", str(TWIST), "-s", "flow.a.cc=myaimd", "--engine", "linux"]
-    assert call(command) == 2
-    assert "`myaimd` is in no kernel, only Sojourn" in capsys.readouterr().err
+def test_the_engine_linux_refuses_it() -> None:
+    algorithms.load_algorithms([TWIST])
+    kernel = _core.Capabilities((ROOT / "crates/linux/src/check/linux72.json").read_text())
+    with pytest.raises(sojourn.EngineError, match="`myaimd` is in no kernel, only Sojourn"):
+        Linux(Kernel((), "none"), kernel).check(sojourn.load("own.toml").resolve({"flow.a.cc": "myaimd"}))
 
 
 def test_the_rust_example_has_the_scenario_of_the_suite(capsys: Output) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from sojourn import _core
-from sojourn.engines import Difference, EngineError, Name
+from sojourn.engines.interface import Difference, EngineError, Name
 from sojourn.files import write_whole
 from sojourn.scenario import Resolved
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sojourn import _core
-from sojourn.engines import Difference, Name
+from sojourn.engines.interface import Difference, Name
 from sojourn.scenario import Resolved
 
 
