@@ -1,8 +1,9 @@
 //! Fuzzes what users write: tc's grammar of queues and controllers, scenario files, overrides, sweeps.
 //!
 //! `cargo run -p sojourn-scenario --example fuzz -- [SECONDS [SEED]]`, or `make fuzz`. The time is split
-//! over the targets; ten million datagrams come before, in as much time at the most. Inputs are mutated from a corpus with a dictionary of all registered words; one
-//! that gives a new kind of answer joins the corpus, which stands in for coverage on stable Rust.
+//! over the targets, which run on all cores; ten million datagrams come first, in as much time at the
+//! most. Inputs are mutated from a corpus with a dictionary of all registered keywords; one that gives a
+//! new kind of answer joins the corpus, which stands in for coverage on stable Rust.
 //! Datagrams have a target of their own ([`datagrams`]).
 //! Nothing may panic or hang, an error is one line, and what is accepted is written so that it reads
 //! the same. The sequence depends on the seed only; a finding prints its input and ends with code 1.
@@ -97,34 +98,52 @@ fn main() {
         }
     };
     let (seconds, seed) = (number(60), number(1));
-    let current = Arc::new(Mutex::new((0, String::new())));
-    watch(Arc::clone(&current));
     let time = Duration::from_secs(seconds);
-    strangers(time, seed, &current);
     let share = time / TARGETS.len() as u32;
-    for (name, check) in TARGETS {
-        let start = Instant::now();
-        let mut fuzzer = Fuzzer::new(seed, name);
-        let (mut inputs, mut valid) = (0_u64, 0_u64);
-        while start.elapsed() < share {
-            let input = fuzzer.next();
-            {
-                let mut current = current.lock().unwrap_or_else(PoisonError::into_inner);
-                *current = (current.0 + 1, input.clone());
-            }
-            match catch_unwind(AssertUnwindSafe(|| answer(check, &input))) {
-                Ok(Ok(answer)) => {
-                    valid += u64::from(answer == VALID);
-                    fuzzer.learn(input, answer);
+    // The datagrams take longest.
+    let left = Mutex::new(TARGETS.into_iter().map(Some).chain([None]).collect::<Vec<_>>());
+    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                let current = Arc::new(Mutex::new((0, String::new())));
+                watch(Arc::clone(&current));
+                while let Some(job) = next() {
+                    match job {
+                        Some(target) => texts(target, share, seed, &current),
+                        None => strangers(time, seed, &current),
+                    }
                 }
-                Ok(Err(fault)) => finding(name, &input, &fault),
-                Err(_) => finding(name, &input, "panicked"),
-            }
-            inputs += 1;
+                // Nothing is awaited any more.
+                current.lock().unwrap_or_else(PoisonError::into_inner).0 = 0;
+            });
         }
-        let kinds = fuzzer.answers.len();
-        println!("{name:>10}: {inputs} inputs, {valid} valid, {kinds} kinds of answer");
+    });
+}
+
+/// Texts for one parser.
+fn texts((name, check): (&str, Check), time: Duration, seed: u64, current: &Mutex<(u64, String)>) {
+    let start = Instant::now();
+    let mut fuzzer = Fuzzer::new(seed, name);
+    let (mut inputs, mut valid) = (0_u64, 0_u64);
+    while start.elapsed() < time {
+        let input = fuzzer.next();
+        {
+            let mut current = current.lock().unwrap_or_else(PoisonError::into_inner);
+            *current = (current.0 + 1, input.clone());
+        }
+        match catch_unwind(AssertUnwindSafe(|| answer(check, &input))) {
+            Ok(Ok(answer)) => {
+                valid += u64::from(answer == VALID);
+                fuzzer.learn(input, answer);
+            }
+            Ok(Err(fault)) => finding(name, &input, &fault),
+            Err(_) => finding(name, &input, "panicked"),
+        }
+        inputs += 1;
     }
+    let kinds = fuzzer.answers.len();
+    println!("{name:>10}: {inputs} inputs, {valid} valid, {kinds} kinds of answer");
 }
 
 /// SCReAM's ends and datagrams from anybody.
