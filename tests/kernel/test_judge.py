@@ -14,7 +14,7 @@ NO_KERNEL = 3
 # The longest first, so that no core waits for the last one.
 DISCIPLINES = ["netem", "dualpi2", "pie", "red", "fq_pie", "cake", "htb", "fq_codel", "codel", "pfifo", "sfq", "tbf"]
 # Enough for a verdict; the table of the documentation has more.
-SHORT = ["--runs", "5", "--short", "--json"]
+SHORT = ["--runs", "6", "--short", "--json"]
 
 
 def judge(*words: str) -> list[dict[str, str]]:

@@ -237,7 +237,7 @@ impl<'n> Network<'n> {
     }
 }
 
-/// The weights of so many paths.
+/// The weight of each path; equal ones if none are stated.
 fn read_weights(
     doc: &Doc,
     key: &Key,

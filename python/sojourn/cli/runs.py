@@ -76,7 +76,7 @@ def run(
         out: Folder of the results; runs already in it are skipped. Default: a new one in results/.
         jobs: Runs at a time; default one a core.
         seed: Seed instead of the scenario's.
-        seeds: Repeat with so many consecutive seeds; ids after the first end in @seedN.
+        seeds: Repeat with this number of consecutive seeds; ids after the first end in @seedN.
         fresh: Do runs again that are already there.
         verify: Do every run twice and fail if one byte differs.
         engine: The simulator, or a real Linux kernel in virtual time (`SOJOURN_LINUX` names it).

@@ -7,7 +7,7 @@ use crate::train::{Recipe, Shape};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
     /// No randomness: every packet has the same fate, codepoint and place, and leaves at the same
-    /// instant within so many nanoseconds.
+    /// instant within this number of nanoseconds.
     Exact(u64),
     /// Randomness: the distributions over runs agree.
     Law,

@@ -14,7 +14,7 @@ use crate::train::{Recipe, Shape, Train};
 /// A case whose distributions are less probable than this differs: one false alarm in a thousand
 /// rounds of a hundred cases.
 const LEAST_P: f64 = 1e-5;
-/// A case with two means farther apart than so many standard errors differs: less than 1e-6 for one
+/// A case with two means farther apart than this number of standard errors differs: less than 1e-6 for one
 /// measure, 1e-5 for the measures of a case.
 const MOST_Z: f64 = 5.0;
 /// Our runs for each run of Linux: they cost little, and sharpen the test.

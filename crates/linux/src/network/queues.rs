@@ -482,7 +482,7 @@ pub(super) fn police_of(elements: &[Spec]) -> Vec<Spec> {
     elements.iter().filter(|spec| is_police(spec)).cloned().collect()
 }
 
-/// Numbers for so many policers.
+/// Policers at a device, as many as `count`, each with its number.
 pub(super) fn policers(
     script: &mut Script,
     device: &Device,
