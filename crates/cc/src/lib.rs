@@ -162,7 +162,7 @@ pub struct Output {
 }
 
 /// The congestion controllers of this crate, sorted by name.
-pub const REGISTRY: &[Entry] = &[
+pub static REGISTRY: &[Entry] = &[
     bbr::ENTRY,
     copa::ENTRY,
     cubic::ENTRY,

@@ -7,7 +7,10 @@ mod parameters;
 
 use std::fmt;
 
-pub use parameters::{Given, Parameter, Parameters, Written, read, stated_over, table, written};
+pub use parameters::{
+    Field, Given, Keyword, Line, Parameter, Parameters, Slot, Visit, Written, read, stated_over,
+    table, written,
+};
 
 use crate::units::{Bytes, Dur, Rate};
 

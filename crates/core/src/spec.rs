@@ -120,7 +120,7 @@ impl<P: fmt::Debug, A: ?Sized> fmt::Debug for Declared<P, A> {
 
 impl<P, A> Held<A> for Declared<P, A>
 where
-    P: Parameters + fmt::Debug + Send + Sync + 'static,
+    P: Parameters + Clone + fmt::Debug + Send + Sync + 'static,
     A: ?Sized + 'static,
 {
     fn get(&self) -> &A {
@@ -171,7 +171,14 @@ macro_rules! family {
             kernel: $crate::spec::Kernel,
         ) -> Entry
         where
-            P: $sort + $crate::grammar::Parameters + std::fmt::Debug + Send + Sync + 'static,
+            P: $sort
+                + $crate::grammar::Parameters
+                + Clone
+                + Default
+                + std::fmt::Debug
+                + Send
+                + Sync
+                + 'static,
         {
             Entry {
                 name,
@@ -192,7 +199,14 @@ macro_rules! family {
         /// The algorithm of `entry` with these parameters.
         pub fn spec<P>(entry: &'static Entry, params: P) -> Spec
         where
-            P: $sort + $crate::grammar::Parameters + std::fmt::Debug + Send + Sync + 'static,
+            P: $sort
+                + $crate::grammar::Parameters
+                + Clone
+                + Default
+                + std::fmt::Debug
+                + Send
+                + Sync
+                + 'static,
         {
             Spec::new(
                 entry,

@@ -9,7 +9,7 @@ use sojourn_core::registry::Lines;
 use sojourn_core::units::{Rate, Time};
 
 /// The queue disciplines of this crate, sorted by name.
-pub const REGISTRY: &[Entry] = &[
+pub static REGISTRY: &[Entry] = &[
     impair::ackthin::ENTRY,
     aqm::fifo::BFIFO,
     aqm::blue::ENTRY,

@@ -21,18 +21,6 @@ pub trait Form<T> {
 
     /// Keyword and value; none if this value is written by leaving the parameter out.
     fn write(&self, names: &'static str, value: &T) -> Option<String>;
-
-    /// The value alone, for the table.
-    fn shown(&self, names: &'static str, value: &T) -> String {
-        let first = names.split('|').next().unwrap_or_default();
-        match self.write(names, value) {
-            Some(text) => match text.strip_prefix(first).map(str::trim_start) {
-                Some(rest) if !rest.is_empty() => rest.to_owned(),
-                _ => text,
-            },
-            None => "off".to_owned(),
-        }
-    }
 }
 
 /// A type whose values are written in one way wherever nothing else is declared.
@@ -74,9 +62,13 @@ where
     }
 
     fn write(&self, names: &'static str, value: &T) -> Option<String> {
-        let first = names.split('|').next().unwrap_or_default();
-        Some(format!("{first} {}", (self.write)(value)))
+        Some(after_keyword(names, &(self.write)(value)))
     }
+}
+
+fn after_keyword(names: &'static str, value: &str) -> String {
+    let first = names.split('|').next().unwrap_or_default();
+    format!("{first} {value}")
 }
 
 /// A value that says without its keyword what it is, as `unlimited` instead of `bandwidth 0`.
@@ -293,8 +285,7 @@ impl<T: Copy + PartialEq> Form<T> for OneOf<T> {
     }
 
     fn write(&self, names: &'static str, value: &T) -> Option<String> {
-        let first = names.split('|').next().unwrap_or_default();
-        Some(format!("{first} {}", self.text(value)))
+        Some(after_keyword(names, self.text(value)))
     }
 }
 

@@ -2,7 +2,9 @@
 //! default, its line in the table, its reader and its writer.
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 
+use super::forms::Form;
 use super::{Args, GrammarError};
 
 /// A parameter in the table of an algorithm, from which usage texts, documentation and the JSON
@@ -49,10 +51,122 @@ impl Given {
     }
 }
 
-/// What [`parameters!`](crate::parameters) implements.
-pub trait Parameters: Clone + Default {
+/// What a declaration says of a parameter besides its value.
+pub struct Line {
+    /// The field, or the keyword if it has another one.
+    pub name: &'static str,
+    /// One sentence.
+    pub doc: &'static str,
+    /// The default in the table, if it is no value of the field.
+    pub shown: Option<&'static str>,
+    /// As [`Parameter::is_tc`].
+    pub is_tc: bool,
+}
+
+/// A parameter of a set, whatever the type of its value.
+pub trait Field {
+    /// As [`Form::names`].
+    fn names(&self, declared: &'static str) -> &'static str;
+
+    /// As [`Form::value`].
+    fn value(&self) -> &'static str;
+
+    /// Reads the value after `key`, one of `names`.
+    fn read(
+        &mut self,
+        names: &'static str,
+        key: &str,
+        args: &mut Args<'_>,
+    ) -> Result<(), GrammarError>;
+
+    /// As [`Form::write`].
+    fn write(&self, names: &'static str) -> Option<String>;
+}
+
+/// A field, and how its value is written.
+pub struct Slot<'a, T, F> {
+    /// The value.
+    pub value: &'a mut T,
+    /// How it is written.
+    pub form: F,
+}
+
+impl<T, F: Form<T>> Field for Slot<'_, T, F> {
+    fn names(&self, declared: &'static str) -> &'static str {
+        self.form.names(declared)
+    }
+
+    fn value(&self) -> &'static str {
+        self.form.value()
+    }
+
+    fn read(
+        &mut self,
+        names: &'static str,
+        key: &str,
+        args: &mut Args<'_>,
+    ) -> Result<(), GrammarError> {
+        *self.value = self.form.read(names, key, args)?;
+        Ok(())
+    }
+
+    fn write(&self, names: &'static str) -> Option<String> {
+        self.form.write(names, self.value)
+    }
+}
+
+/// A keyword that sets fields of the set `P` which have keywords of their own.
+pub struct Keyword<'a, P> {
+    /// The set.
+    pub set: &'a mut P,
+    /// What follows the keyword.
+    pub value: &'static str,
+    /// What it does.
+    pub act: fn(&mut P, &str, &mut Args<'_>) -> Result<(), GrammarError>,
+}
+
+impl<P> Field for Keyword<'_, P> {
+    fn names(&self, declared: &'static str) -> &'static str {
+        declared
+    }
+
+    fn value(&self) -> &'static str {
+        self.value
+    }
+
+    fn read(
+        &mut self,
+        _: &'static str,
+        key: &str,
+        args: &mut Args<'_>,
+    ) -> Result<(), GrammarError> {
+        (self.act)(self.set, key, args)
+    }
+
+    fn write(&self, _: &'static str) -> Option<String> {
+        None
+    }
+}
+
+/// What is called with each parameter of a set until it breaks off.
+pub type Visit<'v> = &'v mut dyn FnMut(&Line, &mut dyn Field) -> ControlFlow<()>;
+
+/// A set of parameters: what [`parameters!`](crate::parameters) implements.
+pub trait Parameters {
+    /// Shows every parameter to `visit`, in the order of the declaration. One visitor serves the table,
+    /// the reader and the writer, so that a parameter costs little code. A set with a grammar of its own,
+    /// such as the classes of a tree, shows none, and has those three itself.
+    fn each(&mut self, _visit: Visit<'_>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
     /// Adds the lines of the table, with these values as defaults.
-    fn table(&self, lines: &mut Vec<Parameter>);
+    fn table(&mut self, lines: &mut Vec<Parameter>) {
+        _ = self.each(&mut |line, field| {
+            lines.push(line.describe(field));
+            ControlFlow::Continue(())
+        });
+    }
 
     /// Reads the value of `key` if it is one of these parameters.
     fn take(
@@ -60,10 +174,31 @@ pub trait Parameters: Clone + Default {
         key: &str,
         args: &mut Args<'_>,
         given: &mut Given,
-    ) -> Result<bool, GrammarError>;
+    ) -> Result<bool, GrammarError> {
+        let mut taken = Ok(false);
+        _ = self.each(&mut |line, field| {
+            let names = field.names(line.name);
+            if names.split('|').all(|name| name != key) {
+                return ControlFlow::Continue(());
+            }
+            taken = field.read(names, key, args).map(|()| {
+                given.add(names);
+                true
+            });
+            ControlFlow::Break(())
+        });
+        taken
+    }
 
     /// Adds every parameter as it is written.
-    fn write(&self, parts: &mut Vec<Written>);
+    fn write(&mut self, parts: &mut Vec<Written>) {
+        _ = self.each(&mut |line, field| {
+            let name = field.names(line.name);
+            let written = field.write(name).map(|text| Written { name, text, is_tc: line.is_tc });
+            parts.extend(written);
+            ControlFlow::Continue(())
+        });
+    }
 
     /// Before a text is read over these values.
     fn begin(&mut self) {}
@@ -72,24 +207,55 @@ pub trait Parameters: Clone + Default {
     fn settle(&mut self, given: &Given) -> Result<(), String>;
 }
 
+impl Line {
+    fn describe(&self, field: &dyn Field) -> Parameter {
+        let name = field.names(self.name);
+        let default = match self.shown {
+            Some(shown) => shown.to_owned(),
+            None => value_of(name, field.write(name)),
+        };
+        Parameter { name, value: field.value(), default, doc: self.doc, is_tc: self.is_tc }
+    }
+}
+
+/// The value alone of what is written.
+fn value_of(names: &str, written: Option<String>) -> String {
+    let Some(text) = written else { return "off".to_owned() };
+    let first = names.split('|').next().unwrap_or_default();
+    match text.strip_prefix(first).map(str::trim_start) {
+        Some(rest) if !rest.is_empty() => rest.to_owned(),
+        _ => text,
+    }
+}
+
 /// The table of a type's parameters.
-pub fn table<P: Parameters>() -> Vec<Parameter> {
+pub fn table<P: Parameters + Default>() -> Vec<Parameter> {
     let mut lines = Vec::new();
     P::default().table(&mut lines);
     lines
 }
 
 /// Reads a text over the values of `params`, and says which it stated.
-pub fn read<P: Parameters>(params: &mut P, args: &mut Args<'_>) -> Result<Given, GrammarError> {
-    let (mut fresh, mut given) = (params.clone(), Given::default());
-    fresh.begin();
+pub fn read<P: Parameters + Clone>(
+    params: &mut P,
+    args: &mut Args<'_>,
+) -> Result<Given, GrammarError> {
+    let mut fresh = params.clone();
+    let given = read_over(&mut fresh, args)?;
+    *params = fresh;
+    Ok(given)
+}
+
+/// After an error the values are mixed.
+fn read_over(params: &mut dyn Parameters, args: &mut Args<'_>) -> Result<Given, GrammarError> {
+    let mut given = Given::default();
+    params.begin();
     while let Some(key) = args.key() {
-        if !fresh.take(key, args, &mut given)? {
+        if !params.take(key, args, &mut given)? {
             return Err(args.unknown());
         }
     }
-    fresh.settle(&given).map_err(|why| args.invalid(why))?;
-    *params = fresh;
+    params.settle(&given).map_err(|why| args.invalid(why))?;
     Ok(given)
 }
 
@@ -97,7 +263,7 @@ pub fn read<P: Parameters>(params: &mut P, args: &mut Args<'_>) -> Result<Given,
 ///
 /// # Panics
 /// If `params` does not read what it writes.
-pub fn stated_over<P: Parameters>(params: &P, given: &Given, mut base: P) -> P {
+pub fn stated_over<P: Parameters + Clone + Default>(params: &P, given: &Given, mut base: P) -> P {
     let mut parts = written(params);
     parts.retain(|part| given.has(part.name));
     let stated = super::text(&parts);
@@ -110,9 +276,9 @@ pub fn stated_over<P: Parameters>(params: &P, given: &Given, mut base: P) -> P {
 }
 
 /// The values of `params` as they are written.
-pub fn written<P: Parameters>(params: &P) -> Vec<Written> {
+pub fn written<P: Parameters + Clone>(params: &P) -> Vec<Written> {
     let mut parts = Vec::new();
-    params.write(&mut parts);
+    params.clone().write(&mut parts);
     parts
 }
 
@@ -195,74 +361,34 @@ macro_rules! parameters {
 
         impl $crate::grammar::Parameters for $name {
             #[allow(unused_variables, reason = "an algorithm may have no parameters")]
-            fn table(&self, lines: &mut Vec<$crate::grammar::Parameter>) {
-                $({
-                    use $crate::grammar::forms::Form as _;
-                    let form = $crate::parameters!(@form $type $(, $form)?);
-                    let name = form.names($crate::parameters!(@name $field $(, $key)?));
-                    #[allow(unused_mut, unused_assignments, reason = "most have no text of their own")]
-                    let mut shown = form.shown(name, &self.$field);
-                    $(shown = $shown.to_owned();)?
-                    lines.push($crate::grammar::Parameter {
-                        name,
-                        value: form.value(),
-                        default: shown,
-                        doc: concat!($($doc),+).trim(),
+            fn each(&mut self, visit: $crate::grammar::Visit<'_>) -> std::ops::ControlFlow<()> {
+                $(visit(
+                    &const { $crate::grammar::Line {
+                        name: $crate::parameters!(@name $field $(, $key)?),
+                        doc: concat!($($doc),+).trim_ascii(),
+                        shown: $crate::parameters!(@option $($shown)?),
                         is_tc: $crate::parameters!(@tc $($is_tc)?),
-                    });
-                })*
-                $($(lines.push($crate::grammar::Parameter {
-                    name: $akey,
-                    value: concat!($($avalue)?),
-                    default: $crate::parameters!(@shown $($ashown)?).to_owned(),
-                    doc: concat!($($adoc),+).trim(),
-                    is_tc: $crate::parameters!(@tc $($a_is_tc)?),
-                });)*)?
-                $($($crate::grammar::Parameters::table(&self.$group, lines);)*)?
-            }
-
-            #[allow(unused_variables, reason = "an algorithm may have no parameters")]
-            fn take(
-                &mut self,
-                key: &str,
-                args: &mut $crate::grammar::Args<'_>,
-                given: &mut $crate::grammar::Given,
-            ) -> Result<bool, $crate::grammar::GrammarError> {
-                $({
-                    use $crate::grammar::forms::Form as _;
-                    let form = $crate::parameters!(@form $type $(, $form)?);
-                    let name = form.names($crate::parameters!(@name $field $(, $key)?));
-                    if name.split('|').any(|name| name == key) {
-                        self.$field = form.read(name, key, args)?;
-                        given.add(name);
-                        return Ok(true);
-                    }
-                })*
-                $($(if $akey.split('|').any(|name| name == key) {
-                    let act: fn(&mut Self, &str, &mut $crate::grammar::Args<'_>)
-                        -> Result<(), $crate::grammar::GrammarError> = $act;
-                    act(self, key, args)?;
-                    given.add($akey);
-                    return Ok(true);
-                })*)?
-                $($(if $crate::grammar::Parameters::take(&mut self.$group, key, args, given)? {
-                    return Ok(true);
-                })*)?
-                Ok(false)
-            }
-
-            #[allow(unused_variables, reason = "an algorithm may have no parameters")]
-            fn write(&self, parts: &mut Vec<$crate::grammar::Written>) {
-                $({
-                    use $crate::grammar::forms::Form as _;
-                    let form = $crate::parameters!(@form $type $(, $form)?);
-                    let name = form.names($crate::parameters!(@name $field $(, $key)?));
-                    if let Some(text) = form.write(name, &self.$field) {
-                        let is_tc = $crate::parameters!(@tc $($is_tc)?);
-                        parts.push($crate::grammar::Written { name, text, is_tc });
-                    }
-                })*
-                $($($crate::grammar::Parameters::write(&self.$group, parts);)*)?
+                    } },
+                    &mut $crate::grammar::Slot {
+                        value: &mut self.$field,
+                        form: $crate::parameters!(@form $type $(, $form)?),
+                    },
+                )?;)*
+                $($(visit(
+                    &const { $crate::grammar::Line {
+                        name: $akey,
+                        doc: concat!($($adoc),+).trim_ascii(),
+                        shown: Some($crate::parameters!(@shown $($ashown)?)),
+                        is_tc: $crate::parameters!(@tc $($a_is_tc)?),
+                    } },
+                    &mut $crate::grammar::Keyword {
+                        set: self,
+                        value: concat!($($avalue)?),
+                        act: $act,
+                    },
+                )?;)*)?
+                $($($crate::grammar::Parameters::each(&mut self.$group, visit)?;)*)?
+                std::ops::ControlFlow::Continue(())
             }
 
             fn begin(&mut self) {
@@ -284,6 +410,8 @@ macro_rules! parameters {
     (@form $type:ty) => { <$type as $crate::grammar::forms::Value>::FORM };
     (@name $field:ident, $key:expr) => { $key };
     (@name $field:ident) => { stringify!($field) };
+    (@option $shown:expr) => { Some($shown) };
+    (@option) => { None };
     (@shown $shown:literal) => { $shown };
     (@shown) => { "off" };
     (@tc $is_tc:literal) => { $is_tc };

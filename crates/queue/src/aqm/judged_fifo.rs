@@ -12,7 +12,7 @@ use sojourn_core::units::{Dur, Time};
 
 /// What decides over the packets of one FIFO.
 pub(super) trait Judge: Debug + Send + Sized + 'static {
-    type Params: Discipline + Parameters + Copy + Debug + Send + Sync + 'static;
+    type Params: Discipline + Parameters + Copy + Default + Debug + Send + Sync + 'static;
     /// The line of the registry.
     const ENTRY: &'static Entry;
     /// Whether super-packets are queued segment by segment.

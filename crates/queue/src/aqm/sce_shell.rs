@@ -54,7 +54,9 @@ pub(super) const fn is_low_latency(pkt: &Packet) -> bool {
 }
 
 /// Parameters of one of these queues.
-pub(super) trait Shelled: Parameters + Copy + Debug + Send + Sync + 'static {
+pub(super) trait Shelled:
+    Parameters + Copy + Default + Debug + Send + Sync + 'static
+{
     /// The line of the registry.
     const ENTRY: &'static Entry;
     /// The queue.

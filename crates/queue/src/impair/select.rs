@@ -5,7 +5,9 @@ use std::fmt::Debug;
 
 use sojourn_core::ecn::Ecn;
 use sojourn_core::grammar::forms::{custom, keywords, maybe, percentage, whole};
-use sojourn_core::grammar::{Args, Given, GrammarError, Parameter, Parameters, Written, text};
+use sojourn_core::grammar::{
+    Args, Given, GrammarError, Parameter, Parameters, Written, text, written,
+};
 use sojourn_core::packet::{Kind, Packet};
 use sojourn_core::rng::Rng;
 use sojourn_core::{choices, parameters};
@@ -139,8 +141,7 @@ impl Select {
 
     /// As it is read.
     fn text(&self) -> String {
-        let mut parts = Vec::new();
-        self.write(&mut parts);
+        let mut parts = written(self);
         for (name, ecn) in CODEPOINTS {
             if self.codepoints & 1 << ecn as u8 != 0 {
                 parts.push(Written { name, text: name.to_owned(), is_tc: true });
@@ -223,7 +224,7 @@ impl<A> Default for Rules<A> {
 }
 
 impl<A: Action> Parameters for Rules<A> {
-    fn table(&self, lines: &mut Vec<Parameter>) {
+    fn table(&mut self, lines: &mut Vec<Parameter>) {
         let line = |[name, value, doc]: [&'static str; 3], default: &str| Parameter {
             name,
             value,
@@ -265,7 +266,7 @@ impl<A: Action> Parameters for Rules<A> {
         Ok(is_action)
     }
 
-    fn write(&self, parts: &mut Vec<Written>) {
+    fn write(&mut self, parts: &mut Vec<Written>) {
         for rule in &self.rules {
             let actions = rule.actions.iter().map(|action| format!(" {}", action.text()));
             let text = format!("{RULE} {}{}", rule.select.text(), actions.collect::<String>());

@@ -20,7 +20,7 @@ pub(super) const fn line<P>(
     reference: &'static str,
 ) -> Entry
 where
-    P: Application + Parameters + std::fmt::Debug + Send + Sync + 'static,
+    P: Application + Parameters + Clone + Default + std::fmt::Debug + Send + Sync + 'static,
 {
     entry::<P>(name, summary, reference, Kernel::Nowhere)
 }

@@ -155,7 +155,7 @@ pub fn tcp_ends(
 }
 
 /// All applications, sorted by name.
-pub const REGISTRY: &[Entry] = &[
+pub static REGISTRY: &[Entry] = &[
     bulk::ENTRY,
     burst::ENTRY,
     cbr::ENTRY,

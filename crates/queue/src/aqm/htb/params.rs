@@ -142,7 +142,7 @@ pub(crate) struct Params {
 }
 
 impl Parameters for Params {
-    fn table(&self, lines: &mut Vec<Parameter>) {
+    fn table(&mut self, lines: &mut Vec<Parameter>) {
         ClassParams::default().table(lines);
         self.own.table(lines);
         for (name, value, default, doc) in [
@@ -219,8 +219,8 @@ impl Parameters for Params {
         Ok(true)
     }
 
-    fn write(&self, parts: &mut Vec<Written>) {
-        if let Some(lone) = &self.lone {
+    fn write(&mut self, parts: &mut Vec<Written>) {
+        if let Some(lone) = &mut self.lone {
             lone.write(parts);
         }
         self.own.write(parts);

@@ -30,7 +30,7 @@ pub(crate) struct Params {
 const QDISC: &str = "QDISC";
 
 impl Parameters for Params {
-    fn table(&self, lines: &mut Vec<Parameter>) {
+    fn table(&mut self, lines: &mut Vec<Parameter>) {
         self.table.table(lines);
         lines.push(Parameter {
             name: QDISC,
@@ -63,7 +63,7 @@ impl Parameters for Params {
         Ok(true)
     }
 
-    fn write(&self, parts: &mut Vec<Written>) {
+    fn write(&mut self, parts: &mut Vec<Written>) {
         self.table.write(parts);
         let inside = self.inside.as_ref().map(Spec::to_string);
         parts.extend(inside.map(|text| Written { name: QDISC, text, is_tc: true }));
