@@ -167,7 +167,8 @@ impl DualPi2 {
 
     /// The coupled signal on `pkt`; gives the reason if it is to be dropped.
     /// Linux 6.17 `must_drop`: no signal below two frames, as in PIE.
-    #[inline]
+    // Inlined, it makes the loop of `dequeue` load every parameter before the first packet.
+    #[inline(never)]
     fn signal(&mut self, pkt: &mut Packet, is_l4s: bool, log: &mut Log) -> Option<Reason> {
         if self.backlog.bytes < GUARD {
             return None;
