@@ -1,10 +1,10 @@
 //! Fuzzes what users write: tc's grammar of queues and controllers, scenario files, overrides, sweeps.
 //!
 //! `cargo run -p sojourn-scenario --example fuzz -- [SECONDS [SEED]]`, or `make fuzz`. The time is split
-//! over the targets, which run on all cores; ten million datagrams come first, in as much time at the
-//! most. Inputs are mutated from a corpus with a dictionary of all registered keywords; one that gives a
+//! over the targets, which run on all cores; ten million datagrams and as many packets come first, in as much
+//! time at the most. Inputs are mutated from a corpus with a dictionary of all registered keywords; one that gives a
 //! new kind of answer joins the corpus, which stands in for coverage on stable Rust.
-//! Datagrams have a target of their own ([`datagrams`]).
+//! Datagrams and packets have targets of their own ([`datagrams`], [`packets`]).
 //! Nothing may panic or hang, an error is one line, and what is accepted is written so that it reads
 //! the same. The sequence depends on the seed only; a finding prints its input and ends with code 1.
 
@@ -12,6 +12,7 @@
 #![expect(clippy::disallowed_methods, reason = "a time limit reads the clock")]
 
 mod datagrams;
+mod packets;
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,8 +29,9 @@ use sojourn_queue::aqm::{Env, Log};
 use sojourn_queue::qdiscs;
 use sojourn_scenario::{Scenario, expand, load, to_toml};
 
-/// Datagrams that SCReAM's two ends have to bear.
+/// Datagrams that SCReAM's two ends have to bear, and packets that the wire formats have to.
 const DATAGRAMS: u64 = 10_000_000;
+const PACKETS: u64 = 10_000_000;
 
 /// How long one input may take, however slow the machine.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -87,6 +89,12 @@ const TARGETS: [(&str, Check); 6] = [
     ("sweep", sweep),
 ];
 
+enum Job {
+    Texts((&'static str, Check)),
+    Packets,
+    Datagrams,
+}
+
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let mut number = |default: u64| match arguments.next().map(|text| text.parse()) {
@@ -101,7 +109,8 @@ fn main() {
     let time = Duration::from_secs(seconds);
     let share = time / TARGETS.len() as u32;
     // The datagrams take longest.
-    let left = Mutex::new(TARGETS.into_iter().map(Some).chain([None]).collect::<Vec<_>>());
+    let jobs = TARGETS.into_iter().map(Job::Texts).chain([Job::Packets, Job::Datagrams]);
+    let left = Mutex::new(jobs.collect::<Vec<_>>());
     let next = || left.lock().unwrap_or_else(PoisonError::into_inner).pop();
     thread::scope(|scope| {
         for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
@@ -110,8 +119,9 @@ fn main() {
                 watch(Arc::clone(&current));
                 while let Some(job) = next() {
                     match job {
-                        Some(target) => texts(target, share, seed, &current),
-                        None => strangers(time, seed, &current),
+                        Job::Texts(target) => texts(target, share, seed, &current),
+                        Job::Packets => headers(time, seed, &current),
+                        Job::Datagrams => strangers(time, seed, &current),
                     }
                 }
                 // Nothing is awaited any more.
@@ -148,18 +158,36 @@ fn texts((name, check): (&str, Check), time: Duration, seed: u64, current: &Mute
 
 /// SCReAM's ends and datagrams from anybody.
 fn strangers(limit: Duration, seed: u64, current: &Mutex<(u64, String)>) {
-    let announce = |what: String| {
+    hostile("datagrams", current, |announce| {
+        let (sessions, datagrams) = datagrams::run(DATAGRAMS, limit, seed, announce)?;
+        Ok(format!("{datagrams} datagrams in {sessions} sessions"))
+    });
+}
+
+/// Wire formats and packets from anybody.
+fn headers(limit: Duration, seed: u64, current: &Mutex<(u64, String)>) {
+    hostile("packets", current, |announce| {
+        let (packets, whole) = packets::run(PACKETS, limit, seed, announce)?;
+        Ok(format!("{packets} packets, {whole} whole"))
+    });
+}
+
+/// What does not read texts; it announces what it does next.
+fn hostile(
+    name: &str,
+    current: &Mutex<(u64, String)>,
+    run: impl FnOnce(&mut dyn FnMut(String)) -> Result<String, String>,
+) {
+    let mut announce = |what: String| {
         let mut current = current.lock().unwrap_or_else(PoisonError::into_inner);
         *current = (current.0 + 1, what);
     };
-    match catch_unwind(AssertUnwindSafe(|| datagrams::run(DATAGRAMS, limit, seed, announce))) {
-        Ok(Ok((sessions, datagrams))) => {
-            println!("{:>10}: {datagrams} datagrams in {sessions} sessions", "datagrams");
-        }
-        Ok(Err(fault)) => finding("datagrams", "", &fault),
+    match catch_unwind(AssertUnwindSafe(|| run(&mut announce))) {
+        Ok(Ok(done)) => println!("{name:>10}: {done}"),
+        Ok(Err(fault)) => finding(name, "", &fault),
         Err(_) => {
             let current = current.lock().unwrap_or_else(PoisonError::into_inner);
-            finding("datagrams", &current.1, "panicked");
+            finding(name, &current.1, "panicked");
         }
     }
 }

@@ -1,0 +1,206 @@
+use std::net::Ipv6Addr;
+
+use sojourn_transport::tcp::Flags;
+
+use super::*;
+
+const TICK: u64 = 1_000_000;
+
+fn settings(isn: u32) -> Settings {
+    Settings {
+        addresses: Addresses::V6 {
+            source: Ipv6Addr::from_bits(1),
+            destination: Ipv6Addr::from_bits(2),
+        },
+        port: 5000,
+        peer_port: 443,
+        isn,
+        mss: 1440,
+        window_scale: Some(7),
+        timestamps: true,
+        sack: true,
+        tick: Dur::from_millis(1),
+        first_tick: 0xffff_ff00,
+    }
+}
+
+fn peer_of(settings: Settings) -> Settings {
+    Settings {
+        addresses: settings.addresses.reversed(),
+        port: settings.peer_port,
+        peer_port: settings.port,
+        isn: settings.isn ^ 0x8000_0000,
+        first_tick: 77,
+        ..settings
+    }
+}
+
+/// Hands a segment over.
+fn pass(from: &mut Connection, to: &mut Connection, segment: &Segment) -> Segment {
+    let mut out = vec![0; 2000];
+    let packet = from.write(segment, 1, &[], &mut out).expect("it fits");
+    let ip = Ip::parse(packet).expect("a packet");
+    assert_eq!(ip.has_valid_payload(), Some(true));
+    to.read(&ip).expect("a segment")
+}
+
+fn flags(text: &str) -> Flags {
+    let has = |flag| text.contains(flag);
+    Flags { syn: has('S'), ack: has('.'), fin: has('F'), psh: has('P'), ..Flags::default() }
+}
+
+fn syn() -> Segment {
+    Segment { flags: flags("S"), window: 64_240, tsecr: Time::NEVER, ..Segment::default() }
+}
+
+fn syn_ack() -> Segment {
+    Segment { flags: flags("S."), ack: 1, window: 65_160, ..Segment::default() }
+}
+
+fn open(client: Settings, server: Settings) -> (Connection, Connection) {
+    let (mut client, mut server) = (Connection::new(client), Connection::new(server));
+    let got = pass(&mut client, &mut server, &syn());
+    assert_eq!((got.seq, got.flags, got.window), (0, flags("S"), 64_240));
+    let got = pass(&mut server, &mut client, &syn_ack());
+    assert_eq!((got.seq, got.ack, got.flags, got.window), (0, 1, flags("S."), 65_160));
+    (client, server)
+}
+
+#[test]
+fn numbers_go_on_where_the_wire_wraps() {
+    let (mut client, mut server) = open(settings(0xffff_fff0), peer_of(settings(0xffff_fff0)));
+    let mut seq = 1;
+    for step in [1_u64, 1400, 1 << 30, 1 << 30, 1 << 30, 1 << 30, 1 << 30, 5] {
+        seq += step;
+        let data = Segment { seq, ack: 1, len: 100, flags: flags(".P"), ..Segment::default() };
+        let got = pass(&mut client, &mut server, &data);
+        assert_eq!((got.seq, got.len, got.flags), (seq, 100, flags(".P")));
+        let ack = Segment { seq: 1, ack: got.end(), flags: flags("."), ..Segment::default() };
+        assert_eq!(pass(&mut server, &mut client, &ack).ack, seq + 100);
+    }
+    let old = Segment { seq: seq - 2000, len: 1000, ..Segment::default() };
+    assert_eq!(pass(&mut client, &mut server, &old).seq, seq - 2000);
+}
+
+// RFC 7323 3.2 and 4: the echo is in the clock of its first sender.
+#[test]
+fn times_come_back_in_their_senders_clock() {
+    let (mut client, mut server) = open(settings(1), peer_of(settings(1)));
+    for ms in [300_u64, 301, 1 << 31, (1 << 32) - 1, 1 << 32, (1 << 32) + 7] {
+        let tsval = Time(ms * TICK + 999_999);
+        let data = Segment { seq: 1, ack: 1, tsval, flags: flags("."), ..Segment::default() };
+        let got = pass(&mut client, &mut server, &data);
+        let ack = Segment { tsval: Time(5), tsecr: got.tsval, flags: flags("."), ..got };
+        let ack = Segment { seq: 1, ack: 1, accecn: None, ..ack };
+        let back = pass(&mut server, &mut client, &ack);
+        assert_eq!(back.tsecr, Time(ms * TICK), "cut to the tick");
+    }
+    let earlier = |a: &Segment, b: &Segment| a.tsval < b.tsval;
+    let first = pass(&mut server, &mut client, &Segment { tsval: Time(0), ..syn_ack() });
+    let second = pass(&mut server, &mut client, &Segment { tsval: Time(TICK), ..syn_ack() });
+    assert!(earlier(&first, &second));
+}
+
+// RFC 7323 2.2 and 3.2, RFC 2018 2: what one end does not offer, both do without.
+#[test]
+fn ends_use_what_both_offer() {
+    let client = settings(1);
+    let server = Settings {
+        window_scale: None,
+        timestamps: false,
+        sack: false,
+        mss: 536,
+        ..peer_of(client)
+    };
+    let (mut client, mut server) = open(client, server);
+    assert_eq!((client.peer_mss(), server.peer_mss()), (Some(536), Some(1440)));
+    let mut sack = SackBlocks::default();
+    sack.push((1, 2));
+    let segment =
+        Segment { ack: 1, seq: 1, window: 1 << 20, flags: flags("."), sack, ..Segment::default() };
+    let mut out = [0; 100];
+    assert_eq!(client.write(&segment, 0, &[], &mut out).expect("room").len(), 60);
+    let got = pass(&mut client, &mut server, &segment);
+    assert_eq!((got.window, got.tsecr), (65_535, Time::NEVER));
+    assert!(got.sack.is_empty());
+}
+
+#[test]
+fn windows_are_scaled_but_on_a_syn() {
+    let client = Settings { window_scale: Some(15), ..settings(1) };
+    let (mut client, mut server) = open(client, peer_of(settings(1)));
+    let ack = |window| Segment { seq: 1, ack: 1, window, flags: flags("."), ..Segment::default() };
+    assert_eq!(pass(&mut client, &mut server, &ack(1 << 29)).window, 1 << 29, "RFC 7323 2.3");
+    assert_eq!(pass(&mut server, &mut client, &ack(130)).window, 128);
+}
+
+// RFC 9768 3.2.3: what has changed is there, although the last counter has no room.
+#[test]
+fn changed_counters_come_first() {
+    let (mut client, mut server) = open(settings(1), peer_of(settings(1)));
+    let data = Segment { seq: 1, ack: 1, len: 1000, flags: flags("."), ..Segment::default() };
+    pass(&mut client, &mut server, &data);
+    let mut sack = SackBlocks::default();
+    sack.push((500, 600));
+    sack.push((700, 800));
+    let mut counters = [1, 0, 1];
+    for (index, bytes) in [(0, 10), (2, 20), (1, 30), (2, 40)] {
+        counters[index] += bytes;
+        let accecn = Some(counters);
+        let ack = Segment { seq: 1, ack: 1, flags: flags("."), sack, accecn, ..Segment::default() };
+        assert_eq!(pass(&mut server, &mut client, &ack).accecn, Some(counters), "{index}");
+    }
+}
+
+#[test]
+fn blocks_of_what_was_never_sent_are_left_out() {
+    let (mut client, mut server) = open(settings(1), peer_of(settings(1)));
+    let data = Segment { seq: 1, ack: 1, len: 1000, flags: flags("."), ..Segment::default() };
+    pass(&mut client, &mut server, &data);
+    let mut sack = SackBlocks::default();
+    for block in [(1, 101), (901, 1001), (901, 1002)] {
+        sack.push(block);
+    }
+    let ack = Segment { seq: 1, ack: 201, flags: flags("."), sack, ..Segment::default() };
+    let got = pass(&mut server, &mut client, &ack).sack;
+    assert_eq!((got.as_slice(), got.duplicate), (&[(1, 101), (901, 1001)][..], true));
+}
+
+#[test]
+fn strangers_resets_and_the_impossible_are_named() {
+    let (client, server) = (settings(1), peer_of(settings(1)));
+    let ack = Segment { seq: 1, ack: 1, flags: flags("."), ..Segment::default() };
+    let mut out = [0; 200];
+    let early = Connection::new(client).write(&ack, 0, &[], &mut out).err();
+    assert_eq!(early, Some(Unwritable::NoPeer));
+    let control = Segment { flags: Flags { control: true, ..Flags::default() }, ..ack };
+    let (mut opened, mut listener) = open(client, server);
+    let refused =
+        |c: &mut Connection, segment: &Segment, out: &mut [u8]| c.write(segment, 0, &[], out).err();
+    assert_eq!(refused(&mut opened, &control, &mut out), Some(Unwritable::Unreal));
+    let long = Segment { len: 100, ..ack };
+    assert_eq!(refused(&mut opened, &long, &mut out[..150]), Some(Unwritable::Room));
+
+    let packet = opened.write(&ack, 0, &[], &mut out).expect("room");
+    let answer = |change: fn(&mut [u8]), to: &mut Connection| {
+        let mut packet = packet.to_vec();
+        change(&mut packet);
+        to.read(&Ip::parse(&packet).expect("a packet")).err()
+    };
+    assert_eq!(answer(|_| {}, &mut listener.clone()), None);
+    assert_eq!(answer(|_| {}, &mut Connection::new(server)), Some(Unreadable::NoPeer));
+    assert_eq!(answer(|p| p[41] ^= 1, &mut listener), Some(Unreadable::Stranger));
+    assert_eq!(answer(|p| p[6] = ip::UDP, &mut listener), Some(Unreadable::Protocol));
+    assert_eq!(answer(|p| p[53] |= 4, &mut listener), Some(Unreadable::Reset));
+    assert_eq!(answer(|p| p[53] |= 2, &mut listener), Some(Unreadable::Stranger), "another SYN");
+    assert_eq!(answer(|p| p[51] += 1, &mut listener), Some(Unreadable::Outside));
+    assert_eq!(
+        answer(|p| p[44] = 0xf0, &mut listener),
+        Some(Unreadable::Outside),
+        "before the SYN"
+    );
+    assert_eq!(
+        answer(|p| p[52] = 0x40, &mut listener),
+        Some(Unreadable::Header(tcp::Error::Short))
+    );
+}
