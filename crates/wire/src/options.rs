@@ -151,8 +151,8 @@ impl Options {
         }
     }
 
-    /// Writes the options, each so that it ends at a multiple of four bytes, and gives their length. The order
-    /// is Linux's; SACK blocks and counters that find no room are left out.
+    /// Writes the options, padded to multiples of four bytes, and gives their length. Order and padding are
+    /// those of Linux 7.2; SACK blocks that find no room are left out, then counters.
     pub(crate) fn write(&self, out: &mut [u8]) -> usize {
         let mut writer = Writer { out: &mut out[..MAX], len: 0 };
         if let Some(mss) = self.mss {
@@ -169,26 +169,29 @@ impl Options {
             put32(body, 0, value);
             put32(body, 4, echo);
         }
+        let scale_len = if self.window_scale.is_some() { 4 } else { 0 };
+        let room = MAX - writer.len - scale_len;
+        let blocks = self.sack.as_slice();
+        let blocks = &blocks[..blocks.len().min(room.saturating_sub(4) / 8)];
+        let sack_len = if blocks.is_empty() { 0 } else { 4 + 8 * blocks.len() };
+        let least = |accecn: &AccEcn| if accecn.len == 0 { 4 } else { 8 };
+        if let Some(accecn) = self.accecn.filter(|accecn| room - sack_len >= least(accecn)) {
+            let counters = usize::from(accecn.len).min((room - sack_len - 2) / 3);
+            let kind = if accecn.ect1_first { ACCECN1 } else { ACCECN0 };
+            let body = writer.unaligned(kind, 3 * counters);
+            for (bytes, counter) in body.chunks_exact_mut(3).zip(accecn.counters) {
+                bytes.copy_from_slice(&counter.to_be_bytes()[1..]);
+            }
+            writer.pad(0);
+        }
         if let Some(shift) = self.window_scale {
             writer.option(WINDOW_SCALE, 1)[0] = shift;
         }
-        let blocks = self.sack.as_slice();
-        let blocks = &blocks[..blocks.len().min(writer.room() / 8)];
         if !blocks.is_empty() {
             let body = writer.option(SACK, 8 * blocks.len());
             for (bytes, (left, right)) in body.chunks_exact_mut(8).zip(blocks) {
                 put32(bytes, 0, *left);
                 put32(bytes, 4, *right);
-            }
-        }
-        if let Some(accecn) = self.accecn {
-            let kind = if accecn.ect1_first { ACCECN1 } else { ACCECN0 };
-            let counters = usize::from(accecn.len).min(writer.room() / 3);
-            if counters > 0 || accecn.len == 0 && MAX - writer.len >= 4 {
-                let body = writer.option(kind, 3 * counters);
-                for (bytes, counter) in body.chunks_exact_mut(3).zip(accecn.counters) {
-                    bytes.copy_from_slice(&counter.to_be_bytes()[1..]);
-                }
             }
         }
         writer.len
@@ -201,18 +204,18 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Bytes that the next option may have behind kind and length.
-    fn room(&self) -> usize {
-        (MAX - self.len).saturating_sub(2)
+    /// An option that ends at a multiple of four bytes; gives what follows kind and length.
+    fn option(&mut self, kind: u8, body: usize) -> &mut [u8] {
+        self.pad(2 + body);
+        self.unaligned(kind, body)
     }
 
-    /// Kind and length of an option that ends at a multiple of four bytes; gives the rest of it.
-    fn option(&mut self, kind: u8, body: usize) -> &mut [u8] {
-        while !(self.len + 2 + body).is_multiple_of(4) {
+    /// Pads so that what has `len` bytes ends at a multiple of four.
+    fn pad(&mut self, len: usize) {
+        while !(self.len + len).is_multiple_of(4) {
             self.out[self.len] = NOP;
             self.len += 1;
         }
-        self.unaligned(kind, body)
     }
 
     fn unaligned(&mut self, kind: u8, body: usize) -> &mut [u8] {

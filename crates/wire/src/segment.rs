@@ -51,9 +51,9 @@ struct Peer {
     window_scale: Option<u8>,
     timestamps: bool,
     sack: bool,
-    /// First sequence number after what has arrived.
-    end: u64,
-    /// Latest timestamp without its wrap.
+    /// Latest acknowledgement of this end, and latest timestamp that it has echoed, without wrap. What
+    /// arrives is near them, and only what the state machine has accepted moves them.
+    acked: u64,
     ticks: u64,
     /// Its counters as last reported.
     counters: [u32; 3],
@@ -187,6 +187,13 @@ impl Connection {
         self.sent = self.sent.max(segment.end() + u64::from(flags.syn));
         self.ticks = self.ticks.max(self.ticks_of(segment.tsval));
         self.counters = segment.accecn.unwrap_or(self.counters);
+        let echoed = self.ticks_of(segment.tsecr);
+        if let (true, Some(peer)) = (flags.ack, &mut self.peer) {
+            peer.acked = peer.acked.max(segment.ack);
+            if segment.tsecr != Time::NEVER {
+                peer.ticks = peer.ticks.max(echoed);
+            }
+        }
         self.id = self.id.wrapping_add(segment.segments() as u16);
         Ok(packet)
     }
@@ -208,7 +215,7 @@ impl Connection {
         if has(tcp::RST) {
             return Err(Unreadable::Reset);
         }
-        let mut peer = match self.peer {
+        let peer = match self.peer {
             None if has(tcp::SYN) => Peer::of_syn(&header),
             None => return Err(Unreadable::NoPeer),
             Some(peer) if has(tcp::SYN) && peer.isn != header.seq => {
@@ -216,14 +223,14 @@ impl Connection {
             }
             Some(peer) => peer,
         };
-        let seq = unwrapped(header.seq.wrapping_sub(peer.isn), peer.end);
+        let seq = unwrapped(header.seq.wrapping_sub(peer.isn), peer.acked);
         let ack = unwrapped(header.ack.wrapping_sub(isn), self.sent).filter(|n| *n <= self.sent);
         let (seq, ack) = match (seq, ack) {
             (Some(seq), _) if !has(tcp::ACK) => (seq, 0),
             (Some(seq), Some(ack)) => (seq, ack),
             _ => return Err(Unreadable::Outside),
         };
-        let (tsval, tsecr) = self.times(&mut peer, &header);
+        let (tsval, tsecr) = self.times(&peer, &header);
         let mut segment = Segment {
             seq,
             ack,
@@ -233,7 +240,6 @@ impl Connection {
             sack: self.blocks(&header.options.sack, ack),
             tsval,
             tsecr,
-            accecn: header.options.accecn.and_then(|option| peer.count(option)),
             ..Segment::default()
         };
         segment.flags.syn = has(tcp::SYN);
@@ -244,8 +250,8 @@ impl Connection {
         if let (false, Some((_, shift))) = (segment.flags.syn, self.shifts(&peer)) {
             segment.window <<= shift;
         }
-        peer.end = peer.end.max(segment.end());
-        self.peer = Some(peer);
+        let peer = self.peer.insert(peer);
+        segment.accecn = header.options.accecn.and_then(|option| peer.count(option));
         Ok(segment)
     }
 
@@ -303,13 +309,12 @@ impl Connection {
     }
 
     /// The peer's time and what it echoes, both as times: its own clock begins anywhere.
-    fn times(&self, peer: &mut Peer, header: &tcp::Header) -> (Time, Time) {
+    fn times(&self, peer: &Peer, header: &tcp::Header) -> (Time, Time) {
         let Some((value, echo)) = header.options.timestamps else {
             return (Time::ZERO, Time::NEVER);
         };
         let time = |ticks: u64| Time(ticks.saturating_mul(self.settings.tick.0));
         let ticks = unwrapped(value, peer.ticks).unwrap_or(peer.ticks);
-        peer.ticks = peer.ticks.max(ticks);
         let echo = echo.wrapping_sub(self.settings.first_tick);
         let echo = unwrapped(echo, self.ticks).filter(|_| header.flags & tcp::ACK != 0);
         (time(ticks), echo.map_or(Time::NEVER, time))
@@ -344,7 +349,7 @@ impl Peer {
             window_scale: options.window_scale,
             timestamps: options.timestamps.is_some(),
             sack: options.sack_permitted,
-            end: 0,
+            acked: 0,
             // Far enough from 0 that older ones have a place before it.
             ticks: (1 << 32) + u64::from(options.timestamps.map_or(0, |(value, _)| value)),
             counters: FIRST_COUNTERS,

@@ -27,8 +27,8 @@ fn a_linux_syn_has_its_options_in_twenty_bytes() {
 #[test]
 fn counters_are_in_the_order_of_their_kind() {
     let counters = [0x01_0203, 0x0a_0b0c, 0xff_fffe];
-    let ect0_first = [1, 172, 11, 1, 2, 3, 0x0a, 0x0b, 0x0c, 0xff, 0xff, 0xfe];
-    let ect1_first = [1, 174, 11, 0xff, 0xff, 0xfe, 0x0a, 0x0b, 0x0c, 1, 2, 3];
+    let ect0_first = [172, 11, 1, 2, 3, 0x0a, 0x0b, 0x0c, 0xff, 0xff, 0xfe, 1];
+    let ect1_first = [174, 11, 0xff, 0xff, 0xfe, 0x0a, 0x0b, 0x0c, 1, 2, 3, 1];
     for (bytes, order) in [(ect0_first, false), (ect1_first, true)] {
         let accecn = AccEcn::new(counters, order);
         assert_eq!(accecn.counters(), counters.map(Some));
@@ -43,6 +43,25 @@ fn counters_are_in_the_order_of_their_kind() {
     assert_eq!(read(&[174, 8, 0, 0, 7, 0, 0, 8]), Some([None, Some(8), Some(7)]));
     assert_eq!(read(&[174, 4, 0, 0]), None, "of no possible length");
     assert_eq!(read(&[172, 14, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]), None);
+}
+
+// KAT wire 8
+#[test]
+fn options_are_laid_out_as_by_a_kernel_with_accecn() {
+    let syn_ack = [
+        2, 4, 5, 0xb4, 4, 2, 8, 10, 0x65, 0x37, 0x51, 0x3f, 0xe9, 0xbb, 0x28, 0x29, 174, 11, 0, 0,
+        1, 0, 0, 0, 0, 0, 1, 1, 1, 3, 3, 7,
+    ];
+    let ack_with_a_block = [
+        1, 1, 8, 10, 0x67, 0xb7, 0x7d, 0xf3, 0xc0, 0x89, 0xc5, 0xa7, 174, 11, 0, 0, 1, 0, 0, 0,
+        0x0b, 0xed, 0x66, 1, 1, 1, 5, 10, 0x3c, 9, 8, 0x14, 0x3c, 9, 0x0d, 0x9c,
+    ];
+    for bytes in [&syn_ack[..], &ack_with_a_block] {
+        assert_eq!(written(&Options::parse(bytes).expect("options")), bytes);
+    }
+    let options = Options::parse(&ack_with_a_block).expect("options");
+    assert_eq!(options.sack.as_slice(), [(0x3c09_0814, 0x3c09_0d9c)]);
+    assert_eq!(options.accecn, Some(AccEcn::new([0x0b_ed66, 0, 1], true)));
 }
 
 // RFC 9768 3.2.3.3: counters share the header with SACK blocks.
@@ -106,12 +125,50 @@ fn unknown_options_are_skipped_and_impossible_lengths_refused() {
     assert_eq!(read(&[8]), None);
 }
 
+prop_compose! {
+    fn any_options()(
+        mss in any::<Option<u16>>(),
+        window_scale in any::<Option<u8>>(),
+        sack_permitted in any::<bool>(),
+        timestamps in any::<Option<(u32, u32)>>(),
+        blocks in prop::collection::vec(any::<(u32, u32)>(), 0..=MAX_BLOCKS),
+        counters in any::<Option<([u32; 3], bool, u8)>>(),
+    ) -> Options {
+        let mut sack = Blocks::default();
+        for block in blocks {
+            sack.push(block);
+        }
+        let accecn =
+            counters.map(|(bytes, order, len)| AccEcn { len: len % 4, ..AccEcn::new(bytes, order) });
+        Options { mss, window_scale, sack_permitted, timestamps, sack, accecn }
+    }
+}
+
 proptest! {
+    /// Whatever is asked for fits, and the options that come first are there.
+    #[test]
+    fn options_never_exceed_a_header(options in any_options()) {
+        let bytes = written(&options);
+        prop_assert!(bytes.len() <= MAX && bytes.len().is_multiple_of(4));
+        let again = Options::parse(&bytes).expect("what was written is read");
+        let of_syn = |o: &Options| (o.mss, o.window_scale, o.sack_permitted, o.timestamps);
+        prop_assert_eq!(of_syn(&again), of_syn(&options));
+        prop_assert!(options.sack.as_slice().starts_with(again.sack.as_slice()));
+        for (read, counter) in again.accecn.iter().zip(&options.accecn) {
+            let both = read.counters().into_iter().zip(counter.counters());
+            prop_assert!(both.filter(|(read, _)| read.is_some()).all(|(read, given)| read == given));
+        }
+    }
+
     #[test]
     fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..=MAX)) {
         if let Some(options) = Options::parse(&bytes) {
-            let again = Options::parse(&written(&options)).expect("what was written is read");
+            let bytes = written(&options);
+            prop_assert!(bytes.len().is_multiple_of(4));
+            let again = Options::parse(&bytes).expect("what was written is read");
             prop_assert_eq!((again.mss, again.timestamps), (options.mss, options.timestamps));
+            prop_assert_eq!(again.window_scale, options.window_scale);
+            prop_assert_eq!(again.sack_permitted, options.sack_permitted);
         }
     }
 }
