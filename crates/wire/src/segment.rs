@@ -37,7 +37,7 @@ pub struct Settings {
     /// Whether it takes SACK blocks (RFC 2018 2).
     pub sack: bool,
     /// A tick of its timestamps: 1 ms in Linux; RFC 7323 5.4 recommends 1 ms to 1 s. Times are cut to ticks,
-    /// so round-trip times from the peer's echoes are up to a tick too long.
+    /// so round-trip times from the peer's echoes are up to a tick too long. Not 0.
     pub tick: Dur,
     /// What its timestamp is at time 0 (RFC 7323 5.4).
     pub first_tick: u32,
@@ -83,8 +83,8 @@ pub enum Unreadable {
     NoPeer,
     /// Its sequence number is before the SYN, or it acknowledges what was not sent.
     Outside,
-    /// The peer resets the connection.
-    Reset,
+    /// The peer resets the connection; whether it may, its sequence number tells (RFC 9293 3.10.7.4).
+    Reset(u64),
 }
 
 impl fmt::Display for Unwritable {
@@ -106,7 +106,7 @@ impl fmt::Display for Unreadable {
             Self::Stranger => "of another connection",
             Self::NoPeer => "the peer's SYN has not arrived",
             Self::Outside => "outside what was sent and received",
-            Self::Reset => "the peer resets the connection",
+            Self::Reset(_) => "the peer resets the connection",
         })
     }
 }
@@ -212,10 +212,14 @@ impl Connection {
             return Err(Unreadable::Stranger);
         }
         let has = |flag: u16| header.flags & flag != 0;
-        if has(tcp::RST) {
-            return Err(Unreadable::Reset);
-        }
         let peer = match self.peer {
+            // RFC 9293 3.10.7.3: the peer refuses what it acknowledges, the SYN.
+            None if has(tcp::RST)
+                && has(tcp::ACK)
+                && header.ack == isn.wrapping_add(self.sent as u32) =>
+            {
+                return Err(Unreadable::Reset(0));
+            }
             None if has(tcp::SYN) => Peer::of_syn(&header),
             None => return Err(Unreadable::NoPeer),
             Some(peer) if has(tcp::SYN) && peer.isn != header.seq => {
@@ -230,6 +234,9 @@ impl Connection {
             (Some(seq), Some(ack)) => (seq, ack),
             _ => return Err(Unreadable::Outside),
         };
+        if has(tcp::RST) {
+            return Err(Unreadable::Reset(seq));
+        }
         let (tsval, tsecr) = self.times(&peer, &header);
         let mut segment = Segment {
             seq,
@@ -316,7 +323,9 @@ impl Connection {
         let time = |ticks: u64| Time(ticks.saturating_mul(self.settings.tick.0));
         let ticks = unwrapped(value, peer.ticks).unwrap_or(peer.ticks);
         let echo = echo.wrapping_sub(self.settings.first_tick);
-        let echo = unwrapped(echo, self.ticks).filter(|_| header.flags & tcp::ACK != 0);
+        // RFC 7323 3.2: what was never sent is no echo, nor is anything without an acknowledgement.
+        let echo = unwrapped(echo, self.ticks)
+            .filter(|ticks| header.flags & tcp::ACK != 0 && *ticks <= self.ticks);
         (time(ticks), echo.map_or(Time::NEVER, time))
     }
 

@@ -22,7 +22,7 @@ pub struct Header {
     pub destination: u16,
     /// DSCP and ECN.
     pub tos: u8,
-    /// Identification, of IPv4.
+    /// Identification of what is written, of IPv4; 0 of what was read.
     pub id: u16,
 }
 

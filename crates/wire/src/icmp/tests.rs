@@ -22,6 +22,9 @@ fn a_real_ping_is_read_and_written() {
     let mut out = [0; 100];
     let again = header.write(payload, &mut out).expect("room");
     assert_eq!(again[20..], packet[20..]);
+    let mut fragment = packet;
+    fragment[6] = 0x20;
+    assert_eq!(Header::parse(&Ip::parse(&fragment).expect("a packet")), None);
 }
 
 #[test]

@@ -16,7 +16,12 @@ fn v6() -> Addresses {
 fn packet(addresses: Addresses, payload_len: usize) -> Vec<u8> {
     let mut out = vec![0; 100];
     let header = Header { addresses, protocol: 253, tos: 0xb9, id: 7 };
-    header.write(&mut out, payload_len).expect("room").to_vec()
+    let packet = header.write(&mut out, payload_len).expect("room");
+    if matches!(addresses, Addresses::V6 { .. }) {
+        put16(packet, 2, 0xabcd); // part of a flow label
+        packet[1] |= 5;
+    }
+    packet.to_vec()
 }
 
 #[test]

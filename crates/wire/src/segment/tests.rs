@@ -86,10 +86,13 @@ fn numbers_go_on_where_the_wire_wraps() {
 #[test]
 fn times_come_back_in_their_senders_clock() {
     let (mut client, mut server) = open(settings(1), peer_of(settings(1)));
+    let mut first = None;
     for ms in [300_u64, 301, 1 << 31, (1 << 32) - 1, 1 << 32, (1 << 32) + 7] {
         let tsval = Time(ms * TICK + 999_999);
         let data = Segment { seq: 1, ack: 1, tsval, flags: flags("."), ..Segment::default() };
         let got = pass(&mut client, &mut server, &data);
+        let first = *first.get_or_insert(got.tsval);
+        assert_eq!(got.tsval.since(first), Dur((ms - 300) * TICK), "from anywhere");
         let ack = Segment { tsval: Time(5), tsecr: got.tsval, flags: flags("."), ..got };
         let ack = Segment { seq: 1, ack: 1, accecn: None, ..ack };
         let back = pass(&mut server, &mut client, &ack);
@@ -99,6 +102,85 @@ fn times_come_back_in_their_senders_clock() {
     let first = pass(&mut server, &mut client, &Segment { tsval: Time(0), ..syn_ack() });
     let second = pass(&mut server, &mut client, &Segment { tsval: Time(TICK), ..syn_ack() });
     assert!(earlier(&first, &second));
+}
+
+// RFC 7323 3.2: the echo is zero, and means nothing, without an acknowledgement.
+#[test]
+fn a_syn_echoes_no_time() {
+    let own = Settings { first_tick: 0, ..settings(1) };
+    let (mut client, mut server) = (Connection::new(own), Connection::new(peer_of(own)));
+    server.settings.first_tick = 0;
+    let mut out = [0; 200];
+    let segment = Segment { tsecr: Time(9 * TICK), ..syn() };
+    let packet = client.write(&segment, 0, &[], &mut out).expect("room");
+    let (header, _) = tcp::Header::parse(&packet[40..]).expect("a header");
+    assert_eq!(header.options.timestamps, Some((0, 0)));
+    assert_eq!(
+        server.read(&Ip::parse(packet).expect("a packet")).map(|s| s.tsecr),
+        Ok(Time::NEVER)
+    );
+}
+
+// RFC 9293 3.10.7.3.
+#[test]
+fn a_refused_syn_is_a_reset() {
+    let own = settings(u32::MAX);
+    let mut client = Connection::new(own);
+    let mut out = [0; 200];
+    client.write(&syn(), 0, &[], &mut out).expect("room");
+    let mut refusal = |ack| {
+        let flags = tcp::RST | tcp::ACK;
+        let header =
+            tcp::Header { source: 443, destination: 5000, ack, flags, ..tcp::Header::default() };
+        let (bytes, len) = header.to_bytes();
+        let addresses = own.addresses.reversed();
+        let ip = ip::Header { addresses, protocol: ip::TCP, tos: 0, id: 0 };
+        let packet = ip.write(&mut out, len).expect("room");
+        packet[40..].copy_from_slice(&bytes[..len]);
+        client.read(&Ip::parse(packet).expect("a packet")).err()
+    };
+    assert_eq!(refusal(0), Some(Unreadable::Reset(0)));
+    assert_eq!(refusal(1), Some(Unreadable::NoPeer), "of what was not sent");
+}
+
+#[test]
+fn an_echo_of_the_future_is_none() {
+    let (mut client, mut server) = open(settings(1), peer_of(settings(1)));
+    let data = Segment { seq: 1, ack: 1, tsval: Time(7 * TICK), flags: flags("."), ..syn_ack() };
+    let got = pass(&mut client, &mut server, &Segment { flags: flags("."), ..data });
+    let mut echoed = |ticks: u64| {
+        let tsecr = got.tsval + Dur(ticks * TICK);
+        let ack = Segment { seq: 1, ack: 1, tsecr, flags: flags("."), ..Segment::default() };
+        pass(&mut server, &mut client, &ack).tsecr
+    };
+    assert_eq!([echoed(0), echoed(1)], [Time(7 * TICK), Time::NEVER]);
+}
+
+#[test]
+fn zeros_follow_a_short_payload() {
+    let (mut client, _) = open(settings(1), peer_of(settings(1)));
+    let data = Segment { seq: 1, ack: 1, len: 5, flags: flags("."), ..Segment::default() };
+    let mut out = [7; 200];
+    for (given, expected) in [(&b"ab"[..], b"ab\0\0\0"), (b"abcdefg", b"abcde")] {
+        let packet = client.write(&data, 0, given, &mut out).expect("room");
+        assert_eq!(&packet[72..], expected);
+    }
+}
+
+// Linux ip_queue_xmit, inet_gso_segment: each segment of a super-packet has a number of its own.
+#[test]
+fn identifications_count_segments() {
+    let addresses =
+        Addresses::V4 { source: [10, 0, 0, 1].into(), destination: [10, 0, 0, 2].into() };
+    let own = Settings { addresses, ..settings(1) };
+    let (mut client, _) = open(own, peer_of(own));
+    let data = Segment { seq: 1, ack: 1, len: 3000, gso_size: 1000, ..Segment::default() };
+    let mut out = [0; 4000];
+    let mut id = || {
+        let packet = client.write(&data, 0, &[], &mut out).expect("room");
+        crate::be16(packet, 4)
+    };
+    assert_eq!([id(), id(), id()], [1, 4, 7], "after the SYN's");
 }
 
 // RFC 7323 2.2 and 3.2, RFC 2018 2: what one end does not offer, both do without.
@@ -191,7 +273,7 @@ fn strangers_resets_and_the_impossible_are_named() {
     assert_eq!(answer(|_| {}, &mut Connection::new(server)), Some(Unreadable::NoPeer));
     assert_eq!(answer(|p| p[41] ^= 1, &mut listener), Some(Unreadable::Stranger));
     assert_eq!(answer(|p| p[6] = ip::UDP, &mut listener), Some(Unreadable::Protocol));
-    assert_eq!(answer(|p| p[53] |= 4, &mut listener), Some(Unreadable::Reset));
+    assert_eq!(answer(|p| p[53] |= 4, &mut listener), Some(Unreadable::Reset(1)));
     assert_eq!(answer(|p| p[53] |= 2, &mut listener), Some(Unreadable::Stranger), "another SYN");
     assert_eq!(answer(|p| p[51] += 1, &mut listener), Some(Unreadable::Outside));
     assert_eq!(

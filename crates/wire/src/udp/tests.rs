@@ -25,6 +25,7 @@ fn a_datagram_reads_as_it_was_written() {
         let (_, payload) = Header::parse(&Ip::parse(packet).expect("a packet")).expect("UDP");
         let got = read_datagram(payload).expect("a number and a time");
         assert_eq!((got.seq, got.sent, got.bytes), (sent.seq, sent.sent, sent.bytes));
+        assert!(payload[BYTES..].iter().all(|byte| *byte == 0));
         assert!(header.write_datagram(&Datagram { bytes: 15, ..sent }, &mut out).is_none());
     }
 }
@@ -38,6 +39,9 @@ fn impossible_lengths_are_refused() {
         let ip = Ip::parse(packet).expect("a packet");
         assert_eq!(Header::parse(&ip).is_some(), fits, "{length}");
     }
+    put16(packet, 20 + LENGTH_AT, 12);
+    packet[6] = 0x20;
+    assert_eq!(Header::parse(&Ip::parse(packet).expect("a packet")), None, "a fragment");
 }
 
 // RFC 768: an all zero checksum means that there is none.
