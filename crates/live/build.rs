@@ -1,11 +1,29 @@
-//! Lets the tests know whether there is IPv6 on loopback, so that without it they are skipped by name.
+//! Lets the tests know what this machine has, so that without it they are skipped by name: IPv6 on loopback,
+//! `ip`, the right to make network namespaces, TUN devices.
 
+use std::fs::OpenOptions;
 use std::net::UdpSocket;
+use std::process::{Command, Stdio};
 
 fn main() {
     println!("cargo::rerun-if-changed=/proc/net/if_inet6");
-    println!("cargo::rustc-check-cfg=cfg(ipv6)");
-    if UdpSocket::bind("[::1]:0").is_ok() {
-        println!("cargo::rustc-cfg=ipv6");
-    }
+    println!("cargo::rerun-if-changed=/dev/net/tun");
+    let says_yes = |line: &str| {
+        let text = format!("PATH=$PATH:/usr/sbin:/sbin; {line}");
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &text]).stdout(Stdio::null()).stderr(Stdio::null());
+        shell.status().is_ok_and(|status| status.success())
+    };
+    let tun = || OpenOptions::new().read(true).write(true).open("/dev/net/tun").is_ok();
+    let tell = |name, is_there| {
+        println!("cargo::rustc-check-cfg=cfg({name})");
+        if is_there {
+            println!("cargo::rustc-cfg={name}");
+        }
+    };
+    tell("ipv6", UdpSocket::bind("[::1]:0").is_ok());
+    tell("iproute", says_yes("ip -V"));
+    tell("namespaces", says_yes("unshare --net true"));
+    tell("user_namespaces", says_yes("unshare --user --map-root-user --net true"));
+    tell("tun", tun());
 }

@@ -1,12 +1,23 @@
 //! Real time and real packets.
 //!
-//! The state machines are those of the simulator; here they get a clock and sockets. [`udp`] is UDP
-//! with the ECN field in both directions and packets in batches.
+//! The state machines are those of the simulator; here they get a clock, sockets and devices. [`udp`] is
+//! UDP with the ECN field in both directions and packets in batches. [`tun`] gives the packets of a kernel
+//! to a program, [`namespace`] keeps that kernel's network apart from the machine's, [`realtime`] and
+//! [`wait`] have a thread run on time, and [`lateness`] counts how late it was.
 
 #![warn(missing_docs)]
 
 #[cfg(target_os = "linux")]
 pub mod clock;
+#[cfg(target_os = "linux")]
+pub mod error;
+pub mod lateness;
+#[cfg(target_os = "linux")]
+pub mod namespace;
+#[cfg(target_os = "linux")]
+pub mod realtime;
+#[cfg(target_os = "linux")]
+pub mod tun;
 #[cfg(target_os = "linux")]
 pub mod udp;
 #[cfg(target_os = "linux")]

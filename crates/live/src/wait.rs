@@ -1,11 +1,15 @@
-//! Waiting for a socket, a signal or a moment, without polling in between.
+//! Waiting for a socket, a signal or a moment: [`wait`] without polling in between, [`Hybrid`] more exactly.
+
+mod hybrid;
+
+pub use hybrid::{Hybrid, Ready};
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use sojourn_core::Time;
+use sojourn_core::{Dur, Time};
 
 use crate::clock::Clock;
 
@@ -40,10 +44,7 @@ pub fn wait(
     until: Option<Time>,
     clock: Clock,
 ) -> io::Result<Woken> {
-    let timeout = until.map(|until| {
-        let left = until.since(clock.now()).0;
-        Timespec { tv_sec: (left / 1_000_000_000) as i64, tv_nsec: (left % 1_000_000_000) as _ }
-    });
+    let timeout = until.map(|until| timespec(until.since(clock.now())));
     let wanted = match interest {
         Interest::Nothing => PollFlags::empty(),
         Interest::Reading => PollFlags::IN,
@@ -66,6 +67,10 @@ pub fn wait(
         is_writable: came.contains(PollFlags::OUT),
         is_stopped: watched == 2 && fds[1].revents().contains(PollFlags::IN),
     })
+}
+
+fn timespec(Dur(ns): Dur) -> Timespec {
+    Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as _ }
 }
 
 /// SIGINT, SIGTERM and, unless it is ignored as under nohup, SIGHUP as something to wait for. While it

@@ -166,6 +166,22 @@ impl DelayHistogram {
         self.max = self.max.max(delay);
     }
 
+    /// Packets.
+    pub fn count(&self) -> u64 {
+        self.packets
+    }
+
+    /// The delay that this share of the packets, 0 to 1, does not exceed: at most 0.1 % above the
+    /// exact one. `None` without packets.
+    pub fn quantile(&self, share: f64) -> Option<Dur> {
+        (self.packets > 0).then(|| self.counted().quantile(share))
+    }
+
+    /// The longest delay, `None` without packets.
+    pub fn max(&self) -> Option<Dur> {
+        (self.packets > 0).then_some(self.max)
+    }
+
     /// The smallest delay, `None` without packets.
     pub fn min(&self) -> Option<Dur> {
         (self.min.0 < u64::MAX).then_some(self.min)
@@ -206,9 +222,13 @@ impl DelayHistogram {
 
     /// The statistics, `None` without packets.
     pub fn statistics(&self) -> Option<DelayStatistics> {
+        self.counted().statistics()
+    }
+
+    fn counted(&self) -> Counted<'_> {
         let Self { counts, packets, total, max, .. } = self;
         let (packets, total, max) = (*packets, *total, *max);
-        Counted { fine: FINE_BITS, counts, packets, total, max }.statistics()
+        Counted { fine: FINE_BITS, counts, packets, total, max }
     }
 }
 

@@ -23,6 +23,8 @@ fn histogram_resolves_a_thousandth() {
     assert!((s.p50 - 0.5).abs() < 0.001);
     assert_eq!((s.mean, s.max), (0.5005, 1.0));
     assert!((s.p90 - 0.9).abs() < 0.001 && (s.p999 - 0.999).abs() < 0.001);
+    assert_eq!(h.quantile(0.9).map(Dur::as_millis_f64), Some(s.p90));
+    assert_eq!((h.count(), h.max()), (1000, Some(Dur::from_millis(1))));
 }
 
 #[test]
@@ -51,7 +53,8 @@ fn histograms_add_up_and_forget() {
     let text = |h: &DelayHistogram| format!("{:?}", h.statistics());
     assert_eq!((text(&sum), sum.min()), (text(&whole), whole.min()));
     sum.clear();
-    assert!(sum.statistics().is_none() && sum.min().is_none());
+    assert!(sum.statistics().is_none() && sum.quantile(0.5).is_none());
+    assert_eq!((sum.count(), sum.min(), sum.max()), (0, None, None));
     sum.add(&whole);
     assert_eq!(text(&sum), text(&whole));
 }
