@@ -94,12 +94,14 @@ impl Judge for Brickwall {
         None
     }
 
-    fn stats(&self, out: &mut Stats) {
+    fn stats(&self, _params: &Params, out: &mut Stats) {
         out.put("sce_marks", self.sce_marks as f64);
         out.put("ce_marks", self.ce_marks as f64);
     }
 
-    fn probe(&self, _params: &Params, _out: &mut Probe<'_>) {}
+    fn probe(&self, fifo: &JudgedQueue<Params>, out: &mut Probe<'_>) {
+        fifo.probe_delay(out);
+    }
 
     fn reset(&mut self) {}
 }

@@ -1,9 +1,8 @@
 //! `codel`, and CoDel's integer control law for every discipline that uses it. Linux 6.12
 //! `codel_impl.h` and `sch_codel`; RFC 8289 describes the algorithm with exact square roots.
 
-use std::collections::VecDeque;
-
 use super::control_law::{distance, newton_step};
+use super::plain_queue::PlainQueue;
 use super::{
     Backlog, Discipline, Entry, Env, Kernel, Log, PSCHED_MTU, Qdisc, Reason, Spec, Stats, entry,
     spec,
@@ -280,8 +279,7 @@ pub struct Codel {
     law: Law,
     control: Control,
     counters: Counters,
-    queue: VecDeque<Packet>,
-    backlog: Backlog,
+    queue: PlainQueue,
     drop_overlimit: u64,
     /// The latest instant seen, for statistics.
     clock: Time,
@@ -294,8 +292,7 @@ impl Discipline for Params {
             law: Law::new(&self.law, (0, 0)),
             control: Control::default(),
             counters: Counters::default(),
-            queue: VecDeque::new(),
-            backlog: Backlog::default(),
+            queue: PlainQueue::default(),
             drop_overlimit: 0,
             clock: env.now,
         })
@@ -305,31 +302,28 @@ impl Discipline for Params {
 impl Qdisc for Codel {
     // Linux 6.12 `codel_qdisc_enqueue`.
     #[inline]
-    fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
-        if self.backlog.packets >= self.params.limit {
+    fn enqueue(&mut self, now: Time, pkt: Packet, log: &mut Log) {
+        if self.queue.backlog.packets >= self.params.limit {
             self.drop_overlimit += 1;
             log.drop(&pkt, Reason::TailLimit);
             return;
         }
-        pkt.stamp = now;
-        self.backlog.add(&pkt);
-        self.queue.push_back(pkt);
+        self.queue.push(now, pkt);
     }
 
     #[inline]
     fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
         self.clock = now;
-        let (queue, backlog) = (&mut self.queue, &mut self.backlog);
+        let queue = &mut self.queue;
         self.control.dequeue(&self.law, &mut self.counters, now, log, || {
-            let pkt = queue.pop_front()?;
-            backlog.remove(&pkt);
-            Some((pkt, backlog.bytes))
+            let pkt = queue.pop()?;
+            Some((pkt, queue.backlog.bytes))
         })
     }
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        self.backlog
+        self.queue.backlog
     }
 
     fn change(&mut self, _now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
@@ -361,10 +355,7 @@ impl Qdisc for Codel {
     }
 
     fn purge(&mut self, log: &mut Log) {
-        for pkt in self.queue.drain(..) {
-            log.drop(&pkt, Reason::Purge);
-        }
-        self.backlog = Backlog::default();
+        self.queue.purge(log);
         self.control = Control::default();
     }
 }

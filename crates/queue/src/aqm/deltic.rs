@@ -86,8 +86,9 @@ impl Judge for Deltic {
         (unmarkable || verdict.drop).then_some(Reason::Deltic)
     }
 
-    fn probe(&self, params: &Params, out: &mut Probe<'_>) {
-        self.0.probe(params.version, &params.resonances, out);
+    fn probe(&self, fifo: &JudgedQueue<Params>, out: &mut Probe<'_>) {
+        fifo.probe_delay(out);
+        self.0.probe(fifo.params.version, &fifo.params.resonances, out);
     }
 
     fn reset(&mut self) {

@@ -133,15 +133,18 @@ impl Judge for DelticPolya {
         Self { trio: Trio::NEW, jitter: Jitter::default(), marks: Marks::default() }
     }
 
-    fn limit(params: &Params) -> Option<u32> {
-        params.limit.limit
-    }
-
     #[inline]
-    fn arrive(&mut self, fifo: &mut JudgedQueue<Params>, now: Time) {
+    fn arrive(
+        &mut self,
+        fifo: &JudgedQueue<Params>,
+        now: Time,
+        _pkt: &mut Packet,
+        _log: &mut Log,
+    ) -> Option<Reason> {
         if fifo.is_empty() {
             self.jitter.restart(now);
         }
+        fifo.overflow(fifo.params.limit.limit)
     }
 
     // chromi/sce sch_deltic-polya: drops only while others wait.
@@ -164,13 +167,14 @@ impl Judge for DelticPolya {
         (drop && !fifo.is_empty()).then_some(Reason::Deltic)
     }
 
-    fn stats(&self, out: &mut Stats) {
+    fn stats(&self, _params: &Params, out: &mut Stats) {
         self.marks.stats(&self.jitter, out);
     }
 
-    fn probe(&self, params: &Params, out: &mut Probe<'_>) {
+    fn probe(&self, fifo: &JudgedQueue<Params>, out: &mut Probe<'_>) {
+        fifo.probe_delay(out);
         out.put("jitter", "ms", Dur(self.jitter.estimate).as_millis_f64());
-        self.trio.probe(params.version, &params.resonances, out);
+        self.trio.probe(fifo.params.version, &fifo.params.resonances, out);
     }
 
     fn reset(&mut self) {

@@ -144,17 +144,20 @@ impl Judge for Deltim {
         Self { control: Control::NEW, window: Window::default(), tally }
     }
 
-    fn limit(params: &Params) -> Option<u32> {
-        params.room.limit
-    }
-
     #[inline]
-    fn arrive(&mut self, fifo: &mut JudgedQueue<Params>, now: Time) {
+    fn arrive(
+        &mut self,
+        fifo: &JudgedQueue<Params>,
+        now: Time,
+        _pkt: &mut Packet,
+        _log: &mut Log,
+    ) -> Option<Reason> {
         if fifo.is_empty() {
             self.control.resume(now, fifo.params.burst);
             // Until now there was no delay.
             let _ = self.error(fifo, now);
         }
+        fifo.overflow(fifo.params.room.limit)
     }
 
     #[inline]
@@ -175,15 +178,16 @@ impl Judge for Deltim {
         drop.then_some(Reason::Deltic)
     }
 
-    fn change(&mut self, to: &Params) {
+    fn change(&mut self, _from: &Params, to: &Params, _now: Time) {
         self.tally.tau = to.tally.tau;
     }
 
-    fn stats(&self, out: &mut Stats) {
+    fn stats(&self, _params: &Params, out: &mut Stats) {
         self.tally.stats(out);
     }
 
-    fn probe(&self, _params: &Params, out: &mut Probe<'_>) {
+    fn probe(&self, fifo: &JudgedQueue<Params>, out: &mut Probe<'_>) {
+        fifo.probe_delay(out);
         out.put("error", "ms", self.control.error * 1000.0);
         out.put("accumulator", "1", self.control.accumulator);
         out.put("oscillator", "1", self.control.oscillator);

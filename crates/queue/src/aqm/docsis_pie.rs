@@ -1,11 +1,9 @@
 //! `docsis_pie`: PIE for the upstream of cable modems. RFC 8034.
 
-use std::collections::VecDeque;
-
+use super::judged_fifo::{Judge, JudgedFifo, JudgedQueue};
+use super::pie::Counters;
 use super::update_timer::UpdateTimer;
-use super::{
-    Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec,
-};
+use super::{Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Stats, entry};
 use sojourn_core::grammar::forms::{Form, custom, decimal, maybe, rate_from, time_from};
 use sojourn_core::grammar::{Args, Given, GrammarError};
 use sojourn_core::packet::Packet;
@@ -115,7 +113,7 @@ impl Params {
 
 impl Discipline for Params {
     fn build(&self, env: Env) -> Box<dyn Qdisc> {
-        Box::new(DocsisPie::new(*self, env))
+        Box::new(JudgedFifo::<DocsisPie>::new(*self, env))
     }
 }
 
@@ -158,12 +156,9 @@ impl Bucket {
     }
 }
 
-/// A FIFO under one controller.
+/// The controller.
 #[derive(Debug)]
-pub struct DocsisPie {
-    params: Params,
-    queue: VecDeque<Packet>,
-    backlog: Backlog,
+struct DocsisPie {
     bucket: Bucket,
     state: State,
     /// Probability for a packet of the mean size; can exceed 1.
@@ -180,37 +175,11 @@ pub struct DocsisPie {
     counters: Counters,
 }
 
-#[derive(Debug, Default)]
-struct Counters {
-    packets_in: u64,
-    dropped: u64,
-    overlimit: u64,
-    max_queue: u32,
-}
-
 impl DocsisPie {
-    fn new(params: Params, env: Env) -> Self {
-        Self {
-            params,
-            queue: VecDeque::new(),
-            backlog: Backlog::default(),
-            bucket: Bucket { tokens: params.max_burst_bytes.0, filled: env.now },
-            state: State::Inactive,
-            drop_prob: 0.0,
-            accu_prob: 0.0,
-            qdelay: Dur::ZERO,
-            burst_allowance: Dur::ZERO,
-            burst_reset: Dur::ZERO,
-            rng: env.rng,
-            timer: UpdateTimer::new(env.now + params.interval, params.interval),
-            counters: Counters::default(),
-        }
-    }
-
     /// RFC 8034 A: whether an arrival of `len` bytes is to be dropped.
     #[inline]
-    fn drop_early(&mut self, len: u32) -> bool {
-        let p = &self.params;
+    fn drop_early(&mut self, fifo: &JudgedQueue<Params>, len: u32) -> bool {
+        let (p, waiting) = (&fifo.params, fifo.queue.backlog.bytes);
         if self.burst_allowance > Dur::ZERO {
             return false;
         }
@@ -218,7 +187,7 @@ impl DocsisPie {
             self.accu_prob = 0.0;
         }
         if self.state == State::Inactive {
-            if self.backlog.bytes < p.buffer_size() / 3 {
+            if waiting < p.buffer_size() / 3 {
                 return false;
             }
             self.state = State::Quiescent;
@@ -228,22 +197,22 @@ impl DocsisPie {
         let prob = prob.min(p.prob_low);
         self.accu_prob += prob;
         let calm = self.qdelay < p.target / 2 && self.drop_prob < 0.2;
-        if calm || self.backlog.bytes <= 2 * u64::from(p.mean_pktsize) {
+        if calm || waiting <= 2 * u64::from(p.mean_pktsize) {
             return false;
         }
         self.accu_prob >= p.prob_low && (self.accu_prob >= p.prob_high || self.rng.unit() < prob)
     }
 
     /// The controller's step. RFC 8034 A.
-    fn update(&mut self, now: Time) {
-        let p = self.params;
-        self.bucket.refill(&p, now);
-        let qdelay = self.bucket.delay(&p, self.backlog.bytes);
+    fn update(&mut self, fifo: &JudgedQueue<Params>, now: Time) {
+        let p = &fifo.params;
+        self.bucket.refill(p, now);
+        let qdelay = self.bucket.delay(p, fifo.queue.backlog.bytes);
         if self.burst_allowance > Dur::ZERO {
             self.drop_prob = 0.0;
             self.burst_allowance = self.burst_allowance.saturating_sub(p.interval);
         } else {
-            self.drop_prob = self.next_prob(qdelay);
+            self.drop_prob = self.next_prob(p, qdelay);
         }
         // RFC 8034 A: a controller at rest becomes inactive only after BURST_RESET_TIMEOUT.
         let is_low = |delay: Dur| delay < p.target / 2;
@@ -269,8 +238,7 @@ impl DocsisPie {
 
     /// The probability after an update that finds `qdelay`.
     /// RFC 8034 A.
-    fn next_prob(&self, qdelay: Dur) -> f64 {
-        let p = &self.params;
+    fn next_prob(&self, p: &Params, qdelay: Dur) -> f64 {
         let (new, old) = (qdelay.as_secs_f64(), self.qdelay.as_secs_f64());
         let mut step = p.alpha * (new - p.target.as_secs_f64()) + p.beta * (new - old);
         // Gains follow the magnitude of the probability, down and, above 1, up.
@@ -299,49 +267,70 @@ impl DocsisPie {
 
     /// Whether updates of an empty queue would change nothing.
     fn rests(&self) -> bool {
-        self.backlog.packets == 0
-            && self.qdelay == Dur::ZERO
+        self.qdelay == Dur::ZERO
             && self.drop_prob == 0.0
             && self.burst_allowance == Dur::ZERO
             && self.state == State::Inactive
     }
 }
 
-impl Qdisc for DocsisPie {
+impl Judge for DocsisPie {
+    type Params = Params;
+    const ENTRY: &'static Entry = &ENTRY;
+    const SHOWS_NEXT: bool = true;
+
+    fn new(params: &Params, env: Env) -> Self {
+        Self {
+            bucket: Bucket { tokens: params.max_burst_bytes.0, filled: env.now },
+            state: State::Inactive,
+            drop_prob: 0.0,
+            accu_prob: 0.0,
+            qdelay: Dur::ZERO,
+            burst_allowance: Dur::ZERO,
+            burst_reset: Dur::ZERO,
+            rng: env.rng,
+            timer: UpdateTimer::new(env.now + params.interval, params.interval),
+            counters: Counters::default(),
+        }
+    }
+
     #[inline]
-    fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
-        let full = self.backlog.bytes + u64::from(pkt.len) > self.params.buffer_size();
-        if full || self.drop_early(pkt.len) {
+    fn arrive(
+        &mut self,
+        fifo: &JudgedQueue<Params>,
+        now: Time,
+        pkt: &mut Packet,
+        _log: &mut Log,
+    ) -> Option<Reason> {
+        let (p, waiting) = (&fifo.params, fifo.queue.backlog);
+        let full = waiting.bytes + u64::from(pkt.len) > p.buffer_size();
+        if full || self.drop_early(fifo, pkt.len) {
             self.counters.dropped += 1;
             self.accu_prob = 0.0;
             if full {
                 self.counters.overlimit += 1;
             } else if self.state == State::Quiescent {
                 self.state = State::Active;
-                self.burst_allowance = self.params.max_burst;
+                self.burst_allowance = p.max_burst;
             }
-            log.drop(&pkt, if full { Reason::TailLimit } else { Reason::Pi });
-            return;
+            return Some(if full { Reason::TailLimit } else { Reason::Pi });
         }
         self.timer.arm(now);
-        self.counters.packets_in += 1;
-        pkt.stamp = now;
-        self.backlog.add(&pkt);
-        self.queue.push_back(pkt);
-        self.counters.max_queue = self.counters.max_queue.max(self.backlog.packets);
+        self.counters.admitted(waiting.packets + 1);
+        None
     }
 
     #[inline]
-    fn dequeue(&mut self, now: Time, _log: &mut Log) -> Option<Packet> {
-        let pkt = self.queue.pop_front()?;
-        self.backlog.remove(&pkt);
-        self.bucket.refill(&self.params, now);
+    fn judge(
+        &mut self,
+        fifo: &mut JudgedQueue<Params>,
+        now: Time,
+        pkt: &mut Packet,
+        _log: &mut Log,
+    ) -> Option<Reason> {
+        self.bucket.refill(&fifo.params, now);
         self.bucket.tokens = self.bucket.tokens.saturating_sub(u64::from(pkt.len));
-        Some(pkt)
-    }
-
-    fn next_len(&self) -> Option<u32> {
-        self.queue.front().map(|pkt| pkt.len)
+        None
     }
 
     #[inline]
@@ -349,51 +338,29 @@ impl Qdisc for DocsisPie {
         self.timer.wake()
     }
 
-    fn on_wake(&mut self, now: Time, _log: &mut Log) {
-        if self.timer.wake() > now {
-            return;
-        }
-        self.update(now);
-        self.timer.fired(now, self.rests());
+    fn on_wake(&mut self, fifo: &JudgedQueue<Params>, now: Time) {
+        self.update(fifo, now);
+        self.timer.fired(now, fifo.is_empty() && self.rests());
     }
 
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.backlog
+    fn change(&mut self, _from: &Params, to: &Params, _now: Time) {
+        self.timer.set_period(to.interval);
     }
 
-    fn change(&mut self, _now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
-        if let Some(params) = to.params::<Params>() {
-            self.params = *params;
-            self.timer.set_period(params.interval);
-        }
-    }
-
-    fn spec(&self) -> Spec {
-        spec(&ENTRY, self.params)
-    }
-
-    fn stats(&self, out: &mut Stats) {
+    fn stats(&self, _params: &Params, out: &mut Stats) {
         out.put("prob", self.drop_prob);
         out.put("delay", self.qdelay.as_micros() as f64);
-        out.put("pkts_in", self.counters.packets_in as f64);
-        out.put("overlimit", self.counters.overlimit as f64);
-        out.put("dropped", self.counters.dropped as f64);
-        out.put("maxq", self.counters.max_queue);
+        self.counters.stats(out);
     }
 
-    fn probe(&self, out: &mut Probe<'_>) {
+    fn probe(&self, _fifo: &JudgedQueue<Params>, out: &mut Probe<'_>) {
         out.put("prob", "1", self.drop_prob);
         out.put("qdelay", "ms", self.qdelay.as_millis_f64());
         out.put("burst_allowance", "ms", self.burst_allowance.as_millis_f64());
         out.put("active", "1", f64::from(self.state as u8));
     }
 
-    fn purge(&mut self, log: &mut Log) {
-        for pkt in self.queue.drain(..) {
-            log.drop(&pkt, Reason::Purge);
-        }
-        self.backlog = Backlog::default();
+    fn reset(&mut self) {
         (self.state, self.drop_prob, self.accu_prob) = (State::Inactive, 0.0, 0.0);
         (self.qdelay, self.burst_allowance, self.burst_reset) = (Dur::ZERO, Dur::ZERO, Dur::ZERO);
         self.timer.sleep();

@@ -1,7 +1,6 @@
 //! `pfifo` and `bfifo`: tail drop by packets or by bytes; `pfifo_head_drop`. Linux 6.12 `sch_fifo`.
 
-use std::collections::VecDeque;
-
+use super::plain_queue::PlainQueue;
 use super::{
     Backlog, Discipline, Entry, Env, Kernel, Log, PSCHED_MTU, Qdisc, Reason, Spec, Stats,
     TXQUEUELEN, entry, spec,
@@ -90,8 +89,7 @@ enum Unit {
 pub struct Fifo {
     unit: Unit,
     limit: u64,
-    queue: VecDeque<Packet>,
-    backlog: Backlog,
+    queue: PlainQueue,
 }
 
 impl Fifo {
@@ -106,18 +104,17 @@ impl Fifo {
     }
 
     fn new(unit: Unit, limit: u64) -> Self {
-        let (queue, backlog) = (VecDeque::new(), Backlog::default());
-        Self { unit, limit, queue, backlog }
+        Self { unit, limit, queue: PlainQueue::default() }
     }
 }
 
 impl Qdisc for Fifo {
     // Linux 6.12 `pfifo_enqueue`, `bfifo_enqueue`, `pfifo_tail_enqueue`.
     #[inline]
-    fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
+    fn enqueue(&mut self, now: Time, pkt: Packet, log: &mut Log) {
         let fits = match self.unit {
-            Unit::Bytes => self.backlog.bytes + u64::from(pkt.len) <= self.limit,
-            _ => u64::from(self.backlog.packets) < self.limit,
+            Unit::Bytes => self.queue.backlog.bytes + u64::from(pkt.len) <= self.limit,
+            _ => u64::from(self.queue.backlog.packets) < self.limit,
         };
         let makes_room = self.unit == Unit::PacketsHeadDrop && self.limit > 0;
         if !fits && makes_room {
@@ -125,9 +122,7 @@ impl Qdisc for Fifo {
             log.drop(&oldest.expect("a full queue"), Reason::HeadLimit);
         }
         if fits || makes_room {
-            pkt.stamp = now;
-            self.backlog.add(&pkt);
-            self.queue.push_back(pkt);
+            self.queue.push(now, pkt);
         } else {
             log.drop(&pkt, Reason::TailLimit);
         }
@@ -135,19 +130,17 @@ impl Qdisc for Fifo {
 
     #[inline]
     fn dequeue(&mut self, _now: Time, _log: &mut Log) -> Option<Packet> {
-        let pkt = self.queue.pop_front()?;
-        self.backlog.remove(&pkt);
-        Some(pkt)
+        self.queue.pop()
     }
 
     #[inline]
     fn next_len(&self) -> Option<u32> {
-        self.queue.front().map(|pkt| pkt.len)
+        self.queue.next_len()
     }
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        self.backlog
+        self.queue.backlog
     }
 
     fn change(&mut self, _now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
@@ -172,10 +165,7 @@ impl Qdisc for Fifo {
     fn stats(&self, _out: &mut Stats) {}
 
     fn purge(&mut self, log: &mut Log) {
-        for pkt in self.queue.drain(..) {
-            log.drop(&pkt, Reason::Purge);
-        }
-        self.backlog = Backlog::default();
+        self.queue.purge(log);
     }
 }
 

@@ -1,14 +1,10 @@
 //! `pie`: proportional integral controller enhanced. RFC 8033; Linux 6.12 `sch_pie` (`version
 //! mainline`) and Linux 5.1 to 5.4 (`version 5.4`).
 
-use std::collections::VecDeque;
-
 use super::jiffies::Jiffies;
+use super::judged_fifo::{Judge, JudgedFifo, JudgedQueue};
 use super::update_timer::{UpdateTimer, Wheel};
-use super::{
-    Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec,
-};
-use sojourn_core::grammar::Given;
+use super::{Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Stats, entry};
 use sojourn_core::grammar::forms::packets;
 use sojourn_core::packet::Packet;
 use sojourn_core::parameters;
@@ -37,92 +33,104 @@ parameters! {
     groups { law: Law = Law::default(); }
 }
 
-/// A FIFO under one controller.
-#[derive(Debug)]
-pub struct Pie {
-    params: Params,
-    control: Control,
-    queue: VecDeque<Packet>,
-    backlog: Backlog,
-    rng: Rng,
-    timer: UpdateTimer<Wheel>,
-    counters: Counters,
+/// What the kernel's module counts, and others after it.
+#[derive(Debug, Default)]
+pub(super) struct Counters {
+    packets_in: u64,
+    pub(super) overlimit: u64,
+    pub(super) dropped: u64,
+    max_queue: u32,
 }
 
-#[derive(Debug, Default)]
-struct Counters {
-    packets_in: u64,
-    dropped: u64,
-    overlimit: u64,
-    max_queue: u32,
-    ecn_mark: u64,
+impl Counters {
+    /// A packet was admitted, with this many that wait.
+    #[inline]
+    pub(super) fn admitted(&mut self, waiting: u32) {
+        self.packets_in += 1;
+        self.max_queue = self.max_queue.max(waiting);
+    }
+
+    pub(super) fn stats(&self, out: &mut Stats) {
+        out.put("pkts_in", self.packets_in as f64);
+        out.put("overlimit", self.overlimit as f64);
+        out.put("dropped", self.dropped as f64);
+        out.put("maxq", self.max_queue);
+    }
 }
 
 impl Discipline for Params {
     fn build(&self, env: Env) -> Box<dyn Qdisc> {
-        Box::new(Pie::new(*self, env))
+        Box::new(JudgedFifo::<Pie>::new(*self, env))
     }
 }
 
-impl Pie {
-    fn new(params: Params, env: Env) -> Self {
+/// One controller.
+#[derive(Debug)]
+struct Pie {
+    control: Control,
+    rng: Rng,
+    timer: UpdateTimer<Wheel>,
+    counters: Counters,
+    ecn_mark: u64,
+}
+
+impl Judge for Pie {
+    type Params = Params;
+    const ENTRY: &'static Entry = &ENTRY;
+
+    fn new(params: &Params, env: Env) -> Self {
         let jiffies = Jiffies::new(env.hz);
         let first = jiffies.expiry(env.now, jiffies.half_second());
         Self {
-            params,
             control: Control::default(),
-            queue: VecDeque::new(),
-            backlog: Backlog::default(),
             rng: env.rng,
             timer: UpdateTimer::new(first, Wheel(jiffies, params.law.tupdate)),
             counters: Counters::default(),
+            ecn_mark: 0,
         }
     }
-}
 
-impl Qdisc for Pie {
     // RFC 8033 4.1 and, for ECN, 5.1; Linux 6.12 `pie_qdisc_enqueue`.
     #[inline]
-    fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
-        let mut reason = Reason::TailLimit;
-        let admitted = if self.backlog.packets >= self.params.limit {
+    fn arrive(
+        &mut self,
+        fifo: &JudgedQueue<Params>,
+        now: Time,
+        pkt: &mut Packet,
+        log: &mut Log,
+    ) -> Option<Reason> {
+        let (law, waiting) = (&fifo.params.law, fifo.queue.backlog);
+        let refused = if waiting.packets >= fifo.params.limit {
             self.counters.overlimit += 1;
-            false
-        } else if !self.control.drop_early(
-            &self.params.law,
-            self.backlog.bytes,
-            pkt.len,
-            &mut self.rng,
-        ) {
-            true
+            Some(Reason::TailLimit)
+        } else if !self.control.drop_early(law, waiting.bytes, pkt.len, &mut self.rng) {
+            None
         } else {
-            reason = Reason::Pi;
-            let marked = self.params.law.ecn
-                && self.control.prob <= MAX_PROB / 10
-                && log.set_ce(&mut pkt, Reason::Pi);
-            self.counters.ecn_mark += u64::from(marked);
-            marked
+            let may_mark = law.ecn && self.control.prob <= MAX_PROB / 10;
+            let marked = may_mark && log.set_ce(pkt, Reason::Pi);
+            self.ecn_mark += u64::from(marked);
+            (!marked).then_some(Reason::Pi)
         };
-        if !admitted {
+        if refused.is_some() {
             self.counters.dropped += 1;
             self.control.dropped();
-            log.drop(&pkt, reason);
-            return;
+        } else {
+            self.timer.arm(now);
+            self.counters.admitted(waiting.packets);
         }
-        self.timer.arm(now);
-        self.counters.packets_in += 1;
-        self.counters.max_queue = self.counters.max_queue.max(self.backlog.packets);
-        pkt.stamp = now;
-        self.backlog.add(&pkt);
-        self.queue.push_back(pkt);
+        refused
     }
 
     #[inline]
-    fn dequeue(&mut self, now: Time, _log: &mut Log) -> Option<Packet> {
-        let pkt = self.queue.pop_front()?;
-        self.backlog.remove(&pkt);
-        self.control.departed(&self.params.law, now, &pkt, self.backlog.bytes);
-        Some(pkt)
+    fn judge(
+        &mut self,
+        fifo: &mut JudgedQueue<Params>,
+        now: Time,
+        pkt: &mut Packet,
+        _log: &mut Log,
+    ) -> Option<Reason> {
+        self.control.departed(&fifo.params.law, now, pkt, fifo.queue.backlog.bytes);
+        None
     }
 
     #[inline]
@@ -130,53 +138,31 @@ impl Qdisc for Pie {
         self.timer.wake()
     }
 
-    fn on_wake(&mut self, now: Time, _log: &mut Log) {
-        if self.timer.wake() > now {
-            return;
-        }
-        self.control.update(&self.params.law, self.backlog.bytes);
-        self.timer.fired(now, self.backlog.packets == 0 && self.control.rests());
+    fn on_wake(&mut self, fifo: &JudgedQueue<Params>, now: Time) {
+        self.control.update(&fifo.params.law, fifo.queue.backlog.bytes);
+        self.timer.fired(now, fifo.is_empty() && self.control.rests());
     }
 
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.backlog
+    fn change(&mut self, _from: &Params, to: &Params, _now: Time) {
+        self.timer.set_tupdate(to.law.tupdate);
     }
 
-    fn change(&mut self, _now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
-        if let Some(params) = to.params::<Params>() {
-            self.params = *params;
-            self.timer.set_tupdate(params.law.tupdate);
-        }
-    }
-
-    fn spec(&self) -> Spec {
-        spec(&ENTRY, self.params)
-    }
-
-    fn stats(&self, out: &mut Stats) {
+    fn stats(&self, params: &Params, out: &mut Stats) {
         out.put("prob", self.control.probability());
         out.put("delay", self.control.delay().as_micros() as f64);
-        if self.params.law.estimates {
+        if params.law.estimates {
             out.put("avg_dq_rate", self.control.rate());
         }
-        out.put("pkts_in", self.counters.packets_in as f64);
-        out.put("overlimit", self.counters.overlimit as f64);
-        out.put("dropped", self.counters.dropped as f64);
-        out.put("maxq", self.counters.max_queue);
-        out.put("ecn_mark", self.counters.ecn_mark as f64);
+        self.counters.stats(out);
+        out.put("ecn_mark", self.ecn_mark as f64);
     }
 
-    fn probe(&self, out: &mut Probe<'_>) {
+    fn probe(&self, _fifo: &JudgedQueue<Params>, out: &mut Probe<'_>) {
         out.put("prob", "1", self.control.probability());
         out.put("qdelay", "ms", self.control.delay().as_millis_f64());
     }
 
-    fn purge(&mut self, log: &mut Log) {
-        for pkt in self.queue.drain(..) {
-            log.drop(&pkt, Reason::Purge);
-        }
-        self.backlog = Backlog::default();
+    fn reset(&mut self) {
         self.control = Control::default();
         self.timer.sleep();
     }

@@ -1,4 +1,4 @@
-//! A FIFO that stamps arrivals and may have a limit, for disciplines that act on departure.
+//! A FIFO that stamps arrivals and knows what it holds, and the limits that its users share.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use super::{Backlog, Log, Reason};
 use sojourn_core::grammar::forms::{maybe, packets};
 use sojourn_core::packet::Packet;
 use sojourn_core::parameters;
-use sojourn_core::units::Time;
+use sojourn_core::units::{Dur, Time};
 
 parameters! {
     /// Room in the queue.
@@ -27,25 +27,16 @@ parameters! {
     }
 }
 
-/// A FIFO that can be limited.
+/// A FIFO and what it holds.
 #[derive(Debug, Default)]
 pub(super) struct PlainQueue {
-    pub(super) limit: Option<u32>,
     pub(super) packets: VecDeque<Packet>,
     pub(super) backlog: Backlog,
 }
 
 impl PlainQueue {
-    pub(super) fn new(limit: Option<u32>) -> Self {
-        Self { limit, ..Self::default() }
-    }
-
     #[inline]
-    pub(super) fn push(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
-        if self.limit.is_some_and(|limit| self.backlog.packets >= limit) {
-            log.drop(&pkt, Reason::TailLimit);
-            return;
-        }
+    pub(super) fn push(&mut self, now: Time, mut pkt: Packet) {
         pkt.stamp = now;
         self.backlog.add(&pkt);
         self.packets.push_back(pkt);
@@ -56,6 +47,17 @@ impl PlainQueue {
         let pkt = self.packets.pop_front()?;
         self.backlog.remove(&pkt);
         Some(pkt)
+    }
+
+    #[inline]
+    pub(super) fn next_len(&self) -> Option<u32> {
+        self.packets.front().map(|pkt| pkt.len)
+    }
+
+    /// Sojourn of the oldest packet.
+    #[inline]
+    pub(super) fn age(&self, now: Time) -> Dur {
+        self.packets.front().map_or(Dur::ZERO, |pkt| now.since(pkt.stamp))
     }
 
     pub(super) fn purge(&mut self, log: &mut Log) {

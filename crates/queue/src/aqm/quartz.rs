@@ -147,19 +147,22 @@ impl Judge for Quartz {
         }
     }
 
-    fn limit(params: &Params) -> Option<u32> {
-        Some(params.version.limit())
-    }
-
     #[inline]
-    fn arrive(&mut self, fifo: &mut JudgedQueue<Params>, now: Time) {
-        let before = fifo.queue.backlog.packets;
-        if before == fifo.params.floor && before < fifo.params.version.limit() {
+    fn arrive(
+        &mut self,
+        fifo: &JudgedQueue<Params>,
+        now: Time,
+        _pkt: &mut Packet,
+        _log: &mut Log,
+    ) -> Option<Reason> {
+        let (before, limit) = (fifo.queue.backlog.packets, fifo.params.version.limit());
+        if before == fifo.params.floor && before < limit {
             (self.busy_start, self.busy_prior) = (now, now);
             if self.interval_end.is_none() {
                 self.open_interval(now);
             }
         }
+        fifo.overflow(Some(limit))
     }
 
     // chromi/sce sch_quartz.
@@ -195,7 +198,8 @@ impl Judge for Quartz {
         drop.then_some(Reason::CeThreshold)
     }
 
-    fn probe(&self, _params: &Params, out: &mut Probe<'_>) {
+    fn probe(&self, fifo: &JudgedQueue<Params>, out: &mut Probe<'_>) {
+        fifo.probe_delay(out);
         out.put("ramp", "1", f64::from(self.ramp));
         out.put("level", "1", self.level as f64 / (1_u64 << (64 - RAMP_SHIFT)) as f64);
     }

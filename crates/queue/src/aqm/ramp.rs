@@ -125,15 +125,16 @@ impl Judge for Ramp {
         drop.then_some(Reason::Sce)
     }
 
-    fn change(&mut self, to: &Params) {
+    fn change(&mut self, _from: &Params, to: &Params, _now: Time) {
         (self.from, self.tally.tau) = (to.from(), to.tally.tau);
     }
 
-    fn stats(&self, out: &mut Stats) {
+    fn stats(&self, _params: &Params, out: &mut Stats) {
         self.tally.stats(out);
     }
 
-    fn probe(&self, _params: &Params, out: &mut Probe<'_>) {
+    fn probe(&self, fifo: &JudgedQueue<Params>, out: &mut Probe<'_>) {
+        fifo.probe_delay(out);
         out.put("probability", "1", self.probability);
     }
 

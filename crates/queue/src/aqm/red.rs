@@ -2,13 +2,9 @@
 //! derivations of iproute2 7.3; Floyd and Jacobson 1993, Adaptive RED 2001, gentle RED 2000;
 //! SCE's lower ramp, draft-morton-taht-tsvwg-sce-00.
 
-use std::collections::VecDeque;
-
 use super::jiffies::Jiffies;
-use super::{
-    Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec,
-};
-use sojourn_core::grammar::Given;
+use super::judged_fifo::{Judge, JudgedFifo, JudgedQueue};
+use super::{Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Stats, entry};
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::rng::Rng;
@@ -239,14 +235,11 @@ struct Counters {
     overlimits: u64,
 }
 
-/// A byte FIFO under the law.
+/// The law over a byte FIFO.
 #[derive(Debug)]
-pub struct Red {
-    params: Params,
+struct Red {
     law: Law,
     sce: Option<SceRamp>,
-    queue: VecDeque<Packet>,
-    backlog: Backlog,
     rng: Rng,
     jiffies: Jiffies,
     next_adapt: Time,
@@ -255,53 +248,34 @@ pub struct Red {
 
 impl Discipline for Params {
     fn build(&self, env: Env) -> Box<dyn Qdisc> {
-        Box::new(Red::new(*self, env))
+        Box::new(JudgedFifo::<Red>::new(*self, env))
     }
 }
 
 impl Red {
-    fn new(params: Params, env: Env) -> Self {
-        let law = Law::new(&params.curve());
-        let mut red = Self {
-            params,
-            sce: SceRamp::new(&params, law.wlog),
-            law,
-            queue: VecDeque::new(),
-            backlog: Backlog::default(),
-            rng: env.rng,
-            jiffies: Jiffies::new(env.hz),
-            next_adapt: Time::NEVER,
-            counters: Counters::default(),
-        };
-        red.restart(env.now);
-        red
-    }
-
     /// Idle from `now` on, as after a configuration; Adaptive RED's timer starts anew.
-    fn restart(&mut self, now: Time) {
+    fn restart(&mut self, params: &Params, now: Time) {
         self.law.idle_since = Some(now);
-        self.next_adapt = if self.params.adaptive {
+        self.next_adapt = if params.adaptive {
             self.jiffies.expiry(now, self.jiffies.half_second())
         } else {
             Time::NEVER
         };
     }
 
-    #[cold]
-    fn discard(&mut self, log: &mut Log) {
-        for pkt in self.queue.drain(..) {
-            log.drop(&pkt, Reason::Purge);
-        }
-        self.backlog = Backlog::default();
-    }
-
     /// Marks `pkt` or says that it is to be dropped. Linux 6.12 `red_enqueue`.
     #[inline]
-    fn survives(&mut self, action: Action, pkt: &mut Packet, log: &mut Log) -> bool {
+    fn survives(
+        &mut self,
+        params: &Params,
+        action: Action,
+        pkt: &mut Packet,
+        log: &mut Log,
+    ) -> Result<(), Reason> {
         let (reason, may_mark) = match action {
-            Action::Pass => return true,
-            Action::Early => (Reason::RedEarly, self.params.ecn),
-            Action::Forced => (Reason::RedForced, self.params.ecn && !self.params.harddrop),
+            Action::Pass => return Ok(()),
+            Action::Early => (Reason::RedEarly, params.ecn),
+            Action::Forced => (Reason::RedForced, params.ecn && !params.harddrop),
         };
         let c = &mut self.counters;
         c.overlimits += 1;
@@ -311,51 +285,65 @@ impl Red {
         };
         if may_mark && log.set_ce(pkt, reason) {
             *marks += 1;
-            return true;
+            return Ok(());
         }
-        if may_mark && self.params.nodrop {
-            return true;
+        if may_mark && params.nodrop {
+            return Ok(());
         }
         *drops += 1;
-        log.drop(pkt, reason);
-        false
+        Err(reason)
     }
 }
 
-impl Qdisc for Red {
+impl Judge for Red {
+    type Params = Params;
+    const ENTRY: &'static Entry = &ENTRY;
+    const IS_REPLACED: bool = true;
+
+    fn new(params: &Params, env: Env) -> Self {
+        let law = Law::new(&params.curve());
+        let mut red = Self {
+            sce: SceRamp::new(params, law.wlog),
+            law,
+            rng: env.rng,
+            jiffies: Jiffies::new(env.hz),
+            next_adapt: Time::NEVER,
+            counters: Counters::default(),
+        };
+        red.restart(params, env.now);
+        red
+    }
+
     // Linux 6.12 `red_enqueue`.
     #[inline]
-    fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
-        self.law.sample(now, self.backlog.bytes);
+    fn arrive(
+        &mut self,
+        fifo: &JudgedQueue<Params>,
+        now: Time,
+        pkt: &mut Packet,
+        log: &mut Log,
+    ) -> Option<Reason> {
+        let (params, waiting) = (&fifo.params, fifo.queue.backlog.bytes);
+        self.law.sample(now, waiting);
         let action = self.law.action(&mut self.rng);
         if action != Action::Pass {
-            if !self.survives(action, &mut pkt, log) {
-                return;
+            if let Err(reason) = self.survives(params, action, pkt, log) {
+                return Some(reason);
             }
         } else if let Some(ramp) = &self.sce
             && ramp.hits(self.law.average, &mut self.rng)
-            && log.set_sce(&mut pkt, Reason::Sce)
+            && log.set_sce(pkt, Reason::Sce)
         {
             self.counters.sce_mark += 1;
         }
-        if self.backlog.bytes + u64::from(pkt.len) > u64::from(self.params.limit) {
-            self.counters.pdrop += 1;
-            log.drop(&pkt, Reason::TailLimit);
-            return;
-        }
-        pkt.stamp = now;
-        self.backlog.add(&pkt);
-        self.queue.push_back(pkt);
+        let is_full = waiting + u64::from(pkt.len) > u64::from(params.limit);
+        self.counters.pdrop += u64::from(is_full);
+        is_full.then_some(Reason::TailLimit)
     }
 
     #[inline]
-    fn dequeue(&mut self, now: Time, _log: &mut Log) -> Option<Packet> {
-        let Some(pkt) = self.queue.pop_front() else {
-            self.law.idle_since.get_or_insert(now);
-            return None;
-        };
-        self.backlog.remove(&pkt);
-        Some(pkt)
+    fn idle(&mut self, _params: &Params, now: Time) {
+        self.law.idle_since.get_or_insert(now);
     }
 
     #[inline]
@@ -363,32 +351,18 @@ impl Qdisc for Red {
         self.next_adapt
     }
 
-    fn on_wake(&mut self, now: Time, _log: &mut Log) {
-        if self.next_adapt <= now {
-            self.law.adapt(now);
-            self.next_adapt = self.jiffies.expiry(now, self.jiffies.half_second());
-        }
+    fn on_wake(&mut self, _fifo: &JudgedQueue<Params>, now: Time) {
+        self.law.adapt(now);
+        self.next_adapt = self.jiffies.expiry(now, self.jiffies.half_second());
     }
 
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.backlog
+    fn change(&mut self, _from: &Params, to: &Params, now: Time) {
+        self.law = Law::new(&to.curve());
+        self.sce = SceRamp::new(to, self.law.wlog);
+        self.restart(to, now);
     }
 
-    fn change(&mut self, now: Time, to: &Spec, _given: &Given, log: &mut Log) {
-        self.params = to.params().copied().unwrap_or(self.params);
-        self.law = Law::new(&self.params.curve());
-        self.sce = SceRamp::new(&self.params, self.law.wlog);
-        // The FIFO is replaced.
-        self.discard(log);
-        self.restart(now);
-    }
-
-    fn spec(&self) -> Spec {
-        spec(&ENTRY, self.params)
-    }
-
-    fn stats(&self, out: &mut Stats) {
+    fn stats(&self, params: &Params, out: &mut Stats) {
         let c = &self.counters;
         let (marked, early) = (c.prob_mark + c.forced_mark, c.prob_drop + c.forced_drop);
         out.put("overlimits", c.overlimits as f64);
@@ -400,26 +374,25 @@ impl Qdisc for Red {
         out.put("prob_mark", c.prob_mark as f64);
         out.put("forced_drop", c.forced_drop as f64);
         out.put("forced_mark", c.forced_mark as f64);
-        if let Some((min, max, _)) = self.params.sce_ramp() {
+        if let Some((min, max, _)) = params.sce_ramp() {
             out.put("sce_mark", c.sce_mark as f64);
             out.put("sce_min", min);
             out.put("sce_max", max);
         }
-        out.put("min", self.params.min);
-        out.put("max", self.params.max);
-        out.put("burst", self.params.burst);
+        out.put("min", params.min);
+        out.put("max", params.max);
+        out.put("burst", params.burst);
         out.put("ewma", self.law.wlog);
         out.put("scell_log", self.law.scell_log);
         out.put("probability", f64::from(self.law.max_p) / 4_294_967_296.0);
     }
 
-    fn probe(&self, out: &mut Probe<'_>) {
+    fn probe(&self, _fifo: &JudgedQueue<Params>, out: &mut Probe<'_>) {
         out.put("average", "bytes", self.law.average as f64 / f64::from(self.law.wlog).exp2());
         out.put("max_p", "1", f64::from(self.law.max_p) / 4_294_967_296.0);
     }
 
-    fn purge(&mut self, log: &mut Log) {
-        self.discard(log);
+    fn reset(&mut self) {
         (self.law.average, self.law.count, self.law.idle_since) = (0, -1, None);
     }
 }

@@ -1,12 +1,8 @@
 //! `red_classic`: random early detection as its papers have it, in floating point. Floyd and
 //! Jacobson 1993; gentle RED 2000; Adaptive RED 2001. Linux's integer variant is `red`.
 
-use std::collections::VecDeque;
-
-use super::{
-    Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec,
-};
-use sojourn_core::grammar::Given;
+use super::judged_fifo::{Judge, JudgedFifo, JudgedQueue};
+use super::{Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry};
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::rng::Rng;
@@ -37,13 +33,10 @@ struct Counters {
     pdrop: u64,
 }
 
-/// A FIFO under the law.
+/// The law.
 #[derive(Debug)]
-pub struct RedClassic {
-    params: Params,
+struct RedClassic {
     derived: Derived,
-    queue: VecDeque<Packet>,
-    backlog: Backlog,
     /// Average queue, in packets or bytes as the parameters say.
     average: f64,
     /// Arrivals since the last signal; -1 below the lower threshold.
@@ -56,9 +49,27 @@ pub struct RedClassic {
     counters: Counters,
 }
 
+/// What waits, in the unit of the thresholds.
+#[inline]
+fn waiting(fifo: &JudgedQueue<Params>) -> f64 {
+    let backlog = fifo.queue.backlog;
+    if fifo.params.bytes { backlog.bytes as f64 } else { f64::from(backlog.packets) }
+}
+
+/// Whether `pkt` would exceed the limit.
+#[inline]
+fn is_full(fifo: &JudgedQueue<Params>, pkt: &Packet) -> bool {
+    let (params, backlog) = (&fifo.params, fifo.queue.backlog);
+    if params.bytes {
+        backlog.bytes + u64::from(pkt.len) > params.limit()
+    } else {
+        u64::from(backlog.packets) >= params.limit()
+    }
+}
+
 impl Discipline for Params {
     fn build(&self, env: Env) -> Box<dyn Qdisc> {
-        Box::new(RedClassic::new(*self, env))
+        Box::new(JudgedFifo::<RedClassic>::new(*self, env))
     }
 
     fn accepts(&self, to: &Spec) -> Result<(), String> {
@@ -72,28 +83,6 @@ impl Discipline for Params {
 }
 
 impl RedClassic {
-    fn new(params: Params, env: Env) -> Self {
-        Self {
-            params,
-            derived: params.derive(),
-            queue: VecDeque::new(),
-            backlog: Backlog::default(),
-            average: 0.0,
-            count: -1.0,
-            max_p: params.max_p,
-            idle_since: Some(env.now),
-            next_adapt: if params.adaptive { env.now + PERIOD } else { Time::NEVER },
-            rng: env.rng,
-            counters: Counters::default(),
-        }
-    }
-
-    /// What waits, in the unit of the thresholds.
-    #[inline]
-    fn waiting(&self) -> f64 {
-        if self.params.bytes { self.backlog.bytes as f64 } else { f64::from(self.backlog.packets) }
-    }
-
     /// The average, as if one small packet could have arrived per transmission time since the
     /// queue became empty. Floyd and Jacobson 1993.
     fn average_at(&self, now: Time) -> f64 {
@@ -104,11 +93,11 @@ impl RedClassic {
 
     /// Takes the sample of an arrival. Floyd and Jacobson 1993.
     #[inline]
-    fn sample(&mut self, now: Time) {
+    fn sample(&mut self, fifo: &JudgedQueue<Params>, now: Time) {
         self.average = if self.idle_since.is_some() {
             self.average_at(now)
         } else {
-            self.average + self.derived.w * (self.waiting() - self.average)
+            self.average + self.derived.w * (waiting(fifo) - self.average)
         };
         self.idle_since = None;
     }
@@ -116,11 +105,11 @@ impl RedClassic {
     /// The probability before it is corrected for the arrivals since the last signal; 1 where
     /// every packet is dropped. Floyd and Jacobson 1993; above the upper threshold gentle RED 2000.
     #[inline]
-    fn base(&self) -> f64 {
+    fn base(&self, params: &Params) -> f64 {
         let (average, Derived { min_th, max_th, .. }) = (self.average, self.derived);
         if average < max_th {
             self.max_p * (average - min_th) / (max_th - min_th)
-        } else if self.params.gentle && average < 2.0 * max_th {
+        } else if params.gentle && average < 2.0 * max_th {
             self.max_p + (1.0 - self.max_p) * (average - max_th) / max_th
         } else {
             1.0
@@ -129,18 +118,18 @@ impl RedClassic {
 
     /// Why an arrival of `len` bytes is to be signalled, if it is. Floyd and Jacobson 1993.
     #[inline]
-    fn judge(&mut self, len: u32) -> Option<Reason> {
+    fn verdict(&mut self, params: &Params, len: u32) -> Option<Reason> {
         if self.average < self.derived.min_th {
             self.count = -1.0;
             return None;
         }
-        let mut base = self.base();
+        let mut base = self.base(params);
         if base >= 1.0 {
             self.count = 0.0;
             return Some(Reason::RedForced);
         }
-        if self.params.bytes {
-            base *= f64::from(len) / f64::from(self.params.avpkt);
+        if params.bytes {
+            base *= f64::from(len) / f64::from(params.avpkt);
         }
         self.count += 1.0;
         // Gaps are spread uniformly from 1 to 1/base.
@@ -162,25 +151,38 @@ impl RedClassic {
             self.max_p *= DECREASE;
         }
     }
-
-    /// Whether `pkt` would exceed the limit.
-    #[inline]
-    fn is_full(&self, pkt: &Packet) -> bool {
-        if self.params.bytes {
-            self.backlog.bytes + u64::from(pkt.len) > self.params.limit()
-        } else {
-            u64::from(self.backlog.packets) >= self.params.limit()
-        }
-    }
 }
 
-impl Qdisc for RedClassic {
+impl Judge for RedClassic {
+    type Params = Params;
+    const ENTRY: &'static Entry = &ENTRY;
+    const SHOWS_NEXT: bool = true;
+
+    fn new(params: &Params, env: Env) -> Self {
+        Self {
+            derived: params.derive(),
+            average: 0.0,
+            count: -1.0,
+            max_p: params.max_p,
+            idle_since: Some(env.now),
+            next_adapt: if params.adaptive { env.now + PERIOD } else { Time::NEVER },
+            rng: env.rng,
+            counters: Counters::default(),
+        }
+    }
+
     #[inline]
-    fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
-        self.sample(now);
-        let verdict = self.judge(pkt.len);
-        let full = self.is_full(&pkt);
-        let marks = self.params.ecn && verdict == Some(Reason::RedEarly) && !full;
+    fn arrive(
+        &mut self,
+        fifo: &JudgedQueue<Params>,
+        now: Time,
+        pkt: &mut Packet,
+        log: &mut Log,
+    ) -> Option<Reason> {
+        self.sample(fifo, now);
+        let verdict = self.verdict(&fifo.params, pkt.len);
+        let full = is_full(fifo, pkt);
+        let marks = fifo.params.ecn && verdict == Some(Reason::RedEarly) && !full;
         let dropped = match verdict {
             _ if full => {
                 self.counters.pdrop += 1;
@@ -188,7 +190,7 @@ impl Qdisc for RedClassic {
                 self.count = self.count.min(0.0);
                 Some(Reason::TailLimit)
             }
-            Some(why) if marks && log.set_ce(&mut pkt, why) => {
+            Some(why) if marks && log.set_ce(pkt, why) => {
                 self.counters.marked += 1;
                 None
             }
@@ -200,30 +202,24 @@ impl Qdisc for RedClassic {
             }
             None => None,
         };
-        if let Some(why) = dropped {
-            if self.backlog.packets == 0 {
-                self.idle_since = Some(now);
-            }
-            log.drop(&pkt, why);
-            return;
+        if dropped.is_some() && fifo.is_empty() {
+            self.idle_since = Some(now);
         }
-        pkt.stamp = now;
-        self.backlog.add(&pkt);
-        self.queue.push_back(pkt);
+        dropped
     }
 
     #[inline]
-    fn dequeue(&mut self, now: Time, _log: &mut Log) -> Option<Packet> {
-        let pkt = self.queue.pop_front()?;
-        self.backlog.remove(&pkt);
-        if self.backlog.packets == 0 {
+    fn judge(
+        &mut self,
+        fifo: &mut JudgedQueue<Params>,
+        now: Time,
+        _pkt: &mut Packet,
+        _log: &mut Log,
+    ) -> Option<Reason> {
+        if fifo.is_empty() {
             self.idle_since = Some(now);
         }
-        Some(pkt)
-    }
-
-    fn next_len(&self) -> Option<u32> {
-        self.queue.front().map(|pkt| pkt.len)
+        None
     }
 
     #[inline]
@@ -231,34 +227,22 @@ impl Qdisc for RedClassic {
         self.next_adapt
     }
 
-    fn on_wake(&mut self, now: Time, _log: &mut Log) {
-        if self.next_adapt <= now {
-            self.adapt(now);
-            self.next_adapt = now + PERIOD;
+    fn on_wake(&mut self, _fifo: &JudgedQueue<Params>, now: Time) {
+        self.adapt(now);
+        self.next_adapt = now + PERIOD;
+    }
+
+    fn change(&mut self, from: &Params, to: &Params, now: Time) {
+        if to.max_p != from.max_p {
+            self.max_p = to.max_p;
         }
-    }
-
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.backlog
-    }
-
-    fn change(&mut self, now: Time, to: &Spec, _given: &Given, _log: &mut Log) {
-        let params = to.params().copied().unwrap_or(self.params);
-        if params.max_p != self.params.max_p {
-            self.max_p = params.max_p;
+        if to.adaptive != from.adaptive {
+            self.next_adapt = if to.adaptive { now + PERIOD } else { Time::NEVER };
         }
-        if params.adaptive != self.params.adaptive {
-            self.next_adapt = if params.adaptive { now + PERIOD } else { Time::NEVER };
-        }
-        (self.params, self.derived) = (params, params.derive());
+        self.derived = to.derive();
     }
 
-    fn spec(&self) -> Spec {
-        spec(&ENTRY, self.params)
-    }
-
-    fn stats(&self, out: &mut Stats) {
+    fn stats(&self, _params: &Params, out: &mut Stats) {
         out.put("marked", self.counters.marked as f64);
         out.put("early", self.counters.early as f64);
         out.put("forced", self.counters.forced as f64);
@@ -269,17 +253,13 @@ impl Qdisc for RedClassic {
         out.put("max_p", self.max_p);
     }
 
-    fn probe(&self, out: &mut Probe<'_>) {
-        let unit = if self.params.bytes { "bytes" } else { "packets" };
+    fn probe(&self, fifo: &JudgedQueue<Params>, out: &mut Probe<'_>) {
+        let unit = if fifo.params.bytes { "bytes" } else { "packets" };
         out.put("average", unit, self.average);
         out.put("max_p", "1", self.max_p);
     }
 
-    fn purge(&mut self, log: &mut Log) {
-        for pkt in self.queue.drain(..) {
-            log.drop(&pkt, Reason::Purge);
-        }
-        self.backlog = Backlog::default();
+    fn reset(&mut self) {
         (self.average, self.count) = (0.0, -1.0);
         self.idle_since = Some(Time::ZERO);
     }

@@ -77,11 +77,12 @@ impl Judge for SchCobalt {
         self.cobalt.should_drop(&self.law, &judged, pkt, &mut self.rng, log)
     }
 
-    fn change(&mut self, to: &Params) {
+    fn change(&mut self, _from: &Params, to: &Params, _now: Time) {
         self.law = Law::new(&to.law, Version::V2022);
     }
 
-    fn probe(&self, _params: &Params, out: &mut Probe<'_>) {
+    fn probe(&self, fifo: &JudgedQueue<Params>, out: &mut Probe<'_>) {
+        fifo.probe_delay(out);
         self.cobalt.probe(out);
     }
 

@@ -1,4 +1,4 @@
-use super::super::Event;
+use super::super::{Event, Spec};
 use super::*;
 use crate::qdiscs::{build, build_shaped, change};
 use sojourn_core::ecn::Ecn;
@@ -7,9 +7,9 @@ fn env() -> Env {
     Env::ethernet(Rng::named(1, "t"))
 }
 
-fn make(text: &str) -> Blue {
+fn make(text: &str) -> JudgedFifo<Blue> {
     let spec: Spec = text.parse().unwrap();
-    Blue::new(*spec.params().unwrap(), env())
+    JudgedFifo::new(*spec.params().unwrap(), env())
 }
 
 fn packet(id: u32, ecn: Ecn) -> Packet {
@@ -45,7 +45,7 @@ fn overflow_raises_the_probability_once_per_freeze_time() {
 fn idleness_lowers_it_with_and_without_a_shaper() {
     for shaped in [false, true] {
         let mut blue = make("blue limit 5");
-        (blue.prob, blue.last_update) = (u32::MAX / 10, Some(ms(0)));
+        (blue.judge.prob, blue.judge.last_update) = (u32::MAX / 10, Some(ms(0)));
         let mut q: Box<dyn Qdisc> = Box::new(blue);
         if shaped {
             q = build_shaped("htb rate 1Gbit", q, &env()).unwrap();
@@ -90,8 +90,8 @@ fn signals_are_a_share_of_the_arrivals() {
         ("blue noecn", Ecn::Ect0, false),
     ] {
         let (mut q, mut log) = (make(&format!("{text} limit 1000000")), Log::default());
-        q.prob = u32::MAX / 4;
-        (q.backlog.packets, q.last_update) = (1, Some(ms(0)));
+        q.judge.prob = u32::MAX / 4;
+        (q.fifo.queue.backlog.packets, q.judge.last_update) = (1, Some(ms(0)));
         for id in 0..100_000 {
             q.enqueue(ms(0), packet(id, ecn), &mut log);
         }
@@ -105,11 +105,11 @@ fn signals_are_a_share_of_the_arrivals() {
 #[test]
 fn change_keeps_probability_and_purge_does_not() {
     let mut q = make("blue");
-    q.prob = 77;
+    q.judge.prob = 77;
     change(&mut q, ms(0), "blue limit 20 noecn threshold 3", &mut Log::default()).unwrap();
     let described = "blue limit 20p threshold 3p increment 0.02 decrement 0.002 freeze 100ms noecn";
-    assert_eq!((q.describe().as_str(), q.prob), (described, 77));
+    assert_eq!((q.describe().as_str(), q.judge.prob), (described, 77));
     q.purge(&mut Log::default());
-    assert_eq!(q.prob, 0);
+    assert_eq!(q.judge.prob, 0);
     assert!(build("blue increment 1.5", env()).is_err());
 }

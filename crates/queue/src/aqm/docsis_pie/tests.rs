@@ -1,4 +1,4 @@
-use super::super::Event;
+use super::super::{Event, Spec};
 use super::*;
 use crate::qdiscs::{build, build_shaped, change};
 use sojourn_core::ecn::Ecn;
@@ -7,9 +7,9 @@ fn env() -> Env {
     Env::ethernet(Rng::named(1, "t"))
 }
 
-fn make(options: &str) -> DocsisPie {
+fn make(options: &str) -> JudgedFifo<DocsisPie> {
     let spec: Spec = format!("docsis_pie {options}").parse().unwrap();
-    DocsisPie::new(*spec.params().unwrap(), env())
+    JudgedFifo::new(*spec.params().unwrap(), env())
 }
 
 fn packet(id: u32, len: u32, ecn: Ecn) -> Packet {
@@ -17,17 +17,18 @@ fn packet(id: u32, len: u32, ecn: Ecn) -> Packet {
 }
 
 /// One update that finds `us` of delay after one that found `before_us`.
-fn step(q: &mut DocsisPie, before_us: u64, us: u64) -> f64 {
-    q.qdelay = Dur::from_micros(before_us);
-    q.drop_prob = q.next_prob(Dur::from_micros(us));
-    q.drop_prob
+fn step(q: &mut JudgedFifo<DocsisPie>, before_us: u64, us: u64) -> f64 {
+    q.judge.qdelay = Dur::from_micros(before_us);
+    q.judge.drop_prob = q.judge.next_prob(&q.fifo.params, Dur::from_micros(us));
+    q.judge.drop_prob
 }
 
 // KAT docsis-pie 1
 #[test]
 fn delay_is_that_of_the_token_bucket() {
     let q = make("msr 10Mbit peak_rate 20Mbit max_burst_bytes 10000b");
-    let delay = |tokens, bytes| Bucket { tokens, filled: Time::ZERO }.delay(&q.params, bytes).0;
+    let delay =
+        |tokens, bytes| Bucket { tokens, filled: Time::ZERO }.delay(&q.fifo.params, bytes).0;
     // Within the tokens at the peak rate: 5000 bytes at 20 Mbit/s.
     assert_eq!(delay(10_000, 5000), 2_000_000);
     // Beyond: 10000 bytes at 20 Mbit/s and 5000 at 10 Mbit/s.
@@ -42,18 +43,18 @@ fn tokens_return_at_the_sustained_rate_to_the_bucket_s_depth() {
         q.enqueue(Time::ZERO, packet(id, 1500, Ecn::NotEct), &mut log);
     }
     for (n, tokens) in [(1, 8500), (2, 7000), (6, 1000), (7, 0)] {
-        while 8 - q.backlog.packets < n {
+        while 8 - q.fifo.queue.backlog.packets < n {
             q.dequeue(Time::ZERO, &mut log);
         }
-        assert_eq!(q.bucket.tokens, tokens);
+        assert_eq!(q.judge.bucket.tokens, tokens);
     }
     // 1.25 bytes per microsecond, of which no part is lost to rounding.
     for ns in (100..=1_000_000).step_by(100) {
-        q.bucket.refill(&q.params, Time(ns));
+        q.judge.bucket.refill(&q.fifo.params, Time(ns));
     }
-    assert_eq!(q.bucket.tokens, 1250);
-    q.bucket.refill(&q.params, Time(1_000_000_000));
-    assert_eq!(q.bucket.tokens, 10_000);
+    assert_eq!(q.judge.bucket.tokens, 1250);
+    q.judge.bucket.refill(&q.fifo.params, Time(1_000_000_000));
+    assert_eq!(q.judge.bucket.tokens, 10_000);
 }
 
 // KAT docsis-pie 2: gains, their scale below 1e-6 to above 10, and the bounds of a step
@@ -76,20 +77,20 @@ fn probability_follows_rfc_8034_at_every_magnitude() {
         // Steps up are at most 2 % from 0.1 on.
         (11.0, 11.0 + 0.02),
     ] {
-        q.drop_prob = prob;
+        q.judge.drop_prob = prob;
         let p = step(&mut q, 20_000, 20_000);
         assert!((p - expected).abs() < 1e-12, "{prob}: {p} {expected}");
     }
     // Steps down are not bounded: B (0 - 20 ms) and A (0 - 10 ms), times 2.
-    q.drop_prob = 0.5;
+    q.judge.drop_prob = 0.5;
     assert!((step(&mut q, 20_000, 0) - (0.5 - 0.0525 * 2.0)).abs() < 1e-12);
     // Above 200 ms there are 2 % more.
-    q.drop_prob = 0.5;
+    q.judge.drop_prob = 0.5;
     assert!((step(&mut q, 201_000, 201_000) - 0.54).abs() < 1e-12);
     // Below 5 ms twice it decays.
-    q.drop_prob = 0.5;
+    q.judge.drop_prob = 0.5;
     assert!((step(&mut q, 4000, 4000) - (0.5 - 0.006 * 0.25 * 2.0) * 0.98).abs() < 1e-12);
-    q.drop_prob = 0.5;
+    q.judge.drop_prob = 0.5;
     assert!((step(&mut q, 5000, 5000) - (0.5 - 0.005 * 0.25 * 2.0)).abs() < 1e-12);
 }
 
@@ -99,18 +100,18 @@ fn probability_is_bounded_by_that_of_the_smallest_packet() {
     for _ in 0..2000 {
         step(&mut q, 300_000, 300_000);
     }
-    assert_eq!(q.drop_prob, 0.85 * 1024.0 / 64.0);
+    assert_eq!(q.judge.drop_prob, 0.85 * 1024.0 / 64.0);
 }
 
 /// Numbers of the arrivals of `len` bytes that are dropped with the probability held at `prob`.
 fn drops(prob: f64, len: u32, n: u32, state: State) -> Vec<u32> {
     let mut q = make("msr 10Mbit");
-    (q.state, q.drop_prob, q.qdelay) = (state, prob, Dur::from_millis(20));
-    q.backlog.bytes = 50_000;
+    (q.judge.state, q.judge.drop_prob, q.judge.qdelay) = (state, prob, Dur::from_millis(20));
+    q.fifo.queue.backlog.bytes = 50_000;
     let mut log = Log::default();
     for id in 1..=n {
         q.enqueue(Time::ZERO, packet(id, len, Ecn::Ect0), &mut log);
-        q.backlog.bytes = 50_000;
+        q.fifo.queue.backlog.bytes = 50_000;
     }
     let drops = log.drain().map(|e| match e {
         Event::Drop(p, Reason::Pi) => p.id,
@@ -141,52 +142,54 @@ fn first_drop_after_quiet_starts_an_allowance_of_nine_intervals() {
     let first = drops(0.3, 1024, 1000, State::Quiescent);
     assert_eq!(first.len(), 1);
     let mut q = make("msr 10Mbit");
-    (q.state, q.drop_prob, q.qdelay) = (State::Quiescent, 13.0, Dur::from_millis(20));
-    q.backlog.bytes = 50_000;
+    (q.judge.state, q.judge.drop_prob, q.judge.qdelay) =
+        (State::Quiescent, 13.0, Dur::from_millis(20));
+    q.fifo.queue.backlog.bytes = 50_000;
     q.enqueue(Time::ZERO, packet(1, 1500, Ecn::NotEct), &mut Log::default());
-    assert_eq!((q.state, q.burst_allowance), (State::Active, Dur::from_millis(142)));
+    assert_eq!((q.judge.state, q.judge.burst_allowance), (State::Active, Dur::from_millis(142)));
     for n in 1..=9 {
-        q.update(Time(n * 16_000_000));
-        assert_eq!((q.drop_prob, q.burst_allowance > Dur::ZERO), (0.0, n < 9));
+        q.judge.update(&q.fifo, Time(n * 16_000_000));
+        assert_eq!((q.judge.drop_prob, q.judge.burst_allowance > Dur::ZERO), (0.0, n < 9));
     }
-    q.update(Time(160_000_000));
-    assert!(q.drop_prob > 0.0);
+    q.judge.update(&q.fifo, Time(160_000_000));
+    assert!(q.judge.drop_prob > 0.0);
 }
 
 #[test]
 fn inactive_queue_fills_to_a_third_and_becomes_inactive_after_a_quiet_second() {
     let mut q = make("msr 10Mbit limit 90000b");
-    q.drop_prob = 13.0;
-    q.qdelay = Dur::from_millis(20);
+    q.judge.drop_prob = 13.0;
+    q.judge.qdelay = Dur::from_millis(20);
     for (bytes, dropped) in [(29_999, false), (30_000, true)] {
-        q.backlog.bytes = bytes;
-        assert_eq!(q.drop_early(1500), dropped);
+        q.fifo.queue.backlog.bytes = bytes;
+        assert_eq!(q.judge.drop_early(&q.fifo, 1500), dropped);
     }
-    assert_eq!(q.state, State::Quiescent);
-    (q.backlog.bytes, q.drop_prob, q.qdelay) = (0, 0.0, Dur::ZERO);
-    (q.state, q.burst_allowance) = (State::Active, Dur::ZERO);
-    q.update(Time(0));
-    assert_eq!(q.state, State::Quiescent);
+    assert_eq!(q.judge.state, State::Quiescent);
+    (q.fifo.queue.backlog.bytes, q.judge.drop_prob, q.judge.qdelay) = (0, 0.0, Dur::ZERO);
+    (q.judge.state, q.judge.burst_allowance) = (State::Active, Dur::ZERO);
+    q.judge.update(&q.fifo, Time(0));
+    assert_eq!(q.judge.state, State::Quiescent);
     for n in 1..=62 {
-        q.update(Time(n * 16_000_000));
-        assert_eq!(q.state, State::Quiescent, "{n}");
+        q.judge.update(&q.fifo, Time(n * 16_000_000));
+        assert_eq!(q.judge.state, State::Quiescent, "{n}");
     }
-    q.update(Time(63 * 16_000_000));
-    assert_eq!(q.state, State::Inactive);
+    q.judge.update(&q.fifo, Time(63 * 16_000_000));
+    assert_eq!(q.judge.state, State::Inactive);
     // A delay in between starts the second anew.
-    (q.state, q.burst_reset) = (State::Quiescent, Dur::from_millis(990));
-    q.backlog.bytes = 20_000;
-    q.update(Time(1_100_000_000));
-    assert_eq!((q.state, q.burst_reset), (State::Quiescent, Dur::ZERO));
+    (q.judge.state, q.judge.burst_reset) = (State::Quiescent, Dur::from_millis(990));
+    q.fifo.queue.backlog.bytes = 20_000;
+    q.judge.update(&q.fifo, Time(1_100_000_000));
+    assert_eq!((q.judge.state, q.judge.burst_reset), (State::Quiescent, Dur::ZERO));
 }
 
 #[test]
 fn calm_and_short_queues_are_spared() {
     let signals = |qdelay_us, prob, bytes| {
         let mut q = make("msr 10Mbit");
-        (q.state, q.drop_prob, q.qdelay) = (State::Active, prob, Dur::from_micros(qdelay_us));
-        q.backlog.bytes = bytes;
-        (0..1000).any(|_| q.drop_early(1024))
+        (q.judge.state, q.judge.drop_prob, q.judge.qdelay) =
+            (State::Active, prob, Dur::from_micros(qdelay_us));
+        q.fifo.queue.backlog.bytes = bytes;
+        (0..1000).any(|_| q.judge.drop_early(&q.fifo, 1024))
     };
     assert!(signals(20_000, 0.1, 2049) && !signals(20_000, 0.1, 2048));
     assert!(signals(5000, 0.1, 50_000) && !signals(4999, 0.1, 50_000));

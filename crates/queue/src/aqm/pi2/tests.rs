@@ -1,4 +1,4 @@
-use super::super::Event;
+use super::super::{Backlog, Event, Spec};
 use super::*;
 use crate::qdiscs::{build, change};
 use sojourn_core::ecn::Ecn;
@@ -7,20 +7,20 @@ fn env() -> Env {
     Env::ethernet(Rng::named(1, "t"))
 }
 
-fn make(text: &str) -> Pi2 {
-    Pi2::new(*text.parse::<Spec>().unwrap().params().unwrap(), env())
+fn make(text: &str) -> JudgedFifo<Pi2> {
+    JudgedFifo::new(*text.parse::<Spec>().unwrap().params().unwrap(), env())
 }
 
 /// Shares of 200,000 packets that were marked and dropped at the controller's output `prob`.
 fn shares(text: &str, prob: f64, ecn: Ecn) -> (f64, f64) {
     const N: u32 = 200_000;
     let (mut q, mut log) = (make(text), Log::default());
-    q.controller.prob = (prob * f64::from(MAX_PROB)) as u32;
-    q.backlog = Backlog { packets: 10, bytes: 15_140 };
+    q.judge.controller.prob = (prob * f64::from(MAX_PROB)) as u32;
+    q.fifo.queue.backlog = Backlog { packets: 10, bytes: 15_140 };
     let (mut marks, mut drops) = (0, 0);
     for id in 0..N {
         let mut pkt = Packet { id, len: 1514, tos: ecn as u8, ..Packet::default() };
-        drops += u32::from(q.signal(&mut pkt, &mut log).is_some());
+        drops += u32::from(q.judge.judge(&mut q.fifo, Time::ZERO, &mut pkt, &mut log).is_some());
         marks += log.drain().filter(|e| matches!(e, Event::Mark(..))).count() as u32;
     }
     (f64::from(marks) / f64::from(N), f64::from(drops) / f64::from(N))
@@ -77,24 +77,24 @@ fn noecn_drops_everything_by_the_square() {
 #[test]
 fn step_of_the_controller_is_alpha_times_error_and_beta_times_growth() {
     let mut q = make("pi2");
-    let prob = |q: &Pi2| f64::from(q.controller.prob) / f64::from(MAX_PROB);
-    q.update(Dur::from_millis(30));
+    let prob = |q: &JudgedFifo<Pi2>| f64::from(q.judge.controller.prob) / f64::from(MAX_PROB);
+    q.judge.controller.update(&q.fifo.params.law, Dur::from_millis(30), MAX_PROB);
     assert!((prob(&q) - (0.3125 * 0.010 + 3.125 * 0.030)).abs() < 0.006 * prob(&q));
     let before = prob(&q);
-    q.update(Dur::from_millis(30));
+    q.judge.controller.update(&q.fifo.params.law, Dur::from_millis(30), MAX_PROB);
     let step = prob(&q) - before;
     // 80/256 Hz is stored as 85 of 85.9.
     assert!((step / (0.3125 * 0.010) - 1.0).abs() < 0.012, "{step}");
-    q.update(Dur::ZERO);
+    q.judge.controller.update(&q.fifo.params.law, Dur::ZERO, MAX_PROB);
     assert!(prob(&q) < 0.001);
-    q.update(Dur::ZERO);
-    assert_eq!(q.controller.prob, 0);
+    q.judge.controller.update(&q.fifo.params.law, Dur::ZERO, MAX_PROB);
+    assert_eq!(q.judge.controller.prob, 0);
 }
 
 #[test]
 fn last_two_frames_are_never_signalled() {
     let (mut q, mut log) = (make("pi2"), Log::default());
-    q.controller.prob = MAX_PROB;
+    q.judge.controller.prob = MAX_PROB;
     for id in 0..5 {
         q.enqueue(Time::ZERO, Packet { id, len: 1514, ..Packet::default() }, &mut log);
     }

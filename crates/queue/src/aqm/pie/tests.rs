@@ -1,4 +1,4 @@
-use super::super::{Event, Log, Qdisc};
+use super::super::{Backlog, Event, Log, Qdisc, Spec};
 use super::law::{Control, Law, MAX_PROB};
 use super::*;
 use crate::qdiscs::{build, build_shaped, change};
@@ -9,8 +9,8 @@ fn env() -> Env {
     Env::ethernet(Rng::named(1, "t"))
 }
 
-fn make(text: &str) -> Pie {
-    Pie::new(*text.parse::<Spec>().unwrap().params().unwrap(), env())
+fn make(text: &str) -> JudgedFifo<Pie> {
+    JudgedFifo::new(*text.parse::<Spec>().unwrap().params().unwrap(), env())
 }
 
 fn packet(id: u32, ecn: Ecn) -> Packet {
@@ -123,8 +123,9 @@ fn mainline_probability_winds_up_past_one_and_that_of_5_4_does_not() {
 fn arrivals(text: &str, percent: f64, ecn: Ecn, n: u32) -> (Vec<u32>, Vec<u32>) {
     let mut q = make(text);
     let mut log = Log::default();
-    (q.control, q.backlog) = (control(percent / 100.0), Backlog { packets: 10, bytes: 15_140 });
-    q.control.qdelay = ticks(20_000);
+    (q.judge.control, q.fifo.queue.backlog) =
+        (control(percent / 100.0), Backlog { packets: 10, bytes: 15_140 });
+    q.judge.control.qdelay = ticks(20_000);
     let (mut marks, mut drops) = (Vec::new(), Vec::new());
     for id in 1..=n {
         q.enqueue(Time::ZERO, packet(id, ecn), &mut log);
@@ -186,9 +187,9 @@ fn distances_between_drops_are_bounded_on_both_sides() {
 #[test]
 fn forced_mark_is_repeated_until_a_drop() {
     let mut q = make("pie ecn");
-    (q.control, q.backlog.bytes) = (control(0.01), 15_140);
-    q.control.qdelay = ticks(20_000);
-    q.control.accu_prob = MAX_PROB / 2 * 17;
+    (q.judge.control, q.fifo.queue.backlog.bytes) = (control(0.01), 15_140);
+    q.judge.control.qdelay = ticks(20_000);
+    q.judge.control.accu_prob = MAX_PROB / 2 * 17;
     let mut log = Log::default();
     for (id, ecn) in [(1, Ecn::Ect0), (2, Ecn::Ect1), (3, Ecn::NotEct), (4, Ecn::Ect0)] {
         q.enqueue(Time::ZERO, packet(id, ecn), &mut log);
@@ -341,15 +342,15 @@ fn pie_under_htb_finds_its_target_against_unresponsive_load() {
 #[test]
 fn change_keeps_what_it_does_not_name_and_purge_starts_anew() {
     let mut q = make("pie ecn target 5ms bytemode");
-    q.control.prob = 12345;
+    q.judge.control.prob = 12345;
     change(&mut q, Time::ZERO, "pie limit 5", &mut Log::default()).unwrap();
     let described = "pie limit 5p target 5ms tupdate 15ms alpha 2 beta 20 ecn bytemode \
                      no_dq_rate_estimator version mainline";
-    assert_eq!((q.describe().as_str(), q.control.prob), (described, 12345));
+    assert_eq!((q.describe().as_str(), q.judge.control.prob), (described, 12345));
     change(&mut q, Time::ZERO, "pie noecn dq_rate_estimator", &mut Log::default()).unwrap();
     assert!(q.describe().ends_with("beta 20 noecn bytemode dq_rate_estimator version mainline"));
     q.purge(&mut Log::default());
-    assert_eq!(q.control.prob, 0);
+    assert_eq!(q.judge.control.prob, 0);
 }
 
 #[test]

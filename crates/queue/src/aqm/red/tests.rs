@@ -1,4 +1,4 @@
-use super::super::Event;
+use super::super::{Event, Spec};
 use super::*;
 use crate::qdiscs::{build, build_shaped, change};
 use sojourn_core::ecn::Ecn;
@@ -11,9 +11,9 @@ fn env() -> Env {
     Env::ethernet(Rng::named(1, "t"))
 }
 
-fn make(text: &str) -> Red {
+fn make(text: &str) -> JudgedFifo<Red> {
     let spec: Spec = text.parse().unwrap();
-    Red::new(*spec.params().unwrap(), env())
+    JudgedFifo::new(*spec.params().unwrap(), env())
 }
 
 fn error(text: &str) -> String {
@@ -25,9 +25,9 @@ fn packet(id: u32, ecn: Ecn) -> Packet {
 }
 
 /// Holds the average where it is: the backlog equals it and no arrival changes either.
-fn pinned(q: &mut Red, bytes: u64) {
-    q.law.idle_since = None;
-    q.law.average = bytes << q.law.wlog;
+fn pinned(q: &mut JudgedFifo<Red>, bytes: u64) {
+    q.judge.law.idle_since = None;
+    q.judge.law.average = bytes << q.judge.law.wlog;
 }
 
 // KAT red 1
@@ -37,11 +37,11 @@ fn tc_derives_thresholds_burst_and_weight() {
         (SEED_150, 37_500, 12_500, 20, 4, 12, (22_500, 27_500)),
         (SEED_400, 100_000, 33_333, 55, 5, 13, (59_999, 73_332)),
     ] {
-        let Red { params, law, .. } = make(text);
+        let JudgedFifo { fifo: JudgedQueue { params, .. }, judge: Red { law, .. } } = make(text);
         assert_eq!((params.max, params.min, params.burst), (max, min, burst), "{text}");
         assert_eq!((law.wlog, law.scell_log, law.target), (wlog, scell_log, target), "{text}");
     }
-    let law = make(SEED_150).law;
+    let law = make(SEED_150).judge.law;
     assert_eq!(u32::MAX / law.max_p_delta + 1, 1_250_355);
 }
 
@@ -53,7 +53,8 @@ fn tc_derives_the_same_as_iproute2_from_either_threshold() {
         ("limit 60000 max 20000 avpkt 1000", 6666, 20_000, 3, 13),
         ("limit 150000 avpkt 1000", 12_500, 37_500, 4, 14),
     ] {
-        let Red { params, law, .. } = make(&format!("red {options}"));
+        let JudgedFifo { fifo: JudgedQueue { params, .. }, judge: Red { law, .. } } =
+            make(&format!("red {options}"));
         let derived = (params.min, params.max, law.wlog, law.scell_log);
         assert_eq!(derived, (min, max, wlog, scell_log), "{options}");
     }
@@ -83,7 +84,7 @@ fn what_tc_or_the_kernel_refuses_is_refused() {
 #[test]
 fn average_follows_a_constant_backlog_with_its_weight() {
     for (wlog, arrivals) in [(5, 10), (6, 19), (7, 37), (8, 74), (9, 148)] {
-        let mut law = make(SEED_150).law;
+        let mut law = make(SEED_150).judge.law;
         (law.wlog, law.idle_since) = (wlog, None);
         let mut n = 0;
         while law.average < 12_500 << wlog {
@@ -104,7 +105,7 @@ fn gaps_between_marks_are_uniform_so_that_the_rate_is_twice_the_nominal() {
     while n < marks {
         pinned(&mut q, midway);
         gap += 1;
-        if q.law.action(&mut q.rng) == Action::Early {
+        if q.judge.law.action(&mut q.judge.rng) == Action::Early {
             gaps[gap] += 1;
             (gap, n) = (0, n + 1);
         }
@@ -125,7 +126,7 @@ fn adaptive_raises_by_a_quarter_up_to_one_percent_and_lowers_by_a_tenth() {
         pinned(&mut q, bytes);
         assert_eq!(q.wake().0 % 504_000_000, 0);
         q.on_wake(q.wake(), &mut Log::default());
-        f64::from(q.law.max_p) / 4_294_967_296.0 * 100.0
+        f64::from(q.judge.law.max_p) / 4_294_967_296.0 * 100.0
     };
     for expected in [2.5, 3.125, 3.906, 4.883, 5.883, 6.883] {
         let percent = percents(27_501);
@@ -160,7 +161,7 @@ fn outcomes(text: &str, bytes: u64, ecn: Ecn) -> (u32, u32) {
     let (mut marks, mut drops) = (0, 0);
     for id in 0..100 {
         pinned(&mut q, bytes);
-        q.backlog.bytes = bytes;
+        q.fifo.queue.backlog.bytes = bytes;
         q.enqueue(Time::ZERO, packet(id, ecn), &mut log);
         for event in log.drain() {
             match event {
@@ -241,8 +242,8 @@ fn under_htb_an_idle_period_is_one_sample_of_an_empty_queue() {
 fn idle_decay_is_22_times_too_slow_unless_exact() {
     let decayed = |idle: &str, us: u64| {
         let mut q = make(&format!("{SEED_150} idle {idle}"));
-        q.law.average = 30_000 << 4;
-        q.law.after_idle(Time::ZERO, Time(us * 1000)) as f64 / f64::from(30_000 << 4)
+        q.judge.law.average = 30_000 << 4;
+        q.judge.law.after_idle(Time::ZERO, Time(us * 1000)) as f64 / f64::from(30_000 << 4)
     };
     // One packet of 1000 bytes takes 160 us: designed are 15/16 for each.
     let halving_us = 160.0 / (16.0 / 15.0_f64).log2();
@@ -255,7 +256,7 @@ fn idle_decay_is_22_times_too_slow_unless_exact() {
 
 #[test]
 fn idle_decay_below_one_step_is_linear_and_at_most_a_half() {
-    let mut law = make(SEED_150).law;
+    let mut law = make(SEED_150).judge.law;
     law.average = 480_000;
     assert_eq!(law.after_idle(Time::ZERO, Time(1_024_000)), 480_000 - 480_000 * 1024 / 4096);
     assert_eq!(law.after_idle(Time::ZERO, Time(4_000_000)), 240_000);
@@ -268,7 +269,7 @@ fn gentle_replaces_the_step_at_max_by_a_slope_to_twice_max() {
         let mut hits = 0;
         for _ in 0..20_000 {
             pinned(&mut q, bytes);
-            hits += u32::from(q.law.action(&mut q.rng) != Action::Pass);
+            hits += u32::from(q.judge.law.action(&mut q.judge.rng) != Action::Pass);
         }
         f64::from(hits) / 20_000.0
     };
@@ -288,7 +289,7 @@ fn marked_packet_can_still_meet_a_full_queue() {
     let (mut q, mut log) =
         (make("red limit 40000 min 5000 max 10000 avpkt 1000 ecn"), Log::default());
     pinned(&mut q, 20_000);
-    q.backlog.bytes = 39_500;
+    q.fifo.queue.backlog.bytes = 39_500;
     q.enqueue(Time::ZERO, packet(0, Ecn::Ect0), &mut log);
     assert!(matches!(
         log.events(),
@@ -316,7 +317,7 @@ fn change_is_a_whole_configuration_and_discards_what_waits() {
     let described = "red limit 200000b min 16666b max 50000b avpkt 1000b burst 27 probability 0.02 \
                      bandwidth 10Mbit idle linux";
     assert_eq!(q.describe(), described);
-    assert_eq!((q.wake(), q.law.average, q.params.max), (Time::NEVER, 0, 50_000));
+    assert_eq!((q.wake(), q.judge.law.average, q.fifo.params.max), (Time::NEVER, 0, 50_000));
     q.enqueue(Time::ZERO, packet(3, Ecn::Ect0), &mut log);
     assert_eq!((log.is_empty(), q.backlog().packets), (true, 1));
 }
@@ -327,9 +328,9 @@ fn codepoints(text: &str, bytes: u64, ecn: Ecn) -> ([u32; 4], u32) {
     let mut counts = [0; 4];
     for id in 0..20_000 {
         pinned(&mut q, bytes);
-        q.backlog.bytes = bytes;
+        q.fifo.queue.backlog.bytes = bytes;
         q.enqueue(Time::ZERO, packet(id, ecn), &mut log);
-        if let Some(pkt) = q.queue.pop_front() {
+        if let Some(pkt) = q.fifo.queue.packets.pop_front() {
             counts[usize::from(pkt.tos & 3)] += 1;
         }
     }

@@ -7,9 +7,9 @@ fn env() -> Env {
     Env::ethernet(Rng::named(1, "t"))
 }
 
-fn make(options: &str) -> RedClassic {
+fn make(options: &str) -> JudgedFifo<RedClassic> {
     let spec: Spec = format!("red_classic {options}").parse().unwrap();
-    RedClassic::new(*spec.params().unwrap(), env())
+    JudgedFifo::new(*spec.params().unwrap(), env())
 }
 
 fn packet(id: u32, len: u32, ecn: Ecn) -> Packet {
@@ -19,13 +19,13 @@ fn packet(id: u32, len: u32, ecn: Ecn) -> Packet {
 #[test]
 fn thresholds_and_weight_that_are_not_given_are_those_of_adaptive_red() {
     // 50 Mbit/s are 6250 packets of 1000 bytes; half of 5 ms is 15.625 of them.
-    let d = make("bandwidth 50Mbit w auto").derived;
+    let d = make("bandwidth 50Mbit w auto").judge.derived;
     assert_eq!((d.min_th, d.max_th), (15.625, 46.875));
     assert!((d.w - (1.0 - (-1.0_f64 / 6250.0).exp())).abs() < 1e-12, "{}", d.w);
-    let d = make("bandwidth 50Mbit bytes").derived;
+    let d = make("bandwidth 50Mbit bytes").judge.derived;
     assert_eq!((d.min_th, d.max_th, d.w), (15_625.0, 46_875.0, 0.002));
     // Slow links keep five packets.
-    let d = make("bandwidth 1Mbit adaptive avpkt 500").derived;
+    let d = make("bandwidth 1Mbit adaptive avpkt 500").judge.derived;
     assert_eq!((d.min_th, d.max_th), (5.0, 15.0));
     assert!((d.w - 1.0 / 250.0).abs() < 1e-5, "{}", d.w);
 }
@@ -36,14 +36,18 @@ fn average_is_weighted_per_arrival_and_decays_per_packet_time_while_idle() {
     let mut averages = Vec::new();
     for id in 0..4 {
         q.enqueue(Time::ZERO, packet(id, 1000, Ecn::NotEct), &mut log);
-        averages.push(q.average);
+        averages.push(q.judge.average);
     }
     // Samples 0 (an idle queue), 1, 2, 3: the queue before each arrival.
     assert_eq!(averages, [0.0, 0.25, 0.6875, 1.265_625]);
     while q.dequeue(Time(1_000_000), &mut log).is_some() {}
     // A packet takes 1 ms: two and a half of them.
     q.enqueue(Time(3_500_000), packet(9, 1000, Ecn::NotEct), &mut log);
-    assert!((q.average - 1.265_625 * 0.75_f64.powf(2.5)).abs() < 1e-12, "{}", q.average);
+    assert!(
+        (q.judge.average - 1.265_625 * 0.75_f64.powf(2.5)).abs() < 1e-12,
+        "{}",
+        q.judge.average
+    );
 }
 
 #[test]
@@ -74,12 +78,12 @@ fn idle_time_counts_under_a_shaper_too() {
 }
 
 /// Gaps between signals with the average held at `average`.
-fn gaps(q: &mut RedClassic, average: f64, len: u32, signals: u32) -> Vec<u32> {
+fn gaps(q: &mut JudgedFifo<RedClassic>, average: f64, len: u32, signals: u32) -> Vec<u32> {
     let (mut gaps, mut gap) = (Vec::new(), 0);
     while gaps.len() < signals as usize {
-        q.average = average;
+        q.judge.average = average;
         gap += 1;
-        if q.judge(len).is_some() {
+        if q.judge.verdict(&q.fifo.params, len).is_some() {
             gaps.push(gap);
             gap = 0;
         }
@@ -121,8 +125,8 @@ fn above_max_th_all_are_dropped_unless_gentle_up_to_twice_that() {
             (make(&format!("bandwidth 50Mbit min_th 10 max_th 30 {options}")), Log::default());
         let (mut marks, mut early, mut forced) = (0_u32, 0_u32, 0_u32);
         for id in 0..10_000 {
-            (q.average, q.idle_since) = (average, None);
-            q.derived.w = 0.0;
+            (q.judge.average, q.judge.idle_since) = (average, None);
+            q.judge.derived.w = 0.0;
             q.enqueue(Time::ZERO, packet(id, 1000, ecn), &mut log);
             q.dequeue(Time::ZERO, &mut log);
         }
@@ -158,11 +162,11 @@ fn above_max_th_all_are_dropped_unless_gentle_up_to_twice_that() {
 fn adaptive_moves_max_p_by_alpha_up_and_by_a_tenth_down() {
     let mut q = make("bandwidth 50Mbit min_th 10 max_th 30 adaptive");
     let mut after = |average: f64| {
-        (q.average, q.idle_since) = (average, None);
+        (q.judge.average, q.judge.idle_since) = (average, None);
         let due = q.wake();
         assert_eq!(due.0 % 500_000_000, 0);
         q.on_wake(due, &mut Log::default());
-        q.max_p
+        q.judge.max_p
     };
     for expected in [0.025, 0.031_25, 0.039_062_5, 0.048_828_125, 0.058_828_125] {
         assert!((after(22.1) - expected).abs() < 1e-12);
@@ -199,10 +203,11 @@ fn adaptive_holds_the_average_between_the_thresholds_against_unresponsive_load()
         }
         q.enqueue(now, packet(id, 1000, Ecn::NotEct), &mut log);
         if id > 130_000 {
-            (sum, n) = (sum + q.average, n + 1.0);
+            (sum, n) = (sum + q.judge.average, n + 1.0);
         }
     }
-    let place = (sum / n - q.derived.min_th) / (q.derived.max_th - q.derived.min_th);
+    let place =
+        (sum / n - q.judge.derived.min_th) / (q.judge.derived.max_th - q.judge.derived.min_th);
     assert!((0.35..0.65).contains(&place), "{place}");
 }
 
@@ -228,11 +233,11 @@ fn what_makes_no_sense_is_refused_and_change_keeps_the_average() {
     assert!(error("bandwidth 1Mbit w 0").contains("above 0"));
     assert!(error("bandwidth 1Mbit max_p 2").contains("from 0 to 1"));
     let mut q = make("bandwidth 1Mbit w auto");
-    q.average = 7.0;
+    q.judge.average = 7.0;
     change(&mut q, Time::ZERO, "red_classic gentle w 0.01", &mut Log::default()).unwrap();
     let described = "red_classic bandwidth 1Mbit packets max_p 0.02 w 0.01 avpkt 1000 target 5ms \
                      gentle noadaptive noecn";
-    assert_eq!((q.describe().as_str(), q.average), (described, 7.0));
+    assert_eq!((q.describe().as_str(), q.judge.average), (described, 7.0));
     let refused =
         change(&mut q, Time::ZERO, "red_classic bytes", &mut Log::default()).unwrap_err().0;
     assert!(refused.contains("fixed at creation"));
