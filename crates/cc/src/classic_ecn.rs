@@ -23,7 +23,7 @@ const D0_US: u64 = 2_000;
 /// Filter shift while ssthresh is infinite.
 const MAX_SHIFT: u32 = 18;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Detector {
     /// Shift `g` of the smoothed RTT's gain; the deviation's gain is `g + 1`.
     shift: u32,
@@ -46,13 +46,10 @@ impl Detector {
     pub(super) fn new() -> Self {
         Self {
             shift: MAX_SHIFT,
-            srtt: 0,
             mdev: 1 << (MAX_SHIFT + 1),
             mdev_log: CarryLog(741_455),
             depth_log: CarryLog(741_455 >> 1),
-            score: 0,
-            is_classic: false,
-            flips: 0,
+            ..Self::default()
         }
     }
 
@@ -127,7 +124,7 @@ impl Detector {
 
 /// A base-2 logarithm that returns whole numbers and carries the remainder, so that the mean over
 /// rounds is exact. Between rounds it lies in `[2^bits, 2^(bits+1))`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct CarryLog(u64);
 
 impl CarryLog {

@@ -54,12 +54,14 @@ struct Extremes {
     before: (Dur, Dur),
 }
 
-impl Extremes {
-    const NONE: (Dur, Dur) = (Dur::MAX, Dur::ZERO);
-
-    const fn new() -> Self {
+impl Default for Extremes {
+    fn default() -> Self {
         Self { began: Time::ZERO, now: Self::NONE, before: Self::NONE }
     }
+}
+
+impl Extremes {
+    const NONE: (Dur, Dur) = (Dur::MAX, Dur::ZERO);
 
     fn update(&mut self, now: Time, window: Dur, value: Dur) {
         if now.since(self.began) >= window / 2 {
@@ -80,7 +82,7 @@ impl Extremes {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Copa {
     params: Params,
     /// Window in segments; the endpoint has the whole part.
@@ -112,17 +114,10 @@ impl Copa {
             slow_start: true,
             velocity: 1.0,
             up: true,
-            steady: 0,
-            round_end: 0,
             round_cwnd: MIN_CWND,
-            standing: Extremes::new(),
-            min_rtt: Extremes::new(),
-            max_rtt: Extremes::new(),
-            emptied: Time::ZERO,
             weight: 1.0 / params.delta,
-            competing: false,
-            lost_in_round: false,
             pacing: Rate(u64::MAX),
+            ..Self::default()
         }
     }
 

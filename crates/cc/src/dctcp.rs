@@ -5,6 +5,7 @@
 //! (feedback `dctcp`). RFC 3168 and AccECN feedback are read as they are; without ECN this is Reno.
 
 use super::algorithm::{Algorithm, Entry, entry};
+use super::or_reno::OrReno;
 use super::{
     Ack, AckEvent, Controller, Feedback, Kernel, Needs, Path, State, StateChange, Window, reno,
 };
@@ -40,7 +41,7 @@ choices! {
 
 impl Algorithm for Params {
     fn build(&self) -> Box<dyn Controller> {
-        Box::new(Dctcp::new(*self))
+        Box::new(OrReno::new(Dctcp::new(*self), |feedback| feedback != Feedback::None))
     }
 }
 
@@ -115,8 +116,6 @@ impl Alpha {
 #[derive(Debug)]
 struct Dctcp {
     params: Params,
-    /// The peer has no ECN: everything is Reno.
-    reno: bool,
     alpha: Alpha,
     /// End of the running observation window.
     next_seq: u64,
@@ -139,7 +138,6 @@ impl Dctcp {
     fn new(params: Params) -> Self {
         Self {
             params,
-            reno: false,
             alpha: Alpha::new(params),
             next_seq: 0,
             old_delivered: 0,
@@ -182,14 +180,10 @@ impl Dctcp {
 
 impl Controller for Dctcp {
     fn needs(&self) -> Needs {
-        if self.reno {
-            return Needs::default();
-        }
         Needs { feedback: Some(Feedback::Dctcp), ect_on_control: true, ..Needs::default() }
     }
 
     fn on_established(&mut self, _now: Time, path: &Path, _win: &mut Window) {
-        self.reno = path.feedback == Feedback::None;
         self.seen_ce = path.delivered_ce;
         self.start_window(path);
     }
@@ -199,9 +193,6 @@ impl Controller for Dctcp {
     }
 
     fn on_ack_event(&mut self, _now: Time, event: &AckEvent<'_>, _win: &mut Window) {
-        if self.reno {
-            return;
-        }
         let path = event.path;
         let (marked, delivered) = match self.params.version {
             Version::Linux => {
@@ -225,9 +216,6 @@ impl Controller for Dctcp {
     }
 
     fn ssthresh(&mut self, _now: Time, _path: &Path, win: &Window) -> u32 {
-        if self.reno {
-            return reno::ssthresh(win);
-        }
         self.loss_cwnd = win.cwnd;
         self.asked_cwnd = Some(win.cwnd);
         self.alpha.cut(win.cwnd, &mut self.carry).max(MIN_SSTHRESH)
@@ -235,9 +223,6 @@ impl Controller for Dctcp {
 
     fn on_state(&mut self, _now: Time, change: StateChange, _path: &Path, win: &mut Window) {
         let asked = self.asked_cwnd.take();
-        if self.reno {
-            return;
-        }
         match (change.to, asked) {
             (State::Recovery, _) => self.react_to_loss(win.cwnd, win),
             // Only the first timeout of an episode asks; cwnd has collapsed since.
@@ -247,7 +232,7 @@ impl Controller for Dctcp {
     }
 
     fn undo_cwnd(&mut self, win: &Window) -> u32 {
-        win.cwnd.max(if self.reno { win.prior_cwnd } else { self.loss_cwnd })
+        win.cwnd.max(self.loss_cwnd)
     }
 
     fn probe(&self, out: &mut Probe<'_>) {

@@ -101,7 +101,7 @@ choices! {
 }
 
 /// Detection state; a round is one window of data.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Hystart {
     params: Params,
     era: Era,
@@ -115,16 +115,7 @@ pub(super) struct Hystart {
 
 impl Hystart {
     pub(super) fn new(params: Params, era: Era) -> Self {
-        Self {
-            params,
-            era,
-            found: false,
-            round_start: 0,
-            last_ack: 0,
-            end_seq: 0,
-            curr_rtt: u32::MAX,
-            samples: 0,
-        }
+        Self { params, era, curr_rtt: u32::MAX, ..Self::default() }
     }
 
     /// Whether it has ended a slow start since the last [`Hystart::reset`].

@@ -19,7 +19,7 @@ const CSS_ROUNDS: u32 = 5;
 const L: u32 = 8;
 
 /// Detection and growth of the first slow start; RFC 9406 leaves later ones alone.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HystartPp {
     /// The running round ends when this is acknowledged.
     window_end: u64,
@@ -34,16 +34,8 @@ pub(super) struct HystartPp {
 }
 
 impl HystartPp {
-    pub(super) const fn new() -> Self {
-        Self {
-            window_end: 0,
-            last_round_min: None,
-            round_min: None,
-            samples: 0,
-            css_baseline: None,
-            css_rounds: 0,
-            carry: 0,
-        }
+    pub(super) fn new() -> Self {
+        Self { ..Self::default() }
     }
 
     /// The connection is open; the first round is the first window.

@@ -21,6 +21,7 @@ mod hystart_pp;
 mod ledbat;
 mod ledbat_plus_plus;
 mod nada;
+mod or_reno;
 mod prague;
 mod reno;
 mod reno_sce;

@@ -197,7 +197,7 @@ impl LossIntervals {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Nada {
     params: Params,
     newest: Option<u64>,
@@ -231,24 +231,12 @@ fn ms(time: Dur) -> f64 {
 impl Nada {
     fn new(params: Params) -> Self {
         Self {
-            newest: None,
-            arrived: Time::ZERO,
             base: i64::MAX,
             delays: [0.0; MIN_FILTER],
-            samples: 0,
-            log: Log::default(),
-            losses: LossIntervals::default(),
-            p_loss: 0.0,
-            p_mark: 0.0,
-            d_queue: 0.0,
-            d_tilde: 0.0,
-            x_curr: 0.0,
-            x_prev: 0.0,
             accelerated: true,
-            r_recv: 0.0,
             r_ref: params.rmin.0 as f64,
-            updated: None,
             params,
+            ..Self::default()
         }
     }
 

@@ -85,8 +85,9 @@ const RATE_OFFSET: u64 = 3;
 const MIN_PACKET_WINDOW: u64 = 2;
 const US_PER_S: u64 = 1_000_000;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
+    #[default]
     Init,
     Avoidance,
     InLoss,
@@ -119,7 +120,7 @@ struct Counts {
     lost: i32,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct UdpPrague {
     params: Params,
     phase: Phase,
@@ -162,24 +163,13 @@ impl UdpPrague {
         let mut cc = Self {
             params,
             phase: Phase::Init,
-            rate_mode: false,
-            srtt: 0,
             virtual_rtt: REF_RTT,
-            alpha: 0,
-            alpha_mark: Mark::default(),
-            alpha_received: 0,
-            alpha_ce: 0,
-            loss_mark: Mark::default(),
-            cwr_mark: Mark::default(),
-            loss_cut: None,
             rtts_to_growth: params.init_rate.bytes_per_sec() / RATE_STEP + MIN_STEP,
-            last: Counts::default(),
             rate: params.init_rate.bytes_per_sec(),
             window: params.max_packet * US_PER_S,
-            packet_size: 0,
             packet_burst: 1,
-            packet_window: 0,
             offset_until: Time::NEVER,
+            ..Self::default()
         };
         cc.packet_size = cc.fitting_packet();
         cc.packet_window = (INITIAL_WINDOW * params.max_packet).div_ceil(cc.packet_size);

@@ -51,7 +51,7 @@ const MIN_CWND: u32 = 2;
 /// Fewer samples in a round trip may all be of delayed ACKs.
 const MIN_SAMPLES: u32 = 3;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Vegas {
     params: Params,
     /// Off while the endpoint repairs losses; Reno then.
@@ -68,16 +68,7 @@ struct Vegas {
 
 impl Vegas {
     fn new(params: Params) -> Self {
-        Self {
-            params,
-            on: false,
-            base_rtt: Dur::MAX,
-            min_rtt: Dur::MAX,
-            samples: 0,
-            round_end: 0,
-            snd_nxt: 0,
-            queued: 0,
-        }
+        Self { params, base_rtt: Dur::MAX, min_rtt: Dur::MAX, ..Self::default() }
     }
 
     fn enable(&mut self, snd_nxt: u64) {

@@ -25,7 +25,7 @@ pub(crate) struct Series<'r> {
     pub(crate) step: Dur,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Sampled {
     pub(crate) group: GroupId,
     /// Of one connection, or the sums over many.
@@ -41,11 +41,7 @@ impl Sampled {
     pub(crate) fn new(group: GroupId) -> Self {
         Self {
             group,
-            last: FlowSample::default(),
-            last_short: None,
-            last_udp: None,
-            one_way: OneWay::default(),
-            answers: None,
+            ..Self::default()
         }
     }
 

@@ -1,6 +1,7 @@
 //! What the versions share: the units of their fixed point, the filters, and recovery.
 
 use crate::{Ack, Path, RateSample, State, Window};
+use sojourn_core::rng::Rng;
 use sojourn_core::units::{Dur, Rate, Time};
 
 /// 1 in the fixed point of gains and shares.
@@ -23,6 +24,16 @@ const GSO_BYTES: u64 = 65_536 - 1 - 320;
 const PACING_MARGIN_PERCENT: u128 = 1;
 /// Largest burst that the window makes room for.
 const MAX_GOAL: u32 = 0x7f;
+
+/// The random stream of the flow, and a fixed one until the flow hands it over.
+#[derive(Debug)]
+pub(super) struct Dice(pub(super) Rng);
+
+impl Default for Dice {
+    fn default() -> Self {
+        Self(Rng::named(0, "bbr"))
+    }
+}
 
 /// Bandwidth in 2^-24 segments per microsecond.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

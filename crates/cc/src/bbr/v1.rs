@@ -3,8 +3,9 @@
 //! net/ipv4/tcp_bbr.c; draft-cardwell-iccrg-bbr-congestion-control-00.
 
 use super::model::{
-    Aggregation, Bw, Conservation, FULL_BW_GROWTH, FULL_BW_ROUNDS, MIN_CWND, MIN_RTT_AGE, ProbeRtt,
-    Rounds, RunningMax, SCALE, UNIT, in_flight_at_departure, saved_cwnd, tso_goal, tso_segments,
+    Aggregation, Bw, Conservation, Dice, FULL_BW_GROWTH, FULL_BW_ROUNDS, MIN_CWND, MIN_RTT_AGE,
+    ProbeRtt, Rounds, RunningMax, SCALE, UNIT, in_flight_at_departure, saved_cwnd, tso_goal,
+    tso_segments,
 };
 use crate::{Ack, Controller, Lost, Needs, Output, Path, RateSample, State, StateChange, Window};
 use sojourn_core::probe::Probe;
@@ -24,8 +25,9 @@ const BW_ROUNDS: u32 = CYCLE.len() as u32 + 2;
 /// Below this rate a burst is one segment.
 const MIN_TSO_RATE: Rate = Rate(1_200_000);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Mode {
+    #[default]
     Startup,
     Drain,
     ProbeBw,
@@ -87,9 +89,9 @@ impl LongTerm {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct V1 {
-    rng: Rng,
+    dice: Dice,
     mode: Mode,
     max_bw: RunningMax,
     min_rtt: Dur,
@@ -121,31 +123,12 @@ pub(super) struct V1 {
 impl V1 {
     pub(super) fn new() -> Self {
         Self {
-            rng: Rng::named(0, "bbr"),
-            mode: Mode::Startup,
-            max_bw: RunningMax::default(),
             min_rtt: Dur::MAX,
-            min_rtt_stamp: Time::ZERO,
-            rounds: Rounds::default(),
-            full_bw: Bw(0),
-            full_bw_count: 0,
-            full_pipe: false,
             pacing_gain: HIGH_GAIN,
             cwnd_gain: HIGH_GAIN,
-            phase: 0,
-            phase_stamp: Time::ZERO,
-            probe_rtt: ProbeRtt::default(),
-            idle_restart: false,
-            conservation: Conservation::default(),
-            prior_cwnd: 0,
-            aggregation: Aggregation::default(),
-            long_term: LongTerm::default(),
             initial_cwnd: 10,
-            seen_rtt: false,
-            delivered: 0,
-            lost: 0,
-            mss: 0,
             pacing: Rate(u64::MAX),
+            ..Self::default()
         }
     }
 
@@ -281,7 +264,7 @@ impl V1 {
     /// Linux bbr_reset_probe_bw_mode(): a random phase, so that flows do not probe together.
     fn enter_probe_bw(&mut self, now: Time) {
         self.mode = Mode::ProbeBw;
-        self.phase = CYCLE.len() - 1 - self.rng.below(RANDOM_PHASES) as usize;
+        self.phase = CYCLE.len() - 1 - self.dice.0.below(RANDOM_PHASES) as usize;
         self.advance_phase(now);
     }
 
@@ -410,7 +393,7 @@ impl Controller for V1 {
     }
 
     fn seed(&mut self, rng: Rng) {
-        self.rng = rng;
+        self.dice = Dice(rng);
     }
 
     fn on_established(&mut self, now: Time, path: &Path, win: &mut Window) {

@@ -9,7 +9,7 @@ mod signals;
 
 use self::signals::flight_at_loss;
 use super::model::{
-    Aggregation, Bw, Conservation, MIN_CWND, MIN_RTT_AGE, ProbeRtt, Rounds, SCALE, UNIT,
+    Aggregation, Bw, Conservation, Dice, MIN_CWND, MIN_RTT_AGE, ProbeRtt, Rounds, SCALE, UNIT,
     in_flight_at_departure, saved_cwnd, tso_goal, tso_segments,
 };
 use crate::{Ack, Controller, Feedback, Lost, Needs, Output, Path, State, StateChange, Window};
@@ -49,6 +49,12 @@ pub(super) const PROFILE: Profile = Profile {
     rules: Rules::V3,
 };
 
+impl Default for Profile {
+    fn default() -> Self {
+        PROFILE
+    }
+}
+
 const DRAIN_PACING: u32 = UNIT * 1000 / 2885;
 const UP_PACING: u32 = UNIT * 5 / 4;
 const CWND_GAIN: u32 = 2 * UNIT;
@@ -62,8 +68,9 @@ const MIN_TSO_SEGMENTS: u32 = 2;
 const GSO_MAX_SIZE: u64 = 65_536;
 const NONE: u32 = u32::MAX;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Mode {
+    #[default]
     Startup,
     Drain,
     Down,
@@ -74,8 +81,9 @@ pub(super) enum Mode {
 }
 
 /// Where the ACKs are in a probe: they answer what was sent a round trip ago.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum AckPhase {
+    #[default]
     Init,
     Refilling,
     Starting,
@@ -84,19 +92,19 @@ enum AckPhase {
 }
 
 /// Bounds before the last reduction.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Undo {
     bw_lo: Bw,
     inflight_lo: u32,
     inflight_hi: u32,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct V3 {
     profile: Profile,
     /// The route is known for shallow ECN marks.
     ecn: bool,
-    rng: Rng,
+    dice: Dice,
     mode: Mode,
     rounds: Rounds,
     /// Largest samples of the previous and the running probe cycle.
@@ -162,60 +170,20 @@ impl V3 {
         Self {
             profile,
             ecn,
-            rng: Rng::named(0, "bbr"),
-            mode: Mode::Startup,
-            rounds: Rounds::default(),
-            bw_hi: [Bw(0); 2],
             bw_lo: Bw::MAX,
             inflight_hi: NONE,
             inflight_lo: NONE,
-            bw_latest: Bw(0),
-            inflight_latest: 0,
-            full_bw: Bw(0),
-            full_bw_count: 0,
-            full_bw_now: false,
-            full_pipe: false,
             loss_round_end: 1,
-            loss_round_started: false,
-            loss_in_round: false,
-            loss_events: 0,
-            ecn_in_round: false,
-            loss_in_cycle: false,
-            ecn_in_cycle: false,
-            ecn_usable: false,
-            ecn_eligible: false,
             ecn_alpha: UNIT,
-            ecn_startup_rounds: 0,
-            alpha_delivered: 0,
-            alpha_ce: 0,
-            probe_samples: false,
-            probe_too_high: false,
-            stopped_risky_probe: false,
-            up_rounds: 0,
             up_count: NONE,
-            up_acked: 0,
-            rounds_since_probe: 0,
-            probe_wait: Dur::ZERO,
-            cycle_stamp: Time::ZERO,
-            ack_phase: AckPhase::Init,
             min_rtt: Dur::MAX,
-            min_rtt_stamp: Time::ZERO,
             probe_rtt_min: Dur::MAX,
-            probe_rtt_min_stamp: Time::ZERO,
-            probe_rtt: ProbeRtt::default(),
-            idle_restart: false,
-            previous_state: State::Open,
-            conservation: Conservation::default(),
-            prior_cwnd: 0,
             undo: Undo { bw_lo: Bw::MAX, inflight_lo: NONE, inflight_hi: NONE },
-            aggregation: Aggregation::default(),
             initial_cwnd: 10,
-            seen_rtt: false,
-            delivered: 0,
-            mss: 0,
             pacing_gain: profile.startup_pacing,
             cwnd_gain: profile.startup_cwnd,
             pacing: Rate(u64::MAX),
+            ..Self::default()
         }
     }
 
@@ -358,7 +326,7 @@ impl Controller for V3 {
     }
 
     fn seed(&mut self, rng: Rng) {
-        self.rng = rng;
+        self.dice = Dice(rng);
     }
 
     fn on_established(&mut self, now: Time, path: &Path, win: &mut Window) {

@@ -97,7 +97,8 @@ fn a_loss_halves_whatever_alpha_is() {
 
 #[test]
 fn without_ecn_it_is_reno() {
-    let (mut c, path, mut win) = dctcp("alpha_on_init 0");
+    let (c, path, mut win) = dctcp("alpha_on_init 0");
+    let mut c = OrReno::new(c, |feedback| feedback != Feedback::None);
     c.on_established(Time::ZERO, &Path { feedback: Feedback::None, ..path }, &mut win);
     assert_eq!(c.needs(), Needs::default());
     assert_eq!(c.ssthresh(Time::ZERO, &path, &win), 50);

@@ -98,7 +98,7 @@ impl Groups {
 
 /// Slope of the accumulated delay over time, by least squares over the last groups (libwebrtc,
 /// TrendlineEstimator).
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Trendline {
     samples: usize,
     smoothing: f64,
@@ -119,12 +119,8 @@ impl Trendline {
             samples,
             smoothing,
             gain,
-            groups: 0,
-            began: None,
-            delay: 0.0,
-            smoothed: 0.0,
             points: VecDeque::with_capacity(samples),
-            slope: 0.0,
+            ..Self::default()
         }
     }
 

@@ -5,9 +5,7 @@
 //! one per round trip. Some rounds after slow start the flow behaves below 25 ms as if its
 //! RTT were that long, and makes segments smaller where two per virtual RTT are too many.
 
-use super::super::{
-    Ack, Controller, Feedback, Needs, Output, Path, State, StateChange, Window, reno,
-};
+use super::super::{Ack, Controller, Needs, Output, Path, State, StateChange, Window};
 use super::{Law, NEEDS};
 use sojourn_core::choices;
 use sojourn_core::probe::Probe;
@@ -52,11 +50,9 @@ const LONG_RTT_SHIFT: u32 = 7;
 const SECOND_US: u64 = 1_000_000;
 const SHIFTED_SECOND_US: u128 = 1 << 20;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Prague {
     law: Law,
-    /// The peer has no AccECN: everything is Reno.
-    reno: bool,
     /// Alpha in 2^-28.
     alpha: u64,
     saw_ce: bool,
@@ -91,26 +87,12 @@ impl Prague {
     pub(super) fn new(law: Law) -> Self {
         Self {
             law,
-            reno: false,
             alpha: if law.alpha_starts_at_one { ALPHA_ONE << SHIFT_G } else { 0 },
-            saw_ce: false,
-            in_loss: false,
-            window: 0,
             rate: MIN_RATE,
             on_rate: law.mode == Mode::Rate,
-            mtu: 0,
-            long_rtt: 0,
-            next_seq: 0,
-            round_delivered: 0,
-            round_ce: 0,
-            rounds: 0,
-            alpha_stamp: Time::ZERO,
-            cwr_stamp: None,
-            asked_cwnd: None,
-            loss_rate: 0,
-            loss_cwnd: 0,
             pacing: Rate(u64::MAX),
             burst: 1,
+            ..Self::default()
         }
     }
 
@@ -342,14 +324,10 @@ impl Prague {
 
 impl Controller for Prague {
     fn needs(&self) -> Needs {
-        if self.reno {
-            return Needs::default();
-        }
         Needs { accecn_only: true, ..NEEDS }
     }
 
     fn on_established(&mut self, now: Time, path: &Path, win: &mut Window) {
-        self.reno = path.feedback != Feedback::AccEcn;
         self.mtu = path.mtu;
         self.saw_ce = path.delivered_ce > 0;
         self.window = u64::from(win.cwnd) << WINDOW_BITS;
@@ -360,12 +338,6 @@ impl Controller for Prague {
     }
 
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>, win: &mut Window) {
-        if self.reno {
-            if ack.may_raise {
-                reno::cong_avoid(ack, win);
-            }
-            return;
-        }
         self.update_window(ack, win);
         self.end_round(now, ack.path, win);
         self.update_pacing(now, ack.path, win);
@@ -373,18 +345,12 @@ impl Controller for Prague {
     }
 
     fn ssthresh(&mut self, _now: Time, _path: &Path, win: &Window) -> u32 {
-        if self.reno {
-            return reno::ssthresh(win);
-        }
         self.asked_cwnd = Some(win.cwnd);
         win.ssthresh
     }
 
     fn on_state(&mut self, now: Time, change: StateChange, path: &Path, win: &mut Window) {
         let asked = self.asked_cwnd.take();
-        if self.reno {
-            return;
-        }
         match change.to {
             State::Cwr => self.enter_cwr(now, path, win),
             State::Recovery => self.enter_loss(win.cwnd, path, win),
@@ -400,9 +366,6 @@ impl Controller for Prague {
     }
 
     fn undo_cwnd(&mut self, win: &Window) -> u32 {
-        if self.reno {
-            return win.cwnd.max(win.prior_cwnd);
-        }
         self.in_loss = false;
         self.rate = self.rate.max(self.loss_rate);
         self.window = self.window_of_rate();
@@ -410,9 +373,6 @@ impl Controller for Prague {
     }
 
     fn output(&self, path: &Path, _win: &Window) -> Output {
-        if self.reno {
-            return Output::default();
-        }
         Output {
             pacing_rate: Some(self.pacing),
             burst: (!self.law.kernel_bursts).then_some(self.burst),

@@ -3,9 +3,7 @@
 //! All dynamics are those of a path of at least 25 ms, the virtual RTT. A fractional window in bytes
 //! is what grows and is cut; the endpoint's cwnd moves towards it by one segment per ACK.
 
-use super::super::{
-    Ack, Controller, Feedback, Needs, Output, Path, State, StateChange, Window, reno,
-};
+use super::super::{Ack, Controller, Needs, Output, Path, State, StateChange, Window};
 use super::{Law, NEEDS};
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Rate, Time};
@@ -18,11 +16,9 @@ const SHIFT_G: u32 = 4;
 const MIN_CWND: u32 = 2;
 const US_PER_S: u64 = 1_000_000;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Prague {
     law: Law,
-    /// The peer has no AccECN: everything is Reno.
-    reno: bool,
     /// Alpha in 2^-24.
     alpha: u64,
     saw_ce: bool,
@@ -50,27 +46,7 @@ pub(super) struct Prague {
 
 impl Prague {
     pub(super) fn new(law: Law) -> Self {
-        Self {
-            law,
-            reno: false,
-            alpha: 0,
-            saw_ce: false,
-            in_loss: false,
-            window: 0,
-            mtu: 0,
-            next_seq: 0,
-            round_delivered: 0,
-            round_ce: 0,
-            alpha_stamp: Time::ZERO,
-            cut_stamp: None,
-            cut: 0,
-            seen_ce: 0,
-            asked_cwnd: None,
-            loss_window: 0,
-            loss_cwnd: 0,
-            pacing: Rate(u64::MAX),
-            burst: 1,
-        }
+        Self { law, pacing: Rate(u64::MAX), burst: 1, ..Self::default() }
     }
 
     fn virtual_rtt(&self, path: &Path) -> Dur {
@@ -195,11 +171,10 @@ impl Prague {
 impl Controller for Prague {
     /// The draft leaves a peer without AccECN to RFC 3168.
     fn needs(&self) -> Needs {
-        if self.reno { Needs::default() } else { NEEDS }
+        NEEDS
     }
 
     fn on_established(&mut self, now: Time, path: &Path, win: &mut Window) {
-        self.reno = path.feedback != Feedback::AccEcn;
         self.mtu = path.mtu;
         self.window = Self::bytes(win.cwnd, path.mtu);
         self.seen_ce = path.delivered_ce;
@@ -208,12 +183,6 @@ impl Controller for Prague {
     }
 
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>, win: &mut Window) {
-        if self.reno {
-            if ack.may_raise {
-                reno::cong_avoid(ack, win);
-            }
-            return;
-        }
         if ack.ce > 0 {
             self.on_mark(now, ack.path, win);
             self.seen_ce = ack.path.delivered_ce;
@@ -225,18 +194,12 @@ impl Controller for Prague {
     }
 
     fn ssthresh(&mut self, _now: Time, _path: &Path, win: &Window) -> u32 {
-        if self.reno {
-            return reno::ssthresh(win);
-        }
         self.asked_cwnd = Some(win.cwnd);
         win.ssthresh
     }
 
     fn on_state(&mut self, now: Time, change: StateChange, path: &Path, win: &mut Window) {
         let asked = self.asked_cwnd.take();
-        if self.reno {
-            return;
-        }
         match change.to {
             State::Recovery => self.on_loss(now, win.cwnd, path, win),
             // CWR without a new mark: a tail-loss probe has repaired a loss. Marks act in on_ack,
@@ -255,18 +218,12 @@ impl Controller for Prague {
     }
 
     fn undo_cwnd(&mut self, win: &Window) -> u32 {
-        if self.reno {
-            return win.cwnd.max(win.prior_cwnd);
-        }
         self.window = self.window.max(self.loss_window);
         self.in_loss = false;
         win.cwnd.max(self.loss_cwnd)
     }
 
     fn output(&self, _path: &Path, _win: &Window) -> Output {
-        if self.reno {
-            return Output::default();
-        }
         Output { pacing_rate: Some(self.pacing), burst: Some(self.burst), ..Output::default() }
     }
 

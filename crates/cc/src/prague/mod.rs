@@ -10,6 +10,7 @@ mod v2020;
 use self::current::Mode;
 use self::v2020::{Fallback, RttMode};
 use super::algorithm::{Algorithm, Entry, entry};
+use super::or_reno::OrReno;
 use super::{Controller, Feedback, Kernel, Needs};
 use sojourn_core::ecn::Ecn;
 use sojourn_core::grammar::forms::{maybe, number, one_of, time_in, whole};
@@ -93,6 +94,12 @@ struct Law {
     alpha_starts_at_one: bool,
 }
 
+impl Default for Law {
+    fn default() -> Self {
+        Self::of(Version::Current)
+    }
+}
+
 impl Law {
     /// What the module of this version loads with. Sources: `docs/algorithms/prague.md`.
     const fn of(version: Version) -> Self {
@@ -167,14 +174,19 @@ impl Algorithm for Params {
     fn build(&self) -> Box<dyn Controller> {
         let law = self.law();
         match law.version {
-            Version::P0 | Version::P1 => Box::new(v2019::Prague::new(law.version)),
+            Version::P0 | Version::P1 => Box::new(or_reno(v2019::Prague::new(law))),
             Version::P2a | Version::P2b | Version::P2c | Version::P3 => {
-                Box::new(v2020::Prague::new(law))
+                Box::new(or_reno(v2020::Prague::new(law)))
             }
-            Version::Draft04 => Box::new(draft::Prague::new(law)),
-            Version::Current => Box::new(current::Prague::new(law)),
+            Version::Draft04 => Box::new(or_reno(draft::Prague::new(law))),
+            Version::Current => Box::new(or_reno(current::Prague::new(law))),
         }
     }
+}
+
+/// No version takes less than AccECN.
+fn or_reno<C>(inner: C) -> OrReno<C> {
+    OrReno::new(inner, |feedback| feedback == Feedback::AccEcn)
 }
 
 /// What every version asks of its endpoint as long as the peer has AccECN.

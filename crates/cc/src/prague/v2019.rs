@@ -5,10 +5,8 @@
 //! what the first mark costs: `p0` starts with alpha 0 and cuts at the end of a round, `p1` starts
 //! with alpha 1, which it keeps until the first mark, and cuts when CWR is entered.
 
-use super::super::{
-    Ack, Controller, Feedback, Needs, Output, Path, State, StateChange, Window, reno,
-};
-use super::{NEEDS, Version};
+use super::super::{Ack, Controller, Needs, Output, Path, State, StateChange, Window, reno};
+use super::{Law, NEEDS, Version};
 use sojourn_core::probe::Probe;
 use sojourn_core::units::Time;
 
@@ -21,11 +19,9 @@ const MIN_CWND: u32 = 2;
 /// Segments on top of the window that `p0` paces out.
 const PACING_ALLOWANCE: u32 = 2;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Prague {
-    version: Version,
-    /// The peer has no AccECN: everything is Reno.
-    reno: bool,
+    law: Law,
     /// Alpha in 2^-31.
     alpha: u64,
     saw_ce: bool,
@@ -44,20 +40,8 @@ pub(super) struct Prague {
 }
 
 impl Prague {
-    pub(super) fn new(version: Version) -> Self {
-        Self {
-            version,
-            reno: false,
-            alpha: if version == Version::P0 { 0 } else { ONE },
-            saw_ce: false,
-            next_seq: 0,
-            round_delivered: 0,
-            round_ce: 0,
-            round_bytes: 0,
-            round_ce_bytes: 0,
-            mean_segment: 0,
-            asked_cwnd: None,
-        }
+    pub(super) fn new(law: Law) -> Self {
+        Self { law, alpha: if law.version == Version::P0 { 0 } else { ONE }, ..Self::default() }
     }
 
     /// The window less alpha/2 of it, rounded to the nearest segment (tcp_prague.c of 2019).
@@ -72,7 +56,7 @@ impl Prague {
         if path.snd_una < self.next_seq {
             return;
         }
-        let share = if self.version == Version::P0 {
+        let share = if self.law.version == Version::P0 {
             (self.round_ce_bytes << BITS) / self.round_bytes.max(1)
         } else {
             let delivered = (path.delivered - self.round_delivered).max(1);
@@ -81,7 +65,7 @@ impl Prague {
         if self.saw_ce {
             self.alpha = (self.alpha - (self.alpha >> SHIFT_G) + (share >> SHIFT_G)).min(ONE);
         }
-        if self.version == Version::P0 && self.round_ce_bytes > 0 {
+        if self.law.version == Version::P0 && self.round_ce_bytes > 0 {
             self.cut(win);
         }
         self.start_round(path);
@@ -106,25 +90,18 @@ impl Prague {
 
 impl Controller for Prague {
     fn needs(&self) -> Needs {
-        if self.reno { Needs::default() } else { NEEDS }
+        NEEDS
     }
 
     fn on_established(&mut self, _now: Time, path: &Path, _win: &mut Window) {
-        self.reno = path.feedback != Feedback::AccEcn;
         self.saw_ce = path.delivered_ce > 0;
         self.mean_segment = u64::from(path.mss);
         self.start_round(path);
     }
 
     fn on_ack(&mut self, _now: Time, ack: &Ack<'_>, win: &mut Window) {
-        if self.reno {
-            if ack.may_raise {
-                reno::cong_avoid(ack, win);
-            }
-            return;
-        }
         self.saw_ce |= ack.ce > 0;
-        if self.version == Version::P0 {
+        if self.law.version == Version::P0 {
             self.count_bytes(ack);
             if ack.ce == 0 && ack.may_raise {
                 reno::cong_avoid(ack, win);
@@ -136,20 +113,14 @@ impl Controller for Prague {
     }
 
     fn ssthresh(&mut self, _now: Time, _path: &Path, win: &Window) -> u32 {
-        if self.reno {
-            return reno::ssthresh(win);
-        }
         self.asked_cwnd = Some(win.cwnd);
         win.ssthresh
     }
 
     fn on_state(&mut self, _now: Time, change: StateChange, _path: &Path, win: &mut Window) {
         let asked = self.asked_cwnd.take();
-        if self.reno {
-            return;
-        }
         match change.to {
-            State::Cwr if self.version == Version::P1 => self.cut(win),
+            State::Cwr if self.law.version == Version::P1 => self.cut(win),
             State::Recovery => {
                 win.ssthresh = reno::ssthresh(win);
                 win.cwnd = win.ssthresh;
@@ -165,10 +136,7 @@ impl Controller for Prague {
     }
 
     fn output(&self, path: &Path, win: &Window) -> Output {
-        if self.reno {
-            return Output::default();
-        }
-        let (pacing, burst_shift) = if self.version == Version::P0 {
+        let (pacing, burst_shift) = if self.law.version == Version::P0 {
             let segments = (win.cwnd + PACING_ALLOWANCE).max(path.packets_out);
             let percent = if win.cwnd < win.ssthresh / 2 { 200 } else { 100 };
             (path.window_rate(segments, path.mss, percent), 11)

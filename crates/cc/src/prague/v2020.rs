@@ -6,9 +6,7 @@
 //! endpoint's CWR state is what limits cuts to one per round trip.
 
 use super::super::classic_ecn::{BITS, Detector};
-use super::super::{
-    Ack, Controller, Feedback, Needs, Output, Path, State, StateChange, Window, reno,
-};
+use super::super::{Ack, Controller, Feedback, Needs, Output, Path, State, StateChange, Window};
 use super::{Law, NEEDS, Version};
 use sojourn_core::choices;
 use sojourn_core::probe::Probe;
@@ -44,11 +42,9 @@ const MAX_SCALED_RTT: u64 = 100_000;
 const SCALABLE_R0: u64 = 128;
 const SCALABLE_R1: u64 = 12;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Prague {
     law: Law,
-    /// The peer has no AccECN: everything is Reno.
-    reno: bool,
     /// Alpha in 2^-24: four bits below the kernel's 20 carry the average's remainder.
     alpha: u64,
     /// Growth and cuts that cwnd has not taken yet, in 2^-20 segments.
@@ -82,26 +78,12 @@ impl Prague {
     pub(super) fn new(law: Law) -> Self {
         Self {
             law,
-            reno: false,
             alpha: (ONE as u64) << SHIFT_G,
-            carry: 0,
-            saw_ce: false,
-            in_loss: false,
-            ignores_loss: false,
-            next_seq: 0,
-            round_delivered: 0,
-            round_ce: 0,
-            acked_ce: 0,
-            rounds: 0,
-            alpha_stamp: Time::ZERO,
-            cwr_stamp: None,
             ai: ONE as u64,
-            asked_cwnd: None,
-            loss_cwnd: 0,
-            loss_carry: 0,
             detector: Detector::new(),
             pacing: Rate(u64::MAX),
             burst: 1,
+            ..Self::default()
         }
     }
 
@@ -274,14 +256,13 @@ impl Prague {
 
 impl Controller for Prague {
     fn needs(&self) -> Needs {
-        if self.reno {
-            return Needs::default();
-        }
         NEEDS
     }
 
     fn on_established(&mut self, now: Time, path: &Path, win: &mut Window) {
-        self.reno = path.feedback != Feedback::AccEcn;
+        if path.feedback != Feedback::AccEcn {
+            self.law.fallback = Fallback::Off;
+        }
         self.saw_ce = path.delivered_ce > 0;
         self.acked_ce = path.delivered_ce;
         self.start_round(now, path);
@@ -289,12 +270,6 @@ impl Controller for Prague {
     }
 
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>, win: &mut Window) {
-        if self.reno {
-            if ack.may_raise {
-                reno::cong_avoid(ack, win);
-            }
-            return;
-        }
         if let Some(rtt) = ack.rtt {
             self.detector.on_rtt(rtt, ack.path.srtt);
         }
@@ -304,9 +279,6 @@ impl Controller for Prague {
     }
 
     fn ssthresh(&mut self, _now: Time, _path: &Path, win: &Window) -> u32 {
-        if self.reno {
-            return reno::ssthresh(win);
-        }
         self.asked_cwnd = Some(win.cwnd);
         self.detector.on_ssthresh(win.ssthresh);
         match self.law.version {
@@ -317,9 +289,6 @@ impl Controller for Prague {
 
     fn on_state(&mut self, now: Time, change: StateChange, path: &Path, win: &mut Window) {
         let asked = self.asked_cwnd.take();
-        if self.reno {
-            return;
-        }
         match change.to {
             State::Cwr => self.enter_cwr(now, path, win),
             State::Recovery => self.enter_loss(win.cwnd, win),
@@ -335,18 +304,12 @@ impl Controller for Prague {
     }
 
     fn undo_cwnd(&mut self, win: &Window) -> u32 {
-        if self.reno {
-            return win.cwnd.max(win.prior_cwnd);
-        }
         // The kernel's sign: this deepens the debt instead of cancelling it.
         self.carry += self.carry - self.loss_carry;
         self.loss_cwnd.max(win.cwnd)
     }
 
     fn output(&self, _path: &Path, _win: &Window) -> Output {
-        if self.reno {
-            return Output::default();
-        }
         Output { pacing_rate: Some(self.pacing), burst: Some(self.burst), ..Output::default() }
     }
 
@@ -356,7 +319,7 @@ impl Controller for Prague {
         out.put("carry", "segments", self.carry as f64 / one);
         out.put("increase", "segments", self.ai as f64 / one);
         // A detector that does not look has found nothing, which is not the same as an L4S path.
-        if self.law.fallback != Fallback::Off && !self.reno {
+        if self.law.fallback != Fallback::Off {
             self.detector.probe(out);
         }
         out.put("in_loss", "1", f64::from(u8::from(self.in_loss)));

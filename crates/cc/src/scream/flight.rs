@@ -20,7 +20,7 @@ pub(super) struct Sent {
 }
 
 /// A ring indexed by the low bits of the sequence number.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Flight {
     ring: Box<[Sent]>,
     /// Newest packet sent.
@@ -42,13 +42,7 @@ impl Flight {
     /// `packets` is a power of two.
     pub(super) fn new(packets: usize) -> Self {
         debug_assert!(packets.is_power_of_two() && packets <= 1 << 15);
-        Self {
-            ring: vec![Sent::default(); packets].into(),
-            newest: None,
-            acked: None,
-            oldest: 0,
-            timestamp: None,
-        }
+        Self { ring: vec![Sent::default(); packets].into(), ..Self::default() }
     }
 
     fn slot(&self, seq: u16) -> usize {

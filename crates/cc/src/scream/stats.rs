@@ -116,7 +116,7 @@ impl Range {
 }
 
 /// Gathers the [`Summary`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Stats {
     started: Ticks,
     settled: bool,
@@ -134,20 +134,7 @@ pub(super) struct Stats {
 
 impl Stats {
     pub(super) fn new(started: Ticks) -> Self {
-        Self {
-            started,
-            settled: false,
-            samples: 0,
-            at: 0,
-            averages: None,
-            sent: 0.0,
-            loss: Rolling::default(),
-            ce: Rolling::default(),
-            ecn: [0; 4],
-            rates: Range::default(),
-            rtts: Range::default(),
-            queue_delays: Range::default(),
-        }
+        Self { started, ..Self::default() }
     }
 
     pub(super) fn acked(&mut self, ecn: Ecn) {

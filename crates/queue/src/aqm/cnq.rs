@@ -17,7 +17,7 @@ enum Slot {
 
 /// A flow whose packet finds no trace of it is sparse: its packet overtakes the bulk and leaves a
 /// dummy there, so that the flow counts as busy until the dummy has passed.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Cnq {
     sparse: VecDeque<Packet>,
     bulk: VecDeque<Slot>,
@@ -32,14 +32,7 @@ pub(super) struct Cnq {
 
 impl Cnq {
     pub(super) fn new() -> Self {
-        Self {
-            sparse: VecDeque::new(),
-            bulk: VecDeque::new(),
-            count: vec![0; FLOWS],
-            active: 0,
-            dummies: 0,
-            bytes: 0,
-        }
+        Self { count: vec![0; FLOWS], ..Self::default() }
     }
 
     // chromi/sce sch_cnq_cobalt; draft-morton-tsvwg-cheap-nasty-queueing-01.

@@ -93,7 +93,7 @@ fn period(hertz: Option<u32>) -> u64 {
 }
 
 /// Four queues, three controllers per flow.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct DelticBoroshne {
     params: Params,
     clock: VirtualClock,
@@ -109,11 +109,8 @@ impl DelticBoroshne {
         Self {
             clock: VirtualClock::new(&params.shaping),
             params,
-            queues: Default::default(),
             flows: vec![Self::FRESH; FLOWS],
-            backlog: Backlog::default(),
-            jitter: Jitter::default(),
-            marks: Marks::default(),
+            ..Self::default()
         }
     }
 

@@ -11,7 +11,7 @@ struct Turn {
 }
 
 /// The two lists and each flow's deficit, in bytes.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Rotation {
     turns: Vec<Turn>,
     new: VecDeque<u32>,
@@ -22,12 +22,7 @@ pub(super) struct Rotation {
 
 impl Rotation {
     pub(super) fn new(flows: u32) -> Self {
-        Self {
-            turns: vec![Turn::default(); flows as usize],
-            new: VecDeque::new(),
-            old: VecDeque::new(),
-            joined: 0,
-        }
+        Self { turns: vec![Turn::default(); flows as usize], ..Self::default() }
     }
 
     /// A packet of `flow` was queued: a flow that was idle becomes a new one. RFC 8290 4.1.

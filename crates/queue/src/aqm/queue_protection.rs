@@ -58,7 +58,7 @@ struct Bucket {
 }
 
 /// The buckets.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct QueueProtection {
     params: Params,
     /// `critical_ql`, and its product with `critical_ql_score` in ns^2.
@@ -74,15 +74,7 @@ pub(super) struct QueueProtection {
 impl QueueProtection {
     /// Buckets for a queue whose own law reaches certainty at a delay of `max_th`.
     pub(super) fn new(params: Params, max_th: Dur) -> Self {
-        let mut protection = Self {
-            params,
-            critical_ql: Dur::ZERO,
-            product: 0,
-            buckets: Vec::new(),
-            sanctioned: 0,
-            defaulted: 0,
-            max_score: Dur::ZERO,
-        };
+        let mut protection = Self { params, ..Self::default() };
         protection.change(params, max_th);
         protection
     }

@@ -60,7 +60,7 @@ impl ByteTime {
 /// A shaper without burst: after an idle time one packet leaves at once, the next when the first
 /// is through. While there is a backlog the clock runs by its own past, so that a late service is
 /// made up for in full.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct VirtualClock {
     byte_time: ByteTime,
     framing: Framing,
@@ -71,13 +71,7 @@ pub(super) struct VirtualClock {
 
 impl VirtualClock {
     pub(super) fn new(shaping: &Shaping) -> Self {
-        let mut clock = Self {
-            byte_time: ByteTime::default(),
-            framing: shaping.framing,
-            time_next: Time::ZERO,
-            watchdog: Time::NEVER,
-            overlimits: 0,
-        };
+        let mut clock = Self { framing: shaping.framing, watchdog: Time::NEVER, ..Self::default() };
         clock.set(shaping);
         clock
     }

@@ -13,7 +13,7 @@ pub(crate) type Id = u64;
 const NONE: Id = Id::MAX;
 
 /// An outstanding segment.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Outstanding {
     pub(crate) seq: u64,
     pub(crate) len: u32,
@@ -35,20 +35,7 @@ pub(crate) struct Outstanding {
 
 impl Outstanding {
     pub(crate) fn new(seq: u64, len: u32, sent: Time, tx: TxSnapshot) -> Self {
-        Self {
-            seq,
-            len,
-            sent,
-            order: 0,
-            sacked: false,
-            lost: false,
-            retransmitted: false,
-            ever_retransmitted: false,
-            tx,
-            prev: NONE,
-            next: NONE,
-            listed: false,
-        }
+        Self { seq, len, sent, tx, prev: NONE, next: NONE, ..Self::default() }
     }
 
     pub(crate) fn end(&self) -> u64 {
@@ -57,7 +44,7 @@ impl Outstanding {
 }
 
 /// All outstanding segments in sequence order, with a second order by transmission time.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Scoreboard {
     segments: VecDeque<Outstanding>,
     first: Id,
@@ -81,17 +68,11 @@ impl Scoreboard {
     pub(crate) fn new() -> Self {
         Self {
             segments: VecDeque::with_capacity(1024),
-            first: 0,
             oldest: NONE,
             newest: NONE,
-            sacked: 0,
-            lost: 0,
-            retransmitted: 0,
-            waiting: 0,
             retransmit_hint: NONE,
-            transmissions: 0,
             seen: [(0, 0); 3],
-            highest_sacked: 0,
+            ..Self::default()
         }
     }
 

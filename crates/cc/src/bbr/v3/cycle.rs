@@ -16,8 +16,8 @@ const MAX_UP_ROUNDS: u32 = 30;
 impl V3 {
     /// bbr_pick_probe_wait() (google/bbr).
     pub(super) fn pick_probe_wait(&mut self) {
-        self.rounds_since_probe = self.rng.below(2);
-        let random = self.rng.below(PROBE_WAIT_RANDOM_MS);
+        self.rounds_since_probe = self.dice.0.below(2);
+        let random = self.dice.0.below(PROBE_WAIT_RANDOM_MS);
         self.probe_wait = PROBE_WAIT + Dur::from_millis(u64::from(random));
     }
 

@@ -1,5 +1,6 @@
-use super::super::Version;
+use super::super::{Version, or_reno};
 use super::*;
+use crate::Feedback;
 
 const DEFAULT: Law = Law::of(Version::Current);
 
@@ -334,7 +335,7 @@ fn rate_never_falls_below_100_kilobits() {
 
 #[test]
 fn without_accecn_it_is_reno() {
-    let mut p = Prague::new(DEFAULT);
+    let mut p = or_reno(Prague::new(DEFAULT));
     let path = Path { feedback: Feedback::Rfc3168, cwnd_limited: true, ..Path::default() };
     let mut win = Window { ssthresh: 5, ..Window::new(37) };
     p.on_established(Time::ZERO, &path, &mut win);

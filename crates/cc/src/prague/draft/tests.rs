@@ -1,5 +1,6 @@
 use super::super::Version;
 use super::*;
+use crate::Feedback;
 
 fn started(srtt: Dur, cwnd: u32) -> (Prague, Path, Window) {
     let mut p = Prague::new(Law::of(Version::Draft04));

@@ -1,8 +1,10 @@
+use super::super::or_reno;
 use super::*;
+use crate::Feedback;
 use sojourn_core::units::Dur;
 
 fn started(version: Version, cwnd: u32) -> (Prague, Path, Window) {
-    let mut p = Prague::new(version);
+    let mut p = Prague::new(Law::of(version));
     let path = Path {
         mss: 1448,
         mtu: 1500,
@@ -156,7 +158,7 @@ fn p0_paces_two_segments_more_and_p1_by_the_sysctl_ratios() {
 #[test]
 fn without_accecn_both_are_reno() {
     for version in [Version::P0, Version::P1] {
-        let mut p = Prague::new(version);
+        let mut p = or_reno(Prague::new(Law::of(version)));
         let path = Path { feedback: Feedback::Rfc3168, cwnd_limited: true, ..Path::default() };
         let mut win = Window { ssthresh: 5, ..Window::new(37) };
         p.on_established(Time::ZERO, &path, &mut win);

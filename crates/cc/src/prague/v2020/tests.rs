@@ -1,4 +1,4 @@
-use super::super::Params;
+use super::super::{Params, or_reno};
 use super::*;
 
 const RTT: Dur = Dur::from_millis(80);
@@ -331,7 +331,7 @@ fn pacing_and_burst_follow_window_flight_and_phase() {
 #[test]
 fn without_accecn_it_is_reno() {
     for feedback in [Feedback::None, Feedback::Rfc3168] {
-        let (mut p, path) = (prague(""), Path { feedback, ..path() });
+        let (mut p, path) = (or_reno(prague("")), Path { feedback, ..path() });
         let mut win = Window { ssthresh: 5, ..Window::new(37) };
         assert!(p.needs().owns_cwnd);
         p.on_established(Time::ZERO, &path, &mut win);

@@ -25,7 +25,7 @@ pub(super) struct Cues {
 
 pub(super) type Media = super::super::stream::Media<Own>;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(in super::super) struct Own {
     pub(super) means: Means,
     /// Events since the target was last updated.
@@ -47,19 +47,7 @@ pub(in super::super) struct Own {
 
 impl Own {
     pub(super) fn new(now: Ticks) -> Self {
-        Self {
-            means: Means::default(),
-            loss_event: false,
-            ce_event: false,
-            inflection: None,
-            inflections: [0.0; 3],
-            last_inflection: now,
-            last_adjustment: now,
-            queue_bits: 0.0,
-            history: RateHistory::default(),
-            last_frame: 0,
-            frame_ended: true,
-        }
+        Self { last_inflection: now, last_adjustment: now, frame_ended: true, ..Self::default() }
     }
 }
 

@@ -48,7 +48,7 @@ impl Window {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Stream {
     pub(super) ssrc: u32,
     /// Ticks of the last packet.
@@ -76,18 +76,11 @@ impl Stream {
     pub(super) fn new(ssrc: u32, params: &Params) -> Self {
         Self {
             ssrc,
-            arrived: 0,
-            fresh: 0,
-            flush: false,
             parity: params.parity,
             skips: params.rules() == Rules::V2020,
             most: params.reported,
             ring: vec![EMPTY; usize::from(params.history())].into_boxed_slice(),
-            highest: None,
-            reported: 0,
-            span: 0,
-            late: 0,
-            astray: None,
+            ..Self::default()
         }
     }
 

@@ -8,7 +8,7 @@ use crate::tcp::segment::Segment;
 /// Dynamic right-sizing (Linux 5.4 `tcp_rcv_space_adjust`): the advertised window follows twice
 /// what the application reads per RTT, at most the share of the receive buffer that counts as
 /// payload.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct DynamicWindow {
     mss: u64,
     /// Window that is advertised now, bytes.
@@ -40,18 +40,16 @@ impl DynamicWindow {
         Self {
             mss,
             advertised: initial,
-            edge: 0,
             ssthresh: initial,
             clamp,
             clamp_max: held(config.rmem_max),
-            rtt: Dur::ZERO,
             rtt_echo: Time::NEVER,
-            measured_from: Time::ZERO,
             measured_seq: 1,
             space: 10 * mss,
             is_exact: config.drs_exact,
             slack: if config.drs_exact { 0 } else { 16 * mss },
             rcv_nxt: 1,
+            ..Self::default()
         }
     }
 
