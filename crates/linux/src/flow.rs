@@ -25,7 +25,7 @@ pub(crate) struct Series<'r> {
     pub(crate) step: Dur,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Sampled {
     pub(crate) group: GroupId,
     /// Of one connection, or the sums over many.
@@ -41,7 +41,11 @@ impl Sampled {
     pub(crate) fn new(group: GroupId) -> Self {
         Self {
             group,
-            ..Self::default()
+            last: FlowSample::default(),
+            last_short: None,
+            last_udp: None,
+            one_way: OneWay::default(),
+            answers: None,
         }
     }
 
@@ -118,31 +122,26 @@ impl Sampled {
         window: Measure,
         rate: Option<Rate>,
     ) -> FlowSummary {
-        let goodput = Goodput::of(series.recorder.columns(self.group));
-        let in_window = |name| Statistics::of(samples(series.recorder, self.group, name, window));
+        let within = self.window(flow, series, window, rate);
         let (sender, receiver) = self.totals();
         let (sender, receiver): (Totals, Totals) =
             (sender.into_iter().collect(), receiver.into_iter().collect());
         let under_way = f64::from(self.last.tx.in_flight);
         FlowSummary {
-            name: flow.name.clone(),
+            name: within.name,
             app: (flow.app.name() != "bulk").then(|| flow.app.short()),
             cc: flow.cc.as_ref().map(cc::Spec::short),
             start_s: flow.start.as_secs_f64(),
-            goodput_mbps: goodput.mbps(window.from, window.to),
-            goodput_over_time_mbps: goodput.over_time(
-                window.from,
-                window.to.min(series.end),
-                series.step,
-            ),
-            delivery_rate_mbps: in_window(".delivery_rate"),
-            rtt_ms: in_window(".rtt"),
-            cwnd_segments: in_window(".cwnd"),
+            goodput_mbps: within.goodput_mbps,
+            goodput_over_time_mbps: within.goodput_over_time_mbps,
+            delivery_rate_mbps: within.delivery_rate_mbps,
+            rtt_ms: within.rtt_ms,
+            cwnd_segments: within.cwnd_segments,
             classic_detection: None,
             one_way: self.one_way(flow),
             marks: Marks::of([&sender, &receiver], flow.tcp.ecn, under_way),
             media: None,
-            completions: self.completions(series.recorder, window, rate),
+            completions: within.completions,
             sender,
             receiver,
         }

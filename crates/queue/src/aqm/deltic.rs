@@ -1,9 +1,9 @@
 //! `deltic`: a FIFO under three controllers of "Delay Time Control". chromi/sce sch_deltic, 2022;
 //! its interim arithmetic of 2023 and 2024, and that of the later core, as `version`.
 
-use super::judged_fifo::{Judge, JudgedFifo, JudgedQueue, fixed};
+use super::judged_fifo::{Judge, JudgedFifo, JudgedQueue};
 use super::plain_queue::Limit;
-use super::{Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, entry};
+use super::{Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, accepts, entry};
 use sojourn_core::grammar::Given;
 use sojourn_core::packet::Packet;
 use sojourn_core::parameters;
@@ -47,7 +47,11 @@ impl Discipline for Params {
     }
 
     fn accepts(&self, to: &Spec) -> Result<(), String> {
-        to.params::<Self>().map_or(Ok(()), |to| fixed("version", to.version == self.version))
+        accepts(
+            to,
+            |to: &Self| to.version == self.version,
+            "`version` is fixed at creation; use replace",
+        )
     }
 }
 

@@ -2,9 +2,9 @@
 //! sch_deltic-polya, 2024.
 
 use super::deltic::law::{Law, Resonances, Trio, Verdict};
-use super::judged_fifo::{Judge, JudgedFifo, JudgedQueue, fixed};
+use super::judged_fifo::{Judge, JudgedFifo, JudgedQueue};
 use super::plain_queue::Limit;
-use super::{Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry};
+use super::{Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, accepts, entry};
 use sojourn_core::grammar::Given;
 use sojourn_core::packet::Packet;
 use sojourn_core::parameters;
@@ -112,7 +112,11 @@ impl Discipline for Params {
     }
 
     fn accepts(&self, to: &Spec) -> Result<(), String> {
-        to.params::<Self>().map_or(Ok(()), |to| fixed("version", to.version == self.version))
+        accepts(
+            to,
+            |to: &Self| to.version == self.version,
+            "`version` is fixed at creation; use replace",
+        )
     }
 }
 

@@ -60,6 +60,18 @@ pub trait Discipline {
     }
 }
 
+/// What [`Discipline::accepts`] says where only parameters of which `keeps` is true can be taken over.
+pub(crate) fn accepts<P: 'static>(
+    to: &Spec,
+    keeps: impl FnOnce(&P) -> bool,
+    why: &str,
+) -> Result<(), String> {
+    match to.params::<P>() {
+        Some(to) if !keeps(to) => Err(why.to_owned()),
+        _ => Ok(()),
+    }
+}
+
 sojourn_core::family!(Discipline, crate::qdiscs::LINES);
 
 /// What `spec` becomes by a change to `text`, which names the same discipline, and which parameters that

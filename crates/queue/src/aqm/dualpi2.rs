@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use super::psched::truesize;
 use super::update_timer::UpdateTimer;
 use super::{
-    Backlog, Discipline, Entry, Env, Kernel, Log, PSCHED_MTU, Qdisc, Reason, Spec, Stats, entry,
-    spec,
+    Backlog, Discipline, Entry, Env, Kernel, Log, PSCHED_MTU, Qdisc, Reason, Spec, Stats, accepts,
+    entry, spec,
 };
 use sojourn_core::grammar::Given;
 use sojourn_core::packet::{Packet, Side};
@@ -74,12 +74,11 @@ impl Discipline for Params {
     }
 
     fn accepts(&self, to: &Spec) -> Result<(), String> {
-        match to.params::<Self>() {
-            Some(to) if to.version != self.version => {
-                Err("`version` is fixed at creation; use replace".to_owned())
-            }
-            _ => Ok(()),
-        }
+        accepts(
+            to,
+            |to: &Self| to.version == self.version,
+            "`version` is fixed at creation; use replace",
+        )
     }
 }
 

@@ -7,8 +7,8 @@ use super::codel::{Control, Counters, Law, LawParams, rounded};
 use super::drr::Rotation;
 use super::psched::truesize;
 use super::{
-    Backlog, Discipline, Entry, Env, Kernel, Log, PSCHED_MTU, Qdisc, Reason, Spec, Stats, entry,
-    spec,
+    Backlog, Discipline, Entry, Env, Kernel, Log, PSCHED_MTU, Qdisc, Reason, Spec, Stats, accepts,
+    entry, spec,
 };
 use sojourn_core::grammar::forms::{custom, number, packets, whole};
 use sojourn_core::grammar::{Args, Given, GrammarError};
@@ -119,12 +119,7 @@ impl Discipline for Params {
     }
 
     fn accepts(&self, to: &Spec) -> Result<(), String> {
-        match to.params::<Self>() {
-            Some(to) if to.flows != self.flows => {
-                Err("`flows` is fixed at creation; use replace".to_owned())
-            }
-            _ => Ok(()),
-        }
+        accepts(to, |to: &Self| to.flows == self.flows, "`flows` is fixed at creation; use replace")
     }
 }
 

@@ -9,8 +9,8 @@ use super::pie::law::{Control, Law, MAX_PROB};
 use super::psched::truesize;
 use super::update_timer::{UpdateTimer, Wheel};
 use super::{
-    Backlog, Discipline, Entry, Env, Kernel, Log, PSCHED_MTU, Qdisc, Reason, Spec, Stats, entry,
-    spec,
+    Backlog, Discipline, Entry, Env, Kernel, Log, PSCHED_MTU, Qdisc, Reason, Spec, Stats, accepts,
+    entry, spec,
 };
 use sojourn_core::grammar::Given;
 use sojourn_core::grammar::forms::{number, packets, whole};
@@ -116,12 +116,7 @@ impl Discipline for Params {
     }
 
     fn accepts(&self, to: &Spec) -> Result<(), String> {
-        match to.params::<Self>() {
-            Some(to) if to.flows != self.flows => {
-                Err("`flows` is fixed at creation; use replace".to_owned())
-            }
-            _ => Ok(()),
-        }
+        accepts(to, |to: &Self| to.flows == self.flows, "`flows` is fixed at creation; use replace")
     }
 }
 

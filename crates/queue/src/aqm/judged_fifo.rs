@@ -196,11 +196,3 @@ impl<J: Judge> Qdisc for JudgedFifo<J> {
         self.judge.reset();
     }
 }
-
-/// Refuses to change a parameter that is fixed when the discipline is created.
-pub(super) fn fixed(name: &str, is_same: bool) -> Result<(), String> {
-    if is_same {
-        return Ok(());
-    }
-    Err(format!("`{name}` is fixed at creation; use replace"))
-}

@@ -60,8 +60,8 @@ mod virtual_clock;
 
 pub use codel::Codel;
 pub use curvy_red::CurvyRed;
-pub(crate) use discipline::changed;
 pub use discipline::{Discipline, Entry, Spec, entry, spec};
+pub(crate) use discipline::{accepts, changed};
 pub use docsis_ll::DocsisLl;
 pub use dualpi2::DualPi2;
 pub use dualq::DualQ;

@@ -1,8 +1,8 @@
 //! `quartz`: SCE marks in proportion to the busy time of the queue. Heist 2023, chromi/sce
 //! sch_quartz.
 
-use super::judged_fifo::{Judge, JudgedFifo, JudgedQueue, fixed};
-use super::{Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, entry};
+use super::judged_fifo::{Judge, JudgedFifo, JudgedQueue};
+use super::{Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, accepts, entry};
 use sojourn_core::grammar::forms::whole;
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
@@ -42,7 +42,11 @@ impl Discipline for Params {
     }
 
     fn accepts(&self, to: &Spec) -> Result<(), String> {
-        to.params::<Self>().map_or(Ok(()), |to| fixed("version", to.version == self.version))
+        accepts(
+            to,
+            |to: &Self| to.version == self.version,
+            "`version` is fixed at creation; use replace",
+        )
     }
 }
 

@@ -2,7 +2,7 @@
 //! Jacobson 1993; gentle RED 2000; Adaptive RED 2001. Linux's integer variant is `red`.
 
 use super::judged_fifo::{Judge, JudgedFifo, JudgedQueue};
-use super::{Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry};
+use super::{Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, accepts, entry};
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::rng::Rng;
@@ -73,12 +73,11 @@ impl Discipline for Params {
     }
 
     fn accepts(&self, to: &Spec) -> Result<(), String> {
-        match to.params::<Self>() {
-            Some(to) if to.bytes != self.bytes => {
-                Err("`bytes` and `packets` are fixed at creation; use replace".to_owned())
-            }
-            _ => Ok(()),
-        }
+        accepts(
+            to,
+            |to: &Self| to.bytes == self.bytes,
+            "`bytes` and `packets` are fixed at creation; use replace",
+        )
     }
 }
 

@@ -4,10 +4,9 @@
 use std::fmt::Debug;
 
 use super::cobalt2::{Law, LawParams, Version};
-use super::judged_fifo::fixed;
 use super::plain_queue::Limit;
 use super::virtual_clock::{Shaping, VirtualClock};
-use super::{Backlog, Discipline, Entry, Env, Log, Qdisc, Reason, Spec, Stats, spec};
+use super::{Backlog, Discipline, Entry, Env, Log, Qdisc, Reason, Spec, Stats, accepts, spec};
 use sojourn_core::grammar::{Given, Parameters};
 use sojourn_core::packet::Packet;
 use sojourn_core::parameters;
@@ -157,7 +156,7 @@ impl<P: Shelled> Discipline for P {
 
     fn accepts(&self, to: &Spec) -> Result<(), String> {
         let same = |to: &P| to.common().uptime == self.common().uptime;
-        to.params().map_or(Ok(()), |to| fixed("uptime", same(to)))
+        accepts(to, same, "`uptime` is fixed at creation; use replace")
     }
 
     fn set_rate(&mut self, rate: Rate) -> Result<(), String> {

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use super::jiffies::Jiffies;
 use super::red::{self, Action};
 use super::{
-    Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec,
+    Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, accepts, entry, spec,
 };
 use sojourn_core::grammar::Given;
 use sojourn_core::packet::Packet;
@@ -82,12 +82,7 @@ impl Discipline for Params {
     }
 
     fn accepts(&self, to: &Spec) -> Result<(), String> {
-        match to.params::<Self>() {
-            Some(to) if to != self => {
-                Err("cannot be changed, on Linux neither; use replace".to_owned())
-            }
-            _ => Ok(()),
-        }
+        accepts(to, |to: &Self| to == self, "cannot be changed, on Linux neither; use replace")
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use crate::aqm::{
     Backlog, Discipline, Entry, Env, Fifo, Kernel, Log, Qdisc, Reason, Spec, Stats, TXQUEUELEN,
-    entry, spec,
+    accepts, entry, spec,
 };
 use crate::impair::shell::Shell;
 use crate::traces::{RateCursor, RateSteps, Steps, digest, file, unit};
@@ -118,12 +118,7 @@ impl Discipline for Params {
 
     fn accepts(&self, to: &Spec) -> Result<(), String> {
         let source = |p: &Self| (p.file.clone(), p.digest.clone(), p.repeats, p.unit);
-        match to.params::<Self>() {
-            Some(to) if source(to) != source(self) => {
-                Err("another trace needs a replace".to_owned())
-            }
-            _ => Ok(()),
-        }
+        accepts(to, |to: &Self| source(to) == source(self), "another trace needs a replace")
     }
 
     fn set_rate(&mut self, rate: Rate) -> Result<(), String> {

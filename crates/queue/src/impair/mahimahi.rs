@@ -3,7 +3,8 @@
 //! 1504 bytes, unused ones are lost, unfinished packets go on in the next.
 
 use crate::aqm::{
-    Backlog, Discipline, Entry, Env, Fifo, Kernel, Log, Qdisc, Spec, Stats, TXQUEUELEN, entry, spec,
+    Backlog, Discipline, Entry, Env, Fifo, Kernel, Log, Qdisc, Spec, Stats, TXQUEUELEN, accepts,
+    entry, spec,
 };
 use crate::impair::shell::{Shell, overhead, size_on_link};
 use crate::traces::{Opportunities, digest, file};
@@ -79,12 +80,11 @@ impl Discipline for Params {
     }
 
     fn accepts(&self, to: &Spec) -> Result<(), String> {
-        match to.params::<Self>() {
-            Some(to) if (&to.file, &to.digest) != (&self.file, &self.digest) => {
-                Err("another `file` needs a replace".to_owned())
-            }
-            _ => Ok(()),
-        }
+        accepts(
+            to,
+            |to: &Self| (&to.file, &to.digest) == (&self.file, &self.digest),
+            "another `file` needs a replace",
+        )
     }
 }
 

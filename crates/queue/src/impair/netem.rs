@@ -14,7 +14,7 @@ use self::params::{
     CORRUPT, Chance, DELAY, Delay, LOSS, Params, REORDER, SLOT, Slot, Spacing, share,
 };
 use crate::aqm::{
-    Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec,
+    Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, accepts, entry, spec,
 };
 use crate::traces::DelayCursor;
 use sojourn_core::ecn::Ecn;
@@ -55,15 +55,14 @@ impl Discipline for Params {
     }
 
     fn accepts(&self, to: &Spec) -> Result<(), String> {
-        match to.params::<Self>() {
-            Some(to)
-                if to.trace_name().is_some()
-                    && (to.trace_name(), &to.digest) != (self.trace_name(), &self.digest) =>
-            {
-                Err("another trace needs a replace".to_owned())
-            }
-            _ => Ok(()),
-        }
+        accepts(
+            to,
+            |to: &Self| {
+                to.trace_name().is_none()
+                    || (to.trace_name(), &to.digest) == (self.trace_name(), &self.digest)
+            },
+            "another trace needs a replace",
+        )
     }
 
     fn is_shaper(&self) -> bool {

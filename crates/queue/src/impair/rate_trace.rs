@@ -3,7 +3,8 @@
 //! the steps that it spans, and is delivered when its last bit is through.
 
 use crate::aqm::{
-    Backlog, Discipline, Entry, Env, Fifo, Kernel, Log, Qdisc, Spec, Stats, TXQUEUELEN, entry, spec,
+    Backlog, Discipline, Entry, Env, Fifo, Kernel, Log, Qdisc, Spec, Stats, TXQUEUELEN, accepts,
+    entry, spec,
 };
 use crate::impair::shell::{Shell, overhead, size_on_link};
 use crate::traces::{RateCursor, RateSteps, Steps, digest, file, unit};
@@ -71,12 +72,11 @@ impl Discipline for Params {
     }
 
     fn accepts(&self, to: &Spec) -> Result<(), String> {
-        match to.params::<Self>() {
-            Some(to) if written(&Self { overhead: to.overhead, ..self.clone() }) != written(to) => {
-                Err("only `overhead` can be changed; another trace needs a replace".to_owned())
-            }
-            _ => Ok(()),
-        }
+        accepts(
+            to,
+            |to: &Self| written(&Self { overhead: to.overhead, ..self.clone() }) == written(to),
+            "only `overhead` can be changed; another trace needs a replace",
+        )
     }
 }
 

@@ -3,7 +3,8 @@
 //! 802.11-2020 10.23 (EDCA) and 10.12 (A-MPDU), reduced to their timing: no collisions, no loss.
 
 use crate::aqm::{
-    Backlog, Discipline, Entry, Env, Fifo, Kernel, Log, Qdisc, Spec, Stats, TXQUEUELEN, entry, spec,
+    Backlog, Discipline, Entry, Env, Fifo, Kernel, Log, Qdisc, Spec, Stats, TXQUEUELEN, accepts,
+    entry, spec,
 };
 use crate::impair::shell::Shell;
 use crate::medium::{Medium, Wait};
@@ -126,12 +127,11 @@ impl Discipline for Params {
     }
 
     fn accepts(&self, to: &Spec) -> Result<(), String> {
-        match to.params::<Self>() {
-            Some(to) if to.is_half_duplex != self.is_half_duplex => {
-                Err("`half-duplex` and `full-duplex` need a replace".to_owned())
-            }
-            _ => Ok(()),
-        }
+        accepts(
+            to,
+            |to: &Self| to.is_half_duplex == self.is_half_duplex,
+            "`half-duplex` and `full-duplex` need a replace",
+        )
     }
 
     fn set_rate(&mut self, rate: Rate) -> Result<(), String> {
