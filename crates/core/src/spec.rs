@@ -102,6 +102,11 @@ pub trait Held<A: ?Sized>: Any + fmt::Debug + Send + Sync {
     fn read(&mut self, args: &mut Args<'_>) -> Result<Given, GrammarError>;
 }
 
+/// What holds for the parameters of every algorithm, whatever its sort asks of them.
+pub trait Values: Parameters + Clone + Default + fmt::Debug + Send + Sync + 'static {}
+
+impl<P: Parameters + Clone + Default + fmt::Debug + Send + Sync + 'static> Values for P {}
+
 /// Parameters that [`parameters!`](crate::parameters) has declared.
 pub struct Declared<P, A: ?Sized + 'static> {
     /// Their values.
@@ -120,7 +125,7 @@ impl<P: fmt::Debug, A: ?Sized> fmt::Debug for Declared<P, A> {
 
 impl<P, A> Held<A> for Declared<P, A>
 where
-    P: Parameters + Clone + fmt::Debug + Send + Sync + 'static,
+    P: Values,
     A: ?Sized + 'static,
 {
     fn get(&self) -> &A {
@@ -171,14 +176,7 @@ macro_rules! family {
             kernel: $crate::spec::Kernel,
         ) -> Entry
         where
-            P: $sort
-                + $crate::grammar::Parameters
-                + Clone
-                + Default
-                + std::fmt::Debug
-                + Send
-                + Sync
-                + 'static,
+            P: $sort + $crate::spec::Values,
         {
             Entry {
                 name,
@@ -186,36 +184,23 @@ macro_rules! family {
                 reference,
                 kernel,
                 table: |_| $crate::grammar::table::<P>(),
-                default: |_| {
-                    Box::new($crate::spec::Declared::<P, dyn $sort> {
-                        params: P::default(),
-                        get: |params| params,
-                        get_mut: |params| params,
-                    })
-                },
+                default: |_| Box::new(declared(P::default())),
             }
         }
 
         /// The algorithm of `entry` with these parameters.
         pub fn spec<P>(entry: &'static Entry, params: P) -> Spec
         where
-            P: $sort
-                + $crate::grammar::Parameters
-                + Clone
-                + Default
-                + std::fmt::Debug
-                + Send
-                + Sync
-                + 'static,
+            P: $sort + $crate::spec::Values,
         {
-            Spec::new(
-                entry,
-                $crate::spec::Declared::<P, dyn $sort> {
-                    params,
-                    get: |params| params,
-                    get_mut: |params| params,
-                },
-            )
+            Spec::new(entry, declared(params))
+        }
+
+        fn declared<P>(params: P) -> $crate::spec::Declared<P, dyn $sort>
+        where
+            P: $sort + $crate::spec::Values,
+        {
+            $crate::spec::Declared { params, get: |params| params, get_mut: |params| params }
         }
     };
 }

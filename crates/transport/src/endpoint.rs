@@ -75,10 +75,12 @@ pub trait Endpoint: Send {
     fn poll(&mut self, now: Time) -> Option<Transmit>;
 
     /// When [`Endpoint::on_timer`] is due, [`Time::NEVER`] if no timer runs.
-    fn deadline(&self) -> Time;
+    fn deadline(&self) -> Time {
+        Time::NEVER
+    }
 
     /// The deadline has come.
-    fn on_timer(&mut self, now: Time);
+    fn on_timer(&mut self, _now: Time) {}
 
     /// Whether the flow is open and not yet finished: only then it is sampled.
     fn is_alive(&self) -> bool {

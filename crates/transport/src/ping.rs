@@ -73,8 +73,6 @@ impl Endpoint for Requester {
         self.next
     }
 
-    fn on_timer(&mut self, _now: Time) {}
-
     fn take_samples(&mut self, sink: &mut dyn FnMut(Time, &'static str, &'static str, f64)) {
         for (at, rtt) in self.samples.drain(..) {
             sink(at, "rtt", "ms", rtt.as_millis_f64());
@@ -119,12 +117,6 @@ impl Endpoint for Responder {
             kind: self.kind,
         })
     }
-
-    fn deadline(&self) -> Time {
-        Time::NEVER
-    }
-
-    fn on_timer(&mut self, _now: Time) {}
 }
 
 #[cfg(test)]

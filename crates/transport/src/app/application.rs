@@ -1,7 +1,6 @@
 //! What is known of an application from its parameters.
 
-use sojourn_core::grammar::Parameters;
-use sojourn_core::spec::Kernel;
+use sojourn_core::spec::{Kernel, Values};
 
 use super::App;
 
@@ -20,7 +19,7 @@ pub(super) const fn line<P>(
     reference: &'static str,
 ) -> Entry
 where
-    P: Application + Parameters + Clone + Default + std::fmt::Debug + Send + Sync + 'static,
+    P: Application + Values,
 {
     entry::<P>(name, summary, reference, Kernel::Nowhere)
 }

@@ -152,8 +152,6 @@ impl Endpoint for Sender {
         self.next
     }
 
-    fn on_timer(&mut self, _now: Time) {}
-
     /// Sampled to the end of the run: what is under way still arrives after a stop.
     fn is_alive(&self) -> bool {
         self.started
@@ -190,12 +188,6 @@ impl Endpoint for Receiver {
     fn poll(&mut self, _now: Time) -> Option<Transmit> {
         None
     }
-
-    fn deadline(&self) -> Time {
-        Time::NEVER
-    }
-
-    fn on_timer(&mut self, _now: Time) {}
 
     fn sample(&self, _now: Time, probe: &mut Probe<'_>) {
         probe.put("goodput_bytes", "bytes", self.bytes as f64);

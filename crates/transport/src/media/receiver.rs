@@ -69,8 +69,6 @@ impl Endpoint for Receiver {
         if self.recorder.has_news() { self.next } else { Time::NEVER }
     }
 
-    fn on_timer(&mut self, _now: Time) {}
-
     fn sample(&self, _now: Time, probe: &mut Probe<'_>) {
         probe.put("goodput_bytes", "bytes", self.bytes as f64);
         probe.put("ce_received", "packets", self.ce as f64);

@@ -253,8 +253,6 @@ impl Endpoint for ScreamReceiver {
         self.receiver.deadline()
     }
 
-    fn on_timer(&mut self, _now: Time) {}
-
     fn sample(&self, _now: Time, probe: &mut Probe<'_>) {
         let counts = self.receiver.counts();
         probe.put("goodput_bytes", "bytes", counts.payload as f64);

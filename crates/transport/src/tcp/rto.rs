@@ -9,7 +9,7 @@ const RTO_INITIAL: Dur = Dur::from_secs(1);
 const MIN_RTT_WINDOW_US: i64 = 300_000_000;
 
 /// Smoothed RTT, deviation, minimum and the timeout.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct RttEstimator {
     /// Smoothed RTT, µs << 3; zero before the first sample.
     srtt: i64,
@@ -36,17 +36,10 @@ impl RttEstimator {
     /// No samples yet; `hz` quantises the timeout as jiffies do.
     pub fn new(hz: u32) -> Self {
         Self {
-            srtt: 0,
-            mdev: 0,
-            mdev_max: 0,
-            rttvar: 0,
-            rtt_seq: 0,
-            min_rtt: 0,
-            min_rtt_at: 0,
-            backoff: 0,
             jiffy: 1_000_000_000 / u64::from(hz),
             base_rto: RTO_INITIAL,
             double_srtt: RTO_INITIAL,
+            ..Self::default()
         }
     }
 

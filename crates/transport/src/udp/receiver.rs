@@ -59,12 +59,6 @@ impl Endpoint for Receiver {
         })
     }
 
-    fn deadline(&self) -> Time {
-        Time::NEVER
-    }
-
-    fn on_timer(&mut self, _now: Time) {}
-
     fn sample(&self, _now: Time, probe: &mut Probe<'_>) {
         probe.put("goodput_bytes", "bytes", self.bytes as f64);
         probe.put("ce_received", "packets", self.counts.ce as f64);
