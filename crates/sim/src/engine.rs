@@ -11,7 +11,7 @@ use sojourn_queue::qdiscs;
 use sojourn_scenario::topology::{Role, Topology};
 use sojourn_scenario::{Change, Edit, Scenario, Status};
 use sojourn_trace::{Column, Cursor, Frames, GroupId, Metrics, Output, Recorder, Summary, Window};
-use sojourn_transport::Body;
+use sojourn_transport::{Body, Endpoint};
 
 mod standstill;
 mod totals;
@@ -81,8 +81,22 @@ pub struct Simulation {
 impl Simulation {
     /// The network of `scenario` at 0 s.
     pub fn new(scenario: Arc<Scenario>) -> Self {
+        Self::with_outside(scenario, |_| None)
+    }
+
+    /// As [`Simulation::new`], where `outside` gives end points that take the place of the simulator's
+    /// own. Those of the flow or ping number n, flows first, are 2n, which opens it, and 2n + 1.
+    pub fn with_outside(
+        scenario: Arc<Scenario>,
+        outside: impl Fn(usize) -> Option<Box<dyn Endpoint>>,
+    ) -> Self {
         let topology = Topology::new(&scenario);
         let mut ends = ends(&scenario);
+        for (number, end) in ends.iter_mut().enumerate() {
+            if let Some(endpoint) = outside(number) {
+                end.endpoint = endpoint;
+            }
+        }
         let media: Vec<Medium> = scenario.links.iter().map(|_| Medium::default()).collect();
         let (mut ports, inner) = ports(&topology, &scenario, ends.len(), &media);
         let mut splits = Vec::new();
@@ -184,6 +198,24 @@ impl Simulation {
         Ok(Status::Going)
     }
 
+    /// When the next event is due; [`Time::NEVER`] if there is none.
+    pub fn due(&mut self) -> Time {
+        self.due = self.due.take().or_else(|| self.events.next());
+        self.due.map_or(Time::NEVER, |(at, _)| at)
+    }
+
+    /// Sends, at the instant up to which it has come, what end point number `end` has got from outside.
+    ///
+    /// # Errors
+    /// If that sets off packets without end.
+    pub fn poll_outside(&mut self, end: usize) -> Result<(), Standstill> {
+        if let Some((at, slot)) = self.due.take() {
+            self.events.set(slot, at); // what is sent may set off something earlier
+        }
+        self.poll(end);
+        self.settle()
+    }
+
     /// What was sampled since the last call.
     pub fn drain(&mut self) -> impl Iterator<Item = Column> {
         self.recorder.since(&mut self.drained)
@@ -222,6 +254,10 @@ impl Simulation {
             self.sample();
             self.events.set(slot, at + self.scenario.step);
         }
+        self.settle()
+    }
+
+    fn settle(&mut self) -> Result<(), Standstill> {
         self.carry();
         match self.flooding {
             Some(end) => Err(self.standstill_by(end)),

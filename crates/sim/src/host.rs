@@ -11,7 +11,7 @@ use sojourn_transport::app::voip::Voice;
 use sojourn_transport::app::{self, App, MediaFlow, Tcp};
 use sojourn_transport::media::Encoder;
 use sojourn_transport::ping::{Requester, Responder};
-use sojourn_transport::tcp::Config;
+use sojourn_transport::tcp::{Config, Segment};
 use sojourn_transport::{Body, Endpoint, Transmit, media, udp};
 
 use crate::link::Hop;
@@ -99,25 +99,33 @@ impl End {
             ack: 0,
             sacked: 0,
         };
-        if let Body::Tcp(segment) = &tx.body {
-            packet.ace = segment.ace;
-            if tx.kind == Kind::TcpAck {
-                let blocks = segment.sack.holes_above().iter();
-                packet.ack = segment.ack as u32;
-                packet.sacked = blocks.map(|(start, end)| end - start).sum::<u64>() as u32;
-            }
-            if segment.flags.syn {
-                packet.set_syn(segment.flags.ack);
-            }
-            if segment.connection != 0 {
-                packet.hash ^= spread(segment.connection);
-            }
-            if segment.gso_size > 0 {
-                packet.segs = segment.segments() as u8;
-            }
+        match &tx.body {
+            Body::Tcp(segment) => put_tcp(&mut packet, segment),
+            Body::Frame(frame) => packet = Packet { flow: self.flow, src, dst, ..*frame.packet() },
+            _ => {}
         }
         packet.id = slab.store(tx.body);
         packet
+    }
+}
+
+/// What queues look at in a segment.
+#[inline]
+fn put_tcp(packet: &mut Packet, segment: &Segment) {
+    packet.ace = segment.ace;
+    if packet.kind == Kind::TcpAck {
+        let blocks = segment.sack.holes_above().iter();
+        packet.ack = segment.ack as u32;
+        packet.sacked = blocks.map(|(start, end)| end - start).sum::<u64>() as u32;
+    }
+    if segment.flags.syn {
+        packet.set_syn(segment.flags.ack);
+    }
+    if segment.connection != 0 {
+        packet.hash ^= spread(segment.connection);
+    }
+    if segment.gso_size > 0 {
+        packet.segs = segment.segments() as u8;
     }
 }
 

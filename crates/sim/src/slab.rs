@@ -30,8 +30,10 @@ impl Slab {
     #[inline]
     pub(crate) fn arrived(&mut self, pkt: &Packet) -> &Body {
         let body = &mut self.bodies[pkt.id as usize];
-        if let Body::Tcp(segment) = body {
-            segment.ace = pkt.ecn_flags();
+        match body {
+            Body::Tcp(segment) => segment.ace = pkt.ecn_flags(),
+            Body::Frame(frame) => (frame.tos, frame.ace) = (pkt.tos, pkt.ace),
+            _ => {}
         }
         body
     }

@@ -2,6 +2,7 @@
 
 use sojourn_core::{Dur, Ecn, Kind, Probe, Time};
 
+use crate::frame::Frame;
 use crate::media;
 use crate::tcp::Segment;
 use crate::udp::Message;
@@ -20,6 +21,8 @@ pub enum Body {
     Media(media::Message),
     /// A UDP datagram of an application.
     Udp(Datagram),
+    /// What a host outside has sent.
+    Frame(Frame),
 }
 
 /// A datagram of a one-way application.

@@ -5,9 +5,11 @@
 
 pub mod app;
 pub mod endpoint;
+pub mod frame;
 pub mod media;
 pub mod ping;
 pub mod tcp;
 pub mod udp;
 
 pub use endpoint::{Body, Datagram, Echo, Endpoint, FlowProbe, Transmit};
+pub use frame::{Frame, Pool};

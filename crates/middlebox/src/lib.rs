@@ -1,0 +1,16 @@
+//! The simulator's network between real hosts.
+//!
+//! A [`Forwarder`] runs a scenario whose first flow is what hosts outside send: packets come in by one
+//! [`Device`], pass the queues, wires and delays of the path in real time, and leave by another. Everything
+//! between the two is the simulator itself, so that a queue has one implementation, and a run gives the
+//! same series and summary.
+
+#![warn(missing_docs)]
+#![cfg(target_os = "linux")]
+
+mod device;
+mod forwarder;
+mod portal;
+
+pub use device::Device;
+pub use forwarder::{Error, Forwarder, Report};

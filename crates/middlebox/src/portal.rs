@@ -1,0 +1,84 @@
+//! A host outside, in the place of an end point.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use sojourn_core::{Ecn, Packet, Time};
+use sojourn_live::clock::Clock;
+use sojourn_live::lateness::Lateness;
+use sojourn_live::tun::Written;
+use sojourn_transport::{Body, Endpoint, Frame, Transmit};
+use sojourn_wire::packet::{Checksum, write_back};
+
+use crate::Device;
+
+/// What has arrived from a host and is not in the network yet, and what has left for it.
+#[derive(Debug, Default)]
+pub(crate) struct Exchange {
+    pub(crate) inbox: VecDeque<Frame>,
+    /// How long after the instant at which it left the network each packet was handed to its device.
+    pub(crate) lateness: Lateness,
+    /// Packets that the device did not take.
+    pub(crate) refused: u64,
+    /// Why the device takes no more.
+    pub(crate) failure: Option<io::Error>,
+}
+
+/// Both the forwarder and the network hold one; they take turns in one thread.
+pub(crate) type Shared = Arc<Mutex<Exchange>>;
+
+pub(crate) fn lock(shared: &Shared) -> MutexGuard<'_, Exchange> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The end point.
+pub(crate) struct Portal {
+    device: Arc<dyn Device>,
+    clock: Clock,
+    exchange: Shared,
+    /// The packet with what the queues have changed in it.
+    changed: Vec<u8>,
+}
+
+impl Portal {
+    pub(crate) fn new(device: Arc<dyn Device>, clock: Clock, exchange: Shared) -> Self {
+        Self { device, clock, exchange, changed: Vec::new() }
+    }
+}
+
+impl Endpoint for Portal {
+    fn on_packet(&mut self, now: Time, body: &Body, _ecn: Ecn) {
+        let Body::Frame(frame) = body else { unreachable!("hosts outside send frames") };
+        self.changed.clear();
+        self.changed.extend_from_slice(frame.bytes());
+        let packet = Packet { tos: frame.tos, ace: frame.ace, ..*frame.packet() };
+        let written = write_back(&packet, &mut self.changed, Checksum::Complete);
+        debug_assert!(written.is_ok(), "what was read is written");
+        let sent = self.device.send(&self.changed);
+        let mut exchange = lock(&self.exchange);
+        exchange.lateness.record(self.clock.now().since(now));
+        match sent {
+            Ok(Written::Taken) => {}
+            Ok(_) => exchange.refused += 1,
+            Err(error) => exchange.failure = Some(error),
+        }
+    }
+
+    fn poll(&mut self, _now: Time) -> Option<Transmit> {
+        let frame = lock(&self.exchange).inbox.pop_front()?;
+        let packet = *frame.packet();
+        Some(Transmit {
+            body: Body::Frame(frame),
+            len: packet.len,
+            tos: packet.tos,
+            kind: packet.kind,
+        })
+    }
+
+    fn deadline(&self) -> Time {
+        Time::NEVER
+    }
+
+    fn on_timer(&mut self, _now: Time) {}
+}
