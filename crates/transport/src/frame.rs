@@ -35,6 +35,8 @@ impl Frame {
 
 /// Most buffers that are looked at for one that is free.
 const LOOKS: usize = 8;
+/// Most buffers that are kept, 25 MB of full packets.
+const MOST: usize = 1 << 14;
 
 /// Buffers that are used again, so that hardly a packet allocates once the first ones have passed.
 #[derive(Debug, Default)]
@@ -48,11 +50,13 @@ impl Pool {
         own.packet = packet;
         own.bytes.clear();
         own.bytes.extend_from_slice(bytes);
-        self.0.push_back(Arc::clone(&content));
+        if self.0.len() < MOST {
+            self.0.push_back(Arc::clone(&content));
+        }
         Frame { content, tos: packet.tos, ace: packet.ace }
     }
 
-    /// A buffer whose packet is gone: the oldest ones are looked at first.
+    /// A buffer whose packet is gone, if one of the next few is.
     fn free(&mut self) -> Option<Arc<Content>> {
         for _ in 0..LOOKS.min(self.0.len()) {
             let mut oldest = self.0.pop_front()?;

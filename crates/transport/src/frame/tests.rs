@@ -14,7 +14,8 @@ fn a_buffer_is_used_again_when_its_packet_is_gone() {
             assert_eq!(arrived.packet().len.to_be_bytes(), *arrived.bytes());
         }
     }
-    assert_eq!(pool.0.len(), 21);
+    // At least as many as were on the way at once.
+    assert!((21..=42).contains(&pool.0.len()), "{}", pool.0.len());
 }
 
 #[test]
