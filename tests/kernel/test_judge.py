@@ -48,3 +48,14 @@ def test_queue_does_what_linux_does(discipline: str) -> None:
 def test_judge_sees_a_wrong_parameter(wrong: str) -> None:
     """Each of these cases gives ours another parameter than Linux."""
     assert [row["verdict"] for row in judge(wrong)] == ["differs"]
+
+
+@pytest.mark.timeout(120)
+def test_middlebox_in_virtual_time_does_what_the_simulator_does() -> None:
+    """Every queue, also those that no kernel has, between the sockets of a real kernel."""
+    rows = judge("middlebox")
+    assert {"cnq_cobalt", "lfq_cobalt", "deltic", "twin_codel_af", "dualpi2", "curvy_red"} <= {
+        row["configuration"] for row in rows
+    }
+    differing = [row for row in rows if row["verdict"] != "equal"]
+    assert not differing, json.dumps(differing, indent=1)

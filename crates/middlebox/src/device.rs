@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::AsFd;
 
+use sojourn_core::Time;
 use sojourn_live::tun::{Read, Tun, Written};
 
 /// An end of a link that carries IP packets. `receive` does not wait.
@@ -18,6 +19,12 @@ pub trait Device: AsFd + Send + Sync {
     /// # Errors
     /// The device is gone.
     fn send(&self, packet: &[u8]) -> io::Result<Written>;
+
+    /// Is told of each packet that enters the network from here, and at which of its instants.
+    fn entered(&self, _at: Time, _packet: &[u8]) {}
+
+    /// Is told of each packet that leaves the network to here, before it is sent.
+    fn left(&self, _at: Time, _packet: &[u8]) {}
 }
 
 impl Device for Tun {

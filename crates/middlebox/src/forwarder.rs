@@ -108,6 +108,14 @@ impl Forwarder {
         Self { simulation, sides, clock, hybrid, pool, packet }
     }
 
+    /// With another length of the busy wait before a departure. It has to be zero in a kernel in virtual
+    /// time, as [`Hybrid::new`] says.
+    #[must_use]
+    pub fn spin(mut self, spin: Dur) -> Self {
+        self.hybrid = Hybrid::new(self.clock, spin);
+        self
+    }
+
     /// Forwards until the scenario ends, or `stop` says so, which is asked after each wait. This thread
     /// asks the machine for what is `wanted`.
     ///

@@ -55,6 +55,7 @@ impl Endpoint for Portal {
         let packet = Packet { tos: frame.tos, ace: frame.ace, ..*frame.packet() };
         let written = write_back(&packet, &mut self.changed, Checksum::Complete);
         debug_assert!(written.is_ok(), "what was read is written");
+        self.device.left(now, &self.changed);
         let sent = self.device.send(&self.changed);
         let mut exchange = lock(&self.exchange);
         exchange.lateness.record(self.clock.now().since(now));
@@ -65,8 +66,9 @@ impl Endpoint for Portal {
         }
     }
 
-    fn poll(&mut self, _now: Time) -> Option<Transmit> {
+    fn poll(&mut self, now: Time) -> Option<Transmit> {
         let frame = lock(&self.exchange).inbox.pop_front()?;
+        self.device.entered(now, frame.bytes());
         let packet = *frame.packet();
         Some(Transmit {
             body: Body::Frame(frame),

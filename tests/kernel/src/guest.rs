@@ -90,8 +90,6 @@ pub fn run(jobs: &[(&Case, &Train)], out: &Path) -> Result<Vec<Judged>, String> 
 }
 
 fn enter(jobs: &[(&Case, &Train)], folders: &[PathBuf], out: &Path) -> Result<(), String> {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let sender = std::env::current_exe().map_err(|e| e.to_string())?.with_file_name("udp-train");
     for ((case, train), folder) in jobs.iter().zip(folders) {
         fs::create_dir_all(folder).map_err(|e| e.to_string())?;
         let write = |name, text: &str| {
@@ -102,13 +100,20 @@ fn enter(jobs: &[(&Case, &Train)], folders: &[PathBuf], out: &Path) -> Result<()
         write("silence", &SILENCE_S.to_string())?;
         write("shaper", case.shaper.unwrap_or_default())?;
     }
+    boot("guest.sh", out)
+}
+
+/// Runs a script beside this crate's manifest inside the kernel, with `udp-train`; it has `out` as /run/out.
+pub(crate) fn boot(script: &str, out: &Path) -> Result<(), String> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let train = std::env::current_exe().map_err(|e| e.to_string())?.with_file_name("udp-train");
     let done = Command::new("timeout")
         .arg("120")
         .arg(kernel()?.join("run"))
         .arg("--out")
         .arg(out)
-        .arg(here.join("guest.sh"))
-        .arg(&sender)
+        .arg(here.join(script))
+        .arg(&train)
         .output()
         .map_err(|e| format!("timeout: {e}"))?;
     if !done.status.success() {

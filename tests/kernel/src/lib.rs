@@ -3,6 +3,7 @@
 pub mod cases;
 pub mod compare;
 pub mod guest;
+pub mod middlebox;
 pub mod ours;
 pub mod report;
 pub mod train;

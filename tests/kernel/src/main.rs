@@ -7,10 +7,10 @@ use std::process::ExitCode;
 use std::{env, fs};
 
 use sojourn_kernel_judge::cases::{CASES, Case};
-use sojourn_kernel_judge::guest;
-use sojourn_kernel_judge::report::{Effort, HEAD, judge};
+use sojourn_kernel_judge::report::{Effort, HEAD, Row, judge};
+use sojourn_kernel_judge::{guest, middlebox};
 
-const USAGE: &str = "usage: kernel-judge [--runs N] [--short] [--folder DIR] [--json | --document FILE] [DISCIPLINE...]";
+const USAGE: &str = "usage: kernel-judge [--runs N] [--short] [--folder DIR] [--json | --document FILE] [middlebox | DISCIPLINE...]";
 /// Exit status where there is no kernel to judge by.
 const NO_KERNEL: u8 = 3;
 const BEGIN: &str = "<!-- results: written by kernel-judge --document -->";
@@ -37,6 +37,7 @@ fn options() -> Result<Options, Box<dyn Error>> {
             "--folder" => o.folder = Some(value()?.into()),
             "--json" => o.json = true,
             "--document" => o.document = Some(value()?.into()),
+            middlebox::NAME => o.disciplines.push(word),
             name if CASES.iter().any(|c| c.name.0 == name) => o.disciplines.push(word),
             _ => return Err(format!("unknown word `{word}`; {USAGE}").into()),
         }
@@ -56,6 +57,19 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let wanted = &options.disciplines;
     let mut disciplines: Vec<&str> = CASES.iter().map(|case| case.name.0).collect();
     disciplines.dedup();
+    let mut done = |row: Row| {
+        equal &= row.equal;
+        let text = if options.json {
+            format!("{}\n", row.json())
+        } else {
+            format!("{}\n    {}\n", row.markdown(), row.counters.join("; "))
+        };
+        rows.push(row.markdown());
+        stdout().write_all(text.as_bytes()).map_err(|e| e.to_string())
+    };
+    if wanted.iter().any(|name| name == middlebox::NAME) {
+        middlebox::judge(&folder.join(middlebox::NAME), &mut done)?;
+    }
     for discipline in disciplines {
         let named = wanted.iter().any(|name| name == discipline);
         // The wrong ones only by name.
@@ -63,16 +77,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
             continue;
         }
         let cases: Vec<&Case> = CASES.iter().filter(|case| case.name.0 == discipline).collect();
-        judge(&cases, options.effort, &folder.join(discipline), |row| {
-            equal &= row.equal;
-            let text = if options.json {
-                format!("{}\n", row.json())
-            } else {
-                format!("{}\n    {}\n", row.markdown(), row.counters.join("; "))
-            };
-            rows.push(row.markdown());
-            stdout().write_all(text.as_bytes()).map_err(|e| e.to_string())
-        })?;
+        judge(&cases, options.effort, &folder.join(discipline), &mut done)?;
     }
     if options.folder.is_none() {
         fs::remove_dir_all(&scratch)?;

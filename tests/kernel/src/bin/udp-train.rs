@@ -13,8 +13,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         ["clock"] => tool::clock(),
         ["send", train, log, source, destination] => tool::send(train, log, source, destination),
         ["receive", log, silence_s] => tool::receive(log, silence_s.parse()?),
+        ["forward", folder] => tool::forward(folder.as_ref()),
         _ => {
-            Err("usage: udp-train clock | send TRAIN LOG SOURCE DESTINATION | receive LOG SILENCE"
+            Err("usage: udp-train clock | send TRAIN LOG SOURCE DESTINATION | receive LOG SILENCE \
+            | forward FOLDER"
                 .into())
         }
     }
@@ -35,6 +37,10 @@ mod tool {
     pub(super) fn receive(_: &str, _: u64) -> Result<(), Box<dyn Error>> {
         clock()
     }
+
+    pub(super) fn forward(_: &std::path::Path) -> Result<(), Box<dyn Error>> {
+        clock()
+    }
 }
 
 #[cfg(target_os = "linux")]
@@ -42,9 +48,13 @@ mod tool {
     use std::error::Error;
     use std::fmt::Write as _;
     use std::fs;
-    use std::io::Write as _;
+    use std::io::{self, Write as _};
     use std::net::{Ipv4Addr, SocketAddrV4};
     use std::num::NonZeroU64;
+    use std::os::fd::{AsFd, BorrowedFd};
+    use std::path::Path;
+    use std::sync::{Arc, Mutex};
+    use std::thread;
     use std::time::Duration;
 
     use rustix::io::Errno;
@@ -56,7 +66,14 @@ mod tool {
     use rustix::net::{recv, sendto, socket};
     use rustix::thread::{clock_nanosleep_absolute, set_current_timer_slack};
     use rustix::time::{ClockId, Timespec, clock_gettime};
+    use sojourn_core::{Dur, Time};
+    use sojourn_kernel_judge::middlebox;
     use sojourn_kernel_judge::train::Train;
+    use sojourn_live::error as live;
+    use sojourn_live::namespace::Namespace;
+    use sojourn_live::realtime::Measures;
+    use sojourn_live::tun::{Read, Tun, Written};
+    use sojourn_middlebox::{Device, Forwarder};
 
     const IP_HEADER: usize = 20;
     const HEADERS: usize = IP_HEADER + 8;
@@ -98,6 +115,8 @@ mod tool {
             frame[0] = 0x45;
             frame[1] = p.tos;
             frame[2..4].copy_from_slice(&(len as u16).to_be_bytes());
+            // The kernel would draw one in place of zero.
+            frame[4..6].copy_from_slice(&(seq as u16 | 1).to_be_bytes());
             frame[8..10].copy_from_slice(&[64, 17]);
             frame[12..16].copy_from_slice(&source.octets());
             frame[16..20].copy_from_slice(&destination.octets());
@@ -135,5 +154,89 @@ mod tool {
             writeln!(got, "{seq} {} {}", now_ns(), frame[1])?;
         }
         Ok(fs::write(log, got)?)
+    }
+
+    /// Notes what passes its device, as `middlebox::{entered, left}` write it.
+    struct Noted {
+        tun: Arc<Tun>,
+        entered: Mutex<String>,
+        left: Mutex<String>,
+    }
+
+    impl AsFd for Noted {
+        fn as_fd(&self) -> BorrowedFd<'_> {
+            self.tun.as_fd()
+        }
+    }
+
+    impl Device for Noted {
+        fn receive(&self, packet: &mut [u8]) -> io::Result<Read> {
+            self.tun.read(packet)
+        }
+
+        fn send(&self, packet: &[u8]) -> io::Result<Written> {
+            self.tun.write(packet)
+        }
+
+        fn entered(&self, at: Time, packet: &[u8]) {
+            self.entered.lock().unwrap().push_str(&middlebox::entered(at, packet));
+        }
+
+        fn left(&self, at: Time, packet: &[u8]) {
+            self.left.lock().unwrap().push_str(&middlebox::left(at, packet[1], packet));
+        }
+    }
+
+    const HOSTS: [&str; 2] = ["10.9.0.1", "10.9.0.2"];
+
+    fn host(address: &str) -> Result<(Namespace, Arc<Tun>), live::Error> {
+        let space = Namespace::new()?;
+        space.run("sysctl -qw net.ipv6.conf.default.disable_ipv6=1")?;
+        let tun = space.enter(|| Tun::open("uplink"))??;
+        space.run(format!(
+            "ip addr add {address}/24 dev uplink\nip link set dev uplink txqueuelen 1000 up"
+        ))?;
+        Ok((space, Arc::new(tun)))
+    }
+
+    /// Sends the train of each job in `folder` through the network of its scenario.
+    pub(super) fn forward(folder: &Path) -> Result<(), Box<dyn Error>> {
+        let [near, far] = [host(HOSTS[0])?, host(HOSTS[1])?];
+        for job in 0.. {
+            let job = folder.join(middlebox::job(job));
+            if !job.is_dir() {
+                break;
+            }
+            let file = |name: &str| job.join(name).to_string_lossy().into_owned();
+            let scenario = middlebox::scenario(&fs::read_to_string(file("qdisc"))?)?;
+            let devices = [&near, &far].map(|(_, tun)| {
+                let (entered, left) = (Mutex::default(), Mutex::default());
+                Arc::new(Noted { tun: Arc::clone(tun), entered, left })
+            });
+            // Every job begins at a whole second, so that the steps of the clock fall alike.
+            let next = (now_ns() / SECOND + 1) as i64;
+            let next = Timespec { tv_sec: next, tv_nsec: 0 };
+            clock_nanosleep_absolute(ClockId::Monotonic, &next)?;
+            let text = |error: Box<dyn Error>| error.to_string();
+            thread::scope(|scope| -> Result<(), Box<dyn Error>> {
+                let got = scope.spawn(|| {
+                    far.0.enter(|| receive(&file("got"), middlebox::SILENCE_S).map_err(text))
+                });
+                let sent = scope.spawn(|| {
+                    let [from, to] = HOSTS;
+                    near.0.enter(|| send(&file("train"), &file("sent"), from, to).map_err(text))
+                });
+                let ends = devices.each_ref().map(|end| Arc::clone(end) as Arc<dyn Device>);
+                let wanted = Measures { exact_timers: true, ..Measures::default() };
+                Forwarder::new(scenario, ends).spin(Dur::ZERO).run(wanted, || false)?;
+                for thread in [got, sent] {
+                    thread.join().map_err(|_| "a thread panicked")???;
+                }
+                Ok(())
+            })?;
+            fs::write(file("entered"), &*devices[0].entered.lock().unwrap())?;
+            fs::write(file("left"), &*devices[1].left.lock().unwrap())?;
+        }
+        Ok(())
     }
 }
