@@ -1,4 +1,4 @@
-//! What a machine lacks for packets of its own, in words for the user.
+//! What a machine lacks for packets of its own, as the user reads it.
 
 use std::io;
 
@@ -33,12 +33,12 @@ pub enum Error {
     )]
     Threads(usize),
     /// A command failed in a namespace.
-    #[error("`{line}` failed: {said}")]
+    #[error("`{line}` failed: {stderr}")]
     Command {
         /// What was run.
         line: String,
-        /// Its last words.
-        said: String,
+        /// What it printed on standard error.
+        stderr: String,
     },
     /// Anything else that the kernel refused.
     #[error("{0}: {1}")]

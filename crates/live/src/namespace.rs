@@ -72,7 +72,7 @@ impl Namespace {
     /// what it prints. The first command that fails ends it.
     ///
     /// # Errors
-    /// As of [`Namespace::enter`]; [`Error::Command`] with what it said.
+    /// As of [`Namespace::enter`]; [`Error::Command`] with what it printed on standard error.
     pub fn run(&self, line: impl Display) -> Result<String, Error> {
         let line = line.to_string();
         // Where `ip` is may not be in the path of a user.
@@ -83,9 +83,9 @@ impl Namespace {
         if done.status.success() {
             return Ok(String::from_utf8_lossy(&done.stdout).into_owned());
         }
-        let said = String::from_utf8_lossy(&done.stderr);
-        let said: Vec<_> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        Err(Error::Command { line, said: said.join("; ") })
+        let stderr = String::from_utf8_lossy(&done.stderr);
+        let lines: Vec<_> = stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        Err(Error::Command { line, stderr: lines.join("; ") })
     }
 
     /// Names it to other programs while this value lives, as in `ip link set dev NAME netns PATH`.

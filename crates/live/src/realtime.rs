@@ -41,7 +41,7 @@ pub struct Measures {
 pub struct Refusal {
     /// What was asked for, and who may have it.
     pub what: &'static str,
-    /// What the kernel said.
+    /// The error of the kernel.
     pub why: io::Error,
 }
 
@@ -138,7 +138,7 @@ fn asked<T>(
 }
 
 /// Under a limit, allocations would fail later instead of this call now, so it is for those only who have
-/// none: the kernel tells them, mlockall(2), by a limit of zero not stopping them.
+/// none: those whom a limit of zero does not stop (mlockall(2)).
 fn lock_memory() -> io::Result<()> {
     let before = getrlimit(Resource::Memlock);
     if before.current.is_some() {

@@ -37,7 +37,7 @@ pub struct Tun {
 /// What was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
-    /// A packet of so many bytes; one that is as long as the buffer may have been cut.
+    /// A packet of this many bytes; one that is as long as the buffer may have been cut.
     Packet(usize),
     /// It would block: the kernel has sent nothing more. To a device that is switched off it sends nothing.
     Nothing,

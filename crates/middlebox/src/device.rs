@@ -14,16 +14,16 @@ pub trait Device: AsFd + Send + Sync {
     /// The device is gone.
     fn receive(&self, packet: &mut [u8]) -> io::Result<Read>;
 
-    /// Sends a packet, and tells whether the host has it.
+    /// Sends a packet; gives whether the host has it.
     ///
     /// # Errors
     /// The device is gone.
     fn send(&self, packet: &[u8]) -> io::Result<Written>;
 
-    /// Is told of each packet that enters the network from here, and at which of its instants.
+    /// Called for each packet that enters the network from here, with the instant of the network.
     fn entered(&self, _at: Time, _packet: &[u8]) {}
 
-    /// Is told of each packet that leaves the network to here, before it is sent.
+    /// Called for each packet that leaves the network to here, before it is sent.
     fn left(&self, _at: Time, _packet: &[u8]) {}
 }
 

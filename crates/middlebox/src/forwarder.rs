@@ -1,10 +1,9 @@
 //! The loop between two devices.
 
-use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-use sojourn_core::{Dur, Time};
+use sojourn_core::Dur;
 use sojourn_live::clock::Clock;
 use sojourn_live::lateness::Lateness;
 use sojourn_live::realtime::{Measures, RealTime};
@@ -25,24 +24,15 @@ const LARGEST: usize = 65_600;
 const BATCH: usize = 64;
 
 /// Why a forwarder ended early.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A device failed.
-    Device(io::Error),
+    #[error("device: {0}")]
+    Device(#[source] io::Error),
     /// The network stood still.
+    #[error("{0}")]
     Standstill(Standstill),
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Device(error) => write!(f, "device: {error}"),
-            Self::Standstill(still) => still.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
 
 /// One of the two devices.
 struct Side {
@@ -116,7 +106,7 @@ impl Forwarder {
         self
     }
 
-    /// Forwards until the scenario ends, or `stop` says so, which is asked after each wait. This thread
+    /// Forwards until the scenario ends, or `stop`, which is called after each wait, is true. This thread
     /// asks the machine for what is `wanted`.
     ///
     /// # Errors
@@ -148,16 +138,16 @@ impl Forwarder {
     /// Puts into the network what one side's host has sent.
     fn receive(&mut self, number: usize) -> Result<(), Error> {
         for _ in 0..BATCH {
-            let side = &mut self.sides[number];
-            let received = side.device.receive(&mut self.packet).map_err(Error::Device)?;
+            let device = &self.sides[number].device;
+            let received = device.receive(&mut self.packet).map_err(Error::Device)?;
             let Read::Packet(len) = received else { break };
-            let bytes = &self.packet[..len];
+            // What was due before it arrived comes first, without it.
+            self.catch_up()?;
+            let (side, bytes) = (&mut self.sides[number], &self.packet[..len]);
             let found = read(bytes, 0);
             side.counts.add(&found);
             let Ok((packet, _)) = found else { continue };
-            lock(&side.exchange).inbox.push_back(self.pool.frame(packet, bytes));
-            // What was due before it arrived comes first.
-            self.catch_up()?;
+            lock(&side.exchange).sent = Some(self.pool.frame(packet, bytes));
             self.simulation.poll_outside(number).map_err(Error::Standstill)?;
         }
         Ok(())
@@ -185,10 +175,5 @@ impl Forwarder {
         let due = self.simulation.due();
         let fds = [near.device.as_fd(), far.device.as_fd()];
         self.hybrid.wait(fds, Some(due)).map(drop).map_err(Error::Device)
-    }
-
-    /// The instant up to which it has come.
-    pub fn now(&self) -> Time {
-        self.simulation.now()
     }
 }

@@ -13,4 +13,4 @@ mod forwarder;
 mod portal;
 
 pub use device::Device;
-pub use forwarder::{Error, Forwarder, Report};
+pub use forwarder::{Carried, Error, Forwarder, Report};

@@ -1,6 +1,5 @@
 //! A host outside, in the place of an end point.
 
-use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -13,10 +12,10 @@ use sojourn_wire::packet::{Checksum, write_back};
 
 use crate::Device;
 
-/// What has arrived from a host and is not in the network yet, and what has left for it.
+/// What a host has sent and is not in the network yet, and what has left for it.
 #[derive(Debug, Default)]
 pub(crate) struct Exchange {
-    pub(crate) inbox: VecDeque<Frame>,
+    pub(crate) sent: Option<Frame>,
     /// How long after the instant at which it left the network each packet was handed to its device.
     pub(crate) lateness: Lateness,
     /// Packets that the device did not take.
@@ -67,7 +66,7 @@ impl Endpoint for Portal {
     }
 
     fn poll(&mut self, now: Time) -> Option<Transmit> {
-        let frame = lock(&self.exchange).inbox.pop_front()?;
+        let frame = lock(&self.exchange).sent.take()?;
         self.device.entered(now, frame.bytes());
         let packet = *frame.packet();
         Some(Transmit {
@@ -77,10 +76,4 @@ impl Endpoint for Portal {
             kind: packet.kind,
         })
     }
-
-    fn deadline(&self) -> Time {
-        Time::NEVER
-    }
-
-    fn on_timer(&mut self, _now: Time) {}
 }

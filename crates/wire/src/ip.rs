@@ -209,7 +209,7 @@ impl<'a> Ip<'a> {
     }
 
     /// Whether the checksum of the TCP segment, UDP datagram or ICMP message is right. None if that
-    /// cannot be told: of fragments, of captures that were cut, and of other protocols.
+    /// is unknown: of fragments, of captures that were cut, and of other protocols.
     pub fn has_valid_payload(&self) -> Option<bool> {
         if self.is_fragment || self.len > self.bytes.len() {
             return None;

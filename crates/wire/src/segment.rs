@@ -83,7 +83,7 @@ pub enum Unreadable {
     NoPeer,
     /// Its sequence number is before the SYN, or it acknowledges what was not sent.
     Outside,
-    /// The peer resets the connection; whether it may, its sequence number tells (RFC 9293 3.10.7.4).
+    /// The peer resets the connection; whether it may follows from its sequence number (RFC 9293 3.10.7.4).
     Reset(u64),
 }
 
@@ -135,7 +135,7 @@ impl Connection {
         Self { settings, peer: None, sent: 0, ticks: 0, counters: FIRST_COUNTERS, id: 0 }
     }
 
-    /// The peer's maximum segment size, once its SYN has said it.
+    /// The peer's maximum segment size, once its SYN has arrived.
     pub fn peer_mss(&self) -> Option<u16> {
         self.peer.and_then(|peer| peer.mss)
     }

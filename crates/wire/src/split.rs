@@ -8,7 +8,7 @@ use crate::{Addresses, Ip, ip, tcp, udp};
 /// What becomes of CWR.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cwr {
-    /// RFC 3168 6.1.2: it is said once, by the first segment (`VIRTIO_NET_HDR_GSO_ECN`).
+    /// RFC 3168 6.1.2: only the first segment carries it (`VIRTIO_NET_HDR_GSO_ECN`).
     #[default]
     First,
     /// RFC 9768 3.2.2: a bit of the ACE field, which all segments repeat.

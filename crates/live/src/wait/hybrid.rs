@@ -28,7 +28,7 @@ pub struct Hybrid {
 pub struct Ready<const N: usize> {
     /// The moment.
     pub is_due: bool,
-    /// Something to read, or an error that reading tells, of each that was waited for.
+    /// Something to read, or an error that reading reports, of each that was waited for.
     pub is_readable: [bool; N],
 }
 

@@ -122,8 +122,8 @@ fn packets_cross_for_the_root_of_a_user_namespace() {
     let child = spawn_as_root(command);
     // The kernel in virtual time has none.
     if !fs::exists("/proc/self/ns/user").expect("/proc") {
-        let told = child.expect_err("no user namespace").to_string();
-        return assert!(told.contains("the kernel has none (CONFIG_USER_NS)"), "{told}");
+        let error = child.expect_err("no user namespace").to_string();
+        return assert!(error.contains("the kernel has none (CONFIG_USER_NS)"), "{error}");
     }
     let done = child.expect("a user namespace").wait_with_output().expect("it ends");
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
@@ -133,7 +133,7 @@ fn packets_cross_for_the_root_of_a_user_namespace() {
 #[cfg_attr(not(iproute), ignore = "no ip (iproute2)")]
 #[cfg_attr(all(iproute, not(namespaces)), ignore = "not root: no network namespaces")]
 #[cfg_attr(all(iproute, namespaces, not(tun)), ignore = "no /dev/net/tun that opens")]
-fn a_device_tells_why_a_packet_did_not_pass() {
+fn a_device_reports_why_a_packet_did_not_pass() {
     let (space, tun) = end(0);
     let mut buffer = [0; 1500];
     let mut packet = [0; 20];
@@ -157,8 +157,8 @@ fn a_device_tells_why_a_packet_did_not_pass() {
 fn a_command_that_fails_is_told_with_what_it_said() {
     let space = Namespace::new().expect("a namespace");
     let lines = "echo one\nip link set dev nowhere up\necho two";
-    let said = space.run(lines).expect_err("no such device").to_string();
-    assert!(said.contains("nowhere") && said.contains("Cannot find device"), "{said}");
+    let error = space.run(lines).expect_err("no such device").to_string();
+    assert!(error.contains("nowhere") && error.contains("Cannot find device"), "{error}");
     let links = space.run("ip -o link show up").expect("links");
     assert!(links.starts_with("1: lo: ") && links.lines().count() == 1, "{links}");
 }

@@ -11,23 +11,6 @@ use sojourn_live::tun::{Read, Written};
 use sojourn_middlebox::{Device, Forwarder, Report};
 use sojourn_wire::{Addresses, Ip, udp};
 
-const SCENARIO: &str = r#"
-name = "box"
-duration = "500ms"
-measure.from = "0s"
-
-[[link]]
-name = "bneck"
-rate = "10Mbit"
-qdisc = "QDISC"
-delay = "20ms"
-reverse = { rate = "none", qdisc = "pfifo" }
-
-[[flow]]
-name = "hosts"
-app = "cbr rate 1Mbit"
-"#;
-
 /// A host's link: what it sends waits until it is read, in both directions, so that nothing is lost on a
 /// machine that is busy.
 struct Cable {
@@ -101,11 +84,10 @@ type Arrived = Vec<(Time, Vec<u8>)>;
 /// Runs the scenario with this queue while the near host sends `packets`, and the far one each packet
 /// that it receives back to it; gives what both receive.
 fn forward(qdisc: &str, packets: Vec<Vec<u8>>) -> (Report, [Arrived; 2]) {
-    let text = SCENARIO.replace("QDISC", qdisc);
-    let scenario = sojourn_scenario::load(&text, "box.toml", &[]).unwrap().scenario;
     let clock = Clock::start();
     let [(near_device, near), (far_device, far)] = [cable(clock), cable(clock)];
-    let forwarder = Forwarder::new(Arc::new(scenario), [near_device, far_device]);
+    let forwarder =
+        Forwarder::new(crate::scenario("500ms", "10Mbit", qdisc), [near_device, far_device]);
     let sender = thread::spawn(move || {
         for packet in &packets {
             near.send(packet);

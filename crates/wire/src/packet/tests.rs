@@ -52,7 +52,7 @@ fn kinds_follow_flags_and_payload() {
 }
 
 #[test]
-fn an_ack_tells_what_it_acknowledges() {
+fn an_ack_shows_what_it_acknowledges() {
     let mut options = Options { timestamps: Some((1, 2)), ..Options::default() };
     options.sack.push((900, 1000)); // a duplicate
     options.sack.push((u32::MAX - 4, 5)); // ten bytes over the wrap

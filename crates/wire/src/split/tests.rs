@@ -52,8 +52,8 @@ proptest! {
             let (segment, header_len) = tcp::Header::parse(ip.payload()).expect("a segment");
             prop_assert_eq!(segment.seq, header.seq.wrapping_add(together.len() as u32));
             let ends = if index + 1 == split.segments() { tcp::PSH | tcp::FIN } else { 0 };
-            let said = index == 0 || cwr == Cwr::All;
-            let ace = if said { ace } else { ace & 0b101 };
+            let is_kept = index == 0 || cwr == Cwr::All;
+            let ace = if is_kept { ace } else { ace & 0b101 };
             prop_assert_eq!(segment.flags, tcp::ACK | ends | tcp::Header::ace_bits(ace));
             together.extend_from_slice(&ip.payload()[header_len..]);
         }

@@ -2,7 +2,7 @@
 //! how they arrive. Raw sockets, so that the train chooses every byte of the IP header.
 //!
 //! It never polls: a loop that does not sleep would stop virtual time for ever. Computing takes no
-//! virtual time, so the clock that is read after `recv` tells when the packet arrived.
+//! virtual time, so the clock that is read after `recv` is the time of the packet's arrival.
 
 use std::error::Error;
 

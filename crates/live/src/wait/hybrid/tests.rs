@@ -39,7 +39,7 @@ fn any_of_the_descriptors_wakes_it_before_its_time() {
         to_one.write_all(b"x").expect("a pipe");
         let ready = hybrid.wait(fds, None).expect("poll");
         assert_eq!(ready, Ready { is_due: false, is_readable: [true, true] });
-        // The other end is gone: reading tells.
+        // The other end is gone, which reading reports.
         drop((to_one, to_other));
         assert_eq!(hybrid.wait(fds, None).expect("poll").is_readable, [true, true]);
     }
