@@ -1,8 +1,10 @@
 //! The loop between two devices.
 
 use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use sojourn_core::Dur;
 use sojourn_live::clock::Clock;
 use sojourn_live::lateness::Lateness;
@@ -34,18 +36,21 @@ pub enum Error {
     Standstill(Standstill),
 }
 
-/// One of the two devices.
+/// A device and what it has carried.
 struct Side {
     device: Arc<dyn Device>,
     exchange: Shared,
     counts: Counts,
+    strays: u64,
 }
 
-/// What a side has carried.
+/// What a device has carried.
 #[derive(Clone, Debug, Default)]
 pub struct Carried {
     /// What its host has sent.
     pub received: Counts,
+    /// Of these, packets that belong to no end point, and went no further.
+    pub strays: u64,
     /// Packets for its host that the device did not take.
     pub refused: u64,
     /// How long after the instant at which it left the network each packet for its host was handed to the
@@ -58,17 +63,41 @@ pub struct Carried {
 pub struct Report {
     /// As that of a simulated run.
     pub output: Output,
-    /// The near and the far side.
-    pub sides: [Carried; 2],
+    /// By device.
+    pub sides: Vec<Carried>,
     /// What the machine has granted the forwarding thread of what it asked for.
     pub granted: Measures,
 }
 
-/// A scenario whose first flow is what the hosts at two devices send: near to far is its forward
-/// direction.
+/// The end point that a packet belongs to, by the number of the host that sends it, and its bytes.
+pub type Classifier = Box<dyn Fn(usize, &[u8]) -> Option<usize> + Send>;
+
+/// The hosts outside, each behind a device, and the end points of the scenario that they take the place of.
+pub struct Hosts {
+    /// By host.
+    pub devices: Vec<Arc<dyn Device>>,
+    /// The host of each end point, numbered as in [`Simulation::with_outside`]. The simulator's own end
+    /// points stay where there is none.
+    pub of_ends: Vec<Option<usize>>,
+    /// What finds the end point that sends a packet. One without is dropped, and counted.
+    pub sender: Classifier,
+}
+
+impl Hosts {
+    /// Two hosts that are the ends of the first flow, whatever they send: near to far is its forward direction.
+    pub fn pair(near: Arc<dyn Device>, far: Arc<dyn Device>) -> Self {
+        let sender = Box::new(|host, _: &[u8]| Some(host));
+        Self { devices: vec![near, far], of_ends: vec![Some(0), Some(1)], sender }
+    }
+}
+
+/// A scenario between hosts.
 pub struct Forwarder {
     simulation: Simulation,
-    sides: [Side; 2],
+    sides: Vec<Side>,
+    sender: Classifier,
+    /// Readable when a device is.
+    readable: OwnedFd,
     clock: Clock,
     hybrid: Hybrid,
     pool: Pool,
@@ -80,22 +109,31 @@ pub struct Forwarder {
 const SPIN: Dur = Dur::from_micros(25);
 
 impl Forwarder {
-    /// The network of `scenario` between two devices; its time begins now.
-    pub fn new(scenario: Arc<Scenario>, devices: [Arc<dyn Device>; 2]) -> Self {
-        let clock = Clock::start();
-        let sides = devices.map(|device| Side {
+    /// The network of `scenario` between hosts, in the time of `clock`.
+    ///
+    /// # Errors
+    /// No `epoll`.
+    pub fn new(scenario: Arc<Scenario>, hosts: Hosts, clock: Clock) -> io::Result<Self> {
+        let Hosts { devices, of_ends, sender } = hosts;
+        let readable = epoll::create(CreateFlags::CLOEXEC)?;
+        for device in &devices {
+            epoll::add(&readable, device.as_fd(), EventData::new_u64(0), EventFlags::IN)?;
+        }
+        let side = |device| Side {
             device,
             exchange: Shared::default(),
             counts: Counts::default(),
-        });
+            strays: 0,
+        };
+        let sides: Vec<Side> = devices.into_iter().map(side).collect();
         let simulation = Simulation::with_outside(scenario, |end| {
-            let side = sides.get(end)?;
+            let side = &sides[of_ends.get(end).copied().flatten()?];
             let (device, exchange) = (Arc::clone(&side.device), Arc::clone(&side.exchange));
             Some(Box::new(Portal::new(device, clock, exchange)) as Box<dyn Endpoint>)
         });
         let hybrid = Hybrid::new(clock, SPIN);
         let (pool, packet) = (Pool::default(), vec![0; LARGEST]);
-        Self { simulation, sides, clock, hybrid, pool, packet }
+        Ok(Self { simulation, sides, sender, readable, clock, hybrid, pool, packet })
     }
 
     /// With another length of the busy wait before a departure. It has to be zero in a kernel in virtual
@@ -106,14 +144,18 @@ impl Forwarder {
         self
     }
 
-    /// Forwards until the scenario ends, or `stop`, which is called after each wait, is true. This thread
+    /// Forwards until the scenario ends, or `stops`, which is called after each wait, is true. This thread
     /// asks the machine for what is `wanted`.
     ///
     /// # Errors
     /// If a device fails, or packets circle without end.
-    pub fn run(mut self, wanted: Measures, stop: impl Fn() -> bool) -> Result<Report, Error> {
+    pub fn run(
+        mut self,
+        wanted: Measures,
+        mut stops: impl FnMut(&mut Simulation) -> bool,
+    ) -> Result<Report, Error> {
         let real_time = RealTime::ask(wanted);
-        while !stop() {
+        while !stops(&mut self.simulation) {
             for side in 0..self.sides.len() {
                 self.receive(side)?;
             }
@@ -123,14 +165,16 @@ impl Forwarder {
             }
             self.wait()?;
         }
-        let sides = self.sides.map(|side| {
+        let carried = |side: Side| {
             let exchange = std::mem::take(&mut *lock(&side.exchange));
             Carried {
                 received: side.counts,
+                strays: side.strays,
                 refused: exchange.refused,
                 lateness: exchange.lateness,
             }
-        });
+        };
+        let sides = self.sides.into_iter().map(carried).collect();
         let granted = real_time.granted();
         Ok(Report { output: self.simulation.finish(), sides, granted })
     }
@@ -147,8 +191,12 @@ impl Forwarder {
             let found = read(bytes, 0);
             side.counts.add(&found);
             let Ok((packet, _)) = found else { continue };
+            let Some(end) = (self.sender)(number, bytes) else {
+                side.strays += 1;
+                continue;
+            };
             lock(&side.exchange).sent = Some(self.pool.frame(packet, bytes));
-            self.simulation.poll_outside(number).map_err(Error::Standstill)?;
+            self.simulation.poll_outside(end).map_err(Error::Standstill)?;
         }
         Ok(())
     }
@@ -171,9 +219,7 @@ impl Forwarder {
                 return Err(Error::Device(error));
             }
         }
-        let [near, far] = &self.sides;
         let due = self.simulation.due();
-        let fds = [near.device.as_fd(), far.device.as_fd()];
-        self.hybrid.wait(fds, Some(due)).map(drop).map_err(Error::Device)
+        self.hybrid.wait([self.readable.as_fd()], Some(due)).map(drop).map_err(Error::Device)
     }
 }

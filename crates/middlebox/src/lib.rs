@@ -1,6 +1,6 @@
 //! The simulator's network between real hosts.
 //!
-//! A [`Forwarder`] runs a scenario whose first flow is what hosts outside send: packets come in by one
+//! A [`Forwarder`] runs a scenario some of whose flows are what hosts outside send: packets come in by one
 //! [`Device`], pass the queues, wires and delays of the path in real time, and leave by another. Everything
 //! between the two is the simulator itself, so that a queue has one implementation, and a run gives the
 //! same series and summary.
@@ -13,4 +13,4 @@ mod forwarder;
 mod portal;
 
 pub use device::Device;
-pub use forwarder::{Carried, Error, Forwarder, Report};
+pub use forwarder::{Carried, Classifier, Error, Forwarder, Hosts, Report};

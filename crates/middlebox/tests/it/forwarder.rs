@@ -8,7 +8,7 @@ use sojourn_core::{Dur, Ecn, Time};
 use sojourn_live::clock::Clock;
 use sojourn_live::realtime::Measures;
 use sojourn_live::tun::{Read, Written};
-use sojourn_middlebox::{Device, Forwarder, Report};
+use sojourn_middlebox::{Device, Forwarder, Hosts, Report};
 use sojourn_wire::{Addresses, Ip, udp};
 
 /// A host's link: what it sends waits until it is read, in both directions, so that nothing is lost on a
@@ -86,8 +86,12 @@ type Arrived = Vec<(Time, Vec<u8>)>;
 fn forward(qdisc: &str, packets: Vec<Vec<u8>>) -> (Report, [Arrived; 2]) {
     let clock = Clock::start();
     let [(near_device, near), (far_device, far)] = [cable(clock), cable(clock)];
-    let forwarder =
-        Forwarder::new(crate::scenario("500ms", "10Mbit", qdisc), [near_device, far_device]);
+    let forwarder = Forwarder::new(
+        crate::scenario("500ms", "10Mbit", qdisc),
+        Hosts::pair(near_device, far_device),
+        clock,
+    )
+    .unwrap();
     let sender = thread::spawn(move || {
         for packet in &packets {
             near.send(packet);
@@ -95,7 +99,7 @@ fn forward(qdisc: &str, packets: Vec<Vec<u8>>) -> (Report, [Arrived; 2]) {
         near.receive(|_| ())
     });
     let echo = thread::spawn(move || far.receive(|packet| far.send(packet)));
-    let report = forwarder.run(Measures::default(), || false).unwrap();
+    let report = forwarder.run(Measures::default(), |_| false).unwrap();
     (report, [sender.join().unwrap(), echo.join().unwrap()])
 }
 
@@ -125,8 +129,8 @@ fn packets_pass_whole_in_order_and_no_faster_than_the_link() {
     assert!(*last >= Time::ZERO + Dur::from_micros(50 * 1153 + 20_000), "{last:?}");
     let queue = &report.output.queues[0];
     assert_eq!((queue.received_packets, queue.sent_packets, queue.dropped), (50, 50, 0));
-    assert_eq!(report.sides.each_ref().map(|side| side.received.whole), [50, 50]);
-    assert_eq!(report.sides.each_ref().map(|side| side.lateness.count()), [50, 50]);
+    assert_eq!(report.sides.iter().map(|side| side.received.whole).collect::<Vec<_>>(), [50, 50]);
+    assert_eq!(report.sides.iter().map(|side| side.lateness.count()).collect::<Vec<_>>(), [50, 50]);
 }
 
 #[test]

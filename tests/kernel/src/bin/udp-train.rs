@@ -69,11 +69,12 @@ mod tool {
     use sojourn_core::{Dur, Time};
     use sojourn_kernel_judge::middlebox;
     use sojourn_kernel_judge::train::Train;
+    use sojourn_live::clock::Clock;
     use sojourn_live::error as live;
     use sojourn_live::namespace::Namespace;
     use sojourn_live::realtime::Measures;
     use sojourn_live::tun::{Read, Tun, Written};
-    use sojourn_middlebox::{Device, Forwarder};
+    use sojourn_middlebox::{Device, Forwarder, Hosts};
 
     const IP_HEADER: usize = 20;
     const HEADERS: usize = IP_HEADER + 8;
@@ -226,9 +227,11 @@ mod tool {
                     let [from, to] = HOSTS;
                     near.0.enter(|| send(&file("train"), &file("sent"), from, to).map_err(text))
                 });
-                let ends = devices.each_ref().map(|end| Arc::clone(end) as Arc<dyn Device>);
+                let [near, far] = devices.each_ref().map(|end| Arc::clone(end) as Arc<dyn Device>);
+                let hosts = Hosts::pair(near, far);
                 let wanted = Measures { exact_timers: true, ..Measures::default() };
-                Forwarder::new(scenario, ends).spin(Dur::ZERO).run(wanted, || false)?;
+                let forwarder = Forwarder::new(scenario, hosts, Clock::start())?;
+                forwarder.spin(Dur::ZERO).run(wanted, |_| false)?;
                 for thread in [got, sent] {
                     thread.join().map_err(|_| "a thread panicked")???;
                 }
