@@ -98,6 +98,16 @@ def scream_tool(end: Literal["tx", "rx"], args: list[str]) -> int:
         ValueError: `end` is neither.
     """
 
+def timer_trial(real_time: bool, spin_us: int, period_us: int, departures: int) -> str:
+    """JSON: how late departures were that a thread was to make every `period_us`, spinning the last `spin_us` before.
+
+    Keys `lateness_ms` (statistics), `granted` and `refused`: what a thread of live mode asks for, with `real_time`.
+
+    Raises:
+        OSError: no thread, or no waiting.
+        RuntimeError: not on Linux.
+    """
+
 class Capabilities:
     """What a kernel in virtual time and the tc inside it have; ValueError for a text that is not its JSON."""
 
@@ -140,6 +150,15 @@ def harm(solo: float, competing: float, more_is_better: bool) -> float | None:
 
 def jain(shares: list[float]) -> float | None:
     """Jain's fairness index; None if there is nothing to share."""
+
+def rate_bps(text: str) -> int | None:
+    """Bits per second of a text such as `100Mbit`, as tc reads it; None if it is no rate."""
+
+def time_s(text: str) -> float | None:
+    """Seconds of a text such as `20ms`, as tc reads it, a number alone as microseconds; None if it is no time."""
+
+def size_bytes(text: str) -> int | None:
+    """Bytes of a text such as `10kb`, as tc reads it, in powers of 1024; None if it is no size."""
 
 def qdisc_usage(name: str) -> str:
     """Usage text of one queue discipline."""

@@ -3,7 +3,7 @@
 //! The state machines are those of the simulator; here they get a clock, sockets and devices. [`udp`] is
 //! UDP with the ECN field in both directions and packets in batches. [`tun`] gives the packets of a kernel
 //! to a program, [`namespace`] keeps that kernel's network apart from the machine's, [`realtime`] and
-//! [`wait`] have a thread run on time, and [`lateness`] counts how late it was.
+//! [`wait`] have a thread run on time, [`lateness`] counts how late it was, and [`trial`] finds out before.
 
 #![warn(missing_docs)]
 
@@ -16,6 +16,8 @@ pub mod lateness;
 pub mod namespace;
 #[cfg(target_os = "linux")]
 pub mod realtime;
+#[cfg(target_os = "linux")]
+pub mod trial;
 #[cfg(target_os = "linux")]
 pub mod tun;
 #[cfg(target_os = "linux")]

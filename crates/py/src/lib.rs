@@ -6,6 +6,7 @@ mod engine;
 mod linux;
 mod own;
 mod scream;
+mod timers;
 
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
@@ -13,6 +14,7 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 use sojourn_cc as cc;
 use sojourn_core::grammar::{Parameter, usage};
+use sojourn_core::{Bytes, Dur, Rate};
 use sojourn_queue::aqm::Kernel;
 use sojourn_queue::qdiscs as queues;
 use sojourn_scream_tool::End;
@@ -122,6 +124,24 @@ fn jain(shares: Vec<f64>) -> Option<f64> {
     fairness::jain(&shares)
 }
 
+/// bit/s of a text such as `100Mbit`, as tc reads it.
+#[pyfunction]
+fn rate_bps(text: &str) -> Option<u64> {
+    Rate::parse_tc(text).map(|rate| rate.0)
+}
+
+/// Seconds of a text such as `20ms`, as tc reads it.
+#[pyfunction]
+fn time_s(text: &str) -> Option<f64> {
+    Dur::parse_tc(text).map(Dur::as_secs_f64)
+}
+
+/// Bytes of a text such as `10kb`, as tc reads it.
+#[pyfunction]
+fn size_bytes(text: &str) -> Option<u64> {
+    Bytes::parse_tc(text).map(|size| size.0)
+}
+
 #[pyfunction]
 fn qdisc_usage(name: &str) -> PyResult<String> {
     let e = queues::entry(name).map_err(refuse)?;
@@ -181,8 +201,11 @@ mod _core {
     #[pymodule_export]
     use super::scream::{PyReceiver, PySender};
     #[pymodule_export]
+    use super::timers::timer_trial;
+    #[pymodule_export]
     use super::{
         ScenarioError, app_usage, apps, brief, cc_usage, conditions, controllers, expand, harm,
-        jain, qdisc_usage, qdiscs, resolve, schema, scream_tool, version,
+        jain, qdisc_usage, qdiscs, rate_bps, resolve, schema, scream_tool, size_bytes, time_s,
+        version,
     };
 }

@@ -15,6 +15,7 @@ from cyclopts.completion.detect import ShellDetectionError, detect_shell
 
 from sojourn import _core
 from sojourn.cli import comparisons, plots, runs, tools, words
+from sojourn.cli import doctor as doctors
 from sojourn.cli.common import INTERRUPTED, MISUSE, OK, UsageError, say
 
 __all__ = ["MISUSE", "OK", "call", "main"]
@@ -40,6 +41,7 @@ VERBS: dict[str, Callable[..., int]] = {
     "report": comparisons.report,
     "fidelity": comparisons.fidelity,
     "tc": tools.tc,
+    "doctor": doctors.doctor,
 }
 for name, verb in VERBS.items():
     app.command(verb, name=name)

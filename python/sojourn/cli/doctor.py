@@ -1,0 +1,106 @@
+"""The verb `doctor`: examines a machine, devices, a path or results."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from textwrap import wrap
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from sojourn import _core
+from sojourn.cli.common import FAILED, OK, Json, UsageError, print_json
+from sojourn.cli.screen import Screen
+from sojourn.doctor import Finding, Severity
+
+STYLES = {Severity.OK: "green", Severity.NOTE: "cyan", Severity.WARNING: "yellow", Severity.FAULT: "bold red"}
+#: Wider lines are hard to read.
+WIDTH = 120
+
+
+def doctor(
+    *,
+    device: Annotated[list[str] | None, Parameter(name=["--device", "-d"])] = None,
+    rate: str | None = None,
+    rtt: str | None = None,
+    verbose: Annotated[bool, Parameter(name=["--verbose", "-v"])] = False,
+    as_json: Json = False,
+) -> int:
+    """Examine what makes results of a testbed wrong: what was found, what it does to results, how to fix it.
+
+    Without `--device` it examines the machine, its settings of TCP and all devices that are up; with it,
+    only that. It changes nothing. The exit code is 1 if a fault was found, and 0 with warnings or notes.
+
+    Examples: `sojourn doctor`, `sojourn doctor --device eth0 --rate 100Mbit --rtt 40ms`
+
+    Args:
+        device: Network device whose offloads and queues are examined; repeatable.
+        rate: Rate of the bottleneck, such as 100Mbit, for what depends on it.
+        rtt: RTT of the path, such as 40ms, for what depends on it.
+        verbose: Print also what is in order, and the whole text of notes.
+        as_json: Print one JSON document.
+    """
+    if sys.platform != "linux":
+        raise UsageError("doctor: expected Linux, whose files and tools it reads")
+    findings = list(_examined(device or [], _rate(rate), _time(rtt)))
+    if as_json:
+        print_json({"schema": "sojourn/doctor/1", "findings": [finding.document() for finding in findings]})
+    else:
+        _print(findings, verbose=verbose)
+    return FAILED if any(finding.severity is Severity.FAULT for finding in findings) else OK
+
+
+def _examined(names: Sequence[str], rate_bps: float | None, rtt_s: float | None) -> Iterator[Finding]:
+    from sojourn.doctor import devices, machine
+
+    if not names:
+        yield from machine.examine()
+        yield from machine.examine_tcp(rate_bps, rtt_s)
+    try:
+        yield from devices.examine(names, rate_bps, rtt_s)
+    except devices.DeviceError as error:
+        raise UsageError(str(error)) from None
+
+
+def _rate(text: str | None) -> float | None:
+    value = None if text is None else _core.rate_bps(text)
+    if text is not None and (not value or text.isdigit()):
+        raise UsageError(f"--rate {text}: expected a rate such as 100Mbit")
+    return value
+
+
+def _time(text: str | None) -> float | None:
+    value = None if text is None else _core.time_s(text)
+    if text is not None and (not value or text.isdigit()):
+        raise UsageError(f"--rtt {text}: expected a time such as 40ms")
+    return value
+
+
+def _print(findings: Sequence[Finding], *, verbose: bool) -> None:
+    """The worst first; notes in one line, and what is in order only with `verbose`."""
+    screen = Screen()
+    width = min(screen.width, WIDTH)
+    for finding in sorted(findings, key=lambda finding: -finding.severity):
+        if finding.severity is Severity.OK and not verbose:
+            continue
+        style = STYLES[finding.severity]
+        first, *more = wrap(f"{finding.severity.name.lower():8}{finding.found} [{finding.kind}]", width)
+        screen.line(first, style)
+        lines = [f"        {line.strip()}" for line in more]
+        if finding.severity >= Severity.WARNING or (verbose and finding.effect):
+            lines += _indented(finding.effect, width, " " * 8)
+            lines += _indented(f"fix: {finding.fix}", width, " " * 8)
+            lines += _indented(f"see: {finding.source}", width, " " * 8) if verbose else []
+        for line in lines:
+            screen.line(line)
+    counts = Counter(finding.severity for finding in findings)
+    levels = (Severity.FAULT, Severity.WARNING, Severity.NOTE)
+    said = [f"{counts[level]} {level.name.lower()}{'s' * (counts[level] != 1)}" for level in levels]
+    rest = "" if verbose else " (-v prints them, and what notes mean)"
+    screen.line(f"{', '.join(said)}; {counts[Severity.OK]} checks passed{rest}", "bold")
+
+
+def _indented(text: str, width: int, indent: str) -> list[str]:
+    return wrap(text, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
