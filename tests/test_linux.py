@@ -121,7 +121,7 @@ def test_a_kernel_is_asked_once_what_it_has(stub: Path, tmp_path: Path, capsys: 
 @pytest.mark.parametrize(
     ("ours", "theirs", "line"),
     [
-        ('cc = "cubic"', 'cc = "bbr"', "flow.a.cc: not on --engine linux: Linux 7.2.13 has `bbr version v1` only"),
+        ('cc = "cubic"', 'cc = "bbr"', "flow.a.cc: not on this engine: Linux 7.2.13 has `bbr version v1` only"),
         (
             'delay = "10ms"',
             'delay = "10ms"\ningress = ["netem loss 1%", "police rate 9Mbit burst 9kb"]',
@@ -161,10 +161,10 @@ def test_differences_of_the_nearest_scenario_are_printed_once_per_class(
     files[0].write_text(LINE.replace("cubic", "prague"))
     assert call([*run, "--nearest"]) == 0
     both = capsys.readouterr()
-    assert "sojourn: left out: 1 run: not on --engine linux: `prague` is in only the tree" in both.err
+    assert "sojourn: left out: 1 run: not on this engine: `prague` is in only the tree" in both.err
     assert both.out == "two\n"
     assert call(["run", str(files[0]), "--engine", "linux", "--nearest", "--dry"]) == 2
-    assert "flow.a.cc: not on --engine linux: `prague` is in only the tree" in capsys.readouterr().err
+    assert "flow.a.cc: not on this engine: `prague` is in only the tree" in capsys.readouterr().err
 
 
 def test_the_manifest_states_what_differs(kernel: linux.Kernel, tmp_path: Path) -> None:
@@ -243,7 +243,7 @@ protocol = "udp"
 def test_a_path_that_the_network_cannot_have_is_refused() -> None:
     with pytest.raises(linux.LinuxError) as refused:
         MAINLINE.check(resolved(THREE.replace('path = ["b", "c"]', 'path = ["a", "c"]', 1)))
-    assert str(refused.value) == "flow.down.path: not on --engine linux: expected links that follow one another"
+    assert str(refused.value) == "flow.down.path: not on this engine: expected links that follow one another"
 
 
 def start(*launcher: str, stall_s: int = 30, limit_s: int = 30) -> _core.RunResult:

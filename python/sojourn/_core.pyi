@@ -44,10 +44,13 @@ class Engine:
         agent: list[str],
         stall_s: int,
         limit_s: int,
+        bound_s: float | None = None,
+        is_named: bool = False,
     ) -> Engine:
-        """A kernel in virtual time.
+        """Hosts of a kernel: in virtual time, or without a launcher this machine's.
 
-        A guest is ended after `stall_s` of wall time without progress, or `limit_s` in all.
+        Their packets pass the simulator's network if there is a bound of its lateness, s, else the kernel's. A
+        guest is ended after `stall_s` of wall time without progress, or `limit_s` in all.
         """
     @property
     def version(self) -> str:

@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 
 /// Name of the file that asks for them, in the folder that both sides see.
 pub(crate) const PROBE: &str = "probe";
+/// Its text where the kernel is this machine's.
+pub(crate) const MACHINE: &str = "machine";
 /// Name of the file that has them.
 pub(crate) const CAPABILITIES: &str = "capabilities.json";
 /// Wall time after which the question is given up.
@@ -40,7 +42,7 @@ impl Capabilities {
     /// Starts a kernel that reports them; it is ended when `goes_on` returns false. The error is one line.
     pub fn ask(launch: &Launch, goes_on: &mut dyn FnMut() -> bool) -> Result<Self, String> {
         let scratch = Scratch::new().map_err(|e| format!("a temporary folder: {e}"))?;
-        scratch.write(PROBE, "")?;
+        scratch.write(PROBE, if launch.launcher.is_empty() { MACHINE } else { "" })?;
         let launch = Launch { limit: launch.limit.min(LIMIT), ..launch.clone() };
         let mut guest = Guest::start(&launch, &scratch)?;
         let is_good = loop {

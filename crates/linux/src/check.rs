@@ -13,7 +13,9 @@ use sojourn_transport::app::App;
 use sojourn_transport::tcp::{Config, Overlay, Owner, PARAMETERS};
 
 use crate::capabilities::Capabilities;
+use crate::job::Place;
 use crate::network::Network;
+use crate::run::Carrier;
 use crate::tc::{Part, Spelled};
 
 /// What a kernel cannot do of a scenario.
@@ -33,15 +35,36 @@ impl Refusal {
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: not on --engine linux: {}", self.key, self.reason)
+        write!(f, "{}: not on this engine: {}", self.key, self.reason)
     }
 }
 
 /// Parameters with which an algorithm says which version of it is meant.
 pub(crate) const VERSIONS: [&str; 2] = ["version", "law"];
 
-/// Refuses the first key of a scenario that the kernel cannot do.
-pub fn check(scenario: &Scenario, kernel: &Capabilities) -> Result<(), Refusal> {
+/// Refuses the first key of a scenario that cannot be done by the kernel, or with a middlebox between its
+/// hosts.
+pub fn check(
+    scenario: &Scenario,
+    kernel: &Capabilities,
+    place: Place,
+    carrier: Carrier,
+) -> Result<(), Refusal> {
+    if carrier == Carrier::Kernel {
+        check_network(scenario, kernel)?;
+    }
+    let mtu = scenario.flows.iter().map(|flow| flow.tcp.mtu).max().unwrap_or(1500);
+    scenario.flows.iter().try_for_each(|flow| check_flow(flow, mtu, kernel, place))?;
+    check_alike(&scenario.flows)?;
+    scenario.pings.iter().try_for_each(|ping| check_ping(ping, mtu))?;
+    match carrier {
+        Carrier::Kernel => Network::of(scenario).map(drop),
+        Carrier::Middlebox { .. } => Network::of_hosts(scenario, "").map(drop),
+    }
+}
+
+/// What the kernel does with packets on their way.
+fn check_network(scenario: &Scenario, kernel: &Capabilities) -> Result<(), Refusal> {
     if let Some(tunnel) = scenario.tunnels.first() {
         let key = format!("tunnel.{}", tunnel.name);
         return Err(Refusal::new(key, "tunnels are in the simulator only"));
@@ -50,16 +73,12 @@ pub fn check(scenario: &Scenario, kernel: &Capabilities) -> Result<(), Refusal> 
         check_direction(&format!("link.{}", link.name), &link.forward, kernel)?;
         check_direction(&format!("link.{}.reverse", link.name), &link.reverse, kernel)?;
     }
-    let mtu = scenario.flows.iter().map(|flow| flow.tcp.mtu).max().unwrap_or(1500);
-    scenario.flows.iter().try_for_each(|flow| check_flow(flow, mtu, kernel))?;
-    check_alike(&scenario.flows)?;
-    scenario.pings.iter().try_for_each(|ping| check_ping(ping, mtu))?;
     for change in &scenario.schedule {
         if let Edit::Change(to, _) | Edit::Replace(to) | Edit::Ingress(_, to) = &change.edit {
             check_queue(&key_of(change, scenario), to, kernel)?;
         }
     }
-    Network::of(scenario).map(drop)
+    Ok(())
 }
 
 /// The key of a scheduled change, as the file names it.
@@ -137,7 +156,7 @@ fn lack(name: &str, origin: Kernel, release: &str) -> String {
     }
 }
 
-fn check_flow(flow: &Flow, mtu: u32, kernel: &Capabilities) -> Result<(), Refusal> {
+fn check_flow(flow: &Flow, mtu: u32, kernel: &Capabilities, place: Place) -> Result<(), Refusal> {
     let key = |name: &str| format!("flow.{}.{name}", flow.name);
     if let Some(spec) = &flow.cc {
         check_controller(&key("cc"), spec, kernel)?;
@@ -158,7 +177,7 @@ fn check_flow(flow: &Flow, mtu: u32, kernel: &Capabilities) -> Result<(), Refusa
         return Err(Refusal::new(key("hash_of"), "the kernel chooses its own hashes"));
     }
     match &flow.cc {
-        Some(_) => check_tcp(&key("tcp"), &flow.tcp, kernel),
+        Some(_) => check_tcp(&key("tcp"), &flow.tcp, kernel, place),
         None => Ok(()),
     }
 }
@@ -198,12 +217,17 @@ fn check_controller(key: &str, spec: &cc::Spec, kernel: &Capabilities) -> Result
     Err(Refusal::new(key, reason))
 }
 
-fn check_tcp(key: &str, tcp: &Config, kernel: &Capabilities) -> Result<(), Refusal> {
+fn check_tcp(key: &str, tcp: &Config, kernel: &Capabilities, place: Place) -> Result<(), Refusal> {
     let flag = own_flags(tcp).next();
     let lacks = |setting: &str| !kernel.settings.contains(setting);
     let of_trees = "no mainline kernel has it";
     let reasons = [
-        (tcp.hz != kernel.hz, "hz", format!("the kernel is built with {}", kernel.hz)),
+        // This machine is as it is; another kernel would be started for another tick.
+        (
+            place == Place::Virtual && tcp.hz != kernel.hz,
+            "hz",
+            format!("the kernel is built with {}", kernel.hz),
+        ),
         (
             flag.is_some(),
             flag.unwrap_or_default(),

@@ -10,12 +10,12 @@ use sojourn_scenario::{Measure, Scenario, Topology};
 use sojourn_trace::rfc5166::{Bins, Metrics};
 use sojourn_trace::summary::{PingWindow, WindowSummary};
 use sojourn_trace::{
-    Column, Cursor, FlowSummary, Goodput, GroupId, Output, PingSummary, QueueSummary, Recorder,
-    Share, Statistics, Summary, Window,
+    Column, Cursor, FlowSummary, Goodput, GroupId, Output, PingSummary, Recorder, Share,
+    Statistics, Summary, Window,
 };
 
 use crate::flow::{Sampled, Series, samples};
-use crate::job::Line;
+use crate::job::{Carried, Line};
 use crate::network::Device;
 use crate::queue::{Queue, at_the_end};
 
@@ -40,6 +40,10 @@ pub(crate) struct Collector {
     clock: Time,
     /// The kernel's release.
     kernel: Option<String>,
+    /// Series of a middlebox, and which of them were not drained.
+    series: Vec<Column>,
+    undrained: Vec<Column>,
+    carried: Option<Box<Carried>>,
 }
 
 impl Collector {
@@ -65,7 +69,20 @@ impl Collector {
         }
         let drained = Cursor::default();
         let (clock, kernel) = (Time::ZERO, None);
-        Self { scenario, recorder, drained, flows, pings, queues, clock, kernel }
+        let (series, undrained, carried) = (Vec::new(), Vec::new(), None);
+        Self {
+            scenario,
+            recorder,
+            drained,
+            flows,
+            pings,
+            queues,
+            clock,
+            kernel,
+            series,
+            undrained,
+            carried,
+        }
     }
 
     /// Takes one line; the error is what stopped the run.
@@ -95,9 +112,27 @@ impl Collector {
                 self.pings[index].received = received;
             }
             Line::Queues(device, at, rows) => self.queues_at(device, Time(at), &rows, true)?,
+            Line::Series(columns) => {
+                for column in &columns {
+                    self.extend(column);
+                }
+                self.undrained.extend(columns);
+            }
+            Line::Carried(carried) => self.carried = Some(carried),
             Line::Before(device, at, rows) => self.queues_at(device, Time(at), &rows, false)?,
         }
         Ok(())
+    }
+
+    /// Adds to the series of a middlebox.
+    fn extend(&mut self, more: &Column) {
+        match self.series.iter_mut().find(|column| column.name == more.name) {
+            Some(column) => {
+                column.t.extend_from_slice(&more.t);
+                column.v.extend_from_slice(&more.v);
+            }
+            None => self.series.push(more.clone()),
+        }
     }
 
     /// The instant of the last whole sample.
@@ -112,7 +147,8 @@ impl Collector {
 
     /// What was sampled since the last call.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = Column> {
-        self.recorder.since(&mut self.drained)
+        let carried = std::mem::take(&mut self.undrained);
+        self.recorder.since(&mut self.drained).chain(carried)
     }
 
     fn queues_at(
@@ -131,8 +167,8 @@ impl Collector {
         Ok(())
     }
 
-    /// The windows with a name; the kernel counts no packets in them.
-    fn windows(&self) -> Vec<WindowSummary> {
+    /// The windows with a name; a kernel counts no packets in them.
+    fn windows(&mut self) -> Vec<WindowSummary> {
         let scenario = &self.scenario;
         let summary = |(name, window): &(String, Measure)| WindowSummary {
             name: name.clone(),
@@ -151,7 +187,10 @@ impl Collector {
                 .collect(),
             queues: vec![],
         };
-        scenario.windows.iter().map(summary).collect()
+        let mut windows: Vec<_> = scenario.windows.iter().map(summary).collect();
+        let carried = self.carried.iter_mut().flat_map(|carried| carried.windows.drain(..));
+        windows.iter_mut().zip(carried).for_each(|(window, queues)| window.queues = queues);
+        windows
     }
 
     fn series(&self) -> Series<'_> {
@@ -159,7 +198,7 @@ impl Collector {
     }
 
     /// The results, whether or not the run came to its end.
-    pub(crate) fn finish(self, complete: bool) -> Output {
+    pub(crate) fn finish(mut self, complete: bool) -> Output {
         let window = self.scenario.measure;
         let duration_s = self.clock.as_secs_f64();
         let length = window.to.min(self.clock).since(window.from).as_secs_f64();
@@ -177,8 +216,11 @@ impl Collector {
                 .collect(),
         });
         let pings: Vec<PingSummary> = pings.collect();
-        let queues: Vec<QueueSummary> =
-            self.queues.iter().map(|queue| queue.summary(length)).collect();
+        let windows = self.windows();
+        let (queues, middlebox) = match self.carried.take() {
+            Some(carried) => (carried.queues, Some(carried.record)),
+            None => (self.queues.iter().map(|queue| queue.summary(length)).collect(), None),
+        };
         let metrics = Metrics::of(&flows, &pings, &queues, &self.bins());
         let summary = Summary {
             schema: "sojourn/summary/1",
@@ -193,9 +235,11 @@ impl Collector {
             flows,
             pings,
             metrics,
-            windows: self.windows(),
+            middlebox,
+            windows,
         };
-        let series = self.recorder.into_columns();
+        let mut series = self.recorder.into_columns();
+        series.append(&mut self.series);
         Output { summary, queues, series, kernel: self.kernel }
     }
 

@@ -6,6 +6,7 @@ mod bulk;
 mod clock;
 mod context;
 mod echo;
+mod middlebox;
 mod outcome;
 mod probe;
 mod queues;
@@ -22,8 +23,9 @@ use std::num::NonZeroU64;
 use std::path::Path;
 use std::sync::{Arc, mpsc};
 
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::set_current_timer_slack;
+use sojourn_live::namespace::seclude;
 use sojourn_transport::app::{self, App};
 
 use self::clock::Clock;
@@ -32,7 +34,7 @@ use self::outcome::{Outcome, failed};
 use self::queues::Queues;
 use self::shell::{release, shell};
 use crate::capabilities::PROBE;
-use crate::job::{FlowJob, JOB, Job, Line, SAMPLES};
+use crate::job::{FlowJob, JOB, Job, Line, Place, SAMPLES};
 use crate::network;
 
 /// Connections at once, with room for other files.
@@ -47,7 +49,7 @@ pub(crate) fn run(folder: &Path) -> Outcome {
     let job: Job = serde_json::from_str(&text).map_err(failed("job"))?;
     let file = File::create(folder.join(SAMPLES)).map_err(failed("samples"))?;
     let mut out = Lines(BufWriter::new(file));
-    let outcome = carry_out(job, &mut out);
+    let outcome = carry_out(&job, &mut out);
     if let Err(error) = &outcome {
         out.put(&Line::Failed(error.clone()))?;
     }
@@ -55,20 +57,24 @@ pub(crate) fn run(folder: &Path) -> Outcome {
     outcome
 }
 
-fn carry_out(job: Job, out: &mut Lines) -> Outcome {
+fn carry_out(job: &Job, out: &mut Lines) -> Outcome {
+    if let Place::Machine { is_named: false } = job.place {
+        seclude().map_err(|error| error.to_string())?;
+    }
     out.put(&Line::Kernel(release()?))?;
     // Without it the kernel may be 50 us late; threads inherit it.
     set_current_timer_slack(Some(NonZeroU64::MIN)).map_err(failed("timer slack"))?;
-    let files = Rlimit { current: Some(FILES), maximum: Some(FILES) };
-    setrlimit(Resource::Nofile, files).map_err(failed("open files"))?;
-    let commands = job.network.commands;
-    let (build, later): (Vec<_>, Vec<_>) = commands.into_iter().partition(|c| c.at_ns == 0);
+    open_more_files().map_err(failed("open files"))?;
+    let commands = &job.network.commands;
+    let (build, later): (Vec<_>, Vec<_>) = commands.iter().cloned().partition(|c| c.at_ns == 0);
     let build: Vec<String> = build.iter().map(network::Command::to_string).collect();
     shell(&build.join("\n"))?;
     let clock = Clock::starting_in(job.lead_ns);
     let times = later.iter().map(|c| c.at_ns).collect();
     let (context, failures, lines) =
-        Context::new(clock, job.network.hosts, Schedule::new(times), job.seed);
+        Context::new(clock, job.network.hosts.clone(), Schedule::new(times), job.seed);
+    let carrier = job.middlebox.as_ref().map(|own| middlebox::start(&context, job, own));
+    let carrier = carrier.transpose()?;
     let mut flows = Vec::new();
     for (index, flow) in job.flows.iter().enumerate() {
         flows.push(open(&context, index, flow).map_err(|error| cause(&failures, error))?);
@@ -94,7 +100,23 @@ fn carry_out(job: Job, out: &mut Lines) -> Outcome {
         out.put(&Line::Clock(at))?;
         out.flush()?;
     }
+    if let Some(carrier) = carrier {
+        let names: Vec<String> =
+            job.network.hosts.iter().map(|host| host.namespace.clone()).collect();
+        let carried = carrier.finish(&names)?;
+        // What it has sent in the meantime comes first.
+        lines.try_iter().try_for_each(|line| out.put(&line))?;
+        out.put(&Line::Carried(Box::new(carried)))?;
+    }
     Ok(())
+}
+
+/// As many as this user may raise the limit to.
+fn open_more_files() -> rustix::io::Result<()> {
+    let own = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: Some(FILES), maximum: Some(FILES) };
+    setrlimit(Resource::Nofile, raised)
+        .or_else(|_| setrlimit(Resource::Nofile, Rlimit { current: own.maximum, ..own }))
 }
 
 /// Starts the threads of a flow.

@@ -3,8 +3,10 @@
 use serde::{Deserialize, Serialize};
 use sojourn_core::{Dur, Rng};
 use sojourn_scenario::Scenario;
+use sojourn_trace::summary::QueueWindow;
+use sojourn_trace::{Column, Middlebox, QueueSummary};
 
-use crate::network::{Network, tcp_ecn};
+use crate::network::{End, Network, tcp_ecn};
 
 /// Name of the job in the folder that both sides see.
 pub(crate) const JOB: &str = "job.json";
@@ -28,6 +30,34 @@ pub struct Job {
     pub flows: Vec<FlowJob>,
     /// Pings in scenario order.
     pub pings: Vec<PingJob>,
+    /// Where it runs.
+    pub place: Place,
+    /// What carries the packets, if it is not the kernel.
+    pub middlebox: Option<MiddleboxJob>,
+}
+
+/// Where the hosts are.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+pub enum Place {
+    /// In a kernel of their own, in virtual time.
+    #[default]
+    Virtual,
+    /// In namespaces of this machine's kernel.
+    Machine {
+        /// Whether the namespaces are seen by other programs, under names.
+        is_named: bool,
+    },
+}
+
+/// A middlebox between the hosts.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct MiddleboxJob {
+    /// The scenario in its own format: its network.
+    pub scenario: String,
+    /// The device of each host that leads to it.
+    pub uplinks: Vec<End>,
+    /// Lateness that 99 of 100 packets may not exceed, ns.
+    pub bound_ns: u64,
 }
 
 /// A flow.
@@ -57,6 +87,8 @@ pub struct FlowJob {
     pub control_rtts: u32,
     /// Port of the end that does not open it.
     pub port: u16,
+    /// Whether its packets are paced by the socket, not by a discipline of the host.
+    pub is_paced: bool,
 }
 
 /// A train of echo requests.
@@ -105,8 +137,23 @@ pub enum Line {
     Before(usize, u64, String),
     /// Ends every sample.
     Clock(u64),
+    /// What was sampled in the middlebox since the last such line.
+    Series(Vec<Column>),
+    /// What the middlebox carried in the whole run.
+    Carried(Box<Carried>),
     /// The run cannot go on.
     Failed(String),
+}
+
+/// What a middlebox has carried.
+#[derive(Debug, Deserialize, Serialize)]
+pub struct Carried {
+    /// The queues of its network.
+    pub queues: Vec<QueueSummary>,
+    /// The same within each window with a name.
+    pub windows: Vec<Vec<QueueWindow>>,
+    /// What it records of itself.
+    pub record: Middlebox,
 }
 
 /// `TCP_INFO` of both ends, and what the receiver's application has read.
@@ -226,12 +273,19 @@ pub struct Arrival {
     pub sent: u64,
 }
 
+/// Time for the threads to get ready; a guest's timers are not exact before.
+const LEAD_NS: u64 = 1_000_000_000;
 /// First port of the receivers: iperf3's.
-const FIRST_PORT: u16 = 5201;
+pub(crate) const FIRST_PORT: u16 = 5201;
 
 impl Job {
     /// The job of a scenario in a network.
-    pub fn new(scenario: &Scenario, network: Network) -> Self {
+    pub fn new(
+        scenario: &Scenario,
+        network: Network,
+        place: Place,
+        middlebox: Option<MiddleboxJob>,
+    ) -> Self {
         let end = scenario.duration.0;
         let flows = scenario.flows.iter().zip(&network.flows).zip(FIRST_PORT..);
         let flows = flows.map(|((flow, [opener, peer]), port)| FlowJob {
@@ -247,6 +301,7 @@ impl Job {
             tos: flow.tos,
             control_rtts: flow.control_rtts,
             port,
+            is_paced: flow.tcp.pacing && middlebox.is_some(),
         });
         let pings = scenario.pings.iter().zip(&network.pings).zip(FIRST_PORT..);
         let pings = pings.map(|((ping, hosts), port)| PingJob {
@@ -263,7 +318,13 @@ impl Job {
             flows: flows.collect(),
             pings: pings.collect(),
             seed: scenario.seed,
-            lead_ns: lead(scenario),
+            lead_ns: match middlebox {
+                None => lead(scenario),
+                // Its queues have their age from the start.
+                Some(_) => LEAD_NS,
+            },
+            place,
+            middlebox,
             step_ns: scenario.step.0,
             duration_ns: end,
             network,
@@ -271,10 +332,9 @@ impl Job {
     }
 }
 
-/// The queues' age and a phase that depends on the seed, as in the simulator; at least a second, since
-/// the guest's timers are not exact before.
+/// The queues' age and a phase that depends on the seed, as in the simulator.
 fn lead(scenario: &Scenario) -> u64 {
     let age = scenario.queue_age;
     let phase = Rng::named(scenario.seed, "queue_age").unit() * age.min(Dur::from_secs(1)).0 as f64;
-    (age.0 + phase as u64).max(1_000_000_000)
+    (age.0 + phase as u64).max(LEAD_NS)
 }

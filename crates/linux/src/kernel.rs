@@ -1,5 +1,6 @@
 //! The process of a kernel: started for a run, and ended with it.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -17,7 +18,7 @@ const GRACE: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug)]
 pub struct Launch {
     /// `run`, which takes `--out DIR SCRIPT ARG...` and sees `DIR` inside as `/run/out`, with the
-    /// arguments that precede these.
+    /// arguments that precede these. Empty for this machine's kernel.
     pub launcher: Vec<String>,
     /// What calls [`inside`](crate::inside) there; the folder is its last argument.
     pub agent: Vec<String>,
@@ -36,18 +37,20 @@ pub(crate) struct Guest {
 impl Guest {
     pub(crate) fn start(launch: &Launch, scratch: &Scratch) -> Result<Self, String> {
         let folder = scratch.path();
-        let script = scratch.write(SCRIPT, "#!/bin/bash\nexec \"$@\"\n")?;
+        let mut arguments: Vec<OsString> = Vec::new();
+        if !launch.launcher.is_empty() {
+            let script = scratch.write(SCRIPT, "#!/bin/bash\nexec \"$@\"\n")?;
+            arguments.extend(launch.launcher.iter().map(OsString::from));
+            arguments.extend(["--out".into(), folder.into(), script.into()]);
+        }
+        arguments.extend(launch.agent.iter().map(OsString::from));
+        arguments.push(if launch.launcher.is_empty() { folder.into() } else { "/run/out".into() });
         let log = |name: &str| File::create(folder.join(name)).map_err(|e| format!("{name}: {e}"));
         // `timeout` holds the bound, and ends the guest when this process is no more, however it ended.
         let child = Command::new("setpriv")
             .args(["--pdeathsig", "TERM", "timeout", "--kill-after=5"])
             .arg(launch.limit.as_secs().max(1).to_string())
-            .args(&launch.launcher)
-            .arg("--out")
-            .arg(folder)
-            .arg(script)
-            .args(&launch.agent)
-            .arg("/run/out")
+            .args(arguments)
             .stdin(Stdio::null())
             .stdout(log("stdout")?)
             .stderr(log("stderr")?)

@@ -1,9 +1,11 @@
-//! The engine that is a real Linux kernel in virtual time (User-Mode Linux in time-travel mode).
+//! The engines whose hosts are a real Linux kernel: in virtual time (User-Mode Linux in time-travel mode),
+//! or on this machine.
 //!
-//! [`Kernel`] starts one kernel for one scenario and turns what it samples into the same
-//! [`Output`](sojourn_trace::Output) that the simulator gives; [`inside`] is the program that the
-//! kernel runs: it builds the network, sends, receives, carries out the schedule and samples.
-//! Both meet in one folder with a [`Job`] and a file of [`Line`]s.
+//! [`Kernel`] starts one kernel, or one process here, for one scenario and turns what it samples into the
+//! same [`Output`](sojourn_trace::Output) that the simulator gives; [`inside`] is the program that runs
+//! there: it builds the network, sends, receives, carries out the schedule and samples. Either the kernel
+//! carries the packets between the hosts, with its own queues, or a middlebox does ([`Carrier`]).
+//! Both sides meet in one folder with a [`Job`] and a file of [`Line`]s.
 
 #![warn(missing_docs)]
 
@@ -25,11 +27,12 @@ mod tc;
 pub use capabilities::Capabilities;
 pub use check::{Refusal, check};
 pub use job::{
-    Arrival, FlowJob, FlowSample, Job, Line, PingJob, Receiving, Sending, ShortSample, UdpSample,
+    Arrival, FlowJob, FlowSample, Job, Line, MiddleboxJob, PingJob, Place, Receiving, Sending,
+    ShortSample, UdpSample,
 };
 pub use kernel::Launch;
 pub use nearest::{Difference, nearest};
-pub use run::Kernel;
+pub use run::{Carrier, Kernel};
 
 /// What runs inside the kernel, with the folder that holds the job; the error is one line.
 #[cfg(target_os = "linux")]

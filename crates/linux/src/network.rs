@@ -5,6 +5,7 @@ mod built;
 mod commands;
 mod interface;
 mod layout;
+mod outside;
 mod queues;
 mod script;
 mod timeline;
@@ -123,7 +124,11 @@ impl Network {
         network.hosts = addresses.iter().map(host).collect();
         network.devices = built.devices(&topology);
         network.commands = built.script.commands().flat_map(quiet).collect();
-        network.commands.extend(tuned(scenario, &built.layout, &network));
+        let layout = &built.layout;
+        let hosts: Vec<&str> =
+            layout.hosts().map(|host| layout.spaces[host].name.as_str()).collect();
+        network.commands.extend(tuned(scenario, &hosts));
+        network.commands.extend(paced(scenario, layout, &network));
         network.commands.sort_by_key(|command| command.at_ns);
         Ok(network)
     }
@@ -151,8 +156,9 @@ fn quiet(command: &Command) -> Vec<Command> {
     all
 }
 
-/// Settings of the hosts. They accept whatever ECN a flow asks for; what it asks for is its own.
-fn tuned(scenario: &Scenario, layout: &Layout, network: &Network) -> Vec<Command> {
+/// Settings of hosts, by their namespaces. They accept whatever ECN a flow asks for; what it asks for is
+/// its own.
+fn tuned(scenario: &Scenario, hosts: &[&str]) -> Vec<Command> {
     let flows: Vec<_> = scenario.flows.iter().filter(|flow| flow.cc.is_some()).collect();
     let Some(first) = flows.first() else { return Vec::new() };
     let mut chosen = settings(&first.tcp);
@@ -166,26 +172,34 @@ fn tuned(scenario: &Scenario, layout: &Layout, network: &Network) -> Vec<Command
         chosen.push(("ip_local_port_range", vec![20_000, 65_535]));
         chosen.push(("tcp_tw_reuse", vec![1]));
     }
-    let now = |host: usize, action| Command {
-        at_ns: 0,
-        namespace: Some(layout.spaces[host].name.clone()),
-        action,
-    };
     let mut commands = Vec::new();
-    for host in layout.hosts() {
+    for host in hosts {
         for (key, values) in &chosen {
             commands.push(now(host, Action::Sysctl((*key).to_owned(), values.clone())));
         }
     }
-    if first.tcp.pacing {
-        let pairs = scenario.flows.iter().zip(&network.flows).filter(|(flow, _)| flow.cc.is_some());
-        let senders = pairs.map(|(flow, pair)| pair[usize::from(flow.up != flow.opens_far)]);
-        let senders: BTreeSet<&str> =
-            senders.map(|host| network.hosts[host].namespace.as_str()).collect();
-        let paced = layout.hosts().filter(|host| senders.contains(&*layout.spaces[*host].name));
-        commands.extend(paced.map(|host| now(host, Action::Tc(pace(layout.device(host))))));
-    }
     commands
+}
+
+/// What paces the packets of the hosts that send data, if TCP is to be paced.
+fn paced(scenario: &Scenario, layout: &Layout, network: &Network) -> Vec<Command> {
+    let mut flows = scenario.flows.iter().filter(|flow| flow.cc.is_some());
+    if !flows.next().is_some_and(|first| first.tcp.pacing) {
+        return Vec::new();
+    }
+    let pairs = scenario.flows.iter().zip(&network.flows).filter(|(flow, _)| flow.cc.is_some());
+    let senders = pairs.map(|(flow, pair)| pair[usize::from(flow.up != flow.opens_far)]);
+    let senders: BTreeSet<&str> =
+        senders.map(|host| network.hosts[host].namespace.as_str()).collect();
+    let paced = layout.hosts().filter(|host| senders.contains(&*layout.spaces[*host].name));
+    let command =
+        |host: usize| now(&layout.spaces[host].name, Action::Tc(pace(layout.device(host))));
+    paced.map(command).collect()
+}
+
+/// A command in a namespace before the run.
+fn now(namespace: &str, action: Action) -> Command {
+    Command { at_ns: 0, namespace: Some(namespace.to_owned()), action }
 }
 
 /// The discipline that paces what a host sends.

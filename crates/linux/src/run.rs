@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use sojourn_core::Time;
+use sojourn_core::{Dur, Time};
 use sojourn_scenario::{Engine, Run, Scenario, Status};
 use sojourn_trace::{Column, Output};
 
 use crate::capabilities::Capabilities;
-use crate::check::check;
+use crate::check::{Refusal, check};
 use crate::collect::Collector;
-use crate::job::{JOB, Job, SAMPLES};
+use crate::job::{JOB, Job, MiddleboxJob, Place, SAMPLES};
 use crate::kernel::{Guest, Launch, POLL};
 use crate::network::Network;
 use crate::scratch::Scratch;
@@ -31,6 +31,35 @@ pub struct Kernel {
     pub launch: Launch,
     /// What it has.
     pub capabilities: Capabilities,
+    /// Where the hosts are.
+    pub place: Place,
+    /// What carries the packets between them.
+    pub carrier: Carrier,
+}
+
+/// What carries the packets between the hosts.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Carrier {
+    /// The kernel, with its own queues.
+    Kernel,
+    /// The simulator's network, in a middlebox.
+    Middlebox {
+        /// Lateness that 99 of 100 packets may not exceed.
+        bound: Dur,
+    },
+}
+
+impl Kernel {
+    /// What is to be done inside.
+    fn job(&self, scenario: &Scenario) -> Result<Job, Refusal> {
+        let Carrier::Middlebox { bound } = self.carrier else {
+            return Ok(Job::new(scenario, Network::of(scenario)?, self.place, None));
+        };
+        let (network, uplinks) = Network::of_hosts(scenario, "")?;
+        let text = sojourn_scenario::to_toml(scenario);
+        let middlebox = MiddleboxJob { scenario: text, uplinks, bound_ns: bound.0 };
+        Ok(Job::new(scenario, network, self.place, Some(middlebox)))
+    }
 }
 
 impl Engine for Kernel {
@@ -39,13 +68,13 @@ impl Engine for Kernel {
     }
 
     fn check(&self, scenario: &Scenario) -> Result<(), String> {
-        check(scenario, &self.capabilities).map_err(|refusal| refusal.to_string())
+        check(scenario, &self.capabilities, self.place, self.carrier)
+            .map_err(|refusal| refusal.to_string())
     }
 
     fn start(&self, scenario: Arc<Scenario>) -> Result<Box<dyn Run>, String> {
         let scratch = Scratch::new().map_err(|e| format!("a temporary folder: {e}"))?;
-        let network = Network::of(&scenario).map_err(|refusal| refusal.to_string())?;
-        let job = Job::new(&scenario, network);
+        let job = self.job(&scenario).map_err(|refusal| refusal.to_string())?;
         scratch.write(JOB, &serde_json::to_string(&job).expect("plain data serialises"))?;
         let samples = scratch.write(SAMPLES, "")?;
         let samples = File::open(samples).map_err(|e| format!("{SAMPLES}: {e}"))?;

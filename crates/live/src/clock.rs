@@ -1,8 +1,12 @@
 //! The machine's clocks. A session's time is `CLOCK_MONOTONIC`: steps of the wall clock, which the
 //! original measures with, do not disturb it.
 
+use rustix::io::Errno;
+use rustix::thread::clock_nanosleep_absolute;
 use rustix::time::{ClockId, Timespec, clock_gettime};
-use sojourn_core::Time;
+use sojourn_core::{Dur, Time};
+
+use crate::wait::timespec;
 
 /// Time since the start of this clock's owner.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +18,17 @@ impl Clock {
     /// A clock that shows zero now.
     pub fn start() -> Self {
         Self { epoch: nanoseconds(clock_gettime(ClockId::Monotonic)) }
+    }
+
+    /// A clock that shows zero after this long, and until then too.
+    pub fn starting_in(delay: Dur) -> Self {
+        Self { epoch: nanoseconds(clock_gettime(ClockId::Monotonic)).saturating_add(delay.0) }
+    }
+
+    /// Sleeps until it shows `at`; how exactly is the thread's timer slack.
+    pub fn sleep_until(&self, at: Time) {
+        let at = Dur(self.epoch.saturating_add(at.0));
+        while clock_nanosleep_absolute(ClockId::Monotonic, &timespec(at)) == Err(Errno::INTR) {}
     }
 
     /// The time.

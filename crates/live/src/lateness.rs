@@ -3,6 +3,7 @@
 use serde::{Serialize, Serializer};
 use sojourn_core::Dur;
 use sojourn_trace::DelayHistogram;
+use sojourn_trace::metrics::DelayStatistics;
 
 /// Departure errors, counted in the buckets of the delays: exact count and maximum, quantiles to
 /// 0.1 %. It is as large at its end as at its start, 124 kB; nothing is allocated per record.
@@ -38,6 +39,11 @@ impl Lateness {
         self.0.above(limit)
     }
 
+    /// As statistics, ms; `None` without a departure.
+    pub fn statistics(&self) -> Option<DelayStatistics> {
+        self.0.statistics()
+    }
+
     /// Adds what another has counted.
     pub fn merge(&mut self, other: &Self) {
         self.0.add(&other.0);
@@ -46,7 +52,7 @@ impl Lateness {
 
 impl Serialize for Lateness {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.statistics().serialize(serializer)
+        self.statistics().serialize(serializer)
     }
 }
 

@@ -4,6 +4,7 @@
 //! (median; 81 us at the 99th percentile), with FIFO scheduling and CPUs kept awake 10 us (40 us).
 //! Source: sched(7), PR_SET_TIMERSLACK(2const), mlockall(2), Linux `Documentation/power/pm_qos_interface.rst`.
 
+use std::fmt::{self, Display, Formatter};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::marker::PhantomData;
@@ -36,6 +37,19 @@ pub struct Measures {
     pub cpu: Option<usize>,
 }
 
+impl Measures {
+    /// Each with its name, and whether it is there.
+    pub fn named(&self) -> [(&'static str, bool); 5] {
+        [
+            ("fifo", self.fifo),
+            ("exact_timers", self.exact_timers),
+            ("no_idle", self.no_idle),
+            ("locked_memory", self.locked_memory),
+            ("cpu", self.cpu.is_some()),
+        ]
+    }
+}
+
 /// What was not granted.
 #[derive(Debug)]
 pub struct Refusal {
@@ -43,6 +57,12 @@ pub struct Refusal {
     pub what: &'static str,
     /// The error of the kernel.
     pub why: io::Error,
+}
+
+impl Display for Refusal {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.what, self.why)
+    }
 }
 
 /// The grants of this thread, until it is dropped; after it all is as it was before.

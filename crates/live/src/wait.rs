@@ -69,7 +69,7 @@ pub fn wait(
     })
 }
 
-fn timespec(Dur(ns): Dur) -> Timespec {
+pub(crate) fn timespec(Dur(ns): Dur) -> Timespec {
     Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as _ }
 }
 

@@ -8,7 +8,7 @@ use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use sojourn_core::Dur;
 use sojourn_live::clock::Clock;
 use sojourn_live::lateness::Lateness;
-use sojourn_live::realtime::{Measures, RealTime};
+use sojourn_live::realtime::{Measures, RealTime, Refusal};
 use sojourn_live::tun::Read;
 use sojourn_live::wait::Hybrid;
 use sojourn_scenario::{Scenario, Status};
@@ -67,6 +67,8 @@ pub struct Report {
     pub sides: Vec<Carried>,
     /// What the machine has granted the forwarding thread of what it asked for.
     pub granted: Measures,
+    /// What it has refused, with the reasons.
+    pub refused: Vec<String>,
 }
 
 /// The end point that a packet belongs to, by the number of the host that sends it, and its bytes.
@@ -144,8 +146,8 @@ impl Forwarder {
         self
     }
 
-    /// Forwards until the scenario ends, or `stops`, which is called after each wait, is true. This thread
-    /// asks the machine for what is `wanted`.
+    /// Forwards until the scenario ends, or `stops`, which is called after each wait and once at the end, is
+    /// true. This thread asks the machine for what is `wanted`.
     ///
     /// # Errors
     /// If a device fails, or packets circle without end.
@@ -165,6 +167,7 @@ impl Forwarder {
             }
             self.wait()?;
         }
+        stops(&mut self.simulation);
         let carried = |side: Side| {
             let exchange = std::mem::take(&mut *lock(&side.exchange));
             Carried {
@@ -176,7 +179,8 @@ impl Forwarder {
         };
         let sides = self.sides.into_iter().map(carried).collect();
         let granted = real_time.granted();
-        Ok(Report { output: self.simulation.finish(), sides, granted })
+        let refused = real_time.refused().iter().map(Refusal::to_string).collect();
+        Ok(Report { output: self.simulation.finish(), sides, granted, refused })
     }
 
     /// Puts into the network what one side's host has sent.

@@ -1,5 +1,6 @@
 //! The engines and their runs, as Python has them.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -7,8 +8,8 @@ use std::time::{Duration, Instant};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use sojourn_core::Time;
-use sojourn_linux::{Kernel, Launch};
+use sojourn_core::{Dur, Time};
+use sojourn_linux::{Carrier, Kernel, Launch, Place};
 use sojourn_scenario::{self as scenario, Status};
 use sojourn_sim::Simulator;
 use sojourn_trace::{Column, Output};
@@ -17,7 +18,8 @@ use crate::linux::Capabilities;
 use crate::own;
 
 /// One series: name, unit, times in seconds, values.
-type Series<'py> = (String, &'static str, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
+type Series<'py> =
+    (String, Cow<'static, str>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 
 fn series(py: Python<'_>, columns: impl IntoIterator<Item = Column>) -> Vec<Series<'_>> {
     let arrays = |c: Column| (c.name, c.unit, c.t.into_pyarray(py), c.v.into_pyarray(py));
@@ -67,7 +69,11 @@ impl Engine {
         Self(Box::new(Simulator::new(crate::version())))
     }
 
+    /// Hosts of a kernel: in virtual time, which `launcher` starts, or this machine's without one. Their
+    /// packets pass the simulator's network if there is a bound of its lateness, s, else the kernel's.
     #[staticmethod]
+    #[pyo3(signature = (identity, capabilities, launcher, agent, stall_s, limit_s, bound_s=None, is_named=false))]
+    #[expect(clippy::too_many_arguments, reason = "one per attribute of the Python class")]
     fn linux(
         identity: &str,
         capabilities: &Capabilities,
@@ -75,11 +81,19 @@ impl Engine {
         agent: Vec<String>,
         stall_s: u64,
         limit_s: u64,
+        bound_s: Option<f64>,
+        is_named: bool,
     ) -> Self {
         let [stall, limit] = [stall_s, limit_s].map(Duration::from_secs);
+        let place = if launcher.is_empty() { Place::Machine { is_named } } else { Place::Virtual };
         let launch = Launch { launcher, agent, stall, limit };
-        let version = format!("{} linux {identity}", crate::version());
-        Self(Box::new(Kernel { version, launch, capabilities: capabilities.0.clone() }))
+        let version = format!("{} {identity}", crate::version());
+        let carrier = match bound_s {
+            None => Carrier::Kernel,
+            Some(bound) => Carrier::Middlebox { bound: Dur((bound * 1e9) as u64) },
+        };
+        let capabilities = capabilities.0.clone();
+        Self(Box::new(Kernel { version, launch, capabilities, place, carrier }))
     }
 
     #[getter]

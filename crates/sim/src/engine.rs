@@ -574,6 +574,7 @@ impl Simulation {
             flows,
             pings,
             metrics,
+            middlebox: None,
             windows: self.window_summaries(),
         };
         Output { summary, queues, series: self.recorder.into_columns(), kernel: None }

@@ -1,7 +1,7 @@
 //! Statistics with their definitions: arithmetic mean; percentiles by linear interpolation between
 //! closest ranks (numpy's default, Hyndman and Fan type 7).
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sojourn_core::Dur;
 
 /// Summary of a set of samples, in the samples' unit.
@@ -128,7 +128,7 @@ pub struct DelayHistogram {
 }
 
 /// Statistics of packet delays in milliseconds.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub struct DelayStatistics {
     /// Packets.
     pub n: u64,

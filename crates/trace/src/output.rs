@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::middlebox::Middlebox;
 use crate::record::Column;
 use crate::rfc5166::Metrics;
 use crate::summary::{Conditions, FlowSummary, PingSummary, QueueSummary, WindowSummary};
@@ -49,6 +50,9 @@ pub struct Summary {
     pub events: u64,
     /// TCP data packets that left a bottleneck queue, the unit of the speed figures.
     pub data_packets: u64,
+    /// What carried the packets, where they were real.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub middlebox: Option<Middlebox>,
     /// Flows in scenario order.
     pub flows: Vec<FlowSummary>,
     /// Pings in scenario order.

@@ -2,19 +2,28 @@
 //! the element puts its values in a fixed order, so columns are found by position and looked up by
 //! name only after the element was replaced.
 
+use std::borrow::Cow;
+
+use serde::{Deserialize, Deserializer, Serialize};
 use sojourn_core::{Probe, Time};
 
 /// One series.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Column {
     /// Dotted name, such as `flow.cubic.cwnd`.
     pub name: String,
     /// Unit of the values.
-    pub unit: &'static str,
+    pub unit: Cow<'static, str>,
     /// Seconds since the start of the run.
     pub t: Vec<f64>,
-    /// Values; NaN where there is none.
+    /// Values; NaN where there is none, which is null in JSON.
+    #[serde(deserialize_with = "values")]
     pub v: Vec<f64>,
+}
+
+fn values<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::Error> {
+    let values = Vec::<Option<f64>>::deserialize(deserializer)?;
+    Ok(values.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect())
 }
 
 /// A group of columns.
@@ -57,7 +66,7 @@ impl Recorder {
             if position == columns.len() {
                 columns.push(Column {
                     name: format!("{prefix}{name}"),
-                    unit,
+                    unit: Cow::Borrowed(unit),
                     t: Vec::new(),
                     v: Vec::new(),
                 });
@@ -86,7 +95,7 @@ impl Recorder {
                 let (t, v) = (column.t[start..].to_vec(), column.v[start..].to_vec());
                 (!t.is_empty()).then(|| Column {
                     name: column.name.clone(),
-                    unit: column.unit,
+                    unit: column.unit.clone(),
                     t,
                     v,
                 })

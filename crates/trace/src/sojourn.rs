@@ -1,7 +1,7 @@
 //! Time in a queue: of all packets, of each flow, and of the L and the C queue of a dual queue. All
 //! histograms are there from the start; a packet costs two increments.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sojourn_core::packet::Side;
 use sojourn_core::{Dur, FlowId};
 
@@ -90,7 +90,7 @@ pub struct Sojourn {
 }
 
 /// Time in a queue.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Named {
     /// Flow, or queue of a dual queue: `L` or `C`.
     pub name: String,

@@ -2,9 +2,11 @@
 //! `queue.json`.
 
 use std::borrow::Cow;
+use std::fmt::{self, Formatter};
 
-use serde::Serialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::ser::{SerializeMap, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::classic::ClassicDetection;
 use crate::completion::Completions;
@@ -35,6 +37,30 @@ impl Serialize for Totals {
             }
         }
         map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Totals {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Object;
+
+        impl<'de> Visitor<'de> for Object {
+            type Value = Totals;
+
+            fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
+                f.write_str("an object of numbers")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Totals, A::Error> {
+                let mut totals = Vec::new();
+                while let Some((name, value)) = map.next_entry::<String, f64>()? {
+                    totals.push((name.into(), value));
+                }
+                Ok(Totals(totals))
+            }
+        }
+
+        deserializer.deserialize_map(Object)
     }
 }
 
@@ -145,7 +171,7 @@ pub struct PingSummary {
 }
 
 /// One queue with its accounts: `received = sent + dropped + backlog`, in packets and bytes.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct QueueSummary {
     /// Name of the port.
     pub name: String,
@@ -183,10 +209,10 @@ pub struct QueueSummary {
     /// Time from enqueue to dequeue of packets that left within the window, ms.
     pub sojourn_ms: Option<DelayStatistics>,
     /// The same of each flow and ping; percentiles to 1.6 %.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<Named>,
     /// The same of the L and the C queue of a dual queue.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queues: Vec<Named>,
     /// Bytes that left within the window over those that the rates in force allowed.
     pub utilisation: Option<f64>,
@@ -245,17 +271,17 @@ pub struct PingWindow {
 }
 
 /// A queue within a window.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct QueueWindow {
     /// Name of the port.
     pub name: String,
     /// Time from enqueue to dequeue, ms.
     pub sojourn_ms: Option<DelayStatistics>,
     /// The same of each flow and ping.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<Named>,
     /// The same of the L and the C queue of a dual queue.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queues: Vec<Named>,
     /// Bytes that left over those that the rates in force allowed.
     pub utilisation: Option<f64>,

@@ -79,7 +79,9 @@ def run(
         seeds: Repeat with this number of consecutive seeds; ids after the first end in @seedN.
         fresh: Do runs again that are already there.
         verify: Do every run twice and fail if one byte differs.
-        engine: The simulator, or a real Linux kernel in virtual time (`SOJOURN_LINUX` names it).
+        engine: The simulator; hosts of a real Linux kernel in virtual time (`SOJOURN_LINUX` names it), with its own
+            queues (linux) or ours (linux:sojourn); or hosts of this machine's, with ours (live) or its own
+            (live:kernel).
         nearest: Run the nearest scenario that the kernel can do, and print what differs from what was asked for.
         variant: Variant of the suite, such as `as-published`, or a name for what --set changes; ids end in ~NAME.
         dry: Resolve and list the runs, and write nothing.

@@ -24,10 +24,10 @@ __all__ = ["Difference", "Engine", "EngineError", "Name", "Run", "Status", "comp
 
 def named(name: Name) -> Engine:
     """The engine of this name; raises `EngineError` if it is not there."""
-    if name == "linux":
+    if name != "sim":
         from sojourn.engines.linux import Linux
 
-        return Linux.find()
+        return Linux.find(name)
     from sojourn.engines.sim import Simulator
 
     return Simulator()

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from sojourn._core import RunResult, Series
     from sojourn.scenario import Resolved
 
-Name = Literal["sim", "linux"]
+Name = Literal["sim", "linux", "linux:sojourn", "live", "live:kernel"]
 Status = Literal["going", "paused", "ended"]
 
 
@@ -70,6 +70,10 @@ class Engine(Protocol):
     @property
     def least_s(self) -> float:
         """Wall time of a run that sends nothing, seconds."""
+
+    @property
+    def is_real_time(self) -> bool:
+        """Whether a run takes as long as its scenario, and is disturbed by others beside it."""
 
     def check(self, scenario: Resolved) -> None:
         """Raises `EngineError` with key and reason if it cannot run this."""

@@ -1,4 +1,7 @@
-"""A real Linux kernel in virtual time; a kernel of its own for each run.
+"""Hosts of a real Linux kernel: one of its own for each run, in virtual time, or this machine's.
+
+Their packets pass the kernel's own queues, or those of the simulator in a middlebox between them: `linux` and
+`linux:sojourn` in virtual time, `live:kernel` and `live` on this machine.
 
 `SOJOURN_LINUX` names a folder that holds `run`, or a User-Mode Linux binary. `run --out DIR SCRIPT
 ARG...` runs a script inside, with the host's files to read and `DIR` to write as `/run/out`.
@@ -9,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import platform
 import sys
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -26,6 +30,7 @@ VARIABLE = "SOJOURN_LINUX"
 LIMIT_VARIABLE = "SOJOURN_LINUX_LIMIT_S"
 STALL_S = 120
 LIMIT_S = 3600
+BOUND_S = 1e-3
 # Loads the native module alone: the inside needs nothing else of Python.
 INSIDE = (
     "import sys; from importlib.util import module_from_spec as m, spec_from_file_location as s; "
@@ -117,29 +122,54 @@ def data(name: str) -> Path:
     return Path(str(resources.files("sojourn").joinpath("data/linux", name)))
 
 
+def this_machine() -> Kernel:
+    """The kernel that runs this program."""
+    return Kernel((), platform.release())
+
+
 @dataclass(frozen=True)
 class Linux:
-    """The kernel that `SOJOURN_LINUX` names. It draws its own random numbers."""
+    """A kernel, and what carries the packets between its hosts. It draws its own random numbers."""
 
-    name: ClassVar[Name] = "linux"
     repeats: ClassVar[bool] = False
-    packets_per_s: ClassVar[float] = 2_000
     least_s: ClassVar[float] = 3.0
+    name: Name
     kernel: Kernel
     capabilities: _core.Capabilities
+    #: Lateness that 99 of 100 packets may not exceed in the middlebox, s.
+    bound_s: float = BOUND_S
     stall_s: int = STALL_S
     limit_s: int = field(default_factory=limit_s)
 
     @classmethod
-    def find(cls) -> Linux:
-        """The kernel that `SOJOURN_LINUX` names; raises `LinuxError` if there is none, or it does not answer."""
+    def find(cls, name: Name) -> Linux:
+        """The engine of this name; raises `LinuxError` if there is no such kernel, or it does not answer."""
+        if name.startswith("live"):
+            kernel = this_machine()
+            return cls(name, kernel, capabilities(kernel, fresh=True))
         kernel = find()
-        return cls(kernel, capabilities(kernel))
+        return cls(name, kernel, capabilities(kernel))
+
+    @property
+    def is_real_time(self) -> bool:
+        return not self.kernel.launcher
+
+    @property
+    def packets_per_s(self) -> float:
+        return 200_000 if self.is_real_time else 2_000
 
     @cached_property
     def _engine(self) -> _core.Engine:
         kernel, bounds = self.kernel, (self.stall_s, self.limit_s)
-        return _core.Engine.linux(kernel.identity, self.capabilities, list(kernel.launcher), agent(), *bounds)
+        has_middlebox = self.name in ("live", "linux:sojourn")
+        return _core.Engine.linux(
+            f"{self.name} {kernel.identity}",
+            self.capabilities,
+            list(kernel.launcher),
+            agent(),
+            *bounds,
+            bound_s=self.bound_s if has_middlebox else None,
+        )
 
     @property
     def version(self) -> str:

@@ -18,6 +18,7 @@ class Simulator:
     repeats: ClassVar[bool] = True
     packets_per_s: ClassVar[float] = 300_000
     least_s: ClassVar[float] = 0.05
+    is_real_time: ClassVar[bool] = False
 
     @property
     def version(self) -> str:

@@ -1,6 +1,8 @@
 use std::collections::BTreeSet;
 
 use super::*;
+use crate::job::Place;
+use crate::run::Carrier;
 
 const LINE: &str = r#"
 name = "line"
@@ -32,7 +34,9 @@ fn refusal(changes: &[(&str, &str)], kernel: &Capabilities) -> Option<String> {
         text.replacen(ours, theirs, 1)
     });
     let scenario = sojourn_scenario::load(&text, "line.toml", &[]).expect(&text).scenario;
-    check(&scenario, kernel).err().map(|refusal| refusal.to_string())
+    check(&scenario, kernel, Place::Virtual, Carrier::Kernel)
+        .err()
+        .map(|refusal| refusal.to_string())
 }
 
 const CC: &str = r#"cc = "cubic""#;
@@ -110,7 +114,7 @@ fn what_a_mainline_kernel_cannot_do_is_refused_with_its_key() {
         ),
     ] {
         let (key, reason) = line.rsplit_once(": ").expect("key and reason");
-        let expected = format!("{key}: not on --engine linux: {reason}");
+        let expected = format!("{key}: not on this engine: {reason}");
         assert_eq!(refusal(&[(ours, theirs)], &linux72()), Some(expected), "{theirs}");
     }
     let graph = [
@@ -127,14 +131,14 @@ fn what_a_mainline_kernel_cannot_do_is_refused_with_its_key() {
 fn a_kernel_may_lack_what_mainline_has() {
     let mut kernel = linux72();
     kernel.controllers.remove("cubic");
-    let line = "flow.a.cc: not on --engine linux: `cubic` is mainline since 2.6.13, and not in this Linux 7.2.13";
+    let line = "flow.a.cc: not on this engine: `cubic` is mainline since 2.6.13, and not in this Linux 7.2.13";
     assert_eq!(refusal(&[], &kernel).as_deref(), Some(line));
     kernel.qdiscs.remove("htb");
-    let line = "link.bneck.shaper: not on --engine linux: `htb` is mainline since 2.4.20, and not in this Linux 7.2.13";
+    let line = "link.bneck.shaper: not on this engine: `htb` is mainline since 2.4.20, and not in this Linux 7.2.13";
     assert_eq!(refusal(&[], &kernel).as_deref(), Some(line));
     let mut kernel = linux72();
     kernel.qdiscs.insert("fq_codel".to_owned(), ["flows".to_owned()].into());
-    let line = "link.bneck.qdisc: not on --engine linux: Linux 7.2.13 or its tc refuses `flows 1` of `fq_codel`";
+    let line = "link.bneck.qdisc: not on this engine: Linux 7.2.13 or its tc refuses `flows 1` of `fq_codel`";
     assert_eq!(refusal(&[], &kernel).as_deref(), Some(line));
 }
 
@@ -169,6 +173,6 @@ fn what_a_build_of_ones_own_has_runs() {
             .ends_with("Linux 5.4.7-prague has no `version mainline` of `pie`")
     );
     let before_accecn = Capabilities { accecn: false, ..linux72() };
-    let line = "flow.a.tcp.ecn: not on --engine linux: Linux 7.2.13 refuses AccECN (tcp_ecn=3)";
+    let line = "flow.a.tcp.ecn: not on this engine: Linux 7.2.13 refuses AccECN (tcp_ecn=3)";
     assert_eq!(refusal(&[(ECN, r#"ecn = "accecn""#)], &before_accecn).as_deref(), Some(line));
 }

@@ -2,6 +2,7 @@ use serde_json::json;
 use sojourn_scenario::load;
 
 use super::*;
+use crate::job::Place;
 use crate::job::{
     Arrival, FlowJob, FlowSample, Job, PingJob, Receiving, Sending, ShortSample, UdpSample,
 };
@@ -188,7 +189,7 @@ fn queues_in_a_row_have_accounts_of_their_own() {
     take(&mut collector, Line::Queues(0, SECOND, row("4:", [30, 1], [10, 2])));
     let queues = collector.finish(true).queues;
     let of = |n: usize| {
-        let q: &QueueSummary = &queues[n];
+        let q = &queues[n];
         (q.sent_packets, q.dropped, q.backlog_packets)
     };
     assert_eq!(of(0), (100 + 2 + 25, 5, 8));
@@ -398,7 +399,7 @@ fn greedy_flows_are_compared_over_time() {
 #[test]
 fn the_jobs_ends_are_the_scenarios() {
     let scenario = mixed();
-    let job = Job::new(&scenario, Network::of(&scenario).expect("a network"));
+    let job = Job::new(&scenario, Network::of(&scenario).expect("a network"), Place::Virtual, None);
     let ends: Vec<([usize; 2], u8, u16)> =
         job.flows.iter().map(|f| ([f.opener, f.peer], f.ecn, f.port)).collect();
     // The client of requests is where the data go.
@@ -420,7 +421,7 @@ fn the_jobs_ends_are_the_scenarios() {
 #[test]
 fn the_job_has_the_scenarios_times() {
     let scenario = scenario();
-    let job = Job::new(&scenario, Network::of(&scenario).expect("a network"));
+    let job = Job::new(&scenario, Network::of(&scenario).expect("a network"), Place::Virtual, None);
     let FlowJob { start_ns, stop_ns, port, .. } = job.flows[0];
     assert_eq!(start_ns, scenario.flows[0].opens(scenario.seed).0);
     assert!((SECOND..2 * SECOND).contains(&start_ns), "the jitter is drawn");

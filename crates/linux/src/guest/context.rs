@@ -69,10 +69,15 @@ impl Context {
         let context = self.clone();
         thread::spawn(move || {
             if let Err(error) = work(&context) {
-                // Nobody listens any more after the end.
-                let _ = context.failures.send(format!("{what}: {error}"));
+                context.fail(&what, &error);
             }
         });
+    }
+
+    /// Ends the run.
+    pub(super) fn fail(&self, what: &str, error: &str) {
+        // Nobody listens any more after the end.
+        let _ = self.failures.send(format!("{what}: {error}"));
     }
 
     /// Starts a thread on a host, and returns when it is ready. A thread that fails before has

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use rustix::time::{ClockId, clock_getres};
 use sojourn_core::spec::Kernel;
+use sojourn_live::namespace::seclude;
 use sojourn_queue::aqm::{Entry, Spec};
 use sojourn_queue::qdiscs;
 use sojourn_transport::tcp;
@@ -14,7 +15,7 @@ use sojourn_transport::tcp;
 use super::outcome::{Outcome, failed};
 use super::shell::{release, shell};
 use super::socket::TCP_ECN;
-use crate::capabilities::{CAPABILITIES, Capabilities};
+use crate::capabilities::{CAPABILITIES, Capabilities, MACHINE, PROBE};
 use crate::tc::Spelled;
 
 const SETTINGS: &str = "/proc/sys/net/ipv4";
@@ -53,6 +54,9 @@ const ACTIONS: [(&str, &str); 5] = [
 
 /// Writes what was found into `folder`.
 pub(super) fn run(folder: &Path) -> Outcome {
+    if fs::read_to_string(folder.join(PROBE)).is_ok_and(|place| place == MACHINE) {
+        seclude().map_err(|error| error.to_string())?;
+    }
     let found = serde_json::to_string(&ask()?).map_err(failed("capabilities"))?;
     fs::write(folder.join(CAPABILITIES), found).map_err(failed("capabilities"))
 }

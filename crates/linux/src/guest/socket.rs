@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, SocketAddrV4};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -40,7 +40,28 @@ fn tcp() -> Result<OwnedFd, String> {
 /// The controller and the TOS byte of a flow.
 fn set_options(fd: &OwnedFd, job: &FlowJob) -> Outcome {
     set_tcp_congestion(fd, &job.cc).map_err(|e| format!("controller `{}`: {e}", job.cc))?;
+    if job.is_paced {
+        pace(fd).map_err(failed("pacing"))?;
+    }
     set_ip_tos(fd, job.tos).map_err(failed("tos"))
+}
+
+/// Has TCP pace the packets at the rate of its controller: any bound of that rate has it do so
+/// (`sk_setsockopt`, SO_MAX_PACING_RATE).
+#[expect(unsafe_code, reason = "no crate here knows this option")]
+fn pace(fd: &OwnedFd) -> std::io::Result<()> {
+    let most = u64::MAX - 1;
+    // SAFETY: the kernel reads the eight bytes of `most`, which outlives the call.
+    let status = unsafe {
+        libc::setsockopt(
+            fd.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_MAX_PACING_RATE,
+            (&raw const most).cast(),
+            size_of_val(&most) as libc::socklen_t,
+        )
+    };
+    if status == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
 
 /// Where a flow's connections arrive.

@@ -1,6 +1,8 @@
 use super::*;
 use crate::check::check;
 use crate::check::tests::linux72;
+use crate::job::Place;
+use crate::run::Carrier;
 
 const WANTED: &str = r#"
 name = "wanted"
@@ -37,7 +39,7 @@ fn loaded(text: &str) -> Scenario {
 fn the_kernels_own_stands_for_other_versions_and_settings() {
     let wanted = loaded(WANTED);
     let (used, differences) = nearest(&wanted, &linux72());
-    assert_eq!(check(&used, &linux72()), Ok(()));
+    assert_eq!(check(&used, &linux72(), Place::Virtual, Carrier::Kernel), Ok(()));
     let rows: Vec<_> =
         differences.iter().map(|d| format!("{}: {} -> {}", d.key, d.wanted, d.used)).collect();
     let of_flow = |name: &str, rows: &[&str]| {
@@ -81,7 +83,8 @@ fn nothing_stands_for_what_the_kernel_does_not_have() {
     ] {
         let (used, _) = nearest(&loaded(&WANTED.replacen(ours, theirs, 1)), &linux72());
         assert_eq!(
-            check(&used, &linux72()).map_err(|refusal| refusal.key),
+            check(&used, &linux72(), Place::Virtual, Carrier::Kernel)
+                .map_err(|refusal| refusal.key),
             Err(key.to_owned()),
             "{theirs}"
         );

@@ -24,6 +24,8 @@ pub enum Action {
     AddNamespace(String),
     /// Adds a wire between devices of two namespaces.
     AddVeth([End; 2]),
+    /// Adds a device whose packets a program reads and writes.
+    AddTun(String),
     /// Loads the module of ifbs, where it is one.
     LoadIfb,
     /// Adds a device that queues what arrives at another one.
@@ -32,6 +34,8 @@ pub enum Action {
     SetLink(Link),
     /// Has a device send and deliver packets as they are on the wire.
     DisableOffloads(String),
+    /// Has a device send each segment of TCP by itself, as it leaves the host of a slow link.
+    SendSegments(String),
     /// Keeps IPv6 off the devices.
     DisableIpv6,
     /// Gives a device an address.
@@ -42,6 +46,8 @@ pub enum Action {
     SetNeighbour(String, Ipv4Addr),
     /// Adds a route.
     AddRoute(Route),
+    /// Sends everything over a device without a link layer, with this initial window, segments.
+    RouteAll(String, Option<u32>),
     /// Sets a value below `net.ipv4`.
     Sysctl(String, Vec<u64>),
     /// Changes what a device does with its packets.
@@ -243,6 +249,7 @@ impl Display for Action {
                 "ip link add {} netns {} type veth peer name {} netns {}",
                 one.device, one.namespace, other.device, other.namespace
             ),
+            Self::AddTun(device) => write!(f, "ip tuntap add dev {device} mode tun"),
             Self::LoadIfb => f.write_str("modprobe ifb numifbs=0 2>/dev/null || true"),
             Self::AddIfb(device) => write!(f, "ip link add {device} type ifb"),
             Self::SetLink(link) => link.fmt(f),
@@ -251,6 +258,7 @@ impl Display for Action {
             Self::DisableOffloads(device) => {
                 write!(f, "ethtool -K {device} tso off gso off gro off >/dev/null")
             }
+            Self::SendSegments(device) => write!(f, "ip link set dev {device} gso_max_segs 1"),
             Self::DisableIpv6 => f.write_str(
                 "sh -c 'for f in /proc/sys/net/ipv6/conf/*/disable_ipv6; do [ ! -e $f ] || echo 1 >$f; done'",
             ),
@@ -261,6 +269,10 @@ impl Display for Action {
                 write!(f, "ip neigh replace {address} lladdr {mac} dev {device} nud permanent")
             }
             Self::AddRoute(route) => route.fmt(f),
+            Self::RouteAll(device, initial_window) => {
+                write!(f, "ip route add default dev {device}")?;
+                initial_window.map_or(Ok(()), |segments| write!(f, " initcwnd {segments}"))
+            }
             Self::Sysctl(key, values) => match &values[..] {
                 [value] => write!(f, "sysctl -qw net.ipv4.{key}={value}"),
                 values => {

@@ -257,7 +257,7 @@ multipath = "packet""#;
     let refusal = Network::of(&scenario(&text)).expect_err("no kernel has it");
     assert_eq!(
         refusal.to_string(),
-        "flow.short.path: not on --engine linux: a kernel chooses one path for all packets of a flow"
+        "flow.short.path: not on this engine: a kernel chooses one path for all packets of a flow"
     );
     let script = script(&scenario(&text)).expect("a script");
     assert!(

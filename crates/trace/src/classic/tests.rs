@@ -2,7 +2,7 @@ use super::*;
 
 fn columns(mode: &[f64], flips: f64) -> [Column; 2] {
     let t: Vec<f64> = (0..mode.len()).map(|n| n as f64).collect();
-    let column = |name: &str, v| Column { name: name.into(), unit: "1", t: t.clone(), v };
+    let column = |name: &str, v| Column { name: name.into(), unit: "1".into(), t: t.clone(), v };
     [
         column("flow.p.cc.classic_mode", mode.to_vec()),
         column("flow.p.cc.classic_flips", vec![flips; mode.len()]),

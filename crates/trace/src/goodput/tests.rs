@@ -7,7 +7,7 @@ fn column(mbps: &[f64]) -> Vec<Column> {
     });
     let v: Vec<f64> = std::iter::once(0.0).chain(sums).collect();
     let t = (0..v.len()).map(|n| n as f64).collect();
-    vec![Column { name: "flow.f.goodput_bytes".into(), unit: "bytes", t, v }]
+    vec![Column { name: "flow.f.goodput_bytes".into(), unit: "bytes".into(), t, v }]
 }
 
 fn at(seconds: u64) -> Time {
@@ -44,7 +44,7 @@ fn a_rate_over_time_is_that_of_tenths_of_a_second_or_of_whole_samples() {
     // 8 Mbit/s for one second, then nothing for another.
     let t: Vec<f64> = (0..=20).map(|n| f64::from(n) / 10.0).collect();
     let v = (0..=20).map(|n| f64::from(n.min(10)) * 1e5).collect();
-    let columns = [Column { name: "flow.f.goodput_bytes".into(), unit: "bytes", t, v }];
+    let columns = [Column { name: "flow.f.goodput_bytes".into(), unit: "bytes".into(), t, v }];
     let of = |step_ms| {
         Goodput::of(&columns).over_time(at(0), at(2), Dur::from_millis(step_ms)).expect("bins")
     };

@@ -1,0 +1,193 @@
+//! The middlebox between the hosts: a thread that carries their packets through the network of the
+//! scenario, and what it reports.
+
+use std::fs;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use sojourn_core::{Dur, Time};
+use sojourn_live::realtime::Measures;
+use sojourn_live::tun::Tun;
+use sojourn_middlebox::{Device, Forwarder, Hosts, Report};
+use sojourn_scenario::Scenario;
+use sojourn_trace::middlebox::{self as record, Middlebox};
+use sojourn_trace::summary::Totals;
+use sojourn_wire::packet::Counts;
+use sojourn_wire::{Ip, icmp, ip, tcp, udp};
+
+use super::context::Context;
+use super::outcome::failed;
+use super::socket::enter;
+use crate::job::{Carried, FIRST_PORT, Job, Line, MiddleboxJob, Place};
+use crate::network::End;
+
+/// Between two reports of what was sampled.
+const REPORT_EVERY: Dur = Dur::from_millis(100);
+
+/// The thread, and what it leaves behind.
+pub(super) struct Carrier {
+    thread: JoinHandle<Result<Report, String>>,
+    uplinks: Vec<End>,
+    bound: Dur,
+}
+
+/// Starts it; its network begins with the run.
+pub(super) fn start(context: &Context, job: &Job, own: &MiddleboxJob) -> Result<Carrier, String> {
+    let loaded = sojourn_scenario::load(&own.scenario, "scenario.toml", &[]);
+    let scenario = Arc::new(loaded.map_err(failed("scenario"))?.scenario);
+    let ends = job.network.flows.iter().chain(&job.network.pings).flatten().copied();
+    let ends: Vec<usize> = ends.collect();
+    let flows = job.flows.len();
+    let hosts = Hosts {
+        devices: own.uplinks.iter().map(open).collect::<Result<_, _>>()?,
+        of_ends: ends.iter().copied().map(Some).collect(),
+        sender: Box::new(move |host, packet| {
+            sender(packet, flows).filter(|end| ends.get(*end) == Some(&host))
+        }),
+    };
+    let is_virtual = job.place == Place::Virtual;
+    // In virtual time computing takes none, and a program that does not sleep stops the time.
+    let wanted = Measures {
+        fifo: !is_virtual,
+        exact_timers: true,
+        no_idle: !is_virtual,
+        locked_memory: !is_virtual,
+        cpu: None,
+    };
+    let context = context.clone();
+    let work = move || {
+        let outcome = forward(&context, scenario, hosts, wanted, is_virtual);
+        outcome.inspect_err(|error| context.fail("middlebox", error))
+    };
+    let thread = thread::Builder::new().name("middlebox".into()).spawn(work);
+    let thread = thread.map_err(failed("a thread"))?;
+    let (uplinks, bound) = (own.uplinks.clone(), Dur(own.bound_ns));
+    Ok(Carrier { thread, uplinks, bound })
+}
+
+/// The end point that sends a packet: ports and identifiers number the flows, then the pings.
+fn sender(packet: &[u8], flows: usize) -> Option<usize> {
+    let ip = Ip::parse(packet).ok()?;
+    if let Some((echo, _)) = icmp::Header::parse(&ip) {
+        let ping = usize::from(echo.identifier.checked_sub(1)?);
+        return Some(2 * (flows + ping) + usize::from(echo.is_reply));
+    }
+    let (source, destination) = tcp::Header::parse(ip.payload())
+        .ok()
+        .filter(|_| ip.protocol == ip::TCP)
+        .map(|(tcp, _)| (tcp.source, tcp.destination))
+        .or_else(|| udp::Header::parse(&ip).map(|(udp, _)| (udp.source, udp.destination)))?;
+    let number = |port: u16| port.checked_sub(FIRST_PORT).map(usize::from);
+    // What opens a connection has a port of its kernel's choice, which is above these.
+    let peer = number(source).filter(|_| source < destination).map(|number| 2 * number + 1);
+    peer.or_else(|| number(destination).map(|number| 2 * number))
+}
+
+/// The device of a host.
+fn open(uplink: &End) -> Result<Arc<dyn Device>, String> {
+    let End { namespace, device } = uplink.clone();
+    let inside = move || {
+        enter(&namespace)?;
+        Tun::open(&device).map_err(|error| error.to_string())
+    };
+    let tun = thread::spawn(inside).join().map_err(|_| "a thread panicked")??;
+    Ok(Arc::new(tun))
+}
+
+fn forward(
+    context: &Context,
+    scenario: Arc<Scenario>,
+    hosts: Hosts,
+    wanted: Measures,
+    is_virtual: bool,
+) -> Result<Report, String> {
+    let clock = context.clock;
+    let (mut next, end) = (Time::ZERO + REPORT_EVERY, Time::ZERO + scenario.duration);
+    let forwarder = Forwarder::new(scenario, hosts, clock.0).map_err(failed("epoll"))?;
+    let forwarder = if is_virtual { forwarder.spin(Dur::ZERO) } else { forwarder };
+    clock.sleep_until(0);
+    let report = forwarder.run(wanted, |simulation| {
+        if simulation.now() >= next.min(end) {
+            next = simulation.now() + REPORT_EVERY;
+            // Those of the flows are of the hosts.
+            let columns = simulation.drain().filter(|column| column.name.starts_with("queue."));
+            // After the end nobody listens.
+            let _ = context.report(Line::Series(columns.collect()));
+        }
+        false
+    });
+    report.map_err(|error| error.to_string())
+}
+
+impl Carrier {
+    /// What it leaves behind, once the run is over.
+    pub(super) fn finish(self, names: &[String]) -> Result<Carried, String> {
+        let report = self.thread.join().map_err(|_| "the middlebox panicked")??;
+        let mut hosts = Vec::new();
+        for ((side, uplink), name) in report.sides.into_iter().zip(&self.uplinks).zip(names) {
+            let is_late = side.lateness.quantile(0.99).is_some_and(|late| late > self.bound);
+            let host = record::Carried {
+                host: name.clone(),
+                received: totals(&side.received),
+                strays: side.strays,
+                refused: side.refused,
+                overrun: overrun(uplink)?,
+                lateness_ms: side.lateness.statistics(),
+            };
+            hosts.push((host, is_late));
+        }
+        let is_late = hosts.iter().any(|(_, is_late)| *is_late);
+        let granted = report.granted.named().into_iter();
+        let record = Middlebox {
+            hosts: hosts.into_iter().map(|(host, _)| host).collect(),
+            granted: granted.filter(|(_, is)| *is).map(|(name, _)| name.to_owned()).collect(),
+            refused: report.refused,
+            bound_ms: self.bound.as_millis_f64(),
+            is_late,
+        };
+        let windows = report.output.summary.windows.into_iter().map(|window| window.queues);
+        Ok(Carried { queues: report.output.queues, windows: windows.collect(), record })
+    }
+}
+
+/// Packets of a host, by what they were.
+fn totals(counts: &Counts) -> Totals {
+    let Counts {
+        whole,
+        fragments,
+        other_protocols,
+        malformed_transport,
+        not_ip,
+        short,
+        malformed_ip,
+    } = *counts;
+    let named = [
+        ("whole", whole),
+        ("fragments", fragments),
+        ("other_protocols", other_protocols),
+        ("malformed_transport", malformed_transport),
+        ("not_ip", not_ip),
+        ("short", short),
+        ("malformed_ip", malformed_ip),
+    ];
+    named.into_iter().map(|(name, n)| (name, n as f64)).collect()
+}
+
+/// Packets that the device dropped because the middlebox did not read them in time: the 12th number of its
+/// line in `/proc/net/dev`, which is the network's of the thread that reads it.
+fn overrun(uplink: &End) -> Result<u64, String> {
+    let End { namespace, device } = uplink.clone();
+    let inside = move || {
+        enter(&namespace)?;
+        fs::read_to_string("/proc/thread-self/net/dev").map_err(failed("/proc/net/dev"))
+    };
+    let table = thread::spawn(inside).join().map_err(|_| "a thread panicked")??;
+    let of_device =
+        |line: &str| line.trim_start().strip_prefix(&*device)?.strip_prefix(':').map(str::to_owned);
+    let numbers = table.lines().find_map(of_device).unwrap_or_default();
+    numbers
+        .split_whitespace()
+        .nth(11)
+        .and_then(|n| n.parse().ok())
+        .ok_or_else(|| "/proc/net/dev: no count of drops".to_owned())
+}

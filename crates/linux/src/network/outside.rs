@@ -1,0 +1,92 @@
+//! Hosts alone, each with a TUN device that leads to a middlebox, which has the rest of the network.
+
+use std::net::Ipv4Addr;
+
+use sojourn_scenario::{Path, Scenario};
+
+use super::commands::{Action, Command, End, Link, Wire};
+use super::{Host, Network, tuned};
+use crate::check::Refusal;
+
+/// The device.
+const UPLINK: &str = "uplink";
+/// The addresses of all hosts.
+const WIRE: Wire = Wire(0);
+
+impl Network {
+    /// The hosts at the ends of the paths of `scenario`, and the devices by which each sends what is for
+    /// another one. Their names begin with `prefix`.
+    ///
+    /// # Errors
+    /// More hosts than addresses.
+    pub fn of_hosts(scenario: &Scenario, prefix: &str) -> Result<(Self, Vec<End>), Refusal> {
+        let names = names(scenario);
+        if names.len() > 254 {
+            let reason = format!("expected at most 254 hosts, got {}", names.len());
+            return Err(Refusal::new(&scenario.name, reason));
+        }
+        let host = |(number, name): (usize, &String)| Host {
+            namespace: format!("{prefix}{name}"),
+            address: WIRE.end(number as u8),
+        };
+        let mut network =
+            Self { hosts: names.iter().enumerate().map(host).collect(), ..Self::default() };
+        let flows = scenario.flows.iter();
+        network.flows = flows.map(|flow| pair(scenario, flow.path(), flow.opens_far)).collect();
+        let pings = scenario.pings.iter();
+        network.pings = pings.map(|ping| pair(scenario, &ping.paths[0], false)).collect();
+        for host in &network.hosts {
+            network.commands.extend(commands(scenario, &host.namespace, host.address));
+        }
+        let spaces: Vec<&str> = network.hosts.iter().map(|host| host.namespace.as_str()).collect();
+        network.commands.extend(tuned(scenario, &spaces));
+        let uplink =
+            |host: &Host| End { namespace: host.namespace.clone(), device: UPLINK.to_owned() };
+        let uplinks = network.hosts.iter().map(uplink).collect();
+        Ok((network, uplinks))
+    }
+}
+
+/// Names of the hosts: of the nodes of a graph, or of the two ends of a chain.
+fn names(scenario: &Scenario) -> Vec<String> {
+    if scenario.nodes.is_empty() {
+        return ["cli", "srv"].map(str::to_owned).to_vec();
+    }
+    let name = |node: usize| format!("host-{}", scenario.nodes[node]);
+    scenario.hosts().into_iter().map(name).collect()
+}
+
+/// The hosts from which and to which a path is opened.
+fn pair(scenario: &Scenario, path: &Path, opens_far: bool) -> [usize; 2] {
+    let place = |node| scenario.hosts().iter().position(|host| *host == node);
+    let [near, far] = match scenario.ends(path) {
+        None => [0, 1],
+        Some(nodes) => nodes.map(|node| place(node).expect("an end of a path is a host")),
+    };
+    if opens_far { [far, near] } else { [near, far] }
+}
+
+/// The commands that make a host.
+fn commands(scenario: &Scenario, namespace: &str, address: Ipv4Addr) -> Vec<Command> {
+    let device = UPLINK.to_owned();
+    let loopback = Link { device: "lo".to_owned(), is_up: true, ..Link::default() };
+    let mtu = scenario.flows.iter().map(|flow| flow.tcp.mtu).max();
+    let link =
+        Link { device: device.clone(), mtu, has_queue: true, is_up: true, ..Link::default() };
+    let initial_window = scenario.flows.iter().map(|flow| flow.tcp.initial_cwnd).max();
+    let make =
+        Command { at_ns: 0, namespace: None, action: Action::AddNamespace(namespace.to_owned()) };
+    let inside = [
+        Action::SetLink(loopback),
+        Action::AddTun(device.clone()),
+        Action::DisableIpv6,
+        Action::SendSegments(device.clone()),
+        Action::AddAlias(device.clone(), address),
+        Action::SetLink(link),
+        Action::RouteAll(device, initial_window),
+        Action::Sysctl("tcp_no_metrics_save".to_owned(), vec![1]),
+    ];
+    let inside =
+        inside.map(|action| Command { at_ns: 0, namespace: Some(namespace.to_owned()), action });
+    std::iter::once(make).chain(inside).collect()
+}
