@@ -61,6 +61,9 @@ fn carry_out(job: &Job, out: &mut Lines) -> Outcome {
     if let Place::Machine { is_named: false } = job.place {
         seclude().map_err(|error| error.to_string())?;
     }
+    if job.middlebox.is_some() {
+        middlebox::check()?;
+    }
     out.put(&Line::Kernel(release()?))?;
     // Without it the kernel may be 50 us late; threads inherit it.
     set_current_timer_slack(Some(NonZeroU64::MIN)).map_err(failed("timer slack"))?;

@@ -16,7 +16,7 @@ use sojourn_wire::packet::Counts;
 use sojourn_wire::{Ip, icmp, ip, tcp, udp};
 
 use super::context::Context;
-use super::outcome::failed;
+use super::outcome::{Outcome, failed};
 use super::socket::enter;
 use crate::job::{Carried, FIRST_PORT, Job, Line, MiddleboxJob, Place};
 use crate::network::End;
@@ -29,6 +29,11 @@ pub(super) struct Carrier {
     thread: JoinHandle<Result<Report, String>>,
     uplinks: Vec<End>,
     bound: Dur,
+}
+
+/// Refuses a machine that has no TUN devices, or not for this user.
+pub(super) fn check() -> Outcome {
+    Tun::open("sojourn").map(drop).map_err(|error| error.to_string())
 }
 
 /// Starts it; its network begins with the run.
