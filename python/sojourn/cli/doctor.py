@@ -23,6 +23,7 @@ WIDTH = 120
 def doctor(
     *,
     device: Annotated[list[str] | None, Parameter(name=["--device", "-d"])] = None,
+    path: Annotated[list[str] | None, Parameter(name=["--path", "-p"])] = None,
     rate: str | None = None,
     rtt: str | None = None,
     verbose: Annotated[bool, Parameter(name=["--verbose", "-v"])] = False,
@@ -30,13 +31,16 @@ def doctor(
 ) -> int:
     """Examine what makes results of a testbed wrong: what was found, what it does to results, how to fix it.
 
-    Without `--device` it examines the machine, its settings of TCP and all devices that are up; with it,
-    only that. It changes nothing. The exit code is 1 if a fault was found, and 0 with warnings or notes.
+    Without `--device` and `--path` it examines the machine, its settings of TCP and all devices that are up;
+    with them, only these. It changes nothing. The exit code is 1 if a fault was found, 0 with warnings or notes.
 
-    Examples: `sojourn doctor`, `sojourn doctor --device eth0 --rate 100Mbit --rtt 40ms`
+    Examples: `sojourn doctor`, `sojourn doctor --device eth0 --rate 100Mbit --rtt 40ms`,
+    `sudo .venv/bin/sojourn doctor --path example.com:443`
 
     Args:
         device: Network device whose offloads and queues are examined; repeatable.
+        path: HOST or HOST:PORT; where the ECN field is changed on the way to it, and whether a TCP server at the
+            port negotiates ECN and AccECN; repeatable.
         rate: Rate of the bottleneck, such as 100Mbit, for what depends on it.
         rtt: RTT of the path, such as 40ms, for what depends on it.
         verbose: Print also what is in order, and the whole text of notes.
@@ -44,7 +48,7 @@ def doctor(
     """
     if sys.platform != "linux":
         raise UsageError("doctor: expected Linux, whose files and tools it reads")
-    findings = list(_examined(device or [], _rate(rate), _time(rtt)))
+    findings = list(_examined(device or [], path or [], _rate(rate), _time(rtt)))
     if as_json:
         print_json({"schema": "sojourn/doctor/1", "findings": [finding.document() for finding in findings]})
     else:
@@ -52,15 +56,22 @@ def doctor(
     return FAILED if any(finding.severity is Severity.FAULT for finding in findings) else OK
 
 
-def _examined(names: Sequence[str], rate_bps: float | None, rtt_s: float | None) -> Iterator[Finding]:
-    from sojourn.doctor import devices, machine
+def _examined(
+    names: Sequence[str], paths: Sequence[str], rate_bps: float | None, rtt_s: float | None
+) -> Iterator[Finding]:
+    from sojourn.doctor import devices, machine, probe
 
-    if not names:
-        yield from machine.examine()
-        yield from machine.examine_tcp(rate_bps, rtt_s)
+    is_all = not names and not paths
     try:
-        yield from devices.examine(names, rate_bps, rtt_s)
-    except devices.DeviceError as error:
+        targets = [probe.Target.read(text) for text in paths]
+        if is_all:
+            yield from machine.examine()
+            yield from machine.examine_tcp(rate_bps, rtt_s)
+        if is_all or names:
+            yield from devices.examine(names, rate_bps, rtt_s)
+        for target in targets:
+            yield from probe.examine(target)
+    except (devices.DeviceError, probe.PathError) as error:
         raise UsageError(str(error)) from None
 
 
@@ -86,7 +97,9 @@ def _print(findings: Sequence[Finding], *, verbose: bool) -> None:
         if finding.severity is Severity.OK and not verbose:
             continue
         style = STYLES[finding.severity]
-        first, *more = wrap(f"{finding.severity.name.lower():8}{finding.found} [{finding.kind}]", width)
+        first, *more = wrap(
+            f"{finding.severity.name.lower():8}{finding.found} [{finding.kind}]", width, break_on_hyphens=False
+        )
         screen.line(first, style)
         lines = [f"        {line.strip()}" for line in more]
         if finding.severity >= Severity.WARNING or (verbose and finding.effect):

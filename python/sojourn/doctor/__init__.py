@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from sojourn.doctor import clock, cpu, netem, offload, queues, rights, tcp
+from sojourn.doctor import clock, cpu, netem, offload, path, queues, rights, tcp
 from sojourn.doctor.finding import Finding, Kind, Severity
 
 __all__ = ["GROUPS", "Finding", "Kind", "Severity", "kinds"]
@@ -19,6 +19,7 @@ GROUPS: dict[str, tuple[ModuleType, ...]] = {
     "TCP": (tcp,),
     "Devices": (offload,),
     "Queues": (queues, netem),
+    "Paths": (path,),
 }
 
 
