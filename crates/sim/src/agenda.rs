@@ -5,7 +5,7 @@ use sojourn_scenario::Scenario;
 
 /// An entry of the agenda.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Item {
+pub enum Item {
     /// Scheduled change with this index.
     Change(usize),
     /// The flow or ping with this number opens.
@@ -15,7 +15,7 @@ pub(crate) enum Item {
 }
 
 /// All entries in order of time; changes come before starts and stops of the same instant.
-pub(crate) fn agenda(scenario: &Scenario) -> Vec<(Time, Item)> {
+pub fn agenda(scenario: &Scenario) -> Vec<(Time, Item)> {
     let changes = scenario.schedule.iter().enumerate().map(|(i, c)| (c.at, Item::Change(i)));
     let flows = scenario.flows.iter().map(|f| (f.opens(scenario.seed), f.stop));
     let pings = scenario.pings.iter().map(|p| (p.start, p.stop));

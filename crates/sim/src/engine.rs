@@ -10,7 +10,7 @@ use sojourn_queue::impair::tunnel::InnerHeaders;
 use sojourn_queue::qdiscs;
 use sojourn_scenario::topology::{Role, Topology};
 use sojourn_scenario::{Change, Edit, Scenario, Status};
-use sojourn_trace::{Column, Cursor, Frames, GroupId, Metrics, Output, Recorder, Summary, Window};
+use sojourn_trace::{Column, Cursor, GroupId, Metrics, Output, Recorder, Summary, Window};
 use sojourn_transport::{Body, Endpoint};
 
 mod standstill;
@@ -20,8 +20,8 @@ pub use standstill::Standstill;
 
 use crate::agenda::{Item, agenda};
 use crate::build::{CHECKED, env, ports};
+use crate::ends::Ends;
 use crate::events::{EventQueue, Slot};
-use crate::host::{End, ends};
 use crate::link::{Departure, Hop, Port};
 use crate::slab::Slab;
 use crate::split::{Split, hops};
@@ -47,7 +47,7 @@ pub struct Simulation {
     inner: Vec<InnerHeaders>,
     /// What the two directions of each link may share.
     media: Vec<Medium>,
-    ends: Vec<End>,
+    ends: Ends,
     slab: Slab,
     events: EventQueue,
     /// Packets that arrive somewhere at this instant; those before `carried` have.
@@ -64,10 +64,7 @@ pub struct Simulation {
     agenda_at: usize,
     recorder: Recorder,
     drained: Cursor,
-    flow_groups: Vec<(GroupId, GroupId)>,
     port_groups: Vec<GroupId>,
-    /// Whether each flow was open at the last sample: its end is sampled once more.
-    was_alive: Vec<bool>,
     sampled_at: Option<Time>,
     /// Which windows are open, the main one first; packets are measured while any is.
     open: Vec<bool>,
@@ -91,14 +88,9 @@ impl Simulation {
         outside: impl Fn(usize) -> Option<Box<dyn Endpoint>>,
     ) -> Self {
         let topology = Topology::new(&scenario);
-        let mut ends = ends(&scenario);
-        for (number, end) in ends.iter_mut().enumerate() {
-            if let Some(endpoint) = outside(number) {
-                end.endpoint = endpoint;
-            }
-        }
+        let mut ends = Ends::with_outside(Arc::clone(&scenario), outside);
         let media: Vec<Medium> = scenario.links.iter().map(|_| Medium::default()).collect();
-        let (mut ports, inner) = ports(&topology, &scenario, ends.len(), &media);
+        let (mut ports, inner) = ports(&topology, &scenario, ends.list.len(), &media);
         let mut splits = Vec::new();
         for (n, routes) in topology.flows.iter().chain(&topology.pings).enumerate() {
             let limited = scenario.flows.get(n).is_some_and(|flow| flow.tcp.tsq);
@@ -107,29 +99,23 @@ impl Simulation {
                 for (port, next) in hops(routes, is_forward, sender, &mut splits) {
                     match port {
                         Some(port) => ports[port].next[sender] = next,
-                        None => ends[sender].first = next,
+                        None => ends.list[sender].first = next,
                     }
                 }
                 let firsts = routes.iter().filter_map(|route| route.way(is_forward).first());
                 for &port in firsts.filter(|_| limited) {
                     let watched = &mut ports[port].watched;
-                    watched.resize(ends.len(), false);
+                    watched.resize(ends.list.len(), false);
                     watched[sender] = true;
                 }
             }
         }
         let mut recorder = Recorder::default();
-        let names = scenario.flows.iter().map(|f| format!("flow.{}.", f.name));
-        let names = names.chain(scenario.pings.iter().map(|p| format!("ping.{}.", p.name)));
-        let flow_groups = names
-            .map(|name| (recorder.group(name.clone()), recorder.group(format!("{name}cc."))))
-            .collect();
         let port_groups =
             ports.iter().map(|p| recorder.group(format!("queue.{}.", p.name))).collect();
-        let slots = ports.len() * PORT_SLOTS as usize + ends.len() + 2;
+        let slots = ports.len() * PORT_SLOTS as usize + ends.list.len() + 2;
         let mut simulation = Self {
             agenda: agenda(&scenario),
-            was_alive: vec![false; scenario.flows.len()],
             open: vec![false; 1 + scenario.windows.len()],
             scenario,
             topology,
@@ -152,7 +138,6 @@ impl Simulation {
             agenda_at: 0,
             recorder,
             drained: Cursor::default(),
-            flow_groups,
             port_groups,
             sampled_at: None,
             measuring: false,
@@ -216,9 +201,14 @@ impl Simulation {
         self.settle()
     }
 
+    /// Takes over what hosts outside have recorded of the end points that they ran, for the results.
+    pub fn adopt(&mut self, ends: Ends) {
+        self.ends = ends;
+    }
+
     /// What was sampled since the last call.
     pub fn drain(&mut self) -> impl Iterator<Item = Column> {
-        self.recorder.since(&mut self.drained)
+        self.ends.drain().chain(self.recorder.since(&mut self.drained))
     }
 
     fn end_slot(&self, end: usize) -> Slot {
@@ -226,7 +216,7 @@ impl Simulation {
     }
 
     fn agenda_slot(&self) -> Slot {
-        self.end_slot(self.ends.len())
+        self.end_slot(self.ends.list.len())
     }
 
     fn sample_slot(&self) -> Slot {
@@ -316,7 +306,7 @@ impl Simulation {
         let mut departures = std::mem::take(&mut self.ports[p].departures);
         for Departure { flow, connection, bytes } in departures.drain(..) {
             let e = flow.0 as usize;
-            self.ends[e].endpoint.on_departed(self.now, connection, bytes);
+            self.ends.list[e].endpoint.on_departed(self.now, connection, bytes);
             self.poll(e);
         }
         self.ports[p].departures = departures;
@@ -373,27 +363,22 @@ impl Simulation {
         self.delivered += 1;
         // A checksum fails before anything looks at the packet.
         if !pkt.is_corrupt() {
-            let body = self.slab.arrived(pkt);
-            let end = &mut self.ends[e];
-            if let Some(arrivals) = &mut end.arrivals {
-                arrivals.record(self.now, body, &self.scenario);
-            }
-            end.endpoint.on_packet(self.now, body, pkt.ecn());
+            self.ends.deliver(self.now, e, self.slab.arrived(pkt), pkt.ecn());
         }
         self.slab.release(pkt.id);
         self.poll(e);
     }
 
     fn on_deadline(&mut self, e: usize) {
-        if self.ends[e].endpoint.deadline() <= self.now {
-            self.ends[e].endpoint.on_timer(self.now);
+        if self.ends.list[e].endpoint.deadline() <= self.now {
+            self.ends.list[e].endpoint.on_timer(self.now);
         }
         self.poll(e);
     }
 
     /// Sends what an end point has to send, and arms its timer.
     fn poll(&mut self, e: usize) {
-        let end = &mut self.ends[e];
+        let end = &mut self.ends.list[e];
         while let Some(tx) = end.endpoint.poll(self.now) {
             if self.arriving.len() > self.most {
                 // Nothing more is carried, and the run ends.
@@ -424,11 +409,11 @@ impl Simulation {
             self.agenda_at += 1;
             match item {
                 Item::Start(n) => {
-                    self.ends[2 * n].endpoint.start(self.now);
+                    self.ends.list[2 * n].endpoint.start(self.now);
                     self.poll(2 * n);
                 }
                 Item::Stop(n) => {
-                    self.ends[2 * n].endpoint.stop(self.now);
+                    self.ends.list[2 * n].endpoint.stop(self.now);
                     self.poll(2 * n);
                 }
                 Item::Change(i) => {
@@ -488,39 +473,7 @@ impl Simulation {
             return; // the run ends with a sample
         }
         self.open_windows(now);
-        for (n, (group, cc)) in self.flow_groups.iter().enumerate() {
-            let [tx, rx] = [2 * n, 2 * n + 1].map(|e| &self.ends[e].endpoint);
-            let was_alive = self.was_alive.get_mut(n);
-            if was_alive.is_some_and(|was| std::mem::replace(was, tx.is_alive()) || *was) {
-                self.recorder.sample(*group, now, |probe| {
-                    rx.sample(now, probe);
-                    tx.sample(now, probe);
-                });
-                self.recorder.sample(*cc, now, |probe| {
-                    tx.sample_controller(probe);
-                    rx.sample_controller(probe);
-                });
-            }
-            let recorder = &mut self.recorder;
-            let arrivals = self.ends[2 * n + 1].arrivals.as_mut();
-            if let Some((mean, max)) = arrivals.and_then(|a| a.windows[0].one_way.take_step()) {
-                recorder.sample(*group, now, |probe| {
-                    probe.put("one_way", "ms", mean);
-                    probe.put("one_way_max", "ms", max);
-                });
-            }
-            let arrivals = self.ends[2 * n + 1].arrivals.as_mut();
-            let frames = arrivals.and_then(|a| a.windows[0].frames.as_mut());
-            if let Some((mean, max)) = frames.and_then(Frames::take_step) {
-                recorder.sample(*group, now, |probe| {
-                    probe.put("frame_delay", "ms", mean);
-                    probe.put("frame_delay_max", "ms", max);
-                });
-            }
-            self.ends[2 * n].endpoint.take_samples(&mut |at, name, unit, value| {
-                recorder.sample(*group, at, |probe| probe.put(name, unit, value));
-            });
-        }
+        self.ends.sample(now);
         for (port, group) in self.ports.iter_mut().zip(&self.port_groups) {
             port.assert_balanced();
             self.recorder.sample(*group, now, |probe| port.sample(probe));
@@ -556,11 +509,10 @@ impl Simulation {
         let window = self.scenario.measure;
         let queues = self.queue_windows(0, window).into_iter().zip(&self.ports);
         let queues: Vec<_> = queues.map(|(window, port)| port.summary(window)).collect();
-        let flows = self.scenario.flows.iter().enumerate();
-        let flows: Vec<_> = flows.map(|(n, _)| self.flow_summary(n)).collect();
-        let pings = self.scenario.pings.iter().enumerate();
-        let pings: Vec<_> = pings.map(|(n, _)| self.ping_summary(n)).collect();
-        let metrics = Metrics::of(&flows, &pings, &queues, &self.bins());
+        let rates = self.rates();
+        let flows = self.ends.flow_summaries(self.now, &rates);
+        let pings = self.ends.ping_summaries();
+        let metrics = Metrics::of(&flows, &pings, &queues, &self.ends.bins(self.now));
         let summary = Summary {
             schema: "sojourn/summary/1",
             name: self.scenario.name.clone(),
@@ -575,9 +527,11 @@ impl Simulation {
             pings,
             metrics,
             middlebox: None,
-            windows: self.window_summaries(),
+            windows: self.window_summaries(&rates),
         };
-        Output { summary, queues, series: self.recorder.into_columns(), kernel: None }
+        let mut series = self.ends.into_columns();
+        series.extend(self.recorder.into_columns());
+        Output { summary, queues, series, kernel: None }
     }
 
     /// Panics unless every packet that was sent or duplicated is delivered, dropped, queued or on a line.

@@ -4,6 +4,7 @@
 
 mod agenda;
 mod build;
+mod ends;
 mod engine;
 mod events;
 mod host;
@@ -12,5 +13,7 @@ mod simulator;
 mod slab;
 mod split;
 
+pub use agenda::{Item, agenda};
+pub use ends::Ends;
 pub use engine::{Simulation, Standstill};
 pub use simulator::{Simulator, run};

@@ -39,7 +39,7 @@ impl Simulation {
     pub(super) fn standstill_of(&self, slot: Slot) -> Standstill {
         if slot >= self.end_slot(0) {
             let end = (slot - self.end_slot(0)) as usize;
-            if end < self.ends.len() {
+            if end < self.ends.list.len() {
                 return self.standstill_by(end);
             }
         }
