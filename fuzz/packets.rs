@@ -100,6 +100,7 @@ impl Ends {
             sack: true,
             tick: Dur::from_millis(1),
             first_tick: rng.u32(),
+            first_id: 0,
         };
         let peer = Settings {
             addresses: addresses.reversed(),

@@ -74,6 +74,9 @@ pub trait Endpoint: Send {
     /// dropped there: `bytes` layer-2 bytes.
     fn on_departed(&mut self, _now: Time, _connection: u32, _bytes: u32) {}
 
+    /// The peer has refused or reset this connection of the flow: it ends, and sends nothing more.
+    fn on_reset(&mut self, _now: Time, _connection: u32) {}
+
     /// The next packet to send now.
     fn poll(&mut self, now: Time) -> Option<Transmit>;
 

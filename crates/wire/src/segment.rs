@@ -14,6 +14,8 @@ use crate::{Addresses, Ip, ip, tcp};
 
 /// RFC 7323 2.3: a larger shift count is taken for this one.
 const MAX_SHIFT: u8 = 14;
+/// RFC 9293 3.7.1: of a peer that says none.
+const DEFAULT_MSS: u16 = 536;
 /// RFC 9768 3.2.1: what the counters of ECT(0), CE and ECT(1) begin with.
 const FIRST_COUNTERS: [u32; 3] = [1, 0, 1];
 
@@ -41,6 +43,8 @@ pub struct Settings {
     pub tick: Dur,
     /// What its timestamp is at time 0 (RFC 7323 5.4).
     pub first_tick: u32,
+    /// Identification of its first IPv4 packet. Linux begins anywhere.
+    pub first_id: u16,
 }
 
 /// What is known of the peer since its SYN.
@@ -132,12 +136,8 @@ pub struct Connection {
 impl Connection {
     /// A connection without a segment yet, at the end that opens it or the one that waits.
     pub const fn new(settings: Settings) -> Self {
-        Self { settings, peer: None, sent: 0, ticks: 0, counters: FIRST_COUNTERS, id: 0 }
-    }
-
-    /// The peer's maximum segment size, once its SYN has arrived.
-    pub fn peer_mss(&self) -> Option<u16> {
-        self.peer.and_then(|peer| peer.mss)
+        let id = settings.first_id;
+        Self { settings, peer: None, sent: 0, ticks: 0, counters: FIRST_COUNTERS, id }
     }
 
     /// Writes a segment as an IP packet. Zeros follow a `payload` that is shorter than the segment's. One
@@ -198,6 +198,21 @@ impl Connection {
         Ok(packet)
     }
 
+    /// Writes a reset, after which the peer's end of the connection is gone (RFC 9293 3.9.1.5).
+    pub fn write_reset<'a>(&self, out: &'a mut [u8]) -> Option<&'a mut [u8]> {
+        let Settings { addresses, port, peer_port, isn, .. } = self.settings;
+        let peer = self.peer?;
+        let header = tcp::Header {
+            source: port,
+            destination: peer_port,
+            seq: isn.wrapping_add(self.sent as u32),
+            ack: peer.isn.wrapping_add(peer.acked as u32),
+            flags: tcp::RST | tcp::ACK,
+            ..tcp::Header::default()
+        };
+        header.write(addresses, out)
+    }
+
     /// Reads a packet of this connection. Its checksum is for the caller to judge
     /// ([`Ip::has_valid_payload`]): offloading hardware may have done so.
     pub fn read(&mut self, ip: &Ip<'_>) -> Result<Segment, Unreadable> {
@@ -220,7 +235,14 @@ impl Connection {
             {
                 return Err(Unreadable::Reset(0));
             }
-            None if has(tcp::SYN) => Peer::of_syn(&header),
+            // An answer acknowledges the SYN, and whoever has sent none gets no answer.
+            None if has(tcp::SYN) => {
+                let own = isn.wrapping_add(self.sent as u32);
+                if has(tcp::ACK) != (self.sent > 0) || (has(tcp::ACK) && header.ack != own) {
+                    return Err(Unreadable::Outside);
+                }
+                Peer::of_syn(&header)
+            }
             None => return Err(Unreadable::NoPeer),
             Some(peer) if has(tcp::SYN) && peer.isn != header.seq => {
                 return Err(Unreadable::Stranger);
@@ -253,6 +275,8 @@ impl Connection {
         segment.flags.fin = has(tcp::FIN);
         segment.flags.ack = has(tcp::ACK);
         segment.flags.psh = has(tcp::PSH);
+        segment.gso_size =
+            if segment.flags.syn { peer.mss.unwrap_or(DEFAULT_MSS).into() } else { 0 };
         // RFC 7323 2.2: the window of a SYN is never scaled.
         if let (false, Some((_, shift))) = (segment.flags.syn, self.shifts(&peer)) {
             segment.window <<= shift;
@@ -318,7 +342,7 @@ impl Connection {
     /// The peer's time and what it echoes, both as times: its own clock begins anywhere.
     fn times(&self, peer: &Peer, header: &tcp::Header) -> (Time, Time) {
         let Some((value, echo)) = header.options.timestamps else {
-            return (Time::ZERO, Time::NEVER);
+            return (Time::NEVER, Time::NEVER);
         };
         let time = |ticks: u64| Time(ticks.saturating_mul(self.settings.tick.0));
         let ticks = unwrapped(value, peer.ticks).unwrap_or(peer.ticks);
@@ -374,6 +398,30 @@ impl Peer {
         }
         counters.iter().any(Option::is_some).then_some(self.counters)
     }
+}
+
+/// Writes the answer to a segment of no connection, a reset (RFC 9293 3.10.7.1). None to what gets no
+/// answer: a reset, or what is no segment.
+pub fn refuse<'a>(ip: &Ip<'_>, out: &'a mut [u8]) -> Option<&'a mut [u8]> {
+    if ip.protocol != ip::TCP || ip.is_fragment {
+        return None;
+    }
+    let (header, header_len) = tcp::Header::parse(ip.payload()).ok()?;
+    let has = |flag: u16| header.flags & flag != 0;
+    if has(tcp::RST) {
+        return None;
+    }
+    let len = (ip.payload_len() - header_len) as u32
+        + u32::from(has(tcp::SYN))
+        + u32::from(has(tcp::FIN));
+    let (seq, ack, flags) = if has(tcp::ACK) {
+        (header.ack, 0, tcp::RST)
+    } else {
+        (0, header.seq.wrapping_add(len), tcp::RST | tcp::ACK)
+    };
+    let (source, destination) = (header.destination, header.source);
+    let answer = tcp::Header { source, destination, seq, ack, flags, ..tcp::Header::default() };
+    answer.write(ip.addresses().reversed(), out)
 }
 
 /// The number whose low 32 bits these are and that is nearest to another one; none below 0.

@@ -86,6 +86,17 @@ impl Header {
         ((ace as u16) << ECN_SHIFT) & ECN_BITS
     }
 
+    /// Writes a packet without data.
+    pub(crate) fn write(self, addresses: Addresses, out: &mut [u8]) -> Option<&mut [u8]> {
+        let (header, header_len) = self.to_bytes();
+        let ip = ip::Header { addresses, protocol: ip::TCP, tos: 0, id: 0 };
+        let packet = ip.write(out, header_len)?;
+        let body = &mut packet[addresses.header_len()..];
+        body.copy_from_slice(&header[..header_len]);
+        set_checksum(body, &addresses);
+        Some(packet)
+    }
+
     /// The header's bytes and how many they are; the checksum is not yet there.
     pub(crate) fn to_bytes(self) -> ([u8; HEADER_BYTES + options::MAX], usize) {
         let mut out = [0; HEADER_BYTES + options::MAX];

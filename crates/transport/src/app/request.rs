@@ -147,6 +147,11 @@ impl Endpoint for Client {
         self.hear(now);
     }
 
+    fn on_reset(&mut self, now: Time, connection: u32) {
+        self.asks.on_reset(now, connection);
+        self.stop(now);
+    }
+
     fn poll(&mut self, now: Time) -> Option<Transmit> {
         if self.next <= now {
             self.ask(now);
@@ -249,6 +254,10 @@ impl Endpoint for Server {
         }
         self.hears.on_packet(now, body, ecn);
         self.hear();
+    }
+
+    fn on_reset(&mut self, now: Time, connection: u32) {
+        self.answers.on_reset(now, connection);
     }
 
     fn poll(&mut self, now: Time) -> Option<Transmit> {

@@ -97,6 +97,8 @@ pub struct Opener {
     arrived: u64,
     turned_away: u64,
     completed: u64,
+    /// Connections that the peer has refused or reset.
+    reset: u64,
     open: u32,
     completions: Vec<Completion>,
     closed: Sum,
@@ -119,6 +121,7 @@ impl Opener {
             arrived: 0,
             turned_away: 0,
             completed: 0,
+            reset: 0,
             open: 0,
             completions: vec![],
             closed: Sum::default(),
@@ -185,6 +188,14 @@ impl Endpoint for Opener {
         }
     }
 
+    fn on_reset(&mut self, _now: Time, connection: u32) {
+        let Some(sender) = self.connections.remove(connection) else { return };
+        self.closed.add(sender.totals());
+        self.reset += 1;
+        self.open -= 1;
+        self.free.push(connection % MAX_SLOTS);
+    }
+
     fn poll(&mut self, now: Time) -> Option<Transmit> {
         while self.next_arrival <= now {
             self.arrive(now);
@@ -231,6 +242,9 @@ impl Endpoint for Opener {
             ("turned_away", self.turned_away as f64),
             ("completed", self.completed as f64),
         ]);
+        if self.reset > 0 {
+            totals.0.push(("reset", self.reset as f64));
+        }
         if self.min_rtt < Dur(u64::MAX) {
             totals.0.push(("min_rtt_ms", self.min_rtt.as_millis_f64()));
         }

@@ -2,10 +2,15 @@
 //! held, and separately the four blocks that were touched last. Only those are ever reported, so a
 //! range that falls out of the four has to be learned from the cumulative acknowledgement.
 
+use sojourn_core::Bytes;
+
 use super::segment::SackBlocks;
 
 /// `TCP_NUM_SACKS`.
 pub(super) const REMEMBERED: usize = 4;
+
+/// Bytes of a receive buffer that a packet takes at least.
+const LEAST_TRUESIZE: u64 = 768;
 
 type Range = (u64, u64);
 
@@ -25,6 +30,12 @@ impl Reassembly {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.held.is_empty()
+    }
+
+    /// Whether a buffer of this size holds no more. Linux counts at least 768 bytes for what a packet brings
+    /// (`SKB_TRUESIZE`), so that many small ones fill it.
+    pub(crate) fn is_full(&self, buffer: Bytes) -> bool {
+        self.held.len() as u64 >= (buffer.0 / LEAST_TRUESIZE).max(1)
     }
 
     /// Whether all of `range` is held already.

@@ -70,6 +70,8 @@ pub struct Receiver {
     duplicates: u64,
     /// Segments discarded because of their timestamps.
     discarded: u64,
+    /// Segments discarded because there was no room for them.
+    refused: u64,
 }
 
 impl Receiver {
@@ -107,6 +109,7 @@ impl Receiver {
             acks: 0,
             duplicates: 0,
             discarded: 0,
+            refused: 0,
             config,
         }
     }
@@ -122,6 +125,9 @@ impl Receiver {
         let (option, edges) = (self.config.accecn_option, self.config.accecn_edge_acks);
         self.ecn = EcnReceiver::new(mode, option, edges, self.config.sce_feedback);
         self.open = true;
+        if segment.gso_size > 0 {
+            self.mss = self.mss.min(segment.gso_size);
+        }
         self.rcv_nxt = 1;
         self.acked = 1;
         self.echo = segment.tsval;
@@ -141,6 +147,15 @@ impl Receiver {
         self.ce += u64::from(ecn == Ecn::Ce) * u64::from(segments);
         self.sce += u64::from(ecn == Ecn::Ect1) * u64::from(segments);
         let range = (segment.seq, segment.end());
+        // RFC 9293 3.10.7.4: what is beyond the window, or has no place in the buffer, is discarded and answered.
+        let is_beyond = segment.seq + u64::from(segment.len) > self.window.edge;
+        let is_in_order = segment.seq <= self.rcv_nxt;
+        let is_full = !is_in_order && self.out_of_order.is_full(self.config.rmem_max);
+        if is_beyond || is_full {
+            self.refused += u64::from(segments);
+            self.ack_now = true;
+            return;
+        }
         if self.config.checks_timestamps() && segment.is_before(self.echo) {
             // RFC 7323 5.3: sent before a retransmission that has overtaken it. It is discarded and answered
             // (Linux tcp_send_dupack; only the answers to pure ACKs have a limited rate).
@@ -416,6 +431,9 @@ impl Endpoint for Receiver {
         ];
         if self.ecn.mode() == Feedback::Sce {
             totals.push(("sce_received", self.sce as f64));
+        }
+        if self.refused > 0 {
+            totals.push(("refused", self.refused as f64));
         }
         FlowProbe(totals)
     }

@@ -64,7 +64,7 @@ impl SackBlocks {
 }
 
 /// One segment.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
     /// First payload byte; the SYN is byte 0.
     pub seq: u64,
@@ -73,7 +73,7 @@ pub struct Segment {
     /// Payload bytes.
     pub len: u32,
     /// Payload bytes of each segment of a super-packet, the last of which may be shorter; 0 of one
-    /// segment alone.
+    /// segment alone. Of a SYN from the wire the largest payload without options that its sender takes.
     pub gso_size: u32,
     /// Receive window in bytes, unscaled: at most 2^30 on the wire (RFC 7323 2.3).
     pub window: u32,
@@ -83,7 +83,7 @@ pub struct Segment {
     pub ace: u8,
     /// SACK option.
     pub sack: SackBlocks,
-    /// Timestamp value: the sender's clock.
+    /// Timestamp value: the sender's clock; [`Time::NEVER`] without one.
     pub tsval: Time,
     /// Timestamp echo; [`Time::NEVER`] without one.
     pub tsecr: Time,

@@ -33,6 +33,8 @@ enum Timer {
     Retransmit,
     /// Tail-loss probe.
     Probe,
+    /// The receiver has no room (RFC 9293 3.8.6.1).
+    Persist,
     /// RACK's reordering window.
     Reorder,
 }
@@ -71,8 +73,9 @@ pub struct Sender {
 #[derive(Default)]
 struct Handshake {
     done: bool,
-    /// SYNs that were not answered in time.
+    /// SYNs that were not answered in time, and when the last one left.
     syn_timeouts: u32,
+    syn_sent: Time,
     /// Handshake segment or message of the control connection, to be sent.
     segment: Option<Segment>,
     /// Round trips of the control connection still to be made.
@@ -209,6 +212,21 @@ impl Sender {
         self.app.write_end += bytes;
     }
 
+    /// Sends nothing more, whatever is not acknowledged (RFC 9293 3.10.7.4, a reset).
+    fn abort(&mut self) {
+        self.handshake.done = true;
+        self.handshake.segment = None;
+        self.board = Scoreboard::new();
+        // As if a FIN had been acknowledged here.
+        self.app.closing = true;
+        self.app.write_end = self.snd_una.max(1);
+        self.snd_una = self.app.write_end + 1;
+        self.snd_nxt = self.snd_una;
+        self.pacing.burst_left = 0;
+        self.recovery.probe_due = false;
+        self.arm(Timer::None, Time::NEVER);
+    }
+
     /// Whether everything was acknowledged, the FIN included.
     pub fn is_finished(&self) -> bool {
         self.handshake.done && self.app.closing && self.snd_una >= self.send_end()
@@ -328,6 +346,10 @@ impl Endpoint for Sender {
         }
     }
 
+    fn on_reset(&mut self, _now: Time, _connection: u32) {
+        self.abort();
+    }
+
     fn poll(&mut self, now: Time) -> Option<Transmit> {
         if self.handshake.segment.is_some() {
             return self.send_control();
@@ -336,6 +358,7 @@ impl Endpoint for Sender {
             return None;
         }
         let Some(mut packet) = self.next_packet(now) else {
+            self.await_window(now);
             self.validate_cwnd(now);
             return None;
         };
@@ -370,6 +393,7 @@ impl Endpoint for Sender {
             Timer::None => self.timer_at = Time::NEVER,
             Timer::Retransmit => self.on_retransmission_timeout(now),
             Timer::Reorder => self.on_reorder_timeout(now),
+            Timer::Persist => self.on_persist_timeout(now),
             Timer::Probe => {
                 self.recovery.probe_due = self.board.packets_out() > 0;
                 self.rearm_rto(now);

@@ -3,6 +3,7 @@ use std::net::Ipv6Addr;
 use sojourn_transport::tcp::Flags;
 
 use super::*;
+use crate::put32;
 
 const TICK: u64 = 1_000_000;
 
@@ -21,6 +22,7 @@ fn settings(isn: u32) -> Settings {
         sack: true,
         tick: Dur::from_millis(1),
         first_tick: 0xffff_ff00,
+        first_id: 0,
     }
 }
 
@@ -58,11 +60,14 @@ fn syn_ack() -> Segment {
 }
 
 fn open(client: Settings, server: Settings) -> (Connection, Connection) {
+    let sizes = [server.mss, client.mss].map(u32::from);
     let (mut client, mut server) = (Connection::new(client), Connection::new(server));
     let got = pass(&mut client, &mut server, &syn());
+    let offered = got.gso_size;
     assert_eq!((got.seq, got.flags, got.window), (0, flags("S"), 64_240));
     let got = pass(&mut server, &mut client, &syn_ack());
     assert_eq!((got.seq, got.ack, got.flags, got.window), (0, 1, flags("S."), 65_160));
+    assert_eq!([got.gso_size, offered], sizes);
     (client, server)
 }
 
@@ -132,11 +137,7 @@ fn a_refused_syn_is_a_reset() {
         let flags = tcp::RST | tcp::ACK;
         let header =
             tcp::Header { source: 443, destination: 5000, ack, flags, ..tcp::Header::default() };
-        let (bytes, len) = header.to_bytes();
-        let addresses = own.addresses.reversed();
-        let ip = ip::Header { addresses, protocol: ip::TCP, tos: 0, id: 0 };
-        let packet = ip.write(&mut out, len).expect("room");
-        packet[40..].copy_from_slice(&bytes[..len]);
+        let packet = header.write(own.addresses.reversed(), &mut out).expect("room");
         client.read(&Ip::parse(packet).expect("a packet")).err()
     };
     assert_eq!(refusal(0), Some(Unreadable::Reset(0)));
@@ -195,7 +196,6 @@ fn ends_use_what_both_offer() {
         ..peer_of(client)
     };
     let (mut client, mut server) = open(client, server);
-    assert_eq!((client.peer_mss(), server.peer_mss()), (Some(536), Some(1440)));
     let mut sack = SackBlocks::default();
     sack.push((1, 2));
     let segment =
@@ -285,4 +285,66 @@ fn strangers_resets_and_the_impossible_are_named() {
         answer(|p| p[52] = 0x40, &mut listener),
         Some(Unreadable::Header(tcp::Error::Short))
     );
+}
+
+/// What is answered to a packet of a stranger: sequence number, acknowledgement, flags.
+fn refusal(header: tcp::Header, payload: u32) -> Option<(u32, u32, u16)> {
+    let own = settings(0);
+    let (mut packet, mut out) = ([0; 200], [0; 200]);
+    let segment = Segment { len: payload, seq: 1, ..syn_ack() };
+    let len = Connection { sent: 1, ..Connection::new(own) }
+        .write(&Segment { flags: Flags::default(), ..segment }, 0, &[], &mut packet)
+        .expect("room")
+        .len();
+    let at = own.addresses.header_len();
+    put32(&mut packet[at..], 4, header.seq);
+    put32(&mut packet[at..], 8, header.ack);
+    packet[at + 13] = header.flags as u8;
+    let answer = refuse(&Ip::parse(&packet[..len]).expect("a packet"), &mut out)?;
+    let ip = Ip::parse(answer).expect("a packet");
+    assert_eq!(ip.has_valid_payload(), Some(true));
+    assert_eq!(ip.addresses(), own.addresses.reversed());
+    let (header, _) = tcp::Header::parse(ip.payload()).expect("a header");
+    assert_eq!((header.source, header.destination), (own.peer_port, own.port));
+    Some((header.seq, header.ack, header.flags))
+}
+
+// RFC 9293 3.10.7.1.
+#[test]
+fn what_belongs_to_no_connection_is_reset() {
+    let of = |seq, ack, flags| tcp::Header { seq, ack, flags, ..tcp::Header::default() };
+    assert_eq!(refusal(of(7, 0, tcp::SYN), 0), Some((0, 8, tcp::RST | tcp::ACK)));
+    assert_eq!(refusal(of(u32::MAX, 0, tcp::FIN), 10), Some((0, 10, tcp::RST | tcp::ACK)));
+    assert_eq!(refusal(of(7, 99, tcp::ACK), 10), Some((99, 0, tcp::RST)));
+    assert_eq!(refusal(of(7, 99, tcp::RST), 0), None);
+}
+
+#[test]
+fn a_reset_ends_the_peers_connection() {
+    let (client, server) = (settings(5), peer_of(settings(5)));
+    let (mut client, mut server) = open(client, server);
+    let mut out = [0; 200];
+    let data = Segment { seq: 1, ack: 1, len: 100, flags: flags("."), ..Segment::default() };
+    pass(&mut client, &mut server, &data);
+    let reset = client.write_reset(&mut out).expect("there is a peer");
+    let read = server.read(&Ip::parse(reset).expect("a packet"));
+    assert_eq!(read.err(), Some(Unreadable::Reset(101)));
+}
+
+// RFC 9293 3.10.7.3: only the answer to this very SYN opens the connection.
+#[test]
+fn an_answer_to_another_syn_says_nothing_of_the_peer() {
+    let own = settings(5);
+    let mut client = Connection::new(own);
+    let mut out = [0; 200];
+    client.write(&syn(), 0, &[], &mut out).expect("room");
+    let mut answer = |ack, flags| {
+        let header =
+            tcp::Header { source: 443, destination: 5000, ack, flags, ..tcp::Header::default() };
+        let packet = header.write(own.addresses.reversed(), &mut out).expect("room");
+        client.read(&Ip::parse(packet).expect("a packet")).map(|segment| segment.ack)
+    };
+    assert_eq!(answer(5, tcp::SYN | tcp::ACK), Err(Unreadable::Outside));
+    assert_eq!(answer(6, tcp::SYN), Err(Unreadable::Outside));
+    assert_eq!(answer(6, tcp::SYN | tcp::ACK), Ok(1));
 }

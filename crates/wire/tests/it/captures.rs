@@ -88,6 +88,7 @@ fn settings(addresses: Addresses, syn: &tcp::Header) -> Settings {
         sack: syn.options.sack_permitted,
         tick: Dur::from_millis(1),
         first_tick: 0,
+        first_id: 0,
     }
 }
 

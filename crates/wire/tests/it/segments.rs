@@ -28,6 +28,7 @@ fn settings(is_v6: bool, isn: u32, first_tick: u32) -> Settings {
         sack: true,
         tick: Dur::from_micros(1),
         first_tick,
+        first_id: 0,
     }
 }
 

@@ -14,7 +14,7 @@ pub(super) struct DynamicWindow {
     /// Window that is advertised now, bytes.
     pub(super) advertised: u64,
     /// Right edge advertised last; a window never shrinks.
-    edge: u64,
+    pub(super) edge: u64,
     /// `rcv_ssthresh`: what segments' truesize has earned so far.
     ssthresh: u64,
     /// `window_clamp`: half of the receive buffer.
@@ -40,6 +40,7 @@ impl DynamicWindow {
         Self {
             mss,
             advertised: initial,
+            edge: 1 + initial,
             ssthresh: initial,
             clamp,
             clamp_max: held(config.rmem_max),

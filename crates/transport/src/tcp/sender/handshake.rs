@@ -1,7 +1,7 @@
 //! From the first message to the open connection: a control connection's round trips, SYN, SYN/ACK.
 
 use sojourn_cc::Feedback;
-use sojourn_core::{Ecn, Time};
+use sojourn_core::{Dur, Ecn, Time};
 
 use super::buffers::Buffers;
 use super::{Sender, Timer};
@@ -10,6 +10,10 @@ use crate::tcp::segment::{Flags, Segment};
 
 /// SYNs that ask for ECN before one does not (RFC 3168 6.1.1.1, RFC 9768 3.1.4).
 const SYNS_WITH_ECN: u32 = 2;
+/// Least payload of a full segment, with all options (Linux `tcp_min_snd_mss`).
+const LEAST_MSS: u32 = 48 + 40;
+/// Headers of IPv4 and TCP without options.
+const IP_AND_TCP: u32 = 40;
 
 impl Sender {
     /// The next step towards an open connection: a message of the control connection, or the SYN.
@@ -46,14 +50,35 @@ impl Sender {
             tsecr: Time::NEVER,
             ..Segment::default()
         });
+        self.handshake.syn_sent = now;
         self.arm(Timer::Retransmit, now + self.rtt.rto());
     }
 
+    /// The round trip of the handshake; after a repeated SYN only the echo says which one was answered
+    /// (RFC 6298 3).
+    fn handshake_rtt(&self, now: Time, echo: Time) -> Option<Dur> {
+        match self.handshake.syn_timeouts {
+            0 => Some(now.since(self.handshake.syn_sent)),
+            _ => (echo != Time::NEVER).then(|| now.since(echo)),
+        }
+    }
+
+    /// What the peer's SYN says of it (RFC 9293 3.7.1, RFC 7323 3.2); a size below that of Linux's
+    /// `tcp_min_snd_mss` would leave no room for data beside options.
+    fn learn_peer(&mut self, syn: &Segment) {
+        if syn.gso_size > 0 {
+            let mss = syn.gso_size.max(LEAST_MSS);
+            self.config.mtu = self.config.mtu.min(mss + IP_AND_TCP);
+        }
+        self.config.timestamps &= syn.tsval != Time::NEVER;
+    }
+
     pub(super) fn on_syn_ack(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
-        if self.handshake.done {
+        if self.handshake.done || !segment.flags.ack || segment.ack != 1 {
             return;
         }
         self.handshake.done = true;
+        self.learn_peer(segment);
         self.ecn.feedback = match Negotiation::conclude(self.wish(), segment.ace) {
             Feedback::Rfc3168 if self.needs.accecn_only => Feedback::None,
             agreed => agreed,
@@ -67,9 +92,10 @@ impl Sender {
         self.snd_wnd = segment.window.into();
         self.app.buffers = Buffers::new(self.snd_nxt, self.snd_wnd);
         self.tsecr = segment.tsval;
-        let rtt = now.since(segment.tsecr);
-        self.rtt.sample(rtt, 1, 1);
-        self.rtt.sample_min(rtt, now.0 / 1000);
+        if let Some(rtt) = self.handshake_rtt(now, segment.tsecr) {
+            self.rtt.sample(rtt, 1, 1);
+            self.rtt.sample_min(rtt, now.0 / 1000);
+        }
         self.timer = Timer::None;
         self.timer_at = Time::NEVER;
         self.usage.stamp = now;

@@ -349,6 +349,12 @@ impl Sender {
         }
     }
 
+    pub(super) fn probe_of_window(&self, now: Time) -> Segment {
+        let seq = self.snd_una - 1;
+        let nothing = Outgoing { seq, len: 0, gso_size: 0, fin: false, psh: false, cwr: false };
+        self.segment(now, nothing)
+    }
+
     /// Linux `tcp_cwnd_validate`, once per transmission opportunity that sent something; 6.1 and
     /// later also where cwnd left no room to.
     pub(super) fn validate_cwnd(&mut self, now: Time) {

@@ -55,6 +55,30 @@ impl Sender {
         }
     }
 
+    /// Where the receiver has no room for a segment, and nothing is under way whose acknowledgement could
+    /// tell of room, the sender has to ask (RFC 9293 3.8.6.1).
+    pub(super) fn await_window(&mut self, now: Time) {
+        if self.timer != Timer::None || self.board.packets_out() > 0 {
+            return;
+        }
+        let room = (self.snd_una + self.snd_wnd).saturating_sub(self.snd_nxt);
+        let left = self.send_end().saturating_sub(self.snd_nxt);
+        if room < left.min(self.mss.into()) {
+            self.arm(Timer::Persist, now + self.rtt.rto());
+        }
+    }
+
+    /// A window probe: what was acknowledged before, which asks for an acknowledgement (Linux
+    /// `tcp_xmit_probe_skb`).
+    pub(super) fn on_persist_timeout(&mut self, now: Time) {
+        self.rearm_rto(now);
+        if self.board.packets_out() == 0 {
+            self.rtt.back_off();
+            self.sent.is_new = false;
+            self.handshake.segment = Some(self.probe_of_window(now));
+        }
+    }
+
     /// RFC 8985 7.2; Linux `tcp_schedule_loss_probe`.
     pub(super) fn schedule_probe(&mut self, now: Time) -> bool {
         let allowed = matches!(self.state, State::Open | State::Cwr)
