@@ -10,6 +10,8 @@
 #[cfg(target_os = "linux")]
 pub mod clock;
 #[cfg(target_os = "linux")]
+pub mod device;
+#[cfg(target_os = "linux")]
 pub mod error;
 pub mod lateness;
 #[cfg(target_os = "linux")]

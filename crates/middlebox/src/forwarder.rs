@@ -7,6 +7,7 @@ use std::sync::Arc;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use sojourn_core::Dur;
 use sojourn_live::clock::Clock;
+use sojourn_live::device::Device;
 use sojourn_live::lateness::Lateness;
 use sojourn_live::realtime::{Measures, RealTime, Refusal};
 use sojourn_live::tun::Read;
@@ -17,7 +18,6 @@ use sojourn_trace::Output;
 use sojourn_transport::{Endpoint, Pool};
 use sojourn_wire::packet::{Counts, read};
 
-use crate::Device;
 use crate::portal::{Portal, Shared, lock};
 
 /// Bytes of the largest packet that a device gives.

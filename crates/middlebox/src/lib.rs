@@ -8,9 +8,8 @@
 #![warn(missing_docs)]
 #![cfg(target_os = "linux")]
 
-mod device;
 mod forwarder;
 mod portal;
 
-pub use device::Device;
 pub use forwarder::{Carried, Classifier, Error, Forwarder, Hosts, Report};
+pub use sojourn_live::device::Device;

@@ -5,12 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sojourn_core::{Ecn, Packet, Time};
 use sojourn_live::clock::Clock;
+use sojourn_live::device::Device;
 use sojourn_live::lateness::Lateness;
 use sojourn_live::tun::Written;
 use sojourn_transport::{Body, Endpoint, Frame, Transmit};
 use sojourn_wire::packet::{Checksum, write_back};
-
-use crate::Device;
 
 /// What a host has sent and is not in the network yet, and what has left for it.
 #[derive(Debug, Default)]

@@ -1,10 +1,10 @@
-//! What packets come from and go to.
+//! What IP packets come from and go to.
 
 use std::io;
 use std::os::fd::AsFd;
 
+use crate::tun::{Read, Tun, Written};
 use sojourn_core::Time;
-use sojourn_live::tun::{Read, Tun, Written};
 
 /// An end of a link that carries IP packets. `receive` does not wait.
 pub trait Device: AsFd + Send + Sync {

@@ -1,0 +1,378 @@
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixDatagram;
+use std::sync::Mutex;
+
+use proptest::prelude::*;
+use sojourn_core::{Dur, Rng};
+use sojourn_live::tun::Read;
+use sojourn_wire::packet::{Checksum, write_back};
+
+use super::*;
+
+/// Where a host's packets go.
+struct Out {
+    sent: Mutex<VecDeque<Vec<u8>>>,
+    fd: UnixDatagram,
+}
+
+impl AsFd for Out {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+impl Device for Out {
+    fn receive(&self, _packet: &mut [u8]) -> io::Result<Read> {
+        Ok(Read::Nothing)
+    }
+
+    fn send(&self, packet: &[u8]) -> io::Result<Written> {
+        self.sent.lock().expect("no panic").push_back(packet.to_vec());
+        Ok(Written::Taken)
+    }
+}
+
+/// Two hosts and a path of 10 ms each way, in virtual time.
+struct Lab {
+    hosts: [Host; 2],
+    outs: [Arc<Out>; 2],
+    under_way: BinaryHeap<Reverse<UnderWay>>,
+    now: Time,
+    /// Packets so far.
+    sent: u64,
+}
+
+/// When it arrives, its number, at which host, and what it is.
+type UnderWay = (Time, u64, usize, Vec<u8>);
+
+const DELAY: Dur = Dur::from_millis(10);
+
+fn v4(n: usize) -> IpAddr {
+    Ipv4Addr::new(10, 0, 0, 1 + n as u8).into()
+}
+
+fn v6(n: usize) -> IpAddr {
+    Ipv6Addr::from_bits(0xfd00 << 112 | (1 + n as u128)).into()
+}
+
+impl Lab {
+    fn new(flows: &str) -> Self {
+        Self::with(flows, v4, |_| true)
+    }
+
+    /// Even end points are at the near host.
+    fn with(flows: &str, address: fn(usize) -> IpAddr, has_seat: impl Fn(usize) -> bool) -> Self {
+        let text = format!(
+            "name = \"lab\"\nduration = \"300s\"\n[[link]]\nname = \"bneck\"\nrate = \"50Mbit\"\n\
+             qdisc = \"pfifo\"\ndelay = \"10ms\"\n{flows}"
+        );
+        let scenario = sojourn_scenario::load(&text, "lab.toml", &[]).expect("valid").scenario;
+        let out = || {
+            let fd = UnixDatagram::unbound().expect("a socket");
+            Arc::new(Out { sent: Mutex::default(), fd })
+        };
+        let outs = [out(), out()];
+        let ends = 2 * (scenario.flows.len() + scenario.pings.len());
+        let host = |side: usize| {
+            let addresses = Addresses::new(address(side), address(1 - side)).expect("one version");
+            let ends = (0..ends).filter(|end| end % 2 == side && has_seat(*end));
+            let seats: Vec<_> = ends.map(|end| Seat { end, device: 0, addresses }).collect();
+            let device: Arc<dyn Device> = outs[side].clone();
+            Host::new(&scenario, &seats, vec![device]).expect("a host")
+        };
+        Self {
+            hosts: [host(0), host(1)],
+            outs,
+            under_way: BinaryHeap::new(),
+            now: Time::ZERO,
+            sent: 0,
+        }
+    }
+
+    /// Runs until `end`, or nothing is left to do. `path` gets each packet with its number and the side that
+    /// it leaves, and gives what arrives.
+    fn run(&mut self, end: Time, mut path: impl FnMut(u64, usize, Vec<u8>) -> Vec<Vec<u8>>) {
+        loop {
+            for side in 0..2 {
+                let sent = std::mem::take(&mut *self.outs[side].sent.lock().expect("no panic"));
+                for packet in sent {
+                    for packet in path(self.sent, side, packet) {
+                        let number = self.sent;
+                        self.under_way.push(Reverse((self.now + DELAY, number, 1 - side, packet)));
+                    }
+                    self.sent += 1;
+                }
+            }
+            let arrival = self.under_way.peek().map_or(Time::NEVER, |Reverse((at, ..))| *at);
+            let due = self.hosts[0].due().min(self.hosts[1].due());
+            self.now = self.now.max(arrival.min(due));
+            if self.now > end {
+                return;
+            }
+            if arrival <= self.now {
+                let Reverse((_, _, side, packet)) = self.under_way.pop().expect("it was there");
+                self.hosts[side].receive(self.now, 0, &packet);
+            } else {
+                self.hosts.iter_mut().for_each(|host| host.advance(self.now));
+            }
+        }
+    }
+
+    fn total(&mut self, end: usize, name: &str) -> f64 {
+        let totals = self.hosts[end % 2].ends.get(end).totals().0;
+        totals.iter().find(|(n, _)| *n == name).map_or(0.0, |(_, value)| *value)
+    }
+
+    /// Connections that are open, and those that are closed and not forgotten.
+    fn connections(&mut self) -> [(usize, usize); 2] {
+        self.hosts.each_mut().map(|host| {
+            let closed = host.sockets.iter_mut().filter(|s| s.is_closed()).count();
+            (host.sockets.iter_mut().count() - closed, closed)
+        })
+    }
+}
+
+fn all(_: u64, _: usize, packet: Vec<u8>) -> Vec<Vec<u8>> {
+    vec![packet]
+}
+
+fn at(s: u64) -> Time {
+    Time::ZERO + Dur::from_secs(s)
+}
+
+fn bulk(cc: &str, kb: u32) -> String {
+    format!("[[flow]]\nname = \"f\"\ncc = \"{cc}\"\nbytes = \"{}b\"\n", u64::from(kb) * 1000)
+}
+
+#[test]
+fn a_transfer_arrives_whole_and_closes() {
+    for (cc, address) in
+        [("prague", v4 as fn(usize) -> IpAddr), ("cubic", v6), ("reno-sce", v4), ("dctcp", v4)]
+    {
+        let mut lab = Lab::with(&bulk(cc, 3000), address, |_| true);
+        lab.run(at(20), all);
+        assert_eq!(lab.total(1, "delivered_bytes"), 3e6, "{cc}");
+        assert_eq!(lab.total(0, "acked_bytes"), 3e6);
+        assert_eq!(lab.total(0, "retransmits"), 0.0);
+        assert_eq!(lab.connections(), [(0, 1), (0, 1)], "closed, and in TIME-WAIT");
+        lab.run(at(100), all);
+        assert_eq!(lab.connections(), [(0, 0), (0, 0)]);
+        for host in &lab.hosts {
+            let Counts { strays, corrupt, outside, resets, unsent, .. } = host.sides[0].counts;
+            assert_eq!([strays, corrupt, outside, resets, unsent], [0; 5]);
+        }
+    }
+}
+
+// RFC 9293 3.5 and 3.6: whichever packet of opening and closing is lost, both ends close.
+#[test]
+fn any_one_packet_may_be_lost() {
+    let mut count = 0;
+    Lab::new(&bulk("cubic", 20)).run(at(100), |_, _, packet| {
+        count += 1;
+        vec![packet]
+    });
+    assert!((20..60).contains(&count), "{count}");
+    for lost in 0..count {
+        let mut lab = Lab::new(&bulk("cubic", 20));
+        lab.run(at(50), |n, _, packet| if n == lost { vec![] } else { vec![packet] });
+        assert_eq!(lab.total(1, "delivered_bytes"), 2e4, "without {lost}");
+        assert_eq!(lab.total(0, "acked_bytes"), 2e4, "without {lost}");
+        assert_eq!(lab.connections().map(|(open, _)| open), [0, 0], "without {lost}");
+    }
+}
+
+#[test]
+fn what_is_lost_comes_again() {
+    for cc in ["prague", "cubic", "bbr"] {
+        let mut lab = Lab::new(&bulk(cc, 3000));
+        lab.run(at(250), |n, _, packet| if n % 37 == 5 { vec![] } else { vec![packet] });
+        assert_eq!(lab.total(1, "delivered_bytes"), 3e6, "{cc}");
+        assert!(lab.total(0, "retransmits") > 40.0);
+        assert_eq!(lab.connections().map(|(open, _)| open), [0, 0]);
+    }
+}
+
+#[test]
+fn marks_reach_the_controller() {
+    let bulk = |cc: &str| format!("[[flow]]\nname = \"f\"\ncc = \"{cc}\"\n");
+    // A CE mark on every tenth packet with data; of SCE ECT(1).
+    for (cc, mark, name) in
+        [("prague", Ecn::Ce, "ce_reported"), ("reno-sce", Ecn::Ect1, "sce_reported")]
+    {
+        let mut lab = Lab::new(&bulk(cc));
+        let (mut data, mut marked) = (0, 0);
+        lab.run(at(5), |_, side, mut bytes| {
+            let (mut packet, _) = sojourn_wire::packet::read(&bytes, 0).expect("a packet");
+            if side == 0 && packet.kind == Kind::TcpData {
+                data += 1;
+                if data % 10 == 0 {
+                    packet.tos = mark as u8;
+                    marked += 1;
+                    write_back(&packet, &mut bytes, Checksum::Complete).expect("it was read");
+                }
+            }
+            vec![bytes]
+        });
+        let reported = lab.total(0, name);
+        assert!(marked > 100, "{cc}: {marked} of {data}");
+        let under_way = 0.1 * f64::from(marked);
+        // An ACK with ESCE stands for all that it acknowledges, up to two segments.
+        assert!(reported > f64::from(marked) - under_way - 50.0, "{cc}: {reported} of {marked}");
+        assert!(reported < 2.5 * f64::from(marked), "{cc}: {reported} of {marked}");
+    }
+}
+
+#[test]
+fn a_flow_that_nobody_accepts_is_over() {
+    let mut lab = Lab::with(&bulk("cubic", 20), v4, |end| end == 0);
+    lab.run(at(50), all);
+    assert_eq!(lab.hosts[1].sides[0].counts.strays, 1);
+    assert_eq!(lab.hosts[0].sides[0].counts.resets, 1);
+    assert_eq!(lab.sent, 2, "a SYN and its answer");
+    assert!(!lab.hosts[0].ends.get(0).is_alive());
+    assert_eq!(lab.connections(), [(0, 0), (0, 0)]);
+}
+
+#[test]
+fn a_flow_that_stops_closes() {
+    let mut lab = Lab::new("[[flow]]\nname = \"f\"\ncc = \"cubic\"\nstop = \"2s\"\n");
+    lab.run(at(10), all);
+    assert!(lab.total(1, "delivered_bytes") > 1e6);
+    assert_eq!(lab.total(0, "acked_bytes"), lab.total(1, "delivered_bytes"));
+    assert_eq!(lab.connections(), [(0, 1), (0, 1)]);
+}
+
+#[test]
+fn other_applications_run_too() {
+    let mut lab = Lab::new(
+        "[[flow]]\nname = \"web\"\napp = \"short arrivals 20 sizes 30000b\"\ncc = \"cubic\"\nstop = \"10s\"\n\
+         [[flow]]\nname = \"ask\"\napp = \"request think 100ms sizes 20000b\"\ncc = \"cubic\"\nstop = \"10s\"\n\
+         [[flow]]\nname = \"cbr\"\napp = \"cbr rate 1Mbit\"\nstop = \"10s\"\n\
+         [[ping]]\nname = \"icmp\"\ninterval = \"100ms\"\nstop = \"10s\"\n\
+         [[ping]]\nname = \"udp\"\nprotocol = \"udp\"\ninterval = \"100ms\"\nstop = \"10s\"\n",
+    );
+    lab.run(at(20), |n, _, packet| if n % 101 == 7 { vec![] } else { vec![packet] });
+    let arrived = lab.total(0, "arrived");
+    assert!(arrived > 150.0, "{arrived}");
+    assert_eq!(lab.total(0, "completed"), arrived);
+    assert_eq!(lab.total(1, "delivered_bytes"), 3e4 * arrived);
+    assert!(lab.total(2, "completed") > 30.0);
+    assert_eq!(lab.total(2, "completed"), lab.total(2, "asked"));
+    let (sent, received) = (lab.total(4, "packets_sent"), lab.total(5, "packets_received"));
+    assert!(sent > 1000.0 && received > 0.97 * sent && received < sent, "{received} of {sent}");
+    for end in [6, 8] {
+        let (sent, received) = (lab.total(end, "sent"), lab.total(end, "received"));
+        assert!((100.0..=101.0).contains(&sent) && received > 90.0, "{received} of {sent}");
+    }
+    let columns: Vec<_> = lab.hosts[0].ends.drain().collect();
+    let rtt = columns.iter().find(|c| c.name == "ping.icmp.rtt").expect("samples");
+    assert!(rtt.v.iter().all(|ms| *ms == 20.0), "{:?}", rtt.v);
+    lab.run(at(90), all);
+    // Requests go on over a connection that stays open.
+    assert_eq!(lab.connections(), [(2, 0), (2, 0)]);
+}
+
+// What a Linux 6.18 with the same settings sends: SYN, and its answer's options.
+#[test]
+fn a_syn_is_that_of_linux() {
+    let mut lab = Lab::new(&bulk("cubic", 20));
+    let mut syns = vec![];
+    lab.run(at(1), |n, _, packet| {
+        if n < 2 {
+            syns.push(packet.clone());
+        }
+        vec![packet]
+    });
+    let (syn, answer) = (&syns[0], &syns[1]);
+    // IPv4 with DF; 40 bytes of TCP, AE CWR ECE SYN; window 64240.
+    assert_eq!(&syn[..4], [0x45, 0, 0, 60]);
+    assert_eq!(&syn[6..10], [0x40, 0, 64, 6]);
+    assert_eq!(&syn[32..36], [0xa1, 0xc2, 0xfa, 0xf0]);
+    let options = |packet: &[u8], echo: [u8; 4]| {
+        assert_eq!(packet[40..48], [2, 4, 5, 180, 4, 2, 8, 10], "MSS 1460, SACK, timestamps");
+        assert_eq!(packet[52..56], echo);
+        assert_eq!(packet[56..60], [1, 3, 3, 7], "windows are shifted by 7");
+    };
+    options(syn, [0; 4]);
+    // AccECN: the SYN arrived as Not-ECT; window 65160.
+    assert_eq!(answer[32..36], [0xa0, 0x92, 0xfe, 0x88]);
+    options(answer, syn[48..52].try_into().expect("four bytes"));
+}
+
+/// Forges packets of a connection by somebody who sees none of it, but knows addresses and ports.
+fn forged(seen: &[u8], dice: u64) -> Vec<u8> {
+    let mut packet = seen.to_vec();
+    let mut rng = Rng::named(dice, "forged");
+    for at in [24, 28] {
+        packet[at..at + 4].copy_from_slice(&rng.u32().to_be_bytes());
+    }
+    let flags = [0x10, 0x02, 0x12, 0x11, 0x14, 0x18];
+    packet[33] = flags[rng.below(flags.len() as u32) as usize];
+    finished(packet)
+}
+
+/// With the checksum that it should have.
+fn finished(mut packet: Vec<u8>) -> Vec<u8> {
+    let addresses = Ip::parse(&packet).map(|ip| ip.addresses());
+    if let (Ok(addresses), true) = (addresses, packet.len() >= 40 && packet[9] == ip::TCP) {
+        packet[36..38].fill(0);
+        let sum = sojourn_wire::checksum::of_transport(&addresses, ip::TCP, &packet[20..]);
+        packet[36..38].copy_from_slice(&sum.to_be_bytes());
+    }
+    packet
+}
+
+// RFC 5961: who cannot see the sequence numbers cannot stop a connection.
+#[test]
+fn blind_attackers_do_not_stop_a_transfer() {
+    let mut lab = Lab::new(&bulk("prague", 1000));
+    let mut first = true;
+    lab.run(at(60), |n, _, packet| {
+        let is_syn = std::mem::take(&mut first);
+        let forgery = forged(&packet, n);
+        if is_syn { vec![packet] } else { vec![forgery, packet] }
+    });
+    assert_eq!(lab.total(1, "delivered_bytes"), 1e6);
+    assert_eq!(lab.connections().map(|(open, _)| open), [0, 0]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    // Whatever comes, nothing panics, and no host answers without end.
+    #[test]
+    fn hostile_packets_neither_crash_nor_loop(
+        dice in any::<u64>(),
+        every in 1..20_u64,
+        cc in prop::sample::select(vec!["prague", "cubic", "reno-sce", "dctcp"]),
+        app in prop::sample::select(vec!["bulk", "short arrivals 50", "request think 10ms"]),
+    ) {
+        let mut rng = Rng::named(dice, "hostile");
+        let flow = format!(
+            "[[flow]]\nname = \"f\"\napp = \"{app}\"\ncc = \"{cc}\"\nstop = \"1s\"\n\
+             [[ping]]\nname = \"p\"\ninterval = \"100ms\"\n"
+        );
+        let mut lab = Lab::new(&flow);
+        lab.run(at(3), |n, _, packet| {
+            if n % every != 0 || n > 20_000 {
+                return vec![packet];
+            }
+            let mut bad = packet.clone();
+            for _ in 0..=rng.below(4) {
+                let at = rng.below(bad.len() as u32) as usize;
+                // Headers matter more than what follows.
+                let at = if rng.below(4) > 0 { at % 60 % bad.len() } else { at };
+                bad[at] = rng.u32() as u8;
+            }
+            if rng.below(8) == 0 {
+                bad.truncate(rng.below(bad.len() as u32) as usize);
+            }
+            vec![finished(bad), packet]
+        });
+        prop_assert!(lab.sent < 400_000, "{} packets", lab.sent);
+    }
+}

@@ -1,0 +1,70 @@
+//! Where end points are in a real network, and by which ports they are found.
+
+use sojourn_cc::Feedback;
+use sojourn_scenario::Scenario;
+use sojourn_transport::app::App;
+use sojourn_wire::Addresses;
+
+/// Port of the first flow or ping at the end that does not open it, and identifier of the first ping's
+/// echo requests: iperf3's. The others follow.
+pub const FIRST_PORT: u16 = 5201;
+
+/// Where an end point is.
+#[derive(Clone, Copy, Debug)]
+pub struct Seat {
+    /// Its number, as in [`sojourn_sim::Ends`].
+    pub end: usize,
+    /// Which of the host's devices its packets take. The two ends of a flow have different ones.
+    pub device: usize,
+    /// Of what it sends.
+    pub addresses: Addresses,
+}
+
+/// An end point at its seat.
+pub(crate) struct Place {
+    pub(crate) device: usize,
+    pub(crate) addresses: Addresses,
+    /// Own and peer's port of UDP; the peer's is the one from which it has sent last.
+    pub(crate) port: u16,
+    pub(crate) peer_port: u16,
+    pub(crate) accepts: Accepts,
+    /// It wants to know what has left the host (`tsq`).
+    pub(crate) counts_departures: bool,
+}
+
+/// How many connections come to an end point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Accepts {
+    Nothing,
+    One,
+    Many,
+}
+
+/// The port of an end point that waits for its peer; none if there are too many.
+pub(crate) fn port(end: usize) -> Option<u16> {
+    u16::try_from(end / 2).ok()?.checked_add(FIRST_PORT)
+}
+
+/// What connections of the flow `n` come to its end that does not open it.
+pub(crate) fn accepts(scenario: &Scenario, n: usize) -> Accepts {
+    match scenario.flows.get(n).map(|flow| flow.app.build()) {
+        Some(App::Short(_)) => Accepts::Many,
+        Some(App::Bulk | App::Request(_)) => Accepts::One,
+        _ => Accepts::Nothing,
+    }
+}
+
+/// Whether the far end of the flow `n` opens a connection too, for responses.
+pub(crate) fn answers(scenario: &Scenario, n: usize) -> bool {
+    scenario.flows.get(n).is_some_and(|flow| matches!(flow.app.build(), App::Request(_)))
+}
+
+/// What of the flow `n` has no form on the wire.
+pub(crate) fn lacks(scenario: &Scenario, n: usize) -> Option<String> {
+    let flow = scenario.flows.get(n)?;
+    if matches!(flow.app.build(), App::Media(_)) {
+        return Some(format!("app `{}`", flow.app.name()));
+    }
+    let cc = flow.cc.as_ref()?;
+    (cc.needs().feedback == Some(Feedback::Counters)).then(|| format!("cc `{}`", cc.name()))
+}

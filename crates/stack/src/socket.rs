@@ -1,0 +1,100 @@
+//! One TCP connection between an end point and the wire.
+
+use sojourn_core::{Dur, Rng, Time};
+use sojourn_transport::tcp::{Config, Quiet, Segment};
+use sojourn_wire::Addresses;
+use sojourn_wire::segment::{Connection, Settings};
+
+/// Ticks of Linux's timestamps.
+const TICK: Dur = Dur::from_millis(1);
+/// Headers of IPv4 and TCP; an MTU of IPv6 is smaller by what its header is larger.
+const HEADERS: u32 = 40;
+/// Greatest shift of a window (RFC 7323 2.3), and the bits that a window has without.
+const MAX_SHIFT: u32 = 14;
+const WINDOW_BITS: u32 = 16;
+/// How long a closed connection answers a repeated FIN (Linux `TCP_TIMEWAIT_LEN`).
+const TIME_WAIT: Dur = Dur::from_secs(60);
+
+/// How the host finds it: device, own port, peer's port.
+pub(crate) type Key = (usize, u16, u16);
+/// How the end point calls it: end, number of the connection, whether it carries responses.
+pub(crate) type Name = (usize, u32, bool);
+
+pub(crate) struct Socket {
+    pub(crate) key: Key,
+    pub(crate) name: Name,
+    pub(crate) wire: Connection,
+    pub(crate) quiet: Quiet,
+    /// TOS of what carries no data: that of the last such segment.
+    tos: u8,
+    /// When it is forgotten.
+    gone_at: Time,
+}
+
+impl Socket {
+    pub(crate) fn new(key: Key, name: Name, quiet: Quiet, settings: Settings) -> Self {
+        let wire = Connection::new(settings);
+        Self { key, name, wire, quiet, tos: 0, gone_at: Time::NEVER }
+    }
+
+    /// A segment of the end point leaves.
+    pub(crate) fn on_departure(&mut self, now: Time, segment: &mut Segment, tos: u8) {
+        segment.flags.response = false;
+        if segment.len == 0 && !segment.flags.syn && !segment.flags.fin {
+            self.tos = tos;
+        }
+        self.quiet.on_departure(now, segment);
+    }
+
+    /// The next segment of the quiet direction to send now, and its TOS: a FIN there is as capable of ECN as
+    /// ACKs are.
+    pub(crate) fn poll(&mut self, now: Time) -> Option<(Segment, u8)> {
+        Some((self.quiet.poll(now)?, self.tos))
+    }
+
+    /// When it has something to do.
+    pub(crate) fn deadline(&mut self, now: Time) -> Time {
+        if self.gone_at == Time::NEVER && self.quiet.is_closed() {
+            self.gone_at = now + TIME_WAIT;
+        }
+        self.quiet.deadline().min(self.gone_at)
+    }
+
+    /// Whether it is forgotten now.
+    pub(crate) fn is_gone(&self, now: Time) -> bool {
+        self.gone_at <= now
+    }
+
+    /// Whether both ends have closed.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.gone_at < Time::NEVER
+    }
+}
+
+/// What a connection begins with, drawn anew (RFC 6528 3, RFC 7323 5.4).
+pub(crate) fn settings(
+    addresses: Addresses,
+    ports: (u16, u16),
+    tcp: &Config,
+    rng: &mut Rng,
+) -> Settings {
+    Settings {
+        addresses,
+        port: ports.0,
+        peer_port: ports.1,
+        isn: rng.u32(),
+        mss: (tcp.mtu - HEADERS) as u16,
+        window_scale: Some(window_scale(tcp.rmem_max.0)),
+        timestamps: tcp.timestamps,
+        sack: true,
+        tick: TICK,
+        first_tick: rng.u32(),
+        first_id: rng.u32() as u16,
+    }
+}
+
+/// Linux `tcp_select_initial_window`: the least shift with which the largest buffer can be shown.
+fn window_scale(buffer: u64) -> u8 {
+    let bits = u64::BITS - buffer.leading_zeros();
+    bits.saturating_sub(WINDOW_BITS).min(MAX_SHIFT) as u8
+}
