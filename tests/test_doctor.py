@@ -17,7 +17,7 @@ import pytest
 import doctor_table
 from sojourn import doctor
 from sojourn.cli import call
-from sojourn.doctor import Finding, Kind, Severity, clock, cpu, netem, offload, path, queues, rights, tcp
+from sojourn.doctor import Finding, Kind, Severity, clock, cpu, netem, offload, path, queues, rights, runs, tcp
 from sojourn.doctor.devices import Device, judge
 
 pytestmark = pytest.mark.engine
@@ -264,7 +264,7 @@ def test_each_kind_is_found_where_it_is_and_nowhere_else(kind: Kind) -> None:
 
 def test_every_kind_has_a_case_and_a_name_of_its_own() -> None:
     declared = [kind for modules in doctor.GROUPS.values() for module in modules for kind in doctor.kinds(module)]
-    assert set(declared) == {*CASES, *doctor.kinds(path)}  # of a path: test_doctor_path.py
+    assert set(declared) == {*CASES, *doctor.kinds(path), *doctor.kinds(runs)}  # these have tests of their own
     assert len({kind.name for kind in declared}) == len(declared)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from textwrap import wrap
 from typing import Annotated
 
@@ -18,12 +19,14 @@ from sojourn.doctor import Finding, Severity
 STYLES = {Severity.OK: "green", Severity.NOTE: "cyan", Severity.WARNING: "yellow", Severity.FAULT: "bold red"}
 #: Wider lines are hard to read.
 WIDTH = 120
+INDENT = " " * 8
 
 
 def doctor(
     *,
     device: Annotated[list[str] | None, Parameter(name=["--device", "-d"])] = None,
     path: Annotated[list[str] | None, Parameter(name=["--path", "-p"])] = None,
+    results: Annotated[list[Path] | None, Parameter(name=["--results", "-r"])] = None,
     rate: str | None = None,
     rtt: str | None = None,
     verbose: Annotated[bool, Parameter(name=["--verbose", "-v"])] = False,
@@ -31,16 +34,17 @@ def doctor(
 ) -> int:
     """Examine what makes results of a testbed wrong: what was found, what it does to results, how to fix it.
 
-    Without `--device` and `--path` it examines the machine, its settings of TCP and all devices that are up;
-    with them, only these. It changes nothing. The exit code is 1 if a fault was found, 0 with warnings or notes.
+    Without `--device`, `--path` and `--results` it examines the machine, its settings of TCP and all devices that
+    are up; with them, only these. It changes nothing. The exit code is 1 if a fault was found, else 0.
 
     Examples: `sojourn doctor`, `sojourn doctor --device eth0 --rate 100Mbit --rtt 40ms`,
-    `sudo .venv/bin/sojourn doctor --path example.com:443`
+    `sudo .venv/bin/sojourn doctor --path example.com:443`, `sojourn doctor --results results/latest`
 
     Args:
         device: Network device whose offloads and queues are examined; repeatable.
         path: HOST or HOST:PORT; where the ECN field is changed on the way to it, and whether a TCP server at the
             port negotiates ECN and AccECN; repeatable.
+        results: Folder of runs or of Flent's files, or such a file; repeatable.
         rate: Rate of the bottleneck, such as 100Mbit, for what depends on it.
         rtt: RTT of the path, such as 40ms, for what depends on it.
         verbose: Print also what is in order, and the whole text of notes.
@@ -48,7 +52,7 @@ def doctor(
     """
     if sys.platform != "linux":
         raise UsageError("doctor: expected Linux, whose files and tools it reads")
-    findings = list(_examined(device or [], path or [], _rate(rate), _time(rtt)))
+    findings = list(_examined(device or [], path or [], results or [], _rate(rate), _time(rtt)))
     if as_json:
         print_json({"schema": "sojourn/doctor/1", "findings": [finding.document() for finding in findings]})
     else:
@@ -57,11 +61,11 @@ def doctor(
 
 
 def _examined(
-    names: Sequence[str], paths: Sequence[str], rate_bps: float | None, rtt_s: float | None
+    names: Sequence[str], paths: Sequence[str], folders: Sequence[Path], rate_bps: float | None, rtt_s: float | None
 ) -> Iterator[Finding]:
-    from sojourn.doctor import devices, machine, probe
+    from sojourn.doctor import devices, machine, outcomes, probe
 
-    is_all = not names and not paths
+    is_all = not (names or paths or folders)
     try:
         targets = [probe.Target.read(text) for text in paths]
         if is_all:
@@ -71,7 +75,9 @@ def _examined(
             yield from devices.examine(names, rate_bps, rtt_s)
         for target in targets:
             yield from probe.examine(target)
-    except (devices.DeviceError, probe.PathError) as error:
+        for folder in folders:
+            yield from outcomes.examine(folder, rate_bps, rtt_s)
+    except (devices.DeviceError, probe.PathError, outcomes.FolderError) as error:
         raise UsageError(str(error)) from None
 
 
@@ -97,15 +103,12 @@ def _print(findings: Sequence[Finding], *, verbose: bool) -> None:
         if finding.severity is Severity.OK and not verbose:
             continue
         style = STYLES[finding.severity]
-        first, *more = wrap(
-            f"{finding.severity.name.lower():8}{finding.found} [{finding.kind}]", width, break_on_hyphens=False
-        )
+        first, *lines = _indented(f"{finding.severity.name.lower():8}{finding.found} [{finding.kind}]", width, "")
         screen.line(first, style)
-        lines = [f"        {line.strip()}" for line in more]
         if finding.severity >= Severity.WARNING or (verbose and finding.effect):
-            lines += _indented(finding.effect, width, " " * 8)
-            lines += _indented(f"fix: {finding.fix}", width, " " * 8)
-            lines += _indented(f"see: {finding.source}", width, " " * 8) if verbose else []
+            lines += _indented(finding.effect, width)
+            lines += _indented(f"fix: {finding.fix}", width)
+            lines += _indented(f"see: {finding.source}", width) if verbose else []
         for line in lines:
             screen.line(line)
     counts = Counter(finding.severity for finding in findings)
@@ -115,5 +118,5 @@ def _print(findings: Sequence[Finding], *, verbose: bool) -> None:
     screen.line(f"{', '.join(said)}; {counts[Severity.OK]} checks passed{rest}", "bold")
 
 
-def _indented(text: str, width: int, indent: str) -> list[str]:
-    return wrap(text, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+def _indented(text: str, width: int, indent: str = INDENT) -> list[str]:
+    return wrap(text, width, initial_indent=indent, subsequent_indent=INDENT, break_on_hyphens=False)

@@ -1,14 +1,14 @@
 """`sojourn doctor`: what on a machine, a device, a path or in results makes congestion-control results wrong.
 
 Each check is a function from plain inputs (texts of /proc, JSON of ip and tc, measured numbers) to findings; reading
-those inputs is apart (`machine`, `devices`, `probe`), so that every check is tested on recorded inputs.
+those inputs is apart (`machine`, `devices`, `probe`, `outcomes`), so that every check is tested on recorded inputs.
 """
 
 from __future__ import annotations
 
 from types import ModuleType
 
-from sojourn.doctor import clock, cpu, netem, offload, path, queues, rights, tcp
+from sojourn.doctor import clock, cpu, netem, offload, path, queues, rights, runs, tcp
 from sojourn.doctor.finding import Finding, Kind, Severity
 
 __all__ = ["GROUPS", "Finding", "Kind", "Severity", "kinds"]
@@ -20,6 +20,7 @@ GROUPS: dict[str, tuple[ModuleType, ...]] = {
     "Devices": (offload,),
     "Queues": (queues, netem),
     "Paths": (path,),
+    "Results": (runs,),
 }
 
 
