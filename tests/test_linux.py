@@ -27,7 +27,7 @@ ROOT = Path(__file__).parent.parent
 #: What Linux 7.2 has.
 LINUX72 = (ROOT / "crates/linux/src/check/linux72.json").read_text()
 #: A kernel that is only asked what it would refuse.
-MAINLINE = Linux(linux.Kernel((), "none"), _core.Capabilities(LINUX72))
+MAINLINE = Linux(linux.Kernel(("none",), "none"), _core.Capabilities(LINUX72))
 
 LINE = """
 name = "line"

@@ -19,7 +19,8 @@ SCALE = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 def wall_s(jobs: Iterable[Job], engine: Engine, cores: int) -> float:
     """Seconds on this many cores, within a factor of three or so."""
-    alone = [max(engine.least_s, _packets(job) / engine.packets_per_s) for job in jobs]
+    takes = [(_packets(job) / engine.packets_per_s, job.duration_s if engine.is_real_time else 0.0) for job in jobs]
+    alone = [max(engine.least_s, *times) for times in takes]
     return max([sum(alone) / cores, *alone])
 
 

@@ -94,6 +94,21 @@ class QueueRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Punctuality:
+    """How late a middlebox was with real packets: of its hosts' the worst."""
+
+    p50_ms: float
+    p99_ms: float
+    bound_ms: float | None
+    """What `p99_ms` may be for a result to count."""
+    is_late: bool
+    lost: int
+    """Packets that passed no queue: a device was full, or they belong to no flow."""
+    refused: tuple[str, ...]
+    """What the machine did not grant, and why."""
+
+
+@dataclass(frozen=True, slots=True)
 class Glance:
     """A run in few numbers."""
 
@@ -108,6 +123,8 @@ class Glance:
     queues: list[QueueRow]
     over_time_mbps: tuple[float | None, float | None, float | None] = (None, None, None)
     """Of all flows together: p05, p50 and p95 of the goodput in short intervals."""
+    punctuality: Punctuality | None = None
+    """None where no packet was real."""
 
     @classmethod
     def of(cls, run: Run) -> Glance:
@@ -134,7 +151,13 @@ class Glance:
                 _number(summary, "metrics", "throughput", "goodput_over_time_mbps", key)
                 for key in ("p05", "p50", "p95")
             ),
+            punctuality=_punctuality(summary.get("middlebox")),
         )
+
+    @property
+    def is_late(self) -> bool:
+        """Whether a middlebox was so late that the result is the machine's."""
+        return self.punctuality is not None and self.punctuality.is_late
 
     def with_pings_joined(self) -> list[FlowRow]:
         """The rows of flows, and all pings in one."""
@@ -288,6 +311,23 @@ def _classics(found: Sequence[tuple[float, int, float | None]]) -> tuple[float, 
     return sum(shares) / len(shares), sum(flips), min(_present(afters), default=None)
 
 
+def _punctuality(middlebox: object) -> Punctuality | None:
+    hosts = _objects(middlebox.get("hosts")) if isinstance(middlebox, Mapping) else []
+    p50, p99 = (_present(_number(host, "lateness_ms", key) for host in hosts) for key in ("p50", "p99"))
+    if not isinstance(middlebox, Mapping) or not (p50 and p99):
+        return None
+    refused = middlebox.get("refused")
+    lost = _present(_count(host, key) for host in hosts for key in ("strays", "refused", "overrun"))
+    return Punctuality(
+        max(p50),
+        max(p99),
+        _number(middlebox, "bound_ms"),
+        middlebox.get("is_late") is True,
+        sum(lost),
+        tuple(map(str, refused)) if isinstance(refused, list) else (),
+    )
+
+
 def _description(run: Run) -> str:
     import tomllib
 
@@ -302,6 +342,10 @@ def _named(rows: object) -> list[dict[str, Any]]:
     if isinstance(rows, Mapping):
         rows = [{"name": name, **row} for name, row in rows.items() if isinstance(row, Mapping)]
     return [row for row in rows if isinstance(row, dict) and "name" in row] if isinstance(rows, list) else []
+
+
+def _objects(rows: object) -> list[Mapping[str, Any]]:
+    return [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
 
 
 def _ends(flow: Mapping[str, Any], key: str) -> int | None:

@@ -19,6 +19,7 @@ from typing import Literal
 
 from sojourn import _core, algorithms, engines, results, suites
 from sojourn.engines import Engine
+from sojourn.glance import Glance
 from sojourn.progress import Progress
 from sojourn.results import ResultsError, ResultSet, Run
 from sojourn.scenario import Resolved, Scenario, load
@@ -81,7 +82,7 @@ def run(
     """
     targets = [target] if isinstance(target, Scenario | str | Path) else list(target)
     todo = plan(targets, overrides, seed=seed, seeds=seeds, variant=variant)
-    chosen = able(engine, todo)
+    chosen = able(engines.named(engine), todo)
     folder = Path(out) if out else new_folder(todo[0].id.split("/")[0])
     outcomes = execute(todo, folder, jobs=jobs, fresh=fresh, engine=chosen)
     if any(o.status == "failed" for o in outcomes):
@@ -99,7 +100,7 @@ def start(
     job, *others = plan([scenario], overrides)
     if others:
         raise _core.ScenarioError(f"{scenario}: {1 + len(others)} runs; expected one")
-    return able(engine, [job]).start(job.scenario)
+    return able(engines.named(engine), [job]).start(job.scenario)
 
 
 def plan(
@@ -239,9 +240,10 @@ def execute(
             raise
     go, stop = threading.Event(), threading.Event()
     done_s = {job.id: 0.0 for job in todo}
-    pool = ThreadPoolExecutor(max_workers=max(1, jobs or os.cpu_count() or 1))
+    at_once = jobs or cores(engine)
+    pool = ThreadPoolExecutor(max_workers=at_once)
 
-    def work(job: Job) -> Outcome:
+    def work(job: Job, *, again: bool = False) -> Outcome:
         def advance(fraction: float) -> bool:
             done_s[job.id] = fraction * job.duration_s
             return not stop.is_set()
@@ -251,7 +253,7 @@ def execute(
         try:
             if stop.is_set():
                 return Outcome(job.id, "partial")
-            return _one(job, out, fresh=fresh, verify=verify, engine=engine, advance=advance)
+            return _one(job, out, fresh=fresh or again, verify=verify, engine=engine, advance=advance)
         # A panic of the engine arrives as a BaseException; it is this run's failure.
         except BaseException as error:
             text = shortened(harmless(" ".join(str(error).split()))) or type(error).__name__
@@ -273,6 +275,11 @@ def execute(
                         if outcome.status == "failed":
                             progress.say(f"sojourn: {outcome.id} failed: {outcome.error}")
                     progress.update(len(todo) - len(pending), sum(done_s.values()))
+                # Runs side by side may have disturbed each other; alone they cannot.
+                for job in _disturbed(futures) if at_once > 1 else ():
+                    again = pool.submit(work, job, again=True)
+                    wait([again])
+                    futures = {again if of is job else future: of for future, of in futures.items()}
             except KeyboardInterrupt:
                 stop.set()
                 go.set()
@@ -292,6 +299,17 @@ def execute(
     return [future.result() for future in futures]
 
 
+def cores(engine: Engine) -> int:
+    """Runs at a time, if nobody says: those of a machine in real time disturb each other."""
+    return 1 if engine.is_real_time else os.cpu_count() or 1
+
+
+def _disturbed(futures: Mapping[Future[Outcome], Job]) -> list[Job]:
+    """Jobs whose packets were carried too late."""
+    runs = ((job, future.result().run) for future, job in futures.items())
+    return [job for job, run in runs if run and Glance.of(run).is_late]
+
+
 def _identity(job: Job, engine: Engine) -> tuple[str, dict[str, str], str]:
     """Version of the engine, digests of algorithms from outside, and the hash of both and the scenario."""
     version = engine.version
@@ -299,9 +317,8 @@ def _identity(job: Job, engine: Engine) -> tuple[str, dict[str, str], str]:
     return version, own, results.digest(job.scenario.text, version, own)
 
 
-def able(name: engines.Name, todo: Iterable[Job]) -> Engine:
-    """The engine for these jobs; raises `EngineError` if it is not there or cannot do one of them."""
-    engine = engines.named(name)
+def able(engine: Engine, todo: Iterable[Job]) -> Engine:
+    """The engine; raises `EngineError` if it cannot do one of these jobs."""
     for job in todo:
         engine.check(job.scenario)
     return engine
@@ -328,10 +345,14 @@ def nearest(engine: Engine, todo: Iterable[Job]) -> tuple[list[Job], list[str]]:
 
 def duration_s(scenario: Resolved) -> float:
     """Length of a resolved scenario; 1 if its text is in no known unit (progress only)."""
-    text = str(scenario.document().get("duration", ""))
-    match = re.fullmatch(r"([0-9.]+)(ns|us|ms|s)", text)
+    return seconds(str(scenario.document().get("duration", ""))) or 1.0
+
+
+def seconds(text: str) -> float | None:
+    """A time such as 1ms; None if it is in no known unit."""
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(ns|us|ms|s)", text)
     scale = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
-    return float(match[1]) * scale[match[2]] if match else 1.0
+    return float(match[1]) * scale[match[2]] if match else None
 
 
 def _scenarios(

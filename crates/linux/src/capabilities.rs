@@ -1,20 +1,15 @@
 //! What a kernel, and the tc inside it, have: asked of them, once per kernel.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::io;
 use std::thread;
 use std::time::Duration;
 
+use crate::job::{Place, Request};
 use crate::kernel::{Guest, Launch, POLL};
-use crate::scratch::Scratch;
+use crate::meeting::Meeting;
 use serde::{Deserialize, Serialize};
 
-/// Name of the file that asks for them, in the folder that both sides see.
-pub(crate) const PROBE: &str = "probe";
-/// Its text where the kernel is this machine's.
-pub(crate) const MACHINE: &str = "machine";
-/// Name of the file that has them.
-pub(crate) const CAPABILITIES: &str = "capabilities.json";
 /// Wall time after which the question is given up.
 const LIMIT: Duration = Duration::from_secs(120);
 
@@ -41,10 +36,11 @@ pub struct Capabilities {
 impl Capabilities {
     /// Starts a kernel that reports them; it is ended when `goes_on` returns false. The error is one line.
     pub fn ask(launch: &Launch, goes_on: &mut dyn FnMut() -> bool) -> Result<Self, String> {
-        let scratch = Scratch::new().map_err(|e| format!("a temporary folder: {e}"))?;
-        scratch.write(PROBE, if launch.launcher.is_empty() { MACHINE } else { "" })?;
+        let place =
+            if launch.is_here() { Place::Machine { is_named: false } } else { Place::Virtual };
+        let meeting = Meeting::new(launch, &Request::Probe(place).text())?;
         let launch = Launch { limit: launch.limit.min(LIMIT), ..launch.clone() };
-        let mut guest = Guest::start(&launch, &scratch)?;
+        let mut guest = Guest::start(&launch, &meeting)?;
         let is_good = loop {
             match guest.ended()? {
                 Some(is_good) => break is_good,
@@ -55,10 +51,10 @@ impl Capabilities {
                 }
             }
         };
-        let text = fs::read_to_string(scratch.path().join(CAPABILITIES)).unwrap_or_default();
-        match serde_json::from_str(&text) {
+        let line = io::read_to_string(meeting.samples()?).unwrap_or_default();
+        match serde_json::from_str(&line) {
             Ok(found) if is_good => Ok(found),
-            _ => Err(guest.failure(&scratch, launch.limit)),
+            _ => Err(guest.failure(&meeting, launch.limit)),
         }
     }
 

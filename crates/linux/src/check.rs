@@ -73,6 +73,15 @@ fn check_network(scenario: &Scenario, kernel: &Capabilities) -> Result<(), Refus
         check_direction(&format!("link.{}", link.name), &link.forward, kernel)?;
         check_direction(&format!("link.{}.reverse", link.name), &link.reverse, kernel)?;
     }
+    let delays = scenario
+        .links
+        .iter()
+        .find(|link| [&link.forward, &link.reverse].iter().any(|way| way.delay > Dur::ZERO));
+    if let (Some(link), false) = (delays, kernel.qdiscs.contains_key("netem")) {
+        let origin = Kernel::Mainline("2.6");
+        let key = format!("link.{}.delay", link.name);
+        return Err(Refusal::new(key, lack("netem", origin, &kernel.release)));
+    }
     for change in &scenario.schedule {
         if let Edit::Change(to, _) | Edit::Replace(to) | Edit::Ingress(_, to) = &change.edit {
             check_queue(&key_of(change, scenario), to, kernel)?;

@@ -18,13 +18,15 @@ mod tcp_info;
 mod udp;
 
 use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write, stdin, stdout};
 use std::num::NonZeroU64;
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::{Arc, mpsc};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::set_current_timer_slack;
+use serde::Serialize;
 use sojourn_live::namespace::seclude;
 use sojourn_transport::app::{self, App};
 
@@ -33,23 +35,29 @@ use self::context::{Context, Schedule, Watched};
 use self::outcome::{Outcome, failed};
 use self::queues::Queues;
 use self::shell::{release, shell};
-use crate::capabilities::PROBE;
-use crate::job::{FlowJob, JOB, Job, Line, Place, SAMPLES};
+use crate::job::{FlowJob, Job, Line, Place, REQUEST, Request, SAMPLES};
+use crate::meeting::UNNAMED;
 use crate::network;
 
 /// Connections at once, with room for other files.
 const FILES: u64 = 1 << 18;
 
-/// Runs the job of `folder` and writes its samples there, or what the kernel has, if that is asked.
+/// Does what is asked for in `folder`, and writes lines there; `-` is standard input and output.
 pub(crate) fn run(folder: &Path) -> Outcome {
-    if folder.join(PROBE).exists() {
-        return probe::run(folder);
-    }
-    let text = fs::read_to_string(folder.join(JOB)).map_err(failed("job"))?;
-    let job: Job = serde_json::from_str(&text).map_err(failed("job"))?;
-    let file = File::create(folder.join(SAMPLES)).map_err(failed("samples"))?;
+    let (text, file) = if folder == Path::new(UNNAMED) {
+        let lines = stdout().as_fd().try_clone_to_owned().map_err(failed("standard output"))?;
+        (io::read_to_string(stdin()).map_err(failed("standard input"))?, File::from(lines))
+    } else {
+        let text = fs::read_to_string(folder.join(REQUEST)).map_err(failed("request"))?;
+        (text, File::create(folder.join(SAMPLES)).map_err(failed("samples"))?)
+    };
     let mut out = Lines(BufWriter::new(file));
-    let outcome = carry_out(&job, &mut out);
+    let outcome = match serde_json::from_str(&text).map_err(failed("request"))? {
+        Request::Run(job) => carry_out(&job, &mut out),
+        Request::Probe(place) => {
+            settle(place).and_then(|()| probe::ask()).and_then(|found| out.put(&found))
+        }
+    };
     if let Err(error) = &outcome {
         out.put(&Line::Failed(error.clone()))?;
     }
@@ -57,10 +65,16 @@ pub(crate) fn run(folder: &Path) -> Outcome {
     outcome
 }
 
-fn carry_out(job: &Job, out: &mut Lines) -> Outcome {
-    if let Place::Machine { is_named: false } = job.place {
-        seclude().map_err(|error| error.to_string())?;
+/// Leaves the network of this machine, in which nothing is to be seen of a run.
+fn settle(place: Place) -> Outcome {
+    match place {
+        Place::Machine { is_named: false } => seclude().map_err(|error| error.to_string()),
+        Place::Machine { is_named: true } | Place::Virtual => Ok(()),
     }
+}
+
+fn carry_out(job: &Job, out: &mut Lines) -> Outcome {
+    settle(job.place)?;
     if job.middlebox.is_some() {
         middlebox::check()?;
     }
@@ -162,7 +176,7 @@ fn carry_out_later(
 struct Lines(BufWriter<File>);
 
 impl Lines {
-    fn put(&mut self, line: &Line) -> Outcome {
+    fn put(&mut self, line: &impl Serialize) -> Outcome {
         serde_json::to_writer(&mut self.0, line).map_err(failed("samples"))?;
         self.0.write_all(b"\n").map_err(failed("samples"))
     }

@@ -8,10 +8,25 @@ use sojourn_trace::{Column, Middlebox, QueueSummary};
 
 use crate::network::{End, Network, tcp_ecn};
 
-/// Name of the job in the folder that both sides see.
-pub(crate) const JOB: &str = "job.json";
+/// Name of the request in the folder that both sides see.
+pub(crate) const REQUEST: &str = "request.json";
 /// Name of the file of samples.
 pub(crate) const SAMPLES: &str = "samples";
+
+/// What the inside is started for.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(crate) enum Request {
+    /// Carry out a job.
+    Run(Box<Job>),
+    /// Report what the kernel has that is there.
+    Probe(Place),
+}
+
+impl Request {
+    pub(crate) fn text(&self) -> String {
+        serde_json::to_string(self).expect("plain data serialises")
+    }
+}
 
 /// All that the inside needs.
 #[derive(Clone, Debug, Deserialize, Serialize)]

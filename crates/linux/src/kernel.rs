@@ -1,14 +1,11 @@
 //! The process of a kernel: started for a run, and ended with it.
 
-use std::ffi::OsString;
-use std::fs::{self, File};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::thread;
 use std::time::Duration;
 
-use crate::scratch::Scratch;
+use crate::meeting::Meeting;
 
-const SCRIPT: &str = "guest.sh";
 /// Between two looks at what a kernel has written.
 pub(crate) const POLL: Duration = Duration::from_millis(10);
 /// From the signal that asks a guest to end to the one that ends it.
@@ -34,28 +31,21 @@ pub(crate) struct Guest {
     status: Option<i32>,
 }
 
+impl Launch {
+    /// Whether it starts no kernel but a process of this one.
+    pub(crate) fn is_here(&self) -> bool {
+        self.launcher.is_empty()
+    }
+}
+
 impl Guest {
-    pub(crate) fn start(launch: &Launch, scratch: &Scratch) -> Result<Self, String> {
-        let folder = scratch.path();
-        let mut arguments: Vec<OsString> = Vec::new();
-        if !launch.launcher.is_empty() {
-            let script = scratch.write(SCRIPT, "#!/bin/bash\nexec \"$@\"\n")?;
-            arguments.extend(launch.launcher.iter().map(OsString::from));
-            arguments.extend(["--out".into(), folder.into(), script.into()]);
-        }
-        arguments.extend(launch.agent.iter().map(OsString::from));
-        arguments.push(if launch.launcher.is_empty() { folder.into() } else { "/run/out".into() });
-        let log = |name: &str| File::create(folder.join(name)).map_err(|e| format!("{name}: {e}"));
+    pub(crate) fn start(launch: &Launch, meeting: &Meeting) -> Result<Self, String> {
         // `timeout` holds the bound, and ends the guest when this process is no more, however it ended.
-        let child = Command::new("setpriv")
-            .args(["--pdeathsig", "TERM", "timeout", "--kill-after=5"])
-            .arg(launch.limit.as_secs().max(1).to_string())
-            .args(arguments)
-            .stdin(Stdio::null())
-            .stdout(log("stdout")?)
-            .stderr(log("stderr")?)
-            .spawn()
-            .map_err(|e| format!("setpriv: {e}"))?;
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "TERM", "timeout", "--kill-after=5"]);
+        command.arg(launch.limit.as_secs().max(1).to_string());
+        meeting.fill(launch, &mut command)?;
+        let child = command.spawn().map_err(|e| format!("setpriv: {e}"))?;
         Ok(Self { child, status: None })
     }
 
@@ -85,17 +75,13 @@ impl Guest {
     }
 
     /// Why there are no results, from its last output.
-    pub(crate) fn failure(&self, scratch: &Scratch, limit: Duration) -> String {
+    pub(crate) fn failure(&self, meeting: &Meeting, limit: Duration) -> String {
         const TIMED_OUT: i32 = 124;
         if self.status == Some(TIMED_OUT) {
             return format!("the kernel did not end within {} s", limit.as_secs());
         }
-        let last = ["stderr", "stdout"]
-            .into_iter()
-            .filter_map(|name| fs::read_to_string(scratch.path().join(name)).ok())
-            .flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>())
-            .rfind(|line| !line.trim().is_empty());
-        format!("the kernel failed: {}", last.unwrap_or_else(|| "it printed nothing".into()))
+        let last = meeting.last_line().unwrap_or_else(|| "it printed nothing".into());
+        format!("the kernel failed: {last}")
     }
 }
 

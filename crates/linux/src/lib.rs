@@ -17,6 +17,7 @@ mod flow;
 mod guest;
 mod job;
 mod kernel;
+mod meeting;
 mod nearest;
 pub mod network;
 mod queue;

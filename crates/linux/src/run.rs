@@ -14,10 +14,10 @@ use sojourn_trace::{Column, Output};
 use crate::capabilities::Capabilities;
 use crate::check::{Refusal, check};
 use crate::collect::Collector;
-use crate::job::{JOB, Job, MiddleboxJob, Place, SAMPLES};
+use crate::job::{Job, MiddleboxJob, Place, Request, SAMPLES};
 use crate::kernel::{Guest, Launch, POLL};
-use crate::network::Network;
-use crate::scratch::Scratch;
+use crate::meeting::Meeting;
+use crate::network::{Command, Network};
 
 /// A few milliseconds of work.
 const LINES_PER_TURN: usize = 512;
@@ -72,23 +72,27 @@ impl Engine for Kernel {
             .map_err(|refusal| refusal.to_string())
     }
 
+    fn commands(&self, scenario: &Scenario) -> Result<Vec<String>, String> {
+        let job = self.job(scenario).map_err(|refusal| refusal.to_string())?;
+        Ok(job.network.commands.iter().filter(|c| c.at_ns == 0).map(Command::to_string).collect())
+    }
+
     fn start(&self, scenario: Arc<Scenario>) -> Result<Box<dyn Run>, String> {
-        let scratch = Scratch::new().map_err(|e| format!("a temporary folder: {e}"))?;
         let job = self.job(&scenario).map_err(|refusal| refusal.to_string())?;
-        scratch.write(JOB, &serde_json::to_string(&job).expect("plain data serialises"))?;
-        let samples = scratch.write(SAMPLES, "")?;
-        let samples = File::open(samples).map_err(|e| format!("{SAMPLES}: {e}"))?;
-        let guest = Guest::start(&self.launch, &scratch)?;
+        let devices = job.network.devices.clone();
+        let meeting = Meeting::new(&self.launch, &Request::Run(Box::new(job)).text())?;
+        let samples = meeting.samples()?;
+        let guest = Guest::start(&self.launch, &meeting)?;
         Ok(Box::new(KernelRun {
             end: Time::ZERO + scenario.duration,
-            collector: Collector::new(scenario, &job.network.devices),
+            collector: Collector::new(scenario, &devices),
             samples: BufReader::new(samples),
             line: Vec::new(),
             idle: Duration::ZERO,
             has_ended: false,
             launch: self.launch.clone(),
             guest,
-            scratch,
+            meeting,
         }))
     }
 }
@@ -105,7 +109,7 @@ struct KernelRun {
     launch: Launch,
     /// Ends before its folder goes.
     guest: Guest,
-    scratch: Scratch,
+    meeting: Meeting,
 }
 
 impl KernelRun {
@@ -153,7 +157,7 @@ impl Run for KernelRun {
                 self.has_ended = true;
                 return Ok(Status::Ended);
             }
-            Some(_) => return Err(self.guest.failure(&self.scratch, self.launch.limit)),
+            Some(_) => return Err(self.guest.failure(&self.meeting, self.launch.limit)),
             None if self.idle > self.launch.stall => {
                 self.guest.stop();
                 let (now, stall) = (self.now().as_secs_f64(), self.launch.stall.as_secs());
@@ -175,7 +179,7 @@ impl Run for KernelRun {
         if !self.has_ended {
             self.guest.stop();
             if !self.collector.has_begun() {
-                return Err(self.guest.failure(&self.scratch, self.launch.limit));
+                return Err(self.guest.failure(&self.meeting, self.launch.limit));
             }
         }
         Ok(self.collector.finish(self.has_ended))

@@ -105,6 +105,10 @@ impl Engine {
         self.0.check(&load(text)?).map_err(PyValueError::new_err)
     }
 
+    fn commands(&self, text: &str) -> PyResult<Vec<String>> {
+        self.0.commands(&load(text)?).map_err(PyValueError::new_err)
+    }
+
     fn start(&self, py: Python<'_>, text: &str) -> PyResult<Run> {
         let scenario = Arc::new(load(text)?);
         let duration_s = scenario.duration.as_secs_f64();

@@ -21,6 +21,14 @@ pub trait Engine: Send + Sync {
     /// The key of the scenario that it cannot do, and the reason, in one line.
     fn check(&self, scenario: &Scenario) -> Result<(), String>;
 
+    /// What a run types into a shell before it begins; nothing without a kernel.
+    ///
+    /// # Errors
+    /// As of [`Engine::check`].
+    fn commands(&self, _scenario: &Scenario) -> Result<Vec<String>, String> {
+        Ok(Vec::new())
+    }
+
     /// Builds a run, which stands at 0 s until it is advanced.
     ///
     /// # Errors

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import sys
 from collections.abc import Sequence
@@ -15,7 +14,7 @@ from cyclopts.validators import Number
 
 from sojourn.engines import Engine
 from sojourn.estimate import shown, wall_s
-from sojourn.run import Job, check_variant, find
+from sojourn.run import Job, check_variant, cores, find
 from sojourn.scenario import Resolved, Scenario
 from sojourn.text import harmless, shortened
 
@@ -69,11 +68,11 @@ def one_run(target: str, settings: dict[str, str]) -> Resolved:
 
 def agreed(todo: Sequence[Job], *, engine: Engine, jobs: int | None, yes: bool) -> bool:
     """Announces many or long runs; asks where somebody is there to answer."""
-    cores = jobs or os.cpu_count() or 1
-    time_s = wall_s(todo, engine, cores)
+    at_once = jobs or cores(engine)
+    time_s = wall_s(todo, engine, at_once)
     if len(todo) <= MANY_RUNS and time_s <= LONG_S:
         return True
-    counted = f"{len(todo)} run{'' if len(todo) == 1 else 's'}, {shown(time_s)} {cores} at a time"
+    counted = f"{len(todo)} run{'' if len(todo) == 1 else 's'}, {shown(time_s)} {at_once} at a time"
     if yes or not (sys.stdin.isatty() and sys.stderr.isatty()):
         say(f"{counted}, less what is there already")
         return True

@@ -26,9 +26,10 @@ from sojourn.cli.common import (
     slug,
     written,
 )
-from sojourn.engines import Engine, Name
+from sojourn.engines import Engine, Name, named
+from sojourn.estimate import wall_s
 from sojourn.results import ResultSet
-from sojourn.run import Job, able, execute, new_folder, plan
+from sojourn.run import Job, able, cores, execute, new_folder, plan
 from sojourn.text import harmless
 
 
@@ -46,15 +47,16 @@ def compare(
     yes: bool = False,
     as_json: Json = False,
 ) -> int:
-    """Lay results over measured data or over other results, run by run; or one engine over the other.
+    """Lay results over measured data or over other results, run by run; or one engine over others.
 
     Examples: `sojourn compare results/latest --report report.html`,
-    `sojourn compare --engines sim,linux my.toml`
+    `sojourn compare --engines sim,linux,live my.toml`
 
     Args:
-        a: Results folder; with --engines a suite, TOML file or regular expression to run on both.
+        a: Results folder; with --engines a suite, TOML file or regular expression to run on each.
         b: Results folder or folder of Flent files; default the measured data.
-        engines: Run A on both engines, as `sim,linux`, and compare over the scenario's window.
+        engines: Run A on each of these engines, and compare the first with each other one over the scenario's window;
+            of sim, linux, linux:sojourn, live, live:kernel.
         set_: With --engines: change a value of every scenario; repeatable.
         out: With --engines: folder of the results, one below it for each engine; default a new one.
         seeds: With --engines: repeat with this number of consecutive seeds, and compare means.
@@ -65,35 +67,43 @@ def compare(
     """
     from sojourn.compare import MEASURED, collect, names_of, terminal
 
-    first: Path
-    second: Path | None
+    sides: list[tuple[Path, Path | None, str]]
     if engines:
-        first, second, other = _both(engines, a, b, overrides(set_), out, seeds, yes=yes)
+        folders = _on_each(engines, a, b, overrides(set_), out, seeds, yes=yes)
+        first, *others = folders.values()
+        sides = [(first, other, name) for other, name in zip(others, list(folders)[1:], strict=True)]
+        if report and len(sides) > 1:
+            raise UsageError(f"--report: expected two engines, got {engines}")
     elif set_ or out or seeds > 1:
         raise UsageError(f"{'--set' if set_ else '--out' if out else '--seeds'}: only with --engines")
     else:
-        first, second = Path(a) if a else LATEST, b
-        other = b.resolve().name if b else "the testbed"
-        expect(first)
-    comparison = collect(first, second, only=only)
-    comparison.sides = (names_of(first, second) if second else None) or MEASURED
-    for line in comparison.errors:
+        sides = [(Path(a) if a else LATEST, b, b.resolve().name if b else "the testbed")]
+        expect(sides[0][0])
+    comparisons = []
+    for first, second, _ in sides:
+        comparison = collect(first, second, only=only)
+        comparison.sides = (names_of(first, second) if second else None) or MEASURED
+        comparisons.append(comparison)
+    for line in (line for comparison in comparisons for line in comparison.errors):
         say(line)
     if as_json:
-        print_json(comparison.document())
+        documents = [comparison.document() for comparison in comparisons]
+        print_json(documents[0] if len(documents) == 1 else documents)
     else:
-        terminal.show(comparison)
+        for comparison in comparisons:
+            terminal.show(comparison)
     if report:
         from sojourn.report import write_comparison
 
-        write_comparison(comparison, report, title=harmless(f"Sojourn: {first.resolve().name} beside {other}"))
+        first, _, other = sides[0]
+        write_comparison(comparisons[0], report, title=harmless(f"Sojourn: {first.resolve().name} beside {other}"))
         say(f"report: {report}")
-    if comparison.errors:
+    if any(comparison.errors for comparison in comparisons):
         return SOME_FAILED
-    return OK if comparison.pairs else FAILED
+    return OK if all(comparison.pairs for comparison in comparisons) else FAILED
 
 
-def _both(
+def _on_each(
     engines: str,
     target: str | None,
     b: Path | None,
@@ -102,24 +112,24 @@ def _both(
     seeds: int,
     *,
     yes: bool,
-) -> tuple[Path, Path, str]:
-    """Runs a target on both engines; the folders of the results, and the second's name."""
-    names = engines.split(",")
-    if sorted(names) != ["linux", "sim"]:
-        raise UsageError(f"--engines {engines}: expected sim,linux or linux,sim")
+) -> dict[str, Path]:
+    """Runs a target on each of the engines; the folders of the results by their names."""
+    names = [name for known in engines.split(",") for name in get_args(Name) if name == known]
+    if len(names) < 2 or len(names) != len(set(engines.split(","))):
+        raise UsageError(f"--engines {engines}: expected two or more of {', '.join(get_args(Name))}, such as sim,live")
     if target is None or b is not None:
         raise UsageError("--engines: expected one suite, TOML file or regular expression to run")
     todo: list[Job] = plan([target], settings, seeds=seeds)
-    chosen: dict[str, Engine] = {name: able(name, todo) for name in get_args(Name)}
-    slowest = min(chosen.values(), key=lambda engine: engine.packets_per_s)
+    chosen: dict[str, Engine] = {name: able(named(name), todo) for name in names}
+    slowest = max(chosen.values(), key=lambda engine: wall_s(todo, engine, cores(engine)))
     if not agreed(todo, engine=slowest, jobs=None, yes=yes):
         raise KeyboardInterrupt
     folder = out or new_folder(slug(target))
     for name in names:
-        outcomes = execute(todo, folder / name, engine=chosen[name])
+        outcomes = execute(todo, folder / name.replace(":", "-"), engine=chosen[name])
         if failed := [outcome for outcome in outcomes if outcome.status == "failed"]:
             raise UsageError(f"{failed[0].id} failed on {name}: {failed[0].error}")
-    return folder / names[0], folder / names[1], names[1]
+    return {name: folder / name.replace(":", "-") for name in names}
 
 
 def report(

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from cyclopts import Parameter
 
@@ -34,7 +34,7 @@ from sojourn.cli.common import (
 )
 from sojourn.notify import Notifier
 from sojourn.results import Run
-from sojourn.run import RESULTS, Job, Outcome, able, execute, is_file, new_folder, plan, select
+from sojourn.run import RESULTS, Job, Outcome, able, execute, is_file, new_folder, plan, seconds, select
 from sojourn.run import nearest as nearest_of
 from sojourn.scenario import Resolved, Scenario, to_toml
 from sojourn.text import harmless
@@ -54,6 +54,8 @@ def run(
     fresh: bool = False,
     verify: bool = False,
     engine: engines.Name = "sim",
+    qdisc: Literal["sojourn", "kernel"] | None = None,
+    max_lateness: str = "1ms",
     nearest: bool = False,
     variant: str | None = None,
     dry: bool = False,
@@ -61,6 +63,7 @@ def run(
     yes: bool = False,
     full: bool = False,
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"])] = False,
+    verbose: Annotated[bool, Parameter(name=["--verbose", "-v"], negative=())] = False,
     as_json: Json = False,
 ) -> int:
     """Run suites, scenario files with all runs of their sweeps, or the runs whose id matches a regular expression.
@@ -82,6 +85,8 @@ def run(
         engine: The simulator; hosts of a real Linux kernel in virtual time (`SOJOURN_LINUX` names it), with its own
             queues (linux) or ours (linux:sojourn); or hosts of this machine's, with ours (live) or its own
             (live:kernel).
+        qdisc: Whose queues carry the packets of the engines linux and live: sojourn or kernel.
+        max_lateness: Label live results whose packets left later than this in more than 1 of 100 cases.
         nearest: Run the nearest scenario that the kernel can do, and print what differs from what was asked for.
         variant: Variant of the suite, such as `as-published`, or a name for what --set changes; ids end in ~NAME.
         dry: Resolve and list the runs, and write nothing.
@@ -90,6 +95,7 @@ def run(
         yes: Do not ask before more than 50 runs or 10 minutes; nor is asked without a terminal.
         full: Print every number, not a table that fits the screen.
         quiet: Print nothing but errors.
+        verbose: Print the commands with which the engines linux and live build the hosts.
         as_json: Print one JSON document.
     """
     if not targets:
@@ -101,17 +107,20 @@ def run(
     load_algorithms(load or ())
     todo = plan(targets, overrides(set_), seed=seed, seeds=seeds, variant=variant)
     refused: list[str] = []
+    chosen = _engine(engine, qdisc, max_lateness)
     if nearest:
-        chosen = engines.named(engine)
         todo, refused = nearest_of(chosen, todo)
     else:
-        chosen = able(engine, todo)
+        able(chosen, todo)
     if verify and not chosen.repeats:
         raise UsageError("--verify: the kernel draws its own random numbers, so that no two runs are the same")
     if not quiet:
         _warn(job.scenario for job in todo)
         _say_differences(todo)
         _say_refused(refused)
+    if verbose:
+        for command in dict.fromkeys(line for job in todo for line in chosen.commands(job.scenario)):
+            say(command)
     if dry:
         if as_json:
             print_json([{"id": job.id, "duration_s": job.duration_s} for job in todo])
@@ -138,6 +147,20 @@ def run(
             screen.show_next(folder, there)
         print(f"{folder}: " + ", ".join(f"{n} {s}" for s, n in counts.items() if n))
     return OK if not counts["failed"] else FAILED if len(outcomes) == 1 else SOME_FAILED
+
+
+def _engine(name: engines.Name, qdisc: Literal["sojourn", "kernel"] | None, max_lateness: str) -> engines.Engine:
+    """The engine with these queues and this bound; raises `EngineError` if it is not there."""
+    place, _, queues = name.partition(":")
+    if qdisc:
+        own = "kernel" if place == "linux" else "sojourn"
+        if place == "sim" or queues not in ("", qdisc):
+            raise UsageError(f"--qdisc {qdisc}: expected --engine linux or live, not {name}")
+        name = cast("engines.Name", place if qdisc == own else f"{place}:{qdisc}")
+    bound_s = seconds(max_lateness)
+    if bound_s is None or bound_s <= 0:
+        raise UsageError(f"--max-lateness {max_lateness}: expected a time above 0, such as 500us")
+    return engines.named(name, bound_s)
 
 
 def _tell(notifier: Notifier | None, folder: Path, status: str, counts: dict[str, int]) -> None:

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from sojourn.glance import FlowRow, Glance, QueueRow
+from sojourn.glance import FlowRow, Glance, Punctuality, QueueRow
 from sojourn.results import flatten
 from sojourn.suites import _scream as scream
 from sojourn.text import harmless
@@ -86,7 +86,7 @@ class Screen:
 def show_run(run: Run) -> None:
     """Prints the table of one run."""
     glance, screen = Glance.of(run), Screen()
-    notes = _first([*_share(glance), *_beliefs(glance.flows), *_modes(glance.flows)], NOTES)
+    notes = _first([*_late(glance.punctuality), *_share(glance), *_beliefs(glance.flows), *_modes(glance.flows)], NOTES)
     room = screen.height - AROUND_RUN - len(notes)
     busy = [queue for queue in glance.queues if queue.busy] or glance.queues[:1]
     queues = _first(busy, max(room // 2, room - len(glance.flows)))
@@ -94,7 +94,8 @@ def show_run(run: Run) -> None:
     every = glance.flows if len(glance.flows) <= room else glance.with_pings_joined()
     flows = _first(every, room)
     title = f"{glance.id}: {glance.description}" if glance.description else glance.id
-    screen.line(title if glance.complete else f"PARTIAL {title}", "bold")
+    labels = "" if glance.complete else "PARTIAL "
+    screen.line(f"{'LATE ' if glance.is_late else ''}{labels}{title}", "bold")
     if measured := _measured(glance):
         screen.line(measured)
     rows: list[tuple[str, ...]] = [*map(_flow, flows), *_more(len(every) - len(flows), 8)]
@@ -200,7 +201,7 @@ def _queue(queue: QueueRow) -> tuple[str, ...]:
 def _run(name: str, glance: Glance, *, full: bool, fair: bool) -> tuple[str, ...]:
     row = glance.columns()
     return (
-        name if glance.complete else f"{name} (partial)",
+        f"{name}{'' if glance.complete else ' (partial)'}{' (late)' if glance.is_late else ''}",
         figure(row["goodput_mbps"]),
         *(_fair(glance) or (ABSENT, ABSENT) if fair else ()),
         *(figure(rate) for rate in glance.over_time_mbps if full),
@@ -215,6 +216,22 @@ def _fair(glance: Glance) -> tuple[str, str] | None:
     fair = scream.fair_mbps(glance.id)
     goodput = next((flow.goodput_mbps for flow in glance.flows if flow.name == "scream"), None) if fair else None
     return None if goodput is None else (figure(goodput * scream.IP_PER_PAYLOAD), str(fair))
+
+
+def _late(punctuality: Punctuality | None) -> list[str]:
+    """How far a result is the machine's that carried the packets."""
+    if punctuality is None or punctuality.p99_ms == 0:
+        return []
+    late = f"packets left {figure(punctuality.p50_ms * 1e3)} us late (p50), {figure(punctuality.p99_ms * 1e3)} us (p99)"
+    notes = [f"live: {late}"]
+    if punctuality.is_late:
+        bound = f"more than {figure(punctuality.bound_ms)} ms: " if punctuality.bound_ms is not None else ""
+        notes = [f"LATE: {late}, {bound}this result is of the machine; run it again with less beside it"]
+    if punctuality.lost:
+        notes.append(f"live: {punctuality.lost} packets passed no queue (summary.json: middlebox)")
+    if punctuality.is_late and punctuality.refused:
+        notes.append(f"not granted: {'; '.join(punctuality.refused)}")
+    return notes
 
 
 def _share(glance: Glance) -> list[str]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from sojourn.engines.interface import Difference, Engine, EngineError, Name, Run, Status
+from sojourn.engines.interface import BOUND_S, Difference, Engine, EngineError, Name, Run, Status
 
 if TYPE_CHECKING:
     from sojourn._core import RunResult
@@ -22,12 +22,15 @@ if TYPE_CHECKING:
 __all__ = ["Difference", "Engine", "EngineError", "Name", "Run", "Status", "complete", "named"]
 
 
-def named(name: Name) -> Engine:
-    """The engine of this name; raises `EngineError` if it is not there."""
+def named(name: Name, bound_s: float = BOUND_S) -> Engine:
+    """The engine of this name; raises `EngineError` if it is not there.
+
+    `bound_s` is the lateness that 99 of 100 packets may not exceed in a middlebox, s.
+    """
     if name != "sim":
         from sojourn.engines.linux import Linux
 
-        return Linux.find(name)
+        return Linux.find(name, bound_s)
     from sojourn.engines.sim import Simulator
 
     return Simulator()

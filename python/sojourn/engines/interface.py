@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from sojourn.scenario import Resolved
 
 Name = Literal["sim", "linux", "linux:sojourn", "live", "live:kernel"]
+#: Lateness that 99 of 100 packets may not exceed in a middlebox, s.
+BOUND_S = 1e-3
 Status = Literal["going", "paused", "ended"]
 
 
@@ -80,6 +82,9 @@ class Engine(Protocol):
 
     def nearest(self, scenario: Resolved) -> tuple[Resolved, tuple[Difference, ...]]:
         """The nearest scenario that it can run, and what differs; for what has none, `check` refuses that one."""
+
+    def commands(self, scenario: Resolved) -> list[str]:
+        """What a run types into a shell before it begins; raises `EngineError` for what it cannot run."""
 
     def start(self, scenario: Resolved) -> Run:
         """A run that stands at 0 s; raises `RuntimeError` with one line if it cannot begin."""

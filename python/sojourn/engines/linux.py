@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from sojourn import _core
-from sojourn.engines.interface import Difference, EngineError, Name
+from sojourn.engines.interface import BOUND_S, Difference, EngineError, Name
 from sojourn.files import write_whole
 from sojourn.scenario import Resolved
 
@@ -30,7 +30,6 @@ VARIABLE = "SOJOURN_LINUX"
 LIMIT_VARIABLE = "SOJOURN_LINUX_LIMIT_S"
 STALL_S = 120
 LIMIT_S = 3600
-BOUND_S = 1e-3
 # Loads the native module alone: the inside needs nothing else of Python.
 INSIDE = (
     "import sys; from importlib.util import module_from_spec as m, spec_from_file_location as s; "
@@ -133,22 +132,21 @@ class Linux:
 
     repeats: ClassVar[bool] = False
     least_s: ClassVar[float] = 3.0
-    name: Name
     kernel: Kernel
     capabilities: _core.Capabilities
-    #: Lateness that 99 of 100 packets may not exceed in the middlebox, s.
-    bound_s: float = BOUND_S
     stall_s: int = STALL_S
     limit_s: int = field(default_factory=limit_s)
+    name: Name = "linux"
+    bound_s: float = BOUND_S
 
     @classmethod
-    def find(cls, name: Name) -> Linux:
+    def find(cls, name: Name, bound_s: float = BOUND_S) -> Linux:
         """The engine of this name; raises `LinuxError` if there is no such kernel, or it does not answer."""
         if name.startswith("live"):
             kernel = this_machine()
-            return cls(name, kernel, capabilities(kernel, fresh=True))
+            return cls(kernel, capabilities(kernel, fresh=True), name=name, bound_s=bound_s)
         kernel = find()
-        return cls(name, kernel, capabilities(kernel))
+        return cls(kernel, capabilities(kernel), name=name, bound_s=bound_s)
 
     @property
     def is_real_time(self) -> bool:
@@ -184,6 +182,12 @@ class Linux:
     def nearest(self, scenario: Resolved) -> tuple[Resolved, tuple[Difference, ...]]:
         text, differences = self.capabilities.nearest(scenario.text)
         return replace(scenario, text=text), tuple(Difference(**row) for row in json.loads(differences))
+
+    def commands(self, scenario: Resolved) -> list[str]:
+        try:
+            return self._engine.commands(scenario.text)
+        except ValueError as error:
+            raise LinuxError(str(error)) from None
 
     def start(self, scenario: Resolved) -> _core.Run:
         return self._engine.start(scenario.text)

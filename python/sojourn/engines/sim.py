@@ -31,5 +31,10 @@ class Simulator:
         """Itself."""
         return scenario, ()
 
+    def commands(self, scenario: Resolved) -> list[str]:
+        """None."""
+        del scenario
+        return []
+
     def start(self, scenario: Resolved) -> _core.Run:
         return _core.Engine.simulator().start(scenario.text)

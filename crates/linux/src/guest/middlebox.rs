@@ -51,9 +51,9 @@ pub(super) fn start(context: &Context, job: &Job, own: &MiddleboxJob) -> Result<
         }),
     };
     let is_virtual = job.place == Place::Virtual;
-    // In virtual time computing takes none, and a program that does not sleep stops the time.
+    // In virtual time computing takes none, but without FIFO scheduling a wait may still be late.
     let wanted = Measures {
-        fifo: !is_virtual,
+        fifo: true,
         exact_timers: true,
         no_idle: !is_virtual,
         locked_memory: !is_virtual,
@@ -109,6 +109,7 @@ fn forward(
     let clock = context.clock;
     let (mut next, end) = (Time::ZERO + REPORT_EVERY, Time::ZERO + scenario.duration);
     let forwarder = Forwarder::new(scenario, hosts, clock.0).map_err(failed("epoll"))?;
+    // In virtual time a program that does not sleep stops the time.
     let forwarder = if is_virtual { forwarder.spin(Dur::ZERO) } else { forwarder };
     clock.sleep_until(0);
     let report = forwarder.run(wanted, |simulation| {

@@ -2,20 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use rustix::time::{ClockId, clock_getres};
 use sojourn_core::spec::Kernel;
-use sojourn_live::namespace::seclude;
 use sojourn_queue::aqm::{Entry, Spec};
 use sojourn_queue::qdiscs;
 use sojourn_transport::tcp;
 
-use super::outcome::{Outcome, failed};
+use super::outcome::failed;
 use super::shell::{release, shell};
 use super::socket::TCP_ECN;
-use crate::capabilities::{CAPABILITIES, Capabilities, MACHINE, PROBE};
+use crate::capabilities::Capabilities;
 use crate::tc::Spelled;
 
 const SETTINGS: &str = "/proc/sys/net/ipv4";
@@ -52,16 +50,8 @@ const ACTIONS: [(&str, &str); 5] = [
     ("random", "pass random netrand drop 2"),
 ];
 
-/// Writes what was found into `folder`.
-pub(super) fn run(folder: &Path) -> Outcome {
-    if fs::read_to_string(folder.join(PROBE)).is_ok_and(|place| place == MACHINE) {
-        seclude().map_err(|error| error.to_string())?;
-    }
-    let found = serde_json::to_string(&ask()?).map_err(failed("capabilities"))?;
-    fs::write(folder.join(CAPABILITIES), found).map_err(failed("capabilities"))
-}
-
-fn ask() -> Result<Capabilities, String> {
+/// What was found.
+pub(super) fn ask() -> Result<Capabilities, String> {
     shell(&format!("ip link add {DEVICE} type veth peer name {PEER}"))?;
     let qdiscs = qdiscs::REGISTRY.iter().filter_map(discipline).collect();
     tc(&format!("qdisc add dev {DEVICE} clsact"));

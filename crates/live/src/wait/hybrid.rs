@@ -57,7 +57,13 @@ impl Hybrid {
         let now = self.clock.now();
         self.awake.count(now);
         let spin = due.map_or(Dur::ZERO, |due| self.spin_before(due));
-        let asleep = due.map(|due| due.since(now).saturating_sub(spin));
+        let asleep = due.map(|due| {
+            let left = due.since(now);
+            // `poll` may be late by a thousandth of its timeout (`select_estimate_accuracy`, Linux 6.18),
+            // unless the thread has FIFO scheduling.
+            let early = if spin > Dur::ZERO { spin.max(Dur(left.0 / 1000)) } else { spin };
+            left.saturating_sub(early)
+        });
         let mut is_readable = look(&mut fds, asleep)?;
         let mut now = self.clock.now();
         if asleep != Some(Dur::ZERO) {

@@ -229,7 +229,7 @@ mod tool {
                 });
                 let [near, far] = devices.each_ref().map(|end| Arc::clone(end) as Arc<dyn Device>);
                 let hosts = Hosts::pair(near, far);
-                let wanted = Measures { exact_timers: true, ..Measures::default() };
+                let wanted = Measures { fifo: true, exact_timers: true, ..Measures::default() };
                 let forwarder = Forwarder::new(scenario, hosts, Clock::start())?;
                 forwarder.spin(Dur::ZERO).run(wanted, |_| false)?;
                 for thread in [got, sent] {

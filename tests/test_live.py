@@ -1,0 +1,294 @@
+"""The engine `live`: kernel hosts of this machine, whose packets pass the simulator's queues in real time."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from sojourn import Scenario, engines
+from sojourn.cli import call
+from sojourn.engines import linux
+from sojourn.glance import Glance
+from sojourn.results import Run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytestmark = pytest.mark.engine
+ROOT = Path(__file__).parent.parent
+
+LINE = """
+name = "line"
+duration = "2s"
+measure.from = "500ms"
+[tcp]
+ecn = "rfc3168"
+[[link]]
+name = "bneck"
+rate = "20Mbit"
+shaper = "htb"
+qdisc = "fq_codel"
+delay = "5ms"
+reverse = { rate = "none", qdisc = "pfifo" }
+[[flow]]
+name = "a"
+cc = "cubic"
+"""
+#: Every kind of flow whose packets have to be told apart, and a queue that no kernel has.
+MANY = (
+    LINE.replace("fq_codel", "lfq_cobalt")
+    + """
+[[flow]]
+name = "up"
+cc = "reno"
+direction = "up"
+[[flow]]
+name = "voice"
+app = "voip"
+[[flow]]
+name = "web"
+app = "short load 2Mbit"
+cc = "cubic"
+[[ping]]
+name = "icmp"
+[[ping]]
+name = "udp"
+protocol = "udp"
+"""
+)
+GRAPH = """
+name = "graph"
+duration = "2s"
+tcp.ecn = "rfc3168"
+[[link]]
+name = "left"
+from = "a"
+to = "m"
+rate = "20Mbit"
+qdisc = "codel"
+delay = "2ms"
+[[link]]
+name = "right"
+from = "m"
+to = "b"
+rate = "10Mbit"
+qdisc = "codel"
+delay = "2ms"
+[[flow]]
+name = "short"
+cc = "cubic"
+path = ["left"]
+[[flow]]
+name = "long"
+cc = "cubic"
+path = ["left", "right"]
+"""
+
+
+@pytest.fixture(scope="session")
+def live() -> engines.Engine:
+    """The engine, or a skipped test that names what the machine lacks."""
+    if sys.platform != "linux":
+        pytest.skip("not Linux")
+    lacking = [tool for tool in ("ip", "tc", "setpriv", "timeout") if not shutil.which(tool)]
+    if lacking:
+        pytest.skip(f"no {', '.join(lacking)}")
+    try:
+        engine = engines.named("live")
+        engines.complete(engine.start(Scenario(LINE).resolve({"duration": "100ms", "measure.from": "0s"})))
+    except (engines.EngineError, RuntimeError) as error:
+        pytest.skip(str(error))
+    return engine
+
+
+def run_live(text: str, folder: Path, *options: str) -> Run:
+    file = folder / "scenario.toml"
+    file.write_text(text)
+    assert call(["run", str(file), "--out", str(folder / "results"), "--quiet", *options]) == 0
+    (run,) = (Run(path.parent) for path in (folder / "results").rglob("summary.json"))
+    return run
+
+
+def hosts(run: Run) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = run.summary["middlebox"]["hosts"]
+    return found
+
+
+def assert_accounts(run: Run) -> None:
+    """All that the hosts sent is in the queues' accounts, or was not let in for a reason that is counted."""
+    for queue in run.queues:
+        gone = queue["sent_packets"] + queue["dropped"] + queue["backlog_packets"]
+        assert queue["received_packets"] + queue["duplicated"] == gone
+    for host in hosts(run):
+        assert (host["strays"], host["refused"], host["overrun"]) == (0, 0, 0)
+        assert sum(host["received"].values()) == host["received"]["whole"]
+
+
+@pytest.mark.usefixtures("live")
+def test_kernel_tcp_through_our_queue_on_this_machine(tmp_path: Path) -> None:
+    run = run_live(LINE, tmp_path, "--engine", "live")
+    assert run.manifest["engine"] == "live"
+    assert run.manifest["kernel"] == os.uname().release
+    assert_accounts(run)
+    (flow,) = run.summary["flows"]
+    (queue, reverse) = run.queues
+    assert queue["name"] == "bneck"
+    assert "fq_codel" in queue["qdisc"]
+    # What the sender's kernel counts went through our queue.
+    assert queue["received_packets"] >= flow["sender"]["segments_sent"] > 500
+    assert reverse["sent_packets"] > 0
+    # No faster than the link: 20 Mbit/s of frames carry at most this much payload.
+    assert 5 < flow["goodput_mbps"] <= 20 * 1448 / 1514 * 1.01
+    assert flow["rtt_ms"]["p50"] >= 10
+    # The queue's own series and those of the kernel's sockets are both there.
+    names = set(run.names)
+    assert {"flow.a.cwnd", "flow.a.rtt", "queue.bneck.backlog_packets"} <= names
+    assert Glance.of(run).punctuality is not None
+
+
+@pytest.mark.usefixtures("live")
+@pytest.mark.parametrize("text", [MANY, GRAPH], ids=["many", "graph"])
+def test_packets_are_of_the_flow_that_they_belong_to(text: str, tmp_path: Path) -> None:
+    run = run_live(text, tmp_path, "--engine", "live")
+    assert_accounts(run)
+    passed = {row["name"] for queue in run.queues for row in queue.get("flows", [])}
+    expected = {flow["name"] for flow in run.summary["flows"]} | {ping["name"] for ping in run.summary["pings"]}
+    assert passed == expected
+    for flow in run.summary["flows"]:
+        assert flow["goodput_mbps"] > 0, flow["name"]
+    for ping in run.summary["pings"]:
+        assert ping["totals"]["received"] > 0, ping["name"]
+
+
+def test_a_kernel_in_virtual_time_through_a_queue_that_it_does_not_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beside = ROOT.parent / "shared" / "tools" / "linux-vt"
+    if not os.environ.get(linux.VARIABLE) and (beside / "run").is_file():
+        monkeypatch.setenv(linux.VARIABLE, str(beside))
+    try:
+        linux.find()
+    except linux.LinuxError as error:
+        pytest.skip(str(error))
+    text = LINE.replace("fq_codel", "deltic")
+    run = run_live(text, tmp_path, "--engine", "linux:sojourn")
+    assert_accounts(run)
+    # In virtual time nothing but looking at the clock takes time, 256 ns each (arch/um/kernel/time.c, timer_read).
+    assert all(host["lateness_ms"]["max"] < 0.1 for host in hosts(run))
+    file = tmp_path / "scenario.toml"
+    simulated = engines.complete(engines.named("sim").start(Scenario(file.read_text()).resolve()))
+    (theirs,), (ours,) = (json.loads(text)["flows"] for text in (simulated.summary, json.dumps(run.summary)))
+    assert ours["goodput_mbps"] == pytest.approx(theirs["goodput_mbps"], rel=0.03)
+    assert ours["rtt_ms"]["p50"] == pytest.approx(theirs["rtt_ms"]["p50"], abs=1)
+
+
+def test_what_it_cannot_do_is_refused_in_one_line(
+    live: engines.Engine, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text(LINE.replace("cubic", "prague"))
+    assert live.name == "live"
+    assert call(["run", str(file), "--engine", "live", "--out", str(tmp_path / "r")]) == 2
+    assert "flow.a.cc: not on this engine: `prague` is" in capsys.readouterr().err
+    assert not (tmp_path / "r").exists()
+    assert call(["run", str(file), "--engine", "live", "--max-lateness", "soon"]) == 2
+    assert "--max-lateness soon: expected a time above 0, such as 500us" in capsys.readouterr().err
+    assert call(["run", str(file), "--qdisc", "kernel"]) == 2
+    assert "--qdisc kernel: expected --engine linux or live, not sim" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("live")
+def test_a_user_without_rights_gets_the_same_with_what_was_refused(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("not root: the other tests here are those of a user without rights")
+    if not Path("/dev/net/tun").stat().st_mode & 0o002:
+        pytest.skip("/dev/net/tun may be opened by root only")
+    nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+    if subprocess.run([*nobody, sys.executable, "-c", "import sojourn"], capture_output=True, check=False).returncode:
+        pytest.skip("another user cannot run this Python")
+    folder = Path("/tmp") / f"sojourn-test-{os.getpid()}"  # noqa: S108
+    folder.mkdir(mode=0o777)
+    try:
+        folder.chmod(0o777)
+        (folder / "s.toml").write_text(LINE)
+        command = [*nobody, sys.executable, "-m", "sojourn", "run", "s.toml", "--engine", "live", "--out", "r"]
+        subprocess.run(command, cwd=folder, check=True, capture_output=True, env={**os.environ, "HOME": str(folder)})
+        run = Run(folder / "r" / "line")
+        assert_accounts(run)
+        assert any(line.startswith("SCHED_FIFO") for line in run.summary["middlebox"]["refused"])
+    finally:
+        shutil.rmtree(folder)
+
+
+STATE = (
+    ["ip", "-d", "-j", "link"],
+    ["ip", "-d", "-j", "addr"],
+    ["ip", "-d", "-j", "route"],
+    ["ip", "-d", "-j", "rule"],
+    ["ip", "-j", "netns"],
+    ["tc", "-j", "qdisc"],
+    ["sysctl", "net.ipv4", "net.core"],
+)
+
+
+def state() -> list[str]:
+    """What a run might leave behind on this machine."""
+    found = [subprocess.run(command, capture_output=True, text=True, check=False).stdout for command in STATE]
+    # Counters and caches, which change by themselves.
+    settings = "\n".join(line for line in found.pop().splitlines() if "random" not in line and "lock" not in line)
+    files = sorted(path.name for place in ("/tmp", "/run") for path in Path(place).glob("sojourn-linux*"))  # noqa: S108
+    return [*found, settings, *files]
+
+
+def processes(mark: str) -> list[str]:
+    """Command lines of the processes that have this in their environment."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark.encode() in (process / "environ").read_bytes():
+                found.append((process / "cmdline").read_text().replace("\0", " "))
+        except OSError:
+            continue
+    return found
+
+
+@pytest.mark.usefixtures("live")
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_a_run_that_is_killed_leaves_nothing_behind(how: signal.Signals, tmp_path: Path) -> None:
+    file = tmp_path / "scenario.toml"
+    file.write_text(LINE)
+    draw = random.Random(int(how))  # noqa: S311
+    before = state()
+    for _ in range(int(os.environ.get("SOJOURN_KILLS", "3"))):
+        mark = f"SOJOURN_TEST_MARK={draw.getrandbits(64):x}"
+        name, _, value = mark.partition("=")
+        command = [sys.executable, "-m", "sojourn", "run", str(file), "--engine", "live", "--out", str(tmp_path / "r")]
+        run = subprocess.Popen(
+            [*command, "--quiet", "--fresh"],
+            env={**os.environ, name: value},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        time.sleep(draw.uniform(0.1, 4.5))
+        run.send_signal(how)
+        run.wait(timeout=60)
+        until(lambda mark=mark: not processes(mark), f"processes: {processes(mark)}")  # type: ignore[misc]
+        until(lambda: state() == before, "the machine is as before")
+
+
+def until(is_so: Callable[[], bool], what: str) -> None:
+    """Waits at most ten seconds."""
+    end = time.monotonic() + 10
+    while not is_so():
+        assert time.monotonic() < end, what
+        time.sleep(0.05)
