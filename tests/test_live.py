@@ -151,7 +151,7 @@ def test_kernel_tcp_through_our_queue_on_this_machine(tmp_path: Path) -> None:
     assert 5 < flow["goodput_mbps"] <= 20 * 1448 / 1514 * 1.01
     assert flow["rtt_ms"]["p50"] >= 10
     # The queue's own series and those of the kernel's sockets are both there.
-    names = set(run.names)
+    names = set(run.names())
     assert {"flow.a.cwnd", "flow.a.rtt", "queue.bneck.backlog_packets"} <= names
     assert Glance.of(run).punctuality is not None
 

@@ -47,7 +47,9 @@ pub(super) fn start(context: &Context, job: &Job, own: &MiddleboxJob) -> Result<
         devices: own.uplinks.iter().map(open).collect::<Result<_, _>>()?,
         of_ends: ends.iter().copied().map(Some).collect(),
         sender: Box::new(move |host, packet| {
-            sender(packet, flows).filter(|end| ends.get(*end) == Some(&host))
+            let number = number(packet, flows)?;
+            // The ends of a flow are at different hosts.
+            [2 * number, 2 * number + 1].into_iter().find(|end| ends.get(*end) == Some(&host))
         }),
     };
     let is_virtual = job.place == Place::Virtual;
@@ -70,22 +72,19 @@ pub(super) fn start(context: &Context, job: &Job, own: &MiddleboxJob) -> Result<
     Ok(Carrier { thread, uplinks, bound })
 }
 
-/// The end point that sends a packet: ports and identifiers number the flows, then the pings.
-fn sender(packet: &[u8], flows: usize) -> Option<usize> {
+/// The flow or ping that a packet belongs to: ports and identifiers number the flows, then the pings.
+fn number(packet: &[u8], flows: usize) -> Option<usize> {
     let ip = Ip::parse(packet).ok()?;
     if let Some((echo, _)) = icmp::Header::parse(&ip) {
-        let ping = usize::from(echo.identifier.checked_sub(1)?);
-        return Some(2 * (flows + ping) + usize::from(echo.is_reply));
+        return Some(flows + usize::from(echo.identifier.checked_sub(1)?));
     }
     let (source, destination) = tcp::Header::parse(ip.payload())
         .ok()
         .filter(|_| ip.protocol == ip::TCP)
         .map(|(tcp, _)| (tcp.source, tcp.destination))
         .or_else(|| udp::Header::parse(&ip).map(|(udp, _)| (udp.source, udp.destination)))?;
-    let number = |port: u16| port.checked_sub(FIRST_PORT).map(usize::from);
     // What opens a connection has a port of its kernel's choice, which is above these.
-    let peer = number(source).filter(|_| source < destination).map(|number| 2 * number + 1);
-    peer.or_else(|| number(destination).map(|number| 2 * number))
+    source.min(destination).checked_sub(FIRST_PORT).map(usize::from)
 }
 
 /// The device of a host.
