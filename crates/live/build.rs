@@ -1,13 +1,16 @@
 //! Lets the tests know what this machine has, so that without it they are skipped by name: IPv6 on loopback,
-//! `ip`, the right to make network namespaces, TUN devices.
+//! `ip`, the right to make network namespaces, TUN devices, a kernel in virtual time.
 
+use std::env;
 use std::fs::OpenOptions;
 use std::net::UdpSocket;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 fn main() {
     println!("cargo::rerun-if-changed=/proc/net/if_inet6");
     println!("cargo::rerun-if-changed=/dev/net/tun");
+    println!("cargo::rerun-if-env-changed=SOJOURN_LINUX");
     let says_yes = |line: &str| {
         let text = format!("PATH=$PATH:/usr/sbin:/sbin; {line}");
         let mut shell = Command::new("sh");
@@ -26,4 +29,7 @@ fn main() {
     tell("namespaces", says_yes("unshare --net true"));
     tell("user_namespaces", says_yes("unshare --user --map-root-user --net true"));
     tell("tun", tun());
+    let kernel = PathBuf::from(env::var_os("SOJOURN_LINUX").unwrap_or_default()).join("run");
+    tell("virtual_kernel", kernel.is_file());
+    println!("cargo::rustc-env=VIRTUAL_KERNEL={}", kernel.display());
 }

@@ -16,8 +16,8 @@ use sojourn_wire::segment::{Unreadable, refuse};
 use sojourn_wire::{Addresses, Ip, icmp, ip, tcp, udp};
 
 use crate::absent::Absent;
-use crate::seat::{Accepts, FIRST_PORT, Place, Seat, accepts, answers, lacks, port};
-use crate::socket::{Key, Name, settings};
+use crate::seat::{Accepts, Place, RESPONSES, Seat, accepts, answers, lacks, number, port};
+use crate::socket::{Key, Name};
 use crate::sockets::Sockets;
 
 /// Bytes of the largest packet.
@@ -271,7 +271,9 @@ impl Host {
                 udp(seq.into()).write_datagram(&datagram, out)
             }
             Body::Icmp(echo) => {
-                let (identifier, seq) = (peer_port, echo.seq as u16);
+                // Pings count from 1.
+                let ping = end / 2 - self.scenario.flows.len();
+                let (identifier, seq) = (1 + ping as u16, echo.seq as u16);
                 let header =
                     icmp::Header { addresses, is_reply: false, identifier, seq, tos: tx.tos };
                 header.write_echo(echo, len.saturating_sub(icmp::HEADER_BYTES), out)
@@ -315,9 +317,13 @@ impl Host {
         if !segment.flags.syn || segment.flags.ack || !self.sockets.has_room() {
             return None;
         }
-        let peer_port = port(name.0)?;
-        let own = self.sockets.free_port(place.device, peer_port)?;
-        let key = (place.device, own, peer_port);
+        let port = port(name.0)?;
+        let (own, peer) = if name.2 {
+            (port, RESPONSES)
+        } else {
+            (self.sockets.free_port(place.device, port)?, port)
+        };
+        let key = (place.device, own, peer);
         Some(self.insert(key, name, Quiet::of_sender()))
     }
 
@@ -325,9 +331,7 @@ impl Host {
         let place = self.places[name.0].as_ref().expect("whose connection it is");
         let tcp = &self.scenario.flows[name.0 / 2].tcp;
         let is_one_of_many = place.accepts == Accepts::Many;
-        self.sockets.insert(key, name, is_one_of_many, quiet, |rng| {
-            settings(place.addresses, (key.1, key.2), tcp, rng)
-        })
+        self.sockets.insert(key, name, is_one_of_many, quiet, (place.addresses, tcp))
     }
 
     /// Writes a segment to a connection's device.
@@ -436,22 +440,16 @@ impl Host {
         if header.flags & (tcp::SYN | tcp::ACK | tcp::RST) != tcp::SYN {
             return None;
         }
-        let n = usize::from(key.1.checked_sub(FIRST_PORT)?);
-        let waits = |end: &usize| {
-            let place = self.places.get(*end).and_then(Option::as_ref);
-            place.is_some_and(|place| {
-                let is_peer = (place.device, place.addresses) == (key.0, ip.addresses().reversed());
-                is_peer && place.accepts != Accepts::Nothing
-            })
+        let (end, response) = match key.1 {
+            RESPONSES => (2 * number(key.2)?, true),
+            port => (2 * number(port)? + 1, false),
         };
-        let end = [2 * n, 2 * n + 1].into_iter().find(waits)?;
-        // The one that opens the flow is waited for here by what carries responses.
-        let name = (end, 0, end.is_multiple_of(2));
+        let place = self.places.get(end)?.as_ref()?;
+        let is_peer = (place.device, place.addresses) == (key.0, ip.addresses().reversed());
+        let name = (end, 0, response);
         let is_taken = self.sockets.of_name(name).is_some();
-        if is_taken || !self.sockets.has_room() {
-            return None;
-        }
-        Some(self.insert(key, name, Quiet::of_receiver()))
+        let waits = is_peer && place.accepts != Accepts::Nothing && !is_taken;
+        (waits && self.sockets.has_room()).then(|| self.insert(key, name, Quiet::of_receiver()))
     }
 
     fn deliver(&mut self, now: Time, end: usize, body: &Body, ip: &Ip<'_>) {
@@ -515,11 +513,10 @@ impl Host {
             }
             return;
         }
-        let asked = usize::from(header.identifier).checked_sub(FIRST_PORT.into());
-        let end = asked.map(|n| 2 * n).filter(|end| {
+        let ping = usize::from(header.identifier).checked_sub(1);
+        let end = ping.map(|ping| 2 * (self.scenario.flows.len() + ping)).filter(|end| {
             let place = self.places.get(*end).and_then(Option::as_ref);
-            *end >= 2 * self.scenario.flows.len()
-                && place.is_some_and(|place| place.addresses == header.addresses.reversed())
+            place.is_some_and(|place| place.addresses == header.addresses.reversed())
         });
         match (end, icmp::read_echo(payload)) {
             (Some(end), Some(echo)) => self.deliver(now, end, &Body::Icmp(echo), ip),

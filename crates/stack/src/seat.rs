@@ -1,13 +1,19 @@
 //! Where end points are in a real network, and by which ports they are found.
 
+use std::ops::Range;
+
 use sojourn_cc::Feedback;
 use sojourn_scenario::Scenario;
 use sojourn_transport::app::App;
 use sojourn_wire::Addresses;
 
-/// Port of the first flow or ping at the end that does not open it, and identifier of the first ping's
-/// echo requests: iperf3's. The others follow.
+/// Port of the first flow or ping at the end that does not open it: iperf3's. The others follow. What opens
+/// a connection has a port above all of these.
 pub const FIRST_PORT: u16 = 5201;
+/// Ports of ends that open connections (Linux `ip_local_port_range`).
+pub(crate) const OPENING: Range<u16> = 32768..61000;
+/// Port at which the end that opens a flow waits for the connection that carries responses.
+pub(crate) const RESPONSES: u16 = OPENING.end;
 
 /// Where an end point is.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +48,13 @@ pub(crate) enum Accepts {
 
 /// The port of an end point that waits for its peer; none if there are too many.
 pub(crate) fn port(end: usize) -> Option<u16> {
-    u16::try_from(end / 2).ok()?.checked_add(FIRST_PORT)
+    let port = u16::try_from(end / 2).ok()?.checked_add(FIRST_PORT)?;
+    (port < OPENING.start).then_some(port)
+}
+
+/// The number of the flow or ping whose end has this port.
+pub(crate) fn number(port: u16) -> Option<usize> {
+    port.checked_sub(FIRST_PORT).map(usize::from)
 }
 
 /// What connections of the flow `n` come to its end that does not open it.

@@ -9,6 +9,10 @@ use sojourn_wire::segment::{Connection, Settings};
 const TICK: Dur = Dur::from_millis(1);
 /// Headers of IPv4 and TCP; an MTU of IPv6 is smaller by what its header is larger.
 const HEADERS: u32 = 40;
+/// The answer to a SYN of RFC 3168; those to AccECN's are greater (RFC 9768 3.1.2).
+const ECE: u8 = 1;
+/// Bytes that have arrived with ECT(0), CE and ECT(1) at first (RFC 9768 3.2.1).
+const FIRST_COUNTERS: [u32; 3] = [1, 0, 1];
 /// Greatest shift of a window (RFC 7323 2.3), and the bits that a window has without.
 const MAX_SHIFT: u32 = 14;
 const WINDOW_BITS: u32 = 16;
@@ -25,6 +29,8 @@ pub(crate) struct Socket {
     pub(crate) name: Name,
     pub(crate) wire: Connection,
     pub(crate) quiet: Quiet,
+    /// It may send AccECN's option.
+    shows_counters: bool,
     /// TOS of what carries no data: that of the last such segment.
     tos: u8,
     /// When it is forgotten.
@@ -32,16 +38,41 @@ pub(crate) struct Socket {
 }
 
 impl Socket {
-    pub(crate) fn new(key: Key, name: Name, quiet: Quiet, settings: Settings) -> Self {
-        let wire = Connection::new(settings);
-        Self { key, name, wire, quiet, tos: 0, gone_at: Time::NEVER }
+    /// A connection of this end between these addresses, which begins with numbers that are drawn anew (RFC
+    /// 6528 3, RFC 7323 5.4).
+    pub(crate) fn new(
+        key: Key,
+        name: Name,
+        quiet: Quiet,
+        (addresses, tcp): (Addresses, &Config),
+        rng: &mut Rng,
+    ) -> Self {
+        let wire = Connection::new(Settings {
+            addresses,
+            port: key.1,
+            peer_port: key.2,
+            isn: rng.u32(),
+            mss: (tcp.mtu - HEADERS) as u16,
+            window_scale: Some(window_scale(tcp.rmem_max.0)),
+            timestamps: tcp.timestamps,
+            sack: true,
+            tick: TICK,
+            first_tick: rng.u32(),
+            first_id: rng.u32() as u16,
+        });
+        let shows_counters = tcp.accecn_option;
+        Self { key, name, wire, quiet, shows_counters, tos: 0, gone_at: Time::NEVER }
     }
 
-    /// A segment of the end point leaves.
+    /// A segment of the end point leaves. The answer to an AccECN SYN has the option, so that the peer sees
+    /// whether options get through (RFC 9768 3.2.3.2).
     pub(crate) fn on_departure(&mut self, now: Time, segment: &mut Segment, tos: u8) {
         segment.flags.response = false;
         if segment.len == 0 && !segment.flags.syn && !segment.flags.fin {
             self.tos = tos;
+        }
+        if self.shows_counters && segment.flags.syn && segment.flags.ack && segment.ace > ECE {
+            segment.accecn = Some(FIRST_COUNTERS);
         }
         self.quiet.on_departure(now, segment);
     }
@@ -68,28 +99,6 @@ impl Socket {
     /// Whether both ends have closed.
     pub(crate) fn is_closed(&self) -> bool {
         self.gone_at < Time::NEVER
-    }
-}
-
-/// What a connection begins with, drawn anew (RFC 6528 3, RFC 7323 5.4).
-pub(crate) fn settings(
-    addresses: Addresses,
-    ports: (u16, u16),
-    tcp: &Config,
-    rng: &mut Rng,
-) -> Settings {
-    Settings {
-        addresses,
-        port: ports.0,
-        peer_port: ports.1,
-        isn: rng.u32(),
-        mss: (tcp.mtu - HEADERS) as u16,
-        window_scale: Some(window_scale(tcp.rmem_max.0)),
-        timestamps: tcp.timestamps,
-        sack: true,
-        tick: TICK,
-        first_tick: rng.u32(),
-        first_id: rng.u32() as u16,
     }
 }
 

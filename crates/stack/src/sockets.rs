@@ -4,15 +4,14 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use sojourn_core::{Rng, Time};
-use sojourn_transport::tcp::Quiet;
-use sojourn_wire::segment::Settings;
+use sojourn_transport::tcp::{Config, Quiet};
+use sojourn_wire::Addresses;
 
+use crate::seat::OPENING;
 use crate::socket::{Key, Name, Socket};
 
 /// Most connections at once. What asks for one above is not answered.
 const MOST: usize = 1 << 14;
-/// Ports of ends that open connections (Linux `ip_local_port_range`).
-const PORTS: std::ops::Range<u16> = 32768..61000;
 
 #[derive(Default)]
 struct Slot {
@@ -29,14 +28,14 @@ pub(crate) struct Sockets {
     by_key: BTreeMap<Key, usize>,
     by_name: BTreeMap<Name, usize>,
     timers: BinaryHeap<Reverse<(Time, usize)>>,
-    pub(crate) rng: Rng,
+    rng: Rng,
     next_port: u16,
 }
 
 impl Sockets {
     /// None yet; `rng` gives first sequence numbers, timestamps and ports.
     pub(crate) fn new(mut rng: Rng) -> Self {
-        let next_port = PORTS.start + rng.below(u32::from(PORTS.end - PORTS.start)) as u16;
+        let next_port = OPENING.start + rng.below(OPENING.len() as u32) as u16;
         Self {
             slots: Vec::new(),
             free: Vec::new(),
@@ -63,9 +62,9 @@ impl Sockets {
 
     /// A port that no connection of this device to `peer_port` has.
     pub(crate) fn free_port(&mut self, device: usize, peer_port: u16) -> Option<u16> {
-        for _ in PORTS {
+        for _ in OPENING {
             let port = self.next_port;
-            self.next_port = if port + 1 == PORTS.end { PORTS.start } else { port + 1 };
+            self.next_port = if port + 1 == OPENING.end { OPENING.start } else { port + 1 };
             if !self.by_key.contains_key(&(device, port, peer_port)) {
                 return Some(port);
             }
@@ -83,7 +82,7 @@ impl Sockets {
         closed.map(|id| self.remove(id)).is_some()
     }
 
-    /// Keeps a connection of the name's end; gives its id. One that was accepted beside others gets a
+    /// Makes a connection of the name's end between these addresses; gives its id. One that was accepted beside others gets a
     /// number, which is that of no earlier one.
     pub(crate) fn insert(
         &mut self,
@@ -91,7 +90,7 @@ impl Sockets {
         mut name: Name,
         is_one_of_many: bool,
         quiet: Quiet,
-        settings: impl FnOnce(&mut Rng) -> Settings,
+        of: (Addresses, &Config),
     ) -> usize {
         let id = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot { armed: Time::NEVER, ..Slot::default() });
@@ -102,7 +101,7 @@ impl Sockets {
         if is_one_of_many {
             name.1 = u32::from(slot.uses) << 16 | id as u32;
         }
-        slot.socket = Some(Socket::new(key, name, quiet, settings(&mut self.rng)));
+        slot.socket = Some(Socket::new(key, name, quiet, of, &mut self.rng));
         self.by_key.insert(key, id);
         self.by_name.insert(name, id);
         id

@@ -276,7 +276,7 @@ fn other_applications_run_too() {
     assert_eq!(lab.connections(), [(2, 0), (2, 0)]);
 }
 
-// What a Linux 6.18 with the same settings sends: SYN, and its answer's options.
+// KAT stack 3
 #[test]
 fn a_syn_is_that_of_linux() {
     let mut lab = Lab::new(&bulk("cubic", 20));

@@ -13,8 +13,10 @@ use super::segment::{Flags, Segment};
 /// First timeout of the FIN (RFC 6298 2.1), and how often it is sent (Linux `tcp_orphan_retries`).
 const FIN_TIMEOUT: Dur = Dur::from_secs(1);
 const FIN_TRIES: u32 = 8;
-/// The window of an end to which no data come: Linux's first one on a path of 1500 bytes.
-const WINDOW: u32 = 64_240;
+/// The window of an end to which no data come: Linux's first one on a path of 1500 bytes, and what that is
+/// when it is shifted by 7.
+const SYN_WINDOW: u32 = 64_240;
+const WINDOW: u32 = 64_256;
 /// An AccECN end to which nothing comes marked says this for ever (RFC 9768 3.2.2).
 const ACE: u8 = 5;
 
@@ -130,7 +132,7 @@ impl Quiet {
     pub fn on_departure(&mut self, now: Time, segment: &mut Segment) {
         match self.side {
             Side::Incoming => {
-                segment.window = WINDOW;
+                segment.window = if segment.flags.syn { SYN_WINDOW } else { WINDOW };
                 if segment.flags.ack {
                     segment.ack = self.peer_fin.unwrap_or(1);
                 }
