@@ -10,7 +10,7 @@ use sojourn_live::lateness::Lateness;
 use sojourn_live::tun::Written;
 use sojourn_scenario::Scenario;
 use sojourn_sim::{Ends, Item, agenda};
-use sojourn_transport::tcp::{Arrival, Quiet, Segment};
+use sojourn_transport::tcp::{Arrival, Segment};
 use sojourn_transport::{Body, Datagram, Echo, Endpoint, Transmit};
 use sojourn_wire::segment::{Unreadable, refuse};
 use sojourn_wire::{Addresses, Ip, icmp, ip, tcp, udp};
@@ -324,14 +324,14 @@ impl Host {
             (self.sockets.free_port(place.device, port)?, port)
         };
         let key = (place.device, own, peer);
-        Some(self.insert(key, name, Quiet::of_sender()))
+        Some(self.insert(key, name, false))
     }
 
-    fn insert(&mut self, key: Key, name: Name, quiet: Quiet) -> usize {
+    fn insert(&mut self, key: Key, name: Name, is_accepted: bool) -> usize {
         let place = self.places[name.0].as_ref().expect("whose connection it is");
         let tcp = &self.scenario.flows[name.0 / 2].tcp;
         let is_one_of_many = place.accepts == Accepts::Many;
-        self.sockets.insert(key, name, is_one_of_many, quiet, (place.addresses, tcp))
+        self.sockets.insert(key, name, is_one_of_many, is_accepted, (place.addresses, tcp))
     }
 
     /// Writes a segment to a connection's device.
@@ -413,7 +413,7 @@ impl Host {
             Ok(mut segment) => {
                 segment.connection = connection;
                 segment.flags.response = response;
-                match socket.quiet.on_arrival(&segment) {
+                match socket.on_arrival(&segment) {
                     Arrival::Pass => self.deliver(now, end, &Body::Tcp(segment), ip),
                     Arrival::Taken => self.sides[device].counts.delivered += 1,
                     Arrival::Refuse => return self.refuse(now, id, ip),
@@ -449,7 +449,7 @@ impl Host {
         let name = (end, 0, response);
         let is_taken = self.sockets.of_name(name).is_some();
         let waits = is_peer && place.accepts != Accepts::Nothing && !is_taken;
-        (waits && self.sockets.has_room()).then(|| self.insert(key, name, Quiet::of_receiver()))
+        (waits && self.sockets.has_room()).then(|| self.insert(key, name, true))
     }
 
     fn deliver(&mut self, now: Time, end: usize, body: &Body, ip: &Ip<'_>) {

@@ -1,7 +1,7 @@
 //! One TCP connection between an end point and the wire.
 
 use sojourn_core::{Dur, Rng, Time};
-use sojourn_transport::tcp::{Config, Quiet, Segment};
+use sojourn_transport::tcp::{Arrival, Config, Quiet, Segment};
 use sojourn_wire::Addresses;
 use sojourn_wire::segment::{Connection, Settings};
 
@@ -18,6 +18,8 @@ const MAX_SHIFT: u32 = 14;
 const WINDOW_BITS: u32 = 16;
 /// How long a closed connection answers a repeated FIN (Linux `TCP_TIMEWAIT_LEN`).
 const TIME_WAIT: Dur = Dur::from_secs(60);
+/// How long a SYN waits for the acknowledgement of its answer: five repeats of Linux (`tcp_synack_retries`).
+const HALF_OPEN: Dur = Dur::from_secs(63);
 
 /// How the host finds it: device, own port, peer's port.
 pub(crate) type Key = (usize, u16, u16);
@@ -33,17 +35,28 @@ pub(crate) struct Socket {
     shows_counters: bool,
     /// TOS of what carries no data: that of the last such segment.
     tos: u8,
+    state: State,
     /// When it is forgotten.
     gone_at: Time,
 }
 
+/// What a connection is to the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Accepted; of the peer nothing but a SYN is known, which anybody may have sent.
+    HalfOpen,
+    Open,
+    /// Both ends have closed (TIME-WAIT).
+    Closed,
+}
+
 impl Socket {
-    /// A connection of this end between these addresses, which begins with numbers that are drawn anew (RFC
-    /// 6528 3, RFC 7323 5.4).
+    /// A connection that this end opens, or that it accepts, between these addresses. It begins with
+    /// numbers that are drawn anew (RFC 6528 3, RFC 7323 5.4).
     pub(crate) fn new(
         key: Key,
         name: Name,
-        quiet: Quiet,
+        is_accepted: bool,
         (addresses, tcp): (Addresses, &Config),
         rng: &mut Rng,
     ) -> Self {
@@ -61,7 +74,10 @@ impl Socket {
             first_id: rng.u32() as u16,
         });
         let shows_counters = tcp.accecn_option;
-        Self { key, name, wire, quiet, shows_counters, tos: 0, gone_at: Time::NEVER }
+        let quiet = if is_accepted { Quiet::of_receiver() } else { Quiet::of_sender() };
+        let state = if is_accepted { State::HalfOpen } else { State::Open };
+        let gone_at = Time::NEVER;
+        Self { key, name, wire, quiet, shows_counters, tos: 0, state, gone_at }
     }
 
     /// A segment of the end point leaves. The answer to an AccECN SYN has the option, so that the peer sees
@@ -83,10 +99,22 @@ impl Socket {
         Some((self.quiet.poll(now)?, self.tos))
     }
 
+    /// A segment of the peer arrives.
+    pub(crate) fn on_arrival(&mut self, segment: &Segment) -> Arrival {
+        // With a right acknowledgement number.
+        if self.state == State::HalfOpen && segment.flags.ack {
+            (self.state, self.gone_at) = (State::Open, Time::NEVER);
+        }
+        self.quiet.on_arrival(segment)
+    }
+
     /// When it has something to do.
     pub(crate) fn deadline(&mut self, now: Time) -> Time {
-        if self.gone_at == Time::NEVER && self.quiet.is_closed() {
-            self.gone_at = now + TIME_WAIT;
+        if self.state == State::HalfOpen && self.gone_at == Time::NEVER {
+            self.gone_at = now + HALF_OPEN;
+        }
+        if self.state == State::Open && self.quiet.is_closed() {
+            (self.state, self.gone_at) = (State::Closed, now + TIME_WAIT);
         }
         self.quiet.deadline().min(self.gone_at)
     }
@@ -96,9 +124,14 @@ impl Socket {
         self.gone_at <= now
     }
 
+    /// Whether a host that is full may forget it.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.gone_at < Time::NEVER
+    }
+
     /// Whether both ends have closed.
     pub(crate) fn is_closed(&self) -> bool {
-        self.gone_at < Time::NEVER
+        self.state == State::Closed
     }
 }
 

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use sojourn_core::{Rng, Time};
-use sojourn_transport::tcp::{Config, Quiet};
+use sojourn_transport::tcp::Config;
 use sojourn_wire::Addresses;
 
 use crate::seat::OPENING;
@@ -72,24 +72,23 @@ impl Sockets {
         None
     }
 
-    /// Whether there is room for one more; a closed one makes room.
+    /// Whether there is room for one more; one that is closed or only half open makes room.
     pub(crate) fn has_room(&mut self) -> bool {
         if self.slots.len() - self.free.len() < MOST {
             return true;
         }
-        let is_closed = |slot: &Slot| slot.socket.as_ref().is_some_and(Socket::is_closed);
-        let closed = self.slots.iter().position(is_closed);
-        closed.map(|id| self.remove(id)).is_some()
+        let is_idle = |slot: &Slot| slot.socket.as_ref().is_some_and(Socket::is_idle);
+        self.slots.iter().position(is_idle).and_then(|id| self.remove(id)).is_some()
     }
 
-    /// Makes a connection of the name's end between these addresses; gives its id. One that was accepted beside others gets a
-    /// number, which is that of no earlier one.
+    /// Makes a connection of the name's end between these addresses; gives its id. One that was accepted
+    /// beside others gets a number, which is that of no earlier one.
     pub(crate) fn insert(
         &mut self,
         key: Key,
         mut name: Name,
         is_one_of_many: bool,
-        quiet: Quiet,
+        is_accepted: bool,
         of: (Addresses, &Config),
     ) -> usize {
         let id = self.free.pop().unwrap_or_else(|| {
@@ -101,7 +100,7 @@ impl Sockets {
         if is_one_of_many {
             name.1 = u32::from(slot.uses) << 16 | id as u32;
         }
-        slot.socket = Some(Socket::new(key, name, quiet, of, &mut self.rng));
+        slot.socket = Some(Socket::new(key, name, is_accepted, of, &mut self.rng));
         self.by_key.insert(key, id);
         self.by_name.insert(name, id);
         id

@@ -276,6 +276,47 @@ fn other_applications_run_too() {
     assert_eq!(lab.connections(), [(2, 0), (2, 0)]);
 }
 
+#[test]
+fn offloads_and_no_timestamps_are_fine() {
+    let tcp = ["{ gso = true, gro = true, tsq = true }", "{ timestamps = false }"];
+    for tcp in tcp.map(|tcp| format!("tcp = {tcp}\n")) {
+        for cc in ["prague", "cubic"] {
+            let mut lab = Lab::new(&(bulk(cc, 3000) + &tcp));
+            lab.run(at(20), |n, _, packet| if n % 501 == 9 { vec![] } else { vec![packet] });
+            assert_eq!(lab.total(1, "delivered_bytes"), 3e6, "{cc} {tcp}");
+            assert_eq!(lab.connections().map(|(open, _)| open), [0, 0]);
+        }
+    }
+}
+
+// RFC 4987: SYNs of nobody take the place of connections neither for ever nor without bound.
+#[test]
+fn many_syns_do_not_keep_a_connection_out() {
+    for app in ["bulk", "short arrivals 5 sizes 10000b"] {
+        let flow = format!(
+            "[[flow]]\nname = \"f\"\napp = \"{app}\"\ncc = \"cubic\"\nstart = \"70s\"\nstop = \"75s\"\n"
+        );
+        let mut lab = Lab::new(&flow);
+        let host = &mut lab.hosts[1];
+        let mut syn = [0_u8; 40];
+        syn[..10].copy_from_slice(&[0x45, 0, 0, 40, 0, 0, 0x40, 0, 64, 6]);
+        syn[12..20].copy_from_slice(&[10, 0, 0, 1, 10, 0, 0, 2]);
+        syn[22..24].copy_from_slice(&5201_u16.to_be_bytes());
+        syn[32..34].copy_from_slice(&[0x50, 2]);
+        let sum = sojourn_wire::checksum::of(&syn[..20]);
+        syn[10..12].copy_from_slice(&sum.to_be_bytes());
+        for port in 1024..61_000_u16 {
+            syn[20..22].copy_from_slice(&port.to_be_bytes());
+            host.receive(at(1), 0, &finished(syn.to_vec()));
+        }
+        assert!(host.sockets.iter_mut().count() <= 1 << 14, "{app}");
+        lab.outs[1].sent.lock().expect("no panic").clear();
+        lab.run(at(80), all);
+        assert!(lab.total(1, "delivered_bytes") > 1e5, "{app}");
+        assert_eq!(lab.total(1, "delivered_bytes"), lab.total(0, "acked_bytes"), "{app}");
+    }
+}
+
 // KAT stack 3
 #[test]
 fn a_syn_is_that_of_linux() {
