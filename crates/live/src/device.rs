@@ -6,7 +6,8 @@ use std::os::fd::AsFd;
 use crate::tun::{Read, Tun, Written};
 use sojourn_core::Time;
 
-/// An end of a link that carries IP packets. `receive` does not wait.
+/// An end of a link that carries IP packets, each after the link's header if it has one. `receive` does not
+/// wait.
 pub trait Device: AsFd + Send + Sync {
     /// The next packet, if there is one.
     ///
@@ -19,6 +20,11 @@ pub trait Device: AsFd + Send + Sync {
     /// # Errors
     /// The device is gone.
     fn send(&self, packet: &[u8]) -> io::Result<Written>;
+
+    /// Bytes before the IP packet in what was received. They leave with it, by a device of the same kind.
+    fn header(&self, _frame: &[u8]) -> usize {
+        0
+    }
 
     /// Called for each packet that enters the network from here, with the instant of the network.
     fn entered(&self, _at: Time, _packet: &[u8]) {}

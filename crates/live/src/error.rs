@@ -24,6 +24,18 @@ pub enum Error {
     /// This thread may not change the network that it is in.
     #[error("device `{0}`: no CAP_NET_ADMIN in this network namespace")]
     NotAdmin(String),
+    /// This user may not see frames.
+    #[error("device `{0}`: no CAP_NET_RAW in this network namespace; expected root, or `sudo`")]
+    NotRaw(String),
+    /// There is none of this name.
+    #[error("device `{0}`: none of this name in this network namespace; `ip link` lists them")]
+    NoDevice(String),
+    /// It carries no Ethernet frames.
+    #[error("device `{0}`: expected an Ethernet interface")]
+    NotEthernet(String),
+    /// It is switched off.
+    #[error("device `{0}`: down; `ip link set dev {0} up` switches it on")]
+    Down(String),
     /// Neither privilege nor a user namespace that would give it.
     #[error("no CAP_SYS_ADMIN and CAP_NET_ADMIN, and no user namespace: {0}; expected one of them")]
     NoUserNamespace(String),

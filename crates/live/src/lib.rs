@@ -2,8 +2,9 @@
 //!
 //! The state machines are those of the simulator; here they get a clock, sockets and devices. [`udp`] is
 //! UDP with the ECN field in both directions and packets in batches. [`tun`] gives the packets of a kernel
-//! to a program, [`namespace`] keeps that kernel's network apart from the machine's, [`realtime`] and
-//! [`wait`] have a thread run on time, [`lateness`] counts how late it was, and [`trial`] finds out before.
+//! to a program, [`packet_socket`] the frames of an interface, [`namespace`] keeps that kernel's network
+//! apart from the machine's, [`realtime`] and [`wait`] have a thread run on time, [`lateness`] counts how
+//! late it was, and [`trial`] finds out before.
 
 #![warn(missing_docs)]
 
@@ -13,9 +14,13 @@ pub mod clock;
 pub mod device;
 #[cfg(target_os = "linux")]
 pub mod error;
+#[cfg(target_os = "linux")]
+mod ifreq;
 pub mod lateness;
 #[cfg(target_os = "linux")]
 pub mod namespace;
+#[cfg(target_os = "linux")]
+pub mod packet_socket;
 #[cfg(target_os = "linux")]
 pub mod realtime;
 #[cfg(target_os = "linux")]

@@ -9,20 +9,11 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::{Errno, read, write};
-use rustix::ioctl::{Opcode, Updater, ioctl};
+use rustix::ioctl::Opcode;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
 use crate::error::Error;
-
-/// `IFNAMSIZ`, with the zero at the end.
-const NAME: usize = 16;
-
-/// `struct ifreq`: a device's name, and a value whose type the request says.
-#[repr(C)]
-struct Request {
-    name: [u8; NAME],
-    value: [u8; 24],
-}
+use crate::ifreq::Request;
 
 /// An open device of IP packets without a header before them. It exists, switched off, from
 /// [`Tun::open`] to the end of this value.
@@ -52,8 +43,10 @@ pub enum Written {
     Down,
     /// The kernel has no memory for it now; the packet is lost unless it is written again.
     Full,
-    /// It is neither IPv4 nor IPv6, and lost.
-    NotIp,
+    /// It is neither IPv4 nor IPv6, or no Ethernet frame, and lost.
+    Malformed,
+    /// It is longer than the device's MTU, and lost.
+    TooLong,
 }
 
 impl Tun {
@@ -96,8 +89,7 @@ impl Tun {
     pub fn mtu(&self) -> io::Result<u32> {
         let mut request = Request::of(&self.name).ok_or(io::ErrorKind::NotFound)?;
         request.ask::<{ libc::SIOCGIFMTU as Opcode }>(self.control.as_fd())?;
-        let [a, b, c, d, ..] = request.value;
-        Ok(u32::from_ne_bytes([a, b, c, d]))
+        Ok(request.number())
     }
 
     /// Takes the next packet that the kernel sent; `buffer` has room for the MTU.
@@ -123,7 +115,7 @@ impl Tun {
             Ok(_) => Ok(Written::Taken),
             Err(Errno::IO) => Ok(Written::Down),
             Err(Errno::AGAIN | Errno::INTR | Errno::NOBUFS | Errno::NOMEM) => Ok(Written::Full),
-            Err(Errno::INVAL) => Ok(Written::NotIp),
+            Err(Errno::INVAL) => Ok(Written::Malformed),
             Err(error) => Err(error.into()),
         }
     }
@@ -132,26 +124,6 @@ impl Tun {
 impl AsFd for Tun {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
-    }
-}
-
-impl Request {
-    /// With a name that `ip` takes without quotes and the kernel as it is: `%d` would be a number.
-    fn of(name: &str) -> Option<Self> {
-        let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
-        let is_name = (1..NAME).contains(&name.len()) && name.bytes().all(is_plain);
-        if !is_name || [".", ".."].contains(&name) {
-            return None;
-        }
-        let mut request = Self { name: [0; NAME], value: [0; 24] };
-        request.name[..name.len()].copy_from_slice(name.as_bytes());
-        Some(request)
-    }
-
-    #[expect(unsafe_code, reason = "no crate here has the requests of network devices")]
-    fn ask<const WHAT: Opcode>(&mut self, fd: BorrowedFd<'_>) -> rustix::io::Result<()> {
-        // SAFETY: both requests, TUNSETIFF and SIOCGIFMTU, read and write a `struct ifreq`, which this is.
-        unsafe { ioctl(fd, Updater::<WHAT, Self>::new(self)) }
     }
 }
 

@@ -16,6 +16,7 @@ use sojourn_scenario::{Scenario, Status};
 use sojourn_sim::{Simulation, Standstill};
 use sojourn_trace::Output;
 use sojourn_transport::{Endpoint, Pool};
+use sojourn_wire::ethernet;
 use sojourn_wire::packet::{Counts, read};
 
 use crate::portal::{Portal, Shared, lock};
@@ -191,15 +192,18 @@ impl Forwarder {
             let Read::Packet(len) = received else { break };
             // What was due before it arrived comes first, without it.
             self.catch_up()?;
-            let (side, bytes) = (&mut self.sides[number], &self.packet[..len]);
+            let (side, frame) = (&mut self.sides[number], &self.packet[..len]);
+            let (header, bytes) = frame.split_at(side.device.header(frame));
             let found = read(bytes, 0);
             side.counts.add(&found);
-            let Ok((packet, _)) = found else { continue };
+            let Ok((mut packet, _)) = found else { continue };
+            // Tags make it longer than `read` assumes.
+            packet.len += header.len().saturating_sub(ethernet::HEADER_BYTES) as u32;
             let Some(end) = (self.sender)(number, bytes) else {
                 side.strays += 1;
                 continue;
             };
-            lock(&side.exchange).sent = Some(self.pool.frame(packet, bytes));
+            lock(&side.exchange).sent = Some(self.pool.frame(packet, header, bytes));
             self.simulation.poll_outside(end).map_err(Error::Standstill)?;
         }
         Ok(())

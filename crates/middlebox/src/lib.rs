@@ -8,8 +8,10 @@
 #![warn(missing_docs)]
 #![cfg(target_os = "linux")]
 
+mod bridge;
 mod forwarder;
 mod portal;
 
+pub use bridge::{Frames, Port};
 pub use forwarder::{Carried, Classifier, Error, Forwarder, Hosts, Report};
 pub use sojourn_live::device::Device;

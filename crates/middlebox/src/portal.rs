@@ -48,12 +48,15 @@ impl Portal {
 impl Endpoint for Portal {
     fn on_packet(&mut self, now: Time, body: &Body, _ecn: Ecn) {
         let Body::Frame(frame) = body else { unreachable!("hosts outside send frames") };
+        let header = frame.header();
         self.changed.clear();
+        self.changed.extend_from_slice(header);
         self.changed.extend_from_slice(frame.bytes());
         let packet = Packet { tos: frame.tos, ace: frame.ace, ..*frame.packet() };
-        let written = write_back(&packet, &mut self.changed, Checksum::Complete);
+        let bytes = &mut self.changed[header.len()..];
+        let written = write_back(&packet, bytes, Checksum::Complete);
         debug_assert!(written.is_ok(), "what was read is written");
-        self.device.left(now, &self.changed);
+        self.device.left(now, bytes);
         let sent = self.device.send(&self.changed);
         let mut exchange = lock(&self.exchange);
         exchange.lateness.record(self.clock.now().since(now));

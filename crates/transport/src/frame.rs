@@ -18,6 +18,8 @@ pub struct Frame {
 #[derive(Debug, Default)]
 struct Content {
     packet: Packet,
+    /// Where in the bytes the IP packet begins.
+    header: usize,
     bytes: Vec<u8>,
 }
 
@@ -29,7 +31,12 @@ impl Frame {
 
     /// From the IP header on, as it was sent.
     pub fn bytes(&self) -> &[u8] {
-        &self.content.bytes
+        &self.content.bytes[self.content.header..]
+    }
+
+    /// What stands before that: the header of the link, if the device has one.
+    pub fn header(&self) -> &[u8] {
+        &self.content.bytes[..self.content.header]
     }
 }
 
@@ -43,12 +50,14 @@ const MOST: usize = 1 << 14;
 pub struct Pool(VecDeque<Arc<Content>>);
 
 impl Pool {
-    /// A frame with a copy of `bytes`.
-    pub fn frame(&mut self, packet: Packet, bytes: &[u8]) -> Frame {
+    /// A frame with a copy of the link's header and of the IP packet after it.
+    pub fn frame(&mut self, packet: Packet, header: &[u8], bytes: &[u8]) -> Frame {
         let mut content = self.free().unwrap_or_default();
         let own = Arc::get_mut(&mut content).expect("nobody else holds it");
         own.packet = packet;
+        own.header = header.len();
         own.bytes.clear();
+        own.bytes.extend_from_slice(header);
         own.bytes.extend_from_slice(bytes);
         if self.0.len() < MOST {
             self.0.push_back(Arc::clone(&content));

@@ -1,4 +1,4 @@
-//! IP, TCP, UDP and ICMP as bytes.
+//! IP, TCP, UDP and ICMP as bytes, and where in an Ethernet frame they are.
 //!
 //! Two layers use them. A box between two links asks [`packet`] what a queue may know of a packet, writes
 //! back what the queue has changed, and cuts super-packets with [`split`]. An end point turns what its
@@ -10,6 +10,7 @@
 #![warn(missing_docs)]
 
 pub mod checksum;
+pub mod ethernet;
 pub mod icmp;
 pub mod ip;
 pub mod options;

@@ -3,10 +3,8 @@
 
 use sojourn_core::{Kind, Packet};
 
+use crate::ethernet::HEADER_BYTES as ETHERNET;
 use crate::{Addresses, Ip, be16, ip, tcp, udp};
-
-/// Layer-2 header on Ethernet.
-const ETHERNET: usize = 14;
 
 /// Why a queue can see only the IP header of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

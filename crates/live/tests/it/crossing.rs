@@ -139,7 +139,7 @@ fn a_device_reports_why_a_packet_did_not_pass() {
     let mut packet = [0; 20];
     packet[0] = 0x45;
     assert_eq!(tun.write(&packet).expect("a device"), Written::Taken);
-    assert_eq!(tun.write(&[0; 20]).expect("a device"), Written::NotIp);
+    assert_eq!(tun.write(&[0; 20]).expect("a device"), Written::Malformed);
     space.run("ip link set dev left mtu 1400 down").expect("a device");
     assert_eq!(tun.mtu().expect("a device"), 1400);
     assert_eq!(tun.write(&packet).expect("a device"), Written::Down);

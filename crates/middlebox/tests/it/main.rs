@@ -1,6 +1,7 @@
 //! The forwarder between hosts.
 #![cfg(target_os = "linux")]
 
+mod bridge;
 mod forwarder;
 mod kernel;
 
