@@ -4,12 +4,14 @@
 //! UDP with the ECN field in both directions and packets in batches. [`tun`] gives the packets of a kernel
 //! to a program, [`packet_socket`] the frames of an interface, [`namespace`] keeps that kernel's network
 //! apart from the machine's, [`realtime`] and [`wait`] have a thread run on time, [`lateness`] counts how
-//! late it was, and [`trial`] finds out before.
+//! late it was, and [`trial`] finds out before. [`confine`] gives up the rights that this took.
 
 #![warn(missing_docs)]
 
 #[cfg(target_os = "linux")]
 pub mod clock;
+#[cfg(target_os = "linux")]
+pub mod confine;
 #[cfg(target_os = "linux")]
 pub mod device;
 #[cfg(target_os = "linux")]

@@ -41,8 +41,6 @@ pub enum Error {
 struct Side {
     device: Arc<dyn Device>,
     exchange: Shared,
-    counts: Counts,
-    strays: u64,
 }
 
 /// What a device has carried.
@@ -57,6 +55,26 @@ pub struct Carried {
     /// How long after the instant at which it left the network each packet for its host was handed to the
     /// device.
     pub lateness: Lateness,
+}
+
+impl Carried {
+    /// Adds what was carried at another time.
+    pub fn merge(&mut self, other: &Self) {
+        self.received.merge(&other.received);
+        self.strays += other.strays;
+        self.refused += other.refused;
+        self.lateness.merge(&other.lateness);
+    }
+}
+
+/// What the devices carry, for who watches a run from its thread.
+pub struct Accounts(Vec<Shared>);
+
+impl Accounts {
+    /// By device, since the last call. What is taken is not in the report.
+    pub fn take(&self) -> Vec<Carried> {
+        self.0.iter().map(|side| std::mem::take(&mut lock(side).carried)).collect()
+    }
 }
 
 /// A run between hosts.
@@ -122,12 +140,7 @@ impl Forwarder {
         for device in &devices {
             epoll::add(&readable, device.as_fd(), EventData::new_u64(0), EventFlags::IN)?;
         }
-        let side = |device| Side {
-            device,
-            exchange: Shared::default(),
-            counts: Counts::default(),
-            strays: 0,
-        };
+        let side = |device| Side { device, exchange: Shared::default() };
         let sides: Vec<Side> = devices.into_iter().map(side).collect();
         let simulation = Simulation::with_outside(scenario, |end| {
             let side = &sides[of_ends.get(end).copied().flatten()?];
@@ -145,6 +158,11 @@ impl Forwarder {
     pub fn spin(mut self, spin: Dur) -> Self {
         self.hybrid = Hybrid::new(self.clock, spin);
         self
+    }
+
+    /// What the devices carry from now on.
+    pub fn accounts(&self) -> Accounts {
+        Accounts(self.sides.iter().map(|side| Arc::clone(&side.exchange)).collect())
     }
 
     /// Forwards until the scenario ends, or `stops`, which is called after each wait and once at the end, is
@@ -169,16 +187,7 @@ impl Forwarder {
             self.wait()?;
         }
         stops(&mut self.simulation);
-        let carried = |side: Side| {
-            let exchange = std::mem::take(&mut *lock(&side.exchange));
-            Carried {
-                received: side.counts,
-                strays: side.strays,
-                refused: exchange.refused,
-                lateness: exchange.lateness,
-            }
-        };
-        let sides = self.sides.into_iter().map(carried).collect();
+        let sides = self.accounts().take();
         let granted = real_time.granted();
         let refused = real_time.refused().iter().map(Refusal::to_string).collect();
         Ok(Report { output: self.simulation.finish(), sides, granted, refused })
@@ -192,18 +201,20 @@ impl Forwarder {
             let Read::Packet(len) = received else { break };
             // What was due before it arrived comes first, without it.
             self.catch_up()?;
-            let (side, frame) = (&mut self.sides[number], &self.packet[..len]);
+            let (side, frame) = (&self.sides[number], &self.packet[..len]);
             let (header, bytes) = frame.split_at(side.device.header(frame));
             let found = read(bytes, 0);
-            side.counts.add(&found);
+            let mut exchange = lock(&side.exchange);
+            exchange.carried.received.add(&found);
             let Ok((mut packet, _)) = found else { continue };
             // Tags make it longer than `read` assumes.
             packet.len += header.len().saturating_sub(ethernet::HEADER_BYTES) as u32;
             let Some(end) = (self.sender)(number, bytes) else {
-                side.strays += 1;
+                exchange.carried.strays += 1;
                 continue;
             };
-            lock(&side.exchange).sent = Some(self.pool.frame(packet, header, bytes));
+            exchange.sent = Some(self.pool.frame(packet, header, bytes));
+            drop(exchange);
             self.simulation.poll_outside(end).map_err(Error::Standstill)?;
         }
         Ok(())

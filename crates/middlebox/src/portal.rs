@@ -6,19 +6,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use sojourn_core::{Ecn, Packet, Time};
 use sojourn_live::clock::Clock;
 use sojourn_live::device::Device;
-use sojourn_live::lateness::Lateness;
 use sojourn_live::tun::Written;
 use sojourn_transport::{Body, Endpoint, Frame, Transmit};
 use sojourn_wire::packet::{Checksum, write_back};
+
+use crate::Carried;
 
 /// What a host has sent and is not in the network yet, and what has left for it.
 #[derive(Debug, Default)]
 pub(crate) struct Exchange {
     pub(crate) sent: Option<Frame>,
-    /// How long after the instant at which it left the network each packet was handed to its device.
-    pub(crate) lateness: Lateness,
-    /// Packets that the device did not take.
-    pub(crate) refused: u64,
+    pub(crate) carried: Carried,
     /// Why the device takes no more.
     pub(crate) failure: Option<io::Error>,
 }
@@ -59,10 +57,10 @@ impl Endpoint for Portal {
         self.device.left(now, bytes);
         let sent = self.device.send(&self.changed);
         let mut exchange = lock(&self.exchange);
-        exchange.lateness.record(self.clock.now().since(now));
+        exchange.carried.lateness.record(self.clock.now().since(now));
         match sent {
             Ok(Written::Taken) => {}
-            Ok(_) => exchange.refused += 1,
+            Ok(_) => exchange.carried.refused += 1,
             Err(error) => exchange.failure = Some(error),
         }
     }

@@ -110,6 +110,12 @@ impl Ends {
         self.recorder.since(&mut self.drained)
     }
 
+    /// Forgets what was sampled so far.
+    pub(crate) fn forget_series(&mut self) {
+        self.recorder.clear();
+        self.drained = Cursor::default();
+    }
+
     /// All series, flow by flow.
     pub fn into_columns(self) -> Vec<Column> {
         self.recorder.into_columns()

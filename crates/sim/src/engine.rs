@@ -62,6 +62,10 @@ pub struct Simulation {
     log: Log,
     agenda: Vec<(Time, Item)>,
     agenda_at: usize,
+    /// Changes from outside.
+    changed: usize,
+    /// When [`Simulation::queues`] was last asked.
+    asked: Time,
     recorder: Recorder,
     drained: Cursor,
     port_groups: Vec<GroupId>,
@@ -136,6 +140,8 @@ impl Simulation {
             flooding: None,
             log: Log::default(),
             agenda_at: 0,
+            changed: 0,
+            asked: Time::ZERO,
             recorder,
             drained: Cursor::default(),
             port_groups,
@@ -194,9 +200,7 @@ impl Simulation {
     /// # Errors
     /// If that sets off packets without end.
     pub fn poll_outside(&mut self, end: usize) -> Result<(), Standstill> {
-        if let Some((at, slot)) = self.due.take() {
-            self.events.set(slot, at); // what is sent may set off something earlier
-        }
+        self.reconsider();
         self.poll(end);
         self.settle()
     }
@@ -206,9 +210,34 @@ impl Simulation {
         self.ends = ends;
     }
 
+    /// Applies a change at the instant up to which it has come, as if it stood in the schedule.
+    ///
+    /// # Errors
+    /// If that sets off packets without end.
+    pub fn change(&mut self, change: &Change) -> Result<(), Standstill> {
+        self.reconsider();
+        self.apply(change, self.scenario.schedule.len() + self.changed);
+        self.changed += 1;
+        self.settle()
+    }
+
+    /// What comes from outside may set off something earlier than what is due.
+    fn reconsider(&mut self) {
+        if let Some((at, slot)) = self.due.take() {
+            self.events.set(slot, at);
+        }
+    }
+
     /// What was sampled since the last call.
     pub fn drain(&mut self) -> impl Iterator<Item = Column> {
         self.ends.drain().chain(self.recorder.since(&mut self.drained))
+    }
+
+    /// Forgets what was sampled so far, for runs without a foreseeable end.
+    pub fn forget_series(&mut self) {
+        self.ends.forget_series();
+        self.recorder.clear();
+        self.drained = Cursor::default();
     }
 
     fn end_slot(&self, end: usize) -> Slot {

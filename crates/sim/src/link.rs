@@ -367,7 +367,26 @@ impl Port {
         now: Time,
         name: impl Fn(usize) -> String,
     ) -> QueueWindow {
-        let sojourn = &self.windows[number];
+        self.left(&self.windows[number], window, now, name)
+    }
+
+    /// The same of what has left since the set of windows last changed.
+    pub(crate) fn recent(
+        &self,
+        window: Measure,
+        now: Time,
+        name: impl Fn(usize) -> String,
+    ) -> QueueWindow {
+        self.left(&self.recent, window, now, name)
+    }
+
+    fn left(
+        &self,
+        sojourn: &Sojourn,
+        window: Measure,
+        now: Time,
+        name: impl Fn(usize) -> String,
+    ) -> QueueWindow {
         let allowed = self.allowed(window, now);
         QueueWindow {
             name: self.name.clone(),

@@ -202,8 +202,9 @@ impl DelayHistogram {
         if other.packets == 0 {
             return;
         }
+        // A run of weeks may fill a bucket.
         for (sum, n) in self.counts.iter_mut().zip(&other.counts) {
-            *sum += n;
+            *sum = sum.saturating_add(*n);
         }
         self.packets += other.packets;
         self.total += other.total;

@@ -103,6 +103,14 @@ impl Recorder {
         })
     }
 
+    /// Forgets all samples, and keeps the room for as many.
+    pub fn clear(&mut self) {
+        for column in self.groups.iter_mut().flat_map(|group| &mut group.columns) {
+            column.t.clear();
+            column.v.clear();
+        }
+    }
+
     /// All columns, group by group.
     pub fn into_columns(self) -> Vec<Column> {
         self.groups.into_iter().flat_map(|g| g.columns).collect()

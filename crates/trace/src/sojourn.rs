@@ -58,7 +58,8 @@ impl FlowDelays {
             sum.ns += more.ns;
             sum.max = sum.max.max(more.max);
             let own = &mut self.counts[flow * BUCKETS..][..BUCKETS];
-            own.iter_mut().zip(counts).for_each(|(sum, n)| *sum += n);
+            // A run of weeks may fill a bucket.
+            own.iter_mut().zip(counts).for_each(|(sum, n)| *sum = sum.saturating_add(*n));
         }
     }
 

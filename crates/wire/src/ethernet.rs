@@ -38,9 +38,8 @@ pub fn ip_at(frame: &[u8]) -> Result<usize, Other> {
             return Err(Other::Short);
         }
         match be16(frame, at - 2) {
-            IPV4 => return Ok(at),
             IPV6 if is_discovery(&frame[at..]) => return Err(Other::Discovery),
-            IPV6 => return Ok(at),
+            IPV4 | IPV6 => return Ok(at),
             ARP => return Err(Other::Arp),
             tag if TAGS.contains(&tag) => {}
             _ => break,

@@ -178,6 +178,30 @@ impl Counts {
             Err(ip::Error::Header) => &mut self.malformed_ip,
         } += 1;
     }
+
+    /// Adds what another has counted.
+    pub fn merge(&mut self, other: &Self) {
+        self.whole += other.whole;
+        self.fragments += other.fragments;
+        self.other_protocols += other.other_protocols;
+        self.malformed_transport += other.malformed_transport;
+        self.not_ip += other.not_ip;
+        self.short += other.short;
+        self.malformed_ip += other.malformed_ip;
+    }
+
+    /// Each count with its name.
+    pub fn named(&self) -> [(&'static str, u64); 7] {
+        [
+            ("whole", self.whole),
+            ("fragments", self.fragments),
+            ("other_protocols", self.other_protocols),
+            ("malformed_transport", self.malformed_transport),
+            ("not_ip", self.not_ip),
+            ("short", self.short),
+            ("malformed_ip", self.malformed_ip),
+        ]
+    }
 }
 
 #[cfg(test)]

@@ -11,8 +11,6 @@ use sojourn_live::tun::Tun;
 use sojourn_middlebox::{Device, Forwarder, Hosts, Report};
 use sojourn_scenario::Scenario;
 use sojourn_trace::middlebox::{self as record, Middlebox};
-use sojourn_trace::summary::Totals;
-use sojourn_wire::packet::Counts;
 use sojourn_wire::{Ip, icmp, ip, tcp, udp};
 
 use super::context::Context;
@@ -131,9 +129,10 @@ impl Carrier {
         let mut hosts = Vec::new();
         for ((side, uplink), name) in report.sides.into_iter().zip(&self.uplinks).zip(names) {
             let is_late = side.lateness.quantile(0.99).is_some_and(|late| late > self.bound);
+            let named = side.received.named().into_iter().map(|(name, n)| (name, n as f64));
             let host = record::Carried {
                 host: name.clone(),
-                received: totals(&side.received),
+                received: named.collect(),
                 strays: side.strays,
                 refused: side.refused,
                 overrun: overrun(uplink)?,
@@ -153,29 +152,6 @@ impl Carrier {
         let windows = report.output.summary.windows.into_iter().map(|window| window.queues);
         Ok(Carried { queues: report.output.queues, windows: windows.collect(), record })
     }
-}
-
-/// Packets of a host, by what they were.
-fn totals(counts: &Counts) -> Totals {
-    let Counts {
-        whole,
-        fragments,
-        other_protocols,
-        malformed_transport,
-        not_ip,
-        short,
-        malformed_ip,
-    } = *counts;
-    let named = [
-        ("whole", whole),
-        ("fragments", fragments),
-        ("other_protocols", other_protocols),
-        ("malformed_transport", malformed_transport),
-        ("not_ip", not_ip),
-        ("short", short),
-        ("malformed_ip", malformed_ip),
-    ];
-    named.into_iter().map(|(name, n)| (name, n as f64)).collect()
 }
 
 /// Packets that the device dropped because the middlebox did not read them in time: the 12th number of its

@@ -1,0 +1,215 @@
+//! From what a user states to a scenario, by the scenario's own loader.
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use sojourn_core::grammar::split_name;
+use sojourn_core::{Dur, Quantity as _, Time};
+use sojourn_scenario::{Hop, Measure, Path, Scenario, ScenarioError, load, to_toml};
+
+use super::Error;
+
+/// What a user states.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// Device towards the clients: an interface, or `tun:NAME`.
+    pub left: String,
+    /// Device towards the servers.
+    pub right: String,
+    /// What comes from the right.
+    #[serde(default)]
+    pub down: Way,
+    /// What comes from the left.
+    #[serde(default)]
+    pub up: Way,
+    /// Propagation delay of each direction.
+    #[serde(default)]
+    pub delay: Option<String>,
+    /// Name and text of a scenario file whose links are taken instead.
+    #[serde(default)]
+    pub scenario: Option<(String, String)>,
+    /// Values of that file that are changed: dotted names and texts.
+    #[serde(default)]
+    pub overrides: Vec<(String, String)>,
+    /// Seed of all random streams.
+    #[serde(default)]
+    pub seed: Option<u64>,
+    /// Length; until it is ended if there is none.
+    #[serde(default)]
+    pub duration: Option<String>,
+    /// Time between readings.
+    pub interval: String,
+    /// Lateness at the 99th percentile above which the verdict is `late`.
+    pub max_lateness: String,
+    /// Name of the socket for control.
+    #[serde(default)]
+    pub control: Option<PathBuf>,
+}
+
+/// One direction.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Way {
+    /// `QDISC` or `SHAPER; QDISC`; a shaper `rate RATE` is a wire.
+    #[serde(default)]
+    pub queue: Option<String>,
+    /// Elements before the queue.
+    #[serde(default)]
+    pub ingress: Vec<String>,
+}
+
+/// The only link, where no scenario is given.
+pub(super) const LINK: &str = "box";
+
+/// No end in sight, and still a time that the loader takes: 95 years, in steps that it allows.
+const BASE: &str = r#"name = "middlebox"
+duration = "3000000000s"
+step = "1000s"
+[[link]]
+name = "box"
+[[flow]]
+name = "hosts"
+app = "cbr rate 1Mbit"
+"#;
+/// How often the network samples; an order or the end waits for it at most.
+const STEP: Dur = Dur::from_millis(100);
+
+impl Settings {
+    /// The network as a scenario without an end.
+    pub(super) fn plan(&self) -> Result<Scenario, Error> {
+        self.interval()?;
+        self.max_lateness()?;
+        self.duration()?;
+        let mut overrides = vec![];
+        if let Some(seed) = self.seed {
+            overrides.push(("seed".to_owned(), seed.to_string()));
+        }
+        let Some((file, text)) = &self.scenario else {
+            for (way, key, option) in [(&self.down, "", "--down"), (&self.up, ".reverse", "--up")] {
+                overrides.extend(way.overrides(&format!("link.{LINK}{key}"), option)?);
+            }
+            if let Some(delay) = &self.delay {
+                overrides.push((format!("link.{LINK}.delay"), delay.clone()));
+                overrides.push((format!("link.{LINK}.reverse.delay"), delay.clone()));
+            }
+            return Ok(load(BASE, "middlebox", &overrides)
+                .map_err(|error| by_option(&error))?
+                .scenario);
+        };
+        let is_given = |way: &Way| way.queue.is_some() || !way.ingress.is_empty();
+        if is_given(&self.down) || is_given(&self.up) || self.delay.is_some() {
+            let message = format!(
+                "--scenario {file}: has the links; expected no --down, --up or --delay beside it"
+            );
+            return Err(Error::Setting(message));
+        }
+        overrides.splice(0..0, self.overrides.iter().cloned());
+        let fail = |error: ScenarioError| Error::Setting(error.to_string());
+        let loaded = load(text, file, &overrides).map_err(fail)?;
+        if !loaded.axes.is_empty() {
+            return Err(Error::Setting(format!("{file}: has a sweep; expected one network")));
+        }
+        let given = loaded.scenario;
+        let base = load(BASE, "middlebox", &[]).map_err(fail)?.scenario;
+        let mut hosts = base.flows;
+        let first = given.flows.first().map(|flow| (flow.paths.clone(), flow.spread));
+        let first =
+            first.or_else(|| given.pings.first().map(|ping| (ping.paths.clone(), ping.spread)));
+        let all = || Path {
+            hops: (0..given.links.len()).map(|link| Hop { link, forward: true }).collect(),
+            weight: 1,
+        };
+        for flow in &mut hosts {
+            match &first {
+                Some((paths, spread)) => (flow.paths, flow.spread) = (paths.clone(), *spread),
+                None => flow.paths = vec![all()],
+            }
+        }
+        let network =
+            Scenario { flows: hosts, pings: vec![], tunnels: vec![], windows: vec![], ..given };
+        Ok(Scenario { duration: base.duration, step: base.step, measure: base.measure, ..network })
+    }
+
+    /// That scenario for a run: sampled often, and with its end.
+    pub(super) fn timed(&self, scenario: Scenario) -> Scenario {
+        let duration = self.duration().ok().flatten().unwrap_or(scenario.duration);
+        let measure = Measure { from: Time::ZERO, to: Time::ZERO + duration };
+        Scenario { duration, measure, step: STEP, ..scenario }
+    }
+
+    fn duration(&self) -> Result<Option<Dur>, Error> {
+        self.duration.as_deref().map(|text| time("--duration", text)).transpose()
+    }
+
+    pub(super) fn interval(&self) -> Result<Dur, Error> {
+        let interval = time("--interval", &self.interval)?;
+        if interval < STEP {
+            return Err(Error::Setting(format!(
+                "--interval {}: expected at least {STEP}",
+                self.interval
+            )));
+        }
+        Ok(interval)
+    }
+
+    pub(super) fn max_lateness(&self) -> Result<Dur, Error> {
+        time("--max-lateness", &self.max_lateness)
+    }
+}
+
+fn time(option: &str, text: &str) -> Result<Dur, Error> {
+    let time = Dur::read(text).map_err(|error| Error::Setting(format!("{option}: {error}")))?;
+    if time == Dur::ZERO {
+        return Err(Error::Setting(format!("{option} {text}: expected more than zero")));
+    }
+    Ok(time)
+}
+
+impl Way {
+    /// The values of a direction of a link, by dotted name.
+    fn overrides(&self, link: &str, option: &str) -> Result<Vec<(String, String)>, Error> {
+        let text = self.queue.as_deref().unwrap_or("pfifo");
+        let (shaper, queue) = text.split_once(';').unwrap_or(("", text));
+        if queue.contains(';') || queue.trim().is_empty() {
+            let message = format!("{option} {text:?}: expected \"QDISC\" or \"SHAPER; QDISC\"");
+            return Err(Error::Setting(message));
+        }
+        let mut words: Vec<&str> = shaper.split_whitespace().collect();
+        let (name, _) = split_name(shaper.trim());
+        let rate = words.iter().position(|word| *word == "rate").filter(|at| at + 1 < words.len());
+        let rate = rate.map_or("none", |at| words.drain(at..at + 2).nth(1).unwrap_or("none"));
+        let shaper =
+            if name.is_empty() || name == "rate" { "none".to_owned() } else { words.join(" ") };
+        if name == "rate" && !words.is_empty() {
+            let message =
+                format!("{option} {text:?}: expected nothing after `rate {rate}` of a wire");
+            return Err(Error::Setting(message));
+        }
+        let ingress = serde_json::to_string(&self.ingress).expect("texts are JSON");
+        let values =
+            [("rate", rate), ("shaper", &shaper), ("qdisc", queue.trim()), ("ingress", &ingress)];
+        Ok(values.map(|(key, value)| (format!("{link}.{key}"), value.to_owned())).into())
+    }
+}
+
+/// An error of the only link, with the option that states the value.
+fn by_option(error: &ScenarioError) -> Error {
+    let key = error.key.strip_prefix(&format!("link.{LINK}.")).unwrap_or(&error.key);
+    let (way, key) = key.strip_prefix("reverse.").map_or(("down", key), |key| ("up", key));
+    let option = match key.split('.').next() {
+        Some("delay") => "delay".to_owned(),
+        Some("ingress") => format!("{way}-ingress"),
+        Some("seed") => "seed".to_owned(),
+        _ => way.to_owned(),
+    };
+    Error::Setting(format!("--{option}: {}", error.message))
+}
+
+/// A scenario as text to which changes can be added.
+pub(super) fn text(scenario: &Scenario) -> String {
+    to_toml(scenario)
+}
+
+#[cfg(test)]
+mod tests;
