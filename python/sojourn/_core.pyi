@@ -1,5 +1,6 @@
 """Types of the native module; its Rust source is `crates/py`."""
 
+from pathlib import Path
 from typing import Literal, Self, TypeAlias
 
 import numpy as np
@@ -80,6 +81,25 @@ class Run:
         """What was sampled since the last call."""
     def finish(self) -> RunResult:
         """The results so far; after that the run is over."""
+
+class Middlebox:
+    """A middlebox between two devices, from its start to `finish`; only on Linux. Texts are JSON."""
+
+    def __new__(cls, settings: str) -> Self:
+        """Raises ScenarioError about a setting, a device or a right; gives up this thread's capabilities."""
+    @property
+    def refused(self) -> list[str]:
+        """What the forwarding thread was not granted, with the reasons."""
+    def next(self, wait_s: float) -> str | None:
+        """The next reading, if one comes within so many seconds."""
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended by itself."""
+    def finish(self) -> str:
+        """Ends it; the reading of the whole run. OSError if it has ended early."""
+
+def middlebox_request(socket: Path, line: str) -> str:
+    """Sends a line of JSON to a middlebox's socket; its answer."""
 
 def version() -> str:
     """Version of the engine; results of different versions are never mixed."""

@@ -10,8 +10,10 @@ use rustix::thread::{
     set_capabilities, set_no_new_privs,
 };
 
-/// What [`crate::realtime`] needs.
-pub const REAL_TIME: CapabilitySet = CapabilitySet::SYS_NICE.union(CapabilitySet::IPC_LOCK);
+/// What [`crate::realtime`] needs to ask.
+pub const REAL_TIME: CapabilitySet = CapabilitySet::SYS_NICE.union(LOCKED);
+/// What all threads need from then on: all new memory is locked, and without this right only up to a limit.
+pub const LOCKED: CapabilitySet = CapabilitySet::IPC_LOCK;
 
 /// Gives up all capabilities but those that are `kept` and there, for good: of this thread, and of the threads and
 /// programs that it starts from now on. Threads that run already keep theirs.

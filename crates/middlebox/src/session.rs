@@ -12,13 +12,13 @@ pub use settings::{Settings, Way};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use sojourn_live::clock::Clock;
-use sojourn_live::confine::{CapabilitySet, REAL_TIME, keep_only};
+use sojourn_live::confine::{LOCKED, REAL_TIME, keep_only};
 use sojourn_live::packet_socket::PacketSocket;
 use sojourn_live::realtime::{Measures, RealTime, Refusal};
 use sojourn_live::tun::Tun;
@@ -65,7 +65,7 @@ pub struct Grants {
 
 /// A middlebox that runs.
 pub struct Session {
-    readings: Receiver<Arc<Reading>>,
+    readings: Mutex<Receiver<Arc<Reading>>>,
     thread: JoinHandle<Result<Reading, Error>>,
     stop: Arc<AtomicBool>,
     control: Option<Control>,
@@ -78,7 +78,8 @@ const READINGS: usize = 64;
 const ORDERS: usize = 16;
 
 impl Session {
-    /// Starts. It gives up every capability of this thread for good, once the devices are open.
+    /// Starts. It gives up every capability of this thread for good, once the devices are open, but the one
+    /// to lock memory.
     ///
     /// # Errors
     /// [`Error`].
@@ -111,9 +112,10 @@ impl Session {
         let thread = thread.spawn(move || run.forward(&grant));
         let thread = thread.map_err(|error| Error::System("a thread", error))?;
         // Only that thread needs what is left.
-        keep_only(CapabilitySet::empty()).map_err(|error| Error::System("capabilities", error))?;
+        keep_only(LOCKED).map_err(|error| Error::System("capabilities", error))?;
         let grants = grants.recv().unwrap_or_default();
-        let control = control.map(|control| control.serve(Plan::new(plan, clock, order), latest));
+        let control = control.map(|control| control.serve(Plan::new(&plan, clock, order), latest));
+        let readings = Mutex::new(readings);
         Ok(Self { readings, thread, stop, control, grants })
     }
 
@@ -129,10 +131,8 @@ impl Session {
 
     /// The next reading; none if there is none for so long, or it is over.
     pub fn next(&self, wait: Duration) -> Option<Arc<Reading>> {
-        match self.readings.recv_timeout(wait) {
-            Ok(reading) => Some(reading),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-        }
+        let readings = self.readings.lock().unwrap_or_else(PoisonError::into_inner);
+        readings.recv_timeout(wait).ok()
     }
 
     /// Whether it has ended by itself.
@@ -217,7 +217,7 @@ impl Run {
             cpu: None,
         };
         let real_time = RealTime::ask(wanted);
-        keep_only(CapabilitySet::empty()).map_err(|error| Error::System("capabilities", error))?;
+        keep_only(LOCKED).map_err(|error| Error::System("capabilities", error))?;
         let granted = real_time.granted().named().into_iter().filter(|(_, is)| *is);
         let refused = real_time.refused().iter().map(Refusal::to_string).collect();
         let grants = Grants { granted: granted.map(|(name, _)| name).collect(), refused };
@@ -230,7 +230,7 @@ impl Run {
         let mut standstill = None;
         let report = forwarder.run(Measures::default(), |simulation| {
             for order in orders.try_iter() {
-                standstill = standstill.take().or(order.carry_out(simulation).err());
+                standstill = standstill.take().or_else(|| order.carry_out(simulation).err());
             }
             if let Some(reading) = watch.look(simulation, &accounts) {
                 // Who is slow misses some; the totals are in the next.

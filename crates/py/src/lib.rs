@@ -4,6 +4,8 @@
 
 mod engine;
 mod linux;
+#[cfg(target_os = "linux")]
+mod middlebox;
 mod own;
 mod scream;
 mod timers;
@@ -193,6 +195,9 @@ mod _core {
     use super::engine::{Engine, Run, RunResult, linux_inside};
     #[pymodule_export]
     use super::linux::{Capabilities, tc_script};
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use super::middlebox::{PyMiddlebox, middlebox_request};
     #[pymodule_export]
     use super::own::{
         Ack, AckEvent, Lost, Packet, Path, RateSample, Sent, Window, define_controller,

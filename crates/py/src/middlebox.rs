@@ -49,10 +49,10 @@ impl PyMiddlebox {
     }
 
     /// Ends it; the reading of the whole run.
-    fn finish(&mut self, py: Python<'_>) -> PyResult<Option<String>> {
-        let Some(session) = self.0.take() else { return Ok(None) };
+    fn finish(&mut self, py: Python<'_>) -> PyResult<String> {
+        let session = self.0.take().ok_or_else(|| PyOSError::new_err("it has ended before"))?;
         let reading = py.detach(|| session.finish()).map_err(refuse)?;
-        Ok(serde_json::to_string(&reading).ok())
+        serde_json::to_string(&reading).map_err(super::refuse)
     }
 }
 

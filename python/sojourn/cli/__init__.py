@@ -14,7 +14,7 @@ from cyclopts import App, CycloptsError, Parameter
 from cyclopts.completion.detect import ShellDetectionError, detect_shell
 
 from sojourn import _core
-from sojourn.cli import comparisons, plots, runs, tools, words
+from sojourn.cli import comparisons, middlebox, plots, runs, tools, words
 from sojourn.cli import doctor as doctors
 from sojourn.cli.common import INTERRUPTED, MISUSE, OK, UsageError, say
 
@@ -62,6 +62,9 @@ exporters.command(tools.export_csv, name="csv")
 app.command(kernel := App(name="kernel", help="The Linux kernel of the engine `linux`: make one, show what it has."))
 kernel.command(tools.kernel_build, name="build")
 kernel.command(tools.kernel_show, name="show")
+app.command(box := App(name="middlebox"))
+box.default(middlebox.middlebox)
+box.command(middlebox.ctl, name="ctl")
 
 
 @app.command(name="--install-completion")

@@ -81,9 +81,9 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn new(scenario: Scenario, clock: Clock, orders: SyncSender<Order>) -> Self {
+    pub(super) fn new(scenario: &Scenario, clock: Clock, orders: SyncSender<Order>) -> Self {
         let links = scenario.links.iter().map(|link| link.name.clone()).collect();
-        Self { text: text(&scenario), links, changes: 0, last: Time::ZERO, clock, orders }
+        Self { text: text(scenario), links, changes: 0, last: Time::ZERO, clock, orders }
     }
 
     /// Makes a change; gives the loader's warnings.
@@ -181,11 +181,10 @@ impl Control {
     }
 
     /// Answers from now on.
-    pub(super) fn serve(mut self, plan: Plan, latest: Latest) -> Self {
+    pub(super) fn serve(mut self, plan: Plan, latest: Latest) -> io::Result<Self> {
         let shared = Arc::new((Mutex::new(plan), latest));
-        let (Some(listener), Ok((alive, ends))) = (self.listener.take(), UnixStream::pair()) else {
-            return self;
-        };
+        let (alive, ends) = UnixStream::pair()?;
+        let Some(listener) = self.listener.take() else { return Ok(self) };
         let serve = move || {
             let clients = Arc::new(AtomicUsize::new(0));
             while is_wanted(&listener, &ends) {
@@ -207,9 +206,9 @@ impl Control {
                 }
             }
         };
-        self.thread = thread::Builder::new().name("control".into()).spawn(serve).ok();
+        self.thread = Some(thread::Builder::new().name("control".into()).spawn(serve)?);
         self.alive = Some(alive);
-        self
+        Ok(self)
     }
 }
 

@@ -167,7 +167,12 @@ impl Watch {
             let rate_mbps = if interval_s > 0.0 { recent as f64 * 8e-6 / interval_s } else { 0.0 };
             Queue {
                 rate_mbps,
-                summary: QueueSummary { name: shown(&summary.name, links), ..summary },
+                // The only flow is all that passes.
+                summary: QueueSummary {
+                    name: shown(&summary.name, links),
+                    flows: vec![],
+                    ..summary
+                },
             }
         };
         let queues = queues.into_iter().zip(&mut self.sent).map(queue).collect();

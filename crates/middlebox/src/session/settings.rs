@@ -29,9 +29,6 @@ pub struct Settings {
     /// Name and text of a scenario file whose links are taken instead.
     #[serde(default)]
     pub scenario: Option<(String, String)>,
-    /// Values of that file that are changed: dotted names and texts.
-    #[serde(default)]
-    pub overrides: Vec<(String, String)>,
     /// Seed of all random streams.
     #[serde(default)]
     pub seed: Option<u64>,
@@ -104,13 +101,8 @@ impl Settings {
             );
             return Err(Error::Setting(message));
         }
-        overrides.splice(0..0, self.overrides.iter().cloned());
         let fail = |error: ScenarioError| Error::Setting(error.to_string());
-        let loaded = load(text, file, &overrides).map_err(fail)?;
-        if !loaded.axes.is_empty() {
-            return Err(Error::Setting(format!("{file}: has a sweep; expected one network")));
-        }
-        let given = loaded.scenario;
+        let given = load(text, file, &overrides).map_err(fail)?.scenario;
         let base = load(BASE, "middlebox", &[]).map_err(fail)?.scenario;
         let mut hosts = base.flows;
         let first = given.flows.first().map(|flow| (flow.paths.clone(), flow.spread));

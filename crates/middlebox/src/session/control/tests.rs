@@ -20,7 +20,7 @@ app = "cbr rate 1Mbit"
 fn plan() -> (Plan, Receiver<Order>) {
     let scenario = load(TEXT, "m", &[]).expect("a scenario").scenario;
     let (send, orders) = sync_channel(4);
-    (Plan::new(scenario, Clock::start(), send), orders)
+    (Plan::new(&scenario, Clock::start(), send), orders)
 }
 
 /// Answers, and carries out what is ordered in a network of the same form.
@@ -102,7 +102,9 @@ fn a_client_that_talks_too_long_is_answered_and_left() {
     assert_eq!(mode & 0o777, 0o600);
     assert!(Control::bind(&folder).is_err_and(|error| error.to_string().contains("another")));
     let (plan, _orders) = plan();
-    let control = control.serve(plan, Latest::default());
+    let control = control.serve(plan, Latest::default()).expect("a thread");
+    let answer = request(&folder, r#"{"request": "stats"}"#).expect("an answer");
+    assert!(answer.starts_with("{\"error\":\"no reading yet"), "{answer}");
     let long = "x".repeat(LONGEST as usize + 10);
     // It may be cut off before it has sent everything.
     let answer = request(&folder, &long).unwrap_or_default();

@@ -10,7 +10,6 @@ fn settings(down: &str, up: &str) -> Settings {
         up: way(up),
         delay: None,
         scenario: None,
-        overrides: vec![],
         seed: None,
         duration: None,
         interval: "1s".into(),
@@ -31,7 +30,8 @@ fn shaper_and_queue_are_those_of_a_link() {
     settings.down.ingress.push("netem loss 1%".into());
     let scenario = settings.plan().expect("a scenario");
     let link = &scenario.links[0];
-    assert_eq!(link.forward.shaper.as_ref().map(|shaper| shaper.name()), Some("htb"));
+    let shaper = link.forward.shaper.as_ref().expect("a shaper");
+    assert_eq!(shaper.name(), "htb");
     assert_eq!(link.forward.rate().map(|rate| rate.0), Some(50_000_000));
     assert_eq!((link.forward.qdisc.name(), link.forward.ingress.len()), ("dualpi2", 1));
     assert_eq!((link.reverse.qdisc.name(), link.reverse.ingress.len()), ("fq_codel", 0));
@@ -104,12 +104,11 @@ set = { "link.a.rate" = "5mbit" }
 "#;
     let mut settings = settings("", "");
     settings.scenario = Some(("file.toml".into(), file.into()));
-    settings.overrides = vec![("link.b.delay".into(), "7ms".into())];
     settings.seed = Some(9);
     let scenario = settings.plan().expect("a scenario");
     assert_eq!((scenario.links.len(), scenario.schedule.len(), scenario.seed), (2, 1, 9));
     assert_eq!((scenario.flows.len(), scenario.flows[0].path().hops.len()), (1, 1));
-    assert_eq!(scenario.links[1].forward.delay, Dur::from_millis(7));
+    assert_eq!(scenario.links[1].forward.delay, Dur::from_millis(5));
     let again = load(&text(&scenario), "middlebox", &[]).expect("it reads");
     assert_eq!(again.scenario, scenario);
     settings.down.queue = Some("pfifo".into());
