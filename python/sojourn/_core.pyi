@@ -1,6 +1,6 @@
 """Types of the native module; its Rust source is `crates/py`."""
 
-from pathlib import Path
+import pathlib
 from typing import Literal, Self, TypeAlias
 
 import numpy as np
@@ -98,7 +98,7 @@ class Middlebox:
     def finish(self) -> str:
         """Ends it; the reading of the whole run. OSError if it has ended early."""
 
-def middlebox_request(socket: Path, line: str) -> str:
+def middlebox_request(socket: pathlib.Path, line: str) -> str:
     """Sends a line of JSON to a middlebox's socket; its answer."""
 
 def version() -> str:

@@ -114,7 +114,9 @@ impl Session {
         // Only that thread needs what is left.
         keep_only(LOCKED).map_err(|error| Error::System("capabilities", error))?;
         let grants = grants.recv().unwrap_or_default();
-        let control = control.map(|control| control.serve(Plan::new(&plan, clock, order), latest));
+        let serve = |control: Control| control.serve(Plan::new(&plan, clock, order), latest);
+        let control = control.map(serve).transpose();
+        let control = control.map_err(|error| Error::System("a thread", error))?;
         let readings = Mutex::new(readings);
         Ok(Self { readings, thread, stop, control, grants })
     }

@@ -70,6 +70,7 @@ def middlebox(
         raise UsageError("middlebox: expected Linux")
     if set_ and not scenario:
         raise UsageError("--set: expected --scenario and its file, too")
+    socket = control or _socket(left, right)
     settings = {
         "left": left,
         "right": right,
@@ -81,12 +82,12 @@ def middlebox(
         "duration": duration,
         "interval": interval,
         "max_lateness": max_lateness,
-        "control": str(control or _socket(left, right) or "") or None,
+        "control": str(socket) if socket else None,
     }
     with _signals():
         box = _core.Middlebox(json.dumps(settings))
         try:
-            _announce(box.refused, settings["control"])
+            _announce(box.refused, socket)
             _follow(box, as_json=as_json)
         except KeyboardInterrupt:
             pass
@@ -167,7 +168,7 @@ def _signals() -> Iterator[None]:
         signal.signal(signal.SIGHUP, before)
 
 
-def _announce(refused: list[str], control: str | None) -> None:
+def _announce(refused: list[str], control: Path | None) -> None:
     for what in refused:
         say(f"not granted: {what}")
     if control:
@@ -211,7 +212,7 @@ def _queue(queue: dict[str, Any]) -> tuple[str, ...]:
     sojourn = queue["sojourn_ms"] or {}
     use = queue["utilisation"]
     return (
-        f"{queue['name']}: {queue['qdisc'].split(' ')[0]}",
+        f"{queue['name']}: {_names(queue['qdisc'])}",
         figure(queue["rate_mbps"]),
         figure(sojourn.get("p50")),
         figure(sojourn.get("p99")),
@@ -221,6 +222,11 @@ def _queue(queue: dict[str, Any]) -> tuple[str, ...]:
         str(queue["backlog_packets"]),
         ABSENT if use is None else f"{100 * use:.0f}%",
     )
+
+
+def _names(qdisc: str) -> str:
+    """Shaper and queue without their parameters."""
+    return "+".join(part.split()[0] for part in qdisc.split(";"))
 
 
 def _side(side: dict[str, Any]) -> tuple[str, ...]:
