@@ -180,6 +180,7 @@ fn an_interface_is_promiscuous_only_while_it_is_open() {
     assert!(show().contains("promiscuity 1"), "{}", show());
     let Network { ports, between, .. } = network;
     drop(ports);
-    let shown = between.run("ip -d link show dev left").unwrap();
-    assert!(shown.contains("promiscuity 0"), "{shown}");
+    // A program that another test starts at this moment has the socket, too, until it runs.
+    let is_left = || between.run("ip -d link show dev left").unwrap().contains("promiscuity 0");
+    assert!((0..100).any(|_| is_left()));
 }
