@@ -1,9 +1,10 @@
 //! The process of a kernel: started for a run, and ended with it.
 
-use std::process::{Child, Command};
+use std::process::Child;
 use std::thread;
 use std::time::Duration;
 
+use crate::cpu::Cpu;
 use crate::meeting::Meeting;
 
 /// Between two looks at what a kernel has written.
@@ -29,6 +30,7 @@ pub struct Launch {
 pub(crate) struct Guest {
     child: Child,
     status: Option<i32>,
+    _cpu: Option<Cpu>,
 }
 
 impl Launch {
@@ -41,12 +43,14 @@ impl Launch {
 impl Guest {
     pub(crate) fn start(launch: &Launch, meeting: &Meeting) -> Result<Self, String> {
         // `timeout` holds the bound, and ends the guest when this process is no more, however it ended.
-        let mut command = Command::new("setpriv");
+        // What works in real time on this machine's kernel needs all CPUs.
+        let cpu = if launch.is_here() { None } else { Cpu::claim() };
+        let mut command = Cpu::command(cpu.as_ref(), "setpriv");
         command.args(["--pdeathsig", "TERM", "timeout", "--kill-after=5"]);
         command.arg(launch.limit.as_secs().max(1).to_string());
         meeting.fill(launch, &mut command)?;
-        let child = command.spawn().map_err(|e| format!("setpriv: {e}"))?;
-        Ok(Self { child, status: None })
+        let child = command.spawn().map_err(|e| format!("taskset, setpriv: {e}"))?;
+        Ok(Self { child, status: None, _cpu: cpu })
     }
 
     /// Whether it ended well, once it has ended.

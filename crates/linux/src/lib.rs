@@ -12,6 +12,7 @@
 mod capabilities;
 mod check;
 mod collect;
+mod cpu;
 mod flow;
 #[cfg(target_os = "linux")]
 mod guest;
@@ -27,6 +28,7 @@ mod tc;
 
 pub use capabilities::Capabilities;
 pub use check::{Refusal, check};
+pub use cpu::Cpu;
 pub use job::{
     Arrival, FlowJob, FlowSample, Job, Line, MiddleboxJob, PingJob, Place, Receiving, Sending,
     ShortSample, UdpSample,

@@ -2,9 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use serde_json::Value;
+use sojourn_linux::Cpu;
 
 use crate::cases::Case;
 use crate::train::{Offered, Train};
@@ -107,7 +107,8 @@ fn enter(jobs: &[(&Case, &Train)], folders: &[PathBuf], out: &Path) -> Result<()
 pub(crate) fn boot(script: &str, out: &Path) -> Result<(), String> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let train = std::env::current_exe().map_err(|e| e.to_string())?.with_file_name("udp-train");
-    let done = Command::new("timeout")
+    let cpu = Cpu::claim();
+    let done = Cpu::command(cpu.as_ref(), "timeout")
         .arg("120")
         .arg(kernel()?.join("run"))
         .arg("--out")
