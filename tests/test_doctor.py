@@ -13,12 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import doctor_table
 from sojourn import doctor
 from sojourn.cli import call
-from sojourn.doctor import Finding, Kind, Severity, clock, cpu, netem, offload, path, queues, rights, runs, tcp
+from sojourn.doctor import Finding, Kind, Severity, aqm, clock, cpu, netem, offload, path, queues, rights, runs, tcp
 from sojourn.doctor.devices import Device, judge
+from sojourn.doctor.outcomes import of_host
 
 pytestmark = pytest.mark.engine
 
@@ -99,6 +102,14 @@ def user(mask: int, **forbidding: str) -> Iterator[Finding]:
     found = {key.replace("_", "/", 1): value for key, value in forbidding.items()}
     return rights.capabilities(f"Name:\tx\nCapEff:\t{mask:016x}\n", found)
 
+
+#: Keys that are looked at.
+KEYS = (
+    "kind", "handle", "parent", "options", "packets", "drops", "overlimits", "maxq", "maxpacket", "tins",
+    "limit", "delay", "jitter", "rate", "burst", "bandwidth", "target", "ce_threshold", "ecn", "linkinfo",
+    "info_kind", "txqlen", "mtu", "tx", "stats64", "dropped", "actions", "stats", "gso_max_segs",
+    "net.ipv4.tcp_rmem", "net.ipv4.tcp_limit_output_bytes",
+)  # fmt: skip
 
 #: Of each kind: findings where the fault is there, and where it is not.
 CASES: dict[Kind, tuple[Callable[[], Iterable[Finding]], Callable[[], Iterable[Finding]]]] = {
@@ -198,30 +209,30 @@ CASES: dict[Kind, tuple[Callable[[], Iterable[Finding]], Callable[[], Iterable[F
         lambda: judged(device("healthy")),
     ),
     queues.BURST: (lambda: judged(device("policer")), lambda: judged(device("healthy"))),
-    queues.STEP: (
+    aqm.STEP: (
         lambda: judged(device("healthy", classes=CLASS.replace("50Mbit", "10Mbit"))),
         lambda: judged(device("healthy")),
     ),
-    queues.NEVER: (lambda: judged(under_htb("codel")), lambda: judged(under_htb("codel", ecn_mark=9))),
-    queues.ONLY_DROPS: (lambda: judged(under_htb("codel", drops=9)), lambda: judged(under_htb("codel", ecn_mark=9))),
-    queues.ALL: (lambda: judged(under_htb("red", marked=19_900)), lambda: judged(under_htb("red", marked=900))),
-    queues.NO_L4S: (
+    aqm.NEVER: (lambda: judged(under_htb("codel")), lambda: judged(under_htb("codel", ecn_mark=9))),
+    aqm.ONLY_DROPS: (lambda: judged(under_htb("codel", drops=9)), lambda: judged(under_htb("codel", ecn_mark=9))),
+    aqm.ALL: (lambda: judged(under_htb("red", marked=19_900)), lambda: judged(under_htb("red", marked=900))),
+    aqm.NO_L4S: (
         lambda: judged(device("cubic")),
         lambda: judged(device("healthy", qdiscs=[HTB, qdisc("dualpi2", under="1:1", **L4S_COUNTS)])),
     ),
-    queues.NO_ECN: (
+    aqm.NO_ECN: (
         lambda: judged(under_htb("pie", options={"ecn": False})),
         lambda: judged(under_htb("pie", options={"ecn": True})),
     ),
-    queues.CE_LATE: (
+    aqm.CE_LATE: (
         lambda: judged(under_htb("fq_codel", options={"target": 4999, "ce_threshold": 9999})),
         lambda: judged(under_htb("fq_codel", options={"target": 4999, "ce_threshold": 999})),
     ),
-    queues.TARGET: (
+    aqm.TARGET: (
         lambda: judged(under_htb("codel", CLASS.replace("50Mbit", "1Mbit"), options={"target": 4999})),
         lambda: judged(under_htb("codel", options={"target": 4999})),
     ),
-    queues.LIMIT: (lambda: judged(under_htb("fq_codel", drop_overlimit=5)), lambda: judged(under_htb("fq_codel"))),
+    aqm.LIMIT: (lambda: judged(under_htb("fq_codel", drop_overlimit=5)), lambda: judged(under_htb("fq_codel"))),
     queues.SHORT: (
         lambda: judged(under_htb("pfifo", options={"limit": 10}), rtt=0.04),
         lambda: judged(under_htb("pfifo", options={"limit": 1000}), rtt=0.04),
@@ -232,6 +243,10 @@ CASES: dict[Kind, tuple[Callable[[], Iterable[Finding]], Callable[[], Iterable[F
     ),
     queues.FQ_OFF: (lambda: judged(alone("fq", options={"pacing": False})), lambda: judged(device("cubic", "ra"))),
     queues.FQ_BELOW: (lambda: judged(under_htb("fq")), lambda: judged(alone("fq"))),
+    queues.AT_SENDER: (
+        lambda: judge([device("healthy")], None, None, forwards=False),
+        lambda: judge([device("healthy", link={"master": "br0"})], None, None, forwards=False),
+    ),
     queues.POLICER: (lambda: judged(device("policer", "ra")), lambda: judged(device("healthy", "ra"))),
     netem.WITH_AQM: (lambda: judged(device("netem")), lambda: judged(device("healthy", "ra"))),
     netem.WITH_SHAPER: (lambda: judged(under_htb("netem")), lambda: judged(device("healthy", "ra"))),
@@ -298,7 +313,26 @@ def test_answers_of_another_form_are_left_out(broken: Any) -> None:
     judged(Device("x", {}, circle, "", []))
 
 
-@pytest.mark.parametrize("text", ["", "cpu", "cpu a b c d e f g h", "-", "\x00"])
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.sampled_from(["1:", "2:", "1:1", "netem", "htb", "cake"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=6),
+    max_leaves=30,
+)
+
+
+@given(st.lists(st.dictionaries(st.sampled_from(KEYS), VALUES), max_size=4), VALUES, VALUES)
+def test_no_answer_of_a_tool_ends_it(rows: list[dict[str, Any]], link: Any, filters: Any) -> None:
+    rows = [{"handle": f"{number}:", "kind": "fq_codel", **row} for number, row in enumerate(rows)]
+    judged(Device("x", link if isinstance(link, dict) else {}, rows, CLASS, filters), rate=1e8, rtt=0.02)
+    found = of_host("x", {"SYSCTLS": link, "EGRESS_INFO": {"qdiscs": rows, "offloads": link}}, 1e8, 0.02)
+    assert all(finding.found.isprintable() for finding in found)
+
+
+@pytest.mark.parametrize("text", ["", "9" * 5000, "²", "cpu", "cpu a b c d e f g h", "-", "\x00"])
 def test_unreadable_files_make_no_findings(text: str) -> None:
     found = [*cpu.steal(text, text), *cpu.load(text, 2), *cpu.throttling(text, text), *cpu.idle({"C1": (text, text)})]
     found += [*clock.slack(text), *rights.capabilities(text, {}), *tcp.buffers({"tcp_rmem": text}, 1e6, 1)]

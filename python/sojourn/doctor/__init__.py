@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from sojourn.doctor import clock, cpu, netem, offload, path, queues, rights, runs, tcp
+from sojourn.doctor import aqm, clock, cpu, netem, offload, path, queues, rights, runs, tcp
 from sojourn.doctor.finding import Finding, Kind, Severity
 
 __all__ = ["GROUPS", "Finding", "Kind", "Severity", "kinds"]
@@ -18,7 +18,7 @@ GROUPS: dict[str, tuple[ModuleType, ...]] = {
     "The machine": (clock, cpu, rights),
     "TCP": (tcp,),
     "Devices": (offload,),
-    "Queues": (queues, netem),
+    "Queues": (queues, aqm, netem),
     "Paths": (path,),
     "Results": (runs,),
 }

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 
 from sojourn.doctor.finding import Finding, Kind, Severity, passed
+from sojourn.doctor.numbers import whole
 
 #: Clocks that a program reads without a system call: Linux, `vdso_clock_mode` of `arch/*/include`.
 FAST = ("tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "riscv_clocksource")
@@ -47,7 +48,7 @@ LATE = Kind(
     "a thread as live mode has it departs more than 100 us late at p99",
     "Live mode's departures are that late, and delays are uncertain by it: a tenth of the 1 ms at which L4S queues "
     "mark.",
-    "run as root, stop other programs, and see the other findings on CPU and rights",
+    "stop other programs; grant what is refused (real-time-refused), and see the findings on CPUs",
     "RFC 9332 A.1 (step of 1 ms); clock_nanosleep(2)",
 )
 HIDDEN = Kind(
@@ -55,7 +56,7 @@ HIDDEN = Kind(
     Severity.FAULT,
     "a thread as live mode has it departs more than 1 ms late at p99",
     "The error is as large as the queue delay at which L4S queues mark: live mode measures the machine, not the queue.",
-    "run as root, stop other programs, use a machine of your own, or the engine linux, whose time is virtual",
+    "stop other programs; grant what is refused (real-time-refused); or the engine linux, whose time is virtual",
     "RFC 9332 A.1 (step of 1 ms); clock_nanosleep(2)",
 )
 STALL = Kind(
@@ -102,19 +103,19 @@ def source(current: str | None, available: str | None) -> Iterator[Finding]:
 
 def slack(text: str | None) -> Iterator[Finding]:
     """The slack of this program, which what it starts inherits: text of `/proc/self/timerslack_ns`."""
-    if text is None or not text.strip().isdigit():
+    slack_ns = whole(text)
+    if slack_ns is None:
         return
-    us = int(text) / 1000
-    found = f"timer slack {us:g} us"
-    yield SLACK.found(found) if int(text) > DEFAULT_SLACK_NS else passed("timer-slack", found)
+    found = f"timer slack {slack_ns / 1000:g} us"
+    yield SLACK.found(found) if slack_ns > DEFAULT_SLACK_NS else passed("timer-slack", found)
 
 
 def lateness(live: str, ordinary: str) -> Iterator[Finding]:
     """Departures of a thread as live mode has it, and of an ordinary one: JSON of `_core.timer_trial`."""
     trial, plain = json.loads(live), json.loads(ordinary)
-    for refused in trial["refused"]:
-        yield REFUSED.found(f"refused: {refused}")
-    if not trial["refused"]:
+    if refused := trial["refused"]:
+        yield REFUSED.found(f"refused: {'; '.join(refused)}")
+    else:
         yield passed("real-time-refused", "live mode gets FIFO scheduling, exact timers and CPUs that stay awake")
     late = trial["lateness_ms"]
     found = f"live mode departs {_spread(late)} late"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from sojourn.doctor.finding import Finding, Kind, Severity, passed
+from sojourn.doctor.numbers import whole
 
 #: Governors that hold one frequency: Linux Documentation/admin-guide/pm/cpufreq.rst.
 FIXED = ("performance", "userspace")
@@ -78,21 +80,19 @@ def steal(before: str | None, after: str | None) -> Iterator[Finding]:
 
 def _steal(stat: str) -> tuple[int, int] | None:
     """Ticks stolen, and all: proc_stat(5). Guests' time, after them, is in the user's already."""
-    words = stat.partition("\n")[0].split()
-    if len(words) < 9 or words[0] != "cpu" or not all(word.isdigit() for word in words[1:9]):
-        return None
-    ticks = [int(word) for word in words[1:9]]
-    return ticks[7], sum(ticks)
+    name, *words = (stat.partition("\n")[0].split() or [""])[:9]
+    ticks = [tick for tick in map(whole, words) if tick is not None]
+    return (ticks[7], sum(ticks)) if name == "cpu" and len(ticks) == 8 else None
 
 
 def load(loadavg: str | None, cpus: int) -> Iterator[Finding]:
     """Number of CPUs, and programs that want them: text of `/proc/loadavg`, and the CPUs of this process."""
     if cpus == 1:
         yield ONE.found("1 CPU")
-    try:
-        wanted = float((loadavg or "").split()[0])
-    except (IndexError, ValueError):
+    mean = re.match(r"\d{1,9}\.\d+ ", loadavg or "")
+    if not mean:
         return
+    wanted = float(mean[0])
     found = f"load {wanted:g} on {cpus} CPU{'s' if cpus > 1 else ''} (mean of a minute)"
     yield LOADED.found(found) if wanted > cpus else passed("cpu-load", found)
 
@@ -111,9 +111,9 @@ def governors(texts: Mapping[str, str]) -> Iterator[Finding]:
 def idle(states: Mapping[str, tuple[str | None, str | None]]) -> Iterator[Finding]:
     """Texts of `latency` (us) and `disable` of each idle state of a CPU, by its name."""
     exits = {
-        name: int(latency)
+        name: exit_us
         for name, (latency, disable) in states.items()
-        if latency and latency.strip().isdigit() and (disable or "0").strip() == "0"
+        if (exit_us := whole(latency)) is not None and (disable or "0").strip() == "0"
     }
     if not exits:
         return
@@ -124,9 +124,8 @@ def idle(states: Mapping[str, tuple[str | None, str | None]]) -> Iterator[Findin
 
 def throttling(runtime_us: str | None, period_us: str | None) -> Iterator[Finding]:
     """Texts of `sched_rt_runtime_us` (-1: no bound) and `sched_rt_period_us`."""
-    try:
-        runtime, period = int(runtime_us or ""), int(period_us or "")
-    except ValueError:
+    runtime, period = whole(runtime_us), whole(period_us)
+    if runtime is None or period is None:
         return
     share = 1.0 if runtime < 0 or period <= 0 else runtime / period
     found = f"real-time threads may run for {share:.0%} of the time"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sojourn.doctor import gather, netem, offload, queues, tree
+from sojourn.doctor import aqm, gather, netem, offload, queues, tree
 from sojourn.doctor.finding import Finding
 
 DEVICES = Path("/sys/class/net")
@@ -40,7 +40,14 @@ class Device:
     def is_virtual(self) -> bool:
         """Whether it has no wire."""
         info = self.link.get("linkinfo")
-        return isinstance(info, dict) and info.get("info_kind") in offload.VIRTUAL
+        return isinstance(info, dict) and str(info.get("info_kind")) in offload.VIRTUAL
+
+    @property
+    def is_relay(self) -> bool:
+        """Whether what it sends may come from another machine although this one does not route: a bridge's, an ifb."""
+        info = self.link.get("linkinfo")
+        kind = info.get("info_kind") if isinstance(info, dict) else None
+        return "master" in self.link or kind in ("bridge", "ifb")
 
     @classmethod
     def read(cls, name: str, link: dict[str, Any]) -> Device:
@@ -69,8 +76,8 @@ def examine(names: Sequence[str], rate_bps: float | None, rtt_s: float | None) -
         raise DeviceError(
             f"--device {unknown[0]}: no such device; there are {', '.join(links) or 'none that ip shows'}"
         )
-    flags = {name: set(link.get("flags") or ()) for name, link in links.items()}
-    up = [name for name, is_set in flags.items() if "UP" in is_set and "LOOPBACK" not in is_set]
+    flags = {name: str(link.get("flags")) for name, link in links.items()}
+    up = [name for name, is_set in flags.items() if "'UP'" in is_set and "'LOOPBACK'" not in is_set]
     devices = [Device.read(name, links[name]) for name in dict.fromkeys(names or up)]
     forwards = (gather.text("/proc/sys/net/ipv4/ip_forward") or "0").strip() == "1"
     yield from judge(devices, rate_bps, rtt_s, forwards=forwards)
@@ -85,6 +92,8 @@ def judge(
         name, own, on = device.name, trees[device.name], offload.features(device.features)
         yield from netem.examine(name, own, rate_bps)
         yield from queues.examine(name, own, is_virtual=device.is_virtual)
+        yield from aqm.examine(name, own)
+        yield from queues.placed(name, own, forwards=forwards or device.is_relay)
         yield from queues.limits(name, own, rate_bps, rtt_s)
         yield from queues.policers(name, device.filters)
         yield from offload.trains(name, device.link, on, own, rate_bps)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sojourn.doctor.finding import Finding, Kind, Severity, passed
+from sojourn.doctor.numbers import number
 from sojourn.doctor.queues import BENCHMARKING, MTU
-from sojourn.doctor.tree import AQM, Queue, number
+from sojourn.doctor.tree import AQM, Queue
 
 WITH_AQM = Kind(
     "netem-with-aqm",

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sojourn.doctor.finding import Finding, Kind, Severity, passed
-from sojourn.doctor.tree import AQM, Queue, number
+from sojourn.doctor.numbers import number, whole
+from sojourn.doctor.tree import AQM, Queue
 
 #: Largest IPv4 packet that a device without BIG TCP gets: GSO_LEGACY_MAX_SIZE of include/linux/netdevice.h.
 LARGEST = 65536
@@ -166,7 +167,7 @@ def hardware(
     held = re.search(r"^rx-usecs:\s*(\d+)", coalescing or "", re.MULTILINE)
     adaptive = bool(re.search(r"^Adaptive RX:\s*on", coalescing or "", re.MULTILINE))
     if held or adaptive:
-        us = int(held[1]) if held else 0
+        us = (whole(held[1]) if held else None) or 0
         found = f"{device}: interrupts held back up to {us} us{', adaptively' if adaptive else ''}"
         wrong = adaptive or us > COALESCING_US
         yield COALESCING.found(found, device=device) if wrong else passed("rx-coalescing", found)

@@ -9,6 +9,7 @@ from typing import Any
 from sojourn import conditions, metrics
 from sojourn.doctor import netem, offload, runs, tcp, tree
 from sojourn.doctor.finding import Finding
+from sojourn.doctor.numbers import number
 from sojourn.interop import flent
 from sojourn.results import ResultSet, Run
 
@@ -158,4 +159,4 @@ def _egress(egress: Mapping[str, Any], rate_bps: float | None) -> Iterator[Findi
 def _number(document: object, *place: str) -> float | None:
     for key in place:
         document = document.get(key) if isinstance(document, Mapping) else None
-    return tree.number(document)
+    return number(document)

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sojourn.doctor.finding import Finding, Kind, Severity, passed
-from sojourn.doctor.tree import AQM, FIFO, SHAPING, Queue, number
+from sojourn.doctor.numbers import number
+from sojourn.doctor.tree import AQM, FIFO, SHAPING, Queue
 
 #: Fewer packets than these say nothing about a queue.
 ENOUGH = 1000
@@ -53,81 +54,6 @@ BURST = Kind(
     "burst {burst} (and cburst, for htb) in the command of the class or tbf",
     "tc-htb(8), burst; tc-tbf(8), burst",
 )
-STEP = Kind(
-    "l4s-step-below-packets",
-    Severity.WARNING,
-    "dualpi2's step threshold is shorter than two packets at its rate",
-    "The queue marks although nothing stands in it but what the shaper releases: throughput of L4S flows falls.",
-    "step_thresh {time}us in the command of dualpi2",
-    "RFC 9332 A.1 (Th_len, two MTU)",
-)
-NEVER = Kind(
-    "aqm-never-marks",
-    Severity.WARNING,
-    "an AQM had a queue (overlimits of its shaper) for 1000 packets or more, and neither marked nor dropped",
-    "Flows are limited by something else (application, window), or the target is above what they queue: no signal is "
-    "under test.",
-    "ss -ti at the sender: app_limited, rwnd_limited, sndbuf_limited name what limits it",
-    "ss(8); RFC 7567 4.2",
-)
-ONLY_DROPS = Kind(
-    "aqm-only-drops",
-    Severity.WARNING,
-    "an AQM with ECN dropped packets and marked none of 1000 or more",
-    "No flow uses ECN, or its field is cleared before this queue: an ECN experiment measures loss.",
-    "sudo sysctl -w net.ipv4.tcp_ecn=1 at the sender; sojourn doctor --path HOST shows where the field is cleared",
-    "RFC 3168 5; RFC 7567 4.2.1",
-)
-ALL = Kind(
-    "aqm-marks-all",
-    Severity.WARNING,
-    "an AQM marked 90 % or more of 1000 packets or more",
-    "The signal says nothing any more: the threshold is below what always stands in the queue, or a flow does not "
-    "react.",
-    "a threshold of two packets at least; ss -ti shows ecn or accecn of a flow whose end reads marks",
-    "RFC 9331 4.3; RFC 9332 2.5",
-)
-NO_L4S = Kind(
-    "dualpi2-no-l4s",
-    Severity.WARNING,
-    "dualpi2 passed 1000 packets or more, none of them in its L4S queue",
-    "No sender sends ECT(1): DCTCP of Linux sends ECT(0), CUBIC and BBR nothing or ECT(0). What was measured is "
-    "Classic.",
-    "ECT(1) at the sender (prague), or dualpi2 any_ect where every ECT sender is scalable",
-    "RFC 9331 4.1; tc-dualpi2(8), l4s_ect",
-)
-NO_ECN = Kind(
-    "aqm-ecn-off",
-    Severity.WARNING,
-    "an AQM has `noecn`",
-    "It drops packets that it could mark.",
-    "ecn in the command of {queue}",
-    "tc-codel(8), tc-pie(8), tc-red(8): ecn; RFC 7567 4.2.1",
-)
-CE_LATE = Kind(
-    "ce-threshold-late",
-    Severity.WARNING,
-    "codel's or fq_codel's ce_threshold is not below its target",
-    "CoDel's own law holds the queue at its target: the threshold for L4S senders is hardly ever reached.",
-    "ce_threshold 1ms in the command of {queue}",
-    "tc-fq_codel(8), ce_threshold; RFC 9331 4.3",
-)
-TARGET = Kind(
-    "target-below-packet",
-    Severity.WARNING,
-    "codel's or fq_codel's target is shorter than a packet at its rate",
-    "One packet is a standing queue to it: it drops although the link is not full.",
-    "target {time}us in the command of {queue}",
-    "RFC 8289 5.2 (MTU at the link's rate); tc-codel(8)",
-)
-LIMIT = Kind(
-    "aqm-limit-reached",
-    Severity.WARNING,
-    "an AQM dropped packets because it was full (drop_overlimit, overlimit)",
-    "They are tail drops in bursts, which the AQM's law did not choose.",
-    "limit 10000 (and memory_limit) in the command of {queue}",
-    "fq_codel_enqueue; pie_qdisc_enqueue; RFC 7567 4.1",
-)
 SHORT = Kind(
     "limit-below-bdp",
     Severity.WARNING,
@@ -161,6 +87,15 @@ FQ_BELOW = Kind(
     "fq at the sender's own device, and an AQM in the shaper's class",
     "tc-fq(8); qdisc_warn_nonwc",
 )
+AT_SENDER = Kind(
+    "queue-at-sender",
+    Severity.WARNING,
+    "a shaper is on a machine that does not forward",
+    "The flows through it are its own: TCP small queues keep their data in the sockets, and a drop here is known to"
+    " TCP at once, as no drop on a path is. The queue is not that of a router.",
+    "the shaper on a router or namespace between the ends, with sudo sysctl -w net.ipv4.ip_forward=1",
+    "tcp_small_queue_check; __tcp_transmit_skb (tcp_enter_cwr on NET_XMIT_CN)",
+)
 POLICER = Kind(
     "policer-drops",
     Severity.WARNING,
@@ -172,16 +107,30 @@ POLICER = Kind(
 
 
 def examine(device: str, queues: Sequence[Queue], *, is_virtual: bool) -> Iterator[Finding]:
-    """All but what depends on a rate and an RTT from outside."""
+    """All but what depends on a rate, an RTT or the machine; whether the device has no wire."""
     for queue in queues:
         yield from _shaper(device, queue)
         yield from _fq(device, queue)
-    for queue in queues:
         if queue.kind in AQM:
-            yield from _configured(device, queue, is_virtual=is_virtual)
-            yield from _counted(device, queue)
-        elif queue.kind in FIFO and not queue.below:
+            yield from _where(device, queue, is_virtual=is_virtual)
+        if queue.kind in AQM or (queue.kind in FIFO and not queue.below):
             yield from _used(device, queue)
+
+
+def is_empty(queue: Queue) -> bool:
+    """Whether it passed enough packets to tell, and none had to wait."""
+    evidence = _waited(queue)
+    return queue.count("packets") >= ENOUGH and evidence is not None and not evidence[1]
+
+
+def placed(device: str, queues: Sequence[Queue], *, forwards: bool) -> Iterator[Finding]:
+    """Whether packets of others pass here: `net.ipv4.ip_forward`, or the device is of a bridge or an ifb."""
+    shapers = [queue for queue in queues if queue.kind in COUNTING and queue.above is None]
+    for queue in shapers:
+        if forwards:
+            yield passed("queue-at-sender", f"{device}: {queue.name} is on a machine that forwards")
+        else:
+            yield AT_SENDER.found(f"{device}: {queue.name}, and net.ipv4.ip_forward=0")
 
 
 def limits(device: str, queues: Sequence[Queue], rate_bps: float | None, rtt_s: float | None) -> Iterator[Finding]:
@@ -208,8 +157,10 @@ def policers(device: str, filters: Any) -> Iterator[Finding]:
         options = row.get("options") if isinstance(row, dict) else None
         actions = options.get("actions") if isinstance(options, dict) else None
         for action in actions if isinstance(actions, list) else ():
-            stats = action.get("stats") if isinstance(action, dict) else None
-            if action.get("kind") != "police" or not isinstance(stats, dict):
+            if not isinstance(action, dict) or action.get("kind") != "police":
+                continue
+            stats = action.get("stats")
+            if not isinstance(stats, dict):
                 continue
             dropped, packets = (number(stats.get(key)) or 0 for key in ("drops", "packets"))
             found = f"{device}: a policer at ingress dropped {dropped:g} of {packets:g} packets"
@@ -219,7 +170,7 @@ def policers(device: str, filters: Any) -> Iterator[Finding]:
 def _shaper(device: str, queue: Queue) -> Iterator[Finding]:
     if queue.kind == "htb":
         direct, packets = queue.count("direct_packets_stat"), queue.count("packets")
-        direct = direct or int(queue.option("direct_packets_stat") or 0)
+        direct = direct or round(queue.option("direct_packets_stat") or 0)
         if direct and direct * 100 > packets:
             found = f"{device}: {queue.name} sent {direct} of {packets} packets past its classes"
             yield UNSHAPED.found(found, device=device, handle=queue.handle)
@@ -246,67 +197,11 @@ def _fq(device: str, queue: Queue) -> Iterator[Finding]:
         yield FQ_BELOW.found(f"{device}: {queue.name} is in {queue.above.name if queue.above else 'a class'}")
 
 
-def _configured(device: str, queue: Queue, *, is_virtual: bool) -> Iterator[Finding]:
-    shaper = queue.shaper
-    if shaper is None and is_virtual and queue.count("packets") < ENOUGH:
+def _where(device: str, queue: Queue, *, is_virtual: bool) -> Iterator[Finding]:
+    if queue.shaper is None and is_virtual and queue.count("packets") < ENOUGH:
         yield NO_SHAPER.found(f"{device}: {queue.name} without a rate", device=device)
     if queue.above is not None and queue.above.kind == "mq":
         yield INSTANCES.found(f"{device}: {queue.name} is one of several below {queue.above.name}", device=device)
-    if queue.options.get("ecn") is False:
-        yield NO_ECN.found(f"{device}: {queue.name} with noecn", queue=queue.kind)
-    target, threshold = queue.option("target"), queue.option("ce_threshold")
-    if threshold is not None and target is not None:
-        found = f"{device}: {queue.name} has ce_threshold {threshold / 1000:g} ms, target {target / 1000:g} ms"
-        wrong = threshold >= target
-        yield CE_LATE.found(found, queue=queue.kind) if wrong else passed("ce-threshold-late", found)
-    packet_us = MTU * 8e6 / shaper.rate_bps if shaper and shaper.rate_bps else None
-    if packet_us and target and queue.kind in ("codel", "fq_codel"):
-        found = f"{device}: {queue.name} has target {target / 1000:g} ms; a packet takes {packet_us / 1000:.2g} ms"
-        if target < packet_us:
-            yield TARGET.found(found, time=f"{1.5 * packet_us:.0f}", queue=queue.kind)
-        else:
-            yield passed("target-below-packet", found)
-    step = queue.option("step-thresh-us") or queue.option("step_thresh_us")
-    if packet_us and step:
-        found = f"{device}: {queue.name} marks above {step / 1000:g} ms; two packets take {2 * packet_us / 1000:.2g} ms"
-        if step < 2 * packet_us:
-            yield STEP.found(found, time=f"{2 * packet_us:.0f}")
-        else:
-            yield passed("l4s-step-below-packets", found)
-
-
-def _counted(device: str, queue: Queue) -> Iterator[Finding]:
-    packets = queue.count("packets")
-    full = queue.count("drop_overlimit", "overlimit")
-    if full:
-        yield LIMIT.found(f"{device}: {queue.name} was full for {full} of {packets} packets", queue=queue.kind)
-    if packets < ENOUGH:
-        return
-    waited = list(_used(device, queue))
-    yield from waited
-    if any(finding.severity for finding in waited):
-        return  # what follows is because of that
-    marks, drops = _marks(queue), queue.count("drops")
-    found = f"{device}: {queue.name} passed {packets} packets, marked {marks}, dropped {drops}"
-    has_ecn = queue.options.get("ecn") is not False
-    if not marks and not drops:
-        yield NEVER.found(found)
-    elif not marks and has_ecn:
-        yield ONLY_DROPS.found(found)
-    elif marks >= 0.9 * packets:
-        yield ALL.found(found)
-    else:
-        yield passed("aqm-never-marks", found)
-    if queue.has("pkts-in-l") and not queue.count("pkts-in-l"):
-        yield NO_L4S.found(f"{device}: {queue.name} had {queue.count('pkts-in-c')} packets in C, 0 in L")
-
-
-def _marks(queue: Queue) -> int:
-    """CE marks, by the names that the disciplines have for them."""
-    tins = queue.counters.get("tins")
-    of_tins = (tin.get("ecn_mark") for tin in tins if isinstance(tin, dict)) if isinstance(tins, list) else ()
-    own = ("ecn_mark", "ecn-mark", "step-mark", "marked", "ce_mark")
-    return queue.count(*own) + sum(int(number(mark) or 0) for mark in of_tins)
 
 
 def _used(device: str, queue: Queue) -> Iterator[Finding]:
@@ -331,6 +226,6 @@ def _waited(queue: Queue) -> tuple[str, bool] | None:
         return f"overlimits of {shaper.name} {overlimits}", overlimits > SELDOM * queue.count("packets")
     if queue.has("maxq"):
         return f"at most {queue.count('maxq')} waiting", True
-    if queue.kind in AQM and not _marks(queue) and not queue.count("drops", "backlog"):
-        return "none marked or dropped, and nothing bounds its rate", False
+    if queue.kind in AQM and not queue.marks and not queue.count("drops", "backlog"):
+        return "none waiting, marked or dropped", False
     return None

@@ -39,7 +39,7 @@ NO_TUN = Kind(
     Severity.WARNING,
     "there is no `/dev/net/tun`, or this user may not open it",
     "Live mode has no devices to take packets from.",
-    "sudo modprobe tun; in a container: --device /dev/net/tun",
+    "sudo modprobe tun; where only root may open it, sudo chmod 666 /dev/net/tun; in a container --device /dev/net/tun",
     "Linux Documentation/networking/tuntap.rst",
 )
 NO_TOOL = Kind(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from sojourn.doctor.finding import Finding, Kind, Severity, passed
+from sojourn.doctor.numbers import whole
 
 DOC = "Linux Documentation/networking/ip-sysctl.rst"
 #: Defaults of Linux that models of its TCP assume: include/net/tcp.h, tcp_sk_init of net/ipv4/tcp_ipv4.c.
@@ -246,20 +247,21 @@ def buffers(settings: Settings, rate_bps: float | None, rtt_s: float | None) -> 
         bdp = rate_bps * rtt_s / 8
         for name in ("tcp_rmem", "tcp_wmem"):
             values = settings.get(name, "").split()
-            if len(values) != 3 or not values[2].isdigit():
+            most = whole(values[2]) if len(values) == 3 else None
+            if most is None:
                 continue
-            usable = int(values[2]) / 2
+            usable = most / 2
             found = f"{name} allows a window of {usable / 1e6:.1f} MB; the BDP is {bdp / 1e6:.1f} MB"
             better = " ".join([*values[:2], str(int(6 * bdp))])
             if usable < 2 * bdp:
                 yield (WINDOW if usable < bdp else TIGHT).found(found, setting=name, value=better)
             else:
                 yield passed(WINDOW.name, found)
-    limit = settings.get("tcp_limit_output_bytes", "")
-    if limit.isdigit():
+    limit = whole(settings.get("tcp_limit_output_bytes"))
+    if limit is not None:
         least = max(LEAST_OUTPUT_BYTES, (rate_bps or 0) / 8 / 1000)
-        found = f"a socket has at most {int(limit)} bytes in the queues below TCP"
-        if int(limit) < least:
+        found = f"a socket has at most {limit} bytes in the queues below TCP"
+        if limit < least:
             yield SMALL_QUEUE.found(found, value=max(1 << 20, int(4 * least)))
         else:
             yield passed(SMALL_QUEUE.name, found)

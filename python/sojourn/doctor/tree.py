@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sojourn import _core
+from sojourn.doctor.numbers import number
 
 #: Disciplines that drop or mark before they are full.
 AQM = frozenset({"red", "gred", "choke", "sfb", "codel", "fq_codel", "pie", "fq_pie", "cake", "cake_mq", "dualpi2"})
@@ -43,7 +44,7 @@ class Queue:
 
     def count(self, *names: str) -> int:
         """The sum of those of these counters that it has."""
-        return sum(int(number(self.counters.get(name)) or 0) for name in names)
+        return sum(round(number(self.counters.get(name)) or 0) for name in names)
 
     def has(self, name: str) -> bool:
         """Whether it counts this."""
@@ -61,14 +62,17 @@ class Queue:
             queue = queue.above
 
     @property
+    def marks(self) -> int:
+        """CE marks, by the names that the disciplines have for them; cake counts them by tin."""
+        tins = self.counters.get("tins")
+        of_tins = [tin.get("ecn_mark") for tin in tins if isinstance(tin, dict)] if isinstance(tins, list) else []
+        own = self.count("ecn_mark", "ecn-mark", "step-mark", "marked", "ce_mark")
+        return own + sum(round(number(mark) or 0) for mark in of_tins)
+
+    @property
     def shaper(self) -> Queue | None:
         """What bounds the rate at which it is served: itself or one above it."""
         return next((queue for queue in (self, *self.ancestors()) if queue.rate_bps), None)
-
-
-def number(value: object) -> float | None:
-    """A number of untrusted JSON."""
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def read(qdiscs: Any, classes: str) -> list[Queue]:
