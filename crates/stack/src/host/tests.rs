@@ -6,9 +6,10 @@ use std::os::unix::net::UnixDatagram;
 use std::sync::Mutex;
 
 use proptest::prelude::*;
-use sojourn_core::{Dur, Rng};
+use sojourn_core::{Dur, Ecn, Kind, Rng};
 use sojourn_live::tun::Read;
 use sojourn_wire::packet::{Checksum, write_back};
+use sojourn_wire::{Ip, ip};
 
 use super::*;
 
@@ -390,11 +391,12 @@ proptest! {
         dice in any::<u64>(),
         every in 1..20_u64,
         cc in prop::sample::select(vec!["prague", "cubic", "reno-sce", "dctcp"]),
-        app in prop::sample::select(vec!["bulk", "short arrivals 50", "request think 10ms"]),
+        app in prop::sample::select(vec!["bulk", "short arrivals 50", "request think 10ms", "cbr rate 1Mbit"]),
     ) {
         let mut rng = Rng::named(dice, "hostile");
+        let cc = if app.starts_with("cbr") { String::new() } else { format!("cc = \"{cc}\"\n") };
         let flow = format!(
-            "[[flow]]\nname = \"f\"\napp = \"{app}\"\ncc = \"{cc}\"\nstop = \"1s\"\n\
+            "[[flow]]\nname = \"f\"\napp = \"{app}\"\n{cc}stop = \"1s\"\n\
              [[ping]]\nname = \"p\"\ninterval = \"100ms\"\n"
         );
         let mut lab = Lab::new(&flow);
