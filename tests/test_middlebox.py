@@ -139,12 +139,13 @@ def test_tcp_passes_queues_change_and_nothing_stays(hosts: tuple[str, str], tmp_
 
 def test_the_end_of_the_time_prints_a_table(hosts: tuple[str, str]) -> None:
     del hosts
-    options = ["--left", LEFT, "--right", RIGHT, "--up", "rate 1mbit; pfifo", "--duration", "500ms"]
+    options = ["--left", LEFT, "--right", RIGHT, "--up", "rate 1mbps; pfifo", "--duration", "500ms"]
     command = [*SOJOURN, "middlebox", *options, "--max-lateness", "1ns"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
     assert done.returncode == 0, done.stderr
     assert "up: pfifo" in done.stdout
     assert "control:" in done.stderr
+    assert "--up: " in done.stderr  # bytes per second
 
 
 @pytest.mark.parametrize(

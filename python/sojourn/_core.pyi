@@ -90,6 +90,9 @@ class Middlebox:
     @property
     def refused(self) -> list[str]:
         """What the forwarding thread was not granted, with the reasons."""
+    @property
+    def warnings(self) -> list[str]:
+        """What of the settings is valid but may not be meant, a line each."""
     def next(self, wait_s: float) -> str | None:
         """The next reading, if one comes within so many seconds."""
     @property

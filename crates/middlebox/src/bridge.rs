@@ -200,3 +200,6 @@ impl Frames {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

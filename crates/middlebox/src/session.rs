@@ -10,7 +10,7 @@ pub use reading::{End, Reading, Side};
 pub use settings::{Settings, Way};
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -70,6 +70,7 @@ pub struct Session {
     stop: Arc<AtomicBool>,
     control: Option<Control>,
     grants: Grants,
+    warnings: Vec<String>,
 }
 
 /// Readings that wait for who takes them; more are left out.
@@ -84,7 +85,7 @@ impl Session {
     /// # Errors
     /// [`Error`].
     pub fn open(settings: &Settings) -> Result<Self, Error> {
-        let plan = settings.plan()?;
+        let (plan, warnings) = settings.plan()?;
         let scenario = plan.clone();
         let devices = Devices::open(&settings.left, &settings.right)?;
         keep_only(REAL_TIME).map_err(|error| Error::System("capabilities", error))?;
@@ -118,17 +119,17 @@ impl Session {
         let control = control.map(serve).transpose();
         let control = control.map_err(|error| Error::System("a thread", error))?;
         let readings = Mutex::new(readings);
-        Ok(Self { readings, thread, stop, control, grants })
+        Ok(Self { readings, thread, stop, control, grants, warnings })
+    }
+
+    /// What is valid of the settings but may not be meant, a line each.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// What the forwarding thread was granted.
     pub fn grants(&self) -> &Grants {
         &self.grants
-    }
-
-    /// The socket for control.
-    pub fn control(&self) -> Option<&Path> {
-        self.control.as_ref().map(Control::path)
     }
 
     /// The next reading; none if there is none for so long, or it is over.

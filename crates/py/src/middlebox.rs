@@ -34,6 +34,12 @@ impl PyMiddlebox {
         self.0.as_ref().map(|session| session.grants().refused.clone()).unwrap_or_default()
     }
 
+    /// What of the settings may not be meant.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.0.as_ref().map(|session| session.warnings().to_vec()).unwrap_or_default()
+    }
+
     /// The next reading, if one comes within so many seconds.
     fn next(&mut self, py: Python<'_>, wait_s: f64) -> Option<String> {
         let session = self.0.as_mut()?;

@@ -87,7 +87,7 @@ def middlebox(
     with _signals():
         box = _core.Middlebox(json.dumps(settings))
         try:
-            _announce(box.refused, socket)
+            _announce(box, socket)
             _follow(box, as_json=as_json)
         except KeyboardInterrupt:
             pass
@@ -168,8 +168,10 @@ def _signals() -> Iterator[None]:
         signal.signal(signal.SIGHUP, before)
 
 
-def _announce(refused: list[str], control: Path | None) -> None:
-    for what in refused:
+def _announce(box: _core.Middlebox, control: Path | None) -> None:
+    for line in box.warnings:
+        say(line)
+    for what in box.refused:
         say(f"not granted: {what}")
     if control:
         say(f"control: sojourn middlebox ctl {control} stats")

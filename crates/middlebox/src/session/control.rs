@@ -176,10 +176,6 @@ impl Control {
         Ok(Self { path: path.to_owned(), listener: Some(listener?), thread: None, alive: None })
     }
 
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Answers from now on.
     pub(super) fn serve(mut self, plan: Plan, latest: Latest) -> io::Result<Self> {
         let shared = Arc::new((Mutex::new(plan), latest));

@@ -73,8 +73,8 @@ app = "cbr rate 1Mbit"
 const STEP: Dur = Dur::from_millis(100);
 
 impl Settings {
-    /// The network as a scenario without an end.
-    pub(super) fn plan(&self) -> Result<Scenario, Error> {
+    /// The network as a scenario without an end, and what of it may not be meant, a line each.
+    pub(super) fn plan(&self) -> Result<(Scenario, Vec<String>), Error> {
         self.interval()?;
         self.max_lateness()?;
         self.duration()?;
@@ -90,9 +90,13 @@ impl Settings {
                 overrides.push((format!("link.{LINK}.delay"), delay.clone()));
                 overrides.push((format!("link.{LINK}.reverse.delay"), delay.clone()));
             }
-            return Ok(load(BASE, "middlebox", &overrides)
-                .map_err(|error| by_option(&error))?
-                .scenario);
+            let loaded = load(BASE, "middlebox", &overrides)
+                .map_err(|error| Error::Setting(by_option(&error.key, &error.message)))?;
+            let shown = |line: &String| {
+                let (key, message) = line.strip_prefix("-s ")?.split_once(": ")?;
+                Some(by_option(key, message))
+            };
+            return Ok((loaded.scenario, loaded.warnings.iter().filter_map(shown).collect()));
         };
         let is_given = |way: &Way| way.queue.is_some() || !way.ingress.is_empty();
         if is_given(&self.down) || is_given(&self.up) || self.delay.is_some() {
@@ -102,7 +106,8 @@ impl Settings {
             return Err(Error::Setting(message));
         }
         let fail = |error: ScenarioError| Error::Setting(error.to_string());
-        let given = load(text, file, &overrides).map_err(fail)?.scenario;
+        let loaded = load(text, file, &overrides).map_err(fail)?;
+        let given = loaded.scenario;
         let base = load(BASE, "middlebox", &[]).map_err(fail)?.scenario;
         let mut hosts = base.flows;
         let first = given.flows.first().map(|flow| (flow.paths.clone(), flow.spread));
@@ -120,7 +125,8 @@ impl Settings {
         }
         let network =
             Scenario { flows: hosts, pings: vec![], tunnels: vec![], windows: vec![], ..given };
-        Ok(Scenario { duration: base.duration, step: base.step, measure: base.measure, ..network })
+        let (duration, step, measure) = (base.duration, base.step, base.measure);
+        Ok((Scenario { duration, step, measure, ..network }, loaded.warnings))
     }
 
     /// That scenario for a run: sampled often, and with its end.
@@ -185,17 +191,16 @@ impl Way {
     }
 }
 
-/// An error of the only link, with the option that states the value.
-fn by_option(error: &ScenarioError) -> Error {
-    let key = error.key.strip_prefix(&format!("link.{LINK}.")).unwrap_or(&error.key);
+/// What the loader says about a value of the only link, with the option that states the value.
+fn by_option(key: &str, message: &str) -> String {
+    let key = key.strip_prefix(&format!("link.{LINK}.")).unwrap_or(key);
     let (way, key) = key.strip_prefix("reverse.").map_or(("down", key), |key| ("up", key));
-    let option = match key.split('.').next() {
-        Some("delay") => "delay".to_owned(),
-        Some("ingress") => format!("{way}-ingress"),
-        Some("seed") => "seed".to_owned(),
-        _ => way.to_owned(),
-    };
-    Error::Setting(format!("--{option}: {}", error.message))
+    match key.split('.').next() {
+        Some("delay") => format!("--delay: {message}"),
+        Some("ingress") => format!("--{way}-ingress: {message}"),
+        Some("seed") => format!("--seed: {message}"),
+        _ => format!("--{way}: {message}"),
+    }
 }
 
 /// A scenario as text to which changes can be added.

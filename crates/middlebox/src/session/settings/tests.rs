@@ -28,7 +28,8 @@ fn shaper_and_queue_are_those_of_a_link() {
         settings("htb rate 50mbit burst 3000; dualpi2 target 20ms", "rate 5mbit; fq_codel");
     settings.delay = Some("40ms".into());
     settings.down.ingress.push("netem loss 1%".into());
-    let scenario = settings.plan().expect("a scenario");
+    let (scenario, warnings) = settings.plan().expect("a scenario");
+    assert_eq!(warnings, [""; 0]);
     let link = &scenario.links[0];
     let shaper = link.forward.shaper.as_ref().expect("a shaper");
     assert_eq!(shaper.name(), "htb");
@@ -47,9 +48,15 @@ fn shaper_and_queue_are_those_of_a_link() {
 
 #[test]
 fn without_queues_everything_passes() {
-    let scenario = settings("", "").plan().expect("a scenario");
+    let (scenario, _) = settings("", "").plan().expect("a scenario");
     assert_eq!(scenario.links[0].forward, scenario.links[0].reverse);
     assert_eq!(scenario.links[0].forward.rate(), None);
+}
+
+#[test]
+fn what_may_not_be_meant_is_said() {
+    let (_, warnings) = settings("pfifo", "htb rate 5Mbps; pfifo").plan().expect("a scenario");
+    assert!(warnings.len() == 1 && warnings[0].starts_with("--up: "), "{warnings:?}");
 }
 
 #[test]
@@ -105,7 +112,8 @@ set = { "link.a.rate" = "5mbit" }
     let mut settings = settings("", "");
     settings.scenario = Some(("file.toml".into(), file.into()));
     settings.seed = Some(9);
-    let scenario = settings.plan().expect("a scenario");
+    let (scenario, warnings) = settings.plan().expect("a scenario");
+    assert_eq!(warnings, [""; 0]);
     assert_eq!((scenario.links.len(), scenario.schedule.len(), scenario.seed), (2, 1, 9));
     assert_eq!((scenario.flows.len(), scenario.flows[0].path().hops.len()), (1, 1));
     assert_eq!(scenario.links[1].forward.delay, Dur::from_millis(5));
