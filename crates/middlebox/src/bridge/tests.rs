@@ -58,7 +58,7 @@ proptest! {
         if let Some((len, found)) = state.finish(&mut buffer, arrival) {
             prop_assert!(len <= buffer.len() && found.unwrap_or_default() <= len);
             if let (Ok(ip_at), Some(segments)) = (found, segments) {
-                state.keep(&buffer[..len].to_vec(), ip_at, segments);
+                state.keep(&buffer[..len], ip_at, segments);
                 let cut = (0..1000).take_while(|_| state.next_segment(&mut buffer).is_some());
                 prop_assert!(cut.count() <= 200);
             }
