@@ -15,6 +15,7 @@ from sojourn.cli import call
 from sojourn.doctor import Finding, Kind, runs
 from sojourn.doctor.outcomes import examine, merged, of_host, of_run
 from sojourn.doctor.runs import Flow, Outcome
+from sojourn.glance import Punctuality
 from synthetic import S2_STEM, flent_document, write_flent
 
 pytestmark = pytest.mark.engine
@@ -45,10 +46,12 @@ def outcome(
     *,
     p99: float = 1.2,
     whole: bool = True,
+    late: tuple[bool, int] | None = None,
 ) -> Iterator[Finding]:
     """Prague at 50 Mbit/s over 20 ms, of which all is well unless said otherwise."""
+    box = Punctuality(0.4, 1.7, 1.0, *late, ()) if late else None
     flow = Flow("a", "prague", True, goodput, rtt, marks, retransmits, 10_000)
-    return runs.examine(Outcome("r", [flow], 50.0, 20.0, p99, 10_000, whole))
+    return runs.examine(Outcome("r", [flow], 50.0, 20.0, p99, 10_000, whole, box))
 
 
 CASES: dict[Kind, tuple[Callable[[], Iterator[Finding]], Callable[[], Iterator[Finding]]]] = {
@@ -57,6 +60,8 @@ CASES: dict[Kind, tuple[Callable[[], Iterator[Finding]], Callable[[], Iterator[F
     runs.EMPTY: (lambda: outcome(p99=0.048), lambda: outcome(p99=0.05)),
     runs.IDLE: (lambda: outcome(20.0, (20.0, 20.5), 0), lambda: outcome(20.0, (20.0, 20.5), 101)),
     runs.POLICED: (lambda: outcome(20.0, (20.0, 20.5), 0, 10), lambda: outcome(20.0, (20.0, 21.5), 0, 10)),
+    runs.LATE: (lambda: outcome(late=(True, 0)), lambda: outcome(late=(False, 0))),
+    runs.LOST: (lambda: outcome(late=(False, 3)), lambda: outcome(late=(False, 0))),
     runs.BEYOND_RATE: (lambda: outcome(50.0), lambda: outcome(48.0)),
     runs.SHORT_RTT: (lambda: outcome(rtt=(18.9, 19.5)), lambda: outcome(rtt=(19.1, 19.5))),
     runs.NO_MARKS: (lambda: outcome(rtt=(20.0, 26.0), marks=0), lambda: outcome(rtt=(20.0, 24.0), marks=0)),

@@ -182,9 +182,6 @@ def jain(shares: list[float]) -> float | None:
 def rate_bps(text: str) -> int | None:
     """Bits per second of a text such as `100Mbit`, as tc reads it; None if it is no rate."""
 
-def time_s(text: str) -> float | None:
-    """Seconds of a text such as `20ms`, as tc reads it, a number alone as microseconds; None if it is no time."""
-
 def size_bytes(text: str) -> int | None:
     """Bytes of a text such as `10kb`, as tc reads it, in powers of 1024; None if it is no size."""
 

@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 use sojourn_cc as cc;
 use sojourn_core::grammar::{Parameter, usage};
-use sojourn_core::{Bytes, Dur, Rate};
+use sojourn_core::{Bytes, Rate};
 use sojourn_queue::aqm::Kernel;
 use sojourn_queue::qdiscs as queues;
 use sojourn_scream_tool::End;
@@ -132,12 +132,6 @@ fn rate_bps(text: &str) -> Option<u64> {
     Rate::parse_tc(text).map(|rate| rate.0)
 }
 
-/// Seconds of a text such as `20ms`, as tc reads it.
-#[pyfunction]
-fn time_s(text: &str) -> Option<f64> {
-    Dur::parse_tc(text).map(Dur::as_secs_f64)
-}
-
 /// Bytes of a text such as `10kb`, as tc reads it.
 #[pyfunction]
 fn size_bytes(text: &str) -> Option<u64> {
@@ -210,7 +204,6 @@ mod _core {
     #[pymodule_export]
     use super::{
         ScenarioError, app_usage, apps, brief, cc_usage, conditions, controllers, expand, harm,
-        jain, qdisc_usage, qdiscs, rate_bps, resolve, schema, scream_tool, size_bytes, time_s,
-        version,
+        jain, qdisc_usage, qdiscs, rate_bps, resolve, schema, scream_tool, size_bytes, version,
     };
 }

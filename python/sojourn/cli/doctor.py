@@ -15,6 +15,7 @@ from sojourn import _core
 from sojourn.cli.common import FAILED, OK, Json, UsageError, print_json
 from sojourn.cli.screen import Screen
 from sojourn.doctor import Finding, Severity
+from sojourn.run import seconds
 
 STYLES = {Severity.OK: "green", Severity.NOTE: "cyan", Severity.WARNING: "yellow", Severity.FAULT: "bold red"}
 #: Wider lines are hard to read.
@@ -89,8 +90,8 @@ def _rate(text: str | None) -> float | None:
 
 
 def _time(text: str | None) -> float | None:
-    value = None if text is None else _core.time_s(text)
-    if text is not None and (not value or text.isdigit()):
+    value = None if text is None else seconds(text)
+    if text is not None and not value:
         raise UsageError(f"--rtt {text}: expected a time such as 40ms")
     return value
 

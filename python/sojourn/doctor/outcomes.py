@@ -10,6 +10,7 @@ from sojourn import conditions, metrics
 from sojourn.doctor import netem, offload, runs, tcp, tree
 from sojourn.doctor.finding import Finding
 from sojourn.doctor.numbers import number
+from sojourn.glance import Glance
 from sojourn.interop import flent
 from sojourn.results import ResultSet, Run
 
@@ -78,6 +79,7 @@ def of_run(run: Run, rate_mbps: float | None = None, rtt_ms: float | None = None
         _number(queue, "sojourn_ms", "p99"),
         int(_number(queue, "sent_packets") or 0),
         run.complete,
+        Glance.of(run).punctuality,
     )
 
 

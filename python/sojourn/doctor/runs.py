@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sojourn.doctor.finding import Finding, Kind, Severity, passed
+from sojourn.glance import Punctuality
 from sojourn.metrics import PAYLOAD_SHARE
 
 #: A full frame on the wire.
@@ -53,6 +54,22 @@ POLICED = Kind(
     "Losses without a queue: a policer, a FIFO of few packets or a lossy link comes before the queue under test.",
     "sojourn doctor at every hop (policer-drops, device-drops, limit-below-bdp, netem-overflows)",
     "RFC 7567 4.1; RFC 2475 2.3.3.3",
+)
+LATE = Kind(
+    "run-late",
+    Severity.FAULT,
+    "real packets left the middlebox later than the run's bound (`--max-lateness`) at the 99th percentile",
+    "Delays and marks are of the machine that carried the packets, and not of the queue.",
+    "sojourn doctor on the machine that ran it; fewer packets per second; or the engine linux, whose time is virtual",
+    "RFC 9332 A.1 (step of 1 ms); sched(7)",
+)
+LOST = Kind(
+    "run-lost-outside",
+    Severity.WARNING,
+    "a middlebox lost real packets outside of its queues: a device was full, or they belong to no flow",
+    "Flows react to losses that no queue made and no counter of a queue shows.",
+    "a lower rate or fewer flows; sojourn doctor on the machine that ran it (tun-queue-short, cpu-load)",
+    "tun_net_xmit of Linux drivers/net/tun.c",
 )
 BEYOND_RATE = Kind(
     "run-above-rate",
@@ -113,6 +130,8 @@ class Outcome:
     packets: int = 0
     """That it sent."""
     is_complete: bool = True
+    punctuality: Punctuality | None = None
+    """Of the middlebox that carried real packets."""
 
     @property
     def is_bulk(self) -> bool:
@@ -150,6 +169,12 @@ def examine(outcome: Outcome) -> Iterator[Finding]:
 def _whole(outcome: Outcome) -> Iterator[Finding]:
     if not outcome.is_complete:
         yield PARTIAL.found(f"{outcome.id}: partial")
+    if box := outcome.punctuality:
+        if box.is_late:
+            late = f"{box.p50_ms:.3g} ms (p50), {box.p99_ms:.3g} ms (p99)"
+            yield LATE.found(f"{outcome.id}: packets left {late} late; the bound is {box.bound_ms} ms")
+        if box.lost:
+            yield LOST.found(f"{outcome.id}: {box.lost} packets passed no queue")
     base = outcome.base_rtt_ms
     for flow in outcome.flows:
         if base and flow.rtt_ms and flow.rtt_ms[0] < min(base - NEAR_MS, base * (1 - NEAR_SHARE)):
