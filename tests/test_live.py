@@ -196,7 +196,7 @@ def test_what_it_cannot_do_is_refused_in_one_line(
     live: engines.Engine, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "s.toml"
-    file.write_text(LINE.replace("cubic", "prague"))
+    file.write_text(LINE.replace("cubic", "prague") + 'stack = "kernel"\n')
     assert live.name == "live"
     assert call(["run", str(file), "--engine", "live", "--out", str(tmp_path / "r")]) == 2
     assert "flow.a.cc: not on this engine: `prague` is" in capsys.readouterr().err
@@ -292,3 +292,17 @@ def until(is_so: Callable[[], bool], what: str) -> None:
     while not is_so():
         assert time.monotonic() < end, what
         time.sleep(0.05)
+
+
+@pytest.mark.usefixtures("live")
+def test_a_controller_that_the_kernel_lacks_runs_on_our_end_points(tmp_path: Path) -> None:
+    text = LINE.replace('ecn = "rfc3168"', "").replace("cubic", "prague").replace("fq_codel", "dualpi2")
+    run = run_live(text + '[[flow]]\nname = "k"\ncc = "reno"\ntcp.ecn = "rfc3168"\n', tmp_path, "--engine", "live")
+    assert_accounts(run)
+    assert run.summary["middlebox"]["own_flows"] == ["a"]
+    prague, reno = run.summary["flows"]
+    # Its ECN is Accurate: the sender counts the marks that its receiver got, but for those on their way.
+    assert prague["receiver"]["ce_received"] > 10
+    assert prague["sender"]["ce_reported"] == pytest.approx(prague["receiver"]["ce_received"], rel=0.1)
+    assert min(prague["goodput_mbps"], reno["goodput_mbps"]) > 0
+    assert {"flow.a.cwnd", "flow.k.cwnd", "queue.bneck.backlog_packets"} <= set(run.names())

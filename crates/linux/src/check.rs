@@ -8,7 +8,7 @@ use sojourn_core::grammar::{Written, text};
 use sojourn_core::spec::Kernel;
 use sojourn_queue::aqm;
 use sojourn_queue::impair::mangle;
-use sojourn_scenario::{Change, Direction, Edit, Flow, Ping, Scenario};
+use sojourn_scenario::{Change, Direction, Edit, Flow, Ping, Scenario, Stack};
 use sojourn_transport::app::App;
 use sojourn_transport::tcp::{Config, Overlay, Owner, PARAMETERS};
 
@@ -53,14 +53,46 @@ pub fn check(
     if carrier == Carrier::Kernel {
         check_network(scenario, kernel)?;
     }
-    let mtu = scenario.flows.iter().map(|flow| flow.tcp.mtu).max().unwrap_or(1500);
-    scenario.flows.iter().try_for_each(|flow| check_flow(flow, mtu, kernel, place))?;
-    check_alike(&scenario.flows)?;
+    let stacks = stacks(scenario, kernel, place, carrier)?;
+    let with_kernel = scenario.flows.iter().zip(&stacks);
+    let with_kernel = with_kernel.filter(|(_, stack)| **stack == Stack::Kernel);
+    check_alike(with_kernel.map(|(flow, _)| flow))?;
+    let mtu = largest_mtu(scenario);
     scenario.pings.iter().try_for_each(|ping| check_ping(ping, mtu))?;
     match carrier {
         Carrier::Kernel => Network::of(scenario).map(drop),
-        Carrier::Middlebox { .. } => Network::of_hosts(scenario, "").map(drop),
+        Carrier::Middlebox { .. } => Network::of_hosts(scenario, &stacks).map(drop),
     }
+}
+
+fn largest_mtu(scenario: &Scenario) -> u32 {
+    scenario.flows.iter().map(|flow| flow.tcp.mtu).max().unwrap_or(1500)
+}
+
+/// Whose end points each flow has: what it says, or else the kernel's if it has them, or ours.
+pub(crate) fn stacks(
+    scenario: &Scenario,
+    kernel: &Capabilities,
+    place: Place,
+    carrier: Carrier,
+) -> Result<Vec<Stack>, Refusal> {
+    let mtu = largest_mtu(scenario);
+    let of_flow = |flow: &Flow| {
+        let own = match (carrier, flow.unreal()) {
+            (Carrier::Kernel, _) => Err("our end points need our queues".to_owned()),
+            (_, Some(what)) => Err(format!("our end points have no packets for {what}")),
+            _ => Ok(Stack::Sojourn),
+        };
+        if flow.stack == Some(Stack::Sojourn) {
+            return own.map_err(|why| Refusal::new(format!("flow.{}.stack", flow.name), why));
+        }
+        match (check_flow(flow, mtu, kernel, place), own) {
+            (Ok(()), _) => Ok(Stack::Kernel),
+            (Err(_), Ok(own)) if flow.stack.is_none() => Ok(own),
+            (Err(refusal), _) => Err(refusal),
+        }
+    };
+    scenario.flows.iter().map(of_flow).collect()
 }
 
 /// What the kernel does with packets on their way.
@@ -266,9 +298,9 @@ pub(crate) fn own_flags(tcp: &Config) -> impl Iterator<Item = &'static str> {
 }
 
 /// Both hosts have one set of settings; each connection reads its own ECN, and an era none.
-fn check_alike(flows: &[Flow]) -> Result<(), Refusal> {
-    let Some((first, others)) = flows.split_first() else { return Ok(()) };
-    for flow in others {
+fn check_alike<'a>(mut flows: impl Iterator<Item = &'a Flow>) -> Result<(), Refusal> {
+    let Some(first) = flows.next() else { return Ok(()) };
+    for flow in flows {
         if let Some(name) = unlike(&flow.tcp, &first.tcp).next() {
             let value = serde_json::to_value(Overlay::from(&first.tcp)).unwrap_or_default();
             let key = format!("flow.{}.tcp.{name}", flow.name);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use sojourn_core::{Dur, Rate, Time};
 use sojourn_scenario::topology::carried;
-use sojourn_scenario::{Measure, Scenario, Topology};
+use sojourn_scenario::{Flow, Measure, Scenario, Topology};
 use sojourn_trace::rfc5166::{Bins, Metrics};
 use sojourn_trace::summary::{PingWindow, WindowSummary};
 use sojourn_trace::{
@@ -189,7 +189,14 @@ impl Collector {
         };
         let mut windows: Vec<_> = scenario.windows.iter().map(summary).collect();
         let carried = self.carried.iter_mut().flat_map(|carried| carried.windows.drain(..));
-        windows.iter_mut().zip(carried).for_each(|(window, queues)| window.queues = queues);
+        for (window, carried) in windows.iter_mut().zip(carried) {
+            window.queues = carried.queues;
+            for own in carried.flows {
+                if let Some(flow) = window.flows.iter_mut().find(|flow| flow.name == own.name) {
+                    *flow = own;
+                }
+            }
+        }
         windows
     }
 
@@ -206,7 +213,12 @@ impl Collector {
         let flows = flows.map(|(n, (flow, sampled))| {
             sampled.summary(flow, self.series(), window, self.path_rate(n))
         });
-        let flows: Vec<FlowSummary> = flows.collect();
+        let mut flows: Vec<FlowSummary> = flows.collect();
+        for own in self.carried.iter_mut().flat_map(|carried| carried.flows.drain(..)) {
+            if let Some(flow) = flows.iter_mut().find(|flow| flow.name == own.name) {
+                *flow = own;
+            }
+        }
         let pings = self.scenario.pings.iter().zip(&self.pings);
         let pings = pings.map(|(ping, echoes)| PingSummary {
             name: ping.name.clone(),
@@ -246,8 +258,14 @@ impl Collector {
     fn bins(&self) -> Bins {
         let window = self.scenario.measure;
         let flows = self.scenario.flows.iter().zip(&self.flows);
-        let shares = flows.map(|(flow, sampled)| Share {
-            goodput: Goodput::of(self.recorder.columns(sampled.group)),
+        let goodput = |(flow, sampled): (&Flow, &Sampled)| -> Vec<Column> {
+            let name = format!("flow.{}.goodput_bytes", flow.name);
+            let columns = self.recorder.columns(sampled.group).iter().chain(&self.series);
+            columns.filter(|column| column.name == name).cloned().collect()
+        };
+        let goodputs: Vec<_> = flows.map(goodput).collect();
+        let shares = self.scenario.flows.iter().zip(&goodputs).map(|(flow, goodput)| Share {
+            goodput: Goodput::of(goodput),
             start: flow.start,
             stop: flow.stop,
             is_compared: flow.is_greedy(),

@@ -14,6 +14,7 @@ mod request;
 mod shell;
 mod short;
 mod socket;
+mod stack;
 mod tcp_info;
 mod udp;
 
@@ -28,6 +29,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::set_current_timer_slack;
 use serde::Serialize;
 use sojourn_live::namespace::seclude;
+use sojourn_scenario::Stack;
 use sojourn_transport::app::{self, App};
 
 use self::clock::Clock;
@@ -93,7 +95,11 @@ fn carry_out(job: &Job, out: &mut Lines) -> Outcome {
     let carrier = job.middlebox.as_ref().map(|own| middlebox::start(&context, job, own));
     let carrier = carrier.transpose()?;
     let mut flows = Vec::new();
-    for (index, flow) in job.flows.iter().enumerate() {
+    let is_own = |index: usize| {
+        let stack = job.middlebox.as_ref().and_then(|own| own.stacks.get(index));
+        stack == Some(&Stack::Sojourn)
+    };
+    for (index, flow) in job.flows.iter().enumerate().filter(|(index, _)| !is_own(*index)) {
         flows.push(open(&context, index, flow).map_err(|error| cause(&failures, error))?);
     }
     for (index, ping) in job.pings.iter().enumerate() {

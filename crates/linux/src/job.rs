@@ -1,10 +1,11 @@
 //! What both sides of the kernel's wall read and write: the job, and the lines of samples.
 
+use std::net::Ipv4Addr;
+
 use serde::{Deserialize, Serialize};
 use sojourn_core::{Dur, Rng};
-use sojourn_scenario::Scenario;
-use sojourn_trace::summary::QueueWindow;
-use sojourn_trace::{Column, Middlebox, QueueSummary};
+use sojourn_scenario::{Scenario, Stack};
+use sojourn_trace::{Column, FlowSummary, Middlebox, QueueSummary, WindowSummary};
 
 use crate::network::{End, Network, tcp_ecn};
 
@@ -71,8 +72,21 @@ pub struct MiddleboxJob {
     pub scenario: String,
     /// The device of each host that leads to it.
     pub uplinks: Vec<End>,
+    /// Whose end points each flow has.
+    pub stacks: Vec<Stack>,
+    /// Where end points of ours are, by host; empty if no flow has them.
+    pub seats: Vec<Seat>,
     /// Lateness that 99 of 100 packets may not exceed, ns.
     pub bound_ns: u64,
+}
+
+/// Where the end points of ours are at a host: behind a device to which its kernel routes.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Seat {
+    /// The device.
+    pub end: End,
+    /// Their address.
+    pub address: Ipv4Addr,
 }
 
 /// A flow.
@@ -165,8 +179,10 @@ pub enum Line {
 pub struct Carried {
     /// The queues of its network.
     pub queues: Vec<QueueSummary>,
-    /// The same within each window with a name.
-    pub windows: Vec<Vec<QueueWindow>>,
+    /// The flows whose end points are ours.
+    pub flows: Vec<FlowSummary>,
+    /// The windows with a name: these queues and flows in them.
+    pub windows: Vec<WindowSummary>,
     /// What it records of itself.
     pub record: Middlebox,
 }

@@ -15,7 +15,7 @@ use std::net::Ipv4Addr;
 
 use serde::{Deserialize, Serialize};
 use sojourn_cc::Feedback;
-use sojourn_scenario::{Scenario, Topology};
+use sojourn_scenario::{Flow, Scenario, Topology};
 use sojourn_transport::app::App;
 use sojourn_transport::tcp::Config;
 
@@ -25,6 +25,7 @@ pub use self::commands::{
 };
 pub use self::interface::script_on;
 use self::layout::{Address, Layout, Nodes, hops};
+pub use self::outside::Outside;
 pub use self::script::Script;
 pub use self::timeline::script;
 use crate::check::Refusal;
@@ -127,7 +128,7 @@ impl Network {
         let layout = &built.layout;
         let hosts: Vec<&str> =
             layout.hosts().map(|host| layout.spaces[host].name.as_str()).collect();
-        network.commands.extend(tuned(scenario, &hosts));
+        network.commands.extend(tuned(&scenario.flows, &hosts));
         network.commands.extend(paced(scenario, layout, &network));
         network.commands.sort_by_key(|command| command.at_ns);
         Ok(network)
@@ -158,8 +159,8 @@ fn quiet(command: &Command) -> Vec<Command> {
 
 /// Settings of hosts, by their namespaces. They accept whatever ECN a flow asks for; what it asks for is
 /// its own.
-fn tuned(scenario: &Scenario, hosts: &[&str]) -> Vec<Command> {
-    let flows: Vec<_> = scenario.flows.iter().filter(|flow| flow.cc.is_some()).collect();
+fn tuned<'a>(flows: impl IntoIterator<Item = &'a Flow>, hosts: &[&str]) -> Vec<Command> {
+    let flows: Vec<_> = flows.into_iter().filter(|flow| flow.cc.is_some()).collect();
     let Some(first) = flows.first() else { return Vec::new() };
     let mut chosen = settings(&first.tcp);
     let modes = flows.iter().map(|flow| tcp_ecn(flow.tcp.ecn));

@@ -12,12 +12,12 @@ use sojourn_scenario::{Engine, Run, Scenario, Status};
 use sojourn_trace::{Column, Output};
 
 use crate::capabilities::Capabilities;
-use crate::check::{Refusal, check};
+use crate::check::{Refusal, check, stacks};
 use crate::collect::Collector;
 use crate::job::{Job, MiddleboxJob, Place, Request, SAMPLES};
 use crate::kernel::{Guest, Launch, POLL};
 use crate::meeting::Meeting;
-use crate::network::{Command, Network};
+use crate::network::{Command, Network, Outside};
 
 /// A few milliseconds of work.
 const LINES_PER_TURN: usize = 512;
@@ -55,9 +55,10 @@ impl Kernel {
         let Carrier::Middlebox { bound } = self.carrier else {
             return Ok(Job::new(scenario, Network::of(scenario)?, self.place, None));
         };
-        let (network, uplinks) = Network::of_hosts(scenario, "")?;
+        let stacks = stacks(scenario, &self.capabilities, self.place, self.carrier)?;
+        let Outside { network, uplinks, seats } = Network::of_hosts(scenario, &stacks)?;
         let text = sojourn_scenario::to_toml(scenario);
-        let middlebox = MiddleboxJob { scenario: text, uplinks, bound_ns: bound.0 };
+        let middlebox = MiddleboxJob { scenario: text, uplinks, stacks, seats, bound_ns: bound.0 };
         Ok(Job::new(scenario, network, self.place, Some(middlebox)))
     }
 }

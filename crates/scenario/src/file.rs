@@ -10,7 +10,7 @@ use sojourn_queue::impair::tunnel::{Dscp, Entropy, Mode};
 use sojourn_transport::tcp::{Config, Era, Overlay, PARAMETERS};
 
 use crate::paths::PathTable;
-use crate::scenario::Spread;
+use crate::scenario::{Spread, Stack};
 use crate::sweep::Sweep;
 use crate::text::{RateOrNone, Tos};
 
@@ -193,6 +193,10 @@ pub(crate) struct FlowTable {
     /// Shares of several paths, such as `[2, 1]`; default equal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) weights: Option<Vec<u32>>,
+    /// Whose end points it has in live runs: those of the "kernel", or of "sojourn"; default the kernel's if
+    /// it has the controller and its feedback. A simulated run has its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) stack: Option<Stack>,
     /// TOS byte; of TCP its two ECN bits are zero.
     #[serde(default = "tos_zero")]
     pub(crate) tos: Tos,

@@ -38,7 +38,7 @@ pub use error::{Origin, ScenarioError};
 pub use file::schema;
 pub use load::{Parsed, SweepPoint, expand, load};
 pub use scenario::{
-    Change, Direction, Edit, Flow, Hop, Link, Measure, Path, Ping, Scenario, Spread, Tunnel,
+    Change, Direction, Edit, Flow, Hop, Link, Measure, Path, Ping, Scenario, Spread, Stack, Tunnel,
 };
 pub use sweep::Axis;
 pub use topology::{PortSpec, Role, Route, Topology};

@@ -3,7 +3,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sojourn_cc as cc;
+use sojourn_cc::{self as cc, Feedback};
 use sojourn_core::grammar::Given;
 use sojourn_core::{Dur, Rate, Rng, Time};
 use sojourn_queue::aqm::Spec;
@@ -156,6 +156,27 @@ impl Path {
     }
 }
 
+/// Whose end points send and receive real packets.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stack {
+    /// The kernel's.
+    Kernel,
+    /// The simulator's.
+    Sojourn,
+}
+
+impl Flow {
+    /// What of it has no form on the wire yet, such as its application.
+    pub fn unreal(&self) -> Option<String> {
+        if matches!(self.app.build(), App::Media(_)) {
+            return Some(format!("app `{}`", self.app.name()));
+        }
+        let cc = self.cc.as_ref()?;
+        (cc.needs().feedback == Some(Feedback::Counters)).then(|| format!("cc `{}`", cc.name()))
+    }
+}
+
 /// How packets are spread over several paths.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Hash, JsonSchema, PartialEq, Serialize)]
 pub enum Spread {
@@ -210,6 +231,8 @@ pub struct Flow {
     pub tos: u8,
     /// The flow, as an index into [`Scenario::flows`], whose hashes its packets carry.
     pub hash_of: Option<usize>,
+    /// Whose end points are at its ends where packets are real; `None`: the kernel's if it has them.
+    pub stack: Option<Stack>,
     /// Parameters of both endpoints.
     pub tcp: tcp::Config,
 }

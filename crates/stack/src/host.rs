@@ -11,13 +11,13 @@ use sojourn_core::{Rng, Time};
 use sojourn_live::device::Device;
 use sojourn_live::lateness::Lateness;
 use sojourn_live::tun::Written;
-use sojourn_scenario::Scenario;
+use sojourn_scenario::{Flow, Scenario};
 use sojourn_sim::{Ends, Item, agenda};
 use sojourn_transport::Endpoint;
 use sojourn_wire::Addresses;
 
 use crate::absent::Absent;
-use crate::seat::{Accepts, Place, Seat, accepts, answers, lacks, port};
+use crate::seat::{Accepts, Place, Seat, accepts, answers, port};
 use crate::sockets::Sockets;
 
 /// Bytes of the largest packet.
@@ -130,7 +130,7 @@ impl Host {
         for &Seat { end, device, addresses } in seats {
             let is_possible = end < count && device < devices.len() && places[end].is_none();
             let port = port(end).filter(|_| is_possible).ok_or(Error::Seat(end))?;
-            if let Some(what) = lacks(&scenario, end / 2) {
+            if let Some(what) = scenario.flows.get(end / 2).and_then(Flow::unreal) {
                 return Err(Error::Unreal { flow: scenario.flows[end / 2].name.clone(), what });
             }
             let opens = end.is_multiple_of(2);

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use sojourn_cc::Feedback;
 use sojourn_scenario::Scenario;
 use sojourn_transport::app::App;
 use sojourn_wire::Addresses;
@@ -69,14 +68,4 @@ pub(crate) fn accepts(scenario: &Scenario, n: usize) -> Accepts {
 /// Whether the far end of the flow `n` opens a connection too, for responses.
 pub(crate) fn answers(scenario: &Scenario, n: usize) -> bool {
     scenario.flows.get(n).is_some_and(|flow| matches!(flow.app.build(), App::Request(_)))
-}
-
-/// What of the flow `n` has no form on the wire.
-pub(crate) fn lacks(scenario: &Scenario, n: usize) -> Option<String> {
-    let flow = scenario.flows.get(n)?;
-    if matches!(flow.app.build(), App::Media(_)) {
-        return Some(format!("app `{}`", flow.app.name()));
-    }
-    let cc = flow.cc.as_ref()?;
-    (cc.needs().feedback == Some(Feedback::Counters)).then(|| format!("cc `{}`", cc.name()))
 }

@@ -1,12 +1,12 @@
 //! What a controller that distinguishes classic queues from L4S ones (Prague's modules of 2020 and 2021) took its path for.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sojourn_core::Time;
 
 use crate::record::Column;
 
 /// The path as the detector of a flow saw it, from its series `cc.classic_mode` and `cc.classic_flips`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub struct ClassicDetection {
     /// Share of the window in which it was taken for classic.
     pub share: f64,

@@ -1,12 +1,12 @@
 //! Completion times of transfers, and what they could have been.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sojourn_core::{Dur, Rate};
 
 use crate::metrics::Statistics;
 
 /// Transfers or responses that completed within the window.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub struct Completions {
     /// From the SYN (or the request) to the acknowledgement (or arrival) of the last byte, ms.
     pub fct_ms: Statistics,

@@ -1,7 +1,7 @@
 //! Video frames as they arrive: a frame is there when all of its packets are. Its delay runs from
 //! the encoder to the last packet, the wait in the sender's queue included.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sojourn_core::{Dur, Time};
 
 use crate::metrics::{DelayHistogram, DelayStatistics};
@@ -41,7 +41,7 @@ impl Default for Frames {
 }
 
 /// Statistics of frames.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub struct FrameSummary {
     /// Frames between the first and the last of which something arrived.
     pub expected: u64,

@@ -1,6 +1,6 @@
 //! CE marks of a flow: what its receiver got, and what its sender believes.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sojourn_cc::Feedback;
 
 use crate::summary::Totals;
@@ -9,7 +9,7 @@ use crate::summary::Totals;
 const TOLERANCE: f64 = 0.01;
 
 /// CE marks of a flow over the whole run, in packets; segments of merged ones count each.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Marks {
     /// That reached the receiver.
     pub received_packets: u64,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use sojourn_core::Dur;
 
 /// Summary of a set of samples, in the samples' unit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize)]
 pub struct Statistics {
     /// Number of samples.
     pub n: usize,

@@ -2,7 +2,7 @@
 //! RFC 7679 (delay), RFC 5481 (PDV: delay less the smallest; IPDV: delay less that of the packet
 //! before), RFC 3550 A.3 (loss: expected less received), RFC 4737 (reordering).
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sojourn_core::{Dur, Time};
 
 use crate::metrics::{DelayHistogram, DelayStatistics};
@@ -26,7 +26,7 @@ pub struct OneWay {
 }
 
 /// Statistics of a stream.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub struct OneWaySummary {
     /// Packets of the sequence between the first and the last that arrived.
     pub expected: u64,
@@ -52,7 +52,7 @@ pub struct OneWaySummary {
 }
 
 /// Quantiles of a packet delay variation, ms.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub struct Variation {
     /// Mean.
     pub mean: f64,
@@ -69,7 +69,7 @@ pub struct Variation {
 }
 
 /// Quality of a call.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub struct Voice {
     /// E-model rating factor.
     pub r_factor: f64,

@@ -101,7 +101,7 @@ pub struct Span {
 }
 
 /// One flow.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct FlowSummary {
     /// Name.
     pub name: String,
@@ -145,7 +145,7 @@ pub struct FlowSummary {
 }
 
 /// A media flow over the window; the first four are sampled.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct MediaSummary {
     /// Rate that the controller asks of the encoder, of IP bytes.
     pub target_mbps: Option<Statistics>,
@@ -219,7 +219,7 @@ pub struct QueueSummary {
 }
 
 /// Statistics over one of the named windows, under the names of the summary over the main one.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct WindowSummary {
     /// Name in the scenario.
     pub name: String,
@@ -236,7 +236,7 @@ pub struct WindowSummary {
 }
 
 /// A flow within a window.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct FlowWindow {
     /// Name.
     pub name: String,
@@ -262,7 +262,7 @@ pub struct FlowWindow {
 }
 
 /// A ping within a window.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct PingWindow {
     /// Name.
     pub name: String,

@@ -6,25 +6,28 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use sojourn_core::{Dur, Time};
+use sojourn_live::lateness::Lateness;
 use sojourn_live::realtime::Measures;
 use sojourn_live::tun::Tun;
 use sojourn_middlebox::{Device, Forwarder, Hosts, Report};
-use sojourn_scenario::Scenario;
+use sojourn_scenario::{Scenario, Stack};
 use sojourn_trace::middlebox::{self as record, Middlebox};
 use sojourn_wire::{Ip, icmp, ip, tcp, udp};
 
 use super::context::Context;
 use super::outcome::{Outcome, failed};
 use super::socket::enter;
+use super::stack::{self, Running};
 use crate::job::{Carried, FIRST_PORT, Job, Line, MiddleboxJob, Place};
 use crate::network::End;
 
 /// Between two reports of what was sampled.
-const REPORT_EVERY: Dur = Dur::from_millis(100);
+pub(super) const REPORT_EVERY: Dur = Dur::from_millis(100);
 
 /// The thread, and what it leaves behind.
 pub(super) struct Carrier {
-    thread: JoinHandle<Result<Report, String>>,
+    thread: JoinHandle<Result<(Report, Lateness), String>>,
+    own_flows: Vec<String>,
     uplinks: Vec<End>,
     bound: Dur,
 }
@@ -59,15 +62,19 @@ pub(super) fn start(context: &Context, job: &Job, own: &MiddleboxJob) -> Result<
         locked_memory: !is_virtual,
         cpu: None,
     };
+    let stack = stack::start(context, job, own, &scenario, wanted, is_virtual)?;
     let context = context.clone();
     let work = move || {
-        let outcome = forward(&context, scenario, hosts, wanted, is_virtual);
+        let outcome = forward(&context, scenario, hosts, stack, wanted, is_virtual);
         outcome.inspect_err(|error| context.fail("middlebox", error))
     };
     let thread = thread::Builder::new().name("middlebox".into()).spawn(work);
     let thread = thread.map_err(failed("a thread"))?;
     let (uplinks, bound) = (own.uplinks.clone(), Dur(own.bound_ns));
-    Ok(Carrier { thread, uplinks, bound })
+    let own_flows = job.flows.iter().zip(&own.stacks);
+    let own_flows = own_flows.filter(|(_, stack)| **stack == Stack::Sojourn);
+    let own_flows = own_flows.map(|(flow, _)| flow.name.clone()).collect();
+    Ok(Carrier { thread, own_flows, uplinks, bound })
 }
 
 /// The flow or ping that a packet belongs to: ports and identifiers number the flows, then the pings.
@@ -86,7 +93,7 @@ fn number(packet: &[u8], flows: usize) -> Option<usize> {
 }
 
 /// The device of a host.
-fn open(uplink: &End) -> Result<Arc<dyn Device>, String> {
+pub(super) fn open(uplink: &End) -> Result<Arc<dyn Device>, String> {
     let End { namespace, device } = uplink.clone();
     let inside = move || {
         enter(&namespace)?;
@@ -100,32 +107,39 @@ fn forward(
     context: &Context,
     scenario: Arc<Scenario>,
     hosts: Hosts,
+    mut stack: Option<Running>,
     wanted: Measures,
     is_virtual: bool,
-) -> Result<Report, String> {
+) -> Result<(Report, Lateness), String> {
     let clock = context.clock;
+    let mut lateness = Lateness::default();
     let (mut next, end) = (Time::ZERO + REPORT_EVERY, Time::ZERO + scenario.duration);
     let forwarder = Forwarder::new(scenario, hosts, clock.0).map_err(failed("epoll"))?;
     // In virtual time a program that does not sleep stops the time.
     let forwarder = if is_virtual { forwarder.spin(Dur::ZERO) } else { forwarder };
     clock.sleep_until(0);
     let report = forwarder.run(wanted, |simulation| {
-        if simulation.now() >= next.min(end) {
-            next = simulation.now() + REPORT_EVERY;
-            // Those of the flows are of the hosts.
-            let columns = simulation.drain().filter(|column| column.name.starts_with("queue."));
+        let now = simulation.now();
+        // What end points of ours have recorded is the simulation's then; those of the kernel record nothing here.
+        let ended = stack.take_if(|_| now >= end).and_then(|thread| thread.join().ok()?.ok());
+        if let Some(ended) = ended {
+            simulation.adopt(ended.ends);
+            lateness = ended.lateness;
+        }
+        if now >= next.min(end) {
+            next = now + REPORT_EVERY;
             // After the end nobody listens.
-            let _ = context.report(Line::Series(columns.collect()));
+            let _ = context.report(Line::Series(simulation.drain().collect()));
         }
         false
     });
-    report.map_err(|error| error.to_string())
+    Ok((report.map_err(|error| error.to_string())?, lateness))
 }
 
 impl Carrier {
     /// What it leaves behind, once the run is over.
     pub(super) fn finish(self, names: &[String]) -> Result<Carried, String> {
-        let report = self.thread.join().map_err(|_| "the middlebox panicked")??;
+        let (report, own_lateness) = self.thread.join().map_err(|_| "the middlebox panicked")??;
         let mut hosts = Vec::new();
         for ((side, uplink), name) in report.sides.into_iter().zip(&self.uplinks).zip(names) {
             let is_late = side.lateness.quantile(0.99).is_some_and(|late| late > self.bound);
@@ -146,11 +160,20 @@ impl Carrier {
             hosts: hosts.into_iter().map(|(host, _)| host).collect(),
             granted: granted.filter(|(_, is)| *is).map(|(name, _)| name.to_owned()).collect(),
             refused: report.refused,
+            own_flows: self.own_flows,
+            own_lateness_ms: own_lateness.statistics(),
             bound_ms: self.bound.as_millis_f64(),
             is_late,
         };
-        let windows = report.output.summary.windows.into_iter().map(|window| window.queues);
-        Ok(Carried { queues: report.output.queues, windows: windows.collect(), record })
+        let summary = report.output.summary;
+        let is_own = |name: &String| record.own_flows.contains(name);
+        let flows = summary.flows.into_iter().filter(|flow| is_own(&flow.name)).collect();
+        let mut windows = summary.windows;
+        for window in &mut windows {
+            window.flows.retain(|flow| is_own(&flow.name));
+            window.pings.clear();
+        }
+        Ok(Carried { queues: report.output.queues, flows, windows, record })
     }
 }
 

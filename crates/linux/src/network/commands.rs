@@ -48,6 +48,8 @@ pub enum Action {
     AddRoute(Route),
     /// Sends everything over a device without a link layer, with this initial window, segments.
     RouteAll(String, Option<u32>),
+    /// Sends what is for an address over a device without a link layer.
+    RouteTo(String, Ipv4Addr),
     /// Sets a value below `net.ipv4`.
     Sysctl(String, Vec<u64>),
     /// Changes what a device does with its packets.
@@ -273,6 +275,7 @@ impl Display for Action {
                 write!(f, "ip route add default dev {device}")?;
                 initial_window.map_or(Ok(()), |segments| write!(f, " initcwnd {segments}"))
             }
+            Self::RouteTo(device, address) => write!(f, "ip route add {address}/32 dev {device}"),
             Self::Sysctl(key, values) => match &values[..] {
                 [value] => write!(f, "sysctl -qw net.ipv4.{key}={value}"),
                 values => {

@@ -2,31 +2,45 @@
 
 use std::net::Ipv4Addr;
 
-use sojourn_scenario::{Path, Scenario};
+use sojourn_scenario::{Path, Scenario, Stack};
 
 use super::commands::{Action, Command, End, Link, Wire};
-use super::{Host, Network, tuned};
+use super::{Host, Network, now, tuned};
 use crate::check::Refusal;
+use crate::job::Seat;
 
-/// The device.
+/// The device that leads to the middlebox.
 const UPLINK: &str = "uplink";
 /// The addresses of all hosts.
 const WIRE: Wire = Wire(0);
+/// The device that leads to end points of ours, and their addresses.
+const STACK: &str = "stack";
+const OWN_WIRE: Wire = Wire(1);
+
+/// Hosts, and their devices.
+#[derive(Debug)]
+pub struct Outside {
+    /// What makes the hosts.
+    pub network: Network,
+    /// The device of each by which it sends what is for another one.
+    pub uplinks: Vec<End>,
+    /// Where end points of ours are at each; empty if no flow has them.
+    pub seats: Vec<Seat>,
+}
 
 impl Network {
-    /// The hosts at the ends of the paths of `scenario`, and the devices by which each sends what is for
-    /// another one. Their names begin with `prefix`.
+    /// The hosts at the ends of the paths of `scenario`, whose flows have these end points.
     ///
     /// # Errors
     /// More hosts than addresses.
-    pub fn of_hosts(scenario: &Scenario, prefix: &str) -> Result<(Self, Vec<End>), Refusal> {
+    pub fn of_hosts(scenario: &Scenario, stacks: &[Stack]) -> Result<Outside, Refusal> {
         let names = names(scenario);
         if names.len() > 254 {
             let reason = format!("expected at most 254 hosts, got {}", names.len());
             return Err(Refusal::new(&scenario.name, reason));
         }
         let host = |(number, name): (usize, &String)| Host {
-            namespace: format!("{prefix}{name}"),
+            namespace: name.clone(),
             address: WIRE.end(number as u8),
         };
         let mut network =
@@ -35,15 +49,24 @@ impl Network {
         network.flows = flows.map(|flow| pair(scenario, flow.path(), flow.opens_far)).collect();
         let pings = scenario.pings.iter();
         network.pings = pings.map(|ping| pair(scenario, &ping.paths[0], false)).collect();
+        let is_own = |stack: &Stack| *stack == Stack::Sojourn;
+        let seat = |(number, host): (usize, &Host)| Seat {
+            end: End { namespace: host.namespace.clone(), device: STACK.to_owned() },
+            address: OWN_WIRE.end(number as u8),
+        };
+        let seats = network.hosts.iter().enumerate().map(seat);
+        let seats: Vec<Seat> = seats.filter(|_| stacks.iter().any(is_own)).collect();
         for host in &network.hosts {
             network.commands.extend(commands(scenario, &host.namespace, host.address));
         }
+        network.commands.extend(seats.iter().flat_map(|seat| forwarding(scenario, seat)));
         let spaces: Vec<&str> = network.hosts.iter().map(|host| host.namespace.as_str()).collect();
-        network.commands.extend(tuned(scenario, &spaces));
+        let flows = scenario.flows.iter().zip(stacks).filter(|(_, stack)| !is_own(stack));
+        network.commands.extend(tuned(flows.map(|(flow, _)| flow), &spaces));
         let uplink =
             |host: &Host| End { namespace: host.namespace.clone(), device: UPLINK.to_owned() };
         let uplinks = network.hosts.iter().map(uplink).collect();
-        Ok((network, uplinks))
+        Ok(Outside { network, uplinks, seats })
     }
 }
 
@@ -86,7 +109,26 @@ fn commands(scenario: &Scenario, namespace: &str, address: Ipv4Addr) -> Vec<Comm
         Action::RouteAll(device, initial_window),
         Action::Sysctl("tcp_no_metrics_save".to_owned(), vec![1]),
     ];
-    let inside =
-        inside.map(|action| Command { at_ns: 0, namespace: Some(namespace.to_owned()), action });
+    let inside = inside.map(|action| now(namespace, action));
     std::iter::once(make).chain(inside).collect()
+}
+
+/// The commands that have a host forward packets of end points of ours.
+fn forwarding(scenario: &Scenario, seat: &Seat) -> Vec<Command> {
+    let End { namespace, device } = &seat.end;
+    let mtu = scenario.flows.iter().map(|flow| flow.tcp.mtu).max();
+    let link =
+        Link { device: device.clone(), mtu, has_queue: true, is_up: true, ..Link::default() };
+    let set = |key: &str, value| Action::Sysctl(key.to_owned(), vec![value]);
+    let actions = [
+        Action::AddTun(device.clone()),
+        Action::SetLink(link),
+        Action::RouteTo(device.clone(), seat.address),
+        set("ip_forward", 1),
+        // The way back of an address is not always that by which its packets come.
+        set("conf.all.rp_filter", 0),
+        set(&format!("conf.{device}.rp_filter"), 0),
+        set(&format!("conf.{UPLINK}.rp_filter"), 0),
+    ];
+    actions.map(|action| now(namespace, action)).into()
 }
