@@ -46,7 +46,6 @@ class Engine:
         stall_s: int,
         limit_s: int,
         bound_s: float | None = None,
-        is_named: bool = False,
     ) -> Engine:
         """Hosts of a kernel: in virtual time, or without a launcher this machine's.
 

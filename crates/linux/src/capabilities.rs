@@ -36,8 +36,7 @@ pub struct Capabilities {
 impl Capabilities {
     /// Starts a kernel that reports them; it is ended when `goes_on` returns false. The error is one line.
     pub fn ask(launch: &Launch, goes_on: &mut dyn FnMut() -> bool) -> Result<Self, String> {
-        let place =
-            if launch.is_here() { Place::Machine { is_named: false } } else { Place::Virtual };
+        let place = if launch.is_here() { Place::Machine } else { Place::Virtual };
         let meeting = Meeting::new(launch, &Request::Probe(place).text())?;
         let launch = Launch { limit: launch.limit.min(LIMIT), ..launch.clone() };
         let mut guest = Guest::start(&launch, &meeting)?;

@@ -45,5 +45,5 @@ impl Cpu {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests;

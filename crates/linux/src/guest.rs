@@ -70,8 +70,8 @@ pub(crate) fn run(folder: &Path) -> Outcome {
 /// Leaves the network of this machine, in which nothing is to be seen of a run.
 fn settle(place: Place) -> Outcome {
     match place {
-        Place::Machine { is_named: false } => seclude().map_err(|error| error.to_string()),
-        Place::Machine { is_named: true } | Place::Virtual => Ok(()),
+        Place::Machine => seclude().map_err(|error| error.to_string()),
+        Place::Virtual => Ok(()),
     }
 }
 

@@ -58,11 +58,8 @@ pub enum Place {
     /// In a kernel of their own, in virtual time.
     #[default]
     Virtual,
-    /// In namespaces of this machine's kernel.
-    Machine {
-        /// Whether the namespaces are seen by other programs, under names.
-        is_named: bool,
-    },
+    /// In namespaces of this machine's kernel, which no other program sees.
+    Machine,
 }
 
 /// A middlebox between the hosts.

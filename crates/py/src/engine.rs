@@ -72,7 +72,7 @@ impl Engine {
     /// Hosts of a kernel: in virtual time, which `launcher` starts, or this machine's without one. Their
     /// packets pass the simulator's network if there is a bound of its lateness, s, else the kernel's.
     #[staticmethod]
-    #[pyo3(signature = (identity, capabilities, launcher, agent, stall_s, limit_s, bound_s=None, is_named=false))]
+    #[pyo3(signature = (identity, capabilities, launcher, agent, stall_s, limit_s, bound_s=None))]
     #[expect(clippy::too_many_arguments, reason = "one per attribute of the Python class")]
     fn linux(
         identity: &str,
@@ -82,10 +82,9 @@ impl Engine {
         stall_s: u64,
         limit_s: u64,
         bound_s: Option<f64>,
-        is_named: bool,
     ) -> Self {
         let [stall, limit] = [stall_s, limit_s].map(Duration::from_secs);
-        let place = if launcher.is_empty() { Place::Machine { is_named } } else { Place::Virtual };
+        let place = if launcher.is_empty() { Place::Machine } else { Place::Virtual };
         let launch = Launch { launcher, agent, stall, limit };
         let version = format!("{} {identity}", crate::version());
         let carrier = match bound_s {
