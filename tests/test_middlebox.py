@@ -37,11 +37,11 @@ print(n)
 """
 
 
-def ip(*words: str) -> str:
+def ip(*words: str, check: bool = True) -> str:
     command = ["ip", *words]
     path = os.environ["PATH"] + ":/usr/sbin:/sbin"
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=SECONDS, check=True, env={**os.environ, "PATH": path}
+        command, capture_output=True, text=True, timeout=SECONDS, check=check, env={**os.environ, "PATH": path}
     )
     return done.stdout
 
@@ -66,8 +66,11 @@ def hosts() -> Iterator[tuple[str, str]]:
             ip("link", "set", "dev", side, "up")
         yield names
     finally:
+        # A namespace takes its devices along some time after its end.
+        for side in (LEFT, RIGHT):
+            ip("link", "del", side, check=False)
         for name in names:
-            ip("netns", "del", name)
+            ip("netns", "del", name, check=False)
 
 
 def promiscuity(side: str) -> str:
@@ -146,6 +149,19 @@ def test_the_end_of_the_time_prints_a_table(hosts: tuple[str, str]) -> None:
     assert "up: pfifo" in done.stdout
     assert "control:" in done.stderr
     assert "--up: " in done.stderr  # bytes per second
+
+
+def test_a_device_that_is_removed_ends_it(hosts: tuple[str, str], tmp_path: Path) -> None:
+    socket = tmp_path / "control"
+    command = [*SOJOURN, "middlebox", "--left", LEFT, "--right", RIGHT, "--control", str(socket), "--json"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes) as box:  # type: ignore[call-overload]
+        box.stdout.readline()
+        ip("-n", hosts[0], "link", "del", "eth0")
+        _, err = box.communicate(timeout=SECONDS)
+    assert box.returncode == 1
+    assert err.endswith(f"sojourn: device: `{LEFT}` was removed or renamed\n")
+    assert not socket.exists()
 
 
 @pytest.mark.parametrize(

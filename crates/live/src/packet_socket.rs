@@ -234,7 +234,7 @@ impl PacketSocket {
     }
 
     fn exists(&self) -> io::Result<()> {
-        let gone = || io::Error::other(format!("device `{}` was removed or renamed", self.name));
+        let gone = || io::Error::other(format!("`{}` was removed or renamed", self.name));
         let mut request = Request::of(&self.name).ok_or_else(gone)?;
         request.ask::<{ libc::SIOCGIFINDEX as Opcode }>(self.fd.as_fd()).map_err(
             |error| match error {

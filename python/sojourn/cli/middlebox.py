@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from sojourn import _core
-from sojourn.cli.common import OK, Json, Set, UsageError, one_run, overrides, print_json, say
+from sojourn.cli.common import FAILED, OK, Json, Set, UsageError, one_run, overrides, print_json, say
 from sojourn.cli.screen import ABSENT, Screen, figure
 
 #: Seconds between looks at signals.
@@ -84,15 +84,15 @@ def middlebox(
         "max_lateness": max_lateness,
         "control": str(socket) if socket else None,
     }
-    with _signals():
+    with _asked_to_end() as asked:
         box = _core.Middlebox(json.dumps(settings))
+        _announce(box, socket)
+        _follow(box, asked, as_json=as_json)
         try:
-            _announce(box, socket)
-            _follow(box, as_json=as_json)
-        except KeyboardInterrupt:
-            pass
-        finally:
             text = box.finish()
+        except OSError as error:  # an interface was removed, say
+            say(str(error))
+            return FAILED
     if as_json:
         print(text)
         return OK
@@ -157,15 +157,26 @@ def _socket(left: str, right: str) -> Path | None:
 
 
 @contextmanager
-def _signals() -> Iterator[None]:
-    """A terminal that is closed ends it as Ctrl-C does."""
-    before = signal.getsignal(signal.SIGHUP)
-    if before is not signal.SIG_IGN:
-        signal.signal(signal.SIGHUP, signal.getsignal(signal.SIGTERM))
+def _asked_to_end() -> Iterator[list[int]]:
+    """The signals that ask for the end, as they come: none interrupts a line that is being printed.
+
+    A second one is the system's, which asks nobody.
+    """
+    asked: list[int] = []
+
+    def note(number: int, _frame: object) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        asked.append(number)
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    taken = [number for number, action in before.items() if action is not signal.SIG_IGN]
     try:
-        yield
+        for number in taken:
+            signal.signal(number, note)
+        yield asked
     finally:
-        signal.signal(signal.SIGHUP, before)
+        for number in taken:
+            signal.signal(number, before[number])
 
 
 def _announce(box: _core.Middlebox, control: Path | None) -> None:
@@ -179,10 +190,10 @@ def _announce(box: _core.Middlebox, control: Path | None) -> None:
         say("control: no $XDG_RUNTIME_DIR for its socket; --control PATH names one")
 
 
-def _follow(box: _core.Middlebox, *, as_json: bool) -> None:
+def _follow(box: _core.Middlebox, asked: list[int], *, as_json: bool) -> None:
     """Shows readings until it is over."""
     screen, drawn = Screen(), 0
-    while not box.is_over:
+    while not (asked or box.is_over):
         text = box.next(LOOK_S)
         if text is None:
             continue
