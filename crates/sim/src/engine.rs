@@ -205,6 +205,11 @@ impl Simulation {
         self.settle()
     }
 
+    /// Takes over what hosts outside have recorded of the end points that they ran, for the results.
+    pub fn adopt(&mut self, ends: Ends) {
+        self.ends = ends;
+    }
+
     /// Applies a change at the instant up to which it has come, as if it stood in the schedule.
     ///
     /// # Errors

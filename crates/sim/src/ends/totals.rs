@@ -7,32 +7,14 @@ use sojourn_trace::metrics::Statistics;
 use sojourn_trace::rfc5166::Bins;
 use sojourn_trace::summary::{FlowWindow, MediaSummary, PingWindow, Totals};
 use sojourn_trace::{
-    ClassicDetection, Completions, FlowSummary, Goodput, GroupId, Marks, Metrics, OneWaySummary,
-    Output, PingSummary, Share, Voice,
+    ClassicDetection, Completions, FlowSummary, Goodput, GroupId, Marks, OneWaySummary,
+    PingSummary, Share, Voice,
 };
 use sojourn_transport::app::voip;
 
 use super::Ends;
 
 impl Ends {
-    /// Puts flows and pings into the results of the network that was between them, in the place of what it
-    /// knows of them. `now` and `rates` are as for [`Self::flow_summaries`].
-    pub fn complete(self, output: &mut Output, now: Time, rates: &[Option<Rate>]) {
-        let summary = &mut output.summary;
-        summary.flows = self.flow_summaries(now, rates);
-        summary.pings = self.ping_summaries();
-        summary.metrics =
-            Metrics::of(&summary.flows, &summary.pings, &output.queues, &self.bins(now));
-        let windows = self.scenario.windows.iter().enumerate();
-        for ((index, (_, window)), summary) in windows.zip(&mut summary.windows) {
-            summary.flows = self.flow_windows((index + 1, *window), now, rates);
-            summary.pings = self.ping_windows(*window);
-        }
-        let of_network = std::mem::take(&mut output.series);
-        output.series = self.into_columns();
-        output.series.extend(of_network);
-    }
-
     /// Samples of one series of a group within a window.
     fn samples(&self, window: Measure, group: GroupId, name: &str) -> impl Iterator<Item = f64> {
         let (from, to) = (window.from.as_secs_f64(), window.to.as_secs_f64());
