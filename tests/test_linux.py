@@ -93,7 +93,7 @@ def stub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     (folder / "answer").write_text(LINUX72)
     run = folder / "run"
     asked = tmp_path / "asked"
-    run.write_text(f'#!/bin/sh\necho >> {asked}\ncp {folder}/answer "$2/capabilities.json"\n')
+    run.write_text(f'#!/bin/sh\necho >> {asked}\ncp {folder}/answer "$2/samples"\n')
     run.chmod(0o755)
     monkeypatch.setenv(linux.VARIABLE, str(folder))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

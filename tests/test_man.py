@@ -20,7 +20,7 @@ def test_every_verb_and_option_has_its_page_and_line() -> None:
     assert {f"sojourn-{verb}.1" for verb in (*VERBS, "plot", "plot-cdf", "import-flent", "kernel-build")} < pages.keys()
     run = pages["sojourn-run.1"]
     assert "\\fB\\-\\-set\\fR, \\fB\\-s\\fR \\fIVALUE\\fR" in run
-    assert "\\fB\\-\\-engine\\fR \\fIsim|linux\\fR" in run
+    assert "\\fB\\-\\-engine\\fR \\fIsim|linux|linux:sojourn|live|live:kernel\\fR" in run
     assert "no\\-fresh" not in run
     assert "sojourn run my.toml \\-s link.bneck.rate=100Mbit" in run
 
