@@ -176,3 +176,32 @@ fn what_a_build_of_ones_own_has_runs() {
     let line = "flow.a.tcp.ecn: not on this engine: Linux 7.2.13 refuses AccECN (tcp_ecn=3)";
     assert_eq!(refusal(&[(ECN, r#"ecn = "accecn""#)], &before_accecn).as_deref(), Some(line));
 }
+
+/// Whose end points a flow of these lines has, with our queues on this machine.
+fn stack(flow: &str) -> Result<Stack, String> {
+    let text = LINE.replacen(CC, flow, 1);
+    let scenario = sojourn_scenario::load(&text, "line.toml", &[]).expect(&text).scenario;
+    let carrier = Carrier::Middlebox { bound: Dur::from_millis(1) };
+    let found = stacks(&scenario, &linux72(), Place::Machine, carrier);
+    found.map(|stacks| stacks[0]).map_err(|refusal| refusal.to_string())
+}
+
+#[test]
+fn a_flow_has_the_end_points_of_the_kernel_if_it_can_and_else_ours() {
+    assert_eq!(stack(CC), Ok(Stack::Kernel));
+    assert_eq!(stack("cc = \"cubic\"\nstack = \"sojourn\""), Ok(Stack::Sojourn));
+    assert_eq!(stack(r#"cc = "prague""#), Ok(Stack::Sojourn));
+    // A machine is as it is.
+    assert_eq!(stack("cc = \"cubic\"\ntcp = { hz = 250 }"), Ok(Stack::Kernel));
+    let wanted = stack("cc = \"prague\"\nstack = \"kernel\"").expect_err("no kernel has it");
+    assert!(wanted.starts_with("flow.a.cc: not on this engine: `prague` is in"), "{wanted}");
+    let media = stack("cc = \"gcc\"\napp = \"video\"").expect_err("no packets");
+    assert!(media.starts_with("flow.a.cc: not on this engine: `gcc`"), "{media}");
+}
+
+#[test]
+fn our_end_points_need_our_queues() {
+    let line = "flow.a.stack: not on this engine: our end points need our queues";
+    let own = refusal(&[(CC, "cc = \"cubic\"\nstack = \"sojourn\"")], &linux72());
+    assert_eq!(own.as_deref(), Some(line));
+}

@@ -132,3 +132,6 @@ fn forwarding(scenario: &Scenario, seat: &Seat) -> Vec<Command> {
     ];
     actions.map(|action| now(namespace, action)).into()
 }
+
+#[cfg(test)]
+mod tests;
