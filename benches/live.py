@@ -71,6 +71,8 @@ class Side:
 
     goodputs_mbps: list[float]
     delays_ms: list[float]
+    #: When each began.
+    started: list[str]
     late: int = 0
     p99_ms: float | None = None
 
@@ -88,7 +90,7 @@ class Side:
 
 def collected(case: suites.Case, engine: Engine, wanted: int, folder: Path) -> Side:
     """Goodput and mean queue delay of `wanted` runs that were on time."""
-    side, p99_ms = Side([], []), []
+    side, p99_ms = Side([], [], []), []
     for job in plan([f"^{case.id}$"], seeds=wanted * (ATTEMPTS if engine.is_real_time else 1)):
         (outcome,) = execute([job], folder / engine.name.replace(":", "-"), engine=engine, quiet=True)
         if outcome.run is None:
@@ -98,6 +100,7 @@ def collected(case: suites.Case, engine: Engine, wanted: int, folder: Path) -> S
             side.late += 1
             continue
         side.goodputs_mbps.append(float(outcome.run.summary["flows"][0]["goodput_mbps"]))
+        side.started.append(str(outcome.run.manifest["started"]))
         statistics = metrics.sojourn(outcome.run, "bneck")
         side.delays_ms.append(statistics["mean"] if statistics else nan)
         p99_ms += [punctuality.p99_ms] if punctuality else []
@@ -116,34 +119,35 @@ def agrees(live: Side, sim: Side) -> bool:
 
 def accuracy(runs: int, folder: Path) -> Iterator[str]:
     """The table, line by line."""
-    yield from (beginning(), "")
+    yield from (machine(), "")
     has_virtual = bool(os.environ.get(VARIABLE))
     sim, live = engines.named("sim"), engines.named("live")
     heading = "| queue | sim: goodput, Mbit/s | mean queue delay, ms | live: goodput | delay (least to greatest) |"
     third = " linux:sojourn: goodput | delay |" if has_virtual else ""
     yield f"{heading}{third} late runs | lateness p99, ms | within the bounds |"
     yield "|---" * (10 if has_virtual else 8) + "|"
+    started: list[str] = []
     for case in suites.suite("live"):
         simulated, real = collected(case, sim, runs, folder), collected(case, live, runs, folder)
+        started += real.started
         cells = f"| `{case.id.split('/')[1]}` | {simulated} | {real} ({spread(real.delays_ms)}) |"
         if has_virtual:
             cells += f" {collected(case, engines.named('linux:sojourn'), VIRTUAL_RUNS, folder)} |"
         yield f"{cells} {real.late} | {real.p99_ms:.3f} | {'yes' if agrees(real, simulated) else '**no**'} |"
     virtual = f"; `linux:sojourn` {VIRTUAL_RUNS} run, in virtual time" if has_virtual else ""
     bounds = f"goodput within {GOODPUT_SHARE:.0%}, mean delay within {DELAY_MS:g} ms or {DELAY_SHARE:.0%}"
-    yield from ("", f"Medians of {runs} runs of 30 s, means from 5 s on{virtual}. The bounds: {bounds}. {load()}")
+    yield from ("", f"Medians of {runs} runs of 30 s, means from 5 s on{virtual}. The bounds: {bounds}.")
+    yield f"Those in real time were begun from {min(started)[:16]} to {max(started)[:16]} UTC."
 
 
 def spread(values: list[float]) -> str:
     return f"{min(values):.2f} to {max(values):.2f}"
 
 
-def beginning() -> str:
-    """Where and when."""
+def machine() -> str:
     about = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     cpu = next((line.partition(":")[2].strip() for line in about.splitlines() if line.startswith("model name")), "")
-    when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return f"{platform.release()}, {os.cpu_count()} CPUs ({cpu or platform.machine()}), {when}. {load()}"
+    return f"Linux {platform.release()}, {os.cpu_count()} CPUs ({cpu or platform.machine()})"
 
 
 def load() -> str:
@@ -237,7 +241,7 @@ def descendants(process: int) -> Iterator[int]:
 
 def cost() -> Iterator[str]:
     """The table, line by line."""
-    yield from (beginning(), "")
+    yield from (f"{machine()}, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC. {load()}", "")
     yield (
         "| bottleneck | real time | CPU, % of a core | lateness p50, us | p99 | added one-way delay p50, us | p99 | "
         "CUBIC, Mbit/s |"

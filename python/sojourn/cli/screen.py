@@ -86,7 +86,9 @@ class Screen:
 def show_run(run: Run) -> None:
     """Prints the table of one run."""
     glance, screen = Glance.of(run), Screen()
-    notes = _first([*_late(glance.punctuality), *_share(glance), *_beliefs(glance.flows), *_modes(glance.flows)], NOTES)
+    late, others = _late(glance.punctuality), [*_share(glance), *_beliefs(glance.flows), *_modes(glance.flows)]
+    # Whether a result counts is not left out.
+    notes = [*late, *others[: max(NOTES - len(late), 0)]]
     room = screen.height - AROUND_RUN - len(notes)
     busy = [queue for queue in glance.queues if queue.busy] or glance.queues[:1]
     queues = _first(busy, max(room // 2, room - len(glance.flows)))
