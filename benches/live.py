@@ -103,7 +103,7 @@ def collected(case: suites.Case, engine: Engine, wanted: int, folder: Path) -> S
         side.started.append(str(outcome.run.manifest["started"]))
         statistics = metrics.sojourn(outcome.run, "bneck")
         side.delays_ms.append(statistics["mean"] if statistics else nan)
-        p99_ms += [punctuality.p99_ms] if punctuality else []
+        p99_ms += [punctuality.p99_ms] if punctuality and punctuality.p99_ms is not None else []
         if len(side.delays_ms) == wanted:
             break
     if len(side.delays_ms) < wanted:

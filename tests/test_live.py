@@ -202,7 +202,7 @@ def test_what_it_cannot_do_is_refused_in_one_line(
     assert "flow.a.cc: not on this engine: `prague` is" in capsys.readouterr().err
     assert not (tmp_path / "r").exists()
     assert call(["run", str(file), "--engine", "live", "--max-lateness", "soon"]) == 2
-    assert "--max-lateness soon: expected a time above 0, such as 500us" in capsys.readouterr().err
+    assert "--max-lateness soon: expected a time of 1us or more, such as 500us" in capsys.readouterr().err
     assert call(["run", str(file), "--qdisc", "kernel"]) == 2
     assert "--qdisc kernel: expected --engine linux or live, not sim" in capsys.readouterr().err
 

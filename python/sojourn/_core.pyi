@@ -58,7 +58,7 @@ class Engine:
     def check(self, text: str) -> None:
         """Raises ValueError with key and reason if it cannot run this resolved scenario."""
     def commands(self, text: str) -> list[str]:
-        """What a run of this resolved scenario types into a shell before it begins."""
+        """The commands that build the hosts of a run of this resolved scenario."""
     def start(self, text: str) -> Run:
         """A run of a resolved scenario, at 0 s; RuntimeError with one line if it cannot begin."""
 

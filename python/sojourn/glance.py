@@ -97,13 +97,16 @@ class QueueRow:
 class Punctuality:
     """How late a middlebox was with real packets: of its hosts' the worst."""
 
-    p50_ms: float
-    p99_ms: float
+    p50_ms: float | None
+    """None where no packet left."""
+    p99_ms: float | None
     bound_ms: float | None
     """What `p99_ms` may be for a result to count."""
     is_late: bool
     lost: int
-    """Packets that passed no queue: a device was full, or they belong to no flow."""
+    """Packets lost outside the queues: a device was full, or they belong to no flow."""
+    own_flows: tuple[str, ...]
+    """Flows on our end points, not a kernel's."""
     refused: tuple[str, ...]
     """What the machine did not grant, and why."""
 
@@ -312,20 +315,24 @@ def _classics(found: Sequence[tuple[float, int, float | None]]) -> tuple[float, 
 
 
 def _punctuality(middlebox: object) -> Punctuality | None:
-    hosts = _objects(middlebox.get("hosts")) if isinstance(middlebox, Mapping) else []
-    p50, p99 = (_present(_number(host, "lateness_ms", key) for host in hosts) for key in ("p50", "p99"))
-    if not isinstance(middlebox, Mapping) or not (p50 and p99):
+    if not isinstance(middlebox, Mapping):
         return None
-    refused = middlebox.get("refused")
+    hosts = _objects(middlebox.get("hosts"))
+    p50, p99 = (_present(_number(host, "lateness_ms", key) for host in hosts) for key in ("p50", "p99"))
     lost = _present(_count(host, key) for host in hosts for key in ("strays", "refused", "overrun"))
     return Punctuality(
-        max(p50),
-        max(p99),
+        max(p50, default=None),
+        max(p99, default=None),
         _number(middlebox, "bound_ms"),
         middlebox.get("is_late") is True,
         sum(lost),
-        tuple(map(str, refused)) if isinstance(refused, list) else (),
+        _texts(middlebox.get("own_flows")),
+        _texts(middlebox.get("refused")),
     )
+
+
+def _texts(rows: object) -> tuple[str, ...]:
+    return tuple(map(str, rows)) if isinstance(rows, list) else ()
 
 
 def _description(run: Run) -> str:

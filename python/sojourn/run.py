@@ -240,7 +240,7 @@ def execute(
             raise
     go, stop = threading.Event(), threading.Event()
     done_s = {job.id: 0.0 for job in todo}
-    at_once = jobs or cores(engine)
+    at_once = max(1, jobs or cores(engine))
     pool = ThreadPoolExecutor(max_workers=at_once)
 
     def work(job: Job, *, again: bool = False) -> Outcome:
@@ -275,10 +275,12 @@ def execute(
                         if outcome.status == "failed":
                             progress.say(f"sojourn: {outcome.id} failed: {outcome.error}")
                     progress.update(len(todo) - len(pending), sum(done_s.values()))
-                # Runs side by side may have disturbed each other; alone they cannot.
-                for job in _disturbed(futures) if at_once > 1 else ():
+                # Runs side by side may have disturbed each other.
+                for job in _disturbed(futures) if engine.is_real_time and at_once > 1 else ():
+                    progress.say(f"sojourn: {job.id} was late beside others; again alone")
                     again = pool.submit(work, job, again=True)
-                    wait([again])
+                    if again.result().status == "failed":
+                        progress.say(f"sojourn: {job.id} failed: {again.result().error}")
                     futures = {again if of is job else future: of for future, of in futures.items()}
             except KeyboardInterrupt:
                 stop.set()
@@ -300,14 +302,15 @@ def execute(
 
 
 def cores(engine: Engine) -> int:
-    """Runs at a time, if nobody says: those of a machine in real time disturb each other."""
+    """Runs at a time by default: those of a machine in real time disturb each other."""
     return 1 if engine.is_real_time else os.cpu_count() or 1
 
 
 def _disturbed(futures: Mapping[Future[Outcome], Job]) -> list[Job]:
     """Jobs whose packets were carried too late."""
-    runs = ((job, future.result().run) for future, job in futures.items())
-    return [job for job, run in runs if run and Glance.of(run).is_late]
+    outcomes = ((job, future.result()) for future, job in futures.items())
+    done = ((job, outcome.run) for job, outcome in outcomes if outcome.status == "done")
+    return [job for job, run in done if run and Glance.of(run).is_late]
 
 
 def _identity(job: Job, engine: Engine) -> tuple[str, dict[str, str], str]:

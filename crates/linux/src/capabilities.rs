@@ -53,7 +53,7 @@ impl Capabilities {
         let line = io::read_to_string(meeting.samples()?).unwrap_or_default();
         match serde_json::from_str(&line) {
             Ok(found) if is_good => Ok(found),
-            _ => Err(guest.failure(&meeting, launch.limit)),
+            _ => Err(guest.failure(&meeting, &launch)),
         }
     }
 

@@ -5,6 +5,8 @@ use std::thread;
 use std::time::Duration;
 
 use crate::cpu::Cpu;
+use sojourn_core::Dur;
+
 use crate::meeting::Meeting;
 
 /// Between two looks at what a kernel has written.
@@ -34,6 +36,21 @@ pub(crate) struct Guest {
 }
 
 impl Launch {
+    /// With bounds that a run of this length, sampled in these steps, does not exceed in real time.
+    pub(crate) fn lasting(&self, duration: Dur, step: Dur) -> Self {
+        let mut own = self.clone();
+        if self.is_here() {
+            own.limit = Duration::from_nanos(duration.0) + self.stall;
+            own.stall += Duration::from_nanos(step.0);
+        }
+        own
+    }
+
+    /// What is started, for messages.
+    pub(crate) fn what(&self) -> &'static str {
+        if self.is_here() { "the hosts" } else { "the kernel" }
+    }
+
     /// Whether it starts no kernel but a process of this one.
     pub(crate) fn is_here(&self) -> bool {
         self.launcher.is_empty()
@@ -79,13 +96,14 @@ impl Guest {
     }
 
     /// Why there are no results, from its last output.
-    pub(crate) fn failure(&self, meeting: &Meeting, limit: Duration) -> String {
+    pub(crate) fn failure(&self, meeting: &Meeting, launch: &Launch) -> String {
         const TIMED_OUT: i32 = 124;
         if self.status == Some(TIMED_OUT) {
-            return format!("the kernel did not end within {} s", limit.as_secs());
+            let (what, limit) = (launch.what(), launch.limit.as_secs());
+            return format!("{what} did not end within {limit} s");
         }
         let last = meeting.last_line().unwrap_or_else(|| "it printed nothing".into());
-        format!("the kernel failed: {last}")
+        format!("{} failed: {last}", launch.what())
     }
 }
 

@@ -5,7 +5,8 @@
 //! same [`Output`](sojourn_trace::Output) that the simulator gives; [`inside`] is the program that runs
 //! there: it builds the network, sends, receives, carries out the schedule and samples. Either the kernel
 //! carries the packets between the hosts, with its own queues, or a middlebox does ([`Carrier`]).
-//! Both sides meet in one folder with a [`Job`] and a file of [`Line`]s.
+//! A run and what is inside meet with a [`Job`] and a file of [`Line`]s, in a folder or in files without a
+//! name.
 
 #![warn(missing_docs)]
 

@@ -83,7 +83,8 @@ impl Engine for Kernel {
         let devices = job.network.devices.clone();
         let meeting = Meeting::new(&self.launch, &Request::Run(Box::new(job)).text())?;
         let samples = meeting.samples()?;
-        let guest = Guest::start(&self.launch, &meeting)?;
+        let launch = self.launch.lasting(scenario.duration, scenario.step);
+        let guest = Guest::start(&launch, &meeting)?;
         Ok(Box::new(KernelRun {
             end: Time::ZERO + scenario.duration,
             collector: Collector::new(scenario, &devices),
@@ -91,7 +92,7 @@ impl Engine for Kernel {
             line: Vec::new(),
             idle: Duration::ZERO,
             has_ended: false,
-            launch: self.launch.clone(),
+            launch,
             guest,
             meeting,
         }))
@@ -158,11 +159,12 @@ impl Run for KernelRun {
                 self.has_ended = true;
                 return Ok(Status::Ended);
             }
-            Some(_) => return Err(self.guest.failure(&self.meeting, self.launch.limit)),
+            Some(_) => return Err(self.guest.failure(&self.meeting, &self.launch)),
             None if self.idle > self.launch.stall => {
                 self.guest.stop();
                 let (now, stall) = (self.now().as_secs_f64(), self.launch.stall.as_secs());
-                return Err(format!("the kernel's clock stands at {now:.2} s since {stall} s"));
+                let what = self.launch.what();
+                return Err(format!("{what}: the clock stands at {now:.2} s since {stall} s"));
             }
             None => {
                 thread::sleep(POLL);
@@ -180,7 +182,7 @@ impl Run for KernelRun {
         if !self.has_ended {
             self.guest.stop();
             if !self.collector.has_begun() {
-                return Err(self.guest.failure(&self.meeting, self.launch.limit));
+                return Err(self.guest.failure(&self.meeting, &self.launch));
             }
         }
         Ok(self.collector.finish(self.has_ended))

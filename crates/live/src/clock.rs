@@ -20,7 +20,7 @@ impl Clock {
         Self { epoch: nanoseconds(clock_gettime(ClockId::Monotonic)) }
     }
 
-    /// A clock that shows zero after this long, and until then too.
+    /// A clock that begins to run after this time, and shows zero before.
     pub fn starting_in(delay: Dur) -> Self {
         Self { epoch: nanoseconds(clock_gettime(ClockId::Monotonic)).saturating_add(delay.0) }
     }

@@ -11,7 +11,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::panic::resume_unwind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
@@ -123,7 +123,7 @@ pub fn claim() -> Result<(), Error> {
 }
 
 /// Moves this thread, and what it starts from now on, to a network of its own and a view of the file system
-/// with an empty `/run`. What `ip netns add` names there nobody else sees, and it ends with the last of
+/// with an empty `/run/netns`, or an empty `/run` where that is missing. What `ip netns add` names there nobody else sees, and it ends with the last of
 /// them, however they end. [`claim`]s the right first.
 ///
 /// # Errors
@@ -134,7 +134,9 @@ pub fn seclude() -> Result<(), Error> {
     let alone = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", alone).map_err(Error::of("a view of the file system"))?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-    mount("none", "/run", "tmpfs", flags, None).map_err(Error::of("an empty /run"))
+    let names = "/run/netns";
+    let place = if Path::new(names).is_dir() { names } else { "/run" };
+    mount("none", place, "tmpfs", flags, None).map_err(Error::of("an empty /run/netns"))
 }
 
 /// Starts a program as root of a user namespace of its own: what [`claim`] does, for a process that has

@@ -73,7 +73,6 @@ impl Engine {
     /// packets pass the simulator's network if there is a bound of its lateness, s, else the kernel's.
     #[staticmethod]
     #[pyo3(signature = (identity, capabilities, launcher, agent, stall_s, limit_s, bound_s=None))]
-    #[expect(clippy::too_many_arguments, reason = "one per attribute of the Python class")]
     fn linux(
         identity: &str,
         capabilities: &Capabilities,

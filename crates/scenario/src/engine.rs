@@ -21,7 +21,7 @@ pub trait Engine: Send + Sync {
     /// The key of the scenario that it cannot do, and the reason, in one line.
     fn check(&self, scenario: &Scenario) -> Result<(), String>;
 
-    /// What a run types into a shell before it begins; nothing without a kernel.
+    /// The commands that build the hosts of a run; none without a kernel.
     ///
     /// # Errors
     /// As of [`Engine::check`].

@@ -194,7 +194,7 @@ pub(crate) struct FlowTable {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) weights: Option<Vec<u32>>,
     /// Whose end points it has in live runs: those of the "kernel", or of "sojourn"; default the kernel's if
-    /// it has the controller and its feedback. A simulated run has its own.
+    /// it can carry the flow out. A simulated run has its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) stack: Option<Stack>,
     /// TOS byte; of TCP its two ECN bits are zero.

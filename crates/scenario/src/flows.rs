@@ -142,9 +142,6 @@ fn flow(
         doc.check(!up, &key.field("direction"), message)?;
         doc.check(tos == 0, &key.field("tos"), "the flows of this test have their own classes")?;
     }
-    let unreal = "a live run has no such end points for this flow";
-    let is_real = table.stack.is_none() || !matches!(app, App::Media(_));
-    doc.check(is_real, &key.field("stack"), unreal)?;
     let ends = [table.from.as_deref(), table.to.as_deref()];
     let several = (table.multipath, table.weights.as_deref());
     let (paths, spread) = network.paths(doc, key, ends, table.path.as_ref(), several)?;
@@ -166,6 +163,8 @@ fn flow(
         stack: table.stack,
         tcp: tcp(doc, &key.field("tcp"), &[&table.tcp, defaults], feedback)?,
     };
+    let is_real = flow.stack.is_none() || flow.unreal().is_none();
+    doc.check(is_real, &key.field("stack"), "a live run has no end points for such a flow")?;
     Ok((flow, app))
 }
 

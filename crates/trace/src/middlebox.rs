@@ -21,8 +21,9 @@ pub struct Middlebox {
     pub refused: Vec<String>,
     /// The bound of the lateness at the 99th percentile, ms.
     pub bound_ms: f64,
-    /// Whether some host's packets were later than that: then the result is of the machine, not of the
-    /// queue.
+    /// Whether packets to some host or end points of ours were later than that, or a device dropped some:
+    /// then the result is of the machine, not of the queue. That packets waited for the middlebox before it
+    /// read them is not seen.
     pub is_late: bool,
 }
 

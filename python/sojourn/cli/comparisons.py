@@ -63,17 +63,17 @@ def compare(
         report: Report to write: HTML, Markdown or JSON, as its name ends.
         only: Regular expression over run ids.
         yes: With --engines: do not ask before more than 50 runs or 10 minutes.
-        as_json: Print one JSON document.
+        as_json: Print one JSON document; with more than two engines an array of them.
     """
     from sojourn.compare import MEASURED, collect, names_of, terminal
 
     sides: list[tuple[Path, Path | None, str]]
     if engines:
+        if report and engines.count(",") > 1:
+            raise UsageError(f"--report: expected two engines, got {engines}")
         folders = _on_each(engines, a, b, overrides(set_), out, seeds, yes=yes)
         first, *others = folders.values()
         sides = [(first, other, name) for other, name in zip(others, list(folders)[1:], strict=True)]
-        if report and len(sides) > 1:
-            raise UsageError(f"--report: expected two engines, got {engines}")
     elif set_ or out or seeds > 1:
         raise UsageError(f"{'--set' if set_ else '--out' if out else '--seeds'}: only with --engines")
     else:

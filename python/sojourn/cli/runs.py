@@ -119,8 +119,10 @@ def run(
         _say_differences(todo)
         _say_refused(refused)
     if verbose:
-        for command in dict.fromkeys(line for job in todo for line in chosen.commands(job.scenario)):
-            say(command)
+        for job in todo:
+            say(f"{job.id}:")
+            for command in chosen.commands(job.scenario):
+                say(command)
     if dry:
         if as_json:
             print_json([{"id": job.id, "duration_s": job.duration_s} for job in todo])
@@ -158,8 +160,10 @@ def _engine(name: engines.Name, qdisc: Literal["sojourn", "kernel"] | None, max_
             raise UsageError(f"--qdisc {qdisc}: expected --engine linux or live, not {name}")
         name = cast("engines.Name", place if qdisc == own else f"{place}:{qdisc}")
     bound_s = seconds(max_lateness)
-    if bound_s is None or bound_s <= 0:
-        raise UsageError(f"--max-lateness {max_lateness}: expected a time above 0, such as 500us")
+    if bound_s is None or bound_s < 1e-6:
+        raise UsageError(f"--max-lateness {max_lateness}: expected a time of 1us or more, such as 500us")
+    if bound_s != engines.BOUND_S and name not in ("live", "linux:sojourn"):
+        raise UsageError(f"--max-lateness {max_lateness}: only with --engine live or linux:sojourn, not {name}")
     return engines.named(name, bound_s)
 
 

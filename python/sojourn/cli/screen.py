@@ -222,15 +222,20 @@ def _fair(glance: Glance) -> tuple[str, str] | None:
 
 def _late(punctuality: Punctuality | None) -> list[str]:
     """How far a result is the machine's that carried the packets."""
-    if punctuality is None or punctuality.p99_ms == 0:
+    if punctuality is None:
         return []
-    late = f"packets left {figure(punctuality.p50_ms * 1e3)} us late (p50), {figure(punctuality.p99_ms * 1e3)} us (p99)"
-    notes = [f"live: {late}"]
+    notes = []
+    p50, p99 = ((value or 0) * 1e3 for value in (punctuality.p50_ms, punctuality.p99_ms))
+    late = f"packets left {figure(p50)} us late (p50), {figure(p99)} us (p99)"
     if punctuality.is_late:
-        bound = f"more than {figure(punctuality.bound_ms)} ms: " if punctuality.bound_ms is not None else ""
-        notes = [f"LATE: {late}, {bound}this result is of the machine; run it again with less beside it"]
+        bound = f"the bound is {figure(punctuality.bound_ms)} ms; " if punctuality.bound_ms is not None else ""
+        notes.append(f"LATE: {late}; {bound}this result is of the machine; run it again with less beside it")
+    elif p99:
+        notes.append(f"middlebox: {late}")
     if punctuality.lost:
-        notes.append(f"live: {punctuality.lost} packets passed no queue (summary.json: middlebox)")
+        notes.append(f"middlebox: {punctuality.lost} packets were lost outside the queues (summary.json: middlebox)")
+    if punctuality.own_flows:
+        notes.append(f"on our end points: {', '.join(punctuality.own_flows)}")
     if punctuality.is_late and punctuality.refused:
         notes.append(f"not granted: {'; '.join(punctuality.refused)}")
     return notes

@@ -171,10 +171,10 @@ def _whole(outcome: Outcome) -> Iterator[Finding]:
         yield PARTIAL.found(f"{outcome.id}: partial")
     if box := outcome.punctuality:
         if box.is_late:
-            late = f"{box.p50_ms:.3g} ms (p50), {box.p99_ms:.3g} ms (p99)"
+            late = f"{box.p50_ms or 0:.3g} ms (p50), {box.p99_ms or 0:.3g} ms (p99)"
             yield LATE.found(f"{outcome.id}: packets left {late} late; the bound is {box.bound_ms} ms")
         if box.lost:
-            yield LOST.found(f"{outcome.id}: {box.lost} packets passed no queue")
+            yield LOST.found(f"{outcome.id}: {box.lost} packets were lost outside the queues")
     base = outcome.base_rtt_ms
     for flow in outcome.flows:
         if base and flow.rtt_ms and flow.rtt_ms[0] < min(base - NEAR_MS, base * (1 - NEAR_SHARE)):

@@ -19,7 +19,7 @@ from sojourn.engines.interface import BOUND_S, Difference, Engine, EngineError, 
 if TYPE_CHECKING:
     from sojourn._core import RunResult
 
-__all__ = ["Difference", "Engine", "EngineError", "Name", "Run", "Status", "complete", "named"]
+__all__ = ["BOUND_S", "Difference", "Engine", "EngineError", "Name", "Run", "Status", "complete", "named"]
 
 
 def named(name: Name, bound_s: float = BOUND_S) -> Engine:

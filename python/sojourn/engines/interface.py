@@ -84,7 +84,7 @@ class Engine(Protocol):
         """The nearest scenario that it can run, and what differs; for what has none, `check` refuses that one."""
 
     def commands(self, scenario: Resolved) -> list[str]:
-        """What a run types into a shell before it begins; raises `EngineError` for what it cannot run."""
+        """The commands that build the hosts of a run; raises `EngineError` for what it cannot run."""
 
     def start(self, scenario: Resolved) -> Run:
         """A run that stands at 0 s; raises `RuntimeError` with one line if it cannot begin."""

@@ -156,17 +156,22 @@ class Linux:
     def packets_per_s(self) -> float:
         return 200_000 if self.is_real_time else 2_000
 
+    @property
+    def has_middlebox(self) -> bool:
+        """Whether the packets pass our queues."""
+        return self.name in ("live", "linux:sojourn")
+
     @cached_property
     def _engine(self) -> _core.Engine:
         kernel, bounds = self.kernel, (self.stall_s, self.limit_s)
-        has_middlebox = self.name in ("live", "linux:sojourn")
+        bound = f" {self.bound_s:g} s" if self.has_middlebox else ""
         return _core.Engine.linux(
-            f"{self.name} {kernel.identity}",
+            f"{self.name} {kernel.identity}{bound}",
             self.capabilities,
             list(kernel.launcher),
             agent(),
             *bounds,
-            bound_s=self.bound_s if has_middlebox else None,
+            bound_s=self.bound_s if self.has_middlebox else None,
         )
 
     @property
@@ -180,6 +185,9 @@ class Linux:
             raise LinuxError(str(error)) from None
 
     def nearest(self, scenario: Resolved) -> tuple[Resolved, tuple[Difference, ...]]:
+        if self.has_middlebox:
+            # Our queues and end points do what the kernel cannot.
+            return scenario, ()
         text, differences = self.capabilities.nearest(scenario.text)
         return replace(scenario, text=text), tuple(Difference(**row) for row in json.loads(differences))
 

@@ -146,7 +146,7 @@ fn simulate(qdisc: &str, record: &str) -> Result<String, String> {
         let mut bytes: Vec<u8> = (0..head.len()).step_by(2).map(byte).collect::<Option<_>>()?;
         bytes.resize(len, 0);
         let (packet, _) = read(&bytes, 0).ok()?;
-        Some((Time(at), pool.frame(packet, &bytes)))
+        Some((Time(at), pool.frame(packet, &[], &bytes)))
     };
     let packets: Option<VecDeque<_>> = record.lines().map(packet).collect();
     let packets = packets.ok_or("a record that cannot be read")?;

@@ -1,6 +1,7 @@
 //! What the threads inside have in common: the clock, the hosts, and where they report.
 
 use std::net::Ipv4Addr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, mpsc};
 use std::thread;
 
@@ -68,14 +69,24 @@ impl Context {
     pub(super) fn start(&self, what: String, work: impl FnOnce(&Self) -> Outcome + Send + 'static) {
         let context = self.clone();
         thread::spawn(move || {
-            if let Err(error) = work(&context) {
-                context.fail(&what, &error);
-            }
+            // What failed is reported.
+            let _ = context.watched(&what, || work(&context));
         });
     }
 
+    /// What `work` gives; its failure or panic ends the run.
+    pub(super) fn watched<T>(
+        &self,
+        what: &str,
+        work: impl FnOnce() -> Result<T, String>,
+    ) -> Result<T, String> {
+        let outcome = catch_unwind(AssertUnwindSafe(work));
+        let outcome = outcome.unwrap_or_else(|_| Err("a defect of it".to_owned()));
+        outcome.inspect_err(|error| self.fail(what, error))
+    }
+
     /// Ends the run.
-    pub(super) fn fail(&self, what: &str, error: &str) {
+    fn fail(&self, what: &str, error: &str) {
         // Nobody listens any more after the end.
         let _ = self.failures.send(format!("{what}: {error}"));
     }

@@ -26,10 +26,18 @@ pub(super) const REPORT_EVERY: Dur = Dur::from_millis(100);
 
 /// The thread, and what it leaves behind.
 pub(super) struct Carrier {
-    thread: JoinHandle<Result<(Report, Lateness), String>>,
+    thread: JoinHandle<Result<Passage, String>>,
     own_flows: Vec<String>,
-    uplinks: Vec<End>,
     bound: Dur,
+}
+
+/// What passed.
+struct Passage {
+    report: Report,
+    /// By host: packets that its device dropped before they were read.
+    overruns: Vec<u64>,
+    /// Of end points of ours.
+    own_lateness: Lateness,
 }
 
 /// Refuses a machine that has no TUN devices, or not for this user.
@@ -64,17 +72,19 @@ pub(super) fn start(context: &Context, job: &Job, own: &MiddleboxJob) -> Result<
     };
     let stack = stack::start(context, job, own, &scenario, wanted, is_virtual)?;
     let context = context.clone();
+    let uplinks = own.uplinks.clone();
     let work = move || {
-        let outcome = forward(&context, scenario, hosts, stack, wanted, is_virtual);
-        outcome.inspect_err(|error| context.fail("middlebox", error))
+        context.watched("middlebox", || {
+            forward(&context, scenario, hosts, &uplinks, stack, wanted, is_virtual)
+        })
     };
     let thread = thread::Builder::new().name("middlebox".into()).spawn(work);
     let thread = thread.map_err(failed("a thread"))?;
-    let (uplinks, bound) = (own.uplinks.clone(), Dur(own.bound_ns));
+    let bound = Dur(own.bound_ns);
     let own_flows = job.flows.iter().zip(&own.stacks);
     let own_flows = own_flows.filter(|(_, stack)| **stack == Stack::Sojourn);
     let own_flows = own_flows.map(|(flow, _)| flow.name.clone()).collect();
-    Ok(Carrier { thread, own_flows, uplinks, bound })
+    Ok(Carrier { thread, own_flows, bound })
 }
 
 /// The flow or ping that a packet belongs to: ports and identifiers number the flows, then the pings.
@@ -107,12 +117,13 @@ fn forward(
     context: &Context,
     scenario: Arc<Scenario>,
     hosts: Hosts,
+    uplinks: &[End],
     mut stack: Option<Running>,
     wanted: Measures,
     is_virtual: bool,
-) -> Result<(Report, Lateness), String> {
+) -> Result<Passage, String> {
     let clock = context.clock;
-    let mut lateness = Lateness::default();
+    let (mut own_lateness, mut failure, mut overruns) = (Lateness::default(), None, None);
     let (mut next, end) = (Time::ZERO + REPORT_EVERY, Time::ZERO + scenario.duration);
     let forwarder = Forwarder::new(scenario, hosts, clock.0).map_err(failed("epoll"))?;
     // In virtual time a program that does not sleep stops the time.
@@ -120,11 +131,19 @@ fn forward(
     clock.sleep_until(0);
     let report = forwarder.run(wanted, |simulation| {
         let now = simulation.now();
+        if now >= end {
+            // While the devices are open: later nobody reads what the hosts still send.
+            overruns.get_or_insert_with(|| uplinks.iter().map(overrun).collect());
+        }
         // What end points of ours have recorded is the simulation's then; those of the kernel record nothing here.
-        let ended = stack.take_if(|_| now >= end).and_then(|thread| thread.join().ok()?.ok());
-        if let Some(ended) = ended {
-            simulation.adopt(ended.ends);
-            lateness = ended.lateness;
+        match stack.take_if(|_| now >= end).map(JoinHandle::join) {
+            Some(Ok(Ok(ended))) => {
+                simulation.adopt(ended.ends);
+                own_lateness = ended.lateness;
+            }
+            Some(Ok(Err(error))) => failure = Some(error),
+            Some(Err(_)) => failure = Some("end points: a defect of it".to_owned()),
+            None => {}
         }
         if now >= next.min(end) {
             next = now + REPORT_EVERY;
@@ -133,31 +152,35 @@ fn forward(
         }
         false
     });
-    Ok((report.map_err(|error| error.to_string())?, lateness))
+    let report = report.map_err(|error| error.to_string())?;
+    failure.map_or(Ok(()), Err)?;
+    let overruns: Result<Vec<u64>, String> = overruns.unwrap_or_else(|| Ok(Vec::new()));
+    Ok(Passage { report, overruns: overruns?, own_lateness })
 }
 
 impl Carrier {
     /// What it leaves behind, once the run is over.
     pub(super) fn finish(self, names: &[String]) -> Result<Carried, String> {
-        let (report, own_lateness) = self.thread.join().map_err(|_| "the middlebox panicked")??;
+        let passage = self.thread.join().map_err(|_| "the middlebox has a defect")??;
+        let Passage { report, overruns, own_lateness } = passage;
+        let exceeds = |lateness: &Lateness| lateness.quantile(0.99).is_some_and(|l| l > self.bound);
+        let mut is_late = exceeds(&own_lateness);
         let mut hosts = Vec::new();
-        for ((side, uplink), name) in report.sides.into_iter().zip(&self.uplinks).zip(names) {
-            let is_late = side.lateness.quantile(0.99).is_some_and(|late| late > self.bound);
+        for ((side, overrun), name) in report.sides.into_iter().zip(overruns).zip(names) {
+            is_late |= exceeds(&side.lateness) || overrun > 0;
             let named = side.received.named().into_iter().map(|(name, n)| (name, n as f64));
-            let host = record::Carried {
+            hosts.push(record::Carried {
                 host: name.clone(),
                 received: named.collect(),
                 strays: side.strays,
                 refused: side.refused,
-                overrun: overrun(uplink)?,
+                overrun,
                 lateness_ms: side.lateness.statistics(),
-            };
-            hosts.push((host, is_late));
+            });
         }
-        let is_late = hosts.iter().any(|(_, is_late)| *is_late);
         let granted = report.granted.named().into_iter();
         let record = Middlebox {
-            hosts: hosts.into_iter().map(|(host, _)| host).collect(),
+            hosts,
             granted: granted.filter(|(_, is)| *is).map(|(name, _)| name.to_owned()).collect(),
             refused: report.refused,
             own_flows: self.own_flows,

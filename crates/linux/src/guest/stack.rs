@@ -34,8 +34,10 @@ pub(super) fn start(
     }
     let devices = own.seats.iter().map(|seat| open(&seat.end)).collect::<Result<_, _>>()?;
     let host = Host::new(scenario, &seats, devices).map_err(|error| error.to_string())?;
+    // What is the whole process's or machine's the middlebox has asked for.
+    let wanted = Measures { locked_memory: false, no_idle: false, ..wanted };
     let context = context.clone();
-    let work = move || {
+    let drive = move |context: &Context| {
         let clock = context.clock;
         clock.sleep_until(0);
         let mut next = Time::ZERO + REPORT_EVERY;
@@ -53,8 +55,9 @@ pub(super) fn start(
         } else {
             host.run(clock.0, wanted, stops)
         };
-        run.map_err(|error| error.to_string()).inspect_err(|e| context.fail("end points", e))
+        run.map_err(|error| error.to_string())
     };
+    let work = move || context.watched("end points", || drive(&context));
     let thread = thread::Builder::new().name("stack".into()).spawn(work);
     Ok(Some(thread.map_err(failed("a thread"))?))
 }

@@ -17,6 +17,9 @@ const WIRE: Wire = Wire(0);
 const STACK: &str = "stack";
 const OWN_WIRE: Wire = Wire(1);
 
+/// Flows and pings: their ports are below those that a kernel chooses.
+const MOST_FLOWS: usize = 10_000;
+
 /// Hosts, and their devices.
 #[derive(Debug)]
 pub struct Outside {
@@ -32,9 +35,14 @@ impl Network {
     /// The hosts at the ends of the paths of `scenario`, whose flows have these end points.
     ///
     /// # Errors
-    /// More hosts than addresses.
+    /// More hosts than addresses, or more flows than ports.
     pub fn of_hosts(scenario: &Scenario, stacks: &[Stack]) -> Result<Outside, Refusal> {
         let names = names(scenario);
+        let numbered = scenario.flows.len() + scenario.pings.len();
+        if numbered > MOST_FLOWS {
+            let reason = format!("expected at most {MOST_FLOWS} flows and pings, got {numbered}");
+            return Err(Refusal::new(&scenario.name, reason));
+        }
         if names.len() > 254 {
             let reason = format!("expected at most 254 hosts, got {}", names.len());
             return Err(Refusal::new(&scenario.name, reason));
@@ -56,13 +64,19 @@ impl Network {
         };
         let seats = network.hosts.iter().enumerate().map(seat);
         let seats: Vec<Seat> = seats.filter(|_| stacks.iter().any(is_own)).collect();
+        let of_kernel = || {
+            let flows = scenario.flows.iter().zip(stacks).filter(|(_, stack)| !is_own(stack));
+            flows.map(|(flow, _)| flow)
+        };
+        let mtu = scenario.flows.iter().map(|flow| flow.tcp.mtu).max();
+        let with_tcp = of_kernel().filter(|flow| flow.cc.is_some());
+        let window = with_tcp.map(|flow| flow.tcp.initial_cwnd).max();
         for host in &network.hosts {
-            network.commands.extend(commands(scenario, &host.namespace, host.address));
+            network.commands.extend(commands(mtu, window, &host.namespace, host.address));
         }
-        network.commands.extend(seats.iter().flat_map(|seat| forwarding(scenario, seat)));
+        network.commands.extend(seats.iter().flat_map(|seat| forwarding(mtu, seat)));
         let spaces: Vec<&str> = network.hosts.iter().map(|host| host.namespace.as_str()).collect();
-        let flows = scenario.flows.iter().zip(stacks).filter(|(_, stack)| !is_own(stack));
-        network.commands.extend(tuned(flows.map(|(flow, _)| flow), &spaces));
+        network.commands.extend(tuned(of_kernel(), &spaces));
         let uplink =
             |host: &Host| End { namespace: host.namespace.clone(), device: UPLINK.to_owned() };
         let uplinks = network.hosts.iter().map(uplink).collect();
@@ -90,13 +104,16 @@ fn pair(scenario: &Scenario, path: &Path, opens_far: bool) -> [usize; 2] {
 }
 
 /// The commands that make a host.
-fn commands(scenario: &Scenario, namespace: &str, address: Ipv4Addr) -> Vec<Command> {
+fn commands(
+    mtu: Option<u32>,
+    initial_window: Option<u32>,
+    namespace: &str,
+    address: Ipv4Addr,
+) -> Vec<Command> {
     let device = UPLINK.to_owned();
     let loopback = Link { device: "lo".to_owned(), is_up: true, ..Link::default() };
-    let mtu = scenario.flows.iter().map(|flow| flow.tcp.mtu).max();
     let link =
         Link { device: device.clone(), mtu, has_queue: true, is_up: true, ..Link::default() };
-    let initial_window = scenario.flows.iter().map(|flow| flow.tcp.initial_cwnd).max();
     let make =
         Command { at_ns: 0, namespace: None, action: Action::AddNamespace(namespace.to_owned()) };
     let inside = [
@@ -114,9 +131,8 @@ fn commands(scenario: &Scenario, namespace: &str, address: Ipv4Addr) -> Vec<Comm
 }
 
 /// The commands that have a host forward packets of end points of ours.
-fn forwarding(scenario: &Scenario, seat: &Seat) -> Vec<Command> {
+fn forwarding(mtu: Option<u32>, seat: &Seat) -> Vec<Command> {
     let End { namespace, device } = &seat.end;
-    let mtu = scenario.flows.iter().map(|flow| flow.tcp.mtu).max();
     let link =
         Link { device: device.clone(), mtu, has_queue: true, is_up: true, ..Link::default() };
     let set = |key: &str, value| Action::Sysctl(key.to_owned(), vec![value]);

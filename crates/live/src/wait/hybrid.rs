@@ -60,12 +60,20 @@ impl Hybrid {
         let asleep = due.map(|due| {
             let left = due.since(now);
             // `poll` may be late by a thousandth of its timeout (`select_estimate_accuracy`, Linux 6.18),
-            // unless the thread has FIFO scheduling.
+            // unless the thread has FIFO scheduling: a long wait is one to shortly before, and the rest.
             let early = if spin > Dur::ZERO { spin.max(Dur(left.0 / 1000)) } else { spin };
             left.saturating_sub(early)
         });
         let mut is_readable = look(&mut fds, asleep)?;
         let mut now = self.clock.now();
+        if let Some(left) = due.map(|due| due.since(now))
+            && spin > Dur::ZERO
+            && left > spin
+            && is_readable == [false; N]
+        {
+            is_readable = look(&mut fds, Some(left.saturating_sub(spin)))?;
+            now = self.clock.now();
+        }
         if asleep != Some(Dur::ZERO) {
             self.awake.wake(now);
         }
