@@ -26,11 +26,13 @@ VERBS = (
     "cc",
     "clean",
     "compare",
+    "doctor",
     "export",
     "fidelity",
     "import",
     "kernel",
     "list",
+    "middlebox",
     "plot",
     "qdisc",
     "report",
@@ -115,6 +117,8 @@ COMMANDS = (
     "fidelity results/a",
     f"import flent {S2_STEM}.flent.gz -o results/testbed",
     "kernel build --help",
+    "doctor --results results/a/smoke",
+    "middlebox --help",
     "clean --dry",
 )
 
