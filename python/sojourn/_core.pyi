@@ -93,7 +93,7 @@ class Middlebox:
     def warnings(self) -> list[str]:
         """What of the settings is valid but may not be meant, a line each."""
     def next(self, wait_s: float) -> str | None:
-        """The next reading, if one comes within so many seconds."""
+        """The next reading, if one comes within this time, s."""
     @property
     def is_over(self) -> bool:
         """Whether it has ended by itself."""

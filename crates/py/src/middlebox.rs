@@ -40,7 +40,7 @@ impl PyMiddlebox {
         self.0.as_ref().map(|session| session.warnings().to_vec()).unwrap_or_default()
     }
 
-    /// The next reading, if one comes within so many seconds.
+    /// The next reading, if one comes within this time, s.
     fn next(&mut self, py: Python<'_>, wait_s: f64) -> Option<String> {
         let session = self.0.as_mut()?;
         let wait = Duration::try_from_secs_f64(wait_s).unwrap_or_default();

@@ -10,7 +10,7 @@ use super::Host;
 use crate::seat::{Accepts, RESPONSES, number};
 use crate::socket::Key;
 
-/// No sender sends so many packets: what claims to be one of more is forged.
+/// No sender sends as many packets as this: what claims to be one of more is forged.
 const MOST_PACKETS: u64 = 1 << 48;
 
 impl Host {
