@@ -22,7 +22,7 @@ from sojourn.glance import Glance
 from sojourn.results import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 pytestmark = pytest.mark.engine
 ROOT = Path(__file__).parent.parent
@@ -235,19 +235,33 @@ STATE = (
     ["ip", "-d", "-j", "addr"],
     ["ip", "-d", "-j", "route"],
     ["ip", "-d", "-j", "rule"],
-    ["ip", "-j", "netns"],
     ["tc", "-j", "qdisc"],
     ["sysctl", "net.ipv4", "net.core"],
 )
 
 
-def state() -> list[str]:
-    """What a run might leave behind on this machine."""
-    found = [subprocess.run(command, capture_output=True, text=True, check=False).stdout for command in STATE]
+@pytest.fixture
+def alone() -> Iterator[list[str]]:
+    """What runs a command in a network of this test's own, which no test beside it changes."""
+    rights = [] if os.geteuid() == 0 else ["--map-root-user"]
+    into = [] if os.geteuid() == 0 else ["--user", "--preserve-credentials"]
+    command = ["unshare", *rights, "--net", "sleep", "600"]
+    with subprocess.Popen(command) as holder:
+        mine = Path("/proc/self/ns/net").readlink()
+        try:
+            until(lambda: Path(f"/proc/{holder.pid}/ns/net").readlink() != mine, "a network of its own")
+            yield ["nsenter", "--target", str(holder.pid), *into, "--net"]
+        finally:
+            holder.kill()
+
+
+def state(alone: list[str], folder: Path) -> list[str]:
+    """What a run might leave behind: in its network, in its folder of temporary files, and as names of namespaces."""
+    found = [subprocess.run([*alone, *ask], capture_output=True, text=True, check=True).stdout for ask in STATE]
     # Counters and caches, which change by themselves.
     settings = "\n".join(line for line in found.pop().splitlines() if "random" not in line and "lock" not in line)
-    files = sorted(path.name for place in ("/tmp", "/run") for path in Path(place).glob("sojourn-linux*"))  # noqa: S108
-    return [*found, settings, *files]
+    names = [name for name in ("cli", "srv") if Path("/run/netns", name).exists()]
+    return [*found, settings, *sorted(path.name for path in folder.iterdir()), *names]
 
 
 def processes(mark: str) -> list[str]:
@@ -264,26 +278,28 @@ def processes(mark: str) -> list[str]:
 
 @pytest.mark.usefixtures("live")
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
-def test_a_run_that_is_killed_leaves_nothing_behind(how: signal.Signals, tmp_path: Path) -> None:
+def test_a_run_that_is_killed_leaves_nothing_behind(how: signal.Signals, tmp_path: Path, alone: list[str]) -> None:
     file = tmp_path / "scenario.toml"
     file.write_text(LINE)
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
     draw = random.Random(int(how))  # noqa: S311
-    before = state()
+    before = state(alone, temporary)
     for _ in range(int(os.environ.get("SOJOURN_KILLS", "3"))):
         mark = f"SOJOURN_TEST_MARK={draw.getrandbits(64):x}"
         name, _, value = mark.partition("=")
         command = [sys.executable, "-m", "sojourn", "run", str(file), "--engine", "live", "--out", str(tmp_path / "r")]
         run = subprocess.Popen(
-            [*command, "--quiet", "--fresh"],
-            env={**os.environ, name: value},
+            [*alone, *command, "--quiet", "--fresh"],
+            env={**os.environ, name: value, "TMPDIR": str(temporary)},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
         time.sleep(draw.uniform(0.1, 4.5))
         run.send_signal(how)
         run.wait(timeout=60)
-        until(lambda mark=mark: not processes(mark), f"processes: {processes(mark)}")  # type: ignore[misc]
-        until(lambda: state() == before, "the machine is as before")
+        until(lambda mark=mark: not processes(mark), "no process is left")  # type: ignore[misc]
+        until(lambda: state(alone, temporary) == before, "the machine is as before")
 
 
 def until(is_so: Callable[[], bool], what: str) -> None:
