@@ -20,7 +20,7 @@ pub struct Launch {
     /// `run`, which takes `--out DIR SCRIPT ARG...` and sees `DIR` inside as `/run/out`, with the
     /// arguments that precede these. Empty for this machine's kernel.
     pub launcher: Vec<String>,
-    /// What calls [`inside`](crate::inside) there; the folder is its last argument.
+    /// What calls [`inside`](crate::inside) there; the folder, or `-`, is its last argument.
     pub agent: Vec<String>,
     /// Wall time without progress after which a guest is ended.
     pub stall: Duration,

@@ -47,7 +47,7 @@ impl Hybrid {
     /// a signal may end it with nothing ready.
     ///
     /// # Errors
-    /// What `poll` says.
+    /// Those of `poll`.
     pub fn wait<const N: usize>(
         &mut self,
         fds: [BorrowedFd<'_>; N],
