@@ -264,13 +264,13 @@ def state(alone: list[str], folder: Path) -> list[str]:
     return [*found, settings, *sorted(path.name for path in folder.iterdir()), *names]
 
 
-def processes(mark: str) -> list[str]:
-    """Command lines of the processes that have this in their environment."""
+def processes(mark: str) -> list[int]:
+    """The processes that have this in their environment."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             if mark.encode() in (process / "environ").read_bytes():
-                found.append((process / "cmdline").read_text().replace("\0", " "))
+                found.append(int(process.name))
         except OSError:
             continue
     return found
@@ -300,6 +300,50 @@ def test_a_run_that_is_killed_leaves_nothing_behind(how: signal.Signals, tmp_pat
         run.wait(timeout=60)
         until(lambda mark=mark: not processes(mark), "no process is left")  # type: ignore[misc]
         until(lambda: state(alone, temporary) == before, "the machine is as before")
+
+
+@pytest.mark.usefixtures("live")
+def test_hosts_with_names_are_seen_while_a_run_lasts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "scenario.toml"
+    file.write_text(LINE)
+    command = [sys.executable, "-m", "sojourn", "run", str(file), "--engine", "live", "--named", "--out"]
+    if os.geteuid() != 0:
+        assert call([*command[3:], str(tmp_path / "r")]) == 2
+        assert "--named: expected root" in capsys.readouterr().err
+        pytest.skip("not root: no names")
+    place = Path("/run/netns")
+
+    def names(run: subprocess.Popen[bytes]) -> list[str]:
+        return sorted(path.name for path in place.glob(f"sojourn-{run.pid}-*"))
+
+    for how in ("end", "term", "all"):
+        mark = f"SOJOURN_TEST_MARK=named{os.getpid()}{how}"
+        name, _, value = mark.partition("=")
+        settings = ["-s", "duration=600ms", "-s", "measure.from=0s"] if how == "end" else []
+        run = subprocess.Popen(
+            [*command, str(tmp_path / how), "--quiet", *settings],
+            env={**os.environ, name: value},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        expected = [f"sojourn-{run.pid}-{host}" for host in ("cli", "srv")]
+        until(lambda: names(run) == expected, "the hosts have their names")  # noqa: B023
+        ask = ["ip", "netns", "exec", expected[0], "ip", "-j", "addr"]
+        seen = subprocess.run(ask, capture_output=True, check=True)
+        assert {"lo", "uplink"} == {row["ifname"] for row in json.loads(seen.stdout)}
+        assert call(["clean", "--live", "--dry"]) == 0
+        assert capsys.readouterr().out == "0 would be removed\n"
+        if how == "term":
+            run.terminate()
+        if how == "all":
+            for process in processes(mark):
+                os.kill(process, signal.SIGKILL)
+        assert run.wait(timeout=60) == {"end": 0, "term": 130, "all": -9}[how]
+        if how == "all":
+            until(lambda: not processes(mark), "no process is left")  # noqa: B023
+            assert call(["clean", "--live"]) == 0
+            assert capsys.readouterr().out == "\n".join([*expected, "2 removed\n"])
+        until(lambda: not names(run), "no name is left")  # noqa: B023
 
 
 def until(is_so: Callable[[], bool], what: str) -> None:

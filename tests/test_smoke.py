@@ -120,6 +120,7 @@ COMMANDS = (
     "doctor --results results/a/smoke",
     "middlebox --help",
     "clean --dry",
+    "clean --live --dry",
 )
 
 
@@ -161,6 +162,7 @@ def test_every_link_of_the_example_template_leads_to_a_file(folder: Path) -> Non
         "fidelity --only X1 --seeds 1",
         f"import flent {S2_STEM}.flent.gz -o json",
         "clean --dry",
+        "clean --live --dry",
     ],
 )
 def test_json_documents_name_their_schema(folder: Path, command: str) -> None:

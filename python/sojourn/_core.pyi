@@ -1,7 +1,7 @@
 """Types of the native module; its Rust source is `crates/py`."""
 
 import pathlib
-from typing import Literal, Self, TypeAlias
+from typing import Literal, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,16 @@ class RunResult:
     def kernel(self) -> str | None:
         """Release of the kernel that it ran on; None for the simulator."""
 
+class KernelOptions(Protocol):
+    """What the user chooses of an engine with kernel hosts."""
+
+    @property
+    def bound_s(self) -> float | None:
+        """Packets pass the simulator's network if there is a bound of its lateness, s, else the kernel's."""
+    @property
+    def names(self) -> str | None:
+        """What precedes the names that the hosts have in `ip netns`; without it they have none."""
+
 class Engine:
     """What carries out scenarios."""
 
@@ -45,12 +55,11 @@ class Engine:
         agent: list[str],
         stall_s: int,
         limit_s: int,
-        bound_s: float | None = None,
+        options: KernelOptions,
     ) -> Engine:
         """Hosts of a kernel: in virtual time, or without a launcher this machine's.
 
-        Their packets pass the simulator's network if there is a bound of its lateness, s, else the kernel's. A
-        guest is ended after `stall_s` of wall time without progress, or `limit_s` in all.
+        A guest is ended after `stall_s` of wall time without progress, or `limit_s` in all.
         """
     @property
     def version(self) -> str:
@@ -59,6 +68,8 @@ class Engine:
         """Raises ValueError with key and reason if it cannot run this resolved scenario."""
     def commands(self, text: str) -> list[str]:
         """The commands that build the hosts of a run of this resolved scenario."""
+    def names(self, text: str) -> list[str]:
+        """The names in `ip netns` of the hosts while a run of this resolved scenario lasts."""
     def start(self, text: str) -> Run:
         """A run of a resolved scenario, at 0 s; RuntimeError with one line if it cannot begin."""
 

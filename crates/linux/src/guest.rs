@@ -7,6 +7,7 @@ mod clock;
 mod context;
 mod echo;
 mod middlebox;
+mod names;
 mod outcome;
 mod probe;
 mod queues;
@@ -34,6 +35,7 @@ use sojourn_transport::app::{self, App};
 
 use self::clock::Clock;
 use self::context::{Context, Schedule, Watched};
+use self::names::Outside;
 use self::outcome::{Outcome, failed};
 use self::queues::Queues;
 use self::shell::{release, shell};
@@ -76,6 +78,7 @@ fn settle(place: Place) -> Outcome {
 }
 
 fn carry_out(job: &Job, out: &mut Lines) -> Outcome {
+    let outside = job.names.is_some().then(Outside::here).transpose()?;
     settle(job.place)?;
     if job.middlebox.is_some() {
         middlebox::check()?;
@@ -88,6 +91,11 @@ fn carry_out(job: &Job, out: &mut Lines) -> Outcome {
     let (build, later): (Vec<_>, Vec<_>) = commands.iter().cloned().partition(|c| c.at_ns == 0);
     let build: Vec<String> = build.iter().map(network::Command::to_string).collect();
     shell(&build.join("\n"))?;
+    let spaces = job.network.namespaces();
+    let _names = match (&job.names, outside) {
+        (Some(prefix), Some(outside)) => Some(outside.name(prefix, spaces)?),
+        _ => None,
+    };
     let clock = Clock::starting_in(job.lead_ns);
     let times = later.iter().map(|c| c.at_ns).collect();
     let (context, failures, lines) =

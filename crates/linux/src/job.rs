@@ -50,6 +50,8 @@ pub struct Job {
     pub place: Place,
     /// What carries the packets, if it is not the kernel.
     pub middlebox: Option<MiddleboxJob>,
+    /// Before the names under which other programs see the hosts; without it they do not.
+    pub names: Option<String>,
 }
 
 /// Where the hosts are.
@@ -353,6 +355,7 @@ impl Job {
             },
             place,
             middlebox,
+            names: None,
             step_ns: scenario.step.0,
             duration_ns: end,
             network,

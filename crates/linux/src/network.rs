@@ -133,6 +133,14 @@ impl Network {
         network.commands.sort_by_key(|command| command.at_ns);
         Ok(network)
     }
+
+    /// The namespaces that its commands make.
+    pub fn namespaces(&self) -> impl Iterator<Item = &str> {
+        self.commands.iter().filter_map(|command| match &command.action {
+            Action::AddNamespace(name) => Some(name.as_str()),
+            _ => None,
+        })
+    }
 }
 
 /// A command, and those after which nothing is on the wires that it adds but the flows.

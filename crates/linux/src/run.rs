@@ -35,6 +35,8 @@ pub struct Kernel {
     pub place: Place,
     /// What carries the packets between them.
     pub carrier: Carrier,
+    /// Before the names that its hosts have in `ip netns` while a run lasts; without it nobody else sees them.
+    pub names: Option<String>,
 }
 
 /// What carries the packets between the hosts.
@@ -52,14 +54,16 @@ pub enum Carrier {
 impl Kernel {
     /// What is to be done inside.
     fn job(&self, scenario: &Scenario) -> Result<Job, Refusal> {
+        let names = self.names.clone();
         let Carrier::Middlebox { bound } = self.carrier else {
-            return Ok(Job::new(scenario, Network::of(scenario)?, self.place, None));
+            let job = Job::new(scenario, Network::of(scenario)?, self.place, None);
+            return Ok(Job { names, ..job });
         };
         let stacks = stacks(scenario, &self.capabilities, self.place, self.carrier)?;
         let Outside { network, uplinks, seats } = Network::of_hosts(scenario, &stacks)?;
         let text = sojourn_scenario::to_toml(scenario);
         let middlebox = MiddleboxJob { scenario: text, uplinks, stacks, seats, bound_ns: bound.0 };
-        Ok(Job::new(scenario, network, self.place, Some(middlebox)))
+        Ok(Job { names, ..Job::new(scenario, network, self.place, Some(middlebox)) })
     }
 }
 
@@ -76,6 +80,12 @@ impl Engine for Kernel {
     fn commands(&self, scenario: &Scenario) -> Result<Vec<String>, String> {
         let job = self.job(scenario).map_err(|refusal| refusal.to_string())?;
         Ok(job.network.commands.iter().filter(|c| c.at_ns == 0).map(Command::to_string).collect())
+    }
+
+    fn names(&self, scenario: &Scenario) -> Result<Vec<String>, String> {
+        let Some(prefix) = &self.names else { return Ok(Vec::new()) };
+        let job = self.job(scenario).map_err(|refusal| refusal.to_string())?;
+        Ok(job.network.namespaces().map(|host| format!("{prefix}-{host}")).collect())
     }
 
     fn start(&self, scenario: Arc<Scenario>) -> Result<Box<dyn Run>, String> {

@@ -58,6 +58,15 @@ impl RunResult {
     }
 }
 
+/// What the user chooses of an engine with kernel hosts: any object with these attributes.
+#[derive(FromPyObject)]
+pub(crate) struct Options {
+    /// Packets pass the simulator's network if there is a bound of its lateness, s, else the kernel's.
+    bound_s: Option<f64>,
+    /// Before the names that the hosts have in `ip netns`.
+    names: Option<String>,
+}
+
 /// What carries out scenarios.
 #[pyclass(frozen)]
 pub(crate) struct Engine(Box<dyn scenario::Engine>);
@@ -69,10 +78,8 @@ impl Engine {
         Self(Box::new(Simulator::new(crate::version())))
     }
 
-    /// Hosts of a kernel: in virtual time, which `launcher` starts, or this machine's without one. Their
-    /// packets pass the simulator's network if there is a bound of its lateness, s, else the kernel's.
+    /// Hosts of a kernel: in virtual time, which `launcher` starts, or this machine's without one.
     #[staticmethod]
-    #[pyo3(signature = (identity, capabilities, launcher, agent, stall_s, limit_s, bound_s=None))]
     fn linux(
         identity: &str,
         capabilities: &Capabilities,
@@ -80,18 +87,25 @@ impl Engine {
         agent: Vec<String>,
         stall_s: u64,
         limit_s: u64,
-        bound_s: Option<f64>,
+        options: Options,
     ) -> Self {
         let [stall, limit] = [stall_s, limit_s].map(Duration::from_secs);
         let place = if launcher.is_empty() { Place::Machine } else { Place::Virtual };
         let launch = Launch { launcher, agent, stall, limit };
         let version = format!("{} {identity}", crate::version());
-        let carrier = match bound_s {
+        let carrier = match options.bound_s {
             None => Carrier::Kernel,
             Some(bound) => Carrier::Middlebox { bound: Dur((bound * 1e9) as u64) },
         };
         let capabilities = capabilities.0.clone();
-        Self(Box::new(Kernel { version, launch, capabilities, place, carrier }))
+        Self(Box::new(Kernel {
+            version,
+            launch,
+            capabilities,
+            place,
+            carrier,
+            names: options.names,
+        }))
     }
 
     #[getter]
@@ -105,6 +119,10 @@ impl Engine {
 
     fn commands(&self, text: &str) -> PyResult<Vec<String>> {
         self.0.commands(&load(text)?).map_err(PyValueError::new_err)
+    }
+
+    fn names(&self, text: &str) -> PyResult<Vec<String>> {
+        self.0.names(&load(text)?).map_err(PyValueError::new_err)
     }
 
     fn start(&self, py: Python<'_>, text: &str) -> PyResult<Run> {

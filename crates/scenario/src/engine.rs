@@ -29,6 +29,15 @@ pub trait Engine: Send + Sync {
         Ok(Vec::new())
     }
 
+    /// The network namespaces in which other programs see the hosts while a run lasts; none unless it was
+    /// asked to show them.
+    ///
+    /// # Errors
+    /// As of [`Engine::check`].
+    fn names(&self, _scenario: &Scenario) -> Result<Vec<String>, String> {
+        Ok(Vec::new())
+    }
+
     /// Builds a run, which stands at 0 s until it is advanced.
     ///
     /// # Errors

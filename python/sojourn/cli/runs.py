@@ -57,6 +57,7 @@ def run(
     qdisc: Literal["sojourn", "kernel"] | None = None,
     max_lateness: str = "1ms",
     nearest: bool = False,
+    named: bool = False,
     variant: str | None = None,
     dry: bool = False,
     notify: str | None = None,
@@ -88,6 +89,7 @@ def run(
         qdisc: Whose queues carry the packets of the engines linux and live: sojourn or kernel.
         max_lateness: Label live results whose packets left later than this in more than 1 of 100 cases.
         nearest: Run the nearest scenario that the kernel can do, and print what differs from what was asked for.
+        named: Show the hosts of the engine live in `ip netns`, as `sojourn-PID-HOST`, while a run lasts; needs root.
         variant: Variant of the suite, such as `as-published`, or a name for what --set changes; ids end in ~NAME.
         dry: Resolve and list the runs, and write nothing.
         notify: Command to run at the end, with a sentence about it as its last argument and `SOJOURN_STATUS`
@@ -107,7 +109,9 @@ def run(
     load_algorithms(load or ())
     todo = plan(targets, overrides(set_), seed=seed, seeds=seeds, variant=variant)
     refused: list[str] = []
-    chosen = _engine(engine, qdisc, max_lateness)
+    chosen = _engine(engine, qdisc, max_lateness, is_visible=named)
+    if named and jobs is not None and jobs > 1:
+        raise UsageError(f"--named: expected one run at a time, not --jobs {jobs}: their hosts have the same names")
     if nearest:
         todo, refused = nearest_of(chosen, todo)
     else:
@@ -132,6 +136,10 @@ def run(
     folder = out or new_folder(slug(targets[0]))
     if not (quiet or agreed(todo, engine=chosen, jobs=jobs, yes=yes)):
         return INTERRUPTED
+    if not quiet:
+        for names in dict.fromkeys(" ".join(chosen.names(job.scenario)) for job in todo):
+            if names:
+                say(f"hosts while a run lasts, for `ip netns exec`: {names}")
     try:
         outcomes = execute(todo, folder, jobs=jobs, fresh=fresh, verify=verify, quiet=quiet, engine=chosen)
     except KeyboardInterrupt:
@@ -151,7 +159,9 @@ def run(
     return OK if not counts["failed"] else FAILED if len(outcomes) == 1 else SOME_FAILED
 
 
-def _engine(name: engines.Name, qdisc: Literal["sojourn", "kernel"] | None, max_lateness: str) -> engines.Engine:
+def _engine(
+    name: engines.Name, qdisc: Literal["sojourn", "kernel"] | None, max_lateness: str, *, is_visible: bool
+) -> engines.Engine:
     """The engine with these queues and this bound; raises `EngineError` if it is not there."""
     place, _, queues = name.partition(":")
     if qdisc:
@@ -164,7 +174,7 @@ def _engine(name: engines.Name, qdisc: Literal["sojourn", "kernel"] | None, max_
         raise UsageError(f"--max-lateness {max_lateness}: expected a time of 1us or more, such as 500us")
     if bound_s != engines.BOUND_S and name not in ("live", "linux:sojourn"):
         raise UsageError(f"--max-lateness {max_lateness}: only with --engine live or linux:sojourn, not {name}")
-    return engines.named(name, bound_s)
+    return engines.named(name, bound_s, is_visible=is_visible)
 
 
 def _tell(notifier: Notifier | None, folder: Path, status: str, counts: dict[str, int]) -> None:
@@ -378,22 +388,31 @@ def clean(
     /,
     *,
     everything: Annotated[bool, Parameter(name="--all")] = False,
+    live: bool = False,
     dry: bool = False,
     as_json: Json = False,
 ) -> int:
     """Remove unfinished runs below a results folder, or with --all every run in it.
 
-    Example: `sojourn clean --all --dry`
+    Examples: `sojourn clean --all --dry`, `sojourn clean --live`
 
     Args:
         folder: Results folder.
         everything: Remove complete runs as well.
+        live: Instead remove the names in `ip netns` that a run with --named has left because it was killed.
         dry: Only list what would go.
         as_json: Print one JSON document.
     """
+    if live and (everything or folder != RESULTS):
+        raise UsageError("--live: expected no folder and no --all: it removes names in `ip netns`, and no results")
     if folder != RESULTS and not folder.is_dir():
         raise UsageError(f"{folder}: no such results folder")
-    gone = [harmless(str(path)) for path in results.clean(folder, everything=everything, dry=dry)]
+    if live:
+        from sojourn.engines import names
+
+        gone = names.clean(dry=dry)
+    else:
+        gone = [harmless(str(path)) for path in results.clean(folder, everything=everything, dry=dry)]
     if as_json:
         print_json({"schema": "sojourn/clean/1", "removed": gone, "dry": dry})
     else:

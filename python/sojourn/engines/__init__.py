@@ -22,15 +22,18 @@ if TYPE_CHECKING:
 __all__ = ["BOUND_S", "Difference", "Engine", "EngineError", "Name", "Run", "Status", "complete", "named"]
 
 
-def named(name: Name, bound_s: float = BOUND_S) -> Engine:
+def named(name: Name, bound_s: float = BOUND_S, *, is_visible: bool = False) -> Engine:
     """The engine of this name; raises `EngineError` if it is not there.
 
-    `bound_s` is the lateness that 99 of 100 packets may not exceed in a middlebox, s.
+    `bound_s` is the lateness that 99 of 100 packets may not exceed in a middlebox, s. With `is_visible` other programs
+    see its hosts in `ip netns`.
     """
+    if is_visible and not name.startswith("live"):
+        raise EngineError(f"--named: only with --engine live, not {name}")
     if name != "sim":
         from sojourn.engines.linux import Linux
 
-        return Linux.find(name, bound_s)
+        return Linux.find(name, bound_s, is_visible=is_visible)
     from sojourn.engines.sim import Simulator
 
     return Simulator()

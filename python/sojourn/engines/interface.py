@@ -86,5 +86,8 @@ class Engine(Protocol):
     def commands(self, scenario: Resolved) -> list[str]:
         """The commands that build the hosts of a run; raises `EngineError` for what it cannot run."""
 
+    def names(self, scenario: Resolved) -> list[str]:
+        """The names in `ip netns` of its hosts while a run lasts; none if it does not show them."""
+
     def start(self, scenario: Resolved) -> Run:
         """A run that stands at 0 s; raises `RuntimeError` with one line if it cannot begin."""

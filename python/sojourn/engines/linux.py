@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from sojourn import _core
+from sojourn.engines import names
 from sojourn.engines.interface import BOUND_S, Difference, EngineError, Name
 from sojourn.files import write_whole
 from sojourn.scenario import Resolved
@@ -126,6 +127,14 @@ def this_machine() -> Kernel:
     return Kernel((), platform.release())
 
 
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """As `_core.KernelOptions`."""
+
+    bound_s: float | None
+    names: str | None
+
+
 @dataclass(frozen=True)
 class Linux:
     """A kernel, and what carries the packets between its hosts. It draws its own random numbers."""
@@ -138,13 +147,18 @@ class Linux:
     limit_s: int = field(default_factory=limit_s)
     name: Name = "linux"
     bound_s: float = BOUND_S
+    #: Whether other programs see its hosts.
+    is_visible: bool = False
 
     @classmethod
-    def find(cls, name: Name, bound_s: float = BOUND_S) -> Linux:
-        """The engine of this name; raises `LinuxError` if there is no such kernel, or it does not answer."""
+    def find(cls, name: Name, bound_s: float = BOUND_S, *, is_visible: bool = False) -> Linux:
+        """The engine of this name; raises `EngineError` if there is no such kernel, or it does not answer."""
         if name.startswith("live"):
+            if is_visible:
+                names.check()
+                names.clean(dry=False)
             kernel = this_machine()
-            return cls(kernel, capabilities(kernel, fresh=True), name=name, bound_s=bound_s)
+            return cls(kernel, capabilities(kernel, fresh=True), name=name, bound_s=bound_s, is_visible=is_visible)
         kernel = find()
         return cls(kernel, capabilities(kernel), name=name, bound_s=bound_s)
 
@@ -171,7 +185,7 @@ class Linux:
             list(kernel.launcher),
             agent(),
             *bounds,
-            bound_s=self.bound_s if self.has_middlebox else None,
+            _Options(self.bound_s if self.has_middlebox else None, names.prefix() if self.is_visible else None),
         )
 
     @property
@@ -196,6 +210,9 @@ class Linux:
             return self._engine.commands(scenario.text)
         except ValueError as error:
             raise LinuxError(str(error)) from None
+
+    def names(self, scenario: Resolved) -> list[str]:
+        return self._engine.names(scenario.text)
 
     def start(self, scenario: Resolved) -> _core.Run:
         return self._engine.start(scenario.text)

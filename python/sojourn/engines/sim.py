@@ -36,5 +36,10 @@ class Simulator:
         del scenario
         return []
 
+    def names(self, scenario: Resolved) -> list[str]:
+        """None."""
+        del scenario
+        return []
+
     def start(self, scenario: Resolved) -> _core.Run:
         return _core.Engine.simulator().start(scenario.text)
