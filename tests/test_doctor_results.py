@@ -49,7 +49,7 @@ def outcome(
     late: tuple[bool, int] | None = None,
 ) -> Iterator[Finding]:
     """Prague at 50 Mbit/s over 20 ms, of which all is well unless said otherwise."""
-    box = Punctuality(0.4, 1.7, 1.0, *late, (), ()) if late else None
+    box = Punctuality(0.4, 1.7, 1.0, *late, ()) if late else None
     flow = Flow("a", "prague", True, goodput, rtt, marks, retransmits, 10_000)
     return runs.examine(Outcome("r", [flow], 50.0, 20.0, p99, 10_000, whole, box))
 

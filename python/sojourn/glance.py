@@ -105,8 +105,6 @@ class Punctuality:
     is_late: bool
     lost: int
     """Packets lost outside the queues: a device was full, or they belong to no flow."""
-    own_flows: tuple[str, ...]
-    """Flows on our end points, not a kernel's."""
     refused: tuple[str, ...]
     """What the machine did not grant, and why."""
 
@@ -128,6 +126,8 @@ class Glance:
     """Of all flows together: p05, p50 and p95 of the goodput in short intervals."""
     punctuality: Punctuality | None = None
     """None where no packet was real."""
+    own_flows: tuple[tuple[str, str], ...] = ()
+    """Flows of real packets on our end points, not a kernel's, each with its stack."""
 
     @classmethod
     def of(cls, run: Run) -> Glance:
@@ -155,6 +155,9 @@ class Glance:
                 for key in ("p05", "p50", "p95")
             ),
             punctuality=_punctuality(summary.get("middlebox")),
+            own_flows=tuple(
+                (str(flow["name"]), str(flow["stack"])) for flow in flows if flow.get("stack", "kernel") != "kernel"
+            ),
         )
 
     @property
@@ -326,7 +329,6 @@ def _punctuality(middlebox: object) -> Punctuality | None:
         _number(middlebox, "bound_ms"),
         middlebox.get("is_late") is True,
         sum(lost),
-        _texts(middlebox.get("own_flows")),
         _texts(middlebox.get("refused")),
     )
 

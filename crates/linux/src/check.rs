@@ -77,22 +77,32 @@ pub(crate) fn stacks(
     carrier: Carrier,
 ) -> Result<Vec<Stack>, Refusal> {
     let mtu = largest_mtu(scenario);
-    let of_flow = |flow: &Flow| {
-        let own = match (carrier, flow.unreal()) {
-            (Carrier::Kernel, _) => Err("our end points need our queues".to_owned()),
-            (_, Some(what)) => Err(format!("our end points have no packets for {what}")),
-            _ => Ok(Stack::Sojourn),
-        };
-        if flow.stack == Some(Stack::Sojourn) {
-            return own.map_err(|why| Refusal::new(format!("flow.{}.stack", flow.name), why));
+    let of_flow = |flow: &Flow| match flow.stack {
+        Some(own @ (Stack::Sojourn | Stack::Scream)) => {
+            check_own(flow, own, mtu, carrier).map(|()| own)
         }
-        match (check_flow(flow, mtu, kernel, place), own) {
-            (Ok(()), _) => Ok(Stack::Kernel),
-            (Err(_), Ok(own)) if flow.stack.is_none() => Ok(own),
-            (Err(refusal), _) => Err(refusal),
+        None if flow.controls_udp() => {
+            check_own(flow, Stack::Scream, mtu, carrier).map(|()| Stack::Scream)
         }
+        stack => match check_flow(flow, mtu, kernel, place) {
+            Ok(()) => Ok(Stack::Kernel),
+            Err(_) if stack.is_none() && carrier != Carrier::Kernel => Ok(Stack::Sojourn),
+            Err(refusal) => Err(refusal),
+        },
     };
     scenario.flows.iter().map(of_flow).collect()
+}
+
+/// A flow whose end points are ours.
+fn check_own(flow: &Flow, stack: Stack, mtu: u32, carrier: Carrier) -> Result<(), Refusal> {
+    let key = |name: &str| format!("flow.{}.{name}", flow.name);
+    if stack == Stack::Sojourn && carrier == Carrier::Kernel {
+        return Err(Refusal::new(key("stack"), "our end points need our queues"));
+    }
+    match flow.largest_media() {
+        Some(largest) if largest > mtu => Err(Refusal::new(key("cc"), fragments(mtu))),
+        _ => Ok(()),
+    }
 }
 
 /// What the kernel does with packets on their way.
@@ -203,12 +213,6 @@ fn check_flow(flow: &Flow, mtu: u32, kernel: &Capabilities, place: Place) -> Res
         check_controller(&key("cc"), spec, kernel)?;
     }
     match flow.app.build() {
-        App::Media(_) | App::Rrul(_) => {
-            return Err(Refusal::new(
-                key("app"),
-                format!("`{}` is not built there", flow.app.name()),
-            ));
-        }
         App::Udp(_) if datagram(&flow.app.written()) > mtu => {
             return Err(Refusal::new(key("app"), fragments(mtu)));
         }

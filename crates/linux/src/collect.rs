@@ -40,7 +40,7 @@ pub(crate) struct Collector {
     clock: Time,
     /// The kernel's release.
     kernel: Option<String>,
-    /// Series of a middlebox, and which of them were not drained.
+    /// Series of a middlebox or of end points of ours, and which of them were not drained.
     series: Vec<Column>,
     undrained: Vec<Column>,
     carried: Option<Box<Carried>>,
@@ -229,9 +229,9 @@ impl Collector {
         });
         let pings: Vec<PingSummary> = pings.collect();
         let windows = self.windows();
-        let (queues, middlebox) = match self.carried.take() {
-            Some(carried) => (carried.queues, Some(carried.record)),
-            None => (self.queues.iter().map(|queue| queue.summary(length)).collect(), None),
+        let (queues, middlebox) = match self.carried.take().map(|carried| *carried) {
+            Some(Carried { queues, record: Some(record), .. }) => (queues, Some(record)),
+            _ => (self.queues.iter().map(|queue| queue.summary(length)).collect(), None),
         };
         let metrics = Metrics::of(&flows, &pings, &queues, &self.bins());
         let summary = Summary {

@@ -2,7 +2,7 @@
 
 use sojourn_cc as cc;
 use sojourn_core::{Dur, Rate, Time};
-use sojourn_scenario::{Flow, Measure};
+use sojourn_scenario::{Flow, Measure, Stack};
 use sojourn_trace::summary::{FlowWindow, Totals};
 use sojourn_trace::{
     Completions, FlowSummary, Goodput, GroupId, Marks, OneWay, OneWaySummary, Recorder, Statistics,
@@ -131,6 +131,7 @@ impl Sampled {
             name: within.name,
             app: (flow.app.name() != "bulk").then(|| flow.app.short()),
             cc: flow.cc.as_ref().map(cc::Spec::short),
+            stack: Some(Stack::Kernel.name().to_owned()),
             start_s: flow.start.as_secs_f64(),
             goodput_mbps: within.goodput_mbps,
             goodput_over_time_mbps: within.goodput_over_time_mbps,

@@ -100,14 +100,18 @@ fn carry_out(job: &Job, out: &mut Lines) -> Outcome {
     let times = later.iter().map(|c| c.at_ns).collect();
     let (context, failures, lines) =
         Context::new(clock, job.network.hosts.clone(), Schedule::new(times), job.seed);
-    let carrier = job.middlebox.as_ref().map(|own| middlebox::start(&context, job, own));
-    let carrier = carrier.transpose()?;
+    let (mut stack, mut carrier) = (None, None);
+    if job.middlebox.is_some() || job.stacks.iter().any(|stack| *stack != Stack::Kernel) {
+        let scenario = sojourn_scenario::load(&job.scenario, "scenario.toml", &[]);
+        let scenario = Arc::new(scenario.map_err(failed("scenario"))?.scenario);
+        stack = stack::start(&context, job, &scenario)?;
+        if let Some(own) = &job.middlebox {
+            carrier = Some(middlebox::start(&context, job, own, scenario, stack.take())?);
+        }
+    }
     let mut flows = Vec::new();
-    let is_own = |index: usize| {
-        let stack = job.middlebox.as_ref().and_then(|own| own.stacks.get(index));
-        stack == Some(&Stack::Sojourn)
-    };
-    for (index, flow) in job.flows.iter().enumerate().filter(|(index, _)| !is_own(*index)) {
+    let of_kernel = job.flows.iter().enumerate().zip(&job.stacks);
+    for ((index, flow), _) in of_kernel.filter(|(_, stack)| **stack == Stack::Kernel) {
         flows.push(open(&context, index, flow).map_err(|error| cause(&failures, error))?);
     }
     for (index, ping) in job.pings.iter().enumerate() {
@@ -139,6 +143,12 @@ fn carry_out(job: &Job, out: &mut Lines) -> Outcome {
         lines.try_iter().try_for_each(|line| out.put(&line))?;
         out.put(&Line::Carried(Box::new(carried)))?;
     }
+    if let Some(stack) = stack {
+        let (columns, carried) = stack::finish(stack, job)?;
+        lines.try_iter().try_for_each(|line| out.put(&line))?;
+        out.put(&Line::Series(columns))?;
+        out.put(&Line::Carried(Box::new(carried)))?;
+    }
     Ok(())
 }
 
@@ -157,7 +167,7 @@ fn open(context: &Context, index: usize, job: &FlowJob) -> Result<Arc<dyn Watche
         App::Short(params) => short::open(context, index, job, &params),
         App::Request(params) => request::open(context, index, job, &params),
         App::Udp(source) => udp::open(context, index, job, source),
-        App::Media(_) | App::Rrul(_) => Err(format!("no application `{}` here", job.app)),
+        App::Media(_) | App::Rrul(_) => unreachable!("no flow of a kernel's has it"),
     }
 }
 

@@ -46,6 +46,10 @@ pub struct Job {
     pub flows: Vec<FlowJob>,
     /// Pings in scenario order.
     pub pings: Vec<PingJob>,
+    /// The scenario in its own format.
+    pub scenario: String,
+    /// Whose end points each flow has.
+    pub stacks: Vec<Stack>,
     /// Where it runs.
     pub place: Place,
     /// What carries the packets, if it is not the kernel.
@@ -67,13 +71,9 @@ pub enum Place {
 /// A middlebox between the hosts.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct MiddleboxJob {
-    /// The scenario in its own format: its network.
-    pub scenario: String,
     /// The device of each host that leads to it.
     pub uplinks: Vec<End>,
-    /// Whose end points each flow has.
-    pub stacks: Vec<Stack>,
-    /// Where end points of ours are, by host; empty if no flow has them.
+    /// Where end points of ours with all headers are, by host; empty if no flow has them.
     pub seats: Vec<Seat>,
     /// Lateness that 99 of 100 packets may not exceed, ns.
     pub bound_ns: u64,
@@ -165,15 +165,15 @@ pub enum Line {
     Before(usize, u64, String),
     /// Ends every sample.
     Clock(u64),
-    /// What was sampled in the middlebox since the last such line.
+    /// What was sampled in the middlebox, or of end points of ours, since the last such line.
     Series(Vec<Column>),
-    /// What the middlebox carried in the whole run.
+    /// What middlebox and end points of ours carried in the whole run.
     Carried(Box<Carried>),
     /// The run cannot go on.
     Failed(String),
 }
 
-/// What a middlebox has carried.
+/// What a middlebox has carried, and end points of ours have sent.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct Carried {
     /// The queues of its network.
@@ -182,8 +182,8 @@ pub struct Carried {
     pub flows: Vec<FlowSummary>,
     /// The windows with a name: these queues and flows in them.
     pub windows: Vec<WindowSummary>,
-    /// What it records of itself.
-    pub record: Middlebox,
+    /// What a middlebox records of itself.
+    pub record: Option<Middlebox>,
 }
 
 /// `TCP_INFO` of both ends, and what the receiver's application has read.
@@ -313,6 +313,7 @@ impl Job {
     pub fn new(
         scenario: &Scenario,
         network: Network,
+        stacks: Vec<Stack>,
         place: Place,
         middlebox: Option<MiddleboxJob>,
     ) -> Self {
@@ -353,6 +354,8 @@ impl Job {
                 // Its queues have their age from the start.
                 Some(_) => LEAD_NS,
             },
+            scenario: sojourn_scenario::to_toml(scenario),
+            stacks,
             place,
             middlebox,
             names: None,

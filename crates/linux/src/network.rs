@@ -168,7 +168,7 @@ fn quiet(command: &Command) -> Vec<Command> {
 /// Settings of hosts, by their namespaces. They accept whatever ECN a flow asks for; what it asks for is
 /// its own.
 fn tuned<'a>(flows: impl IntoIterator<Item = &'a Flow>, hosts: &[&str]) -> Vec<Command> {
-    let flows: Vec<_> = flows.into_iter().filter(|flow| flow.cc.is_some()).collect();
+    let flows: Vec<_> = flows.into_iter().filter(|flow| flow.is_tcp()).collect();
     let Some(first) = flows.first() else { return Vec::new() };
     let mut chosen = settings(&first.tcp);
     let modes = flows.iter().map(|flow| tcp_ecn(flow.tcp.ecn));
@@ -192,11 +192,11 @@ fn tuned<'a>(flows: impl IntoIterator<Item = &'a Flow>, hosts: &[&str]) -> Vec<C
 
 /// What paces the packets of the hosts that send data, if TCP is to be paced.
 fn paced(scenario: &Scenario, layout: &Layout, network: &Network) -> Vec<Command> {
-    let mut flows = scenario.flows.iter().filter(|flow| flow.cc.is_some());
+    let mut flows = scenario.flows.iter().filter(|flow| flow.is_tcp());
     if !flows.next().is_some_and(|first| first.tcp.pacing) {
         return Vec::new();
     }
-    let pairs = scenario.flows.iter().zip(&network.flows).filter(|(flow, _)| flow.cc.is_some());
+    let pairs = scenario.flows.iter().zip(&network.flows).filter(|(flow, _)| flow.is_tcp());
     let senders = pairs.map(|(flow, pair)| pair[usize::from(flow.up != flow.opens_far)]);
     let senders: BTreeSet<&str> =
         senders.map(|host| network.hosts[host].namespace.as_str()).collect();

@@ -55,15 +55,14 @@ impl Kernel {
     /// What is to be done inside.
     fn job(&self, scenario: &Scenario) -> Result<Job, Refusal> {
         let names = self.names.clone();
+        let stacks = stacks(scenario, &self.capabilities, self.place, self.carrier)?;
         let Carrier::Middlebox { bound } = self.carrier else {
-            let job = Job::new(scenario, Network::of(scenario)?, self.place, None);
+            let job = Job::new(scenario, Network::of(scenario)?, stacks, self.place, None);
             return Ok(Job { names, ..job });
         };
-        let stacks = stacks(scenario, &self.capabilities, self.place, self.carrier)?;
         let Outside { network, uplinks, seats } = Network::of_hosts(scenario, &stacks)?;
-        let text = sojourn_scenario::to_toml(scenario);
-        let middlebox = MiddleboxJob { scenario: text, uplinks, stacks, seats, bound_ns: bound.0 };
-        Ok(Job { names, ..Job::new(scenario, network, self.place, Some(middlebox)) })
+        let middlebox = MiddleboxJob { uplinks, seats, bound_ns: bound.0 };
+        Ok(Job { names, ..Job::new(scenario, network, stacks, self.place, Some(middlebox)) })
     }
 }
 

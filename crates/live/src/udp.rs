@@ -9,7 +9,7 @@ mod batch;
 pub use batch::{Datagram, Inbox, Outbox};
 
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::net::sockopt;
@@ -25,6 +25,8 @@ pub struct Opening {
     pub is_v6: bool,
     /// Takes no IPv4.
     pub only_v6: bool,
+    /// Local address; none: any.
+    pub address: Option<IpAddr>,
     /// Local port; 0: any.
     pub port: u16,
     /// Network interface.
@@ -72,7 +74,8 @@ impl Socket {
         if let Some(name) = &o.interface {
             batch::bind_to_device(fd.as_fd(), name)?;
         }
-        bind(&fd, &any(o.is_v6, o.port))?;
+        let local = any(o.is_v6, o.port);
+        bind(&fd, &SocketAddr::new(o.address.unwrap_or_else(|| local.ip()), o.port))?;
         Ok(Self { inner: fd.into(), is_v6: o.is_v6 })
     }
 
@@ -123,8 +126,8 @@ fn any(is_v6: bool, port: u16) -> SocketAddr {
 /// IPv4 in IPv6 as IPv4.
 fn canonical(addr: SocketAddr) -> SocketAddr {
     match addr.ip().to_canonical() {
-        v4 @ std::net::IpAddr::V4(_) => (v4, addr.port()).into(),
-        std::net::IpAddr::V6(_) => addr,
+        v4 @ IpAddr::V4(_) => (v4, addr.port()).into(),
+        IpAddr::V6(_) => addr,
     }
 }
 

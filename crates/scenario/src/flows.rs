@@ -13,7 +13,7 @@ use crate::doc::Doc;
 use crate::error::{ScenarioError, unknown};
 use crate::file::{DirectionName, File, FlowTable};
 use crate::paths::Network;
-use crate::scenario::{Flow, Link, Path, Ping};
+use crate::scenario::{Flow, Link, Path, Ping, Stack};
 use crate::tcp::tcp;
 
 /// More than any application needs, and enough to see the effect.
@@ -163,8 +163,13 @@ fn flow(
         stack: table.stack,
         tcp: tcp(doc, &key.field("tcp"), &[&table.tcp, defaults], feedback)?,
     };
-    let is_real = flow.stack.is_none() || flow.unreal().is_none();
-    doc.check(is_real, &key.field("stack"), "a live run has no end points for such a flow")?;
+    let fits = match flow.stack {
+        Some(Stack::Kernel) => !flow.controls_udp(),
+        Some(Stack::Scream) => flow.controls_udp(),
+        Some(Stack::Sojourn) | None => true,
+    };
+    let message = "expected \"scream\" or \"sojourn\" for media and `udp-prague`, \"kernel\" or \"sojourn\" for others";
+    doc.check(fits, &key.field("stack"), message)?;
     Ok((flow, app))
 }
 

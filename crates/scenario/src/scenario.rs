@@ -10,6 +10,7 @@ use sojourn_queue::aqm::Spec;
 use sojourn_queue::impair::tunnel;
 use sojourn_queue::traces::Traces;
 use sojourn_transport::app::{self, App};
+use sojourn_transport::media::{Encoder, HEADERS};
 use sojourn_transport::tcp;
 
 /// One run, completely described.
@@ -162,18 +163,44 @@ impl Path {
 pub enum Stack {
     /// The kernel's.
     Kernel,
-    /// The simulator's.
+    /// The simulator's, with all headers.
     Sojourn,
+    /// The simulator's over UDP of the kernel: media and `udp-prague`.
+    Scream,
+}
+
+impl Stack {
+    /// As scenarios write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Kernel => "kernel",
+            Self::Sojourn => "sojourn",
+            Self::Scream => "scream",
+        }
+    }
 }
 
 impl Flow {
-    /// What of it has no form on the wire yet, such as its application.
-    pub fn unreal(&self) -> Option<String> {
-        if matches!(self.app.build(), App::Media(_)) {
-            return Some(format!("app `{}`", self.app.name()));
+    /// Whether its controller sends UDP: media, and `udp-prague`.
+    pub fn controls_udp(&self) -> bool {
+        let counters = Some(Feedback::Counters);
+        let counts = self.cc.as_ref().is_some_and(|cc| cc.needs().feedback == counters);
+        counts || matches!(self.app.build(), App::Media(_))
+    }
+
+    /// Whether it is of TCP connections.
+    pub fn is_tcp(&self) -> bool {
+        self.cc.is_some() && !self.controls_udp()
+    }
+
+    /// IP bytes of its largest packet of media that is not cut to the MTU.
+    pub fn largest_media(&self) -> Option<u32> {
+        let setup = self.cc.as_ref()?.scream()?;
+        let App::Media(media) = self.app.build() else { return None };
+        match media.encoder {
+            Encoder::Tool(_) => setup.config.mtus.iter().max().map(|payload| payload + HEADERS),
+            Encoder::Video(params) => Some(params.packet),
         }
-        let cc = self.cc.as_ref()?;
-        (cc.needs().feedback == Some(Feedback::Counters)).then(|| format!("cc `{}`", cc.name()))
     }
 }
 

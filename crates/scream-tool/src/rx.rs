@@ -145,6 +145,7 @@ pub(super) fn run(o: &RxOptions) -> Result<(), Failure> {
     let only_v6 = o.local.is_v6 == Some(true) || named.is_some_and(|a| a.is_ipv6());
     let open = |is_v6: bool| {
         Socket::open(&Opening {
+            address: None,
             is_v6,
             only_v6: is_v6 && only_v6,
             port: o.port,

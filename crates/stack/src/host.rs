@@ -11,12 +11,13 @@ use sojourn_core::{Rng, Time};
 use sojourn_live::device::Device;
 use sojourn_live::lateness::Lateness;
 use sojourn_live::tun::Written;
-use sojourn_scenario::{Flow, Scenario};
+use sojourn_scenario::Scenario;
 use sojourn_sim::{Ends, Item, agenda};
 use sojourn_transport::Endpoint;
 use sojourn_wire::Addresses;
 
 use crate::absent::Absent;
+use crate::media::Media;
 use crate::seat::{Accepts, Place, Seat, accepts, answers, port};
 use crate::sockets::Sockets;
 
@@ -28,16 +29,9 @@ const V6_EXCESS: u32 = 20;
 /// Why there is no host, or it ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// End points that exist only in the simulator.
-    #[error(
-        "flow.{flow}: {what} has no packets on the wire; expected a flow over TCP, UDP or a ping"
-    )]
-    Unreal {
-        /// The flow.
-        flow: String,
-        /// What of it.
-        what: String,
-    },
+    /// Only one end of a media flow.
+    #[error("flow.{0}: expected both ends of media at one host")]
+    Apart(String),
     /// A seat that cannot be.
     #[error(
         "end point {0}: expected one of the scenario's, one of the devices, and a port below 65536"
@@ -101,6 +95,8 @@ pub struct Host {
     due: Vec<Time>,
     /// UDP ports of end points.
     ports: BTreeMap<(usize, u16), usize>,
+    /// By flow; none but of media.
+    media: Vec<Option<Media>>,
     agenda: Vec<(Time, Item)>,
     agenda_at: usize,
     sample_at: Time,
@@ -116,7 +112,7 @@ impl Host {
     /// The end points of `scenario` that have a seat, at these devices.
     ///
     /// # Errors
-    /// End points without a form on the wire; a seat that cannot be.
+    /// Media with one end; a seat that cannot be.
     pub fn new(
         scenario: &Scenario,
         seats: &[Seat],
@@ -124,20 +120,13 @@ impl Host {
     ) -> Result<Self, Error> {
         let mut scenario = scenario.clone();
         let count = 2 * (scenario.flows.len() + scenario.pings.len());
-        let mut sockets = Sockets::new(Rng::named(scenario.seed, "stack"));
         let mut places: Vec<Option<Place>> = (0..count).map(|_| None).collect();
         let mut ports = BTreeMap::new();
         for &Seat { end, device, addresses } in seats {
             let is_possible = end < count && device < devices.len() && places[end].is_none();
             let port = port(end).filter(|_| is_possible).ok_or(Error::Seat(end))?;
-            if let Some(what) = scenario.flows.get(end / 2).and_then(Flow::unreal) {
-                return Err(Error::Unreal { flow: scenario.flows[end / 2].name.clone(), what });
-            }
-            let opens = end.is_multiple_of(2);
-            let free = opens.then(|| sockets.free_port(device, port)).flatten();
-            let own = free.unwrap_or(port);
-            ports.insert((device, own), end);
-            let accepts = match (opens, answers(&scenario, end / 2)) {
+            ports.insert((device, port), end);
+            let accepts = match (end.is_multiple_of(2), answers(&scenario, end / 2)) {
                 (true, false) => Accepts::Nothing,
                 (true, true) => Accepts::One,
                 (false, _) => accepts(&scenario, end / 2),
@@ -150,7 +139,7 @@ impl Host {
             places[end] = Some(Place {
                 device,
                 addresses,
-                port: own,
+                port,
                 peer_port: port,
                 accepts,
                 counts_departures,
@@ -160,6 +149,12 @@ impl Host {
             let is_v6 = |place: &Place| matches!(place.addresses, Addresses::V6 { .. });
             if places[2 * n..2 * n + 2].iter().flatten().any(is_v6) {
                 flow.tcp.mtu -= V6_EXCESS;
+            }
+        }
+        let media: Vec<_> = scenario.flows.iter().map(Media::of).collect();
+        for (n, flow) in scenario.flows.iter().enumerate().filter(|(n, _)| media[*n].is_some()) {
+            if places[2 * n].is_some() != places[2 * n + 1].is_some() {
+                return Err(Error::Apart(flow.name.clone()));
             }
         }
         let scenario = Arc::new(scenario);
@@ -178,10 +173,11 @@ impl Host {
             due: vec![Time::NEVER; count],
             places,
             ports,
+            media,
             agenda,
             agenda_at: 0,
             sample_at: Time::ZERO,
-            sockets,
+            sockets: Sockets::new(Rng::named(scenario.seed, "stack")),
             sides: devices.into_iter().map(side).collect(),
             packet: vec![0; LARGEST],
             lateness: Lateness::default(),

@@ -4,7 +4,8 @@
 //! arrives is theirs, as a kernel does it for its sockets. The state machines, what is recorded of them
 //! and what it amounts to are those of the simulator. The peer is another [`Host`] or any kernel.
 //!
-//! DEVIATION: no control connection precedes a flow's (`control_rtts`). The half of a connection that carries
+//! DEVIATION: both ends of a media flow are at one host: what is measured of a frame is not in its packets.
+//! No control connection precedes a flow's (`control_rtts`). The half of a connection that carries
 //! responses is a connection of its own, which the server opens.
 
 #![warn(missing_docs)]
@@ -12,11 +13,14 @@
 
 mod absent;
 mod host;
+mod media;
 mod run;
 mod seat;
 mod socket;
 mod sockets;
+mod udp_port;
 
 pub use host::{Counts, Error, Host, Side};
 pub use run::Report;
-pub use seat::{FIRST_PORT, Seat};
+pub use seat::{FIRST_PORT, Seat, port};
+pub use udp_port::UdpPort;

@@ -46,7 +46,7 @@ pub(crate) enum Accepts {
 }
 
 /// The port of an end point that waits for its peer; none if there are too many.
-pub(crate) fn port(end: usize) -> Option<u16> {
+pub fn port(end: usize) -> Option<u16> {
     let port = u16::try_from(end / 2).ok()?.checked_add(FIRST_PORT)?;
     (port < OPENING.start).then_some(port)
 }

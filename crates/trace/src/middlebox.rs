@@ -11,9 +11,7 @@ use crate::summary::Totals;
 pub struct Middlebox {
     /// By host.
     pub hosts: Vec<Carried>,
-    /// Flows whose end points are ours, not a kernel's.
-    pub own_flows: Vec<String>,
-    /// How late these were with what was due at a time, ms.
+    /// How late end points of ours were with what was due at a time, ms.
     pub own_lateness_ms: Option<DelayStatistics>,
     /// What the machine has granted the forwarding thread so that it is on time.
     pub granted: Vec<String>,

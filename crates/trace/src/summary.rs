@@ -111,6 +111,9 @@ pub struct FlowSummary {
     /// Congestion controller with its parameters; none over UDP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cc: Option<String>,
+    /// Whose end points it had, where packets are real.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stack: Option<String>,
     /// Start.
     pub start_s: f64,
     /// Bytes delivered in order to the receiver's application within the window, per second.

@@ -76,6 +76,14 @@ impl Addresses {
         }
     }
 
+    /// Who receives.
+    pub const fn destination(&self) -> IpAddr {
+        match *self {
+            Self::V4 { destination, .. } => IpAddr::V4(destination),
+            Self::V6 { destination, .. } => IpAddr::V6(destination),
+        }
+    }
+
     /// Those of the answer.
     #[must_use]
     pub const fn reversed(self) -> Self {

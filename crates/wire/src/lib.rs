@@ -2,7 +2,8 @@
 //!
 //! Two layers use them. A box between two links asks [`packet`] what a queue may know of a packet, writes
 //! back what the queue has changed, and cuts super-packets with [`split`]. An end point turns what its
-//! state machine sends and receives into packets: [`segment`], [`udp`], [`icmp`].
+//! state machine sends and receives into packets: [`segment`], [`udp`], [`media`],
+//! [`udp_prague`], [`icmp`].
 //!
 //! Functions that read take any bytes: they return an error, never panic, and allocate nothing.
 //! Functions that write do so into the caller's buffer, and say if it is too small.
@@ -13,6 +14,7 @@ pub mod checksum;
 pub mod ethernet;
 pub mod icmp;
 pub mod ip;
+pub mod media;
 pub mod options;
 pub mod packet;
 pub mod segment;
@@ -20,6 +22,7 @@ pub mod split;
 mod stamp;
 pub mod tcp;
 pub mod udp;
+pub mod udp_prague;
 
 pub use ip::{Addresses, Ip};
 pub use stamp::BYTES as STAMP_BYTES;

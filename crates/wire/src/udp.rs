@@ -63,7 +63,7 @@ impl Header {
         self.write_with(len, |body| stamp.write(body), out)
     }
 
-    fn write_with<'a>(
+    pub(crate) fn write_with<'a>(
         &self,
         payload_len: usize,
         fill: impl FnOnce(&mut [u8]),

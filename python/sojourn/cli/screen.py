@@ -86,7 +86,8 @@ class Screen:
 def show_run(run: Run) -> None:
     """Prints the table of one run."""
     glance, screen = Glance.of(run), Screen()
-    late, others = _late(glance.punctuality), [*_share(glance), *_beliefs(glance.flows), *_modes(glance.flows)]
+    late = [*_late(glance.punctuality), *_own(glance)]
+    others = [*_share(glance), *_beliefs(glance.flows), *_modes(glance.flows)]
     # Whether a result counts is not left out.
     notes = [*late, *others[: max(NOTES - len(late), 0)]]
     room = screen.height - AROUND_RUN - len(notes)
@@ -234,11 +235,15 @@ def _late(punctuality: Punctuality | None) -> list[str]:
         notes.append(f"middlebox: {late}")
     if punctuality.lost:
         notes.append(f"middlebox: {punctuality.lost} packets were lost outside the queues (summary.json: middlebox)")
-    if punctuality.own_flows:
-        notes.append(f"on our end points: {', '.join(punctuality.own_flows)}")
     if punctuality.is_late and punctuality.refused:
         notes.append(f"not granted: {'; '.join(punctuality.refused)}")
     return notes
+
+
+def _own(glance: Glance) -> list[str]:
+    """Which real packets were not of a kernel's end points."""
+    flows = [f"{name} ({stack})" for name, stack in glance.own_flows]
+    return [f"on our end points: {', '.join(flows)}"] if flows else []
 
 
 def _share(glance: Glance) -> list[str]:

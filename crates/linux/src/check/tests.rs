@@ -49,8 +49,11 @@ fn what_a_mainline_kernel_cannot_do_is_refused_with_its_key() {
     for (ours, theirs, line) in [
         (CC, r#"cc = "bbr""#, "flow.a.cc: Linux 7.2.13 has `bbr version v1` only"),
         (CC, r#"cc = "prague""#, "flow.a.cc: `prague` is in only the tree L4STeam/linux"),
-        (CC, "cc = \"gcc\"\napp = \"video\"", "flow.a.cc: `gcc` is in no kernel, only Sojourn"),
-        (CC, r#"cc = "udp-prague""#, "flow.a.cc: `udp-prague` is in no kernel, only Sojourn"),
+        (
+            CC,
+            "cc = \"scream mtu 1500\"\napp = \"scream-bw\"",
+            "flow.a.cc: the kernel would send more than the MTU of 1500 bytes in fragments",
+        ),
         (CC, "cc = \"cubic\"\ntcp = { hz = 250 }", "flow.a.tcp.hz: the kernel is built with 1000"),
         (
             CC,
@@ -195,8 +198,19 @@ fn a_flow_has_the_end_points_of_the_kernel_if_it_can_and_else_ours() {
     assert_eq!(stack("cc = \"cubic\"\ntcp = { hz = 250 }"), Ok(Stack::Kernel));
     let wanted = stack("cc = \"prague\"\nstack = \"kernel\"").expect_err("no kernel has it");
     assert!(wanted.starts_with("flow.a.cc: not on this engine: `prague` is in"), "{wanted}");
-    let media = stack("cc = \"gcc\"\napp = \"video\"").expect_err("no packets");
-    assert!(media.starts_with("flow.a.cc: not on this engine: `gcc`"), "{media}");
+}
+
+#[test]
+fn media_are_ours_over_the_kernels_udp_with_any_queues() {
+    let scream = "cc = \"scream\"\napp = \"scream-bw\"";
+    for flow in [scream, "cc = \"gcc\"\napp = \"video\"", "cc = \"udp-prague\""] {
+        assert_eq!(stack(flow), Ok(Stack::Scream), "{flow}");
+        assert_eq!(stack(&format!("{flow}\nstack = \"sojourn\"")), Ok(Stack::Sojourn), "{flow}");
+        assert_eq!(refusal(&[(CC, flow)], &linux72()), None, "{flow}");
+    }
+    // One value for all flows of the kernel's own alone.
+    let other = format!("{scream}\ntcp = {{ initial_cwnd = 4 }}\n[[flow]]\nname = \"b\"\n{CC}");
+    assert_eq!(refusal(&[(CC, &other)], &linux72()), None);
 }
 
 #[test]

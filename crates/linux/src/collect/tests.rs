@@ -399,7 +399,13 @@ fn greedy_flows_are_compared_over_time() {
 #[test]
 fn the_jobs_ends_are_the_scenarios() {
     let scenario = mixed();
-    let job = Job::new(&scenario, Network::of(&scenario).expect("a network"), Place::Virtual, None);
+    let job = Job::new(
+        &scenario,
+        Network::of(&scenario).expect("a network"),
+        vec![],
+        Place::Virtual,
+        None,
+    );
     let ends: Vec<([usize; 2], u8, u16)> =
         job.flows.iter().map(|f| ([f.opener, f.peer], f.ecn, f.port)).collect();
     // The client of requests is where the data go.
@@ -421,7 +427,13 @@ fn the_jobs_ends_are_the_scenarios() {
 #[test]
 fn the_job_has_the_scenarios_times() {
     let scenario = scenario();
-    let job = Job::new(&scenario, Network::of(&scenario).expect("a network"), Place::Virtual, None);
+    let job = Job::new(
+        &scenario,
+        Network::of(&scenario).expect("a network"),
+        vec![],
+        Place::Virtual,
+        None,
+    );
     let FlowJob { start_ns, stop_ns, port, .. } = job.flows[0];
     assert_eq!(start_ns, scenario.flows[0].opens(scenario.seed).0);
     assert!((SECOND..2 * SECOND).contains(&start_ns), "the jitter is drawn");

@@ -17,7 +17,7 @@ use sojourn_wire::{Ip, icmp, ip, tcp, udp};
 use super::context::Context;
 use super::outcome::{Outcome, failed};
 use super::socket::enter;
-use super::stack::{self, Running};
+use super::stack::{Running, keep_own};
 use crate::job::{Carried, FIRST_PORT, Job, Line, MiddleboxJob, Place};
 use crate::network::End;
 
@@ -27,7 +27,7 @@ pub(super) const REPORT_EVERY: Dur = Dur::from_millis(100);
 /// The thread, and what it leaves behind.
 pub(super) struct Carrier {
     thread: JoinHandle<Result<Passage, String>>,
-    own_flows: Vec<String>,
+    stacks: Vec<Stack>,
     bound: Dur,
 }
 
@@ -46,9 +46,13 @@ pub(super) fn check() -> Outcome {
 }
 
 /// Starts it; its network begins with the run.
-pub(super) fn start(context: &Context, job: &Job, own: &MiddleboxJob) -> Result<Carrier, String> {
-    let loaded = sojourn_scenario::load(&own.scenario, "scenario.toml", &[]);
-    let scenario = Arc::new(loaded.map_err(failed("scenario"))?.scenario);
+pub(super) fn start(
+    context: &Context,
+    job: &Job,
+    own: &MiddleboxJob,
+    scenario: Arc<Scenario>,
+    stack: Option<Running>,
+) -> Result<Carrier, String> {
     let ends = job.network.flows.iter().chain(&job.network.pings).flatten().copied();
     let ends: Vec<usize> = ends.collect();
     let flows = job.flows.len();
@@ -70,7 +74,6 @@ pub(super) fn start(context: &Context, job: &Job, own: &MiddleboxJob) -> Result<
         locked_memory: !is_virtual,
         cpu: None,
     };
-    let stack = stack::start(context, job, own, &scenario, wanted, is_virtual)?;
     let context = context.clone();
     let uplinks = own.uplinks.clone();
     let work = move || {
@@ -81,10 +84,7 @@ pub(super) fn start(context: &Context, job: &Job, own: &MiddleboxJob) -> Result<
     let thread = thread::Builder::new().name("middlebox".into()).spawn(work);
     let thread = thread.map_err(failed("a thread"))?;
     let bound = Dur(own.bound_ns);
-    let own_flows = job.flows.iter().zip(&own.stacks);
-    let own_flows = own_flows.filter(|(_, stack)| **stack == Stack::Sojourn);
-    let own_flows = own_flows.map(|(flow, _)| flow.name.clone()).collect();
-    Ok(Carrier { thread, own_flows, bound })
+    Ok(Carrier { thread, stacks: job.stacks.clone(), bound })
 }
 
 /// The flow or ping that a packet belongs to: ports and identifiers number the flows, then the pings.
@@ -183,20 +183,16 @@ impl Carrier {
             hosts,
             granted: granted.filter(|(_, is)| *is).map(|(name, _)| name.to_owned()).collect(),
             refused: report.refused,
-            own_flows: self.own_flows,
             own_lateness_ms: own_lateness.statistics(),
             bound_ms: self.bound.as_millis_f64(),
             is_late,
         };
         let summary = report.output.summary;
-        let is_own = |name: &String| record.own_flows.contains(name);
-        let flows = summary.flows.into_iter().filter(|flow| is_own(&flow.name)).collect();
-        let mut windows = summary.windows;
-        for window in &mut windows {
-            window.flows.retain(|flow| is_own(&flow.name));
-            window.pings.clear();
-        }
-        Ok(Carried { queues: report.output.queues, flows, windows, record })
+        let (flows, windows) = (summary.flows, summary.windows);
+        let mut carried =
+            Carried { queues: report.output.queues, flows, windows, record: Some(record) };
+        keep_own(&self.stacks, &mut carried);
+        Ok(carried)
     }
 }
 

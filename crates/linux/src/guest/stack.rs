@@ -1,18 +1,24 @@
-//! End points of ours at the hosts, for flows that the kernel does not have: a thread that drives them.
+//! End points of ours at the hosts, for flows that the kernel does not have: a thread that drives them, behind a
+//! TUN device of their host or over its kernel's UDP.
 
+use std::net::Ipv4Addr;
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use sojourn_core::{Dur, Time};
+use sojourn_live::device::Device;
 use sojourn_live::realtime::Measures;
 use sojourn_scenario::{Scenario, Stack};
 use sojourn_sim::Ends;
-use sojourn_stack::{Host, Report, Seat};
+use sojourn_stack::{FIRST_PORT, Host, Report, Seat, UdpPort};
+use sojourn_trace::Column;
 use sojourn_wire::Addresses;
 
 use super::context::Context;
 use super::middlebox::{REPORT_EVERY, open};
 use super::outcome::failed;
-use crate::job::{Job, Line, MiddleboxJob};
+use super::socket::enter;
+use crate::job::{Carried, Job, Line, Place};
 
 /// The thread.
 pub(super) type Running = JoinHandle<Result<Report, String>>;
@@ -21,22 +27,16 @@ pub(super) type Running = JoinHandle<Result<Report, String>>;
 pub(super) fn start(
     context: &Context,
     job: &Job,
-    own: &MiddleboxJob,
     scenario: &Scenario,
-    wanted: Measures,
-    is_virtual: bool,
 ) -> Result<Option<Running>, String> {
-    let flows = job.network.flows.iter().zip(&own.stacks).enumerate();
-    let flows = flows.filter(|(_, (_, stack))| **stack == Stack::Sojourn);
-    let seats: Vec<Seat> = flows.flat_map(|(n, (pair, _))| seats(own, n, *pair)).collect();
+    let (seats, devices) = seats(context, job)?;
     if seats.is_empty() {
         return Ok(None);
     }
-    let devices = own.seats.iter().map(|seat| open(&seat.end)).collect::<Result<_, _>>()?;
     let host = Host::new(scenario, &seats, devices).map_err(|error| error.to_string())?;
-    // What is the whole process's or machine's the middlebox has asked for.
-    let wanted = Measures { locked_memory: false, no_idle: false, ..wanted };
-    let context = context.clone();
+    // What is the whole process's or machine's a middlebox asks for.
+    let wanted = Measures { fifo: true, exact_timers: true, ..Measures::default() };
+    let (context, is_virtual) = (context.clone(), job.place == Place::Virtual);
     let drive = move |context: &Context| {
         let clock = context.clock;
         clock.sleep_until(0);
@@ -62,11 +62,70 @@ pub(super) fn start(
     Ok(Some(thread.map_err(failed("a thread"))?))
 }
 
-/// The two ends of the flow `n`, at the host that opens it and at the other one.
-fn seats(own: &MiddleboxJob, n: usize, [opener, peer]: [usize; 2]) -> [Seat; 2] {
-    let seat = |end, at: usize, to: usize| {
-        let [source, destination] = [at, to].map(|host| own.seats[host].address);
-        Seat { end, device: at, addresses: Addresses::V4 { source, destination } }
+type Devices = Vec<Arc<dyn Device>>;
+
+/// Where the two ends of each flow of ours are: at the host that opens it, and at the other one.
+fn seats(context: &Context, job: &Job) -> Result<(Vec<Seat>, Devices), String> {
+    let behind = job.middlebox.as_ref().map_or(&[][..], |own| &own.seats);
+    let mut devices = behind.iter().map(|seat| open(&seat.end)).collect::<Result<Devices, _>>()?;
+    let mut seats = Vec::new();
+    for (n, (&[opener, peer], stack)) in job.network.flows.iter().zip(&job.stacks).enumerate() {
+        for (end, at, to) in [(2 * n, opener, peer), (2 * n + 1, peer, opener)] {
+            let (device, [source, destination]) = match stack {
+                Stack::Kernel => continue,
+                Stack::Sojourn => (at, [at, to].map(|host| behind[host].address)),
+                Stack::Scream => {
+                    let addresses = [context.address(at)?, context.address(to)?];
+                    devices.push(port(context.host(at)?, addresses[0], n)?);
+                    (devices.len() - 1, addresses)
+                }
+            };
+            seats.push(Seat { end, device, addresses: Addresses::V4 { source, destination } });
+        }
+    }
+    Ok((seats, devices))
+}
+
+/// A socket of the flow `n` at a host.
+fn port(namespace: &str, address: Ipv4Addr, n: usize) -> Result<Arc<dyn Device>, String> {
+    let (namespace, number) = (namespace.to_owned(), FIRST_PORT + n as u16);
+    let inside = move || {
+        enter(&namespace)?;
+        UdpPort::open(address.into(), number).map_err(failed("socket"))
     };
-    [seat(2 * n, opener, peer), seat(2 * n + 1, peer, opener)]
+    let port = thread::spawn(inside).join().map_err(|_| "a thread panicked")??;
+    Ok(Arc::new(port))
+}
+
+/// What they leave behind where no middlebox takes it.
+pub(super) fn finish(running: Running, job: &Job) -> Result<(Vec<Column>, Carried), String> {
+    let Report { mut ends, until, .. } = running.join().map_err(|_| "a thread panicked")??;
+    // Transfers alone are judged by what the path carries.
+    let rates = vec![None; job.flows.len()];
+    let mut carried = Carried {
+        queues: Vec::new(),
+        flows: ends.flow_summaries(until, &rates),
+        windows: ends.window_summaries(until, &rates),
+        record: None,
+    };
+    keep_own(&job.stacks, &mut carried);
+    Ok((ends.drain().collect(), carried))
+}
+
+/// Keeps of all flows and pings the flows of end points of ours, and names these.
+pub(super) fn keep_own(stacks: &[Stack], carried: &mut Carried) {
+    let is_own = |n: usize| stacks[n] != Stack::Kernel;
+    for (flow, stack) in carried.flows.iter_mut().zip(stacks) {
+        flow.stack = Some(stack.name().to_owned());
+    }
+    carried.flows = pick(std::mem::take(&mut carried.flows), is_own);
+    for window in &mut carried.windows {
+        window.flows = pick(std::mem::take(&mut window.flows), is_own);
+        window.pings.clear();
+    }
+}
+
+fn pick<T>(all: Vec<T>, is_wanted: impl Fn(usize) -> bool) -> Vec<T> {
+    let numbered = all.into_iter().enumerate();
+    numbered.filter(|(n, _)| is_wanted(*n)).map(|(_, one)| one).collect()
 }

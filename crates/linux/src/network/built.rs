@@ -29,11 +29,14 @@ impl Built {
     /// The network, its queues and its delays.
     pub(super) fn build(&mut self, scenario: &Scenario) {
         let usual = Config::of(Era::default());
-        let of_flows = |value: fn(&Config) -> u32| -> BTreeSet<u32> {
-            let values: BTreeSet<_> = scenario.flows.iter().map(|flow| value(&flow.tcp)).collect();
-            if values.is_empty() { [value(&usual)].into() } else { values }
+        let or_usual = |values: BTreeSet<u32>, usual: u32| {
+            if values.is_empty() { [usual].into() } else { values }
         };
-        let (mtus, windows) = (of_flows(|tcp| tcp.mtu), of_flows(|tcp| tcp.initial_cwnd));
+        let mtus = scenario.flows.iter().map(|flow| flow.tcp.mtu).collect();
+        let mtus = or_usual(mtus, usual.mtu);
+        let with_tcp = scenario.flows.iter().filter(|flow| flow.is_tcp());
+        let windows = with_tcp.map(|flow| flow.tcp.initial_cwnd).collect();
+        let windows = or_usual(windows, usual.initial_cwnd);
         self.layout.build(&mut self.script, &mtus, &windows);
         for (index, link) in scenario.links.iter().enumerate() {
             let ways = [true, false].map(|forward| {

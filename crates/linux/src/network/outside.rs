@@ -65,11 +65,12 @@ impl Network {
         let seats = network.hosts.iter().enumerate().map(seat);
         let seats: Vec<Seat> = seats.filter(|_| stacks.iter().any(is_own)).collect();
         let of_kernel = || {
-            let flows = scenario.flows.iter().zip(stacks).filter(|(_, stack)| !is_own(stack));
+            let flows = scenario.flows.iter().zip(stacks);
+            let flows = flows.filter(|(_, stack)| **stack == Stack::Kernel);
             flows.map(|(flow, _)| flow)
         };
         let mtu = scenario.flows.iter().map(|flow| flow.tcp.mtu).max();
-        let with_tcp = of_kernel().filter(|flow| flow.cc.is_some());
+        let with_tcp = of_kernel().filter(|flow| flow.is_tcp());
         let window = with_tcp.map(|flow| flow.tcp.initial_cwnd).max();
         for host in &network.hosts {
             network.commands.extend(commands(mtu, window, &host.namespace, host.address));

@@ -5,7 +5,7 @@ use sojourn_core::{Dur, Rate, Time};
 use sojourn_scenario::Measure;
 use sojourn_trace::metrics::Statistics;
 use sojourn_trace::rfc5166::Bins;
-use sojourn_trace::summary::{FlowWindow, MediaSummary, PingWindow, Totals};
+use sojourn_trace::summary::{FlowWindow, MediaSummary, PingWindow, Totals, WindowSummary};
 use sojourn_trace::{
     ClassicDetection, Completions, FlowSummary, Goodput, GroupId, Marks, OneWaySummary,
     PingSummary, Share, Voice,
@@ -49,6 +49,7 @@ impl Ends {
             name: main.name,
             app: (flow.app.name() != "bulk").then(|| flow.app.short()),
             cc: flow.cc.as_ref().map(cc::Spec::short),
+            stack: None,
             start_s: flow.start.as_secs_f64(),
             goodput_mbps: main.goodput_mbps,
             goodput_over_time_mbps: main.goodput_over_time_mbps,
@@ -65,8 +66,22 @@ impl Ends {
         }
     }
 
+    /// The windows with a name, without queues; `now` and `rates` as for [`Self::flow_summaries`].
+    pub fn window_summaries(&self, now: Time, rates: &[Option<Rate>]) -> Vec<WindowSummary> {
+        let windows = self.scenario.windows.iter().enumerate();
+        let summary = |(index, (name, window)): (usize, &(String, Measure))| WindowSummary {
+            name: name.clone(),
+            from_s: window.from.as_secs_f64(),
+            to_s: window.to.as_secs_f64(),
+            flows: self.flow_windows((index + 1, *window), now, rates),
+            pings: self.ping_windows(*window),
+            queues: vec![],
+        };
+        windows.map(summary).collect()
+    }
+
     /// The flows within a window, which has this number.
-    pub(crate) fn flow_windows(
+    fn flow_windows(
         &self,
         window: (usize, Measure),
         now: Time,
@@ -143,7 +158,7 @@ impl Ends {
     }
 
     /// The pings within a window.
-    pub(crate) fn ping_windows(&self, window: Measure) -> Vec<PingWindow> {
+    fn ping_windows(&self, window: Measure) -> Vec<PingWindow> {
         (0..self.scenario.pings.len()).map(|n| self.ping_window(n, window)).collect()
     }
 

@@ -11,19 +11,13 @@ use crate::link::Port;
 impl Simulation {
     /// The windows with a name; `rates` are those of [`Self::rates`].
     pub(super) fn window_summaries(&self, rates: &[Option<Rate>]) -> Vec<WindowSummary> {
-        let windows = self.scenario.windows.iter().enumerate();
-        let summary = |(index, (name, window)): (usize, &(String, Measure))| {
-            let (number, window) = (index + 1, *window);
-            WindowSummary {
-                name: name.clone(),
-                from_s: window.from.as_secs_f64(),
-                to_s: window.to.as_secs_f64(),
-                flows: self.ends.flow_windows((number, window), self.now, rates),
-                pings: self.ends.ping_windows(window),
-                queues: self.queue_windows(number, window),
-            }
-        };
-        windows.map(summary).collect()
+        let mut summaries = self.ends.window_summaries(self.now, rates);
+        for (index, (summary, (_, window))) in
+            summaries.iter_mut().zip(&self.scenario.windows).enumerate()
+        {
+            summary.queues = self.queue_windows(index + 1, *window);
+        }
+        summaries
     }
 
     /// The accounts of the queues so far, with the sojourn times and the utilisation since the last call.

@@ -4,7 +4,7 @@ use sojourn_core::{Ecn, Time};
 use sojourn_transport::tcp::Arrival;
 use sojourn_transport::{Body, Datagram, Echo};
 use sojourn_wire::segment::{Unreadable, refuse};
-use sojourn_wire::{Addresses, Ip, icmp, ip, tcp, udp};
+use sojourn_wire::{Addresses, Ip, icmp, ip, tcp, udp, udp_prague};
 
 use super::Host;
 use crate::seat::{Accepts, RESPONSES, number};
@@ -121,21 +121,34 @@ impl Host {
         let read = udp::Header::parse(ip);
         let found = read.and_then(|(header, payload)| {
             let end = *self.ports.get(&(device, header.destination))?;
+            let body = self.meaning(now, end, payload)?;
             let place = self.places[end].as_mut()?;
             (header.addresses.reversed() == place.addresses).then_some(())?;
-            let datagram = udp::read_datagram(payload).filter(is_possible)?;
             place.peer_port = header.source;
-            Some((end, datagram))
+            Some((end, body))
         });
-        let Some((end, datagram)) = found else {
-            self.sides[device].counts.strays += 1;
-            return;
-        };
-        let body = match self.scenario.flows.get(end / 2) {
+        match found {
+            Some((end, body)) => self.deliver(now, end, &body, ip),
+            None => self.sides[device].counts.strays += 1,
+        }
+    }
+
+    /// What a datagram says to an end point.
+    fn meaning(&self, now: Time, end: usize, payload: &[u8]) -> Option<Body> {
+        let flow = self.scenario.flows.get(end / 2);
+        if let Some(Some(media)) = self.media.get(end / 2) {
+            let is_sender = end.is_multiple_of(2);
+            let message = if is_sender { media.report(payload) } else { media.packet(payload) };
+            return message.map(Body::Media);
+        }
+        if flow.is_some_and(|flow| flow.cc.is_some()) {
+            return udp_prague::read(now, payload).map(Body::Counted);
+        }
+        let datagram = udp::read_datagram(payload).filter(is_possible)?;
+        Some(match flow {
             Some(_) => Body::Udp(datagram),
             None => Body::Icmp(Echo { seq: datagram.seq as u32, sent: datagram.sent }),
-        };
-        self.deliver(now, end, &body, ip);
+        })
     }
 
     /// A host repeats what it is asked (RFC 1122 3.2.2.6), with the TOS of the request as Linux does.

@@ -42,9 +42,14 @@ impl Host {
                     icmp::Header { addresses, is_reply: false, identifier, seq, tos: tx.tos };
                 header.write_echo(echo, len.saturating_sub(icmp::HEADER_BYTES), out)
             }
-            Body::Counted(_) | Body::Media(_) | Body::Frame(_) => {
-                unreachable!("`lacks` has refused those that send them")
+            Body::Counted(message) => udp(0).write_counted(now, message, out),
+            Body::Media(message) => {
+                if let Some(media) = &mut self.media[end / 2] {
+                    media.on_departure(message);
+                }
+                udp(0).write_media(message, out)
             }
+            Body::Frame(_) => unreachable!("no end point of a scenario sends it"),
         };
         match written {
             Some(packet) => side.send(packet, &mut self.failure),

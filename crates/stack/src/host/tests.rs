@@ -36,9 +36,9 @@ impl Device for Out {
     }
 }
 
-/// Two hosts and a path of 10 ms each way, in virtual time.
+/// Two hosts, or one with two devices, and a path of 10 ms each way, in virtual time.
 struct Lab {
-    hosts: [Host; 2],
+    hosts: Vec<Host>,
     outs: [Arc<Out>; 2],
     under_way: BinaryHeap<Reverse<UnderWay>>,
     now: Time,
@@ -59,18 +59,43 @@ fn v6(n: usize) -> IpAddr {
     Ipv6Addr::from_bits(0xfd00 << 112 | (1 + n as u128)).into()
 }
 
+fn scenario(flows: &str) -> Scenario {
+    let text = format!(
+        "name = \"lab\"\nduration = \"300s\"\n[[link]]\nname = \"bneck\"\nrate = \"50Mbit\"\n\
+         qdisc = \"pfifo\"\ndelay = \"10ms\"\n{flows}"
+    );
+    sojourn_scenario::load(&text, "lab.toml", &[]).expect("valid").scenario
+}
+
 impl Lab {
     fn new(flows: &str) -> Self {
         Self::with(flows, v4, |_| true)
     }
 
+    /// All end points at one host, even ones at its first device.
+    fn of_one_host(flows: &str) -> Self {
+        let mut lab = Self::new("");
+        let ends = |count| 0..2 * count;
+        let scenario = scenario(flows);
+        let seat = |end: usize| {
+            let side = end % 2;
+            let addresses = Addresses::new(v4(side), v4(1 - side)).expect("one version");
+            Seat { end, device: side, addresses }
+        };
+        let seats: Vec<_> = ends(scenario.flows.len() + scenario.pings.len()).map(seat).collect();
+        let devices = lab.outs.each_ref().map(|out| Arc::clone(out) as Arc<dyn Device>);
+        lab.hosts = vec![Host::new(&scenario, &seats, devices.into()).expect("a host")];
+        lab
+    }
+
+    /// Host and device of a side.
+    fn place(&self, side: usize) -> (usize, usize) {
+        if self.hosts.len() == 1 { (0, side) } else { (side, 0) }
+    }
+
     /// Even end points are at the near host.
     fn with(flows: &str, address: fn(usize) -> IpAddr, has_seat: impl Fn(usize) -> bool) -> Self {
-        let text = format!(
-            "name = \"lab\"\nduration = \"300s\"\n[[link]]\nname = \"bneck\"\nrate = \"50Mbit\"\n\
-             qdisc = \"pfifo\"\ndelay = \"10ms\"\n{flows}"
-        );
-        let scenario = sojourn_scenario::load(&text, "lab.toml", &[]).expect("valid").scenario;
+        let scenario = scenario(flows);
         let out = || {
             let fd = UnixDatagram::unbound().expect("a socket");
             Arc::new(Out { sent: Mutex::default(), fd })
@@ -85,7 +110,7 @@ impl Lab {
             Host::new(&scenario, &seats, vec![device]).expect("a host")
         };
         Self {
-            hosts: [host(0), host(1)],
+            hosts: vec![host(0), host(1)],
             outs,
             under_way: BinaryHeap::new(),
             now: Time::ZERO,
@@ -108,14 +133,15 @@ impl Lab {
                 }
             }
             let arrival = self.under_way.peek().map_or(Time::NEVER, |Reverse((at, ..))| *at);
-            let due = self.hosts[0].due().min(self.hosts[1].due());
+            let due = self.hosts.iter().map(Host::due).min().expect("a host");
             self.now = self.now.max(arrival.min(due));
             if self.now > end {
                 return;
             }
             if arrival <= self.now {
                 let Reverse((_, _, side, packet)) = self.under_way.pop().expect("it was there");
-                self.hosts[side].receive(self.now, 0, &packet);
+                let (host, device) = self.place(side);
+                self.hosts[host].receive(self.now, device, &packet);
             } else {
                 self.hosts.iter_mut().for_each(|host| host.advance(self.now));
             }
@@ -123,13 +149,15 @@ impl Lab {
     }
 
     fn total(&mut self, end: usize, name: &str) -> f64 {
-        let totals = self.hosts[end % 2].ends.get(end).totals().0;
+        let (host, _) = self.place(end % 2);
+        let totals = self.hosts[host].ends.get(end).totals().0;
         totals.iter().find(|(n, _)| *n == name).map_or(0.0, |(_, value)| *value)
     }
 
     /// Connections that are open, and those that are closed and not forgotten.
     fn connections(&mut self) -> [(usize, usize); 2] {
-        self.hosts.each_mut().map(|host| {
+        [0, 1].map(|side| {
+            let host = &mut self.hosts[side];
             let closed = host.sockets.iter_mut().filter(|s| s.is_closed()).count();
             (host.sockets.iter_mut().count() - closed, closed)
         })
@@ -277,6 +305,78 @@ fn other_applications_run_too() {
     assert_eq!(lab.connections(), [(2, 0), (2, 0)]);
 }
 
+const MEDIA: &str = "[[flow]]\nname = \"s\"\napp = \"scream-bw\"\ncc = \"scream max_rate 10Mbit\"\nstop = \"10s\"\n\
+     [[flow]]\nname = \"v\"\napp = \"video\"\ncc = \"scream max_rate 5Mbit\"\nstop = \"10s\"\n\
+     [[flow]]\nname = \"g\"\napp = \"video\"\ncc = \"gcc\"\nstop = \"10s\"\n\
+     [[flow]]\nname = \"n\"\napp = \"voip\"\ncc = \"nada\"\nstop = \"10s\"\n\
+     [[flow]]\nname = \"u\"\ncc = \"udp-prague\"\nstop = \"10s\"\n";
+
+#[test]
+fn media_of_every_controller_arrive_with_their_reports() {
+    let mut lab = Lab::of_one_host(MEDIA);
+    // UDP alone: no flow has a connection.
+    lab.run(at(12), |n, _, packet| if n % 211 == 7 { vec![] } else { vec![packet] });
+    for flow in 0..5 {
+        let [sent, lost] = ["packets_sent", "lost"].map(|name| lab.total(2 * flow, name));
+        let received = lab.total(2 * flow + 1, "packets_received");
+        assert!(
+            sent > 400.0 && (0.0..0.02 * sent).contains(&(sent - received)),
+            "flow {flow}: {received} of {sent}"
+        );
+        assert!(lost > 0.0 && lost <= sent - received, "flow {flow}: {lost}");
+    }
+    for side in &lab.hosts[0].sides {
+        let Counts { strays, corrupt, outside, unsent, .. } = side.counts;
+        assert_eq!([strays, corrupt, outside, unsent], [0; 4]);
+    }
+    let summaries = lab.hosts[0].ends.flow_summaries(lab.now, &[None; 5]);
+    for summary in &summaries[..4] {
+        let one_way = summary.one_way.as_ref().expect("both ends are known");
+        assert_eq!(one_way.min_ms, 10.0, "{}: {one_way:?}", summary.name);
+        let media = summary.media.as_ref().expect("media");
+        let frames = media.frames.as_ref().expect("frames");
+        assert!(
+            media.target_mbps.is_some() && frames.complete > 100,
+            "{}: {media:?}",
+            summary.name
+        );
+    }
+}
+
+#[test]
+fn media_that_nobody_sent_are_strays() {
+    let mut lab = Lab::of_one_host(MEDIA);
+    let mut forged = 0;
+    lab.run(at(3), |_, side, packet| {
+        let mut other = packet.clone();
+        let (data, port) = (side == 0, u16::from_be_bytes([packet[22], packet[23]]));
+        if !data || port > 5204 {
+            return vec![packet];
+        }
+        forged += 1;
+        // Far ahead of what was sent.
+        other[30] ^= 0x80;
+        vec![finished(other), packet]
+    });
+    assert!(forged > 1000);
+    let under_way = lab.under_way.len() as u64;
+    let strays = lab.hosts[0].sides[1].counts.strays;
+    assert!((forged - under_way..=forged).contains(&strays), "{strays} of {forged}");
+    assert_eq!(lab.hosts[0].sides[1].counts.corrupt, 0);
+}
+
+#[test]
+fn media_need_both_ends_at_one_host() {
+    let scenario = scenario(MEDIA);
+    let addresses = Addresses::new(v4(0), v4(1)).expect("one version");
+    let out: Arc<dyn Device> = Lab::new("").outs[0].clone();
+    let refused = Host::new(&scenario, &[Seat { end: 0, device: 0, addresses }], vec![out]).err();
+    assert_eq!(
+        refused.map(|e| e.to_string()).as_deref(),
+        Some("flow.s: expected both ends of media at one host")
+    );
+}
+
 #[test]
 fn offloads_and_no_timestamps_are_fine() {
     let tcp = ["{ gso = true, gro = true, tsq = true }", "{ timestamps = false }"];
@@ -360,10 +460,15 @@ fn forged(seen: &[u8], dice: u64) -> Vec<u8> {
 /// With the checksum that it should have.
 fn finished(mut packet: Vec<u8>) -> Vec<u8> {
     let addresses = Ip::parse(&packet).map(|ip| ip.addresses());
-    if let (Ok(addresses), true) = (addresses, packet.len() >= 40 && packet[9] == ip::TCP) {
-        packet[36..38].fill(0);
-        let sum = sojourn_wire::checksum::of_transport(&addresses, ip::TCP, &packet[20..]);
-        packet[36..38].copy_from_slice(&sum.to_be_bytes());
+    let at = match packet.get(9) {
+        Some(&ip::TCP) => 36,
+        _ => 26,
+    };
+    let has_sum = packet.len() >= 40 && [ip::TCP, ip::UDP].contains(&packet[9]);
+    if let (Ok(addresses), true) = (addresses, has_sum) {
+        packet[at..at + 2].fill(0);
+        let sum = sojourn_wire::checksum::of_transport(&addresses, packet[9], &packet[20..]);
+        packet[at..at + 2].copy_from_slice(&sum.to_be_bytes());
     }
     packet
 }

@@ -3,6 +3,9 @@
 //! arrivals, the sender keeps what it sent and reads the reports.
 
 use sojourn_cc::PacketReport;
+use sojourn_core::wire::ccfb::{self, Count, Counting, Format, Writer, metric, word};
+use sojourn_core::wire::rtp;
+use sojourn_core::wire::ticks::Ticks;
 use sojourn_core::{Dur, Ecn, Time};
 
 /// Packets in a report, at most; as many reach back from the newest, so that a lost report matters
@@ -52,6 +55,24 @@ impl Report {
     /// One word per packet: received, ECN, arrival time offset.
     pub fn words(&self) -> &[u16] {
         &self.words
+    }
+
+    /// Writes the RTCP packet; false if `out` has no room for [`Report::bytes`].
+    pub fn write(&self, out: &mut [u8]) -> bool {
+        let stamp = Ticks(self.stamp);
+        let writer = Writer::new(out, Format::default(), ccfb::TOOL_SSRC, stamp);
+        let Some(mut writer) = writer else { return false };
+        let metrics = self.words.iter().map(|word| metric(*word, stamp));
+        writer.block(rtp::TOOL_SSRC, self.begin, metrics) && writer.finish() > 0
+    }
+
+    /// Reads what [`Report::write`] writes.
+    pub fn read(datagram: &[u8]) -> Option<Self> {
+        let mut counting = Counting::fixed(Count::Exact);
+        let report = ccfb::Report::parse(datagram, &mut counting).ok()?;
+        let block = report.blocks().next()?;
+        let words = block.metrics().map(|metric| word(metric, report.stamp)).collect();
+        Some(Self { stamp: report.stamp.0, begin: block.begin, words })
     }
 }
 

@@ -102,8 +102,8 @@ impl Endpoint for ScreamSender {
             *acked += u64::from(line.acked);
             *acked_ce += u64::from(line.acked_ce);
         };
-        let read = session.on_feedback(now, bytes, false, &mut log);
-        debug_assert!(read.is_ok(), "own reports are whole");
+        // The session counts what is no report: bytes from a network may be anything.
+        let _ = session.on_feedback(now, bytes, false, &mut log);
     }
 
     fn poll(&mut self, now: Time) -> Option<Transmit> {
