@@ -163,13 +163,13 @@ fn flow(
         stack: table.stack,
         tcp: tcp(doc, &key.field("tcp"), &[&table.tcp, defaults], feedback)?,
     };
-    let fits = match flow.stack {
-        Some(Stack::Kernel) => !flow.controls_udp(),
-        Some(Stack::Scream) => flow.controls_udp(),
-        Some(Stack::Sojourn) | None => true,
+    let (others, message) = if flow.controls_udp() {
+        let message = "expected \"scream\" or \"sojourn\": no kernel has media or `udp-prague`";
+        (Stack::Kernel, message)
+    } else {
+        (Stack::Scream, "expected \"kernel\" or \"sojourn\"")
     };
-    let message = "expected \"scream\" or \"sojourn\" for media and `udp-prague`, \"kernel\" or \"sojourn\" for others";
-    doc.check(fits, &key.field("stack"), message)?;
+    doc.check(flow.stack != Some(others), &key.field("stack"), message)?;
     Ok((flow, app))
 }
 

@@ -483,6 +483,20 @@ fn borrowed_hashes_are_another_flows_own() {
 }
 
 #[test]
+fn a_stack_has_end_points_for_the_flow() {
+    for (flow, expected) in [
+        ("cc = \"reno\"\nstack = \"scream\"\n", "expected \"kernel\" or \"sojourn\""),
+        (
+            "cc = \"udp-prague\"\nstack = \"kernel\"\n",
+            "expected \"scream\" or \"sojourn\": no kernel has media or `udp-prague`",
+        ),
+    ] {
+        let flow = format!("[[flow]]\nname = \"b\"\n{flow}");
+        appended(&flow, &format!("my.toml:21: flow.b.stack: {expected}"));
+    }
+}
+
+#[test]
 fn size_table_names_no_queue() {
     edited(
         "shaper = \"htb\"",
