@@ -17,7 +17,7 @@ use crate::wait::Hybrid;
 pub struct Plan {
     /// What the thread asks of the machine.
     pub wanted: Measures,
-    /// How long it spins before a departure, as of [`Hybrid::new`].
+    /// Its longest busy wait before a departure, as of [`Hybrid::new`].
     pub spin: Dur,
     /// Time between departures.
     pub period: Dur,

@@ -2,7 +2,7 @@
 
 mod hybrid;
 
-pub use hybrid::{Hybrid, Ready};
+pub use hybrid::{Hybrid, LONGEST_SPIN, Ready};
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};

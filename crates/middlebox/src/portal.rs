@@ -55,9 +55,11 @@ impl Endpoint for Portal {
         let written = write_back(&packet, bytes, Checksum::Complete);
         debug_assert!(written.is_ok(), "what was read is written");
         self.device.left(now, bytes);
+        // Before it is sent: the host's TCP works on it within that call.
+        let lateness = self.clock.now().since(now);
         let sent = self.device.send(&self.changed);
         let mut exchange = lock(&self.exchange);
-        exchange.carried.lateness.record(self.clock.now().since(now));
+        exchange.carried.lateness.record(lateness);
         match sent {
             Ok(Written::Taken) => {}
             Ok(_) => exchange.carried.refused += 1,

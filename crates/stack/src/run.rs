@@ -9,15 +9,13 @@ use sojourn_live::clock::Clock;
 use sojourn_live::lateness::Lateness;
 use sojourn_live::realtime::{Measures, RealTime};
 use sojourn_live::tun::Read;
-use sojourn_live::wait::Hybrid;
+use sojourn_live::wait::{Hybrid, LONGEST_SPIN};
 use sojourn_sim::Ends;
 
 use crate::host::{Counts, Error, Host, LARGEST};
 
 /// Packets that one device gives before what is due has its turn.
 const BATCH: usize = 16;
-/// Length of the busy wait before a departure, as of the middlebox.
-const SPIN: Dur = Dur::from_micros(25);
 
 /// What a host leaves behind.
 pub struct Report {
@@ -46,10 +44,10 @@ impl Host {
         wanted: Measures,
         stops: impl FnMut(&mut Ends) -> bool,
     ) -> Result<Report, Error> {
-        self.run_with_spin(clock, SPIN, wanted, stops)
+        self.run_with_spin(clock, LONGEST_SPIN, wanted, stops)
     }
 
-    /// With another length of the busy wait before a departure. It has to be zero in a kernel in virtual
+    /// With another longest busy wait before a departure. It has to be zero in a kernel in virtual
     /// time, as [`Hybrid::new`] says.
     ///
     /// # Errors

@@ -12,8 +12,8 @@ from sojourn.doctor.finding import Finding
 
 SOURCE = Path("/sys/devices/system/clocksource/clocksource0")
 CPUS = Path("/sys/devices/system/cpu")
-#: Departures of full packets at 100 Mbit/s, for 0.4 s; live mode spins for the last 25 us.
-PERIOD_US, DEPARTURES, SPIN_US = 120, 3300, 25
+#: Departures of full packets at 100 Mbit/s, for 0.4 s; live mode spins for at most the last 60 us.
+PERIOD_US, DEPARTURES, SPIN_US = 120, 3300, 60
 ACCECN = 'echo 3 > /proc/sys/net/ipv4/tcp_ecn && read value < /proc/sys/net/ipv4/tcp_ecn && [ "$value" = 3 ]'
 
 

@@ -23,7 +23,7 @@ pub(super) const CHUNK: usize = 128 << 10;
 /// Connections that wait for their application.
 const BACKLOG: i32 = 4096;
 /// Of a UDP socket: packets that arrive at one instant wait there for their application.
-const UDP_BUFFER: usize = 64 << 20;
+pub(super) const UDP_BUFFER: usize = 64 << 20;
 pub(super) const TCP_ECN: &str = "/proc/sys/net/ipv4/tcp_ecn";
 
 /// Moves this thread into a namespace.

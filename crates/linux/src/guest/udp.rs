@@ -1,25 +1,29 @@
 //! One-way UDP that answers no congestion signal: packets leave at the instants, and have the sizes,
 //! that the simulator's source gives.
 
-use std::net::{Ipv4Addr, SocketAddrV4};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::net::SocketAddrV4;
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rustix::event::PollFlags;
 use rustix::io::Errno;
-use rustix::net::sockopt::set_ip_recvtos;
-use rustix::net::{SendFlags, bind, connect, send};
+use rustix::net::sockopt::set_socket_recv_buffer_size_force;
+use rustix::net::{SendFlags, connect, send};
+use sojourn_live::udp::{Inbox, Opening, Socket};
 use sojourn_transport::app::Source;
 
 use super::context::{Context, Watched};
 use super::outcome::{Outcome, failed};
-use super::socket::{enter, udp};
+use super::socket::{UDP_BUFFER, enter, udp, wait_for};
 use crate::job::{Arrival, FlowJob, Line, UdpSample};
 
 /// IPv4 and UDP headers.
 const HEADERS: u32 = 28;
 /// The largest payload.
 const LARGEST: usize = 1 << 16;
+/// Packets that are received at once.
+const AT_ONCE: usize = 16;
 /// Earlier packets that are thought of where a payload has no room for the whole number.
 const CANDIDATES: usize = 256;
 
@@ -77,11 +81,11 @@ pub(super) fn open(
     let (far, port) = (Arc::clone(&stream), job.port);
     let what = format!("receiver of flow `{}`", job.name);
     context.start_ready(&what, job.peer, move |context, ready| {
-        let fd = udp(0)?;
-        set_ip_recvtos(&fd, true).map_err(failed("tos"))?;
-        bind(&fd, &SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port)).map_err(failed("bind"))?;
+        let socket = Socket::open(&Opening { port, ..Opening::default() });
+        let socket = socket.map_err(failed("socket"))?;
+        set_socket_recv_buffer_size_force(&socket, UDP_BUFFER).map_err(failed("buffer"))?;
         ready.send(()).map_err(failed("start"))?;
-        receive(context, &fd, &far)
+        receive(context, &socket, &far)
     })?;
     let (near, wanted) = (Arc::clone(&stream), job.clone());
     let what = format!("flow `{}`", job.name);
@@ -129,23 +133,23 @@ fn transmit(
     Ok(())
 }
 
-fn receive(context: &Context, fd: &OwnedFd, stream: &Stream) -> Outcome {
-    let mut buffer = vec![0_u8; LARGEST];
+fn receive(context: &Context, socket: &Socket, stream: &Stream) -> Outcome {
+    let mut inbox = Inbox::new(AT_ONCE, LARGEST);
     loop {
-        let (len, tos) = match receive_one(fd, &mut buffer) {
-            Ok(received) => received,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(format!("recv: {error}")),
-        };
-        let at = context.clock.now();
+        wait_for(socket.as_fd(), PollFlags::IN, None, context.clock)?;
+        inbox.receive(socket.as_fd(), context.clock.0).map_err(failed("recv"))?;
         let mut state = stream.state();
-        state.sample.received += 1;
-        state.sample.received_bytes += len as u64;
-        state.sample.codepoints[usize::from(tos & 3)] += 1;
-        if let Some(seq) = number(&state.sent, &buffer[..len]) {
-            state.sent[seq].has_arrived = true;
-            let sent = state.sent[seq].at;
-            state.arrivals.push(Arrival { at, seq: seq as u64, sent });
+        for datagram in inbox.datagrams() {
+            // When the kernel had it: how late this program runs is not of the path.
+            let at = datagram.at.0;
+            state.sample.received += 1;
+            state.sample.received_bytes += datagram.bytes.len() as u64;
+            state.sample.codepoints[usize::from(datagram.ecn.on_tos(0))] += 1;
+            if let Some(seq) = number(&state.sent, datagram.bytes) {
+                state.sent[seq].has_arrived = true;
+                let sent = state.sent[seq].at;
+                state.arrivals.push(Arrival { at, seq: seq as u64, sent });
+            }
         }
     }
 }
@@ -169,32 +173,6 @@ fn number(sent: &[Sent], payload: &[u8]) -> Option<usize> {
         earlier.filter(|seq| sent[*seq].payload as usize == payload.len())
     };
     of_length().find(|seq| !sent[*seq].has_arrived).or_else(|| of_length().next())
-}
-
-/// A packet's length and TOS byte.
-#[expect(unsafe_code, reason = "no crate here reads this control message")]
-fn receive_one(fd: &OwnedFd, buffer: &mut [u8]) -> std::io::Result<(usize, u8)> {
-    /// Room for one control message of a byte, with the alignment of its header.
-    #[repr(C, align(8))]
-    struct Control([u8; 64]);
-    let mut control = Control([0; 64]);
-    let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
-    // SAFETY: zeros are a valid value of this structure of integers and pointers.
-    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
-    message.msg_iov = &raw mut part;
-    message.msg_iovlen = 1;
-    message.msg_control = control.0.as_mut_ptr().cast();
-    message.msg_controllen = control.0.len();
-    // SAFETY: all that `message` points to outlives the call, and has the lengths that it says.
-    let len = unsafe { libc::recvmsg(fd.as_raw_fd(), &raw mut message, 0) };
-    let len = usize::try_from(len).map_err(|_| std::io::Error::last_os_error())?;
-    // SAFETY: the kernel has filled `control` with messages up to the length that it has set.
-    let header = unsafe { libc::CMSG_FIRSTHDR(&raw const message).as_ref() };
-    let tos = header
-        .filter(|h| h.cmsg_level == libc::IPPROTO_IP && h.cmsg_type == libc::IP_TOS)
-        // SAFETY: a message of this type holds a byte.
-        .map_or(0, |h| unsafe { *libc::CMSG_DATA(h) });
-    Ok((len, tos))
 }
 
 #[cfg(test)]

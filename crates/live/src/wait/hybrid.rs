@@ -1,7 +1,8 @@
 //! Waiting for a moment more exactly than by sleep: sleep until shortly before, then look at the clock.
 //!
-//! At 100 Mbit/s a thread with all of [`crate::realtime`] that spins for the last 25 us departs 0.3 us late
-//! (median; 1.7 us at the 99th percentile) for 36 % of a CPU; without, 15 us (33 us) for 30 %.
+//! How long before is as long as the wake-ups of this machine take lately. At 100 Mbit/s a thread with all of
+//! [`crate::realtime`] that spins for the last 25 us departs 0.3 us late (median; 1.7 us at the 99th
+//! percentile) for 36 % of a CPU where a wake-up takes 13 us; without, 15 us (33 us) for 30 %.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -13,11 +14,17 @@ use sojourn_core::{Dur, Time};
 use super::timespec;
 use crate::clock::Clock;
 
+/// The longest busy wait of a thread that is on time where wake-ups take tens of microseconds, as those of
+/// virtual machines do.
+pub const LONGEST_SPIN: Dur = Dur::from_micros(60);
+
 /// A thread that waits for departures and for packets.
 #[derive(Debug)]
 pub struct Hybrid {
     clock: Clock,
-    spin: Dur,
+    /// The longest busy wait.
+    longest: Dur,
+    wake_ups: WakeUps,
     /// The last moment that was waited for.
     departed: Option<Time>,
     awake: Awake,
@@ -33,14 +40,16 @@ pub struct Ready<const N: usize> {
 }
 
 impl Hybrid {
-    /// Spins for the last `spin` before a moment; zero: never. It has to be zero in a kernel in virtual
-    /// time, where a program that does not sleep stops the time.
+    /// Wakes up before a moment by what wake-ups take, at most by `longest`, and spins from then on; zero:
+    /// never. It has to be zero in a kernel in virtual time, where a program that does not sleep stops the
+    /// time.
     ///
-    /// It does not spin for a moment less than 2 × `spin` after the one before, nor while the thread has
-    /// been awake for 80 of the last 100 ms: it would never sleep, for which the kernel takes the CPU
+    /// It does not spin for a moment less than twice that time after the one before, nor while the thread
+    /// has been awake for 80 of the last 100 ms: it would never sleep, for which the kernel takes the CPU
     /// from a thread with FIFO scheduling, for 50 ms of each second.
-    pub fn new(clock: Clock, spin: Dur) -> Self {
-        Self { clock, spin, departed: None, awake: Awake::at(clock.now()) }
+    pub fn new(clock: Clock, longest: Dur) -> Self {
+        let wake_ups = WakeUps::within(longest);
+        Self { clock, longest, wake_ups, departed: None, awake: Awake::at(clock.now()) }
     }
 
     /// Waits until one of `fds` has something to read or it is `due`; `None` is never. It is never early;
@@ -64,6 +73,7 @@ impl Hybrid {
             let early = if spin > Dur::ZERO { spin.max(Dur(left.0 / 1000)) } else { spin };
             left.saturating_sub(early)
         });
+        let mut wanted = asleep.map(|asleep| now + asleep);
         let mut is_readable = look(&mut fds, asleep)?;
         let mut now = self.clock.now();
         if let Some(left) = due.map(|due| due.since(now))
@@ -71,11 +81,16 @@ impl Hybrid {
             && left > spin
             && is_readable == [false; N]
         {
-            is_readable = look(&mut fds, Some(left.saturating_sub(spin)))?;
+            let asleep = left.saturating_sub(spin);
+            wanted = Some(now + asleep);
+            is_readable = look(&mut fds, Some(asleep))?;
             now = self.clock.now();
         }
         if asleep != Some(Dur::ZERO) {
             self.awake.wake(now);
+            if let Some(wanted) = wanted.filter(|_| is_readable == [false; N]) {
+                self.wake_ups.note(now.since(wanted));
+            }
         }
         let is_due = |now| due.is_some_and(|due| due <= now);
         while spin > Dur::ZERO && !is_due(now) && is_readable == [false; N] {
@@ -91,9 +106,38 @@ impl Hybrid {
 
     /// How long to spin before `due`.
     fn spin_before(&self, due: Time) -> Dur {
-        let is_close = |last| due.since(last).0 < 2 * self.spin.0;
-        let spins = !self.departed.is_some_and(is_close) && self.awake.allows(self.spin);
-        if spins { self.spin } else { Dur::ZERO }
+        let spin = self.wake_ups.expected().min(self.longest);
+        let is_close = |last| due.since(last).0 < 2 * spin.0;
+        let spins = !self.departed.is_some_and(is_close) && self.awake.allows(spin);
+        if spins { spin } else { Dur::ZERO }
+    }
+}
+
+/// How long it takes until a thread runs whose time has come: mean and mean deviation, smoothed as round-trip
+/// times are (RFC 6298, section 2), in ns.
+#[derive(Debug)]
+struct WakeUps {
+    mean: u64,
+    deviation: u64,
+    /// Longer ones are pauses of the machine, which no spin makes up for.
+    longest: u64,
+}
+
+impl WakeUps {
+    /// Before the first one it is thought to take this long.
+    fn within(longest: Dur) -> Self {
+        Self { mean: longest.0, deviation: 0, longest: longest.0 }
+    }
+
+    fn note(&mut self, Dur(took): Dur) {
+        let took = took.min(self.longest);
+        self.deviation = (3 * self.deviation + self.mean.abs_diff(took)) / 4;
+        self.mean = (7 * self.mean + took) / 8;
+    }
+
+    /// What few exceed.
+    fn expected(&self) -> Dur {
+        Dur(self.mean + 2 * self.deviation)
     }
 }
 

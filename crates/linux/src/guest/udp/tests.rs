@@ -24,17 +24,3 @@ fn a_short_payload_is_found_by_its_length_among_those_under_way() {
     assert_eq!(number(&log, &[1]), Some(257), "a duplicate");
     assert_eq!(number(&log, &[1, 2]), None, "of this length none was sent");
 }
-
-#[test]
-fn the_tos_byte_of_a_packet_is_read() {
-    use std::net::UdpSocket;
-    let receiver = UdpSocket::bind("127.0.0.1:0").expect("a socket");
-    let to = receiver.local_addr().expect("an address");
-    let fd = OwnedFd::from(receiver);
-    set_ip_recvtos(&fd, true).expect("an option");
-    let sender = UdpSocket::bind("127.0.0.1:0").expect("a socket");
-    rustix::net::sockopt::set_ip_tos(&sender, 0xb9).expect("an option");
-    sender.send_to(&[7; 33], to).expect("room for a packet");
-    let mut buffer = [0; 100];
-    assert_eq!(receive_one(&fd, &mut buffer).expect("a packet"), (33, 0xb9));
-}

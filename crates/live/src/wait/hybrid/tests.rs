@@ -5,6 +5,14 @@ use super::*;
 
 const SPIN: Dur = Dur::from_micros(25);
 
+/// Wake-ups that take half of it.
+fn prompt(mut hybrid: Hybrid) -> Hybrid {
+    for _ in 0..100 {
+        hybrid.wake_ups.note(Dur(hybrid.longest.0 / 2));
+    }
+    hybrid
+}
+
 #[test]
 fn it_is_never_early_whether_it_spins_or_not() {
     for spin in [Dur::ZERO, SPIN] {
@@ -52,7 +60,7 @@ fn a_descriptor_wakes_it_while_it_spins() {
     let (end, mut to_end) = std::io::pipe().expect("a pipe");
     let writer = std::thread::spawn(move || to_end.write_all(b"x").map(|()| to_end));
     let due = clock.now() + Dur::from_millis(60);
-    assert_eq!(hybrid.spin_before(due), hybrid.spin);
+    assert_eq!(hybrid.spin_before(due), hybrid.longest);
     // On a busy machine it may be due first.
     while hybrid.wait([end.as_fd()], Some(due)).expect("poll").is_readable == [false] {}
     writer.join().expect("no panic").expect("a pipe");
@@ -60,7 +68,7 @@ fn a_descriptor_wakes_it_while_it_spins() {
 
 #[test]
 fn departures_closer_than_twice_the_spin_are_slept_for() {
-    let mut hybrid = Hybrid::new(Clock::start(), SPIN);
+    let mut hybrid = prompt(Hybrid::new(Clock::start(), SPIN * 2));
     let at = |us| Time::ZERO + Dur::from_micros(us);
     assert_eq!(hybrid.spin_before(at(10)), SPIN);
     hybrid.departed = Some(at(100));
@@ -115,4 +123,23 @@ fn what_was_long_ago_does_not_count() {
         awake.count(at(ms));
         assert_eq!(awake.allows(SPIN), ms > 200, "{ms} ms");
     }
+}
+
+#[test]
+fn it_learns_how_long_wake_ups_take() {
+    let us = |us: u64| Dur(1000 * us);
+    let mut wake_ups = WakeUps::within(us(60));
+    assert_eq!(wake_ups.expected(), us(60));
+    for _ in 0..100 {
+        wake_ups.note(us(13));
+    }
+    assert!((us(13)..us(14)).contains(&wake_ups.expected()), "{wake_ups:?}");
+    // Those of 10 and of 30 us, by turns: few take longer than expected.
+    for at in 0..1000 {
+        wake_ups.note(us(if at % 2 == 0 { 10 } else { 30 }));
+    }
+    assert!((us(35)..us(45)).contains(&wake_ups.expected()), "{wake_ups:?}");
+    // A pause of the machine counts as the longest that it may spin.
+    wake_ups.note(us(50_000));
+    assert!(wake_ups.expected() < us(80), "{wake_ups:?}");
 }
