@@ -3,8 +3,21 @@
 use std::io;
 use std::os::fd::AsFd;
 
-use crate::tun::{Read, Tun, Written};
 use sojourn_core::Time;
+
+use crate::tun::{Read, Tun, Written};
+use crate::unfinished::{Segments, Unfinished};
+
+/// What is before an IP packet.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Head {
+    /// Bytes.
+    pub len: usize,
+    /// How the packet is to be cut, if it is a super-packet.
+    pub segments: Option<Segments>,
+    /// Its transport checksum is that of the pseudo-header alone.
+    pub is_partial: bool,
+}
 
 /// An end of a link that carries IP packets, each after the link's header if it has one. `receive` does not
 /// wait.
@@ -21,9 +34,10 @@ pub trait Device: AsFd + Send + Sync {
     /// The device is gone.
     fn send(&self, packet: &[u8]) -> io::Result<Written>;
 
-    /// Bytes before the IP packet in what was received. They leave with it, by a device of the same kind.
-    fn header(&self, _frame: &[u8]) -> usize {
-        0
+    /// What is before the IP packet in what was received, and unfinished in it. It leaves with the packet, by
+    /// a device of the same kind; all zero, there is nothing unfinished.
+    fn head(&self, _frame: &[u8]) -> Head {
+        Head::default()
     }
 
     /// Called for each packet that enters the network from here, with the instant of the network.
@@ -40,5 +54,17 @@ impl Device for Tun {
 
     fn send(&self, packet: &[u8]) -> io::Result<Written> {
         self.write(packet)
+    }
+
+    fn head(&self, frame: &[u8]) -> Head {
+        if !self.has_super_packets() {
+            return Head::default();
+        }
+        let header = Unfinished::read(frame);
+        Head {
+            len: Unfinished::BYTES.min(frame.len()),
+            segments: header.segments(),
+            is_partial: header.checksum().is_some(),
+        }
     }
 }

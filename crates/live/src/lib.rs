@@ -32,4 +32,6 @@ pub mod tun;
 #[cfg(target_os = "linux")]
 pub mod udp;
 #[cfg(target_os = "linux")]
+pub mod unfinished;
+#[cfg(target_os = "linux")]
 pub mod wait;

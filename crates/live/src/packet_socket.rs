@@ -1,7 +1,7 @@
 //! The frames of a network interface: all that arrive there, whomever they are for, and a way to send others.
 //!
-//! What the interface's own host sends is not among them. Source: packet(7), virtio 1.2 5.1.6 (the header
-//! that says what of a frame is unfinished), Linux `net/packet/af_packet.c`. A frame costs one system call.
+//! What the interface's own host sends is not among them. Source: packet(7), Linux
+//! `net/packet/af_packet.c`. A frame costs one system call.
 //! TPACKET_V3 would hand frames over in blocks, up to 1 ms late.
 
 use std::io;
@@ -17,6 +17,7 @@ use crate::error::Error;
 use crate::ifreq::Request;
 use crate::tun::Written;
 use crate::udp::BUFFER;
+use crate::unfinished::{Segments, Unfinished};
 
 /// An interface in promiscuous mode, until this value ends.
 #[derive(Debug)]
@@ -48,36 +49,6 @@ pub struct Arrival {
     /// It is a super-packet.
     pub segments: Option<Segments>,
 }
-
-/// How a super-packet is to be cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Segments {
-    /// Payload of each, bytes.
-    pub size: u16,
-    /// `VIRTIO_NET_HDR_GSO_ECN`: CWR is the first one's only.
-    pub cwr_first: bool,
-    /// Whether it is to be cut as TCP or UDP; fragments of a datagram otherwise.
-    pub by_transport: bool,
-}
-
-/// `struct virtio_net_hdr`.
-#[repr(C)]
-#[derive(Clone, Copy, Default)]
-struct Unfinished {
-    flags: u8,
-    gso_type: u8,
-    hdr_len: u16,
-    gso_size: u16,
-    csum_start: u16,
-    csum_offset: u16,
-}
-
-const NEEDS_CSUM: u8 = 1;
-const GSO_ECN: u8 = 0x80;
-const GSO_NONE: u8 = 0;
-const GSO_TCPV4: u8 = 1;
-const GSO_TCPV6: u8 = 4;
-const GSO_UDP_L4: u8 = 5;
 
 /// Room for the control message of one frame, `struct tpacket_auxdata`, aligned as its header.
 #[repr(C, align(8))]
@@ -167,17 +138,15 @@ impl PacketSocket {
                 _ => Err(error),
             };
         }
-        let len = (taken as usize).saturating_sub(size_of::<Unfinished>());
+        let len = (taken as usize).saturating_sub(Unfinished::BYTES);
         if message.msg_flags & libc::MSG_TRUNC != 0 {
             return Ok(Received::Unreadable);
         }
-        let needs = unfinished.flags & NEEDS_CSUM != 0;
-        let sum = (unfinished.csum_start.into(), unfinished.csum_offset.into());
         Ok(Received::Frame(Arrival {
             len,
             tag: tag(&message),
-            checksum: needs.then_some(sum),
-            segments: segments(unfinished),
+            checksum: unfinished.checksum(),
+            segments: unfinished.segments(),
         }))
     }
 
@@ -252,16 +221,7 @@ impl AsFd for PacketSocket {
 }
 
 fn part(header: &mut Unfinished) -> libc::iovec {
-    libc::iovec { iov_base: (&raw mut *header).cast(), iov_len: size_of::<Unfinished>() }
-}
-
-fn segments(header: Unfinished) -> Option<Segments> {
-    let kind = header.gso_type & !GSO_ECN;
-    (kind != GSO_NONE).then(|| Segments {
-        size: header.gso_size,
-        cwr_first: header.gso_type & GSO_ECN != 0,
-        by_transport: [GSO_TCPV4, GSO_TCPV6, GSO_UDP_L4].contains(&kind),
-    })
+    libc::iovec { iov_base: (&raw mut *header).cast(), iov_len: Unfinished::BYTES }
 }
 
 fn socket() -> io::Result<OwnedFd> {

@@ -9,20 +9,21 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::{Errno, read, write};
-use rustix::ioctl::Opcode;
+use rustix::ioctl::{IntegerSetter, Opcode, ioctl};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
 use crate::error::Error;
 use crate::ifreq::Request;
 
-/// An open device of IP packets without a header before them. It exists, switched off, from
-/// [`Tun::open`] to the end of this value.
+/// An open device of IP packets, without a header before them unless it has super-packets. It exists,
+/// switched off, from [`Tun::open`] to the end of this value.
 #[derive(Debug)]
 pub struct Tun {
     fd: OwnedFd,
     name: String,
     /// For questions to the device, in its namespace.
     control: OwnedFd,
+    has_super_packets: bool,
 }
 
 /// What was read.
@@ -57,9 +58,24 @@ impl Tun {
     /// What is missing: `/dev/net/tun`, the right to open it, or CAP_NET_ADMIN in the namespace; a
     /// name that is in use, or is none.
     pub fn open(name: &str) -> Result<Self, Error> {
+        Self::open_with(name, false)
+    }
+
+    /// The same, of super-packets: the kernel hands over up to 64 kB at once, cut and completed by whoever
+    /// receives them, with a header before each packet that says what is unfinished
+    /// ([`crate::device::Head`]); and it takes such packets.
+    ///
+    /// # Errors
+    /// As of [`Tun::open`]; a kernel that cannot.
+    pub fn open_for_super_packets(name: &str) -> Result<Self, Error> {
+        Self::open_with(name, true)
+    }
+
+    fn open_with(name: &str, has_super_packets: bool) -> Result<Self, Error> {
         let mut request = Request::of(name).ok_or_else(|| Error::Name(name.to_owned()))?;
-        request.value[..2]
-            .copy_from_slice(&((libc::IFF_TUN | libc::IFF_NO_PI) as u16).to_ne_bytes());
+        let header = if has_super_packets { libc::IFF_VNET_HDR } else { 0 };
+        let kind = libc::IFF_TUN | libc::IFF_NO_PI | header;
+        request.value[..2].copy_from_slice(&(kind as u16).to_ne_bytes());
         let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let fd = open(c"/dev/net/tun", flags, Mode::empty()).map_err(|error| match error {
             Errno::NOENT | Errno::NODEV | Errno::NXIO => Error::NoTun,
@@ -74,7 +90,17 @@ impl Tun {
         let control =
             socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)
                 .map_err(Error::of("socket"))?;
-        Ok(Self { fd, name: name.to_owned(), control })
+        if has_super_packets {
+            offload(&fd, TCP | UDP).or_else(|_| offload(&fd, TCP)).map_err(|error| {
+                Error::System("/dev/net/tun: TUNSETOFFLOAD", error.into())
+            })?;
+        }
+        Ok(Self { fd, name: name.to_owned(), control, has_super_packets })
+    }
+
+    /// Whether a header is before each packet.
+    pub fn has_super_packets(&self) -> bool {
+        self.has_super_packets
     }
 
     /// The device's name.
@@ -118,6 +144,20 @@ impl Tun {
             Err(Errno::INVAL) => Ok(Written::Malformed),
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+/// What is left to the reader (`include/uapi/linux/if_tun.h`): checksums, and the segmentation of TCP, with CWR
+/// in the first segment only; of UDP as well since Linux 6.2.
+const TCP: libc::c_uint = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6 | libc::TUN_F_TSO_ECN;
+const UDP: libc::c_uint = libc::TUN_F_USO4 | libc::TUN_F_USO6;
+
+fn offload(fd: &OwnedFd, what: libc::c_uint) -> rustix::io::Result<()> {
+    #[expect(unsafe_code, reason = "no crate here has this request")]
+    // SAFETY: TUNSETOFFLOAD takes a number, no pointer.
+    unsafe {
+        let request = IntegerSetter::<{ libc::TUNSETOFFLOAD as Opcode }>::new_usize(what as usize);
+        ioctl(fd, request)
     }
 }
 

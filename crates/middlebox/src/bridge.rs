@@ -6,8 +6,10 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
-use sojourn_live::packet_socket::{Arrival, PacketSocket, Received, Segments};
+use sojourn_live::device::Head;
+use sojourn_live::packet_socket::{Arrival, PacketSocket, Received};
 use sojourn_live::tun::{Read, Written};
+use sojourn_live::unfinished::Segments;
 use sojourn_wire::ethernet::{Other, complete_checksum, ip_at, put_tag};
 use sojourn_wire::split::{Cwr, Split};
 
@@ -121,8 +123,8 @@ impl Device for Port {
         Ok(done)
     }
 
-    fn header(&self, frame: &[u8]) -> usize {
-        ip_at(frame).unwrap_or_default()
+    fn head(&self, frame: &[u8]) -> Head {
+        Head { len: ip_at(frame).unwrap_or_default(), ..Head::default() }
     }
 }
 

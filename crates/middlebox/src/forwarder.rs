@@ -14,11 +14,12 @@ use sojourn_live::device::Device;
 use sojourn_live::lateness::Lateness;
 use sojourn_live::realtime::{Measures, RealTime, Refusal};
 use sojourn_live::tun::Read;
+use sojourn_live::unfinished as live;
 use sojourn_live::wait::{Hybrid, LONGEST_SPIN};
 use sojourn_scenario::{Scenario, Status};
 use sojourn_sim::{Simulation, Standstill};
 use sojourn_trace::Output;
-use sojourn_transport::{Endpoint, Pool};
+use sojourn_transport::{Endpoint, Pool, Segments};
 use sojourn_wire::ethernet;
 use sojourn_wire::packet::{Counts, read};
 
@@ -53,7 +54,9 @@ struct Side {
 pub struct Carried {
     /// What its host has sent.
     pub received: Counts,
-    /// Of these, packets that belong to no end point, and went no further.
+    /// Of these, super-packets: several packets that the host has sent as one.
+    pub super_packets: u64,
+    /// Of what it has sent, packets that belong to no end point, and went no further.
     pub strays: u64,
     /// Packets for its host that the device did not take.
     pub refused: u64,
@@ -66,6 +69,7 @@ impl Carried {
     /// Adds what was carried at another time.
     pub fn merge(&mut self, other: &Self) {
         self.received.merge(&other.received);
+        self.super_packets += other.super_packets;
         self.strays += other.strays;
         self.refused += other.refused;
         self.lateness.merge(&other.lateness);
@@ -219,8 +223,11 @@ impl Forwarder {
             // What was due before it arrived comes first, without it.
             self.catch_up()?;
             let (side, frame) = (&self.sides[number], &self.packet[..len]);
-            let (header, bytes) = frame.split_at(side.device.header(frame));
-            let found = read(bytes, 0);
+            let head = side.device.head(frame);
+            let (header, bytes) = frame.split_at(head.len);
+            let cut = |it: live::Segments| Segments { size: it.size, cwr_first: it.cwr_first };
+            let segments = head.segments.map(cut).unwrap_or_default();
+            let found = read(bytes, segments.size);
             let mut exchange = lock(&side.exchange);
             exchange.carried.received.add(&found);
             let Ok((mut packet, _)) = found else { continue };
@@ -230,7 +237,8 @@ impl Forwarder {
                 exchange.carried.strays += 1;
                 continue;
             };
-            exchange.sent = Some(self.pool.frame(packet, header, bytes));
+            exchange.carried.super_packets += u64::from(packet.segs > 1);
+            exchange.sent = Some(self.pool.super_packet(packet, segments, header, bytes));
             drop(exchange);
             self.simulation.poll_outside(end).map_err(Error::Standstill)?;
         }

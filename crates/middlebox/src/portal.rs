@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sojourn_core::{Ecn, Packet, Time};
 use sojourn_live::clock::Clock;
-use sojourn_live::device::Device;
+use sojourn_live::device::{Device, Head};
 use sojourn_live::tun::Written;
 use sojourn_transport::{Body, Endpoint, Frame, Transmit};
 use sojourn_wire::packet::{Checksum, write_back};
+use sojourn_wire::split::{Cwr, Split};
 
 use crate::Carried;
 
@@ -41,6 +42,19 @@ impl Portal {
     pub(crate) fn new(device: Arc<dyn Device>, clock: Clock, exchange: Shared) -> Self {
         Self { device, clock, exchange, changed: Vec::new() }
     }
+
+    /// Leaves of a super-packet one segment, which is finished.
+    fn cut(&mut self, frame: &Frame, part: u8, head: Head) {
+        let (front, bytes) = self.changed.split_at_mut(head.len);
+        let cuts = head.segments.and_then(|segments| {
+            let cwr = if segments.cwr_first { Cwr::First } else { Cwr::All };
+            Split::new(frame.bytes(), segments.size, cwr).ok()
+        });
+        let segment = cuts.and_then(|cuts| Some(cuts.write(part.into(), bytes)?.len()));
+        debug_assert!(segment.is_some(), "it was counted in segments");
+        front.fill(0);
+        self.changed.truncate(head.len + segment.unwrap_or_default());
+    }
 }
 
 impl Endpoint for Portal {
@@ -50,9 +64,18 @@ impl Endpoint for Portal {
         self.changed.clear();
         self.changed.extend_from_slice(header);
         self.changed.extend_from_slice(frame.bytes());
+        let head = self.device.head(&self.changed);
+        let checksum = match frame.part {
+            Some(part) => {
+                self.cut(frame, part, head);
+                Checksum::Complete
+            }
+            None if head.is_partial => Checksum::Partial,
+            None => Checksum::Complete,
+        };
         let packet = Packet { tos: frame.tos, ace: frame.ace, ..*frame.packet() };
         let bytes = &mut self.changed[header.len()..];
-        let written = write_back(&packet, bytes, Checksum::Complete);
+        let written = write_back(&packet, bytes, checksum);
         debug_assert!(written.is_ok(), "what was read is written");
         self.device.left(now, bytes);
         // Before it is sent: the host's TCP works on it within that call.

@@ -11,7 +11,7 @@ use sojourn_queue::qdiscs;
 use sojourn_scenario::topology::{Role, Topology};
 use sojourn_scenario::{Change, Edit, Scenario, Status};
 use sojourn_trace::{Column, Cursor, GroupId, Metrics, Output, Recorder, Summary, Window};
-use sojourn_transport::{Body, Endpoint};
+use sojourn_transport::Endpoint;
 
 mod standstill;
 mod totals;
@@ -310,16 +310,15 @@ impl Simulation {
 
     /// Puts the segments of a super-packet into a queue one by one.
     fn enqueue_split(&mut self, p: usize, pkt: &Packet) {
-        let &Body::Tcp(whole) = self.slab.get(pkt.id) else { unreachable!("TCP makes them") };
-        let payload = whole.len;
-        let headers = (pkt.len - payload) / u32::from(pkt.segs);
+        let whole = self.slab.get(pkt.id).clone();
+        let headers = (pkt.len - whole.payload()) / u32::from(pkt.segs);
         for index in 0..u32::from(pkt.segs) {
-            let segment = whole.split(index);
-            let mut one = Packet { len: headers + segment.len, segs: 1, ..*pkt };
-            if index > 0 {
+            let (segment, payload) = whole.split(index);
+            let mut one = Packet { len: headers + payload, segs: 1, ..*pkt };
+            if index > 0 && whole.has_cwr_first() {
                 one.clear_cwr();
             }
-            one.id = self.slab.store(Body::Tcp(segment));
+            one.id = self.slab.store(segment);
             for headers in &self.inner {
                 headers.split(pkt.id, one.id, index == 0);
             }

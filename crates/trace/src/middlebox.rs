@@ -32,6 +32,9 @@ pub struct Carried {
     pub host: String,
     /// Packets that it sent, by what they were.
     pub received: Totals,
+    /// Of these, super-packets (GSO): up to 64 kB, which queues count as one packet with the length of all.
+    #[serde(default)]
+    pub super_packets: u64,
     /// Packets that belong to no flow of the scenario, and went no further.
     pub strays: u64,
     /// Packets for it that its device did not take.

@@ -25,6 +25,40 @@ pub enum Body {
     Frame(Frame),
 }
 
+impl Body {
+    /// Payload bytes of a super-packet.
+    pub fn payload(&self) -> u32 {
+        match self {
+            Self::Tcp(segment) => segment.len,
+            Self::Frame(frame) => frame.payload(),
+            _ => unreachable!("{NO_SUPER_PACKET}"),
+        }
+    }
+
+    /// Whether CWR goes with the first segment of a super-packet only.
+    pub fn has_cwr_first(&self) -> bool {
+        !matches!(self, Self::Frame(frame) if !frame.segments().cwr_first)
+    }
+
+    /// Segment number `index` of a super-packet, and its payload bytes.
+    #[must_use]
+    pub fn split(&self, index: u32) -> (Self, u32) {
+        match self {
+            Self::Tcp(whole) => {
+                let segment = whole.split(index);
+                (Self::Tcp(segment), segment.len)
+            }
+            Self::Frame(whole) => {
+                let (segment, payload) = whole.split(index);
+                (Self::Frame(segment), payload)
+            }
+            _ => unreachable!("{NO_SUPER_PACKET}"),
+        }
+    }
+}
+
+const NO_SUPER_PACKET: &str = "TCP and hosts outside make super-packets";
+
 /// A datagram of a one-way application.
 #[derive(Clone, Copy, Debug)]
 pub struct Datagram {

@@ -12,4 +12,4 @@ pub mod tcp;
 pub mod udp;
 
 pub use endpoint::{Body, Datagram, Echo, Endpoint, FlowProbe, Transmit};
-pub use frame::{Frame, Pool};
+pub use frame::{Frame, Pool, Segments};

@@ -172,6 +172,7 @@ impl Carrier {
             hosts.push(record::Carried {
                 host: name.clone(),
                 received: named.collect(),
+                super_packets: side.super_packets,
                 strays: side.strays,
                 refused: side.refused,
                 overrun,
