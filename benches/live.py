@@ -59,6 +59,8 @@ reverse = { rate = "none", qdisc = "pfifo" }
 BULK = '[[flow]]\nname = "flow"\ncc = "cubic"\n'
 PROBE = '[[flow]]\nname = "flow"\napp = "cbr rate 1Mbit size 200"\n'
 QUEUES = ("pfifo limit 250", "fq_codel", "dualpi2", "cake unlimited")
+#: Without a shaper, with and without super-packets.
+UNSHAPED = "pfifo limit 10000"
 #: Without the capabilities that FIFO scheduling and locked memory need; what is left suffices for a TUN device.
 NO_RIGHTS = ("setpriv", "--bounding-set", "-sys_nice,-ipc_lock")
 #: After the start.
@@ -175,10 +177,12 @@ class Cost:
 
 def costs() -> list[Cost]:
     """Each queue at 100 Mbit/s, and no shaper at all, with the rights that this process has."""
-    live, sim = engines.named("live"), engines.named("sim")
+    single, sim = engines.named("live"), engines.named("sim")
+    whole = engines.named("live", engines.Options(super_packets=True))
     found = []
-    for queue in (*QUEUES, "pfifo limit 10000"):
+    for queue, live in [*((queue, single) for queue in QUEUES), (UNSHAPED, single), (UNSHAPED, whole)]:
         is_shaped = queue in QUEUES
+        unshaped = "20 Gbit/s, super-packets" if live is whole else "20 Gbit/s"
         changes = {"link.bneck.qdisc": queue} | ({} if is_shaped else {"link.bneck.rate": "20Gbit"})
         loaded, cpu_share = watched(live, COST + BULK, changes)
         empty, _ = watched(live, COST + PROBE, changes)
@@ -187,7 +191,7 @@ def costs() -> list[Cost]:
         delay, least = (one["flows"][0]["one_way"]["delay_ms"] for one in (empty, ideal))
         found.append(
             Cost(
-                queue=f"htb 100 Mbit/s, `{queue}`" if is_shaped else f"20 Gbit/s, `{queue}`",
+                queue=f"{'htb 100 Mbit/s' if is_shaped else unshaped}, `{queue}`",
                 has_fifo="fifo" in loaded["middlebox"]["granted"],
                 cpu_share=cpu_share,
                 p50_us=1e3 * late["p50"],

@@ -192,6 +192,18 @@ def test_a_kernel_in_virtual_time_through_a_queue_that_it_does_not_have(
     assert ours["rtt_ms"]["p50"] == pytest.approx(theirs["rtt_ms"]["p50"], abs=1)
 
 
+@pytest.mark.usefixtures("live")
+def test_super_packets_pass_as_one_and_are_charged_for_all(tmp_path: Path) -> None:
+    text = LINE.replace("fq_codel", "pfifo limit 100")
+    run = run_live(text, tmp_path, "--engine", "live", "--super-packets")
+    assert_accounts(run)
+    assert max(host["super_packets"] for host in hosts(run)) > 100
+    queue = run.queues[0]
+    # Most have several full segments, and none passes faster than the link.
+    assert queue["sent_bytes"] > 2000 * queue["sent_packets"]
+    assert run.summary["flows"][0]["goodput_mbps"] <= 20 * 1448 / 1514 * 1.01
+
+
 def test_what_it_cannot_do_is_refused_in_one_line(
     live: engines.Engine, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -38,6 +38,9 @@ class KernelOptions(Protocol):
     def bound_s(self) -> float | None:
         """Packets pass the simulator's network if there is a bound of its lateness, s, else the kernel's."""
     @property
+    def super_packets(self) -> bool:
+        """Whether the hosts before it may send several packets as one."""
+    @property
     def names(self) -> str | None:
         """What precedes the names that the hosts have in `ip netns`; without it they have none."""
 

@@ -107,6 +107,8 @@ class Punctuality:
     """Packets lost outside the queues: a device was full, or they belong to no flow."""
     refused: tuple[str, ...]
     """What the machine did not grant, and why."""
+    super_packets: int = 0
+    """Packets of several, which queues counted as one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,6 +332,7 @@ def _punctuality(middlebox: object) -> Punctuality | None:
         middlebox.get("is_late") is True,
         sum(lost),
         _texts(middlebox.get("refused")),
+        sum(_present(_count(host, "super_packets") for host in hosts)),
     )
 
 

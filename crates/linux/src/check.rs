@@ -61,7 +61,9 @@ pub fn check(
     scenario.pings.iter().try_for_each(|ping| check_ping(ping, mtu))?;
     match carrier {
         Carrier::Kernel => Network::of(scenario).map(drop),
-        Carrier::Middlebox { .. } => Network::of_hosts(scenario, &stacks).map(drop),
+        Carrier::Middlebox { has_super_packets, .. } => {
+            Network::of_hosts(scenario, &stacks, has_super_packets).map(drop)
+        }
     }
 }
 

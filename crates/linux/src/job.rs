@@ -77,6 +77,8 @@ pub struct MiddleboxJob {
     pub seats: Vec<Seat>,
     /// Lateness that 99 of 100 packets may not exceed, ns.
     pub bound_ns: u64,
+    /// Whether hosts may send several packets as one.
+    pub has_super_packets: bool,
 }
 
 /// Where the end points of ours are at a host: behind a device to which its kernel routes.

@@ -48,6 +48,8 @@ pub enum Carrier {
     Middlebox {
         /// Lateness that 99 of 100 packets may not exceed.
         bound: Dur,
+        /// Whether hosts may send several packets as one, up to 64 kB, which queues count as one.
+        has_super_packets: bool,
     },
 }
 
@@ -56,12 +58,13 @@ impl Kernel {
     fn job(&self, scenario: &Scenario) -> Result<Job, Refusal> {
         let names = self.names.clone();
         let stacks = stacks(scenario, &self.capabilities, self.place, self.carrier)?;
-        let Carrier::Middlebox { bound } = self.carrier else {
+        let Carrier::Middlebox { bound, has_super_packets } = self.carrier else {
             let job = Job::new(scenario, Network::of(scenario)?, stacks, self.place, None);
             return Ok(Job { names, ..job });
         };
-        let Outside { network, uplinks, seats } = Network::of_hosts(scenario, &stacks)?;
-        let middlebox = MiddleboxJob { uplinks, seats, bound_ns: bound.0 };
+        let Outside { network, uplinks, seats } =
+            Network::of_hosts(scenario, &stacks, has_super_packets)?;
+        let middlebox = MiddleboxJob { uplinks, seats, bound_ns: bound.0, has_super_packets };
         Ok(Job { names, ..Job::new(scenario, network, stacks, self.place, Some(middlebox)) })
     }
 }

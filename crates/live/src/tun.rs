@@ -91,9 +91,9 @@ impl Tun {
             socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)
                 .map_err(Error::of("socket"))?;
         if has_super_packets {
-            offload(&fd, TCP | UDP).or_else(|_| offload(&fd, TCP)).map_err(|error| {
-                Error::System("/dev/net/tun: TUNSETOFFLOAD", error.into())
-            })?;
+            offload(&fd, TCP | UDP)
+                .or_else(|_| offload(&fd, TCP))
+                .map_err(|error| Error::System("/dev/net/tun: TUNSETOFFLOAD", error.into()))?;
         }
         Ok(Self { fd, name: name.to_owned(), control, has_super_packets })
     }
@@ -149,7 +149,8 @@ impl Tun {
 
 /// What is left to the reader (`include/uapi/linux/if_tun.h`): checksums, and the segmentation of TCP, with CWR
 /// in the first segment only; of UDP as well since Linux 6.2.
-const TCP: libc::c_uint = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6 | libc::TUN_F_TSO_ECN;
+const TCP: libc::c_uint =
+    libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6 | libc::TUN_F_TSO_ECN;
 const UDP: libc::c_uint = libc::TUN_F_USO4 | libc::TUN_F_USO6;
 
 fn offload(fd: &OwnedFd, what: libc::c_uint) -> rustix::io::Result<()> {

@@ -26,7 +26,7 @@ use sojourn_wire::packet::{Counts, read};
 use crate::portal::{Portal, Shared, lock};
 
 /// Bytes of the largest packet that a device gives.
-const LARGEST: usize = 65_600;
+pub(crate) const LARGEST: usize = 65_600;
 /// Packets that one device gives before the other one has its turn.
 const BATCH: usize = 64;
 /// Devices that have their turn before it is looked again which have packets.

@@ -5,13 +5,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sojourn_core::{Ecn, Packet, Time};
 use sojourn_live::clock::Clock;
-use sojourn_live::device::{Device, Head};
+use sojourn_live::device::Device;
 use sojourn_live::tun::Written;
+use sojourn_live::unfinished as live;
 use sojourn_transport::{Body, Endpoint, Frame, Transmit};
 use sojourn_wire::packet::{Checksum, write_back};
 use sojourn_wire::split::{Cwr, Split};
 
 use crate::Carried;
+use crate::forwarder::LARGEST;
 
 /// What a host has sent and is not in the network yet, and what has left for it.
 #[derive(Debug, Default)]
@@ -40,47 +42,44 @@ pub(crate) struct Portal {
 
 impl Portal {
     pub(crate) fn new(device: Arc<dyn Device>, clock: Clock, exchange: Shared) -> Self {
-        Self { device, clock, exchange, changed: Vec::new() }
+        Self { device, clock, exchange, changed: vec![0; LARGEST] }
     }
 
-    /// Leaves of a super-packet one segment, which is finished.
-    fn cut(&mut self, frame: &Frame, part: u8, head: Head) {
-        let (front, bytes) = self.changed.split_at_mut(head.len);
-        let cuts = head.segments.and_then(|segments| {
-            let cwr = if segments.cwr_first { Cwr::First } else { Cwr::All };
-            Split::new(frame.bytes(), segments.size, cwr).ok()
-        });
-        let segment = cuts.and_then(|cuts| Some(cuts.write(part.into(), bytes)?.len()));
-        debug_assert!(segment.is_some(), "it was counted in segments");
+    /// Writes the frame with the header of its link, and of a super-packet that was split only its segment,
+    /// which is finished; gives its length.
+    fn write(&mut self, frame: &Frame, segments: Option<live::Segments>) -> usize {
+        let (front, back) = self.changed.split_at_mut(frame.header().len());
+        let Some(part) = frame.part else {
+            front.copy_from_slice(frame.header());
+            back[..frame.bytes().len()].copy_from_slice(frame.bytes());
+            return front.len() + frame.bytes().len();
+        };
         front.fill(0);
-        self.changed.truncate(head.len + segment.unwrap_or_default());
+        let segment = segments.and_then(|segments| {
+            let cwr = if segments.cwr_first { Cwr::First } else { Cwr::All };
+            let cuts = Split::new(frame.bytes(), segments.size, cwr).ok()?;
+            Some(cuts.write(part.into(), back)?.len())
+        });
+        debug_assert!(segment.is_some(), "it was counted in segments");
+        front.len() + segment.unwrap_or_default()
     }
 }
 
 impl Endpoint for Portal {
     fn on_packet(&mut self, now: Time, body: &Body, _ecn: Ecn) {
         let Body::Frame(frame) = body else { unreachable!("hosts outside send frames") };
-        let header = frame.header();
-        self.changed.clear();
-        self.changed.extend_from_slice(header);
-        self.changed.extend_from_slice(frame.bytes());
-        let head = self.device.head(&self.changed);
-        let checksum = match frame.part {
-            Some(part) => {
-                self.cut(frame, part, head);
-                Checksum::Complete
-            }
-            None if head.is_partial => Checksum::Partial,
-            None => Checksum::Complete,
-        };
+        let head = self.device.head(frame.header());
+        let len = self.write(frame, head.segments);
+        let is_partial = head.is_partial && frame.part.is_none();
+        let checksum = if is_partial { Checksum::Partial } else { Checksum::Complete };
         let packet = Packet { tos: frame.tos, ace: frame.ace, ..*frame.packet() };
-        let bytes = &mut self.changed[header.len()..];
+        let bytes = &mut self.changed[frame.header().len()..len];
         let written = write_back(&packet, bytes, checksum);
         debug_assert!(written.is_ok(), "what was read is written");
         self.device.left(now, bytes);
         // Before it is sent: the host's TCP works on it within that call.
         let lateness = self.clock.now().since(now);
-        let sent = self.device.send(&self.changed);
+        let sent = self.device.send(&self.changed[..len]);
         let mut exchange = lock(&self.exchange);
         exchange.carried.lateness.record(lateness);
         match sent {

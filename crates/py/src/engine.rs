@@ -63,6 +63,8 @@ impl RunResult {
 pub(crate) struct Options {
     /// Packets pass the simulator's network if there is a bound of its lateness, s, else the kernel's.
     bound_s: Option<f64>,
+    /// Whether the hosts before it may send several packets as one.
+    super_packets: bool,
     /// Before the names that the hosts have in `ip netns`.
     names: Option<String>,
 }
@@ -95,7 +97,10 @@ impl Engine {
         let version = format!("{} {identity}", crate::version());
         let carrier = match options.bound_s {
             None => Carrier::Kernel,
-            Some(bound) => Carrier::Middlebox { bound: Dur((bound * 1e9) as u64) },
+            Some(bound) => Carrier::Middlebox {
+                bound: Dur((bound * 1e9) as u64),
+                has_super_packets: options.super_packets,
+            },
         };
         let capabilities = capabilities.0.clone();
         Self(Box::new(Kernel {

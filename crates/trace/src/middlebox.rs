@@ -41,6 +41,7 @@ pub struct Carried {
     pub refused: u64,
     /// Packets of it that its device dropped before the middlebox had them.
     pub overrun: u64,
-    /// Time from the instant at which a packet for it was due to that at which its device had it, ms.
+    /// Time from the instant at which a packet for it was due to that at which it began to be handed to its
+    /// device, ms.
     pub lateness_ms: Option<DelayStatistics>,
 }

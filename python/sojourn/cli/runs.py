@@ -58,6 +58,7 @@ def run(
     max_lateness: str = "1ms",
     nearest: bool = False,
     named: bool = False,
+    super_packets: bool = False,
     variant: str | None = None,
     dry: bool = False,
     notify: str | None = None,
@@ -90,6 +91,8 @@ def run(
         max_lateness: Label live results whose packets left later than this in more than 1 of 100 cases.
         nearest: Run the nearest scenario that the kernel can do, and print what differs from what was asked for.
         named: Show the hosts of the engine live in `ip netns`, as `sojourn-PID-HOST`, while a run lasts; needs root.
+        super_packets: Let the hosts of live and linux:sojourn send up to 64 kB as one packet (TSO), which our queues
+            count as one with the length of all: faster, and coarser.
         variant: Variant of the suite, such as `as-published`, or a name for what --set changes; ids end in ~NAME.
         dry: Resolve and list the runs, and write nothing.
         notify: Command to run at the end, with a sentence about it as its last argument and `SOJOURN_STATUS`
@@ -109,7 +112,7 @@ def run(
     load_algorithms(load or ())
     todo = plan(targets, overrides(set_), seed=seed, seeds=seeds, variant=variant)
     refused: list[str] = []
-    chosen = _engine(engine, qdisc, max_lateness, is_visible=named)
+    chosen = _engine(engine, qdisc, max_lateness, engines.Options(is_visible=named, super_packets=super_packets))
     if named and jobs is not None and jobs > 1:
         raise UsageError(f"--named: expected one run at a time, not --jobs {jobs}: their hosts have the same names")
     if nearest:
@@ -160,7 +163,7 @@ def run(
 
 
 def _engine(
-    name: engines.Name, qdisc: Literal["sojourn", "kernel"] | None, max_lateness: str, *, is_visible: bool
+    name: engines.Name, qdisc: Literal["sojourn", "kernel"] | None, max_lateness: str, options: engines.Options
 ) -> engines.Engine:
     """The engine with these queues and this bound; raises `EngineError` if it is not there."""
     place, _, queues = name.partition(":")
@@ -172,9 +175,7 @@ def _engine(
     bound_s = seconds(max_lateness)
     if bound_s is None or bound_s < 1e-6:
         raise UsageError(f"--max-lateness {max_lateness}: expected a time of 1us or more, such as 500us")
-    if bound_s != engines.BOUND_S and name not in ("live", "linux:sojourn"):
-        raise UsageError(f"--max-lateness {max_lateness}: only with --engine live or linux:sojourn, not {name}")
-    return engines.named(name, bound_s, is_visible=is_visible)
+    return engines.named(name, replace(options, bound_s=bound_s))
 
 
 def _tell(notifier: Notifier | None, folder: Path, status: str, counts: dict[str, int]) -> None:
@@ -267,6 +268,8 @@ def show(
         target: Run id, scenario file, folder of a finished run or of several; or latest, the newest results.
         set_: Change a value of the scenario; repeatable.
         load: Python file with controllers or queues of your own; repeatable.
+        super_packets: Let the hosts of live and linux:sojourn send up to 64 kB as one packet (TSO), which our queues
+            count as one with the length of all: faster, and coarser.
         variant: Variant of the run's suite, such as `as-published`.
         log: Of a finished run or of all in a results folder: the commands that set it up, or the statistics
             of its queues and flows at the end.

@@ -235,6 +235,8 @@ def _late(punctuality: Punctuality | None) -> list[str]:
         notes.append(f"middlebox: {late}")
     if punctuality.lost:
         notes.append(f"middlebox: {punctuality.lost} packets were lost outside the queues (summary.json: middlebox)")
+    if punctuality.super_packets:
+        notes.append(f"super-packets: {punctuality.super_packets}, each of which the queues counted as one packet")
     if punctuality.is_late and punctuality.refused:
         notes.append(f"not granted: {'; '.join(punctuality.refused)}")
     return notes

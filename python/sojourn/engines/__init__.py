@@ -14,26 +14,41 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from sojourn.engines.interface import BOUND_S, Difference, Engine, EngineError, Name, Run, Status
+from sojourn.engines.interface import BOUND_S, Difference, Engine, EngineError, Name, Options, Run, Status
 
 if TYPE_CHECKING:
     from sojourn._core import RunResult
 
-__all__ = ["BOUND_S", "Difference", "Engine", "EngineError", "Name", "Run", "Status", "complete", "named"]
+__all__ = [
+    "BOUND_S",
+    "Difference",
+    "Engine",
+    "EngineError",
+    "Name",
+    "Options",
+    "Run",
+    "Status",
+    "complete",
+    "named",
+]
 
 
-def named(name: Name, bound_s: float = BOUND_S, *, is_visible: bool = False) -> Engine:
-    """The engine of this name; raises `EngineError` if it is not there.
-
-    `bound_s` is the lateness that 99 of 100 packets may not exceed in a middlebox, s. With `is_visible` other programs
-    see its hosts in `ip netns`.
-    """
-    if is_visible and not name.startswith("live"):
+def named(name: Name, options: Options | None = None) -> Engine:
+    """The engine of this name; raises `EngineError` if it is not there, or has no such option."""
+    options = options or Options()
+    if options.is_visible and not name.startswith("live"):
         raise EngineError(f"--named: only with --engine live, not {name}")
+    of_middlebox = {
+        f"--max-lateness {options.bound_s:g}s": options.bound_s != BOUND_S,
+        "--super-packets": options.super_packets,
+    }
+    for option, is_there in of_middlebox.items():
+        if is_there and name not in ("live", "linux:sojourn"):
+            raise EngineError(f"{option}: only with --engine live or linux:sojourn, not {name}")
     if name != "sim":
         from sojourn.engines.linux import Linux
 
-        return Linux.find(name, bound_s, is_visible=is_visible)
+        return Linux.find(name, options)
     from sojourn.engines.sim import Simulator
 
     return Simulator()

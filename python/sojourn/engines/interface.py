@@ -15,6 +15,18 @@ BOUND_S = 1e-3
 Status = Literal["going", "paused", "ended"]
 
 
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a user chooses of an engine with real packets."""
+
+    #: Lateness that 99 of 100 packets may not exceed in a middlebox, s.
+    bound_s: float = BOUND_S
+    #: Whether other programs see the hosts in `ip netns`.
+    is_visible: bool = False
+    #: Whether hosts before a middlebox may send several packets as one, which its queues count as one.
+    super_packets: bool = False
+
+
 class EngineError(ValueError):
     """What an engine cannot do, or that it is not there; one line for the user."""
 

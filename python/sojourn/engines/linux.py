@@ -23,7 +23,7 @@ from typing import ClassVar
 
 from sojourn import _core
 from sojourn.engines import names
-from sojourn.engines.interface import BOUND_S, Difference, EngineError, Name
+from sojourn.engines.interface import Difference, EngineError, Name, Options
 from sojourn.files import write_whole
 from sojourn.scenario import Resolved
 
@@ -132,6 +132,7 @@ class _Options:
     """As `_core.KernelOptions`."""
 
     bound_s: float | None
+    super_packets: bool
     names: str | None
 
 
@@ -146,21 +147,19 @@ class Linux:
     stall_s: int = STALL_S
     limit_s: int = field(default_factory=limit_s)
     name: Name = "linux"
-    bound_s: float = BOUND_S
-    #: Whether other programs see its hosts.
-    is_visible: bool = False
+    options: Options = Options()  # noqa: RUF009 (frozen)
 
     @classmethod
-    def find(cls, name: Name, bound_s: float = BOUND_S, *, is_visible: bool = False) -> Linux:
+    def find(cls, name: Name, options: Options) -> Linux:
         """The engine of this name; raises `EngineError` if there is no such kernel, or it does not answer."""
         if name.startswith("live"):
-            if is_visible:
+            if options.is_visible:
                 names.check()
                 names.clean(dry=False)
             kernel = this_machine()
-            return cls(kernel, capabilities(kernel, fresh=True), name=name, bound_s=bound_s, is_visible=is_visible)
+            return cls(kernel, capabilities(kernel, fresh=True), name=name, options=options)
         kernel = find()
-        return cls(kernel, capabilities(kernel), name=name, bound_s=bound_s)
+        return cls(kernel, capabilities(kernel), name=name, options=options)
 
     @property
     def is_real_time(self) -> bool:
@@ -177,15 +176,20 @@ class Linux:
 
     @cached_property
     def _engine(self) -> _core.Engine:
-        kernel, bounds = self.kernel, (self.stall_s, self.limit_s)
-        bound = f" {self.bound_s:g} s" if self.has_middlebox else ""
+        kernel, bounds, options = self.kernel, (self.stall_s, self.limit_s), self.options
+        bound = f" {options.bound_s:g} s" if self.has_middlebox else ""
+        carried = " super-packets" if options.super_packets else ""
         return _core.Engine.linux(
-            f"{self.name} {kernel.identity}{bound}",
+            f"{self.name} {kernel.identity}{bound}{carried}",
             self.capabilities,
             list(kernel.launcher),
             agent(),
             *bounds,
-            _Options(self.bound_s if self.has_middlebox else None, names.prefix() if self.is_visible else None),
+            _Options(
+                bound_s=options.bound_s if self.has_middlebox else None,
+                super_packets=options.super_packets,
+                names=names.prefix() if options.is_visible else None,
+            ),
         )
 
     @property

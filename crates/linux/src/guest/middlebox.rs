@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use sojourn_core::{Dur, Time};
+use sojourn_live as live;
 use sojourn_live::lateness::Lateness;
 use sojourn_live::realtime::Measures;
 use sojourn_live::tun::Tun;
@@ -56,8 +57,15 @@ pub(super) fn start(
     let ends = job.network.flows.iter().chain(&job.network.pings).flatten().copied();
     let ends: Vec<usize> = ends.collect();
     let flows = job.flows.len();
+    let device = |uplink| {
+        if own.has_super_packets {
+            opened(uplink, Tun::open_for_super_packets)
+        } else {
+            open(uplink)
+        }
+    };
     let hosts = Hosts {
-        devices: own.uplinks.iter().map(open).collect::<Result<_, _>>()?,
+        devices: own.uplinks.iter().map(device).collect::<Result<_, _>>()?,
         of_ends: ends.iter().copied().map(Some).collect(),
         sender: Box::new(move |host, packet| {
             let number = number(packet, flows)?;
@@ -104,10 +112,17 @@ fn number(packet: &[u8], flows: usize) -> Option<usize> {
 
 /// The device of a host.
 pub(super) fn open(uplink: &End) -> Result<Arc<dyn Device>, String> {
+    opened(uplink, Tun::open)
+}
+
+fn opened(
+    uplink: &End,
+    open: fn(&str) -> Result<Tun, live::error::Error>,
+) -> Result<Arc<dyn Device>, String> {
     let End { namespace, device } = uplink.clone();
     let inside = move || {
         enter(&namespace)?;
-        Tun::open(&device).map_err(|error| error.to_string())
+        open(&device).map_err(|error| error.to_string())
     };
     let tun = thread::spawn(inside).join().map_err(|_| "a thread panicked")??;
     Ok(Arc::new(tun))

@@ -35,7 +35,7 @@ pub enum Action {
     /// Has a device send and deliver packets as they are on the wire.
     DisableOffloads(String),
     /// Has a device send each segment of TCP by itself, as it leaves the host of a slow link.
-    SendSegments(String),
+    SendSegments(String, u8),
     /// Keeps IPv6 off the devices.
     DisableIpv6,
     /// Gives a device an address.
@@ -260,7 +260,9 @@ impl Display for Action {
             Self::DisableOffloads(device) => {
                 write!(f, "ethtool -K {device} tso off gso off gro off >/dev/null")
             }
-            Self::SendSegments(device) => write!(f, "ip link set dev {device} gso_max_segs 1"),
+            Self::SendSegments(device, most) => {
+                write!(f, "ip link set dev {device} gso_max_segs {most}")
+            }
             Self::DisableIpv6 => f.write_str(
                 "sh -c 'for f in /proc/sys/net/ipv6/conf/*/disable_ipv6; do [ ! -e $f ] || echo 1 >$f; done'",
             ),

@@ -17,6 +17,9 @@ const WIRE: Wire = Wire(0);
 const STACK: &str = "stack";
 const OWN_WIRE: Wire = Wire(1);
 
+/// Of a super-packet: as few as a byte counts, and 64 kB of full packets have.
+const MOST_SEGMENTS: u8 = 64;
+
 /// Flows and pings: their ports are below those that a kernel chooses.
 const MOST_FLOWS: usize = 10_000;
 
@@ -32,11 +35,16 @@ pub struct Outside {
 }
 
 impl Network {
-    /// The hosts at the ends of the paths of `scenario`, whose flows have these end points.
+    /// The hosts at the ends of the paths of `scenario`, whose flows have these end points. Without
+    /// super-packets each of their packets is one segment.
     ///
     /// # Errors
     /// More hosts than addresses, or more flows than ports.
-    pub fn of_hosts(scenario: &Scenario, stacks: &[Stack]) -> Result<Outside, Refusal> {
+    pub fn of_hosts(
+        scenario: &Scenario,
+        stacks: &[Stack],
+        has_super_packets: bool,
+    ) -> Result<Outside, Refusal> {
         let names = names(scenario);
         let numbered = scenario.flows.len() + scenario.pings.len();
         if numbered > MOST_FLOWS {
@@ -73,7 +81,8 @@ impl Network {
         let with_tcp = of_kernel().filter(|flow| flow.is_tcp());
         let window = with_tcp.map(|flow| flow.tcp.initial_cwnd).max();
         for host in &network.hosts {
-            network.commands.extend(commands(mtu, window, &host.namespace, host.address));
+            let segments = if has_super_packets { MOST_SEGMENTS } else { 1 };
+            network.commands.extend(commands(mtu, window, segments, &host.namespace, host.address));
         }
         network.commands.extend(seats.iter().flat_map(|seat| forwarding(mtu, seat)));
         let spaces: Vec<&str> = network.hosts.iter().map(|host| host.namespace.as_str()).collect();
@@ -108,6 +117,7 @@ fn pair(scenario: &Scenario, path: &Path, opens_far: bool) -> [usize; 2] {
 fn commands(
     mtu: Option<u32>,
     initial_window: Option<u32>,
+    segments: u8,
     namespace: &str,
     address: Ipv4Addr,
 ) -> Vec<Command> {
@@ -121,7 +131,7 @@ fn commands(
         Action::SetLink(loopback),
         Action::AddTun(device.clone()),
         Action::DisableIpv6,
-        Action::SendSegments(device.clone()),
+        Action::SendSegments(device.clone(), segments),
         Action::AddAlias(device.clone(), address),
         Action::SetLink(link),
         Action::RouteAll(device, initial_window),

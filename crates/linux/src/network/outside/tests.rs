@@ -19,7 +19,7 @@ ping = [{ name = "p", path = ["l"] }]
 
 fn outside(stacks: &[Stack]) -> Outside {
     let scenario = load(GRAPH, "graph.toml", &[]).expect("a scenario").scenario;
-    Network::of_hosts(&scenario, stacks).expect("hosts")
+    Network::of_hosts(&scenario, stacks, false).expect("hosts")
 }
 
 #[test]
