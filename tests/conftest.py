@@ -8,16 +8,25 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import sys
 import threading
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from sojourn.engines.linux import Kernel
+
+#: A kernel in virtual time where there may be one. As its own `run` would not, ours lets it use seccomp(2) in place of
+#: ptrace(2), which halves what a guest takes of the machine.
+LINUX = Path(__file__).resolve().parents[2] / "shared/tools/linux-vt/linux-7.2-um"
 
 # As with the Rust properties, the gate draws the same examples every time. How long it takes is no verdict.
 settings.register_profile("gate", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -177,6 +186,19 @@ def scenario(core: FakeCore, tmp_path: Path) -> Callable[..., str]:
         return f"{Path(name).name}.toml"
 
     return write
+
+
+@pytest.fixture
+def kernel(monkeypatch: pytest.MonkeyPatch) -> Kernel:
+    """A kernel in virtual time, which `SOJOURN_LINUX` names from now on, or a skipped test."""
+    from sojourn.engines import linux
+
+    if not os.environ.get(linux.VARIABLE) and LINUX.is_file():
+        monkeypatch.setenv(linux.VARIABLE, str(LINUX))
+    try:
+        return linux.find()
+    except linux.LinuxError as error:
+        pytest.skip(str(error))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

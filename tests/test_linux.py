@@ -54,18 +54,6 @@ def resolved(text: str) -> Resolved:
     return Scenario(text).resolve()
 
 
-@pytest.fixture
-def kernel(monkeypatch: pytest.MonkeyPatch) -> linux.Kernel:
-    """A kernel in virtual time, or a skipped test."""
-    beside = ROOT.parent / "shared" / "tools" / "linux-vt"
-    if not os.environ.get(linux.VARIABLE) and (beside / "run").is_file():
-        monkeypatch.setenv(linux.VARIABLE, str(beside))
-    try:
-        return linux.find()
-    except linux.LinuxError as error:
-        pytest.skip(str(error))
-
-
 def test_a_kernel_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv(linux.VARIABLE, raising=False)
     with pytest.raises(linux.LinuxError, match="set SOJOURN_LINUX"):

@@ -170,16 +170,7 @@ def test_packets_are_of_the_flow_that_they_belong_to(text: str, tmp_path: Path) 
         assert ping["totals"]["received"] > 0, ping["name"]
 
 
-def test_a_kernel_in_virtual_time_through_a_queue_that_it_does_not_have(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    beside = ROOT.parent / "shared" / "tools" / "linux-vt"
-    if not os.environ.get(linux.VARIABLE) and (beside / "run").is_file():
-        monkeypatch.setenv(linux.VARIABLE, str(beside))
-    try:
-        linux.find()
-    except linux.LinuxError as error:
-        pytest.skip(str(error))
+def test_a_kernel_in_virtual_time_through_a_queue_that_it_does_not_have(kernel: linux.Kernel, tmp_path: Path) -> None:
     text = LINE.replace("fq_codel", "deltic")
     run = run_live(text, tmp_path, "--engine", "linux:sojourn")
     assert_accounts(run)

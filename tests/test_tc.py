@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
 from sojourn import Scenario, _core
 from sojourn.cli import call
 
+if TYPE_CHECKING:
+    from sojourn.engines.linux import Kernel
+
 pytestmark = pytest.mark.engine
-ROOT = Path(__file__).parent.parent
 
 # Every kind of element and of change that mainline has.
 EVERYTHING = """
@@ -113,20 +114,10 @@ def script(text: str, on: str | None = None, ingress: str | None = None) -> Scri
     return Script(*_core.tc_script(Scenario(text).resolve().text, on, ingress))
 
 
-def linux() -> Path:
-    """The command that runs a script inside a kernel in virtual time."""
-    named = os.environ.get("SOJOURN_LINUX")
-    places = [Path(named), Path(named).parent] if named else [ROOT.parent / "shared/tools/linux-vt"]
-    for place in places:
-        if (place / "run").is_file():
-            return place / "run"
-    pytest.skip("no Linux in virtual time: set SOJOURN_LINUX to its folder")
-
-
-def inside(tmp_path: Path, text: str) -> subprocess.CompletedProcess[str]:
+def inside(kernel: Kernel, tmp_path: Path, text: str) -> subprocess.CompletedProcess[str]:
     file = tmp_path / "script.sh"
     file.write_text(text)
-    command = ["timeout", "120", str(linux()), str(file)]
+    command = ["timeout", "120", *kernel.launcher, str(file)]
     return subprocess.run(command, check=False, capture_output=True, text=True)
 
 
@@ -190,12 +181,12 @@ def test_command_writes_the_script_and_its_commands(tmp_path: Path, capsys: pyte
     assert subprocess.run(["/bin/bash", "-n", str(out)], check=False).returncode == 0
 
 
-def test_a_real_kernel_takes_every_command_and_carries_the_flow(tmp_path: Path) -> None:
+def test_a_real_kernel_takes_every_command_and_carries_the_flow(kernel: Kernel, tmp_path: Path) -> None:
     text = script(EVERYTHING).text
     server, client = (line.removeprefix("#   ") for line in text.splitlines() if "iperf3" in line)
     flow = f"{server} >/dev/null; sleep 0.5; {client} -J"
     show = "echo QUEUES; ip netns exec mid-bneck tc qdisc show"
-    done = inside(tmp_path, text.replace('if [ "${1-}" = build ]; then exit; fi', flow) + show)
+    done = inside(kernel, tmp_path, text.replace('if [ "${1-}" = build ]; then exit; fi', flow) + show)
     assert done.returncode == 0, done.stdout + done.stderr
     carried, queues = done.stdout.split("QUEUES")
     end = json.loads(carried[carried.index("{") :])["end"]
@@ -206,13 +197,13 @@ def test_a_real_kernel_takes_every_command_and_carries_the_flow(tmp_path: Path) 
     assert "qdisc dualpi2 3:" in queues
 
 
-def test_a_real_tc_reads_every_spelling(tmp_path: Path) -> None:
+def test_a_real_tc_reads_every_spelling(kernel: Kernel, tmp_path: Path) -> None:
     lines = ["set -e", "ip link add v0 type veth peer name v1"]
     for text in MAINLINE:
         scenario = f'name = "a"\nduration = "1s"\n[[link]]\nname = "bneck"\nqdisc = "{text}"\n'
         lines += [command for _, command in script(scenario, "v0").commands]
         lines += [f"echo read {text}", "tc qdisc del dev v0 root"]
-    done = inside(tmp_path, "\n".join(lines) + "\n")
+    done = inside(kernel, tmp_path, "\n".join(lines) + "\n")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("read ") == len(MAINLINE)
 
@@ -242,7 +233,7 @@ def test_the_bottleneck_on_an_interface_is_what_arrives_at_it_with_the_whole_del
     assert not any("ifb" in line for line in sending if not line.startswith("#"))
 
 
-def test_a_real_kernel_takes_the_commands_for_an_interface(tmp_path: Path) -> None:
+def test_a_real_kernel_takes_the_commands_for_an_interface(kernel: Kernel, tmp_path: Path) -> None:
     setup = "set -e\nip link add eth9 type veth peer name peer9\nip link set eth9 up\nip link set peer9 up\n"
     text = setup
     for scenario in (EVERYTHING, POLICED):
@@ -255,7 +246,7 @@ def test_a_real_kernel_takes_the_commands_for_an_interface(tmp_path: Path) -> No
         "pfifo limit 1000", "police rate 9Mbit burst 9kb"
     )
     text += script(both).text.replace('if [ "${1-}" = build ]; then exit; fi', "echo BUILT")
-    done = inside(tmp_path, text)
+    done = inside(kernel, tmp_path, text)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("BUILT") == 5
     assert "qdisc clsact" in done.stdout

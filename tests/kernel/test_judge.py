@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from sojourn import _core
+
+if TYPE_CHECKING:
+    from sojourn.engines.linux import Kernel
 
 ROOT = Path(__file__).resolve().parents[2]
 JUDGE = ROOT / "target/gate/kernel-judge"
@@ -29,6 +33,11 @@ def judge(*words: str) -> list[dict[str, str]]:
     # The exit status says the same as the rows.
     assert (done.returncode == 0) == all(row["verdict"] == "equal" for row in rows)
     return rows
+
+
+@pytest.fixture(autouse=True)
+def _kernel(kernel: Kernel) -> None:
+    """`SOJOURN_LINUX` names it."""
 
 
 @pytest.fixture(scope="session", autouse=True)

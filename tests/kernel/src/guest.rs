@@ -49,28 +49,26 @@ pub struct Judged {
     pub passage: Passage,
 }
 
-/// The folder that holds `run`: `SOJOURN_LINUX`, or the first `shared/tools/linux-vt` beside a
-/// folder above this one. The error says why there is none.
-pub fn kernel() -> Result<PathBuf, String> {
+/// The command that runs a script in the kernel: `SOJOURN_LINUX` names a folder that holds `run`, or a
+/// binary, which the engine's own `run` starts. The error says why there is none.
+pub fn kernel() -> Result<Vec<PathBuf>, String> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return Err("the kernel in virtual time is built for x86-64 Linux".into());
     }
-    if let Some(folder) = std::env::var_os("SOJOURN_LINUX") {
-        let folder = PathBuf::from(folder);
-        return if folder.join("run").is_file() {
-            Ok(folder)
-        } else {
-            Err(format!("SOJOURN_LINUX={}: no `run` in it", folder.display()))
-        };
+    let named = PathBuf::from(std::env::var_os("SOJOURN_LINUX").unwrap_or_default());
+    let run = named.join("run");
+    if run.is_file() {
+        Ok(vec![run])
+    } else if named.is_file() {
+        let ours =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/sojourn/data/linux/run");
+        Ok(vec!["bash".into(), ours, "--kernel".into(), named])
+    } else {
+        Err(format!(
+            "SOJOURN_LINUX={}: expected a folder that holds `run`, or a User-Mode Linux binary",
+            named.display()
+        ))
     }
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .ancestors()
-        .skip(2)
-        .map(|root| root.join("../shared/tools/linux-vt"))
-        .find(|folder| folder.join("run").is_file())
-        .ok_or_else(|| {
-            "no kernel in virtual time (set SOJOURN_LINUX to the folder of `run`)".into()
-        })
 }
 
 /// Runs every `(case, train)` in one guest; what stands in `out` from an earlier time is read again.
@@ -110,7 +108,7 @@ pub(crate) fn boot(script: &str, out: &Path) -> Result<(), String> {
     let cpu = Cpu::claim();
     let done = Cpu::command(cpu.as_ref(), "timeout")
         .arg("120")
-        .arg(kernel()?.join("run"))
+        .args(kernel()?)
         .arg("--out")
         .arg(out)
         .arg(here.join(script))
