@@ -5,7 +5,7 @@
 //! media get through.
 
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sojourn_cc::scream::{AckLine, Config, Stream, Version};
 use sojourn_core::wire::ccfb::{Count, Counting, Report};
@@ -13,6 +13,8 @@ use sojourn_core::wire::rtp::Datagram;
 use sojourn_core::{Dur, Ecn, Rng, Time};
 use sojourn_transport::media::scream_rx::{self, REPORT_BYTES, Receiver, Timer};
 use sojourn_transport::media::scream_tx::{Encoder, Host, Key, OnOff, Params, Session, Tool};
+
+use crate::computed;
 
 /// More packets or reports than this at one instant are a loop without end.
 const ENDLESS: u32 = 20_000;
@@ -38,10 +40,10 @@ pub(crate) fn run(
     seed: u64,
     mut announce: impl FnMut(String),
 ) -> Result<(u64, u64), String> {
-    let start = Instant::now();
+    let start = computed();
     let (mut sessions, mut datagrams) = (0, 0);
     let mut memory = None;
-    while (datagrams < goal && start.elapsed() < limit) || sessions < 2 {
+    while (datagrams < goal && computed() < start + limit) || sessions < 2 {
         announce(format!("session {sessions} of seed {seed}"));
         let rng = Rng::named(seed, &format!("datagrams.{sessions}"));
         datagrams += Lab::new(rng).run().map_err(|fault| format!("session {sessions}: {fault}"))?;
@@ -67,7 +69,11 @@ fn spoil(bytes: &mut Vec<u8>, rng: &mut Rng) {
     let len = bytes.len() as u32;
     match rng.below(6) {
         0 => bytes.truncate(rng.below(len + 1) as usize),
-        1 => bytes.iter_mut().for_each(|byte| *byte = rng.u32() as u8),
+        1 => {
+            for word in bytes.chunks_mut(4) {
+                word.copy_from_slice(&rng.u32().to_le_bytes()[..word.len()]);
+            }
+        }
         2 => bytes.extend((0..rng.below(400)).map(|n| n as u8)),
         3 => {
             // A word that parsers are tempted by.

@@ -5,7 +5,7 @@
 //! read.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sojourn_core::{Dur, Packet, Rng, Time};
 use sojourn_transport::Echo;
@@ -14,6 +14,8 @@ use sojourn_wire::packet::{self, Checksum, Counts};
 use sojourn_wire::segment::{Connection, Settings};
 use sojourn_wire::split::{Cwr, Split};
 use sojourn_wire::{Addresses, Ip, icmp, udp};
+
+use crate::computed;
 
 /// Packets of one connection.
 const PACKETS: u32 = 1000;
@@ -28,10 +30,10 @@ pub(crate) fn run(
     seed: u64,
     mut announce: impl FnMut(String),
 ) -> Result<(u64, u64), String> {
-    let start = Instant::now();
+    let start = computed();
     let mut counts = Counts::default();
     let (mut connections, mut packets) = (0, 0);
-    while packets < goal && (start.elapsed() < limit || packets == 0) {
+    while packets < goal && (computed() < start + limit || packets == 0) {
         announce(format!("connection {connections} of seed {seed}"));
         let mut rng = Rng::named(seed, &format!("packets.{connections}"));
         let mut ends = Ends::new(&mut rng);

@@ -18,8 +18,11 @@ test result: FAILED. 2 passed; 3 failed; 0 ignored; 0 measured; 0 filtered out; 
 """
 
 
-def script(monkeypatch: pytest.MonkeyPatch, **stages: str) -> None:
-    monkeypatch.setattr(gate, "STAGES", {name: [sys.executable, "-c", code] for name, code in stages.items()})
+def script(monkeypatch: pytest.MonkeyPatch, after: dict[str, tuple[str, ...]] | None = None, **stages: str) -> None:
+    """Each stage a program, which comes after those that `after` names."""
+    commands = {name: [sys.executable, "-c", code] for name, code in stages.items()}
+    chain = {name: gate.Stage(command, (after or {}).get(name, ())) for name, command in commands.items()}
+    monkeypatch.setattr(gate, "STAGES", chain)
 
 
 def test_results_of_all_binaries_and_of_pytest_are_added() -> None:
@@ -38,21 +41,50 @@ def test_stages_are_printed_with_their_sum_and_the_counts_last(
     assert lines[-2:] == ["stages: lint N s, rust N s, python N s; N s in all", "4 passed, 3 failed, 1 skipped"]
 
 
-def test_a_failed_stage_ends_the_gate_and_failed_tests_do_not(
+def test_a_stage_after_one_that_failed_is_not_run_and_the_others_are(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    mark = tmp_path / "ran"
     script(
         monkeypatch,
+        {"rust": ("lint",), "fuzz": ("rust",), "python": ("build",)},
+        build="pass",
         lint="raise SystemExit(1)",
-        rust="raise SystemExit(101)",
-        python=f"__import__('os').mkdir({str(mark)!r})",
+        rust=f"__import__('os').mkdir({str(tmp_path / 'rust')!r})",
+        fuzz=f"__import__('os').mkdir({str(tmp_path / 'fuzz')!r})",
+        python=f"__import__('os').mkdir({str(tmp_path / 'python')!r})",
     )
     assert gate.main([]) == 1
-    assert not mark.exists()
-    assert gate.main(["rust", "python"]) == 1
-    assert mark.exists()
-    assert capfd.readouterr().out.splitlines()[-1] == "0 passed, 1 failed, 0 skipped"
+    assert [mark.name for mark in tmp_path.iterdir()] == ["python"]
+    printed = capfd.readouterr().out
+    assert printed.count("not run, since a stage before it failed\n") == 2
+    assert printed.splitlines()[-1] == "0 passed, 1 failed, 0 skipped"
+    # A stage that is named alone does not wait for one that is not.
+    assert gate.main(["rust"]) == 0
+    assert (tmp_path / "rust").exists()
+
+
+def test_stages_run_side_by_side_and_print_one_after_another(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    # Each waits for the other's file, so that none ends unless both run.
+    meet = (
+        "import pathlib, time\nprint('begin {0}', flush=True)\npathlib.Path({1!r}, '{0}').touch()\n"
+        "while len(list(pathlib.Path({1!r}).iterdir())) < 2:\n    time.sleep(0.01)\nprint('end {0}')"
+    )
+    script(monkeypatch, one=meet.format("one", str(tmp_path)), two=meet.format("two", str(tmp_path)))
+    assert gate.main([]) == 0
+    marks = [line for line in capfd.readouterr().out.splitlines() if re.match(r"(begin|end|stage) ", line)]
+    assert [mark.split(":")[0] for mark in marks] == [
+        *("begin one", "end one", "stage one"),
+        *("begin two", "end two", "stage two"),
+    ]
+
+
+def test_stages_come_after_known_ones() -> None:
+    known: set[str] = set()
+    for name, stage in gate.STAGES.items():
+        assert set(stage.after) <= known
+        known.add(name)
 
 
 def test_an_unknown_stage_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
