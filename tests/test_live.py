@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sojourn import Scenario, engines
+from sojourn import Scenario, engines, suites
 from sojourn.cli import call
 from sojourn.engines import linux
 from sojourn.glance import Glance
@@ -170,8 +170,20 @@ def test_packets_are_of_the_flow_that_they_belong_to(text: str, tmp_path: Path) 
         assert ping["totals"]["received"] > 0, ping["name"]
 
 
-def test_a_kernel_in_virtual_time_through_a_queue_that_it_does_not_have(kernel: linux.Kernel, tmp_path: Path) -> None:
-    text = LINE.replace("fq_codel", "deltic")
+SCREAM = LINE.replace('cc = "cubic"', 'app = "scream-bw"\ncc = "scream init_rate 5Mbit"')
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LINE.replace("fq_codel", "deltic"),
+        SCREAM.replace("fq_codel", "dualpi2"),
+        SCREAM.replace("fq_codel", "pfifo limit 100"),
+    ],
+    ids=["tcp", "media-marked", "media-unmarked"],
+)
+@pytest.mark.usefixtures("kernel")
+def test_a_kernel_in_virtual_time_agrees_with_the_simulator(text: str, tmp_path: Path) -> None:
     run = run_live(text, tmp_path, "--engine", "linux:sojourn")
     assert_accounts(run)
     # In virtual time nothing but looking at the clock takes time, 256 ns each (arch/um/kernel/time.c, timer_read).
@@ -181,6 +193,8 @@ def test_a_kernel_in_virtual_time_through_a_queue_that_it_does_not_have(kernel: 
     (theirs,), (ours,) = (json.loads(text)["flows"] for text in (simulated.summary, json.dumps(run.summary)))
     assert ours["goodput_mbps"] == pytest.approx(theirs["goodput_mbps"], rel=0.03)
     assert ours["rtt_ms"]["p50"] == pytest.approx(theirs["rtt_ms"]["p50"], abs=1)
+    waited = [queues[0]["sojourn_ms"]["mean"] for queues in (run.queues, json.loads(simulated.queues))]
+    assert waited[0] == pytest.approx(waited[1], abs=1)
 
 
 @pytest.mark.usefixtures("live")
@@ -403,6 +417,13 @@ def test_media_run_on_real_packets(tmp_path: Path) -> None:
     # Only what was sent as ECT(1) meets the queue's L4S marks; what is marked arrives so (RFC 9331 4.1).
     assert flows["s"]["receiver"]["ce_received"] > 0
     assert flows["g"]["receiver"]["ce_received"] == 0
+
+
+def test_suites_with_media_can_run(live: engines.Engine) -> None:
+    cases = [case for case in suites.every() if 'cc = "scream' in case.toml]
+    assert len(cases) > 100
+    for case in cases[::10]:
+        live.check(Scenario(case.toml).resolve())
 
 
 @pytest.mark.usefixtures("live")
