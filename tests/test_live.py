@@ -17,7 +17,6 @@ import pytest
 
 from sojourn import Scenario, engines, suites
 from sojourn.cli import call
-from sojourn.engines import linux
 from sojourn.glance import Glance
 from sojourn.results import Run
 
