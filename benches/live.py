@@ -124,7 +124,8 @@ def accuracy(runs: int, folder: Path) -> Iterator[str]:
     yield from (machine(), "")
     has_virtual = bool(os.environ.get(VARIABLE))
     sim, live = engines.named("sim"), engines.named("live")
-    heading = "| queue | sim: goodput, Mbit/s | mean queue delay, ms | live: goodput | delay (least to greatest) |"
+    heading = "| controller, queue | sim: goodput, Mbit/s | mean queue delay, ms |"
+    heading += " live: goodput | delay (least to greatest) |"
     third = " linux:sojourn: goodput | delay |" if has_virtual else ""
     yield f"{heading}{third} late runs | lateness p99, ms | within the bounds |"
     yield "|---" * (10 if has_virtual else 8) + "|"
@@ -132,7 +133,8 @@ def accuracy(runs: int, folder: Path) -> Iterator[str]:
     for case in suites.suite("live"):
         simulated, real = collected(case, sim, runs, folder), collected(case, live, runs, folder)
         started += real.started
-        cells = f"| `{case.id.split('/')[1]}` | {simulated} | {real} ({spread(real.delays_ms)}) |"
+        _, queue, _, _, controller = case.id.split("/")
+        cells = f"| {controller}, `{queue}` | {simulated} | {real} ({spread(real.delays_ms)}) |"
         if has_virtual:
             cells += f" {collected(case, engines.named('linux:sojourn'), VIRTUAL_RUNS, folder)} |"
         yield f"{cells} {real.late} | {real.p99_ms:.3f} | {'yes' if agrees(real, simulated) else '**no**'} |"

@@ -29,8 +29,8 @@ START_JITTER = "20ms"
 # What a kernel calls by the name alone. Linux 7.2 asks no module for the size of bursts.
 VERSIONS = {"bbr": "bbr version v1", "prague": "prague bursts kernel"}
 # Linux 7.2 has it on; a connection without AccECN never sends it.
-OPTION: dict[str, dict[str, bool]] = {"rfc3168": {}, "off": {}, "accecn": {"accecn_option": True}}
-ECN = {"rfc3168": "on", "off": "off", "accecn": "with accurate feedback"}
+OPTION: dict[str, dict[str, bool]] = {"rfc3168": {}, "off": {}, "accecn": {"accecn_option": True}, "sce": {}}
+ECN = {"rfc3168": "on", "off": "off", "accecn": "with accurate feedback", "sce": "with SCE"}
 
 # Our name, tc's arguments, controllers, whether ECN is on: in the order of the measurements.
 GRID: tuple[tuple[str, str, tuple[str, ...], bool], ...] = (
