@@ -3,6 +3,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -51,6 +52,13 @@ impl Meeting {
         file.map_err(|e| format!("{SAMPLES}: {e}"))
     }
 
+    /// Gives back the memory of samples that nobody reads again, those of these bytes.
+    pub(crate) fn forget(&self, bytes: Range<u64>) {
+        if let Self::Unnamed { samples, .. } = self {
+            punch(samples, bytes);
+        }
+    }
+
     /// Adds to `command` what it runs, and where that reads and prints.
     pub(crate) fn fill(&self, launch: &Launch, command: &mut Command) -> Result<(), String> {
         let failed = |e: io::Error| format!("a file for what is inside: {e}");
@@ -91,6 +99,14 @@ fn unnamed(name: &str) -> io::Result<File> {
     Ok(memfd_create(name, MemfdFlags::CLOEXEC)?.into())
 }
 
+/// The file stays as long as it is; a kernel that cannot do it has the run take more memory.
+#[cfg(target_os = "linux")]
+fn punch(file: &File, bytes: Range<u64>) {
+    use rustix::fs::{FallocateFlags, fallocate};
+    let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    let _ = fallocate(file, hole, bytes.start, bytes.end - bytes.start);
+}
+
 /// The same file with a place of its own in it.
 #[cfg(target_os = "linux")]
 fn again(file: &File) -> io::Result<File> {
@@ -105,6 +121,12 @@ fn unnamed(_name: &str) -> io::Result<File> {
 }
 
 #[cfg(not(target_os = "linux"))]
+fn punch(_file: &File, _bytes: Range<u64>) {}
+
+#[cfg(not(target_os = "linux"))]
 fn again(_file: &File) -> io::Result<File> {
     Err(io::ErrorKind::Unsupported.into())
 }
+
+#[cfg(test)]
+mod tests;

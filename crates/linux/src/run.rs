@@ -19,6 +19,8 @@ use crate::kernel::{Guest, Launch, POLL};
 use crate::meeting::Meeting;
 use crate::network::{Command, Network, Outside};
 
+/// Bytes of samples in memory after they were read.
+const KEPT: u64 = 8 << 20;
 /// A few milliseconds of work.
 const LINES_PER_TURN: usize = 512;
 
@@ -102,6 +104,8 @@ impl Engine for Kernel {
             collector: Collector::new(scenario, &devices),
             samples: BufReader::new(samples),
             line: Vec::new(),
+            read: 0,
+            forgotten: 0,
             idle: Duration::ZERO,
             has_ended: false,
             launch,
@@ -117,6 +121,9 @@ struct KernelRun {
     samples: BufReader<File>,
     /// What has been written of a line.
     line: Vec<u8>,
+    /// Bytes of samples that were read, and of these those whose memory was given back.
+    read: u64,
+    forgotten: u64,
     /// For how long its clock has stood still.
     idle: Duration,
     has_ended: bool,
@@ -135,7 +142,7 @@ impl KernelRun {
                 break;
             }
             let read = self.samples.read_until(b'\n', &mut self.line);
-            read.map_err(|e| format!("{SAMPLES}: {e}"))?;
+            self.read += read.map_err(|e| format!("{SAMPLES}: {e}"))? as u64;
             if self.line.pop_if(|end| *end == b'\n').is_none() {
                 break;
             }
@@ -143,6 +150,10 @@ impl KernelRun {
             self.collector.take(text)?;
             self.line.clear();
             has_read = true;
+        }
+        if self.read - self.forgotten > KEPT {
+            self.meeting.forget(self.forgotten..self.read);
+            self.forgotten = self.read;
         }
         Ok(has_read)
     }
