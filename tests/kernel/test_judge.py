@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,7 +38,7 @@ def judge(*words: str) -> list[dict[str, str]]:
     return rows
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def _kernel(kernel: Kernel) -> None:
     """`SOJOURN_LINUX` names it."""
 
@@ -47,6 +50,7 @@ def binary() -> None:
     subprocess.run([*command, "--bin", "kernel-judge", "--bin", "udp-train"], cwd=ROOT, check=True)
 
 
+@pytest.mark.usefixtures("_kernel")
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("discipline", DISCIPLINES)
 def test_queue_does_what_linux_does(discipline: str) -> None:
@@ -54,6 +58,7 @@ def test_queue_does_what_linux_does(discipline: str) -> None:
     assert not differing, json.dumps(differing, indent=1)
 
 
+@pytest.mark.usefixtures("_kernel")
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("wrong", ["wrong codel", "wrong pie"])
 def test_judge_sees_a_wrong_parameter(wrong: str) -> None:
@@ -61,10 +66,24 @@ def test_judge_sees_a_wrong_parameter(wrong: str) -> None:
     assert [row["verdict"] for row in judge(wrong)] == ["differs"]
 
 
+@pytest.mark.usefixtures("_kernel")
 @pytest.mark.timeout(120)
 def test_middlebox_in_virtual_time_does_what_the_simulator_does() -> None:
     """Every queue, also those that no kernel has, between the sockets of a real kernel."""
-    rows = judge("middlebox")
+    assert_as_the_simulator(judge("middlebox"))
+
+
+@pytest.mark.timeout(120)
+def test_middlebox_in_real_time_does_what_the_simulator_does() -> None:
+    """The same with the sockets of this machine's kernel."""
+    if sys.platform != "linux" or not shutil.which("ip"):
+        pytest.skip("no Linux with ip (iproute2)")
+    if os.geteuid() != 0 or not Path("/dev/net/tun").exists():
+        pytest.skip("not root, or no /dev/net/tun: no network namespaces with TUN devices")
+    assert_as_the_simulator(judge("middlebox-live"))
+
+
+def assert_as_the_simulator(rows: list[dict[str, str]]) -> None:
     names = {entry["name"] for entry in json.loads(_core.qdiscs())} - {"mahimahi", "rate_trace"}  # need a file
     assert names == {row["configuration"].split()[0] for row in rows}
     differing = [row for row in rows if row["verdict"] != "equal"]

@@ -104,7 +104,7 @@ fn enter(jobs: &[(&Case, &Train)], folders: &[PathBuf], out: &Path) -> Result<()
 /// Runs a script beside this crate's manifest inside the kernel, with `udp-train`; it has `out` as /run/out.
 pub(crate) fn boot(script: &str, out: &Path) -> Result<(), String> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let train = std::env::current_exe().map_err(|e| e.to_string())?.with_file_name("udp-train");
+    let train = udp_train()?;
     let cpu = Cpu::claim();
     let done = Cpu::command(cpu.as_ref(), "timeout")
         .arg("120")
@@ -124,6 +124,12 @@ pub(crate) fn boot(script: &str, out: &Path) -> Result<(), String> {
         ));
     }
     Ok(())
+}
+
+/// The program that sends and receives, beside this one.
+pub(crate) fn udp_train() -> Result<PathBuf, String> {
+    let own = std::env::current_exe().map_err(|e| e.to_string())?;
+    Ok(own.with_file_name("udp-train"))
 }
 
 fn read(train: &Train, folder: &Path) -> Result<Judged, String> {

@@ -10,7 +10,7 @@ use sojourn_kernel_judge::cases::{CASES, Case};
 use sojourn_kernel_judge::report::{Effort, HEAD, Row, judge};
 use sojourn_kernel_judge::{guest, middlebox};
 
-const USAGE: &str = "usage: kernel-judge [--runs N] [--short] [--folder DIR] [--json | --document FILE] [middlebox | DISCIPLINE...]";
+const USAGE: &str = "usage: kernel-judge [--runs N] [--short] [--folder DIR] [--json | --document FILE] [middlebox | middlebox-live | DISCIPLINE...]";
 /// Exit status where there is no kernel to judge by.
 const NO_KERNEL: u8 = 3;
 const BEGIN: &str = "<!-- results: written by kernel-judge --document -->";
@@ -37,7 +37,7 @@ fn options() -> Result<Options, Box<dyn Error>> {
             "--folder" => o.folder = Some(value()?.into()),
             "--json" => o.json = true,
             "--document" => o.document = Some(value()?.into()),
-            middlebox::NAME => o.disciplines.push(word),
+            middlebox::NAME | middlebox::LIVE => o.disciplines.push(word),
             name if CASES.iter().any(|c| c.name.0 == name) => o.disciplines.push(word),
             _ => return Err(format!("unknown word `{word}`; {USAGE}").into()),
         }
@@ -47,7 +47,10 @@ fn options() -> Result<Options, Box<dyn Error>> {
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let options = options()?;
-    if let Err(reason) = guest::kernel() {
+    let needs_kernel = options.disciplines.iter().any(|name| name != middlebox::LIVE);
+    if let Err(reason) = guest::kernel()
+        && (needs_kernel || options.disciplines.is_empty())
+    {
         writeln!(stderr(), "{reason}")?;
         return Ok(ExitCode::from(NO_KERNEL));
     }
@@ -67,8 +70,10 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         rows.push(row.markdown());
         stdout().write_all(text.as_bytes()).map_err(|e| e.to_string())
     };
-    if wanted.iter().any(|name| name == middlebox::NAME) {
-        middlebox::judge(&folder.join(middlebox::NAME), &mut done)?;
+    for name in [middlebox::NAME, middlebox::LIVE] {
+        if wanted.iter().any(|one| one == name) {
+            middlebox::judge(name, &folder.join(name), &mut done)?;
+        }
     }
     for discipline in disciplines {
         let named = wanted.iter().any(|name| name == discipline);

@@ -1,11 +1,12 @@
-//! Our queues in the middlebox, which forwards between two hosts inside the kernel in virtual time: what
-//! enters there at an instant and what leaves is compared with a simulation into which the same packets
-//! enter at the same instants.
+//! Our queues in the middlebox, which forwards between two hosts inside the kernel in virtual time, or in real
+//! time on this machine: what enters there at an instant and what leaves is compared with a simulation into
+//! which the same packets enter at the same instants.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use sojourn_core::{Dur, Ecn, Time};
@@ -19,8 +20,11 @@ use crate::guest;
 use crate::report::Row;
 use crate::train::{Recipe, Shape};
 
-/// Its name on the command line.
+/// Its name on the command line, in virtual time and in real time.
 pub const NAME: &str = "middlebox";
+pub const LIVE: &str = "middlebox-live";
+/// Programs in real time that run at once: mostly they wait for the next packet.
+const AT_ONCE: usize = 16;
 
 /// Beside every discipline of the registry as it is by default: what needs parameters, and what they change.
 const CONFIGURED: &[&str] = &[
@@ -210,8 +214,12 @@ impl Noted {
     }
 }
 
-/// Runs a kernel and compares what it noted with the simulator.
-pub fn judge(out: &Path, mut done: impl FnMut(Row) -> Result<(), String>) -> Result<(), String> {
+/// Runs a kernel, in real time this machine's, and compares what was noted with the simulator.
+pub fn judge(
+    name: &str,
+    out: &Path,
+    mut done: impl FnMut(Row) -> Result<(), String>,
+) -> Result<(), String> {
     let (cases, train) = (cases()?, RECIPE.draw(1));
     let write = |path: &Path, text: &str| fs::write(path, text).map_err(|e| e.to_string());
     for (number, qdisc) in cases.iter().enumerate() {
@@ -220,7 +228,7 @@ pub fn judge(out: &Path, mut done: impl FnMut(Row) -> Result<(), String>) -> Res
         write(&folder.join("qdisc"), qdisc)?;
         write(&folder.join("train"), &train.text())?;
     }
-    guest::boot("middlebox.sh", out)?;
+    if name == LIVE { live(out)? } else { guest::boot("middlebox.sh", out)? }
     let sent = train.packets.len();
     for (number, qdisc) in cases.iter().enumerate() {
         let noted = Noted::of(&out.join(job(number)))?;
@@ -228,7 +236,7 @@ pub fn judge(out: &Path, mut done: impl FnMut(Row) -> Result<(), String>) -> Res
         let left = noted.left.lines().count();
         let marked = noted.left.lines().filter(|line| line.split(' ').nth(1) == Some("3")).count();
         done(Row {
-            discipline: NAME.into(),
+            discipline: name.into(),
             configuration: qdisc.clone(),
             train: RECIPE.shape.name().into(),
             compared: format!("{sent} packets, {left} left, {marked} with CE"),
@@ -236,6 +244,24 @@ pub fn judge(out: &Path, mut done: impl FnMut(Row) -> Result<(), String>) -> Res
             largest: if faults.is_empty() { "none".into() } else { faults.join("; ") },
             counters: Vec::new(),
         })?;
+    }
+    Ok(())
+}
+
+/// Runs every job of the folder in namespaces of this machine.
+fn live(out: &Path) -> Result<(), String> {
+    let program = guest::udp_train()?;
+    let start = |first: usize| {
+        let mut command = Command::new(&program);
+        command.arg("forward").arg(out).args([first, AT_ONCE].map(|n| n.to_string()));
+        command.stderr(Stdio::piped()).spawn().map_err(|e| format!("udp-train: {e}"))
+    };
+    let running: Vec<Child> = (0..AT_ONCE).map(start).collect::<Result<_, _>>()?;
+    for program in running {
+        let done = program.wait_with_output().map_err(|e| format!("udp-train: {e}"))?;
+        if !done.status.success() {
+            return Err(format!("udp-train: {}", String::from_utf8_lossy(&done.stderr).trim()));
+        }
     }
     Ok(())
 }

@@ -13,10 +13,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         ["clock"] => tool::clock(),
         ["send", train, log, source, destination] => tool::send(train, log, source, destination),
         ["receive", log, silence_s] => tool::receive(log, silence_s.parse()?),
-        ["forward", folder] => tool::forward(folder.as_ref()),
+        ["forward", folder] => tool::forward(folder.as_ref(), 0, 1),
+        ["forward", folder, first, step] => {
+            tool::forward(folder.as_ref(), first.parse()?, step.parse()?)
+        }
         _ => {
             Err("usage: udp-train clock | send TRAIN LOG SOURCE DESTINATION | receive LOG SILENCE \
-            | forward FOLDER"
+            | forward FOLDER [FIRST STEP]"
                 .into())
         }
     }
@@ -38,7 +41,7 @@ mod tool {
         clock()
     }
 
-    pub(super) fn forward(_: &std::path::Path) -> Result<(), Box<dyn Error>> {
+    pub(super) fn forward(_: &std::path::Path, _: usize, _: usize) -> Result<(), Box<dyn Error>> {
         clock()
     }
 }
@@ -200,10 +203,11 @@ mod tool {
         Ok((space, Arc::new(tun)))
     }
 
-    /// Sends the train of each job in `folder` through the network of its scenario.
-    pub(super) fn forward(folder: &Path) -> Result<(), Box<dyn Error>> {
+    /// Sends the trains of the jobs in `folder`, or of each that is so many after the first, through the
+    /// networks of their scenarios.
+    pub(super) fn forward(folder: &Path, first: usize, step: usize) -> Result<(), Box<dyn Error>> {
         let [near, far] = [host(HOSTS[0])?, host(HOSTS[1])?];
-        for job in 0.. {
+        for job in (first..).step_by(step) {
             let job = folder.join(middlebox::job(job));
             if !job.is_dir() {
                 break;
