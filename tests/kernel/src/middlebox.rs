@@ -228,7 +228,11 @@ pub fn judge(
         write(&folder.join("qdisc"), qdisc)?;
         write(&folder.join("train"), &train.text())?;
     }
-    if name == LIVE { live(out)? } else { guest::boot("middlebox.sh", out)? }
+    if name == LIVE {
+        live(out)?
+    } else {
+        guest::boot("middlebox.sh", out)?
+    }
     let sent = train.packets.len();
     for (number, qdisc) in cases.iter().enumerate() {
         let noted = Noted::of(&out.join(job(number)))?;
