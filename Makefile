@@ -27,7 +27,7 @@ demo: build ## run the 59 L4S runs of ect1 and write report.html beside measured
 	@echo "open report.html"
 
 test: build ## all Rust and Python tests, with their counts
-	@$(BIN)/python tests/gate.py rust python
+	@$(BIN)/python tests/gate.py compile rust python
 
 lint: build ## formatting, clippy, ruff, mypy, known answers, laws, places of tests, man pages, table of documents
 	cargo fmt --all --check
