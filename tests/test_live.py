@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 pytestmark = pytest.mark.engine
-ROOT = Path(__file__).parent.parent
 
 LINE = """
 name = "line"

@@ -490,6 +490,33 @@ fn blind_attackers_do_not_stop_a_transfer() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
+    // Of RTP and its reports too, which anybody may send who knows addresses and ports.
+    #[test]
+    fn hostile_media_neither_crash_nor_loop(dice in any::<u64>(), every in 1..20_u64) {
+        let mut rng = Rng::named(dice, "hostile");
+        let (media, _) = MEDIA.rsplit_once("[[flow]]").expect("flows");
+        let mut lab = Lab::of_one_host(media);
+        lab.run(at(1), |n, _, packet| {
+            assert!(n < 400_000, "packets without end");
+            if n % every != 0 {
+                return vec![packet];
+            }
+            let mut bad = packet.clone();
+            for _ in 0..=rng.below(4) {
+                // From the payload on: RTP and reports.
+                let at = 28 + rng.below((bad.len() as u32 - 28).clamp(1, 40)) as usize;
+                if let Some(byte) = bad.get_mut(at) {
+                    *byte = rng.u32() as u8;
+                }
+            }
+            vec![finished(bad), packet]
+        });
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     // Whatever comes, nothing panics, and no host answers without end.
     #[test]
     fn hostile_packets_neither_crash_nor_loop(
