@@ -10,12 +10,13 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sojourn import Scenario, engines, suites
+from sojourn import Scenario, engines, start, suites
 from sojourn.cli import call
 from sojourn.glance import Glance
 from sojourn.results import Run
@@ -245,6 +246,66 @@ def test_a_user_without_rights_gets_the_same_with_what_was_refused(tmp_path: Pat
         shutil.rmtree(folder)
 
 
+CLIENT = """
+import json, os, pathlib, sys, urllib.request
+got = len(urllib.request.urlopen(sys.argv[1]).read())
+status = dict(line.split(":", 1) for line in pathlib.Path("/proc/self/status").read_text().splitlines())
+kept = {key: value.strip() for key, value in status.items() if key in ("CapEff", "CapBnd", "NoNewPrivs")}
+pipes = [file.name for file in pathlib.Path("/proc/self/fd").iterdir() if file.is_fifo()]
+print(json.dumps({"got": got, "pipes": sorted(pipes), **kept}))
+"""
+
+
+@pytest.mark.usefixtures("live")
+def test_programs_are_end_points_if_they_are_allowed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lacking = [tool for tool in ("unshare", "mount") if not shutil.which(tool)]
+    if lacking:
+        pytest.skip(f"no {', '.join(lacking)}")
+    (tmp_path / "client.py").write_text(CLIENT)
+    (tmp_path / "big").write_bytes(bytes(1_000_000))
+    python = sys.executable
+    server = f"{python} -m http.server {{port}} --bind {{server}} --directory {tmp_path}"
+    client = f"{python} {tmp_path}/client.py http://{{server}}:{{port}}/big"
+    text = LINE.replace('cc = "cubic"', f'app = "exec pulls"\nexec = {{ client = "{client}", server = "{server}" }}')
+    text = text.replace('"2s"', '"4s"') + '[[flow]]\nname = "b"\ncc = "reno"\nbytes = "10000b"\n'
+    file = tmp_path / "refused.toml"
+    file.write_text(text)
+    for engine, reason in (("live", "expected --allow-exec"), ("sim", "run with --engine live only")):
+        assert call(["run", str(file), "--engine", engine, "--out", str(tmp_path / "r")]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert "flow.a.exec: " in line
+        assert reason in line
+    with pytest.raises(engines.EngineError, match="expected --allow-exec"):
+        start(file, engine="live")
+    # The programs do not get what sojourn has got.
+    ends = os.pipe()
+    os.set_inheritable(ends[1], True)
+    try:
+        run = run_live(text, tmp_path, "--engine", "live", "--allow-exec")
+    finally:
+        for end in ends:
+            os.close(end)
+    assert_accounts(run)
+    flow, other = run.summary["flows"]
+    at_client, at_server = flow["programs"]
+    assert [program["end"] for program in flow["programs"]] == ["client", "server"]
+    assert (at_client["exit_code"], at_client["was_stopped"], at_client["stderr"]) == (0, False, [])
+    assert at_server["was_stopped"]
+    assert json.loads(at_client["stdout"][0]) == {
+        "got": 1_000_000,
+        "pipes": ["1", "2"],
+        "CapEff": "0" * 16,
+        "CapBnd": "0" * 16,
+        "NoNewPrivs": "1",
+    }
+    # The client opened it: bytes of the file and the header of the response, and no packet of the other flow.
+    assert 1_000_000 < flow["sender"]["delivered_bytes"] < 1_100_000
+    assert 0 < flow["receiver"]["delivered_bytes"] < 10_000
+    assert other["receiver"]["delivered_bytes"] == 10_000
+    assert flow["goodput_mbps"] > 0
+    assert "flow.a.goodput_bytes" in run.names()
+
+
 STATE = (
     ["ip", "-d", "-j", "link"],
     ["ip", "-d", "-j", "addr"],
@@ -295,7 +356,9 @@ def processes(mark: str) -> list[int]:
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 def test_a_run_that_is_killed_leaves_nothing_behind(how: signal.Signals, tmp_path: Path, alone: list[str]) -> None:
     file = tmp_path / "scenario.toml"
-    file.write_text(LINE)
+    # Its program leaves others behind as well.
+    program = """[[flow]]\nname = "own"\nexec = "sh -c 'sleep 300 & exec sleep 300'"\n"""
+    file.write_text(LINE + program)
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     draw = random.Random(int(how))  # noqa: S311
@@ -305,7 +368,7 @@ def test_a_run_that_is_killed_leaves_nothing_behind(how: signal.Signals, tmp_pat
         name, _, value = mark.partition("=")
         command = [sys.executable, "-m", "sojourn", "run", str(file), "--engine", "live", "--out", str(tmp_path / "r")]
         run = subprocess.Popen(
-            [*alone, *command, "--quiet", "--fresh"],
+            [*alone, *command, "--allow-exec", "--quiet", "--fresh"],
             env={**os.environ, name: value, "TMPDIR": str(temporary)},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -331,7 +394,12 @@ def test_hosts_with_names_are_seen_while_a_run_lasts(tmp_path: Path, capsys: pyt
     def names(run: subprocess.Popen[bytes]) -> list[str]:
         return sorted(path.name for path in place.glob(f"sojourn-{run.pid}-*"))
 
-    for how in ("end", "term", "all"):
+    def gives_names(process: int) -> bool:
+        with suppress(OSError):
+            return b"netns attach" in Path(f"/proc/{process}/cmdline").read_bytes()
+        return False
+
+    for how in ("end", "all"):
         mark = f"SOJOURN_TEST_MARK=named{os.getpid()}{how}"
         name, _, value = mark.partition("=")
         settings = ["-s", "duration=600ms", "-s", "measure.from=0s"] if how == "end" else []
@@ -348,12 +416,12 @@ def test_hosts_with_names_are_seen_while_a_run_lasts(tmp_path: Path, capsys: pyt
         assert {"lo", "uplink"} == {row["ifname"] for row in json.loads(seen.stdout)}
         assert call(["clean", "--live", "--dry"]) == 0
         assert capsys.readouterr().out == "0 would be removed\n"
-        if how == "term":
-            run.terminate()
         if how == "all":
-            for process in processes(mark):
-                os.kill(process, signal.SIGKILL)
-        assert run.wait(timeout=60) == {"end": 0, "term": 130, "all": -9}[how]
+            # What removes the names when it has no run any more goes first.
+            for process in sorted(processes(mark), key=gives_names, reverse=True):
+                with suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
+        assert run.wait(timeout=60) == {"end": 0, "all": -9}[how]
         if how == "all":
             until(lambda: not processes(mark), "no process is left")  # noqa: B023
             assert call(["clean", "--live"]) == 0

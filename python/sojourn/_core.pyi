@@ -43,6 +43,9 @@ class KernelOptions(Protocol):
     @property
     def names(self) -> str | None:
         """What precedes the names that the hosts have in `ip netns`; without it they have none."""
+    @property
+    def allows_exec(self) -> bool:
+        """Whether a scenario may run the programs that it names."""
 
 class Engine:
     """What carries out scenarios."""

@@ -112,6 +112,19 @@ class Punctuality:
 
 
 @dataclass(frozen=True, slots=True)
+class ProgramRow:
+    """A program that was an end point of a flow."""
+
+    flow: str
+    end: str
+    """`client` or `server`."""
+    exit_code: int
+    """As a shell has it."""
+    said: str
+    """The last line on standard error."""
+
+
+@dataclass(frozen=True, slots=True)
 class Glance:
     """A run in few numbers."""
 
@@ -130,6 +143,8 @@ class Glance:
     """None where no packet was real."""
     own_flows: tuple[tuple[str, str], ...] = ()
     """Flows of real packets on our end points, not a kernel's, each with its stack."""
+    failed_programs: tuple[ProgramRow, ...] = ()
+    """Programs that ended by themselves, and not well."""
 
     @classmethod
     def of(cls, run: Run) -> Glance:
@@ -160,6 +175,7 @@ class Glance:
             own_flows=tuple(
                 (str(flow["name"]), str(flow["stack"])) for flow in flows if flow.get("stack", "kernel") != "kernel"
             ),
+            failed_programs=tuple(row for flow in flows for row in _failed_programs(flow)),
         )
 
     @property
@@ -334,6 +350,16 @@ def _punctuality(middlebox: object) -> Punctuality | None:
         _texts(middlebox.get("refused")),
         sum(_present(_count(host, "super_packets") for host in hosts)),
     )
+
+
+def _failed_programs(flow: Mapping[str, Any]) -> list[ProgramRow]:
+    rows = []
+    for program in _objects(flow.get("programs")):
+        code = _count(program, "exit_code")
+        if code and program.get("was_stopped") is False:
+            said = _texts(program.get("stderr"))
+            rows.append(ProgramRow(str(flow["name"]), str(program.get("end")), code, said[-1] if said else ""))
+    return rows
 
 
 def _texts(rows: object) -> tuple[str, ...]:

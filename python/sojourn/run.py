@@ -72,17 +72,18 @@ def run(
     variant: str | None = None,
     fresh: bool = False,
     engine: engines.Name = "sim",
+    allow_exec: bool = False,
 ) -> ResultSet:
     """Runs a scenario, files, suites or regular expressions over run ids, as `sojourn run` does; of a sweep all runs.
 
     `overrides` are dotted names of the scenario (`{"link.bneck.rate": "100Mbit"}`), `variant` is one of
-    the suite's or a name for what they change. Raises
+    the suite's or a name for what they change. `allow_exec` lets scenarios run the programs that they name. Raises
     `ScenarioError` before anything is written, `EngineError` likewise for what the engine cannot do, and
     `RunError` after all runs if any failed.
     """
     targets = [target] if isinstance(target, Scenario | str | Path) else list(target)
     todo = plan(targets, overrides, seed=seed, seeds=seeds, variant=variant)
-    chosen = able(engines.named(engine), todo)
+    chosen = able(engines.named(engine, engines.Options(allow_exec=allow_exec)), todo)
     folder = Path(out) if out else new_folder(todo[0].id.split("/")[0])
     outcomes = execute(todo, folder, jobs=jobs, fresh=fresh, engine=chosen)
     if any(o.status == "failed" for o in outcomes):
@@ -91,16 +92,22 @@ def run(
 
 
 def start(
-    scenario: Scenario | str | Path, overrides: Mapping[str, str] | None = None, *, engine: engines.Name = "sim"
+    scenario: Scenario | str | Path,
+    overrides: Mapping[str, str] | None = None,
+    *,
+    engine: engines.Name = "sim",
+    allow_exec: bool = False,
 ) -> engines.Run:
     """Begins one run that its holder advances, and that writes no files; of a sweep, an error.
+
+    `allow_exec` lets the scenario run the programs that it names.
 
     Raises `ScenarioError`, or `EngineError` for what the engine cannot do.
     """
     job, *others = plan([scenario], overrides)
     if others:
         raise _core.ScenarioError(f"{scenario}: {1 + len(others)} runs; expected one")
-    return able(engines.named(engine), [job]).start(job.scenario)
+    return able(engines.named(engine, engines.Options(allow_exec=allow_exec)), [job]).start(job.scenario)
 
 
 def plan(

@@ -1,5 +1,7 @@
 //! Whether a kernel can do a scenario.
 
+mod programs;
+
 use std::fmt;
 
 use sojourn_cc::{self as cc, Feedback};
@@ -12,6 +14,7 @@ use sojourn_scenario::{Change, Direction, Edit, Flow, Ping, Scenario, Stack};
 use sojourn_transport::app::App;
 use sojourn_transport::tcp::{Config, Overlay, Owner, PARAMETERS};
 
+pub(crate) use self::programs::check_programs;
 use crate::capabilities::Capabilities;
 use crate::job::Place;
 use crate::network::Network;
@@ -88,7 +91,9 @@ pub(crate) fn stacks(
         }
         stack => match check_flow(flow, mtu, kernel, place) {
             Ok(()) => Ok(Stack::Kernel),
-            Err(_) if stack.is_none() && carrier != Carrier::Kernel => Ok(Stack::Sojourn),
+            Err(_) if stack.is_none() && flow.exec.is_none() && carrier != Carrier::Kernel => {
+                Ok(Stack::Sojourn)
+            }
             Err(refusal) => Err(refusal),
         },
     };
@@ -223,10 +228,10 @@ fn check_flow(flow: &Flow, mtu: u32, kernel: &Capabilities, place: Place) -> Res
     if flow.hash_of.is_some() {
         return Err(Refusal::new(key("hash_of"), "the kernel chooses its own hashes"));
     }
-    match &flow.cc {
-        Some(_) => check_tcp(&key("tcp"), &flow.tcp, kernel, place),
-        None => Ok(()),
+    if flow.uses_kernel_tcp() {
+        check_tcp(&key("tcp"), &flow.tcp, kernel, place)?;
     }
+    Ok(())
 }
 
 /// IP bytes of the packets of an application over UDP, if it states them.

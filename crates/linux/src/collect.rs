@@ -10,8 +10,8 @@ use sojourn_scenario::{Flow, Measure, Scenario, Topology};
 use sojourn_trace::rfc5166::{Bins, Metrics};
 use sojourn_trace::summary::{PingWindow, WindowSummary};
 use sojourn_trace::{
-    Column, Cursor, FlowSummary, Goodput, GroupId, Output, PingSummary, Recorder, Share,
-    Statistics, Summary, Window,
+    Column, Cursor, FlowSummary, Goodput, GroupId, Output, PingSummary, ProgramSummary, Recorder,
+    Share, Statistics, Summary, Window,
 };
 
 use crate::flow::{Sampled, Series, samples};
@@ -44,6 +44,8 @@ pub(crate) struct Collector {
     series: Vec<Column>,
     undrained: Vec<Column>,
     carried: Option<Box<Carried>>,
+    /// Of each flow.
+    programs: Vec<Vec<ProgramSummary>>,
 }
 
 impl Collector {
@@ -70,6 +72,7 @@ impl Collector {
         let drained = Cursor::default();
         let (clock, kernel) = (Time::ZERO, None);
         let (series, undrained, carried) = (Vec::new(), Vec::new(), None);
+        let programs = vec![Vec::new(); scenario.flows.len()];
         Self {
             scenario,
             recorder,
@@ -82,6 +85,7 @@ impl Collector {
             series,
             undrained,
             carried,
+            programs,
         }
     }
 
@@ -118,6 +122,7 @@ impl Collector {
                 }
                 self.undrained.extend(columns);
             }
+            Line::Program(index, program) => self.programs[index].push(program),
             Line::Carried(carried) => self.carried = Some(carried),
             Line::Before(device, at, rows) => self.queues_at(device, Time(at), &rows, false)?,
         }
@@ -218,6 +223,10 @@ impl Collector {
             if let Some(flow) = flows.iter_mut().find(|flow| flow.name == own.name) {
                 *flow = own;
             }
+        }
+        for (flow, mut programs) in flows.iter_mut().zip(self.programs.drain(..)) {
+            programs.sort_by_key(|program| program.end);
+            flow.programs = programs;
         }
         let pings = self.scenario.pings.iter().zip(&self.pings);
         let pings = pings.map(|(ping, echoes)| PingSummary {

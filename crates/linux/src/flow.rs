@@ -145,6 +145,7 @@ impl Sampled {
             completions: within.completions,
             sender,
             receiver,
+            programs: vec![],
         }
     }
 

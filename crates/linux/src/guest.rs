@@ -6,6 +6,7 @@ mod bulk;
 mod clock;
 mod context;
 mod echo;
+mod exec;
 mod middlebox;
 mod names;
 mod outcome;
@@ -35,6 +36,7 @@ use sojourn_transport::app::{self, App};
 
 use self::clock::Clock;
 use self::context::{Context, Schedule, Watched};
+use self::exec::User;
 use self::names::Outside;
 use self::outcome::{Outcome, failed};
 use self::queues::Queues;
@@ -78,6 +80,7 @@ fn settle(place: Place) -> Outcome {
 }
 
 fn carry_out(job: &Job, out: &mut Lines) -> Outcome {
+    let user = User::of_sudo();
     let outside = job.names.is_some().then(Outside::here).transpose()?;
     settle(job.place)?;
     if job.middlebox.is_some() {
@@ -89,7 +92,11 @@ fn carry_out(job: &Job, out: &mut Lines) -> Outcome {
     open_more_files().map_err(failed("open files"))?;
     let commands = &job.network.commands;
     let (build, later): (Vec<_>, Vec<_>) = commands.iter().cloned().partition(|c| c.at_ns == 0);
-    let build: Vec<String> = build.iter().map(network::Command::to_string).collect();
+    let mut build: Vec<String> = build.iter().map(network::Command::to_string).collect();
+    if job.flows.iter().any(|flow| !flow.programs.is_empty()) {
+        exec::keep_files()?;
+        build.push(exec::NO_NAMES.to_owned());
+    }
     shell(&build.join("\n"))?;
     let spaces = job.network.namespaces();
     let _names = match (&job.names, outside) {
@@ -109,9 +116,13 @@ fn carry_out(job: &Job, out: &mut Lines) -> Outcome {
             carrier = Some(middlebox::start(&context, job, own, scenario, stack.take())?);
         }
     }
-    let mut flows = Vec::new();
+    let (mut flows, mut programs) = (Vec::new(), Vec::new());
     let of_kernel = job.flows.iter().enumerate().zip(&job.stacks);
     for ((index, flow), _) in of_kernel.filter(|(_, stack)| **stack == Stack::Kernel) {
+        if !flow.programs.is_empty() {
+            programs.extend(exec::open(&context, &user, index, flow, job.duration_ns));
+            continue;
+        }
         flows.push(open(&context, index, flow).map_err(|error| cause(&failures, error))?);
     }
     for (index, ping) in job.pings.iter().enumerate() {
@@ -135,10 +146,15 @@ fn carry_out(job: &Job, out: &mut Lines) -> Outcome {
         out.put(&Line::Clock(at))?;
         out.flush()?;
     }
+    for program in programs {
+        // A defect of it is reported.
+        let _ = program.join();
+    }
+    if let Ok(error) = failures.try_recv() {
+        return Err(error);
+    }
     if let Some(carrier) = carrier {
-        let names: Vec<String> =
-            job.network.hosts.iter().map(|host| host.namespace.clone()).collect();
-        let carried = carrier.finish(&names)?;
+        let carried = carrier.finish(job)?;
         // What it has sent in the meantime comes first.
         lines.try_iter().try_for_each(|line| out.put(&line))?;
         out.put(&Line::Carried(Box::new(carried)))?;
@@ -167,7 +183,9 @@ fn open(context: &Context, index: usize, job: &FlowJob) -> Result<Arc<dyn Watche
         App::Short(params) => short::open(context, index, job, &params),
         App::Request(params) => request::open(context, index, job, &params),
         App::Udp(source) => udp::open(context, index, job, source),
-        App::Media(_) | App::Rrul(_) => unreachable!("no flow of a kernel's has it"),
+        App::Media(_) | App::Rrul(_) | App::Exec { .. } => {
+            unreachable!("no flow of a kernel's has it")
+        }
     }
 }
 

@@ -4,8 +4,10 @@ use std::net::Ipv4Addr;
 
 use serde::{Deserialize, Serialize};
 use sojourn_core::{Dur, Rng};
-use sojourn_scenario::{Scenario, Stack};
-use sojourn_trace::{Column, FlowSummary, Middlebox, QueueSummary, WindowSummary};
+use sojourn_scenario::{Exec, Program, Scenario, Stack};
+use sojourn_trace::{
+    Column, FlowSummary, Middlebox, ProgramEnd, ProgramSummary, QueueSummary, WindowSummary,
+};
 
 use crate::network::{End, Network, tcp_ecn};
 
@@ -119,6 +121,50 @@ pub struct FlowJob {
     pub port: u16,
     /// Whether its packets are paced by the socket, not by a discipline of the host.
     pub is_paced: bool,
+    /// The programs that are its end points; without any it has sockets.
+    pub programs: Vec<ProgramJob>,
+}
+
+impl FlowJob {
+    /// Index of the host at one of its ends.
+    pub fn host(&self, end: ProgramEnd) -> usize {
+        match end {
+            ProgramEnd::Client => self.opener,
+            ProgramEnd::Server => self.peer,
+        }
+    }
+
+    /// The host of a server that the client waits for.
+    pub(crate) fn awaited_server(&self) -> Option<usize> {
+        let is_awaited =
+            |program: &ProgramJob| program.end == ProgramEnd::Server && program.names_port;
+        self.programs.iter().any(is_awaited).then_some(self.peer)
+    }
+}
+
+/// A program at an end of a flow.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct ProgramJob {
+    /// Where.
+    pub end: ProgramEnd,
+    /// The program and its arguments.
+    pub words: Vec<String>,
+    /// Whether it names the flow's port, at which a client waits for it.
+    pub names_port: bool,
+}
+
+impl ProgramJob {
+    /// Those of a flow between these addresses.
+    pub(crate) fn of(exec: &Exec, client: Ipv4Addr, server: Ipv4Addr, port: u16) -> Vec<Self> {
+        let own = |end, program: &Program| Self {
+            end,
+            words: program.words(client, server, port),
+            names_port: program.names_port(),
+        };
+        // What answers starts first.
+        let first = exec.server.iter().map(|program| own(ProgramEnd::Server, program));
+        first.chain([own(ProgramEnd::Client, &exec.client)]).collect()
+    }
 }
 
 /// A train of echo requests.
@@ -165,6 +211,8 @@ pub enum Line {
     Queues(usize, u64, String),
     /// The same, just before commands are carried out.
     Before(usize, u64, String),
+    /// A program of a flow has ended.
+    Program(usize, ProgramSummary),
     /// Ends every sample.
     Clock(u64),
     /// What was sampled in the middlebox, or of end points of ours, since the last such line.
@@ -320,6 +368,10 @@ impl Job {
         middlebox: Option<MiddleboxJob>,
     ) -> Self {
         let end = scenario.duration.0;
+        let programs = |exec: &Exec, ends: [usize; 2], port| {
+            let [client, server] = ends.map(|host| network.hosts[host].address);
+            ProgramJob::of(exec, client, server, port)
+        };
         let flows = scenario.flows.iter().zip(&network.flows).zip(FIRST_PORT..);
         let flows = flows.map(|((flow, [opener, peer]), port)| FlowJob {
             name: flow.name.clone(),
@@ -335,6 +387,11 @@ impl Job {
             control_rtts: flow.control_rtts,
             port,
             is_paced: flow.tcp.pacing && middlebox.is_some(),
+            programs: flow
+                .exec
+                .iter()
+                .flat_map(|exec| programs(exec, [*opener, *peer], port))
+                .collect(),
         });
         let pings = scenario.pings.iter().zip(&network.pings).zip(FIRST_PORT..);
         let pings = pings.map(|((ping, hosts), port)| PingJob {

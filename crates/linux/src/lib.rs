@@ -31,8 +31,8 @@ pub use capabilities::Capabilities;
 pub use check::{Refusal, check};
 pub use cpu::Cpu;
 pub use job::{
-    Arrival, FlowJob, FlowSample, Job, Line, MiddleboxJob, PingJob, Place, Receiving, Sending,
-    ShortSample, UdpSample,
+    Arrival, FlowJob, FlowSample, Job, Line, MiddleboxJob, PingJob, Place, ProgramJob, Receiving,
+    Sending, ShortSample, UdpSample,
 };
 pub use kernel::Launch;
 pub use nearest::{Difference, nearest};

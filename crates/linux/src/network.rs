@@ -168,7 +168,7 @@ fn quiet(command: &Command) -> Vec<Command> {
 /// Settings of hosts, by their namespaces. They accept whatever ECN a flow asks for; what it asks for is
 /// its own.
 fn tuned<'a>(flows: impl IntoIterator<Item = &'a Flow>, hosts: &[&str]) -> Vec<Command> {
-    let flows: Vec<_> = flows.into_iter().filter(|flow| flow.is_tcp()).collect();
+    let flows: Vec<_> = flows.into_iter().filter(|flow| flow.uses_kernel_tcp()).collect();
     let Some(first) = flows.first() else { return Vec::new() };
     let mut chosen = settings(&first.tcp);
     let modes = flows.iter().map(|flow| tcp_ecn(flow.tcp.ecn));

@@ -8,13 +8,13 @@ use std::thread;
 use std::time::Duration;
 
 use sojourn_core::{Dur, Time};
-use sojourn_scenario::{Engine, Run, Scenario, Status};
+use sojourn_scenario::{Engine, Run, Scenario, Status, command_line};
 use sojourn_trace::{Column, Output};
 
 use crate::capabilities::Capabilities;
-use crate::check::{Refusal, check, stacks};
+use crate::check::{Refusal, check, check_programs, stacks};
 use crate::collect::Collector;
-use crate::job::{Job, MiddleboxJob, Place, Request, SAMPLES};
+use crate::job::{FlowJob, Job, MiddleboxJob, Place, ProgramJob, Request, SAMPLES};
 use crate::kernel::{Guest, Launch, POLL};
 use crate::meeting::Meeting;
 use crate::network::{Command, Network, Outside};
@@ -39,6 +39,8 @@ pub struct Kernel {
     pub carrier: Carrier,
     /// Before the names that its hosts have in `ip netns` while a run lasts; without it nobody else sees them.
     pub names: Option<String>,
+    /// Whether a scenario may have programs run. The file may be a stranger's.
+    pub allows_exec: bool,
 }
 
 /// What carries the packets between the hosts.
@@ -56,18 +58,22 @@ pub enum Carrier {
 }
 
 impl Kernel {
-    /// What is to be done inside.
-    fn job(&self, scenario: &Scenario) -> Result<Job, Refusal> {
-        let names = self.names.clone();
+    /// What is to be done inside. The error is one line.
+    fn job(&self, scenario: &Scenario) -> Result<Job, String> {
+        check_programs(scenario, self.place, self.carrier, self.allows_exec)?;
+        let job = self.network(scenario).map_err(|refusal| refusal.to_string())?;
+        Ok(Job { names: self.names.clone(), ..job })
+    }
+
+    fn network(&self, scenario: &Scenario) -> Result<Job, Refusal> {
         let stacks = stacks(scenario, &self.capabilities, self.place, self.carrier)?;
         let Carrier::Middlebox { bound, has_super_packets } = self.carrier else {
-            let job = Job::new(scenario, Network::of(scenario)?, stacks, self.place, None);
-            return Ok(Job { names, ..job });
+            return Ok(Job::new(scenario, Network::of(scenario)?, stacks, self.place, None));
         };
         let Outside { network, uplinks, seats } =
             Network::of_hosts(scenario, &stacks, has_super_packets)?;
         let middlebox = MiddleboxJob { uplinks, seats, bound_ns: bound.0, has_super_packets };
-        Ok(Job { names, ..Job::new(scenario, network, stacks, self.place, Some(middlebox)) })
+        Ok(Job::new(scenario, network, stacks, self.place, Some(middlebox)))
     }
 }
 
@@ -77,23 +83,31 @@ impl Engine for Kernel {
     }
 
     fn check(&self, scenario: &Scenario) -> Result<(), String> {
+        check_programs(scenario, self.place, self.carrier, self.allows_exec)?;
         check(scenario, &self.capabilities, self.place, self.carrier)
             .map_err(|refusal| refusal.to_string())
     }
 
     fn commands(&self, scenario: &Scenario) -> Result<Vec<String>, String> {
-        let job = self.job(scenario).map_err(|refusal| refusal.to_string())?;
-        Ok(job.network.commands.iter().filter(|c| c.at_ns == 0).map(Command::to_string).collect())
+        let job = self.job(scenario)?;
+        let build = job.network.commands.iter().filter(|c| c.at_ns == 0).map(Command::to_string);
+        let program = |flow: &FlowJob, own: &ProgramJob| {
+            let host = &job.network.hosts[flow.host(own.end)].namespace;
+            format!("ip netns exec {host} {}", command_line(&own.words))
+        };
+        let programs =
+            job.flows.iter().flat_map(|flow| flow.programs.iter().map(|own| program(flow, own)));
+        Ok(build.chain(programs).collect())
     }
 
     fn names(&self, scenario: &Scenario) -> Result<Vec<String>, String> {
         let Some(prefix) = &self.names else { return Ok(Vec::new()) };
-        let job = self.job(scenario).map_err(|refusal| refusal.to_string())?;
+        let job = self.job(scenario)?;
         Ok(job.network.namespaces().map(|host| format!("{prefix}-{host}")).collect())
     }
 
     fn start(&self, scenario: Arc<Scenario>) -> Result<Box<dyn Run>, String> {
-        let job = self.job(&scenario).map_err(|refusal| refusal.to_string())?;
+        let job = self.job(&scenario)?;
         let devices = job.network.devices.clone();
         let meeting = Meeting::new(&self.launch, &Request::Run(Box::new(job)).text())?;
         let samples = meeting.samples()?;

@@ -23,7 +23,7 @@ use sojourn_transport::{Endpoint, Pool, Segments};
 use sojourn_wire::ethernet;
 use sojourn_wire::packet::{Counts, read};
 
-use crate::portal::{Portal, Shared, lock};
+use crate::portal::{Arrived, Portal, Shared, lock};
 
 /// Bytes of the largest packet that a device gives.
 pub(crate) const LARGEST: usize = 65_600;
@@ -148,10 +148,17 @@ impl Forwarder {
         }
         let side = |device| Side { device, exchange: Shared::default() };
         let sides: Vec<Side> = devices.into_iter().map(side).collect();
+        let flows = Arc::clone(&scenario);
+        let arrived = |end: usize| {
+            let flow = flows.flows.get(end / 2).filter(|flow| flow.exec.is_some())?;
+            // An even number is the end that opens the flow.
+            Some(Arrived::new(end.is_multiple_of(2) == flow.app.build().pulls()))
+        };
         let simulation = Simulation::with_outside(scenario, |end| {
             let side = &sides[of_ends.get(end).copied().flatten()?];
             let (device, exchange) = (Arc::clone(&side.device), Arc::clone(&side.exchange));
-            Some(Box::new(Portal::new(device, clock, exchange)) as Box<dyn Endpoint>)
+            let portal = Portal::new(device, clock, exchange, arrived(end));
+            Some(Box::new(portal) as Box<dyn Endpoint>)
         });
         let hybrid = Hybrid::new(clock, LONGEST_SPIN);
         let (pool, packet) = (Pool::default(), vec![0; LARGEST]);

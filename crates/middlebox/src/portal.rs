@@ -3,14 +3,15 @@
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use sojourn_core::{Ecn, Packet, Time};
+use sojourn_core::{Ecn, Packet, Probe, Time};
 use sojourn_live::clock::Clock;
 use sojourn_live::device::Device;
 use sojourn_live::tun::Written;
 use sojourn_live::unfinished as live;
-use sojourn_transport::{Body, Endpoint, Frame, Transmit};
+use sojourn_transport::{Body, Endpoint, FlowProbe, Frame, Transmit};
 use sojourn_wire::packet::{Checksum, write_back};
 use sojourn_wire::split::{Cwr, Split};
+use sojourn_wire::{Ip, ip, tcp, udp};
 
 use crate::Carried;
 use crate::forwarder::LARGEST;
@@ -38,11 +39,51 @@ pub(crate) struct Portal {
     exchange: Shared,
     /// The packet with what the queues have changed in it.
     changed: Vec<u8>,
+    /// Of a host whose programs are not ours: nobody else knows what they got.
+    arrived: Option<Arrived>,
+}
+
+/// What has arrived at a host.
+#[derive(Debug, Default)]
+pub(crate) struct Arrived {
+    /// Whether the data of the flow go there.
+    receives: bool,
+    packets: u64,
+    ce: u64,
+    payload_bytes: u64,
+}
+
+impl Arrived {
+    /// Nothing yet.
+    pub(crate) fn new(receives: bool) -> Self {
+        Self { receives, ..Self::default() }
+    }
+
+    /// A packet, or a super-packet of several segments: bytes behind the headers of TCP and UDP, or of IP if
+    /// it is neither.
+    fn add(&mut self, bytes: &[u8], segments: u8) {
+        let Ok(ip) = Ip::parse(bytes) else { return };
+        let payload = ip.payload().len();
+        let headers = match ip.protocol {
+            ip::TCP => tcp::Header::parse(ip.payload()).map_or(0, |(_, len)| len),
+            ip::UDP => udp::HEADER_BYTES.min(payload),
+            _ => 0,
+        };
+        let packets = u64::from(segments);
+        self.packets += packets;
+        self.ce += if ip.tos() & 3 == Ecn::Ce as u8 { packets } else { 0 };
+        self.payload_bytes += (payload - headers) as u64;
+    }
 }
 
 impl Portal {
-    pub(crate) fn new(device: Arc<dyn Device>, clock: Clock, exchange: Shared) -> Self {
-        Self { device, clock, exchange, changed: vec![0; LARGEST] }
+    pub(crate) fn new(
+        device: Arc<dyn Device>,
+        clock: Clock,
+        exchange: Shared,
+        arrived: Option<Arrived>,
+    ) -> Self {
+        Self { device, clock, exchange, changed: vec![0; LARGEST], arrived }
     }
 
     /// Writes the frame with the header of its link, and of a super-packet that was split only its segment,
@@ -77,6 +118,9 @@ impl Endpoint for Portal {
         let written = write_back(&packet, bytes, checksum);
         debug_assert!(written.is_ok(), "what was read is written");
         self.device.left(now, bytes);
+        if let Some(arrived) = &mut self.arrived {
+            arrived.add(bytes, packet.segs);
+        }
         // Before it is sent: the host's TCP works on it within that call.
         let lateness = self.clock.now().since(now);
         let sent = self.device.send(&self.changed[..len]);
@@ -99,5 +143,24 @@ impl Endpoint for Portal {
             tos: packet.tos,
             kind: packet.kind,
         })
+    }
+
+    fn sample(&self, _now: Time, probe: &mut Probe<'_>) {
+        if let Some(arrived) = self.arrived.as_ref().filter(|arrived| arrived.receives) {
+            probe.put("goodput_bytes", "bytes", arrived.payload_bytes as f64);
+            probe.put("ce_received", "packets", arrived.ce as f64);
+        }
+    }
+
+    fn totals(&self) -> FlowProbe {
+        let Some(arrived) = &self.arrived else { return FlowProbe::default() };
+        let mut totals = vec![
+            ("delivered_bytes", arrived.payload_bytes as f64),
+            ("packets_received", arrived.packets as f64),
+        ];
+        if arrived.receives {
+            totals.push(("ce_received", arrived.ce as f64));
+        }
+        FlowProbe(totals)
     }
 }

@@ -67,6 +67,8 @@ pub(crate) struct Options {
     super_packets: bool,
     /// Before the names that the hosts have in `ip netns`.
     names: Option<String>,
+    /// Whether a scenario may run programs.
+    allows_exec: bool,
 }
 
 /// What carries out scenarios.
@@ -103,14 +105,8 @@ impl Engine {
             },
         };
         let capabilities = capabilities.0.clone();
-        Self(Box::new(Kernel {
-            version,
-            launch,
-            capabilities,
-            place,
-            carrier,
-            names: options.names,
-        }))
+        let Options { names, allows_exec, .. } = options;
+        Self(Box::new(Kernel { version, launch, capabilities, place, carrier, names, allows_exec }))
     }
 
     #[getter]

@@ -9,6 +9,7 @@ use sojourn_core::{Bytes, Dur};
 use sojourn_queue::impair::tunnel::{Dscp, Entropy, Mode};
 use sojourn_transport::tcp::{Config, Era, Overlay, PARAMETERS};
 
+use crate::exec::ExecTable;
 use crate::paths::PathTable;
 use crate::scenario::{Spread, Stack};
 use crate::sweep::Sweep;
@@ -197,6 +198,11 @@ pub(crate) struct FlowTable {
     /// it can carry the flow out. A simulated run has its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) stack: Option<Stack>,
+    /// Commands of your own in the place of its end points, in live runs that allow it: the client's, or
+    /// `{ client = "...", server = "..." }`. Words are split as in a shell, which reads none of them;
+    /// `{client}`, `{server}` and `{port}` are the addresses of the two hosts and a port.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) exec: Option<ExecTable>,
     /// TOS byte; of TCP its two ECN bits are zero.
     #[serde(default = "tos_zero")]
     pub(crate) tos: Tos,

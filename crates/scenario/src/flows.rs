@@ -11,6 +11,7 @@ use sojourn_transport::tcp::Overlay;
 use crate::check::{Key, between, interval, name, start_stop, words};
 use crate::doc::Doc;
 use crate::error::{ScenarioError, unknown};
+use crate::exec;
 use crate::file::{DirectionName, File, FlowTable};
 use crate::paths::Network;
 use crate::scenario::{Flow, Link, Path, Ping, Stack};
@@ -99,18 +100,31 @@ fn flow(
     end: Time,
 ) -> Result<(Flow, App), ScenarioError> {
     let (start, stop) = start_stop(doc, key, table.start, table.stop, end)?;
-    let text = application(&words(&table.app), table.cc.is_some());
+    let exec =
+        table.exec.as_ref().map(|own| exec::read(doc, &key.field("exec"), own)).transpose()?;
+    let app = if exec.is_some() && table.app == "bulk" { "exec" } else { &table.app };
+    let text = application(&words(app), table.cc.is_some());
     let spec: app::Spec = doc.grammar(&key.field("app"), text.parse())?;
     let app = spec.build();
+    match (&app, &exec) {
+        (App::Exec { .. }, None) => return Err(doc.fail(key, "missing key \"exec\"")),
+        (App::Exec { .. }, _) | (_, None) => {}
+        _ => {
+            let message = format!("`{}` has no such key, only `exec`", spec.name());
+            return Err(doc.fail(&key.field("exec"), message));
+        }
+    }
     let cc = table.cc.as_deref().map(|text| doc.grammar(&key.field("cc"), cc::read(text)));
     let cc = cc.transpose()?;
-    let mut feedback = None;
+    // What every kernel has.
+    let mut feedback = exec.is_some().then_some(Feedback::Rfc3168);
     match &cc {
         Some(cc) => {
             let of_tcp = |feedback: &_| matches!(feedback, Feedback::Dctcp | Feedback::Sce);
             feedback = cc.needs().feedback.filter(of_tcp);
             let message = match spec.name() {
                 "video" => "a `video` with `rate` follows no controller".to_owned(),
+                "exec" => "a program of your own chooses its controller".to_owned(),
                 name => format!("`{name}` sends UDP, which has no controller"),
             };
             doc.check(app.has_controller(), &key.field("cc"), &message)?;
@@ -161,8 +175,11 @@ fn flow(
         tos,
         hash_of: None,
         stack: table.stack,
+        exec,
         tcp: tcp(doc, &key.field("tcp"), &[&table.tcp, defaults], feedback)?,
     };
+    let is_good = flow.exec.is_none() || matches!(flow.stack, None | Some(Stack::Kernel));
+    doc.check(is_good, &key.field("stack"), "programs use the \"kernel\"'s")?;
     let (others, message) = if flow.controls_udp() {
         let message = "expected \"scream\" or \"sojourn\": no kernel has media or `udp-prague`";
         (Stack::Kernel, message)

@@ -100,7 +100,8 @@ pub(crate) fn idle(doc: &Doc, file: &File, scenario: &Scenario) -> Vec<String> {
         let Some(flow) = flow else { continue };
         let Some(on) = connection(flow) else {
             // Controllers over UDP read the MTU.
-            let reads = flow.cc.is_some() && table.tcp.mtu.is_some();
+            // The hosts of programs have these settings.
+            let reads = flow.exec.is_some() || (flow.cc.is_some() && table.tcp.mtu.is_some());
             if table.tcp != Overlay::default() && !reads && !is_resolved(&table.tcp) {
                 let why = format!("`{}` does not use TCP", flow.app.name());
                 found.push(line(doc, &key, &why));

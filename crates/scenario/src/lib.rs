@@ -12,6 +12,7 @@ mod de;
 mod doc;
 pub mod engine;
 mod error;
+mod exec;
 mod file;
 mod flows;
 mod idle;
@@ -35,6 +36,7 @@ mod write;
 pub use conditions::conditions;
 pub use engine::{Engine, Run, Status, complete};
 pub use error::{Origin, ScenarioError};
+pub use exec::{Exec, Program, command_line};
 pub use file::schema;
 pub use load::{Parsed, SweepPoint, expand, load};
 pub use scenario::{

@@ -13,6 +13,8 @@ use sojourn_transport::app::{self, App};
 use sojourn_transport::media::{Encoder, HEADERS};
 use sojourn_transport::tcp;
 
+use crate::exec::Exec;
+
 /// One run, completely described.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
@@ -260,6 +262,8 @@ pub struct Flow {
     pub hash_of: Option<usize>,
     /// Whose end points are at its ends where packets are real; `None`: the kernel's if it has them.
     pub stack: Option<Stack>,
+    /// The programs that are its end points, if its application is `exec`.
+    pub exec: Option<Exec>,
     /// Parameters of both endpoints.
     pub tcp: tcp::Config,
 }
@@ -269,6 +273,11 @@ impl Flow {
     pub fn opens(&self, seed: u64) -> Time {
         let mut rng = Rng::named(seed, &format!("flow.{}.start", self.name));
         self.start + Dur((rng.unit() * self.start_jitter.0 as f64) as u64)
+    }
+
+    /// Whether its hosts' kernels have TCP connections for it, or may have.
+    pub fn uses_kernel_tcp(&self) -> bool {
+        self.is_tcp() || self.exec.is_some()
     }
 
     /// Its only path, or the first of several.

@@ -90,6 +90,7 @@ fn file(scenario: &Scenario, style: Style) -> File {
         multipath: (flow.paths.len() > 1).then_some(flow.spread),
         weights: weights(&flow.paths),
         stack: flow.stack,
+        exec: flow.exec.as_ref().map(Into::into),
         tos: Tos(flow.tos),
         hash_of: flow.hash_of.map(|other| scenario.flows[other].name.clone()),
         tcp: if Some(&flow.tcp) == common { Overlay::default() } else { (&flow.tcp).into() },

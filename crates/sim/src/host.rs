@@ -7,6 +7,7 @@ use sojourn_cc::{Controller, Feedback};
 use sojourn_core::{FlowId, Kind, Packet, Rng, Time};
 use sojourn_scenario::{Flow, Measure, Ping, Scenario};
 use sojourn_trace::{Frames, OneWay};
+use sojourn_transport::app::exec::Absent;
 use sojourn_transport::app::voip::Voice;
 use sojourn_transport::app::{self, App, MediaFlow, Tcp};
 use sojourn_transport::media::Encoder;
@@ -143,6 +144,9 @@ fn flow_ends(flow: &Flow, index: usize, seed: u64) -> [End; 2] {
     let stream = |part: &str| Rng::named(seed, &format!("flow.{}.{part}", flow.name));
     let app = flow.app.build();
     let pair = |ends| pair(&flow.name, index, seed, flow.opens_far, ends);
+    if matches!(app, App::Exec { .. }) {
+        return pair([Box::new(Absent), Box::new(Absent)]);
+    }
     if let App::Media(media) = &app {
         let mut ends = pair(media_ends(flow, media, seed, stream("source")));
         ends[1].arrivals = Some(Box::new(Arrivals::of(Some(Frames::default()), None)));

@@ -26,11 +26,18 @@ impl Engine for Simulator {
         self.version.to_owned()
     }
 
-    fn check(&self, _scenario: &Scenario) -> Result<(), String> {
-        Ok(()) // whatever a scenario can say, it runs
+    fn check(&self, scenario: &Scenario) -> Result<(), String> {
+        match scenario.flows.iter().find(|flow| flow.exec.is_some()) {
+            Some(flow) => Err(format!(
+                "flow.{}.exec: not on this engine: programs of your own run with --engine live only",
+                flow.name
+            )),
+            None => Ok(()),
+        }
     }
 
     fn start(&self, scenario: Arc<Scenario>) -> Result<Box<dyn Run>, String> {
+        self.check(&scenario)?;
         Ok(Box::new(Simulation::new(scenario)))
     }
 }

@@ -29,4 +29,6 @@ pub use output::{Output, Summary, Window};
 pub use record::{Column, Cursor, GroupId, Recorder};
 pub use rfc5166::Metrics;
 pub use sojourn::Sojourn;
-pub use summary::{FlowSummary, PingSummary, QueueSummary, WindowSummary};
+pub use summary::{
+    FlowSummary, PingSummary, ProgramEnd, ProgramSummary, QueueSummary, WindowSummary,
+};

@@ -116,7 +116,9 @@ pub struct FlowSummary {
     pub stack: Option<String>,
     /// Start.
     pub start_s: f64,
-    /// Bytes delivered in order to the receiver's application within the window, per second.
+    /// Bytes delivered in order to the receiver's application within the window, per second. Of a flow with
+    /// programs: bytes behind the headers of TCP and UDP that reached the receiver's host, those repeated
+    /// among them.
     pub goodput_mbps: f64,
     /// The same in intervals of 0.1 s, or of the least multiple of the sampling step above that.
     pub goodput_over_time_mbps: Option<Statistics>,
@@ -145,6 +147,36 @@ pub struct FlowSummary {
     pub sender: Totals,
     /// Totals of the receiver over the whole run.
     pub receiver: Totals,
+    /// Programs that were its end points.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<ProgramSummary>,
+}
+
+/// A program that was an end point of a flow.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct ProgramSummary {
+    /// Which one.
+    pub end: ProgramEnd,
+    /// Its words, as a shell reads them.
+    pub command: String,
+    /// As a shell has it: 128 and the number of the signal if one ended it.
+    pub exit_code: i32,
+    /// Whether it had to end because its time was over.
+    pub was_stopped: bool,
+    /// The lines that it printed, of the beginning and the end if these are many.
+    pub stdout: Vec<String>,
+    /// The same of standard error.
+    pub stderr: Vec<String>,
+}
+
+/// The end of a flow at which a program is.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProgramEnd {
+    /// The one that opens it.
+    Client,
+    /// The other one.
+    Server,
 }
 
 /// A media flow over the window; the first four are sampled.

@@ -59,6 +59,7 @@ def run(
     nearest: bool = False,
     named: bool = False,
     super_packets: bool = False,
+    allow_exec: bool = False,
     variant: str | None = None,
     dry: bool = False,
     notify: str | None = None,
@@ -93,6 +94,7 @@ def run(
         named: Show the hosts of the engine live in `ip netns`, as `sojourn-PID-HOST`, while a run lasts; needs root.
         super_packets: Let the hosts of live and linux:sojourn send up to 64 kB as one packet (TSO), which our queues
             count as one with the length of all: faster, and coarser.
+        allow_exec: Let scenarios run the programs that they name (`exec`) on this machine, with your rights.
         variant: Variant of the suite, such as `as-published`, or a name for what --set changes; ids end in ~NAME.
         dry: Resolve and list the runs, and write nothing.
         notify: Command to run at the end, with a sentence about it as its last argument and `SOJOURN_STATUS`
@@ -112,7 +114,8 @@ def run(
     load_algorithms(load or ())
     todo = plan(targets, overrides(set_), seed=seed, seeds=seeds, variant=variant)
     refused: list[str] = []
-    chosen = _engine(engine, qdisc, max_lateness, engines.Options(is_visible=named, super_packets=super_packets))
+    options = engines.Options(is_visible=named, super_packets=super_packets, allow_exec=allow_exec)
+    chosen = _engine(engine, qdisc, max_lateness, options)
     if named and jobs is not None and jobs > 1:
         raise UsageError(f"--named: expected one run at a time, not --jobs {jobs}: their hosts have the same names")
     if nearest:

@@ -86,7 +86,7 @@ class Screen:
 def show_run(run: Run) -> None:
     """Prints the table of one run."""
     glance, screen = Glance.of(run), Screen()
-    late = [*_late(glance.punctuality), *_own(glance)]
+    late = [*_late(glance.punctuality), *_own(glance), *_failures(glance)]
     others = [*_share(glance), *_beliefs(glance.flows), *_modes(glance.flows)]
     # Whether a result counts is not left out.
     notes = [*late, *others[: max(NOTES - len(late), 0)]]
@@ -246,6 +246,12 @@ def _own(glance: Glance) -> list[str]:
     """Which real packets were not of a kernel's end points."""
     flows = [f"{name} ({stack})" for name, stack in glance.own_flows]
     return [f"on our end points: {', '.join(flows)}"] if flows else []
+
+
+def _failures(glance: Glance) -> list[str]:
+    """Programs that failed: what they were to do was not done."""
+    rows = glance.failed_programs
+    return [f"{row.flow}: the {row.end} ended with exit code {row.exit_code}: {row.said}" for row in rows]
 
 
 def _share(glance: Glance) -> list[str]:

@@ -134,6 +134,7 @@ class _Options:
     bound_s: float | None
     super_packets: bool
     names: str | None
+    allows_exec: bool
 
 
 @dataclass(frozen=True)
@@ -189,6 +190,7 @@ class Linux:
                 bound_s=options.bound_s if self.has_middlebox else None,
                 super_packets=options.super_packets,
                 names=names.prefix() if options.is_visible else None,
+                allows_exec=options.allow_exec,
             ),
         )
 

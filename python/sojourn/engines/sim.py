@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sojourn import _core
-from sojourn.engines.interface import Difference, Name
+from sojourn.engines.interface import Difference, EngineError, Name
 from sojourn.scenario import Resolved
 
 
@@ -25,7 +25,10 @@ class Simulator:
         return _core.version()
 
     def check(self, scenario: Resolved) -> None:
-        """A valid scenario has nothing that it cannot do."""
+        try:
+            _core.Engine.simulator().check(scenario.text)
+        except ValueError as error:
+            raise EngineError(str(error)) from None
 
     def nearest(self, scenario: Resolved) -> tuple[Resolved, tuple[Difference, ...]]:
         """Itself."""

@@ -2,6 +2,7 @@
 //! scenario, and what it reports.
 
 use std::fs;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
@@ -11,7 +12,7 @@ use sojourn_live::lateness::Lateness;
 use sojourn_live::realtime::Measures;
 use sojourn_live::tun::Tun;
 use sojourn_middlebox::{Device, Forwarder, Hosts, Report};
-use sojourn_scenario::{Scenario, Stack};
+use sojourn_scenario::Scenario;
 use sojourn_trace::middlebox::{self as record, Middlebox};
 use sojourn_wire::{Ip, icmp, ip, tcp, udp};
 
@@ -19,7 +20,7 @@ use super::context::Context;
 use super::outcome::{Outcome, failed};
 use super::socket::enter;
 use super::stack::{Running, keep_own};
-use crate::job::{Carried, FIRST_PORT, Job, Line, MiddleboxJob, Place};
+use crate::job::{Carried, FIRST_PORT, FlowJob, Job, Line, MiddleboxJob, Place};
 use crate::network::End;
 
 /// Between two reports of what was sampled.
@@ -28,7 +29,6 @@ pub(super) const REPORT_EVERY: Dur = Dur::from_millis(100);
 /// The thread, and what it leaves behind.
 pub(super) struct Carrier {
     thread: JoinHandle<Result<Passage, String>>,
-    stacks: Vec<Stack>,
     bound: Dur,
 }
 
@@ -56,6 +56,7 @@ pub(super) fn start(
 ) -> Result<Carrier, String> {
     let ends = job.network.flows.iter().chain(&job.network.pings).flatten().copied();
     let ends: Vec<usize> = ends.collect();
+    let programs = programs(job);
     let flows = job.flows.len();
     let device = |uplink| {
         if own.has_super_packets {
@@ -68,9 +69,19 @@ pub(super) fn start(
         devices: own.uplinks.iter().map(device).collect::<Result<_, _>>()?,
         of_ends: ends.iter().copied().map(Some).collect(),
         sender: Box::new(move |host, packet| {
-            let number = number(packet, flows)?;
-            // The ends of a flow are at different hosts.
-            [2 * number, 2 * number + 1].into_iter().find(|end| ends.get(*end) == Some(&host))
+            let ip = Ip::parse(packet).ok()?;
+            let of_number = |number: usize| {
+                // The ends of a flow are at different hosts.
+                [2 * number, 2 * number + 1].into_iter().find(|end| ends.get(*end) == Some(&host))
+            };
+            let of_program = || {
+                let to = ip.addresses().destination();
+                programs
+                    .iter()
+                    .find(|(from, at, _)| (*from, *at) == (host, to))
+                    .map(|(.., end)| *end)
+            };
+            number(&ip, flows).and_then(of_number).or_else(of_program)
         }),
     };
     let is_virtual = job.place == Place::Virtual;
@@ -92,22 +103,33 @@ pub(super) fn start(
     let thread = thread::Builder::new().name("middlebox".into()).spawn(work);
     let thread = thread.map_err(failed("a thread"))?;
     let bound = Dur(own.bound_ns);
-    Ok(Carrier { thread, stacks: job.stacks.clone(), bound })
+    Ok(Carrier { thread, bound })
 }
 
 /// The flow or ping that a packet belongs to: ports and identifiers number the flows, then the pings.
-fn number(packet: &[u8], flows: usize) -> Option<usize> {
-    let ip = Ip::parse(packet).ok()?;
-    if let Some((echo, _)) = icmp::Header::parse(&ip) {
+fn number(ip: &Ip<'_>, flows: usize) -> Option<usize> {
+    if let Some((echo, _)) = icmp::Header::parse(ip) {
         return Some(flows + usize::from(echo.identifier.checked_sub(1)?));
     }
     let (source, destination) = tcp::Header::parse(ip.payload())
         .ok()
         .filter(|_| ip.protocol == ip::TCP)
         .map(|(tcp, _)| (tcp.source, tcp.destination))
-        .or_else(|| udp::Header::parse(&ip).map(|(udp, _)| (udp.source, udp.destination)))?;
+        .or_else(|| udp::Header::parse(ip).map(|(udp, _)| (udp.source, udp.destination)))?;
     // What opens a connection has a port of its kernel's choice, which is above these.
     source.min(destination).checked_sub(FIRST_PORT).map(usize::from)
+}
+
+/// Where packets of programs come from and go to, and the end point that sends them: all packets between two
+/// hosts that no other flow or ping has, since programs choose their ports themselves.
+fn programs(job: &Job) -> Vec<(usize, IpAddr, usize)> {
+    let flows = job.flows.iter().enumerate().filter(|(_, flow)| !flow.programs.is_empty());
+    let ways = |(n, flow): (usize, &FlowJob)| {
+        let address = |host: usize| IpAddr::V4(job.network.hosts[host].address);
+        let FlowJob { opener, peer, .. } = *flow;
+        [(opener, address(peer), 2 * n), (peer, address(opener), 2 * n + 1)]
+    };
+    flows.flat_map(ways).collect()
 }
 
 /// The device of a host.
@@ -175,17 +197,19 @@ fn forward(
 
 impl Carrier {
     /// What it leaves behind, once the run is over.
-    pub(super) fn finish(self, names: &[String]) -> Result<Carried, String> {
+    pub(super) fn finish(self, job: &Job) -> Result<Carried, String> {
         let passage = self.thread.join().map_err(|_| "the middlebox has a defect")??;
         let Passage { report, overruns, own_lateness } = passage;
         let exceeds = |lateness: &Lateness| lateness.quantile(0.99).is_some_and(|l| l > self.bound);
         let mut is_late = exceeds(&own_lateness);
         let mut hosts = Vec::new();
-        for ((side, overrun), name) in report.sides.into_iter().zip(overruns).zip(names) {
+        for ((side, overrun), host) in
+            report.sides.into_iter().zip(overruns).zip(&job.network.hosts)
+        {
             is_late |= exceeds(&side.lateness) || overrun > 0;
             let named = side.received.named().into_iter().map(|(name, n)| (name, n as f64));
             hosts.push(record::Carried {
-                host: name.clone(),
+                host: host.namespace.clone(),
                 received: named.collect(),
                 super_packets: side.super_packets,
                 strays: side.strays,
@@ -207,7 +231,7 @@ impl Carrier {
         let (flows, windows) = (summary.flows, summary.windows);
         let mut carried =
             Carried { queues: report.output.queues, flows, windows, record: Some(record) };
-        keep_own(&self.stacks, &mut carried);
+        keep_own(job, &mut carried);
         Ok(carried)
     }
 }

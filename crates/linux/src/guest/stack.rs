@@ -108,14 +108,15 @@ pub(super) fn finish(running: Running, job: &Job) -> Result<(Vec<Column>, Carrie
         windows: ends.window_summaries(until, &rates),
         record: None,
     };
-    keep_own(&job.stacks, &mut carried);
+    keep_own(job, &mut carried);
     Ok((ends.drain().collect(), carried))
 }
 
-/// Keeps of all flows and pings the flows of end points of ours, and names these.
-pub(super) fn keep_own(stacks: &[Stack], carried: &mut Carried) {
-    let is_own = |n: usize| stacks[n] != Stack::Kernel;
-    for (flow, stack) in carried.flows.iter_mut().zip(stacks) {
+/// Keeps of all flows and pings the flows of end points of ours, and of programs, of which nobody else knows what
+/// they got; and names their stacks.
+pub(super) fn keep_own(job: &Job, carried: &mut Carried) {
+    let is_own = |n: usize| job.stacks[n] != Stack::Kernel || !job.flows[n].programs.is_empty();
+    for (flow, stack) in carried.flows.iter_mut().zip(&job.stacks) {
         flow.stack = Some(stack.name().to_owned());
     }
     carried.flows = pick(std::mem::take(&mut carried.flows), is_own);

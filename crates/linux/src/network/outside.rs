@@ -78,7 +78,7 @@ impl Network {
             flows.map(|(flow, _)| flow)
         };
         let mtu = scenario.flows.iter().map(|flow| flow.tcp.mtu).max();
-        let with_tcp = of_kernel().filter(|flow| flow.is_tcp());
+        let with_tcp = of_kernel().filter(|flow| flow.uses_kernel_tcp());
         let window = with_tcp.map(|flow| flow.tcp.initial_cwnd).max();
         for host in &network.hosts {
             let segments = if has_super_packets { MOST_SEGMENTS } else { 1 };

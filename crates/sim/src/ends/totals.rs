@@ -63,6 +63,7 @@ impl Ends {
             completions: main.completions,
             sender,
             receiver,
+            programs: vec![],
         }
     }
 

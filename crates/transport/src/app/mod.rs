@@ -4,6 +4,7 @@
 pub mod adaptive;
 pub mod burst;
 pub mod cbr;
+pub mod exec;
 pub mod game;
 pub mod onoff;
 pub mod poisson;
@@ -48,22 +49,27 @@ pub enum App {
     Media(MediaFlow),
     /// Several flows and pings at once; whoever reads the scenario takes it apart.
     Rrul(rrul::Params),
+    /// Programs of the user's own.
+    Exec {
+        /// The client receives the data.
+        pulls: bool,
+    },
 }
 
 impl App {
     /// Whether it needs a congestion controller: over TCP, and for media.
     pub fn has_controller(&self) -> bool {
-        !matches!(self, Self::Udp(_))
+        !matches!(self, Self::Udp(_) | Self::Exec { .. })
     }
 
     /// Whether its sources make a given amount and no more, whatever the path takes.
     pub fn is_bounded(&self) -> bool {
-        matches!(self, Self::Udp(_) | Self::Media(_))
+        matches!(self, Self::Udp(_) | Self::Media(_) | Self::Exec { .. })
     }
 
     /// Whether the end that opens the flow is the one that receives the data.
     pub fn pulls(&self) -> bool {
-        matches!(self, Self::Request(_))
+        matches!(self, Self::Request(_) | Self::Exec { pulls: true })
     }
 }
 
@@ -148,7 +154,7 @@ pub fn tcp_ends(
             Box::new(request::Client::new(params, &tcp(), rng)),
             Box::new(request::Server::new(params, &tcp(), rng)),
         ],
-        App::Udp(_) | App::Media(_) | App::Rrul(_) => {
+        App::Udp(_) | App::Media(_) | App::Rrul(_) | App::Exec { .. } => {
             unreachable!("no application of one TCP flow")
         }
     }
@@ -159,6 +165,7 @@ pub static REGISTRY: &[Entry] = &[
     bulk::ENTRY,
     burst::ENTRY,
     cbr::ENTRY,
+    exec::ENTRY,
     game::ENTRY,
     onoff::ENTRY,
     poisson::ENTRY,

@@ -144,7 +144,8 @@ macro_rules! parameters {
 
 parameters! {
     Host {
-        /// ECN negotiation and feedback; without it what the controller needs, or else "accecn".
+        /// ECN negotiation and feedback; without it what the controller needs, "rfc3168" of programs (`exec`), or
+        /// else "accecn".
         ecn: Feedback = Feedback::AccEcn; sysctl tcp_ecn = Form::Ecn;
         /// Send the AccECN option.
         accecn_option: bool = false; sysctl tcp_ecn_option = Form::Flag(&[2, 3]);
