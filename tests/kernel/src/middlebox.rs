@@ -229,9 +229,9 @@ pub fn judge(
         write(&folder.join("train"), &train.text())?;
     }
     if name == LIVE {
-        live(out)?
+        live(out)?;
     } else {
-        guest::boot("middlebox.sh", out)?
+        guest::boot("middlebox.sh", out)?;
     }
     let sent = train.packets.len();
     for (number, qdisc) in cases.iter().enumerate() {
