@@ -462,7 +462,10 @@ def test_the_habits_of_the_testbeds_script_get_a_hint(capsys: pytest.CaptureFixt
     assert "such as bakeoff/l4s or with ^" in capsys.readouterr().err
 
 
-def test_scales_of_each_run_are_separated_by_commas(capsys: pytest.CaptureFixture[str]) -> None:
+def test_scales_of_each_run_are_separated_by_commas(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
     Path("file").write_text("")
     for words, told in (
         (["--scale", "fixed,var"], "--scale fixed,var: expected one scale; several with --each"),
