@@ -107,6 +107,7 @@ def print_json(document: object) -> None:
     print(json.dumps(document, indent=2, ensure_ascii=False))
 
 
-def say(line: str) -> None:
-    """Tells the user on stderr."""
-    print(f"sojourn: {shortened(harmless(line))}", file=sys.stderr)
+def say(line: str, *, whole: bool = False) -> None:
+    """Tells the user on stderr: with `whole` also the middle of a long word or line."""
+    line = harmless(line)
+    print(f"sojourn: {line if whole else shortened(line)}", file=sys.stderr)

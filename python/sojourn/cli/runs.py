@@ -37,7 +37,7 @@ from sojourn.results import Run
 from sojourn.run import RESULTS, Job, Outcome, able, execute, is_file, new_folder, plan, seconds, select
 from sojourn.run import nearest as nearest_of
 from sojourn.scenario import Resolved, Scenario, to_toml
-from sojourn.text import harmless
+from sojourn.text import harmless, harmless_lines
 
 #: Classes of differences of the nearest scenarios, and of reasons for leaving runs out, that are printed.
 CLASSES = 20
@@ -94,7 +94,8 @@ def run(
         named: Show the hosts of the engine live in `ip netns`, as `sojourn-PID-HOST`, while a run lasts; needs root.
         super_packets: Let the hosts of live and linux:sojourn send up to 64 kB as one packet (TSO), which our queues
             count as one with the length of all: faster, and coarser.
-        allow_exec: Let scenarios run the programs that they name (`exec`) on this machine, with your rights.
+        allow_exec: Let scenarios run the programs that they name (`exec`) on this machine, with your rights; with --dry
+            none runs, and -v prints their commands.
         variant: Variant of the suite, such as `as-published`, or a name for what --set changes; ids end in ~NAME.
         dry: Resolve and list the runs, and write nothing.
         notify: Command to run at the end, with a sentence about it as its last argument and `SOJOURN_STATUS`
@@ -114,7 +115,8 @@ def run(
     load_algorithms(load or ())
     todo = plan(targets, overrides(set_), seed=seed, seeds=seeds, variant=variant)
     refused: list[str] = []
-    options = engines.Options(is_visible=named, super_packets=super_packets, allow_exec=allow_exec)
+    # With --dry no program runs; its user may still be about to decide.
+    options = engines.Options(is_visible=named, super_packets=super_packets, allow_exec=allow_exec or dry)
     chosen = _engine(engine, qdisc, max_lateness, options)
     if named and jobs is not None and jobs > 1:
         raise UsageError(f"--named: expected one run at a time, not --jobs {jobs}: their hosts have the same names")
@@ -132,7 +134,7 @@ def run(
         for job in todo:
             say(f"{job.id}:")
             for command in chosen.commands(job.scenario):
-                say(command)
+                say(command, whole=True)
     if dry:
         if as_json:
             print_json([{"id": job.id, "duration_s": job.duration_s} for job in todo])
@@ -146,6 +148,8 @@ def run(
         for names in dict.fromkeys(" ".join(chosen.names(job.scenario)) for job in todo):
             if names:
                 say(f"hosts while a run lasts, for `ip netns exec`: {names}")
+        if named:
+            _say_left_names()
     try:
         outcomes = execute(todo, folder, jobs=jobs, fresh=fresh, verify=verify, quiet=quiet, engine=chosen)
     except KeyboardInterrupt:
@@ -179,6 +183,14 @@ def _engine(
     if bound_s is None or bound_s < 1e-6:
         raise UsageError(f"--max-lateness {max_lateness}: expected a time of 1us or more, such as 500us")
     return engines.named(name, replace(options, bound_s=bound_s))
+
+
+def _say_left_names() -> None:
+    """Those of earlier runs, which are not removed here: a user may have chosen such a name."""
+    from sojourn.engines import names
+
+    if left := names.left():
+        say(f"names of killed runs: `sojourn clean --live` removes {' '.join(left)}")
 
 
 def _tell(notifier: Notifier | None, folder: Path, status: str, counts: dict[str, int]) -> None:
@@ -222,7 +234,7 @@ def list_(
     else:
         width = max(len(case.id) for case in cases)
         for case in cases:
-            print(f"{case.id:{width}}  {case.duration_s:4.0f} s  {case.description}")
+            print(f"{case.id:{width}}  {case.duration_s:4.0f} s  {harmless(case.description)}")
     return OK
 
 
@@ -271,8 +283,6 @@ def show(
         target: Run id, scenario file, folder of a finished run or of several; or latest, the newest results.
         set_: Change a value of the scenario; repeatable.
         load: Python file with controllers or queues of your own; repeatable.
-        super_packets: Let the hosts of live and linux:sojourn send up to 64 kB as one packet (TSO), which our queues
-            count as one with the length of all: faster, and coarser.
         variant: Variant of the run's suite, such as `as-published`.
         log: Of a finished run or of all in a results folder: the commands that set it up, or the statistics
             of its queues and flows at the end.
@@ -289,7 +299,7 @@ def show(
     if as_json:
         print_json({"schema": "sojourn/show/1", **document})
     else:
-        print(text, end="")
+        print(harmless_lines(text), end="")
     return OK
 
 
@@ -416,7 +426,7 @@ def clean(
     if live:
         from sojourn.engines import names
 
-        gone = names.clean(dry=dry)
+        gone = names.left() if dry else names.clean()
     else:
         gone = [harmless(str(path)) for path in results.clean(folder, everything=everything, dry=dry)]
     if as_json:

@@ -156,7 +156,6 @@ class Linux:
         if name.startswith("live"):
             if options.is_visible:
                 names.check()
-                names.clean(dry=False)
             kernel = this_machine()
             return cls(kernel, capabilities(kernel, fresh=True), name=name, options=options)
         kernel = find()

@@ -1,4 +1,4 @@
-"""Names of live runs' hosts in `ip netns`: which a run leaves only if all its processes are killed."""
+"""Names of live runs' hosts in `ip netns`, which stay only if all processes of a run are killed."""
 
 from __future__ import annotations
 
@@ -24,27 +24,38 @@ def check() -> None:
         raise EngineError(f"--named: expected root: names are files in {FOLDER}, which others may not write")
 
 
-def clean(*, dry: bool) -> list[str]:
-    """Removes the names that no run holds any more, or with `dry` only finds them.
+def left() -> list[str]:
+    """The names that no run holds any more.
+
+    Raises `EngineError` if this user may not open one.
+    """
+    found = sorted(path for path in FOLDER.glob("sojourn-*") if re.fullmatch(r"sojourn-[0-9]+-.+", path.name))
+    return [path.name for path in found if _is_left(path)]
+
+
+def clean() -> list[str]:
+    """Removes these names.
 
     Raises `EngineError` with what `ip` says if one cannot be removed.
     """
-    found = sorted(path for path in FOLDER.glob("sojourn-*") if re.fullmatch(r"sojourn-[0-9]+-.+", path.name))
-    left = [path.name for path in found if not _is_held(path)]
-    for name in left if not dry else ():
+    names = left()
+    for name in names:
         command = ["ip", "netns", "delete", name]
         path = os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"
         done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "PATH": path})
-        if done.returncode:
+        # It may have gone in the meantime.
+        if done.returncode and (FOLDER / name).exists():
             raise EngineError(f"{' '.join(command)}: {' '.join(done.stderr.split())}")
-    return left
+    return names
 
 
-def _is_held(path: Path) -> bool:
-    """Whether a run lives in it: each holds a lock, which ends with it, whatever its process id was."""
-    with path.open() as file:
-        try:
+def _is_left(path: Path) -> bool:
+    """Whether it is there and no run lives in it: each holds a lock, which ends with it."""
+    try:
+        with path.open() as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
+    except (BlockingIOError, FileNotFoundError):
+        return False
+    except OSError as error:
+        raise EngineError(f"{path}: {error.strerror}: expected a name that root may open") from None
+    return True
