@@ -248,35 +248,46 @@ def test_a_user_without_rights_gets_the_same_with_what_was_refused(tmp_path: Pat
 
 CLIENT = """
 import json, os, pathlib, sys, urllib.request
+pipes = [file.name for file in pathlib.Path("/proc/self/fd").iterdir() if file.is_fifo() or file.is_socket()]
+proxies = [name for name in os.environ if name.lower().endswith("_proxy")]
 got = len(urllib.request.urlopen(sys.argv[1]).read())
 status = dict(line.split(":", 1) for line in pathlib.Path("/proc/self/status").read_text().splitlines())
 kept = {key: value.strip() for key, value in status.items() if key in ("CapEff", "CapBnd", "NoNewPrivs")}
-pipes = [file.name for file in pathlib.Path("/proc/self/fd").iterdir() if file.is_fifo()]
-print(json.dumps({"got": got, "pipes": sorted(pipes), **kept}))
+print(json.dumps({"got": got, "pipes": sorted(pipes), "proxies": proxies, **kept}))
 """
 
 
-@pytest.mark.usefixtures("live")
-def test_programs_are_end_points_if_they_are_allowed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture
+def exec_tools(live: engines.Engine) -> None:
     lacking = [tool for tool in ("unshare", "mount") if not shutil.which(tool)]
     if lacking:
         pytest.skip(f"no {', '.join(lacking)}")
+
+
+@pytest.mark.usefixtures("exec_tools")
+def test_programs_are_end_points_if_they_are_allowed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "client.py").write_text(CLIENT)
     (tmp_path / "big").write_bytes(bytes(1_000_000))
     python = sys.executable
     server = f"{python} -m http.server {{port}} --bind {{server}} --directory {tmp_path}"
     client = f"{python} {tmp_path}/client.py http://{{server}}:{{port}}/big"
     text = LINE.replace('cc = "cubic"', f'app = "exec pulls"\nexec = {{ client = "{client}", server = "{server}" }}')
-    text = text.replace('"2s"', '"4s"') + '[[flow]]\nname = "b"\ncc = "reno"\nbytes = "10000b"\n'
+    text = text.replace('"2s"', '"4s"').replace("exec =", 'start = "500ms"\nexec =')
+    # Sockets that are there when the client starts.
+    text += '[[flow]]\nname = "b"\ncc = "reno"\nbytes = "10000b"\n[[ping]]\nname = "p"\n'
     file = tmp_path / "refused.toml"
     file.write_text(text)
-    for engine, reason in (("live", "expected --allow-exec"), ("sim", "run with --engine live only")):
+    for engine, reason in (("live", "expected `sojourn run --allow-exec`"), ("sim", "run with --engine live only")):
         assert call(["run", str(file), "--engine", engine, "--out", str(tmp_path / "r")]) == 2
         (line,) = capsys.readouterr().err.splitlines()
         assert "flow.a.exec: " in line
         assert reason in line
-    with pytest.raises(engines.EngineError, match="expected --allow-exec"):
+    with pytest.raises(engines.EngineError, match="expected `sojourn run --allow-exec`"):
         start(file, engine="live")
+    for variable in ("http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(variable, "http://127.0.0.1:9")
     # The programs do not get what sojourn has got.
     ends = os.pipe()
     os.set_inheritable(ends[1], True)
@@ -294,6 +305,7 @@ def test_programs_are_end_points_if_they_are_allowed(tmp_path: Path, capsys: pyt
     assert json.loads(at_client["stdout"][0]) == {
         "got": 1_000_000,
         "pipes": ["1", "2"],
+        "proxies": [],
         "CapEff": "0" * 16,
         "CapBnd": "0" * 16,
         "NoNewPrivs": "1",
@@ -304,6 +316,95 @@ def test_programs_are_end_points_if_they_are_allowed(tmp_path: Path, capsys: pyt
     assert other["receiver"]["delivered_bytes"] == 10_000
     assert flow["goodput_mbps"] > 0
     assert "flow.a.goodput_bytes" in run.names()
+
+
+SERVER = """
+import socket, sys
+own = socket.socket(type=socket.SOCK_DGRAM)
+own.bind((sys.argv[1], int(sys.argv[2])))
+while True:
+    own.sendto(*own.recvfrom(65535))
+"""
+ASKING = """
+import socket, sys
+own = socket.socket(type=socket.SOCK_DGRAM)
+own.settimeout(2)
+sent = bytes(range(250)) * 16
+own.sendto(sent, (sys.argv[1], int(sys.argv[2])))
+print(own.recv(65535) == sent)
+"""
+
+
+@pytest.mark.usefixtures("exec_tools")
+def test_fragments_of_programs_pass(tmp_path: Path) -> None:
+    (tmp_path / "server.py").write_text(SERVER)
+    (tmp_path / "client.py").write_text(ASKING)
+    server, client = (f"{sys.executable} {tmp_path}/{end}.py {{server}} {{port}}" for end in ("server", "client"))
+    text = LINE.replace('cc = "cubic"', f'app = "exec"\nexec = {{ client = "{client}", server = "{server}" }}')
+    text += '[[flow]]\nname = "b"\ncc = "reno"\nbytes = "10000b"\n'
+    run = run_live(text, tmp_path, "--engine", "live", "--allow-exec")
+    flow, other = run.summary["flows"]
+    assert flow["programs"][0]["stdout"] == ["True"]
+    # With the UDP header, which is in the first of its fragments.
+    assert [flow[end]["delivered_bytes"] for end in ("sender", "receiver")] == [4008, 4008]
+    assert other["receiver"]["delivered_bytes"] == 10_000
+
+
+@pytest.mark.usefixtures("exec_tools")
+def test_a_dry_run_prints_programs_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "long.toml"
+    command = f"sh -c 'true {'x' * 1000}\u202e; touch {tmp_path}/ran; true {'y' * 1000}'"
+    file.write_text(LINE.replace('cc = "cubic"', f'exec = "{command}"'))
+    assert call(["run", str(file), "--engine", "live", "-v", "--dry"]) == 0
+    out, err = capsys.readouterr()
+    assert out == "line\n"
+    (line,) = (line for line in err.splitlines() if "touch" in line)
+    assert line.endswith(command.replace("\u202e", "\\u202e"))
+    assert call(["show", str(file)]) == 0
+    shown = capsys.readouterr().out
+    assert command.replace("\u202e", "\\u202e") in shown
+    assert not (tmp_path / "ran").exists()
+    assert call(["compare", "--engines", "live,sim", str(file), "--out", str(tmp_path / "r")]) == 2
+    assert "expected `sojourn run --allow-exec`" in capsys.readouterr().err
+    file.write_text(LINE.replace('cc = "cubic"', f'exec = "{file}"'))
+    assert call(["run", str(file), "--engine", "live", "--dry"]) == 2
+    assert f"flow.a.exec: no program `{file}`" in capsys.readouterr().err
+
+
+def test_names_that_no_run_holds_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    from sojourn.engines import names
+
+    monkeypatch.setattr(names, "FOLDER", tmp_path)
+    for name in ("sojourn-1-held", "sojourn-2-left", "sojourn-x-other"):
+        (tmp_path / name).touch()
+    # As one that goes between the list of the folder and its opening.
+    (tmp_path / "sojourn-3-gone").symlink_to(tmp_path / "gone")
+    with (tmp_path / "sojourn-1-held").open() as held:
+        fcntl.flock(held, fcntl.LOCK_SH)
+        assert names.left() == ["sojourn-2-left"]
+    assert names.left() == ["sojourn-1-held", "sojourn-2-left"]
+    # Not to be opened as a name, by root neither.
+    (tmp_path / "sojourn-4-folder").mkdir()
+    with pytest.raises(engines.EngineError, match="sojourn-4-folder: "):
+        names.left()
+
+
+@pytest.mark.usefixtures("live")
+def test_a_run_with_names_removes_no_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("not root: no names")
+    monkeypatch.setattr("sojourn.engines.names.FOLDER", tmp_path)
+    own = tmp_path / "sojourn-2026-lab"
+    own.touch()
+    file = tmp_path / "scenario.toml"
+    file.write_text(LINE)
+    short = ["-s", "duration=600ms", "-s", "measure.from=0s", "--out", str(tmp_path / "r")]
+    assert call(["run", str(file), "--engine", "live", "--named", *short]) == 0
+    assert "`sojourn clean --live` removes sojourn-2026-lab" in capsys.readouterr().err
+    assert own.exists()
 
 
 STATE = (

@@ -80,7 +80,8 @@ fn settle(place: Place) -> Outcome {
 }
 
 fn carry_out(job: &Job, out: &mut Lines) -> Outcome {
-    let user = User::of_sudo();
+    let has_programs = job.flows.iter().any(|flow| !flow.programs.is_empty());
+    let user = has_programs.then(User::of_sudo).transpose()?;
     let outside = job.names.is_some().then(Outside::here).transpose()?;
     settle(job.place)?;
     if job.middlebox.is_some() {
@@ -93,8 +94,7 @@ fn carry_out(job: &Job, out: &mut Lines) -> Outcome {
     let commands = &job.network.commands;
     let (build, later): (Vec<_>, Vec<_>) = commands.iter().cloned().partition(|c| c.at_ns == 0);
     let mut build: Vec<String> = build.iter().map(network::Command::to_string).collect();
-    if job.flows.iter().any(|flow| !flow.programs.is_empty()) {
-        exec::keep_files()?;
+    if has_programs {
         build.push(exec::NO_NAMES.to_owned());
     }
     shell(&build.join("\n"))?;
@@ -119,8 +119,8 @@ fn carry_out(job: &Job, out: &mut Lines) -> Outcome {
     let (mut flows, mut programs) = (Vec::new(), Vec::new());
     let of_kernel = job.flows.iter().enumerate().zip(&job.stacks);
     for ((index, flow), _) in of_kernel.filter(|(_, stack)| **stack == Stack::Kernel) {
-        if !flow.programs.is_empty() {
-            programs.extend(exec::open(&context, &user, index, flow, job.duration_ns));
+        if let Some(user) = user.as_ref().filter(|_| !flow.programs.is_empty()) {
+            programs.extend(exec::open(&context, user, index, flow, job.duration_ns));
             continue;
         }
         flows.push(open(&context, index, flow).map_err(|error| cause(&failures, error))?);

@@ -60,11 +60,12 @@ impl Arrived {
     }
 
     /// A packet, or a super-packet of several segments: bytes behind the headers of TCP and UDP, or of IP if
-    /// it is neither.
+    /// it is neither, or a fragment.
     fn add(&mut self, bytes: &[u8], segments: u8) {
         let Ok(ip) = Ip::parse(bytes) else { return };
         let payload = ip.payload().len();
         let headers = match ip.protocol {
+            _ if ip.is_fragment => 0,
             ip::TCP => tcp::Header::parse(ip.payload()).map_or(0, |(_, len)| len),
             ip::UDP => udp::HEADER_BYTES.min(payload),
             _ => 0,

@@ -24,7 +24,10 @@ pub(crate) fn check_programs(
         return Err(Refusal::new(key(first), reason).to_string());
     }
     if !is_allowed {
-        return Err(format!("{}: the scenario runs programs: expected --allow-exec", key(first)));
+        return Err(format!(
+            "{}: the scenario runs programs: expected `sojourn run --allow-exec`",
+            key(first)
+        ));
     }
     for (n, flow) in flows().enumerate() {
         if let Some(other) =
@@ -32,7 +35,7 @@ pub(crate) fn check_programs(
         {
             let (key, other) = (key(flow), &other.name);
             return Err(format!(
-                "{key}: its packets cannot be told from those of `{other}`, which has the same hosts"
+                "{key}: its packets cannot be distinguished from those of `{other}`, which has the same hosts"
             ));
         }
         let exec = flow.exec.iter();
@@ -51,11 +54,22 @@ fn hosts(scenario: &Scenario, flow: &Flow) -> Option<[usize; 2]> {
     Some(hosts)
 }
 
-/// Whether a path, or a name in one of the folders of `PATH`, leads to a file.
+/// Whether a path, or a name in one of the folders of `PATH`, leads to a file that can be executed.
 fn is_there(program: &str) -> bool {
     if program.contains('/') {
-        return Path::new(program).is_file();
+        return is_executable(Path::new(program));
     }
     let path = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&path).any(|folder| folder.join(program).is_file())
+    env::split_paths(&path).any(|folder| is_executable(&folder.join(program)))
+}
+
+#[cfg(unix)]
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_executable(path: &Path) -> bool {
+    path.is_file()
 }

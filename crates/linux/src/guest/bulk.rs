@@ -6,11 +6,13 @@ use std::sync::{Arc, OnceLock};
 
 use rustix::event::PollFlags;
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, Shutdown, accept, recv, send, shutdown};
+use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 
 use super::context::{Context, Watched};
 use super::outcome::{Outcome, failed};
-use super::socket::{CHUNK, connect_flow, connect_plainly, enter, listener, settle, wait_for};
+use super::socket::{
+    CHUNK, accept, connect_flow, connect_plainly, enter, listener, settle, wait_for,
+};
 use super::tcp_info::{receiving, sending};
 use crate::job::{FlowJob, FlowSample, Line};
 
@@ -72,7 +74,7 @@ fn receive(job: &FlowJob, listener: &OwnedFd, pair: &Pair) -> Outcome {
     let mut buffer = vec![0; CHUNK];
     // Held open as long as the test: its end is no part of the run.
     let _control = (job.control_rtts > 0).then(|| control_answers(listener, job)).transpose()?;
-    let data = accept(listener).map_err(failed("accept"))?;
+    let data = accept(listener)?;
     let data = pair.rx.get_or_init(|| data);
     loop {
         match recv(data, &mut buffer[..], RecvFlags::empty()) {
@@ -88,7 +90,7 @@ fn receive(job: &FlowJob, listener: &OwnedFd, pair: &Pair) -> Outcome {
 
 /// The receiver's half of the control connection: every byte is answered by one.
 fn control_answers(listener: &OwnedFd, job: &FlowJob) -> Result<OwnedFd, String> {
-    let control = accept(listener).map_err(failed("accept"))?;
+    let control = accept(listener)?;
     for _ in 1..job.control_rtts {
         let mut byte = [0_u8; 1];
         recv(&control, &mut byte[..], RecvFlags::empty()).map_err(failed("control"))?;

@@ -8,13 +8,12 @@ use rustix::event::PollFlags;
 use rustix::io::Errno;
 use rustix::net::sockopt::set_ip_tos;
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketType, bind, connect, ipproto, recv, recvfrom, send,
-    sendto, socket,
+    RecvFlags, SendFlags, SocketType, bind, connect, ipproto, recv, recvfrom, send, sendto,
 };
 
 use super::context::Context;
 use super::outcome::{Outcome, failed};
-use super::socket::{enter, udp, wait_for};
+use super::socket::{enter, socket, udp, wait_for};
 use crate::job::{Line, PingJob};
 
 const IP_HEADER: usize = 20;
@@ -40,8 +39,7 @@ pub(super) fn open(context: &Context, index: usize, job: &PingJob) -> Outcome {
         let server = context.address(far)?;
         let (fd, packets) = match job.udp {
             None => {
-                let raw = socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP));
-                let raw = raw.map_err(failed("socket"))?;
+                let raw = socket(SocketType::RAW, Some(ipproto::ICMP))?;
                 set_ip_tos(&raw, job.tos).map_err(failed("tos"))?;
                 (raw, Packets::icmp(index, job.size))
             }

@@ -1,5 +1,7 @@
 //! Programs of the user's own at the hosts, with as few rights as they can do with.
 
+use std::env;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
@@ -9,7 +11,11 @@ use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 
 use rustix::event::PollFlags;
-use rustix::process::{Pid, PidfdFlags, Signal, geteuid, kill_process_group, pidfd_open};
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, PidfdFlags, Signal, geteuid, getpid, getppid, kill_process_group, pidfd_open,
+    set_parent_process_death_signal,
+};
 use sojourn_scenario::command_line;
 use sojourn_trace::{ProgramEnd, ProgramSummary};
 
@@ -33,24 +39,25 @@ const KEPT: usize = 32 << 10;
 pub(super) struct User(Option<[u32; 2]>);
 
 impl User {
-    /// Asked before this process becomes root of a user namespace, which has no other users.
-    pub(super) fn of_sudo() -> Self {
-        let id = |name| std::env::var(name).ok()?.parse().ok();
-        let of_sudo = || Some([id("SUDO_UID")?, id("SUDO_GID")?]);
-        Self(geteuid().is_root().then(of_sudo).flatten())
+    /// Asked before this process becomes root of a user namespace, which has no other users. An error if the
+    /// user is not known.
+    pub(super) fn of_sudo() -> Result<Self, String> {
+        if geteuid().is_root() {
+            Self::read(["SUDO_UID", "SUDO_GID"].map(env::var_os))
+        } else {
+            Ok(Self(None))
+        }
     }
-}
 
-/// Has what this process starts from now on get none of its open files but those that it is given, also of
-/// those that it has got itself.
-pub(super) fn keep_files() -> Outcome {
-    const FIRST: libc::c_uint = 3;
-    #[expect(unsafe_code, reason = "no crate here has this call")]
-    // SAFETY: it takes numbers only, and closes nothing.
-    let status = unsafe {
-        libc::syscall(libc::SYS_close_range, FIRST, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC)
-    };
-    if status == 0 { Ok(()) } else { Err(format!("close_range: {}", io::Error::last_os_error())) }
+    fn read(ids: [Option<OsString>; 2]) -> Result<Self, String> {
+        if ids.iter().all(Option::is_none) {
+            return Ok(Self(None));
+        }
+        match ids.map(|id| id?.to_str()?.parse().ok()) {
+            [Some(user), Some(group)] => Ok(Self(Some([user, group]))),
+            _ => Err("SUDO_UID, SUDO_GID: expected two numbers".to_owned()),
+        }
+    }
 }
 
 /// Has whoever asks for a host's name find no server of names at once, instead of waiting for one that no packet
@@ -109,7 +116,7 @@ fn attend(
     client: Option<&mpsc::Receiver<()>>,
     clock: Clock,
 ) -> Result<ProgramSummary, String> {
-    let mut child = confined(&program.words, user).spawn().map_err(failed("setpriv"))?;
+    let mut child = confined(&program.words, user).spawn().map_err(failed("unshare"))?;
     let stdout = kept(child.stdout.take().expect("it is piped"));
     let stderr = kept(child.stderr.take().expect("it is piped"));
     let pid = Pid::from_child(&child);
@@ -180,8 +187,8 @@ fn listens(rows: &str, port: u16, state: &str) -> bool {
 /// A program that gains no rights and has no capability. What it starts ends with it, in a PID namespace of
 /// which `timeout` is the first process, since that passes signals on; all of it ends with this thread.
 fn confined(words: &[String], user: &User) -> Command {
-    let mut command = Command::new("setpriv");
-    command.args(["--pdeathsig", "KILL", "unshare", "--pid", "--fork", "--kill-child"]);
+    let mut command = Command::new("unshare");
+    command.args(["--pid", "--fork", "--kill-child"]);
     command.args(["timeout", "--foreground", "0", "setpriv", "--no-new-privs"]);
     command.args(["--inh-caps=-all", "--bounding-set=-all"]);
     if let User(Some([user, group])) = user {
@@ -190,7 +197,39 @@ fn confined(words: &[String], user: &User) -> Command {
     }
     command.arg("--").args(words).process_group(0);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // No packet reaches the proxies of this machine's network.
+    for (name, _) in env::vars_os().filter(|(name, _)| names_proxy(name)) {
+        command.env_remove(name);
+    }
+    let parent = getpid();
+    #[expect(unsafe_code, reason = "between fork and exec")]
+    // SAFETY: `detach` only makes system calls.
+    unsafe {
+        command.pre_exec(move || detach(parent));
+    }
     command
+}
+
+/// Whether a variable is one of `http_proxy`, `ALL_PROXY`, `no_proxy` and others.
+fn names_proxy(variable: &OsStr) -> bool {
+    variable.to_ascii_lowercase().as_encoded_bytes().ends_with(b"_proxy")
+}
+
+/// Ends this process with its parent, and has the program that it becomes get none of its files but standard
+/// input, output and error. It allocates nothing.
+fn detach(parent: Pid) -> io::Result<()> {
+    const FIRST: libc::c_uint = 3;
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    // prctl(2): the signal of a parent that has ended before does not come.
+    if getppid() != Some(parent) {
+        return Err(Errno::SRCH.into());
+    }
+    #[expect(unsafe_code, reason = "no crate here has this call")]
+    // SAFETY: it takes numbers only, and closes nothing.
+    let status = unsafe {
+        libc::syscall(libc::SYS_close_range, FIRST, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC)
+    };
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Reads a stream to its end, and keeps its beginning and end.

@@ -108,6 +108,10 @@ pub(super) fn start(
 
 /// The flow or ping that a packet belongs to: ports and identifiers number the flows, then the pings.
 fn number(ip: &Ip<'_>, flows: usize) -> Option<usize> {
+    // RFC 791 3.2: only the first fragment begins with a transport header, and no flow or ping sends one.
+    if ip.is_fragment {
+        return None;
+    }
     if let Some((echo, _)) = icmp::Header::parse(ip) {
         return Some(flows + usize::from(echo.identifier.checked_sub(1)?));
     }
@@ -254,3 +258,6 @@ fn overrun(uplink: &End) -> Result<u64, String> {
         .and_then(|n| n.parse().ok())
         .ok_or_else(|| "/proc/net/dev: no count of drops".to_owned())
 }
+
+#[cfg(test)]
+mod tests;

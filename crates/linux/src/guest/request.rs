@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, accept, recv};
+use rustix::net::{RecvFlags, recv};
 use sojourn_transport::app::request::Params;
 use sojourn_transport::app::udp::exponential;
 
 use super::bulk::Pair;
 use super::context::{Context, Watched};
 use super::outcome::{Outcome, failed};
-use super::socket::{CHUNK, connect_flow, enter, listener, send_all, settle};
+use super::socket::{CHUNK, accept, connect_flow, enter, listener, send_all, settle};
 use crate::job::{FlowJob, Line};
 
 struct Dialogue {
@@ -45,7 +45,7 @@ pub(super) fn open(
     context.start_ready(&what, job.peer, move |context, ready| {
         let listener = listener(&wanted)?;
         ready.send(()).map_err(failed("start"))?;
-        let data = accept(&listener).map_err(failed("accept"))?;
+        let data = accept(&listener)?;
         let data = server.pair.tx.get_or_init(|| data);
         let (mut sizes, mut answered) = (context.stream(&wanted.name, "sizes"), 0);
         while read(data, answers.query, &mut |_| ())? {

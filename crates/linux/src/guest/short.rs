@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, Shutdown, accept, recv, send, shutdown};
+use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 use sojourn_core::{Dur, Rng};
 use sojourn_transport::app::short::Params;
 use sojourn_transport::app::udp::exponential;
 
 use super::context::{Context, Watched};
 use super::outcome::{Outcome, failed};
-use super::socket::{CHUNK, connect_flow, enter, is_made, listener, wait_for_any};
+use super::socket::{CHUNK, accept, connect_flow, enter, is_made, listener, wait_for_any};
 use super::tcp_info::{receiving, sending};
 use crate::job::{FlowJob, Line, Receiving, Sending, ShortSample};
 
@@ -219,7 +219,7 @@ fn take(context: &Context, listener: &OwnedFd, short: &Short) -> Outcome {
             }
         }
         if ready[0] {
-            let fd = accept(listener).map_err(failed("accept"))?;
+            let fd = accept(listener)?;
             acceptor.open.push(Arc::new(fd));
         }
     }

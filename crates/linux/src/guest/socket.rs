@@ -11,7 +11,10 @@ use rustix::net::sockopt::{
     set_ip_tos, set_socket_recv_buffer_size_force, set_socket_send_buffer_size_force,
     set_tcp_congestion, socket_error,
 };
-use rustix::net::{AddressFamily, SendFlags, SocketType, bind, connect, listen, send, socket};
+use rustix::net::{
+    AddressFamily, Protocol, SendFlags, SocketFlags, SocketType, accept_with, bind, connect,
+    listen, send, socket_with,
+};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use super::clock::{Clock, timespec};
@@ -33,8 +36,13 @@ pub(super) fn enter(namespace: &str) -> Outcome {
         .map_err(failed("namespace"))
 }
 
+/// A socket of IPv4, which no program that is started gets.
+pub(super) fn socket(kind: SocketType, protocol: Option<Protocol>) -> Result<OwnedFd, String> {
+    socket_with(AddressFamily::INET, kind, SocketFlags::CLOEXEC, protocol).map_err(failed("socket"))
+}
+
 fn tcp() -> Result<OwnedFd, String> {
-    socket(AddressFamily::INET, SocketType::STREAM, None).map_err(failed("socket"))
+    socket(SocketType::STREAM, None)
 }
 
 /// The controller and the TOS byte of a flow.
@@ -73,6 +81,11 @@ pub(super) fn listener(job: &FlowJob) -> Result<OwnedFd, String> {
     bind(&listener, &SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, job.port)).map_err(failed("bind"))?;
     listen(&listener, BACKLOG).map_err(failed("listen"))?;
     Ok(listener)
+}
+
+/// The next connection that arrives.
+pub(super) fn accept(listener: &OwnedFd) -> Result<OwnedFd, String> {
+    accept_with(listener, SocketFlags::CLOEXEC).map_err(failed("accept"))
 }
 
 /// Begins to connect to the other end of a flow: writable when connected or failed, and not blocking
@@ -139,7 +152,7 @@ pub(super) fn send_all(fd: &OwnedFd, mut left: u64) -> Outcome {
 
 /// A UDP socket that loses nothing to its own buffers.
 pub(super) fn udp(tos: u8) -> Result<OwnedFd, String> {
-    let fd = socket(AddressFamily::INET, SocketType::DGRAM, None).map_err(failed("socket"))?;
+    let fd = socket(SocketType::DGRAM, None)?;
     set_ip_tos(&fd, tos).map_err(failed("tos"))?;
     set_socket_recv_buffer_size_force(&fd, UDP_BUFFER).map_err(failed("buffer"))?;
     set_socket_send_buffer_size_force(&fd, UDP_BUFFER).map_err(failed("buffer"))?;

@@ -28,3 +28,29 @@ fn a_listener_is_found_by_port_and_state() {
     assert!(!listens(rows, 20817, "0A"));
     assert!(!listens(rows, 0x8000, "01"));
 }
+
+#[test]
+fn a_user_of_sudo_that_is_half_known_is_refused() {
+    let read = |ids: [Option<&str>; 2]| User::read(ids.map(|id| id.map(OsString::from)));
+    assert!(matches!(read([None, None]), Ok(User(None))));
+    assert!(matches!(read([Some("1000"), Some("100")]), Ok(User(Some([1000, 100])))));
+    for ids in [[Some("1000"), None], [None, Some("100")], [Some("1000"), Some("x")]] {
+        let error = read(ids).err();
+        assert_eq!(error.as_deref(), Some("SUDO_UID, SUDO_GID: expected two numbers"));
+    }
+}
+
+#[test]
+fn a_program_starts_only_below_a_living_parent() {
+    let start = |parent: Pid| {
+        let mut command = Command::new("true");
+        #[expect(unsafe_code, reason = "between fork and exec")]
+        // SAFETY: as in `confined`.
+        unsafe {
+            command.pre_exec(move || detach(parent));
+        }
+        command.status().map(|status| status.success()).map_err(|error| error.raw_os_error())
+    };
+    assert_eq!(start(getpid()), Ok(true));
+    assert_eq!(start(Pid::INIT), Err(Some(libc::ESRCH)));
+}
