@@ -69,6 +69,8 @@ const MAX_RATE: u64 = 12_500_000_000;
 const REF_RTT: i32 = 25_000;
 /// Paths up to this RTT work on the rate, us.
 const RATE_MODE_RTT: i32 = 2_000;
+/// Longer RTTs than this are forged, and their microseconds need not fit.
+const MOST_RTT: u64 = 60_000_000;
 /// What the rate may add to the queue per virtual RTT once growth is fast, us.
 const QUEUE_GROWTH: u64 = 1_000;
 const BURST_TIME: u64 = 250;
@@ -385,7 +387,7 @@ impl Controller for UdpPrague {
 
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>, win: &mut Window) {
         if let Some(rtt) = ack.rtt {
-            let rtt = rtt.as_micros() as i32;
+            let rtt = rtt.as_micros().min(MOST_RTT) as i32;
             self.srtt = if self.srtt == 0 { rtt } else { self.srtt + ((rtt - self.srtt) >> 3) };
         }
         self.on_counts(now, counts(ack.path));

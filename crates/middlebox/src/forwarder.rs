@@ -20,8 +20,8 @@ use sojourn_scenario::{Scenario, Status};
 use sojourn_sim::{Simulation, Standstill};
 use sojourn_trace::Output;
 use sojourn_transport::{Endpoint, Pool, Segments};
-use sojourn_wire::ethernet;
 use sojourn_wire::packet::{Counts, read};
+use sojourn_wire::{Ip, ethernet};
 
 use crate::portal::{Arrived, Portal, Shared, lock};
 
@@ -238,6 +238,8 @@ impl Forwarder {
             let mut exchange = lock(&side.exchange);
             exchange.carried.received.add(&found);
             let Ok((mut packet, _)) = found else { continue };
+            // Padding of the link is no part of what queues count and cut.
+            let bytes = Ip::parse(bytes).map_or(bytes, |ip| &bytes[..ip.len]);
             // Tags make it longer than `read` assumes.
             packet.len += header.len().saturating_sub(ethernet::HEADER_BYTES) as u32;
             let Some(end) = (self.sender)(number, bytes) else {

@@ -120,7 +120,8 @@ impl Endpoint for Portal {
         debug_assert!(written.is_ok(), "what was read is written");
         self.device.left(now, bytes);
         if let Some(arrived) = &mut self.arrived {
-            arrived.add(bytes, packet.segs);
+            let segments = if frame.part.is_some() { 1 } else { packet.segs };
+            arrived.add(bytes, segments);
         }
         // Before it is sent: the host's TCP works on it within that call.
         let lateness = self.clock.now().since(now);

@@ -97,6 +97,8 @@ pub struct Host {
     ports: BTreeMap<(usize, u16), usize>,
     /// By flow; none but of media.
     media: Vec<Option<Media>>,
+    /// By flow: the highest number of a datagram that is counted.
+    counted: Vec<u64>,
     agenda: Vec<(Time, Item)>,
     agenda_at: usize,
     sample_at: Time,
@@ -136,14 +138,7 @@ impl Host {
                 flow.control_rtts = 0;
                 counts_departures = flow.tcp.tsq;
             }
-            places[end] = Some(Place {
-                device,
-                addresses,
-                port,
-                peer_port: port,
-                accepts,
-                counts_departures,
-            });
+            places[end] = Some(Place { device, addresses, port, accepts, counts_departures });
         }
         for (n, flow) in scenario.flows.iter_mut().enumerate() {
             let is_v6 = |place: &Place| matches!(place.addresses, Addresses::V6 { .. });
@@ -173,6 +168,7 @@ impl Host {
             due: vec![Time::NEVER; count],
             places,
             ports,
+            counted: vec![0; media.len()],
             media,
             agenda,
             agenda_at: 0,

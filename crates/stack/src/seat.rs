@@ -29,9 +29,8 @@ pub struct Seat {
 pub(crate) struct Place {
     pub(crate) device: usize,
     pub(crate) addresses: Addresses,
-    /// Own and peer's port of UDP; the peer's is the one from which it has sent last.
+    /// Of UDP, own and the peer's.
     pub(crate) port: u16,
-    pub(crate) peer_port: u16,
     pub(crate) accepts: Accepts,
     /// It wants to know what has left the host (`tsq`).
     pub(crate) counts_departures: bool,

@@ -80,16 +80,26 @@ impl Device for UdpPort {
             state.tos = header.tos;
         }
         let to = SocketAddr::new(header.addresses.destination(), header.destination);
-        match self.socket.send_to(payload, to) {
-            Ok(()) => Ok(Written::Taken),
-            Err(error) => match Errno::from_io_error(&error) {
-                Some(Errno::MSGSIZE) => Ok(Written::TooLong),
-                Some(Errno::AGAIN | Errno::INTR | Errno::NOBUFS | Errno::NOMEM) => {
-                    Ok(Written::Full)
-                }
-                _ => Err(error),
-            },
-        }
+        self.socket.send_to(payload, to).map_or_else(unsent, |()| Ok(Written::Taken))
+    }
+}
+
+/// What became of a datagram that the kernel did not send: a path that is gone, or is closed by a firewall, may
+/// come back, as does a queue that is full.
+fn unsent(error: io::Error) -> io::Result<Written> {
+    match Errno::from_io_error(&error) {
+        Some(Errno::MSGSIZE) => Ok(Written::TooLong),
+        Some(
+            Errno::AGAIN
+            | Errno::INTR
+            | Errno::NOBUFS
+            | Errno::NOMEM
+            | Errno::NETUNREACH
+            | Errno::HOSTUNREACH
+            | Errno::PERM
+            | Errno::CONNREFUSED,
+        ) => Ok(Written::Full),
+        _ => Err(error),
     }
 }
 

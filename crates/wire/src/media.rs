@@ -23,7 +23,8 @@ impl udp::Header {
             }
             Message::Feedback(report) => {
                 let fill = |body: &mut [u8]| {
-                    report.write(body);
+                    let is_whole = report.write(body);
+                    debug_assert!(is_whole, "it has the bytes that it says");
                 };
                 self.write_with(report.bytes() as usize, fill, out)
             }

@@ -272,6 +272,24 @@ fn clocks_and_counters_may_wrap() {
 }
 
 #[test]
+fn an_rtt_beyond_32_bits_is_a_long_one() {
+    for s in [61, 3_000, u64::MAX / 2_000_000_000] {
+        let mut run = Run::at(20_000, 20);
+        let path = Path { snd_nxt: 12, snd_una: 10, delivered: 10, ..Path::default() };
+        let mut hears = |rtt| {
+            let ack = Ack { rtt: Some(rtt), ..Ack::new(&path) };
+            run.cc.on_ack(run.now, &ack, &mut Window::new(1));
+            run.cc.srtt
+        };
+        for _ in 0..100 {
+            assert!((20_000..=60_000_000).contains(&hears(Dur::from_secs(s))), "{s} s");
+        }
+        let long = hears(Dur::from_secs(s));
+        assert!(hears(Dur::from_millis(20)) < long);
+    }
+}
+
+#[test]
 fn a_dead_path_starts_again_at_the_first_rate() {
     let mut run = Run::at(20_000, 50);
     run.ack(100, 30, 0);

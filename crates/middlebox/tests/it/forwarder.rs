@@ -133,6 +133,16 @@ fn packets_pass_whole_in_order_and_no_faster_than_the_link() {
     assert_eq!(report.sides.iter().map(|side| side.lateness.count()).collect::<Vec<_>>(), [50, 50]);
 }
 
+// RFC 894: what a link pads packets with is not of IP.
+#[test]
+fn padding_of_the_link_goes_no_further() {
+    let sent = datagrams(5, Ecn::NotEct);
+    let padded = sent.iter().map(|packet| [packet, &[7; 6][..]].concat()).collect();
+    let (report, [_, there]) = forward("pfifo", padded);
+    assert!(there.iter().map(|(_, packet)| packet).eq(&sent));
+    assert_eq!(report.output.queues[0].sent_bytes, Some(5 * 1442));
+}
+
 #[test]
 fn marks_are_in_the_bytes_that_arrive() {
     let (report, [_, there]) = forward("codel ecn ce_threshold 1ms", datagrams(50, Ecn::Ect0));

@@ -2,6 +2,7 @@
 
 use sojourn_core::{Ecn, Time};
 use sojourn_transport::tcp::Arrival;
+use sojourn_transport::udp::Message;
 use sojourn_transport::{Body, Datagram, Echo};
 use sojourn_wire::segment::{Unreadable, refuse};
 use sojourn_wire::{Addresses, Ip, icmp, ip, tcp, udp, udp_prague};
@@ -122,10 +123,10 @@ impl Host {
         let found = read.and_then(|(header, payload)| {
             let end = *self.ports.get(&(device, header.destination))?;
             let body = self.meaning(now, end, payload)?;
-            let place = self.places[end].as_mut()?;
-            (header.addresses.reversed() == place.addresses).then_some(())?;
-            place.peer_port = header.source;
-            Some((end, body))
+            let place = self.places[end].as_ref()?;
+            let is_peer =
+                header.addresses.reversed() == place.addresses && header.source == place.port;
+            is_peer.then_some((end, body))
         });
         match found {
             Some((end, body)) => self.deliver(now, end, &body, ip),
@@ -142,13 +143,25 @@ impl Host {
             return message.map(Body::Media);
         }
         if flow.is_some_and(|flow| flow.cc.is_some()) {
-            return udp_prague::read(now, payload).map(Body::Counted);
+            let message =
+                udp_prague::read(now, payload).filter(|message| self.was_sent(end, message));
+            return message.map(Body::Counted);
         }
         let datagram = udp::read_datagram(payload).filter(is_possible)?;
         Some(match flow {
             Some(_) => Body::Udp(datagram),
             None => Body::Icmp(Echo { seq: datagram.seq as u32, sent: datagram.sent }),
         })
+    }
+
+    /// Whether a counted datagram can be one of its sender, as far as that is here.
+    fn was_sent(&self, end: usize, message: &Message) -> bool {
+        match message {
+            Message::Data(data) => {
+                self.places[end ^ 1].is_none() || data.seq <= self.counted[end / 2]
+            }
+            Message::Report(_) => true,
+        }
     }
 
     /// A host repeats what it is asked (RFC 1122 3.2.2.6), with the TOS of the request as Linux does.

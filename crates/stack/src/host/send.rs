@@ -2,6 +2,7 @@
 
 use sojourn_core::{Kind, Time};
 use sojourn_transport::tcp::Segment;
+use sojourn_transport::udp::Message;
 use sojourn_transport::{Body, Datagram, Echo, Transmit};
 use sojourn_wire::{icmp, udp};
 
@@ -15,12 +16,12 @@ const L2_HEADER: usize = 14;
 impl Host {
     pub(super) fn send(&mut self, now: Time, end: usize, tx: &Transmit) {
         let Some(place) = &self.places[end] else { return };
-        let Place { device, addresses, port, peer_port, .. } = *place;
+        let Place { device, addresses, port, .. } = *place;
         let side = &mut self.sides[device];
         let udp = |id: u64| udp::Header {
             addresses,
             source: port,
-            destination: peer_port,
+            destination: port,
             tos: tx.tos,
             id: id as u16,
         };
@@ -42,7 +43,12 @@ impl Host {
                     icmp::Header { addresses, is_reply: false, identifier, seq, tos: tx.tos };
                 header.write_echo(echo, len.saturating_sub(icmp::HEADER_BYTES), out)
             }
-            Body::Counted(message) => udp(0).write_counted(now, message, out),
+            Body::Counted(message) => {
+                if let Message::Data(data) = message {
+                    self.counted[end / 2] = data.seq;
+                }
+                udp(0).write_counted(now, message, out)
+            }
             Body::Media(message) => {
                 if let Some(media) = &mut self.media[end / 2] {
                     media.on_departure(message);

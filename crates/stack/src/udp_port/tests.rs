@@ -37,3 +37,14 @@ fn packets_pass_between_sockets_with_their_ecn() {
     assert_eq!(far.receive(&mut buffer).expect("none"), Read::Nothing);
     assert_eq!(near.send(&[0x45, 0]).expect("no packet"), Written::Malformed);
 }
+
+// send(2), udp(7): what the path says ends no run, what the socket says does.
+#[test]
+fn a_path_that_refuses_is_not_the_end() {
+    let became = |errno: Errno| unsent(errno.into()).map_err(|error| error.raw_os_error());
+    for errno in [Errno::NETUNREACH, Errno::HOSTUNREACH, Errno::PERM, Errno::CONNREFUSED] {
+        assert_eq!(became(errno), Ok(Written::Full), "{errno}");
+    }
+    assert_eq!(became(Errno::MSGSIZE), Ok(Written::TooLong));
+    assert_eq!(became(Errno::BADF), Err(Some(Errno::BADF.raw_os_error())));
+}

@@ -66,11 +66,11 @@ impl Report {
         writer.block(rtp::TOOL_SSRC, self.begin, metrics) && writer.finish() > 0
     }
 
-    /// Reads what [`Report::write`] writes.
+    /// Reads what [`Report::write`] writes; of several streams (RFC 8888 3.1) the block of ours.
     pub fn read(datagram: &[u8]) -> Option<Self> {
         let mut counting = Counting::fixed(Count::Exact);
         let report = ccfb::Report::parse(datagram, &mut counting).ok()?;
-        let block = report.blocks().next()?;
+        let block = report.blocks().find(|block| block.ssrc == rtp::TOOL_SSRC)?;
         let words = block.metrics().map(|metric| word(metric, report.stamp)).collect();
         Some(Self { stamp: report.stamp.0, begin: block.begin, words })
     }

@@ -22,6 +22,11 @@ impl Receiver {
 
     fn on_data(&mut self, data: &Data, ecn: Ecn) {
         let counts = &mut self.counts;
+        // Nothing up to here is missing: a copy. Received and missing are together the highest number, for
+        // else the totals would be of more packets than were sent.
+        if counts.lost == 0 && data.seq <= counts.received {
+            return;
+        }
         counts.received += 1;
         counts.ce += u64::from(ecn == Ecn::Ce);
         // Any other codepoint says that the path spoils ECN: L4S is over for the flow.
@@ -29,11 +34,8 @@ impl Receiver {
         // udp_prague, DataReceivedSequence(): a gap up to this packet is missing; a packet from within
         // the known ones was late.
         let known = counts.received + counts.lost;
-        counts.lost = if data.seq >= known {
-            counts.lost + (data.seq - known)
-        } else {
-            counts.lost.saturating_sub(1)
-        };
+        counts.lost =
+            if data.seq >= known { counts.lost + (data.seq - known) } else { counts.lost - 1 };
         counts.seq = data.seq;
         counts.echo = data.sent;
         self.bytes += u64::from(data.len);

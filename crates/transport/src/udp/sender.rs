@@ -109,6 +109,14 @@ impl Sender {
         self.out = self.cc.output(&path, &self.win);
     }
 
+    /// Totals of packets that have left: others are forged, and are dropped as an ACK of what was not sent is
+    /// (RFC 9293 3.10.7.4).
+    fn is_possible(&self, report: &Report) -> bool {
+        let Report { seq, received, ce, lost, .. } = *report;
+        let counted = received.checked_add(lost);
+        seq <= self.sent && ce <= received && counted.is_some_and(|packets| packets <= self.sent)
+    }
+
     fn on_report(&mut self, now: Time, report: &Report) {
         let old = self.seen;
         if report.received < old.received || report.ce < old.ce {
@@ -193,7 +201,9 @@ impl Endpoint for Sender {
     }
 
     fn on_packet(&mut self, now: Time, body: &Body, ecn: Ecn) {
-        if let Body::Counted(Message::Report(report)) = body {
+        if let Body::Counted(Message::Report(report)) = body
+            && self.is_possible(report)
+        {
             self.seen.error |= !matches!(ecn, Ecn::Ect1 | Ecn::Ce);
             self.on_report(now, report);
         }

@@ -140,3 +140,24 @@ fn numbers_and_times_wrap() {
 fn a_report_makes_no_packet_larger_than_a_tcp_segment_does() {
     assert_eq!(size_of::<crate::Body>(), size_of::<crate::tcp::Segment>());
 }
+
+// RFC 8888 3.1: a report has a block per SSRC.
+#[test]
+fn of_several_streams_only_ours_is_read() {
+    let stamp = Ticks(1 << 16);
+    let read = |ssrcs: &[u32]| {
+        let mut out = [0; 200];
+        let mut writer =
+            Writer::new(&mut out, Format::default(), ccfb::TOOL_SSRC, stamp).expect("room");
+        for ssrc in ssrcs {
+            let words = [RECEIVED; 3].map(|word| metric(word, stamp));
+            assert!(writer.block(*ssrc, *ssrc as u16, words.into_iter()));
+        }
+        let len = writer.finish();
+        Report::read(&out[..len]).map(|report| report.begin)
+    };
+    let ours = rtp::TOOL_SSRC;
+    assert_eq!(read(&[ours]), Some(ours as u16));
+    assert_eq!(read(&[7, ours, 9]), Some(ours as u16));
+    assert_eq!(read(&[7, 9]), None);
+}

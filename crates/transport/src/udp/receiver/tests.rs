@@ -1,3 +1,5 @@
+use sojourn_core::Rng;
+
 use super::*;
 
 fn after(arrivals: &[(u64, Ecn)]) -> Report {
@@ -23,6 +25,28 @@ fn gaps_are_missing_until_the_late_packet_comes() {
     assert_eq!(counts(&[1, 2, 5, 6, 3]), (5, 1));
     assert_eq!(counts(&[1, 2, 5, 6, 3, 4, 7]), (7, 0));
     assert_eq!(counts(&[4]), (1, 3));
+}
+
+// tc-netem duplicate.
+#[test]
+fn copies_are_not_more_packets_than_were_sent() {
+    let mut rng = Rng::named(1, "copies");
+    let (mut arrivals, mut highest) = (vec![], 0);
+    for seq in 1..500 {
+        if rng.below(10) == 0 {
+            continue;
+        }
+        let late = if rng.below(10) == 0 { rng.below(20).into() } else { 0 };
+        highest = highest.max(seq - late.min(seq - 1));
+        for _ in 0..=rng.below(3) {
+            arrivals.push((seq - late.min(seq - 1), Ecn::Ce));
+        }
+        let report = after(&arrivals);
+        assert_eq!(report.received + report.lost, highest, "{report:?}");
+        assert!(report.ce <= report.received);
+    }
+    let copies = after(&[1, 1, 2, 2, 2, 1, 3].map(|seq| (seq, Ecn::Ect1)));
+    assert_eq!((copies.received, copies.lost), (3, 0));
 }
 
 #[test]

@@ -60,3 +60,32 @@ fn as_many_bytes_leave_as_the_application_has() {
     tx.on_packet(Time::ZERO, &Body::Counted(Message::Report(report)), Ecn::Ect1);
     assert!(!tx.is_alive());
 }
+
+#[test]
+fn totals_of_packets_that_were_never_sent_change_nothing() {
+    let mut tx = sender(None);
+    run(&mut tx, Time::ZERO + Dur::from_millis(200));
+    let (sent, at) = (tx.sent, Time::ZERO + Dur::from_millis(200));
+    assert!(sent > 10);
+    let state = |tx: &Sender| (tx.in_flight(), tx.out.pacing_rate, tx.win.cwnd, tx.seen.error);
+    let before = state(&tx);
+    let mut hears = |report| {
+        tx.on_packet(at, &Body::Counted(Message::Report(report)), Ecn::Ect1);
+        state(&tx)
+    };
+    let none = Report::default();
+    for forged in [
+        Report { received: 1 << 24, ..none },
+        Report { lost: 1 << 31, ..none },
+        Report { received: u64::MAX, lost: 2, ..none },
+        Report { received: 1, ce: 2, ..none },
+        Report { seq: sent + 1, ..none },
+        Report { received: sent + 1, error: true, ..none },
+        Report { received: sent, lost: 1, ..none },
+    ] {
+        assert_eq!(hears(forged), before, "{forged:?}");
+    }
+    let after = hears(Report { seq: sent - 1, received: sent - 1, ..none });
+    assert_eq!(after.0, 1, "one is under way");
+    assert!(after.1 != before.1, "the controller was asked");
+}
