@@ -1,0 +1,383 @@
+//! What a capture says, as plain data. Keys of the JSON are these fields' names; units are in the names,
+//! and times are seconds since the first packet of the capture.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use serde::Serialize;
+
+/// Version of the JSON document: it grows when a reader of an older one would be wrong.
+pub const FORMAT: u32 = 1;
+
+/// All of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Report {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// IP packets that were read.
+    pub packets: u64,
+    /// Their bytes, as their headers say.
+    pub bytes: u64,
+    /// Time of the first packet, since 1970, ns.
+    pub start_ns: u64,
+    /// From the first to the last packet.
+    pub duration_s: f64,
+    /// Records without an IP packet that could be read, by reason.
+    pub skipped: BTreeMap<String, u64>,
+    /// Flows in the order of their first packets.
+    pub flows: Vec<Flow>,
+    /// Packets of flows that are not listed, because there were too many.
+    pub packets_of_unlisted_flows: u64,
+}
+
+/// A connection, or datagrams between two ports.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Flow {
+    /// What it is.
+    pub protocol: Protocol,
+    /// Who opened it: who sent the SYN, or else the first packet.
+    pub opener: End,
+    /// The other end.
+    pub peer: End,
+    /// First packet.
+    pub start_s: f64,
+    /// Last packet.
+    pub end_s: f64,
+    /// What its packets were carried in.
+    pub tunnel: Option<Tunnel>,
+    /// From the opener to its peer.
+    pub forward: Direction,
+    /// Back.
+    pub backward: Direction,
+    /// Of a TCP connection: how it was opened and closed.
+    pub tcp: Option<Connection>,
+    /// Of RTP with feedback (RFC 8888).
+    pub media: Option<Media>,
+    /// Of QUIC, what is visible.
+    pub quic: Option<Quic>,
+    /// Which family of congestion control the sender of most data looks like; absent where the capture does not
+    /// show it.
+    pub family: Option<Answer>,
+    /// What stands out, each with its evidence.
+    pub diagnoses: Vec<Diagnosis>,
+}
+
+/// What a flow is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Protocol {
+    /// TCP.
+    Tcp,
+    /// Datagrams of no known kind.
+    Udp,
+    /// RTP or RTCP.
+    Rtp,
+    /// QUIC.
+    Quic,
+    /// ICMP echo.
+    Icmp,
+    /// Another protocol of IP: one flow for each pair of addresses and protocol.
+    Other,
+}
+
+/// Address and port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct End {
+    /// Address.
+    pub address: IpAddr,
+    /// Port, 0 where there is none.
+    pub port: u16,
+}
+
+/// Counts of ECN codepoints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Codepoints {
+    /// 00.
+    pub not_ect: u64,
+    /// 10.
+    pub ect0: u64,
+    /// 01: of an L4S sender, or SCE's mark.
+    pub ect1: u64,
+    /// 11.
+    pub ce: u64,
+}
+
+/// Samples of one quantity. Percentiles are of a histogram whose buckets are within 1 %.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Distribution {
+    /// How many.
+    pub n: u64,
+    /// Smallest.
+    pub min: f64,
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Standard deviation, of n - 1.
+    pub stddev: f64,
+    /// Median.
+    pub p50: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// Largest.
+    pub max: f64,
+}
+
+/// One direction of a flow.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Direction {
+    /// IP packets.
+    pub packets: u64,
+    /// Bytes of them.
+    pub ip_bytes: u64,
+    /// Packets with payload, SYN and FIN without data not among them.
+    pub data_packets: u64,
+    /// Bytes of payload, retransmitted ones too.
+    pub data_bytes: u64,
+    /// Codepoints of all packets.
+    pub ecn: Codepoints,
+    /// Codepoints of packets with payload.
+    pub data_ecn: Codepoints,
+    /// CE of data packets, in percent.
+    pub ce_percent: Option<f64>,
+    /// ECT(1) of data packets where their sender sends ECT(0): SCE's marks, in percent.
+    pub sce_percent: Option<f64>,
+    /// Fraction of CE among the data packets of each round trip.
+    pub ce_per_rtt: Option<Distribution>,
+    /// Lengths of runs of consecutive data packets with CE.
+    pub ce_runs: Option<Distribution>,
+    /// Data packets between two runs.
+    pub ce_gaps: Option<Distribution>,
+    /// The same of SCE's marks.
+    pub sce_runs: Option<Distribution>,
+    /// Data packets between two runs of SCE's marks.
+    pub sce_gaps: Option<Distribution>,
+    /// Time between data packets, ms.
+    pub gap_ms: Option<Distribution>,
+    /// Bytes of bursts: data packets that follow each other within 100 us, or back to back at the capture's rate.
+    pub burst_bytes: Option<Distribution>,
+    /// Time that such a burst takes at the delivery rate's 95th percentile, ms: what an immediate AQM sees.
+    pub burst_ms: Option<Distribution>,
+    /// Packets that the capturing host had not yet cut: larger than the largest segment that the connection allows.
+    pub super_packets: u64,
+    /// Delivery rate over 100 ms, payload, Mbit/s.
+    pub rate_mbps: Option<Distribution>,
+    /// Of TCP.
+    pub tcp: Option<TcpDirection>,
+}
+
+/// What one end of a TCP connection sent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct TcpDirection {
+    /// Packets without payload, SYN, FIN or RST.
+    pub pure_acks: u64,
+    /// Packets with the flags ECE, CWR, and AE, after the handshake.
+    pub ece: u64,
+    /// CWR.
+    pub cwr: u64,
+    /// AE: SCE's ESCE in connections without AccECN.
+    pub ae: u64,
+    /// Payload that these packets acknowledged with ESCE, of all they acknowledged, in percent.
+    pub esce_acked_percent: Option<f64>,
+    /// Payload acknowledged by packets of this direction, bytes.
+    pub acked_bytes: u64,
+    /// `acked_bytes` of the other direction over its time: goodput of this direction's data, Mbit/s.
+    pub goodput_mbps: Option<f64>,
+    /// Episodes of ECE: from the first ACK with it to the first data segment with CWR that ends it.
+    pub ece_episodes: Option<Distribution>,
+    /// What AccECN's feedback in this direction's ACKs says of the other direction's data.
+    pub accecn: Option<AccEcnFeedback>,
+    /// Retransmissions of this direction's data, by what caused them.
+    pub retransmissions: Retransmissions,
+    /// Data segments below the highest sequence number that are not retransmissions.
+    pub reordered: u64,
+    /// How far behind they came, segments.
+    pub reordering_depth: Option<Distribution>,
+    /// Sequence numbers that never appear although later ones are acknowledged: lost by the capture, bytes.
+    pub missing_bytes: u64,
+    /// From data or its retransmission-free first copy to the ACK that covers it, ms.
+    pub rtt_seq_ms: Option<Distribution>,
+    /// From the first packet with a timestamp value to the first that echoes it, ms.
+    pub rtt_ts_ms: Option<Distribution>,
+    /// Tick of the timestamp clock, ms.
+    pub ts_tick_ms: Option<f64>,
+    /// Payload sent and not acknowledged, at each data packet, bytes.
+    pub in_flight_bytes: Option<Distribution>,
+    /// Receive window offered by this end, bytes; of scaled windows only where the handshake was captured.
+    pub window_bytes: Option<Distribution>,
+    /// Packets with a window of zero.
+    pub zero_windows: u64,
+    /// ACKs per data packet of the other direction.
+    pub acks_per_data_packet: Option<f64>,
+}
+
+/// What AccECN says (RFC 9768).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct AccEcnFeedback {
+    /// CE-marked packets by the ACE field, each wrap of which is resolved as Linux does without options.
+    pub ce_packets_ace: u64,
+    /// The same, wraps resolved by the byte counters where an option is there.
+    pub ce_packets: u64,
+    /// Bytes with CE by the option.
+    pub ce_bytes: Option<u64>,
+    /// Bytes with ECT(1) by the option.
+    pub ect1_bytes: Option<u64>,
+    /// Bytes with ECT(0) by the option.
+    pub ect0_bytes: Option<u64>,
+    /// ACKs that carry an option.
+    pub options: u64,
+    /// Steps of the ACE field that the newly acknowledged segments do not explain unambiguously.
+    pub ambiguous: u64,
+    /// CE packets that the sender must believe in, less those that this capture shows arriving at the
+    /// receiver's side (or leaving the sender's); a difference tells of the path between the capture and the receiver.
+    pub excess_over_capture: i64,
+}
+
+/// Retransmitted segments, each counted once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Retransmissions {
+    /// All.
+    pub all: u64,
+    /// After SACK or three duplicate ACKs.
+    pub fast: u64,
+    /// After a silence of the retransmission timeout.
+    pub rto: u64,
+    /// Of the last segment, some round trips after it: tail loss probes (RFC 8985 7).
+    pub tlp: u64,
+    /// Whose data had arrived: a D-SACK or an echoed timestamp says so (RFC 2883, RFC 3522).
+    pub spurious: u64,
+}
+
+/// How a TCP connection began and ended.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Connection {
+    /// The SYN is in the capture.
+    pub syn: bool,
+    /// So is the SYN/ACK.
+    pub syn_ack: bool,
+    /// AE, CWR, ECE of the SYN, as "111".
+    pub syn_flags: Option<String>,
+    /// Those of the SYN/ACK.
+    pub syn_ack_flags: Option<String>,
+    /// What feedback the two agreed on.
+    pub ecn: Option<EcnMode>,
+    /// From SYN to SYN/ACK, ms.
+    pub syn_rtt_ms: Option<f64>,
+    /// From SYN to the ACK of the SYN/ACK, ms.
+    pub handshake_ms: Option<f64>,
+    /// SYN packets that were repeated.
+    pub syn_retransmissions: u64,
+    /// Maximum segment sizes of SYN and SYN/ACK.
+    pub mss: [Option<u16>; 2],
+    /// Window scales.
+    pub window_scale: [Option<u8>; 2],
+    /// Both offered selective acknowledgements.
+    pub sack: bool,
+    /// Both sent timestamps.
+    pub timestamps: bool,
+    /// A FIN was seen in each direction.
+    pub fin: [bool; 2],
+    /// A reset was seen.
+    pub reset: bool,
+}
+
+/// Feedback of ECN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EcnMode {
+    /// None was asked for, or none was accepted.
+    None,
+    /// RFC 3168.
+    Classic,
+    /// RFC 9768.
+    AccEcn,
+    /// Flags or codepoints of the handshake changed on the way, or are none that a standard knows.
+    Mangled,
+}
+
+/// An RTP session with congestion control feedback.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Media {
+    /// Synchronisation sources that sent media.
+    pub sources: Vec<u32>,
+    /// Feedback by RFC 8888: reports.
+    pub reports: u64,
+    /// Packets that they report received.
+    pub reported_received: u64,
+    /// Packets that they report lost.
+    pub reported_lost: u64,
+    /// Packets that they report CE-marked.
+    pub reported_ce: u64,
+    /// Packets of the media that appear nowhere in the capture although their neighbours do.
+    pub missing: u64,
+    /// Frames: packets with one RTP time.
+    pub frames: u64,
+    /// Time between reports, ms.
+    pub report_interval_ms: Option<Distribution>,
+    /// From a media packet to the report of it, less the report's arrival time offset, ms.
+    pub rtt_ms: Option<Distribution>,
+    /// Variation of the one-way delay by the arrival times in the reports, over its lowest, ms.
+    pub queue_delay_ms: Option<Distribution>,
+    /// Whether it is SCReAM: RTP with RFC 8888 feedback in the form that the test tool uses.
+    pub scream: bool,
+}
+
+/// What long headers and the spin bit of QUIC show.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Quic {
+    /// Version of the first long header.
+    pub version: u32,
+    /// Packets with a long header, per direction.
+    pub long_headers: [u64; 2],
+    /// Round trips by the spin bit (RFC 9000 17.4), ms, where it spins.
+    pub rtt_spin_ms: Option<Distribution>,
+    /// ECN counts of ACK frames in Initial packets, whose keys anybody can derive (RFC 9001 5.2): ECT(0), ECT(1), CE.
+    pub initial_ecn_counts: Option<[u64; 3]>,
+}
+
+/// What packets were carried in.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Tunnel {
+    /// `ipip`, `gre`, `vxlan`.
+    pub kind: String,
+    /// Inner packets with ECT whose outer header has none.
+    pub ect_hidden: u64,
+    /// Outer CE whose inner packet has none: it is lost unless the decapsulator copies it (RFC 6040).
+    pub outer_ce: u64,
+}
+
+/// Which congestion control it looks like.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Answer {
+    /// Which.
+    pub family: Family,
+    /// What speaks for it, in one line with numbers.
+    pub evidence: String,
+}
+
+/// Families of congestion control, by how they answer signals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Family {
+    /// Halves, or nearly, once per round trip with a signal: Reno, CUBIC.
+    Classic,
+    /// Reduces in proportion to the marks: DCTCP, Prague, SCReAM with L4S.
+    Scalable,
+    /// Reduces a little for each SCE mark.
+    Sce,
+    /// Paced by a model of the path, with probes of bandwidth and round trip.
+    BbrLike,
+    /// Answers no signal.
+    Unresponsive,
+}
+
+/// One line that says what is wrong, or right.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Diagnosis {
+    /// Its name, such as `l4s-works` or `bleached`.
+    pub kind: String,
+    /// What it means, one line.
+    pub text: String,
+    /// The numbers that show it.
+    pub evidence: String,
+}
