@@ -5,6 +5,7 @@
 
 #![warn(missing_docs)]
 
+pub mod events;
 pub mod report;
 
 use sojourn_capture::layers::Layers;

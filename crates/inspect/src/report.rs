@@ -6,6 +6,8 @@ use std::net::IpAddr;
 
 use serde::Serialize;
 
+use crate::events::Events;
+
 /// Version of the JSON document: it grows when a reader of an older one would be wrong.
 pub const FORMAT: u32 = 1;
 
@@ -28,6 +30,9 @@ pub struct Report {
     pub flows: Vec<Flow>,
     /// Packets of flows that are not listed, because there were too many.
     pub packets_of_unlisted_flows: u64,
+    /// Of each flow its packets, where [`crate::Options::events`] asks for them; not part of the JSON.
+    #[serde(skip)]
+    pub events: Vec<Events>,
 }
 
 /// A connection, or datagrams between two ports.
