@@ -7,6 +7,7 @@
 
 pub mod events;
 pub mod report;
+pub mod samples;
 
 use sojourn_capture::layers::Layers;
 use sojourn_core::Time;

@@ -1,0 +1,119 @@
+//! Many samples of one quantity in little memory: moments exactly, percentiles from buckets.
+
+use crate::report::Distribution;
+
+/// Leading bits of a sample's fraction that buckets distinguish: they are 2^-6 of their lower edge wide, so that
+/// their middle is within 0.8 % of every sample in them.
+const FINE_BITS: u32 = 6;
+/// Bits of a double's fraction that buckets do not distinguish.
+const COARSE: u32 = f64::MANTISSA_DIGITS - 1 - FINE_BITS;
+/// Samples below this, and negative ones, share the lowest bucket: a picosecond where the unit is ms.
+const LEAST: f64 = 1e-9;
+/// As those above this share the highest.
+const MOST: f64 = 1e15;
+
+/// Samples of one quantity. Empty, it owns no memory; else 4 bytes for each bucket between the smallest and the
+/// largest sample, 64 for each factor of two and at most 21 kB.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Samples {
+    n: u64,
+    mean: f64,
+    /// Sum of squared distances to the mean (Welford 1962).
+    squares: f64,
+    min: f64,
+    max: f64,
+    /// Bucket of `counts[0]`.
+    first: u32,
+    counts: Vec<u32>,
+}
+
+impl Samples {
+    /// Adds a sample; what is no number is none.
+    pub fn record(&mut self, value: f64) {
+        if !value.is_finite() {
+            return;
+        }
+        self.n += 1;
+        let distance = value - self.mean;
+        self.mean += distance / self.n as f64;
+        self.squares += distance * (value - self.mean);
+        if self.n == 1 {
+            (self.min, self.max) = (value, value);
+        }
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+        let slot = self.slot(bucket(value));
+        *slot = slot.saturating_add(1);
+    }
+
+    /// The count of a bucket, for which room is made.
+    fn slot(&mut self, bucket: u32) -> &mut u32 {
+        if self.counts.is_empty() {
+            self.first = bucket;
+        }
+        if bucket < self.first {
+            let missing = (self.first - bucket) as usize;
+            self.counts.splice(..0, std::iter::repeat_n(0, missing));
+            self.first = bucket;
+        }
+        let at = (bucket - self.first) as usize;
+        if at >= self.counts.len() {
+            self.counts.resize(at + 1, 0);
+        }
+        &mut self.counts[at]
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.n
+    }
+
+    /// Arithmetic mean; 0 of none.
+    pub fn mean(&self) -> f64 {
+        self.mean
+    }
+
+    /// The value that this share of the samples does not exceed, within 1 %; 0 of none.
+    pub fn quantile(&self, share: f64) -> f64 {
+        let wanted = ((share * self.n as f64).ceil() as u64).max(1);
+        let mut within = 0;
+        let reaches = |n: &u32| {
+            within += u64::from(*n);
+            within >= wanted
+        };
+        let at = self.counts.iter().position(reaches).unwrap_or(self.counts.len());
+        middle(self.first + at as u32).clamp(self.min, self.max)
+    }
+
+    /// All that is reported; none without samples.
+    pub fn distribution(&self) -> Option<Distribution> {
+        (self.n > 0).then(|| Distribution {
+            n: self.n,
+            min: self.min,
+            mean: self.mean,
+            stddev: if self.n > 1 { (self.squares / (self.n - 1) as f64).sqrt() } else { 0.0 },
+            p50: self.quantile(0.5),
+            p95: self.quantile(0.95),
+            p99: self.quantile(0.99),
+            max: self.max,
+        })
+    }
+}
+
+/// Exponent and leading bits of the fraction, as one number that grows with the sample.
+fn bucket(value: f64) -> u32 {
+    let lowest = (LEAST.to_bits() >> COARSE) as u32;
+    (value.clamp(LEAST, MOST).to_bits() >> COARSE) as u32 - lowest
+}
+
+/// What a bucket's samples are taken for.
+fn middle(bucket: u32) -> f64 {
+    if bucket == 0 {
+        return 0.0;
+    }
+    let bits = u64::from(bucket) + (LEAST.to_bits() >> COARSE);
+    f64::midpoint(f64::from_bits(bits << COARSE), f64::from_bits((bits + 1) << COARSE))
+}
+
+#[cfg(test)]
+mod tests;
