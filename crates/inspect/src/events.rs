@@ -29,6 +29,9 @@ pub struct Events {
     pub again: Vec<Again>,
     /// The round trip that this ACK or report completes, ns; 0 without one.
     pub rtt_ns: Vec<u64>,
+    /// CE marks that this ACK or report tells of for the first time: packets by AccECN or RFC 8888, with classic feedback
+    /// the segments that it acknowledges with ECE.
+    pub ce_reported: Vec<u32>,
     /// Payload of the packet's direction under way after it, bytes; of an ACK that of the other direction.
     pub in_flight: Vec<u32>,
     /// Blocks of selective acknowledgement: index of the packet, first byte, byte after the last.
