@@ -9,6 +9,8 @@
 #![warn(missing_docs)]
 
 pub mod layers;
+mod pcapng;
+pub mod write;
 
 use sojourn_core::Time;
 

@@ -1,0 +1,3 @@
+//! The crate's interface, before other programs' eyes.
+
+mod other_tools;
