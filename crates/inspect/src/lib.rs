@@ -5,41 +5,170 @@
 
 #![warn(missing_docs)]
 
+mod datagrams;
 pub mod events;
+pub mod facts;
+mod flows;
 pub mod report;
 pub mod samples;
+mod stream;
+mod tcp;
 
-use sojourn_capture::layers::Layers;
-use sojourn_core::Time;
+use std::collections::BTreeMap;
 
+use sojourn_capture::layers::{Layers, Skipped};
+use sojourn_core::{Ecn, Time};
+use sojourn_wire::ip;
+
+use flows::{Found, Table};
 use report::Report;
 
-/// What is kept besides counters.
-#[derive(Clone, Copy, Debug, Default)]
+/// What is kept besides counters, and bounds on it.
+#[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Every packet's event of each flow, for plots and series.
     pub events: bool,
+    /// Flows that are followed; packets of later ones are counted.
+    pub max_flows: usize,
+    /// TCP connections of more than [`tcp::EARLY`] packets that are analysed beyond these; of later ones the rest is
+    /// counted. Each takes about 10 kB, 300 kB where millions of bytes are in flight.
+    pub max_long: usize,
+    /// Flows in the report: those of most packets, where there are more.
+    pub max_listed: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { events: false, max_flows: 1 << 20, max_long: 50_000, max_listed: 100_000 }
+    }
+}
+
+/// What is left of the bounds that flows share.
+#[derive(Debug)]
+struct Budget {
+    long: usize,
+    events: usize,
 }
 
 /// Packets in, a report out.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Analyser {
     options: Options,
+    budget: Budget,
+    table: Table,
+    skipped: BTreeMap<Skipped, u64>,
+    fragments: u64,
+    unlisted: u64,
+    packets: u64,
+    bytes: u64,
+    first: Option<Time>,
+    last: Time,
+}
+
+impl Default for Analyser {
+    fn default() -> Self {
+        Self::new(Options::default())
+    }
+}
+
+/// An IP packet as flows see it.
+#[derive(Clone, Copy, Debug)]
+struct Packet<'a> {
+    /// Since the first packet of the capture, ns; 0 of those before it.
+    at: u64,
+    /// From the opener.
+    forward: bool,
+    ecn: Ecn,
+    /// As the IP header says.
+    ip_len: u32,
+    /// What follows the IP headers, as far as it was kept.
+    payload: &'a [u8],
+    /// Its length as the IP header says.
+    payload_len: u32,
 }
 
 impl Analyser {
     /// One that has seen nothing.
     pub fn new(options: Options) -> Self {
-        Self { options }
+        Self {
+            options,
+            budget: Budget {
+                long: options.max_long,
+                events: if options.events { events::MOST } else { 0 },
+            },
+            table: Table::new(options.max_flows),
+            skipped: BTreeMap::new(),
+            fragments: 0,
+            unlisted: 0,
+            packets: 0,
+            bytes: 0,
+            first: None,
+            last: Time::ZERO,
+        }
+    }
+
+    /// Counts a record without an IP packet that can be read.
+    pub fn skip(&mut self, why: Skipped) {
+        *self.skipped.entry(why).or_insert(0) += 1;
     }
 
     /// Takes the next packet. Times may go back a little, as captures of several processors do.
     pub fn packet(&mut self, time: Time, layers: &Layers<'_>) {
-        let _ = (self.options.events, time, layers);
+        let ip = &layers.ip;
+        let first = *self.first.get_or_insert(time);
+        self.last = self.last.max(time);
+        self.packets += 1;
+        self.bytes += ip.len as u64;
+        if ip.is_fragment {
+            self.fragments += 1;
+            return;
+        }
+        let at = time.0.saturating_sub(first.0);
+        let mut packet = Packet {
+            at,
+            forward: true,
+            ecn: Ecn::from_tos(ip.tos()),
+            ip_len: ip.len as u32,
+            payload: ip.payload(),
+            payload_len: ip.payload_len() as u32,
+        };
+        let segment = if ip.protocol == ip::TCP {
+            match tcp::Segment::parse(&packet) {
+                Some(segment) => Some(segment),
+                None => return self.skip(Skipped::Short),
+            }
+        } else {
+            None
+        };
+        let Found::Flow { flow, forward } = self.table.find(ip, &packet, segment.as_ref()) else {
+            self.unlisted += 1;
+            return;
+        };
+        packet.forward = forward;
+        flow.packet(&packet, segment, layers.tunnel, &mut self.budget);
     }
 
     /// What was seen.
     pub fn finish(self) -> Report {
-        Report::default()
+        let mut skipped: BTreeMap<String, u64> = BTreeMap::new();
+        let reasons =
+            self.skipped.into_iter().map(|(why, n)| (format!("{why:?}").to_lowercase(), n));
+        for (why, n) in
+            reasons.chain((self.fragments > 0).then(|| ("fragment".into(), self.fragments)))
+        {
+            *skipped.entry(why).or_insert(0) += n;
+        }
+        let mut report = Report {
+            format: report::FORMAT,
+            packets: self.packets,
+            bytes: self.bytes,
+            start_ns: self.first.unwrap_or_default().0,
+            duration_s: self.last.0.saturating_sub(self.first.unwrap_or_default().0) as f64 / 1e9,
+            skipped,
+            packets_of_unlisted_flows: self.unlisted,
+            ..Report::default()
+        };
+        self.table.report(&self.options, self.budget, &mut report);
+        report
     }
 }

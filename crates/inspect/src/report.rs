@@ -28,7 +28,8 @@ pub struct Report {
     pub skipped: BTreeMap<String, u64>,
     /// Flows in the order of their first packets.
     pub flows: Vec<Flow>,
-    /// Packets of flows that are not listed, because there were too many.
+    /// Packets of flows that are not listed, because there were too many: of later ones if too many to follow
+    /// ([`crate::Options::max_flows`]), of those of fewest packets if too many to list.
     pub packets_of_unlisted_flows: u64,
     /// Of each flow its packets, where [`crate::Options::events`] asks for them; not part of the JSON.
     #[serde(skip)]
@@ -40,7 +41,8 @@ pub struct Report {
 pub struct Flow {
     /// What it is.
     pub protocol: Protocol,
-    /// Who opened it: who sent the SYN, or else the first packet.
+    /// Who opened it: who sent the SYN; in a capture without it, the end whose port is not a system port (below
+    /// 1024) if the other's is, else who sent the first packet.
     pub opener: End,
     /// The other end.
     pub peer: End,
@@ -50,6 +52,9 @@ pub struct Flow {
     pub end_s: f64,
     /// What its packets were carried in.
     pub tunnel: Option<Tunnel>,
+    /// Packets that are in no other number of the flow, because too many flows have many packets
+    /// ([`crate::Options::max_long`]).
+    pub packets_not_analysed: u64,
     /// From the opener to its peer.
     pub forward: Direction,
     /// Back.
@@ -90,7 +95,7 @@ pub enum Protocol {
 pub struct End {
     /// Address.
     pub address: IpAddr,
-    /// Port, 0 where there is none.
+    /// Port; of ICMP's echo its identifier at both ends; 0 where there is none.
     pub port: u16,
 }
 
@@ -128,6 +133,16 @@ pub struct Distribution {
     pub max: f64,
 }
 
+impl Distribution {
+    /// The same in another unit.
+    pub(crate) fn scaled(self, by: f64) -> Self {
+        let Self { n, min, mean, stddev, p50, p95, p99, max } = self;
+        let [min, mean, stddev, p50, p95, p99, max] =
+            [min, mean, stddev, p50, p95, p99, max].map(|value| value * by);
+        Self { n, min, mean, stddev, p50, p95, p99, max }
+    }
+}
+
 /// One direction of a flow.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Direction {
@@ -159,7 +174,7 @@ pub struct Direction {
     pub sce_gaps: Option<Distribution>,
     /// Time between data packets, ms.
     pub gap_ms: Option<Distribution>,
-    /// Bytes of bursts: data packets that follow each other within 100 us, or back to back at the capture's rate.
+    /// Bytes of bursts: data packets that follow each other within 100 us.
     pub burst_bytes: Option<Distribution>,
     /// Time that such a burst takes at the delivery rate's 95th percentile, ms: what an immediate AQM sees.
     pub burst_ms: Option<Distribution>,
