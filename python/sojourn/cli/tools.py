@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from textwrap import fill
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
@@ -171,6 +171,34 @@ def export_csv(
     from sojourn.interop.csv_export import export
 
     return written(export(run, output), as_json=as_json)
+
+
+def export_qlog(
+    run: Path,
+    /,
+    *,
+    output: Output = None,
+    qlog_version: Literal["current", "0.3"] = "current",
+    as_json: Json = False,
+) -> int:
+    """Write what each flow's controller did as qlog: windows, RTT, pacing, states, and the algorithm's own variables.
+
+    Examples: `sojourn export qlog results/latest`, `sojourn export qlog results/latest --qlog-version 0.3 -o qvis/`
+
+    Args:
+        run: Folder of a run or of results.
+        output: Folder; default: `qlog` beside the run's series.
+        qlog_version: `current` (JSON text sequences, .sqlog), or `0.3`, which qvis reads (.qlog).
+        as_json: Print one JSON document.
+    """
+    from sojourn.interop.qlog import export
+
+    paths = [str(path) for path in export(run, output, qlog_version)]
+    if as_json:
+        print_json({"schema": "sojourn/export/1", "paths": paths, "left_out": []})
+    else:
+        print("\n".join(paths))
+    return OK
 
 
 def tc(
