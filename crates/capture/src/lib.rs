@@ -8,14 +8,20 @@
 
 #![warn(missing_docs)]
 
+pub mod facts;
 pub mod layers;
 mod pcapng;
+pub mod read;
 pub mod write;
 
+pub use facts::Facts;
+pub use read::Capture;
+
+use serde::Serialize;
 use sojourn_core::Time;
 
 /// What the bytes of a record begin with: a number of the tcpdump group's list (LINKTYPE_).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct LinkType(pub u16);
 
 impl LinkType {
@@ -48,4 +54,6 @@ pub struct Record<'a> {
     pub original_len: u32,
     /// What was kept of them.
     pub bytes: &'a [u8],
+    /// What the capture says of the packet besides.
+    pub options: read::Options<'a>,
 }
