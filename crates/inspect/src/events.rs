@@ -2,6 +2,8 @@
 //!
 //! One column for each property, so that a capture of millions of packets takes tens of bytes for each.
 
+use crate::facts::Facts;
+
 /// Packets of all flows that are kept; those beyond are counted ([`Events::left_out`]).
 pub const MOST: usize = 20_000_000;
 
@@ -40,6 +42,33 @@ pub struct Events {
     pub left_out: u64,
 }
 
+impl Events {
+    /// Appends a segment of TCP; `near` gives the number of a SACK block's edge without wraps.
+    pub(crate) fn record(
+        &mut self,
+        facts: &Facts,
+        blocks: &[(u32, u32)],
+        near: impl Fn(u32) -> i64,
+    ) {
+        let index = self.t_ns.len() as u32;
+        self.t_ns.push(facts.at);
+        self.backward.push(!facts.forward);
+        self.ecn.push(facts.ecn as u8);
+        self.flags.push(facts.flags);
+        self.window.push(facts.window);
+        let (data, ack) = (facts.data, facts.ack);
+        self.seq.push(data.map_or(0, |data| data.seq));
+        self.len.push(data.map_or(0, |data| data.len));
+        self.again.push(data.map_or(Again::New, |data| data.again));
+        self.ack.push(ack.map_or(-1, |ack| ack.ack));
+        self.rtt_ns.push(ack.and_then(|ack| ack.rtt).unwrap_or(0));
+        self.ce_reported.push(ack.map_or(0, |ack| ack.ce));
+        let in_flight = data.map(|data| data.in_flight).or(ack.map(|ack| ack.in_flight));
+        self.in_flight.push(in_flight.unwrap_or(0).min(u64::from(u32::MAX)) as u32);
+        self.sacks.extend(blocks.iter().map(|&(left, right)| (index, near(left), near(right))));
+    }
+}
+
 /// What a packet with payload is, of those that [`crate::report::Retransmissions`] counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
@@ -55,4 +84,8 @@ pub enum Again {
     Tlp,
     /// New data behind later data: reordered.
     Late,
+    /// Sent again for a reason that the capture does not show.
+    Unknown,
+    /// A keepalive, a probe of a closed window, or a packet that was captured twice: no retransmission.
+    Probe,
 }

@@ -81,6 +81,8 @@ struct Packet<'a> {
     ecn: Ecn,
     /// As the IP header says.
     ip_len: u32,
+    /// IPv4 identification, 0 of IPv6.
+    id: u16,
     /// What follows the IP headers, as far as it was kept.
     payload: &'a [u8],
     /// Its length as the IP header says.
@@ -129,6 +131,10 @@ impl Analyser {
             forward: true,
             ecn: Ecn::from_tos(ip.tos()),
             ip_len: ip.len as u32,
+            id: match ip.bytes() {
+                [0x40..0x50, _, _, _, high, low, ..] => u16::from_be_bytes([*high, *low]),
+                _ => 0,
+            },
             payload: ip.payload(),
             payload_len: ip.payload_len() as u32,
         };

@@ -164,6 +164,8 @@ pub struct Direction {
     pub sce_percent: Option<f64>,
     /// Fraction of CE among the data packets of each round trip.
     pub ce_per_rtt: Option<Distribution>,
+    /// Fraction of SCE's marks.
+    pub sce_per_rtt: Option<Distribution>,
     /// Lengths of runs of consecutive data packets with CE.
     pub ce_runs: Option<Distribution>,
     /// Data packets between two runs.
@@ -178,9 +180,11 @@ pub struct Direction {
     pub burst_bytes: Option<Distribution>,
     /// Time that such a burst takes at the delivery rate's 95th percentile, ms: what an immediate AQM sees.
     pub burst_ms: Option<Distribution>,
-    /// Packets that the capturing host had not yet cut: larger than the largest segment that the connection allows.
+    /// Packets that the capturing host had not yet cut, or had merged: larger than the largest segment that the
+    /// connection allows; without its handshake, than 9216 bytes.
     pub super_packets: u64,
-    /// Delivery rate over 100 ms, payload, Mbit/s.
+    /// Delivery rate over 100 ms, payload, Mbit/s: by what is acknowledged and SACKed where ACKs were captured, else
+    /// by what was sent.
     pub rate_mbps: Option<Distribution>,
     /// Of TCP.
     pub tcp: Option<TcpDirection>,
@@ -199,35 +203,49 @@ pub struct TcpDirection {
     pub ae: u64,
     /// Payload that these packets acknowledged with ESCE, of all they acknowledged, in percent.
     pub esce_acked_percent: Option<f64>,
+    /// Fraction of this among the payload acknowledged in each round trip.
+    pub esce_per_rtt: Option<Distribution>,
     /// Payload acknowledged by packets of this direction, bytes.
     pub acked_bytes: u64,
-    /// `acked_bytes` of the other direction over its time: goodput of this direction's data, Mbit/s.
+    /// Goodput of this direction's data, Mbit/s: `acked_bytes` of the other direction, without those of its first ACK
+    /// of data, over the time from that ACK to the last one that acknowledges more.
     pub goodput_mbps: Option<f64>,
-    /// Episodes of ECE: from the first ACK with it to the first data segment with CWR that ends it.
-    pub ece_episodes: Option<Distribution>,
+    /// Episodes of ECE as RFC 3168 means it: from the first ACK with it to the first data segment with CWR, ms.
+    pub ece_episode_ms: Option<Distribution>,
     /// What AccECN's feedback in this direction's ACKs says of the other direction's data.
     pub accecn: Option<AccEcnFeedback>,
     /// Retransmissions of this direction's data, by what caused them.
     pub retransmissions: Retransmissions,
+    /// Payload of the retransmissions, bytes.
+    pub retransmitted_bytes: u64,
+    /// D-SACK blocks that this direction received (RFC 2883).
+    pub duplicates_reported: u64,
+    /// Keepalives, and probes of a closed window.
+    pub probes: u64,
+    /// Data packets that are in the capture twice, by their IPv4 identification.
+    pub captured_twice: u64,
     /// Data segments below the highest sequence number that are not retransmissions.
     pub reordered: u64,
     /// How far behind they came, segments.
     pub reordering_depth: Option<Distribution>,
     /// Sequence numbers that never appear although later ones are acknowledged: lost by the capture, bytes.
     pub missing_bytes: u64,
-    /// From data or its retransmission-free first copy to the ACK that covers it, ms.
+    /// From the newest segment that an ACK acknowledges to that ACK, if none of those that it acknowledges was sent
+    /// again or SACKed before, ms. At the receiver's side this is its own delay.
     pub rtt_seq_ms: Option<Distribution>,
-    /// From the first packet with a timestamp value to the first that echoes it, ms.
+    /// From the first packet with a timestamp value to the first that echoes it, ms. Its resolution is the tick of the
+    /// clock. Of both directions' means the sum is the whole round trip, wherever the capture was made, unless an end
+    /// has pauses.
     pub rtt_ts_ms: Option<Distribution>,
-    /// Tick of the timestamp clock, ms.
+    /// Tick of this direction's timestamp clock, ms.
     pub ts_tick_ms: Option<f64>,
-    /// Payload sent and not acknowledged, at each data packet, bytes.
+    /// Payload sent and neither acknowledged nor SACKed, at each data packet, bytes.
     pub in_flight_bytes: Option<Distribution>,
     /// Receive window offered by this end, bytes; of scaled windows only where the handshake was captured.
     pub window_bytes: Option<Distribution>,
     /// Packets with a window of zero.
     pub zero_windows: u64,
-    /// ACKs per data packet of the other direction.
+    /// Packets of ACK alone per data packet of the other direction.
     pub acks_per_data_packet: Option<f64>,
 }
 
@@ -238,6 +256,10 @@ pub struct AccEcnFeedback {
     pub ce_packets_ace: u64,
     /// The same, wraps resolved by the byte counters where an option is there.
     pub ce_packets: u64,
+    /// The same if no step of the field hides a wrap.
+    pub ce_packets_least: u64,
+    /// The same if every step hides as many marks as the segments that it acknowledges allow (RFC 9768 A.2.1).
+    pub ce_packets_safe: u64,
     /// Bytes with CE by the option.
     pub ce_bytes: Option<u64>,
     /// Bytes with ECT(1) by the option.
@@ -248,6 +270,8 @@ pub struct AccEcnFeedback {
     pub options: u64,
     /// Steps of the ACE field that the newly acknowledged segments do not explain unambiguously.
     pub ambiguous: u64,
+    /// Options that count bytes with CE where the ACE field has counted no packet.
+    pub contradictions: u64,
     /// CE packets that the sender must believe in, less those that this capture shows arriving at the
     /// receiver's side (or leaving the sender's); a difference tells of the path between the capture and the receiver.
     pub excess_over_capture: i64,
@@ -260,11 +284,13 @@ pub struct Retransmissions {
     pub all: u64,
     /// After SACK or three duplicate ACKs.
     pub fast: u64,
-    /// After a silence of the retransmission timeout.
+    /// After a silence of the retransmission timeout, and what was under way then.
     pub rto: u64,
     /// Of the last segment, some round trips after it: tail loss probes (RFC 8985 7).
     pub tlp: u64,
-    /// Whose data had arrived: a D-SACK or an echoed timestamp says so (RFC 2883, RFC 3522).
+    /// For a reason that the capture does not show.
+    pub other: u64,
+    /// Those of all whose data had arrived: a D-SACK or an echoed timestamp says so (RFC 2883, RFC 3522).
     pub spurious: u64,
 }
 
@@ -279,13 +305,19 @@ pub struct Connection {
     pub syn_flags: Option<String>,
     /// Those of the SYN/ACK.
     pub syn_ack_flags: Option<String>,
-    /// What feedback the two agreed on.
+    /// Those of the ACK that completes the handshake, if it has no data.
+    pub third_ack_flags: Option<String>,
+    /// ECN field of the IP header of the SYN, 0 to 3.
+    pub syn_codepoint: Option<u8>,
+    /// And of the SYN/ACK.
+    pub syn_ack_codepoint: Option<u8>,
+    /// What feedback the two agreed on; absent where neither handshake nor options show it.
     pub ecn: Option<EcnMode>,
     /// From SYN to SYN/ACK, ms.
     pub syn_rtt_ms: Option<f64>,
     /// From SYN to the ACK of the SYN/ACK, ms.
     pub handshake_ms: Option<f64>,
-    /// SYN packets that were repeated.
+    /// SYN and SYN/ACK packets that were repeated.
     pub syn_retransmissions: u64,
     /// Maximum segment sizes of SYN and SYN/ACK.
     pub mss: [Option<u16>; 2],

@@ -1,8 +1,16 @@
 //! TCP connections. The first [`EARLY`] segments of one are only kept; the connection that has more, or the end of
 //! the capture, analyses them, so that a million short connections fit.
 
+mod accecn;
 mod connection;
+mod ecn;
+mod handshake;
+mod loss;
+mod numbers;
+mod rtt;
+mod scoreboard;
 mod segment;
+mod side;
 
 pub(crate) use segment::Segment;
 

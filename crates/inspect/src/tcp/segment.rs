@@ -16,6 +16,8 @@ pub(crate) struct Segment {
     pub(crate) forward: bool,
     pub(crate) ecn: Ecn,
     pub(crate) ip_len: u32,
+    /// IPv4 identification, 0 of IPv6.
+    pub(crate) id: u16,
     pub(crate) seq: u32,
     pub(crate) ack: u32,
     /// AE (256) down to FIN (1).
@@ -47,6 +49,7 @@ impl Segment {
             forward: packet.forward,
             ecn: packet.ecn,
             ip_len: packet.ip_len,
+            id: packet.id,
             seq: word(4),
             ack: word(8),
             flags: half(12) & 0x1ff,
@@ -69,11 +72,6 @@ impl Segment {
     /// FIN or RST.
     pub(crate) fn closes(&self) -> bool {
         self.has(FIN | RST)
-    }
-
-    /// Sequence numbers that it takes: data, SYN and FIN.
-    pub(crate) fn sequence_len(&self) -> u32 {
-        self.data + u32::from(self.has(SYN)) + u32::from(self.has(FIN))
     }
 
     /// AE, CWR and ECE in bits 2, 1, 0.
@@ -138,6 +136,7 @@ struct Short {
     data: u32,
     ip_len: u32,
     timestamps: Option<(u32, u32)>,
+    id: u16,
     flags: u16,
     window: u16,
     ecn: Ecn,
@@ -151,8 +150,20 @@ impl Kept {
     }
 
     pub(crate) fn push(&mut self, segment: &Segment) {
-        let &Segment { at, forward, ecn, ip_len, seq, ack, flags, window, data, options, is_cut } =
-            segment;
+        let &Segment {
+            at,
+            forward,
+            ecn,
+            ip_len,
+            id,
+            seq,
+            ack,
+            flags,
+            window,
+            data,
+            options,
+            is_cut,
+        } = segment;
         let timestamps = options.timestamps;
         if options != (Options { timestamps, ..Options::default() }) {
             self.options.reserve_exact(1);
@@ -170,6 +181,7 @@ impl Kept {
             data,
             ip_len,
             timestamps,
+            id,
             flags,
             window,
             ecn,
@@ -188,6 +200,7 @@ impl Kept {
                 data,
                 ip_len,
                 timestamps,
+                id,
                 flags,
                 window,
                 ecn,
@@ -197,7 +210,7 @@ impl Kept {
             let plain = Options { timestamps, ..Options::default() };
             let found = apart.next_if(|(of, _)| *of as usize == index);
             let options = found.map_or(plain, |(_, options)| *options);
-            Segment { at, forward, ecn, ip_len, seq, ack, flags, window, data, options, is_cut }
+            Segment { at, forward, ecn, ip_len, id, seq, ack, flags, window, data, options, is_cut }
         })
     }
 }

@@ -4,7 +4,7 @@ use super::*;
 
 fn packet(payload: &[u8], payload_len: u32) -> Packet<'_> {
     let (at, ip_len) = (7, payload_len + 20);
-    Packet { at, forward: true, ecn: Ecn::Ce, ip_len, payload, payload_len }
+    Packet { at, forward: true, ecn: Ecn::Ce, ip_len, id: 9, payload, payload_len }
 }
 
 /// Ports 1 and 2, sequence 3, acknowledgement 4, flags, window 6.
