@@ -29,8 +29,16 @@ impl LinkType {
     pub const NULL: Self = Self(0);
     /// Ethernet.
     pub const ETHERNET: Self = Self(1);
+    /// PPP, with or without its framing's address and control.
+    pub const PPP: Self = Self(9);
+    /// PPPoE's session header, then PPP.
+    pub const PPP_ETHER: Self = Self(51);
     /// IP without a link header.
     pub const RAW: Self = Self(101);
+    /// Cisco's HDLC.
+    pub const C_HDLC: Self = Self(104);
+    /// OpenBSD loopback: the address family in network order, then IP.
+    pub const LOOP: Self = Self(108);
     /// Linux "cooked" capture, as of the interface `any`.
     pub const LINUX_SLL: Self = Self(113);
     /// IPv4 alone.

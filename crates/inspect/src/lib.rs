@@ -157,8 +157,7 @@ impl Analyser {
     /// What was seen.
     pub fn finish(self) -> Report {
         let mut skipped: BTreeMap<String, u64> = BTreeMap::new();
-        let reasons =
-            self.skipped.into_iter().map(|(why, n)| (format!("{why:?}").to_lowercase(), n));
+        let reasons = self.skipped.into_iter().map(|(why, n)| (why.to_string(), n));
         for (why, n) in
             reasons.chain((self.fragments > 0).then(|| ("fragment".into(), self.fragments)))
         {

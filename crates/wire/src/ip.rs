@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use etherparse::{IpNumber, Ipv4Header, Ipv6Header, LaxIpSlice};
 
 use crate::checksum;
-use crate::{be16, put16};
+use crate::{be16, be32, put16};
 
 /// Protocol numbers.
 pub const ICMP: u8 = 1;
@@ -106,6 +106,15 @@ impl Addresses {
     }
 }
 
+/// A part of a packet that was too long for a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fragment {
+    /// The same in all parts of a packet.
+    pub id: u32,
+    /// Where in the packet's payload it begins, bytes.
+    pub offset: usize,
+}
+
 /// A packet whose headers were read.
 #[derive(Clone, Copy, Debug)]
 pub struct Ip<'a> {
@@ -128,7 +137,38 @@ impl<'a> Ip<'a> {
 
     /// Reads the beginning of a packet, as captures keep it and ICMP errors quote it. The headers
     /// have to be there.
+    #[inline]
     pub fn parse_captured(bytes: &'a [u8]) -> Result<Self, Error> {
+        match Self::parse_plain(bytes) {
+            Some(ip) => Ok(ip),
+            None => Self::parse_with_extensions(bytes),
+        }
+    }
+
+    /// Reads a header without options or extensions, as nearly all are, in a tenth of the time.
+    #[inline]
+    fn parse_plain(bytes: &'a [u8]) -> Option<Self> {
+        let (header_len, len, protocol, is_fragment) = match bytes {
+            [0x45, ..] if bytes.len() >= Ipv4Header::MIN_LEN => {
+                // RFC 791 3.1: the flag of more fragments, and the offset.
+                let is_fragment = be16(bytes, 6) & 0x3fff != 0;
+                (Ipv4Header::MIN_LEN, usize::from(be16(bytes, 2)), bytes[9], is_fragment)
+            }
+            [0x60..=0x6f, ..] if bytes.len() >= Ipv6Header::LEN => {
+                let payload_len = usize::from(be16(bytes, 4));
+                if payload_len == 0 {
+                    return None;
+                }
+                (Ipv6Header::LEN, Ipv6Header::LEN + payload_len, bytes[6], false)
+            }
+            _ => return None,
+        };
+        let is_plain = matches!(protocol, TCP | UDP | ICMP | ICMPV6) && len >= header_len;
+        let bytes = &bytes[..len.min(bytes.len())];
+        is_plain.then_some(Self { bytes, header_len, len, protocol, is_fragment })
+    }
+
+    fn parse_with_extensions(bytes: &'a [u8]) -> Result<Self, Error> {
         match bytes.first().ok_or(Error::Short)? >> 4 {
             4 | 6 => {}
             _ => return Err(Error::Version),
@@ -201,6 +241,33 @@ impl<'a> Ip<'a> {
             };
             Addresses::V6 { source: address(8), destination: address(24) }
         }
+    }
+
+    /// Which part of a fragmented packet this is. None of a whole one.
+    pub fn fragment(&self) -> Option<Fragment> {
+        const FRAGMENT: u8 = 44;
+        const AUTHENTICATION: u8 = 51;
+        if !self.is_fragment {
+            return None;
+        }
+        let bytes = self.bytes;
+        if bytes[0] >> 4 == 4 {
+            let offset = usize::from(be16(bytes, 6) & 0x1fff) * 8;
+            return Some(Fragment { id: be16(bytes, V4_ID).into(), offset });
+        }
+        let (mut kind, mut at) = (bytes[6], Ipv6Header::LEN);
+        while at + 8 <= self.header_len {
+            // RFC 8200 4.5: an offset in units of eight bytes above three bits.
+            if kind == FRAGMENT {
+                let offset = usize::from(be16(bytes, at + 2) & 0xfff8);
+                return Some(Fragment { id: be32(bytes, at + 4), offset });
+            }
+            let words = usize::from(bytes[at + 1]);
+            // RFC 4302 2.2: this one counts in other units.
+            let len = if kind == AUTHENTICATION { 4 * (words + 2) } else { 8 * (words + 1) };
+            (kind, at) = (bytes[at], at + len);
+        }
+        None
     }
 
     /// DSCP and ECN: type of service or traffic class (RFC 2474 3, RFC 3168 5).

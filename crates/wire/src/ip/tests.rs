@@ -67,6 +67,12 @@ fn fragments_are_told_from_whole_packets() {
         put16(&mut bytes, 6, field);
         assert_eq!(Ip::parse(&bytes).expect("a packet").is_fragment, expected, "{field:x}");
     }
+    let mut bytes = packet(v4(), 5);
+    put16(&mut bytes, 4, 77);
+    assert_eq!(Ip::parse(&bytes).expect("a packet").fragment(), None);
+    put16(&mut bytes, 6, 0x2003);
+    let fragment = Ip::parse(&bytes).expect("a packet").fragment();
+    assert_eq!(fragment, Some(Fragment { id: 77, offset: 24 }));
 }
 
 // RFC 8200 4: hop-by-hop options first, then routing and fragment headers.
@@ -82,6 +88,9 @@ fn extension_headers_are_part_of_the_header() {
     assert_eq!(ip.payload().len(), 8);
     bytes[67] = 1;
     assert!(Ip::parse(&bytes).expect("a packet").is_fragment);
+    bytes[66] = 1;
+    let fragment = Ip::parse(&bytes).expect("a packet").fragment();
+    assert_eq!(fragment, Some(Fragment { id: 1, offset: 256 }));
     bytes[40] = 0;
     assert_eq!(Ip::parse(&bytes).err(), Some(Error::Header), "hop-by-hop options are first");
     bytes[40] = 43;
@@ -124,6 +133,24 @@ proptest! {
         if let Ok(ip) = Ip::parse_captured(&bytes) {
             let _ = (ip.addresses(), ip.tos(), ip.has_valid_checksum(), ip.has_valid_payload());
             prop_assert!(ip.header_len() <= ip.len && ip.payload().len() <= ip.payload_len());
+            let _ = ip.fragment();
+        }
+    }
+
+    #[test]
+    fn plain_headers_read_as_those_that_may_have_extensions(
+        mut bytes in prop::collection::vec(any::<u8>(), 40..120),
+        version in prop::sample::select(vec![0x45_u8, 0x60]),
+        protocol in prop::sample::select(vec![TCP, UDP, ICMP, ICMPV6]),
+        len in 0_u16..200,
+    ) {
+        bytes[0] = version;
+        let (length_at, protocol_at) = if version == 0x45 { (2, 9) } else { (4, 6) };
+        put16(&mut bytes, length_at, len);
+        bytes[protocol_at] = protocol;
+        if let Some(plain) = Ip::parse_plain(&bytes) {
+            let other = Ip::parse_with_extensions(&bytes);
+            prop_assert_eq!(format!("{:?}", Ok::<_, Error>(plain)), format!("{:?}", other));
         }
     }
 }
