@@ -63,7 +63,7 @@ impl Events {
         self.ack.push(ack.map_or(-1, |ack| ack.ack));
         self.rtt_ns.push(ack.and_then(|ack| ack.rtt).unwrap_or(0));
         self.ce_reported.push(ack.map_or(0, |ack| ack.ce));
-        let in_flight = data.map(|data| data.in_flight).or(ack.map(|ack| ack.in_flight));
+        let in_flight = data.map(|data| data.in_flight).or_else(|| ack.map(|ack| ack.in_flight));
         self.in_flight.push(in_flight.unwrap_or(0).min(u64::from(u32::MAX)) as u32);
         self.sacks.extend(blocks.iter().map(|&(left, right)| (index, near(left), near(right))));
     }

@@ -116,7 +116,7 @@ fn count(codepoints: &mut Codepoints, ecn: Ecn) {
 struct Runs {
     run: u64,
     gap: u64,
-    runs: Samples,
+    lengths: Samples,
     gaps: Samples,
 }
 
@@ -138,7 +138,7 @@ impl Runs {
             self.run += 1;
         } else {
             if self.run > 0 {
-                self.runs.record(self.run as f64);
+                self.lengths.record(self.run as f64);
                 self.run = 0;
             }
             self.gap += 1;
@@ -148,9 +148,9 @@ impl Runs {
     /// Runs, the last one too, and gaps.
     fn report(mut self) -> (Option<Distribution>, Option<Distribution>) {
         if self.run > 0 {
-            self.runs.record(self.run as f64);
+            self.lengths.record(self.run as f64);
         }
-        (self.runs.distribution(), self.gaps.distribution())
+        (self.lengths.distribution(), self.gaps.distribution())
     }
 }
 

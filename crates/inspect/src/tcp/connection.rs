@@ -44,14 +44,14 @@ impl Connection {
             }
         }
         let window = self.window(segment);
-        let ack = self.ack(segment, is_handshake, window);
+        let ack = self.ack(segment, is_handshake);
         let data = self.data(segment);
         let facts = Facts {
             at: segment.at,
             forward: segment.forward,
             ecn: segment.ecn,
             flags: segment.flags,
-            window: window.unwrap_or(u32::from(segment.window)),
+            window: window.unwrap_or_else(|| u32::from(segment.window)),
             data,
             ack,
         };
@@ -110,7 +110,7 @@ impl Connection {
     }
 
     /// What the segment says of the other end's data.
-    fn ack(&mut self, segment: &Segment, is_handshake: bool, window: Option<u32>) -> Option<Ack> {
+    fn ack(&mut self, segment: &Segment, is_handshake: bool) -> Option<Ack> {
         if !segment.has(ACK) || segment.has(RST) {
             return None;
         }
@@ -157,8 +157,8 @@ impl Connection {
         if let Some(block) = delivered.duplicate {
             other.losses.arrived_twice(block);
         }
-        let has_same_window = window.unwrap_or(u32::from(segment.window)) == own.last_window;
-        own.last_window = window.unwrap_or(u32::from(segment.window));
+        let has_same_window = segment.window == own.last_window;
+        own.last_window = segment.window;
         ack.is_duplicate = delivered.advanced == 0
             && segment.data == 0
             && !segment.has(SYN | FIN)
@@ -221,9 +221,8 @@ impl Connection {
         let piece = Piece { at: segment.at, seq, len, id: segment.id, segments, stamp };
         let copy = Copy { at: segment.at, start: seq, end: seq + i64::from(len), stamp };
         let again = match own.board.data(&piece, other.has_zero_window) {
-            Placed::New => Again::New,
-            // Behind nothing: the capture has its acknowledgement before it.
-            Placed::Fills(_, 0) => Again::New,
+            // In a hole with nothing behind it: the capture has its acknowledgement before it.
+            Placed::New | Placed::Fills(_, 0) => Again::New,
             Placed::Fills(gap, depth) => {
                 if Losses::is_copy(&gap, &copy, rtt) {
                     own.losses.again(&copy, &own.board, rtt, sack)

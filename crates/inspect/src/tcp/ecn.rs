@@ -44,8 +44,8 @@ pub(crate) struct Fractions {
     packets: u32,
     ce: u32,
     ect1: u32,
-    ce_fractions: Samples,
-    ect1_fractions: Samples,
+    of_ce: Samples,
+    of_ect1: Samples,
 }
 
 impl Fractions {
@@ -60,17 +60,17 @@ impl Fractions {
             return;
         }
         let share = |n: u32| f64::from(n) / f64::from(self.packets);
-        self.ce_fractions.record(share(self.ce));
-        self.ect1_fractions.record(share(self.ect1));
+        self.of_ce.record(share(self.ce));
+        self.of_ect1.record(share(self.ect1));
         (self.packets, self.ce, self.ect1) = (0, 0, 0);
     }
 
     pub(crate) fn ce(&self) -> Option<Distribution> {
-        self.ce_fractions.distribution()
+        self.of_ce.distribution()
     }
 
     pub(crate) fn ect1(&self) -> Option<Distribution> {
-        self.ect1_fractions.distribution()
+        self.of_ect1.distribution()
     }
 }
 
@@ -136,6 +136,3 @@ impl Esce {
         self.fractions.distribution()
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -149,17 +149,14 @@ impl Handshake {
     pub(crate) fn mode(&self) -> Option<EcnMode> {
         let (syn, answer) = (self.syn?, self.answer?);
         Some(match (syn.ace, answer.ace) {
-            (0b000, 0b000) => EcnMode::None,
-            // RFC 3168 6.1.1: a server that reflects both flags is broken.
-            (0b011, 0b000 | 0b011) => EcnMode::None,
-            (0b011, 0b001 | 0b101) => EcnMode::Classic,
+            // RFC 3168 6.1.1: a server that reflects both flags is broken; RFC 9768 3.1.1: one that reflects all three.
+            (0b000, 0b000) | (0b011, 0b000 | 0b011) | (0b111, 0b000 | 0b111) => EcnMode::None,
+            (0b011 | 0b111, 0b001 | 0b101) => EcnMode::Classic,
             // RFC 9768 table 2, with what the server says of the SYN's codepoint.
             (0b111, 0b010 | 0b011 | 0b100 | 0b110) if self.is_mangled(&syn, &answer) => {
                 EcnMode::Mangled
             }
             (0b111, 0b010 | 0b011 | 0b100 | 0b110) => EcnMode::AccEcn,
-            (0b111, 0b001 | 0b101) => EcnMode::Classic,
-            (0b111, 0b000 | 0b111) => EcnMode::None,
             _ => EcnMode::Mangled,
         })
     }
@@ -190,7 +187,7 @@ impl Handshake {
             third_ack_flags: self.third.and_then(|(_, ace)| ace).map(flags),
             syn_codepoint: syn.map(|seen| seen.ecn as u8),
             syn_ack_codepoint: answer.map(|seen| seen.ecn as u8),
-            ecn: self.mode().or(accecn_options.then_some(EcnMode::AccEcn)),
+            ecn: self.mode().or_else(|| accecn_options.then_some(EcnMode::AccEcn)),
             syn_rtt_ms: syn
                 .zip(answer)
                 .filter(|(syn, _)| syn.again == 0)

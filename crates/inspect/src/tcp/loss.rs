@@ -189,6 +189,3 @@ impl Losses {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -23,7 +23,7 @@ impl Numbers {
 
     /// The number without wraps; None if it is too far from all before.
     pub(crate) fn extend(&mut self, number: u32) -> Option<i64> {
-        let origin = *self.origin.get_or_insert(number.wrapping_sub(1));
+        let origin = *self.origin.get_or_insert_with(|| number.wrapping_sub(1));
         let distance = number.wrapping_sub(origin).wrapping_sub(self.highest as u32) as i32;
         if distance.unsigned_abs() > FARTHEST {
             self.strangers += 1;

@@ -67,7 +67,7 @@ impl Stamps {
     pub(crate) fn tick_ms(&self) -> Option<f64> {
         let ((first, from), (newest, to)) = (self.first?, self.newest?);
         let ticks = newest.wrapping_sub(first);
-        if ticks < LEAST_TICKS || ticks > u32::MAX / 2 {
+        if !(LEAST_TICKS..=u32::MAX / 2).contains(&ticks) {
             return None;
         }
         let tick = to.saturating_sub(from) as f64 / 1e6 / f64::from(ticks);

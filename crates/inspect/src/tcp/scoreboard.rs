@@ -379,6 +379,3 @@ impl Scoreboard {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

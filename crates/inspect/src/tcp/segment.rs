@@ -85,10 +85,7 @@ impl Segment {
         if self.has(SYN) {
             return !self.has(ACK);
         }
-        match (source < 1024, destination < 1024) {
-            (true, false) => false,
-            _ => true,
-        }
+        source >= 1024 || destination < 1024
     }
 }
 

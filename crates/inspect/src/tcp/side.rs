@@ -66,7 +66,7 @@ pub(crate) struct Side {
     pub(crate) syn_ce: u64,
     /// Its last window is zero.
     pub(crate) has_zero_window: bool,
-    pub(crate) last_window: u32,
+    pub(crate) last_window: u16,
     pub(crate) window: Samples,
     pub(crate) depth: Samples,
     pub(crate) in_flight: Samples,

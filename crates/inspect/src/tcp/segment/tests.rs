@@ -10,7 +10,7 @@ fn packet(payload: &[u8], payload_len: u32) -> Packet<'_> {
 /// Ports 1 and 2, sequence 3, acknowledgement 4, flags, window 6.
 fn header(options: &[u8], flags: u16) -> Vec<u8> {
     let mut bytes = vec![0, 1, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4];
-    let offset = (20 + options.len() as u16) / 4 << 12;
+    let offset = ((20 + options.len() as u16) / 4) << 12;
     bytes.extend((offset | flags).to_be_bytes());
     bytes.extend([0, 6, 0, 0, 0, 0]);
     bytes.extend(options);
