@@ -147,7 +147,7 @@ impl Flow {
                 segment.forward = packet.forward;
                 tcp.segment(&segment, budget);
             }
-            (State::Datagrams(datagrams), _) => datagrams.packet(packet),
+            (State::Datagrams(datagrams), _) => datagrams.packet(self.key.protocol, packet),
             (State::Tcp(_), None) => unreachable!("the protocol is part of the key"),
         }
     }

@@ -5,11 +5,15 @@
 
 #![warn(missing_docs)]
 
+mod clock;
 mod datagrams;
+mod echo;
 pub mod events;
 pub mod facts;
 mod flows;
+pub mod quic;
 pub mod report;
+pub mod rtp;
 pub mod samples;
 mod stream;
 mod tcp;

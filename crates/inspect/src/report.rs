@@ -1,10 +1,16 @@
 //! What a capture says, as plain data. Keys of the JSON are these fields' names; units are in the names,
 //! and times are seconds since the first packet of the capture.
 
+mod media;
+mod path;
+
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use serde::Serialize;
+
+pub use media::*;
+pub use path::*;
 
 use crate::events::Events;
 
@@ -61,7 +67,7 @@ pub struct Flow {
     pub backward: Direction,
     /// Of a TCP connection: how it was opened and closed.
     pub tcp: Option<Connection>,
-    /// Of RTP with feedback (RFC 8888).
+    /// Of RTP and RTCP.
     pub media: Option<Media>,
     /// Of QUIC, what is visible.
     pub quic: Option<Quic>,
@@ -183,6 +189,10 @@ pub struct Direction {
     /// Packets that the capturing host had not yet cut, or had merged: larger than the largest segment that the
     /// connection allows; without its handshake, than 9216 bytes.
     pub super_packets: u64,
+    /// Questions of this direction: ICMP echo, STUN, DNS, NTP, whose answers name what they answer.
+    pub questions: u64,
+    /// From such a question to its answer, ms; none of those that were asked twice.
+    pub rtt_echo_ms: Option<Distribution>,
     /// Delivery rate over 100 ms, payload, Mbit/s: by what is acknowledged and SACKed where ACKs were captured, else
     /// by what was sent.
     pub rate_mbps: Option<Distribution>,
@@ -345,46 +355,6 @@ pub enum EcnMode {
     AccEcn,
     /// Flags or codepoints of the handshake changed on the way, or are none that a standard knows.
     Mangled,
-}
-
-/// An RTP session with congestion control feedback.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Media {
-    /// Synchronisation sources that sent media.
-    pub sources: Vec<u32>,
-    /// Feedback by RFC 8888: reports.
-    pub reports: u64,
-    /// Packets that they report received.
-    pub reported_received: u64,
-    /// Packets that they report lost.
-    pub reported_lost: u64,
-    /// Packets that they report CE-marked.
-    pub reported_ce: u64,
-    /// Packets of the media that appear nowhere in the capture although their neighbours do.
-    pub missing: u64,
-    /// Frames: packets with one RTP time.
-    pub frames: u64,
-    /// Time between reports, ms.
-    pub report_interval_ms: Option<Distribution>,
-    /// From a media packet to the report of it, less the report's arrival time offset, ms.
-    pub rtt_ms: Option<Distribution>,
-    /// Variation of the one-way delay by the arrival times in the reports, over its lowest, ms.
-    pub queue_delay_ms: Option<Distribution>,
-    /// Whether it is SCReAM: RTP with RFC 8888 feedback in the form that the test tool uses.
-    pub scream: bool,
-}
-
-/// What long headers and the spin bit of QUIC show.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Quic {
-    /// Version of the first long header.
-    pub version: u32,
-    /// Packets with a long header, per direction.
-    pub long_headers: [u64; 2],
-    /// Round trips by the spin bit (RFC 9000 17.4), ms, where it spins.
-    pub rtt_spin_ms: Option<Distribution>,
-    /// ECN counts of ACK frames in Initial packets, whose keys anybody can derive (RFC 9001 5.2): ECT(0), ECT(1), CE.
-    pub initial_ecn_counts: Option<[u64; 3]>,
 }
 
 /// What packets were carried in.
