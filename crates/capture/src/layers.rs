@@ -1,7 +1,7 @@
 //! From the bytes of a link to the innermost IP packet, through tags, labels and tunnels.
 
-mod link;
-mod tunnel;
+pub(crate) mod link;
+pub(crate) mod tunnel;
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use sojourn_wire::{Ip, ip};
 use crate::LinkType;
 
 /// Tunnels within tunnels, and headers of links within each, that are followed.
-const MOST_LAYERS: usize = 16;
+pub(crate) const MOST_LAYERS: usize = 16;
 
 /// The innermost IP packet, and what carried it.
 #[derive(Clone, Copy, Debug)]
@@ -88,7 +88,7 @@ impl Serialize for Skipped {
 
 /// What comes next in a record.
 #[derive(Clone, Copy)]
-enum Next<'a> {
+pub(crate) enum Next<'a> {
     /// An Ethernet frame.
     Frame(&'a [u8]),
     /// What this EtherType says.

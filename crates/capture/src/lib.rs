@@ -8,6 +8,7 @@
 
 #![warn(missing_docs)]
 
+pub mod anonymise;
 pub mod facts;
 pub mod layers;
 mod pcapng;

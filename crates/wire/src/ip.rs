@@ -16,6 +16,10 @@ pub const TCP: u8 = 6;
 pub const UDP: u8 = 17;
 /// ICMP over IPv6 (RFC 4443).
 pub const ICMPV6: u8 = 58;
+/// The extension header of fragments (RFC 8200 4.5).
+pub const FRAGMENT: u8 = 44;
+/// The one of authentication (RFC 4302).
+pub const AUTHENTICATION: u8 = 51;
 
 /// Time to live of what is written here (RFC 1700).
 const HOPS: u8 = 64;
@@ -245,8 +249,6 @@ impl<'a> Ip<'a> {
 
     /// Which part of a fragmented packet this is. None of a whole one.
     pub fn fragment(&self) -> Option<Fragment> {
-        const FRAGMENT: u8 = 44;
-        const AUTHENTICATION: u8 = 51;
         if !self.is_fragment {
             return None;
         }

@@ -9,8 +9,8 @@ use crate::LinkType;
 /// IEEE 802.3 3.2.6: smaller numbers are lengths.
 pub(super) const LEAST_TYPE: u16 = 0x0600;
 
-pub(super) const IPV4: u16 = 0x0800;
-pub(super) const IPV6: u16 = 0x86dd;
+pub(crate) const IPV4: u16 = 0x0800;
+pub(crate) const IPV6: u16 = 0x86dd;
 /// Transparent Ethernet bridging (RFC 1701): a whole frame.
 pub(super) const BRIDGED: u16 = 0x6558;
 pub(super) const MPLS: u16 = 0x8847;
@@ -19,7 +19,7 @@ const PPPOE_SESSION: u16 = 0x8864;
 
 /// What a record of this link type begins with, without its header.
 #[inline]
-pub(super) fn payload(link: LinkType, bytes: &[u8]) -> Result<Next<'_>, Skipped> {
+pub(crate) fn payload(link: LinkType, bytes: &[u8]) -> Result<Next<'_>, Skipped> {
     match link {
         LinkType::ETHERNET => Ok(Next::Frame(bytes)),
         // 12 and 14 are what BSDs wrote for it.
@@ -41,11 +41,20 @@ pub(super) fn packet(mut next: Next<'_>) -> Result<&[u8], Skipped> {
     for _ in 0..MOST_LAYERS {
         next = match next {
             Next::Ip(bytes) | Next::Typed(IPV4 | IPV6, bytes) => return Ok(bytes),
-            Next::Frame(bytes) => typed(bytes, 12, 14)?,
-            Next::Typed(protocol, bytes) => inner(protocol, bytes)?,
+            other => step(other)?,
         };
     }
     Err(Skipped::Header)
+}
+
+/// What is behind one header that is not IP's.
+#[inline]
+pub(crate) fn step(next: Next<'_>) -> Result<Next<'_>, Skipped> {
+    match next {
+        Next::Ip(_) => Ok(next),
+        Next::Frame(bytes) => typed(bytes, 12, 14),
+        Next::Typed(protocol, bytes) => inner(protocol, bytes),
+    }
 }
 
 fn inner(protocol: u16, bytes: &[u8]) -> Result<Next<'_>, Skipped> {

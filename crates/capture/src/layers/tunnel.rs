@@ -16,7 +16,7 @@ const VXLAN: [u16; 2] = [4789, 8472];
 const GENEVE: u16 = 6081;
 
 /// How it is carried, and the packet unless it is encrypted. None where there is none.
-pub(super) fn within<'a>(ip: &Ip<'a>) -> Option<(TunnelKind, Option<Next<'a>>)> {
+pub(crate) fn within<'a>(ip: &Ip<'a>) -> Option<(TunnelKind, Option<Next<'a>>)> {
     let bytes = match ip.protocol {
         IPV4 | IPV6 | GRE | MPLS | ip::UDP => ip.payload(),
         _ => return None,
