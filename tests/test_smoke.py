@@ -33,6 +33,7 @@ VERBS = (
     "kernel",
     "list",
     "middlebox",
+    "pcap",
     "plot",
     "qdisc",
     "report",

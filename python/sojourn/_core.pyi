@@ -1,7 +1,7 @@
 """Types of the native module; its Rust source is `crates/py`."""
 
 import pathlib
-from typing import Literal, Protocol, Self, TypeAlias
+from typing import Any, Literal, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,27 @@ class RunResult:
     @property
     def kernel(self) -> str | None:
         """Release of the kernel that it ran on; None for the simulator."""
+
+class Inspection:
+    """What captures say."""
+
+    @property
+    def report(self) -> str:
+        """The report as JSON text."""
+    @property
+    def facts(self) -> str:
+        """Format, interfaces and damage of each file, as JSON text."""
+    @property
+    def warnings(self) -> list[str]:
+        """What is damaged or missing, a line each that names the file."""
+    def packets(self, flow: int) -> dict[str, Any] | None:
+        """Columns of a flow's packets by their names; None where they were not kept."""
+
+def inspect(paths: list[str], expression: str | None, events: bool) -> Inspection:
+    """Analyses files in their order as one capture; `-` is standard input.
+
+    ValueError is one line that names the file, or what is wrong in the filter.
+    """
 
 class KernelOptions(Protocol):
     """What the user chooses of an engine with kernel hosts."""

@@ -10,6 +10,8 @@ mod datagrams;
 mod echo;
 pub mod events;
 pub mod facts;
+pub mod files;
+pub mod filter;
 mod flows;
 pub mod quic;
 pub mod report;

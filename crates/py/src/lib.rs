@@ -3,6 +3,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 hands values over")]
 
 mod engine;
+mod inspect;
 mod linux;
 #[cfg(target_os = "linux")]
 mod middlebox;
@@ -187,6 +188,8 @@ fn refuse(error: impl std::fmt::Display) -> PyErr {
 mod _core {
     #[pymodule_export]
     use super::engine::{Engine, Run, RunResult, linux_inside};
+    #[pymodule_export]
+    use super::inspect::{Inspection, inspect};
     #[pymodule_export]
     use super::linux::{Capabilities, tc_script};
     #[cfg(target_os = "linux")]

@@ -14,7 +14,7 @@ from cyclopts import App, CycloptsError, Parameter
 from cyclopts.completion.detect import ShellDetectionError, detect_shell
 
 from sojourn import _core
-from sojourn.cli import comparisons, middlebox, plots, runs, tools, words
+from sojourn.cli import captures, comparisons, middlebox, plots, runs, tools, words
 from sojourn.cli import doctor as doctors
 from sojourn.cli.common import INTERRUPTED, MISUSE, OK, UsageError, say
 
@@ -40,6 +40,7 @@ VERBS: dict[str, Callable[..., int]] = {
     "compare": comparisons.compare,
     "report": comparisons.report,
     "fidelity": comparisons.fidelity,
+    "pcap": captures.pcap,
     "tc": tools.tc,
     "doctor": doctors.doctor,
 }

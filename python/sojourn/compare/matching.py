@@ -1,6 +1,6 @@
 """What is laid beside what: the runs of two result sets that belong together.
 
-Each side may be a Sojourn results folder or a folder of Flent files; without a second side the
+Each side may be a Sojourn results folder, a folder of Flent files or a capture file; without a second side the
 measured data of `sojourn.reference` are used. Runs are matched by id, those left over by their
 parameters, and the window of side B counts for both.
 """
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn import metrics, path, reference
+from sojourn.captures.source import CaptureSource, is_capture
 from sojourn.compare.comparison import Comparison
 from sojourn.compare.pairs import Pair, base_of, natural, pair_up
 from sojourn.interop import flent
@@ -45,8 +46,7 @@ def collect(a: Path, b: Path | None, *, only: str | None = None) -> Comparison:
     result.lone = [ours[run_id] for run_id in sorted(alone, key=natural)]
     for match in sorted(found, key=lambda match: natural(match.a)):
         try:
-            b_side = theirs[match.b]
-            pair = pair_up(match.a, ours[match.a], b_side, metrics.measuring_window(b_side), match.reason)
+            pair = _paired(match, ours[match.a], theirs[match.b])
         except ResultsError as error:
             result.errors.append(str(error))
             continue
@@ -57,6 +57,18 @@ def collect(a: Path, b: Path | None, *, only: str | None = None) -> Comparison:
         for difference in _parameters(pair):
             result.parameters[difference] = result.parameters.get(difference, 0) + 1
     return result
+
+
+def _paired(match: Match, a: Source, b: Source) -> Pair | None:
+    """Both sides over the window of B. A capture begins when somebody began it: it is laid so that first flows meet."""
+    if isinstance(a, CaptureSource):
+        a = a.beside(b)
+    if isinstance(b, CaptureSource):
+        b = b.beside(a)
+        over = metrics.window(b) or metrics.measuring_window(a)
+    else:
+        over = metrics.measuring_window(b)
+    return pair_up(match.a, a, b, over, match.reason)
 
 
 @dataclass(frozen=True)
@@ -127,7 +139,11 @@ def _parameters(pair: Pair) -> Iterator[tuple[str, str, str]]:
 
 def _side(folder: Path, errors: list[str]) -> Mapping[str, Source]:
     if not folder.exists():
-        raise CompareError(f"{folder}: expected a results folder or Flent files, found nothing")
+        raise CompareError(f"{folder}: expected a results folder, Flent files or a capture, found nothing")
+    if is_capture(folder):
+        capture = CaptureSource(folder)
+        errors += capture.capture.warnings
+        return {capture.id: capture}
     if folder.is_dir() and not flent.files(folder):
         found = ResultSet.open(folder, errors).runs
         runs: Mapping[str, Source] = {key: metrics.Cached(run) for key, run in found.items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+from collections.abc import Sequence
 from functools import cache
 from html import escape
 from importlib import resources
@@ -77,14 +78,18 @@ def _panels(page: Page) -> Markup:
 
 
 def _plot(plot: Plot) -> dict[str, Any]:
-    series = [
-        {
-            **{key: getattr(one, key) for key in ("label", "side", "colour", "dash", "edge")},
-            "data": base64.b64encode(np.array(one.values, dtype="<f4").tobytes()).decode("ascii"),
-        }
-        for one in plot.series
-    ]
+    series = []
+    for one in plot.series:
+        shown = {key: getattr(one, key) for key in ("label", "side", "colour", "dash", "edge")}
+        shown["data"] = _packed(one.values)
+        if one.t_s:
+            shown |= {"t": _packed(one.t_s), "shape": one.shape, "low": _packed(one.low)}
+        series.append(shown)
     return {"series": series, "unit": plot.unit, "range": plot.range, "peak": plot.peak}
+
+
+def _packed(values: Sequence[float | None]) -> str:
+    return base64.b64encode(np.array(values, dtype="<f4").tobytes()).decode("ascii")
 
 
 def _scatter(shown: Scatter, sides: tuple[str, str]) -> str:

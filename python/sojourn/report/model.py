@@ -85,7 +85,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One curve: values at the middles of equal steps from 0 to the figure's `end_s`, null where there are none."""
+    """One curve: values at `t_s`, or at middles of equal steps from 0 to the figure's end; null for gaps."""
 
     label: str
     colour: str
@@ -96,13 +96,19 @@ class Series:
     """Curves of one colour differ in it."""
     edge: Literal["", "low", "high"] = ""
     """Whether it bounds the band of copies of a flow."""
+    t_s: list[float] = field(default_factory=list)
+    """Times of the values, ascending, where they are not equal steps."""
+    shape: Literal["line", "stairs", "points", "bars"] = "line"
+    """Bars reach from `low` up to the value."""
+    low: list[float | None] = field(default_factory=list)
+    """Lower ends of bars."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plot:
     """Curves of one kind over the time of a run."""
 
-    kind: Literal["rate", "rtt", "completion"]
+    kind: Literal["rate", "rtt", "completion", "sequence", "marks", "flight"]
     title: str
     unit: str
     series: list[Series] = field(default_factory=list)
@@ -125,6 +131,8 @@ class Figure:
     """Whether the other side has the run."""
     data: str = ""
     """The file with the whole series, relative to the page."""
+    caption: str = ""
+    """What to see in it; empty for what printers say of all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,88 @@
+//! Captures, as Python has them: a report as JSON, and the packets of flows as columns.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use numpy::IntoPyArray;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use sojourn_inspect::Options;
+use sojourn_inspect::events::Events;
+use sojourn_inspect::files::{self, Analysis};
+use sojourn_inspect::filter::Filter;
+
+/// What captures say.
+#[pyclass(frozen)]
+pub(crate) struct Inspection(Analysis);
+
+#[pymethods]
+impl Inspection {
+    /// The report as JSON text.
+    #[getter]
+    fn report(&self) -> PyResult<String> {
+        json(&self.0.report)
+    }
+
+    /// Format, interfaces and damage of each file, as JSON text.
+    #[getter]
+    fn facts(&self) -> PyResult<String> {
+        json(&self.0.facts)
+    }
+
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.0.warnings.clone()
+    }
+
+    /// Columns of a flow's packets by their names; None where they were not kept.
+    fn packets<'py>(&self, py: Python<'py>, flow: usize) -> PyResult<Option<Bound<'py, PyDict>>> {
+        self.0.report.events.get(flow).map(|events| columns(py, events)).transpose()
+    }
+}
+
+fn json(value: &impl serde::Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+fn columns<'py>(py: Python<'py>, events: &Events) -> PyResult<Bound<'py, PyDict>> {
+    let found = PyDict::new(py);
+    macro_rules! copied {
+        ($($name:ident),*) => {
+            $(found.set_item(stringify!($name), events.$name.clone().into_pyarray(py))?;)*
+        };
+    }
+    copied!(t_ns, backward, ecn, flags, seq, len, ack, window, rtt_ns, ce_reported, in_flight);
+    let again: Vec<u8> = events.again.iter().map(|again| *again as u8).collect();
+    found.set_item("again", again.into_pyarray(py))?;
+    let sacks: Vec<i64> =
+        events.sacks.iter().flat_map(|&(at, low, high)| [i64::from(at), low, high]).collect();
+    found.set_item("sacks", sacks.into_pyarray(py))?;
+    found.set_item("left_out", events.left_out)?;
+    Ok(found)
+}
+
+/// Analyses files in their order as one capture; `-` is standard input.
+#[pyfunction]
+pub(crate) fn inspect(
+    py: Python<'_>,
+    paths: Vec<PathBuf>,
+    expression: Option<&str>,
+    events: bool,
+) -> PyResult<Inspection> {
+    let filter = expression.map(parsed).transpose()?;
+    let options = Options { events, ..Options::default() };
+    let mut interrupted = Ok(());
+    let found = py.detach(|| {
+        files::analyse(&paths, filter.as_ref(), options, || {
+            interrupted = Python::attach(|py| py.check_signals());
+            if interrupted.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })
+    });
+    interrupted?;
+    found.map(Inspection).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+fn parsed(text: &str) -> PyResult<Filter> {
+    Filter::parse(text).map_err(|error| PyValueError::new_err(format!("--filter {text}: {error}")))
+}

@@ -1,0 +1,85 @@
+"""Capture files, live interfaces and stdin: analysed by the core, into flows."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sojourn.captures.flow import Flow, Packets
+from sojourn.text import harmless
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sojourn import _core
+
+SCHEMA = "sojourn/pcap/1"
+#: Names of capture files, which may be compressed.
+SUFFIXES = tuple(f".{kind}{packed}" for kind in ("pcap", "pcapng", "cap") for packed in ("", ".gz", ".xz", ".zst"))
+
+
+class CaptureError(ValueError):
+    """A capture that cannot be read, or an option of one: one line."""
+
+
+@dataclass(frozen=True)
+class Capture:
+    """What files say together."""
+
+    files: tuple[str, ...]
+    document: dict[str, Any]
+    """The report (`sojourn_inspect::report::Report`)."""
+    warnings: tuple[str, ...] = ()
+    """What could not be read, a line each."""
+    analysis: _core.Inspection | None = field(default=None, repr=False)
+
+    @cached_property
+    def flows(self) -> list[Flow]:
+        """In the order of their first packets."""
+        documents: list[dict[str, Any]] = self.document["flows"]
+        return [Flow(number, one, self._packets(number)) for number, one in enumerate(documents, 1)]
+
+    def flow(self, number: int) -> Flow:
+        """The flow of this number."""
+        if not 1 <= number <= len(self.flows):
+            raise CaptureError(f"--flow {number}: expected 1 to {len(self.flows)}, the first column of the table")
+        return self.flows[number - 1]
+
+    @property
+    def duration_s(self) -> float:
+        """From the first to the last packet."""
+        return float(self.document["duration_s"])
+
+    def json(self) -> dict[str, Any]:
+        """The JSON document of `sojourn pcap --json`."""
+        return {"schema": SCHEMA, "files": list(self.files), "warnings": list(self.warnings), **self.document}
+
+    def _packets(self, number: int) -> Packets | None:
+        columns = self.analysis.packets(number - 1) if self.analysis else None
+        return None if columns is None else Packets.of(columns)
+
+
+def read(files: Sequence[Path | str], *, chosen: str | None = None, packets: bool = False) -> Capture:
+    """Analyses files in the order given, as one capture; `-` is stdin.
+
+    `chosen` is a filter, and `packets` keeps every packet of each flow for plots and series. Raises `CaptureError`
+    where a file cannot be read.
+    """
+    from sojourn import _core
+
+    names = [str(file) for file in files]
+    try:
+        analysis = _core.inspect(names, chosen, packets)
+    except (ValueError, OSError) as error:
+        raise CaptureError(str(harmless(str(error)))) from None
+    return of(analysis, names)
+
+
+def of(analysis: _core.Inspection, names: Sequence[str]) -> Capture:
+    """From what the core made of these files."""
+    document: dict[str, Any] = harmless(json.loads(analysis.report))
+    warnings = tuple(harmless(line) for line in analysis.warnings)
+    return Capture(tuple(harmless(name) for name in names), document, warnings, analysis)

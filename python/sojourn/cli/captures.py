@@ -1,0 +1,112 @@
+"""The verb `pcap`: what congestion signals did, from the packets of a capture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from sojourn.cli.common import FAILED, OK, Json, UsageError, print_json, say
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sojourn.captures import Capture, Flow
+
+
+def pcap(
+    files: Annotated[list[str] | None, Parameter(allow_leading_hyphen=True)] = None,
+    /,
+    *,
+    chosen: Annotated[str | None, Parameter(name=["--filter", "-f"])] = None,
+    flow: int | None = None,
+    full: bool = False,
+    html: Path | None = None,
+    csv: Path | None = None,
+    parquet: Path | None = None,
+    events: bool = False,
+    xplot: Path | None = None,
+    to_scenario: Path | None = None,
+    as_json: Json = False,
+) -> int:
+    """Say what the congestion signals did in a capture: for each flow codepoints, marks, feedback, RTT, losses.
+
+    Reads pcap and pcapng, also compressed by gzip, xz or zstd; `-` is stdin. Several files are one capture, one after
+    the other. What is left of a damaged file is used, and a line says how much that is.
+
+    Examples: `sojourn pcap upload.pcap`, `sojourn pcap upload.pcapng.xz --flow 2 --html upload.html`,
+    `tcpdump -w - -c 10000 | sojourn pcap -`, `sojourn pcap upload.pcap --to-scenario mine.toml`
+
+    Args:
+        files: Capture files, or `-`.
+        chosen: Packets to take, in the grammar of tcpdump as far as `host`, `net`, `port`, a protocol, `and`, `or`,
+            `not` and parentheses go, such as "tcp and port 443".
+        flow: Print everything about the flow of this number.
+        full: Print all flows and diagnoses, whatever the height of the screen.
+        html: Report to write, with a time-sequence plot of each large flow; .md and .json are Markdown and JSON.
+        csv: Series to write, over 100 ms and over each round trip.
+        parquet: The same as Parquet.
+        events: Write every packet in place of series.
+        xplot: Folder for time-sequence graphs and shares of signals in the format of xplot.org.
+        to_scenario: Draft of a scenario to write: rate, base RTT and flows of the bottleneck that the capture shows.
+        as_json: Print one JSON document.
+    """
+    from sojourn import captures
+    from sojourn.cli import capture_screen
+
+    if not files:
+        raise UsageError("pcap: expected capture files, or `-` for stdin")
+    if "-" in files and len(files) > 1:
+        raise UsageError("pcap: expected `-` alone")
+    if events and not (csv or parquet):
+        raise UsageError("--events: expected --csv or --parquet, too")
+    keep = bool(html or csv or parquet or xplot or to_scenario)
+    capture = captures.read(files, chosen=chosen, packets=keep)
+    for line in capture.warnings:
+        say(line)
+    if as_json:
+        document = capture.json()
+        if flow:
+            document["flows"] = [capture.flow(flow).document]
+        print_json(document)
+    elif flow:
+        capture_screen.show_flow(capture.flow(flow))
+    else:
+        capture_screen.show(capture, capture.flows, full=full)
+    flows = [capture.flow(flow)] if flow else capture.flows
+    _write(capture, flows, html=html, tables=(csv, parquet), events=events, xplot=xplot, to_scenario=to_scenario)
+    return OK if capture.document["packets"] else FAILED
+
+
+def _write(
+    capture: Capture,
+    flows: Sequence[Flow],
+    *,
+    html: Path | None,
+    tables: tuple[Path | None, Path | None],
+    events: bool,
+    xplot: Path | None,
+    to_scenario: Path | None,
+) -> None:
+    """Files; a line on stderr names each."""
+    if html:
+        from sojourn.captures import page
+
+        page.write(capture, flows, html)
+        say(f"report: {html}")
+    for path in filter(None, tables):
+        from sojourn.captures import tables as written
+
+        written.write(path, flows, packets=events)
+        say(f"{'packets' if events else 'series'}: {path}")
+    if xplot:
+        from sojourn.captures import xplot as graphs
+
+        count = len(graphs.write(xplot, flows, capture.document["start_ns"]))
+        say(f"xplot: {count} graphs in {xplot}")
+    if to_scenario:
+        from sojourn.captures import draft
+
+        draft.write(flows, to_scenario)
+        say(f"scenario: {to_scenario} (a draft: its comments say what is a guess)")
