@@ -48,7 +48,7 @@ impl Error {
 /// Keys whose times are lengths and instants of the run, which people count in seconds.
 const IN_SECONDS: [&str; 7] = ["duration", "from", "to", "start", "stop", "at", "over"];
 /// Tables of which there may be several.
-const REPEATED: [&str; 5] = ["link", "flow", "ping", "tunnel", "schedule"];
+const REPEATED: [&str; 6] = ["link", "flow", "ping", "tunnel", "schedule", "capture"];
 
 /// The message about the value of `key`, with what was most likely meant.
 fn hinted(message: String, key: &str) -> String {

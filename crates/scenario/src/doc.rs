@@ -191,7 +191,7 @@ fn child<'n>(node: &'n mut Node, head: &str, origin: Origin) -> Result<&'n mut N
         Value::Table(entries) => {
             let index = entries.iter().position(|(k, _)| k == head).unwrap_or(entries.len());
             if index == entries.len() {
-                if ["link", "flow", "ping", "schedule"].contains(&head) {
+                if ["link", "flow", "ping", "schedule", "capture"].contains(&head) {
                     return Err(format!("the file has no [[{head}]]"));
                 }
                 entries.push((head.to_owned(), Node { value: Value::Table(vec![]), origin }));

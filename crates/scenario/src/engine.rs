@@ -3,6 +3,7 @@
 //! A [`Run`] goes on in short turns, so that whoever holds it may show what it measures, pause, change
 //! to another run, or stop, without threads and without callbacks.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use sojourn_core::Time;
@@ -38,11 +39,16 @@ pub trait Engine: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// Builds a run, which stands at 0 s until it is advanced.
+    /// Builds a run, which stands at 0 s until it is advanced. The scenario's capture files are written to the
+    /// folder `captures`, and complete when the run is finished; without a folder there are none.
     ///
     /// # Errors
     /// What is missing, in one line.
-    fn start(&self, scenario: Arc<Scenario>) -> Result<Box<dyn Run>, String>;
+    fn start(
+        &self,
+        scenario: Arc<Scenario>,
+        captures: Option<&Path>,
+    ) -> Result<Box<dyn Run>, String>;
 }
 
 /// One scenario under way.

@@ -9,6 +9,7 @@ use sojourn_core::{Bytes, Dur};
 use sojourn_queue::impair::tunnel::{Dscp, Entropy, Mode};
 use sojourn_transport::tcp::{Config, Era, Overlay, PARAMETERS};
 
+use crate::captures::CaptureTable;
 use crate::exec::ExecTable;
 use crate::paths::PathTable;
 use crate::scenario::{Spread, Stack};
@@ -61,6 +62,9 @@ pub(crate) struct File {
     /// Changes during the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) schedule: Vec<ScheduleTable>,
+    /// Capture files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) capture: Vec<CaptureTable>,
     /// Axes of a sweep: dotted name to the values it takes. The product of all axes is run, the
     /// first axis changing slowest. In `[[sweep]]` each table is an axis, whose names advance together.
     #[serde(default, skip_serializing)]

@@ -6,6 +6,7 @@
 
 #![warn(missing_docs)]
 
+mod captures;
 mod check;
 mod conditions;
 mod de;
@@ -33,6 +34,7 @@ mod traces;
 mod tunnels;
 mod write;
 
+pub use captures::{Capture, Place, Point};
 pub use conditions::conditions;
 pub use engine::{Engine, Run, Status, complete};
 pub use error::{Origin, ScenarioError};

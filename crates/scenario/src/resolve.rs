@@ -2,6 +2,7 @@
 
 use sojourn_core::{Dur, Time};
 
+use crate::captures::{Places, captures};
 use crate::check::{Key, MAX_EVENTS, between, interval, name, start_stop};
 use crate::doc::Doc;
 use crate::error::ScenarioError;
@@ -51,7 +52,7 @@ pub(crate) fn resolve(doc: &Doc, file: &File) -> Result<Scenario, ScenarioError>
     }
     let tunnels = tunnels(doc, &file.tunnel, &network, &flows, &pings)?;
     let (main, windows) = measure(doc, file, end)?;
-    Ok(Scenario {
+    let mut scenario = Scenario {
         name: file.name.clone(),
         description: file.description.clone(),
         duration,
@@ -67,7 +68,12 @@ pub(crate) fn resolve(doc: &Doc, file: &File) -> Result<Scenario, ScenarioError>
         flows,
         pings,
         tunnels,
-    })
+        captures: Vec::new(),
+    };
+    let Scenario { links, flows, pings, nodes, .. } = &scenario;
+    let places = Places { links, flows, pings, nodes, hosts: &scenario.hosts() };
+    scenario.captures = captures(doc, &file.capture, &places, end)?;
+    Ok(scenario)
 }
 
 fn ping(

@@ -13,6 +13,7 @@ use sojourn_transport::app::{self, App};
 use sojourn_transport::media::{Encoder, HEADERS};
 use sojourn_transport::tcp;
 
+use crate::captures::Capture;
 use crate::exec::Exec;
 
 /// One run, completely described.
@@ -46,6 +47,8 @@ pub struct Scenario {
     pub tunnels: Vec<Tunnel>,
     /// Scheduled changes, sorted by time.
     pub schedule: Vec<Change>,
+    /// Capture files in file order.
+    pub captures: Vec<Capture>,
     /// The trace files that elements name.
     pub traces: Traces,
 }

@@ -7,6 +7,7 @@ use sojourn_core::{Bytes, Dur, Time};
 use sojourn_queue::aqm::Spec;
 use sojourn_transport::tcp::Overlay;
 
+use crate::captures;
 use crate::file::{
     DirectionName, DirectionTable, File, FlowTable, LinkTable, MeasureTable, PingTable,
     ProtocolName, ScheduleTable, TunnelTable, WindowTable,
@@ -131,6 +132,7 @@ fn file(scenario: &Scenario, style: Style) -> File {
             .collect(),
         tunnel: scenario.tunnels.iter().map(|t| tunnel(t, scenario)).collect(),
         schedule: scenario.schedule.iter().map(|c| change(c, &scenario.links, style)).collect(),
+        capture: scenario.captures.iter().map(|c| captures::written(c, scenario)).collect(),
         sweep: Sweep::default(),
     }
 }

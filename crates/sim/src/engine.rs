@@ -22,9 +22,10 @@ use crate::agenda::{Item, agenda};
 use crate::build::{CHECKED, env, ports};
 use crate::ends::Ends;
 use crate::events::{EventQueue, Slot};
-use crate::link::{Departure, Hop, Port};
+use crate::link::{Departure, Hop, Port, watch};
 use crate::slab::Slab;
 use crate::split::{Split, hops};
+use crate::tap::{Passage, Tap, Taps};
 
 /// Events of a turn, besides those that an event sets off: a few milliseconds of work.
 const EVENTS_PER_TURN: u32 = 2048;
@@ -49,6 +50,7 @@ pub struct Simulation {
     media: Vec<Medium>,
     ends: Ends,
     slab: Slab,
+    taps: Option<Box<Taps>>,
     events: EventQueue,
     /// Packets that arrive somewhere at this instant; those before `carried` have.
     arriving: Vec<(Hop, Packet)>,
@@ -109,8 +111,8 @@ impl Simulation {
                 let firsts = routes.iter().filter_map(|route| route.way(is_forward).first());
                 for &port in firsts.filter(|_| limited) {
                     let watched = &mut ports[port].watched;
-                    watched.resize(ends.list.len(), false);
-                    watched[sender] = true;
+                    watched.resize(ends.list.len(), 0);
+                    watched[sender] = watch::REPORTS;
                 }
             }
         }
@@ -132,6 +134,7 @@ impl Simulation {
             media,
             ends,
             slab: Slab::default(),
+            taps: None,
             events: EventQueue::new(slots),
             arriving: Vec::with_capacity(64),
             carried: 0,
@@ -203,6 +206,25 @@ impl Simulation {
         self.reconsider();
         self.poll(end);
         self.settle()
+    }
+
+    /// Shows packets to a tap from now on, which is before the first event.
+    pub fn tap(&mut self, tap: Box<dyn Tap>) {
+        let Self { ports, splits, ends, .. } = self;
+        self.taps = Some(Box::new(Taps::install(tap, ports, splits, ends)));
+    }
+
+    /// Why its tap cannot go on, if it has one that cannot.
+    pub fn tap_failure(&mut self) -> Option<String> {
+        self.taps.as_mut()?.tap.failure()
+    }
+
+    /// Ends what its tap does, if it has one.
+    ///
+    /// # Errors
+    /// What the tap had to do last has failed; one line.
+    pub fn end_tap(&mut self) -> Result<(), String> {
+        self.taps.take().map_or(Ok(()), |taps| taps.tap.finish())
     }
 
     /// Takes over what hosts outside have recorded of the end points that they ran, for the results.
@@ -291,21 +313,43 @@ impl Simulation {
         while let Some(&(hop, pkt)) = self.arriving.get(self.carried) {
             self.carried += 1;
             match hop {
-                Hop::Port(p) => {
-                    let p = p as usize;
-                    if pkt.segs > 1 && self.ports[p].qdisc.splits(&pkt) {
-                        self.enqueue_split(p, &pkt);
-                    } else {
-                        self.ports[p].enqueue(self.now, pkt, &mut self.log);
-                    }
-                    self.pump(p);
-                }
+                Hop::Port(p) => self.enter(p as usize, pkt),
                 Hop::End(e) => self.deliver(e as usize, &pkt),
                 Hop::Split(s) => self.arriving.push((self.splits[s as usize].next(), pkt)),
+                Hop::Seen(place) => self.pass(place, pkt),
             }
         }
         self.arriving.clear();
         self.carried = 0;
+    }
+
+    #[inline]
+    fn enter(&mut self, p: usize, pkt: Packet) {
+        if pkt.segs > 1 && self.ports[p].qdisc.splits(&pkt) {
+            self.enqueue_split(p, &pkt);
+        } else {
+            self.ports[p].enqueue(self.now, pkt, &mut self.log);
+        }
+        self.pump(p);
+    }
+
+    /// A tap sees a packet, which goes on at once.
+    #[cold]
+    fn pass(&mut self, place: u32, pkt: Packet) {
+        let taps = self.taps.as_mut().expect("a tap has put it there");
+        let (passage, then) = taps.place(place);
+        match passage {
+            // Of what its queue takes in segments, it sees these.
+            Passage::Enters(p) if pkt.segs > 1 && self.ports[p].qdisc.splits(&pkt) => {}
+            Passage::Enters(p) => taps.enters(self.now, (p, &self.ports[p]), &pkt, &self.slab),
+            _ => taps.see(self.now, passage, &pkt, &self.slab),
+        }
+        match then {
+            Hop::Port(p) => self.enter(p as usize, pkt),
+            Hop::End(e) => self.deliver(e as usize, &pkt),
+            Hop::Split(s) => self.arriving.push((self.splits[s as usize].next(), pkt)),
+            Hop::Seen(place) => self.pass(place, pkt),
+        }
     }
 
     /// Puts the segments of a super-packet into a queue one by one.
@@ -321,6 +365,10 @@ impl Simulation {
             one.id = self.slab.store(segment);
             for headers in &self.inner {
                 headers.split(pkt.id, one.id, index == 0);
+            }
+            if let Some(taps) = &mut self.taps {
+                taps.tap.split(pkt.id, one.id, index);
+                taps.enters(self.now, (p, &self.ports[p]), &one, &self.slab);
             }
             self.ports[p].enqueue(self.now, one, &mut self.log);
         }
@@ -344,10 +392,17 @@ impl Simulation {
     fn pump(&mut self, p: usize) {
         let port = &mut self.ports[p];
         let mut launched = false;
-        while let Some((arrival, pkt)) = port.transmit(self.now, self.measuring, &mut self.log) {
+        let (now, measuring) = (self.now, self.measuring);
+        while let Some((arrival, pkt, side)) = port.transmit(now, measuring, &mut self.log) {
             let is_data = pkt.kind == Kind::TcpData && port.role == Role::Egress;
             self.data_packets += u64::from(is_data);
-            port.departed(&pkt, &self.slab);
+            let watched = port.watched(&pkt);
+            if watched & watch::REPORTS != 0 {
+                port.departed(&pkt, &self.slab);
+            }
+            if let (true, Some(taps)) = (watched & watch::LEAVES != 0, &mut self.taps) {
+                taps.leaves(now, (p, port), (&pkt, side), (&self.slab, &self.log));
+            }
             if arrival == self.now && port.line_is_empty() {
                 self.arriving.push((port.next[pkt.flow.0 as usize], pkt));
             } else {
@@ -355,8 +410,9 @@ impl Simulation {
             }
         }
         if !self.log.is_empty() {
-            port.settle(&mut self.log, &mut self.slab);
+            self.settle_port(p);
         }
+        let port = &mut self.ports[p];
         if launched {
             let arrival = port.arrival();
             self.events.set(p as u32 * PORT_SLOTS + 2, arrival);
@@ -365,6 +421,15 @@ impl Simulation {
         if !port.departures.is_empty() {
             self.report_departures(p);
         }
+    }
+
+    /// Counts what a port has noted.
+    fn settle_port(&mut self, p: usize) {
+        let port = &mut self.ports[p];
+        if let Some(taps) = &mut self.taps {
+            taps.settle(self.now, (p, port), (&self.slab, &self.log));
+        }
+        port.settle(&mut self.log, &mut self.slab);
     }
 
     fn on_port(&mut self, p: usize, timer: u32) {
@@ -490,7 +555,7 @@ impl Simulation {
             }
         }
         port.note_capacity(self.now);
-        port.settle(&mut self.log, &mut self.slab);
+        self.settle_port(p);
     }
 
     // ---- observation ----------------------------------------------------------------------

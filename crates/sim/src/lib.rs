@@ -12,8 +12,10 @@ mod link;
 mod simulator;
 mod slab;
 mod split;
+mod tap;
 
 pub use agenda::{Item, agenda};
 pub use ends::Ends;
 pub use engine::{Simulation, Standstill};
-pub use simulator::{Simulator, run};
+pub use simulator::{Simulator, Tapper, run};
+pub use tap::{Passage, Queued, Sight, Tap};

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use sojourn_core::packet::Side;
 use sojourn_core::{Dur, FlowId, Packet, Probe, Rate, Time};
 use sojourn_queue::aqm::{Backlog, Event, Log, Qdisc, Reason, Stats};
 use sojourn_scenario::Measure;
@@ -22,6 +23,8 @@ pub(crate) enum Hop {
     End(u32),
     /// Where this split sends it.
     Split(u32),
+    /// Past this place, where a tap sees it.
+    Seen(u32),
 }
 
 /// Counters of one kind of event.
@@ -76,8 +79,8 @@ pub(crate) struct Port {
     line: VecDeque<(Time, Packet)>,
     /// Next hop per flow direction.
     pub(crate) next: Vec<Hop>,
-    /// Whether a flow direction begins here whose sender wants to know what has left; empty if none.
-    pub(crate) watched: Vec<bool>,
+    /// Who wants to know of the packets of each flow direction ([`watch`]); empty if nobody.
+    pub(crate) watched: Vec<u8>,
     /// Packets of those that have left and were not reported yet.
     pub(crate) departures: Vec<Departure>,
     pub(crate) received: Count,
@@ -97,9 +100,21 @@ pub(crate) struct Port {
     recent_packets: u64,
 }
 
+/// Bits of what is to be known of packets at a port.
+pub(crate) mod watch {
+    /// Their sender wants to know what has left, as its way begins here.
+    pub(crate) const REPORTS: u8 = 1;
+    /// A tap sees what arrives.
+    pub(crate) const ENTERS: u8 = 2;
+    /// A tap sees what leaves.
+    pub(crate) const LEAVES: u8 = 4;
+    /// A tap sees what is dropped.
+    pub(crate) const DROPPED: u8 = 8;
+}
+
 #[inline]
-fn is_watched(watched: &[bool], pkt: &Packet) -> bool {
-    watched.get(pkt.flow.0 as usize).is_some_and(|w| *w)
+fn watched(watched: &[u8], pkt: &Packet) -> u8 {
+    watched.get(pkt.flow.0 as usize).copied().unwrap_or_default()
 }
 
 impl Port {
@@ -171,15 +186,15 @@ impl Port {
         self.qdisc.enqueue(self.clock(now), pkt, log);
     }
 
-    /// The next packet that leaves the queue at `now`, with the time of its arrival at the next
-    /// hop; `None` while the wire is busy or the queue gives nothing.
+    /// The next packet that leaves the queue at `now`, with the time of its arrival at the next hop, and
+    /// which queue of a dual queue it leaves; `None` while the wire is busy or the queue gives nothing.
     #[inline]
     pub(crate) fn transmit(
         &mut self,
         now: Time,
         measuring: bool,
         log: &mut Log,
-    ) -> Option<(Time, Packet)> {
+    ) -> Option<(Time, Packet, Side)> {
         if self.busy_until > now {
             return None;
         }
@@ -195,7 +210,7 @@ impl Port {
         if let Some(rate) = self.wire {
             self.busy_until = now + rate.time_for(u64::from(pkt.len));
         }
-        Some((self.busy_until.max(now) + self.delay, pkt))
+        Some((self.busy_until.max(now) + self.delay, pkt, side))
     }
 
     /// Adds what has left lately to the windows that were open meanwhile.
@@ -253,7 +268,7 @@ impl Port {
                 Event::Drop(pkt, reason) => {
                     self.dropped.add(&pkt);
                     self.drops[reason as usize] += 1;
-                    if is_watched(&self.watched, &pkt) {
+                    if watched(&self.watched, &pkt) & watch::REPORTS != 0 {
                         self.departures.push(Departure::of(&pkt, slab));
                     }
                     slab.release(pkt.id);
@@ -266,12 +281,16 @@ impl Port {
         }
     }
 
+    /// What is to be known of a packet here.
+    #[inline]
+    pub(crate) fn watched(&self, pkt: &Packet) -> u8 {
+        watched(&self.watched, pkt)
+    }
+
     /// Notes that a packet has left the queue.
     #[inline]
     pub(crate) fn departed(&mut self, pkt: &Packet, slab: &Slab) {
-        if is_watched(&self.watched, pkt) {
-            self.departures.push(Departure::of(pkt, slab));
-        }
+        self.departures.push(Departure::of(pkt, slab));
     }
 
     /// Packets and bytes on the line.

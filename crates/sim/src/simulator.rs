@@ -1,5 +1,6 @@
 //! The simulator as one of the engines.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use sojourn_core::Time;
@@ -7,17 +8,23 @@ use sojourn_scenario::{Engine, Run, Scenario, Status};
 use sojourn_trace::{Column, Output};
 
 use crate::engine::{Simulation, Standstill};
+use crate::tap::Tap;
+
+/// Makes the tap that writes the captures of a scenario into a folder, if it has any.
+pub type Tapper = fn(&Arc<Scenario>, &Path) -> Result<Option<Box<dyn Tap>>, String>;
 
 /// The engine that is this crate.
 #[derive(Clone, Debug)]
 pub struct Simulator {
     version: &'static str,
+    tapper: Tapper,
 }
 
 impl Simulator {
-    /// `version` is that of the whole build, which only its outermost crate knows.
-    pub fn new(version: &'static str) -> Self {
-        Self { version }
+    /// `version` is that of the whole build, which only its outermost crate knows, as it does how captures
+    /// are written.
+    pub fn new(version: &'static str, tapper: Tapper) -> Self {
+        Self { version, tapper }
     }
 }
 
@@ -36,9 +43,18 @@ impl Engine for Simulator {
         }
     }
 
-    fn start(&self, scenario: Arc<Scenario>) -> Result<Box<dyn Run>, String> {
+    fn start(
+        &self,
+        scenario: Arc<Scenario>,
+        captures: Option<&Path>,
+    ) -> Result<Box<dyn Run>, String> {
         self.check(&scenario)?;
-        Ok(Box::new(Simulation::new(scenario)))
+        let mut simulation = Simulation::new(Arc::clone(&scenario));
+        let tap = captures.map(|folder| (self.tapper)(&scenario, folder)).transpose()?;
+        if let Some(tap) = tap.flatten() {
+            simulation.tap(tap);
+        }
+        Ok(Box::new(simulation))
     }
 }
 
@@ -48,14 +64,16 @@ impl Run for Simulation {
     }
 
     fn advance(&mut self, until: Time) -> Result<Status, String> {
-        self.advance(until).map_err(|still| still.to_string())
+        let status = self.advance(until).map_err(|still| still.to_string())?;
+        self.tap_failure().map_or(Ok(status), Err)
     }
 
     fn drain(&mut self, columns: &mut Vec<Column>) {
         columns.extend(self.drain());
     }
 
-    fn finish(self: Box<Self>) -> Result<Output, String> {
+    fn finish(mut self: Box<Self>) -> Result<Output, String> {
+        self.end_tap()?;
         Ok((*self).finish())
     }
 }

@@ -26,6 +26,18 @@ impl Split {
         Self { hops: hops.iter().map(share).collect() }
     }
 
+    /// Its hops.
+    pub(crate) fn hops(&self) -> impl Iterator<Item = Hop> {
+        self.hops.iter().map(|share| share.hop)
+    }
+
+    /// Puts others in the place of its hops, of which there are as many.
+    pub(crate) fn set_hops(&mut self, hops: Vec<Hop>) {
+        for (share, hop) in self.hops.iter_mut().zip(hops) {
+            share.hop = hop;
+        }
+    }
+
     /// Where the next packet goes: to the hop that is furthest behind its share, of equal ones the first.
     pub(crate) fn next(&mut self) -> Hop {
         let mut total = 0;

@@ -123,8 +123,14 @@ impl Settings {
                 None => flow.paths = vec![all()],
             }
         }
-        let network =
-            Scenario { flows: hosts, pings: vec![], tunnels: vec![], windows: vec![], ..given };
+        let network = Scenario {
+            flows: hosts,
+            pings: vec![],
+            tunnels: vec![],
+            windows: vec![],
+            captures: vec![],
+            ..given
+        };
         let (duration, step, measure) = (base.duration, base.step, base.measure);
         Ok((Scenario { duration, step, measure, ..network }, loaded.warnings))
     }

@@ -19,7 +19,9 @@ fn scenario(more: &str) -> Arc<Scenario> {
 }
 
 fn start(scenario: &Arc<Scenario>) -> Box<dyn Run> {
-    Simulator::new("test").start(Arc::clone(scenario)).expect("it runs everything")
+    Simulator::new("test", |_, _| Ok(None))
+        .start(Arc::clone(scenario), None)
+        .expect("it runs everything")
 }
 
 fn documents(output: &Output) -> (String, String) {
