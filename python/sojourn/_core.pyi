@@ -97,8 +97,11 @@ class Engine:
         """The commands that build the hosts of a run of this resolved scenario."""
     def names(self, text: str) -> list[str]:
         """The names in `ip netns` of the hosts while a run of this resolved scenario lasts."""
-    def start(self, text: str) -> Run:
-        """A run of a resolved scenario, at 0 s; RuntimeError with one line if it cannot begin."""
+    def start(self, text: str, captures: pathlib.Path | None = None) -> Run:
+        """A run of a resolved scenario, at 0 s; RuntimeError with one line if it cannot begin.
+
+        Its capture files are written to the folder `captures`; without one there are none.
+        """
 
 class Run:
     """A run under way; it keeps the GIL free while it works."""

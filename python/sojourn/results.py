@@ -1,7 +1,7 @@
 """Results on disk: one folder a run, whole or absent.
 
-`scenario.toml`, `summary.json`, `queue.json` and `series.parquet` are a function of scenario, seed
-and engine version, byte for byte. What changes from one machine or hour to the next (time, host,
+`scenario.toml`, `summary.json`, `queue.json`, `series.parquet` and the captures that the scenario asks for,
+`NAME.pcapng`, are a function of scenario, seed and engine version, byte for byte. What changes from one machine or hour to the next (time, host,
 command) is in `manifest.json` alone.
 """
 
@@ -18,6 +18,7 @@ import shutil
 import tempfile
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -43,6 +44,7 @@ LATEST = ".latest-"
 FILES = ("scenario.toml", "summary.json", "queue.json", "series.parquet")
 #: To make a folder that others remove when it is empty.
 ATTEMPTS = 100
+CAPTURE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 RUN_ID = re.compile(r"[A-Za-z0-9_+@~-][A-Za-z0-9_.+@~-]*(/[A-Za-z0-9_+@~-][A-Za-z0-9_.+@~-]*)*")
 
 
@@ -132,6 +134,11 @@ class Run:
             return harmless_lines((self.path / "scenario.toml").read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError) as error:
             raise ResultsError(f"{self.path / 'scenario.toml'}: expected a scenario ({error})") from None
+
+    @property
+    def captures(self) -> list[Path]:
+        """The capture files that its scenario asks for."""
+        return [self.path / name for name in capture_names(self.scenario)]
 
     @cached_property
     def document(self) -> dict[str, Any]:
@@ -331,7 +338,7 @@ def existing(root: Path, run_id: str, wanted: str) -> Run | None:
     try:
         kept = run.manifest["files"]
         if run.complete and run.manifest["hash"] == wanted:
-            is_whole = all(_sha256((run.path / name).read_bytes()) == kept[name] for name in FILES)
+            is_whole = all(_digest_of(run.path / name) == kept[name] for name in (*FILES, *capture_names(run.scenario)))
             return run if is_whole else None
     except (OSError, ValueError, KeyError, TypeError):
         pass
@@ -353,6 +360,35 @@ def deterministic_files(resolved: str, result: _core.RunResult) -> dict[str, byt
     return dict(zip(FILES, contents, strict=True))
 
 
+def capture_names(resolved: str) -> list[str]:
+    """Names of the capture files that a resolved scenario asks for; what is no name of a capture has none."""
+    try:
+        tables = tomllib.loads(resolved).get("capture", [])
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return []
+    names = [table.get("name") for table in tables if isinstance(table, dict)] if isinstance(tables, list) else []
+    return [f"{name}.pcapng" for name in names if isinstance(name, str) and CAPTURE.fullmatch(name)]
+
+
+@contextmanager
+def capture_folder(root: Path, resolved: str) -> Iterator[Path | None]:
+    """A folder below `root` for the captures of a run until `write` takes them; None if it has none."""
+    if not capture_names(resolved):
+        yield None
+        return
+    folder = _building(root)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        _remove_if_empty(root / IN_PROGRESS)
+
+
+def capture_digests(folder: Path | None, resolved: str) -> dict[str, str]:
+    """What the captures in a folder are recognised by."""
+    return {name: _digest_of(folder / name) for name in capture_names(resolved)} if folder else {}
+
+
 def check_folder(root: Path) -> None:
     """Raises `ResultsError` unless runs can be written below `root`, which need not exist; leaves nothing there."""
     there = next(folder for folder in (root.absolute(), *root.absolute().parents) if os.path.lexists(folder))
@@ -363,8 +399,10 @@ def check_folder(root: Path) -> None:
         raise ResultsError(f"{root}: expected a folder that can be written ({there}: {error.strerror})") from None
 
 
-def write(root: Path, manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> Run:
-    """Puts a run into its folder in one step, replacing an earlier one of the same id.
+def write(
+    root: Path, manifest: Mapping[str, Any], files: Mapping[str, bytes], captures: Iterable[Path] = ()
+) -> Run:
+    """Puts a run into its folder in one step, replacing an earlier one of the same id; its captures are moved there.
 
     Its files are on the disk before it is in its place, and its place before this returns.
     """
@@ -373,6 +411,10 @@ def write(root: Path, manifest: Mapping[str, Any], files: Mapping[str, bytes]) -
     building = _building(root)
     try:
         digests = {name: _sha256(content) for name, content in files.items()}
+        for capture in captures:
+            digests[capture.name] = _digest_of(capture)
+            capture.rename(building / capture.name)
+            _sync(building / capture.name)
         text = _text(json.dumps({"format": FORMAT, **manifest, "files": digests}, indent=2))
         for name, content in {**files, MANIFEST: text}.items():
             (building / name).write_bytes(content)
@@ -500,6 +542,11 @@ def _sync(path: Path) -> None:
 
 def _sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
+
+
+def _digest_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _remove_if_empty(folder: Path) -> bool:

@@ -97,9 +97,11 @@ def start(
     *,
     engine: engines.Name = "sim",
     allow_exec: bool = False,
+    captures: str | Path | None = None,
 ) -> engines.Run:
-    """Begins one run that its holder advances, and that writes no files; of a sweep, an error.
+    """Begins one run that its holder advances; of a sweep, an error.
 
+    It writes no files but, into the folder `captures` if one is given, the captures of the scenario.
     `allow_exec` lets the scenario run the programs that it names.
 
     Raises `ScenarioError`, or `EngineError` for what the engine cannot do.
@@ -107,7 +109,8 @@ def start(
     job, *others = plan([scenario], overrides)
     if others:
         raise _core.ScenarioError(f"{scenario}: {1 + len(others)} runs; expected one")
-    return able(engines.named(engine, engines.Options(allow_exec=allow_exec)), [job]).start(job.scenario)
+    chosen = able(engines.named(engine, engines.Options(allow_exec=allow_exec)), [job])
+    return chosen.start(job.scenario, Path(captures) if captures else None)
 
 
 def plan(
@@ -410,31 +413,51 @@ def _one(
         return Outcome(job.id, "cached", run=run)
     results.check_place(out, job.id)
     started, clock = datetime.now(UTC), time.monotonic()
-    result = engines.complete(engine.start(job.scenario), advance)
-    wall_s = time.monotonic() - clock
-    files = results.deterministic_files(text, result)
-    if verify and result.complete:
-        again = results.deterministic_files(text, second := engines.complete(engine.start(job.scenario), advance))
+    with results.capture_folder(out, text) as captures:
+        result = engines.complete(engine.start(job.scenario, captures), advance)
+        wall_s = time.monotonic() - clock
+        files = results.deterministic_files(text, result)
+        if verify and result.complete:
+            _verify(job, out, files, results.capture_digests(captures, text), engine=engine, advance=advance)
+        manifest = {
+            "id": job.id,
+            "version": version,
+            **({"engine": engine.name, "kernel": result.kernel} if result.kernel else {}),
+            "seed": results.seed_of(text),
+            "hash": wanted,
+            **({"algorithms": own} if own else {}),
+            **({"sweep": dict(job.scenario.swept)} if job.scenario.swept else {}),
+            **({"nearest": [asdict(row) for row in job.differences]} if job.differences else {}),
+            **({"role": role} if (role := job.role.document()) else {}),
+            "complete": result.complete,
+            "warnings": list(job.scenario.warnings),
+            "started": started.isoformat(timespec="seconds"),
+            "wall_s": round(wall_s, 3),
+            "command": shlex.join(sys.argv),
+            "host": platform.node(),
+            "platform": platform.platform(),
+        }
+        taken = [captures / name for name in results.capture_names(text)] if captures else []
+        run = results.write(out, manifest, files, taken)
+    return Outcome(job.id, "done" if result.complete else "partial", wall_s, run)
+
+
+def _verify(
+    job: Job,
+    out: Path,
+    files: Mapping[str, bytes],
+    captures: Mapping[str, str],
+    *,
+    engine: Engine,
+    advance: Callable[[float], bool],
+) -> None:
+    """Raises `RuntimeError` if another run gives other bytes."""
+    text = job.scenario.text
+    with results.capture_folder(out, text) as folder:
+        second = engines.complete(engine.start(job.scenario, folder), advance)
+        again = results.deterministic_files(text, second)
         differ = [name for name in files if files[name] != again[name]]
+        others = results.capture_digests(folder, text)
+        differ += [name for name in captures if captures[name] != others[name]]
         if second.complete and differ:
             raise RuntimeError(f"two runs differ in {', '.join(differ)}")
-    manifest = {
-        "id": job.id,
-        "version": version,
-        **({"engine": engine.name, "kernel": result.kernel} if result.kernel else {}),
-        "seed": results.seed_of(text),
-        "hash": wanted,
-        **({"algorithms": own} if own else {}),
-        **({"sweep": dict(job.scenario.swept)} if job.scenario.swept else {}),
-        **({"nearest": [asdict(row) for row in job.differences]} if job.differences else {}),
-        **({"role": role} if (role := job.role.document()) else {}),
-        "complete": result.complete,
-        "warnings": list(job.scenario.warnings),
-        "started": started.isoformat(timespec="seconds"),
-        "wall_s": round(wall_s, 3),
-        "command": shlex.join(sys.argv),
-        "host": platform.node(),
-        "platform": platform.platform(),
-    }
-    run = results.write(out, manifest, files)
-    return Outcome(job.id, "done" if result.complete else "partial", wall_s, run)

@@ -17,7 +17,7 @@ use sojourn_transport::tcp::{Config, Overlay, Owner, PARAMETERS};
 pub(crate) use self::programs::check_programs;
 use crate::capabilities::Capabilities;
 use crate::job::Place;
-use crate::network::Network;
+use crate::network::{Network, watched};
 use crate::run::Carrier;
 use crate::tc::{Part, Spelled};
 
@@ -63,7 +63,10 @@ pub fn check(
     let mtu = largest_mtu(scenario);
     scenario.pings.iter().try_for_each(|ping| check_ping(ping, mtu))?;
     match carrier {
-        Carrier::Kernel => Network::of(scenario).map(drop),
+        Carrier::Kernel => {
+            watched::check(scenario)?;
+            Network::of(scenario).map(drop)
+        }
         Carrier::Middlebox { has_super_packets, .. } => {
             Network::of_hosts(scenario, &stacks, has_super_packets).map(drop)
         }

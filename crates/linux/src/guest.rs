@@ -3,6 +3,7 @@
 //! event came.
 
 mod bulk;
+mod capture;
 mod clock;
 mod context;
 mod echo;
@@ -107,13 +108,16 @@ fn carry_out(job: &Job, out: &mut Lines) -> Outcome {
     let times = later.iter().map(|c| c.at_ns).collect();
     let (context, failures, lines) =
         Context::new(clock, job.network.hosts.clone(), Schedule::new(times), job.seed);
-    let (mut stack, mut carrier) = (None, None);
-    if job.middlebox.is_some() || job.stacks.iter().any(|stack| *stack != Stack::Kernel) {
+    let (mut stack, mut carrier, mut captures) = (None, None, None);
+    let has_own = job.stacks.iter().any(|stack| *stack != Stack::Kernel);
+    if job.middlebox.is_some() || has_own || job.captures.is_some() {
         let scenario = sojourn_scenario::load(&job.scenario, "scenario.toml", &[]);
         let scenario = Arc::new(scenario.map_err(failed("scenario"))?.scenario);
         stack = stack::start(&context, job, &scenario)?;
         if let Some(own) = &job.middlebox {
             carrier = Some(middlebox::start(&context, job, own, scenario, stack.take())?);
+        } else {
+            captures = capture::start(&context, job, &scenario)?;
         }
     }
     let (mut flows, mut programs) = (Vec::new(), Vec::new());
@@ -152,6 +156,9 @@ fn carry_out(job: &Job, out: &mut Lines) -> Outcome {
     }
     if let Ok(error) = failures.try_recv() {
         return Err(error);
+    }
+    if let Some(captures) = captures {
+        captures.join().map_err(|_| "captures: a defect of it")??;
     }
     if let Some(carrier) = carrier {
         let carried = carrier.finish(job)?;

@@ -1,6 +1,7 @@
 //! What both sides of the kernel's wall read and write: the job, and the lines of samples.
 
 use std::net::Ipv4Addr;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use sojourn_core::{Dur, Rng};
@@ -58,6 +59,8 @@ pub struct Job {
     pub middlebox: Option<MiddleboxJob>,
     /// Before the names under which other programs see the hosts; without it they do not.
     pub names: Option<String>,
+    /// The folder, as it is seen inside, for capture files, if any are to be written.
+    pub captures: Option<PathBuf>,
 }
 
 /// Where the hosts are.
@@ -418,6 +421,7 @@ impl Job {
             place,
             middlebox,
             names: None,
+            captures: None,
             step_ns: scenario.step.0,
             duration_ns: end,
             network,

@@ -4,7 +4,7 @@
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::job::{REQUEST, SAMPLES};
@@ -14,7 +14,7 @@ use crate::scratch::Scratch;
 const SCRIPT: &str = "guest.sh";
 const LOGS: [&str; 2] = ["stderr", "stdout"];
 /// How a kernel in virtual time sees the folder.
-const INSIDE: &str = "/run/out";
+pub(crate) const INSIDE: &str = "/run/out";
 /// In the place of a folder: standard input and output.
 pub(crate) const UNNAMED: &str = "-";
 
@@ -57,6 +57,18 @@ impl Meeting {
         if let Self::Unnamed { samples, .. } = self {
             punch(samples, bytes);
         }
+    }
+
+    /// Moves files that were written inside to `folder`, unless they were written there.
+    pub(crate) fn hand_over(&self, names: &[String], folder: &Path) -> Result<(), String> {
+        let Self::Folder(scratch) = self else { return Ok(()) };
+        for name in names {
+            let (from, to) = (scratch.path().join(name), folder.join(name));
+            // Between two file systems a file is copied.
+            let moved = fs::rename(&from, &to).or_else(|_| fs::copy(&from, &to).map(drop));
+            moved.map_err(|error| format!("{}: {error}", to.display()))?;
+        }
+        Ok(())
     }
 
     /// Adds to `command` what it runs, and where that reads and prints.

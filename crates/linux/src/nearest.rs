@@ -12,6 +12,7 @@ use sojourn_transport::tcp::{Config, Overlay};
 
 use crate::capabilities::Capabilities;
 use crate::check::{VERSIONS, key_of, own_flags, unlike};
+use crate::network::watched::hides;
 use crate::tc::Spelled;
 
 /// What a kernel does otherwise than the scenario says.
@@ -49,6 +50,17 @@ pub fn nearest(scenario: &Scenario, kernel: &Capabilities) -> (Scenario, Vec<Dif
             near.adopt(&format!("flow.{}.tcp", flow.name), &mut flow.tcp, &keys, &first.tcp, why);
         }
     }
+    for capture in &mut used.captures {
+        let key = format!("capture.{}.points", capture.name);
+        let (shown, hidden): (Vec<_>, Vec<_>) =
+            capture.points.iter().partition(|point| hides(scenario, **point).is_none());
+        for point in hidden {
+            let why = hides(scenario, point).unwrap_or_default();
+            near.note(&key, point.name(scenario), "none".to_owned(), why);
+        }
+        capture.points = shown;
+    }
+    used.captures.retain(|capture| !capture.points.is_empty());
     for change in &mut used.schedule {
         let key = key_of(change, scenario);
         match &mut change.edit {

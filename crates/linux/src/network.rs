@@ -9,6 +9,7 @@ mod outside;
 mod queues;
 mod script;
 mod timeline;
+pub(crate) mod watched;
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -52,6 +53,8 @@ pub struct Host {
     pub namespace: String,
     /// The address.
     pub address: Ipv4Addr,
+    /// Its device.
+    pub device: String,
 }
 
 /// A device, and which of the disciplines on it are queues of the scenario.
@@ -121,6 +124,7 @@ impl Network {
         let host = |address: &Address| Host {
             namespace: built.layout.spaces[address.host].name.clone(),
             address: built.layout.written(*address),
+            device: built.layout.device(address.host).to_owned(),
         };
         network.hosts = addresses.iter().map(host).collect();
         network.devices = built.devices(&topology);

@@ -3,12 +3,13 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use sojourn_core::{Dur, Time};
-use sojourn_scenario::{Engine, Run, Scenario, Status, command_line};
+use sojourn_scenario::{Capture, Engine, Run, Scenario, Status, command_line};
 use sojourn_trace::{Column, Output};
 
 use crate::capabilities::Capabilities;
@@ -16,7 +17,7 @@ use crate::check::{Refusal, check, check_programs, stacks};
 use crate::collect::Collector;
 use crate::job::{FlowJob, Job, MiddleboxJob, Place, ProgramJob, Request, SAMPLES};
 use crate::kernel::{Guest, Launch, POLL};
-use crate::meeting::Meeting;
+use crate::meeting::{INSIDE, Meeting};
 use crate::network::{Command, Network, Outside};
 
 /// Bytes of samples in memory after they were read.
@@ -106,14 +107,25 @@ impl Engine for Kernel {
         Ok(job.network.namespaces().map(|host| format!("{prefix}-{host}")).collect())
     }
 
-    fn start(&self, scenario: Arc<Scenario>) -> Result<Box<dyn Run>, String> {
-        let job = self.job(&scenario)?;
+    fn start(
+        &self,
+        scenario: Arc<Scenario>,
+        captures: Option<&Path>,
+    ) -> Result<Box<dyn Run>, String> {
+        let mut job = self.job(&scenario)?;
+        let captures = captures.filter(|_| !scenario.captures.is_empty()).map(Path::to_owned);
+        job.captures = captures.clone().map(|folder| match self.place {
+            Place::Virtual => PathBuf::from(INSIDE),
+            Place::Machine => folder,
+        });
         let devices = job.network.devices.clone();
         let meeting = Meeting::new(&self.launch, &Request::Run(Box::new(job)).text())?;
         let samples = meeting.samples()?;
         let launch = self.launch.lasting(scenario.duration, scenario.step);
         let guest = Guest::start(&launch, &meeting)?;
+        let names = scenario.captures.iter().map(Capture::file_name).collect();
         Ok(Box::new(KernelRun {
+            captures: captures.map(|folder| (folder, names)),
             end: Time::ZERO + scenario.duration,
             collector: Collector::new(scenario, &devices),
             samples: BufReader::new(samples),
@@ -130,6 +142,8 @@ impl Engine for Kernel {
 }
 
 struct KernelRun {
+    /// Where capture files go, and their names.
+    captures: Option<(PathBuf, Vec<String>)>,
     end: Time,
     collector: Collector,
     samples: BufReader<File>,
@@ -221,6 +235,11 @@ impl Run for KernelRun {
             if !self.collector.has_begun() {
                 return Err(self.guest.failure(&self.meeting, &self.launch));
             }
+        }
+        if let Some((folder, names)) = &self.captures
+            && self.has_ended
+        {
+            self.meeting.hand_over(names, folder)?;
         }
         Ok(self.collector.finish(self.has_ended))
     }

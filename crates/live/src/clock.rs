@@ -38,6 +38,13 @@ impl Clock {
     }
 }
 
+impl Clock {
+    /// Nanoseconds since it shows zero, negative before.
+    pub fn since_start(&self) -> i64 {
+        nanoseconds(clock_gettime(ClockId::Monotonic)).wrapping_sub(self.epoch).cast_signed()
+    }
+}
+
 /// Nanoseconds of Unix time.
 pub fn unix_ns() -> u64 {
     nanoseconds(clock_gettime(ClockId::Realtime))

@@ -1,6 +1,6 @@
 //! The frames of a network interface: all that arrive there, whomever they are for, and a way to send others.
 //!
-//! What the interface's own host sends is not among them. Source: packet(7), Linux
+//! What the interface's own host sends is among them for who watches. Source: packet(7), Linux
 //! `net/packet/af_packet.c`. A frame costs one system call.
 //! TPACKET_V3 would hand frames over in blocks, up to 1 ms late.
 
@@ -48,6 +48,10 @@ pub struct Arrival {
     pub checksum: Option<(usize, usize)>,
     /// It is a super-packet.
     pub segments: Option<Segments>,
+    /// The interface's own host sends it.
+    pub is_outgoing: bool,
+    /// When it passed, in nanoseconds of Unix time; only for who watches.
+    pub unix_ns: Option<u64>,
 }
 
 /// Room for the control message of one frame, `struct tpacket_auxdata`, aligned as its header.
@@ -61,6 +65,18 @@ impl PacketSocket {
     /// # Errors
     /// There is no such interface, it is down or carries no Ethernet, or this user has no CAP_NET_RAW.
     pub fn open(name: &str) -> Result<Self, Error> {
+        Self::open_as(name, false)
+    }
+
+    /// The same for who watches: what its own host sends is among the frames, and each has its time.
+    ///
+    /// # Errors
+    /// As of [`PacketSocket::open`].
+    pub fn watch(name: &str) -> Result<Self, Error> {
+        Self::open_as(name, true)
+    }
+
+    fn open_as(name: &str, watches: bool) -> Result<Self, Error> {
         let mut request = Request::of(name).ok_or_else(|| Error::Name(name.to_owned()))?;
         // Without a protocol it receives nothing before it is bound.
         let fd = socket().map_err(|error| match error.raw_os_error() {
@@ -83,7 +99,13 @@ impl PacketSocket {
             mr_alen: 0,
             mr_address: [0; 8],
         };
-        set(&fd, libc::PACKET_IGNORE_OUTGOING, &on).map_err(Error::of("PACKET_IGNORE_OUTGOING"))?;
+        if watches {
+            set_of(&fd, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &on)
+                .map_err(Error::of("SO_TIMESTAMPNS"))?;
+        } else {
+            set(&fd, libc::PACKET_IGNORE_OUTGOING, &on)
+                .map_err(Error::of("PACKET_IGNORE_OUTGOING"))?;
+        }
         set(&fd, libc::PACKET_AUXDATA, &on).map_err(Error::of("PACKET_AUXDATA"))?;
         set(&fd, libc::PACKET_VNET_HDR, &on).map_err(Error::of("PACKET_VNET_HDR"))?;
         set(&fd, libc::PACKET_ADD_MEMBERSHIP, &promiscuous)
@@ -119,13 +141,17 @@ impl PacketSocket {
         ];
         #[expect(unsafe_code, reason = "no crate here has packet sockets")]
         // SAFETY: every pointer is to a buffer above, with its length, that outlives the call.
-        let (taken, message) = unsafe {
+        let (taken, message, from) = unsafe {
             let mut message: libc::msghdr = std::mem::zeroed();
+            let mut from: libc::sockaddr_ll = std::mem::zeroed();
+            message.msg_name = (&raw mut from).cast();
+            message.msg_namelen = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
             message.msg_iov = parts.as_mut_ptr();
             message.msg_iovlen = parts.len() as _;
             message.msg_control = control.0.as_mut_ptr().cast();
             message.msg_controllen = control.0.len() as _;
-            (libc::recvmsg(self.fd.as_raw_fd(), &raw mut message, libc::MSG_DONTWAIT), message)
+            let taken = libc::recvmsg(self.fd.as_raw_fd(), &raw mut message, libc::MSG_DONTWAIT);
+            (taken, message, from)
         };
         if taken < 0 {
             let error = io::Error::last_os_error();
@@ -142,11 +168,14 @@ impl PacketSocket {
         if message.msg_flags & libc::MSG_TRUNC != 0 {
             return Ok(Received::Unreadable);
         }
+        let (tag, unix_ns) = said(&message);
         Ok(Received::Frame(Arrival {
             len,
-            tag: tag(&message),
+            tag,
             checksum: unfinished.checksum(),
             segments: unfinished.segments(),
+            is_outgoing: from.sll_pkttype == libc::PACKET_OUTGOING,
+            unix_ns,
         }))
     }
 
@@ -235,12 +264,16 @@ fn socket() -> io::Result<OwnedFd> {
 }
 
 fn set<T>(fd: &OwnedFd, option: c_int, value: &T) -> io::Result<()> {
+    set_of(fd, libc::SOL_PACKET, option, value)
+}
+
+fn set_of<T>(fd: &OwnedFd, level: c_int, option: c_int, value: &T) -> io::Result<()> {
     #[expect(unsafe_code, reason = "no crate here has packet sockets")]
     // SAFETY: the kernel reads as many bytes as the value has.
     let done = unsafe {
         let value: *const c_void = (&raw const *value).cast();
         let len = size_of::<T>() as libc::socklen_t;
-        libc::setsockopt(fd.as_raw_fd(), libc::SOL_PACKET, option, value, len)
+        libc::setsockopt(fd.as_raw_fd(), level, option, value, len)
     };
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
@@ -265,25 +298,38 @@ fn bind(fd: &OwnedFd, index: c_int) -> io::Result<u16> {
     }
 }
 
-/// The VLAN tag in a message's control data.
-fn tag(message: &libc::msghdr) -> Option<(u16, u16)> {
+/// The VLAN tag and the time in a message's control data.
+fn said(message: &libc::msghdr) -> (Option<(u16, u16)>, Option<u64>) {
+    let (mut tag, mut unix_ns) = (None, None);
     #[expect(unsafe_code, reason = "no crate here has control messages of packet sockets")]
-    // SAFETY: the kernel has written the control data, whose headers the macros walk; `data` is as long as
+    // SAFETY: the kernel has written the control data, whose headers the macros walk; what is read is as long as
     // its header says, and read without regard to its alignment.
     unsafe {
-        let header = libc::CMSG_FIRSTHDR(message).as_ref()?;
-        let len = libc::CMSG_LEN(size_of::<libc::tpacket_auxdata>() as u32);
-        let is_data = header.cmsg_level == libc::SOL_PACKET
-            && header.cmsg_type == libc::PACKET_AUXDATA
-            && header.cmsg_len as usize >= len as usize;
-        if !is_data {
-            return None;
+        let mut next = libc::CMSG_FIRSTHDR(message);
+        while let Some(header) = next.as_ref() {
+            let data = libc::CMSG_DATA(header);
+            let has = |len: usize| header.cmsg_len as usize >= libc::CMSG_LEN(len as u32) as usize;
+            match (header.cmsg_level, header.cmsg_type) {
+                (libc::SOL_PACKET, libc::PACKET_AUXDATA)
+                    if has(size_of::<libc::tpacket_auxdata>()) =>
+                {
+                    tag = tag_of(&data.cast::<libc::tpacket_auxdata>().read_unaligned());
+                }
+                (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) if has(size_of::<libc::timespec>()) => {
+                    let at = data.cast::<libc::timespec>().read_unaligned();
+                    let seconds = (at.tv_sec as u64).saturating_mul(1_000_000_000);
+                    unix_ns = Some(seconds.saturating_add(at.tv_nsec as u64));
+                }
+                _ => {}
+            }
+            next = libc::CMSG_NXTHDR(message, header);
         }
-        let data: libc::tpacket_auxdata =
-            libc::CMSG_DATA(header).cast::<libc::tpacket_auxdata>().read_unaligned();
-        let has = |flag: libc::__u32| data.tp_status & flag != 0;
-        let protocol =
-            if has(libc::TP_STATUS_VLAN_TPID_VALID) { data.tp_vlan_tpid } else { 0x8100 };
-        has(libc::TP_STATUS_VLAN_VALID).then_some((protocol, data.tp_vlan_tci))
     }
+    (tag, unix_ns)
+}
+
+fn tag_of(data: &libc::tpacket_auxdata) -> Option<(u16, u16)> {
+    let has = |flag: libc::__u32| data.tp_status & flag != 0;
+    let protocol = if has(libc::TP_STATUS_VLAN_TPID_VALID) { data.tp_vlan_tpid } else { 0x8100 };
+    has(libc::TP_STATUS_VLAN_VALID).then_some((protocol, data.tp_vlan_tci))
 }

@@ -17,7 +17,7 @@ use sojourn_live::tun::Read;
 use sojourn_live::unfinished as live;
 use sojourn_live::wait::{Hybrid, LONGEST_SPIN};
 use sojourn_scenario::{Scenario, Status};
-use sojourn_sim::{Simulation, Standstill};
+use sojourn_sim::{Simulation, Standstill, Tap};
 use sojourn_trace::Output;
 use sojourn_transport::{Endpoint, Pool, Segments};
 use sojourn_wire::packet::{Counts, read};
@@ -41,6 +41,9 @@ pub enum Error {
     /// The network stood still.
     #[error("{0}")]
     Standstill(Standstill),
+    /// A capture cannot be written.
+    #[error("{0}")]
+    Capture(String),
 }
 
 /// A device and what it has carried.
@@ -173,6 +176,13 @@ impl Forwarder {
         self
     }
 
+    /// With a tap in its network.
+    #[must_use]
+    pub fn tapped(mut self, tap: Box<dyn Tap>) -> Self {
+        self.simulation.tap(tap);
+        self
+    }
+
     /// What the devices carry from now on.
     pub fn accounts(&self) -> Accounts {
         Accounts(self.sides.iter().map(|side| Arc::clone(&side.exchange)).collect())
@@ -200,6 +210,7 @@ impl Forwarder {
             is_readable = self.wait()?;
         }
         stops(&mut self.simulation);
+        self.simulation.end_tap().map_err(Error::Capture)?;
         let sides = self.accounts().take();
         let granted = real_time.granted();
         let refused = real_time.refused().iter().map(Refusal::to_string).collect();
@@ -271,6 +282,9 @@ impl Forwarder {
             if let Some(error) = lock(&side.exchange).failure.take() {
                 return Err(Error::Device(error));
             }
+        }
+        if let Some(failure) = self.simulation.tap_failure() {
+            return Err(Error::Capture(failure));
         }
         let due = self.simulation.due();
         let ready = self.hybrid.wait([self.readable.as_fd()], Some(due)).map_err(Error::Device)?;

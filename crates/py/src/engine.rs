@@ -79,7 +79,7 @@ pub(crate) struct Engine(Box<dyn scenario::Engine>);
 impl Engine {
     #[staticmethod]
     fn simulator() -> Self {
-        Self(Box::new(Simulator::new(crate::version())))
+        Self(Box::new(Simulator::new(crate::version(), sojourn_tap::simulated)))
     }
 
     /// Hosts of a kernel: in virtual time, which `launcher` starts, or this machine's without one.
@@ -126,10 +126,11 @@ impl Engine {
         self.0.names(&load(text)?).map_err(PyValueError::new_err)
     }
 
-    fn start(&self, py: Python<'_>, text: &str) -> PyResult<Run> {
+    #[pyo3(signature = (text, captures=None))]
+    fn start(&self, py: Python<'_>, text: &str, captures: Option<PathBuf>) -> PyResult<Run> {
         let scenario = Arc::new(load(text)?);
         let duration_s = scenario.duration.as_secs_f64();
-        let run = py.detach(|| own::watched(|| self.0.start(scenario)))?;
+        let run = py.detach(|| own::watched(|| self.0.start(scenario, captures.as_deref())))?;
         Ok(Run { run: Mutex::new(Some(run.map_err(PyRuntimeError::new_err)?)), duration_s })
     }
 }

@@ -165,6 +165,11 @@ impl Place {
 }
 
 impl Capture {
+    /// Name of the file.
+    pub fn file_name(&self) -> String {
+        format!("{}.pcapng", self.name)
+    }
+
     /// Whether it keeps what is seen at this instant.
     pub fn is_on(&self, at: Time) -> bool {
         self.start <= at && self.stop.is_none_or(|stop| at < stop)

@@ -143,7 +143,7 @@ fn spread(mut n: u32) -> u32 {
 fn flow_ends(flow: &Flow, index: usize, seed: u64) -> [End; 2] {
     let stream = |part: &str| Rng::named(seed, &format!("flow.{}.{part}", flow.name));
     let app = flow.app.build();
-    let pair = |ends| pair(&flow.name, index, seed, flow.opens_far, ends);
+    let pair = |ends| pair(&flow.name, index, seed, ends);
     if matches!(app, App::Exec { .. }) {
         return pair([Box::new(Absent), Box::new(Absent)]);
     }
@@ -216,28 +216,21 @@ fn ping_ends(ping: &Ping, index: usize, seed: u64) -> [End; 2] {
     let kind = if ping.udp { Kind::Udp } else { Kind::Icmp };
     let requester = Requester::new(kind, ping.interval, ping.tos, ping.size);
     let responder = Responder::new(kind, ping.tos, ping.size);
-    pair(&ping.name, index, seed, false, [Box::new(requester), Box::new(responder)])
+    pair(&ping.name, index, seed, [Box::new(requester), Box::new(responder)])
 }
 
-fn pair(
-    name: &str,
-    index: usize,
-    seed: u64,
-    opens_far: bool,
-    [opener, peer]: [Box<dyn Endpoint>; 2],
-) -> [End; 2] {
+fn pair(name: &str, index: usize, seed: u64, [opener, peer]: [Box<dyn Endpoint>; 2]) -> [End; 2] {
     let mut hashes = Rng::named(seed, &format!("flow.{name}.hash"));
     let flow = FlowId(2 * index as u32);
-    let hosts = if opens_far { (1, 0) } else { (0, 1) };
-    let mut end = |endpoint, flow, hosts| End {
+    let mut end = |endpoint, flow| End {
         endpoint,
         flow,
         first: Hop::End(u32::MAX),
         hash: hashes.u32(),
-        hosts,
+        hosts: (0, 0),
         arrivals: None,
     };
-    [end(opener, flow, hosts), end(peer, flow.reversed(), (hosts.1, hosts.0))]
+    [end(opener, flow), end(peer, flow.reversed())]
 }
 
 /// Flows and pings together, in the order that numbers them.
@@ -259,21 +252,26 @@ pub(crate) fn ends(scenario: &Scenario) -> Vec<End> {
             }
         }
     }
-    name_hosts(scenario, &mut ends);
+    for (end, hosts) in ends.iter_mut().zip(hosts(scenario)) {
+        end.hosts = hosts;
+    }
     ends
 }
 
-/// In a graph each node at which a path begins or ends is a host; in a chain all paths are between the
-/// same two.
-fn name_hosts(scenario: &Scenario, ends: &mut [End]) {
+/// The hosts from which and to which each end sends. In a graph each node at which a path begins or ends
+/// is a host, numbered as in [`Scenario::hosts`]; in a chain all paths are between the same two.
+pub fn hosts(scenario: &Scenario) -> Vec<(u16, u16)> {
     let hosts = scenario.hosts();
     let flows = scenario.flows.iter().map(|flow| (flow.path(), flow.opens_far));
     let paths = flows.chain(scenario.pings.iter().map(|ping| (&ping.paths[0], false)));
-    for (pair, (path, opens_far)) in ends.chunks_exact_mut(2).zip(paths) {
-        let Some(nodes) = scenario.ends(path) else { continue };
-        let host = |node| hosts.iter().position(|host| *host == node).expect("an end of a path");
-        let [near, far] = nodes.map(|node| host(node) as u16);
+    let of_node = |node| hosts.iter().position(|host| *host == node).expect("an end of a path");
+    let pair = |(path, opens_far)| {
+        let [near, far] = match scenario.ends(path) {
+            Some(nodes) => nodes.map(|node| of_node(node) as u16),
+            None => [0, 1],
+        };
         let (opener, peer) = if opens_far { (far, near) } else { (near, far) };
-        (pair[0].hosts, pair[1].hosts) = ((opener, peer), (peer, opener));
-    }
+        [(opener, peer), (peer, opener)]
+    };
+    paths.flat_map(pair).collect()
 }

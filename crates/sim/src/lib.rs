@@ -17,5 +17,6 @@ mod tap;
 pub use agenda::{Item, agenda};
 pub use ends::Ends;
 pub use engine::{Simulation, Standstill};
+pub use host::hosts;
 pub use simulator::{Simulator, Tapper, run};
 pub use tap::{Passage, Queued, Sight, Tap};

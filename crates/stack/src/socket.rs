@@ -3,7 +3,7 @@
 use sojourn_core::{Dur, Rng, Time};
 use sojourn_transport::tcp::{Arrival, Config, Quiet, Segment};
 use sojourn_wire::Addresses;
-use sojourn_wire::segment::{Connection, Settings};
+use sojourn_wire::segment::{Connection, Settings, window_scale};
 
 /// Ticks of Linux's timestamps.
 const TICK: Dur = Dur::from_millis(1);
@@ -13,9 +13,6 @@ const HEADERS: u32 = 40;
 const ECE: u8 = 1;
 /// Bytes that have arrived with ECT(0), CE and ECT(1) at first (RFC 9768 3.2.1).
 const FIRST_COUNTERS: [u32; 3] = [1, 0, 1];
-/// Greatest shift of a window (RFC 7323 2.3), and the bits that a window has without.
-const MAX_SHIFT: u32 = 14;
-const WINDOW_BITS: u32 = 16;
 /// How long a closed connection answers a repeated FIN (Linux `TCP_TIMEWAIT_LEN`).
 const TIME_WAIT: Dur = Dur::from_secs(60);
 /// How long a SYN waits for the acknowledgement of its answer: five repeats of Linux (`tcp_synack_retries`).
@@ -133,10 +130,4 @@ impl Socket {
     pub(crate) fn is_closed(&self) -> bool {
         self.state == State::Closed
     }
-}
-
-/// Linux `tcp_select_initial_window`: the least shift with which the largest buffer can be shown.
-fn window_scale(buffer: u64) -> u8 {
-    let bits = u64::BITS - buffer.leading_zeros();
-    bits.saturating_sub(WINDOW_BITS).min(MAX_SHIFT) as u8
 }

@@ -58,7 +58,8 @@ impl Frame {
         once - headers
     }
 
-    pub(crate) fn segments(&self) -> Segments {
+    /// How it is cut, if it is a super-packet.
+    pub fn segments(&self) -> Segments {
         self.content.segments
     }
 

@@ -400,6 +400,12 @@ impl Peer {
     }
 }
 
+/// Linux `tcp_select_initial_window`: the least shift with which the largest buffer can be shown.
+pub fn window_scale(buffer: u64) -> u8 {
+    let bits = u64::BITS - buffer.leading_zeros();
+    bits.saturating_sub(u16::BITS).min(MAX_SHIFT.into()) as u8
+}
+
 /// Writes the answer to a segment of no connection, a reset (RFC 9293 3.10.7.1). None to what gets no
 /// answer: a reset, or what is no segment.
 pub fn refuse<'a>(ip: &Ip<'_>, out: &'a mut [u8]) -> Option<&'a mut [u8]> {

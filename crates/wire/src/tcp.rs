@@ -86,8 +86,8 @@ impl Header {
         ((ace as u16) << ECN_SHIFT) & ECN_BITS
     }
 
-    /// Writes a packet without data.
-    pub(crate) fn write(self, addresses: Addresses, out: &mut [u8]) -> Option<&mut [u8]> {
+    /// Writes a packet without data. None if there is no room for it.
+    pub fn write(self, addresses: Addresses, out: &mut [u8]) -> Option<&mut [u8]> {
         let (header, header_len) = self.to_bytes();
         let ip = ip::Header { addresses, protocol: ip::TCP, tos: 0, id: 0 };
         let packet = ip.write(out, header_len)?;

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from sojourn._core import RunResult, Series
     from sojourn.scenario import Resolved
 
@@ -103,5 +105,8 @@ class Engine(Protocol):
     def names(self, scenario: Resolved) -> list[str]:
         """The names in `ip netns` of its hosts while a run lasts; none if it does not show them."""
 
-    def start(self, scenario: Resolved) -> Run:
-        """A run that stands at 0 s; raises `RuntimeError` with one line if it cannot begin."""
+    def start(self, scenario: Resolved, captures: Path | None = None) -> Run:
+        """A run that stands at 0 s; raises `RuntimeError` with one line if it cannot begin.
+
+        Its capture files are written to the folder `captures`; without one there are none.
+        """

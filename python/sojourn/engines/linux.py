@@ -219,5 +219,5 @@ class Linux:
     def names(self, scenario: Resolved) -> list[str]:
         return self._engine.names(scenario.text)
 
-    def start(self, scenario: Resolved) -> _core.Run:
-        return self._engine.start(scenario.text)
+    def start(self, scenario: Resolved, captures: Path | None = None) -> _core.Run:
+        return self._engine.start(scenario.text, captures)

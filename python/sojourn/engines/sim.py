@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from sojourn import _core
 from sojourn.engines.interface import Difference, EngineError, Name
 from sojourn.scenario import Resolved
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,5 +47,5 @@ class Simulator:
         del scenario
         return []
 
-    def start(self, scenario: Resolved) -> _core.Run:
-        return _core.Engine.simulator().start(scenario.text)
+    def start(self, scenario: Resolved, captures: Path | None = None) -> _core.Run:
+        return _core.Engine.simulator().start(scenario.text, captures)

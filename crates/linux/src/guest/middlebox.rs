@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
@@ -16,6 +17,7 @@ use sojourn_scenario::Scenario;
 use sojourn_trace::middlebox::{self as record, Middlebox};
 use sojourn_wire::{Ip, icmp, ip, tcp, udp};
 
+use super::capture::epoch;
 use super::context::Context;
 use super::outcome::{Outcome, failed};
 use super::socket::enter;
@@ -85,6 +87,7 @@ pub(super) fn start(
         }),
     };
     let is_virtual = job.place == Place::Virtual;
+    let folder = job.captures.clone();
     // In virtual time computing takes none, but without FIFO scheduling a wait may still be late.
     let wanted = Measures {
         fifo: true,
@@ -97,7 +100,7 @@ pub(super) fn start(
     let uplinks = own.uplinks.clone();
     let work = move || {
         context.watched("middlebox", || {
-            forward(&context, scenario, hosts, &uplinks, stack, wanted, is_virtual)
+            forward(&context, scenario, hosts, &uplinks, stack, wanted, is_virtual, folder)
         })
     };
     let thread = thread::Builder::new().name("middlebox".into()).spawn(work);
@@ -107,7 +110,7 @@ pub(super) fn start(
 }
 
 /// The flow or ping that a packet belongs to: ports and identifiers number the flows, then the pings.
-fn number(ip: &Ip<'_>, flows: usize) -> Option<usize> {
+pub(super) fn number(ip: &Ip<'_>, flows: usize) -> Option<usize> {
     // RFC 791 3.2: only the first fragment begins with a transport header, and no flow or ping sends one.
     if ip.is_fragment {
         return None;
@@ -162,13 +165,20 @@ fn forward(
     mut stack: Option<Running>,
     wanted: Measures,
     is_virtual: bool,
+    captures: Option<PathBuf>,
 ) -> Result<Passage, String> {
     let clock = context.clock;
     let (mut own_lateness, mut failure, mut overruns) = (Lateness::default(), None, None);
     let (mut next, end) = (Time::ZERO + REPORT_EVERY, Time::ZERO + scenario.duration);
+    let epoch = epoch(context, is_virtual);
+    let tap = captures.map(|folder| sojourn_tap::into_folder(&scenario, &folder, epoch));
     let forwarder = Forwarder::new(scenario, hosts, clock.0).map_err(failed("epoll"))?;
     // In virtual time a program that does not sleep stops the time.
     let forwarder = if is_virtual { forwarder.spin(Dur::ZERO) } else { forwarder };
+    let forwarder = match tap.transpose()?.flatten() {
+        Some(tap) => forwarder.tapped(tap),
+        None => forwarder,
+    };
     clock.sleep_until(0);
     let report = forwarder.run(wanted, |simulation| {
         let now = simulation.now();

@@ -58,6 +58,7 @@ impl Network {
         let host = |(number, name): (usize, &String)| Host {
             namespace: name.clone(),
             address: WIRE.end(number as u8),
+            device: UPLINK.to_owned(),
         };
         let mut network =
             Self { hosts: names.iter().enumerate().map(host).collect(), ..Self::default() };
