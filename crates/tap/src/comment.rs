@@ -38,9 +38,20 @@ pub(crate) fn write(out: &mut String, queued: &Queued<'_>, is_drop: bool, elemen
         let _ = write!(out, "at=ingress{element}");
     }
     let mut sink = |name: &str, unit: &'static str, value: f64| {
-        put(out, name, value, if unit == "1" { "" } else { unit });
+        put(out, name, value, suffix(unit));
     };
     queued.qdisc.probe(&mut Probe::new(&mut sink));
+}
+
+/// What is behind a value, as `tc` writes it.
+fn suffix(unit: &'static str) -> &'static str {
+    match unit {
+        "1" => "",
+        "packets" => "p",
+        "bytes" => "b",
+        "Mbit/s" => "Mbit",
+        other => other,
+    }
 }
 
 fn put(out: &mut String, name: &str, value: f64, unit: &str) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sojourn_core::{Dur, Rng, Time};
 use sojourn_scenario::{Flow, Scenario};
-use sojourn_transport::tcp::Segment;
+use sojourn_transport::tcp::{Segment, quiet_window};
 use sojourn_wire::segment::{Connection, Settings, window_scale};
 use sojourn_wire::{Addresses, Ip, tcp};
 
@@ -62,6 +62,10 @@ impl Connections {
         let pair = self.get(key, is_first.then_some((scenario, flow, side, addresses)))?;
         let mut segment = *segment;
         segment.flags.response = false;
+        if side == 0 {
+            // The simulator's end that sends the data has no window.
+            segment.window = quiet_window(segment.flags.syn);
+        }
         if segment.tsecr != Time::NEVER {
             segment.tsecr += Dur(u64::from(pair.first_ticks[1 - side]) * TICK.0);
         }

@@ -24,7 +24,7 @@ pub use config::{Config, Overlay, Owner, PARAMETERS, Parameter};
 pub use ecn::{AccEcnSender, Negotiation, SceFeedback};
 pub use era::{AceReading, CwndLimited, Era, PrrRule};
 pub use prr::Prr;
-pub use quiet::{Arrival, Quiet};
+pub use quiet::{Arrival, Quiet, quiet_window};
 pub use receiver::Receiver;
 pub use rto::RttEstimator;
 pub use segment::{Flags, SackBlocks, Segment};

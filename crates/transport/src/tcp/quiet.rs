@@ -20,6 +20,11 @@ const WINDOW: u32 = 64_256;
 /// An AccECN end to which nothing comes marked says this for ever (RFC 9768 3.2.2).
 const ACE: u8 = 5;
 
+/// What an end to which no data come says of its window.
+pub fn quiet_window(is_syn: bool) -> u32 {
+    if is_syn { SYN_WINDOW } else { WINDOW }
+}
+
 /// Which direction carries no data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
@@ -132,7 +137,7 @@ impl Quiet {
     pub fn on_departure(&mut self, now: Time, segment: &mut Segment) {
         match self.side {
             Side::Incoming => {
-                segment.window = if segment.flags.syn { SYN_WINDOW } else { WINDOW };
+                segment.window = quiet_window(segment.flags.syn);
                 if segment.flags.ack {
                     segment.ack = self.peer_fin.unwrap_or(1);
                 }
