@@ -54,7 +54,7 @@ proptest! {
         let segments = segments.map(|(size, cwr_first, by_transport)| {
             Segments { size, cwr_first, by_transport }
         });
-        let arrival = Arrival { len, tag, checksum, segments };
+        let arrival = Arrival { len, tag, checksum, segments, ..Arrival::default() };
         if let Some((len, found)) = state.finish(&mut buffer, arrival) {
             prop_assert!(len <= buffer.len() && found.unwrap_or_default() <= len);
             if let (Ok(ip_at), Some(segments)) = (found, segments) {
