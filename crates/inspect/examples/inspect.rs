@@ -1,36 +1,41 @@
-//! Prints the report of a capture file as JSON: `inspect FILE`.
+//! Prints what a capture file shows as JSON: `inspect FILE` the report, `inspect FILE MS` series of its TCP flows over
+//! intervals of so many milliseconds, with the ports of the opener and the peer.
 
+use std::error::Error;
 use std::io::Write;
-use std::process::ExitCode;
+use std::path::Path;
 
-use sojourn_capture::LinkType;
-use sojourn_capture::layers::dissect;
-use sojourn_core::Time;
+use sojourn_capture::{Capture, layers};
+use sojourn_inspect::report::Protocol;
+use sojourn_inspect::series::{Series, Window};
 use sojourn_inspect::{Analyser, Options};
 
-fn main() -> ExitCode {
-    let path = std::env::args_os().nth(1).expect("a file");
-    let pcap = std::fs::read(path).expect("it can be read");
-    let word = |at: usize| u32::from_le_bytes(pcap[at..at + 4].try_into().expect("four bytes"));
-    let mut analyser = Analyser::new(Options::default());
-    let times = std::env::var("N").map_or(1, |n| n.parse::<u32>().expect("a number"));
-    let mut at = 24;
-    while at < pcap.len() {
-        let captured = word(at + 8) as usize;
-        let time = u64::from(word(at)) * 1_000_000_000 + u64::from(word(at + 4)) * 1000;
-        let frame = &pcap[at + 16..at + 16 + captured];
-        at += 16 + captured;
-        if matches!(frame[12..14], [8, 0] | [0x86, 0xdd]) {
-            match dissect(LinkType::RAW, &frame[14..]) {
-                Ok(layers) => {
-                    for _ in 0..times {
-                        analyser.packet(Time(time), &layers);
-                    }
-                }
-                Err(why) => analyser.skip(why),
-            }
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let file = arguments.next().ok_or("usage: inspect FILE [MS]")?;
+    let interval = arguments.next().map(|ms| ms.parse::<u64>()).transpose()?;
+    let mut capture = Capture::open(Path::new(&file))?;
+    let mut analyser = Analyser::new(Options { events: interval.is_some(), ..Options::default() });
+    while let Some(record) = capture.next() {
+        match layers::dissect(record.link, record.bytes) {
+            Ok(layers) => analyser.packet(record.time, &layers),
+            Err(why) => analyser.skip(why),
         }
     }
-    let json = serde_json::to_string_pretty(&analyser.finish()).expect("plain data");
-    std::io::stdout().write_all(json.as_bytes()).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
+    let report = analyser.finish();
+    let json = match interval {
+        None => serde_json::to_string_pretty(&report)?,
+        Some(ms) => {
+            let flows = report.flows.iter().zip(&report.events);
+            let tcp = flows.filter(|(flow, _)| flow.protocol == Protocol::Tcp);
+            let series =
+                |events, backward| Series::of(events, backward, Window::Interval(ms * 1_000_000));
+            let rows = tcp.map(|(flow, events)| {
+                let ports = (flow.opener.port, flow.peer.port);
+                (ports, report.start_ns, [series(events, false), series(events, true)])
+            });
+            serde_json::to_string(&rows.collect::<Vec<_>>())?
+        }
+    };
+    Ok(std::io::stdout().write_all(json.as_bytes())?)
 }

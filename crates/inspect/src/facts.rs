@@ -55,7 +55,8 @@ pub struct Ack {
     pub esce: bool,
     /// Packets with CE that it reports for the first time: by AccECN, or all segments that it acknowledges with ECE.
     pub ce: u32,
-    /// The round trip that it completes, ns.
+    /// The round trip that it completes, ns: from the oldest segment that it acknowledges, as the sender measures it
+    /// ([`crate::report::TcpDirection::rtt_delayed_ms`]); else by timestamps.
     pub rtt: Option<u64>,
     /// Data of the other direction in flight after it, bytes.
     pub in_flight: u64,

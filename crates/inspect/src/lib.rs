@@ -17,6 +17,7 @@ pub mod quic;
 pub mod report;
 pub mod rtp;
 pub mod samples;
+pub mod series;
 mod stream;
 mod tcp;
 

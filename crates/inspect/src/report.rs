@@ -243,6 +243,9 @@ pub struct TcpDirection {
     /// From the newest segment that an ACK acknowledges to that ACK, if none of those that it acknowledges was sent
     /// again or SACKed before, ms. At the receiver's side this is its own delay.
     pub rtt_seq_ms: Option<Distribution>,
+    /// The same from the oldest segment that the ACK acknowledges, so that delayed ACKs are in it: what Linux measures
+    /// for its smoothed round trip, and `ss` shows (`tcp_clean_rtx_queue`).
+    pub rtt_delayed_ms: Option<Distribution>,
     /// From the first packet with a timestamp value to the first that echoes it, ms. Its resolution is the tick of the
     /// clock. Of both directions' means the sum is the whole round trip, wherever the capture was made, unless an end
     /// has pauses.

@@ -132,8 +132,11 @@ impl Connection {
             return Some(ack);
         };
         if let Some(sent) = delivered.sent {
-            let rtt = segment.at.saturating_sub(sent);
-            other.rtt_ms.record(rtt as f64 / 1e6);
+            other.rtt_ms.record(segment.at.saturating_sub(sent) as f64 / 1e6);
+        }
+        if let Some(oldest) = delivered.oldest {
+            let rtt = segment.at.saturating_sub(oldest);
+            other.delayed_ms.record(rtt as f64 / 1e6);
             other.smoothed.record(rtt);
             ack.rtt = Some(rtt);
         } else if let Some(rtt) = echoed {

@@ -87,6 +87,8 @@ pub(crate) struct Delivered {
     /// When the first copy of the newest segment that it acknowledges was captured, unless any of them was sent again
     /// (Karn's algorithm, RFC 6298 3) or SACKed before.
     pub(crate) sent: Option<u64>,
+    /// The same of the oldest one.
+    pub(crate) oldest: Option<u64>,
     /// Where the data began that it acknowledges.
     pub(crate) from: i64,
     /// A block that reports a duplicate (RFC 2883).
@@ -291,7 +293,7 @@ impl Scoreboard {
         }
         delivered.advanced = (ack - una) as u64;
         let (mut captured, mut was_sacked) = (0, 0);
-        let mut newest = None;
+        let (mut oldest, mut newest) = (None, None);
         let mut is_tainted = false;
         while let Some(sent) = self.sent.front_mut().filter(|sent| sent.start < ack) {
             let end = sent.end.min(ack);
@@ -303,6 +305,7 @@ impl Scoreboard {
             };
             captured += len;
             newest = Some(sent.at);
+            oldest = oldest.or(newest);
             is_tainted |= sent.is_again || sent.is_sacked;
             if sent.is_sacked {
                 was_sacked += len;
@@ -320,7 +323,9 @@ impl Scoreboard {
         delivered.acked = delivered.advanced.saturating_sub(was_sacked);
         delivered.segments +=
             delivered.advanced.saturating_sub(captured).div_ceil(u64::from(mss.max(1))) as u32;
-        delivered.sent = newest.filter(|_| !is_tainted);
+        if !is_tainted {
+            (delivered.oldest, delivered.sent) = (oldest, newest);
+        }
     }
 
     fn sack(&mut self, blocks: &Blocks, ack: i64, delivered: &mut Delivered) {

@@ -71,6 +71,8 @@ pub(crate) struct Side {
     pub(crate) depth: Samples,
     pub(crate) in_flight: Samples,
     pub(crate) rtt_ms: Samples,
+    /// From the oldest segment that an ACK acknowledges.
+    pub(crate) delayed_ms: Samples,
     pub(crate) smoothed: Smoothed,
     /// The largest segment of its data that was seen, of those that a wire carries.
     pub(crate) largest: u32,
@@ -123,6 +125,7 @@ impl Side {
             reordering_depth: self.depth.distribution(),
             missing_bytes: if direction.data_packets > 0 { self.board.missing() } else { 0 },
             rtt_seq_ms: self.rtt_ms.distribution(),
+            rtt_delayed_ms: self.delayed_ms.distribution(),
             rtt_ts_ms: self.stamps.rtt_ms.distribution(),
             ts_tick_ms: self.stamps.tick_ms(),
             in_flight_bytes: self.in_flight.distribution(),
