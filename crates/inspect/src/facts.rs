@@ -17,6 +17,8 @@ pub struct Facts {
     pub flags: u16,
     /// The window that it offers, scaled, bytes.
     pub window: u32,
+    /// Its timestamps, the value and the echo (RFC 7323 3).
+    pub timestamps: Option<(u32, u32)>,
     /// Its own data.
     pub data: Option<Data>,
     /// What it says of the other direction's data.
@@ -41,6 +43,8 @@ pub struct Data {
 pub struct Ack {
     /// Next byte expected, from the initial sequence number of the other direction on.
     pub ack: i64,
+    /// Byte behind the last that it acknowledges or SACKs.
+    pub high: i64,
     /// Bytes that it acknowledges for the first time, those that were SACKed before not among them.
     pub acked: u64,
     /// Bytes that its SACK blocks report for the first time.

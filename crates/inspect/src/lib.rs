@@ -15,6 +15,7 @@ pub mod filter;
 mod flows;
 pub mod quic;
 pub mod report;
+pub mod rounds;
 pub mod rtp;
 pub mod samples;
 pub mod series;

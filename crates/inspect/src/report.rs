@@ -13,6 +13,7 @@ pub use media::*;
 pub use path::*;
 
 use crate::events::Events;
+use crate::rounds::Round;
 
 /// Version of the JSON document: it grows when a reader of an older one would be wrong.
 pub const FORMAT: u32 = 1;
@@ -198,6 +199,11 @@ pub struct Direction {
     pub rate_mbps: Option<Distribution>,
     /// Of TCP.
     pub tcp: Option<TcpDirection>,
+    /// Round trips of its data, of TCP; not part of the JSON.
+    #[serde(skip)]
+    pub rounds: Vec<Round>,
+    /// Round trips after the [`crate::rounds::MOST`] that are kept.
+    pub rounds_left_out: u64,
 }
 
 /// What one end of a TCP connection sent.

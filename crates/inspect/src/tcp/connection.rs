@@ -11,6 +11,7 @@ use super::scoreboard::{Piece, Placed};
 use super::side::Side;
 use crate::events::{Again, Events};
 use crate::facts::{Ack, Data, Facts};
+use crate::rounds::Rounds;
 use crate::{Budget, report};
 
 const ECE: u16 = 0x40;
@@ -28,6 +29,7 @@ pub(crate) struct Connection {
     is_accecn: bool,
     sides: [Side; 2],
     events: Events,
+    rounds: [Rounds; 2],
 }
 
 impl Connection {
@@ -52,6 +54,7 @@ impl Connection {
             ecn: segment.ecn,
             flags: segment.flags,
             window: window.unwrap_or_else(|| u32::from(segment.window)),
+            timestamps: segment.options.timestamps,
             data,
             ack,
         };
@@ -122,7 +125,10 @@ impl Connection {
         let number = other.board.numbers.extend(segment.ack)?;
         let echo = segment.options.timestamps.map(|(_, echo)| echo);
         let echoed = echo.and_then(|echo| other.stamps.echoed(segment.at, echo));
-        let mut ack = Ack { ack: number, rtt: echoed, ..Ack::default() };
+        let blocks = segment.options.sack.as_slice().iter();
+        let sacked = blocks.map(|&(_, right)| other.board.numbers.near(right)).max();
+        let high = number.max(sacked.unwrap_or(number));
+        let mut ack = Ack { ack: number, high, rtt: echoed, ..Ack::default() };
         // An acknowledgement that was overtaken says nothing new (RFC 9768 3.2.2.5).
         let is_overtaken =
             segment.options.timestamps.is_some_and(|(value, _)| own.stamps.is_old(value));
@@ -268,6 +274,10 @@ impl Connection {
 
     /// Gives what a segment meant to those who make series, plots and rounds of it.
     fn observe(&mut self, facts: &Facts, segment: &Segment, budget: &mut Budget) {
+        let handshake = self.handshake.round_trip();
+        let [own, other] = [usize::from(!facts.forward), usize::from(facts.forward)];
+        self.rounds[own].data(facts, handshake);
+        self.rounds[other].ack(facts);
         if budget.events > 0 {
             let numbers = self.sides[usize::from(segment.forward)].board.numbers;
             self.events
@@ -303,6 +313,12 @@ impl Connection {
         });
         if let (Some(forward), Some(backward)) = (directions.next(), directions.next()) {
             (flow.forward, flow.backward) = (forward, backward);
+        }
+        let [forward, backward] = self.rounds.map(Rounds::finish);
+        for (direction, (rounds, left_out)) in
+            [(&mut flow.forward, forward), (&mut flow.backward, backward)]
+        {
+            (direction.rounds, direction.rounds_left_out) = (rounds, left_out);
         }
         flow.tcp = Some(connection);
         self.events
