@@ -6,8 +6,6 @@
 //! (Moon, Skelly and Towsley, "Estimation and removal of clock skew from network delay measurements", INFOCOM
 //! 1999). Packets of the other direction see the same skew with the other sign, so that one slope has to fit both.
 
-use sojourn_core::Time;
-
 use crate::report::{Clocks, Distribution};
 use crate::samples::Samples;
 
@@ -15,8 +13,8 @@ use crate::samples::Samples;
 const INTERVALS: usize = 1024;
 /// Their length at first, s; it doubles when the capture outgrows them.
 const FIRST_INTERVAL: f64 = 0.01;
-/// Delays that are kept for percentiles; beyond, every second one, and so on.
-const KEPT: usize = 1 << 15;
+/// Differences that are kept for percentiles; beyond, every second one, and so on.
+pub(crate) const KEPT: usize = 1 << 15;
 /// Parts of the capture that are left out in turn for the standard error.
 const BLOCKS: usize = 10;
 /// Shorter than this, s, a session shows no skew that is larger than its error.
@@ -58,6 +56,16 @@ impl Floor {
         if slot.is_none_or(|(_, lowest)| delay < lowest) {
             *slot = Some((at, delay));
         }
+    }
+
+    /// Adds what another has seen.
+    pub(crate) fn add(&mut self, other: &Self) {
+        other.points().into_iter().for_each(|(at, delay)| self.record(at, delay));
+    }
+
+    /// The lowest delay of all.
+    pub(crate) fn lowest(&self) -> Option<f64> {
+        self.lowest.iter().flatten().map(|point| point.1).min_by(f64::total_cmp)
     }
 
     /// Joins intervals two by two.
@@ -188,11 +196,13 @@ impl Fit {
         Some(fit)
     }
 
-    /// Delay over that of the empty path, s.
-    pub(crate) fn queue_delay(&self, way: usize, (at, delay): Point) -> f64 {
+    /// How much longer than over the empty path a packet took, s: it was at the second point `difference` after, or
+    /// before, it was at the first, as their clocks show.
+    pub(crate) fn queue_delay(&self, way: usize, (at, difference): Point) -> f64 {
         let sign = if way == 0 { 1.0 } else { -1.0 };
-        let empty = self.intercepts[way].unwrap_or_default() + sign * self.skew * at;
-        (delay - empty).max(0.0)
+        let delay = sign * (difference - self.skew * at) - self.intercepts[way].unwrap_or_default();
+        // Doubles of a day in seconds are exact to 0.1 ns.
+        if delay.abs() < 1e-9 { 0.0 } else { delay }
     }
 
     /// Offset and skew; the former needs both directions, and is what it is if their empty delays are the same.
@@ -228,74 +238,49 @@ fn skew_error(points: &[Vec<Point>; 2], all: &[Side], first: f64, last: f64) -> 
     (squares * (BLOCKS - 1) as f64 / BLOCKS as f64 + width * width / 12.0).sqrt()
 }
 
-/// Delays of packets: their mean exactly, for percentiles up to [`KEPT`] of them at equal distances.
+/// Differences between two clocks: their mean exactly, for percentiles up to [`KEPT`] of them at equal distances.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Delays {
     n: u64,
     sum: Point,
-    /// Each so many packets, one is kept: 2^`thinning`.
+    /// Of each 2^`thinning` packets, one is kept.
     thinning: u32,
     kept: Vec<Point>,
-    floor: Floor,
 }
 
 impl Delays {
-    /// A packet that one clock saw at `sent`, and the other at `arrived` s.
-    pub(crate) fn record(&mut self, sent: Time, arrived: f64) {
-        let at = sent.as_secs_f64();
-        self.floor.record(at, arrived - at);
-        self.keep((at, arrived - at));
-    }
-
-    /// A delay whose floor is another's.
-    pub(crate) fn keep(&mut self, point: Point) {
-        if self.n.is_multiple_of(1 << self.thinning) {
-            if self.kept.len() == KEPT {
-                let mut index = 0_usize;
-                self.kept.retain(|_| {
-                    index += 1;
-                    index % 2 == 1
-                });
-                self.thinning += 1;
-            }
-            if self.n.is_multiple_of(1 << self.thinning) {
-                self.kept.push(point);
-            }
-        }
+    /// Adds one, and keeps no more than `most`.
+    pub(crate) fn record(&mut self, at: f64, delay: f64, most: usize) {
         self.n += 1;
-        self.sum = (self.sum.0 + point.0, self.sum.1 + point.1);
+        self.sum = (self.sum.0 + at, self.sum.1 + delay);
+        while self.kept.len() >= most.clamp(1, KEPT) {
+            let mut index = 0_usize;
+            self.kept.retain(|_| {
+                index += 1;
+                index % 2 == 0
+            });
+            self.thinning += 1;
+        }
+        if self.n.is_multiple_of(1 << self.thinning) {
+            self.kept.push((at, delay));
+        }
     }
 
-    pub(crate) fn count(&self) -> u64 {
-        self.n
-    }
-
-    /// Mean delay over the empty path's, ms. What one packet gains by a line that is too high by the clocks'
-    /// error, another loses, so that this may be below what the distribution says.
+    /// Mean of all delays that they are, over the empty path's, ms.
     pub(crate) fn mean_ms(&self, fit: &Fit, way: usize) -> Option<f64> {
         let n = self.n as f64;
         (self.n > 0).then(|| fit.queue_delay(way, (self.sum.0 / n, self.sum.1 / n)) * 1e3)
     }
 
-    /// Delays over the empty path's, ms.
-    pub(crate) fn over_ms(&self, fit: &Fit, way: usize) -> Option<Distribution> {
+    /// Delays over the empty path's, and `more`, ms.
+    pub(crate) fn over_ms(&self, fit: &Fit, way: usize, more: f64) -> Option<Distribution> {
         let mut samples = Samples::default();
-        self.kept.iter().for_each(|point| samples.record(fit.queue_delay(way, *point) * 1e3));
-        samples.distribution()
-    }
-
-    /// Delays without the clocks' offset and skew as far as these are known, ms.
-    pub(crate) fn one_way_ms(&self, fit: &Fit, way: usize) -> Option<Distribution> {
-        let base_s = fit.clocks().offset_error_s?;
-        let mut samples = Samples::default();
-        let queues = self.kept.iter().map(|point| fit.queue_delay(way, *point));
-        queues.for_each(|queue| samples.record((base_s + queue) * 1e3));
-        samples.distribution()
-    }
-
-    /// Delays over the line below them all, where nothing else is known, ms.
-    pub(crate) fn over_lowest_ms(&self) -> Option<Distribution> {
-        self.over_ms(&Fit::new(&self.floor, &Floor::default())?, 0)
+        let delays = self.kept.iter().map(|point| fit.queue_delay(way, *point));
+        delays.for_each(|delay| samples.record((more + delay) * 1e3));
+        let of = samples.distribution()?;
+        // Percentiles are of those that were kept; how many there are, and their mean, is known of all.
+        let mean = self.mean_ms(fit, way).map_or(of.mean, |mean| mean + more * 1e3);
+        Some(Distribution { n: self.n, mean, ..of })
     }
 }
 

@@ -13,6 +13,7 @@ pub mod facts;
 pub mod files;
 pub mod filter;
 mod flows;
+pub mod pair;
 pub mod quic;
 pub mod report;
 pub mod rounds;

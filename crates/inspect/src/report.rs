@@ -2,6 +2,7 @@
 //! and times are seconds since the first packet of the capture.
 
 mod media;
+pub mod pair;
 mod path;
 
 use std::collections::BTreeMap;

@@ -10,7 +10,7 @@ use sojourn_core::wire::ticks::{PER_SECOND, Ticks};
 use sojourn_core::{Ecn, Time};
 
 use super::source::{Sent, Source, Verdict};
-use crate::clock::Delays;
+use crate::clock::{Delays, Fit, Floor, KEPT};
 use crate::report::{Codepoints, Media, ScreamForm, Transitions};
 use crate::samples::Samples;
 
@@ -38,7 +38,9 @@ pub(super) struct Feedback {
     last: Option<Time>,
     interval: Samples,
     rtt: Samples,
+    /// Arrivals by the receiver's clock less those by the capture's.
     delays: Delays,
+    floor: Floor,
     /// Receiver's clock at the first report; what follows is counted from there, over the wrap.
     stamp: Option<Stamp>,
     received: Codepoints,
@@ -152,7 +154,9 @@ impl Feedback {
             self.rtt.record(rtt * 1e3);
         }
         let arrived = stamp as f64 / f64::from(PER_SECOND) - age;
-        self.delays.record(seen, arrived);
+        let at = seen.as_secs_f64();
+        self.floor.record(at, arrived - at);
+        self.delays.record(at, arrived - at, KEPT);
     }
 
     pub(super) fn finish(self, media: &mut Media, has_reports: bool) {
@@ -167,7 +171,8 @@ impl Feedback {
         media.path = self.path;
         media.report_interval_ms = self.interval.distribution();
         media.rtt_ms = self.rtt.distribution();
-        media.queue_delay_ms = self.delays.over_lowest_ms();
+        let fit = Fit::new(&self.floor, &Floor::default());
+        media.queue_delay_ms = fit.and_then(|fit| self.delays.over_ms(&fit, 0, 0.0));
         let is_tools = |source: &crate::report::Source| {
             TOOL_SSRCS.contains(&source.ssrc) && source.payload_types == [PAYLOAD_TYPE]
         };

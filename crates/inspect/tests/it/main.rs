@@ -1,0 +1,3 @@
+//! What the crate says of real captures.
+
+mod pairs;
