@@ -212,7 +212,7 @@ impl Fit {
             skew_ppm: self.skew * 1e6,
             skew_error_ppm: self.skew_error * 1e6,
             offset_s: both.map(|(forward, backward)| (forward - backward) / 2.0),
-            offset_error_s: both.map(|(forward, backward)| ((forward + backward) / 2.0).max(0.0)),
+            offset_error_s: both.map(|(forward, backward)| forward.midpoint(backward).max(0.0)),
             base_rtt_ms: both.map(|(forward, backward)| (forward + backward) * 1e3),
         }
     }
@@ -257,7 +257,7 @@ impl Delays {
             let mut index = 0_usize;
             self.kept.retain(|_| {
                 index += 1;
-                index % 2 == 0
+                index.is_multiple_of(2)
             });
             self.thinning += 1;
         }

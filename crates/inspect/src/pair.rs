@@ -237,12 +237,12 @@ impl Joiner {
                     })
             };
             while self.windows[point].oldest().is_some_and(is_late) {
-                if let Some(Some(seen)) = self.windows[point].pop() {
+                if let Some(seen) = self.windows[point].pop() {
                     self.miss(point, &seen);
                 }
             }
             if self.windows[point].len() > self.options.window_packets
-                && let Some(Some(seen)) = self.windows[point].pop()
+                && let Some(seen) = self.windows[point].pop()
             {
                 self.points[point].given_up += 1;
                 self.miss(point, &seen);
@@ -277,8 +277,8 @@ impl Joiner {
             self.points[point].has_ended = true;
         }
         for point in 0..2 {
-            while let Some(seen) = self.windows[point].pop() {
-                if let Some(seen) = seen {
+            while self.windows[point].len() > 0 {
+                if let Some(seen) = self.windows[point].pop() {
                     self.miss(point, &seen);
                 }
             }
@@ -347,7 +347,7 @@ impl Sides {
 /// Reads two captures to their ends and compares them.
 pub fn compare(first: &mut Capture, second: &mut Capture, options: Options) -> Report {
     let mut joiner = Joiner::new(options);
-    let mut captures = [first, second];
+    let captures = [first, second];
     while let Some(point) = joiner.wants() {
         match captures[point].next() {
             Some(record) => match dissect(record.link, record.bytes) {

@@ -122,7 +122,7 @@ impl Session {
                 Kind::ReceiverReport => self.rtcp.receiver_reports += 1,
                 Kind::Nack => self.rtcp.nack += 1,
                 Kind::TransportWide => self.rtcp.transport_wide_feedback += 1,
-                Kind::CongestionControl => self.on_feedback(arrival),
+                Kind::CongestionControl => self.on_feedback(arrival, packet.bytes()),
                 Kind::PictureLoss => self.rtcp.picture_loss += 1,
                 Kind::FullIntra => self.rtcp.full_intra_request += 1,
                 Kind::MaximumBitrate => self.rtcp.maximum_bitrate += 1,
@@ -141,10 +141,9 @@ impl Session {
     fn on_reception_report(&mut self, now: Time, reported: usize, report: &ReceptionReport) {
         self.fraction_lost.record(f64::from(report.fraction_lost) / 256.0 * 100.0);
         let way = &self.ways[reported];
-        if let Some(source) = way.sources.iter().find(|source| source.ssrc() == report.ssrc) {
-            if let Some(rate) = source.clock_rate() {
-                self.jitter.record(f64::from(report.jitter) / f64::from(rate) * 1e3);
-            }
+        let source = way.sources.iter().find(|source| source.ssrc() == report.ssrc);
+        if let Some(rate) = source.and_then(Source::clock_rate) {
+            self.jitter.record(f64::from(report.jitter) / f64::from(rate) * 1e3);
         }
         let answered = way.sender_reports.iter().rev().find(|sent| sent.0 == report.last_sr);
         if let Some((_, sent)) = answered.filter(|_| report.last_sr != 0) {
@@ -156,11 +155,11 @@ impl Session {
         }
     }
 
-    fn on_feedback(&mut self, arrival: &Arrival<'_>) {
+    fn on_feedback(&mut self, arrival: &Arrival<'_>, packet: &[u8]) {
         let [first, second] = &mut self.ways;
         let (from, to) = if arrival.forward { (first, second) } else { (second, first) };
         let feedback = from.feedback.get_or_insert_with(Box::default);
-        feedback.on_report(arrival.time, arrival.payload, &mut to.sources);
+        feedback.on_report(arrival.time, packet, &mut to.sources);
     }
 
     /// What was seen, if it is a session.

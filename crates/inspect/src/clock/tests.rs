@@ -44,7 +44,9 @@ proptest! {
         let mut points = points;
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut floor = Floor::default();
-        points.iter().for_each(|(at, delay)| floor.record(*at, *delay));
+        for (at, delay) in &points {
+            floor.record(*at, *delay);
+        }
         let fit = Fit::new(&floor, &Floor::default()).expect("points");
         // Of an interval the lowest point is known.
         let least = -fit.skew.abs() * floor.interval;

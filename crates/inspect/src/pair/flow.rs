@@ -145,12 +145,12 @@ impl Way {
         if from == to {
             return;
         }
-        match self.dscp.iter_mut().find(|change| (change.from, change.to) == (from, to)) {
-            Some(change) => change.packets += 1,
-            None => {
-                self.dscp.push(DscpChange { from, to, packets: 1 });
-                self.dscp.truncate(MOST_CHANGES);
-            }
+        let known = self.dscp.iter_mut().find(|change| (change.from, change.to) == (from, to));
+        if let Some(change) = known {
+            change.packets += 1;
+        } else {
+            self.dscp.push(DscpChange { from, to, packets: 1 });
+            self.dscp.truncate(MOST_CHANGES);
         }
     }
 

@@ -100,8 +100,8 @@ impl Window {
         }
     }
 
-    /// Removes the oldest packet, and gives it if nobody took it.
-    pub(super) fn pop(&mut self) -> Option<Option<Seen>> {
+    /// Removes the oldest packet, and gives it if there is one and nobody took it.
+    pub(super) fn pop(&mut self) -> Option<Seen> {
         let entry = *self.entries.front()?;
         if entry.is_open {
             self.entries[0].is_open = false;
@@ -110,7 +110,7 @@ impl Window {
         }
         self.entries.pop_front();
         self.begin += 1;
-        Some(entry.is_open.then_some(entry.seen))
+        entry.is_open.then_some(entry.seen)
     }
 
     /// When the oldest packet was seen.

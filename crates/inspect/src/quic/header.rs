@@ -32,7 +32,7 @@ impl Id {
     }
 
     pub(super) fn hex(&self) -> String {
-        self.bytes().iter().map(|byte| format!("{byte:02x}")).collect()
+        self.bytes().iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"))
     }
 }
 
@@ -123,12 +123,11 @@ fn read(bytes: &[u8], len: usize) -> Option<(Packet<'_>, usize)> {
         let token = cursor.varint()?;
         cursor.take(usize::try_from(token).ok()?)?;
     }
-    let end = match kind {
-        Kind::Retry => len,
-        _ => {
-            let rest = usize::try_from(cursor.varint()?).ok()?;
-            cursor.at.checked_add(rest)?
-        }
+    let end = if kind == Kind::Retry {
+        len
+    } else {
+        let rest = usize::try_from(cursor.varint()?).ok()?;
+        cursor.at.checked_add(rest)?
     };
     if end > len || end < cursor.at {
         return None;

@@ -16,6 +16,8 @@ use crate::samples::Samples;
 
 /// Offsets of this many 1/1024 s and more say only that it was long ago (RFC 8888 3.1).
 const LONGEST_OFFSET: u32 = 0x1ffe << 6;
+/// Of the first byte, those of the format (RFC 4585 6.1).
+const FORMAT_BITS: u32 = 5;
 /// SCReAM's tool sends up to ten streams.
 const TOOL_SSRCS: std::ops::Range<u32> = TOOL_SSRC..TOOL_SSRC + 10;
 /// New packets with which its receiver reports, whatever the time (half of the 64 that a report covers).
@@ -58,8 +60,8 @@ struct Stamp {
 
 impl Feedback {
     /// Reads a report on these sources.
-    pub(super) fn on_report(&mut self, now: Time, datagram: &[u8], sources: &mut [Source]) {
-        let Ok(report) = Report::parse(datagram, &mut self.counting) else {
+    pub(super) fn on_report(&mut self, now: Time, packet: &[u8], sources: &mut [Source]) {
+        let Ok(report) = Report::parse(packet, &mut self.counting) else {
             self.unreadable += 1;
             return;
         };
@@ -70,7 +72,7 @@ impl Feedback {
         self.last = Some(now);
         self.reports += 1;
         self.by_tool += u64::from(report.sender == ccfb::TOOL_SSRC);
-        self.early += u64::from(datagram[0] & 0x1f == 0);
+        self.early += u64::from(packet[0].trailing_zeros() >= FORMAT_BITS);
         let stamp = self.advance(report.stamp);
         let (mut new, mut ends_frame) = (0, false);
         for block in report.blocks() {

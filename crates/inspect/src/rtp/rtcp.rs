@@ -39,7 +39,7 @@ pub(super) enum Kind {
 }
 
 /// The packets of a datagram whose lengths fill it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Packets<'a>(&'a [u8]);
 
 impl<'a> Packets<'a> {
@@ -79,6 +79,10 @@ fn split(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 pub(super) struct Packet<'a>(&'a [u8]);
 
 impl<'a> Packet<'a> {
+    pub(super) fn bytes(&self) -> &'a [u8] {
+        self.0
+    }
+
     pub(super) fn kind(&self) -> Kind {
         let format = self.0[0] & 0x1f;
         match (self.0[1], format) {

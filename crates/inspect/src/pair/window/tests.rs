@@ -34,15 +34,17 @@ proptest! {
                     prop_assert_eq!(window.take(key, |_| Some(0)).map(|it| it.number), expected);
                 }
                 _ => {
-                    let expected = (!list.is_empty()).then(|| list.remove(0));
-                    let popped = window.pop().map(|it| it.map(|it| (it.packet.key, it.number)));
+                    let expected = if list.is_empty() { None } else { list.remove(0) };
+                    let popped = window.pop().map(|it| (it.packet.key, it.number));
                     prop_assert_eq!(popped, expected);
                 }
             }
             prop_assert_eq!(window.len(), list.len());
             prop_assert_eq!(window.open, list.iter().flatten().count());
         }
-        while window.pop().is_some() {}
+        while window.len() > 0 {
+            window.pop();
+        }
         prop_assert!(window.chains.is_empty(), "no key outlives its packets");
     }
 }

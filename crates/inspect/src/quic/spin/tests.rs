@@ -13,10 +13,12 @@ fn connection(half: u64, gap: u64, late: u64) -> Spinning {
     let (mut client, mut server, mut held) = (false, false, None);
     for now in 0..3000 {
         let arrived: Vec<_> = to_server.extract_if(.., |(at, _)| *at == now).collect();
-        arrived.into_iter().for_each(|(_, spin)| server = spin);
+        if let Some((_, spin)) = arrived.last() {
+            server = *spin;
+        }
         let arrived: Vec<_> = to_client.extract_if(.., |(at, _)| *at == now).collect();
         for (_, spin) in arrived {
-            if late > 0 && held.is_none() && (now / gap) % late == 0 {
+            if late > 0 && held.is_none() && (now / gap).is_multiple_of(late) {
                 held = Some(spin);
                 continue;
             }
