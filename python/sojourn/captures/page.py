@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -202,11 +202,11 @@ def _sequence(flow: Flow, packets: Packets) -> Plot:
     ends = packets.seq + packets.len
     lost = data[np.isin(data, series.sent_again(packets))]
     marked = data[packets.ecn[data] == CE]
-    kept = data[thinned(packets.t_s[data], np.empty(0, np.int64), POINTS)] if data.size > POINTS else data
+    kept = data[thinned(packets.t_s[data], POINTS)] if data.size > POINTS else data
     drawn = [_bars("data", DATA, packets.t_s, packets.seq, ends, kept)]
     at, upto = series.acked(flow)
     if flow.protocol == "tcp" and at.size:
-        acks = thinned(upto.astype(np.float64), np.empty(0, np.int64), POINTS)
+        acks = thinned(upto.astype(np.float64), POINTS)
         drawn.append(Series("acknowledged", ACKS, _mb(upto[acks]), t_s=at[acks].tolist(), shape="stairs"))
     sacks = packets.sacks[~there[packets.sacks[:, 0]]] if packets.sacks.size else packets.sacks
     sacks = sacks[_some(len(sacks))]
@@ -237,8 +237,8 @@ def _sequence(flow: Flow, packets: Packets) -> Plot:
 
 
 def _rate(steps: Table, step: float) -> Plot:
-    middle = (steps["from_s"] + steps["to_s"]) / 2
-    drawn = [_line("sent", DATA, middle, steps["sent_mbps"]), _line("goodput", ACKS, middle, steps["goodput_mbps"])]
+    columns = (("sent", DATA, "sent_mbps"), ("goodput", ACKS, "goodput_mbps"))
+    drawn = [_line(label, colour, steps["from_s"], steps[key], "stairs") for label, colour, key in columns]
     top = float(max(steps["sent_mbps"].max(initial=0), steps["goodput_mbps"].max(initial=0)))
     return Plot("rate", f"Rate over {step * 1e3:.0f} ms, Mbit/s", "Mbit/s", drawn, (0.0, max(top * ROOM, 1e-6)))
 
@@ -246,7 +246,7 @@ def _rate(steps: Table, step: float) -> Plot:
 def _rtt(flow: Flow, packets: Packets) -> Plot:
     sampled = np.flatnonzero(packets.way(flow.back) & (packets.rtt_s > 0))
     rtt = packets.rtt_s[sampled] * 1e3
-    kept = thinned(rtt, np.empty(0, np.int64), POINTS)
+    kept = thinned(rtt, POINTS)
     drawn = [_line("RTT", ACKS, packets.t_s[sampled][kept], rtt[kept])] if rtt.size else []
     top = float(rtt.max(initial=0))
     return Plot("rtt", "RTT of the data from the capture on, ms", "ms", drawn, (0.0, max(top * ROOM, 1e-6)))
@@ -264,11 +264,12 @@ def _marks(rounds: Table) -> Plot:
     ):
         if rounds[key].any():
             share = 100 * np.minimum(rounds[key] / np.maximum(rounds["packets"], 1), 1.0)
-            kept = thinned(share, np.empty(0, np.int64), POINTS)
-            drawn.append(_line(label, colour, rounds["to_s"][kept], share[kept]))
+            kept = thinned(share, POINTS)
+            drawn.append(_line(label, colour, rounds["from_s"][kept], share[kept], "stairs"))
     lost = 100 * rounds["retransmitted"] / np.maximum(rounds["packets"], 1)
     if lost.any():
-        drawn.append(_line("sent again", LOSS, rounds["to_s"], lost))
+        kept = thinned(lost, POINTS)
+        drawn.append(_line("sent again", LOSS, rounds["from_s"][kept], lost[kept], "stairs"))
     if not drawn:
         drawn = [_line("CE", MARK, rounds["to_s"][[0, -1]], np.zeros(2))]
     top = max((max(v for v in one.values if v is not None) for one in drawn), default=0.0)
@@ -280,20 +281,23 @@ def _flight(flow: Flow, packets: Packets) -> Plot:
     flight = np.asarray(packets.in_flight[data] * 1e-3, dtype=np.float64)
     if not flight.any():
         return Plot("flight", "", "kB")
-    kept = thinned(flight, np.empty(0, np.int64), POINTS)
+    kept = thinned(flight, POINTS)
     drawn = [_line("in flight", DATA, packets.t_s[data][kept], flight[kept])]
     top = float(flight.max())
     window = np.flatnonzero(packets.way(flow.back) & (packets.window > 0))
     offered = np.asarray(packets.window[window] * 1e-3, dtype=np.float64)
     if offered.size and float(np.median(offered)) < 2 * top:
-        kept = thinned(offered, np.empty(0, np.int64), POINTS)
+        kept = thinned(offered, POINTS)
         drawn.append(_line("receive window", WINDOW, packets.t_s[window][kept], offered[kept]))
         top = min(max(top, float(offered.max())), 2 * top)
     return Plot("flight", "In flight, kB", "kB", drawn, (0.0, max(top * ROOM, 1e-6)))
 
 
-def _line(label: str, colour: str, t: FloatArray, values: FloatArray) -> Series:
-    return Series(label, colour, [None if v != v else round(v, 6) for v in values.tolist()], t_s=t.tolist())
+def _line(
+    label: str, colour: str, t: FloatArray, values: FloatArray, shape: Literal["line", "stairs"] = "line"
+) -> Series:
+    shown = [None if value != value else round(value, 6) for value in values.tolist()]
+    return Series(label, colour, shown, t_s=t.tolist(), shape=shape)
 
 
 def _bars(label: str, colour: str, t: FloatArray, low: Ints, high: Ints, chosen: Ints) -> Series:

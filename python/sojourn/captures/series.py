@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sojourn.captures.flow import ACK, CE, ECT1, FAST, LATE, NEW, Flow, Ints, Packets
+from sojourn.captures.flow import ACK, CE, ECT1, FAST, LATE, Flow, Ints, Packets
 from sojourn.metrics import FloatArray
 
 STEP_S = 0.1
@@ -139,16 +139,13 @@ def _largest(edges: FloatArray, t: FloatArray, values: FloatArray) -> FloatArray
     return np.where(np.isinf(found), np.nan, found)
 
 
-def thinned(values: FloatArray, keep: Ints, most: int) -> Ints:
-    """Indices of at most `most` values, least and greatest of equal stretches, and all of `keep`."""
+def thinned(values: FloatArray, most: int) -> Ints:
+    """Indices of about `most` values: least and greatest of equal stretches, first and last."""
     if values.size <= most:
         return np.arange(values.size)
     stretch = -(-values.size // (most // 2))
     whole = values.size // stretch * stretch
     grid = values[:whole].reshape(-1, stretch)
     first = stretch * np.arange(grid.shape[0])
-    chosen = np.concatenate([first + grid.argmin(axis=1), first + grid.argmax(axis=1), [values.size - 1], keep])
-    return np.unique(chosen).astype(np.int64)
-
-
-__all__ = ["CE", "NEW", "STEP_S", "Table", "acked", "per_round", "per_step", "sent_again", "thinned"]
+    chosen = [first + grid.argmin(axis=1), first + grid.argmax(axis=1), [0, values.size - 1]]
+    return np.unique(np.concatenate(chosen)).astype(np.int64)
