@@ -1,6 +1,7 @@
 """Types of the native module; its Rust source is `crates/py`."""
 
 import pathlib
+from ipaddress import IPv4Address, IPv6Address
 from typing import Any, Literal, Protocol, Self, TypeAlias
 
 import numpy as np
@@ -45,6 +46,14 @@ class Inspection:
         """What is damaged or missing, a line each that names the file."""
     def packets(self, flow: int) -> dict[str, Any] | None:
         """Columns of a flow's packets by their names; None where they were not kept."""
+
+class Anonymiser:
+    """Other addresses for those of captures, under one key that nobody has; what two share of a prefix they keep."""
+
+    def addresses(self, of: list[IPv4Address | IPv6Address]) -> list[IPv4Address | IPv6Address]:
+        """What stands for each of these."""
+    def copy(self, paths: list[str], to: pathlib.Path) -> int:
+        """Copies headers of captures into one pcapng file, without payload; the number of packets."""
 
 def inspect(paths: list[str], expression: str | None, events: bool) -> Inspection:
     """Analyses files in their order as one capture; `-` is standard input.

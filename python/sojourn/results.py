@@ -399,9 +399,7 @@ def check_folder(root: Path) -> None:
         raise ResultsError(f"{root}: expected a folder that can be written ({there}: {error.strerror})") from None
 
 
-def write(
-    root: Path, manifest: Mapping[str, Any], files: Mapping[str, bytes], captures: Iterable[Path] = ()
-) -> Run:
+def write(root: Path, manifest: Mapping[str, Any], files: Mapping[str, bytes], captures: Iterable[Path] = ()) -> Run:
     """Puts a run into its folder in one step, replacing an earlier one of the same id; its captures are moved there.
 
     Its files are on the disk before it is in its place, and its place before this returns.

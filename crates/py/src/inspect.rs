@@ -1,12 +1,17 @@
 //! Captures, as Python has them: a report as JSON, and the packets of flows as columns.
 
+use std::net::IpAddr;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use numpy::IntoPyArray;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use sojourn_capture::Capture;
+use sojourn_capture::anonymise::{self, Addresses, Key};
+use sojourn_capture::write::{Section, Writer};
 use sojourn_inspect::Options;
 use sojourn_inspect::events::Events;
 use sojourn_inspect::files::{self, Analysis};
@@ -60,6 +65,48 @@ fn columns<'py>(py: Python<'py>, events: &Events) -> PyResult<Bound<'py, PyDict>
     found.set_item("sacks", sacks.into_pyarray(py))?;
     found.set_item("left_out", events.left_out)?;
     Ok(found)
+}
+
+/// Other addresses for those of captures, under one key that nobody has.
+#[pyclass(frozen)]
+pub(crate) struct Anonymiser(Mutex<Addresses>);
+
+#[pymethods]
+impl Anonymiser {
+    #[new]
+    fn new() -> PyResult<Self> {
+        Ok(Self(Mutex::new(Addresses::new(&Key::random()?))))
+    }
+
+    /// What stands for each of these addresses.
+    fn addresses(&self, of: Vec<IpAddr>) -> Vec<IpAddr> {
+        let mut addresses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        of.into_iter().map(|address| addresses.map(address)).collect()
+    }
+
+    /// Copies what is left of captures into one; the number of packets.
+    fn copy(&self, py: Python<'_>, paths: Vec<PathBuf>, to: PathBuf) -> PyResult<u64> {
+        py.detach(|| {
+            let mut addresses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let wrong = |error: std::io::Error| named(&to, &error);
+            let section = Section { application: "Sojourn", ..Section::default() };
+            let mut writer = Writer::create(&to, &section).map_err(wrong)?;
+            let mut packets = 0;
+            for path in &paths {
+                let mut capture = Capture::open(path)
+                    .map_err(|error| PyValueError::new_err(error.to_string()))?;
+                packets +=
+                    anonymise::copy(&mut capture, &mut writer, &mut addresses).map_err(wrong)?;
+            }
+            writer.keep().map_err(wrong)?;
+            Ok(packets)
+        })
+    }
+}
+
+/// One line that names the file.
+fn named(path: &Path, error: &std::io::Error) -> PyErr {
+    PyValueError::new_err(format!("{}: {error}", path.display()))
 }
 
 /// Analyses files in their order as one capture; `-` is standard input.

@@ -5,6 +5,6 @@
 """
 
 from sojourn.captures.flow import Flow, Packets
-from sojourn.captures.read import Capture, CaptureError, of, read
+from sojourn.captures.read import Capture, CaptureError, copy, of, read
 
-__all__ = ["Capture", "CaptureError", "Flow", "Packets", "of", "read"]
+__all__ = ["Capture", "CaptureError", "Flow", "Packets", "copy", "of", "read"]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +58,21 @@ class Capture:
         """The JSON document of `sojourn pcap --json`."""
         return {"schema": SCHEMA, "files": list(self.files), "warnings": list(self.warnings), **self.document}
 
+    def anonymised(self, by: _core.Anonymiser) -> Capture:
+        """The same with other addresses. Names of files stay, without their folders."""
+        ends = [flow[end] for flow in self.document["flows"] for end in ("opener", "peer")]
+        addresses = list(dict.fromkeys(str(end["address"]) for end in ends))
+        others = dict(zip(addresses, map(str, by.addresses([ip_address(one) for one in addresses])), strict=True))
+        flows = [
+            flow | {end: flow[end] | {"address": others[str(flow[end]["address"])]} for end in ("opener", "peer")}
+            for flow in self.document["flows"]
+        ]
+        names = tuple(Path(name).name for name in self.files)
+        warnings = list(self.warnings)
+        for name, short in zip(self.files, names, strict=True):
+            warnings = [line.replace(f"{name}:", f"{short}:") for line in warnings]
+        return replace(self, files=names, document=self.document | {"flows": flows}, warnings=tuple(warnings))
+
     def _packets(self, number: int) -> Packets | None:
         columns = self.analysis.packets(number - 1) if self.analysis else None
         return None if columns is None else Packets.of(columns)
@@ -76,6 +92,14 @@ def read(files: Sequence[Path | str], *, chosen: str | None = None, packets: boo
     except (ValueError, OSError) as error:
         raise CaptureError(str(harmless(str(error)))) from None
     return of(analysis, names)
+
+
+def copy(files: Sequence[Path | str], to: Path, by: _core.Anonymiser) -> int:
+    """Writes what is left of captures without payload and with other addresses; the number of packets."""
+    try:
+        return by.copy([str(file) for file in files], to)
+    except (ValueError, OSError) as error:
+        raise CaptureError(str(harmless(str(error)))) from None
 
 
 def of(analysis: _core.Inspection, names: Sequence[str]) -> Capture:

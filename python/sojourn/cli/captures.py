@@ -28,6 +28,8 @@ def pcap(
     events: bool = False,
     xplot: Path | None = None,
     to_scenario: Path | None = None,
+    write_anonymised: Path | None = None,
+    anonymise: Annotated[bool | None, Parameter(negative="--no-anonymise")] = None,
     as_json: Json = False,
 ) -> int:
     """Say what the congestion signals did in a capture: for each flow codepoints, marks, feedback, RTT, losses.
@@ -50,32 +52,44 @@ def pcap(
         events: Write every packet in place of series.
         xplot: Folder for time-sequence graphs and shares of signals in the format of xplot.org.
         to_scenario: Draft of a scenario to write: rate, base RTT and flows of the bottleneck that the capture shows.
+        write_anonymised: Capture file (pcapng) to write: the headers of the same packets, with other addresses and
+            without payload.
+        anonymise: Replace addresses, so that those of one network stay in one. Without this option it is done in
+            what is written to files, and not in what is printed.
         as_json: Print one JSON document.
     """
-    from sojourn import captures
+    from sojourn import _core, captures
     from sojourn.cli import capture_screen
 
     if not files:
         raise UsageError("pcap: expected capture files, or `-` for stdin")
     if "-" in files and len(files) > 1:
         raise UsageError("pcap: expected `-` alone")
+    if write_anonymised and ("-" in files or anonymise is False):
+        raise UsageError("--write-anonymised: expected files, and not --no-anonymise")
     if events and not (csv or parquet):
         raise UsageError("--events: expected --csv or --parquet, too")
     keep = bool(html or csv or parquet or xplot or to_scenario)
     capture = captures.read(files, chosen=chosen, packets=keep)
     for line in capture.warnings:
         say(line)
+    anonymiser = _core.Anonymiser()
+    shown = capture.anonymised(anonymiser) if anonymise else capture
     if as_json:
-        document = capture.json()
+        document = shown.json()
         if flow:
-            document["flows"] = [capture.flow(flow).document]
+            document["flows"] = [shown.flow(flow).document]
         print_json(document)
     elif flow:
-        capture_screen.show_flow(capture.flow(flow))
+        capture_screen.show_flow(shown.flow(flow))
     else:
-        capture_screen.show(capture, capture.flows, full=full)
-    flows = [capture.flow(flow)] if flow else capture.flows
-    _write(capture, flows, html=html, tables=(csv, parquet), events=events, xplot=xplot, to_scenario=to_scenario)
+        capture_screen.show(shown, shown.flows, full=full)
+    if write_anonymised:
+        captures.copy(files, write_anonymised, anonymiser)
+        say(f"anonymised: {write_anonymised}")
+    kept = capture if anonymise is False else capture.anonymised(anonymiser)
+    flows = [kept.flow(flow)] if flow else kept.flows
+    _write(kept, flows, html=html, tables=(csv, parquet), events=events, xplot=xplot, to_scenario=to_scenario)
     return OK if capture.document["packets"] else FAILED
 
 
