@@ -46,6 +46,8 @@ class Inspection:
         """What is damaged or missing, a line each that names the file."""
     def packets(self, flow: int) -> dict[str, Any] | None:
         """Columns of a flow's packets by their names; None where they were not kept."""
+    def series(self, flow: int, backward: bool, interval_ns: int | None) -> dict[str, Any] | None:
+        """What a flow's data of one direction did in intervals, or without these in round trips, as columns."""
 
 class Anonymiser:
     """Other addresses for those of captures, under one key that nobody has; what two share of a prefix they keep."""

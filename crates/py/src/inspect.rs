@@ -16,6 +16,7 @@ use sojourn_inspect::Options;
 use sojourn_inspect::events::Events;
 use sojourn_inspect::files::{self, Analysis};
 use sojourn_inspect::filter::Filter;
+use sojourn_inspect::series::{Series, Window};
 
 /// What captures say.
 #[pyclass(frozen)]
@@ -44,20 +45,76 @@ impl Inspection {
     fn packets<'py>(&self, py: Python<'py>, flow: usize) -> PyResult<Option<Bound<'py, PyDict>>> {
         self.0.report.events.get(flow).map(|events| columns(py, events)).transpose()
     }
+
+    /// What a flow's data of one direction did in intervals, or without these in round trips, as columns by their names;
+    /// None where its packets were not kept.
+    fn series<'py>(
+        &self,
+        py: Python<'py>,
+        flow: usize,
+        backward: bool,
+        interval_ns: Option<u64>,
+    ) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let window = interval_ns.map_or(Window::RoundTrip, Window::Interval);
+        let events = self.0.report.events.get(flow);
+        let series = events.map(|events| py.detach(|| Series::of(events, backward, window)));
+        series.map(|series| rows(py, series)).transpose()
+    }
 }
 
 fn json(value: &impl serde::Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
+/// Puts vectors of a structure into a dictionary under their names.
+macro_rules! into_columns {
+    ($py:ident, $dict:ident, $from:ident, $($name:ident),*) => {
+        $($dict.set_item(stringify!($name), $from.$name.into_pyarray($py))?;)*
+    };
+}
+
+fn rows(py: Python<'_>, series: Series) -> PyResult<Bound<'_, PyDict>> {
+    let found = PyDict::new(py);
+    into_columns!(
+        py,
+        found,
+        series,
+        t_ns,
+        duration_ns,
+        sent,
+        acked,
+        ece_acked,
+        ae_acked,
+        rtt_ms,
+        packets,
+        ce,
+        ect1,
+        ce_reported,
+        again,
+        in_flight
+    );
+    Ok(found)
+}
+
 fn columns<'py>(py: Python<'py>, events: &Events) -> PyResult<Bound<'py, PyDict>> {
     let found = PyDict::new(py);
-    macro_rules! copied {
-        ($($name:ident),*) => {
-            $(found.set_item(stringify!($name), events.$name.clone().into_pyarray(py))?;)*
-        };
-    }
-    copied!(t_ns, backward, ecn, flags, seq, len, ack, window, rtt_ns, ce_reported, in_flight);
+    let events = events.clone();
+    into_columns!(
+        py,
+        found,
+        events,
+        t_ns,
+        backward,
+        ecn,
+        flags,
+        seq,
+        len,
+        ack,
+        window,
+        rtt_ns,
+        ce_reported,
+        in_flight
+    );
     let again: Vec<u8> = events.again.iter().map(|again| *again as u8).collect();
     found.set_item("again", again.into_pyarray(py))?;
     let sacks: Vec<i64> =

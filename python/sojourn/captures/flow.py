@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from sojourn.metrics import FloatArray
 
+if TYPE_CHECKING:
+    from sojourn import _core
+
 Way = Literal["forward", "backward"]
 WAYS: tuple[Way, Way] = ("forward", "backward")
 #: What a packet is to those before it (`sojourn_inspect::events::Again`).
-NEW, FAST, RTO, TLP, LATE = range(5)
+NEW, FAST, RTO, TLP, LATE, UNKNOWN, PROBE = range(7)
 #: Flags of TCP.
 FIN, SYN, RST, ACK, ECE, CWR, AE = 1, 2, 4, 16, 64, 128, 256
 CE, ECT1 = 3, 1
@@ -72,7 +75,22 @@ class Flow:
     number: int
     """From 1 on, in the order of first packets: what `--flow` takes."""
     document: dict[str, Any]
-    packets: Packets | None = None
+    analysis: _core.Inspection | None = None
+    """Where its packets were kept."""
+
+    @cached_property
+    def packets(self) -> Packets | None:
+        """Its packets, where they were kept."""
+        columns = self.analysis.packets(self.number - 1) if self.analysis else None
+        return None if columns is None else Packets.of(columns)
+
+    def rows(self, step_s: float | None) -> dict[str, FloatArray]:
+        """Counts of its data in intervals, or without a length of these in round trips."""
+        step = None if step_s is None else max(round(step_s * 1e9), 1)
+        columns = self.analysis.series(self.number - 1, self.way == "backward", step) if self.analysis else None
+        if columns is None:
+            raise ValueError(f"{self.name}: its packets were not kept")
+        return {name: np.asarray(column, dtype=np.float64) for name, column in columns.items()}
 
     @property
     def name(self) -> str:
@@ -142,7 +160,8 @@ class Flow:
         """Round trips of the data from the capture on: of sequence numbers, else of timestamps, spin bit or reports."""
         quic, media = self.document.get("quic") or {}, self.document.get("media") or {}
         tcp = self.data.get("tcp") or {}
-        every = (tcp.get("rtt_seq_ms"), tcp.get("rtt_ts_ms"), quic.get("rtt_spin_ms"), media.get("rtt_ms"))
+        echo = self.data.get("rtt_echo_ms")
+        every = (tcp.get("rtt_seq_ms"), tcp.get("rtt_ts_ms"), quic.get("rtt_spin_ms"), media.get("rtt_ms"), echo)
         return next((one for one in every if one and one["n"]), None)
 
     @property

@@ -9,7 +9,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sojourn.captures.flow import Flow, Packets
+from sojourn.captures.flow import Flow
 from sojourn.text import harmless
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Capture:
     def flows(self) -> list[Flow]:
         """In the order of their first packets."""
         documents: list[dict[str, Any]] = self.document["flows"]
-        return [Flow(number, one, self._packets(number)) for number, one in enumerate(documents, 1)]
+        return [Flow(number, one, self.analysis) for number, one in enumerate(documents, 1)]
 
     def flow(self, number: int) -> Flow:
         """The flow of this number."""
@@ -72,10 +72,6 @@ class Capture:
         for name, short in zip(self.files, names, strict=True):
             warnings = [line.replace(f"{name}:", f"{short}:") for line in warnings]
         return replace(self, files=names, document=self.document | {"flows": flows}, warnings=tuple(warnings))
-
-    def _packets(self, number: int) -> Packets | None:
-        columns = self.analysis.packets(number - 1) if self.analysis else None
-        return None if columns is None else Packets.of(columns)
 
 
 def read(files: Sequence[Path | str], *, chosen: str | None = None, packets: bool = False) -> Capture:

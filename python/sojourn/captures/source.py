@@ -16,7 +16,7 @@ from scipy.signal import lfilter
 
 from sojourn import metrics
 from sojourn.captures import series
-from sojourn.captures.flow import CE, NEW, Flow, Packets
+from sojourn.captures.flow import CE, Flow, Packets
 from sojourn.captures.read import SUFFIXES, Capture, read
 from sojourn.interop import flent
 
@@ -119,39 +119,18 @@ def _columns(flow: Flow, packets: Packets) -> dict[str, tuple[FloatArray, FloatA
 
 def _rtt(flow: Flow, packets: Packets) -> tuple[FloatArray, FloatArray]:
     """The RTT that the sender's `ss` would show each 50 ms, and what the capture lacks of it."""
-    at, rtt_ms = _sender_rtt(flow, packets) if flow.protocol == "tcp" else _samples(flow, packets)
+    at, rtt_ms = _smoothed(flow, packets)
     if not at.size:
         return np.empty(0), np.empty(0)
     ticks = np.arange(at[0], at[-1] + RTT_STEP_S, RTT_STEP_S)
     return ticks, rtt_ms[np.searchsorted(at, ticks, side="right") - 1] + flow.rtt_before_ms
 
 
-def _samples(flow: Flow, packets: Packets) -> tuple[FloatArray, FloatArray]:
+def _smoothed(flow: Flow, packets: Packets) -> tuple[FloatArray, FloatArray]:
+    """The sender's mean: an eighth of each new round trip goes into it (RFC 6298 2.3)."""
     sampled = np.flatnonzero(packets.way(flow.back) & (packets.rtt_s > 0))
-    return packets.t_s[sampled], packets.rtt_s[sampled] * 1e3
-
-
-def _sender_rtt(flow: Flow, packets: Packets) -> tuple[FloatArray, FloatArray]:
-    """Linux's smoothed RTT, from the first segment that an ACK acknowledges if all of them were sent once.
-
-    So a delayed ACK counts whole (tcp_clean_rtx_queue). An eighth of each goes into the mean (RFC 6298 2.3).
-    """
-    data = np.flatnonzero(packets.way(flow.way) & (packets.len > 0) & (packets.again == NEW))
-    data = data[np.argsort(packets.seq[data], kind="stable")]
-    again = np.sort(packets.seq[series.sent_again(packets)])
-    acks = np.flatnonzero(packets.way(flow.back) & (packets.ack >= 0))
-    if not data.size or not acks.size:
-        return np.empty(0), np.empty(0)
-    upto = np.maximum.accumulate(packets.ack[acks])
-    before = np.concatenate([[packets.seq[data[0]]], upto[:-1]])
-    first = np.searchsorted(packets.seq[data], before)
-    once = np.searchsorted(again, upto) == np.searchsorted(again, before)
-    some = np.flatnonzero((upto > before) & (first < data.size) & once)
-    sent = packets.t_s[data[first[some]]]
-    at = packets.t_s[acks[some]]
-    forward = at > sent
-    at, rtt = at[forward], (at - sent)[forward] * 1e3
+    rtt = packets.rtt_s[sampled] * 1e3
     if not rtt.size:
-        return at, rtt
-    smoothed, _ = lfilter([0.125], [1.0, -0.875], rtt, zi=[0.875 * rtt[0]])
-    return at, smoothed
+        return np.empty(0), rtt
+    mean, _ = lfilter([0.125], [1.0, -0.875], rtt, zi=[0.875 * rtt[0]])
+    return packets.t_s[sampled], mean

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sojourn.metrics import FloatArray
 
 #: Of `sojourn_inspect::events::Again`.
-AGAIN = ("", "fast", "rto", "tlp", "late")
+AGAIN = ("", "fast", "rto", "tlp", "late", "unknown", "probe")
 #: ECN field of an IP header by its value (RFC 3168 5).
 CODEPOINTS = ("Not-ECT", "ECT(1)", "ECT(0)", "CE")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sojourn.captures.flow import AE, CE, CWR, ECE, ECT1, FIN, LATE, RST, SYN, WAYS, Flow, Packets, Way
+from sojourn.captures.flow import AE, CE, CWR, ECE, ECT1, FIN, LATE, NEW, PROBE, RST, SYN, WAYS, Flow, Packets, Way
 from sojourn.files import write_whole
 
 if TYPE_CHECKING:
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 #: Packets on each side of one, of which the proportion of each signal is drawn (cctrace's default).
 HALF_WINDOW = 50
+#: Of data that are new or out of order, and of probes; all else was sent again.
+_COLOURS = {NEW: "white", LATE: "blue", PROBE: "white"}
+_LETTERS = {LATE: "O", PROBE: "P"}
 
 
 def write(folder: Path, flows: Sequence[Flow], start_ns: int) -> list[Path]:
@@ -95,10 +98,10 @@ def _data(packets: Packets, there: np.ndarray, at: list[str]) -> Iterator[str]:
         if high <= low:
             continue
         again, ecn = int(packets.again[i]), int(packets.ecn[i])
-        yield "red" if again and again != LATE else "blue" if again == LATE else "white"
+        yield _COLOURS.get(again, "red")
         yield f"line {x} {max(low, 0)} {x} {high}\ndarrow {x} {max(low, 0)}\nuarrow {x} {high}"
         if again:
-            yield f"atext {x} {high}\n{'O' if again == LATE else 'R'}"
+            yield f"atext {x} {high}\n{_LETTERS.get(again, 'R')}"
         if ecn == CE:
             yield f"orange\ndiamond {x} {high}\natext {x} {high}\nCE"
 
