@@ -1,3 +1,6 @@
 //! What the crate says of real captures.
 
+mod flent;
 mod pairs;
+mod reference;
+mod tshark;
