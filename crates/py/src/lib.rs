@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use sojourn_cc as cc;
 use sojourn_core::grammar::{Parameter, usage};
 use sojourn_core::{Bytes, Rate};
+use sojourn_draw::{Kinds, Stratum};
 use sojourn_queue::aqm::Kernel;
 use sojourn_queue::qdiscs as queues;
 use sojourn_scream_tool::End;
@@ -57,6 +58,20 @@ fn expand(
 ) -> PyResult<Vec<(Vec<(String, String)>, String)>> {
     let points = sojourn_scenario::expand(text, file, &overrides).map_err(refuse)?;
     Ok(points.into_iter().map(|p| (p.values, sojourn_scenario::to_toml(&p.scenario))).collect())
+}
+
+/// A scenario drawn at random, resolved, and what it is about; of `linux` what a kernel can run too.
+#[pyfunction]
+fn draw(kinds: &str, seed: u64, index: u64) -> PyResult<(String, &'static str)> {
+    let kinds = match kinds {
+        "linux" => Kinds::Linux,
+        "all" => Kinds::All,
+        other => {
+            return Err(PyValueError::new_err(format!("expected linux or all, got `{other}`")));
+        }
+    };
+    let scenario = sojourn_draw::draw(kinds, seed, index).map_err(refuse)?;
+    Ok((sojourn_scenario::to_toml(&scenario), Stratum::of(index).name()))
 }
 
 /// `conditions` of the summary of a run of this scenario, which need not have been made.
@@ -206,7 +221,8 @@ mod _core {
     use super::timers::timer_trial;
     #[pymodule_export]
     use super::{
-        ScenarioError, app_usage, apps, brief, cc_usage, conditions, controllers, expand, harm,
-        jain, qdisc_usage, qdiscs, rate_bps, resolve, schema, scream_tool, size_bytes, version,
+        ScenarioError, app_usage, apps, brief, cc_usage, conditions, controllers, draw, expand,
+        harm, jain, qdisc_usage, qdiscs, rate_bps, resolve, schema, scream_tool, size_bytes,
+        version,
     };
 }
