@@ -15,6 +15,7 @@ from cyclopts.completion.detect import ShellDetectionError, detect_shell
 
 from sojourn import _core
 from sojourn.cli import captures, comparisons, middlebox, plots, runs, tools, words
+from sojourn.cli import crosscheck as crosschecks
 from sojourn.cli import doctor as doctors
 from sojourn.cli.common import INTERRUPTED, MISUSE, OK, UsageError, say
 
@@ -43,6 +44,7 @@ VERBS: dict[str, Callable[..., int]] = {
     "pcap": captures.pcap,
     "tc": tools.tc,
     "doctor": doctors.doctor,
+    "crosscheck": crosschecks.crosscheck,
 }
 for name, verb in VERBS.items():
     app.command(verb, name=name)

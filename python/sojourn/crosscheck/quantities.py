@@ -1,0 +1,86 @@
+"""What of a run is compared with another engine's: one value each, and how many events are behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sojourn import metrics
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sojourn.results import Run
+
+
+class Kind(StrEnum):
+    """Quantities that are judged alike."""
+
+    GOODPUT = "goodput"
+    DELAY = "delay"
+    TAIL = "delay p99"
+    COUNT = "count"
+    ACKS = "ACKs per segment"
+    WINDOW = "window"
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A quantity of one run."""
+
+    #: Of which flow, queue or ping.
+    of: str
+    name: str
+    kind: Kind
+    #: Mbit/s, ms, a number, ACKs per segment, or segments.
+    value: float
+    #: Packets, samples or whatever it is made of.
+    events: int
+
+
+def of(run: Run) -> list[Value]:
+    """All that both engines state; what a run does not have is absent."""
+    summary = run.summary
+    flows = [value for flow in summary.get("flows", []) for value in _flow(run, flow)]
+    pings = [value for ping in summary.get("pings", []) for value in _delays(ping["name"], "ping", ping.get("rtt_ms"))]
+    queues = [value for queue in run.queues for value in _queue(queue)]
+    return [*flows, *pings, *queues]
+
+
+def _flow(run: Run, flow: dict[str, Any]) -> Iterator[Value]:
+    name, sender, receiver = str(flow["name"]), flow.get("sender", {}), flow.get("receiver", {})
+    segments = int(receiver.get("segments_received") or receiver.get("packets_received") or 0)
+    yield Value(name, "goodput", Kind.GOODPUT, float(flow["goodput_mbps"]), segments)
+    yield from _delays(name, "RTT", flow.get("rtt_ms"))
+    yield from _delays(name, "completion", (flow.get("completions") or {}).get("time_ms"))
+    for key, what in (("retransmits", "retransmits"), ("timeouts", "RTOs"), ("ce_reported", "marks reported")):
+        if sender.get(key) is not None:
+            yield Value(name, what, Kind.COUNT, float(sender[key]), int(sender[key]))
+    if segments and receiver.get("acks_sent") is not None:
+        acks = int(receiver["acks_sent"])
+        yield Value(name, "ACKs per segment", Kind.ACKS, acks / segments, acks)
+    for series, what in (("cwnd", "cwnd"), ("in_flight", "in flight")):
+        if f"flow.{name}.{series}" in run.names():
+            values = metrics.finite(run, f"flow.{name}.{series}")[1]
+            for q in (5, 50, 95):
+                if len(values):
+                    yield Value(name, f"{what} p{q:02}", Kind.WINDOW, float(np.percentile(values, q)), len(values))
+
+
+def _delays(of: str, name: str, statistics: dict[str, Any] | None) -> Iterator[Value]:
+    if statistics and statistics.get("n"):
+        for key, kind in (("mean", Kind.DELAY), ("p50", Kind.DELAY), ("p99", Kind.TAIL)):
+            if statistics.get(key) is not None:
+                yield Value(of, f"{name} {key}", kind, float(statistics[key]), int(statistics["n"]))
+
+
+def _queue(queue: dict[str, Any]) -> Iterator[Value]:
+    name = str(queue["name"])
+    for key, what in (("dropped", "drops"), ("marked", "marks")):
+        if queue.get(key) is not None:
+            yield Value(name, what, Kind.COUNT, float(queue[key]), int(queue[key]))
+    # A queue that holds nothing has no delay to compare.
+    yield from _delays(name, "sojourn", queue.get("sojourn_ms"))

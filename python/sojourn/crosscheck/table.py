@@ -1,0 +1,121 @@
+"""What a campaign found, as tables: agreement per quantity, and classes of disagreement."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sojourn.crosscheck.campaign import Campaign, Case
+    from sojourn.crosscheck.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Of one quantity over all cases."""
+
+    name: str
+    agree: int
+    count: int
+
+    @property
+    def percent(self) -> float:
+        return 100 * self.agree / self.count
+
+
+@dataclass(frozen=True, slots=True)
+class Class:
+    """Disagreements that have quantity, queue and controllers in common."""
+
+    name: str
+    queue: str
+    controllers: str
+    cases: tuple[str, ...]
+    #: Median of the differences in tolerances, with the sign of ours less the kernel's.
+    excess: float
+    worst: Verdict
+
+
+def agreements(found: Campaign) -> list[Agreement]:
+    """All quantities, those that agree least first, after the sum over all."""
+    by_name: dict[str, list[bool]] = defaultdict(list)
+    for verdict in found.verdicts:
+        by_name[verdict.name].append(verdict.agrees)
+    rows = [Agreement(name, sum(agree), len(agree)) for name, agree in by_name.items()]
+    whole = [Agreement("all", sum(row.agree for row in rows), sum(row.count for row in rows))] if rows else []
+    return whole + sorted(rows, key=lambda row: (row.percent, row.name))
+
+
+def classes(found: Campaign) -> list[Class]:
+    """Ranked by how many cases they explain, then by size."""
+    groups: dict[tuple[str, str, str], list[Verdict]] = defaultdict(list)
+    for verdict in found.disagreements:
+        groups[verdict.name, *features(found.cases[verdict.case])].append(verdict)
+    rows = [_class(key, members) for key, members in groups.items()]
+    return sorted(rows, key=lambda row: (-len(row.cases), -abs(row.excess), row.name, row.queue, row.controllers))
+
+
+def _class(key: tuple[str, str, str], members: list[Verdict]) -> Class:
+    signed = sorted(member.excess if member.error > 0 else -member.excess for member in members)
+    cases = tuple(sorted({member.case for member in members}))
+    return Class(*key, cases, signed[len(signed) // 2], max(members, key=lambda member: member.excess))
+
+
+def features(case: Case) -> tuple[str, str]:
+    """The bottleneck's queue and the controllers of a case, by their names."""
+    document: dict[str, Any] = case.job.scenario.document()
+    queue = _first(document["link"][0]["qdisc"])
+    return queue, "+".join(sorted({_first(flow["cc"]) for flow in document["flow"] if "cc" in flow}))
+
+
+def _first(text: object) -> str:
+    return re.split(r"\s", str(text), maxsplit=1)[0]
+
+
+def markdown(found: Campaign) -> str:
+    """Both tables, and what was left out."""
+    lines = ["| quantity | agree | of | % |", "|---|---|---|---|"]
+    lines += [f"| {row.name} | {row.agree} | {row.count} | {row.percent:.1f} |" for row in agreements(found)]
+    lines += [
+        "",
+        "| quantity | queue | controllers | cases | excess | worst: ours, kernel's |",
+        "|---|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {row.name} | {row.queue} | {row.controllers} | {len(row.cases)} | {row.excess:+.1f} | "
+        f"{row.worst.case} {row.worst.of}: {row.worst.ours:.4g}, {row.worst.kernel:.4g} |"
+        for row in classes(found)
+    ]
+    return "\n".join([*lines, *_left_out(found)]) + "\n"
+
+
+def _left_out(found: Campaign) -> Iterable[str]:
+    if found.refused:
+        yield ""
+    for reason, count in found.refused.most_common():
+        yield f"{count} cases left out: {reason}"
+
+
+def document(found: Campaign) -> dict[str, Any]:
+    """The same as JSON."""
+    return {
+        "schema": "sojourn/crosscheck/1",
+        "cases": len({verdict.case for verdict in found.verdicts}),
+        "agreement": [{"quantity": r.name, "agree": r.agree, "count": r.count} for r in agreements(found)],
+        "classes": [
+            {
+                "quantity": r.name,
+                "queue": r.queue,
+                "controllers": r.controllers,
+                "cases": list(r.cases),
+                "excess": r.excess,
+            }
+            for r in classes(found)
+        ],
+        "left_out": dict(found.refused),
+        "failed": found.failed,
+    }

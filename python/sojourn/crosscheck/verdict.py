@@ -1,0 +1,88 @@
+"""Whether two engines agree on a quantity. The tolerances are fixed: they are no result of what was found."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sojourn.crosscheck.quantities import Kind, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+#: A quantity counts if one side has this many events.
+LEAST_EVENTS = 20
+#: Of the bottleneck's rate.
+GOODPUT_SHARE = 0.02
+#: Standard deviations of the kernel's own goodput over seeds.
+GOODPUT_DEVIATIONS = 3
+#: Relative, and absolute in the quantity's unit; the larger one counts.
+RELATIVE = {
+    Kind.DELAY: (0.03, 0.3),
+    Kind.TAIL: (0.08, 1.0),
+    Kind.ACKS: (0.03, 0.0),
+    # Segments: a window is a whole number, and the two engines sample at other instants.
+    Kind.WINDOW: (0.08, 2.0),
+}
+COUNT_SHARE = 0.1
+#: Standard deviations of a Poisson count.
+COUNT_DEVIATIONS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One quantity of one case, on both engines."""
+
+    case: str
+    of: str
+    name: str
+    kind: Kind
+    ours: float
+    kernel: float
+    tolerance: float
+
+    @property
+    def error(self) -> float:
+        return self.ours - self.kernel
+
+    @property
+    def agrees(self) -> bool:
+        return abs(self.error) <= self.tolerance
+
+    @property
+    def excess(self) -> float:
+        """The difference in tolerances; above 1 it disagrees."""
+        return abs(self.error) / self.tolerance if self.tolerance else math.inf * (self.error != 0)
+
+
+def judge(case: str, ours: Iterable[Value], kernel: Sequence[Iterable[Value]], rate_mbps: float) -> list[Verdict]:
+    """Each quantity that both have and that counts; of the kernel the first seed, the others for its spread."""
+    seeds = [{(value.of, value.name): value for value in values} for values in kernel]
+    found = []
+    for value in ours:
+        key = (value.of, value.name)
+        if key in seeds[0] and max(value.events, seeds[0][key].events) >= LEAST_EVENTS:
+            tolerance = max(_tolerance(value, seeds[0][key].value, rate_mbps), _spread(value.kind, key, seeds))
+            found.append(Verdict(case, *key, value.kind, value.value, seeds[0][key].value, tolerance))
+    return found
+
+
+def _tolerance(value: Value, kernel: float, rate_mbps: float) -> float:
+    if value.kind is Kind.GOODPUT:
+        return GOODPUT_SHARE * rate_mbps
+    if value.kind is Kind.COUNT:
+        return max(COUNT_SHARE * kernel, COUNT_DEVIATIONS * math.sqrt(max(kernel, value.value)))
+    relative, absolute = RELATIVE[value.kind]
+    return max(relative * kernel, absolute)
+
+
+def _spread(kind: Kind, key: tuple[str, str], seeds: Sequence[Mapping[tuple[str, str], Value]]) -> float:
+    """What the kernel itself differs by over seeds: of goodput 3 standard deviations, else the range."""
+    values = [seed[key].value for seed in seeds if key in seed]
+    if len(values) < 2:
+        return 0.0
+    if kind is Kind.GOODPUT:
+        mean = sum(values) / len(values)
+        return GOODPUT_DEVIATIONS * math.sqrt(sum((v - mean) ** 2 for v in values) / (len(values) - 1))
+    return max(values) - min(values)
