@@ -88,7 +88,8 @@ pub(crate) fn text(
             out +=
                 &format!("stop = \"{}ms\"\n", (own.between(0.6, 0.95) * duration_s * 1e3) as u64);
         }
-        if own.chance(0.1) {
+        // Only where the way back has a rate: nothing else would bound it.
+        if stratum == Stratum::Asymmetric && own.chance(0.3) {
             out += "direction = \"up\"\n";
         }
         out += "\n";
