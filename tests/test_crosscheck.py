@@ -1,0 +1,111 @@
+"""Drawn cases, the fixed tolerances, tables of disagreement, and a small campaign on a real kernel."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sojourn import _core
+from sojourn.cli import call
+from sojourn.crosscheck import campaign, table, verdict
+from sojourn.crosscheck.quantities import Kind, Value
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sojourn.engines.linux import Kernel
+
+
+def value(kind: Kind, number: float, events: int = 1000) -> Value:
+    return Value("f0", "some quantity", kind, number, events)
+
+
+def agrees(kind: Kind, ours: float, *kernel: float) -> bool:
+    [found] = verdict.judge("case", [value(kind, ours)], [[value(kind, number)] for number in kernel], 100.0)
+    return found.agrees
+
+
+@pytest.mark.parametrize(
+    ("kind", "kernel", "inside", "outside"),
+    [
+        # 2 % of the bottleneck's 100 Mbit/s, whatever the flow has of them.
+        (Kind.GOODPUT, 10.0, 11.9, 12.1),
+        # 3 %, and 0.3 ms where that is more.
+        (Kind.DELAY, 100.0, 102.9, 103.1),
+        (Kind.DELAY, 1.0, 1.29, 1.31),
+        # 8 % and 1 ms.
+        (Kind.TAIL, 100.0, 92.1, 91.9),
+        # 10 %, and three standard deviations of a Poisson count: 3 sqrt(109) = 31.3, 3 sqrt(1000) = 94.9.
+        (Kind.COUNT, 100.0, 131.0, 140.0),
+        (Kind.COUNT, 1000.0, 1100.0, 1101.0),
+        (Kind.ACKS, 0.5, 0.514, 0.516),
+    ],
+)
+def test_tolerances_are_those_of_the_guide(kind: Kind, kernel: float, inside: float, outside: float) -> None:
+    assert agrees(kind, inside, kernel)
+    assert not agrees(kind, outside, kernel)
+
+
+def test_the_kernels_own_spread_widens_a_tolerance() -> None:
+    assert not agrees(Kind.DELAY, 110.0, 100.0)
+    assert agrees(Kind.DELAY, 110.0, 100.0, 111.0, 101.0)
+    # Of goodput three standard deviations over seeds: 1 of 9, 10, 11.
+    assert agrees(Kind.GOODPUT, 12.9, 10.0, 9.0, 11.0)
+    assert not agrees(Kind.GOODPUT, 13.1, 10.0, 9.0, 11.0)
+
+
+def test_a_quantity_of_few_events_does_not_count() -> None:
+    few = [value(Kind.COUNT, 3, events=3)]
+    assert verdict.judge("case", few, [few], 100.0) == []
+
+
+def test_a_case_is_named_for_ever() -> None:
+    drawn = campaign.case(seed=1, index=4)
+    assert drawn.job.id == "case-1-4"
+    assert (drawn.job.scenario.text, drawn.stratum) == _core.draw("linux", 1, 4)
+    assert campaign.case(seed=1, index=4) == drawn
+    assert campaign.case(seed=2, index=4).job.scenario.text != drawn.job.scenario.text
+
+
+def test_classes_are_ranked_by_the_cases_that_they_explain() -> None:
+    found = campaign.Campaign()
+    for index in range(3):
+        drawn = campaign.case(1, index)
+        found.cases[drawn.job.id] = drawn
+    first, *others = found.cases
+    found.verdicts = [
+        verdict.Verdict(first, "f0", "RTT mean", Kind.DELAY, 30.0, 20.0, 1.0),
+        *(verdict.Verdict(case, "f0", "RTT mean", Kind.DELAY, 20.1, 20.0, 1.0) for case in others),
+    ]
+    assert [(row.name, row.agree, row.count) for row in table.agreements(found)] == [
+        ("all", 2, 3),
+        ("RTT mean", 2, 3),
+    ]
+    [only] = table.classes(found)
+    assert (only.cases, only.excess, only.worst.case) == ((first,), 10.0, first)
+    assert "| RTT mean | 2 | 3 | 66.7 |" in table.markdown(found)
+
+
+@pytest.mark.parametrize("cases", ["", "x", "5:5", "9:3", "1:2:3", "-1"])
+def test_indices_that_are_none_are_refused_in_one_line(cases: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(["crosscheck", f"--cases={cases}"]) == 2
+    assert "--cases" in capsys.readouterr().err
+
+
+def test_a_campaign_runs_both_engines_and_goes_on(
+    kernel: Kernel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # A case of half a second.
+    index = next(
+        n for n in range(200) if campaign.case(1, n).job.duration_s < 1 and campaign.case(1, n).stratum == "one"
+    )
+    arguments = ["crosscheck", "--cases", str(index), "-o", str(tmp_path), "--json"]
+    assert call(arguments) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["cases"] == 1
+    assert document["agreement"][0]["quantity"] == "all"
+    assert (tmp_path / "linux" / f"case-1-{index}" / "summary.json").is_file()
+    assert call(arguments) == 0
+    assert json.loads(capsys.readouterr().out) == document
