@@ -144,6 +144,101 @@ def test_a_draft_has_rate_rtt_and_the_flow(bulk: Path, tmp_path: Path) -> None:
     assert len(find(str(path))[0].expand({})) == 1
 
 
+SCENARIO = """\
+name = "{name}"
+duration = "8s"
+[[link]]
+name = "bneck"
+rate = "20Mbit"
+shaper = "htb"
+qdisc = "{qdisc}"
+delay = "12ms"
+reverse = {{ rate = "none", shaper = "none", qdisc = "pfifo" }}
+[[flow]]
+name = "first"
+cc = "{cc}"
+[[flow]]
+name = "second"
+cc = "cubic"
+start = "1s"
+stop = "6s"
+[[capture]]
+name = "sent"
+points = [{{ flow = "first", at = ["{at}"] }}, {{ flow = "second", at = ["{at}"] }}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("cc", "qdisc", "at"),
+    [("prague", "dualpi2", "sender"), ("cubic", "fq_codel", "receiver"), ("cubic", "pfifo limit 100", "sender")],
+)
+def test_a_capture_becomes_a_scenario_that_runs_as_it_did(cc: str, qdisc: str, at: str, tmp_path: Path) -> None:
+    """Rate and base RTT within 3 %, goodput within 5 %."""
+    (tmp_path / "a.toml").write_text(SCENARIO.format(name="a", cc=cc, qdisc=qdisc, at=at))
+    assert call(["run", str(tmp_path / "a.toml"), "--out", str(tmp_path / "r")]) == 0
+    capture = tmp_path / "r/a/sent.pcapng"
+    assert call(["pcap", str(capture), "--to-scenario", str(tmp_path / "b.toml")]) == 0
+    (link,) = tomllib.loads((tmp_path / "b.toml").read_text())["link"]
+    assert float(link["rate"].removesuffix("kbit")) == pytest.approx(20_000, rel=0.03)
+    assert float(link["delay"].removesuffix("us")) == pytest.approx(12_000, rel=0.03)
+    assert call(["run", str(tmp_path / "b.toml"), "--out", str(tmp_path / "r")]) == 0
+    goodputs = []
+    for name in ("a", "b"):
+        flows = json.loads((tmp_path / f"r/{name}/summary.json").read_text())["flows"]
+        goodputs.append([flow["goodput_mbps"] for flow in flows])
+    assert goodputs[1] == pytest.approx(goodputs[0], rel=0.05)
+
+
+def test_a_capture_is_laid_over_its_own_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = SCENARIO.format(name="a", cc="prague", qdisc="dualpi2", at="sender")
+    (tmp_path / "a.toml").write_text(text.replace('"8s"', '"16s"').replace('stop = "6s"\n', ""))
+    assert call(["run", str(tmp_path / "a.toml"), "--out", str(tmp_path / "r")]) == 0
+    capsys.readouterr()
+    arguments = [str(tmp_path / "r"), str(tmp_path / "r/a/sent.pcapng")]
+    report = tmp_path / "c.json"
+    assert call(["compare", *arguments, "--json", "--report", str(report)]) == 0
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    assert len(run["flows"]) == 2
+    for flow in run["flows"]:
+        ours, theirs = flow["goodput_mbps"]["a"], flow["goodput_mbps"]["b"]
+        assert theirs == pytest.approx(ours, rel=0.01)
+        ours, theirs = flow["tcp_rtt_ms"]["mean"]["a"], flow["tcp_rtt_ms"]["mean"]["b"]
+        assert theirs == pytest.approx(ours, rel=0.01)
+        assert flow["retransmits"]["a"] == flow["retransmits"]["b"]
+    (figure,) = json.loads(report.read_text())["sections"][1]["figures"][0]["columns"][0]
+    sides = [one.get("side", 0) for plot in figure["plots"] for one in plot["series"]]
+    assert sides.count(0) == sides.count(1) == 4
+    assert call(["compare", *reversed(arguments), "--json"]) == 0
+
+
+def test_two_captures_say_what_the_path_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The server's clock is 1 ms ahead; ECT(0) from number 100 on is cleared, one packet lost."""
+    client, server = ("10.0.0.1", 40000), ("10.0.0.2", 80)
+    sent, received = [], []
+    for n in range(200):
+        at, first = 1.6e9 + 0.001 * n, 1 + 100 * n
+        sent.append(packets.tcp(at, client, server, seq=first, ecn=packets.ECT0, length=100))
+        back = packets.tcp(at + 0.02, server, client, seq=1, ack=first + 100)
+        sent.append(back)
+        if n != 50:
+            ecn = packets.ECT0 if n < 100 else packets.NOT_ECT
+            received.append(packets.tcp(at + 0.011, client, server, seq=first, ecn=ecn, length=100))
+            received.append((at + 0.011, back[1]))
+    files = [tmp_path / "c.pcap", tmp_path / "s.pcap"]
+    for file, made in zip(files, (sent, received), strict=True):
+        packets.write(file, sorted(made, key=lambda packet: packet[0]))
+    assert call(["pcap", "--pair", *map(str, files)]) == 0
+    out = capsys.readouterr().out
+    assert "1 10.0.0.1:40000 > 10.0.0.2:80: bleached: ECT(0) arrives as Not-ECT, 100 of 199 packets" in out
+    row = next(line for line in out.splitlines() if line.startswith("1 10.0.0.1:40000 > 10.0.0.2:80  "))
+    assert re.split(r"  +", row)[1:4] == ["199", "1", "0"]
+    assert call(["pcap", "--pair", *map(str, files), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["schema"] == "sojourn/pcap-pair/1"
+    assert document["clocks"]["offset_s"] == pytest.approx(0.001, abs=1e-4)
+    assert call(["pcap", "--pair", str(files[0])]) == 2
+
+
 def test_what_is_no_capture_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "x.pcap").write_text("not a capture at all")
     for arguments, said in (

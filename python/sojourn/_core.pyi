@@ -63,6 +63,12 @@ def inspect(paths: list[str], expression: str | None, events: bool) -> Inspectio
     ValueError is one line that names the file, or what is wrong in the filter.
     """
 
+def inspect_pair(first: str, second: str, translated: bool) -> tuple[str, list[str]]:
+    """Two captures of the same packets: the report as JSON text, and what is damaged.
+
+    ValueError is one line that names the file.
+    """
+
 class KernelOptions(Protocol):
     """What the user chooses of an engine with kernel hosts."""
 

@@ -65,7 +65,8 @@ pub fn take(analyser: &mut Analyser, record: &Record<'_>, filter: Option<&Filter
     }
 }
 
-fn warn(path: &Path, facts: &Facts, lines: &mut Vec<String>) {
+/// What is damaged or missing in a file, a line each.
+pub fn warn(path: &Path, facts: &Facts, lines: &mut Vec<String>) {
     let name = path.display();
     if let Some(first) = facts.damage.first() {
         let more = match facts.damaged_places {

@@ -12,11 +12,11 @@ use pyo3::types::PyDict;
 use sojourn_capture::Capture;
 use sojourn_capture::anonymise::{self, Addresses, Key};
 use sojourn_capture::write::{Section, Writer};
-use sojourn_inspect::Options;
 use sojourn_inspect::events::Events;
 use sojourn_inspect::files::{self, Analysis};
 use sojourn_inspect::filter::Filter;
 use sojourn_inspect::series::{Series, Window};
+use sojourn_inspect::{Options, pair};
 
 /// What captures say.
 #[pyclass(frozen)]
@@ -150,8 +150,7 @@ impl Anonymiser {
             let mut writer = Writer::create(&to, &section).map_err(wrong)?;
             let mut packets = 0;
             for path in &paths {
-                let mut capture = Capture::open(path)
-                    .map_err(|error| PyValueError::new_err(error.to_string()))?;
+                let mut capture = open(path)?;
                 packets +=
                     anonymise::copy(&mut capture, &mut writer, &mut addresses).map_err(wrong)?;
             }
@@ -185,6 +184,31 @@ pub(crate) fn inspect(
     });
     interrupted?;
     found.map(Inspection).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// Two captures of the same packets: a report as JSON, and warnings.
+#[pyfunction]
+pub(crate) fn inspect_pair(
+    py: Python<'_>,
+    first: PathBuf,
+    second: PathBuf,
+    translated: bool,
+) -> PyResult<(String, Vec<String>)> {
+    let (report, warnings) = py.detach(|| {
+        let [mut a, mut b] = [open(&first)?, open(&second)?];
+        let options = pair::Options { translated, ..pair::Options::default() };
+        let report = pair::compare(&mut a, &mut b, options);
+        let mut warnings = Vec::new();
+        for (path, capture) in [(&first, &a), (&second, &b)] {
+            files::warn(path, capture.facts(), &mut warnings);
+        }
+        PyResult::Ok((report, warnings))
+    })?;
+    Ok((json(&report)?, warnings))
+}
+
+fn open(path: &Path) -> PyResult<Capture> {
+    Capture::open(path).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 fn parsed(text: &str) -> PyResult<Filter> {

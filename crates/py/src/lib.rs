@@ -204,7 +204,7 @@ mod _core {
     #[pymodule_export]
     use super::engine::{Engine, Run, RunResult, linux_inside};
     #[pymodule_export]
-    use super::inspect::{Anonymiser, Inspection, inspect};
+    use super::inspect::{Anonymiser, Inspection, inspect, inspect_pair};
     #[pymodule_export]
     use super::linux::{Capabilities, tc_script};
     #[cfg(target_os = "linux")]

@@ -190,14 +190,15 @@ def _queue(flows: Sequence[Flow], rate: Rate, base_ms: float) -> list[str]:
     largest = max(flows, key=lambda flow: flow.data["data_bytes"])
     above = (largest.base_rtt_ms or base_ms) - base_ms
     delay, most = (max((largest.queue_ms(key) or 0.0) + above, 0.0) for key in ("p50", "p99"))
-    marks = [flow for flow in flows if flow.ce_percent]
+    marks = [flow for flow in flows if flow.ce_percent or _echoes(flow)]
     lost = sum((flow.retransmissions or {}).get("all", 0) for flow in flows)
     facts = f"queue delay {delay:.1f} ms at the median, {most:.1f} ms at the 99th percentile"
     if any(flow.data.get("sce_percent") for flow in flows):
         return [f"# GUESS: SCE marks; {facts}.", 'qdisc = "cnq_cobalt"']
     if marks:
         share = max(flow.ce_percent or 0 for flow in marks)
-        said = f"CE on up to {share:.2g} % of a flow's packets, {lost} retransmissions; {facts}"
+        seen = f"CE on up to {share:.2g} % of a flow's packets" if share else "the ACKs have ECE"
+        said = f"{seen}, {lost} retransmissions; {facts}"
         others = [other for flow in flows if not _is_l4s(flow) and (other := flow.queue_ms("p50")) is not None]
         if any(_is_l4s(flow) for flow in marks) and not (others and max(others) < SHALLOW_MS):
             return [f"# GUESS: an L4S queue: {said}.", 'qdisc = "dualpi2"']
@@ -212,6 +213,11 @@ def _queue(flows: Sequence[Flow], rate: Rate, base_ms: float) -> list[str]:
     packets = max(int(most * 1e-3 * rate.mbps * 1e6 / 8 / (rate.payload + rate.header)) + 1, 10)
     said = f"no CE, {lost} retransmissions" if lost else "neither CE nor losses"
     return [f"# GUESS: a FIFO as long as the delay shows: {said}; {facts}.", f'qdisc = "pfifo limit {packets}"']
+
+
+def _echoes(flow: Flow) -> bool:
+    """Whether its feedback is classic, and tells of marks."""
+    return flow.ecn_mode == "classic" and bool((flow.feedback.get("tcp") or {}).get("ece"))
 
 
 def _is_l4s(flow: Flow) -> bool:

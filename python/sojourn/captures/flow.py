@@ -21,6 +21,8 @@ NEW, FAST, RTO, TLP, LATE, UNKNOWN, PROBE = range(7)
 #: Flags of TCP.
 FIN, SYN, RST, ACK, ECE, CWR, AE = 1, 2, 4, 16, 64, 128, 256
 CE, ECT1 = 3, 1
+#: Names of codepoints by the keys of the core.
+CODEPOINTS = {"not_ect": "Not-ECT", "ect0": "ECT(0)", "ect1": "ECT(1)", "ce": "CE"}
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -105,7 +107,7 @@ class Flow:
     @property
     def ends(self) -> tuple[str, str]:
         """The opener and its peer, as ADDRESS:PORT."""
-        return _end(self.document["opener"]), _end(self.document["peer"])
+        return end_text(self.document["opener"]), end_text(self.document["peer"])
 
     @property
     def title(self) -> str:
@@ -248,9 +250,8 @@ class Flow:
 
 def codepoints(counts: dict[str, int]) -> str:
     """What was sent, most first: `ECT(1) 92 %, CE 8 %`."""
-    names = {"not_ect": "Not-ECT", "ect0": "ECT(0)", "ect1": "ECT(1)", "ce": "CE"}
     total = sum(counts.values())
-    ordered = sorted(((count, names[key]) for key, count in counts.items() if count), key=lambda one: -one[0])
+    ordered = sorted(((count, CODEPOINTS[key]) for key, count in counts.items() if count), key=lambda one: -one[0])
     if len(ordered) == 1:
         return ordered[0][1]
     return ", ".join(f"{name} {percent(100 * count / total)}" for count, name in ordered)
@@ -265,6 +266,7 @@ def percent(value: float | None) -> str:
     return "<0.1 %" if value < 0.1 else f"{value:.1f} %" if value < 99.95 or value >= 100 else "99.9 %"
 
 
-def _end(end: dict[str, Any]) -> str:
+def end_text(end: dict[str, Any]) -> str:
+    """ADDRESS:PORT, or the address where there is no port."""
     address, port = str(end["address"]), int(end["port"])
     return (f"[{address}]:{port}" if ":" in address else f"{address}:{port}") if port else address

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from ipaddress import ip_address
@@ -24,6 +25,11 @@ SUFFIXES = tuple(f".{kind}{packed}" for kind in ("pcap", "pcapng", "cap") for pa
 
 class CaptureError(ValueError):
     """A capture that cannot be read, or an option of one: one line."""
+
+
+def refused(error: Exception) -> CaptureError:
+    """What the core says, without the numbers of the system's errors."""
+    return CaptureError(re.sub(r" \(os error \d+\)", "", str(harmless(str(error)))))
 
 
 @dataclass(frozen=True)
@@ -86,7 +92,7 @@ def read(files: Sequence[Path | str], *, chosen: str | None = None, packets: boo
     try:
         analysis = _core.inspect(names, chosen, packets)
     except (ValueError, OSError) as error:
-        raise CaptureError(str(harmless(str(error)))) from None
+        raise refused(error) from None
     return of(analysis, names)
 
 
@@ -95,7 +101,7 @@ def copy(files: Sequence[Path | str], to: Path, by: _core.Anonymiser) -> int:
     try:
         return by.copy([str(file) for file in files], to)
     except (ValueError, OSError) as error:
-        raise CaptureError(str(harmless(str(error)))) from None
+        raise refused(error) from None
 
 
 def of(analysis: _core.Inspection, names: Sequence[str]) -> Capture:

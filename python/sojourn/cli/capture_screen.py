@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
 from sojourn.captures.flow import WAYS, Flow, codepoints, percent
+from sojourn.captures.pair import Between, Both
 from sojourn.captures.read import Capture
 from sojourn.cli.screen import ABSENT, Screen, figure
 
@@ -77,6 +79,62 @@ def show_flow(flow: Flow) -> None:
         screen.line(f"looks {flow.family['family']}: {flow.family['evidence']}")
     for line, style in _diagnoses([flow], screen.width, full=True):
         screen.line(line, style)
+
+
+def show_pair(both: Both, *, full: bool = False) -> None:
+    """Prints what the path between two captures did to each direction of each flow."""
+    screen = Screen()
+    document = both.document
+    names = " and ".join(Path(name).name for name in both.files)
+    counts = " and ".join(map(str, document["packets"]))
+    screen.line(f"{names}: {counts} IP packets, {document['matched']} at both", "bold")
+    for line in _clocks(document):
+        screen.line(line)
+    ways = both.ways
+    shown = ways if full else ways[: screen.height - AROUND - LEAST_DIAGNOSES]
+    heading = ("direction", "at both", "lost", "reordered", "CE between", "one-way ms", "queue p50 ms", "p99 ms")
+    rows = [_between(way) for way in shown]
+    if rows:
+        screen.table(heading, rows, {0}, (3, 5))
+    if left := len(ways) - len(shown):
+        screen.line(f"... {left} more; --full has all")
+    said = [f"{way.number} {way.title}: {line}" for way in ways for line in way.changes]
+    screen.line("")
+    for line in said if full else said[:LEAST_DIAGNOSES]:
+        screen.line(line, "bold")
+    if not said:
+        screen.line("the path changed no ECN field but to CE, no DSCP, no flag and no option of TCP")
+    elif not full and len(said) > LEAST_DIAGNOSES:
+        screen.line(f"... {len(said) - LEAST_DIAGNOSES} more changes; --full has all")
+
+
+def _clocks(document: dict[str, Any]) -> Iterator[str]:
+    if clocks := document["clocks"]:
+        skew = f"the second clock gains {clocks['skew_ppm']:+.3g} ppm (error {clocks['skew_error_ppm']:.2g})"
+        if clocks["offset_s"] is None:
+            yield f"clocks: {skew}; the offset is not known: one direction alone was seen"
+        else:
+            offset, error = clocks["offset_s"] * 1e3, (clocks["offset_error_s"] or 0) * 1e3
+            yield f"clocks: the second is {offset:+.3f} ms ahead (error at most {error:.3f}), and {skew}"
+            yield f"least round trip between the points {figure(clocks['base_rtt_ms'])} ms"
+    if any(document["given_up"]):
+        yield f"{sum(document['given_up'])} packets were given up: some of what is lost here may not be"
+
+
+def _between(way: Between) -> tuple[str, ...]:
+    numbers = way.numbers
+    one_way, queue = numbers["one_way_ms"], numbers["queue_delay_ms"]
+    marks = percent(100 * way.marked / numbers["both"])
+    return (
+        f"{way.number} {way.title}",
+        str(numbers["both"]),
+        str(numbers["lost"]),
+        str(numbers["reordered"]),
+        marks if way.marked else "0",
+        figure(one_way["p50"] if one_way else None),
+        figure(queue["p50"] if queue else None),
+        figure(queue["p99"] if queue else None),
+    )
 
 
 def _counted(capture: Capture) -> str:

@@ -19,6 +19,8 @@ def pcap(
     files: Annotated[list[str] | None, Parameter(allow_leading_hyphen=True)] = None,
     /,
     *,
+    pair: bool = False,
+    translated: bool = False,
     chosen: Annotated[str | None, Parameter(name=["--filter", "-f"])] = None,
     flow: int | None = None,
     full: bool = False,
@@ -35,13 +37,17 @@ def pcap(
     """Say what the congestion signals did in a capture: for each flow codepoints, marks, feedback, RTT, losses.
 
     Reads pcap and pcapng, also compressed by gzip, xz or zstd; `-` is stdin. Several files are one capture, one after
-    the other. What is left of a damaged file is used, and a line says how much that is.
+    the other, but with `--pair`. What is left of a damaged file is used, and a line says how much that is.
 
     Examples: `sojourn pcap upload.pcap`, `sojourn pcap upload.pcapng.xz --flow 2 --html upload.html`,
-    `tcpdump -w - -c 10000 | sojourn pcap -`, `sojourn pcap upload.pcap --to-scenario mine.toml`
+    `tcpdump -w - -c 10000 | sojourn pcap -`, `sojourn pcap --pair client.pcap server.pcap`,
+    `sojourn pcap upload.pcap --to-scenario mine.toml`
 
     Args:
         files: Capture files, or `-`.
+        pair: The two files are of the same packets, at the client and at the server: say what the path between changed,
+            lost and delayed, and how far apart the clocks are.
+        translated: With --pair: addresses or ports are translated between the two.
         chosen: Packets to take, in the grammar of tcpdump as far as `host`, `net`, `port`, a protocol, `and`, `or`,
             `not` and parentheses go, such as "tcp and port 443".
         flow: Print everything about the flow of this number.
@@ -69,6 +75,13 @@ def pcap(
         raise UsageError("--write-anonymised: expected files, and not --no-anonymise")
     if events and not (csv or parquet):
         raise UsageError("--events: expected --csv or --parquet, too")
+    if pair:
+        options = (chosen, flow, html, csv, parquet, xplot, to_scenario, write_anonymised, anonymise)
+        if len(files) != 2 or "-" in files or any(options):
+            raise UsageError("--pair: expected two files, and of options --translated, --full and --json alone")
+        return _pair(files[0], files[1], translated=translated, full=full, as_json=as_json)
+    if translated:
+        raise UsageError("--translated: only with --pair")
     keep = bool(html or csv or parquet or xplot or to_scenario)
     capture = captures.read(files, chosen=chosen, packets=keep)
     for line in capture.warnings:
@@ -91,6 +104,21 @@ def pcap(
     flows = [kept.flow(flow)] if flow else kept.flows
     _write(kept, flows, html=html, tables=(csv, parquet), events=events, xplot=xplot, to_scenario=to_scenario)
     return OK if capture.document["packets"] else FAILED
+
+
+def _pair(first: str, second: str, *, translated: bool, full: bool, as_json: bool) -> int:
+    """Two captures of the same packets."""
+    from sojourn.captures import pair as pairs
+    from sojourn.cli import capture_screen
+
+    both = pairs.compare(first, second, translated=translated)
+    for line in both.warnings:
+        say(line)
+    if as_json:
+        print_json(both.json())
+    else:
+        capture_screen.show_pair(both, full=full)
+    return OK if both.document["matched"] else FAILED
 
 
 def _write(
