@@ -1,4 +1,7 @@
-"""Sends UDP packets of 1400 bytes at a constant rate: ADDRESS PORT KBIT_PER_S SECONDS ECN. Sleeps between packets, so that virtual time passes."""
+"""Sends UDP packets of 1400 bytes at a constant rate: ADDRESS PORT KBIT_PER_S SECONDS ECN.
+
+It sleeps between packets, so that virtual time passes.
+"""
 
 import socket
 import sys

@@ -1,9 +1,10 @@
-"""Makes the corpus of captures, and measures what `sojourn pcap` says of them.
+"""Makes the corpus of captures, and measures what the analysis says of their senders.
 
-    python tests/captures/corpus.py make FOLDER [linux|sim]
+    python tests/captures/corpus.py make FOLDER linux|sim
     python tests/captures/corpus.py list
 
-Cases that are there already are left alone, so an interrupted run goes on.
+Cases that are there already are left alone, so an interrupted run goes on. A kernel is found through SOJOURN_LINUX, the
+command through SOJOURN or beside this Python.
 """
 
 from __future__ import annotations
@@ -13,18 +14,22 @@ import json
 import sys
 from pathlib import Path
 
-import kernel
+import on_linux
+import on_sim
 from draws import COUNT, Case, draw
+
+MAKERS = {"linux": (on_linux.make, "pcap"), "sim": (on_sim.make, "pcapng")}
 
 
 def make(folder: Path, engine: str) -> int:
     folder.mkdir(parents=True, exist_ok=True)
+    maker, suffix = MAKERS[engine]
     failed = 0
     for case in map(draw, range(COUNT)):
-        to = folder / f"{case.index:03}.pcap"
+        to = folder / f"{case.index:03}.{suffix}"
         if case.engine != engine or to.exists():
             continue
-        fault = kernel.make(case, to)
+        fault = maker(case, to)
         failed += bool(fault)
         print(f"{case.index:03}", fault or "made", flush=True)
     return failed

@@ -16,7 +16,8 @@ MTU = 1500
 
 # Half of the queues that may mark do not, but for those that always do.
 QUEUES = ("pfifo", "pfifo", "codel", "fq_codel", "pie", "red", "dualpi2", "cake")
-SCE_QUEUES = ("cnq_cobalt", "lfq_cobalt", "twin_codel_af", "cake besteffort sce")
+# Those that mark SCE whatever the DSCP.
+SCE_QUEUES = ("deltic", "fq_codel sce_threshold 1ms", "twin_codel_af", "cake besteffort sce")
 # Controllers, with the relative frequency of each.
 KERNEL_CC = {"reno": 3, "cubic": 5, "dctcp": 7, "bbr": 5, "vegas": 1, "illinois": 0.5, "westwood": 0.5, "udp": 1}
 SIM_CC = {
@@ -81,7 +82,7 @@ def pick(rng: random.Random, weights: dict[str, float]) -> str:
 
 
 def family(cc: str, ecn: str, marks: str) -> str:
-    """What a flow with this controller does here: without marks, DCTCP and Prague are Reno (RFC 8257 3.5, RFC 9331 4.3)."""
+    """What a flow does here: without marks, DCTCP and Prague are Reno (RFC 8257 3.5, RFC 9331 4.3)."""
     name = cc.split()[0]
     if name in ("udp", "fixed"):
         return "unresponsive"
@@ -98,7 +99,8 @@ def red(rate_kbps: int) -> str:
     """RED with a minimum of 5 ms, and three and twelve times that as maximum and limit."""
     low = max(round(rate_kbps / 8 * 5), 3 * MTU)
     burst = math.ceil((2 * low + 3 * low) / (3 * 1000))
-    return f"red limit {low * 12} min {low} max {low * 3} avpkt 1000 burst {burst} bandwidth {rate_kbps}kbit probability 0.1"
+    sizes = f"limit {low * 12} min {low} max {low * 3} avpkt 1000 burst {burst}"
+    return f"red {sizes} bandwidth {rate_kbps}kbit probability 0.1"
 
 
 def queue(rng: random.Random, rate_kbps: int, bdp: float, *, marks: bool) -> tuple[str, str]:
@@ -130,7 +132,7 @@ def feedback(rng: random.Random, cc: str, host: str) -> str:
 
 def draw(index: int) -> Case:
     """The case with this index."""
-    rng = random.Random(f"{SEED}/{index}")
+    rng = random.Random(f"{SEED}/{index}")  # noqa: S311
     engine = "linux" if index // 2 % 2 else "sim"
     rate, rtt = round(log_uniform(rng, 1000, 200_000)), round(log_uniform(rng, 5, 160), 2)
     bdp = rate / 8 * rtt / MTU

@@ -7,7 +7,7 @@ use sojourn_wire::{Addresses, Ip, ip};
 
 use crate::events::Events;
 use crate::report::{self, End, Protocol, Report};
-use crate::{Budget, Options, Packet, datagrams, tcp};
+use crate::{Budget, Options, Packet, datagrams, family, tcp};
 
 /// Slots that are looked at before a flow counts as one too many: a table that is half full has such a run by
 /// design of whoever wrote the capture, and by chance never.
@@ -173,6 +173,7 @@ impl Flow {
             State::Tcp(tcp) => tcp.report(budget, &mut flow),
             State::Datagrams(datagrams) => datagrams.report(self.key.protocol, &mut flow),
         };
+        flow.family = family::answer(&flow);
         (flow, events)
     }
 }

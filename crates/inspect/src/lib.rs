@@ -10,6 +10,7 @@ mod datagrams;
 mod echo;
 pub mod events;
 pub mod facts;
+mod family;
 pub mod files;
 pub mod filter;
 mod flows;

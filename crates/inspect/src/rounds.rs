@@ -75,7 +75,21 @@ impl Round {
         fraction(self.ce_seen, self.packets).max(fraction(self.ce_fed, self.acked_packets))
     }
 
-    /// Part of the payload acknowledged with ESCE, or of its packets with SCE's mark.
+    /// The same by what is seen alone if any is, `sees`, else by what is reported alone.
+    pub(crate) fn marked(&self, sees: bool) -> f64 {
+        if sees {
+            fraction(self.ce_seen, self.packets)
+        } else {
+            fraction(self.ce_fed, self.acked_packets)
+        }
+    }
+
+    /// The window is not the congestion controller's.
+    pub(crate) const fn is_limited(&self) -> bool {
+        self.is_idle || self.is_window_limited
+    }
+
+    /// Part of the payload acknowledged with ESCE.
     pub fn sce_fraction(&self) -> f64 {
         let fed =
             if self.delivered > 0 { self.esce_bytes as f64 / self.delivered as f64 } else { 0.0 };

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -51,7 +52,7 @@ def make(case: Case, to: Path) -> str:
         out.mkdir()
         out.joinpath("settings").write_text("".join(f"{k}={shlex.quote(v)}\n" for k, v in settings(case).items()))
         command = [Path(place, "run"), "--mem", "1024M", "--out", out, SCRIPT, "/run/out/settings"]
-        command = ["nice", *command]
+        command = ["/usr/bin/nice", *command]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
             try:
                 said, _ = process.communicate(timeout=LIMIT_S)
@@ -63,6 +64,7 @@ def make(case: Case, to: Path) -> str:
             return f"exit {process.returncode}: {said.strip()}"
         if "0 packets dropped by kernel" not in said:
             return f"incomplete: {said.strip()}"
-        subprocess.run(["cp", made, f"{to}.part"], check=True)
-        os.replace(f"{to}.part", to)
+        part = to.with_suffix(".part")
+        shutil.copyfile(made, part)
+        part.replace(to)
     return ""

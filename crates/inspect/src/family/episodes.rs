@@ -1,0 +1,115 @@
+//! Episodes: signals of congestion, and what the sender's window did about them.
+
+use crate::rounds::Round;
+
+/// Rounds without a signal before one with it begins an episode.
+const QUIET: usize = 3;
+/// An episode of more rounds is cut: what follows is another one, before which it was not quiet.
+const LONGEST: usize = 6;
+/// Rounds after an episode in which the window is at its new value: PRR takes one to get there (RFC 6937), and where the
+/// capture is behind the sender the response is another half later.
+const AFTER: usize = 4;
+/// Smallest window, segments, of which a factor of 0.7 and of 1 differ by more than two segments.
+pub(super) const LEAST_WINDOW: f64 = 8.0;
+/// Gain of the moving average of marks of DCTCP and Prague (RFC 8257 3.3).
+const GAIN: f64 = 1.0 / 16.0;
+/// Growth within three rounds that is slow start's.
+const SLOW_START: f64 = 2.0;
+
+/// What was signalled, and the answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Episode {
+    /// First round.
+    pub(super) at: usize,
+    /// Rounds.
+    pub(super) len: usize,
+    /// Something was lost; else there are marks alone.
+    pub(super) has_loss: bool,
+    /// Window after it by window before.
+    pub(super) ratio: f64,
+    /// The same of a controller that reduces once in each round by half of the moving average of marks.
+    pub(super) scalable: f64,
+    /// It ends a slow start, whose overshoot hides the answer.
+    pub(super) ends_slow_start: bool,
+}
+
+impl Episode {
+    /// The mildest answer of a classic controller to marks in this many rounds: CUBIC's 0.7 (RFC 9438 4.6), with its
+    /// regrowth until it is measured, once for every two rounds.
+    pub(super) fn classic(&self) -> f64 {
+        0.75_f64.powi(self.len.div_ceil(2) as i32)
+    }
+
+    /// It was answered as a classic controller does.
+    pub(super) fn is_cut(&self) -> bool {
+        self.ratio <= self.classic() + 0.1
+    }
+
+    /// It was not.
+    pub(super) fn is_mild(&self) -> bool {
+        self.ratio >= self.classic() + 0.14
+    }
+}
+
+/// Payload of each round in segments: the window, wherever the capture was made.
+pub(super) fn windows(rounds: &[Round], mss: f64) -> Vec<f64> {
+    rounds.iter().map(|round| round.bytes as f64 / mss).collect()
+}
+
+/// The moving average of marks before each round, 1 until the first mark (RFC 8257 3.3).
+pub(super) fn averages(rounds: &[Round]) -> Vec<f64> {
+    let sees = rounds.iter().any(|round| round.ce_seen > 0);
+    let mut average: Option<f64> = None;
+    rounds
+        .iter()
+        .map(|round| {
+            let before = average.unwrap_or(1.0);
+            if average.is_some() || round.has_ce() {
+                average = Some(before + (round.marked(sees) - before) * GAIN);
+            }
+            before
+        })
+        .collect()
+}
+
+/// All that begin after a quiet time, with a window that is not the sender's application's or its receiver's.
+pub(super) fn episodes(rounds: &[Round], windows: &[f64]) -> Vec<Episode> {
+    let averages = averages(rounds);
+    let mut found = Vec::new();
+    let mut at = QUIET;
+    while at + AFTER < rounds.len() {
+        if !rounds[at].has_signal() || rounds[at - QUIET..at].iter().any(Round::has_signal) {
+            at += 1;
+            continue;
+        }
+        let len = rounds[at..].iter().take(LONGEST).take_while(|round| round.has_signal()).count();
+        let end = at + len;
+        let Some(after) = windows.get(end..end + AFTER) else { break };
+        let before = median(&windows[at - 2..=at]);
+        // The lowest but one: a round may be cut short by the clock of timestamps.
+        let mut after: Vec<f64> = after.to_vec();
+        after.sort_by(f64::total_cmp);
+        let is_limited = rounds[at - 2..end + AFTER].iter().any(Round::is_limited);
+        if before >= LEAST_WINDOW && !is_limited {
+            found.push(Episode {
+                at,
+                len,
+                has_loss: rounds[at..(end + 2).min(rounds.len())]
+                    .iter()
+                    .any(|round| round.lost > 0),
+                ratio: after[1] / before,
+                scalable: averages[at..end].iter().map(|average| 1.0 - average / 2.0).product(),
+                ends_slow_start: windows[at] >= SLOW_START * windows[at - QUIET],
+            });
+        }
+        at = end;
+    }
+    found
+}
+
+/// The middle one, of a slice that is not empty.
+pub(super) fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+}

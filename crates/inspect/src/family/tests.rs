@@ -1,0 +1,186 @@
+use super::of_rounds;
+use crate::report::Family;
+use crate::rounds::Round;
+
+const MSS: f64 = 1000.0;
+
+/// Signals of a round: packets with CE, part with ESCE, packets lost.
+#[derive(Clone, Copy, Default)]
+struct Signal {
+    ce: f64,
+    sce: f64,
+    lost: u32,
+}
+
+/// Rounds of a sender that has `window`, and of a queue that gives the signals of a window and a round number.
+fn run(
+    rounds: usize,
+    mut window: f64,
+    queue: impl Fn(usize, f64) -> Signal,
+    mut sender: impl FnMut(usize, f64, Signal) -> f64,
+) -> Vec<Round> {
+    (0..rounds)
+        .map(|n| {
+            let signal = queue(n, window);
+            let packets = window.round().max(1.0) as u32;
+            let bytes = (window.round().max(1.0) * MSS) as u64;
+            let ce_seen = (signal.ce * f64::from(packets)).ceil() as u32;
+            let round = Round {
+                start: n as u64 * 50_000_000,
+                duration: 50_000_000,
+                packets,
+                bytes,
+                ce_seen,
+                ce_fed: ce_seen,
+                acked_packets: packets,
+                delivered: bytes,
+                esce_bytes: (signal.sce * bytes as f64) as u64,
+                lost: signal.lost,
+                ..Round::default()
+            };
+            window = sender(n, window, signal);
+            round
+        })
+        .collect()
+}
+
+fn family(rounds: &[Round]) -> Option<Family> {
+    of_rounds(rounds, MSS, true).map(|answer| answer.family)
+}
+
+/// Marks this part of the packets while the window is above a threshold.
+fn above(threshold: f64, part: f64) -> impl Fn(usize, f64) -> Signal {
+    move |_, window| Signal { ce: if window > threshold { part } else { 0.0 }, ..Signal::default() }
+}
+
+/// Loses a packet at the threshold.
+fn losing(threshold: f64) -> impl Fn(usize, f64) -> Signal {
+    move |_, window| Signal { lost: u32::from(window > threshold), ..Signal::default() }
+}
+
+/// Multiplies by this at a signal, once, and adds a segment per round else.
+fn aimd(factor: f64) -> impl FnMut(usize, f64, Signal) -> f64 {
+    move |_, window, signal| {
+        if signal.ce > 0.0 || signal.lost > 0 { window * factor } else { window + 1.0 }
+    }
+}
+
+/// DCTCP in rounds (RFC 8257 3.3).
+fn dctcp() -> impl FnMut(usize, f64, Signal) -> f64 {
+    let mut alpha = 1.0;
+    move |_, window, signal| {
+        let cut = if signal.ce > 0.0 { window * alpha / 2.0 } else { -1.0 };
+        alpha += (signal.ce - alpha) / 16.0;
+        let window = if signal.lost > 0 { window / 2.0 } else { window - cut };
+        window.max(2.0)
+    }
+}
+
+/// BBRv1 in rounds: a pulse every eight, whatever is signalled.
+fn bbr(n: usize, window: f64, _: Signal) -> f64 {
+    let base = if n % 8 == 1 { window / 1.25 } else { window };
+    if n % 8 == 0 { base * 1.25 } else { base }
+}
+
+#[test]
+fn a_factor_that_does_not_depend_on_the_marks_is_classic() {
+    for factor in [0.5, 0.7] {
+        for part in [0.01, 0.2] {
+            let rounds = run(600, 40.0, above(60.0, part), aimd(factor));
+            assert_eq!(family(&rounds), Some(Family::Classic), "{factor} {part}");
+        }
+        assert_eq!(family(&run(600, 40.0, losing(60.0), aimd(factor))), Some(Family::Classic));
+    }
+}
+
+#[test]
+fn a_factor_in_proportion_to_the_marks_is_scalable() {
+    for (threshold, part) in [(60.0, 0.05), (60.0, 0.1), (120.0, 0.05), (25.0, 0.2)] {
+        let rounds = run(800, 20.0, above(threshold, part), dctcp());
+        assert_eq!(family(&rounds), Some(Family::Scalable), "{threshold} {part}");
+    }
+}
+
+#[test]
+fn halving_at_losses_beside_marks_may_be_scalable_too_and_is_no_answer() {
+    let queue = |n: usize, window: f64| Signal {
+        ce: if n == 30 { 0.02 } else { 0.0 },
+        lost: u32::from(window > 60.0),
+        ..Signal::default()
+    };
+    assert_eq!(family(&run(600, 40.0, queue, dctcp())), None);
+}
+
+#[test]
+fn pulses_without_a_signal_are_bbr_like() {
+    let quiet = |_: usize, _: f64| Signal::default();
+    assert_eq!(family(&run(200, 40.0, quiet, bbr)), Some(Family::BbrLike));
+    let losses = |n: usize, _: f64| Signal { lost: u32::from(n % 37 == 20), ..Signal::default() };
+    assert_eq!(family(&run(400, 40.0, losses, bbr)), Some(Family::BbrLike));
+}
+
+#[test]
+fn rises_from_a_level_and_back_to_it_are_bbr_like_even_with_marks() {
+    // BBRv3: up until 2 % are marked, then down.
+    let queue = |_: usize, window: f64| Signal {
+        ce: if window > 55.0 { 0.3 } else { 0.0 },
+        ..Signal::default()
+    };
+    let sender = |n: usize, _: f64, _: Signal| match n % 30 {
+        0 => 48.0,
+        1 => 56.0,
+        2 => 60.0,
+        3 => 50.0,
+        _ => 40.0,
+    };
+    assert_eq!(family(&run(200, 40.0, queue, sender)), Some(Family::BbrLike));
+}
+
+#[test]
+fn a_window_that_varies_without_rhythm_is_no_answer() {
+    let quiet = |_: usize, _: f64| Signal::default();
+    let varies = |n: usize, _: f64, _: Signal| 40.0 + [0.0, 3.0, -2.0, 2.0, -3.0][n * n % 5];
+    assert_eq!(family(&run(400, 40.0, quiet, varies)), None);
+}
+
+#[test]
+fn a_constant_through_signals_is_unresponsive_and_without_signals_no_answer() {
+    let fixed = |_: usize, window: f64, _: Signal| window;
+    let marks =
+        |n: usize, _: f64| Signal { ce: if n % 9 < 5 { 0.8 } else { 0.0 }, ..Signal::default() };
+    assert_eq!(family(&run(200, 40.0, marks, fixed)), Some(Family::Unresponsive));
+    let losses = |n: usize, _: f64| Signal { lost: u32::from(n % 20 == 8), ..Signal::default() };
+    assert_eq!(family(&run(200, 40.0, losses, fixed)), Some(Family::Unresponsive));
+    // So few that growth makes up for what a scalable controller takes.
+    let few =
+        |n: usize, _: f64| Signal { ce: if n % 9 == 8 { 0.03 } else { 0.0 }, ..Signal::default() };
+    assert_eq!(family(&run(200, 40.0, few, fixed)), None);
+    assert_eq!(family(&run(200, 40.0, |_, _| Signal::default(), fixed)), None);
+}
+
+#[test]
+fn esce_that_brings_the_window_down_is_sce_and_else_no_answer() {
+    let queue = |_: usize, window: f64| Signal {
+        sce: ((window - 50.0) / 20.0).clamp(0.0, 1.0),
+        ..Signal::default()
+    };
+    // Reno-SCE: a root of the window for a window of marks.
+    let mut answers = 0.0;
+    let sce = |n: usize, window: f64, signal: Signal| {
+        // Another flow comes and goes.
+        answers = if n % 40 < 20 { 8.0 } else { 0.0 };
+        window + 1.0 - signal.sce * window.sqrt() - if n % 40 == 20 { answers } else { 0.0 }
+    };
+    let varied = |n: usize, window: f64| queue(n, window + if n % 40 < 20 { 15.0 } else { 0.0 });
+    assert_eq!(family(&run(600, 40.0, varied, sce)), Some(Family::Sce));
+    let deaf = |_: usize, window: f64, _: Signal| if window > 90.0 { 45.0 } else { window + 1.0 };
+    assert_eq!(family(&run(600, 40.0, queue, deaf)), None);
+}
+
+#[test]
+fn too_little_is_no_answer() {
+    assert_eq!(family(&[]), None);
+    assert_eq!(family(&run(20, 40.0, losing(45.0), aimd(0.5))), None);
+    // Windows of a few segments.
+    assert_eq!(family(&run(300, 3.0, above(4.0, 0.3), aimd(0.5))), None);
+}
