@@ -20,6 +20,7 @@ pub mod report;
 pub mod rounds;
 pub mod rtp;
 pub mod samples;
+pub mod scetrace;
 pub mod series;
 mod stream;
 mod tcp;

@@ -182,6 +182,10 @@ pub struct Direction {
     pub sce_runs: Option<Distribution>,
     /// Data packets between two runs of SCE's marks.
     pub sce_gaps: Option<Distribution>,
+    /// Time between packets of any kind, ms.
+    pub packet_gap_ms: Option<Distribution>,
+    /// Time between data packets with SCE's mark, ms.
+    pub sce_gap_ms: Option<Distribution>,
     /// Time between data packets, ms.
     pub gap_ms: Option<Distribution>,
     /// Bytes of bursts: data packets that follow each other within 100 us.
@@ -210,8 +214,14 @@ pub struct Direction {
 /// What one end of a TCP connection sent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TcpDirection {
+    /// Packets with the flag ACK.
+    pub acks: u64,
     /// Packets without payload, SYN, FIN or RST.
     pub pure_acks: u64,
+    /// ACKs that repeat the number, without data and without another window, while data is under way (RFC 5681 2).
+    pub duplicate_acks: u64,
+    /// Packets whose timestamp is older than one before them.
+    pub overtaken: u64,
     /// Packets with the flags ECE, CWR, and AE, after the handshake.
     pub ece: u64,
     /// CWR.
@@ -220,10 +230,18 @@ pub struct TcpDirection {
     pub ae: u64,
     /// Payload that these packets acknowledged with ESCE, of all they acknowledged, in percent.
     pub esce_acked_percent: Option<f64>,
+    /// That payload, bytes.
+    pub esce_acked_bytes: u64,
     /// Fraction of this among the payload acknowledged in each round trip.
     pub esce_per_rtt: Option<Distribution>,
     /// Payload acknowledged by packets of this direction, bytes.
     pub acked_bytes: u64,
+    /// Payload that SACK blocks of this direction report before it is acknowledged, each byte once.
+    pub sacked_bytes: u64,
+    /// First packet with the flag ACK, and the last that acknowledges more.
+    pub first_ack_s: Option<f64>,
+    /// The latter.
+    pub last_ack_s: Option<f64>,
     /// Goodput of this direction's data, Mbit/s: `acked_bytes` of the other direction, without those of its first ACK
     /// of data, over the time from that ACK to the last one that acknowledges more.
     pub goodput_mbps: Option<f64>,
@@ -245,6 +263,10 @@ pub struct TcpDirection {
     pub reordered: u64,
     /// How far behind they came, segments.
     pub reordering_depth: Option<Distribution>,
+    /// Jumps of the sequence numbers over data that comes later or never, and their bytes.
+    pub holes: u64,
+    /// The latter.
+    pub hole_bytes: u64,
     /// Sequence numbers that never appear although later ones are acknowledged: lost by the capture, bytes.
     pub missing_bytes: u64,
     /// From the newest segment that an ACK acknowledges to that ACK, if none of those that it acknowledges was sent

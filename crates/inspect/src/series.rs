@@ -80,7 +80,7 @@ impl Series {
                 && at >= row.from.saturating_add(length)
             {
                 let from = row.from + (at - row.from) / length.max(1) * length;
-                series.push(std::mem::replace(&mut row, Row { from, ..Row::default() }), length);
+                series.push(&std::mem::replace(&mut row, Row { from, ..Row::default() }), length);
             }
             row.any += 1;
             // Of an ACK alone it is that of the other direction.
@@ -98,7 +98,7 @@ impl Series {
                 if window == Window::RoundTrip && ack >= end && row.sent + row.acked > 0 {
                     let length = at.saturating_sub(row.from);
                     series.push(
-                        std::mem::replace(&mut row, Row { from: at, ..Row::default() }),
+                        &std::mem::replace(&mut row, Row { from: at, ..Row::default() }),
                         length,
                     );
                     end = next;
@@ -109,11 +109,11 @@ impl Series {
             Window::Interval(length) => length,
             Window::RoundTrip => events.t_ns.last().map_or(0, |last| last.saturating_sub(row.from)),
         };
-        series.push(row, length);
+        series.push(&row, length);
         series
     }
 
-    fn push(&mut self, row: Row, length: u64) {
+    fn push(&mut self, row: &Row, length: u64) {
         if row.any == 0 {
             return;
         }

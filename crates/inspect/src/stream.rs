@@ -19,6 +19,9 @@ pub(crate) struct Stream {
     pub(crate) data_ecn: Codepoints,
     ce: Option<Box<Runs>>,
     ect1: Option<Box<Runs>>,
+    /// When the last packet came.
+    last: Option<u64>,
+    packet_gap_ms: Samples,
     /// When the last data packet came.
     last_data: Option<u64>,
     /// Bytes of the burst that it belongs to.
@@ -34,14 +37,17 @@ impl Stream {
         self.packets += 1;
         self.ip_bytes += u64::from(ip_len);
         count(&mut self.ecn, ecn);
+        if let Some(last) = self.last.replace(at) {
+            self.packet_gap_ms.record(at.saturating_sub(last) as f64 / 1e6);
+        }
         if data == 0 {
             return;
         }
         self.data_packets += 1;
         self.data_bytes += u64::from(data);
         count(&mut self.data_ecn, ecn);
-        mark(&mut self.ce, ecn == Ecn::Ce);
-        mark(&mut self.ect1, ecn == Ecn::Ect1);
+        mark(&mut self.ce, at, ecn == Ecn::Ce);
+        mark(&mut self.ect1, at, ecn == Ecn::Ect1);
         self.rate.add(at, u64::from(data));
         if let Some(last) = self.last_data {
             let gap = at.saturating_sub(last);
@@ -79,6 +85,7 @@ impl Stream {
             ce_percent: percent(self.data_ecn.ce, self.data_packets),
             ce_runs,
             ce_gaps,
+            packet_gap_ms: self.packet_gap_ms.distribution(),
             gap_ms: self.gap_ms.distribution(),
             burst_bytes,
             burst_ms: burst_bytes
@@ -88,6 +95,11 @@ impl Stream {
             rate_mbps,
             ..report::Direction::default()
         }
+    }
+
+    /// Time between packets with ECT(1), ms.
+    pub(crate) fn sce_gap_ms(&self) -> Option<Distribution> {
+        self.ect1.as_ref().and_then(|runs| runs.ms.distribution())
     }
 
     /// ECT(1) as SCE's mark, for a sender that sends ECT(0): percent, runs, gaps.
@@ -118,13 +130,19 @@ struct Runs {
     gap: u64,
     lengths: Samples,
     gaps: Samples,
+    last: u64,
+    /// Time between marked packets.
+    ms: Samples,
 }
 
-fn mark(runs: &mut Option<Box<Runs>>, is_marked: bool) {
+fn mark(runs: &mut Option<Box<Runs>>, at: u64, is_marked: bool) {
     if let Some(runs) = runs {
+        if is_marked {
+            runs.ms.record(at.saturating_sub(std::mem::replace(&mut runs.last, at)) as f64 / 1e6);
+        }
         runs.packet(is_marked);
     } else if is_marked {
-        *runs = Some(Box::new(Runs { run: 1, ..Runs::default() }));
+        *runs = Some(Box::new(Runs { run: 1, last: at, ..Runs::default() }));
     }
 }
 

@@ -87,7 +87,12 @@ impl Connection {
             own.cwr += u64::from(segment.has(CWR));
             own.ae += u64::from(segment.has(AE));
         }
+        if segment.has(ACK) {
+            own.ack_packets += 1;
+            own.first_ack.get_or_insert(segment.at);
+        }
         if let Some((value, _)) = segment.options.timestamps.filter(|_| !segment.has(RST)) {
+            own.overtaken += u64::from(own.stamps.is_old(value));
             own.stamps.sent(segment.at, value);
         }
     }
@@ -166,6 +171,7 @@ impl Connection {
         if let Some(block) = delivered.duplicate {
             other.losses.arrived_twice(block);
         }
+        own.sacked_bytes += delivered.sacked;
         let has_same_window = segment.window == own.last_window;
         own.last_window = segment.window;
         ack.is_duplicate = delivered.advanced == 0
@@ -173,6 +179,7 @@ impl Connection {
             && !segment.has(SYN | FIN)
             && (has_same_window || delivered.sacked > 0)
             && other.board.in_flight() > 0;
+        own.duplicate_acks += u64::from(ack.is_duplicate);
         if ack.is_duplicate && delivered.duplicate.is_none() {
             other.losses.duplicate_ack();
         }

@@ -132,6 +132,10 @@ impl Esce {
         crate::stream::percent(self.marked, self.acked)
     }
 
+    pub(crate) fn marked(&self) -> u64 {
+        self.marked
+    }
+
     pub(crate) fn per_rtt(&self) -> Option<Distribution> {
         self.fractions.distribution()
     }

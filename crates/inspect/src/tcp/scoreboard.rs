@@ -115,6 +115,8 @@ pub(crate) struct Scoreboard {
     blocks: [(i64, i64); MAX_BLOCKS],
     /// Data segments captured.
     segments: u64,
+    /// Holes that later data has left, and their bytes.
+    pub(crate) jumps: (u64, u64),
     /// Bytes of holes that will not be filled.
     missing: u64,
 }
@@ -167,6 +169,7 @@ impl Scoreboard {
         if start >= next {
             if start > next {
                 let found = Gap { at: piece.at, stamp: piece.stamp, index };
+                self.jumps = (self.jumps.0 + 1, self.jumps.1 + (start - next) as u64);
                 self.open(Hole { start: next, end: start, found });
             }
             self.next = Some(end);

@@ -53,7 +53,13 @@ impl Smoothed {
 #[derive(Debug, Default)]
 pub(crate) struct Side {
     pub(crate) stream: Stream,
+    pub(crate) ack_packets: u64,
     pub(crate) pure_acks: u64,
+    pub(crate) duplicate_acks: u64,
+    pub(crate) overtaken: u64,
+    pub(crate) sacked_bytes: u64,
+    /// Time of the first packet with ACK.
+    pub(crate) first_ack: Option<u64>,
     pub(crate) ece: u64,
     pub(crate) cwr: u64,
     pub(crate) ae: u64,
@@ -96,23 +102,32 @@ impl Side {
         let is_sce = !is_accecn
             && self.stream.data_ecn.ect1 > 0
             && (self.stream.data_ecn.ect0 > 0 || hears_esce);
+        let sce_gap_ms = self.stream.sce_gap_ms().filter(|_| is_sce);
         let sce = is_sce.then(|| self.stream.take_sce());
         let mut direction = self.stream.report_at(self.delivered.samples.distribution());
         if let Some((percent, runs, gaps)) = sce {
             (direction.sce_percent, direction.sce_runs, direction.sce_gaps) = (percent, runs, gaps);
             direction.sce_per_rtt = self.fractions.ect1();
         }
+        direction.sce_gap_ms = sce_gap_ms;
         direction.ce_per_rtt = self.fractions.ce();
         direction.super_packets = self.super_packets;
         let has_esce = !is_accecn && self.ae > 0;
         direction.tcp = Some(TcpDirection {
+            acks: self.ack_packets,
             pure_acks: self.pure_acks,
+            duplicate_acks: self.duplicate_acks,
+            overtaken: self.overtaken,
             ece: self.ece,
             cwr: self.cwr,
             ae: self.ae,
             esce_acked_percent: self.esce.percent().filter(|_| has_esce),
+            esce_acked_bytes: if has_esce { self.esce.marked() } else { 0 },
             esce_per_rtt: self.esce.per_rtt().filter(|_| has_esce),
             acked_bytes: self.acks.bytes,
+            sacked_bytes: self.sacked_bytes,
+            first_ack_s: self.first_ack.map(|at| at as f64 / 1e9),
+            last_ack_s: self.acks.first.map(|_| self.acks.last as f64 / 1e9),
             goodput_mbps: None,
             ece_episode_ms: self.episodes.report(),
             accecn: None,
@@ -123,6 +138,8 @@ impl Side {
             captured_twice: self.captured_twice,
             reordered: self.reordered,
             reordering_depth: self.depth.distribution(),
+            holes: self.board.jumps.0,
+            hole_bytes: self.board.jumps.1,
             missing_bytes: if direction.data_packets > 0 { self.board.missing() } else { 0 },
             rtt_seq_ms: self.rtt_ms.distribution(),
             rtt_delayed_ms: self.delayed_ms.distribution(),

@@ -176,3 +176,28 @@ fn the_sender_is_told_what_arrived() {
 fn goodput_and_round_trips_are_those_of_the_flent_files() {
     SMALL.into_iter().chain(LARGE).for_each(goodput_and_round_trips_are_flents);
 }
+
+/// Names of scetrace's directions.
+const NAMES: &str = "AckedBytes AckedSegmentsPercent Acks CE CWR DataSegments DuplicateAcks ECE ESCE ESCEAckedBytes \
+    ESCEAckedBytesPercent ESCEPercent ElapsedAckTimeSeconds FirstAckTime GapBytes Gaps GoodputMbit IPG LastAckTime \
+    LatePercent LateSegments LostBytesPercent MeanGapSizeBytes MeanSegmentSizeBytes RetransmittedPercent \
+    RetransmittedSegments SCE SCEIPG SCEPercent SCERunLength SackedBytes Segments SeqRTT TSValRTT";
+
+#[test]
+#[cfg_attr(not(captures), ignore = "SOJOURN_REFERENCE does not point to the captures")]
+fn scetraces_document_has_its_names_and_the_reports_numbers() {
+    let report = analyse(&capture(SMALL[0], "srv"), Options::default());
+    let document = sojourn_inspect::scetrace::document(&report);
+    let flows = document["TCP"].as_array().expect("flows");
+    let (flow, of) = flows.iter().zip(connections(&report)).last().expect("the upload");
+    for (direction, of) in [("Up", &of.1.forward), ("Down", &of.1.backward)] {
+        let fields = flow[direction].as_object().expect("a direction");
+        let names: Vec<&str> = fields.keys().map(String::as_str).collect();
+        assert_eq!(names, NAMES.split_whitespace().collect::<Vec<_>>());
+        assert_eq!(fields["Segments"], of.packets);
+        assert_eq!(fields["CE"], of.data_ecn.ce);
+        assert_eq!(fields["SCE"], 0, "ECT(1) of L4S");
+    }
+    assert_eq!(flow["ECNInitiated"], true);
+    assert_eq!(document["Meta"]["CaptureStartTime"], "2020-04-25T09:01:04.365478000Z");
+}
