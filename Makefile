@@ -50,10 +50,11 @@ fuzz: ## ten million hostile datagrams, and a minute of random texts for every p
 check: ## everything that CI does, with the seconds of each stage
 	@$(PYTHON) tests/gate.py
 
-bench: build ## speed of the engine, of every queue, of the SCReAM tool and of the middlebox
+bench: build ## speed of the engine, of every queue, of the SCReAM tool, of captures and of the middlebox
 	cargo bench --locked -p sojourn-sim --bench engine
 	cargo bench --locked -p sojourn-queue --bench qdisc
 	cargo bench --locked -p sojourn-scream-tool --bench scream_tool
+	cargo bench --locked -p sojourn-inspect --bench captures
 	$(BIN)/python benches/live.py cost
 
 report: build ## report.html of the latest results

@@ -4,12 +4,13 @@
 //! is time of the processor, is split over the targets, which run on all cores; ten million datagrams and as many
 //! packets come first, in as much time at the most. Inputs are mutated from a corpus with a dictionary of all registered keywords; one that gives a
 //! new kind of answer joins the corpus, which stands in for coverage on stable Rust.
-//! Datagrams and packets have targets of their own ([`datagrams`], [`packets`]).
+//! Captures, datagrams and packets have targets of their own ([`captures`], [`datagrams`], [`packets`]).
 //! Nothing may panic or hang, an error is one line, and what is accepted is written so that it reads
 //! the same. The sequence depends on the seed only; a finding prints its input and ends with code 1.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command prints")]
 
+mod captures;
 mod datagrams;
 mod packets;
 
@@ -32,6 +33,8 @@ use sojourn_scenario::{Scenario, expand, load, to_toml};
 /// Datagrams that SCReAM's two ends have to bear, and packets that the wire formats have to.
 const DATAGRAMS: u64 = 10_000_000;
 const PACKETS: u64 = 10_000_000;
+/// Files that the reader of captures has to.
+const CAPTURES: u64 = 300_000;
 
 /// How long one input may take, however slow the machine.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -91,6 +94,7 @@ const TARGETS: [(&str, Check); 6] = [
 
 enum Job {
     Texts((&'static str, Check)),
+    Captures,
     Packets,
     Datagrams,
 }
@@ -109,7 +113,8 @@ fn main() {
     let time = Duration::from_secs(seconds);
     let share = time / TARGETS.len() as u32;
     // The datagrams take longest.
-    let jobs = TARGETS.into_iter().map(Job::Texts).chain([Job::Packets, Job::Datagrams]);
+    let jobs =
+        TARGETS.into_iter().map(Job::Texts).chain([Job::Captures, Job::Packets, Job::Datagrams]);
     let left = Mutex::new(jobs.collect::<Vec<_>>());
     let next = || left.lock().unwrap_or_else(PoisonError::into_inner).pop();
     thread::scope(|scope| {
@@ -120,6 +125,7 @@ fn main() {
                 while let Some(job) = next() {
                     match job {
                         Job::Texts(target) => texts(target, share, seed, &current),
+                        Job::Captures => files(time, seed, &current),
                         Job::Packets => headers(time, seed, &current),
                         Job::Datagrams => strangers(time, seed, &current),
                     }
@@ -175,6 +181,14 @@ fn headers(limit: Duration, seed: u64, current: &Mutex<(u64, String)>) {
     hostile("packets", current, |announce| {
         let (packets, whole) = packets::run(PACKETS, limit, seed, announce)?;
         Ok(format!("{packets} packets, {whole} whole"))
+    });
+}
+
+/// Captures from anybody.
+fn files(limit: Duration, seed: u64, current: &Mutex<(u64, String)>) {
+    hostile("captures", current, |announce| {
+        let (files, records) = captures::run(CAPTURES, limit, seed, announce)?;
+        Ok(format!("{files} files, {records} records"))
     });
 }
 
