@@ -2,7 +2,7 @@
 //!
 //! The state machines are those of the simulator; here they get a clock, sockets and devices. [`udp`] is
 //! UDP with the ECN field in both directions and packets in batches. [`tun`] gives the packets of a kernel
-//! to a program, [`packet_socket`] the frames of an interface, [`namespace`] keeps that kernel's network
+//! to a program, [`packet_socket`] the frames of an interface, [`listener`] what passes one, [`namespace`] keeps that kernel's network
 //! apart from the machine's, [`realtime`] and [`wait`] have a thread run on time, [`lateness`] counts how
 //! late it was, and [`trial`] finds out before. [`confine`] gives up the rights that this took.
 
@@ -19,6 +19,8 @@ pub mod error;
 #[cfg(target_os = "linux")]
 mod ifreq;
 pub mod lateness;
+#[cfg(target_os = "linux")]
+pub mod listener;
 #[cfg(target_os = "linux")]
 pub mod namespace;
 #[cfg(target_os = "linux")]

@@ -215,31 +215,11 @@ impl PacketSocket {
     /// # Errors
     /// What the kernel says.
     pub fn overflowed(&self) -> io::Result<u64> {
-        let mut counts = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
-        let mut len = size_of_val(&counts) as libc::socklen_t;
-        #[expect(unsafe_code, reason = "no crate here has packet sockets")]
-        // SAFETY: the kernel writes at most `len` bytes into `counts`.
-        let done = unsafe {
-            libc::getsockopt(
-                self.fd.as_raw_fd(),
-                libc::SOL_PACKET,
-                libc::PACKET_STATISTICS,
-                (&raw mut counts).cast(),
-                &raw mut len,
-            )
-        };
-        if done < 0 { Err(io::Error::last_os_error()) } else { Ok(counts.tp_drops.into()) }
+        overflowed(&self.fd)
     }
 
     fn exists(&self) -> io::Result<()> {
-        let gone = || io::Error::other(format!("`{}` was removed or renamed", self.name));
-        let mut request = Request::of(&self.name).ok_or_else(gone)?;
-        request.ask::<{ libc::SIOCGIFINDEX as Opcode }>(self.fd.as_fd()).map_err(
-            |error| match error {
-                Errno::NODEV => gone(),
-                other => other.into(),
-            },
-        )
+        exists(&self.fd, &self.name)
     }
 }
 
@@ -249,11 +229,39 @@ impl AsFd for PacketSocket {
     }
 }
 
+/// Frames that found no room in the buffer, since the last time.
+pub(crate) fn overflowed(fd: &OwnedFd) -> io::Result<u64> {
+    let mut counts = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
+    let mut len = size_of_val(&counts) as libc::socklen_t;
+    #[expect(unsafe_code, reason = "no crate here has packet sockets")]
+    // SAFETY: the kernel writes at most `len` bytes into `counts`.
+    let done = unsafe {
+        libc::getsockopt(
+            fd.as_raw_fd(),
+            libc::SOL_PACKET,
+            libc::PACKET_STATISTICS,
+            (&raw mut counts).cast(),
+            &raw mut len,
+        )
+    };
+    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(counts.tp_drops.into()) }
+}
+
+/// An error if the interface `name` is no more.
+pub(crate) fn exists(fd: &OwnedFd, name: &str) -> io::Result<()> {
+    let gone = || io::Error::other(format!("`{name}` was removed or renamed"));
+    let mut request = Request::of(name).ok_or_else(gone)?;
+    request.ask::<{ libc::SIOCGIFINDEX as Opcode }>(fd.as_fd()).map_err(|error| match error {
+        Errno::NODEV => gone(),
+        other => other.into(),
+    })
+}
+
 fn part(header: &mut Unfinished) -> libc::iovec {
     libc::iovec { iov_base: (&raw mut *header).cast(), iov_len: Unfinished::BYTES }
 }
 
-fn socket() -> io::Result<OwnedFd> {
+pub(crate) fn socket() -> io::Result<OwnedFd> {
     let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
     #[expect(unsafe_code, reason = "no crate here has packet sockets")]
     // SAFETY: the descriptor is new, and nobody else's.
@@ -263,11 +271,11 @@ fn socket() -> io::Result<OwnedFd> {
     }
 }
 
-fn set<T>(fd: &OwnedFd, option: c_int, value: &T) -> io::Result<()> {
+pub(crate) fn set<T>(fd: &OwnedFd, option: c_int, value: &T) -> io::Result<()> {
     set_of(fd, libc::SOL_PACKET, option, value)
 }
 
-fn set_of<T>(fd: &OwnedFd, level: c_int, option: c_int, value: &T) -> io::Result<()> {
+pub(crate) fn set_of<T>(fd: &OwnedFd, level: c_int, option: c_int, value: &T) -> io::Result<()> {
     #[expect(unsafe_code, reason = "no crate here has packet sockets")]
     // SAFETY: the kernel reads as many bytes as the value has.
     let done = unsafe {
@@ -279,7 +287,7 @@ fn set_of<T>(fd: &OwnedFd, level: c_int, option: c_int, value: &T) -> io::Result
 }
 
 /// From now on frames of all protocols arrive. Gives the interface's type (`ARPHRD_`).
-fn bind(fd: &OwnedFd, index: c_int) -> io::Result<u16> {
+pub(crate) fn bind(fd: &OwnedFd, index: c_int) -> io::Result<u16> {
     #[expect(unsafe_code, reason = "no crate here has packet sockets")]
     // SAFETY: the address is ours, and its length is given.
     unsafe {

@@ -4,7 +4,7 @@
 //! A library would be `quinn-udp`; 0.6 loses the ECN field of bundles (its control buffer is too
 //! small for all that the kernel reports), 0.5 has neither arrival times nor `sendmmsg`.
 
-mod batch;
+pub(crate) mod batch;
 
 pub use batch::{Datagram, Inbox, Outbox};
 

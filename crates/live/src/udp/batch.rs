@@ -293,13 +293,13 @@ fn name(addr: SocketAddr) -> (libc::socklen_t, libc::sockaddr_storage) {
 }
 
 /// The control messages of a head that the kernel filled.
-struct Controls<'a> {
+pub(crate) struct Controls<'a> {
     head: &'a libc::msghdr,
     next: *const libc::cmsghdr,
 }
 
 impl<'a> Controls<'a> {
-    fn of(head: &'a libc::msghdr) -> Self {
+    pub(crate) fn of(head: &'a libc::msghdr) -> Self {
         #[expect(unsafe_code, reason = "C's macro")]
         // SAFETY: the head's control buffer is ours, of the length that the kernel wrote there.
         let next = unsafe { libc::CMSG_FIRSTHDR(head) };

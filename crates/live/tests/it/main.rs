@@ -3,4 +3,5 @@
 
 mod crossing;
 mod leftovers;
+mod listening;
 mod network;

@@ -1,0 +1,71 @@
+//! Frames that pass an interface, seen by a listener.
+
+use std::net::UdpSocket;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use sojourn_core::Dur;
+use sojourn_live::error::Error;
+use sojourn_live::listener::Listener;
+use sojourn_live::namespace::Namespace;
+use sojourn_live::packet_socket::PacketSocket;
+
+const PAIR: &str = "ip link add one type veth peer name two";
+const SECOND: Dur = Dur(1_000_000_000);
+
+#[test]
+fn a_datagram_over_loopback_is_heard_once_with_the_time_of_now() {
+    let space = Namespace::new().expect("a namespace");
+    let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
+    let before = now();
+    let mut listener = space
+        .enter(|| {
+            let listener = Listener::open("lo", 40).expect("an interface");
+            let socket = UdpSocket::bind("127.0.0.1:5000").expect("a socket");
+            socket.send_to(&[7; 100], "127.0.0.1:5000").expect("sent");
+            listener
+        })
+        .expect("inside");
+    assert!(listener.is_ethernet());
+    let frame = listener.next(SECOND).unwrap().expect("a frame");
+    assert_eq!((frame.original_len, frame.bytes.len()), (14 + 28 + 100, 40));
+    assert_eq!(frame.bytes[12..15], [8, 0, 0x45]);
+    assert!((before..=now()).contains(&frame.time.0));
+    assert!(listener.next(Dur(10_000_000)).unwrap().is_none());
+    assert_eq!(listener.overflowed().unwrap(), 0);
+}
+
+#[test]
+fn a_tag_that_the_kernel_takes_out_is_back_in_its_place_in_both_directions() {
+    let space = Namespace::new().expect("a namespace");
+    space.run(PAIR).expect("two interfaces");
+    space.run("ip link set dev one up\nip link set dev two up").expect("up");
+    // An EtherType for experiments (IEEE 802), behind a tag.
+    let frame = [&[0xff; 6][..], &[2; 6], &[0x81, 0, 0x20, 5, 0x88, 0xb5], &[9; 60]].concat();
+    for name in ["one", "two"] {
+        let open = || {
+            let listener = Listener::open(name, 1 << 16).expect("an interface");
+            let sender = PacketSocket::open("one").expect("an interface");
+            sender.send(&frame).expect("sent");
+            listener
+        };
+        let mut listener = space.enter(open).expect("inside");
+        let is_ours = |bytes: &[u8]| bytes.get(16..18) == Some(&[0x88, 0xb5]);
+        let mut heard = None;
+        while let Some(found) = listener.next(SECOND).unwrap() {
+            if is_ours(found.bytes) {
+                heard = Some((found.original_len as usize, found.bytes.to_vec()));
+                break;
+            }
+        }
+        assert_eq!(heard, Some((frame.len(), frame.clone())), "{name}");
+    }
+}
+
+#[test]
+fn what_cannot_be_listened_to_is_refused_by_name() {
+    let space = Namespace::new().expect("a namespace");
+    space.run(PAIR).expect("two interfaces");
+    let refused = |name: &str| space.enter(|| Listener::open(name, 0).map(drop)).expect("inside");
+    assert!(matches!(refused("nowhere"), Err(Error::NoDevice(name)) if name == "nowhere"));
+    assert!(matches!(refused("one"), Err(Error::Down(name)) if name == "one"));
+}
