@@ -1,7 +1,7 @@
 //! Frames that pass an interface, seen by a listener.
 
 use std::net::UdpSocket;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use sojourn_core::Dur;
 use sojourn_live::error::Error;
@@ -15,8 +15,12 @@ const SECOND: Dur = Dur(1_000_000_000);
 #[test]
 fn a_datagram_over_loopback_is_heard_once_with_the_time_of_now() {
     let space = Namespace::new().expect("a namespace");
-    let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
-    let before = now();
+    // A new file has the kernel's time of day, of its last tick.
+    let path = std::env::temp_dir().join(format!("sojourn-listening-{}", std::process::id()));
+    std::fs::write(&path, "").expect("a file");
+    let made = std::fs::metadata(&path).and_then(|file| file.modified()).expect("a time");
+    std::fs::remove_file(&path).expect("a file");
+    let before = made.duration_since(UNIX_EPOCH).expect("after 1970").as_nanos() as u64;
     let mut listener = space
         .enter(|| {
             let listener = Listener::open("lo", 40).expect("an interface");
@@ -29,7 +33,7 @@ fn a_datagram_over_loopback_is_heard_once_with_the_time_of_now() {
     let frame = listener.next(SECOND).unwrap().expect("a frame");
     assert_eq!((frame.original_len, frame.bytes.len()), (14 + 28 + 100, 40));
     assert_eq!(frame.bytes[12..15], [8, 0, 0x45]);
-    assert!((before..=now()).contains(&frame.time.0));
+    assert!((before..before + 10 * SECOND.0).contains(&frame.time.0));
     assert!(listener.next(Dur(10_000_000)).unwrap().is_none());
     assert_eq!(listener.overflowed().unwrap(), 0);
 }
