@@ -5,7 +5,7 @@ use std::io::{self, Read};
 /// Bytes that are read at once: as much as stays in a processor's second cache.
 const CHUNK: usize = 1 << 18;
 
-/// A buffer that slides over a stream. It grows to what is asked of it and no further.
+/// A buffer that slides over a stream.
 pub(super) struct Window {
     source: Box<dyn Read + Send>,
     buffer: Vec<u8>,
@@ -31,16 +31,10 @@ impl Window {
 
     #[cold]
     fn fill(&mut self, len: usize) -> bool {
-        if self.from + len > self.buffer.len() {
-            self.buffer.copy_within(self.from..self.to, 0);
-            self.to -= self.from;
-            self.from = 0;
-            // Twice as much, so that what is moved is never more than what was read since the last time.
-            if self.buffer.len() < 2 * len {
-                self.buffer.resize((2 * len).next_multiple_of(CHUNK), 0);
-            }
-        }
         while self.to - self.from < len && !self.has_ended {
+            if self.to == self.buffer.len() {
+                self.make_room();
+            }
             match self.source.read(&mut self.buffer[self.to..]) {
                 Ok(0) => self.has_ended = true,
                 Ok(read) => self.to += read,
@@ -52,6 +46,18 @@ impl Window {
             }
         }
         self.to - self.from >= len
+    }
+
+    /// Moves what is there to the front, or doubles the buffer where that would move more than was consumed. So it
+    /// grows with what the stream has, not with what a length in it claims.
+    fn make_room(&mut self) {
+        if self.from >= self.to - self.from {
+            self.buffer.copy_within(self.from..self.to, 0);
+            self.to -= self.from;
+            self.from = 0;
+        } else {
+            self.buffer.resize(2 * self.buffer.len(), 0);
+        }
     }
 
     /// What is there, at least what [`Window::has`] was asked for.
