@@ -313,43 +313,40 @@ impl Simulation {
         while let Some(&(hop, pkt)) = self.arriving.get(self.carried) {
             self.carried += 1;
             match hop {
-                Hop::Port(p) => self.enter(p as usize, pkt),
+                Hop::Port(p) => {
+                    let p = p as usize;
+                    if pkt.segs > 1 && self.ports[p].qdisc.splits(&pkt) {
+                        self.enqueue_split(p, &pkt);
+                    } else {
+                        self.ports[p].enqueue(self.now, pkt, &mut self.log);
+                    }
+                    self.pump(p);
+                }
                 Hop::End(e) => self.deliver(e as usize, &pkt),
                 Hop::Split(s) => self.arriving.push((self.splits[s as usize].next(), pkt)),
-                Hop::Seen(place) => self.pass(place, pkt),
+                Hop::Seen(place) => {
+                    // The same packet is next, where it goes from here.
+                    self.carried -= 1;
+                    self.arriving[self.carried].0 = self.pass(place, &pkt);
+                }
             }
         }
         self.arriving.clear();
         self.carried = 0;
     }
 
-    #[inline]
-    fn enter(&mut self, p: usize, pkt: Packet) {
-        if pkt.segs > 1 && self.ports[p].qdisc.splits(&pkt) {
-            self.enqueue_split(p, &pkt);
-        } else {
-            self.ports[p].enqueue(self.now, pkt, &mut self.log);
-        }
-        self.pump(p);
-    }
-
-    /// A tap sees a packet, which goes on at once.
+    /// A tap sees a packet; gives where it goes.
     #[cold]
-    fn pass(&mut self, place: u32, pkt: Packet) {
+    fn pass(&mut self, place: u32, pkt: &Packet) -> Hop {
         let taps = self.taps.as_mut().expect("a tap has put it there");
         let (passage, then) = taps.place(place);
         match passage {
             // Of what its queue takes in segments, it sees these.
-            Passage::Enters(p) if pkt.segs > 1 && self.ports[p].qdisc.splits(&pkt) => {}
-            Passage::Enters(p) => taps.enters(self.now, (p, &self.ports[p]), &pkt, &self.slab),
-            _ => taps.see(self.now, passage, &pkt, &self.slab),
+            Passage::Enters(p) if pkt.segs > 1 && self.ports[p].qdisc.splits(pkt) => {}
+            Passage::Enters(p) => taps.enters(self.now, (p, &self.ports[p]), pkt, &self.slab),
+            _ => taps.see(self.now, passage, pkt, &self.slab),
         }
-        match then {
-            Hop::Port(p) => self.enter(p as usize, pkt),
-            Hop::End(e) => self.deliver(e as usize, &pkt),
-            Hop::Split(s) => self.arriving.push((self.splits[s as usize].next(), pkt)),
-            Hop::Seen(place) => self.pass(place, pkt),
-        }
+        then
     }
 
     /// Puts the segments of a super-packet into a queue one by one.
@@ -424,6 +421,7 @@ impl Simulation {
     }
 
     /// Counts what a port has noted.
+    #[inline]
     fn settle_port(&mut self, p: usize) {
         let port = &mut self.ports[p];
         if let Some(taps) = &mut self.taps {
