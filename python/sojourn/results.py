@@ -1,8 +1,8 @@
 """Results on disk: one folder a run, whole or absent.
 
 `scenario.toml`, `summary.json`, `queue.json`, `series.parquet` and the captures that the scenario asks for,
-`NAME.pcapng`, are a function of scenario, seed and engine version, byte for byte. What changes from one machine or hour to the next (time, host,
-command) is in `manifest.json` alone.
+`NAME.pcapng`, are a function of scenario, seed and engine version, byte for byte. What changes from one machine
+or hour to the next (time, host, command) is in `manifest.json` alone.
 """
 
 from __future__ import annotations

@@ -17,12 +17,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use sojourn_live::clock::Clock;
+use sojourn_core::Time;
+use sojourn_live::clock::{Clock, unix_ns};
 use sojourn_live::confine::{LOCKED, REAL_TIME, keep_only};
 use sojourn_live::packet_socket::PacketSocket;
 use sojourn_live::realtime::{Measures, RealTime, Refusal};
 use sojourn_live::tun::Tun;
 use sojourn_scenario::Scenario;
+use sojourn_tap::Recorder;
 
 use control::{Control, Order, Plan};
 use reading::Watch;
@@ -100,8 +102,16 @@ impl Session {
         let clock = Clock::start();
         let watch = Watch::new(settings, &scenario, devices.ports(), Arc::clone(&latest));
         let (grant, grants) = sync_channel(1);
+        let scenario = Arc::new(settings.timed(scenario));
+        let capture = settings.capture.iter().map(|path| {
+            let epoch = Time(unix_ns());
+            Recorder::new(&scenario, std::iter::once(path.clone()), epoch)
+                .map_err(|error| Error::Setting(format!("--capture {error}")))
+        });
+        let capture = capture.collect::<Result<Vec<_>, _>>()?.pop();
         let run = Run {
-            scenario: Arc::new(settings.timed(scenario)),
+            scenario,
+            capture,
             devices,
             clock,
             orders,
@@ -201,6 +211,7 @@ impl Devices {
 /// What the forwarding thread begins with.
 struct Run {
     scenario: Arc<Scenario>,
+    capture: Option<Recorder>,
     devices: Devices,
     clock: Clock,
     orders: Receiver<Order>,
@@ -211,7 +222,7 @@ struct Run {
 
 impl Run {
     fn forward(self, grant: &SyncSender<Grants>) -> Result<Reading, Error> {
-        let Self { scenario, devices, clock, orders, readings, stop, mut watch } = self;
+        let Self { scenario, capture, devices, clock, orders, readings, stop, mut watch } = self;
         let wanted = Measures {
             fifo: true,
             exact_timers: true,
@@ -229,6 +240,10 @@ impl Run {
         let [left, right] = devices.devices();
         let forwarder = Forwarder::new(scenario, Hosts::pair(right, left), clock)
             .map_err(|error| Error::System("epoll", error))?;
+        let forwarder = match capture {
+            Some(recorder) => forwarder.tapped(Box::new(recorder)),
+            None => forwarder,
+        };
         let accounts = forwarder.accounts();
         let mut standstill = None;
         let report = forwarder.run(Measures::default(), |simulation| {

@@ -37,6 +37,8 @@ def middlebox(
     duration: str | None = None,
     interval: str = "1s",
     max_lateness: str = "1ms",
+    capture: Path | None = None,
+    snaplen: int | None = None,
     control: Path | None = None,
     as_json: Json = False,
 ) -> int:
@@ -63,6 +65,8 @@ def middlebox(
         duration: Length, such as 60s; default until it is ended.
         interval: Time between readings.
         max_lateness: Lateness of departures at the 99th percentile above which the verdict is "late".
+        capture: Capture file (pcapng) of what the queues get, send and drop, with their state as comments.
+        snaplen: Bytes of a packet that it keeps; default 128.
         control: Socket for `sojourn middlebox ctl`; default sojourn-LEFT-RIGHT.sock in $XDG_RUNTIME_DIR or /run.
         as_json: Print one line of JSON an interval, and one of the whole run at its end.
     """
@@ -82,6 +86,8 @@ def middlebox(
         "duration": duration,
         "interval": interval,
         "max_lateness": max_lateness,
+        "capture": str(capture) if capture else None,
+        "snaplen": snaplen,
         "control": str(socket) if socket else None,
     }
     with _asked_to_end() as asked:

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use sojourn_core::grammar::split_name;
 use sojourn_core::{Dur, Quantity as _, Time};
-use sojourn_scenario::{Hop, Measure, Path, Scenario, ScenarioError, load, to_toml};
+use sojourn_scenario::{
+    Capture, Hop, Measure, Path, Place, Point, Scenario, ScenarioError, load, to_toml,
+};
 
 use super::Error;
 
@@ -39,6 +41,12 @@ pub struct Settings {
     pub interval: String,
     /// Lateness at the 99th percentile above which the verdict is `late`.
     pub max_lateness: String,
+    /// Name of the capture file of what its queues get, send and drop.
+    #[serde(default)]
+    pub capture: Option<PathBuf>,
+    /// Bytes that it keeps of a packet.
+    #[serde(default)]
+    pub snaplen: Option<u32>,
     /// Name of the socket for control.
     #[serde(default)]
     pub control: Option<PathBuf>,
@@ -71,6 +79,9 @@ app = "cbr rate 1Mbit"
 "#;
 /// How often the network samples; an order or the end waits for it at most.
 const STEP: Dur = Dur::from_millis(100);
+/// Bytes that a capture keeps of a packet.
+const SNAPLEN: u32 = 128;
+const SNAPLENS: std::ops::RangeInclusive<u32> = 60..=262_144;
 
 impl Settings {
     /// The network as a scenario without an end, and what of it may not be meant, a line each.
@@ -78,6 +89,11 @@ impl Settings {
         self.interval()?;
         self.max_lateness()?;
         self.duration()?;
+        if let Some(snaplen) = self.snaplen.filter(|snaplen| !SNAPLENS.contains(snaplen)) {
+            let (least, most) = (SNAPLENS.start(), SNAPLENS.end());
+            let message = format!("--snaplen {snaplen}: expected {least} to {most}");
+            return Err(Error::Setting(message));
+        }
         let mut overrides = vec![];
         if let Some(seed) = self.seed {
             overrides.push(("seed".to_owned(), seed.to_string()));
@@ -135,11 +151,31 @@ impl Settings {
         Ok((Scenario { duration, step, measure, ..network }, loaded.warnings))
     }
 
+    /// What the capture file shows of that scenario: every queue, in both directions.
+    fn captures(&self, scenario: &Scenario) -> Vec<Capture> {
+        let places = [Place::In, Place::Out, Place::Drop];
+        let point = |link, forward| {
+            places.into_iter().map(move |place| Point::Link { link, forward, place })
+        };
+        let of_link = |link| point(link, true).chain(point(link, false));
+        let capture = self.capture.iter().map(|_| Capture {
+            name: "middlebox".to_owned(),
+            points: (0..scenario.links.len()).flat_map(of_link).collect(),
+            flows: (0..scenario.flows.len()).collect(),
+            snaplen: self.snaplen.unwrap_or(SNAPLEN),
+            start: Time::ZERO,
+            stop: None,
+            comments: true,
+        });
+        capture.collect()
+    }
+
     /// That scenario for a run: sampled often, and with its end.
     pub(super) fn timed(&self, scenario: Scenario) -> Scenario {
         let duration = self.duration().ok().flatten().unwrap_or(scenario.duration);
         let measure = Measure { from: Time::ZERO, to: Time::ZERO + duration };
-        Scenario { duration, measure, step: STEP, ..scenario }
+        let captures = self.captures(&scenario);
+        Scenario { duration, measure, step: STEP, captures, ..scenario }
     }
 
     fn duration(&self) -> Result<Option<Dur>, Error> {
