@@ -163,6 +163,8 @@ def run(
     elif not quiet:
         there = [outcome.run for outcome in outcomes if outcome.run]
         _print_runs(there, full=full)
+        for capture in (capture for run in there for capture in run.captures if capture.exists()):
+            print(f"capture: {harmless(str(capture))}")
         if there:
             screen.show_next(folder, there)
         print(f"{folder}: " + ", ".join(f"{n} {s}" for s, n in counts.items() if n))
@@ -204,6 +206,7 @@ def _outcome_row(outcome: Outcome) -> dict[str, Any]:
         "status": outcome.status,
         "wall_s": round(outcome.wall_s, 3),
         "path": str(outcome.run.path) if outcome.run else None,
+        "captures": [str(capture) for capture in outcome.run.captures] if outcome.run else [],
         "error": outcome.error,
         "summary": outcome.run.summary if outcome.run else None,
     }
