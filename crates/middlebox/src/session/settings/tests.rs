@@ -14,6 +14,8 @@ fn settings(down: &str, up: &str) -> Settings {
         duration: None,
         interval: "1s".into(),
         max_lateness: "1ms".into(),
+        capture: None,
+        snaplen: None,
         control: None,
     }
 }
