@@ -298,6 +298,7 @@ impl Simulation {
         self.settle()
     }
 
+    #[inline(always)]
     fn settle(&mut self) -> Result<(), Standstill> {
         self.carry();
         match self.flooding {
@@ -309,6 +310,7 @@ impl Simulation {
     // ---- movement -------------------------------------------------------------------------
 
     /// Carries packets that arrive now, and what they set off, until nothing moves.
+    #[inline(always)]
     fn carry(&mut self) {
         while let Some(&(hop, pkt)) = self.arriving.get(self.carried) {
             self.carried += 1;
@@ -450,6 +452,7 @@ impl Simulation {
         }
     }
 
+    #[inline(always)]
     fn deliver(&mut self, e: usize, pkt: &Packet) {
         self.delivered += 1;
         // A checksum fails before anything looks at the packet.
@@ -478,7 +481,8 @@ impl Simulation {
                 return;
             }
             self.injected += 1;
-            let pkt = end.packet(tx, &mut self.slab);
+            let mut pkt = end.packet(&tx);
+            pkt.id = self.slab.store(tx.body);
             self.arriving.push((end.first, pkt));
         }
         let deadline = end.endpoint.deadline();

@@ -88,7 +88,7 @@ impl EventQueue {
     }
 
     /// The earliest event. It is over when the next one is asked for, unless it was set again.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next(&mut self) -> Option<(Time, Slot)> {
         if self.current != NONE {
             self.wanted[self.current as usize] = NEVER;

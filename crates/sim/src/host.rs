@@ -16,7 +16,6 @@ use sojourn_transport::tcp::{Config, Segment};
 use sojourn_transport::{Body, Endpoint, Transmit, media, udp};
 
 use crate::link::Hop;
-use crate::slab::Slab;
 
 /// One end of a flow.
 pub(crate) struct End {
@@ -82,8 +81,8 @@ impl Arrived {
 }
 
 impl End {
-    /// The queue-visible packet of a transmission; its header goes into `slab`.
-    pub(crate) fn packet(&self, tx: Transmit, slab: &mut Slab) -> Packet {
+    /// The queue-visible packet of a transmission without the id of its header.
+    pub(crate) fn packet(&self, tx: &Transmit) -> Packet {
         let (src, dst) = self.hosts;
         let mut packet = Packet {
             id: 0,
@@ -105,7 +104,6 @@ impl End {
             Body::Frame(frame) => packet = Packet { flow: self.flow, src, dst, ..*frame.packet() },
             _ => {}
         }
-        packet.id = slab.store(tx.body);
         packet
     }
 }

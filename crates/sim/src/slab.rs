@@ -15,6 +15,7 @@ pub(crate) struct Slab {
 
 impl Slab {
     /// Keeps a body; gives its id.
+    #[inline(always)]
     pub(crate) fn store(&mut self, body: Body) -> u32 {
         if let Some(id) = self.free.pop() {
             self.bodies[id as usize] = body;
