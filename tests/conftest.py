@@ -12,6 +12,7 @@ import os
 import sys
 import threading
 import tomllib
+from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -211,3 +212,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if item.get_closest_marker("engine"):
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Seconds of the files that take longest, and of the tests in real time, which mostly wait."""
+    files: defaultdict[str, float] = defaultdict(float)
+    live = 0.0
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if isinstance(report, pytest.TestReport):
+                files[report.nodeid.split("::")[0]] += report.duration
+                live += report.duration if "live" in report.keywords else 0.0
+    longest = sorted(files.items(), key=lambda entry: -entry[1])[:8]
+    terminalreporter.write_line("seconds of tests: " + ", ".join(f"{name} {seconds:.0f}" for name, seconds in longest))
+    terminalreporter.write_line(f"{live:.0f} s of {sum(files.values()):.0f} s are tests in real time (marker live)")

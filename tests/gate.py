@@ -1,4 +1,4 @@
-"""Runs the stages of the gate, all of them or those that are named, and prints what each took.
+"""Runs the stages of the gate, all of them or those that are named, and prints what each took of time and of CPU.
 
 Stages run side by side where none needs what another makes, and print one after another. The last line counts the tests
 that passed, failed and were skipped. A stage does not run if one that it comes after failed; the others do.
@@ -50,6 +50,11 @@ KINDS = {"passed": 0, "failed": 1, "error": 1, "skipped": 2}
 class Result(NamedTuple):
     code: int
     seconds: float
+    #: Seconds of processor time of all its processes, which others at work on the machine change little.
+    cpu: float
+
+    def __str__(self) -> str:
+        return f"{self.seconds:.0f} s ({self.cpu:.0f} s of CPU)"
 
 
 def run(stage: Stage, before: Iterable[Future[Result]], lines: SimpleQueue[str | None]) -> Result:
@@ -57,7 +62,7 @@ def run(stage: Stage, before: Iterable[Future[Result]], lines: SimpleQueue[str |
     try:
         if any(result.result().code for result in before):
             lines.put("not run, since a stage before it failed\n")
-            return Result(1, 0.0)
+            return Result(1, 0.0, 0.0)
         began = time.monotonic()
         lines.put(f"$ {' '.join(stage.command)}\n")
         with subprocess.Popen(
@@ -65,7 +70,9 @@ def run(stage: Stage, before: Iterable[Future[Result]], lines: SimpleQueue[str |
         ) as process:
             for line in process.stdout or ():
                 lines.put(line)
-        return Result(process.returncode, time.monotonic() - began)
+            _, status, used = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        return Result(process.returncode, time.monotonic() - began, used.ru_utime + used.ru_stime)
     finally:
         lines.put(None)
 
@@ -103,11 +110,12 @@ def main(names: list[str]) -> int:
             for line in iter(queues[name].get, None):
                 print(line, end="", flush=True)
                 printed[name].append(line)
-            print(f"stage {name}: {results[name].result().seconds:.0f} s", flush=True)
+            print(f"stage {name}: {results[name].result()}", flush=True)
     for skip in filter(None, map(RUST_SKIP.match, printed["rust"])):
         print(f"SKIPPED {skip[1]}: {skip[2] or 'no reason given'}")
-    print("stages:", ", ".join(f"{name} {result.result().seconds:.0f} s" for name, result in results.items()), end="; ")
-    print(f"{time.monotonic() - began:.0f} s in all")
+    whole = Result(0, time.monotonic() - began, sum(result.result().cpu for result in results.values()))
+    print("stages:", ", ".join(f"{name} {result.result()}" for name, result in results.items()), end="; ")
+    print(f"{whole} in all")
     total = counts(printed["rust"], printed["python"])
     # A run that dies without counting (a compile error, a crash) is a failure too.
     total[1] = total[1] or int(any(result.result().code for result in results.values()))

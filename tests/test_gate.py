@@ -37,8 +37,12 @@ def test_stages_are_printed_with_their_sum_and_the_counts_last(
     assert gate.main([]) == 1
     # How long they take is the machine's affair.
     lines = re.sub(r"\d+ s\b", "N s", capfd.readouterr().out).splitlines()
-    assert {"fine", "stage lint: N s", "SKIPPED b: no kernel"} <= set(lines)
-    assert lines[-2:] == ["stages: lint N s, rust N s, python N s; N s in all", "4 passed, 3 failed, 1 skipped"]
+    assert {"fine", "stage lint: N s (N s of CPU)", "SKIPPED b: no kernel"} <= set(lines)
+    times = "N s (N s of CPU)"
+    assert lines[-2:] == [
+        f"stages: lint {times}, rust {times}, python {times}; {times} in all",
+        "4 passed, 3 failed, 1 skipped",
+    ]
 
 
 def test_a_stage_after_one_that_failed_is_not_run_and_the_others_are(

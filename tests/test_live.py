@@ -24,7 +24,7 @@ from sojourn.results import Run
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.live]
 
 LINE = """
 name = "line"

@@ -15,6 +15,7 @@ import pytest
 
 pytestmark = [
     pytest.mark.engine,
+    pytest.mark.live,
     pytest.mark.skipif(sys.platform != "linux", reason="packet sockets are Linux's"),
 ]
 SECONDS = 60

@@ -73,6 +73,7 @@ def test_middlebox_in_virtual_time_does_what_the_simulator_does() -> None:
     assert_as_the_simulator(judge("middlebox"))
 
 
+@pytest.mark.live
 @pytest.mark.timeout(120)
 def test_middlebox_in_real_time_does_what_the_simulator_does() -> None:
     """The same with the sockets of this machine's kernel."""
