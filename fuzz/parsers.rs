@@ -4,7 +4,8 @@
 //! is time of the processor, is split over the targets, which run on all cores; ten million datagrams and as many
 //! packets come first, in as much time at the most. Inputs are mutated from a corpus with a dictionary of all registered keywords; one that gives a
 //! new kind of answer joins the corpus, which stands in for coverage on stable Rust.
-//! Captures, datagrams and packets have targets of their own ([`captures`], [`datagrams`], [`packets`]).
+//! Captures, what is made of them, datagrams and packets have targets of their own ([`captures`], [`inspect`],
+//! [`datagrams`], [`packets`]).
 //! Nothing may panic or hang, an error is one line, and what is accepted is written so that it reads
 //! the same. The sequence depends on the seed only; a finding prints its input and ends with code 1.
 
@@ -12,6 +13,7 @@
 
 mod captures;
 mod datagrams;
+mod inspect;
 mod packets;
 
 use std::collections::BTreeSet;
@@ -35,6 +37,8 @@ const DATAGRAMS: u64 = 10_000_000;
 const PACKETS: u64 = 10_000_000;
 /// Files that the reader of captures has to.
 const CAPTURES: u64 = 100_000;
+/// Packets that are analysed.
+const ANALYSED: u64 = 1_000_000;
 
 /// How long one input may take, however slow the machine.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -95,6 +99,7 @@ const TARGETS: [(&str, Check); 6] = [
 enum Job {
     Texts((&'static str, Check)),
     Packets,
+    Analysis,
     Datagrams,
 }
 
@@ -112,7 +117,8 @@ fn main() {
     let time = Duration::from_secs(seconds);
     let share = time / TARGETS.len() as u32;
     // The datagrams take longest.
-    let jobs = TARGETS.into_iter().map(Job::Texts).chain([Job::Packets, Job::Datagrams]);
+    let jobs =
+        TARGETS.into_iter().map(Job::Texts).chain([Job::Analysis, Job::Packets, Job::Datagrams]);
     let left = Mutex::new(jobs.collect::<Vec<_>>());
     let next = || left.lock().unwrap_or_else(PoisonError::into_inner).pop();
     thread::scope(|scope| {
@@ -123,6 +129,7 @@ fn main() {
                 while let Some(job) = next() {
                     match job {
                         Job::Texts(target) => texts(target, share, seed, &current),
+                        Job::Analysis => analysis(time, seed, &current),
                         Job::Packets => headers(time, seed, &current),
                         Job::Datagrams => strangers(time, seed, &current),
                     }
@@ -190,6 +197,14 @@ fn files(limit: Duration, seed: u64, current: &Mutex<(u64, String)>) {
     hostile("captures", current, |announce| {
         let (files, records) = captures::run(CAPTURES, limit, seed, announce)?;
         Ok(format!("{files} files, {records} records"))
+    });
+}
+
+/// Captures of anybody's packets.
+fn analysis(limit: Duration, seed: u64, current: &Mutex<(u64, String)>) {
+    hostile("inspect", current, |announce| {
+        let (captures, packets) = inspect::run(ANALYSED, limit, seed, announce)?;
+        Ok(format!("{packets} packets in {captures} captures"))
     });
 }
 

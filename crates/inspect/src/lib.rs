@@ -54,6 +54,10 @@ impl Default for Options {
     }
 }
 
+/// Packets are not later than this behind the first one, ns (36 years), whatever a damaged file says: sums of a few
+/// times have room.
+const LATEST: u64 = 1 << 60;
+
 /// What is left of the bounds that flows share.
 #[derive(Debug)]
 struct Budget {
@@ -136,7 +140,7 @@ impl Analyser {
             self.fragments += 1;
             return;
         }
-        let at = time.0.saturating_sub(first.0);
+        let at = time.0.saturating_sub(first.0).min(LATEST);
         let mut packet = Packet {
             at,
             forward: true,

@@ -283,6 +283,14 @@ impl Joiner {
                 }
             }
         }
+        // What a flow of the second capture missed before its partner was known is the partner's.
+        let [first, second] = &mut self.flows;
+        for flow in second.iter() {
+            let Some((partner, is_flipped)) = flow.partner else { continue };
+            for (at, way) in flow.ways.iter().enumerate() {
+                first[partner as usize].ways[at ^ usize::from(is_flipped)].add_missed(way);
+            }
+        }
         let sides = Sides::new(&self.flows[0]);
         let orders: Vec<_> = self.flows[0].iter().map(|flow| sides.low_is_first(flow)).collect();
         let [mut forward, mut backward] = [Floor::default(), Floor::default()];

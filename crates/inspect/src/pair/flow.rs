@@ -97,6 +97,11 @@ impl Way {
         self.only[point] += 1;
     }
 
+    /// What else was missed in this direction.
+    pub(super) fn add_missed(&mut self, other: &Self) {
+        self.only.iter_mut().zip(other.only).for_each(|(own, more)| *own += more);
+    }
+
     /// A packet as both captures have it; no more than `most` delays are kept of each kind.
     pub(super) fn join(&mut self, seen: [&Seen; 2], most: usize) {
         let [first, second] = seen.map(|seen| &seen.packet);

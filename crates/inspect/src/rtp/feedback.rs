@@ -90,7 +90,7 @@ impl Feedback {
                     self.lose(sent);
                     continue;
                 };
-                let was_received = matches!(sent.verdict, Verdict::Received(_));
+                let was_received = matches!(sent.verdict, Verdict::Received { .. });
                 self.receive(sent, metric.ecn);
                 ends_frame |= !was_received && sent.marker;
                 let offset = report.stamp.since(received);
@@ -128,22 +128,27 @@ impl Feedback {
     }
 
     fn receive(&mut self, sent: &mut Sent, ecn: Ecn) {
-        match sent.verdict {
+        let here = match sent.verdict {
             // RFC 8888 3.1: of several copies, one with CE counts.
-            Verdict::Received(before) if ecn != Ecn::Ce || before == Ecn::Ce => return,
-            Verdict::Received(before) => {
+            Verdict::Received { ecn: before, .. } if ecn != Ecn::Ce || before == Ecn::Ce => return,
+            Verdict::Received { ecn: before, here } => {
                 *self.received.slot(before) -= 1;
-                if let Some((_, seen)) = sent.seen {
-                    self.path.remove(seen, before);
+                match here {
+                    Some(here) => self.path.remove(here, before),
+                    None => self.unseen -= 1,
                 }
+                here
             }
-            Verdict::Lost => self.lost -= 1,
-            Verdict::Unreported => {}
-        }
-        sent.verdict = Verdict::Received(ecn);
+            Verdict::Lost => {
+                self.lost -= 1;
+                sent.seen.map(|(_, here)| here)
+            }
+            Verdict::Unreported => sent.seen.map(|(_, here)| here),
+        };
+        sent.verdict = Verdict::Received { ecn, here };
         *self.received.slot(ecn) += 1;
-        match sent.seen {
-            Some((_, seen)) => self.path.add(seen, ecn),
+        match here {
+            Some(here) => self.path.add(here, ecn),
             None => self.unseen += 1,
         }
     }

@@ -38,7 +38,11 @@ pub(super) enum Verdict {
     #[default]
     Unreported,
     Lost,
-    Received(Ecn),
+    /// With which codepoint, and which it had in the capture when that was first reported.
+    Received {
+        ecn: Ecn,
+        here: Option<Ecn>,
+    },
 }
 
 #[derive(Clone, Debug)]

@@ -259,6 +259,38 @@ fn other_protocols_are_not_rtp() {
     }
 }
 
+/// A report of the packets from `begin` on, all of which came with this codepoint.
+fn feedback(begin: u16, packets: usize, ecn: Ecn) -> Vec<u8> {
+    let mut out = [0; 100];
+    let stamp = sojourn_core::wire::ticks::Ticks(6554);
+    let metric = ccfb::Metric { received: Some(stamp), ecn };
+    let mut writer = ccfb::Writer::new(&mut out, ccfb::Format::default(), 10, stamp).expect("room");
+    writer.block(100, begin, vec![metric; packets].into_iter());
+    let len = writer.finish();
+    out[..len].to_vec()
+}
+
+/// A packet that passes the capture only after its receiver has reported it, and a copy of it with CE.
+#[test]
+fn a_packet_that_was_not_seen_is_compared_with_none() {
+    let mut session = Session::default();
+    let media = |seq| {
+        let (marker, payload_type) = (false, 98);
+        Header { marker, payload_type, seq, timestamp: 0, ssrc: 100, payload: 0 }.write()
+    };
+    for seq in [0, 1, 2, 3, 5] {
+        see(&mut session, u64::from(seq) * MS, true, &media(seq), Ecn::Ect1);
+    }
+    see(&mut session, 50 * MS, false, &feedback(3, 3, Ecn::Ect1), Ecn::NotEct);
+    see(&mut session, 51 * MS, true, &media(4), Ecn::Ect1);
+    for _ in 0..2 {
+        see(&mut session, 60 * MS, false, &feedback(3, 2, Ecn::Ce), Ecn::NotEct);
+    }
+    let media = session.finish().expect("a session");
+    assert_eq!((media.reported_received, media.reported_ce, media.reported_unseen), (3, 2, 1));
+    assert_eq!((media.path.ect1.ce, media.path.ect1.ect1, media.path.total()), (1, 1, 2));
+}
+
 proptest! {
     #[test]
     fn random_datagrams_are_not_rtp(packets in prop::collection::vec(

@@ -271,7 +271,7 @@ impl Connection {
     /// The whole round trip, ns: both halves, seen from where the capture was made; else that of the handshake.
     fn round_trip(&self) -> Option<u64> {
         match self.sides.each_ref().map(|side| side.smoothed.get()) {
-            [Some(there), Some(back)] => Some(there + back),
+            [Some(there), Some(back)] => Some(there.saturating_add(back)),
             [Some(half), None] | [None, Some(half)] => {
                 Some(half.max(self.handshake.round_trip().unwrap_or(0)))
             }

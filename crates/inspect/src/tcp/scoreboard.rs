@@ -156,7 +156,10 @@ impl Scoreboard {
     /// Bytes that were acknowledged and never captured.
     pub(crate) fn missing(&self) -> u64 {
         let una = self.una.unwrap_or(i64::MIN);
-        let open = self.holes.iter().map(|hole| (hole.end.min(una) - hole.start).max(0) as u64);
+        let open = self
+            .holes
+            .iter()
+            .map(|hole| hole.end.min(una).saturating_sub(hole.start).max(0) as u64);
         self.missing + open.sum::<u64>()
     }
 
@@ -225,7 +228,7 @@ impl Scoreboard {
             && let Some(oldest) = self.holes.pop_front()
         {
             let una = self.una.unwrap_or(i64::MIN);
-            self.missing += (oldest.end.min(una) - oldest.start).max(0) as u64;
+            self.missing += oldest.end.min(una).saturating_sub(oldest.start).max(0) as u64;
         }
         self.holes.push_back(hole);
     }
