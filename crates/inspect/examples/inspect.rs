@@ -2,7 +2,7 @@
 //! intervals of so many milliseconds, with the ports of the opener and the peer.
 
 use std::error::Error;
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use sojourn_capture::{Capture, layers};
@@ -23,8 +23,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     let report = analyser.finish();
-    let json = match interval {
-        None => serde_json::to_string_pretty(&report)?,
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    match interval {
+        None => serde_json::to_writer_pretty(&mut out, &report)?,
         Some(ms) => {
             let flows = report.flows.iter().zip(&report.events);
             let tcp = flows.filter(|(flow, _)| flow.protocol == Protocol::Tcp);
@@ -34,8 +35,8 @@ fn main() -> Result<(), Box<dyn Error>> {
                 let ports = (flow.opener.port, flow.peer.port);
                 (ports, report.start_ns, [series(events, false), series(events, true)])
             });
-            serde_json::to_string(&rows.collect::<Vec<_>>())?
+            serde_json::to_writer(&mut out, &rows.collect::<Vec<_>>())?;
         }
-    };
-    Ok(std::io::stdout().write_all(json.as_bytes())?)
+    }
+    Ok(out.flush()?)
 }

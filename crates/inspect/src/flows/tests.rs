@@ -1,6 +1,8 @@
 use std::net::Ipv4Addr;
 
-use sojourn_capture::layers::Layers;
+use proptest::prelude::*;
+use sojourn_capture::LinkType;
+use sojourn_capture::layers::{Layers, dissect};
 use sojourn_core::Time;
 use sojourn_wire::ip::Header;
 
@@ -110,4 +112,44 @@ fn similar_ends_share_few_probes() {
         table.grow();
     }
     assert!(longest < 64, "{longest}");
+}
+
+/// Bytes that begin as a packet of TCP between few ends, so that many of one flow follow each other.
+fn hostile() -> impl Strategy<Value = Vec<u8>> {
+    (any::<bool>(), 0..4_u8, prop::collection::vec(any::<u8>(), 0..70)).prop_map(
+        |(back, port, body)| {
+            let (source, destination) = if back { (1, 2) } else { (2, 1) };
+            let mut packet = tcp(source, destination, 0, 0, 0);
+            packet.truncate(20);
+            packet[9] = if port == 3 { body.len() as u8 } else { ip::TCP };
+            packet.extend([0, source + port, 0, destination + port]);
+            packet.extend(&body);
+            let len = (packet.len() + 20 * usize::from(port)) as u16;
+            packet[2..4].copy_from_slice(&len.to_be_bytes());
+            packet
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn hostile_packets_are_counted_and_never_panic(
+        packets in prop::collection::vec((hostile(), any::<u32>()), 1..200),
+    ) {
+        let mut analyser = Analyser::new(Options { events: true, max_flows: 6, ..Options::default() });
+        for (bytes, time) in &packets {
+            match dissect(LinkType::RAW, bytes) {
+                Ok(layers) => analyser.packet(Time(u64::from(*time)), &layers),
+                Err(why) => analyser.skip(why),
+            }
+        }
+        let report = analyser.finish();
+        let of_flows = |flow: &report::Flow| flow.forward.packets + flow.backward.packets;
+        let listed: u64 = report.flows.iter().map(of_flows).sum();
+        let skipped: u64 = report.skipped.values().sum();
+        let all = listed + skipped + report.packets_of_unlisted_flows;
+        prop_assert_eq!(all, packets.len() as u64);
+        let document = crate::scetrace::document(&report);
+        prop_assert!(document["TCP"].is_array());
+    }
 }

@@ -155,12 +155,12 @@ impl Scoreboard {
 
     /// Bytes that were acknowledged and never captured.
     pub(crate) fn missing(&self) -> u64 {
-        let una = self.una.unwrap_or(i64::MIN);
-        let open = self
-            .holes
-            .iter()
-            .map(|hole| hole.end.min(una).saturating_sub(hole.start).max(0) as u64);
-        self.missing + open.sum::<u64>()
+        self.missing + self.holes.iter().map(|hole| self.acked_of(hole)).sum::<u64>()
+    }
+
+    /// Bytes of a hole that are acknowledged.
+    fn acked_of(&self, hole: &Hole) -> u64 {
+        self.una.map_or(0, |una| (hole.end.min(una) - hole.start).max(0) as u64)
     }
 
     /// Takes data; `zero_window` says that the receiver has closed its window.
@@ -227,8 +227,7 @@ impl Scoreboard {
         if self.holes.len() == MOST_HOLES
             && let Some(oldest) = self.holes.pop_front()
         {
-            let una = self.una.unwrap_or(i64::MIN);
-            self.missing += oldest.end.min(una).saturating_sub(oldest.start).max(0) as u64;
+            self.missing += self.acked_of(&oldest);
         }
         self.holes.push_back(hole);
     }
