@@ -72,11 +72,8 @@ pub(crate) fn answer(flow: &Flow) -> Option<Answer> {
     match flow.protocol {
         Protocol::Tcp => {
             let direction = sender(flow);
-            let stamps = flow.tcp.as_ref().is_some_and(|tcp| tcp.timestamps);
-            let mss = flow.tcp.as_ref().and_then(|tcp| tcp.mss.iter().flatten().min().copied());
-            let mss = mss.map_or(1448.0, |mss| f64::from(mss) - if stamps { 12.0 } else { 0.0 });
             let is_ect = direction.data_ecn.not_ect < direction.data_packets / 2;
-            of_rounds(&direction.rounds, mss.max(1.0), is_ect)
+            of_rounds(&direction.rounds, mss(flow), is_ect)
         }
         Protocol::Udp => of_datagrams(flow),
         _ => None,
@@ -86,6 +83,13 @@ pub(crate) fn answer(flow: &Flow) -> Option<Answer> {
 /// The direction with most data.
 pub(crate) fn sender(flow: &Flow) -> &Direction {
     if flow.backward.data_bytes > flow.forward.data_bytes { &flow.backward } else { &flow.forward }
+}
+
+/// Payload of a full segment, bytes: that of Ethernet with timestamps where the handshake does not say.
+pub(crate) fn mss(flow: &Flow) -> f64 {
+    let offers = flow.tcp.as_ref().and_then(|tcp| tcp.mss.iter().flatten().min().copied());
+    let stamps = flow.tcp.as_ref().is_some_and(|tcp| tcp.timestamps);
+    offers.map_or(1448.0, |mss| f64::from(mss) - if stamps { 12.0 } else { 0.0 }).max(1.0)
 }
 
 fn of_rounds(rounds: &[Round], mss: f64, is_ect: bool) -> Option<Answer> {
@@ -266,7 +270,7 @@ impl<'a> Seen<'a> {
         }
         let balance = self.balance()?;
         if balance > *BALANCE.end() {
-            return self.unresponsive(mild, "episodes of CE");
+            return self.unresponsive(mild + self.standing(), "stretches of CE");
         }
         self.scalable(&ratios, balance)
     }

@@ -7,7 +7,7 @@ use sojourn_wire::{Addresses, Ip, ip};
 
 use crate::events::Events;
 use crate::report::{self, End, Protocol, Report};
-use crate::{Budget, Options, Packet, datagrams, family, tcp};
+use crate::{Budget, Options, Packet, datagrams, diagnose, family, tcp};
 
 /// Slots that are looked at before a flow counts as one too many: a table that is half full has such a run by
 /// design of whoever wrote the capture, and by chance never.
@@ -174,6 +174,7 @@ impl Flow {
             State::Datagrams(datagrams) => datagrams.report(self.key.protocol, &mut flow),
         };
         flow.family = family::answer(&flow);
+        flow.diagnoses = diagnose::flow(&flow);
         (flow, events)
     }
 }

@@ -7,6 +7,7 @@
 
 mod clock;
 mod datagrams;
+pub mod diagnose;
 mod echo;
 pub mod events;
 pub mod facts;

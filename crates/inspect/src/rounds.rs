@@ -14,8 +14,8 @@ use crate::facts::Facts;
 pub const MOST: usize = 4096;
 /// Without timestamps a round is no shorter than this part of the handshake's round trip.
 const LEAST_ROUND: f64 = 0.9;
-/// Round trips of silence after which a sender had nothing to send.
-const IDLE_ROUNDS: u64 = 1;
+/// Usual gaps between data packets, beside a round trip, after which a sender had nothing to send.
+const IDLE_GAPS: u64 = 4;
 /// Part of the offered window from which on a flow is limited by it.
 const NEARLY_FULL: f64 = 0.9;
 
@@ -165,6 +165,8 @@ pub(crate) struct Rounds {
     last_ack: u64,
     /// Smoothed duration of a round without pauses, ns.
     smoothed: Option<u64>,
+    /// Smoothed time between data packets, ns.
+    gap: u64,
 }
 
 impl Rounds {
@@ -193,11 +195,14 @@ impl Rounds {
             if ends {
                 let silence = at.saturating_sub(self.last_data.max(self.last_ack));
                 let usual = self.smoothed.or(handshake).unwrap_or(u64::MAX / 2);
-                let is_idle = !is_again && silence > usual * IDLE_ROUNDS;
+                let is_idle = !is_again && silence > usual.saturating_add(self.gap * IDLE_GAPS);
                 self.close(at, is_idle);
             }
         }
         let gap = at.saturating_sub(self.last_data);
+        if self.open.is_some() {
+            self.gap = self.gap - self.gap / 8 + gap / 8;
+        }
         let open = match &mut self.open {
             Some(open) => {
                 open.gaps += 1;

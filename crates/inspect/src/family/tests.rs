@@ -79,7 +79,7 @@ fn dctcp() -> impl FnMut(usize, f64, Signal) -> f64 {
 /// BBRv1 in rounds: a pulse every eight, whatever is signalled.
 fn bbr(n: usize, window: f64, _: Signal) -> f64 {
     let base = if n % 8 == 1 { window / 1.25 } else { window };
-    if n % 8 == 0 { base * 1.25 } else { base }
+    if n.is_multiple_of(8) { base * 1.25 } else { base }
 }
 
 #[test]

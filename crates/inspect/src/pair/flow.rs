@@ -7,6 +7,7 @@ use sojourn_core::Ecn;
 use super::packet::{Ends, kinds};
 use super::window::Seen;
 use crate::clock::{Delays, Fit, Floor};
+use crate::diagnose;
 use crate::report::pair::{self, DscpChange};
 use crate::report::{Protocol, Transitions};
 
@@ -79,7 +80,9 @@ impl Flow {
         });
         let low = low.report(low_is_first, fit, ends.protocol());
         let high = high.report(low_is_first.map(|first| !first), fit, ends.protocol());
-        let (forward, backward) = if low_opened { (low, high) } else { (high, low) };
+        let (mut forward, mut backward) = if low_opened { (low, high) } else { (high, low) };
+        forward.diagnoses = diagnose::way(&forward);
+        backward.diagnoses = diagnose::way(&backward);
         pair::Flow {
             protocol: ends.protocol(),
             opener: ends.end(low_opened),

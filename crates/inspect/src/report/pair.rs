@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Clocks, Distribution, End, Protocol, Transitions};
+use super::{Clocks, Diagnosis, Distribution, End, Protocol, Transitions};
 
 /// Version of the JSON document: it grows when a reader of an older one would be wrong.
 pub const FORMAT: u32 = 1;
@@ -91,6 +91,8 @@ pub struct Way {
     pub queue_delay_marked_ms: Option<Distribution>,
     /// Of packets with ECT that did not.
     pub queue_delay_unmarked_ms: Option<Distribution>,
+    /// What the path between the points does to its packets.
+    pub diagnoses: Vec<Diagnosis>,
 }
 
 /// A change of DSCP (RFC 2474).
