@@ -8,6 +8,7 @@ use std::fmt::Write;
 
 use sojourn_core::Probe;
 use sojourn_core::packet::Side;
+use sojourn_queue::aqm::Reason;
 use sojourn_sim::Queued;
 
 /// Digits behind which a measured number is cut.
@@ -24,7 +25,7 @@ pub(crate) fn write(out: &mut String, queued: &Queued<'_>, is_drop: bool, elemen
         Side::L4s => Some("L"),
         Side::Classic => Some("C"),
     };
-    let reason = queued.reason.map(|reason| reason.name());
+    let reason = queued.reason.map(Reason::name);
     let what = if is_drop { "drop" } else { "mark" };
     for (name, value) in [("queue", side), (what, reason)] {
         if let Some(value) = value {

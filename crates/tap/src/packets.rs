@@ -22,6 +22,9 @@ const FRONT: usize = 32;
 /// Bytes before a packet of a TUN device that takes super-packets (`struct virtio_net_hdr`).
 const UNFINISHED: usize = 10;
 
+/// Bytes of the least datagram of udp_prague that has its header.
+const COUNTED_BYTES: u32 = 13;
+
 /// A packet of the simulator's end points as it was sent.
 #[derive(Clone, Default)]
 struct Sent {
@@ -119,13 +122,10 @@ impl Packets {
                     None => header.write(&vec![0; bytes], &mut self.scratch[FRONT..]),
                 }
             }
-            Body::Counted(message) => match header.write_counted(now, message, out) {
-                Some(packet) => Some(packet),
-                None => {
-                    let Message::Data(data) = message else { return None };
-                    header.write(&vec![0; data.len as usize], &mut self.scratch[FRONT..])
-                }
-            },
+            Body::Counted(Message::Data(data)) if data.len < COUNTED_BYTES => {
+                header.write(&vec![0; data.len as usize], out)
+            }
+            Body::Counted(message) => header.write_counted(now, message, out),
             Body::Media(message) => header.write_media(message, out),
             Body::Frame(_) => None,
         };

@@ -28,6 +28,15 @@ use crate::network::End;
 /// Between two reports of what was sampled.
 pub(super) const REPORT_EVERY: Dur = Dur::from_millis(100);
 
+/// Where the thread works.
+struct Surroundings {
+    /// What it asks the machine for.
+    wanted: Measures,
+    is_virtual: bool,
+    /// The folder for capture files.
+    captures: Option<PathBuf>,
+}
+
 /// The thread, and what it leaves behind.
 pub(super) struct Carrier {
     thread: JoinHandle<Result<Passage, String>>,
@@ -87,7 +96,6 @@ pub(super) fn start(
         }),
     };
     let is_virtual = job.place == Place::Virtual;
-    let folder = job.captures.clone();
     // In virtual time computing takes none, but without FIFO scheduling a wait may still be late.
     let wanted = Measures {
         fifo: true,
@@ -96,11 +104,12 @@ pub(super) fn start(
         locked_memory: !is_virtual,
         cpu: None,
     };
+    let surroundings = Surroundings { wanted, is_virtual, captures: job.captures.clone() };
     let context = context.clone();
     let uplinks = own.uplinks.clone();
     let work = move || {
         context.watched("middlebox", || {
-            forward(&context, scenario, hosts, &uplinks, stack, wanted, is_virtual, folder)
+            forward(&context, scenario, hosts, &uplinks, stack, surroundings)
         })
     };
     let thread = thread::Builder::new().name("middlebox".into()).spawn(work);
@@ -163,9 +172,7 @@ fn forward(
     hosts: Hosts,
     uplinks: &[End],
     mut stack: Option<Running>,
-    wanted: Measures,
-    is_virtual: bool,
-    captures: Option<PathBuf>,
+    Surroundings { wanted, is_virtual, captures }: Surroundings,
 ) -> Result<Passage, String> {
     let clock = context.clock;
     let (mut own_lateness, mut failure, mut overruns) = (Lateness::default(), None, None);
