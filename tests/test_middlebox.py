@@ -94,6 +94,25 @@ def transfer(hosts: tuple[str, str], size: int) -> int:
     return int(got.stdout)
 
 
+def test_super_packets_pass_whole_if_they_are_to(hosts: tuple[str, str]) -> None:
+    options = ["--left", LEFT, "--right", RIGHT, "--down", "htb rate 200mbit; pfifo limit 200", "--super-packets"]
+    command = [*SOJOURN, "middlebox", *options, "--interval", "200ms", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as box:
+        assert box.stdout is not None
+        assert json.loads(box.stdout.readline())["schema"] == "sojourn/middlebox/1"
+        assert transfer(hosts, 5_000_000) == 5_000_000
+        box.send_signal(signal.SIGTERM)
+        out, _ = box.communicate(timeout=SECONDS)
+    assert box.returncode == 0
+    end = json.loads(out.splitlines()[-1])
+    _, right = end["sides"]
+    assert right["super_packets"] > 50
+    assert right["frames"]["cut"] == 0
+    # The queue counts one as a packet with the length of all segments, and their headers.
+    assert end["queues"][0]["sent_bytes"] > 2000 * end["queues"][0]["sent_packets"]
+    assert end["queues"][0]["sent_bytes"] > 5_000_000 * 1514 / 1448
+
+
 def test_tcp_passes_queues_change_and_nothing_stays(hosts: tuple[str, str], tmp_path: Path) -> None:
     socket = tmp_path / "control"
     options = ["--left", LEFT, "--right", RIGHT, "--down", "htb rate 50mbit; dualpi2", "--delay", "5ms"]

@@ -13,6 +13,8 @@ use crate::unfinished::{Segments, Unfinished};
 pub struct Head {
     /// Bytes.
     pub len: usize,
+    /// Of these, the first ones, which say what is unfinished; all zero, nothing is.
+    pub unfinished: usize,
     /// How the packet is to be cut, if it is a super-packet.
     pub segments: Option<Segments>,
     /// Its transport checksum is that of the pseudo-header alone.
@@ -35,7 +37,7 @@ pub trait Device: AsFd + Send + Sync {
     fn send(&self, packet: &[u8]) -> io::Result<Written>;
 
     /// What is before the IP packet in what was received, and unfinished in it. It leaves with the packet, by
-    /// a device of the same kind; all zero, there is nothing unfinished.
+    /// a device of the same kind.
     fn head(&self, _frame: &[u8]) -> Head {
         Head::default()
     }
@@ -61,8 +63,10 @@ impl Device for Tun {
             return Head::default();
         }
         let header = Unfinished::read(frame);
+        let len = Unfinished::BYTES.min(frame.len());
         Head {
-            len: Unfinished::BYTES.min(frame.len()),
+            len,
+            unfinished: len,
             segments: header.segments(),
             is_partial: header.checksum().is_some(),
         }

@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::ifreq::Request;
 use crate::tun::Written;
 use crate::udp::BUFFER;
-use crate::unfinished::{Segments, Unfinished};
+use crate::unfinished::Unfinished;
 
 /// An interface in promiscuous mode, until this value ends.
 #[derive(Debug)]
@@ -44,10 +44,8 @@ pub struct Arrival {
     pub len: usize,
     /// Protocol and control information of a VLAN tag, which the kernel has taken out of the frame.
     pub tag: Option<(u16, u16)>,
-    /// Where the sum starts that has to be completed, and how far behind that is its field.
-    pub checksum: Option<(usize, usize)>,
-    /// It is a super-packet.
-    pub segments: Option<Segments>,
+    /// What is left to who receives it.
+    pub unfinished: Unfinished,
     /// The interface's own host sends it.
     pub is_outgoing: bool,
     /// When it passed, in nanoseconds of Unix time; only for who watches.
@@ -169,24 +167,17 @@ impl PacketSocket {
             return Ok(Received::Unreadable);
         }
         let (tag, unix_ns) = said(&message);
-        Ok(Received::Frame(Arrival {
-            len,
-            tag,
-            checksum: unfinished.checksum(),
-            segments: unfinished.segments(),
-            is_outgoing: from.sll_pkttype == libc::PACKET_OUTGOING,
-            unix_ns,
-        }))
+        let is_outgoing = from.sll_pkttype == libc::PACKET_OUTGOING;
+        Ok(Received::Frame(Arrival { len, tag, unfinished, is_outgoing, unix_ns }))
     }
 
-    /// Sends a whole frame.
+    /// Sends a whole frame, of which all is finished but this.
     ///
     /// # Errors
     /// The interface was removed.
-    pub fn send(&self, frame: &[u8]) -> io::Result<Written> {
-        let mut finished = Unfinished::default();
+    pub fn send(&self, mut unfinished: Unfinished, frame: &[u8]) -> io::Result<Written> {
         let mut parts = [
-            part(&mut finished),
+            part(&mut unfinished),
             libc::iovec { iov_base: frame.as_ptr().cast_mut().cast(), iov_len: frame.len() },
         ];
         #[expect(unsafe_code, reason = "no crate here has packet sockets")]

@@ -6,7 +6,7 @@
 /// What is unfinished in a packet; all zero: nothing.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Unfinished {
+pub struct Unfinished {
     flags: u8,
     gso_type: u8,
     hdr_len: u16,
@@ -36,10 +36,10 @@ const GSO_UDP_L4: u8 = 5;
 
 impl Unfinished {
     /// Bytes of the header.
-    pub(crate) const BYTES: usize = size_of::<Self>();
+    pub const BYTES: usize = size_of::<Self>();
 
     /// As it is in the first bytes of what was read, in this machine's byte order; nothing if they are too few.
-    pub(crate) fn read(bytes: &[u8]) -> Self {
+    pub fn read(bytes: &[u8]) -> Self {
         let Some(bytes) = bytes.get(..Self::BYTES) else { return Self::default() };
         let number = |at: usize| u16::from_ne_bytes([bytes[at], bytes[at + 1]]);
         Self {
@@ -52,14 +52,23 @@ impl Unfinished {
         }
     }
 
+    /// Writes it, as it is read.
+    pub fn write(self, bytes: &mut [u8; Self::BYTES]) {
+        [bytes[0], bytes[1]] = [self.flags, self.gso_type];
+        let numbers = [self.hdr_len, self.gso_size, self.csum_start, self.csum_offset];
+        for (place, number) in bytes[2..].chunks_exact_mut(2).zip(numbers) {
+            place.copy_from_slice(&number.to_ne_bytes());
+        }
+    }
+
     /// Where the sum starts that has to be completed, and how far behind that is its field.
-    pub(crate) fn checksum(self) -> Option<(usize, usize)> {
+    pub fn checksum(self) -> Option<(usize, usize)> {
         let needs = self.flags & NEEDS_CSUM != 0;
         needs.then_some((self.csum_start.into(), self.csum_offset.into()))
     }
 
     /// How it is to be cut, if it is a super-packet.
-    pub(crate) fn segments(self) -> Option<Segments> {
+    pub fn segments(self) -> Option<Segments> {
         let kind = self.gso_type & !GSO_ECN;
         (kind != GSO_NONE).then(|| Segments {
             size: self.gso_size,

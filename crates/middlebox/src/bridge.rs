@@ -9,14 +9,15 @@ use serde::Serialize;
 use sojourn_live::device::Head;
 use sojourn_live::packet_socket::{Arrival, PacketSocket, Received};
 use sojourn_live::tun::{Read, Written};
-use sojourn_live::unfinished::Segments;
-use sojourn_wire::ethernet::{Other, complete_checksum, ip_at, put_tag};
+use sojourn_live::unfinished::{Segments, Unfinished};
+use sojourn_wire::ethernet::{HEADER_BYTES, Other, complete_checksum, ip_at, put_tag};
 use sojourn_wire::split::{Cwr, Split};
 
 use crate::Device;
 
 /// Frames that are looked at for one that has an IP packet.
 const BATCH: usize = 64;
+
 /// Frames that did not go the way of an ordinary packet, and why.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Frames {
@@ -44,6 +45,8 @@ pub struct Frames {
 pub struct Port {
     socket: Arc<PacketSocket>,
     other: Arc<PacketSocket>,
+    /// Super-packets pass whole: what is unfinished in a frame stands before it.
+    has_super_packets: bool,
     state: Mutex<State>,
 }
 
@@ -63,12 +66,16 @@ struct Left {
 }
 
 impl Port {
-    /// The two ends.
-    pub fn pair(left: PacketSocket, right: PacketSocket) -> [Arc<Self>; 2] {
+    /// The two ends. Super-packets of the hosts are cut into packets, unless they are to pass whole.
+    pub fn pair(
+        left: PacketSocket,
+        right: PacketSocket,
+        has_super_packets: bool,
+    ) -> [Arc<Self>; 2] {
         let (left, right) = (Arc::new(left), Arc::new(right));
         [(&left, &right), (&right, &left)].map(|(socket, other)| {
             let (socket, other) = (Arc::clone(socket), Arc::clone(other));
-            Arc::new(Self { socket, other, state: Mutex::default() })
+            Arc::new(Self { socket, other, has_super_packets, state: Mutex::default() })
         })
     }
 
@@ -83,6 +90,11 @@ impl Port {
         Ok(*frames)
     }
 
+    /// Bytes before each frame that say what is unfinished in it.
+    fn unfinished(&self) -> usize {
+        if self.has_super_packets { Unfinished::BYTES } else { 0 }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -91,23 +103,33 @@ impl Port {
 impl Device for Port {
     fn receive(&self, packet: &mut [u8]) -> io::Result<Read> {
         let state = &mut *self.state();
+        let Some((before, frame)) = packet.split_at_mut_checked(self.unfinished()) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        before.fill(0);
         for _ in 0..BATCH {
-            if let Some(len) = state.next_segment(packet) {
-                return Ok(Read::Packet(len));
+            if let Some(len) = state.next_segment(frame) {
+                return Ok(Read::Packet(before.len() + len));
             }
-            match self.socket.receive(packet)? {
+            match self.socket.receive(frame)? {
                 Received::Nothing => return Ok(Read::Nothing),
                 Received::Unreadable => state.frames.unreadable += 1,
                 Received::Frame(arrival) => {
-                    let Some((len, found)) = state.finish(packet, arrival) else {
+                    if let Some(before) = before.first_chunk_mut()
+                        && passes_whole(frame, arrival)
+                    {
+                        arrival.unfinished.write(before);
+                        return Ok(Read::Packet(before.len() + arrival.len));
+                    }
+                    let Some((len, found)) = state.finish(frame, arrival) else {
                         state.frames.unreadable += 1;
                         continue;
                     };
-                    match (found, arrival.segments) {
-                        (Ok(_), None) => return Ok(Read::Packet(len)),
-                        (Ok(ip_at), Some(segments)) => state.keep(&packet[..len], ip_at, segments),
+                    match (found, arrival.unfinished.segments()) {
+                        (Ok(_), None) => return Ok(Read::Packet(before.len() + len)),
+                        (Ok(ip_at), Some(segments)) => state.keep(&frame[..len], ip_at, segments),
                         (Err(_), _) => {
-                            let done = self.other.send(&packet[..len])?;
+                            let done = self.other.send(Unfinished::default(), &frame[..len])?;
                             state.frames.add_lost(done);
                         }
                     }
@@ -117,14 +139,22 @@ impl Device for Port {
         Ok(Read::Nothing)
     }
 
-    fn send(&self, frame: &[u8]) -> io::Result<Written> {
-        let done = self.socket.send(frame)?;
+    fn send(&self, packet: &[u8]) -> io::Result<Written> {
+        let (before, frame) = packet.split_at(self.unfinished().min(packet.len()));
+        let done = self.socket.send(Unfinished::read(before), frame)?;
         self.state().frames.add_lost(done);
         Ok(done)
     }
 
-    fn head(&self, frame: &[u8]) -> Head {
-        Head { len: ip_at(frame).unwrap_or_default(), ..Head::default() }
+    fn head(&self, packet: &[u8]) -> Head {
+        let (before, frame) = packet.split_at(self.unfinished().min(packet.len()));
+        let (unfinished, link) = (Unfinished::read(before), ip_at(frame).unwrap_or_default());
+        Head {
+            len: before.len() + link,
+            unfinished: before.len(),
+            segments: unfinished.segments(),
+            is_partial: unfinished.checksum().is_some(),
+        }
     }
 }
 
@@ -132,6 +162,14 @@ impl AsFd for Port {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
+}
+
+/// Whether a frame may pass with what is unfinished in it: an IP packet that can still be cut, without a tag,
+/// which would be in each segment.
+fn passes_whole(frame: &[u8], arrival: Arrival) -> bool {
+    let can_be_cut = arrival.unfinished.segments().is_none_or(|segments| segments.by_transport);
+    let whole = frame.get(..arrival.len).unwrap_or_default();
+    can_be_cut && arrival.tag.is_none() && ip_at(whole) == Ok(HEADER_BYTES)
 }
 
 impl State {
@@ -143,8 +181,9 @@ impl State {
         arrival: Arrival,
     ) -> Option<(usize, Result<usize, Other>)> {
         let mut len = arrival.len;
+        let unfinished = arrival.unfinished;
         // Those of segments are computed when it is cut.
-        if let (Some((start, offset)), None) = (arrival.checksum, arrival.segments) {
+        if let (Some((start, offset)), None) = (unfinished.checksum(), unfinished.segments()) {
             complete_checksum(buffer.get_mut(..len)?, start, offset).then_some(())?;
         }
         if let Some((protocol, control)) = arrival.tag {
@@ -154,11 +193,11 @@ impl State {
         let frames = &mut self.frames;
         match found {
             Err(Other::Short) => return None,
-            Err(_) if arrival.segments.is_some() => return None,
+            Err(_) if unfinished.segments().is_some() => return None,
             Err(Other::Arp) => frames.arp += 1,
             Err(Other::Discovery) => frames.discovery += 1,
             Err(Other::Protocol) => frames.other_protocols += 1,
-            Ok(sojourn_wire::ethernet::HEADER_BYTES) => {}
+            Ok(HEADER_BYTES) => {}
             Ok(_) => frames.tagged += 1,
         }
         Some((len, found))

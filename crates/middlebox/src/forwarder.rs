@@ -188,8 +188,8 @@ impl Forwarder {
         Accounts(self.sides.iter().map(|side| Arc::clone(&side.exchange)).collect())
     }
 
-    /// Forwards until the scenario ends, or `stops`, which is called after each wait and once at the end, is
-    /// true. This thread asks the machine for what is `wanted`.
+    /// Forwards until the scenario ends, or `stops`, which is called before each look at what is due and once
+    /// at the end, is true. This thread asks the machine for what is `wanted`.
     ///
     /// # Errors
     /// If a device fails, or packets circle without end.
@@ -199,15 +199,15 @@ impl Forwarder {
         mut stops: impl FnMut(&mut Simulation) -> bool,
     ) -> Result<Report, Error> {
         let real_time = RealTime::ask(wanted);
-        let mut is_readable = true;
         while !stops(&mut self.simulation) {
-            if is_readable {
-                self.receive_all()?;
-            }
             if self.catch_up()? == Status::Ended {
                 break;
             }
-            is_readable = self.wait()?;
+            self.check()?;
+            // What has left may be answered already: the host's kernel works on it within the call.
+            if self.receive_all()? == 0 {
+                self.wait()?;
+            }
         }
         stops(&mut self.simulation);
         self.simulation.end_tap().map_err(Error::Capture)?;
@@ -217,19 +217,19 @@ impl Forwarder {
         Ok(Report { output: self.simulation.finish(), sides, granted, refused })
     }
 
-    /// Puts into the network what the hosts have sent.
-    fn receive_all(&mut self) -> Result<(), Error> {
+    /// Puts into the network what the hosts have sent; gives how many had something.
+    fn receive_all(&mut self) -> Result<usize, Error> {
         let mut events = [const { MaybeUninit::uninit() }; READY];
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         let (ready, _) = match epoll::wait(&self.readable, &mut events, Some(&at_once)) {
             Ok(ready) => ready,
-            Err(Errno::INTR) => return Ok(()),
+            Err(Errno::INTR) => return Ok(0),
             Err(error) => return Err(Error::Device(error.into())),
         };
-        for event in ready {
+        for event in &*ready {
             self.receive(event.data.u64() as usize)?;
         }
-        Ok(())
+        Ok(ready.len())
     }
 
     /// Puts into the network what one side's host has sent.
@@ -252,7 +252,8 @@ impl Forwarder {
             // Padding of the link is no part of what queues count and cut.
             let bytes = Ip::parse(bytes).map_or(bytes, |ip| &bytes[..ip.len]);
             // Tags make it longer than `read` assumes.
-            packet.len += header.len().saturating_sub(ethernet::HEADER_BYTES) as u32;
+            packet.len +=
+                header.len().saturating_sub(head.unfinished + ethernet::HEADER_BYTES) as u32;
             let Some(end) = (self.sender)(number, bytes) else {
                 exchange.carried.strays += 1;
                 continue;
@@ -276,18 +277,19 @@ impl Forwarder {
         }
     }
 
-    /// Waits for a packet or for what is due next; whether there is a packet.
-    fn wait(&mut self) -> Result<bool, Error> {
-        for side in &self.sides {
-            if let Some(error) = lock(&side.exchange).failure.take() {
-                return Err(Error::Device(error));
-            }
+    /// Why a device took no packet, if one is gone, or why no capture can be written.
+    fn check(&self) -> Result<(), Error> {
+        let failure = |side: &Side| lock(&side.exchange).failure.take();
+        if let Some(error) = self.sides.iter().find_map(failure) {
+            return Err(Error::Device(error));
         }
-        if let Some(failure) = self.simulation.tap_failure() {
-            return Err(Error::Capture(failure));
-        }
+        self.simulation.tap_failure().map_or(Ok(()), |failure| Err(Error::Capture(failure)))
+    }
+
+    /// Waits for a packet or for what is due next.
+    fn wait(&mut self) -> Result<(), Error> {
         let due = self.simulation.due();
-        let ready = self.hybrid.wait([self.readable.as_fd()], Some(due)).map_err(Error::Device)?;
-        Ok(ready.is_readable == [true])
+        self.hybrid.wait([self.readable.as_fd()], Some(due)).map_err(Error::Device)?;
+        Ok(())
     }
 }

@@ -5,9 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sojourn_core::{Ecn, Packet, Probe, Time};
 use sojourn_live::clock::Clock;
-use sojourn_live::device::Device;
+use sojourn_live::device::{Device, Head};
 use sojourn_live::tun::Written;
-use sojourn_live::unfinished as live;
 use sojourn_transport::{Body, Endpoint, FlowProbe, Frame, Transmit};
 use sojourn_wire::packet::{Checksum, write_back};
 use sojourn_wire::split::{Cwr, Split};
@@ -89,15 +88,15 @@ impl Portal {
 
     /// Writes the frame with the header of its link, and of a super-packet that was split only its segment,
     /// which is finished; gives its length.
-    fn write(&mut self, frame: &Frame, segments: Option<live::Segments>) -> usize {
+    fn write(&mut self, frame: &Frame, head: Head) -> usize {
         let (front, back) = self.changed.split_at_mut(frame.header().len());
+        front.copy_from_slice(frame.header());
         let Some(part) = frame.part else {
-            front.copy_from_slice(frame.header());
             back[..frame.bytes().len()].copy_from_slice(frame.bytes());
             return front.len() + frame.bytes().len();
         };
-        front.fill(0);
-        let segment = segments.and_then(|segments| {
+        front[..head.unfinished].fill(0);
+        let segment = head.segments.and_then(|segments| {
             let cwr = if segments.cwr_first { Cwr::First } else { Cwr::All };
             let cuts = Split::new(frame.bytes(), segments.size, cwr).ok()?;
             Some(cuts.write(part.into(), back)?.len())
@@ -111,7 +110,7 @@ impl Endpoint for Portal {
     fn on_packet(&mut self, now: Time, body: &Body, _ecn: Ecn) {
         let Body::Frame(frame) = body else { unreachable!("hosts outside send frames") };
         let head = self.device.head(frame.header());
-        let len = self.write(frame, head.segments);
+        let len = self.write(frame, head);
         let is_partial = head.is_partial && frame.part.is_none();
         let checksum = if is_partial { Checksum::Partial } else { Checksum::Complete };
         let packet = Packet { tos: frame.tos, ace: frame.ace, ..*frame.packet() };

@@ -89,7 +89,7 @@ impl Session {
     pub fn open(settings: &Settings) -> Result<Self, Error> {
         let (plan, warnings) = settings.plan()?;
         let scenario = plan.clone();
-        let devices = Devices::open(&settings.left, &settings.right)?;
+        let devices = Devices::open(settings)?;
         keep_only(REAL_TIME).map_err(|error| Error::System("capabilities", error))?;
         let (stop, latest) =
             (Arc::<AtomicBool>::default(), Arc::<Mutex<Option<Arc<Reading>>>>::default());
@@ -173,18 +173,19 @@ enum Devices {
 
 impl Devices {
     /// `tun:NAME` is a TUN device that is made, anything else an interface.
-    fn open(left: &str, right: &str) -> Result<Self, Error> {
+    fn open(settings: &Settings) -> Result<Self, Error> {
+        let Settings { left, right, super_packets, .. } = settings;
+        let tun = if *super_packets { Tun::open_for_super_packets } else { Tun::open };
         if left == right {
             return Err(Error::Setting(format!(
                 "--right {right}: expected another device than --left"
             )));
         }
         match [left, right].map(|name| name.strip_prefix("tun:")) {
-            [Some(left), Some(right)] => {
-                Ok(Self::Tuns([Tun::open(left)?.into(), Tun::open(right)?.into()]))
-            }
+            [Some(left), Some(right)] => Ok(Self::Tuns([tun(left)?.into(), tun(right)?.into()])),
             [None, None] => {
-                Ok(Self::Ports(Port::pair(PacketSocket::open(left)?, PacketSocket::open(right)?)))
+                let (left, right) = (PacketSocket::open(left)?, PacketSocket::open(right)?);
+                Ok(Self::Ports(Port::pair(left, right, *super_packets)))
             }
             _ => Err(Error::Setting(format!(
                 "--left {left} --right {right}: expected two interfaces, or two TUN devices"

@@ -40,6 +40,7 @@ def middlebox(
     capture: Path | None = None,
     snaplen: int | None = None,
     control: Path | None = None,
+    super_packets: bool = False,
     as_json: Json = False,
 ) -> int:
     """Forward between two network interfaces in real time, through any queue that `sojourn qdisc` lists.
@@ -68,6 +69,8 @@ def middlebox(
         capture: Capture file (pcapng) of what the queues get, send and drop, with their state as comments.
         snaplen: Bytes of a packet that it keeps; default 128.
         control: Socket for `sojourn middlebox ctl`; default sojourn-LEFT-RIGHT.sock in $XDG_RUNTIME_DIR or /run.
+        super_packets: Let hosts' super-packets of up to 64 kB pass whole; a queue counts one as a packet as long as
+            all its segments. Otherwise they are cut before the queue.
         as_json: Print one line of JSON an interval, and one of the whole run at its end.
     """
     if not hasattr(_core, "Middlebox"):
@@ -89,6 +92,7 @@ def middlebox(
         "capture": str(capture) if capture else None,
         "snaplen": snaplen,
         "control": str(socket) if socket else None,
+        "super_packets": super_packets,
     }
     with _asked_to_end() as asked:
         box = _core.Middlebox(json.dumps(settings))
@@ -267,6 +271,8 @@ def _summary(reading: dict[str, Any]) -> None:
             if queue[what]:
                 counts = ", ".join(f"{n} {reason}" for reason, n in queue[what].items())
                 screen.line(f"{queue['name']} {what}: {counts}")
+    if whole := sum(side["super_packets"] for side in reading["sides"]):
+        screen.line(f"{whole} super-packets of several segments each, which the queues counted as one packet each")
     bound = figure(end["max_lateness_ms"])
     meaning = "delays are those of the queues" if end["verdict"] == "on time" else "delays are of this machine, too"
     screen.line(f"{end['verdict']}: {meaning} (99th percentile of the lateness against {bound} ms)")

@@ -8,6 +8,7 @@ use sojourn_live::error::Error;
 use sojourn_live::listener::Listener;
 use sojourn_live::namespace::Namespace;
 use sojourn_live::packet_socket::PacketSocket;
+use sojourn_live::unfinished::Unfinished;
 
 const PAIR: &str = "ip link add one type veth peer name two";
 const SECOND: Dur = Dur(1_000_000_000);
@@ -49,7 +50,7 @@ fn a_tag_that_the_kernel_takes_out_is_back_in_its_place_in_both_directions() {
         let open = || {
             let listener = Listener::open(name, 1 << 16).expect("an interface");
             let sender = PacketSocket::open("one").expect("an interface");
-            sender.send(&frame).expect("sent");
+            sender.send(Unfinished::default(), &frame).expect("sent");
             listener
         };
         let mut listener = space.enter(open).expect("inside");

@@ -42,8 +42,9 @@ proptest! {
         bytes in proptest::collection::vec(any::<u8>(), 0..200),
         is_ip: bool,
         tag in proptest::option::of((any::<u16>(), any::<u16>())),
-        checksum in proptest::option::of((0..300_usize, 0..300_usize)),
-        segments in proptest::option::of((0..100_u16, any::<bool>(), any::<bool>())),
+        sum in proptest::option::of((0..300_u16, 0..300_u16)),
+        kind in proptest::sample::select(&[0_u8, 1, 3, 4, 5, 0x81, 0xff]),
+        size in 0..100_u16,
     ) {
         let (mut state, mut buffer) = (State::default(), bytes);
         if is_ip && buffer.len() > HEADER_BYTES {
@@ -51,10 +52,14 @@ proptest! {
         }
         let len = buffer.len();
         buffer.resize(300, 0);
-        let segments = segments.map(|(size, cwr_first, by_transport)| {
-            Segments { size, cwr_first, by_transport }
-        });
-        let arrival = Arrival { len, tag, checksum, segments, ..Arrival::default() };
+        // Flags, kind, length of the headers, size, where the sum starts, and how far behind that its field is.
+        let (start, offset) = sum.unwrap_or_default();
+        let [low, high] = size.to_ne_bytes();
+        let [[s0, s1], [o0, o1]] = [start, offset].map(u16::to_ne_bytes);
+        let header = [u8::from(sum.is_some()), kind, 0, 0, low, high, s0, s1, o0, o1];
+        let arrival = Arrival { len, tag, unfinished: Unfinished::read(&header), ..Arrival::default() };
+        let segments = arrival.unfinished.segments();
+        let _ = passes_whole(&buffer, arrival);
         if let Some((len, found)) = state.finish(&mut buffer, arrival) {
             prop_assert!(len <= buffer.len() && found.unwrap_or_default() <= len);
             if let (Ok(ip_at), Some(segments)) = (found, segments) {

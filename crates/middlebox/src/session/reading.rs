@@ -50,6 +50,8 @@ pub struct Side {
     pub device: String,
     /// Packets that came from it, by what they were.
     pub received: Totals,
+    /// Of these, super-packets, which queues counted as one; without `--super-packets` there are none.
+    pub super_packets: u64,
     /// Packets for it that it did not take.
     pub refused: u64,
     /// Frames that were treated in another way than ordinary packets; none on a TUN device.
@@ -186,6 +188,7 @@ impl Watch {
                     .into_iter()
                     .map(|(name, n)| (name, n as f64))
                     .collect(),
+                super_packets: total.super_packets,
                 refused: total.refused,
                 // A device that is gone ends the run elsewhere.
                 frames: self.ports.as_ref().and_then(|ports| ports[number].frames().ok()),

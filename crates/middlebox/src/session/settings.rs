@@ -47,6 +47,9 @@ pub struct Settings {
     /// Bytes that it keeps of a packet.
     #[serde(default)]
     pub snaplen: Option<u32>,
+    /// Whether hosts may send several packets as one, up to 64 kB, which queues count as one.
+    #[serde(default)]
+    pub super_packets: bool,
     /// Name of the socket for control.
     #[serde(default)]
     pub control: Option<PathBuf>,

@@ -11,6 +11,7 @@ use sojourn_live::clock::Clock;
 use sojourn_live::namespace::Namespace;
 use sojourn_live::packet_socket::{Arrival, PacketSocket, Received};
 use sojourn_live::realtime::Measures;
+use sojourn_live::unfinished::Unfinished;
 use sojourn_middlebox::{Forwarder, Hosts, Port, Report};
 use sojourn_wire::{Addresses, udp};
 
@@ -25,7 +26,7 @@ struct Network {
     between: Namespace,
 }
 
-fn network() -> Network {
+fn network(super_packets: bool) -> Network {
     let [near, far, between] = [(); 3].map(|()| Namespace::new().unwrap());
     for (host, side, address) in [(&near, "left", NEAR), (&far, "right", FAR)] {
         let path = host.path();
@@ -36,7 +37,7 @@ fn network() -> Network {
         host.run(format!("ip addr add {address}/24 dev eth0; ip link set dev eth0 up")).unwrap();
     }
     let open = |name| between.enter(|| PacketSocket::open(name)).unwrap().unwrap();
-    let ports = Port::pair(open("left"), open("right"));
+    let ports = Port::pair(open("left"), open("right"), super_packets);
     Network { near, far, ports, between }
 }
 
@@ -55,14 +56,13 @@ fn forward<T>(network: &Network, qdisc: &str, hosts: impl FnOnce() -> T) -> (Rep
     (forwarding.join().unwrap(), given)
 }
 
-#[test]
-#[cfg_attr(not(iproute), ignore = "no ip (iproute2)")]
-#[cfg_attr(all(iproute, not(namespaces)), ignore = "not root: no network namespaces")]
-fn tcp_of_hosts_with_offloads_passes_whole() {
-    const BYTES: usize = 8_000_000;
-    let network = network();
+const BYTES: usize = 8_000_000;
+
+/// TCP brings this much from one host to the other.
+fn tcp_passes(qdisc: &str, super_packets: bool) -> (Network, Report) {
+    let network = network(super_packets);
     let sent: Vec<u8> = (0..BYTES).map(|at| (at / 7) as u8).collect();
-    let (report, arrived) = forward(&network, "pfifo limit 1000", || {
+    let (report, arrived) = forward(&network, qdisc, || {
         let listener = network.far.enter(|| TcpListener::bind((FAR, 5201))).unwrap().unwrap();
         let mut sender = network.near.enter(|| TcpStream::connect((FAR, 5201))).unwrap().unwrap();
         let (mut receiver, _) = listener.accept().unwrap();
@@ -77,14 +77,24 @@ fn tcp_of_hosts_with_offloads_passes_whole() {
         arrived
     });
     assert!(arrived == sent, "{} bytes", arrived.len());
-    let queue = &report.output.queues[0];
-    assert!(queue.sent_bytes.unwrap() as usize > BYTES);
     // No faster than the link.
     assert!(report.output.summary.duration_s > BYTES as f64 * 8.0 / 100e6);
     let [near, far] = network.ports.each_ref().map(|port| port.frames().unwrap());
-    assert!(near.cut > 0, "the host sends super-packets: {near:?}");
-    assert!(near.arp > 0 && far.arp > 0, "{near:?} {far:?}");
     assert_eq!((near.unreadable, near.overflowed, far.refused, far.too_long), (0, 0, 0, 0));
+    assert!(near.arp > 0 && far.arp > 0, "{near:?} {far:?}");
+    (network, report)
+}
+
+#[test]
+#[cfg_attr(not(iproute), ignore = "no ip (iproute2)")]
+#[cfg_attr(all(iproute, not(namespaces)), ignore = "not root: no network namespaces")]
+fn tcp_of_hosts_with_offloads_passes_whole() {
+    let (network, report) = tcp_passes("pfifo limit 1000", false);
+    let queue = &report.output.queues[0];
+    assert!(queue.sent_bytes.unwrap() as usize > BYTES);
+    let near = network.ports[0].frames().unwrap();
+    assert!(near.cut > 0, "the host sends super-packets: {near:?}");
+    assert_eq!(report.sides[0].super_packets, 0);
     // A queue sees no packet that is longer than the link's.
     assert!(queue.sent_bytes.unwrap() <= queue.sent_packets * 1514);
 }
@@ -92,8 +102,24 @@ fn tcp_of_hosts_with_offloads_passes_whole() {
 #[test]
 #[cfg_attr(not(iproute), ignore = "no ip (iproute2)")]
 #[cfg_attr(all(iproute, not(namespaces)), ignore = "not root: no network namespaces")]
+fn super_packets_pass_whole_or_as_the_queue_splits_them() {
+    for (qdisc, is_split) in [("pfifo limit 1000", false), ("cake unlimited", true)] {
+        let (network, report) = tcp_passes(qdisc, true);
+        assert_eq!(network.ports[0].frames().unwrap().cut, 0);
+        assert!(report.sides[0].super_packets > 100, "{}", report.sides[0].super_packets);
+        let queue = &report.output.queues[0];
+        let bytes = queue.sent_bytes.unwrap();
+        // All headers are charged, and what is split is no longer than a packet.
+        assert!(bytes as usize > BYTES + BYTES / 1448 * 66);
+        assert_eq!(bytes <= queue.sent_packets * 1514, is_split, "{qdisc}");
+    }
+}
+
+#[test]
+#[cfg_attr(not(iproute), ignore = "no ip (iproute2)")]
+#[cfg_attr(all(iproute, not(namespaces)), ignore = "not root: no network namespaces")]
 fn vlans_ipv6_fragments_and_long_frames_pass_or_have_a_reason() {
-    let network = network();
+    let network = network(false);
     for (host, number) in [(&network.near, 1), (&network.far, 2)] {
         host.run(format!("ip addr add fd09::{number}/64 dev eth0 nodad")).unwrap();
     }
@@ -111,7 +137,7 @@ fn vlans_ipv6_fragments_and_long_frames_pass_or_have_a_reason() {
 
         let eth0 = |host: &Namespace| host.enter(|| PacketSocket::open("eth0")).unwrap().unwrap();
         let (from, to) = (eth0(&network.near), eth0(&network.far));
-        from.send(&tagged()).unwrap();
+        from.send(Unfinished::default(), &tagged()).unwrap();
         assert_eq!(tag(&to), (0x8100, 7));
 
         // Longer frames than the far side's interface takes.
@@ -175,7 +201,7 @@ fn an_interface_that_cannot_be_opened_is_named() {
 #[cfg_attr(not(iproute), ignore = "no ip (iproute2)")]
 #[cfg_attr(all(iproute, not(namespaces)), ignore = "not root: no network namespaces")]
 fn an_interface_is_promiscuous_only_while_it_is_open() {
-    let network = network();
+    let network = network(false);
     let show = || network.between.run("ip -d link show dev left").unwrap();
     assert!(show().contains("promiscuity 1"), "{}", show());
     let Network { ports, between, .. } = network;

@@ -134,11 +134,11 @@ fn it_learns_how_long_wake_ups_take() {
         wake_ups.note(us(13));
     }
     assert!((us(13)..us(14)).contains(&wake_ups.expected()), "{wake_ups:?}");
-    // Those of 10 and of 30 us, by turns: few take longer than expected.
+    // Those of 10 and of 30 us, by turns: the spin is for the longer ones, and not for more.
     for at in 0..1000 {
         wake_ups.note(us(if at % 2 == 0 { 10 } else { 30 }));
     }
-    assert!((us(35)..us(45)).contains(&wake_ups.expected()), "{wake_ups:?}");
+    assert!((us(28)..us(35)).contains(&wake_ups.expected()), "{wake_ups:?}");
     // A pause of the machine counts as the longest that it may spin.
     wake_ups.note(us(50_000));
     assert!(wake_ups.expected() < us(80), "{wake_ups:?}");

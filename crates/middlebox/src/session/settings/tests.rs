@@ -16,6 +16,7 @@ fn settings(down: &str, up: &str) -> Settings {
         max_lateness: "1ms".into(),
         capture: None,
         snaplen: None,
+        super_packets: false,
         control: None,
     }
 }
