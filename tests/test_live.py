@@ -318,6 +318,23 @@ def test_programs_are_end_points_if_they_are_allowed(
     assert "flow.a.goodput_bytes" in run.names()
 
 
+@pytest.mark.usefixtures("exec_tools")
+def test_iperf3_runs_at_both_ends(tmp_path: Path) -> None:
+    if not shutil.which("iperf3"):
+        pytest.skip("no iperf3")
+    commands = 'client = "iperf3 -c {server} -p {port} -n 1M -J", server = "iperf3 -s -1 -p {port} -B {server}"'
+    text = LINE.replace('cc = "cubic"', f'app = "exec"\nexec = {{ {commands} }}')
+    run = run_live(text, tmp_path, "--engine", "live", "--allow-exec")
+    assert_accounts(run)
+    (flow,) = run.summary["flows"]
+    assert flow["programs"][0]["exit_code"] == 0
+    # The middlebox counts the connection by which its ends agree as well. What was received was counted before all was.
+    report = json.loads("".join(flow["programs"][0]["stdout"]).replace(r"\t", ""))
+    sent, received = (report["end"][f"sum_{side}"]["bytes"] for side in ("sent", "received"))
+    assert sent >= 1_000_000
+    assert 0 < received <= flow["receiver"]["delivered_bytes"] < 1.1 * sent + 100_000
+
+
 SERVER = """
 import socket, sys
 own = socket.socket(type=socket.SOCK_DGRAM)
@@ -371,13 +388,17 @@ def test_a_dry_run_prints_programs_whole(tmp_path: Path, capsys: pytest.CaptureF
     assert f"flow.a.exec: no program `{file}`" in capsys.readouterr().err
 
 
-def test_names_that_no_run_holds_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_that_are_no_namespaces_yet_are_found_when_they_are_old(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fcntl = pytest.importorskip("fcntl")
     from sojourn.engines import names
 
     monkeypatch.setattr(names, "FOLDER", tmp_path)
-    for name in ("sojourn-1-held", "sojourn-2-left", "sojourn-x-other"):
+    for name in ("sojourn-1-held", "sojourn-2-left", "sojourn-x-other", "sojourn-5-made"):
         (tmp_path / name).touch()
+        if name != "sojourn-5-made":
+            os.utime(tmp_path / name, (0, 0))
     # As one that goes between the list of the folder and its opening.
     (tmp_path / "sojourn-3-gone").symlink_to(tmp_path / "gone")
     with (tmp_path / "sojourn-1-held").open() as held:
@@ -391,20 +412,40 @@ def test_names_that_no_run_holds_are_found(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.usefixtures("live")
+def test_clean_removes_what_a_run_left_and_no_namespace_of_the_user(capsys: pytest.CaptureFixture[str]) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("not root: no names")
+    own, left = (f"sojourn-{os.getpid()}-{name}" for name in ("lab", "left"))
+    commands = [f"netns add {own}", f"netns add {left}", f"-n {left} link set dev lo alias {left}"]  # as a run marks it
+    try:
+        for command in commands:
+            subprocess.run(f"ip {command}".split(), check=True)
+        assert call(["clean", "--live"]) == 0
+        printed = capsys.readouterr().out.splitlines()
+        assert left in printed
+        assert own not in printed
+        assert [Path("/run/netns", name).exists() for name in (own, left)] == [True, False]
+    finally:
+        for name in (own, left):
+            subprocess.run(f"ip netns delete {name}".split(), capture_output=True, check=False)
+
+
+@pytest.mark.usefixtures("live")
 def test_a_run_with_names_removes_no_other(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if os.geteuid() != 0:
         pytest.skip("not root: no names")
     monkeypatch.setattr("sojourn.engines.names.FOLDER", tmp_path)
-    own = tmp_path / "sojourn-2026-lab"
-    own.touch()
+    left = tmp_path / "sojourn-2026-lab"
+    left.touch()
+    os.utime(left, (0, 0))
     file = tmp_path / "scenario.toml"
     file.write_text(LINE)
     short = ["-s", "duration=600ms", "-s", "measure.from=0s", "--out", str(tmp_path / "r")]
     assert call(["run", str(file), "--engine", "live", "--named", *short]) == 0
     assert "`sojourn clean --live` removes sojourn-2026-lab" in capsys.readouterr().err
-    assert own.exists()
+    assert left.exists()
 
 
 STATE = (

@@ -188,7 +188,7 @@ def _engine(
 
 
 def _say_left_names() -> None:
-    """Those of earlier runs, which are not removed here: a user may have chosen such a name."""
+    """Those of earlier runs, which `sojourn clean --live` alone removes."""
     from sojourn.engines import names
 
     if left := names.left():

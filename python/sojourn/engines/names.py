@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import re
 import subprocess
+import time
 from pathlib import Path
 
 from sojourn.engines.interface import EngineError
 
 FOLDER = Path("/run/netns")
+#: The answer of a namespace's file to what kind it is: a network (ioctl_nsfs(2); CLONE_NEWNET).
+NS_GET_NSTYPE, NETWORK = 0xB703, 0x40000000
+#: A name is an ordinary file before the namespace is there, for far less than this.
+MADE_WITHIN_S = 60.0
 
 
 def prefix() -> str:
@@ -25,7 +31,7 @@ def check() -> None:
 
 
 def left() -> list[str]:
-    """The names that no run holds any more.
+    """The names that runs have given and none holds any more.
 
     Raises `EngineError` if this user may not open one.
     """
@@ -41,8 +47,7 @@ def clean() -> list[str]:
     names = left()
     for name in names:
         command = ["ip", "netns", "delete", name]
-        path = os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "PATH": path})
+        done = _run(command)
         # It may have gone in the meantime.
         if done.returncode and (FOLDER / name).exists():
             raise EngineError(f"{' '.join(command)}: {' '.join(done.stderr.split())}")
@@ -50,12 +55,29 @@ def clean() -> list[str]:
 
 
 def _is_left(path: Path) -> bool:
-    """Whether it is there and no run lives in it: each holds a lock, which ends with it."""
+    """Whether it is there, of a run, and no run lives in it: each holds a lock, which ends with it."""
     try:
         with path.open() as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            try:
+                kind = fcntl.ioctl(file, NS_GET_NSTYPE)
+            except OSError:  # no namespace: a name that is being made, or was when its run was killed
+                return time.time() - os.fstat(file.fileno()).st_mtime > MADE_WITHIN_S
     except (BlockingIOError, FileNotFoundError):
         return False
     except OSError as error:
         raise EngineError(f"{path}: {error.strerror}: expected a name that root may open") from None
-    return True
+    return kind == NETWORK and _is_of_a_run(path)
+
+
+def _is_of_a_run(path: Path) -> bool:
+    """Whether its loopback device has the name as its alias, which a namespace of the user's own has not."""
+    done = _run(["nsenter", f"--net={path}", "ip", "-j", "link", "show", "dev", "lo"])
+    if done.returncode:  # it has gone in the meantime, say
+        return False
+    return any(device.get("ifalias") == path.name for device in json.loads(done.stdout))
+
+
+def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
+    path = os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"
+    return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "PATH": path})

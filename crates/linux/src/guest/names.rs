@@ -2,7 +2,8 @@
 //!
 //! This process has an empty `/run/netns` of its own. A shell in the file system that it came from gives the
 //! names, and removes them when its standard input ends: with this process, however that ends. If the shell
-//! is killed too, they stay; a lock on each namespace tells those of a run that lives from what was left.
+//! is killed too, they stay; a lock on each namespace tells those of a run that lives from what was left, and
+//! an alias of its loopback device those of a run from a namespace of somebody else's.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -21,7 +22,8 @@ PATH=$PATH:/usr/sbin:/sbin
 prefix=$1 root=$2 held= failed=
 shift 2
 for host; do
-    nsenter --net="$root/run/netns/$host" sh -c 'ip netns attach "$0" $$' "$prefix-$host" || { failed=1; break; }
+    nsenter --net="$root/run/netns/$host" sh -c \
+        'ip link set dev lo alias "$0" && ip netns attach "$0" $$' "$prefix-$host" || { failed=1; break; }
     held="$held $prefix-$host"
 done
 [ "$failed" ] || { echo; read -r _; }
