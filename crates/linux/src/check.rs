@@ -132,7 +132,11 @@ fn check_network(scenario: &Scenario, kernel: &Capabilities) -> Result<(), Refus
     if let (Some(link), false) = (delays, kernel.qdiscs.contains_key("netem")) {
         let origin = Kernel::Mainline("2.6");
         let key = format!("link.{}.delay", link.name);
-        return Err(Refusal::new(key, lack("netem", origin, &kernel.release)));
+        let lack = lack("netem", origin, &kernel.release);
+        let reason = format!(
+            "{lack}; a kernel has no other delay: expected 0s, or our queues and delays, --qdisc sojourn"
+        );
+        return Err(Refusal::new(key, reason));
     }
     for change in &scenario.schedule {
         if let Edit::Change(to, _) | Edit::Replace(to) | Edit::Ingress(_, to) = &change.edit {

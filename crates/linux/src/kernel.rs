@@ -1,6 +1,6 @@
 //! The process of a kernel: started for a run, and ended with it.
 
-use std::process::Child;
+use std::process::{Child, ExitStatus};
 use std::thread;
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ pub struct Launch {
 #[derive(Debug)]
 pub(crate) struct Guest {
     child: Child,
-    status: Option<i32>,
+    status: Option<ExitStatus>,
     _cpu: Option<Cpu>,
 }
 
@@ -72,13 +72,16 @@ impl Guest {
 
     /// Whether it ended well, once it has ended.
     pub(crate) fn ended(&mut self) -> Result<Option<bool>, String> {
-        let status = self.child.try_wait().map_err(|e| format!("the kernel: {e}"))?;
-        self.status = status.and_then(|s| s.code());
-        Ok(status.map(|s| s.success()))
+        self.status = self.child.try_wait().map_err(|e| format!("the kernel: {e}"))?;
+        Ok(self.status.map(|s| s.success()))
     }
 
     /// Ends it, first by the signal on which `run` takes the whole guest with it.
     pub(crate) fn stop(&mut self) {
+        // The number of one that has ended and was waited for may be another process's.
+        if !matches!(self.child.try_wait(), Ok(None)) {
+            return;
+        }
         #[cfg(target_os = "linux")]
         {
             use rustix::process::{Pid, Signal, kill_process};
@@ -98,19 +101,21 @@ impl Guest {
     /// Why there are no results, from its last output.
     pub(crate) fn failure(&self, meeting: &Meeting, launch: &Launch) -> String {
         const TIMED_OUT: i32 = 124;
-        if self.status == Some(TIMED_OUT) {
-            let (what, limit) = (launch.what(), launch.limit.as_secs());
-            return format!("{what} did not end within {limit} s");
+        let what = launch.what();
+        if self.status.and_then(|status| status.code()) == Some(TIMED_OUT) {
+            return format!("{what} did not end within {} s", launch.limit.as_secs());
         }
-        let last = meeting.last_line().unwrap_or_else(|| "it printed nothing".into());
-        format!("{} failed: {last}", launch.what())
+        let silence = || match self.status {
+            // `timeout` ends by the signal that its command ended by.
+            Some(status) => format!("it printed nothing, and ended with {status}"),
+            None => "it was stopped before it began".to_owned(),
+        };
+        format!("{what} failed: {}", meeting.last_line().unwrap_or_else(silence))
     }
 }
 
 impl Drop for Guest {
     fn drop(&mut self) {
-        if matches!(self.child.try_wait(), Ok(None)) {
-            self.stop();
-        }
+        self.stop();
     }
 }

@@ -140,6 +140,11 @@ fn a_kernel_may_lack_what_mainline_has() {
     let line = "link.bneck.shaper: not on this engine: `htb` is mainline since 2.4.20, and not in this Linux 7.2.13";
     assert_eq!(refusal(&[], &kernel).as_deref(), Some(line));
     let mut kernel = linux72();
+    kernel.qdiscs.remove("netem");
+    let line = "link.bneck.delay: not on this engine: `netem` is mainline since 2.6, and not in this Linux 7.2.13; a kernel \
+                has no other delay: expected 0s, or our queues and delays, --qdisc sojourn";
+    assert_eq!(refusal(&[], &kernel).as_deref(), Some(line));
+    let mut kernel = linux72();
     kernel.qdiscs.insert("fq_codel".to_owned(), ["flows".to_owned()].into());
     let line = "link.bneck.qdisc: not on this engine: Linux 7.2.13 or its tc refuses `flows 1` of `fq_codel`";
     assert_eq!(refusal(&[], &kernel).as_deref(), Some(line));
