@@ -278,7 +278,7 @@ impl Forwarder {
     }
 
     /// Why a device took no packet, if one is gone, or why no capture can be written.
-    fn check(&self) -> Result<(), Error> {
+    fn check(&mut self) -> Result<(), Error> {
         let failure = |side: &Side| lock(&side.exchange).failure.take();
         if let Some(error) = self.sides.iter().find_map(failure) {
             return Err(Error::Device(error));
