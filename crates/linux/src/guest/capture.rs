@@ -186,8 +186,8 @@ impl Interface {
             if !capture.is_on(Time(at)) || !self.shows.direction(arrival.is_outgoing) {
                 continue;
             }
-            let mut len = arrival.len;
-            if let (Some((start, offset)), None) = (arrival.checksum, arrival.segments) {
+            let (mut len, unfinished) = (arrival.len, arrival.unfinished);
+            if let (Some((start, offset)), None) = (unfinished.checksum(), unfinished.segments()) {
                 complete_checksum(&mut buffer[..len], start, offset);
             }
             if let Some((protocol, control)) = arrival.tag {
