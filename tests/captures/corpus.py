@@ -1,10 +1,12 @@
 """Makes the corpus of captures, and measures what the analysis says of their senders.
 
     python tests/captures/corpus.py make FOLDER linux|sim
+    python tests/captures/corpus.py score FOLDER
     python tests/captures/corpus.py list
 
 Cases that are there already are left alone, so an interrupted run goes on. A kernel is found through SOJOURN_LINUX, the
-command through SOJOURN or beside this Python.
+command through SOJOURN or beside this Python. `score` writes docs/results/captures.md; it wants the example `inspect`:
+`cargo build --profile gate -p sojourn-inspect --example inspect`.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from pathlib import Path
 
 import on_linux
 import on_sim
+import score
 from draws import COUNT, Case, draw
 
 MAKERS = {"linux": (on_linux.make, "pcap"), "sim": (on_sim.make, "pcapng")}
@@ -43,6 +46,8 @@ def main(command: str, *words: str) -> int:
     if command == "list":
         print(*map(text, map(draw, range(COUNT))), sep="\n")
         return 0
+    if command == "score":
+        return score.write(Path(words[0]))
     return int(make(Path(words[0]), words[1]) > 0)
 
 

@@ -34,6 +34,8 @@ const HELD: f64 = 0.88;
 const CONTRADICTS: f64 = 0.12;
 /// Losses are answered with 0.5 by Reno and by scalable controllers alike; above this it is CUBIC's 0.7.
 const NOT_HALF: f64 = 0.62;
+/// Window, segments, below which half and 0.7 with a round's growth are too close to each other.
+const COARSE: f64 = 16.0;
 /// Pulses in BBR's rhythm that no chance makes.
 const LEAST_PULSES: usize = 4;
 /// Excursions from a level and back to it.
@@ -64,6 +66,8 @@ const CONSTANT: f64 = 0.05;
 const STANDS_ROUNDS: usize = 40;
 const STANDS_NS: u64 = 3_000_000_000;
 const STANDS_GROWTH: f64 = 0.2;
+/// One of so many rounds on end has ESCE.
+const STANDS_NEAR: usize = 4;
 /// Part of the delivered payload with ESCE below which it says nothing.
 const LEAST_SCE: f64 = 0.02;
 
@@ -218,13 +222,19 @@ impl<'a> Seen<'a> {
         })
     }
 
-    /// ESCE in nearly every round at which the window stands, after it had grown.
+    /// ESCE in one of four rounds or more at which the window stands, after it had grown.
     fn stands_at_esce(&self) -> Option<Answer> {
-        let has_esce = |round: &Round| round.esce_bytes > 0 && !round.has_signal();
+        let has_esce = |at: usize| {
+            let near = &self.rounds[at.saturating_sub(STANDS_NEAR - 1)..=at];
+            let round = &self.rounds[at];
+            near.iter().any(|round| round.esce_bytes > 0)
+                && !round.has_signal()
+                && !round.is_limited()
+        };
         let mut longest = 0..0;
         let mut from = 0;
-        for (at, round) in self.rounds.iter().enumerate() {
-            if !has_esce(round) || round.is_limited() {
+        for at in 0..self.rounds.len() {
+            if !has_esce(at) {
                 from = at + 1;
             } else if at + 1 - from > longest.len() {
                 longest = from..at + 1;
@@ -244,7 +254,7 @@ impl<'a> Seen<'a> {
         (growth.abs() <= STANDS_GROWTH && before < first / 2.0).then(|| Answer {
             family: Family::Sce,
             evidence: format!(
-                "{:.0} % of the payload acknowledged with ESCE; with it in each of {} round trips ({:.1} s) the window of {first:.0} segments changes by {growth:+.2} a round trip",
+                "{:.0} % of the payload acknowledged with ESCE; with it in one of {STANDS_NEAR} of {} round trips ({:.1} s) the window of {first:.0} segments changes by {growth:+.2} a round trip",
                 100.0 * self.esce(),
                 settled.len(),
                 time as f64 / 1e9
@@ -272,7 +282,7 @@ impl<'a> Seen<'a> {
         if balance > *BALANCE.end() {
             return self.unresponsive(mild + self.standing(), "stretches of CE");
         }
-        self.scalable(&ratios, balance)
+        self.scalable(&ratios, balance).or_else(|| self.halves_at_losses_alone(&ratios, mild, cut))
     }
 
     /// Stretches of rounds without losses in which a classic controller would have answered marks at least six times, if
@@ -344,13 +354,37 @@ impl<'a> Seen<'a> {
         })
     }
 
+    /// Half at losses, as Reno, and next to nothing at marks that it was told of: RFC 9331 4.3.
+    fn halves_at_losses_alone(&self, marks: &[f64], mild: usize, cut: usize) -> Option<Answer> {
+        let (ratios, cut_by_losses, held) = self.losses();
+        let is_told = self.rounds.iter().any(|round| round.ce_fed > 0);
+        let fits = is_told
+            && mild >= LEAST_HELD
+            && cut == 0
+            && cut_by_losses >= LEAST_EPISODES
+            && held == 0
+            && median(&ratios) < NOT_HALF;
+        fits.then(|| Answer {
+            family: Family::Scalable,
+            evidence: format!(
+                "window {:.2} of before after {} episodes of CE and {:.2} after {} losses",
+                median(marks),
+                marks.len(),
+                median(&ratios),
+                ratios.len()
+            ),
+        })
+    }
+
     fn by_losses(&self) -> Option<Answer> {
         let (ratios, cut, held) = self.losses();
         let mild = self.marks.iter().filter(|episode| episode.is_mild()).count();
         if cut >= LEAST_EPISODES && cut >= AGREE * held && mild == 0 {
             let ratio = median(&ratios);
             // Reno's answer to a loss is a scalable controller's too: with marks about, only those would tell.
-            let may_be_scalable = self.is_ect && self.has_ce() && ratio < NOT_HALF;
+            let before: Vec<f64> = self.losses.iter().map(|episode| episode.before).collect();
+            let is_half = ratio < NOT_HALF || median(&before) < COARSE;
+            let may_be_scalable = self.is_ect && self.has_ce() && is_half;
             return (!may_be_scalable).then(|| Answer {
                 family: Family::Classic,
                 evidence: format!("window {ratio:.2} of before after {} losses", ratios.len()),

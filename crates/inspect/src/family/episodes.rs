@@ -9,8 +9,11 @@ const LONGEST: usize = 6;
 /// Rounds after an episode in which the window is at its new value: PRR takes one to get there (RFC 6937), and where the
 /// capture is behind the sender the response is another half later.
 const AFTER: usize = 4;
-/// Smallest window, segments, of which a factor of 0.7 and of 1 differ by more than two segments.
+/// Smallest window, segments, of which a factor of 0.7 and of 1 differ by more than two segments; of smaller ones, down
+/// to [`SMALLEST_WINDOW`], only a cut by so much tells.
 pub(super) const LEAST_WINDOW: f64 = 8.0;
+const SMALLEST_WINDOW: f64 = 4.0;
+const SEGMENTS: f64 = 2.0;
 /// Gain of the moving average of marks of DCTCP and Prague (RFC 8257 3.3).
 const GAIN: f64 = 1.0 / 16.0;
 /// Growth within three rounds that is slow start's.
@@ -25,6 +28,8 @@ pub(super) struct Episode {
     pub(super) len: usize,
     /// Something was lost; else there are marks alone.
     pub(super) has_loss: bool,
+    /// Window before it, segments.
+    pub(super) before: f64,
     /// Window after it by window before.
     pub(super) ratio: f64,
     /// The same of a controller that reduces once in each round by half of the moving average of marks.
@@ -42,12 +47,12 @@ impl Episode {
 
     /// It was answered as a classic controller does.
     pub(super) fn is_cut(&self) -> bool {
-        self.ratio <= self.classic() + 0.1
+        self.ratio <= self.classic() + 0.1 && self.before * (1.0 - self.ratio) >= SEGMENTS
     }
 
     /// It was not.
     pub(super) fn is_mild(&self) -> bool {
-        self.ratio >= self.classic() + 0.14
+        self.ratio >= self.classic() + 0.14 && self.before >= LEAST_WINDOW
     }
 }
 
@@ -90,10 +95,11 @@ pub(super) fn episodes(rounds: &[Round], windows: &[f64]) -> Vec<Episode> {
         let mut after: Vec<f64> = after.to_vec();
         after.sort_by(f64::total_cmp);
         let is_limited = rounds[at - 2..end + AFTER].iter().any(Round::is_limited);
-        if before >= LEAST_WINDOW && !is_limited {
+        if before >= SMALLEST_WINDOW && !is_limited {
             found.push(Episode {
                 at,
                 len,
+                before,
                 has_loss: rounds[at..(end + 2).min(rounds.len())]
                     .iter()
                     .any(|round| round.lost > 0),

@@ -112,6 +112,19 @@ fn halving_at_losses_beside_marks_may_be_scalable_too_and_is_no_answer() {
 }
 
 #[test]
+fn halving_at_losses_and_little_at_marks_is_scalable() {
+    let queue = |n: usize, window: f64| Signal {
+        ce: if n % 12 == 6 { 0.02 } else { 0.0 },
+        lost: u32::from(window > 60.0),
+        ..Signal::default()
+    };
+    assert_eq!(family(&run(600, 40.0, queue, dctcp())), Some(Family::Scalable));
+    // Who does not answer losses either is none.
+    let deaf = |n: usize, window: f64, _: Signal| window + [1.0, -1.0][n % 2];
+    assert_ne!(family(&run(600, 70.0, queue, deaf)), Some(Family::Scalable));
+}
+
+#[test]
 fn pulses_without_a_signal_are_bbr_like() {
     let quiet = |_: usize, _: f64| Signal::default();
     assert_eq!(family(&run(200, 40.0, quiet, bbr)), Some(Family::BbrLike));
