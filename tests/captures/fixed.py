@@ -1,5 +1,7 @@
 """A sender that answers nothing: its window is a constant."""
 
+from typing import Any
+
 import sojourn
 
 
@@ -10,8 +12,8 @@ class Fixed:
     def __init__(self, window: int = 20):
         self.window = window
 
-    def on_ack(self, now, ack, win):
+    def on_ack(self, now: float, ack: Any, win: Any) -> None:
         win.cwnd = self.window
 
-    def ssthresh(self, now, path, win):
+    def ssthresh(self, now: float, path: Any, win: Any) -> int:
         return self.window

@@ -51,7 +51,7 @@ def make(case: Case, to: Path) -> str:
         out = Path(folder, "out")
         out.mkdir()
         out.joinpath("settings").write_text("".join(f"{k}={shlex.quote(v)}\n" for k, v in settings(case).items()))
-        command = [Path(place, "run"), "--mem", "1024M", "--out", out, SCRIPT, "/run/out/settings"]
+        command: list[str | Path] = [Path(place, "run"), "--mem", "1024M", "--out", out, SCRIPT, "/run/out/settings"]
         command = ["/usr/bin/nice", *command]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
             try:
