@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sojourn.captures import series
-from sojourn.captures.flow import Flow
+from sojourn.captures.flow import Flow, percent
 from sojourn.captures.read import CaptureError
 from sojourn.captures.source import large
 from sojourn.files import write_whole
@@ -181,7 +181,7 @@ def _packet(flow: Flow) -> tuple[int, int]:
 def _said_of_rate(rate: Rate) -> str:
     layers = f"{rate.payload} bytes of payload and {rate.header} of headers a packet, Ethernet's 14 among them"
     if rate.is_plateau:
-        return f"Rate, measured: a quarter of all 50 ms lie within {100 * rate.spread:.1f} % of it; {layers}."
+        return f"Rate, measured: a quarter of all 50 ms lie within {percent(100 * rate.spread)} of it; {layers}."
     return f"GUESS: the link was never busy for long, so this is what 5 % of all 50 ms exceed; {layers}."
 
 

@@ -108,4 +108,5 @@ def of(analysis: _core.Inspection, names: Sequence[str]) -> Capture:
     """From what the core made of these files."""
     document: dict[str, Any] = harmless(json.loads(analysis.report))
     warnings = tuple(harmless(line) for line in analysis.warnings)
-    return Capture(tuple(harmless(name) for name in names), document, warnings, analysis)
+    shown = ("stdin" if name == "-" else harmless(name) for name in names)
+    return Capture(tuple(shown), document, warnings, analysis)

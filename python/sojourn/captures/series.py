@@ -78,6 +78,8 @@ def _table(flow: Flow, step_s: float | None) -> Table:
     start = rows["t_ns"] * 1e-9
     width = np.maximum(rows["duration_ns"] * 1e-9, 1e-9)
     is_sce = flow.data["sce_percent"] is not None
+    # With AccECN these flags are one counter (RFC 9768 3.2.2), which `ce_reported` reads.
+    is_flag = flow.ecn_mode != "AccECN"
     return Table(
         {
             "from_s": start,
@@ -88,8 +90,8 @@ def _table(flow: Flow, step_s: float | None) -> Table:
             "ce": rows["ce"],
             "sce": rows["ect1"] if is_sce else np.zeros(start.size),
             "ce_reported": rows["ce_reported"],
-            "ece_acked_bytes": rows["ece_acked"],
-            "esce_acked_bytes": rows["ae_acked"],
+            "ece_acked_bytes": rows["ece_acked"] * is_flag,
+            "esce_acked_bytes": rows["ae_acked"] * is_flag,
             "retransmitted": rows["again"],
             "rtt_ms": rows["rtt_ms"],
             "in_flight_bytes": rows["in_flight"],

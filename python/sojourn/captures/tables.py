@@ -45,7 +45,9 @@ def _series(flows: Sequence[Flow]) -> Iterator[pl.DataFrame]:
     for flow in flows:
         for per, table in (("100 ms", series.per_step(flow)), ("round trip", series.per_round(flow))):
             columns = {name: _missing(column) for name, column in table.columns.items()}
-            yield _named(flow).join(pl.DataFrame({"per": [per] * len(table), **columns}), how="cross")
+            yield _named(flow).join(
+                pl.DataFrame({"per": pl.Series([per] * len(table), dtype=pl.String), **columns}), how="cross"
+            )
 
 
 def _packets(flows: Sequence[Flow]) -> Iterator[pl.DataFrame]:
@@ -61,18 +63,18 @@ def _packets(flows: Sequence[Flow]) -> Iterator[pl.DataFrame]:
         frame = pl.DataFrame(
             {
                 "t_s": packets.t_s,
-                "from": np.where(packets.backward, "peer", "opener"),
-                "ecn": np.array(CODEPOINTS)[packets.ecn & 3],
+                "from": pl.Series(np.where(packets.backward, "peer", "opener"), dtype=pl.String),
+                "ecn": pl.Series(np.array(CODEPOINTS)[packets.ecn & 3], dtype=pl.String),
                 "flags": packets.flags,
                 "seq": packets.seq,
                 "len": packets.len,
                 "ack": packets.ack,
                 "window": packets.window,
-                "again": np.array(AGAIN)[packets.again],
+                "again": pl.Series(np.array(AGAIN)[packets.again], dtype=pl.String),
                 "rtt_ms": _missing(np.where(packets.rtt_s > 0, packets.rtt_s * 1e3, np.nan)),
                 "ce_reported": packets.ce_reported,
                 "in_flight": packets.in_flight,
-                "sacks": [" ".join(block) for block in blocks],
+                "sacks": pl.Series([" ".join(block) for block in blocks], dtype=pl.String),
             }
         )
         yield _named(flow).join(frame, how="cross")
@@ -88,4 +90,4 @@ def _named(flow: Flow) -> pl.DataFrame:
 def _missing(values: FloatArray) -> pl.Series:
     import polars as pl
 
-    return pl.Series(values).fill_nan(None)
+    return pl.Series(values, dtype=pl.Float64).fill_nan(None)

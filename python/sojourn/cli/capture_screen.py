@@ -256,7 +256,7 @@ def _direction(way: dict[str, Any]) -> dict[str, str]:
     causes = [f"{again[key]} {name}" for key, name in _CAUSES if again[key]]
     rows |= {
         "acknowledged bytes": str(tcp["acked_bytes"]),
-        "goodput of its data": f"{figure(tcp['goodput_mbps'])} Mbit/s",
+        "goodput of its data": ABSENT if tcp["goodput_mbps"] is None else f"{figure(tcp['goodput_mbps'])} Mbit/s",
         "retransmissions": str(again["all"]) + (f" ({', '.join(causes)})" if causes else ""),
         "reordered": str(tcp["reordered"]),
         "not in the capture": f"{tcp['missing_bytes']} bytes",
@@ -264,7 +264,7 @@ def _direction(way: dict[str, Any]) -> dict[str, str]:
     }
     if accecn := tcp["accecn"]:
         rows["AccECN says"] = f"{accecn['ce_packets']} CE packets ({accecn['ce_packets_ace']} by ACE alone)"
-        rows["beyond the capture"] = f"{accecn['excess_over_capture']:+d} packets"
+        rows["more than captured"] = f"{accecn['excess_over_capture']:+d} packets"
         if accecn["ambiguous"]:
             rows["ambiguous ACE steps"] = str(accecn["ambiguous"])
     else:
@@ -301,4 +301,4 @@ _COMMON = (
 def _distributions(way: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     tcp = way.get("tcp") or {}
     every = [(name, way.get(key)) for key, name in _COMMON] + [(name, tcp.get(key)) for key, name in _SPREADS]
-    return [(name, one) for name, one in every if one and one["n"]]
+    return [(name, one) for name, one in every if one and one["n"] and one["max"]]
