@@ -7,6 +7,8 @@ import itertools
 import json
 import lzma
 import re
+import socket
+import threading
 import tomllib
 from ipaddress import ip_address
 from pathlib import Path
@@ -211,6 +213,49 @@ def test_a_capture_is_laid_over_its_own_run(tmp_path: Path, capsys: pytest.Captu
     assert call(["compare", *reversed(arguments), "--json"]) == 0
 
 
+def test_scetrace_has_its_own_names(bulk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(["pcap", str(bulk), "--scetrace"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    (flow,) = document["TCP"]
+    assert (flow["SrcIP"], flow["DstPort"], flow["ECNAccepted"]) == ("10.0.0.1", 80, True)
+    assert (flow["Up"]["DataSegments"], flow["Up"]["RetransmittedSegments"], flow["Down"]["ECE"]) == (2501, 1, 50)
+    assert call(["pcap", str(bulk), "--scetrace", "--anonymise"]) == 0
+    assert "10.0.0.1" not in capsys.readouterr().out
+
+
+def test_an_interface_that_cannot_be_opened_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(["pcap", "-i", "absent0", "--duration", "1s"]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("sojourn: --interface: device `absent0`: n")
+    assert err.count("\n") == 1
+
+
+def test_an_interface_is_analysed_while_packets_pass(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender, socket.socket(type=socket.SOCK_DGRAM) as receiver:
+        receiver.bind(("127.0.0.1", 0))
+        port = receiver.getsockname()[1]
+        sender.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, packets.ECT1)
+        over = threading.Event()
+
+        def send() -> None:
+            while not over.wait(0.01):
+                sender.sendto(bytes(100), ("127.0.0.1", port))
+
+        thread = threading.Thread(target=send)
+        thread.start()
+        try:
+            code = call(["pcap", "-i", "lo", "--filter", f"udp port {port}", "--duration", "300ms", "--json"])
+        finally:
+            over.set()
+            thread.join()
+    out, err = capsys.readouterr()
+    if "no CAP_NET_RAW" in err or "down" in err:
+        pytest.skip(err.strip())
+    assert code == 0
+    (flow,) = json.loads(out)["flows"]
+    assert flow["forward"]["data_ecn"]["ect1"] == flow["forward"]["packets"] > 5
+
+
 def test_two_captures_say_what_the_path_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The server's clock is 1 ms ahead; ECT(0) from number 100 on is cleared, one packet lost."""
     client, server = ("10.0.0.1", 40000), ("10.0.0.2", 80)
@@ -244,7 +289,7 @@ def test_what_is_no_capture_is_one_line(tmp_path: Path, capsys: pytest.CaptureFi
     for arguments, said in (
         ([str(tmp_path / "absent.pcap")], "absent.pcap: No such file"),
         ([str(tmp_path / "x.pcap")], "x.pcap: expected a capture"),
-        ([], "expected capture files, or `-` for stdin"),
+        ([], "expected capture files, `-` for stdin, or --interface"),
         (["-", "-"], "expected `-` alone"),
         ([str(tmp_path / "x.pcap"), "--events"], "--events: expected --csv or --parquet, too"),
         ([str(tmp_path / "x.pcap"), "--filter", "prot 3"], "--filter prot 3: expected host, net, port,"),

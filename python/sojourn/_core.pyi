@@ -39,6 +39,9 @@ class Inspection:
     def report(self) -> str:
         """The report as JSON text."""
     @property
+    def scetrace(self) -> str:
+        """The JSON of scetrace, as text."""
+    @property
     def facts(self) -> str:
         """Format, interfaces and damage of each file, as JSON text."""
     @property
@@ -48,6 +51,15 @@ class Inspection:
         """Columns of a flow's packets by their names; None where they were not kept."""
     def series(self, flow: int, backward: bool, interval_ns: int | None) -> dict[str, Any] | None:
         """What a flow's data of one direction did in intervals, or without these in round trips, as columns."""
+
+class InspectLive:
+    """What passes an interface from now on; OSError is one line where it cannot be opened."""
+
+    def __init__(self, name: str, expression: str | None, events: bool) -> None: ...
+    def advance(self, seconds: float) -> None:
+        """Takes packets for so long."""
+    def report(self) -> Inspection:
+        """What was seen so far."""
 
 class Anonymiser:
     """Other addresses for those of captures, under one key that nobody has; what two share of a prefix they keep."""

@@ -15,7 +15,7 @@ use crate::stream::Stream;
 const HEADER_BYTES: u32 = 8;
 
 /// Both directions, and what each datagram may be of: nothing is kept before one looks like it.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Flow {
     forward: Stream,
     backward: Stream,

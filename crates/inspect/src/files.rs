@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use sojourn_capture::facts::Facts;
 use sojourn_capture::layers::dissect;
-use sojourn_capture::{Capture, Record, read};
+use sojourn_capture::{Capture, LinkType, read};
+use sojourn_core::Time;
 
 use crate::filter::Filter;
 use crate::report::Report;
@@ -41,7 +42,7 @@ pub fn analyse(
         let mut capture = Capture::open(path)?;
         let mut records = 0;
         while let Some(record) = capture.next() {
-            take(&mut analyser, &record, filter);
+            take(&mut analyser, filter, record.time, record.link, record.bytes);
             records += 1;
             if records % ASK_EVERY == 0 && ask().is_break() {
                 break 'files;
@@ -54,11 +55,17 @@ pub fn analyse(
     Ok(found)
 }
 
-/// Gives one record to an analyser, if the filter takes it.
-pub fn take(analyser: &mut Analyser, record: &Record<'_>, filter: Option<&Filter>) {
-    match dissect(record.link, record.bytes) {
+/// Gives an analyser the bytes of a link, if the filter takes them.
+pub fn take(
+    analyser: &mut Analyser,
+    filter: Option<&Filter>,
+    time: Time,
+    link: LinkType,
+    bytes: &[u8],
+) {
+    match dissect(link, bytes) {
         Ok(layers) if filter.is_none_or(|filter| filter.takes(&layers)) => {
-            analyser.packet(record.time, &layers);
+            analyser.packet(time, &layers);
         }
         Ok(_) => {}
         Err(why) => analyser.skip(why),

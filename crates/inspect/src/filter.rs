@@ -4,8 +4,9 @@
 //! expression = term { "or" term }
 //! term       = factor { "and" factor }
 //! factor     = "not" factor | "(" expression ")" | primitive
-//! primitive  = [ "src" | "dst" ] "host" ADDRESS | [ "src" | "dst" ] "net" ADDRESS/LENGTH
-//!            | [ "src" | "dst" ] "port" NUMBER | "ip" | "ip6" | "tcp" | "udp" | "icmp" | "icmp6"
+//! primitive  = [ protocol ] end | protocol
+//! end        = [ "src" | "dst" ] ( "host" ADDRESS | "net" ADDRESS/LENGTH | "port" NUMBER )
+//! protocol   = "ip" | "ip6" | "tcp" | "udp" | "icmp" | "icmp6"
 //! ```
 //!
 //! `&&`, `||` and `!` are `and`, `or` and `not`. It reads the innermost IP packet, whatever that is carried in.
@@ -97,6 +98,31 @@ fn factor(rest: &mut &[&str]) -> Result<Expression, String> {
 }
 
 fn primitive(rest: &mut &[&str]) -> Result<Expression, String> {
+    if let Some(protocol) = rest.first().and_then(|word| protocol(word)) {
+        *rest = &rest[1..];
+        let is_end = |word: &&str| ["src", "dst", "host", "net", "port"].contains(word);
+        return Ok(if rest.first().is_some_and(is_end) {
+            Expression::All(vec![protocol, end(rest)?])
+        } else {
+            protocol
+        });
+    }
+    end(rest)
+}
+
+fn protocol(word: &str) -> Option<Expression> {
+    Some(match word {
+        "tcp" => Expression::Protocol(ip::TCP),
+        "udp" => Expression::Protocol(ip::UDP),
+        "icmp" => Expression::Protocol(ip::ICMP),
+        "icmp6" => Expression::Protocol(ip::ICMPV6),
+        "ip" => Expression::Version(4),
+        "ip6" => Expression::Version(6),
+        _ => return None,
+    })
+}
+
+fn end(rest: &mut &[&str]) -> Result<Expression, String> {
     let side = if taken(rest, &["src"]) {
         Side::Source
     } else if taken(rest, &["dst"]) {
@@ -104,9 +130,12 @@ fn primitive(rest: &mut &[&str]) -> Result<Expression, String> {
     } else {
         Side::Either
     };
-    let expected = "host, net, port, ip, ip6, tcp, udp, icmp or icmp6";
+    let expected = if side == Side::Either {
+        "host, net, port, ip, ip6, tcp, udp, icmp or icmp6"
+    } else {
+        "host, net or port after src or dst"
+    };
     let word = next(rest, expected)?;
-    let of_all = |found| if side == Side::Either { Ok(found) } else { Err(expected_after(word)) };
     match word {
         "host" => {
             let text = next(rest, "an address")?;
@@ -130,18 +159,8 @@ fn primitive(rest: &mut &[&str]) -> Result<Expression, String> {
                 text.parse().map_err(|_| format!("expected a port of 0 to 65535, got `{text}`"))?;
             Ok(Expression::Port(side, port))
         }
-        "tcp" => of_all(Expression::Protocol(ip::TCP)),
-        "udp" => of_all(Expression::Protocol(ip::UDP)),
-        "icmp" => of_all(Expression::Protocol(ip::ICMP)),
-        "icmp6" => of_all(Expression::Protocol(ip::ICMPV6)),
-        "ip" => of_all(Expression::Version(4)),
-        "ip6" => of_all(Expression::Version(6)),
         other => Err(format!("expected {expected}, got `{other}`")),
     }
-}
-
-fn expected_after(word: &str) -> String {
-    format!("expected host, net or port after src or dst, got `{word}`")
 }
 
 fn taken(rest: &mut &[&str], words: &[&str]) -> bool {

@@ -84,13 +84,13 @@ fn ports(protocol: u8, payload: &[u8]) -> (u16, u16) {
 }
 
 /// What a flow keeps, by its protocol.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum State {
     Tcp(tcp::Flow),
     Datagrams(Box<datagrams::Flow>),
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Flow {
     key: Key,
     /// Its lower end opened it.
@@ -103,7 +103,7 @@ pub(crate) struct Flow {
 }
 
 /// What packets were carried in.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Carried {
     kind: TunnelKind,
     ect_hidden: u64,
@@ -189,7 +189,7 @@ struct Slot {
 }
 
 /// All flows, and an index of the latest of each key: open addressing, at most half full.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Table {
     slots: Vec<Slot>,
     flows: Vec<Flow>,

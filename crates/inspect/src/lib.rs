@@ -60,14 +60,14 @@ impl Default for Options {
 const LATEST: u64 = 1 << 60;
 
 /// What is left of the bounds that flows share.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Budget {
     long: usize,
     events: usize,
 }
 
 /// Packets in, a report out.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Analyser {
     options: Options,
     budget: Budget,

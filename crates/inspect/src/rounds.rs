@@ -154,7 +154,7 @@ impl Open {
 }
 
 /// The rounds of one direction's data.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Rounds {
     open: Option<Open>,
     kept: Vec<Round>,

@@ -9,7 +9,7 @@ use crate::samples::Samples;
 const BURST_GAP: u64 = 100_000;
 
 /// Counters of one direction.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Stream {
     pub(crate) packets: u64,
     ip_bytes: u64,
@@ -124,7 +124,7 @@ fn count(codepoints: &mut Codepoints, ecn: Ecn) {
 }
 
 /// Lengths of runs of packets with a codepoint, and how many packets are between two. Begins with the first run.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Runs {
     run: u64,
     gap: u64,
@@ -174,7 +174,7 @@ impl Runs {
 
 /// A rate over intervals of 100 ms, the first of which begins with the first bytes. An interval without bytes is
 /// one if no more than a second passes without any; the last one, which the end of the capture cuts, is none.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Rate {
     start: Option<u64>,
     interval: u64,

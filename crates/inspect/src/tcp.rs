@@ -26,7 +26,7 @@ pub(crate) const EARLY: usize = 12;
 const FORGOTTEN: u64 = 240_000_000_000;
 
 /// A connection, from its first packet to the next SYN after its end.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Flow {
     early: Kept,
     connection: Option<Box<Connection>>,

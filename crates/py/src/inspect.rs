@@ -16,11 +16,11 @@ use sojourn_inspect::events::Events;
 use sojourn_inspect::files::{self, Analysis};
 use sojourn_inspect::filter::Filter;
 use sojourn_inspect::series::{Series, Window};
-use sojourn_inspect::{Options, pair};
+use sojourn_inspect::{Options, pair, scetrace};
 
 /// What captures say.
 #[pyclass(frozen)]
-pub(crate) struct Inspection(Analysis);
+pub(crate) struct Inspection(pub(crate) Analysis);
 
 #[pymethods]
 impl Inspection {
@@ -28,6 +28,12 @@ impl Inspection {
     #[getter]
     fn report(&self) -> PyResult<String> {
         json(&self.0.report)
+    }
+
+    /// The JSON of scetrace.
+    #[getter]
+    fn scetrace(&self) -> String {
+        scetrace::document(&self.0.report).to_string()
     }
 
     /// Format, interfaces and damage of each file, as JSON text.
@@ -211,6 +217,6 @@ fn open(path: &Path) -> PyResult<Capture> {
     Capture::open(path).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-fn parsed(text: &str) -> PyResult<Filter> {
+pub(crate) fn parsed(text: &str) -> PyResult<Filter> {
     Filter::parse(text).map_err(|error| PyValueError::new_err(format!("--filter {text}: {error}")))
 }

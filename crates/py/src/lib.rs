@@ -4,6 +4,8 @@
 
 mod engine;
 mod inspect;
+#[cfg(target_os = "linux")]
+mod inspect_live;
 mod linux;
 #[cfg(target_os = "linux")]
 mod middlebox;
@@ -205,6 +207,9 @@ mod _core {
     use super::engine::{Engine, Run, RunResult, linux_inside};
     #[pymodule_export]
     use super::inspect::{Anonymiser, Inspection, inspect, inspect_pair};
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use super::inspect_live::InspectLive;
     #[pymodule_export]
     use super::linux::{Capabilities, tc_script};
     #[cfg(target_os = "linux")]

@@ -64,6 +64,16 @@ class Capture:
         """The JSON document of `sojourn pcap --json`."""
         return {"schema": SCHEMA, "files": list(self.files), "warnings": list(self.warnings), **self.document}
 
+    def scetrace(self) -> dict[str, Any]:
+        """The document of scetrace, with this capture's addresses."""
+        if self.analysis is None:
+            raise CaptureError("--scetrace: expected a capture that was read")
+        document: dict[str, Any] = json.loads(self.analysis.scetrace)
+        flows = [flow for flow in self.document["flows"] if flow["tcp"] is not None]
+        for one, flow in zip(document["TCP"], flows, strict=True):
+            one["SrcIP"], one["DstIP"] = flow["opener"]["address"], flow["peer"]["address"]
+        return document
+
     def anonymised(self, by: _core.Anonymiser) -> Capture:
         """The same with other addresses. Names of files stay, without their folders."""
         ends = [flow[end] for flow in self.document["flows"] for end in ("opener", "peer")]

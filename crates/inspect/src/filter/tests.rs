@@ -37,6 +37,8 @@ fn hosts_networks_and_ports_are_found_on_either_side() {
         ("not tcp and (port 1 or port 53)", true),
         ("!(udp && port 53)", false),
         ("tcp or udp and port 9", false),
+        ("udp dst port 53", true),
+        ("udp src port 53 or ip host 10.0.0.9", false),
     ] {
         assert_eq!(takes(filter, "10.0.0.1", "10.0.0.2", [4000, 53]), is_taken, "{filter}");
     }

@@ -31,7 +31,7 @@ pub(crate) struct Feedback {
 }
 
 /// The sender's view.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Counters {
     /// ACE of the last packet.
     ace: Option<u8>,

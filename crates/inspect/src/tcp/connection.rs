@@ -23,7 +23,7 @@ const ETHERNET_BYTES: u32 = 1500;
 const JUMBO_BYTES: u32 = 9216;
 
 /// Both ends: the opener first.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Connection {
     handshake: Handshake,
     is_accecn: bool,

@@ -38,7 +38,7 @@ impl Round {
 }
 
 /// Fractions of marks among the data packets of each round trip.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Fractions {
     round: Round,
     packets: u32,
@@ -75,7 +75,7 @@ impl Fractions {
 }
 
 /// ECE of one end's packets, and CWR of the other's that answers it.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Episodes {
     since: Option<u64>,
     /// Where the data began whose CWR ended the last episode: acknowledgements up to it were sent before it came.
@@ -105,7 +105,7 @@ impl Episodes {
 }
 
 /// Bytes that one end acknowledges, and those with ESCE (draft-grimes-tcpm-tcpsce).
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Esce {
     acked: u64,
     marked: u64,

@@ -47,7 +47,7 @@ impl Seen {
 }
 
 /// The first segments of a connection.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Handshake {
     syn: Option<Seen>,
     answer: Option<Seen>,

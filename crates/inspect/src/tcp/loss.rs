@@ -43,7 +43,7 @@ pub(crate) struct Copy {
 }
 
 /// Retransmissions of one direction.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Losses {
     pub(crate) counts: Retransmissions,
     /// Bytes of them.

@@ -19,7 +19,7 @@ pub(crate) fn is_newer(a: u32, b: u32) -> bool {
 }
 
 /// Timestamps of one direction.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Stamps {
     /// Value and time of the first packet that has it.
     waiting: VecDeque<(u32, u64)>,

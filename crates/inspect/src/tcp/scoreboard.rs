@@ -96,7 +96,7 @@ pub(crate) struct Delivered {
 }
 
 /// Data of one direction.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Scoreboard {
     pub(crate) numbers: Numbers,
     sent: VecDeque<Sent>,

@@ -117,7 +117,7 @@ fn options(bytes: &[u8], is_cut: bool) -> Options {
 
 /// Segments that wait for their analysis. Options other than timestamps, which few segments of a short connection
 /// have, are kept apart.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Kept {
     segments: Vec<Short>,
     /// By index.

@@ -10,7 +10,7 @@ use crate::samples::Samples;
 use crate::stream::{Rate, Stream};
 
 /// Acknowledgements of one end.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Acks {
     /// Payload acknowledged.
     pub(crate) bytes: u64,
@@ -50,7 +50,7 @@ impl Smoothed {
 }
 
 /// An end.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Side {
     pub(crate) stream: Stream,
     pub(crate) ack_packets: u64,
