@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 
 import packets
-from sojourn import captures
+from sojourn import captures, reference
 from sojourn.captures import page, series, xplot
 from sojourn.cli import call
 from sojourn.run import find
@@ -254,6 +254,32 @@ def test_an_interface_is_analysed_while_packets_pass(capsys: pytest.CaptureFixtu
     assert code == 0
     (flow,) = json.loads(out)["flows"]
     assert flow["forward"]["data_ecn"]["ect1"] == flow["forward"]["packets"] > 5
+
+
+@pytest.mark.skipif(reference.folder() is None, reason="no folder of reference measurements")
+def test_a_real_capture_agrees_with_flent_and_with_the_run_of_the_suite(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Beside what netperf and `ss` said of the same run within 1 %; beside the simulated one as that is beside those."""
+    base = reference.folder()
+    assert base is not None
+    stem = "l4s-s1-oneflow-ns-prague-dualpi2-5Mbit-20ms"
+    capture = base / f"ect1/pcap/{stem}.cli_cli.pcap.xz"
+    if not capture.is_file():
+        pytest.skip("no reference captures")
+    run = "ect1/l4s-s1-oneflow/prague/dualpi2/5Mbit/20ms"
+    assert call(["run", run, "--out", str(tmp_path / "r")]) == 0
+    capsys.readouterr()
+    for a, b, bound in (
+        (capture, base / f"ect1/flent/{stem}.flent.gz", 0.01),
+        (tmp_path / "r", capture, 0.05),
+    ):
+        assert call(["compare", str(a), str(b), "--json"]) == 0
+        (pair,) = json.loads(capsys.readouterr().out)["runs"]
+        assert pair["id"] == run
+        (flow,) = pair["flows"]
+        for quantity in (flow["goodput_mbps"], flow["tcp_rtt_ms"]["mean"], flow["tcp_rtt_ms"]["p50"]):
+            assert quantity["a"] == pytest.approx(quantity["b"], rel=bound)
 
 
 def test_two_captures_say_what_the_path_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,9 +25,9 @@ pub struct Filter(Expression);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Expression {
-    Any(Vec<Expression>),
-    All(Vec<Expression>),
-    Not(Box<Expression>),
+    Any(Vec<Self>),
+    All(Vec<Self>),
+    Not(Box<Self>),
     /// Address and length of its prefix, bits.
     Net(Side, IpAddr, u32),
     Port(Side, u16),

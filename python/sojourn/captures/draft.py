@@ -286,13 +286,16 @@ def _controller(flow: Flow) -> tuple[str, str]:
         sent = "it sends ECT(1)" if is_l4s else "most senders have it"
         return cc, f"GUESS: {cc}, because {sent}; the capture does not show how it answers."
     assert flow.family is not None  # noqa: S101 - as above
-    if family == "scalable":
-        cc = "prague" if is_l4s else "dctcp"
+    if is_l4s and family in ("scalable", "classic"):  # Prague answers as a classic one where it takes its queue for one
+        cc = "prague"
+    elif family == "scalable":
+        cc = "dctcp"
     elif family == "sce":
         cc = "cubic-sce"
     else:
         cc = CONTROLLERS[family]
-    return cc, f"GUESS: {cc}: it looks {family}: {flow.family['evidence']}."
+    sent = "it sends ECT(1) and" if is_l4s else "it"
+    return cc, f"GUESS: {cc}: {sent} looks {family}: {flow.family['evidence']}."
 
 
 def _tcp(flow: Flow, sent: str, rate: Rate) -> str:

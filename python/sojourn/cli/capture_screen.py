@@ -98,8 +98,14 @@ def show_pair(both: Both, *, full: bool = False) -> None:
         screen.table(heading, rows, {0}, (3, 5))
     if left := len(ways) - len(shown):
         screen.line(f"... {left} more; --full has all")
-    said = [f"{way.number} {way.title}: {line}" for way in ways for line in way.changes]
     screen.line("")
+    for way in ways:
+        for one in way.numbers["diagnoses"]:
+            for number, line in enumerate(_wrapped(f"{way.number} {way.title}: {one['text']} [{one['kind']}]", WIDTH)):
+                screen.line(line, "" if number else "bold")
+            for line in _wrapped(one["evidence"], WIDTH, "    "):
+                screen.line(line)
+    said = [f"{way.number} {way.title}: {line}" for way in ways for line in way.changes]
     for line in said if full else said[:LEAST_DIAGNOSES]:
         screen.line(line, "bold")
     if not said:
