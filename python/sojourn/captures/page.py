@@ -61,7 +61,7 @@ def write(capture: Capture, flows: Sequence[Flow], path: Path) -> None:
 def page(capture: Capture, flows: Sequence[Flow]) -> Page:
     """The page of these flows of a capture."""
     large = sorted(flows, key=lambda flow: -flow.data["data_bytes"])
-    drawn = [flow for flow in large if flow.packets is not None and flow.data["data_packets"] >= LEAST_DATA]
+    drawn = [flow for flow in large if _has_figure(flow)]
     sections = [
         Section("summary", "Flows", text=[_lead(large)], tables=[_flows(large)], notes=list(_notes(capture, large))),
         *_diagnosed(large),
@@ -156,7 +156,7 @@ def _diagnosed(flows: Sequence[Flow]) -> Iterator[Section]:
 
 
 def _has_figure(flow: Flow) -> bool:
-    return flow.packets is not None and flow.data["data_packets"] >= LEAST_DATA
+    return flow.data["data_packets"] >= LEAST_DATA and flow.packets is not None and flow.packets.t_s.size > 0
 
 
 def _id(flow: Flow) -> str:
@@ -256,6 +256,8 @@ def _marks(rounds: Table) -> Plot:
     """Of each round trip, what share of its packets was marked, and what share reported."""
     if not len(rounds):
         return Plot("marks", "", "%")
+    # Of a few packets, as at the end, one is a large share.
+    rounds = rounds.where(rounds["packets"] >= 0.1 * np.median(rounds["packets"]))
     drawn = []
     for label, key, colour in (
         ("CE", "ce", MARK),

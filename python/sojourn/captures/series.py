@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from sojourn.captures.flow import LATE, NEW, PROBE, Flow, Ints, Packets
 from sojourn.metrics import FloatArray
@@ -20,6 +21,10 @@ class Table:
 
     def __getitem__(self, name: str) -> FloatArray:
         return self.columns[name]
+
+    def where(self, kept: npt.NDArray[np.bool_]) -> Table:
+        """These rows alone."""
+        return Table({name: column[kept] for name, column in self.columns.items()})
 
     def __len__(self) -> int:
         return self.columns["from_s"].size
