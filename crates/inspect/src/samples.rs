@@ -17,8 +17,11 @@ const MOST: f64 = 1e15;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Samples {
     n: u64,
-    mean: f64,
-    /// Sum of squared distances to the mean (Welford 1962).
+    /// The first sample. Distances to it are summed, which needs no division for each of them and, unlike sums of the
+    /// samples, loses no digits where they are close together (Chan, Golub and LeVeque 1983).
+    origin: f64,
+    /// Sum of the distances, and of their squares.
+    sum: f64,
     squares: f64,
     min: f64,
     max: f64,
@@ -33,13 +36,13 @@ impl Samples {
         if !value.is_finite() {
             return;
         }
-        self.n += 1;
-        let distance = value - self.mean;
-        self.mean += distance / self.n as f64;
-        self.squares += distance * (value - self.mean);
-        if self.n == 1 {
-            (self.min, self.max) = (value, value);
+        if self.n == 0 {
+            (self.origin, self.min, self.max) = (value, value, value);
         }
+        self.n += 1;
+        let distance = value - self.origin;
+        self.sum += distance;
+        self.squares += distance * distance;
         self.min = self.min.min(value);
         self.max = self.max.max(value);
         let slot = self.slot(bucket(value));
@@ -70,7 +73,14 @@ impl Samples {
 
     /// Arithmetic mean; 0 of none.
     pub fn mean(&self) -> f64 {
-        self.mean
+        self.origin + self.sum / self.n.max(1) as f64
+    }
+
+    /// Standard deviation, of n - 1; 0 of fewer than two.
+    fn deviation(&self) -> f64 {
+        let n = self.n as f64;
+        let squares = (self.squares - self.sum * self.sum / n).max(0.0);
+        if self.n > 1 { (squares / (n - 1.0)).sqrt() } else { 0.0 }
     }
 
     /// The value that this share of the samples does not exceed, within 1 %; 0 of none.
@@ -90,8 +100,8 @@ impl Samples {
         (self.n > 0).then(|| Distribution {
             n: self.n,
             min: self.min,
-            mean: self.mean,
-            stddev: if self.n > 1 { (self.squares / (self.n - 1) as f64).sqrt() } else { 0.0 },
+            mean: self.mean(),
+            stddev: self.deviation(),
             p50: self.quantile(0.5),
             p95: self.quantile(0.95),
             p99: self.quantile(0.99),
