@@ -93,7 +93,8 @@ impl Connection {
         }
         if let Some((value, _)) = segment.options.timestamps.filter(|_| !segment.has(RST)) {
             own.overtaken += u64::from(own.stamps.is_old(value));
-            own.stamps.sent(segment.at, value);
+            let asks = segment.data > 0 || segment.has(SYN | FIN);
+            own.stamps.sent(segment.at, value, asks);
         }
     }
 

@@ -21,21 +21,28 @@ pub(crate) fn is_newer(a: u32, b: u32) -> bool {
 /// Timestamps of one direction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stamps {
-    /// Value and time of the first packet that has it.
+    /// Value and time of the first packet that has it and is to be acknowledged: the echo of a pure ACK's comes whenever
+    /// there are data, which may be never.
     waiting: VecDeque<(u32, u64)>,
+    /// The newest of these values.
+    asked: Option<u32>,
     first: Option<(u32, u64)>,
     newest: Option<(u32, u64)>,
     pub(crate) rtt_ms: Samples,
 }
 
 impl Stamps {
-    /// A packet of this direction. Values that do not grow are of reordered packets, or of a tick that has a packet.
-    pub(crate) fn sent(&mut self, at: u64, value: u32) {
+    /// A packet of this direction, which the other end acknowledges if it `asks`. Values that do not grow are of
+    /// reordered packets, or of a tick that has a packet.
+    pub(crate) fn sent(&mut self, at: u64, value: u32, asks: bool) {
         self.first.get_or_insert((value, at));
-        if self.newest.is_some_and(|(newest, _)| !is_newer(value, newest)) {
+        if self.newest.is_none_or(|(newest, _)| is_newer(value, newest)) {
+            self.newest = Some((value, at));
+        }
+        if !asks || self.asked.is_some_and(|asked| !is_newer(value, asked)) {
             return;
         }
-        self.newest = Some((value, at));
+        self.asked = Some(value);
         if self.waiting.len() == MOST_STAMPS {
             self.waiting.pop_front();
         }
