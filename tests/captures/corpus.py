@@ -1,7 +1,7 @@
 """Makes the corpus of captures, and measures what the analysis says of their senders.
 
-    python tests/captures/corpus.py make FOLDER linux|sim
-    python tests/captures/corpus.py score FOLDER
+    python tests/captures/corpus.py make FOLDER linux|sim [SEED]
+    python tests/captures/corpus.py score FOLDER SEED FOLDER
     python tests/captures/corpus.py list
 
 Cases that are there already are left alone, so an interrupted run goes on. A kernel is found through SOJOURN_LINUX, the
@@ -19,16 +19,16 @@ from pathlib import Path
 import on_linux
 import on_sim
 import score
-from draws import COUNT, Case, draw
+from draws import SEED, Case, cases
 
 MAKERS = {"linux": (on_linux.make, "pcap"), "sim": (on_sim.make, "pcapng")}
 
 
-def make(folder: Path, engine: str) -> int:
+def make(folder: Path, engine: str, seed: int = SEED) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     maker, suffix = MAKERS[engine]
     failed = 0
-    for case in map(draw, range(COUNT)):
+    for case in cases(seed):
         to = folder / f"{case.index:03}.{suffix}"
         if case.engine != engine or to.exists():
             continue
@@ -44,11 +44,11 @@ def text(case: Case) -> str:
 
 def main(command: str, *words: str) -> int:
     if command == "list":
-        print(*map(text, map(draw, range(COUNT))), sep="\n")
+        print(*map(text, cases()), sep="\n")
         return 0
     if command == "score":
-        return score.write(Path(words[0]))
-    return int(make(Path(words[0]), words[1]) > 0)
+        return score.write(Path(words[0]), int(words[1]), Path(words[2]))
+    return int(make(Path(words[0]), words[1], *map(int, words[2:])) > 0)
 
 
 if __name__ == "__main__":

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from draws import COUNT, Case, Flow, draw
+from draws import SEED, Case, Flow, cases
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/results/captures.md"
-MARK = "<!-- written by `python tests/captures/corpus.py score FOLDER`; do not edit from here -->\n"
+MARK = "<!-- written by `python tests/captures/corpus.py score FOLDER SEED FOLDER`; do not edit from here -->\n"
 FAMILIES = ("classic", "scalable", "sce", "bbr-like", "unresponsive")
 FIRST_PORT = 5201
 
@@ -65,9 +65,8 @@ def of_case(case: Case, path: Path) -> Iterator[Found]:
             yield Found(case, number, (flow["family"] or {"family": ""})["family"], kinds)
 
 
-def found(folder: Path, *, held_back: bool) -> list[Found]:
-    cases = (case for case in map(draw, range(COUNT)) if case.held_back == held_back)
-    paths = ((case, next(folder.glob(f"{case.index:03}.pcap*"), None)) for case in cases)
+def found(folder: Path, seed: int) -> list[Found]:
+    paths = ((case, next(folder.glob(f"{case.index:03}.pcap*"), None)) for case in cases(seed))
     return [each for case, path in paths if path for each in of_case(case, path)]
 
 
@@ -117,10 +116,10 @@ def half(title: str, flows: list[Found]) -> Iterator[str]:
         yield row((f"`{kind}`", len(those), sum(is_true(each.case, each.flow) for each in those)))
 
 
-def write(folder: Path) -> int:
+def write(folder: Path, later: int, held_back: Path) -> int:
     text = [
-        *half("Development", found(folder, held_back=False)),
-        *half("Held back", found(folder, held_back=True)),
+        *half(f"Development: seed {SEED}", found(folder, SEED)),
+        *half(f"Held back: seed {later}", found(held_back, later)),
     ]
     head = PAGE.read_text(encoding="utf-8").partition(MARK)[0]
     PAGE.write_text(head + MARK + "\n".join(text) + "\n", encoding="utf-8")

@@ -30,11 +30,9 @@ const AGREE: usize = 4;
 const LEAST_HELD: usize = 3;
 /// A window after losses of at least this part of that before is held.
 const HELD: f64 = 0.88;
-/// What a scalable controller would have done less what happened: from this on it is not one.
-const CONTRADICTS: f64 = 0.12;
-/// Losses are answered with 0.5 by Reno and by scalable controllers alike; above this it is CUBIC's 0.7.
+/// Losses are answered with 0.5 by Reno and by scalable controllers alike (RFC 8257 3.5); above this it is CUBIC's 0.7.
 const NOT_HALF: f64 = 0.62;
-/// Window, segments, below which half and 0.7 with a round's growth are too close to each other.
+/// Median window, segments, below which more losses must agree: a packet more or less is much.
 const COARSE: f64 = 16.0;
 /// Pulses in BBR's rhythm that no chance makes.
 const LEAST_PULSES: usize = 4;
@@ -53,6 +51,10 @@ const STRETCH: usize = 16;
 const ANSWERS: usize = 6;
 /// The window behind such a stretch, of that before.
 const STOOD: f64 = 0.8;
+/// Reductions of a scalable controller, of the window in each round, through which none stands.
+const HEAVY: f64 = 0.1;
+/// Median part of packets acknowledged with ECE, in rounds with it, from which on it lasts longer than the marks.
+const STICKY: f64 = 0.5;
 /// Rounds before the first episode in which growth without marks is looked at.
 const BEFORE: usize = 24;
 /// Growth in rounds with marks, of that in rounds without, from which on it has stopped.
@@ -162,9 +164,11 @@ impl<'a> Seen<'a> {
 
     /// Short episodes of losses: answered as classic, or not at all.
     fn losses(&self) -> (Vec<f64>, usize, usize) {
-        let ratios: Vec<f64> = self.losses.iter().filter(|e| e.len <= 3).map(|e| e.ratio).collect();
+        // Small windows tell nothing here: BBR has them too, and reduces them at losses.
+        let told = self.losses.iter().filter(|e| e.len <= 3 && e.before >= episodes::LEAST_WINDOW);
+        let ratios: Vec<f64> = told.clone().map(|episode| episode.ratio).collect();
         let held = ratios.iter().filter(|&&ratio| ratio >= HELD).count();
-        let cut = self.losses.iter().filter(|e| e.len <= 3 && e.is_cut()).count();
+        let cut = told.filter(|episode| episode.is_cut()).count();
         (ratios, cut, held)
     }
 
@@ -172,7 +176,10 @@ impl<'a> Seen<'a> {
     fn bbr(&self) -> Option<Answer> {
         let (ratios, cut, held) = self.losses();
         let cuts_by_marks = self.marks.iter().filter(|e| e.is_cut()).count();
-        if cut + cuts_by_marks > (held + self.marks.len() - cuts_by_marks) / 2 + 1 {
+        let answered = cut + cuts_by_marks;
+        let is_answered = answered > (held + self.marks.len() - cuts_by_marks) / 2 + 1;
+        // BBRv3 takes a loss as a bound, so that answers beside its excursions do not speak against it.
+        if is_answered && self.excursions * 2 < answered.max(2 * LEAST_EXCURSIONS) {
             return None;
         }
         let quiet = self.rounds.iter().filter(|round| !round.has_signal()).count();
@@ -264,8 +271,7 @@ impl<'a> Seen<'a> {
 
     fn by_marks(&self) -> Option<Answer> {
         let ratios: Vec<f64> = self.marks.iter().map(|episode| episode.ratio).collect();
-        let cut = self.marks.iter().filter(|e| e.is_cut() && e.scalable - e.ratio >= CONTRADICTS);
-        let cut = cut.count();
+        let cut = self.marks.iter().filter(|episode| episode.is_constant_cut()).count();
         let mild = self.marks.iter().filter(|episode| episode.is_mild()).count();
         if cut >= LEAST_EPISODES && cut >= AGREE * mild {
             let evidence = format!(
@@ -279,7 +285,7 @@ impl<'a> Seen<'a> {
             return None;
         }
         let balance = self.balance()?;
-        if balance > *BALANCE.end() {
+        if balance > HEAVY * median(self.windows) {
             return self.unresponsive(mild + self.standing(), "stretches of CE");
         }
         self.scalable(&ratios, balance).or_else(|| self.halves_at_losses_alone(&ratios, mild, cut))
@@ -330,6 +336,12 @@ impl<'a> Seen<'a> {
         let settled = self.settled()?;
         let after = self.told.first().map_or(settled, |episode| episode.at.saturating_sub(BEFORE));
         let rounds = &self.rounds[settled..];
+        // ECE that lasts until CWR comes (RFC 3168 6.1.3) does not say how many marks there were; DCTCP's does.
+        let by_ece: Vec<f64> =
+            rounds.iter().filter(|round| round.ece > 0).map(|round| round.marked(false)).collect();
+        if !sees && !by_ece.is_empty() && median(&by_ece) >= STICKY {
+            return None;
+        }
         let marked =
             rounds.iter().filter(|round| round.has_ce()).count() as f64 / rounds.len() as f64;
         let fractions: Vec<f64> = self.rounds.iter().map(|round| round.marked(sees)).collect();
@@ -379,12 +391,12 @@ impl<'a> Seen<'a> {
     fn by_losses(&self) -> Option<Answer> {
         let (ratios, cut, held) = self.losses();
         let mild = self.marks.iter().filter(|episode| episode.is_mild()).count();
-        if cut >= LEAST_EPISODES && cut >= AGREE * held && mild == 0 {
+        let before: Vec<f64> = self.losses.iter().map(|episode| episode.before).collect();
+        let least = if median(&before) >= COARSE { LEAST_EPISODES } else { 3 * LEAST_EPISODES };
+        if cut >= least && cut >= AGREE * held && mild == 0 {
             let ratio = median(&ratios);
             // Reno's answer to a loss is a scalable controller's too: with marks about, only those would tell.
-            let before: Vec<f64> = self.losses.iter().map(|episode| episode.before).collect();
-            let is_half = ratio < NOT_HALF || median(&before) < COARSE;
-            let may_be_scalable = self.is_ect && self.has_ce() && is_half;
+            let may_be_scalable = self.is_ect && self.has_ce();
             return (!may_be_scalable).then(|| Answer {
                 family: Family::Classic,
                 evidence: format!("window {ratio:.2} of before after {} losses", ratios.len()),

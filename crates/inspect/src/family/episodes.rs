@@ -12,8 +12,12 @@ const AFTER: usize = 4;
 /// Smallest window, segments, of which a factor of 0.7 and of 1 differ by more than two segments; of smaller ones, down
 /// to [`SMALLEST_WINDOW`], only a cut by so much tells.
 pub(super) const LEAST_WINDOW: f64 = 8.0;
-const SMALLEST_WINDOW: f64 = 4.0;
+const SMALLEST_WINDOW: f64 = 6.0;
 const SEGMENTS: f64 = 2.0;
+/// What a scalable controller would have done less what happened: from this on it is not one.
+const CONTRADICTS: f64 = 0.1;
+/// Smallest window, segments, of which that difference is four of them.
+const LARGE_WINDOW: f64 = 40.0;
 /// Gain of the moving average of marks of DCTCP and Prague (RFC 8257 3.3).
 const GAIN: f64 = 1.0 / 16.0;
 /// Growth within three rounds that is slow start's.
@@ -50,9 +54,18 @@ impl Episode {
         self.ratio <= self.classic() + 0.1 && self.before * (1.0 - self.ratio) >= SEGMENTS
     }
 
-    /// It was not.
+    /// The cut is much deeper than so few marks explain: one that does not depend on their number, if only by 0.875 as
+    /// of Illinois and Scalable TCP, where the window is large enough to tell.
+    pub(super) fn is_constant_cut(&self) -> bool {
+        let is_deeper = self.scalable - self.ratio >= CONTRADICTS;
+        is_deeper && (self.is_cut() || self.before >= LARGE_WINDOW && self.len <= 2)
+    }
+
+    /// There was none like a classic one.
     pub(super) fn is_mild(&self) -> bool {
-        self.ratio >= self.classic() + 0.14 && self.before >= LEAST_WINDOW
+        self.ratio >= self.classic() + 0.14
+            && self.before >= LEAST_WINDOW
+            && self.scalable - self.ratio < CONTRADICTS
     }
 }
 

@@ -46,6 +46,10 @@ pub(super) fn pulses(rounds: &[Round], windows: &[f64]) -> Vec<usize> {
 
 /// Rounds of the longest excursion: BBRv3 goes up for as long as the path bears it.
 const LONGEST_EXCURSION: usize = 20;
+/// Smallest window that an excursion is looked for in, and what it rises beyond 15 %, segments: others grow by up to two
+/// segments in two rounds.
+const LEAST_EXCURSION: f64 = 12.0;
+const RISE: f64 = 3.5;
 /// A window counts as flat if its rounds differ from their median by this part at the most.
 const FLAT: f64 = 0.04;
 
@@ -64,10 +68,10 @@ pub(super) fn excursions(rounds: &[Round], windows: &[f64]) -> Vec<(usize, usize
         let base = median(&windows[at - 4..at]);
         let uncertain = 1.5 * TICK / (rounds[at].duration as f64).max(1.0);
         let rises = windows[at] >= base * (1.05 + uncertain)
-            && windows[at].max(windows[at + 1]) >= base * (1.15 + uncertain) + 1.0;
+            && windows[at].max(windows[at + 1]) >= base * (1.15 + uncertain) + RISE;
         let is_limited =
             rounds[at - 4..at].iter().any(|round| round.is_limited() || round.lost > 0);
-        if base < LEAST_WINDOW || !rises || is_limited || !is_flat(at - 4, base, FLAT) {
+        if base < LEAST_EXCURSION || !rises || is_limited || !is_flat(at - 4, base, FLAT) {
             at += 1;
             continue;
         }
@@ -94,7 +98,11 @@ pub(super) fn probes(rounds: &[Round], windows: &[f64]) -> usize {
     let mut at = 6;
     while at + 6 < rounds.len() {
         let before = median(&windows[at - 6..at - 1]);
-        if windows[at] > PROBE_WINDOW || before < 2.0 * PROBE_WINDOW {
+        // At once, and not what marks bring down that were not there before.
+        let has_ce = |some: &[Round]| some.iter().any(Round::has_ce);
+        let is_news = has_ce(&rounds[at - 2..=at]) && !has_ce(&rounds[at - 6..at - 2]);
+        let is_sudden = windows[at - 2] >= 0.7 * before && !is_news;
+        if windows[at] > PROBE_WINDOW || before < 2.5 * PROBE_WINDOW || !is_sudden {
             at += 1;
             continue;
         }
