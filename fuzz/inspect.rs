@@ -112,12 +112,11 @@ fn packet(number: u32, rng: &mut Rng) -> Vec<u8> {
         }
         1 => {
             let header = ip::Header { addresses, protocol: ip::TCP, tos, id: number as u16 };
-            header.write(&mut out, 20 + rng.below(100) as usize).map(|packet| {
-                packet[20..24].copy_from_slice(&[0, 80, 0, 80]);
-                packet[24..28].copy_from_slice(&(number * 100).to_be_bytes());
-                packet[32..34].copy_from_slice(&[0x50, 0x10]);
-                packet
-            })
+            let packet = header.write(&mut out, 20 + rng.below(100) as usize).expect("it fits");
+            packet[20..24].copy_from_slice(&[0, 80, 0, 80]);
+            packet[24..28].copy_from_slice(&(number * 100).to_be_bytes());
+            packet[32..34].copy_from_slice(&[0x50, 0x10]);
+            Some(packet)
         }
         _ => {
             let payload = datagram(kind, number, forward, rng);
@@ -137,7 +136,7 @@ fn datagram(kind: u32, number: u32, forward: bool, rng: &mut Rng) -> Vec<u8> {
         2 | 3 if forward => {
             let seq = number as u16;
             let header = Header {
-                marker: number % 5 == 0,
+                marker: number.is_multiple_of(5),
                 payload_type: rtp::PAYLOAD_TYPE,
                 seq,
                 timestamp: number / 5 * 1800,
@@ -152,7 +151,7 @@ fn datagram(kind: u32, number: u32, forward: bool, rng: &mut Rng) -> Vec<u8> {
             let early = rng.below(8) == 0;
             let mut writer =
                 Writer::new(&mut bytes, Format { count, early }, 10, stamp).expect("room");
-            let metrics: Vec<_> = (0..1 + rng.below(64))
+            let metrics: Vec<_> = (0..=rng.below(64))
                 .map(|_| Metric {
                     received: (rng.below(8) > 0)
                         .then(|| Ticks(stamp.0.wrapping_sub(rng.below(9000)))),

@@ -63,9 +63,12 @@ pub(crate) fn text(
 ) -> String {
     let mut own = dice.named("flows");
     let count = match stratum {
-        Stratum::One | Stratum::Limited | Stratum::Impaired | Stratum::Unresponsive => 1,
+        Stratum::One
+        | Stratum::Limited
+        | Stratum::Impaired
+        | Stratum::Short
+        | Stratum::Unresponsive => 1,
         Stratum::Many => own.count(4, 32),
-        Stratum::Short => 1,
         Stratum::Two => 2,
         _ => own.whole(1, 2),
     };

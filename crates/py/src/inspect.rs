@@ -184,7 +184,7 @@ pub(crate) fn inspect(
     let mut interrupted = Ok(());
     let found = py.detach(|| {
         files::analyse(&paths, filter.as_ref(), options, || {
-            interrupted = Python::attach(|py| py.check_signals());
+            interrupted = Python::attach(|py: Python<'_>| -> PyResult<()> { py.check_signals() });
             if interrupted.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })
     });

@@ -24,8 +24,9 @@ fn analysed(content: &[u8], filter: &str) -> (Analysis, PathBuf) {
     let path = std::env::temp_dir().join(name);
     fs::write(&path, content).expect("a temporary folder");
     let filter = (!filter.is_empty()).then(|| Filter::parse(filter).expect("a filter"));
-    let found =
-        analyse(&[path.clone()], filter.as_ref(), Options::default(), || ControlFlow::Continue(()));
+    let found = analyse(std::slice::from_ref(&path), filter.as_ref(), Options::default(), || {
+        ControlFlow::Continue(())
+    });
     fs::remove_file(&path).expect("as written");
     (found.expect("a capture"), path)
 }

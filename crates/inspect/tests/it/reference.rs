@@ -189,7 +189,7 @@ fn scetraces_document_has_its_names_and_the_reports_numbers() {
     let report = analyse(&capture(SMALL[0], "srv"), Options::default());
     let document = sojourn_inspect::scetrace::document(&report);
     let flows = document["TCP"].as_array().expect("flows");
-    let (flow, of) = flows.iter().zip(connections(&report)).last().expect("the upload");
+    let (flow, of) = flows.iter().zip(connections(&report)).next_back().expect("the upload");
     for (direction, of) in [("Up", &of.1.forward), ("Down", &of.1.backward)] {
         let fields = flow[direction].as_object().expect("a direction");
         let names: Vec<&str> = fields.keys().map(String::as_str).collect();

@@ -26,12 +26,8 @@ const FIELDS: [&str; 6] =
 
 /// By source and destination port; None, with a line, where there is no tshark.
 pub(crate) fn count(path: &Path) -> Option<BTreeMap<(u16, u16), Counts>> {
-    let mut xz = Command::new("xz")
-        .arg("-dc")
-        .arg(path)
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("xz unpacks it");
+    let mut xz = Command::new("xz");
+    let mut xz = xz.arg("-dc").arg(path).stdout(Stdio::piped()).spawn().expect("xz unpacks it");
     let mut tshark = Command::new("tshark");
     tshark.args([
         "-n",
@@ -48,6 +44,7 @@ pub(crate) fn count(path: &Path) -> Option<BTreeMap<(u16, u16), Counts>> {
     tshark.stdin(xz.stdout.take().expect("a pipe")).stdout(Stdio::piped()).stderr(Stdio::null());
     let Ok(mut child) = tshark.spawn() else {
         let _ = writeln!(std::io::stderr(), "skipped: no tshark");
+        xz.kill().and_then(|()| xz.wait()).expect("xz ends");
         return None;
     };
     let mut counted: BTreeMap<(u16, u16), Counts> = BTreeMap::new();
