@@ -126,7 +126,7 @@ class FakeCore(ModuleType):
     def check(self, resolved_toml: str) -> None:
         """It runs everything."""
 
-    def start(self, resolved_toml: str, captures: Path | None = None) -> FakeRun:
+    def start(self, resolved_toml: str, captures: object = None) -> FakeRun:
         document = tomllib.loads(resolved_toml)
         self.runs.append(document["name"])
         self.started.set()
