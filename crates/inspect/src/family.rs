@@ -274,10 +274,12 @@ impl<'a> Seen<'a> {
         let cut = self.marks.iter().filter(|episode| episode.is_constant_cut()).count();
         let mild = self.marks.iter().filter(|episode| episode.is_mild()).count();
         if cut >= LEAST_EPISODES && cut >= AGREE * mild {
+            let marked: Vec<f64> = self.marks.iter().map(|episode| episode.marked).collect();
             let evidence = format!(
-                "window {:.2} of before after {} episodes of CE, however few the marks",
+                "window {:.2} of before after {} episodes of CE, with {:.0} % of the packets marked",
                 median(&ratios),
-                ratios.len()
+                ratios.len(),
+                100.0 * median(&marked)
             );
             return Some(Answer { family: Family::Classic, evidence });
         }

@@ -38,6 +38,8 @@ pub(super) struct Episode {
     pub(super) ratio: f64,
     /// The same of a controller that reduces once in each round by half of the moving average of marks.
     pub(super) scalable: f64,
+    /// Part of the packets with marks in the round that has most.
+    pub(super) marked: f64,
     /// It ends a slow start, whose overshoot hides the answer.
     pub(super) ends_slow_start: bool,
 }
@@ -118,6 +120,7 @@ pub(super) fn episodes(rounds: &[Round], windows: &[f64]) -> Vec<Episode> {
                     .any(|round| round.lost > 0),
                 ratio: after[1] / before,
                 scalable: averages[at..end].iter().map(|average| 1.0 - average / 2.0).product(),
+                marked: rounds[at..end].iter().map(Round::ce_fraction).fold(0.0, f64::max),
                 ends_slow_start: windows[at] >= SLOW_START * windows[at - QUIET],
             });
         }

@@ -4,8 +4,11 @@ use crate::rounds::Round;
 
 /// Rounds without which it says nothing.
 const LEAST: usize = 24;
-/// Rounds from a signal to its answer wherever the capture was made.
-const LAG: usize = 2;
+/// A round's answer is in that round where the capture was made at the sender, and in the next one elsewhere: the change is
+/// taken from the round before to this many behind.
+const LAG: usize = 1;
+/// Rounds of that.
+const SPAN: f64 = (LAG + 1) as f64;
 
 /// A line through changes of the window in segments, over the marked part.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +42,7 @@ pub(super) fn of(
                 .iter()
                 .any(|round| round.lost > 0 || round.is_limited() || is_other(round))
         })
-        .map(|at| (fractions[at], (windows[at + LAG] - windows[at]) / LAG as f64))
+        .map(|at| (fractions[at], (windows[at + LAG] - windows[at - 1]) / SPAN))
         .collect();
     let n = points.len();
     if n < LEAST {
@@ -56,8 +59,8 @@ pub(super) fn of(
         return None;
     }
     let slope = xy / xx;
-    // Changes over two rounds overlap: half as many are independent.
-    let free = (n as f64 / LAG as f64 - 2.0).max(1.0);
+    // Changes over several rounds overlap: so many fewer are independent.
+    let free = (n as f64 / SPAN - 2.0).max(1.0);
     let error = ((yy - slope * xy).max(0.0) / free / xx).sqrt();
     let t = if error > 0.0 { slope / error } else { slope.signum() * f64::INFINITY };
     Some(Slope { level: y - slope * x, gain: slope, t, n })
