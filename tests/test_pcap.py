@@ -25,6 +25,12 @@ from sojourn.run import find
 pytestmark = pytest.mark.engine
 
 
+@pytest.fixture(autouse=True)
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal in which no address is shortened."""
+    monkeypatch.setenv("COLUMNS", "120")
+
+
 @pytest.fixture(scope="module")
 def bulk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = packets.bulk(marked=50, lost=500)
@@ -358,7 +364,8 @@ def test_files_have_other_addresses_and_the_screen_the_true_ones(
     assert "10.0.0.1:40000" in capsys.readouterr().out
     for path in outputs.values():
         assert b"10.0.0.1" not in path.read_bytes()
-        assert bytes((10, 0, 0, 1)) not in path.read_bytes()
+        # In each of 5005 packets it would be; checksums may have these bytes by chance.
+        assert path.read_bytes().count(bytes((10, 0, 0, 1))) < 5
     with outputs["a.csv"].open() as file:
         opener, peer = itertools.islice(next(csv.reader(itertools.islice(file, 1, 2))), 1, 3)
     # The two share 30 bits, and so do those that stand for them, which are the same in all files.

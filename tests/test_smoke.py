@@ -26,6 +26,7 @@ VERBS = (
     "cc",
     "clean",
     "compare",
+    "crosscheck",
     "doctor",
     "export",
     "fidelity",
@@ -119,6 +120,8 @@ COMMANDS = (
     f"import flent {S2_STEM}.flent.gz -o results/testbed",
     "kernel build --help",
     "doctor --results results/a/smoke",
+    # It needs a kernel in virtual time; tests/test_crosscheck.py runs it with one.
+    "crosscheck --help",
     "middlebox --help",
     "clean --dry",
     "clean --live --dry",
