@@ -1,5 +1,5 @@
 //! Prints what a capture file shows as JSON: `inspect FILE` the report, `inspect FILE MS` series of its TCP flows over
-//! intervals of so many milliseconds, with the ports of the opener and the peer.
+//! intervals of this number of milliseconds, with the ports of the opener and the peer.
 
 use std::error::Error;
 use std::io::{BufWriter, Write};

@@ -23,7 +23,7 @@ use episodes::{Episode, episodes, median, windows};
 
 /// Rounds below which nothing is said.
 const LEAST_ROUNDS: usize = 24;
-/// Episodes that agree, and at least so many times as many as disagree.
+/// Least number of episodes that agree, and their least ratio to those that disagree.
 const LEAST_EPISODES: usize = 2;
 const AGREE: usize = 4;
 /// Episodes without an answer before it counts as none.
@@ -68,7 +68,7 @@ const CONSTANT: f64 = 0.05;
 const STANDS_ROUNDS: usize = 40;
 const STANDS_NS: u64 = 3_000_000_000;
 const STANDS_GROWTH: f64 = 0.2;
-/// One of so many rounds on end has ESCE.
+/// One of this number of rounds on end has ESCE.
 const STANDS_NEAR: usize = 4;
 /// Part of the delivered payload with ESCE below which it says nothing.
 const LEAST_SCE: f64 = 0.02;

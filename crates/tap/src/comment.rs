@@ -63,7 +63,7 @@ fn put(out: &mut String, name: &str, value: f64, unit: &str) {
     let _ = write!(out, "{name}={}{unit}", rounded(value));
 }
 
-/// To so many significant digits, and written with as few as tell it apart.
+/// To this number of significant digits, and written with as few as tell it apart.
 fn rounded(value: f64) -> f64 {
     if value == 0.0 {
         return value;

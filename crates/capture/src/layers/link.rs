@@ -93,7 +93,7 @@ fn loopback(bytes: &[u8]) -> Result<Next<'_>, Skipped> {
     }
 }
 
-/// RFC 3032 2.1: the last label of the stack has the bit S. What follows it is told by its first four bits
+/// RFC 3032 2.1: the last label of the stack has the bit S. What follows it is recognised by its first four bits
 /// (RFC 4928 2): IP's version, or 0 for a control word before a frame.
 fn labels(mut bytes: &[u8]) -> Result<Next<'_>, Skipped> {
     loop {

@@ -58,7 +58,7 @@ struct Clock {
 /// One step of a clock (if_tsresol, 4.2).
 #[derive(Clone, Copy)]
 enum Unit {
-    /// So many nanoseconds.
+    /// This number of nanoseconds.
     Nanoseconds(u64),
     /// This part of a nanosecond.
     Part(u64),

@@ -23,7 +23,7 @@ impl Window {
         Self { source, buffer, from: 0, to: 0, offset: 0, has_ended: false, error: None }
     }
 
-    /// Whether so many bytes are there, which the stream is read for.
+    /// Whether this number of bytes is there, which the stream is read for.
     #[inline]
     pub(super) fn has(&mut self, len: usize) -> bool {
         self.to - self.from >= len || self.fill(len)
@@ -78,7 +78,7 @@ impl Window {
         &self.buffer[at..at + len]
     }
 
-    /// Goes on by so many bytes, which are there.
+    /// Goes on by this number of bytes, which are there.
     #[inline]
     pub(super) fn consume(&mut self, len: usize) {
         debug_assert!(len <= self.to - self.from, "only what is there can be consumed");

@@ -59,7 +59,7 @@ pub(super) fn of(
         return None;
     }
     let slope = xy / xx;
-    // Changes over several rounds overlap: so many fewer are independent.
+    // Changes over several rounds overlap: fewer are independent by that number.
     let free = (n as f64 / SPAN - 2.0).max(1.0);
     let error = ((yy - slope * xy).max(0.0) / free / xx).sqrt();
     let t = if error > 0.0 { slope / error } else { slope.signum() * f64::INFINITY };

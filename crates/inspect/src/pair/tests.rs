@@ -29,7 +29,7 @@ struct Middle {
     jitter: u64,
     /// Bytes that captures keep.
     snap: usize,
-    /// The server's clock is ahead, and gains so many millionths.
+    /// The server's clock is ahead, and gains this number of millionths.
     ahead: u64,
     ppm: u64,
 }

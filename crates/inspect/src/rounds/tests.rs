@@ -22,7 +22,7 @@ struct Path {
 }
 
 impl Path {
-    /// Rounds of windows of so many packets, the first of which is CE-marked in each round given.
+    /// Rounds of windows of this number of packets, the first of which is CE-marked in each round given.
     fn rounds(&self, windows: &[u32], marked: &[usize]) -> Vec<Round> {
         let mut rounds = Rounds::default();
         let mut events = Vec::new();
