@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import packets
 from sojourn import suites
 from sojourn.results import Run
 from synthetic import S2_STEM, flent_document, write_flent
@@ -65,6 +66,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("smoke")
     (folder / "smoke.toml").write_text(SCENARIO)
     write_flent(folder / f"{S2_STEM}.flent.gz", flent_document())
+    packets.write(folder / "smoke.pcap", packets.bulk(marked=50))
     for target in ("smoke.toml", SHORT):
         assert sojourn(folder, "run", target, "--verify", "--out", "results/a").returncode == 0
     # The commands below run in any order.
@@ -96,6 +98,8 @@ COMMANDS = (
     "report results/a --markdown -o report.md",
     "plot results/a --each --scale fixed,var -o plots",
     f"show {SHORT}",
+    "pcap smoke.pcap",
+    "export qlog results/a/smoke -o qlog",
     "tc smoke.toml",
     "qdisc",
     "qdisc dualpi2",
