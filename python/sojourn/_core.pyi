@@ -185,6 +185,9 @@ def resolve(text: str, file: str, overrides: list[tuple[str, str]]) -> tuple[str
 def expand(text: str, file: str, overrides: list[tuple[str, str]]) -> list[tuple[list[tuple[str, str]], str]]:
     """The runs of a file's sweep, or its only one: names and values of the axes, and the resolved scenario."""
 
+def draw_rules() -> int:
+    """Grows with every change of what cases are drawn."""
+
 def draw(kinds: Literal["linux", "all"], seed: int, index: int) -> tuple[str, str]:
     """A scenario drawn at random, resolved, and what it is about; of `linux` what a kernel can run too."""
 

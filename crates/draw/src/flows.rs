@@ -87,7 +87,11 @@ pub(crate) fn text(
         if flow > 0 {
             out += &format!("start = \"{}ms\"\n", (own.between(0.0, latest) * 1e3) as u64);
         }
-        if own.chance(0.15) {
+        if own.chance(0.1) {
+            let share = own.decades(0.01, 0.5);
+            let bytes = path.rate_bps / 8.0 * duration_s / f64::from(count) * share;
+            out += &format!("bytes = \"{}b\"\n", (bytes as u64).max(3000));
+        } else if own.chance(0.15) {
             out +=
                 &format!("stop = \"{}ms\"\n", (own.between(0.6, 0.95) * duration_s * 1e3) as u64);
         }

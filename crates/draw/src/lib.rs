@@ -19,8 +19,12 @@ use sojourn_scenario::{Scenario, ScenarioError, load};
 
 use dice::Dice;
 
-/// Full-sized packets that a case may send at its bottleneck's rate.
+/// Grows with every change of what is drawn, since results of a case are those of its rules.
+pub const RULES: u32 = 2;
+/// Full-sized packets that a case may send at its bottleneck's rate. How many it sends is drawn, uniform in the
+/// logarithm: what a queue or a controller does in its first seconds takes few.
 pub const PACKETS: u64 = 60_000;
+const FEWEST_PACKETS: u64 = 4_000;
 /// Bits of a full-sized frame.
 const FRAME_BITS: f64 = 1514.0 * 8.0;
 /// The longest case, and the shortest beside its round trips, s.
@@ -107,7 +111,7 @@ pub fn text(kinds: Kinds, seed: u64, index: u64) -> String {
     let stratum = Stratum::of(index);
     let dice = Dice::of(seed, index);
     let path = paths::Path::draw(kinds, stratum, &dice);
-    let duration_s = duration_s(&path);
+    let duration_s = duration_s(&path, &dice);
     let mut out = format!(
         "name = \"case-{seed}-{index}\"\ndescription = \"{}\"\nduration = \"{}ms\"\nseed = {}\nstep = \"{}ms\"\n\n",
         stratum.name(),
@@ -131,10 +135,12 @@ pub fn draw(kinds: Kinds, seed: u64, index: u64) -> Result<Scenario, ScenarioErr
     load(&text(kinds, seed, index), &name, &[]).map(|parsed| parsed.scenario)
 }
 
-/// As long as the bottleneck needs for [`PACKETS`], within bounds, and at least 40 round trips.
-fn duration_s(path: &paths::Path) -> f64 {
-    let all = PACKETS as f64 * FRAME_BITS / path.rate_bps;
-    all.min(LONGEST_S).max(SHORTEST_S.max(40.0 * path.rtt.as_secs_f64()).min(all))
+/// As long as the bottleneck needs for the packets drawn, or 40 round trips if [`PACKETS`] suffice, within bounds.
+fn duration_s(path: &paths::Path, dice: &Dice) -> f64 {
+    let packets = dice.named("packets").decades(FEWEST_PACKETS as f64, PACKETS as f64);
+    let takes = |packets: f64| packets * FRAME_BITS / path.rate_bps;
+    let least = SHORTEST_S.max(40.0 * path.rtt.as_secs_f64()).min(takes(PACKETS as f64));
+    takes(packets).max(least).min(LONGEST_S)
 }
 
 /// Some 200 samples, in whole tens of milliseconds if that many fit.

@@ -71,24 +71,48 @@ impl Path {
         out + &format!("delay = \"{half}\"\n\n")
     }
 
-    /// One to three changes of rate, or of the queue, at even distances.
+    /// One to three changes of the rate, the delay or the queue, at even distances.
     pub(crate) fn schedule(&self, stratum: Stratum, duration_s: f64, dice: &Dice) -> String {
         if stratum != Stratum::Steps {
             return String::new();
         }
         let mut dice = dice.named("schedule");
         let steps = dice.whole(1, 3);
+        let apart_s = duration_s / f64::from(steps + 1);
         let mut out = String::new();
         for step in 1..=steps {
-            let at = duration_s * f64::from(step) / f64::from(steps + 1);
-            let rate = (self.rate_bps * dice.decades(0.2, 1.0) / 1000.0).round() * 1000.0;
-            out += &format!(
-                "[[schedule]]\nat = \"{}ms\"\nset = {{ \"link.bneck.forward.rate\" = \"{}bit\" }}\n\n",
-                (at * 1e3) as u64,
-                rate as u64
-            );
+            let at = apart_s * f64::from(step);
+            out += &format!("[[schedule]]\nat = \"{}ms\"\n", (at * 1e3) as u64);
+            out += &self.change(apart_s, &mut dice);
+            out += "\n\n";
         }
         out
+    }
+
+    /// A change of rate, at once or as a ramp; of delay; or a queue in the place of the present one.
+    fn change(&self, apart_s: f64, dice: &mut Draw) -> String {
+        match dice.whole(0, 9) {
+            0..=5 => {
+                let rate = (self.rate_bps * dice.decades(0.2, 1.0) / 1000.0).round() * 1000.0;
+                // A ramp ends before the next change begins.
+                let over = if dice.chance(0.25) {
+                    let over_ms = (apart_s * 800.0) as u64;
+                    format!("over = \"{over_ms}ms\"\nstep = \"{}ms\"\n", (over_ms / 10).max(1))
+                } else {
+                    String::new()
+                };
+                format!("{over}set = {{ \"link.bneck.forward.rate\" = \"{}bit\" }}", rate as u64)
+            }
+            6..=8 => {
+                let delay = Dur((self.rtt.0 as f64 / 2.0 * dice.decades(0.5, 2.0)) as u64);
+                format!("set = {{ \"link.bneck.forward.delay\" = \"{}\" }}", time(delay))
+            }
+            _ => {
+                let rtt_s = self.rtt.as_secs_f64();
+                let qdisc = queues::draw(self.kinds, self.rate_bps, rtt_s, dice);
+                format!("replace = {{ \"link.bneck.forward.qdisc\" = \"{qdisc}\" }}")
+            }
+        }
     }
 
     pub(crate) fn has_l4s(&self) -> bool {

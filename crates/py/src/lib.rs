@@ -62,6 +62,12 @@ fn expand(
     Ok(points.into_iter().map(|p| (p.values, sojourn_scenario::to_toml(&p.scenario))).collect())
 }
 
+/// Grows with every change of what cases are drawn.
+#[pyfunction]
+fn draw_rules() -> u32 {
+    sojourn_draw::RULES
+}
+
 /// A scenario drawn at random, resolved, and what it is about; of `linux` what a kernel can run too.
 #[pyfunction]
 fn draw(kinds: &str, seed: u64, index: u64) -> PyResult<(String, &'static str)> {
@@ -226,8 +232,8 @@ mod _core {
     use super::timers::timer_trial;
     #[pymodule_export]
     use super::{
-        ScenarioError, app_usage, apps, brief, cc_usage, conditions, controllers, draw, expand,
-        harm, jain, qdisc_usage, qdiscs, rate_bps, resolve, schema, scream_tool, size_bytes,
-        version,
+        ScenarioError, app_usage, apps, brief, cc_usage, conditions, controllers, draw, draw_rules,
+        expand, harm, jain, qdisc_usage, qdiscs, rate_bps, resolve, schema, scream_tool,
+        size_bytes, version,
     };
 }

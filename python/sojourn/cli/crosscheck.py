@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -14,6 +15,9 @@ def crosscheck(
     *,
     cases: str = "0:100",
     seed: int = 1,
+    known: Path | None = None,
+    runs: Annotated[int, Parameter(validator=Number(gte=1, lte=5))] = 5,
+    fresh: bool = False,
     out: Out = None,
     jobs: Annotated[int | None, Parameter(name=["--jobs", "-j"], validator=Number(gte=1))] = None,
     as_json: Json = False,
@@ -28,6 +32,9 @@ def crosscheck(
     Args:
         cases: Indices, from the first up to before the last: `0:100`; one alone: `17`.
         seed: Seed of the cases.
+        known: Records of a kernel (`kernel.jsonl` of another campaign, or packed by xz): cases in it need no kernel.
+        runs: Of the kernel, of a case that is outside tolerance, the first one included.
+        fresh: Run the simulator again where its runs are there.
         out: Folder of the results; default: results/crosscheck-SEED.
         jobs: Runs at once; default: one per core.
         as_json: Print one JSON document.
@@ -35,7 +42,15 @@ def crosscheck(
     from sojourn.crosscheck import campaign, table
     from sojourn.run import RESULTS
 
-    found = campaign.run(out or RESULTS / f"crosscheck-{seed}", seed, _indices(cases), jobs=jobs)
+    wanted = _indices(cases)
+
+    def report(so_far: campaign.Campaign) -> None:
+        agree = sum(verdict.agrees for verdict in so_far.verdicts)
+        done = len(so_far.cases) + sum(so_far.refused.values())
+        say(f"{done} of {len(wanted)} cases: {agree} of {len(so_far.verdicts)} quantities agree")
+
+    out = out or RESULTS / f"crosscheck-{seed}"
+    found = campaign.run(out, seed, wanted, known=known, runs=runs, jobs=jobs, fresh=fresh, report=report)
     if as_json:
         print_json(table.document(found))
     else:

@@ -1,30 +1,36 @@
 """Cases drawn at random on the simulator and on a real kernel, and what they disagree about.
 
-Results stay in a folder with a results folder for each engine, so that a campaign that was interrupted goes on.
+Results stay in a folder, so that a campaign that was interrupted goes on.
 """
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from sojourn import _core, engines
-from sojourn.crosscheck import quantities, verdict
+from sojourn.crosscheck import quantities, records, verdict
+from sojourn.crosscheck.records import Record
 from sojourn.results import ResultsError, Run
 from sojourn.run import Job, duration_s, execute
 from sojourn.scenario import Resolved, Scenario
 from sojourn.suites import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from sojourn.crosscheck.quantities import Value
+    from sojourn.crosscheck.records import Key
     from sojourn.crosscheck.verdict import Verdict
     from sojourn.engines import Engine
 
 #: Runs of the kernel, the first one included, of a case that is outside tolerance.
-SEEDS = 5
+RUNS = 5
+#: Cases that are run, asked and judged together.
+BLOCK = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,34 +66,82 @@ def case(seed: int, index: int) -> Case:
     return Case(index, stratum, job)
 
 
-def run(out: Path, seed: int, indices: Iterable[int], *, jobs: int | None = None) -> Campaign:
-    """Runs what is not there yet and judges all; raises `EngineError` without a kernel."""
-    found = Campaign()
-    simulator, kernel = engines.named("sim"), engines.named("linux")
-    for index in indices:
-        drawn = case(seed, index)
-        try:
-            kernel.check(drawn.job.scenario)
-        except engines.EngineError as error:
-            found.refused[str(error).partition(": ")[2] or str(error)] += 1
-        else:
-            found.cases[drawn.job.id] = drawn
-    todo = [drawn.job for drawn in found.cases.values()]
-    ours = _runs(found, simulator, todo, out / "sim", jobs)
-    theirs = _runs(found, kernel, todo, out / "linux", jobs)
-    both = [job for job in todo if job.id in ours and job.id in theirs]
-    first = {job.id: _judge(job, ours[job.id], [theirs[job.id]]) for job in both}
-    outside = [job for job in both if not all(verdict.agrees for verdict in first[job.id])]
-    seeds = [[_with_seed(job, extra) for job in outside] for extra in range(1, SEEDS)]
-    more = [_runs(found, kernel, again, out / f"linux-{n}", jobs) for n, again in enumerate(seeds, 2)]
-    for job in both:
-        runs = [theirs[job.id], *(others[job.id] for others in more if job.id in others)]
-        found.verdicts += first[job.id] if len(runs) == 1 else _judge(job, ours[job.id], runs)
+def run(
+    out: Path,
+    seed: int,
+    indices: Sequence[int],
+    *,
+    known: Path | None = None,
+    runs: int = RUNS,
+    jobs: int | None = None,
+    fresh: bool = False,
+    report: Callable[[Campaign], None] = lambda _: None,
+) -> Campaign:
+    """Judges each case, after the runs that are not there yet.
+
+    Runs of the simulator are in `out/sim`, what the kernel gave in `out/kernel.jsonl`, and its runs in `out/linux`.
+    `known` is a file of records: cases in it need no kernel. With `fresh` the simulator runs anew. `report` is called
+    as each block of cases is done.
+
+    Raises `EngineError` where a case needs a kernel and there is none, `ResultsError` of a file that has no records.
+    """
+    found, file = Campaign(), out / "kernel.jsonl"
+    kept = (records.read(known) if known else {}) | (records.read(file) if file.is_file() else {})
+    for first in range(0, len(indices), BLOCK):
+        drawn = _able(found, [case(seed, index) for index in indices[first : first + BLOCK]], kept)
+        ours = _simulated(found, [one.job for one in drawn], out / "sim", jobs, fresh=fresh)
+        todo = [one.job for one in drawn if one.job.id in ours]
+        _ask(found, todo, 1, out, kept, jobs)
+        todo = [job for job in todo if (job.id, 1) in kept]
+        outside = [job for job in todo if not all(one.agrees for one in _judge(job, ours[job.id], kept))]
+        for number in range(2, runs + 1):
+            _ask(found, outside, number, out, kept, jobs)
+        found.verdicts += [one for job in todo for one in _judge(job, ours[job.id], kept)]
+        report(found)
     return found
 
 
-def _runs(found: Campaign, engine: Engine, todo: Sequence[Job], out: Path, jobs: int | None) -> dict[str, Run]:
-    outcomes = execute(todo, out, engine=engine, jobs=jobs) if todo else []
+def _able(found: Campaign, drawn: Sequence[Case], kept: Mapping[Key, Record]) -> list[Case]:
+    """Those that a kernel can run, or has run."""
+    unknown = [one for one in drawn if (one.job.id, 1) not in kept]
+    kernel = functools.cache(lambda: engines.named("linux"))
+    refused = set()
+    for one in unknown:
+        engine = kernel()
+        try:
+            engine.check(one.job.scenario)
+        except engines.EngineError as error:
+            found.refused[str(error).partition(": ")[2] or str(error)] += 1
+            refused.add(one.job.id)
+    able = [one for one in drawn if one.job.id not in refused]
+    found.cases |= {one.job.id: one for one in able}
+    return able
+
+
+def _simulated(
+    found: Campaign, todo: Sequence[Job], out: Path, jobs: int | None, *, fresh: bool
+) -> dict[str, tuple[list[Value], float]]:
+    """What the simulator gives for each, and the rate of its bottleneck, Mbit/s."""
+    runs = _runs(found, engines.named("sim"), todo, out, jobs, fresh=fresh)
+    return {job: (quantities.of(run), _rate(run)) for job, run in runs.items()}
+
+
+def _ask(
+    found: Campaign, todo: Sequence[Job], number: int, out: Path, kept: dict[Key, Record], jobs: int | None
+) -> None:
+    """Has the kernel run what is not among the records."""
+    missing = [job if number == 1 else _with_seed(job, number - 1) for job in todo if (job.id, number) not in kept]
+    folder = out / ("linux" if number == 1 else f"linux-{number}")
+    for job, run in _runs(found, engines.named("linux"), missing, folder, jobs).items():
+        record = Record(job, number, str(run.manifest["kernel"]), tuple(quantities.of(run)))
+        records.append(out / "kernel.jsonl", record)
+        kept[record.key] = record
+
+
+def _runs(
+    found: Campaign, engine: Engine, todo: Sequence[Job], out: Path, jobs: int | None, *, fresh: bool = False
+) -> dict[str, Run]:
+    outcomes = execute(todo, out, engine=engine, jobs=jobs, fresh=fresh, quiet=True) if todo else []
     found.failed += [f"{engine.name}: {o.id}: {o.error}" for o in outcomes if o.status == "failed"]
     return {o.id: o.run for o in outcomes if o.run}
 
@@ -99,8 +153,14 @@ def _with_seed(job: Job, extra: int) -> Job:
     return replace(job, scenario=Resolved(text))
 
 
-def _judge(job: Job, ours: Run, theirs: Sequence[Run]) -> list[Verdict]:
-    rate = max(ours.conditions.rates_mbps, default=None)
+def _judge(job: Job, ours: tuple[list[Value], float], kept: Mapping[Key, Record]) -> list[Verdict]:
+    values, rate_mbps = ours
+    kernel = [kept[job.id, number].values for number in range(1, RUNS + 1) if (job.id, number) in kept]
+    return verdict.judge(job.id, values, kernel, rate_mbps)
+
+
+def _rate(run: Run) -> float:
+    rate = max(run.conditions.rates_mbps, default=None)
     if rate is None:
-        raise ResultsError(f"{ours.path}: expected a bottleneck with a rate")
-    return verdict.judge(job.id, quantities.of(ours), [quantities.of(run) for run in theirs], rate)
+        raise ResultsError(f"{run.path}: expected a bottleneck with a rate")
+    return rate

@@ -46,7 +46,7 @@ def of(run: Run) -> list[Value]:
     summary = run.summary
     flows = [value for flow in summary.get("flows", []) for value in _flow(run, flow)]
     pings = [value for ping in summary.get("pings", []) for value in _delays(ping["name"], "ping", ping.get("rtt_ms"))]
-    queues = [value for queue in run.queues for value in _queue(queue)]
+    queues = [value for queue in run.queues for value in _queue(run, queue)]
     return [*flows, *pings, *queues]
 
 
@@ -77,10 +77,16 @@ def _delays(of: str, name: str, statistics: dict[str, Any] | None) -> Iterator[V
                 yield Value(of, f"{name} {key}", kind, float(statistics[key]), int(statistics["n"]))
 
 
-def _queue(queue: dict[str, Any]) -> Iterator[Value]:
+def _queue(run: Run, queue: dict[str, Any]) -> Iterator[Value]:
     name = str(queue["name"])
     for key, what in (("dropped", "drops"), ("marked", "marks")):
         if queue.get(key) is not None:
             yield Value(name, what, Kind.COUNT, float(queue[key]), int(queue[key]))
-    # A queue that holds nothing has no delay to compare.
-    yield from _delays(name, "sojourn", queue.get("sojourn_ms"))
+    series, rate_mbps = f"queue.{name}.backlog_bytes", max(run.conditions.rates_mbps, default=0.0)
+    if series in run.names() and rate_mbps:
+        # No kernel reports sojourn times. The backlog over the bottleneck's rate is what a packet would wait.
+        waits_ms = metrics.finite(run, series)[1] * 8e-3 / rate_mbps
+        busy = int(np.count_nonzero(waits_ms))
+        if busy:
+            yield Value(name, "queue delay mean", Kind.DELAY, float(waits_ms.mean()), busy)
+            yield Value(name, "queue delay p99", Kind.TAIL, float(np.percentile(waits_ms, 99)), busy)
