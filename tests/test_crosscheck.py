@@ -9,8 +9,12 @@ import pytest
 
 from sojourn import _core
 from sojourn.cli import call
-from sojourn.crosscheck import campaign, table, verdict
+from sojourn.crosscheck import campaign, records, replay, table, verdict
 from sojourn.crosscheck.quantities import Kind, Value
+from sojourn.crosscheck.shrink import plain, shrink
+from sojourn.results import ResultsError
+from sojourn.run import Job
+from sojourn.scenario import Scenario
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -109,3 +113,89 @@ def test_a_campaign_runs_both_engines_and_goes_on(
     assert (tmp_path / "linux" / f"case-1-{index}" / "summary.json").is_file()
     assert call(arguments) == 0
     assert json.loads(capsys.readouterr().out) == document
+
+
+def disagreement(case: str, name: str = "marks", ours: float = 200.0, crossed: float | None = None) -> verdict.Verdict:
+    return verdict.Verdict(case, "bneck", name, Kind.COUNT, ours, 100.0, 30.0, crossed)
+
+
+@pytest.mark.parametrize(
+    ("crossed", "origin"),
+    [(None, "-"), (205.0, "queue"), (95.0, "end points"), (150.0, "both")],
+)
+def test_kernel_end_points_over_our_queue_say_what_makes_a_difference(crossed: float | None, origin: str) -> None:
+    assert disagreement("case-1-0", crossed=crossed).origin == origin
+
+
+def test_a_case_shrinks_to_what_its_disagreement_needs() -> None:
+    # Case 3 has many flows. What disagrees here needs one that is called f1, and a rate below 90 Mbit/s.
+    job = campaign.case(1, 3).job
+    assert len(job.scenario.brief()["flow"]) > 3
+
+    def judge(smaller: Job) -> list[verdict.Verdict]:
+        names = [flow["name"] for flow in smaller.scenario.brief()["flow"]]
+        return [disagreement(job.id)] if "f1" in names else [disagreement(job.id, ours=110.0)]
+
+    tries: list[str] = []
+    shrunk = shrink(job, disagreement(job.id), judge, most=400, say=tries.append)
+    document = plain(shrunk.job.scenario)
+    assert [flow["name"] for flow in document["flow"]] == ["f1"]
+    assert set(document["flow"][0]) <= {"name", "cc", "app"}
+    assert "ping" not in document
+    assert "schedule" not in document
+    assert len(document["link"][0]["qdisc"].split()) == 1
+    assert shrunk.tried < 400
+    # What is left out of the text is what has its default.
+    assert Scenario(shrunk.text, "case").resolve().text == shrunk.job.scenario.text
+
+
+def test_records_are_read_as_they_were_written(tmp_path: Path) -> None:
+    kept = [
+        records.Record("case-1-4", 2, "7.2", (value(Kind.GOODPUT, 12.5),)),
+        records.Record("case-1-3", 1, "7.2", ()),
+    ]
+    for name in ("kernel.jsonl", "kernel.jsonl.xz"):
+        records.write(tmp_path / name, kept)
+        assert records.read(tmp_path / name) == {one.key: one for one in kept}
+    plainly = tmp_path / "kernel.jsonl"
+    records.append(plainly, records.Record("case-1-9", 1, "7.2", ()))
+    assert ("case-1-9", 1) in records.read(plainly)
+    plainly.write_text(plainly.read_text().replace(f'"rules":{_core.draw_rules()}', '"rules":0'))
+    assert records.read(plainly) == {}
+
+
+@pytest.mark.parametrize("line", ["{", "[]", "{}", '{"rules":RULES,"case":"case-1-1","run":1}', "null", '"x"'])
+def test_what_is_no_record_is_refused_in_one_line(
+    line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "known.jsonl"
+    file.write_text(line.replace("RULES", str(_core.draw_rules())) + "\n")
+    with pytest.raises(ResultsError, match="known.jsonl:1: expected a record"):
+        records.read(file)
+    assert call(["crosscheck", "--cases=0", "--known", str(file), "-o", str(tmp_path / "out")]) == 2
+    assert str(file) in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["", "17", "case-1", "case-1-x", "case-1-99999999999999999999"])
+def test_a_name_that_is_no_case_is_refused(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(["crosscheck", f"--replay={name}"]) == 2
+    assert "expected a case such as case-1-17" in capsys.readouterr().err
+
+
+def row(t_s: float, seq: int = 1, flags: str = "") -> replay.Row:
+    return replay.Row(t_s, seq, 1448, 1, flags, 2)
+
+
+def test_the_first_packet_that_differs_is_found() -> None:
+    rows = [row(0.0), row(0.01, 1449), row(0.02, 2897)]
+    near = [rows[0], row(0.01005, 1449), row(0.02, 2897)]
+    found = [
+        replay.first(rows, other)
+        for other in (
+            near,
+            [rows[0], row(0.0102, 1449), rows[2]],
+            [rows[0], rows[1], row(0.02, 4345, "C")],
+            rows[:2],
+        )
+    ]
+    assert found == [None, (1, "time"), (2, "seq, flags"), (2, "that only sim has it")]

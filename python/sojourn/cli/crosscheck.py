@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from sojourn.cli.common import FAILED, OK, SOME_FAILED, Json, Out, UsageError, print_json, say
+
+if TYPE_CHECKING:
+    from sojourn.crosscheck.verdict import Verdict
+    from sojourn.run import Job
 
 
 def crosscheck(
@@ -17,6 +21,10 @@ def crosscheck(
     seed: int = 1,
     known: Path | None = None,
     runs: Annotated[int, Parameter(validator=Number(gte=1, lte=5))] = 5,
+    attribute: bool = False,
+    shrink: str | None = None,
+    quantity: str | None = None,
+    replay: str | None = None,
     fresh: bool = False,
     out: Out = None,
     jobs: Annotated[int | None, Parameter(name=["--jobs", "-j"], validator=Number(gte=1))] = None,
@@ -34,6 +42,11 @@ def crosscheck(
         seed: Seed of the cases.
         known: Records of a kernel (`kernel.jsonl` of another campaign, or packed by xz): cases in it need no kernel.
         runs: Of the kernel, of a case that is outside tolerance, the first one included.
+        attribute: Where a case is outside, run the kernel's end points over our queue as well, which shows whether the
+            queue or the end points make the difference.
+        shrink: A case, such as case-1-17: leave out what its largest disagreement does not need; writes CASE.toml.
+        quantity: Which disagreement --shrink keeps, such as "RTT mean"; default: the largest.
+        replay: A case: the first packets that differ between both engines, and a picture of their series.
         fresh: Run the simulator again where its runs are there.
         out: Folder of the results; default: results/crosscheck-SEED.
         jobs: Runs at once; default: one per core.
@@ -42,6 +55,13 @@ def crosscheck(
     from sojourn.crosscheck import campaign, table
     from sojourn.run import RESULTS
 
+    out = out or RESULTS / f"crosscheck-{seed}"
+    if quantity and not shrink:
+        raise UsageError("--quantity: expected with --shrink")
+    if replay is not None:
+        return _replay(replay, out)
+    if shrink is not None:
+        return _shrink(shrink, quantity, out)
     wanted = _indices(cases)
 
     def report(so_far: campaign.Campaign) -> None:
@@ -49,8 +69,9 @@ def crosscheck(
         done = len(so_far.cases) + sum(so_far.refused.values())
         say(f"{done} of {len(wanted)} cases: {agree} of {len(so_far.verdicts)} quantities agree")
 
-    out = out or RESULTS / f"crosscheck-{seed}"
-    found = campaign.run(out, seed, wanted, known=known, runs=runs, jobs=jobs, fresh=fresh, report=report)
+    found = campaign.run(
+        out, seed, wanted, known=known, runs=runs, attribute=attribute, jobs=jobs, fresh=fresh, report=report
+    )
     if as_json:
         print_json(table.document(found))
     else:
@@ -60,6 +81,36 @@ def crosscheck(
     if not found.verdicts:
         return FAILED
     return SOME_FAILED if found.failed else OK
+
+
+def _replay(name: str, out: Path) -> int:
+    from sojourn.crosscheck import campaign
+    from sojourn.crosscheck.replay import replay
+
+    for line in replay(campaign.named(name).job, out).lines():
+        print(line)
+    return OK
+
+
+def _shrink(name: str, quantity: str | None, out: Path) -> int:
+    from sojourn.crosscheck import campaign
+    from sojourn.crosscheck.shrink import shrink
+    from sojourn.files import write_whole
+
+    def judge(job: Job) -> list[Verdict]:
+        return campaign.judge_once(job, out / "shrink")
+
+    job = campaign.named(name).job
+    found = [one for one in judge(job) if not one.agrees and quantity in (None, one.name)]
+    if not found:
+        say(f"{name}: {quantity or 'every quantity'} is within tolerance: nothing to shrink")
+        return FAILED
+    shrunk = shrink(job, max(found, key=lambda one: one.excess), judge, say=say)
+    file = out / f"{name}.toml"
+    write_whole(file, shrunk.text)
+    one = shrunk.verdict
+    print(f"{file}: {one.name} of {one.of}: {one.ours:.4g}, the kernel {one.kernel:.4g} ({shrunk.tried} cases tried)")
+    return OK
 
 
 def _indices(text: str) -> range:

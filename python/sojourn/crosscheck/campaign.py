@@ -6,6 +6,7 @@ Results stay in a folder, so that a campaign that was interrupted goes on.
 from __future__ import annotations
 
 import functools
+import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -29,8 +30,14 @@ if TYPE_CHECKING:
 
 #: Runs of the kernel, the first one included, of a case that is outside tolerance.
 RUNS = 5
+#: The number of the run with the kernel's end points over our queue.
+CROSSED = 0
 #: Cases that are run, asked and judged together.
 BLOCK = 20
+
+
+class CampaignError(ValueError):
+    """A case that is none, or that cannot be run: one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +73,30 @@ def case(seed: int, index: int) -> Case:
     return Case(index, stratum, job)
 
 
+def named(name: str) -> Case:
+    """The case of a name such as `case-1-17`."""
+    found = re.fullmatch(r"case-([0-9]{1,18})-([0-9]{1,18})", name)
+    if not found:
+        raise CampaignError(f"{name}: expected a case such as case-1-17")
+    return case(int(found[1]), int(found[2]))
+
+
+def judge_once(one: Job, out: Path) -> list[Verdict]:
+    """A case on both engines, once each, whatever is there of it."""
+    values: list[list[Value]] = []
+    rate_mbps = 0.0
+    for name in ("sim", "linux"):
+        found = Campaign()
+        runs = _runs(found, engines.named(name), [one], out / name, 1, fresh=True)
+        # A case without traffic has no bottleneck.
+        rates = runs[one.id].conditions.rates_mbps if one.id in runs else ()
+        if not rates:
+            return []
+        values.append(quantities.of(runs[one.id]))
+        rate_mbps = max(rates)
+    return verdict.judge(one.id, values[0], [values[1]], rate_mbps)
+
+
 def run(
     out: Path,
     seed: int,
@@ -73,6 +104,7 @@ def run(
     *,
     known: Path | None = None,
     runs: int = RUNS,
+    attribute: bool = False,
     jobs: int | None = None,
     fresh: bool = False,
     report: Callable[[Campaign], None] = lambda _: None,
@@ -80,8 +112,9 @@ def run(
     """Judges each case, after the runs that are not there yet.
 
     Runs of the simulator are in `out/sim`, what the kernel gave in `out/kernel.jsonl`, and its runs in `out/linux`.
-    `known` is a file of records: cases in it need no kernel. With `fresh` the simulator runs anew. `report` is called
-    as each block of cases is done.
+    `known` is a file of records: cases in it need no kernel. With `attribute` the kernel's end points run over our
+    queue where a case is outside tolerance. With `fresh` the simulator runs anew. `report` is called as each block of
+    cases is done.
 
     Raises `EngineError` where a case needs a kernel and there is none, `ResultsError` of a file that has no records.
     """
@@ -96,6 +129,8 @@ def run(
         outside = [job for job in todo if not all(one.agrees for one in _judge(job, ours[job.id], kept))]
         for number in range(2, runs + 1):
             _ask(found, outside, number, out, kept, jobs)
+        if attribute:
+            _ask(found, outside, CROSSED, out, kept, jobs)
         found.verdicts += [one for job in todo for one in _judge(job, ours[job.id], kept)]
         report(found)
     return found
@@ -130,9 +165,10 @@ def _ask(
     found: Campaign, todo: Sequence[Job], number: int, out: Path, kept: dict[Key, Record], jobs: int | None
 ) -> None:
     """Has the kernel run what is not among the records."""
-    missing = [job if number == 1 else _with_seed(job, number - 1) for job in todo if (job.id, number) not in kept]
-    folder = out / ("linux" if number == 1 else f"linux-{number}")
-    for job, run in _runs(found, engines.named("linux"), missing, folder, jobs).items():
+    missing = [job if number < 2 else _with_seed(job, number - 1) for job in todo if (job.id, number) not in kept]
+    name: engines.Name = "linux:sojourn" if number == CROSSED else "linux"
+    folder = out / (name.replace(":", "-") if number < 2 else f"{name}-{number}")
+    for job, run in (_runs(found, engines.named(name), missing, folder, jobs) if missing else {}).items():
         record = Record(job, number, str(run.manifest["kernel"]), tuple(quantities.of(run)))
         records.append(out / "kernel.jsonl", record)
         kept[record.key] = record
@@ -156,7 +192,8 @@ def _with_seed(job: Job, extra: int) -> Job:
 def _judge(job: Job, ours: tuple[list[Value], float], kept: Mapping[Key, Record]) -> list[Verdict]:
     values, rate_mbps = ours
     kernel = [kept[job.id, number].values for number in range(1, RUNS + 1) if (job.id, number) in kept]
-    return verdict.judge(job.id, values, kernel, rate_mbps)
+    crossed = kept[job.id, CROSSED].values if (job.id, CROSSED) in kept else ()
+    return verdict.judge(job.id, values, kernel, rate_mbps, crossed)
 
 
 def _rate(run: Run) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +37,8 @@ class Class:
     cases: tuple[str, ...]
     #: Median of the differences in tolerances, with the sign of ours less the kernel's.
     excess: float
+    #: Where the difference is made, of most of them.
+    origin: str
     worst: Verdict
 
 
@@ -62,7 +64,8 @@ def classes(found: Campaign) -> list[Class]:
 def _class(key: tuple[str, str, str], members: list[Verdict]) -> Class:
     signed = sorted(member.excess if member.error > 0 else -member.excess for member in members)
     cases = tuple(sorted({member.case for member in members}))
-    return Class(*key, cases, signed[len(signed) // 2], max(members, key=lambda member: member.excess))
+    origin = Counter(member.origin for member in members).most_common(1)[0][0]
+    return Class(*key, cases, signed[len(signed) // 2], origin, max(members, key=lambda member: member.excess))
 
 
 def features(case: Case) -> tuple[str, str]:
@@ -82,11 +85,11 @@ def markdown(found: Campaign) -> str:
     lines += [f"| {row.name} | {row.agree} | {row.count} | {row.percent:.1f} |" for row in agreements(found)]
     lines += [
         "",
-        "| quantity | queue | controllers | cases | excess | worst: ours, kernel's |",
-        "|---|---|---|---|---|---|",
+        "| quantity | queue | controllers | cases | excess | made by | worst: ours, kernel's |",
+        "|---|---|---|---|---|---|---|",
     ]
     lines += [
-        f"| {row.name} | {row.queue} | {row.controllers} | {len(row.cases)} | {row.excess:+.1f} | "
+        f"| {row.name} | {row.queue} | {row.controllers} | {len(row.cases)} | {row.excess:+.1f} | {row.origin} | "
         f"{row.worst.case} {row.worst.of}: {row.worst.ours:.4g}, {row.worst.kernel:.4g} |"
         for row in classes(found)
     ]
@@ -113,6 +116,7 @@ def document(found: Campaign) -> dict[str, Any]:
                 "controllers": r.controllers,
                 "cases": list(r.cases),
                 "excess": r.excess,
+                "made_by": r.origin,
             }
             for r in classes(found)
         ],

@@ -41,6 +41,19 @@ class Verdict:
     ours: float
     kernel: float
     tolerance: float
+    #: What the kernel's end points have over our queue, where that was run.
+    crossed: float | None = None
+
+    @property
+    def origin(self) -> str:
+        """Whether the queue or the end points make the difference."""
+        if self.crossed is None:
+            return "-"
+        as_ours = abs(self.crossed - self.ours) <= self.tolerance
+        as_kernel = abs(self.crossed - self.kernel) <= self.tolerance
+        return {(True, False): "queue", (False, True): "end points", (False, False): "both"}.get(
+            (as_ours, as_kernel), "either"
+        )
 
     @property
     def error(self) -> float:
@@ -56,15 +69,26 @@ class Verdict:
         return abs(self.error) / self.tolerance if self.tolerance else math.inf * (self.error != 0)
 
 
-def judge(case: str, ours: Iterable[Value], kernel: Sequence[Iterable[Value]], rate_mbps: float) -> list[Verdict]:
-    """Each quantity that both have and that counts; of the kernel the first seed, the others for its spread."""
+def judge(
+    case: str,
+    ours: Iterable[Value],
+    kernel: Sequence[Iterable[Value]],
+    rate_mbps: float,
+    crossed: Iterable[Value] = (),
+) -> list[Verdict]:
+    """Each quantity that both have and that counts; of the kernel the first seed, the others for its spread.
+
+    `crossed` is what the kernel's end points have over our queue.
+    """
+    middle = {(value.of, value.name): value.value for value in crossed}
     seeds = [{(value.of, value.name): value for value in values} for values in kernel]
     found = []
     for value in ours:
         key = (value.of, value.name)
         if key in seeds[0] and max(value.events, seeds[0][key].events) >= LEAST_EVENTS:
             tolerance = max(_tolerance(value, seeds[0][key].value, rate_mbps), _spread(value.kind, key, seeds))
-            found.append(Verdict(case, *key, value.kind, value.value, seeds[0][key].value, tolerance))
+            pair = value.value, seeds[0][key].value
+            found.append(Verdict(case, *key, value.kind, *pair, tolerance, middle.get(key)))
     return found
 
 
