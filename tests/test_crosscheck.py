@@ -53,11 +53,21 @@ def test_tolerances_are_those_of_the_guide(kind: Kind, kernel: float, inside: fl
 
 
 def test_the_kernels_own_spread_widens_a_tolerance() -> None:
-    assert not agrees(Kind.DELAY, 110.0, 100.0)
-    assert agrees(Kind.DELAY, 110.0, 100.0, 111.0, 101.0)
-    # Of goodput three standard deviations over seeds: 1 of 9, 10, 11.
+    assert not agrees(Kind.DELAY, 120.0, 100.0)
+    # Against the mean, by three standard deviations over seeds: 5.51 of 100, 111, 101.
+    assert agrees(Kind.DELAY, 120.0, 100.0, 111.0, 101.0)
+    assert not agrees(Kind.DELAY, 123.0, 100.0, 111.0, 101.0)
+    # 1 of 9, 10, 11.
     assert agrees(Kind.GOODPUT, 12.9, 10.0, 9.0, 11.0)
     assert not agrees(Kind.GOODPUT, 13.1, 10.0, 9.0, 11.0)
+
+
+def test_a_kernel_is_judged_by_its_own_other_runs() -> None:
+    runs = [[value(Kind.DELAY, number)] for number in (130.0, 100.0, 111.0, 101.0)]
+    [found] = verdict.itself("case", runs, 100.0)
+    assert (found.ours, found.kernel, found.agrees) == (130.0, 104.0, False)
+    runs[0] = [value(Kind.DELAY, 120.0)]
+    assert verdict.itself("case", runs, 100.0)[0].agrees
 
 
 def test_a_quantity_of_few_events_does_not_count() -> None:
@@ -89,7 +99,7 @@ def test_classes_are_ranked_by_the_cases_that_they_explain() -> None:
     ]
     [only] = table.classes(found)
     assert (only.cases, only.excess, only.worst.case) == ((first,), 10.0, first)
-    assert "| RTT mean | 2 | 3 | 66.7 |" in table.markdown(found)
+    assert "| RTT mean | 2 | 3 | 66.7 | nan | nan |" in table.markdown(found)
 
 
 @pytest.mark.parametrize("cases", ["", "x", "5:5", "9:3", "1:2:3", "-1"])

@@ -54,6 +54,8 @@ class Campaign:
     """What was found."""
 
     verdicts: list[Verdict] = field(default_factory=list)
+    #: The kernel's first run by its others, of the cases that have them.
+    itself: list[Verdict] = field(default_factory=list)
     cases: dict[str, Case] = field(default_factory=dict)
     #: Why cases were left out, and how many.
     refused: Counter[str] = field(default_factory=Counter)
@@ -131,7 +133,10 @@ def run(
             _ask(found, outside, number, out, kept, jobs)
         if attribute:
             _ask(found, outside, CROSSED, out, kept, jobs)
-        found.verdicts += [one for job in todo for one in _judge(job, ours[job.id], kept)]
+        for job in todo:
+            found.verdicts += _judge(job, ours[job.id], kept)
+            if (job.id, runs) in kept and runs > 1:
+                found.itself += verdict.itself(job.id, _kernel(job, kept), ours[job.id][1])
         report(found)
     return found
 
@@ -191,9 +196,12 @@ def _with_seed(job: Job, extra: int) -> Job:
 
 def _judge(job: Job, ours: tuple[list[Value], float], kept: Mapping[Key, Record]) -> list[Verdict]:
     values, rate_mbps = ours
-    kernel = [kept[job.id, number].values for number in range(1, RUNS + 1) if (job.id, number) in kept]
     crossed = kept[job.id, CROSSED].values if (job.id, CROSSED) in kept else ()
-    return verdict.judge(job.id, values, kernel, rate_mbps, crossed)
+    return verdict.judge(job.id, values, _kernel(job, kept), rate_mbps, crossed)
+
+
+def _kernel(job: Job, kept: Mapping[Key, Record]) -> list[tuple[Value, ...]]:
+    return [kept[job.id, number].values for number in range(1, RUNS + 1) if (job.id, number) in kept]
 
 
 def _rate(run: Run) -> float:

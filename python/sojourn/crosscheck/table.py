@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
@@ -21,10 +22,19 @@ class Agreement:
     name: str
     agree: int
     count: int
+    #: The same of the cases that the kernel ran more than once.
+    spread: tuple[int, int]
+    #: Of these, the kernel's first run by its others.
+    itself: tuple[int, int]
 
     @property
     def percent(self) -> float:
-        return 100 * self.agree / self.count
+        return percent((self.agree, self.count))
+
+
+def percent(share: tuple[int, int]) -> float:
+    """NaN of nothing."""
+    return 100 * share[0] / share[1] if share[1] else math.nan
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +54,17 @@ class Class:
 
 def agreements(found: Campaign) -> list[Agreement]:
     """All quantities, those that agree least first, after the sum over all."""
-    by_name: dict[str, list[bool]] = defaultdict(list)
-    for verdict in found.verdicts:
-        by_name[verdict.name].append(verdict.agrees)
-    rows = [Agreement(name, sum(agree), len(agree)) for name, agree in by_name.items()]
-    whole = [Agreement("all", sum(row.agree for row in rows), sum(row.count for row in rows))] if rows else []
-    return whole + sorted(rows, key=lambda row: (row.percent, row.name))
+    again = {verdict.case for verdict in found.itself}
+    groups = (found.verdicts, [verdict for verdict in found.verdicts if verdict.case in again], found.itself)
+
+    def row(name: str, names: set[str]) -> Agreement:
+        chosen = [[verdict.agrees for verdict in group if verdict.name in names] for group in groups]
+        whole, spread, itself = ((sum(agree), len(agree)) for agree in chosen)
+        return Agreement(name, *whole, spread, itself)
+
+    names = {verdict.name for verdict in found.verdicts}
+    rows = sorted((row(name, {name}) for name in names), key=lambda row: (row.percent, row.name))
+    return [row("all", names), *rows] if rows else []
 
 
 def classes(found: Campaign) -> list[Class]:
@@ -81,8 +96,12 @@ def _first(text: object) -> str:
 
 def markdown(found: Campaign) -> str:
     """Both tables, and what was left out."""
-    lines = ["| quantity | agree | of | % |", "|---|---|---|---|"]
-    lines += [f"| {row.name} | {row.agree} | {row.count} | {row.percent:.1f} |" for row in agreements(found)]
+    lines = ["| quantity | agree | of | % | where the kernel ran again, % | the kernel itself, % |", "|---" * 6 + "|"]
+    lines += [
+        f"| {row.name} | {row.agree} | {row.count} | {row.percent:.1f} | {percent(row.spread):.1f} "
+        f"| {percent(row.itself):.1f} |"
+        for row in agreements(found)
+    ]
     lines += [
         "",
         "| quantity | queue | controllers | cases | excess | made by | worst: ours, kernel's |",
@@ -108,7 +127,10 @@ def document(found: Campaign) -> dict[str, Any]:
     return {
         "schema": "sojourn/crosscheck/1",
         "cases": len({verdict.case for verdict in found.verdicts}),
-        "agreement": [{"quantity": r.name, "agree": r.agree, "count": r.count} for r in agreements(found)],
+        "agreement": [
+            {"quantity": r.name, "agree": r.agree, "count": r.count, "again": r.spread, "itself": r.itself}
+            for r in agreements(found)
+        ],
         "classes": [
             {
                 "quantity": r.name,

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
+import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sojourn.crosscheck.quantities import Kind, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
 #: A quantity counts if one side has this many events.
 LEAST_EVENTS = 20
 #: Of the bottleneck's rate.
 GOODPUT_SHARE = 0.02
-#: Standard deviations of the kernel's own goodput over seeds.
-GOODPUT_DEVIATIONS = 3
+#: Standard deviations of the kernel's own values over seeds.
+DEVIATIONS = 3
 #: Relative, and absolute in the quantity's unit; the larger one counts.
 RELATIVE = {
     Kind.DELAY: (0.03, 0.3),
@@ -76,20 +77,28 @@ def judge(
     rate_mbps: float,
     crossed: Iterable[Value] = (),
 ) -> list[Verdict]:
-    """Each quantity that both have and that counts; of the kernel the first seed, the others for its spread.
+    """Each quantity that both have and that counts, against the mean of the kernel's runs.
 
     `crossed` is what the kernel's end points have over our queue.
     """
     middle = {(value.of, value.name): value.value for value in crossed}
-    seeds = [{(value.of, value.name): value for value in values} for values in kernel]
+    runs = [{(value.of, value.name): value for value in values} for values in kernel]
     found = []
     for value in ours:
         key = (value.of, value.name)
-        if key in seeds[0] and max(value.events, seeds[0][key].events) >= LEAST_EVENTS:
-            tolerance = max(_tolerance(value, seeds[0][key].value, rate_mbps), _spread(value.kind, key, seeds))
-            pair = value.value, seeds[0][key].value
-            found.append(Verdict(case, *key, value.kind, *pair, tolerance, middle.get(key)))
+        theirs = [run[key] for run in runs if key in run]
+        if runs and key in runs[0] and max(value.events, runs[0][key].events) >= LEAST_EVENTS:
+            values = [one.value for one in theirs]
+            mean = statistics.fmean(values)
+            tolerance = max(_tolerance(value, mean, rate_mbps), _spread(values))
+            found.append(Verdict(case, *key, value.kind, value.value, mean, tolerance, middle.get(key)))
     return found
+
+
+def itself(case: str, kernel: Sequence[Iterable[Value]], rate_mbps: float) -> list[Verdict]:
+    """The first run of a kernel, judged by its others: what a simulator could reach that is as the kernel is."""
+    first, *others = (list(values) for values in kernel)
+    return judge(case, first, others, rate_mbps)
 
 
 def _tolerance(value: Value, kernel: float, rate_mbps: float) -> float:
@@ -101,12 +110,6 @@ def _tolerance(value: Value, kernel: float, rate_mbps: float) -> float:
     return max(relative * kernel, absolute)
 
 
-def _spread(kind: Kind, key: tuple[str, str], seeds: Sequence[Mapping[tuple[str, str], Value]]) -> float:
-    """What the kernel itself differs by over seeds: of goodput 3 standard deviations, else the range."""
-    values = [seed[key].value for seed in seeds if key in seed]
-    if len(values) < 2:
-        return 0.0
-    if kind is Kind.GOODPUT:
-        mean = sum(values) / len(values)
-        return GOODPUT_DEVIATIONS * math.sqrt(sum((v - mean) ** 2 for v in values) / (len(values) - 1))
-    return max(values) - min(values)
+def _spread(values: Sequence[float]) -> float:
+    """What the kernel itself differs by over seeds."""
+    return DEVIATIONS * statistics.stdev(values) if len(values) > 1 else 0.0
