@@ -303,7 +303,7 @@ impl Qdisc for Codel {
     // Linux 6.12 `codel_qdisc_enqueue`.
     #[inline]
     fn enqueue(&mut self, now: Time, pkt: Packet, log: &mut Log) {
-        if self.queue.backlog.packets >= self.params.limit {
+        if self.queue.waiting().packets >= self.params.limit {
             self.drop_overlimit += 1;
             log.drop(&pkt, Reason::TailLimit);
             return;
@@ -319,6 +319,10 @@ impl Qdisc for Codel {
             let pkt = queue.pop()?;
             Some((pkt, queue.backlog.bytes))
         })
+    }
+
+    fn peeked(&mut self, held: Backlog) {
+        self.queue.peeked = held;
     }
 
     #[inline]

@@ -47,6 +47,8 @@ pub struct DualPi2 {
     /// With the flag that the step rule applies.
     l4s: VecDeque<(Packet, bool)>,
     backlog: Backlog,
+    /// What [`Qdisc::peeked`] says of packets that left it.
+    peeked: Backlog,
     memory: u64,
     memory_limit: u64,
     rng: Rng,
@@ -93,6 +95,7 @@ impl DualPi2 {
             classic: VecDeque::new(),
             l4s: VecDeque::new(),
             backlog: Backlog::default(),
+            peeked: Backlog::default(),
             memory: 0,
             memory_limit: 0,
             rng: env.rng,
@@ -126,6 +129,12 @@ impl DualPi2 {
                 Dur(p.law.tupdate.0.div_ceil(tick) * tick)
             }
         });
+    }
+
+    /// What Linux counts as waiting.
+    #[inline]
+    fn waiting(&self) -> Backlog {
+        self.backlog + self.peeked
     }
 
     /// Sojourn times at `now` of the heads of the classic and the L4S queue.
@@ -169,7 +178,7 @@ impl DualPi2 {
     // Inlined, it makes the loop of `dequeue` load every parameter before the first packet.
     #[inline(never)]
     fn signal(&mut self, pkt: &mut Packet, is_l4s: bool, log: &mut Log) -> Option<Reason> {
-        if self.backlog.bytes < GUARD {
+        if self.waiting().bytes < GUARD {
             return None;
         }
         let Params { law, drop_on_overload, .. } = &self.params;
@@ -209,7 +218,7 @@ impl Qdisc for DualPi2 {
         self.clock = now;
         let memory = self.memory + u64::from(truesize(pkt.len));
         let over_memory = memory > self.memory_limit;
-        if self.backlog.packets >= self.params.limit || over_memory {
+        if self.waiting().packets >= self.params.limit || over_memory {
             self.counters.overlimits += 1;
             let reason = if over_memory { Reason::MemoryLimit } else { Reason::TailLimit };
             log.drop(&pkt, reason);
@@ -308,7 +317,11 @@ impl Qdisc for DualPi2 {
         // An update of empty queues at probability 0 changes nothing, so that it needs no timer.
         let Controller { prob, last_delay } = self.controller;
         let settled = last_delay == self.observed(now) && last_delay <= self.params.law.target;
-        self.timer.fired(now, self.backlog.packets == 0 && prob == 0 && settled);
+        self.timer.fired(now, self.waiting().packets == 0 && prob == 0 && settled);
+    }
+
+    fn peeked(&mut self, held: Backlog) {
+        self.peeked = held;
     }
 
     #[inline]

@@ -138,6 +138,10 @@ impl Qdisc for Fifo {
         self.queue.next_len()
     }
 
+    fn shows_next(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn backlog(&self) -> Backlog {
         self.queue.backlog

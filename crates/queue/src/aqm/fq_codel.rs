@@ -88,6 +88,8 @@ pub struct FqCodel {
     flows: Vec<Flow>,
     rotation: Rotation,
     backlog: Backlog,
+    /// What [`Qdisc::peeked`] says of packets that left it.
+    peeked: Backlog,
     memory: u64,
     counters: Counters,
     sce_mark: u64,
@@ -103,6 +105,7 @@ impl Discipline for Params {
             flows: (0..self.flows).map(|_| Flow::default()).collect(),
             rotation: Rotation::new(self.flows),
             backlog: Backlog::default(),
+            peeked: Backlog::default(),
             memory: 0,
             counters: Counters::default(),
             sce_mark: 0,
@@ -124,6 +127,12 @@ impl Discipline for Params {
 }
 
 impl FqCodel {
+    /// What Linux counts as waiting.
+    #[inline]
+    fn waiting(&self) -> Backlog {
+        self.backlog + self.peeked
+    }
+
     /// Drops from the head of the flow with the most bytes: half of them, at most a batch.
     /// Linux 6.12 `fq_codel_drop`: a batch, since every overflow costs a search.
     #[cold]
@@ -167,7 +176,7 @@ impl Qdisc for FqCodel {
         flow.queue.push_back(pkt);
         self.rotation.arrived(index, self.params.quantum);
         let over_memory = self.memory > self.params.memory_limit.0;
-        if self.backlog.packets > self.params.limit || over_memory {
+        if self.waiting().packets > self.params.limit || over_memory {
             let reason = if over_memory { Reason::MemoryLimit } else { Reason::FlowOverlimit };
             let dropped = u64::from(self.drop_batch(log, reason));
             self.drop_overlimit += dropped;
@@ -207,6 +216,10 @@ impl Qdisc for FqCodel {
             }
             self.rotation.emptied();
         }
+    }
+
+    fn peeked(&mut self, held: Backlog) {
+        self.peeked = held;
     }
 
     #[inline]

@@ -74,6 +74,8 @@ pub struct FqPie {
     /// Flows that an update could change.
     active: Vec<u32>,
     backlog: Backlog,
+    /// What [`Qdisc::peeked`] says of packets that left it.
+    peeked: Backlog,
     memory: u64,
     rng: Rng,
     /// The first flow of the timer's next run.
@@ -102,6 +104,7 @@ impl Discipline for Params {
             rotation: Rotation::new(self.flows),
             active: Vec::with_capacity(self.flows as usize),
             backlog: Backlog::default(),
+            peeked: Backlog::default(),
             memory: 0,
             rng: env.rng,
             cursor: 0,
@@ -121,6 +124,12 @@ impl Discipline for Params {
 }
 
 impl FqPie {
+    /// What Linux counts as waiting.
+    #[inline]
+    fn waiting(&self) -> Backlog {
+        self.backlog + self.peeked
+    }
+
     /// The rest of a large table follows without pause, which is the next jiffy.
     fn pace(&mut self) {
         self.timer.set_tupdate(if self.cursor > 0 { Dur::ZERO } else { self.params.law.tupdate });
@@ -132,11 +141,12 @@ impl Qdisc for FqPie {
     #[inline]
     fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
         let index = ((u64::from(pkt.hash) * u64::from(self.params.flows)) >> 32) as u32;
+        let waiting = self.waiting();
         let flow = &mut self.flows[index as usize];
         let law = &self.params.law;
         let size = u64::from(truesize(pkt.len));
         let mut reason = Reason::TailLimit;
-        let admitted = if self.backlog.packets >= self.params.limit {
+        let admitted = if waiting.packets >= self.params.limit {
             self.counters.overlimit += 1;
             false
         } else {
@@ -216,6 +226,10 @@ impl Qdisc for FqPie {
         self.cursor = if batch.end < self.params.flows { batch.end } else { 0 };
         self.pace();
         self.timer.fired(now, self.active.is_empty() && self.params.flows <= BATCH);
+    }
+
+    fn peeked(&mut self, held: Backlog) {
+        self.peeked = held;
     }
 
     #[inline]

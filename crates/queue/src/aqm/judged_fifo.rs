@@ -89,7 +89,7 @@ impl<P> JudgedQueue<P> {
     /// The reason to drop an arrival if this many packets wait.
     #[inline]
     pub(super) fn overflow(&self, limit: Option<u32>) -> Option<Reason> {
-        let is_full = limit.is_some_and(|limit| self.queue.backlog.packets >= limit);
+        let is_full = limit.is_some_and(|limit| self.queue.waiting().packets >= limit);
         is_full.then_some(Reason::TailLimit)
     }
 
@@ -147,6 +147,14 @@ impl<J: Judge> Qdisc for JudgedFifo<J> {
     #[inline]
     fn next_len(&self) -> Option<u32> {
         if J::SHOWS_NEXT { self.fifo.queue.next_len() } else { None }
+    }
+
+    fn shows_next(&self) -> bool {
+        J::SHOWS_NEXT
+    }
+
+    fn peeked(&mut self, held: Backlog) {
+        self.fifo.queue.peeked = held;
     }
 
     #[inline]

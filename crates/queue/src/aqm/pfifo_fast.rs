@@ -85,6 +85,10 @@ impl Qdisc for PfifoFast {
         self.bands.iter().find_map(VecDeque::front).map(|pkt| pkt.len)
     }
 
+    fn shows_next(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn backlog(&self) -> Backlog {
         self.backlog

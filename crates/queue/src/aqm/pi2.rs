@@ -83,7 +83,7 @@ impl Judge for Pi2 {
         _pkt: &mut Packet,
         _log: &mut Log,
     ) -> Option<Reason> {
-        let waiting = fifo.queue.backlog.packets;
+        let waiting = fifo.queue.waiting().packets;
         if waiting >= fifo.params.limit {
             self.counters.overlimit += 1;
             return Some(Reason::TailLimit);

@@ -99,7 +99,7 @@ impl Judge for Pie {
         pkt: &mut Packet,
         log: &mut Log,
     ) -> Option<Reason> {
-        let (law, waiting) = (&fifo.params.law, fifo.queue.backlog);
+        let (law, waiting) = (&fifo.params.law, fifo.queue.waiting());
         let refused = if waiting.packets >= fifo.params.limit {
             self.counters.overlimit += 1;
             Some(Reason::TailLimit)
@@ -139,8 +139,9 @@ impl Judge for Pie {
     }
 
     fn on_wake(&mut self, fifo: &JudgedQueue<Params>, now: Time) {
-        self.control.update(&fifo.params.law, fifo.queue.backlog.bytes);
-        self.timer.fired(now, fifo.is_empty() && self.control.rests());
+        let waiting = fifo.queue.waiting();
+        self.control.update(&fifo.params.law, waiting.bytes);
+        self.timer.fired(now, waiting.packets == 0 && self.control.rests());
     }
 
     fn change(&mut self, _from: &Params, to: &Params, _now: Time) {

@@ -32,6 +32,8 @@ parameters! {
 pub(super) struct PlainQueue {
     pub(super) packets: VecDeque<Packet>,
     pub(super) backlog: Backlog,
+    /// What [`Qdisc::peeked`](super::Qdisc::peeked) says of packets that left it.
+    pub(super) peeked: Backlog,
 }
 
 impl PlainQueue {
@@ -47,6 +49,12 @@ impl PlainQueue {
         let pkt = self.packets.pop_front()?;
         self.backlog.remove(&pkt);
         Some(pkt)
+    }
+
+    /// What Linux counts as waiting.
+    #[inline]
+    pub(super) fn waiting(&self) -> Backlog {
+        self.backlog + self.peeked
     }
 
     #[inline]

@@ -25,6 +25,16 @@ pub trait Qdisc: Send {
         None
     }
 
+    /// Whether [`Qdisc::next_len`] always knows, so that a shaper takes no packet out to look at it
+    /// and does not ask an empty queue.
+    fn shows_next(&self) -> bool {
+        false
+    }
+
+    /// What a shaper around it has taken from it to look at, and not yet sent. In Linux such packets
+    /// still count as the discipline's, for its limit and in its control law (`qdisc_peek_dequeued`).
+    fn peeked(&mut self, _held: Backlog) {}
+
     /// When the discipline next needs [`Qdisc::on_wake`] and another `dequeue`: a shaper's
     /// watchdog or a control law's timer. [`Time::NEVER`] if only an arrival can change anything.
     fn wake(&self) -> Time {

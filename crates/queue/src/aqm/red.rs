@@ -299,6 +299,8 @@ impl Judge for Red {
     type Params = Params;
     const ENTRY: &'static Entry = &ENTRY;
     const IS_REPLACED: bool = true;
+    // Linux 7.2 `red_peek`: a shaper that looks at each packet first never sees it idle.
+    const SHOWS_NEXT: bool = true;
 
     fn new(params: &Params, env: Env) -> Self {
         let law = Law::new(&params.curve());

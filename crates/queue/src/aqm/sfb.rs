@@ -335,6 +335,16 @@ impl Qdisc for Sfb {
         Some(pkt)
     }
 
+    // Linux 7.2 `sfb_peek` looks into its FIFO.
+    #[inline]
+    fn next_len(&self) -> Option<u32> {
+        self.queue.front().map(|(pkt, _)| pkt.len)
+    }
+
+    fn shows_next(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn backlog(&self) -> Backlog {
         self.backlog

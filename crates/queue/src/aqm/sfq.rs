@@ -68,6 +68,8 @@ pub struct Sfq {
     /// Slots with packets, the next to be served first.
     round: VecDeque<u16>,
     backlog: Backlog,
+    /// What [`Qdisc::peeked`] says of packets that left it.
+    peeked: Backlog,
     moves: u64,
     salt: u32,
     rng: Rng,
@@ -97,6 +99,7 @@ impl Sfq {
             free: (0..params.flows as u16).collect(),
             round: VecDeque::with_capacity(params.flows as usize),
             backlog: Backlog::default(),
+            peeked: Backlog::default(),
             moves: 0,
             salt: env.rng.u32(),
             rng: env.rng,
@@ -219,6 +222,12 @@ impl Sfq {
         Some(reason)
     }
 
+    /// What Linux counts as waiting.
+    #[inline]
+    fn waiting(&self) -> Backlog {
+        self.backlog + self.peeked
+    }
+
     /// Every packet into the bucket of the new salt, slot by slot; what finds no room is dropped.
     /// Linux 7.2 `sfq_rehash`.
     #[cold]
@@ -289,7 +298,7 @@ impl Qdisc for Sfq {
             }
         };
         self.append(slot, pkt);
-        if self.backlog.packets > self.limit {
+        if self.waiting().packets > self.limit {
             self.make_room(log);
         }
     }
@@ -326,6 +335,10 @@ impl Qdisc for Sfq {
             self.rehash(log);
             self.arm(now);
         }
+    }
+
+    fn peeked(&mut self, held: Backlog) {
+        self.peeked = held;
     }
 
     #[inline]

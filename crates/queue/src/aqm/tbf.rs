@@ -167,14 +167,26 @@ impl Tbf {
         self.max_size = peak.map_or(p.burst.0, |(_, mtu)| p.burst.0.min(mtu.0));
     }
 
+    /// The packet held here is still one of the leaf's. Linux 7.2 `qdisc_peek_dequeued`.
+    #[inline]
+    fn tell_leaf(&mut self) {
+        let mut held = Backlog::default();
+        if let Some(head) = &self.head {
+            held.add(head);
+        }
+        self.leaf.peeked(held);
+    }
+
     /// The length of the next packet.
     #[inline]
     fn next_len(&mut self, now: Time, log: &mut Log) -> Option<u32> {
         if self.head.is_none() {
-            if let Some(len) = self.leaf.next_len() {
-                return Some(len);
+            let len = self.leaf.next_len();
+            if len.is_some() || self.leaf.shows_next() {
+                return len;
             }
             self.head = self.leaf.dequeue(now, log);
+            self.tell_leaf();
         }
         self.head.map(|pkt| pkt.len)
     }
@@ -205,7 +217,13 @@ impl Qdisc for Tbf {
             self.watchdog = now + Dur(least.unsigned_abs());
             return None;
         }
-        let pkt = self.head.take().or_else(|| self.leaf.dequeue(now, log))?;
+        let pkt = match self.head.take() {
+            Some(head) => {
+                self.tell_leaf();
+                head
+            }
+            None => self.leaf.dequeue(now, log)?,
+        };
         self.charged = now;
         self.bucket.tokens = tokens;
         if let Some(peak) = &mut self.peak {
@@ -274,6 +292,7 @@ impl Qdisc for Tbf {
     fn purge(&mut self, log: &mut Log) {
         if let Some(head) = self.head.take() {
             log.drop(&head, Reason::Purge);
+            self.tell_leaf();
         }
         self.leaf.purge(log);
         self.watchdog = Time::NEVER;

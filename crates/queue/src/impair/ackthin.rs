@@ -209,6 +209,14 @@ impl Qdisc for AckThin {
         }
     }
 
+    fn shows_next(&self) -> bool {
+        self.leaf.shows_next()
+    }
+
+    fn peeked(&mut self, held: Backlog) {
+        self.leaf.peeked(held);
+    }
+
     #[inline]
     fn backlog(&self) -> Backlog {
         self.held + self.leaf.backlog()

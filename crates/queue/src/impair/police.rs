@@ -259,6 +259,14 @@ impl Qdisc for Police {
         self.leaf.on_wake(now, log);
     }
 
+    fn shows_next(&self) -> bool {
+        self.leaf.shows_next()
+    }
+
+    fn peeked(&mut self, held: Backlog) {
+        self.leaf.peeked(held);
+    }
+
     #[inline]
     fn backlog(&self) -> Backlog {
         self.leaf.backlog()

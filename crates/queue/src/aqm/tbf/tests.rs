@@ -118,6 +118,62 @@ fn leaf_that_cannot_be_looked_into_gives_its_head_away() {
     assert_eq!((q.backlog(), log.drain().count()), (Backlog::default(), 2));
 }
 
+// What Linux 7.2 counted of twelve packets of 1000 bytes at once, each of another flow.
+#[test]
+fn packet_that_waits_for_tokens_counts_for_the_limit_of_its_leaf() {
+    for (leaf, held, dropped) in [
+        ("codel limit 4", 4, 7),
+        ("fq_codel limit 4", 4, 7),
+        ("sfq limit 4", 4, 7),
+        ("fq_pie limit 4", 4, 7),
+        ("pie limit 4", 4, 7),
+        ("dualpi2 limit 4", 4, 7),
+        ("dualpi2 limit 100 memlimit 5000", 3, 8),
+        ("sfb limit 4", 4, 7),
+        ("pfifo limit 4", 4, 7),
+        ("pfifo_head_drop limit 4", 4, 7),
+        ("fq limit 4", 11, 0),
+    ] {
+        let mut q = build_shaped("tbf rate 80kbit burst 1600", make(leaf), &env()).unwrap();
+        let mut log = Log::default();
+        let mut sent = 0;
+        for id in 0..12 {
+            let pkt = Packet { id, len: 1000, hash: id << 28, ..Packet::default() };
+            q.enqueue(Time::ZERO, pkt, &mut log);
+            while q.dequeue(Time::ZERO, &mut log).is_some() {
+                sent += 1;
+            }
+        }
+        let found = (sent, q.backlog().packets, log.drain().count());
+        assert_eq!(found, (1, held, dropped), "{leaf}");
+    }
+}
+
+// Linux 7.2 `tbf_dequeue` peeks, and `red_peek` does not start an idle period.
+#[test]
+fn red_under_a_token_bucket_is_never_idle() {
+    let leaf = make("red limit 60000 min 5000 max 15000 avpkt 1000 burst 10 bandwidth 1Mbit");
+    let mut q = build_shaped("tbf rate 1Mbit burst 1600", leaf, &env()).unwrap();
+    let mut log = Log::default();
+    fill(&mut *q, 20, 1000, &mut log);
+    departures(&mut *q, 20, &mut log);
+    let average = |q: &dyn Qdisc| {
+        let mut found = 0.0;
+        q.leaf().unwrap().probe(&mut Probe::new(&mut |name, _, value| {
+            if name == "average" {
+                found = value;
+            }
+        }));
+        found
+    };
+    let before = average(&*q);
+    let late = Time(60_000_000_000);
+    assert!(q.dequeue(late, &mut log).is_none());
+    q.enqueue(late, Packet { len: 1000, ..Packet::default() }, &mut log);
+    // One sample of an empty queue, not the time that it was empty.
+    assert!(before > 0.0 && average(&*q) > 0.9 * before, "{before} {}", average(&*q));
+}
+
 #[test]
 fn change_of_rate_keeps_the_queue_and_fills_the_bucket() {
     let (mut q, mut log) = (make("tbf rate 1Mbit burst 1600 latency 100ms"), Log::default());
