@@ -7,19 +7,34 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sojourn import _core
+from sojourn import _core, engines
 from sojourn.cli import call
-from sojourn.crosscheck import campaign, records, replay, table, verdict
+from sojourn.crosscheck import campaign, quantities, records, replay, table, verdict
 from sojourn.crosscheck.quantities import Kind, Value
 from sojourn.crosscheck.shrink import plain, shrink
 from sojourn.results import ResultsError
-from sojourn.run import Job
+from sojourn.run import Job, execute
 from sojourn.scenario import Scenario
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from sojourn.engines.linux import Kernel
+
+
+SLOW_START = """
+name = "slow-start"
+duration = "500ms"
+step = "10ms"
+[[link]]
+name = "bneck"
+rate = "1Gbit"
+delay = "50ms"
+qdisc = "pfifo"
+[[flow]]
+name = "f0"
+cc = "reno"
+"""
 
 
 def value(kind: Kind, number: float, events: int = 1000) -> Value:
@@ -73,6 +88,18 @@ def test_a_kernel_is_judged_by_its_own_other_runs() -> None:
 def test_a_quantity_of_few_events_does_not_count() -> None:
     few = [value(Kind.COUNT, 3, events=3)]
     assert verdict.judge("case", few, [few], 100.0) == []
+
+
+def test_a_flow_counts_once_data_arrived(tmp_path: Path) -> None:
+    scenario = Scenario(SLOW_START, "slow start").resolve()
+    [outcome] = execute([Job("slow-start", scenario, 0.5)], tmp_path, engine=engines.named("sim"), quiet=True)
+    assert outcome.run
+    values = {found.name: found for found in quantities.of(outcome.run)}
+    # Samples every 10 ms from 160 ms to 500 ms; those from 110 ms on are before the first data.
+    assert values["cwnd p05"].events == values["RTT mean"].events == 35
+    assert values["cwnd p05"].value == 10
+    # The window doubles at 200, 300 and 400 ms: of 35 samples the 18th.
+    assert values["cwnd p50"].value == 40
 
 
 def test_a_case_is_named_for_ever() -> None:

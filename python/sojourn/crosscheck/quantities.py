@@ -13,6 +13,7 @@ from sojourn import metrics
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from sojourn.metrics import FloatArray
     from sojourn.results import Run
 
 
@@ -54,7 +55,8 @@ def _flow(run: Run, flow: dict[str, Any]) -> Iterator[Value]:
     name, sender, receiver = str(flow["name"]), flow.get("sender", {}), flow.get("receiver", {})
     segments = int(receiver.get("segments_received") or receiver.get("packets_received") or 0)
     yield Value(name, "goodput", Kind.GOODPUT, float(flow["goodput_mbps"]), segments)
-    yield from _delays(name, "RTT", flow.get("rtt_ms"))
+    if "rtt_ms" in flow:
+        yield from _delays(name, "RTT", _statistics(_carrying(run, name, "rtt")))
     yield from _delays(name, "completion", (flow.get("completions") or {}).get("time_ms"))
     for key, what in (("retransmits", "retransmits"), ("timeouts", "RTOs"), ("ce_reported", "marks reported")):
         if sender.get(key) is not None:
@@ -63,11 +65,28 @@ def _flow(run: Run, flow: dict[str, Any]) -> Iterator[Value]:
         acks = int(receiver["acks_sent"])
         yield Value(name, "ACKs per segment", Kind.ACKS, acks / segments, acks)
     for series, what in (("cwnd", "cwnd"), ("in_flight", "in flight")):
-        if f"flow.{name}.{series}" in run.names():
-            values = metrics.finite(run, f"flow.{name}.{series}")[1]
-            for q in (5, 50, 95):
-                if len(values):
-                    yield Value(name, f"{what} p{q:02}", Kind.WINDOW, float(np.percentile(values, q)), len(values))
+        values = _carrying(run, name, series)
+        for q in (5, 50, 95):
+            if len(values):
+                yield Value(name, f"{what} p{q:02}", Kind.WINDOW, float(np.percentile(values, q)), len(values))
+
+
+def _carrying(run: Run, flow: str, series: str) -> FloatArray:
+    """The samples of a flow since data arrived: a kernel's begin when its receiver accepts, ours at the SYN/ACK."""
+    times, values = metrics.finite(run, f"flow.{flow}.{series}")
+    arrivals, arrived = metrics.finite(run, f"flow.{flow}.goodput_bytes")
+    return values[times >= np.min(arrivals[arrived > 0], initial=np.inf)]
+
+
+def _statistics(values: FloatArray) -> dict[str, Any] | None:
+    if not len(values):
+        return None
+    return {
+        "n": len(values),
+        "mean": values.mean(),
+        "p50": np.percentile(values, 50),
+        "p99": np.percentile(values, 99),
+    }
 
 
 def _delays(of: str, name: str, statistics: dict[str, Any] | None) -> Iterator[Value]:
