@@ -5,6 +5,7 @@
 use super::hystart_pp::HystartPp;
 use super::reno::Abe;
 use super::{Ack, Controller, Path, State, StateChange, Window};
+use sojourn_core::math;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Time};
 
@@ -63,7 +64,7 @@ impl Rfc9438 {
 
     /// W_cubic of §4.2, `t` seconds into the stage.
     fn w_cubic(&self, t: f64) -> f64 {
-        self.params.c * (t - self.curve.k).powi(3) + self.curve.w_max
+        self.params.c * math::powi(t - self.curve.k, 3) + self.curve.w_max
     }
 
     fn begin_epoch(&mut self, now: Time, cwnd: f64) {
@@ -76,7 +77,7 @@ impl Rfc9438 {
             c.k = 0.0;
         } else {
             // §4.2: K.
-            c.k = ((c.w_max - cwnd) / self.params.c).cbrt();
+            c.k = math::cbrt((c.w_max - cwnd) / self.params.c);
         }
     }
 

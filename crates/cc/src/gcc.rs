@@ -19,6 +19,7 @@ use super::{State, StateChange, Window};
 use sojourn_core::ecn::Ecn;
 use sojourn_core::grammar::Given;
 use sojourn_core::grammar::forms::{Form, decimal, number, one_of, time_in};
+use sojourn_core::math;
 use sojourn_core::parameters;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Rate, Time};
@@ -337,7 +338,7 @@ impl Gcc {
             let packet_bits = frame_bits / (frame_bits / FULL_PACKET_BITS).ceil().max(1.0);
             rate + (share * packet_bits).max(MIN_GROWTH)
         } else {
-            rate * FAR_GROWTH.powf((since_ms / 1000.0).min(1.0))
+            rate * math::pow(FAR_GROWTH, (since_ms / 1000.0).min(1.0))
         };
         // The limit ends growth; it takes nothing from a sender that was idle.
         let limit = incoming

@@ -12,6 +12,7 @@ use super::{State, StateChange, Window};
 use sojourn_core::ecn::Ecn;
 use sojourn_core::grammar::Given;
 use sojourn_core::grammar::forms::{Form, decimal, time_in};
+use sojourn_core::math;
 use sojourn_core::parameters;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Rate, Time};
@@ -283,13 +284,13 @@ impl Nada {
         let qth = ms(p.qth);
         let warped = self.d_queue >= qth && self.losses.is_recent(p.multiloss);
         self.d_tilde = if warped {
-            qth * (-p.lambda * (self.d_queue - qth) / qth).exp()
+            qth * math::exp(-p.lambda * (self.d_queue - qth) / qth)
         } else {
             self.d_queue
         };
         let signal = self.d_tilde
-            + ms(p.dmark) * (self.p_mark / p.pmrref).powi(2)
-            + ms(p.dloss) * (self.p_loss / p.plrref).powi(2);
+            + ms(p.dmark) * math::powi(self.p_mark / p.pmrref, 2)
+            + ms(p.dloss) * math::powi(self.p_loss / p.plrref, 2);
         // DEVIATION: RFC 8698 bounds nothing. At 80 % of loss x is 64 s; when it falls again, the
         // change takes the rate from RMIN to RMAX at once, and so on for ever. The authors'
         // simulation model has this bound, with which a change at most doubles the rate.

@@ -1,6 +1,6 @@
 //! Draws by name: what one property draws does not disturb another's.
 
-use sojourn_core::Rng;
+use sojourn_core::{Rng, math};
 
 /// The dice of one case.
 pub(crate) struct Dice {
@@ -45,8 +45,8 @@ impl Draw {
 
     /// Between the two, uniform in the logarithm, with three significant digits.
     pub(crate) fn decades(&mut self, least: f64, most: f64) -> f64 {
-        let value = least * (most / least).powf(self.0.unit());
-        let digit = 10_f64.powf(value.log10().floor() - 2.0);
+        let value = least * math::pow(most / least, self.0.unit());
+        let digit = math::pow(10.0, math::log10(value).floor() - 2.0);
         ((value / digit).round() * digit).clamp(least, most)
     }
 

@@ -232,7 +232,7 @@ fn skew_error(points: &[Vec<Point>; 2], all: &[Side], first: f64, last: f64) -> 
         |left_out: usize| skew_of(&sides(points, |at| block(at).min(BLOCKS - 1) != left_out));
     let skews: Vec<f64> = (0..BLOCKS).map(without).collect();
     let mean = skews.iter().sum::<f64>() / BLOCKS as f64;
-    let squares: f64 = skews.iter().map(|skew| (skew - mean).powi(2)).sum();
+    let squares: f64 = skews.iter().map(|skew| (skew - mean) * (skew - mean)).sum();
     let (from, to) = best_skews(all);
     let width = to - from;
     (squares * (BLOCKS - 1) as f64 / BLOCKS as f64 + width * width / 12.0).sqrt()

@@ -1,5 +1,7 @@
 //! The sender's log files.
 
+use sojourn_core::math;
+
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write as _};
 
@@ -40,7 +42,7 @@ impl Unwrap {
             self.rounds += 1;
         }
         self.last = now;
-        (self.rounds as f64 * 2.0_f64.powi(32) + f64::from(now.0)) / f64::from(ticks::PER_SECOND)
+        (self.rounds as f64 * math::powi(2.0, 32) + f64::from(now.0)) / f64::from(ticks::PER_SECOND)
     }
 }
 

@@ -7,6 +7,7 @@
 use std::fmt::Write;
 
 use sojourn_core::Probe;
+use sojourn_core::math;
 use sojourn_core::packet::Side;
 use sojourn_queue::aqm::Reason;
 use sojourn_sim::Queued;
@@ -68,8 +69,8 @@ fn rounded(value: f64) -> f64 {
     if value == 0.0 {
         return value;
     }
-    let places = DIGITS as i32 - 1 - value.abs().log10().floor() as i32;
-    let scale = 10_f64.powi(places.clamp(0, 15));
+    let places = DIGITS as i32 - 1 - math::log10(value.abs()).floor() as i32;
+    let scale = math::powi(10.0, places.clamp(0, 15));
     (value * scale).round() / scale
 }
 

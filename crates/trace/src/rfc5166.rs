@@ -204,7 +204,7 @@ fn shared(flows: &[FlowSummary], bins: &Bins) -> Option<Fairness> {
 /// RFC 5166 2.2.2 (oscillations): the coefficient of variation of a rate.
 fn variation(rates: &[f64]) -> Option<f64> {
     let mean = Statistics::of(rates.iter().copied())?.mean;
-    let square = rates.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / rates.len() as f64;
+    let square = rates.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / rates.len() as f64;
     (rates.len() > 1 && mean > 0.0).then(|| square.sqrt() / mean)
 }
 

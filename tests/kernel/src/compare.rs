@@ -1,5 +1,7 @@
 //! Two ways to compare: packet by packet, and by distributions over runs.
 
+#![allow(clippy::disallowed_methods, reason = "no result of a run")]
+
 use crate::Passage;
 use crate::train::Offered;
 

@@ -1,5 +1,7 @@
 //! Packet trains: what is offered to a queue, fixed before it starts, whatever the queue does.
 
+#![allow(clippy::disallowed_methods, reason = "no result of a run")]
+
 use std::fmt::Write as _;
 
 use sojourn_core::rng::Rng;

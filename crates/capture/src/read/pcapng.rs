@@ -6,6 +6,7 @@
 mod options;
 
 use sojourn_core::Time;
+use sojourn_core::math;
 
 use self::options::read;
 use super::window::Window;
@@ -358,7 +359,7 @@ impl Unit {
         match self {
             Self::Nanoseconds(each) => each as f64 / 1e9,
             Self::Part(parts) => 1e-9 / parts as f64,
-            Self::Binary(shift) => (-f64::from(shift)).exp2(),
+            Self::Binary(shift) => math::exp2(-f64::from(shift)),
         }
     }
 }

@@ -4,6 +4,7 @@
 
 use std::collections::VecDeque;
 
+use sojourn_core::math;
 use sojourn_core::units::{Dur, Time};
 
 /// The estimate is compared with the threshold after multiplication by the number of groups so far,
@@ -197,7 +198,7 @@ impl Kalman {
         let bounded = z.abs().min(3.0 * self.noise.sqrt());
         let shortest = self.periods.iter().copied().fold(f64::INFINITY, f64::min).max(0.001);
         // 30 / (1000 f_max) with f_max in groups per millisecond.
-        let alpha = (1.0 - self.chi).powf(30.0 * shortest / 1000.0);
+        let alpha = math::pow(1.0 - self.chi, 30.0 * shortest / 1000.0);
         self.noise = (alpha * self.noise + (1.0 - alpha) * bounded * bounded).max(1.0);
         let predicted = self.error + STATE_NOISE;
         let k = predicted / (self.noise + predicted);

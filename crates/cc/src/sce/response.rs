@@ -10,6 +10,7 @@
 use crate::Path;
 use sojourn_core::grammar::Args;
 use sojourn_core::grammar::forms::{Form, custom, decimal, whole};
+use sojourn_core::math;
 use sojourn_core::units::{Dur, Time};
 use sojourn_core::{choices, parameters};
 
@@ -75,7 +76,7 @@ impl Params {
     fn kept(&self, cwnd: u32, srtt: Dur) -> f64 {
         match self.law {
             Law::SqrtP => 1.0 - 1.0 / f64::from(cwnd.max(1)).sqrt(),
-            _ => self.md.powf(1.0 / self.marks(srtt)),
+            _ => math::pow(self.md, 1.0 / self.marks(srtt)),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Mean windows under random loss and marking: controllers alone, driven by one ACK per segment
 //! over a path of constant RTT.
 
+#![allow(clippy::disallowed_methods, reason = "what is expected may be the platform's")]
+
 use sojourn_cc::{
     self as cc, self, Ack, AckEvent, Controller, Feedback, Needs, Path, Signal, State, StateChange,
     Window,

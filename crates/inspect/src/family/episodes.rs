@@ -1,5 +1,7 @@
 //! Episodes: signals of congestion, and what the sender's window did about them.
 
+use sojourn_core::math;
+
 use crate::rounds::Round;
 
 /// Rounds without a signal before one with it begins an episode.
@@ -48,7 +50,7 @@ impl Episode {
     /// The mildest answer of a classic controller to marks in this many rounds: CUBIC's 0.7 (RFC 9438 4.6), with its
     /// regrowth until it is measured, once for every two rounds.
     pub(super) fn classic(&self) -> f64 {
-        0.75_f64.powi(self.len.div_ceil(2) as i32)
+        math::powi(0.75, self.len.div_ceil(2) as i32)
     }
 
     /// It was answered as a classic controller does.

@@ -7,6 +7,7 @@ use super::{
 };
 use sojourn_core::grammar::forms::{custom, number};
 use sojourn_core::grammar::{Args, Given, GrammarError};
+use sojourn_core::math;
 use sojourn_core::packet::Packet;
 use sojourn_core::parameters;
 use sojourn_core::probe::Probe;
@@ -77,12 +78,12 @@ impl CurvyRed {
 
     /// The root of p_C; p_C itself with curviness 1 is its square. RFC 9332 B.
     fn root(&self) -> f64 {
-        (self.average - self.params.min_th.as_secs_f64()) / 2_f64.powi(self.params.s_c)
+        (self.average - self.params.min_th.as_secs_f64()) / math::powi(2.0, self.params.s_c)
     }
 
     /// p_CL, on a range that is 2^k' times shorter. RFC 9332 B.
     fn coupled(&self) -> f64 {
-        self.root() * 2_f64.powi(self.params.coupling_exponent)
+        self.root() * math::powi(2.0, self.params.coupling_exponent)
     }
 
     /// The delays of the Classic and of the L4S queue's head.
@@ -104,7 +105,8 @@ impl CurvyRed {
             Side::L4s if sojourn > self.params.step_thresh => Some(Reason::Step),
             Side::L4s => (self.coupled() > self.maxrand(u)).then_some(Reason::Coupled),
             Side::Classic => {
-                let change = (sojourn.as_secs_f64() - self.average) * 2_f64.powi(-self.params.g_c);
+                let change =
+                    (sojourn.as_secs_f64() - self.average) * math::powi(2.0, -self.params.g_c);
                 self.average += change;
                 (self.root() > self.maxrand(2 * u)).then_some(Reason::RedEarly)
             }
@@ -162,8 +164,8 @@ impl Qdisc for CurvyRed {
         // The largest of n draws is below x with probability x^n.
         let u = self.params.curviness as i32;
         out.put("average", "ms", self.average * 1e3);
-        out.put("prob_c", "1", self.root().clamp(0.0, 1.0).powi(2 * u));
-        out.put("prob_l", "1", self.coupled().clamp(0.0, 1.0).powi(u));
+        out.put("prob_c", "1", math::powi(self.root().clamp(0.0, 1.0), 2 * u));
+        out.put("prob_l", "1", math::powi(self.coupled().clamp(0.0, 1.0), u));
         self.queue.probe(self.delays(), out);
     }
 

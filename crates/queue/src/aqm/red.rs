@@ -5,6 +5,7 @@
 use super::jiffies::Jiffies;
 use super::judged_fifo::{Judge, JudgedFifo, JudgedQueue};
 use super::{Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Stats, entry};
+use sojourn_core::math;
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::rng::Rng;
@@ -390,7 +391,7 @@ impl Judge for Red {
     }
 
     fn probe(&self, _fifo: &JudgedQueue<Params>, out: &mut Probe<'_>) {
-        out.put("average", "bytes", self.law.average as f64 / f64::from(self.law.wlog).exp2());
+        out.put("average", "bytes", self.law.average as f64 / math::exp2(f64::from(self.law.wlog)));
         out.put("max_p", "1", f64::from(self.law.max_p) / 4_294_967_296.0);
     }
 

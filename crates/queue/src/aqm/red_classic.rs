@@ -3,6 +3,7 @@
 
 use super::judged_fifo::{Judge, JudgedFifo, JudgedQueue};
 use super::{Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, accepts, entry};
+use sojourn_core::math;
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::rng::Rng;
@@ -87,7 +88,7 @@ impl RedClassic {
     fn average_at(&self, now: Time) -> f64 {
         let Some(since) = self.idle_since else { return self.average };
         let packets = now.since(since).as_secs_f64() * self.derived.packets_per_sec;
-        self.average * (1.0 - self.derived.w).powf(packets)
+        self.average * math::pow(1.0 - self.derived.w, packets)
     }
 
     /// Takes the sample of an arrival. Floyd and Jacobson 1993.

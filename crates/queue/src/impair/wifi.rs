@@ -10,6 +10,7 @@ use crate::impair::shell::Shell;
 use crate::medium::{Medium, Wait};
 use sojourn_core::grammar::forms::{custom, decimal, maybe, number, whole};
 use sojourn_core::grammar::{Args, Given, GrammarError};
+use sojourn_core::math;
 use sojourn_core::packet::Packet;
 use sojourn_core::parameters;
 use sojourn_core::probe::Probe;
@@ -193,7 +194,7 @@ impl Wifi {
         }
         let wait = match (self.params.poisson, self.params.access) {
             (Some(mean), _) => {
-                let drawn = -(1.0 - self.rng.unit()).ln() * mean.0 as f64;
+                let drawn = -math::ln(1.0 - self.rng.unit()) * mean.0 as f64;
                 Dur(drawn.round() as u64)
             }
             (None, access) => {
@@ -210,7 +211,7 @@ impl Wifi {
         match self.params.geometric {
             // The number of trials up to a success of probability 1/mean.
             Some(mean) if mean > 1.0 => {
-                let trials = (1.0 - self.rng.unit()).ln() / (1.0 - 1.0 / mean).ln();
+                let trials = math::ln(1.0 - self.rng.unit()) / math::ln(1.0 - 1.0 / mean);
                 1 + trials as u64
             }
             Some(_) => 1,

@@ -5,6 +5,7 @@ mod analytic;
 mod apps;
 mod changes;
 mod controllers;
+mod digests;
 mod elements;
 mod eras;
 mod graphs;

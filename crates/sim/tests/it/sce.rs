@@ -1,5 +1,7 @@
 //! DCTCP and the SCE family over the queues that they were made for.
 
+#![allow(clippy::disallowed_methods, reason = "what is expected may be the platform's")]
+
 use sojourn_trace::FlowSummary;
 
 use crate::lab::{Named, close, run, slope, total};

@@ -2,6 +2,7 @@
 
 use sojourn_core::grammar::forms::{Form, custom, decimal};
 use sojourn_core::grammar::{Args, Given, GrammarError};
+use sojourn_core::math;
 use sojourn_core::{Bytes, Rng, parameters};
 
 use super::udp::normal;
@@ -80,11 +81,13 @@ impl Sizes {
     pub fn mean(&self) -> f64 {
         let (l, h, a) = (self.min.0 as f64, self.max.0 as f64, self.shape);
         match &self.distribution {
-            Distribution::Lognormal => self.median.0 as f64 * (self.sigma * self.sigma / 2.0).exp(),
-            Distribution::Pareto if (a - 1.0).abs() < 1e-9 => l * h / (h - l) * (h / l).ln(),
+            Distribution::Lognormal => {
+                self.median.0 as f64 * math::exp(self.sigma * self.sigma / 2.0)
+            }
+            Distribution::Pareto if (a - 1.0).abs() < 1e-9 => l * h / (h - l) * math::ln(h / l),
             Distribution::Pareto => {
-                l.powf(a) / (1.0 - (l / h).powf(a)) * a / (a - 1.0)
-                    * (l.powf(1.0 - a) - h.powf(1.0 - a))
+                math::pow(l, a) / (1.0 - math::pow(l / h, a)) * a / (a - 1.0)
+                    * (math::pow(l, 1.0 - a) - math::pow(h, 1.0 - a))
             }
             Distribution::List(sizes) => {
                 sizes.iter().map(|size| size.0).sum::<u64>() as f64 / sizes.len() as f64
@@ -95,11 +98,11 @@ impl Sizes {
     /// Size of transfer number `n`, counted from 0.
     pub fn draw(&self, n: u64, rng: &mut Rng) -> u64 {
         let bytes = match &self.distribution {
-            Distribution::Lognormal => self.median.0 as f64 * (self.sigma * normal(rng)).exp(),
+            Distribution::Lognormal => self.median.0 as f64 * math::exp(self.sigma * normal(rng)),
             Distribution::Pareto => {
                 let (min, max) = (self.min.0 as f64, self.max.0 as f64);
-                let tail = 1.0 - rng.unit() * (1.0 - (min / max).powf(self.shape));
-                min / tail.powf(1.0 / self.shape)
+                let tail = 1.0 - rng.unit() * (1.0 - math::pow(min / max, self.shape));
+                min / math::pow(tail, 1.0 / self.shape)
             }
             Distribution::List(sizes) => return sizes[(n % sizes.len() as u64) as usize].0,
         };

@@ -3,6 +3,7 @@
 
 use sojourn_core::grammar::Given;
 use sojourn_core::grammar::forms::{Form, rate_from, time_from, whole};
+use sojourn_core::math;
 use sojourn_core::{Dur, Ecn, Kind, Probe, Rate, Rng, Time, parameters};
 
 use super::Source;
@@ -80,13 +81,13 @@ impl Pacing {
 
 /// An exponentially distributed time.
 pub fn exponential(mean: Dur, rng: &mut Rng) -> Dur {
-    Dur((-(1.0 - rng.unit()).ln() * mean.0 as f64) as u64)
+    Dur((-math::ln(1.0 - rng.unit()) * mean.0 as f64) as u64)
 }
 
 /// A standard normal number (Box-Muller).
 pub(crate) fn normal(rng: &mut Rng) -> f64 {
-    let radius = (-2.0 * (1.0 - rng.unit()).ln()).sqrt();
-    radius * (std::f64::consts::TAU * rng.unit()).cos()
+    let radius = (-2.0 * math::ln(1.0 - rng.unit())).sqrt();
+    radius * math::cos(std::f64::consts::TAU * rng.unit())
 }
 
 /// The sending end.

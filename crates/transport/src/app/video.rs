@@ -4,6 +4,7 @@
 
 use sojourn_core::grammar::Given;
 use sojourn_core::grammar::forms::{decimal, maybe, number, time_in};
+use sojourn_core::math;
 use sojourn_core::{Dur, Rate, Rng, parameters};
 
 use super::application::line;
@@ -125,7 +126,7 @@ impl Source for Video {
                 if self.frame.is_multiple_of(self.gop) { self.key_size } else { 1.0 } * self.unit;
             // The mean of a lognormal is exp(mu + sigma^2 / 2).
             let log = self.sigma * normal(rng) - self.sigma * self.sigma / 2.0;
-            self.left = (mean * log.exp()).round().max(1.0) as u64;
+            self.left = (mean * math::exp(log)).round().max(1.0) as u64;
             self.frame += 1;
         }
         let bytes = self.left.min(u64::from(self.payload));

@@ -8,6 +8,7 @@
 
 use sojourn_core::grammar::Given;
 use sojourn_core::grammar::forms::{maybe, time_in};
+use sojourn_core::math;
 use sojourn_core::{Dur, Rng, choices, parameters};
 
 use super::adaptive::{Adaptive, rate};
@@ -120,7 +121,7 @@ impl Voice {
         let d = fastest_ms + self.frame.as_millis_f64() + self.buffer.as_millis_f64();
         let delay = 0.024 * d + 0.11 * (d - 177.3).max(0.0);
         let [a, b, c] = self.impairment;
-        94.2 - delay - (a + b * (1.0 + c * lost).ln())
+        94.2 - delay - (a + b * math::ln(1.0 + c * lost))
     }
 
     /// Mean opinion score, 1 to 4.5, of a rating factor.

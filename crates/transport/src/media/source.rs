@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use sojourn_core::math;
 use sojourn_core::{Dur, Rate, Rng, Time};
 
 use super::HEADERS;
@@ -105,7 +106,7 @@ impl Source {
         // The mean of a lognormal is exp(mu + sigma^2 / 2).
         let log = sigma * normal(&mut self.rng) - sigma * sigma / 2.0;
         let least = u64::from(HEADERS) + 1;
-        let bytes = ((mean * log.exp()).round() as u64).max(least);
+        let bytes = ((mean * math::exp(log)).round() as u64).max(least);
         // The last packet of a frame has room for its headers and a byte.
         let full = bytes.div_ceil(self.packet);
         let bytes = bytes.max((full - 1) * self.packet + least);

@@ -43,7 +43,7 @@ impl Competing {
         self.ring[self.at] = queue_delay / least;
         self.at = (self.at + 1) % LONG;
         let mean = self.ring.iter().sum::<f32>() / LONG as f32;
-        let variance = self.ring.iter().map(|x| (x - mean).powi(2)).sum::<f32>() / LONG as f32;
+        let variance = self.ring.iter().map(|x| (x - mean) * (x - mean)).sum::<f32>() / LONG as f32;
         let newest = (1..=SHORT).map(|back| self.ring[(self.at + LONG - back) % LONG]);
         let other = least * (newest.sum::<f32>() / SHORT as f32 + variance.sqrt());
         let next = if self.losses > LOSSY {

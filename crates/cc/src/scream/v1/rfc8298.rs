@@ -85,7 +85,8 @@ impl Media {
         self.own.history.add(self.rates.media);
         let ramp = config.ramp_up_speed.min(self.target * config.ramp_up_scale);
         let distance = self.own.inflection.map_or(1.0, |inflection| {
-            (4.0 * (self.target - inflection) / inflection).powi(2).clamp(0.2, 1.0)
+            let share = 4.0 * (self.target - inflection) / inflection;
+            (share * share).clamp(0.2, 1.0)
         });
         let carried = self.rates.carried();
         if cues.fast_increase {

@@ -175,7 +175,8 @@ impl Media {
     /// without L4S marks.
     pub(super) fn adjust_2020(&mut self, now: Ticks, config: &Config, cues: Cues) {
         let distance = self.own.inflection.map_or(1.0, |inflection| {
-            (4.0 * (self.target - inflection) / inflection).powi(2).clamp(0.05, 1.0)
+            let share = 4.0 * (self.target - inflection) / inflection;
+            (share * share).clamp(0.05, 1.0)
         });
         let queue_bits = (QUEUE_SHARE * self.target).min(self.older_bits());
         self.own.queue_bits = 0.5 * self.own.queue_bits + 0.5 * queue_bits;

@@ -60,10 +60,11 @@ impl Bottleneck {
         self.at = (self.at + 1) % SAMPLES;
         let count = SAMPLES as f32;
         let mean = self.ring.iter().sum::<f32>() / count;
-        let moment = |power| self.ring.iter().map(|x| (x - mean).powi(power)).sum::<f32>() / count;
-        let variance = moment(2);
+        let off = self.ring.iter().map(|x| x - mean);
+        let variance = off.clone().map(|x| x * x).sum::<f32>() / count;
         // The original adds this sample's skew to that of all before.
-        self.skew = moment(3) + if parity { self.skew } else { 0.0 };
+        self.skew =
+            off.map(|x| x * x * x).sum::<f32>() / count + if parity { self.skew } else { 0.0 };
         let newest = (1..=SHORT).map(|back| self.ring[(self.at + SAMPLES - back) % SAMPLES]);
         let short = newest.sum::<f32>() / SHORT as f32;
         let other = least * (short + variance.sqrt());

@@ -3,6 +3,7 @@
 use super::super::psched::{TICK_NS, burst_time};
 use sojourn_core::grammar::forms::{Form, bytes, custom, maybe, rate_from, whole};
 use sojourn_core::grammar::{Args, Given, GrammarError};
+use sojourn_core::math;
 use sojourn_core::units::{Bytes, Rate};
 use sojourn_core::{choices, parameters};
 
@@ -159,7 +160,7 @@ impl Curve {
         if bits + weight_log >= 32 {
             return Err(format!("`max` {max} is too large for burst {burst}"));
         }
-        if probability / f64::from((max - min).max(1)) <= 2.0_f64.powi(-31) {
+        if probability / f64::from((max - min).max(1)) <= math::powi(2.0, -31) {
             return Err("`probability` is too small".to_owned());
         }
         Ok(())
@@ -171,8 +172,8 @@ impl Curve {
         let burst = f64::from(self.burst);
         let excess = burst + 1.0 - f64::from(self.min) / f64::from(self.avpkt);
         let fits = |log: &u32| {
-            let w = (-f64::from(*log)).exp2();
-            excess >= 1.0 && excess <= (1.0 - (1.0 - w).powf(burst)) / w
+            let w = math::exp2(-f64::from(*log));
+            excess >= 1.0 && excess <= (1.0 - math::pow(1.0 - w, burst)) / w
         };
         (1..32).find(fits).unwrap_or(32)
     }
@@ -181,7 +182,7 @@ impl Curve {
     /// of the average by steps.
     pub(super) fn idle_table(&self, weight_log: u32) -> (u32, [u8; 256]) {
         let ns = burst_time(Bytes(u64::from(self.avpkt)), self.bandwidth).0 as f64;
-        let nats = -(1.0 - (-f64::from(weight_log)).exp2()).ln();
+        let nats = -math::ln(1.0 - math::exp2(-f64::from(weight_log)));
         // DEVIATION: tc takes the packet time in 64 ns ticks, where the kernel indexes by
         // microseconds, and natural logarithms for shifts.
         let decay = match self.idle {
@@ -189,7 +190,7 @@ impl Curve {
             Idle::Linux => nats / (ns / TICK_NS as f64),
         };
         let longest = 31.0 / decay;
-        let log = (0..32).find(|log| longest / f64::from(*log).exp2() < 512.0).unwrap_or(32);
+        let log = (0..32).find(|log| longest / math::exp2(f64::from(*log)) < 512.0).unwrap_or(32);
         let mut stab = [0; 256];
         for (i, shift) in stab.iter_mut().enumerate() {
             *shift = (((i as u64) << log) as f64 * decay).min(31.0) as u8;

@@ -1,3 +1,5 @@
+#![allow(clippy::disallowed_methods, reason = "what is expected may be the platform's")]
+
 use super::super::{Event, Spec};
 use super::*;
 use crate::qdiscs::{build, build_shaped, change};

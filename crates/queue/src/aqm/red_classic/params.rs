@@ -2,6 +2,7 @@
 
 use sojourn_core::grammar::forms::{custom, decimal, maybe, number, whole};
 use sojourn_core::grammar::{Args, Given, GrammarError};
+use sojourn_core::math;
 use sojourn_core::parameters;
 use sojourn_core::units::{Dur, Rate};
 
@@ -100,7 +101,7 @@ impl Params {
         let min_th = self.min_th.unwrap_or_else(|| auto * f64::from(self.unit()));
         let fallback = if self.adaptive { Weight::Auto } else { Weight::Given(0.002) };
         let w = match self.weight.unwrap_or(fallback) {
-            Weight::Auto => -(-1.0 / packets_per_sec).exp_m1(),
+            Weight::Auto => -math::exp_m1(-1.0 / packets_per_sec),
             Weight::Given(w) => w,
         };
         Derived { min_th, max_th: self.max_th.unwrap_or(3.0 * min_th), w, packets_per_sec }

@@ -4,6 +4,7 @@
 use std::sync::OnceLock;
 
 use sojourn_core::choices;
+use sojourn_core::math;
 
 /// One sigma in the units of a table.
 const SCALE: i64 = 8192;
@@ -49,7 +50,7 @@ impl Shape {
 
 /// Mean 3/2 removed; what exceeds the range of a table is cut off at four sigmas, as in tc's.
 fn pareto_quantile(p: f64) -> f64 {
-    ((1.0 / (1.0 - p).cbrt() - 1.5) * (4.0 / 3.0)).min(f64::from(i16::MAX) / SCALE as f64)
+    ((1.0 / math::cbrt(1.0 - p) - 1.5) * (4.0 / 3.0)).min(f64::from(i16::MAX) / SCALE as f64)
 }
 
 /// Wichura's algorithm AS 241 (PPND7), good to seven digits; `p` no closer to 0 or 1 than e^-25.
@@ -62,7 +63,7 @@ fn normal_quantile(p: f64) -> f64 {
         let below = [1.0, 17.895_169_469, 78.757_757_664, 67.187_563_600];
         return q * poly(r, &above) / poly(r, &below);
     }
-    let r = (-p.min(1.0 - p).ln()).sqrt() - 1.6;
+    let r = (-math::ln(p.min(1.0 - p))).sqrt() - 1.6;
     let above = [1.423_437_277_7, 2.756_815_390_0, 1.306_728_481_6, 0.170_238_211_03];
     let below = [1.0, 0.737_001_642_50, 0.120_211_329_75];
     (poly(r, &above) / poly(r, &below)).copysign(q)

@@ -1,3 +1,5 @@
+#![allow(clippy::disallowed_methods, reason = "what is expected may be the platform's")]
+
 use crate::app::udp::tests::departures;
 
 #[test]

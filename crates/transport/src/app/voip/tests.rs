@@ -1,3 +1,5 @@
+#![allow(clippy::disallowed_methods, reason = "what is expected may be the platform's")]
+
 use super::*;
 use crate::app::build;
 use crate::app::udp::tests::{departures, mbps};

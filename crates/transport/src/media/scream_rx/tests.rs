@@ -1,3 +1,5 @@
+#![allow(clippy::disallowed_methods, reason = "what is expected may be the platform's")]
+
 use proptest::prelude::*;
 use sojourn_cc::scream::Metric;
 use sojourn_core::wire::ccfb::{Counting, Report};
