@@ -10,6 +10,7 @@
 #![warn(missing_docs)]
 
 mod dice;
+mod extras;
 mod flows;
 mod paths;
 mod queues;
@@ -19,12 +20,15 @@ use sojourn_scenario::{Scenario, ScenarioError, load};
 
 use dice::Dice;
 
-/// Grows with every change of what is drawn, since results of a case are those of its rules.
+/// Grows with every change of what is drawn of [`Kinds::Linux`], since results of a case are those of its rules.
+/// A case of [`Kinds::All`] is that of a version of this crate.
 pub const RULES: u32 = 2;
 /// Full-sized packets that a case may send at its bottleneck's rate. How many it sends is drawn, uniform in the
 /// logarithm: what a queue or a controller does in its first seconds takes few.
 pub const PACKETS: u64 = 60_000;
 const FEWEST_PACKETS: u64 = 4_000;
+/// The same of a small case.
+pub const SMALL: u64 = 2_000;
 /// Bits of a full-sized frame.
 const FRAME_BITS: f64 = 1514.0 * 8.0;
 /// The longest case, and the shortest beside its round trips, s.
@@ -106,12 +110,44 @@ impl Stratum {
     }
 }
 
+/// How large cases are.
+#[derive(Clone, Copy)]
+struct Size {
+    /// Packets that a case may send, at least and at most.
+    packets: (u64, u64),
+    /// Bits per second of the bottleneck.
+    rate: (f64, f64),
+    /// Milliseconds of the empty path.
+    rtt: (f64, f64),
+    longest_s: f64,
+}
+
+const USUAL: Size = Size {
+    packets: (FEWEST_PACKETS, PACKETS),
+    rate: (0.5e6, 1e9),
+    rtt: (1.0, 300.0),
+    longest_s: LONGEST_S,
+};
+/// Slow enough that a few thousand packets are several round trips.
+const FEW: Size =
+    Size { packets: (200, SMALL), rate: (0.2e6, 50e6), rtt: (0.5, 60.0), longest_s: 10.0 };
+
 /// The text of a case, as a scenario file.
 pub fn text(kinds: Kinds, seed: u64, index: u64) -> String {
+    written(kinds, USUAL, seed, index)
+}
+
+/// The text of a case of [`Kinds::All`] with at most [`SMALL`] packets.
+pub fn text_small(seed: u64, index: u64) -> String {
+    written(Kinds::All, FEW, seed, index)
+}
+
+fn written(kinds: Kinds, size: Size, seed: u64, index: u64) -> String {
     let stratum = Stratum::of(index);
     let dice = Dice::of(seed, index);
-    let path = paths::Path::draw(kinds, stratum, &dice);
-    let duration_s = duration_s(&path, &dice);
+    let extras = extras::Extras::draw(kinds, stratum, &dice);
+    let path = paths::Path::draw(kinds, stratum, size, &extras, &dice);
+    let duration_s = duration_s(&path, size, &dice);
     let mut out = format!(
         "name = \"case-{seed}-{index}\"\ndescription = \"{}\"\nduration = \"{}ms\"\nseed = {}\nstep = \"{}ms\"\n\n",
         stratum.name(),
@@ -120,8 +156,10 @@ pub fn text(kinds: Kinds, seed: u64, index: u64) -> String {
         step_ms(duration_s),
     );
     out += &flows::settings(kinds, stratum, &dice);
-    out += &path.text();
-    out += &flows::text(kinds, stratum, &path, duration_s, &dice);
+    out += &path.text(&extras);
+    out += &extras.links(&path, &dice);
+    out += &extras.steer(&flows::text(kinds, stratum, &path, duration_s, &dice));
+    out += &extras.flows(&path);
     out += &path.schedule(stratum, duration_s, &dice);
     out
 }
@@ -131,16 +169,29 @@ pub fn text(kinds: Kinds, seed: u64, index: u64) -> String {
 /// # Errors
 /// The loader refuses what was drawn: a defect of this crate, or of the loader.
 pub fn draw(kinds: Kinds, seed: u64, index: u64) -> Result<Scenario, ScenarioError> {
-    let name = format!("case {index} of seed {seed}");
-    load(&text(kinds, seed, index), &name, &[]).map(|parsed| parsed.scenario)
+    read(&text(kinds, seed, index), seed, index)
 }
 
-/// As long as the bottleneck needs for the packets drawn, or 40 round trips if [`PACKETS`] suffice, within bounds.
-fn duration_s(path: &paths::Path, dice: &Dice) -> f64 {
-    let packets = dice.named("packets").decades(FEWEST_PACKETS as f64, PACKETS as f64);
+/// A small case.
+///
+/// # Errors
+/// As of [`draw`].
+pub fn draw_small(seed: u64, index: u64) -> Result<Scenario, ScenarioError> {
+    read(&text_small(seed, index), seed, index)
+}
+
+fn read(text: &str, seed: u64, index: u64) -> Result<Scenario, ScenarioError> {
+    load(text, &format!("case {index} of seed {seed}"), &[]).map(|parsed| parsed.scenario)
+}
+
+/// As long as the bottleneck needs for the packets drawn, or 40 round trips if the most packets suffice, within
+/// bounds.
+fn duration_s(path: &paths::Path, size: Size, dice: &Dice) -> f64 {
+    let (fewest, most) = (size.packets.0 as f64, size.packets.1 as f64);
+    let packets = dice.named("packets").decades(fewest, most);
     let takes = |packets: f64| packets * FRAME_BITS / path.rate_bps;
-    let least = SHORTEST_S.max(40.0 * path.rtt.as_secs_f64()).min(takes(PACKETS as f64));
-    takes(packets).max(least).min(LONGEST_S)
+    let least = SHORTEST_S.max(40.0 * path.rtt.as_secs_f64()).min(takes(most));
+    takes(packets).max(least).min(size.longest_s)
 }
 
 /// Some 200 samples, in whole tens of milliseconds if that many fit.

@@ -3,7 +3,8 @@
 use sojourn_core::Dur;
 
 use crate::dice::{Dice, Draw};
-use crate::{Kinds, Stratum, queues, time};
+use crate::extras::Extras;
+use crate::{Kinds, Size, Stratum, queues, time};
 
 /// A bottleneck and its way back.
 pub(crate) struct Path {
@@ -18,10 +19,16 @@ pub(crate) struct Path {
 }
 
 impl Path {
-    pub(crate) fn draw(kinds: Kinds, stratum: Stratum, dice: &Dice) -> Self {
+    pub(crate) fn draw(
+        kinds: Kinds,
+        stratum: Stratum,
+        size: Size,
+        extras: &Extras,
+        dice: &Dice,
+    ) -> Self {
         let mut own = dice.named("path");
-        let rate_bps = (own.decades(0.5e6, 1e9) / 1000.0).round() * 1000.0;
-        let rtt = Dur((own.decades(1.0, 300.0) * 1e6) as u64);
+        let rate_bps = (own.decades(size.rate.0, size.rate.1) / 1000.0).round() * 1000.0;
+        let rtt = Dur((own.decades(size.rtt.0, size.rtt.1) * 1e6) as u64);
         let rtt_s = rtt.as_secs_f64();
         let is_asymmetric = stratum == Stratum::Asymmetric;
         let reverse_bps = is_asymmetric.then(|| {
@@ -32,7 +39,10 @@ impl Path {
         Self {
             rate_bps,
             rtt,
-            shaper: shaper(rate_bps, &mut dice.named("shaper")),
+            shaper: extras
+                .shaper
+                .clone()
+                .unwrap_or_else(|| shaper(rate_bps, &mut dice.named("shaper"))),
             qdisc: queues::draw(kinds, rate_bps, rtt_s, &mut queue),
             reverse_qdisc: reverse_bps
                 .map(|bps| queues::draw(kinds, bps, rtt_s, &mut dice.named("reverse-queue"))),
@@ -43,11 +53,14 @@ impl Path {
         }
     }
 
-    pub(crate) fn text(&self) -> String {
+    pub(crate) fn text(&self, extras: &Extras) -> String {
         let half = time(Dur(self.rtt.0 / 2));
         let mut out = format!(
-            "[[link]]\nname = \"bneck\"\nrate = \"{}bit\"\nshaper = \"{}\"\nqdisc = \"{}\"\n",
-            self.rate_bps as u64, self.shaper, self.qdisc
+            "[[link]]\nname = \"bneck\"\n{}rate = \"{}bit\"\nshaper = \"{}\"\nqdisc = \"{}\"\n",
+            extras.nodes(),
+            self.rate_bps as u64,
+            self.shaper,
+            self.qdisc
         );
         match &self.impairment {
             // With the impairment in front, since netem gives its own delay to what it jitters.
@@ -65,8 +78,10 @@ impl Path {
             }
             _ => out += "rate = \"none\"\nshaper = \"none\"\nqdisc = \"pfifo\"\n",
         }
-        if self.impairment.is_some() {
-            out += "ingress = []\n";
+        match &extras.reverse_element {
+            Some(element) => out += &format!("ingress = [\"{element}\"]\n"),
+            None if self.impairment.is_some() => out += "ingress = []\n",
+            None => {}
         }
         out + &format!("delay = \"{half}\"\n\n")
     }

@@ -16,6 +16,28 @@ fn every_case_is_a_scenario() {
 }
 
 #[test]
+fn every_small_case_is_a_scenario_of_few_packets() {
+    for index in 0..1500 {
+        let case = draw_small(1, index);
+        let case = case.unwrap_or_else(|error| panic!("{error}\n{}", text_small(1, index)));
+        let rate = case.links[0].forward.rate().expect("it has a rate");
+        let packets = rate.0 as f64 * case.duration.as_secs_f64() / FRAME_BITS;
+        assert!(packets <= SMALL as f64 * 1.01, "case {index}: {packets}");
+    }
+}
+
+/// Records of a kernel's runs name these cases by seed and index: a change needs new [`RULES`], and new records.
+#[test]
+fn what_kernels_were_asked_is_what_is_drawn() {
+    let hash = (0..2000).fold(0xcbf2_9ce4_8422_2325_u64, |hash, index| {
+        text(Kinds::Linux, 1, index)
+            .bytes()
+            .fold(hash, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    });
+    assert_eq!((RULES, hash), (2, 0x46c74bd3ef1e8b71));
+}
+
+#[test]
 fn a_case_is_the_same_whatever_was_drawn_before() {
     let alone = text(Kinds::Linux, 7, 123);
     let _ = text(Kinds::Linux, 7, 122);
