@@ -11,6 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from sojourn import validity
 from sojourn.glance import FlowRow, Glance, Punctuality, QueueRow
 from sojourn.results import flatten
 from sojourn.suites import _scream as scream
@@ -87,7 +88,7 @@ def show_run(run: Run) -> None:
     """Prints the table of one run."""
     glance, screen = Glance.of(run), Screen()
     late = [*_late(glance.punctuality), *_own(glance), *_failures(glance)]
-    others = [*_share(glance), *_beliefs(glance.flows), *_modes(glance.flows)]
+    others = [*_share(glance), *_beliefs(glance.flows), *_modes(glance.flows), *_validity(run)]
     # Whether a result counts is not left out.
     notes = [*late, *others[: max(NOTES - len(late), 0)]]
     room = screen.height - AROUND_RUN - len(notes)
@@ -147,6 +148,16 @@ def show_next(folder: Path, runs: Sequence[Run]) -> None:
     figure = f"sojourn plot {at}" if len(runs) <= MOST_PLOTTED else f"sojourn report {at} -o report.html"
     print(f"\nnext: {harmless(figure)}")
     print(f"      {harmless(f'sojourn show {at} --full')}")
+
+
+def _validity(run: Run) -> list[str]:
+    """Whether a simulated scenario lies outside what was checked against a kernel."""
+    try:
+        found = None if "engine" in run.manifest else validity.outside(run.scenario)
+    except ValueError:
+        # Results of other tools may have no scenario.
+        return []
+    return [str(found)] if found else []
 
 
 def figure(value: float | None) -> str:
