@@ -232,9 +232,9 @@ def test_without_results_each_run_is_asked_for_once_and_by_variation(
     assert fidelity.simulate(fidelity.select(["E5"]), seeds=2, out=tmp_path) == {}
     ids = [f"ect1/l4s-s1-oneflow/prague/dualpi2/5Mbit/{rtt}ms" for rtt in (80, 160)]
     assert [[i for i in ids if re.search(t, i)] for t in asked[0][0]] == [[ids[0]], [ids[1]]]
-    assert asked[0][1:] == (None, {"out": tmp_path, "seeds": 2, "variant": None})
+    assert asked[0][1:] == (None, {"out": tmp_path, "seeds": 2, "variant": None, "jobs": None})
     assert asked[1][1] == {"flow.prague.cc": "prague version p2b ecn_fallback 0"}
-    assert asked[1][2] == {"out": tmp_path, "seeds": 2, "variant": "fallback-off"}
+    assert asked[1][2] == {"out": tmp_path, "seeds": 2, "variant": "fallback-off", "jobs": None}
     assert len(asked) == 2
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, get_args
 
@@ -28,6 +29,7 @@ from sojourn.cli.common import (
 )
 from sojourn.engines import Engine, Name, named
 from sojourn.estimate import wall_s
+from sojourn.metrics import Source
 from sojourn.results import ResultSet
 from sojourn.run import Job, able, cores, execute, new_folder, plan
 from sojourn.text import harmless
@@ -198,22 +200,79 @@ def fidelity(
     /,
     *,
     only: str | None = None,
-    seeds: Annotated[int, AtLeastOne] = 3,
+    seeds: Annotated[int | None, AtLeastOne] = None,
+    intervals: bool = False,
+    group: str | None = None,
+    jobs: Annotated[int | None, AtLeastOne] = None,
+    output: Annotated[Path | None, Parameter(alias="-o")] = None,
     as_json: Json = False,
 ) -> int:
     """Print published and measured quantities beside ours, with verdicts.
 
-    Example: `sojourn fidelity --only X1,E8`
+    Examples: `sojourn fidelity --only X1,E8`, `sojourn fidelity --intervals --group ect1 -o intervals.md`
 
     Args:
         results_: Results folder; default: run what the rows need.
         only: Ids of rows, separated by commas.
-        seeds: Seeds of which the median is judged.
+        seeds: Seeds of which the median is judged; default 3, with --intervals 20.
+        intervals: Say instead whether each measured value lies inside the central 90 % of the seeds.
+        group: With --intervals: suites, separated by commas.
+        jobs: Runs at a time; default one for each core.
+        output: With --intervals: file to write; .html, .md or .json says what it becomes.
         as_json: Print one JSON document.
     """
     if results_:
         expect(results_)
+    rows = [row.strip() for row in only.split(",") if row.strip()] if only else None
+    if intervals:
+        return _intervals(results_, rows, group, seeds, jobs, output, as_json=as_json)
+    if unused := next((name for name, value in {"--group": group, "--output": output}.items() if value), None):
+        raise UsageError(f"{unused}: only with --intervals")
     from sojourn.fidelity import main as judge
 
-    rows = [row.strip() for row in only.split(",") if row.strip()] if only else None
-    return judge(results_, only=rows, seeds=seeds, as_json=as_json)
+    return judge(results_, only=rows, seeds=seeds or 3, jobs=jobs, as_json=as_json)
+
+
+def _intervals(
+    results_: Path | None,
+    only: list[str] | None,
+    group: str | None,
+    seeds: int | None,
+    jobs: int | None,
+    output: Path | None,
+    *,
+    as_json: bool,
+) -> int:
+    from sojourn import __version__
+    from sojourn import fidelity as scoreboard
+    from sojourn.fidelity import intervals
+    from sojourn.report import write
+    from sojourn.report.intervals import page
+    from sojourn.report.markdown import render
+
+    wanted = [name.strip() for name in group.split(",")] if group else None
+    try:
+        rows = intervals.measured(scoreboard.select(only), wanted)
+    except KeyError as error:
+        raise UsageError(f"{'--only' if ':' not in error.args[0] else '--group'} {error.args[0]}") from None
+    if only:
+        rows = [row for row in rows if row.id not in intervals.FLOW_ROWS]
+    errors: list[str] = []
+    if results_:
+        runs: Mapping[str, Source] = ResultSet.open(results_, errors).runs
+    else:
+        runs = scoreboard.simulate(rows, seeds=seeds or intervals.SEEDS, jobs=jobs)
+    judged = intervals.of(rows, runs)
+    for line in errors:
+        say(line)
+    if not judged:
+        say(f"fidelity --intervals: no measured row has {intervals.LEAST_SEEDS} seeds")
+        return FAILED
+    made = page(judged, __version__)
+    if output:
+        written(write(made, output, as_markdown=output.suffix == ".md"), as_json=as_json)
+    elif as_json:
+        print_json(intervals.document(judged))
+    else:
+        print(render(made), end="")
+    return SOME_FAILED if errors else OK

@@ -87,7 +87,7 @@ def judge(rows: Iterable[Row], runs: Mapping[str, Source]) -> list[Result]:
     return results
 
 
-def simulate(rows: list[Row], *, seeds: int, out: Path = SCORE_FOLDER) -> dict[str, Source]:
+def simulate(rows: list[Row], *, seeds: int, out: Path = SCORE_FOLDER, jobs: int | None = None) -> dict[str, Source]:
     """Run what the rows need, each run once."""
     from sojourn.run import run
 
@@ -100,11 +100,11 @@ def simulate(rows: list[Row], *, seeds: int, out: Path = SCORE_FOLDER) -> dict[s
             continue
         # What is not here is a variant of the suite.
         overrides = VARIANTS.get(variant) if variant else None
-        runs.update(run(targets, overrides, out=out, seeds=seeds, variant=variant).runs)
+        runs.update(run(targets, overrides, out=out, seeds=seeds, variant=variant, jobs=jobs).runs)
     return runs
 
 
-def main(results: Path | None, *, only: list[str] | None, seeds: int, as_json: bool) -> int:
+def main(results: Path | None, *, only: list[str] | None, seeds: int, as_json: bool, jobs: int | None = None) -> int:
     """Print the scoreboard; 4 if a row misses unexplained, 3 if a run cannot be read, 2 on misuse, else 0."""
     try:
         rows = select(only)
@@ -117,7 +117,7 @@ def main(results: Path | None, *, only: list[str] | None, seeds: int, as_json: b
         if seeds < 1:
             sys.stderr.write(f"sojourn fidelity: --seeds {seeds}: expected at least 1\n")
             return 2
-        runs: Mapping[str, Source] = simulate(rows, seeds=seeds)
+        runs: Mapping[str, Source] = simulate(rows, seeds=seeds, jobs=jobs)
     elif not results.is_dir():
         sys.stderr.write(f"sojourn fidelity: {results}: expected a results folder\n")
         return 2

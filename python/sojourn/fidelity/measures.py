@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,42 +26,57 @@ SECOND_START_S = 15.0
 LEAST_CUT = 0.04
 
 
+@dataclass(frozen=True)
+class Over:
+    """A quantity of a window, which it is of any part of it too."""
+
+    inside: Callable[[Source, Window], float | None]
+    over: Window | None = None
+    """By default H2."""
+
+    def window(self, run: Source) -> Window | None:
+        """The window in a run."""
+        return self.over or metrics.second_half(run)
+
+    def __call__(self, run: Source) -> float | None:
+        """The quantity of the whole window."""
+        span = self.window(run)
+        return self.inside(run, span) if span else None
+
+
 def mean_goodput(flow: str, over: Window | None = None) -> Measure:
     """Mean goodput over a window, by default H2."""
-
-    def measure(run: Source) -> float | None:
-        span = over or metrics.second_half(run)
-        return metrics.goodput(run, flow, span) if span else None
-
-    return measure
+    return Over(lambda run, span: metrics.goodput(run, flow, span), over)
 
 
 def utilisation(flow: str, over: Window | None = None) -> Measure:
     """Goodput over a window, by default H2, as a share of the ceiling."""
 
-    def measure(run: Source) -> float | None:
-        ceiling, rate = conditions.ceiling_mbps(run), mean_goodput(flow, over)(run)
+    def inside(run: Source, span: Window) -> float | None:
+        ceiling, rate = conditions.ceiling_mbps(run), metrics.goodput(run, flow, span)
         return rate / ceiling if ceiling and rate is not None else None
 
-    return measure
+    return Over(inside, over)
 
 
-def ratio(run: Source) -> float | None:
-    """Goodput of Prague over CUBIC's, H2."""
-    first, second = mean_goodput("cubic")(run), mean_goodput("prague")(run)
+def _ratio(run: Source, span: Window) -> float | None:
+    first, second = metrics.goodput(run, "cubic", span), metrics.goodput(run, "prague", span)
     return second / first if first and second is not None else None
+
+
+#: Goodput of Prague over CUBIC's, H2.
+ratio = Over(_ratio)
 
 
 def rtt(flow: str, reduce: Callable[[Any], Any], over: Window | None = None, *, above_path: bool = False) -> Measure:
     """A statistic of the TCP RTT over a window, by default H2; optionally minus the path's RTT."""
 
-    def measure(run: Source) -> float | None:
-        span = over or metrics.second_half(run)
-        values = metrics.inside(run, f"flow.{flow}.rtt", span) if span else np.empty(0)
+    def inside(run: Source, span: Window) -> float | None:
+        values = metrics.inside(run, f"flow.{flow}.rtt", span)
         base = conditions.role(run).rtt_ms if above_path else 0.0
         return float(reduce(values)) - base if values.size and base is not None else None
 
-    return measure
+    return Over(inside, over)
 
 
 def variation(flow: str, over: Window | None = None) -> Measure:

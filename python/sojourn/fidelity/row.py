@@ -95,6 +95,8 @@ class Row:
     variant: str | None = None
     others: tuple[str, ...] = ()
     """Runs that the measure takes beside `run`."""
+    ideal: bool = False
+    """Whether the expected value is a perfect model's, and nobody measured it."""
 
     @property
     def key(self) -> str:

@@ -75,7 +75,8 @@ class Table:
     """Rows under headings."""
 
     id: str
-    """What it holds: `glance`, `differences`, `parameters`, `scoreboard`, `grid`, `flows`, `runs`, `criterion`."""
+    """What it holds: `glance`, `differences`, `parameters`, `scoreboard`, `grid`, `flows`, `runs`, `criterion`,
+    `intervals`, `intervals-rows`."""
     columns: list[Column]
     groups: list[Group]
     caption: str = ""
