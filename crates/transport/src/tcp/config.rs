@@ -198,10 +198,9 @@ parameters! {
         prr: PrrRule = PrrRule::Linux5, E6 => PrrRule::Linux6;
         /// How long the sender remembers that cwnd limited it.
         cwnd_limited: CwndLimited = CwndLimited::Latest, E6 => CwndLimited::Sticky;
-        /// Payload that a receive buffer holds, in 1/256 of its size: 128 is `tcp_adv_win_scale` 1. From 6.6
-        /// kernels measure it in what arrives; 153 is what 7.2 advertises for full segments of 1448 bytes, 1.252
-        /// of 2.097 MB.
-        window_share: u32 = 128, E6 => 153; in 1..=256; sysctl tcp_adv_win_scale = Form::WindowShare;
+        /// Payload that a receive buffer holds, in 1/256 of its size: 128 is `tcp_adv_win_scale` 1. 0: measured in
+        /// what arrives (6.6), 153 for full segments of 1448 bytes and less for smaller ones.
+        window_share: u32 = 128, E6 => 0; in 0..=256; sysctl tcp_adv_win_scale = Form::WindowShare;
         /// `tcp_tso_rtt_log`: bursts grow by 64 KiB, halved per this power of two of minimum RTT in microseconds
         /// (5.18); 0 for none.
         tso_rtt_log: u32 = 0, E6 => 9; in 0..=31; sysctl tcp_tso_rtt_log = Form::Number;
@@ -227,8 +226,9 @@ parameters! {
         /// A burst that reaches the end of a buffer in the write queue is completed from the next one and does
         /// not wait (6.10 `tcp_grow_skb`).
         tso_buffers: bool = false, E7 => true;
-        /// Receive window tuning takes a smaller RTT sample as it is, and its window is not 16 segments above
-        /// what was read (6.16 `tcp_rcv_rtt_update`, `tcp_rcv_space_adjust`).
+        /// Receive window tuning takes a smaller RTT sample as it is, its window is not 16 segments above
+        /// what was read, and it makes room for what is held beyond a hole (6.16 `tcp_rcv_rtt_update`,
+        /// `tcp_rcv_space_adjust`, `tcp_rcvbuf_grow`).
         drs_exact: bool = false, E7 => true;
         /// Discard what was sent more than a millisecond before the latest timestamp (PAWS, RFC 7323 5;
         /// `TCP_PAWS_WINDOW`).

@@ -32,6 +32,11 @@ impl Reassembly {
         self.held.is_empty()
     }
 
+    /// Where what is held ends.
+    pub(crate) fn end(&self) -> u64 {
+        self.held.last().map_or(0, |range| range.1)
+    }
+
     /// Whether a buffer of this size holds no more. Linux counts at least 768 bytes for what a packet brings
     /// (`SKB_TRUESIZE`), so that many small ones fill it.
     pub(crate) fn is_full(&self, buffer: Bytes) -> bool {

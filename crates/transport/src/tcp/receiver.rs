@@ -53,8 +53,6 @@ pub struct Receiver {
     ato: Dur,
     last_arrival: Time,
     delayed_at: Time,
-    /// When the oldest segment arrived that is not acknowledged.
-    waiting_since: Time,
     /// The application reads, and TCP acknowledges what it has read.
     read_at: Time,
     compressed_at: Time,
@@ -96,7 +94,6 @@ impl Receiver {
             ato: Dur::ZERO,
             last_arrival: Time::ZERO,
             delayed_at: Time::NEVER,
-            waiting_since: Time::ZERO,
             read_at: Time::NEVER,
             compressed_at: Time::NEVER,
             compressed: 0,
@@ -191,6 +188,7 @@ impl Receiver {
         }
         self.window.measure_rtt(now, segment);
         if segment.seq > self.rcv_nxt {
+            self.window.on_hole(range.1.max(self.out_of_order.end()));
             // A block that leaves these positions has been reported before (tcp_sack_new_ofo_skb). That ACK is
             // the answer to this segment too (tcp_ack_snd_check), and reports it only if it extends a block.
             let certain = self.config.certain_sacks();
@@ -205,15 +203,12 @@ impl Receiver {
             }
             return;
         }
-        if self.rcv_nxt == self.acked {
-            self.waiting_since = now;
-        }
         self.rcv_nxt = segment.end();
         self.ack_now |= segment.flags.fin;
         let had_holes = !self.out_of_order.is_empty();
         self.rcv_nxt = self.out_of_order.absorb(self.rcv_nxt);
         self.track_arrivals(now);
-        if self.window.on_data(now, self.rcv_nxt, segment.len) {
+        if self.window.on_data(now, self.rcv_nxt, segment.len, segments) {
             self.quick = self.quick.max(1); // a growing window is shown at once (tcp_grow_window)
         }
         if had_holes && self.out_of_order.is_empty() {
@@ -234,13 +229,10 @@ impl Receiver {
         } else if self.delayed_at == Time::NEVER {
             self.delayed_at = now + self.ato.min(self.max_ato());
         }
-        // Linux tcp_cleanup_rbuf: where the window does not move the reader acknowledges, once all that
-        // arrived in this instant is in the queue. Token buckets release pairs; longer trains come in
-        // one instant only where no wire has spaced them, and are acknowledged two by two.
-        if second && (self.read_at != Time::NEVER || self.waiting_since == now) {
-            self.ack_now = true;
-        } else if second || pushed {
-            self.read_at = now;
+        // Linux tcp_cleanup_rbuf: where the window does not move the reader acknowledges, once all that arrived
+        // in this instant is in the queue. It takes no time there; here the next nanosecond is after all of it.
+        if (second || pushed) && self.read_at == Time::NEVER {
+            self.read_at = now + Dur(1);
         }
     }
 
@@ -329,7 +321,7 @@ impl Receiver {
         Segment {
             seq: 1,
             ack: self.rcv_nxt,
-            window: self.window.advertise(),
+            window: self.window.advertise(now),
             flags: Flags { ack: true, ..Flags::default() },
             ace,
             sack,

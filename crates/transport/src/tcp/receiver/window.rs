@@ -1,9 +1,20 @@
 //! The receive window.
 
-use sojourn_core::{Bytes, Dur, Time};
+use sojourn_core::{Dur, Time};
 
 use crate::tcp::Config;
 use crate::tcp::segment::Segment;
+
+/// What a packet takes of a receive buffer besides its data: `sk_buff` (256), `skb_shared_info` (320) and the
+/// head that a sender allocates (384), as between hosts of one kernel. 7.2 advertises 153/256 of a buffer for
+/// segments of 1448 bytes, 138 for 1138, 107 for 694: data/(data + 960). Drivers have other buffers.
+const OVERHEAD: u64 = 960;
+/// `TCP_DEFAULT_SCALING_RATIO` from 6.13: the share before a segment has come.
+const FIRST_SHARE: u64 = 128;
+/// `TCP_MSS_DEFAULT`: smaller segments tell nothing about the share (`tcp_initialize_rcv_mss`).
+const LEAST_FULL: u64 = 536;
+/// `rmem_max` of sockets from 6.17; the window scale lets the window reach it (`tcp_select_initial_window`).
+const SOCKET_BUFFER: u64 = 4 << 20;
 
 /// Dynamic right-sizing (Linux 5.4 `tcp_rcv_space_adjust`): the advertised window follows twice
 /// what the application reads per RTT, at most the share of the receive buffer that counts as
@@ -15,11 +26,25 @@ pub(super) struct DynamicWindow {
     pub(super) advertised: u64,
     /// Right edge advertised last; a window never shrinks.
     pub(super) edge: u64,
+    /// `rcv_wnd`: the window of the last ACK as it was sent.
+    sent: u64,
     /// `rcv_ssthresh`: what segments' truesize has earned so far.
     ssthresh: u64,
-    /// `window_clamp`: half of the receive buffer.
+    /// `sk_rcvbuf`, and its bound.
+    buffer: u64,
+    buffer_max: u64,
+    /// `scaling_ratio`: payload in 256 bytes of the buffer.
+    share: u64,
+    /// The share follows from what arrives; the largest segment so far.
+    is_measured: bool,
+    rcv_mss: u64,
+    /// `window_clamp`: the share of the receive buffer.
     clamp: u64,
-    clamp_max: u64,
+    /// Windows are multiples of this.
+    unit: u64,
+    /// Bytes of the buffer that data take until the application reads them, at the end of this instant.
+    queued: u64,
+    queued_at: Time,
     /// Receiver's own RTT estimate, from timestamps.
     pub(super) rtt: Dur,
     rtt_echo: Time,
@@ -34,16 +59,24 @@ pub(super) struct DynamicWindow {
 impl DynamicWindow {
     pub(super) fn new(config: &Config, mss: u32) -> Self {
         let mss = u64::from(mss);
-        let held = |buffer: Bytes| buffer.0 * u64::from(config.window_share) / 256;
-        let clamp = held(config.rmem_default);
+        let is_measured = config.window_share == 0;
+        let share = if is_measured { FIRST_SHARE } else { config.window_share.into() };
+        let clamp = config.rmem_default.0 * share / 256;
         let initial = clamp.min(65_535) / mss * mss;
+        let reach = config.rmem_max.0.max(SOCKET_BUFFER).ilog2().clamp(15, 29);
         Self {
             mss,
             advertised: initial,
             edge: 1 + initial,
+            sent: initial,
             ssthresh: initial,
+            buffer: config.rmem_default.0,
+            buffer_max: config.rmem_max.0,
+            share,
+            is_measured,
+            rcv_mss: mss.min(LEAST_FULL),
             clamp,
-            clamp_max: held(config.rmem_max),
+            unit: if is_measured { 1 << (reach - 15) } else { 1 },
             rtt_echo: Time::NEVER,
             measured_seq: 1,
             space: 10 * mss,
@@ -52,6 +85,37 @@ impl DynamicWindow {
             rcv_nxt: 1,
             ..Self::default()
         }
+    }
+
+    /// Linux `tcp_win_from_space`.
+    fn payload(&self, space: u64) -> u64 {
+        space * self.share / 256
+    }
+
+    /// Linux `tcp_space`.
+    fn free(&self) -> u64 {
+        self.payload(self.buffer.saturating_sub(self.queued))
+    }
+
+    /// A segment of `len` bytes: a larger one than before tells how much of the buffer is payload
+    /// (`tcp_measure_rcv_mss` from 6.6).
+    fn measure_share(&mut self, len: u64) {
+        if len < self.rcv_mss {
+            return;
+        }
+        let share = (len << 8) / (len + OVERHEAD);
+        if len != self.rcv_mss && share != self.share {
+            // `tcp_set_window_clamp`.
+            self.share = share;
+            let clamp = self.payload(self.buffer);
+            self.ssthresh = if clamp < self.clamp {
+                self.ssthresh.min(clamp)
+            } else {
+                self.ssthresh.max(self.sent.min(clamp))
+            };
+            self.clamp = clamp;
+        }
+        self.rcv_mss = len.min(self.mss);
     }
 
     /// Linux `tcp_rcv_rtt_measure_ts` and `tcp_rcv_rtt_update`.
@@ -74,14 +138,23 @@ impl DynamicWindow {
         };
     }
 
-    /// In-order data up to `rcv_nxt` was read, the last `len` bytes of one packet. Returns whether
+    /// In-order data up to `rcv_nxt` was read, the last `len` bytes of one packet of `segments`. Returns whether
     /// the window grew. Linux `tcp_grow_window`, and once per RTT `tcp_rcv_space_adjust`: a sender in slow
     /// start doubles, so twice what was read in the last RTT has to fit, and more while that grows.
-    pub(super) fn on_data(&mut self, now: Time, rcv_nxt: u64, len: u32) -> bool {
+    pub(super) fn on_data(&mut self, now: Time, rcv_nxt: u64, len: u32, segments: u32) -> bool {
         self.rcv_nxt = rcv_nxt;
-        let grows = self.ssthresh < self.clamp;
+        let room = if self.is_measured {
+            let unread = if self.queued_at == now { self.queued } else { 0 };
+            self.queued = unread + u64::from(len) + OVERHEAD;
+            self.queued_at = now;
+            self.measure_share(u64::from(len / segments.max(1)));
+            self.free().min(self.clamp)
+        } else {
+            self.clamp
+        };
+        let grows = self.ssthresh < room;
         let earned = 2 * self.mss.max(u64::from(len));
-        self.ssthresh = (self.ssthresh + earned).min(self.clamp);
+        self.ssthresh = self.ssthresh.max((self.ssthresh + earned).min(room));
         if self.rtt == Dur::ZERO || now.since(self.measured_from) < self.rtt {
             return grows;
         }
@@ -89,7 +162,7 @@ impl DynamicWindow {
         if copied > self.space {
             let window = 2 * copied + self.slack;
             let grow = window * (copied - self.space) / self.space;
-            self.clamp = self.clamp.max((window + 2 * grow).min(self.clamp_max));
+            self.enlarge(window + 2 * grow);
             self.space = copied;
         }
         self.measured_seq = rcv_nxt;
@@ -97,11 +170,39 @@ impl DynamicWindow {
         grows
     }
 
+    /// Data beyond a hole arrived, and what is held ends at `end`: Linux `tcp_data_queue_ofo` with
+    /// `tcp_rcvbuf_grow` (6.16), so that a round trip of data fits behind a hole, too.
+    pub(super) fn on_hole(&mut self, end: u64) {
+        if self.is_exact {
+            self.enlarge(2 * self.space + end.saturating_sub(self.rcv_nxt));
+        }
+    }
+
+    /// The receive buffer grows to hold this window.
+    fn enlarge(&mut self, window: u64) {
+        let buffer = (window * 256 / self.share).min(self.buffer_max);
+        if buffer > self.buffer {
+            self.buffer = buffer;
+            self.clamp = self.clamp.max(self.payload(buffer));
+        }
+    }
+
+    /// Linux `__tcp_select_window`: what has been earned, if it is free.
+    fn selected(&self) -> u64 {
+        let window = if self.is_measured { self.ssthresh.min(self.free()) } else { self.ssthresh };
+        window.next_multiple_of(self.unit)
+    }
+
     /// The window of an ACK that leaves now (Linux `tcp_select_window`): it never shrinks, RFC 9293
     /// 3.8.6.
-    pub(super) fn advertise(&mut self) -> u32 {
-        self.edge = self.edge.max(self.rcv_nxt + self.ssthresh);
-        self.advertised = self.edge - self.rcv_nxt;
+    pub(super) fn advertise(&mut self, now: Time) -> u32 {
+        if now > self.queued_at {
+            self.queued = 0;
+        }
+        let kept = self.edge.saturating_sub(self.rcv_nxt).next_multiple_of(self.unit);
+        self.advertised = self.selected().max(kept);
+        self.edge = self.edge.max(self.rcv_nxt + self.advertised);
+        self.sent = self.advertised;
         self.shown()
     }
 
