@@ -13,7 +13,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 unexport CONDA_PREFIX
 
-.PHONY: help build demo test lint fuzz check bench report docs clean
+.PHONY: help build demo test lint fuzz check soak bench report docs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -49,6 +49,9 @@ fuzz: ## ten million hostile datagrams, and a minute of random texts for every p
 
 check: ## everything that CI does, with the seconds of each stage
 	@$(PYTHON) tests/gate.py
+
+soak: ## hours of drawn cases, of fuzzing by coverage, of AddressSanitizer and Miri (STAGES=, COUNT=, FROM=, SECONDS=)
+	@$(PYTHON) tests/soak.py $(STAGES)
 
 bench: build ## speed of the engine, of every queue, of the SCReAM tool, of captures and of the middlebox
 	cargo bench --locked -p sojourn-sim --bench engine

@@ -56,7 +56,7 @@ pub(crate) fn run(
     Ok((files, records))
 }
 
-fn check(file: &[u8], addresses: &mut Addresses) -> Result<u64, String> {
+pub(crate) fn check(file: &[u8], addresses: &mut Addresses) -> Result<u64, String> {
     let open = |bytes: &[u8]| Capture::read(Cursor::new(bytes.to_vec()), Path::new("fuzz"));
     let Ok(mut capture) = open(file) else { return Ok(0) };
     while let Some(record) = capture.next() {

@@ -41,53 +41,85 @@ pub(crate) fn run(
 }
 
 fn capture(mut rng: Rng) -> Result<u64, String> {
-    let mut analyser = Analyser::new(Kept { events: true, ..Kept::default() });
-    let window_packets = 1 + rng.below(500) as usize;
-    let translated = rng.below(2) == 0;
-    let mut joiner = Joiner::new(Options { translated, window_packets, window_s: 0.5 });
-    let (mut now, mut joined, mut read) = (1_000_000_000_000_u64, 0, 0);
+    let mut analysis = Analysis::new(&mut rng);
     for number in 0..PACKETS {
         let mut bytes = packet(number, &mut rng);
         for _ in 0..rng.below(3) {
             spoil(&mut bytes, &mut rng);
         }
+        analysis.see(&bytes, &mut rng);
+    }
+    analysis.finish()?;
+    Ok(u64::from(PACKETS))
+}
+
+/// A capture and a pair of them under analysis.
+pub(crate) struct Analysis {
+    analyser: Analyser,
+    joiner: Joiner,
+    now: u64,
+    joined: u64,
+    read: u64,
+}
+
+impl Analysis {
+    pub(crate) fn new(rng: &mut Rng) -> Self {
+        let window_packets = 1 + rng.below(500) as usize;
+        let translated = rng.below(2) == 0;
+        Self {
+            analyser: Analyser::new(Kept { events: true, ..Kept::default() }),
+            joiner: Joiner::new(Options { translated, window_packets, window_s: 0.5 }),
+            now: 1_000_000_000_000,
+            joined: 0,
+            read: 0,
+        }
+    }
+
+    /// Bytes that may be a packet, at one point or two.
+    pub(crate) fn see(&mut self, bytes: &[u8], rng: &mut Rng) {
         // Clocks go back, and jump.
-        now = match rng.below(200) {
+        self.now = match rng.below(200) {
             0 => rng.u64(),
-            1 => now.saturating_sub(u64::from(rng.u32())),
-            _ => now.saturating_add(u64::from(rng.below(3_000_000))),
+            1 => self.now.saturating_sub(u64::from(rng.u32())),
+            _ => self.now.saturating_add(u64::from(rng.below(3_000_000))),
         };
-        let Ok(layers) = dissect(LinkType::RAW, &bytes) else { continue };
-        analyser.packet(Time(now), &layers);
-        read += 1;
+        let Ok(layers) = dissect(LinkType::RAW, bytes) else { return };
+        self.analyser.packet(Time(self.now), &layers);
+        self.read += 1;
         let points = match rng.below(5) {
             0 => 0..1,
             1 => 1..2,
             _ => 0..2,
         };
         for point in points {
-            joiner.packet(point, Time(now.saturating_add(point as u64 * 10_000_000)), &layers);
-            joined += 1;
+            let at = Time(self.now.saturating_add(point as u64 * 10_000_000));
+            self.joiner.packet(point, at, &layers);
+            self.joined += 1;
         }
-        let _ = joiner.wants();
+        let _ = self.joiner.wants();
     }
-    let report = analyser.finish();
-    if report.packets != read {
-        return Err(format!("{read} packets, {} in the report", report.packets));
-    }
-    for media in report.flows.iter().filter_map(|flow| flow.media.as_ref()) {
-        if media.path.total() + media.reported_unseen != media.reported_received {
-            return Err(format!("verdicts do not add up: {media:?}"));
+
+    /// What is counted adds up.
+    pub(crate) fn finish(self) -> Result<(), String> {
+        let Self { analyser, joiner, joined, read, .. } = self;
+        let report = analyser.finish();
+        if report.packets != read {
+            return Err(format!("{read} packets, {} in the report", report.packets));
         }
+        for media in report.flows.iter().filter_map(|flow| flow.media.as_ref()) {
+            if media.path.total() + media.reported_unseen != media.reported_received {
+                return Err(format!("verdicts do not add up: {media:?}"));
+            }
+        }
+        let pair = joiner.finish();
+        let ways = pair.flows.iter().flat_map(|flow| [&flow.forward, &flow.backward]);
+        let counted: u64 = ways.map(|way| 2 * way.both + way.lost + way.added).sum();
+        let other: u64 = pair.outside.iter().chain(&pair.skipped).sum();
+        if counted + other != joined {
+            return Err(format!("{joined} packets at two points, {counted} in flows, {other} not"));
+        }
+        Ok(())
     }
-    let pair = joiner.finish();
-    let ways = pair.flows.iter().flat_map(|flow| [&flow.forward, &flow.backward]);
-    let counted: u64 = ways.map(|way| 2 * way.both + way.lost + way.added).sum();
-    let other: u64 = pair.outside.iter().chain(&pair.skipped).sum();
-    if counted + other != joined {
-        return Err(format!("{joined} packets at two points, {counted} in flows, {other} not"));
-    }
-    Ok(u64::from(PACKETS))
 }
 
 /// A packet between two hosts.

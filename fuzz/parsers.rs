@@ -5,16 +5,17 @@
 //! packets come first, in as much time at the most. Inputs are mutated from a corpus with a dictionary of all registered keywords; one that gives a
 //! new kind of answer joins the corpus, which stands in for coverage on stable Rust.
 //! Captures, what is made of them, datagrams and packets have targets of their own ([`captures`], [`inspect`],
-//! [`datagrams`], [`packets`]).
+//! [`datagrams`], [`packets`]). Where there is a nightly compiler, cargo-fuzz calls the same functions with what
+//! it learns from coverage (`targets`, `shared.rs`).
 //! Nothing may panic or hang, an error is one line, and what is accepted is written so that it reads
 //! the same. The sequence depends on the seed only; a finding prints its input and ends with code 1.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command prints")]
 
-mod captures;
-mod datagrams;
-mod inspect;
-mod packets;
+pub(crate) mod captures;
+pub(crate) mod datagrams;
+pub(crate) mod inspect;
+pub(crate) mod packets;
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -30,6 +31,7 @@ use sojourn_core::spec::Entry;
 use sojourn_core::{FlowId, Packet, Rng, Time};
 use sojourn_queue::aqm::{Env, Log};
 use sojourn_queue::qdiscs;
+use sojourn_queue::traces::{DelaySteps, Opportunities, RateSteps};
 use sojourn_scenario::{Scenario, expand, load, to_toml};
 
 /// Datagrams that SCReAM's two ends have to bear, and packets that the wire formats have to.
@@ -85,15 +87,16 @@ const PIECES: &str = "-1 1e400 nan inf 99999999999999999999 0x3 0x1/0x3 584y 3bp
      \\u0000 \0 \u{feff} é \t true 1979-05-27 [[link]] [[flow]] [link.reverse] [[schedule]] [sweep] \
      link.l.qdisc flow.f.cc schedule.0.at seed";
 
-type Check = fn(&str) -> Result<(), String>;
+pub(crate) type Check = fn(&str) -> Result<(), String>;
 
-const TARGETS: [(&str, Check); 6] = [
+pub(crate) const TARGETS: [(&str, Check); 7] = [
     ("qdisc", qdisc),
     ("change", change),
     ("controller", controller),
     ("scenario", scenario),
     ("override", overridden),
     ("sweep", sweep),
+    ("trace", trace),
 ];
 
 enum Job {
@@ -146,7 +149,7 @@ fn main() {
 }
 
 /// Time that this thread has computed: other work on the machine takes nothing off what is tried.
-fn computed() -> Duration {
+pub(crate) fn computed() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
@@ -249,7 +252,7 @@ fn watch(current: Arc<Mutex<(u64, String)>>) {
 }
 
 /// The kind of answer: `VALID`, or an error without the words of its input and without numbers. `Err` is a finding.
-fn answer(check: Check, input: &str) -> Result<String, String> {
+pub(crate) fn answer(check: Check, input: &str) -> Result<String, String> {
     let Err(error) = check(input) else { return Ok(VALID.to_owned()) };
     if let Some(fault) = error.strip_prefix(FAULT) {
         return Err(fault.to_owned());
@@ -359,6 +362,19 @@ fn overridden(text: &str) -> Result<(), String> {
 fn sweep(text: &str) -> Result<(), String> {
     let points = expand(text, "fuzz.toml", &[]).map_err(|e| e.to_string())?;
     points.iter().take(3).try_for_each(|point| survives(&point.scenario))
+}
+
+/// A file of each kind that names delays, rates or opportunities.
+fn trace(text: &str) -> Result<(), String> {
+    let all = [
+        Opportunities::parse(text).map(|_| ()),
+        RateSteps::parse(text).map(|_| ()),
+        DelaySteps::parse(text).map(|_| ()),
+    ];
+    if all.iter().any(Result::is_ok) {
+        return Ok(());
+    }
+    all.into_iter().try_for_each(|read| read.map_err(|error| error.to_string()))
 }
 
 fn survives(scenario: &Scenario) -> Result<(), String> {
@@ -552,6 +568,9 @@ fn corpus(target: &str) -> Vec<String> {
         ]
         .map(str::to_owned)
         .to_vec(),
+        "trace" => {
+            ["1\n2\n2\n7\n", "0 10\n1.5 5\n", "# ms\n0 4.25\n0.1 6\n"].map(str::to_owned).to_vec()
+        }
         _ => vec![SCENARIO.to_owned()],
     }
 }

@@ -1,0 +1,8 @@
+//! Packets that the analysis of captures sees.
+#![no_main]
+
+#[path = "../shared.rs"]
+mod shared;
+use shared::parsers::computed;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| shared::bytes("analysis", input));

@@ -1,0 +1,8 @@
+//! Capture files.
+#![no_main]
+
+#[path = "../shared.rs"]
+mod shared;
+use shared::parsers::computed;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| shared::bytes("capture", input));

@@ -1,0 +1,8 @@
+//! Overrides of a scenario.
+#![no_main]
+
+#[path = "../shared.rs"]
+mod shared;
+use shared::parsers::computed;
+
+libfuzzer_sys::fuzz_target!(|input: &str| shared::text("override", input));

@@ -1,0 +1,8 @@
+//! Trace files of all three kinds.
+#![no_main]
+
+#[path = "../shared.rs"]
+mod shared;
+use shared::parsers::computed;
+
+libfuzzer_sys::fuzz_target!(|input: &str| shared::text("trace", input));
