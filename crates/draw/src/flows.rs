@@ -50,6 +50,10 @@ pub(crate) fn settings(kinds: Kinds, stratum: Stratum, dice: &Dice) -> String {
         let (gso, gro) = *own.of(&[(true, true), (true, false), (true, true)]);
         out += &format!("gso = {gso}\ngro = {gro}\n");
     }
+    // Linux sends AccECN's option by default; without it an ACK of many segments is ambiguous.
+    if dice.named("accecn").chance(0.75) {
+        out += "accecn_option = true\n";
+    }
     out + "\n"
 }
 

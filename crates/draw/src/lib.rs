@@ -22,7 +22,7 @@ use dice::Dice;
 
 /// Grows with every change of what is drawn of [`Kinds::Linux`], since results of a case are those of its rules.
 /// A case of [`Kinds::All`] is that of a version of this crate.
-pub const RULES: u32 = 2;
+pub const RULES: u32 = 3;
 /// Full-sized packets that a case may send at its bottleneck's rate. How many it sends is drawn, uniform in the
 /// logarithm: what a queue or a controller does in its first seconds takes few.
 pub const PACKETS: u64 = 60_000;
