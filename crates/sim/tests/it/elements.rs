@@ -8,7 +8,7 @@ fn stat(queue: &QueueSummary, name: &str) -> f64 {
     queue.stats.0.iter().find(|(n, _)| *n == name).unwrap_or_else(|| panic!("{name}")).1
 }
 
-/// Scenario S4 of the bakeoff: a mangler from client to server before DualPI2.
+/// Scenario 4 of the bakeoff: a mangler from client to server before DualPI2.
 fn mangled(rtt_ms: u32, shaper: &str, mangler: &str) -> Output {
     run(&format!(
         r#"
@@ -56,7 +56,7 @@ fn ect1_mangler_puts_cubic_into_the_l_queue() {
     for output in [&near, &far] {
         assert!(marks(output, "pi") == 0.0 && marks(output, "step") > 0.0);
     }
-    // Suites.md S4: the step at 1 ms comes too early for CUBIC, the more so the longer the path.
+    // The step at 1 ms comes too early for CUBIC, the more so the longer the path.
     let [plain, near, far] = [&plain, &near, &far].map(|o| o.flow("cubic").goodput_mbps);
     assert!(far < 0.9 * near && far < 0.9 * plain, "{far} of {near} and {plain}");
 }
