@@ -23,7 +23,7 @@ use super::segment::{AE, CWR, ECE};
 /// What a data packet asks of the acknowledgement policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Asks {
-    /// Quick ACKs: the first mark (RFC 3168).
+    /// Quick ACKs: the first mark (RFC 3168), or what is probably a retransmission.
     pub(crate) quick: bool,
     /// An ACK at once.
     pub(crate) now: bool,
@@ -39,6 +39,8 @@ pub(crate) struct EcnReceiver {
     bytes: [u64; 3],
     /// RFC 3168: repeat ECE until CWR.
     demand_cwr: bool,
+    /// RFC 3168: data has come with an ECN codepoint.
+    has_seen_ect: bool,
     /// AccECN: a packet whose codepoint differs from the last one's is acknowledged at once.
     edge_acks: bool,
     last: Ecn,
@@ -93,17 +95,24 @@ impl EcnReceiver {
         if ecn == Ecn::Ce {
             self.cep += u64::from(segments);
         }
+        if matches!(
+            self.mode,
+            Feedback::None | Feedback::AccEcn | Feedback::Ccfb | Feedback::Counters
+        ) {
+            return Asks::default();
+        }
+        // Linux tcp_data_ecn_check (__tcp_ecn_check_ce before 6.15): what comes without ECT after ECT was seen is
+        // probably a retransmission (RFC 3168 6.1.5), and the ACKs that it brings are not held back.
+        let again = ecn == Ecn::NotEct && self.has_seen_ect;
+        self.has_seen_ect |= ecn != Ecn::NotEct;
         match self.mode {
-            Feedback::Rfc3168 => {}
             Feedback::Sce => self.sce.on_data(ecn, payload),
             // RFC 8257 3.2: the new state is reported at once (Linux dctcp_ece_ack_update).
-            Feedback::Dctcp => return Asks { now: self.dctcp.on_data(ecn), quick: false },
-            Feedback::None | Feedback::AccEcn | Feedback::Ccfb | Feedback::Counters => {
-                return Asks::default();
-            }
+            Feedback::Dctcp => return Asks { now: self.dctcp.on_data(ecn), quick: again },
+            _ => {}
         }
-        let quick = ecn == Ecn::Ce && !std::mem::replace(&mut self.demand_cwr, true);
-        Asks { quick, now: false }
+        let first = ecn == Ecn::Ce && !std::mem::replace(&mut self.demand_cwr, true);
+        Asks { quick: again || first, now: false }
     }
 
     /// AE, CWR, ECE of an ACK that leaves now and covers this many new bytes: the ACE field (RFC 9768

@@ -31,3 +31,20 @@ fn rfc3168_repeats_ece_until_cwr() {
     assert!(receiver.on_arrival(Ecn::Ect0, CWR), "CWR is acknowledged at once");
     assert_eq!(receiver.ace(2896), 0);
 }
+
+#[test]
+fn what_comes_without_ect_after_ect_is_acknowledged_quickly() {
+    for (mode, expected) in [
+        (Feedback::Rfc3168, true),
+        (Feedback::Sce, true),
+        (Feedback::Dctcp, true),
+        (Feedback::AccEcn, false),
+        (Feedback::None, false),
+    ] {
+        let mut receiver = receiver(mode);
+        let mut quick = |ecn| receiver.on_data(ecn, 1448, 1).quick;
+        assert!(!quick(Ecn::NotEct), "{mode:?}: no ECT yet");
+        assert!(!quick(Ecn::Ect0), "{mode:?}");
+        assert_eq!(quick(Ecn::NotEct), expected, "{mode:?}");
+    }
+}
