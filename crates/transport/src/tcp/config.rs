@@ -294,6 +294,13 @@ impl Config {
         if self.ecn_unsafe_cep { AceReading::Least } else { self.ace }
     }
 
+    /// At this many ACKs held back, or before, the next one leaves (`tcp_comp_sack_nr`). Linux 5.8 no longer counts those
+    /// sent at once (`dup_ack_counter`).
+    pub(crate) fn most_compressed(&self) -> u32 {
+        let most = 44;
+        if self.era < Era::E5_15 { most } else { most + super::receiver::UNCOMPRESSED_SACKS }
+    }
+
     /// SACK blocks that an ACK is sure to have room for: a held-back SACK is sent before a new block would push
     /// one out of these (`TCP_SACK_BLOCKS_EXPECTED`, 5.8; before, all that are remembered).
     pub(super) fn certain_sacks(&self) -> usize {

@@ -22,9 +22,8 @@ const DELACK_MAX: Dur = Dur::from_millis(200);
 const MAX_QUICKACKS: u32 = 16;
 /// Receiver-side threshold of silence after which quick ACKs start again.
 const QUICKACK_IDLE: Dur = Dur::from_millis(200);
-/// SACKs sent at once before compression starts, and the most that one timer may hold back.
-const UNCOMPRESSED_SACKS: u32 = 3;
-const COMPRESSED_SACKS: u32 = 44;
+/// SACKs sent at once before compression starts (`TCP_FASTRETRANS_THRESH`).
+pub(super) const UNCOMPRESSED_SACKS: u32 = 3;
 const COMPRESSION_MAX: Dur = Dur::from_millis(1);
 
 /// The receiving end of a connection.
@@ -291,13 +290,17 @@ impl Receiver {
     /// 5 % of the RTT (33 % in newer kernels), at most 1 ms: SACK compression, Linux
     /// `__tcp_ack_snd_check` with `tcp_comp_sack_*`.
     fn schedule_sack(&mut self, now: Time) {
+        // What is acknowledged at once for another reason is not counted there.
+        if self.ack_now || self.quick > 0 || self.compressed >= self.config.most_compressed() {
+            self.ack_now = true;
+            return;
+        }
         if self.compressed_for != self.rcv_nxt {
             self.compressed_for = self.rcv_nxt;
             self.compressed = 0;
         }
         self.compressed += 1;
-        let at_once = self.quick > 0 || self.compressed <= UNCOMPRESSED_SACKS;
-        if at_once || self.compressed >= COMPRESSED_SACKS {
+        if self.compressed <= UNCOMPRESSED_SACKS {
             self.ack_now = true;
         } else if self.compressed_at == Time::NEVER {
             let config = &self.config;

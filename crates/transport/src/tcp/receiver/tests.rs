@@ -381,3 +381,38 @@ fn a_held_back_sack_is_sent_before_its_block_leaves_the_first_two_positions() {
         }
     }
 }
+
+// Captured on 7.2 (CUBIC, RFC 3168, a CoDel of four packets): a retransmission has no ECT, the two ACKs after it are
+// quick, and those are not among the three before compression.
+#[test]
+fn quick_acks_are_not_counted_among_those_before_compression() {
+    for (era, most) in [(Era::E2020, 44), (Era::E7, 47)] {
+        assert_eq!(Config::of(era).most_compressed(), most, "those sent at once included");
+        for (retransmitted, expected) in
+            [(false, vec![true, true, true, false]), (true, vec![true; 5])]
+        {
+            let mut rx = opened(Config { ecn: Feedback::Rfc3168, ..Config::of(era) });
+            let mut now = Time(0);
+            let mut arrive = |n: u64, ecn| {
+                now += Dur::from_micros(10);
+                let Body::Tcp(segment) = data(n) else { unreachable!("data are TCP") };
+                let tsecr = Time(now.0.saturating_sub(4_000_000));
+                rx.on_packet(now, &Body::Tcp(Segment { tsecr, ..segment }), ecn);
+                !acks(&mut rx, now).is_empty()
+            };
+            for n in 0..40 {
+                arrive(n, Ecn::Ect0);
+            }
+            // 40 and 42 are missing; 42 comes again.
+            let first = if retransmitted {
+                vec![arrive(41, Ecn::Ect0), arrive(42, Ecn::NotEct)]
+            } else {
+                vec![]
+            };
+            let more =
+                (44..44 + expected.len() as u64 - first.len() as u64).map(|n| arrive(n, Ecn::Ect0));
+            let answers: Vec<bool> = first.into_iter().chain(more.collect::<Vec<_>>()).collect();
+            assert_eq!(answers, expected, "{era:?}, retransmitted: {retransmitted}");
+        }
+    }
+}
