@@ -219,6 +219,14 @@ def test_a_name_that_is_no_case_is_refused(name: str, capsys: pytest.CaptureFixt
     assert "expected a case such as case-1-17" in capsys.readouterr().err
 
 
+def test_a_file_of_records_says_which_cases(tmp_path: Path) -> None:
+    file = tmp_path / "known.jsonl"
+    records.write(file, [records.Record(f"case-{seed}-{n}", 1, "7.2", ()) for seed, n in ((1, 9), (1, 4), (2, 5))])
+    assert campaign.indices(file, 1) == [4, 9]
+    with pytest.raises(ResultsError, match="expected records of cases of seed 3"):
+        campaign.indices(file, 3)
+
+
 def row(t_s: float, seq: int = 1, flags: str = "") -> replay.Row:
     return replay.Row(t_s, seq, 1448, 1, flags, 2)
 

@@ -11,13 +11,15 @@ from cyclopts.validators import Number
 from sojourn.cli.common import FAILED, OK, SOME_FAILED, Json, Out, UsageError, print_json, say
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sojourn.crosscheck.verdict import Verdict
     from sojourn.run import Job
 
 
 def crosscheck(
     *,
-    cases: str = "0:100",
+    cases: str | None = None,
     seed: int = 1,
     known: Path | None = None,
     runs: Annotated[int, Parameter(validator=Number(gte=1, lte=5))] = 5,
@@ -38,9 +40,11 @@ def crosscheck(
     Example: `SOJOURN_LINUX=~/linux-vt sojourn crosscheck --cases 0:20 -o check`
 
     Args:
-        cases: Indices, from the first up to before the last: `0:100`; one alone: `17`.
+        cases: Indices, from the first up to before the last: `0:100`; one alone: `17`. Default: 0:100, or all
+            of --known.
         seed: Seed of the cases.
-        known: Records of a kernel (`kernel.jsonl` of another campaign, or packed by xz): cases in it need no kernel.
+        known: Records of a kernel (`kernel.jsonl` of another campaign, or packed by xz): cases in it need no kernel,
+            and have the runs that are in it.
         runs: Of the kernel, of a case that is outside tolerance, the first one included.
         attribute: Where a case is outside, run the kernel's end points over our queue as well, which shows whether the
             queue or the end points make the difference.
@@ -62,7 +66,7 @@ def crosscheck(
         return _replay(replay, out)
     if shrink is not None:
         return _shrink(shrink, quantity, out)
-    wanted = _indices(cases)
+    wanted = campaign.indices(known, seed) if known and cases is None else _indices("0:100" if cases is None else cases)
 
     def report(so_far: campaign.Campaign) -> None:
         agree = sum(verdict.agrees for verdict in so_far.verdicts)
@@ -113,7 +117,7 @@ def _shrink(name: str, quantity: str | None, out: Path) -> int:
     return OK
 
 
-def _indices(text: str) -> range:
+def _indices(text: str) -> Sequence[int]:
     first, separator, last = text.partition(":")
     if not (first.isdecimal() and (last.isdecimal() if separator else not last)):
         raise UsageError(f"--cases {text}: expected indices such as 0:100, or one such as 17")

@@ -83,6 +83,15 @@ def named(name: str) -> Case:
     return case(int(found[1]), int(found[2]))
 
 
+def indices(known: Path, seed: int) -> list[int]:
+    """Those of a seed's cases that a file of records has; raises `ResultsError`, also if there are none."""
+    parts = (case.split("-") for case, run in records.read(known) if run == 1)
+    found = sorted(int(index) for _, of, index in parts if int(of) == seed)
+    if not found:
+        raise ResultsError(f"{known}: expected records of cases of seed {seed}")
+    return found
+
+
 def judge_once(one: Job, out: Path) -> list[Verdict]:
     """A case on both engines, once each, whatever is there of it."""
     values: list[list[Value]] = []
@@ -114,28 +123,31 @@ def run(
     """Judges each case, after the runs that are not there yet.
 
     Runs of the simulator are in `out/sim`, what the kernel gave in `out/kernel.jsonl`, and its runs in `out/linux`.
-    `known` is a file of records: cases in it need no kernel. With `attribute` the kernel's end points run over our
-    queue where a case is outside tolerance. With `fresh` the simulator runs anew. `report` is called as each block of
-    cases is done.
+    `known` is a file of records: cases in it need no kernel, and have the runs that it has. With `attribute` the
+    kernel's end points run over our queue where a case is outside tolerance. With `fresh` the simulator runs anew.
+    `report` is called as each block of cases is done.
 
     Raises `EngineError` where a case needs a kernel and there is none, `ResultsError` of a file that has no records.
     """
     found, file = Campaign(), out / "kernel.jsonl"
-    kept = (records.read(known) if known else {}) | (records.read(file) if file.is_file() else {})
+    given = records.read(known) if known else {}
+    kept = given | (records.read(file) if file.is_file() else {})
     for first in range(0, len(indices), BLOCK):
         drawn = _able(found, [case(seed, index) for index in indices[first : first + BLOCK]], kept)
         ours = _simulated(found, [one.job for one in drawn], out / "sim", jobs, fresh=fresh)
         todo = [one.job for one in drawn if one.job.id in ours]
         _ask(found, todo, 1, out, kept, jobs)
         todo = [job for job in todo if (job.id, 1) in kept]
-        outside = [job for job in todo if not all(one.agrees for one in _judge(job, ours[job.id], kept))]
+        # Cases of a file have the runs that it has.
+        asked = [job for job in todo if (job.id, 1) not in given]
+        outside = [job for job in asked if not all(one.agrees for one in _judge(job, ours[job.id], kept))]
         for number in range(2, runs + 1):
             _ask(found, outside, number, out, kept, jobs)
         if attribute:
             _ask(found, outside, CROSSED, out, kept, jobs)
         for job in todo:
             found.verdicts += _judge(job, ours[job.id], kept)
-            if (job.id, runs) in kept and runs > 1:
+            if len(_kernel(job, kept)) > 2:
                 found.itself += verdict.itself(job.id, _kernel(job, kept), ours[job.id][1])
         report(found)
     return found
