@@ -53,6 +53,12 @@ pub fn check(
     place: Place,
     carrier: Carrier,
 ) -> Result<(), Refusal> {
+    if scenario.noise.is_some() {
+        return Err(Refusal::new(
+            "hosts.noise",
+            "its hosts have their own, or in virtual time none",
+        ));
+    }
     if carrier == Carrier::Kernel {
         check_network(scenario, kernel)?;
     }

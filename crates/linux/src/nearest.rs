@@ -37,6 +37,10 @@ pub fn nearest(scenario: &Scenario, kernel: &Capabilities) -> (Scenario, Vec<Dif
         near.direction(&format!("link.{}", link.name), &mut link.forward);
         near.direction(&format!("link.{}.reverse", link.name), &mut link.reverse);
     }
+    if let Some(noise) = used.noise.take() {
+        let why = "its hosts have their own, or in virtual time none";
+        near.note("hosts.noise", noise.to_string(), "none".to_owned(), why);
+    }
     for flow in &mut used.flows {
         if let Some(spec) = &mut flow.cc {
             near.controller(&format!("flow.{}.cc", flow.name), spec);

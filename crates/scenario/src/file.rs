@@ -47,6 +47,9 @@ pub(crate) struct File {
     /// Defaults of all flows' TCP endpoints.
     #[serde(default)]
     pub(crate) tcp: Overlay,
+    /// What hosts are like.
+    #[serde(default, skip_serializing_if = "HostsTable::is_default")]
+    pub(crate) hosts: HostsTable,
     /// Links: between nodes, or else a chain in path order, from the senders to the receivers.
     #[serde(default)]
     pub(crate) link: Vec<LinkTable>,
@@ -69,6 +72,22 @@ pub(crate) struct File {
     /// first axis changing slowest. In `[[sweep]]` each table is an axis, whose names advance together.
     #[serde(default, skip_serializing)]
     pub(crate) sweep: Sweep,
+}
+
+/// What hosts are like.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct HostsTable {
+    /// What they do to timing: "none" (default), or "linux" with parameters, such as
+    /// "linux coalesce 50us". Its defaults are fitted to captures of a testbed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) noise: Option<String>,
+}
+
+impl HostsTable {
+    fn is_default(&self) -> bool {
+        self.noise.is_none()
+    }
 }
 
 /// Window over which the summary is taken, and `[measure.NAME]`: further ones.

@@ -20,6 +20,7 @@ mod idle;
 mod links;
 mod load;
 mod measure;
+pub mod noise;
 mod paths;
 mod ramp;
 mod resolve;
@@ -41,6 +42,7 @@ pub use error::{Origin, ScenarioError};
 pub use exec::{Exec, Program, command_line};
 pub use file::schema;
 pub use load::{Parsed, SweepPoint, expand, load};
+pub use noise::Noise;
 pub use scenario::{
     Change, Direction, Edit, Flow, Hop, Link, Measure, Path, Ping, Scenario, Spread, Stack, Tunnel,
 };

@@ -10,6 +10,7 @@ use crate::file::{File, PingTable, ProtocolName};
 use crate::flows::flows;
 use crate::links::links;
 use crate::measure::measure;
+use crate::noise::{NONE, Noise};
 use crate::paths::Network;
 use crate::scenario::{Ping, Scenario};
 use crate::schedule::schedule;
@@ -38,6 +39,9 @@ pub(crate) fn resolve(doc: &Doc, file: &File) -> Result<Scenario, ScenarioError>
     let most = format!("expected at most {MAX_AGE}, got {queue_age}");
     doc.check(queue_age <= MAX_AGE, &top("queue_age"), &most)?;
 
+    let noise = Noise::read(file.hosts.noise.as_deref().unwrap_or(NONE));
+    let noise = doc.grammar(&top("hosts").field("noise"), noise)?;
+
     let (links, nodes) = links(doc, &file.link)?;
     let network = Network::new(&links, &nodes);
     tcp(doc, &top("tcp"), &[&file.tcp], None)?;
@@ -59,6 +63,7 @@ pub(crate) fn resolve(doc: &Doc, file: &File) -> Result<Scenario, ScenarioError>
         seed: file.seed,
         step,
         queue_age,
+        noise,
         measure: main,
         windows,
         schedule: schedule(doc, &file.schedule, &links, end)?,

@@ -15,6 +15,7 @@ use sojourn_transport::tcp;
 
 use crate::captures::Capture;
 use crate::exec::Exec;
+use crate::noise::Noise;
 
 /// One run, completely described.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +32,8 @@ pub struct Scenario {
     pub step: Dur,
     /// How long the queues have been there, without traffic, when the scenario starts.
     pub queue_age: Dur,
+    /// What hosts do to timing; none: they take no time.
+    pub noise: Option<Noise>,
     /// Window of the summary.
     pub measure: Measure,
     /// Further windows, by name.

@@ -9,7 +9,7 @@ use sojourn_transport::tcp::Overlay;
 
 use crate::captures;
 use crate::file::{
-    DirectionName, DirectionTable, File, FlowTable, LinkTable, MeasureTable, PingTable,
+    DirectionName, DirectionTable, File, FlowTable, HostsTable, LinkTable, MeasureTable, PingTable,
     ProtocolName, ScheduleTable, TunnelTable, WindowTable,
 };
 use crate::load::FORMAT;
@@ -109,6 +109,7 @@ fn file(scenario: &Scenario, style: Style) -> File {
             to: Some(since_start(scenario.measure.to)),
             windows: scenario.windows.iter().map(window).collect(),
         },
+        hosts: HostsTable { noise: scenario.noise.map(|noise| noise.to_string()) },
         tcp: common.map(Overlay::from).unwrap_or_default(),
         link: scenario.links.iter().map(|l| link(l, &scenario.nodes, style)).collect(),
         flow: scenario.flows.iter().map(flow).collect(),

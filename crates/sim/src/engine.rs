@@ -23,6 +23,7 @@ use crate::build::{CHECKED, env, ports};
 use crate::ends::Ends;
 use crate::events::{EventQueue, Slot};
 use crate::link::{Departure, Hop, Port, watch};
+use crate::noise::NoisyHosts;
 use crate::slab::Slab;
 use crate::split::{Split, hops};
 use crate::tap::{Passage, Tap, Taps};
@@ -50,6 +51,7 @@ pub struct Simulation {
     media: Vec<Medium>,
     ends: Ends,
     slab: Slab,
+    noise: Option<Box<NoisyHosts>>,
     taps: Option<Box<Taps>>,
     events: EventQueue,
     /// Packets that arrive somewhere at this instant; those before `carried` have.
@@ -119,7 +121,9 @@ impl Simulation {
         let mut recorder = Recorder::default();
         let port_groups =
             ports.iter().map(|p| recorder.group(format!("queue.{}.", p.name))).collect();
-        let slots = ports.len() * PORT_SLOTS as usize + ends.list.len() + 2;
+        let noise = NoisyHosts::of(&scenario);
+        let noisy = noise.as_ref().map_or(0, |hosts| hosts.len());
+        let slots = ports.len() * PORT_SLOTS as usize + ends.list.len() + 2 + noisy;
         let mut simulation = Self {
             agenda: agenda(&scenario),
             open: vec![false; 1 + scenario.windows.len()],
@@ -134,6 +138,7 @@ impl Simulation {
             media,
             ends,
             slab: Slab::default(),
+            noise,
             taps: None,
             events: EventQueue::new(slots),
             arriving: Vec::with_capacity(64),
@@ -274,6 +279,11 @@ impl Simulation {
         self.agenda_slot() + 1
     }
 
+    /// The next packet that a noisy host handles.
+    fn host_slot(&self, host: usize) -> Slot {
+        self.sample_slot() + 1 + host as u32
+    }
+
     fn handle(&mut self, at: Time, slot: Slot) -> Result<(), Standstill> {
         if at > self.now {
             (self.now, self.crowd) = (at, 0);
@@ -291,9 +301,11 @@ impl Simulation {
             self.on_deadline((slot - self.end_slot(0)) as usize);
         } else if slot == self.agenda_slot() {
             self.on_agenda();
-        } else {
+        } else if slot == self.sample_slot() {
             self.sample();
             self.events.set(slot, at + self.scenario.step);
+        } else {
+            self.on_host((slot - self.host_slot(0)) as usize);
         }
         self.settle()
     }
@@ -324,6 +336,7 @@ impl Simulation {
                     }
                     self.pump(p);
                 }
+                Hop::End(e) if self.noise.is_some() => self.arrive(e as usize, pkt),
                 Hop::End(e) => self.deliver(e as usize, &pkt),
                 Hop::Split(s) => self.arriving.push((self.splits[s as usize].next(), pkt)),
                 Hop::Seen(place) => {
@@ -463,7 +476,34 @@ impl Simulation {
         self.poll(e);
     }
 
+    /// A packet arrives at a host that takes time.
+    #[cold]
+    fn arrive(&mut self, e: usize, pkt: Packet) {
+        let Some(noise) = &mut self.noise else { return };
+        let (host, at) = noise.arrive(self.now, e, pkt);
+        let slot = self.host_slot(host);
+        self.events.set(slot, at);
+    }
+
+    /// A host that takes time handles what has arrived.
+    fn on_host(&mut self, host: usize) {
+        while let Some((e, pkt)) = self.noise.as_mut().and_then(|noise| noise.take(self.now, host))
+        {
+            self.deliver(e, &pkt);
+        }
+        let due = self.noise.as_ref().map_or(Time::NEVER, |noise| noise.due(host));
+        let slot = self.host_slot(host);
+        self.events.set(slot, due);
+    }
+
     fn on_deadline(&mut self, e: usize) {
+        let deadline = self.ends.list[e].endpoint.deadline();
+        if let (true, Some(noise)) = (deadline <= self.now, &mut self.noise)
+            && let Some(fires) = noise.expire(self.now, e, deadline)
+        {
+            let slot = self.end_slot(e);
+            return self.events.set(slot, fires);
+        }
         if self.ends.list[e].endpoint.deadline() <= self.now {
             self.ends.list[e].endpoint.on_timer(self.now);
         }
@@ -485,7 +525,10 @@ impl Simulation {
             pkt.id = self.slab.store(tx.body);
             self.arriving.push((end.first, pkt));
         }
-        let deadline = end.endpoint.deadline();
+        let mut deadline = end.endpoint.deadline();
+        if let Some(noise) = &self.noise {
+            deadline = noise.wanted(e, deadline);
+        }
         self.events.set(self.end_slot(e), deadline);
     }
 
@@ -632,6 +675,7 @@ impl Simulation {
     /// Panics unless every packet that was sent or duplicated is delivered, dropped, queued or on a line.
     fn assert_balanced(&self) {
         let mut inside = (self.arriving.len() - self.carried) as u64;
+        inside += self.noise.as_ref().map_or(0, |hosts| hosts.waiting() as u64);
         let (mut dropped, mut duplicated) = (0, 0);
         for port in &self.ports {
             port.assert_balanced();

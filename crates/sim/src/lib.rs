@@ -9,6 +9,7 @@ mod engine;
 mod events;
 mod host;
 mod link;
+mod noise;
 mod simulator;
 mod slab;
 mod split;

@@ -15,6 +15,7 @@ mod links;
 mod measuring;
 mod media;
 mod netem;
+mod noise;
 mod offloads;
 mod pauses;
 mod prague;

@@ -1,0 +1,117 @@
+//! What real hosts do to timing: how late they handle what arrives and what falls due.
+//!
+//! Each lateness has two distributions, of a host that was at work just before and of one that was idle: a
+//! processor leaves its idle state in up to some tens of microseconds (`exit_latency` of Linux's
+//! cpuidle drivers). A distribution is given by quantiles, between which it is linear, so that a draw
+//! needs nothing but additions and multiplications and is the same on every machine.
+
+use std::fmt;
+
+use sojourn_core::grammar::forms::{Form, custom};
+use sojourn_core::grammar::{Args, GrammarError, read, table, text, written};
+use sojourn_core::{Dur, Rng, parameters};
+
+/// The shares at which a distribution is known.
+const SHARES: [f64; 5] = [0.0, 0.5, 0.9, 0.99, 1.0];
+
+/// A distribution of times: least, median, those that 90 and 99 % are below, and greatest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quantiles(pub [Dur; 5]);
+
+impl Quantiles {
+    /// In microseconds.
+    const fn micros(of: [u64; 5]) -> Self {
+        let [a, b, c, d, e] = of;
+        Self([
+            Dur::from_micros(a),
+            Dur::from_micros(b),
+            Dur::from_micros(c),
+            Dur::from_micros(d),
+            Dur::from_micros(e),
+        ])
+    }
+
+    /// A draw.
+    pub fn draw(&self, rng: &mut Rng) -> Dur {
+        let unit = rng.unit();
+        let above = SHARES.iter().position(|share| unit < *share).unwrap_or(SHARES.len() - 1);
+        let (from, to) = (SHARES[above - 1], SHARES[above]);
+        let (low, high) = (self.0[above - 1].0, self.0[above].0);
+        Dur(low + ((high - low) as f64 * ((unit - from) / (to - from))) as u64)
+    }
+
+    fn parse(word: &str) -> Option<Self> {
+        let times: Option<Vec<Dur>> = word.split('/').map(Dur::parse_tc).collect();
+        let times: [Dur; 5] = times?.try_into().ok()?;
+        (times.is_sorted() && times[4] <= Dur::from_secs(1)).then_some(Self(times))
+    }
+}
+
+impl fmt::Display for Quantiles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [a, b, c, d, e] = self.0;
+        write!(f, "{a}/{b}/{c}/{d}/{e}")
+    }
+}
+
+fn quantiles() -> impl Form<Quantiles> {
+    const EXPECTED: &str = "five times in rising order, at most 1s, such as `1us/3us/5us/20us/200us`: least, median, 90 %, 99 %, greatest";
+    let read = |args: &mut Args<'_>| args.value(EXPECTED, Quantiles::parse);
+    custom("QUANTILES", read, Quantiles::to_string)
+}
+
+parameters! {
+    /// What hosts do to timing. The defaults are fitted to the packet timing of two captured runs of the
+    /// ect1 testbed (docs/results/noise.md).
+    #[derive(Copy, PartialEq)]
+    pub struct Noise {
+        /// From a packet's arrival to what the host does about it, of a host that is at work.
+        pub turn: Quantiles = Quantiles::micros([1, 3, 5, 9, 27]) => quantiles();
+        /// The same of a host that was idle.
+        pub turn_idle: Quantiles = Quantiles::micros([1, 21, 28, 37, 52]) => quantiles();
+        /// How late a timer is, of a host that is at work.
+        pub timer: Quantiles = Quantiles::micros([2, 5, 7, 20, 64]) => quantiles();
+        /// The same of a host that was idle.
+        pub timer_idle: Quantiles = Quantiles::micros([3, 28, 84, 103, 118]) => quantiles();
+        /// A host without packets and timers for this long is idle.
+        pub idle_after: Dur = Dur::from_micros(500);
+        /// Least time between two interrupts of the network card; what arrives before is handled together.
+        pub coalesce: Dur = Dur::ZERO;
+        /// The path's delay is made by timers of hosts too, as by netem between network namespaces: each
+        /// packet is late by another timer's lateness.
+        pub emulated: bool = false, name "emulated|real";
+    }
+}
+
+/// Name of the model in texts, and what means that there is none.
+const NAME: &str = "linux";
+pub(crate) const NONE: &str = "none";
+
+impl Noise {
+    /// Reads `none`, or `linux` with parameters.
+    pub(crate) fn read(of: &str) -> Result<Option<Self>, GrammarError> {
+        let of = of.trim();
+        if of == NONE {
+            return Ok(None);
+        }
+        let (name, rest) = of.split_once(char::is_whitespace).unwrap_or((of, ""));
+        if name != NAME {
+            let expected = format!(
+                "`{of}`: expected `none` or `linux`, with parameters such as `coalesce 50us`"
+            );
+            return Err(GrammarError(expected));
+        }
+        let mut noise = Self::default();
+        read(&mut noise, &mut Args::of(NAME, &table::<Self>, rest))?;
+        Ok(Some(noise))
+    }
+}
+
+impl fmt::Display for Noise {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{NAME} {}", text(&written(self)))
+    }
+}
+
+#[cfg(test)]
+mod tests;
