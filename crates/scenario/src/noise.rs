@@ -12,9 +12,10 @@ use sojourn_core::grammar::{Args, GrammarError, read, table, text, written};
 use sojourn_core::{Dur, Rng, parameters};
 
 /// The shares at which a distribution is known.
-const SHARES: [f64; 5] = [0.0, 0.5, 0.9, 0.99, 1.0];
+const SHARES: [f64; 5] = [0.0, 0.5, 0.9, 0.99, 0.999];
 
-/// A distribution of times: least, median, those that 90 and 99 % are below, and greatest.
+/// A distribution of times: least, median, and those that 90, 99 and 99.9 % are below. The last is drawn in
+/// place of what is beyond: how late the latest in a thousand is varies too much between captures to be known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quantiles(pub [Dur; 5]);
 
@@ -33,7 +34,7 @@ impl Quantiles {
 
     /// A draw.
     pub fn draw(&self, rng: &mut Rng) -> Dur {
-        let unit = rng.unit();
+        let unit = rng.unit().min(SHARES[4]);
         let above = SHARES.iter().position(|share| unit < *share).unwrap_or(SHARES.len() - 1);
         let (from, to) = (SHARES[above - 1], SHARES[above]);
         let (low, high) = (self.0[above - 1].0, self.0[above].0);
@@ -55,7 +56,7 @@ impl fmt::Display for Quantiles {
 }
 
 fn quantiles() -> impl Form<Quantiles> {
-    const EXPECTED: &str = "five times in rising order, at most 1s, such as `1us/3us/5us/20us/200us`: least, median, 90 %, 99 %, greatest";
+    const EXPECTED: &str = "five times in rising order, at most 1s, such as `1us/3us/5us/20us/200us`: least, median, 90 %, 99 %, 99.9 %";
     let read = |args: &mut Args<'_>| args.value(EXPECTED, Quantiles::parse);
     custom("QUANTILES", read, Quantiles::to_string)
 }
@@ -66,11 +67,11 @@ parameters! {
     #[derive(Copy, PartialEq)]
     pub struct Noise {
         /// From a packet's arrival to what the host does about it, of a host that is at work.
-        pub turn: Quantiles = Quantiles::micros([1, 3, 5, 9, 27]) => quantiles();
+        pub turn: Quantiles = Quantiles::micros([1, 3, 5, 9, 17]) => quantiles();
         /// The same of a host that was idle.
         pub turn_idle: Quantiles = Quantiles::micros([1, 21, 28, 37, 52]) => quantiles();
         /// How late a timer is, of a host that is at work.
-        pub timer: Quantiles = Quantiles::micros([2, 5, 7, 20, 64]) => quantiles();
+        pub timer: Quantiles = Quantiles::micros([2, 5, 7, 20, 81]) => quantiles();
         /// The same of a host that was idle.
         pub timer_idle: Quantiles = Quantiles::micros([3, 28, 84, 103, 118]) => quantiles();
         /// A host without packets and timers for this long is idle.

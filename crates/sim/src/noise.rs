@@ -28,17 +28,16 @@ struct Host {
 }
 
 impl Host {
-    fn was_idle(&self, now: Time, noise: &Noise) -> bool {
-        now >= self.active + noise.idle_after
-    }
-
     fn timer(&mut self, now: Time, noise: &Noise) -> Dur {
-        let of = if self.was_idle(now, noise) { noise.timer_idle } else { noise.timer };
+        let idle = now >= self.active + noise.idle_after;
+        let of = if idle { noise.timer_idle } else { noise.timer };
         of.draw(&mut self.rng)
     }
 
-    fn turn(&mut self, now: Time, noise: &Noise) -> Dur {
-        let of = if self.was_idle(now, noise) { noise.turn_idle } else { noise.turn };
+    /// `before` is when it handles what has come before: what wakes it for that wakes it once.
+    fn turn(&mut self, now: Time, before: Time, noise: &Noise) -> Dur {
+        let idle = now >= self.active.max(before) + noise.idle_after;
+        let of = if idle { noise.turn_idle } else { noise.turn };
         of.draw(&mut self.rng)
     }
 }
@@ -90,9 +89,10 @@ impl NoisyHosts {
             }
             at = at.max(host.interrupt);
         }
-        at = at + host.turn(at, noise);
+        let before = host.inbox.back().map_or(Time::ZERO, |(before, ..)| *before);
+        at = at + host.turn(at, before, noise);
         // In order: what has come before is handled before.
-        at = at.max(host.inbox.back().map_or(Time::ZERO, |(before, ..)| *before));
+        at = at.max(before);
         host.inbox.push_back((at, end as u32, pkt));
         (index, host.inbox[0].0)
     }

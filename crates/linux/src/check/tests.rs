@@ -69,6 +69,11 @@ fn what_a_mainline_kernel_cannot_do_is_refused_with_its_key() {
         (ECN, "gro = true", "flow.a.tcp.gro: its devices have no offloads"),
         (ECN, r#"ecn = "sce""#, "flow.a.tcp.ecn: no mainline kernel has it"),
         (ECN, "ecn_plus_plus = true", "flow.a.tcp.ecn_plus_plus: no mainline kernel has it"),
+        (
+            "[[ping]]",
+            "[hosts]\nnoise = \"linux\"\n[[ping]]",
+            "hosts.noise: its hosts have their own, or in virtual time none",
+        ),
         (QDISC, r#"qdisc = "deltic""#, "link.bneck.qdisc: `deltic` is in only the tree chromi/sce"),
         (
             QDISC,

@@ -92,6 +92,15 @@ fn nothing_stands_for_what_the_kernel_does_not_have() {
 }
 
 #[test]
+fn noise_of_hosts_is_left_out_and_named() {
+    let noisy = WANTED.replacen("[[schedule]]", "[hosts]\nnoise = \"linux\"\n[[schedule]]", 1);
+    let (used, differences) = nearest(&loaded(&noisy), &linux72());
+    assert_eq!(used, nearest(&loaded(WANTED), &linux72()).0);
+    let difference = differences.iter().find(|d| d.key == "hosts.noise").expect("it is named");
+    assert!(difference.wanted.starts_with("linux") && difference.used == "none");
+}
+
+#[test]
 fn an_old_kernel_gets_its_old_versions() {
     let old = Capabilities { release: "5.4.7".to_owned(), accecn: false, ..linux72() };
     let text = WANTED.replace("version 2020 ", "").replace("version 5.4 ", "");
