@@ -22,13 +22,13 @@ pub struct Quantiles(pub [Dur; 5]);
 impl Quantiles {
     /// In microseconds.
     const fn micros(of: [u64; 5]) -> Self {
-        let [a, b, c, d, e] = of;
+        let [least, median, p90, p99, p999] = of;
         Self([
-            Dur::from_micros(a),
-            Dur::from_micros(b),
-            Dur::from_micros(c),
-            Dur::from_micros(d),
-            Dur::from_micros(e),
+            Dur::from_micros(least),
+            Dur::from_micros(median),
+            Dur::from_micros(p90),
+            Dur::from_micros(p99),
+            Dur::from_micros(p999),
         ])
     }
 
@@ -50,8 +50,8 @@ impl Quantiles {
 
 impl fmt::Display for Quantiles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [a, b, c, d, e] = self.0;
-        write!(f, "{a}/{b}/{c}/{d}/{e}")
+        let [least, median, p90, p99, p999] = self.0;
+        write!(f, "{least}/{median}/{p90}/{p99}/{p999}")
     }
 }
 

@@ -100,7 +100,8 @@ impl NoisyHosts {
     /// What a host handles now.
     pub(crate) fn take(&mut self, now: Time, host: usize) -> Option<(usize, Packet)> {
         let host = &mut self.list[host];
-        let (_, end, pkt) = host.inbox.pop_front_if(|(at, ..)| *at <= now)?;
+        host.inbox.front().filter(|(at, ..)| *at <= now)?;
+        let (_, end, pkt) = host.inbox.pop_front()?;
         host.active = now;
         Some((end as usize, pkt))
     }
