@@ -21,6 +21,7 @@ mod stack;
 mod tcp_info;
 mod udp;
 
+use std::ffi::c_ulong;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write, stdin, stdout};
 use std::num::NonZeroU64;
@@ -85,8 +86,8 @@ fn settle(place: Place) -> Outcome {
 /// in `tcp_should_expand_sndbuf` and `tcp_clamp_window` of Linux), of which the scenario says nothing.
 fn unlimited() -> Outcome {
     let machine = rustix::system::sysinfo();
-    let bytes = u64::from(machine.totalram).saturating_mul(u64::from(machine.mem_unit));
-    let pages = bytes / rustix::param::page_size() as u64;
+    let units_per_page = rustix::param::page_size() as c_ulong / c_ulong::from(machine.mem_unit);
+    let pages = machine.totalram / units_per_page.max(1);
     fs::write(TCP_MEM, format!("{pages} {pages} {pages}")).map_err(failed("tcp_mem"))
 }
 
