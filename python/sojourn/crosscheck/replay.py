@@ -11,7 +11,7 @@ from sojourn import engines, metrics
 from sojourn.captures.flow import AE, CWR, ECE, FIN, RST, SYN, WAYS, Packets, Way
 from sojourn.captures.read import read
 from sojourn.crosscheck.campaign import CampaignError
-from sojourn.plot import write
+from sojourn.plot import figure, save, styled
 from sojourn.run import Job, execute
 from sojourn.scenario import Scenario
 
@@ -121,9 +121,21 @@ def replay(job: Job, out: Path) -> Replay:
     series = sorted(_series(*runs), key=lambda row: row[1])
     picture = out / "replay" / f"{job.id}.svg"
     first = found[0].flow if found else names[0]
-    drawn = [f"flow.{first}.{what}" for what in DRAWN if f"flow.{first}.{what}" in runs[0].names()]
-    write(runs, [*drawn, "queue.bneck.backlog_bytes"], picture, title="on sim and linux")
+    drawn = [name for what in DRAWN if (name := f"flow.{first}.{what}") in runs[0].names()]
+    _draw(runs, [*drawn, "queue.bneck.backlog_bytes"], picture, series[0][1] if series else None)
     return Replay(job.id, tuple(found), tuple(series), picture)
+
+
+def _draw(runs: Sequence[Run], names: Sequence[str], target: Path, parts_s: float | None) -> None:
+    """Series over each other up to where they part, and as long again."""
+    title = f"{runs[0].id} on sim and linux" + ("" if parts_s is None else f": apart from {parts_s:.3g} s on")
+    with styled():
+        drawn = figure(runs, names, title=title)
+        if parts_s is not None:
+            for ax in drawn.axes:
+                ax.set_xlim(0, 2 * parts_s)
+                ax.axvline(parts_s, color="0.4", linewidth=1, linestyle=":")
+        save(drawn, target, heading=title, description=", ".join(names))
 
 
 def _captured(job: Job, names: Sequence[str]) -> Job:
