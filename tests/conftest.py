@@ -95,6 +95,9 @@ class FakeCore(ModuleType):
     def schema(self) -> str:
         return '{"title": "Sojourn scenario"}\n'
 
+    def brief(self, text: str) -> str:
+        raise ScenarioError("a stand-in has no brief form")
+
     def resolve(self, text: str, file: str, overrides: list[tuple[str, str]]) -> tuple[str, list[str]]:
         try:
             document = tomllib.loads(text)

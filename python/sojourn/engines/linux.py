@@ -31,8 +31,6 @@ VARIABLE = "SOJOURN_LINUX"
 LIMIT_VARIABLE = "SOJOURN_LINUX_LIMIT_S"
 STALL_S = 120
 LIMIT_S = 3600
-#: Of the machine that both hosts are in; what is not used is not taken.
-MEMORY = ("--mem", "1G")
 # Loads the native module alone: the inside needs nothing else of Python.
 INSIDE = (
     "import sys; from importlib.util import module_from_spec as m, spec_from_file_location as s; "
@@ -65,10 +63,10 @@ def find() -> Kernel:
     if place.is_dir():
         if not (place / "run").is_file():
             raise LinuxError(f"{VARIABLE}={named}: expected a folder that holds `run`, or a User-Mode Linux binary")
-        return Kernel((str(place / "run"), *MEMORY), _identity(place))
+        return Kernel((str(place / "run"),), _identity(place))
     if not (place.is_file() and os.access(place, os.X_OK)):
         raise LinuxError(f"{VARIABLE}={named}: expected a folder that holds `run`, or a User-Mode Linux binary")
-    return Kernel(("bash", str(data("run")), "--kernel", str(place), *MEMORY), _identity(place))
+    return Kernel(("bash", str(data("run")), "--kernel", str(place)), _identity(place))
 
 
 def capabilities(kernel: Kernel, *, fresh: bool = False) -> _core.Capabilities:
