@@ -10,16 +10,17 @@ timer of the kernel, as that of pacing. A host is idle if it has sent and receiv
 
 from __future__ import annotations
 
-import lzma
 import os
-import struct
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from sojourn.captures.read import read
 
 PAGE = Path(__file__).parent.parent / "docs/results/noise.md"
 MARKS = "<!-- written by tests/noise.py -->\n", "<!-- end of noise -->\n"
@@ -44,29 +45,33 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 
-def packets(path: Path) -> Ints:
-    """Of the TCP packets of a pcap of Ethernet, in order: time in microseconds, ports, length of payload."""
-    data = lzma.decompress(path.read_bytes())
-    if struct.unpack_from("<I", data)[0] != 0xA1B2C3D4 or struct.unpack_from("<I", data, 20)[0] != 1:
-        raise ValueError(f"{path.name}: not a pcap of Ethernet with microseconds")
-    at, starts, times = 24, [], []
-    while at + 16 <= len(data):
-        seconds, micros, captured = struct.unpack_from("<III", data, at)
-        starts.append(at + 16)
-        times.append(seconds * 1_000_000 + micros)
-        at += 16 + captured
-    octets = np.frombuffer(data + bytes(64), np.uint8).astype(np.int64)
-    ip, t = np.array(starts) + 14, np.array(times)
-    is_tcp = (octets[ip - 2] == 8) & (octets[ip - 1] == 0) & (octets[ip + 9] == 6)
-    ip, t = ip[is_tcp], t[is_tcp]
+@dataclass(frozen=True)
+class Host:
+    """What a host has seen of TCP, by the port of the client: times in us."""
 
-    def word(offset: Ints) -> Ints:
-        return octets[offset] * 256 + octets[offset + 1]
+    #: From that port, with payload.
+    data: dict[int, Ints]
+    #: To that port.
+    answers: dict[int, Ints]
+    #: All packets.
+    times: Ints
 
-    tcp = ip + (octets[ip] & 15) * 4
-    payload = word(ip + 2) - (tcp - ip) - (octets[tcp + 12] >> 4) * 4
-    found: Ints = np.stack([t, word(tcp), word(tcp + 2), payload], axis=1)
-    return found[found[:, 0].argsort(kind="stable")]
+    @classmethod
+    def of(cls, path: Path) -> Host:
+        """From its capture; ports whose sender sent little are left out of all but `times`."""
+        capture = read([path], packets=True)
+        data, answers, times = {}, {}, []
+        for flow in capture.flows:
+            packets = flow.packets
+            if flow.protocol != "tcp" or packets is None:
+                continue
+            at = capture.document["start_ns"] // 1000 + np.rint(packets.t_s * 1e6).astype(np.int64)
+            times.append(at)
+            if packets.len[~packets.backward].sum() >= LEAST_BYTES:
+                port = int(flow.document["opener"]["port"])
+                data[port] = at[~packets.backward & (packets.len > 0)]
+                answers[port] = at[packets.backward]
+        return cls(data, answers, np.sort(np.concatenate(times)))
 
 
 def before(times: Ints, at: Ints) -> Ints:
@@ -77,24 +82,21 @@ def before(times: Ints, at: Ints) -> Ints:
 
 def lateness(folder: Path, run: str, delay_us: int | None) -> dict[str, list[Floats]]:
     """Turns and lateness of timers of a run, at work and idle."""
-    client, server = (packets(folder / f"{run}.{end}.pcap.xz") for end in ("cli_cli", "srv_srv"))
+    client, server = (Host.of(folder / f"{run}.{end}.pcap.xz") for end in ("cli_cli", "srv_srv"))
     found: dict[str, list[Floats]] = {f"{kind}{state}": [] for kind in ("turn", "timer") for state in ("", "_idle")}
 
     def keep(kind: str, late: Ints, quiet: Ints) -> None:
         for state, chosen in (("", quiet < IDLE_AFTER_US), ("_idle", quiet >= IDLE_AFTER_US)):
             found[kind + state].append(late[(late >= 0) & (late < LATEST_US) & chosen].astype(float))
 
-    for port in np.unique(client[:, 1]):
-        if client[client[:, 1] == port, 3].sum() < LEAST_BYTES:
-            continue
-        got = server[(server[:, 1] == port) & (server[:, 3] > 0), 0]
-        sent, returned = (end[end[:, 2] == port, 0] for end in (server, client))
+    for port in sorted(client.data):
+        got, sent, returned = server.data[port], server.answers[port], client.answers[port]
         last = got[(np.searchsorted(got, sent, side="right") - 1).clip(0)]
-        keep("turn", sent - last, before(server[:, 0], last))
+        keep("turn", sent - last, before(server.times, last))
         # ACKs keep their order, so that without losses the n-th is the n-th.
         if delay_us is not None and len(sent) == len(returned):
             due = sent + delay_us
-            keep("timer", returned - due, before(client[:, 0], due))
+            keep("timer", returned - due, before(client.times, due))
     return found
 
 

@@ -30,7 +30,7 @@ from sojourn.cli.common import (
 from sojourn.engines import Engine, Name, named
 from sojourn.estimate import wall_s
 from sojourn.metrics import Source
-from sojourn.results import ResultSet
+from sojourn.results import ResultSet, Run
 from sojourn.run import Job, able, cores, execute, new_folder, plan
 from sojourn.text import harmless
 
@@ -243,7 +243,6 @@ def _intervals(
     *,
     as_json: bool,
 ) -> int:
-    from sojourn import __version__
     from sojourn import fidelity as scoreboard
     from sojourn.fidelity import intervals
     from sojourn.report import write
@@ -268,7 +267,9 @@ def _intervals(
     if not judged:
         say(f"fidelity --intervals: no measured row has {intervals.LEAST_SEEDS} seeds")
         return FAILED
-    made = page(judged, __version__)
+    # Runs of a folder may be of another version than this one.
+    versions = {str(run.manifest["version"]) for run in runs.values() if isinstance(run, Run)}
+    made = page(judged, ", ".join(sorted(versions)))
     if output:
         written(write(made, output, as_markdown=output.suffix == ".md"), as_json=as_json)
     elif as_json:

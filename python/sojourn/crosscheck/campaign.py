@@ -5,7 +5,6 @@ Results stay in a folder, so that a campaign that was interrupted goes on.
 
 from __future__ import annotations
 
-import functools
 import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
@@ -155,17 +154,17 @@ def run(
 
 def _able(found: Campaign, drawn: Sequence[Case], kept: Mapping[Key, Record]) -> list[Case]:
     """Those that a kernel can run, or has run."""
-    unknown = [one for one in drawn if (one.job.id, 1) not in kept]
-    kernel = functools.cache(lambda: engines.named("linux"))
-    refused = set()
-    for one in unknown:
-        engine = kernel()
+    unknown = {one.job.id for one in drawn if (one.job.id, 1) not in kept}
+    kernel = engines.named("linux") if unknown else None
+    able = []
+    for one in drawn:
         try:
-            engine.check(one.job.scenario)
+            if kernel and one.job.id in unknown:
+                kernel.check(one.job.scenario)
         except engines.EngineError as error:
             found.refused[str(error).partition(": ")[2] or str(error)] += 1
-            refused.add(one.job.id)
-    able = [one for one in drawn if one.job.id not in refused]
+        else:
+            able.append(one)
     found.cases |= {one.job.id: one for one in able}
     return able
 
@@ -185,10 +184,12 @@ def _ask(
     missing = [job if number < 2 else _with_seed(job, number - 1) for job in todo if (job.id, number) not in kept]
     name: engines.Name = "linux:sojourn" if number == CROSSED else "linux"
     folder = out / (name.replace(":", "-") if number < 2 else f"{name}-{number}")
-    for job, run in (_runs(found, engines.named(name), missing, folder, jobs) if missing else {}).items():
+    if not missing:
+        return
+    for job, run in _runs(found, engines.named(name), missing, folder, jobs).items():
         record = Record(job, number, str(run.manifest["kernel"]), tuple(quantities.of(run)))
-        records.append(out / "kernel.jsonl", record)
         kept[record.key] = record
+    records.write(out / "kernel.jsonl", kept.values())
 
 
 def _runs(

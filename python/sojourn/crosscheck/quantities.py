@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sojourn import metrics
+from sojourn import _core, metrics
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,11 +102,22 @@ def _queue(run: Run, queue: dict[str, Any]) -> Iterator[Value]:
     for key, what in (("dropped", "drops"), ("marked", "marks")):
         if queue.get(key) is not None:
             yield Value(name, what, Kind.COUNT, float(queue[key]), int(queue[key]))
-    series, rate_mbps = f"queue.{name}.backlog_bytes", max(run.conditions.rates_mbps, default=0.0)
+    series, rate_mbps = f"queue.{name}.backlog_bytes", _rate(run, name)
     if series in run.names() and rate_mbps:
-        # No kernel reports sojourn times. The backlog over the bottleneck's rate is what a packet would wait.
+        # No kernel reports sojourn times. The backlog over the rate is what a packet would wait.
         waits_ms = metrics.finite(run, series)[1] * 8e-3 / rate_mbps
         busy = int(np.count_nonzero(waits_ms))
         if busy:
             yield Value(name, "queue delay mean", Kind.DELAY, float(waits_ms.mean()), busy)
             yield Value(name, "queue delay p99", Kind.TAIL, float(np.percentile(waits_ms, 99)), busy)
+
+
+def _rate(run: Run, port: str) -> float | None:
+    """What a link's queue is shaped to at the start, Mbit/s; None without a rate."""
+    link, _, way = port.partition(".")
+    document = tomllib.loads(run.scenario)
+    tables = [table for table in document.get("link", []) if table["name"] == link]
+    for table in tables:
+        rate = (table.get("reverse", {}) if way == "reverse" else table).get("rate", "none")
+        return None if rate == "none" else _core.rate_bps(rate) / 1e6
+    return None

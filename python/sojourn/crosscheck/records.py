@@ -67,13 +67,6 @@ def write(path: Path, records: Iterable[Record]) -> None:
     write_whole(path, lzma.compress(text.encode()) if path.suffix == ".xz" else text)
 
 
-def append(path: Path, record: Record) -> None:
-    """Adds one to a plain file, so that an interrupted campaign has what was done."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(_row(record), separators=(",", ":")) + "\n")
-
-
 def _unpacked(data: bytes) -> bytes:
     decoder = lzma.LZMADecompressor()
     unpacked = decoder.decompress(data, MOST_BYTES)
@@ -92,7 +85,7 @@ def _value(row: list[Any]) -> Value:
 
 
 def _row(record: Record) -> dict[str, Any]:
-    values = [[v.of, v.name, v.kind.value, float(f"{v.value:.6g}"), v.events] for v in record.values]
+    values = [[v.of, v.name, v.kind.value, v.value, v.events] for v in record.values]
     return {
         "rules": _core.draw_rules(),
         "case": record.case,

@@ -24,7 +24,7 @@ class Agreement:
     count: int
     #: The same of the cases that the kernel ran more than once.
     spread: tuple[int, int]
-    #: Of these, the kernel's first run by its others.
+    #: Of these, the kernel's own further runs, each by all others.
     itself: tuple[int, int]
 
     @property

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 LEAST_EVENTS = 20
 #: Of the bottleneck's rate.
 GOODPUT_SHARE = 0.02
-#: Standard deviations of the kernel's own values over seeds.
-DEVIATIONS = 3
+#: Standard deviations of the kernel's own goodput over seeds.
+GOODPUT_DEVIATIONS = 3
 #: Relative, and absolute in the quantity's unit; the larger one counts.
 RELATIVE = {
     Kind.DELAY: (0.03, 0.3),
@@ -90,15 +90,22 @@ def judge(
         if runs and key in runs[0] and max(value.events, runs[0][key].events) >= LEAST_EVENTS:
             values = [one.value for one in theirs]
             mean = statistics.fmean(values)
-            tolerance = max(_tolerance(value, mean, rate_mbps), _spread(values))
+            tolerance = max(_tolerance(value, mean, rate_mbps), _spread(value.kind, values))
             found.append(Verdict(case, *key, value.kind, value.value, mean, tolerance, middle.get(key)))
     return found
 
 
 def itself(case: str, kernel: Sequence[Iterable[Value]], rate_mbps: float) -> list[Verdict]:
-    """The first run of a kernel, judged by its others: what a simulator could reach that is as the kernel is."""
-    first, *others = (list(values) for values in kernel)
-    return judge(case, first, others, rate_mbps)
+    """Each run of a kernel but the first, judged by all others: what a simulator could reach that is as the kernel is.
+
+    Not the first, since a case has more runs because that one was far from ours: it is an outlier more often.
+    """
+    runs = [list(values) for values in kernel]
+    return [
+        found
+        for number, values in enumerate(runs[1:], 1)
+        for found in judge(case, values, runs[:number] + runs[number + 1 :], rate_mbps)
+    ]
 
 
 def _tolerance(value: Value, kernel: float, rate_mbps: float) -> float:
@@ -110,6 +117,8 @@ def _tolerance(value: Value, kernel: float, rate_mbps: float) -> float:
     return max(relative * kernel, absolute)
 
 
-def _spread(values: Sequence[float]) -> float:
-    """What the kernel itself differs by over seeds."""
-    return DEVIATIONS * statistics.stdev(values) if len(values) > 1 else 0.0
+def _spread(kind: Kind, values: Sequence[float]) -> float:
+    """What the kernel itself differs by over seeds: of goodput three standard deviations, else the range."""
+    if len(values) < 2:
+        return 0.0
+    return GOODPUT_DEVIATIONS * statistics.stdev(values) if kind is Kind.GOODPUT else max(values) - min(values)

@@ -46,8 +46,8 @@ class Judged:
     @property
     def group(self) -> str:
         """Suite and kind of the quantity; flows of a measured run that are no rows of the scoreboard apart."""
-        suite = self.row.run.partition("/")[0]
-        return f"{suite}{', each flow' if self.row.id in FLOW_ROWS else ''}: {KINDS.get(self.row.unit, 'other')}"
+        part = ", each flow" if self.row.id in FLOW_ROWS else ""
+        return f"{_suite(self.row.run)}{part}: {KINDS.get(self.row.unit, 'other')}"
 
     @property
     def measured(self) -> float:
@@ -193,13 +193,14 @@ def measured(rows: Iterable[Row], groups: Iterable[str] | None = None) -> list[R
     found = [*(row for row in rows if not row.ideal and row.grade in MEASURED), *flow_rows()]
     found = [row for row in found if isinstance(row.expected, int | float)]
     wanted = set(groups or ())
-    if unknown := wanted - {_suite(row) for row in found}:
-        raise KeyError(f"{', '.join(sorted(unknown))}: expected one of {', '.join(dict.fromkeys(map(_suite, found)))}")
-    return [row for row in found if not wanted or _suite(row) in wanted]
+    suites = dict.fromkeys(_suite(row.run) for row in found)
+    if unknown := wanted - set(suites):
+        raise KeyError(f"{', '.join(sorted(unknown))}: expected one of {', '.join(suites)}")
+    return [row for row in found if not wanted or _suite(row.run) in wanted]
 
 
-def _suite(row: Row) -> str:
-    return row.run.partition("/")[0]
+def _suite(run_id: str) -> str:
+    return run_id.partition("/")[0]
 
 
 def of(rows: list[Row], runs: Mapping[str, Source]) -> list[Judged]:
@@ -226,7 +227,7 @@ class _PerSecond:
 
     def __init__(self, source: reference.Shipped) -> None:
         self.id, self._source = source.id, source
-        whole = _suite_of(source.id) != "ect1"
+        whole = _suite(source.id) != "ect1"
         self._names = source.names() if whole else []
 
     def names(self) -> list[str]:
@@ -241,10 +242,6 @@ class _PerSecond:
         t, rate = self._source.series(name.replace("goodput_bytes", "delivery_rate"))
         # The mean of a second stands at its end.
         return np.concatenate(([t[0] - 1], t)), np.concatenate(([0.0], np.cumsum(rate) * 1e6 / 8))
-
-
-def _suite_of(run_id: str) -> str:
-    return run_id.partition("/")[0]
 
 
 def groups(judged: Iterable[Judged]) -> list[Coverage]:

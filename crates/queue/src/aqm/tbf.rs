@@ -169,7 +169,7 @@ impl Tbf {
 
     /// The packet held here is still one of the leaf's. Linux 7.2 `qdisc_peek_dequeued`.
     #[inline]
-    fn tell_leaf(&mut self) {
+    fn notify_leaf(&mut self) {
         let mut held = Backlog::default();
         if let Some(head) = &self.head {
             held.add(head);
@@ -186,7 +186,7 @@ impl Tbf {
                 return len;
             }
             self.head = self.leaf.dequeue(now, log);
-            self.tell_leaf();
+            self.notify_leaf();
         }
         self.head.map(|pkt| pkt.len)
     }
@@ -219,7 +219,7 @@ impl Qdisc for Tbf {
         }
         let pkt = match self.head.take() {
             Some(head) => {
-                self.tell_leaf();
+                self.notify_leaf();
                 head
             }
             None => self.leaf.dequeue(now, log)?,
@@ -292,7 +292,7 @@ impl Qdisc for Tbf {
     fn purge(&mut self, log: &mut Log) {
         if let Some(head) = self.head.take() {
             log.drop(&head, Reason::Purge);
-            self.tell_leaf();
+            self.notify_leaf();
         }
         self.leaf.purge(log);
         self.watchdog = Time::NEVER;

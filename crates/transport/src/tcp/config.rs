@@ -294,17 +294,10 @@ impl Config {
         if self.ecn_unsafe_cep { AceReading::Least } else { self.ace }
     }
 
-    /// Whether what comes without ECT after ECT has quick ACKs, and these are not counted before compression. Measured
-    /// on Linux 7.2; older eras are as they were recorded.
-    pub(crate) fn quick_acks_are_exact(&self) -> bool {
-        self.era >= Era::E6
-    }
-
-    /// At this many ACKs held back, or before, the next one leaves (`tcp_comp_sack_nr`). Linux 5.8 no longer counts those
-    /// sent at once (`dup_ack_counter`).
-    pub(crate) fn most_compressed(&self) -> u32 {
-        let most = 44;
-        if self.era < Era::E6 { most - 1 } else { most + super::receiver::UNCOMPRESSED_SACKS }
+    /// With this many counted, the next ACK is not held back (`tcp_comp_sack_nr`). Before 5.8 those sent at once are
+    /// among the 44.
+    pub(super) fn most_compressed(&self) -> u32 {
+        if self.era < Era::E5_15 { 44 } else { 44 + super::receiver::UNCOMPRESSED_SACKS }
     }
 
     /// SACK blocks that an ACK is sure to have room for: a held-back SACK is sent before a new block would push

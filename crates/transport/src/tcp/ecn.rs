@@ -23,10 +23,8 @@ use super::segment::{AE, CWR, ECE};
 /// What a data packet asks of the acknowledgement policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Asks {
-    /// Quick ACKs: the first mark (RFC 3168).
+    /// Quick ACKs: the first mark (RFC 3168), or what is probably a retransmission.
     pub(crate) quick: bool,
-    /// It is probably a retransmission.
-    pub(crate) again: bool,
     /// An ACK at once.
     pub(crate) now: bool,
 }
@@ -110,11 +108,11 @@ impl EcnReceiver {
         match self.mode {
             Feedback::Sce => self.sce.on_data(ecn, payload),
             // RFC 8257 3.2: the new state is reported at once (Linux dctcp_ece_ack_update).
-            Feedback::Dctcp => return Asks { now: self.dctcp.on_data(ecn), quick: false, again },
+            Feedback::Dctcp => return Asks { now: self.dctcp.on_data(ecn), quick: again },
             _ => {}
         }
         let first = ecn == Ecn::Ce && !std::mem::replace(&mut self.demand_cwr, true);
-        Asks { quick: first, again, now: false }
+        Asks { quick: again || first, now: false }
     }
 
     /// AE, CWR, ECE of an ACK that leaves now and covers this many new bytes: the ACE field (RFC 9768

@@ -178,7 +178,7 @@ impl Receiver {
             self.close_run(now);
         }
         let asks = self.ecn.on_data(ecn, segment.len, segments);
-        if asks.quick || (asks.again && self.config.quick_acks_are_exact()) {
+        if asks.quick {
             self.enter_quickack(2);
         }
         self.ack_now |= asked || asks.now;
@@ -290,10 +290,8 @@ impl Receiver {
     /// 5 % of the RTT (33 % in newer kernels), at most 1 ms: SACK compression, Linux
     /// `__tcp_ack_snd_check` with `tcp_comp_sack_*`.
     fn schedule_sack(&mut self, now: Time) {
-        // What is acknowledged at once for another reason is not counted there.
-        let at_once = self.ack_now || self.quick > 0;
-        let is_counted = !at_once || !self.config.quick_acks_are_exact();
-        if !is_counted || self.compressed >= self.config.most_compressed() {
+        // What leaves at once for another reason is not counted.
+        if self.ack_now || self.quick > 0 || self.compressed >= self.config.most_compressed() {
             self.ack_now = true;
             return;
         }
@@ -302,7 +300,7 @@ impl Receiver {
             self.compressed = 0;
         }
         self.compressed += 1;
-        if self.quick > 0 || self.compressed <= UNCOMPRESSED_SACKS {
+        if self.compressed <= UNCOMPRESSED_SACKS {
             self.ack_now = true;
         } else if self.compressed_at == Time::NEVER {
             let config = &self.config;

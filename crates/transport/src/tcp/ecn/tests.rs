@@ -42,7 +42,7 @@ fn what_comes_without_ect_after_ect_is_acknowledged_quickly() {
         (Feedback::None, false),
     ] {
         let mut receiver = receiver(mode);
-        let mut quick = |ecn| receiver.on_data(ecn, 1448, 1).again;
+        let mut quick = |ecn| receiver.on_data(ecn, 1448, 1).quick;
         assert!(!quick(Ecn::NotEct), "{mode:?}: no ECT yet");
         assert!(!quick(Ecn::Ect0), "{mode:?}");
         assert_eq!(quick(Ecn::NotEct), expected, "{mode:?}");

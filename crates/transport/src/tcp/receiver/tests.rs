@@ -386,7 +386,7 @@ fn a_held_back_sack_is_sent_before_its_block_leaves_the_first_two_positions() {
 // quick, and those are not among the three before compression.
 #[test]
 fn quick_acks_are_not_counted_among_those_before_compression() {
-    for (era, most) in [(Era::E6, 47), (Era::E7, 47)] {
+    for (era, most) in [(Era::E2020, 44), (Era::E7, 47)] {
         assert_eq!(Config::of(era).most_compressed(), most, "those sent at once included");
         for (retransmitted, expected) in
             [(false, vec![true, true, true, false]), (true, vec![true; 5])]
