@@ -7,6 +7,7 @@
 
 pub mod ecn;
 pub mod grammar;
+pub mod jiffies;
 pub mod math;
 pub mod packet;
 pub mod probe;

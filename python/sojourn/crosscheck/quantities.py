@@ -118,6 +118,6 @@ def _rate(run: Run, port: str) -> float | None:
     document = tomllib.loads(run.scenario)
     tables = [table for table in document.get("link", []) if table["name"] == link]
     for table in tables:
-        rate = (table.get("reverse", {}) if way == "reverse" else table).get("rate", "none")
-        return None if rate == "none" else _core.rate_bps(rate) / 1e6
+        rate_bps = _core.rate_bps((table.get("reverse", {}) if way == "reverse" else table).get("rate", "none"))
+        return rate_bps / 1e6 if rate_bps else None
     return None

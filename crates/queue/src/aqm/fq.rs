@@ -3,12 +3,12 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use super::jiffies::Jiffies;
 use super::pfifo_fast::priority;
 use super::{
     Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, entry, spec,
 };
 use sojourn_core::grammar::Given;
+use sojourn_core::jiffies::Jiffies;
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::units::{Dur, Time};

@@ -4,7 +4,6 @@
 use std::collections::VecDeque;
 
 use super::drr::Rotation;
-use super::jiffies::Jiffies;
 use super::pie::law::{Control, Law, MAX_PROB};
 use super::psched::truesize;
 use super::update_timer::{UpdateTimer, Wheel};
@@ -14,6 +13,7 @@ use super::{
 };
 use sojourn_core::grammar::Given;
 use sojourn_core::grammar::forms::{number, packets, whole};
+use sojourn_core::jiffies::Jiffies;
 use sojourn_core::packet::Packet;
 use sojourn_core::parameters;
 use sojourn_core::probe::Probe;

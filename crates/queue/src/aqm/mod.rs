@@ -30,7 +30,6 @@ pub(crate) mod fq_codel;
 pub(crate) mod fq_pie;
 mod framing;
 pub mod htb;
-mod jiffies;
 mod judged_fifo;
 pub(crate) mod lfq_cobalt;
 mod log;

@@ -1,11 +1,11 @@
 //! `pie`: proportional integral controller enhanced. RFC 8033; Linux 6.12 `sch_pie` (`version
 //! mainline`) and Linux 5.1 to 5.4 (`version 5.4`).
 
-use super::jiffies::Jiffies;
 use super::judged_fifo::{Judge, JudgedFifo, JudgedQueue};
 use super::update_timer::{UpdateTimer, Wheel};
 use super::{Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Stats, entry};
 use sojourn_core::grammar::forms::packets;
+use sojourn_core::jiffies::Jiffies;
 use sojourn_core::packet::Packet;
 use sojourn_core::parameters;
 use sojourn_core::probe::Probe;

@@ -2,9 +2,9 @@
 //! derivations of iproute2 7.3; Floyd and Jacobson 1993, Adaptive RED 2001, gentle RED 2000;
 //! SCE's lower ramp, draft-morton-taht-tsvwg-sce-00.
 
-use super::jiffies::Jiffies;
 use super::judged_fifo::{Judge, JudgedFifo, JudgedQueue};
 use super::{Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Stats, entry};
+use sojourn_core::jiffies::Jiffies;
 use sojourn_core::math;
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;

@@ -3,13 +3,13 @@
 
 use std::collections::VecDeque;
 
-use super::jiffies::Jiffies;
 use super::{
     Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, TXQUEUELEN, entry,
     spec,
 };
 use sojourn_core::grammar::forms::{Form, custom, packets, whole};
 use sojourn_core::grammar::{Args, Given};
+use sojourn_core::jiffies::Jiffies;
 use sojourn_core::packet::Packet;
 use sojourn_core::parameters;
 use sojourn_core::probe::Probe;

@@ -4,12 +4,12 @@
 
 use std::collections::VecDeque;
 
-use super::jiffies::Jiffies;
 use super::red::{self, Action};
 use super::{
     Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, accepts, entry, spec,
 };
 use sojourn_core::grammar::Given;
+use sojourn_core::jiffies::Jiffies;
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
 use sojourn_core::rng::Rng;

@@ -1,6 +1,6 @@
 //! The periodic timer of a controller, which sleeps while an update could change nothing.
 
-use super::jiffies::Jiffies;
+use sojourn_core::jiffies::Jiffies;
 use sojourn_core::units::{Dur, Time};
 
 /// How far apart updates are.

@@ -4,6 +4,7 @@
 mod window;
 
 use sojourn_cc::{Feedback, Needs};
+use sojourn_core::jiffies::Jiffies;
 use sojourn_core::{Dur, Ecn, Kind, Probe, Time};
 
 use self::window::DynamicWindow;
@@ -50,6 +51,7 @@ pub struct Receiver {
     echo: Time,
     quick: u32,
     ato: Dur,
+    jiffies: Jiffies,
     last_arrival: Time,
     delayed_at: Time,
     /// The application reads, and TCP acknowledges what it has read.
@@ -91,6 +93,7 @@ impl Receiver {
             echo: Time::NEVER,
             quick: 0,
             ato: Dur::ZERO,
+            jiffies: Jiffies::new(config.hz),
             last_arrival: Time::ZERO,
             delayed_at: Time::NEVER,
             read_at: Time::NEVER,
@@ -226,7 +229,8 @@ impl Receiver {
         if !self.out_of_order.is_empty() {
             self.schedule_sack(now);
         } else if self.delayed_at == Time::NEVER {
-            self.delayed_at = now + self.ato.min(self.max_ato());
+            let wait = self.jiffies.of(self.ato.min(self.max_ato()));
+            self.delayed_at = self.jiffies.expiry(now, wait);
         }
         // Linux tcp_cleanup_rbuf: where the window does not move the reader acknowledges, once all that arrived
         // in this instant is in the queue. It takes no time there; here the next nanosecond is after all of it.

@@ -1,15 +1,15 @@
 //! Round-trip time estimation and the retransmission timeout: RFC 6298 with Linux's gains
 //! (`tcp_rtt_estimator`, Linux 5.4), in its scaled integers.
 
-use sojourn_core::Dur;
+use sojourn_core::jiffies::Jiffies;
+use sojourn_core::{Dur, Time};
 
 const RTO_MIN_US: i64 = 200_000;
-const RTO_MAX: Dur = Dur::from_secs(120);
-const RTO_INITIAL: Dur = Dur::from_secs(1);
+const RTO_MAX_S: u64 = 120;
 const MIN_RTT_WINDOW_US: i64 = 300_000_000;
 
 /// Smoothed RTT, deviation, minimum and the timeout.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct RttEstimator {
     /// Smoothed RTT, µs << 3; zero before the first sample.
     srtt: i64,
@@ -24,22 +24,29 @@ pub struct RttEstimator {
     min_rtt: i64,
     min_rtt_at: i64,
     backoff: u32,
-    /// One jiffy in nanoseconds.
-    jiffy: u64,
-    /// The timeout without back-off.
-    base_rto: Dur,
-    /// Twice the smoothed RTT in whole jiffies: the tail-loss probe's delay.
-    double_srtt: Dur,
+    jiffies: Jiffies,
+    /// The timeout without back-off, jiffies.
+    base_rto: u64,
+    /// Twice the smoothed RTT, jiffies: the tail-loss probe's delay.
+    double_srtt: u64,
 }
 
 impl RttEstimator {
     /// No samples yet; `hz` quantises the timeout as jiffies do.
     pub fn new(hz: u32) -> Self {
+        let jiffies = Jiffies::new(hz);
         Self {
-            jiffy: 1_000_000_000 / u64::from(hz),
-            base_rto: RTO_INITIAL,
-            double_srtt: RTO_INITIAL,
-            ..Self::default()
+            srtt: 0,
+            mdev: 0,
+            mdev_max: 0,
+            rttvar: 0,
+            rtt_seq: 0,
+            min_rtt: 0,
+            min_rtt_at: 0,
+            backoff: 0,
+            jiffies,
+            base_rto: jiffies.second(),
+            double_srtt: jiffies.second(),
         }
     }
 
@@ -81,8 +88,8 @@ impl RttEstimator {
         }
         self.srtt = self.srtt.max(1);
         self.backoff = 0;
-        self.base_rto = self.jiffies(Dur::from_micros(((self.srtt >> 3) + self.rttvar) as u64));
-        self.double_srtt = self.jiffies(self.srtt() * 2);
+        self.base_rto = self.jiffies.of(Dur::from_micros(((self.srtt >> 3) + self.rttvar) as u64));
+        self.double_srtt = self.jiffies.of(self.srtt() * 2);
     }
 
     /// Feeds the windowed minimum (300 s; Linux tcp_update_rtt_min()).
@@ -111,7 +118,12 @@ impl RttEstimator {
 
     /// The timeout with back-off, rounded up to jiffies (RFC 6298 2.3, 2.5 and 5.5).
     pub fn rto(&self) -> Dur {
-        Dur(self.base_rto.0.checked_shl(self.backoff).unwrap_or(u64::MAX)).min(RTO_MAX)
+        self.jiffies.dur(self.rto_jiffies())
+    }
+
+    /// The same in jiffies.
+    pub fn rto_jiffies(&self) -> u64 {
+        (self.base_rto << self.backoff).min(RTO_MAX_S * self.jiffies.second())
     }
 
     /// Doubles the timeout after it fired.
@@ -119,18 +131,18 @@ impl RttEstimator {
         self.backoff = (self.backoff + 1).min(16);
     }
 
-    /// `time` rounded up to whole jiffies.
-    pub fn jiffies(&self, time: Dur) -> Dur {
-        Dur(time.0.div_ceil(self.jiffy) * self.jiffy)
+    /// The kernel's tick.
+    pub fn jiffies(&self) -> Jiffies {
+        self.jiffies
     }
 
-    /// One jiffy.
-    pub fn jiffy(&self) -> Dur {
-        Dur(self.jiffy)
+    /// When a timer set at `now` fires.
+    pub fn expiry(&self, now: Time, jiffies: u64) -> Time {
+        self.jiffies.expiry(now, jiffies)
     }
 
-    /// Twice the smoothed RTT in whole jiffies; one second before the first sample.
-    pub fn double_srtt(&self) -> Dur {
+    /// Twice the smoothed RTT, jiffies; a second before the first sample.
+    pub fn double_srtt(&self) -> u64 {
         self.double_srtt
     }
 }

@@ -224,7 +224,7 @@ impl Sender {
         self.snd_nxt = self.snd_una;
         self.pacing.burst_left = 0;
         self.recovery.probe_due = false;
-        self.arm(Timer::None, Time::NEVER);
+        self.disarm();
     }
 
     /// Whether everything was acknowledged, the FIN included.

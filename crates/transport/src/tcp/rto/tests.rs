@@ -24,7 +24,7 @@ fn rto_before_any_sample_is_one_second_and_doubles() {
     for _ in 0..40 {
         rtt.back_off();
     }
-    assert_eq!(rtt.rto(), RTO_MAX);
+    assert_eq!(rtt.rto(), Dur::from_secs(RTO_MAX_S));
 }
 
 #[test]

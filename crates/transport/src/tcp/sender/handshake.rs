@@ -29,7 +29,7 @@ impl Sender {
             tsecr: Time::NEVER,
             ..Segment::default()
         });
-        self.arm(Timer::Retransmit, now + self.rtt.rto());
+        self.arm(Timer::Retransmit, now, self.rtt.rto_jiffies());
     }
 
     /// The feedback that a SYN asks for now. Where two were lost, a middlebox may be the reason that drops
@@ -51,7 +51,7 @@ impl Sender {
             ..Segment::default()
         });
         self.handshake.syn_sent = now;
-        self.arm(Timer::Retransmit, now + self.rtt.rto());
+        self.arm(Timer::Retransmit, now, self.rtt.rto_jiffies());
     }
 
     /// The round trip of the handshake; after a repeated SYN only the echo says which one was answered

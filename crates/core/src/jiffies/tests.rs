@@ -29,3 +29,19 @@ fn multiples_of_sixty_four_jiffies_lie_half_way_between_those_since_boot() {
     assert_eq!(j.expiry(Time(0), 1000), Time(1_056_000_000));
     assert_eq!(j.expiry(Time(1_056_000_000), 1000), Time(2_080_000_000));
 }
+
+// Linux 7.2 at HZ 1000: a segment into a blackout, sent again after the timeouts of 600, 1200 and 2400 ms.
+#[test]
+fn timeouts_that_double_stay_at_multiples_of_sixty_four_jiffies() {
+    let j = Jiffies::new(1000);
+    let times: Vec<Time> = [600, 1200, 2400]
+        .iter()
+        .scan(Time(0), |now, timeout| {
+            *now = j.expiry(*now, *timeout);
+            Some(*now)
+        })
+        .collect();
+    let gaps: Vec<f64> =
+        times.windows(2).map(|pair| pair[1].since(pair[0]).as_millis_f64()).collect();
+    assert_eq!(gaps, [1216.0, 2432.0]);
+}
