@@ -19,17 +19,24 @@ type Range = (u64, u64);
 pub(crate) struct Reassembly {
     /// Disjoint, not adjacent, in sequence order.
     held: Vec<Range>,
+    /// The sum of these.
+    bytes: u64,
     /// Most recently touched first.
     recent: Vec<Range>,
 }
 
 impl Reassembly {
     pub(crate) fn new() -> Self {
-        Self { held: Vec::with_capacity(64), recent: Vec::with_capacity(REMEMBERED + 1) }
+        Self { held: Vec::with_capacity(64), bytes: 0, recent: Vec::with_capacity(REMEMBERED + 1) }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.held.is_empty()
+    }
+
+    /// Bytes that are held.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// Where what is held ends.
@@ -63,7 +70,7 @@ impl Reassembly {
     /// Keeps `range` and makes its block the first one to be reported (RFC 2018 4; Linux
     /// `tcp_sack_new_ofo_skb`).
     pub(crate) fn store(&mut self, range: Range) {
-        insert(&mut self.held, range);
+        self.bytes += insert(&mut self.held, range);
         let mut block = range;
         self.recent.retain(|r| {
             let joins = touch(*r, block);
@@ -79,7 +86,8 @@ impl Reassembly {
     /// Data up to `rcv_nxt` is in order; gives how far the held data continues it.
     pub(crate) fn absorb(&mut self, mut rcv_nxt: u64) -> u64 {
         let reached = self.held.iter().take_while(|(s, _)| *s <= rcv_nxt).count();
-        for (_, end) in self.held.drain(..reached) {
+        for (start, end) in self.held.drain(..reached) {
+            self.bytes -= end - start;
             rcv_nxt = rcv_nxt.max(end);
         }
         self.recent.retain(|(_, end)| *end > rcv_nxt);
@@ -101,14 +109,17 @@ fn touch(a: Range, b: Range) -> bool {
     a.0 <= b.1 && b.0 <= a.1
 }
 
-fn insert(held: &mut Vec<Range>, (mut start, mut end): Range) {
+/// Gives the bytes that were not held.
+fn insert(held: &mut Vec<Range>, (mut start, mut end): Range) -> u64 {
     let from = held.partition_point(|(_, e)| *e < start);
     let to = from + held[from..].iter().take_while(|(s, _)| *s <= end).count();
     if let (Some(first), true) = (held.get(from), to > from) {
         start = start.min(first.0);
         end = end.max(held[to - 1].1);
     }
+    let before: u64 = held[from..to].iter().map(|(s, e)| e - s).sum();
     held.splice(from..to, [(start, end)]);
+    end - start - before
 }
 
 #[cfg(test)]

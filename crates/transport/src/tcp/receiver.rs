@@ -190,7 +190,11 @@ impl Receiver {
         }
         self.window.measure_rtt(now, segment);
         if segment.seq > self.rcv_nxt {
-            self.window.on_hole(range.1.max(self.out_of_order.end()));
+            let held = self.out_of_order.bytes() + u64::from(segment.len);
+            let end = range.1.max(self.out_of_order.end());
+            if self.window.on_hole(now, segment.len, held, end) {
+                self.quick |= 1;
+            }
             // A block that leaves these positions has been reported before (tcp_sack_new_ofo_skb). That ACK is
             // the answer to this segment too (tcp_ack_snd_check), and reports it only if it extends a block.
             let certain = self.config.certain_sacks();
@@ -209,9 +213,10 @@ impl Receiver {
         self.ack_now |= segment.flags.fin;
         let had_holes = !self.out_of_order.is_empty();
         self.rcv_nxt = self.out_of_order.absorb(self.rcv_nxt);
+        self.window.absorb(now, self.rcv_nxt - segment.end(), self.out_of_order.bytes());
         self.track_arrivals(now);
         if self.window.on_data(now, self.rcv_nxt, segment.len, segments) {
-            self.quick = self.quick.max(1); // a growing window is shown at once (tcp_grow_window)
+            self.quick |= 1; // a growing window is shown at once (tcp_grow_window)
         }
         if had_holes && self.out_of_order.is_empty() {
             self.ack_now = true; // RFC 5681 §4.2: a filled gap is acknowledged at once

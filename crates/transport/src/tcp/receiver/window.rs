@@ -9,6 +9,9 @@ use crate::tcp::segment::Segment;
 /// head that a sender allocates (384), as between hosts of one kernel. 7.2 advertises 153/256 of a buffer for
 /// segments of 1448 bytes, 138 for 1138, 107 for 694: data/(data + 960). Drivers have other buffers.
 const OVERHEAD: u64 = 960;
+/// Packets behind a hole that share one such overhead (`tcp_ooo_try_coalesce`, `MAX_SKB_FRAGS`): 7.2 counts 1508 bytes
+/// for each of 1448.
+const COALESCED: u64 = 17;
 /// `TCP_DEFAULT_SCALING_RATIO` from 6.13: the share before a segment has come.
 const FIRST_SHARE: u64 = 128;
 /// `TCP_MSS_DEFAULT`: smaller segments tell nothing about the share (`tcp_initialize_rcv_mss`).
@@ -42,6 +45,8 @@ pub(super) struct DynamicWindow {
     clamp: u64,
     /// Windows are multiples of this.
     unit: u64,
+    /// Bytes of the buffer that data behind a hole take.
+    held: u64,
     /// Bytes of the buffer that data take until the application reads them, at the end of this instant.
     queued: u64,
     queued_at: Time,
@@ -93,8 +98,8 @@ impl DynamicWindow {
     }
 
     /// Linux `tcp_space`.
-    fn free(&self) -> u64 {
-        self.payload(self.buffer.saturating_sub(self.queued))
+    fn free(&self, now: Time) -> u64 {
+        self.payload(self.buffer.saturating_sub(self.unread(now) + self.held))
     }
 
     /// A segment of `len` bytes: a larger one than before tells how much of the buffer is payload
@@ -138,23 +143,31 @@ impl DynamicWindow {
         };
     }
 
+    /// What data behind a hole take of the buffer.
+    fn coalesced(&self, bytes: u64) -> u64 {
+        bytes + bytes / self.rcv_mss * OVERHEAD / COALESCED
+    }
+
+    /// Linux `tcp_grow_window`: gives whether there is room to grow.
+    fn grow(&mut self, now: Time, len: u32) -> bool {
+        let room = if self.is_measured { self.free(now).min(self.clamp) } else { self.clamp };
+        let grows = self.ssthresh < room;
+        let earned = 2 * self.mss.max(u64::from(len));
+        self.ssthresh = self.ssthresh.max((self.ssthresh + earned).min(room));
+        grows
+    }
+
     /// In-order data up to `rcv_nxt` was read, the last `len` bytes of one packet of `segments`. Returns whether
     /// the window grew. Linux `tcp_grow_window`, and once per RTT `tcp_rcv_space_adjust`: a sender in slow
     /// start doubles, so twice what was read in the last RTT has to fit, and more while that grows.
     pub(super) fn on_data(&mut self, now: Time, rcv_nxt: u64, len: u32, segments: u32) -> bool {
         self.rcv_nxt = rcv_nxt;
-        let room = if self.is_measured {
-            let unread = if self.queued_at == now { self.queued } else { 0 };
-            self.queued = unread + u64::from(len) + OVERHEAD;
+        if self.is_measured {
+            self.queued = self.unread(now) + u64::from(len) + OVERHEAD;
             self.queued_at = now;
             self.measure_share(u64::from(len / segments.max(1)));
-            self.free().min(self.clamp)
-        } else {
-            self.clamp
-        };
-        let grows = self.ssthresh < room;
-        let earned = 2 * self.mss.max(u64::from(len));
-        self.ssthresh = self.ssthresh.max((self.ssthresh + earned).min(room));
+        }
+        let grows = self.grow(now, len);
         if self.rtt == Dur::ZERO || now.since(self.measured_from) < self.rtt {
             return grows;
         }
@@ -170,12 +183,27 @@ impl DynamicWindow {
         grows
     }
 
-    /// Data beyond a hole arrived, and what is held ends at `end`: Linux `tcp_data_queue_ofo` with
-    /// `tcp_rcvbuf_grow` (6.16), so that a round trip of data fits behind a hole, too.
-    pub(super) fn on_hole(&mut self, end: u64) {
+    /// `len` bytes beyond a hole arrived; what is `held` ends at `end`. Returns whether the window grew: Linux
+    /// `tcp_data_queue_ofo` with `tcp_grow_window`, and from 6.16 on `tcp_rcvbuf_grow`, so that a round trip of data
+    /// fits behind a hole, too.
+    pub(super) fn on_hole(&mut self, now: Time, len: u32, held: u64, end: u64) -> bool {
+        let grows = self.grow(now, len);
+        self.held = self.coalesced(held);
         if self.is_exact {
             self.enlarge(2 * self.space + end.saturating_sub(self.rcv_nxt));
         }
+        grows
+    }
+
+    /// A hole is filled: `bytes` wait for the reader with what filled it, and others are still `held`.
+    pub(super) fn absorb(&mut self, now: Time, bytes: u64, held: u64) {
+        self.queued = self.unread(now) + self.coalesced(bytes);
+        self.queued_at = now;
+        self.held = self.coalesced(held);
+    }
+
+    fn unread(&self, now: Time) -> u64 {
+        if self.queued_at == now { self.queued } else { 0 }
     }
 
     /// The receive buffer grows to hold this window.
@@ -188,19 +216,17 @@ impl DynamicWindow {
     }
 
     /// Linux `__tcp_select_window`: what has been earned, if it is free.
-    fn selected(&self) -> u64 {
-        let window = if self.is_measured { self.ssthresh.min(self.free()) } else { self.ssthresh };
+    fn selected(&self, now: Time) -> u64 {
+        let window =
+            if self.is_measured { self.ssthresh.min(self.free(now)) } else { self.ssthresh };
         window.next_multiple_of(self.unit)
     }
 
     /// The window of an ACK that leaves now (Linux `tcp_select_window`): it never shrinks, RFC 9293
     /// 3.8.6.
     pub(super) fn advertise(&mut self, now: Time) -> u32 {
-        if now > self.queued_at {
-            self.queued = 0;
-        }
         let kept = self.edge.saturating_sub(self.rcv_nxt).next_multiple_of(self.unit);
-        self.advertised = self.selected().max(kept);
+        self.advertised = self.selected(now).max(kept);
         self.edge = self.edge.max(self.rcv_nxt + self.advertised);
         self.sent = self.advertised;
         self.shown()

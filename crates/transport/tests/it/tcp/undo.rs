@@ -173,7 +173,10 @@ fn a_reduction_for_a_mark_stands_although_a_loss_beside_it_was_spurious() {
 fn held_back_sacks_follow_the_era() {
     // From one held-back SACK of a hole to the next, at an RTT of little more than 10 ms.
     let gap = |set: fn(&mut Config)| {
-        let mut pipe = Pipe::new("reno", with(set, 3000), ms(5))
+        // A window that grows is shown with every segment.
+        let mut config = with(set, 3000);
+        config.rmem_max = config.rmem_default;
+        let mut pipe = Pipe::new("reno", config, ms(5))
             .bottleneck(RATE, 2000)
             .rule(|p| if p.is_first_of(&[45]) { Fate::Drop } else { Fate::Pass })
             .start();
