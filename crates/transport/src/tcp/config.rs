@@ -294,6 +294,11 @@ impl Config {
         if self.ecn_unsafe_cep { AceReading::Least } else { self.ace }
     }
 
+    /// One tail-loss probe at most is under way, be it new data or not (Linux 5.9).
+    pub(super) fn probes_once(&self) -> bool {
+        self.era >= Era::E5_15
+    }
+
     /// With this many counted, the next ACK is not held back (`tcp_comp_sack_nr`). Before 5.8 those sent at once are
     /// among the 44.
     pub(super) fn most_compressed(&self) -> u32 {

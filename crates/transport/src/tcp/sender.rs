@@ -116,7 +116,10 @@ struct Recovery {
     undo: Undo,
     /// End of the running reduction's window.
     high_seq: u64,
+    /// What was sent when the probe under way was; 0 without one.
     tlp_high_seq: u64,
+    /// That probe is a retransmission.
+    tlp_retransmits: bool,
     probe_due: bool,
     /// Timeouts since something new was acknowledged.
     timeout_streak: u32,
@@ -394,10 +397,7 @@ impl Endpoint for Sender {
             Timer::Retransmit => self.on_retransmission_timeout(now),
             Timer::Reorder => self.on_reorder_timeout(now),
             Timer::Persist => self.on_persist_timeout(now),
-            Timer::Probe => {
-                self.recovery.probe_due = self.board.packets_out() > 0;
-                self.rearm_rto(now);
-            }
+            Timer::Probe => self.on_probe_timeout(now),
         }
     }
 

@@ -279,7 +279,9 @@ impl Sender {
         if self.recovery.tlp_high_seq == 0 || ack < self.recovery.tlp_high_seq {
             return;
         }
-        if fx.duplicate {
+        if !self.recovery.tlp_retransmits {
+            self.recovery.tlp_high_seq = 0; // new data, which say nothing of a loss
+        } else if fx.duplicate {
             self.recovery.tlp_high_seq = 0; // both copies arrived: nothing was lost
         } else if ack > self.recovery.tlp_high_seq {
             self.begin_reduction(now, Signal::Loss, fx);

@@ -300,17 +300,25 @@ impl Sender {
     /// Linux `tcp_send_loss_probe`).
     pub(super) fn send_probe(&mut self, now: Time) -> Outgoing {
         self.sent.probes += 1;
-        let room = (self.snd_una + self.snd_wnd).saturating_sub(self.snd_nxt);
-        if self.snd_nxt < self.send_end() && room >= u64::from(self.mss) {
-            let packet = self.send_new(now);
-            self.rearm_rto(now);
-            return packet;
+        let is_new = self.has_new_data();
+        let packet = if is_new {
+            self.send_new(now)
+        } else {
+            let id = self.board.last_id().expect("a probe is armed only with data outstanding");
+            self.send_again(now, id)
+        };
+        if !is_new || self.config.probes_once() {
+            self.recovery.tlp_high_seq = self.snd_nxt;
+            self.recovery.tlp_retransmits = !is_new;
         }
-        let id = self.board.last_id().expect("a probe is armed only with data outstanding");
-        self.recovery.tlp_high_seq = self.snd_nxt;
-        let packet = self.send_again(now, id);
         self.rearm_rto(now);
         packet
+    }
+
+    /// Data that were not sent, and for which the receiver has room.
+    pub(super) fn has_new_data(&self) -> bool {
+        let room = (self.snd_una + self.snd_wnd).saturating_sub(self.snd_nxt);
+        self.snd_nxt < self.send_end() && room >= u64::from(self.mss)
     }
 
     pub(super) fn note_sent(&mut self, now: Time, len: u32, retransmit: bool, from_idle: bool) {

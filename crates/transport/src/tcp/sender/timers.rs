@@ -84,7 +84,6 @@ impl Sender {
     /// which counts from now if an ACK `advances` the window, else from when the oldest segment was sent.
     pub(super) fn schedule_probe(&mut self, now: Time, advances: bool) -> bool {
         let allowed = matches!(self.state, State::Open | State::Cwr)
-            && self.recovery.tlp_high_seq == 0
             && self.board.packets_out() > 0
             && self.board.sacked == 0;
         if !allowed {
@@ -100,6 +99,16 @@ impl Sender {
         let left = jiffies.of((from + self.rtt.rto()).since(now));
         self.arm(Timer::Probe, now, if left > 0 { timeout.min(left) } else { timeout });
         true
+    }
+
+    /// RFC 8985 7.3; Linux `tcp_send_loss_probe`: one retransmission at most is under way, and since 5.9 one probe.
+    pub(super) fn on_probe_timeout(&mut self, now: Time) {
+        if self.recovery.tlp_high_seq > 0 && (self.config.probes_once() || !self.has_new_data()) {
+            self.rearm_rto_from_head(now);
+        } else {
+            self.recovery.probe_due = self.board.packets_out() > 0;
+            self.rearm_rto(now);
+        }
     }
 
     /// RFC 6298 5.4 to 5.7 and RFC 5681 3.1; Linux `tcp_retransmit_timer` and `tcp_enter_loss`.
