@@ -21,8 +21,8 @@ const ATO_MIN: Dur = Dur::from_millis(40);
 const DELACK_MAX: Dur = Dur::from_millis(200);
 /// `TCP_MAX_QUICKACKS`.
 const MAX_QUICKACKS: u32 = 16;
-/// Receiver-side threshold of silence after which quick ACKs start again.
-const QUICKACK_IDLE: Dur = Dur::from_millis(200);
+/// `TCP_RTO_MIN`.
+const RTO_MIN: Dur = Dur::from_millis(200);
 /// SACKs sent at once before compression starts (`TCP_FASTRETRANS_THRESH`).
 pub(super) const UNCOMPRESSED_SACKS: u32 = 3;
 const COMPRESSION_MAX: Dur = Dur::from_millis(1);
@@ -50,9 +50,14 @@ pub struct Receiver {
     window: DynamicWindow,
     echo: Time,
     quick: u32,
-    ato: Dur,
     jiffies: Jiffies,
-    last_arrival: Time,
+    /// In jiffies, as the times that follow.
+    ato: u64,
+    last_arrival: u64,
+    /// Round trip of the handshake, all that a host knows which sends no data; 0 without one.
+    srtt: u64,
+    /// When the SYN was answered; `NEVER` if more than once.
+    answered: Time,
     delayed_at: Time,
     /// The application reads, and TCP acknowledges what it has read.
     read_at: Time,
@@ -92,9 +97,11 @@ impl Receiver {
             window: DynamicWindow::new(&config, mss),
             echo: Time::NEVER,
             quick: 0,
-            ato: Dur::ZERO,
             jiffies: Jiffies::new(config.hz),
-            last_arrival: Time::ZERO,
+            ato: 0,
+            last_arrival: 0,
+            srtt: 0,
+            answered: Time::ZERO,
             delayed_at: Time::NEVER,
             read_at: Time::NEVER,
             compressed_at: Time::NEVER,
@@ -234,8 +241,7 @@ impl Receiver {
         if !self.out_of_order.is_empty() {
             self.schedule_sack(now);
         } else if self.delayed_at == Time::NEVER {
-            let wait = self.jiffies.of(self.ato.min(self.max_ato()));
-            self.delayed_at = self.jiffies.expiry(now, wait);
+            self.delayed_at = self.jiffies.expiry(now, self.ato.min(self.max_ato()));
         }
         // Linux tcp_cleanup_rbuf: where the window does not move the reader acknowledges, once all that arrived
         // in this instant is in the queue. It takes no time there; here the next nanosecond is after all of it.
@@ -264,15 +270,17 @@ impl Receiver {
     /// Linux `tcp_event_data_recv`: the adaptive delayed-ACK timeout, and quick ACKs at the start and after
     /// a pause, where the sender's window is small and waits for them.
     fn track_arrivals(&mut self, now: Time) {
-        let gap = now.since(self.last_arrival);
-        if self.ato == Dur::ZERO {
+        let (now, least) = (self.jiffies.at(now), self.ato_min());
+        let gap = now - self.last_arrival;
+        if self.ato == 0 {
             self.quick = self.quick.max(self.quickack_credit(MAX_QUICKACKS));
-            self.ato = ATO_MIN;
-        } else if gap <= ATO_MIN / 2 {
-            self.ato = self.ato / 2 + ATO_MIN / 2;
+            self.ato = least;
+        } else if gap <= least / 2 {
+            self.ato = self.ato / 2 + least / 2;
         } else if gap < self.ato {
-            self.ato = self.ato / 2 + gap;
-        } else if gap > QUICKACK_IDLE + self.window.rtt {
+            self.ato = (self.ato / 2 + gap).min(self.rto());
+        } else if gap > self.rto() {
+            // Since data in order: a hole that was long open is a pause, too.
             self.quick = self.quick.max(self.quickack_credit(MAX_QUICKACKS));
         }
         self.last_arrival = now;
@@ -287,12 +295,22 @@ impl Receiver {
     /// Linux `tcp_enter_quickack_mode`.
     fn enter_quickack(&mut self, most: u32) {
         self.quick = self.quick.max(self.quickack_credit(most));
-        self.ato = ATO_MIN;
+        self.ato = self.ato_min();
+    }
+
+    /// `TCP_ATO_MIN`.
+    fn ato_min(&self) -> u64 {
+        self.jiffies.of(ATO_MIN)
+    }
+
+    /// `icsk_rto` of a host that sends no data.
+    fn rto(&self) -> u64 {
+        if self.srtt > 0 { self.srtt + self.jiffies.of(RTO_MIN) } else { self.jiffies.second() }
     }
 
     /// Linux `tcp_send_delayed_ack`.
-    fn max_ato(&self) -> Dur {
-        (self.window.rtt).max(ATO_MIN).min(DELACK_MAX)
+    fn max_ato(&self) -> u64 {
+        self.srtt.max(self.ato_min()).min(self.jiffies.of(DELACK_MAX))
     }
 
     /// While data is missing, every arrival is acknowledged; after a few, SACKs are held back for
@@ -322,6 +340,9 @@ impl Receiver {
         let sack = self.out_of_order.report(self.duplicate.take());
         let ace = self.ecn.ace(self.rcv_nxt - self.acked);
         self.acks += 1;
+        if self.quick == 1 {
+            self.ato = self.ato_min(); // tcp_dec_quickack_mode
+        }
         self.quick = self.quick.saturating_sub(1);
         self.acked = self.rcv_nxt;
         self.ack_now = false;
@@ -368,11 +389,16 @@ impl Receiver {
 impl Endpoint for Receiver {
     fn on_packet(&mut self, now: Time, body: &Body, ecn: Ecn) {
         let Body::Tcp(segment) = body else { return };
+        if self.open && !segment.flags.syn && self.answered != Time::NEVER {
+            self.srtt = self.jiffies.of(now.since(self.answered)).max(1);
+            self.answered = Time::NEVER;
+        }
         if segment.flags.control {
             self.pending = Some(*segment);
         } else if segment.flags.syn && self.rcv_nxt > 1 {
             self.ack_now = true; // Linux tcp_send_challenge_ack: the connection is open
         } else if segment.flags.syn {
+            self.answered = if self.open { Time::NEVER } else { now };
             self.on_syn(segment, ecn);
             if let Some(answer) = &mut self.pending {
                 answer.tsval = now;
@@ -410,7 +436,7 @@ impl Endpoint for Receiver {
 
     fn on_timer(&mut self, now: Time) {
         if self.delayed_at <= now {
-            self.ato = (self.ato * 2).min(DELACK_MAX);
+            self.ato = (self.ato * 2).min(self.rto());
             self.ack_now = true;
         }
         if self.compressed_at.min(self.read_at) <= now {
