@@ -99,8 +99,9 @@ def test_a_flow_counts_once_data_arrived(tmp_path: Path) -> None:
     # Samples every 10 ms from 160 ms to 500 ms; those from 110 ms on are before the first data.
     assert values["cwnd p05"].events == values["RTT mean"].events == 35
     assert values["cwnd p05"].value == 10
-    # The window doubles at 200, 300 and 400 ms: of 35 samples the 18th.
-    assert values["cwnd p50"].value == 40
+    # The window doubles at 200, 300 and 400 ms: of 35 samples the 18th. A segment is left over from pairs, and waits
+    # for the delayed-ACK timer.
+    assert values["cwnd p50"].value == 39
 
 
 def test_a_case_is_named_for_ever() -> None:
