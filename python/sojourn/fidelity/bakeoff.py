@@ -73,6 +73,7 @@ EXPLANATIONS: dict[str, str] = {
     "shares of one link: beside 44.25 Mbit/s of 47.8 in the mean only 3.6 are left, a ratio of 12, and means here "
     "have 11.6. netperf's own samples do not lower ours: one for each third of the send buffer, on Flent's grid, "
     "gives 15.1. The cause of the rest is not known",
+    "B20/80ms": "three seeds decide by chance: of 15, which span 2.9 to 3.7, the median is 3.4",
     "B22/80ms": "rates approach each other steadily, 25.5 and 22.3 Mbit/s over the last 5 s (first seed): within 25 % "
     "from 39 to 44 s on, where the authors read more than 50 off a plot",
     "B31/p0": "the FIFO of 1000 packets holds super-packets: 1.65 MB, and drops none. cwnd stops at 1492 segments, and "

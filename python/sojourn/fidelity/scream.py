@@ -108,6 +108,7 @@ EXPLANATIONS: dict[str, str] = {
     **dict.fromkeys((f"S2/50ms/{flows}" for flows in (2, 3, 4)), DAYS.format("43, 35 and 30 (S5)")),
     "S1/0.25ms/4": DAYS.format("no such cell; microbursts of 0.5 and 1 ms have 30"),
     "S3/25ms/4": DAYS.format("25 (S6)"),
+    "S3/50ms/3": DAYS.format("30 (S6)"),
     "S3/50ms/4": DAYS.format("23 (S6)"),
     "S6/10ms/4": "one run: three days before, the cell has 21 (S3)",
     **dict.fromkeys((f"{row}/100ms/{flows}" for row in ("S5", "S6") for flows in (2, 3, 4)), SLOW),
