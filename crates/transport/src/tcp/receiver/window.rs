@@ -9,8 +9,8 @@ use crate::tcp::segment::Segment;
 /// head that a sender allocates (384), as between hosts of one kernel. 7.2 advertises 153/256 of a buffer for
 /// segments of 1448 bytes, 138 for 1138, 107 for 694: data/(data + 960). Drivers have other buffers.
 const OVERHEAD: u64 = 960;
-/// Packets behind a hole that share one such overhead (`tcp_ooo_try_coalesce`, `MAX_SKB_FRAGS`): 7.2 counts 1508 bytes
-/// for each of 1448.
+/// Packets in a queue of the receiver that share one such overhead (`tcp_try_coalesce`, `MAX_SKB_FRAGS`): 7.2 counts 1508
+/// bytes for each of 1448 behind a hole.
 const COALESCED: u64 = 17;
 /// `TCP_DEFAULT_SCALING_RATIO` from 6.13: the share before a segment has come.
 const FIRST_SHARE: u64 = 128;
@@ -163,7 +163,9 @@ impl DynamicWindow {
     pub(super) fn on_data(&mut self, now: Time, rcv_nxt: u64, len: u32, segments: u32) -> bool {
         self.rcv_nxt = rcv_nxt;
         if self.is_measured {
-            self.queued = self.unread(now) + u64::from(len) + OVERHEAD;
+            let unread = self.unread(now);
+            let overhead = if unread == 0 { OVERHEAD } else { OVERHEAD / COALESCED };
+            self.queued = unread + u64::from(len) + overhead;
             self.queued_at = now;
             self.measure_share(u64::from(len / segments.max(1)));
         }
