@@ -182,6 +182,7 @@ def test_a_case_shrinks_to_what_its_disagreement_needs() -> None:
     assert set(document["flow"][0]) <= {"name", "cc", "app"}
     assert "ping" not in document
     assert "schedule" not in document
+    assert document["tcp"] == {"era": "7.x"}, "else it is not the kernel's"
     assert len(document["link"][0]["qdisc"].split()) == 1
     assert shrunk.tried < 400
     # What is left out of the text is what has its default.

@@ -21,6 +21,8 @@ Document = dict[str, Any]
 STILL = 0.7
 #: Keys whose algorithms may have fewer parameters.
 ALGORITHMS = {"flow": ("cc", "app"), "link": ("qdisc", "shaper")}
+#: Without these a scenario is none, or not smaller.
+KEPT = ("name", "duration", "rate", "delay", "qdisc", "shaper", "cc", "seed", "step", "at", "set")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +96,10 @@ def smaller(document: Document) -> Iterator[tuple[str, Document]]:
         value, unit = length
         yield "half as long", {**copy.deepcopy(document), "duration": f"{value / 2:g}{unit}"}
     for place, key in _keys(document):
-        if key not in ("name", "duration", "rate", "delay", "qdisc", "shaper", "cc", "seed", "step", "at", "set"):
-            yield f"without {key}", _without(document, place, key)
+        # Another era is another kernel.
+        if key in KEPT or "era" in (key, *(place[key] if isinstance(place[key], dict) else ())):
+            continue
+        yield f"without {key}", _without(document, place, key)
     for kind, keys in ALGORITHMS.items():
         for part in _parts(document, kind):
             for key in keys:
