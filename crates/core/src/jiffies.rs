@@ -31,7 +31,7 @@ impl Jiffies {
         d.0.div_ceil(self.tick_ns)
     }
 
-    /// So many as a duration.
+    /// `jiffies` as a duration.
     pub const fn dur(self, jiffies: u64) -> Dur {
         Dur(jiffies * self.tick_ns)
     }
