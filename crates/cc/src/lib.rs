@@ -151,8 +151,10 @@ pub struct Output {
     pub cwnd: Option<Bytes>,
     /// Pacing rate; `None` leaves Linux's default ratio.
     pub pacing_rate: Option<Rate>,
-    /// Segments per burst, at least; `None` leaves TSO autosizing.
+    /// Segments per burst; `None` leaves TSO autosizing.
     pub burst: Option<u32>,
+    /// What autosizing gives at least (Linux `min_tso_segs`); `None` leaves `tcp_min_tso_segs`.
+    pub least_burst: Option<u32>,
     /// Payload bytes per new segment, at most [`Path::mss`]; `None` leaves that.
     pub mss: Option<u32>,
     /// Rate that a media encoder should aim at.

@@ -421,6 +421,7 @@ impl Controller for UdpPrague {
             cwnd: Some(Bytes(self.packet_window * self.packet_size)),
             pacing_rate: Some(Rate(self.pacing_rate() * 8)),
             burst: Some(self.packet_burst as u32),
+            least_burst: None,
             mss: Some(self.packet_size as u32),
             app_limited: false,
             media_target: None,

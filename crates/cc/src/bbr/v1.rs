@@ -464,7 +464,7 @@ impl Controller for V1 {
     fn output(&self, _path: &Path, _win: &Window) -> Output {
         Output {
             pacing_rate: Some(self.pacing),
-            burst: Some(tso_segments(self.pacing, 0, self.mss, self.min_burst())),
+            least_burst: Some(self.min_burst()),
             app_limited: self.mode == Mode::ProbeRtt,
             ..Output::default()
         }

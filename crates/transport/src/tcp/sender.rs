@@ -135,6 +135,8 @@ struct Pacing {
     rate: Rate,
     /// Segments of a burst, if the controller chooses.
     burst: Option<u32>,
+    /// What autosizing gives at least.
+    least_burst: u32,
     burst_left: u32,
     /// The pacer holds data back; its deadline counts.
     blocked: bool,

@@ -16,7 +16,7 @@ pub(super) const GSO_MAX_BYTES: u64 = 65_536 - 1 - 320;
 /// `sk_gso_max_size`.
 const GSO_SIZE: u64 = 65_536;
 /// `tcp_min_tso_segs`.
-const MIN_TSO_SEGMENTS: u32 = 2;
+pub(super) const MIN_TSO_SEGMENTS: u32 = 2;
 /// `tcp_tso_win_divisor`.
 const TSO_WINDOW_DIVISOR: u64 = 3;
 /// Segments that one packet may stand for (`Packet::segs`).
@@ -138,7 +138,7 @@ impl Sender {
                 // Linux `tcp_tso_autosize`: a millisecond (2⁻¹⁰ s) of the pacing rate.
                 let bytes = (self.pacing.rate.bytes_per_sec() >> 10) + self.short_path_bytes();
                 let bytes = bytes.min(GSO_MAX_BYTES);
-                ((bytes / mss) as u32).max(MIN_TSO_SEGMENTS)
+                ((bytes / mss) as u32).max(self.pacing.least_burst)
             })
             .min(gso_max);
         let congestion_room = u64::from(self.win.cwnd - in_flight) * mss;

@@ -5,6 +5,7 @@ use sojourn_cc::{Ack, Path, RateSample, Signal, State, StateChange, Window};
 use sojourn_core::{Dur, Time};
 
 use super::input::Effects;
+use super::output::MIN_TSO_SEGMENTS;
 use super::timers::TIMEOUT_MIN;
 use super::{Sender, Timer};
 use crate::tcp::prr::{Prr, PrrAck};
@@ -214,6 +215,7 @@ impl Sender {
         let out = self.cc.output(path, &self.win);
         self.pacing.rate = out.pacing_rate.unwrap_or_else(|| path.linux_pacing_rate(&self.win));
         self.pacing.burst = out.burst;
+        self.pacing.least_burst = out.least_burst.unwrap_or(MIN_TSO_SEGMENTS);
         self.mss = out.mss.unwrap_or(path.mss).min(path.mss);
         if self.sends_accecn_option() {
             self.mss -= ACCECN_OPTION;
