@@ -115,9 +115,7 @@ def _queue(run: Run, queue: dict[str, Any]) -> Iterator[Value]:
 def _rate(run: Run, port: str) -> float | None:
     """What a link's queue is shaped to at the start, Mbit/s; None without a rate."""
     link, _, way = port.partition(".")
-    document = tomllib.loads(run.scenario)
-    tables = [table for table in document.get("link", []) if table["name"] == link]
-    for table in tables:
-        rate_bps = _core.rate_bps((table.get("reverse", {}) if way == "reverse" else table).get("rate", "none"))
-        return rate_bps / 1e6 if rate_bps else None
-    return None
+    tables = {table["name"]: table for table in tomllib.loads(run.scenario).get("link", [])}
+    table = tables.get(link, {})
+    rate_bps = _core.rate_bps((table.get("reverse", {}) if way == "reverse" else table).get("rate", "none"))
+    return rate_bps / 1e6 if rate_bps else None

@@ -220,7 +220,9 @@ impl Receiver {
         self.ack_now |= segment.flags.fin;
         let had_holes = !self.out_of_order.is_empty();
         self.rcv_nxt = self.out_of_order.absorb(self.rcv_nxt);
-        self.window.absorb(now, self.rcv_nxt - segment.end(), self.out_of_order.bytes());
+        if had_holes {
+            self.window.absorb(now, self.rcv_nxt - segment.end(), self.out_of_order.bytes());
+        }
         self.track_arrivals(now);
         if self.window.on_data(now, self.rcv_nxt, segment.len, segments) {
             self.quick |= 1; // a growing window is shown at once (tcp_grow_window)
