@@ -51,7 +51,7 @@ impl Jiffies {
             most <<= 3;
         }
         // The count of jiffies starts 300 s before it wraps (INITIAL_JIFFIES), which shows from 64 on.
-        let before = (300 * self.hz).next_multiple_of(1 << shift) - 300 * self.hz;
+        let before = (300 * self.hz).wrapping_neg() & ((1 << shift) - 1);
         let expires = self.at(now) + jiffies + before;
         Time(((((expires >> shift) + 1) << shift) - before) * self.tick_ns)
     }

@@ -6,9 +6,11 @@
 #![warn(missing_docs)]
 
 pub mod aqm;
+mod delay_line;
 pub mod impair;
 mod medium;
 pub mod qdiscs;
 pub mod traces;
 
+pub use delay_line::DelayLine;
 pub use medium::Medium;

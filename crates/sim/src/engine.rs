@@ -25,14 +25,12 @@ use crate::events::{EventQueue, Slot};
 use crate::link::{Departure, Hop, Port, watch};
 use crate::noise::NoisyHosts;
 use crate::slab::Slab;
+use crate::sources::{Source, Sources};
 use crate::split::{Split, hops};
 use crate::tap::{Passage, Tap, Taps};
 
 /// Events of a turn, besides those that an event sets off: a few milliseconds of work.
 const EVENTS_PER_TURN: u32 = 2048;
-
-/// Timers per port: queue's wake-up, wire free, head of the line.
-const PORT_SLOTS: u32 = 3;
 
 /// A scenario under way in virtual time.
 pub struct Simulation {
@@ -53,6 +51,7 @@ pub struct Simulation {
     slab: Slab,
     noise: Option<Box<NoisyHosts>>,
     taps: Option<Box<Taps>>,
+    sources: Sources,
     events: EventQueue,
     /// Packets that arrive somewhere at this instant; those before `carried` have.
     arriving: Vec<(Hop, Packet)>,
@@ -123,7 +122,7 @@ impl Simulation {
             ports.iter().map(|p| recorder.group(format!("queue.{}.", p.name))).collect();
         let noise = NoisyHosts::of(&scenario);
         let noisy = noise.as_ref().map_or(0, |hosts| hosts.len());
-        let slots = ports.len() * PORT_SLOTS as usize + ends.list.len() + 2 + noisy;
+        let sources = Sources::of(&mut ports, ends.list.len(), noisy);
         let mut simulation = Self {
             agenda: agenda(&scenario),
             open: vec![false; 1 + scenario.windows.len()],
@@ -140,11 +139,12 @@ impl Simulation {
             slab: Slab::default(),
             noise,
             taps: None,
-            events: EventQueue::new(slots),
+            events: EventQueue::new(sources.len()),
             arriving: Vec::with_capacity(64),
             carried: 0,
             crowd: 0,
-            most: standstill::limit(slots),
+            most: standstill::limit(sources.len()),
+            sources,
             flooding: None,
             log: Log::default(),
             agenda_at: 0,
@@ -161,11 +161,12 @@ impl Simulation {
             delivered: 0,
         };
         for port in 0..simulation.ports.len() {
-            simulation.ports[port].note_capacity(Time::ZERO);
-            rearm(&simulation.ports[port], port, Time::ZERO, &mut simulation.events);
+            simulation.ports[port].note_queue(Time::ZERO);
+            let port = &mut simulation.ports[port];
+            rearm(port, port.wake(), Time::ZERO, &mut simulation.events);
         }
         simulation.arm_agenda();
-        simulation.events.set(simulation.sample_slot(), Time::ZERO);
+        simulation.events.set(simulation.sources.sample(), Time::ZERO);
         simulation
     }
 
@@ -267,23 +268,6 @@ impl Simulation {
         self.drained = Cursor::default();
     }
 
-    fn end_slot(&self, end: usize) -> Slot {
-        self.ports.len() as u32 * PORT_SLOTS + end as u32
-    }
-
-    fn agenda_slot(&self) -> Slot {
-        self.end_slot(self.ends.list.len())
-    }
-
-    fn sample_slot(&self) -> Slot {
-        self.agenda_slot() + 1
-    }
-
-    /// The next packet that a noisy host handles.
-    fn host_slot(&self, host: usize) -> Slot {
-        self.sample_slot() + 1 + host as u32
-    }
-
     fn handle(&mut self, at: Time, slot: Slot) -> Result<(), Standstill> {
         if at > self.now {
             (self.now, self.crowd) = (at, 0);
@@ -295,17 +279,17 @@ impl Simulation {
             }
         }
         self.handled += 1;
-        if slot < self.ports.len() as u32 * PORT_SLOTS {
-            self.on_port((slot / PORT_SLOTS) as usize, slot % PORT_SLOTS);
-        } else if slot < self.agenda_slot() {
-            self.on_deadline((slot - self.end_slot(0)) as usize);
-        } else if slot == self.agenda_slot() {
-            self.on_agenda();
-        } else if slot == self.sample_slot() {
-            self.sample();
-            self.events.set(slot, at + self.scenario.step);
-        } else {
-            self.on_host((slot - self.host_slot(0)) as usize);
+        match self.sources.get(slot) {
+            Source::Queue(p) => self.on_queue(p as usize),
+            Source::Wire(p) => self.pump(p as usize),
+            Source::Line(p) => self.on_line(p as usize),
+            Source::End(e) => self.on_deadline(e as usize),
+            Source::Agenda => self.on_agenda(),
+            Source::Sample => {
+                self.sample();
+                self.events.set(slot, at + self.scenario.step);
+            }
+            Source::Host(host) => self.on_host(host as usize),
         }
         self.settle()
     }
@@ -331,10 +315,16 @@ impl Simulation {
                     let p = p as usize;
                     if pkt.segs > 1 && self.ports[p].qdisc.splits(&pkt) {
                         self.enqueue_split(p, &pkt);
+                        self.pump(p);
                     } else {
-                        self.ports[p].enqueue(self.now, pkt, &mut self.log);
+                        let wake = self.ports[p].enqueue(self.now, pkt, &mut self.log);
+                        match wake {
+                            Some(wake) if self.log.is_empty() => {
+                                rearm(&mut self.ports[p], wake, self.now, &mut self.events);
+                            }
+                            _ => self.pump(p),
+                        }
                     }
-                    self.pump(p);
                 }
                 Hop::End(e) if self.noise.is_some() => self.arrive(e as usize, pkt),
                 Hop::End(e) => self.deliver(e as usize, &pkt),
@@ -426,10 +416,9 @@ impl Simulation {
         }
         let port = &mut self.ports[p];
         if launched {
-            let arrival = port.arrival();
-            self.events.set(p as u32 * PORT_SLOTS + 2, arrival);
+            self.events.set(port.slots.line, port.arrival());
         }
-        rearm(port, p, self.now, &mut self.events);
+        rearm(port, port.wake(), self.now, &mut self.events);
         if !port.departures.is_empty() {
             self.report_departures(p);
         }
@@ -445,24 +434,21 @@ impl Simulation {
         port.settle(&mut self.log, &mut self.slab);
     }
 
-    fn on_port(&mut self, p: usize, timer: u32) {
-        match timer {
-            0 => {
-                let port = &mut self.ports[p];
-                if port.wake() <= self.now {
-                    port.on_wake(self.now, &mut self.log);
-                }
-                self.pump(p);
-            }
-            1 => self.pump(p),
-            _ => {
-                while let Some(pkt) = self.ports[p].land(self.now) {
-                    self.arriving.push((self.ports[p].next[pkt.flow.0 as usize], pkt));
-                }
-                let arrival = self.ports[p].arrival();
-                self.events.set(p as u32 * PORT_SLOTS + 2, arrival);
-            }
+    fn on_queue(&mut self, p: usize) {
+        let port = &mut self.ports[p];
+        port.armed = Time::NEVER;
+        if port.wake() <= self.now {
+            port.on_wake(self.now, &mut self.log);
         }
+        self.pump(p);
+    }
+
+    fn on_line(&mut self, p: usize) {
+        let port = &mut self.ports[p];
+        while let Some(pkt) = port.land(self.now) {
+            self.arriving.push((port.next[pkt.flow.0 as usize], pkt));
+        }
+        self.events.set(port.slots.line, port.arrival());
     }
 
     #[inline(always)]
@@ -481,7 +467,7 @@ impl Simulation {
     fn arrive(&mut self, e: usize, pkt: Packet) {
         let Some(noise) = &mut self.noise else { return };
         let (host, at) = noise.arrive(self.now, e, pkt);
-        let slot = self.host_slot(host);
+        let slot = self.sources.host(host);
         self.events.set(slot, at);
     }
 
@@ -492,7 +478,7 @@ impl Simulation {
             self.deliver(e, &pkt);
         }
         let due = self.noise.as_ref().map_or(Time::NEVER, |noise| noise.due(host));
-        let slot = self.host_slot(host);
+        let slot = self.sources.host(host);
         self.events.set(slot, due);
     }
 
@@ -501,7 +487,7 @@ impl Simulation {
         if let (true, Some(noise)) = (deadline <= self.now, &mut self.noise)
             && let Some(fires) = noise.expire(self.now, e, deadline)
         {
-            let slot = self.end_slot(e);
+            let slot = self.sources.end(e);
             return self.events.set(slot, fires);
         }
         if self.ends.list[e].endpoint.deadline() <= self.now {
@@ -529,14 +515,14 @@ impl Simulation {
         if let Some(noise) = &self.noise {
             deadline = noise.wanted(e, deadline);
         }
-        self.events.set(self.end_slot(e), deadline);
+        self.events.set(self.sources.end(e), deadline);
     }
 
     // ---- agenda ---------------------------------------------------------------------------
 
     fn arm_agenda(&mut self) {
         let at = self.agenda.get(self.agenda_at).map_or(Time::NEVER, |(at, _)| *at);
-        self.events.set(self.agenda_slot(), at);
+        self.events.set(self.sources.agenda(), at);
     }
 
     fn on_agenda(&mut self) {
@@ -599,7 +585,7 @@ impl Simulation {
                 qdiscs::replace_at(&mut port.qdisc, port.wrappers, fresh, &mut self.log);
             }
         }
-        port.note_capacity(self.now);
+        port.note_queue(self.now);
         self.settle_port(p);
     }
 
@@ -690,13 +676,16 @@ impl Simulation {
     }
 }
 
-/// Arms the timers of port number `p` but that of its line.
+/// Arms the timers of a port but that of its line; `wake` is that of its queue.
 #[inline]
-fn rearm(port: &Port, p: usize, now: Time, events: &mut EventQueue) {
-    let slot = p as u32 * PORT_SLOTS;
+fn rearm(port: &mut Port, wake: Time, now: Time, events: &mut EventQueue) {
     // A timer that is due at this very instant still has its event to come.
-    events.set(slot, port.wake().max(now));
+    let wake = wake.max(now);
+    if wake != port.armed {
+        port.armed = wake;
+        events.set(port.slots.queue, wake);
+    }
     if port.wire.is_some() {
-        events.set(slot + 1, port.free_at(now));
+        events.set(port.slots.wire, port.free_at(now));
     }
 }

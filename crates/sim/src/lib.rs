@@ -12,6 +12,7 @@ mod link;
 mod noise;
 mod simulator;
 mod slab;
+mod sources;
 mod split;
 mod tap;
 

@@ -12,6 +12,7 @@ use sojourn_trace::summary::{QueueWindow, Totals};
 use sojourn_trace::{QueueSummary, Sojourn};
 use sojourn_transport::Body;
 
+use crate::events::Slot;
 use crate::slab::Slab;
 
 /// Where a packet goes next.
@@ -59,12 +60,27 @@ impl Departure {
     }
 }
 
+/// Where a port's events are in the queue of events.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Slots {
+    pub(crate) queue: Slot,
+    /// Of a port with a wire.
+    pub(crate) wire: Slot,
+    /// Of a port with a line.
+    pub(crate) line: Slot,
+}
+
 /// A queue and its wire.
 pub(crate) struct Port {
     pub(crate) name: String,
     pub(crate) link: usize,
     pub(crate) forward: bool,
     pub(crate) role: Role,
+    pub(crate) slots: Slots,
+    /// When the event of the queue's timer is; [`Time::NEVER`] while it is being handled.
+    pub(crate) armed: Time,
+    /// Whether the queue is a line of constant delay.
+    is_line: bool,
     /// Bytes that a packet gains on arrival: at the ends of a tunnel its outer headers come and go.
     growth: i32,
     pub(crate) qdisc: Box<dyn Qdisc>,
@@ -130,6 +146,9 @@ impl Port {
             link: spec.link,
             forward: spec.forward,
             role: spec.role,
+            slots: Slots::default(),
+            armed: Time::NEVER,
+            is_line: false,
             growth: spec.growth,
             qdisc,
             age,
@@ -165,25 +184,43 @@ impl Port {
     /// When the queue's timer fires.
     #[inline]
     pub(crate) fn wake(&self) -> Time {
-        match self.qdisc.wake() {
-            Time::NEVER => Time::NEVER,
-            at => Time(at.0.saturating_sub(self.age.0)),
-        }
+        self.until(self.qdisc.wake())
+    }
+
+    /// A time on the queue's clock as one of the scenario's.
+    #[inline]
+    fn until(&self, at: Time) -> Time {
+        if at == Time::NEVER { at } else { Time(at.0.saturating_sub(self.age.0)) }
     }
 
     /// Serves the queue's timer.
     pub(crate) fn on_wake(&mut self, now: Time, log: &mut Log) {
+        if self.is_line {
+            return; // taking out what is due is all there is
+        }
         let clock = self.clock(now);
         self.qdisc.on_wake(clock, log);
-        assert!(self.qdisc.wake() > clock, "`{}` serves its timer", self.qdisc.describe());
+        debug_assert!(self.qdisc.wake() > clock, "`{}` serves its timer", self.qdisc.describe());
     }
 
-    pub(crate) fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) {
+    /// Puts a packet into the queue. Gives when the queue has to be asked what leaves, if that is later than now:
+    /// until then nothing does, and asking would change nothing.
+    #[inline(always)]
+    pub(crate) fn enqueue(&mut self, now: Time, mut pkt: Packet, log: &mut Log) -> Option<Time> {
         if self.growth != 0 {
             pkt.len = pkt.len.wrapping_add_signed(self.growth * i32::from(pkt.segs));
         }
         self.received.add(&pkt);
-        self.qdisc.enqueue(self.clock(now), pkt, log);
+        let clock = self.clock(now);
+        if self.is_line
+            && let Some(line) = self.qdisc.line()
+        {
+            line.enqueue(clock, pkt, log);
+            let due = line.due();
+            return (due > clock).then(|| self.until(due));
+        }
+        self.qdisc.enqueue(clock, pkt, log);
+        (self.busy_until > now || self.qdisc.is_asleep(clock)).then(|| self.wake())
     }
 
     /// The next packet that leaves the queue at `now`, with the time of its arrival at the next hop, and
@@ -199,7 +236,11 @@ impl Port {
             return None;
         }
         let clock = self.clock(now);
-        let mut pkt = self.qdisc.dequeue(clock, log)?;
+        let line = if self.is_line { self.qdisc.line() } else { None };
+        let mut pkt = match line {
+            Some(line) => line.dequeue(clock)?,
+            None => self.qdisc.dequeue(clock, log)?,
+        };
         let (sojourn, side) = (clock.since(pkt.stamp), pkt.take_side());
         self.sent.add(&pkt);
         self.recent_sojourn += sojourn;
@@ -238,6 +279,12 @@ impl Port {
             return None;
         }
         self.line.pop_front().map(|(_, pkt)| pkt)
+    }
+
+    /// Whether packets may be on the way to the next hop: a link's ingress and a tunnel's ends are places, and
+    /// what leaves them is at the next one.
+    pub(crate) fn has_line(&self) -> bool {
+        self.role == Role::Egress
     }
 
     /// Whether nothing is on the line.
@@ -359,8 +406,9 @@ impl Port {
         self.wire.into_iter().chain(self.qdisc.capacity()).min()
     }
 
-    /// Notes the rate that is in force from `now` on.
-    pub(crate) fn note_capacity(&mut self, now: Time) {
+    /// Notes what the queue is from `now` on: the rate that is in force, and whether it only delays.
+    pub(crate) fn note_queue(&mut self, now: Time) {
+        self.is_line = self.wire.is_none() && self.qdisc.line().is_some();
         self.capacities.push((now, self.capacity()));
     }
 

@@ -125,6 +125,11 @@ impl Qdisc for Htb {
     }
 
     #[inline]
+    fn is_asleep(&self, now: Time) -> bool {
+        self.watchdog != Time::NEVER && self.watchdog > now && self.leaf.backlog().packets > 0
+    }
+
+    #[inline]
     fn on_wake(&mut self, now: Time, log: &mut Log) {
         if self.leaf.wake() <= now {
             self.leaf.on_wake(now, log);

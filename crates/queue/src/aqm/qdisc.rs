@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::Spec;
 use super::log::Log;
+use crate::DelayLine;
 use sojourn_core::grammar::Given;
 use sojourn_core::packet::Packet;
 use sojourn_core::probe::Probe;
@@ -39,6 +40,18 @@ pub trait Qdisc: Send {
     /// watchdog or a control law's timer. [`Time::NEVER`] if only an arrival can change anything.
     fn wake(&self) -> Time {
         Time::NEVER
+    }
+
+    /// Whether `dequeue` would give nothing at `now` and change nothing, so that its owner need not ask after
+    /// an arrival: a shaper without tokens, a packet before its time. `false` if that is not known.
+    fn is_asleep(&self, _now: Time) -> bool {
+        false
+    }
+
+    /// The line that it is, if packets wait equally long in it and nothing else can happen to them: its
+    /// owner may then put them in and take them out there.
+    fn line(&mut self) -> Option<&mut DelayLine> {
+        None
     }
 
     /// The instant from [`Qdisc::wake`] has come.

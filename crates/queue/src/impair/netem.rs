@@ -5,14 +5,14 @@ mod dist;
 mod loss;
 mod params;
 
-use std::cmp::{Ordering, Reverse};
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
 use self::dist::sample;
 use self::loss::{Correlated, State};
 use self::params::{
     CORRUPT, Chance, DELAY, Delay, LOSS, Params, REORDER, SLOT, Slot, Spacing, share,
 };
+use crate::DelayLine;
 use crate::aqm::{
     Backlog, Discipline, Entry, Env, Kernel, Log, Qdisc, Reason, Spec, Stats, accepts, entry, spec,
 };
@@ -90,90 +90,6 @@ impl Discipline for Params {
     }
 }
 
-/// A packet with its time to send; equal times go in the order of arrival.
-#[derive(Clone, Copy, Debug)]
-struct Delayed {
-    to_send: Time,
-    number: u64,
-    pkt: Packet,
-}
-
-impl Delayed {
-    #[inline]
-    fn key(&self) -> (Time, u64) {
-        (self.to_send, self.number)
-    }
-}
-
-impl PartialEq for Delayed {
-    fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
-    }
-}
-
-impl Eq for Delayed {}
-
-impl PartialOrd for Delayed {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Delayed {
-    #[inline]
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.key().cmp(&other.key())
-    }
-}
-
-/// Packets by time to send. What comes in order is appended to a line; only what overtakes the
-/// end of the line costs a heap operation. The end of the line is later than the whole heap.
-#[derive(Debug, Default)]
-struct DelayLine {
-    line: VecDeque<Delayed>,
-    early: BinaryHeap<Reverse<Delayed>>,
-    numbers: u64,
-}
-
-impl DelayLine {
-    // Linux 6.12 `tfifo_enqueue`.
-    #[inline]
-    fn insert(&mut self, to_send: Time, pkt: Packet) {
-        self.numbers += 1;
-        let delayed = Delayed { to_send, number: self.numbers, pkt };
-        if self.last().is_none_or(|last| last <= to_send) {
-            self.line.push_back(delayed);
-        } else {
-            self.early.push(Reverse(delayed));
-        }
-    }
-
-    /// The latest time to send.
-    #[inline]
-    fn last(&self) -> Option<Time> {
-        self.line.back().map(|d| d.to_send)
-    }
-
-    #[inline]
-    fn next(&self) -> Option<Time> {
-        let line = self.line.front().map(|d| d.to_send);
-        match self.early.peek() {
-            Some(Reverse(early)) => line.map(|t| t.min(early.to_send)),
-            None => line,
-        }
-    }
-
-    #[inline]
-    fn pop(&mut self) -> Option<Packet> {
-        if let Some(Reverse(early)) = self.early.peek()
-            && self.line.front().is_none_or(|front| early < front)
-        {
-            return self.early.pop().map(|Reverse(d)| d.pkt);
-        }
-        self.line.pop_front().map(|d| d.pkt)
-    }
-}
-
 /// Bursts: when the next opens, and what it may still send.
 #[derive(Clone, Copy, Debug, Default)]
 struct Opening {
@@ -185,7 +101,6 @@ struct Opening {
 #[derive(Clone, Copy, Debug, Default)]
 struct Counters {
     requeues: u64,
-    delayed: u64,
     dropped: u64,
     corrupted: u64,
     duplicated: u64,
@@ -202,6 +117,8 @@ struct Netem {
     drawn: (i64, i32),
     /// Whether more than delay can happen to a packet.
     perturbs: bool,
+    /// Whether all packets wait equally long and nothing else happens to them, as in most scenarios.
+    is_steady: bool,
     rng: Rng,
     delays: Correlated,
     losses: Correlated,
@@ -209,16 +126,13 @@ struct Netem {
     reorders: Correlated,
     corruptions: Correlated,
     state: State,
-    /// Packets since the last one that was sent ahead.
-    counter: u32,
+    /// How many packets were put in line before the last one that was sent ahead.
+    counted: u64,
     /// Packets sent ahead; the youngest is at the front.
     ahead: VecDeque<Packet>,
     line: DelayLine,
     child: Option<Box<dyn Qdisc>>,
-    /// What is held before the child.
-    held: Backlog,
     opening: Opening,
-    watchdog: Time,
     counters: Counters,
 }
 
@@ -229,6 +143,7 @@ impl Netem {
             series: params.trace.as_ref().map(|trace| trace.cursor(env.start())),
             drawn: (0, 0),
             perturbs: true,
+            is_steady: false,
             rng: params.seed.map_or(env.rng, Self::seeded),
             delays: Correlated::default(),
             losses: Correlated::default(),
@@ -236,13 +151,11 @@ impl Netem {
             reorders: Correlated::default(),
             corruptions: Correlated::default(),
             state: State::default(),
-            counter: 0,
+            counted: 0,
             ahead: VecDeque::new(),
             line: DelayLine::default(),
             child,
-            held: Backlog::default(),
             opening: Opening::default(),
-            watchdog: Time::NEVER,
             counters: Counters::default(),
         };
         let mut given = Given::default();
@@ -267,6 +180,10 @@ impl Netem {
         self.perturbs = params.perturbs();
         let (mean, jitter) = params.drawn();
         self.drawn = (i64::try_from(mean.0).unwrap_or(i64::MAX), jitter);
+        let draws = self.perturbs || jitter != 0 || self.series.is_some() || params.gap.is_some();
+        let is_line = params.rate.is_none() && params.slot.is_none() && self.child.is_none();
+        self.is_steady = is_line && !draws;
+        (self.line.delay, self.line.limit) = (mean, params.limit);
         let rng = &mut self.rng;
         if correlates {
             let [delay, loss, duplicate] = params.correlations;
@@ -352,6 +269,11 @@ impl Netem {
         }
     }
 
+    /// Packets since the last one that was sent ahead.
+    fn since_ahead(&self) -> u32 {
+        (self.line.numbers - self.counted) as u32
+    }
+
     #[inline]
     fn is_full(&self) -> bool {
         self.backlog().packets >= self.params.limit
@@ -371,13 +293,14 @@ impl Netem {
     #[inline]
     fn delay(&mut self, now: Time, mut pkt: Packet) {
         pkt.stamp = now;
-        self.held.add(&pkt);
+        self.line.held.add(&pkt);
+        let since_ahead = self.since_ahead();
         let (p, rng) = (&self.params, &mut self.rng);
         let is_delayed = p
             .gap
-            .is_none_or(|gap| self.counter < gap - 1 || share(p.reorder) < self.reorders.draw(rng));
+            .is_none_or(|gap| since_ahead < gap - 1 || share(p.reorder) < self.reorders.draw(rng));
         if !is_delayed {
-            self.counter = 0;
+            self.counted = self.line.numbers;
             self.counters.reordered += 1;
             self.counters.requeues += 1;
             self.ahead.push_front(pkt);
@@ -406,9 +329,7 @@ impl Netem {
             // A path whose delay falls does not reorder: what came before goes first.
             to_send = to_send.max(last);
         }
-        self.counter = self.counter.wrapping_add(1);
-        self.counters.delayed += u64::from(to_send > now);
-        self.line.insert(to_send, pkt);
+        self.line.insert(now, to_send, pkt);
     }
 
     /// The next packet that is due and has its burst open; else sets the watchdog.
@@ -418,7 +339,7 @@ impl Netem {
         let to_send = self.line.next()?;
         let Some(slot) = self.params.slot else {
             if to_send > now {
-                self.watchdog = to_send;
+                self.line.watchdog = to_send;
                 return None;
             }
             return self.line.pop();
@@ -428,7 +349,7 @@ impl Netem {
             self.open_next(&slot, now);
         }
         if to_send > now || self.opening.at > now {
-            self.watchdog = to_send.max(self.opening.at);
+            self.line.watchdog = to_send.max(self.opening.at);
             return None;
         }
         let pkt = self.line.pop()?;
@@ -444,7 +365,9 @@ impl Netem {
 impl Qdisc for Netem {
     #[inline]
     fn enqueue(&mut self, now: Time, pkt: Packet, log: &mut Log) {
-        if self.perturbs {
+        if self.is_steady {
+            self.line.enqueue(now, pkt, log);
+        } else if self.perturbs {
             self.perturb(now, pkt, false, log);
         } else {
             self.admit(now, pkt, log);
@@ -454,13 +377,16 @@ impl Qdisc for Netem {
     // Linux 6.12 `netem_dequeue`: what was sent ahead goes first.
     #[inline]
     fn dequeue(&mut self, now: Time, log: &mut Log) -> Option<Packet> {
-        self.watchdog = Time::NEVER;
+        self.line.watchdog = Time::NEVER;
         if let Some(pkt) = self.ahead.pop_front() {
-            self.held.remove(&pkt);
+            self.line.held.remove(&pkt);
             return Some(pkt);
         }
+        if self.is_steady {
+            return self.line.dequeue(now);
+        }
         while let Some(pkt) = self.release(now) {
-            self.held.remove(&pkt);
+            self.line.held.remove(&pkt);
             match &mut self.child {
                 Some(child) => child.enqueue(now, pkt, log),
                 None => return Some(pkt),
@@ -471,7 +397,12 @@ impl Qdisc for Netem {
 
     #[inline]
     fn wake(&self) -> Time {
-        self.child.as_ref().map_or(self.watchdog, |child| self.watchdog.min(child.wake()))
+        self.child.as_ref().map_or(self.line.watchdog, |child| self.line.watchdog.min(child.wake()))
+    }
+
+    #[inline]
+    fn line(&mut self) -> Option<&mut DelayLine> {
+        (self.is_steady && self.ahead.is_empty()).then_some(&mut self.line)
     }
 
     #[inline]
@@ -479,16 +410,19 @@ impl Qdisc for Netem {
         if let Some(child) = self.child.as_mut().filter(|c| c.wake() <= now) {
             child.on_wake(now, log);
         }
-        if self.watchdog <= now {
-            self.watchdog = Time::NEVER;
+        if self.line.watchdog <= now {
+            self.line.watchdog = Time::NEVER;
         }
     }
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        let Some(child) = &self.child else { return self.held };
+        let Some(child) = &self.child else { return self.line.held };
         let inner = child.backlog();
-        Backlog { packets: self.held.packets + inner.packets, bytes: self.held.bytes + inner.bytes }
+        Backlog {
+            packets: self.line.held.packets + inner.packets,
+            bytes: self.line.held.bytes + inner.bytes,
+        }
     }
 
     fn change(&mut self, now: Time, to: &Spec, given: &Given, _log: &mut Log) {
@@ -510,7 +444,7 @@ impl Qdisc for Netem {
         let c = &self.counters;
         for (name, count) in [
             ("requeues", c.requeues),
-            ("delayed", c.delayed),
+            ("delayed", self.line.delayed),
             ("dropped", c.dropped),
             ("corrupted", c.corrupted),
             ("duplicated", c.duplicated),
@@ -537,8 +471,8 @@ impl Qdisc for Netem {
         if let Some(child) = &mut self.child {
             child.purge(log);
         }
-        self.held = Backlog::default();
-        self.watchdog = Time::NEVER;
+        self.line.held = Backlog::default();
+        self.line.watchdog = Time::NEVER;
     }
 
     fn leaf(&self) -> Option<&dyn Qdisc> {

@@ -4,9 +4,10 @@ use std::fmt;
 
 use sojourn_core::{Dur, Time};
 
-use super::{PORT_SLOTS, Simulation};
+use super::Simulation;
 use crate::events::Slot;
 use crate::link::Port;
+use crate::sources::Source;
 
 /// Events at one instant, or packets that one event sets off, of a run with this many sources of
 /// events. A flow may open with a full send buffer, a few thousand packets.
@@ -37,18 +38,14 @@ impl std::error::Error for Standstill {}
 impl Simulation {
     /// The owner of an event that never ends.
     pub(super) fn standstill_of(&self, slot: Slot) -> Standstill {
-        if slot >= self.end_slot(0) {
-            let end = (slot - self.end_slot(0)) as usize;
-            if end < self.ends.list.len() {
-                return self.standstill_by(end);
-            }
-        }
-        let (element, reason) = match self.ports.get((slot / PORT_SLOTS) as usize) {
-            Some(port) => {
+        let (element, reason) = match self.sources.get(slot) {
+            Source::End(end) => return self.standstill_by(end as usize),
+            Source::Queue(p) | Source::Wire(p) | Source::Line(p) => {
+                let port = &self.ports[p as usize];
                 let text = port.qdisc.describe();
                 (format!("link.{}", port.name), format!("`{text}` serves packets in no time"))
             }
-            None => ("schedule".to_owned(), "too many changes, starts or stops".to_owned()),
+            _ => ("schedule".to_owned(), "too many changes, starts or stops".to_owned()),
         };
         Standstill { element, at: self.now, reason }
     }

@@ -60,6 +60,8 @@ pub struct Sender {
     rate: RateEstimator,
     timer: Timer,
     timer_at: Time,
+    /// When the timer was last set after new data, to what further data at that instant would set it to.
+    probe_set: Time,
     handshake: Handshake,
     app: Application,
     ecn: EcnState,
@@ -189,6 +191,7 @@ impl Sender {
             rate: RateEstimator::default(),
             timer: Timer::None,
             timer_at: Time::NEVER,
+            probe_set: Time::NEVER,
             handshake: Handshake { control_left: config.control_rtts, ..Handshake::default() },
             app: Application {
                 write_end: config.bytes.map_or(u64::MAX, |b| b + 1),

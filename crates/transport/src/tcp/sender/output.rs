@@ -252,9 +252,7 @@ impl Sender {
         self.usage.sent_in_round = true;
         let cwr = std::mem::take(&mut self.ecn.cwr_pending);
         self.note_sent(now, len, false, idle);
-        if self.timer != Timer::Reorder
-            && !self.schedule_probe(now, false)
-            && self.timer == Timer::None
+        if self.timer != Timer::Reorder && !self.probe_after_data(now) && self.timer == Timer::None
         {
             self.rearm_rto(now);
         }

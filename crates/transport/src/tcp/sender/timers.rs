@@ -16,11 +16,26 @@ impl Sender {
     pub(super) fn arm(&mut self, timer: Timer, now: Time, jiffies: u64) {
         self.timer = timer;
         self.timer_at = self.rtt.expiry(now, jiffies);
+        self.probe_set = Time::NEVER;
+    }
+
+    /// The probe after new data at `now`. Linux `tcp_write_xmit` sets it once after a run of segments, and
+    /// all but the first of a run would set the same time.
+    pub(super) fn probe_after_data(&mut self, now: Time) -> bool {
+        if self.probe_set == now {
+            return true;
+        }
+        let is_set = self.schedule_probe(now, false);
+        if is_set && self.board.packets_out() > 1 {
+            self.probe_set = now;
+        }
+        is_set
     }
 
     pub(super) fn disarm(&mut self) {
         self.timer = Timer::None;
         self.timer_at = Time::NEVER;
+        self.probe_set = Time::NEVER;
     }
 
     pub(super) fn rearm_after_ack(&mut self, now: Time) {
