@@ -163,7 +163,7 @@ def run(
     elif not quiet:
         there = [outcome.run for outcome in outcomes if outcome.run]
         _print_runs(there, full=full)
-        for capture in (capture for run in there for capture in run.captures if capture.exists()):
+        for capture in (capture for run in there for capture in run.again().captures if capture.exists()):
             print(f"capture: {harmless(str(capture))}")
         if there:
             screen.show_next(folder, there)
@@ -296,7 +296,7 @@ def show(
     folder = _newest() if target == LATEST.name and not Path(target).is_dir() else Path(target)
     if log:
         return _show_logs(folder, log, as_json=as_json)
-    if folder.is_dir():
+    if results.exists(folder):
         return _show_runs(folder, full=full, as_json=as_json)
     text, document = _shown(one(target, variant), overrides(set_))
     if as_json:
@@ -385,13 +385,13 @@ def _document(run: Run) -> dict[str, Any]:
 
 
 def _scenario(run: Run) -> str:
-    return run.scenario if (run.path / "scenario.toml").exists() else ""
+    return run.scenario if run.has("scenario.toml") else ""
 
 
 def _show_logs(folder: Path, which: Literal["setup", "teardown"], *, as_json: bool) -> int:
     from sojourn.logs import log
 
-    runs = list(results.ResultSet.open(folder)) if folder.is_dir() else []
+    runs = list(results.ResultSet.open(folder)) if results.exists(folder) else []
     if not runs:
         raise UsageError(f"--log {which}: {folder}: expected the folder of a finished run or of results")
     if as_json:
