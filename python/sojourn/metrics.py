@@ -333,7 +333,7 @@ def sojourn(
 
 def finished(source: Source) -> Finished | None:
     """The run with results that a source is, or was read from."""
-    origin = getattr(source, "origin", source)
+    origin: Any = getattr(source, "origin", source)
     return origin if hasattr(origin, "files") else None
 
 

@@ -426,9 +426,10 @@ def _one(
     with results.capture_folder(out, text) as captures:
         result = engines.complete(engine.start(job.scenario, captures), advance)
         wall_s = time.monotonic() - clock
-        files = results.deterministic_files(text, result)
+        files = results.deterministic_files(text, result, packed=store.packed)
         if verify and result.complete:
-            _verify(job, out, files, results.capture_digests(captures, text), engine=engine, advance=advance)
+            digests = results.capture_digests(captures, text)
+            _verify(job, out, files, digests, packed=store.packed, engine=engine, advance=advance)
         manifest = {
             "id": job.id,
             "version": version,
@@ -458,6 +459,7 @@ def _verify(
     files: Mapping[str, bytes],
     captures: Mapping[str, str],
     *,
+    packed: bool,
     engine: Engine,
     advance: Callable[[float], bool],
 ) -> None:
@@ -465,7 +467,7 @@ def _verify(
     text = job.scenario.text
     with results.capture_folder(out, text) as folder:
         second = engines.complete(engine.start(job.scenario, folder), advance)
-        again = results.deterministic_files(text, second)
+        again = results.deterministic_files(text, second, packed=packed)
         differ = [name for name in files if files[name] != again[name]]
         others = results.capture_digests(folder, text)
         differ += [name for name in captures if captures[name] != others[name]]

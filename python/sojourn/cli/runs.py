@@ -53,6 +53,7 @@ def run(
     seeds: Annotated[int, AtLeastOne] = 1,
     fresh: bool = False,
     verify: bool = False,
+    store: results.Form | None = None,
     engine: engines.Name = "sim",
     qdisc: Literal["sojourn", "kernel"] | None = None,
     max_lateness: str = "1ms",
@@ -85,6 +86,7 @@ def run(
         seeds: Repeat with this number of consecutive seeds; ids after the first end in @seedN.
         fresh: Do runs again that are already there.
         verify: Do every run twice and fail if one byte differs.
+        store: Keep runs as a folder each, or all as one dataset; default a dataset if they are more than 200.
         engine: The simulator; hosts of a real Linux kernel in virtual time (`SOJOURN_LINUX` names it), with its own
             queues (linux) or ours (linux:sojourn); or hosts of this machine's, with ours (live) or its own
             (live:kernel).
@@ -151,7 +153,7 @@ def run(
         if named:
             _say_left_names()
     try:
-        outcomes = execute(todo, folder, jobs=jobs, fresh=fresh, verify=verify, quiet=quiet, engine=chosen)
+        outcomes = execute(todo, folder, jobs=jobs, fresh=fresh, verify=verify, quiet=quiet, engine=chosen, form=store)
     except KeyboardInterrupt:
         _tell(notifier, folder, "interrupted", {})
         raise

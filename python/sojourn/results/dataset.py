@@ -91,7 +91,6 @@ class Place:
         return None
 
     def glance(self) -> dict[str, Any] | None:
-        """The run as one row of `ResultSet.summary`, if that is at hand."""
         return self.now.glance()
 
 

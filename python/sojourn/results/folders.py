@@ -22,6 +22,8 @@ from sojourn.results.run import FORMAT, MANIFEST, Run
 class Folders:
     """Keeps runs as a folder each."""
 
+    packed = False
+
     def __init__(self, root: Path) -> None:
         self.root = root
 

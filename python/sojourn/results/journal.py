@@ -6,7 +6,6 @@ as JSON, and the contents of its files. A process that is killed leaves whole re
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
@@ -18,6 +17,7 @@ from sojourn.results.content import SERIES
 from sojourn.results.disk import sha256
 from sojourn.results.identity import RUN_ID
 from sojourn.results.run import MANIFEST
+from sojourn.results.samples import Samples, frame_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,15 +47,21 @@ class Record:
             file.seek(at)
             return file.read(length)
 
-    def frame(self) -> pl.LazyFrame:
+    def samples(self) -> Samples:
         """The series."""
-        import polars as pl
+        return Samples.unpacked(self.read(SERIES))
 
-        return pl.read_parquet(io.BytesIO(self.read(SERIES))).lazy()
+    def frame(self) -> pl.LazyFrame:
+        """The series as a table."""
+        return frame_of(self.samples()).lazy()
 
     def where(self, name: str) -> str:
         """What a message calls a file."""
         return f"{self.file}: {self.manifest['id']}: {name}"
+
+    def place(self, name: str) -> None:
+        """Each file is in the journal."""
+        del name
 
     def glance(self) -> None:
         """No numbers are kept beside the files."""

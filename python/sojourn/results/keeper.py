@@ -1,4 +1,4 @@
-"""Writes a dataset, from many threads: of the same bytes in whichever order runs finish, and however often it was killed.
+"""Writes a dataset, from many threads: the same bytes in whichever order runs finish.
 
 A run that has finished is added to the journal of its partition. When all runs of a partition are there, it is written
 and its journal goes. Which runs a partition has follows from the names of all runs of the dataset alone.
@@ -15,7 +15,7 @@ from threading import RLock
 from typing import Any
 
 from sojourn.results import partition
-from sojourn.results.content import FILES, as_text
+from sojourn.results.content import as_text
 from sojourn.results.dataset import FOLDER, INDEX, SIZE, Dataset
 from sojourn.results.disk import (
     ResultsError,
@@ -23,7 +23,6 @@ from sojourn.results.disk import (
     check_folder,
     digest_of,
     remove_if_empty,
-    sha256,
     sync,
 )
 from sojourn.results.identity import by_case_and_seed
@@ -35,6 +34,8 @@ from sojourn.results.run import Run
 
 class Keeper:
     """Keeps runs in the dataset of a results folder."""
+
+    packed = True
 
     def __init__(self, root: Path, ids: Iterable[str], say: Callable[[str], None]) -> None:
         """For runs of these names; `say` is told what of an earlier dataset cannot be read. Nothing is written yet."""
@@ -81,7 +82,7 @@ class Keeper:
             return None
         run = self._dataset.run(run_id)
         try:
-            captures = {name: digest for name, digest in run.again().manifest["files"].items() if name not in FILES}
+            captures = run.again().manifest["files"]
             if any(digest_of(run.path / Path(name).name) != digest for name, digest in captures.items()):
                 return None
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -94,7 +95,8 @@ class Keeper:
         """Keeps a run, in place of an earlier one of the same id; its captures are moved beside the dataset."""
         run_id = str(manifest["id"])
         self.check_place(run_id)
-        digests = {name: sha256(content) for name, content in files.items()}
+        # Its other files are parts of a partition, which has digests of its own.
+        digests: dict[str, str] = {}
         for capture in captures:
             folder = self._dataset.root / run_id
             folder.mkdir(parents=True, exist_ok=True)
@@ -199,7 +201,7 @@ class Keeper:
     def _drop(self, damaged: Partition) -> None:
         """Reports a partition that is not as it was written, once, and forgets its runs."""
         with self._lock:
-            lost = [run_id for run_id in self._sources[damaged.path]]
+            lost = list(self._sources[damaged.path])
             if not lost:
                 return
             again = [run_id for run_id in lost if run_id in self._awaited.get(self._number[run_id], ())]

@@ -16,10 +16,12 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sojourn.results.content import QUEUES, SCENARIO, SERIES, SUMMARY, as_text, parquet
+from sojourn.results.content import QUEUES, SCENARIO, SERIES, SUMMARY, as_text
 from sojourn.results.disk import ResultsError, digest_of, sha256, sync
 from sojourn.results.identity import RUN_ID
-from sojourn.results.run import MANIFEST, Files, Run
+from sojourn.results.run import MANIFEST, Files
+from sojourn.results.samples import Samples, frame_of_runs, parquet
+from sojourn.text import harmless
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,24 +48,15 @@ _recent: list[Partition] = []
 _lock = Lock()
 
 
-class Kept(Protocol):
-    """A finished run of a dataset, in a partition or in a journal."""
+class Kept(Files, Protocol):
+    """The files of a finished run of a dataset, in a partition or in a journal."""
 
     hash: str
     complete: bool
     started: str
 
-    def read(self, name: str) -> bytes:
-        """As `Files`."""
-
-    def frame(self) -> pl.LazyFrame:
-        """As `Files`."""
-
-    def where(self, name: str) -> str:
-        """As `Files`."""
-
-    def glance(self) -> dict[str, Any] | None:
-        """What `Glance.columns` gave, if it is kept beside the files."""
+    def samples(self) -> Samples:
+        """The series, read."""
 
 
 class Stored:
@@ -94,9 +87,15 @@ class Stored:
         scan = pl.scan_parquet(self.partition.file(f"series{f'-{number}' if number else ''}.parquet"))
         return scan.slice(begin, rows).select("series", "unit", "t_s", "value")
 
+    def samples(self) -> Samples:
+        return Samples.of_frame(self.frame().collect())
+
     def where(self, name: str) -> str:
         table = "series" if name == SERIES else "runs"
         return f"{self.partition.file(f'{table}.parquet')}: {self.partition.made[self.row].get('id')}: {name}"
+
+    def place(self, name: str) -> None:
+        del name
 
     def glance(self) -> dict[str, Any] | None:
         try:
@@ -231,7 +230,7 @@ def write(folder: Path, building: Path, number: int, runs: Mapping[str, Kept]) -
             "version": str(stated.get("version")),
             "hash": kept.hash,
             "sweep": json.dumps(stated.get("sweep", {})),
-            **(kept.glance() or _glance(kept, run_id)),
+            **(kept.glance() or _glance(_Fresh(run_id, kept, stated))),
             "manifest": json.dumps(stated),
             **{column: kept.read(name).decode() for name, column in TEXTS.items()},
             "series_file": count, "series_begin": begin, "series_rows": length,
@@ -253,38 +252,35 @@ def _put(folder: Path, name: str, content: bytes) -> dict[str, str]:
 
 def _sheets(runs: Mapping[str, Kept]) -> Iterator[tuple[pl.DataFrame, list[tuple[int, int]]]]:
     """Tables of as many whole runs as fit, and where the samples of each begin and how many they are."""
-    import polars as pl
-
-    frames: list[pl.DataFrame] = []
+    found: list[tuple[str, Samples]] = []
     places: list[tuple[int, int]] = []
     total = 0
     for run_id, kept in runs.items():
-        frame = kept.frame().collect()
-        if frames and total + frame.height > MOST_ROWS:
-            yield pl.concat(frames, rechunk=True), places
-            frames, places, total = [], [], 0
-        frames.append(frame.select(pl.lit(run_id).alias("id"), "series", "unit", "t_s", "value"))
-        places.append((total, frame.height))
-        total += frame.height
-    yield pl.concat(frames, rechunk=True), places
+        samples = kept.samples()
+        if found and total + samples.t_s.size > MOST_ROWS:
+            yield frame_of_runs(found), places
+            found, places, total = [], [], 0
+        found.append((run_id, samples))
+        places.append((total, samples.t_s.size))
+        total += samples.t_s.size
+    yield frame_of_runs(found), places
 
 
-def _glance(kept: Kept, run_id: str) -> dict[str, Any]:
+class _Fresh:
+    """A run that was just made, read without the care that results from elsewhere need."""
+
+    scenario = ""
+
+    def __init__(self, run_id: str, kept: Kept, manifest: Mapping[str, Any]) -> None:
+        self.id, self.complete, self.manifest = run_id, kept.complete, manifest
+        self.summary, self.queues = (json.loads(kept.read(name)) for name in (SUMMARY, QUEUES))
+
+
+def _glance(run: _Fresh) -> dict[str, Any]:
     """The run as one row, as `ResultSet.summary` has it."""
     from sojourn.glance import Glance
 
-    return Glance.of(Run(Path(run_id), _Files(kept), run_id)).columns()
-
-
-class _Files:
-    """A kept run as the files of one."""
-
-    def __init__(self, kept: Kept) -> None:
-        self.read, self.frame, self.where = kept.read, kept.frame, kept.where
-
-    def place(self, name: str) -> Path | None:
-        del name
-        return None
+    return {key: harmless(value) for key, value in Glance.of(run).columns().items()}
 
 
 def _typed(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
@@ -300,5 +296,3 @@ def _typed(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     found = list(rows)
     return pl.DataFrame(found, schema={name: kinds.get(name, pl.Float64) for name in found[0]})
 
-
-_: type[Files] = _Files

@@ -43,6 +43,9 @@ class Files(Protocol):
     def place(self, name: str) -> Path | None:
         """The file with this content alone; None if others are in it too."""
 
+    def glance(self) -> dict[str, Any] | None:
+        """The run as one row of `ResultSet.summary`, if that is kept beside the files."""
+
 
 class Folder:
     """The files of a run in a folder of their own."""
@@ -63,6 +66,9 @@ class Folder:
 
     def place(self, name: str) -> Path | None:
         return self.path / name if (self.path / name).is_file() else None
+
+    def glance(self) -> None:
+        return None
 
 
 class Run:
@@ -279,6 +285,13 @@ def drawn(runs: Sequence[Run], names: Sequence[str], title: str) -> Figure:
 
     with plot.styled():
         return plot.figure(runs, names, title=title)
+
+
+def numbers(run: Run) -> dict[str, Any]:
+    """A run as one row: what `Glance.columns` makes of it, from where it is kept if it is."""
+    from sojourn.glance import Glance
+
+    return run.files.glance() or Glance.of(run).columns()
 
 
 def flatten(document: object, prefix: str = "") -> dict[str, Any]:

@@ -6,13 +6,13 @@ import html
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 from sojourn.results import dataset
-from sojourn.results.dataset import Dataset, Place
+from sojourn.results.dataset import Dataset
 from sojourn.results.disk import ResultsError
 from sojourn.results.partition import Stored
-from sojourn.results.run import MANIFEST, Run, drawn, flatten
+from sojourn.results.run import MANIFEST, Run, drawn, flatten, numbers
 
 if TYPE_CHECKING:
     import polars as pl
@@ -70,17 +70,18 @@ class ResultSet(Sequence[Run]):
 
         # What is read for a row is not kept: there may be very many.
         walked = (run.again() for run in self)
-        rows = [{"id": run.id, **run.swept, **(flatten(run.summary) if full else _numbers(run))} for run in walked]
+        rows = [{"id": run.id, **run.swept, **(flatten(run.summary) if full else numbers(run))} for run in walked]
         return pl.DataFrame(rows, infer_schema_length=None)
 
-    def query(self, sql: str) -> pl.DataFrame:
+    def query(self, sql: str, *, full: bool = False) -> pl.DataFrame:
         """The answer to a `SELECT` over the tables `runs`, `flows`, `queues` and `series`; see `sojourn query`.
 
-        Raises `QueryError`, one line with the nearest name where a table or a column is not there.
+        With `full` the table `runs` has a column for every number. Raises `QueryError`, one line with the nearest
+        name where a table or a column is not there.
         """
         from sojourn.results.query import query
 
-        return query(self, sql)
+        return query(list(self), sql, full=full)
 
     def plot(self, *names: str, title: str = "") -> Figure:
         """A figure of all these runs, at most eight; see `Run.plot`."""
@@ -173,10 +174,3 @@ def _read(run: Run) -> None:
     """Reads all files of a run; raises `ResultsError`."""
     run.names()
     run.manifest, run.summary, run.queues  # noqa: B018
-
-
-def _numbers(run: Run) -> dict[str, Any]:
-    from sojourn.glance import Glance
-
-    kept = run.files.glance() if isinstance(run.files, Place) else None
-    return kept or Glance.of(run).columns()

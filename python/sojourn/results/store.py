@@ -20,6 +20,10 @@ MOST_FOLDERS = 200
 class Store(Protocol):
     """Keeps finished runs."""
 
+    @property
+    def packed(self) -> bool:
+        """How it takes the series best, for `deterministic_files`; it takes Parquet too."""
+
     def check(self) -> None:
         """Raises `ResultsError` unless runs can be written."""
 

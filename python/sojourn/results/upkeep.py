@@ -90,7 +90,7 @@ def _clean_dataset(root: Path, *, everything: bool, dry: bool) -> list[Path]:
         shutil.rmtree(root / FOLDER)
         remove_if_empty(root)
         return [root / FOLDER]
-    keeper = Keeper(root, (), lambda line: None)
+    keeper = Keeper(root, (), lambda _: None)
     keeper.check()
     for run_id in gone:
         keeper.forget(run_id)
