@@ -30,7 +30,10 @@ class Dataset:
     """What a results folder holds as a dataset; reading it writes nothing."""
 
     def __init__(self, root: Path, errors: list[str]) -> None:
-        """Reads what is recorded of it; what cannot be read is left out and gets a line in `errors`."""
+        """Reads what is recorded of it; what cannot be read is left out and gets a line in `errors`.
+
+        Raises `ResultsError` if a later version wrote it.
+        """
         self.root, self.folder = root, root / FOLDER
         self.size, self.planned = SIZE, _planned(self.folder / INDEX, errors)
         self.partitions: list[Partition] = []
@@ -120,5 +123,5 @@ def _planned(index: Path, errors: list[str]) -> list[str]:
         errors.append(f"{index}: expected what is recorded of a dataset ({error!r})")
         return []
     if written != FORMAT:
-        errors.append(f"{index}: format: expected {FORMAT}, got {written}: read it with a later version")
+        raise ResultsError(f"{index}: format: expected {FORMAT}, got {written}: read it with a later version")
     return list(runs)

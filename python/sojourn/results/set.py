@@ -36,9 +36,9 @@ class ResultSet(Sequence[Run]):
         """
         root = Path(path)
         runs: list[Run] = []
-        for found in _found(root):
+        for folder, is_dataset in _found(root):
             try:
-                runs += _of_dataset(found, errors) if isinstance(found, _InDataset) else [_checked(found, errors)]
+                runs += _of_dataset(folder, root, errors) if is_dataset else [_checked(folder, errors)]
             except ResultsError as error:
                 if errors is None:
                     raise
@@ -123,21 +123,24 @@ def _below(path: Path) -> _InDataset | None:
     return found if found and found.ids else None
 
 
-def _found(root: Path) -> Iterator[Path | _InDataset]:
-    """Folders of runs at or below a folder, and datasets; or what of a dataset above it is below its path."""
-    if inside := _below(root):
-        yield inside
+def _found(root: Path) -> Iterator[tuple[Path, bool]]:
+    """Folders of runs at or below a folder, and of datasets; of a path within a dataset that path."""
+    if _below(root):
+        yield root, True
         return
     for folder, below, files in os.walk(root):
         below[:] = sorted(name for name in below if not name.startswith("."))
         if dataset.is_dataset(Path(folder)):
             below.remove(dataset.FOLDER)
-            yield _InDataset(Path(folder))
+            yield Path(folder), True
         if MANIFEST in files:
-            yield Path(folder)
+            yield Path(folder), False
 
 
-def _of_dataset(found: _InDataset, errors: list[str] | None) -> list[Run]:
+def _of_dataset(folder: Path, root: Path, errors: list[str] | None) -> list[Run]:
+    found = _InDataset(folder) if dataset.is_dataset(folder) else _below(root)
+    if found is None:
+        return []
     if found.errors and errors is None:
         raise ResultsError(found.errors[0])
     if errors is None:
